@@ -166,22 +166,22 @@ drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 DRILL_TEST = $(GO) test -count=1 -v -trimpath -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
 
 drill-sandbox:
-	@$(call DRILL_TEST,internal/sandbox/hostile,TestDrill|TestProgramsDiffer)
+	@$(call DRILL_TEST,internal/scoring/sandbox/hostile,TestDrill|TestProgramsDiffer)
 
 # A Python with Math-Verify: SPECEVAL_PYTHON, or one that is made here.
 MATHVERIFY := bin/mathverify
 
-$(MATHVERIFY)/made: internal/scorer/maths/testdata/mathverify/requirements.txt
+$(MATHVERIFY)/made: internal/scoring/maths/testdata/mathverify/requirements.txt
 	python3 -m venv --clear $(MATHVERIFY)
 	$(MATHVERIFY)/bin/pip install --quiet --require-hashes --requirement $<
 	touch $@
 
 drill-math: $(if $(SPECEVAL_PYTHON),,$(MATHVERIFY)/made)
-	@export SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(CURDIR)/$(MATHVERIFY)/bin/python); $(call DRILL_TEST,internal/scorer/maths,TestDrill)
+	@export SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(CURDIR)/$(MATHVERIFY)/bin/python); $(call DRILL_TEST,internal/scoring/maths,TestDrill)
 
 # The Python packages that are installed, to the hash, of what each requirements.in
 # names.
-PINS := drills/runs internal/scorer/maths/testdata/mathverify drills/inspect drills/servers release/audit
+PINS := drills/runs internal/scoring/maths/testdata/mathverify drills/inspect drills/servers release/audit
 UV := bin/uv
 
 $(UV)/made: vllm-cpu/requirements.txt

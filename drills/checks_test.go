@@ -19,9 +19,9 @@ import (
 // checked are the files of drills, by folder.
 var checked = []string{
 	"drills/docs_test.go", "drills/decisions/*.go", "drills/drill/*.go", "drills/evaluations/*.go", "drills/inspect/*.[ps]*",
-	"drills/pins/*.go", "drills/pipeline/*.go", "drills/runs/*.go", "drills/servers/*.go", "internal/sandbox/hostile/*.*",
-	"internal/scorer/maths/drill_test.go", "internal/scorer/maths/pairs_test.go", "internal/scorer/maths/report_test.go",
-	"internal/scorer/maths/mathverify_test.go", "method/estimate/*drill_test.go", "python/tests/test_inspect.py",
+	"drills/pins/*.go", "drills/pipeline/*.go", "drills/runs/*.go", "drills/servers/*.go", "internal/scoring/sandbox/hostile/*.*",
+	"internal/scoring/maths/drill_test.go", "internal/scoring/maths/pairs_test.go", "internal/scoring/maths/report_test.go",
+	"internal/scoring/maths/mathverify_test.go", "method/estimate/*drill_test.go", "python/tests/test_inspect.py",
 }
 
 // TestNoCheckVanishes compares the checks in the drills' source with testdata/checks.txt:

@@ -7,8 +7,8 @@ import (
 
 	"speceval/internal/display"
 	"speceval/internal/files"
-	"speceval/internal/scorer"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/family"
 )
 
 // checkable lists the scorers that a file of cases can try.
@@ -71,7 +71,7 @@ func (o *checkScorerOptions) run(s *session, words []string) error {
 }
 
 // checker is the scorer of a name.
-func checker(name string) (func(gold, prediction string) scorer.Verdict, error) {
+func checker(name string) (func(gold, prediction string) scoring.Verdict, error) {
 	f, err := family.Named(name)
 	switch {
 	case err != nil:

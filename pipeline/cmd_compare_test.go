@@ -12,7 +12,7 @@ import (
 	"speceval/data"
 	"speceval/internal/comparison"
 	"speceval/internal/profile"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 )
 
 // casesFile writes a file of cases and returns its path.

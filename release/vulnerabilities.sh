@@ -9,7 +9,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 checker=golang.org/x/vuln/cmd/govulncheck@v1.9.0
-pinned=(drills/runs internal/scorer/maths/testdata/mathverify drills/inspect drills/servers release/audit vllm-cpu)
+pinned=(drills/runs internal/scoring/maths/testdata/mathverify drills/inspect drills/servers release/audit vllm-cpu)
 known=0 unasked=0
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT

@@ -53,7 +53,7 @@ var importRules = []importRule{
 	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
 	{"internal/servers/worker", []string{"internal/router", "method/controller", "internal/servers/pool", "internal/servers/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/flops"}},
-	{"internal/fleet", []string{"method/controller", "internal/csvfile", "internal/seed", "internal/profile", "internal/benchmark", "internal/scorer/family"}},
+	{"internal/fleet", []string{"method/controller", "internal/csvfile", "internal/seed", "internal/profile", "internal/benchmark", "internal/scoring/family"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
 	{"method/controller", []string{"method/informed", "method/staged", "method/neyman"}},
 
@@ -66,20 +66,20 @@ var importRules = []importRule{
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
-	{"internal/benchmark", []string{"internal/files", "internal/scorer", "internal/scorer/family", "internal/csvfile", "internal/jsonlist"}},
-	{"internal/scorer/family", []string{"internal/scorer", "internal/scorer/*", "internal/seed", "internal/display"}},
-	{"internal/scorer/maths", []string{"internal/scorer", "internal/latex", "internal/algebra"}},
-	{"internal/scorer/judge", []string{"internal/ending", "internal/scorer", "internal/servers/vllm"}},
-	{"internal/scorer/code", []string{"internal/scorer", "internal/sandbox"}},
-	{"internal/scorer/command", []string{"internal/files", "internal/scorer", "internal/sandbox"}},
-	{"internal/scorer/regex", []string{"internal/scorer", "internal/scorer/exact"}},
-	{"internal/scorer/*", []string{"internal/scorer"}}, // those that need no more
-	{"internal/scorer", nil},
-	{"internal/latex", []string{"internal/algebra"}},
-	{"internal/algebra", nil},
-	{"internal/sandbox/hostile", []string{"internal/sandbox"}},
-	{"internal/sandbox", []string{"internal/sandbox/cgroup"}},
-	{"internal/sandbox/cgroup", nil},
+	{"internal/benchmark", []string{"internal/files", "internal/scoring", "internal/scoring/family", "internal/csvfile", "internal/jsonlist"}},
+	{"internal/scoring/family", []string{"internal/scoring", "internal/scoring/*", "internal/seed", "internal/display"}},
+	{"internal/scoring/maths", []string{"internal/scoring", "internal/scoring/maths/latex", "internal/scoring/maths/algebra"}},
+	{"internal/scoring/judge", []string{"internal/ending", "internal/scoring", "internal/servers/vllm"}},
+	{"internal/scoring/code", []string{"internal/scoring", "internal/scoring/sandbox"}},
+	{"internal/scoring/command", []string{"internal/files", "internal/scoring", "internal/scoring/sandbox"}},
+	{"internal/scoring/regex", []string{"internal/scoring", "internal/scoring/exact"}},
+	{"internal/scoring/maths/latex", []string{"internal/scoring/maths/algebra"}},
+	{"internal/scoring/maths/algebra", nil},
+	{"internal/scoring/sandbox/hostile", []string{"internal/scoring/sandbox"}},
+	{"internal/scoring/sandbox", []string{"internal/scoring/sandbox/cgroup"}},
+	{"internal/scoring/sandbox/cgroup", nil},
+	{"internal/scoring/*", []string{"internal/scoring"}}, // those that need no more
+	{"internal/scoring", nil},
 
 	// A client of one server, and what is made over it.
 	{"internal/servers/vllm", []string{"internal/ending", "internal/seed", "internal/clock", "internal/display"}},

@@ -55,7 +55,7 @@ func TestPinsHaveHashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lists []string
-	for _, source := range append(sources, "../../vllm-cpu/requirements.in", "../../internal/scorer/maths/testdata/mathverify/requirements.in") {
+	for _, source := range append(sources, "../../vllm-cpu/requirements.in", "../../internal/scoring/maths/testdata/mathverify/requirements.in") {
 		lists = append(lists, strings.TrimSuffix(source, "in")+"txt")
 	}
 	if len(lists) < 6 {

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"speceval/internal/csvfile"
-	"speceval/internal/scorer"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/family"
 )
 
 var (
@@ -123,8 +123,8 @@ func checkOptions(f family.Family, t Task, fault func(key, format string, args .
 		fault("options", "is there, but the scorer is %s", t.Scorer)
 	case !f.Options && t.OptionTexts != nil:
 		fault("option_texts", "is there, but the scorer is %s", t.Scorer)
-	case f.Options && (t.Options < 2 || t.Options > scorer.MostOptions):
-		fault("options", "is missing or not from 2 to %d", scorer.MostOptions)
+	case f.Options && (t.Options < 2 || t.Options > scoring.MostOptions):
+		fault("options", "is missing or not from 2 to %d", scoring.MostOptions)
 	case t.OptionTexts != nil && len(t.OptionTexts) != t.Options:
 		fault("option_texts", "has %d texts, options says %d", len(t.OptionTexts), t.Options)
 	case slices.Contains(t.OptionTexts, ""):
@@ -308,10 +308,10 @@ func (f *faults) err() error {
 }
 
 // Task is one problem of a benchmark, ready to be asked and scored.
-type Task = scorer.Task
+type Task = scoring.Task
 
 // Test is one check of a program.
-type Test = scorer.Test
+type Test = scoring.Test
 
 // Definition is one benchmark: a fixed set of tasks and the way they are
 // scored.

@@ -11,7 +11,7 @@ import (
 	"text/template"
 	"unicode/utf8"
 
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 )
 
 // Prompts makes the turns of a chat out of bare problems, by a template for

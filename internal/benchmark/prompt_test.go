@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 )
 
 // templates is a folder of small templates, with some files replaced.

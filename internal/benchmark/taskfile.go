@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"speceval/internal/files"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 )
 
 const (

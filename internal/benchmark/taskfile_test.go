@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 )
 
 const hexDigest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

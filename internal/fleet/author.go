@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 	"speceval/internal/seed"
 )
 

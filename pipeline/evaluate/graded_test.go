@@ -16,7 +16,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/rollout"
-	"speceval/internal/scorer"
+	"speceval/internal/scoring"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 	"speceval/pipeline/experiment"
@@ -24,7 +24,7 @@ import (
 
 // gradedLab is a lab whose server is the simulated fleet, which answers the tasks of
 // own.jsonl right in half of the cases, and serves the judge as well.
-func gradedLab(t *testing.T, tasks string) (*lab, []scorer.Task) {
+func gradedLab(t *testing.T, tasks string) (*lab, []scoring.Task) {
 	t.Helper()
 	l := newLab(t)
 	l.write("own.jsonl", tasks)

@@ -16,7 +16,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/measurement"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 	"speceval/internal/seed"
 	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/serving"

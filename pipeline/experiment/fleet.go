@@ -17,7 +17,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/profile"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 	"speceval/internal/seed"
 	"speceval/internal/servers/checkpoint"
 	"speceval/internal/servers/launcher"

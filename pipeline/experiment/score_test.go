@@ -12,7 +12,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/flops"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/family"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"

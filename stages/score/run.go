@@ -19,14 +19,14 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/scorer"
-	"speceval/internal/scorer/family"
-	"speceval/internal/scorer/judge"
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/family"
+	"speceval/internal/scoring/judge"
 	"speceval/pipeline/dag"
 )
 
-// scoring is a unit under way.
-type scoring struct {
+// pass is a unit under way.
+type pass struct {
 	*scoredRollouts
 	*scorers
 	job    *dag.Job
@@ -49,7 +49,7 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 		return err
 	}
 	job.Provenance(from)
-	s := &scoring{scoredRollouts: c, job: job}
+	s := &pass{scoredRollouts: c, job: job}
 	if err := s.openKept(); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 }
 
 // writeProfile writes the profile, and notes what is odd about it.
-func (s *scoring) writeProfile(p profile.Profile) error {
+func (s *pass) writeProfile(p profile.Profile) error {
 	if p.VarianceSum() == 0 {
 		s.job.Note("%s is degenerate: every task passes always or never, so that it is left out of replays and timed runs", p.Name())
 	}
@@ -118,7 +118,7 @@ func provenance(parts []string) (string, error) {
 }
 
 // openKept opens the journal of slow verdicts, if there will be some.
-func (s *scoring) openKept() error {
+func (s *pass) openKept() error {
 	if !slices.ContainsFunc(s.families, family.Family.Slow) {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (s *scoring) openKept() error {
 
 // score reaches the verdict on a response. It may be called concurrently. A panic
 // of a scorer becomes an error, which leaves other units alone.
-func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score, err error) {
+func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score, err error) {
 	task := &s.benchmark.Tasks[r.TaskIndex]
 	by := s.family(task.Scorer)
 	id := rollout.ID{Task: r.TaskIndex, Rollout: r.Rollout}
@@ -162,7 +162,7 @@ func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Sc
 	v, err := s.of(r.TaskIndex).Score(ctx, part.Response)
 	unparsable := errors.Is(err, judge.ErrUnparsable)
 	if unparsable {
-		v, err = scorer.Verdict{Note: judge.ErrUnparsable.Error()}, s.countUnparsable(err)
+		v, err = scoring.Verdict{Note: judge.ErrUnparsable.Error()}, s.countUnparsable(err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
@@ -185,7 +185,7 @@ func (s *scoring) score(ctx context.Context, r *rollout.Response) (_ *rollout.Sc
 const tolerated = 0.01
 
 // countUnparsable is an error once the judge has given no verdict too often.
-func (s *scoring) countUnparsable(last error) error {
+func (s *pass) countUnparsable(last error) error {
 	asked := s.responses(family.Judge)
 	n := s.unparsable.Add(1)
 	if float64(n) <= math.Ceil(tolerated*float64(asked)) {
@@ -236,7 +236,7 @@ type scored struct {
 
 // scores gives the scores of all responses, in the order in which these are
 // stored, while several are being scored. The first error ends it.
-func (s *scoring) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Score, error] {
+func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Score, error] {
 	return func(yield func(*rollout.Score, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		var all sync.WaitGroup
@@ -276,7 +276,7 @@ func (s *scoring) scores(ctx context.Context, parts []string) iter.Seq2[*rollout
 
 // read hands every response to the writer's queue and to the workers, until
 // there are no more or the run wants to end.
-func (s *scoring) read(ctx context.Context, parts []string, queue, work chan<- *scored) {
+func (s *pass) read(ctx context.Context, parts []string, queue, work chan<- *scored) {
 	for response, err := range rollout.Responses(parts) {
 		item := &scored{response: response, err: err, done: make(chan struct{})}
 		if err == nil {
@@ -312,7 +312,7 @@ func (s *scoring) read(ctx context.Context, parts []string, queue, work chan<- *
 const advanceEvery = 64
 
 // advance tells how far the unit is.
-func (s *scoring) advance(done int) {
+func (s *pass) advance(done int) {
 	if done%advanceEvery == 0 || done == s.total() {
 		s.job.Advance(dag.Progress{Done: done, Total: s.total(), Stored: min(s.stored, done), What: "responses"})
 	}

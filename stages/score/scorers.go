@@ -12,8 +12,8 @@ import (
 	"speceval/internal/ending"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/scorer"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/family"
 )
 
 // version names the rules of a family, in scores and profiles.
@@ -39,7 +39,7 @@ type scorers struct {
 	release   func() // gives servers back, and closes the grader
 
 	mu   sync.Mutex
-	made map[int32]scorer.Scorer // by task index
+	made map[int32]scoring.Scorer // by task index
 }
 
 // scorers finds what the scorers of the tasks need.
@@ -47,7 +47,7 @@ func (c *scoredRollouts) scorers(ctx context.Context) (_ *scorers, err error) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
-	s := &scorers{rollouts: c, atATime: c.AtATime, release: func() {}, made: make(map[int32]scorer.Scorer)}
+	s := &scorers{rollouts: c, atATime: c.AtATime, release: func() {}, made: make(map[int32]scoring.Scorer)}
 	s.resources.Tests = c.benchmark.Tests
 	if slices.Contains(c.needs(), family.Sandbox) {
 		if s.resources.Runner, err = c.Runner(ctx); err != nil {
@@ -78,7 +78,7 @@ func (c *scoredRollouts) scorers(ctx context.Context) (_ *scorers, err error) {
 }
 
 // of is the scorer of a task.
-func (s *scorers) of(task int32) scorer.Scorer {
+func (s *scorers) of(task int32) scoring.Scorer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.made[task] == nil {
@@ -112,7 +112,7 @@ func (s *scorers) close() {
 // part is the part of a rollout that is scored: what follows the thinking. It is cut if the
 // model did not finish it, or did not close its thinking.
 type part struct {
-	scorer.Response
+	scoring.Response
 	end    ending.Ending
 	closed bool
 }
@@ -125,7 +125,7 @@ func (m *Model) partOf(r *rollout.Response) (part, error) {
 		return part{}, fmt.Errorf("finish_reason %q is in no table of end reasons, so the answer may be whole or cut: sample it again, or ask for the word to be added to speceval", r.FinishReason)
 	}
 	answer, closed := ending.AfterThinking(r.Text, end, m.Unparted)
-	return part{scorer.Response{Text: answer, Cut: end != ending.Finished || !closed}, end, closed}, nil
+	return part{scoring.Response{Text: answer, Cut: end != ending.Finished || !closed}, end, closed}, nil
 }
 
 // verdictCounts counts verdicts of the rollouts of one model on one benchmark, by task.

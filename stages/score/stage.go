@@ -16,11 +16,11 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/scorer"
-	"speceval/internal/scorer/code"
-	"speceval/internal/scorer/command"
-	"speceval/internal/scorer/family"
-	"speceval/internal/scorer/judge"
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/code"
+	"speceval/internal/scoring/command"
+	"speceval/internal/scoring/family"
+	"speceval/internal/scoring/judge"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
@@ -293,14 +293,14 @@ func (s *Settings) find(benchmark, model string) *scoredRollouts {
 
 // Score scores a response to a task; finish is why it ended, in the server's word.
 // Many goroutines may call it.
-func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scorer.Verdict, error) {
+func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scoring.Verdict, error) {
 	part, err := s.made.rollouts.model.partOf(&rollout.Response{Text: text, FinishReason: finish})
 	if err != nil {
-		return scorer.Verdict{}, err
+		return scoring.Verdict{}, err
 	}
 	v, err := s.made.of(int32(task)).Score(ctx, part.Response)
 	if errors.Is(err, judge.ErrUnparsable) {
-		return scorer.Verdict{Note: judge.ErrUnparsable.Error()}, nil
+		return scoring.Verdict{Note: judge.ErrUnparsable.Error()}, nil
 	}
 	return v, err
 }

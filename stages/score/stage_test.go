@@ -15,8 +15,8 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
-	"speceval/internal/scorer/code"
-	"speceval/internal/scorer/family"
+	"speceval/internal/scoring/code"
+	"speceval/internal/scoring/family"
 	"speceval/pipeline/dag"
 	"speceval/stages/score"
 )

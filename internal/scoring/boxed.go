@@ -1,0 +1,94 @@
+package scoring
+
+import "strings"
+
+// boxes are the macros whose argument is a final answer.
+var boxes = [...]string{`\boxed`, `\fbox`}
+
+// Box is the argument of a \boxed or \fbox.
+type Box struct {
+	From, To int  // of the argument in the text, without its braces
+	Open     bool // the text ends before the brace that closes it
+}
+
+// Boxes finds the boxes of a text that are not inside another, in order. Braces
+// after a backslash do not count. It takes time in proportion to the text,
+// whatever that is.
+func Boxes(text string) []Box {
+	var found []Box
+	walk(text, func(b Box) { found = append(found, b) })
+	return found
+}
+
+// LastBox is the last of the boxes that Boxes finds and accept takes, without
+// an allocation for all but deeply nested ones.
+func LastBox(text string, accept func(Box) bool) (last Box, found bool) {
+	first := len(text)
+	for _, name := range boxes {
+		if i := strings.Index(text[:first], name); i >= 0 {
+			first = i
+		}
+	}
+	for first > 0 && text[first-1] == '\\' {
+		first-- // an odd number of them would hide the box
+	}
+	walk(text[first:], func(b Box) {
+		b.From, b.To = b.From+first, b.To+first
+		if accept(b) {
+			last, found = b, true
+		}
+	})
+	return last, found
+}
+
+// walk calls each for every box that is not inside another.
+func walk(text string, each func(Box)) {
+	var room [16]int
+	open := room[:0] // boxes and other braces that are open: where their argument begins, or -1
+	inside := 0      // how many of them are boxes
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			if n := macro(text[i:]); n > 0 {
+				open, inside = append(open, i+n), inside+1
+				i += n - 1
+			} else {
+				i++ // \{, \} and \\ among others
+			}
+		case '{':
+			open = append(open, -1)
+		case '}':
+			if len(open) == 0 {
+				continue
+			}
+			from := open[len(open)-1]
+			open = open[:len(open)-1]
+			if from < 0 {
+				continue
+			}
+			if inside--; inside == 0 {
+				each(Box{From: from, To: i})
+			}
+		}
+	}
+	for _, from := range open {
+		if from >= 0 {
+			each(Box{From: from, To: len(text), Open: true})
+			return
+		}
+	}
+}
+
+// macro is the length of a box macro with its opening brace at the beginning of
+// text, spaces between them allowed; 0 if there is none.
+func macro(text string) int {
+	for _, name := range boxes {
+		if rest, is := strings.CutPrefix(text, name); is {
+			trimmed := strings.TrimLeft(rest, " \t\n")
+			if strings.HasPrefix(trimmed, "{") {
+				return len(text) - len(trimmed) + 1
+			}
+		}
+	}
+	return 0
+}

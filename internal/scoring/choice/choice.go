@@ -1,0 +1,177 @@
+// Package choice scores the choice of an option by its letter: it finds the
+// letter that a response settles on, or finds that there is none. It is
+// conservative: what can be read in two ways is read in none, and the article
+// "A" and the pronoun "I" are no letters. These rules are tried in order, and
+// the first that finds an answer, or finds it ambiguous, ends the search:
+//
+//  1. The last \boxed or \fbox that names an option: C, (C), \text{C}, c, C) the
+//     text, Option C, or the text of an option. One that names several options,
+//     or a letter that is none, is no answer; nor is one that the response ends
+//     inside. One that names no letter at all, but a number say, is passed over.
+//  2. The last explicit phrase, wherever it stands: "the correct answer is C",
+//     "the best option would be (C)", "Answer: **C**", "C is the correct answer",
+//     or C alone below the heading "Answer". A phrase that speaks of another
+//     answer than the one given, "a tempting answer is C", or that is denied or
+//     doubted, "I don't think the answer is C", is none. "C, or perhaps D" and a
+//     letter with the text of another option name several.
+//  3. A bare letter as the last line that is not blank: C, (C), **C**, Option C,
+//     Hence C, I choose C; or one before the option's text, as C) red, or before
+//     "is correct". Failing that, a bare letter as the first line. A line of a
+//     list of options counts as neither.
+//  4. The literal text of exactly one option in place of the letter, by rules 2
+//     and 3.
+//
+// A letter that begins a longer name stands for nothing: "B cells", "E. coli",
+// "C–H activation", A'.
+//
+// Of a response that was cut short the first rule alone counts: what would have
+// followed is not known. Lower-case letters count in a box, where a letter alone
+// was asked for, and not in free text, where public checkers do not take them
+// either. Nothing depends on which option is right.
+package choice
+
+import (
+	"context"
+	"strings"
+
+	"speceval/internal/scoring"
+)
+
+// Version names the rules of this package in scores and profiles.
+const Version = "speceval_choice_v1"
+
+// letters are the names of options.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// Scorer scores responses to a task with a known right option.
+type Scorer struct {
+	gold    byte
+	options int
+	texts   []string
+}
+
+var _ scoring.Scorer = (*Scorer)(nil)
+
+// New is the scorer for a task of so many options, from A on and 26 at most, of
+// which gold is right. Texts are what the options say, nil where that is not
+// known.
+func New(gold byte, options int, texts []string) *Scorer {
+	options = min(max(options, 0), len(letters))
+	return &Scorer{upper(gold), options, texts[:min(len(texts), options)]}
+}
+
+// Score never fails.
+func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
+	return s.verdict(r), nil
+}
+
+func (s *Scorer) verdict(r scoring.Response) scoring.Verdict {
+	read := s.read(r)
+	if read.letter == 0 {
+		return scoring.Verdict{Note: read.note}
+	}
+	i := int(read.letter - 'A')
+	return scoring.Verdict{Reward: scoring.PassFail(read.letter == s.gold), Answer: letters[i : i+1], Note: read.note}
+}
+
+// Check scores a prediction as a file of labelled cases has them, where neither
+// the number of options nor their texts are known: there are four if gold is one
+// of A to D, else ten, or as many as gold needs.
+func Check(gold, prediction string) scoring.Verdict {
+	m, ok := markAt(gold, 0)
+	if !ok || strings.TrimRight(gold[m.to:], " \t.") != "" {
+		return scoring.Verdict{Note: "the right answer is no letter"}
+	}
+	options := 4
+	if place := int(m.letter-'A') + 1; place > options {
+		options = max(10, place)
+	}
+	return New(m.letter, options, nil).verdict(scoring.Response{Text: prediction})
+}
+
+// reading is what was read of a response, or of a part of it.
+type reading struct {
+	letter byte   // 0: none
+	note   string // how it was read, or why not; "" is the usual way
+	ends   bool   // without a letter: no other rule may be tried
+}
+
+// Notes, for people. Those of rules come in two forms: without a box, and after
+// one that names no option.
+const (
+	noteEmpty      = "empty response"
+	noteOpen       = "no answer: the response ends inside its box"
+	noteCut        = "no answer: cut short without a box that names an option"
+	noteNothing    = "no answer: nothing in the response names an option"
+	noteAmbiguous  = "no answer: several options are named"
+	noteOutOfRange = "no answer: there is no option of this letter"
+	noteTexts      = "no answer: the text of several options"
+)
+
+var (
+	notePhrase   = [2]string{"no box: read from a phrase", "no option in the box: read from a phrase"}
+	noteLine     = [2]string{"no box: read from the last line", "no option in the box: read from the last line"}
+	noteText     = [2]string{"no box: read from the option's text in a phrase", "no option in the box: read from the option's text in a phrase"}
+	noteTextLine = [2]string{"no box: the last line is the option's text", "no option in the box: the last line is the option's text"}
+)
+
+// read applies the rules in order.
+func (s *Scorer) read(r scoring.Response) reading {
+	if blank(r.Text) {
+		return reading{note: noteEmpty}
+	}
+	without := 0 // which form of the notes
+	var inBox reading
+	box, named := scoring.LastBox(r.Text, func(b scoring.Box) bool {
+		content := r.Text[b.From:b.To]
+		if b.Open || blank(content) {
+			return b.Open
+		}
+		without = 1
+		got := s.box(content)
+		if !got.open() {
+			inBox = got
+		}
+		return !got.open()
+	})
+	switch {
+	case named && box.Open:
+		return reading{note: noteOpen}
+	case named:
+		return inBox
+	}
+	if r.Cut {
+		return reading{note: noteCut}
+	}
+	byLetter, byText := s.phrase(r.Text)
+	got, note := byLetter, notePhrase
+	if got.open() {
+		got, note = s.line(r.Text), noteLine
+	}
+	if got.open() {
+		got, note = byText, noteText
+	}
+	if got.open() {
+		got, note = s.textLine(r.Text), noteTextLine
+	}
+	switch {
+	case got.letter != 0:
+		got.note = note[without]
+	case !got.ends:
+		got.note = noteNothing
+	}
+	return got
+}
+
+// open tells that another rule may be tried.
+func (r reading) open() bool { return r.letter == 0 && !r.ends }
+
+// settle is the reading of a letter that stands for an option.
+func (s *Scorer) settle(letter byte) reading {
+	if int(letter-'A') >= s.options {
+		return reading{note: noteOutOfRange, ends: true}
+	}
+	return reading{letter: letter}
+}
+
+var ambiguous = reading{note: noteAmbiguous, ends: true}

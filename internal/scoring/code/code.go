@@ -1,0 +1,204 @@
+// Package code scores programs: it takes the program out of a response and runs
+// it against the tests of its task, in a sandbox. The expected outputs stay
+// outside.
+package code
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/sandbox"
+)
+
+// Versions name the rules of this package in scores and profiles: of scorers that want
+// all tests passed, and of those that reward the share of them.
+const (
+	Version       = "speceval_code_v1"
+	GradedVersion = "speceval_code_graded_v1"
+)
+
+// Settings are the limits of one test.
+type Settings struct {
+	Python  string        // the interpreter: a name or a path
+	CPU     time.Duration // of one test
+	Memory  int64         // bytes
+	AtATime int           // programs that run at a time; the others wait
+}
+
+// Runner runs programs for scorers, and has the tests of those that load them. It
+// may be used concurrently.
+type Runner struct {
+	box   *sandbox.Sandbox
+	cpu   time.Duration
+	shelf shelf
+}
+
+// NewRunner tries the sandbox once. The error says what is missing and how to
+// get it: without a sandbox nothing is ever run.
+func NewRunner(ctx context.Context, s Settings) (*Runner, error) {
+	box, err := sandbox.New(ctx, sandbox.Settings{Python: s.Python, CPU: s.CPU, Memory: s.Memory, AtATime: s.AtATime})
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{box: box, cpu: s.CPU}, nil
+}
+
+// Scorer scores responses to one task.
+type Scorer struct {
+	runner *Runner
+	tests  *tests // nil if they are loaded when they are needed
+	source source
+	known  known
+	graded bool // see Graded
+}
+
+var _ scoring.Scorer = (*Scorer)(nil)
+
+// New is the scorer for a task with these tests, at least one.
+func New(r *Runner, tests []scoring.Test) *Scorer {
+	return &Scorer{runner: r, tests: newTests(tests)}
+}
+
+// NewFrom is the scorer for a task whose tests are loaded when a program has to be
+// run, and forgotten when there is no room for them. They must always be the same.
+func NewFrom(r *Runner, load func() ([]scoring.Test, error)) *Scorer {
+	return &Scorer{runner: r, source: source{load: load}}
+}
+
+// Graded makes the scorer run all tests, whatever comes of them, and reward the share
+// that is passed. It must not have scored anything yet.
+func (s *Scorer) Graded() *Scorer {
+	s.graded = true
+	return s
+}
+
+// Drop forgets tests that were loaded and are not in use.
+func (s *Scorer) Drop() {
+	if s.tests == nil {
+		s.runner.shelf.drop(&s.source)
+	}
+}
+
+// take gives the tests; giveBack must be called when they are used no more.
+func (s *Scorer) take(ctx context.Context) (_ *tests, giveBack func(), err error) {
+	if s.tests != nil {
+		return s.tests, func() {}, nil
+	}
+	tests, err := s.runner.shelf.take(ctx, &s.source)
+	return tests, func() { s.runner.shelf.giveBack(&s.source) }, err
+}
+
+// Score runs the program of a response on one test after another, until one
+// fails or, if it is graded, to the last. It is correct if none fails. A program whose verdict is known is not run
+// again, if it cannot get another one. The error is one of the sandbox, of the
+// tests' source or of the context, never of the program.
+func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict, error) {
+	program, why := Extract(r.Text)
+	if why != "" {
+		return scoring.Verdict{Note: why}, nil
+	}
+	if verdict, ok := s.known.of(program); ok {
+		return verdict, nil
+	}
+	tests, giveBack, err := s.take(ctx)
+	if err != nil {
+		return scoring.Verdict{}, err
+	}
+	defer giveBack()
+	return s.run(ctx, program, tests)
+}
+
+// run runs a program.
+func (s *Scorer) run(ctx context.Context, program string, tests *tests) (scoring.Verdict, error) {
+	if len(tests.all) == 0 {
+		return scoring.Verdict{}, errors.New("the task has no tests")
+	}
+	session, err := s.runner.box.Start(ctx, sandbox.Program{Source: program, Function: tests.all[0].Function, Inputs: tests.inputs})
+	if err != nil {
+		return scoring.Verdict{}, err
+	}
+	defer session.Close()
+	var o outcome
+	for i, test := range tests.all {
+		result, err := session.Run(ctx, i)
+		if err != nil {
+			return scoring.Verdict{}, fmt.Errorf("test %d: %w", i+1, err)
+		}
+		o.add(i, s.fault(test, result), result.End)
+		if o.first != "" && !s.graded {
+			break
+		}
+	}
+	verdict := scoring.Verdict{Answer: scoring.Shorten(program), Note: scoring.Shorten(o.first)}
+	switch {
+	case o.first == "":
+		verdict.Reward = 1
+	case s.graded:
+		verdict.Reward = float64(o.passed) / float64(len(tests.all))
+		verdict.Note = scoring.Shorten(fmt.Sprintf("%d of %d tests passed; %s", o.passed, len(tests.all), o.first))
+	}
+	if !o.fickle {
+		s.known.remember(program, verdict)
+	}
+	return verdict, nil
+}
+
+// outcome is that of the tests that were run.
+type outcome struct {
+	passed int
+	first  string // fault, with its test; "" if there is none
+	fickle bool   // a fault may not be there another time
+}
+
+// add adds a test that has a fault, "" for none, after it ended so.
+func (o *outcome) add(i int, fault string, end sandbox.End) {
+	if fault == "" {
+		o.passed++
+		return
+	}
+	if o.first == "" {
+		o.first = fmt.Sprintf("test %d: %s", i+1, fault)
+	}
+	o.fickle = o.fickle || !steady(end)
+}
+
+// address is where something happened to be in memory.
+var address = regexp.MustCompile(`0x[0-9a-f]{6,}`)
+
+// fault says why a test is not passed, "" if it is. It says the same of the same
+// program every time.
+func (s *Scorer) fault(test scoring.Test, r sandbox.Result) string {
+	switch r.End {
+	case sandbox.Finished:
+		switch {
+		case test.Kind == "stdin" && SameOutput(r.Output, test.Output):
+		case test.Kind == "function" && SameValue(r.Output, test.Output):
+		case test.Kind == "function" && r.Output == "":
+			return "no result"
+		case test.Kind == "function":
+			return "wrong result"
+		default:
+			return "wrong output"
+		}
+		return ""
+	case sandbox.Failed:
+		return address.ReplaceAllString(r.Message, "0x…")
+	case sandbox.TimeLimit:
+		return fmt.Sprintf("time limit of %g s", s.runner.cpu.Seconds())
+	case sandbox.MemoryLimit:
+		return "memory limit"
+	case sandbox.OutputLimit:
+		return "output limit"
+	case sandbox.FilesLimit:
+		return "too many files"
+	case sandbox.Crashed:
+		return "crashed by signal " + r.Message
+	case sandbox.Killed:
+		return "killed"
+	}
+	return "broke the sandbox"
+}

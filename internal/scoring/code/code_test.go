@@ -1,0 +1,250 @@
+package code_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/code"
+)
+
+// runner is a runner with small limits. A test that needs one is skipped
+// without bubblewrap or Python, except under SPECEVAL_CI=1.
+func runner(t testing.TB) *code.Runner {
+	t.Helper()
+	for _, tool := range []string{"bwrap", "python3"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("SPECEVAL_CI") == "1" {
+				t.Fatal(err)
+			}
+			t.Skip("there is no", tool)
+		}
+	}
+	r, err := code.NewRunner(t.Context(), code.Settings{Python: "python3", CPU: 500 * time.Millisecond, Memory: 256 << 20, AtATime: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func fenced(program string) scoring.Response {
+	return scoring.Response{Text: "Here:\n```python\n" + program + "\n```\n"}
+}
+
+// stdin makes tests of pairs of input and output.
+func stdin(pairs ...string) []scoring.Test {
+	var tests []scoring.Test
+	for i := 0; i < len(pairs); i += 2 {
+		tests = append(tests, scoring.Test{Kind: "stdin", Input: pairs[i], Output: pairs[i+1]})
+	}
+	return tests
+}
+
+func TestScore(t *testing.T) {
+	r := runner(t)
+	sum := stdin("1 2\n", "3\n", "5 6\n", "11\n", "-1 1\n", "0\n")
+	call := []scoring.Test{
+		{Kind: "function", Function: "add", Input: "1\n2", Output: "3"},
+		{Kind: "function", Function: "add", Input: "[1]\n[2]", Output: "[1, 2]"},
+	}
+	for _, test := range []struct {
+		name, program string
+		tests         []scoring.Test
+		note          string // "" for correct ones
+	}{
+		{"right", "print(sum(map(int, input().split())))", sum, ""},
+		{"right in another form", "print(' ', float(sum(map(int, input().split()))), end='\\n\\n')", sum, ""},
+		{"right by exit", "print(sum(map(int, input().split())))\nexit(1)", sum, ""},
+		{"wrong later", "print(abs(sum(map(int, input().split()))) or 1)", sum, "test 3: wrong output"},
+		{"silent", "pass", sum, "test 1: wrong output"},
+		{"right but fails", "print(3)\n1/0", sum, "test 1: ZeroDivisionError: division by zero"},
+		{"an address", "raise ValueError(object())", sum, "test 1: ValueError: <object object at 0x…>"},
+		{"busy", "while True: pass", sum, "test 1: time limit of 0.5 s"},
+		{"asleep", "import time\ntime.sleep(99)", sum, "test 1: time limit of 0.5 s"},
+		{"greedy", "print(len('x' * 10**9))", sum, "test 1: memory limit"},
+		{"talkative", "while True: print('x' * 10**6)", sum, "test 1: output limit"},
+		{"killed", "import os\nos.kill(0, 9)", sum, "test 1: killed"},
+		{"crashed", "import os\nos.abort()", sum, "test 1: crashed by signal 6"},
+		{"function", "def add(a, b): return a + b", call, ""},
+		{"method", "class Solution:\n    def sum(self, a, b):\n        return (*a, *b) if a == [1] else a + b", call, ""},
+		{"wrong function", "def add(a, b): return a", call, "test 1: wrong result"},
+		{"no result", "def add(a, b): exit()", call, "test 1: no result"},
+		{"no function", "x = 1", call, "test 1: NameError: there is no function to call"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := code.New(r, test.tests).Score(t.Context(), fenced(test.program))
+			want := scoring.Verdict{Reward: scoring.PassFail(test.note == ""), Answer: test.program + "\n", Note: test.note}
+			if err != nil || got != want {
+				t.Errorf("%+v, %v; want %+v", got, err, want)
+			}
+		})
+	}
+	for text, note := range map[string]string{"print(3)": "no code block", "```\nx": "the last code block is not closed"} {
+		if got, err := code.New(r, sum).Score(t.Context(), scoring.Response{Text: text}); err != nil || got != (scoring.Verdict{Note: note}) {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	if _, err := code.New(r, nil).Score(t.Context(), fenced("x")); err == nil {
+		t.Error("a task without tests is scored")
+	}
+}
+
+// TestOutputStaysOutside has a program look for the expected output in all that
+// it can see, which is not there.
+func TestOutputStaysOutside(t *testing.T) {
+	const program = `
+import gc
+word = "".join(["se", "cr", "et"]) + input()
+seen = [repr(x) for x in gc.get_objects() if isinstance(x, (dict, list, tuple))]
+print(sum(word + "7" in text for text in seen))`
+	got, err := code.New(runner(t), stdin("12", "secret127")).Score(t.Context(), fenced(program))
+	if err != nil || got.Correct() {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestCancelledIsNoVerdict(t *testing.T) {
+	r := runner(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error)
+	for range 4 { // two of them wait for a place
+		go func() {
+			verdict, err := code.New(r, stdin("", "1")).Score(ctx, fenced("import time\nwhile True: time.sleep(0.01)"))
+			if verdict != (scoring.Verdict{}) {
+				t.Errorf("cancelled, yet %+v", verdict)
+			}
+			done <- err
+		}()
+	}
+	cancel(errors.New("enough"))
+	for range 4 {
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("cancelled: %v", err)
+		}
+	}
+	if got, err := code.New(r, stdin("", "1")).Score(t.Context(), fenced("print(1)")); err != nil || !got.Correct() {
+		t.Errorf("afterwards: %+v, %v", got, err)
+	}
+}
+
+func TestNoSandboxNoRun(t *testing.T) {
+	settings := code.Settings{Python: "python3", CPU: time.Second, Memory: 256 << 20, AtATime: 1}
+	for _, test := range []struct {
+		name   string
+		change func(t *testing.T, s *code.Settings)
+		want   string
+	}{
+		{"no bubblewrap", func(t *testing.T, s *code.Settings) { t.Setenv("PATH", t.TempDir()) }, "install it"},
+		{"no interpreter", func(t *testing.T, s *code.Settings) { s.Python = "no-such-python" }, "no-such-python"},
+		{"no Python", func(t *testing.T, s *code.Settings) { s.Python = "/bin/false" }, "does not do"},
+		{"no time", func(t *testing.T, s *code.Settings) { s.CPU = 0 }, "no limits"},
+		{"no sandbox", func(t *testing.T, s *code.Settings) {
+			dir := t.TempDir()
+			if err := os.WriteFile(dir+"/bwrap", []byte("#!/bin/sh\necho bwrap: no namespaces for you >&2\nexit 1\n"), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+		}, "no namespaces for you"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			runner(t)
+			s := settings
+			test.change(t, &s)
+			if r, err := code.NewRunner(t.Context(), s); err == nil || r != nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v, %v; want an error with %q", r, err, test.want)
+			}
+		})
+	}
+}
+
+// BenchmarkScore scores right programs with one test and with twenty.
+func BenchmarkScore(b *testing.B) {
+	r := runner(b)
+	for name, n := range map[string]int{"1 test": 1, "20 tests": 20} {
+		var pairs []string
+		for range n {
+			pairs = append(pairs, "1 2\n", "3\n")
+		}
+		b.Run(name, func(b *testing.B) {
+			s := code.New(r, stdin(pairs...))
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					if v, err := s.Score(b.Context(), fenced("from collections import deque\nprint(sum(map(int, input().split())))")); err != nil || !v.Correct() {
+						b.Fatalf("%+v, %v", v, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A program of which the verdict is known is not run again: where nothing can be
+// run, it still gets the same one. Whatever might end otherwise is run.
+func TestKnownPrograms(t *testing.T) {
+	s := code.New(runner(t), stdin("1\n", "1\n"))
+	never, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, test := range []struct {
+		program string
+		known   bool
+	}{
+		{"print(input())", true},
+		{"print(2)", true},
+		{"1/0", true},
+		{"import random\nprint(1)", false},
+		{"import time\nprint(1)", false},
+		{"print(open('/proc/self/stat').read())", false},
+		{"while True: pass", false},
+	} {
+		first, err := s.Score(t.Context(), fenced(test.program))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := s.Score(never, fenced(test.program))
+		if known := err == nil; known != test.known || known && again != first {
+			t.Errorf("%s: %+v, then %+v, %v", test.program, first, again, err)
+		}
+	}
+	other := code.New(runner(t), stdin("1\n", "2\n"))
+	if v, err := other.Score(t.Context(), fenced("print(input())")); err != nil || v.Correct() {
+		t.Errorf("another task has the verdict %+v, %v", v, err)
+	}
+}
+
+// Tests are loaded when a program is run, not before, and not again for one whose
+// verdict is known.
+func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
+	loads := 0
+	s := code.NewFrom(runner(t), func() ([]scoring.Test, error) {
+		loads++
+		return stdin("1\n", "1\n"), nil
+	})
+	s.Drop()
+	for _, c := range []struct {
+		response scoring.Response
+		correct  bool
+		loads    int
+	}{
+		{scoring.Response{Text: "no program"}, false, 0}, {fenced("print(input())"), true, 1}, {fenced("print(2)"), false, 1}, {fenced("print(input())"), true, 1},
+	} {
+		if v, err := s.Score(t.Context(), c.response); err != nil || v.Correct() != c.correct || loads != c.loads {
+			t.Errorf("%q: %+v, %v, loaded %d times; want %t, %d times", c.response.Text, v, err, loads, c.correct, c.loads)
+		}
+	}
+	s.Drop()
+	if v, err := s.Score(t.Context(), fenced("print(input())")); err != nil || !v.Correct() || loads != 1 {
+		t.Errorf("known: %+v, %v, loaded %d times", v, err, loads)
+	}
+	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct() || loads != 2 {
+		t.Errorf("after they were dropped: %+v, %v, loaded %d times", v, err, loads)
+	}
+	broken := code.NewFrom(runner(t), func() ([]scoring.Test, error) { return nil, errors.New("no tests.json") })
+	if v, err := broken.Score(t.Context(), fenced("print(1)")); err == nil || err.Error() != "no tests.json" {
+		t.Errorf("without tests %+v, %v", v, err)
+	}
+}

@@ -1,0 +1,111 @@
+// Try runs a scorer on labelled cases: lines with the right answer, a
+// prediction, and whether it is right, with tabs between.
+
+package family
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"speceval/internal/display"
+	"speceval/internal/scoring"
+)
+
+// Disagreement is a case that scorer and label judge differently.
+type Disagreement struct {
+	Line       int    `json:"line"`
+	Gold       string `json:"gold"`
+	Prediction string `json:"prediction"`
+	Label      bool   `json:"label"`
+	Correct    bool   `json:"correct"` // as the scorer says
+	Answer     string `json:"answer"`  // that it read
+	Note       string `json:"note"`
+}
+
+// Outcome is what a scorer makes of a file of cases.
+type Outcome struct {
+	name          string
+	Agree         int            `json:"agree"`
+	Total         int            `json:"total"`
+	Disagreements []Disagreement `json:"disagreements"`
+}
+
+// Try scores every case of a text, by which the file is known under a name.
+// Empty lines are no cases, but they count as lines.
+func Try(check func(gold, prediction string) scoring.Verdict, name, text string) (*Outcome, error) {
+	found := &Outcome{name: name, Disagreements: []Disagreement{}}
+	text = strings.TrimPrefix(text, "\ufeff")
+	if strings.Trim(text, "\r\n") == "" {
+		return nil, fmt.Errorf("%s is empty: want a line a case, gold, prediction and true or false with tabs between", name)
+	}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+		if line == "" {
+			continue
+		}
+		d, err := parseCase(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+		found.Total++
+		v := check(d.Gold, d.Prediction)
+		if v.Correct() == d.Label {
+			found.Agree++
+			continue
+		}
+		d.Line, d.Correct, d.Answer, d.Note = number, v.Correct(), v.Answer, v.Note
+		found.Disagreements = append(found.Disagreements, d)
+	}
+	return found, nil
+}
+
+// parseCase reads one line.
+func parseCase(line string) (Disagreement, error) {
+	columns := strings.SplitN(line, "\t", 5)
+	switch {
+	case !utf8.ValidString(line):
+		return Disagreement{}, errors.New("it is not UTF-8")
+	case len(columns) < 3 || len(columns) > 4:
+		return Disagreement{}, fmt.Errorf("it has %d columns: want gold, prediction and true or false with tabs between, and a source or nothing", 1+strings.Count(line, "\t"))
+	case columns[2] != "true" && columns[2] != "false":
+		return Disagreement{}, fmt.Errorf("its label is %q: want true or false", columns[2])
+	}
+	return Disagreement{Gold: columns[0], Prediction: columns[1], Label: columns[2] == "true"}, nil
+}
+
+// Text writes a line a disagreement, and the counts as JSON.
+func (o *Outcome) Text(w io.Writer) error {
+	var b bytes.Buffer // all or nothing
+	for _, d := range o.Disagreements {
+		fmt.Fprintf(&b, "%s:%d: gold %q, prediction %q, label %t: scored %t, %s\n", o.name, d.Line, d.Gold, d.Prediction, d.Label, d.Correct, d.read())
+	}
+	fmt.Fprintf(&b, "{\"agree\":%d,\"total\":%d}\n", o.Agree, o.Total)
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// JSON writes everything in one object.
+func (o *Outcome) JSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(o)
+}
+
+// read says what the scorer read of the prediction.
+func (d Disagreement) read() string {
+	text := "read nothing"
+	if d.Answer != "" {
+		text = fmt.Sprintf("read %q", d.Answer)
+	}
+	if d.Note != "" {
+		text += " (" + display.EscapedLine(d.Note) + ")"
+	}
+	return text
+}

@@ -1,0 +1,305 @@
+package family
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/code"
+	"speceval/internal/scoring/command"
+	"speceval/internal/scoring/judge"
+	"speceval/internal/seed"
+)
+
+// commanded are answers that a program of the user's own scores.
+var commanded = Family{
+	Name: "command", Version: command.Version, Prompt: "command",
+	AnswerOptional: true,
+	Need:           Grader,
+	New:            func(t scoring.Task, r Resources) scoring.Scorer { return command.New(r.Grader, t, false) },
+	Unchecked:      "it asks a program of yours, which the configuration names, about a whole task",
+	Answer:         literally,
+	Unsimulated:    unanswered,
+}
+
+// gradedByCommand are answers that a program of the user's own grades.
+var gradedByCommand = Family{
+	Name: "command-graded", Version: command.GradedVersion, Prompt: "command", Graded: true,
+	AnswerOptional: true,
+	Need:           Grader,
+	New:            func(t scoring.Task, r Resources) scoring.Scorer { return command.New(r.Grader, t, true) },
+	Unchecked:      commanded.Unchecked,
+	Answer:         literally,
+	Unsimulated:    unanswered,
+}
+
+// literally ends an answer with the right one as it stands, alone in its lines, or
+// with another one.
+func literally(s *seed.Stream, t scoring.Task, right bool, others []string) string {
+	result := t.Answer
+	if !right || result == "" {
+		result = otherAnswer(s, result, append([]string{"nothing of the kind"}, others...))
+	}
+	return "\n\n" + strings.TrimSpace(result)
+}
+
+// unanswered says that nothing is known of what the grader of a task takes.
+func unanswered(t scoring.Task) string {
+	if t.Answer == "" {
+		return "it has no answer that could be said to its grader"
+	}
+	return ""
+}
+
+// programs are run on tests.
+var programs = Family{
+	Name: "code", Version: code.Version, Prompt: "code",
+	Tests: true,
+	Need:  Sandbox,
+	New: func(t scoring.Task, r Resources) scoring.Scorer {
+		return code.NewFrom(r.Runner, func() ([]scoring.Test, error) { return r.Tests(t) })
+	},
+	Unchecked: "it runs programs against the tests of a task, which a line cannot hold",
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
+		if right || len(t.Tests) == 0 {
+			return fenced(s, t.Tests, nil)
+		}
+		return fenced(s, t.Tests, map[int]bool{pick(s, len(t.Tests)): true})
+	},
+}
+
+// gradedPrograms are programs that are rewarded for each of their tests.
+var gradedPrograms = Family{
+	Name: "code-graded", Version: code.GradedVersion, Prompt: "code", Graded: true,
+	Tests: true,
+	Need:  Sandbox,
+	New: func(t scoring.Task, r Resources) scoring.Scorer {
+		return code.NewFrom(r.Runner, func() ([]scoring.Test, error) { return r.Tests(t) }).Graded()
+	},
+	Unchecked: programs.Unchecked,
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
+		if right || len(t.Tests) == 0 {
+			return fenced(s, t.Tests, nil)
+		}
+		return fenced(s, t.Tests, some(s, len(t.Tests)))
+	},
+}
+
+// fenced is a program as an answer. It passes all tests but the spoilt ones.
+func fenced(s *seed.Stream, tests []scoring.Test, spoilt map[int]bool) string {
+	text := program(s, tests, spoilt)
+	if len(text) > longestProgram {
+		text = program(s, nil, nil)
+	}
+	return "\n\n```python\n" + text + "```\n"
+}
+
+// some is a choice of 1 to n of the numbers below n, each count equally likely.
+func some(s *seed.Stream, n int) map[int]bool {
+	chosen, count := make(map[int]bool), 1+pick(s, n)
+	for i := range n {
+		if s.Float64()*float64(n-i) < float64(count-len(chosen)) {
+			chosen[i] = true
+		}
+	}
+	return chosen
+}
+
+// longestProgram is the most bytes of a program. Tests that need a longer one
+// are never passed: no model writes a table of them.
+const longestProgram = 8000
+
+// judged are open answers, about which a judge model is asked.
+var judged = Family{
+	Name: "judge", Version: judge.Version, Prompt: "judge",
+	Need:      Judge,
+	New:       func(t scoring.Task, r Resources) scoring.Scorer { return judge.New(r.Judge, t.Prompt, t.Answer) },
+	Unchecked: "it asks a judge model on a server, and needs the question as well",
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
+		result := t.Answer
+		if !right {
+			result = otherAnswer(s, result, others)
+		}
+		return "\n\nExplanation: " + strings.TrimSpace(Thought(s)) +
+			resultField + result + confidenceField + confidences[pick(s, len(confidences))] + "%"
+	},
+	Reply: verdict,
+}
+
+// gradedAnswers are open answers that a judge model grades by what a full one has.
+var gradedAnswers = Family{
+	Name: "judge-graded", Version: judge.GradedVersion, Prompt: "judge-graded", Graded: true,
+	Need:      Judge,
+	New:       func(t scoring.Task, r Resources) scoring.Scorer { return judge.NewGraded(r.Judge, t.Prompt, t.Answer) },
+	Unchecked: judged.Unchecked,
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
+		full := []rune(inOneLine(t.Answer))
+		if !right {
+			full = full[:pick(s, len(full))]
+		}
+		return sumUp + string(full) + thatIsAll
+	},
+	Reply: gradeOf,
+}
+
+var confidences = [...]string{"55", "70", "80", "90", "95"}
+
+// otherAnswer is a wrong answer to an open question: a number that is off, or
+// the answer to another question.
+func otherAnswer(s *seed.Stream, right string, all []string) string {
+	if digits.MatchString(right) {
+		return near(s, right)
+	}
+	for range 4 {
+		if other := all[pick(s, len(all))]; !strings.EqualFold(other, right) {
+			return other
+		}
+	}
+	return "it cannot be known"
+}
+
+// verdict is the reply of a judge model that never errs: correct only if the turn
+// holds a response that ends as simulated answers to open questions do, with the
+// right result.
+func verdict(s *seed.Stream, turn string, t scoring.Task) string {
+	result, confidence, answered := concluded(turn)
+	correct := "no"
+	switch {
+	case !answered:
+		result, confidence = "None", "100"
+	case strings.EqualFold(result, strings.TrimSpace(t.Answer)):
+		correct = "yes"
+	}
+	return "extracted_final_answer: " + strings.Join(strings.Fields(result), " ") +
+		"\n\nreasoning: " + strings.TrimSpace(Thought(s)) +
+		"\n\ncorrect: " + correct + "\n\nconfidence: " + confidence
+}
+
+// Parts of the end of an answer to an open question.
+const (
+	resultField     = "\nAnswer: "
+	confidenceField = "\nConfidence: "
+)
+
+// concluded is the result and the confidence at the end of the last answer to an
+// open question in a text.
+func concluded(text string) (result, confidence string, found bool) {
+	for end := strings.LastIndex(text, confidenceField); end >= 0; end = strings.LastIndex(text[:end], confidenceField) {
+		confidence = text[end+len(confidenceField):]
+		percent := strings.IndexByte(confidence[:min(len(confidence), len("100%"))], '%')
+		if percent < 1 || strings.Trim(confidence[:percent], "0123456789") != "" {
+			continue
+		}
+		if from := strings.LastIndex(text[:end], resultField); from >= 0 {
+			return strings.TrimSpace(text[from+len(resultField) : end]), confidence[:percent], true
+		}
+	}
+	return "", "", false
+}
+
+// Parts of the end of an answer that is graded.
+const (
+	sumUp     = "\n\nIn short: "
+	thatIsAll = "\nThat is all."
+)
+
+// inOneLine is a text with single blanks as its white space.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// gradeOf is the reply of a judge model that grades by how much of the full answer, from
+// its beginning on, stands at the end of a response.
+func gradeOf(s *seed.Stream, turn string, t scoring.Task) string {
+	had := ""
+	if end := strings.LastIndex(turn, thatIsAll); end >= 0 {
+		if from := strings.LastIndex(turn[:end], sumUp); from >= 0 {
+			had = turn[from+len(sumUp) : end]
+		}
+	}
+	full := []rune(inOneLine(t.Answer))
+	same := 0
+	for _, r := range had {
+		if same == len(full) || r != full[same] {
+			break
+		}
+		same++
+	}
+	return "reasoning: " + strings.TrimSpace(Thought(s)) + "\n\ngrade: " + strconv.Itoa(10*same/max(1, len(full)))
+}
+
+// program is a Python program, ended by a line feed, that passes all tests but those
+// that are spoilt. It looks its results up, since nothing here can program, and has
+// another one for those. Without tests it prints nothing of use.
+func program(s *seed.Stream, tests []scoring.Test, spoilt map[int]bool) string {
+	if len(tests) == 0 {
+		return "import sys\n\n\ndef main():\n    data = sys.stdin.read().split()\n    print(len(data))\n\n\nmain()\n"
+	}
+	if tests[0].Kind == "function" {
+		return function(s, tests, spoilt)
+	}
+	var b strings.Builder
+	b.WriteString("import sys\n\n\ndef solve(data):\n    known = {\n")
+	for i, t := range tests {
+		output := t.Output
+		if spoilt[i] {
+			output = offText(s, output)
+		}
+		b.WriteString("        " + python(t.Input) + ".strip(): " + python(output) + ",\n")
+	}
+	b.WriteString("    }\n    return known.get(data.strip(), \"0\")\n\n\ndef main():\n    print(solve(sys.stdin.read()).rstrip(\"\\n\"))\n\n\nmain()\n")
+	return b.String()
+}
+
+// function is a program that defines the function that the tests call, plain
+// and as a method of Solution, the two ways in which scorers call it.
+func function(s *seed.Stream, tests []scoring.Test, spoilt map[int]bool) string {
+	name := tests[0].Function
+	var b strings.Builder
+	b.WriteString("import json\n\nCASES = [\n")
+	for i, t := range tests {
+		output := t.Output
+		if spoilt[i] {
+			output = offJSON(s, output)
+		}
+		b.WriteString("    (" + python(t.Input) + ", " + python(output) + "),\n")
+	}
+	b.WriteString("]\n\n\ndef " + name + "(*values):\n" +
+		"    for given, result in CASES:\n" +
+		"        if [json.loads(line) for line in given.split(\"\\n\") if line.strip()] == list(values):\n" +
+		"            return json.loads(result)\n" +
+		"    return None\n\n\n" +
+		"class Solution:\n    def " + name + "(self, *values):\n        return globals()[\"" + name + "\"](*values)\n")
+	return b.String()
+}
+
+// python is a Python string literal: Go's quoting, which Python reads alike.
+func python(text string) string { return strconv.QuoteToASCII(text) }
+
+// swaps are answers that programs confuse.
+var swaps = [][2]string{{"YES", "NO"}, {"Yes", "No"}, {"yes", "no"}, {"true", "false"}, {"True", "False"}}
+
+// offText is another output than the right one.
+func offText(s *seed.Stream, right string) string {
+	for _, pair := range swaps {
+		for i, word := range pair {
+			if strings.TrimSpace(right) == word {
+				return pair[1-i]
+			}
+		}
+	}
+	if digits.MatchString(right) {
+		return near(s, right)
+	}
+	return strings.TrimSpace(right) + "x"
+}
+
+// offJSON is another result than the right one, and JSON again.
+func offJSON(s *seed.Stream, right string) string {
+	if off := offText(s, right); json.Valid([]byte(off)) {
+		return off
+	}
+	if strings.TrimSpace(right) == "null" {
+		return "0"
+	}
+	return "null"
+}

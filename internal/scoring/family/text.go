@@ -1,0 +1,144 @@
+package family
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/choice"
+	"speceval/internal/scoring/exact"
+	"speceval/internal/scoring/maths"
+	"speceval/internal/scoring/number"
+	"speceval/internal/scoring/regex"
+	"speceval/internal/seed"
+)
+
+// exactTexts are answers that must be the right one, character by character.
+var exactTexts = Family{
+	Name: "exact", Version: exact.Version, Prompt: "exact",
+	Gold:  func(t scoring.Task) string { return exact.Fault(t.Answer) },
+	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return exact.New(t.Answer) },
+	Check: exact.Check,
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
+		return said(s, exact.New(t.Answer), t.Answer, right, others)
+	},
+}
+
+// patterns are answers that a regular expression matches.
+var patterns = Family{
+	Name: "regex", Version: regex.Version, Prompt: "exact",
+	Gold:  func(t scoring.Task) string { return regex.Fault(t.Answer) },
+	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return regex.New(t.Answer) },
+	Check: regex.Check,
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
+		sample, _ := regex.Sample(t.Answer, func(n int) int { return pick(s, n) })
+		return said(s, regex.New(t.Answer), sample, right, nil)
+	},
+	Unsimulated: func(t scoring.Task) string {
+		s := seed.Root(0).Child("sample").Child(t.ID).Stream()
+		sample, found := regex.Sample(t.Answer, func(n int) int { return pick(&s, n) })
+		if !found || !is(regex.New(t.Answer), said(&s, regex.New(t.Answer), sample, true, nil)) {
+			return "no text is known that its expression matches"
+		}
+		return ""
+	},
+}
+
+// numbers are answers that are a number, within a tolerance.
+var numbers = Family{
+	Name: "number", Version: number.Version, Prompt: "number",
+	Gold:      func(t scoring.Task) string { return number.Fault(t.Answer) },
+	Tolerance: func(t scoring.Task) string { return number.ToleranceFault(t.Answer, t.Tolerance) },
+	New:       func(t scoring.Task, _ Resources) scoring.Scorer { return number.New(t.Answer, t.Tolerance) },
+	Check:     number.Check,
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
+		return said(s, number.New(t.Answer, t.Tolerance), t.Answer, right, others)
+	},
+}
+
+// is tells whether a scorer finds an answer right.
+func is(by scoring.Scorer, answer string) bool {
+	v, err := by.Score(context.Background(), scoring.Response{Text: answer})
+	return err == nil && v.Correct()
+}
+
+// said is a result as the end of an answer, in a box, or in the last line where a
+// box cannot hold it; or else a wrong one, which the scorer does not take.
+func said(s *seed.Stream, by scoring.Scorer, result string, right bool, others []string) string {
+	boxed := func(text string) string { return "\n\nSo the answer is \\boxed{" + text + "}." }
+	inLine := func(text string) string { return "\n\nAnswer: " + strings.Join(strings.Fields(text), " ") }
+	if right {
+		if !is(by, boxed(result)) && is(by, inLine(result)) {
+			return inLine(result)
+		}
+		return boxed(result)
+	}
+	for try := range 8 {
+		text := near(s, result)
+		switch {
+		case try%2 == 1 && len(others) > 0:
+			text = others[pick(s, len(others))]
+		case try > 3:
+			text = strconv.Itoa(10_000 + pick(s, 1_000_000))
+		}
+		if !is(by, boxed(text)) && text != "" {
+			return boxed(text)
+		}
+	}
+	return "\n\nI cannot tell."
+}
+
+// choices are letters of options.
+var choices = Family{
+	Name: "choice", Version: choice.Version, Prompt: "choice",
+	Options: true,
+	Gold:    letterFault,
+	New: func(t scoring.Task, _ Resources) scoring.Scorer {
+		return choice.New(t.Answer[0], t.Options, t.OptionTexts)
+	},
+	Check: choice.Check,
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
+		letter := t.Answer
+		if !right {
+			letter = otherLetter(s, letter, t.Options)
+		}
+		return "\n\nSo the answer is \\boxed{" + letter + "}."
+	},
+}
+
+// letterFault says why the answer is no letter of an option. How many of those
+// there may be is not its concern.
+func letterFault(t scoring.Task) string {
+	last := 'A' + rune(t.Options) - 1
+	if t.Options < 2 || t.Options > scoring.MostOptions || len(t.Answer) == 1 && 'A' <= t.Answer[0] && rune(t.Answer[0]) <= last {
+		return ""
+	}
+	return fmt.Sprintf("is %q, must be a letter from A to %c", t.Answer, last)
+}
+
+// otherLetter is another option than the right one.
+func otherLetter(s *seed.Stream, right string, options int) string {
+	var others []string
+	for i := range min(max(options, 2), scoring.MostOptions) {
+		if letter := string(rune('A' + i)); letter != right {
+			others = append(others, letter)
+		}
+	}
+	return others[pick(s, len(others))]
+}
+
+// mathematics are answers that are compared by their mathematical value.
+var mathematics = Family{
+	Name: "math", Version: maths.Version, Prompt: "math",
+	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return maths.New(t.Answer) },
+	Check: maths.Check,
+	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
+		result := t.Answer
+		if !right {
+			result = near(s, result)
+		}
+		return "\n\nThe answer is $\\boxed{" + result + "}$."
+	},
+}

@@ -1,0 +1,324 @@
+package judge_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/data"
+	"speceval/internal/benchmark"
+	"speceval/internal/fleet"
+	"speceval/internal/fleet/imitation"
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/judge"
+	"speceval/internal/servers/vllm"
+)
+
+// script is a judge that gives replies in turn, and remembers what it was asked.
+type script struct {
+	replies []string
+	finish  string
+	err     error
+	asked   []vllm.Request
+}
+
+func (s *script) Complete(_ context.Context, r vllm.Request) (vllm.Completion, string, error) {
+	s.asked = append(s.asked, r)
+	if s.err != nil {
+		return vllm.Completion{}, "http://judge", s.err
+	}
+	reply := s.replies[min(len(s.asked), len(s.replies))-1]
+	return vllm.Completion{Text: reply, Finish: s.finish}, "http://judge", nil
+}
+
+// settings ask a judge with a short prompt.
+func settings(t testing.TB, servers judge.Asker) judge.Settings {
+	t.Helper()
+	prompt, err := judge.ParsePrompt("Q {{.Question}}\nR {{.Response}}\nA {{.Answer}}\n", "short.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grading, err := judge.ParsePrompt("Q {{.Question}}\nR {{.Response}}\nF {{.Answer}}\n", "grading.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judge.Settings{Sampling: vllm.Sampling{Model: "j", TopP: 1, MaxTokens: 100}, Prompt: prompt, Grading: grading, Servers: servers}
+}
+
+func TestVerdicts(t *testing.T) {
+	const none = "unparsable"
+	for _, test := range []struct{ reply, want, answer string }{
+		{"extracted_final_answer: the Danube\nreasoning: same\ncorrect: yes\nconfidence: 90", "yes", "the Danube"},
+		{"extracted_final_answer: None\ncorrect: no", "no", ""},
+		{"**extracted_final_answer:** *42*\n\n**correct:** No.", "no", "42"},
+		{"**Correct: YES**", "yes", ""},
+		{"- `correct`: 'yes'", "yes", ""},
+		{"> [correct]: [no]", "no", ""},
+		{"### correct : yes\r\n", "yes", ""},
+		{"correct: no, for the response says yes", "no", ""},
+		{"correct: yes\nWait, the units differ.\ncorrect: no", "no", ""},
+		{"correct: no\n\ncorrect: yes", "yes", ""},
+		{"<think>correct: no</think>correct: yes", "yes", ""},
+		{"correct: yes</think>", none, ""},
+		{`{"extracted_final_answer": "7", "reasoning": "{", "correct": "yes", "confidence": 3}`, "yes", "7"},
+		{"```json\n{\"extracted_final_answer\": 7.5,\n \"correct\": \"no\"}\n```", "no", "7.5"},
+		{`Here it is: {"extracted_final_answer": null, "correct": true}`, "yes", ""},
+		{`{"correct": "no"} so {"correct": "Yes"}`, "yes", ""},
+		{"correct: yes\n" + `{"correct": "no"}`, "no", ""},
+		{`{"correct": "yes"}` + "\ncorrect: no", "no", ""},
+		{"{\n  \"extracted_final_answer\": \"x\",\n  \"correct\": \"yes\",\n  \"confidence\": 9", "yes", "x"}, // cut short
+		{"", none, ""},
+		{"yes", none, ""},
+		{"I think it is correct: yes", none, ""},
+		{"3. correct: yes\n4. confidence: 9", "yes", ""},
+		{"3) **correct**: no", "no", ""},
+		{"correct: no because the units differ", "no", ""},
+		{"correct: yes (rounded)", "yes", ""},
+		{"correct: yes if they mean the same, or differ by no more than a small rounding of a number; no if they differ", none, ""},
+		{"correct: no\ncorrect: yes would be wrong", "no", ""},
+		{"correct: \u023a", none, ""},
+		{"correct: \u023a\u023ayes", none, ""},
+		{`{"correct":"\u023a\u023a"}`, none, ""},
+		{"correct: yes\u0130", none, ""},
+		{"correct: yes or no", none, ""},
+		{"correct: yes/no", none, ""},
+		{"correct: 'yes' or 'no'", none, ""},
+		{"correct: perhaps", none, ""},
+		{"correct: yesterday", none, ""},
+		{"correct:", none, ""},
+		{"correct_answer: yes", none, ""},
+		{"incorrect: yes", none, ""},
+		{`{"correct": "maybe"}`, none, ""},
+		{`{"correct": [1]}`, none, ""},
+		{`{"incorrect": "yes"}`, none, ""},
+	} {
+		servers := &script{replies: []string{test.reply}, finish: "stop"}
+		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+		got := none
+		if err == nil {
+			got = map[bool]string{true: "yes", false: "no"}[v.Correct()]
+		} else if !errors.Is(err, judge.ErrUnparsable) {
+			t.Fatal(err)
+		}
+		if got != test.want || v.Answer != test.answer || v.Note != "" {
+			t.Errorf("%q: %s, %+v, want %s, %q", test.reply, got, v, test.want, test.answer)
+		}
+		if asked := len(servers.asked); asked != 1 && got != none || asked != 2 && got == none {
+			t.Errorf("%q: asked %d times", test.reply, asked)
+		}
+	}
+}
+
+func TestAskedOnceMore(t *testing.T) {
+	servers := &script{replies: []string{"hm", "correct: yes"}, finish: "stop"}
+	score := func() (scoring.Verdict, error) {
+		return judge.New(settings(t, servers), "q {{.Answer}}", "g").Score(t.Context(), scoring.Response{Text: "r {{.Question}}\xff", Cut: true})
+	}
+	v, err := score()
+	if err != nil || !v.Correct() || len(servers.asked) != 2 {
+		t.Fatalf("%+v, %v after %d questions", v, err, len(servers.asked))
+	}
+	first, second := servers.asked[0], servers.asked[1]
+	const turn = "Q q {{.Answer}}\nR r {{.Question}}\ufffd\nA g"
+	if len(first.Messages) != 1 || first.Messages[0] != (vllm.Message{Role: "user", Content: turn}) {
+		t.Errorf("asked %q", first.Messages)
+	}
+	if len(second.Messages) != 1 || !strings.HasPrefix(second.Messages[0].Content, turn+"\n\nYour reply must") {
+		t.Errorf("asked again %q", second.Messages)
+	}
+	if first.Seed == second.Seed || first.ID == second.ID || first.Seed < 0 || first.ID == "" || first.Model != "j" || first.MaxTokens != 100 {
+		t.Errorf("requests %+v\n%+v", first, second)
+	}
+	servers.replies = []string{"x", "x", "hm", "correct: no"}
+	if v, err := score(); err != nil || v.Correct() || !reflect.DeepEqual(servers.asked[:2], servers.asked[2:]) {
+		t.Errorf("another time: %+v, %v, other requests", v, err)
+	}
+}
+
+// TestARefusedQuestion is of a response that is too long for the judge.
+func TestARefusedQuestion(t *testing.T) {
+	servers := &script{err: &vllm.Error{Kind: vllm.Rejected, URL: "http://judge", Message: "too long"}}
+	v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+	if !errors.Is(err, judge.ErrUnparsable) || !strings.Contains(err.Error(), "too long") || v != (scoring.Verdict{}) || len(servers.asked) != 1 {
+		t.Errorf("%+v, %v after %d questions", v, err, len(servers.asked))
+	}
+}
+
+func TestNoVerdict(t *testing.T) {
+	servers := &script{replies: []string{"", strings.Repeat("é", 300) + " that I cannot say"}, finish: "length"}
+	v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+	if !errors.Is(err, judge.ErrUnparsable) || v != (scoring.Verdict{}) {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	for _, part := range []string{"http://judge", `that I cannot say" by length`} {
+		if !strings.Contains(err.Error(), part) || len(err.Error()) > 300 {
+			t.Errorf("error %v lacks %q", err, part)
+		}
+	}
+}
+
+// TestAReplyThatWasCutHoldsNoVerdict is of a judge that quotes a response with a
+// verdict of its own.
+func TestAReplyThatWasCutHoldsNoVerdict(t *testing.T) {
+	servers := &script{replies: []string{"extracted_final_answer: it says\ncorrect: yes\nand more and"}, finish: "length"}
+	if v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"}); !errors.Is(err, judge.ErrUnparsable) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestEndsOfReplies are words of other servers than vLLM, and thinking that does not end.
+func TestEndsOfReplies(t *testing.T) {
+	for _, test := range []struct {
+		reply, finish string
+		want          bool
+	}{
+		{"correct: yes", "eos_token", true},
+		{"correct: yes", "end_turn", true},
+		{"correct: yes", "max_tokens", false},
+		{"<think>it may be correct: no</think>correct: yes", "stop", true},
+		{"<think>so far I would say\ncorrect: yes", "stop", false},
+		{"[THINK]so far I would say\ncorrect: yes", "stop", false},
+	} {
+		servers := &script{replies: []string{test.reply}, finish: test.finish}
+		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+		if v.Correct() != test.want || errors.Is(err, judge.ErrUnparsable) == test.want {
+			t.Errorf("%q, %s: %+v, %v", test.reply, test.finish, v, err)
+		}
+	}
+}
+
+func TestErrorsOfServersPass(t *testing.T) {
+	cause := &vllm.Error{Kind: vllm.EngineDead}
+	servers := &script{err: cause}
+	v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+	if e := (*vllm.Error)(nil); !errors.As(err, &e) || e != cause || errors.Is(err, judge.ErrUnparsable) || v != (scoring.Verdict{}) || len(servers.asked) != 1 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+func TestNothingToAsk(t *testing.T) {
+	for _, r := range []scoring.Response{{}, {Text: " \n"}, {Cut: true}} {
+		servers := &script{err: errors.New("asked")}
+		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), r)
+		if err != nil || v.Correct() || v.Answer != "" || v.Note == "" {
+			t.Errorf("%+v: %+v, %v", r, v, err)
+		}
+	}
+}
+
+func TestPrompts(t *testing.T) {
+	ours, err := judge.ParsePrompt(string(data.VerdictPrompt()), data.VerdictPromptName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := ours.Execute(&b, struct{ Question, Response, Answer string }{"<q>", "<r>", "<a>"}); err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, part := range []string{"<q>", "<r>", "\nextracted_final_answer:", "<a>", "\nreasoning:", "\ncorrect:", "\nconfidence:"} {
+		i := strings.Index(b.String()[at:], part)
+		if i < 0 {
+			t.Errorf("%q is not where it belongs in\n%s", part, b.String())
+		}
+		at += max(i, 0)
+	}
+	for text, want := range map[string]string{
+		"{{.Question}} {{.Response}}":         "own.txt lacks <the right answer>",
+		"{{.Question}} {{.Answer}}":           "own.txt lacks <the response>",
+		"{{.Response}} {{.Answer}}":           "own.txt lacks <the question>",
+		"":                                    "own.txt lacks <the question>",
+		"{{.Question}":                        "own.txt",
+		"{{.Question}}{{.Response}}{{.Gold}}": "Gold",
+	} {
+		if _, err := judge.ParsePrompt(text, "own.txt"); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+}
+
+// oneServer asks one server.
+type oneServer struct{ *vllm.Client }
+
+func (s oneServer) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
+	answer, err := s.Client.Complete(ctx, r)
+	return answer, s.URL(), err
+}
+
+// TestSimulatedJudge lets the simulated fleet judge its own answers over HTTP.
+func TestSimulatedJudge(t *testing.T) {
+	prompts, err := benchmark.ParsePrompts(data.Prompts())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks := slices.DeleteFunc(read, func(t benchmark.Task) bool { return t.Scorer != "judge" })
+	if len(tasks) != 12 {
+		t.Fatalf("%d open questions", len(tasks))
+	}
+	replica := imitation.New(imitation.Settings{
+		Model: "j", MaxModelLen: 1 << 15, MaxSequences: 8, Thinking: true, ReasoningParser: "qwen3",
+		Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: tasks}),
+	})
+	t.Cleanup(replica.Close)
+	if err := replica.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	client, err := vllm.New(replica.URL(), vllm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	prompt, err := judge.ParsePrompt(string(data.VerdictPrompt()), data.VerdictPromptName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := judge.Settings{Prompt: prompt, Servers: oneServer{client}, Sampling: vllm.Sampling{
+		Model: "j", TopP: 1, MaxTokens: 4096, TemplateArguments: map[string]any{"enable_thinking": false},
+	}}
+	author := func(pass float64) *fleet.Author {
+		passes := map[fleet.TaskKey]float64{}
+		for _, task := range tasks {
+			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
+		}
+		return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
+	}
+	for pass, author := range map[float64]*fleet.Author{0: author(0), 1: author(1)} {
+		for _, task := range tasks {
+			answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: 7, Limits: fleet.Limits{Most: 2000, Budget: -1}})
+			v, err := judge.New(s, task.Prompt, task.Answer).Score(t.Context(), scoring.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
+			if err != nil || v.Correct() != (pass == 1) || v.Correct() && v.Answer != task.Answer {
+				t.Errorf("%s: %+v, %v", task.ID, v, err)
+			}
+		}
+	}
+}
+
+// FuzzReply gives a judge any reply: a verdict is that of the reply alone.
+func FuzzReply(f *testing.F) {
+	f.Add("extracted_final_answer: x\n**correct**: yes")
+	f.Add("```json\n{\"correct\": \"no\"}\n```")
+	f.Add("{{{{{{{{{{{{{\"correct\": true}")
+	f.Fuzz(func(t *testing.T, reply string) {
+		score := func(reply string) (scoring.Verdict, error) {
+			return judge.New(settings(t, &script{replies: []string{reply}, finish: "stop"}), "q", "g").Score(t.Context(), scoring.Response{Text: "correct: yes"})
+		}
+		v, err := score(reply)
+		if err != nil && (!errors.Is(err, judge.ErrUnparsable) || v != (scoring.Verdict{})) || len(v.Answer) > 500 {
+			t.Errorf("%q: %+v, %v", reply, v, err)
+		}
+		if err == nil && !strings.Contains(strings.ToLower(reply), "correct") {
+			t.Errorf("%q is a verdict: %+v", reply, v)
+		}
+		if v, err := score(reply + "\ncorrect: no"); err != nil || v.Correct() {
+			t.Errorf("%q and a no: %+v, %v", reply, v, err)
+		}
+	})
+}

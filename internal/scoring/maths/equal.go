@@ -1,0 +1,351 @@
+package maths
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/maths/latex"
+)
+
+// comparer compares answers with a bounded effort. Once its work is used up
+// nothing is equal.
+type comparer struct{ work int }
+
+// Work of a comparison, in nodes of expressions; one that is evaluated at
+// several points counts numericWork times.
+const (
+	enoughWork   = 60000
+	numericWork  = 20
+	sumsCompared = 8 // at most, with their terms
+)
+
+func newComparer() *comparer { return &comparer{work: enoughWork} }
+
+// spend pays for work, as far as there is any left.
+func (c *comparer) spend(work int) bool {
+	c.work -= work
+	return c.work > 0
+}
+
+// same tells whether two expressions are equal.
+func (c *comparer) same(a, b *algebra.Expr) bool {
+	n := a.Size(enoughWork) + b.Size(enoughWork)
+	if a.Op != algebra.Number || b.Op != algebra.Number {
+		n *= numericWork
+	}
+	if a.HasSum() || b.HasSum() {
+		n = max(n, enoughWork/sumsCompared)
+	}
+	return c.spend(n) && algebra.Equal(a, b)
+}
+
+// equal tells whether an answer is right: p, where g is gold.
+func (c *comparer) equal(g, p latex.Answer) bool {
+	if !c.spend(1) {
+		return false
+	}
+	g, p = spelledOut(unconditional(g)), spelledOut(unconditional(p))
+	if g.Kind == latex.Relation || p.Kind == latex.Relation {
+		return c.equalRelations(g, p)
+	}
+	if set, ok := oneOf(g, p); ok { // {5} and 5
+		return c.equal(set[0], set[1])
+	}
+	if collection(g) && collection(p) && tuples(g) != tuples(p) {
+		g, p = points(g), points(p)
+	}
+	switch {
+	case g.Kind == latex.Value && p.Kind == latex.Value:
+		return c.equalValues(g, p)
+	case g.Kind == latex.Words && p.Kind == latex.Words:
+		return phrase(g.Text) == phrase(p.Text)
+	case g.Kind == latex.Ratio || p.Kind == latex.Ratio:
+		return c.equalRatios(g, p)
+	case g.Kind == latex.Matrix && p.Kind == latex.Matrix:
+		return g.Columns == p.Columns && brackets(g.Open) == brackets(p.Open) && c.inOrder(g.Items, p.Items)
+	case g.Kind == latex.Matrix || p.Kind == latex.Matrix:
+		return c.equalVectors(g, p)
+	case g.Kind == latex.Tuple && p.Kind == latex.Tuple:
+		same := g.Open == p.Open && g.Close == p.Close
+		return (same || len(g.Items) != 2) && c.inOrder(g.Items, p.Items)
+	case g.Kind == latex.Tuple && p.Kind == latex.List, g.Kind == latex.List && p.Kind == latex.Tuple:
+		g, p = byName(g), byName(p)
+		return round(g) && round(p) && coordinates(g) && coordinates(p) && c.inOrder(g.Items, p.Items) || c.equalSets(g, p)
+	case g.Kind == latex.Value && p.Kind == latex.List: // 1/2 or 0.5
+		if mixed, ok := mixed(p); ok && c.equal(g, mixed) {
+			return true
+		}
+		for _, item := range p.Items {
+			if !c.equal(g, item) {
+				return false
+			}
+		}
+		return true
+	case g.Op != p.Op && oppositeOps[g.Op] == p.Op && g.Kind == latex.List && p.Kind == latex.List:
+		return strings.Contains("±∓", g.Op) && c.inOrder(g.Items, p.Items)
+	case collection(g) && collection(p):
+		return c.equalCollections(g, p) || g.Kind == latex.List && p.Kind == latex.List && c.equalSets(g, p)
+	}
+	return c.equalSets(g, p)
+}
+
+// brackets tells apart what is around matrices: bars, the brace of a function
+// that is given by cases, and all others.
+func brackets(open byte) byte {
+	if open == '|' || open == '{' {
+		return open
+	}
+	return 0
+}
+
+// unconditional is a list without what only says what kind of number a
+// variable stands for, k ∈ ℤ.
+func unconditional(a latex.Answer) latex.Answer {
+	if a.Kind != latex.List {
+		return a
+	}
+	kept := slices.DeleteFunc(slices.Clone(a.Items), func(item latex.Answer) bool {
+		return item.Kind == latex.Relation && item.Rels[0] == "∈" && item.Items[1].Kind == latex.Value
+	})
+	switch len(kept) {
+	case 0, len(a.Items):
+		return a
+	case 1:
+		return kept[0]
+	}
+	a.Items = kept
+	return a
+}
+
+// oneOf takes the element of a set with one element that meets a single thing.
+func oneOf(g, p latex.Answer) ([2]latex.Answer, bool) {
+	switch {
+	case g.Kind == latex.Set && len(g.Items) == 1 && p.Kind == latex.Value:
+		return [2]latex.Answer{g.Items[0], p}, true
+	case p.Kind == latex.Set && len(p.Items) == 1 && g.Kind == latex.Value:
+		return [2]latex.Answer{g, p.Items[0]}, true
+	}
+	return [2]latex.Answer{}, false
+}
+
+// round tells whether a list is in parentheses, or in none.
+func round(a latex.Answer) bool {
+	return a.Kind == latex.List || a.Open == '(' && a.Close == ')' || len(a.Items) > 2
+}
+
+func collection(a latex.Answer) bool { return a.Kind == latex.List || a.Kind == latex.Set }
+
+func (c *comparer) inOrder(g, p []latex.Answer) bool {
+	if len(g) != len(p) {
+		return false
+	}
+	for i := range g {
+		if !c.equal(g[i], p[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxItems bounds lists that are compared in any order.
+const maxItems = 60
+
+// equalCollections compares in any order: sets without regard to repetitions.
+func (c *comparer) equalCollections(g, p latex.Answer) bool {
+	if len(g.Items) > maxItems || len(p.Items) > maxItems {
+		return c.inOrder(g.Items, p.Items)
+	}
+	if assigned(g.Items) != assigned(p.Items) { // x=2, y=5 and 2, 5
+		return c.inOrder(g.Items, p.Items)
+	}
+	repeats := g.Kind == latex.Set || p.Kind == latex.Set || len(p.Items) > len(g.Items) && c.distinct(g.Items)
+	return (repeats || len(g.Items) == len(p.Items)) && c.matched(g.Items, p.Items, c.equal, repeats)
+}
+
+// distinct tells whether no item equals another.
+func (c *comparer) distinct(items []latex.Answer) bool {
+	for i := range items {
+		if slices.ContainsFunc(items[:i], func(other latex.Answer) bool { return c.equal(other, items[i]) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// oppositeOps are words and signs between the items of lists that make one of them
+// mean something else than the other.
+var oppositeOps = map[string]string{"∧": "∨", "∨": "∧", "±": "∓", "∓": "±"}
+
+// mixed is a whole number and a proper fraction that "and" makes one number of:
+// 2 and 3/4.
+func mixed(a latex.Answer) (latex.Answer, bool) {
+	if a.Op != "∧" || len(a.Items) != 2 {
+		return a, false
+	}
+	whole, ok := rational(a.Items[0])
+	part, okay := rational(a.Items[1])
+	if !ok || !okay || !whole.IsInt() || a.Items[1].Expr.Op != algebra.Div || part.Sign() <= 0 || part.Cmp(big.NewRat(1, 1)) >= 0 {
+		return a, false
+	}
+	fraction := a.Items[1].Expr
+	if a.Items[0].Expr.Op == algebra.Neg {
+		fraction = algebra.Make(algebra.Neg, fraction)
+	}
+	sum := a.Items[1]
+	sum.Expr = algebra.Make(algebra.Add, a.Items[0].Expr, fraction)
+	return sum, true
+}
+
+// tuples tells whether the items of a list are tuples.
+func tuples(a latex.Answer) bool { return len(a.Items) > 0 && a.Items[0].Kind == latex.Tuple }
+
+// points makes tuples of a list that gives values to the same variables again and
+// again: p=5, q=2; p=7, q=2.
+func points(a latex.Answer) latex.Answer {
+	var names []string
+	for _, item := range a.Items {
+		name, _, ok := definition(item)
+		if !ok || slices.Contains(names, name) {
+			break
+		}
+		names = append(names, name)
+	}
+	n := len(names)
+	if n < 2 || n == len(a.Items) || len(a.Items)%n != 0 || len(a.Items) > maxItems {
+		return a
+	}
+	all := latex.Answer{Kind: latex.List}
+	for i, item := range a.Items {
+		name, value, ok := definition(item)
+		if !ok || name != names[i%n] {
+			return a
+		}
+		if i%n == 0 {
+			all.Items = append(all.Items, latex.Answer{Kind: latex.Tuple, Open: '(', Close: ')'})
+		}
+		point := &all.Items[len(all.Items)-1]
+		point.Items = append(point.Items, value)
+	}
+	return all
+}
+
+// byName sorts a list that gives values to several variables by their names:
+// y = 2; x = 1 is the point (1, 2).
+func byName(a latex.Answer) latex.Answer {
+	if a.Kind == latex.List && assigned(a.Items) {
+		a.Items = slices.Clone(a.Items)
+		slices.SortStableFunc(a.Items, func(x, y latex.Answer) int {
+			first, _, _ := definition(x)
+			second, _, _ := definition(y)
+			return strings.Compare(first, second)
+		})
+	}
+	return a
+}
+
+// matched pairs items off with one another. With repeats, an item may be the
+// partner of several.
+func (c *comparer) matched(g, p []latex.Answer, same func(g, p latex.Answer) bool, repeats bool) bool {
+	met := make([]bool, len(p))
+	for i := range g {
+		found := false
+		for j := range p {
+			// Most lists are in the same order: look there first.
+			k := (i + j) % len(p)
+			if (repeats || !met[k]) && same(g[i], p[k]) {
+				met[k], found = true, true
+				if !repeats {
+					break
+				}
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return !slices.Contains(met, false)
+}
+
+// assigned tells whether the items give values to several variables. Those with
+// the same name and an index are one: x_1 = 2, x_2 = 5.
+func assigned(items []latex.Answer) bool {
+	first := ""
+	for _, item := range items {
+		name, _, ok := definition(item)
+		if !ok {
+			return false
+		}
+		name, _, _ = strings.Cut(name, "_")
+		if first == "" {
+			first = name
+		} else if name != first {
+			return true
+		}
+	}
+	return false
+}
+
+// coordinates tells whether a list may be a point: of its values none or each
+// has a name of its own.
+func coordinates(a latex.Answer) bool {
+	for _, item := range a.Items {
+		if item.Kind == latex.Relation {
+			return assigned(a.Items)
+		}
+	}
+	return true
+}
+
+// equalVectors compares a matrix with a tuple of its rows, and one of a single
+// row or column with a tuple.
+func (c *comparer) equalVectors(g, p latex.Answer) bool {
+	m, t := g, p
+	if m.Kind != latex.Matrix {
+		m, t = p, g
+	}
+	if m.Open == '{' {
+		return false
+	}
+	if len(t.Items) > 0 && t.Items[0].Kind == latex.Tuple && t.Kind == latex.Tuple {
+		var items []latex.Answer
+		for _, row := range t.Items {
+			if row.Kind != latex.Tuple || len(row.Items) != m.Columns {
+				return false
+			}
+			items = append(items, row.Items...)
+		}
+		return m.Open != '|' && c.inOrder(m.Items, items)
+	}
+	vector := m.Columns == 1 || m.Columns == len(m.Items)
+	return vector && m.Open != '|' && t.Kind == latex.Tuple && round(t) && c.inOrder(g.Items, p.Items)
+}
+
+// equalRatios compares ratios up to a factor; and times of day, whose last part
+// has two digits, literally. A ratio of two may be a fraction.
+func (c *comparer) equalRatios(g, p latex.Answer) bool {
+	if g.Kind != latex.Ratio || p.Kind != latex.Ratio {
+		r, v := g, p
+		if r.Kind != latex.Ratio {
+			r, v = p, g
+		}
+		return v.Kind == latex.Value && len(r.Items) == 2 && !r.Clock && c.same(quotient(r, 0, 1), v.Expr)
+	}
+	if len(g.Items) != len(p.Items) || !sameUnit(g.Unit, p.Unit) {
+		return false
+	}
+	if g.Clock { // else gold is no time of day
+		return c.inOrder(g.Items, p.Items)
+	}
+	for i := 1; i < len(g.Items); i++ {
+		if !c.same(quotient(g, i-1, i), quotient(p, i-1, i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func quotient(r latex.Answer, i, j int) *algebra.Expr {
+	return algebra.Make(algebra.Div, r.Items[i].Expr, r.Items[j].Expr)
+}

@@ -1,0 +1,171 @@
+package maths_test
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/maths"
+)
+
+// labelled is a line of a file of cases, as `speceval check-scorer math` reads
+// them: a right answer, another one, and whether the two are the same.
+type labelled struct {
+	gold, prediction string
+	equal            bool
+}
+
+// cases reads a file of testdata. Equal pairs are in cases.tsv, pairs that are
+// nearly equal in nearmisses.tsv. A pair on whose label mathematics and the
+// usual conventions do not agree has no place in them.
+func cases(t *testing.T, name string) []labelled {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all []labelled
+	seen := map[string]bool{}
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		fields := strings.Split(lines.Text(), "\t")
+		if len(fields) != 3 || fields[2] != "true" && fields[2] != "false" {
+			t.Fatalf("%s: %q is not gold, prediction, and true or false, with tabs between", name, lines.Text())
+		}
+		if pair := fields[0] + "\t" + fields[1]; seen[pair] {
+			t.Errorf("%s: %q is there twice", name, pair)
+		} else {
+			seen[pair] = true
+		}
+		all = append(all, labelled{fields[0], fields[1], fields[2] == "true"})
+	}
+	return all
+}
+
+func TestLabelledCases(t *testing.T) {
+	for _, file := range []struct {
+		name  string
+		least int // cases, so that none is lost unnoticed
+	}{{"cases.tsv", 1000}, {"nearmisses.tsv", 850}} {
+		all := cases(t, file.name)
+		if len(all) < file.least {
+			t.Errorf("%s: %d cases, want %d or more", file.name, len(all), file.least)
+		}
+		wrong := 0
+		for _, c := range all {
+			if v := maths.Check(c.gold, c.prediction); v.Correct() != c.equal {
+				wrong++
+				t.Errorf("%s against %s: %v, want %v (read %q; %s)", c.prediction, c.gold, v.Correct(), c.equal, v.Answer, v.Note)
+			}
+		}
+		t.Logf("%s: %d of %d agree", file.name, len(all)-wrong, len(all))
+	}
+}
+
+// TestEveryAnswerEqualsItself holds for whatever has an answer, mathematics or
+// not; the surroundings of an answer do not matter.
+func TestEveryAnswerEqualsItself(t *testing.T) {
+	for _, name := range []string{"cases.tsv", "nearmisses.tsv"} {
+		golds := map[string]bool{}
+		for _, c := range cases(t, name) {
+			golds[c.gold] = true
+		}
+		for gold := range golds {
+			for _, prediction := range []string{gold, "$" + gold + "$", `\boxed{` + gold + "}", "The answer is $" + gold + "$."} {
+				if !maths.Check(gold, prediction).Correct() {
+					t.Errorf("%s does not equal %s", prediction, gold)
+				}
+			}
+		}
+	}
+}
+
+// TestResponses scores whole responses: which of the things that they say is
+// the answer.
+func TestResponses(t *testing.T) {
+	long := strings.Repeat("We try $x = 3$, then $x = 4$, and see that neither helps. ", 2000)
+	for _, test := range []struct {
+		what, gold, text string
+		cut, correct     bool
+	}{
+		{"one box", `12`, `We have $3 \cdot 4$, so the answer is $\boxed{12}$.`, false, true},
+		{"another in the box", `12`, `We have $3 \cdot 4 = 12$, so the answer is $\boxed{13}$.`, false, false},
+		{"the last box", `12`, "At first \\boxed{11} looks right.\n\nIt is not: \\boxed{12}", false, true},
+		{"a box before the last", `11`, "At first \\boxed{11} looks right.\n\nIt is not: \\boxed{12}", false, false},
+		{"the same box twice", `12`, "So \\boxed{12}.\n\n**Answer:** $\\boxed{12}$", false, true},
+		{"numbers after the box", `12`, `$\boxed{12}$, which exceeds 11 by 1 and 10 by 2.`, false, true},
+		{"a box in the middle of a long text", `12`, long + `$\boxed{12}$` + strings.Repeat(" So it is.", 5000), false, true},
+		{"a box in displayed mathematics", `\frac{3}{8}`, "Hence\n\\[\n\\boxed{\\frac{3}{8}}\n\\]\n", false, true},
+		{"a box over several lines", `\frac{3}{8}`, "Hence\n$$\n\\boxed{\n  \\frac{3}{8}\n}\n$$\n", false, true},
+		{"an equation in the box", `12`, `\boxed{x = 12}`, false, true},
+		{"a chain of equations in the box", `12`, `\boxed{x = 3 \cdot 4 = 12}`, false, true},
+		{"a sum in the box", `12`, `\boxed{7 + 5}`, false, true},
+		{"a nested box", `12`, `\boxed{\boxed{12}}`, false, true},
+		{"a framed box", `12`, `\fbox{12}`, false, true},
+		{"a space before the brace", `12`, `\boxed {12}`, false, true},
+		{"text in the box", `12`, `\boxed{\text{The answer is } 12}`, false, true},
+		{"a unit in the box", `12`, `\boxed{12 \text{ cm}^2}`, false, true},
+		{"boxes of a list on one line", `2, 5`, `The solutions are \boxed{2} and \boxed{5}.`, false, true},
+		{"too few boxes for a list", `2, 5`, `The first solution is \boxed{2}.`, false, false},
+		{"a list in one box", `2, 5`, `\boxed{2, 5}`, false, true},
+		{"an empty box", `12`, `It is 12, I think: \boxed{}`, false, false},
+		{"markdown", `12`, "### Final answer\n\n**12**", false, true},
+		{"said so", `12`, `Adding 5 and 7, the final answer is 12.`, false, true},
+		{"said so, in mathematics", `\sqrt{12}`, `Therefore the answer is $2\sqrt{3}$.`, false, true},
+		{"said so, something else", `12`, `Adding 5 and 12, the final answer is 17.`, false, false},
+		{"an adverb before it", `12`, `Therefore, 12.`, false, true},
+		{"an adverb before an equation", `12`, `Thus, x = 12.`, false, true},
+		{"said of a letter", `12`, `So the largest $n$ is 12.`, false, true},
+		{"said of a letter, and no number", `12`, `We have $n = 12$, so $m$ is odd.`, false, false},
+		{"said so of a letter", `12`, `Final Answer: The largest $n$ is 12.`, false, true},
+		{"said so with words around", `12`, `Final Answer: She started 12 hours ago. I hope it is correct.`, false, true},
+		{"concluded", `12`, `We get $d = \frac{90}{n}$. Therefore, there are 12 sequences. I hope it is correct.`, false, true},
+		{"concluded with two numbers", `12`, `We get $d = 3$. Therefore, there are 12 of 90.`, false, false},
+		{"a formula each", `2, 5`, `The roots are $x = 2$ and $x = 5$.`, false, true},
+		{"one of the formulas", `5`, `The roots are $x = 2$ and $x = 5$.`, false, false},
+		{"the last formula does not end", `12`, `With $a = 5$ and $b = 7$ we get $a + b = 12`, false, true},
+		{"the last formula is in pieces", `7`, `With $a = 5$ and $b = 7$ we get $\frac{a}{`, false, false},
+		{"a name with a digit", `2`, `AZYUK2A`, false, false},
+		{"CRLF", `12`, "So\r\n\r\n$\\boxed{12}$\r\n", false, true},
+		{"a thin Unicode minus", `-12`, "\\boxed{\u221212}", false, true},
+		{"a no-break space", `12`, "\\boxed{12\u00a0}", false, true},
+		{"nothing", `12`, ``, false, false},
+		{"blanks", `12`, " \n\t ", false, false},
+		{"no number at all", `12`, `I could not solve this problem.`, false, false},
+		{"not UTF-8", `12`, "\xff\xfe \\boxed{12}", false, true},
+
+		{"cut after the box", `12`, `$\boxed{12}$. To check this, we`, true, true},
+		{"cut inside the box", `12`, `Hence the answer is $\boxed{12`, true, false},
+		{"cut inside a longer number", `12`, `Hence the answer is 12`, true, false},
+		{"cut inside the second box", `1234`, `First \boxed{7}, but then \boxed{1234`, true, false},
+		{"cut before any answer", `4`, long, true, false},
+		{"not cut, but a box stays open", `12`, `Hence the answer is $\boxed{13`, false, false},
+	} {
+		v, err := maths.New(test.gold).Score(t.Context(), scoring.Response{Text: test.text, Cut: test.cut})
+		if err != nil || v.Correct() != test.correct {
+			t.Errorf("%s: %v, %v, want %v (read %q; %s)", test.what, v.Correct(), err, test.correct, v.Answer, v.Note)
+		}
+	}
+}
+
+// TestHostileResponses must end, and soon: none of them is an answer.
+func TestHostileResponses(t *testing.T) {
+	const size = 1 << 18
+	for _, piece := range []string{
+		"{", "}", "(", `\left(`, `\frac`, `\frac{`, `\sqrt{`, `\sqrt[`, "^", "_", "9^", "9!", "!", "-", "+1", "*9", ",", "1,", "=", "<", "1<",
+		`\boxed{`, `\boxed{}`, "$", "$$", `\(`, `\[`, `\text{`, `\begin{pmatrix}`, "&", `\\`, `\pm 1`, "|", "x", "x^9(", `\{`, `\cup`, "9", ".", "%", "\xff", "é",
+	} {
+		many := strings.Repeat(piece, size/len(piece))
+		for _, text := range []string{many, `\boxed{` + many + "}", "$" + many + "$", "The answer is " + many} {
+			if maths.Check("7", text).Correct() {
+				t.Errorf("%.20q… is 7", text)
+			}
+		}
+		if maths.Check(many, "7").Correct() {
+			t.Errorf("7 is %.20q…", many)
+		}
+	}
+}

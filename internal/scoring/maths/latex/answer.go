@@ -1,0 +1,85 @@
+package latex
+
+import "speceval/internal/scoring/maths/algebra"
+
+// Kind is what an answer is.
+type Kind uint8
+
+// The kinds of answers. Items of lists, sets, tuples and so on are answers.
+const (
+	Value    Kind = iota // Expr, perhaps with a Unit or a Percent sign
+	Words                // Text
+	List                 // Items, separated by commas or words, without brackets; Op ∨ if "or" is among them, ∧ if "and" is, ± or ∓ for the readings of such signs
+	Set                  // Items in braces
+	Tuple                // Items in Open and Close: a point, a vector or an interval
+	Union                // Items joined by Op: ∪, ∩ or ∖
+	Matrix               // Items row by row, Columns of them in each, in Open and Close
+	Relation             // Items with Rels between them: x = 5, 1 < x ≤ 2, x ∈ S
+	Ratio                // Items separated by colons: 3:2, or a time of day
+)
+
+// Answer is a piece of mathematics.
+type Answer struct {
+	Kind        Kind
+	Expr        *algebra.Expr
+	Unit        string   // "" for none, else as units.go spells it
+	Nouns       []string // other words behind a Value: what is counted, or a direction
+	Percent     bool
+	Text        string // of Words: in lower case
+	Items       []Answer
+	Rels        []string // = < > ≤ ≥ ≠ ≈ ∈, one less than there are Items
+	Op          string
+	Clock       bool // a Ratio whose last part has two digits, as a time of day has
+	Columns     int
+	Open, Close byte
+}
+
+// Nameless is the variable of a relation that has none: > 3.
+const Nameless = "□"
+
+// Bounds on what is read. An answer beyond them cannot be read.
+const (
+	maxLength = 6000 // bytes
+	maxTokens = 1500
+	maxDepth  = 60
+	maxDigits = 2000 // of a number
+	maxSigns  = 3    // of ± in an answer
+)
+
+// Read reads an answer, and tells whether it could.
+func Read(text string) (Answer, bool) {
+	a, _, ok := read(text, false)
+	return a, ok
+}
+
+// ReadCommas reads a text whose commas between digits might separate
+// thousands, as in 100,200,300, as the list that it might be as well. It is
+// false if the text has no such commas or cannot be read.
+func ReadCommas(text string) (Answer, bool) {
+	if _, thousands, _ := read(text, false); !thousands {
+		return Answer{}, false
+	}
+	a, _, ok := read(text, true)
+	return a, ok
+}
+
+func read(text string, commas bool) (a Answer, thousands, ok bool) {
+	if len(text) > maxLength {
+		return a, false, false
+	}
+	lx := lexer{text: Plain(text), commas: commas}
+	lx.run(false)
+	if lx.failed || len(lx.tokens) == 0 {
+		return a, lx.thousands, false
+	}
+	p := parser{tokens: lx.tokens}
+	a = p.whole()
+	if p.failed {
+		return Answer{}, lx.thousands, false
+	}
+	a, ok = expandSigns(undegreed(a))
+	return a, lx.thousands, ok
+}
+
+// value makes an answer of an expression.
+func value(e *algebra.Expr) Answer { return Answer{Kind: Value, Expr: e} }

@@ -1,0 +1,124 @@
+package latex
+
+import (
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// braces reads a group, which is a set if it has several items.
+func (p *parser) braces() Answer {
+	if p.accept("}") { // {} is nothing: {}^2
+		return p.primary()
+	}
+	if p.next(number) && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "}" && p.tokens[p.pos+2].text == "_" {
+		t := p.tokens[p.pos] // {220}_3
+		p.pos += 2
+		return p.numeral(t)
+	}
+	a := p.inner()
+	p.expect("}")
+	if a.Kind == List {
+		a.Kind = Set
+	}
+	return a
+}
+
+// inner reads a list inside brackets, where | opens anew.
+func (p *parser) inner() Answer {
+	bars := p.bars
+	p.bars = 0
+	a := p.list()
+	p.bars = bars
+	return a
+}
+
+func (p *parser) set() Answer {
+	if p.accept(`\}`) {
+		return Answer{Kind: Set}
+	}
+	if p.peek() == `\beginarray` { // a system of equations: the brace does not close
+		p.pos++
+		p.raw()
+		a := p.cases("array")
+		p.accept(`\}`)
+		return a
+	}
+	if p.condition() {
+		a := p.inner()
+		p.expect(`\}`)
+		return a
+	}
+	a := p.inner()
+	p.expect(`\}`)
+	if a.Kind == List {
+		a.Kind = Set
+		return a
+	}
+	return Answer{Kind: Set, Items: []Answer{a}}
+}
+
+// condition skips the beginning of a set that is given by a condition, {x | or
+// {x ∈ ℝ :, which then stands for the set.
+func (p *parser) condition() bool {
+	if !p.next(symbol) || p.pos+1 >= len(p.tokens) {
+		return false
+	}
+	i := p.pos + 1
+	if p.tokens[i].text == "∈" && i+4 < len(p.tokens) && p.tokens[i+1].text == `\mathbb` { // { R }
+		i += 5
+	}
+	if i < len(p.tokens) && (p.tokens[i].text == "|" || p.tokens[i].text == ":") {
+		p.pos = i + 1
+		return true
+	}
+	return false
+}
+
+// brackets reads a tuple or an interval, or what is in parentheses by itself.
+func (p *parser) brackets(open byte) Answer {
+	turned := p.tokens[p.pos-1].text == "]"
+	a := p.inner()
+	end := p.peek()
+	if end == "[" {
+		end, turned = ")", true
+	}
+	if end != ")" && end != "]" || turned && (a.Kind != List || len(a.Items) != 2) {
+		return p.fail()
+	}
+	p.pos++
+	if a.Kind == List {
+		return Answer{Kind: Tuple, Items: a.Items, Open: open, Close: end[0]}
+	}
+	if open == '(' && end != ")" || open == '[' && end != "]" {
+		return p.fail()
+	}
+	if a.Kind == Matrix && a.Open == 0 {
+		a.Open, a.Close = open, end[0]
+	}
+	return a
+}
+
+func (p *parser) absolute(end string) Answer {
+	p.bars++
+	if end != "|" {
+		p.bars--
+	}
+	a := p.list()
+	if end == "|" {
+		p.bars--
+	}
+	p.expect(end)
+	if a.Kind == Matrix {
+		a.Open, a.Close = '|', '|'
+		return p.determinant(a)
+	}
+	if a.Kind != Value {
+		return p.fail()
+	}
+	return value(algebra.Apply("abs", p.expr(a)))
+}
+
+func (p *parser) enclosed(name, end string) Answer {
+	a := p.inner()
+	p.expect(end)
+	return value(algebra.Apply(name, p.expr(a)))
+}

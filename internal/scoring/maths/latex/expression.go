@@ -1,0 +1,315 @@
+package latex
+
+import (
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// sum reads terms with signs between them.
+func (p *parser) sum() Answer {
+	if !p.enter() {
+		return p.fail()
+	}
+	defer func() { p.depth-- }()
+	total := p.term()
+	for !p.failed {
+		p.align()
+		sign := p.peek()
+		switch sign {
+		case "+", "-", "±", "∓":
+		default:
+			return total
+		}
+		if sign == "-" && total.Kind != Value && total.Kind != Matrix && total.Kind != Tuple {
+			return total
+		}
+		total = p.plus(total, p.term())
+	}
+	return total
+}
+
+// term reads a product with its signs.
+func (p *parser) term() Answer {
+	sign := p.peek()
+	if sign != "+" && sign != "-" && sign != "±" && sign != "∓" {
+		return p.product()
+	}
+	if !p.enter() {
+		return p.fail()
+	}
+	defer func() { p.depth-- }()
+	p.pos++
+	a := p.term()
+	switch sign {
+	case "+":
+		return a
+	case "-":
+		return p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+	}
+	return value(algebra.Apply(sign, p.expr(a)))
+}
+
+// plus adds values, or matrices and tuples by their elements.
+func (p *parser) plus(a, b Answer) Answer {
+	if a.Kind == Value {
+		e := p.expr(b)
+		if a.Expr.Op == algebra.Add {
+			args := append(a.Expr.Args[:len(a.Expr.Args):len(a.Expr.Args)], e)
+			return value(algebra.Make(algebra.Add, args...))
+		}
+		return value(algebra.Make(algebra.Add, p.expr(a), e))
+	}
+	if a.Kind != b.Kind || a.Kind != Matrix && a.Kind != Tuple || a.Columns != b.Columns || len(a.Items) != len(b.Items) {
+		return p.fail()
+	}
+	items := make([]Answer, len(a.Items))
+	for i := range items {
+		items[i] = value(algebra.Make(algebra.Add, p.expr(a.Items[i]), p.expr(b.Items[i])))
+	}
+	a.Items = items
+	return a
+}
+
+// each applies f to a value, or to the elements of a matrix or a tuple.
+func (p *parser) each(a Answer, f func(*algebra.Expr) *algebra.Expr) Answer {
+	if a.Kind == Value {
+		return value(f(p.expr(a)))
+	}
+	if a.Kind != Matrix && a.Kind != Tuple {
+		return p.fail()
+	}
+	items := make([]Answer, len(a.Items))
+	for i := range items {
+		items[i] = value(f(p.expr(a.Items[i])))
+	}
+	a.Items = items
+	return a
+}
+
+// product reads factors with or without signs between them.
+func (p *parser) product() Answer {
+	if mixed, ok := p.mixed(); ok {
+		return p.factors(mixed)
+	}
+	return p.factors(p.power())
+}
+
+func (p *parser) factors(a Answer) Answer {
+	for !p.failed {
+		switch op := p.peek(); {
+		case op == "*":
+			p.pos++
+			a = p.times(a, p.signed())
+		case op == "×":
+			p.pos++
+			a = p.cross(a, p.signed())
+		case op == "/":
+			p.pos++
+			divisor := p.expr(p.signed())
+			a = p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Div, e, divisor) })
+		case p.juxtaposed():
+			if p.next(number) && p.endsInNumber() && !endsInPower(a) {
+				return p.fail() // 3 5
+			}
+			a = p.times(a, p.power())
+		default:
+			return a
+		}
+	}
+	return a
+}
+
+// endsInPower tells whether the last factor is a power: 2^3 in 2^3 3^2.
+func endsInPower(a Answer) bool {
+	e := a.Expr
+	if a.Kind == Value && e.Op == algebra.Mul {
+		e = e.Args[len(e.Args)-1]
+	}
+	return a.Kind == Value && e.Op == algebra.Pow
+}
+
+// signed reads a factor that may have a sign, as after a · sign.
+func (p *parser) signed() Answer {
+	if p.peek() == "-" || p.peek() == "+" {
+		minus := p.accept("-") || !p.accept("+")
+		a := p.power()
+		if minus {
+			return p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+		}
+		return a
+	}
+	return p.power()
+}
+
+func (p *parser) endsInNumber() bool { return p.pos > 0 && p.tokens[p.pos-1].kind == number }
+
+// juxtaposed tells whether a factor follows without a sign.
+func (p *parser) juxtaposed() bool {
+	if p.pos >= len(p.tokens) {
+		return false
+	}
+	switch t := p.tokens[p.pos]; t.kind {
+	case number, symbol, function:
+		return true
+	case operator:
+		switch t.text {
+		case `\frac`:
+			return !p.fractionOfWords()
+		case "(", "{", `\binom`, "|(", "‖(", "⌊", "⌈", `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`, `\mathbb`, `\sum`, `\prod`:
+			return true
+		case "[":
+			return !p.opensOutward()
+		case "|":
+			return p.bars == 0
+		}
+		return strings.HasPrefix(t.text, `\begin`)
+	}
+	return false
+}
+
+// opensOutward tells whether [ is the end of an interval, as in ]1,2[.
+func (p *parser) opensOutward() bool {
+	if p.pos+1 == len(p.tokens) {
+		return true
+	}
+	switch t := p.tokens[p.pos+1]; t.text {
+	case "∪", "∩", "∖", ",", ";", "∨", "∧", ")", "}", `\}`, ".":
+		return t.kind == operator
+	}
+	return false
+}
+
+// times multiplies values, or a matrix or tuple with a value.
+func (p *parser) times(a, b Answer) Answer {
+	if a.Kind == Value && b.Kind == Value {
+		if a.Expr.Op == algebra.Mul {
+			args := append(a.Expr.Args[:len(a.Expr.Args):len(a.Expr.Args)], p.expr(b))
+			return value(algebra.Make(algebra.Mul, args...))
+		}
+		return value(algebra.Make(algebra.Mul, p.expr(a), p.expr(b)))
+	}
+	if a.Kind == Matrix && b.Kind == Matrix {
+		return p.matrixProduct(a, b)
+	}
+	if a.Kind == Value {
+		a, b = b, a
+	}
+	factor := p.expr(b)
+	return p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Mul, factor, e) })
+}
+
+// mixed reads a whole number with a proper fraction behind it, 3\frac{2}{5} or
+// 3 2/5, which is their sum. Each may be in braces.
+func (p *parser) mixed() (Answer, bool) {
+	start := p.pos
+	braces := p.accept("{")
+	if !p.next(number) || strings.ContainsAny(p.tokens[p.pos].text, ".(e") {
+		p.pos = start
+		return Answer{}, false
+	}
+	whole := p.tokens[p.pos].text
+	p.pos++
+	closed := !braces || p.accept("}")
+	var num, den *algebra.Expr
+	inner := p.peek() == "{" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == `\frac` && p.accept("{")
+	switch {
+	case p.peek() == `\frac`:
+		p.pos++
+		num, den = p.digitArgument(), p.digitArgument()
+		closed = closed && (!inner || p.accept("}"))
+	case p.next(number) && p.tokens[p.pos].space && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "/" && p.tokens[p.pos+2].kind == number:
+		num, _ = numeral(p.tokens[p.pos].text)
+		den, _ = numeral(p.tokens[p.pos+2].text)
+		p.pos += 3
+	}
+	if !closed || p.failed || num == nil || den == nil || num.Op != algebra.Number || den.Op != algebra.Number ||
+		!num.Num.IsInt() || !den.Num.IsInt() || num.Num.Cmp(den.Num) >= 0 || p.peek() == "^" {
+		p.pos, p.failed = start, false
+		return Answer{}, false
+	}
+	n, ok := numeral(whole)
+	if !ok {
+		return p.fail(), true
+	}
+	return value(algebra.Make(algebra.Add, n, algebra.Make(algebra.Div, num, den))), true
+}
+
+// power reads a factor with what is above or behind it.
+func (p *parser) power() Answer {
+	if !p.enter() {
+		return p.fail()
+	}
+	defer func() { p.depth-- }()
+	a := p.primary()
+	for !p.failed {
+		switch p.peek() {
+		case "^":
+			if p.ordinal() {
+				continue
+			}
+			p.pos++
+			if p.degrees() {
+				a = p.each(a, degrees)
+				p.temperature()
+				continue
+			}
+			if a.Kind == Matrix && a.Columns > 0 && p.transposes() {
+				a = transposed(a)
+				continue
+			}
+			exponent := p.group()
+			if len(p.tokens) > p.pos && p.peek() == "^" {
+				return p.fail()
+			}
+			if a.Kind == Matrix {
+				a = p.matrixPower(a, exponent)
+				continue
+			}
+			a = value(algebra.Make(algebra.Pow, p.expr(a), p.expr(exponent)))
+		case "°":
+			p.pos++
+			a = p.each(a, degrees)
+			p.temperature()
+		case "!":
+			p.pos++
+			name := "factorial"
+			if p.peek() == "!" && !p.tokens[p.pos].space {
+				p.pos++
+				name = "doublefactorial"
+			}
+			a = value(algebra.Apply(name, p.expr(a)))
+		default:
+			return a
+		}
+	}
+	return a
+}
+
+// group reads what a superscript, a root or a fraction applies to: a group in
+// braces, or the next number, variable or function.
+func (p *parser) group() Answer {
+	if p.peek() == "-" || p.peek() == "+" {
+		return p.signed()
+	}
+	if p.next(symbol) { // e^x y is e^x times y
+		name := p.tokens[p.pos].text
+		p.pos++
+		return value(p.variable(name))
+	}
+	return p.primary()
+}
+
+// digitArgument reads an argument of \frac: a group, a variable, or one digit.
+func (p *parser) digitArgument() *algebra.Expr {
+	if p.next(number) {
+		t := &p.tokens[p.pos]
+		if plain := strings.Trim(t.text, "0123456789") == ""; plain && len(t.text) > 1 && !(t.space && p.endsInNumber()) {
+			digit := t.text[:1]
+			p.tokens[p.pos] = token{number, t.text[1:], false}
+			e, _ := numeral(digit)
+			return e
+		}
+	}
+	return p.expr(p.group())
+}

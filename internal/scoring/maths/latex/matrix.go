@@ -1,0 +1,267 @@
+package latex
+
+import (
+	"slices"
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// environment reads what is between \begin and \end.
+func (p *parser) environment(name string) Answer {
+	switch name {
+	case "pmatrix", "bmatrix", "Bmatrix", "matrix", "smallmatrix", "psmallmatrix":
+		return p.matrix(name, 0)
+	case "vmatrix":
+		return p.determinant(p.matrix(name, '|'))
+	case "Vmatrix":
+		return p.matrix(name, '|')
+	case "cases", "dcases", "rcases":
+		return p.cases(name)
+	case "array":
+		if p.peek() == "[" {
+			return p.fail()
+		}
+		p.raw() // the columns
+		a := p.matrix(name, 0)
+		if a.Columns == 1 && !slices.ContainsFunc(a.Items, func(item Answer) bool { return item.Kind != Relation }) {
+			return Answer{Kind: List, Items: a.Items} // equations, one a line
+		}
+		return a
+	case "align", "aligned", "equation", "gather", "gathered", "split", "displaymath", "math", "multline", "alignat":
+		a := p.list()
+		p.expect(`\end` + name)
+		return a
+	}
+	return p.fail()
+}
+
+// matrix reads rows of the same length.
+func (p *parser) matrix(name string, bracket byte) Answer {
+	m := Answer{Kind: Matrix, Open: bracket, Close: bracket}
+	end := `\end` + name
+	bars := p.bars
+	p.bars = 0
+	p.cells++
+	defer func() { p.bars, p.cells = bars, p.cells-1 }()
+	column := 0
+	for !p.failed {
+		if p.accept(end) {
+			break
+		}
+		m.Items = append(m.Items, p.relation())
+		column++
+		if p.accept("&") {
+			continue
+		}
+		if m.Columns == 0 {
+			m.Columns = column
+		}
+		if column != m.Columns {
+			return p.fail()
+		}
+		column = 0
+		if !p.accept(`\\`) && p.peek() != end {
+			return p.fail()
+		}
+	}
+	if m.Columns == 0 || column != 0 {
+		return p.fail()
+	}
+	return m
+}
+
+// matrixProduct multiplies two matrices, as long as that stays small.
+func (p *parser) matrixProduct(a, b Answer) Answer {
+	rows, n, columns := len(a.Items)/a.Columns, a.Columns, b.Columns
+	if a.Open == '|' || b.Open == '|' || a.Open == '{' || b.Open == '{' || len(b.Items) != n*columns || rows*n*columns > largestProduct {
+		return p.fail()
+	}
+	items := make([]Answer, 0, rows*columns)
+	for i := range rows {
+		for k := range columns {
+			terms := make([]*algebra.Expr, n)
+			for j := range n {
+				terms[j] = algebra.Make(algebra.Mul, p.expr(a.Items[i*n+j]), p.expr(b.Items[j*columns+k]))
+			}
+			e := algebra.Make(algebra.Add, terms...)
+			if r, ok := algebra.Exact(e); ok {
+				e = algebra.Rational(r)
+			} else if e.Size(largestElement) == largestElement {
+				return p.fail()
+			}
+			items = append(items, value(e))
+		}
+	}
+	a.Items, a.Columns = items, columns
+	return a
+}
+
+// largestProduct bounds the multiplications of a product of matrices.
+const largestProduct = 64
+
+// matrixPower is a matrix to a small whole power.
+func (p *parser) matrixPower(m, exponent Answer) Answer {
+	n, ok := algebra.Exact(p.expr(exponent))
+	if p.failed || !ok || !n.IsInt() || !n.Num().IsInt64() || n.Num().Int64() < 1 || n.Num().Int64() > 12 {
+		return p.fail()
+	}
+	product := m
+	for range n.Num().Int64() - 1 {
+		product = p.matrixProduct(product, m)
+		if p.failed {
+			break
+		}
+	}
+	return product
+}
+
+// cross multiplies with a × sign, which is the cross product between two vectors.
+// That is a variable with the names of both, in the order of the alphabet.
+func (p *parser) cross(a, b Answer) Answer {
+	u, v := vector(a), vector(b)
+	if u == nil || v == nil {
+		if hasVector(a) && hasVector(b) {
+			return p.fail()
+		}
+		return p.times(a, b)
+	}
+	product := algebra.Var(vectorMark + "(" + u.Name + "×" + v.Name + ")")
+	if u.Name > v.Name {
+		product = algebra.Make(algebra.Neg, algebra.Var(vectorMark+"("+v.Name+"×"+u.Name+")"))
+	}
+	if a.Expr == u {
+		return value(product)
+	}
+	args := append(a.Expr.Args[:len(a.Expr.Args)-1:len(a.Expr.Args)-1], product)
+	return value(algebra.Make(algebra.Mul, args...))
+}
+
+// vector is the last factor of a value, if it is a vector.
+func vector(a Answer) *algebra.Expr {
+	if a.Kind != Value {
+		return nil
+	}
+	e := a.Expr
+	if e.Op == algebra.Mul {
+		e = e.Args[len(e.Args)-1]
+	}
+	if !isVector(e) {
+		return nil
+	}
+	return e
+}
+
+// vectorMark begins the names of vectors.
+const vectorMark = `\vec `
+
+func isVector(e *algebra.Expr) bool {
+	return e.Op == algebra.Symbol && strings.HasPrefix(e.Name, vectorMark)
+}
+
+func hasVector(a Answer) bool { return a.Kind == Value && a.Expr.Any(isVector) }
+
+// expandSigns replaces an answer with ± by the list of its readings: ± and ∓
+// of the first one go together, and each further ± goes by itself.
+func expandSigns(a Answer) (Answer, bool) {
+	switch a.Kind {
+	case List, Set:
+		var items []Answer
+		for _, item := range a.Items {
+			item, ok := expandSigns(item)
+			if !ok {
+				return a, false
+			}
+			if item.Kind == List {
+				items = append(items, item.Items...)
+			} else {
+				items = append(items, item)
+			}
+		}
+		a.Items = items
+		return a, true
+	}
+	n, op := countSigns(a)
+	if n == 0 {
+		return a, true
+	}
+	if n > maxSigns {
+		return a, false
+	}
+	var readings []Answer
+	for bits := range 1 << n {
+		k := 0
+		readings = append(readings, chosen(a, bits, &k))
+	}
+	return Answer{Kind: List, Items: readings, Op: op}, true
+}
+
+func isSign(e *algebra.Expr) bool { return e.Op == algebra.Call && strings.Contains("±∓", e.Name) }
+
+// countSigns counts the ± that go by themselves: all but those ∓ with a ±. Op is ∓
+// if there is no ±.
+func countSigns(a Answer) (n int, op string) {
+	up, down := 0, 0
+	visit(a, func(e *algebra.Expr) {
+		if isSign(e) && e.Name == "±" {
+			up++
+		} else if isSign(e) {
+			down++
+		}
+	})
+	if up == 0 {
+		return min(down, 1), "∓"
+	}
+	return up, "±"
+}
+
+func visit(a Answer, f func(*algebra.Expr)) {
+	if a.Expr != nil {
+		a.Expr.Any(func(e *algebra.Expr) bool { f(e); return false })
+	}
+	for _, item := range a.Items {
+		visit(item, f)
+	}
+}
+
+// chosen is a with the k-th ± read as a minus sign where the k-th of the bits
+// is set.
+func chosen(a Answer, bits int, k *int) Answer {
+	if a.Expr != nil {
+		a.Expr = choose(a.Expr, bits, k)
+	}
+	items := make([]Answer, len(a.Items))
+	for i, item := range a.Items {
+		items[i] = chosen(item, bits, k)
+	}
+	a.Items = items
+	return a
+}
+
+func choose(e *algebra.Expr, bits int, k *int) *algebra.Expr {
+	if len(e.Args) == 0 {
+		return e
+	}
+	minus := false
+	if isSign(e) {
+		minus = bits>>*k&1 == 1
+		if e.Name == "±" {
+			*k++
+		} else {
+			minus = bits&1 == 0
+		}
+	}
+	args := make([]*algebra.Expr, len(e.Args))
+	for i, arg := range e.Args {
+		args[i] = choose(arg, bits, k)
+	}
+	switch {
+	case !isSign(e):
+		next := *e
+		next.Args = args
+		return &next
+	case minus:
+		return algebra.Make(algebra.Neg, args[0])
+	}
+	return args[0]
+}

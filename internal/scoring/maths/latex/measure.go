@@ -1,0 +1,210 @@
+package latex
+
+import (
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// measured reads a sum with a unit, or words.
+func (p *parser) measured() Answer {
+	outer := p.unit
+	defer func() { p.unit = outer }()
+	p.unit = ""
+	if p.next(word) {
+		if currency := unitNames[p.tokens[p.pos].text]; strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
+			p.pos++ // USD 5
+			p.unit = currency
+		} else if words := p.words(); p.next(number) && (words.Text == "minus" || words.Text == "negative") {
+			return p.each(p.measured(), func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+words.Text+" ") {
+			return words
+		}
+	}
+	a := p.sum()
+	if p.accept(`\over`) {
+		a = value(algebra.Make(algebra.Div, p.expr(a), p.expr(p.sum())))
+	} else if p.accept(`\choose`) {
+		a = value(algebra.Apply("binom", p.expr(a), p.expr(p.sum())))
+	}
+	if a.Kind != Value {
+		return a
+	}
+	if p.accept("%") {
+		a.Percent = true
+	}
+	if sign := p.peek(); sign != "" && strings.Contains(currencies, " "+sign+" ") {
+		p.pos++
+		a.Unit = sign
+	}
+	if p.unitFraction() || p.next(word) {
+		p.units(&a)
+	}
+	if a.Unit == "" {
+		a.Unit = p.unit
+	}
+	return a
+}
+
+// undegreed makes the sign for degrees of a value its unit.
+func undegreed(a Answer) Answer {
+	if a.Kind == Value {
+		if e, degrees := plainDegrees(a.Expr); degrees {
+			switch a.Unit {
+			case "c", "C", "°C":
+				a.Unit = "°C"
+			case "f", "F", "°F":
+				a.Unit = "°F"
+			default:
+				if direction, ok := compass[strings.ToLower(a.Unit)]; ok {
+					a.Nouns = append(a.Nouns, direction)
+				}
+				a.Unit = "°"
+			}
+			a.Expr = e
+		}
+	}
+	for i := range a.Items {
+		a.Items[i] = undegreed(a.Items[i])
+	}
+	return a
+}
+
+// words reads a run of words.
+func (p *parser) words() Answer {
+	var text []string
+	for p.next(word) || p.next(symbol) && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word {
+		text = append(text, p.tokens[p.pos].text)
+		p.pos++
+	}
+	return Answer{Kind: Words, Text: strings.Join(text, " ")}
+}
+
+// units reads the words after a number.
+func (p *parser) units(a *Answer) {
+	var parts []string
+	for p.pos < len(p.tokens) && len(parts) < 8 {
+		t := p.tokens[p.pos]
+		switch {
+		case t.kind == word && t.text == "to":
+			p.finish(a, parts)
+			return
+		case t.kind == word:
+			if strings.Contains(sentenceWords, " "+t.text+" ") {
+				p.fail()
+				return
+			}
+			parts = append(parts, t.text)
+		case t.kind == symbol && (len(t.text) == 1), t.kind == operator && t.text == "/":
+			parts = append(parts, t.text)
+		case t.kind == operator && t.text == "^":
+			parts = append(parts, "^", p.exponent())
+			continue
+		case t.kind == operator && (t.text == "(" && p.parenthesis()):
+			continue
+		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
+		default:
+			p.finish(a, parts)
+			return
+		}
+		p.pos++
+	}
+	p.finish(a, parts)
+}
+
+// unitFraction writes a fraction of units that comes next, \frac{km}{h}, with a
+// slash.
+func (p *parser) unitFraction() bool {
+	if p.peek() != `\frac` || !p.fractionOfWords() {
+		return false
+	}
+	end := p.pos + 2
+	for end < len(p.tokens) && p.tokens[end].text != "}" {
+		end++
+	}
+	if end+1 >= len(p.tokens) || p.tokens[end+1].text != "{" {
+		return false
+	}
+	above, rest := p.tokens[p.pos+2:end], p.tokens[end+2:]
+	below := 0
+	for depth := 1; below < len(rest); below++ {
+		switch rest[below].text {
+		case "{":
+			depth++
+		case "}":
+			depth--
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	if below == len(rest) {
+		return false
+	}
+	tokens := append([]token{}, above...)
+	tokens = append(tokens, token{operator, "/", false})
+	tokens = append(tokens, rest[:below]...)
+	p.tokens, p.pos = append(tokens, rest[below+1:]...), 0
+	return true
+}
+
+// fractionOfWords tells whether the \frac that comes next has words above.
+func (p *parser) fractionOfWords() bool {
+	return p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "{" && p.tokens[p.pos+2].kind == word
+}
+
+// currencies are the signs of money, before or after a number.
+const currencies = " $ £ € ₹ ¥ ₩ "
+
+// exponent reads the plain number after ^ in a unit.
+func (p *parser) exponent() string {
+	p.pos++
+	braces := p.accept("{")
+	sign := ""
+	if p.accept("-") {
+		sign = "-"
+	}
+	if !p.next(number) {
+		p.fail()
+		return ""
+	}
+	text := p.tokens[p.pos].text
+	p.pos++
+	if braces {
+		p.expect("}")
+	}
+	return sign + text
+}
+
+// parenthesis skips a remark of words, (approximately) say.
+func (p *parser) parenthesis() bool {
+	for i := p.pos + 1; i < len(p.tokens); i++ {
+		switch t := p.tokens[i]; {
+		case t.kind == operator && t.text == ")" && i > p.pos+1:
+			p.pos = i + 1
+			return true
+		case t.kind != word:
+			return false
+		}
+	}
+	return false
+}
+
+// finish gives a value the unit that its words spell.
+func (p *parser) finish(a *Answer, parts []string) {
+	if len(parts) > 0 {
+		if scale, ok := scales[parts[0]]; ok {
+			a.Expr = algebra.Make(algebra.Mul, a.Expr, scale)
+			parts = parts[1:]
+		} else if power, ok := powers[parts[0]]; ok {
+			a.Expr = algebra.Make(algebra.Pow, a.Expr, algebra.Int(power))
+			parts = parts[1:]
+		}
+	}
+	u, nouns := unit(parts)
+	if a.Nouns = nouns; u == "%" {
+		a.Percent = true
+	} else if u != "" {
+		a.Unit = u
+	}
+}

@@ -1,0 +1,283 @@
+package latex
+
+import (
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// parser reads tokens by recursive descent. Once it has failed, what it returns
+// means nothing.
+type parser struct {
+	tokens []token
+	pos    int
+	depth  int
+	bars   int    // open |
+	cells  int    // open matrices
+	unit   string // of the value that is being read
+	failed bool
+}
+
+func (p *parser) fail() Answer {
+	p.failed = true
+	p.pos = len(p.tokens)
+	return value(algebra.Int(0))
+}
+
+// peek is the text of the next token, if it is an operator.
+func (p *parser) peek() string {
+	if p.pos < len(p.tokens) && p.tokens[p.pos].kind == operator {
+		return p.tokens[p.pos].text
+	}
+	return ""
+}
+
+func (p *parser) next(kind tokenKind) bool {
+	return p.pos < len(p.tokens) && p.tokens[p.pos].kind == kind
+}
+
+func (p *parser) accept(text string) bool {
+	if p.peek() == text {
+		p.pos++
+		return true
+	}
+	return false
+}
+
+func (p *parser) expect(text string) {
+	if !p.accept(text) {
+		p.fail()
+	}
+}
+
+// align skips the marks by which equations are aligned.
+func (p *parser) align() {
+	for p.cells == 0 && p.accept("&") {
+	}
+}
+
+// enter guards against nesting that is too deep.
+func (p *parser) enter() bool {
+	if p.depth++; p.depth > maxDepth {
+		p.fail()
+	}
+	return !p.failed
+}
+
+// whole reads all the tokens.
+func (p *parser) whole() Answer {
+	var a Answer
+	if sign := p.peek(); sign != "" && strings.Contains("< > ≤ ≥ ≠", sign) { // of something without a name: > 3
+		p.pos++
+		a = Answer{Kind: Relation, Items: []Answer{value(algebra.Var(Nameless)), p.union()}, Rels: []string{sign}}
+	} else {
+		if !p.accept("=") {
+			p.accept("≈")
+		}
+		a = p.list()
+	}
+	for p.accept(".") || p.accept(",") || p.accept(";") || p.accept("∧") || p.accept(`\\`) {
+	}
+	if p.pos < len(p.tokens) {
+		return p.fail()
+	}
+	return a
+}
+
+// separator accepts what stands between the items of a list, and is the word that
+// does: ∨ for "or", ∧ for "and".
+func (p *parser) separator() (found bool, op string) {
+	for {
+		switch sign := p.peek(); sign {
+		case ",", ";", `\\`:
+		case "∨", "∧":
+			op = sign
+		default:
+			return found, op
+		}
+		p.pos++
+		found = true
+	}
+}
+
+// list reads items up to a closing bracket or the end.
+func (p *parser) list() Answer {
+	if !p.enter() {
+		return p.fail()
+	}
+	defer func() { p.depth-- }()
+	for p.accept(`\\`) {
+	}
+	items := []Answer{p.relation()}
+	op := ""
+	for !p.failed {
+		start := p.pos
+		found, word := p.separator()
+		if !found {
+			break
+		}
+		if op != "∨" && word != "" {
+			op = word
+		}
+		if p.closes() {
+			p.pos = start
+			p.separator()
+			break
+		}
+		items = append(items, p.relation())
+	}
+	if len(items) == 1 {
+		return items[0]
+	}
+	return Answer{Kind: List, Items: items, Op: op}
+}
+
+// closes tells whether no item follows.
+func (p *parser) closes() bool {
+	if p.pos == len(p.tokens) {
+		return true
+	}
+	switch p.peek() {
+	case ")", "]", "}", `\}`, ".", "‖)", "|)":
+		return true
+	}
+	return strings.HasPrefix(p.peek(), `\end`)
+}
+
+// relations are the signs between the sides of a relation.
+const relations = "= < > ≤ ≥ ≠ ≈ ∈"
+
+func (p *parser) relation() Answer {
+	if p.label() {
+		name := value(algebra.Var(p.tokens[p.pos].text))
+		p.pos++
+		return Answer{Kind: Relation, Items: []Answer{name, p.primary()}, Rels: []string{"="}}
+	}
+	first := p.union()
+	var sides []Answer
+	var rels []string
+	for !p.failed {
+		p.continued()
+		sign := p.peek()
+		if sign == "&" && p.cells == 0 {
+			p.pos++
+			continue
+		}
+		if sign == "" || !strings.Contains(relations, sign) {
+			break
+		}
+		p.pos++
+		p.align()
+		if sign == "=" && len(rels) > 0 && p.closes() { // x = 5 =
+			break
+		}
+		rels = append(rels, sign)
+		sides = append(sides, p.union())
+	}
+	if len(rels) == 0 {
+		return first
+	}
+	return Answer{Kind: Relation, Items: append([]Answer{first}, sides...), Rels: rels}
+}
+
+// label tells whether a point with its name comes next, A(1,2).
+func (p *parser) label() bool {
+	if !p.next(symbol) || p.pos+1 >= len(p.tokens) || p.tokens[p.pos+1].text != "(" {
+		return false
+	}
+	if name := p.tokens[p.pos].text; len(name) != 1 || name[0] < 'A' || 'Z' < name[0] {
+		return false
+	}
+	end, comma := p.pos+2, false
+	for ; end < len(p.tokens) && p.tokens[end].text != ")"; end++ {
+		if p.tokens[end].text == "(" {
+			return false
+		}
+		comma = comma || p.tokens[end].text == ","
+	}
+	if end == len(p.tokens) || !comma {
+		return false
+	}
+	if end+1 == len(p.tokens) {
+		return true
+	}
+	after := p.tokens[end+1]
+	return after.kind == operator && strings.Contains(", ; ∨ ∧ .", after.text)
+}
+
+// continued skips the end of a line if a relation goes on behind it.
+func (p *parser) continued() {
+	if p.peek() != `\\` || p.cells > 0 {
+		return
+	}
+	i := p.pos + 1
+	for i < len(p.tokens) && p.tokens[i].text == "&" {
+		i++
+	}
+	if i < len(p.tokens) && p.tokens[i].kind == operator && strings.Contains(relations, p.tokens[i].text) {
+		p.pos = i
+	}
+}
+
+// union reads sets joined by ∪, ∩ or ∖.
+func (p *parser) union() Answer {
+	a := p.ratio()
+	op := p.peek()
+	if op != "∪" && op != "∩" && op != "∖" {
+		return a
+	}
+	items := []Answer{a}
+	for p.accept(op) {
+		items = append(items, p.ratio())
+	}
+	switch p.peek() {
+	case "∪", "∩", "∖":
+		return p.fail() // a mixture needs brackets
+	}
+	return Answer{Kind: Union, Op: op, Items: items}
+}
+
+func (p *parser) ratio() Answer {
+	a := p.measured()
+	if !p.colon() {
+		return a
+	}
+	if a.Kind == Words { // Area: 5, Ratio: 3:2, or the names in boys:girls = 3:2
+		b := p.ratio()
+		if p.peek() == "=" {
+			return Answer{Kind: Words, Text: a.Text + ":" + b.Text}
+		}
+		return Answer{Kind: Relation, Items: []Answer{a, b}, Rels: []string{"="}}
+	}
+	r := Answer{Kind: Ratio, Items: []Answer{a}}
+	for more := true; more && !p.failed; more = p.colon() {
+		r.Clock = p.next(number) && len(p.tokens[p.pos].text) == 2
+		r.Items = append(r.Items, p.measured())
+	}
+	for _, item := range r.Items {
+		if item.Kind != Value {
+			return p.fail()
+		}
+	}
+	last := &r.Items[len(r.Items)-1]
+	r.Unit, last.Unit = last.Unit, ""
+	return r
+}
+
+// colon accepts what separates the parts of a ratio: 3:2, or 3 to 2.
+func (p *parser) colon() bool {
+	if p.next(word) && p.tokens[p.pos].text == "to" {
+		p.pos++
+		return true
+	}
+	return p.accept(":")
+}
+
+// expr is the expression of an answer, which must be a value.
+func (p *parser) expr(a Answer) *algebra.Expr {
+	if a.Kind != Value || a.Percent {
+		p.fail()
+		return algebra.Int(0)
+	}
+	return a.Expr
+}

@@ -1,0 +1,217 @@
+package latex
+
+import (
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// primary reads what has no operator in it, except in brackets.
+func (p *parser) primary() Answer {
+	if p.pos >= len(p.tokens) || p.failed {
+		return p.fail()
+	}
+	t := p.tokens[p.pos]
+	p.pos++
+	switch t.kind {
+	case number:
+		return p.numeral(t)
+	case symbol:
+		return p.symbol(t.text)
+	case function:
+		return p.function(t.text)
+	case word:
+		return p.fail()
+	}
+	switch t.text {
+	case "{":
+		return p.braces()
+	case `\{`:
+		return p.set()
+	case "(", "[":
+		return p.brackets(t.text[0])
+	case "]": // ]1,2[ is (1,2)
+		return p.brackets('(')
+	case "|":
+		return p.absolute("|")
+	case "|(", "‖(":
+		return p.absolute(t.text[:len(t.text)-1] + ")")
+	case "‖":
+		return p.absolute("‖")
+	case "⌊":
+		return p.enclosed("floor", "⌋")
+	case "⌈":
+		return p.enclosed("ceil", "⌉")
+	case `\frac`:
+		return value(algebra.Make(algebra.Div, p.digitArgument(), p.digitArgument()))
+	case `\binom`:
+		return value(algebra.Apply("binom", p.digitArgument(), p.digitArgument()))
+	case `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`:
+		return value(algebra.Var(t.text + " " + p.raw()))
+	case `\mathbb`:
+		return value(algebra.Var(`\mathbb ` + p.raw()))
+	case `\sum`, `\prod`:
+		return p.several(t.text == `\prod`)
+	case "_":
+		return p.selections()
+	case "∅":
+		return Answer{Kind: Set}
+	case "$", "£", "€", "₹", "¥", "₩":
+		p.unit = t.text
+		return p.primary()
+	}
+	if name, ok := strings.CutPrefix(t.text, `\begin`); ok {
+		return p.environment(name)
+	}
+	return p.fail()
+}
+
+// selections reads _5C_2 and _5P_2, the numbers of ways to choose 2 of 5.
+func (p *parser) selections() Answer {
+	n := p.expr(p.group())
+	if !p.next(symbol) || !strings.Contains("CP", p.tokens[p.pos].text) {
+		return p.fail()
+	}
+	ordered := p.tokens[p.pos].text == "P"
+	p.pos++
+	p.expect("_")
+	k := p.expr(p.group())
+	if !ordered {
+		return value(algebra.Apply("binom", n, k))
+	}
+	rest := algebra.Make(algebra.Add, n, algebra.Make(algebra.Neg, k))
+	return value(algebra.Make(algebra.Div, algebra.Apply("factorial", n), algebra.Apply("factorial", rest)))
+}
+
+func (p *parser) numeral(t token) Answer {
+	if p.peek() == "_" { // in the base of its subscript
+		p.pos++
+		base := p.raw()
+		if digits, ok := bases[base]; ok {
+			base = digits
+		}
+		if base != "10" {
+			return value(algebra.Var(strings.TrimLeft(t.text, "0") + "_" + base))
+		}
+	}
+	e, ok := numeral(t.text)
+	if !ok {
+		return p.fail()
+	}
+	return value(e)
+}
+
+// bases are the bases of numbers in words.
+var bases = map[string]string{"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
+	"eight": "8", "nine": "9", "ten": "10", "twelve": "12", "sixteen": "16"}
+
+// symbol reads a variable with its subscript and primes, or a constant.
+func (p *parser) symbol(name string) Answer {
+	for !p.failed {
+		switch {
+		case p.accept("_"):
+			name += "_" + p.raw()
+		case p.accept("'"):
+			name += "'"
+		case p.applied(name):
+			return value(algebra.Var(name + p.arguments()))
+		default:
+			return value(p.variable(name))
+		}
+	}
+	return p.fail()
+}
+
+func (p *parser) variable(name string) *algebra.Expr {
+	switch name {
+	case "π":
+		return algebra.Make(algebra.Pi)
+	case "e":
+		return algebra.Make(algebra.Euler)
+	case "i":
+		return algebra.Make(algebra.Imaginary)
+	case "∞":
+		return algebra.Make(algebra.Infinity)
+	}
+	return algebra.Var(name)
+}
+
+// applied tells whether a variable is the name of a function with its arguments
+// behind it: f(x), or P(x) before an equals sign.
+func (p *parser) applied(name string) bool {
+	if p.peek() != "(" {
+		return false
+	}
+	end := p.pos + 1
+	for end < len(p.tokens) && p.tokens[end].text != ")" {
+		if p.tokens[end].text == "(" {
+			return false
+		}
+		end++
+	}
+	if end >= len(p.tokens) {
+		return false
+	}
+	base := strings.TrimRight(name, "'")
+	base, _, _ = strings.Cut(base, "_")
+	if base == "f" || base == "g" {
+		return true
+	}
+	return p.pos == 1 && end+1 < len(p.tokens) && p.tokens[end+1].text == "="
+}
+
+// arguments skips arguments in parentheses, and is their text.
+func (p *parser) arguments() string {
+	var b strings.Builder
+	for p.pos < len(p.tokens) {
+		t := p.tokens[p.pos].text
+		b.WriteString(t)
+		p.pos++
+		if t == ")" {
+			break
+		}
+	}
+	return b.String()
+}
+
+// raw skips a group in braces or one token, and is its text.
+func (p *parser) raw() string {
+	if p.pos >= len(p.tokens) {
+		p.fail()
+		return ""
+	}
+	if !p.accept("{") {
+		if text := p.tokens[p.pos]; text.kind == symbol && p.pos > 0 && p.tokens[p.pos-1].text != "_" { // \angle ABC
+			start := p.pos
+			for p.next(symbol) {
+				p.pos++
+			}
+			return join(p.tokens[start:p.pos])
+		}
+		p.pos++
+		return p.tokens[p.pos-1].text
+	}
+	start, depth := p.pos, 1
+	for ; p.pos < len(p.tokens); p.pos++ {
+		switch p.tokens[p.pos].text {
+		case "{":
+			depth++
+		case "}":
+			depth--
+		}
+		if depth == 0 {
+			p.pos++
+			return join(p.tokens[start : p.pos-1])
+		}
+	}
+	p.fail()
+	return ""
+}
+
+func join(tokens []token) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteString(t.text)
+	}
+	return b.String()
+}

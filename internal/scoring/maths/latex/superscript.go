@@ -1,0 +1,91 @@
+package latex
+
+import (
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// degrees accepts what makes ^ a sign for degrees.
+func (p *parser) degrees() bool {
+	if p.accept("∘") || p.accept("°") {
+		return true
+	}
+	if p.pos+2 < len(p.tokens) && p.peek() == "{" && p.tokens[p.pos+1].text == "∘" && p.tokens[p.pos+2].text == "}" {
+		p.pos += 3
+		return true
+	}
+	return false
+}
+
+// transposes accepts the T of a transposed matrix.
+func (p *parser) transposes() bool {
+	rest := p.tokens[p.pos:]
+	switch {
+	case len(rest) > 0 && rest[0] == (token{symbol, "T", rest[0].space}):
+		p.pos++
+	case len(rest) > 2 && rest[0].text == "{" && rest[1].kind == symbol && rest[1].text == "T" && rest[2].text == "}":
+		p.pos += 3
+	default:
+		return false
+	}
+	return true
+}
+
+// temperature reads the C of 25°C at the end.
+func (p *parser) temperature() {
+	if p.pos+1 == len(p.tokens) && p.next(symbol) && strings.Contains("CF", p.tokens[p.pos].text) {
+		p.unit = "°" + p.tokens[p.pos].text
+		p.pos++
+	}
+}
+
+// ordinal skips the letters of 1^{st}.
+func (p *parser) ordinal() bool {
+	if !p.endsInNumber() {
+		return false
+	}
+	end, letters := p.pos+1, ""
+	braces := end < len(p.tokens) && p.tokens[end].text == "{"
+	if braces {
+		end++
+	}
+	for ; end < len(p.tokens) && len(letters) < 2 && (p.tokens[end].kind == word || p.tokens[end].kind == symbol); end++ {
+		letters += p.tokens[end].text
+	}
+	if braces && (end == len(p.tokens) || p.tokens[end].text != "}") {
+		return false
+	} else if braces {
+		end++
+	}
+	n := p.tokens[p.pos-1].text
+	want := map[byte]string{'1': "st", '2': "nd", '3': "rd"}[n[len(n)-1]]
+	if letters != "th" && (letters != want || want == "") {
+		return false
+	}
+	p.pos = end
+	return true
+}
+
+func degrees(e *algebra.Expr) *algebra.Expr { return algebra.Apply("degrees", e) }
+
+// plainDegrees takes the signs for degrees off an angle. Those in the argument
+// of a function stay.
+func plainDegrees(e *algebra.Expr) (*algebra.Expr, bool) {
+	switch e.Op {
+	case algebra.Call:
+		if e.Name == "degrees" {
+			return e.Args[0], true
+		}
+	case algebra.Neg, algebra.Add, algebra.Mul, algebra.Div:
+		args, found := make([]*algebra.Expr, len(e.Args)), false
+		for i, arg := range e.Args {
+			a, degrees := plainDegrees(arg)
+			args[i], found = a, found || degrees
+		}
+		if found {
+			return algebra.Make(e.Op, args...), true
+		}
+	}
+	return e, false
+}

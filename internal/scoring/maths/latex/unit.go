@@ -1,0 +1,164 @@
+package latex
+
+import (
+	"math/big"
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// unitNames gives units one spelling each. A name that maps to "" may follow a
+// number, but says nothing to be compared.
+var unitNames = names(map[string]string{
+	"cm":  "cm centimeter centimeters centimetre centimetres",
+	"mm":  "mm millimeter millimeters millimetre millimetres",
+	"km":  "km kilometer kilometers kilometre kilometres",
+	"m":   "meter meters metre metres",
+	"in":  "in inch inches",
+	"ft":  "ft foot feet",
+	"yd":  "yd yard yards",
+	"mi":  "mi mile miles",
+	"g":   "gram grams",
+	"kg":  "kg kilogram kilograms",
+	"mg":  "mg milligram milligrams",
+	"lb":  "lb lbs pound pounds",
+	"oz":  "oz ounce ounces",
+	"s":   "sec secs second seconds",
+	"min": "min mins minute minutes",
+	"h":   "hr hrs hour hours",
+	"day": "day days", "week": "week weeks", "month": "month months", "year": "year years yr yrs",
+	"l": "liter liters litre litres", "ml": "ml milliliter milliliters", "gal": "gallon gallons",
+	"mi/h": "mph", "km/h": "kph kmph",
+	"$": "dollar dollars usd bucks", "¢": "cent cents",
+	"°": "degree degrees deg",
+	"€": "euro euros eur", "°C": "celsius", "°F": "fahrenheit", "Ω": "ohm ohms",
+	"rad": "radian radians rad",
+	"hz":  "hz", "pa": "pa", "j": "joule joules", "n": "newton newtons", "w": "watt watts", "mol": "mol mole moles", "kj": "kj", "v": "volt volts", "kw": "kw", "ev": "ev",
+	"":   "unit units sq square cubic squared cubed per each ways way people st nd rd th",
+	"am": "am", "pm": "pm",
+	"%": "percent percents percentage pct",
+	"@": "million billion trillion thousand hundred dozen dozens halves tenths hundredths thousandths",
+})
+
+func names(lists map[string]string) map[string]string {
+	all := make(map[string]string)
+	for name, list := range lists {
+		for _, n := range strings.Fields(list) {
+			all[n] = name
+		}
+	}
+	return all
+}
+
+// scales are words that multiply the number before them.
+var scales = map[string]*algebra.Expr{
+	"hundred": ten(2), "thousand": ten(3), "million": ten(6), "billion": ten(9), "trillion": ten(12), "tenths": ten(-1), "hundredths": ten(-2), "thousandths": ten(-3),
+	"dozen": algebra.Int(12), "dozens": algebra.Int(12), "halves": algebra.Rational(big.NewRat(1, 2)),
+}
+
+func ten(power int64) *algebra.Expr {
+	return algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(power))
+}
+
+// powers are words for a power of the number before them.
+var powers = map[string]int64{"squared": 2, "cubed": 3}
+
+// siSymbols are symbols of units that may have one of siPrefixes before them.
+const (
+	siSymbols  = " Hz W g m A V J N Pa L s eV mol bit B "
+	siPrefixes = "kmMcnG"
+)
+
+// prefixed spells a symbol of a unit with its prefix, whose case matters: MHz is
+// not mHz. It is "" for what is none.
+func prefixed(run string) string {
+	if len(run) < 2 || strings.IndexByte(siPrefixes, run[0]) < 0 || !strings.Contains(siSymbols, " "+run[1:]+" ") {
+		return ""
+	}
+	return run[:1] + strings.ToLower(run[1:])
+}
+
+// isPrefixed tells whether a word is what prefixed spells.
+func isPrefixed(word string) bool {
+	return len(word) > 1 && strings.IndexByte(siPrefixes, word[0]) >= 0 && strings.Contains(strings.ToLower(siSymbols), " "+word[1:]+" ")
+}
+
+// compass are the directions behind a latitude or a longitude.
+var compass = map[string]string{"n": "north", "s": "south", "e": "east", "w": "west"}
+
+// fillers are words behind a number that do not say what it counts.
+const fillers = " of the a an in total all altogether more exactly whole different distinct possible only them "
+
+// noun gives a word that says what is counted one spelling; "" if it does not.
+func noun(word string) string {
+	if strings.Contains(fillers, " "+word+" ") {
+		return ""
+	}
+	switch word {
+	case "bce":
+		return "bc"
+	case "ce":
+		return "ad"
+	}
+	if stem, ok := strings.CutSuffix(word, "ies"); ok {
+		return stem + "y"
+	}
+	if stem, ok := strings.CutSuffix(word, "xes"); ok {
+		return stem + "x"
+	}
+	if strings.HasSuffix(word, "ss") {
+		return word
+	}
+	return strings.TrimSuffix(word, "s")
+}
+
+// sentenceWords do not follow the number of an answer.
+const sentenceWords = " is are was were be the that this because since if when then which we so as by for therefore thus hence where with from but not has have can cannot "
+
+// unit spells a unit from the words and operators that follow a number; the words
+// that are none say what is counted, or where.
+func unit(parts []string) (spelled string, nouns []string) {
+	var b strings.Builder
+	power := "" // of what comes next
+	for i, part := range parts {
+		switch part {
+		case "sq", "square":
+			power = "2"
+		case "cubic":
+			power = "3"
+		case "squared":
+			b.WriteString("2")
+		case "cubed":
+			b.WriteString("3")
+		case "per", "/":
+			if i+1 < len(parts) && parts[i+1] == "cent" {
+				return "%", nil
+			}
+			b.WriteString("/")
+		case "^":
+		default:
+			if i > 0 && parts[i-1] == "^" {
+				b.WriteString(strings.Trim(part, "-1")) // s^{-1} begins with a slash
+				continue
+			}
+			if i+2 < len(parts) && parts[i+1] == "^" && strings.HasPrefix(parts[i+2], "-") {
+				b.WriteString("/")
+			}
+			name, known := unitNames[part]
+			if !known && (len(part) == 1 || isPrefixed(part)) {
+				name = part
+			} else if n := noun(part); !known && n != "" {
+				nouns = append(nouns, n)
+			}
+			b.WriteString(name)
+			if name != "" {
+				b.WriteString(power)
+			}
+			power = ""
+		}
+	}
+	if u := strings.ReplaceAll(b.String(), "°°", "°"); strings.Trim(u, "/23") != "" {
+		return u, nouns
+	}
+	return "", nouns
+}

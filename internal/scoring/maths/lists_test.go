@@ -1,0 +1,324 @@
+package maths_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/maths"
+)
+
+// listed are kinds of several elements, each in one of its forms.
+var listed = []kind{
+	{"set", sets}, {"list", lists}, {"tuple", tuples}, {"matrix", matrices}, {"boxes", boxes}, {"repeat", repeats}, {"matrix product", matrixProducts},
+}
+
+// element is a small number for a list, in a few forms: whole, a fraction, a
+// root, or a multiple of π.
+func element(d *dice) sample {
+	switch d.below(6) {
+	case 0:
+		return row{draw: `r = ratio()`, gold: `«r»`, same: []string{`«num(r)»/«den(r)»`, `«sign(r)»\dfrac{«num(abs(r))»}{«den(r)»}`, `«sign(r)»\frac{«3*num(abs(r))»}{«3*den(r)»}`},
+			near: []string{`«r+1»`, `«-r»`}}.make(d)
+	case 1:
+		return row{draw: `b = 2..9 ; c = 2 | 3 | 5 | 6 | 7 | 10 | 11 | 13 | 14 | 15 | 17 | 19 | 21`, gold: `«b»\sqrt{«c»}`, same: []string{`\sqrt{«b*b*c»}`},
+			near: []string{`«b+1»\sqrt{«c»}`, `-«b»\sqrt{«c»}`, `\sqrt{«b*c»}`}}.make(d)
+	default:
+		return row{draw: `n = -60..60`, gold: `«n»`, same: []string{`«n».0`, `\frac{«2*n»}{2}`}, near: []string{`«n+1»`, `«n-1»`, `«n+10»`}}.make(d)
+	}
+}
+
+// elements are n that are different from one another, and from what each of
+// them might be mistaken for.
+func elements(d *dice, n int) []sample {
+	var all []sample
+	taken := map[string]bool{}
+	for len(all) < n {
+		e := element(d)
+		free := !taken[e.gold]
+		for _, miss := range e.near {
+			free = free && !taken[miss]
+		}
+		if !free {
+			continue
+		}
+		taken[e.gold] = true
+		for _, miss := range e.near {
+			taken[miss] = true
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// golds and forms write elements in their usual forms, or in any.
+func golds(elements []sample) []string {
+	var list []string
+	for _, e := range elements {
+		list = append(list, e.gold)
+	}
+	return list
+}
+
+func forms(d *dice, elements []sample) []string {
+	var list []string
+	for _, e := range elements {
+		list = append(list, e.form(d))
+	}
+	return list
+}
+
+// spoilt is a list with another element in a place.
+func spoilt(d *dice, elements []sample) []string {
+	list := forms(d, elements)
+	i := d.below(len(list))
+	list[i] = elements[i].miss(d)
+	return list
+}
+
+func sets(d *dice) sample {
+	all := elements(d, d.from(2, 5))
+	set := func(list []string) string { return between(d, `\{`, joined(d, list), `\}`) }
+	s := a(`\{` + strings.Join(golds(all), ", ") + `\}`)
+	s.only = true
+	s.equals(set(golds(all)), set(shuffled(d, golds(all))), set(shuffled(d, forms(d, all))),
+		`\{`+joined(d, append(golds(all), all[0].gold))+`\}`, strings.Join(golds(all), ", "))
+	s.misses(set(golds(all)[1:]), set(golds(all)[:len(all)-1]), set(append(golds(all), "1000")), set(spoilt(d, all)),
+		set(shuffled(d, spoilt(d, all))), all[0].gold)
+	s.leaves("("+strings.Join(golds(all), ", ")+")", "["+strings.Join(golds(all), ", ")+"]")
+	return s
+}
+
+// lists are answers without brackets, in order.
+func lists(d *dice) sample {
+	all := elements(d, d.from(2, 4))
+	s := a(strings.Join(golds(all), ", "))
+	s.only = true
+	last := len(all) - 1
+	and := func(word string) string {
+		list := forms(d, all)
+		return strings.Join(list[:last], ", ") + `\text{ ` + word + ` }` + list[last]
+	}
+	s.equals(joined(d, golds(all)), joined(d, forms(d, all)), and("and"), and("or"), `\{`+joined(d, golds(all))+`\}`,
+		"x="+strings.Join(golds(all), ", x="))
+	s.misses(joined(d, spoilt(d, all)), joined(d, golds(all)[1:]), joined(d, append(golds(all), "1000")), all[last].gold, all[0].gold,
+		strings.Join(golds(all), "+"))
+	s.leaves(joined(d, append(golds(all)[1:], all[0].gold)), "("+joined(d, golds(all))+")")
+	return s
+}
+
+func tuples(d *dice) sample {
+	all := elements(d, d.from(2, 4))
+	tuple := func(list []string) string { return between(d, "(", joined(d, list), ")") }
+	s := a("(" + strings.Join(golds(all), ",") + ")")
+	names := map[int]string{2: "(x,y)", 3: "(a,b,c)", 4: "(p,q,r,s)"}[len(all)]
+	s.equals(tuple(golds(all)), tuple(forms(d, all)), tuple(forms(d, all)), names+" = "+tuple(golds(all)))
+	reversed := golds(all)
+	reversed[0], reversed[1] = reversed[1], reversed[0]
+	s.misses(tuple(reversed), tuple(spoilt(d, all)), tuple(spoilt(d, all)), tuple(append(golds(all), "0")), tuple(golds(all)[1:]),
+		all[0].gold, strings.Join(golds(all), "+"))
+	s.leaves(`\{`+strings.Join(golds(all), ",")+`\}`, strings.Join(golds(all), ","), "["+strings.Join(golds(all), ",")+"]",
+		`\langle `+strings.Join(golds(all), ",")+` \rangle`)
+	return s
+}
+
+func matrices(d *dice) sample {
+	rows, columns := d.from(1, 3), d.from(2, 3)
+	all := elements(d, rows*columns)
+	write := func(environment string, list []string, columns int) string {
+		var lines []string
+		for i := 0; i < len(list); i += columns {
+			lines = append(lines, strings.Join(list[i:i+columns], pick(d, " & ", "&")))
+		}
+		return `\begin{` + environment + "} " + strings.Join(lines, pick(d, ` \\ `, `\\`)) + pick(d, "", " ") + ` \end{` + environment + "}"
+	}
+	s := a(write("pmatrix", golds(all), columns))
+	s.equals(write("bmatrix", golds(all), columns), write("pmatrix", forms(d, all), columns), write("bmatrix", forms(d, all), columns),
+		`\left(`+strings.Replace(write("array", golds(all), columns), "{array}", "{array}{"+strings.Repeat("c", columns)+"}", 1)+`\right)`,
+		"A = "+write("pmatrix", golds(all), columns))
+	transposed := make([]string, 0, len(all))
+	for c := range columns {
+		for r := range rows {
+			transposed = append(transposed, all[r*columns+c].gold)
+		}
+	}
+	s.misses(write("pmatrix", spoilt(d, all), columns), write("bmatrix", spoilt(d, all), columns),
+		write("pmatrix", append(golds(all), golds(all)[:columns]...), columns), all[0].gold)
+	if turned := write("pmatrix", transposed, rows); rows > 1 {
+		s.misses(turned)
+	} else {
+		s.leaves(turned) // vectors are written across, and down
+	}
+	return s
+}
+
+// boxes are lists of which every element has a box of its own.
+func boxes(d *dice) sample {
+	all := elements(d, d.from(2, 3))
+	s := a(strings.Join(golds(all), ", "))
+	s.whole, s.only = true, true
+	say := func(list []string) string {
+		var boxes []string
+		for _, item := range list {
+			boxes = append(boxes, pick(d, `$\boxed{`+item+`}$`, `\boxed{`+item+`}`))
+		}
+		last := len(boxes) - 1
+		return "The solutions are " + strings.TrimPrefix(strings.Join(boxes[:last], ", ")+" and "+boxes[last]+".", " and ")
+	}
+	s.equals(say(golds(all)), say(forms(d, all)))
+	s.misses(say(golds(all)[1:]), say(spoilt(d, all)), say(append(golds(all), "1000")))
+	return s
+}
+
+// repeats are lists in which an element is there twice.
+func repeats(d *dice) sample {
+	all := elements(d, d.from(2, 3))
+	g := golds(all)
+	twice := append(shuffled(d, g), pick(d, g...))
+	s := a(strings.Join(g, ", "))
+	s.only = true
+	s.equals(joined(d, twice), joined(d, shuffled(d, twice)), `\{`+joined(d, twice)+`\}`, "x="+strings.Join(twice, ", x="))
+	s.misses(strings.Join([]string{g[0], g[0], g[0]}, ", "), joined(d, append(spoilt(d, all), g[0])), joined(d, append(twice, "1000")), "("+joined(d, twice)+", 0)")
+	return s
+}
+
+// square is a matrix of two rows.
+type square [4]int
+
+func (d *dice) square() (m square) {
+	for i := range m {
+		m[i] = d.apart(-6, 6, 0)
+	}
+	return m
+}
+
+func (m square) latex() string {
+	return fmt.Sprintf(`\begin{pmatrix}%d & %d \\ %d & %d\end{pmatrix}`, m[0], m[1], m[2], m[3])
+}
+
+func (m square) times(n square) square {
+	return square{m[0]*n[0] + m[1]*n[2], m[0]*n[1] + m[1]*n[3], m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3]}
+}
+
+// matrixProducts are left as they are.
+func matrixProducts(d *dice) sample {
+	m, n := d.square(), d.square()
+	product := m.times(n)
+	s := a(product.latex())
+	s.equals(m.latex()+n.latex(), m.latex()+` \cdot `+n.latex(), strings.ReplaceAll(m.latex()+n.latex(), "pmatrix", "bmatrix"), "2"+m.latex()+n.latex()+"-"+product.latex())
+	s.misses(m.latex()+n.latex()+"+"+product.latex(), m.latex()+m.times(n).latex())
+	if n.times(m) != product {
+		s.misses(n.latex()+m.latex(), n.latex()+` \cdot `+m.latex())
+	}
+	if elementwise := (square{m[0] * n[0], m[1] * n[1], m[2] * n[2], m[3] * n[3]}); elementwise != product {
+		s.misses(elementwise.latex())
+	}
+	if power := m.times(m); power != product {
+		s.misses(m.latex() + "^2")
+	} else {
+		s.equals(m.latex() + "^2")
+	}
+	return s
+}
+
+func TestWhereAnswersAreFound(t *testing.T) {
+	const box = "several boxes: the last was read"
+	for _, test := range []struct{ gold, text, answer, note string }{
+		{"7", `So \boxed{7}.`, "7", ""},
+		{"7", `First \boxed{6}, no: \boxed{7}`, "7", box},
+		{"7", `It is \boxed{7}, again \boxed{ 7 }`, " 7 ", ""},
+		{"7", `\boxed{\boxed{7}}`, "7", ""},
+		{"7", `\boxed{7} and \boxed{8`, "", "the last box does not end"},
+		{"7, 8", "No: \\boxed{9}\nThey are \\boxed{8} and \\boxed{7}.", "8, 7", ""},
+		{"7", "The answer is 7.", "7.", "no box: what follows the word answer was read"},
+		{"7", "The answer is 8? No. **Final answer:** $7$ of them", "$7$ of them", "no box: what follows the word answer was read"},
+		{"7", "We find $x = 6 + 1$ and so $x = 7$", "x = 7", "no box: the last formula was read"},
+		{"7", `We find \[ x = 7 \] as we should.`, " x = 7 ", "no box: the last formula was read"},
+		{`2\sqrt{3}`, `so its length is 2\sqrt{3}.`, `2\sqrt{3}.`, "no box: the end of the last sentence was read"},
+		{"7", "There were 7 of them in the end.", "7", "no box: the last number was read"},
+		{"7", " 7 ", "7", ""},
+		{"7", "<answer>7</answer>", "7", "no box: the answer tag was read"},
+		{"7", "Nothing is known.", "Nothing is known.", ""},
+		{"7", strings.Repeat("Nothing is known. ", 100), "", "no answer was found"},
+		{"7", "", "", ""},
+	} {
+		v, err := maths.New(test.gold).Score(context.Background(), scoring.Response{Text: test.text})
+		if err != nil || v.Answer != test.answer || v.Note != test.note {
+			t.Errorf("%q: %+v, %v, want %q, %q", test.text, v, err, test.answer, test.note)
+		}
+		if right := strings.ContainsAny(test.answer, "723"); v.Correct() != right {
+			t.Errorf("%q for %q is %v", test.text, test.gold, v.Correct())
+		}
+	}
+}
+
+func TestCutResponses(t *testing.T) {
+	for text, right := range map[string]bool{
+		`The answer is 7`:            false,
+		`7`:                          false,
+		`\boxed{7} is what we get, `: true,
+		`\boxed{7`:                   false,
+		``:                           false,
+	} {
+		v, err := maths.New("7").Score(context.Background(), scoring.Response{Text: text, Cut: true})
+		if err != nil || v.Correct() != right {
+			t.Errorf("%q: %+v, %v", text, v, err)
+		}
+	}
+}
+
+// TestRules has a pair or two for each of the rules, right and wrong.
+func TestRules(t *testing.T) {
+	for rule, pairs := range map[string][]struct {
+		gold, answer string
+		want         bool
+	}{
+		"a rounded number needs six digits, and an exact one that is not whole": {
+			{`\pi`, "3.14159", true}, {`\pi`, "3.1416", false}, {`\pi`, "3.14158", false}, {`\frac{1}{3}`, "0.333333", true}, {`\frac{1}{3}`, "0.33333", false},
+			{"100000", "99999.6", false}, {"2.23607", `\sqrt{5}`, true}, {"2.24", `\sqrt{5}`, false}, {"1.41421356", "1.41421", true}, {"1.41421356", "1.4142", false},
+		},
+		"floating point leaves noise":                      {{"0.3", "0.30000000000000004", true}, {"3", "2.9999999999999996", true}, {"1000000", "1000000.000000001", false}, {"3.14159265", "3.14159265+10^{-9}", false}, {"3", "3.0000001", false}, {"31634152261915.0", "31634152261915.01", false}},
+		"a percent sign on one side":                       {{"50", `50\%`, true}, {"0.5", `50\%`, true}, {`50\%`, "50", true}, {`50\%`, `0.5\%`, false}, {"5000", `50\%`, false}, {"0.5", `0.5\%`, false}, {`0.5\%`, "0.5", false}, {"2.5", `250\%`, true}},
+		"an equation that does not hold says nothing":      {{"5", "4=5", false}, {"5", "x=2+2=5", false}, {"5", "x=2+3=5", true}, {"0.67", "2/3=0.67", true}},
+		"a logarithm without a base is to base ten":        {{`\ln x`, `\log x`, false}, {"2", `\log 100`, true}, {`\log_{10} x`, `\log x`, true}},
+		"words that scale are part of the number":          {{"5", "5 dozen", false}, {"60", "5 dozen", true}, {"5", "5 cents", false}, {"5 cents", "5", true}, {`\$5`, "500 cents", true}, {"0.05", "5 cents", true}},
+		"words behind a number agree, or one has them all": {{"5 km north", "5 km south", false}, {"5 km north", "5 km", true}, {"5 red balls", "5 balls", true}, {"5 apples", "5 oranges", false}, {`30^\circ\text{ N}`, `30^\circ\text{ south}`, false}, {`44\text{ BC}`, `44\text{ BCE}`, true}},
+		"the case of a prefix matters":                     {{`5\text{ MHz}`, `5\text{ mHz}`, false}, {`5\text{ mg}`, `5\text{ Mg}`, false}, {`5\text{ cm}`, `5\text{ CM}`, true}},
+		"and is not or":                                    {{"x=1 or x=2", "x=1 and x=2", false}, {"1, 2", "1 and 2", true}, {"1, 2", "1 or 2", true}, {"x<1 or x>2", "x<1 and x>2", false}, {`x<1\text{ and }x>2`, `(-\infty,1)\cup(2,\infty)`, true}},
+		"a cross product is none with a dot":               {{`\vec a\cdot\vec b`, `\vec a\times\vec b`, false}, {`\vec a\times\vec b`, `-\vec b\times\vec a`, true}, {`2\cdot 3`, `2\times 3`, true}},
+		"a capital is another letter":                      {{`2\pi`, `2\Pi`, false}, {`\pi`, `\Pi`, false}},
+		"points by the names of their coordinates":         {{"(1, 2)", "y=2; x=1", true}, {"(1, 2)", "y=1; x=2", false}, {"(5,2),(7,2)", "p=5,q=2;p=7,q=2", true}, {"(5,2),(7,2)", "p=5,q=2;p=2,q=7", false}},
+		"a root that is there twice is one":                {{"1, 2", "1, 1, 2", true}, {"1, 1, 2", "1, 2", false}, {"(1, 2)", "(1, 1, 2)", false}},
+		"mixed numbers":                                    {{`\frac{11}{4}`, `2\text{ and }\frac{3}{4}`, true}, {`\frac{5}{4}`, `2\text{ and }-\frac{3}{4}`, false}, {`-\frac{11}{4}`, `-2\text{ and }\frac{3}{4}`, true}},
+		"distances":                                        {{"(1, 15)", "|x-8|<7", true}, {"[1, 15]", "|x-8|<7", false}},
+		"units on one side, or the same": {
+			{"12", `12\text{ cm}`, true}, {`12\text{ cm}`, `12\text{ centimeters}`, true}, {`12\text{ cm}`, `12\text{ m}`, false}, {`12\text{ cm}^2`, "12 square cm", true},
+		},
+		"bare lists in any order, tuples in theirs": {
+			{"1, 2", "2, 1", true}, {"(1, 2)", "(2, 1)", false}, {`\{1, 2\}`, "2, 1", true}, {"1, 2", "(1, 2)", true}, {"1, 2", "(2, 1)", false}, {"1, 1, 2", "1, 2, 2", false}, {`\{1,1,2\}`, `\{1,2\}`, true},
+		},
+		"a pair is an open interval, others have their ends": {{"(1, 2)", "1<x<2", true}, {"[1, 2)", "(1, 2)", false}, {"[1,2]", `\{1,2\}`, false}},
+		"regions":                   {{`x<1 \text{ or } x>2`, `(2,\infty)\cup(-\infty,1)`, true}, {`x \ne 2`, `\mathbb{R}\setminus\{2\}`, true}, {`|x|<2`, `x<2`, false}, {"x<2", "y<2", false}},
+		"a value may have its name": {{"5", "x=5", true}, {"x=5", "5", true}, {"x=5", "y=5", false}, {"y=2x+1", "2x+1", true}, {"2x+3y=12", "12", false}, {"177", "m+n=177", true}, {"9", "x^2=9", false}},
+		"equations up to a factor":  {{"y=2x+1", "4x-2y+2=0", true}, {"y=2x+1", "y=2x-1", false}, {"x>2", "2x>4", true}, {"x>2", "-x>-2", false}, {"x>2", "-x<-2", true}},
+		"values to several names":   {{"x=1, y=2", "y=2, x=1", true}, {"x=1, y=2", "x=2, y=1", false}, {"(1,2)", "x=1, y=2", true}, {"1, 2", "x_1=2, x_2=1", true}},
+		"matrices":                  {{`\begin{pmatrix}1\\2\end{pmatrix}`, "(1,2)", true}, {`\begin{pmatrix}1&2\\3&4\end{pmatrix}`, "[[1,2],[3,4]]", true}, {`\begin{pmatrix}1&2\\3&4\end{pmatrix}`, "[[1,3],[2,4]]", false}},
+		"a number has its base":     {{"2516_8", "2516", false}, {"2516", "2516_{10}", true}, {"2516_8", "2516_{8}", true}, {"2516_8", "2516_{10}", false}, {"101_2", "5", false}, {"5", "5_8", false}},
+		"ratios and times of day":   {{"3:2", "6:4", true}, {"3:2", `\frac{3}{2}`, true}, {"3:30", "6:60", false}, {"3:2", "2:3", false}, {"3:30 p.m.", "3:30", true}, {"3:30 p.m.", "3:30 a.m.", false}},
+		"choices":                   {{"C", `\textbf{(C)}\ 12`, true}, {"12", `\textbf{(C)}\ 12`, true}, {"C", `\textbf{(D)}\ 12`, false}, {"C", "(C)", true}},
+		"words":                     {{`\text{Evelyn}`, "evelyn", true}, {`\text{odd}`, "even", false}, {"ABC", "ACB", false}, {"ab", "ba", true}},
+		"commas": {
+			{"100,200,300", "100, 200, 300", true}, {"58,500", "58500", true}, {"58,500", "58, 500", true}, {`\{100,200\}`, "100200", false},
+		},
+		"± stands for two":            {{`\pm 3`, "3, -3", true}, {`\pm 3`, "3", false}, {`1\pm\sqrt{2}`, `1-\sqrt{2}, 1+\sqrt{2}`, true}, {`a\pm b`, `a\mp b`, false}, {`\frac{3\pm\sqrt5}{2}`, `\frac{-3\mp\sqrt5}{-2}`, true}},
+		"a gold may be in a sentence": {{`The value is $\frac{1}{2}$.`, "0.5", true}, {`$\boxed{7}$`, "7", true}, {`\text{at most 3}`, "3", false}, {`\text{at most 3}`, `\text{At most } 3`, true}},
+	} {
+		for _, pair := range pairs {
+			if got := maths.Check(pair.gold, pair.answer); got.Correct() != pair.want {
+				t.Errorf("%s: gold %q, answer %q: %v", rule, pair.gold, pair.answer, got)
+			}
+		}
+	}
+}

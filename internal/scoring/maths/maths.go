@@ -1,0 +1,135 @@
+// Package maths scores mathematical answers: it finds the final answer in a
+// response and tells whether it equals the right one.
+//
+// An answer is right if it is mathematically equal to gold in the same form of
+// thing: a set equals a set in any order, a tuple one in the same order, an
+// equation one with the same solutions, a formula one with the same values.
+// What an answer may leave out or add is what readers would not miss: units,
+// currency, degrees, "x =" before a value. Where it could be meant either way it
+// is wrong: a false "correct" weighs more than a false "wrong". The rules are
+// listed in docs/benchmarks.md; those for numbers with a decimal point are at
+// equalNumbers.
+package maths
+
+import (
+	"context"
+	"strings"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/maths/latex"
+)
+
+// Version names the rules of this package in scores and profiles.
+const Version = "speceval_math_v2"
+
+// longest is the length of the longest answer that is compared, in bytes.
+const longest = 10000
+
+// Scorer scores responses to a task with a known right answer.
+type Scorer struct {
+	key      string         // of gold as it is spelled, see key
+	answer   latex.Answer   // gold, if it can be read
+	read     bool           // it can
+	as       []latex.Answer // other readings of gold
+	choice   string         // the letter before gold, (B) 5
+	severals bool           // gold is a list, which may be spread over several boxes
+}
+
+var _ scoring.Scorer = (*Scorer)(nil)
+
+// New is the scorer for a task whose right answer is gold, in LaTeX or plain
+// text. Any gold will do: one that cannot be read as mathematics is compared as
+// text.
+func New(gold string) *Scorer {
+	text := stated(gold)
+	text = spelled(text[:min(len(text), longest)])
+	s := &Scorer{key: key(text)}
+	if letter, _, ok := choice(s.key); ok && s.key[0] == '(' {
+		_, text, _ = strings.Cut(text, ")")
+		text = strings.TrimLeft(text, "} ")
+		if strings.Count(text, "}") > strings.Count(text, "{") {
+			text = strings.TrimSuffix(text, "}") // of the \text around both
+		}
+		s.choice, s.key = letter, key(text)
+	}
+	s.answer, s.read = latex.Read(text)
+	if list, ok := latex.ReadCommas(text); ok {
+		s.as = append(s.as, list)
+	}
+	s.severals = s.read && (s.answer.Kind == latex.List || s.answer.Kind == latex.Set) && len(s.answer.Items) > 1
+	return s
+}
+
+// Score never fails.
+func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
+	found := final(r.Text, !r.Cut, s.severals)
+	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.text)), Answer: scoring.Shorten(found.text), Note: found.note}
+	if !v.Correct() && !r.Cut && s.words(r.Text) {
+		v = scoring.Verdict{Reward: 1, Answer: scoring.Shorten(trimmed(r.Text))}
+	}
+	return v, nil
+}
+
+// words tells whether text is gold that is in words, with a number among them
+// perhaps.
+func (s *Scorer) words(text string) bool {
+	return !s.read && len(text) <= longestWhole && s.key != "" && sameWords(key(text), s.key)
+}
+
+// Check compares a prediction by itself with gold, as a file of labelled cases
+// has them: a bare expression, one in $…$ or in a box, or a sentence with one.
+func Check(gold, prediction string) scoring.Verdict {
+	s := New(gold)
+	v, _ := s.Score(context.Background(), scoring.Response{Text: prediction})
+	return v
+}
+
+// right tells whether text is gold.
+func (s *Scorer) right(text string) bool {
+	if len(text) > longest {
+		return false
+	}
+	k := key(text)
+	if k == "" || s.key == "" {
+		return false
+	}
+	if k == s.key || s.choice != "" && strings.Trim(k, "()") == s.choice {
+		return true
+	}
+	if letter, rest, ok := choice(k); ok { // (C) 12
+		if isLetter(s.key) && s.choice == "" {
+			return letter == strings.Trim(s.key, "()")
+		}
+		if s.choice != "" && letter != s.choice {
+			return false
+		}
+		return s.right(rest)
+	}
+	text = spelled(text)
+	a, read := latex.Read(text)
+	if !read {
+		if found, ok := announced(text); ok && found != text {
+			return s.right(found)
+		}
+		if found, ok := labelled(text); ok {
+			return s.right(found)
+		}
+	}
+	if !read || !s.read {
+		return (!read || a.Kind == latex.Words) && (sameWords(k, s.key) || sameWords(residue(k), s.key) || sameWords(k, residue(s.key)))
+	}
+	c := newComparer()
+	if c.equal(s.answer, a) {
+		return true
+	}
+	for _, other := range s.as {
+		if a.Kind == latex.List && c.equal(other, a) {
+			return true
+		}
+	}
+	if s.answer.Kind == latex.List && a.Kind == latex.Value {
+		list, ok := latex.ReadCommas(text)
+		return ok && c.equal(s.answer, list)
+	}
+	return false
+}

@@ -1,0 +1,302 @@
+package maths
+
+import (
+	"slices"
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/maths/latex"
+)
+
+// definition reads x = 5, 5 = x, x = 2 + 3 = 5 and x ∈ S: the name, and what it
+// stands for.
+func definition(a latex.Answer) (name string, value latex.Answer, ok bool) {
+	if a.Kind != latex.Relation {
+		return "", value, false
+	}
+	items, rels := a.Items, a.Rels
+	if i := slices.Index(rels, "≈"); i >= 0 { // x = 1/3 ≈ 0.33
+		items, rels = items[:i+1], rels[:i]
+		if len(rels) == 0 {
+			items, rels = a.Items[:2], []string{"="}
+		}
+	}
+	for _, rel := range rels {
+		if rel != "=" && rel != "∈" || rel == "∈" && len(rels) > 1 {
+			return "", value, false
+		}
+	}
+	last := len(items) - 1
+	if name := nameOf(items[0]); name != "" {
+		return name, items[last], true
+	}
+	if name := nameOf(items[last]); name != "" && rels[0] == "=" && last == 1 {
+		return name, items[0], true
+	}
+	return "", value, false
+}
+
+// nameOf is what an answer names: a variable, f(x), words, a segment AB, or a
+// tuple of variables. It is "" for an answer that is no name.
+func nameOf(a latex.Answer) string {
+	switch a.Kind {
+	case latex.Words:
+		return a.Text
+	case latex.Value:
+		return nameOfExpr(a.Expr)
+	case latex.Tuple:
+		if names := namesOf(a.Items, ","); names != "" {
+			return "(" + names + ")"
+		}
+	case latex.Ratio: // AB:BC
+		return namesOf(a.Items, ":")
+	}
+	return ""
+}
+
+// namesOf are the names of all items; "" if one has none.
+func namesOf(items []latex.Answer, separator string) string {
+	var names []string
+	for _, item := range items {
+		name := nameOf(item)
+		if name == "" {
+			return ""
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, separator)
+}
+
+func nameOfExpr(e *algebra.Expr) string {
+	switch e.Op {
+	case algebra.Symbol:
+		if strings.HasPrefix(e.Name, `\mathbb`) || '0' <= e.Name[0] && e.Name[0] <= '9' {
+			return ""
+		}
+		return e.Name
+	case algebra.Imaginary, algebra.Euler:
+		return "" // constants, if of one letter
+	case algebra.Call:
+		if name := nameOfExpr(e.Args[0]); e.Name == "abs" && name != "" { // |AB|
+			return "|" + name + "|"
+		}
+	case algebra.Div: // dy/dx
+		if above, below := nameOfDifferential(e.Args[0]), nameOfDifferential(e.Args[1]); above != "" && below != "" {
+			return above + "/" + below
+		}
+		if above, below := nameOfExpr(e.Args[0]), nameOfExpr(e.Args[1]); len(above) > 1 && len(below) > 1 && e.Args[0].Op == algebra.Mul { // AB/CD
+			return above + "/" + below
+		}
+	case algebra.Mul: // a segment AB, or m∠A, or the inverse f^{-1}(x)
+		if f := e.Args[0]; len(e.Args) == 2 && f.Op == algebra.Pow && algebra.Same(f.Args[1], algebra.Make(algebra.Neg, algebra.Int(1))) &&
+			f.Args[0].Op == algebra.Symbol && strings.Contains("fgh", f.Args[0].Name) && e.Args[1].Op == algebra.Symbol {
+			return f.Args[0].Name + "^-1(" + e.Args[1].Name + ")"
+		}
+		name, angle := "", false
+		for _, arg := range e.Args {
+			if arg.Op != algebra.Symbol {
+				return ""
+			}
+			name += arg.Name
+			angle = angle || strings.HasPrefix(arg.Name, `\angle`)
+		}
+		if angle || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ'") == "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// nameOfDifferential reads dx.
+func nameOfDifferential(e *algebra.Expr) string {
+	if e.Op != algebra.Mul || len(e.Args) != 2 || e.Args[0].Op != algebra.Symbol || e.Args[0].Name != "d" || e.Args[1].Op != algebra.Symbol {
+		return ""
+	}
+	return "d" + e.Args[1].Name
+}
+
+// equalRelations compares where at least one side is a relation. One that does not
+// hold says nothing.
+func (c *comparer) equalRelations(g, p latex.Answer) bool {
+	if c.fails(p) {
+		return false
+	}
+	gName, gValue, gDefines := definition(g)
+	pName, pValue, pDefines := definition(p)
+	switch {
+	case gDefines && pDefines:
+		if sameName(gName, pName) && c.equal(gValue, pValue) {
+			return true
+		}
+		return c.equivalent(g, p)
+	case g.Kind != latex.Relation:
+		if pDefines {
+			g.Clock = g.Clock && !strings.Contains(pName, ":")
+			return c.equal(g, pValue)
+		}
+		return c.equalLast(p, g, false) || c.equalSets(g, p)
+	case p.Kind != latex.Relation:
+		if gDefines {
+			return c.equal(gValue, p)
+		}
+		return c.equalLast(g, p, true) || c.equalSets(g, p)
+	}
+	return c.equivalent(g, p) || c.equalSets(g, p)
+}
+
+// fails tells whether an equation between two numbers does not hold, 4 = 5 or
+// x = 2 + 2 = 5. A side may be rounded.
+func (c *comparer) fails(a latex.Answer) bool {
+	number := func(a latex.Answer) bool {
+		return a.Kind == latex.Value && !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol })
+	}
+	for i, rel := range a.Rels {
+		if left, right := a.Items[i], a.Items[i+1]; rel == "=" && number(left) && number(right) && !c.equalValues(left, right) && !rounds(left.Expr, right.Expr) {
+			return true
+		}
+	}
+	return false
+}
+
+// rounds tells whether b is a, rounded to its last place.
+func rounds(a, b *algebra.Expr) bool {
+	d, ok := decimal(b)
+	return ok && algebra.Near(a, d.value, d.half)
+}
+
+// sameName tells whether two values with names may be the same: the names are
+// equal, or words like "the function is".
+func sameName(a, b string) bool {
+	words := func(s string) bool {
+		return len(s) > 2 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz ") == ""
+	}
+	return strings.EqualFold(a, b) || words(a) || words(b)
+}
+
+// equalLast compares the end of a computation, 2 + 3 = 5 or a + b = 2 + 3 = 5,
+// or of a response the total m + n = 5, with a value.
+func (c *comparer) equalLast(relation, value latex.Answer, relationIsGold bool) bool {
+	for _, rel := range relation.Rels {
+		if rel != "=" && rel != "≈" {
+			return false
+		}
+	}
+	computation := relation.Items
+	if last := len(computation) - 1; !relationIsGold && last == 1 && c.identity(computation[0], computation[1]) {
+		return c.equal(value, computation[1])
+	}
+	if len(computation) > 2 || !relationIsGold && isTotal(computation[0]) {
+		computation = computation[1:]
+	}
+	for _, item := range computation {
+		if item.Kind != latex.Value || item.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
+			return false
+		}
+	}
+	i := slices.Index(relation.Rels, "≈")
+	if i < 0 {
+		i = len(relation.Items) - 1
+	}
+	if relationIsGold {
+		return c.equal(relation.Items[i], value)
+	}
+	return c.equal(value, relation.Items[i])
+}
+
+// identity tells whether two sides are equal whatever their variables are.
+func (c *comparer) identity(a, b latex.Answer) bool {
+	return a.Kind == latex.Value && b.Kind == latex.Value && c.same(a.Expr, b.Expr)
+}
+
+// isTotal tells whether an answer is a sum of several variables, the m + n that
+// a question has asked for.
+func isTotal(a latex.Answer) bool {
+	if a.Kind != latex.Value || a.Expr.Op != algebra.Add {
+		return false
+	}
+	for _, term := range a.Expr.Args {
+		if term.Op == algebra.Neg {
+			term = term.Args[0]
+		}
+		if term.Op == algebra.Mul && len(term.Args) == 2 && term.Args[0].Op == algebra.Number {
+			term = term.Args[1]
+		}
+		if term.Op != algebra.Symbol {
+			return false
+		}
+	}
+	return true
+}
+
+// equivalent tells whether two relations between two sides hold for the same
+// values of their variables, as far as a constant factor tells.
+func (c *comparer) equivalent(g, p latex.Answer) bool {
+	if len(g.Rels) != 1 || len(p.Rels) != 1 {
+		return c.equalChains(g, p)
+	}
+	gRel, pRel := g.Rels[0], p.Rels[0]
+	gDiff, ok := difference(g)
+	pDiff, okay := difference(p)
+	if !ok || !okay {
+		return gRel == pRel && c.inOrder(g.Items, p.Items)
+	}
+	work := numericWork * (gDiff.Size(enoughWork) + pDiff.Size(enoughWork))
+	if gDiff.HasSum() || pDiff.HasSum() {
+		work = max(work, enoughWork/sumsCompared)
+	}
+	if !c.spend(work) {
+		return false
+	}
+	sign := algebra.Ratio(gDiff, pDiff)
+	switch {
+	case sign == 0:
+		return false
+	case gRel == "=" || gRel == "≠":
+		return gRel == pRel
+	case sign < 0:
+		pRel = turned(pRel)
+	}
+	return gRel == pRel
+}
+
+func difference(a latex.Answer) (*algebra.Expr, bool) {
+	if a.Items[0].Kind != latex.Value || a.Items[1].Kind != latex.Value {
+		return nil, false
+	}
+	return algebra.Make(algebra.Add, a.Items[0].Expr, algebra.Make(algebra.Neg, a.Items[1].Expr)), true
+}
+
+// turned is a relation with its sides exchanged.
+func turned(rel string) string {
+	switch rel {
+	case "<":
+		return ">"
+	case ">":
+		return "<"
+	case "≤":
+		return "≥"
+	case "≥":
+		return "≤"
+	}
+	return rel
+}
+
+// equalChains compares a < b < c, also with c > b > a.
+func (c *comparer) equalChains(g, p latex.Answer) bool {
+	if len(g.Rels) != len(p.Rels) {
+		return false
+	}
+	same := slices.Equal(g.Rels, p.Rels)
+	back := reversed(p)
+	return same && c.inOrder(g.Items, p.Items) || slices.Equal(g.Rels, back.Rels) && c.inOrder(g.Items, back.Items)
+}
+
+func reversed(a latex.Answer) latex.Answer {
+	a.Items, a.Rels = slices.Clone(a.Items), slices.Clone(a.Rels)
+	slices.Reverse(a.Items)
+	slices.Reverse(a.Rels)
+	for i, rel := range a.Rels {
+		a.Rels[i] = turned(rel)
+	}
+	return a
+}

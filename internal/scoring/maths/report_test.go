@@ -1,0 +1,236 @@
+package maths_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"speceval/internal/scoring/maths"
+)
+
+// share is the part of the decided pairs on which our scorer must agree with
+// the construction.
+const share = 0.99
+
+// judgement is what both checkers say of a pair.
+type judgement struct {
+	pair
+	ours, theirs   bool
+	read, theyRead string // the prediction, as it was understood
+}
+
+// judgements are what both checkers say of all pairs. Without Math-Verify, it is made
+// to agree with ours.
+func judgements(ctx context.Context, all []pair, j *judge) (judged []judgement, err error) {
+	for _, p := range all {
+		verdict := maths.Check(p.gold, p.prediction)
+		one := judgement{pair: p, ours: verdict.Correct(), read: verdict.Answer, theirs: verdict.Correct()}
+		if j != nil {
+			said, err := j.says(ctx, p)
+			if err != nil {
+				return nil, fmt.Errorf("%q against %q: %w", p.prediction, p.gold, err)
+			}
+			one.theirs, one.theyRead = said.Equal, said.Read
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		judged = append(judged, one)
+	}
+	return judged, nil
+}
+
+// outcome is a column of the report.
+type outcome int
+
+const (
+	agree       outcome = iota // both say what the construction says, or the same where it is undecided
+	oursRight                  // and Math-Verify wrong
+	theirsRight                // and we wrong
+	bothWrong
+	undecidable // they differ where the construction says nothing
+	outcomes
+)
+
+var outcomeNames = [outcomes]string{"agree", "ours right", "theirs right", "both wrong", "undecidable"}
+
+func (j judgement) outcome() outcome {
+	if j.truth == undecided {
+		if j.ours == j.theirs {
+			return agree
+		}
+		return undecidable
+	}
+	right := j.truth == equal
+	switch {
+	case j.ours == right && j.theirs == right:
+		return agree
+	case j.ours == right:
+		return oursRight
+	case j.theirs == right:
+		return theirsRight
+	}
+	return bothWrong
+}
+
+// mistakes of a checker on decided pairs.
+type mistakes struct{ falseCorrect, falseWrong int }
+
+func (m *mistakes) add(t truth, said bool) {
+	switch {
+	case t == unequal && said:
+		m.falseCorrect++
+	case t == equal && !said:
+		m.falseWrong++
+	}
+}
+
+func (m mistakes) String() string { return fmt.Sprintf("%d+%d", m.falseCorrect, m.falseWrong) }
+
+// line is a line of the report: how many pairs of a kind have each outcome.
+type line struct {
+	kind           string
+	pairs, decided int
+	count          [outcomes]int
+	ours, theirs   mistakes
+	examples       [outcomes][]judgement
+}
+
+func (l *line) add(j judgement) {
+	l.pairs++
+	if j.truth != undecided {
+		l.decided++
+	}
+	o := j.outcome()
+	l.count[o]++
+	l.ours.add(j.truth, j.ours)
+	l.theirs.add(j.truth, j.theirs)
+	l.examples[o] = append(l.examples[o], j)
+}
+
+// report has a line for every kind, and the sum of them all.
+type report struct {
+	kinds []*line
+	total line
+}
+
+func newReport(judged []judgement) *report {
+	r := &report{total: line{kind: "all"}}
+	at := map[string]*line{}
+	for _, j := range judged {
+		if at[j.kind] == nil {
+			at[j.kind] = &line{kind: j.kind}
+			r.kinds = append(r.kinds, at[j.kind])
+		}
+		at[j.kind].add(j)
+		r.total.add(j)
+	}
+	return r
+}
+
+// print writes the table, and up to show examples of every disagreement.
+func (r *report) print(w io.Writer, show int, both bool) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "kind\tpairs\tdecided\t")
+	for _, name := range outcomeNames {
+		fmt.Fprintf(table, "%s\t", name)
+	}
+	fmt.Fprintln(table, "our mistakes\ttheirs\t")
+	for _, l := range append(r.kinds, &r.total) {
+		fmt.Fprintf(table, "%s\t%d\t%d\t", l.kind, l.pairs, l.decided)
+		for _, n := range l.count {
+			fmt.Fprintf(table, "%d\t", n)
+		}
+		fmt.Fprintf(table, "%v\t%v\t\n", l.ours, l.theirs)
+	}
+	table.Flush()
+	fmt.Fprintln(w, "mistakes are equal for what is not, and unequal for what is equal")
+	for _, o := range []outcome{undecidable, oursRight, bothWrong, theirsRight} { // the worst at the end
+		for _, l := range r.kinds {
+			for _, j := range l.examples[o][:min(show, len(l.examples[o]))] {
+				fmt.Fprintf(w, "%s, %s, %s: gold %q, prediction %q; ours %v (%q)", outcomeNames[o], j.kind, j.truth, j.gold, j.prediction, j.ours, j.read)
+				if both {
+					fmt.Fprintf(w, ", theirs %v (%s)", j.theirs, j.theyRead)
+				}
+				fmt.Fprintln(w)
+			}
+		}
+	}
+	fmt.Fprintf(w, "our scorer agrees with the construction on %d of %d decided pairs\n", r.right(), r.total.decided)
+}
+
+// right counts the decided pairs of which our scorer says the truth.
+func (r *report) right() int {
+	return r.total.decided - r.total.count[theirsRight] - r.total.count[bothWrong]
+}
+
+// fault says why the drill has failed; nil if it has not.
+func (r *report) fault() error {
+	var faults []error
+	if n := r.total.count[theirsRight]; n > 0 {
+		faults = append(faults, fmt.Errorf("Math-Verify is right and our scorer wrong on %d pairs", n))
+	}
+	if least := share * float64(r.total.decided); float64(r.right()) < least {
+		faults = append(faults, fmt.Errorf("our scorer is right on %d of %d decided pairs, want %.0f or more", r.right(), r.total.decided, least))
+	}
+	return errors.Join(faults...)
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, test := range []struct {
+		truth        truth
+		ours, theirs bool
+		want         outcome
+	}{
+		{equal, true, true, agree},
+		{equal, true, false, oursRight},
+		{equal, false, true, theirsRight},
+		{equal, false, false, bothWrong},
+		{unequal, false, false, agree},
+		{unequal, false, true, oursRight},
+		{unequal, true, false, theirsRight},
+		{unequal, true, true, bothWrong},
+		{undecided, true, true, agree},
+		{undecided, true, false, undecidable},
+	} {
+		j := judgement{pair: pair{truth: test.truth}, ours: test.ours, theirs: test.theirs}
+		if got := j.outcome(); got != test.want {
+			t.Errorf("%s, ours %v, theirs %v: %s", test.truth, test.ours, test.theirs, outcomeNames[got])
+		}
+	}
+}
+
+func TestWhatFails(t *testing.T) {
+	all := func(agreeing int, others ...judgement) *report {
+		judged := others
+		for range agreeing {
+			judged = append(judged, judgement{pair: pair{kind: "k", truth: equal}, ours: true, theirs: true})
+		}
+		return newReport(judged)
+	}
+	bad := judgement{pair: pair{kind: "k", gold: "1", prediction: "one", truth: equal}}
+	worse := bad
+	worse.theirs = true
+	open := judgement{pair: pair{kind: "k", truth: undecided}, theirs: true}
+	for want, r := range map[string]*report{
+		"<nil>":                               all(99, bad, open, open),
+		"right on 98 of 99":                   all(98, bad),
+		"right and our scorer wrong on 1 pai": all(999, worse),
+	} {
+		if err := r.fault(); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	var b bytes.Buffer
+	all(99, worse, open).print(&b, 1, true)
+	for _, want := range []string{"k    101      100     99           0             1           0            1", `theirs right, k, equal: gold "1", prediction "one"; ours false`, "on 99 of 100 decided"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package number_test
+
+import (
+	"math/big"
+	"strings"
+	"testing"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/number"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"42": "42", " 42\n": "42", "-7": "-7", "+7": "7", "\u22127": "-7", "3.14": "3.14", ".5": "0.5", "007": "7",
+		"1,234": "1234", "1,234,567.89": "1234567.89", "1'234": "1234", "1_000_000": "1000000", "1\u202f234": "1234", `1{,}234`: "1234", `1\,234`: "1234",
+		"6.02e23": "602000000000000000000000", "1E-3": "0.001", `6\times 10^{2}`: "600", "6×10^2": "600", "6 x 10^-2": "0.06", "6·10⁻²": "0.06", "10^3": "1000", "10⁵": "100000", `10^{-2}`: "0.01",
+		"1/2": "0.5", "3 / 4": "0.75", `\frac{1}{2}`: "0.5", `-\frac{1}{2}`: "-0.5", `\dfrac12`: "0.5", "½": "0.5", "1½": "1.5", "1 1/2": "1.5", `2\frac{3}{4}`: "2.75", "-1 1/2": "-1.5", "1⁄4": "0.25", "4/2": "2",
+		"$5": "5", `\$1,000`: "1000", "-$5": "-5", "€5": "5", "$-5": "-5",
+
+		"": "", "5.": "", "abc": "", "NaN": "", "inf": "", "∞": "", "-inf": "", "1e999": "", "1e-401": "", "1.2.3": "", "12:30": "", "1,23": "", "1,2345": "", "1,2,3": "", "1/0": "", "1/2/3": "", "2^5": "", "2**5": "",
+		"1 2": "", "5 km": "", "x = 5": "", "x2": "", "--5": "", "5-3": "", "1e5000000000000000000": "", "0x1F": "", "1e": "", "٣": "", strings.Repeat("9", 401): "",
+	} {
+		got, percent, ok := number.Parse(text)
+		exact, is := new(big.Rat).SetString(want)
+		if ok != is || percent || ok && got.Cmp(exact) != 0 {
+			t.Errorf("%.40q: %v, %t, want %q", text, got, ok, want)
+		}
+	}
+	if n, percent, ok := number.Parse(`12.5\%`); !ok || !percent || n.Cmp(big.NewRat(25, 2)) != 0 {
+		t.Errorf("%v, %t, %t", n, percent, ok)
+	}
+}
+
+func TestScore(t *testing.T) {
+	for _, test := range []struct {
+		gold, tolerance, text string
+		right                 bool
+	}{
+		{"42", "", `\boxed{42}`, true},
+		{"42", "", `\boxed{42.0}`, true},
+		{"42", "", `\boxed{43}`, false},
+		{"42", "", `41 or \boxed{x = 42 \text{ km}}`, true},
+		{"42", "", `\boxed{42\,\mathrm{m/s^2}}`, true},
+		{"42", "", `\boxed{x_1 = 42}`, true},
+		{"42", "", `\boxed{42^\circ}`, true},
+		{"42", "", `\boxed{\$42}`, true},
+		{"42", "", `\boxed{42 or 43}`, false},
+		{"42", "", `\boxed{not 42}`, false},
+		{"42", "", `\boxed{42\pi}`, false},
+		{"42", "", `\boxed{\sqrt{42}}`, false},
+		{"42", "", `\boxed{42 million}`, false},
+		{"42", "", `\boxed{42 + x}`, false},
+		{"42", "", `\boxed{\infty}`, false},
+		{"2", "", `\boxed{\frac{\pi}{2}}`, false},
+		{"42", "", "It is 42.", true},
+		{"42", "", "First 7, then 42", true},
+		{"42", "", "So it is **42**", true}, // of Markdown
+		{"42", "", "**Answer:** $\\mathbf{42}$", true},
+		{"42", "", "#### 42", true}, // of GSM8K
+		{"42", "", "2**42", false},
+		{"42", "", "42, of 100", false}, // the last one is read
+		{"42", "", "no digits at all", false},
+		{"42", "", "", false},
+		{"42", "", "at 12:42", false},
+		{"3", "", "on 2/3/2020 there were 3", true},
+		{"-5", "", `\boxed{-5}`, true},
+		{"-5", "", "x=\u22125", true},
+		{"5", "", "x = 10-5", true}, // a difference: its last number
+		{"-5", "", "it is -5", true},
+		{"-5", "", "it is 5", false},
+		{"2", "", "10 - 2", true},
+		{"1234.5", "", `\boxed{1,234.50}`, true},
+		{"2/3", "", `\boxed{\frac{2}{3}}`, true},
+		{"2/3", "", `\boxed{0.667}`, false},
+		{"2/3", "0.001", `\boxed{0.667}`, true},
+
+		{"3.14", "0.01", `\boxed{3.15}`, true}, // both ends count
+		{"3.14", "0.01", `\boxed{3.13}`, true},
+		{"3.14", "0.01", `\boxed{3.1299}`, false},
+		{"200", "1%", `\boxed{202}`, true},
+		{"200", "1%", `\boxed{198}`, true},
+		{"200", "1%", `\boxed{202.1}`, false},
+		{"-200", "1%", `\boxed{-202}`, true},
+		{"6.02e23", "0.5%", `\boxed{6.022 \times 10^{23}}`, true},
+		{"0", "0.1", `\boxed{-0.1}`, true},
+
+		{"50%", "", `\boxed{50\%}`, true},
+		{"50%", "", `\boxed{50}`, true},
+		{"50%", "", `\boxed{0.5}`, true},
+		{"50%", "", `\boxed{5}`, false},
+		{"50", "", `\boxed{50\%}`, true},
+		{"50", "", "It is 50 percent.", true},
+		{"0.5", "", `\boxed{50\%}`, true},
+		{"0.5", "", `\boxed{0.5\%}`, false},
+		{"0.5%", "", `\boxed{0.5\%}`, true},
+		{"0.5%", "", `\boxed{0.5}`, false},
+		{"2.5", "", `\boxed{250\%}`, true},
+		{"101", "", `\boxed{101_{2}}`, false},
+		{"101", "", `\boxed{101_{10}}`, true},
+
+		{"42", "", `\boxed{NaN}`, false},
+		{"42", "", `\boxed{1e99999}`, false},
+		{"nan", "", `\boxed{nan}`, false},
+		{"inf", "", `\boxed{inf}`, false},
+		{"42", "-1", `\boxed{42}`, false},
+		{"0", "1%", `\boxed{0}`, false},
+	} {
+		v, err := number.New(test.gold, test.tolerance).Score(t.Context(), scoring.Response{Text: test.text})
+		if err != nil || v.Correct() != test.right {
+			t.Errorf("%s ± %s, %q: %+v, %v", test.gold, test.tolerance, test.text, v, err)
+		}
+	}
+	for text, right := range map[string]bool{`\boxed{42}, and`: true, "42": false, `\boxed{4`: false} {
+		if v, _ := number.New("42", "").Score(t.Context(), scoring.Response{Text: text, Cut: true}); v.Correct() != right {
+			t.Errorf("cut %q: %+v", text, v)
+		}
+	}
+	if v := number.Check("42", strings.Repeat("é", 5000)+" 42 "+strings.Repeat("é", 5000)); !v.Correct() {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	for _, test := range []struct {
+		gold, tolerance, want string
+	}{
+		{"42", "", ""},
+		{"42", "0", ""},
+		{"42", "0.5", ""},
+		{"42", "1e-3", ""},
+		{"42", "1%", ""},
+		{"42", "-1", "must be a number from 0 on"},
+		{"42", "x", "must be a number from 0 on"},
+		{"42", "nan", "must be a number from 0 on"},
+		{"42", "1/3%", "without a fraction"},
+		{"0", "1%", "a share of 0 is nothing"},
+	} {
+		if got := number.ToleranceFault(test.gold, test.tolerance); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s ± %s: %q, want %q", test.gold, test.tolerance, got, test.want)
+		}
+	}
+	for gold, fault := range map[string]bool{"1,234": false, "2/3": false, "about 5": true, "": true, "inf": true} {
+		if (number.Fault(gold) != "") != fault {
+			t.Errorf("%q: %q", gold, number.Fault(gold))
+		}
+	}
+}
+
+func FuzzNumber(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"1,234.5", "1%", `\boxed{1 2/3 \times 10^{5}\%}`}, {"-2/3", "0.1", "x=\u22121½ or 1e999"}, {"50%", "", "$-5^{2}$ per cent"},
+	} {
+		f.Add(seed[0], seed[1], seed[2])
+	}
+	f.Fuzz(func(t *testing.T, gold, tolerance, text string) {
+		v, err := number.New(gold, tolerance).Score(t.Context(), scoring.Response{Text: text})
+		if err != nil || v.Reward != 0 && v.Reward != 1 || len(v.Answer) > 500 || len(v.Note) > 500 {
+			t.Fatalf("%q, %q, %q: %+v, %v", gold, tolerance, text, v, err)
+		}
+		if v.Correct() && (number.Fault(gold) != "" || number.ToleranceFault(gold, tolerance) != "" || !strings.ContainsAny(text, "0123456789½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞")) {
+			t.Fatalf("%q, %q, %q is right", gold, tolerance, text)
+		}
+		if n, percent, ok := number.Parse(gold); ok && !percent && n.IsInt() && len(n.Num().String()) < 100 && !number.Check(gold, `\boxed{`+n.Num().String()+`}`).Correct() {
+			t.Fatalf("%q is not %s", gold, n.Num())
+		}
+	})
+}
+
+// TestTime would take hours if any of these took quadratic time in the text.
+func TestTime(*testing.T) {
+	for _, piece := range []string{"1 ", "1/2 ", "-$ 1 ", "1,", `\frac{1}{2}`, "1e9 ", "1 1/2", `\text{`, "½", "x2 ", "          1"} {
+		for _, text := range []string{strings.Repeat(piece, 4<<20/len(piece)), `\boxed{` + strings.Repeat(piece, 1900/len(piece)) + "}"} {
+			number.Check("1", text)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package regex_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/regex"
+)
+
+func TestScore(t *testing.T) {
+	for _, test := range []struct {
+		gold, text string
+		right      bool
+	}{
+		{`4\d`, `\boxed{42}`, true},
+		{`4\d`, `\boxed{142}`, false}, // the whole of it
+		{`4\d`, `\boxed{421}`, false},
+		{`a|ab`, `\boxed{ab}`, true}, // and not the first alternative alone
+		{`.*4\d.*`, `\boxed{1421}`, true},
+		{`(?i)paris`, "Answer: PARIS", true},
+		{`paris`, "Answer: PARIS", false},
+		{`Par(is|ma)`, `\boxed{\text{Parma}}`, true},
+		{`caf\x{e9}`, "\\boxed{cafe\u0301}", true},
+		{`a b`, "\\boxed{a\n  b}", true},
+		{`^a$`, `\boxed{a}`, true},
+		{``, `\boxed{a}`, false},
+		{`(`, `\boxed{(}`, false},
+		{`a`, `a`, true},
+		{`a`, `b`, false},
+		{`\Qa.b`, `\boxed{a.b}`, true},
+		{`\Qa.b`, `\boxed{axb}`, false},
+		{`a??b??`, `\boxed{ab}`, true},
+		{`b|ab`, `\boxed{ab}`, true},
+		{`.*`, ``, false}, // nothing was read
+	} {
+		v, err := regex.New(test.gold).Score(t.Context(), scoring.Response{Text: test.text})
+		if err != nil || v.Correct() != test.right || v != regex.Check(test.gold, test.text) {
+			t.Errorf("%q, %q: %+v, %v", test.gold, test.text, v, err)
+		}
+	}
+	if v, _ := regex.New("a").Score(t.Context(), scoring.Response{Text: "a", Cut: true}); v.Correct() || v.Note == "" {
+		t.Errorf("%+v", v)
+	}
+	if v := regex.Check("a*", `\boxed{`+strings.Repeat("a", 9000)+"}"); v.Correct() || !strings.Contains(v.Note, "9000 bytes") {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestFault(t *testing.T) {
+	for expression, fault := range map[string]string{
+		`a+`:                      "",
+		`(a`:                      "missing closing ): \"(a\"",
+		`a**`:                     "invalid nested repetition operator: \"**\"",
+		`(?<=a)b`:                 "invalid named capture",
+		`\1`:                      "invalid escape sequence",
+		`a{2000}`:                 "invalid repeat count",
+		`(((a{100}){100}){100})`:  "expression",
+		`a\)(b`:                   "missing closing )",
+		`a)(b`:                    "unexpected )",
+		strings.Repeat("a", 4097): "is 4097 bytes long",
+		`[a-z]{1000}[^x]{1000}[a-z]{1000}[^x]{1000}[a-z]{1000}[^x]{1000}`: "is too large",
+	} {
+		if got := regex.Fault(expression); (got == "") != (fault == "") || !strings.Contains(got, fault) {
+			t.Errorf("%.40q: %q, want %q", expression, got, fault)
+		}
+	}
+}
+
+// The slowest expression and answer that are matched take no time worth a word.
+func TestTime(t *testing.T) {
+	began := time.Now()
+	regex.Check(`(x+x+)+y|`+strings.Repeat("(.*a)?", 600), strings.Repeat("x", 8000))
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("%v", took)
+	}
+}
+
+func TestSample(t *testing.T) {
+	n := 0
+	pick := func(most int) int { n++; return n % most }
+	for expression, found := range map[string]bool{
+		`4\d`: true, `(?i)paris`: true, `a|b|c{3,5}`: true, `.+@.+\.[a-z]{2,}`: true, `^x$`: true, `\bword\b`: true, `[^a-z0-9]`: true,
+		`\p{Greek}+`: true, `a*`: true, `[^\x00-\x{10FFFF}]`: false, `a\Bb`: true, `a\b\Bc`: false, `(`: false, `x^y`: false,
+	} {
+		for range 5 {
+			text, ok := regex.Sample(expression, pick)
+			if ok != found || ok && text != "" && !strings.ContainsAny(text, `\{}`) && !regex.Check(expression, `\boxed{`+text+"}").Correct() {
+				t.Errorf("%q: %q, %t", expression, text, ok)
+			}
+		}
+	}
+}
+
+func FuzzRegex(f *testing.F) {
+	f.Add(`4\d|(a{2}b?)*`, `\boxed{42}`)
+	f.Add(`(?i)[^a-z]+$`, "Answer: X")
+	f.Fuzz(func(t *testing.T, expression, text string) {
+		v := regex.Check(expression, text)
+		if v.Reward != 0 && v.Reward != 1 || len(v.Answer) > 500 || len(v.Note) > 500 || v.Correct() && regex.Fault(expression) != "" {
+			t.Fatalf("%q, %q: %+v", expression, text, v)
+		}
+		regex.Sample(expression, func(n int) int { return n - 1 })
+	})
+}

@@ -1,0 +1,35 @@
+package scoring
+
+// Task is one problem of a benchmark, ready to be asked and scored.
+type Task struct {
+	Benchmark string // id of its benchmark
+	ID        string // unique in the benchmark
+	Index     int    // position in the benchmark, from 0
+
+	Prompt       string // the bare problem
+	UserPrompt   string // the whole user turn, unique in the benchmark
+	SystemPrompt string // "" for none
+
+	Scorer      string   // name of its family, see package family
+	Answer      string   // the right answer: a letter, LaTeX, a text, an expression or a number; "" for programs
+	Tolerance   string   // of a number: by how much an answer may be off, or by which share in percent; "" for none
+	Options     int      // number of options of a choice, from 2 to [MostOptions]; 0 otherwise
+	OptionTexts []string // of a choice, from A on; nil where they are not known
+	Tests       []Test   // of a program; nil where they are in TestsFile
+	TestsFile   string   // file with the tests, see benchmark.ReadTests; "" where they are in Tests
+	TestsSHA256 string   // of the tests in TestsFile; "" if it is not known
+
+	Cluster string // tasks of one are no independent sample of tasks; "" in all where each is its own
+}
+
+// MostOptions is how many options a choice has at most: one for every letter.
+const MostOptions = 26
+
+// Test is one check of a program. All tests of a task are of one kind and call
+// one function.
+type Test struct {
+	Kind     string // "stdin" or "function"
+	Function string // name of the function to call; "" for stdin
+	Input    string // standard input, or one JSON argument a line
+	Output   string // expected standard output, or the JSON of the result
+}
