@@ -97,9 +97,9 @@ func (o *benchmarksOptions) run(s *session, words []string) error {
 	if o.from == "" && !o.download {
 		return usagef("name the folder of upstream files with --from, or fetch them with --download")
 	}
-	cfg, err := config.Load(s.config, s.sets)
+	cfg, err := s.optional()
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
 	prompts, err := experiment.Prompts(cfg)
 	if err != nil {
@@ -175,9 +175,9 @@ func (o *benchmarksCheckOptions) run(s *session, words []string) error {
 	if err := wantWords(words, 1, 1, "check and a task file or a folder of them"); err != nil {
 		return err
 	}
-	cfg, err := config.Load(s.config, s.sets)
+	cfg, err := s.optional()
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
 	if _, err := experiment.Prompts(cfg); err != nil {
 		return &usageError{err}
@@ -243,7 +243,13 @@ func (s *session) showTask(t benchmark.Task) {
 	if t.SystemPrompt != "" {
 		fmt.Fprintf(s.stdout, "\n[system]\n%s\n", t.SystemPrompt)
 	}
+	for _, turn := range t.History {
+		fmt.Fprintf(s.stdout, "\n[%s]\n%s\n", turn.Role, turn.Content)
+	}
 	fmt.Fprintf(s.stdout, "\n[user]\n%s\n", t.UserPrompt)
+	if t.Metadata != "" {
+		fmt.Fprintf(s.stdout, "\nKept with its rollouts and scores: %s\n", t.Metadata)
+	}
 }
 
 // Environment variables of the service that publishes datasets, as its own tools

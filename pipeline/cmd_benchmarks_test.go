@@ -289,6 +289,24 @@ func TestCheckReadsAFolder(t *testing.T) {
 	}
 }
 
+// A file of one's own is checked in any folder, and its chat and metadata are shown.
+func TestCheckNeedsNoConfiguration(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const chat = `{"id":1,"messages":[{"role":"user","content":"1+1?"},{"role":"assistant","content":"2"},{"role":"user","content":"2+2?"}],"answer":4,"scorer":"math","level":3}
+{"id":2,"prompt":"3+3?","answer":6,"scorer":"math"}
+`
+	if err := os.WriteFile("chat.jsonl", []byte(chat), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, interrupts: make(chan os.Signal), release: func() {}}
+	code := run([]string{"benchmarks", "check", "chat.jsonl"}, s, shipped)
+	const want = "\n[user]\n1+1?\n\n[assistant]\n2\n\n[user]\n2+2?\n\nKept with its rollouts and scores: {\"level\":3}\n"
+	if code != exitDone || !strings.HasSuffix(stdout.String(), want) {
+		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
+	}
+}
+
 // The file of a configured benchmark is asked as that benchmark.
 func TestCheckKnowsTheConfiguredFiles(t *testing.T) {
 	dir := filesIn(t, map[string]string{"mine.csv": ownRows, "prompts/own.txt": "Own: {{.Problem}} {{.Options}}"})

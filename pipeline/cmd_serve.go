@@ -13,7 +13,6 @@ import (
 	"speceval/internal/protocol"
 	"speceval/internal/version"
 	"speceval/method/neyman"
-	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
 	"speceval/pipeline/experiment"
@@ -128,9 +127,9 @@ func (o *fleetOptions) run(s *session, words []string) (err error) {
 	if err := wantWords(words, 0, 0, "nothing"); err != nil {
 		return err
 	}
-	cfg, err := config.Load(s.config, s.sets)
+	cfg, err := s.optional()
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
 	served := o.Fleet
 	served.Key, served.Say, served.Warn = s.key, s.say, s.warn

@@ -215,6 +215,19 @@ func (s *session) outFolder() (string, error) {
 	return cfg.Experiment.Out, nil
 }
 
+// optional is the configuration, or the defaults where no file is named and none is there.
+func (s *session) optional() (*config.Config, error) {
+	load := config.Load
+	if s.config == defaultConfig {
+		load = config.LoadOrDefaults
+	}
+	cfg, err := load(s.config, s.sets)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return cfg, nil
+}
+
 // sayNotes writes what the user should know of the experiment.
 func (s *session) sayNotes(o *opened) {
 	for _, note := range o.Notes {

@@ -158,7 +158,7 @@ func (s *site) reference(out string) string {
 
 // Files that the small experiment reads, in the lab: additions, tasks of every scorer, and
 // the tests of the task that wants a program.
-const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json"
+const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json.gz"
 
 // inputs are all files that a run reads from outside its output folder.
 func (s *site) inputs() []string {
@@ -198,7 +198,12 @@ func (s *site) writeMixed() {
 		}
 		t.Benchmark, t.Index = mixedID, len(tasks)
 		if t.Scorer == "code" {
-			s.OK(benchmark.WriteTests(&text, t.Tests))
+			w := benchmark.NewTestsWriter(&text)
+			for _, test := range t.Tests {
+				s.OK(w.Add(test))
+			}
+			_, err := w.Close()
+			s.OK(err)
 			t.Tests, t.TestsFile = nil, tests
 		}
 		tasks = append(tasks, t)

@@ -66,7 +66,7 @@ var importRules = []importRule{
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
-	{"internal/benchmark", []string{"internal/files", "internal/scoring", "internal/scoring/family", "internal/csvfile", "internal/jsonlist"}},
+	{"internal/benchmark", []string{"internal/display", "internal/files", "internal/scoring", "internal/scoring/family", "internal/csvfile", "internal/jsonlist"}},
 	{"internal/scoring/family", []string{"internal/scoring", "internal/scoring/*", "internal/seed", "internal/display"}},
 	{"internal/scoring/maths", []string{"internal/scoring", "internal/scoring/maths/latex", "internal/scoring/maths/algebra"}},
 	{"internal/scoring/judge", []string{"internal/ending", "internal/scoring", "internal/servers/vllm"}},

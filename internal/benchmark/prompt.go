@@ -98,9 +98,10 @@ func (p *Prompts) read(folder fs.FS, name string) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("prompt %s: %w", file, err)
-	case !utf8.Valid(text) || bytes.HasPrefix(text, []byte("\ufeff")):
-		return fmt.Errorf("prompt %s: must be UTF-8 without a byte order mark", file)
+	case !utf8.Valid(text):
+		return fmt.Errorf("prompt %s: must be UTF-8", file)
 	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	parsed, err := template.New(file).Parse(strings.TrimSuffix(string(text), "\n"))
 	if err != nil {
 		return fmt.Errorf("prompt %s: %w", file, err)
@@ -182,14 +183,17 @@ func turnOf(task Task) turn {
 // letter names option i, from A on.
 func letter(i int) string { return string(rune('A' + i)) }
 
-// turnText is a turn as a template writes it, no longer than a record may be: what is
+// maxTurn is the longest turn that a template may make, in bytes.
+const maxTurn = 16 << 20
+
+// turnText is a turn as a template writes it, no longer than [maxTurn]: what is
 // said again and again within what is said again and again has no end.
 type turnText struct{ strings.Builder }
 
 // Write adds to the turn.
 func (t *turnText) Write(p []byte) (int, error) {
-	if t.Len()+len(p) > maxRecord {
-		return 0, fmt.Errorf("it makes a turn of more than %d MiB", maxRecord>>20)
+	if t.Len()+len(p) > maxTurn {
+		return 0, fmt.Errorf("it makes a turn of more than %d MiB", maxTurn>>20)
 	}
 	return t.Builder.Write(p)
 }

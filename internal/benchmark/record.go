@@ -1,365 +1,324 @@
 package benchmark
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"speceval/internal/csvfile"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"speceval/internal/display"
+	"speceval/internal/scoring"
 )
 
-// record is a task as a file has it.
+// record is a task as a line of a file holds it, and as [WriteTasks] writes it. Other keys
+// than these are metadata.
 type record struct {
-	Task
-	given map[string]bool // the keys that it has, with a value that is not null
-	idKey string          // the one that names it: id or task_id
+	Benchmark    text           `json:"benchmark_id,omitzero"`
+	ID           text           `json:"id,omitzero"`
+	TaskID       text           `json:"task_id,omitzero"` // the same
+	Index        *int           `json:"task_index,omitzero"`
+	Prompt       text           `json:"prompt,omitzero"`
+	UserPrompt   text           `json:"user_prompt,omitzero"`
+	SystemPrompt *text          `json:"system_prompt,omitzero"`
+	Messages     []message      `json:"messages,omitzero"`
+	Answer       text           `json:"answer,omitzero"`
+	Tolerance    text           `json:"tolerance,omitzero"`
+	Scorer       text           `json:"scorer,omitzero"`
+	Options      options        `json:"options,omitzero"`
+	OptionTexts  []text         `json:"option_texts,omitzero"`
+	Tests        jsontext.Value `json:"tests,omitzero"`
+	TestsFile    text           `json:"tests_file,omitzero"`
+	TestsSHA256  text           `json:"tests_sha256,omitzero"`
+	Cluster      text           `json:"cluster,omitzero"`
+	Metadata     jsontext.Value `json:"metadata,omitzero"`
 }
 
-// set reads the value of a key.
-func (r *record) set(key string, value json.RawMessage, place string, faults *faults) error {
-	if !isKey(key) {
-		return errors.New("is not a key of a task file")
-	}
-	if string(value) == "null" {
-		return nil
-	}
-	r.given[key] = true
-	if key == "id" || key == "task_id" {
-		r.idKey = key
-	}
+// text is a value that is a text. A number is one as it is written, null is none.
+type text struct {
+	given bool
+	string
+}
+
+// given is a text with a value.
+func given(s string) text { return text{true, s} }
+
+// orNone is a text with a value, unless that is empty.
+func orNone(s string) text { return text{s != "", s} }
+
+// UnmarshalJSONFrom reads a text, a number or null.
+func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	token, err := d.ReadToken()
 	switch {
-	case key == r.idKey && r.given["id"] && r.given["task_id"]:
-		return errors.New("is there beside the other of id and task_id: one of the two")
-	case key == "option_texts" && r.listed(), key == "options" && value[0] == '[' && r.given["option_texts"]:
-		return errors.New("is there beside another list of the options: one of the two")
-	case key == "options" && value[0] == '[':
-		err := setTask(&r.Task, "option_texts", value, place, faults)
-		r.Options = len(r.OptionTexts)
+	case err != nil:
 		return err
-	}
-	return setTask(&r.Task, key, value, place, faults)
-}
-
-// listed reports whether options is the list of their texts.
-func (r *record) listed() bool { return r.given["options"] && r.OptionTexts != nil }
-
-// called is what the record calls what the rules call otherwise.
-func (r *record) called() map[string]string {
-	names := map[string]string{"task_id": r.idKey}
-	if !r.given["option_texts"] {
-		names["option_texts"] = "options"
-	}
-	return names
-}
-
-// textOf is where the value of a key belongs that is a text; nil for other keys.
-func textOf(t *Task, key string) *string {
-	switch key {
-	case "benchmark_id":
-		return &t.Benchmark
-	case "id", "task_id":
-		return &t.ID
-	case "prompt":
-		return &t.Prompt
-	case "user_prompt":
-		return &t.UserPrompt
-	case "system_prompt":
-		return &t.SystemPrompt
-	case "answer":
-		return &t.Answer
-	case "tolerance":
-		return &t.Tolerance
-	case "scorer":
-		return &t.Scorer
-	case "tests_file":
-		return &t.TestsFile
-	case "tests_sha256":
-		return &t.TestsSHA256
-	case "cluster":
-		return &t.Cluster
+	case token.Kind() == 'n':
+		*t = text{}
+	case token.Kind() == '"' || token.Kind() == '0':
+		*t = given(token.String())
+	default:
+		return fmt.Errorf("must be a text, is %s", kindOf(token.Kind()))
 	}
 	return nil
 }
 
-func isText(key string) bool { return textOf(new(Task), key) != nil }
-
-func isKey(key string) bool {
-	return isText(key) || slices.Contains([]string{"task_index", "options", "option_texts", "tests"}, key)
-}
-
-// setTask reads the value of a key of a task.
-func setTask(t *Task, key string, value json.RawMessage, place string, faults *faults) error {
-	switch key {
-	case "task_index":
-		return readNumber(value, &t.Index)
-	case "options":
-		return readNumber(value, &t.Options)
-	case "option_texts":
-		return readList(value, func(_ int, item json.RawMessage) error {
-			t.OptionTexts = append(t.OptionTexts, "")
-			return readText(item, &t.OptionTexts[len(t.OptionTexts)-1])
-		})
-	case "tests":
-		return readTests(value, &t.Tests, place, faults)
+// MarshalJSONTo writes the text, or null.
+func (t text) MarshalJSONTo(e *jsontext.Encoder) error {
+	if !t.given {
+		return e.WriteToken(jsontext.Null)
 	}
-	return readText(value, textOf(t, key))
-}
-
-// readTests reads a list of tests.
-func readTests(value json.RawMessage, tests *[]Test, place string, faults *faults) error {
-	return readList(value, func(i int, item json.RawMessage) error {
-		var test Test
-		missing := map[string]bool{"input": true, "output": true}
-		at := fmt.Sprintf("%stests[%d]", prefix(place), i)
-		err := members(item, func(key string, value json.RawMessage) error {
-			delete(missing, key)
-			return setTest(&test, key, value)
-		}, at, faults)
-		if err != nil {
-			return err
-		}
-		for _, key := range slices.Sorted(maps.Keys(missing)) {
-			faults.add(at, key, "is missing")
-		}
-		*tests = append(*tests, test)
-		return nil
-	})
-}
-
-func prefix(place string) string {
-	if place == "" {
-		return ""
-	}
-	return place + ": "
-}
-
-func setTest(t *Test, key string, value json.RawMessage) error {
-	texts := map[string]*string{"kind": &t.Kind, "function": &t.Function, "input": &t.Input, "output": &t.Output}
-	if texts[key] == nil {
-		return errors.New("is not a key of a test")
-	}
-	return readText(value, texts[key])
-}
-
-// members reads a JSON object member by member, and adds what is wrong with a
-// member to faults. The error says why the text is no object.
-func members(text []byte, read func(key string, value json.RawMessage) error, place string, faults *faults) error {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return errors.New("it must be a JSON object")
-	}
-	seen := map[string]bool{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		key, isText := token.(string)
-		if !isText {
-			return fmt.Errorf("%v stands where a key is expected", token)
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return err
-		}
-		if seen[key] {
-			faults.add(place, key, "is there twice")
-			continue
-		}
-		seen[key] = true
-		if err := read(key, value); err != nil {
-			faults.add(place, key, "%v", err)
-		}
-	}
-	if _, err := decoder.Token(); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return errors.New("more follows after its end")
-	}
-	return nil
-}
-
-// readText reads a JSON string. Half of a surrogate pair, which the decoder
-// would replace, is refused.
-func readText(value json.RawMessage, text *string) error {
-	if value[0] != '"' {
-		return fmt.Errorf("must be a text, is %s", kindOf(value))
-	}
-	if err := json.Unmarshal(value, text); err != nil {
-		return err
-	}
-	raw := string(value)
-	if written := strings.Count(raw, "\ufffd") + strings.Count(strings.ToLower(raw), `\ufffd`); strings.Count(*text, "\ufffd") > written {
-		return errors.New(`has half of a surrogate pair (\ud800 to \udfff)`)
-	}
-	return nil
-}
-
-func readNumber(value json.RawMessage, n *int) error {
-	if json.Unmarshal(value, n) != nil || string(value) == "null" {
-		return fmt.Errorf("must be an integer, is %.20s", value)
-	}
-	return nil
-}
-
-func readList(value json.RawMessage, read func(i int, item json.RawMessage) error) error {
-	if value[0] != '[' {
-		return fmt.Errorf("must be a list, is %s", kindOf(value))
-	}
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	if _, err := decoder.Token(); err != nil {
-		return err
-	}
-	for i := 0; decoder.More(); i++ {
-		var item json.RawMessage
-		if err := decoder.Decode(&item); err != nil {
-			return err
-		}
-		if i == maxTests {
-			return fmt.Errorf("has more than %d entries", maxTests)
-		}
-		if err := read(i, item); err != nil {
-			return fmt.Errorf("item %d: %w", i, err)
-		}
-	}
-	return nil
+	return e.WriteToken(jsontext.String(t.string))
 }
 
 // kindOf names the kind of a JSON value.
-func kindOf(value json.RawMessage) string {
-	switch value[0] {
-	case '"':
-		return "a text"
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case 't', 'f', 'n':
-		return string(value)
+func kindOf(k jsontext.Kind) string {
+	names := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number"}
+	if name, ok := names[k]; ok {
+		return name
 	}
-	return "a number"
+	return k.String() // null, true, false
 }
 
-// rows reads a file of CSV. The place of a row is the line where it begins.
-func (r *reading) rows(data []byte) {
-	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
-		r.faults.add("", "", "is UTF-16: save it as CSV in UTF-8")
-		return
-	}
-	var header []string
-	for row, err := range csvfile.Rows(data) {
-		place := fmt.Sprintf("line %d", row.Line)
-		if header == nil {
-			if err == nil {
-				err = r.header(place, row.Cells)
-			}
-			if err != nil {
-				r.faults.add(place, "", "is no header: %v", err)
-				return
-			}
-			header = row.Cells
-			continue
-		}
-		if r.full(place) {
-			return
-		}
-		if err != nil {
-			r.skip(place, "is no record: %v", err)
-		} else if fault := rowFault(row.Cells, header); fault != "" {
-			r.skip(place, "%s", fault)
-		} else {
-			r.row(place, header, row.Cells)
-		}
-	}
-	if header == nil || r.check.position == 0 {
-		r.faults.add("", "", "is empty: a task file has a header with the keys, and a record a row")
-	}
+// options is the key options: the texts of a choice, or how many there are.
+type options struct {
+	number int
+	texts  []text
 }
 
-// header checks the names of columns. The error says why rows cannot be read by
-// them; columns with other names are faults, and are passed over.
-func (r *reading) header(place string, columns []string) error {
-	if len(columns) == 1 && strings.ContainsAny(columns[0], ";\t") {
-		return fmt.Errorf("it has one column, %.60q: cells are separated by commas", columns[0])
-	}
-	for i, name := range columns {
-		switch {
-		case slices.Contains(columns[:i], name):
-			return fmt.Errorf("the column %.40q is there twice", name)
-		case name == "":
-			r.faults.add(place, fmt.Sprintf("column %d", i+1), "has no name")
-		case !isKey(name):
-			r.faults.add(place, fmt.Sprintf("%.40q", name), "is not a key of a task file")
-		}
-	}
-	if slices.Contains(columns, "id") {
-		r.idKey = "id"
-	}
-	for _, name := range []string{r.idKey, "prompt", "scorer"} {
-		if !slices.Contains(columns, name) {
-			if name == "task_id" {
-				name = "id"
-			}
-			return fmt.Errorf("the column %s is missing, there are %.200q", name, columns)
-		}
+// UnmarshalJSONFrom reads a list of texts or a number.
+func (o *options) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	value, err := d.ReadValue()
+	switch {
+	case err != nil:
+		return err
+	case value.Kind() == '[':
+		return json.Unmarshal(value, &o.texts)
+	case value.Kind() == 'n':
+		return nil
+	case json.Unmarshal(value, &o.number) != nil:
+		return fmt.Errorf(`must be a list of texts as ["red","green"], or their number, is %.20s`, value)
 	}
 	return nil
 }
 
-// rowFault is why a row cannot be read at all; "" if it can.
-func rowFault(cells, header []string) string {
-	size := 0
-	for _, cell := range cells {
-		size += len(cell)
+// MarshalJSONTo writes the texts, or else the number.
+func (o options) MarshalJSONTo(e *jsontext.Encoder) error {
+	if o.texts != nil {
+		return json.MarshalEncode(e, o.texts)
 	}
-	switch {
-	case size == 0:
-		return "is empty"
-	case size > maxRecord:
-		return tooLong
-	case len(cells) != len(header):
-		return fmt.Sprintf("has %d cells, the header has %d", len(cells), len(header))
-	}
-	return ""
+	return e.WriteToken(jsontext.Int(int64(o.number)))
 }
 
-// row reads the record in a row.
-func (r *reading) row(place string, header, cells []string) {
-	r.record(place, func(set setter) error {
-		for i, cell := range cells {
-			if cell == "" || !isKey(header[i]) {
-				continue
-			}
-			value, err := cellValue(header[i], cell)
-			if err == nil {
-				err = set(header[i], value)
-			}
-			if err != nil {
-				r.faults.add(place, header[i], "%v", err)
-			}
+// message is a turn as a file has it: content may be a list of parts.
+type message struct {
+	Role    string  `json:"role"`
+	Content content `json:"content"`
+}
+
+// content is the text of a turn, or the joined texts of its parts.
+type content string
+
+// UnmarshalJSONFrom reads a text or a list of parts of the type text.
+func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '[' {
+		var whole text
+		err := whole.UnmarshalJSONFrom(d)
+		*c = content(whole.string)
+		return err
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.UnmarshalDecode(d, &parts); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if part.Type != "text" {
+			return fmt.Errorf("has a part of the type %q: only texts are asked", part.Type)
 		}
-		return nil
-	})
+		*c += content(part.Text)
+	}
+	return nil
 }
 
-// cellValue is the JSON value that a cell stands for.
-func cellValue(key, cell string) (json.RawMessage, error) {
-	if !utf8.ValidString(cell) {
-		return nil, errors.New("is not valid UTF-8")
+// decode reads a record. Names of keys may be written in other cases, and with - for _. The
+// error names the key.
+func decode(line []byte) (*record, error) {
+	r := new(record)
+	if kind := jsontext.Value(line).Kind(); kind != '{' {
+		return nil, fmt.Errorf("is no record: it must be a JSON object")
 	}
-	if isText(key) {
-		return AppendString(nil, cell), nil
+	err := json.Unmarshal(line, r, json.MatchCaseInsensitiveNames(true))
+	if err == nil {
+		err = r.carry(line)
 	}
-	value := json.RawMessage(strings.TrimSpace(cell))
-	if !json.Valid(value) {
-		return nil, errors.New(`is not JSON: write a list as ["red","green"], and every quote of it twice in a cell in quotes`)
+	var semantic *json.SemanticError
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &semantic) && semantic.JSONPointer != "":
+		return nil, fmt.Errorf("%s: %w", place(semantic.JSONPointer), reason(semantic))
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
+		return nil, fmt.Errorf("%s: is there twice", place(syntax.JSONPointer))
+	case errors.As(err, &syntax) && syntax.JSONPointer != "":
+		return nil, fmt.Errorf("%s: %w", place(syntax.JSONPointer), syntax.Err)
+	case errors.As(err, &syntax):
+		return nil, fmt.Errorf("is no record: byte %d: %w", syntax.ByteOffset+1, syntax.Err)
 	}
-	return value, nil
+	return r, err
 }
+
+// place is a pointer into a record as a person writes it: messages[2].content.
+func place(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		switch {
+		case strings.Trim(token, "0123456789") == "":
+			fmt.Fprintf(&b, "[%s]", token)
+		case b.Len() > 0:
+			b.WriteString("." + token)
+		default:
+			b.WriteString(token)
+		}
+	}
+	return b.String()
+}
+
+// reason is why a value was not read.
+func reason(e *json.SemanticError) error {
+	if e.Err != nil && e.JSONKind == 0 {
+		return e.Err
+	}
+	return fmt.Errorf("must be %s, is %s", wanted(e), kindOf(e.JSONKind))
+}
+
+// wanted is the kind of value that a key has.
+func wanted(e *json.SemanticError) string {
+	switch e.GoType.Kind().String() {
+	case "slice":
+		return "a list"
+	case "int":
+		return "an integer"
+	case "string":
+		return "a text"
+	}
+	return "an object"
+}
+
+// task is the task that the record describes, at a position of the file of a benchmark,
+// without its tests.
+func (r *record) task(benchmark string, position int) (Task, error) {
+	t := Task{
+		Benchmark: benchmark, ID: r.ID.string + r.TaskID.string, Index: position, Prompt: r.Prompt.string, UserPrompt: r.UserPrompt.string,
+		Scorer: r.Scorer.string, Answer: r.Answer.string, Tolerance: r.Tolerance.string,
+		Options: r.Options.number, OptionTexts: texts(r.OptionTexts), TestsFile: r.TestsFile.string, TestsSHA256: r.TestsSHA256.string,
+		Cluster: r.Cluster.string, Metadata: string(r.Metadata),
+	}
+	if r.Benchmark.given {
+		t.Benchmark = r.Benchmark.string
+	}
+	if r.Index != nil {
+		t.Index = *r.Index
+	}
+	if r.SystemPrompt != nil {
+		t.SystemPrompt = r.SystemPrompt.string
+	}
+	if r.Options.texts != nil {
+		t.OptionTexts = texts(r.Options.texts)
+		t.Options = len(t.OptionTexts)
+	}
+	var err error
+	switch {
+	case r.ID.given && r.TaskID.given:
+		err = errors.New("task_id: is there beside id: one of the two")
+	case r.Options.texts != nil && r.OptionTexts != nil:
+		err = errors.New("option_texts: is there beside another list of the options: one of the two")
+	case r.Messages != nil && (r.UserPrompt.given || r.SystemPrompt != nil):
+		err = errors.New("messages: is there beside user_prompt or system_prompt: all turns in it, or none")
+	case r.Messages != nil:
+		err = r.chat(&t)
+	}
+	if t.Prompt == "" && !r.Prompt.given {
+		t.Prompt = t.UserPrompt
+	}
+	return t, err
+}
+
+// chat gives a task its turns.
+func (r *record) chat(t *Task) error {
+	for i, m := range r.Messages {
+		last := i == len(r.Messages)-1
+		switch {
+		case m.Content == "":
+			return fmt.Errorf("messages[%d].content: is missing or empty", i)
+		case i == 0 && !last && (m.Role == "system" || m.Role == "developer"):
+			t.SystemPrompt = string(m.Content)
+		case last && m.Role == "user":
+			t.UserPrompt = string(m.Content)
+		case !last && (m.Role == "user" || m.Role == "assistant"):
+			t.History = append(t.History, scoring.Turn{Role: m.Role, Content: string(m.Content)})
+		case last:
+			return fmt.Errorf("messages[%d].role: is %q, the last turn must be the user's", i, m.Role)
+		default:
+			return fmt.Errorf("messages[%d].role: is %q, must be user or assistant, or system in the first turn", i, m.Role)
+		}
+	}
+	if t.UserPrompt == "" {
+		return errors.New("messages: has no turn")
+	}
+	return nil
+}
+
+// texts are the values of texts; nil of none.
+func texts(all []text) (values []string) {
+	for _, t := range all {
+		values = append(values, t.string)
+	}
+	return values
+}
+
+// carry makes the metadata: what is under that key, and the other keys of the record. One
+// that is a slip of the pen for a key of a task file is an error.
+func (r *record) carry(line []byte) error {
+	all := map[string]jsontext.Value{}
+	if err := json.Unmarshal(line, &all); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		plain := strings.ToLower(strings.ReplaceAll(name, "-", "_"))
+		if slices.Contains(keys, plain) {
+			delete(all, name)
+		} else if i := slices.IndexFunc(keys, func(key string) bool { return len(key) > 4 && display.Distance(plain, key) < 2 }); i >= 0 {
+			return fmt.Errorf("%s: is not a key of a task file, did you mean %s? Put it into metadata if not", name, keys[i])
+		}
+	}
+	switch r.Metadata.Kind() {
+	case jsontext.KindBeginObject:
+		if err := json.Unmarshal(r.Metadata, &all); err != nil {
+			return err
+		}
+	case jsontext.KindInvalid, jsontext.KindNull:
+	default:
+		all["metadata"] = r.Metadata
+	}
+	if len(all) == 0 {
+		r.Metadata = nil
+		return nil
+	}
+	var err error
+	r.Metadata, err = json.Marshal(all, json.Deterministic(true))
+	return err
+}
+
+// keys are the names of the keys of a task file.
+var keys = func() (names []string) {
+	for field := range reflect.TypeFor[record]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}()

@@ -2,6 +2,7 @@ package benchmark
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/gzip"
 
 	"speceval/internal/files"
@@ -23,13 +26,10 @@ import (
 // record, or those in its tests_file, a JSON list in UTF-8 as in a record, of
 // tests up to 64 MiB each and 1 GiB together. It follows no path or link out of
 // the folder of the task file. Tests that are not those of tests_sha256 are
-// refused. An error tells up to 20 faults at once.
-func ReadTests(path string, task Task) ([]Test, error) { return ReadTestsOf(path, task, "") }
-
-// ReadTestsOf is [ReadTests] of a tests_file that must still have the content of
-// this SHA-256, "" for any: what was read of it earlier is not mixed with what
-// somebody has made of it since.
-func ReadTestsOf(path string, task Task, content string) ([]Test, error) {
+// refused, as is a file that has not the content of this SHA-256, "" for any: what was
+// read of it earlier is not mixed with what somebody has made of it since. An error tells
+// up to 20 faults at once.
+func ReadTests(path string, task Task, content string) ([]Test, error) {
 	if task.TestsFile == "" {
 		return task.Tests, nil
 	}
@@ -43,9 +43,9 @@ func ReadTestsOf(path string, task Task, content string) ([]Test, error) {
 		return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
 	}
 	defer file.Close()
-	f := testsFile{check: testCheck{faults: newFaults(filepath.Join(filepath.Dir(path), task.TestsFile))}}
+	f := testsReading{check: testCheck{faults: newFaults(filepath.Join(filepath.Dir(path), task.TestsFile))}}
 	sum := sha256.New()
-	f.read(io.TeeReader(file, sum), strings.HasSuffix(task.TestsFile, ".gz"), task.TestsSHA256)
+	f.file(io.TeeReader(file, sum), strings.HasSuffix(task.TestsFile, ".gz"), task.TestsSHA256)
 	if content != "" {
 		if _, err := io.Copy(sum, file); err != nil { // what the reading has left
 			return nil, fmt.Errorf("read tests of %s: %w", task.ID, err)
@@ -57,14 +57,14 @@ func ReadTestsOf(path string, task Task, content string) ([]Test, error) {
 	return f.tests, f.check.faults.err()
 }
 
-// testsFile is a file of tests that is being read.
-type testsFile struct {
+// testsReading is a list of tests that is being read.
+type testsReading struct {
 	tests []Test
 	check testCheck
 }
 
-// read reads the tests, whose digest must be this one unless it is "".
-func (f *testsFile) read(content io.Reader, zipped bool, digest string) {
+// file reads the tests of a file, whose digest must be this one unless it is "".
+func (f *testsReading) file(content io.Reader, zipped bool, digest string) {
 	fault := func(format string, args ...any) { f.check.faults.add("", "", format, args...) }
 	if zipped {
 		unzipped, err := gzip.NewReader(content)
@@ -76,12 +76,11 @@ func (f *testsFile) read(content io.Reader, zipped bool, digest string) {
 	}
 	sum := sha256.New()
 	list := listWriter{to: sum}
-	err := jsonlist.Read(bufio.NewReaderSize(content, 1<<16), []string{"kind", "function", "input", "output"}, func(_ int, members map[string]string) error {
-		test := f.add(members)
+	err := f.list(bufio.NewReaderSize(content, 1<<16), func(test Test) error {
 		if digest == "" {
-			return f.check.room()
+			return nil
 		}
-		return errors.Join(f.check.room(), list.add(test))
+		return list.add(test)
 	})
 	switch {
 	case err == io.EOF:
@@ -95,39 +94,29 @@ func (f *testsFile) read(content io.Reader, zipped bool, digest string) {
 	}
 }
 
-// add keeps and checks a test of a file.
-func (f *testsFile) add(members map[string]string) Test {
-	for _, key := range []string{"input", "output"} {
-		if _, there := members[key]; !there {
-			f.check.faults.add(f.check.next(), key, "is missing")
+// list reads and checks a list of tests, and passes each on.
+func (f *testsReading) list(content io.Reader, each func(Test) error) error {
+	return jsonlist.Read(content, []string{"kind", "function", "input", "output"}, func(_ int, members map[string]string) error {
+		for _, key := range []string{"input", "output"} {
+			if _, there := members[key]; !there {
+				f.check.faults.add(f.check.next(), key, "is missing")
+			}
 		}
-	}
-	test := Test{Kind: members["kind"], Function: members["function"], Input: members["input"], Output: members["output"]}
-	f.check.test(test)
-	f.tests = append(f.tests, test)
-	return test
+		test := Test{Kind: members["kind"], Function: members["function"], Input: members["input"], Output: members["output"]}
+		f.check.test(test)
+		f.tests = append(f.tests, test)
+		return errors.Join(f.check.room(), each(test))
+	})
 }
 
-// WriteTests writes the content of a tests_file without compression, the same
-// bytes for the same tests. Tests that break the rules are refused before anything
-// is written.
-func WriteTests(w io.Writer, tests []Test) error {
-	faults := newFaults("tests")
-	if len(tests) == 0 {
-		faults.add("", "", "there are none")
+// readTests reads the tests in a record.
+func (r *reading) readTests(place string, list jsontext.Value) ([]Test, error) {
+	if list == nil || list.Kind() == jsontext.KindNull {
+		return nil, nil
 	}
-	checkTests(tests, "", faults)
-	if err := faults.err(); err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	list := listWriter{to: out}
-	for _, test := range tests {
-		if err := list.add(test); err != nil {
-			return err
-		}
-	}
-	return errors.Join(list.end(), out.Flush())
+	f := testsReading{check: testCheck{faults: r.faults, place: place}}
+	err := f.list(bytes.NewReader(list), func(Test) error { return nil })
+	return f.tests, err
 }
 
 // findTests returns an error if the tests_file of a task is missing.
@@ -140,8 +129,8 @@ func (r *reading) findTests(place string, task Task) {
 	}
 }
 
-// TestsWriter writes a compressed tests_file, test by test: what [WriteTests]
-// writes, through gzip. The same tests make the same bytes.
+// TestsWriter writes a compressed tests_file, test by test: a JSON
+// list through gzip. The same tests make the same bytes.
 type TestsWriter struct {
 	check  testCheck
 	zipped *gzip.Writer
@@ -193,8 +182,11 @@ type listWriter struct {
 }
 
 func (l *listWriter) add(test Test) error {
-	l.line = appendTest(append(l.line[:0], opening(l.count, '[')), test)
-	if len(l.line) > jsonlist.Longest {
+	line := bytes.NewBuffer(append(l.line[:0], "[,"[min(l.count, 1)]))
+	if err := json.MarshalWrite(line, &test); err != nil {
+		return fmt.Errorf("tests[%d]: %w", l.count, err)
+	}
+	if l.line = line.Bytes(); len(l.line) > jsonlist.Longest {
 		return fmt.Errorf("tests[%d]: is longer than %d MiB", l.count, jsonlist.Longest>>20)
 	}
 	l.count++

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
+
 	"speceval/internal/benchmark"
 	"speceval/internal/jsonlist"
 )
@@ -28,6 +30,16 @@ func save(t testing.TB, path, text string) string {
 	return path
 }
 
+// listOf is the file of tests.
+func listOf(t *testing.T, tests []benchmark.Test) string {
+	t.Helper()
+	text, err := json.Marshal(tests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
+}
+
 func TestTestsOfTheirOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	save := func(name, text string) string { return save(t, filepath.Join(dir, filepath.FromSlash(name)), text) }
@@ -37,19 +49,15 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 	}
 	save("folder/tests/z.json.gz", "")
 	want := []benchmark.Test{{Kind: "function", Function: "f", Input: "\"é<\"", Output: "null"}}
-	var b bytes.Buffer
-	if err := benchmark.WriteTests(&b, want); err != nil {
-		t.Fatal(err)
-	}
-	save("folder/tests/l.json", b.String())
+	save("folder/tests/l.json", listOf(t, want))
 	tasks, err := benchmark.ReadTasks(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := benchmark.ReadTests(path, tasks[4]); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := benchmark.ReadTests(path, tasks[4], ""); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("tests %+v, %v", got, err)
 	}
-	if got, err := benchmark.ReadTests(path, tasks[3]); err != nil || len(got) != 1 {
+	if got, err := benchmark.ReadTests(path, tasks[3], ""); err != nil || len(got) != 1 {
 		t.Errorf("tests of a record %+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
@@ -59,16 +67,16 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 		`[{"kind":"x","input":"","output":""}]`: `tests[0]: kind: is "x"`,
 	} {
 		name := save("folder/tests/l.json", text)
-		if _, err := benchmark.ReadTests(path, tasks[4]); !strings.HasPrefix(fmt.Sprint(err), name+": ") || !strings.Contains(fmt.Sprint(err), want) {
+		if _, err := benchmark.ReadTests(path, tasks[4], ""); !strings.HasPrefix(fmt.Sprint(err), name+": ") || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
 	}
-	outside := save("outside.json", b.String())
+	outside := save("outside.json", listOf(t, want))
 	if err := os.Symlink(outside, filepath.Join(dir, "folder", "link.json")); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"../outside.json", "link.json", "tests"} {
-		if _, err := benchmark.ReadTests(path, benchmark.Task{ID: "x", TestsFile: name}); err == nil {
+		if _, err := benchmark.ReadTests(path, benchmark.Task{ID: "x", TestsFile: name}, ""); err == nil {
 			t.Errorf("%s was read", name)
 		}
 	}
@@ -82,9 +90,6 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 	}
 	if _, err := benchmark.ReadTasks(filepath.Join(dir, "none.jsonl")); err == nil {
 		t.Error("a file that is not there was read")
-	}
-	if err := benchmark.WriteTests(&b, []benchmark.Test{{Kind: "stdin", Input: "\xff"}}); err == nil {
-		t.Error("garbled tests were written")
 	}
 }
 
@@ -116,26 +121,23 @@ func TestCompressedTests(t *testing.T) {
 	if err != nil || !r.ModTime.IsZero() || r.Name != "" {
 		t.Fatalf("header %+v, %v", r.Header, err)
 	}
-	var plain bytes.Buffer
-	if err := benchmark.WriteTests(&plain, echo); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := io.ReadAll(r); err != nil || string(text) != plain.String() || digest != sha256hex(string(text)) {
-		t.Errorf("%q, %v, %s; want %q", text, err, digest, plain.String())
+	plain := listOf(t, echo)
+	if text, err := io.ReadAll(r); err != nil || string(text) != plain || digest != sha256hex(string(text)) {
+		t.Errorf("%q, %v, %s; want %q", text, err, digest, plain)
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "b.jsonl")
 	task := benchmark.Task{ID: "x", TestsFile: "t.json.gz"}
 	save(t, filepath.Join(dir, task.TestsFile), file)
 	for _, task.TestsSHA256 = range []string{"", digest} {
-		if got, err := benchmark.ReadTests(path, task); err != nil || !reflect.DeepEqual(got, echo) {
+		if got, err := benchmark.ReadTests(path, task, ""); err != nil || !reflect.DeepEqual(got, echo) {
 			t.Errorf("digest %q: %+v, %v", task.TestsSHA256, got, err)
 		}
 	}
 	// The digest is of the tests, however a file spells them.
 	spaced := benchmark.Task{ID: "x", TestsFile: "t.json", TestsSHA256: digest}
-	save(t, filepath.Join(dir, "t.json"), strings.NewReplacer("},", "} ,\n", "é", `\u00e9`).Replace(plain.String()))
-	if got, err := benchmark.ReadTests(path, spaced); err != nil || !reflect.DeepEqual(got, echo) {
+	save(t, filepath.Join(dir, "t.json"), strings.NewReplacer("},", "} ,\n", "é", `\u00e9`).Replace(plain))
+	if got, err := benchmark.ReadTests(path, spaced, ""); err != nil || !reflect.DeepEqual(got, echo) {
 		t.Errorf("in other words: %+v, %v", got, err)
 	}
 }
@@ -158,7 +160,7 @@ func TestFaultsOfCompressedTests(t *testing.T) {
 		{other, "has other tests than tests_sha256 of the task file says"},
 	} {
 		save(t, name, c.file)
-		got, err := benchmark.ReadTests(path, benchmark.Task{ID: "x", TestsFile: "t.json.gz", TestsSHA256: digest})
+		got, err := benchmark.ReadTests(path, benchmark.Task{ID: "x", TestsFile: "t.json.gz", TestsSHA256: digest}, "")
 		if text := fmt.Sprint(err); !strings.HasPrefix(text, name+": ") || !strings.Contains(text, c.want) {
 			t.Errorf("%.40q: %+v, %v; want an error with %q", c.file, got, err, c.want)
 		}
@@ -249,7 +251,7 @@ func BenchmarkReadTests(b *testing.B) {
 	b.SetBytes(32 << 20)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := benchmark.ReadTests(filepath.Join(dir, "b.jsonl"), benchmark.Task{TestsFile: "t.json.gz", TestsSHA256: digest}); err != nil {
+		if _, err := benchmark.ReadTests(filepath.Join(dir, "b.jsonl"), benchmark.Task{TestsFile: "t.json.gz", TestsSHA256: digest}, ""); err != nil {
 			b.Fatal(err)
 		}
 	}

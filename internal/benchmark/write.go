@@ -2,11 +2,14 @@ package benchmark
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // WriteTasks writes a task file, the same bytes for the same tasks: keys in the
@@ -17,12 +20,15 @@ import (
 func WriteTasks(w io.Writer, tasks []Task) error {
 	faults := newFaults("tasks")
 	check := newCheck(faults)
+	var text bytes.Buffer
 	for i, task := range tasks {
 		place := fmt.Sprintf("task %d", i)
 		check.task(place, task)
-		if !valid(task) {
+		checkTests(task.Tests, place, faults)
+		if err := json.MarshalWrite(&text, whole(task)); err != nil {
 			faults.add(place, "", "is not valid UTF-8")
 		}
+		text.WriteByte('\n')
 	}
 	if len(tasks) == 0 {
 		faults.add("", "", "there are none")
@@ -30,9 +36,25 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 	if err := faults.err(); err != nil {
 		return err
 	}
+	_, err := text.WriteTo(w)
+	return err
+}
+
+// WriteProblems writes a task file of bare problems, which a [Reader] asks by its
+// templates: id, prompt, answer, scorer, and options as a list or tests, and
+// nothing that depends on a template or on the place of a task. What a task file cannot
+// say so is left out: a tests_file, and turns of its own.
+func WriteProblems(w io.Writer, tasks []Task) error {
 	out := bufio.NewWriter(w)
-	for _, task := range tasks {
-		out.Write(appendRecord(nil, task))
+	for _, t := range tasks {
+		r := record{
+			ID: given(t.ID), Prompt: given(t.Prompt), Answer: orNone(t.Answer), Tolerance: orNone(t.Tolerance), Scorer: given(t.Scorer),
+			Options: options{texts: allGiven(t.OptionTexts)}, Tests: listed(t.Tests),
+		}
+		if err := json.MarshalWrite(out, &r); err != nil {
+			return fmt.Errorf("task %s: %w", t.ID, err)
+		}
+		out.WriteByte('\n')
 	}
 	return out.Flush()
 }
@@ -40,128 +62,70 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 // Digest is the SHA-256, in hexadecimal, of the file that WriteTasks makes of
 // tasks. Tests that have a file of their own it covers by tests_sha256, and where
 // that is missing not at all.
-func Digest(tasks []Task) string { return digest(tasks, appendRecord) }
+func Digest(tasks []Task) string { return digest(tasks, whole) }
 
 // PromptDigest is the SHA-256, in hexadecimal, of what is asked: records with
-// the keys from benchmark_id to system_prompt alone, a line each. It is what
+// the keys from benchmark_id to messages alone, a line each. It is what
 // answers depend on, and stays when an answer or a test is mended.
-func PromptDigest(tasks []Task) string {
-	return digest(tasks, func(b []byte, t Task) []byte { return append(appendAsked(b, t), "}\n"...) })
-}
+func PromptDigest(tasks []Task) string { return digest(tasks, asked) }
 
-func digest(tasks []Task, appendTask func([]byte, Task) []byte) string {
+func digest(tasks []Task, record func(Task) *record) string {
 	hash := sha256.New()
 	for _, task := range tasks {
-		hash.Write(appendTask(nil, task))
+		if err := json.MarshalWrite(hash, record(task), jsontext.AllowInvalidUTF8(true)); err != nil {
+			panic(err) // a record has a JSON form, whatever its texts are
+		}
+		hash.Write([]byte{'\n'})
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// appendRecord appends the line of a task.
-func appendRecord(b []byte, t Task) []byte {
-	b = appendAsked(b, t)
-	if t.Answer != "" {
-		b = appendMember(b, "answer", t.Answer)
+// whole is the record of a task.
+func whole(t Task) *record {
+	r := asked(t)
+	r.Answer, r.Tolerance, r.Scorer = orNone(t.Answer), orNone(t.Tolerance), given(t.Scorer)
+	r.Options, r.OptionTexts, r.Tests = options{number: t.Options}, allGiven(t.OptionTexts), listed(t.Tests)
+	r.TestsFile, r.TestsSHA256, r.Cluster = orNone(t.TestsFile), orNone(t.TestsSHA256), orNone(t.Cluster)
+	if t.Metadata != "" {
+		r.Metadata = jsontext.Value(t.Metadata)
 	}
-	if t.Tolerance != "" {
-		b = appendMember(b, "tolerance", t.Tolerance)
-	}
-	b = appendMember(b, "scorer", t.Scorer)
-	if t.Options > 0 {
-		b = strconv.AppendInt(append(b, `,"options":`...), int64(t.Options), 10)
-	}
-	if len(t.OptionTexts) > 0 {
-		b = appendTexts(append(b, `,"option_texts":`...), t.OptionTexts)
-	}
-	if len(t.Tests) > 0 {
-		b = appendTests(append(b, `,"tests":`...), t.Tests)
-	}
-	if t.TestsFile != "" {
-		b = appendMember(b, "tests_file", t.TestsFile)
-	}
-	if t.TestsSHA256 != "" {
-		b = appendMember(b, "tests_sha256", t.TestsSHA256)
-	}
-	if t.Cluster != "" {
-		b = appendMember(b, "cluster", t.Cluster)
-	}
-	return append(b, "}\n"...)
+	return r
 }
 
-// appendAsked appends the record of a task up to system_prompt.
-func appendAsked(b []byte, t Task) []byte {
-	b = AppendString(append(b, `{"benchmark_id":`...), t.Benchmark)
-	b = appendMember(b, "task_id", t.ID)
-	b = strconv.AppendInt(append(b, `,"task_index":`...), int64(t.Index), 10)
-	b = appendMember(b, "prompt", t.Prompt)
-	b = appendMember(b, "user_prompt", t.UserPrompt)
-	if t.SystemPrompt == "" {
-		return append(b, `,"system_prompt":null`...)
+// asked is the record of a task as far as answers depend on it.
+func asked(t Task) *record {
+	r := &record{Benchmark: given(t.Benchmark), TaskID: given(t.ID), Index: &t.Index, Prompt: given(t.Prompt)}
+	if t.History == nil {
+		r.UserPrompt = given(t.UserPrompt)
+		r.SystemPrompt = new(orNone(t.SystemPrompt))
+		return r
 	}
-	return appendMember(b, "system_prompt", t.SystemPrompt)
+	if t.SystemPrompt != "" {
+		r.Messages = append(r.Messages, message{"system", content(t.SystemPrompt)})
+	}
+	for _, turn := range t.History {
+		r.Messages = append(r.Messages, message{turn.Role, content(turn.Content)})
+	}
+	r.Messages = append(r.Messages, message{"user", content(t.UserPrompt)})
+	return r
 }
 
-// appendTexts appends a list of texts.
-func appendTexts(b []byte, texts []string) []byte {
-	for i, text := range texts {
-		b = AppendString(append(b, opening(i, '[')), text)
+// allGiven are texts with these values.
+func allGiven(values []string) (all []text) {
+	for _, value := range values {
+		all = append(all, given(value))
 	}
-	return append(b, ']')
+	return all
 }
 
-// appendTests appends a list of tests.
-func appendTests(b []byte, tests []Test) []byte {
-	for i, test := range tests {
-		b = appendTest(append(b, opening(i, '[')), test)
+// listed is the JSON list of tests; nil of none.
+func listed(tests []Test) jsontext.Value {
+	if len(tests) == 0 {
+		return nil
 	}
-	return append(b, ']')
-}
-
-// appendTest appends a test.
-func appendTest(b []byte, test Test) []byte {
-	b = AppendString(append(b, `{"kind":`...), test.Kind)
-	if test.Function != "" {
-		b = appendMember(b, "function", test.Function)
+	list, err := json.Marshal(tests, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		panic(err) // tests are texts
 	}
-	b = appendMember(b, "input", test.Input)
-	return append(appendMember(b, "output", test.Output), '}')
-}
-
-// opening is what stands before item i of a list.
-func opening(i int, bracket byte) byte {
-	if i == 0 {
-		return bracket
-	}
-	return ','
-}
-
-func appendMember(b []byte, key, value string) []byte {
-	b = append(append(append(b, `,"`...), key...), `":`...)
-	return AppendString(b, value)
-}
-
-// AppendString appends a JSON string that escapes what JSON must have escaped
-// (RFC 8259, section 7) and nothing else. The encoder of the standard library
-// escapes more: <, >, & and the line separators U+2028 and U+2029.
-func AppendString(b []byte, s string) []byte {
-	const short = "btn\x00fr" // after the backslash for 8 to 13; 11 has none
-	b = append(b, '"')
-	written := 0
-	for i := range len(s) {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		b = append(b, s[written:i]...)
-		written = i + 1
-		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c >= '\b' && c <= '\r' && c != '\v':
-			b = append(b, '\\', short[c-'\b'])
-		default:
-			b = fmt.Appendf(b, `\u%04x`, c)
-		}
-	}
-	return append(append(b, s[written:]...), '"')
+	return list
 }

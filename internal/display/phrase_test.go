@@ -117,8 +117,8 @@ func TestDistanceIsSymmetric(t *testing.T) {
 		want int
 	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"froce", "force", 1}}
 	for _, test := range tests {
-		if d, e := distance(test.a, test.b), distance(test.b, test.a); d != test.want || e != test.want {
-			t.Errorf("distance(%q, %q) = %d and %d, want %d", test.a, test.b, d, e, test.want)
+		if d, e := Distance(test.a, test.b), Distance(test.b, test.a); d != test.want || e != test.want {
+			t.Errorf("Distance(%q, %q) = %d and %d, want %d", test.a, test.b, d, e, test.want)
 		}
 	}
 }

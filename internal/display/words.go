@@ -109,7 +109,7 @@ func Within(items []string, columns int) string {
 func Nearest(word string, known []string) string {
 	best, least := "", 1+max(1, len(word)/3)
 	for _, k := range known {
-		n := distance(word, k)
+		n := Distance(word, k)
 		if word != "" && strings.HasPrefix(k, word) {
 			n = min(n, 1)
 		}
@@ -129,7 +129,7 @@ func Closest(word string, known []string, most int) []string {
 	}
 	guesses := make([]guess, len(known))
 	for i, k := range known {
-		n := min(distance(word, k), 1+distance(word, k[:min(len(word), len(k))]))
+		n := min(Distance(word, k), 1+Distance(word, k[:min(len(word), len(k))]))
 		if strings.Contains(k, word) {
 			n = min(n, 1)
 		}
@@ -143,9 +143,9 @@ func Closest(word string, known []string, most int) []string {
 	return out
 }
 
-// distance is the number of letters (bytes) to insert, drop, replace or swap
+// Distance is the number of letters (bytes) to insert, drop, replace or swap
 // with their neighbour to make one word of the other: optimal string alignment.
-func distance(a, b string) int {
+func Distance(a, b string) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {
 		d[i] = make([]int, len(b)+1)

@@ -275,14 +275,14 @@ import contextlib, io, json, sys
 
 def passes(code, test):
     scope = {"__name__": "program"}
-    if test["Kind"] == "stdin":
-        sys.stdin, out = io.StringIO(test["Input"]), io.StringIO()
+    if test["kind"] == "stdin":
+        sys.stdin, out = io.StringIO(test["input"]), io.StringIO()
         with contextlib.redirect_stdout(out):
             exec(code, scope)
-        return out.getvalue().strip() == test["Output"].strip()
+        return out.getvalue().strip() == test["output"].strip()
     exec(code, scope)
-    given = [json.loads(line) for line in test["Input"].split("\n")]
-    name, want = test["Function"], json.loads(test["Output"])
+    given = [json.loads(line) for line in test["input"].split("\n")]
+    name, want = test["function"], json.loads(test["output"])
     return scope[name](*given) == want and getattr(scope["Solution"](), name)(*given) == want
 
 programs = json.load(sys.stdin)

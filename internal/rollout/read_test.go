@@ -124,6 +124,14 @@ func TestScoresComeBack(t *testing.T) {
 	if got, err := collect(rollout.Scores(path)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
+	want[2].Metadata = `{"level":3}`
+	b.Reset()
+	if err := rollout.WriteScores(&b, scores(&want[0], &want[1], &want[2]), scoreFooter); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := collect(rollout.Scores(file(t, b.Bytes()))); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
 	if _, err := collect(rollout.Responses([]string{path})); err == nil {
 		t.Error("scores are read as responses")
 	}

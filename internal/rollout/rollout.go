@@ -32,7 +32,8 @@ type Rollout struct {
 	Text             string  `parquet:"text" json:"text"`           // without reasoning
 	Reasoning        string  `parquet:"reasoning" json:"reasoning"` // "" without thinking
 	LatencySeconds   float64 `parquet:"latency_seconds" json:"latency_seconds"`
-	Server           string  `parquet:"server" json:"server"` // address of the replica
+	Server           string  `parquet:"server" json:"server"`                     // address of the replica
+	Metadata         string  `parquet:"metadata,maybe" json:"metadata,omitempty"` // of the task, a JSON object; "" for none
 }
 
 // ID names a rollout in the corpus of one benchmark and model.

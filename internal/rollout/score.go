@@ -31,6 +31,8 @@ type Score struct {
 	Scorer    string `parquet:"scorer" json:"scorer"` // and its version
 	Note      string `parquet:"note" json:"note"`     // for people, may be ""
 
+	Metadata string `parquet:"metadata,maybe" json:"metadata,omitempty"` // of the task, a JSON object; "" for none
+
 	// Partial is the reward of one that is not correct, from 0 to below 1.
 	Partial float64 `parquet:"-" json:"reward,omitempty"`
 }

@@ -222,8 +222,8 @@ func fieldColumns(row reflect.Type, at []int) ([]column, error) {
 		if codecs == nil {
 			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64, time.Time or a pointer to one", row, field.Name, field.Type)
 		}
-		if option != "" && (option != "maybe" || !optional) {
-			return nil, fmt.Errorf("rowfile: field %s.%s has the option %q: there is maybe, of pointers", row, field.Name, option)
+		if option != "" && option != "maybe" {
+			return nil, fmt.Errorf("rowfile: field %s.%s has the option %q: there is maybe", row, field.Name, option)
 		}
 		columns = append(columns, column{name: name, field: index, kind: kind, optional: optional, lenient: option != "", codec: codecs[0]})
 	}

@@ -371,25 +371,27 @@ func TestColumnsThatMayBeLacking(t *testing.T) {
 	type long struct {
 		A int32    `parquet:"a"`
 		B *float64 `parquet:"b,maybe"`
+		C string   `parquet:"c,maybe"`
 	}
 	type strict struct {
 		A int32    `parquet:"a"`
 		B *float64 `parquet:"b"`
 	}
-	type wrong struct {
-		B float64 `parquet:"b,maybe"`
-	}
 	var file bytes.Buffer
 	if err := rowfile.Write(&file, []short{{1}, {2}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if rows, _, err := rowfile.Decode[long](file.Bytes(), "f"); err != nil || len(rows) != 2 || rows[1].A != 2 || rows[1].B != nil {
+	if rows, _, err := rowfile.Decode[long](file.Bytes(), "f"); err != nil || len(rows) != 2 || rows[1].A != 2 || rows[1].B != nil || rows[1].C != "" {
 		t.Errorf("got %v, %v", rows, err)
 	}
 	if _, _, err := rowfile.Decode[strict](file.Bytes(), "f"); err == nil {
 		t.Error("a column without the option was not missed")
 	}
-	if err := rowfile.Write(&file, []wrong{{1}}, nil); err == nil {
-		t.Error("the option was taken of a column that cannot be null")
+	file.Reset()
+	if err := rowfile.Write(&file, []long{{1, nil, "x"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if rows, _, err := rowfile.Decode[long](file.Bytes(), "f"); err != nil || rows[0].C != "x" {
+		t.Errorf("got %v, %v", rows, err)
 	}
 }

@@ -9,6 +9,7 @@ type Task struct {
 	Prompt       string // the bare problem
 	UserPrompt   string // the whole user turn, unique in the benchmark
 	SystemPrompt string // "" for none
+	History      []Turn // turns between these two; nil for none
 
 	Scorer      string   // name of its family, see package family
 	Answer      string   // the right answer: a letter, LaTeX, a text, an expression or a number; "" for programs
@@ -19,7 +20,14 @@ type Task struct {
 	TestsFile   string   // file with the tests, see benchmark.ReadTests; "" where they are in Tests
 	TestsSHA256 string   // of the tests in TestsFile; "" if it is not known
 
-	Cluster string // tasks of one are no independent sample of tasks; "" in all where each is its own
+	Cluster  string // tasks of one are no independent sample of tasks; "" in all where each is its own
+	Metadata string // what else its file says, a JSON object; "" for nothing
+}
+
+// Turn is what the user or the assistant has said earlier in a chat.
+type Turn struct {
+	Role    string `json:"role"` // user or assistant
+	Content string `json:"content"`
 }
 
 // MostOptions is how many options a choice has at most: one for every letter.
@@ -28,8 +36,8 @@ const MostOptions = 26
 // Test is one check of a program. All tests of a task are of one kind and call
 // one function.
 type Test struct {
-	Kind     string // "stdin" or "function"
-	Function string // name of the function to call; "" for stdin
-	Input    string // standard input, or one JSON argument a line
-	Output   string // expected standard output, or the JSON of the result
+	Kind     string `json:"kind"`              // "stdin" or "function"
+	Function string `json:"function,omitzero"` // name of the function to call; "" for stdin
+	Input    string `json:"input"`             // standard input, or one JSON argument a line
+	Output   string `json:"output"`            // expected standard output, or the JSON of the result
 }

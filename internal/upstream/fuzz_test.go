@@ -163,7 +163,7 @@ func FuzzTests(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, "t.json.gz"), file.Bytes(), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		again, err := benchmark.ReadTests(filepath.Join(dir, "b.jsonl"), benchmark.Task{TestsFile: "t.json.gz", TestsSHA256: digest})
+		again, err := benchmark.ReadTests(filepath.Join(dir, "b.jsonl"), benchmark.Task{TestsFile: "t.json.gz", TestsSHA256: digest}, "")
 		if err != nil || !reflect.DeepEqual(again, got) {
 			t.Fatalf("%q: %+v; from the file %+v, %v", text, got, again, err)
 		}

@@ -146,7 +146,7 @@ func TestPrograms(t *testing.T) {
 	for _, g := range groups {
 		path, tasks := read(t, o, g)
 		for _, task := range tasks {
-			tests, err := benchmark.ReadTests(path, task)
+			tests, err := benchmark.ReadTests(path, task, "")
 			if err != nil || len(tests) != 6 || task.TestsSHA256 == "" {
 				t.Fatalf("%s: %d tests, digest %q: %v", task.ID, len(tests), task.TestsSHA256, err)
 			}

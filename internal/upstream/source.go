@@ -15,7 +15,8 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/benchmark"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"speceval/internal/csvfile"
 	"speceval/internal/upstream/rows"
 )
@@ -215,12 +216,18 @@ func contentHash(r *row) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = benchmark.AppendString(b, text)
+		b = appendQuoted(b, text)
 	}
-	b = benchmark.AppendString(append(b, `],"question":`...), r.problem)
-	b = benchmark.AppendString(append(b, `,"subject":`...), r.part)
+	b = appendQuoted(append(b, `],"question":`...), r.problem)
+	b = appendQuoted(append(b, `,"subject":`...), r.part)
 	hash := sha256.Sum256(append(b, '}'))
 	return hex.EncodeToString(hash[:])
+}
+
+// appendQuoted appends a JSON string.
+func appendQuoted(b []byte, text string) []byte {
+	b, _ = jsontext.AppendQuote(b, text) // invalid UTF-8 becomes U+FFFD
+	return b
 }
 
 // letter names option i, from A on.

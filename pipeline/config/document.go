@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"unicode"
@@ -314,6 +315,14 @@ func Load(path string, sets []string) (*Config, error) {
 		return nil, err
 	}
 	return Parse(data, path, sets)
+}
+
+// LoadOrDefaults is Load, with the defaults where there is no such file.
+func LoadOrDefaults(path string, sets []string) (*Config, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return Parse(nil, "the defaults", sets)
+	}
+	return Load(path, sets)
 }
 
 // Parse is Load for a file held in memory; name is what errors call it.

@@ -38,10 +38,11 @@ type Options struct {
 // Configuration reads the configuration, with the options in place of what it
 // says. What is wrong with it is a *RequestError.
 func Configuration(o Options) (*config.Config, error) {
-	cfg, err := config.Load(o.Config, o.Sets)
-	if _, there := os.Stat(o.Config); o.Optional && errors.Is(there, fs.ErrNotExist) {
-		cfg, err = config.Parse(nil, "the defaults", o.Sets)
+	load := config.Load
+	if o.Optional {
+		load = config.LoadOrDefaults
 	}
+	cfg, err := load(o.Config, o.Sets)
 	if err != nil {
 		return nil, &RequestError{err}
 	}

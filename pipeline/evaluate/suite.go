@@ -168,6 +168,7 @@ func (o *opened) score(ctx context.Context, r *rollout.Response) (*rollout.Score
 	score := &rollout.Score{
 		Benchmark: o.tasks.ID, Model: o.model.ID, TaskIndex: r.TaskIndex, TaskID: o.tasks.Tasks[r.TaskIndex].ID, Rollout: r.Rollout,
 		Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: o.scorers[at].Version(task),
+		Metadata: o.tasks.Tasks[r.TaskIndex].Metadata,
 	}
 	return score, score.Grade(v.Reward)
 }

@@ -90,7 +90,7 @@ func CheckTasks(cfg *config.Config, path string, unpublished bool) (tasks []benc
 	}
 	faults := []error{usable(cmp.Or(reader.Benchmark, tasks[0].Benchmark), path, tasks)}
 	for _, t := range tasks {
-		_, err := benchmark.ReadTests(path, t)
+		_, err := benchmark.ReadTests(path, t, "")
 		faults = append(faults, err)
 	}
 	if !unpublished {

@@ -303,7 +303,7 @@ func withTests(path string, tasks []benchmark.Task) []benchmark.Task {
 		if err != nil || info.Size() > largestTests {
 			continue
 		}
-		if tests, err := benchmark.ReadTests(path, t); err == nil { // otherwise score will say what is wrong
+		if tests, err := benchmark.ReadTests(path, t, ""); err == nil { // otherwise score will say what is wrong
 			tasks[i].Tests = tests
 		}
 	}

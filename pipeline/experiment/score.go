@@ -70,7 +70,7 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 			Grader: grader.open, GraderName: grader.name,
 			ID: b.ID, Tasks: b.Tasks, Answers: answers,
 			Tests: func(t benchmark.Task) ([]benchmark.Test, error) {
-				return benchmark.ReadTestsOf(b.Path, t, sums[t.TestsFile])
+				return benchmark.ReadTests(b.Path, t, sums[t.TestsFile])
 			},
 		})
 		if len(cfg.Judge.URLs) == 0 && family.Count(b.Tasks, family.Judge) > 0 {

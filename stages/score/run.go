@@ -170,7 +170,7 @@ func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score
 	score := &rollout.Score{
 		Benchmark: s.benchmark.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: task.ID, Rollout: r.Rollout,
 		// As copies: a piece of a response would keep all of it in memory.
-		Answer: strings.Clone(v.Answer), Scorer: s.version(by), Note: strings.Clone(v.Note),
+		Answer: strings.Clone(v.Answer), Scorer: s.version(by), Note: strings.Clone(v.Note), Metadata: task.Metadata,
 	}
 	if err := score.Grade(v.Reward); err != nil {
 		return nil, err

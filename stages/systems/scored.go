@@ -16,6 +16,7 @@ import (
 	"speceval/internal/router"
 	"speceval/internal/rowfile"
 	"speceval/internal/seed"
+	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/servers/worker"
 	"speceval/method/controller"
@@ -307,8 +308,7 @@ func (e execution) question(id controller.ID, lengths Lengths) vllm.Request {
 
 // ask is the question of a task.
 func (e execution) ask(task int) vllm.Request {
-	t := &e.Measured.Tasks[e.pair.Benchmark].Tasks[task]
-	return e.Measured.Models[e.pair.Model].Request(t.SystemPrompt, t.UserPrompt)
+	return sampler.Asked(e.Measured.Models[e.pair.Model], &e.Measured.Tasks[e.pair.Benchmark].Tasks[task])
 }
 
 // warmUp is the first task, under the master seed.

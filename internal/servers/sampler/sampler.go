@@ -27,10 +27,20 @@ type Corpus struct {
 // for the tokens' ids; thinkEnd is the one that ends the thinking, -1 if none does.
 func (c *Corpus) Request(id rollout.ID, thinkEnd int32) vllm.Request {
 	task := &c.Tasks[id.Task]
-	r := c.Sampling.Request(task.SystemPrompt, task.UserPrompt)
+	r := Asked(c.Sampling, task)
 	r.ID = fmt.Sprintf("%s/%s/%s/%d", url.PathEscape(c.Benchmark), url.PathEscape(c.Model), url.PathEscape(task.ID), id.Rollout)
 	r.Seed = c.seedOf(id)
 	r.TokenIDs = c.thinks() && thinkEnd >= 0
+	return r
+}
+
+// Asked is the request for an answer to a task: all its turns.
+func Asked(s vllm.Sampling, task *benchmark.Task) vllm.Request {
+	r := s.Request(task.SystemPrompt, task.UserPrompt)
+	user := len(r.Messages) - 1
+	for i, turn := range task.History {
+		r.Messages = slices.Insert(r.Messages, user+i, vllm.Message(turn))
+	}
 	return r
 }
 
@@ -56,6 +66,7 @@ func (c *Corpus) Rollout(id rollout.ID, answer *vllm.Completion, server string, 
 		ReasoningTokens: c.reasoningTokens(answer, thinkEnd),
 		FinishReason:    answer.Finish, Text: answer.Text, Reasoning: answer.Reasoning,
 		LatencySeconds: answer.Finished.Sub(answer.Sent).Seconds(), Server: server,
+		Metadata: task.Metadata,
 	}, nil
 }
 

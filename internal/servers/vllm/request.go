@@ -13,7 +13,7 @@ import (
 
 // Message is one turn of a chat.
 type Message struct {
-	Role    string `json:"role"` // "system" or "user"
+	Role    string `json:"role"` // system, user or assistant
 	Content string `json:"content"`
 }
 
