@@ -24,6 +24,7 @@ sys.path[:] = [path for path in sys.path if path] + sys.argv[9:]
 STACK = min(1 << 30, MEMORY // 2)  # bytes that a test has if it does not ask for more
 PERIOD = 0.02  # seconds between two looks, on average
 TICK = os.sysconf("SC_CLK_TCK")
+MAPPING = 1 << 10  # bytes that the kernel has for a mapping, its pages and their tables not counted
 NOBODY = 65534
 SCRATCH = "/tmp"
 FOLDER = SCRATCH + "/run"  # where a test starts
@@ -62,7 +63,14 @@ def harden():
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
     libc.signal(SIGINT, SIG_IGN)
-    if libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) or libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
+    if libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+    dumpable(0)
+
+
+def dumpable(how):
+    """Shows the memory of this process to the others of its user, or hides it."""
+    if libc.prctl(PR_SET_DUMPABLE, how, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
 
@@ -132,22 +140,35 @@ def value(text, name):
 
 
 def status(process):
-    """What a process says of its memory. Its first thread knows of none once it has
-    ended; another one does."""
-    with open(f"/proc/{process}/status", "rb") as file:
-        text = file.read()
-    if b"\nVmRSS:" not in text:
-        for thread in os.listdir(f"/proc/{process}/task"):
-            with open(f"/proc/{process}/task/{thread}/status", "rb") as file:
-                text = max(text, file.read(), key=lambda text: b"\nVmRSS:" in text)
-    return text
+    """What a process says of its memory, and the path of the thread that says it. The
+    first one knows of none once it has ended; another one does."""
+    for path in [f"/proc/{process}", *(f"/proc/{process}/task/{thread}" for thread in os.listdir(f"/proc/{process}/task"))]:
+        with open(path + "/status", "rb") as file:
+            text = file.read()
+        if b"\nVmRSS:" in text:
+            break
+    return text, path
 
 
 def memory(process):
-    """Bytes of a process: resident ones, and others, those that were swapped out
-    and the tables of its pages."""
-    text = status(process)
-    return value(text, b"VmRSS"), value(text, b"VmSwap") + value(text, b"VmPTE")
+    """Bytes of a process: resident ones, and others, those that were swapped out,
+    the tables of its pages and its mappings."""
+    text, path = status(process)
+    return value(text, b"VmRSS"), value(text, b"VmSwap") + value(text, b"VmPTE") + MAPPING * mappings(path)
+
+
+def mappings(path):
+    """How many mappings a process has; of very many, or where it hides them, how many are
+    too many."""
+    most = MEMORY // MAPPING + 1
+    count = 0
+    try:
+        with open(path + "/maps", "rb") as file:
+            while count < most and (part := file.read(1 << 16)):
+                count += part.count(b"\n")
+    except PermissionError:
+        return most
+    return count
 
 
 def proportional(process):
@@ -350,7 +371,7 @@ def test(run, quick):
     write(files[0], data)
     os.lseek(files[0], 0, os.SEEK_SET)
     spent, out = Spent(), out_of_memory()
-    pid = os.fork()
+    pid = begin()
     if pid == 0:
         os.setsid()
         os.chdir(FOLDER)
@@ -358,7 +379,6 @@ def test(run, quick):
             os.dup2(fd, target)
         os.closerange(4, OPEN)
         limit(seconds)
-        libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # its memory may be measured
         run()
         if quick:
             flush()
@@ -376,6 +396,21 @@ def test(run, quick):
     for fd in files:
         os.close(fd)
     return False
+
+
+def begin():
+    """Forks a process whose memory may be measured from its first moment on. That of this
+    process may not, once the other goes on."""
+    wait, go = os.pipe()
+    dumpable(1)
+    pid = os.fork()
+    if pid:
+        dumpable(0)
+    os.close(go)
+    if not pid:
+        os.read(wait, 1)  # its end
+    os.close(wait)
+    return pid
 
 
 def read_test():

@@ -14,8 +14,8 @@ type callNumbers struct {
 	denied                 []uint32 // whatever their arguments
 	clone, socket, prlimit uint32   // denied with some
 
-	deniedToPrograms                   []uint32 // as well
-	sigaction, mmap, setsockopt, fcntl uint32   // denied to programs with some
+	deniedToPrograms                          []uint32 // as well
+	sigaction, mmap, setsockopt, fcntl, prctl uint32   // denied to programs with some
 }
 
 // calls names the architectures that there is a filter for. Denied are: looking
@@ -29,22 +29,26 @@ type callNumbers struct {
 //
 // Programs, which are not the user's own, are denied more: watches of files, of
 // which the machine has few (inotify_init, inotify_init1, fanotify_init), pages in
-// pipes, which belong to no process (vmsplice, splice, tee), and writing to all
-// disks (sync, syncfs).
+// pipes, which belong to no process (vmsplice, splice, tee), writing to all
+// disks (sync, syncfs), requests to disks, of which the machine has few (io_setup), locks
+// on files of the machine (flock), memory of the kernel for filters (seccomp), for places
+// of pages (mbind, set_mempolicy) and for attributes of files (setxattr, lsetxattr, fsetxattr).
 var calls = map[string]callNumbers{
 	"amd64": {
 		0xc000003e, []uint32{101, 310, 311, 312, 319, 29, 68, 64, 240, 142, 144, 314, 203, 141, 251, 272, 308, 321, 298, 323, 248, 249, 250, 304}, 56, 41, 302,
-		[]uint32{253, 294, 300, 278, 275, 276, 162, 306}, 13, 9, 54, 72,
+		[]uint32{253, 294, 300, 278, 275, 276, 162, 306, 206, 73, 317, 237, 238, 188, 189, 190}, 13, 9, 54, 72, 157,
 	},
 	"arm64": {
 		0xc00000b7, []uint32{117, 270, 271, 272, 279, 194, 186, 190, 180, 118, 119, 274, 122, 140, 30, 97, 268, 280, 241, 282, 217, 218, 219, 265}, 220, 198, 261,
-		[]uint32{26, 262, 75, 76, 77, 81, 267}, 134, 222, 208, 25,
+		[]uint32{26, 262, 75, 76, 77, 81, 267, 0, 32, 277, 235, 237, 5, 6, 7}, 134, 222, 208, 25, 167,
 	},
 }
 
 // deniedEverywhere have one number: io_uring_setup, io_uring_enter,
-// io_uring_register, pidfd_getfd and memfd_secret.
-var deniedEverywhere = []uint32{425, 426, 427, 438, 447}
+// io_uring_register, pidfd_getfd, memfd_secret, and those by which a process takes rights
+// away from itself, for which the kernel has memory of no process:
+// landlock_create_ruleset, landlock_add_rule and landlock_restrict_self.
+var deniedEverywhere = []uint32{425, 426, 427, 438, 447, 444, 445, 446}
 
 // What arguments of system calls mean.
 const (
@@ -53,11 +57,14 @@ const (
 	namespaces   = 0x7e020000 // flags of clone that make one
 	mapShared    = 0x01       // flags of mmap
 	mapAnonymous = 0x20
-	dirNotify    = 1026 // commands of fcntl
-	setPipeSize  = 1031
+	setSeccomp   = 22 // a command of prctl
 	sendBufForce = 32 // an option of sockets
 	anyBit       = 0xffffffff
 )
+
+// Commands of fcntl: locks on files, by a process or by an open file, leases, watches of
+// folders, and longer pipes.
+var deniedCommands = []uint32{syscall.F_SETLK, syscall.F_SETLKW, 37, 38, 1024, 1026, 1031}
 
 // The instructions of a filter that are used here, see seccomp(2), and what it
 // returns.
@@ -167,7 +174,8 @@ func (numbers callNumbers) denyPrograms(p *instructions) {
 	for _, option := range []uint32{syscall.SO_SNDBUF, sendBufForce} {
 		p.deny(numbers.setsockopt, condition{argument1, ifEqual, syscall.SOL_SOCKET, false}, condition{argument2, ifEqual, option, false})
 	}
-	for _, command := range []uint32{dirNotify, setPipeSize} {
+	p.deny(numbers.prctl, condition{argument0, ifEqual, setSeccomp, false})
+	for _, command := range deniedCommands {
 		p.deny(numbers.fcntl, condition{argument1, ifEqual, command, false})
 	}
 }

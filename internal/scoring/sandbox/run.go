@@ -26,6 +26,7 @@ func (s *Session) Run(ctx context.Context, i int) (Result, error) {
 	})
 	if err == nil && atEdge(result, limit) {
 		err = gate.byItself(ctx, func() (err error) {
+			s.drop() // numbers of processes and files would tell what the first run has found
 			result, err = s.once(ctx, i, limit)
 			return err
 		})

@@ -11,7 +11,7 @@
 // made of it does not run: Pool, Queue, Lock and the like of the multiprocessing
 // module, process pools, and maps without a file. Processes, pipes and threads do.
 // Programs have no handlers for the ends of their children, whose time would be
-// lost. The stack is memory like any other: it may grow to 1 GiB, or half of the
+// lost, and no locks on files, which may be the machine's: sqlite3 has databases in memory only. The stack is memory like any other: it may grow to 1 GiB, or half of the
 // limit of memory if that is less, and programs may ask for more.
 package sandbox
 

@@ -1,0 +1,15 @@
+# has the kernel remember mappings without a page, and hides them
+# ends: memory error time
+# bound: memory
+import ctypes, os, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+for _ in range(8):
+    if os.fork() == 0:
+        libc.prctl(4, 0, 0, 0, 0)  # hides its memory
+        for i in range(60_000):
+            if libc.mmap((1 << 40) + (i << 12), 4096, i % 2, 0x22 | 0x100000, -1, 0) == 2**64 - 1:
+                break
+        time.sleep(100)
+time.sleep(100)

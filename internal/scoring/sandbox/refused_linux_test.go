@@ -1,0 +1,108 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tries makes system calls, a list of numbers a line, and names those that are not
+// refused.
+const tries = `
+import ctypes, json, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for line in sys.stdin:
+    ctypes.set_errno(0)
+    if libc.syscall(*map(ctypes.c_long, json.loads(line))) != -1 or ctypes.get_errno() != 1:
+        print(line.strip(), ctypes.get_errno())
+`
+
+// TestRefusedCalls tries each system call that programs are refused, as the user of the
+// test, and if that is root as another one.
+func TestRefusedCalls(t *testing.T) {
+	box, err := New(t.Context(), Settings{Python: "python3", CPU: 10 * time.Second, Memory: 256 << 20, AtATime: 1})
+	if err != nil && os.Getenv("SPECEVAL_CI") != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := calls[runtime.GOARCH]
+	var lines []string
+	try := func(call uint32, arguments ...int) {
+		line, err := json.Marshal(append([]int{int(call)}, arguments...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+	}
+	for _, call := range slices.Concat(numbers.denied, numbers.deniedToPrograms, deniedEverywhere) {
+		try(call, -1, -1, -1, -1, -1, -1)
+	}
+	for _, space := range []int{syscall.CLONE_NEWUSER, syscall.CLONE_NEWNS, syscall.CLONE_NEWNET, syscall.CLONE_NEWPID} {
+		try(numbers.clone, space)
+	}
+	for _, family := range []int{syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK, syscall.AF_PACKET} {
+		try(numbers.socket, family, syscall.SOCK_DGRAM)
+	}
+	for _, command := range deniedCommands {
+		try(numbers.fcntl, 0, int(command))
+	}
+	try(numbers.prlimit, 1)
+	try(numbers.sigaction, int(syscall.SIGCHLD), 1<<20)
+	try(numbers.mmap, 0, 4096, syscall.PROT_READ, mapShared|mapAnonymous, -1)
+	try(numbers.setsockopt, 0, syscall.SOL_SOCKET, syscall.SO_SNDBUF)
+	try(numbers.setsockopt, 0, syscall.SOL_SOCKET, sendBufForce)
+	try(numbers.prctl, setSeccomp, 2)
+	session, err := box.Start(t.Context(), Program{Source: tries, Inputs: []string{strings.Join(lines, "\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	if result, err := session.Run(t.Context(), 0); err != nil || result.End != Finished || result.Output != "" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if os.Getuid() == 0 {
+		asNobody(t)
+	}
+}
+
+// asNobody runs the test again, as a user without rights.
+func asNobody(t *testing.T) {
+	dir := t.TempDir()
+	for _, folder := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, err := os.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	path := filepath.Join(dir, "test")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err == nil {
+		_, err = io.Copy(file, program)
+		file.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const nobody = 65534
+	again := exec.CommandContext(t.Context(), path, "-test.run", fmt.Sprintf("^%s$", t.Name()))
+	again.Dir = "/"
+	again.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if said, err := again.CombinedOutput(); err != nil {
+		t.Errorf("as a user: %v\n%s", err, said)
+	}
+}
