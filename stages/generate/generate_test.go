@@ -425,7 +425,7 @@ func TestManyFailuresAmongSuccessesEndNothing(t *testing.T) {
 		case 0:
 			return vllm.Completion{}, &vllm.Error{Kind: vllm.ServerFault, URL: "http://a:1"}
 		case 1:
-			return vllm.Completion{}, fmt.Errorf("pool: %w", pool.ErrDeadly)
+			return vllm.Completion{}, fmt.Errorf("5 attempts: %w", &vllm.Error{Kind: vllm.EngineDead, URL: "http://a:1"})
 		}
 		return echo(n, r)
 	}

@@ -93,8 +93,13 @@ func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := pool.New([]pool.Replica{{Client: client}}, pool.Settings{Window: 1, Attempts: 5, Outage: time.Minute})
+		asks = 9
+		p, err := pool.Open(t.Context(), []pool.Replica{{Client: client}}, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: 1, Attempts: 5, Outage: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
 		defer p.Close()
+		asks = 0
 		r := asked(1, false)
 		r.OnLoss = vllm.Refuse
 		answer, _, err := p.Stream(t.Context(), r, nil)
@@ -124,7 +129,7 @@ func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Po
 		all, clients = append(all, r), append(clients, pool.Replica{Name: fmt.Sprint("r", i), Client: c})
 	}
 	need := pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true, Continues: continues}
-	p, err := pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20, Deaths: 20})
+	p, err := pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20})
 	if err != nil {
 		t.Fatal(err)
 	}

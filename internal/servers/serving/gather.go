@@ -13,9 +13,6 @@ import (
 	"speceval/internal/servers/vllm"
 )
 
-// pollEvery is the interval at which the pool polls the metrics of its replicas.
-const pollEvery = 5 * time.Second
-
 // Pauses between two looks at servers that are not ready yet: they double from the first.
 const (
 	firstLook = 250 * time.Millisecond
@@ -59,16 +56,13 @@ func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, erro
 	}
 	return pool.Open(ctx, all, m.Requires, pool.Settings{
 		Window: s.settings.Window, Attempts: s.settings.Attempts,
-		Hang: s.settings.Hang, Outage: s.settings.Outage, Poll: pollEvery,
-		Clock: s.settings.Clock, Report: s.settings.Report,
+		Outage: s.settings.Outage, Clock: s.settings.Clock, Report: s.settings.Report,
 	})
 }
 
-// client makes a client with a connection for every request of the window. The pool looks
-// at the metrics of vLLM, which show a hang sooner and better than silence does: the client
-// notices the silence of one whose metrics do not.
+// client makes a client with a connection for every request of the window.
 func (s *Servers) client(w Worker, url string) (*vllm.Client, error) {
-	return vllm.New(url, vllm.Options{Key: w.Key, KeyHint: w.KeyHint, Clock: s.settings.Clock, Idle: 2 * s.settings.Hang, Connections: s.settings.Window + 2})
+	return vllm.New(url, vllm.Options{Key: w.Key, KeyHint: w.KeyHint, Clock: s.settings.Clock, Idle: s.settings.Hang, Connections: s.settings.Window + 2})
 }
 
 // launch starts the model on every worker with a recipe, after it has stopped

@@ -246,7 +246,7 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	a := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
 	s := serving.New(serving.Settings{
-		Workers: []serving.Worker{{Name: "one", URLs: []string{a.URL()}}}, Window: 1, Attempts: 1, Outage: time.Hour,
+		Workers: []serving.Worker{{Name: "one", URLs: []string{a.URL()}}}, Window: 1, Attempts: 2, Outage: time.Hour,
 	})
 	m, drain := foreign("a"), make(chan struct{})
 	m.Drain = drain

@@ -220,10 +220,8 @@ func (j *joiner) next(s string, last bool) string {
 	if s == "" && !last || j.half == "" && utf8.ValidString(s) {
 		return s
 	}
-	s = j.half + s
-	j.half = ""
-	var whole strings.Builder
-	for s != "" {
+	var whole []byte
+	for s, j.half = j.half+s, ""; s != ""; {
 		char, n := utf8.DecodeRuneInString(s)
 		if first := surrogate(s); first != 0 {
 			n = 3
@@ -236,10 +234,9 @@ func (j *joiner) next(s string, last bool) string {
 				j.mended++
 			}
 		}
-		whole.WriteRune(char)
-		s = s[n:]
+		whole, s = utf8.AppendRune(whole, char), s[n:]
 	}
-	return whole.String()
+	return string(whole)
 }
 
 // surrogate is the half of a pair that a text begins with; 0 for none.
@@ -295,7 +292,7 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 		d, m := &next.Delta, &next.Message
 		said := cmp.Or(d.Content.answer, m.Content.answer, next.Text.answer, d.Refusal.all(), m.Refusal.all())
 		if next.Index.value() > 0 || next.Index < 0 || p.Text != "" && said != "" {
-			return p, told, whole, garbage(fmt.Sprintf("a second choice, of index %d, where one was asked for", next.Index.value()))
+			return p, told, whole, garbage("a second choice, of index %d, where one was asked for", next.Index.value())
 		}
 		p.Text = cmp.Or(said, p.Text)
 		p.Reasoning = cmp.Or(d.thought(), m.thought(), next.Text.thought, p.Reasoning)
@@ -311,7 +308,7 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 // check says what is wrong with a usage.
 func (u Usage) check() error {
 	if u.Prompt < 1 || u.Completion < 0 || u.Reasoning < -1 || u.Reasoning > u.Completion {
-		return garbage(fmt.Sprintf("usage of %d prompt and %d completion tokens, %d of these of reasoning", u.Prompt, u.Completion, u.Reasoning))
+		return garbage("usage of %d prompt and %d completion tokens, %d of these of reasoning", u.Prompt, u.Completion, u.Reasoning)
 	}
 	return nil
 }
@@ -326,7 +323,7 @@ func (c *Completion) fault(plain bool) error {
 	if err := c.Ended(""); err != nil || plain || !wrong && n <= textOf(tokens) {
 		return err
 	}
-	return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", n, tokens))
+	return garbage("a text of %d bytes of %d tokens by its usage", n, tokens)
 }
 
 // Ended is an *Error of the server at a URL unless the completion came to an end by which

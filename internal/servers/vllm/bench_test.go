@@ -77,7 +77,7 @@ func BenchmarkComplete(b *testing.B) {
 		c := dial(b, url, Options{Connections: 64})
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := c.Complete(b.Context(), long()); err != nil {
+			if _, err := c.whole(b.Context(), long()); err != nil {
 				b.Fatal(err)
 			}
 		}

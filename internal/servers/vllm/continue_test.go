@@ -137,7 +137,7 @@ func TestWholePrefix(t *testing.T) {
 	for finish, want := range map[string]string{"stop": "stop", "length": "length", "": "length"} {
 		r := asked(1)
 		r.MaxTokens, r.Prefix = 3, &vllm.Prefix{PromptIDs: []int32{1, 2}, IDs: []int32{72, 105, 33}, Text: "Hi!", Finish: finish}
-		got, err := c.Complete(t.Context(), r)
+		got, err := c.Stream(t.Context(), r, nil)
 		if err != nil || got.Finish != want || got.Text != "Hi!" || got.Usage != (vllm.Usage{Prompt: 2, Completion: 3, Reasoning: -1}) || got.Finished.IsZero() {
 			t.Errorf("%q: %+v, %v", finish, got, err)
 		}
@@ -211,7 +211,7 @@ func TestNotContinued(t *testing.T) {
 	r.Prefix = &vllm.Prefix{PromptIDs: prompt, IDs: long, Text: "abcdefgh"}
 	plain := imitated(t, imitation.Settings{Plain: true})
 	notContinued(t, "refused", plain, r, "it has no /tokenize")
-	plain.TreatAsPlain(0)
+	plain.Treat(true, 0)
 	notContinued(t, "plain", plain, r, "may be none of vLLM")
 }
 

@@ -87,29 +87,26 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct{ Version string }
 	err := c.question(ctx, "GET /version", nil, &answer)
 	if err == nil && (answer.Version == "" || len(answer.Version) > longestName) {
-		err = c.blame(ctx, garbage(fmt.Sprintf("a version of %d bytes in the answer to /version", len(answer.Version))))
+		err = c.blame(ctx, garbage("a version of %d bytes in the answer to /version", len(answer.Version)))
 	}
 	return answer.Version, err
 }
 
 // Models lists what the server serves.
-func (c *Client) Models(ctx context.Context) ([]Model, error) {
+func (c *Client) Models(ctx context.Context) (models []Model, err error) {
 	var answer struct {
 		Data []struct {
-			ID          label  `json:"id"`
-			Root        label  `json:"root"`
+			ID          label
+			Root        label
 			Owner       label  `json:"owned_by"`
 			MaxModelLen number `json:"max_model_len"`
 		}
 	}
-	if err := c.question(ctx, "GET /v1/models", nil, &answer); err != nil {
-		return nil, err
+	err = c.question(ctx, "GET /v1/models", nil, &answer)
+	for _, m := range answer.Data {
+		models = append(models, Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, m.MaxModelLen.value())})
 	}
-	models := make([]Model, len(answer.Data))
-	for i, m := range answer.Data {
-		models[i] = Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, m.MaxModelLen.value())}
-	}
-	return models, nil
+	return models, err
 }
 
 // Tokenize is the tokens of a bare text, special ones recognised, none added.
@@ -135,19 +132,19 @@ func (c *Client) Detokenize(ctx context.Context, model string, ids []int32) (str
 // ResetPrefixCache forgets cached prefixes. Only servers in development mode
 // (VLLM_SERVER_DEV_MODE=1) can; the error of others wraps ErrNotOffered.
 func (c *Client) ResetPrefixCache(ctx context.Context) error {
-	if c.Plain() {
-		return c.notOffered()
-	}
-	err := c.question(ctx, "POST /reset_prefix_cache", nil, nil)
+	err := c.ofVLLM(ctx, "POST /reset_prefix_cache", nil)
 	if e := (*Error)(nil); errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
 		e.Err = ErrNotOffered
 	}
 	return err
 }
 
-// notOffered is the error of what a plain server is not even asked for.
-func (c *Client) notOffered() error {
-	return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
+// ofVLLM is a question that a plain server is not even asked.
+func (c *Client) ofVLLM(ctx context.Context, what string, into any) error {
+	if c.Plain() {
+		return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
+	}
+	return c.question(ctx, what, nil, into)
 }
 
 // questionWithin bounds an answer to a question that needs no tokens.
@@ -203,11 +200,8 @@ type Metrics struct {
 // Metrics reads /metrics. The error of a server that has none of vLLM's, being
 // another or started with --disable-log-stats, wraps ErrNotOffered.
 func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
-	if c.Plain() {
-		return m, c.notOffered()
-	}
 	var text string
-	if err = c.question(ctx, "GET /metrics", nil, &text); err == nil {
+	if err = c.ofVLLM(ctx, "GET /metrics", &text); err == nil {
 		m, err = parseMetrics(text)
 	}
 	return m, c.blame(ctx, err)
@@ -225,7 +219,7 @@ func parseMetrics(text string) (Metrics, error) {
 	for _, line := range metric.FindAllStringSubmatch(text, -1) {
 		value, err := strconv.ParseFloat(line[3], 64)
 		if err != nil || !(value >= 0 && value <= 1<<53) {
-			return m, garbage(fmt.Sprintf("/metrics: no count in the line %q", clip(line[0])))
+			return m, garbage("/metrics: no count in the line %q", clip(line[0]))
 		}
 		sums[line[1]] += value
 		if said := caching.FindStringSubmatch(line[2]); said != nil {

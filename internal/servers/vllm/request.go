@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Message is one turn of a chat.
@@ -92,31 +93,26 @@ func (r *Request) fault() error {
 }
 
 // wire is a request as it is sent: the fields that every OpenAI-compatible server knows, and
-// those of vLLM, some of them neutral, to overrule the defaults of a model or a server.
+// those of vLLM, some neutral, to overrule the defaults of a model or a server. Nil is not sent.
 type wire struct {
-	Model       string         `json:"model"`
-	Messages    []Message      `json:"messages,omitzero"`
-	Seed        *int64         `json:"seed,omitzero"`
-	Temperature *float64       `json:"temperature,omitzero"`
-	TopP        *float64       `json:"top_p,omitzero"`
-	MaxTokens   int            `json:"max_tokens,omitzero"`
-	Longest     int            `json:"max_completion_tokens,omitzero"` // MaxTokens, by its other name
-	Stream      bool           `json:"stream,omitzero"`
-	StreamWith  *streamOptions `json:"stream_options,omitzero"`
+	Model         string         `json:"model"`
+	Messages      []Message      `json:"messages,omitzero"`
+	Seed          any            `json:"seed,omitzero"`
+	Temperature   any            `json:"temperature,omitzero"`
+	TopP          any            `json:"top_p,omitzero"`
+	MaxTokens     int            `json:"max_tokens,omitzero"`
+	Longest       int            `json:"max_completion_tokens,omitzero"` // MaxTokens, by its other name
+	Stream        bool           `json:"stream,omitzero"`
+	StreamOptions jsontext.Value `json:"stream_options,omitzero"`
 
-	TopK              *int           `json:"top_k,omitzero"`
-	MinP              *int           `json:"min_p,omitzero"`
+	TopK              any            `json:"top_k,omitzero"`
+	MinP              any            `json:"min_p,omitzero"`
 	RepetitionPenalty int            `json:"repetition_penalty,omitzero"`
 	TemplateArguments map[string]any `json:"chat_template_kwargs,omitempty"`
-	ThinkingBudget    *int           `json:"thinking_token_budget,omitzero"` // may be 0 for the rest of an answer: none is left
+	ThinkingBudget    any            `json:"thinking_token_budget,omitzero"` // may be 0 for the rest of an answer: none is left
 	IgnoreEOS         bool           `json:"ignore_eos,omitzero"`
 	TokenIDs          bool           `json:"return_token_ids,omitzero"`
 	Prompt            []int32        `json:"prompt,omitzero"` // of the rest of an answer, in place of messages
-}
-
-type streamOptions struct {
-	IncludeUsage    bool `json:"include_usage"`
-	ContinuousUsage bool `json:"continuous_usage_stats,omitzero"`
 }
 
 // body is the request as JSON, in the manner of a server.
@@ -124,43 +120,44 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	if err := cmp.Or(r.fault(), r.beyond(m)); err != nil {
 		return nil, err
 	}
-	seed, left := r.Seed, m.refused|r.LeaveOut
-	w := wire{Model: r.Model, Messages: r.Messages, MaxTokens: m.room(r), Stream: stream}
-	if stream && left&usageOfStreams == 0 {
-		w.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !m.plain}
+	w := wire{Model: r.Model, Messages: r.Messages, Seed: r.Seed, Temperature: r.Temperature, TopP: r.TopP, TopK: r.TopK,
+		MaxTokens: m.room(r), Stream: stream, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs, TemplateArguments: r.TemplateArguments}
+	if r.ThinkingBudget > 0 {
+		w.ThinkingBudget = r.ThinkingBudget
 	}
 	if m.plain {
-		seed &= 1<<31 - 1 // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
+		w.Seed = r.Seed & (1<<31 - 1) // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
+		w.StreamOptions = jsontext.Value(`{"include_usage":true}`)
 	} else {
-		w.MinP, w.RepetitionPenalty = new(int), 1
-		w.TemplateArguments, w.IgnoreEOS, w.TokenIDs = r.TemplateArguments, r.IgnoreEOS, r.TokenIDs
-		if r.ThinkingBudget > 0 {
-			w.ThinkingBudget = &r.ThinkingBudget
-		}
+		w.MinP, w.RepetitionPenalty = 0, 1
+		w.StreamOptions = jsontext.Value(`{"include_usage":true,"continuous_usage_stats":true}`)
 	}
 	if p := r.Prefix; p != nil {
-		seed = ContinuationSeed(r.Seed, len(p.IDs))
-		w.ThinkingBudget, w.Prompt, w.Messages, w.TemplateArguments = p.left, p.all(), nil, nil
-		if w.MaxTokens = r.MaxTokens - len(p.IDs); m.context > 0 {
+		w.Prompt, w.Messages, w.TemplateArguments, w.ThinkingBudget = p.all(), nil, nil, nil
+		w.Seed, w.MaxTokens = ContinuationSeed(r.Seed, len(p.IDs)), r.MaxTokens-len(p.IDs)
+		if m.context > 0 {
 			w.MaxTokens = max(1, min(w.MaxTokens, m.context-len(w.Prompt)))
 		}
+		if p.left != nil {
+			w.ThinkingBudget = *p.left
+		}
 	}
-	w.Seed, w.Temperature, w.TopP = unless(left&LeaveSeed, &seed), unless(left&LeaveTemperature, &r.Temperature), unless(left&LeaveTopP, &r.TopP)
-	if !m.plain || r.TopK > 0 {
-		w.TopK = unless(left&LeaveTopK, &r.TopK)
-	}
+	left := m.refused | r.LeaveOut
 	if left&lengthField != 0 {
 		w.MaxTokens, w.Longest = 0, w.MaxTokens
 	}
-	return json.Marshal(w, json.Deterministic(true))
-}
-
-// unless is a value to send, nil if it is left out.
-func unless[T any](left Fields, value *T) *T {
-	if left != 0 {
-		return nil
+	if left&usageOfStreams != 0 || !stream {
+		w.StreamOptions = nil
 	}
-	return value
+	if m.plain && r.TopK == 0 {
+		left |= LeaveTopK
+	}
+	for i, value := range [...]*any{&w.Seed, &w.TopP, &w.TopK, &w.Temperature} {
+		if left&(LeaveSeed<<i) != 0 {
+			*value = nil
+		}
+	}
+	return json.Marshal(w, json.Deterministic(true))
 }
 
 // beyond says what of the request only vLLM is known to take, where the server may be another.

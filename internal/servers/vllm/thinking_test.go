@@ -153,22 +153,22 @@ func TestHalfCharacter(t *testing.T) {
 	}
 	for _, before := range []int{0, 1, 31, 32, 33, 100} {
 		ids := append(slices.Repeat([]int32{'a'}, before), 0xe4, 0xbd)
-		if x := half(ids[:before]); len(x.half) > 0 {
-			t.Errorf("after %d whole characters there is a half: %v", before, x.half)
+		if x := half(ids[:before]); x.read != nil && before > 0 {
+			t.Errorf("after %d whole characters there is a half: %v", before, x.read)
 		}
 		x := half(ids)
-		if len(x.half) != 2 {
-			t.Fatalf("after %d characters: %v", before, x.half)
+		if x.read == nil || strings.Trim(x.before, "a") != "" {
+			t.Fatalf("after %d characters: %q", before, x.before)
 		}
 		if text, err := x.complete(t.Context(), Piece{IDs: nil}); text != "" || err != nil {
 			t.Errorf("nothing completes it: %q, %v", text, err)
 		}
-		if text, err := x.complete(t.Context(), Piece{IDs: []int32{0xa0}, Text: "all of it"}); text != "你" || err != nil || x.half != nil {
+		if text, err := x.complete(t.Context(), Piece{IDs: []int32{0xa0}, Text: "all of it"}); text != "你" || err != nil || x.read != nil {
 			t.Errorf("%q, %v", text, err)
 		}
 	}
 	// Bytes that are none, longer than what is looked at.
-	if x := half(append([]int32{'a'}, slices.Repeat([]int32{0xff}, 70)...)); x.text != "a" || len(x.half) != 70 {
+	if x := half(append([]int32{'a'}, slices.Repeat([]int32{0xff}, 70)...)); x.before != "a" || len(x.read) != 71 {
 		t.Errorf("%+v", x)
 	}
 }

@@ -179,7 +179,13 @@ func (e *Engine) Close(ctx context.Context) error {
 	if ended != nil {
 		return ended
 	}
-	err := errors.Join(e.each(func(l *load) error { return l.drain(ctx, e) }), e.losses())
+	err := errors.Join(e.each(func(l *load) error {
+		m, err := l.drain(ctx, e.Clock, settleWithin, settlePoll)
+		if err == nil {
+			err = l.compare(m)
+		}
+		return err
+	}), e.losses())
 	switch {
 	case err == nil:
 		return nil
@@ -192,7 +198,7 @@ func (e *Engine) Close(ctx context.Context) error {
 // watch polls the replicas until the run ends.
 func (e *Engine) watch() {
 	for e.Clock.Sleep(e.ctx, cmp.Or(e.Look, 5*time.Second)) == nil {
-		err := e.each(func(l *load) error { return l.poll(e.ctx, e.Pool) })
+		err := e.each(func(l *load) error { return l.poll(e.ctx) })
 		if err = errors.Join(err, e.losses()); err != nil {
 			e.void(err)
 		}

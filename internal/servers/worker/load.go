@@ -2,10 +2,12 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"speceval/internal/clock"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 )
@@ -15,8 +17,7 @@ import (
 // short that no poll meets them, or so few tokens that they may be the last ones of requests
 // that we aborted.
 type load struct {
-	replica     int // number in the pool
-	name        string
+	pool.Replica
 	tokens      atomic.Int64 // of our requests, as seen so far
 	outstanding atomic.Int64
 	left        atomic.Int64 // ended since the last poll: the replica may still have them
@@ -44,6 +45,19 @@ const (
 	settlePoll   = 20 * time.Millisecond
 )
 
+// begin waits until the replica has nothing to do, and empties its prefix cache.
+func (l *load) begin(ctx context.Context, c clock.Clock) error {
+	m, err := l.drain(ctx, c, drainWithin, poll)
+	if err != nil {
+		return err
+	}
+	l.baseline, l.before = m.GenerationTokens, m.GenerationTokens
+	if err := l.Client.ResetPrefixCache(ctx); err != nil && !errors.Is(err, vllm.ErrNotOffered) {
+		return err
+	}
+	return l.Client.Health(ctx)
+}
+
 // compare returns the fault that a replica's metrics show, nil if there is none.
 // Our counts are read after the metrics were requested, so that they are not less
 // than at that time.
@@ -54,19 +68,19 @@ func (l *load) compare(m vllm.Metrics) error {
 	switch has := int64(m.Running + m.Waiting); {
 	case m.GenerationTokens < l.before:
 		l.faults = faultThreshold // this poll is enough
-		return fmt.Errorf("replica %s was started again: its count of tokens fell from %.0f to %.0f", l.name, l.before, m.GenerationTokens)
+		return fmt.Errorf("replica %s was started again: its count of tokens fell from %.0f to %.0f", l.Name, l.before, m.GenerationTokens)
 	case has > ours:
-		return fmt.Errorf("replica %s has %d requests, %d of them ours: somebody else uses it", l.name, has, ours)
+		return fmt.Errorf("replica %s has %d requests, %d of them ours: somebody else uses it", l.Name, has, ours)
 	case made > float64(seen+unseen*unseenTokens+spareTokens):
-		return fmt.Errorf("replica %s has made %.0f tokens, %d of them ours: somebody else uses it", l.name, made, seen)
+		return fmt.Errorf("replica %s has made %.0f tokens, %d of them ours: somebody else uses it", l.Name, made, seen)
 	}
 	l.before = m.GenerationTokens
 	return nil
 }
 
 // poll polls a replica's metrics and returns a fault that enough polls have found.
-func (l *load) poll(ctx context.Context, p *pool.Pool) error {
-	m, err := p.Metrics(ctx, l.replica)
+func (l *load) poll(ctx context.Context) error {
+	m, err := l.Client.Metrics(ctx)
 	if err == nil {
 		err = l.compare(m)
 	}
@@ -78,19 +92,20 @@ func (l *load) poll(ctx context.Context, p *pool.Pool) error {
 	return err
 }
 
-// drain waits until the replica has nothing left to do, and compares for the last time.
-func (l *load) drain(ctx context.Context, e *Engine) (err error) {
-	for waited := time.Duration(0); waited < settleWithin; waited += settlePoll {
-		var m vllm.Metrics
-		if m, err = e.Pool.Metrics(ctx, l.replica); err == nil {
+// drain waits until the replica has nothing left to do.
+func (l *load) drain(ctx context.Context, c clock.Clock, within, pause time.Duration) (m vllm.Metrics, err error) {
+	for end := c.Now().Add(within); ; {
+		if m, err = l.Client.Metrics(ctx); err == nil {
 			if m.Running+m.Waiting == 0 {
-				return l.compare(m)
+				return m, nil
 			}
-			err = fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", l.name, m.Running+m.Waiting, settleWithin)
+			err = fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", l.Name, m.Running+m.Waiting, within)
 		}
-		if err := e.Clock.Sleep(ctx, settlePoll); err != nil {
-			return err
+		if !c.Now().Before(end) {
+			return m, err
+		}
+		if ended := c.Sleep(ctx, pause); ended != nil {
+			return m, ended
 		}
 	}
-	return err
 }

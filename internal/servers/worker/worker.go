@@ -40,8 +40,10 @@ const (
 	// warmUpTokens is the length of an answer to warm a replica up.
 	warmUpTokens = 64
 	warmUpWithin = 600 * time.Second
-	// returnLook is the pause between two looks whether all replicas are back.
-	returnLook = 200 * time.Millisecond
+	// poll is the pause between two questions whether all replicas are back, or are idle before
+	// a run, for which they have drainWithin.
+	poll        = 200 * time.Millisecond
+	drainWithin = 300 * time.Second
 )
 
 // WarmUp is a run that asks every replica for the beginning of an answer, with the
@@ -75,44 +77,32 @@ func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
 	return ctx.Err()
 }
 
-// Begin waits for replicas that are out, drains and resets all, and begins a run at
-// the present time. When ctx ends the run's requests are aborted. The engine must be
-// closed.
+// Begin waits for replicas that are out, drains all, empties their prefix caches where that
+// is offered, and begins a run at the present time. When ctx ends the run's requests are
+// aborted. The engine must be closed.
 func (w Worker) Begin(ctx context.Context) (*Engine, error) {
-	if err := w.whole(ctx); err != nil {
-		return nil, err
+	all := w.Pool.Replicas()
+	if want := w.Replicas; want > 0 && len(all) != want {
+		return nil, fmt.Errorf("%d replicas serve the model, want %d: start the others, or set the number in the configuration", len(all), want)
 	}
-	if err := w.Pool.Reset(ctx); err != nil {
-		return nil, err
-	}
-	e := &Engine{Worker: w, slots: w.Pool.Slots(), lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
-	for i, name := range w.Pool.Replicas() {
-		m, err := w.Pool.Metrics(ctx, i)
-		if err != nil {
+	for waited := time.Duration(0); w.Pool.Alive() < len(all); waited += poll {
+		if waited >= w.Return {
+			return nil, fmt.Errorf("%d of %d replicas are out: start them again", len(all)-w.Pool.Alive(), len(all))
+		}
+		if err := w.Clock.Sleep(ctx, poll); err != nil {
 			return nil, err
 		}
-		e.loads = append(e.loads, &load{replica: i, name: name, baseline: m.GenerationTokens, before: m.GenerationTokens})
+	}
+	e := &Engine{Worker: w, slots: w.Pool.Slots(), lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
+	for _, r := range all {
+		e.loads = append(e.loads, &load{Replica: r})
+	}
+	if err := e.each(func(l *load) error { return l.begin(ctx, w.Clock) }); err != nil || ctx.Err() != nil {
+		return nil, errors.Join(err, ctx.Err())
 	}
 	e.events = make(chan router.Event, e.slots+1)
 	e.ctx, e.end = context.WithCancelCause(ctx)
 	e.start = w.Clock.Now()
 	e.tasks.Go(e.watch)
 	return e, nil
-}
-
-// whole waits until no replica is out.
-func (w Worker) whole(ctx context.Context) error {
-	all := len(w.Pool.Replicas())
-	if want := w.Replicas; want > 0 && all != want {
-		return fmt.Errorf("%d replicas serve the model, want %d: start the others, or set the number in the configuration", all, want)
-	}
-	for waited := time.Duration(0); w.Pool.Alive() < all; waited += returnLook {
-		if waited >= w.Return {
-			return fmt.Errorf("%d of %d replicas are out: start them again", all-w.Pool.Alive(), all)
-		}
-		if err := w.Clock.Sleep(ctx, returnLook); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
 }

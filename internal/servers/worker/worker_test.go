@@ -58,7 +58,11 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 		b.replicas, b.clients = append(b.replicas, r), append(b.clients, c)
 		members = append(members, pool.Replica{Client: c})
 	}
-	settings.Pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	p, err := pool.Open(t.Context(), members, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Pool = p
 	t.Cleanup(settings.Pool.Close)
 	b.Worker = settings
 	return b
@@ -200,12 +204,6 @@ func TestWarmUpFails(t *testing.T) {
 
 func TestBeginRefuses(t *testing.T) {
 	b := setUp(t, 2, nil)
-	e := b.begin()
-	e.Submit(0, of(endless))
-	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
-		t.Errorf("a run in a run: %v", err)
-	}
-	closes(t, e)
 	b.ask(0, endless)
 	until(t, func() bool { return b.metrics(0).Running == 1 })
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
