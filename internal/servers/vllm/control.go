@@ -23,35 +23,19 @@ type Model struct {
 	MaxModelLen int    // tokens of prompt and answer together; 0 if the server does not tell
 }
 
-// Serves tells whether a name in a server's list of models stands for the one that is asked
+// Serves reports whether a name in a server's list of models stands for the one that is asked
 // for: see SameModel. Gateways list patterns as well: "*", "openai/*".
 func Serves(asked, listed string) bool {
 	start, pattern := strings.CutSuffix(listed, "*")
 	return SameModel(asked, listed) || pattern && asked != "" && len(asked) > len(start) && strings.HasPrefix(asked, start)
 }
 
-// SameModel tells whether a server that names a model means the one that was asked for. Servers
+// SameModel reports whether a server that names a model means the one that was asked for. Servers
 // may add a publisher in front ("publisher/m"), and a version, tag or revision behind
 // ("m-2024-08-06", "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
 func SameModel(asked, named string) bool {
-	for name := named; ; {
-		if len(name) >= len(asked) && asked != "" && strings.EqualFold(name[:len(asked)], asked) && isRevision(name[len(asked):]) {
-			return true
-		}
-		var found bool
-		if _, name, found = strings.Cut(name, "/"); !found {
-			return false
-		}
-	}
-}
-
-// isRevision tells whether what follows a model's name leaves it the same model.
-func isRevision(rest string) bool {
-	if rest == "" || rest[0] == ':' || rest[0] == '@' {
-		return true
-	}
-	number, _, _ := strings.Cut(rest[1:], "-")
-	return rest[0] == '-' && len(number) >= 3 && strings.Trim(rest, "0123456789-") == ""
+	same, err := regexp.MatchString(`(?i)(^|/)`+regexp.QuoteMeta(asked)+`([:@].*|-\d{3,}(-[\d-]*)?)?$`, named)
+	return asked != "" && err == nil && same
 }
 
 // answeredBy checks the model that an answer names; "" if it names none. An answer may leave
@@ -64,7 +48,7 @@ func (r *Request) answeredBy(named string, plain bool) error {
 }
 
 // Health asks whether the engine is alive, which a hung one is; a dead one is an Error of kind
-// EngineDead. A plain server is asked for its models, and is alive if it answers whatever.
+// EngineDead. A plain server is alive if it answers anything to a question for its models.
 func (c *Client) Health(ctx context.Context) error {
 	plain, what := c.Plain(), "GET /health"
 	if plain {
@@ -96,8 +80,7 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 func (c *Client) Models(ctx context.Context) (models []Model, err error) {
 	var answer struct {
 		Data []struct {
-			ID          label
-			Root        label
+			ID, Root    label
 			Owner       label  `json:"owned_by"`
 			MaxModelLen number `json:"max_model_len"`
 		}
@@ -189,37 +172,31 @@ func (c *Client) question(ctx context.Context, what string, body map[string]any,
 }
 
 // Metrics is what matters of a server's /metrics, summed over its engines. The
-// totals count from the start of the server.
+// total counts from the start of the server, tokens of aborted requests too.
 type Metrics struct {
-	Running, Waiting int     // requests
-	GenerationTokens float64 // total, of aborted requests too
-	PromptTokens     float64 // total
-	PrefixCaching    string  // "True" or "False", as the server says it; "" if it does not
-}
-
-// Metrics reads /metrics. The error of a server that has none of vLLM's, being
-// another or started with --disable-log-stats, wraps ErrNotOffered.
-func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
-	var text string
-	if err = c.ofVLLM(ctx, "GET /metrics", &text); err == nil {
-		m, err = parseMetrics(text)
-	}
-	return m, c.blame(ctx, err)
+	Running, Waiting int // requests
+	GenerationTokens float64
+	PrefixCaching    string // "True" or "False", as the server says it; "" if it does not
 }
 
 var (
-	metric  = regexp.MustCompile(`(?m)^(vllm:(?:num_requests_running|num_requests_waiting|generation_tokens_total|prompt_tokens_total|cache_config_info))(?:\{(.*)\})?(?:[ \t]+(\S*).*)?\r?$`)
+	metric  = regexp.MustCompile(`(?m)^(vllm:(?:num_requests_running|num_requests_waiting|generation_tokens_total|cache_config_info))(?:\{(.*)\})?(?:[ \t]+(\S*).*)?\r?$`)
 	caching = regexp.MustCompile(`(?:^|,)enable_prefix_caching="([^"]*)"`)
 )
 
-// parseMetrics reads Prometheus' text format: a name, labels in braces, a number, perhaps a time.
-func parseMetrics(text string) (Metrics, error) {
-	var m Metrics
+// Metrics reads /metrics, in Prometheus' text format: a name, labels in braces, a number, perhaps
+// a time. The error of a server that has none of vLLM's, being another or started with
+// --disable-log-stats, wraps ErrNotOffered.
+func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
+	var text string
+	if err := c.ofVLLM(ctx, "GET /metrics", &text); err != nil {
+		return m, err
+	}
 	sums := map[string]float64{}
 	for _, line := range metric.FindAllStringSubmatch(text, -1) {
 		value, err := strconv.ParseFloat(line[3], 64)
 		if err != nil || !(value >= 0 && value <= 1<<53) {
-			return m, garbage("/metrics: no count in the line %q", clip(line[0]))
+			return m, c.blame(ctx, garbage("/metrics: no count in the line %q", clip(line[0])))
 		}
 		sums[line[1]] += value
 		if said := caching.FindStringSubmatch(line[2]); said != nil {
@@ -228,9 +205,8 @@ func parseMetrics(text string) (Metrics, error) {
 	}
 	running, found := sums["vllm:num_requests_running"]
 	if !found {
-		return m, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered}
+		return m, c.blame(ctx, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered})
 	}
-	m.Running, m.Waiting = int(running), int(sums["vllm:num_requests_waiting"])
-	m.GenerationTokens, m.PromptTokens = sums["vllm:generation_tokens_total"], sums["vllm:prompt_tokens_total"]
+	m.Running, m.Waiting, m.GenerationTokens = int(running), int(sums["vllm:num_requests_waiting"]), sums["vllm:generation_tokens_total"]
 	return m, nil
 }

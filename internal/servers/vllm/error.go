@@ -1,6 +1,7 @@
 package vllm
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -206,6 +207,7 @@ func page(body []byte) string {
 
 // starts quotes the beginning of what is no answer.
 func starts(body []byte) string {
+	body = bytes.TrimSpace(body)
 	if strings.HasPrefix(string(body), "<") {
 		return page(body) + " in place of an answer: is this the address of the API, and no sign-in or proxy before it?"
 	}

@@ -120,10 +120,10 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	if err := cmp.Or(r.fault(), r.beyond(m)); err != nil {
 		return nil, err
 	}
-	w := wire{Model: r.Model, Messages: r.Messages, Seed: r.Seed, Temperature: r.Temperature, TopP: r.TopP, TopK: r.TopK,
+	w := wire{Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: &r.Temperature, TopP: &r.TopP, TopK: &r.TopK,
 		MaxTokens: m.room(r), Stream: stream, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs, TemplateArguments: r.TemplateArguments}
 	if r.ThinkingBudget > 0 {
-		w.ThinkingBudget = r.ThinkingBudget
+		w.ThinkingBudget = &r.ThinkingBudget
 	}
 	if m.plain {
 		w.Seed = r.Seed & (1<<31 - 1) // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
@@ -139,7 +139,7 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 			w.MaxTokens = max(1, min(w.MaxTokens, m.context-len(w.Prompt)))
 		}
 		if p.left != nil {
-			w.ThinkingBudget = *p.left
+			w.ThinkingBudget = p.left
 		}
 	}
 	left := m.refused | r.LeaveOut

@@ -227,10 +227,10 @@ func (a *assembly) event(data []byte) error {
 
 // add adds a chunk to the completion.
 func (a *assembly) add(chunk *reply) error {
-	now := a.client.options.Clock.Now()
+	now, plain := a.client.options.Clock.Now(), a.most.plain
 	piece, told, whole, err := chunk.piece()
 	if err == nil && string(chunk.Model) != a.Model {
-		err = a.request.answeredBy(string(chunk.Model), a.most.plain)
+		err = a.request.answeredBy(string(chunk.Model), plain)
 	}
 	if err == nil && a.open && a.chosen && whole {
 		err = garbage("a second answer")
@@ -250,14 +250,14 @@ func (a *assembly) add(chunk *reply) error {
 		a.PromptIDs = slices.Clone(chunk.PromptIDs)
 		piece.PromptIDs = a.PromptIDs
 	}
-	u, counted := chunk.Usage.is.usage(), chunk.Usage.told
+	u, counted := piece.Usage, chunk.Usage.told
 	if err := a.most.check(len(a.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
 		return err
 	}
 	if counted {
 		if err := u.check(); err == nil {
 			a.Usage = u
-		} else if counted = false; !a.most.plain { // that of a plain server which cannot be counts as none
+		} else if counted = false; !plain { // that of a plain server which cannot be counts as none
 			return err
 		}
 	}
@@ -277,17 +277,25 @@ func (a *assembly) add(chunk *reply) error {
 
 // end says what is wrong with an answer that has ended; done says that its server said so.
 func (a *assembly) end(done bool) error {
+	plain, n := a.most.plain, len(a.Text)+len(a.Reasoning)
+	uncounted := a.Usage.Completion == 0 && n+len(a.TokenIDs) > 0
 	switch {
 	case !a.chosen && (a.whole || a.Finish == "" && len(a.odd) > 0):
-		return garbage("no choices in the answer, which starts %s", starts(bytes.TrimSpace(a.odd)))
+		return garbage("no choices in the answer, which starts %s", starts(a.odd))
 	case a.whole:
 	case a.Finish == "":
 		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason, so that nothing says that the answer is whole"}
-	case !done && !a.most.plain: // other servers may end a stream by its finish_reason
+	case !done && !plain: // other servers may end a stream by its finish_reason
 		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
 	}
-	if !a.most.plain && a.Usage.Prompt < 1 {
+	if !plain && a.Usage.Prompt < 1 {
 		return garbage("no usage")
 	}
-	return a.fault(a.most.plain)
+	if plain && uncounted {
+		a.Usage = untold
+	}
+	if err := a.Ended(""); err != nil || plain || !uncounted && n <= textOf(a.Usage.Completion) {
+		return err
+	}
+	return garbage("a text of %d bytes of %d tokens by its usage", n, a.Usage.Completion)
 }
