@@ -172,15 +172,16 @@ func (c *Client) question(ctx context.Context, what string, body map[string]any,
 }
 
 // Metrics is what matters of a server's /metrics, summed over its engines. The
-// total counts from the start of the server, tokens of aborted requests too.
+// totals count from the start of the server.
 type Metrics struct {
-	Running, Waiting int // requests
-	GenerationTokens float64
-	PrefixCaching    string // "True" or "False", as the server says it; "" if it does not
+	Running, Waiting int     // requests
+	Answered         float64 // requests in all, but for aborted ones
+	GenerationTokens float64 // in all, of aborted requests too
+	PrefixCaching    string  // "True" or "False", as the server says it; "" if it does not
 }
 
 var (
-	metric  = regexp.MustCompile(`(?m)^(vllm:(?:num_requests_running|num_requests_waiting|generation_tokens_total|cache_config_info))(?:\{(.*)\})?(?:[ \t]+(\S*).*)?\r?$`)
+	metric  = regexp.MustCompile(`(?m)^(vllm:(?:num_requests_running|num_requests_waiting|generation_tokens_total|request_success_total|cache_config_info))(?:\{(.*)\})?(?:[ \t]+(\S*).*)?\r?$`)
 	caching = regexp.MustCompile(`(?:^|,)enable_prefix_caching="([^"]*)"`)
 )
 
@@ -207,6 +208,7 @@ func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
 	if !found {
 		return m, c.blame(ctx, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered})
 	}
-	m.Running, m.Waiting, m.GenerationTokens = int(running), int(sums["vllm:num_requests_waiting"]), sums["vllm:generation_tokens_total"]
+	m.Running, m.Waiting = int(running), int(sums["vllm:num_requests_waiting"])
+	m.Answered, m.GenerationTokens = sums["vllm:request_success_total"], sums["vllm:generation_tokens_total"]
 	return m, nil
 }

@@ -54,7 +54,7 @@ func TestControl(t *testing.T) {
 		t.Error(err)
 	}
 	got, err := c.Metrics(ctx)
-	if want := (Metrics{Running: 3, GenerationTokens: 8136, PrefixCaching: "False"}); got != want || err != nil {
+	if want := (Metrics{Running: 3, Answered: 100, GenerationTokens: 8136, PrefixCaching: "False"}); got != want || err != nil {
 		t.Errorf("metrics %+v, %v, want %+v", got, err, want)
 	}
 }

@@ -39,7 +39,7 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 	t.Helper()
 	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
-	settings := worker.Worker{Request: ordinal, Replicas: n, Look: time.Hour, Clock: clock.Wall{}}
+	settings := worker.Worker{Request: ordinal, Replicas: n, Clock: clock.Wall{}}
 	var members []pool.Replica
 	for i := range n {
 		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
@@ -239,7 +239,7 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Worker) { w.Look = 5 * time.Millisecond })
+	b := setUp(t, 1, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	e, err := b.Begin(ctx)
 	if err != nil {
