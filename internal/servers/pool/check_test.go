@@ -123,6 +123,7 @@ func TestReturnMeetsRequirement(t *testing.T) {
 	for want, spoil := range map[string]func(s *server){
 		"--max-model-len": func(s *server) { s.context = 100 },
 		"vLLM 0.24.0":     func(s *server) { s.version = "0.24.0" },
+		`not "m"`:         func(s *server) { s.model = "other" },
 	} {
 		bubble(t, want, func(t *testing.T) {
 			f := start(t, 2)

@@ -117,23 +117,6 @@ func TestLateFailureOfAnEarlierLife(t *testing.T) {
 	})
 }
 
-// TestCutByHealthyReplica counts as an attempt of the request.
-func TestCutByHealthyReplica(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 2})
-		defer end()
-		f.servers[0].answer = func(w http.ResponseWriter, _ *http.Request, _ int) {
-			w.Header().Set("Content-Length", "100")
-			io.WriteString(w, "{")
-		}
-		_, _, err := p.Complete(t.Context(), asked(0))
-		if err == nil || !strings.Contains(err.Error(), "2 attempts") || f.servers[0].arrived() != 2 || p.Slots() != 1 {
-			t.Errorf("error %v after %d requests", err, f.servers[0].arrived())
-		}
-	})
-}
-
 // TestDeadlyRequest has a request that kills whatever it touches.
 func TestDeadlyRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -179,28 +162,6 @@ func TestRefusedConnectionsAreNobodysFault(t *testing.T) {
 		time.Sleep(time.Minute)
 		s.set(func() { s.down = false })
 		answered(t, wait(), 0)
-	})
-}
-
-func TestReturnsWithAnotherModel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Minute})
-		defer end()
-		wait := ask(p, t.Context(), 0, 4)
-		s := f.servers[1]
-		s.kill()
-		answered(t, wait(), 0)
-		s.set(func() { s.down, s.model = false, "other" })
-		time.Sleep(5 * time.Minute)
-		if p.Slots() != 1 || !f.reported("r1 stays out", `not "m"`) {
-			t.Errorf("%d slots with another model there; log %q", p.Slots(), f.log())
-		}
-		s.set(func() { s.model = "m" })
-		time.Sleep(time.Minute)
-		if p.Slots() != 2 {
-			t.Errorf("%d slots with the right model", p.Slots())
-		}
 	})
 }
 

@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -14,53 +13,6 @@ import (
 
 	"speceval/internal/servers/vllm"
 )
-
-func TestLeastLoadedFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 3)
-		p, end := f.pool(Settings{Window: 2, Attempts: 1})
-		defer end()
-		release := make([]chan bool, 20)
-		for i := range release {
-			release[i] = make(chan bool)
-		}
-		for _, s := range f.servers {
-			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) { <-release[seed]; s.say(w, seed) }
-		}
-		seeds := func() string {
-			synctest.Wait()
-			text := ""
-			for _, s := range f.servers {
-				s.set(func() { text += fmt.Sprint(s.seeds) })
-			}
-			return text
-		}
-		wait := ask(p, t.Context(), 0, 8)
-		if got := seeds(); got != "[0 3][1 4][2 5]" || p.Slots() != 6 {
-			t.Errorf("seeds at the replicas %s, %d slots", got, p.Slots())
-		}
-		close(release[4]) // 6 takes its place at once, 7 waits on
-		if got := seeds(); got != "[0 3][1 4 6][2 5]" {
-			t.Errorf("seeds at the replicas %s", got)
-		}
-		close(release[2])
-		close(release[5])
-		if got := seeds(); got != "[0 3][1 4 6][2 5 7]" {
-			t.Errorf("seeds at the replicas %s", got)
-		}
-		wait2 := ask(p, t.Context(), 8, 1) // the third has one free
-		if got := seeds(); got != "[0 3][1 4 6][2 5 7 8]" {
-			t.Errorf("seeds at the replicas %s", got)
-		}
-		for i, c := range release {
-			if i != 2 && i != 4 && i != 5 {
-				close(c)
-			}
-		}
-		answered(t, wait(), 0)
-		answered(t, wait2(), 8)
-	})
-}
 
 // TestWindow keeps every replica full, never fuller, and serves in order.
 func TestWindow(t *testing.T) {
@@ -124,26 +76,6 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 2})
-		defer end()
-		s := f.servers[0]
-		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
-			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\n")
-			if s.arrived() == 2 {
-				io.WriteString(w, "data: [DONE]\n\n")
-			}
-		}
-		var seen []int
-		got, name, err := p.Stream(t.Context(), asked(1), func(p vllm.Piece) { seen = append(seen, p.Usage.Completion) })
-		if err != nil || got.Text != "a" || name != "r0" || !slices.Equal(seen, []int{2, 2}) {
-			t.Errorf("%q from %s, usage %v, %v", got.Text, name, seen, err)
-		}
-	})
 }
 
 func TestCallerGivesUp(t *testing.T) {

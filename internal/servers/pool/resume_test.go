@@ -179,28 +179,6 @@ func TestLostAnswersGoOn(t *testing.T) {
 	}
 }
 
-// TestLostAnswersBeginAnew without ids of tokens, and say so.
-func TestLostAnswersBeginAnew(t *testing.T) {
-	p, _ := served(t, imitation.Settings{Unrepeatable: true, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}, 1, false)
-	anew := 0
-	for seed := range int64(8) {
-		text := ""
-		answer, _, err := p.Stream(t.Context(), asked(seed, false), func(piece vllm.Piece) {
-			if piece.Anew {
-				anew++
-				text = ""
-			}
-			text += piece.Text
-		})
-		if err != nil || text != answer.Text {
-			t.Errorf("seed %d: heard %q of %q, %v", seed, text, answer.Text, err)
-		}
-	}
-	if anew == 0 || anew != p.Resent() {
-		t.Errorf("%d answers began anew, %d requests were sent again", anew, p.Resent())
-	}
-}
-
 // TestChecksWhoContinues asks servers that do and that do not.
 func TestChecksWhoContinues(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -1,7 +1,6 @@
 package vllm_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -149,37 +148,6 @@ func TestWholePrefix(t *testing.T) {
 		if _, err := c.Stream(t.Context(), r, nil); !errors.As(err, &e) || e.Kind != vllm.Rejected || !e.Unsent {
 			t.Errorf("%+v: %v", p, err)
 		}
-	}
-}
-
-// TestContinuationIsCut goes on from what an error left, again and again.
-func TestContinuationIsCut(t *testing.T) {
-	c := imitated(t, imitation.Settings{Thinking: true, ReasoningParser: "qwen3"})
-	r := asked(11)
-	whole := answered(t, c, r)
-	cut := r
-	cut.MaxTokens = saidWithin
-	begun := answered(t, c, cut)
-	r.Prefix = begun.Prefix()
-	r.Prefix.Finish = ""
-	for step := 0; ; step++ {
-		ctx, cancel := context.WithCancel(t.Context())
-		got, err := c.Stream(ctx, r, func(p vllm.Piece) {
-			if step < 5 && p.Usage.Completion > len(r.Prefix.IDs)+20 {
-				cancel()
-			}
-		})
-		cancel()
-		if err == nil {
-			if got.Text != whole.Text || got.Reasoning != whole.Reasoning || !slices.Equal(got.TokenIDs, whole.TokenIDs) {
-				t.Errorf("%+v\nwant %+v", got, whole)
-			}
-			return
-		}
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		r.Prefix = got.Prefix()
 	}
 }
 
