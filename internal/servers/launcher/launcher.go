@@ -102,6 +102,14 @@ func (s *Servers) URLs() (urls []string) {
 	return urls
 }
 
+// Process is the id of a replica's process, also of its process group; 0 when it is not running.
+func (s *Servers) Process(i int) int {
+	if run := s.replicas[i].run.Load(); run != nil && run.running() {
+		return run.cmd.Process.Pid
+	}
+	return 0
+}
+
 // Stop ends all replicas: politely, and by force after a grace or when ctx is done.
 // It returns when they are gone. No replica may be restarted meanwhile or later.
 func (s *Servers) Stop(ctx context.Context) error {

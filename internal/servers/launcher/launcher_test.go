@@ -74,14 +74,6 @@ func (w *watched) reported(text string) {
 	w.t.Errorf("not reported: %s", text)
 }
 
-// Process is the id of a replica's process; 0 when it is not running.
-func (s *Servers) Process(i int) int {
-	if run := s.replicas[i].run.Load(); run != nil && run.running() {
-		return run.cmd.Process.Pid
-	}
-	return 0
-}
-
 func TestServersStartAndStop(t *testing.T) {
 	r := recipeAt(ports(t, 3), 3, "ready")
 	w := started(t, r)

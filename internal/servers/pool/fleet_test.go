@@ -282,8 +282,8 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 // asked is a request whose seed tells it apart.
 func asked(seed int) vllm.Request {
 	return vllm.Request{
-		ID: fmt.Sprintf("q-%d", seed), Model: "m", Messages: []vllm.Message{{Role: "user", Content: "hi"}},
-		Seed: int64(seed), TopP: 1, MaxTokens: 9,
+		Sampling: vllm.Sampling{Model: "m", TopP: 1, MaxTokens: 9},
+		ID:       fmt.Sprintf("q-%d", seed), Messages: []vllm.Message{{Role: "user", Content: "hi"}}, Seed: int64(seed),
 	}
 }
 

@@ -228,7 +228,7 @@ func TestHalvesOfCharacters(t *testing.T) {
 		f.servers[0].handler = func(_ *server, w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"\udc00 \ud800"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\ndata: [DONE]\n\n")
 		}
-		answer, _, err := p.Stream(t.Context(), vllm.Request{Model: "m", Messages: []vllm.Message{{Role: "user", Content: "?"}}, MaxTokens: 9}, nil)
+		answer, _, err := p.Stream(t.Context(), vllm.Request{Sampling: vllm.Sampling{Model: "m", MaxTokens: 9}, Messages: []vllm.Message{{Role: "user", Content: "?"}}}, nil)
 		end()
 		if said := strings.Join(f.log(), ""); err != nil || answer.Text != "\ufffd \ufffd" || !strings.Contains(said, "had 2 halves") {
 			t.Errorf("%+v, %v; said %q", answer, err, said)

@@ -46,8 +46,8 @@ func (p *Pool) prove(ctx context.Context, requests func(context.Context) error) 
 // question is a short request of a model of vLLM.
 func (need *Requirement) question(text string, tokens int) vllm.Request {
 	return vllm.Request{
-		Model: need.Model, Messages: []vllm.Message{{Role: "user", Content: text}},
-		Seed: 1, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens, TemplateArguments: need.Sampling.TemplateArguments, TokenIDs: true,
+		Sampling: vllm.Sampling{Model: need.Model, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens, TemplateArguments: need.Sampling.TemplateArguments},
+		Messages: []vllm.Message{{Role: "user", Content: text}}, Seed: 1, TokenIDs: true,
 	}
 }
 

@@ -140,8 +140,8 @@ func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Po
 // asked is a request with a seed.
 func asked(seed int64, ids bool) vllm.Request {
 	return vllm.Request{
-		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: seed,
-		Temperature: 0.6, TopP: 1, MaxTokens: 10000, TokenIDs: ids,
+		Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 1, MaxTokens: 10000},
+		Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: seed, TokenIDs: ids,
 	}
 }
 

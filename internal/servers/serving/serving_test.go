@@ -120,8 +120,8 @@ func acquire(t *testing.T, s *serving.Servers, m serving.Model) *serving.Lease {
 func ask(t *testing.T, l *serving.Lease, model string) {
 	t.Helper()
 	request := vllm.Request{
-		Model: model, Messages: []vllm.Message{{Role: "user", Content: "?"}},
-		Temperature: 1, TopP: 1, MaxTokens: 3, Seed: 1,
+		Sampling: vllm.Sampling{Model: model, Temperature: 1, TopP: 1, MaxTokens: 3},
+		Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: 1,
 	}
 	if c, server, err := l.Complete(t.Context(), request); err != nil || c.Usage.Completion == 0 {
 		t.Errorf("%s at %q: %+v, %v", model, server, c, err)
@@ -253,7 +253,7 @@ func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	a.Close()
 	failed := make(chan error)
 	go func() {
-		_, _, err := lease.Complete(t.Context(), vllm.Request{Model: "a", Messages: []vllm.Message{{Role: "user", Content: "?"}}, MaxTokens: 9})
+		_, _, err := lease.Complete(t.Context(), vllm.Request{Sampling: vllm.Sampling{Model: "a", MaxTokens: 9}, Messages: []vllm.Message{{Role: "user", Content: "?"}}})
 		failed <- err
 	}()
 	close(drain)

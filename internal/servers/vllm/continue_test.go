@@ -38,8 +38,8 @@ func imitated(t *testing.T, s imitation.Settings) *vllm.Client {
 
 func asked(seed int64) vllm.Request {
 	return vllm.Request{
-		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}}, Seed: seed,
-		Temperature: 0.6, TopP: 1, MaxTokens: 1000, TokenIDs: true,
+		Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 1, MaxTokens: 1000},
+		Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}}, Seed: seed, TokenIDs: true,
 	}
 }
 

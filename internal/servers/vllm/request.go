@@ -15,15 +15,11 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Request is a chat completion to ask for. Every sampling parameter is sent that is not
-// left out, so that no default of a server or a model counts; of a plain server, its own
-// min_p and penalties count, and its top_k unless the request has one.
-type Request struct {
-	ID       string // X-Request-Id, for the server's log; "" sends none
-	Model    string // as served
-	Messages []Message
-	Seed     int64 // of this request's sampling, not negative
-
+// Sampling is how a model is asked: all of a request but the question, its seed and its id.
+// Every parameter is sent that is not left out, so that no default of a server or a model counts;
+// of a plain server, its own min_p and penalties count, and its top_k unless there is one here.
+type Sampling struct {
+	Model       string // as served
 	Temperature float64
 	TopP        float64
 	TopK        int // 0: off
@@ -32,34 +28,27 @@ type Request struct {
 
 	// Fields of vLLM. Servers that do not know a budget ignore it in silence: see the pool's check.
 	TemplateArguments map[string]any // chat_template_kwargs, such as {"enable_thinking": true}
-	ThinkingBudget    int            // thinking_token_budget; 0 sends none
-	IgnoreEOS         bool           // write on where the answer would end, up to MaxTokens
-	TokenIDs          bool           // ask for the ids of the prompt's and the answer's tokens
+	ThinkingBudget    int            // thinking_token_budget; 0: none
+}
 
-	Prefix *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
-	OnLoss OnLoss  // what a pool does when the answer is lost while it comes in
+// Request is a chat completion to ask for.
+type Request struct {
+	Sampling
+	ID       string // X-Request-Id, for the server's log; "" sends none
+	Messages []Message
+	Seed     int64 // of this request's sampling, not negative
+
+	IgnoreEOS bool    // write on where the answer would end, up to MaxTokens
+	TokenIDs  bool    // ask for the ids of the prompt's and the answer's tokens
+	Prefix    *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
+	OnLoss    OnLoss  // what a pool does when the answer is lost while it comes in
 
 	fill bool // the answer is to fill the context of the server, which is too short for MaxTokens
 }
 
-// Sampling is how a model is asked: all of a request but the question, its seed and its id.
-type Sampling struct {
-	Model             string // as served
-	Temperature       float64
-	TopP              float64
-	TopK              int // 0: off
-	MaxTokens         int // of the answer, thinking included
-	LeaveOut          Fields
-	TemplateArguments map[string]any
-	ThinkingBudget    int // 0: none
-}
-
 // Request asks a question, after a system prompt unless that is empty.
 func (s Sampling) Request(system, user string) Request {
-	r := Request{
-		Model: s.Model, Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MaxTokens: s.MaxTokens, LeaveOut: s.LeaveOut,
-		TemplateArguments: s.TemplateArguments, ThinkingBudget: s.ThinkingBudget,
-	}
+	r := Request{Sampling: s}
 	if system != "" {
 		r.Messages = append(r.Messages, Message{Role: "system", Content: system})
 	}

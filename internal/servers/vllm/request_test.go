@@ -96,8 +96,8 @@ func TestUnfitRequestsAreNotSent(t *testing.T) {
 // request is a good one.
 func request() Request {
 	return Request{
-		Model: "m", Messages: []Message{{Role: "user", Content: "hi"}}, Seed: 7,
-		Temperature: 0.6, TopP: 0.95, MaxTokens: 4, TokenIDs: true,
+		Sampling: Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: 4},
+		Messages: []Message{{Role: "user", Content: "hi"}}, Seed: 7, TokenIDs: true,
 	}
 }
 

@@ -73,8 +73,8 @@ func ordinal(id controller.ID) vllm.Request { return question(int(id.Ordinal)) }
 
 func question(tokens int) vllm.Request {
 	return vllm.Request{
-		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}},
-		Seed: 7, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens,
+		Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: tokens},
+		Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}}, Seed: 7,
 	}
 }
 
