@@ -80,7 +80,7 @@ type assembly struct {
 	whole           bool   // a whole answer came, which no [DONE] follows
 	pieces          int    // that have brought something
 	pending         []byte // an event of which lines are to come
-	open            bool   // it is no event, but the body itself
+	events          bool   // the body is a stream of events, not JSON itself
 	failing         bool   // the event is an error by its name
 	odd             []byte // the beginning of what came that is no answer, for the error if none comes
 }
@@ -150,32 +150,28 @@ func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 
 // line reads a line of an event, or of JSON that is the body itself.
 func (a *assembly) line(line []byte) error {
-	if !a.open {
-		if len(line) == 0 {
-			return a.flush()
-		}
-		name, value, _ := bytes.Cut(line, []byte(":")) // a comment has the name ""
-		switch string(name) {
-		case "data":
-			line = bytes.TrimPrefix(value, []byte(" "))
-		case "error":
-			return failure(0, a.client.hider.answer(value))
-		case "event":
-			a.failing = bytes.Contains(value, []byte("error"))
+	name, value, _ := bytes.Cut(line, []byte(":")) // a comment and an empty line have the name ""
+	switch field := string(name); {
+	case field == "data":
+		a.events, line = true, bytes.TrimPrefix(value, []byte(" "))
+	case len(a.pending) > 0 && !a.events: // the body goes on
+	case len(line) == 0:
+		return a.flush()
+	case field == "error":
+		return failure(0, a.client.hider.answer(value))
+	case field == "event":
+		a.failing = bytes.Contains(value, []byte("error"))
+		return nil
+	case field == "" || field == "id" || field == "retry":
+		return nil
+	default:
+		if line = bytes.TrimLeft(line, " \t"); !bytes.HasPrefix(line, []byte("{")) && !bytes.HasPrefix(line, []byte("[")) {
+			a.note(line)
 			return nil
-		case "", "id", "retry":
-			return nil
-		default:
-			line = bytes.TrimLeft(line, " \t")
-			if a.open = bytes.HasPrefix(line, []byte("{")) || bytes.HasPrefix(line, []byte("[")); !a.open {
-				a.note(line)
-				return nil
-			}
 		}
 	}
 	if len(a.pending) == 0 {
-		err := a.event(line)
-		if a.open = a.open && err == errHalf; err != errHalf {
+		if err := a.event(line); err != errHalf {
 			return err
 		}
 	}
@@ -232,7 +228,7 @@ func (a *assembly) add(chunk *reply) error {
 	if err == nil && string(chunk.Model) != a.Model {
 		err = a.request.answeredBy(string(chunk.Model), plain)
 	}
-	if err == nil && a.open && a.chosen && whole {
+	if err == nil && !a.events && a.chosen && whole {
 		err = garbage("a second answer")
 	}
 	if err != nil {
@@ -240,7 +236,7 @@ func (a *assembly) add(chunk *reply) error {
 	}
 	ended := piece.Finish != ""
 	a.ID, a.Model, a.Fingerprint, a.Finish = string(chunk.ID), string(chunk.Model), string(chunk.Fingerprint), cmp.Or(piece.Finish, a.Finish)
-	a.whole = a.whole || a.open
+	a.whole = a.whole || !a.events
 	a.chosen = a.chosen || told || ending.Of(piece.Finish) >= ending.Filtered // Gemini names the filter that withheld an answer, and sends no message
 	piece.Text, piece.Reasoning = a.said.next(piece.Text, ended), a.thought.next(piece.Reasoning, ended)
 	a.text.WriteString(piece.Text)
