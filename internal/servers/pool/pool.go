@@ -113,7 +113,7 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 			faults = append(faults, err)
 		}
 	}
-	if versions := releases(p.served); len(versions) > 1 && !need.Foreign {
+	if versions := distinct(p.served, func(s Served) string { return release(s.Version) }); len(versions) > 1 && !need.Foreign {
 		faults = append(faults, fmt.Errorf("replicas run different versions of vLLM (%s): run one", strings.Join(versions, ", ")))
 	}
 	switch {
@@ -240,11 +240,16 @@ func (p *Pool) Continues() bool {
 
 // Versions are those of the replicas, without repetition, sorted.
 func (p *Pool) Versions() []string {
-	versions := make(map[string]bool)
-	for _, s := range p.served {
-		versions[s.Version] = true
+	return distinct(p.served, func(s Served) string { return s.Version })
+}
+
+// distinct are the different values of replicas, sorted.
+func distinct(served []Served, of func(Served) string) []string {
+	values := make(map[string]bool)
+	for _, s := range served {
+		values[of(s)] = true
 	}
-	return slices.Sorted(maps.Keys(versions))
+	return slices.Sorted(maps.Keys(values))
 }
 
 // ThinkEnd is the token </think>, the same of all replicas: they serve one model.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -237,17 +236,6 @@ func (p *Pool) probePlain(ctx context.Context, c *vllm.Client, m vllm.Model, ser
 	return nil
 }
 
-// releases lists the different versions of replicas.
-func releases(served []Served) []string {
-	versions := map[string]bool{}
-	for _, s := range served {
-		if s.Version != "" {
-			versions[release(s.Version)] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(versions))
-}
-
 // release is a version without what follows a "+".
 func release(version string) string {
 	version, _, _ = strings.Cut(version, "+")
@@ -267,12 +255,13 @@ var marks = []struct{ mark, name string }{
 // owner of its model, and the fingerprint of an answer, which may be "".
 func software(header, owner, fingerprint string) string {
 	for _, m := range marks {
-		if strings.Contains(strings.ToLower(header), m.mark) || owner == m.mark || strings.HasPrefix(fingerprint, m.mark) {
-			if m.name == "llama.cpp" && fingerprint != "" {
-				return m.name + " " + fingerprint // its build
-			}
-			return m.name
+		if !strings.Contains(strings.ToLower(header), m.mark) && owner != m.mark && !strings.HasPrefix(fingerprint, m.mark) {
+			continue
 		}
+		if m.name == "llama.cpp" {
+			return strings.TrimSpace(m.name + " " + fingerprint) // its build
+		}
+		return m.name
 	}
 	if told := cmp.Or(header, owner); told != "" {
 		return fmt.Sprintf("%s (%s)", unknown, told)
@@ -282,17 +271,15 @@ func software(header, owner, fingerprint string) string {
 
 // Notes are what a user should know of results from these replicas: a line each,
 // which names them.
-func Notes(served []Served) []string {
-	var lines []string
-	kinds := map[string]bool{}
+func Notes(served []Served) (lines []string) {
 	for _, s := range served {
 		for _, note := range s.Notes {
 			lines = append(lines, fmt.Sprintf("%s (%s) %s", s.URL, s.Software, note))
 		}
-		kinds[strings.TrimSpace(s.Software+" "+release(s.Version))] = true
 	}
+	kinds := distinct(served, func(s Served) string { return strings.TrimSpace(s.Software + " " + release(s.Version)) })
 	if len(kinds) > 1 {
-		lines = append(lines, "replicas are of different kinds, which need not answer alike: "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
+		lines = append(lines, "replicas are of different kinds, which need not answer alike: "+strings.Join(kinds, ", "))
 	}
 	return lines
 }
