@@ -31,16 +31,15 @@ func (p *Pool) prove(ctx context.Context, requests func(context.Context) error) 
 			cancel()
 		}
 	}()
-	for n := 1; n <= p.settings.Attempts; n++ {
+	for n := 1; ; n++ {
 		var e *vllm.Error
-		if err = requests(ctx); !errors.As(err, &e) || e.Kind.Permanent() || n == p.settings.Attempts {
+		if err = requests(ctx); !errors.As(err, &e) || e.Kind.Permanent() {
 			return err
 		}
-		if p.settings.Clock.Sleep(ctx, max(firstRest, e.Later)) != nil {
-			break
+		if n == p.settings.Attempts || p.settings.Clock.Sleep(ctx, max(firstRest, e.Later)) != nil {
+			return attempts(n, err)
 		}
 	}
-	return err
 }
 
 // question is a short request of a model of vLLM.

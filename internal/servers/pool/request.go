@@ -78,10 +78,7 @@ func (j *job) run(ctx context.Context) (completion vllm.Completion, name string,
 		}
 		if !notContinued && !j.putOff(e) && !(isLost && lost.unsent) {
 			if failures++; failures >= p.settings.Attempts {
-				if failures > 1 {
-					err = fmt.Errorf("%s: %d attempts: %w", j.name(), failures, err)
-				}
-				return completion, name, err
+				return completion, name, attempts(failures, err)
 			}
 			if wait := j.wait(failures, e); !isLost {
 				if failures > 1 { // one failure is nothing to speak of: see Resent
@@ -96,6 +93,14 @@ func (j *job) run(ctx context.Context) (completion vllm.Completion, name string,
 		p.resent++
 		p.mu.Unlock()
 	}
+}
+
+// attempts is the error of what has failed so often.
+func attempts(n int, err error) error {
+	if n > 1 {
+		return fmt.Errorf("%d attempts: %w", n, err)
+	}
+	return err
 }
 
 // Waits between two tries of a request double from the first.
