@@ -144,23 +144,18 @@ func (l *Partials) Torn(id rollout.ID, torn bool) {
 // Saw notes a piece that is new. A piece without the ids of the prompt or of
 // the tokens is not kept: the answer cannot be resumed from it.
 func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.of(id)
-	if a.Prompt == nil && len(p.PromptIDs) > 0 {
-		a.Prompt = slices.Clone(p.PromptIDs)
-		a.fresh().Prompt = a.Prompt
-	}
-	if ending.Of(p.Finish) == ending.Failed {
-		p.Finish = "" // the server has not let the answer come to its end
-	}
-	if a.Prompt == nil || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && p.Finish == "" {
-		return
-	}
-	for _, part := range []*piece{a.fresh(), &a.piece} {
-		part.add(p.IDs, []byte(p.Text), []byte(p.Reasoning), p.Finish)
-	}
-	a.Took = l.Clock.Now().Sub(a.asked)
+	l.change(id, func(a *answer) {
+		if a.Prompt == nil && len(p.PromptIDs) > 0 {
+			a.Prompt = slices.Clone(p.PromptIDs)
+		}
+		if ending.Of(p.Finish) == ending.Failed {
+			p.Finish = "" // the server has not let the answer come to its end
+		}
+		if a.Prompt != nil && (len(p.IDs) > 0 || p.Text != "" || p.Reasoning != "" || p.Finish != "") {
+			a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
+			a.Took = l.Clock.Now().Sub(a.asked)
+		}
+	})
 }
 
 // Forget throws away what has been seen of an answer, which is asked for anew.
@@ -168,7 +163,6 @@ func (l *Partials) Forget(id rollout.ID) {
 	l.change(id, func(a *answer) {
 		l.again[id], l.newly = true, append(l.newly, id)
 		*a = answer{piece: piece{ID: id, Prompt: a.Prompt, Torn: a.Torn}, asked: l.Clock.Now()}
-		a.fresh().Prompt = a.Prompt
 	})
 }
 
@@ -178,7 +172,7 @@ func (l *Partials) change(id rollout.ID, do func(*answer)) {
 	defer l.mu.Unlock()
 	a := l.of(id)
 	do(a)
-	a.fresh()
+	a.changed = true
 }
 
 // of is the answer of an id. mu is held.

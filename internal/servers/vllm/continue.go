@@ -77,16 +77,26 @@ type continuation struct {
 	before string  // their text before the character
 }
 
-// resume asks for the rest of an answer. The rest comes from /v1/completions, to
-// a prompt of the very ids that the model would have read had it not been lost.
-func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
+// resume asks for the rest of an answer, if there is one, of /v1/completions: by a prompt of the
+// very ids that the model would have read had the answer not been lost.
+func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (whole Completion, err error) {
 	x := continuation{client: c, request: r, seen: seen, now: *r.Prefix}
 	x.now.IDs = slices.Clip(r.Prefix.IDs)
 	if x.now.Finish == "" && len(x.now.IDs) >= r.MaxTokens {
 		x.now.Finish = "length"
 	}
-	sent := c.options.Clock.Now()
-	whole, err := x.rest(ctx)
+	sent, prefix := c.options.Clock.Now(), x.now
+	switch {
+	case len(prefix.PromptIDs) == 0 || len(prefix.IDs) == 0:
+		err = c.unsent(errors.New("the prefix has no ids of the prompt or of tokens: ask for TokenIDs when it is begun"))
+	case prefix.Finish != "":
+	case c.Plain():
+		err = notContinued("it may be none of vLLM, and other servers take no prompt of token ids")
+	default:
+		if prefix.left, err = x.prepare(ctx); err == nil {
+			whole, err = x.rest(ctx, prefix)
+		}
+	}
 	whole.Sent, whole.Finished = sent, c.options.Clock.Now()
 	whole.Model = cmp.Or(whole.Model, r.Model) // whose answer it was when it began
 	whole.PromptIDs, whole.TokenIDs = x.now.PromptIDs, x.now.IDs
@@ -101,42 +111,31 @@ func (x *continuation) usage() Usage {
 	return Usage{Prompt: len(x.now.PromptIDs), Completion: len(x.now.IDs), Reasoning: -1}
 }
 
-// rest asks for the rest, if there is one.
-func (x *continuation) rest(ctx context.Context) (rest Completion, err error) {
-	c, r, prefix := x.client, x.request, x.now
-	switch {
-	case len(prefix.PromptIDs) == 0 || len(prefix.IDs) == 0:
-		return rest, c.unsent(errors.New("the prefix has no ids of the prompt or of tokens: ask for TokenIDs when it is begun"))
-	case prefix.Finish != "":
-		return rest, nil
-	case c.Plain():
-		return rest, notContinued("it may be none of vLLM, and other servers take no prompt of token ids")
-	}
-	if prefix.left, err = x.prepare(ctx); err != nil {
-		return rest, err
-	}
+// rest asks for what follows a prefix.
+func (x *continuation) rest(ctx context.Context, prefix Prefix) (Completion, error) {
+	r, read := x.request, len(prefix.all())
 	r.Prefix, r.TokenIDs = &prefix, true
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var fault error
-	rest, err = c.ask(asking, r, func(p Piece) {
+	rest, err := x.client.ask(asking, r, func(p Piece) {
 		if fault == nil {
 			if fault = x.hear(asking, p); fault != nil {
 				cancel()
 			}
 		}
 	})
-	switch read := len(prefix.all()); {
+	switch {
 	case fault != nil:
-		return rest, fault
+		err = fault
 	case err != nil:
-		return rest, refused("it refuses what would", err)
+		err = refused("it refuses what would", err)
 	case len(rest.TokenIDs) != rest.Usage.Completion:
-		return rest, garbage("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion)
+		err = garbage("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion)
 	case rest.Usage.Prompt != read:
-		return rest, garbage("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt)
+		err = garbage("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt)
 	}
-	return rest, nil
+	return rest, err
 }
 
 // notContinued is the error of an answer that cannot continue its prefix.

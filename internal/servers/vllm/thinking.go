@@ -20,23 +20,22 @@ const (
 type tags struct{ start, end int32 }
 
 // tagsOf asks for those of a model, once.
-func (c *Client) tagsOf(ctx context.Context, model string) (tags, error) {
+func (c *Client) tagsOf(ctx context.Context, model string) (found tags, err error) {
 	if known, ok := c.tags.Load(model); ok {
 		return known.(tags), nil
 	}
-	var found [2]int32
-	for i, tag := range []string{thinkStart, thinkEnd} {
+	found = tags{-1, -1}
+	for tag, id := range map[string]*int32{thinkStart: &found.start, thinkEnd: &found.end} {
 		ids, err := c.Tokenize(ctx, model, tag)
 		if err != nil {
-			return tags{}, err
+			return found, err
 		}
-		if found[i] = -1; len(ids) == 1 {
-			found[i] = ids[0]
+		if len(ids) == 1 {
+			*id = ids[0]
 		}
 	}
-	t := tags{found[0], found[1]}
-	c.tags.Store(model, t)
-	return t, nil
+	c.tags.Store(model, found)
+	return found, nil
 }
 
 // errUnseen is of a prefix whose text does not show how the server separates.
