@@ -61,19 +61,19 @@ func (s Sampling) Request(system, user string) Request {
 type wire struct {
 	Model         string         `json:"model"`
 	Messages      []Message      `json:"messages,omitzero"`
-	Seed          any            `json:"seed,omitzero"`
-	Temperature   any            `json:"temperature,omitzero"`
-	TopP          any            `json:"top_p,omitzero"`
+	Seed          *int64         `json:"seed,omitzero"`
+	Temperature   *float64       `json:"temperature,omitzero"`
+	TopP          *float64       `json:"top_p,omitzero"`
 	MaxTokens     int            `json:"max_tokens,omitzero"`
 	Longest       int            `json:"max_completion_tokens,omitzero"` // MaxTokens, by its other name
 	Stream        bool           `json:"stream,omitzero"`
 	StreamOptions jsontext.Value `json:"stream_options,omitzero"`
 
-	TopK              any            `json:"top_k,omitzero"`
-	MinP              any            `json:"min_p,omitzero"`
+	TopK              *int           `json:"top_k,omitzero"`
+	MinP              *int           `json:"min_p,omitzero"`
 	RepetitionPenalty int            `json:"repetition_penalty,omitzero"`
 	TemplateArguments map[string]any `json:"chat_template_kwargs,omitempty"`
-	ThinkingBudget    any            `json:"thinking_token_budget,omitzero"` // may be 0 for the rest of an answer: none is left
+	ThinkingBudget    *int           `json:"thinking_token_budget,omitzero"` // may be 0 for the rest of an answer: none is left
 	IgnoreEOS         bool           `json:"ignore_eos,omitzero"`
 	TokenIDs          bool           `json:"return_token_ids,omitzero"`
 	Prompt            []int32        `json:"prompt,omitzero"` // of the rest of an answer, in place of messages
@@ -89,44 +89,43 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	case r.Seed < 0 || r.MaxTokens < 1:
 		return nil, fmt.Errorf("seed %d, and max_tokens %d: servers take these for none", r.Seed, r.MaxTokens)
 	}
-	w := wire{Model: r.Model, Messages: r.Messages, Seed: &r.Seed, Temperature: &r.Temperature, TopP: &r.TopP, TopK: &r.TopK,
-		MaxTokens: m.room(r), Stream: stream, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs, TemplateArguments: r.TemplateArguments}
-	if r.ThinkingBudget > 0 {
-		w.ThinkingBudget = &r.ThinkingBudget
-	}
+	w := wire{Model: r.Model, Messages: r.Messages, MaxTokens: m.room(r), Stream: stream, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs}
+	seed, left := r.Seed, m.refused|r.LeaveOut
 	if m.plain {
-		w.Seed = r.Seed & (1<<31 - 1) // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
+		seed &= 1<<31 - 1 // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
 		w.StreamOptions = jsontext.Value(`{"include_usage":true}`)
 	} else {
-		w.MinP, w.RepetitionPenalty = 0, 1
+		w.MinP, w.RepetitionPenalty, w.TemplateArguments = new(int), 1, r.TemplateArguments
 		w.StreamOptions = jsontext.Value(`{"include_usage":true,"continuous_usage_stats":true}`)
 	}
 	if p := r.Prefix; p != nil {
-		w.Prompt, w.Messages, w.TemplateArguments, w.ThinkingBudget = p.all(), nil, nil, nil
-		w.Seed, w.MaxTokens = ContinuationSeed(r.Seed, len(p.IDs)), r.MaxTokens-len(p.IDs)
+		seed, w.MaxTokens = ContinuationSeed(r.Seed, len(p.IDs)), r.MaxTokens-len(p.IDs)
+		w.Prompt, w.ThinkingBudget, w.Messages, w.TemplateArguments = p.all(), p.left, nil, nil
 		if m.context > 0 {
 			w.MaxTokens = max(1, min(w.MaxTokens, m.context-len(w.Prompt)))
 		}
-		if p.left != nil {
-			w.ThinkingBudget = p.left
-		}
+	} else if r.ThinkingBudget > 0 {
+		w.ThinkingBudget = &r.ThinkingBudget
 	}
-	left := m.refused | r.LeaveOut
+	w.Seed, w.Temperature, w.TopP = unless(left&LeaveSeed, &seed), unless(left&LeaveTemperature, &r.Temperature), unless(left&LeaveTopP, &r.TopP)
+	if !m.plain || r.TopK > 0 {
+		w.TopK = unless(left&LeaveTopK, &r.TopK)
+	}
 	if left&lengthField != 0 {
 		w.MaxTokens, w.Longest = 0, w.MaxTokens
 	}
 	if left&usageOfStreams != 0 || !stream {
 		w.StreamOptions = nil
 	}
-	if m.plain && r.TopK == 0 {
-		left |= LeaveTopK
-	}
-	for i, value := range [...]*any{&w.Seed, &w.TopP, &w.TopK, &w.Temperature} {
-		if left&(LeaveSeed<<i) != 0 {
-			*value = nil
-		}
-	}
 	return json.Marshal(w, json.Deterministic(true))
+}
+
+// unless is a value to send, nil if it is left out.
+func unless[T any](left Fields, value *T) *T {
+	if left != 0 {
+		return nil
+	}
+	return value
 }
 
 // Completion is an answer, whole or, with an error, as far as it was received.
