@@ -67,8 +67,8 @@ func (s *session) continued(budget int) vllm.Completion {
 	s.ok(err)
 	defer c.Close()
 	r := vllm.Request{
-		Model: s.model, Messages: []vllm.Message{{Role: "user", Content: "Was ist 2+3?"}},
-		Seed: 1, TopP: 1, MaxTokens: 40, IgnoreEOS: true, TokenIDs: true, ThinkingBudget: budget,
+		Sampling: vllm.Sampling{Model: s.model, TopP: 1, MaxTokens: 40, ThinkingBudget: budget},
+		Messages: []vllm.Message{{Role: "user", Content: "Was ist 2+3?"}}, Seed: 1, IgnoreEOS: true, TokenIDs: true,
 	}
 	whole, err := c.Stream(s.ctx, r, nil)
 	s.ok(err)

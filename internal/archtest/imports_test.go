@@ -62,7 +62,7 @@ var importRules = []importRule{
 	{"internal/servers/serving", []string{"internal/servers/pool", "internal/servers/launcher", "internal/servers/vllm", "internal/clock"}},
 	{"internal/servers/checkpoint", []string{"internal/files", "internal/fleet", "internal/flops", "internal/atomicfile"}},
 	{"internal/servers/launcher", []string{"internal/servers/vllm", "internal/clock"}},
-	{"internal/servers/pool", []string{"internal/servers/vllm", "internal/clock", "internal/display"}},
+	{"internal/servers/pool", []string{"internal/servers/vllm", "internal/clock", "internal/display", "internal/seed"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.

@@ -50,8 +50,8 @@ func TestEveryRolloutIsAskedForOnce(t *testing.T) {
 	}
 	at := slices.IndexFunc(l.asked, func(r vllm.Request) bool { return r.ID == "quiz/m/t1/7" })
 	asked := vllm.Request{
-		ID: "quiz/m/t1/7", Model: "served-m", Seed: rows[3007].Seed, Temperature: 0.6, TopP: 0.95, MaxTokens: 100,
-		Messages: []vllm.Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: "question 1"}},
+		Sampling: vllm.Sampling{Model: "served-m", Temperature: 0.6, TopP: 0.95, MaxTokens: 100},
+		ID:       "quiz/m/t1/7", Seed: rows[3007].Seed, Messages: []vllm.Message{{Role: "system", Content: "be brief"}, {Role: "user", Content: "question 1"}},
 	}
 	if at < 0 || !reflect.DeepEqual(l.asked[at], asked) {
 		t.Errorf("asked %+v, want %+v", l.asked[at], asked)
@@ -425,7 +425,7 @@ func TestManyFailuresAmongSuccessesEndNothing(t *testing.T) {
 		case 0:
 			return vllm.Completion{}, &vllm.Error{Kind: vllm.ServerFault, URL: "http://a:1"}
 		case 1:
-			return vllm.Completion{}, fmt.Errorf("pool: %w", pool.ErrDeadly)
+			return vllm.Completion{}, fmt.Errorf("5 attempts: %w", &vllm.Error{Kind: vllm.EngineDead, URL: "http://a:1"})
 		}
 		return echo(n, r)
 	}

@@ -18,7 +18,6 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/rollout"
 	"speceval/internal/seed"
-	"speceval/internal/servers/pool"
 	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/dag"
@@ -221,8 +220,6 @@ func (f *faults) add(task int, err error) (fatal error) {
 func kindOf(err error) (kind vllm.Kind, ends bool) {
 	var failure *vllm.Error
 	switch {
-	case errors.Is(err, pool.ErrDeadly):
-		return vllm.EngineDead, false
 	case errors.Is(err, vllm.ErrLost):
 		return vllm.NotContinued, false
 	case !errors.As(err, &failure):

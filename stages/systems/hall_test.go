@@ -208,7 +208,10 @@ func (h *hall) acquire(ctx context.Context, model string) (systems.Lease, error)
 		}
 		members = append(members, pool.Replica{Client: c})
 	}
-	p := pool.New(members, pool.Settings{Window: window, Attempts: 5, Outage: time.Minute})
+	p, err := pool.Open(ctx, members, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: window, Attempts: 5, Outage: time.Minute})
+	if err != nil {
+		return systems.Lease{}, err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.leases++

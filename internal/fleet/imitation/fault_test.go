@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"syscall"
@@ -62,42 +61,6 @@ func TestErrorFault(t *testing.T) {
 	}
 }
 
-func TestCutFault(t *testing.T) {
-	s := dense()
-	s.Faults.Cut = 1
-	r := listening(t, s)
-	for _, more := range []string{"", `,"stream":true`} {
-		response, err := send(t, r, chat(more))
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		if !errors.Is(err, io.ErrUnexpectedEOF) || response.StatusCode != 200 || len(body) == 0 || strings.Contains(string(body), "[DONE]") {
-			t.Errorf("%q: %d, %v after %q", more, response.StatusCode, err, body)
-		}
-	}
-	if n := metric(t, r, "request_success_total"); n != 0 {
-		t.Errorf("%v of two requests that were cut count as done", n)
-	}
-}
-
-func TestGarbageFault(t *testing.T) {
-	s := dense()
-	s.Faults.Garbage = 1
-	r := imitation.New(s)
-	defer r.Close()
-	if w := post(r, chats, chat("")); w.Code != 200 || json.Valid(w.Body.Bytes()) {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-	all := events(t, post(r, chats, chat(`,"stream":true`)).Body)
-	for _, e := range all[:len(all)-1] {
-		if json.Valid([]byte(e)) {
-			t.Errorf("an event is %s", e)
-		}
-	}
-}
-
 func TestSlowFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := timed(1)
@@ -138,36 +101,6 @@ func TestCrashRefusesConnectionsUntilTheRestart(t *testing.T) {
 		}
 		return
 	}
-}
-
-func TestCrashFaultStrikes(t *testing.T) {
-	s := dense()
-	s.Faults.Crash = 1
-	r := imitation.New(s)
-	defer r.Close()
-	if w := post(r, chats, chat("")); w.Code != 500 || !strings.Contains(w.Body.String(), "EngineCore encountered an issue") {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
-func TestCrashEndsWaitingRequestsToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := timed(1)
-		s.MaxSequences = 1
-		r := imitation.New(s)
-		defer r.Close()
-		codes := make(chan int)
-		for range 3 {
-			go func() { codes <- post(r, chats, chat(`,"max_tokens":900,"ignore_eos":true`)).Code }()
-		}
-		time.Sleep(time.Second)
-		r.Crash()
-		for range 3 {
-			if code := <-codes; code != 500 {
-				t.Errorf("a request ends with %d", code)
-			}
-		}
-	})
 }
 
 func TestHungReplicaIsRestarted(t *testing.T) {

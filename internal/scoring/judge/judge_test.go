@@ -245,7 +245,7 @@ func TestPrompts(t *testing.T) {
 type oneServer struct{ *vllm.Client }
 
 func (s oneServer) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
-	answer, err := s.Client.Complete(ctx, r)
+	answer, err := s.Client.Stream(ctx, r, nil)
 	return answer, s.URL(), err
 }
 

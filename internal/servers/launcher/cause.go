@@ -10,8 +10,8 @@ var (
 	// prefix is what stands before the text of a line in a server's log: the process
 	// that wrote it, and the logger.
 	prefix = regexp.MustCompile(`^(\(\w+ pid=\d+\) ?)?((ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] ?)?`)
-	// fault is the last line of a traceback, or what a command line ends in that is
-	// not understood.
+	// fault is the last line of a traceback, or the end of what is said of a command line
+	// that is not understood.
 	fault = regexp.MustCompile(`^([A-Za-z_][\w.]*)?(Error|Exception|Exit)(: |$)|^\S+: error: `)
 	// hollow are faults that only tell that another process of the server has failed,
 	// or was asked to end.
@@ -25,8 +25,8 @@ const (
 )
 
 // cause finds the fault for which a server ended in what it wrote: the last one that
-// says something, with the lines that explain it. After it come tracebacks of processes
-// that it took along. If there is none, the last lines are the cause.
+// says something, before tracebacks of processes that it took along, with the lines that
+// explain it; or else the last lines.
 func cause(log string) []string {
 	lines := strings.Split(strings.TrimSpace(log), "\n")
 	if lines[0] == "" {
@@ -36,10 +36,9 @@ func cause(log string) []string {
 	room := 0 // for lines that explain a fault
 	for _, line := range lines {
 		text := strings.TrimRight(line[len(prefix.FindString(line)):], " \t\r")
-		switch {
-		case fault.MatchString(text) && !hollow.MatchString(text):
+		if fault.MatchString(text) && !hollow.MatchString(text) {
 			found, room = nil, 1+detailLines
-		case !strings.HasPrefix(text, " "):
+		} else if !strings.HasPrefix(text, " ") {
 			room = 0
 		}
 		if room > 0 {

@@ -1,6 +1,5 @@
-// Package launcher starts the vLLM servers of one worker, a process for every
-// replica, and stops them. A server's arguments depend on the recipe and the model
-// alone.
+// Package launcher starts the vLLM servers of one worker, a process for every replica, and
+// stops them. A server's arguments depend on the recipe and the model alone.
 package launcher
 
 import (
@@ -76,7 +75,7 @@ func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) 
 	defer giveUp(nil)
 	s.each(func(p *replica) {
 		if err := p.start(starting); err != nil {
-			giveUp(err) // the first one counts
+			giveUp(fmt.Errorf("replica %d: %w", p.number, err)) // the first one counts
 		}
 	})
 	if err := context.Cause(starting); err != nil {
@@ -96,16 +95,14 @@ func (s *Servers) each(do func(p *replica)) {
 }
 
 // URLs lists where the replicas listen, in order.
-func (s *Servers) URLs() []string {
-	var urls []string
+func (s *Servers) URLs() (urls []string) {
 	for _, p := range s.replicas {
 		urls = append(urls, p.url)
 	}
 	return urls
 }
 
-// Process is the id of a replica's process, also of its process group; 0 when
-// it is not running.
+// Process is the id of a replica's process, also of its process group; 0 when it is not running.
 func (s *Servers) Process(i int) int {
 	if run := s.replicas[i].run.Load(); run != nil && run.running() {
 		return run.cmd.Process.Pid
@@ -140,11 +137,14 @@ func (s *Servers) Restart(ctx context.Context, i int) error {
 	}
 	p.restarts = append(p.restarts, now)
 	run.stop(ctx)
-	return p.start(ctx)
+	if err := p.start(ctx); err != nil {
+		return fmt.Errorf("replica %d: %w", i, err)
+	}
+	return nil
 }
 
-// start runs the server's command and waits until it is healthy. If it does not
-// get there, it is ended.
+// start runs the server's command and waits until it is healthy. If it is gone before, or its
+// time is over, it is ended.
 func (p *replica) start(ctx context.Context) error {
 	client, err := vllm.New(p.url, vllm.Options{Key: p.Key, Clock: p.Clock})
 	if err != nil {
@@ -152,37 +152,29 @@ func (p *replica) start(ctx context.Context) error {
 	}
 	defer client.Close()
 	if client.Health(ctx) == nil { // it would be mistaken for ours
-		return fmt.Errorf("replica %d: a server answers at %s already: stop it, choose another port, "+
-			"or name it under urls of a worker without a launch command", p.number, p.url)
+		return fmt.Errorf("a server answers at %s already: stop it, choose another port, or name it under urls of a worker without a launch command", p.url)
 	}
 	run, err := launch(p.words, p.Environment, p.variables, p.log, p.Clock.Now(), grace)
 	if err != nil {
-		return fmt.Errorf("replica %d: %w", p.number, err)
+		return err
 	}
 	p.run.Store(run)
-	if err := p.healthy(ctx, client, run); err != nil {
-		run.stop(context.WithoutCancel(ctx))
-		return fmt.Errorf("replica %d: %w", p.number, err)
-	}
-	p.Report(fmt.Sprintf("replica %d is healthy at %s", p.number, p.url))
-	return nil
-}
-
-// healthy waits until the server is healthy, or gone, or its time is over.
-func (p *replica) healthy(ctx context.Context, client *vllm.Client, run *process) error {
-	end := p.Clock.Now().Add(p.Start)
-	for {
+	for end := p.Clock.Now().Add(p.Start); ; _ = p.Clock.Sleep(ctx, startPoll) { // whose end the next round sees
 		err := client.Health(ctx)
 		switch {
 		case !run.running():
-			return fmt.Errorf("the server ended before it was healthy (%s); its log %s says\n%s", run.cmd.ProcessState, p.log, run.words())
+			err = fmt.Errorf("the server ended before it was healthy (%s); its log %s says\n%s", run.cmd.ProcessState, p.log, run.words())
 		case err == nil:
+			p.Report(fmt.Sprintf("replica %d is healthy at %s", p.number, p.url))
 			return nil
 		case ctx.Err() != nil:
-			return context.Cause(ctx)
+			err = context.Cause(ctx)
 		case !p.Clock.Now().Before(end):
-			return fmt.Errorf("not healthy after %s: %w; its log %s says\n%s", p.Start, err, p.log, run.words())
+			err = fmt.Errorf("not healthy after %s: %w; its log %s says\n%s", p.Start, err, p.log, run.words())
+		default:
+			continue
 		}
-		_ = p.Clock.Sleep(ctx, startPoll) // the next round sees the end of ctx
+		run.stop(context.WithoutCancel(ctx))
+		return err
 	}
 }

@@ -33,15 +33,8 @@ type Model struct {
 }
 
 const (
-	// host is the address that servers listen on.
-	host = "127.0.0.1"
-	// memoryUtilization is the share of a GPU's memory that the engine may use (the paper's).
-	memoryUtilization = "0.9"
-	// keepAlive is how many seconds a server keeps an idle connection: longer than
-	// clients do, so that none sends on a connection that is being closed.
-	keepAlive = "120"
-	// keyVariable is where vLLM takes the key that clients must send.
-	keyVariable = "VLLM_API_KEY"
+	host        = "127.0.0.1"    // that servers listen on
+	keyVariable = "VLLM_API_KEY" // where vLLM takes the key that clients must send
 )
 
 // words is the command of a replica: the recipe's command, the flags of the
@@ -51,32 +44,26 @@ func (r Recipe) words(m Model, replica int) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("launch command: %w", err)
 	}
-	words = r.fill(m, replica, words)
-	words = append(words, r.setting(m, replica)...)
-	return append(words, r.fill(m, replica, r.Arguments)...), nil
-}
-
-// setting lists the flags that make a server the paper's.
-func (r Recipe) setting(m Model, replica int) []string {
-	flags := []string{
+	words = append(r.fill(m, replica, words),
 		"--host", host,
-		"--port", strconv.Itoa(r.Port + replica),
+		"--port", strconv.Itoa(r.Port+replica),
 		"--served-model-name", m.Served,
 		"--tensor-parallel-size", "1",
 		"--dtype", "bfloat16",
 		"--max-model-len", strconv.Itoa(m.ContextTokens),
-		"--gpu-memory-utilization", memoryUtilization,
+		"--gpu-memory-utilization", "0.9", // the paper's share
 		"--max-num-seqs", strconv.Itoa(m.MaxSequences),
 		"--no-enable-prefix-caching",
 		"--generation-config", "vllm",
-	}
+	)
 	if m.ReasoningParser != "" {
-		flags = append(flags, "--reasoning-parser", m.ReasoningParser)
+		words = append(words, "--reasoning-parser", m.ReasoningParser)
 	}
-	flags = append(flags, m.Flags...)
+	words = append(words, m.Flags...)
 	// Requests carry seeds of their own; the server's differ so that none that
 	// does not can draw what another replica draws.
-	return append(flags, "--seed", strconv.Itoa(replica), "--disable-uvicorn-access-log")
+	words = append(words, "--seed", strconv.Itoa(replica), "--disable-uvicorn-access-log")
+	return append(words, r.fill(m, replica, r.Arguments)...), nil
 }
 
 // variables lists what a replica's environment has in addition to its parent's, as
@@ -91,11 +78,10 @@ func (r Recipe) variables(m Model, replica int, key string) []string {
 		"CUDA_VISIBLE_DEVICES=" + gpu,
 		"HF_HUB_OFFLINE=1",
 		"TRANSFORMERS_OFFLINE=1",
-		"VLLM_HTTP_TIMEOUT_KEEP_ALIVE=" + keepAlive,
+		"VLLM_HTTP_TIMEOUT_KEEP_ALIVE=120", // seconds: longer than clients keep an idle connection
 		"VLLM_NO_USAGE_STATS=1",
 	}
-	if m.ThinkingBudget {
-		// In 0.23 the second model runner refuses budgets of thinking.
+	if m.ThinkingBudget { // which in 0.23 the second model runner refuses
 		all = append(all, "VLLM_USE_V2_MODEL_RUNNER=0")
 	}
 	if key != "" {
@@ -110,11 +96,10 @@ func (r Recipe) url(replica int) string {
 }
 
 // fill puts the values of a replica in the place of their names in texts.
-func (r Recipe) fill(m Model, replica int, texts []string) []string {
+func (r Recipe) fill(m Model, replica int, texts []string) (filled []string) {
 	values := strings.NewReplacer("{model}", m.Path, "{port}", strconv.Itoa(r.Port+replica), "{replica}", strconv.Itoa(replica))
-	filled := make([]string, len(texts))
-	for i, text := range texts {
-		filled[i] = values.Replace(text)
+	for _, text := range texts {
+		filled = append(filled, values.Replace(text))
 	}
 	return filled
 }

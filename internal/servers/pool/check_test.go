@@ -1,11 +1,9 @@
 package pool
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -125,10 +123,11 @@ func TestReturnMeetsRequirement(t *testing.T) {
 	for want, spoil := range map[string]func(s *server){
 		"--max-model-len": func(s *server) { s.context = 100 },
 		"vLLM 0.24.0":     func(s *server) { s.version = "0.24.0" },
+		`not "m"`:         func(s *server) { s.model = "other" },
 	} {
 		bubble(t, want, func(t *testing.T) {
 			f := start(t, 2)
-			p, end, err := f.open(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m", ContextTokens: 4096})
+			p, end, err := f.open(Settings{Window: 1, Attempts: 2}, Requirement{Model: "m", ContextTokens: 4096})
 			defer end()
 			if err != nil {
 				t.Fatal(err)
@@ -144,63 +143,4 @@ func TestReturnMeetsRequirement(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestReset(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1})
-		defer end()
-		wait := ask(p, t.Context(), 0, 1)
-		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
-			t.Errorf("error %v with a request outstanding", err)
-		}
-		answered(t, wait(), 0)
-
-		// The second replica drains for three seconds; requests wait so long.
-		f.servers[1].set(func() { f.servers[1].running = 1 })
-		started := time.Now()
-		reset := make(chan error)
-		go func() { reset <- p.Reset(t.Context()) }()
-		synctest.Wait()
-		late := ask(p, t.Context(), 1, 1)
-		if err := p.Reset(t.Context()); err == nil {
-			t.Error("two resets at once")
-		}
-		time.Sleep(3 * time.Second)
-		f.servers[1].set(func() { f.servers[1].running = 0 })
-		if err := <-reset; err != nil || f.servers[0].resets != 1 || f.servers[1].resets != 1 {
-			t.Errorf("%v, %d and %d caches emptied", err, f.servers[0].resets, f.servers[1].resets)
-		}
-		answered(t, late(), 1)
-		if took := time.Since(started); took < 4*time.Second {
-			t.Errorf("a request passed a reset, after %v", took)
-		}
-
-		f.servers[0].kill()
-		ask(p, t.Context(), 2, 1)()
-		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 are out") {
-			t.Errorf("error %v with a replica out", err)
-		}
-	})
-}
-
-func TestResetGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1})
-		defer end()
-		f.servers[0].set(func() { f.servers[0].running = 1 })
-		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests run") {
-			t.Errorf("error %v of a replica that never drains", err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := p.Reset(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("error %v, want the context's", err)
-		}
-		if slices.Contains(f.log(), "") {
-			t.Error("an empty line in the log")
-		}
-	})
 }

@@ -75,7 +75,7 @@ func start(t *testing.T, n int) *fleet {
 		}
 		s.http.Handler = http.HandlerFunc(s.serve)
 		go s.http.Serve(s)
-		c, err := vllm.New(fmt.Sprintf("http://server-%d", i), vllm.Options{Dial: s.dial, Connections: 8})
+		c, err := vllm.New(fmt.Sprintf("http://server-%d", i), vllm.Options{Dial: s.dial, Connections: 8, Idle: 2 * time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,9 +88,11 @@ func start(t *testing.T, n int) *fleet {
 // pool is a pool of the fleet, which is closed, and the servers with it, by the
 // function that is returned.
 func (f *fleet) pool(s Settings) (*Pool, func()) {
-	s.Report = f.report
-	p := New(f.clients, s)
-	return p, func() { f.close(p) }
+	p, end, err := f.open(s, Requirement{Model: "m"})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return p, end
 }
 
 // open is a pool of the replicas that are what is required, nil with an error, and the
@@ -210,9 +212,16 @@ func (s *server) say(w io.Writer, seed int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tokens += 5
+	ids, tokens := s.ids, 5
+	if _, is := w.(one); is {
+		ids, tokens = "[1]", 1
+	}
 	fmt.Fprintf(w, `{"id":"%d","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop","token_ids":%s}],`+
-		`"usage":{"prompt_tokens":3,"completion_tokens":5}}`, seed, s.ids)
+		`"usage":{"prompt_tokens":3,"completion_tokens":%d}}`, seed, ids, tokens)
 }
+
+// one is the response to a request of one token.
+type one struct{ http.ResponseWriter }
 
 func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
@@ -258,6 +267,9 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 		s.most = max(s.most, s.running)
 		answer := s.answer
 		s.mu.Unlock()
+		if body.MaxTokens == 1 {
+			w = one{w}
+		}
 		answer(w, r, body.Seed)
 		s.mu.Lock()
 		s.running--
@@ -270,8 +282,8 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 // asked is a request whose seed tells it apart.
 func asked(seed int) vllm.Request {
 	return vllm.Request{
-		ID: fmt.Sprintf("q-%d", seed), Model: "m", Messages: []vllm.Message{{Role: "user", Content: "hi"}},
-		Seed: int64(seed), TopP: 1, MaxTokens: 9,
+		Sampling: vllm.Sampling{Model: "m", TopP: 1, MaxTokens: 9},
+		ID:       fmt.Sprintf("q-%d", seed), Messages: []vllm.Message{{Role: "user", Content: "hi"}}, Seed: int64(seed),
 	}
 }
 

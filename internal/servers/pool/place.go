@@ -1,10 +1,13 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"speceval/internal/servers/vllm"
 )
@@ -17,8 +20,7 @@ var ErrFull = errors.New("no replica has a free place")
 // what is sent there is sent once.
 type Place struct {
 	pool    *Pool
-	arrival uint64 // in the queue
-	model   string
+	arrival uint64          // in the queue
 	ctx     context.Context // of the request
 	cancel  context.CancelCauseFunc
 	once    sync.Once
@@ -29,28 +31,35 @@ type Place struct {
 	life    int // of the replica
 }
 
+// loss is the error of a request whose replica died or hangs.
+type loss struct {
+	replica string
+	fault   error
+	unsent  bool // the replica cannot have had the request
+}
+
+func (l *loss) Error() string { return fmt.Sprintf("replica %s is lost: %v", l.replica, l.fault) }
+func (l *loss) Unwrap() error { return l.fault }
+
 // Take takes a place at the replica with the fewest requests, the first of
 // those, without waiting; the error is ErrFull if there is none. ctx is that of
 // the request: its end aborts it. The place must be released.
 func (p *Pool) Take(ctx context.Context) (*Place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case p.closed:
-		return nil, ErrClosed
-	case p.outage != nil:
-		return nil, p.outage
-	case p.held:
-		return nil, errors.New("the replicas are being reset")
-	}
 	r := p.leastLoaded()
-	if r == nil {
-		return nil, ErrFull
+	if err := p.turnedAway(); err != nil || r == nil {
+		return nil, cmp.Or(err, ErrFull)
 	}
-	l := &Place{pool: p, replica: r, life: r.life}
-	l.ctx, l.cancel = context.WithCancelCause(ctx)
-	r.places[l] = true
+	l := p.place(ctx, 0)
+	r.give(l)
 	return l, nil
+}
+
+func (p *Pool) place(ctx context.Context, arrival uint64) *Place {
+	l := &Place{pool: p, arrival: arrival, ready: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	return l
 }
 
 // Replica is the number of the replica in the pool, from 0.
@@ -60,39 +69,163 @@ func (l *Place) Replica() int { return l.replica.index }
 // holds what was received before it. A replica that died of the request or before
 // is taken out of the pool, as with Pool.Stream.
 func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, error) {
-	replica := l.replica
-	l.pool.mu.Lock()
-	replica.model = r.Model
-	l.pool.mu.Unlock()
+	p, replica := l.pool, l.replica
 	completion, err := replica.Client.Stream(l.ctx, r, seen)
 	if err == nil {
-		l.pool.answered(replica, completion.Mended)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.mended += completion.Mended
+		replica.rests = 0
 		return completion, nil
 	}
-	cause := context.Cause(l.ctx)
-	switch {
-	case errors.Is(cause, errTakenOut):
-		return completion, fmt.Errorf("replica %s was taken out: %w", replica.Name, l.pool.fault(replica))
+	var e *vllm.Error
+	var lost *loss
+	switch cause := context.Cause(l.ctx); {
 	case errors.Is(cause, ErrClosed):
 		return completion, ErrClosed
-	}
-	j := job{pool: l.pool, request: &r}
-	j.putOff(l, err)
-	if j.lost(l.ctx, l, err) {
-		err = fmt.Errorf("replica %s is lost: %w", replica.Name, err)
+	case errors.As(cause, &lost):
+		return completion, lost
+	case l.ctx.Err() != nil || !errors.As(err, &e):
+	case e.Limited():
+		p.rest(replica, e)
+	case e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead || e.Kind == vllm.Idle,
+		e.Kind == vllm.Cut && replica.Client.Health(l.ctx) != nil && l.ctx.Err() == nil:
+		p.takeOut(replica, l.life, err)
+		return completion, &loss{replica.Name, err, e.Unsent}
 	}
 	return completion, err
 }
 
-// Release gives the place back. Further calls do nothing.
-func (l *Place) Release() { l.once.Do(func() { l.pool.release(l) }) }
+// Release gives the place back, in the queue or at a replica. Further calls do nothing.
+func (l *Place) Release() {
+	l.once.Do(func() {
+		p := l.pool
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		l.cancel(nil)
+		if l.replica == nil {
+			p.waiting = slices.DeleteFunc(p.waiting, func(w *Place) bool { return w == l })
+			return
+		}
+		delete(l.replica.places, l)
+		p.dispatch()
+	})
+}
 
-// fault says why a replica is out.
-func (p *Pool) fault(r *replica) error {
+// acquire waits for a place at a replica, in order of arrival.
+func (p *Pool) acquire(ctx context.Context, arrival uint64) (*Place, error) {
+	l := p.place(ctx, arrival)
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r.fault == nil {
-		return errTakenOut
+	if l.err = p.turnedAway(); l.err == nil && p.waits.Err() != nil && p.leastLoaded() == nil {
+		l.err = vllm.ErrStopped
 	}
-	return r.fault
+	if l.err != nil {
+		close(l.ready)
+	} else {
+		at, _ := slices.BinarySearchFunc(p.waiting, l, func(a, b *Place) int { return cmp.Compare(a.arrival, b.arrival) })
+		p.waiting = slices.Insert(p.waiting, at, l)
+		p.dispatch()
+	}
+	p.mu.Unlock()
+	select {
+	case <-l.ready:
+	case <-ctx.Done():
+		l.Release()
+		return nil, fmt.Errorf("given up while waiting for a replica: %w", ctx.Err())
+	}
+	if l.err != nil {
+		l.cancel(nil)
+	}
+	return l, l.err
+}
+
+// turnedAway is why no request gets a place; nil if requests do. Pool.mu is held.
+func (p *Pool) turnedAway() error {
+	if p.closed {
+		return ErrClosed
+	}
+	return p.outage
+}
+
+// dispatch gives free places to those who wait. Pool.mu is held.
+func (p *Pool) dispatch() {
+	for len(p.waiting) > 0 {
+		r := p.leastLoaded()
+		if r == nil {
+			return
+		}
+		r.give(p.waiting[0])
+		p.waiting = slices.Delete(p.waiting, 0, 1)
+	}
+}
+
+func (r *replica) give(l *Place) {
+	l.replica, l.life = r, r.life
+	r.places[l] = true
+	close(l.ready)
+}
+
+// leastLoaded is the replica with the fewest requests, the first of those; nil
+// if all are full, dead or at rest. Pool.mu is held.
+func (p *Pool) leastLoaded() *replica {
+	var least *replica
+	for _, r := range p.replicas {
+		if !r.alive || len(r.places) >= p.settings.Window || !r.rested.IsZero() && p.settings.Clock.Now().Before(r.rested) {
+			continue
+		}
+		if least == nil || len(r.places) < len(least.places) {
+			least = r
+		}
+	}
+	return least
+}
+
+// refuse turns everyone away who waits. Pool.mu is held.
+func (p *Pool) refuse(err error) {
+	for _, l := range p.waiting {
+		l.err = err
+		close(l.ready)
+	}
+	p.waiting = nil
+}
+
+// revoke aborts the requests at a replica. Pool.mu is held.
+func (r *replica) revoke(cause error) {
+	for l := range r.places {
+		l.cancel(cause)
+	}
+}
+
+// Waits of a replica that takes no more requests for now and does not say how
+// long: they double from the first.
+const (
+	firstRest = time.Second
+	lastRest  = time.Minute
+)
+
+// rest gives a replica no request for as long as it wants, and reports the first time.
+func (p *Pool) rest(r *replica, e *vllm.Error) {
+	p.mu.Lock()
+	now := p.settings.Clock.Now()
+	wait := cmp.Or(e.Later, min(firstRest<<min(r.rests, 10), lastRest))
+	if longer := now.Add(wait).After(r.rested); longer && !p.closed {
+		if !r.rested.After(now) {
+			r.rests++
+		}
+		r.rested = now.Add(wait)
+		p.tasks.Go(func() {
+			if p.settings.Clock.Sleep(p.ctx, wait) == nil {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				p.dispatch()
+			}
+		})
+	}
+	said := r.slow
+	r.slow = true
+	p.mu.Unlock()
+	if !said {
+		p.settings.Report(fmt.Sprintf("replica %s takes no more requests for now (the next in %v), and waits are not reported again: %v",
+			r.Name, wait.Round(time.Millisecond), e))
+	}
 }

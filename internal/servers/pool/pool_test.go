@@ -3,8 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,53 +12,6 @@ import (
 
 	"speceval/internal/servers/vllm"
 )
-
-func TestLeastLoadedFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 3)
-		p, end := f.pool(Settings{Window: 2, Attempts: 1})
-		defer end()
-		release := make([]chan bool, 20)
-		for i := range release {
-			release[i] = make(chan bool)
-		}
-		for _, s := range f.servers {
-			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) { <-release[seed]; s.say(w, seed) }
-		}
-		seeds := func() string {
-			synctest.Wait()
-			text := ""
-			for _, s := range f.servers {
-				s.set(func() { text += fmt.Sprint(s.seeds) })
-			}
-			return text
-		}
-		wait := ask(p, t.Context(), 0, 8)
-		if got := seeds(); got != "[0 3][1 4][2 5]" || p.Slots() != 6 {
-			t.Errorf("seeds at the replicas %s, %d slots", got, p.Slots())
-		}
-		close(release[4]) // 6 takes its place at once, 7 waits on
-		if got := seeds(); got != "[0 3][1 4 6][2 5]" {
-			t.Errorf("seeds at the replicas %s", got)
-		}
-		close(release[2])
-		close(release[5])
-		if got := seeds(); got != "[0 3][1 4 6][2 5 7]" {
-			t.Errorf("seeds at the replicas %s", got)
-		}
-		wait2 := ask(p, t.Context(), 8, 1) // the third has one free
-		if got := seeds(); got != "[0 3][1 4 6][2 5 7 8]" {
-			t.Errorf("seeds at the replicas %s", got)
-		}
-		for i, c := range release {
-			if i != 2 && i != 4 && i != 5 {
-				close(c)
-			}
-		}
-		answered(t, wait(), 0)
-		answered(t, wait2(), 8)
-	})
-}
 
 // TestWindow keeps every replica full, never fuller, and serves in order.
 func TestWindow(t *testing.T) {
@@ -126,26 +77,6 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 	}
 }
 
-func TestStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 2})
-		defer end()
-		s := f.servers[0]
-		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
-			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\n")
-			if s.arrived() == 2 {
-				io.WriteString(w, "data: [DONE]\n\n")
-			}
-		}
-		var seen []int
-		got, name, err := p.Stream(t.Context(), asked(1), func(p vllm.Piece) { seen = append(seen, p.Usage.Completion) })
-		if err != nil || got.Text != "a" || name != "r0" || !slices.Equal(seen, []int{2, 2}) {
-			t.Errorf("%q from %s, usage %v, %v", got.Text, name, seen, err)
-		}
-	})
-}
-
 func TestCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 1)
@@ -173,7 +104,7 @@ func TestCallerGivesUp(t *testing.T) {
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 3, Hang: time.Minute, Poll: time.Second, Outage: time.Hour})
+		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Hour})
 		for _, s := range f.servers {
 			s.answer = forever
 		}
@@ -198,7 +129,7 @@ func TestTheEndOfAnOutage(t *testing.T) {
 	for want, stop := range map[error]func(*Pool){ErrClosed: (*Pool).Close, vllm.ErrStopped: (*Pool).StopWaiting} {
 		bubble(t, want.Error(), func(t *testing.T) {
 			f := start(t, 1)
-			p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
+			p, end := f.pool(Settings{Window: 1, Attempts: 2, Outage: time.Hour})
 			f.servers[0].kill()
 			wait := ask(p, t.Context(), 0, 3)
 			time.Sleep(SayAfter)
@@ -238,11 +169,6 @@ func TestStopWaitingBetweenTries(t *testing.T) {
 }
 
 func TestNoReplicas(t *testing.T) {
-	p := New(nil, Settings{})
-	defer p.Close()
-	if _, _, err := p.Complete(t.Context(), asked(0)); !errors.Is(err, ErrOutage) {
-		t.Errorf("error %v, want an outage", err)
-	}
 	if _, err := Open(t.Context(), nil, Requirement{}, Settings{}); !errors.Is(err, ErrUnserved) {
 		t.Errorf("error %v of a pool of nothing", err)
 	}
@@ -262,92 +188,6 @@ func takes(t *testing.T, p *Pool, n int) []*Place {
 	return places
 }
 
-func where(places []*Place) (replicas []int) {
-	for _, place := range places {
-		replicas = append(replicas, place.Replica())
-	}
-	return replicas
-}
-
-// streamed answers a stream of two tokens.
-func streamed(w http.ResponseWriter, r *http.Request, _ int) {
-	if rest(r, time.Second) {
-		io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`+
-			"\n\ndata: [DONE]\n\n")
-	}
-}
-
-func TestTake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 3)
-		p, end := f.pool(Settings{Window: 2, Attempts: 3})
-		defer end()
-		places := takes(t, p, 5)
-		if got := where(places); !slices.Equal(got, []int{0, 1, 2, 0, 1}) {
-			t.Errorf("places at %v, want one after the other", got)
-		}
-		places[4].Release()
-		places[4].Release() // twice is once
-		places[1].Release()
-		places = takes(t, p, 3)
-		if got := where(places); !slices.Equal(got, []int{1, 1, 2}) {
-			t.Errorf("places at %v, want the least loaded", got)
-		}
-		if _, err := p.Take(t.Context()); !errors.Is(err, ErrFull) {
-			t.Errorf("a place too many: %v", err)
-		}
-		f.servers[2].answer = streamed
-		c, err := places[2].Stream(asked(9), nil)
-		if err != nil || c.Usage.Completion != 2 || len(f.servers[2].seeds) != 1 {
-			t.Errorf("%+v, %v", c, err)
-		}
-		if err := p.Reset(t.Context()); err == nil || !strings.Contains(err.Error(), "6 requests are outstanding") {
-			t.Errorf("a reset while places are taken: %v", err)
-		}
-		wait := ask(p, t.Context(), 0, 1) // waits for a place
-		places[0].Release()
-		if answered(t, wait(), 0)["r1"] != 1 {
-			t.Error("who waits did not get the place that was free")
-		}
-		if _, err := p.Metrics(t.Context(), 2); err != nil || !slices.Equal(p.Replicas(), []string{"r0", "r1", "r2"}) || p.Alive() != 3 {
-			t.Errorf("replicas %v, %d alive; metrics %v", p.Replicas(), p.Alive(), err)
-		}
-	})
-}
-
-func TestTakeIsRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1})
-		defer end()
-		f.servers[0].set(func() { f.servers[0].running = 1 })
-		ctx, cancel := context.WithCancel(t.Context())
-		reset := make(chan error)
-		go func() { reset <- p.Reset(ctx) }()
-		synctest.Wait()
-		if _, err := p.Take(t.Context()); err == nil || !strings.Contains(err.Error(), "being reset") {
-			t.Errorf("a place during a reset: %v", err)
-		}
-		cancel()
-		<-reset
-		place := takes(t, p, 1)[0]
-		f.servers[0].answer = forever
-		failed := make(chan error)
-		go func() {
-			_, err := place.Stream(asked(0), nil)
-			failed <- err
-		}()
-		synctest.Wait()
-		p.Close()
-		if err := <-failed; !errors.Is(err, ErrClosed) {
-			t.Errorf("a stream of a pool that is closed: %v", err)
-		}
-		if _, err := p.Take(t.Context()); !errors.Is(err, ErrClosed) {
-			t.Errorf("a place of a pool that is closed: %v", err)
-		}
-	})
-}
-
 // TestPlaceIsSentOnce fails in every way: nothing is sent again, and a replica
 // that is lost is out.
 func TestPlaceIsSentOnce(t *testing.T) {
@@ -360,13 +200,13 @@ func TestPlaceIsSentOnce(t *testing.T) {
 		{"a fault", func(s *server) {
 			s.answer = func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(500) }
 		}, "server fault (500)", false},
-		{"no server", func(s *server) { s.down = true }, "replica r0 is lost", true},
-		{"hangs", func(s *server) { s.answer = forever }, "replica r0 was taken out: ", true},
+		{"no server", func(s *server) { s.kill() }, "replica r0 is lost", true},
+		{"hangs", func(s *server) { s.answer = forever }, "replica r0 is lost: ", true},
 	}
 	for _, tt := range tests {
 		bubble(t, tt.name, func(t *testing.T) {
 			f := start(t, 2)
-			p, end := f.pool(Settings{Window: 2, Attempts: 3, Hang: time.Minute, Poll: time.Second})
+			p, end := f.pool(Settings{Window: 2, Attempts: 3})
 			defer end()
 			tt.spoil(f.servers[0])
 			place := takes(t, p, 1)[0]
@@ -383,26 +223,4 @@ func TestPlaceIsSentOnce(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestPlaceEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1})
-		defer end()
-		f.servers[0].answer = forever
-		ctx, cancel := context.WithCancel(t.Context())
-		place, err := p.Take(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer place.Release()
-		time.AfterFunc(time.Second, cancel)
-		if _, err := place.Stream(asked(0), nil); !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v", err)
-		}
-		if p.Alive() != 1 {
-			t.Error("the replica is out")
-		}
-	})
 }

@@ -1,115 +1,146 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 	"time"
 
+	"speceval/internal/seed"
 	"speceval/internal/servers/vllm"
 )
 
-// sender sends a request to one server. What comes in is heard in pieces, or not.
-type sender func(ctx context.Context, c *vllm.Client, r vllm.Request, hear func(vllm.Piece)) (vllm.Completion, error)
-
-// request sends a request until it is answered, fails for good, or has been
-// tried as often as allowed.
-func (p *Pool) request(ctx context.Context, r vllm.Request, a answer, send sender) (completion vllm.Completion, name string, err error) {
-	j := job{pool: p, request: &r, answer: a, send: send, arrival: p.arrive()}
-	retry := vllm.Retry{
-		Attempts: p.settings.Attempts, Clock: patience{p.settings.Clock, p.waits}, Seed: r.Seed,
-		Report: func(attempt int, err error, wait time.Duration) {
-			p.sentAgain()
-			if attempt == 1 {
-				return // one failure is nothing to speak of: see Resent
-			}
-			p.settings.Report(fmt.Sprintf("%s failed, attempt %d of %d, again in %v: %v",
-				j.name(), attempt, p.settings.Attempts, wait.Round(time.Millisecond), err))
-		},
-	}
-	err = retry.Do(ctx, func(ctx context.Context) error {
-		var err error
-		completion, name, err = j.attempt(ctx)
-		return err
-	})
-	j.answer.whole(&completion, err)
-	return completion, name, err
-}
-
-// job is a request on its way through the pool.
+// job is a request on its way through the pool, and its answer through all tries.
 type job struct {
 	pool    *Pool
-	request *vllm.Request // with what has been seen of its answer
-	answer  answer
-	send    sender
-	arrival uint64
-	deaths  int       // of replicas that worked on it
-	limited time.Time // when a replica first put it off; zero: never
+	request vllm.Request // with what has been seen of its answer
+	seen    func(vllm.Piece)
+	anew    bool // the answer has begun anew, and the caller has no piece that says so
+
+	continued, again int           // as in vllm.Completion
+	worked           time.Duration // by servers on the part that is resumed
+	first            time.Time     // when its first token came; zero: not yet
+	limited          time.Time     // when a replica first put it off; zero: never
 }
 
-// attempt sends the request once, and again after each death of its replica.
-func (j *job) attempt(ctx context.Context) (vllm.Completion, string, error) {
-	for {
-		l, err := j.pool.acquire(ctx, j)
+// Complete is Stream for those who need the whole answer alone.
+func (p *Pool) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
+	return p.Stream(ctx, r, nil)
+}
+
+// Stream asks one of the replicas for a completion, whose pieces seen hears unless it is nil, and
+// returns the name of the replica that it came from, or that failed last. A request that is lost
+// under way goes on from what was seen of its answer, at any replica, or begins anew, which
+// its first piece says then: see vllm.OnLoss. Ids of tokens are asked for of servers
+// alone that tell them.
+func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
+	j := job{pool: p, request: r, seen: seen}
+	c, name, err := j.run(ctx)
+	if j.anew && err == nil { // in no piece
+		j.again++
+	}
+	c.Continued, c.Again, c.Sent, c.First = j.continued, j.again, c.Sent.Add(-j.worked), cmp.Or(j.first, c.First)
+	return c, name, err
+}
+
+// run sends the request until it is answered, fails for good, or has failed as often as allowed.
+func (j *job) run(ctx context.Context) (completion vllm.Completion, name string, err error) {
+	p := j.pool
+	p.mu.Lock()
+	p.arrivals++
+	arrival := p.arrivals
+	p.mu.Unlock()
+	for failures := 0; ; {
+		l, err := p.acquire(ctx, arrival)
 		if err != nil {
-			return vllm.Completion{}, "", err
+			return completion, name, err
 		}
-		r := l.replica
-		completion, err := j.send(l.ctx, r.Client, *j.request, j.answer.hear)
-		if err == nil {
-			j.pool.answered(r, completion.Mended)
-			j.pool.release(l)
-			return completion, r.Name, nil
+		name = l.replica.Name
+		plain := l.replica.Client.Plain()
+		r := j.request
+		r.TokenIDs = r.TokenIDs && !plain
+		completion, err = l.Stream(r, j.hear)
+		l.Release()
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
+			return completion, name, err
 		}
-		lost := j.lost(ctx, l, err) || j.putOff(l, err)
-		closed := errors.Is(context.Cause(l.ctx), ErrClosed)
-		j.pool.release(l)
-		forbidden := j.proceed(ctx, r, &completion, err)
-		switch {
-		case ctx.Err() != nil:
-			return completion, r.Name, err
-		case closed:
-			return completion, r.Name, ErrClosed
-		case forbidden != nil:
-			return completion, r.Name, forbidden
-		case !lost && !notContinued(err):
-			return completion, r.Name, err
-		case j.deaths >= j.pool.settings.Deaths:
-			return completion, r.Name, fmt.Errorf("%s: %w: %d died, the last with: %v", j.name(), ErrDeadly, j.deaths, err)
+		var e *vllm.Error
+		var lost *loss
+		errors.As(err, &e)
+		isLost := errors.As(err, &lost)
+		notContinued := vllm.KindOf(err) == vllm.NotContinued
+		if !isLost && !notContinued && (e == nil || e.Kind.Permanent()) {
+			return completion, name, err
 		}
-		j.pool.sentAgain()
+		if err := j.proceed(&completion, err, plain); err != nil {
+			return completion, name, err
+		}
+		if !notContinued && !j.putOff(e) && !(isLost && lost.unsent) {
+			if failures++; failures >= p.settings.Attempts {
+				return completion, name, attempts(failures, err)
+			}
+			if wait := j.wait(failures, e); !isLost {
+				if failures > 1 { // one failure is nothing to speak of: see Resent
+					p.settings.Report(fmt.Sprintf("%s failed, attempt %d of %d, again in %v: %v", j.name(), failures, p.settings.Attempts, wait.Round(time.Millisecond), err))
+				}
+				if ended := p.pause(ctx, wait); ended != nil {
+					return completion, name, fmt.Errorf("%w, while waiting to try again after: %v", ended, err)
+				}
+			}
+		}
+		p.mu.Lock()
+		p.resent++
+		p.mu.Unlock()
 	}
 }
 
-// lost tells whether a request failed because its replica died or hangs, by its
-// metrics or by its silence, takes that replica out, and counts the death, unless the request never got there.
-func (j *job) lost(ctx context.Context, l *Place, err error) bool {
-	if errors.Is(context.Cause(l.ctx), errTakenOut) {
-		j.deaths++
-		return true
+// attempts is the error of what has failed so often.
+func attempts(n int, err error) error {
+	if n > 1 {
+		return fmt.Errorf("%d attempts: %w", n, err)
 	}
-	var e *vllm.Error
-	if ctx.Err() != nil || !errors.As(err, &e) {
+	return err
+}
+
+// Waits between two tries of a request double from the first.
+const (
+	firstWait = 250 * time.Millisecond
+	lastWait  = 30 * time.Second
+)
+
+// wait is the time after a failure, counted from 1: no less than the server wants, and else less a
+// random half, so that requests that failed together do not return together.
+func (j *job) wait(failure int, e *vllm.Error) time.Duration {
+	whole := min(firstWait<<min(failure-1, 20), lastWait)
+	stream := seed.Root(uint64(j.request.Seed)).Child("retry").Index(failure).Stream()
+	whole -= time.Duration(stream.Float64() * float64(whole) / 2)
+	if e == nil {
+		return whole
+	}
+	return max(whole, e.Later)
+}
+
+// pause waits between two tries, unless StopWaiting ends that.
+func (p *Pool) pause(ctx context.Context, d time.Duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(p.waits, func() { cancel(vllm.ErrStopped) })()
+	if p.settings.Clock.Sleep(ctx, d) != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// putOff reports whether the request just waits for its turn again, at a server that takes no more
+// for now. One that has been put off for longer than Settings.Outage fails like any other.
+func (j *job) putOff(e *vllm.Error) bool {
+	if e == nil || !e.Limited() {
 		return false
 	}
-	switch e.Kind {
-	case vllm.Unreachable, vllm.EngineDead, vllm.Idle:
-	case vllm.Cut:
-		if l.replica.Client.Health(l.ctx) == nil {
-			return false
-		}
-	default:
-		return false
-	}
-	if ctx.Err() != nil {
-		return false
-	}
-	j.pool.takeOut(l.replica, l.life, err, nil)
-	if !e.Unsent {
-		j.deaths++
-	}
-	return true
+	now := j.pool.settings.Clock.Now()
+	j.limited = cmp.Or(j.limited, now)
+	return now.Add(e.Later).Sub(j.limited) <= j.pool.settings.Outage
 }
 
 // name says which request it is.
@@ -120,131 +151,48 @@ func (j *job) name() string {
 	return fmt.Sprintf("request with seed %d", j.request.Seed)
 }
 
-func (p *Pool) arrive() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.arrivals++
-	return p.arrivals
+// hear passes a piece on.
+func (j *job) hear(p vllm.Piece) {
+	if j.anew {
+		p.Anew, j.anew = true, false
+		j.again++
+	}
+	if j.seen != nil {
+		j.seen(p)
+	}
 }
 
-func (p *Pool) sentAgain() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.resent++
+// proceed decides how a request is made again that has failed: from what was seen of
+// its answer, or from nothing. Its error forbids that.
+func (j *job) proceed(c *vllm.Completion, err error, plain bool) error {
+	had := 0
+	if j.request.Prefix != nil {
+		had = len(j.request.Prefix.IDs)
+	}
+	kind, prefix := vllm.KindOf(err), c.Prefix()
+	grown := prefix != nil && len(prefix.IDs) > had
+	switch {
+	case had > 0 && (kind == vllm.NotContinued || kind == vllm.Garbage && !grown): // the server does not go on with it
+	case prefix != nil && j.request.OnLoss != vllm.AskAgain:
+		if grown {
+			j.continued++
+		}
+		j.request.Prefix, j.first = prefix, cmp.Or(j.first, c.First)
+		j.worked += c.Finished.Sub(c.Sent)
+		return nil
+	case c.Text == "" && c.Reasoning == "" && len(c.TokenIDs) == 0 && !j.mayHaveSeen(err, plain):
+		return nil // nothing is thrown away
+	}
+	if j.request.OnLoss == vllm.Refuse {
+		return fmt.Errorf("%s: %w: %v", j.name(), vllm.ErrLost, err)
+	}
+	j.request.Prefix, j.anew, j.worked, j.first = nil, true, 0, time.Time{}
+	return nil
 }
 
-// Waits of a replica that takes no more requests for now and does not say how
-// long: they double from the first.
-const (
-	firstRest = time.Second
-	lastRest  = time.Minute
-)
-
-// putOff tells whether a server takes no more requests for now, and lets it
-// rest, while the request waits for its turn again. One that has been put off
-// for longer than Settings.Outage fails like any other.
-func (j *job) putOff(l *Place, err error) bool {
+// mayHaveSeen reports whether a failure before the first token may tell something of the answer:
+// that it had not come after a while. A stream of vLLM would have told its first token.
+func (j *job) mayHaveSeen(err error, plain bool) bool {
 	var e *vllm.Error
-	if !errors.As(err, &e) || !e.Limited() {
-		return false
-	}
-	until := j.pool.rest(l.replica, e.Later)
-	j.pool.sayOnce(l.replica, until, e)
-	if j.limited.IsZero() {
-		j.limited = j.pool.settings.Clock.Now()
-	}
-	return until.Sub(j.limited) <= j.pool.settings.Outage
+	return (plain || j.request.LeaveOut&vllm.LeaveStream != 0) && (!errors.As(err, &e) || e.Worked())
 }
-
-// rest gives a replica no request for as long as it wants, 0 if it does not say,
-// and tells until when.
-func (p *Pool) rest(r *replica, wants time.Duration) (until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.settings.Clock.Now()
-	wait := wants
-	if wait == 0 {
-		wait = min(firstRest<<min(r.rests, 10), lastRest)
-	}
-	until = now.Add(wait)
-	if !until.After(r.rested) || p.closed {
-		return r.rested
-	}
-	if !r.rested.After(now) {
-		r.rests++
-	}
-	r.rested = until
-	p.tasks.Go(func() {
-		if p.settings.Clock.Sleep(p.ctx, wait) == nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.dispatch()
-		}
-	})
-	return until
-}
-
-// sayOnce reports that a replica is slow for the first time.
-func (p *Pool) sayOnce(r *replica, until time.Time, e *vllm.Error) {
-	p.mu.Lock()
-	said := r.slow
-	r.slow = true
-	p.mu.Unlock()
-	if !said {
-		p.settings.Report(fmt.Sprintf("replica %s takes no more requests for now (the next in %v), and waits are not reported again: %v",
-			r.Name, until.Sub(p.settings.Clock.Now()).Round(time.Millisecond), e))
-	}
-}
-
-// watch polls the metrics of a replica that has requests, and takes it out when it
-// makes no token of them, or does not answer. /health does not show that. A replica
-// that refuses connections is out at once: a vLLM that is shutting down may keep
-// the connections of requests that it will not answer.
-func (p *Pool) watch(r *replica) {
-	var s stillness
-	for p.settings.Clock.Sleep(p.ctx, p.settings.Poll) == nil {
-		p.mu.Lock()
-		busy, life := r.alive && len(r.places) > 0, r.life
-		p.mu.Unlock()
-		if !busy {
-			s = stillness{}
-			continue
-		}
-		m, err := r.Client.Metrics(p.ctx)
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			p.takeOut(r, life, err, nil)
-			continue
-		}
-		now := p.settings.Clock.Now()
-		if s.update(now, m, err); now.Sub(s.since) < p.settings.Hang {
-			continue
-		}
-		if err == nil {
-			err = fmt.Errorf("hangs: %d requests running, %d waiting, and no token for %v", m.Running, m.Waiting, now.Sub(s.since))
-		}
-		stuck := s.last
-		p.takeOut(r, life, err, &stuck)
-		s = stillness{}
-	}
-}
-
-// stillness records since when a replica has made no token.
-type stillness struct {
-	since time.Time // zero: never polled
-	last  vllm.Metrics
-}
-
-// update records the metrics of a replica at a time. A replica that has nothing to
-// do, or no metrics of vLLM at all, counts as moving.
-func (s *stillness) update(now time.Time, m vllm.Metrics, err error) {
-	moved := s.since.IsZero() || errors.Is(err, vllm.ErrNotOffered) ||
-		err == nil && (tokens(m) != tokens(s.last) || m.Running+m.Waiting == 0)
-	if moved {
-		s.since = now
-	}
-	if err == nil {
-		s.last = m
-	}
-}
-
-func tokens(m vllm.Metrics) float64 { return m.GenerationTokens + m.PromptTokens }

@@ -93,8 +93,13 @@ func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := pool.New([]pool.Replica{{Client: client}}, pool.Settings{Window: 1, Attempts: 5, Outage: time.Minute})
+		asks = 9
+		p, err := pool.Open(t.Context(), []pool.Replica{{Client: client}}, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: 1, Attempts: 5, Outage: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
 		defer p.Close()
+		asks = 0
 		r := asked(1, false)
 		r.OnLoss = vllm.Refuse
 		answer, _, err := p.Stream(t.Context(), r, nil)
@@ -124,7 +129,7 @@ func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Po
 		all, clients = append(all, r), append(clients, pool.Replica{Name: fmt.Sprint("r", i), Client: c})
 	}
 	need := pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true, Continues: continues}
-	p, err := pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20, Deaths: 20})
+	p, err := pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +140,8 @@ func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Po
 // asked is a request with a seed.
 func asked(seed int64, ids bool) vllm.Request {
 	return vllm.Request{
-		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: seed,
-		Temperature: 0.6, TopP: 1, MaxTokens: 10000, TokenIDs: ids,
+		Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 1, MaxTokens: 10000},
+		Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: seed, TokenIDs: ids,
 	}
 }
 
@@ -171,28 +176,6 @@ func TestLostAnswersGoOn(t *testing.T) {
 	}
 	for _, r := range replicas {
 		r.SetFaults(imitation.Faults{})
-	}
-}
-
-// TestLostAnswersBeginAnew without ids of tokens, and say so.
-func TestLostAnswersBeginAnew(t *testing.T) {
-	p, _ := served(t, imitation.Settings{Unrepeatable: true, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}, 1, false)
-	anew := 0
-	for seed := range int64(8) {
-		text := ""
-		answer, _, err := p.Stream(t.Context(), asked(seed, false), func(piece vllm.Piece) {
-			if piece.Anew {
-				anew++
-				text = ""
-			}
-			text += piece.Text
-		})
-		if err != nil || text != answer.Text {
-			t.Errorf("seed %d: heard %q of %q, %v", seed, text, answer.Text, err)
-		}
-	}
-	if anew == 0 || anew != p.Resent() {
-		t.Errorf("%d answers began anew, %d requests were sent again", anew, p.Resent())
 	}
 }
 

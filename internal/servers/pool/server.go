@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -56,46 +55,44 @@ type late struct{ error }
 
 func (l late) Unwrap() error { return l.error }
 
+func notThere(err error) error {
+	return late{fmt.Errorf("%w: is it started, and at this address?", err)}
+}
+
 // isLate tells servers that are not there, or not yet, from those with a fault.
 func isLate(err error) bool {
-	var e *vllm.Error
-	return errors.As(err, &late{}) ||
-		errors.As(err, &e) && (e.Kind == vllm.Unreachable || e.Kind == vllm.EngineDead || errors.Is(e, vllm.ErrLoading))
+	kind := vllm.KindOf(err)
+	return errors.As(err, &late{}) || kind == vllm.Unreachable || kind == vllm.EngineDead || errors.Is(err, vllm.ErrLoading)
 }
 
 // probe asks a server whether it is what is required. Its error names every fault, and what
 // to do; what could not be asked after a fault is left out.
-func (s *Settings) probe(ctx context.Context, c *vllm.Client, need Requirement) (served Served, err error) {
+func (p *Pool) probe(ctx context.Context, c *vllm.Client) (served Served, err error) {
+	need := &p.requirement
 	served = Served{URL: c.URL(), Software: "vLLM", ThinkEnd: -1}
 	models, listing := c.Models(ctx)
-	isVLLM := !need.Foreign
 	if need.Foreign {
 		served.Version, err = c.Version(ctx)
-		if e := (*vllm.Error)(nil); errors.As(err, &e) && !otherServer(e) {
-			return served, late{fmt.Errorf("%w: is it started, and at this address?", err)}
+		if err != nil && vllm.KindOf(err) != 0 && !otherServer(err) {
+			return served, notThere(err)
 		}
-		isVLLM = err == nil && slices.ContainsFunc(models, func(m vllm.Model) bool { return m.Owner == "vllm" })
+		served.Plain = err != nil || !slices.ContainsFunc(models, func(m vllm.Model) bool { return m.Owner == "vllm" })
 	}
-	if isVLLM {
-		c.TreatAsVLLM()
-	} else {
-		c.TreatAsPlain(s.Hang)
-	}
+	c.Treat(served.Plain, 0)
 	m, err := listed(c.URL(), need, models, listing)
 	if err != nil {
 		return served, err
 	}
 	served.Root, served.MaxModelLen = m.Root, m.MaxModelLen
-	short := need.Foreign && served.MaxModelLen > 0 && served.MaxModelLen < need.ContextTokens
-	if c.ShortContext(0); short {
-		c.ShortContext(served.MaxModelLen)
+	if need.Foreign && m.MaxModelLen > 0 && m.MaxModelLen < need.ContextTokens {
+		c.Treat(served.Plain, m.MaxModelLen)
 		served.note("has a context of %d tokens, less than sampling.context_tokens (%d): answers end with it, before sampling.max_tokens (%d) if need be",
-			served.MaxModelLen, need.ContextTokens, need.Sampling.MaxTokens)
+			m.MaxModelLen, need.ContextTokens, need.Sampling.MaxTokens)
 	}
-	if isVLLM {
-		err = s.probeVLLM(ctx, c, need, &served)
+	if served.Plain {
+		err = p.probePlain(ctx, c, m, &served)
 	} else {
-		err = s.probePlain(ctx, c, need, m, &served)
+		err = p.probeVLLM(ctx, c, &served)
 	}
 	if left := need.Sampling.LeaveOut; left != 0 {
 		served.note("is not sent %v (sampling.leave_out): its own count", left)
@@ -109,21 +106,21 @@ func (s *Served) note(format string, args ...any) {
 
 // otherServer tells whether an answer to what only vLLM offers is that of
 // another server, rather than of one that fails.
-func otherServer(e *vllm.Error) bool {
-	return slices.Contains([]vllm.Kind{vllm.UnknownModel, vllm.Rejected, vllm.Garbage, vllm.Unauthorized}, e.Kind)
+func otherServer(err error) bool {
+	return slices.Contains([]vllm.Kind{vllm.UnknownModel, vllm.Rejected, vllm.Garbage, vllm.Unauthorized}, vllm.KindOf(err))
 }
 
 // listed is the model in a server's list of models, or why it is not there. Of another
 // server than vLLM that has answered and given no list it is nothing: only a request can
 // show whether it serves the model.
-func listed(url string, need Requirement, models []vllm.Model, err error) (vllm.Model, error) {
+func listed(url string, need *Requirement, models []vllm.Model, err error) (vllm.Model, error) {
 	var e *vllm.Error
 	fails := errors.As(err, &e) && !(otherServer(e) && e.Status != 401 || e.Kind == vllm.ServerFault && !e.Limited() && !errors.Is(e, vllm.ErrLoading))
 	switch {
 	case need.Foreign && !fails && len(models) == 0:
 		return vllm.Model{}, nil
 	case isLate(err):
-		return vllm.Model{}, fmt.Errorf("%w: is it started, and at this address?", err)
+		return vllm.Model{}, notThere(err)
 	case err != nil:
 		return vllm.Model{}, late{err}
 	}
@@ -151,13 +148,13 @@ func names(models []vllm.Model) string {
 }
 
 // probeVLLM asks a server of vLLM for what it has beyond its list.
-func (s *Settings) probeVLLM(ctx context.Context, c *vllm.Client, need Requirement, served *Served) error {
-	var faults []error
+func (p *Pool) probeVLLM(ctx context.Context, c *vllm.Client, served *Served) error {
+	need, faults := &p.requirement, []error(nil)
 	wrong := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("%s: %s", c.URL(), display.EscapedLine(fmt.Sprintf(format, args...))))
 	}
 	if err := c.Health(ctx); err != nil {
-		return fmt.Errorf("%w: is it started, and at this address?", err)
+		return notThere(err)
 	}
 	version, err := c.Version(ctx)
 	served.Version = version
@@ -167,32 +164,31 @@ func (s *Settings) probeVLLM(ctx context.Context, c *vllm.Client, need Requireme
 	case need.Version != "" && release(version) != release(need.Version):
 		wrong("vLLM %s, want %s: install that, or set the version in the configuration", version, need.Version)
 	}
-	if served.MaxModelLen < need.ContextTokens && !need.Foreign {
-		wrong("a context of %d tokens, want %d: start it with --max-model-len %d, or take what it has by --set sampling.context_tokens=%d --set sampling.max_tokens=%d",
-			served.MaxModelLen, need.ContextTokens, need.ContextTokens, served.MaxModelLen, min(need.Sampling.MaxTokens, served.MaxModelLen/2))
-	}
-	m, err := c.Metrics(ctx)
-	switch {
-	case need.Foreign && errors.Is(err, vllm.ErrNotOffered):
-		served.note("has no metrics, by which a hang would be noticed: start it without --disable-log-stats")
-	case need.Foreign && err == nil:
-	case errors.Is(err, vllm.ErrNotOffered):
-		wrong("no metrics of vLLM, by which hung servers are found: start it without --disable-log-stats")
-	case err != nil:
-		faults = append(faults, fmt.Errorf("metrics: %w", err))
-	case strings.EqualFold(m.PrefixCaching, "true"):
-		wrong("prefix caching is on: start it with --no-enable-prefix-caching")
+	if !need.Foreign {
+		if has := served.MaxModelLen; has < need.ContextTokens {
+			wrong("a context of %d tokens, want %d: start it with --max-model-len %d, or take what it has by --set sampling.context_tokens=%d --set sampling.max_tokens=%d",
+				has, need.ContextTokens, need.ContextTokens, has, min(need.Sampling.MaxTokens, has/2))
+		}
+		m, err := c.Metrics(ctx)
+		switch {
+		case errors.Is(err, vllm.ErrNotOffered):
+			wrong("no metrics of vLLM, which show whether it caches prefixes and who else uses it: start it without --disable-log-stats")
+		case err != nil:
+			faults = append(faults, fmt.Errorf("metrics: %w", err))
+		case strings.EqualFold(m.PrefixCaching, "true"):
+			wrong("prefix caching is on: start it with --no-enable-prefix-caching")
+		}
 	}
 	if ids, err := c.Tokenize(ctx, need.Model, "</think>"); err == nil && len(ids) == 1 {
 		served.ThinkEnd = ids[0]
 	}
 	if need.Sampling.ThinkingBudget > 0 {
-		if err := s.proveBudget(ctx, c, need, served.ThinkEnd); err != nil {
+		if err := p.proveBudget(ctx, c, served.ThinkEnd); err != nil {
 			faults = append(faults, err)
 		}
 	}
 	if need.Continues && len(faults) == 0 {
-		err := s.proveContinuation(ctx, c, need)
+		err := p.proveContinuation(ctx, c)
 		if served.Continues = err == nil; err != nil {
 			served.note("cannot continue an answer that was lost on the way, which must begin anew: %v", err)
 		}
@@ -201,12 +197,13 @@ func (s *Settings) probeVLLM(ctx context.Context, c *vllm.Client, need Requireme
 }
 
 // probePlain asks another server, of which m is listed, for a few tokens.
-func (s *Settings) probePlain(ctx context.Context, c *vllm.Client, need Requirement, m vllm.Model, served *Served) error {
-	served.Plain, served.Software = true, unknown
+func (p *Pool) probePlain(ctx context.Context, c *vllm.Client, m vllm.Model, served *Served) error {
+	need := &p.requirement
+	served.Software = unknown
 	if need.Sampling.ThinkingBudget > 0 {
 		return fmt.Errorf("%s: is not vLLM, and a thinking budget needs vLLM: set thinking_budget to 0, or serve the model by vLLM", c.URL())
 	}
-	proof, same, err := s.proveSampling(ctx, c, need)
+	proof, same, err := p.proveSampling(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -239,17 +236,6 @@ func (s *Settings) probePlain(ctx context.Context, c *vllm.Client, need Requirem
 	return nil
 }
 
-// releases lists the different versions of replicas.
-func releases(served []Served) []string {
-	versions := map[string]bool{}
-	for _, s := range served {
-		if s.Version != "" {
-			versions[release(s.Version)] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(versions))
-}
-
 // release is a version without what follows a "+".
 func release(version string) string {
 	version, _, _ = strings.Cut(version, "+")
@@ -269,12 +255,13 @@ var marks = []struct{ mark, name string }{
 // owner of its model, and the fingerprint of an answer, which may be "".
 func software(header, owner, fingerprint string) string {
 	for _, m := range marks {
-		if strings.Contains(strings.ToLower(header), m.mark) || owner == m.mark || strings.HasPrefix(fingerprint, m.mark) {
-			if m.name == "llama.cpp" && fingerprint != "" {
-				return m.name + " " + fingerprint // its build
-			}
-			return m.name
+		if !strings.Contains(strings.ToLower(header), m.mark) && owner != m.mark && !strings.HasPrefix(fingerprint, m.mark) {
+			continue
 		}
+		if m.name == "llama.cpp" {
+			return strings.TrimSpace(m.name + " " + fingerprint) // its build
+		}
+		return m.name
 	}
 	if told := cmp.Or(header, owner); told != "" {
 		return fmt.Sprintf("%s (%s)", unknown, told)
@@ -284,17 +271,15 @@ func software(header, owner, fingerprint string) string {
 
 // Notes are what a user should know of results from these replicas: a line each,
 // which names them.
-func Notes(served []Served) []string {
-	var lines []string
-	kinds := map[string]bool{}
+func Notes(served []Served) (lines []string) {
 	for _, s := range served {
 		for _, note := range s.Notes {
 			lines = append(lines, fmt.Sprintf("%s (%s) %s", s.URL, s.Software, note))
 		}
-		kinds[strings.TrimSpace(s.Software+" "+release(s.Version))] = true
 	}
+	kinds := distinct(served, func(s Served) string { return strings.TrimSpace(s.Software + " " + release(s.Version)) })
 	if len(kinds) > 1 {
-		lines = append(lines, "replicas are of different kinds, which need not answer alike: "+strings.Join(slices.Sorted(maps.Keys(kinds)), ", "))
+		lines = append(lines, "replicas are of different kinds, which need not answer alike: "+strings.Join(kinds, ", "))
 	}
 	return lines
 }

@@ -21,25 +21,16 @@ import (
 // lost goes on from what has been seen of it. Its methods may be called
 // concurrently; those that name a rollout, by one goroutine at a time for each.
 //
-// # Why going on is exact
+// Lost answers are the long ones more often than not: drawn anew they come back shorter on
+// average, and where wrong answers are long, a mean becomes too high. Tokens are drawn one
+// after the other, so at a moment that does not follow from what is to come, the rest of an
+// answer has the law of a continuation of what has been seen. What must not be done is to learn
+// that an answer has not ended, and then to forget its beginning.
 //
-// When a process is killed, a replica dies or a connection is cut, the answers under way
-// are the long ones more often than not. Drawn anew they come back shorter on average;
-// where wrong answers are long, that makes a mean too high.
-//
-// Tokens are drawn one after the other, each given those before it. So at a moment that
-// is chosen by what has been seen, or by something that has nothing to do with the
-// answers, the rest has the law of a continuation of what has been seen, and the whole
-// that of an answer that nothing has happened to. What must not be done is to learn that
-// an answer has not ended, and then to forget its beginning.
-//
-// A killed process leaves what it has written. That must be all that had been seen at one
-// moment, of all answers, and the moment must not follow from the answers: were whole
-// answers written at once and pieces now and then, those that ended in between would be
-// kept and the others fall back; were pieces written whenever an answer ends, the last
-// time would tell that none has ended since. So everything is written at the ticks of a
-// clock, in one line that a kill leaves whole or not at all, and an answer is stored,
-// scored and read only after its tick.
+// So what a killed process leaves must be all that had been seen at one moment, of all answers,
+// and the moment must not follow from the answers. Everything is written at the ticks of a clock,
+// in one line that a kill leaves whole or not at all, and an answer is stored, scored and read
+// only after its tick.
 //
 // The moments are exact up to the microseconds by which a write of many answers is longer.
 // An answer whose end a server holds back with tokens before it has been known not to have
@@ -135,57 +126,53 @@ func (l *Partials) Find(id rollout.ID) *Partial {
 // Asked notes that the answer is asked for now, from what is there. Unless what comes
 // in will be kept it is torn from now on.
 func (l *Partials) Asked(id rollout.ID, kept bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.of(id)
-	a.asked = l.Clock.Now().Add(-a.Took)
-	if a.Torn {
-		l.again[id], l.newly = true, append(l.newly, id)
-	}
-	a.Torn = !kept
-	a.fresh()
+	l.change(id, func(a *answer) {
+		a.asked = l.Clock.Now().Add(-a.Took)
+		if a.Torn {
+			l.again[id], l.newly = true, append(l.newly, id)
+		}
+		a.Torn = !kept
+	})
 }
 
 // Torn notes that of an answer under way more may have been seen than is kept, or that
 // nothing was, whatever Asked said of it.
 func (l *Partials) Torn(id rollout.ID, torn bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.of(id)
-	a.Torn = torn
-	a.fresh()
+	l.change(id, func(a *answer) { a.Torn = torn })
 }
 
 // Saw notes a piece that is new. A piece without the ids of the prompt or of
 // the tokens is not kept: the answer cannot be resumed from it.
 func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.of(id)
-	if a.Prompt == nil && len(p.PromptIDs) > 0 {
-		a.Prompt = slices.Clone(p.PromptIDs)
-		a.fresh().Prompt = a.Prompt
-	}
-	if ending.Of(p.Finish) == ending.Failed {
-		p.Finish = "" // the server has not let the answer come to its end
-	}
-	if a.Prompt == nil || len(p.IDs) == 0 && p.Text == "" && p.Reasoning == "" && p.Finish == "" {
-		return
-	}
-	for _, part := range []*piece{a.fresh(), &a.piece} {
-		part.add(p.IDs, []byte(p.Text), []byte(p.Reasoning), p.Finish)
-	}
-	a.Took = l.Clock.Now().Sub(a.asked)
+	l.change(id, func(a *answer) {
+		if a.Prompt == nil && len(p.PromptIDs) > 0 {
+			a.Prompt = slices.Clone(p.PromptIDs)
+		}
+		if ending.Of(p.Finish) == ending.Failed {
+			p.Finish = "" // the server has not let the answer come to its end
+		}
+		if a.Prompt != nil && (len(p.IDs) > 0 || p.Text != "" || p.Reasoning != "" || p.Finish != "") {
+			a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
+			a.Took = l.Clock.Now().Sub(a.asked)
+		}
+	})
 }
 
 // Forget throws away what has been seen of an answer, which is asked for anew.
 func (l *Partials) Forget(id rollout.ID) {
+	l.change(id, func(a *answer) {
+		l.again[id], l.newly = true, append(l.newly, id)
+		*a = answer{piece: piece{ID: id, Prompt: a.Prompt, Torn: a.Torn}, asked: l.Clock.Now()}
+	})
+}
+
+// change changes an answer, of which the next tick has something to write then.
+func (l *Partials) change(id rollout.ID, do func(*answer)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.of(id)
-	l.again[id], l.newly = true, append(l.newly, id)
-	*a = answer{piece: piece{ID: id, Prompt: a.Prompt, Torn: a.Torn}, asked: l.Clock.Now()}
-	a.fresh().Prompt = a.Prompt
+	do(a)
+	a.changed = true
 }
 
 // of is the answer of an id. mu is held.

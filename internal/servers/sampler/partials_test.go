@@ -49,7 +49,7 @@ func (s *shelf) keep(r *rollout.Rollout) error {
 type still struct{ now time.Time }
 
 func (c still) Now() time.Time { return c.now }
-func (still) Sleep(ctx context.Context, _ time.Duration) error {
+func (*still) Sleep(ctx context.Context, _ time.Duration) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

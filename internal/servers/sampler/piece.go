@@ -43,26 +43,29 @@ func (t *text) UnmarshalText(s []byte) error {
 	return nil
 }
 
-// add adds what is new.
-func (p *piece) add(ids []int32, words, reasoning []byte, finish string) {
-	p.IDs, p.Text, p.Reasoning = append(p.IDs, ids...), append(p.Text, words...), append(p.Reasoning, reasoning...)
-	p.Finish = cmp.Or(finish, p.Finish)
-}
-
 // answer is what has been seen of one that is not whole, from its beginning. Its slices
 // only grow, until they are replaced.
 type answer struct {
 	piece
-	asked     time.Time // or before, by as much as earlier requests took
-	unwritten *piece    // the end of it; nil if there is nothing to write
+	asked   time.Time // or before, by as much as earlier requests took
+	changed bool      // since the last tick
+	written piece     // what there was at the last tick
 }
 
-// fresh is the piece of the answer for the next tick, which notes Torn and Took as well.
-func (a *answer) fresh() *piece {
-	if a.unwritten == nil {
-		a.unwritten = &piece{ID: a.ID, From: len(a.IDs)}
+// add adds what is new.
+func (a *answer) add(ids []int32, words, reasoning, finish string) {
+	a.IDs, a.Text, a.Reasoning = append(a.IDs, ids...), append(a.Text, words...), append(a.Reasoning, reasoning...)
+	a.Finish = cmp.Or(finish, a.Finish)
+}
+
+// fresh is the piece since the last tick.
+func (a *answer) fresh() piece {
+	p, w := a.piece, &a.written
+	p.From, p.IDs, p.Text, p.Reasoning = len(w.IDs), a.IDs[len(w.IDs):], a.Text[len(w.Text):], a.Reasoning[len(w.Reasoning):]
+	if w.Prompt != nil {
+		p.Prompt = nil
 	}
-	return a.unwritten
+	return p
 }
 
 // take takes what there is to write; anew, all that the journal has to hold.
@@ -72,11 +75,10 @@ func (l *Partials) take(anew bool) (e entry, waiting []chan<- error) {
 	for _, a := range l.answers {
 		if anew {
 			e.Pieces = append(e.Pieces, a.piece)
-		} else if p := a.unwritten; p != nil {
-			p.Torn, p.Took = a.Torn, a.Took
-			e.Pieces = append(e.Pieces, *p)
+		} else if a.changed {
+			e.Pieces = append(e.Pieces, a.fresh())
 		}
-		a.unwritten = nil
+		a.changed, a.written = false, a.piece
 	}
 	e.Whole, e.Again, waiting = l.whole, l.newly, l.waiting
 	if anew {
@@ -179,6 +181,6 @@ func (l *Partials) add(p *piece) {
 		a.Torn = true
 		return
 	}
-	a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
-	a.Torn, a.Took = p.Torn, p.Took
+	a.add(p.IDs, string(p.Text), string(p.Reasoning), p.Finish)
+	a.Torn, a.Took, a.written = p.Torn, p.Took, a.piece
 }

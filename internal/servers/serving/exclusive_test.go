@@ -32,15 +32,6 @@ func workers(t *testing.T, all ...serving.Worker) (*serving.Servers, *said) {
 	return w, log
 }
 
-func lend(t *testing.T, w *serving.Servers, m serving.Model) *serving.Lease {
-	t.Helper()
-	lease, err := w.Acquire(t.Context(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lease
-}
-
 // inVain asks for a worker for a short time.
 func inVain(t *testing.T, w *serving.Servers, m serving.Model) {
 	t.Helper()
@@ -56,7 +47,7 @@ func TestAWorkerHasOneUser(t *testing.T) {
 	w, log := workers(t,
 		serving.Worker{Name: "one", URLs: []string{a1.URL()}},
 		serving.Worker{Name: "two", URLs: []string{a2.URL(), ab.URL()}})
-	first, second := lend(t, w, model("a")), lend(t, w, model("a"))
+	first, second := acquire(t, w, model("a")), acquire(t, w, model("a"))
 	if first.Worker != "one" || second.Worker != "two" || first.Pool == second.Pool || first.Places() != 4 || second.Served()[0].URL != a2.URL() {
 		t.Errorf("workers %s with %+v and %s with %+v", first.Worker, first.Served(), second.Worker, second.Served())
 	}
@@ -66,12 +57,12 @@ func TestAWorkerHasOneUser(t *testing.T) {
 	first.Release()
 	inVain(t, w, model("b"))
 	second.Release()
-	if b := lend(t, w, model("b")); b.Worker != "two" {
+	if b := acquire(t, w, model("b")); b.Worker != "two" {
 		t.Errorf("b at worker %s", b.Worker)
 	} else {
 		ask(t, b, "b")
 	}
-	if again := lend(t, w, model("a")); again.Pool != first.Pool {
+	if again := acquire(t, w, model("a")); again.Pool != first.Pool {
 		t.Error("worker one has another pool for the same model")
 	}
 	if log.all() != "" {
@@ -91,7 +82,7 @@ func TestAModelOfNoWorker(t *testing.T) {
 	if _, err := w.Acquire(t.Context(), short); err == nil || errors.Is(err, pool.ErrUnserved) || !strings.Contains(err.Error(), "worker two:") {
 		t.Errorf("a model that is served otherwise than required: %v", err)
 	}
-	lend(t, w, model("b")).Release()
+	acquire(t, w, model("b")).Release()
 	if _, err := serving.NewWorkers(serving.Settings{}).Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "add a [[worker]]") {
 		t.Errorf("without workers: %v", err)
 	}
@@ -109,7 +100,7 @@ func TestWorkersAfterServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, log := workers(t, worker)
-	a := lend(t, w, model("a"))
+	a := acquire(t, w, model("a"))
 	if a.Worker != "gpus" || a.Places() != 8 || len(a.Served()) != 2 {
 		t.Errorf("lent %s with %d places and %+v", a.Worker, a.Places(), a.Served())
 	}
@@ -160,12 +151,6 @@ func service(t *testing.T, list int) string {
 	return s.URL + "/openai/v1"
 }
 
-// lender is Servers or Workers.
-type lender interface {
-	Acquire(context.Context, serving.Model) (*serving.Lease, error)
-	Close(context.Context) error
-}
-
 // foreign is a model that any server may serve.
 func foreign(id string) serving.Model {
 	m := model(id)
@@ -182,7 +167,7 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 			Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}, Key: "sesame"}},
 			Window:  2, Attempts: 1,
 		}
-		for _, s := range []lender{serving.New(settings), serving.NewWorkers(settings)} {
+		for _, s := range []*serving.Servers{serving.New(settings), serving.NewWorkers(settings)} {
 			lease, err := s.Acquire(t.Context(), foreign("a"))
 			if err != nil {
 				t.Fatal(err)
@@ -200,15 +185,6 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 			if err := s.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
-		}
-	}
-}
-
-func TestOtherServersAreRefusedWhereVLLMIsNeeded(t *testing.T) {
-	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, Key: "sesame"}}, Window: 1, Attempts: 1})
-	for _, id := range []string{"publisher/a", "b"} {
-		if _, err := s.Acquire(t.Context(), model(id)); err == nil || !strings.Contains(err.Error(), "not found (404)") {
-			t.Errorf("%s: %v", id, err)
 		}
 	}
 }

@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 )
-
-// pollEvery is the interval at which the pool polls the metrics of its replicas.
-const pollEvery = 5 * time.Second
 
 // Pauses between two looks at servers that are not ready yet: they double from the first.
 const (
@@ -23,7 +19,7 @@ const (
 )
 
 // gather finds the replicas of a model and starts those that recipes can. Servers that are
-// not ready yet are waited for.
+// not ready yet are waited for. Of a busy site nobody else reads what was launched.
 func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
 	started, said := s.settings.Clock.Now(), false
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
@@ -44,39 +40,38 @@ func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, er
 
 // look is gather, once.
 func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
-	all, err := s.launch(ctx, at, m)
-	if err != nil {
+	if err := s.clear(ctx, at); err != nil {
 		return nil, err
 	}
+	var all []pool.Replica
 	for _, w := range at.workers {
-		for _, url := range w.URLs {
-			client, err := s.client(w, url)
+		urls, launched := w.URLs, (*launcher.Servers)(nil)
+		if w.Recipe != nil {
+			var err error
+			if launched, err = s.launch(ctx, at, w, m); err != nil {
+				return nil, errors.Join(fmt.Errorf("worker %s: %w", w.Name, err), at.stop(context.WithoutCancel(ctx)))
+			}
+			urls = launched.URLs()
+		}
+		for i, url := range urls {
+			client, err := vllm.New(url, vllm.Options{Key: w.Key, KeyHint: w.KeyHint, Clock: s.settings.Clock, Idle: s.settings.Hang, Connections: s.settings.Window + 2})
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, pool.Replica{Name: url, Client: client})
+			r := pool.Replica{Name: url, Client: client}
+			if launched != nil {
+				r.Restart = func(ctx context.Context) error { return launched.Restart(ctx, i) }
+			}
+			all = append(all, r)
 		}
 	}
 	return pool.Open(ctx, all, m.Requires, pool.Settings{
-		Window: s.settings.Window, Attempts: s.settings.Attempts,
-		Hang: s.settings.Hang, Outage: s.settings.Outage, Poll: pollEvery,
-		Clock: s.settings.Clock, Report: s.settings.Report,
+		Window: s.settings.Window, Attempts: s.settings.Attempts, Outage: s.settings.Outage, Clock: s.settings.Clock, Report: s.settings.Report,
 	})
 }
 
-// client makes a client with a connection for every request of the window. The pool looks
-// at the metrics of vLLM, which show a hang sooner and better than silence does: the client
-// notices the silence of one whose metrics do not.
-func (s *Servers) client(w Worker, url string) (*vllm.Client, error) {
-	return vllm.New(url, vllm.Options{Key: w.Key, KeyHint: w.KeyHint, Clock: s.settings.Clock, Idle: 2 * s.settings.Hang, Connections: s.settings.Window + 2})
-}
-
-// launch starts the model on every worker with a recipe, after it has stopped
-// the model that was there, which is not in use.
-func (s *Servers) launch(ctx context.Context, at *site, m Model) (all []pool.Replica, err error) {
-	if !slices.ContainsFunc(at.workers, func(w Worker) bool { return w.Recipe != nil }) {
-		return nil, nil
-	}
+// clear stops the model that recipes have started at a site, which is not in use.
+func (s *Servers) clear(ctx context.Context, at *site) error {
 	s.mu.Lock()
 	old := at.open[at.model]
 	delete(at.open, at.model)
@@ -84,61 +79,36 @@ func (s *Servers) launch(ctx context.Context, at *site, m Model) (all []pool.Rep
 	if old != nil {
 		old.Close()
 	}
-	if err := s.stop(ctx, at); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.stop(context.WithoutCancel(ctx), at))
-		}
-	}()
-	for _, w := range at.workers {
-		if w.Recipe == nil {
-			continue
-		}
-		s.settings.Report(fmt.Sprintf("worker %s: starting %d servers of %s", w.Name, w.Recipe.Replicas, m.ID))
-		servers, err := s.start(ctx, w, m)
-		if err != nil {
-			return nil, fmt.Errorf("worker %s: %w", w.Name, err)
-		}
-		s.mu.Lock()
-		at.launched, at.model = append(at.launched, servers), m.ID
-		s.mu.Unlock()
-		for i, url := range servers.URLs() {
-			client, err := s.client(w, url)
-			if err != nil {
-				return nil, err
-			}
-			restart := func(ctx context.Context) error { return servers.Restart(ctx, i) }
-			all = append(all, pool.Replica{Name: url, Client: client, Restart: restart})
-		}
-	}
-	return all, nil
+	return at.stop(ctx)
 }
 
-// start starts a model on a worker with a recipe.
-func (s *Servers) start(ctx context.Context, w Worker, m Model) (*launcher.Servers, error) {
-	load, err := w.loads(m)
-	if err != nil {
-		return nil, err
+// launch starts the model on a worker with a recipe.
+func (s *Servers) launch(ctx context.Context, at *site, w Worker, m Model) (*launcher.Servers, error) {
+	load, err := m.Launch, error(nil)
+	if w.Prepare != nil {
+		if load, err = w.Prepare(m); err != nil {
+			return nil, err
+		}
 	}
-	return launcher.Start(ctx, *w.Recipe, load, launcher.Options{
+	s.settings.Report(fmt.Sprintf("worker %s: starting %d servers of %s", w.Name, w.Recipe.Replicas, m.ID))
+	servers, err := launcher.Start(ctx, *w.Recipe, load, launcher.Options{
 		Logs: filepath.Join(s.settings.Logs, w.Name, m.ID), Start: s.settings.Start, Clock: s.settings.Clock,
 		Environment: s.settings.Environment, Key: w.Key, Report: s.settings.Report, Memory: s.settings.Memory,
 	})
+	if err == nil {
+		at.launched, at.model = append(at.launched, servers), m.ID
+	}
+	return servers, err
 }
 
 // stop ends launched servers.
-func (s *Servers) stop(ctx context.Context, at *site) error {
-	s.mu.Lock()
-	launched := at.launched
-	at.launched, at.model = nil, ""
-	s.mu.Unlock()
+func (s *site) stop(ctx context.Context) error {
 	var errs []error
-	for _, l := range launched {
+	for _, l := range s.launched {
 		if err := l.Stop(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("stop servers: %w", err))
 		}
 	}
+	s.launched, s.model = nil, ""
 	return errors.Join(errs...)
 }

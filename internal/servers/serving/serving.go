@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -30,14 +29,6 @@ type Worker struct {
 	Key      vllm.Key // that its servers want; "" for none
 	KeyHint  string   // where the user puts the key, for messages about one that is refused
 	KeyFault error    // there should be a key and is none: nothing is asked
-}
-
-// loads is what the worker's servers load for a model.
-func (w Worker) loads(m Model) (launcher.Model, error) {
-	if w.Prepare == nil {
-		return m.Launch, nil
-	}
-	return w.Prepare(m)
 }
 
 // Model is what replicas must serve.
@@ -69,7 +60,7 @@ type Settings struct {
 // called concurrently. The same workers must not be in use by two Servers.
 type Servers struct {
 	settings Settings
-	whole    bool // workers are lent one by one
+	users    int // of a model at a site, at most
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced whenever what follows changes
@@ -77,12 +68,9 @@ type Servers struct {
 	waiting map[string]int // how many want a model and have not got it
 }
 
-// mostUsers of a model at a time are enough to keep its replicas busy: when one
-// comes to its end the other fills the places.
-const mostUsers = 2
-
 // site is workers that are lent together. Servers.mu guards it.
 type site struct {
+	name     string // of its worker, if that is lent whole
 	workers  []Worker
 	busy     bool // somebody finds, starts or stops servers
 	open     map[string]*group
@@ -96,26 +84,30 @@ type group struct {
 	users int
 }
 
-// New makes Servers of settings. Nothing is asked or started before Acquire.
-func New(s Settings) *Servers { return lending(s, false, s.Workers) }
+// New makes Servers of settings. Nothing is asked or started before Acquire. Two users of a model
+// keep its replicas busy: when one comes to its end the other fills the places.
+func New(s Settings) *Servers { return lending(s, 2, &site{workers: s.Workers}) }
 
 // NewWorkers makes Servers that lend each worker whole.
 func NewWorkers(s Settings) *Servers {
-	return lending(s, true, slices.Collect(slices.Chunk(s.Workers, 1))...)
+	var sites []*site
+	for _, w := range s.Workers {
+		sites = append(sites, &site{name: w.Name, workers: []Worker{w}})
+	}
+	return lending(s, 1, sites...)
 }
 
-func lending(s Settings, whole bool, workers ...[]Worker) *Servers {
+func lending(s Settings, users int, sites ...*site) *Servers {
 	if s.Report == nil {
 		s.Report = func(string) {}
 	}
 	if s.Clock == nil {
 		s.Clock = clock.Wall{}
 	}
-	l := &Servers{settings: s, whole: whole, changed: make(chan struct{}), waiting: make(map[string]int)}
-	for _, w := range workers {
-		l.sites = append(l.sites, &site{workers: w, open: make(map[string]*group)})
+	for _, one := range sites {
+		one.open = make(map[string]*group)
 	}
-	return l
+	return &Servers{settings: s, users: users, changed: make(chan struct{}), sites: sites, waiting: make(map[string]int)}
 }
 
 // Lease is the use of a model's replicas.
@@ -123,10 +115,7 @@ type Lease struct {
 	*pool.Pool
 	Worker string // that was lent whole; "" if the replicas are of any worker
 
-	servers *Servers
-	group   *group
-	once    sync.Once
-	ended   chan struct{}
+	release func()
 }
 
 var errNoWorkers = errors.New("there is no server to ask: add a [[worker]] with urls of running servers, or with a launch command")
@@ -145,13 +134,7 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-m.Drain:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	onDrain(m, ctx.Done(), cancel)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.signal() // for those who left a site to us
@@ -164,21 +147,38 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 		case !possible:
 			return nil, errors.Join(refusals...)
 		case i < 0:
-			if err := s.wait(ctx); err != nil {
-				return nil, err
+			changed := s.changed
+			s.mu.Unlock()
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			if s.mu.Lock(); ctx.Err() != nil {
+				return nil, ctx.Err()
 			}
 		case s.sites[i].open[m.ID] != nil:
 			return s.lease(s.sites[i], m), nil
 		default:
 			err := s.prepare(ctx, s.sites[i], m)
-			if s.whole && err != nil {
-				err = fmt.Errorf("worker %s: %w", s.sites[i].workers[0].Name, err)
+			if name := s.sites[i].name; name != "" && err != nil {
+				err = fmt.Errorf("worker %s: %w", name, err)
 			}
 			if refusals[i] = err; err != nil && !errors.Is(err, pool.ErrUnserved) {
 				return nil, err
 			}
 		}
 	}
+}
+
+// onDrain does something when a model's drain begins, unless it is over before.
+func onDrain(m Model, over <-chan struct{}, do func()) {
+	go func() {
+		select {
+		case <-m.Drain:
+			do()
+		case <-over:
+		}
+	}()
 }
 
 // choose is a site to ask for a model, one that has it up first; -1 if all that have not
@@ -189,11 +189,11 @@ func (s *Servers) choose(model string, refusals []error) (at int, possible bool)
 		if refusals[i] != nil {
 			continue
 		}
-		possible = true
-		g, other := one.open[model], one.open[one.model]
-		switch {
-		case one.busy || s.whole && one.users() > 0:
-		case g != nil && g.users < mostUsers:
+		if possible = true; one.busy || one.name != "" && one.inUse() {
+			continue
+		}
+		switch g, other := one.open[model], one.open[one.model]; {
+		case g != nil && g.users < s.users:
 			return i, true
 		case at < 0 && g == nil && (other == nil || other.users == 0 && s.waiting[one.model] == 0):
 			at = i
@@ -202,54 +202,31 @@ func (s *Servers) choose(model string, refusals []error) (at int, possible bool)
 	return at, possible
 }
 
-func (s *site) users() (n int) {
+func (s *site) inUse() bool {
 	for _, g := range s.open {
-		n += g.users
+		if g.users > 0 {
+			return true
+		}
 	}
-	return n
+	return false
 }
 
 // lease lends a model that is up. mu is held.
 func (s *Servers) lease(from *site, m Model) *Lease {
-	g := from.open[m.ID]
+	g, ended := from.open[m.ID], make(chan struct{})
 	g.users++
-	l := &Lease{Pool: g.Pool, servers: s, group: g, ended: make(chan struct{})}
-	if s.whole {
-		l.Worker = from.workers[0].Name
-	}
-	go func() {
-		select {
-		case <-m.Drain:
-			l.Pool.StopWaiting()
-		case <-l.ended:
-		}
-	}()
-	return l
+	onDrain(m, ended, g.StopWaiting)
+	return &Lease{Pool: g.Pool, Worker: from.name, release: sync.OnceFunc(func() {
+		close(ended)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		g.users--
+		s.signal()
+	})}
 }
 
 // Release gives the replicas back. They stay up for the next use.
-func (l *Lease) Release() {
-	l.once.Do(func() {
-		close(l.ended)
-		l.servers.mu.Lock()
-		defer l.servers.mu.Unlock()
-		l.group.users--
-		l.servers.signal()
-	})
-}
-
-// wait waits for a change, without mu.
-func (s *Servers) wait(ctx context.Context) error {
-	changed := s.changed
-	s.mu.Unlock()
-	defer s.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (l *Lease) Release() { l.release() }
 
 // signal wakes those who wait. mu is held.
 func (s *Servers) signal() {
@@ -278,14 +255,11 @@ func (s *Servers) Close(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, one := range s.sites {
 		all.Go(func() {
-			s.mu.Lock()
-			groups := one.open
-			one.open = make(map[string]*group)
-			s.mu.Unlock()
-			for _, g := range groups {
+			for _, g := range one.open {
 				g.Close()
 			}
-			faults[i] = s.stop(ctx, one)
+			clear(one.open)
+			faults[i] = one.stop(ctx)
 		})
 	}
 	all.Wait()

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,8 +120,8 @@ func acquire(t *testing.T, s *serving.Servers, m serving.Model) *serving.Lease {
 func ask(t *testing.T, l *serving.Lease, model string) {
 	t.Helper()
 	request := vllm.Request{
-		Model: model, Messages: []vllm.Message{{Role: "user", Content: "?"}},
-		Temperature: 1, TopP: 1, MaxTokens: 3, Seed: 1,
+		Sampling: vllm.Sampling{Model: model, Temperature: 1, TopP: 1, MaxTokens: 3},
+		Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: 1,
 	}
 	if c, server, err := l.Complete(t.Context(), request); err != nil || c.Usage.Completion == 0 {
 		t.Errorf("%s at %q: %+v, %v", model, server, c, err)
@@ -246,7 +245,7 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	a := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
 	s := serving.New(serving.Settings{
-		Workers: []serving.Worker{{Name: "one", URLs: []string{a.URL()}}}, Window: 1, Attempts: 1, Outage: time.Hour,
+		Workers: []serving.Worker{{Name: "one", URLs: []string{a.URL()}}}, Window: 1, Attempts: 2, Outage: time.Hour,
 	})
 	m, drain := foreign("a"), make(chan struct{})
 	m.Drain = drain
@@ -254,7 +253,7 @@ func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	a.Close()
 	failed := make(chan error)
 	go func() {
-		_, _, err := lease.Complete(t.Context(), vllm.Request{Model: "a", Messages: []vllm.Message{{Role: "user", Content: "?"}}, MaxTokens: 9})
+		_, _, err := lease.Complete(t.Context(), vllm.Request{Sampling: vllm.Sampling{Model: "a", MaxTokens: 9}, Messages: []vllm.Message{{Role: "user", Content: "?"}}})
 		failed <- err
 	}()
 	close(drain)
@@ -264,37 +263,6 @@ func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	lease.Release()
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestServersThatDoNotFitAreRefused(t *testing.T) {
-	short := running(t, imitation.Settings{Model: "a", MaxModelLen: 1000})
-	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{short.URL()}})
-	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "1000") {
-		t.Errorf("context too small: %v", err)
-	}
-	other := model("a")
-	other.Requires.ContextTokens, other.Requires.Version = 500, "0.24.0"
-	if _, err := s.Acquire(t.Context(), other); err == nil || !strings.Contains(err.Error(), "0.24.0") {
-		t.Errorf("another version: %v", err)
-	}
-	fitting := model("a")
-	fitting.Requires.ContextTokens = 1000
-	acquire(t, s, fitting) // the refusals have left nothing behind
-}
-
-func TestARefusedKeySaysWhereToPutIt(t *testing.T) {
-	locked := running(t, imitation.Settings{Model: "a", Key: "sesame"})
-	s := serving.New(serving.Settings{Workers: []serving.Worker{{URLs: []string{locked.URL()}, KeyHint: "the key is taken from the safe"}}, Window: 1, Attempts: 1})
-	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "key refused (401)") || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestWithoutWorkersTheErrorSaysWhatToDo(t *testing.T) {
-	s, _ := servers(t)
-	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "add a [[worker]]") {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -382,34 +350,6 @@ func TestTwoUseAModelAtATime(t *testing.T) {
 	}
 	first.Release()
 	acquire(t, s, model("a"))
-}
-
-// Starting a model takes minutes: as long as somebody waits for the one that is
-// up, no other is started.
-func TestTheModelThatIsUpGoesFirst(t *testing.T) {
-	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: recipe(t, 1)})
-	one, two := acquire(t, s, model("a")), acquire(t, s, model("a"))
-	var all sync.WaitGroup
-	ids := []string{"b", "a", "b", "a", "a"}
-	for _, id := range ids {
-		all.Go(func() {
-			lease, err := s.Acquire(t.Context(), model(id))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			ask(t, lease, id)
-			lease.Release()
-		})
-	}
-	until(t, func() bool { return s.Waiting() == len(ids) })
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // both are given back before anybody looks
-	one.Release()
-	two.Release()
-	all.Wait()
-	if n := strings.Count(log.all(), "worker gpus: starting 1 servers of "); n != 2 {
-		t.Errorf("%d starts: %s", n, log.all())
-	}
 }
 
 func TestAFailedStartLeavesNothingBehind(t *testing.T) {

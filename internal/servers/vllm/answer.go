@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -72,10 +71,6 @@ type counts struct {
 	}] `json:"completion_tokens_details"`
 }
 
-func (c *counts) usage() Usage {
-	return Usage{c.Prompt.value(), c.Completion.value(), c.Details.is.Reasoning.value()}
-}
-
 // object is one that a server may leave out, or write an empty list for.
 type object[T any] struct {
 	is   T
@@ -83,8 +78,7 @@ type object[T any] struct {
 }
 
 func (o *object[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	*o = object[T]{told: d.PeekKind() == '{'}
-	if !o.told {
+	if *o = (object[T]{told: d.PeekKind() == '{'}); !o.told {
 		return d.SkipValue()
 	}
 	return json.UnmarshalDecode(d, &o.is)
@@ -119,8 +113,7 @@ func (n number) value() int { return int(n) - 1 }
 
 func (n *number) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	raw, err := d.ReadValue()
-	if err != nil || raw.Kind() == 'n' {
-		*n = 0
+	if *n = 0; err != nil || raw.Kind() == 'n' {
 		return err
 	}
 	f, err := strconv.ParseFloat(string(bytes.Trim(raw, `"`)), 64)
@@ -135,6 +128,9 @@ type content struct {
 	answer, thought string
 	told            bool // if as null
 }
+
+// all is the text of a content, whatever it is part of.
+func (c *content) all() string { return c.thought + c.answer }
 
 func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	c.told = true
@@ -152,11 +148,10 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return c.part(d)
 	}
 	raw, err := d.ReadValue()
-	switch {
-	case err != nil:
-	case raw.Kind() != '"':
+	if err == nil && raw.Kind() != '"' {
 		err = fmt.Errorf("%s in place of a text", raw.Kind())
-	case len(raw) > 2: // an empty text behind another takes nothing away
+	}
+	if err == nil && len(raw) > 2 { // an empty text behind another takes nothing away
 		c.answer = unquote(raw)
 	}
 	return err
@@ -182,9 +177,6 @@ func (c *content) part(d *jsontext.Decoder) error {
 	}
 	return err
 }
-
-// all is the text of a content, whatever it is part of.
-func (c *content) all() string { return c.thought + c.answer }
 
 // escape is one of JSON; of a whole pair of surrogates it is both.
 var escape = regexp.MustCompile(`\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u....|.)`)
@@ -220,10 +212,8 @@ func (j *joiner) next(s string, last bool) string {
 	if s == "" && !last || j.half == "" && utf8.ValidString(s) {
 		return s
 	}
-	s = j.half + s
-	j.half = ""
-	var whole strings.Builder
-	for s != "" {
+	var whole []byte
+	for s, j.half = j.half+s, ""; s != ""; {
 		char, n := utf8.DecodeRuneInString(s)
 		if first := surrogate(s); first != 0 {
 			n = 3
@@ -236,10 +226,9 @@ func (j *joiner) next(s string, last bool) string {
 				j.mended++
 			}
 		}
-		whole.WriteRune(char)
-		s = s[n:]
+		whole, s = utf8.AppendRune(whole, char), s[n:]
 	}
-	return whole.String()
+	return string(whole)
 }
 
 // surrogate is the half of a pair that a text begins with; 0 for none.
@@ -276,16 +265,14 @@ func (c *reply) read(data []byte) error {
 	return &Error{Kind: Garbage, Message: "starts " + starts(data), Err: cmp.Or(err, errors.New("invalid UTF-8"))}
 }
 
+var nothing = regexp.MustCompile(`^(null|false|0|""|{}|\[\])?$`)
+
 // failed reports whether a chunk is the failure of a server: {"error"}, {"errors"}, {"detail"},
 // {"text","error_code"} or {"object":"error"}.
 func (c *reply) failed() bool {
-	says := func(values ...jsontext.Value) bool {
-		return slices.ContainsFunc(values, func(v jsontext.Value) bool { return !nothing.Match(v) })
-	}
-	return says(c.Error) || len(c.Choices) == 0 && !c.Usage.told && (says(c.Errors, c.Detail, c.ErrorCode) || string(c.Object) == `"error"`)
+	bare := len(c.Choices) == 0 && !c.Usage.told
+	return !nothing.Match(c.Error) || bare && (!nothing.Match(c.Errors) || !nothing.Match(c.Detail) || !nothing.Match(c.ErrorCode) || string(c.Object) == `"error"`)
 }
-
-var nothing = regexp.MustCompile(`^(null|false|0|""|{}|\[\])?$`)
 
 // piece is what a chunk has brought of the answer, perhaps in parts side by side; told of any
 // text, if empty; and whole of that of a whole answer.
@@ -295,7 +282,7 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 		d, m := &next.Delta, &next.Message
 		said := cmp.Or(d.Content.answer, m.Content.answer, next.Text.answer, d.Refusal.all(), m.Refusal.all())
 		if next.Index.value() > 0 || next.Index < 0 || p.Text != "" && said != "" {
-			return p, told, whole, garbage(fmt.Sprintf("a second choice, of index %d, where one was asked for", next.Index.value()))
+			return p, told, whole, garbage("a second choice, of index %d, where one was asked for", next.Index.value())
 		}
 		p.Text = cmp.Or(said, p.Text)
 		p.Reasoning = cmp.Or(d.thought(), m.thought(), next.Text.thought, p.Reasoning)
@@ -305,28 +292,17 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 	if ending.Of(p.Finish) == ending.Open {
 		p.Finish = "" // "null" of some servers, for one
 	}
+	u := &c.Usage.is
+	p.Usage = Usage{u.Prompt.value(), u.Completion.value(), u.Details.is.Reasoning.value()}
 	return p, told, whole, nil
 }
 
 // check says what is wrong with a usage.
 func (u Usage) check() error {
 	if u.Prompt < 1 || u.Completion < 0 || u.Reasoning < -1 || u.Reasoning > u.Completion {
-		return garbage(fmt.Sprintf("usage of %d prompt and %d completion tokens, %d of these of reasoning", u.Prompt, u.Completion, u.Reasoning))
+		return garbage("usage of %d prompt and %d completion tokens, %d of these of reasoning", u.Prompt, u.Completion, u.Reasoning)
 	}
 	return nil
-}
-
-// fault says what is wrong with a completion that came to its end.
-func (c *Completion) fault(plain bool) error {
-	n, tokens := len(c.Text)+len(c.Reasoning), c.Usage.Completion
-	wrong := tokens == 0 && n+len(c.TokenIDs) > 0
-	if plain && wrong {
-		c.Usage = untold
-	}
-	if err := c.Ended(""); err != nil || plain || !wrong && n <= textOf(tokens) {
-		return err
-	}
-	return garbage(fmt.Sprintf("a text of %d bytes of %d tokens by its usage", n, tokens))
 }
 
 // Ended is an *Error of the server at a URL unless the completion came to an end by which

@@ -254,7 +254,7 @@ func TestNotAnswers(t *testing.T) {
 	for _, tt := range notAnswers() {
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, plain %t", tt.name, plain), func(t *testing.T) {
-				ask := client(t, Options{Plain: plain}, says(200, tt.body)).Complete
+				ask := client(t, Options{Plain: plain}, says(200, tt.body)).whole
 				if strings.HasPrefix(tt.body, "data:") || strings.HasPrefix(tt.body, ":") {
 					ask = func(ctx context.Context, r Request) (Completion, error) {
 						return client(t, Options{Plain: plain}, says(200, tt.body)).Stream(ctx, r, nil)
@@ -319,7 +319,7 @@ func TestRecorded(t *testing.T) {
 				})
 			}
 			if name == "whole" {
-				ask = c.Complete
+				ask = c.whole
 			}
 			got, err := ask(t.Context(), r)
 			want := Completion{
@@ -387,14 +387,15 @@ func FuzzAnswer(f *testing.F) {
 		failure(400, data)
 		for _, plain := range []bool{false, true} {
 			c := dial(t, "http://h", Options{Plain: plain})
-			got, r, text := c.blank(), request(), ""
-			a := assembly{request: &r, completion: &got, client: c, watch: c.watch(&r, got.Sent, false), most: r.limits(1000, manner{plain: plain}), seen: func(p Piece) {
+			r, text := request(), ""
+			a := c.assembly(&r, func(p Piece) {
 				if p.Usage.Told() && p.Usage != (Usage{Reasoning: -1}) && p.Usage.check() != nil {
 					t.Fatalf("%q: usage %+v was told", data, p.Usage)
 				}
 				text += p.Text
-			}}
-			err := a.read(bytes.NewReader(data))
+			}, false)
+			a.most = r.limits(1000, manner{plain: plain})
+			err, got := a.read(bytes.NewReader(data)), a.Completion
 			if err == nil && text != got.Text || !utf8.ValidString(got.Text+got.Reasoning) {
 				t.Fatalf("%q: pieces are %q, whole %+v", data, text, got)
 			}

@@ -42,16 +42,8 @@ func long() Request {
 	return r
 }
 
-// answers are what a server says to a request of 256 tokens, whole and in
-// pieces.
-func answers() (whole, pieces string) {
-	text := strings.Repeat(" word", chunksOfStream)
-	body := fmt.Sprintf(`{"id":"chatcmpl-1","object":"chat.completion","created":1795280926,"model":"m","choices":[{"index":0,`+
-		`"message":{"role":"assistant","content":%q,"refusal":null,"tool_calls":[],"reasoning":null},"logprobs":null,`+
-		`"finish_reason":"stop","stop_reason":null}],"system_fingerprint":"vllm-0.23.0-564dff19",`+
-		`"usage":{"prompt_tokens":21,"total_tokens":277,"completion_tokens":256,"prompt_tokens_details":null}}`, text)
-	whole = fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\nContent-Type: application/json\r\n\r\n%s", len(body), body)
-
+// pieces is what a server says to a streamed request of 256 tokens.
+func pieces() string {
 	var b strings.Builder
 	b.WriteString("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream; charset=utf-8\r\n\r\n")
 	piece := func(data string) { fmt.Fprintf(&b, "%x\r\ndata: %s\n\n\r\n", len(data)+8, data) }
@@ -66,28 +58,12 @@ func answers() (whole, pieces string) {
 	}
 	piece("[DONE]")
 	b.WriteString("0\r\n\r\n")
-	return whole, b.String()
-}
-
-// BenchmarkComplete is of one answer of 256 tokens. The server's share is in it.
-func BenchmarkComplete(b *testing.B) {
-	whole, _ := answers()
-	url := instant(b, whole)
-	b.Run("client", func(b *testing.B) {
-		c := dial(b, url, Options{Connections: 64})
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := c.Complete(b.Context(), long()); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
+	return b.String()
 }
 
 // BenchmarkStream is of one stream of 256 chunks.
 func BenchmarkStream(b *testing.B) {
-	_, pieces := answers()
-	url := instant(b, pieces)
+	url := instant(b, pieces())
 	b.Run("client", func(b *testing.B) {
 		c := dial(b, url, Options{Connections: 64})
 		b.ReportAllocs()

@@ -36,9 +36,9 @@ type Options struct {
 	Key         Key           // sent as bearer; "" sends none
 	KeyHint     string        // where the key is taken from, for the error of one that is refused
 	Clock       clock.Clock   // nil: clock.Wall
-	Idle        time.Duration // longest silence of a stream, from the request on; 0: none
+	Idle        time.Duration // longest time without a token; 0: any
 	Connections int           // idle connections kept; 0: 2
-	Plain       bool          // the server may be none of vLLM: see TreatAsPlain
+	Plain       bool          // the server may be none of vLLM: see Treat
 
 	// Dial opens connections; nil: over the network, and the proxies of the environment.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -53,8 +53,7 @@ const (
 
 // Client talks to one server. Its methods may be called concurrently.
 type Client struct {
-	root      string // without /v1
-	api       string // the address of chat/completions and models, without these
+	root, api string // the server's address, and that of chat/completions and models without these
 	options   Options
 	hider     *hider // of the key, in all that the server sends
 	transport *http.Transport
@@ -62,10 +61,10 @@ type Client struct {
 	tags      sync.Map // of tags, by model
 
 	born  time.Time
-	heard atomic.Int64 // when the server last told a piece of any stream, in nanoseconds after born
+	heard atomic.Int64 // when the server last told a token of any stream, in nanoseconds after born
 }
 
-// versioned tells a base path that has the version of the API in it already.
+// versioned is a base path with the version of the API in it.
 var versioned = regexp.MustCompile(`/v[0-9][0-9a-z]*(/|$)`)
 
 // New makes a client of the server at a URL, like http://127.0.0.1:8000 or
@@ -80,32 +79,25 @@ func New(baseURL string, o Options) (*Client, error) {
 	if o.Clock == nil {
 		o.Clock = clock.Wall{}
 	}
-	var proxy func(*http.Request) (*url.URL, error)
-	if o.Dial == nil {
-		o.Dial = (&net.Dialer{Timeout: connectWithin, KeepAlive: 15 * time.Second}).DialContext
-		proxy = http.ProxyFromEnvironment
+	t := &http.Transport{
+		DialContext: o.Dial, Protocols: new(http.Protocols),
+		DisableCompression:  true, // is not asked for, and read all the same: see unpacked
+		MaxIdleConnsPerHost: o.Connections, IdleConnTimeout: idleWithin, MaxResponseHeaderBytes: 1 << 20,
 	}
-	var protocols http.Protocols
-	protocols.SetHTTP1(true) // a connection for each request, so that closing one aborts one
+	t.Protocols.SetHTTP1(true) // a connection for each request, so that closing one aborts one
+	if o.Dial == nil {
+		t.DialContext, t.Proxy = (&net.Dialer{Timeout: connectWithin, KeepAlive: 15 * time.Second}).DialContext, http.ProxyFromEnvironment
+	}
 	api := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(baseURL, "/"), "/chat/completions"), "/")
 	if u, err := url.Parse(api); err == nil && !versioned.MatchString(u.Path) {
 		api += "/v1"
 	}
-	c := &Client{
-		root: strings.TrimSuffix(api, "/v1"), api: api,
-		options: o, hider: o.Key.hider(), born: o.Clock.Now(),
-		transport: &http.Transport{
-			DialContext: o.Dial, Proxy: proxy, Protocols: &protocols,
-			DisableCompression:  true, // is not asked for, and read all the same: see unpacked
-			MaxIdleConnsPerHost: o.Connections, IdleConnTimeout: idleWithin, MaxResponseHeaderBytes: 1 << 20,
-		},
-	}
-	c.manner.Store(&manner{plain: o.Plain, idle: o.Idle})
+	c := &Client{root: strings.TrimSuffix(api, "/v1"), api: api, options: o, hider: o.Key.hider(), born: o.Clock.Now(), transport: t}
+	c.manner.Store(&manner{plain: o.Plain})
 	return c, nil
 }
 
-// CheckAddress says what is wrong with the address of a server, and tells nothing of it that
-// may be secret; nil if nothing is.
+// CheckAddress says what is wrong with the address of a server, without its secrets.
 func CheckAddress(address string) error {
 	u, err := url.Parse(address)
 	switch {
@@ -123,8 +115,8 @@ func (c *Client) URL() string { return c.root }
 // Close closes the connections that are idle now. The client stays usable.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// post sends a request for a completion, and again without what a plain server
-// turns out to refuse. It tells what the answer may hold.
+// post sends a request for a completion, and again without what the server turns out to
+// refuse. It tells what the answer may hold.
 func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Response, limits, error) {
 	address := c.api + "/chat/completions"
 	if r.Prefix != nil {
@@ -137,12 +129,9 @@ func (c *Client) post(ctx context.Context, r *Request, stream bool) (*http.Respo
 			return nil, limits{}, c.unsent(err)
 		}
 		response, err := c.send(ctx, http.MethodPost, address, r.ID, body)
-		if err == nil {
-			return response, r.limits(len(body), *m), nil
-		}
-		after, ok := m.learn(r, err)
-		if !ok {
-			return nil, limits{}, err
+		after, learnt := m.learn(r, err)
+		if !learnt {
+			return response, r.limits(len(body), *m), err
 		}
 		c.manner.CompareAndSwap(m, &after)
 	}
@@ -156,10 +145,9 @@ func (c *Client) unsent(err error) error {
 // body must be closed, which closes the connection unless all was read.
 func (c *Client) send(ctx context.Context, method, address, id string, body []byte) (*http.Response, error) {
 	var sent atomic.Bool // on any connection, for the first may turn out to be closed
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	request, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(sent.Load() || w.Err == nil) },
-	})
-	request, err := http.NewRequestWithContext(traced, method, address, bytes.NewReader(body))
+	}), method, address, bytes.NewReader(body))
 	if err != nil {
 		return nil, c.unsent(err)
 	}
@@ -216,26 +204,27 @@ func (c *Client) unanswered(request *http.Request, err error) string {
 	return said
 }
 
-// unpacked has the body of a response read as it was before a server packed it. No server
-// is asked to, but some do. What comes out is bounded like any body.
+// unpacked has the body of a response read as it was before a server packed it, as some do
+// that are not asked to. What comes out is bounded like any body.
 func unpacked(response *http.Response) error {
-	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
-	case "", "identity":
+	encoding := strings.ToLower(response.Header.Get("Content-Encoding"))
+	if encoding == "" || encoding == "identity" {
 		return nil
-	case "gzip", "x-gzip":
-		unpacker, err := gzip.NewReader(response.Body)
-		if err == nil {
-			response.Body = struct {
-				io.Reader
-				io.Closer
-			}{unpacker, response.Body}
-		} else if !errors.Is(err, io.EOF) { // of no body at all
-			return &Error{Kind: Garbage, Message: "said to be gzip", Err: err}
-		}
-		return nil
-	default:
-		return garbage(fmt.Sprintf("packed as %q, which was not asked for", clip(encoding)))
 	}
+	if encoding != "gzip" && encoding != "x-gzip" {
+		return garbage("packed as %q, which was not asked for", clip(encoding))
+	}
+	body := response.Body
+	unpacker, err := gzip.NewReader(body)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{unpacker, body}
+	} else if !errors.Is(err, io.EOF) { // of no body at all
+		return &Error{Kind: Garbage, Message: "said to be gzip", Err: err}
+	}
+	return nil
 }
 
 // read reads a whole body of at most limit bytes.
@@ -244,18 +233,16 @@ func (c *Client) read(ctx context.Context, response *http.Response, limit int64)
 	if err != nil {
 		err = &Error{Kind: Cut, Message: fmt.Sprintf("the connection broke after %d bytes", len(said)), Err: err}
 	} else if int64(len(said)) > limit {
-		said, err = said[:limit], garbage(fmt.Sprintf("an answer of more than %d bytes", limit))
+		said, err = said[:limit], garbage("an answer of more than %d bytes", limit)
 	}
 	return said, c.blame(ctx, err)
 }
 
-// within ends a request, with an Error of kind Idle, when no time is left for it. It may have
-// no bound, nil.
+// within ends a request, with an Error of kind Idle, when no time is left for it.
 func (c *Client) within(ctx context.Context, left func() (time.Duration, string)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
-		for left != nil {
-			wait, why := left()
+		for wait, why := left(); ; wait, why = left() {
 			if wait <= 0 {
 				cancel(&Error{Kind: Idle, URL: c.root, Message: why})
 				return

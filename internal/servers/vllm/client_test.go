@@ -67,7 +67,7 @@ func TestRefusals(t *testing.T) {
 			}
 			says(tt.status, tt.body)(w, r)
 		})
-		_, err := c.Complete(t.Context(), request())
+		_, err := c.whole(t.Context(), request())
 		e := fails(t, err, tt.want)
 		if permanent := tt.want < EngineDead; e.Status != tt.status || e.Kind.Permanent() != permanent || !strings.Contains(e.Message, tt.message) || e.Limited() != (tt.want == ServerFault && tt.status == 429) {
 			t.Errorf("%d %s: %+v", tt.status, tt.body, e)
@@ -77,7 +77,7 @@ func TestRefusals(t *testing.T) {
 
 // TestBrokenConnections before an answer, and in the middle of one.
 func TestBrokenConnections(t *testing.T) {
-	_, err := dial(t, "http://127.0.0.1:1", Options{}).Complete(t.Context(), request())
+	_, err := dial(t, "http://127.0.0.1:1", Options{}).whole(t.Context(), request())
 	if e := fails(t, err, Unreachable); !e.Unsent {
 		t.Error("a request that was refused counts as sent")
 	}
@@ -118,7 +118,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	})
 	c := dial(t, url, Options{})
 	for range 2 {
-		if _, err := c.Complete(t.Context(), request()); err != nil {
+		if _, err := c.whole(t.Context(), request()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -32,9 +31,7 @@ func (p *Prefix) Add(piece Piece) {
 	if len(piece.PromptIDs) > 0 {
 		p.PromptIDs = slices.Clone(piece.PromptIDs)
 	}
-	p.IDs = append(p.IDs, piece.IDs...)
-	p.Text += piece.Text
-	p.Reasoning += piece.Reasoning
+	p.IDs, p.Text, p.Reasoning = append(p.IDs, piece.IDs...), p.Text+piece.Text, p.Reasoning+piece.Reasoning
 	if ending.Of(piece.Finish) != ending.Failed {
 		p.Finish = cmp.Or(piece.Finish, p.Finish)
 	}
@@ -51,8 +48,8 @@ func (c *Completion) Prefix() *Prefix {
 	return p
 }
 
-// ContinuationSeed is the seed of what follows n tokens of an answer to a request with a seed.
-// It is another for every n but 0: a sampler that started again with the seed that made the
+// ContinuationSeed is the seed of what follows n tokens of an answer to a request with a seed:
+// another for every n but 0, since a sampler that started again with the seed that made the
 // prefix would draw the prefix's own random numbers.
 func ContinuationSeed(of int64, n int) int64 {
 	if n == 0 {
@@ -60,20 +57,6 @@ func ContinuationSeed(of int64, n int) int64 {
 	}
 	stream := seed.Root(uint64(of)).Child("continuation").Index(n).Stream()
 	return int64(stream.Uint64() >> 1)
-}
-
-// fault says what is wrong with a prefix before a server sees it; nil if nothing is.
-func (p *Prefix) fault() error {
-	all := p.all()
-	switch at := slices.IndexFunc(all, func(id int32) bool { return id < 0 }); {
-	case len(p.PromptIDs) == 0:
-		return errors.New("the prefix has no ids of the prompt: ask for TokenIDs when it is begun")
-	case len(p.IDs) == 0 && p.Text+p.Reasoning != "":
-		return errors.New("the prefix has a text and no ids of tokens")
-	case at >= 0:
-		return fmt.Errorf("the prefix has the token %d", all[at])
-	}
-	return nil
 }
 
 // all are the ids that the model has read when it continues.
@@ -89,23 +72,31 @@ type continuation struct {
 	tags     tags
 	thinking bool // the answer proper has not begun
 
-	// The character that the prefix ends within, until it is whole. With it a server writes
-	// the text of the whole prompt: so what is before is asked for, and taken off.
-	half   []int32 // ids of it, nil for none
-	before []int32 // ids of the tokens before it, of the last of them at least
-	text   string  // of those
+	// Where the prefix ends within a character, the text until that is whole has to be asked for.
+	read   []int32 // ids of the prefix's last tokens and those after it; nil once the character is whole
+	before string  // their text before the character
 }
 
-// resume asks for the rest of an answer. The rest comes from /v1/completions, to
-// a prompt of the very ids that the model would have read had it not been lost.
-func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
+// resume asks for the rest of an answer, if there is one, of /v1/completions: by a prompt of the
+// very ids that the model would have read had the answer not been lost.
+func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (whole Completion, err error) {
 	x := continuation{client: c, request: r, seen: seen, now: *r.Prefix}
 	x.now.IDs = slices.Clip(r.Prefix.IDs)
 	if x.now.Finish == "" && len(x.now.IDs) >= r.MaxTokens {
 		x.now.Finish = "length"
 	}
-	sent := c.options.Clock.Now()
-	whole, err := x.rest(ctx)
+	sent, prefix := c.options.Clock.Now(), x.now
+	switch {
+	case len(prefix.PromptIDs) == 0 || len(prefix.IDs) == 0:
+		err = c.unsent(errors.New("the prefix has no ids of the prompt or of tokens: ask for TokenIDs when it is begun"))
+	case prefix.Finish != "":
+	case c.Plain():
+		err = notContinued("it may be none of vLLM, and other servers take no prompt of token ids")
+	default:
+		if prefix.left, err = x.prepare(ctx); err == nil {
+			whole, err = x.rest(ctx, prefix)
+		}
+	}
 	whole.Sent, whole.Finished = sent, c.options.Clock.Now()
 	whole.Model = cmp.Or(whole.Model, r.Model) // whose answer it was when it began
 	whole.PromptIDs, whole.TokenIDs = x.now.PromptIDs, x.now.IDs
@@ -113,60 +104,49 @@ func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (Compl
 	if err == nil {
 		err = whole.Ended(c.root)
 	}
-	return whole, err
+	return whole, c.blame(ctx, err)
 }
 
 func (x *continuation) usage() Usage {
 	return Usage{Prompt: len(x.now.PromptIDs), Completion: len(x.now.IDs), Reasoning: -1}
 }
 
-// rest asks for the rest, if there is one.
-func (x *continuation) rest(ctx context.Context) (rest Completion, err error) {
-	c := x.client
-	if err := errors.Join(x.request.fault(), x.now.fault()); err != nil {
-		return rest, c.unsent(err)
-	}
-	if x.now.Finish != "" {
-		return rest, nil
-	}
-	if c.Plain() {
-		return rest, c.notContinued("it may be none of vLLM, and other servers take no prompt of token ids", nil)
-	}
-	prefix := x.now
-	if prefix.left, err = x.prepare(ctx); err != nil {
-		return rest, err
-	}
-	r := x.request
+// rest asks for what follows a prefix.
+func (x *continuation) rest(ctx context.Context, prefix Prefix) (Completion, error) {
+	r, read := x.request, len(prefix.all())
 	r.Prefix, r.TokenIDs = &prefix, true
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var fault error
-	rest, err = c.ask(asking, r, true, func(p Piece) {
+	rest, err := x.client.ask(asking, r, func(p Piece) {
 		if fault == nil {
-			fault = x.hear(asking, p)
-		}
-		if fault != nil {
-			cancel()
+			if fault = x.hear(asking, p); fault != nil {
+				cancel()
+			}
 		}
 	})
-	switch read := len(prefix.all()); {
+	switch {
 	case fault != nil:
 		err = fault
-	case refuses(err):
-		err = c.notContinued("it refuses what would", err)
 	case err != nil:
+		err = refused("it refuses what would", err)
 	case len(rest.TokenIDs) != rest.Usage.Completion:
-		err = garbage(fmt.Sprintf("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion))
+		err = garbage("%d ids of %d tokens", len(rest.TokenIDs), rest.Usage.Completion)
 	case rest.Usage.Prompt != read:
-		err = garbage(fmt.Sprintf("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt))
+		err = garbage("continued %d tokens of a prompt and an answer, and it has read %d", read, rest.Usage.Prompt)
 	}
-	return rest, c.blame(ctx, err)
+	return rest, err
 }
 
-// refuses reports whether a server does not do what it was asked for.
-func refuses(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && (e.Kind == Rejected || e.Kind == UnknownModel)
+// notContinued is the error of an answer that cannot continue its prefix.
+func notContinued(why string) error { return &Error{Kind: NotContinued, Message: why} }
+
+// refused is that error where a server does not do what it was asked for, or the server's own.
+func refused(why string, err error) error {
+	if kind := KindOf(err); kind == Rejected || kind == UnknownModel {
+		return &Error{Kind: NotContinued, Message: why, Err: err}
+	}
+	return err
 }
 
 // prepare finds out where in an answer, and in which character, the prefix ends, and the
@@ -174,36 +154,35 @@ func refuses(err error) bool {
 func (x *continuation) prepare(ctx context.Context) (left *int, err error) {
 	c := x.client
 	if x.tags, err = c.tagsOf(ctx, x.request.Model); err != nil {
-		return nil, err
+		return nil, refused("it has no /tokenize, and so its tokens are unknown", err)
 	}
 	x.thinking, err = x.now.thinking(x.tags)
-	if errors.Is(err, errUnseen) {
-		x.thinking, err = c.separates(ctx, x.request)
+	if err == errUnseen {
+		if x.thinking, err = c.separates(ctx, x.request); err == errUnseen {
+			err = notContinued(err.Error())
+		}
 	}
 	if err == nil {
 		left, err = x.now.budget(x.request.ThinkingBudget, x.tags)
 	}
-	if err != nil {
-		return nil, c.notContinued(err.Error(), nil)
-	}
-	if err = x.findHalf(ctx, x.now.all()); refuses(err) {
-		err = c.notContinued("its text is unknown", err)
+	if err == nil {
+		err = refused("its text is unknown", x.findHalf(ctx, x.now.all()))
 	}
 	return left, err
 }
 
 // hear takes in a piece of the rest, and tells it on as a piece of the whole.
 func (x *continuation) hear(ctx context.Context, p Piece) (err error) {
-	if x.half != nil {
+	if x.read != nil {
 		if p.Text, err = x.complete(ctx, p); err != nil {
 			return err
 		}
 	}
 	if p.Text, p.Reasoning, err = x.split(p.Text, p.IDs); err != nil {
-		return x.client.notContinued(err.Error(), nil)
+		return err
 	}
 	if most := textOf(x.request.MaxTokens); len(x.now.Text)+len(x.now.Reasoning)+len(p.Text)+len(p.Reasoning) > most {
-		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", most, x.request.MaxTokens))
+		return garbage("a text of more than %d bytes, where max_tokens is %d", most, x.request.MaxTokens)
 	}
 	p.PromptIDs = nil
 	x.now.Add(p)
@@ -211,11 +190,6 @@ func (x *continuation) hear(ctx context.Context, p Piece) (err error) {
 		x.seen(p)
 	}
 	return nil
-}
-
-// notContinued is the error of an answer that cannot continue its prefix.
-func (c *Client) notContinued(why string, cause error) error {
-	return &Error{Kind: NotContinued, URL: c.root, Message: why, Err: cause}
 }
 
 // unfinished is what a decoder writes for the first bytes of a character. A
@@ -227,24 +201,22 @@ const nearby = 32
 
 // findHalf finds the character that a text ends within.
 func (x *continuation) findHalf(ctx context.Context, ids []int32) error {
-	for end := len(ids); end > 0; end-- {
-		before := ids[max(0, end-nearby):end]
-		text, err := x.client.Detokenize(ctx, x.request.Model, before)
+	for n := nearby; ; n *= 2 {
+		x.read = slices.Clone(ids[max(0, len(ids)-n):])
+		text, err := x.client.Detokenize(ctx, x.request.Model, x.read)
+		x.before = strings.TrimRight(text, unfinished)
 		switch {
 		case err != nil:
 			return err
-		case strings.HasSuffix(text, unfinished):
+		case x.before == text:
+			x.read = nil
+		case strings.Contains(strings.TrimLeft(x.before, unfinished), unfinished):
+			return notContinued("it ends within a character that a special token interrupts")
+		case x.before == "" && n < len(ids):
 			continue
-		case end == len(ids):
-			return nil
-		case strings.Contains(strings.TrimLeft(text, unfinished), unfinished):
-			return x.client.notContinued("it ends within a character that a special token interrupts", nil)
 		}
-		x.half, x.before, x.text = ids[end:], before, text
 		return nil
 	}
-	x.half = ids
-	return nil
 }
 
 // complete is the text from the half character on once a piece has followed, "" while it is
@@ -254,22 +226,21 @@ func (x *continuation) complete(ctx context.Context, p Piece) (string, error) {
 	if p.Finish == "stop" && len(ids) > 0 {
 		ids = ids[:len(ids)-1] // the end, which no text shows
 	}
-	x.half = slices.Concat(x.half, ids)
+	x.read = append(x.read, ids...)
 	if p.Text == "" {
 		return "", nil
 	}
-	all, err := x.client.Detokenize(ctx, x.request.Model, slices.Concat(x.before, x.half))
-	if err != nil {
-		return "", err
-	}
-	text, found := strings.CutPrefix(all, x.text)
+	all, err := x.client.Detokenize(ctx, x.request.Model, x.read)
+	text, found := strings.CutPrefix(all, x.before)
 	switch {
+	case err != nil:
+		return "", err
 	case !found:
-		return "", x.client.notContinued("its texts do not grow with the tokens", nil)
+		return "", notContinued("its texts do not grow with the tokens")
 	case strings.HasSuffix(text, unfinished) && p.Finish == "":
 		return "", nil
 	case text != "":
-		x.half = nil
+		x.read = nil
 	}
 	return text, nil
 }

@@ -1,7 +1,6 @@
 package vllm_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -39,8 +38,8 @@ func imitated(t *testing.T, s imitation.Settings) *vllm.Client {
 
 func asked(seed int64) vllm.Request {
 	return vllm.Request{
-		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}}, Seed: seed,
-		Temperature: 0.6, TopP: 1, MaxTokens: 1000, TokenIDs: true,
+		Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 1, MaxTokens: 1000},
+		Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}}, Seed: seed, TokenIDs: true,
 	}
 }
 
@@ -137,49 +136,18 @@ func TestWholePrefix(t *testing.T) {
 	for finish, want := range map[string]string{"stop": "stop", "length": "length", "": "length"} {
 		r := asked(1)
 		r.MaxTokens, r.Prefix = 3, &vllm.Prefix{PromptIDs: []int32{1, 2}, IDs: []int32{72, 105, 33}, Text: "Hi!", Finish: finish}
-		got, err := c.Complete(t.Context(), r)
+		got, err := c.Stream(t.Context(), r, nil)
 		if err != nil || got.Finish != want || got.Text != "Hi!" || got.Usage != (vllm.Usage{Prompt: 2, Completion: 3, Reasoning: -1}) || got.Finished.IsZero() {
 			t.Errorf("%q: %+v, %v", finish, got, err)
 		}
 	}
-	for _, p := range []vllm.Prefix{{IDs: []int32{1}}, {PromptIDs: []int32{1}, IDs: []int32{-4}}, {PromptIDs: []int32{1}, Text: "a", Finish: "stop"}} {
+	for _, p := range []vllm.Prefix{{IDs: []int32{1}}, {PromptIDs: []int32{1}, Text: "a", Finish: "stop"}} {
 		r := asked(1)
 		r.Prefix = &p
 		var e *vllm.Error
 		if _, err := c.Stream(t.Context(), r, nil); !errors.As(err, &e) || e.Kind != vllm.Rejected || !e.Unsent {
 			t.Errorf("%+v: %v", p, err)
 		}
-	}
-}
-
-// TestContinuationIsCut goes on from what an error left, again and again.
-func TestContinuationIsCut(t *testing.T) {
-	c := imitated(t, imitation.Settings{Thinking: true, ReasoningParser: "qwen3"})
-	r := asked(11)
-	whole := answered(t, c, r)
-	cut := r
-	cut.MaxTokens = saidWithin
-	begun := answered(t, c, cut)
-	r.Prefix = begun.Prefix()
-	r.Prefix.Finish = ""
-	for step := 0; ; step++ {
-		ctx, cancel := context.WithCancel(t.Context())
-		got, err := c.Stream(ctx, r, func(p vllm.Piece) {
-			if step < 5 && p.Usage.Completion > len(r.Prefix.IDs)+20 {
-				cancel()
-			}
-		})
-		cancel()
-		if err == nil {
-			if got.Text != whole.Text || got.Reasoning != whole.Reasoning || !slices.Equal(got.TokenIDs, whole.TokenIDs) {
-				t.Errorf("%+v\nwant %+v", got, whole)
-			}
-			return
-		}
-		if !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		r.Prefix = got.Prefix()
 	}
 }
 
@@ -211,7 +179,7 @@ func TestNotContinued(t *testing.T) {
 	r.Prefix = &vllm.Prefix{PromptIDs: prompt, IDs: long, Text: "abcdefgh"}
 	plain := imitated(t, imitation.Settings{Plain: true})
 	notContinued(t, "refused", plain, r, "it has no /tokenize")
-	plain.TreatAsPlain(0)
+	plain.Treat(true, 0)
 	notContinued(t, "plain", plain, r, "may be none of vLLM")
 }
 

@@ -23,35 +23,19 @@ type Model struct {
 	MaxModelLen int    // tokens of prompt and answer together; 0 if the server does not tell
 }
 
-// Serves tells whether a name in a server's list of models stands for the one that is asked
+// Serves reports whether a name in a server's list of models stands for the one that is asked
 // for: see SameModel. Gateways list patterns as well: "*", "openai/*".
 func Serves(asked, listed string) bool {
 	start, pattern := strings.CutSuffix(listed, "*")
 	return SameModel(asked, listed) || pattern && asked != "" && len(asked) > len(start) && strings.HasPrefix(asked, start)
 }
 
-// SameModel tells whether a server that names a model means the one that was asked for. Servers
+// SameModel reports whether a server that names a model means the one that was asked for. Servers
 // may add a publisher in front ("publisher/m"), and a version, tag or revision behind
 // ("m-2024-08-06", "m:latest", "m@main"). What follows a dash must be digits: m-mini is another.
 func SameModel(asked, named string) bool {
-	for name := named; ; {
-		if len(name) >= len(asked) && asked != "" && strings.EqualFold(name[:len(asked)], asked) && isRevision(name[len(asked):]) {
-			return true
-		}
-		var found bool
-		if _, name, found = strings.Cut(name, "/"); !found {
-			return false
-		}
-	}
-}
-
-// isRevision tells whether what follows a model's name leaves it the same model.
-func isRevision(rest string) bool {
-	if rest == "" || rest[0] == ':' || rest[0] == '@' {
-		return true
-	}
-	number, _, _ := strings.Cut(rest[1:], "-")
-	return rest[0] == '-' && len(number) >= 3 && strings.Trim(rest, "0123456789-") == ""
+	same, err := regexp.MatchString(`(?i)(^|/)`+regexp.QuoteMeta(asked)+`([:@].*|-\d{3,}(-[\d-]*)?)?$`, named)
+	return asked != "" && err == nil && same
 }
 
 // answeredBy checks the model that an answer names; "" if it names none. An answer may leave
@@ -64,7 +48,7 @@ func (r *Request) answeredBy(named string, plain bool) error {
 }
 
 // Health asks whether the engine is alive, which a hung one is; a dead one is an Error of kind
-// EngineDead. A plain server is asked for its models, and is alive if it answers whatever.
+// EngineDead. A plain server is alive if it answers anything to a question for its models.
 func (c *Client) Health(ctx context.Context) error {
 	plain, what := c.Plain(), "GET /health"
 	if plain {
@@ -87,29 +71,25 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct{ Version string }
 	err := c.question(ctx, "GET /version", nil, &answer)
 	if err == nil && (answer.Version == "" || len(answer.Version) > longestName) {
-		err = c.blame(ctx, garbage(fmt.Sprintf("a version of %d bytes in the answer to /version", len(answer.Version))))
+		err = c.blame(ctx, garbage("a version of %d bytes in the answer to /version", len(answer.Version)))
 	}
 	return answer.Version, err
 }
 
 // Models lists what the server serves.
-func (c *Client) Models(ctx context.Context) ([]Model, error) {
+func (c *Client) Models(ctx context.Context) (models []Model, err error) {
 	var answer struct {
 		Data []struct {
-			ID          label  `json:"id"`
-			Root        label  `json:"root"`
+			ID, Root    label
 			Owner       label  `json:"owned_by"`
 			MaxModelLen number `json:"max_model_len"`
 		}
 	}
-	if err := c.question(ctx, "GET /v1/models", nil, &answer); err != nil {
-		return nil, err
+	err = c.question(ctx, "GET /v1/models", nil, &answer)
+	for _, m := range answer.Data {
+		models = append(models, Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, m.MaxModelLen.value())})
 	}
-	models := make([]Model, len(answer.Data))
-	for i, m := range answer.Data {
-		models[i] = Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, m.MaxModelLen.value())}
-	}
-	return models, nil
+	return models, err
 }
 
 // Tokenize is the tokens of a bare text, special ones recognised, none added.
@@ -135,19 +115,19 @@ func (c *Client) Detokenize(ctx context.Context, model string, ids []int32) (str
 // ResetPrefixCache forgets cached prefixes. Only servers in development mode
 // (VLLM_SERVER_DEV_MODE=1) can; the error of others wraps ErrNotOffered.
 func (c *Client) ResetPrefixCache(ctx context.Context) error {
-	if c.Plain() {
-		return c.notOffered()
-	}
-	err := c.question(ctx, "POST /reset_prefix_cache", nil, nil)
+	err := c.ofVLLM(ctx, "POST /reset_prefix_cache", nil)
 	if e := (*Error)(nil); errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
 		e.Err = ErrNotOffered
 	}
 	return err
 }
 
-// notOffered is the error of what a plain server is not even asked for.
-func (c *Client) notOffered() error {
-	return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
+// ofVLLM is a question that a plain server is not even asked.
+func (c *Client) ofVLLM(ctx context.Context, what string, into any) error {
+	if c.Plain() {
+		return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
+	}
+	return c.question(ctx, what, nil, into)
 }
 
 // questionWithin bounds an answer to a question that needs no tokens.
@@ -195,37 +175,29 @@ func (c *Client) question(ctx context.Context, what string, body map[string]any,
 // totals count from the start of the server.
 type Metrics struct {
 	Running, Waiting int     // requests
-	GenerationTokens float64 // total, of aborted requests too
-	PromptTokens     float64 // total
+	Answered         float64 // requests in all, but for aborted ones
+	GenerationTokens float64 // in all, of aborted requests too
 	PrefixCaching    string  // "True" or "False", as the server says it; "" if it does not
 }
 
-// Metrics reads /metrics. The error of a server that has none of vLLM's, being
-// another or started with --disable-log-stats, wraps ErrNotOffered.
-func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
-	if c.Plain() {
-		return m, c.notOffered()
-	}
-	var text string
-	if err = c.question(ctx, "GET /metrics", nil, &text); err == nil {
-		m, err = parseMetrics(text)
-	}
-	return m, c.blame(ctx, err)
-}
-
 var (
-	metric  = regexp.MustCompile(`(?m)^(vllm:(?:num_requests_running|num_requests_waiting|generation_tokens_total|prompt_tokens_total|cache_config_info))(?:\{(.*)\})?(?:[ \t]+(\S*).*)?\r?$`)
+	metric  = regexp.MustCompile(`(?m)^(vllm:(?:num_requests_running|num_requests_waiting|generation_tokens_total|request_success_total|cache_config_info))(?:\{(.*)\})?(?:[ \t]+(\S*).*)?\r?$`)
 	caching = regexp.MustCompile(`(?:^|,)enable_prefix_caching="([^"]*)"`)
 )
 
-// parseMetrics reads Prometheus' text format: a name, labels in braces, a number, perhaps a time.
-func parseMetrics(text string) (Metrics, error) {
-	var m Metrics
+// Metrics reads /metrics, in Prometheus' text format: a name, labels in braces, a number, perhaps
+// a time. The error of a server that has none of vLLM's, being another or started with
+// --disable-log-stats, wraps ErrNotOffered.
+func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
+	var text string
+	if err := c.ofVLLM(ctx, "GET /metrics", &text); err != nil {
+		return m, err
+	}
 	sums := map[string]float64{}
 	for _, line := range metric.FindAllStringSubmatch(text, -1) {
 		value, err := strconv.ParseFloat(line[3], 64)
 		if err != nil || !(value >= 0 && value <= 1<<53) {
-			return m, garbage(fmt.Sprintf("/metrics: no count in the line %q", clip(line[0])))
+			return m, c.blame(ctx, garbage("/metrics: no count in the line %q", clip(line[0])))
 		}
 		sums[line[1]] += value
 		if said := caching.FindStringSubmatch(line[2]); said != nil {
@@ -234,9 +206,9 @@ func parseMetrics(text string) (Metrics, error) {
 	}
 	running, found := sums["vllm:num_requests_running"]
 	if !found {
-		return m, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered}
+		return m, c.blame(ctx, &Error{Kind: Garbage, Message: "/metrics has nothing of vLLM", Err: ErrNotOffered})
 	}
 	m.Running, m.Waiting = int(running), int(sums["vllm:num_requests_waiting"])
-	m.GenerationTokens, m.PromptTokens = sums["vllm:generation_tokens_total"], sums["vllm:prompt_tokens_total"]
+	m.Answered, m.GenerationTokens = sums["vllm:request_success_total"], sums["vllm:generation_tokens_total"]
 	return m, nil
 }

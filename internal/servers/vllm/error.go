@@ -1,13 +1,13 @@
 package vllm
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"html"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,18 +36,20 @@ const (
 	UnknownEnd                   // the answer ended for an unknown reason, and may be whole or cut
 )
 
-var kinds = [...]string{
-	"", "unreachable", "key refused", "not found", "request rejected", "engine dead", "server fault", "answer cut short",
-	"silent", "another model", "not an answer", "answer not continued", "unknown end of an answer",
+var kinds = [...]struct {
+	name      string
+	permanent bool
+}{
+	Unreachable: {"unreachable", false}, Unauthorized: {"key refused", true}, UnknownModel: {"not found", true}, Rejected: {"request rejected", true},
+	EngineDead: {"engine dead", false}, ServerFault: {"server fault", false}, Cut: {"answer cut short", false}, Idle: {"silent", false},
+	OtherModel: {"another model", true}, Garbage: {"not an answer", false}, NotContinued: {"answer not continued", true}, UnknownEnd: {"unknown end of an answer", true},
 }
 
 // String is the kind in words, for messages.
-func (k Kind) String() string { return kinds[k] }
+func (k Kind) String() string { return kinds[k].name }
 
 // Permanent tells whether asking again is useless.
-func (k Kind) Permanent() bool {
-	return slices.Contains([]Kind{Unauthorized, UnknownModel, Rejected, OtherModel, NotContinued, UnknownEnd}, k)
-}
+func (k Kind) Permanent() bool { return kinds[k].permanent }
 
 // Error is a failure of a server, or of a request to it. All methods of Client return it,
 // except that a request whose context ended returns the context's error instead.
@@ -64,23 +66,30 @@ type Error struct {
 	Err     error         // the cause, if there is one
 }
 
+// KindOf is the kind of an *Error in err; 0 of any other error.
+func KindOf(err error) Kind {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e.Kind
+	}
+	return 0
+}
+
 // Error is one line, in which what the server says is escaped.
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", e.URL, e.Kind)
+	said := fmt.Sprintf("%s: %s", e.URL, e.Kind)
 	if e.Status != 0 {
-		fmt.Fprintf(&b, " (%d)", e.Status)
+		said += fmt.Sprintf(" (%d)", e.Status)
 	}
 	if e.Message != "" {
-		b.WriteString(": " + e.Message)
+		said += ": " + e.Message
 	}
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+		said += ": " + e.Err.Error()
 	}
 	if e.Kind == Unauthorized {
-		b.WriteString(": " + cmp.Or(e.Hint, "give the key that the server was started with"))
+		said += ": " + cmp.Or(e.Hint, "give the key that the server was started with")
 	}
-	return display.EscapedLine(b.String() + e.leave())
+	return display.EscapedLine(said + e.leave())
 }
 
 // Unwrap is the cause.
@@ -88,6 +97,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ErrLoading: a server is up and not ready yet (503), as one that loads its model.
 var ErrLoading = errors.New("not ready yet")
+
+// ErrNotOffered: this server does not do what is asked, as it was started.
+var ErrNotOffered = errors.New("not offered by this server")
 
 // Is has errors.Is find ErrLoading.
 func (e *Error) Is(target error) bool {
@@ -105,10 +117,9 @@ func (e *Error) Worked() bool {
 	return !e.Unsent && !e.Kind.Permanent() && !e.Limited() && (e.Kind != ServerFault || e.Status != http.StatusServiceUnavailable)
 }
 
-// ErrNotOffered: this server does not do what is asked, as it was started.
-var ErrNotOffered = errors.New("not offered by this server")
-
-func garbage(message string) error { return &Error{Kind: Garbage, Message: message} }
+func garbage(format string, args ...any) error {
+	return &Error{Kind: Garbage, Message: fmt.Sprintf(format, args...)}
+}
 
 // failure is what a server reports with a status other than 200, or in an event of a stream,
 // whose status is 0.
@@ -118,15 +129,15 @@ func failure(status int, body []byte) *Error {
 	if e.Status == 0 && (strings.HasPrefix(e.Type, "BadRequest") || e.Type == "invalid_request_error") {
 		e.Status = http.StatusBadRequest
 	}
-	switch {
+	switch s := e.Status; {
 	case e.Type == "insufficient_quota" || code == "insufficient_quota": // 429 as well, and waiting does not help
 		e.Kind = Rejected
-	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
+	case s == http.StatusUnauthorized || s == http.StatusForbidden:
 		e.Kind = Unauthorized
-	case e.Status == http.StatusNotFound:
+	case s == http.StatusNotFound:
 		e.Kind = UnknownModel
-	case slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, e.Status):
-	case e.Status >= 300 && e.Status < 500, e.Status == http.StatusNotImplemented:
+	case s == http.StatusRequestTimeout || s == http.StatusTooEarly || s == http.StatusTooManyRequests:
+	case s >= 300 && s < 500 || s == http.StatusNotImplemented:
 		e.Kind = Rejected
 	case strings.Contains(e.Message, "EngineCore") || strings.Contains(e.Message, "EngineDead"):
 		e.Kind = EngineDead
@@ -196,6 +207,7 @@ func page(body []byte) string {
 
 // starts quotes the beginning of what is no answer.
 func starts(body []byte) string {
+	body = bytes.TrimSpace(body)
 	if strings.HasPrefix(string(body), "<") {
 		return page(body) + " in place of an answer: is this the address of the API, and no sign-in or proxy before it?"
 	}
@@ -212,3 +224,22 @@ func clip(text string) string {
 
 // longestMessage bounds what is kept of a server's error text, in bytes.
 const longestMessage = 1000
+
+// longestLater bounds what a server may ask for.
+const longestLater = 10 * time.Minute
+
+// later is how long a server wants to be left alone: Retry-After in seconds or as a date, or the
+// field in milliseconds that some services send next to it. 0 if the answer has neither.
+func later(h http.Header, now time.Time) time.Duration {
+	seconds, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64)
+	if seconds /= 1000; err != nil {
+		seconds, err = strconv.ParseFloat(strings.TrimSuffix(h.Get("Retry-After"), "s"), 64)
+	}
+	if date, notDate := http.ParseTime(h.Get("Retry-After")); err != nil && notDate == nil {
+		seconds = date.Sub(now).Seconds()
+	}
+	if !(seconds > 0) { // NaN as well
+		return 0
+	}
+	return time.Duration(min(seconds, longestLater.Seconds()) * float64(time.Second))
+}

@@ -54,7 +54,7 @@ func TestControl(t *testing.T) {
 		t.Error(err)
 	}
 	got, err := c.Metrics(ctx)
-	if want := (Metrics{Running: 3, GenerationTokens: 8136, PromptTokens: 2835, PrefixCaching: "False"}); got != want || err != nil {
+	if want := (Metrics{Running: 3, Answered: 100, GenerationTokens: 8136, PrefixCaching: "False"}); got != want || err != nil {
 		t.Errorf("metrics %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -79,7 +79,7 @@ func TestControlFailures(t *testing.T) {
 	fails(t, hung.Health(ctx), Idle)
 }
 
-func TestParseMetrics(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	text := `# HELP vllm:num_requests_running n
 vllm:num_requests_running{engine="0",model_name="a}b"} 3.0
 vllm:num_requests_running{engine="1",model_name="m"} 4 1700000000
@@ -90,16 +90,16 @@ vllm:prompt_tokens_total 5
 vllm:cache_config_info{block_size="16",not_enable_prefix_caching="no",enable_prefix_caching="True"} 1.0
 other{x="NaN"} NaN`
 	want := Metrics{
-		Running: 7, Waiting: 2, GenerationTokens: 1000, PromptTokens: 5, PrefixCaching: "True",
+		Running: 7, Waiting: 2, GenerationTokens: 1000, PrefixCaching: "True",
 	}
 	for _, text := range []string{text, strings.ReplaceAll(text, "\n", "\r\n")} {
-		if got, err := parseMetrics(text); !reflect.DeepEqual(got, want) || err != nil {
+		if got, err := client(t, Options{}, says(200, text)).Metrics(t.Context()); !reflect.DeepEqual(got, want) || err != nil {
 			t.Errorf("%+v, %v, want %+v", got, err, want)
 		}
 	}
 	for _, line := range []string{"vllm:num_requests_running", "vllm:num_requests_running x", "vllm:num_requests_running NaN",
 		"vllm:num_requests_running +Inf", "vllm:num_requests_running -1", "vllm:num_requests_running{a=\"b\"}"} {
-		if _, err := parseMetrics(line); err == nil {
+		if _, err := client(t, Options{}, says(200, line)).Metrics(t.Context()); err == nil {
 			t.Errorf("%q passes", line)
 		}
 	}

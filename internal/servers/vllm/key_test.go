@@ -50,7 +50,7 @@ func TestRefusalsRepeatNoKey(t *testing.T) {
 					}
 					says(status, body)(w, r)
 				})
-				_, err := c.Complete(t.Context(), plainRequest())
+				_, err := c.whole(t.Context(), plainRequest())
 				_, streamed := c.Stream(t.Context(), plainRequest(), nil)
 				_, listed := c.Models(t.Context())
 				for _, err := range []error{err, streamed, listed} {
@@ -81,7 +81,7 @@ func TestAWholeKeyLeavesNothing(t *testing.T) {
 	}
 	for key, tt := range tests {
 		body, _ := json.Marshal(map[string]any{"error": map[string]string{"message": tt[0]}}) // cannot fail
-		_, err := client(t, Options{Key: Key(key[:min(len(key), len(secret))])}, says(400, string(body))).Complete(t.Context(), request())
+		_, err := client(t, Options{Key: Key(key[:min(len(key), len(secret))])}, says(400, string(body))).whole(t.Context(), request())
 		if e := fails(t, err, Rejected); e.Message != tt[1] {
 			t.Errorf("%s: %q", key, e.Message)
 		}
@@ -96,7 +96,7 @@ func TestAnswersRepeatNoKey(t *testing.T) {
 		w.Header().Set("Server", "tiny "+secret)
 		io.WriteString(w, whole)
 	})
-	got, err := c.Complete(t.Context(), plainRequest())
+	got, err := c.whole(t.Context(), plainRequest())
 	if err != nil || repeats(fmt.Sprintf("%+v", got), secret) || got.Text != "You sent …. Is a key required?" || got.Reasoning != got.Text {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -108,7 +108,7 @@ func TestAnswersRepeatNoKey(t *testing.T) {
 	}
 	// Words that stand for no key at all occur in answers, and parts of longer ones.
 	for _, key := range []Key{"EMPTY", "a", "You", "no-key-required"} {
-		got, err := client(t, Options{Key: key, Plain: true}, says(200, whole)).Complete(t.Context(), plainRequest())
+		got, err := client(t, Options{Key: key, Plain: true}, says(200, whole)).whole(t.Context(), plainRequest())
 		if err != nil || got.Text != "You sent "+secret+". Is a key required?" {
 			t.Errorf("key %q: %q, %v", string(key), got.Text, err)
 		}
@@ -118,7 +118,7 @@ func TestAnswersRepeatNoKey(t *testing.T) {
 // TestNoHTTPRepeatsNoKey has a server that sends the key back in place of a header.
 func TestNoHTTPRepeatsNoKey(t *testing.T) {
 	address := raw(t, func(_ int, c net.Conn) { io.WriteString(c, "HTTP/1.1 "+secret+"\r\n\r\n") })
-	_, err := dial(t, address, Options{Key: secret}).Complete(t.Context(), request())
+	_, err := dial(t, address, Options{Key: secret}).whole(t.Context(), request())
 	if fails(t, err, Unreachable); repeats(err.Error(), secret) {
 		t.Error(err)
 	}

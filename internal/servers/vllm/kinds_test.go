@@ -58,7 +58,7 @@ func TestCauses(t *testing.T) {
 			if before != "" {
 				continue
 			}
-			_, err = client(t, Options{}, says(200, body)).Complete(t.Context(), request())
+			_, err = client(t, Options{}, says(200, body)).whole(t.Context(), request())
 			if fails(t, err, want); !strings.Contains(err.Error(), cause) {
 				t.Errorf("%q, whole: %v", body, err)
 			}

@@ -34,7 +34,7 @@ func TestAnswersBeyondTheirTokens(t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, plain %t", what, plain), func(t *testing.T) {
 				o := Options{Plain: plain}
-				_, err := client(t, o, says(200, change(good))).Complete(t.Context(), plainRequest())
+				_, err := client(t, o, says(200, change(good))).whole(t.Context(), plainRequest())
 				fails(t, err, Garbage)
 				if len(err.Error()) > 2000 {
 					t.Errorf("an error of %d bytes", len(err.Error()))
@@ -44,7 +44,7 @@ func TestAnswersBeyondTheirTokens(t *testing.T) {
 			})
 		}
 	}
-	_, err := client(t, Options{}, says(200, strings.Replace(good, `"content":"a"`, `"content":"`+long[:textOf(1)+1]+`"`, 1))).Complete(t.Context(), request())
+	_, err := client(t, Options{}, says(200, strings.Replace(good, `"content":"a"`, `"content":"`+long[:textOf(1)+1]+`"`, 1))).whole(t.Context(), request())
 	fails(t, err, Garbage) // of a server that counts every token
 }
 
@@ -54,7 +54,7 @@ func TestLongestHonestAnswers(t *testing.T) {
 	r.MaxTokens = 2000
 	for what, token := range map[string]string{"blanks": strings.Repeat(" ", 128), "lines": strings.Repeat(`\n`, 128), "escaped": strings.Repeat(`\u4e2d`, 11)} {
 		whole := strings.NewReplacer(`"content":"a"`, `"content":"`+strings.Repeat(token, 2000)+`"`, `"completion_tokens":1`, `"completion_tokens":2000`).Replace(good)
-		if _, err := client(t, Options{}, says(200, whole)).Complete(t.Context(), r); err != nil {
+		if _, err := client(t, Options{}, says(200, whole)).whole(t.Context(), r); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		var pieces strings.Builder
@@ -176,7 +176,7 @@ func TestHostileTransport(t *testing.T) {
 				if stream {
 					_, err = c.Stream(t.Context(), request(), nil)
 				} else {
-					_, err = c.Complete(t.Context(), request())
+					_, err = c.whole(t.Context(), request())
 				}
 				e := fails(t, err, tt.want[min(len(tt.want)-1, map[bool]int{true: 1}[stream])])
 				if strings.Contains(e.Error(), "hush") {

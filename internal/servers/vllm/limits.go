@@ -60,11 +60,11 @@ func textOf(tokens int) int { return someText + textOfToken*tokens }
 func (l *limits) check(ids, prompt, tokens, text int) error {
 	switch most := textOf(l.tokens); {
 	case text > most:
-		return garbage(fmt.Sprintf("a text of more than %d bytes, where max_tokens is %d", most, l.asked))
+		return garbage("a text of more than %d bytes, where max_tokens is %d", most, l.asked)
 	case max(ids, tokens) > l.tokens:
-		return garbage(fmt.Sprintf("an answer of %d tokens, where max_tokens is %d", max(ids, tokens), l.asked))
+		return garbage("an answer of %d tokens, where max_tokens is %d", max(ids, tokens), l.asked)
 	case prompt > l.prompt:
-		return garbage(fmt.Sprintf("a prompt of %d tokens, which cannot have more than %d", prompt, l.prompt))
+		return garbage("a prompt of %d tokens, which cannot have more than %d", prompt, l.prompt)
 	}
 	return nil
 }
@@ -76,28 +76,15 @@ const slowestToken = 3 * time.Second
 // silence ends an answer of which no token is heard for too long, or which takes longer than its
 // tokens can. An answer that comes whole has the time of its tokens.
 //
-// A stream of a plain server may wait for others until it begins: what these hear counts as
-// well. One of vLLM may at any time, since vLLM puts answers off when its cache is full.
+// A stream may wait for others until it begins: what these hear counts as well. One of vLLM may at
+// any time, since vLLM puts answers off when its cache is full.
 type silence struct {
-	client  *Client
-	longest time.Duration // without a token; 0: any
-	alone   bool          // once begun, others do not count
-	whole   bool          // nothing is heard before the end
-	most    int           // tokens that the answer may have
-
+	client      *Client
+	whole       bool // nothing is heard before the end
+	most        int  // tokens that the answer may have
 	mu          sync.Mutex
 	tokens      int       // that were heard
 	first, last time.Time // when the first and the last were
-}
-
-// watch is the watch on an answer to a request that is sent now.
-func (c *Client) watch(r *Request, now time.Time, whole bool) *silence {
-	m := c.manner.Load()
-	s := &silence{client: c, longest: m.idle, alone: m.plain, whole: whole, most: r.MaxTokens, last: now}
-	if whole {
-		s.first = now
-	}
-	return s
 }
 
 // heard notes how many tokens have come by now.
@@ -118,13 +105,15 @@ func (s *silence) heard(now time.Time, tokens int) {
 func (s *silence) left() (time.Duration, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, latest, pace := s.client.options.Clock.Now(), s.last, max(slowestToken, s.longest/100)
-	if others := s.client.born.Add(time.Duration(s.client.heard.Load())); others.After(latest) && !(s.alone && s.tokens > 0) {
+	c, now, latest := s.client, s.client.options.Clock.Now(), s.last
+	longest := c.options.Idle
+	pace := max(slowestToken, longest/100)
+	if others := c.born.Add(time.Duration(c.heard.Load())); others.After(latest) && !(c.Plain() && s.tokens > 0) {
 		latest = others
 	}
-	silent := s.longest - now.Sub(latest)
-	if late := s.longest + time.Duration(s.most)*pace - now.Sub(s.first); s.whole || !s.first.IsZero() && late <= silent {
+	silent := longest - now.Sub(latest)
+	if late := longest + time.Duration(s.most)*pace - now.Sub(s.first); s.whole || !s.first.IsZero() && late <= silent {
 		return late, fmt.Sprintf("%d tokens, of at most %d: slower than one in %v", s.tokens, s.most, pace)
 	}
-	return silent, fmt.Sprintf("no token came for %v", s.longest)
+	return silent, fmt.Sprintf("no token came for %v", longest)
 }

@@ -7,16 +7,29 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 )
 
 // manner is how a server is spoken to. One is replaced as a whole, never changed.
 type manner struct {
-	plain   bool          // the server is none of vLLM
-	idle    time.Duration // longest silence of a stream; 0: none
-	refused Fields        // what the server has refused, and is not sent again
-	context int           // tokens of prompt and answer, where that is less than was asked for; 0: it is not
+	plain   bool   // the server is none of vLLM
+	refused Fields // what the server has refused, and is not sent again
+	context int    // tokens of prompt and answer, where that is less than was asked for; 0: it is not
 }
+
+// Treat sets how the server is spoken to. One that is plain may be none of vLLM: it gets standard
+// fields alone, a request that needs another is an error, and its answers may leave out counts of
+// tokens, and the [DONE] of a stream. Where the context has fewer tokens than requests ask for,
+// answers end with it; 0 where it has not.
+func (c *Client) Treat(plain bool, context int) {
+	m := manner{plain: plain, context: context}
+	if was := c.manner.Load(); was.plain == plain {
+		m.refused = was.refused
+	}
+	c.manner.Store(&m)
+}
+
+// Plain tells whether the server is treated as one that may be none of vLLM.
+func (c *Client) Plain() bool { return c.manner.Load().plain }
 
 // template is more tokens than a chat template has around a question.
 const template = 512
@@ -37,32 +50,6 @@ func (m manner) room(r *Request) int {
 	}
 	return max(1, min(r.MaxTokens, m.context-prompt))
 }
-
-// ShortContext has answers end where the server's context of so many tokens does.
-func (c *Client) ShortContext(tokens int) {
-	m := *c.manner.Load()
-	m.context = tokens
-	c.manner.Store(&m)
-}
-
-// TreatAsPlain speaks to the server as to one that may be none of vLLM. It gets standard fields
-// alone; a request that needs another is an error. An answer may leave out counts of tokens, and
-// the [DONE] of a stream. A stream may be silent for idle; 0 is no limit.
-func (c *Client) TreatAsPlain(idle time.Duration) {
-	if m := c.manner.Load(); !m.plain || m.idle != idle {
-		c.manner.Store(&manner{plain: true, idle: idle})
-	}
-}
-
-// TreatAsVLLM speaks to the server as New's client does without Options.Plain.
-func (c *Client) TreatAsVLLM() {
-	if c.manner.Load().plain {
-		c.manner.Store(&manner{idle: c.options.Idle})
-	}
-}
-
-// Plain tells whether the server is treated as one that may be none of vLLM.
-func (c *Client) Plain() bool { return c.manner.Load().plain }
 
 // Fields are fields of a request that are not sent.
 type Fields int
@@ -146,10 +133,8 @@ func (m manner) learn(r *Request, err error) (after manner, ok bool) {
 	return m, false
 }
 
-// Refused says what of a request the server has turned out not to take, so that
-// it is not sent: a line each.
-func (c *Client) Refused() []string {
-	var lines []string
+// Refused says what of a request the server has turned out not to take: a line each.
+func (c *Client) Refused() (lines []string) {
 	for _, f := range fields {
 		if c.manner.Load().refused&f.field != 0 && f.said != "" {
 			lines = append(lines, f.said)

@@ -1,12 +1,10 @@
 package vllm
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +43,7 @@ func TestNames(t *testing.T) {
 		r.Model = tt.asked
 		for plain, want := range map[bool]bool{false: tt.vllm, true: tt.plain} {
 			body := strings.Replace(good, `{"choices"`, fmt.Sprintf(`{"model":%q,"choices"`, tt.named), 1)
-			got, err := client(t, Options{Plain: plain}, says(200, body)).Complete(t.Context(), r)
+			got, err := client(t, Options{Plain: plain}, says(200, body)).whole(t.Context(), r)
 			if want && (err != nil || got.Model != tt.named) {
 				t.Errorf("asked %q, answered by %q, plain %t: %+v, %v", tt.asked, tt.named, plain, got, err)
 			} else if !want {
@@ -99,7 +97,7 @@ func TestRefusedFields(t *testing.T) {
 				}
 				io.WriteString(w, map[bool]string{true: chunk("a", `"stop"`, 1) + done, false: good}[body["stream"] == true])
 			})
-			c.ShortContext(max(tt.context, 0))
+			c.Treat(tt.context == 0, max(tt.context, 0))
 			for range 2 {
 				if _, err := c.Stream(t.Context(), plainRequest(), nil); tt.requests == 0 && (err == nil || !strings.Contains(err.Error(), tt.says)) || tt.requests > 0 && err != nil {
 					t.Errorf("error %v, want %q", err, tt.says)
@@ -111,7 +109,7 @@ func TestRefusedFields(t *testing.T) {
 				}
 				return
 			}
-			if _, err := c.Complete(t.Context(), plainRequest()); err != nil {
+			if _, err := c.whole(t.Context(), plainRequest()); err != nil {
 				t.Error(err)
 			}
 			last := sent[len(sent)-1]
@@ -143,7 +141,7 @@ func TestManner(t *testing.T) {
 		asked <- r.URL.Path
 		says(500, "no list")(w, r)
 	})
-	c.TreatAsPlain(time.Second)
+	c.Treat(true, 0)
 	if _, err := c.Metrics(t.Context()); !c.Plain() || !strings.Contains(err.Error(), "not offered") {
 		t.Errorf("metrics of a plain server: %v", err)
 	}
@@ -153,7 +151,7 @@ func TestManner(t *testing.T) {
 	if err := c.Health(t.Context()); err != nil || <-asked != "/v1/models" {
 		t.Errorf("a plain server that answers is ill: %v", err)
 	}
-	c.TreatAsVLLM()
+	c.Treat(false, 0)
 	if err := c.Health(t.Context()); err == nil || <-asked != "/health" || c.Plain() {
 		t.Errorf("vLLM that answers 500 is well")
 	}
@@ -189,12 +187,8 @@ func TestLimited(t *testing.T) {
 		w.Header().Set("Retry-After", "7")
 		says(429, `{"error":{"message":"slow down","type":"rate_limit_error"}}`)(w, r)
 	})
-	clock := new(notes)
-	err := Retry{Attempts: 3, Clock: clock}.Do(t.Context(), func(ctx context.Context) error {
-		_, err := c.Complete(ctx, request())
-		return err
-	})
-	if e := fails(t, err, ServerFault); e.Later != 7*time.Second || !slices.Equal(clock.slept, []time.Duration{e.Later, e.Later}) {
-		t.Errorf("%+v, waited %v", e, clock.slept)
+	_, err := c.Stream(t.Context(), request(), nil)
+	if e := fails(t, err, ServerFault); e.Later != 7*time.Second || !e.Limited() {
+		t.Errorf("%+v", e)
 	}
 }

@@ -1,14 +1,12 @@
 package vllm
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Message is one turn of a chat.
@@ -17,15 +15,11 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Request is a chat completion to ask for. Every sampling parameter is sent that is not
-// left out, so that no default of a server or a model counts; of a plain server, its own
-// min_p and penalties count, and its top_k unless the request has one.
-type Request struct {
-	ID       string // X-Request-Id, for the server's log; "" sends none
-	Model    string // as served
-	Messages []Message
-	Seed     int64 // of this request's sampling, not negative
-
+// Sampling is how a model is asked: all of a request but the question, its seed and its id.
+// Every parameter is sent that is not left out, so that no default of a server or a model counts;
+// of a plain server, its own min_p and penalties count, and its top_k unless there is one here.
+type Sampling struct {
+	Model       string // as served
 	Temperature float64
 	TopP        float64
 	TopK        int // 0: off
@@ -34,34 +28,27 @@ type Request struct {
 
 	// Fields of vLLM. Servers that do not know a budget ignore it in silence: see the pool's check.
 	TemplateArguments map[string]any // chat_template_kwargs, such as {"enable_thinking": true}
-	ThinkingBudget    int            // thinking_token_budget; 0 sends none
-	IgnoreEOS         bool           // write on where the answer would end, up to MaxTokens
-	TokenIDs          bool           // ask for the ids of the prompt's and the answer's tokens
+	ThinkingBudget    int            // thinking_token_budget; 0: none
+}
 
-	Prefix *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
-	OnLoss OnLoss  // what a pool does when the answer is lost while it comes in
+// Request is a chat completion to ask for.
+type Request struct {
+	Sampling
+	ID       string // X-Request-Id, for the server's log; "" sends none
+	Messages []Message
+	Seed     int64 // of this request's sampling, not negative
+
+	IgnoreEOS bool    // write on where the answer would end, up to MaxTokens
+	TokenIDs  bool    // ask for the ids of the prompt's and the answer's tokens
+	Prefix    *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
+	OnLoss    OnLoss  // what a pool does when the answer is lost while it comes in
 
 	fill bool // the answer is to fill the context of the server, which is too short for MaxTokens
 }
 
-// Sampling is how a model is asked: all of a request but the question, its seed and its id.
-type Sampling struct {
-	Model             string // as served
-	Temperature       float64
-	TopP              float64
-	TopK              int // 0: off
-	MaxTokens         int // of the answer, thinking included
-	LeaveOut          Fields
-	TemplateArguments map[string]any
-	ThinkingBudget    int // 0: none
-}
-
 // Request asks a question, after a system prompt unless that is empty.
 func (s Sampling) Request(system, user string) Request {
-	r := Request{
-		Model: s.Model, Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MaxTokens: s.MaxTokens, LeaveOut: s.LeaveOut,
-		TemplateArguments: s.TemplateArguments, ThinkingBudget: s.ThinkingBudget,
-	}
+	r := Request{Sampling: s}
 	if system != "" {
 		r.Messages = append(r.Messages, Message{Role: "system", Content: system})
 	}
@@ -69,40 +56,18 @@ func (s Sampling) Request(system, user string) Request {
 	return r
 }
 
-// fault says what is wrong with the request before a server sees it; nil if nothing is.
-func (r *Request) fault() error {
-	switch {
-	case r.Model == "":
-		return errors.New("no model is named")
-	case len(r.Messages) == 0:
-		return errors.New("no messages")
-	case r.Seed < 0:
-		return fmt.Errorf("seed %d is negative, which servers take for none", r.Seed)
-	case r.MaxTokens < 1:
-		return fmt.Errorf("max tokens is %d, want at least 1", r.MaxTokens)
-	case strings.ContainsFunc(r.ID, func(c rune) bool { return c <= ' ' || c > '~' }):
-		return fmt.Errorf("id %q is not fit for a header, want printable ASCII", r.ID)
-	}
-	for i, m := range r.Messages {
-		if !utf8.ValidString(m.Content) {
-			return fmt.Errorf("message %d is not valid UTF-8", i)
-		}
-	}
-	return nil
-}
-
 // wire is a request as it is sent: the fields that every OpenAI-compatible server knows, and
-// those of vLLM, some of them neutral, to overrule the defaults of a model or a server.
+// those of vLLM, some neutral, to overrule the defaults of a model or a server. Nil is not sent.
 type wire struct {
-	Model       string         `json:"model"`
-	Messages    []Message      `json:"messages,omitzero"`
-	Seed        *int64         `json:"seed,omitzero"`
-	Temperature *float64       `json:"temperature,omitzero"`
-	TopP        *float64       `json:"top_p,omitzero"`
-	MaxTokens   int            `json:"max_tokens,omitzero"`
-	Longest     int            `json:"max_completion_tokens,omitzero"` // MaxTokens, by its other name
-	Stream      bool           `json:"stream,omitzero"`
-	StreamWith  *streamOptions `json:"stream_options,omitzero"`
+	Model         string         `json:"model"`
+	Messages      []Message      `json:"messages,omitzero"`
+	Seed          *int64         `json:"seed,omitzero"`
+	Temperature   *float64       `json:"temperature,omitzero"`
+	TopP          *float64       `json:"top_p,omitzero"`
+	MaxTokens     int            `json:"max_tokens,omitzero"`
+	Longest       int            `json:"max_completion_tokens,omitzero"` // MaxTokens, by its other name
+	Stream        bool           `json:"stream,omitzero"`
+	StreamOptions jsontext.Value `json:"stream_options,omitzero"`
 
 	TopK              *int           `json:"top_k,omitzero"`
 	MinP              *int           `json:"min_p,omitzero"`
@@ -114,36 +79,33 @@ type wire struct {
 	Prompt            []int32        `json:"prompt,omitzero"` // of the rest of an answer, in place of messages
 }
 
-type streamOptions struct {
-	IncludeUsage    bool `json:"include_usage"`
-	ContinuousUsage bool `json:"continuous_usage_stats,omitzero"`
-}
-
 // body is the request as JSON, in the manner of a server.
 func (r *Request) body(stream bool, m manner) ([]byte, error) {
-	if err := cmp.Or(r.fault(), r.beyond(m)); err != nil {
-		return nil, err
+	switch {
+	case m.plain && len(r.TemplateArguments) > 0:
+		return nil, errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and with it the switch for thinking: serve the model by vLLM, or configure a model without that switch")
+	case m.plain && (r.ThinkingBudget > 0 || r.IgnoreEOS || r.TokenIDs):
+		return nil, errors.New("a thinking budget, ignore_eos and ids of tokens need vLLM: set thinking_budget to 0, or serve the model by vLLM")
+	case r.Seed < 0 || r.MaxTokens < 1:
+		return nil, fmt.Errorf("seed %d, and max_tokens %d: servers take these for none", r.Seed, r.MaxTokens)
 	}
+	w := wire{Model: r.Model, Messages: r.Messages, MaxTokens: m.room(r), Stream: stream, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs}
 	seed, left := r.Seed, m.refused|r.LeaveOut
-	w := wire{Model: r.Model, Messages: r.Messages, MaxTokens: m.room(r), Stream: stream}
-	if stream && left&usageOfStreams == 0 {
-		w.StreamWith = &streamOptions{IncludeUsage: true, ContinuousUsage: !m.plain}
-	}
 	if m.plain {
 		seed &= 1<<31 - 1 // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
+		w.StreamOptions = jsontext.Value(`{"include_usage":true}`)
 	} else {
-		w.MinP, w.RepetitionPenalty = new(int), 1
-		w.TemplateArguments, w.IgnoreEOS, w.TokenIDs = r.TemplateArguments, r.IgnoreEOS, r.TokenIDs
-		if r.ThinkingBudget > 0 {
-			w.ThinkingBudget = &r.ThinkingBudget
-		}
+		w.MinP, w.RepetitionPenalty, w.TemplateArguments = new(int), 1, r.TemplateArguments
+		w.StreamOptions = jsontext.Value(`{"include_usage":true,"continuous_usage_stats":true}`)
 	}
 	if p := r.Prefix; p != nil {
-		seed = ContinuationSeed(r.Seed, len(p.IDs))
-		w.ThinkingBudget, w.Prompt, w.Messages, w.TemplateArguments = p.left, p.all(), nil, nil
-		if w.MaxTokens = r.MaxTokens - len(p.IDs); m.context > 0 {
+		seed, w.MaxTokens = ContinuationSeed(r.Seed, len(p.IDs)), r.MaxTokens-len(p.IDs)
+		w.Prompt, w.ThinkingBudget, w.Messages, w.TemplateArguments = p.all(), p.left, nil, nil
+		if m.context > 0 {
 			w.MaxTokens = max(1, min(w.MaxTokens, m.context-len(w.Prompt)))
 		}
+	} else if r.ThinkingBudget > 0 {
+		w.ThinkingBudget = &r.ThinkingBudget
 	}
 	w.Seed, w.Temperature, w.TopP = unless(left&LeaveSeed, &seed), unless(left&LeaveTemperature, &r.Temperature), unless(left&LeaveTopP, &r.TopP)
 	if !m.plain || r.TopK > 0 {
@@ -151,6 +113,9 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	}
 	if left&lengthField != 0 {
 		w.MaxTokens, w.Longest = 0, w.MaxTokens
+	}
+	if left&usageOfStreams != 0 || !stream {
+		w.StreamOptions = nil
 	}
 	return json.Marshal(w, json.Deterministic(true))
 }
@@ -161,22 +126,6 @@ func unless[T any](left Fields, value *T) *T {
 		return nil
 	}
 	return value
-}
-
-// beyond says what of the request only vLLM is known to take, where the server may be another.
-func (r *Request) beyond(m manner) error {
-	switch {
-	case !m.plain:
-	case len(r.TemplateArguments) > 0:
-		return errors.New("chat_template_kwargs are a field of vLLM, which this server may ignore, and with it the switch for thinking: serve the model by vLLM, or configure a model without that switch")
-	case r.ThinkingBudget > 0:
-		return errors.New("a thinking budget needs vLLM: set thinking_budget to 0, or serve the model by vLLM")
-	case r.IgnoreEOS:
-		return errors.New("ignore_eos needs vLLM")
-	case r.TokenIDs:
-		return errors.New("ids of tokens need vLLM")
-	}
-	return nil
 }
 
 // Completion is an answer, whole or, with an error, as far as it was received.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -17,15 +16,6 @@ import (
 
 // lingerWithin is how long a stream may stay open after it said that it is done.
 const lingerWithin = time.Second
-
-// Complete asks for a completion in one piece. With an error, the Completion holds what was
-// received: of most servers times only. The rest of an answer always comes in pieces: see Stream.
-func (c *Client) Complete(ctx context.Context, r Request) (Completion, error) {
-	if r.Prefix != nil {
-		return c.Stream(ctx, r, nil)
-	}
-	return c.ask(ctx, r, false, nil)
-}
 
 // Stream asks for a completion in pieces. Each piece with content is passed to seen, on the
 // caller's goroutine; seen may be nil. After an error or an abort, the Completion holds what was
@@ -39,40 +29,30 @@ func (c *Client) Stream(ctx context.Context, r Request, seen func(Piece)) (Compl
 	if r.Prefix != nil {
 		return c.resume(ctx, r, seen)
 	}
-	return c.ask(ctx, r, r.LeaveOut&LeaveStream == 0, seen)
-}
-
-// blank is the completion of a request that is about to be sent.
-func (c *Client) blank() Completion {
-	completion := Completion{Sent: c.options.Clock.Now(), Usage: Usage{Reasoning: -1}}
-	if c.Plain() {
-		completion.Usage = untold
-	}
-	return completion
+	return c.ask(ctx, r, seen)
 }
 
 // ask sends a request, and reads what the server sends: in pieces or not, as it likes.
-func (c *Client) ask(ctx context.Context, r Request, stream bool, seen func(Piece)) (Completion, error) {
-	completion := c.blank()
-	a := assembly{request: &r, completion: &completion, client: c, seen: seen, watch: c.watch(&r, completion.Sent, !stream), whole: !stream}
-	left := a.watch.left
-	if a.watch.longest == 0 {
-		left = nil
-	}
-	ctx, cancel := c.within(ctx, left)
+func (c *Client) ask(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
+	stream := r.LeaveOut&LeaveStream == 0 || r.Prefix != nil
+	a := c.assembly(&r, seen, !stream)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	if c.options.Idle > 0 {
+		ctx, _ = c.within(ctx, a.watch.left)
+	}
 	response, most, err := c.post(ctx, &r, stream)
 	if err == nil {
 		defer response.Body.Close()
 		server := c.hider.answer([]byte(response.Header.Get("Server")))
-		completion.Software = string(server[:min(len(server), longestName)])
+		a.Software = string(server[:min(len(server), longestName)])
 		a.most = most
 		err = c.blame(ctx, a.read(response.Body))
 		if !stream {
-			completion.First = time.Time{}
+			a.First = time.Time{}
 		}
 	}
-	completion.Finished = c.options.Clock.Now()
+	a.Finished = c.options.Clock.Now()
 	if err == nil { // a body that is read to its end lets its connection be used again
 		go func() {
 			if c.options.Clock.Sleep(ctx, lingerWithin) == nil {
@@ -81,17 +61,17 @@ func (c *Client) ask(ctx context.Context, r Request, stream bool, seen func(Piec
 		}()
 		io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)) // an error costs a connection, no more
 	}
-	return completion, err
+	return a.Completion, err
 }
 
 // assembly puts the chunks of an answer together.
 type assembly struct {
-	request    *Request
-	completion *Completion
-	client     *Client
-	seen       func(Piece)
-	watch      *silence
-	most       limits
+	Completion
+	request *Request
+	client  *Client
+	seen    func(Piece)
+	watch   silence
+	most    limits
 
 	chunk           reply // the last
 	text, reasoning strings.Builder
@@ -100,9 +80,22 @@ type assembly struct {
 	whole           bool   // a whole answer came, which no [DONE] follows
 	pieces          int    // that have brought something
 	pending         []byte // an event of which lines are to come
-	open            bool   // it is no event, but the body itself
+	events          bool   // the body is a stream of events, not JSON itself
 	failing         bool   // the event is an error by its name
 	odd             []byte // the beginning of what came that is no answer, for the error if none comes
+}
+
+// assembly is of a request that is about to be sent.
+func (c *Client) assembly(r *Request, seen func(Piece), whole bool) *assembly {
+	now := c.options.Clock.Now()
+	a := &assembly{request: r, client: c, seen: seen, whole: whole, watch: silence{client: c, whole: whole, most: r.MaxTokens, last: now}}
+	if a.Sent, a.Usage = now, (Usage{Reasoning: -1}); c.Plain() {
+		a.Usage = untold
+	}
+	if whole {
+		a.watch.first = now
+	}
+	return a
 }
 
 // errDone ends the reading of lines, errHalf is of a line that is the beginning of JSON.
@@ -122,13 +115,12 @@ func (a *assembly) read(body io.Reader) error {
 	if err == nil && broken == nil {
 		err = a.flush()
 	}
-	a.completion.Text, a.completion.Reasoning = a.text.String(), a.reasoning.String()
-	a.completion.Mended = a.said.mended + a.thought.mended
+	a.Text, a.Reasoning, a.Mended = a.text.String(), a.reasoning.String(), a.said.mended+a.thought.mended
 	switch {
 	case errors.Is(broken, bufio.ErrTooLong) || len(a.pending) > a.most.event:
-		return garbage(fmt.Sprintf("an event of more than %d bytes, where max_tokens is %d", a.most.event, a.most.asked))
+		return garbage("an event of more than %d bytes, where max_tokens is %d", a.most.event, a.most.asked)
 	case err != errDone && limited.N <= 0:
-		return garbage(fmt.Sprintf("an answer of more than %d bytes, where max_tokens is %d", a.most.bytes, a.most.asked))
+		return garbage("an answer of more than %d bytes, where max_tokens is %d", a.most.bytes, a.most.asked)
 	case err != nil && err != errDone:
 		return err
 	case broken != nil:
@@ -158,32 +150,28 @@ func splitLine(data []byte, atEOF bool) (advance int, line []byte, err error) {
 
 // line reads a line of an event, or of JSON that is the body itself.
 func (a *assembly) line(line []byte) error {
-	if !a.open {
-		if len(line) == 0 {
-			return a.flush()
-		}
-		name, value, _ := bytes.Cut(line, []byte(":")) // a comment has the name ""
-		switch string(name) {
-		case "data":
-			line = bytes.TrimPrefix(value, []byte(" "))
-		case "error":
-			return failure(0, a.client.hider.answer(value))
-		case "event":
-			a.failing = bytes.Contains(value, []byte("error"))
+	name, value, _ := bytes.Cut(line, []byte(":")) // a comment and an empty line have the name ""
+	switch field := string(name); {
+	case field == "data":
+		a.events, line = true, bytes.TrimPrefix(value, []byte(" "))
+	case len(a.pending) > 0 && !a.events: // the body goes on
+	case len(line) == 0:
+		return a.flush()
+	case field == "error":
+		return failure(0, a.client.hider.answer(value))
+	case field == "event":
+		a.failing = bytes.Contains(value, []byte("error"))
+		return nil
+	case field == "" || field == "id" || field == "retry":
+		return nil
+	default:
+		if line = bytes.TrimLeft(line, " \t"); !bytes.HasPrefix(line, []byte("{")) && !bytes.HasPrefix(line, []byte("[")) {
+			a.note(line)
 			return nil
-		case "", "id", "retry":
-			return nil
-		default:
-			line = bytes.TrimLeft(line, " \t")
-			if a.open = bytes.HasPrefix(line, []byte("{")) || bytes.HasPrefix(line, []byte("[")); !a.open {
-				a.note(line)
-				return nil
-			}
 		}
 	}
 	if len(a.pending) == 0 {
-		err := a.event(line)
-		if a.open = a.open && err == errHalf; err != errHalf {
+		if err := a.event(line); err != errHalf {
 			return err
 		}
 	}
@@ -235,37 +223,37 @@ func (a *assembly) event(data []byte) error {
 
 // add adds a chunk to the completion.
 func (a *assembly) add(chunk *reply) error {
-	into, now := a.completion, a.client.options.Clock.Now()
+	now, plain := a.client.options.Clock.Now(), a.most.plain
 	piece, told, whole, err := chunk.piece()
-	if err == nil && string(chunk.Model) != into.Model {
-		err = a.request.answeredBy(string(chunk.Model), a.most.plain)
+	if err == nil && string(chunk.Model) != a.Model {
+		err = a.request.answeredBy(string(chunk.Model), plain)
 	}
-	if err == nil && a.open && a.chosen && whole {
+	if err == nil && !a.events && a.chosen && whole {
 		err = garbage("a second answer")
 	}
 	if err != nil {
 		return err
 	}
-	into.ID, into.Model, into.Fingerprint = string(chunk.ID), string(chunk.Model), string(chunk.Fingerprint)
-	into.Finish = cmp.Or(piece.Finish, into.Finish)
-	a.whole = a.whole || a.open
+	ended := piece.Finish != ""
+	a.ID, a.Model, a.Fingerprint, a.Finish = string(chunk.ID), string(chunk.Model), string(chunk.Fingerprint), cmp.Or(piece.Finish, a.Finish)
+	a.whole = a.whole || !a.events
 	a.chosen = a.chosen || told || ending.Of(piece.Finish) >= ending.Filtered // Gemini names the filter that withheld an answer, and sends no message
-	piece.Text, piece.Reasoning = a.said.next(piece.Text, piece.Finish != ""), a.thought.next(piece.Reasoning, piece.Finish != "")
+	piece.Text, piece.Reasoning = a.said.next(piece.Text, ended), a.thought.next(piece.Reasoning, ended)
 	a.text.WriteString(piece.Text)
 	a.reasoning.WriteString(piece.Reasoning)
-	into.TokenIDs = append(into.TokenIDs, piece.IDs...)
-	if into.PromptIDs == nil && len(chunk.PromptIDs) > 0 {
-		into.PromptIDs = slices.Clone(chunk.PromptIDs)
-		piece.PromptIDs = into.PromptIDs
+	a.TokenIDs = append(a.TokenIDs, piece.IDs...)
+	if a.PromptIDs == nil && len(chunk.PromptIDs) > 0 {
+		a.PromptIDs = slices.Clone(chunk.PromptIDs)
+		piece.PromptIDs = a.PromptIDs
 	}
-	u, counted := chunk.Usage.is.usage(), chunk.Usage.told
-	if err := a.most.check(len(into.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
+	u, counted := piece.Usage, chunk.Usage.told
+	if err := a.most.check(len(a.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
 		return err
 	}
 	if counted {
 		if err := u.check(); err == nil {
-			into.Usage = u
-		} else if counted = false; !a.most.plain { // that of a plain server which cannot be counts as none
+			a.Usage = u
+		} else if counted = false; !plain { // that of a plain server which cannot be counts as none
 			return err
 		}
 	}
@@ -273,11 +261,11 @@ func (a *assembly) add(chunk *reply) error {
 	if brings {
 		a.pieces++
 	}
-	if into.First.IsZero() && (brings || counted && u.Completion > 0) {
-		into.First = now
+	if a.First.IsZero() && (brings || counted && u.Completion > 0) {
+		a.First = now
 	}
-	a.watch.heard(now, cmp.Or(max(into.Usage.Completion, len(into.TokenIDs), 0), a.pieces)) // those of a server that does not count
-	if piece.Usage = into.Usage; a.seen != nil && (brings || counted || piece.PromptIDs != nil || piece.Finish != "") {
+	a.watch.heard(now, cmp.Or(max(a.Usage.Completion, len(a.TokenIDs), 0), a.pieces)) // those of a server that does not count
+	if piece.Usage = a.Usage; a.seen != nil && (brings || counted || piece.PromptIDs != nil || ended) {
 		a.seen(piece)
 	}
 	return nil
@@ -285,17 +273,25 @@ func (a *assembly) add(chunk *reply) error {
 
 // end says what is wrong with an answer that has ended; done says that its server said so.
 func (a *assembly) end(done bool) error {
+	plain, n := a.most.plain, len(a.Text)+len(a.Reasoning)
+	uncounted := a.Usage.Completion == 0 && n+len(a.TokenIDs) > 0
 	switch {
-	case !a.chosen && (a.whole || a.completion.Finish == "" && len(a.odd) > 0):
-		return garbage("no choices in the answer, which starts " + starts(bytes.TrimSpace(a.odd)))
+	case !a.chosen && (a.whole || a.Finish == "" && len(a.odd) > 0):
+		return garbage("no choices in the answer, which starts %s", starts(a.odd))
 	case a.whole:
-	case a.completion.Finish == "":
+	case a.Finish == "":
 		return &Error{Kind: Cut, Message: "the stream ended without a finish_reason, so that nothing says that the answer is whole"}
-	case !done && !a.most.plain: // other servers may end a stream by its finish_reason
+	case !done && !plain: // other servers may end a stream by its finish_reason
 		return &Error{Kind: Cut, Message: "the stream ended without [DONE]"}
 	}
-	if !a.most.plain && a.completion.Usage.Prompt < 1 {
+	if !plain && a.Usage.Prompt < 1 {
 		return garbage("no usage")
 	}
-	return a.completion.fault(a.most.plain)
+	if plain && uncounted {
+		a.Usage = untold
+	}
+	if err := a.Ended(""); err != nil || plain || !uncounted && n <= textOf(a.Usage.Completion) {
+		return err
+	}
+	return garbage("a text of %d bytes of %d tokens by its usage", n, a.Usage.Completion)
 }

@@ -20,19 +20,17 @@ const (
 type tags struct{ start, end int32 }
 
 // tagsOf asks for those of a model, once.
-func (c *Client) tagsOf(ctx context.Context, model string) (tags, error) {
+func (c *Client) tagsOf(ctx context.Context, model string) (found tags, err error) {
 	if known, ok := c.tags.Load(model); ok {
 		return known.(tags), nil
 	}
-	found := tags{-1, -1}
+	found = tags{-1, -1}
 	for tag, id := range map[string]*int32{thinkStart: &found.start, thinkEnd: &found.end} {
 		ids, err := c.Tokenize(ctx, model, tag)
-		switch e := (*Error)(nil); {
-		case errors.As(err, &e) && e.Kind == UnknownModel:
-			return found, c.notContinued("it has no /tokenize, and so its tokens are unknown", err)
-		case err != nil:
+		if err != nil {
 			return found, err
-		case len(ids) == 1:
+		}
+		if len(ids) == 1 {
 			*id = ids[0]
 		}
 	}
@@ -46,13 +44,13 @@ var errUnseen = errors.New("nothing is seen yet of how thinking is separated fro
 // thinking tells whether the prefix ends within what its server separates as
 // reasoning. By then an answer without a parser is all text, and so it goes on.
 func (p *Prefix) thinking(t tags) (bool, error) {
-	switch ended := t.end >= 0 && slices.Contains(p.IDs, t.end); {
-	case ended:
+	switch {
+	case t.end >= 0 && slices.Contains(p.IDs, t.end):
 		return false, nil
 	case p.Reasoning != "" && t.end < 0:
-		return false, fmt.Errorf("its thinking does not end with a token %s", thinkEnd)
+		return false, notContinued("its thinking does not end with a token " + thinkEnd)
 	case p.Reasoning != "" && p.Text != "":
-		return false, fmt.Errorf("its thinking has ended without %s", thinkEnd)
+		return false, notContinued("its thinking has ended without " + thinkEnd)
 	case p.Reasoning != "":
 		return true, nil
 	case p.Text != "" || t.end < 0 || lastIndex(p.PromptIDs, t.end) > lastIndex(p.PromptIDs, t.start):
@@ -68,14 +66,11 @@ const probeTokens = 16
 // with thinking that the server separates.
 func (c *Client) separates(ctx context.Context, r Request) (bool, error) {
 	r.Prefix, r.TokenIDs, r.MaxTokens, r.Temperature = nil, false, probeTokens, 0
-	answer, err := c.ask(ctx, r, true, nil)
-	switch {
-	case err != nil:
-		return false, err
-	case answer.Reasoning == "" && answer.Text == "":
-		return false, errUnseen
+	answer, err := c.ask(ctx, r, nil)
+	if err == nil && answer.Reasoning == "" && answer.Text == "" {
+		err = errUnseen
 	}
-	return answer.Reasoning != "", nil
+	return answer.Reasoning != "", err
 }
 
 // split is what of a text, which tokens of the given ids have brought, belongs to the answer
@@ -86,12 +81,12 @@ func (x *continuation) split(text string, ids []int32) (answer, reasoning string
 		return text, "", nil
 	case slices.Contains(ids, x.tags.end):
 		if !found && text != "" {
-			return "", "", errors.New("its text does not show where the thinking ends")
+			return "", "", notContinued("its text does not show where the thinking ends")
 		}
 		x.thinking = false
 		return after, strings.Replace(before, thinkStart, "", 1), nil
 	case strings.Contains(text, toolCall):
-		return "", "", fmt.Errorf("it thinks of %s, by which some servers end the thinking", toolCall)
+		return "", "", notContinued("it thinks of " + toolCall + ", by which some servers end the thinking")
 	case slices.Contains(ids, x.tags.start):
 		text = strings.Replace(text, thinkStart, "", 1)
 	}
@@ -106,25 +101,24 @@ func (p *Prefix) budget(whole int, t tags) (*int, error) {
 		return nil, nil
 	}
 	if t.start < 0 || t.end < 0 {
-		return nil, fmt.Errorf("it has a thinking budget, and %s or %s is no token of its model", thinkStart, thinkEnd)
+		return nil, notContinued(fmt.Sprintf("it has a thinking budget, and %s or %s is no token of its model", thinkStart, thinkEnd))
 	}
+	all, end := p.all(), slices.Index(p.IDs, t.end)
 	first := lastIndex(p.PromptIDs, t.start) // where the thinking has begun, among all ids
 	if first <= lastIndex(p.PromptIDs, t.end) {
 		if first = slices.Index(p.IDs, t.start); first >= 0 {
 			first += len(p.PromptIDs)
 		}
 	}
-	switch end := slices.Index(p.IDs, t.end); {
+	switch {
 	case first < 0:
 		return &whole, nil
 	case end >= 0 && len(p.PromptIDs)+end < first:
-		return nil, fmt.Errorf("its thinking has ended before it began, and with it the count of its budget")
+		return nil, notContinued("its thinking has ended before it began, and with it the count of its budget")
 	case end >= 0:
 		return nil, nil
-	}
-	all := p.all()
-	if len(all)-first-1 > whole {
-		return nil, fmt.Errorf("its thinking is longer than its budget of %d tokens: the server does not end it with %s alone", whole, thinkEnd)
+	case len(all)-first-1 > whole:
+		return nil, notContinued(fmt.Sprintf("its thinking is longer than its budget of %d tokens: the server does not end it with %s alone", whole, thinkEnd))
 	}
 	left := max(0, whole-(lastIndex(all, t.start)-first))
 	return &left, nil

@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,24 +51,26 @@ func (e *Engine) Now() time.Duration { return e.since(e.Clock.Now()) }
 func (e *Engine) since(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
 
 // void ends the run because its times mean nothing. The first reason counts.
-func (e *Engine) void(reason error) { e.end(fmt.Errorf("%w: %w", ErrVoid, reason)) }
+func (e *Engine) void(r *request, reason error) {
+	e.end(fmt.Errorf("%w: request %d, %s%w", ErrVoid, r.number, r.id, reason))
+}
 
 // Submit takes a place, in the order of the calls, and sends the rollout's
 // request in the background. Where there is no place the run is void.
 func (e *Engine) Submit(number int, id controller.ID) {
 	ctx, cancel := context.WithCancel(e.ctx)
-	place, err := e.Pool.Take(ctx)
-	if err != nil {
+	r := &request{number: number, id: id, ctx: ctx, abort: cancel}
+	var err error
+	if r.place, err = e.Pool.Take(ctx); err != nil {
 		cancel()
-		e.void(fmt.Errorf("request %d, %s: %w", number, id, errors.Join(err, e.losses())))
+		e.void(r, fmt.Errorf(": %w", errors.Join(err, e.losses())))
 		return
 	}
-	r := &request{number: number, id: id, place: place, ctx: ctx, abort: cancel, load: e.loads[place.Replica()]}
-	r.load.outstanding.Add(1)
+	r.load = e.loads[r.place.Replica()]
 	e.outstanding[number] = r
 	e.tasks.Go(func() {
 		if err := e.carry(r); err != nil {
-			e.void(fmt.Errorf("request %d, %s, failed: %w", number, id, err))
+			e.void(r, fmt.Errorf(", failed: %w", err))
 		}
 	})
 }
@@ -87,11 +88,11 @@ func (e *Engine) carry(r *request) error {
 			tokens = p.Usage.Completion
 		}
 	})
+	ended := &r.load.answered
 	if err != nil {
-		r.load.broken.Add(1)
+		ended = &r.load.broken
 	}
-	r.load.left.Add(1)
-	r.load.outstanding.Add(-1) // last, so that no poll misses it
+	ended.Add(1)
 	event := router.Event{Kind: router.Completed, Request: r.number, Replica: r.place.Replica(), Started: started, Finished: e.since(completion.Finished)}
 	if u := completion.Usage; u.Told() {
 		event.Prompt, event.Generated = u.Prompt, u.Completion
@@ -179,7 +180,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	if ended != nil {
 		return ended
 	}
-	err := errors.Join(e.each(func(l *load) error { return l.drain(ctx, e) }), e.losses())
+	err := errors.Join(e.each(func(l *load) error { return l.end(ctx, e.Clock) }), e.losses())
 	switch {
 	case err == nil:
 		return nil
@@ -187,16 +188,6 @@ func (e *Engine) Close(ctx context.Context) error {
 		return fmt.Errorf("it is not known whether the run is void: %w", err)
 	}
 	return fmt.Errorf("%w: %w", ErrVoid, err)
-}
-
-// watch polls the replicas until the run ends.
-func (e *Engine) watch() {
-	for e.Clock.Sleep(e.ctx, cmp.Or(e.Look, 5*time.Second)) == nil {
-		err := e.each(func(l *load) error { return l.poll(e.ctx, e.Pool) })
-		if err = errors.Join(err, e.losses()); err != nil {
-			e.void(err)
-		}
-	}
 }
 
 // each does something with the loads of all replicas at once.

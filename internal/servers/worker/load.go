@@ -2,29 +2,25 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
 
+	"speceval/internal/clock"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 )
 
-// load counts requests and tokens of one replica during a run, and compares them with
-// the replica's metrics. It does not find other load on a replica's machine, requests so
-// short that no poll meets them, or so few tokens that they may be the last ones of requests
-// that we aborted.
+// load counts our requests at one replica during a run, and compares them with its metrics at the
+// end. It does not find other load on a replica's machine, or requests of others that ended
+// without an answer and after so few tokens that they may be those of requests that we aborted.
 type load struct {
-	replica     int // number in the pool
-	name        string
-	tokens      atomic.Int64 // of our requests, as seen so far
-	outstanding atomic.Int64
-	left        atomic.Int64 // ended since the last poll: the replica may still have them
-	broken      atomic.Int64 // ended before their last token
-
-	before   float64 // the replica's count of tokens at the last poll
-	baseline float64 // and when the run began
-	faults   int     // consecutive polls that found a fault
+	pool.Replica
+	tokens   atomic.Int64 // as seen
+	answered atomic.Int64
+	broken   atomic.Int64 // requests that ended before their last token
+	before   vllm.Metrics // when the run began
 }
 
 const (
@@ -32,65 +28,60 @@ const (
 	// those of its next chunk, and those until it notices. (Two replicas of vLLM 0.23.0 made
 	// no token more in 2304 rollouts, and 28 more in 29 that were aborted at once, on
 	// processors that were busy eight times over.)
-	unseenTokens = 256 // of a request that was aborted, or that runs, at most
-	spareTokens  = 64  // of a replica's count that was late when the run began
+	unseenTokens = 256
+	spareTokens  = 64 // of a replica's count that was late
 
-	// faultThreshold is the number of consecutive polls that must find a fault: the
-	// metrics of a single poll may be behind.
-	faultThreshold = 2
-
-	// Replicas have nothing left to do soon after the last request of a run.
+	// How long replicas have until they have nothing left to do, before a run and after
+	// its last request, and the pause between two questions.
+	drainWithin  = 300 * time.Second
 	settleWithin = 30 * time.Second
-	settlePoll   = 20 * time.Millisecond
+	drainPoll    = 20 * time.Millisecond
 )
 
-// compare returns the fault that a replica's metrics show, nil if there is none.
-// Our counts are read after the metrics were requested, so that they are not less
-// than at that time.
-func (l *load) compare(m vllm.Metrics) error {
-	outstanding := l.outstanding.Load()
-	ours, unseen := outstanding+l.left.Swap(0), outstanding+l.broken.Load()
-	made, seen := m.GenerationTokens-l.baseline, l.tokens.Load()
-	switch has := int64(m.Running + m.Waiting); {
-	case m.GenerationTokens < l.before:
-		l.faults = faultThreshold // this poll is enough
-		return fmt.Errorf("replica %s was started again: its count of tokens fell from %.0f to %.0f", l.name, l.before, m.GenerationTokens)
-	case has > ours:
-		return fmt.Errorf("replica %s has %d requests, %d of them ours: somebody else uses it", l.name, has, ours)
-	case made > float64(seen+unseen*unseenTokens+spareTokens):
-		return fmt.Errorf("replica %s has made %.0f tokens, %d of them ours: somebody else uses it", l.name, made, seen)
+// begin waits until the replica has nothing to do, and empties its prefix cache.
+func (l *load) begin(ctx context.Context, c clock.Clock) (err error) {
+	if l.before, err = l.drain(ctx, c, drainWithin); err != nil {
+		return err
 	}
-	l.before = m.GenerationTokens
+	if err := l.Client.ResetPrefixCache(ctx); err != nil && !errors.Is(err, vllm.ErrNotOffered) {
+		return err
+	}
+	return l.Client.Health(ctx)
+}
+
+// end waits until the replica has nothing left to do, and returns the fault that its metrics show.
+func (l *load) end(ctx context.Context, c clock.Clock) error {
+	m, err := l.drain(ctx, c, settleWithin)
+	if err != nil {
+		return err
+	}
+	made, seen := int64(m.GenerationTokens-l.before.GenerationTokens), l.tokens.Load()
+	answered, ours, broken := int64(m.Answered-l.before.Answered), l.answered.Load(), l.broken.Load()
+	switch {
+	case made+spareTokens < seen || answered < 0:
+		return fmt.Errorf("replica %s was started again: by its count it has made %d tokens of %d", l.Name, made, seen)
+	case answered > ours+broken:
+		return fmt.Errorf("replica %s has answered %d requests, %d of them ours: somebody else uses it", l.Name, answered, ours)
+	case made > seen+broken*unseenTokens+spareTokens:
+		return fmt.Errorf("replica %s has made %d tokens, %d of them ours: somebody else uses it", l.Name, made, seen)
+	}
 	return nil
 }
 
-// poll polls a replica's metrics and returns a fault that enough polls have found.
-func (l *load) poll(ctx context.Context, p *pool.Pool) error {
-	m, err := p.Metrics(ctx, l.replica)
-	if err == nil {
-		err = l.compare(m)
-	}
-	if err == nil {
-		l.faults = 0
-	} else if l.faults++; l.faults < faultThreshold {
-		err = nil
-	}
-	return err
-}
-
-// drain waits until the replica has nothing left to do, and compares for the last time.
-func (l *load) drain(ctx context.Context, e *Engine) (err error) {
-	for waited := time.Duration(0); waited < settleWithin; waited += settlePoll {
-		var m vllm.Metrics
-		if m, err = e.Pool.Metrics(ctx, l.replica); err == nil {
+// drain waits until the replica has nothing to do.
+func (l *load) drain(ctx context.Context, c clock.Clock, within time.Duration) (m vllm.Metrics, err error) {
+	for end := c.Now().Add(within); ; {
+		if m, err = l.Client.Metrics(ctx); err == nil {
 			if m.Running+m.Waiting == 0 {
-				return l.compare(m)
+				return m, nil
 			}
-			err = fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", l.name, m.Running+m.Waiting, settleWithin)
+			err = fmt.Errorf("replica %s has %d requests, %v after the last of ours: somebody else uses it", l.Name, m.Running+m.Waiting, within)
 		}
-		if err := e.Clock.Sleep(ctx, settlePoll); err != nil {
-			return err
+		if !c.Now().Before(end) {
+			return m, err
+		}
+		if ended := c.Sleep(ctx, drainPoll); ended != nil {
+			return m, ended
 		}
 	}
-	return err
 }

@@ -1,7 +1,7 @@
 // Package worker is one worker's vLLM replicas as an engine of the router,
-// under the wall clock. The replicas are warmed up once; before every run they
-// are drained and reset, and during it they are watched: a run during which a
-// replica was lost, a request failed or another client used a replica is void.
+// under the wall clock. The replicas are warmed up once, and drained and reset before
+// every run. A run during which a replica was lost, a request failed or another client
+// used a replica is void.
 package worker
 
 import (
@@ -32,7 +32,6 @@ type Worker struct {
 	Answer   func(context.Context, controller.ID, vllm.Completion) error
 	Replicas int           // that the pool must have; 0: any number
 	Return   time.Duration // longest wait before a run for replicas that are out; 0: none
-	Look     time.Duration // interval between polls of the replicas' metrics during a run; 0: 5 s
 	Clock    clock.Clock
 }
 
@@ -40,15 +39,15 @@ const (
 	// warmUpTokens is the length of an answer to warm a replica up.
 	warmUpTokens = 64
 	warmUpWithin = 600 * time.Second
-	// returnLook is the pause between two looks whether all replicas are back.
-	returnLook = 200 * time.Millisecond
+	// returnPoll is the pause between two questions whether all replicas are back.
+	returnPoll = 200 * time.Millisecond
 )
 
 // WarmUp is a run that asks every replica for the beginning of an answer, with the
 // request's seed and the number of the replica added. All must complete. Replicas are not
 // compared: after a void run their counts of tokens may be late.
 func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
-	w.Answer, w.Look = nil, warmUpWithin
+	w.Answer = nil
 	w.Request = func(id controller.ID) vllm.Request {
 		r := request
 		r.Seed, r.MaxTokens = r.Seed+int64(id.Ordinal), warmUpTokens
@@ -75,44 +74,31 @@ func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
 	return ctx.Err()
 }
 
-// Begin waits for replicas that are out, drains and resets all, and begins a run at
-// the present time. When ctx ends the run's requests are aborted. The engine must be
-// closed.
+// Begin waits for replicas that are out, drains all, empties their prefix caches where that
+// is offered, and begins a run at the present time. When ctx ends the run's requests are
+// aborted. The engine must be closed.
 func (w Worker) Begin(ctx context.Context) (*Engine, error) {
-	if err := w.whole(ctx); err != nil {
-		return nil, err
+	all := w.Pool.Replicas()
+	if want := w.Replicas; want > 0 && len(all) != want {
+		return nil, fmt.Errorf("%d replicas serve the model, want %d: start the others, or set the number in the configuration", len(all), want)
 	}
-	if err := w.Pool.Reset(ctx); err != nil {
-		return nil, err
-	}
-	e := &Engine{Worker: w, slots: w.Pool.Slots(), lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
-	for i, name := range w.Pool.Replicas() {
-		m, err := w.Pool.Metrics(ctx, i)
-		if err != nil {
+	for waited := time.Duration(0); w.Pool.Alive() < len(all); waited += returnPoll {
+		if waited >= w.Return {
+			return nil, fmt.Errorf("%d of %d replicas are out: start them again", len(all)-w.Pool.Alive(), len(all))
+		}
+		if err := w.Clock.Sleep(ctx, returnPoll); err != nil {
 			return nil, err
 		}
-		e.loads = append(e.loads, &load{replica: i, name: name, baseline: m.GenerationTokens, before: m.GenerationTokens})
+	}
+	e := &Engine{Worker: w, slots: w.Pool.Slots(), lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
+	for _, r := range all {
+		e.loads = append(e.loads, &load{Replica: r})
+	}
+	if err := e.each(func(l *load) error { return l.begin(ctx, w.Clock) }); err != nil || ctx.Err() != nil {
+		return nil, errors.Join(err, ctx.Err())
 	}
 	e.events = make(chan router.Event, e.slots+1)
 	e.ctx, e.end = context.WithCancelCause(ctx)
 	e.start = w.Clock.Now()
-	e.tasks.Go(e.watch)
 	return e, nil
-}
-
-// whole waits until no replica is out.
-func (w Worker) whole(ctx context.Context) error {
-	all := len(w.Pool.Replicas())
-	if want := w.Replicas; want > 0 && all != want {
-		return fmt.Errorf("%d replicas serve the model, want %d: start the others, or set the number in the configuration", all, want)
-	}
-	for waited := time.Duration(0); w.Pool.Alive() < all; waited += returnLook {
-		if waited >= w.Return {
-			return fmt.Errorf("%d of %d replicas are out: start them again", all-w.Pool.Alive(), all)
-		}
-		if err := w.Clock.Sleep(ctx, returnLook); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
 }

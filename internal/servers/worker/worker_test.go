@@ -39,7 +39,7 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 	t.Helper()
 	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
-	settings := worker.Worker{Request: ordinal, Replicas: n, Look: time.Hour, Clock: clock.Wall{}}
+	settings := worker.Worker{Request: ordinal, Replicas: n, Clock: clock.Wall{}}
 	var members []pool.Replica
 	for i := range n {
 		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
@@ -58,7 +58,11 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 		b.replicas, b.clients = append(b.replicas, r), append(b.clients, c)
 		members = append(members, pool.Replica{Client: c})
 	}
-	settings.Pool = pool.New(members, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	p, err := pool.Open(t.Context(), members, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Pool = p
 	t.Cleanup(settings.Pool.Close)
 	b.Worker = settings
 	return b
@@ -69,8 +73,8 @@ func ordinal(id controller.ID) vllm.Request { return question(int(id.Ordinal)) }
 
 func question(tokens int) vllm.Request {
 	return vllm.Request{
-		Model: "m", Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}},
-		Seed: 7, Temperature: 0.6, TopP: 0.95, MaxTokens: tokens,
+		Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: tokens},
+		Messages: []vllm.Message{{Role: "user", Content: "What is 17+25?"}}, Seed: 7,
 	}
 }
 
@@ -200,12 +204,6 @@ func TestWarmUpFails(t *testing.T) {
 
 func TestBeginRefuses(t *testing.T) {
 	b := setUp(t, 2, nil)
-	e := b.begin()
-	e.Submit(0, of(endless))
-	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 requests are outstanding") {
-		t.Errorf("a run in a run: %v", err)
-	}
-	closes(t, e)
 	b.ask(0, endless)
 	until(t, func() bool { return b.metrics(0).Running == 1 })
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -241,7 +239,7 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 }
 
 func TestInterrupt(t *testing.T) {
-	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Worker) { w.Look = 5 * time.Millisecond })
+	b := setUp(t, 1, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	e, err := b.Begin(ctx)
 	if err != nil {

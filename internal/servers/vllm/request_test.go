@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,22 +71,19 @@ func TestUnfitRequestsAreNotSent(t *testing.T) {
 		plain bool
 		spoil func(*Request)
 	}{
-		{"no model", false, func(r *Request) { r.Model = "" }},
-		{"no messages", false, func(r *Request) { r.Messages = nil }},
 		{"seed -1", false, func(r *Request) { r.Seed = -1 }},
-		{"max tokens is 0", false, func(r *Request) { r.MaxTokens = 0 }},
-		{"id", false, func(r *Request) { r.ID = "a\r\nb" }},
-		{"message 0", false, func(r *Request) { r.Messages[0].Content = "a\xff" }},
+		{"max_tokens 0", false, func(r *Request) { r.MaxTokens = 0 }},
+		{"UTF-8", false, func(r *Request) { r.Messages[0].Content = "a\xff" }},
 		{"NaN", false, func(r *Request) { r.Temperature = math.NaN() }},
 		{"chat_template_kwargs", true, func(r *Request) { r.TemplateArguments = map[string]any{"enable_thinking": false} }},
-		{"thinking budget", true, func(r *Request) { r.ThinkingBudget = 1 }},
+		{"a thinking budget", true, func(r *Request) { r.ThinkingBudget = 1 }},
 		{"ignore_eos", true, func(r *Request) { r.IgnoreEOS = true }},
 		{"ids of tokens", true, func(r *Request) { r.TokenIDs = true }},
 	} {
 		c := dial(t, "http://127.0.0.1:1", Options{Plain: tt.plain}) // nothing listens there
 		r := plainRequest()
 		tt.spoil(&r)
-		_, err := c.Complete(t.Context(), r)
+		_, err := c.whole(t.Context(), r)
 		_, streamed := c.Stream(t.Context(), r, nil)
 		for _, err := range []error{err, streamed} {
 			if e := fails(t, err, Rejected); !e.Unsent || !strings.Contains(err.Error(), tt.want) {
@@ -97,107 +93,18 @@ func TestUnfitRequestsAreNotSent(t *testing.T) {
 	}
 }
 
-// notes is a clock that notes what is slept.
-type notes struct {
-	hasty
-	slept []time.Duration
-}
-
-func (n *notes) Sleep(ctx context.Context, d time.Duration) error {
-	n.slept = append(n.slept, d)
-	return n.hasty.Sleep(ctx, d)
-}
-
-func TestRetry(t *testing.T) {
-	transient := &Error{Kind: ServerFault, URL: "u"}
-	tests := []struct {
-		name     string
-		attempts int
-		errs     []error // of the attempts, nil after them
-		calls    int
-		ok       bool
-	}{
-		{"at once", 3, nil, 1, true},
-		{"second", 3, []error{transient}, 2, true},
-		{"too often", 3, []error{transient, transient, transient}, 3, false},
-		{"zero is one", 0, []error{transient}, 1, false},
-		{"unauthorized", 3, []error{&Error{Kind: Unauthorized}}, 1, false},
-		{"rejected", 3, []error{transient, &Error{Kind: Rejected}}, 2, false},
-		{"not a server's", 3, []error{io.ErrUnexpectedEOF}, 1, false},
-		{"unreachable, dead, cut, silent, garbage", 9,
-			[]error{&Error{Kind: Unreachable}, &Error{Kind: EngineDead}, &Error{Kind: Cut}, &Error{Kind: Idle}, &Error{Kind: Garbage}}, 6, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			calls, reports := 0, 0
-			clock := new(notes)
-			r := Retry{Attempts: tt.attempts, Clock: clock, Report: func(int, error, time.Duration) { reports++ }}
-			err := r.Do(t.Context(), func(context.Context) error {
-				calls++
-				if calls <= len(tt.errs) {
-					return tt.errs[calls-1]
-				}
-				return nil
-			})
-			if calls != tt.calls || (err == nil) != tt.ok || reports != calls-1 || len(clock.slept) != calls-1 {
-				t.Errorf("%d calls, %d reports, slept %v, error %v", calls, reports, clock.slept, err)
-			}
-			if !tt.ok && (!errors.Is(err, tt.errs[calls-1]) || strings.Contains(err.Error(), "3 attempts") != (calls == 3)) {
-				t.Errorf("error %v, want the last one", err)
-			}
-		})
-	}
-}
-
-func TestRetryWaits(t *testing.T) {
-	run := func(seed int64) []time.Duration {
-		clock := new(notes)
-		r := Retry{Attempts: 6, Clock: clock, First: time.Second, Most: 5 * time.Second, Seed: seed}
-		r.Do(t.Context(), func(context.Context) error { return &Error{Kind: Cut} })
-		return clock.slept
-	}
-	one := run(1)
-	if !slices.Equal(one, run(1)) || slices.Equal(one, run(2)) {
-		t.Errorf("waits %v, others with the same seed, or the same with another", one)
-	}
-	for i, most := range []time.Duration{1, 2, 4, 5, 5} {
-		if most *= time.Second; one[i] > most || one[i] < most/2 {
-			t.Errorf("wait %d is %v, want %v to %v", i+1, one[i], most/2, most)
-		}
-	}
-	if d := (Retry{Most: 1 << 62}).wait(200); d <= 0 {
-		t.Errorf("wait 200 is %v", d)
-	}
-}
-
-func TestRetryEndsWithContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	calls := 0
-	err := Retry{Attempts: 5, Clock: ender{cancel}}.Do(ctx, func(context.Context) error {
-		calls++
-		return &Error{Kind: Cut}
-	})
-	if calls != 1 || !errors.Is(err, context.Canceled) {
-		t.Errorf("%d calls, %v, want one and the context's error", calls, err)
-	}
-}
-
-// ender is a clock during whose wait the caller gives up.
-type ender struct{ cancel context.CancelFunc }
-
-func (ender) Now() time.Time { return time.Time{} }
-
-func (e ender) Sleep(ctx context.Context, _ time.Duration) error {
-	e.cancel()
-	return ctx.Err()
-}
-
 // request is a good one.
 func request() Request {
 	return Request{
-		Model: "m", Messages: []Message{{Role: "user", Content: "hi"}}, Seed: 7,
-		Temperature: 0.6, TopP: 0.95, MaxTokens: 4, TokenIDs: true,
+		Sampling: Sampling{Model: "m", Temperature: 0.6, TopP: 0.95, MaxTokens: 4},
+		Messages: []Message{{Role: "user", Content: "hi"}}, Seed: 7, TokenIDs: true,
 	}
+}
+
+// whole asks for an answer in one piece.
+func (c *Client) whole(ctx context.Context, r Request) (Completion, error) {
+	r.LeaveOut |= LeaveStream
+	return c.Stream(ctx, r, nil)
 }
 
 // client is a client of a server with the given handler.
