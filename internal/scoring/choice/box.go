@@ -110,13 +110,10 @@ func (s *Scorer) box(content string) reading {
 	} else if n > 1 {
 		return reading{note: noteTexts, ends: true}
 	}
-	if at := skipCue(content, 0); at > 0 { // Option C
-		m, ok = markAt(content, at)
-		ok = ok && !m.lower && m.stands(content)
-	} else {
-		ok = ok && (m.closed && m.stands(content) || !m.lower && (m.ends(content) || s.quotes(content, m)))
+	if got := s.amend(content, 0, reading{}); !got.open() { // Option C
+		return got
 	}
-	if ok {
+	if ok && (m.closed && m.stands(content) || !m.lower && (m.ends(content) || s.quotes(content, m))) {
 		return s.labelled(content, m)
 	}
 	if several(content, s.options) {
@@ -200,23 +197,4 @@ func several(text string, options int) bool {
 		i = m.to - 1
 	}
 	return false
-}
-
-// skipCue is the place after words such as "Option" or "The correct answer is"
-// at i, or 0 if no option is announced there.
-func skipCue(s string, i int) int {
-	for announced := false; ; {
-		i = skipOpeners(s, i)
-		w := word(s, i)
-		switch c := classOf(w); {
-		case c.in(noun) || is(w, "letter"):
-			announced = true
-		case (!c.in(given) || c.in(doubts)) && !is(w, "the") && !is(w, "is"):
-			if !announced {
-				return 0
-			}
-			return i
-		}
-		i = skip(s, i+len(w), []string{":", "*", "}", " "})
-	}
 }

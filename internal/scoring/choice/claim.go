@@ -29,7 +29,11 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 		}
 		limit, later = from, limit
 		start, ok := announces(text, from, to)
-		if at := skipVerb(text, to); ok && at > 0 {
+		at := skipVerb(text, to)
+		if at == 0 && ok && heads(text, start, to) {
+			at = to
+		}
+		if ok && at > 0 {
 			if before(text, start) != 0 {
 				if turn := s.amend(text[:max(later, at)], at, reading{}); turn.letter != 0 {
 					return turn, byText
@@ -51,12 +55,6 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 			if !letter.open() {
 				return letter, byText
 			}
-		}
-		if m, below := heading(text, start, to); ok && below {
-			if m.joined(text) {
-				return ambiguous, byText
-			}
-			return s.amend(text, m.to, s.settle(m.letter)), byText
 		}
 		m, named := markAt(text, to)
 		if start == from && !(named && next(text, m.to).class.in(verb)) {
@@ -145,37 +143,27 @@ func announces(s string, from, to int) (start int, ok bool) {
 	return start, false
 }
 
-// skipVerb is the place after what joins a noun and what it is, or 0.
+// skipVerb is the place after what joins a noun, which ends at i, and what it is,
+// or 0.
 func skipVerb(s string, i int) int {
+	if strings.HasPrefix(s[i:], ">") {
+		return i + 1
+	}
 	inside := false // "to the question", of which any word may be
 	for n := range 16 {
-		space := i
-		for i < len(s) && strings.IndexByte(" \t*_\"$)", s[i]) >= 0 {
-			i++
-		}
-		rest := s[i:]
-		if n == 0 && space < i {
-			if dash := prefix(rest, []string{"- ", "– ", "— "}); dash > 0 {
-				return i + dash
-			}
-		}
-		if sign := prefix(rest, []string{":", ">", "=", "：", "'s ", "’s "}); sign > 0 {
-			return i + sign
-		}
-		w := word(rest, 0)
-		i += len(w)
+		it := next(s, i)
+		w := s[it.from:it.to]
 		switch {
-		case rest == "", w == "" && (!inside || !wordy([]rune(rest[:min(4, len(rest))])[0])), len(w) > len("therefore") && !inside:
+		case is(w, "is", "be", "was", "s", ":", "：", "="), n == 0 && is(w, "- ", "– ", "—") && it.from > i:
+			return it.to
+		case it.stop, len(w) > len("therefore") && !inside:
 			return 0
-		case is(w, "is", "be", "was"):
-			return i
-		case w == "":
-			i++
 		case is(w, "to", "for", "of", "here", "among", "in", "from"):
 			inside = true
-		case !inside && !classOf(w).in(fills) && !is(w, "must", "should", "would", "will", "has"):
+		case !inside && !it.class.in(fills) && !is(w, "must", "should", "would", "will", "has"):
 			return 0
 		}
+		i = it.to
 	}
 	return 0
 }
@@ -194,25 +182,20 @@ func skipFillers(s string, i int) int {
 	return i
 }
 
-// heading is the letter alone on the line below the heading "Answer", of which
-// the first adjective is at from and the noun ends at to.
-func heading(s string, from, to int) (mark, bool) {
+// heads reports whether a noun, whose first adjective is at from and which ends at
+// to, is a heading with a letter alone on the line below.
+func heads(s string, from, to int) bool {
 	if w, i := wordBefore(s, from); is(w, "the") {
 		from = i
 	}
 	lead := strings.TrimRight(s[:from], "#*_ \t")
-	const most = 200 // bytes to the end of the letter's line
-	rest := strings.TrimLeft(s[to:min(len(s), to+most)], "*_ \t\r")
-	if lead != "" && lead[len(lead)-1] != '\n' || !strings.HasPrefix(rest, "\n") {
-		return mark{}, false
+	rest := strings.TrimLeft(s[to:], "*_ \t\r")
+	m, ok := markAt(rest, 0)
+	if lead != "" && lead[len(lead)-1] != '\n' || !strings.HasPrefix(rest, "\n") || !ok {
+		return false
 	}
-	end := min(len(s), to+most)
-	m, ok := markAt(s, end-len(rest))
-	if !ok || m.lower || m.to > end {
-		return mark{}, false
-	}
-	line, _, _ := strings.Cut(s[m.to:end], "\n")
-	return m, bare(line) && !enumerates(s, end-len(rest), m)
+	line, _, _ := strings.Cut(rest[m.to:], "\n")
+	return bare(line)
 }
 
 // enumerates reports whether the mark after a claim, which ends at a place, begins

@@ -43,18 +43,21 @@ func (s *Scorer) line(text string) reading {
 	return reading{}
 }
 
-// lineMark is the upper-case letter at the beginning of a line, "Option" before
-// it or not.
+// lineMark is the upper-case letter at the beginning of a line.
 func lineMark(line string) (mark, bool) {
-	m, ok := markAt(line, skipCue(line, 0))
+	m, ok := markAt(line, 0)
 	return m, ok && !m.lower
 }
 
-// listed reports whether the line before one with a mark begins with another
-// letter, so that both are of a list.
+// listed reports whether the line before one with a mark names another
+// letter first, so that both are of a list.
 func listed(before string, m mark) bool {
-	other, ok := lineMark(before)
-	return ok && other.letter != m.letter && (other.isLabel(before) || bare(before[other.to:]))
+	it := next(before, 0)
+	for it.mark.letter == 0 && it.to < len(before) {
+		it = next(before, it.to)
+	}
+	other := it.mark
+	return other.letter != 0 && other.letter != m.letter && (other.isLabel(before) || bare(before[other.to:]))
 }
 
 // labels reports whether a line says "C) red". With the options' texts known it

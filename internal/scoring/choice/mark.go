@@ -115,47 +115,24 @@ func (m mark) joined(s string) bool {
 	if !ok || next.lower || next.letter == m.letter || !joint && (m.closed || i == m.to || (next.letter == 'A' || next.letter == 'I') && !next.ends(s)) {
 		return false
 	}
-	if next.closed || next.ends(s) || strings.HasPrefix(s[next.to:], "?") || or && next.stands(s) {
-		return true
-	}
 	_, more, _ := skipJoints(s, next.to) // else it begins something else: "C, A plane"
-	return more
+	return more || next.closed || next.ends(s) || strings.HasPrefix(s[next.to:], "?") || or && next.stands(s)
 }
-
-// joints are signs that may join two letters.
-var joints = []string{",", "/", "&", ";", "–", "—", "- "}
 
 // skipJoints is the place after what may join two letters, whether there is
 // more than space, and whether it says "or".
 func skipJoints(s string, i int) (at int, joint, or bool) {
-	for i < len(s) {
-		w := word(s, i)
-		n := prefix(s[i:], joints)
+	for {
+		it := next(s, i)
+		w := s[it.from:it.to]
 		switch {
-		case n > 0:
-			joint, i = true, i+n
-		case is(w, "as", "along", "together"): // as well as
-			end := i + len(w)
-			for _, more := range []string{"well", "as", "with"} {
-				if next := skip(s, end, []string{" "}); is(word(s, next), more) {
-					end = next + len(more)
-				}
-			}
-			if end == i+len(w) {
-				return i, joint, or
-			}
-			joint, i = true, end
-		case classOf(w).in(joins):
-			joint, or, i = true, or || classOf(w).in(doubts) || strings.EqualFold(w, "or"), i+len(w)
-		case s[i] == '(' && i+1 < len(s) && classOf(word(s, i+1)).in(joins), strings.IndexByte(" \t}\\", s[i]) >= 0 && opener(s[i:]) == 0:
-			i++
-		case opener(s[i:]) > 1: // \text{ and }
-			i += opener(s[i:])
-		default:
-			return i, joint, or
+		case it.class.in(joins):
+			or = or || it.class.in(doubts)
+		case !is(w, ",", "/", "&", ";", "–", "– ", "—", "- ", "as", "well", "along", "together", "with"):
+			return it.from, joint, or
 		}
+		joint, i = true, it.to
 	}
-	return i, joint, or
 }
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

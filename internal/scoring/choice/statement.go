@@ -141,7 +141,7 @@ func clauseAt(s string, i int) clause {
 // definite reports whether a clause states one option: every word is known, none
 // takes it back or leaves it open, and one chooses it.
 func (c clause) definite() bool {
-	return c.known && c.mark.letter != 0 && !c.several && !c.question && c.class.in(leads) && !c.class.in(denies|doubts|others|aside)
+	return c.known && c.mark.letter != 0 && !c.several && !c.question && (c.class.in(leads) || c.class.in(noun) && !c.class.in(verb)) && !c.class.in(denies|doubts|others|aside)
 }
 
 // amend reads what a text says of the options after i, where got was read
@@ -162,7 +162,7 @@ func (s *Scorer) amend(text string, i int, got reading) reading {
 		case skipped, !c.known, c.headless, c.class.in(others | aside):
 		case c.definite() && (!c.class.in(joins) || got.letter == 0 || got.letter == letter):
 			got = s.settle(letter)
-		case letter == 0 && c.class.in(leads) && i > 0 && strings.IndexByte(",:", text[i-1]) >= 0:
+		case letter == 0 && c.class.in(leads|noun) && strings.IndexByte(",:", text[i-1]) >= 0:
 			carried = c.class &^ denies
 			fallthrough
 		case letter == 0:

@@ -35,9 +35,9 @@ var table = []struct {
 	{leads, "is it's it’s that's that’s so thus hence therefore then but instead actually rather no really final finally must " +
 		"hmm wait ah oh oops sorry definitely certainly surely no choose chose select pick go going with settle on conclude take leaves leave leaving remains correction i'd i’d i'll i’ll correct right"},
 	{breaks, "but so thus hence therefore then because since although though however while whereas leaves leaving instead rather gives yields shows"},
-	{noun, "answer option choice"},
+	{noun, "answer option choice letter"},
 	{noun | neutral, "answer's answer’s"},
-	{neutral, "letter one left only"},
+	{neutral, "one left only"},
 	{given, "correct right best final my appropriate suitable likely chosen selected accurate"},
 	{degree, "most only single overall our"},
 	{opens, "the a an this so thus hence therefore then that is and but because with believe think say if whether select choose my our"},
