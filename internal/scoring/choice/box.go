@@ -113,8 +113,11 @@ func (s *Scorer) box(content string) reading {
 	if got := s.amend(content, 0, reading{}); !got.open() { // Option C
 		return got
 	}
-	if ok && (m.closed && m.stands(content) || !m.lower && (m.ends(content) || s.quotes(content, m))) {
-		return s.labelled(content, m)
+	if ok {
+		_, quoted := s.optionOf(afterLabel(content, m))
+		if m.closed && m.stands(content) || !m.lower && (m.ends(content) || quoted == 1) {
+			return s.labelled(content, m)
+		}
 	}
 	if several(content, s.options) {
 		return ambiguous
@@ -122,32 +125,16 @@ func (s *Scorer) box(content string) reading {
 	return s.inBrackets(content)
 }
 
-// says reports whether a mark is followed by the text of its option.
-func (s *Scorer) says(text string, m mark) bool {
-	letter, n := s.optionOf(afterLabel(text, m))
-	return n == 1 && letter == m.letter
-}
-
-// quotes reports whether a mark is followed by the text of an option.
-func (s *Scorer) quotes(text string, m mark) bool {
-	_, n := s.optionOf(afterLabel(text, m))
-	return n == 1
-}
-
 // labelled reads a letter with something after it, as in "C) red".
 func (s *Scorer) labelled(text string, m mark) reading {
-	if s.says(text, m) {
-		return s.settle(m.letter)
-	}
 	rest := afterLabel(text, m)
-	if !m.isLabel(text) && next(rest, 0).class.in(denies|doubts) { // "B, maybe"
-		return ambiguous
-	}
-	other, ok := markAt(rest, 0) // "B - C"
-	if ok && !other.lower && other.letter != m.letter && bare(rest[other.to:]) {
-		return ambiguous
-	}
-	if _, n := s.optionOf(rest); n == 1 || several(text[m.from:], s.options) {
+	letter, n := s.optionOf(rest)
+	other, ok := markAt(rest, 0)
+	switch {
+	case n == 1 && letter == m.letter:
+	case n == 1, several(text[m.from:], s.options),
+		!m.isLabel(text) && next(rest, 0).class.in(denies|doubts),               // "B, maybe"
+		ok && !other.lower && other.letter != m.letter && bare(rest[other.to:]): // "B - C"
 		return ambiguous
 	}
 	return s.settle(m.letter)
@@ -177,24 +164,16 @@ func (s *Scorer) inBrackets(content string) reading {
 // "A and C", or one after the other, as in "A) red, B) blue".
 func several(text string, options int) bool {
 	label := byte(0)
-	for i := 0; i < len(text); i++ {
-		if c := text[i]; c < 'A' || int(c-'A') >= options || i > 0 && wordyBefore(text, i) {
-			continue
-		}
-		m, ok := markAt(text, i)
-		if !ok {
-			continue
-		}
-		if m.joined(text) {
+	for i := 0; i < len(text); {
+		it := next(text, i)
+		i = it.to
+		switch m := it.mark; {
+		case m.letter == 0 || int(m.letter-'A') >= options:
+		case m.joined(text), m.isLabel(text) && label != 0 && label != m.letter:
 			return true
-		}
-		if m.isLabel(text) {
-			if label != 0 && label != m.letter {
-				return true
-			}
+		case m.isLabel(text):
 			label = m.letter
 		}
-		i = m.to - 1
 	}
 	return false
 }

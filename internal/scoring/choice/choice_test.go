@@ -190,6 +190,7 @@ func TestTexts(t *testing.T) {
 		{colours, "The answer is bluer.", ""},
 		{colours, "The answer is not blue.", ""},
 		{colours, "The answer is red.", ""},
+		{colours, "It is not:\nblue", ""},
 		{colours, "Hence:\n\nBlue.", "B"},
 		{colours, "Hence:\n\n**green and blue**", "C"},
 		{colours, "Hence:\n\nB) blue", "B"},

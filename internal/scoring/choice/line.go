@@ -30,8 +30,8 @@ func (s *Scorer) line(text string) reading {
 	case !ok:
 	case m.joined(last):
 		return ambiguous
-	case listed(prior, m), before(strings.TrimRight(prior, ":"), len(strings.TrimRight(prior, ":"))) != 0:
-		return reading{} // one of a list, or of what is wrong
+	case listed(prior, m), undoes(prior):
+		return reading{}
 	case bare(last[m.to:]):
 		return s.settle(m.letter)
 	case s.labels(last, m, prior == ""):
@@ -82,6 +82,15 @@ func (s *Scorer) labels(line string, m mark, alone bool) bool {
 
 // textLine reads the text of an option that makes up the last line.
 func (s *Scorer) textLine(text string) reading {
-	_, last, _, _ := lines(text)
+	_, last, prior, _ := lines(text)
+	if undoes(prior) {
+		return reading{}
+	}
 	return said(s.optionOf(last))
+}
+
+// undoes reports whether a line denies or doubts what is on the next: "It is not:".
+func undoes(line string) bool {
+	line = strings.TrimRight(line, ":")
+	return before(line, len(line)) != 0
 }
