@@ -34,7 +34,7 @@ type Settings struct {
 type Runner struct {
 	box   *sandbox.Sandbox
 	cpu   time.Duration
-	shelf shelf
+	shelf *shelf
 }
 
 // NewRunner tries the sandbox once. The error says what is missing and how to
@@ -44,7 +44,7 @@ func NewRunner(ctx context.Context, s Settings) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{box: box, cpu: s.CPU}, nil
+	return &Runner{box: box, cpu: s.CPU, shelf: newShelf()}, nil
 }
 
 // Scorer scores responses to one task.
