@@ -88,7 +88,7 @@ func underLoad(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	scorer := code.New(runner, cases)
+	scorer := code.New(runner, false, func() ([]scoring.Test, error) { return cases, nil })
 	start := time.Now()
 	quiet, err := verdicts(ctx, scorer, *programs, numbered)
 	if err != nil {
@@ -163,7 +163,7 @@ func speed(ctx context.Context) error {
 	}
 	for _, n := range []int{1, 20} {
 		start := time.Now()
-		all, err := verdicts(ctx, code.New(runner, slices.Repeat(cases[:1], n)), 100, func(int) string { return adder })
+		all, err := verdicts(ctx, code.New(runner, false, func() ([]scoring.Test, error) { return slices.Repeat(cases[:1], n), nil }), 100, func(int) string { return adder })
 		if err != nil {
 			return err
 		}
