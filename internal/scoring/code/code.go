@@ -21,30 +21,22 @@ const (
 	GradedVersion = "speceval_code_graded_v1"
 )
 
-// Settings are the limits of one test.
-type Settings struct {
-	Python  string        // the interpreter: a name or a path
-	CPU     time.Duration // of one test
-	Memory  int64         // bytes
-	AtATime int           // programs that run at a time; the others wait
-}
-
 // Runner runs programs for scorers, and has the tests of those that load them. It
 // may be used concurrently.
 type Runner struct {
 	box   *sandbox.Sandbox
 	cpu   time.Duration
-	shelf *shelf
+	shelf shelf
 }
 
 // NewRunner tries the sandbox once. The error says what is missing and how to
 // get it: without a sandbox nothing is ever run.
-func NewRunner(ctx context.Context, s Settings) (*Runner, error) {
-	box, err := sandbox.New(ctx, sandbox.Settings{Python: s.Python, CPU: s.CPU, Memory: s.Memory, AtATime: s.AtATime})
+func NewRunner(ctx context.Context, s sandbox.Settings) (*Runner, error) {
+	box, err := sandbox.New(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return &Runner{box: box, cpu: s.CPU, shelf: newShelf()}, nil
+	return &Runner{box: box, cpu: s.CPU}, nil
 }
 
 // Scorer scores responses to one task.

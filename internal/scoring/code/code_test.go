@@ -11,6 +11,7 @@ import (
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/code"
+	"speceval/internal/scoring/sandbox"
 )
 
 // runner is a runner with small limits. A test that needs one is skipped
@@ -25,7 +26,7 @@ func runner(t testing.TB) *code.Runner {
 			t.Skip("there is no", tool)
 		}
 	}
-	r, err := code.NewRunner(t.Context(), code.Settings{Python: "python3", CPU: 500 * time.Millisecond, Memory: 256 << 20, AtATime: 2})
+	r, err := code.NewRunner(t.Context(), sandbox.Settings{Python: "python3", CPU: 500 * time.Millisecond, Memory: 256 << 20, AtATime: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,17 +139,17 @@ func TestCancelledIsNoVerdict(t *testing.T) {
 }
 
 func TestNoSandboxNoRun(t *testing.T) {
-	settings := code.Settings{Python: "python3", CPU: time.Second, Memory: 256 << 20, AtATime: 1}
+	settings := sandbox.Settings{Python: "python3", CPU: time.Second, Memory: 256 << 20, AtATime: 1}
 	for _, test := range []struct {
 		name   string
-		change func(t *testing.T, s *code.Settings)
+		change func(t *testing.T, s *sandbox.Settings)
 		want   string
 	}{
-		{"no bubblewrap", func(t *testing.T, s *code.Settings) { t.Setenv("PATH", t.TempDir()) }, "install it"},
-		{"no interpreter", func(t *testing.T, s *code.Settings) { s.Python = "no-such-python" }, "no-such-python"},
-		{"no Python", func(t *testing.T, s *code.Settings) { s.Python = "/bin/false" }, "does not do"},
-		{"no time", func(t *testing.T, s *code.Settings) { s.CPU = 0 }, "no limits"},
-		{"no sandbox", func(t *testing.T, s *code.Settings) {
+		{"no bubblewrap", func(t *testing.T, s *sandbox.Settings) { t.Setenv("PATH", t.TempDir()) }, "install it"},
+		{"no interpreter", func(t *testing.T, s *sandbox.Settings) { s.Python = "no-such-python" }, "no-such-python"},
+		{"no Python", func(t *testing.T, s *sandbox.Settings) { s.Python = "/bin/false" }, "does not do"},
+		{"no time", func(t *testing.T, s *sandbox.Settings) { s.CPU = 0 }, "no limits"},
+		{"no sandbox", func(t *testing.T, s *sandbox.Settings) {
 			dir := t.TempDir()
 			if err := os.WriteFile(dir+"/bwrap", []byte("#!/bin/sh\necho bwrap: no namespaces for you >&2\nexit 1\n"), 0o777); err != nil {
 				t.Fatal(err)

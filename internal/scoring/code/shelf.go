@@ -39,7 +39,7 @@ func newTests(all []scoring.Test) *tests {
 }
 
 // shelf has the tests that are in memory: those in use, and those used last as
-// far as there is room.
+// far as there is room. The zero value is empty.
 type shelf struct {
 	mu      sync.Mutex
 	changed sync.Cond // something has become free, or a context is done
@@ -48,17 +48,12 @@ type shelf struct {
 	loading bool
 }
 
-func newShelf() *shelf {
-	s := &shelf{}
-	s.changed.L = &s.mu
-	return s
-}
-
 // take gives the tests of a source, loaded if they are not. It waits while there is
 // no room. They must be given back.
 func (s *shelf) take(ctx context.Context, from *source) (*tests, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changed.L = &s.mu
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -35,7 +35,7 @@ func (s *shelf) mustTake(t *testing.T, from *source) {
 
 func TestTestsAreLoadedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		var s shelf
 		from, loads := counted(10)
 		var all sync.WaitGroup
 		for range 5 {
@@ -64,7 +64,7 @@ func TestTestsAreLoadedOnce(t *testing.T) {
 
 func TestSmallTestsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		var s shelf
 		for range 2 {
 			for _, size := range []int{room / 2, room / 4, room / 4} {
 				from, loads := counted(size)
@@ -88,7 +88,7 @@ func TestSmallTestsStay(t *testing.T) {
 
 func TestLargeTestsWaitForOneAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		var s shelf
 		large, _ := counted(room + 2)
 		next, loads := counted(room + 2)
 		s.mustTake(t, large)
@@ -117,7 +117,7 @@ func TestLargeTestsWaitForOneAnother(t *testing.T) {
 }
 
 func TestTestsThatCannotBeLoaded(t *testing.T) {
-	s := newShelf()
+	var s shelf
 	from, _ := counted(10)
 	load := from.load
 	from.load = func() ([]scoring.Test, error) { return nil, errors.New("no such file") }
@@ -136,7 +136,7 @@ func TestTestsThatCannotBeLoaded(t *testing.T) {
 // At any time no more is in memory than room and the tests loaded last.
 func TestBusyShelf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newShelf()
+		var s shelf
 		var sources []*source
 		for _, size := range []int{2 * room, room / 3, room / 3, room, 10, room + 2} {
 			from, _ := counted(size)
