@@ -8,8 +8,9 @@ import (
 // before is what the words before i, of the same clause, do to what follows: it
 // denies or doubts it, or is of others. None if they do nothing.
 func before(s string, i int) class {
-	const undoes = denies | doubts | others
-	later := "" // the word after
+	undoes := denies | doubts | others
+	later := ""    // the word after
+	claim := false // "the answer is" stands there: another clause may end before it
 	for range 8 {
 		w, from := wordBefore(s, i)
 		c := classAt(s, from, from+len(w))
@@ -23,6 +24,11 @@ func before(s string, i int) class {
 			return c & undoes
 		case c.in(noun):
 			from, _ = announces(s, from, i)
+			claim = true
+		case claim && c == 0: // not of the claim, but of what it follows from
+			undoes = doubts
+		case !is(w, "the", "my", "our", "that"):
+			claim = false
 		}
 		i, later = from, w
 	}

@@ -44,7 +44,7 @@ var table = []struct {
 	{fills, "the option choice letter answer therefore thus then hence indeed clearly definitely actually simply certainly"},
 	{joins, "and or nor perhaps maybe possibly probably even also plus alternatively versus vs both either equally otherwise too"},
 	{denies, "not no nor neither never cannot none without except than unlike wrong incorrect false untrue doubt doubtful unlikely impossible hardly " +
-		"deny disagree mistaken mistake error eliminate eliminated eliminating exclude excluded excludes excluding reject rejected rejecting " +
+		"deny denies denied refute refutes refuted disagree mistaken mistake error eliminate eliminated eliminating exclude excluded excludes excluding reject rejected rejecting " +
 		"rule rules ruled ruling discard discarded dismiss dismissed fails invalid ruled scratch retract opposite contrary back nobody " +
 		"cancel xcancel bcancel sout st"},
 	{denies | verb, "contradicts violates ignores misses lacks overlooks conflicts"},
