@@ -58,7 +58,10 @@ func beforeBox(s string) class {
 		s = strings.TrimRight(line, formula)
 	}
 	if named, is := strings.CutSuffix(s, ":"); is { // "Wrong: "
-		w, _ := wordBefore(named, len(named))
+		w, i := wordBefore(named, len(named))
+		if classOf(w).in(noun) { // "Second choice: "
+			w, _ = wordBefore(named, i)
+		}
 		if c := classOf(w); !c.in(leads) {
 			return c & (denies | others)
 		}

@@ -155,24 +155,25 @@ func (c clause) definite() bool {
 // with a word that is unknown say nothing.
 func (s *Scorer) amend(text string, i int, got reading) reading {
 	var carried class    // of words before a comma: "Hence, C"
+	var subject byte     // the letter that the sentence has named last
 	conditional := false // "If x > 0, C is correct"
 	for i < len(text) {
 		c := clauseAt(text, i)
 		i = c.to
 		c.class |= carried
 		carried = 0
-		letter := c.mark.letter
+		letter, stop := c.mark.letter, text[i-1]
 		skipped := conditional
-		conditional = !c.known && c.class.in(doubts) && text[i-1] == ','
+		conditional = !c.known && c.class.in(doubts) && stop == ','
 		switch {
 		case skipped, !c.known, c.headless, c.class.in(others | aside):
 		case c.definite() && (!c.class.in(joins) || got.letter == 0 || got.letter == letter):
 			got = s.settle(letter)
-		case letter == 0 && c.class.in(leads|noun) && strings.IndexByte(",:", text[i-1]) >= 0:
-			carried = c.class &^ denies
-			fallthrough
 		case letter == 0:
-			if c.class.in(denies|doubts) && text[i-1] != ':' && got.letter != 0 {
+			if c.class.in(leads|noun) && (stop == ',' || stop == ':') {
+				carried = c.class&^denies | leads
+			}
+			if c.class.in(denies|doubts) && stop != ':' && got.letter != 0 && (subject == 0 || subject == got.letter) {
 				got = withdrawn
 			}
 		case c.several:
@@ -183,8 +184,14 @@ func (s *Scorer) amend(text string, i int, got reading) reading {
 			if letter == got.letter {
 				got = withdrawn
 			}
-		case (c.class.in(doubts|joins) || c.question) && got.letter != 0:
+		case got.letter != 0 && (c.class.in(doubts) || c.question || c.class.in(joins) && letter != got.letter):
 			got = ambiguous
+		}
+		if letter != 0 {
+			subject = letter
+		}
+		if strings.IndexByte(".!?\n", stop) >= 0 {
+			subject = 0
 		}
 	}
 	return got

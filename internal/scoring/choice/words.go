@@ -30,10 +30,10 @@ var table = []struct {
 	words string
 }{
 	{neutral, "the this that which it i we my our to as has have been be a an all think believe say said okay ok yes " +
-		"i'm i’m of me let us sure am indeed clearly definitely certainly surely obviously simply just now still too"},
+		"i'm i’m had of me let us sure am indeed clearly definitely certainly surely obviously simply just now still too"},
 	{verb, "is are was be must should would will can could might may seems looks appears it's it’s that's that’s answer's answer’s isn't isn’t fails remains"},
 	{leads, "is it's it’s that's that’s so thus hence therefore then but instead actually rather no really final finally must " +
-		"hmm wait ah oh oops sorry definitely certainly surely no choose chose select pick go going with settle on conclude take leaves leave leaving remains correction i'd i’d i'll i’ll correct right"},
+		"hmm wait ah oh oops sorry definitely certainly surely no choose chose select pick go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i’d i'll i’ll correct right"},
 	{breaks, "but so thus hence therefore then because since although though however while whereas leaves leaving instead rather gives yields shows"},
 	{noun, "answer option choice letter"},
 	{noun | neutral, "answer's answer’s"},
@@ -52,7 +52,7 @@ var table = []struct {
 		"either between"},
 	{others, "some many people students someone another tempting tempted trap distractor thought initially originally naively naive " +
 		"plausible seem seems seemed looks looked look appears appeared consider considered considering considers try test check trying testing " +
-		"checking candidate mistakenly wrongly usual common allegedly supposedly according says hypothetical previously"},
+		"checking candidate mistakenly wrongly usual common second third alternative allegedly supposedly according says hypothetical previously"},
 	{aside, "you they these those others other else rest remaining"},
 	{follows, "instead is and or not but rather because since as due with which for based given although though while whereas so if unless"},
 	{depends, "if unless provided assuming perhaps maybe possibly probably likely depending or too also either neither nor"},
