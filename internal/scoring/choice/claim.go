@@ -2,16 +2,18 @@ package choice
 
 import "strings"
 
-// lastNoun is the place of the last "answer", "option" or "choice" that ends
-// before end; 0, 0 if there is none.
+// lastNoun is the place of the last noun that ends before end; 0, 0 if there is
+// none. Nouns have six letters and end in "wer", "ion", "ice" or "ter".
 func lastNoun(text string, end int) (from, to int) {
-	for i := end - 1; i >= 5; i-- {
-		c := text[i] | 0x20
-		if c != 'r' && c != 'n' && c != 'e' || i+1 < len(text) && isLetter(text[i+1]) {
+	for i := end; i >= 6; i-- {
+		if c := text[i-1] | 0x20; c != 'r' && c != 'n' && c != 'e' {
 			continue
 		}
-		if from = i - 5; classOf(text[from:i+1]).in(noun) && !wordyBefore(text, from) {
-			return from, i + 1
+		if strings.IndexByte("eoc", text[i-2]|0x20) < 0 || strings.IndexByte("wit", text[i-3]|0x20) < 0 || i < len(text) && isLetter(text[i]) {
+			continue
+		}
+		if from = i - 6; classOf(text[from:i]).in(noun) && !wordyBefore(text, from) {
+			return from, i
 		}
 	}
 	return 0, 0
@@ -29,11 +31,14 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 		}
 		limit, later = from, limit
 		start, ok := announces(text, from, to)
-		at := skipVerb(text, to)
+		at := 0
+		if ok {
+			at = skipVerb(text, to)
+		}
 		if at == 0 && ok && heads(text, start, to) {
 			at = to
 		}
-		if ok && at > 0 {
+		if at > 0 {
 			if before(text, start) != 0 {
 				if turn := s.amend(text[:max(later, at)], at, reading{}); turn.letter != 0 {
 					return turn, byText
