@@ -30,15 +30,17 @@ func checkScorerCommand() command {
 	o := new(checkScorerOptions)
 	return command{
 		name: "check-scorer",
-		args: "SCORER FILE.tsv [--json]",
+		args: "SCORER FILE [--json]",
 		about: "compare a scorer, " + checkable("or") + ", with labelled cases\n\n" +
 			"A line is a case: the right answer, a prediction, and true or false, with tabs\n" +
-			"between; a fourth column, say a source, is ignored. Space counts, and a\n" +
-			"prediction may be empty. Lines that are wholly empty are skipped. Every\n" +
-			"disagreement is printed, then agree and total as JSON. The exit code is 0 however\n" +
-			"many there are.",
+			"between; a fourth column, say a source, is ignored. In a file whose name ends in\n" +
+			".jsonl it is an object with gold (or answer), prediction (or response) and label,\n" +
+			"whose texts may have line breaks. Space counts, and a prediction may be empty.\n" +
+			"Empty lines are skipped. Every disagreement is printed, then agree and total as\n" +
+			"JSON. The exit code is 0 however many there are.",
 		examples: `  speceval check-scorer math cases.tsv           disagreements, then {"agree":…,"total":…}
   speceval check-scorer choice cases.tsv --json  one JSON object
+  speceval check-scorer math cases.jsonl         predictions of several lines
   head -50 cases.tsv | speceval check-scorer math -
 `,
 		flags: func(fs *pflag.FlagSet) {

@@ -71,13 +71,14 @@ var importRules = []importRule{
 	{"internal/scoring/maths", []string{"internal/scoring", "internal/scoring/maths/latex", "internal/scoring/maths/algebra"}},
 	{"internal/scoring/judge", []string{"internal/ending", "internal/scoring", "internal/servers/vllm"}},
 	{"internal/scoring/code", []string{"internal/scoring", "internal/scoring/sandbox"}},
-	{"internal/scoring/command", []string{"internal/files", "internal/scoring", "internal/scoring/sandbox"}},
+	{"internal/scoring/command", []string{"internal/files", "internal/scoring", "internal/scoring/sandbox", "internal/scoring/sandbox/child"}},
 	{"internal/scoring/regex", []string{"internal/scoring", "internal/scoring/exact"}},
 	{"internal/scoring/maths/latex", []string{"internal/scoring/maths/algebra"}},
 	{"internal/scoring/maths/algebra", nil},
 	{"internal/scoring/sandbox/hostile", []string{"internal/scoring/sandbox"}},
-	{"internal/scoring/sandbox", []string{"internal/scoring/sandbox/cgroup"}},
+	{"internal/scoring/sandbox", []string{"internal/scoring/sandbox/cgroup", "internal/scoring/sandbox/child"}},
 	{"internal/scoring/sandbox/cgroup", nil},
+	{"internal/scoring/sandbox/child", nil},
 	{"internal/scoring/*", []string{"internal/scoring"}}, // those that need no more
 	{"internal/scoring", nil},
 

@@ -21,6 +21,7 @@ import (
 	"speceval/internal/scoring/command"
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
+	"speceval/internal/scoring/sandbox"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
@@ -147,7 +148,7 @@ func (p *programs) runner(ctx context.Context) (_ *code.Runner, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.made == nil {
-		p.made, err = code.NewRunner(ctx, code.Settings{
+		p.made, err = code.NewRunner(ctx, sandbox.Settings{
 			Python: p.cfg.Sandbox.Python, CPU: time.Duration(p.cfg.Sandbox.SecondsPerTest) * time.Second,
 			Memory: int64(p.cfg.Sandbox.MemoryMiB) << 20, AtATime: runtime.GOMAXPROCS(0),
 		})

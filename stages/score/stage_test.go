@@ -40,7 +40,7 @@ func TestVerdictsAreKeptAndCounted(t *testing.T) {
 	if rows[0] != want {
 		t.Errorf("row 0 is %+v", rows[0])
 	}
-	for task, scorer := range []string{"speceval_math_v2", "speceval_choice_v1", "speceval_judge_v1:wise", "speceval_choice_v1"} {
+	for task, scorer := range []string{"speceval_math_v2", "speceval_choice_v2", "speceval_judge_v2:wise", "speceval_choice_v2"} {
 		if got := rows[2*task+1]; got.Scorer != scorer || got.TaskIndex != int32(task) || got.Rollout != 1 {
 			t.Errorf("task %d: %+v, want scorer %s", task, got, scorer)
 		}
@@ -48,7 +48,7 @@ func TestVerdictsAreKeptAndCounted(t *testing.T) {
 	for _, file := range []string{profileFile, score.ProfilesFile} {
 		got, err := profile.Read(filepath.Join(l.dir, file))
 		want := profile.Profile{
-			Benchmark: "quiz", Model: "m", Scorer: "speceval_choice_v1+speceval_judge_v1:wise+speceval_math_v2",
+			Benchmark: "quiz", Model: "m", Scorer: "speceval_choice_v2+speceval_judge_v2:wise+speceval_math_v2",
 			TaskIDs: []string{"sum", "which", "river", "again"}, PassCounts: []int{1, 2, 1, 1}, TestedK: 2,
 		}
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
@@ -322,11 +322,11 @@ func TestOtherRulesMakeScoresStale(t *testing.T) {
 	l.settings.JudgeName = "wiser"
 	l.succeed()
 	old := superseded()
-	if len(old) != 1 || l.scores()[4].Scorer != "speceval_judge_v1:wiser" {
+	if len(old) != 1 || l.scores()[4].Scorer != "speceval_judge_v2:wiser" {
 		t.Fatalf("%v superseded, and the scores are by %s", old, l.scores()[4].Scorer)
 	}
 	rows, _, err := rowfile.ReadFile[rollout.Score](old[0])
-	if err != nil || rows[4].Scorer != "speceval_judge_v1:wise" {
+	if err != nil || rows[4].Scorer != "speceval_judge_v2:wise" {
 		t.Errorf("kept %v, %v", rows, err)
 	}
 	l.rollouts[0].Text = `\boxed{40}`

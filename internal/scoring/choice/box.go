@@ -1,6 +1,105 @@
 package choice
 
-import "strings"
+import (
+	"strings"
+
+	"speceval/internal/scoring"
+)
+
+// boxes reads the boxes of a text that name an option, in order: the last one
+// that no words near it deny, doubt or join to another, and where it ends. A box
+// that is denied takes back an earlier one of its letter. Another value than 0
+// of seen is that there are boxes, 2 that some name options.
+func (s *Scorer) boxes(text string) (got reading, end, seen int) {
+	var prior byte // letter of the box that ends at end
+	denied := false
+	scoring.LastBox(text, func(b scoring.Box) bool {
+		content := text[b.From:b.To]
+		if b.Open {
+			got = reading{note: noteOpen, ends: true}
+		}
+		if b.Open || blank(content) {
+			return false
+		}
+		seen = max(seen, 1)
+		r := s.box(content)
+		if r.open() {
+			return false
+		}
+		from := strings.LastIndexByte(text[:b.From-1], '\\')
+		undone := beforeBox(text[end:from]) | after(text, b.To+1)
+		switch {
+		case seen == 2 && prior != r.letter && joinsBoxes(text[end:from], r.letter == prior+1 && !denied || numbered(text[end:from])):
+			if !denied {
+				got = ambiguous
+			}
+		case undone == 0:
+			got, denied = r, false
+		default:
+			if denied = undone.in(denies); denied && r.letter == got.letter && r.letter != 0 {
+				got = withdrawn
+			}
+		}
+		prior, end, seen = r.letter, b.To+1, 2
+		return false
+	})
+	return got, end, seen
+}
+
+// beforeBox is what the words before a box do to it, over the beginning of a
+// formula and of one line.
+func beforeBox(s string) class {
+	const formula = " \t\r$\\([{*_"
+	s = strings.TrimRight(s, formula)
+	if strings.HasSuffix(s, "~~") {
+		return denies
+	}
+	if line := strings.TrimSuffix(s, "\n"); line != s && !strings.HasSuffix(strings.TrimRight(line, formula), "\n") {
+		s = strings.TrimRight(line, formula)
+	}
+	if named, is := strings.CutSuffix(s, ":"); is { // "Wrong: "
+		w, i := wordBefore(named, len(named))
+		if classOf(w).in(noun) { // "Second choice: "
+			w, _ = wordBefore(named, i)
+		}
+		if c := classOf(w); !c.in(leads) {
+			return c & (denies | others)
+		}
+		return 0
+	}
+	if w, i := wordBefore(s, len(s)); classOf(w).in(joins) { // "A or"
+		if letter, _ := wordBefore(s, i); len(letter) == 1 && letter[0] < 'a' {
+			return doubts
+		}
+	}
+	return before(s, len(s))
+}
+
+// numbered reports whether a text ends in the number or the mark of a list.
+func numbered(s string) bool {
+	line := strings.Trim(s[strings.LastIndexByte(s, '\n')+1:], " \t$")
+	return line != "" && line != s && strings.Trim(line, "0123456789.()-*•") == ""
+}
+
+// joinsBoxes reports whether the text between boxes of two letters leaves it
+// open which of them is meant: it begins with "or", say, or stays in a sentence
+// and does not turn to another answer, or the boxes may be listed.
+func joinsBoxes(gap string, listed bool) bool {
+	const turns = breaks | noun | given | denies
+	first, only, sentence, turn := class(0), true, false, false
+	for it := next(gap, 0); it.to < len(gap) || !it.stop; it = next(gap, it.to) {
+		if it.stop {
+			sentence = sentence || strings.ContainsAny(gap[it.from:it.to], ".!?\n。")
+			continue
+		}
+		if first == 0 {
+			first = it.class | 1<<15
+		}
+		only = only && it.class.in(joins)
+		turn = turn || it.class.in(turns) || it.class.in(leads) && !is(gap[it.from:it.to], "is")
+	}
+	return only || first.in(joins) || !turn && (!sentence || listed)
+}
 
 // box reads what is in a box. The reading is open if no option is named there.
 func (s *Scorer) box(content string) reading {
@@ -14,14 +113,14 @@ func (s *Scorer) box(content string) reading {
 	} else if n > 1 {
 		return reading{note: noteTexts, ends: true}
 	}
-	if at := skipCue(content, 0); at > 0 { // Option C
-		m, ok = markAt(content, at)
-		ok = ok && !m.lower && m.stands(content)
-	} else {
-		ok = ok && (m.closed && m.stands(content) || !m.lower && (m.ends(content) || s.quotes(content, m)))
+	if got := s.amend(content, 0, reading{}); !got.open() { // Option C
+		return got
 	}
 	if ok {
-		return s.labelled(content, m)
+		_, quoted := s.optionOf(afterLabel(content, m))
+		if m.closed && m.stands(content) || !m.lower && (m.ends(content) || quoted == 1) {
+			return s.labelled(content, m)
+		}
 	}
 	if several(content, s.options) {
 		return ambiguous
@@ -29,29 +128,16 @@ func (s *Scorer) box(content string) reading {
 	return s.inBrackets(content)
 }
 
-// says tells whether a mark is followed by the text of its option.
-func (s *Scorer) says(text string, m mark) bool {
-	letter, n := s.optionOf(afterLabel(text, m))
-	return n == 1 && letter == m.letter
-}
-
-// quotes tells whether a mark is followed by the text of an option.
-func (s *Scorer) quotes(text string, m mark) bool {
-	_, n := s.optionOf(afterLabel(text, m))
-	return n == 1
-}
-
 // labelled reads a letter with something after it, as in "C) red".
 func (s *Scorer) labelled(text string, m mark) reading {
-	if s.says(text, m) {
-		return s.settle(m.letter)
-	}
 	rest := afterLabel(text, m)
-	other, ok := markAt(rest, 0) // "B - C"
-	if ok && !other.lower && other.letter != m.letter && bare(rest[other.to:]) {
-		return ambiguous
-	}
-	if _, n := s.optionOf(rest); n == 1 || several(text[m.from:], s.options) {
+	letter, n := s.optionOf(rest)
+	other, ok := markAt(rest, 0)
+	switch {
+	case n == 1 && letter == m.letter:
+	case n == 1, several(text[m.from:], s.options),
+		!m.isLabel(text) && next(rest, 0).class.in(denies|doubts),               // "B, maybe"
+		ok && !other.lower && other.letter != m.letter && bare(rest[other.to:]): // "B - C"
 		return ambiguous
 	}
 	return s.settle(m.letter)
@@ -77,63 +163,20 @@ func (s *Scorer) inBrackets(content string) reading {
 	return s.settle(m.letter)
 }
 
-// bare tells whether nothing of meaning is left after a mark.
-func bare(rest string) bool { return strings.Trim(rest, " \t\r\n.,:;}$*)\\") == "" }
-
-// several tells whether a text names several of so many options: joined, as in
+// several reports whether a text names several of so many options: joined, as in
 // "A and C", or one after the other, as in "A) red, B) blue".
 func several(text string, options int) bool {
 	label := byte(0)
-	for i := 0; i < len(text); i++ {
-		if c := text[i]; c < 'A' || int(c-'A') >= options || i > 0 && wordyBefore(text, i) {
-			continue
-		}
-		m, ok := markAt(text, i)
-		if !ok {
-			continue
-		}
-		if m.joined(text) {
+	for i := 0; i < len(text); {
+		it := next(text, i)
+		i = it.to
+		switch m := it.mark; {
+		case m.letter == 0 || int(m.letter-'A') >= options:
+		case m.joined(text), m.isLabel(text) && label != 0 && label != m.letter:
 			return true
-		}
-		if m.isLabel(text) {
-			if label != 0 && label != m.letter {
-				return true
-			}
+		case m.isLabel(text):
 			label = m.letter
 		}
-		i = m.to - 1
 	}
 	return false
-}
-
-// isLabel tells whether a mark stands before the text of an option: "C) ".
-func (m mark) isLabel(s string) bool {
-	after := s[m.from+1:]
-	if strings.HasPrefix(after, ".") || strings.HasPrefix(after, ":") {
-		return m.apart(s)
-	}
-	return m.closed && (m.to == len(s) || strings.IndexByte(" \t\n\r.,:;\\", s[m.to]) >= 0)
-}
-
-// skipCue is the place after words such as "Option" or "The correct answer is"
-// at i, or 0 if no option is announced there.
-func skipCue(s string, i int) int {
-	announced := false
-	for {
-		i = skipOpeners(s, i)
-		w := word(s, i)
-		switch {
-		case oneOf(w, "option", "choice", "answer", "letter"):
-			announced = true
-		case !oneOf(w, "the", "correct", "right", "best", "final", "is"):
-			if !announced {
-				return 0
-			}
-			return i
-		}
-		i += len(w)
-		for i < len(s) && strings.IndexByte(":*} ", s[i]) >= 0 {
-			i++
-		}
-	}
 }

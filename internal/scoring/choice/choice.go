@@ -1,25 +1,28 @@
 // Package choice scores the choice of an option by its letter: it finds the
 // letter that a response settles on, or finds that there is none. It is
 // conservative: what can be read in two ways is read in none, and the article
-// "A" and the pronoun "I" are no letters. These rules are tried in order, and
-// the first that finds an answer, or finds it ambiguous, ends the search:
+// "A" and the pronoun "I" are no letters. The last definite statement counts, and
+// a statement is definite if no word of its clause denies it, doubts it, or makes
+// it the view of others or one of several; table lists these words. These rules
+// are tried in order:
 //
-//  1. The last \boxed or \fbox that names an option: C, (C), \text{C}, c, C) the
-//     text, Option C, or the text of an option. One that names several options,
-//     or a letter that is none, is no answer; nor is one that the response ends
-//     inside. One that names no letter at all, but a number say, is passed over.
-//  2. The last explicit phrase, wherever it stands: "the correct answer is C",
-//     "the best option would be (C)", "Answer: **C**", "C is the correct answer",
-//     or C alone below the heading "Answer". A phrase that speaks of another
-//     answer than the one given, "a tempting answer is C", or that is denied or
-//     doubted, "I don't think the answer is C", is none. "C, or perhaps D" and a
-//     letter with the text of another option name several.
-//  3. A bare letter as the last line that is not blank: C, (C), **C**, Option C,
-//     Hence C, I choose C; or one before the option's text, as C) red, or before
-//     "is correct". Failing that, a bare letter as the first line. A line of a
-//     list of options counts as neither.
+//  1. The last definite \boxed or \fbox that names an option: C, (C), \text{C}, c,
+//     C) the text, Option C, or the text of an option. One that names several, or
+//     a letter that is none, is no answer; nor is one that the response ends
+//     inside, nor are boxes of several letters in one sentence or list. One that
+//     names no letter at all, but a number say, is passed over.
+//  2. The last definite phrase, wherever it stands: "the correct answer is C",
+//     "Answer: **C**", "C is the correct answer", or C alone below the heading
+//     "Answer". A letter with the text of another option names several.
+//  3. What the last line states in words of the table alone: "I choose C", "not B,
+//     so C". Failing that, a bare letter as the last line, or one before the
+//     option's text, as C) red; failing that, a bare letter as the first line. A
+//     line of a list of options counts as neither.
 //  4. The literal text of exactly one option in place of the letter, by rules 2
 //     and 3.
+//
+// What follows the letter, in clauses of words of the table alone, amends it: "no,
+// it's C" states another, and "that is wrong" or "or maybe C" leaves none.
 //
 // A letter that begins a longer name stands for nothing: "B cells", "E. coli",
 // "C–H activation", A'.
@@ -38,7 +41,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_choice_v1"
+const Version = "speceval_choice_v2"
 
 // letters are the names of options.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -57,7 +60,7 @@ var _ scoring.Scorer = (*Scorer)(nil)
 // known.
 func New(gold byte, options int, texts []string) *Scorer {
 	options = min(max(options, 0), len(letters))
-	return &Scorer{upper(gold), options, texts[:min(len(texts), options)]}
+	return &Scorer{gold &^ 0x20, options, texts[:min(len(texts), options)]}
 }
 
 // Score never fails.
@@ -105,6 +108,7 @@ const (
 	noteNothing    = "no answer: nothing in the response names an option"
 	noteAmbiguous  = "no answer: several options are named"
 	noteOutOfRange = "no answer: there is no option of this letter"
+	noteWithdrawn  = "no answer: the option is taken back or left open"
 	noteTexts      = "no answer: the text of several options"
 )
 
@@ -120,50 +124,44 @@ func (s *Scorer) read(r scoring.Response) reading {
 	if blank(r.Text) {
 		return reading{note: noteEmpty}
 	}
-	without := 0 // which form of the notes
-	var inBox reading
-	box, named := scoring.LastBox(r.Text, func(b scoring.Box) bool {
-		content := r.Text[b.From:b.To]
-		if b.Open || blank(content) {
-			return b.Open
+	got, end, seen := s.boxes(r.Text)
+	if got.letter != 0 {
+		later := s.amend(r.Text, end, got)
+		if p, _ := s.phrase(r.Text, end); p.letter != 0 {
+			later = p
 		}
-		without = 1
-		got := s.box(content)
-		if !got.open() {
-			inBox = got
+		if !r.Cut || later.letter == got.letter {
+			return later
 		}
-		return !got.open()
-	})
-	switch {
-	case named && box.Open:
-		return reading{note: noteOpen}
-	case named:
-		return inBox
+		return withdrawn
+	}
+	if !got.open() && got != withdrawn {
+		return got
 	}
 	if r.Cut {
 		return reading{note: noteCut}
 	}
-	byLetter, byText := s.phrase(r.Text)
+	byLetter, byText := s.phrase(r.Text, 0)
 	got, note := byLetter, notePhrase
-	if got.open() {
+	if got.open() && seen < 2 {
 		got, note = s.line(r.Text), noteLine
 	}
 	if got.open() {
 		got, note = byText, noteText
 	}
-	if got.open() {
+	if got.open() && seen < 2 {
 		got, note = s.textLine(r.Text), noteTextLine
 	}
 	switch {
 	case got.letter != 0:
-		got.note = note[without]
+		got.note = note[min(seen, 1)]
 	case !got.ends:
 		got.note = noteNothing
 	}
 	return got
 }
 
-// open tells that another rule may be tried.
+// open reports that another rule may be tried.
 func (r reading) open() bool { return r.letter == 0 && !r.ends }
 
 // settle is the reading of a letter that stands for an option.
@@ -174,4 +172,7 @@ func (s *Scorer) settle(letter byte) reading {
 	return reading{letter: letter}
 }
 
-var ambiguous = reading{note: noteAmbiguous, ends: true}
+var (
+	ambiguous = reading{note: noteAmbiguous, ends: true}
+	withdrawn = reading{note: noteWithdrawn, ends: true}
+)

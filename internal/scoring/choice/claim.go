@@ -2,142 +2,208 @@ package choice
 
 import "strings"
 
-// claim is the place after "answer is", "Answer:" or "best option would be", of
-// which the noun is at from to to; 0 if that is not what is said.
-func claim(s string, from, to int) int {
-	start, ok := announces(s, from, to)
-	if !ok {
-		return 0
+// lastNoun is the place of the last noun that ends before end; 0, 0 if there is
+// none. Nouns have six letters and end in "wer", "ion", "ice" or "ter".
+func lastNoun(text string, end int) (from, to int) {
+	for i := end; i >= 6; i-- {
+		if c := text[i-1] | 0x20; c != 'r' && c != 'n' && c != 'e' {
+			continue
+		}
+		if strings.IndexByte("eoc", text[i-2]|0x20) < 0 || strings.IndexByte("wit", text[i-3]|0x20) < 0 || i < len(text) && isLetter(text[i]) {
+			continue
+		}
+		if from = i - 6; classOf(text[from:i]).in(noun) && !wordyBefore(text, from) {
+			return from, i
+		}
 	}
-	at := skipVerb(s, to)
-	if at == 0 || denied(s, start) {
-		return 0
-	}
-	return at
+	return 0, 0
 }
 
-// announces tells whether a noun, at from to to, means the answer that is given,
+// phrase reads the last phrase of a text, from floor on, that says which option
+// is right by its letter, and the last that says it by its text. What follows a
+// phrase that is denied or doubted may say it as well.
+func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
+	limit, later := len(text), 0 // phrases from there on are read
+	for {
+		from, to := lastNoun(text, limit)
+		if to <= floor {
+			return byLetter, byText
+		}
+		limit, later = from, limit
+		start, ok := announces(text, from, to)
+		at := 0
+		if ok {
+			at = skipVerb(text, to)
+		}
+		if at == 0 && ok && heads(text, start, to) {
+			at = to
+		}
+		if at > 0 {
+			if before(text, start) != 0 {
+				if turn := s.amend(text[:max(later, at)], at, reading{}); turn.letter != 0 {
+					return turn, byText
+				}
+				continue
+			}
+			letter, says, end := s.claimed(text, at)
+			if byText.open() {
+				byText = says
+			}
+			if letter.letter != 0 {
+				wouldBut := strings.Contains(text[to:at], "would") && next(text, skip(text, end, []string{",", " "})).class.in(breaks|doubts)
+				if after(text, end) == 0 && !wouldBut {
+					letter = s.amend(text, end, letter)
+				} else {
+					letter = s.amend(text[:max(later, end)], end, reading{})
+				}
+			}
+			if !letter.open() {
+				return letter, byText
+			}
+		}
+		m, named := markAt(text, to)
+		if start == from && !(named && next(text, m.to).class.in(verb)) {
+			continue
+		}
+		if c := clauseWith(text, max(floor, from-longest), from); c.definite() && !c.class.in(joins) {
+			return s.amend(text, c.to, s.settle(c.mark.letter)), byText
+		}
+	}
+}
+
+// clauseWith is the clause that holds a place, which begins at first or after.
+func clauseWith(text string, first, at int) (c clause) {
+	i := first
+	for k := i; k < at; k++ {
+		if n := prefix(text[k:at], stops); n > 0 {
+			i = k + n
+		}
+	}
+	end := min(len(text), at+longest)
+	for c.to = i; c.to <= at; {
+		c = clauseAt(text[:end], c.to)
+	}
+	c.known = c.known && (c.to < end || end == len(text))
+	return c
+}
+
+// claimed is what a claim, which ends at a place, says of options: a letter, if
+// it does, where that ends, and a text.
+func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int) {
+	i := skipFillers(text, at)
+	letter, n, textEnd := s.optionAt(text, skipOpeners(text, at))
+	if n == 0 {
+		letter, n, textEnd = s.optionAt(text, i)
+	}
+	byText = said(letter, n)
+	if n == 1 && s.contradicts(text[textEnd:], letter) {
+		return ambiguous, byText, at
+	}
+	m, ok := markAt(text, i)
+	if !ok || m.lower {
+		return reading{}, byText, at
+	}
+	if n == 1 && letter != m.letter { // "E. coli" is the text of another
+		return byText, byText, textEnd
+	}
+	after := len(text) - len(afterLabel(text, m))
+	other, n, _ := s.optionAt(text, after)
+	if n > 0 && text[after] == '\n' { // another line speaks of something else
+		n = 0
+	}
+	switch {
+	case !m.stands(text) && n != 1 && !m.joined(text), enumerates(text, at, m):
+		return reading{}, byText, at
+	case m.joined(text), n == 1 && other != m.letter: // "F) Grape", which is G
+		return ambiguous, byText, at
+	}
+	return s.settle(m.letter), byText, m.to
+}
+
+// contradicts reports whether the text of an option is followed by the letter of
+// another in brackets.
+func (s *Scorer) contradicts(rest string, letter byte) bool {
+	rest = strings.TrimLeft(rest[skip(rest, 0, closers):], " \t")
+	m, ok := markAt(rest, 0)
+	return ok && rest[0] == '(' && !m.lower && m.closed && m.letter != letter && int(m.letter-'A') < s.options
+}
+
+// announces reports whether a noun, at from to to, means the answer that is given,
 // as "answer" and "the most likely option" do, but not "a tempting answer" or
 // "the second best answer". The place is that of its first adjective.
 func announces(s string, from, to int) (start int, ok bool) {
-	ok = oneOf(s[from:to], "answer")
+	ok = len(s[from:to]) >= 6 && strings.EqualFold(s[from:from+6], "answer")
 	start = from
 	for range 4 {
 		w, i := wordBefore(s, start)
-		switch {
-		case oneOf(w, "correct", "right", "best", "final", "my", "appropriate", "suitable", "likely", "chosen", "selected", "accurate"):
+		switch c := classOf(w); {
+		case c.in(given):
 			ok, start = true, i
-		case oneOf(w, "most", "only", "single", "overall", "our"):
+		case c.in(degree):
 			start = i
 		default:
-			return start, ok && (w == "" || oneOf(w, "the", "a", "an", "this", "so", "thus", "hence", "therefore", "then",
-				"that", "is", "and", "but", "because", "with", "believe", "think", "say", "if", "whether", "select", "choose"))
+			return start, ok && (w == "" || c.in(opens))
 		}
 	}
 	return start, false
 }
 
-// denied tells whether the words before i, of the same clause, take back what
-// follows or leave it open: "I don't think that", "if", "it is unlikely that".
-func denied(s string, i int) bool {
-	for range 8 {
-		var w string
-		w, i = wordBefore(s, i)
-		switch {
-		case w == "", oneOf(w, "so", "thus", "hence", "therefore", "then", "but", "and", "or", "because"):
-			return false
-		case oneOf(w, "if", "whether", "unless", "suppose", "supposing", "assume", "assuming", "not", "no", "nor", "neither", "never", "cannot",
-			"wrong", "incorrect", "false", "untrue", "doubt", "doubtful", "unlikely", "impossible", "hardly", "deny", "disagree"):
-			return true
-		}
-		for _, apostrophe := range [...]string{"'", "’"} {
-			if rest, is := strings.CutSuffix(s[:i], apostrophe); is {
-				if oneOf(w, "t") {
-					return true // don't
-				}
-				i = len(rest)
-			}
-		}
-	}
-	return false
-}
-
-// skipVerb is the place after what joins a noun and what it is, or 0.
+// skipVerb is the place after what joins a noun, which ends at i, and what it is,
+// or 0.
 func skipVerb(s string, i int) int {
+	if strings.HasPrefix(s[i:], ">") {
+		return i + 1
+	}
 	inside := false // "to the question", of which any word may be
 	for n := range 16 {
-		space := i
-		for i < len(s) && (s[i] == ' ' || strings.IndexByte("\t*_\"$)", s[i]) >= 0) {
-			i++
-		}
+		it := next(s, i)
+		w := s[it.from:it.to]
 		switch {
-		case i == len(s):
+		case is(w, "is", "be", "was", "s", ":", "：", "="), n == 0 && is(w, "- ", "– ", "—") && it.from > i:
+			return it.to
+		case it.stop, len(w) > len("therefore") && !inside:
 			return 0
-		case s[i] == ':' || s[i] == '>' || s[i] == '=':
-			return i + 1
-		case strings.HasPrefix(s[i:], "："):
-			return i + len("：")
-		case n == 0 && space < i && dash(s[i:]) > 0:
-			return i + dash(s[i:])
-		}
-		w := word(s, i)
-		i += len(w)
-		switch {
-		case len(w) > len("therefore") && !inside:
-			return 0
-		case oneOf(w, "is", "be", "was"):
-			return i
-		case w == "" && (!inside || !wordyAt(s, i)):
-			return 0
-		case w == "":
-			i++
-		case oneOf(w, "to", "for", "of", "here", "among", "in", "from"):
+		case is(w, "to", "for", "of", "here", "among", "in", "from"):
 			inside = true
-		case !inside && !oneOf(w, "choice", "option", "letter", "therefore", "thus", "then", "hence", "must", "should", "would", "will", "has"):
+		case !inside && !it.class.in(fills) && !is(w, "must", "should", "would", "will", "has"):
 			return 0
 		}
+		i = it.to
 	}
 	return 0
 }
 
-// dash is the length of a dash with space after it.
-func dash(s string) int {
-	for _, sign := range [...]string{"- ", "– ", "— "} {
-		if strings.HasPrefix(s, sign) {
-			return len(sign)
+// skipFillers is the place after words between a claim and what is claimed.
+func skipFillers(s string, i int) int {
+	for range 8 {
+		i = skipOpeners(s, i)
+		i = skip(s, i, []string{":", ",", "："})
+		w := word(s, i)
+		if !classOf(w).in(fills) {
+			break
 		}
+		i += len(w)
 	}
-	return 0
+	return i
 }
 
-// heading is the letter alone on the line below the heading "Answer", of which
-// the noun is at from to to.
-func heading(s string, from, to int) (mark, bool) {
-	start, ok := announces(s, from, to)
-	if w, i := wordBefore(s, start); oneOf(w, "the") {
-		start = i
+// heads reports whether a noun, whose first adjective is at from and which ends at
+// to, is a heading with a letter alone on the line below.
+func heads(s string, from, to int) bool {
+	if w, i := wordBefore(s, from); is(w, "the") {
+		from = i
 	}
-	for start > 0 && strings.IndexByte("#*_ \t", s[start-1]) >= 0 {
-		start--
+	lead := strings.TrimRight(s[:from], "#*_ \t")
+	rest := strings.TrimLeft(s[to:], "*_ \t\r")
+	m, ok := markAt(rest, 0)
+	if lead != "" && lead[len(lead)-1] != '\n' || !strings.HasPrefix(rest, "\n") || !ok {
+		return false
 	}
-	if !ok || start > 0 && s[start-1] != '\n' {
-		return mark{}, false
-	}
-	const most = 200 // bytes to the end of the letter's line
-	rest := strings.TrimLeft(s[to:min(len(s), to+most)], "*_ \t\r")
-	if !strings.HasPrefix(rest, "\n") {
-		return mark{}, false
-	}
-	at := min(len(s), to+most) - len(rest)
-	m, ok := markAt(s, at)
-	if !ok || m.lower || m.to > at+len(rest) {
-		return mark{}, false
-	}
-	line, _, _ := strings.Cut(s[m.to:max(m.to, at+len(rest))], "\n")
-	return m, bare(line) && !enumerates(s, at, m)
+	line, _, _ := strings.Cut(rest[m.to:], "\n")
+	return bare(line)
 }
 
-// enumerates tells whether the mark after a claim, which ends at a place, begins
+// enumerates reports whether the mark after a claim, which ends at a place, begins
 // a list of options, as after "Choose the correct answer:". The next line begins
 // with the next letter then, and the mark is A or begins a line. What follows
 // "The answer is B" on a line may speak of C.
@@ -146,10 +212,7 @@ func enumerates(s string, at int, m mark) bool {
 		return false
 	}
 	const most = 1000 // bytes looked at: a line of an option is shorter
-	_, rest, more := strings.Cut(s[m.to:min(len(s), m.to+most)], "\n")
-	if !more {
-		return false
-	}
+	_, rest, _ := strings.Cut(s[m.to:min(len(s), m.to+most)], "\n")
 	line, _, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n#>-"), "\n")
 	next, ok := lineMark(line)
 	return ok && next.letter == m.letter+1 && (next.isLabel(line) || bare(line[next.to:]))

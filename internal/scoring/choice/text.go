@@ -9,7 +9,7 @@ import (
 // optionOf is the option whose text a text is, and how many have that text.
 func (s *Scorer) optionOf(text string) (letter byte, n int) {
 	for i, option := range s.texts {
-		if rest, same := prefix(text, option); same && bare(rest) {
+		if rest, same := cutOption(text, option); same && bare(rest) {
 			letter, n = letters[i], n+1
 		}
 	}
@@ -22,7 +22,7 @@ func (s *Scorer) optionOf(text string) (letter byte, n int) {
 func (s *Scorer) optionAt(text string, i int) (letter byte, n, end int) {
 	shortest := len(text) + 1 // of what is left
 	for k, option := range s.texts {
-		rest, same := prefix(text[i:], option)
+		rest, same := cutOption(text[i:], option)
 		if !same || len(rest) > shortest || !sentenceEnds(rest) || len(option) == 1 && isLetter(option[0]) {
 			continue
 		}
@@ -34,10 +34,10 @@ func (s *Scorer) optionAt(text string, i int) (letter byte, n, end int) {
 	return letter, n, len(text) - shortest
 }
 
-// sentenceEnds tells whether a text that was found is not the beginning of
+// sentenceEnds reports whether a text that was found is not the beginning of
 // another, "5" of "5.2 km".
 func sentenceEnds(rest string) bool {
-	rest = rest[skipClosers(rest, 0):]
+	rest = rest[skip(rest, 0, closers):]
 	if rest == "" || rest[0] == '\n' || rest[0] == '\r' {
 		return true
 	}
@@ -46,13 +46,13 @@ func sentenceEnds(rest string) bool {
 	}
 	next := strings.TrimLeft(rest, " ")
 	return len(next) < len(rest) && (next == "" || next[0] == '\n' || next[0] == '(' ||
-		oneOf(word(next, 0), "because", "since", "as", "which"))
+		classOf(word(next, 0)).in(follows) && !classOf(word(next, 0)).in(verb|joins|denies))
 }
 
-// prefix tells whether a text begins with the text of an option, and what is
+// cutOption reports whether a text begins with the text of an option, and what is
 // left of it. Case, space and markup do not count; an option without any text
 // begins nothing.
-func prefix(text, option string) (rest string, is bool) {
+func cutOption(text, option string) (rest string, is bool) {
 	option = strings.TrimRight(option, " \t\r\n.")
 	for {
 		o, left := significant(option)
@@ -89,4 +89,15 @@ func significant(s string) (rune, string) {
 		return unicode.ToLower(r), s
 	}
 	return 0, ""
+}
+
+// said is the reading of a text that n options have, one of them of this letter.
+func said(letter byte, n int) reading {
+	switch n {
+	case 0:
+		return reading{}
+	case 1:
+		return reading{letter: letter}
+	}
+	return reading{note: noteTexts, ends: true}
 }

@@ -21,14 +21,6 @@ const (
 	GradedVersion = "speceval_code_graded_v1"
 )
 
-// Settings are the limits of one test.
-type Settings struct {
-	Python  string        // the interpreter: a name or a path
-	CPU     time.Duration // of one test
-	Memory  int64         // bytes
-	AtATime int           // programs that run at a time; the others wait
-}
-
 // Runner runs programs for scorers, and has the tests of those that load them. It
 // may be used concurrently.
 type Runner struct {
@@ -39,8 +31,8 @@ type Runner struct {
 
 // NewRunner tries the sandbox once. The error says what is missing and how to
 // get it: without a sandbox nothing is ever run.
-func NewRunner(ctx context.Context, s Settings) (*Runner, error) {
-	box, err := sandbox.New(ctx, sandbox.Settings{Python: s.Python, CPU: s.CPU, Memory: s.Memory, AtATime: s.AtATime})
+func NewRunner(ctx context.Context, s sandbox.Settings) (*Runner, error) {
+	box, err := sandbox.New(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -50,47 +42,23 @@ func NewRunner(ctx context.Context, s Settings) (*Runner, error) {
 // Scorer scores responses to one task.
 type Scorer struct {
 	runner *Runner
-	tests  *tests // nil if they are loaded when they are needed
 	source source
 	known  known
-	graded bool // see Graded
+	graded bool
 }
 
 var _ scoring.Scorer = (*Scorer)(nil)
 
-// New is the scorer for a task with these tests, at least one.
-func New(r *Runner, tests []scoring.Test) *Scorer {
-	return &Scorer{runner: r, tests: newTests(tests)}
-}
-
-// NewFrom is the scorer for a task whose tests are loaded when a program has to be
+// New is the scorer for a task whose tests are loaded when a program has to be
 // run, and forgotten when there is no room for them. They must always be the same.
-func NewFrom(r *Runner, load func() ([]scoring.Test, error)) *Scorer {
-	return &Scorer{runner: r, source: source{load: load}}
-}
-
-// Graded makes the scorer run all tests, whatever comes of them, and reward the share
-// that is passed. It must not have scored anything yet.
-func (s *Scorer) Graded() *Scorer {
-	s.graded = true
-	return s
+// A graded scorer runs all tests, whatever comes of them, and rewards the share
+// that is passed.
+func New(r *Runner, graded bool, load func() ([]scoring.Test, error)) *Scorer {
+	return &Scorer{runner: r, source: source{load: load}, graded: graded}
 }
 
 // Drop forgets tests that were loaded and are not in use.
-func (s *Scorer) Drop() {
-	if s.tests == nil {
-		s.runner.shelf.drop(&s.source)
-	}
-}
-
-// take gives the tests; giveBack must be called when they are used no more.
-func (s *Scorer) take(ctx context.Context) (_ *tests, giveBack func(), err error) {
-	if s.tests != nil {
-		return s.tests, func() {}, nil
-	}
-	tests, err := s.runner.shelf.take(ctx, &s.source)
-	return tests, func() { s.runner.shelf.giveBack(&s.source) }, err
-}
+func (s *Scorer) Drop() { s.runner.shelf.drop(&s.source) }
 
 // Score runs the program of a response on one test after another, until one
 // fails or, if it is graded, to the last. It is correct if none fails. A program whose verdict is known is not run
@@ -104,11 +72,11 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 	if verdict, ok := s.known.of(program); ok {
 		return verdict, nil
 	}
-	tests, giveBack, err := s.take(ctx)
+	tests, err := s.runner.shelf.take(ctx, &s.source)
 	if err != nil {
 		return scoring.Verdict{}, err
 	}
-	defer giveBack()
+	defer s.runner.shelf.giveBack(&s.source)
 	return s.run(ctx, program, tests)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/code"
+	"speceval/internal/scoring/sandbox"
 )
 
 // runner is a runner with small limits. A test that needs one is skipped
@@ -25,7 +26,7 @@ func runner(t testing.TB) *code.Runner {
 			t.Skip("there is no", tool)
 		}
 	}
-	r, err := code.NewRunner(t.Context(), code.Settings{Python: "python3", CPU: 500 * time.Millisecond, Memory: 256 << 20, AtATime: 2})
+	r, err := code.NewRunner(t.Context(), sandbox.Settings{Python: "python3", CPU: 500 * time.Millisecond, Memory: 256 << 20, AtATime: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +35,11 @@ func runner(t testing.TB) *code.Runner {
 
 func fenced(program string) scoring.Response {
 	return scoring.Response{Text: "Here:\n```python\n" + program + "\n```\n"}
+}
+
+// of is the scorer for a task with these tests.
+func of(graded bool, r *code.Runner, tests []scoring.Test) *code.Scorer {
+	return code.New(r, graded, func() ([]scoring.Test, error) { return tests, nil })
 }
 
 // stdin makes tests of pairs of input and output.
@@ -77,7 +83,7 @@ func TestScore(t *testing.T) {
 		{"no function", "x = 1", call, "test 1: NameError: there is no function to call"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := code.New(r, test.tests).Score(t.Context(), fenced(test.program))
+			got, err := of(false, r, test.tests).Score(t.Context(), fenced(test.program))
 			want := scoring.Verdict{Reward: scoring.PassFail(test.note == ""), Answer: test.program + "\n", Note: test.note}
 			if err != nil || got != want {
 				t.Errorf("%+v, %v; want %+v", got, err, want)
@@ -85,11 +91,11 @@ func TestScore(t *testing.T) {
 		})
 	}
 	for text, note := range map[string]string{"print(3)": "no code block", "```\nx": "the last code block is not closed"} {
-		if got, err := code.New(r, sum).Score(t.Context(), scoring.Response{Text: text}); err != nil || got != (scoring.Verdict{Note: note}) {
+		if got, err := of(false, r, sum).Score(t.Context(), scoring.Response{Text: text}); err != nil || got != (scoring.Verdict{Note: note}) {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
-	if _, err := code.New(r, nil).Score(t.Context(), fenced("x")); err == nil {
+	if _, err := of(false, r, nil).Score(t.Context(), fenced("x")); err == nil {
 		t.Error("a task without tests is scored")
 	}
 }
@@ -102,7 +108,7 @@ import gc
 word = "".join(["se", "cr", "et"]) + input()
 seen = [repr(x) for x in gc.get_objects() if isinstance(x, (dict, list, tuple))]
 print(sum(word + "7" in text for text in seen))`
-	got, err := code.New(runner(t), stdin("12", "secret127")).Score(t.Context(), fenced(program))
+	got, err := of(false, runner(t), stdin("12", "secret127")).Score(t.Context(), fenced(program))
 	if err != nil || got.Correct() {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -114,7 +120,7 @@ func TestCancelledIsNoVerdict(t *testing.T) {
 	done := make(chan error)
 	for range 4 { // two of them wait for a place
 		go func() {
-			verdict, err := code.New(r, stdin("", "1")).Score(ctx, fenced("import time\nwhile True: time.sleep(0.01)"))
+			verdict, err := of(false, r, stdin("", "1")).Score(ctx, fenced("import time\nwhile True: time.sleep(0.01)"))
 			if verdict != (scoring.Verdict{}) {
 				t.Errorf("cancelled, yet %+v", verdict)
 			}
@@ -127,23 +133,23 @@ func TestCancelledIsNoVerdict(t *testing.T) {
 			t.Errorf("cancelled: %v", err)
 		}
 	}
-	if got, err := code.New(r, stdin("", "1")).Score(t.Context(), fenced("print(1)")); err != nil || !got.Correct() {
+	if got, err := of(false, r, stdin("", "1")).Score(t.Context(), fenced("print(1)")); err != nil || !got.Correct() {
 		t.Errorf("afterwards: %+v, %v", got, err)
 	}
 }
 
 func TestNoSandboxNoRun(t *testing.T) {
-	settings := code.Settings{Python: "python3", CPU: time.Second, Memory: 256 << 20, AtATime: 1}
+	settings := sandbox.Settings{Python: "python3", CPU: time.Second, Memory: 256 << 20, AtATime: 1}
 	for _, test := range []struct {
 		name   string
-		change func(t *testing.T, s *code.Settings)
+		change func(t *testing.T, s *sandbox.Settings)
 		want   string
 	}{
-		{"no bubblewrap", func(t *testing.T, s *code.Settings) { t.Setenv("PATH", t.TempDir()) }, "install it"},
-		{"no interpreter", func(t *testing.T, s *code.Settings) { s.Python = "no-such-python" }, "no-such-python"},
-		{"no Python", func(t *testing.T, s *code.Settings) { s.Python = "/bin/false" }, "does not do"},
-		{"no time", func(t *testing.T, s *code.Settings) { s.CPU = 0 }, "no limits"},
-		{"no sandbox", func(t *testing.T, s *code.Settings) {
+		{"no bubblewrap", func(t *testing.T, s *sandbox.Settings) { t.Setenv("PATH", t.TempDir()) }, "install it"},
+		{"no interpreter", func(t *testing.T, s *sandbox.Settings) { s.Python = "no-such-python" }, "no-such-python"},
+		{"no Python", func(t *testing.T, s *sandbox.Settings) { s.Python = "/bin/false" }, "does not do"},
+		{"no time", func(t *testing.T, s *sandbox.Settings) { s.CPU = 0 }, "no limits"},
+		{"no sandbox", func(t *testing.T, s *sandbox.Settings) {
 			dir := t.TempDir()
 			if err := os.WriteFile(dir+"/bwrap", []byte("#!/bin/sh\necho bwrap: no namespaces for you >&2\nexit 1\n"), 0o777); err != nil {
 				t.Fatal(err)
@@ -171,7 +177,7 @@ func BenchmarkScore(b *testing.B) {
 			pairs = append(pairs, "1 2\n", "3\n")
 		}
 		b.Run(name, func(b *testing.B) {
-			s := code.New(r, stdin(pairs...))
+			s := of(false, r, stdin(pairs...))
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
 					if v, err := s.Score(b.Context(), fenced("from collections import deque\nprint(sum(map(int, input().split())))")); err != nil || !v.Correct() {
@@ -186,7 +192,7 @@ func BenchmarkScore(b *testing.B) {
 // A program of which the verdict is known is not run again: where nothing can be
 // run, it still gets the same one. Whatever might end otherwise is run.
 func TestKnownPrograms(t *testing.T) {
-	s := code.New(runner(t), stdin("1\n", "1\n"))
+	s := of(false, runner(t), stdin("1\n", "1\n"))
 	never, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, test := range []struct {
@@ -210,7 +216,7 @@ func TestKnownPrograms(t *testing.T) {
 			t.Errorf("%s: %+v, then %+v, %v", test.program, first, again, err)
 		}
 	}
-	other := code.New(runner(t), stdin("1\n", "2\n"))
+	other := of(false, runner(t), stdin("1\n", "2\n"))
 	if v, err := other.Score(t.Context(), fenced("print(input())")); err != nil || v.Correct() {
 		t.Errorf("another task has the verdict %+v, %v", v, err)
 	}
@@ -220,7 +226,7 @@ func TestKnownPrograms(t *testing.T) {
 // verdict is known.
 func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 	loads := 0
-	s := code.NewFrom(runner(t), func() ([]scoring.Test, error) {
+	s := code.New(runner(t), false, func() ([]scoring.Test, error) {
 		loads++
 		return stdin("1\n", "1\n"), nil
 	})
@@ -243,7 +249,7 @@ func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct() || loads != 2 {
 		t.Errorf("after they were dropped: %+v, %v, loaded %d times", v, err, loads)
 	}
-	broken := code.NewFrom(runner(t), func() ([]scoring.Test, error) { return nil, errors.New("no tests.json") })
+	broken := code.New(runner(t), false, func() ([]scoring.Test, error) { return nil, errors.New("no tests.json") })
 	if v, err := broken.Score(t.Context(), fenced("print(1)")); err == nil || err.Error() != "no tests.json" {
 		t.Errorf("without tests %+v, %v", v, err)
 	}

@@ -105,7 +105,7 @@ func TestGradedIsTheShareOfTests(t *testing.T) {
 		{"a function", "def add(a, b): return a + b if a != 1 else [a]", call, 2, "test 1: wrong result"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := code.New(r, test.tests).Graded()
+			s := of(true, r, test.tests)
 			want := scoring.Verdict{Reward: float64(test.passed) / float64(len(test.tests)), Answer: test.program + "\n"}
 			if test.note != "" {
 				want.Note = fmt.Sprintf("%d of %d tests passed; %s", test.passed, len(test.tests), test.note)
@@ -115,15 +115,15 @@ func TestGradedIsTheShareOfTests(t *testing.T) {
 					t.Errorf("%+v, %v; want %+v", got, err, want)
 				}
 			}
-			if got, err := code.New(r, test.tests).Score(t.Context(), fenced(test.program)); err != nil || got.Correct() != (test.note == "") || got.Reward != scoring.PassFail(got.Correct()) {
+			if got, err := of(false, r, test.tests).Score(t.Context(), fenced(test.program)); err != nil || got.Correct() != (test.note == "") || got.Reward != scoring.PassFail(got.Correct()) {
 				t.Errorf("by pass or fail: %+v, %v", got, err)
 			}
 		})
 	}
-	if got, err := code.New(r, sum).Graded().Score(t.Context(), scoring.Response{Text: "no program"}); err != nil || got != (scoring.Verdict{Note: "no code block"}) {
+	if got, err := of(true, r, sum).Score(t.Context(), scoring.Response{Text: "no program"}); err != nil || got != (scoring.Verdict{Note: "no code block"}) {
 		t.Errorf("no program: %+v, %v", got, err)
 	}
-	if _, err := code.New(r, nil).Graded().Score(t.Context(), fenced("x")); err == nil {
+	if _, err := of(true, r, nil).Score(t.Context(), fenced("x")); err == nil {
 		t.Error("a task without tests is scored")
 	}
 }

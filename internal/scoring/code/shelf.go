@@ -42,10 +42,10 @@ func newTests(all []scoring.Test) *tests {
 // far as there is room. The zero value is empty.
 type shelf struct {
 	mu      sync.Mutex
+	changed sync.Cond // something has become free, or a context is done
 	sources []*source // that are loaded, the one used last at the end
 	size    int       // bytes of them
 	loading bool
-	changed chan struct{} // closed when something becomes free; nil if no goroutine waits
 }
 
 // take gives the tests of a source, loaded if they are not. It waits while there is
@@ -53,16 +53,23 @@ type shelf struct {
 func (s *shelf) take(ctx context.Context, from *source) (*tests, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.changed.L = &s.mu
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
 	for from.loaded == nil {
 		s.tidy()
-		if !s.loading && s.size <= room {
+		switch {
+		case !s.loading && s.size <= room:
 			if err := s.load(from); err != nil {
 				return nil, err
 			}
-			break
-		}
-		if err := s.wait(ctx); err != nil {
-			return nil, err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		default:
+			s.changed.Wait()
 		}
 	}
 	from.users++
@@ -70,14 +77,18 @@ func (s *shelf) take(ctx context.Context, from *source) (*tests, error) {
 	return from.loaded, nil
 }
 
-// load loads tests, one source at a time.
+// load loads tests without the lock, one source at a time.
 func (s *shelf) load(from *source) error {
 	s.loading = true
 	defer func() {
 		s.loading = false
-		s.wake()
+		s.changed.Broadcast()
 	}()
-	all, err := s.unlocked(from.load)
+	all, err := func() ([]scoring.Test, error) {
+		s.mu.Unlock()
+		defer s.mu.Lock() // whatever comes of it
+		return from.load()
+	}()
 	if err != nil {
 		return err
 	}
@@ -85,13 +96,6 @@ func (s *shelf) load(from *source) error {
 	s.size += from.loaded.size
 	s.sources = append(s.sources, from)
 	return nil
-}
-
-// unlocked calls load without the lock.
-func (s *shelf) unlocked(load func() ([]scoring.Test, error)) ([]scoring.Test, error) {
-	s.mu.Unlock()
-	defer s.mu.Lock()
-	return load()
 }
 
 // giveBack ends a use.
@@ -102,7 +106,7 @@ func (s *shelf) giveBack(from *source) {
 	if at := slices.Index(s.sources, from); at >= 0 {
 		s.sources = append(slices.Delete(s.sources, at, at+1), from)
 	}
-	s.wake()
+	s.changed.Broadcast()
 }
 
 // drop takes tests that are not in use off the shelf.
@@ -111,7 +115,7 @@ func (s *shelf) drop(from *source) {
 	defer s.mu.Unlock()
 	if at := slices.Index(s.sources, from); at >= 0 && from.users == 0 {
 		s.remove(at)
-		s.wake()
+		s.changed.Broadcast()
 	}
 }
 
@@ -130,27 +134,4 @@ func (s *shelf) remove(at int) {
 	s.size -= s.sources[at].loaded.size
 	s.sources[at].loaded = nil
 	s.sources = slices.Delete(s.sources, at, at+1)
-}
-
-// wait waits for a change, without the lock.
-func (s *shelf) wait(ctx context.Context) error {
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	changed := s.changed
-	s.mu.Unlock()
-	defer s.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (s *shelf) wake() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
 }

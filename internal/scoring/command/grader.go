@@ -7,11 +7,11 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/sandbox"
+	"speceval/internal/scoring/sandbox/child"
 )
 
 // Settings are how a grader is run.
@@ -33,7 +33,7 @@ type Grader struct {
 
 	mu    sync.Mutex
 	users int
-	way   *way // nil if it is not open
+	start func() (*child.Child, error) // nil if it is not open
 	idle  []*process
 }
 
@@ -47,12 +47,12 @@ func NewGrader(s Settings) *Grader {
 func (g *Grader) Open(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.way == nil {
-		way, err := g.settings.way(ctx)
+	if g.start == nil {
+		start, err := g.settings.starter(ctx)
 		if err != nil {
 			return fmt.Errorf("the grader %s: %w", g.settings.Name(), err)
 		}
-		g.way = way
+		g.start = start
 	}
 	g.users++
 	return nil
@@ -70,37 +70,31 @@ func (g *Grader) Close() {
 		wait.Go(p.end)
 	}
 	wait.Wait()
-	g.idle, g.way = nil, nil
+	g.idle, g.start = nil, nil
 }
 
 // Places is how many responses are graded at a time.
 func (g *Grader) Places() int { return cap(g.places) }
 
-// way is how processes are started and killed.
-func (s *Settings) way(ctx context.Context) (*way, error) {
+// starter makes what starts processes.
+func (s *Settings) starter(ctx context.Context) (func() (*child.Child, error), error) {
 	if s.Sandbox {
 		r, err := sandbox.NewResident(ctx, sandbox.Resident{Arguments: s.Arguments, Folder: s.Folder, Visible: s.paths(), Memory: s.Memory})
 		if err != nil {
 			return nil, fmt.Errorf("it is run behind bubblewrap or, with sandbox = false, without: %w", err)
 		}
-		return &way{r.Command, func(c *exec.Cmd) {
-			sandbox.KillResident(c)
-			killGroup(c)
-		}, nil}, nil
+		return r.Start, nil
 	}
 	path, err := exec.LookPath(s.Arguments[0])
 	if err != nil && !errors.Is(err, exec.ErrDot) {
 		return nil, err
 	}
-	return &way{func() (*exec.Cmd, func(), error) {
+	return func() (*child.Child, error) {
 		c := exec.Command(path, s.Arguments[1:]...)
-		c.Dir, c.Env, c.SysProcAttr = s.Folder, s.Environment, ownGroup()
-		return c, func() {}, nil
-	}, killGroup, keep}, nil
+		c.Dir, c.Env, c.SysProcAttr = s.Folder, s.Environment, child.OwnGroup()
+		return child.Start(c, child.Options{Group: true, Keep: true})
+	}, nil
 }
-
-// killGroup kills a process and its group.
-func killGroup(c *exec.Cmd) { syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 
 // tries is how often a grader is asked about a response.
 const tries = 2
@@ -142,14 +136,13 @@ func (g *Grader) once(ctx context.Context, line []byte, parse func([]byte) (scor
 		return v, nil
 	}
 	p.drop()
-	<-p.gone
 	switch {
 	case ctx.Err() != nil:
 		return v, context.Cause(ctx)
 	case bounded.Err() != nil:
 		err = fmt.Errorf("took more than %v (a reply must end its line, and be flushed)", g.settings.Timeout)
 	}
-	if said := p.complaint.String(); said != "" {
+	if said := p.Complaint(); said != "" {
 		err = fmt.Errorf("%w; its standard error ends in\n%s", err, said)
 	}
 	return v, err
@@ -158,7 +151,7 @@ func (g *Grader) once(ctx context.Context, line []byte, parse func([]byte) (scor
 // take is an idle process, or a fresh one.
 func (g *Grader) take(fresh bool) (*process, error) {
 	g.mu.Lock()
-	way := g.way
+	start := g.start
 	if last := len(g.idle) - 1; last >= 0 && !fresh {
 		p := g.idle[last]
 		g.idle = g.idle[:last]
@@ -166,16 +159,20 @@ func (g *Grader) take(fresh bool) (*process, error) {
 		return p, nil
 	}
 	g.mu.Unlock()
-	if way == nil {
+	if start == nil {
 		return nil, errors.New("is not open")
 	}
-	return way.start()
+	c, err := start()
+	if err != nil {
+		return nil, err
+	}
+	return newProcess(c), nil
 }
 
 // giveBack keeps a process for another response, if there will be one.
 func (g *Grader) giveBack(p *process) {
 	g.mu.Lock()
-	open := g.way != nil
+	open := g.start != nil
 	if open {
 		g.idle = append(g.idle, p)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -92,16 +91,11 @@ func file(h hash.Hash, path, name string) error {
 	if err != nil || !info.Mode().IsRegular() {
 		return err // sockets and the like have no content
 	}
-	f, err := files.OpenInput(path, files.Content)
+	content, err := files.DigestOf("", path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	own := sha256.New()
-	if _, err := io.Copy(own, f); err != nil {
-		return err
-	}
 	text(h, filepath.ToSlash(name))
-	text(h, hex.EncodeToString(own.Sum(nil)))
+	text(h, content.SHA256)
 	return nil
 }

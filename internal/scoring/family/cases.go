@@ -1,6 +1,3 @@
-// Try runs a scorer on labelled cases: lines with the right answer, a
-// prediction, and whether it is right, with tabs between.
-
 package family
 
 import (
@@ -35,13 +32,18 @@ type Outcome struct {
 	Disagreements []Disagreement `json:"disagreements"`
 }
 
-// Try scores every case of a text, by which the file is known under a name.
-// Empty lines are no cases, but they count as lines.
+// Try scores the labelled cases of a file: the right answer, a prediction, and
+// whether it is right, with tabs between, or, where the file's name ends in
+// .jsonl, as a JSON object. Empty lines are no cases, but they count as lines.
 func Try(check func(gold, prediction string) scoring.Verdict, name, text string) (*Outcome, error) {
 	found := &Outcome{name: name, Disagreements: []Disagreement{}}
 	text = strings.TrimPrefix(text, "\ufeff")
+	parse, form := parseCase, "gold, prediction and true or false with tabs between"
+	if strings.HasSuffix(name, ".jsonl") {
+		parse, form = parseObject, objectForm
+	}
 	if strings.Trim(text, "\r\n") == "" {
-		return nil, fmt.Errorf("%s is empty: want a line a case, gold, prediction and true or false with tabs between", name)
+		return nil, fmt.Errorf("%s is empty: want a line a case, %s", name, form)
 	}
 	number := 0
 	for line := range strings.Lines(text) {
@@ -50,7 +52,10 @@ func Try(check func(gold, prediction string) scoring.Verdict, name, text string)
 		if line == "" {
 			continue
 		}
-		d, err := parseCase(line)
+		d, err := parse(line)
+		if !utf8.ValidString(line) {
+			err = errors.New("it is not UTF-8")
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
 		}
@@ -66,18 +71,41 @@ func Try(check func(gold, prediction string) scoring.Verdict, name, text string)
 	return found, nil
 }
 
-// parseCase reads one line.
+// parseCase reads a line with tabs.
 func parseCase(line string) (Disagreement, error) {
 	columns := strings.SplitN(line, "\t", 5)
 	switch {
-	case !utf8.ValidString(line):
-		return Disagreement{}, errors.New("it is not UTF-8")
 	case len(columns) < 3 || len(columns) > 4:
 		return Disagreement{}, fmt.Errorf("it has %d columns: want gold, prediction and true or false with tabs between, and a source or nothing", 1+strings.Count(line, "\t"))
 	case columns[2] != "true" && columns[2] != "false":
 		return Disagreement{}, fmt.Errorf("its label is %q: want true or false", columns[2])
 	}
 	return Disagreement{Gold: columns[0], Prediction: columns[1], Label: columns[2] == "true"}, nil
+}
+
+const objectForm = `{"gold": "…", "prediction": "…", "label": true}`
+
+// parseObject reads a line of JSON. The keys answer and response are the same as
+// gold and prediction; others are ignored.
+func parseObject(line string) (Disagreement, error) {
+	var o struct {
+		Gold, Answer, Prediction, Response *string
+		Label                              *bool
+	}
+	if err := json.Unmarshal([]byte(line), &o); err != nil {
+		return Disagreement{}, fmt.Errorf("%w: want %s", err, objectForm)
+	}
+	gold, prediction := o.Gold, o.Prediction
+	if gold == nil {
+		gold = o.Answer
+	}
+	if prediction == nil {
+		prediction = o.Response
+	}
+	if gold == nil || prediction == nil || o.Label == nil || o.Gold != nil && o.Answer != nil || o.Prediction != nil && o.Response != nil {
+		return Disagreement{}, fmt.Errorf("want gold or answer, prediction or response, and label: %s", objectForm)
+	}
+	return Disagreement{Gold: *gold, Prediction: *prediction, Label: *o.Label}, nil
 }
 
 // Text writes a line a disagreement, and the counts as JSON.

@@ -39,9 +39,31 @@ func TestLinesThatAreNoCases(t *testing.T) {
 		{"A\tA\tyes\n", `cases.tsv:1: its label is "yes": want true or false`},
 		{"A\tA\ttrue \n", `its label is "true "`},
 		{"A\tA\xff\ttrue\n", "cases.tsv:1: it is not UTF-8"},
+		{"", "cases.jsonl is empty: want a line a case, {"},
+		{"{\"gold\":\"A\",\"prediction\":\"A\",\"label\":true}\n{", "cases.jsonl:2: unexpected end"},
+		{`{"gold":"A","prediction":"A"}`, "cases.jsonl:1: want gold"},
+		{`{"gold":"A","answer":"A","prediction":"A","label":true}`, "cases.jsonl:1: want gold or answer"},
+		{`{"gold":"A","prediction":"A","label":"true"}`, "cases.jsonl:1: json"},
+		{"{\"gold\":\"A\xff\",\"prediction\":\"A\",\"label\":true}", "cases.jsonl:1: it is not UTF-8"},
 	} {
-		if _, err := Try(same, "cases.tsv", test.text); err == nil || !strings.Contains(err.Error(), test.want) {
+		name, _, _ := strings.Cut(test.want, " ")
+		name, _, _ = strings.Cut(name, ":")
+		if !strings.HasPrefix(name, "cases.") {
+			name = "cases.tsv"
+		}
+		if _, err := Try(same, name, test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %q", test.text, err, test.want)
 		}
+	}
+}
+
+func TestCasesInJSONL(t *testing.T) {
+	o, err := Try(same, "f.jsonl", `{"gold":"A\nB","prediction":"A\nB","label":true}
+{"answer":"A","response":"A\tB\n","label":true,"source":7}
+
+{"answer":"","response":"","label":true}
+`)
+	if err != nil || o.Agree != 2 || o.Total != 3 || len(o.Disagreements) != 1 || o.Disagreements[0].Line != 2 || o.Disagreements[0].Prediction != "A\tB\n" {
+		t.Errorf("%+v, %v", o, err)
 	}
 }

@@ -12,26 +12,22 @@ import (
 	"speceval/internal/seed"
 )
 
-// commanded are answers that a program of the user's own scores.
-var commanded = Family{
-	Name: "command", Version: command.Version, Prompt: "command",
-	AnswerOptional: true,
-	Need:           Grader,
-	New:            func(t scoring.Task, r Resources) scoring.Scorer { return command.New(r.Grader, t, false) },
-	Unchecked:      "it asks a program of yours, which the configuration names, about a whole task",
-	Answer:         literally,
-	Unsimulated:    unanswered,
-}
+// Answers that a program of the user's own scores, or grades.
+var (
+	commanded       = byCommand("command", command.Version, false)
+	gradedByCommand = byCommand("command-graded", command.GradedVersion, true)
+)
 
-// gradedByCommand are answers that a program of the user's own grades.
-var gradedByCommand = Family{
-	Name: "command-graded", Version: command.GradedVersion, Prompt: "command", Graded: true,
-	AnswerOptional: true,
-	Need:           Grader,
-	New:            func(t scoring.Task, r Resources) scoring.Scorer { return command.New(r.Grader, t, true) },
-	Unchecked:      commanded.Unchecked,
-	Answer:         literally,
-	Unsimulated:    unanswered,
+func byCommand(name, version string, graded bool) Family {
+	return Family{
+		Name: name, Version: version, Prompt: "command", Graded: graded,
+		AnswerOptional: true,
+		Need:           Grader,
+		New:            func(t scoring.Task, r Resources) scoring.Scorer { return command.New(r.Grader, t, graded) },
+		Unchecked:      "it asks a program of yours, which the configuration names, about a whole task",
+		Answer:         literally,
+		Unsimulated:    unanswered,
+	}
 }
 
 // literally ends an answer with the right one as it stands, alone in its lines, or
@@ -52,38 +48,29 @@ func unanswered(t scoring.Task) string {
 	return ""
 }
 
-// programs are run on tests.
-var programs = Family{
-	Name: "code", Version: code.Version, Prompt: "code",
-	Tests: true,
-	Need:  Sandbox,
-	New: func(t scoring.Task, r Resources) scoring.Scorer {
-		return code.NewFrom(r.Runner, func() ([]scoring.Test, error) { return r.Tests(t) })
-	},
-	Unchecked: "it runs programs against the tests of a task, which a line cannot hold",
-	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
-		if right || len(t.Tests) == 0 {
-			return fenced(s, t.Tests, nil)
-		}
-		return fenced(s, t.Tests, map[int]bool{pick(s, len(t.Tests)): true})
-	},
-}
+// Programs that are run on tests, and those that are rewarded for each of them.
+var (
+	programs       = byTests("code", code.Version, false, func(s *seed.Stream, n int) map[int]bool { return map[int]bool{pick(s, n): true} })
+	gradedPrograms = byTests("code-graded", code.GradedVersion, true, some)
+)
 
-// gradedPrograms are programs that are rewarded for each of their tests.
-var gradedPrograms = Family{
-	Name: "code-graded", Version: code.GradedVersion, Prompt: "code", Graded: true,
-	Tests: true,
-	Need:  Sandbox,
-	New: func(t scoring.Task, r Resources) scoring.Scorer {
-		return code.NewFrom(r.Runner, func() ([]scoring.Test, error) { return r.Tests(t) }).Graded()
-	},
-	Unchecked: programs.Unchecked,
-	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
-		if right || len(t.Tests) == 0 {
-			return fenced(s, t.Tests, nil)
-		}
-		return fenced(s, t.Tests, some(s, len(t.Tests)))
-	},
+// byTests is the family whose wrong programs fail the tests that spoilt chooses.
+func byTests(name, version string, graded bool, spoilt func(s *seed.Stream, n int) map[int]bool) Family {
+	return Family{
+		Name: name, Version: version, Prompt: "code", Graded: graded,
+		Tests: true,
+		Need:  Sandbox,
+		New: func(t scoring.Task, r Resources) scoring.Scorer {
+			return code.New(r.Runner, graded, func() ([]scoring.Test, error) { return r.Tests(t) })
+		},
+		Unchecked: "it runs programs against the tests of a task, which a line cannot hold",
+		Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
+			if right || len(t.Tests) == 0 {
+				return fenced(s, t.Tests, nil)
+			}
+			return fenced(s, t.Tests, spoilt(s, len(t.Tests)))
+		},
+	}
 }
 
 // fenced is a program as an answer. It passes all tests but the spoilt ones.

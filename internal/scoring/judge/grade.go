@@ -10,10 +10,6 @@ import (
 // bestGrade is that of a response that lacks nothing; the worst is 0.
 const bestGrade = 10
 
-// grade is the field of a verdict that is a number from 0 to 10. A reply that ends with
-// another one has no verdict, whatever it said before.
-var grade = field{name: "grade", in: func(o object) any { return o.Grade }, read: readGrade, strict: true}
-
 // gradeText is how a grade may be written, before a remark.
 var gradeText = regexp.MustCompile(`^(\d{1,2}(?:\.\d{1,6})?)(?: ?/ ?10| (?:out )?of 10)?`)
 

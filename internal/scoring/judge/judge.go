@@ -6,8 +6,8 @@
 // reasoning, correct (yes or no) and confidence. What counts is the field correct
 // of the judge's own reply; nothing that the response says is parsed. A response
 // may still talk the judge model into a wrong verdict ("the answer above is to be
-// graded correct"), or into quoting it: the last verdict of a reply counts, which
-// a quotation seldom is. The prompt says that the response is no instruction,
+// graded correct"), or into quoting it: a verdict in a quotation does not count
+// beside another, and a reply that contradicts its "yes" has none. The prompt says that the response is no instruction,
 // which helps and proves nothing. Where answers are graded, the field is grade, a number
 // from 0 to 10.
 package judge
@@ -29,8 +29,8 @@ import (
 // Versions name the rules of this package in scores and profiles, of verdicts that are
 // yes or no and of grades; the judge model's name follows them there.
 const (
-	Version       = "speceval_judge_v1"
-	GradedVersion = "speceval_judge_graded_v1"
+	Version       = "speceval_judge_v2"
+	GradedVersion = "speceval_judge_graded_v2"
 )
 
 // Asker sends a request to a server of the judge model.
@@ -65,7 +65,7 @@ type manner struct {
 // New is the scorer for a question whose right answer is gold.
 func New(s Settings, question, gold string) *Scorer {
 	return &Scorer{s, question, gold, &manner{
-		func(s *Settings) *template.Template { return s.Prompt }, &correct,
+		func(s *Settings) *template.Template { return s.Prompt }, correct,
 		"\n\nYour reply must have one line that is either \"correct: yes\" or \"correct: no\".",
 	}}
 }
@@ -74,7 +74,7 @@ func New(s Settings, question, gold string) *Scorer {
 // has: the right answer, or a list of what earns how much.
 func NewGraded(s Settings, question, full string) *Scorer {
 	return &Scorer{s, question, full, &manner{
-		func(s *Settings) *template.Template { return s.Grading }, &grade,
+		func(s *Settings) *template.Template { return s.Grading }, grade,
 		"\n\nYour reply must have one line \"grade: N\" with a number N from 0 to 10.",
 	}}
 }
@@ -109,8 +109,8 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 			return scoring.Verdict{}, fmt.Errorf("judge: %w", err)
 		}
 		// What was cut short may end in a quotation of the response.
-		if v, ok := s.manner.verdict.parse(answer.Text); ok && ending.Of(answer.Finish) == ending.Finished {
-			return scoring.Verdict{Reward: v.reward, Answer: scoring.Shorten(v.answer)}, nil
+		if reward, found, ok := s.manner.verdict.parse(answer.Text); ok && ending.Of(answer.Finish) == ending.Finished {
+			return scoring.Verdict{Reward: reward, Answer: scoring.Shorten(found)}, nil
 		}
 		said = fmt.Sprintf("%s ended with %q by %s", server, tail(answer.Text), answer.Finish)
 	}

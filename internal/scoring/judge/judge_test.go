@@ -61,7 +61,8 @@ func TestVerdicts(t *testing.T) {
 		{"### correct : yes\r\n", "yes", ""},
 		{"correct: no, for the response says yes", "no", ""},
 		{"correct: yes\nWait, the units differ.\ncorrect: no", "no", ""},
-		{"correct: no\n\ncorrect: yes", "yes", ""},
+		{"correct: no\n\ncorrect: yes", none, ""},
+		{"correct: no\nWait, they are equal.\ncorrect: yes", "yes", ""},
 		{"<think>correct: no</think>correct: yes", "yes", ""},
 		{"correct: yes</think>", none, ""},
 		{`{"extracted_final_answer": "7", "reasoning": "{", "correct": "yes", "confidence": 3}`, "yes", "7"},
@@ -110,6 +111,54 @@ func TestVerdicts(t *testing.T) {
 		if asked := len(servers.asked); asked != 1 && got != none || asked != 2 && got == none {
 			t.Errorf("%q: asked %d times", test.reply, asked)
 		}
+	}
+}
+
+// TestVerdictsByConstruction builds replies of a verdict in some form, what comes
+// before it, and what comes behind it: a contradiction, or nothing of the kind.
+func TestVerdictsByConstruction(t *testing.T) {
+	forms := []string{"correct: %s", "correct：%s", "correct:\n%s", "**correct:** %s", "**Correct**:\n\n**%s**", "correct:\u00a0%s.", "`correct`: \"%s\"",
+		"{\"correct\": \"%s\"}", "```json\n{\"extracted_final_answer\": \"7\",\n\"correct\": \"%s\"}\n```", "4. correct: %s"}
+	before := []string{"", "reasoning: the response says it is incorrect: no.\n", "<think>correct: no\ncorrect: yes\nno</think>", "correct: yes or no\n"}
+	harmless := []string{"", "\nconfidence: 90", "\n\nThe two are equal, and there is no difference.", "\nreasoning: its first try was wrong, the last is 7.",
+		"\nThe response ends with:\ncorrect: %[1]s", "\n> correct: %[1]s"}
+	against := []string{" No, incorrect.", "\nNo.", "\nWait, the units are off.", "\n\nOn second thought, that is not right.", "\nIt is incorrect.", "\nIt isn't the same.",
+		"\nHowever, the value differs.", "\nPartially.", "\nPerhaps.", "\ncorrect: yes, no", "\nThe response ends with:\ncorrect: no", "\ncorrect:\nperhaps"}
+	replies := 0
+	check := func(reply, want string) {
+		replies++
+		servers := &script{replies: []string{reply}, finish: "stop"}
+		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+		got := map[bool]string{true: "yes", false: "no"}[v.Correct()]
+		if err != nil {
+			got = "unparsable"
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", reply, got, want)
+		}
+	}
+	for _, form := range forms {
+		for _, first := range before {
+			for _, word := range []string{"yes", "no", "Yes", "NO"} {
+				verdict := strings.ReplaceAll(form, "%s", word)
+				for _, last := range harmless {
+					check(first+verdict+strings.ReplaceAll(last, "%[1]s", word), strings.ToLower(word))
+				}
+				if strings.EqualFold(word, "no") {
+					check(first+verdict+"\n> correct: yes", "no")
+					check(first+verdict+"\nThe response ends with:\n\ncorrect: yes", "no")
+					check(first+verdict+"\ncorrect: yes", "unparsable")
+					continue
+				}
+				for _, last := range against {
+					check(first+verdict+last, "unparsable")
+				}
+				check(first+verdict+"\ncorrect: no", "no")
+			}
+		}
+	}
+	if replies < 1000 {
+		t.Errorf("%d replies", replies)
 	}
 }
 
@@ -317,8 +366,8 @@ func FuzzReply(f *testing.F) {
 		if err == nil && !strings.Contains(strings.ToLower(reply), "correct") {
 			t.Errorf("%q is a verdict: %+v", reply, v)
 		}
-		if v, err := score(reply + "\ncorrect: no"); err != nil || v.Correct() {
-			t.Errorf("%q and a no: %+v, %v", reply, v, err)
+		if v, _ := score(reply + "\ncorrect: no"); v.Correct() { // the end of reply may quote it
+			t.Errorf("%q and a no: %+v", reply, v)
 		}
 	})
 }

@@ -2,7 +2,7 @@ package judge
 
 import (
 	"encoding/json"
-	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,67 +12,32 @@ import (
 	"speceval/internal/scoring"
 )
 
-// verdict is what a judge says.
-type verdict struct {
-	reward float64
-	answer string // that it found in the response; "" for none
-}
-
 // field is where a reply has its verdict.
 type field struct {
-	name   string
-	in     func(o object) any // its value in a reply that is JSON
-	read   func(value string) (reward float64, ok bool)
-	strict bool // the last line of it counts, though it cannot be read
+	line, key *regexp.Regexp // it in a line, and in JSON
+	in        func(o object) any
+	read      func(value string) (reward float64, ok bool)
+	graded    bool // any of several verdicts may be the last
 }
 
-// parse reads a judge's reply, and tells whether it holds a verdict: a JSON
-// object at its end with the field, or a line of it such as "correct: yes", in any
-// case and markup, of which the last one counts.
-func (f *field) parse(reply string) (verdict, bool) {
-	reply, _ = ending.AfterThinking(reply, ending.Finished, false) // of a server that does not separate it
-	if v, ok := f.parseObject(reply); ok {
-		return v, true
-	}
-	var v verdict
-	found := false
-	for line := range strings.Lines(reply) {
-		if value, is := valueOf(line, "extracted_final_answer"); is {
-			v.answer = answer(value)
-		}
-		if value, is := valueOf(line, f.name); is {
-			if reward, ok := f.read(value); ok || f.strict {
-				v.reward, found = reward, ok
-			}
-		}
-	}
-	return v, found
+func newField(name string, graded bool, in func(o object) any, read func(string) (float64, bool)) *field {
+	return &field{fieldLine(name), regexp.MustCompile(`(?i)"` + name + `"\s*:`), in, read, graded}
 }
 
-// mostObjects bounds how many places of a reply are tried as the beginning of a
-// JSON object.
-const mostObjects = 8
-
-// parseObject reads a JSON object that ends a reply, in a code fence or not.
-func (f *field) parseObject(reply string) (verdict, bool) {
-	text := strings.TrimRight(reply, "` \t\r\n")
-	from := 0
-	for range mostObjects {
-		next := strings.IndexByte(text[from:], '{')
-		if next < 0 {
-			break
-		}
-		from += next
-		var o object
-		if json.Unmarshal([]byte(text[from:]), &o) == nil {
-			if v, ok := o.verdict(f); ok {
-				return v, true
-			}
-		}
-		from++
-	}
-	return verdict{}, false
+// fieldLine matches a line such as `**correct:** yes`, `3. correct: yes` or
+// `"correct": "yes",`.
+func fieldLine(name string) *regexp.Regexp {
+	const marks = "*_\"'`"
+	return regexp.MustCompile(`(?i)^[ \t` + marks + `#>\[{0-9.)-]*` + name + `[ \t` + marks + `\]]*:(.*)`)
 }
+
+var (
+	answerLine = fieldLine("extracted_final_answer")
+	correct    = newField("correct", false, func(o object) any { return o.Correct }, yesOrNo)
+	// grade is a number from 0 to 10. A reply that ends with another one has no verdict,
+	// whatever it said before.
+	grade = newField("grade", true, func(o object) any { return o.Grade }, readGrade)
+)
 
 // object is a verdict in JSON.
 type object struct {
@@ -81,17 +46,125 @@ type object struct {
 	Grade   any `json:"grade"`
 }
 
-// verdict is that of the field.
-func (o object) verdict(f *field) (v verdict, ok bool) {
-	switch given := o.Answer.(type) {
-	case nil:
-	case string:
-		v.answer = answer(strings.TrimSpace(given))
-	default:
-		v.answer = fmt.Sprint(given)
+// statement is a verdict that a reply states.
+type statement struct {
+	reward float64
+	ok     bool // it can be read
+	quoted bool
+	after  string // the rest of the reply
+}
+
+// mostObjects bounds how many places of a reply are tried as the beginning of a
+// JSON object.
+const mostObjects = 8
+
+// plainly writes colons and blanks in one way.
+var plainColons = strings.NewReplacer("：", ":", "\u00a0", " ", "\r", "")
+
+// parse reads a judge's reply: the reward, the answer that the judge found in the
+// response, and whether there is a verdict. Verdicts are JSON objects with the
+// field and lines of it, such as "correct: yes", in any case and markup, with the
+// word on the next line or not.
+func (f *field) parse(reply string) (reward float64, answer string, ok bool) {
+	reply, _ = ending.AfterThinking(reply, ending.Finished, false) // of a server that does not separate it
+	text := plainColons.Replace(reply)
+	var said []statement
+	quoting, objects := false, 0
+	for text != "" {
+		line, rest, _ := strings.Cut(text, "\n")
+		quoted := quoting || strings.HasPrefix(strings.TrimSpace(line), ">")
+		if o, whole, end := f.objectIn(text, len(line), &objects); end > 0 {
+			text = text[end:]
+			reward, ok := f.read(textOf(f.in(o)))
+			said = append(said, statement{reward, ok && len(f.key.FindAllString(whole, 2)) == 1, quoted, text})
+			answer = answerOf(textOf(o.Answer))
+			continue
+		}
+		if found := f.line.FindStringSubmatch(line); found != nil {
+			value := unmarked(found[1])
+			if value == "" {
+				next, more, _ := strings.Cut(strings.TrimLeft(rest, " \t\n"), "\n")
+				value, rest = unmarked(next), more
+			}
+			reward, ok := f.read(value)
+			said = append(said, statement{reward, ok, quoted, rest})
+		} else if found := answerLine.FindStringSubmatch(line); found != nil {
+			answer = answerOf(unmarked(found[1]))
+		} else if trimmed := strings.TrimSpace(line); trimmed != "" {
+			quoting = strings.HasSuffix(trimmed, ":") // "The response ends with:"
+		}
+		text = rest
 	}
-	v.reward, ok = f.read(textOf(f.in(o)))
-	return v, ok
+	reward, ok = f.settle(said)
+	return reward, answer, ok
+}
+
+// objectIn is the first JSON object with the field that begins in the first line
+// of a text, the text of it, and where it ends; 0 if there is none.
+func (f *field) objectIn(text string, line int, tried *int) (o object, whole string, end int) {
+	for at := strings.IndexByte(text[:line], '{'); at >= 0 && *tried < mostObjects; *tried++ {
+		o = object{}
+		d := json.NewDecoder(strings.NewReader(text[at:]))
+		if d.Decode(&o) == nil && f.in(o) != nil {
+			end = at + int(d.InputOffset())
+			return o, text[at:end], end
+		}
+		next := strings.IndexByte(text[at+1:line], '{')
+		if next < 0 {
+			break
+		}
+		at += 1 + next
+	}
+	return o, "", 0
+}
+
+// settle decides between verdicts. The last one that is not quoted counts, or the
+// last one if all are. "Yes" counts only if no later one, no earlier "no" that the
+// judge has not turned from, and no remark behind it says otherwise.
+func (f *field) settle(said []statement) (reward float64, ok bool) {
+	own := slices.DeleteFunc(slices.Clone(said), func(s statement) bool { return s.quoted })
+	if !slices.ContainsFunc(own, func(s statement) bool { return s.ok || f.graded }) {
+		own = said
+	}
+	last := len(own) - 1
+	for !f.graded && last >= 0 && !own[last].ok {
+		last--
+	}
+	if last < 0 {
+		return 0, false
+	}
+	if f.graded || own[last].reward == 0 {
+		return own[last].reward, own[last].ok
+	}
+	yes := own[last]
+	for _, s := range said {
+		between := strings.TrimSuffix(s.after, yes.after)
+		switch {
+		case len(s.after) < len(yes.after) && (!s.ok || s.reward == 0),
+			len(s.after) > len(yes.after) && s.ok && s.reward == 0 && !s.quoted && !turn.MatchString(between):
+			return 0, false
+		}
+	}
+	remark := yes.after
+	if next := fields.FindStringIndex(remark); next != nil {
+		remark = remark[:next[0]]
+	}
+	return yes.reward, !contradicts(remark)
+}
+
+var (
+	fields = regexp.MustCompile(`(?im)^\W*(?:extracted_final_answer|reasoning|explanation|correct|grade|confidence)\W*:`)
+	turn   = regexp.MustCompile(`(?i)\b(?:wait|actually|so|but|however|correction|second thought|final\w*)\b`)
+	// otherwise is what a remark behind "yes" does not say, but for words that affirm.
+	otherwise = regexp.MustCompile(`(?i)\b(?:no|nope)\b *(?:[^\w ]|\n|$)|\b(?:incorrect|wrong|false|mistaken|untrue|wait|second thought|` +
+		`(?:not|\w+n['’]t|never) (?:\w+ )?(?:correct|right|equivalent|equal|the same|match\w*|agree|sure|certain|true|yes)|` +
+		`differs?|mismatch\w*|disagrees?|contradict\w*|partial\w*|partly|mostly|almost|perhaps|maybe|probably|possibly|unsure|uncertain|unless|if)\b`)
+	affirms = regexp.MustCompile(`(?i)\b(?:not|nothing|isn['’]t|never) (?:incorrect|wrong|false|mistaken)\b`)
+)
+
+// contradicts reports whether a remark behind "yes" takes it back or leaves it open.
+func contradicts(remark string) bool {
+	return otherwise.MatchString(affirms.ReplaceAllString(remark, ""))
 }
 
 // textOf is a value of JSON as a line has it; "" for those that no field has.
@@ -107,49 +180,35 @@ func textOf(value any) string {
 	return ""
 }
 
-// valueOf is the value of a field in a line such as `**correct:** yes`, `3. correct:
-// yes` or `"correct": "yes",`.
-func valueOf(line, name string) (value string, is bool) {
-	line = strings.TrimLeft(line, " \t*_\"'`#>-[{0123456789.)")
-	if len(line) < len(name) || !strings.EqualFold(line[:len(name)], name) {
-		return "", false
-	}
-	line = strings.TrimLeft(line[len(name):], " \t*_\"'`]")
-	value, is = strings.CutPrefix(line, ":")
-	return strings.Trim(value, " \t\r\n*_\"'`,[]}"), is
-}
+// unmarked is the value of a field without markup around it.
+func unmarked(value string) string { return strings.Trim(value, " \t\r\n*_\"'`,[]}>") }
 
-// correct is the field of a verdict that is yes or no.
-var correct = field{name: "correct", in: func(o object) any { return o.Correct }, read: func(value string) (float64, bool) {
-	yes, ok := yesOrNo(value)
-	return scoring.PassFail(yes), ok
-}}
+// answerOf is the answer that a judge found.
+func answerOf(value string) string {
+	if strings.EqualFold(strings.TrimRight(value, "."), "none") {
+		return ""
+	}
+	return value
+}
 
 // yesOrNo reads the value of the field correct: one of the two words, alone or
 // with a remark. "Yes or no" is neither, nor is "yes if they mean the same", as
 // the prompt puts it.
-func yesOrNo(value string) (yes, ok bool) {
+func yesOrNo(value string) (reward float64, ok bool) {
 	word, rest := value, ""
 	if end := strings.IndexFunc(value, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
 		word, rest = value[:end], strings.TrimLeft(value[end:], " \t*\"'`")
 	}
-	yes = strings.EqualFold(word, "yes")
-	return yes, (yes || strings.EqualFold(word, "no")) && isRemark(rest)
+	yes := strings.EqualFold(word, "yes") || strings.EqualFold(word, "true")
+	no := strings.EqualFold(word, "no") || strings.EqualFold(word, "false")
+	return scoring.PassFail(yes), (no || yes && !contradicts(rest)) && isRemark(rest)
 }
 
-// isRemark tells whether a text may follow a verdict without changing it.
+// isRemark reports whether a text may follow a verdict.
 func isRemark(text string) bool {
 	if text == "" || strings.ContainsRune(".,;:!(-–—", []rune(text)[0]) {
 		return true
 	}
 	word, _, _ := strings.Cut(text, " ")
 	return slices.Contains([]string{"because", "since", "as", "for"}, strings.ToLower(word))
-}
-
-// answer is the answer that a judge found.
-func answer(value string) string {
-	if strings.EqualFold(strings.TrimRight(value, "."), "none") {
-		return ""
-	}
-	return value
 }

@@ -20,11 +20,7 @@ const nobodyID = 65534
 // file descriptor of the filter of system calls in there; those of the files of the
 // control group, should there be one, follow.
 func (s *Sandbox) command(longest, filter int, group *cgroup.Group) *exec.Cmd {
-	arguments := []string{
-		"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv",
-		"--seccomp", strconv.Itoa(filter),
-	}
+	arguments := append(isolated(filter), "--as-pid-1")
 	attributes := &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
 	if os.Geteuid() == 0 {
 		// The limit of processes does not apply to root, so the driver changes to the
@@ -53,6 +49,14 @@ func (s *Sandbox) command(longest, filter int, group *cgroup.Group) *exec.Cmd {
 	return command
 }
 
+// isolated is the arguments that all sandboxes have.
+func isolated(filter int) []string {
+	return []string{
+		"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv", "--seccomp", strconv.Itoa(filter),
+	}
+}
+
 // environment is all that programs find in theirs. Sets have the same order
 // every time, and libraries start no threads of their own accord.
 var environment = []string{
@@ -62,38 +66,55 @@ var environment = []string{
 
 // tree says what programs see of files.
 func (s *Sandbox) tree(longest int) []string {
-	var arguments, made []string
-	parents := func(path string) {
-		for _, folder := range ancestors(path) {
-			if !slices.Contains(made, folder) {
-				made = append(made, folder)
-				arguments = append(arguments, "--perms", "0755", "--dir", folder)
-			}
+	var t tree
+	t.show("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", s.python.Path)
+	t.show(s.python.Folders...)
+	t.add("--proc", "/proc", "--remount-ro", "/proc")
+	t.add(devices...)
+	t.add("--perms", "1777", "--size", strconv.FormatInt(scratch(longest), 10), "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp")
+	t.set(environment...)
+	return t.arguments
+}
+
+// tree is arguments that say what is seen of files.
+type tree struct {
+	arguments, made []string // made are the folders
+}
+
+func (t *tree) add(arguments ...string) { t.arguments = append(t.arguments, arguments...) }
+
+// make makes folders that are not there yet.
+func (t *tree) make(folders ...string) {
+	for _, folder := range folders {
+		if !slices.Contains(t.made, folder) {
+			t.made = append(t.made, folder)
+			t.add("--perms", "0755", "--dir", folder)
 		}
 	}
-	paths := append([]string{"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", s.python.Path}, s.python.Folders...)
+}
+
+// show shows files, folders and links, where they are.
+func (t *tree) show(paths ...string) {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
 		if err != nil {
 			continue
 		}
-		parents(path)
+		t.make(ancestors(path)...)
 		if target, err := os.Readlink(path); info.Mode()&os.ModeSymlink != 0 && err == nil {
-			arguments = append(arguments, "--symlink", target, path)
+			t.add("--symlink", target, path)
 		} else {
-			arguments = append(arguments, "--ro-bind", path, path)
+			t.add("--ro-bind", path, path)
 		}
 	}
-	arguments = append(arguments, "--proc", "/proc", "--remount-ro", "/proc")
-	arguments = append(arguments, devices...)
-	arguments = append(arguments,
-		"--perms", "1777", "--size", strconv.FormatInt(scratch(longest), 10), "--tmpfs", "/tmp",
-		"--remount-ro", "/", "--chdir", "/tmp")
-	for _, variable := range environment {
+}
+
+// set sets variables.
+func (t *tree) set(variables ...string) {
+	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
-		arguments = append(arguments, "--setenv", name, value)
+		t.add("--setenv", name, value)
 	}
-	return arguments
 }
 
 // devices are all that there are. With a terminal, one of the few of the machine

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
+
+	"speceval/internal/scoring/sandbox/child"
 )
 
 // Resident is a program of the user's own that stays up, and reads untrusted
@@ -50,16 +52,13 @@ func NewResident(ctx context.Context, r Resident) (*Resident, error) {
 	}
 	trial := r
 	trial.Arguments = []string{"/bin/sh", "-c", "echo works"}
-	command, started, err := trial.Command()
+	tried, err := trial.Start()
 	if err != nil {
 		return nil, err
 	}
-	defer started()
-	var complaint complaint
-	command.Stderr = &complaint
-	if output, err := command.Output(); err != nil || string(output) != "works\n" {
-		return nil, fmt.Errorf("sandbox: bubblewrap could not make one: %w: %s (are user namespaces allowed for this user? %s)", err, complaint.last(),
-			"see user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns on Ubuntu")
+	output, _ := io.ReadAll(tried.Output)
+	if tried.Stop(stopTimeout); string(output) != "works\n" {
+		return nil, noSandbox(tried)
 	}
 	return &r, nil
 }
@@ -79,32 +78,17 @@ func program(name string) (string, error) {
 	return path, nil
 }
 
-// Command is the program behind bubblewrap, not started yet: its standard input,
-// output and errors are free to be set. It has a process group of its own. started
-// must be called once it is started, or will not be.
-func (r *Resident) Command() (command *exec.Cmd, started func(), err error) {
-	rules, err := filter(runtime.GOARCH, true)
+// Start starts the program behind bubblewrap.
+func (r *Resident) Start() (*child.Child, error) {
+	rules, err := rules(true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	rulesOut, rulesIn, err := os.Pipe()
-	if err != nil {
-		return nil, nil, fmt.Errorf("sandbox: %w", err)
-	}
-	_, err = rulesIn.Write(rules) // less than a pipe holds
-	rulesIn.Close()
-	if err != nil {
-		rulesOut.Close()
-		return nil, nil, fmt.Errorf("sandbox: %w", err)
-	}
-	const firstExtra = 3
-	command = r.command(firstExtra)
-	command.ExtraFiles = []*os.File{rulesOut}
-	return command, func() { rulesOut.Close() }, nil
+	defer rules.Close()
+	command := r.command(firstExtra)
+	command.ExtraFiles = []*os.File{rules}
+	return child.Start(command, child.Options{Inside: killInside, Group: true})
 }
-
-// KillResident kills a program that Command has made, and all that it has started.
-func KillResident(command *exec.Cmd) { killInside(command.Process.Pid) }
 
 // limited is the words of a shell that bounds the memory of a program.
 func (r *Resident) limited() []string {

@@ -72,7 +72,7 @@ func (s *Session) once(ctx context.Context, i int, limit time.Duration) (Result,
 	// The driver keeps the same time. Should it not answer, it is no more.
 	bounded, cancel := context.WithTimeout(ctx, s.sandbox.settings.wall()+10*time.Second)
 	defer cancel()
-	stop := s.inside.killWhenDone(bounded)
+	stop := context.AfterFunc(bounded, s.inside.Kill)
 	result, err := s.inside.ask(limit, s.program.Inputs[i])
 	if !stop() && err == nil {
 		err = errors.New("killed")
@@ -80,7 +80,7 @@ func (s *Session) once(ctx context.Context, i int, limit time.Duration) (Result,
 	if err == nil {
 		return result, nil
 	}
-	complaint, outOfMemory := s.inside.complaint, s.inside.group.OutOfMemory()
+	ended, outOfMemory := s.inside, s.inside.group.OutOfMemory()
 	s.drop()
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
@@ -88,5 +88,5 @@ func (s *Session) once(ctx context.Context, i int, limit time.Duration) (Result,
 	if outOfMemory { // and it was the driver that the kernel chose
 		return Result{End: MemoryLimit}, nil
 	}
-	return Result{End: Broke, Message: complaint.last()}, nil
+	return Result{End: Broke, Message: lastLine(ended.Complaint())}, nil
 }

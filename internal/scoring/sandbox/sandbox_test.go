@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -25,16 +26,17 @@ func resident(t *testing.T, folder string, visible []string, arguments ...string
 
 func output(t *testing.T, r *sandbox.Resident) string {
 	t.Helper()
-	command, started, err := r.Command()
+	c, err := r.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer started()
-	out, err := command.CombinedOutput()
+	c.Input.Close()
+	out, err := io.ReadAll(c.Output)
 	if err != nil {
-		return string(out) + err.Error()
+		t.Fatal(err)
 	}
-	return string(out)
+	c.Stop(time.Minute)
+	return string(out) + c.Complaint()
 }
 
 func TestResidentSeesWhatItIsLetSee(t *testing.T) {

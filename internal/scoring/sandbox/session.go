@@ -2,23 +2,21 @@ package sandbox
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	_ "embed"
 
 	"speceval/internal/scoring/sandbox/cgroup"
+	"speceval/internal/scoring/sandbox/child"
 )
 
 //go:embed program.py
@@ -39,12 +37,9 @@ type Session struct {
 
 // inside is a running sandbox.
 type inside struct {
-	command   *exec.Cmd
-	input     io.WriteCloser
-	output    *bufio.Reader
-	complaint *complaint
-	group     *cgroup.Group // nil without control groups
-	kill      func()
+	*child.Child
+	output *bufio.Reader
+	group  *cgroup.Group // nil without control groups
 }
 
 // Start makes a sandbox for a program, once there is a place for it. The error
@@ -87,7 +82,7 @@ func (s *Session) open(ctx context.Context) error {
 		return err
 	}
 	s.inside = in
-	defer in.killWhenDone(ctx)()
+	defer context.AfterFunc(ctx, in.Kill)()
 	if err := in.send([]byte(s.program.Source), []byte(s.program.Function)); err == nil {
 		var ready string
 		if ready, err = in.receive(longestHead); err == nil && ready == "ready" {
@@ -98,42 +93,58 @@ func (s *Session) open(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("sandbox: bubblewrap could not make one: %s (are user namespaces allowed for this user? %s)",
-		in.complaint.last(), "see user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns on Ubuntu")
+	return noSandbox(in.Child)
+}
+
+// noSandbox is the error about a sandbox that has ended.
+func noSandbox(c *child.Child) error {
+	return fmt.Errorf("sandbox: bubblewrap could not make one: %s (are user namespaces allowed for this user? %s)", lastLine(c.Complaint()),
+		"see user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns on Ubuntu")
+}
+
+// firstExtra is the file descriptor of the first further file of a process.
+const firstExtra = 3
+
+// rules is a file with the filter of system calls.
+func rules(resident bool) (*os.File, error) {
+	rules, err := filter(runtime.GOARCH, resident)
+	if err != nil {
+		return nil, err
+	}
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	_, err = in.Write(rules) // less than a pipe holds
+	if err = errors.Join(err, in.Close()); err != nil {
+		out.Close()
+		return nil, fmt.Errorf("sandbox: %w", err)
+	}
+	return out, nil
 }
 
 // launch starts bubblewrap.
 func (s *Sandbox) launch(longest int) (*inside, error) {
-	rules, err := filter(runtime.GOARCH, false)
+	rules, err := rules(false)
 	if err != nil {
 		return nil, err
 	}
-	rulesOut, rulesIn, err := os.Pipe()
-	if err != nil {
+	defer rules.Close()
+	in := &inside{}
+	if in.group, err = s.group(longest); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	defer rulesOut.Close()
-	_, err = rulesIn.Write(rules) // less than a pipe holds
-	rulesIn.Close()
-	if err != nil {
-		return nil, fmt.Errorf("sandbox: %w", err)
+	command := s.command(longest, firstExtra, in.group)
+	command.ExtraFiles = []*os.File{rules}
+	if in.group != nil {
+		command.ExtraFiles = append(command.ExtraFiles, in.group.CPU, in.group.Events)
 	}
-	const firstExtra = 3
-	group, err := s.group(longest)
-	if err != nil {
-		return nil, fmt.Errorf("sandbox: %w", err)
-	}
-	in := &inside{command: s.command(longest, firstExtra, group), complaint: &complaint{}, group: group}
-	in.command.ExtraFiles, in.command.Stderr = []*os.File{rulesOut}, in.complaint
-	if group != nil {
-		in.command.ExtraFiles = append(in.command.ExtraFiles, group.CPU, group.Events)
-	}
-	if err := in.start(); err != nil {
+	if in.Child, err = child.Start(command, child.Options{Inside: killInside}); err != nil {
 		in.release()
-		return nil, err
+		return nil, fmt.Errorf("sandbox: bubblewrap (are user namespaces allowed here?) %w", err)
 	}
-	sacrifice(in.command.Process.Pid)
-	in.kill = sync.OnceFunc(func() { killInside(in.command.Process.Pid) })
+	in.output = bufio.NewReader(in.Output)
+	sacrifice(command.Process.Pid)
 	return in, nil
 }
 
@@ -147,23 +158,6 @@ func (s *Sandbox) group(longest int) (*cgroup.Group, error) {
 	return s.groups.New(cgroup.Bounds{Memory: s.settings.Memory + scratch(longest) + theirMemory, Processes: MaxProcesses + others})
 }
 
-// start starts bubblewrap, with pipes to and from it.
-func (in *inside) start() (err error) {
-	in.input, err = in.command.StdinPipe()
-	if err != nil {
-		return fmt.Errorf("sandbox: %w", err)
-	}
-	output, err := in.command.StdoutPipe()
-	if err != nil {
-		return fmt.Errorf("sandbox: %w", err)
-	}
-	in.output = bufio.NewReader(output)
-	if err := in.command.Start(); err != nil {
-		return fmt.Errorf("sandbox: bubblewrap cannot be started (are user namespaces allowed here?): %w", err)
-	}
-	return nil
-}
-
 // release removes the control group. One that stays is removed by a later process.
 func (in *inside) release() {
 	if in.group != nil {
@@ -171,23 +165,17 @@ func (in *inside) release() {
 	}
 }
 
-// killWhenDone kills the sandbox when the context is done, until the function
-// that it returns is called.
-func (in *inside) killWhenDone(ctx context.Context) (stop func() bool) {
-	return context.AfterFunc(ctx, in.kill)
-}
-
 // stopTimeout is how long a driver may take to exit once its input is closed.
 const stopTimeout = 5 * time.Second
 
 // end has the driver go, and everything else with it, and waits for that.
 func (in *inside) end() {
-	in.input.Close()
+	in.Input.Close()
 	bounded, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	defer in.killWhenDone(bounded)()
+	defer context.AfterFunc(bounded, in.Kill)()
 	io.Copy(io.Discard, in.output) // until no process can write
-	in.command.Wait()              // how it ended is of no interest
+	in.Stop(stopTimeout)
 	in.release()
 }
 
@@ -199,7 +187,7 @@ func (in *inside) send(frames ...[]byte) error {
 	for _, frame := range frames {
 		all = append(binary.BigEndian.AppendUint32(all, uint32(len(frame))), frame...)
 	}
-	_, err := in.input.Write(all)
+	_, err := in.Input.Write(all)
 	return err
 }
 
@@ -241,15 +229,3 @@ func (in *inside) ask(limit time.Duration, input string) (Result, error) {
 	}
 	return Result{End(end), message, output, time.Duration(cpu) * time.Millisecond}, nil
 }
-
-// complaint keeps the beginning of what bubblewrap and the driver print.
-type complaint struct{ text bytes.Buffer }
-
-// Write implements [io.Writer].
-func (c *complaint) Write(p []byte) (int, error) {
-	c.text.Write(p[:min(len(p), max(0, 4096-c.text.Len()))])
-	return len(p), nil
-}
-
-// last is the last line, once the process has been waited for.
-func (c *complaint) last() string { return lastLine(c.text.String()) }

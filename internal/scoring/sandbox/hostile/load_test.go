@@ -17,10 +17,11 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/code"
+	"speceval/internal/scoring/sandbox"
 )
 
 // loadLimits are small: many of the programs spend them.
-var loadLimits = code.Settings{CPU: 300 * time.Millisecond, Memory: 256 << 20}
+var loadLimits = sandbox.Settings{CPU: 300 * time.Millisecond, Memory: 256 << 20}
 
 // adder is a right program.
 const adder = "print(sum(map(int, input().split())))"
@@ -88,7 +89,7 @@ func underLoad(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	scorer := code.New(runner, cases)
+	scorer := code.New(runner, false, func() ([]scoring.Test, error) { return cases, nil })
 	start := time.Now()
 	quiet, err := verdicts(ctx, scorer, *programs, numbered)
 	if err != nil {
@@ -157,13 +158,13 @@ func occupy(ctx context.Context, n int) (stop func(), err error) {
 
 // speed prints how many programs are scored in a second.
 func speed(ctx context.Context) error {
-	runner, err := code.NewRunner(ctx, code.Settings{Python: *python, CPU: 6 * time.Second, Memory: 4 << 30, AtATime: *atATime})
+	runner, err := code.NewRunner(ctx, sandbox.Settings{Python: *python, CPU: 6 * time.Second, Memory: 4 << 30, AtATime: *atATime})
 	if err != nil {
 		return err
 	}
 	for _, n := range []int{1, 20} {
 		start := time.Now()
-		all, err := verdicts(ctx, code.New(runner, slices.Repeat(cases[:1], n)), 100, func(int) string { return adder })
+		all, err := verdicts(ctx, code.New(runner, false, func() ([]scoring.Test, error) { return slices.Repeat(cases[:1], n), nil }), 100, func(int) string { return adder })
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,81 @@
+package choice
+
+import "strings"
+
+// openers and closers are what may stand around a letter: brackets, quotes,
+// markdown, HTML and LaTeX. Longer ones come before those they begin with.
+var (
+	openers = []string{"*", "_", "$", "(", "[", "{", `"`, "'", "`", "“", "‘", "«", "「",
+		`\(`, `\[`, `\ `, `\,`, `\;`, `\:`, `\!`, `\{`, "<b>", "<strong>", "<i>", "<em>", "<u>", "<"}
+	closers = []string{"*", "_", "$", ")", "]", "}", ">", `"`, "'", "`", `\)`, `\]`, `\}`, `\right)`, `\right]`, "”", "’", "»", "」",
+		"</b>", "</strong>", "</i>", "</em>", "</u>"}
+	// declarations and fonts are macros that change how a letter looks alone;
+	// fonts, and all that begin with text or math, have an argument.
+	declarations = []string{"left", "quad", "qquad", "displaystyle", "bf", "rm"}
+	fonts        = []string{"boxed", "fbox", "mbox", "emph", "boldsymbol", "bm", "underline"}
+)
+
+// prefix is the length of the first of some texts, none of which begins with a
+// letter, that s begins with; 0 if there is none.
+func prefix(s string, texts []string) int {
+	if s == "" || isLetter(s[0]) {
+		return 0
+	}
+	for _, t := range texts {
+		if s[0] == t[0] && strings.HasPrefix(s, t) {
+			return len(t)
+		}
+	}
+	return 0
+}
+
+// opener is the length of what may open a mark at the beginning of s.
+func opener(s string) int {
+	if strings.HasPrefix(s, "</") {
+		return 0
+	}
+	if n := prefix(s, openers); n > 0 || s[0] != '\\' {
+		return n
+	}
+	name := word(s, 1)
+	switch {
+	case is(name, declarations...):
+		return 1 + len(name)
+	case strings.HasPrefix(s[1+len(name):], "{") && (is(name, fonts...) || strings.HasPrefix(name, "text") || strings.HasPrefix(name, "math")):
+		return 2 + len(name)
+	}
+	return 0
+}
+
+// skipOpeners is the place after space and what may open a mark.
+func skipOpeners(s string, i int) int {
+	for i < len(s) {
+		n := opener(s[i:])
+		if n == 0 && strings.IndexByte(" \t\r\n", s[i]) >= 0 {
+			n = 1
+		}
+		if n == 0 {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+// skip is the place after some of texts, 16 at most.
+func skip(s string, i int, texts []string) int {
+	for range 16 {
+		n := prefix(s[i:], texts)
+		if n == 0 {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+// blank reports whether a text holds nothing but space.
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// bare reports whether nothing of meaning is left after a mark.
+func bare(rest string) bool { return strings.Trim(rest, " \t\r\n.,:;}$*)\\") == "" }
