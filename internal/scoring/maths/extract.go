@@ -5,6 +5,7 @@ import (
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/maths/latex"
+	"speceval/internal/scoring/words"
 )
 
 // answer is what was found in a text.
@@ -38,22 +39,24 @@ func final(text string, ended, several bool) answer {
 			return answer{text: whole}
 		}
 	}
-	if found, ok := announced(text); ok {
-		return answer{found, "no box: what follows the word answer was read"}
-	}
-	if found, ok := lastMath(text); ok && found == "" {
-		return answer{note: "no box, and the last formula does not end"}
-	} else if ok {
-		return answer{found, "no box: the last formula was read"}
-	}
-	if !prose(text) {
-		return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
-	}
-	if found, ok := ending(text); ok {
-		return answer{found, "no box: the end of the last sentence was read"}
-	}
-	if found, ok := lastNumber(text); ok && !(len(text) <= longestWhole && commands(text)) {
-		return answer{found, "no box: the last number was read"}
+	refused := -1
+	for i, finder := range finders {
+		if i == numbers && !prose(text) {
+			return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
+		}
+		if i > numbers && len(text) <= longestWhole && commands(text) { // a formula
+			break
+		}
+		p, content, ok := finder.find(text)
+		if ok && content == "" {
+			return answer{note: "no box, and the last formula does not end"}
+		}
+		if ok && p.from > refused {
+			if value, ok := found(text, p, content); ok {
+				return answer{value, finder.note}
+			}
+			refused = p.from
+		}
 	}
 	if len(text) <= longestWhole {
 		return answer{text: trimmed(text)}
@@ -68,8 +71,8 @@ func stated(gold string) string {
 		return boxed(gold, boxes, true).text
 	}
 	if _, ok := latex.Read(gold); !ok {
-		if found, ok := lastMath(gold); ok && found != "" {
-			return found
+		if p, content, ok := lastMath(gold); ok && words.States(gold, p.from, p.to) == words.Stated && content != "" {
+			return content
 		}
 	}
 	return trimmed(gold)

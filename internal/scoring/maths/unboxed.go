@@ -7,14 +7,100 @@ import (
 
 	"speceval/internal/scoring/maths/algebra"
 	"speceval/internal/scoring/maths/latex"
+	"speceval/internal/scoring/words"
 )
+
+// place is a part of a text.
+type place struct{ from, to int }
+
+func (p place) of(text string) string { return text[p.from:p.to] }
+
+// trim is a place without the marks around it, see trimmed.
+func (p place) trim(text string) place {
+	inside := trimmed(p.of(text))
+	p.from += strings.Index(p.of(text), inside)
+	return place{p.from, p.from + len(inside)}
+}
+
+// until ends a place before the first of some marks in it.
+func (p place) until(text, mark string) place {
+	if i := strings.Index(p.of(text), mark); i >= 0 {
+		p.to = p.from + i
+	}
+	return p
+}
+
+// finders look for an answer outside boxes, the first of them first.
+var finders = [...]struct {
+	find func(text string) (place, string, bool)
+	note string
+}{
+	{announced, "no box: what follows the word answer was read"},
+	{lastMath, "no box: the last formula was read"},
+	{ending, "no box: the end of the last sentence was read"},
+	{lastNumber, "no box: the last number was read"},
+}
+
+// numbers is the first of the finders that look for numbers among words.
+const numbers = 2
+
+// found is the answer at a place if the text states it there, or else the last value
+// that the sentence around it states: 8 in "not 7 but 8", and in "8, not 7".
+func found(text string, p place, content string) (string, bool) {
+	stance := words.States(text, p.from, p.to)
+	if stance == words.Stated {
+		return content, true
+	}
+	from := max(0, p.from-longestTail)
+	from += max(strings.LastIndex(text[from:p.from], ". "), strings.LastIndex(text[from:p.from], "\n")) + 1
+	rest := place{p.from, min(len(text), p.to+longestTail)}.until(text, ". ").until(text, "\n")
+	values := valuesOf(text, place{from, rest.to})
+	for _, v := range slices.Backward(values) {
+		if (stance == words.Denied || v.from > p.from) && words.States(text, v.from, v.to) == words.Stated {
+			return v.of(text), true
+		}
+	}
+	return "", false
+}
+
+// valuesOf are the formulas and numbers of a sentence.
+func valuesOf(text string, sentence place) (all []place) {
+	at := sentence.from
+	digits := func(to int) {
+		for at < to {
+			i := strings.IndexAny(text[at:to], "0123456789")
+			if i < 0 {
+				break
+			}
+			from := at + i
+			for at = from; at < to && strings.IndexByte("0123456789.,/", text[at]) >= 0; at++ {
+			}
+			end := from + len(strings.TrimRight(text[from:at], ".,/"))
+			if from > 0 && (text[from-1] == '-' || text[from-1] == '.') {
+				from--
+			}
+			if len(all) < maxItems {
+				all = append(all, place{from, end})
+			}
+		}
+	}
+	formulas(text[:sentence.to], sentence.from, func(f formula) bool {
+		digits(f.start)
+		if at = f.end; len(all) < maxItems {
+			all = append(all, place{f.from, f.to})
+		}
+		return true
+	})
+	digits(sentence.to)
+	return all
+}
 
 // announcements come before an answer; the first of them that a text has
 // counts, at its last place.
-var announcements = [...]string{"final answer is", "final answer:", "answer is", "answer:", "answer =", "####"}
+var announcements = [...]string{"final answer is", "final answer:", "final answer\n", "answer is", "answer:", "answer =", "answer\n", "####"}
 
 // announced is what follows an announcement.
-func announced(text string) (string, bool) {
+func announced(text string) (place, string, bool) {
 	lower := lowered(text)
 	for _, phrase := range announcements {
 		i := strings.LastIndex(lower, phrase)
@@ -23,20 +109,20 @@ func announced(text string) (string, bool) {
 		}
 		tail := text[i+len(phrase):]
 		tail = strings.TrimLeft(tail, " :*}\n\t")
-		tail = tail[:min(len(tail), longestTail)]
-		tail, _, _ = strings.Cut(tail, "\n")
-		if found, ok := statement(tail); ok {
-			return found, true
+		from := len(text) - len(tail)
+		line := place{from, from + min(len(tail), longestTail)}.until(text, "\n")
+		if p, ok := statement(text, line); ok {
+			return p, p.of(text), true
 		}
-		sentence, _, _ := strings.Cut(tail, ". ")
-		if found, ok := onlyNumber(sentence); ok {
-			return found, true
+		if p, ok := onlyNumber(text, line.until(text, ". ")); ok {
+			return p, p.of(text), true
 		}
 	}
-	return "", false
+	return place{}, "", false
 }
 
-// lowered is a text of the same length with small letters for capitals.
+// lowered is a text of the same length with small letters for capitals, and without
+// the marks of Markdown at the ends of lines.
 func lowered(text string) string {
 	b := []byte(text)
 	for i, c := range b {
@@ -47,31 +133,47 @@ func lowered(text string) string {
 	return string(b)
 }
 
-// statement is the answer at the beginning of a sentence.
-func statement(tail string) (string, bool) {
-	whole := trimmed(tail)
-	if _, ok := latex.Read(whole); ok {
+// statement is the answer at the beginning of a line.
+func statement(text string, line place) (place, bool) {
+	whole := line.trim(text)
+	if _, ok := latex.Read(whole.of(text)); ok {
 		return whole, true
 	}
-	sentence, _, _ := strings.Cut(tail, ". ")
-	if sentence = trimmed(sentence); sentence != whole {
-		if _, ok := latex.Read(sentence); ok {
+	sentence := line.until(text, ". ").trim(text)
+	if sentence != whole {
+		if _, ok := latex.Read(sentence.of(text)); ok {
 			return sentence, true
 		}
 	}
-	if found, rest, ok := firstMath(sentence); ok {
-		if value, ok := linked(found, rest); ok {
+	if f, ok := firstMath(text, sentence); ok {
+		if value, ok := linked(text, f.of(text), place{f.to, sentence.to}); ok {
 			return value, true
 		}
-		return found, true
+		return f, true
 	}
-	words := strings.Fields(sentence)
-	for n := min(len(words), mostWords); n > 0; n-- {
-		if part := strings.Join(words[:n], " "); mathematical(part) {
+	ends := wordEnds(text, sentence)
+	for n := min(len(ends), mostWords); n > 0; n-- {
+		if part := (place{sentence.from, ends[n-1]}); mathematical(part.of(text)) {
 			return part, true
 		}
 	}
-	return "", false
+	return place{}, false
+}
+
+// wordEnds are the ends of the first words of a place.
+func wordEnds(text string, p place) (ends []int) {
+	for at := p.from; at < p.to && len(ends) < mostWords; {
+		rest := strings.TrimLeft(text[at:p.to], " \t\n\r")
+		from := p.to - len(rest)
+		if at = p.to; rest == "" {
+			break
+		}
+		if i := strings.IndexAny(rest, " \t\n\r"); i >= 0 {
+			at = from + i
+		}
+		ends = append(ends, at)
+	}
+	return ends
 }
 
 // mathematical tells whether a text is an answer without any words.
@@ -92,104 +194,38 @@ func wordy(word string) bool {
 	return len(word) > 1 && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// ending is the longest answer at the end of a text.
-func ending(text string) (string, bool) {
-	text = strings.TrimSpace(text)
-	text = text[max(0, len(text)-longestTail):]
-	words := strings.Fields(text[strings.LastIndexByte(text, '\n')+1:])
-	for n := min(len(words), mostWords); n > 0; n-- {
-		if wordy(words[len(words)-n]) {
-			continue
-		}
-		if part := trimmed(strings.Join(words[len(words)-n:], " ")); mathematical(part) {
-			return part, !qualified(words[:len(words)-n])
+// ending is the longest answer at the end of the last line.
+func ending(text string) (place, string, bool) {
+	end := len(strings.TrimRightFunc(text, unicode.IsSpace))
+	line := place{max(0, end-longestTail), end}
+	line.from += strings.LastIndexByte(line.of(text), '\n') + 1
+	var starts []int
+	for i := line.to; i > line.from && len(starts) < mostWords; {
+		i = line.from + strings.LastIndexAny(text[line.from:i], " \t\r") + 1
+		starts = append(starts, i)
+		i = line.from + len(strings.TrimRight(text[line.from:i], " \t\r"))
+	}
+	for _, from := range slices.Backward(starts) {
+		first, _, _ := strings.Cut(text[from:line.to], " ")
+		if part := (place{from, line.to}).trim(text); !wordy(first) && mathematical(part.of(text)) {
+			return part, part.of(text), true
 		}
 	}
-	return "", false
+	return place{}, "", false
 }
 
-// delimiters begin and end formulas. The longer ones come first.
-var delimiters = [...][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
-
-// qualified tells whether the last of some words says that the number after
-// them is not the answer: at least 5, more than 5, not 5, twice 5, half of 5.
-func qualified(words []string) bool {
-	if len(words) == 0 {
-		return false
-	}
-	last := words[len(words)-1]
-	if last == "}" && len(words) > 1 {
-		last = words[len(words)-2]
-	}
-	if last == "of" && len(words) > 1 {
-		last = words[len(words)-2]
-		return strings.Contains(" half third quarter tenth square root power multiple factor divisor instead ", " "+lowered(last)+" ")
-	}
-	last = strings.TrimPrefix(lowered(last), `\text{`)
-	return last != "" && strings.Contains(" least most than not under over below above between twice double triple half minus negative ", " "+strings.Trim(last, "}{,")+" ")
-}
-
-// formula is a place in a text: of what is between two delimiters, and of both.
-type formula struct{ start, from, to, end int }
-
-// formulas calls yield with each formula in dollar signs or brackets, in
-// order, until it says no. It says where the last formula that does not end
-// begins, -1 if there is none.
-func formulas(text string, yield func(formula) bool) (open int) {
-	var endless [len(delimiters)]bool // the rest of the text does not have its end
-	open = -1
-	for i := 0; i < len(text); {
-		d := delimiter(text[i:])
-		if d < 0 {
-			if text[i] == '\\' {
-				i++
-			}
-			i++
-			continue
-		}
-		f := formula{start: i}
-		i += len(delimiters[d][0])
-		length := -1
-		if !endless[d] {
-			length = strings.Index(text[i:], delimiters[d][1])
-		}
-		if length < 0 {
-			endless[d], open = true, i
-			continue
-		}
-		f.from, f.to = i, i+length
-		i += length + len(delimiters[d][1])
-		if f.end = i; strings.TrimSpace(text[f.from:f.to]) != "" && !yield(f) {
-			break
-		}
-	}
-	return open
-}
-
-// delimiter tells which of the delimiters text begins with; -1 if none.
-func delimiter(text string) int {
-	if text[0] == '$' || text[0] == '\\' {
-		for d := range delimiters {
-			if strings.HasPrefix(text, delimiters[d][0]) {
-				return d
-			}
-		}
-	}
-	return -1
-}
-
-// firstMath is the first formula of a text, and what follows it.
-func firstMath(text string) (found, rest string, ok bool) {
-	formulas(text, func(f formula) bool { found, rest, ok = text[f.from:f.to], text[f.end:], true; return false })
-	return found, rest, ok
+// firstMath is the first formula of a place.
+func firstMath(text string, p place) (first place, ok bool) {
+	formulas(text[:p.to], p.from, func(f formula) bool { first, ok = place{f.from, f.to}, true; return false })
+	return first, ok
 }
 
 // lastMath is the last formula of a text, with those before it that only a comma
 // or a word like "and" separates from it. A formula that does not end goes on to
 // the end of the text: if it cannot be read, nothing is.
-func lastMath(text string) (found string, ok bool) {
+func lastMath(text string) (p place, content string, ok bool) {
 	var recent []formula
-	open := formulas(text, func(f formula) bool {
+	open := formulas(text, 0, func(f formula) bool {
 		if len(recent) == 2*maxItems {
 			recent = append(recent[:0], recent[maxItems:]...)
 		}
@@ -201,14 +237,14 @@ func lastMath(text string) (found string, ok bool) {
 		end = recent[n-1].end
 	}
 	if open >= end && open > 0 {
-		if tail := trimmed(text[open:]); mathematical(tail) {
-			return tail, true
-		} else if strings.ContainsAny(tail, `\=^_{`) {
-			return "", true
+		if tail := (place{open, len(text)}).trim(text); mathematical(tail.of(text)) {
+			return tail, tail.of(text), true
+		} else if strings.ContainsAny(tail.of(text), `\=^_{`) {
+			return tail, "", true
 		}
 	}
 	if len(recent) == 0 {
-		return "", false
+		return p, "", false
 	}
 	first := len(recent) - 1
 	for first > 0 && len(recent)-first < maxItems && listed(text[recent[first-1].end:recent[first].start]) {
@@ -218,112 +254,81 @@ func lastMath(text string) (found string, ok bool) {
 	for _, f := range recent[first:] {
 		parts = append(parts, text[f.from:f.to])
 	}
-	found = strings.Join(parts, ", ")
-	if value, ok := linked(found, text[end:]); ok {
-		return value, true
+	content = strings.Join(parts, ", ")
+	rest := place{end, len(text)}
+	if value, ok := linked(text, content, rest); ok {
+		return value, value.of(text), true
 	}
-	if value, ok := concluded(text[end:]); ok {
-		return value, true
+	if value, ok := concluded(text, rest); ok {
+		return value, value.of(text), true
 	}
-	return found, true
+	return place{recent[first].from, recent[len(recent)-1].to}, content, true
 }
 
 // concluded is the only number of a sentence that says what follows from the
 // formulas before it: Therefore, there are 12 ways.
-func concluded(rest string) (value string, ok bool) {
-	rest = rest[max(0, len(rest)-longestTail):]
+func concluded(text string, rest place) (place, bool) {
+	rest.from = max(rest.from, rest.to-longestTail)
 	for _, word := range [...]string{"Therefore", "Thus", "Hence", "Consequently"} {
-		i := strings.LastIndex(rest, ". "+word)
+		i := strings.LastIndex(rest.of(text), ". "+word)
 		if i < 0 {
-			i = strings.LastIndex(rest, "\n"+word) - 1
+			i = strings.LastIndex(rest.of(text), "\n"+word) - 1
 		}
 		if i < -1 {
 			continue
 		}
-		sentence, _, _ := strings.Cut(rest[i+2:], ". ")
-		number, ok := onlyNumber(sentence)
-		if found, ends := ending(sentence); ok && ends {
-			return found, true
+		sentence := place{rest.from + i + 2, rest.to}.until(text, ". ")
+		number, ok := onlyNumber(text, sentence)
+		if p, _, ends := ending(text[:sentence.to]); ok && ends && p.from >= sentence.from {
+			return p, true
 		}
 		return number, ok
 	}
-	return "", false
+	return place{}, false
 }
 
 // onlyNumber is the number of a sentence that has no other.
-func onlyNumber(sentence string) (string, bool) {
-	number, ok := lastNumber(sentence)
-	before, _, _ := strings.Cut(sentence, number)
-	return number, ok && !strings.ContainsAny(before, "0123456789")
+func onlyNumber(text string, sentence place) (place, bool) {
+	p, _, ok := lastNumber(text[:sentence.to])
+	return p, ok && p.from >= sentence.from && !strings.ContainsAny(text[sentence.from:p.from], "0123456789")
 }
 
 // linked is the value that a sentence gives a formula with variables: 34 in "the
 // largest $n$ is 34".
-func linked(found, rest string) (value string, ok bool) {
-	rest = strings.TrimLeft(rest, " ")
+func linked(text, formula string, rest place) (value place, ok bool) {
+	tail := strings.TrimLeft(rest.of(text), " $*)\\")
 	for _, verb := range [...]string{"is equal to ", "is ", "are ", "equals ", "must be ", "= "} {
-		tail, follows := strings.CutPrefix(rest, verb)
+		after, follows := strings.CutPrefix(tail, verb)
 		if !follows {
 			continue
 		}
-		a, read := latex.Read(found)
+		a, read := latex.Read(formula)
 		if !read || a.Kind != latex.Value || !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
-			return "", false
+			return value, false
 		}
-		tail, _, _ = strings.Cut(tail[:min(len(tail), longestTail)], "\n")
-		value, ok = statement(tail)
-		return value, ok && mathematical(value)
+		from := rest.to - len(after)
+		value, ok = statement(text, place{from, from + min(len(after), longestTail)}.until(text, "\n"))
+		return value, ok && mathematical(value.of(text))
 	}
-	return "", false
-}
-
-// prose tells whether a text has words in it.
-func prose(text string) bool {
-	run, capital, command := 0, false, false
-	for i, r := range text[:min(len(text), 2000)] {
-		if unicode.IsLetter(r) {
-			if run++; run == 1 {
-				capital, command = unicode.IsUpper(r), i > 0 && text[i-1] == '\\'
-			}
-			continue
-		}
-		if !command && (run > 2 || run == 2 && capital) {
-			return true
-		}
-		run = 0
-	}
-	return !command && run > 2
-}
-
-// commands tells whether a text has commands of LaTeX: a short one is a formula
-// then, of which the last number is a part.
-func commands(text string) bool {
-	for i := 1; i < len(text); i++ {
-		if text[i-1] == '\\' && ('a' <= text[i] && text[i] <= 'z' || 'A' <= text[i] && text[i] <= 'Z') {
-			return true
-		}
-	}
-	return false
+	return value, false
 }
 
 // lastNumber is the last number of a text.
-func lastNumber(text string) (string, bool) {
+func lastNumber(text string) (p place, content string, ok bool) {
 	end := strings.LastIndexAny(text, "0123456789")
 	if end < 0 {
-		return "", false
+		return p, "", false
 	}
 	from := end
 	for from > 0 && end-from < 64 && strings.IndexByte("0123456789.,/", text[from-1]) >= 0 {
 		from--
 	}
 	if from > 0 && (text[from-1]|0x20 >= 'a' && text[from-1]|0x20 <= 'z') {
-		return "", false // of a name, H2
+		return p, "", false // of a name, H2
 	}
 	if from > 0 && text[from-1] == '-' {
 		from--
 	}
-	if qualified(strings.Fields(text[max(0, from-longestTail):from])) {
-		return "", false
-	}
-	return strings.TrimLeft(text[from:end+1], ".,/"), true
+	from = end + 1 - len(strings.TrimLeft(text[from:end+1], ".,/"))
+	return place{from, end + 1}, text[from : end+1], true
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
 
 // measured reads a sum with a unit, or words.
@@ -15,10 +16,10 @@ func (p *parser) measured() Answer {
 		if currency := unitNames[p.tokens[p.pos].text]; strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
 			p.pos++ // USD 5
 			p.unit = currency
-		} else if words := p.words(); p.next(number) && (words.Text == "minus" || words.Text == "negative") {
+		} else if said := p.words(); p.next(number) && (said.Text == "minus" || said.Text == "negative") {
 			return p.each(p.measured(), func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
-		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+words.Text+" ") {
-			return words
+		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+said.Text+" ") {
+			return said
 		}
 	}
 	a := p.sum()
@@ -192,17 +193,21 @@ func (p *parser) parenthesis() bool {
 
 // finish gives a value the unit that its words spell.
 func (p *parser) finish(a *Answer, parts []string) {
-	if len(parts) > 0 {
-		if scale, ok := scales[parts[0]]; ok {
-			a.Expr = algebra.Make(algebra.Mul, a.Expr, scale)
-			parts = parts[1:]
-		} else if power, ok := powers[parts[0]]; ok {
+	for len(parts) > 0 {
+		factor, ok := words.Factor(parts[0])
+		if power, raised := powers[parts[0]]; raised {
 			a.Expr = algebra.Make(algebra.Pow, a.Expr, algebra.Int(power))
-			parts = parts[1:]
+		} else if ok {
+			a.Expr = algebra.Make(algebra.Mul, a.Expr, algebra.Rational(factor))
+		} else if parts[0] == "factorial" {
+			a.Expr = algebra.Apply("factorial", a.Expr)
+		} else {
+			break
 		}
+		parts = parts[1:]
 	}
-	u, nouns := unit(parts)
-	if a.Nouns = nouns; u == "%" {
+	u := ""
+	if u, a.Nouns, a.Limit = unit(parts); u == "%" {
 		a.Percent = true
 	} else if u != "" {
 		a.Unit = u

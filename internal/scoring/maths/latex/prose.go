@@ -81,7 +81,7 @@ func (lx *lexer) inUnit() bool {
 // named reads a run of several letters, or one that is a unit.
 func (lx *lexer) named(run string, prose bool) {
 	lower := strings.ToLower(run)
-	_, isUnit := unitNames[lower]
+	isUnit := isUnit(lower)
 	if unit := prefixed(run); unit != "" {
 		lower, isUnit = unit, isUnit || lx.lastUnit()
 	}

@@ -1,10 +1,9 @@
 package latex
 
 import (
-	"math/big"
 	"strings"
 
-	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
 
 // unitNames gives units one spelling each. A name that maps to "" may follow a
@@ -34,10 +33,9 @@ var unitNames = names(map[string]string{
 	"€": "euro euros eur", "°C": "celsius", "°F": "fahrenheit", "Ω": "ohm ohms",
 	"rad": "radian radians rad",
 	"hz":  "hz", "pa": "pa", "j": "joule joules", "n": "newton newtons", "w": "watt watts", "mol": "mol mole moles", "kj": "kj", "v": "volt volts", "kw": "kw", "ev": "ev",
-	"":   "unit units sq square cubic squared cubed per each ways way people st nd rd th",
+	"":   "sq square cubic squared cubed per each ways way people st nd rd th",
 	"am": "am", "pm": "pm",
 	"%": "percent percents percentage pct",
-	"@": "million billion trillion thousand hundred dozen dozens halves tenths hundredths thousandths",
 })
 
 func names(lists map[string]string) map[string]string {
@@ -48,16 +46,6 @@ func names(lists map[string]string) map[string]string {
 		}
 	}
 	return all
-}
-
-// scales are words that multiply the number before them.
-var scales = map[string]*algebra.Expr{
-	"hundred": ten(2), "thousand": ten(3), "million": ten(6), "billion": ten(9), "trillion": ten(12), "tenths": ten(-1), "hundredths": ten(-2), "thousandths": ten(-3),
-	"dozen": algebra.Int(12), "dozens": algebra.Int(12), "halves": algebra.Rational(big.NewRat(1, 2)),
-}
-
-func ten(power int64) *algebra.Expr {
-	return algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(power))
 }
 
 // powers are words for a power of the number before them.
@@ -89,6 +77,13 @@ var compass = map[string]string{"n": "north", "s": "south", "e": "east", "w": "w
 // fillers are words behind a number that do not say what it counts.
 const fillers = " of the a an in total all altogether more exactly whole different distinct possible only them "
 
+// isUnit tells whether a word may be a unit, or multiply the number before it.
+func isUnit(word string) bool {
+	_, named := unitNames[word]
+	_, multiplies := words.Factor(word)
+	return named || multiplies
+}
+
 // noun gives a word that says what is counted one spelling; "" if it does not.
 func noun(word string) string {
 	if strings.Contains(fillers, " "+word+" ") {
@@ -116,11 +111,18 @@ func noun(word string) string {
 const sentenceWords = " is are was were be the that this because since if when then which we so as by for therefore thus hence where with from but not has have can cannot "
 
 // unit spells a unit from the words and operators that follow a number; the words
-// that are none say what is counted, or where.
-func unit(parts []string) (spelled string, nouns []string) {
+// that are none say what is counted, or where, and limit what else they say.
+func unit(parts []string) (spelled string, nouns []string, limit string) {
 	var b strings.Builder
+	var phrase []string
 	power := "" // of what comes next
 	for i, part := range parts {
+		name, known := unitNames[part]
+		if !known && part != "^" && part != "/" {
+			phrase = append(phrase, part)
+		} else if known && power == "" {
+			phrase = append(phrase, "unit")
+		}
 		switch part {
 		case "sq", "square":
 			power = "2"
@@ -132,7 +134,7 @@ func unit(parts []string) (spelled string, nouns []string) {
 			b.WriteString("3")
 		case "per", "/":
 			if i+1 < len(parts) && parts[i+1] == "cent" {
-				return "%", nil
+				return "%", nil, ""
 			}
 			b.WriteString("/")
 		case "^":
@@ -144,10 +146,11 @@ func unit(parts []string) (spelled string, nouns []string) {
 			if i+2 < len(parts) && parts[i+1] == "^" && strings.HasPrefix(parts[i+2], "-") {
 				b.WriteString("/")
 			}
-			name, known := unitNames[part]
 			if !known && (len(part) == 1 || isPrefixed(part)) {
 				name = part
-			} else if n := noun(part); !known && n != "" {
+			} else if n := noun(part); n == "unit" {
+				nouns = append(nouns, n+power)
+			} else if !known && n != "" {
 				nouns = append(nouns, n)
 			}
 			b.WriteString(name)
@@ -157,8 +160,9 @@ func unit(parts []string) (spelled string, nouns []string) {
 			power = ""
 		}
 	}
+	limit = words.Limit(phrase)
 	if u := strings.ReplaceAll(b.String(), "°°", "°"); strings.Trim(u, "/23") != "" {
-		return u, nouns
+		return u, nouns, limit
 	}
-	return "", nouns
+	return "", nouns, limit
 }
