@@ -56,7 +56,8 @@ func found(text string, p place, content string) (string, bool) {
 	rest := place{p.from, min(len(text), p.to+longestTail)}.until(text, ". ").until(text, "\n")
 	values := valuesOf(text, place{from, rest.to})
 	for _, v := range slices.Backward(values) {
-		if (stance == words.Denied || v.from > p.from) && words.States(text, v.from, v.to) == words.Stated {
+		beside := v.from > p.from || stance == words.Denied || v.to < p.from && words.Counts(text[v.to:p.from])
+		if beside && words.States(text, v.from, v.to) == words.Stated {
 			return v.of(text), true
 		}
 	}
@@ -136,12 +137,12 @@ func lowered(text string) string {
 // statement is the answer at the beginning of a line.
 func statement(text string, line place) (place, bool) {
 	whole := line.trim(text)
-	if _, ok := latex.Read(whole.of(text)); ok {
+	if a, ok := latex.Read(whole.of(text)); ok && !explained(a) {
 		return whole, true
 	}
 	sentence := line.until(text, ". ").trim(text)
 	if sentence != whole {
-		if _, ok := latex.Read(sentence.of(text)); ok {
+		if a, ok := latex.Read(sentence.of(text)); ok && !explained(a) {
 			return sentence, true
 		}
 	}
@@ -153,11 +154,26 @@ func statement(text string, line place) (place, bool) {
 	}
 	ends := wordEnds(text, sentence)
 	for n := min(len(ends), mostWords); n > 0; n-- {
-		if part := (place{sentence.from, ends[n-1]}); mathematical(part.of(text)) {
+		part := place{sentence.from, ends[n-1]}
+		last := strings.TrimRight(part.of(text), ".,:;")
+		part.to = part.from + len(last)
+		if last = lowered(last[strings.LastIndexAny(last, " \t\n")+1:]); len(last) > 1 && words.Known(last) {
+			continue
+		}
+		if a, ok := latex.Read(part.of(text)); ok && !hasWords(a) && (len(a.Nouns) == 0 || strings.ContainsAny(part.of(text), "0123456789")) {
 			return part, true
 		}
 	}
 	return place{}, false
+}
+
+// explained tells whether words behind an answer, with a comma between, say more of
+// it: 7, which is odd.
+func explained(a latex.Answer) bool {
+	return a.Kind == latex.List && a.Items[0].Kind != latex.Words && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
+		first, _, _ := strings.Cut(item.Text, " ")
+		return item.Kind == latex.Words && (words.Known(first) || first == "which")
+	})
 }
 
 // wordEnds are the ends of the first words of a place.

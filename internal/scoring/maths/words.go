@@ -49,6 +49,9 @@ func spelledOut(a latex.Answer) latex.Answer {
 // limit is what the words behind all numbers of an answer say of them, see [words.Limit].
 func limit(a latex.Answer) string {
 	said := a.Limit
+	if a.Kind == latex.Relation && a.Items[0].Kind == latex.Words && !words.Names(a.Items[0].Text) {
+		said = a.Items[0].Text
+	}
 	for _, item := range a.Items {
 		if more := limit(item); more != "" {
 			said += ";" + more

@@ -34,7 +34,7 @@ func States(text string, from, to int) Stance {
 		}
 	}
 	behind := strings.TrimLeft(text[to:min(len(text), to+near)], " }*$\n")
-	if to > 0 && strings.HasSuffix(text[:to], ".") {
+	if to > 0 && text[to-1] == '.' {
 		behind = ". " + behind
 	}
 	for _, closing := range [...]string{`\)`, `\]`} {
@@ -47,78 +47,84 @@ func States(text string, from, to int) Stance {
 }
 
 // ends tells whether a token ends a sentence.
-func ends(token string) bool { return token == "." || token == "?" || token == "!" }
+func ends(token string) bool { return token == "." || token == "?" || token == "!" || token == ";" }
+
+// isBreak tells whether a token begins another part of a sentence.
+func isBreak(token string) bool {
+	return len(token) == 1 && strings.Contains(",:()-\n", token) || roles[token] == breaks
+}
+
+// part is the length of the part of a sentence that some tokens begin with.
+func part(all []string) int {
+	for i, token := range all {
+		if ends(token) || isBreak(token) || roles[token] == turns {
+			return i
+		}
+	}
+	return len(all)
+}
+
+// anyOf tells whether one of some tokens has one of some roles.
+func anyOf(all []string, of ...role) bool {
+	return slices.ContainsFunc(all, func(t string) bool { return slices.Contains(of, roles[t]) })
+}
 
 // statement is what belongs to the value behind some tokens: what begins with the
 // last conjunction, pronoun or mark before it, unless nothing but words of no
 // meaning are between. An equation has its own.
-func statement(all []string, equation bool) []string {
-	start := len(all)
-	said := equation
-	for start > 0 {
-		token := all[start-1]
-		r := roles[token]
-		switch {
-		case ends(token), token == ";",
-			token == "but" && (start < 2 || !slices.Contains([]string{"anything", "everything", "all", "any"}, all[start-2])),
-			token == "so" || token == "thus" || token == "hence" || token == "therefore" || token == "consequently":
+func statement(all []string, said bool) []string {
+	for start := len(all); start > 0; start-- {
+		token, earlier := all[start-1], all[:start-1]
+		switch r := roles[token]; {
+		case ends(token), token == "rather" && (start == len(all) || all[start] != "than"), r == turns && !excepts(earlier, token, start == len(all)), said && isBreak(token):
 			return all[start:]
-		case r == subject && start < len(all):
-			if start > 2 && (roles[all[start-2]] == denies || roles[all[start-3]] == denies) || slices.ContainsFunc(all[:start], isThinking) {
-				said = true
-				break
-			}
+		case r == subject && start < len(all) && !anyOf(earlier[max(0, start-3):], denies) && !anyOf(earlier, thinks):
 			return all[start-1:]
-		case said && isBreak(token):
-			return all[start:]
+		case r == open && !isBreak(token), r == link, r == subject:
+			said = true
 		}
-		said = said || r == open && !isBreak(token) || r == link
-		start--
 	}
 	return all
 }
 
-func isThinking(token string) bool { return roles[token] == thinks }
-
-// isBreak tells whether a token begins another part of a sentence.
-func isBreak(token string) bool {
-	return len(token) == 1 && strings.Contains(",:()-\n", token) || token == "which" || token == "because" || token == "since" || token == "while" || token == "whereas" || token == "although"
+// excepts tells whether "but" leaves the value behind it out: all but 7.
+func excepts(earlier []string, token string, last bool) bool {
+	if token != "but" || !last || len(earlier) == 0 {
+		return false
+	}
+	before := earlier[len(earlier)-1]
+	return before == "anything" || before == "everything" || !isBreak(before) && !anyOf(earlier, denies, modal)
 }
 
-// introduced is the stance of the words before a value.
+// introduced is the stance of the words before a value, which may be an equation.
 func introduced(all []string, equation bool) Stance {
-	if n := len(all); n > 60 {
-		all = all[n-60:]
-	}
-	all = statement(all, equation)
+	all = statement(all[max(0, len(all)-60):], equation)
 	last := len(all) - 1
 	for last >= 0 && roles[all[last]] != link && all[last] != "be" {
 		last--
 	}
-	named := slices.ContainsFunc(all, func(t string) bool { return t == "answer" || t == "ans" || t == "answer's" })
+	named := slices.Contains(all, "answer") || slices.Contains(all, "ans")
 	thought, denied := false, false
 	for i, token := range all {
-		switch roles[token] {
-		case refutes, doubts:
+		next := ""
+		if i+1 < len(all) {
+			next = all[i+1]
+		}
+		switch r := roles[token]; {
+		case r == refutes, r == doubts, token == "used" && next == "to" && i+2 == last, token == "guess" && roles[next] == link:
 			return Neither
-		case denies:
-			denied = true
-			if last < 0 || i > last-3 || named {
+		case r == denies:
+			if denied = true; i > last || named || !anyOf(all[i+1:last], open) {
 				return Denied
 			}
-		case modal:
-			thought = true
-			if i+2 >= last && i < last {
+		case r == modal:
+			if thought = true; i+2 >= last && i < last {
 				return Neither
 			}
-		case thinks:
-			if thought || denied {
-				return Neither
-			}
-		case earlier:
-			if i+1 < len(all) && (all[i+1] == "answer" || all[i+1] == "guess" || all[i+1] == "solution") || token == "guess" {
-				return Neither
-			}
+		case r == thinks && (thought || denied):
+			return Neither
+		case (r == earlier || token == "first") && (next == "answer" || next == "solution"):
+			return Neither
 		}
 	}
 	return complement(all[last+1:], last >= 0)
@@ -128,16 +134,13 @@ func introduced(all []string, equation bool) Stance {
 // the beginning of the statement. Behind a link an unknown word counts against the
 // value.
 func complement(all []string, linked bool) Stance {
-	if n := len(all); n > 1 && all[n-1] == "of" && roles[all[n-2]] != plain {
+	if n := len(all); n > 1 && all[n-1] == "of" && (roles[all[n-2]] != plain || all[n-2] == "one") {
 		return Neither
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		token := all[i]
+	for i, token := range slices.Backward(all) {
 		switch r := roles[token]; {
-		case r == plain || len(token) == 1 && token != value:
-		case r == bounds, r == changes, r == pairs && (i == len(all)-1 || linked), r == sorts:
-			return Neither
-		case linked:
+		case r == plain, r == joins, isBreak(token), len(token) == 1 && token != value:
+		case r == bounds, r == changes, r == sorts, r == turns, r == pairs && i == len(all)-1, linked:
 			return Neither
 		default:
 			return Stated
@@ -148,40 +151,40 @@ func complement(all []string, linked bool) Stance {
 
 // followed is the stance of the words behind a value.
 func followed(all []string) Stance {
-	end := 0
-	for end < len(all) && !ends(all[end]) && !isBreak(all[end]) && all[end] != ";" && all[end] != "but" && all[end] != "so" {
-		end++
-	}
-	phrase := all[:end]
-	if len(phrase) > 0 && (roles[phrase[0]] == link || roles[phrase[0]] >= modal && roles[phrase[0]] != doubts && !contrast(phrase)) {
+	end := part(all)
+	phrase, rest := all[:end], all[end:]
+	if end > 0 && (roles[phrase[0]] == link || roles[phrase[0]] >= modal && roles[phrase[0]] != doubts && !contrast(phrase)) {
 		if !affirms(phrase) {
 			return Neither
 		}
-		phrase = nil
+		return retracted(rest)
 	}
 	for i, token := range phrase {
+		counted := slices.ContainsFunc(phrase[:i], noun) // 7 integers less than 10
+		next := value
+		if i+1 < end {
+			next = phrase[i+1]
+		}
 		switch r := roles[token]; {
-		case r == refutes, r == doubts && (i == 0 || i+1 == len(phrase) || isNumber(phrase[i+1]) || roles[phrase[i+1]] == sorts):
+		case r == refutes, r == doubts && (i == 0 || isNumber(next) || roles[next] == sorts):
 			return Neither
-		case r == denies:
-			if !contrast(phrase[i:]) {
-				return Neither
-			}
-		case r == bounds && i > 0 && slices.ContainsFunc(phrase[:i], noun) && slices.ContainsFunc(phrase[i:], isNumber):
-			return retracted(all[end:]) // 7 integers less than 10
+		case r == denies && !contrast(phrase[i:]):
+			return Neither
+		case r == denies, r == link, r == open && participle(token), token == "when", token == "where":
+			return retracted(rest)
+		case counted && (isNumber(token) || (r == bounds || next == "than") && slices.ContainsFunc(phrase[i:], isNumber)):
+			return retracted(rest)
 		case r != doubts && r != modal && limits(token, phrase[i+1:]):
 			return Neither
-		case r == link || r == open && participle(token):
-			return retracted(all[end:])
 		}
 	}
-	return retracted(all[end:])
+	return retracted(rest)
 }
 
 // affirms tells whether a predicate says that the value before it is the answer.
 func affirms(predicate []string) bool {
 	return !slices.ContainsFunc(predicate, func(t string) bool {
-		return roles[t] != plain && roles[t] != link && t != "minimum" && t != "maximum" && t != "true" && t != "valid"
+		return roles[t] != plain && roles[t] != link && t != "true" && t != "valid" && t != "first"
 	})
 }
 
@@ -198,23 +201,18 @@ func contrast(all []string) bool {
 	return false
 }
 
-// retracted is the stance of what follows the phrase with a value: whether it takes
-// the value back.
+// retracted is the stance of what follows a value and its noun: whether it takes the
+// value back.
 func retracted(all []string) Stance {
-	first := true // in the sentence of the value
+	same := true // the sentence of the value
 	for len(all) > 0 {
-		if ends(all[0]) {
-			if all[0] == "?" && first {
-				return Neither
-			}
-			first = false
+		if same && (all[0] == "?" || all[0] == "otherwise") {
+			return Neither
 		}
+		same = same && !ends(all[0])
 		all = all[1:]
-		end := 0
-		for end < len(all) && !ends(all[end]) && !isBreak(all[end]) && all[end] != ";" && all[end] != "but" {
-			end++
-		}
-		if remark := all[:end]; takesBack(remark, first) || first && end > 0 && end < len(all) && false {
+		end := part(all)
+		if takesBack(all[:end], same) {
 			return Neither
 		}
 		all = all[end:]
@@ -225,14 +223,8 @@ func retracted(all []string) Stance {
 // takesBack tells whether a remark behind an answer takes it back: which is wrong,
 // or 8, at most, not so. One in the same sentence may do so without a verb.
 func takesBack(remark []string, same bool) bool {
-	for len(remark) > 0 && (remark[0] == "and" || remark[0] == "but" || remark[0] == "which" || roles[remark[0]] == plain || roles[remark[0]] == subject) {
-		remark = remark[1:]
-	}
-	if len(remark) == 0 {
-		return false
-	}
 	linked := false
-	for len(remark) > 0 && (roles[remark[0]] == link || roles[remark[0]] == plain) {
+	for len(remark) > 0 && (roles[remark[0]] == plain || roles[remark[0]] == subject || roles[remark[0]] == link) && remark[0] != "too" {
 		linked = linked || roles[remark[0]] == link
 		remark = remark[1:]
 	}
@@ -240,19 +232,38 @@ func takesBack(remark []string, same bool) bool {
 		return false
 	}
 	switch r := roles[remark[0]]; {
-	case r == refutes:
+	case r == refutes, remark[0] == "too" && linked, remark[0] == "impossible":
 		return true
 	case r == denies:
 		return !contrast(remark) && (!linked || len(remark) > 1 && (roles[remark[1]] == thinks || roles[remark[1]] == plain)) && len(remark) < 4
 	case r == doubts, r == bounds:
 		return same && !linked
 	}
-	return remark[0] == "too" || remark[0] == "impossible"
+	return false
 }
 
 // Introduces tells whether words say nothing but that a value follows: the answer is.
 func Introduces(label string) bool {
 	all := tokens(label)
 	n := len(all)
-	return n > 0 && introduced(all, false) == Stated && (roles[all[n-1]] == link || all[n-1] == "ratio" || affirms(all))
+	return Names(label) && (roles[all[n-1]] == link || all[n-1] == "ratio" || affirms(all))
 }
+
+// Names tells whether words may be the name of the value that follows them.
+func Names(label string) bool {
+	all := tokens(label)
+	return len(all) > 0 && introduced(all, false) == Stated
+}
+
+// Counts tells whether the words behind a value begin with what it counts.
+func Counts(behind string) bool {
+	for _, token := range tokens(behind) {
+		if roles[token] != plain || len(token) > 5 {
+			return noun(token) && !isBreak(token)
+		}
+	}
+	return false
+}
+
+// Known tells whether a word in lower case is in the table.
+func Known(word string) bool { return roles[word] != open }

@@ -19,7 +19,10 @@ const (
 	subject             // a pronoun that begins a statement of its own
 	earlier             // before the word answer: not the final one
 	sorts               // behind a value: a condition on it, unless a noun follows
-	pairs               // joins two numbers
+	pairs               // before a number: makes another of it, or bounds it
+	joins               // between two numbers only
+	breaks              // begins another part of a sentence
+	turns               // begins a statement of its own
 	modal               // before a link or a verb of thinking: not certain
 	thinks              // behind a modal or a denial: not what the author says
 	doubts
@@ -31,24 +34,27 @@ const (
 
 // classes are the words of each role. Units are in package latex.
 var classes = map[role]string{
-	plain: `a an the this that these those it its there here one's in at to of as for with and then also too again now still answer answers ans solution solutions result results
+	plain: `a an the this that these those it its there here in at of as for with and then also too again now still answer answers ans solution solutions result results
 		value values number numbers integer integers total totals altogether all overall sum final finally correct right required desired requested asked sought unique only
-		single precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually really equivalent given found seen shown known
-		computed calculated obtained determined evaluated simplified written expressed by from about approximately approx roughly around namely maximum minimum maximal
+		single such always left one when where precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually really equivalent given found seen shown known
+		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely maximum minimum maximal
 		minimal largest smallest greatest area length width height volume distance perimeter cost price amount speed probability chance count size age angle ratio mean
 		average order expression form set list pair interval function radius diameter point points my our your his her their be been being
 		needed possible combined gained earned`,
 	link:    `is are was were equals equal equaled equalled becomes became i's it's that's there's he's she's answer's`,
 	subject: `we i you he she they`,
-	earlier: `first initial previous former old original naive tempting other another alternative alternate guess guessed preliminary tentative student's trap`,
+	earlier: `initial previous former old original naive tempting other another alternative alternate guessed preliminary tentative student's trap`,
 	sorts: `even odd prime composite rational irrational real complex imaginary negative positive nonnegative nonpositive non-negative non-positive fractional integral
 		more fewer less additional extra larger smaller greater higher lower bigger impossible undefined infinite finite invalid valid recurring repeating periodic divisible`,
-	pairs:  `over under above below beyond past between within up near to by times mod modulo choose into through`,
+	pairs:  `over under above below beyond past between within up near away times mod modulo choose into through`,
+	joins:  `to by`,
+	breaks: `which because since while whereas although though otherwise`,
+	turns:  `but so thus hence therefore consequently`,
 	modal:  `might may could would can you'd i'd`,
-	thinks: `think believe say guess expect assume argue claim imagine suppose true clear certain sure case mean follow likely`,
+	thinks: `think believe say guess expect assume argue claim imagine suppose true clear certain sure case follow likely`,
 	doubts: `maybe perhaps possibly probably presumably or if unless whether supposing assuming doubt doubtful unlikely hopefully allegedly supposedly apparently seemingly seems seem
-		appears appear unsure uncertain unclear hypothetically tentatively pretend wonder tempted`,
-	bounds: `most least than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops`,
+		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
+	bounds: `most least than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
 	changes: `half twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent per cent rounded truncated inverted negated
 		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding square-root`,
 	refutes: `wrong incorrect incorrectly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
@@ -129,16 +135,17 @@ func Limit(phrase []string) string {
 // limits tells whether a word behind a number makes it another, or bounds it, where
 // rest is what follows the word.
 func limits(word string, rest []string) bool {
+	next := rest
+	for len(next) > 0 && roles[next[0]] == plain && next[0] != "as" {
+		next = next[1:]
+	}
 	switch r := roles[word]; {
-	case r == pairs:
-		for len(rest) > 0 && roles[rest[0]] == plain {
-			rest = rest[1:]
-		}
-		return len(rest) > 0 && isNumber(rest[0])
-	case r == sorts:
+	case r == pairs, r == joins:
+		return len(next) > 0 && (isNumber(next[0]) || roles[next[0]] == sorts || next[0] == "as")
+	case r == sorts, r == open && participle(word), word == "maximum", word == "minimum":
 		return !slices.ContainsFunc(rest, noun)
-	case r == open:
-		return participle(word) && !slices.ContainsFunc(rest, noun)
+	case r <= link:
+		return isNumber(word) && word != "one"
 	default:
 		return r >= doubts
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"speceval/internal/scoring/words"
 )
 
 // letters reads a run of letters: words, names of functions, or variables.
@@ -91,7 +93,7 @@ func (lx *lexer) named(run string, prose bool) {
 	case functions[run] != "":
 		lx.emit(function, functions[run])
 	case prose, isUnit && lx.afterValue(), !product(run) && !(len(run) == 2 && lx.besideSign()):
-		if rest, name := functionIn(run); name != "" && run[0] >= 'a' && !prose && !isUnit {
+		if rest, name := functionIn(run); name != "" && !words.Known(lower) && run[0] >= 'a' && !prose && !isUnit {
 			lx.emit(function, functions[name])
 			lx.spread(rest)
 			return
