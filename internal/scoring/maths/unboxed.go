@@ -10,20 +10,20 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// place is a part of a text.
-type place struct{ from, to int }
+// span is a part of a text.
+type span struct{ from, to int }
 
-func (p place) of(text string) string { return text[p.from:p.to] }
+func (p span) of(text string) string { return text[p.from:p.to] }
 
 // trim is a place without the marks around it, see trimmed.
-func (p place) trim(text string) place {
+func (p span) trim(text string) span {
 	inside := trimmed(p.of(text))
 	p.from += strings.Index(p.of(text), inside)
-	return place{p.from, p.from + len(inside)}
+	return span{p.from, p.from + len(inside)}
 }
 
 // until ends a place before the first of some marks in it.
-func (p place) until(text, mark string) place {
+func (p span) until(text, mark string) span {
 	if i := strings.Index(p.of(text), mark); i >= 0 {
 		p.to = p.from + i
 	}
@@ -32,7 +32,7 @@ func (p place) until(text, mark string) place {
 
 // finders look for an answer outside boxes, the first of them first.
 var finders = [...]struct {
-	find func(text string) (place, string, bool)
+	find func(text string) (span, string, bool)
 	note string
 }{
 	{announced, "no box: what follows the word answer was read"},
@@ -46,15 +46,15 @@ const numbers = 2
 
 // found is the answer at a place if the text states it there, or else the last value
 // that the sentence around it states: 8 in "not 7 but 8", and in "8, not 7".
-func found(text string, p place, content string) (string, bool) {
+func found(text string, p span, content string) (string, bool) {
 	stance := words.States(text, p.from, p.to)
 	if stance == words.Stated {
 		return content, true
 	}
 	from := max(0, p.from-longestTail)
 	from += max(strings.LastIndex(text[from:p.from], ". "), strings.LastIndex(text[from:p.from], "\n")) + 1
-	rest := place{p.from, min(len(text), p.to+longestTail)}.until(text, ". ").until(text, "\n")
-	values := valuesOf(text, place{from, rest.to})
+	rest := span{p.from, min(len(text), p.to+longestTail)}.until(text, ". ").until(text, "\n")
+	values := valuesOf(text, span{from, rest.to})
 	for _, v := range slices.Backward(values) {
 		beside := v.from > p.from || stance == words.Denied || v.to < p.from && words.Counts(text[v.to:p.from])
 		if beside && words.States(text, v.from, v.to) == words.Stated {
@@ -65,7 +65,7 @@ func found(text string, p place, content string) (string, bool) {
 }
 
 // valuesOf are the formulas and numbers of a sentence.
-func valuesOf(text string, sentence place) (all []place) {
+func valuesOf(text string, sentence span) (all []span) {
 	at := sentence.from
 	digits := func(to int) {
 		for at < to {
@@ -81,14 +81,14 @@ func valuesOf(text string, sentence place) (all []place) {
 				from--
 			}
 			if len(all) < maxItems {
-				all = append(all, place{from, end})
+				all = append(all, span{from, end})
 			}
 		}
 	}
 	formulas(text[:sentence.to], sentence.from, func(f formula) bool {
 		digits(f.start)
 		if at = f.end; len(all) < maxItems {
-			all = append(all, place{f.from, f.to})
+			all = append(all, span{f.from, f.to})
 		}
 		return true
 	})
@@ -101,7 +101,7 @@ func valuesOf(text string, sentence place) (all []place) {
 var announcements = [...]string{"final answer is", "final answer:", "final answer\n", "answer is", "answer:", "answer =", "answer\n", "####"}
 
 // announced is what follows an announcement.
-func announced(text string) (place, string, bool) {
+func announced(text string) (span, string, bool) {
 	lower := lowered(text)
 	for _, phrase := range announcements {
 		i := strings.LastIndex(lower, phrase)
@@ -111,7 +111,7 @@ func announced(text string) (place, string, bool) {
 		tail := text[i+len(phrase):]
 		tail = strings.TrimLeft(tail, " :*}\n\t")
 		from := len(text) - len(tail)
-		line := place{from, from + min(len(tail), longestTail)}.until(text, "\n")
+		line := span{from, from + min(len(tail), longestTail)}.until(text, "\n")
 		if p, ok := statement(text, line); ok {
 			return p, p.of(text), true
 		}
@@ -119,7 +119,7 @@ func announced(text string) (place, string, bool) {
 			return p, p.of(text), true
 		}
 	}
-	return place{}, "", false
+	return span{}, "", false
 }
 
 // lowered is a text of the same length with small letters for capitals, and without
@@ -135,7 +135,7 @@ func lowered(text string) string {
 }
 
 // statement is the answer at the beginning of a line.
-func statement(text string, line place) (place, bool) {
+func statement(text string, line span) (span, bool) {
 	whole := line.trim(text)
 	if a, ok := latex.Read(whole.of(text)); ok && !explained(a) {
 		return whole, true
@@ -147,14 +147,14 @@ func statement(text string, line place) (place, bool) {
 		}
 	}
 	if f, ok := firstMath(text, sentence); ok {
-		if value, ok := linked(text, f.of(text), place{f.to, sentence.to}); ok {
+		if value, ok := linked(text, f.of(text), span{f.to, sentence.to}); ok {
 			return value, true
 		}
 		return f, true
 	}
 	ends := wordEnds(text, sentence)
 	for n := min(len(ends), mostWords); n > 0; n-- {
-		part := place{sentence.from, ends[n-1]}
+		part := span{sentence.from, ends[n-1]}
 		last := strings.TrimRight(part.of(text), ".,:;")
 		part.to = part.from + len(last)
 		if last = lowered(last[strings.LastIndexAny(last, " \t\n")+1:]); len(last) > 1 && words.Known(last) {
@@ -164,7 +164,7 @@ func statement(text string, line place) (place, bool) {
 			return part, true
 		}
 	}
-	return place{}, false
+	return span{}, false
 }
 
 // explained tells whether words behind an answer, with a comma between, say more of
@@ -177,7 +177,7 @@ func explained(a latex.Answer) bool {
 }
 
 // wordEnds are the ends of the first words of a place.
-func wordEnds(text string, p place) (ends []int) {
+func wordEnds(text string, p span) (ends []int) {
 	for at := p.from; at < p.to && len(ends) < mostWords; {
 		rest := strings.TrimLeft(text[at:p.to], " \t\n\r")
 		from := p.to - len(rest)
@@ -211,9 +211,9 @@ func wordy(word string) bool {
 }
 
 // ending is the longest answer at the end of the last line.
-func ending(text string) (place, string, bool) {
+func ending(text string) (span, string, bool) {
 	end := len(strings.TrimRightFunc(text, unicode.IsSpace))
-	line := place{max(0, end-longestTail), end}
+	line := span{max(0, end-longestTail), end}
 	line.from += strings.LastIndexByte(line.of(text), '\n') + 1
 	var starts []int
 	for i := line.to; i > line.from && len(starts) < mostWords; {
@@ -223,23 +223,23 @@ func ending(text string) (place, string, bool) {
 	}
 	for _, from := range slices.Backward(starts) {
 		first, _, _ := strings.Cut(text[from:line.to], " ")
-		if part := (place{from, line.to}).trim(text); !wordy(first) && mathematical(part.of(text)) {
+		if part := (span{from, line.to}).trim(text); !wordy(first) && mathematical(part.of(text)) {
 			return part, part.of(text), true
 		}
 	}
-	return place{}, "", false
+	return span{}, "", false
 }
 
 // firstMath is the first formula of a place.
-func firstMath(text string, p place) (first place, ok bool) {
-	formulas(text[:p.to], p.from, func(f formula) bool { first, ok = place{f.from, f.to}, true; return false })
+func firstMath(text string, p span) (first span, ok bool) {
+	formulas(text[:p.to], p.from, func(f formula) bool { first, ok = span{f.from, f.to}, true; return false })
 	return first, ok
 }
 
 // lastMath is the last formula of a text, with those before it that only a comma
 // or a word like "and" separates from it. A formula that does not end goes on to
 // the end of the text: if it cannot be read, nothing is.
-func lastMath(text string) (p place, content string, ok bool) {
+func lastMath(text string) (p span, content string, ok bool) {
 	var recent []formula
 	open := formulas(text, 0, func(f formula) bool {
 		if len(recent) == 2*maxItems {
@@ -253,7 +253,7 @@ func lastMath(text string) (p place, content string, ok bool) {
 		end = recent[n-1].end
 	}
 	if open >= end && open > 0 {
-		if tail := (place{open, len(text)}).trim(text); mathematical(tail.of(text)) {
+		if tail := (span{open, len(text)}).trim(text); mathematical(tail.of(text)) {
 			return tail, tail.of(text), true
 		} else if strings.ContainsAny(tail.of(text), `\=^_{`) {
 			return tail, "", true
@@ -271,19 +271,19 @@ func lastMath(text string) (p place, content string, ok bool) {
 		parts = append(parts, text[f.from:f.to])
 	}
 	content = strings.Join(parts, ", ")
-	rest := place{end, len(text)}
+	rest := span{end, len(text)}
 	if value, ok := linked(text, content, rest); ok {
 		return value, value.of(text), true
 	}
 	if value, ok := concluded(text, rest); ok {
 		return value, value.of(text), true
 	}
-	return place{recent[first].from, recent[len(recent)-1].to}, content, true
+	return span{recent[first].from, recent[len(recent)-1].to}, content, true
 }
 
 // concluded is the only number of a sentence that says what follows from the
 // formulas before it: Therefore, there are 12 ways.
-func concluded(text string, rest place) (place, bool) {
+func concluded(text string, rest span) (span, bool) {
 	rest.from = max(rest.from, rest.to-longestTail)
 	for _, word := range [...]string{"Therefore", "Thus", "Hence", "Consequently"} {
 		i := strings.LastIndex(rest.of(text), ". "+word)
@@ -293,25 +293,25 @@ func concluded(text string, rest place) (place, bool) {
 		if i < -1 {
 			continue
 		}
-		sentence := place{rest.from + i + 2, rest.to}.until(text, ". ")
+		sentence := span{rest.from + i + 2, rest.to}.until(text, ". ")
 		number, ok := onlyNumber(text, sentence)
 		if p, _, ends := ending(text[:sentence.to]); ok && ends && p.from >= sentence.from {
 			return p, true
 		}
 		return number, ok
 	}
-	return place{}, false
+	return span{}, false
 }
 
 // onlyNumber is the number of a sentence that has no other.
-func onlyNumber(text string, sentence place) (place, bool) {
+func onlyNumber(text string, sentence span) (span, bool) {
 	p, _, ok := lastNumber(text[:sentence.to])
 	return p, ok && p.from >= sentence.from && !strings.ContainsAny(text[sentence.from:p.from], "0123456789")
 }
 
 // linked is the value that a sentence gives a formula with variables: 34 in "the
 // largest $n$ is 34".
-func linked(text, formula string, rest place) (value place, ok bool) {
+func linked(text, formula string, rest span) (value span, ok bool) {
 	tail := strings.TrimLeft(rest.of(text), " $*)\\")
 	for _, verb := range [...]string{"is equal to ", "is ", "are ", "equals ", "must be ", "= "} {
 		after, follows := strings.CutPrefix(tail, verb)
@@ -323,14 +323,14 @@ func linked(text, formula string, rest place) (value place, ok bool) {
 			return value, false
 		}
 		from := rest.to - len(after)
-		value, ok = statement(text, place{from, from + min(len(after), longestTail)}.until(text, "\n"))
+		value, ok = statement(text, span{from, from + min(len(after), longestTail)}.until(text, "\n"))
 		return value, ok && mathematical(value.of(text))
 	}
 	return value, false
 }
 
 // lastNumber is the last number of a text.
-func lastNumber(text string) (p place, content string, ok bool) {
+func lastNumber(text string) (p span, content string, ok bool) {
 	end := strings.LastIndexAny(text, "0123456789")
 	if end < 0 {
 		return p, "", false
@@ -346,5 +346,5 @@ func lastNumber(text string) (p place, content string, ok bool) {
 		from--
 	}
 	from = end + 1 - len(strings.TrimLeft(text[from:end+1], ".,/"))
-	return place{from, end + 1}, text[from : end+1], true
+	return span{from, end + 1}, text[from : end+1], true
 }

@@ -50,6 +50,8 @@ func tokens(text string) []string {
 			}
 		case r == '.' && (rest == "" || strings.IndexByte(" \n\t*)$", rest[0]) >= 0), r == '-' && strings.HasPrefix(rest, " ") && strings.HasSuffix(text[:i], " "):
 			all = append(all, string(r))
+		case (r == '/' || r == '^') && i > 0 && isLetter(text[i-1]): // of a unit, m/s^2
+			size += len(rest) - len(strings.TrimLeft(rest, "{-0123456789}"))
 		case strings.ContainsRune(",;:()?!", r):
 			all = append(all, string(r))
 		default:
@@ -91,7 +93,7 @@ func digitsLength(text string) int {
 // commandLength is the length of the command of LaTeX at the beginning of a text.
 func commandLength(text string) int {
 	n := 1
-	for n < len(text) && ('a' <= text[n]|0x20 && text[n]|0x20 <= 'z') {
+	for n < len(text) && isLetter(text[n]) {
 		n++
 	}
 	if n == 1 && len(text) > 1 {
@@ -100,3 +102,5 @@ func commandLength(text string) int {
 	}
 	return n
 }
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }

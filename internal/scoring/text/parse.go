@@ -1,4 +1,4 @@
-package number
+package text
 
 import (
 	"math/big"
@@ -7,15 +7,24 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"speceval/internal/scoring/words"
 )
 
 // value is a number in a text.
 type value struct {
 	number  *big.Rat // with its sign; nil: it looks like one and cannot be read
 	percent bool     // a percent sign stands behind it
-	text    string   // as it stands
-	rest    string   // the text without it
+	text    string   // around it
+	from    int      // of it in the text
+	to      int
 }
+
+// String is the number as it stands.
+func (v value) String() string { return v.text[v.from:v.to] }
+
+// rest is the text without the number.
+func (v value) rest() string { return v.text[:v.from] + " " + v.text[v.to:] }
 
 // Bounds of a number that is read.
 const (
@@ -23,24 +32,19 @@ const (
 	mostExponent = 400 // of ten
 )
 
-// Parse reads a text that is a number and nothing else, but for space around it:
+// parse reads a text that is a number and nothing else, but for space around it:
 // digits, which may be grouped in threes by commas, apostrophes, underscores, thin
 // spaces or LaTeX's {,} and \,; a decimal point; an exponent, as e5, ×10^5, ×10⁵ or
 // \times 10^{5}; a fraction, 2/3, \frac{2}{3}, ⅔, or a mixed one, 1 2/3; a minus
 // sign, also U+2212; a percent sign; a currency sign. It is false for everything
 // else: infinities, numbers of more than 400 digits or with exponents beyond ±400,
 // and 1.2.3, 12:30, 1,23 and 1/0.
-func Parse(text string) (number *big.Rat, percent, ok bool) {
-	v, ok := parse(text)
-	return v.number, v.percent, ok
-}
-
 func parse(text string) (value, bool) {
 	if len(text) > longest || !utf8.ValidString(text) {
 		return value{}, false
 	}
 	all := scan(text)
-	if len(all) != 1 || all[0].number == nil || strings.Trim(all[0].rest, " \n\t\\$€£¥") != "" {
+	if len(all) != 1 || all[0].number == nil || strings.Trim(all[0].rest(), " \n\t\\$€£¥") != "" {
 		return value{}, false
 	}
 	return all[0], true
@@ -61,8 +65,12 @@ var (
 	scientific = regexp.MustCompile(`^(?:[eE]([+-]?\d+)|\s*(?:×|x|X|\*|·|\\times|\\cdot)\s*10\s*(?:\^\s*\{?\s*([+-]?\d+)\s*\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)))`)
 	// power is an exponent behind a number, of which it makes another one.
 	power = regexp.MustCompile(`^\s*(?:\^\s*\{?\s*([+-]?\d+)\s*\}?|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)|\^|\*\*\s*[+-]?\d)`)
+	// groups is what stands between groups of digits.
+	groups = regexp.MustCompile(separator)
 	// percentSign stands behind a number.
 	percentSign = regexp.MustCompile(`^\s?(?:\\?%|(?i:per ?cent)\b)`)
+	// multiple is a word behind a number that may multiply it: dozen.
+	multiple = regexp.MustCompile(`^(?:\s|\\ )*(?:\\(?:text|mathrm)\{\s*)?(\p{L}+)`)
 	// fraction is one of LaTeX, of plain numbers.
 	fraction = regexp.MustCompile(`\\[dtc]?frac\s*(?:\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+(?:\.\d+)?)\s*\}|(\d)(\d))`)
 	// before is what stands between the sign of a number and its digits, and the sign.
@@ -94,8 +102,8 @@ func scan(text string) (all []value) {
 		}
 		v, start, end := number(text, from, to)
 		at = end
-		v.text, v.rest = text[start:end], text[:start]+" "+text[end:]
-		if n := len(all); n > 0 && v.number != nil && start < from && strings.Contains(text[start:from], all[n-1].text) {
+		v.text, v.from, v.to = text, start, end
+		if n := len(all); n > 0 && v.number != nil && start <= all[n-1].from {
 			all = all[:n-1] // the whole part of a mixed fraction
 		}
 		all = append(all, v)
@@ -127,13 +135,23 @@ func number(text string, from, to int) (v value, start, end int) {
 		}
 	}
 	if v.number != nil && strings.ContainsAny(text[from:to], "/⁄∕") && v.number.Cmp(big.NewRat(1, 1)) < 0 {
-		start = whole(&v, text, from)
+		start = mix(&v, text, from)
+	}
+	if m := multiple.FindStringSubmatchIndex(text[end:]); m != nil {
+		factor, ok := words.Factor(strings.ToLower(text[end+m[2] : end+m[3]]))
+		if end += m[1]; ok && v.number != nil {
+			v.number.Mul(v.number, factor)
+		} else if !ok {
+			end -= m[1]
+		}
 	}
 	if m := percentSign.FindStringIndex(text[end:]); m != nil {
 		v.percent = true
 		end += m[1]
 	}
-	if strings.HasPrefix(text[end:], "_{") && !strings.HasPrefix(text[end:], "_{10}") { // in another base
+	if ten, is := strings.CutPrefix(text[end:], "_{10}"); is {
+		end = len(text) - len(ten)
+	} else if strings.HasPrefix(text[end:], "_{") { // in another base
 		v.number = nil
 	}
 	negative, start := sign(text, start)
@@ -146,9 +164,9 @@ func number(text string, from, to int) (v value, start, end int) {
 // ahead is how many bytes before a number are looked at.
 const ahead = 40
 
-// whole adds the whole part of a mixed fraction, where one stands before it, and
+// mix adds the whole part of a mixed fraction, where one stands before it, and
 // says where the number begins then.
-func whole(v *value, text string, from int) int {
+func mix(v *value, text string, from int) int {
 	base := max(0, from-ahead)
 	m := mixed.FindStringSubmatchIndex(text[base:from])
 	if m == nil || named(text[:base+m[2]]) {
@@ -174,25 +192,15 @@ func digits(text string) *big.Rat {
 	if parts == nil || len(text) > mostDigits {
 		return nil
 	}
-	n, ok := new(big.Rat).SetString(bare(parts[1]))
+	n, ok := new(big.Rat).SetString(groups.ReplaceAllString(parts[1], ""))
 	if !ok || parts[2] == "" {
 		return n
 	}
-	below, ok := new(big.Rat).SetString(bare(parts[2]))
+	below, ok := new(big.Rat).SetString(groups.ReplaceAllString(parts[2], ""))
 	if !ok || below.Sign() == 0 {
 		return nil
 	}
 	return n.Quo(n, below)
-}
-
-// bare is a number without what groups its digits.
-func bare(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '.' || '0' <= r && r <= '9' {
-			return r
-		}
-		return -1
-	}, text)
 }
 
 // superscripts are digits and signs as exponents have them.
@@ -236,20 +244,3 @@ func sign(text string, at int) (negative bool, start int) {
 	}
 	return near[m[2]:m[3]] == "-", base + m[2]
 }
-
-var (
-	// harmless are commands of LaTeX that change nothing about a number.
-	harmless = regexp.MustCompile(`\\(?:text(?:bf|rm|it|tt)?|mathrm|mathbf|operatorname|quad|qquad|approx|sim|left|right|circ|degree|mu|Omega|displaystyle|[,;:! $%{}])`)
-	// changing is what makes a number another one.
-	changing = regexp.MustCompile(`(?i)[√π∞/*+\\]|sqrt|\bpi\b|\binf|\bnan\b|\bi\b|\b(?:e|thousand|million|billion|trillion)\b|[a-z]\(|\bor\b|\bnot\b`)
-)
-
-// changes reports whether the text around a number in a box may change its value.
-func changes(rest string) bool {
-	rest = harmless.ReplaceAllString(rest, " ")
-	rest = unitSlash.ReplaceAllString(rest, " ")
-	return changing.MatchString(rest)
-}
-
-// unitSlash is a unit that is a quotient, km/h, m/s^2.
-var unitSlash = regexp.MustCompile(`\p{L}+(?:\^?\{?-?\d\}?)?/\p{L}+`)
