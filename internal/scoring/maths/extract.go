@@ -51,12 +51,15 @@ func final(text string, ended, several bool) answer {
 		if ok && content == "" {
 			return answer{note: "no box, and the last formula does not end"}
 		}
-		if ok && p.from > refused {
+		if ok && p.from >= refused {
 			if value, ok := found(text, p, content); ok {
 				return answer{value, finder.note}
 			}
-			refused = p.from
+			refused = p.to
 		}
+	}
+	if refused > 0 {
+		return answer{note: "no box, and no value is stated as the answer"}
 	}
 	if len(text) <= longestWhole {
 		return answer{text: trimmed(text)}

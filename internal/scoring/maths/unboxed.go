@@ -137,6 +137,12 @@ func lowered(text string) string {
 // statement is the answer at the beginning of a line.
 func statement(text string, line span) (span, bool) {
 	whole := line.trim(text)
+	article, rest, _ := strings.Cut(whole.of(text), " ")
+	noun, _, _ := strings.Cut(rest, " ")
+	if wordy(noun) && (article == "a" || article == "an" || article == "the") {
+		f, ok := firstMath(text, whole)
+		return f, ok
+	}
 	if a, ok := latex.Read(whole.of(text)); ok && !explained(a) {
 		return whole, true
 	}

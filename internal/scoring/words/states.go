@@ -72,7 +72,9 @@ func anyOf(all []string, of ...role) bool {
 // statement is what belongs to the value behind some tokens: what begins with the
 // last conjunction, pronoun or mark before it, unless nothing but words of no
 // meaning are between. An equation has its own.
-func statement(all []string, said bool) []string {
+func statement(all []string, equation bool) []string {
+	n := len(all)
+	said := equation && n > 1 && all[n-1] == "," && (roles[all[n-2]] == open || roles[all[n-2]] == sorts)
 	for start := len(all); start > 0; start-- {
 		token, earlier := all[start-1], all[:start-1]
 		switch r := roles[token]; {
@@ -137,11 +139,18 @@ func complement(all []string, linked bool) Stance {
 	if n := len(all); n > 1 && all[n-1] == "of" && (roles[all[n-2]] != plain || all[n-2] == "one") {
 		return Neither
 	}
-	for i, token := range slices.Backward(all) {
+	beside := false // another value is between
+	for _, token := range slices.Backward(all) {
 		switch r := roles[token]; {
-		case r == plain, r == joins, isBreak(token), len(token) == 1 && token != value:
-		case r == bounds, r == changes, r == sorts, r == turns, r == pairs && i == len(all)-1, linked:
+		case r == pairs:
 			return Neither
+		case beside && !linked && r != plain:
+			return Stated
+		case r == plain, r == joins, isBreak(token), len(token) == 1 && token != value:
+		case r == bounds, r == changes, r == sorts, r == turns, linked:
+			return Neither
+		case token == value:
+			beside = true
 		default:
 			return Stated
 		}
@@ -210,9 +219,10 @@ func retracted(all []string) Stance {
 			return Neither
 		}
 		same = same && !ends(all[0])
+		reason := roles[all[0]] == breaks && all[0] != "which"
 		all = all[1:]
 		end := part(all)
-		if takesBack(all[:end], same) {
+		if !reason && takesBack(all[:end], same) {
 			return Neither
 		}
 		all = all[end:]

@@ -40,13 +40,13 @@ var classes = map[role]string{
 		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely maximum minimum maximal
 		minimal largest smallest greatest area length width height volume distance perimeter cost price amount speed probability chance count size age angle ratio mean
 		average order expression form set list pair interval function radius diameter point points my our your his her their be been being
-		needed possible combined gained earned`,
+		needed fact possible combined gained earned`,
 	link:    `is are was were equals equal equaled equalled becomes became i's it's that's there's he's she's answer's`,
 	subject: `we i you he she they`,
 	earlier: `initial previous former old original naive tempting other another alternative alternate guessed preliminary tentative student's trap`,
 	sorts: `even odd prime composite rational irrational real complex imaginary negative positive nonnegative nonpositive non-negative non-positive fractional integral
 		more fewer less additional extra larger smaller greater higher lower bigger impossible undefined infinite finite invalid valid recurring repeating periodic divisible`,
-	pairs:  `over under above below beyond past between within up near away times mod modulo choose into through`,
+	pairs:  `over under above below beyond past between within up near away off times mod modulo choose into through`,
 	joins:  `to by`,
 	breaks: `which because since while whereas although though otherwise`,
 	turns:  `but so thus hence therefore consequently`,
