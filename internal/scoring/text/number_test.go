@@ -115,7 +115,7 @@ func TestNumber(t *testing.T) {
 			t.Errorf("cut %q: %+v", text, v)
 		}
 	}
-	if v := check(NewNumber("42", ""), strings.Repeat("é", 5000)+" 42 "+strings.Repeat("é", 5000)); !v.Correct() {
+	if v := check(NewNumber("42", ""), strings.Repeat("é", 5000)+" 42. "+strings.Repeat("é", 5000)); !v.Correct() {
 		t.Errorf("%+v", v)
 	}
 }

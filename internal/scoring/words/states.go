@@ -43,7 +43,8 @@ func States(text string, from, to int) Stance {
 	if stance := introduced(tokens(before), strings.Contains(text[from:to], "=")); stance != Stated {
 		return stance
 	}
-	return followed(tokens(strings.TrimLeft(behind, "$*}")))
+	few := text[from:to] == "1" || strings.HasPrefix(text[from:to], "0.") || strings.Contains(text[from:to], "frac") || strings.Contains(text[from:to], "/")
+	return followed(tokens(strings.TrimLeft(behind, "$*}")), few)
 }
 
 // ends tells whether a token ends a sentence.
@@ -116,7 +117,7 @@ func introduced(all []string, equation bool) Stance {
 		case r == refutes, r == doubts, token == "used" && next == "to" && i+2 == last, token == "guess" && roles[next] == link:
 			return Neither
 		case r == denies:
-			if denied = true; i > last || named || !anyOf(all[i+1:last], open) {
+			if denied = true; i > last || named || !anyOf(all[i+1:last], open, units, sorts) {
 				return Denied
 			}
 		case r == modal:
@@ -158,8 +159,8 @@ func complement(all []string, linked bool) Stance {
 	return Stated
 }
 
-// followed is the stance of the words behind a value.
-func followed(all []string) Stance {
+// followed is the stance of the words behind a value, which few says is no more than one.
+func followed(all []string, few bool) Stance {
 	end := part(all)
 	phrase, rest := all[:end], all[end:]
 	if end > 0 && (roles[phrase[0]] == link || roles[phrase[0]] >= modal && roles[phrase[0]] != doubts && !contrast(phrase)) {
@@ -168,26 +169,86 @@ func followed(all []string) Stance {
 		}
 		return retracted(rest)
 	}
-	for i, token := range phrase {
-		counted := slices.ContainsFunc(phrase[:i], noun) // 7 integers less than 10
-		next := value
-		if i+1 < end {
-			next = phrase[i+1]
-		}
-		switch r := roles[token]; {
-		case r == refutes, r == doubts && (i == 0 || isNumber(next) || roles[next] == sorts):
-			return Neither
-		case r == denies && !contrast(phrase[i:]):
-			return Neither
-		case r == denies, r == link, r == open && participle(token), token == "when", token == "where":
-			return retracted(rest)
-		case counted && (isNumber(token) || (r == bounds || next == "than") && slices.ContainsFunc(phrase[i:], isNumber)):
-			return retracted(rest)
-		case r != doubts && r != modal && limits(token, phrase[i+1:]):
-			return Neither
-		}
+	if !counted(phrase, few) {
+		return Neither
 	}
 	return retracted(rest)
+}
+
+// Limit is what the words behind a number say of it beyond its unit and what it counts:
+// at most, plus one, odd. It is "" for a phrase that leaves the number as it is, which
+// few says is no more than one.
+func Limit(phrase []string, few bool) string {
+	if counted(phrase, few) {
+		return ""
+	}
+	return strings.Join(phrase, " ")
+}
+
+// counted tells whether the phrase behind a number says no more than what it counts,
+// where, or in which unit.
+func counted(phrase []string, few bool) bool {
+	noun, head := false, true // there was one; no preposition was there
+	for i, token := range phrase {
+		rest := phrase[i+1:]
+		next := rest
+		for len(next) > 0 && roles[next[0]] == plain && next[0] != "as" && !isNumber(next[0]) {
+			next = next[1:]
+		}
+		follows := open
+		if len(next) > 0 {
+			if follows = roles[next[0]]; isNumber(next[0]) || next[0] == "power" {
+				follows = changes
+			}
+		}
+		switch r := roles[token]; {
+		case r == denies && contrast(phrase[i:]):
+			return true
+		case r == link, r == subject, token == "for", noun && r == open && participle(token), (token == "when" || token == "where") && follows != sorts:
+			return true
+		case noun && (isNumber(token) || (r == bounds || len(rest) > 0 && rest[0] == "than") && slices.ContainsFunc(rest, isNumber)): // 7 integers less than 10
+			return true
+		case isNumber(token) && token != "one":
+			return false
+		case r == pairs || r == joins:
+			if follows == changes || follows == sorts || len(next) > 0 && next[0] == "as" || i > 0 && len(rest) == 0 && phrase[i-1] == "and" {
+				return false
+			}
+		case r == sorts, r == open && participle(token), token == "maximum", token == "minimum":
+			if !slices.ContainsFunc(rest, isNoun) {
+				return false
+			}
+		case r == doubts && noun && follows == open, r == modal: // 7 apples or pears
+		case r >= doubts:
+			return false
+		case r == open && len(token) > 1 && head && !noun && !few && !isNoun(token) && !slices.ContainsFunc(rest, isNoun): // 7 reciprocal
+			return false
+		}
+		noun = noun || isNoun(token)
+		head = head && !slices.Contains(prepositions, token)
+	}
+	return true
+}
+
+// prepositions begin what says more of a noun.
+var prepositions = strings.Fields("of in at on for with by from to as per who that")
+
+// isNoun tells whether a word says what a number counts: a plural, or a unit.
+func isNoun(word string) bool {
+	r := roles[word]
+	return r == units || (r == open || r == plain && len(word) > 5) && len(word) > 2 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss")
+}
+
+// participle tells whether a word looks as if it said what is done with the number
+// before it, or whether that can be.
+func participle(word string) bool {
+	return len(word) > 5 && (strings.HasSuffix(word, "ed") || strings.HasSuffix(word, "ible"))
+}
+
+// isNumber tells whether a token is a number, in digits or as a word.
+func isNumber(word string) bool {
+	_, named := Number(word)
+	return named || word == value
 }
 
 // affirms tells whether a predicate says that the value before it is the answer.
@@ -199,6 +260,9 @@ func affirms(predicate []string) bool {
 
 // contrast tells whether a denial is of another value: not 8, rather than 8.
 func contrast(all []string) bool {
+	if len(all) == 0 || !slices.Contains([]string{"not", "never", "rather", "instead", "unlike", "no"}, all[0]) {
+		return false
+	}
 	for _, token := range all {
 		if isNumber(token) {
 			return true
@@ -219,10 +283,10 @@ func retracted(all []string) Stance {
 			return Neither
 		}
 		same = same && !ends(all[0])
-		reason := roles[all[0]] == breaks && all[0] != "which"
+		reason, but := roles[all[0]] == breaks && all[0] != "which", all[0] == "but"
 		all = all[1:]
 		end := part(all)
-		if !reason && takesBack(all[:end], same) {
+		if !reason && takesBack(all[:end], same, but) {
 			return Neither
 		}
 		all = all[end:]
@@ -231,8 +295,8 @@ func retracted(all []string) Stance {
 }
 
 // takesBack tells whether a remark behind an answer takes it back: which is wrong,
-// or 8, at most, not so. One in the same sentence may do so without a verb.
-func takesBack(remark []string, same bool) bool {
+// or 8, but 8, at most, not so. One in the same sentence may do so without a verb.
+func takesBack(remark []string, same, but bool) bool {
 	linked := false
 	for len(remark) > 0 && (roles[remark[0]] == plain || roles[remark[0]] == subject || roles[remark[0]] == link) && remark[0] != "too" {
 		linked = linked || roles[remark[0]] == link
@@ -242,6 +306,8 @@ func takesBack(remark []string, same bool) bool {
 		return false
 	}
 	switch r := roles[remark[0]]; {
+	case but && isNumber(remark[0]):
+		return linked || len(remark) == 1
 	case r == refutes, remark[0] == "too" && linked, remark[0] == "impossible":
 		return true
 	case r == denies:
@@ -267,12 +333,8 @@ func Names(label string) bool {
 
 // Counts tells whether the words behind a value begin with what it counts.
 func Counts(behind string) bool {
-	for _, token := range tokens(behind) {
-		if roles[token] != plain || len(token) > 5 {
-			return noun(token) && !isBreak(token)
-		}
-	}
-	return false
+	all := tokens(behind)
+	return part(all) == len(all) && slices.ContainsFunc(all, isNoun)
 }
 
 // Known tells whether a word in lower case is in the table.

@@ -15,6 +15,7 @@ type role uint8
 const (
 	open    role = iota // a noun, a name or a verb: every word that is in no class
 	plain               // nothing
+	units               // of measurement in the singular, directions and what else follows a number without an s
 	link                // gives the value to what is before it
 	subject             // a pronoun that begins a statement of its own
 	earlier             // before the word answer: not the final one
@@ -34,19 +35,26 @@ const (
 
 // classes are the words of each role. Units are in package latex.
 var classes = map[role]string{
-	plain: `a an the this that these those it its there here in at of as for with and then also too again now still answer answers ans solution solutions result results
-		value values number numbers integer integers total totals altogether all overall sum final finally correct right required desired requested asked sought unique only
+	plain: `a an the this that these those it its there here in at of as for with and then also again now still out them us th st nd rd answer answers ans solution solutions result results
+		value values number numbers integer integers total totals altogether all overall sum final finally correct required desired requested asked sought unique only
 		single such always left one when where precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually really equivalent given found seen shown known
 		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely maximum minimum maximal
 		minimal largest smallest greatest area length width height volume distance perimeter cost price amount speed probability chance count size age angle ratio mean
 		average order expression form set list pair interval function radius diameter point points my our your his her their be been being
 		needed fact possible combined gained earned`,
+	units: `km cm mm kg mg lb oz ft yd mi hr min sec mph kph ml kw mw ghz mhz khz hz pa kpa mpa gpa atm mol usd eur gal rad deg au ev kev mev kj kcal cal amp amps db mb gb tb kb
+		meter metre kilometer kilometre centimeter centimetre millimeter millimetre inch foot feet yard mile gram kilogram milligram pound ounce ton tonne second minute hour day week
+		month year liter litre milliliter gallon quart pint cup dollar cent euro degree celsius fahrenheit kelvin ohm radian newton joule watt volt ampere coulomb farad henry tesla weber
+		pascal hertz mole candela lumen lux becquerel siemens knot acre hectare byte kilowatt megawatt megahertz parsec unit way person people children men women mice geese fish sheep
+		dice vertices indices matrices criteria data money water sugar rice
+		north south east west northeast northwest southeast southwest upward downward down right inside outside gain loss increase decrease profit deficit surplus clockwise counterclockwise
+		anticlockwise early late red blue green white black yellow brown pink bc ad bce ce am pm each apiece today forward backward forwards backwards`,
 	link:    `is are was were equals equal equaled equalled becomes became i's it's that's there's he's she's answer's`,
 	subject: `we i you he she they`,
 	earlier: `initial previous former old original naive tempting other another alternative alternate guessed preliminary tentative student's trap`,
 	sorts: `even odd prime composite rational irrational real complex imaginary negative positive nonnegative nonpositive non-negative non-positive fractional integral
-		more fewer less additional extra larger smaller greater higher lower bigger impossible undefined infinite finite invalid valid recurring repeating periodic divisible`,
-	pairs:  `over under above below beyond past between within up near away off times mod modulo choose into through`,
+		more fewer less additional extra larger smaller greater higher lower bigger impossible undefined infinite finite invalid valid recurring repeating periodic divisible binary octal ternary hexadecimal`,
+	pairs:  `over under above below beyond past between within up near away per times mod modulo choose into through`,
 	joins:  `to by`,
 	breaks: `which because since while whereas although though otherwise`,
 	turns:  `but so thus hence therefore consequently`,
@@ -54,8 +62,8 @@ var classes = map[role]string{
 	thinks: `think believe say guess expect assume argue claim imagine suppose true clear certain sure case follow likely`,
 	doubts: `maybe perhaps possibly probably presumably or if unless whether supposing assuming doubt doubtful unlikely hopefully allegedly supposedly apparently seemingly seems seem
 		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
-	bounds: `most least than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
-	changes: `half twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent per cent rounded truncated inverted negated
+	bounds: `most least best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
+	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
 		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding square-root`,
 	refutes: `wrong incorrect incorrectly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
 		reject rejects discard discarded rule ruled exclude excluded excludes excluding eliminate eliminated disproved misleading bogus flawed error miscalculated miscounted
@@ -119,51 +127,4 @@ func Number(name string) (n int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// Limit is what the words behind a number say of it beyond its unit and what it
-// counts: at most, plus one, odd. It is "" for a phrase that leaves the number as it is.
-func Limit(phrase []string) string {
-	for i, word := range phrase {
-		if limits(word, phrase[i+1:]) {
-			return strings.Join(phrase, " ")
-		}
-	}
-	return ""
-}
-
-// limits tells whether a word behind a number makes it another, or bounds it, where
-// rest is what follows the word.
-func limits(word string, rest []string) bool {
-	next := rest
-	for len(next) > 0 && roles[next[0]] == plain && next[0] != "as" {
-		next = next[1:]
-	}
-	switch r := roles[word]; {
-	case r == pairs, r == joins:
-		return len(next) > 0 && (isNumber(next[0]) || roles[next[0]] == sorts || next[0] == "as")
-	case r == sorts, r == open && participle(word), word == "maximum", word == "minimum":
-		return !slices.ContainsFunc(rest, noun)
-	case r <= link:
-		return isNumber(word) && word != "one"
-	default:
-		return r >= doubts
-	}
-}
-
-// noun tells whether a word may say what a number counts.
-func noun(word string) bool {
-	return (roles[word] == open || roles[word] == plain && len(word) > 5) && !participle(word) && !isNumber(word)
-}
-
-// participle tells whether a word at the end of a phrase looks as if it said what
-// is done with the number before it, or whether that can be.
-func participle(word string) bool {
-	return len(word) > 5 && (strings.HasSuffix(word, "ed") || strings.HasSuffix(word, "ible"))
-}
-
-// isNumber tells whether a token is a number, in digits or as a word.
-func isNumber(word string) bool {
-	_, named := Number(word)
-	return named || word == value || word == "half" || word == "none"
 }

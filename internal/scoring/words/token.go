@@ -48,7 +48,7 @@ func tokens(text string) []string {
 			if strings.HasPrefix(strings.TrimLeft(rest, " \t"), "\n") || len(all) > 0 && strings.Contains(".:?!", all[len(all)-1]) {
 				all = append(all, "\n")
 			}
-		case r == '.' && (rest == "" || strings.IndexByte(" \n\t*)$", rest[0]) >= 0), r == '-' && strings.HasPrefix(rest, " ") && strings.HasSuffix(text[:i], " "):
+		case r == '.' && (rest == "" || strings.IndexByte(" \n\t*)$", rest[0]) >= 0), r == '-' && strings.HasPrefix(rest, " ") && (i == 0 || text[i-1] == ' '):
 			all = append(all, string(r))
 		case (r == '/' || r == '^') && i > 0 && isLetter(text[i-1]): // of a unit, m/s^2
 			size += len(rest) - len(strings.TrimLeft(rest, "{-0123456789}"))

@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"math/big"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -206,8 +207,9 @@ func (p *parser) finish(a *Answer, parts []string) {
 		}
 		parts = parts[1:]
 	}
-	u := ""
-	if u, a.Nouns, a.Limit = unit(parts); u == "%" {
+	r, ok := algebra.Exact(a.Expr)
+	few, u := !ok || r.Cmp(big.NewRat(1, 1)) <= 0, ""
+	if u, a.Nouns, a.Limit = unit(parts, few); u == "%" {
 		a.Percent = true
 	} else if u != "" {
 		a.Unit = u

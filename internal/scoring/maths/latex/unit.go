@@ -112,15 +112,17 @@ const sentenceWords = " is are was were be the that this because since if when t
 
 // unit spells a unit from the words and operators that follow a number; the words
 // that are none say what is counted, or where, and limit what else they say.
-func unit(parts []string) (spelled string, nouns []string, limit string) {
+func unit(parts []string, few bool) (spelled string, nouns []string, limit string) {
 	var b strings.Builder
 	var phrase []string
 	power := "" // of what comes next
 	for i, part := range parts {
 		name, known := unitNames[part]
-		if !known && part != "^" && part != "/" {
+		switch {
+		case name == "%", strings.Trim(part, "^/-0123456789") == "":
+		case !known && !isPrefixed(part), part == "in", part == "per", part == "th":
 			phrase = append(phrase, part)
-		} else if known && power == "" {
+		case power == "":
 			phrase = append(phrase, "unit")
 		}
 		switch part {
@@ -160,7 +162,7 @@ func unit(parts []string) (spelled string, nouns []string, limit string) {
 			power = ""
 		}
 	}
-	limit = words.Limit(phrase)
+	limit = words.Limit(phrase, few)
 	if u := strings.ReplaceAll(b.String(), "°°", "°"); strings.Trim(u, "/23") != "" {
 		return u, nouns, limit
 	}
