@@ -43,6 +43,9 @@ func States(text string, from, to int) Stance {
 	if stance := introduced(tokens(before), strings.Contains(text[from:to], "=")); stance != Stated {
 		return stance
 	}
+	if strings.HasPrefix(text[to:], "!") {
+		return Neither
+	}
 	few := text[from:to] == "1" || strings.HasPrefix(text[from:to], "0.") || strings.Contains(text[from:to], "frac") || strings.Contains(text[from:to], "/")
 	return followed(tokens(strings.TrimLeft(behind, "$*}")), few)
 }
@@ -106,7 +109,14 @@ func introduced(all []string, equation bool) Stance {
 	for last >= 0 && roles[all[last]] != link && all[last] != "be" {
 		last--
 	}
-	named := slices.Contains(all, "answer") || slices.Contains(all, "ans")
+	name := slices.IndexFunc(all, func(t string) bool { return t == "answer" || t == "ans" })
+	named := name >= 0
+	if last < name && name+1 < len(all) && !isBreak(all[name+1]) { // the answer ends in
+		last = name
+	}
+	if last > 0 && roles[all[last-1]] == bounds {
+		return Neither
+	}
 	thought, denied := false, false
 	for i, token := range all {
 		next := ""
@@ -137,13 +147,21 @@ func introduced(all []string, equation bool) Stance {
 // the beginning of the statement. Behind a link an unknown word counts against the
 // value.
 func complement(all []string, linked bool) Stance {
-	if n := len(all); n > 1 && all[n-1] == "of" && (roles[all[n-2]] != plain || all[n-2] == "one") {
+	if n := len(all); linked && n == 1 && all[0] == "-" {
 		return Neither
+	} else if n > 1 {
+		before := all[n-2]
+		switch last := all[n-1]; {
+		case last == "of" && (roles[before] != plain || before == "one"),
+			last == "with" && linked && before != "left",
+			last == "(" && (roles[before] == joins || roles[before] == plain):
+			return Neither
+		}
 	}
 	beside := false // another value is between
-	for _, token := range slices.Backward(all) {
+	for i, token := range slices.Backward(all) {
 		switch r := roles[token]; {
-		case r == pairs:
+		case r == pairs, r == thinks, r == joins && i > 0 && len(all[i-1]) == 1 && !isBreak(all[i-1]):
 			return Neither
 		case beside && !linked && r != plain:
 			return Stated
@@ -204,6 +222,8 @@ func counted(phrase []string, few bool) bool {
 		switch r := roles[token]; {
 		case r == denies && contrast(phrase[i:]):
 			return true
+		case r == subject && anyOf(rest, thinks, doubts):
+			return false
 		case r == link, r == subject, token == "for", noun && r == open && participle(token), (token == "when" || token == "where") && follows != sorts:
 			return true
 		case noun && (isNumber(token) || (r == bounds || len(rest) > 0 && rest[0] == "than") && slices.ContainsFunc(rest, isNumber)): // 7 integers less than 10
@@ -298,6 +318,9 @@ func retracted(all []string) Stance {
 // or 8, but 8, at most, not so. One in the same sentence may do so without a verb.
 func takesBack(remark []string, same, but bool) bool {
 	linked := false
+	if len(remark) > 0 && remark[0] == "actually" && !same {
+		return true
+	}
 	for len(remark) > 0 && (roles[remark[0]] == plain || roles[remark[0]] == subject || roles[remark[0]] == link) && remark[0] != "too" {
 		linked = linked || roles[remark[0]] == link
 		remark = remark[1:]

@@ -40,7 +40,7 @@ var classes = map[role]string{
 		single such always left one when where precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually really equivalent given found seen shown known
 		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely maximum minimum maximal
 		minimal largest smallest greatest area length width height volume distance perimeter cost price amount speed probability chance count size age angle ratio mean
-		average order expression form set list pair interval function radius diameter point points my our your his her their be been being
+		average order comes turns expression form set list pair interval function radius diameter point points my our your his her their be been being
 		needed fact possible combined gained earned`,
 	units: `km cm mm kg mg lb oz ft yd mi hr min sec mph kph ml kw mw ghz mhz khz hz pa kpa mpa gpa atm mol usd eur gal rad deg au ev kev mev kj kcal cal amp amps db mb gb tb kb
 		meter metre kilometer kilometre centimeter centimetre millimeter millimetre inch foot feet yard mile gram kilogram milligram pound ounce ton tonne second minute hour day week
@@ -64,11 +64,12 @@ var classes = map[role]string{
 		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
 	bounds: `most least best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
 	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
-		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding square-root`,
+		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding divides
+		step page theorem part question equation problem lemma figure section chapter stage line row column table item option exercise example proposition corollary`,
 	refutes: `wrong incorrect incorrectly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
 		reject rejects discard discarded rule ruled exclude excluded excludes excluding eliminate eliminated disproved misleading bogus flawed error miscalculated miscounted
-		deny denies denied extraneous spurious inadmissible nonsense avoid avoids skip skips disregard ignore bad`,
-	denies: `not no never none nor neither cannot nothing nobody hardly scarcely barely except excepting besides without instead rather unlike versus vs nope isn't aren't wasn't
+		deny denies denied extraneous spurious inadmissible nonsense avoid avoids skip skips disregard ignore bad wait oops correction sorry`,
+	denies: `not no never none nor neither cannot nothing nobody hardly scarcely barely except excepting besides without instead rather unlike lacks misses versus vs nope isn't aren't wasn't
 		weren't can't won't don't doesn't didn't couldn't wouldn't shouldn't haven't hasn't hadn't mustn't ain't isnt arent cant wont dont doesnt`,
 }
 

@@ -12,7 +12,7 @@ const value = "0"
 
 // signs are characters and commands that are read as words.
 var signs = map[string]string{
-	"=": "equals", "≠": "not", "<": "than", ">": "than", "≤": "than", "≥": "than", "+": "plus", "×": "times", "·": "times", "÷": "over", "/": "over", "^": "fold", "√": "root",
+	"=": "equals", "≠": "not", "<": "than", ">": "than", "≤": "than", "≥": "than", "+": "plus", "×": "times", "·": "times", "÷": "over", "/": "over", "^": "fold", "√": "root", "±": "plus", "²": "squared", "³": "cubed", "−": "-",
 	`\ne`: "not", `\neq`: "not", `\not`: "not", `\lt`: "than", `\gt`: "than", `\le`: "than", `\ge`: "than", `\leq`: "than", `\geq`: "than", `\pm`: "plus", `\times`: "times",
 	`\cdot`: "times", `\neg`: "not", `\lnot`: "not", "–": "-", "—": "-",
 }
@@ -27,6 +27,8 @@ func tokens(text string) []string {
 		case unicode.IsLetter(r):
 			n := wordLength(text[i:])
 			all, size = append(all, strings.ReplaceAll(strings.ToLower(text[i:i+n]), "’", "'")), n
+		case (r == '<' || r == '>' || r == '!') && strings.HasPrefix(rest, "="):
+			all, size = append(all, map[rune]string{'<': "than", '>': "than", '!': "not"}[r]), 2
 		case '0' <= r && r <= '9':
 			all, size = append(all, value), digitsLength(text[i:])
 		case r == '$':

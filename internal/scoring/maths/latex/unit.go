@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"strconv"
 	"strings"
 
 	"speceval/internal/scoring/words"
@@ -75,7 +76,7 @@ func isPrefixed(word string) bool {
 var compass = map[string]string{"n": "north", "s": "south", "e": "east", "w": "west"}
 
 // fillers are words behind a number that do not say what it counts.
-const fillers = " of the a an in total all altogether more exactly whole different distinct possible only them "
+const fillers = " of the a an in total all altogether exactly whole different distinct possible only them "
 
 // isUnit tells whether a word may be a unit, or multiply the number before it.
 func isUnit(word string) bool {
@@ -151,6 +152,11 @@ func unit(parts []string, few bool) (spelled string, nouns []string, limit strin
 			if !known && (len(part) == 1 || isPrefixed(part)) {
 				name = part
 			} else if n := noun(part); n == "unit" {
+				if i+2 < len(parts) && parts[i+1] == "^" {
+					power = parts[i+2]
+				} else if i+1 < len(parts) && powers[parts[i+1]] > 0 {
+					power = strconv.Itoa(int(powers[parts[i+1]]))
+				}
 				nouns = append(nouns, n+power)
 			} else if !known && n != "" {
 				nouns = append(nouns, n)
