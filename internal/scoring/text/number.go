@@ -152,18 +152,28 @@ func inBox(text string) string {
 		return "the box holds several numbers"
 	case all[0].number == nil:
 		return "the number in the box cannot be read"
-	case changing.MatchString(harmless.ReplaceAllString(all[0].rest(), " ")) || words.States(all[0].text, all[0].from, all[0].to) != words.Stated:
+	}
+	before, v, behind := all[0].text[:all[0].from], all[0].String(), all[0].text[all[0].to:]
+	for range 4 {
+		behind = unit.ReplaceAllString(behind, "$1 ")
+	}
+	if changing.MatchString(harmless.ReplaceAllString(before+" "+behind, " ")) || variable.MatchString(behind) ||
+		words.States(before+v+behind, len(before), len(before+v)) != words.Stated {
 		return "the box holds more than a number"
 	}
 	return ""
 }
 
 var (
-	// harmless are commands of LaTeX that change nothing about a number, and units that
-	// are a quotient, km/h, m/s^2.
-	harmless = regexp.MustCompile(`\\(?:text(?:bf|rm|it|tt)?|mathrm|mathbf|operatorname|quad|qquad|approx|sim|left|right|circ|degree|mu|Omega|displaystyle|[,;:! $%{}])|\p{L}+(?:\^?\{?-?\d\}?)?/\p{L}+`)
+	// harmless are commands of LaTeX that change nothing about a number.
+	harmless = regexp.MustCompile(`\\(?:text(?:bf|rm|it|tt)?|mathrm|mathbf|operatorname|quad|qquad|approx|sim|left|right|circ|degree|mu|Omega|displaystyle|[,;:! $%{}])`)
+	// unit is what follows the letters of a unit in one that is a power, a quotient or a
+	// product, m^2, km/h, N·m.
+	unit = regexp.MustCompile(`(\p{L}\}?)(?:\^\{?-?\d\}?|\s*(?:/|\\cdot|·)\s*(?:\\(?:text|mathrm)\{\s*)?\(?\p{L}+\}?(?:\^\{?-?\d\}?)?)`)
 	// changing is what makes a number another one.
-	changing = regexp.MustCompile(`(?i)[√π∞/*+\\<>≤≥≠!]|sqrt|\bpi\b|\binf|\bnan\b|\b[ie]\b|[a-z]\(`)
+	changing = regexp.MustCompile(`(?i)[√π∞/*+\\<>≤≥≠!']|sqrt|\bpi\b|\binf|\bnan\b|\b[ie]\b|[a-z]\(`)
+	// variable is a letter behind a number that is no unit.
+	variable = regexp.MustCompile(`(?:^|[^\p{L}\\])[bcdefijknopqrtuvwxyz](?:[^\p{L}]|$)`)
 )
 
 // longest is the length of the longest text in which a number is looked for, in

@@ -43,7 +43,7 @@ func States(text string, from, to int) Stance {
 	if stance := introduced(tokens(before), strings.Contains(text[from:to], "=")); stance != Stated {
 		return stance
 	}
-	if strings.HasPrefix(text[to:], "!") {
+	if next := strings.TrimLeft(text[to:], "$*}"); strings.HasPrefix(next, "!") || len(next) > 0 && strings.IndexByte("bcdefijknopqrtuvwxyzK", next[0]) >= 0 && wordLength(next) == 1 { // 7!, 7x
 		return Neither
 	}
 	few := text[from:to] == "1" || strings.HasPrefix(text[from:to], "0.") || strings.Contains(text[from:to], "frac") || strings.Contains(text[from:to], "/")
@@ -256,7 +256,7 @@ var prepositions = strings.Fields("of in at on for with by from to as per who th
 // isNoun tells whether a word says what a number counts: a plural, or a unit.
 func isNoun(word string) bool {
 	r := roles[word]
-	return r == units || (r == open || r == plain && len(word) > 5) && len(word) > 2 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss")
+	return r == units || r == open && len(word) < 4 && len(word) > 1 || (r == open || r == plain && len(word) > 5) && len(word) > 2 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss")
 }
 
 // participle tells whether a word looks as if it said what is done with the number
