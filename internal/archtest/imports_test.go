@@ -72,7 +72,7 @@ var importRules = []importRule{
 	{"internal/scoring/judge", []string{"internal/ending", "internal/scoring", "internal/servers/vllm"}},
 	{"internal/scoring/code", []string{"internal/scoring", "internal/scoring/sandbox"}},
 	{"internal/scoring/command", []string{"internal/files", "internal/scoring", "internal/scoring/sandbox"}},
-	{"internal/scoring/text", []string{"internal/scoring", "internal/scoring/words"}},
+	{"internal/scoring/text", []string{"internal/scoring", "internal/scoring/maths"}},
 	{"internal/scoring/maths/latex", []string{"internal/scoring/maths/algebra", "internal/scoring/words"}},
 	{"internal/scoring/maths/algebra", nil},
 	{"internal/scoring/sandbox/hostile", []string{"internal/scoring/sandbox"}},

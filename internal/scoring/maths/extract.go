@@ -41,7 +41,7 @@ func final(text string, ended, several bool) answer {
 	}
 	refused := -1
 	for i, finder := range finders {
-		if i == numbers && !prose(text) {
+		if i == numbers && !prose(text) && !strings.Contains(text, " is ") {
 			return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
 		}
 		if i > numbers && len(text) <= longestWhole && commands(text) { // a formula

@@ -255,6 +255,7 @@ var prepositions = strings.Fields("of in at on for with by from to as per who th
 
 // isNoun tells whether a word says what a number counts: a plural, or a unit.
 func isNoun(word string) bool {
+	word = word[strings.LastIndexByte(word, '-')+1:]
 	r := roles[word]
 	return r == units || r == open && len(word) < 4 && len(word) > 1 || (r == open || r == plain && len(word) > 5) && len(word) > 2 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss")
 }

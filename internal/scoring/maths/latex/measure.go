@@ -102,7 +102,12 @@ func (p *parser) units(a *Answer) {
 		case t.kind == operator && t.text == "^":
 			parts = append(parts, "^", p.exponent())
 			continue
-		case t.kind == operator && (t.text == "(" && p.parenthesis()):
+		case t.kind == operator && t.text == "(":
+			remark := p.parenthesis()
+			if parts = append(parts, remark...); remark == nil {
+				p.finish(a, parts)
+				return
+			}
 			continue
 		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
 		default:
@@ -178,18 +183,22 @@ func (p *parser) exponent() string {
 	return sign + text
 }
 
-// parenthesis skips a remark of words, (approximately) say.
-func (p *parser) parenthesis() bool {
+// parenthesis reads a remark of words, (approximately) say; nil if none comes next.
+func (p *parser) parenthesis() (remark []string) {
 	for i := p.pos + 1; i < len(p.tokens); i++ {
 		switch t := p.tokens[i]; {
-		case t.kind == operator && t.text == ")" && i > p.pos+1:
-			p.pos = i + 1
-			return true
+		case t.kind == operator && t.text == ")":
+			if remark != nil {
+				p.pos = i + 1
+			}
+			return remark
 		case t.kind != word:
-			return false
+			return nil
+		default:
+			remark = append(remark, t.text)
 		}
 	}
-	return false
+	return nil
 }
 
 // finish gives a value the unit that its words spell.
@@ -208,7 +217,7 @@ func (p *parser) finish(a *Answer, parts []string) {
 		parts = parts[1:]
 	}
 	r, ok := algebra.Exact(a.Expr)
-	few, u := !ok || r.Cmp(big.NewRat(1, 1)) <= 0, ""
+	few, u := ok && new(big.Rat).Abs(r).Cmp(big.NewRat(1, 1)) <= 0, ""
 	if u, a.Nouns, a.Limit = unit(parts, few); u == "%" {
 		a.Percent = true
 	} else if u != "" {

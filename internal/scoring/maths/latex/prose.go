@@ -13,7 +13,8 @@ func (lx *lexer) letters(prose bool) {
 	start := lx.pos
 	for lx.pos < len(lx.text) {
 		r, size := utf8.DecodeRuneInString(lx.text[lx.pos:])
-		if !unicode.IsLetter(r) {
+		next, _ := utf8.DecodeRuneInString(lx.text[lx.pos+size:])
+		if !unicode.IsLetter(r) && !(prose && r == '-' && lx.pos > start && unicode.IsLetter(next)) {
 			break
 		}
 		lx.pos += size
@@ -92,7 +93,7 @@ func (lx *lexer) named(run string, prose bool) {
 		lx.emit(symbol, constants[run])
 	case functions[run] != "":
 		lx.emit(function, functions[run])
-	case prose, isUnit && lx.afterValue(), !product(run) && !(len(run) == 2 && lx.besideSign()):
+	case prose, isUnit && lx.afterValue(), !product(run) && !(len(run) == 2 && run != "is" && lx.besideSign()):
 		if rest, name := functionIn(run); name != "" && !words.Known(lower) && run[0] >= 'a' && !prose && !isUnit {
 			lx.emit(function, functions[name])
 			lx.spread(rest)
