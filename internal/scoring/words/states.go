@@ -82,7 +82,7 @@ func statement(all []string, equation bool) []string {
 	for start := len(all); start > 0; start-- {
 		token, earlier := all[start-1], all[:start-1]
 		switch r := roles[token]; {
-		case ends(token), token == "rather" && (start == len(all) || all[start] != "than"), r == turns && !excepts(earlier, token, start == len(all)), said && isBreak(token):
+		case ends(token), (token == "then" || token == "namely") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == len(all) || all[start] != "than"), r == turns && !excepts(earlier, token, start == len(all)), said && isBreak(token):
 			return all[start:]
 		case r == subject && start < len(all) && !anyOf(earlier[max(0, start-3):], denies) && !anyOf(earlier, thinks):
 			return all[start-1:]
@@ -166,7 +166,7 @@ func complement(all []string, linked bool) Stance {
 		case beside && !linked && r != plain:
 			return Stated
 		case r == plain, r == joins, isBreak(token), len(token) == 1 && token != value:
-		case r == bounds, r == changes, r == sorts, r == turns, linked:
+		case r == bounds, r == changes, r == refs, r == sorts, r == turns, linked:
 			return Neither
 		case token == value:
 			beside = true
@@ -224,7 +224,7 @@ func counted(phrase []string, few bool) bool {
 			return true
 		case r == subject && anyOf(rest, thinks, doubts):
 			return false
-		case r == link, r == subject, token == "for", noun && r == open && participle(token), (token == "when" || token == "where") && follows != sorts:
+		case r == link, r == subject, token == "for", token == "as" && len(rest) == 1 && !isNumber(rest[0]), noun && r == open && participle(token), (token == "when" || token == "where") && follows != sorts:
 			return true
 		case noun && (isNumber(token) || (r == bounds || len(rest) > 0 && rest[0] == "than") && slices.ContainsFunc(rest, isNumber)): // 7 integers less than 10
 			return true
@@ -239,9 +239,9 @@ func counted(phrase []string, few bool) bool {
 				return false
 			}
 		case r == doubts && noun && follows == open, r == modal: // 7 apples or pears
-		case r >= doubts:
+		case r >= doubts && r != refs:
 			return false
-		case r == open && len(token) > 1 && head && !noun && !few && !isNoun(token) && !slices.ContainsFunc(rest, isNoun): // 7 reciprocal
+		case r == open && len(token) > 1 && head && !slices.Contains(prepositions, token) && !noun && !few && !isNoun(token) && !slices.ContainsFunc(rest, isNoun): // 7 reciprocal
 			return false
 		}
 		noun = noun || isNoun(token)
@@ -251,7 +251,7 @@ func counted(phrase []string, few bool) bool {
 }
 
 // prepositions begin what says more of a noun.
-var prepositions = strings.Fields("of in at on for with by from to as per who that")
+var prepositions = strings.Fields("of in at on for with by from to as per who that after using via once")
 
 // isNoun tells whether a word says what a number counts: a plural, or a unit.
 func isNoun(word string) bool {
@@ -278,6 +278,9 @@ func affirms(predicate []string) bool {
 		return roles[t] != plain && roles[t] != link && t != "true" && t != "valid" && t != "first"
 	})
 }
+
+// affirming are words of predicates that are neither plain nor links.
+var affirming = strings.Fields("true valid first right what get got want wanted need obtain")
 
 // contrast tells whether a denial is of another value: not 8, rather than 8.
 func contrast(all []string) bool {
@@ -335,7 +338,7 @@ func takesBack(remark []string, same, but bool) bool {
 	case r == refutes, remark[0] == "too" && linked, remark[0] == "impossible":
 		return true
 	case r == denies:
-		return !contrast(remark) && (!linked || len(remark) > 1 && (roles[remark[1]] == thinks || roles[remark[1]] == plain)) && len(remark) < 4
+		return !contrast(remark) && (!linked || len(remark) > 1) && len(remark) < 4 && !anyOf(remark[1:], open, sorts, earlier)
 	case r == doubts, r == bounds:
 		return same && !linked
 	}

@@ -29,6 +29,7 @@ const (
 	doubts
 	bounds
 	changes // makes another value of it
+	refs    // before a value: it is the number of a place
 	refutes
 	denies
 )
@@ -64,8 +65,8 @@ var classes = map[role]string{
 		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
 	bounds: `most least best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
 	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
-		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding divides
-		step page theorem part question equation problem lemma figure section chapter stage line row column table item option exercise example proposition corollary`,
+		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding divides`,
+	refs: `step page theorem part question equation problem lemma figure section chapter stage line row column table item option exercise example proposition corollary`,
 	refutes: `wrong incorrect incorrectly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
 		reject rejects discard discarded rule ruled exclude excluded excludes excluding eliminate eliminated disproved misleading bogus flawed error miscalculated miscounted
 		deny denies denied extraneous spurious inadmissible nonsense avoid avoids skip skips disregard ignore bad wait oops correction sorry`,
