@@ -43,7 +43,7 @@ func States(text string, from, to int) Stance {
 	if stance := introduced(tokens(before), strings.Contains(text[from:to], "=")); stance != Stated {
 		return stance
 	}
-	if next := strings.TrimLeft(text[to:], "$*}"); strings.HasPrefix(next, "!") || len(next) > 0 && strings.IndexByte("bcdefijknopqrtuvwxyzK", next[0]) >= 0 && wordLength(next) == 1 { // 7!, 7x
+	if next := strings.TrimLeft(text[to:], "$*}"); strings.HasPrefix(next, "!") || len(next) > 0 && strings.IndexByte("bcdefijknopqrtuvwxyzK", next[0]) >= 0 && len(word.FindString(next)) == 1 { // 7!, 7x
 		return Neither
 	}
 	few := text[from:to] == "1" || strings.HasPrefix(text[from:to], "0.") || strings.Contains(text[from:to], "frac") || strings.Contains(text[from:to], "/")
@@ -275,7 +275,8 @@ func isNumber(word string) bool {
 // affirms tells whether a predicate says that the value before it is the answer.
 func affirms(predicate []string) bool {
 	return !slices.ContainsFunc(predicate, func(t string) bool {
-		return roles[t] != plain && roles[t] != link && t != "true" && t != "valid" && t != "first"
+		r := roles[t]
+		return r != plain && r != link && r != subject && !slices.Contains(affirming, t)
 	})
 }
 
