@@ -43,13 +43,10 @@ var classes = map[role]string{
 		minimal largest smallest greatest area length width height volume distance perimeter cost price amount speed probability chance count size age angle ratio mean
 		average order comes turns expression form set list pair interval function radius diameter point points my our your his her their be been being
 		needed fact possible combined gained earned`,
-	units: `km cm mm kg mg lb oz ft yd mi hr min sec mph kph ml kw mw ghz mhz khz hz pa kpa mpa gpa atm mol usd eur gal rad deg au ev kev mev kj kcal cal amp amps db mb gb tb kb
-		meter metre kilometer kilometre centimeter centimetre millimeter millimetre inch foot feet yard mile gram kilogram milligram pound ounce ton tonne second minute hour day week
-		month year liter litre milliliter gallon quart pint cup dollar cent euro degree celsius fahrenheit kelvin ohm radian newton joule watt volt ampere coulomb farad henry tesla weber
-		pascal hertz mole candela lumen lux becquerel siemens knot acre hectare byte kilowatt megawatt megahertz parsec unit way person people children men women mice geese fish sheep
-		dice vertices indices matrices criteria data money water sugar rice
-		north south east west northeast northwest southeast southwest upward downward down right inside outside gain loss increase decrease profit deficit surplus clockwise counterclockwise
-		anticlockwise early late red blue green white black yellow brown pink bc ad bce ce am pm each apiece today forward backward forwards backwards`,
+	units: `ton tonne quart pint cup kelvin ampere coulomb farad henry tesla weber pascal hertz candela lumen becquerel siemens knot acre hectare byte kilowatt megawatt megahertz
+		parsec unit people children men women mice geese fish sheep dice vertices indices matrices criteria data money water sugar rice
+		north south east west northeast northwest southeast southwest upward downward down right inside outside gain loss increase decrease profit deficit surplus clockwise
+		counterclockwise anticlockwise early late blue green white black yellow brown pink apiece today forward backward forwards backwards`,
 	link:    `is are was were equals equal equaled equalled becomes became i's it's that's there's he's she's answer's`,
 	subject: `we i you he she they`,
 	earlier: `initial previous former old original naive tempting other another alternative alternate guessed preliminary tentative student's trap`,
@@ -74,12 +71,12 @@ var classes = map[role]string{
 		weren't can't won't don't doesn't didn't couldn't wouldn't shouldn't haven't hasn't hadn't mustn't ain't isnt arent cant wont dont doesnt`,
 }
 
-// roles is classes by word, with the words that multiply.
+// roles is classes by word, with the units and the words that multiply.
 var roles = func() map[string]role {
-	all := map[string]role{}
-	for r, list := range classes {
-		for _, word := range strings.Fields(list) {
-			all[word] = r
+	all := byWord(classes)
+	for word, name := range unitNames {
+		if all[word] == open && name != "" && name != "%" {
+			all[word] = units
 		}
 	}
 	for word := range factors {
@@ -89,25 +86,16 @@ var roles = func() map[string]role {
 }()
 
 // factors are words behind a number that multiply it.
-var factors = func() map[string]*big.Rat {
-	all := map[string]*big.Rat{}
-	for factor, names := range map[string]string{
-		"2": "doubled", "3": "tripled trebled", "4": "quadrupled", "12": "dozen dozens", "20": "score", "100": "hundred hundreds", "144": "gross", "1e3": "thousand thousands",
-		"1e5": "lakh lakhs", "1e6": "million millions", "1e7": "crore crores", "1e9": "billion billions", "1e12": "trillion trillions", "1/2": "halves halved", "1/3": "thirds",
-		"1/4": "quarters fourths", "1/5": "fifths", "1/6": "sixths", "1/7": "sevenths", "1/8": "eighths", "1/9": "ninths", "1/10": "tenths", "1/12": "twelfths",
-		"1/100": "hundredths", "1/1000": "thousandths", "1e-6": "millionths",
-	} {
-		for _, name := range strings.Fields(names) {
-			all[name], _ = new(big.Rat).SetString(factor)
-		}
-	}
-	return all
-}()
+var factors = byWord(map[string]string{
+	"2": "doubled", "3": "tripled trebled", "4": "quadrupled", "12": "dozen dozens", "20": "score", "100": "hundred hundreds", "144": "gross", "1e3": "thousand thousands",
+	"1e5": "lakh lakhs", "1e6": "million millions", "1e7": "crore crores", "1e9": "billion billions", "1e12": "trillion trillions", "1/2": "halves halved", "1/3": "thirds",
+	"1/4": "quarters fourths", "1/5": "fifths", "1/6": "sixths", "1/7": "sevenths", "1/8": "eighths", "1/9": "ninths", "1/10": "tenths", "1/12": "twelfths",
+	"1/100": "hundredths", "1/1000": "thousandths", "1e-6": "millionths",
+})
 
 // Factor is what a word behind a number multiplies it by: 12 for dozen.
-func Factor(word string) (*big.Rat, bool) {
-	factor, ok := factors[word]
-	return factor, ok
+func Factor(word string) (factor *big.Rat, ok bool) {
+	return new(big.Rat).SetString(factors[word])
 }
 
 // small are the names of the numbers from zero on, and tens those of the tens.

@@ -14,7 +14,7 @@ func (p *parser) measured() Answer {
 	defer func() { p.unit = outer }()
 	p.unit = ""
 	if p.next(word) {
-		if currency := unitNames[p.tokens[p.pos].text]; strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
+		if currency, _ := words.Unit(p.tokens[p.pos].text); strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
 			p.pos++ // USD 5
 			p.unit = currency
 		} else if said := p.words(); p.next(number) && (said.Text == "minus" || said.Text == "negative") {

@@ -7,48 +7,6 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// unitNames gives units one spelling each. A name that maps to "" may follow a
-// number, but says nothing to be compared.
-var unitNames = names(map[string]string{
-	"cm":  "cm centimeter centimeters centimetre centimetres",
-	"mm":  "mm millimeter millimeters millimetre millimetres",
-	"km":  "km kilometer kilometers kilometre kilometres",
-	"m":   "meter meters metre metres",
-	"in":  "in inch inches",
-	"ft":  "ft foot feet",
-	"yd":  "yd yard yards",
-	"mi":  "mi mile miles",
-	"g":   "gram grams",
-	"kg":  "kg kilogram kilograms",
-	"mg":  "mg milligram milligrams",
-	"lb":  "lb lbs pound pounds",
-	"oz":  "oz ounce ounces",
-	"s":   "sec secs second seconds",
-	"min": "min mins minute minutes",
-	"h":   "hr hrs hour hours",
-	"day": "day days", "week": "week weeks", "month": "month months", "year": "year years yr yrs",
-	"l": "liter liters litre litres", "ml": "ml milliliter milliliters", "gal": "gallon gallons",
-	"mi/h": "mph", "km/h": "kph kmph",
-	"$": "dollar dollars usd bucks", "¢": "cent cents",
-	"°": "degree degrees deg",
-	"€": "euro euros eur", "°C": "celsius", "°F": "fahrenheit", "Ω": "ohm ohms",
-	"rad": "radian radians rad",
-	"hz":  "hz", "pa": "pa", "j": "joule joules", "n": "newton newtons", "w": "watt watts", "mol": "mol mole moles", "kj": "kj", "v": "volt volts", "kw": "kw", "ev": "ev",
-	"":   "sq square cubic squared cubed per each ways way people st nd rd th",
-	"am": "am", "pm": "pm",
-	"%": "percent percents percentage pct",
-})
-
-func names(lists map[string]string) map[string]string {
-	all := make(map[string]string)
-	for name, list := range lists {
-		for _, n := range strings.Fields(list) {
-			all[n] = name
-		}
-	}
-	return all
-}
-
 // powers are words for a power of the number before them.
 var powers = map[string]int64{"squared": 2, "cubed": 3}
 
@@ -80,7 +38,7 @@ const fillers = " of the a an in total all altogether exactly whole different di
 
 // isUnit tells whether a word may be a unit, or multiply the number before it.
 func isUnit(word string) bool {
-	_, named := unitNames[word]
+	_, named := words.Unit(word)
 	_, multiplies := words.Factor(word)
 	return named || multiplies
 }
@@ -118,7 +76,7 @@ func unit(parts []string, few bool) (spelled string, nouns []string, limit strin
 	var phrase []string
 	power := "" // of what comes next
 	for i, part := range parts {
-		name, known := unitNames[part]
+		name, known := words.Unit(part)
 		switch {
 		case name == "%", strings.Trim(part, "^/-0123456789") == "":
 		case !known && !isPrefixed(part), part == "in", part == "per", part == "th":
