@@ -44,9 +44,6 @@ func final(text string, ended, several bool) answer {
 		if i == numbers && !prose(text) && !strings.Contains(text, " is ") {
 			return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
 		}
-		if i > numbers && len(text) <= longestWhole && commands(text) { // a formula
-			break
-		}
 		p, content, ok := finder.find(text)
 		if ok && content == "" {
 			return answer{note: "no box, and the last formula does not end"}

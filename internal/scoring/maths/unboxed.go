@@ -1,9 +1,9 @@
 package maths
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"speceval/internal/scoring/maths/algebra"
 	"speceval/internal/scoring/maths/latex"
@@ -15,17 +15,20 @@ type span struct{ from, to int }
 
 func (p span) of(text string) string { return text[p.from:p.to] }
 
-// trim is a place without the marks around it, see trimmed.
+// trim is a span without the marks around it, see trimmed.
 func (p span) trim(text string) span {
 	inside := trimmed(p.of(text))
 	p.from += strings.Index(p.of(text), inside)
 	return span{p.from, p.from + len(inside)}
 }
 
-// until ends a place before the first of some marks in it.
-func (p span) until(text, mark string) span {
-	if i := strings.Index(p.of(text), mark); i >= 0 {
-		p.to = p.from + i
+// until ends a span before the first of some marks in it, and at its longest.
+func (p span) until(text string, marks ...string) span {
+	p.to = min(p.to, p.from+longestTail)
+	for _, mark := range marks {
+		if i := strings.Index(p.of(text), mark); i >= 0 {
+			p.to = p.from + i
+		}
 	}
 	return p
 }
@@ -37,11 +40,10 @@ var finders = [...]struct {
 }{
 	{announced, "no box: what follows the word answer was read"},
 	{lastMath, "no box: the last formula was read"},
-	{ending, "no box: the end of the last sentence was read"},
-	{lastNumber, "no box: the last number was read"},
+	{lastNumber, "no box: the last value was read"},
 }
 
-// numbers is the first of the finders that look for numbers among words.
+// numbers is the finder of numbers among words.
 const numbers = 2
 
 // found is the answer at a place if the text states it there, or else the last value
@@ -53,9 +55,8 @@ func found(text string, p span, content string) (string, bool) {
 	}
 	from := max(0, p.from-longestTail)
 	from += max(strings.LastIndex(text[from:p.from], ". "), strings.LastIndex(text[from:p.from], "\n")) + 1
-	rest := span{p.from, min(len(text), p.to+longestTail)}.until(text, ". ").until(text, "\n")
-	values := valuesOf(text, span{from, rest.to})
-	for _, v := range slices.Backward(values) {
+	rest := span{p.to, len(text)}.until(text, ". ", "\n")
+	for _, v := range slices.Backward(valuesOf(text, span{from, rest.to})) {
 		beside := v.from > p.from || stance == words.Denied || v.to < p.from && words.Counts(text[v.to:p.from])
 		if beside && words.States(text, v.from, v.to) == words.Stated {
 			return v.of(text), true
@@ -64,35 +65,30 @@ func found(text string, p span, content string) (string, bool) {
 	return "", false
 }
 
-// valuesOf are the formulas and numbers of a sentence.
+var (
+	numeral = regexp.MustCompile(`-?\.?\d(?:[\d.,/]*\d)?`)
+	space   = regexp.MustCompile(`\S+`)
+)
+
+// valuesOf are the formulas and numbers of a sentence, but those of names, H2.
 func valuesOf(text string, sentence span) (all []span) {
 	at := sentence.from
-	digits := func(to int) {
-		for at < to {
-			i := strings.IndexAny(text[at:to], "0123456789")
-			if i < 0 {
-				break
-			}
-			from := at + i
-			for at = from; at < to && strings.IndexByte("0123456789.,/", text[at]) >= 0; at++ {
-			}
-			end := from + len(strings.TrimRight(text[from:at], ".,/"))
-			if from > 0 && (text[from-1] == '-' || text[from-1] == '.') {
-				from--
-			}
-			if len(all) < maxItems {
-				all = append(all, span{from, end})
+	between := func(to int) {
+		if at < to {
+			for _, m := range numeral.FindAllStringIndex(text[at:to], maxItems) {
+				if from := at + m[0]; from == 0 || text[from-1]|0x20 < 'a' || 'z' < text[from-1]|0x20 {
+					all = append(all, span{from, at + m[1]})
+				}
 			}
 		}
+		at = to
 	}
 	formulas(text[:sentence.to], sentence.from, func(f formula) bool {
-		digits(f.start)
-		if at = f.end; len(all) < maxItems {
-			all = append(all, span{f.from, f.to})
-		}
-		return true
+		between(f.start)
+		all, at = append(all, span{f.from, f.to}), f.end
+		return len(all) < maxItems
 	})
-	digits(sentence.to)
+	between(sentence.to)
 	return all
 }
 
@@ -108,22 +104,20 @@ func announced(text string) (span, string, bool) {
 		if i < 0 {
 			continue
 		}
-		tail := text[i+len(phrase):]
-		tail = strings.TrimLeft(tail, " :*}\n\t")
-		from := len(text) - len(tail)
-		line := span{from, from + min(len(tail), longestTail)}.until(text, "\n")
-		if p, ok := statement(text, line); ok {
-			return p, p.of(text), true
+		tail := strings.TrimLeft(text[i+len(phrase):], " :*}\n\t")
+		line := span{len(text) - len(tail), len(text)}.until(text, "\n")
+		p, ok := statement(text, line)
+		if !ok {
+			p, ok = number(text, line.until(text, ". "))
 		}
-		if p, ok := onlyNumber(text, line.until(text, ". ")); ok {
+		if ok {
 			return p, p.of(text), true
 		}
 	}
 	return span{}, "", false
 }
 
-// lowered is a text of the same length with small letters for capitals, and without
-// the marks of Markdown at the ends of lines.
+// lowered is a text of the same length with small letters for capitals.
 func lowered(text string) string {
 	b := []byte(text)
 	for i, c := range b {
@@ -134,40 +128,35 @@ func lowered(text string) string {
 	return string(b)
 }
 
+// article begins what is no formula, though the article could be a variable.
+var article = regexp.MustCompile(`^(?:an?|the) [a-z]{2,}`)
+
 // statement is the answer at the beginning of a line.
 func statement(text string, line span) (span, bool) {
-	whole := line.trim(text)
-	article, rest, _ := strings.Cut(whole.of(text), " ")
-	noun, _, _ := strings.Cut(rest, " ")
-	if wordy(noun) && (article == "a" || article == "an" || article == "the") {
-		f, ok := firstMath(text, whole)
-		return f, ok
-	}
-	if a, ok := latex.Read(whole.of(text)); ok && !explained(a) {
-		return whole, true
-	}
 	sentence := line.until(text, ". ").trim(text)
-	if sentence != whole {
-		if a, ok := latex.Read(sentence.of(text)); ok && !explained(a) {
-			return sentence, true
+	if !article.MatchString(sentence.of(text)) {
+		for _, whole := range []span{line.trim(text), sentence} {
+			if a, ok := latex.Read(whole.of(text)); ok && !explained(a) {
+				return whole, true
+			}
 		}
 	}
-	if f, ok := firstMath(text, sentence); ok {
-		if value, ok := linked(text, f.of(text), span{f.to, sentence.to}); ok {
+	var first span
+	formulas(text[:sentence.to], sentence.from, func(f formula) bool { first = span{f.from, f.to}; return false })
+	if first.to > 0 {
+		if value, ok := linked(text, first.of(text), span{first.to, sentence.to}); ok {
 			return value, true
 		}
-		return f, true
+		return first, true
 	}
-	ends := wordEnds(text, sentence)
-	for n := min(len(ends), mostWords); n > 0; n-- {
-		part := span{sentence.from, ends[n-1]}
-		last := strings.TrimRight(part.of(text), ".,:;")
-		part.to = part.from + len(last)
-		if last = lowered(last[strings.LastIndexAny(last, " \t\n")+1:]); len(last) > 1 && words.Known(last) {
+	for _, at := range slices.Backward(space.FindAllStringIndex(sentence.of(text), mostWords)) {
+		part := strings.TrimRight(text[sentence.from:sentence.from+at[1]], ".,:;")
+		last := lowered(part[strings.LastIndexAny(part, " \t")+1:])
+		if article.MatchString(part) || len(last) > 1 && words.Known(last) {
 			continue
 		}
-		if a, ok := latex.Read(part.of(text)); ok && !hasWords(a) && (len(a.Nouns) == 0 || strings.ContainsAny(part.of(text), "0123456789")) {
-			return part, true
+		if a, ok := latex.Read(part); ok && !hasWords(a) && (len(a.Nouns) == 0 || strings.ContainsAny(part, "0123456789")) {
+			return span{sentence.from, sentence.from + len(part)}, true
 		}
 	}
 	return span{}, false
@@ -178,24 +167,8 @@ func statement(text string, line span) (span, bool) {
 func explained(a latex.Answer) bool {
 	return a.Kind == latex.List && a.Items[0].Kind != latex.Words && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
 		first, _, _ := strings.Cut(item.Text, " ")
-		return item.Kind == latex.Words && (words.Known(first) || first == "which")
+		return item.Kind == latex.Words && words.Known(first)
 	})
-}
-
-// wordEnds are the ends of the first words of a place.
-func wordEnds(text string, p span) (ends []int) {
-	for at := p.from; at < p.to && len(ends) < mostWords; {
-		rest := strings.TrimLeft(text[at:p.to], " \t\n\r")
-		from := p.to - len(rest)
-		if at = p.to; rest == "" {
-			break
-		}
-		if i := strings.IndexAny(rest, " \t\n\r"); i >= 0 {
-			at = from + i
-		}
-		ends = append(ends, at)
-	}
-	return ends
 }
 
 // mathematical tells whether a text is an answer without any words.
@@ -209,37 +182,35 @@ func hasWords(a latex.Answer) bool {
 	return a.Kind == latex.Words || slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind == latex.Words })
 }
 
-// wordy tells whether a word is of letters, and so rather not the beginning of
-// an answer.
-func wordy(word string) bool {
-	word = strings.ToLower(strings.Trim(word, ".,:;"))
-	return len(word) > 1 && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == ""
-}
+// wordy begins with a word of letters, and so hardly with an answer.
+var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}[.,:;]*(?:\s|$)`)
 
-// ending is the longest answer at the end of the last line.
-func ending(text string) (span, string, bool) {
-	end := len(strings.TrimRightFunc(text, unicode.IsSpace))
-	line := span{max(0, end-longestTail), end}
-	line.from += strings.LastIndexByte(line.of(text), '\n') + 1
-	var starts []int
-	for i := line.to; i > line.from && len(starts) < mostWords; {
-		i = line.from + strings.LastIndexAny(text[line.from:i], " \t\r") + 1
-		starts = append(starts, i)
-		i = line.from + len(strings.TrimRight(text[line.from:i], " \t\r"))
-	}
-	for _, from := range slices.Backward(starts) {
-		first, _, _ := strings.Cut(text[from:line.to], " ")
-		if part := (span{from, line.to}).trim(text); !wordy(first) && mathematical(part.of(text)) {
-			return part, part.of(text), true
+// number is the longest answer at the end of the last line of a span, or else its last
+// number.
+func number(text string, in span) (span, bool) {
+	line := span{max(in.from, in.to-longestTail), in.to}
+	line.from += strings.LastIndexByte(strings.TrimRight(line.of(text), " \r\n"), '\n') + 1
+	starts := space.FindAllStringIndex(line.of(text), -1)
+	for _, at := range starts[max(0, len(starts)-mostWords):] {
+		part := span{line.from + at[0], line.to}
+		if inside := part.trim(text); !wordy.MatchString(part.of(text)) && mathematical(inside.of(text)) {
+			return inside, true
 		}
 	}
-	return span{}, "", false
+	last := strings.LastIndexAny(in.of(text), "0123456789")
+	if last < 0 || in.to-in.from == len(text) && len(text) <= longestWhole && commands(text) { // a formula
+		return in, false
+	}
+	values := valuesOf(text, span{max(in.from, in.from+last-64), in.from + last + 1})
+	if len(values) == 0 {
+		return in, false
+	}
+	return values[len(values)-1], true
 }
 
-// firstMath is the first formula of a place.
-func firstMath(text string, p span) (first span, ok bool) {
-	formulas(text[:p.to], p.from, func(f formula) bool { first, ok = span{f.from, f.to}, true; return false })
-	return first, ok
+func lastNumber(text string) (span, string, bool) {
+	p, ok := number(text, span{0, len(text)})
+	return p, p.of(text), ok
 }
 
 // lastMath is the last formula of a text, with those before it that only a comma
@@ -254,103 +225,55 @@ func lastMath(text string) (p span, content string, ok bool) {
 		recent = append(recent, f)
 		return true
 	})
-	end := 0
-	if n := len(recent); n > 0 {
-		end = recent[n-1].end
-	}
-	if open >= end && open > 0 {
+	last := len(recent) - 1
+	if open > 0 && (last < 0 || open >= recent[last].end) {
 		if tail := (span{open, len(text)}).trim(text); mathematical(tail.of(text)) {
 			return tail, tail.of(text), true
 		} else if strings.ContainsAny(tail.of(text), `\=^_{`) {
 			return tail, "", true
 		}
 	}
-	if len(recent) == 0 {
+	if last < 0 {
 		return p, "", false
 	}
-	first := len(recent) - 1
-	for first > 0 && len(recent)-first < maxItems && listed(text[recent[first-1].end:recent[first].start]) {
+	first := last
+	parts := []string{text[recent[last].from:recent[last].to]}
+	for first > 0 && len(parts) < maxItems && listed(text[recent[first-1].end:recent[first].start]) {
 		first--
+		parts = append(parts, text[recent[first].from:recent[first].to])
 	}
-	var parts []string
-	for _, f := range recent[first:] {
-		parts = append(parts, text[f.from:f.to])
-	}
-	content = strings.Join(parts, ", ")
-	rest := span{end, len(text)}
+	slices.Reverse(parts)
+	p, content = span{recent[first].from, recent[last].to}, strings.Join(parts, ", ")
+	rest := span{recent[last].end, len(text)}
 	if value, ok := linked(text, content, rest); ok {
 		return value, value.of(text), true
 	}
-	if value, ok := concluded(text, rest); ok {
-		return value, value.of(text), true
+	if at := concluding.FindAllStringIndex(rest.of(text), -1); at != nil {
+		if value, ok := number(text, span{rest.from + at[len(at)-1][0] + 1, len(text)}.until(text, ". ", "\n")); ok {
+			return value, value.of(text), true
+		}
 	}
-	return span{recent[first].from, recent[len(recent)-1].to}, content, true
+	return p, content, true
 }
 
-// concluded is the only number of a sentence that says what follows from the
-// formulas before it: Therefore, there are 12 ways.
-func concluded(text string, rest span) (span, bool) {
-	rest.from = max(rest.from, rest.to-longestTail)
-	for _, word := range [...]string{"Therefore", "Thus", "Hence", "Consequently"} {
-		i := strings.LastIndex(rest.of(text), ". "+word)
-		if i < 0 {
-			i = strings.LastIndex(rest.of(text), "\n"+word) - 1
-		}
-		if i < -1 {
-			continue
-		}
-		sentence := span{rest.from + i + 2, rest.to}.until(text, ". ")
-		number, ok := onlyNumber(text, sentence)
-		if p, _, ends := ending(text[:sentence.to]); ok && ends && p.from >= sentence.from {
-			return p, true
-		}
-		return number, ok
-	}
-	return span{}, false
-}
+// concluding begins a sentence that says what follows from the formulas before it:
+// Therefore, there are 12 ways.
+var concluding = regexp.MustCompile(`[ \n](?:Therefore|Thus|Hence|Consequently)\b`)
 
-// onlyNumber is the number of a sentence that has no other.
-func onlyNumber(text string, sentence span) (span, bool) {
-	p, _, ok := lastNumber(text[:sentence.to])
-	return p, ok && p.from >= sentence.from && !strings.ContainsAny(text[sentence.from:p.from], "0123456789")
-}
+// links give a value to the formula before them.
+var links = regexp.MustCompile(`^[ $*)\\]*(?:is equal to|is|are|equals|must be|=) `)
 
 // linked is the value that a sentence gives a formula with variables: 34 in "the
 // largest $n$ is 34".
 func linked(text, formula string, rest span) (value span, ok bool) {
-	tail := strings.TrimLeft(rest.of(text), " $*)\\")
-	for _, verb := range [...]string{"is equal to ", "is ", "are ", "equals ", "must be ", "= "} {
-		after, follows := strings.CutPrefix(tail, verb)
-		if !follows {
-			continue
-		}
-		a, read := latex.Read(formula)
-		if !read || a.Kind != latex.Value || !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
-			return value, false
-		}
-		from := rest.to - len(after)
-		value, ok = statement(text, span{from, from + min(len(after), longestTail)}.until(text, "\n"))
-		return value, ok && mathematical(value.of(text))
+	at := links.FindStringIndex(rest.of(text))
+	if at == nil {
+		return value, false
 	}
-	return value, false
-}
-
-// lastNumber is the last number of a text.
-func lastNumber(text string) (p span, content string, ok bool) {
-	end := strings.LastIndexAny(text, "0123456789")
-	if end < 0 {
-		return p, "", false
+	a, read := latex.Read(formula)
+	if !read || a.Kind != latex.Value || !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
+		return value, false
 	}
-	from := end
-	for from > 0 && end-from < 64 && strings.IndexByte("0123456789.,/", text[from-1]) >= 0 {
-		from--
-	}
-	if from > 0 && (text[from-1]|0x20 >= 'a' && text[from-1]|0x20 <= 'z') {
-		return p, "", false // of a name, H2
-	}
-	if from > 0 && text[from-1] == '-' {
-		from--
-	}
-	from = end + 1 - len(strings.TrimLeft(text[from:end+1], ".,/"))
-	return span{from, end + 1}, text[from : end+1], true
+	value, ok = statement(text, span{rest.from + at[1], rest.to}.until(text, "\n"))
+	return value, ok && mathematical(value.of(text))
 }

@@ -153,8 +153,7 @@ func complement(all []string, linked bool) Stance {
 		before := all[n-2]
 		switch last := all[n-1]; {
 		case last == "of" && (roles[before] != plain || before == "one"),
-			last == "with" && linked && before != "left",
-			last == "(" && (roles[before] == joins || roles[before] == plain):
+			last == "with" && linked && before != "left":
 			return Neither
 		}
 	}
