@@ -56,7 +56,8 @@ func found(text string, p span, content string) (string, bool) {
 	from := max(0, p.from-longestTail)
 	from += max(strings.LastIndex(text[from:p.from], ". "), strings.LastIndex(text[from:p.from], "\n")) + 1
 	rest := span{p.to, len(text)}.until(text, ". ", "\n")
-	for _, v := range slices.Backward(valuesOf(text, span{from, rest.to})) {
+	values := valuesOf(text, span{from, rest.to})
+	for _, v := range slices.Backward(values[max(0, len(values)-mostWords):]) {
 		beside := v.from > p.from || stance == words.Denied || v.to < p.from && words.Counts(text[v.to:p.from])
 		if beside && words.States(text, v.from, v.to) == words.Stated {
 			return v.of(text), true

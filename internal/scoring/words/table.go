@@ -118,3 +118,6 @@ func Number(name string) (n int, ok bool) {
 	}
 	return 0, false
 }
+
+// Known tells whether a word in lower case is in the table.
+func Known(word string) bool { return roles[word] != open }

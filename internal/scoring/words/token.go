@@ -2,6 +2,7 @@ package words
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -9,8 +10,9 @@ import (
 const value = "0"
 
 var (
-	// word is a word at the beginning of a text.
-	word = regexp.MustCompile(`^\pL+(?:['’-]\pL+)*`)
+	// word is a word, and variable a letter by itself that is no unit.
+	word     = regexp.MustCompile(`^\pL+(?:['’-]\pL+)*`)
+	variable = regexp.MustCompile(`^[bcdefijknopqrtuvwxyzK](?:\PL|$)`)
 	// piece is what tokens are made of: a formula, a command, the power or the quotient of
 	// a unit, a word, a number, a sign of two characters, or a character.
 	piece = regexp.MustCompile(`(?s)\$[^$]+\$|\\\(.*?\\\)|\\\[.*?\\\]|\\[a-zA-Z]+|\\.|[a-zA-Z][/^][-{}\d]*|\pL+(?:['’-]\pL+)*|\d[\d\pL%]*(?:[.,][\d\pL%]+)*|[<>!]=|\n\s*\n|.`)
@@ -48,4 +50,33 @@ func tokens(text string) (all []string) {
 		}
 	}
 	return all
+}
+
+// ends tells whether a token ends a sentence.
+func ends(token string) bool { return token == "." || token == "?" || token == "!" || token == ";" }
+
+// isBreak tells whether a token begins another part of a sentence.
+func isBreak(token string) bool {
+	return len(token) == 1 && strings.Contains(",:()-\n", token) || roles[token] == breaks
+}
+
+// part is the length of the part of a sentence that some tokens begin with.
+func part(all []string) int {
+	for i, token := range all {
+		if ends(token) || isBreak(token) || roles[token] == turns {
+			return i
+		}
+	}
+	return len(all)
+}
+
+// anyOf tells whether one of some tokens has one of some roles.
+func anyOf(all []string, of ...role) bool {
+	return slices.ContainsFunc(all, func(t string) bool { return slices.Contains(of, roles[t]) })
+}
+
+// isNumber tells whether a token is a number, in digits or as a word.
+func isNumber(token string) bool {
+	_, named := Number(token)
+	return named || token == value
 }
