@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,6 +52,9 @@ func limit(a latex.Answer) string {
 	said := a.Limit
 	if a.Kind == latex.Relation && a.Items[0].Kind == latex.Words && !words.Names(a.Items[0].Text) {
 		said = a.Items[0].Text
+	}
+	if a.Kind == latex.Relation && !slices.Contains(a.Rels, "=") { // x > 3 integers
+		said += strings.Join(a.Items[len(a.Items)-1].Nouns, " ")
 	}
 	for _, item := range a.Items {
 		if more := limit(item); more != "" {

@@ -51,7 +51,7 @@ var classes = map[role]string{
 	subject: `we i you he she they`,
 	earlier: `initial previous former old original naive tempting other another alternative alternate guessed preliminary tentative student's trap`,
 	sorts: `even odd prime composite rational irrational real complex imaginary negative positive nonnegative nonpositive non-negative non-positive fractional integral
-		more fewer less additional extra larger smaller greater higher lower bigger impossible undefined infinite finite invalid valid recurring repeating periodic divisible binary octal ternary hexadecimal`,
+		more additional extra larger smaller greater higher lower bigger impossible undefined infinite finite invalid valid recurring repeating periodic divisible binary octal ternary hexadecimal`,
 	pairs:  `over under above below beyond past between within up near away per times mod modulo choose into through`,
 	joins:  `to by`,
 	breaks: `which because since while whereas although though otherwise`,
@@ -60,7 +60,7 @@ var classes = map[role]string{
 	thinks: `think believe say guess expect assume argue claim imagine suppose true clear certain sure case follow likely`,
 	doubts: `maybe perhaps possibly probably presumably or if unless whether supposing assuming doubt doubtful unlikely hopefully allegedly supposedly apparently seemingly seems seem
 		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
-	bounds: `most least best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
+	bounds: `most least fewer less best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
 	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
 		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding divides`,
 	refs: `step page theorem part question equation problem lemma figure section chapter stage line row column table item option exercise example proposition corollary`,
