@@ -41,7 +41,7 @@ func final(text string, ended, several bool) answer {
 	}
 	refused := -1
 	for i, finder := range finders {
-		if i == numbers && !prose(text) && !strings.Contains(text, " is ") {
+		if i == amongWords && !prose(text) && !strings.Contains(text, " is ") {
 			return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
 		}
 		p, content, ok := finder.find(text)

@@ -43,8 +43,8 @@ var finders = [...]struct {
 	{lastNumber, "no box: the last value was read"},
 }
 
-// numbers is the finder of numbers among words.
-const numbers = 2
+// amongWords is the finder of numbers among words.
+const amongWords = 2
 
 // found is the answer at a place if the text states it there, or else the last value
 // that the sentence around it states: 8 in "not 7 but 8", and in "8, not 7".
