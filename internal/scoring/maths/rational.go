@@ -28,7 +28,7 @@ func ReadRational(text string) (r Rational, ok bool) {
 	if _, value, defines := definition(a); defines {
 		a = value
 	}
-	if a.Kind != latex.Value {
+	if a.Kind != latex.Value || a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
 		return r, false
 	}
 	value, ok := algebra.Exact(a.Expr)
