@@ -1,8 +1,8 @@
 package maths
 
 import (
+	"regexp"
 	"strings"
-	"unicode"
 )
 
 // delimiters begin and end formulas. The longer ones come first.
@@ -57,31 +57,10 @@ func delimiter(text string) int {
 	return -1
 }
 
-// prose tells whether a text has words in it.
-func prose(text string) bool {
-	run, capital, command := 0, false, false
-	for i, r := range text[:min(len(text), 2000)] {
-		if unicode.IsLetter(r) {
-			if run++; run == 1 {
-				capital, command = unicode.IsUpper(r), i > 0 && text[i-1] == '\\'
-			}
-			continue
-		}
-		if !command && (run > 2 || run == 2 && capital) {
-			return true
-		}
-		run = 0
-	}
-	return !command && run > 2
-}
-
-// commands tells whether a text has commands of LaTeX: a short one is a formula
-// then, of which the last number is a part.
-func commands(text string) bool {
-	for i := 1; i < len(text); i++ {
-		if text[i-1] == '\\' && ('a' <= text[i] && text[i] <= 'z' || 'A' <= text[i] && text[i] <= 'Z') {
-			return true
-		}
-	}
-	return false
-}
+var (
+	// prose is a word in a text, which is no formula then.
+	prose = regexp.MustCompile(`(?:^|[^\\\pL])(?:\pL{3}|\p{Lu}\pL(?:\PL|$))`)
+	// command is one of LaTeX: a short text with one is a formula, of which the last number
+	// is a part.
+	command = regexp.MustCompile(`\\[a-zA-Z]`)
+)

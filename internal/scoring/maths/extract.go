@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"regexp"
 	"strings"
 
 	"speceval/internal/scoring"
@@ -41,7 +42,7 @@ func final(text string, ended, several bool) answer {
 	}
 	refused := -1
 	for i, finder := range finders {
-		if i == amongWords && !prose(text) && !strings.Contains(text, " is ") {
+		if i == amongWords && !prose.MatchString(text[:min(len(text), 2000)]) && !strings.Contains(text, " is ") {
 			return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
 		}
 		p, content, ok := finder.find(text)
@@ -149,27 +150,13 @@ func together(text string, boxes []scoring.Box, on func(between string) bool) st
 	return strings.Join(contents, ", ")
 }
 
-// listed tells whether nothing but a comma or a word between two boxes makes a
-// list of them.
+// listed tells whether nothing but a comma or a word between two boxes or formulas
+// makes a list of them.
 func listed(between string) bool {
-	if len(between) > 60 {
-		return false
-	}
-	between = strings.TrimPrefix(between, "}")
-	for _, macro := range [...]string{`\boxed`, `\fbox`} {
-		before, _, found := strings.Cut(between, macro)
-		if found {
-			between = before
-		}
-	}
-	switch strings.ToLower(key(between)) {
-	case "and", "or":
-		return true
-	}
-	words := strings.Trim(strings.ToLower(strings.NewReplacer("$", "", `\text`, "", `\quad`, "", `\`, "").Replace(between)), " {}")
-	switch words {
-	case ",", ";", ", and", ", or", ",and", ",or":
-		return true
-	}
-	return false
+	return len(between) <= 60 && listing.MatchString(between)
 }
+
+// idle is what says nothing between two answers of a list.
+const idle = `(?:[\s$*{}]|\\text|\\q?quad|\\[,;: ()\[\]]|\\boxed|\\fbox)*`
+
+var listing = regexp.MustCompile(`^(?i)` + idle + `(?:[,;]|[,;]?` + idle + `(?:and|or))` + idle + `$`)

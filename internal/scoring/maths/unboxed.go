@@ -199,7 +199,7 @@ func number(text string, in span) (span, bool) {
 		}
 	}
 	last := strings.LastIndexAny(in.of(text), "0123456789")
-	if last < 0 || in.to-in.from == len(text) && len(text) <= longestWhole && commands(text) { // a formula
+	if last < 0 || in.to-in.from == len(text) && len(text) <= longestWhole && command.MatchString(text) { // a formula
 		return in, false
 	}
 	values := valuesOf(text, span{max(in.from, in.from+last-64), in.from + last + 1})
