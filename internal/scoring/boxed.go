@@ -23,17 +23,7 @@ func Boxes(text string) []Box {
 // LastBox is the last of the boxes that Boxes finds and accept takes, without
 // an allocation for all but deeply nested ones.
 func LastBox(text string, accept func(Box) bool) (last Box, found bool) {
-	first := len(text)
-	for _, name := range boxes {
-		if i := strings.Index(text[:first], name); i >= 0 {
-			first = i
-		}
-	}
-	for first > 0 && text[first-1] == '\\' {
-		first-- // an odd number of them would hide the box
-	}
-	walk(text[first:], func(b Box) {
-		b.From, b.To = b.From+first, b.To+first
+	walk(text, func(b Box) {
 		if accept(b) {
 			last, found = b, true
 		}
@@ -46,7 +36,7 @@ func walk(text string, each func(Box)) {
 	var room [16]int
 	open := room[:0] // boxes and other braces that are open: where their argument begins, or -1
 	inside := 0      // how many of them are boxes
-	for i := 0; i < len(text); i++ {
+	for i := first(text); i < len(text); i++ {
 		switch text[i] {
 		case '\\':
 			if n := macro(text[i:]); n > 0 {
@@ -77,6 +67,21 @@ func walk(text string, each func(Box)) {
 			return
 		}
 	}
+}
+
+// first is where the first box of a text begins, with the backslashes before it, of
+// which an odd number would hide it.
+func first(text string) int {
+	at := len(text)
+	for _, name := range boxes {
+		if i := strings.Index(text[:at], name); i >= 0 {
+			at = i
+		}
+	}
+	for at > 0 && text[at-1] == '\\' {
+		at--
+	}
+	return at
 }
 
 // macro is the length of a box macro with its opening brace at the beginning of

@@ -18,7 +18,7 @@ type Response struct {
 type Verdict struct {
 	Reward float64 // from 0, wrong, to 1, right; anything between from graded scorers alone
 	Answer string  // what was read from the response, see Shorten; "" if nothing was
-	Note   string  // what else there is to say, for people: "no box: the last number was read"
+	Note   string  // what else there is to say, for people: "no box: the last value was read"
 }
 
 // Correct tells whether the response is right altogether.

@@ -8,38 +8,36 @@ import (
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/choice"
-	"speceval/internal/scoring/exact"
 	"speceval/internal/scoring/maths"
-	"speceval/internal/scoring/number"
-	"speceval/internal/scoring/regex"
+	"speceval/internal/scoring/text"
 	"speceval/internal/seed"
 )
 
 // exactTexts are answers that must be the right one, character by character.
 var exactTexts = Family{
-	Name: "exact", Version: exact.Version, Prompt: "exact",
-	Gold:  func(t scoring.Task) string { return exact.Fault(t.Answer) },
-	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return exact.New(t.Answer) },
-	Check: exact.Check,
+	Name: "exact", Version: text.ExactVersion, Prompt: "exact",
+	Gold:  func(t scoring.Task) string { return text.ExactFault(t.Answer) },
+	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return text.Exact(t.Answer) },
+	Check: checked(func(gold string) scoring.Scorer { return text.Exact(gold) }),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		return said(s, exact.New(t.Answer), t.Answer, right, others)
+		return said(s, text.Exact(t.Answer), t.Answer, right, others)
 	},
 }
 
 // patterns are answers that a regular expression matches.
 var patterns = Family{
-	Name: "regex", Version: regex.Version, Prompt: "exact",
-	Gold:  func(t scoring.Task) string { return regex.Fault(t.Answer) },
-	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return regex.New(t.Answer) },
-	Check: regex.Check,
+	Name: "regex", Version: text.PatternVersion, Prompt: "exact",
+	Gold:  func(t scoring.Task) string { return text.PatternFault(t.Answer) },
+	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return text.Pattern(t.Answer) },
+	Check: checked(func(gold string) scoring.Scorer { return text.Pattern(gold) }),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		sample, _ := regex.Sample(t.Answer, func(n int) int { return pick(s, n) })
-		return said(s, regex.New(t.Answer), sample, right, nil)
+		sample, _ := text.Sample(t.Answer, func(n int) int { return pick(s, n) })
+		return said(s, text.Pattern(t.Answer), sample, right, nil)
 	},
 	Unsimulated: func(t scoring.Task) string {
 		s := seed.Root(0).Child("sample").Child(t.ID).Stream()
-		sample, found := regex.Sample(t.Answer, func(n int) int { return pick(&s, n) })
-		if !found || !is(regex.New(t.Answer), said(&s, regex.New(t.Answer), sample, true, nil)) {
+		sample, found := text.Sample(t.Answer, func(n int) int { return pick(&s, n) })
+		if !found || !is(text.Pattern(t.Answer), said(&s, text.Pattern(t.Answer), sample, true, nil)) {
 			return "no text is known that its expression matches"
 		}
 		return ""
@@ -48,14 +46,22 @@ var patterns = Family{
 
 // numbers are answers that are a number, within a tolerance.
 var numbers = Family{
-	Name: "number", Version: number.Version, Prompt: "number",
-	Gold:      func(t scoring.Task) string { return number.Fault(t.Answer) },
-	Tolerance: func(t scoring.Task) string { return number.ToleranceFault(t.Answer, t.Tolerance) },
-	New:       func(t scoring.Task, _ Resources) scoring.Scorer { return number.New(t.Answer, t.Tolerance) },
-	Check:     number.Check,
+	Name: "number", Version: text.NumberVersion, Prompt: "number",
+	Gold:      func(t scoring.Task) string { return text.NumberFault(t.Answer) },
+	Tolerance: func(t scoring.Task) string { return text.ToleranceFault(t.Answer, t.Tolerance) },
+	New:       func(t scoring.Task, _ Resources) scoring.Scorer { return text.NewNumber(t.Answer, t.Tolerance) },
+	Check:     checked(func(gold string) scoring.Scorer { return text.NewNumber(gold, "") }),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		return said(s, number.New(t.Answer, t.Tolerance), t.Answer, right, others)
+		return said(s, text.NewNumber(t.Answer, t.Tolerance), t.Answer, right, others)
 	},
+}
+
+// checked scores a prediction by itself, as a file of labelled cases has it.
+func checked(scorer func(gold string) scoring.Scorer) func(gold, prediction string) scoring.Verdict {
+	return func(gold, prediction string) scoring.Verdict {
+		v, _ := scorer(gold).Score(context.Background(), scoring.Response{Text: prediction})
+		return v
+	}
 }
 
 // is tells whether a scorer finds an answer right.

@@ -1,10 +1,12 @@
 package maths
 
 import (
+	"regexp"
 	"strings"
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/maths/latex"
+	"speceval/internal/scoring/words"
 )
 
 // answer is what was found in a text.
@@ -38,22 +40,24 @@ func final(text string, ended, several bool) answer {
 			return answer{text: whole}
 		}
 	}
-	if found, ok := announced(text); ok {
-		return answer{found, "no box: what follows the word answer was read"}
+	refused := -1
+	for i, finder := range finders {
+		if i == amongWords && !prose.MatchString(text[:min(len(text), 2000)]) && !strings.Contains(text, " is ") {
+			return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
+		}
+		p, content, ok := finder.find(text)
+		if ok && content == "" {
+			return answer{note: "no box, and the last formula does not end"}
+		}
+		if ok && p.from >= refused {
+			if value, ok := found(text, p, content); ok {
+				return answer{value, finder.note}
+			}
+			refused = p.to
+		}
 	}
-	if found, ok := lastMath(text); ok && found == "" {
-		return answer{note: "no box, and the last formula does not end"}
-	} else if ok {
-		return answer{found, "no box: the last formula was read"}
-	}
-	if !prose(text) {
-		return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
-	}
-	if found, ok := ending(text); ok {
-		return answer{found, "no box: the end of the last sentence was read"}
-	}
-	if found, ok := lastNumber(text); ok && !(len(text) <= longestWhole && commands(text)) {
-		return answer{found, "no box: the last number was read"}
+	if refused > 0 {
+		return answer{note: "no box, and no value is stated as the answer"}
 	}
 	if len(text) <= longestWhole {
 		return answer{text: trimmed(text)}
@@ -68,8 +72,8 @@ func stated(gold string) string {
 		return boxed(gold, boxes, true).text
 	}
 	if _, ok := latex.Read(gold); !ok {
-		if found, ok := lastMath(gold); ok && found != "" {
-			return found
+		if p, content, ok := lastMath(gold); ok && words.States(gold, p.from, p.to) == words.Stated && content != "" {
+			return content
 		}
 	}
 	return trimmed(gold)
@@ -146,27 +150,13 @@ func together(text string, boxes []scoring.Box, on func(between string) bool) st
 	return strings.Join(contents, ", ")
 }
 
-// listed tells whether nothing but a comma or a word between two boxes makes a
-// list of them.
+// listed tells whether nothing but a comma or a word between two boxes or formulas
+// makes a list of them.
 func listed(between string) bool {
-	if len(between) > 60 {
-		return false
-	}
-	between = strings.TrimPrefix(between, "}")
-	for _, macro := range [...]string{`\boxed`, `\fbox`} {
-		before, _, found := strings.Cut(between, macro)
-		if found {
-			between = before
-		}
-	}
-	switch strings.ToLower(key(between)) {
-	case "and", "or":
-		return true
-	}
-	words := strings.Trim(strings.ToLower(strings.NewReplacer("$", "", `\text`, "", `\quad`, "", `\`, "").Replace(between)), " {}")
-	switch words {
-	case ",", ";", ", and", ", or", ",and", ",or":
-		return true
-	}
-	return false
+	return len(between) <= 60 && listing.MatchString(between)
 }
+
+// idle is what says nothing between two answers of a list.
+const idle = `(?:[\s$*{}]|\\text|\\q?quad|\\[,;: ()\[\]]|\\boxed|\\fbox)*`
+
+var listing = regexp.MustCompile(`^(?i)` + idle + `(?:[,;]|[,;]?` + idle + `(?:and|or))` + idle + `$`)

@@ -108,8 +108,9 @@ func (s *Scorer) right(text string) bool {
 	text = spelled(text)
 	a, read := latex.Read(text)
 	if !read {
-		if found, ok := announced(text); ok && found != text {
-			return s.right(found)
+		if p, content, ok := announced(text); ok && content != text {
+			stated, ok := found(text, p, content)
+			return ok && s.right(stated)
 		}
 		if found, ok := labelled(text); ok {
 			return s.right(found)
@@ -117,6 +118,9 @@ func (s *Scorer) right(text string) bool {
 	}
 	if !read || !s.read {
 		return (!read || a.Kind == latex.Words) && (sameWords(k, s.key) || sameWords(residue(k), s.key) || sameWords(k, residue(s.key)))
+	}
+	if limit(a) != limit(s.answer) {
+		return false
 	}
 	c := newComparer()
 	if c.equal(s.answer, a) {

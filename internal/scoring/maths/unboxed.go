@@ -1,39 +1,121 @@
 package maths
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"speceval/internal/scoring/maths/algebra"
 	"speceval/internal/scoring/maths/latex"
+	"speceval/internal/scoring/words"
 )
+
+// span is a part of a text.
+type span struct{ from, to int }
+
+func (p span) of(text string) string { return text[p.from:p.to] }
+
+// trim is a span without the marks around it, see trimmed.
+func (p span) trim(text string) span {
+	inside := trimmed(p.of(text))
+	p.from += strings.Index(p.of(text), inside)
+	return span{p.from, p.from + len(inside)}
+}
+
+// until ends a span before the first of some marks in it, and at its longest.
+func (p span) until(text string, marks ...string) span {
+	p.to = min(p.to, p.from+longestTail)
+	for _, mark := range marks {
+		if i := strings.Index(p.of(text), mark); i >= 0 {
+			p.to = p.from + i
+		}
+	}
+	return p
+}
+
+// finders look for an answer outside boxes, the first of them first.
+var finders = [...]struct {
+	find func(text string) (span, string, bool)
+	note string
+}{
+	{announced, "no box: what follows the word answer was read"},
+	{lastMath, "no box: the last formula was read"},
+	{lastNumber, "no box: the last value was read"},
+}
+
+// amongWords is the finder of numbers among words.
+const amongWords = 2
+
+// found is the answer at a place if the text states it there, or else the last value
+// that the sentence around it states: 8 in "not 7 but 8", and in "8, not 7".
+func found(text string, p span, content string) (string, bool) {
+	stance := words.States(text, p.from, p.to)
+	if stance == words.Stated {
+		return content, true
+	}
+	from := max(0, p.from-longestTail)
+	from += max(strings.LastIndex(text[from:p.from], ". "), strings.LastIndex(text[from:p.from], "\n")) + 1
+	rest := span{p.to, len(text)}.until(text, ". ", "\n")
+	values := valuesOf(text, span{from, rest.to})
+	for _, v := range slices.Backward(values[max(0, len(values)-mostWords):]) {
+		beside := v.from > p.from || stance == words.Denied || v.to < p.from && words.Counts(text[v.to:p.from])
+		if beside && words.States(text, v.from, v.to) == words.Stated {
+			return v.of(text), true
+		}
+	}
+	return "", false
+}
+
+var (
+	numeral = regexp.MustCompile(`-?\.?\d(?:[\d.,/]*\d)?`)
+	space   = regexp.MustCompile(`\S+`)
+)
+
+// valuesOf are the formulas and numbers of a sentence, but those of names, H2.
+func valuesOf(text string, sentence span) (all []span) {
+	at := sentence.from
+	between := func(to int) {
+		if at < to {
+			for _, m := range numeral.FindAllStringIndex(text[at:to], maxItems) {
+				if from := at + m[0]; from == 0 || text[from-1]|0x20 < 'a' || 'z' < text[from-1]|0x20 {
+					all = append(all, span{from, at + m[1]})
+				}
+			}
+		}
+		at = to
+	}
+	formulas(text[:sentence.to], sentence.from, func(f formula) bool {
+		between(f.start)
+		all, at = append(all, span{f.from, f.to}), f.end
+		return len(all) < maxItems
+	})
+	between(sentence.to)
+	return all
+}
 
 // announcements come before an answer; the first of them that a text has
 // counts, at its last place.
-var announcements = [...]string{"final answer is", "final answer:", "answer is", "answer:", "answer =", "####"}
+var announcements = [...]string{"final answer is", "final answer:", "final answer\n", "answer is", "answer:", "answer =", "answer\n", "####"}
 
 // announced is what follows an announcement.
-func announced(text string) (string, bool) {
+func announced(text string) (span, string, bool) {
 	lower := lowered(text)
 	for _, phrase := range announcements {
 		i := strings.LastIndex(lower, phrase)
 		if i < 0 {
 			continue
 		}
-		tail := text[i+len(phrase):]
-		tail = strings.TrimLeft(tail, " :*}\n\t")
-		tail = tail[:min(len(tail), longestTail)]
-		tail, _, _ = strings.Cut(tail, "\n")
-		if found, ok := statement(tail); ok {
-			return found, true
+		tail := strings.TrimLeft(text[i+len(phrase):], " :*}\n\t")
+		line := span{len(text) - len(tail), len(text)}.until(text, "\n")
+		p, ok := statement(text, line)
+		if !ok {
+			p, ok = number(text, line.until(text, ". "))
 		}
-		sentence, _, _ := strings.Cut(tail, ". ")
-		if found, ok := onlyNumber(sentence); ok {
-			return found, true
+		if ok {
+			return p, p.of(text), true
 		}
 	}
-	return "", false
+	return span{}, "", false
 }
 
 // lowered is a text of the same length with small letters for capitals.
@@ -47,31 +129,47 @@ func lowered(text string) string {
 	return string(b)
 }
 
-// statement is the answer at the beginning of a sentence.
-func statement(tail string) (string, bool) {
-	whole := trimmed(tail)
-	if _, ok := latex.Read(whole); ok {
-		return whole, true
-	}
-	sentence, _, _ := strings.Cut(tail, ". ")
-	if sentence = trimmed(sentence); sentence != whole {
-		if _, ok := latex.Read(sentence); ok {
-			return sentence, true
+// article begins what is no formula, though the article could be a variable.
+var article = regexp.MustCompile(`^(?:an?|the) [a-z]{2,}`)
+
+// statement is the answer at the beginning of a line.
+func statement(text string, line span) (span, bool) {
+	sentence := line.until(text, ". ").trim(text)
+	if !article.MatchString(sentence.of(text)) {
+		for _, whole := range []span{line.trim(text), sentence} {
+			if a, ok := latex.Read(whole.of(text)); ok && !explained(a) {
+				return whole, true
+			}
 		}
 	}
-	if found, rest, ok := firstMath(sentence); ok {
-		if value, ok := linked(found, rest); ok {
+	var first span
+	formulas(text[:sentence.to], sentence.from, func(f formula) bool { first = span{f.from, f.to}; return false })
+	if first.to > 0 {
+		if value, ok := linked(text, first.of(text), span{first.to, sentence.to}); ok {
 			return value, true
 		}
-		return found, true
+		return first, true
 	}
-	words := strings.Fields(sentence)
-	for n := min(len(words), mostWords); n > 0; n-- {
-		if part := strings.Join(words[:n], " "); mathematical(part) {
-			return part, true
+	for _, at := range slices.Backward(space.FindAllStringIndex(sentence.of(text), mostWords)) {
+		part := strings.TrimRight(text[sentence.from:sentence.from+at[1]], ".,:;")
+		last := lowered(part[strings.LastIndexAny(part, " \t")+1:])
+		if article.MatchString(part) || len(last) > 1 && words.Known(last) {
+			continue
+		}
+		if a, ok := latex.Read(part); ok && !hasWords(a) && (len(a.Nouns) == 0 || strings.ContainsAny(part, "0123456789")) {
+			return span{sentence.from, sentence.from + len(part)}, true
 		}
 	}
-	return "", false
+	return span{}, false
+}
+
+// explained tells whether words behind an answer, with a comma between, say more of
+// it: 7, which is odd.
+func explained(a latex.Answer) bool {
+	return a.Kind == latex.List && a.Items[0].Kind != latex.Words && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
+		first, _, _ := strings.Cut(item.Text, " ")
+		return item.Kind == latex.Words && words.Known(first)
+	})
 }
 
 // mathematical tells whether a text is an answer without any words.
@@ -85,245 +183,98 @@ func hasWords(a latex.Answer) bool {
 	return a.Kind == latex.Words || slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind == latex.Words })
 }
 
-// wordy tells whether a word is of letters, and so rather not the beginning of
-// an answer.
-func wordy(word string) bool {
-	word = strings.ToLower(strings.Trim(word, ".,:;"))
-	return len(word) > 1 && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == ""
+// wordy begins with a word of letters, and so hardly with an answer.
+var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}[.,:;]*(?:\s|$)`)
+
+// number is the longest answer at the end of the last line of a span, or else its last
+// number.
+func number(text string, in span) (span, bool) {
+	line := span{max(in.from, in.to-longestTail), in.to}
+	line.from += strings.LastIndexByte(strings.TrimRight(line.of(text), " \r\n"), '\n') + 1
+	starts := space.FindAllStringIndex(line.of(text), -1)
+	for _, at := range starts[max(0, len(starts)-mostWords):] {
+		part := span{line.from + at[0], line.to}
+		if inside := part.trim(text); !wordy.MatchString(part.of(text)) && mathematical(inside.of(text)) {
+			return inside, true
+		}
+	}
+	last := strings.LastIndexAny(in.of(text), "0123456789")
+	if last < 0 || in.to-in.from == len(text) && len(text) <= longestWhole && command.MatchString(text) { // a formula
+		return in, false
+	}
+	values := valuesOf(text, span{max(in.from, in.from+last-64), in.from + last + 1})
+	if len(values) == 0 {
+		return in, false
+	}
+	return values[len(values)-1], true
 }
 
-// ending is the longest answer at the end of a text.
-func ending(text string) (string, bool) {
-	text = strings.TrimSpace(text)
-	text = text[max(0, len(text)-longestTail):]
-	words := strings.Fields(text[strings.LastIndexByte(text, '\n')+1:])
-	for n := min(len(words), mostWords); n > 0; n-- {
-		if wordy(words[len(words)-n]) {
-			continue
-		}
-		if part := trimmed(strings.Join(words[len(words)-n:], " ")); mathematical(part) {
-			return part, !qualified(words[:len(words)-n])
-		}
-	}
-	return "", false
-}
-
-// delimiters begin and end formulas. The longer ones come first.
-var delimiters = [...][2]string{{"$$", "$$"}, {"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}}
-
-// qualified tells whether the last of some words says that the number after
-// them is not the answer: at least 5, more than 5, not 5, twice 5, half of 5.
-func qualified(words []string) bool {
-	if len(words) == 0 {
-		return false
-	}
-	last := words[len(words)-1]
-	if last == "}" && len(words) > 1 {
-		last = words[len(words)-2]
-	}
-	if last == "of" && len(words) > 1 {
-		last = words[len(words)-2]
-		return strings.Contains(" half third quarter tenth square root power multiple factor divisor instead ", " "+lowered(last)+" ")
-	}
-	last = strings.TrimPrefix(lowered(last), `\text{`)
-	return last != "" && strings.Contains(" least most than not under over below above between twice double triple half minus negative ", " "+strings.Trim(last, "}{,")+" ")
-}
-
-// formula is a place in a text: of what is between two delimiters, and of both.
-type formula struct{ start, from, to, end int }
-
-// formulas calls yield with each formula in dollar signs or brackets, in
-// order, until it says no. It says where the last formula that does not end
-// begins, -1 if there is none.
-func formulas(text string, yield func(formula) bool) (open int) {
-	var endless [len(delimiters)]bool // the rest of the text does not have its end
-	open = -1
-	for i := 0; i < len(text); {
-		d := delimiter(text[i:])
-		if d < 0 {
-			if text[i] == '\\' {
-				i++
-			}
-			i++
-			continue
-		}
-		f := formula{start: i}
-		i += len(delimiters[d][0])
-		length := -1
-		if !endless[d] {
-			length = strings.Index(text[i:], delimiters[d][1])
-		}
-		if length < 0 {
-			endless[d], open = true, i
-			continue
-		}
-		f.from, f.to = i, i+length
-		i += length + len(delimiters[d][1])
-		if f.end = i; strings.TrimSpace(text[f.from:f.to]) != "" && !yield(f) {
-			break
-		}
-	}
-	return open
-}
-
-// delimiter tells which of the delimiters text begins with; -1 if none.
-func delimiter(text string) int {
-	if text[0] == '$' || text[0] == '\\' {
-		for d := range delimiters {
-			if strings.HasPrefix(text, delimiters[d][0]) {
-				return d
-			}
-		}
-	}
-	return -1
-}
-
-// firstMath is the first formula of a text, and what follows it.
-func firstMath(text string) (found, rest string, ok bool) {
-	formulas(text, func(f formula) bool { found, rest, ok = text[f.from:f.to], text[f.end:], true; return false })
-	return found, rest, ok
+func lastNumber(text string) (span, string, bool) {
+	p, ok := number(text, span{0, len(text)})
+	return p, p.of(text), ok
 }
 
 // lastMath is the last formula of a text, with those before it that only a comma
 // or a word like "and" separates from it. A formula that does not end goes on to
 // the end of the text: if it cannot be read, nothing is.
-func lastMath(text string) (found string, ok bool) {
+func lastMath(text string) (p span, content string, ok bool) {
 	var recent []formula
-	open := formulas(text, func(f formula) bool {
+	open := formulas(text, 0, func(f formula) bool {
 		if len(recent) == 2*maxItems {
 			recent = append(recent[:0], recent[maxItems:]...)
 		}
 		recent = append(recent, f)
 		return true
 	})
-	end := 0
-	if n := len(recent); n > 0 {
-		end = recent[n-1].end
-	}
-	if open >= end && open > 0 {
-		if tail := trimmed(text[open:]); mathematical(tail) {
-			return tail, true
-		} else if strings.ContainsAny(tail, `\=^_{`) {
-			return "", true
+	last := len(recent) - 1
+	if open > 0 && (last < 0 || open >= recent[last].end) {
+		if tail := (span{open, len(text)}).trim(text); mathematical(tail.of(text)) {
+			return tail, tail.of(text), true
+		} else if strings.ContainsAny(tail.of(text), `\=^_{`) {
+			return tail, "", true
 		}
 	}
-	if len(recent) == 0 {
-		return "", false
+	if last < 0 {
+		return p, "", false
 	}
-	first := len(recent) - 1
-	for first > 0 && len(recent)-first < maxItems && listed(text[recent[first-1].end:recent[first].start]) {
+	first := last
+	parts := []string{text[recent[last].from:recent[last].to]}
+	for first > 0 && len(parts) < maxItems && listed(text[recent[first-1].end:recent[first].start]) {
 		first--
+		parts = append(parts, text[recent[first].from:recent[first].to])
 	}
-	var parts []string
-	for _, f := range recent[first:] {
-		parts = append(parts, text[f.from:f.to])
+	slices.Reverse(parts)
+	p, content = span{recent[first].from, recent[last].to}, strings.Join(parts, ", ")
+	rest := span{recent[last].end, len(text)}
+	if value, ok := linked(text, content, rest); ok {
+		return value, value.of(text), true
 	}
-	found = strings.Join(parts, ", ")
-	if value, ok := linked(found, text[end:]); ok {
-		return value, true
+	if at := concluding.FindAllStringIndex(rest.of(text), -1); at != nil {
+		if value, ok := number(text, span{rest.from + at[len(at)-1][0] + 1, len(text)}.until(text, ". ", "\n")); ok {
+			return value, value.of(text), true
+		}
 	}
-	if value, ok := concluded(text[end:]); ok {
-		return value, true
-	}
-	return found, true
+	return p, content, true
 }
 
-// concluded is the only number of a sentence that says what follows from the
-// formulas before it: Therefore, there are 12 ways.
-func concluded(rest string) (value string, ok bool) {
-	rest = rest[max(0, len(rest)-longestTail):]
-	for _, word := range [...]string{"Therefore", "Thus", "Hence", "Consequently"} {
-		i := strings.LastIndex(rest, ". "+word)
-		if i < 0 {
-			i = strings.LastIndex(rest, "\n"+word) - 1
-		}
-		if i < -1 {
-			continue
-		}
-		sentence, _, _ := strings.Cut(rest[i+2:], ". ")
-		number, ok := onlyNumber(sentence)
-		if found, ends := ending(sentence); ok && ends {
-			return found, true
-		}
-		return number, ok
-	}
-	return "", false
-}
+// concluding begins a sentence that says what follows from the formulas before it:
+// Therefore, there are 12 ways.
+var concluding = regexp.MustCompile(`[ \n](?:Therefore|Thus|Hence|Consequently)\b`)
 
-// onlyNumber is the number of a sentence that has no other.
-func onlyNumber(sentence string) (string, bool) {
-	number, ok := lastNumber(sentence)
-	before, _, _ := strings.Cut(sentence, number)
-	return number, ok && !strings.ContainsAny(before, "0123456789")
-}
+// links give a value to the formula before them.
+var links = regexp.MustCompile(`^[ $*)\\]*(?:is equal to|is|are|equals|must be|=) `)
 
 // linked is the value that a sentence gives a formula with variables: 34 in "the
 // largest $n$ is 34".
-func linked(found, rest string) (value string, ok bool) {
-	rest = strings.TrimLeft(rest, " ")
-	for _, verb := range [...]string{"is equal to ", "is ", "are ", "equals ", "must be ", "= "} {
-		tail, follows := strings.CutPrefix(rest, verb)
-		if !follows {
-			continue
-		}
-		a, read := latex.Read(found)
-		if !read || a.Kind != latex.Value || !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
-			return "", false
-		}
-		tail, _, _ = strings.Cut(tail[:min(len(tail), longestTail)], "\n")
-		value, ok = statement(tail)
-		return value, ok && mathematical(value)
+func linked(text, formula string, rest span) (value span, ok bool) {
+	at := links.FindStringIndex(rest.of(text))
+	if at == nil {
+		return value, false
 	}
-	return "", false
-}
-
-// prose tells whether a text has words in it.
-func prose(text string) bool {
-	run, capital, command := 0, false, false
-	for i, r := range text[:min(len(text), 2000)] {
-		if unicode.IsLetter(r) {
-			if run++; run == 1 {
-				capital, command = unicode.IsUpper(r), i > 0 && text[i-1] == '\\'
-			}
-			continue
-		}
-		if !command && (run > 2 || run == 2 && capital) {
-			return true
-		}
-		run = 0
+	a, read := latex.Read(formula)
+	if !read || a.Kind != latex.Value || !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
+		return value, false
 	}
-	return !command && run > 2
-}
-
-// commands tells whether a text has commands of LaTeX: a short one is a formula
-// then, of which the last number is a part.
-func commands(text string) bool {
-	for i := 1; i < len(text); i++ {
-		if text[i-1] == '\\' && ('a' <= text[i] && text[i] <= 'z' || 'A' <= text[i] && text[i] <= 'Z') {
-			return true
-		}
-	}
-	return false
-}
-
-// lastNumber is the last number of a text.
-func lastNumber(text string) (string, bool) {
-	end := strings.LastIndexAny(text, "0123456789")
-	if end < 0 {
-		return "", false
-	}
-	from := end
-	for from > 0 && end-from < 64 && strings.IndexByte("0123456789.,/", text[from-1]) >= 0 {
-		from--
-	}
-	if from > 0 && (text[from-1]|0x20 >= 'a' && text[from-1]|0x20 <= 'z') {
-		return "", false // of a name, H2
-	}
-	if from > 0 && text[from-1] == '-' {
-		from--
-	}
-	if qualified(strings.Fields(text[max(0, from-longestTail):from])) {
-		return "", false
-	}
-	return strings.TrimLeft(text[from:end+1], ".,/"), true
+	value, ok = statement(text, span{rest.from + at[1], rest.to}.until(text, "\n"))
+	return value, ok && mathematical(value.of(text))
 }

@@ -7,14 +7,8 @@ import (
 
 	"speceval/internal/scoring/maths/algebra"
 	"speceval/internal/scoring/maths/latex"
+	"speceval/internal/scoring/words"
 )
-
-// numberWords are the names of the numbers from zero.
-var numberWords = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve " +
-	"thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty")
-
-// tens are the names of the tens, those below twenty left out.
-var tens = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
 
 // spelled writes a number below a hundred that is all of a text in digits, with a
 // percent sign if it says so: forty-five percent. Other texts stay as they are.
@@ -22,22 +16,14 @@ func spelled(text string) string {
 	if len(text) > 60 || strings.ContainsAny(text, "0123456789") {
 		return text
 	}
-	k, sign := strings.ToLower(key(text)), ""
+	name, sign := strings.ToLower(key(text)), ""
 	for _, word := range [...]string{"percent", "%", `\%`} {
-		if rest, ok := strings.CutSuffix(k, word); ok {
-			k, sign = strings.TrimRight(rest, "-"), "%"
+		if rest, ok := strings.CutSuffix(name, word); ok {
+			name, sign = strings.TrimRight(rest, "-"), "%"
 		}
 	}
-	if n := slices.Index(numberWords, k); n >= 0 {
+	if n, ok := words.Number(name); ok {
 		return strconv.Itoa(n) + sign
-	}
-	for i, name := range tens {
-		rest, ok := strings.CutPrefix(k, name)
-		rest = strings.TrimPrefix(rest, "-")
-		n := slices.Index(numberWords[:10], rest)
-		if ok && (rest == "" || n > 0) {
-			return strconv.Itoa(10*(i+2)+max(n, 0)) + sign
-		}
 	}
 	return text
 }
@@ -47,22 +33,35 @@ func spelled(text string) string {
 func labelled(text string) (string, bool) {
 	rest := strings.TrimPrefix(strings.TrimLeft(text, " $"), `\displaystyle`)
 	rest, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), `\text{`)
-	words, answer, closed := strings.Cut(rest, "}")
-	fields := strings.Fields(lowered(words))
-	if !ok || !closed || len(fields) == 0 || qualified(fields) {
-		return "", false
-	}
-	return answer, strings.Contains(" is are equals ratio ", " "+fields[len(fields)-1]+" ")
+	label, answer, closed := strings.Cut(rest, "}")
+	return answer, ok && closed && words.Introduces(label)
 }
 
 // spelledOut reads a number that is given as a word, seven.
 func spelledOut(a latex.Answer) latex.Answer {
 	if a.Kind == latex.Words {
-		if n := slices.Index(numberWords, a.Text); n >= 0 {
+		if n, ok := words.Number(a.Text); ok {
 			return latex.Answer{Kind: latex.Value, Expr: algebra.Int(int64(n))}
 		}
 	}
 	return a
+}
+
+// limit is what the words behind all numbers of an answer say of them, see [words.Limit].
+func limit(a latex.Answer) string {
+	said := a.Limit
+	if a.Kind == latex.Relation && a.Items[0].Kind == latex.Words && !words.Names(a.Items[0].Text) {
+		said = a.Items[0].Text
+	}
+	if a.Kind == latex.Relation && !slices.Contains(a.Rels, "=") { // x > 3 integers
+		said += strings.Join(a.Items[len(a.Items)-1].Nouns, " ")
+	}
+	for _, item := range a.Items {
+		if more := limit(item); more != "" {
+			said += ";" + more
+		}
+	}
+	return strings.TrimPrefix(said, ";")
 }
 
 // phrases gives some phrases that mean the same one spelling.

@@ -24,6 +24,7 @@ type Answer struct {
 	Expr        *algebra.Expr
 	Unit        string   // "" for none, else as units.go spells it
 	Nouns       []string // other words behind a Value: what is counted, or a direction
+	Limit       string   // what these words say beyond that, see [words.Limit]
 	Percent     bool
 	Text        string // of Words: in lower case
 	Items       []Answer

@@ -108,7 +108,7 @@ func TestRead(t *testing.T) {
 		`2pi`: "(* 2 π)", `e^{i\pi}`: "(^ e (* i π))", `\infty`: "∞",
 		// units
 		`30^\circ`: "30[°]", `12\text{ m/s}`: "12[m/s]", `12\text{ m/s}^2`: "12[m/s2]", `10 cm`: "10[cm]", `5.4 \text{ cents}`: "27/5[¢]", `\$18`: "18[$]", `50\%`: "50%", `6\text{ square inches}`: "6[in2]",
-		`7 \text{ apples}`: "7", `2 million`: "(* 2 (^ 10 6))", `5 percent`: "5%", `5 is the answer`: "", `4:35 \text{ p.m.}`: "ratio(4 35)pm",
+		`7 \text{ apples}`: "7", `2 million`: "(* 2 1000000)", `5 percent`: "5%", `5 is the answer`: "", `4:35 \text{ p.m.}`: "ratio(4 35)pm",
 		// structures
 		`\{1,2\}`: "{1 2}", `{1,2}`: "{1 2}", `\{\}`: "{}", `\emptyset`: "{}", `(1,2)`: "(1 2)", `\left[0,\infty\right)`: "[0 ∞)", `(0,1)\cup(2,3]`: "∪((0 1) (2 3])", `3:2`: "ratio(3 2)",
 		`1 and 2`: "list(1 2)", `1, 2, \text{ and } 3`: "list(1 2 3)", `x=1 or x=2`: "list(<x = 1> <x = 2>)", `1\pm x`: "list((+ 1 x) (+ 1 (- x)))", `x=\pm 2`: "list(<x = 2> <x = (- 2)>)",
@@ -124,7 +124,7 @@ func TestRead(t *testing.T) {
 		// products, mixed numbers and units without a sign between
 		`2^3 3^2`: "(* (^ 2 3) (^ 3 2))", `2^3 3^2 5`: "(* (^ 2 3) (^ 3 2) 5)", `{2}\frac{3}{4}`: "(+ 2 (/ 3 4))", `2{\frac{3}{4}}`: "(+ 2 (/ 3 4))", `{2}\frac{x}{4}`: "(* 2 (/ x 4))",
 		`\begin{pmatrix}1&2\\3&4\end{pmatrix}\begin{pmatrix}1\\2\end{pmatrix}`: "matrix1(5 11)", `\begin{pmatrix}1&1\\0&1\end{pmatrix}^3`: "matrix2(1 3 0 1)", `\begin{pmatrix}1\\2\end{pmatrix}\begin{pmatrix}1\\2\end{pmatrix}`: "",
-		`12,500m`: "12500[m]", `12,500.5m²`: "25001/2[m2]", `500m`: "(* 500 m)", `12,500 m + 1`: "(+ (* 12500 m) 1)", `5 dozen`: "(* 5 12)", `3 tenths`: "(* 3 (^ 10 -1))", `5 per cent`: "5%", `5 pct`: "5%",
+		`12,500m`: "12500[m]", `12,500.5m²`: "25001/2[m2]", `500m`: "(* 500 m)", `12,500 m + 1`: "(+ (* 12500 m) 1)", `5 dozen`: "(* 5 12)", `3 tenths`: "(* 3 1/10)", `5 per cent`: "5%", `5 pct`: "5%",
 		`5\text{ MHz}`: "5[Mhz]", `5 mHz`: "5[mhz]", `5\text{ KG}`: "5[kg]", `6'`: "6[ft]", `6''`: "6[in]", `6"`: "6[in]", `10_{10}`: "10", `\Pi`: `\Pi`,
 		`2\vec{b}\times\vec a`: `(* 2 (- \vec (\vec a×\vec b)))`, `\mathbf{a}\times\mathbf{b}`: `\vec (\vec a×\vec b)`, `(\vec{b}\times\vec a)\times\vec c`: "", `2\times x`: "(* 2 x)", `AB:BC=3:2`: "<ratio((* A B) (* B C)) = ratio(3 2)>", `boys:girls = 3:2`: `<"boys:girls" = ratio(3 2)>`,
 		// what cannot be read

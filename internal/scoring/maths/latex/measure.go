@@ -1,9 +1,11 @@
 package latex
 
 import (
+	"math/big"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
 
 // measured reads a sum with a unit, or words.
@@ -12,13 +14,13 @@ func (p *parser) measured() Answer {
 	defer func() { p.unit = outer }()
 	p.unit = ""
 	if p.next(word) {
-		if currency := unitNames[p.tokens[p.pos].text]; strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
+		if currency, _ := words.Unit(p.tokens[p.pos].text); strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
 			p.pos++ // USD 5
 			p.unit = currency
-		} else if words := p.words(); p.next(number) && (words.Text == "minus" || words.Text == "negative") {
+		} else if said := p.words(); p.next(number) && (said.Text == "minus" || said.Text == "negative") {
 			return p.each(p.measured(), func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
-		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+words.Text+" ") {
-			return words
+		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+said.Text+" ") {
+			return said
 		}
 	}
 	a := p.sum()
@@ -100,7 +102,12 @@ func (p *parser) units(a *Answer) {
 		case t.kind == operator && t.text == "^":
 			parts = append(parts, "^", p.exponent())
 			continue
-		case t.kind == operator && (t.text == "(" && p.parenthesis()):
+		case t.kind == operator && t.text == "(":
+			remark := p.parenthesis()
+			if parts = append(parts, remark...); remark == nil {
+				p.finish(a, parts)
+				return
+			}
 			continue
 		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
 		default:
@@ -176,33 +183,42 @@ func (p *parser) exponent() string {
 	return sign + text
 }
 
-// parenthesis skips a remark of words, (approximately) say.
-func (p *parser) parenthesis() bool {
+// parenthesis reads a remark of words, (approximately) say; nil if none comes next.
+func (p *parser) parenthesis() (remark []string) {
 	for i := p.pos + 1; i < len(p.tokens); i++ {
 		switch t := p.tokens[i]; {
-		case t.kind == operator && t.text == ")" && i > p.pos+1:
-			p.pos = i + 1
-			return true
+		case t.kind == operator && t.text == ")":
+			if remark != nil {
+				p.pos = i + 1
+			}
+			return remark
 		case t.kind != word:
-			return false
+			return nil
+		default:
+			remark = append(remark, t.text)
 		}
 	}
-	return false
+	return nil
 }
 
 // finish gives a value the unit that its words spell.
 func (p *parser) finish(a *Answer, parts []string) {
-	if len(parts) > 0 {
-		if scale, ok := scales[parts[0]]; ok {
-			a.Expr = algebra.Make(algebra.Mul, a.Expr, scale)
-			parts = parts[1:]
-		} else if power, ok := powers[parts[0]]; ok {
+	for len(parts) > 0 {
+		factor, ok := words.Factor(parts[0])
+		if power, raised := powers[parts[0]]; raised {
 			a.Expr = algebra.Make(algebra.Pow, a.Expr, algebra.Int(power))
-			parts = parts[1:]
+		} else if ok {
+			a.Expr = algebra.Make(algebra.Mul, a.Expr, algebra.Rational(factor))
+		} else if parts[0] == "factorial" {
+			a.Expr = algebra.Apply("factorial", a.Expr)
+		} else {
+			break
 		}
+		parts = parts[1:]
 	}
-	u, nouns := unit(parts)
-	if a.Nouns = nouns; u == "%" {
+	r, ok := algebra.Exact(a.Expr)
+	few, u := ok && new(big.Rat).Abs(r).Cmp(big.NewRat(1, 1)) <= 0, ""
+	if u, a.Nouns, a.Limit = unit(parts, few); u == "%" {
 		a.Percent = true
 	} else if u != "" {
 		a.Unit = u

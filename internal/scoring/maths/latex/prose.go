@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"speceval/internal/scoring/words"
 )
 
 // letters reads a run of letters: words, names of functions, or variables.
@@ -11,7 +13,8 @@ func (lx *lexer) letters(prose bool) {
 	start := lx.pos
 	for lx.pos < len(lx.text) {
 		r, size := utf8.DecodeRuneInString(lx.text[lx.pos:])
-		if !unicode.IsLetter(r) {
+		next, _ := utf8.DecodeRuneInString(lx.text[lx.pos+size:])
+		if !unicode.IsLetter(r) && !(prose && r == '-' && lx.pos > start && unicode.IsLetter(next)) {
 			break
 		}
 		lx.pos += size
@@ -81,7 +84,7 @@ func (lx *lexer) inUnit() bool {
 // named reads a run of several letters, or one that is a unit.
 func (lx *lexer) named(run string, prose bool) {
 	lower := strings.ToLower(run)
-	_, isUnit := unitNames[lower]
+	isUnit := isUnit(lower)
 	if unit := prefixed(run); unit != "" {
 		lower, isUnit = unit, isUnit || lx.lastUnit()
 	}
@@ -90,8 +93,8 @@ func (lx *lexer) named(run string, prose bool) {
 		lx.emit(symbol, constants[run])
 	case functions[run] != "":
 		lx.emit(function, functions[run])
-	case prose, isUnit && lx.afterValue(), !product(run) && !(len(run) == 2 && lx.besideSign()):
-		if rest, name := functionIn(run); name != "" && run[0] >= 'a' && !prose && !isUnit {
+	case prose, isUnit && lx.afterValue(), !product(run) && !(len(run) == 2 && run != "is" && lx.besideSign()):
+		if rest, name := functionIn(run); name != "" && !words.Known(lower) && run[0] >= 'a' && !prose && !isUnit {
 			lx.emit(function, functions[name])
 			lx.spread(rest)
 			return

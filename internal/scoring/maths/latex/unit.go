@@ -1,64 +1,11 @@
 package latex
 
 import (
-	"math/big"
+	"strconv"
 	"strings"
 
-	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
-
-// unitNames gives units one spelling each. A name that maps to "" may follow a
-// number, but says nothing to be compared.
-var unitNames = names(map[string]string{
-	"cm":  "cm centimeter centimeters centimetre centimetres",
-	"mm":  "mm millimeter millimeters millimetre millimetres",
-	"km":  "km kilometer kilometers kilometre kilometres",
-	"m":   "meter meters metre metres",
-	"in":  "in inch inches",
-	"ft":  "ft foot feet",
-	"yd":  "yd yard yards",
-	"mi":  "mi mile miles",
-	"g":   "gram grams",
-	"kg":  "kg kilogram kilograms",
-	"mg":  "mg milligram milligrams",
-	"lb":  "lb lbs pound pounds",
-	"oz":  "oz ounce ounces",
-	"s":   "sec secs second seconds",
-	"min": "min mins minute minutes",
-	"h":   "hr hrs hour hours",
-	"day": "day days", "week": "week weeks", "month": "month months", "year": "year years yr yrs",
-	"l": "liter liters litre litres", "ml": "ml milliliter milliliters", "gal": "gallon gallons",
-	"mi/h": "mph", "km/h": "kph kmph",
-	"$": "dollar dollars usd bucks", "¢": "cent cents",
-	"°": "degree degrees deg",
-	"€": "euro euros eur", "°C": "celsius", "°F": "fahrenheit", "Ω": "ohm ohms",
-	"rad": "radian radians rad",
-	"hz":  "hz", "pa": "pa", "j": "joule joules", "n": "newton newtons", "w": "watt watts", "mol": "mol mole moles", "kj": "kj", "v": "volt volts", "kw": "kw", "ev": "ev",
-	"":   "unit units sq square cubic squared cubed per each ways way people st nd rd th",
-	"am": "am", "pm": "pm",
-	"%": "percent percents percentage pct",
-	"@": "million billion trillion thousand hundred dozen dozens halves tenths hundredths thousandths",
-})
-
-func names(lists map[string]string) map[string]string {
-	all := make(map[string]string)
-	for name, list := range lists {
-		for _, n := range strings.Fields(list) {
-			all[n] = name
-		}
-	}
-	return all
-}
-
-// scales are words that multiply the number before them.
-var scales = map[string]*algebra.Expr{
-	"hundred": ten(2), "thousand": ten(3), "million": ten(6), "billion": ten(9), "trillion": ten(12), "tenths": ten(-1), "hundredths": ten(-2), "thousandths": ten(-3),
-	"dozen": algebra.Int(12), "dozens": algebra.Int(12), "halves": algebra.Rational(big.NewRat(1, 2)),
-}
-
-func ten(power int64) *algebra.Expr {
-	return algebra.Make(algebra.Pow, algebra.Int(10), algebra.Int(power))
-}
 
 // powers are words for a power of the number before them.
 var powers = map[string]int64{"squared": 2, "cubed": 3}
@@ -87,7 +34,14 @@ func isPrefixed(word string) bool {
 var compass = map[string]string{"n": "north", "s": "south", "e": "east", "w": "west"}
 
 // fillers are words behind a number that do not say what it counts.
-const fillers = " of the a an in total all altogether more exactly whole different distinct possible only them "
+const fillers = " of the a an in total all altogether exactly whole different distinct possible only them "
+
+// isUnit tells whether a word may be a unit, or multiply the number before it.
+func isUnit(word string) bool {
+	_, named := words.Unit(word)
+	_, multiplies := words.Factor(word)
+	return named || multiplies
+}
 
 // noun gives a word that says what is counted one spelling; "" if it does not.
 func noun(word string) string {
@@ -116,11 +70,20 @@ func noun(word string) string {
 const sentenceWords = " is are was were be the that this because since if when then which we so as by for therefore thus hence where with from but not has have can cannot "
 
 // unit spells a unit from the words and operators that follow a number; the words
-// that are none say what is counted, or where.
-func unit(parts []string) (spelled string, nouns []string) {
+// that are none say what is counted, or where, and limit what else they say.
+func unit(parts []string, few bool) (spelled string, nouns []string, limit string) {
 	var b strings.Builder
+	var phrase []string
 	power := "" // of what comes next
 	for i, part := range parts {
+		name, known := words.Unit(part)
+		switch {
+		case name == "%", strings.Trim(part, "^/-0123456789") == "":
+		case !known && !isPrefixed(part), part == "in", part == "per", part == "th":
+			phrase = append(phrase, part)
+		case power == "":
+			phrase = append(phrase, "unit")
+		}
 		switch part {
 		case "sq", "square":
 			power = "2"
@@ -132,7 +95,7 @@ func unit(parts []string) (spelled string, nouns []string) {
 			b.WriteString("3")
 		case "per", "/":
 			if i+1 < len(parts) && parts[i+1] == "cent" {
-				return "%", nil
+				return "%", nil, ""
 			}
 			b.WriteString("/")
 		case "^":
@@ -144,10 +107,16 @@ func unit(parts []string) (spelled string, nouns []string) {
 			if i+2 < len(parts) && parts[i+1] == "^" && strings.HasPrefix(parts[i+2], "-") {
 				b.WriteString("/")
 			}
-			name, known := unitNames[part]
 			if !known && (len(part) == 1 || isPrefixed(part)) {
 				name = part
-			} else if n := noun(part); !known && n != "" {
+			} else if n := noun(part); n == "unit" {
+				if i+2 < len(parts) && parts[i+1] == "^" {
+					power = parts[i+2]
+				} else if i+1 < len(parts) && powers[parts[i+1]] > 0 {
+					power = strconv.Itoa(int(powers[parts[i+1]]))
+				}
+				nouns = append(nouns, n+power)
+			} else if !known && n != "" {
 				nouns = append(nouns, n)
 			}
 			b.WriteString(name)
@@ -157,8 +126,9 @@ func unit(parts []string) (spelled string, nouns []string) {
 			power = ""
 		}
 	}
+	limit = words.Limit(phrase, few)
 	if u := strings.ReplaceAll(b.String(), "°°", "°"); strings.Trim(u, "/23") != "" {
-		return u, nouns
+		return u, nouns, limit
 	}
-	return "", nouns
+	return "", nouns, limit
 }

@@ -1,4 +1,4 @@
-package regex_test
+package text
 
 import (
 	"strings"
@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"speceval/internal/scoring"
-	"speceval/internal/scoring/regex"
 )
 
-func TestScore(t *testing.T) {
+func TestPattern(t *testing.T) {
 	for _, test := range []struct {
 		gold, text string
 		right      bool
@@ -35,20 +34,20 @@ func TestScore(t *testing.T) {
 		{`b|ab`, `\boxed{ab}`, true},
 		{`.*`, ``, false}, // nothing was read
 	} {
-		v, err := regex.New(test.gold).Score(t.Context(), scoring.Response{Text: test.text})
-		if err != nil || v.Correct() != test.right || v != regex.Check(test.gold, test.text) {
+		v, err := Pattern(test.gold).Score(t.Context(), scoring.Response{Text: test.text})
+		if err != nil || v.Correct() != test.right || v != check(Pattern(test.gold), test.text) {
 			t.Errorf("%q, %q: %+v, %v", test.gold, test.text, v, err)
 		}
 	}
-	if v, _ := regex.New("a").Score(t.Context(), scoring.Response{Text: "a", Cut: true}); v.Correct() || v.Note == "" {
+	if v, _ := Pattern("a").Score(t.Context(), scoring.Response{Text: "a", Cut: true}); v.Correct() || v.Note == "" {
 		t.Errorf("%+v", v)
 	}
-	if v := regex.Check("a*", `\boxed{`+strings.Repeat("a", 9000)+"}"); v.Correct() || !strings.Contains(v.Note, "9000 bytes") {
+	if v := check(Pattern("a*"), `\boxed{`+strings.Repeat("a", 9000)+"}"); v.Correct() || !strings.Contains(v.Note, "9000 bytes") {
 		t.Errorf("%+v", v)
 	}
 }
 
-func TestFault(t *testing.T) {
+func TestPatternFault(t *testing.T) {
 	for expression, fault := range map[string]string{
 		`a+`:                      "",
 		`(a`:                      "missing closing ): \"(a\"",
@@ -62,16 +61,16 @@ func TestFault(t *testing.T) {
 		strings.Repeat("a", 4097): "is 4097 bytes long",
 		`[a-z]{1000}[^x]{1000}[a-z]{1000}[^x]{1000}[a-z]{1000}[^x]{1000}`: "is too large",
 	} {
-		if got := regex.Fault(expression); (got == "") != (fault == "") || !strings.Contains(got, fault) {
+		if got := PatternFault(expression); (got == "") != (fault == "") || !strings.Contains(got, fault) {
 			t.Errorf("%.40q: %q, want %q", expression, got, fault)
 		}
 	}
 }
 
 // The slowest expression and answer that are matched take no time worth a word.
-func TestTime(t *testing.T) {
+func TestTimeOfPatterns(t *testing.T) {
 	began := time.Now()
-	regex.Check(`(x+x+)+y|`+strings.Repeat("(.*a)?", 600), strings.Repeat("x", 8000))
+	check(Pattern(`(x+x+)+y|`+strings.Repeat("(.*a)?", 600)), strings.Repeat("x", 8000))
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("%v", took)
 	}
@@ -85,22 +84,22 @@ func TestSample(t *testing.T) {
 		`\p{Greek}+`: true, `a*`: true, `[^\x00-\x{10FFFF}]`: false, `a\Bb`: true, `a\b\Bc`: false, `(`: false, `x^y`: false,
 	} {
 		for range 5 {
-			text, ok := regex.Sample(expression, pick)
-			if ok != found || ok && text != "" && !strings.ContainsAny(text, `\{}`) && !regex.Check(expression, `\boxed{`+text+"}").Correct() {
+			text, ok := Sample(expression, pick)
+			if ok != found || ok && text != "" && !strings.ContainsAny(text, `\{}`) && !check(Pattern(expression), `\boxed{`+text+"}").Correct() {
 				t.Errorf("%q: %q, %t", expression, text, ok)
 			}
 		}
 	}
 }
 
-func FuzzRegex(f *testing.F) {
+func FuzzPattern(f *testing.F) {
 	f.Add(`4\d|(a{2}b?)*`, `\boxed{42}`)
 	f.Add(`(?i)[^a-z]+$`, "Answer: X")
 	f.Fuzz(func(t *testing.T, expression, text string) {
-		v := regex.Check(expression, text)
-		if v.Reward != 0 && v.Reward != 1 || len(v.Answer) > 500 || len(v.Note) > 500 || v.Correct() && regex.Fault(expression) != "" {
+		v := check(Pattern(expression), text)
+		if v.Reward != 0 && v.Reward != 1 || len(v.Answer) > 500 || len(v.Note) > 500 || v.Correct() && PatternFault(expression) != "" {
 			t.Fatalf("%q, %q: %+v", expression, text, v)
 		}
-		regex.Sample(expression, func(n int) int { return n - 1 })
+		Sample(expression, func(n int) int { return n - 1 })
 	})
 }

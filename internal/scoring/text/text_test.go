@@ -1,14 +1,14 @@
-package exact_test
+package text
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"speceval/internal/scoring"
-	"speceval/internal/scoring/exact"
 )
 
-func TestScore(t *testing.T) {
+func TestExact(t *testing.T) {
 	for _, test := range []struct {
 		gold, text string
 		right      bool
@@ -35,12 +35,20 @@ func TestScore(t *testing.T) {
 		{"Answer: 4", `Answer: 4`, true},
 		{"__init__", "Answer: `__init__`", true},
 		{"*.txt", "*.txt", true},
+		{`$\mathrm{a}$`, `\boxed{\boxed{$\mathrm{a}$}}`, true},
+		{"a", `\boxed{\boxed{$\mathrm{a}$}}`, true},
+		{"a", "**Answer: `a`**", true},
+		{"a", "`a` and `b`", false},
+		{`\text{a} or \text{b}`, `\boxed{\text{a} or \text{b}}`, true},
+		{"ls -l", "**Final Answer:** `ls -l`", true},
+		{"Answer:", "Answer:", true},
+		{"Paris", `\boxed{Rome}, no: \boxed{ Paris } and \boxed{}`, true},
 		{" ", "", false},
 		{"", "", false},
 		{"", `\boxed{x}`, false},
 	} {
-		v, err := exact.New(test.gold).Score(t.Context(), scoring.Response{Text: test.text})
-		if err != nil || v.Correct() != test.right || v != exact.Check(test.gold, test.text) {
+		v, err := Exact(test.gold).Score(t.Context(), scoring.Response{Text: test.text})
+		if err != nil || v.Correct() != test.right {
 			t.Errorf("gold %q, %q: %+v, %v", test.gold, test.text, v, err)
 		}
 	}
@@ -48,37 +56,47 @@ func TestScore(t *testing.T) {
 
 func TestCutResponses(t *testing.T) {
 	for text, right := range map[string]bool{
-		`\boxed{Paris} because`: true,
-		"Paris":                 false,
-		`\boxed{Paris`:          false,
+		`\boxed{Paris} because`:      true,
+		"Paris":                      false,
+		`\boxed{Paris`:               false,
+		`\boxed{Paris} or \boxed{Ro`: false,
 	} {
-		if v, _ := exact.New("Paris").Score(t.Context(), scoring.Response{Text: text, Cut: true}); v.Correct() != right || !right && v.Note == "" {
+		if v, _ := Exact("Paris").Score(t.Context(), scoring.Response{Text: text, Cut: true}); v.Correct() != right || !right && v.Note == "" {
 			t.Errorf("%q: %+v", text, v)
 		}
 	}
 }
 
-func TestFault(t *testing.T) {
+func TestExactFault(t *testing.T) {
 	for gold, fault := range map[string]bool{"x": false, " ": true, "": true, "\u00a0\n": true} {
-		if (exact.Fault(gold) != "") != fault {
-			t.Errorf("%q: %q", gold, exact.Fault(gold))
+		if (ExactFault(gold) != "") != fault {
+			t.Errorf("%q: %q", gold, ExactFault(gold))
 		}
 	}
 }
 
-func FuzzScore(f *testing.F) {
+func FuzzExact(f *testing.F) {
 	f.Add("Paris", `\boxed{Paris}`)
 	f.Add("cafe\u0301", "Answer: **caf\u00e9**")
 	f.Fuzz(func(t *testing.T, gold, text string) {
-		v := exact.Check(gold, text)
+		v := check(Exact(gold), text)
 		if v.Reward != 0 && v.Reward != 1 || len(v.Answer) > 500 {
 			t.Fatalf("%q, %q: %+v", gold, text, v)
 		}
-		if v.Correct() && !strings.Contains(exact.Normal(text), exact.Normal(gold)) {
+		if v.Correct() && !strings.Contains(normal(text), normal(gold)) {
 			t.Fatalf("%q is right, %q", text, gold)
 		}
-		if exact.Fault(gold) == "" && !strings.ContainsAny(gold, `\{}`) && !exact.Check(gold, `\boxed{`+gold+`}`).Correct() {
+		if ExactFault(gold) == "" && !strings.ContainsAny(gold, `\{}`) && !check(Exact(gold), `\boxed{`+gold+`}`).Correct() {
 			t.Fatalf("%q in a box is wrong", gold)
 		}
 	})
+}
+
+// check scores a response that is not cut.
+func check(s scoring.Scorer, text string) scoring.Verdict {
+	v, err := s.Score(context.Background(), scoring.Response{Text: text})
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

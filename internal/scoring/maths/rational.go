@@ -1,0 +1,46 @@
+package maths
+
+import (
+	"math/big"
+	"strings"
+
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/maths/latex"
+)
+
+// Rational is an answer that is a rational number.
+type Rational struct {
+	Value   *big.Rat
+	Percent bool // a percent sign stands behind it
+	Bare    bool // it has no name, no unit but a currency, and no words
+}
+
+// ReadRational reads a rational number, perhaps with its name, a unit and what it
+// counts. It is false for every other answer, and for a number that is bounded or of
+// which another one is made by words that have no value: at most 7.
+func ReadRational(text string) (r Rational, ok bool) {
+	a, ok := latex.Read(spelled(text))
+	if !ok || limit(a) != "" {
+		return r, false
+	}
+	bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0
+	if _, value, defines := definition(a); defines {
+		a = value
+	}
+	if a.Kind != latex.Value || a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
+		return r, false
+	}
+	value, ok := algebra.Exact(a.Expr)
+	return Rational{value, a.Percent, bare}, ok
+}
+
+// Final is the final answer of a response as a scorer of this package reads it, and a
+// note for people where it was not in a box.
+func Final(r scoring.Response) (text, note string) {
+	found := final(r.Text, !r.Cut, false)
+	if answer, ok := labelled(found.text); ok {
+		return answer, found.note
+	}
+	return strings.TrimSpace(found.text), found.note
+}

@@ -1,0 +1,94 @@
+package text
+
+import (
+	"regexp"
+	"strings"
+
+	"speceval/internal/scoring"
+)
+
+// final is the final answer of a response.
+type final struct {
+	text  string // "" if nothing was read
+	boxed bool   // it was in a box
+	note  string // where else it was read, or why it was not
+}
+
+// readFinal reads what is in the last box that is not empty, or, where there is no
+// box, the last line that is not empty. A box that does not end is not read, nor is
+// the last line of a response that is cut.
+func readFinal(r scoring.Response) final {
+	box, found := scoring.LastBox(r.Text, func(b scoring.Box) bool { return b.Open || strings.TrimSpace(r.Text[b.From:b.To]) != "" })
+	text := strings.TrimSpace(r.Text)
+	switch {
+	case found && box.Open:
+		return final{note: "the last box does not end"}
+	case found:
+		return final{text: strings.TrimSpace(r.Text[box.From:box.To]), boxed: true}
+	case r.Cut:
+		return final{note: "no box, and the response is cut"}
+	case text == "":
+		return final{note: "empty response"}
+	}
+	return final{text: strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), note: "no box: the last line was read"}
+}
+
+// label is what may stand before the answer in the last line of a response.
+var label = regexp.MustCompile(`(?i)^\**(?:final )?answer:\**[ \t]*`)
+
+// wrappers are marks that may stand around all of an answer.
+var wrappers = [...][2]string{
+	{`\text{`, "}"}, {`\textbf{`, "}"}, {`\texttt{`, "}"}, {`\mathrm{`, "}"}, {`\mathbf{`, "}"}, {`\boxed{`, "}"}, {`\fbox{`, "}"},
+	{"$", "$"}, {"**", "**"}, {"`", "`"},
+}
+
+// deepest is how many wrappers and labels are taken off at most.
+const deepest = 5
+
+// readings are the ways to read a final answer: as it stands; without the word
+// "Answer:" or "Final answer:" before it, where it is a line; and without each of the
+// wrappers around it. There is none if nothing was read.
+func (f final) readings() (all []string) {
+	for text := f.text; text != "" && len(all) <= deepest; {
+		all = append(all, text)
+		inner := unwrap(text)
+		if inner == text && !f.boxed {
+			inner = label.ReplaceAllString(text, "")
+		}
+		if inner = strings.TrimSpace(inner); inner == text {
+			break
+		}
+		text = inner
+	}
+	return all
+}
+
+// unwrap takes off a wrapper that holds all of a text.
+func unwrap(text string) string {
+	for _, w := range wrappers {
+		rest, opens := strings.CutPrefix(text, w[0])
+		inner, closes := strings.CutSuffix(rest, w[1])
+		if opens && closes && inner != "" && (w[1] == "}" && balanced(inner) || w[1] != "}" && !strings.Contains(inner, w[1])) {
+			return inner
+		}
+	}
+	return text
+}
+
+// balanced tells whether every brace of a text closes one that it opens.
+func balanced(text string) bool {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth < 0 {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}

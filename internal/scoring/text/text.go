@@ -1,0 +1,129 @@
+// Package text scores answers that are compared as a text: the right one, character
+// by character, a text that a regular expression matches, or a number.
+//
+// The final answer of a response is what is in its last box, or else its last line,
+// see readings. Texts are compared once normalised: characters composed (Unicode NFC),
+// space around taken off, and every run of white space a single blank. Numbers are at
+// [Number].
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"speceval/internal/scoring"
+)
+
+// ExactVersion and PatternVersion name the rules in scores and profiles.
+const (
+	ExactVersion   = "speceval_exact_v1"
+	PatternVersion = "speceval_regex_v1"
+)
+
+// Bounds on expressions. Matching takes time in proportion to the product of the
+// second and the third.
+const (
+	longestExpression = 4096    // bytes
+	mostInstructions  = 5000    // of the compiled expression
+	longestMatched    = 8 << 10 // bytes of an answer
+)
+
+// Matcher scores responses by their final answer, one of whose readings must match.
+type Matcher struct {
+	matches func(normal string) bool
+	longest int    // bytes of an answer that are matched; 0: any number
+	fault   string // of what is right: nothing is
+}
+
+// Exact is the scorer for a task with a right answer.
+func Exact(gold string) *Matcher {
+	gold = normal(gold)
+	return &Matcher{matches: func(answer string) bool { return gold != "" && answer == gold }}
+}
+
+// ExactFault says why a text is no right answer, "" if it is one.
+func ExactFault(gold string) string {
+	if normal(gold) == "" {
+		return "is blank"
+	}
+	return ""
+}
+
+// Pattern is the scorer for a task whose right answers an expression in the syntax of
+// RE2 matches as a whole. With one that has a fault every response is wrong.
+func Pattern(expression string) *Matcher {
+	compiled, err := compile(expression)
+	if err != nil {
+		return &Matcher{fault: "the expression " + err.Error()}
+	}
+	return &Matcher{matches: func(answer string) bool { return whole(compiled, answer) }, longest: longestMatched}
+}
+
+// PatternFault says why a text is no expression, "" if it is one.
+func PatternFault(expression string) string {
+	if _, err := compile(expression); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// normal is a text as it is compared. Bytes that are no UTF-8 are U+FFFD.
+func normal(text string) string {
+	return strings.Join(strings.Fields(norm.NFC.String(strings.ToValidUTF8(text, "\ufffd"))), " ")
+}
+
+// Score never fails.
+func (m *Matcher) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
+	if m.fault != "" {
+		return scoring.Verdict{Note: scoring.Shorten(m.fault)}, nil
+	}
+	final := readFinal(r)
+	v := scoring.Verdict{Note: final.note}
+	if m.longest > 0 && len(final.text) > m.longest {
+		v.Note = fmt.Sprintf("the final answer has %d bytes, at most %d are matched", len(final.text), m.longest)
+		return v, nil
+	}
+	for _, reading := range final.readings() {
+		v.Answer = scoring.Shorten(reading)
+		if m.matches(normal(reading)) {
+			v.Reward = 1
+			break
+		}
+	}
+	return v, nil
+}
+
+// compile compiles an expression.
+func compile(expression string) (*regexp.Regexp, error) {
+	if len(expression) > longestExpression {
+		return nil, fmt.Errorf("is %d bytes long, at most %d are compared", len(expression), longestExpression)
+	}
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	if fault := (*syntax.Error)(nil); errors.As(err, &fault) {
+		return nil, fmt.Errorf("is no regular expression (RE2): %s: %.60q", fault.Code, fault.Expr)
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, fmt.Errorf("is no regular expression (RE2): %w", err)
+	}
+	if n := len(program.Inst); n > mostInstructions {
+		return nil, fmt.Errorf("is too large: it takes %d instructions, and %d are the most", n, mostInstructions)
+	}
+	compiled, err := regexp.Compile(expression)
+	if err == nil {
+		compiled.Longest() // so that a match of the whole is the one that is found
+	}
+	return compiled, err
+}
+
+// whole tells whether an expression of compile matches all of a text.
+func whole(expression *regexp.Regexp, text string) bool {
+	at := expression.FindStringIndex(text)
+	return at != nil && at[0] == 0 && at[1] == len(text)
+}

@@ -1,0 +1,153 @@
+package words
+
+import (
+	"slices"
+	"strings"
+)
+
+// near is how many bytes before a value and behind it are looked at.
+const near = 400
+
+// Stance is what a text says of a value in it.
+type Stance uint8
+
+// The stances of a text.
+const (
+	Stated  Stance = iota // it is the answer
+	Denied                // it is not: not 7, but perhaps another value beside it
+	Neither               // something else is: at most 7, half of 7, maybe 7
+)
+
+// States reads the words around the value text[from:to], and says whether the
+// text states it.
+//
+// Before the value the words count back to the beginning of its statement. Behind
+// "is" each of them must be in the table, so that an unknown word counts against
+// the value; elsewhere verbs and nouns are not known. Behind the value a noun may
+// follow, and then whatever does not take the value back.
+func States(text string, from, to int) Stance {
+	all, inside := tokens(text[max(0, from-near):from]), text[from:to]
+	if stance := introduced(all, strings.Contains(inside, "=")); stance != Stated {
+		return stance
+	}
+	behind := text[to:min(len(text), to+near)]
+	if glued := strings.TrimLeft(behind, "$*}"); strings.HasPrefix(glued, "!") || variable.MatchString(glued) {
+		return Neither
+	}
+	behind = strings.TrimLeft(behind, " }*$\n")
+	if strings.HasSuffix(inside, ".") {
+		behind = ". " + behind
+	}
+	few := inside == "1" || strings.HasPrefix(inside, "0.") || strings.Contains(inside, "frac") || strings.Contains(inside, "/")
+	return followed(tokens(behind), few)
+}
+
+// Names tells whether words may be the name of the value that follows them.
+func Names(label string) bool {
+	all := tokens(label)
+	return len(all) > 0 && introduced(all, false) == Stated
+}
+
+// Introduces tells whether words say nothing but that a value follows: the answer is.
+func Introduces(label string) bool {
+	all := tokens(label)
+	return Names(label) && (roles[all[len(all)-1]] == link || all[len(all)-1] == "ratio" || affirms(all))
+}
+
+// statement is what belongs to the value behind some tokens: what begins with the
+// last conjunction, pronoun or mark before it, unless nothing but words of no
+// meaning are between. An equation behind a comma has its own.
+func statement(all []string, equation bool) []string {
+	n := len(all)
+	said := equation && n > 1 && all[n-1] == "," && (roles[all[n-2]] == open || roles[all[n-2]] == sorts)
+	for start := n; start > 0; start-- {
+		token, earlier := all[start-1], all[:start-1]
+		switch r := roles[token]; {
+		case ends(token), said && isBreak(token), r == turns && !excepts(earlier, token, start == n):
+			return all[start:]
+		case (token == "then" || token == "namely") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
+			return all[start:]
+		case r == subject && start < n && !anyOf(earlier[max(0, start-3):], denies) && !anyOf(earlier, thinks):
+			return all[start-1:]
+		case r == open, r == link, r == subject:
+			said = said || !isBreak(token)
+		}
+	}
+	return all
+}
+
+// excepts tells whether "but" leaves the value behind it out: all but 7.
+func excepts(earlier []string, token string, last bool) bool {
+	if token != "but" || !last || len(earlier) == 0 {
+		return false
+	}
+	before := earlier[len(earlier)-1]
+	return before == "anything" || before == "everything" || !isBreak(before) && !anyOf(earlier, denies, modal)
+}
+
+// introduced is the stance of the words before a value, which may be an equation.
+func introduced(all []string, equation bool) Stance {
+	all = statement(all, equation)
+	last := len(all) - 1 // the link
+	for last >= 0 && roles[all[last]] != link && all[last] != "be" {
+		last--
+	}
+	name := slices.IndexFunc(all, func(t string) bool { return t == "answer" || t == "ans" })
+	if last < name && name+1 < len(all) && !isBreak(all[name+1]) { // the answer ends in
+		last = name
+	}
+	if last > 0 && roles[all[last-1]] == bounds {
+		return Neither
+	}
+	unsure, denied := false, false
+	for i, token := range all {
+		next := ""
+		if i+1 < len(all) {
+			next = all[i+1]
+		}
+		switch r := roles[token]; {
+		case r == refutes, r == doubts, r == thinks && (unsure || denied):
+			return Neither
+		case token == "used" && next == "to" && i+2 == last, token == "guess" && roles[next] == link:
+			return Neither
+		case (r == earlier || token == "first") && (next == "answer" || next == "solution"):
+			return Neither
+		case r == modal && i < last && i+2 >= last:
+			return Neither
+		case r == denies && (i > last || name >= 0 || !anyOf(all[i+1:last], open, units, sorts)):
+			return Denied
+		}
+		unsure, denied = unsure || roles[token] == modal, denied || roles[token] == denies
+	}
+	return complement(all[last+1:], last >= 0)
+}
+
+// complement is the stance of the words between a value and the link before it, or
+// the beginning of the statement. Behind a link an unknown word counts against the
+// value.
+func complement(all []string, linked bool) Stance {
+	n := len(all)
+	switch {
+	case linked && n == 1 && all[0] == "-",
+		n > 1 && all[n-1] == "of" && (roles[all[n-2]] != plain || all[n-2] == "one"),
+		n > 1 && all[n-1] == "with" && linked && all[n-2] != "left":
+		return Neither
+	}
+	beside := false // another value is between
+	for i, token := range slices.Backward(all) {
+		switch r := roles[token]; {
+		case r == pairs, r == thinks, r == joins && i > 0 && len(all[i-1]) == 1 && !isBreak(all[i-1]):
+			return Neither
+		case beside && !linked && r != plain:
+			return Stated
+		case r == plain, r == joins, isBreak(token), len(token) == 1 && token != value:
+		case linked, r == bounds, r == changes, r == refs, r == sorts, r == turns:
+			return Neither
+		case token == value:
+			beside = true
+		default:
+			return Stated
+		}
+	}
+	return Stated
+}

@@ -1,0 +1,178 @@
+package words
+
+import (
+	"slices"
+	"strings"
+)
+
+// followed is the stance of the words behind a value, which few says is no more than one.
+func followed(all []string, few bool) Stance {
+	end := part(all)
+	phrase, rest := all[:end], all[end:]
+	said := end > 0 && (roles[phrase[0]] == link || roles[phrase[0]] >= modal && roles[phrase[0]] != doubts && !contrast(phrase))
+	if said && !affirms(phrase) || !said && !counts(phrase, few) || retracts(rest) {
+		return Neither
+	}
+	return Stated
+}
+
+// Limit is what the words behind a number say of it beyond its unit and what it counts:
+// at most, plus one, odd. It is "" for a phrase that leaves the number as it is, which
+// few says is no more than one.
+func Limit(phrase []string, few bool) string {
+	if counts(phrase, few) {
+		return ""
+	}
+	return strings.Join(phrase, " ")
+}
+
+// Counts tells whether the words behind a value begin with what it counts.
+func Counts(behind string) bool {
+	all := tokens(behind)
+	return part(all) == len(all) && slices.ContainsFunc(all, isNoun)
+}
+
+// counts tells whether the phrase behind a number says no more than what it counts,
+// where, or in which unit.
+func counts(phrase []string, few bool) bool {
+	noun, head := false, true // there was one; no preposition was there
+	for i, token := range phrase {
+		rest := phrase[i+1:]
+		follows := ahead(rest)
+		switch r := roles[token]; {
+		case r == subject && anyOf(rest, thinks, doubts):
+			return false
+		case r == denies && contrast(phrase[i:]), r == link, r == subject, token == "for", noun && r == open && participle(token):
+			return true
+		case token == "as" && len(rest) == 1 && !isNumber(rest[0]), (token == "when" || token == "where") && follows != sorts:
+			return true
+		case noun && (isNumber(token) || (r == bounds || len(rest) > 0 && rest[0] == "than") && slices.ContainsFunc(rest, isNumber)): // 7 integers less than 10
+			return true
+		case isNumber(token) && token != "one":
+			return false
+		case r == pairs || r == joins:
+			if follows == changes || follows == sorts || i > 0 && len(rest) == 0 && phrase[i-1] == "and" {
+				return false
+			}
+		case r == sorts, r == open && participle(token), token == "maximum", token == "minimum":
+			if !slices.ContainsFunc(rest, isNoun) {
+				return false
+			}
+		case r == doubts && noun && follows == open, r == modal, r == refs: // 7 apples or pears
+		case r >= doubts:
+			return false
+		case r == open && len(token) > 1 && !few && !noun && head && !slices.Contains(prepositions, token) && !slices.ContainsFunc(phrase[i:], isNoun): // 7 reciprocal
+			return false
+		}
+		noun = noun || isNoun(token)
+		head = head && !slices.Contains(prepositions, token)
+	}
+	return true
+}
+
+// ahead is the role of the next word with a meaning, changes for a number.
+func ahead(rest []string) role {
+	for _, token := range rest {
+		if isNumber(token) || token == "power" || token == "as" {
+			return changes
+		}
+		if roles[token] != plain {
+			return roles[token]
+		}
+	}
+	return open
+}
+
+// prepositions begin what says more of a noun.
+var prepositions = strings.Fields("of in at on for with by from to as per who that after using via once")
+
+// isNoun tells whether a word says what a number counts: a plural, or a unit.
+func isNoun(word string) bool {
+	word = word[strings.LastIndexByte(word, '-')+1:]
+	switch r := roles[word]; {
+	case r == units, r == open && (len(word) == 2 || len(word) == 3):
+		return true
+	case r == open, r == plain && len(word) > 5:
+		return len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss")
+	}
+	return false
+}
+
+// participle tells whether a word looks as if it said what is done with the number
+// before it, or whether that can be.
+func participle(word string) bool {
+	return len(word) > 5 && (strings.HasSuffix(word, "ed") || strings.HasSuffix(word, "ible"))
+}
+
+// affirms tells whether a predicate says that the value before it is the answer.
+func affirms(predicate []string) bool {
+	return !slices.ContainsFunc(predicate, func(t string) bool {
+		r := roles[t]
+		return r != plain && r != link && r != subject && !slices.Contains(affirming, t)
+	})
+}
+
+// affirming are words of predicates that are neither plain nor links.
+var affirming = strings.Fields("true valid first right what get got want wanted need obtain")
+
+// contrasting begin a denial of another value.
+var contrasting = strings.Fields("not never rather instead unlike no")
+
+// contrast tells whether a denial is of another value: not 8, rather than 8.
+func contrast(all []string) bool {
+	if len(all) == 0 || !slices.Contains(contrasting, all[0]) {
+		return false
+	}
+	for _, token := range all {
+		if r := roles[token]; isNumber(token) || r != denies && r != plain && token != "than" {
+			return isNumber(token)
+		}
+	}
+	return false
+}
+
+// retracts tells whether what follows a value and its noun takes the value back.
+func retracts(all []string) bool {
+	same := true // the sentence of the value
+	for len(all) > 0 {
+		mark := all[0]
+		if same && (mark == "?" || mark == "otherwise") {
+			return true
+		}
+		same = same && !ends(mark)
+		all = all[1:]
+		end := part(all)
+		if reason := roles[mark] == breaks && mark != "which"; !reason && takesBack(all[:end], same, mark == "but") {
+			return true
+		}
+		all = all[end:]
+	}
+	return false
+}
+
+// takesBack tells whether a remark behind an answer takes it back: which is wrong,
+// or 8, but 8, at most, not so. One in the same sentence may do so without a verb.
+func takesBack(remark []string, same, but bool) bool {
+	if len(remark) > 0 && remark[0] == "actually" && !same {
+		return true
+	}
+	linked := false
+	for len(remark) > 0 && (roles[remark[0]] == plain || roles[remark[0]] == subject || roles[remark[0]] == link) {
+		linked = linked || roles[remark[0]] == link
+		remark = remark[1:]
+	}
+	if len(remark) == 0 {
+		return false
+	}
+	switch r := roles[remark[0]]; {
+	case but && isNumber(remark[0]):
+		return linked || len(remark) == 1
+	case r == refutes:
+		return same || linked || len(remark) < 3
+	case r == denies:
+		return !contrast(remark) && (!linked || len(remark) > 1) && len(remark) < 4 && !anyOf(remark[1:], open, sorts, earlier)
+	case r == doubts, r == bounds:
+		return same && !linked
+	}
+	return remark[0] == "too" && linked || remark[0] == "impossible"
+}
