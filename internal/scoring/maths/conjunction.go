@@ -31,7 +31,7 @@ func conjunction(a latex.Answer) (name string, parts []latex.Answer, ok bool) {
 		low, high = high, low
 	}
 	from, to := low.Items[0], high.Items[1]
-	if algebra.Infinite(from.Expr) != 0 || algebra.Infinite(to.Expr) != 0 || algebra.Ratio(algebra.Make(algebra.Add, to.Expr, algebra.Make(algebra.Neg, from.Expr)), algebra.Int(1)) <= 0 {
+	if algebra.Infinite(from.Expr) != 0 || algebra.Infinite(to.Expr) != 0 || algebra.Ratio(algebra.Make(algebra.Add, to.Expr, algebra.Make(algebra.Neg, from.Expr)), algebra.Int(1), nil) <= 0 {
 		return "", nil, false
 	}
 	return name, []latex.Answer{interval(from, to, low.Open, high.Close)}, true

@@ -247,7 +247,7 @@ func (c *comparer) equivalent(g, p latex.Answer) bool {
 	if !c.spend(work) {
 		return false
 	}
-	sign := algebra.Ratio(gDiff, pDiff)
+	sign := algebra.Ratio(gDiff, pDiff, nil)
 	switch {
 	case sign == 0:
 		return false

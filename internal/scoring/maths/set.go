@@ -201,7 +201,7 @@ func solutions(a latex.Answer) (name string, parts []latex.Answer, ok bool) {
 		return "", nil, false
 	}
 	if inner := strings.Trim(name, "|"); inner != name && len(a.Items) == 2 && from.Kind == latex.Value && algebra.Infinite(from.Expr) == 0 { // |x| > 3
-		if algebra.Ratio(from.Expr, algebra.Int(1)) <= 0 {
+		if algebra.Ratio(from.Expr, algebra.Int(1), nil) <= 0 {
 			return "", nil, false
 		}
 		return inner, []latex.Answer{interval(infinite(-1), negative(from), '(', bracket(a.Rels[0], ')', ']')), interval(from, to, open, ')')}, true
