@@ -125,6 +125,7 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	pName, pValue, pDefines := definition(p)
 	switch {
 	case gDefines && pDefines:
+		gName, pName, pValue = sameArgument(gName, pName, pValue)
 		if sameName(gName, pName) && c.equal(gValue, pValue) {
 			return true
 		}
@@ -142,6 +143,22 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 		return c.equalLast(g, p, true) || c.equalSets(g, p)
 	}
 	return c.equivalent(g, p) || c.equalSets(g, p)
+}
+
+// sameArgument renames the argument of a function, f(t) = t² for f(x) = x².
+func sameArgument(g, p string, value latex.Answer) (string, string, latex.Answer) {
+	name, rest, ok := strings.Cut(g, "(")
+	other, tail, okay := strings.Cut(p, "(")
+	from, to := strings.TrimSuffix(tail, ")"), strings.TrimSuffix(rest, ")")
+	if !ok || !okay || name != other || from == to || !variable(from) || !variable(to) {
+		return g, p, value
+	}
+	return g, g, renamed(value, []string{from}, []string{to})
+}
+
+// variable reports whether a text is the name of one.
+func variable(text string) bool {
+	return len(text) == 1 && !strings.Contains("ei", text) && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz") == "" || strings.HasPrefix(text, `\`)
 }
 
 // fails tells whether an equation between two numbers does not hold, 4 = 5 or
@@ -247,7 +264,7 @@ func (c *comparer) equivalent(g, p latex.Answer) bool {
 	if !c.spend(work) {
 		return false
 	}
-	sign := algebra.Ratio(gDiff, pDiff, nil)
+	sign := algebra.Ratio(gDiff, pDiff, c.domains)
 	switch {
 	case sign == 0:
 		return false

@@ -287,3 +287,19 @@ func Near(e *Expr, center, tolerance *big.Rat) bool {
 	d := x.float().Sub(x.re, x.float().SetRat(center))
 	return d.Abs(d).Cmp(x.float().SetRat(tolerance)) <= 0
 }
+
+// Floor is the greatest integer that is no more than a real constant, if it can be told.
+func Floor(e *Expr) (*big.Int, bool) {
+	if r, ok := Exact(e); ok {
+		return floor(r), true
+	}
+	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
+		return nil, false
+	}
+	b, ok := newComparison(e, e, nil).at(2 * quick).value(Apply("floor", e))
+	if !ok || b.im != nil {
+		return nil, false
+	}
+	n, _ := b.re.Int(nil)
+	return n, true
+}

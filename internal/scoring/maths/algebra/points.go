@@ -22,6 +22,9 @@ const (
 // of n! and binomial coefficients for natural numbers, and all others for real ones.
 type Domains map[string]Domain
 
+// Variables are the names of the variables of e, but for those of its sums.
+func Variables(e *Expr) []string { return variables(e, nil) }
+
 // variables adds the names of the variables of e to names, but for those of its sums.
 func variables(e *Expr, names []string) []string {
 	if e.Op == Symbol && !slices.Contains(names, e.Name) {
@@ -49,10 +52,7 @@ func (c *comparison) domain(name string) Domain {
 	if d, ok := c.in[name]; ok {
 		return d
 	}
-	d := Reals
-	if base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_"); len(base) == 1 && strings.Contains("nmkjNMK", base) {
-		d = Integers
-	}
+	d := Implied(name)
 	for _, e := range []*Expr{c.a, c.b} {
 		e.Any(func(e *Expr) bool {
 			switch {
@@ -73,6 +73,14 @@ func (c *comparison) domain(name string) Domain {
 		})
 	}
 	return d
+}
+
+// Implied is the domain of a variable of which nothing is said.
+func Implied(name string) Domain {
+	if base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_"); len(base) == 1 && strings.Contains("nmkjNMK", base) {
+		return Integers
+	}
+	return Reals
 }
 
 // ranges are those of real variables at generic points, and signed says where they are

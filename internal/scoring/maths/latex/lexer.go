@@ -24,6 +24,9 @@ func (lx *lexer) emit(kind tokenKind, text string) {
 		lx.failed = true
 		return
 	}
+	if kind == word && text == "mod" {
+		kind = operator
+	}
 	switch text {
 	case "(", "[", "\\{":
 		lx.brackets++
@@ -162,12 +165,14 @@ func (lx *lexer) command() {
 // not reads what \not negates.
 func (lx *lexer) not() {
 	rest := strings.TrimLeft(lx.text[lx.pos:], " ")
-	if !strings.HasPrefix(rest, "=") {
-		lx.failed = true
-		return
+	for sign, negated := range map[string]string{"=": "≠", `\in`: "∉"} {
+		if after, ok := strings.CutPrefix(rest, sign); ok && (after == "" || sign == "=" || !isLetter(after[0])) {
+			lx.pos = len(lx.text) - len(after)
+			lx.emit(operator, negated)
+			return
+		}
 	}
-	lx.pos = len(lx.text) - len(rest) + 1
-	lx.emit(operator, "≠")
+	lx.failed = true
 }
 
 // escape reads a backslash with what is not a letter after it.
