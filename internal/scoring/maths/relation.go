@@ -145,15 +145,16 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	return c.equivalent(g, p) || c.equalSets(g, p)
 }
 
-// sameArgument renames the argument of a function, f(t) = t² for f(x) = x².
+// sameArgument renames the arguments of a function, f(t) = t² for f(x) = x².
 func sameArgument(g, p string, value latex.Answer) (string, string, latex.Answer) {
 	name, rest, ok := strings.Cut(g, "(")
 	other, tail, okay := strings.Cut(p, "(")
-	from, to := strings.TrimSuffix(tail, ")"), strings.TrimSuffix(rest, ")")
-	if !ok || !okay || name != other || from == to || !variable(from) || !variable(to) {
+	from, to := strings.Split(strings.TrimSuffix(tail, ")"), ","), strings.Split(strings.TrimSuffix(rest, ")"), ",")
+	not := func(text string) bool { return !variable(text) }
+	if !ok || !okay || name != other || len(from) != len(to) || slices.ContainsFunc(from, not) || slices.ContainsFunc(to, not) {
 		return g, p, value
 	}
-	return g, g, renamed(value, []string{from}, []string{to})
+	return g, g, renamed(value, from, to)
 }
 
 // variable reports whether a text is the name of one.

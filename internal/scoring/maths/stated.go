@@ -210,7 +210,7 @@ func (s assertion) renamed(from, to string) assertion {
 func variablesOf(a latex.Answer) []string {
 	var names []string
 	if a.Expr != nil {
-		names = algebra.Variables(a.Expr)
+		names = slices.DeleteFunc(algebra.Variables(a.Expr), func(name string) bool { return strings.HasPrefix(name, `\mathbb`) })
 	}
 	for _, item := range a.Items {
 		for _, name := range variablesOf(item) {

@@ -101,10 +101,14 @@ func (s *separation) call(e *Expr) (u, l float64, ok bool) {
 		}
 		return 1, 1, true // (z − 1/z)/2i and the like, with |z| = 1
 	}
-	if r, ok := Exact(e); ok {
-		return s.of(Rational(r))
+	if isSum(e) {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	r, ok := Exact(e) // ⌊x⌋, n!
+	if !ok {
+		return 0, 0, false
+	}
+	return s.of(Rational(r))
 }
 
 // root is the bound of the k-th root of a number with the bounds u and l.

@@ -94,7 +94,7 @@ func (x *former) function(name string, args []*big.Rat) (value *big.Rat, known b
 	case "binom":
 		if len(args) == 2 {
 			n, ok := count(a)
-			if k, okay := count(args[1]); ok && okay && x.spend(int(n)*8) {
+			if k, okay := count(args[1]); ok && okay && x.spend(int(n*n)/100) {
 				return new(big.Rat).SetInt(new(big.Int).Binomial(n, k)), true
 			}
 		}

@@ -10,8 +10,9 @@ const (
 	maxNodes   = 600     // of an expression that is evaluated
 	quick      = 128     // bits of the first evaluation, at which most numbers differ
 	maxBound   = 12000   // bits to which constants must agree
+	maxUnknown = 2000    // bits at which a number that has no value yet is given up
 	maxPointed = 4000    // bits to which functions must agree at a point
-	maxSteps   = 200_000 // operations on 64 bits
+	maxSteps   = 150_000 // operations on 64 bits
 	maxDeep    = 24      // special points at which no difference is too small
 	needed     = 3       // generic points at which two functions must be defined and equal
 )
@@ -102,46 +103,39 @@ func (c *comparison) at(prec uint) point {
 	return point{prec: prec, complex: c.complex, real: !c.complex && len(c.names) > 0, work: &c.work}
 }
 
-// sign is the sign of the real number e, if it can be told.
+// sign is the sign of the real number e, if it can be told. The precision rises until e
+// is not zero, or would have to be larger if it were not.
 func (c *comparison) sign(e *Expr) (int, bool) {
-	height := 0.0
-	p := c.at(quick)
-	p.height = &height
-	b, ok := p.value(e)
-	if ok && !b.nought() {
-		return b.sign(), true
-	}
-	bound, algebraic := separated(e, c.complex)
-	if !algebraic {
-		bound = c.enough(height)
-		if !ok {
-			bound = maxBound // the height is not that of all of e
-		}
-	}
-	if bound > maxBound {
-		bound, algebraic = maxBound, false
-	} else {
-		algebraic = true
-	}
-	for prec := uint(4 * quick); ; prec *= 4 {
-		last := float64(prec) >= bound+quick
-		if last {
-			prec = uint(bound) + quick
-			if ok {
-				prec += uint(max(0, height/8))
-			}
-		}
+	bound, algebraic := -1.0, false
+	for prec := uint(quick); prec <= 2*maxBound; {
+		height := 0.0
 		p := c.at(prec)
+		p.height = &height
 		b, ok := p.value(e)
-		switch {
-		case ok && !b.nought():
-			return b.sign(), true
-		case ok && algebraic && b.err < -bound && b.high() < -bound:
-			return 0, true
-		case last:
-			return 0, false
+		if !ok {
+			if prec *= 4; prec > maxUnknown {
+				break
+			}
+			continue
 		}
+		if !b.nought() {
+			return b.sign(), true
+		}
+		if bound < 0 {
+			bound, algebraic = separated(e, c.complex)
+		}
+		if !algebraic {
+			bound = c.enough(height)
+		}
+		short := bound + b.err + 4
+		if short <= 0 {
+			return 0, true
+		} else if bound > maxBound {
+			break
+		}
+		prec = min(4*prec, prec+uint(short)+8)
 	}
+	return 0, false
 }
 
 // enough is the number of bits after the point to which two numbers agree only if they

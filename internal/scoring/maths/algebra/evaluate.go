@@ -43,7 +43,9 @@ func (p point) principal(e *Expr) (ball, bool) {
 	one := ball{re: newFloat(p.prec + guard).SetInt64(1), err: exactly}
 	words := float64(p.prec+guard) / 64
 	cost := words
-	if e.Op == Call && e.Name != "abs" && e.Name != "sqrt" || e.Op == Pow && e.Args[1].Op != Number || e.Op == Euler {
+	if e.Op == Call && e.Name == "sqrt" {
+		cost *= 5
+	} else if e.Op == Call && e.Name != "abs" || e.Op == Pow && e.Args[1].Op != Number || e.Op == Euler {
 		cost *= 6 * words
 	}
 	if *p.work -= cost; *p.work < 0 {
@@ -94,6 +96,13 @@ func (b ball) rational(r *big.Rat) (ball, bool) {
 	return c, size(r) <= maxBits
 }
 
+// bitsPerStep is the work of exact arithmetic that takes as long as an operation on 64
+// bits of a float with its error.
+const bitsPerStep = 5
+
+// termSteps is the work of a term of a sum, beside that of its parts.
+const termSteps = 40
+
 // circle is the number π.
 func (b ball) circle() ball {
 	return ball{re: circle.to(b.re.Prec()), err: 2 - b.bits()}
@@ -101,9 +110,14 @@ func (b ball) circle() ball {
 
 // exact is e at the point if that is a rational number.
 func (p point) exact(e *Expr) (*big.Rat, bool) {
+	if e.Op == Number {
+		return e.Num, true
+	}
 	x := newFormer(p.complex)
 	x.bound = p.values
-	return x.rational(e)
+	r, ok := x.rational(e)
+	*p.work -= float64(maxWork-x.work) / bitsPerStep
+	return r, ok
 }
 
 func (p point) fold(e *Expr) (ball, bool) {
@@ -357,6 +371,7 @@ func (p point) sum(e *Expr) (ball, bool) {
 		total.re.SetInt64(1)
 	}
 	for k := first; ok && k <= last; k++ {
+		*p.work -= termSteps
 		inner := p
 		inner.values = append(p.values[:len(p.values):len(p.values)], binding{e.Args[1].Name, big.NewRat(k, 1)})
 		term, found := inner.value(e.Args[0])

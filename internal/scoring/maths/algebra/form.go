@@ -5,9 +5,10 @@ import "math/big"
 // Bounds of symbolic arithmetic. Beyond them an expression has no form.
 const (
 	maxBits      = 1 << 17 // of a numerator or denominator
-	maxWork      = 1 << 20 // bits of all the intermediate results of an expression
+	maxWork      = 1 << 19 // bits of all the intermediate results of an expression
 	maxTerms     = 300     // of a polynomial
-	termCost     = 60      // bits that the product of two terms is worth
+	termCost     = 300     // bits that the product of two terms is worth
+	copyCost     = 50      // bits that a copy of a term is worth
 	maxExpanded  = 5000    // the highest power of a sum that is multiplied out
 	maxFactorial = 5000
 )
@@ -48,7 +49,7 @@ type former struct {
 }
 
 func newFormer(complex bool) *former {
-	return &former{work: maxWork, complex: complex, atoms: make(map[string]*Expr)}
+	return &former{work: maxWork, complex: complex}
 }
 
 // binding is the value of a variable: of a sum, or at a point.
@@ -142,8 +143,15 @@ func (x *former) form(e *Expr) (form, bool) {
 // atom is an atom by itself.
 func (x *former) atom(kind byte, spelling string, e *Expr) form {
 	spelling = string(rune(kind)) + spelling
-	x.atoms[spelling] = e
+	x.spell(spelling, e)
 	return form{num: poly{spelling + " ": {one, []factor{{spelling, whole(1)}}}}}
+}
+
+func (x *former) spell(atom string, e *Expr) {
+	if x.atoms == nil {
+		x.atoms = make(map[string]*Expr)
+	}
+	x.atoms[atom] = e
 }
 
 func (x *former) fold(e *Expr) (form, bool) {
@@ -387,7 +395,7 @@ func (x *former) variablePower(base form, exp poly, e *Expr, ok bool) (form, boo
 				power.atom = string(rune(exponent)) + f.atom + "|" + key(s.factors)
 				x.unsure = x.unsure || !mentions(s.factors, variable)
 				monomial := x.expression(term{coef: one, factors: s.factors})
-				x.atoms[power.atom] = Make(Pow, x.expression(term{coef: one, factors: []factor{{f.atom, whole(1)}}}), monomial)
+				x.spell(power.atom, Make(Pow, x.expression(term{coef: one, factors: []factor{{f.atom, whole(1)}}}), monomial))
 			}
 			u := term{coef: one}
 			if !x.multiplyBy(&u, power) {

@@ -147,6 +147,9 @@ func (p poly) include(t term) {
 
 // add is p + sign·q.
 func (x *former) add(p, q poly, sign int) poly {
+	if !x.spend(copyCost * len(p)) {
+		return nil
+	}
 	sum := make(poly, len(p)+len(q))
 	for k, t := range p {
 		sum[k] = t

@@ -24,9 +24,6 @@ func (lx *lexer) emit(kind tokenKind, text string) {
 		lx.failed = true
 		return
 	}
-	if kind == word && text == "mod" {
-		kind = operator
-	}
 	switch text {
 	case "(", "[", "\\{":
 		lx.brackets++
@@ -52,6 +49,9 @@ func (lx *lexer) run(prose bool) {
 			lx.pos += 3
 		case c == '\\':
 			lx.command()
+		case lx.standsAlone("mod"):
+			lx.emit(operator, "mod")
+			lx.pos += len("mod")
 		case isLetter(c) || c >= utf8.RuneSelf:
 			lx.letters(prose)
 		case c == '*' && strings.HasPrefix(lx.text[lx.pos:], "**"):
@@ -79,6 +79,12 @@ func (lx *lexer) run(prose bool) {
 			lx.pos++
 		}
 	}
+}
+
+// standsAlone reports whether a word comes next that is no part of a longer one.
+func (lx *lexer) standsAlone(word string) bool {
+	rest, ok := strings.CutPrefix(lx.text[lx.pos:], word)
+	return ok && (rest == "" || !isLetter(rest[0])) && (lx.pos == 0 || !isLetter(lx.text[lx.pos-1]))
 }
 
 func (lx *lexer) comparison(c byte) {
