@@ -119,7 +119,7 @@ func (s *Scorer) right(text string) bool {
 		return (!read || a.Kind == latex.Words) && (sameWords(k, s.key) || sameWords(residue(k), s.key) || sameWords(k, residue(s.key)))
 	}
 	c := newComparer()
-	if c.equal(s.answer, a) {
+	if c.equal(s.answer, a) || samePeriods(s.answer, a) {
 		return true
 	}
 	for _, other := range s.as {

@@ -138,7 +138,7 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 		return c.equalLast(p, g, false) || c.equalSets(g, p)
 	case p.Kind != latex.Relation:
 		if gDefines {
-			return c.equal(gValue, p)
+			return c.equal(gValue, p) || gName[0] == '|' && c.equalSets(g, p) // |x| = 3
 		}
 		return c.equalLast(g, p, true) || c.equalSets(g, p)
 	}

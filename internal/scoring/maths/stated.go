@@ -222,8 +222,8 @@ func variablesOf(a latex.Answer) []string {
 	return names
 }
 
-// renamed is an answer with other names for its variables, all at once; what has one of
-// the new names already takes the old one.
+// renamed is an answer with other names for its variables, all at once; another variable
+// that has one of the new names already takes a name that no variable has.
 func renamed(a latex.Answer, from, to []string) latex.Answer {
 	if a.Expr != nil {
 		a.Expr = renamedExpr(a.Expr, from, to)
@@ -239,8 +239,8 @@ func renamedExpr(e *algebra.Expr, from, to []string) *algebra.Expr {
 	if e.Op == algebra.Symbol {
 		if i := slices.Index(from, e.Name); i >= 0 {
 			return algebra.Var(to[i])
-		} else if i := slices.Index(to, e.Name); i >= 0 {
-			return algebra.Var(from[i])
+		} else if slices.Contains(to, e.Name) {
+			return algebra.Var(e.Name + " of another")
 		}
 	}
 	if len(e.Args) == 0 {
@@ -252,6 +252,26 @@ func renamedExpr(e *algebra.Expr, from, to []string) *algebra.Expr {
 		next.Args[i] = renamedExpr(arg, from, to)
 	}
 	return &next
+}
+
+// samePeriods compares solutions of trigonometric equations that do not say that their
+// parameter is an integer: π/2 + πn is π/2 + πk.
+func samePeriods(g, p latex.Answer) bool {
+	hasPi := func(e *algebra.Expr) bool { return e.Op == algebra.Pi }
+	if !anyExpr(g, hasPi) || !anyExpr(p, hasPi) {
+		return false
+	}
+	f, ok := familyOf(assertion{core: g})
+	if !ok {
+		return false
+	}
+	other, ok := familyOf(assertion{core: p})
+	return ok && f.equal(other)
+}
+
+// anyExpr reports whether is holds for a node of an expression in a.
+func anyExpr(a latex.Answer, is func(*algebra.Expr) bool) bool {
+	return a.Expr != nil && a.Expr.Any(is) || slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return anyExpr(item, is) })
 }
 
 // family is a union of arithmetic progressions in both directions, a + bℤ: the numbers

@@ -151,6 +151,9 @@ func (lx *lexer) command() {
 		if (name == "left" || name == "right") && strings.HasPrefix(lx.text[lx.pos:], ".") {
 			lx.pos++ // no bracket
 		}
+	case len(name) == 1 && strings.Contains("ZNQRC", name): // \R, as many define it
+		lx.emit(operator, `\mathbb`)
+		lx.emit(symbol, name)
 	case name == "not":
 		lx.not()
 	case constants[name] != "":

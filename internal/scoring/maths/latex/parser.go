@@ -173,7 +173,11 @@ func (p *parser) relation() Answer {
 			break
 		}
 		rels = append(rels, sign)
-		sides = append(sides, p.union())
+		side := p.union()
+		if e := side.Expr; sign == "∈" && side.Kind == Value && e.Op == algebra.Symbol && len(e.Name) == 1 && strings.Contains("ZNQRC", e.Name) {
+			side.Expr = algebra.Var(`\mathbb ` + e.Name)
+		}
+		sides = append(sides, side)
 	}
 	if len(rels) == 0 {
 		return first
