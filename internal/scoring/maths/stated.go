@@ -313,7 +313,7 @@ func familyOf(s assertion) (f family, ok bool) {
 		if modulus == nil {
 			parameter := ""
 			for _, name := range algebra.Variables(item.Expr) {
-				if s.domain(name) == "Z" {
+				if _, says := s.domains[name]; s.domain(name) == "Z" && (says || len(s.domains) == 0) {
 					if parameter != "" {
 						return f, false
 					}

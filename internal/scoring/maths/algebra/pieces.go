@@ -9,8 +9,9 @@ import (
 // Bounds of special points.
 const (
 	maxSpecial = 500
-	maxPieces  = 8 // expressions whose zeros are looked for
-	maxZeros   = 8 // of one that is no polynomial
+	maxPieces  = 8  // expressions whose zeros are looked for
+	maxJumps   = 40 // with those where a rounding jumps
+	maxZeros   = 8  // of one that is no polynomial
 )
 
 // special are the points at which functions that are given piece by piece may differ
@@ -24,6 +25,9 @@ func (c *comparison) special() [][]binding {
 		return nil
 	}
 	var all [][]binding
+	if !slices.ContainsFunc(c.names, func(name string) bool { return c.domain(name) == Reals }) {
+		kinks = slices.DeleteFunc(kinks, func(e *Expr) bool { return steps })
+	}
 	for base := range min(2, len(c.names)) {
 		at := c.generic(3 + base) // positive, or of mixed signs
 		for i, name := range c.names {
@@ -73,7 +77,12 @@ func (c *comparison) pieces() (kinks []*Expr, steps bool) {
 				kink = e.Args[0]
 			case (e.Name == "max" || e.Name == "min") && len(e.Args) == 2:
 				kink = Make(Add, e.Args[0], Make(Neg, e.Args[1]))
-			case e.Name == "floor" || e.Name == "ceil" || e.Name == "gcd" || e.Name == "lcm":
+			case e.Name == "floor" || e.Name == "ceil":
+				steps = true
+				for k := int64(-3); k <= 5 && len(kinks) < maxJumps && e.Args[0].Any(isSymbol); k++ {
+					kinks = append(kinks, Make(Add, e.Args[0], Int(-k)))
+				}
+			case e.Name == "gcd" || e.Name == "lcm":
 				steps = true
 			}
 			if kink != nil && kink.Any(isSymbol) && len(kinks) < maxPieces {

@@ -189,7 +189,12 @@ func (c *comparison) defined() bool {
 		_, okB := c.at(quick).value(c.b)
 		return okA && okB
 	}
-	return c.everywhere(c.compare)
+	return c.everywhere(func(p point, _ bool) verdict {
+		if v := c.compare(p, false); v != undecided {
+			return v
+		}
+		return same
+	})
 }
 
 // anywhere is a generic point at which both expressions have values other than zero.

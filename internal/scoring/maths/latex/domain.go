@@ -89,7 +89,7 @@ func statement(tokens []token, inside bool) (n int, stated []token) {
 		}
 	}
 	led := skip(leads)
-	quantified := skip(quantifiers)
+	skip(quantifiers)
 	kind, length := kindOf(tokens[i:])
 	i += length
 	names := i
@@ -103,9 +103,7 @@ func statement(tokens []token, inside bool) (n int, stated []token) {
 	case kind == "" && led && i < len(tokens) && tokens[i].text == "∈":
 		return names, []token{comma}
 	case kind == "":
-		if !skip(verbs) && !led || led && quantified {
-			return 0, nil
-		}
+		skip(verbs)
 		skip(quantifiers)
 		if kind, length = kindOf(tokens[i:]); kind == "" {
 			return 0, nil
