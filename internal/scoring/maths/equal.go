@@ -51,7 +51,9 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	}
 	g, p = spelledOut(g), spelledOut(p)
 	if says(g) || says(p) {
-		return c.equalStated(g, p)
+		if equal, decided := c.equalStated(g, p); decided {
+			return equal
+		}
 	}
 	if g.Kind == latex.Relation || p.Kind == latex.Relation {
 		return c.equalRelations(g, p)
@@ -109,8 +111,9 @@ func brackets(open byte) byte {
 // says reports whether an answer says of which numbers its variables are, or what it is
 // modulo.
 func says(a latex.Answer) bool {
-	_, ok := state(a)
-	return ok || a.Kind == latex.Builder
+	return a.Modulus != nil || a.Kind == latex.Builder || a.Kind == latex.List && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
+		return item.Modulus != nil || item.Kind == latex.Relation && item.Rels[0] == "∈"
+	})
 }
 
 // oneOf takes the element of a set with one element that meets a single thing.

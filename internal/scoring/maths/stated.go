@@ -70,33 +70,34 @@ func state(a latex.Answer) (s assertion, ok bool) {
 	return s, len(s.domains) > 0
 }
 
-// equalStated compares answers of which at least one says something of its variables,
-// or is a congruence.
-func (c *comparer) equalStated(g, p latex.Answer) bool {
+// equalStated compares answers of which at least one says something of its variables, or
+// is a congruence or a set given by conditions; decided is false where neither is.
+func (c *comparer) equalStated(g, p latex.Answer) (equal, decided bool) {
 	if c.equalSets(g, p) {
-		return true
+		return true, true
 	}
 	a, saysA := state(g)
 	b, saysB := state(p)
 	if !saysA && !saysB {
-		return c.equalBuilt(g, p)
+		built := g.Kind == latex.Builder || p.Kind == latex.Builder
+		return built && c.equalBuilt(g, p), built
 	}
 	if x, ok := familyOf(a); ok {
 		if y, ok := familyOf(b); ok && x.equal(y) {
-			return true
+			return true, true
 		}
 	}
 	if congruent(a.core) || congruent(b.core) || g.Kind == latex.Builder && p.Kind == latex.Builder && (!saysA || !saysB) {
-		return false
+		return false, true
 	}
 	if one, other := a.parameter(), b.parameter(); one != "" && other != "" && one != other {
 		b = b.renamed(other, one)
 	}
-	if len(a.core.Items) == 0 && a.core.Kind == latex.List || len(b.core.Items) == 0 && b.core.Kind == latex.List {
-		return a.core.Kind == b.core.Kind && len(a.core.Items) == len(b.core.Items) && c.agree(a, b)
-	}
 	if !c.agree(a, b) || (bounds(a.core) || bounds(b.core)) && !maps.Equal(a.domains, b.domains) {
-		return false
+		return false, true
+	}
+	if a.empty() || b.empty() {
+		return a.empty() && b.empty(), true
 	}
 	before := c.domains
 	defer func() { c.domains = before }()
@@ -104,8 +105,11 @@ func (c *comparer) equalStated(g, p latex.Answer) bool {
 	for name, domain := range a.domains {
 		c.domains[name] = map[byte]algebra.Domain{'Z': algebra.Integers, 'N': algebra.Naturals}[domain[0]]
 	}
-	return c.equal(a.core, b.core)
+	return c.equal(a.core, b.core), true
 }
+
+// empty reports whether an answer says nothing but of which numbers its variables are.
+func (s assertion) empty() bool { return s.core.Kind == latex.List && len(s.core.Items) == 0 }
 
 // bounds reports whether an answer is an interval or has an inequality: it is another one
 // for integers.
