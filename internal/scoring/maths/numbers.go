@@ -50,7 +50,7 @@ func interval(from, to latex.Answer, withFrom, withTo bool) (numbers, bool) {
 	return numbers{[]latex.Answer{from, to}, []bool{false, withFrom, true, withTo, false}}, true
 }
 
-// compared is the order of two numbers, if it can be told.
+// compared is the order of two numbers, if that can be decided.
 func compared(a, b latex.Answer) (int, bool) {
 	d := algebra.Make(algebra.Add, a.Expr, algebra.Make(algebra.Neg, b.Expr))
 	if sign, ok := algebra.Sign(d); ok {

@@ -103,7 +103,7 @@ func (c *comparison) at(prec uint) point {
 	return point{prec: prec, complex: c.complex, real: !c.complex && len(c.names) > 0, work: &c.work}
 }
 
-// sign is the sign of the real number e, if it can be told. The precision rises until e
+// sign is the sign of the real number e, if that can be decided. The precision rises until e
 // is not zero, or would have to be larger if it were not.
 func (c *comparison) sign(e *Expr) (int, bool) {
 	bound, algebraic := -1.0, false
@@ -197,7 +197,7 @@ func (c *comparison) compare(p point, deep bool) verdict {
 	}
 }
 
-// Sign is the sign of a constant, if it is real and can be told.
+// Sign is the sign of a constant, if it is real and that can be decided.
 func Sign(e *Expr) (sign int, ok bool) {
 	if s := Infinite(e); s != 0 {
 		return s, true
@@ -282,7 +282,7 @@ func Near(e *Expr, center, tolerance *big.Rat) bool {
 	return d.Abs(d).Cmp(x.float().SetRat(tolerance)) <= 0
 }
 
-// Floor is the greatest integer that is no more than a real constant, if it can be told.
+// Floor is the greatest integer that is no more than a real constant, if that can be decided.
 func Floor(e *Expr) (*big.Int, bool) {
 	if r, ok := Exact(e); ok {
 		return floor(r), true
