@@ -133,7 +133,7 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	case g.Kind != latex.Relation:
 		if pDefines {
 			g.Clock = g.Clock && !strings.Contains(pName, ":")
-			return c.equal(g, pValue)
+			return c.equal(g, pValue) || bounds(g) && c.equalSets(g, p)
 		}
 		return c.equalLast(p, g, false) || c.equalSets(g, p)
 	case p.Kind != latex.Relation:

@@ -199,7 +199,7 @@ func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
 	}
 	var meet, union region
 	for i, item := range a.Items {
-		if before := a.Items[max(i, 1)-1]; item.Kind == latex.Value && before.Kind == latex.Relation && slices.Equal(before.Rels, []string{"≠"}) { // x ≠ 2, 3
+		if before := a.Items[max(i, 1)-1]; item.Kind == latex.Value && before.Kind == latex.Relation && len(before.Rels) == 1 && strings.Contains("≠=", before.Rels[0]) { // x ≠ 2, 3
 			before.Items = []latex.Answer{before.Items[0], item}
 			a.Items = slices.Clone(a.Items)
 			item, a.Items[i] = before, before
@@ -292,6 +292,9 @@ func side(a latex.Answer) (e *algebra.Expr, name string) {
 	return nil, ""
 }
 
+// maxDegree is that of equations and inequalities of gold that are solved.
+const maxDegree = 8
+
 // solution is the region that a relation between two sides gives its only variable, or
 // the one that stands by itself.
 func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (region, bool) {
@@ -307,7 +310,7 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 	degree := 1
 	switch {
 	case solve:
-		degree = 2
+		degree = maxDegree
 	case rel == "=" && name == "":
 		return region{}, false
 	}
@@ -319,10 +322,10 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 		name = variables[0]
 	}
 	if isSize(l, r) || isSize(r, l) { // |p| < 5 is p² < 5²
-		l, r, degree = squared(l), squared(r), 2
+		l, r, degree = squared(l), squared(r), max(degree, 2)
 	}
 	difference := algebra.Make(algebra.Add, l, algebra.Make(algebra.Neg, r))
-	set, ok := zeros(difference, name, degree, func(sign int) bool {
+	set, ok := where(difference, name, degree, func(sign int) bool {
 		switch rel {
 		case "<", "≤":
 			return sign < 0 || sign == 0 && rel == "≤"
@@ -350,55 +353,27 @@ func squared(e *algebra.Expr) *algebra.Expr {
 	return algebra.Make(algebra.Pow, e, algebra.Int(2))
 }
 
-// zeros are the numbers at which the sign of a polynomial of a degree up to the given
-// one, which is at most 2, is as is says.
-func zeros(e *algebra.Expr, name string, degree int, is func(sign int) bool) (numbers, bool) {
+// where is the set of the numbers at which the sign of a polynomial of a degree up to the
+// given one is as is says.
+func where(e *algebra.Expr, name string, degree int, is func(sign int) bool) (numbers, bool) {
 	c, ok := algebra.Coefficients(e, name, degree)
 	if !ok || len(c) < 2 {
 		return nothing, false
 	}
-	lead, ok := algebra.Sign(c[len(c)-1])
-	if !ok || lead == 0 {
+	roots, ok := algebra.Roots(c)
+	sign, known := algebra.Sign(c[len(c)-1])
+	if !ok || !known {
 		return nothing, false
 	}
-	value := func(op algebra.Op, a, b *algebra.Expr) *algebra.Expr { return algebra.Make(op, a, b) }
-	negative := func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) }
-	var roots []*algebra.Expr
-	if len(c) == 2 {
-		roots = append(roots, value(algebra.Div, negative(c[0]), c[1]))
-		return pattern(roots, []bool{is(-lead), is(0), is(lead)})
-	}
-	product := algebra.Make(algebra.Mul, algebra.Int(4), c[2], c[0])
-	discriminant := value(algebra.Add, value(algebra.Mul, c[1], c[1]), negative(product))
-	sign, ok := algebra.Sign(discriminant)
-	switch {
-	case !ok:
-		return nothing, false
-	case sign < 0:
-		return pattern(nil, []bool{is(lead)})
-	}
-	twice := value(algebra.Mul, algebra.Int(2), c[2])
-	root := func(sign int) *algebra.Expr {
-		d := algebra.Apply("sqrt", discriminant)
-		if sign < 0 {
-			d = negative(d)
+	all := numbers{in: []bool{is(sign)}}
+	for _, root := range slices.Backward(roots) {
+		if root.Odd {
+			sign = -sign
 		}
-		return value(algebra.Div, value(algebra.Add, negative(c[1]), d), twice)
+		all.breaks = append(all.breaks, latex.Answer{Kind: latex.Value, Expr: root.At})
+		all.in = append(all.in, is(0), is(sign))
 	}
-	if sign == 0 {
-		return pattern([]*algebra.Expr{value(algebra.Div, negative(c[1]), twice)}, []bool{is(lead), is(0), is(lead)})
-	}
-	return pattern([]*algebra.Expr{root(-lead), root(lead)}, []bool{is(lead), is(0), is(-lead), is(0), is(lead)})
-}
-
-// pattern is a set with breaks at numbers in ascending order.
-func pattern(breaks []*algebra.Expr, in []bool) (numbers, bool) {
-	s := numbers{in: in}
-	for _, e := range breaks {
-		if r, ok := algebra.Exact(e); ok {
-			e = algebra.Rational(r)
-		}
-		s.breaks = append(s.breaks, latex.Answer{Kind: latex.Value, Expr: e})
-	}
-	return s.combine(nothing, either)
+	slices.Reverse(all.breaks)
+	slices.Reverse(all.in)
+	return all.combine(nothing, either)
 }

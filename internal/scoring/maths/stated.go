@@ -87,7 +87,10 @@ func (c *comparer) equalStated(g, p latex.Answer) (equal, decided bool) {
 			return true, true
 		}
 	}
-	if congruent(a.core) || congruent(b.core) || g.Kind == latex.Builder && p.Kind == latex.Builder && (!saysA || !saysB) {
+	if congruent(a.core) && congruent(b.core) && a.core.Kind == latex.List && b.core.Kind == latex.List {
+		return c.matched(a.core.Items, b.core.Items, c.equal, false), true
+	}
+	if congruent(a.core) || congruent(b.core) || g.Kind == latex.Builder && !saysB || p.Kind == latex.Builder && !saysA || g.Kind == latex.Builder && p.Kind == latex.Builder && (!saysA || !saysB) {
 		return false, true
 	}
 	if one, other := a.parameter(), b.parameter(); one != "" && other != "" && one != other {
@@ -171,7 +174,7 @@ func (c *comparer) agree(a, b assertion) bool {
 				if !inside {
 					return false
 				}
-			case defines && strings.ContainsAny(defined, "_(") && strings.Contains(defined, name) && domain != "C":
+			case defines && strings.ContainsAny(defined, "_(") && strings.Contains(defined, name) && implied(name) == "Z" && strings.Contains("N Z+ Z0", domain):
 			default:
 				return false
 			}
@@ -281,9 +284,8 @@ func anyExpr(a latex.Answer, is func(*algebra.Expr) bool) bool {
 // family is a union of arithmetic progressions in both directions, a + bℤ: the numbers
 // that are congruent, or the solutions of an equation like sin x = 1/2.
 type family struct {
-	name  string
-	rows  []row
-	whole bool // of integers
+	name string
+	rows []row
 }
 
 type row struct{ offset, step *algebra.Expr }
@@ -299,16 +301,18 @@ func familyOf(s assertion) (f family, ok bool) {
 		items = s.core.Items
 	}
 	for _, item := range items {
-		modulus := item.Modulus
-		if name, value, ok := definition(item); ok && modulus == nil {
-			if f.name, item = name, value; f.name != name {
-				return f, false
-			}
+		modulus, name := item.Modulus, ""
+		if defined, value, ok := definition(item); ok && modulus == nil {
+			name, item = defined, value
 		} else if item.Kind == latex.Relation && modulus != nil && len(item.Items) == 2 {
-			if f.name = nameOf(item.Items[0]); f.name == "" {
+			if name, item = nameOf(item.Items[0]), item.Items[1]; name == "" {
 				return f, false
 			}
-			item = item.Items[1]
+		}
+		if len(f.rows) > 0 && name != f.name && name != "" {
+			return f, false
+		} else if name != "" {
+			f.name = name
 		}
 		if item.Kind != latex.Value {
 			return f, false
