@@ -72,6 +72,9 @@ func (s *separation) of(e *Expr) (u, l float64, ok bool) {
 }
 
 func (s *separation) call(e *Expr) (u, l float64, ok bool) {
+	if other := defined(e); other != nil && !isSum(e) {
+		return s.of(other)
+	}
 	switch {
 	case e.Name == "sqrt" || e.Name == "abs":
 		if u, l, ok = s.of(e.Args[0]); e.Name == "abs" {
@@ -88,7 +91,7 @@ func (s *separation) call(e *Expr) (u, l float64, ok bool) {
 		}
 		k, _ := n.Float64()
 		return s.root(e, u, l, k)
-	case e.Name == "sin" || e.Name == "cos" || e.Name == "tan" || e.Name == "cot" || e.Name == "sec" || e.Name == "csc":
+	case e.Name == "sin" || e.Name == "cos":
 		turns, ok := Exact(Make(Div, e.Args[0], Make(Pi)))
 		if !ok || !turns.Denom().IsInt64() {
 			return 0, 0, false

@@ -4,8 +4,14 @@ import "math/big"
 
 // call is the form of a function: a number where that is exact, else an atom.
 func (x *former) call(e *Expr) (form, bool) {
-	if isSum(e) {
-		return x.several(e)
+	if isSum(e) && !x.spend(nodeCost*e.Args[0].Size(maxNodes)) {
+		return form{}, false
+	}
+	if other := defined(e); other != nil {
+		return x.form(other)
+	}
+	if isSum(e) || len(e.Args) == 0 || len(e.Args) > 2 {
+		return form{}, false
 	}
 	var args []form
 	var values []*big.Rat
@@ -19,13 +25,9 @@ func (x *former) call(e *Expr) (form, bool) {
 			values = append(values, f.value)
 		}
 	}
-	if len(args) == 0 || len(args) > 2 {
-		return form{}, false
-	}
-	half := frac{1, 2}
 	switch {
 	case e.Name == "sqrt" && len(args) == 1:
-		return x.constantPower(args[0], half, e.Args[0])
+		return x.constantPower(args[0], frac{1, 2}, e.Args[0])
 	case e.Name == "root" && len(args) == 2:
 		if r := args[1].value; r != nil && r.Sign() != 0 {
 			if q, ok := small(new(big.Rat).Inv(r)); ok {
@@ -33,18 +35,8 @@ func (x *former) call(e *Expr) (form, bool) {
 			}
 		}
 		return form{}, false
-	case e.Name == "exp" && len(args) == 1:
-		return x.form(Make(Pow, Make(Euler), e.Args[0]))
 	case e.Name == "ln" && len(args) == 1:
 		return x.logarithm(args[0], e)
-	case e.Name == "log":
-		base := Int(10)
-		if len(args) == 2 {
-			base = e.Args[1]
-		}
-		return x.form(Make(Div, Apply("ln", e.Args[0]), Apply("ln", base)))
-	case e.Name == "degrees" && len(args) == 1:
-		return x.form(Make(Div, Make(Mul, e.Args[0], Make(Pi)), Int(180)))
 	case len(values) < len(args):
 		return x.opaque(e.Name, args, e), true
 	}
@@ -86,11 +78,8 @@ func (x *former) logarithm(f form, e *Expr) (form, bool) {
 func (x *former) function(name string, args []*big.Rat) (value *big.Rat, known bool) {
 	a := args[0]
 	switch name {
-	case "gcd", "lcm", "max", "min":
-		if len(args) == 1 {
-			return a, true
-		}
-		return pair(name, a, args[1]), true
+	case "gcd", "lcm":
+		return divisor(name, a, args[1]), true
 	case "binom":
 		if len(args) == 2 {
 			n, ok := count(a)
@@ -108,8 +97,6 @@ func (x *former) function(name string, args []*big.Rat) (value *big.Rat, known b
 		return new(big.Rat).Abs(a), true
 	case "floor":
 		return new(big.Rat).SetInt(floor(a)), true
-	case "ceil":
-		return new(big.Rat).Neg(new(big.Rat).SetInt(floor(new(big.Rat).Neg(a)))), true
 	case "conjugate", "re":
 		return a, true
 	case "im":
@@ -145,83 +132,15 @@ func count(a *big.Rat) (int64, bool) {
 	return n, n >= 0 && n <= maxFactorial
 }
 
-// pair is a function of two rational numbers.
-func pair(name string, a, b *big.Rat) *big.Rat {
-	if name == "max" && a.Cmp(b) >= 0 || name == "min" && a.Cmp(b) <= 0 {
-		return a
-	}
-	if name == "max" || name == "min" {
-		return b
-	}
+// divisor is the greatest common divisor, or the least common multiple.
+func divisor(name string, a, b *big.Rat) *big.Rat {
 	if !a.IsInt() || !b.IsInt() || a.Sign() == 0 || b.Sign() == 0 {
 		return nil
 	}
 	m, n := new(big.Int).Abs(a.Num()), new(big.Int).Abs(b.Num())
-	divisor := new(big.Int).GCD(nil, nil, m, n)
+	d := new(big.Int).GCD(nil, nil, m, n)
 	if name == "gcd" {
-		return new(big.Rat).SetInt(divisor)
+		return new(big.Rat).SetInt(d)
 	}
-	return new(big.Rat).SetInt(m.Mul(m, n.Quo(n, divisor)))
-}
-
-// Bounds of sums and products of several terms.
-const (
-	maxSummed = 10000 // terms of one that is written as a form
-	nodeCost  = 16    // bits that a node of a term is worth
-)
-
-// Sum is the sum of body for whole numbers k between from and to, or their
-// product.
-func Sum(product bool, body *Expr, k string, from, to *Expr) *Expr {
-	name := "sum"
-	if product {
-		name = "prod"
-	}
-	return Apply(name, body, Var(k), from, to)
-}
-
-func isSum(e *Expr) bool {
-	return e.Op == Call && (e.Name == "sum" || e.Name == "prod") && len(e.Args) == 4 && e.Args[1].Op == Symbol
-}
-
-// HasSum reports whether e has a sum or a product of several terms in it, which
-// takes much longer to compare than its size says.
-func (e *Expr) HasSum() bool { return e.Any(isSum) }
-
-// several adds or multiplies the terms of a sum one by one.
-func (x *former) several(e *Expr) (form, bool) {
-	first, last, ok := x.limits(e)
-	total := form{value: new(big.Rat)}
-	if e.Name == "prod" {
-		total.value = one
-	}
-	cost := nodeCost * e.Args[0].Size(maxNodes)
-	for k := first; ok && k <= last; k++ {
-		if !x.spend(cost) {
-			return total, false
-		}
-		x.bound = append(x.bound, binding{e.Args[1].Name, big.NewRat(k, 1)})
-		term, found := x.form(e.Args[0])
-		x.bound = x.bound[:len(x.bound)-1]
-		switch {
-		case !found:
-			return term, false
-		case e.Name == "sum":
-			total, ok = x.sum(total, term, 1)
-		default:
-			total, ok = x.product(total, term)
-		}
-	}
-	return total, ok
-}
-
-// limits are the first and the last term of a sum that has terms, and not too many.
-func (x *former) limits(e *Expr) (first, last int64, ok bool) {
-	from, okFrom := x.rational(e.Args[2])
-	to, okTo := x.rational(e.Args[3])
-	if !okFrom || !okTo || !from.IsInt() || !to.IsInt() || !from.Num().IsInt64() || !to.Num().IsInt64() {
-		return 0, 0, false
-	}
-	first, last = from.Num().Int64(), to.Num().Int64()
-	return first, last, first <= last && last-first >= 0 && last-first < maxSummed
+	return new(big.Rat).SetInt(m.Mul(m, n.Quo(n, d)))
 }

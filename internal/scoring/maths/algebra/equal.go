@@ -38,7 +38,7 @@ func Equal(a, b *Expr, in Domains) bool {
 		return c.defined()
 	}
 	if len(c.names) == 0 {
-		sign, ok := c.sign(Make(Add, a, Make(Neg, b)))
+		sign, ok := c.sign(minus(a, b))
 		return ok && sign == 0
 	}
 	return c.everywhere(c.compare)
@@ -158,15 +158,19 @@ func (b ball) sign() int {
 	return b.re.Sign()
 }
 
-// compare compares the expressions at p.
-func (c *comparison) compare(p point, deep bool) verdict {
+// compare compares the expressions where variables have values.
+func (c *comparison) compare(values []binding, deep bool) verdict {
+	return c.compareAt(c.at(quick), substitute(c.a, values), substitute(c.b, values), deep)
+}
+
+func (c *comparison) compareAt(p point, a, b *Expr, deep bool) verdict {
 	height := 0.0
 	if deep {
 		p.height = &height
 	}
 	for bound := math.Inf(1); ; {
-		x, okX := p.value(c.a)
-		y, okY := p.value(c.b)
+		x, okX := p.value(a)
+		y, okY := p.value(b)
 		if !okX && !okY {
 			return neither
 		}
@@ -175,7 +179,7 @@ func (c *comparison) compare(p point, deep bool) verdict {
 				return onlyOne
 			}
 			p.real = false
-			if c.compare(p, false) == different {
+			if c.compareAt(p, a, b, false) == different {
 				return onlyOne
 			}
 			return undecided
@@ -244,28 +248,6 @@ func Ratio(a, b *Expr, in Domains) int {
 		return 0
 	}
 	return signA * signB
-}
-
-// substitute is e with the values of variables.
-func substitute(e *Expr, values []binding) *Expr {
-	if e.Op == Symbol {
-		if r, ok := find(values, e.Name); ok {
-			return Rational(r)
-		}
-	}
-	if len(e.Args) == 0 {
-		return e
-	}
-	next := *e
-	next.Args = make([]*Expr, len(e.Args))
-	for i, arg := range e.Args {
-		if isSum(e) && i == 1 {
-			next.Args[i] = arg
-			continue
-		}
-		next.Args[i] = substitute(arg, values)
-	}
-	return &next
 }
 
 // Near reports whether e is a real number no farther from center than tolerance.

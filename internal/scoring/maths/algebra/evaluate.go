@@ -2,15 +2,13 @@ package algebra
 
 import "math/big"
 
-// point gives the variables of an expression values, and says how precisely it is
-// evaluated.
+// point says how an expression without variables is evaluated.
 type point struct {
-	prec    uint      // of results, in bits
-	values  []binding // of the variables, those of the sums around last
-	complex bool      // roots and powers are principal values, not real ones
-	real    bool      // there are no other numbers: roots of negative numbers are undefined
-	work    *float64  // in operations on 64 bits, that may yet be done
-	height  *float64  // if not nil, the sum of the sizes of all values in bits: see enough
+	prec    uint     // of results, in bits
+	complex bool     // roots and powers are principal values, not real ones
+	real    bool     // there are no other numbers: roots of negative numbers are undefined
+	work    *float64 // in operations on 64 bits, that may yet be done
+	height  *float64 // if not nil, the sum of the sizes of all values in bits: see enough
 }
 
 // value is e at the point. It is false where e is not defined, too large, or not known
@@ -54,10 +52,6 @@ func (p point) principal(e *Expr) (ball, bool) {
 	switch e.Op {
 	case Number:
 		return one.rational(e.Num)
-	case Symbol:
-		if r, ok := find(p.values, e.Name); ok {
-			return one.rational(r)
-		}
 	case Pi:
 		return one.circle(), true
 	case Euler:
@@ -108,13 +102,12 @@ func (b ball) circle() ball {
 	return ball{re: circle.to(b.re.Prec()), err: 2 - b.bits()}
 }
 
-// exact is e at the point if that is a rational number.
+// exact is e if that is a rational number.
 func (p point) exact(e *Expr) (*big.Rat, bool) {
 	if e.Op == Number {
 		return e.Num, true
 	}
 	x := newFormer(p.complex)
-	x.bound = p.values
 	r, ok := x.rational(e)
 	*p.work -= float64(maxWork-x.work) / bitsPerStep
 	return r, ok
@@ -178,55 +171,37 @@ func (p point) raise(base, exponent *Expr) (ball, bool) {
 
 func (p point) call(e *Expr) (ball, bool) {
 	if isSum(e) {
-		return p.sum(e)
+		*p.work -= termSteps
 	}
-	var args [2]ball
-	if len(e.Args) == 0 || len(e.Args) > 2 {
+	if other := defined(e); other != nil {
+		return p.value(other)
+	}
+	switch e.Name {
+	case "factorial", "doublefactorial", "binom", "gcd", "lcm":
+		one := ball{re: newFloat(p.prec + guard)}
+		if r, ok := p.exact(e); ok {
+			return one.rational(r)
+		}
+		return one, false
+	}
+	if isSum(e) || len(e.Args) == 0 || len(e.Args) > 2 {
 		return ball{}, false
 	}
-	for i, arg := range e.Args {
-		b, ok := p.value(arg)
-		if !ok {
-			return b, false
-		}
-		args[i] = b
-	}
-	a := args[0]
+	a, ok := p.value(e.Args[0])
 	switch {
+	case !ok:
+		return a, false
+	case len(e.Args) == 2 && e.Name == "root":
+		return p.root(a, e.Args[1])
 	case len(e.Args) == 2:
-		return p.binary(e, a, args[1])
-	case e.Name == "log": // without a base, it is to base ten
-		x, ok := ln(a)
-		base, _ := ln(a.whole(10))
-		return over(x, ok, base, true)
+		return a, false
 	case e.Name == "floor":
 		return p.floor(e.Args[0], a)
-	case e.Name == "ceil":
-		n, ok := p.floor(Make(Neg, e.Args[0]), a.neg())
-		if !ok {
-			return n, false
-		}
-		return n.neg(), true
-	case e.Name == "factorial" || e.Name == "doublefactorial":
-		if r, ok := p.exact(e); ok {
-			return a.rational(r)
-		}
-		return ball{}, false
 	}
-	if p.height != nil && a.high() > 0 { // e to the x is in tanh x, and 1/x in arctan x
-		*p.height += 2*min(1e6, a.high()) + hidden(e.Name, a)
+	if p.height != nil && a.high() > 0 { // 1/x is in arctan x
+		*p.height += 2 * a.high()
 	}
 	return unary(e.Name, a)
-}
-
-// hidden is the size in bits of the exponentials of which a function is made.
-func hidden(name string, a ball) float64 {
-	switch name {
-	case "sinh", "cosh", "tanh", "coth", "sech", "csch":
-		f, _ := a.re.Float64()
-		return 3 * max(f, -f)
-	}
-	return 0
 }
 
 // floor is the greatest integer that is no more than a real number: where it is not
@@ -252,57 +227,38 @@ func (p point) floor(e *Expr, b ball) (ball, bool) {
 	return b.rational(new(big.Rat).SetInt(n))
 }
 
-func (p point) binary(e *Expr, a, b ball) (ball, bool) {
-	switch e.Name {
-	case "log":
-		x, okX := ln(a)
-		base, okBase := ln(b)
-		return over(x, okX, base, okBase)
-	case "root":
-		if n, ok := p.exact(e.Args[1]); ok {
-			return root(a, n, !p.complex)
-		}
-		inverse, ok := b.inverse()
-		if !ok {
-			return b, false
-		}
-		return power(a, inverse)
-	case "max", "min":
-		d, ok := a.add(b.neg())
-		if !ok || d.im != nil || a.im != nil {
-			return d, false
-		}
-		if (d.re.Sign() > 0) == (e.Name == "max") {
-			b = a
-		}
-		if d.nought() { // they may be equal
-			b.err = sumOf(b.err, d.err+2)
-		}
-		return b, true
-	case "binom", "gcd", "lcm":
-		if r, ok := p.exact(e); ok {
-			return a.rational(r)
-		}
+func (p point) root(a ball, degree *Expr) (ball, bool) {
+	if n, ok := p.exact(degree); ok {
+		return root(a, n, !p.complex)
 	}
-	return ball{}, false
+	b, ok := p.value(degree)
+	if !ok {
+		return b, false
+	}
+	inverse, ok := b.inverse()
+	if !ok {
+		return b, false
+	}
+	return power(a, inverse)
 }
 
 func unary(name string, b ball) (ball, bool) {
 	switch name {
 	case "sqrt":
 		return b.sqrt()
-	case "exp":
-		return exp(b)
 	case "ln":
 		return ln(b)
 	case "abs":
 		return b.size()
-	case "degrees":
-		radians, ok := over(b.circle(), true, b.whole(180), true)
-		if !ok {
-			return radians, false
-		}
-		return radians.mul(b)
+	case "sin":
+		return sine(b)
+	case "cos":
+		return cosine(b)
+	case "arcsin":
+		c, ok := other(b)
+		return arc(c, b, ok)
+	case "arctan":
+		return arc(b.whole(1), b, true)
 	case "conjugate":
 		if b.im != nil {
 			b.im = b.float().Neg(b.im)
@@ -313,76 +269,5 @@ func unary(name string, b ball) (ball, bool) {
 	case "im":
 		return ball{re: b.imaginary(), err: b.err}, true
 	}
-	return trigonometric(name, b)
-}
-
-func trigonometric(name string, b ball) (ball, bool) {
-	one := b.whole(1)
-	switch name {
-	case "sin":
-		return sine(b)
-	case "cos":
-		return cosine(b)
-	case "sinh":
-		return hyperbolic(b, -1, false)
-	case "cosh":
-		return hyperbolic(b, 1, false)
-	case "arcsin":
-		c, ok := other(b)
-		return arc(c, b, ok)
-	case "arccos":
-		s, ok := other(b)
-		return arc(b, s, ok)
-	case "arctan":
-		return arc(one, b, true)
-	case "arccot":
-		return arc(b, one, true)
-	}
-	var s, c ball
-	var okS, okC bool
-	switch name {
-	case "tan", "cot", "sec", "csc":
-		s, okS = sine(b)
-		c, okC = cosine(b)
-	case "tanh", "coth", "sech", "csch":
-		s, okS = hyperbolic(b, -1, false)
-		c, okC = hyperbolic(b, 1, false)
-	}
-	switch name {
-	case "tan", "tanh":
-		return over(s, okS, c, okC)
-	case "cot", "coth":
-		return over(c, okC, s, okS)
-	case "sec", "sech":
-		return over(one, true, c, okC)
-	case "csc", "csch":
-		return over(one, true, s, okS)
-	}
 	return ball{}, false
-}
-
-// sum adds or multiplies the terms one by one.
-func (p point) sum(e *Expr) (ball, bool) {
-	x := newFormer(p.complex)
-	x.bound = p.values
-	first, last, ok := x.limits(e)
-	total := ball{re: newFloat(p.prec + guard), err: exactly}
-	if e.Name == "prod" {
-		total.re.SetInt64(1)
-	}
-	for k := first; ok && k <= last; k++ {
-		*p.work -= termSteps
-		inner := p
-		inner.values = append(p.values[:len(p.values):len(p.values)], binding{e.Args[1].Name, big.NewRat(k, 1)})
-		term, found := inner.value(e.Args[0])
-		switch {
-		case !found:
-			return term, false
-		case e.Name == "sum":
-			total, ok = total.add(term)
-		default:
-			total, ok = total.mul(term)
-		}
-	}
-	return total, ok
 }

@@ -11,6 +11,7 @@ const (
 	copyCost     = 50      // bits that a copy of a term is worth
 	maxExpanded  = 5000    // the highest power of a sum that is multiplied out
 	maxFactorial = 5000
+	nodeCost     = 16 // bits that a node of a term of a sum is worth
 )
 
 // form is a rational number, or a quotient of polynomials: den is nil for 1, and has two
@@ -41,8 +42,7 @@ var one = big.NewRat(1, 1)
 // form are equal where both are defined.
 type former struct {
 	work    int
-	complex bool // powers are principal values: no real roots of negative numbers
-	bound   []binding
+	complex bool             // powers are principal values: no real roots of negative numbers
 	atoms   map[string]*Expr // by their spelling
 	unsure  bool             // there may be relations between atoms: other forms may be equal
 	pi, e   bool             // met as an atom
@@ -50,21 +50,6 @@ type former struct {
 
 func newFormer(complex bool) *former {
 	return &former{work: maxWork, complex: complex}
-}
-
-// binding is the value of a variable: of a sum, or at a point.
-type binding struct {
-	name  string
-	value *big.Rat
-}
-
-func find(bound []binding, name string) (*big.Rat, bool) {
-	for i := len(bound) - 1; i >= 0; i-- {
-		if bound[i].name == name {
-			return bound[i].value, true
-		}
-	}
-	return nil, false
 }
 
 // spend pays for work, in bits. It is false if that is too much.
@@ -102,9 +87,6 @@ func (x *former) form(e *Expr) (form, bool) {
 	case Number:
 		return form{value: e.Num}, size(e.Num) <= maxBits
 	case Symbol:
-		if r, ok := find(x.bound, e.Name); ok {
-			return form{value: r}, true
-		}
 		return x.atom(variable, e.Name, e), true
 	case Pi:
 		x.pi = true

@@ -109,7 +109,7 @@ func root(a ball, n *big.Rat, realOnly bool) (ball, bool) {
 // sine and cosine of complex numbers go by the exponential function.
 func sine(b ball) (ball, bool) {
 	if b.im != nil {
-		return hyperbolic(b, -1, true)
+		return circular(b, -1)
 	}
 	if b.zero() || size2(b.re) > 60 {
 		return b, b.zero()
@@ -120,7 +120,7 @@ func sine(b ball) (ball, bool) {
 
 func cosine(b ball) (ball, bool) {
 	if b.im != nil {
-		return hyperbolic(b, 1, true)
+		return circular(b, 1)
 	}
 	if size2(b.re) > 60 {
 		return ball{}, false
@@ -129,29 +129,26 @@ func cosine(b ball) (ball, bool) {
 	return rounded(c, nil, sumOf(b.err, -b.bits()))
 }
 
-// hyperbolic is (e^z + sign·e^−z)/2, of z = ib if it is turned: cos b then, or
-// with a further division by i, sin b.
-func hyperbolic(b ball, sign int64, turned bool) (ball, bool) {
-	i := ball{re: b.float(), im: b.float().SetInt64(1), err: exactly}
-	z, ok := b, true
-	if turned {
-		z, ok = b.mul(i)
+// circular is (e^ib + e^−ib)/2, the cosine, and with the sign −1 the sine,
+// (e^ib − e^−ib)/2i.
+func circular(b ball, sign int64) (ball, bool) {
+	z, ok := b.mul(ball{re: b.float(), im: b.float().SetInt64(1), err: exactly})
+	if !ok {
+		return z, false
 	}
 	up, okUp := exp(z)
 	down, okDown := exp(z.neg())
-	if !ok || !okUp || !okDown {
-		return ball{}, false
-	}
-	if sign < 0 {
-		down = down.neg()
-	}
-	sum, ok := up.add(down)
-	if !ok {
+	if !okUp || !okDown {
 		return ball{}, false
 	}
 	half := ball{re: big.NewFloat(0.5), err: exactly}
-	if turned && sign < 0 { // 1/(2i)
+	if sign < 0 {
+		down = down.neg()
 		half = ball{re: b.float(), im: big.NewFloat(-0.5), err: exactly}
+	}
+	sum, ok := up.add(down)
+	if !ok {
+		return sum, false
 	}
 	return sum.mul(half)
 }

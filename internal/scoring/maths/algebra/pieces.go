@@ -76,7 +76,7 @@ func (c *comparison) pieces() (kinks []*Expr, steps bool) {
 			case e.Name == "abs" || e.Name == "sqrt" || e.Name == "root" || e.Name == "ln" || e.Name == "log":
 				kink = e.Args[0]
 			case (e.Name == "max" || e.Name == "min") && len(e.Args) == 2:
-				kink = Make(Add, e.Args[0], Make(Neg, e.Args[1]))
+				kink = minus(e.Args[0], e.Args[1])
 			case e.Name == "floor" || e.Name == "ceil":
 				steps = true
 				for k := int64(-3); k <= 5 && len(kinks) < maxJumps && e.Args[0].Any(isSymbol); k++ {
@@ -202,9 +202,9 @@ func coarse(f float64) *big.Rat {
 // zeros are those of e as a function of one variable: of a polynomial all, of another
 // function those where its sign changes on a grid.
 func (c *comparison) zeros(e *Expr, at []binding, variable int) []float64 {
-	x := newFormer(c.complex)
-	x.bound = slices.Delete(slices.Clone(at), variable, variable+1)
-	if f, ok := x.form(e); ok {
+	name := at[variable].name
+	e = substitute(e, without(at, name))
+	if f, ok := newFormer(c.complex).form(e); ok {
 		if coefficients, ok := polynomial(f.numerator()); ok {
 			zeros := realZeros(coefficients)
 			if below, ok := polynomial(f.denominator()); ok {
@@ -214,14 +214,10 @@ func (c *comparison) zeros(e *Expr, at []binding, variable int) []float64 {
 		}
 	}
 	var zeros []float64
-	at = slices.Clone(at)
 	last, lastAt := 0, 0.0
 	for k := -60; k <= 60; k++ {
 		v := math.Copysign(math.Exp2(math.Abs(float64(k))/3-10), float64(k))
-		at[variable].value = new(big.Rat).SetFloat64(v)
-		p := c.at(64)
-		p.values = at
-		b, ok := p.value(e)
+		b, ok := c.at(64).value(substitute(e, []binding{{name, new(big.Rat).SetFloat64(v)}}))
 		sign := 0
 		if ok && b.im == nil {
 			sign = b.re.Sign()

@@ -142,21 +142,20 @@ func excused(values []binding) bool {
 
 // everywhere compares at generic points, where both must be defined alike and often
 // enough, and at special ones. Deep says that no difference is too small.
-func (c *comparison) everywhere(compare func(p point, deep bool) verdict) bool {
+func (c *comparison) everywhere(compare func(values []binding, deep bool) verdict) bool {
 	agreed := 0
 	for index := range 4 * len(ranges) {
 		if index >= len(ranges) && agreed >= needed {
 			break
 		}
-		p := c.at(quick)
-		p.values = c.generic(index)
-		switch compare(p, agreed < needed) {
+		values := c.generic(index)
+		switch compare(values, agreed < needed) {
 		case same:
 			agreed++
 		case different:
 			return false
 		case onlyOne:
-			if !excused(p.values) {
+			if !excused(values) {
 				return false
 			}
 		}
@@ -166,9 +165,7 @@ func (c *comparison) everywhere(compare func(p point, deep bool) verdict) bool {
 	}
 	special := c.special()
 	for _, values := range special {
-		p := c.at(quick)
-		p.values = values
-		if compare(p, len(special) <= maxDeep) == different {
+		if compare(values, len(special) <= maxDeep) == different {
 			return false
 		}
 	}
@@ -189,8 +186,8 @@ func (c *comparison) defined() bool {
 		_, okB := c.at(quick).value(c.b)
 		return okA && okB
 	}
-	return c.everywhere(func(p point, _ bool) verdict {
-		if v := c.compare(p, false); v != undecided {
+	return c.everywhere(func(values []binding, _ bool) verdict {
+		if v := c.compare(values, false); v != undecided {
 			return v
 		}
 		return same
@@ -200,12 +197,11 @@ func (c *comparison) defined() bool {
 // anywhere is a generic point at which both expressions have values other than zero.
 func (c *comparison) anywhere() ([]binding, bool) {
 	for index := range 2 * len(ranges) {
-		p := c.at(quick)
-		p.values = c.generic(index)
-		x, okX := p.value(c.a)
-		y, okY := p.value(c.b)
+		values := c.generic(index)
+		x, okX := c.at(quick).value(substitute(c.a, values))
+		y, okY := c.at(quick).value(substitute(c.b, values))
 		if okX && okY && !x.nought() && !y.nought() {
-			return p.values, true
+			return values, true
 		}
 	}
 	return nil, false
