@@ -11,7 +11,10 @@ import (
 
 // comparer compares answers with a bounded effort. Once its work is used up
 // nothing is equal.
-type comparer struct{ work int }
+type comparer struct {
+	work    int
+	domains algebra.Domains // of variables, where an answer says so
+}
 
 // Work of a comparison, in nodes of expressions; one that is evaluated at
 // several points counts numericWork times.
@@ -38,7 +41,7 @@ func (c *comparer) same(a, b *algebra.Expr) bool {
 	if a.HasSum() || b.HasSum() {
 		n = max(n, enoughWork/sumsCompared)
 	}
-	return c.spend(n) && algebra.Equal(a, b)
+	return c.spend(n) && algebra.Equal(a, b, c.domains)
 }
 
 // equal tells whether an answer is right: p, where g is gold.
@@ -46,7 +49,12 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	if !c.spend(1) {
 		return false
 	}
-	g, p = spelledOut(unconditional(g)), spelledOut(unconditional(p))
+	g, p = spelledOut(g), spelledOut(p)
+	if says(g) || says(p) {
+		if equal, decided := c.equalStated(g, p); decided {
+			return equal
+		}
+	}
 	if g.Kind == latex.Relation || p.Kind == latex.Relation {
 		return c.equalRelations(g, p)
 	}
@@ -86,7 +94,7 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	case g.Op != p.Op && oppositeOps[g.Op] == p.Op && g.Kind == latex.List && p.Kind == latex.List:
 		return strings.Contains("±∓", g.Op) && c.inOrder(g.Items, p.Items)
 	case collection(g) && collection(p):
-		return c.equalCollections(g, p) || g.Kind == latex.List && p.Kind == latex.List && c.equalSets(g, p)
+		return c.equalCollections(g, p) || (bounds(g) || bounds(p)) && c.equalSets(g, p)
 	}
 	return c.equalSets(g, p)
 }
@@ -100,23 +108,12 @@ func brackets(open byte) byte {
 	return 0
 }
 
-// unconditional is a list without what only says what kind of number a
-// variable stands for, k ∈ ℤ.
-func unconditional(a latex.Answer) latex.Answer {
-	if a.Kind != latex.List {
-		return a
-	}
-	kept := slices.DeleteFunc(slices.Clone(a.Items), func(item latex.Answer) bool {
-		return item.Kind == latex.Relation && item.Rels[0] == "∈" && item.Items[1].Kind == latex.Value
+// says reports whether an answer says of which numbers its variables are, or what it is
+// modulo.
+func says(a latex.Answer) bool {
+	return a.Modulus != nil || a.Kind == latex.Builder || a.Kind == latex.List && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
+		return item.Modulus != nil || item.Kind == latex.Relation && item.Rels[0] == "∈"
 	})
-	switch len(kept) {
-	case 0, len(a.Items):
-		return a
-	case 1:
-		return kept[0]
-	}
-	a.Items = kept
-	return a
 }
 
 // oneOf takes the element of a set with one element that meets a single thing.

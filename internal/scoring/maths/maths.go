@@ -20,7 +20,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_math_v2"
+const Version = "speceval_math_v3"
 
 // longest is the length of the longest answer that is compared, in bytes.
 const longest = 10000
@@ -123,7 +123,7 @@ func (s *Scorer) right(text string) bool {
 		return false
 	}
 	c := newComparer()
-	if c.equal(s.answer, a) {
+	if c.equal(s.answer, a) || samePeriods(s.answer, a) {
 		return true
 	}
 	for _, other := range s.as {

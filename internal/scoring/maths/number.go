@@ -171,3 +171,11 @@ func digits(e *algebra.Expr) int {
 	}
 	return len(scaled.Num().String())
 }
+
+// rational is the value of an answer that is a rational number.
+func rational(a latex.Answer) (*big.Rat, bool) {
+	if a.Kind != latex.Value {
+		return nil, false
+	}
+	return algebra.Exact(a.Expr)
+}

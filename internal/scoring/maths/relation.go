@@ -125,6 +125,7 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	pName, pValue, pDefines := definition(p)
 	switch {
 	case gDefines && pDefines:
+		gName, pName, pValue = sameArgument(gName, pName, pValue)
 		if sameName(gName, pName) && c.equal(gValue, pValue) {
 			return true
 		}
@@ -132,16 +133,33 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	case g.Kind != latex.Relation:
 		if pDefines {
 			g.Clock = g.Clock && !strings.Contains(pName, ":")
-			return c.equal(g, pValue)
+			return c.equal(g, pValue) || bounds(g) && c.equalSets(g, p)
 		}
 		return c.equalLast(p, g, false) || c.equalSets(g, p)
 	case p.Kind != latex.Relation:
 		if gDefines {
-			return c.equal(gValue, p)
+			return c.equal(gValue, p) || gName[0] == '|' && c.equalSets(g, p) // |x| = 3
 		}
 		return c.equalLast(g, p, true) || c.equalSets(g, p)
 	}
 	return c.equivalent(g, p) || c.equalSets(g, p)
+}
+
+// sameArgument renames the arguments of a function, f(t) = t² for f(x) = x².
+func sameArgument(g, p string, value latex.Answer) (string, string, latex.Answer) {
+	name, rest, ok := strings.Cut(g, "(")
+	other, tail, okay := strings.Cut(p, "(")
+	from, to := strings.Split(strings.TrimSuffix(tail, ")"), ","), strings.Split(strings.TrimSuffix(rest, ")"), ",")
+	not := func(text string) bool { return !variable(text) }
+	if !ok || !okay || name != other || len(from) != len(to) || slices.ContainsFunc(from, not) || slices.ContainsFunc(to, not) {
+		return g, p, value
+	}
+	return g, g, renamed(value, from, to)
+}
+
+// variable reports whether a text is the name of one.
+func variable(text string) bool {
+	return len(text) == 1 && !strings.Contains("ei", text) && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz") == "" || strings.HasPrefix(text, `\`)
 }
 
 // fails tells whether an equation between two numbers does not hold, 4 = 5 or
@@ -247,7 +265,7 @@ func (c *comparer) equivalent(g, p latex.Answer) bool {
 	if !c.spend(work) {
 		return false
 	}
-	sign := algebra.Ratio(gDiff, pDiff)
+	sign := algebra.Ratio(gDiff, pDiff, c.domains)
 	switch {
 	case sign == 0:
 		return false

@@ -1,7 +1,6 @@
 package maths
 
 import (
-	"math/big"
 	"slices"
 	"strings"
 
@@ -9,252 +8,372 @@ import (
 	"speceval/internal/scoring/maths/latex"
 )
 
-// equalSets compares sets of numbers in whichever way they are given: as
-// intervals, unions of them, or inequalities.
-func (c *comparer) equalSets(g, p latex.Answer) bool {
-	if _, _, meet := conjunction(p); p.Kind == latex.List && p.Op == "∧" && !meet {
-		return false // x < 1 and x > 3, which only a gold may say for "or"
-	}
-	gName, gParts, ok := region(g)
-	pName, pParts, okay := region(p)
-	if !ok || !okay || gName != pName && named(gName) && named(pName) {
-		return false
-	}
-	return len(gParts) == len(pParts) && len(gParts) <= maxItems && c.matched(gParts, pParts, c.equalParts, false)
+// region is a set of numbers, the variable that is in it, if that is named, and of which
+// numbers it is: Z, N, Q, R or C, or 0 where that is not said, which is R.
+type region struct {
+	name   string
+	domain byte
+	set    numbers
 }
 
-// named tells whether a region says what is in it.
+// equalSets compares sets of numbers in whichever way they are given: as lists,
+// intervals, unions of them, inequalities or conditions. An equation or an inequality of
+// gold may have to be solved; that of an answer is solved already.
+func (c *comparer) equalSets(g, p latex.Answer) bool {
+	if g.Kind == latex.Union && p.Kind == latex.Union && g.Op == p.Op && c.equalUnions(g, p) {
+		return true
+	}
+	a, ok := c.region(g, true)
+	if !ok || !a.settle() {
+		return false
+	}
+	b, ok := c.region(p, false)
+	if !ok || !b.settle() || a.domain != b.domain || a.name != b.name && named(a.name) && named(b.name) {
+		return false
+	}
+	if len(a.set.breaks) != len(b.set.breaks) || !slices.Equal(a.set.in, b.set.in) {
+		return false
+	}
+	return c.inOrder(a.set.breaks, b.set.breaks)
+}
+
+// equalUnions compares unions and the like part by part.
+func (c *comparer) equalUnions(g, p latex.Answer) bool {
+	if len(g.Items) != len(p.Items) || len(g.Items) > maxItems {
+		return false
+	}
+	return g.Op == "∖" && c.inOrder(g.Items, p.Items) || g.Op != "∖" && c.matched(g.Items, p.Items, c.equal, false)
+}
+
+// named reports whether a region says what is in it.
 func named(name string) bool { return name != "" && name != latex.Nameless }
 
-// equalParts compares parts of unions.
-func (c *comparer) equalParts(g, p latex.Answer) bool {
-	if g.Kind != p.Kind {
-		return false
+// settle writes a set of integers with integers, and a finite one as one of real
+// numbers. Whether zero is a natural number is left open: with it, such a set is another
+// one than that of the integers from 0 or from 1.
+func (r *region) settle() bool {
+	ok := true
+	switch r.domain {
+	case 0:
+		r.domain = 'R'
+	case 'N':
+		zero := latex.Answer{Kind: latex.Value, Expr: algebra.Int(0)}
+		if r.set, ok = r.set.combine(numbers{[]latex.Answer{zero}, []bool{false, true, true}}, both); !ok {
+			return false
+		}
+		inside, okay := r.set.combine(point(zero), both)
+		if ok = okay; inside.empty() {
+			r.domain = 'Z'
+		}
 	}
-	if g.Kind != latex.Union {
-		return c.equal(g, p)
+	if ok && (r.domain == 'Z' || r.domain == 'N') {
+		if r.set, ok = r.set.integers(); r.set.finite() && r.domain == 'Z' {
+			r.domain = 'R'
+		}
 	}
-	if g.Op == "∩" && p.Op == "∩" && len(g.Items) == len(p.Items) {
-		return c.matched(g.Items, p.Items, c.equal, false)
+	if r.domain == 'Q' && r.set.finite() && !slices.ContainsFunc(r.set.breaks, func(a latex.Answer) bool { _, ok := rational(a); return !ok }) {
+		r.domain = 'R'
 	}
-	return g.Op == p.Op && c.inOrder(g.Items, p.Items)
+	return ok
 }
 
-// region is a union of intervals and sets, and the variable that is in it, if
-// it is named.
-func region(a latex.Answer) (name string, parts []latex.Answer, ok bool) {
+// region is the set of numbers that an answer is.
+func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
+	if !c.spend(10) {
+		return region{}, false
+	}
 	switch a.Kind {
 	case latex.Tuple:
-		return "", []latex.Answer{a}, len(a.Items) == 2
+		if len(a.Items) != 2 {
+			return region{}, false
+		}
+		set, ok := interval(a.Items[0], a.Items[1], a.Open == '[', a.Close == ']')
+		return region{set: set}, ok
 	case latex.Set:
-		return "", []latex.Answer{a}, true
+		set, ok := members(a.Items)
+		return region{set: set}, ok
 	case latex.Value:
-		if isReals(a) {
-			return "", []latex.Answer{interval(infinite(-1), infinite(1), '(', ')')}, true
-		}
+		return setOfNumbers(a)
 	case latex.Words:
-		if isEmpty(a) {
-			return "", []latex.Answer{{Kind: latex.Set}}, true
-		}
-		switch a.Text {
-		case "all real numbers", "all reals", "real numbers":
-			return "", []latex.Answer{interval(infinite(-1), infinite(1), '(', ')')}, true
+		switch {
+		case isEmpty(a):
+			return region{set: nothing}, true
+		case a.Text == "all real numbers" || a.Text == "all reals" || a.Text == "real numbers":
+			return region{set: line}, true
 		}
 	case latex.Relation:
-		return solutions(a)
-	case latex.List: // x < 1 or x > 3
-		if name, parts, ok := conjunction(a); ok {
-			return name, parts, true
-		}
-		for _, item := range a.Items {
-			if item.Kind != latex.Relation {
-				return "", nil, false
-			}
-		}
-		return joined(a.Items)
+		return c.solutions(a, solve)
+	case latex.List:
+		return c.conditions(a, solve)
 	case latex.Union:
-		if a.Op == "∪" {
-			return joined(a.Items)
+		keep := map[string]func(a, b bool) bool{"∪": either, "∩": both, "∖": without}[a.Op]
+		all, ok := c.region(a.Items[0], solve)
+		for _, item := range a.Items[1:] {
+			if !ok {
+				break
+			}
+			var next region
+			if next, ok = c.region(item, solve); ok {
+				ok = all.join(next, keep)
+			}
 		}
-		if parts, ok := punctured(a); ok {
-			return "", parts, true
-		}
-		return "", []latex.Answer{a}, true
+		return all, ok
+	case latex.Builder:
+		return c.built(a)
 	}
-	return "", nil, false
+	return region{}, false
 }
 
-// punctured is the real line without some rational numbers, ℝ∖{0}, as
-// intervals.
-func punctured(a latex.Answer) ([]latex.Answer, bool) {
-	if a.Op != "∖" || len(a.Items) != 2 || !isReals(a.Items[0]) || a.Items[1].Kind != latex.Set || len(a.Items[1].Items) > maxItems {
-		return nil, false
-	}
-	holes := slices.Clone(a.Items[1].Items)
-	values := make(map[*algebra.Expr]*big.Rat)
-	for _, hole := range holes {
-		r, ok := rational(hole)
-		if !ok {
-			return nil, false
-		}
-		values[hole.Expr] = r
-	}
-	slices.SortFunc(holes, func(a, b latex.Answer) int { return values[a.Expr].Cmp(values[b.Expr]) })
-	var parts []latex.Answer
-	from := infinite(-1)
-	for _, hole := range append(holes, infinite(1)) {
-		parts = append(parts, interval(from, hole, '(', ')'))
-		from = hole
-	}
-	return parts, true
-}
-
-func rational(a latex.Answer) (*big.Rat, bool) {
-	if a.Kind != latex.Value {
-		return nil, false
-	}
-	return algebra.Exact(a.Expr)
-}
-
-func isReals(a latex.Answer) bool {
-	return a.Kind == latex.Value && a.Expr.Op == algebra.Symbol && a.Expr.Name == `\mathbb R`
-}
-
-// joined is the union of regions.
-func joined(items []latex.Answer) (name string, parts []latex.Answer, ok bool) {
+// members is a finite set of numbers.
+func members(items []latex.Answer) (numbers, bool) {
+	all, ok := nothing, len(items) <= maxIntegers
 	for _, item := range items {
-		n, more, ok := region(item)
-		if !ok || name != "" && n != "" && n != name {
-			return "", nil, false
+		if !ok || item.Kind != latex.Value || algebra.Infinite(item.Expr) != 0 {
+			return all, false
 		}
-		if n != "" {
-			name = n
+		if name := nameOf(item); name != "" {
+			return all, false
 		}
-		for _, part := range more {
-			parts = include(parts, part)
-		}
+		all, ok = all.combine(point(item), either)
 	}
-	return name, parts, true
+	return all, ok
 }
 
-// include adds a part to a union. Sets of single elements become one.
-func include(parts []latex.Answer, part latex.Answer) []latex.Answer {
-	if part.Kind == latex.Set {
-		for i := range parts {
-			if parts[i].Kind == latex.Set {
-				parts[i].Items = append(slices.Clone(parts[i].Items), part.Items...)
-				return parts
-			}
-		}
+// setOfNumbers is one of ℤ, ℚ, ℝ and so on, or the part of it that a sign says.
+func setOfNumbers(a latex.Answer) (region, bool) {
+	if a.Kind != latex.Value || a.Expr.Op != algebra.Symbol {
+		return region{}, false
 	}
-	return append(parts, part)
-}
-
-func infinite(sign int) latex.Answer {
-	e := algebra.Make(algebra.Infinity)
-	if sign < 0 {
-		e = algebra.Make(algebra.Neg, e)
+	name, ok := strings.CutPrefix(a.Expr.Name, `\mathbb `)
+	if !ok || name == "" || !strings.Contains("ZNQRC", name[:1]) || len(name) > 2 {
+		return region{}, false
 	}
-	return latex.Answer{Kind: latex.Value, Expr: e}
-}
-
-func interval(from, to latex.Answer, open, shut byte) latex.Answer {
-	return latex.Answer{Kind: latex.Tuple, Items: []latex.Answer{from, to}, Open: open, Close: shut}
-}
-
-// solutions is the region that inequalities give a variable: x > 2, 1 < x ≤ 5,
-// x ≠ 3, and x ∈ S.
-func solutions(a latex.Answer) (name string, parts []latex.Answer, ok bool) {
-	if name, value, ok := definition(a); ok && a.Rels[0] == "∈" {
-		_, parts, ok := region(value)
-		return name, parts, ok
-	}
-	if around, center, ok := distance(a); ok { // |x - 8| < 7
-		name, parts, ok := solutions(around)
-		return name, moved(parts, center), ok
-	}
-	switch a.Rels[0] {
-	case ">", "≥":
-		a = reversed(a)
-	}
-	if nameOf(a.Items[0]) == "" && len(a.Items) == 2 && a.Rels[0] == "≠" {
-		a = reversed(a)
-	}
-	from, to := infinite(-1), infinite(1)
-	open, shut := byte('('), byte(')')
-	switch {
-	case a.Rels[0] == "≠" && len(a.Items) == 2 && nameOf(a.Items[0]) != "":
-		return nameOf(a.Items[0]), []latex.Answer{
-			interval(from, a.Items[1], open, shut), interval(a.Items[1], to, open, shut)}, true
-	case strings.Trim(strings.Join(a.Rels, ""), "<≤") != "":
-		return "", nil, false
-	case len(a.Items) == 2 && nameOf(a.Items[0]) != "" && nameOf(a.Items[1]) == "":
-		name, to = nameOf(a.Items[0]), a.Items[1]
-		shut = bracket(a.Rels[0], ')', ']')
-	case len(a.Items) == 2 && nameOf(a.Items[1]) != "" && nameOf(a.Items[0]) == "":
-		from, name = a.Items[0], nameOf(a.Items[1])
-		open = bracket(a.Rels[0], '(', '[')
-	case len(a.Items) == 3 && nameOf(a.Items[1]) != "":
-		from, name, to = a.Items[0], nameOf(a.Items[1]), a.Items[2]
-		open, shut = bracket(a.Rels[0], '(', '['), bracket(a.Rels[1], ')', ']')
+	zero := []latex.Answer{{Kind: latex.Value, Expr: algebra.Int(0)}}
+	r := region{domain: name[0]}
+	switch name[1:] {
+	case "":
+		r.set = line
+	case "+":
+		r.set = numbers{zero, []bool{false, false, true}}
+	case "0":
+		r.set = numbers{zero, []bool{false, true, true}}
+	case "-":
+		r.set = numbers{zero, []bool{true, false, false}}
+	case "*":
+		r.set = numbers{zero, []bool{true, false, true}}
 	default:
-		return "", nil, false
+		return r, false
 	}
-	if inner := strings.Trim(name, "|"); inner != name && len(a.Items) == 2 && from.Kind == latex.Value && algebra.Infinite(from.Expr) == 0 { // |x| > 3
-		if algebra.Ratio(from.Expr, algebra.Int(1)) <= 0 {
-			return "", nil, false
+	return r, true
+}
+
+// join combines r with another region: an intersection is of the narrower numbers.
+func (r *region) join(s region, keep func(a, b bool) bool) bool {
+	if r.name == "" {
+		r.name = s.name
+	} else if s.name != "" && s.name != r.name {
+		return false
+	}
+	const narrower = "\x00CRQZN"
+	if !keep(true, false) {
+		r.domain = narrower[max(strings.IndexByte(narrower, r.domain), strings.IndexByte(narrower, s.domain))]
+	} else if r.domain%'R' != s.domain%'R' && !s.set.finite() {
+		return false
+	} else if keep(false, true) && r.domain%'R' != s.domain%'R' {
+		return false
+	}
+	var ok bool
+	r.set, ok = r.set.combine(s.set, keep)
+	return ok
+}
+
+// conditions is the region of a list of numbers, or of one of conditions on one variable,
+// that hold together if they can, and else one or the other: x < 2, x > 3.
+func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
+	if len(a.Items) > maxItems {
+		return region{}, false
+	}
+	if !slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind != latex.Value }) {
+		set, ok := members(a.Items)
+		return region{set: set}, ok
+	}
+	var meet, union region
+	for i, item := range a.Items {
+		if before := a.Items[max(i, 1)-1]; item.Kind == latex.Value && before.Kind == latex.Relation && len(before.Rels) == 1 && strings.Contains("≠=", before.Rels[0]) { // x ≠ 2, 3
+			before.Items = []latex.Answer{before.Items[0], item}
+			a.Items = slices.Clone(a.Items)
+			item, a.Items[i] = before, before
 		}
-		return inner, []latex.Answer{interval(infinite(-1), negative(from), '(', bracket(a.Rels[0], ')', ']')), interval(from, to, open, ')')}, true
-	} else if inner != name { // |x| < 3
-		bounded := len(a.Items) == 2 && to.Kind == latex.Value && algebra.Infinite(to.Expr) == 0
-		return inner, []latex.Answer{interval(negative(to), to, bracket(a.Rels[0], '(', '['), shut)}, bounded
-	}
-	return name, []latex.Answer{interval(from, to, open, shut)}, true
-}
-
-// distance reads an inequality on the distance of a variable to a number, as one on
-// the size of the variable and that number.
-func distance(a latex.Answer) (around latex.Answer, center *algebra.Expr, ok bool) {
-	if len(a.Items) != 2 || a.Items[0].Kind != latex.Value {
-		return a, nil, false
-	}
-	e := a.Items[0].Expr
-	if e.Op != algebra.Call || e.Name != "abs" || e.Args[0].Op != algebra.Add || len(e.Args[0].Args) != 2 {
-		return a, nil, false
-	}
-	sum := e.Args[0].Args
-	if _, known := algebra.Exact(sum[1]); !known || sum[0].Op != algebra.Symbol {
-		return a, nil, false
-	}
-	a.Items = slices.Clone(a.Items)
-	a.Items[0].Expr = algebra.Apply("abs", sum[0])
-	return a, algebra.Make(algebra.Neg, sum[1]), true
-}
-
-// moved are intervals with a number added to their ends.
-func moved(parts []latex.Answer, by *algebra.Expr) []latex.Answer {
-	for i, part := range parts {
-		parts[i].Items = slices.Clone(part.Items)
-		for j, end := range part.Items {
-			if end.Kind == latex.Value && algebra.Infinite(end.Expr) == 0 {
-				parts[i].Items[j].Expr = algebra.Make(algebra.Add, end.Expr, by)
-			}
+		if item.Kind != latex.Relation {
+			return meet, false
+		}
+		r, ok := c.region(item, solve)
+		if !ok {
+			return meet, false
+		}
+		if i == 0 {
+			meet, union = r, r
+			continue
+		}
+		stated := r.domain != 0 && len(r.set.breaks) == 0 // x ∈ ℤ
+		if meet.set.in == nil || !meet.join(r, both) {
+			return meet, false
+		}
+		if stated {
+			union.join(r, both)
+		} else if !union.join(r, either) {
+			union.set.in = nil
 		}
 	}
-	return parts
+	if a.Op != "∨" && !meet.set.empty() {
+		return meet, true
+	}
+	if a.Op == "∧" && !solve {
+		return meet, false // x < 1 and x > 3, which only a gold may say for "or"
+	}
+	return union, union.set.in != nil
 }
 
-func negative(a latex.Answer) latex.Answer {
-	if a.Kind == latex.Value {
-		a.Expr = algebra.Make(algebra.Neg, a.Expr)
+// built is the region of {x ∈ S : …} with one variable.
+func (c *comparer) built(a latex.Answer) (region, bool) {
+	head := a.Items[0]
+	all := region{name: nameOf(head), set: line}
+	if head.Kind == latex.Relation {
+		var ok bool
+		if all, ok = c.solutions(head, true); !ok || head.Rels[0] != "∈" {
+			return all, false
+		}
 	}
-	return a
+	if all.name == "" {
+		return all, false
+	}
+	for _, condition := range a.Items[1:] {
+		r, ok := c.region(condition, true)
+		if !ok || r.name != all.name || !all.join(r, both) {
+			return all, false
+		}
+	}
+	all.name = ""
+	return all, true
 }
 
-// bracket is the one for an end that is not part of an interval, or is.
-func bracket(rel string, without, with byte) byte {
-	if rel == "≤" {
-		return with
+// solutions is the region that a relation gives a variable: x > 2, 1 < x ≤ 5, x ≠ 3,
+// x ∈ S, |x − 8| < 7, and x² = 4 if it is to be solved.
+func (c *comparer) solutions(a latex.Answer, solve bool) (region, bool) {
+	if len(a.Rels) == 1 && (a.Rels[0] == "∈" || a.Rels[0] == "∉") {
+		name := nameOf(a.Items[0])
+		r, ok := c.region(a.Items[1], solve)
+		if a.Rels[0] == "∉" {
+			r.set, _ = line.combine(r.set, without)
+			ok = ok && r.domain == 0
+		}
+		r.name = name
+		return r, ok && name != ""
 	}
-	return without
+	all := region{set: line}
+	for i, rel := range a.Rels {
+		r, ok := c.solution(a.Items[i], a.Items[i+1], rel, solve)
+		if !ok || len(a.Rels) > 1 && (rel == "=" || rel == "≠") || !all.join(r, both) {
+			return all, false
+		}
+	}
+	return all, true
+}
+
+// side is a side of a relation as an expression, and its name if it is one.
+func side(a latex.Answer) (e *algebra.Expr, name string) {
+	name = nameOf(a)
+	switch {
+	case a.Kind == latex.Value && (name == "" || name[0] == '|' && len(algebra.Variables(a.Expr)) == 1):
+		return a.Expr, ""
+	case name != "":
+		return algebra.Var(name), name
+	}
+	return nil, ""
+}
+
+// maxDegree is that of equations and inequalities of gold that are solved.
+const maxDegree = 8
+
+// solution is the region that a relation between two sides gives its only variable, or
+// the one that stands by itself.
+func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (region, bool) {
+	l, name := side(left)
+	r, other := side(right)
+	if l == nil || r == nil || name != "" && other != "" || !c.spend(numericWork*(l.Size(enoughWork)+r.Size(enoughWork))) {
+		return region{}, false
+	}
+	name += other
+	if infinity := algebra.Infinite(r) - algebra.Infinite(l); infinity != 0 {
+		return region{name: name, set: line}, name != "" && strings.Contains(map[int]string{1: "<≤≠", -1: ">≥≠"}[infinity], rel)
+	}
+	degree := 1
+	switch {
+	case solve:
+		degree = maxDegree
+	case rel == "=" && name == "":
+		return region{}, false
+	}
+	if name == "" {
+		variables := algebra.Variables(algebra.Make(algebra.Add, l, r))
+		if len(variables) != 1 {
+			return region{}, false
+		}
+		name = variables[0]
+	}
+	if isSize(l, r) || isSize(r, l) { // |p| < 5 is p² < 5²
+		l, r, degree = squared(l), squared(r), max(degree, 2)
+	}
+	difference := algebra.Make(algebra.Add, l, algebra.Make(algebra.Neg, r))
+	set, ok := where(difference, name, degree, func(sign int) bool {
+		switch rel {
+		case "<", "≤":
+			return sign < 0 || sign == 0 && rel == "≤"
+		case ">", "≥":
+			return sign > 0 || sign == 0 && rel == "≥"
+		}
+		return (sign == 0) == (rel == "=")
+	})
+	return region{name: name, set: set}, ok && strings.Contains("< > ≤ ≥ = ≠", rel)
+}
+
+// isSize reports whether e is an absolute value and bound a positive number.
+func isSize(e, bound *algebra.Expr) bool {
+	if e.Op != algebra.Call || e.Name != "abs" {
+		return false
+	}
+	sign, ok := algebra.Sign(bound)
+	return ok && sign > 0
+}
+
+func squared(e *algebra.Expr) *algebra.Expr {
+	if e.Op == algebra.Call && e.Name == "abs" {
+		e = e.Args[0]
+	}
+	return algebra.Make(algebra.Pow, e, algebra.Int(2))
+}
+
+// where is the set of the numbers at which the sign of a polynomial of a degree up to the
+// given one is as is says.
+func where(e *algebra.Expr, name string, degree int, is func(sign int) bool) (numbers, bool) {
+	c, ok := algebra.Coefficients(e, name, degree)
+	if !ok || len(c) < 2 {
+		return nothing, false
+	}
+	roots, ok := algebra.Roots(c)
+	sign, known := algebra.Sign(c[len(c)-1])
+	if !ok || !known {
+		return nothing, false
+	}
+	all := numbers{in: []bool{is(sign)}}
+	for _, root := range slices.Backward(roots) {
+		if root.Odd {
+			sign = -sign
+		}
+		all.breaks = append(all.breaks, latex.Answer{Kind: latex.Value, Expr: root.At})
+		all.in = append(all.in, is(0), is(sign))
+	}
+	slices.Reverse(all.breaks)
+	slices.Reverse(all.in)
+	return all.combine(nothing, either)
 }

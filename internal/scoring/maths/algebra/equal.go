@@ -1,21 +1,26 @@
 package algebra
 
 import (
-	"hash/fnv"
 	"math"
 	"math/big"
 )
 
+// Bounds of numeric comparison. What they leave undecided is not equal.
 const (
-	maxNodes = 600 // of an expression that is evaluated
-	points   = 7   // at which expressions with variables are compared
-	needed   = 3   // of the points at which both must be defined
+	maxNodes   = 600     // of an expression that is evaluated
+	quick      = 128     // bits of the first evaluation, at which most numbers differ
+	maxBound   = 12000   // bits to which constants must agree
+	maxUnknown = 2000    // bits at which a number that has no value yet is given up
+	maxPointed = 4000    // bits to which functions must agree at a point
+	maxSteps   = 150_000 // operations on 64 bits
+	maxDeep    = 24      // special points at which no difference is too small
+	needed     = 3       // generic points at which two functions must be defined and equal
 )
 
-// Equal tells whether a and b have the same value, for all values of their
-// variables. It errs on the side of no: it is false if either has no value, or
+// Equal reports whether a and b have the same value, for all values of their variables
+// in their domains. It errs on the side of no: it is false if either has no value, or
 // none that bounded arithmetic finds, unless both are written alike.
-func Equal(a, b *Expr) bool {
+func Equal(a, b *Expr, in Domains) bool {
 	if Same(a, b) {
 		return true
 	}
@@ -25,154 +30,252 @@ func Equal(a, b *Expr) bool {
 	if a.Size(maxNodes) >= maxNodes || b.Size(maxNodes) >= maxNodes {
 		return false
 	}
-	if x, ok := Exact(a); ok {
-		if y, ok := Exact(b); ok {
-			return x.Cmp(y) == 0
-		}
+	c := newComparison(a, b, in)
+	switch c.symbolic() {
+	case different:
+		return false
+	case same:
+		return c.defined()
 	}
-	return newComparison(a, b).equal()
+	if len(c.names) == 0 {
+		sign, ok := c.sign(minus(a, b))
+		return ok && sign == 0
+	}
+	return c.everywhere(c.compare)
 }
 
-// comparison says at which points two expressions are evaluated.
+// verdict is what is known of a comparison.
+type verdict int
+
+const (
+	undecided verdict = iota
+	same
+	different
+	onlyOne // is defined
+	neither
+)
+
+// comparison is of two expressions.
 type comparison struct {
-	a, b   *Expr
-	count  int
-	point  point
-	strict bool // both must be defined at the same points: ln x is not ln |x|
+	a, b    *Expr
+	names   []string // of the variables
+	in      Domains
+	complex bool
+	unsure  bool // there are atoms about which little is known, and which may be undefined
+	work    float64
 }
 
-func newComparison(a, b *Expr) comparison {
-	either := func(is func(*Expr) bool) bool { return a.Any(is) || b.Any(is) }
-	c := comparison{a: a, b: b, count: 1}
-	if either(isSum) {
-		c.point.nodes = new(int)
-		*c.point.nodes = numericNodes
-	}
-	c.strict = either(func(e *Expr) bool { return e.Op == Call && e.Name == "abs" })
-	c.point.complex = either(func(e *Expr) bool { return e.Op == Imaginary })
-	if either(isSymbol) {
-		c.count = points
-		c.point.integer = either(discrete)
-		c.point.real = !c.point.complex
-	}
+func newComparison(a, b *Expr, in Domains) *comparison {
+	c := &comparison{a: a, b: b, in: in, work: maxSteps, complex: a.Any(isImaginary) || b.Any(isImaginary)}
+	c.names = variables(b, variables(a, nil))
 	return c
 }
 
-func isSymbol(e *Expr) bool { return e.Op == Symbol }
+func isSymbol(e *Expr) bool    { return e.Op == Symbol }
+func isImaginary(e *Expr) bool { return e.Op == Imaginary }
 
-// discrete tells whether e has meaning for whole numbers only: n!, (−1)^n.
-func discrete(e *Expr) bool {
+// symbolic compares forms.
+func (c *comparison) symbolic() verdict {
+	x := newFormer(c.complex)
+	f, ok := x.form(c.a)
+	if !ok {
+		return undecided
+	}
+	g, ok := x.form(c.b)
+	if !ok {
+		return undecided
+	}
+	d, ok := x.sum(f, g, -1)
+	c.unsure = x.unsure
 	switch {
-	case isSum(e):
-		return true
-	case e.Op == Call && (e.Name == "factorial" || e.Name == "binom"):
-		return e.Any(isSymbol)
-	case e.Op == Pow && e.Args[1].Any(isSymbol):
-		r, ok := Exact(e.Args[0])
-		return ok && r.Sign() < 0
+	case !ok:
+		return undecided
+	case d.value != nil && d.value.Sign() == 0:
+		return same
+	case x.unsure || x.pi && x.e:
+		return undecided
 	}
-	return false
+	return different
 }
 
-// equal compares at each point. Variables stand for positive numbers as long as
-// an expression is undefined otherwise: √x·√y is √(xy).
-func (c comparison) equal() bool {
-	agreed := 0
-	for c.point.index = range c.count {
-		x, okX := c.point.value(c.a)
-		y, okY := c.point.value(c.b)
-		switch {
-		case okX && okY:
-			if !alike(x, y, c.count == 1) {
-				return false
+// at is a point without values of variables.
+func (c *comparison) at(prec uint) point {
+	return point{prec: prec, complex: c.complex, real: !c.complex && len(c.names) > 0, work: &c.work}
+}
+
+// sign is the sign of the real number e, if that can be decided. The precision rises until e
+// is not zero, or would have to be larger if it were not.
+func (c *comparison) sign(e *Expr) (int, bool) {
+	bound, algebraic := -1.0, false
+	for prec := uint(quick); prec <= 2*maxBound; {
+		height := 0.0
+		p := c.at(prec)
+		p.height = &height
+		b, ok := p.value(e)
+		if !ok {
+			if prec *= 4; prec > maxUnknown {
+				break
 			}
-			agreed++
-		case okX != okY && (c.strict || c.point.positive()):
-			return false
+			continue
 		}
+		if !b.nought() {
+			return b.sign(), true
+		}
+		if bound < 0 {
+			bound, algebraic = separated(e, c.complex)
+		}
+		if !algebraic {
+			bound = c.enough(height)
+		}
+		short := bound + b.err + 4
+		if short <= 0 {
+			return 0, true
+		} else if bound > maxBound {
+			break
+		}
+		prec = min(4*prec, prec+uint(short)+8)
 	}
-	return agreed >= min(needed, c.count)
+	return 0, false
 }
 
-// alike reports whether two values are equal within their errors, and the errors
-// are small enough to decide: small compared with the values and, for a constant,
-// which may be a large number and a little more, compared with 1.
-func alike(x, y ball, constant bool) bool {
-	d, ok := x.add(y.neg())
-	if !ok || exponent(d.re) > d.err+1 || exponent(d.im) > d.err+1 {
-		return false
+// enough is the number of bits after the point to which two numbers agree only if they
+// are equal, given the sum of the sizes of all values in them. It is no theorem, but a
+// form of the uniformity conjecture of Richardson (2007): an expression that is as close
+// to zero has a part that is as small or as large. Functions, which are compared at
+// several points, take less.
+func (c *comparison) enough(height float64) float64 {
+	if len(c.names) > 0 {
+		return 200 + height
 	}
-	scale := max(x.high(), y.high())
-	return (d.err < scale-60 || d.err < -100) && (d.err < -20 || !constant)
+	return 200 + 3*height
 }
 
-// positive tells whether the variables are positive at p.
-func (p point) positive() bool { return p.integer || p.index%2 == 0 }
-
-// variable is the value of a variable at p: the same for the same name, and
-// for another name another number without any relation to it.
-func (p point) variable(name string) ball {
-	h := fnv.New64a()
-	h.Write([]byte{byte(p.index)})
-	h.Write([]byte(name))
-	// A multiplication spreads the last bytes over all bits.
-	bits := h.Sum64() * 0x9e3779b97f4a7c15
-	bits ^= bits >> 32
-	bits *= 0xd6e8feb86659fd93
-	unit := float64(bits>>11) * 0x1p-53
-	if p.integer {
-		return whole(int64(3 + math.Floor(unit*28)))
+// sign is the sign of the real part, or that of the imaginary part of what has none.
+func (b ball) sign() int {
+	if b.im != nil && size2(b.im) > size2(b.re) {
+		return b.im.Sign()
 	}
-	ranges := [...][2]float64{{0.1, 0.9}, {-4, -1}, {1, 4}, {-1, 1}, {5, 30}, {-20, 20}, {0.3, 3}}
-	r := ranges[p.index%len(ranges)]
-	return ball{re: newFloat().SetFloat64(r[0] + unit*(r[1]-r[0])), err: exactly}
+	return b.re.Sign()
+}
+
+// compare compares the expressions where variables have values.
+func (c *comparison) compare(values []binding, deep bool) verdict {
+	return c.compareAt(c.at(quick), substitute(c.a, values), substitute(c.b, values), deep)
+}
+
+func (c *comparison) compareAt(p point, a, b *Expr, deep bool) verdict {
+	height := 0.0
+	if deep {
+		p.height = &height
+	}
+	for bound := math.Inf(1); ; {
+		x, okX := p.value(a)
+		y, okY := p.value(b)
+		if !okX && !okY {
+			return neither
+		}
+		if okX != okY { // √x·√x is x, for it is so for complex numbers
+			if !p.real {
+				return onlyOne
+			}
+			p.real = false
+			if c.compareAt(p, a, b, false) == different {
+				return onlyOne
+			}
+			return undecided
+		}
+		d, ok := x.add(y.neg())
+		switch {
+		case !ok:
+			return undecided
+		case !d.nought():
+			return different
+		case d.err < -bound:
+			return same
+		case !deep || p.height == nil || c.enough(height) > maxPointed:
+			return undecided
+		}
+		bound = c.enough(height)
+		p.prec = uint(bound+height/8) + quick
+		p.height = nil
+	}
+}
+
+// Sign is the sign of a constant, if it is real and that can be decided.
+func Sign(e *Expr) (sign int, ok bool) {
+	if s := Infinite(e); s != 0 {
+		return s, true
+	}
+	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
+		return 0, false
+	}
+	if r, ok := Exact(e); ok {
+		return r.Sign(), true
+	}
+	c := newComparison(e, Int(0), nil)
+	if c.symbolic() == same {
+		return 0, true
+	}
+	if b, ok := c.at(quick).value(e); ok && b.im != nil {
+		return 0, false
+	}
+	return c.sign(e)
 }
 
 // Ratio is the sign of a/b where that is the same number other than zero for
 // all values of their variables; 0 otherwise.
-func Ratio(a, b *Expr) int {
+func Ratio(a, b *Expr, in Domains) int {
 	if a.Size(maxNodes) >= maxNodes || b.Size(maxNodes) >= maxNodes {
 		return 0
 	}
-	c := newComparison(a, b)
-	var first ball
-	defined := 0
-	for c.point.index = range c.count {
-		x, okX := c.point.value(a)
-		y, okY := c.point.value(b)
-		if okX && x.nought() || okY && y.nought() {
-			return 0
-		}
-		r, ok := over(x, okX, y, okY)
-		switch {
-		case !ok:
-			continue
-		case defined == 0:
-			first = r
-		case !alike(r, first, false):
-			return 0
-		}
-		defined++
-	}
-	if defined < min(needed, c.count) {
+	c := newComparison(a, b, in)
+	first, ok := c.anywhere()
+	if !ok {
 		return 0
 	}
-	if first.im != nil {
-		return 1
+	fix := func(e *Expr) *Expr { return substitute(e, first) }
+	atA, atB := fix(a), fix(b)
+	signA, okA := Sign(atA)
+	signB, okB := Sign(atB)
+	if !okA || !okB || signA == 0 || signB == 0 {
+		if !c.complex {
+			return 0
+		}
+		signA, signB = 1, 1
 	}
-	return first.re.Sign()
+	// a/b is what it is at the first point if a·b₁ is b·a₁.
+	if !Equal(Make(Mul, a, atB), Make(Mul, b, atA), in) {
+		return 0
+	}
+	return signA * signB
 }
 
-// Near tells whether e is a real number no farther from center than tolerance.
+// Near reports whether e is a real number no farther from center than tolerance.
 func Near(e *Expr, center, tolerance *big.Rat) bool {
 	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
 		return false
 	}
-	p := point{complex: e.Any(func(e *Expr) bool { return e.Op == Imaginary })}
-	x, ok := p.value(e)
+	c := newComparison(e, e, nil)
+	x, ok := c.at(2 * quick).value(e)
 	if !ok || x.im != nil || x.err > -30 && x.err > x.high()-60 {
 		return false
 	}
-	d := newFloat().Sub(x.re, newFloat().SetRat(center))
-	return d.Abs(d).Cmp(newFloat().SetRat(tolerance)) <= 0
+	d := x.float().Sub(x.re, x.float().SetRat(center))
+	return d.Abs(d).Cmp(x.float().SetRat(tolerance)) <= 0
+}
+
+// Floor is the greatest integer that is no more than a real constant, if that can be decided.
+func Floor(e *Expr) (*big.Int, bool) {
+	if r, ok := Exact(e); ok {
+		return floor(r), true
+	}
+	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
+		return nil, false
+	}
+	b, ok := newComparison(e, e, nil).at(2 * quick).value(Apply("floor", e))
+	if !ok || b.im != nil {
+		return nil, false
+	}
+	n, _ := b.re.Int(nil)
+	return n, true
 }

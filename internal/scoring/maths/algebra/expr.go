@@ -61,7 +61,7 @@ func (e *Expr) Size(limit int) int {
 	return n
 }
 
-// Any tells whether is holds for a node of e.
+// Any reports whether is holds for a node of e.
 func (e *Expr) Any(is func(*Expr) bool) bool {
 	if is(e) {
 		return true
@@ -74,7 +74,7 @@ func (e *Expr) Any(is func(*Expr) bool) bool {
 	return false
 }
 
-// Same tells whether a and b are written alike, node by node.
+// Same reports whether a and b are written alike, node by node.
 func Same(a, b *Expr) bool {
 	if a.Op != b.Op || a.Name != b.Name || len(a.Args) != len(b.Args) {
 		return false

@@ -3,18 +3,18 @@ package algebra
 import "math/big"
 
 func exp(b ball) (ball, bool) {
-	if exponent(b.re) > 18 || exponent(b.im) > 60 || b.err > -2 {
+	if size2(b.re) > 18 || size2(b.im) > 60 || b.err > -2 {
 		return ball{}, false
 	}
 	r := expReal(b.re)
 	if b.im == nil {
 		if b.zero() {
-			return whole(1), true
+			return b.whole(1), true
 		}
-		return rounded(r, nil, exponent(r)+b.err+1)
+		return rounded(r, nil, size2(r)+b.err+1)
 	}
 	s, c := sinCos(b.im)
-	return rounded(c.Mul(c, r), s.Mul(s, r), exponent(r)+b.err+1)
+	return rounded(c.Mul(c, r), s.Mul(s, r), size2(r)+b.err+1)
 }
 
 // ln is the principal natural logarithm.
@@ -28,10 +28,10 @@ func ln(b ball) (ball, bool) {
 	}
 	re := logReal(norm.re)
 	// An absolute error: the logarithm may be near zero.
-	err := sumOf(b.err-b.low()+1, -precision)
+	err := sumOf(b.err-b.low()+1, -b.bits())
 	if b.im == nil && b.re.Sign() > 0 {
 		if b.err <= exactly && re.Sign() == 0 {
-			return whole(0), true
+			return b.whole(0), true
 		}
 		return rounded(re, nil, err)
 	}
@@ -67,7 +67,7 @@ func integerPower(a ball, n int64) (ball, bool) {
 		}
 		return integerPower(inverse, -n)
 	}
-	result, ok := whole(1), true
+	result, ok := a.whole(1), true
 	for ; n > 0 && ok; n >>= 1 {
 		if n&1 == 1 {
 			if result, ok = result.mul(a); !ok {
@@ -95,7 +95,11 @@ func root(a ball, n *big.Rat, realOnly bool) (ball, bool) {
 	if negative {
 		a = a.neg()
 	}
-	r, ok := power(a, rational(new(big.Rat).Inv(n)))
+	inverse, ok := a.rational(new(big.Rat).Inv(n))
+	if !ok {
+		return inverse, false
+	}
+	r, ok := power(a, inverse)
 	if negative && ok {
 		r = r.neg()
 	}
@@ -105,62 +109,48 @@ func root(a ball, n *big.Rat, realOnly bool) (ball, bool) {
 // sine and cosine of complex numbers go by the exponential function.
 func sine(b ball) (ball, bool) {
 	if b.im != nil {
-		return hyperbolic(b, -1, true)
+		return circular(b, -1)
 	}
-	if b.zero() || exponent(b.re) > 60 {
+	if b.zero() || size2(b.re) > 60 {
 		return b, b.zero()
 	}
 	s, _ := sinCos(b.re)
-	return rounded(s, nil, sumOf(b.err, -precision))
+	return rounded(s, nil, sumOf(b.err, -b.bits()))
 }
 
 func cosine(b ball) (ball, bool) {
 	if b.im != nil {
-		return hyperbolic(b, 1, true)
+		return circular(b, 1)
 	}
-	if exponent(b.re) > 60 {
+	if size2(b.re) > 60 {
 		return ball{}, false
 	}
 	_, c := sinCos(b.re)
-	return rounded(c, nil, sumOf(b.err, -precision))
+	return rounded(c, nil, sumOf(b.err, -b.bits()))
 }
 
-// hyperbolic is (e^z + sign·e^−z)/2, of z = ib if it is turned: cos b then, or
-// with a further division by i, sin b.
-func hyperbolic(b ball, sign int64, turned bool) (ball, bool) {
-	i := ball{re: newFloat(), im: newFloat().SetInt64(1), err: exactly}
-	z, ok := b, true
-	if turned {
-		z, ok = b.mul(i)
+// circular is (e^ib + e^−ib)/2, the cosine, and with the sign −1 the sine,
+// (e^ib − e^−ib)/2i.
+func circular(b ball, sign int64) (ball, bool) {
+	z, ok := b.mul(ball{re: b.float(), im: b.float().SetInt64(1), err: exactly})
+	if !ok {
+		return z, false
 	}
 	up, okUp := exp(z)
 	down, okDown := exp(z.neg())
-	if !ok || !okUp || !okDown {
-		return ball{}, false
-	}
-	if sign < 0 {
-		down = down.neg()
-	}
-	sum, ok := up.add(down)
-	if !ok {
+	if !okUp || !okDown {
 		return ball{}, false
 	}
 	half := ball{re: big.NewFloat(0.5), err: exactly}
-	if turned && sign < 0 { // 1/(2i)
-		half = ball{re: newFloat(), im: big.NewFloat(-0.5), err: exactly}
+	if sign < 0 {
+		down = down.neg()
+		half = ball{re: b.float(), im: big.NewFloat(-0.5), err: exactly}
+	}
+	sum, ok := up.add(down)
+	if !ok {
+		return sum, false
 	}
 	return sum.mul(half)
-}
-
-func over(a ball, okA bool, b ball, okB bool) (ball, bool) {
-	if !okA || !okB {
-		return ball{}, false
-	}
-	inverse, ok := b.inverse()
-	if !ok {
-		return ball{}, false
-	}
-	return a.mul(inverse)
 }
 
 // arc is the angle whose cosine is x and whose sine is y, for real numbers.
@@ -169,7 +159,7 @@ func arc(x, y ball, ok bool) (ball, bool) {
 		return ball{}, false
 	}
 	low := max(x.low(), y.low())
-	return rounded(angle(x.re, y.re), nil, sumOf(x.err-low+1, y.err-low+1, -precision))
+	return rounded(angle(x.re, y.re), nil, sumOf(x.err-low+1, y.err-low+1, -x.bits()))
 }
 
 // other is the root of 1 − b², the cosine for a sine and the other way round.
@@ -178,25 +168,9 @@ func other(b ball) (ball, bool) {
 	if !ok {
 		return ball{}, false
 	}
-	rest, ok := whole(1).add(square.neg())
+	rest, ok := b.whole(1).add(square.neg())
 	if !ok {
 		return ball{}, false
 	}
 	return rest.sqrt()
-}
-
-// nearest is the greatest integer that is no more than b, a real number. What
-// is as good as an integer counts as one.
-func nearest(b ball) (ball, bool) {
-	if n, ok := b.integer(); ok {
-		return whole(n), true
-	}
-	if b.im != nil || exponent(b.re) > 60 || b.err > -60 {
-		return ball{}, false
-	}
-	n, _ := b.re.Int64()
-	if b.re.Sign() < 0 {
-		n--
-	}
-	return whole(n), true
 }

@@ -13,6 +13,7 @@ const (
 	Set                  // Items in braces
 	Tuple                // Items in Open and Close: a point, a vector or an interval
 	Union                // Items joined by Op: ∪, ∩ or ∖
+	Builder              // a set of what is Items[0], under the conditions Items[1:]
 	Matrix               // Items row by row, Columns of them in each, in Open and Close
 	Relation             // Items with Rels between them: x = 5, 1 < x ≤ 2, x ∈ S
 	Ratio                // Items separated by colons: 3:2, or a time of day
@@ -26,9 +27,10 @@ type Answer struct {
 	Nouns       []string // other words behind a Value: what is counted, or a direction
 	Limit       string   // what these words say beyond that, see [words.Limit]
 	Percent     bool
-	Text        string // of Words: in lower case
+	Modulus     *algebra.Expr // of a congruence or a residue; nil else
+	Text        string        // of Words: in lower case
 	Items       []Answer
-	Rels        []string // = < > ≤ ≥ ≠ ≈ ∈, one less than there are Items
+	Rels        []string // = < > ≤ ≥ ≠ ≈ ∈ ∉ ≡, one less than there are Items
 	Op          string
 	Clock       bool // a Ratio whose last part has two digits, as a time of day has
 	Columns     int
@@ -73,7 +75,7 @@ func read(text string, commas bool) (a Answer, thousands, ok bool) {
 	if lx.failed || len(lx.tokens) == 0 {
 		return a, lx.thousands, false
 	}
-	p := parser{tokens: lx.tokens}
+	p := parser{tokens: stated(lx.tokens)}
 	a = p.whole()
 	if p.failed {
 		return Answer{}, lx.thousands, false

@@ -42,9 +42,7 @@ func (p *parser) set() Answer {
 		p.accept(`\}`)
 		return a
 	}
-	if p.condition() {
-		a := p.inner()
-		p.expect(`\}`)
+	if a, ok := p.builder(); ok {
 		return a
 	}
 	a := p.inner()
@@ -54,23 +52,6 @@ func (p *parser) set() Answer {
 		return a
 	}
 	return Answer{Kind: Set, Items: []Answer{a}}
-}
-
-// condition skips the beginning of a set that is given by a condition, {x | or
-// {x ∈ ℝ :, which then stands for the set.
-func (p *parser) condition() bool {
-	if !p.next(symbol) || p.pos+1 >= len(p.tokens) {
-		return false
-	}
-	i := p.pos + 1
-	if p.tokens[i].text == "∈" && i+4 < len(p.tokens) && p.tokens[i+1].text == `\mathbb` { // { R }
-		i += 5
-	}
-	if i < len(p.tokens) && (p.tokens[i].text == "|" || p.tokens[i].text == ":") {
-		p.pos = i + 1
-		return true
-	}
-	return false
 }
 
 // brackets reads a tuple or an interval, or what is in parentheses by itself.

@@ -156,7 +156,9 @@ func (p *parser) juxtaposed() bool {
 		switch t.text {
 		case `\frac`:
 			return !p.fractionOfWords()
-		case "(", "{", `\binom`, "|(", "‖(", "⌊", "⌈", `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`, `\mathbb`, `\sum`, `\prod`:
+		case "(":
+			return !p.modular()
+		case "{", `\binom`, "|(", "‖(", "⌊", "⌈", `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`, `\mathbb`, `\sum`, `\prod`:
 			return true
 		case "[":
 			return !p.opensOutward()

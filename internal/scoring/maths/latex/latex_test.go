@@ -37,7 +37,13 @@ func show(a latex.Answer) string {
 		items = append(items, show(item))
 	}
 	list := strings.Join(items, " ")
+	if m := a.Modulus; m != nil {
+		a.Modulus = nil
+		return show(a) + "mod " + formula(m)
+	}
 	switch a.Kind {
+	case latex.Builder:
+		return "set(" + list + ")"
 	case latex.Value:
 		text := formula(a.Expr)
 		if a.Percent {
@@ -113,7 +119,7 @@ func TestRead(t *testing.T) {
 		`\{1,2\}`: "{1 2}", `{1,2}`: "{1 2}", `\{\}`: "{}", `\emptyset`: "{}", `(1,2)`: "(1 2)", `\left[0,\infty\right)`: "[0 ∞)", `(0,1)\cup(2,3]`: "∪((0 1) (2 3])", `3:2`: "ratio(3 2)",
 		`1 and 2`: "list(1 2)", `1, 2, \text{ and } 3`: "list(1 2 3)", `x=1 or x=2`: "list(<x = 1> <x = 2>)", `1\pm x`: "list((+ 1 x) (+ 1 (- x)))", `x=\pm 2`: "list(<x = 2> <x = (- 2)>)",
 		`\begin{pmatrix}1&2\\3&4\end{pmatrix}`: "matrix2(1 2 3 4)", `\left(\begin{array}{cc}1&2\\3&4\end{array}\right)`: "matrix2(1 2 3 4)", `2\begin{pmatrix}1\\x\end{pmatrix}`: "matrix1((* 2 1) (* 2 x))",
-		`\begin{pmatrix}1&2\\3\end{pmatrix}`: "", `1<x\le 2`: "<1 < x ≤ 2>", `x\in[1,2]`: "<x ∈ [1 2]>", `x >= 3`: "<x ≥ 3>", `\{x | x>1\}`: "<x > 1>", `\begin{align*}x&=1\\&=2\end{align*}`: "<x = 1 = 2>",
+		`\begin{pmatrix}1&2\\3\end{pmatrix}`: "", `1<x\le 2`: "<1 < x ≤ 2>", `x\in[1,2]`: "<x ∈ [1 2]>", `x >= 3`: "<x ≥ 3>", `\{x | x>1\}`: "set(x <x > 1>)", `k\pi\text{ where }k\text{ is an integer}`: `list((* k π) <k ∈ \mathbb Z>)`, `k\pi\ (k\in\mathbb{Z}^+)`: `list((* k π) <k ∈ \mathbb Z+>)`, `n\equiv3\pmod{7}`: "<n ≡ 3>mod 7", `3 \bmod 7`: "3mod 7", `\{2k+1:k\in\mathbb{Z}\}`: `set((+ (* 2 k) 1) <k ∈ \mathbb Z>)`, `\{1:2\}`: "{ratio(1 2)}", `\begin{align*}x&=1\\&=2\end{align*}`: "<x = 1 = 2>",
 		// words
 		`\text{Evelyn}`: `"evelyn"`, `Tuesday`: `"tuesday"`, `\text{(C)}`: "C", `C`: "C", `xy`: "(* x y)", `\text{Area} = 5`: `<"area" = 5>`, `The answer is 5`: "",
 		// systems, turned brackets, ordinals, sums

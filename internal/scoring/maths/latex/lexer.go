@@ -49,6 +49,9 @@ func (lx *lexer) run(prose bool) {
 			lx.pos += 3
 		case c == '\\':
 			lx.command()
+		case lx.standsAlone("mod"):
+			lx.emit(operator, "mod")
+			lx.pos += len("mod")
 		case isLetter(c) || c >= utf8.RuneSelf:
 			lx.letters(prose)
 		case c == '*' && strings.HasPrefix(lx.text[lx.pos:], "**"):
@@ -76,6 +79,12 @@ func (lx *lexer) run(prose bool) {
 			lx.pos++
 		}
 	}
+}
+
+// standsAlone reports whether a word comes next that is no part of a longer one.
+func (lx *lexer) standsAlone(word string) bool {
+	rest, ok := strings.CutPrefix(lx.text[lx.pos:], word)
+	return ok && (rest == "" || !isLetter(rest[0])) && (lx.pos == 0 || !isLetter(lx.text[lx.pos-1]))
 }
 
 func (lx *lexer) comparison(c byte) {
@@ -142,6 +151,9 @@ func (lx *lexer) command() {
 		if (name == "left" || name == "right") && strings.HasPrefix(lx.text[lx.pos:], ".") {
 			lx.pos++ // no bracket
 		}
+	case len(name) == 1 && strings.Contains("ZNQRC", name): // \R, as many define it
+		lx.emit(operator, `\mathbb`)
+		lx.emit(symbol, name)
 	case name == "not":
 		lx.not()
 	case constants[name] != "":
@@ -162,12 +174,14 @@ func (lx *lexer) command() {
 // not reads what \not negates.
 func (lx *lexer) not() {
 	rest := strings.TrimLeft(lx.text[lx.pos:], " ")
-	if !strings.HasPrefix(rest, "=") {
-		lx.failed = true
-		return
+	for sign, negated := range map[string]string{"=": "≠", `\in`: "∉"} {
+		if after, ok := strings.CutPrefix(rest, sign); ok && (after == "" || sign == "=" || !isLetter(after[0])) {
+			lx.pos = len(lx.text) - len(after)
+			lx.emit(operator, negated)
+			return
+		}
 	}
-	lx.pos = len(lx.text) - len(rest) + 1
-	lx.emit(operator, "≠")
+	lx.failed = true
 }
 
 // escape reads a backslash with what is not a letter after it.

@@ -145,7 +145,7 @@ func (p *parser) closes() bool {
 }
 
 // relations are the signs between the sides of a relation.
-const relations = "= < > ≤ ≥ ≠ ≈ ∈"
+const relations = "= < > ≤ ≥ ≠ ≈ ∈ ∉ ≡"
 
 func (p *parser) relation() Answer {
 	if p.label() {
@@ -154,6 +154,7 @@ func (p *parser) relation() Answer {
 		return Answer{Kind: Relation, Items: []Answer{name, p.primary()}, Rels: []string{"="}}
 	}
 	first := p.union()
+	p.modulus(&first) // n mod 7 = 3
 	var sides []Answer
 	var rels []string
 	for !p.failed {
@@ -172,12 +173,25 @@ func (p *parser) relation() Answer {
 			break
 		}
 		rels = append(rels, sign)
-		sides = append(sides, p.union())
+		side := p.union()
+		if e := side.Expr; sign == "∈" && side.Kind == Value && e.Op == algebra.Symbol && len(e.Name) == 1 && strings.Contains("ZNQRC", e.Name) {
+			side.Expr = algebra.Var(`\mathbb ` + e.Name)
+		}
+		sides = append(sides, side)
 	}
 	if len(rels) == 0 {
 		return first
 	}
-	return Answer{Kind: Relation, Items: append([]Answer{first}, sides...), Rels: rels}
+	a := Answer{Kind: Relation, Items: append([]Answer{first}, sides...), Rels: rels}
+	if a.Modulus = first.Modulus; a.Modulus == nil {
+		p.modulus(&a)
+	}
+	for i, rel := range rels {
+		if rel == "≡" && a.Modulus == nil {
+			rels[i] = "="
+		}
+	}
+	return a
 }
 
 // label tells whether a point with its name comes next, A(1,2).

@@ -11,7 +11,7 @@ var spelled = map[rune]string{
 	'＋': "+", '×': `\times `, '⋅': `\cdot `, '·': `\cdot `, '∙': `\cdot `, '•': `\cdot `, '∗': "*", '÷': `\div `,
 	'＝': "=", '／': "/", '∕': "/", '⁄': "/", '≤': `\le `, '⩽': `\le `, '≥': `\ge `, '⩾': `\ge `, '≠': `\ne `, '≈': `\approx `,
 	'＜': "<", '＞': ">", '±': `\pm `, '∓': `\mp `, '√': `\sqrt `, '∛': `\sqrt[3]`, '∞': `\infty `,
-	'∪': `\cup `, '∩': `\cap `, '∈': `\in `, '∖': `\setminus `, '∅': `\emptyset `, '⌀': `\emptyset `,
+	'∪': `\cup `, '∩': `\cap `, '∈': `\in `, '∉': `\notin `, '≡': `\equiv `, '∖': `\setminus `, '∅': `\emptyset `, '⌀': `\emptyset `,
 	'π': `\pi `, 'Π': `\Pi `, 'Φ': `\Phi `, 'Γ': `\Gamma `, 'θ': `\theta `, 'α': `\alpha `, 'β': `\beta `, 'γ': `\gamma `, 'δ': `\delta `, 'λ': `\lambda `,
 	'μ': `\mu `, 'µ': `\mu `, 'φ': `\phi `, 'ϕ': `\phi `, 'ω': `\omega `, 'σ': `\sigma `, 'ε': `\epsilon `, 'ρ': `\rho `, 'τ': `\tau `,
 	'Δ': `\Delta `, 'Ω': `\Omega `, 'Σ': `\Sigma `, '∠': `\angle `, '△': `\triangle `, 'ℝ': `\mathbb{R}`, 'ℤ': `\mathbb{Z}`, 'ℕ': `\mathbb{N}`, 'ℚ': `\mathbb{Q}`, 'ℂ': `\mathbb{C}`,

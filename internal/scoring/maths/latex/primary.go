@@ -49,7 +49,7 @@ func (p *parser) primary() Answer {
 	case `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`:
 		return value(algebra.Var(t.text + " " + p.raw()))
 	case `\mathbb`:
-		return value(algebra.Var(`\mathbb ` + p.raw()))
+		return p.numbers()
 	case `\sum`, `\prod`:
 		return p.several(t.text == `\prod`)
 	case "_":

@@ -22,7 +22,7 @@ type token struct {
 var commands = map[string]string{
 	"cdot": "*", "times": "×", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "bullet": "*",
 	"le": "≤", "leq": "≤", "leqslant": "≤", "leqq": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "geqq": "≥",
-	"lt": "<", "gt": ">", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈", "cong": "≈", "equiv": "=", "in": "∈",
+	"lt": "<", "gt": ">", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈", "cong": "≈", "equiv": "≡", "bmod": "mod", "pmod": "mod", "mod": "mod", "pod": "mod", "notin": "∉", "in": "∈",
 	"cup": "∪", "bigcup": "∪", "cap": "∩", "bigcap": "∩", "setminus": "∖", "backslash": "∖", "lor": "∨", "vee": "∨", "wedge": "∧", "land": "∧",
 	"lbrace": "\\{", "rbrace": "\\}", "{": "\\{", "}": "\\}", "lbrack": "[", "rbrack": "]", "langle": "(", "rangle": ")", "lparen": "(", "rparen": ")",
 	"vert": "|", "mid": "|", "|": "‖", "Vert": "‖", "lVert": "‖(", "rVert": "‖)", "lvert": "|(", "rvert": "|)",

@@ -1,0 +1,208 @@
+package algebra
+
+import (
+	"hash/fnv"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// Domain is the set of numbers that a variable stands for.
+type Domain uint8
+
+// The domains of variables.
+const (
+	Reals Domain = iota
+	Integers
+	Naturals // and zero
+)
+
+// Domains are those of variables. Letters like n stand for integers otherwise, variables
+// of n! and binomial coefficients for natural numbers, and all others for real ones.
+type Domains map[string]Domain
+
+// Variables are the names of the variables of e, but for those of its sums.
+func Variables(e *Expr) []string { return variables(e, nil) }
+
+// variables adds the names of the variables of e to names, but for those of its sums.
+func variables(e *Expr, names []string) []string {
+	if e.Op == Symbol && !slices.Contains(names, e.Name) {
+		return append(names, e.Name)
+	}
+	for i, arg := range e.Args {
+		if isSum(e) && i < 2 {
+			if i == 0 {
+				inner := variables(arg, nil)
+				for _, name := range inner {
+					if name != e.Args[1].Name && !slices.Contains(names, name) {
+						names = append(names, name)
+					}
+				}
+			}
+			continue
+		}
+		names = variables(arg, names)
+	}
+	return names
+}
+
+// domain is that of a variable: the given one, or the one that its use and name imply.
+func (c *comparison) domain(name string) Domain {
+	if d, ok := c.in[name]; ok {
+		return d
+	}
+	d := Implied(name)
+	for _, e := range []*Expr{c.a, c.b} {
+		e.Any(func(e *Expr) bool {
+			switch {
+			case isSum(e):
+				if slices.Contains(variables(e.Args[2], variables(e.Args[3], nil)), name) {
+					d = Naturals
+				}
+			case e.Op == Call && (e.Name == "factorial" || e.Name == "doublefactorial" || e.Name == "binom"):
+				if slices.Contains(variables(e, nil), name) {
+					d = Naturals
+				}
+			case e.Op == Pow && d == Reals && slices.Contains(variables(e.Args[1], nil), name):
+				if r, ok := Exact(e.Args[0]); ok && r.Sign() < 0 { // (−1)^n
+					d = Integers
+				}
+			}
+			return false
+		})
+	}
+	return d
+}
+
+// Implied is the domain of a variable of which nothing is said.
+func Implied(name string) Domain {
+	if base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_"); len(base) == 1 && strings.Contains("nmkjNMK", base) {
+		return Integers
+	}
+	return Reals
+}
+
+// ranges are those of real variables at generic points, and signed says where they are
+// positive or negative each for itself.
+var ranges = [...]struct {
+	low, high float64
+	signed    bool
+}{{0.1, 0.9, false}, {1, 4, false}, {-4, -1, false}, {0.5, 3, false}, {0.5, 3, true}, {-1, -0.1, false}, {5, 12, true}}
+
+// generic is a point at which variables are numbers without any relation to one another.
+func (c *comparison) generic(index int) []binding {
+	r := ranges[index%len(ranges)]
+	values := make([]binding, len(c.names))
+	for i, name := range c.names {
+		unit, sign := random(index, name)
+		var value *big.Rat
+		switch c.domain(name) {
+		case Reals:
+			f := r.low + unit*(r.high-r.low)
+			value = new(big.Rat).SetFloat64(math.Round(f*(1<<12)) / (1 << 12))
+		case Integers:
+			if value = big.NewRat(int64(3+unit*17), 1); r.signed && sign || r.high < 0 {
+				value.Neg(value)
+			}
+		default:
+			value = big.NewRat(int64(3+unit*17), 1)
+		}
+		if r.signed && sign && c.domain(name) == Reals {
+			value.Neg(value)
+		}
+		values[i] = binding{name, value}
+	}
+	return values
+}
+
+// random is a number from 0 to 1 and a sign, the same for the same point and name.
+func random(index int, name string) (unit float64, sign bool) {
+	h := fnv.New64a()
+	h.Write([]byte{byte(index), byte(index >> 8)})
+	h.Write([]byte(name))
+	// A multiplication spreads the last bytes over all bits.
+	bits := h.Sum64() * 0x9e3779b97f4a7c15
+	bits ^= bits >> 32
+	bits *= 0xd6e8feb86659fd93
+	return float64(bits>>11) * 0x1p-53, bits&1 == 1
+}
+
+// excused reports whether one of two equal functions may be undefined at a point: where
+// several variables are negative, for √x·√y is √(xy).
+func excused(values []binding) bool {
+	negative := 0
+	for _, v := range values {
+		if v.value.Sign() < 0 {
+			negative++
+		}
+	}
+	return negative > 1
+}
+
+// everywhere compares at generic points, where both must be defined alike and often
+// enough, and at special ones. Deep says that no difference is too small.
+func (c *comparison) everywhere(compare func(values []binding, deep bool) verdict) bool {
+	agreed := 0
+	for index := range 4 * len(ranges) {
+		if index >= len(ranges) && agreed >= needed {
+			break
+		}
+		values := c.generic(index)
+		switch compare(values, agreed < needed) {
+		case same:
+			agreed++
+		case different:
+			return false
+		case onlyOne:
+			if !excused(values) {
+				return false
+			}
+		}
+	}
+	if agreed < needed {
+		return false
+	}
+	special := c.special()
+	for _, values := range special {
+		if compare(values, len(special) <= maxDeep) == different {
+			return false
+		}
+	}
+	return c.work > 0
+}
+
+// defined reports whether two expressions of the same form have values, at the same
+// generic points.
+func (c *comparison) defined() bool {
+	partial := func(e *Expr) bool {
+		return e.Op == Call && strings.Contains(" sqrt root ln log ", " "+e.Name+" ") || e.Op == Pow && e.Args[1].Op != Number
+	}
+	if !c.unsure && (len(c.names) == 0 || !c.a.Any(partial) && !c.b.Any(partial)) {
+		return true
+	}
+	if len(c.names) == 0 {
+		_, okA := c.at(quick).value(c.a)
+		_, okB := c.at(quick).value(c.b)
+		return okA && okB
+	}
+	return c.everywhere(func(values []binding, _ bool) verdict {
+		if v := c.compare(values, false); v != undecided {
+			return v
+		}
+		return same
+	})
+}
+
+// anywhere is a generic point at which both expressions have values other than zero.
+func (c *comparison) anywhere() ([]binding, bool) {
+	for index := range 2 * len(ranges) {
+		values := c.generic(index)
+		x, okX := c.at(quick).value(substitute(c.a, values))
+		y, okY := c.at(quick).value(substitute(c.b, values))
+		if okX && okY && !x.nought() && !y.nought() {
+			return values, true
+		}
+	}
+	return nil, false
+}

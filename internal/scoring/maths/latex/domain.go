@@ -1,0 +1,226 @@
+package latex
+
+import (
+	"slices"
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
+
+// sets gives the sets of numbers and their parts one name each: what stands behind
+// \mathbb, with a sign above or below.
+var sets = map[string]string{
+	"Z+": "Z+", "Z>0": "Z+", "Z≥1": "Z+", "Z≥0": "Z0", "Z0": "Z0", "Z0+": "Z0", "Z*": "Z*", "Z≠0": "Z*", "Z-": "Z-", "Z<0": "Z-",
+	"N+": "Z+", "N*": "Z+", "N>0": "Z+", "N≥1": "Z+", "N0": "Z0", "N≥0": "Z0",
+	"R+": "R+", "R>0": "R+", "R≥0": "R0", "R*": "R*", "R≠0": "R*", "R-": "R-", "R<0": "R-", "Q+": "Q+", "Q>0": "Q+",
+}
+
+// numbers reads the name of a set of numbers behind \mathbb, with its sign.
+func (p *parser) numbers() Answer {
+	name := p.raw()
+	start := p.pos
+	if p.accept("^") || p.accept("_") {
+		if full, ok := sets[name+p.raw()]; ok {
+			name = full
+		} else {
+			p.pos, p.failed = start, false
+		}
+	}
+	return value(algebra.Var(`\mathbb ` + name))
+}
+
+// kinds are words for sets of numbers, with the word before that narrows them.
+var kinds = map[string]string{
+	"integer": "Z", "integers": "Z", "natural": "N", "naturals": "N", "real": "R", "reals": "R", "rational": "Q", "rationals": "Q", "complex": "C",
+	"positive integer": "Z+", "positive integers": "Z+", "nonnegative integer": "Z0", "nonnegative integers": "Z0", "negative integer": "Z-", "negative integers": "Z-",
+	"nonzero integer": "Z*", "nonzero integers": "Z*", "positive real": "R+", "positive reals": "R+",
+}
+
+// Words around a statement of the kind of number that a variable stands for.
+const (
+	leads       = " where for with when if "
+	quantifiers = " any all some every each an a arbitrary the "
+	verbs       = " is are be being "
+)
+
+// stated writes statements in words, "where k is an integer", with the sign ∈, and
+// takes them out of parentheses at the end.
+func stated(tokens []token) []token {
+	if !slices.ContainsFunc(tokens, func(t token) bool {
+		return t.text == "∈" || t.kind == word && kinds[t.text] != ""
+	}) {
+		return tokens
+	}
+	var all []token
+	for i := 0; i < len(tokens); {
+		if n, statement := statement(tokens[i:], len(all) > 0); n > 0 {
+			all, i = append(all, statement...), i+n
+			continue
+		}
+		all = append(all, tokens[i])
+		i++
+	}
+	return all
+}
+
+var comma = token{operator, ",", false}
+
+// statement reads a statement at the beginning of tokens: how many of them it is, and
+// what it is with ∈.
+func statement(tokens []token, inside bool) (n int, stated []token) {
+	i := 0
+	is := func(words string) bool {
+		return i < len(tokens) && tokens[i].kind == word && strings.Contains(words, " "+tokens[i].text+" ")
+	}
+	skip := func(words string) bool {
+		start := i
+		for is(words) {
+			i++
+		}
+		return i > start
+	}
+	if inside && tokens[0].text == "(" && len(tokens) > 3 && tokens[1].kind == symbol && tokens[len(tokens)-1].text == ")" {
+		rest := tokens[1 : len(tokens)-1]
+		if j, more := statement(rest, true); j == len(rest) {
+			return len(tokens), more
+		}
+		if in := slices.IndexFunc(rest, func(t token) bool { return t.text == "∈" }); in > 0 && variables(rest[:in]) {
+			return len(tokens), append([]token{comma}, rest...)
+		}
+	}
+	led := skip(leads)
+	skip(quantifiers)
+	kind, length := kindOf(tokens[i:])
+	i += length
+	names := i
+	for i < len(tokens) && (tokens[i].kind == symbol || i > names && (tokens[i].text == "," || tokens[i].text == "∧")) {
+		i++
+	}
+	list := tokens[names:i]
+	switch {
+	case len(list) == 0 || !variables(list):
+		return 0, nil
+	case kind == "" && led && i < len(tokens) && tokens[i].text == "∈":
+		return names, []token{comma}
+	case kind == "":
+		skip(verbs)
+		skip(quantifiers)
+		if kind, length = kindOf(tokens[i:]); kind == "" {
+			return 0, nil
+		}
+		i += length
+	}
+	if inside {
+		stated = append(stated, comma)
+	}
+	stated = append(append(stated, list...), token{operator, "∈", false}, token{operator, `\mathbb`, false}, token{operator, "{", false}, token{symbol, kind, false}, token{operator, "}", false})
+	return i, stated
+}
+
+// variables reports whether tokens are variables with commas between.
+func variables(list []token) bool {
+	for i, t := range list {
+		if (t.kind == symbol) != (i%2 == 0) || i%2 == 1 && t.text != "," && t.text != "∧" {
+			return false
+		}
+	}
+	return len(list)%2 == 1
+}
+
+// kindOf reads words for a set of numbers.
+func kindOf(tokens []token) (kind string, length int) {
+	words := ""
+	for length < len(tokens) && length < 4 && (tokens[length].kind == word || tokens[length].text == "-") {
+		if t := tokens[length].text; t == "-" { // non-negative
+			words = strings.TrimSuffix(words, " ")
+		} else {
+			words += t + " "
+		}
+		length++
+		if k := kinds[strings.TrimSpace(words)]; k != "" {
+			for length < len(tokens) && tokens[length].kind == word && strings.Contains(" number numbers ", " "+tokens[length].text+" ") {
+				length++
+			}
+			return k, length
+		}
+	}
+	return "", 0
+}
+
+// builder reads a set that is given by a condition, {x ∈ ℝ : x > 2} or {2k+1 | k ∈ ℤ},
+// behind its brace. Its items are the element and the conditions.
+func (p *parser) builder() (Answer, bool) {
+	colon, bar, bars, depth := -1, -1, 0, 0
+scan:
+	for i := p.pos; i < len(p.tokens); i++ {
+		switch t := p.tokens[i]; t.text {
+		case "(", "[", "{", `\{`, "|(", "⌊", "⌈":
+			depth++
+		case ")", "]", "}", "|)", "⌋", "⌉":
+			depth--
+		case `\}`:
+			if depth--; depth < 0 {
+				break scan
+			}
+		case ":":
+			if depth == 0 && colon < 0 {
+				colon = i
+			}
+		case "|":
+			if depth == 0 {
+				if bars++; bar < 0 || bars%2 == 1 && i == bar+1 {
+					bar = i
+				}
+			}
+		}
+	}
+	if at := colon; at < 0 && bars%2 == 0 || at < 0 && bar == p.pos {
+		return Answer{}, false
+	} else if at < 0 {
+		colon = bar
+	}
+	before := *p
+	tokens := p.tokens
+	p.tokens = tokens[:colon]
+	head := p.inner()
+	whole := !p.failed && p.pos == colon
+	p.tokens = tokens
+	if whole {
+		p.pos = colon + 1
+		conditions := p.inner()
+		p.expect(`\}`)
+		set := Answer{Kind: Builder, Items: []Answer{head}}
+		if conditions.Kind == List && conditions.Op != "∨" {
+			set.Items = append(set.Items, conditions.Items...)
+		} else {
+			set.Items = append(set.Items, conditions)
+		}
+		if !p.failed && slices.ContainsFunc(set.Items, related) {
+			return set, true
+		}
+	}
+	*p = before
+	return Answer{}, false
+}
+
+// related reports whether an answer is a condition.
+func related(a Answer) bool {
+	return a.Kind == Relation || a.Modulus != nil || slices.ContainsFunc(a.Items, related)
+}
+
+// modulus reads what a congruence is modulo, behind a value: (mod 7), \pmod{7}.
+func (p *parser) modulus(a *Answer) {
+	brackets := p.modular() && p.accept("(")
+	if !p.accept("mod") {
+		return
+	}
+	a.Modulus = p.expr(p.factors(p.power()))
+	if brackets {
+		p.expect(")")
+	}
+}
+
+// modular reports whether a modulus in parentheses comes next.
+func (p *parser) modular() bool {
+	return p.peek() == "(" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == "mod"
+}
