@@ -262,9 +262,7 @@ const (
 // download fetches the files of groups that are not there. It gives the groups
 // whose files then are, and an error that names what could not be fetched.
 func (s *session) download(ctx context.Context, groups []upstream.Group, to string) (whole []upstream.Group, err error) {
-	client, err := hub.New(hub.Options{
-		Endpoint: s.variable(hubEndpointVariable), Token: s.variable(hubTokenVariable), Seed: uint64(s.now().UnixNano()), Report: s.report,
-	})
+	client, err := hub.New(hub.Options{Endpoint: s.variable(hubEndpointVariable), Token: s.variable(hubTokenVariable), Report: s.report})
 	if err != nil {
 		return nil, &usageError{err}
 	}
@@ -284,17 +282,19 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 		if err != nil {
 			return err
 		}
-		if !fetched.Kept { // otherwise the client reports it
-			s.say("%s: fetched, %s, checked by %s%s", source.Path(to, name), display.Megabytes(fetched.Bytes), fetched.Verified, unknownDigest(source, name, fetched.SHA256))
+		said := "is there already, with the service's digest"
+		if !fetched.Kept {
+			said = fmt.Sprintf("fetched, %s, with the service's digest%s", display.Megabytes(fetched.Bytes), unknownDigest(source, name, fetched.SHA256))
 		}
+		s.say("%s: %s", source.Path(to, name), said)
 	}
 	return nil
 }
 
-// unknownDigest says what a fetched file is, where this program did not know it before.
+// unknownDigest is the SHA-256 of a fetched file, where this program did not know it.
 func unknownDigest(source *upstream.Source, name, digest string) string {
 	if source.Known(name) != "" {
-		return ", and as this program knows it"
+		return ""
 	}
 	return "; this program knows no SHA-256 of it, it is " + digest
 }

@@ -128,8 +128,7 @@ var importRules = []importRule{
 	{"internal/upstream/rows", []string{"internal/files", "internal/parquetfile", "internal/csvfile"}},
 	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/files", "internal/upstream/rows", "internal/csvfile", "internal/atomicfile"}},
 	{"internal/harness", []string{"internal/files", "internal/parquetfile"}},
-	{"internal/hub/hubtest", nil},
-	{"internal/hub", []string{"internal/files", "internal/atomicfile", "internal/clock", "internal/seed"}},
+	{"internal/hub", []string{"internal/files", "internal/atomicfile", "internal/clock"}},
 
 	// Support, each of one idea.
 	{"internal/archtest", nil},
