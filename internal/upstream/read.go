@@ -71,7 +71,7 @@ func (s *Source) read(ctx context.Context, o Options) ([]row, error) {
 				if made.tests != nil {
 					made.tests.path = path
 				}
-				place := fmt.Sprintf("%s, row %d", name, r.Number())
+				place := fmt.Sprintf("%s, row %d", name, r.Number)
 				switch first, again := seen[made.id]; {
 				case made.id == "":
 					return errors.New("has no id")
@@ -129,9 +129,9 @@ func problems(ids ...string) *reader {
 // out.
 var hle = reader{
 	scorer:  "judge",
-	columns: []rows.Column{{Name: "id"}, {Name: "question"}, {Name: "answer"}, {Name: "image", Kind: rows.Filled, Optional: true}},
+	columns: []rows.Column{{Name: "id"}, {Name: "question"}, {Name: "answer"}, {Name: "image", Optional: true}},
 	row: func(r rows.Row, _ string, _ int) (*row, error) {
-		if r.Filled("image") {
+		if r.Text("image") != "" {
 			return nil, nil
 		}
 		return &row{id: r.Text("id"), problem: r.Text("question"), answer: r.Text("answer")}, nil

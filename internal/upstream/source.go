@@ -192,10 +192,14 @@ var superGPQA = reader{
 var mmlu = reader{
 	scorer: "choice",
 	columns: []rows.Column{
-		{Name: "question"}, {Name: "subject", Optional: true}, {Name: "choices", Kind: rows.Texts}, {Name: "answer", Kind: rows.Number},
+		{Name: "question"}, {Name: "subject", Optional: true}, {Name: "choices", Kind: rows.Texts}, {Name: "answer"},
 	},
 	row: func(r rows.Row, file string, index int) (*row, error) {
-		made := &row{part: r.Text("subject"), problem: r.Text("question"), options: slices.Clone(r.Texts("choices")), right: r.Int("answer")}
+		made := &row{part: r.Text("subject"), problem: r.Text("question"), options: r.Texts("choices")}
+		var err error
+		if made.right, err = strconv.Atoi(r.Text("answer")); err != nil {
+			return nil, fmt.Errorf("answer: %w", err)
+		}
 		if made.part == "" {
 			made.part = path.Dir(file)
 		}
