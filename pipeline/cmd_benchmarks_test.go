@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"speceval/drills/made"
 	"speceval/internal/golden"
 	"speceval/internal/upstream"
-	"speceval/internal/upstream/made"
 	"speceval/pipeline/experiment"
 )
 

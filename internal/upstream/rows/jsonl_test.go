@@ -22,7 +22,7 @@ import (
 var jsonColumns = []rows.Column{{Name: "text"}, {Name: "texts", Kind: rows.Texts, Optional: true}, {Name: "place", Kind: rows.Place, Optional: true}}
 
 func readJSON(path string, each func(rows.Row) error) error {
-	return rows.Read(context.Background(), path, "jsonl", jsonColumns, each)
+	return rows.Read(context.Background(), path, jsonColumns, each)
 }
 
 func TestFaultsOfJSONL(t *testing.T) {
@@ -48,7 +48,7 @@ func TestFaultsOfJSONL(t *testing.T) {
 		{`{"text":"x","place":1}`, "is number, want a text"},
 		{`{"words":1,"Text":"x"}`, `column "text" is missing (there are ["words" "Text"]): another revision`},
 	} {
-		path := save(t, "{\"text\":\"first\"}\n"+test.line)
+		path := save(t, "jsonl", "{\"text\":\"first\"}\n"+test.line)
 		read := 0
 		err := readJSON(path, func(rows.Row) error { read++; return nil })
 		if read != 1 {
@@ -56,7 +56,7 @@ func TestFaultsOfJSONL(t *testing.T) {
 		}
 		wantError(t, err, path+": row 2: ", test.want)
 	}
-	path := save(t, "{\"text\":\"first\"}\n")
+	path := save(t, "jsonl", "{\"text\":\"first\"}\n")
 	if err := os.Truncate(path, 257<<20); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestValuesOfJSONL(t *testing.T) {
 		`{"text":"x","texts":["","y"]}`:                                   `"x" ["" "y"]`,
 		`{"other":"half \ud800 of a pair","other":{"text":1},"text":"x"}`: `"x" []`,
 	} {
-		err := readJSON(save(t, line), func(r rows.Row) error {
+		err := readJSON(save(t, "jsonl", line), func(r rows.Row) error {
 			if got := fmt.Sprintf("%q %q", r.Text("text"), r.Texts("texts")); got != want {
 				t.Errorf("%s: got %s, want %s", line, got, want)
 			}
@@ -93,7 +93,7 @@ func TestPlaces(t *testing.T) {
 	escaped := strings.ReplaceAll(string(quoted[1:len(quoted)-1]), "🧮", `\ud83e\uddee`)
 	for shift := 64<<10 - 100; shift < 64<<10+4; shift++ {
 		pad := strings.Repeat("x", shift)
-		path := save(t, `{"text":"","place":""}`+"\n"+`{"text":"first","place":  "`+pad+escaped+`"}`)
+		path := save(t, "jsonl", `{"text":"","place":""}`+"\n"+`{"text":"first","place":  "`+pad+escaped+`"}`)
 		var at []rows.Span
 		if err := readJSON(path, func(r rows.Row) error { at = append(at, r.Place("place")); return nil }); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestPlaces(t *testing.T) {
 			opened.Close()
 		}
 	}
-	opened, err := rows.OpenText(save(t, `"a\x"`), rows.Span{Length: 5})
+	opened, err := rows.OpenText(save(t, "jsonl", `"a\x"`), rows.Span{Length: 5})
 	if err == nil {
 		_, err = io.ReadAll(opened)
 	}
@@ -130,7 +130,7 @@ func allocated(call func()) uint64 {
 func TestJSONLTakesTheMemoryOfItsLongestLine(t *testing.T) {
 	long := strings.Repeat("QUJD+/09", 1<<20) + `\u000a`
 	line := `{"text":"short","other":["` + long + `"],"place":"` + long + "\"}\n"
-	path := save(t, strings.Repeat(line, 20))
+	path := save(t, "jsonl", strings.Repeat(line, 20))
 	var at rows.Span
 	took := allocated(func() {
 		if err := readJSON(path, func(r rows.Row) error { at = r.Place("place"); return nil }); err != nil {
@@ -186,7 +186,7 @@ func TestALargeColumnTakesTheMemoryOfPages(t *testing.T) {
 		return stats.HeapAlloc
 	}
 	read, before, most := 0, heap(), uint64(0)
-	err = rows.Read(context.Background(), path, "parquet", []rows.Column{{Name: "image"}}, func(r rows.Row) error {
+	err = rows.Read(context.Background(), path, []rows.Column{{Name: "image"}}, func(r rows.Row) error {
 		if read += len(r.Text("image")); r.Number%10 == 0 {
 			most = max(most, heap())
 		}

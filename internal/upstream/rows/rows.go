@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"unicode/utf8"
 
@@ -31,7 +32,9 @@ const (
 	Place             // where in the file a text stands; of JSONL
 )
 
-func (k Kind) String() string { return [...]string{"a text or a number", "a list of texts", "a text"}[k] }
+func (k Kind) String() string {
+	return [...]string{"a text or a number", "a list of texts", "a text"}[k]
+}
 
 // Column is one that is read. A file may lack an optional one, or have null there.
 type Column struct {
@@ -62,13 +65,13 @@ func (r Row) Texts(name string) []string { return r.cells[name].texts }
 // Place is the value of a column of kind Place, of length 0 where there is none.
 func (r Row) Place(name string) Span { return r.cells[name].place }
 
-// Read calls each for every row of the file at path, whose format is "parquet", "jsonl"
-// or "csv". Blank lines are no rows. It ends with the first error of the file, of each
+// Read calls each for every row of the file at path, whose name ends in .parquet, .jsonl
+// or .csv. Blank lines are no rows. It ends with the first error of the file, of each
 // or of the context.
-func Read(ctx context.Context, path, format string, columns []Column, each func(Row) error) error {
-	read, ok := map[string]func(*os.File, *reader) error{"parquet": readParquet, "jsonl": readJSONL, "csv": readCSV}[format]
+func Read(ctx context.Context, path string, columns []Column, each func(Row) error) error {
+	read, ok := map[string]func(*os.File, *reader) error{".parquet": readParquet, ".jsonl": readJSONL, ".csv": readCSV}[filepath.Ext(path)]
 	if !ok {
-		return fmt.Errorf("%s: there is no format %q, want parquet, jsonl or csv", path, format)
+		return fmt.Errorf("%s: want a name that ends in .parquet, .jsonl or .csv", path)
 	}
 	file, err := files.OpenInput(path, files.Upstream)
 	if err != nil {

@@ -66,21 +66,21 @@ func wantLines(lists bool) (want []string) {
 	return want
 }
 
-func readLines(path, format string, columns []rows.Column) (got []string, err error) {
-	err = rows.Read(context.Background(), path, format, columns, func(r rows.Row) error {
+func readLines(path string, columns []rows.Column) (got []string, err error) {
+	err = rows.Read(context.Background(), path, columns, func(r rows.Row) error {
 		got = append(got, line(r))
 		return nil
 	})
 	return got, err
 }
 
-func wantTable(t *testing.T, name, path, format string, lists bool) {
+func wantTable(t *testing.T, name, path string, lists bool) {
 	t.Helper()
 	columns := allColumns
 	if !lists {
 		columns = flatColumns
 	}
-	got, err := readLines(path, format, columns)
+	got, err := readLines(path, columns)
 	if err != nil || !reflect.DeepEqual(got, wantLines(lists)) {
 		t.Errorf("%s: got %v\n%s\nwant\n%s", name, err, strings.Join(got, "\n"), strings.Join(wantLines(lists), "\n"))
 	}
@@ -88,7 +88,7 @@ func wantTable(t *testing.T, name, path, format string, lists bool) {
 
 func TestParquetOfOtherWriters(t *testing.T) {
 	for _, name := range []string{"snappy", "groups", "pages", "large", "dictionary", "legacy", "delta", "duckdb", "duckdb-zstd"} {
-		wantTable(t, name, filepath.Join("testdata", name+".parquet"), "parquet", true)
+		wantTable(t, name, filepath.Join("testdata", name+".parquet"), true)
 	}
 }
 
@@ -104,8 +104,8 @@ func TestJSONLHasTheSameRows(t *testing.T) {
 		}
 		text += string(data) + []string{"\n", "\r\n", " \n\n\r\n"}[i%3]
 	}
-	wantTable(t, "lines", save(t, text), "jsonl", true)
-	wantTable(t, "no last line feed", save(t, strings.TrimSpace(text)), "jsonl", true)
+	wantTable(t, "lines", save(t, "jsonl", text), true)
+	wantTable(t, "no last line feed", save(t, "jsonl", strings.TrimSpace(text)), true)
 }
 
 func TestCSVHasTheSameRows(t *testing.T) {
@@ -121,9 +121,9 @@ func TestCSVHasTheSameRows(t *testing.T) {
 		w.Write([]string{fmt.Sprint(m.Answer), m.Problem, "\"\r\n,\"", fmt.Sprint(m.ID), note})
 	}
 	w.Flush()
-	wantTable(t, "CSV", save(t, b.String()), "csv", false)
+	wantTable(t, "CSV", save(t, "csv", b.String()), false)
 	// Line breaks of cells stay, which encoding/csv changes.
-	got, err := readLines(save(t, "id,problem,answer\r\n1,\"2\r\n3\n\",4\r\n"), "csv", flatColumns)
+	got, err := readLines(save(t, "csv", "id,problem,answer\r\n1,\"2\r\n3\n\",4\r\n"), flatColumns)
 	if want := `1 1 "2\r\n3\n" 4 "" "" [] []`; err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -135,13 +135,13 @@ func TestFilesWithoutData(t *testing.T) {
 		{"csv", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "is a Git LFS pointer"},
 		{"parquet", "\n <!DOCTYPE html><html>", "is a web page"},
 		{"parquet", "{}", "not a Parquet file"},
-		{"xlsx", "x", `there is no format "xlsx"`},
+		{"xlsx", "x", "want a name that ends in .parquet, .jsonl or .csv"},
 	} {
-		path := save(t, test.text)
-		_, err := readLines(path, test.format, flatColumns)
+		path := save(t, test.format, test.text)
+		_, err := readLines(path, flatColumns)
 		wantError(t, err, path, test.want)
 	}
-	if _, err := readLines("absent", "csv", flatColumns); !errors.Is(err, os.ErrNotExist) {
+	if _, err := readLines("absent.csv", flatColumns); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("of an absent file: %v", err)
 	}
 }
@@ -150,10 +150,10 @@ func TestErrorsOfTheCallerAndOfTheContext(t *testing.T) {
 	stop, end := errors.New("stop"), errors.New("enough")
 	for format, path := range map[string]string{
 		"parquet": filepath.Join("testdata", "groups.parquet"),
-		"jsonl":   save(t, "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n{\"id\":4}\n"),
-		"csv":     save(t, "id\n1\n2\n3\n4\n"),
+		"jsonl":   save(t, "jsonl", "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n{\"id\":4}\n"),
+		"csv":     save(t, "csv", "id\n1\n2\n3\n4\n"),
 	} {
-		err := rows.Read(context.Background(), path, format, []rows.Column{{Name: "id"}}, func(r rows.Row) error {
+		err := rows.Read(context.Background(), path, []rows.Column{{Name: "id"}}, func(r rows.Row) error {
 			if r.Number == 3 {
 				return stop
 			}
@@ -163,7 +163,7 @@ func TestErrorsOfTheCallerAndOfTheContext(t *testing.T) {
 			t.Errorf("%s: %v", format, err)
 		}
 		ctx, cancel := context.WithCancelCause(context.Background())
-		err = rows.Read(ctx, path, format, []rows.Column{{Name: "id"}}, func(r rows.Row) error {
+		err = rows.Read(ctx, path, []rows.Column{{Name: "id"}}, func(r rows.Row) error {
 			if cancel(end); r.Number > 1 {
 				t.Errorf("%s: row %d after the end", format, r.Number)
 			}
@@ -183,8 +183,8 @@ func TestFaultsOfCSV(t *testing.T) {
 		{"id,problem,answer\n1,2,\"3\n", "row 1: a quote opens a cell and is never closed"},
 		{"id,problem,answer\n1,2,\xff\n", `row 1: column "answer": is not valid UTF-8`},
 	} {
-		path := save(t, test.text)
-		_, err := readLines(path, "csv", flatColumns)
+		path := save(t, "csv", test.text)
+		_, err := readLines(path, flatColumns)
 		wantError(t, err, path+": ", test.want)
 	}
 }
@@ -207,7 +207,7 @@ func TestFaultsOfParquet(t *testing.T) {
 		{"groups", rows.Column{Name: "note"}, `row 3: column "note": null in a column that needs a value`},
 	} {
 		path := filepath.Join("testdata", test.file+".parquet")
-		_, err := readLines(path, "parquet", []rows.Column{test.column})
+		_, err := readLines(path, []rows.Column{test.column})
 		wantError(t, err, test.want, path+": ")
 	}
 }
@@ -221,20 +221,20 @@ func TestDamagedParquet(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := 8; i < len(data); i += 31 {
-			path := save(t, string(data[:i]))
-			_, err := readLines(path, "parquet", allColumns)
+			path := save(t, "parquet", string(data[:i]))
+			_, err := readLines(path, allColumns)
 			wantError(t, err, path, "Parquet file")
 			changed := bytes.Clone(data)
 			changed[i] ^= byte(1 + i%255)
-			_, _ = readLines(save(t, string(changed)), "parquet", allColumns)
+			_, _ = readLines(save(t, "parquet", string(changed)), allColumns)
 		}
 	}
 }
 
 // save writes a file.
-func save(t testing.TB, text string) string {
+func save(t *testing.T, format, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "made.file")
+	path := filepath.Join(t.TempDir(), "made."+format)
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
