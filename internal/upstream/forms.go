@@ -19,7 +19,7 @@ import (
 // form is the shape of a source's rows.
 type form struct {
 	scorer  string
-	columns []rows.Column
+	columns map[string]rows.Kind
 	// row makes a row that may become a task; nil leaves it out. index is the number of
 	// the row in all files, from 0.
 	row func(r rows.Row, file string, index int) (*row, error)
@@ -35,16 +35,9 @@ type row struct {
 	tests          tests  // of a program
 }
 
-func columns(names ...string) (all []rows.Column) {
-	for _, name := range names {
-		all = append(all, rows.Column{Name: name})
-	}
-	return all
-}
-
 // problems are in mathematics. Their ids are in the first of some columns that is there.
 func problems(ids ...string) form {
-	f := form{scorer: "math", columns: columns("problem", "answer"), row: func(r rows.Row, _ string, _ int) (*row, error) {
+	f := form{scorer: "math", columns: map[string]rows.Kind{"problem": rows.Text, "answer": rows.Text}, row: func(r rows.Row, _ string, _ int) (*row, error) {
 		made := &row{Task: benchmark.Task{Prompt: r.Text("problem"), Answer: r.Text("answer")}}
 		for _, id := range slices.Backward(ids) {
 			if text := r.Text(id); text != "" {
@@ -54,7 +47,10 @@ func problems(ids ...string) form {
 		return made, nil
 	}}
 	for _, id := range ids {
-		f.columns = append(f.columns, rows.Column{Name: id, Optional: len(ids) > 1})
+		f.columns[id] = rows.Text
+		if len(ids) > 1 {
+			f.columns[id] = rows.Optional
+		}
 	}
 	if ids[0] == "unique_id" {
 		f.rows = 500
@@ -64,7 +60,7 @@ func problems(ids ...string) form {
 
 // openQuestions leave out those with an image.
 var openQuestions = form{
-	scorer: "judge", columns: append(columns("id", "question", "answer"), rows.Column{Name: "image", Optional: true}),
+	scorer: "judge", columns: map[string]rows.Kind{"id": rows.Text, "question": rows.Text, "answer": rows.Text, "image": rows.Optional},
 	row: func(r rows.Row, _ string, _ int) (*row, error) {
 		if r.Text("image") != "" {
 			return nil, nil
@@ -87,8 +83,11 @@ func letter(i int) string { return string(rune('A' + i)) }
 // shuffledChoices have the right option first in the file; a seed for every place in a
 // group shuffles the options.
 var shuffledChoices = form{
-	scorer:  "choice",
-	columns: columns("Record ID", "High-level domain", "Question", "Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3"),
+	scorer: "choice",
+	columns: map[string]rows.Kind{
+		"Record ID": rows.Text, "High-level domain": rows.Text, "Question": rows.Text,
+		"Correct Answer": rows.Text, "Incorrect Answer 1": rows.Text, "Incorrect Answer 2": rows.Text, "Incorrect Answer 3": rows.Text,
+	},
 	row: func(r rows.Row, _ string, _ int) (*row, error) {
 		options := []string{r.Text("Correct Answer"), r.Text("Incorrect Answer 1"), r.Text("Incorrect Answer 2"), r.Text("Incorrect Answer 3")}
 		return choice(r.Text("Record ID"), strings.ToLower(r.Text("High-level domain")), r.Text("Question"), options, 0)
@@ -106,7 +105,7 @@ var shuffledChoices = form{
 // scienceChoices are physics, chemistry and biology, with the letter of the right option.
 var scienceChoices = form{
 	scorer:  "choice",
-	columns: append(columns("uuid", "question", "answer_letter", "discipline", "field"), rows.Column{Name: "options", Kind: rows.Texts}),
+	columns: map[string]rows.Kind{"uuid": rows.Text, "question": rows.Text, "answer_letter": rows.Text, "discipline": rows.Text, "field": rows.Text, "options": rows.Texts},
 	row: func(r rows.Row, _ string, _ int) (*row, error) {
 		field, name := r.Text("field"), r.Text("answer_letter")
 		if r.Text("discipline") != "Science" || !slices.Contains([]string{"Physics", "Chemistry", "Biology"}, field) {
@@ -123,7 +122,7 @@ var scienceChoices = form{
 // its content. The subject may be the folder alone.
 var subjectChoices = form{
 	scorer:  "choice",
-	columns: append(columns("question", "answer"), rows.Column{Name: "subject", Optional: true}, rows.Column{Name: "choices", Kind: rows.Texts}),
+	columns: map[string]rows.Kind{"question": rows.Text, "answer": rows.Text, "subject": rows.Optional, "choices": rows.Texts},
 	row: func(r rows.Row, file string, index int) (*row, error) {
 		part := r.Text("subject")
 		if part == "" {
@@ -159,8 +158,10 @@ const lastContest = "2024-03-30"
 // programs are of contests after a day. Their tests are large: a row knows their places.
 var programs = form{
 	scorer: "code", rows: 441,
-	columns: append(columns("question_id", "question_content", "difficulty", "contest_date"), rows.Column{Name: "metadata", Optional: true},
-		rows.Column{Name: "public_test_cases", Kind: rows.Place, Optional: true}, rows.Column{Name: "private_test_cases", Kind: rows.Place, Optional: true}),
+	columns: map[string]rows.Kind{
+		"question_id": rows.Text, "question_content": rows.Text, "difficulty": rows.Text, "contest_date": rows.Text,
+		"metadata": rows.Optional, "public_test_cases": rows.Place, "private_test_cases": rows.Place,
+	},
 	row: func(r rows.Row, _ string, _ int) (*row, error) {
 		day, _, _ := strings.Cut(r.Text("contest_date"), "T")
 		if len(day) != len(lastContest) {

@@ -55,16 +55,17 @@ func (r *reader) object(line []byte, start int64) error {
 	}
 	var names []string
 	for err == nil && d.PeekKind() != '}' {
-		name, fault := d.ReadToken()
+		token, fault := d.ReadToken()
 		if err = fault; err != nil {
 			break
 		}
-		names = append(names, name.String())
-		column, wanted := r.column(names[len(names)-1])
+		name := token.String()
+		names = append(names, name)
+		kind, wanted := r.columns[name]
 		value, fault := d.ReadValue()
 		if err = fault; err == nil && wanted {
-			if err := r.value(column, value, start+d.InputOffset()-int64(len(value))); err != nil {
-				return fmt.Errorf("column %q: %w", column.Name, err)
+			if err := r.value(name, kind, value, start+d.InputOffset()-int64(len(value))); err != nil {
+				return fmt.Errorf("column %q: %w", name, err)
 			}
 		}
 	}
@@ -83,32 +84,32 @@ func (r *reader) object(line []byte, start int64) error {
 }
 
 // value takes the value of a column, which begins at a byte of the file.
-func (r *reader) value(c Column, value jsontext.Value, at int64) (err error) {
+func (r *reader) value(name string, want Kind, value jsontext.Value, at int64) (err error) {
 	var into cell
-	_, again := r.row.cells[c.Name]
+	_, again := r.row.cells[name]
 	switch kind := value.Kind(); {
 	case again:
 		return errors.New("is there twice")
 	case kind == 'n':
-		return c.null()
-	case c.Kind == Place && kind == '"':
+		return want.null()
+	case want == Place && kind == '"':
 		into.place = Span{at, int64(len(value))}
 		if !value.IsValid() {
 			err = errors.New("is no valid text")
 		}
-	case c.Kind == Text && kind == '0':
+	case want <= Optional && kind == '0':
 		into.text = string(value)
-	case c.Kind == Text && kind == '"':
+	case want <= Optional && kind == '"':
 		err = json.Unmarshal(value, &into.text)
-	case c.Kind == Texts && kind == '[':
+	case want == Texts && kind == '[':
 		err = json.Unmarshal(value, &into.texts)
 	default:
-		err = fmt.Errorf("is %s, want %s", kind, c.Kind)
+		err = fmt.Errorf("is %s, want %s", kind, want)
 	}
 	if err != nil {
 		return err
 	}
-	return r.set(c.Name, into)
+	return r.set(name, into)
 }
 
 // Span is the place of a JSON text in a file, its quotes included.

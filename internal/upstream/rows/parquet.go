@@ -24,14 +24,14 @@ func readParquet(f *os.File, r *reader) error {
 		group := p.RowGroup(g)
 		for i := range columns {
 			if err := columns[i].open(p, group); err != nil {
-				return fmt.Errorf("row group %d: column %q: %w", g+1, columns[i].Name, err)
+				return fmt.Errorf("row group %d: column %q: %w", g+1, columns[i].name, err)
 			}
 		}
 		for range group.NumRows() {
 			err := r.next(func() error {
 				for i := range columns {
 					if err := columns[i].read(r); err != nil {
-						return fmt.Errorf("column %q: %w", columns[i].Name, err)
+						return fmt.Errorf("column %q: %w", columns[i].name, err)
 					}
 				}
 				return nil
@@ -59,7 +59,8 @@ func openParquet(f *os.File, r *reader) (p *parquetfile.File, columns []parquetC
 
 // parquetColumn reads a column of a file.
 type parquetColumn struct {
-	Column
+	name    string
+	want    Kind
 	index   int // in the file
 	full    int16
 	values  file.ColumnChunkReader
@@ -75,28 +76,20 @@ type parquetColumn struct {
 func parquetColumns(s *schema.Schema, r *reader) (columns []parquetColumn, err error) {
 	var names []string
 	for i := range s.Root().NumFields() {
-		node := s.Root().Field(i)
-		names = append(names, node.Name())
-		column, wanted := r.column(node.Name())
-		if !wanted {
-			continue
-		}
-		for group, ok := node.(*schema.GroupNode); ok && group.NumFields() == 1; group, ok = node.(*schema.GroupNode) {
-			node = group.Field(0)
-		}
-		c := parquetColumn{Column: column, index: s.ColumnIndexByNode(node)}
-		if c.index < 0 {
-			return nil, fmt.Errorf("column %q is a structure, want %s", c.Name, c.Kind)
-		}
-		leaf := s.Column(c.index)
-		c.full = leaf.MaxDefinitionLevel()
-		kind := leaf.PhysicalType()
+		names = append(names, s.Root().Field(i).Name())
+	}
+	for i := range s.NumColumns() {
+		leaf := s.Column(i)
+		name, kind, list := s.ColumnRoot(i).Name(), leaf.PhysicalType(), leaf.MaxRepetitionLevel() == 1
+		want, wanted := r.columns[name]
 		number := kind == parquet.Types.Int32 || kind == parquet.Types.Int64
-		list := leaf.MaxRepetitionLevel() == 1
-		if list != (c.Kind == Texts) || c.Kind == Place || kind != parquet.Types.ByteArray && (list || !number) {
-			return nil, fmt.Errorf("column %q is %s, a list: %v; want %s: another revision of the dataset may have other types", c.Name, kind, list, c.Kind)
+		switch {
+		case !wanted:
+		case list != (want == Texts), !list && leaf.Path() != name, kind != parquet.Types.ByteArray && (list || !number):
+			return nil, fmt.Errorf("column %q is %s, a list: %v; want %s: another revision of the dataset may have other types", leaf.Path(), kind, list, want)
+		default:
+			columns = append(columns, parquetColumn{name: name, want: want, index: i, full: leaf.MaxDefinitionLevel()})
 		}
-		columns = append(columns, c)
 	}
 	return columns, r.lacks(names)
 }
@@ -143,10 +136,10 @@ func (c *parquetColumn) read(r *reader) (err error) {
 	c.pending = false
 	null := c.full > 0 && c.definition[0] < c.full
 	switch {
-	case c.Kind == Text && null:
-		return c.null()
-	case c.Kind == Text:
-		return r.set(c.Name, cell{text: string(c.text[0])})
+	case c.want != Texts && null:
+		return c.want.null()
+	case c.want != Texts:
+		return r.set(c.name, cell{text: string(c.text[0])})
 	}
 	texts := []string{} // a null or empty list is one value without a text
 	for i := 0; ; i++ {
@@ -157,7 +150,7 @@ func (c *parquetColumn) read(r *reader) (err error) {
 			return err
 		}
 		if !c.pending || c.repetition[0] == 0 {
-			return r.set(c.Name, cell{texts: texts})
+			return r.set(c.name, cell{texts: texts})
 		}
 		if null = null || c.definition[0] < c.full; null {
 			return errors.New("is a list with null, want a list of texts")

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,20 +28,22 @@ type Kind int
 
 // The kinds.
 const (
-	Text  Kind = iota // a text; a number is taken as it is written
-	Texts             // a list of texts; of Parquet and JSONL
-	Place             // where in the file a text stands; of JSONL
+	Text     Kind = iota // a text; a number is taken as it is written
+	Optional             // a Text that may be missing or null, and is "" then
+	Texts                // a list of texts; of Parquet and JSONL
+	Place                // where in the file a text stands, which may be missing; of JSONL
 )
 
 func (k Kind) String() string {
-	return [...]string{"a text or a number", "a list of texts", "a text"}[k]
+	return [...]string{"a text or a number", "a text or a number", "a list of texts", "a text"}[k]
 }
 
-// Column is one that is read. A file may lack an optional one, or have null there.
-type Column struct {
-	Name     string
-	Kind     Kind
-	Optional bool
+// null is the fault of a column that is null, if it is one.
+func (k Kind) null() error {
+	if k == Optional || k == Place {
+		return nil
+	}
+	return errors.New("null in a column that needs a value")
 }
 
 // Row is a row of a file, valid until the next one is read.
@@ -56,10 +59,10 @@ type cell struct {
 	place Span
 }
 
-// Text is the value of a column of kind Text, "" where there is none.
+// Text is the value of a column of kind Text or Optional.
 func (r Row) Text(name string) string { return r.cells[name].text }
 
-// Texts is the value of a column of kind Texts, nil where there is none.
+// Texts is the value of a column of kind Texts.
 func (r Row) Texts(name string) []string { return r.cells[name].texts }
 
 // Place is the value of a column of kind Place, of length 0 where there is none.
@@ -68,7 +71,7 @@ func (r Row) Place(name string) Span { return r.cells[name].place }
 // Read calls each for every row of the file at path, whose name ends in .parquet, .jsonl
 // or .csv. Blank lines are no rows. It ends with the first error of the file, of each
 // or of the context.
-func Read(ctx context.Context, path string, columns []Column, each func(Row) error) error {
+func Read(ctx context.Context, path string, columns map[string]Kind, each func(Row) error) error {
 	read, ok := map[string]func(*os.File, *reader) error{".parquet": readParquet, ".jsonl": readJSONL, ".csv": readCSV}[filepath.Ext(path)]
 	if !ok {
 		return fmt.Errorf("%s: want a name that ends in .parquet, .jsonl or .csv", path)
@@ -91,18 +94,9 @@ func Read(ctx context.Context, path string, columns []Column, each func(Row) err
 // reader passes the rows of a file on.
 type reader struct {
 	ctx     context.Context
-	columns []Column
+	columns map[string]Kind
 	each    func(Row) error
 	row     Row // the present one
-}
-
-// column is the one with a name, if it is wanted.
-func (r *reader) column(name string) (Column, bool) {
-	i := slices.IndexFunc(r.columns, func(c Column) bool { return c.Name == name })
-	if i < 0 {
-		return Column{}, false
-	}
-	return r.columns[i], true
 }
 
 // set gives the present row a value.
@@ -133,20 +127,12 @@ func (r *reader) next(fill func() error) error {
 
 // lacks is an error if a column that needs a value is not one of those that are there.
 func (r *reader) lacks(there []string) error {
-	for _, c := range r.columns {
-		if !c.Optional && !slices.Contains(there, c.Name) {
-			return fmt.Errorf("column %q is missing (there are %.40q): another revision of the dataset may have other columns", c.Name, there[:min(len(there), 40)])
+	for _, name := range slices.Sorted(maps.Keys(r.columns)) {
+		if r.columns[name].null() != nil && !slices.Contains(there, name) {
+			return fmt.Errorf("column %q is missing (there are %.40q): another revision of the dataset may have other columns", name, there[:min(len(there), 40)])
 		}
 	}
 	return nil
-}
-
-// null is the fault of a column that is null, if it is one.
-func (c Column) null() error {
-	if c.Optional {
-		return nil
-	}
-	return errors.New("null in a column that needs a value")
 }
 
 // sniff is an error of a file that a failed download leaves, by its first bytes.
@@ -156,14 +142,11 @@ func sniff(file *os.File) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("cannot be read: %w", err)
 	}
-	text := bytes.TrimSpace(head[:n])
-	switch {
+	switch text := bytes.TrimSpace(head[:n]); {
 	case n == 0:
 		return errors.New("is empty: download it again")
-	case bytes.HasPrefix(text, []byte("version https://git-lfs")):
-		return errors.New("is a Git LFS pointer: get the file with git lfs pull, or download it")
-	case bytes.HasPrefix(text, []byte("<")):
-		return errors.New("is a web page: download the file itself (of a gated dataset after its terms are accepted)")
+	case bytes.HasPrefix(text, []byte("version https://git-lfs")), bytes.HasPrefix(text, []byte("<")):
+		return errors.New("is a Git LFS pointer or a web page, not the file: download it (of a gated dataset after its terms are accepted)")
 	}
 	return nil
 }
@@ -203,7 +186,7 @@ func (r *reader) setCells(header, cells []string, err error) error {
 		err = fmt.Errorf("has %d fields, the header has %d", len(cells), len(header))
 	}
 	for i := 0; i < len(header) && err == nil; i++ {
-		if _, wanted := r.column(header[i]); wanted {
+		if _, wanted := r.columns[header[i]]; wanted {
 			if err = r.set(header[i], cell{text: cells[i]}); err != nil {
 				err = fmt.Errorf("column %q: %w", header[i], err)
 			}
