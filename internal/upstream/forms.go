@@ -25,7 +25,8 @@ type form struct {
 	row func(r rows.Row, file string, index int) (*row, error)
 	// finish changes a row that was chosen, by its place in its group; nil: nothing.
 	finish func(r *row, place int)
-	rows   int // that the pinned revision has; 0: any number
+	rows    int      // that the pinned revision has; 0: any number
+	modules []string // see [Group.Modules]
 }
 
 // row is a row of a source that may become a task.
@@ -157,7 +158,7 @@ const lastContest = "2024-03-30"
 
 // programs are of contests after a day. Their tests are large: a row knows their places.
 var programs = form{
-	scorer: "code", rows: 441,
+	scorer: "code", rows: 441, modules: []string{"numpy"},
 	columns: map[string]rows.Kind{
 		"question_id": rows.Text, "question_content": rows.Text, "difficulty": rows.Text, "contest_date": rows.Text,
 		"metadata": rows.Optional, "public_test_cases": rows.Place, "private_test_cases": rows.Place,

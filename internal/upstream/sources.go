@@ -84,6 +84,10 @@ func (g Group) Which() string {
 	return rows
 }
 
+// Modules are the Python modules that programs of the group may import, in addition to
+// Python's own.
+func (g Group) Modules() []string { return g.Source.form.modules }
+
 // Groups are the paper's benchmarks. Those of a source follow one another.
 func Groups() []Group {
 	return []Group{
