@@ -93,7 +93,7 @@ func own(part *os.File) (size int64, err error) {
 
 // receive appends the missing bytes to a part.
 func (d *download) receive(ctx context.Context, part *os.File, done, total int64) error {
-	response, err := d.send(ctx, http.MethodGet, done, new(content))
+	response, err := d.send(ctx, http.MethodGet, done)
 	if err != nil {
 		return err
 	}

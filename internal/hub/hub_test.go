@@ -160,7 +160,7 @@ func TestRefusals(t *testing.T) {
 		"another revision": {status(200, "X-Repo-Commit", "main", "ETag", gitHash), `revision "main", want 0123`},
 		"no revision":      {status(200, "X-Repo-Commit", ""), `is HF_ENDPOINT right?`},
 		"no digest":        {status(200, "X-Linked-Size", "5", "ETag", `"abc"`), "no SHA-256 or Git hash"},
-		"no size":          {status(302, "Location", "http://127.0.0.1:1/x", "X-Linked-Etag", gitHash), "gives no size"},
+		"no size":          {status(200, "ETag", gitHash, "Transfer-Encoding", "chunked"), "gives no size"},
 		"too large":        {status(200, "X-Linked-Size", "99999999999999", "ETag", gitHash), "at most 68719476736"},
 	} {
 		t.Run(name, func(t *testing.T) {

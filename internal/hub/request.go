@@ -18,53 +18,41 @@ import (
 // content is what the service says about a file: its size in bytes, and a digest, the
 // SHA-256 of a large file or Git's SHA-1 of a small one, in hexadecimal.
 type content struct {
-	size           int64
-	digest, commit string
-}
-
-// learn adds the headers of an answer of the endpoint. Those of a redirect to the store
-// of large files begin with X-Linked.
-func (c *content) learn(r *http.Response) {
-	if size, err := strconv.ParseInt(r.Header.Get("X-Linked-Size"), 10, 64); err == nil {
-		c.size = size
-	}
-	digest := r.Header.Get("X-Linked-Etag")
-	if r.StatusCode == http.StatusOK && c.size < 0 {
-		c.size = r.ContentLength
-	}
-	if r.StatusCode == http.StatusOK {
-		digest = cmp.Or(digest, r.Header.Get("ETag"))
-	}
-	c.digest = cmp.Or(c.digest, strings.Trim(strings.TrimPrefix(digest, "W/"), `"`))
-	c.commit = cmp.Or(c.commit, r.Header.Get("X-Repo-Commit"))
+	size   int64
+	digest string
 }
 
 var digest = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 
-// describe requests the size and the digest of a file.
-func (d *download) describe(ctx context.Context) (content, error) {
-	said := content{size: -1}
-	response, err := d.send(ctx, http.MethodHead, 0, &said)
+// describe requests the size and the digest of a file. Of a large file, headers of the
+// redirect to the store say them, which begin with X-Linked.
+func (d *download) describe(ctx context.Context) (c content, err error) {
+	response, err := d.send(ctx, http.MethodHead, 0)
 	if err != nil {
-		return said, err
+		return c, err
 	}
 	response.Body.Close()
-	switch {
-	case said.commit != d.file.Revision:
-		err = fmt.Errorf("the service answers with revision %.50q, want %s: is HF_ENDPOINT right?", said.commit, d.file.Revision)
-	case said.size < 0 || !digest.MatchString(said.digest):
-		err = errors.New("the service gives no size, or no SHA-256 or Git hash to check a download by: is HF_ENDPOINT right?")
-	case said.size > files.Upstream.MaxBytes:
-		err = fmt.Errorf("it has %d bytes, at most %d are downloaded", said.size, files.Upstream.MaxBytes)
+	header := response.Header
+	c.digest = strings.Trim(strings.TrimPrefix(cmp.Or(header.Get("X-Linked-Etag"), header.Get("ETag")), "W/"), `"`)
+	if c.size, err = strconv.ParseInt(header.Get("X-Linked-Size"), 10, 64); err != nil {
+		c.size, err = response.ContentLength, nil
 	}
-	return said, err
+	switch commit := header.Get("X-Repo-Commit"); {
+	case commit != d.file.Revision:
+		err = fmt.Errorf("the service answers with revision %.50q, want %s: is HF_ENDPOINT right?", commit, d.file.Revision)
+	case c.size < 0 || !digest.MatchString(c.digest):
+		err = errors.New("the service gives no size, or no SHA-256 or Git hash to check a download by: is HF_ENDPOINT right?")
+	case c.size > files.Upstream.MaxBytes:
+		err = fmt.Errorf("it has %d bytes, at most %d are downloaded", c.size, files.Upstream.MaxBytes)
+	}
+	return c, err
 }
 
 // send requests the bytes of a file from one on, and follows redirects: a GET to any
 // host, a HEAD on the endpoint's host, since the store of large files signs its
 // addresses for GET. The token goes to no other host. An answer without the file is an
 // error, with the way out.
-func (d *download) send(ctx context.Context, method string, from int64, said *content) (*http.Response, error) {
+func (d *download) send(ctx context.Context, method string, from int64) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, d.url, nil)
 	if err != nil {
 		return nil, err
@@ -77,7 +65,6 @@ func (d *download) send(ctx context.Context, method string, from int64, said *co
 		request.Header.Set("Authorization", "Bearer "+d.Token)
 	}
 	client := http.Client{Transport: d.network, CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		said.learn(next.Response)
 		switch {
 		case len(via) > 10 || next.URL.Scheme != "https" && d.endpoint.Scheme == "https":
 			return fmt.Errorf("redirect %d, to an address of %q, is not followed", len(via), next.URL.Scheme)
@@ -93,9 +80,6 @@ func (d *download) send(ctx context.Context, method string, from int64, said *co
 	response, err := client.Do(request)
 	if err != nil { // without the address, which may be signed
 		return nil, &transientError{error: fmt.Errorf("no answer: %w", cmp.Or(errors.Unwrap(err), err))}
-	}
-	if d.home(response.Request.URL) {
-		said.learn(response)
 	}
 	if err := d.refusal(response); err != nil {
 		response.Body.Close()

@@ -24,7 +24,7 @@ type form struct {
 	// the row in all files, from 0.
 	row func(r rows.Row, file string, index int) (*row, error)
 	// finish changes a row that was chosen, by its place in its group; nil: nothing.
-	finish func(r *row, place int)
+	finish  func(r *row, place int)
 	rows    int      // that the pinned revision has; 0: any number
 	modules []string // see [Group.Modules]
 }

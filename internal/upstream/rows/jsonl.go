@@ -93,7 +93,7 @@ func (r *reader) value(name string, want Kind, value jsontext.Value, at int64) (
 	case kind == 'n':
 		return want.null()
 	case want == Place && kind == '"':
-		into.place = Span{at, int64(len(value))}
+		into.place = Span{at, int64(len(value)), bytes.IndexByte(value, '\\') >= 0}
 		if !value.IsValid() {
 			err = errors.New("is no valid text")
 		}
@@ -113,61 +113,32 @@ func (r *reader) value(name string, want Kind, value jsontext.Value, at int64) (
 }
 
 // Span is the place of a JSON text in a file, its quotes included.
-type Span struct{ Offset, Length int64 }
+type Span struct {
+	Offset, Length int64
+	escaped        bool // it has escapes
+}
 
-// OpenText streams the characters of the JSON text at a place, which [Row.Place]
-// returned.
+// OpenText opens the characters of the JSON text at a place, which [Row.Place]
+// returned: as a stream, or in memory where it has escapes.
 func OpenText(path string, at Span) (io.ReadCloser, error) {
 	file, err := files.OpenInput(path, files.Upstream)
 	if err != nil {
 		return nil, err
 	}
-	quoted := io.NewSectionReader(file, at.Offset+1, at.Length-2)
-	return &placedText{Closer: file, in: bufio.NewReaderSize(quoted, windowBytes)}, nil
-}
-
-// placedText is a JSON text of a file.
-type placedText struct {
-	io.Closer
-	in   *bufio.Reader // what is between the quotes
-	rest []byte        // characters that are not yet read
-}
-
-func (t *placedText) Read(p []byte) (int, error) {
-	if len(t.rest) == 0 {
-		piece, err := t.in.Peek(windowBytes)
-		if len(piece) == 0 {
-			return 0, err
+	text := struct {
+		io.Reader
+		io.Closer
+	}{io.NewSectionReader(file, at.Offset+1, at.Length-2), file}
+	if at.escaped {
+		quoted, err := io.ReadAll(io.NewSectionReader(file, at.Offset, at.Length))
+		if err == nil {
+			quoted, err = jsontext.AppendUnquote(nil, quoted)
 		}
-		if at := bytes.IndexByte(piece, '\\'); at != 0 { // up to an escape all is as it is
-			if at > 0 {
-				piece = piece[:at]
-			}
-			n := copy(p, piece)
-			_, err = t.in.Discard(n)
-			return n, err
+		if err != nil {
+			file.Close()
+			return nil, fmt.Errorf("%s: the text at byte %d: %w: has the file changed?", path, at.Offset, err)
 		}
-		escape := piece[:escapeLength(piece)]
-		if t.rest, err = jsontext.AppendUnquote(nil, `"`+string(escape)+`"`); err != nil {
-			return 0, fmt.Errorf("%q is no escape of JSON: has the file changed?", escape)
-		}
-		if _, err := t.in.Discard(len(escape)); err != nil {
-			return 0, err
-		}
+		text.Reader = bytes.NewReader(quoted)
 	}
-	n := copy(p, t.rest)
-	t.rest = t.rest[n:]
-	return n, nil
-}
-
-// escapeLength is the length of the escape at the beginning of a text; two halves of a
-// surrogate pair are one.
-func escapeLength(text []byte) int {
-	switch {
-	case len(text) < 6 || text[1] != 'u':
-		return min(len(text), 2)
-	case len(text) >= 12 && text[2]|0x20 == 'd' && text[3] >= '8' && text[6] == '\\':
-		return 12
-	}
-	return 6
+	return text, nil
 }
