@@ -27,12 +27,6 @@ var architectures []byte
 //go:embed paper_targets.toml
 var paperTargets []byte
 
-//go:embed upstream/sources.csv
-var upstreamSources []byte
-
-//go:embed upstream/groups.csv
-var upstreamGroups []byte
-
 //go:embed fleet/models.csv
 var fleetModels []byte
 
@@ -92,13 +86,6 @@ func Architectures() []byte { return architectures }
 // PaperTargets is a TOML file with every number of the paper's tables, as
 // printed: a table of values per table of the paper.
 func PaperTargets() []byte { return paperTargets }
-
-// UpstreamSources and UpstreamGroups are CSV files, to be read by upstream.Parse:
-// which files the paper's benchmarks come from, and which benchmarks those make.
-func UpstreamSources() []byte { return upstreamSources }
-
-// UpstreamGroups is described at UpstreamSources.
-func UpstreamGroups() []byte { return upstreamGroups }
 
 // FleetModels and FleetLengths are CSV files, to be read by workload.Parse: how
 // fast the simulated fleet is and how long its answers are.

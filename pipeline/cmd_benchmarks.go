@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -261,42 +262,45 @@ const (
 
 // download fetches the files of groups that are not there. It gives the groups
 // whose files then are, and an error that names what could not be fetched.
-func (s *session) download(ctx context.Context, groups []upstream.Group, to string) (whole []upstream.Group, err error) {
-	client, err := hub.New(hub.Options{
-		Endpoint: s.variable(hubEndpointVariable), Token: s.variable(hubTokenVariable), Seed: uint64(s.now().UnixNano()), Report: s.report,
-	})
+func (s *session) download(ctx context.Context, groups []upstream.Group, to string) ([]upstream.Group, error) {
+	client, err := hub.New(hub.Options{Endpoint: s.variable(hubEndpointVariable), Token: s.variable(hubTokenVariable), Report: s.report})
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	return upstream.Download(ctx, groups, func(source *upstream.Source) error { return s.fetch(ctx, client, source, to) })
+	var source *upstream.Source
+	for _, g := range groups { // those of a source follow one another
+		if g.Source != source {
+			source = g.Source
+			fault := s.fetch(ctx, client, source, to)
+			if ctx.Err() != nil {
+				return nil, fault
+			}
+			if fault != nil {
+				err = errors.Join(err, fault)
+				groups = slices.DeleteFunc(slices.Clone(groups), func(g upstream.Group) bool { return g.Source == source })
+			}
+		}
+	}
+	return groups, err
 }
 
 // fetch fetches the files of a source.
 func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstream.Source, to string) error {
 	for _, name := range source.Files {
+		path := source.Path(to, name)
 		t := s.console().Transfer(source.Dataset+"/"+name, s.report)
-		f := hub.File{Dataset: source.Dataset, Revision: source.Revision, Name: name}
-		fetched, err := client.Fetch(ctx, f, source.Path(to, name), t.Progress)
+		fetched, err := client.Fetch(ctx, hub.File{Dataset: source.Dataset, Revision: source.Revision, Name: name}, path, t.Progress)
 		t.End()
-		if err == nil {
-			err = source.Check(name, source.Path(to, name), fetched.SHA256)
-		}
 		if err != nil {
 			return err
 		}
-		if !fetched.Kept { // otherwise the client reports it
-			s.say("%s: fetched, %s, checked by %s%s", source.Path(to, name), display.Megabytes(fetched.Bytes), fetched.Verified, unknownDigest(source, name, fetched.SHA256))
+		said := "fetched"
+		if fetched.Kept {
+			said = "is there already"
 		}
+		s.say("%s: %s, %s, with the service's digest; SHA-256 %s", path, said, display.Megabytes(fetched.Bytes), fetched.SHA256)
 	}
 	return nil
-}
-
-// unknownDigest says what a fetched file is, where this program did not know it before.
-func unknownDigest(source *upstream.Source, name, digest string) string {
-	if source.Known(name) != "" {
-		return ", and as this program knows it"
-	}
-	return "; this program knows no SHA-256 of it, it is " + digest
 }
 
 // variable is the value of an environment variable, "" if it is not set.

@@ -13,9 +13,9 @@ import (
 
 	"speceval/data"
 	"speceval/drills/drill"
+	"speceval/drills/made"
 	"speceval/internal/profile"
 	"speceval/internal/upstream"
-	"speceval/internal/upstream/made"
 )
 
 var (
@@ -28,11 +28,10 @@ var (
 // bound of memory, and all eighteen groups are prepared, checked, answered by the
 // simulated fleet and scored.
 func TestBenchmarks(t *testing.T) {
-	b := &benchmarks{Lab: drill.New(t, 40*time.Minute), ids: make(map[string][]string)}
-	var err, errGroups error
+	b := &benchmarks{Lab: drill.New(t, 40*time.Minute), groups: upstream.Groups(), ids: make(map[string][]string)}
+	var err error
 	b.published, err = profile.Parse(data.Profiles(), data.ProfilesName)
-	b.groups, errGroups = upstream.Parse(data.UpstreamSources(), data.UpstreamGroups())
-	b.OK(err, errGroups)
+	b.OK(err)
 	for _, p := range b.published {
 		b.ids[p.Benchmark] = p.TaskIDs
 	}

@@ -39,7 +39,8 @@ var importRules = []importRule{
 	{"stages/report/stored", []string{"pipeline/dag", "pipeline/pair", "internal/…"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "method/…", "internal/…"}}, // never one another: they meet in files
 	{"drills/drill", []string{"pipeline/config", "internal/…"}},
-	{"drills/*", []string{"drills/drill", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
+	{"drills/made", []string{"internal/upstream"}},
+	{"drills/*", []string{"drills/drill", "drills/made", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
 	{"pipeline/config", []string{"internal/files", "internal/profile", "internal/display"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/atomicfile", "internal/files", "internal/process"}},
@@ -124,12 +125,10 @@ var importRules = []importRule{
 	{"internal/parquetfile", nil},
 
 	// What others publish: benchmarks, and the service that they are fetched from.
-	{"internal/upstream/made", []string{"internal/upstream"}},
 	{"internal/upstream/rows", []string{"internal/files", "internal/parquetfile", "internal/csvfile"}},
-	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/files", "internal/upstream/rows", "internal/csvfile", "internal/atomicfile"}},
+	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/files", "internal/upstream/rows", "internal/atomicfile"}},
 	{"internal/harness", []string{"internal/files", "internal/parquetfile"}},
-	{"internal/hub/hubtest", nil},
-	{"internal/hub", []string{"internal/files", "internal/atomicfile", "internal/clock", "internal/seed"}},
+	{"internal/hub", []string{"internal/files", "internal/atomicfile", "internal/clock"}},
 
 	// Support, each of one idea.
 	{"internal/archtest", nil},

@@ -1,193 +1,144 @@
-// Package hub fetches files of datasets, at pinned revisions, from the service
-// that publishes them: Hugging Face, or another with the same addresses and
-// headers. A file that it returns is complete and matches the service's checksum,
-// or its size where it has none; a download that breaks resumes at the byte where it
-// broke.
+// Package hub downloads files of datasets at pinned revisions from Hugging Face, or
+// from another service with the same addresses and headers. A downloaded file has the
+// size and the digest that the service gives; bytes of a cut transfer are kept, and the
+// next attempt or call requests the rest.
 package hub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	"speceval/internal/clock"
 )
 
-// DefaultEndpoint is the address of the service.
+// DefaultEndpoint is the address of Hugging Face.
 const DefaultEndpoint = "https://huggingface.co"
 
-// Options are what a client needs. The zero value fetches what is open to all.
+// Options configure a client. The zero value downloads what is open to everyone.
 type Options struct {
-	Endpoint string // "": DefaultEndpoint
-	// Token is of an account, for gated datasets; "" sends none. It goes to the
-	// endpoint only, and is in no error and no report.
-	Token string
-	// Transport sends requests and follows no redirect; nil: over the network,
-	// through the proxies that the environment names.
-	Transport http.RoundTripper
-	Clock     clock.Clock   // nil: clock.Wall
-	Attempts  int           // that bring no new byte, before it gives up; 0: 6
-	Wait      time.Duration // before the second attempt, then twice as long each time; 0: 1 s
-	Quiet     time.Duration // longest silence of the service; 0: 1 min
-	Seed      uint64        // of what is random in the waits
-	// Report gets a line about events such as another attempt; may be nil.
-	Report func(line string)
+	Endpoint string            // "": DefaultEndpoint
+	Token    string            // of an account, for gated datasets; sent to the endpoint's host only
+	Clock    clock.Clock       // nil: clock.Wall
+	Report   func(line string) // gets a line before each new attempt; may be nil
 }
 
-// Client fetches files from one service. Its methods may be called concurrently.
+// Client downloads files from one service.
 type Client struct {
-	options  Options
-	endpoint *url.URL // without a slash at its end
+	Options
+	endpoint *url.URL
+	network  http.RoundTripper
 }
 
-// New makes a client. Nothing is sent. It is an error if the endpoint is no
-// address or the token cannot be one.
+// New makes a client, and sends nothing. The error names HF_ENDPOINT or HF_TOKEN, the
+// variables that hold the values.
 func New(o Options) (*Client, error) {
-	if o.Endpoint == "" {
-		o.Endpoint = DefaultEndpoint
-	}
-	u, err := url.Parse(strings.TrimRight(o.Endpoint, "/"))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	u, err := url.Parse(strings.TrimRight(cmp.Or(o.Endpoint, DefaultEndpoint), "/"))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return nil, fmt.Errorf("HF_ENDPOINT: want an address like %s", DefaultEndpoint)
 	}
 	o.Token = strings.TrimSpace(o.Token)
-	if strings.ContainsFunc(o.Token, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) || r == ' ' }) {
+	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("HF_TOKEN: has characters that no token has; copy it again")
-	}
-	if o.Transport == nil {
-		o.Transport = network()
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Wall{}
 	}
-	if o.Attempts <= 0 {
-		o.Attempts = 6
+	network := http.DefaultTransport.(*http.Transport).Clone()
+	network.DisableCompression = true // bytes are counted as they come
+	network.DialContext = func(ctx context.Context, kind, address string) (net.Conn, error) {
+		conn, err := (&net.Dialer{Timeout: quiet}).DialContext(ctx, kind, address)
+		return patient{conn, o.Clock}, err
 	}
-	if o.Wait <= 0 {
-		o.Wait = time.Second
-	}
-	if o.Quiet <= 0 {
-		o.Quiet = time.Minute
-	}
-	return &Client{options: o, endpoint: u}, nil
+	return &Client{Options: o, endpoint: u, network: network}, nil
 }
 
-// network sends requests over the network. A body is never unpacked on the way:
-// its bytes are counted.
-func network() *http.Transport {
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    10 * time.Second,
-		IdleConnTimeout:        30 * time.Second,
-		DisableCompression:     true,
-		MaxResponseHeaderBytes: 1 << 20,
+// Limits of waiting.
+const (
+	quiet        = time.Minute      // the longest silence of a service
+	longestWait  = time.Minute      // before an attempt: 1 s before the second, then twice as long each time
+	longestAsked = 10 * time.Minute // before an attempt, if the service asks for it
+	fruitless    = 6                // attempts in a row without a new byte
+)
+
+// patient is a connection whose reads fail after a silence.
+type patient struct {
+	net.Conn
+	clock clock.Clock
+}
+
+func (p patient) Read(b []byte) (int, error) {
+	if err := p.SetReadDeadline(p.clock.Now().Add(quiet)); err != nil {
+		return 0, err
 	}
+	return p.Conn.Read(b)
 }
 
 // File is a file of a dataset.
 type File struct {
-	Dataset  string `json:"dataset"`  // "cais/mmlu"
-	Revision string `json:"revision"` // 40 hexadecimal digits
-	Name     string `json:"file"`     // with folders, by slashes: "college_physics/test-00000-of-00001.parquet"
-}
-
-var (
-	datasetID  = regexp.MustCompile(`^\w[\w.-]*(/\w[\w.-]*)?$`)
-	revisionID = regexp.MustCompile(`^[0-9a-f]{40}$`)
-)
-
-func (f File) check() error {
-	switch {
-	case !datasetID.MatchString(f.Dataset):
-		return fmt.Errorf("dataset %q: want an id like cais/mmlu", f.Dataset)
-	case !revisionID.MatchString(f.Revision):
-		return fmt.Errorf("revision %q of %s: want 40 hexadecimal digits", f.Revision, f.Dataset)
-	case f.Name == "." || !fs.ValidPath(f.Name) || strings.ContainsFunc(f.Name, unicode.IsControl):
-		return fmt.Errorf("file %q of %s: want a path like data/test.jsonl", f.Name, f.Dataset)
-	}
-	return nil
+	Dataset  string // "cais/mmlu"
+	Revision string // a commit, 40 hexadecimal digits
+	Name     string // with folders, by slashes: "college_physics/test-00000-of-00001.parquet"
 }
 
 // Fetched is a file that is there, whole and checked.
 type Fetched struct {
-	Bytes    int64
-	SHA256   string // of its bytes, in hexadecimal
-	Revision string
-	Verified string // how its bytes were checked: by "sha256", by "git" (SHA-1 of a blob) or by "size" only
-	Kept     bool   // it was there before, and nothing was fetched
+	Bytes  int64
+	SHA256 string // of its bytes, in hexadecimal
+	Kept   bool   // it was there before
 }
 
-// Fetch brings a file to path. A file that is there already, with the right
-// bytes, stays. What an earlier call left in path.part resumes from there, if
-// path.part.json says that it is of the same file. The file at path is always
-// whole: the one from before, or the new one. After an error or the end of ctx
-// the part is kept, unless its bytes are wrong.
+// Fetch downloads a file to path. A file there with the size and the digest that the
+// service gives stays; another is replaced once the new one is whole and checked.
 //
-// progress gets the bytes that are there and those of the whole file, now and
-// then, on the caller's goroutine; it may be nil. An error is an *AccessError if
-// the service demands an account, or the acceptance of terms.
+// progress gets the bytes that are there and those of the whole file. The error names
+// the file's address, and the part that is kept.
 func (c *Client) Fetch(ctx context.Context, f File, path string, progress func(done, total int64)) (Fetched, error) {
-	if err := f.check(); err != nil {
-		return Fetched{}, err
-	}
-	if progress == nil {
-		progress = func(int64, int64) {}
-	}
 	d := download{Client: c, file: f, path: path, progress: progress}
-	fetched, err := d.run(ctx)
-	if err != nil {
-		return Fetched{}, &hidden{client: c, err: fmt.Errorf("fetch %s of %s: %w", f.Name, f.Dataset, err)}
+	d.url = c.endpoint.JoinPath("datasets", f.Dataset, "resolve", f.Revision, (&url.URL{Path: f.Name}).EscapedPath()).String()
+	for failed, wait := 0, time.Second; ; wait = min(2*wait, longestWait) {
+		before := d.reached
+		fetched, err := d.attempt(ctx)
+		if err == nil {
+			return fetched, nil
+		}
+		if d.reached > before {
+			failed, wait = 0, time.Second
+		}
+		failed++
+		var fault *transientError
+		switch {
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case !errors.As(err, &fault):
+		case fault.after > longestAsked:
+			err = fmt.Errorf("%w; it asks to come back in %v", err, fault.after)
+		case failed == fruitless:
+			err = fmt.Errorf("%d attempts in a row without a new byte: %w", failed, err)
+		default:
+			if c.Report != nil {
+				c.Report(fmt.Sprintf("%s: %v; next attempt in %v", d.url, err, max(wait, fault.after)))
+			}
+			if c.Clock.Sleep(ctx, max(wait, fault.after)) == nil {
+				continue
+			}
+		}
+		if info, absent := os.Stat(d.part); absent == nil && info.Size() > 0 {
+			err = fmt.Errorf("%w; %d bytes are kept in %s, run again to resume", err, info.Size(), d.part)
+		}
+		return Fetched{}, fmt.Errorf("download %s: %w", d.url, err)
 	}
-	return fetched, nil
 }
 
-// page is where the terms of a dataset are accepted.
-func (c *Client) page(dataset string) string {
-	return c.endpoint.String() + "/datasets/" + dataset
-}
-
-// report tells the user something about a file.
-func (c *Client) report(f File, format string, args ...any) {
-	if c.options.Report != nil {
-		c.options.Report(c.hide(fmt.Sprintf("%s of %s: ", f.Name, f.Dataset) + fmt.Sprintf(format, args...)))
-	}
-}
-
-// hide takes the token out of a text.
-func (c *Client) hide(text string) string {
-	if c.options.Token == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, c.options.Token, "<HF_TOKEN>")
-}
-
-// hidden is an error whose text never holds the token.
-type hidden struct {
-	client *Client
-	err    error
-}
-
-func (e *hidden) Error() string { return e.client.hide(e.err.Error()) }
-
-func (e *hidden) Unwrap() error { return e.err }
-
-// exists reports whether there is a file at path.
-func exists(path string) (bool, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err == nil && !info.Mode().IsRegular():
-		return false, fmt.Errorf("%s is there and is no file: move it away", path)
-	}
-	return err == nil, err
+// transientError is a fault that the next attempt may not meet.
+type transientError struct {
+	error
+	after time.Duration // that the service asks to wait
 }

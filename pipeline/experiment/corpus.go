@@ -252,15 +252,11 @@ func Prompts(cfg *config.Config) (*benchmark.Prompts, error) {
 	if err != nil || cfg.Corpus.Prompts == "" {
 		return prompts, err
 	}
-	groups, err := upstream.Parse(data.UpstreamSources(), data.UpstreamGroups())
-	if err != nil {
-		return nil, err
-	}
 	var names []string
 	for _, b := range cfg.Benchmarks {
 		names = append(names, b.ID)
 	}
-	for _, g := range groups {
+	for _, g := range upstream.Groups() {
 		if !slices.Contains(names, g.Source.ID) {
 			names = append(names, g.Source.ID)
 		}

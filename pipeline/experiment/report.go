@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,7 +159,7 @@ func PaperBenchmarks() ([]PaperBenchmark, error) {
 		d, source := definitions[i], g.Source
 		all = append(all, PaperBenchmark{
 			Benchmark: g.ID, Title: d.Title, Tasks: d.NTasks, Scorer: d.Family, Dataset: source.Dataset, Revision: source.Revision,
-			Files: source.Files, Format: source.Format, Gated: source.Gated, Licence: source.Licence, Selection: string(g.Selection), which: g.Which(),
+			Files: source.Files, Format: strings.TrimPrefix(path.Ext(source.Files[0]), "."), Gated: source.Gated, Licence: source.Licence, Selection: string(g.Selection), which: g.Which(),
 		})
 	}
 	return all, nil

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,6 +26,7 @@ import (
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/score"
@@ -101,7 +103,7 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 		asked.Servers = lease
 		return score.Judge{Settings: asked, Places: lease.Places(), Release: lease.Release}, nil
 	}
-	s.Runner = (&programs{cfg: cfg}).runner
+	s.Runner = (&programs{cfg: cfg, tasks: tasks, report: o.Report}).runner
 	return s, notes, nil
 }
 
@@ -139,9 +141,11 @@ func judgePrompts(cfg *config.Config) (s judge.Settings, sums [2]string, err err
 // programs is what runs programs of models: one runner, since its limits are of
 // the whole machine.
 type programs struct {
-	cfg  *config.Config
-	mu   sync.Mutex
-	made *code.Runner
+	cfg    *config.Config
+	tasks  []TaskFile
+	report func(text string) // may be nil
+	mu     sync.Mutex
+	made   *code.Runner
 }
 
 func (p *programs) runner(ctx context.Context) (_ *code.Runner, err error) {
@@ -152,8 +156,31 @@ func (p *programs) runner(ctx context.Context) (_ *code.Runner, err error) {
 			Python: p.cfg.Sandbox.Python, CPU: time.Duration(p.cfg.Sandbox.SecondsPerTest) * time.Second,
 			Memory: int64(p.cfg.Sandbox.MemoryMiB) << 20, AtATime: runtime.GOMAXPROCS(0),
 		})
+		if text := p.missing(ctx); err == nil && text != "" && p.report != nil {
+			p.report(text)
+		}
 	}
 	return p.made, err
+}
+
+// missing names the modules that programs of the benchmarks may import and the
+// interpreter does not have where the sandbox looks for them; "" if there are none.
+func (p *programs) missing(ctx context.Context) string {
+	const ask = "import importlib.util, sys; print(', '.join(m for m in sys.argv[1:] if importlib.util.find_spec(m) is None))"
+	var modules []string
+	for _, g := range upstream.Groups() {
+		if slices.ContainsFunc(p.tasks, func(f TaskFile) bool { return f.ID == g.ID }) {
+			modules = append(modules, g.Modules()...)
+		}
+	}
+	slices.Sort(modules)
+	words := append([]string{"-I", "-c", ask}, slices.Compact(modules)...)
+	answer, err := exec.CommandContext(ctx, p.cfg.Sandbox.Python, words...).Output()
+	names := strings.TrimSpace(string(answer))
+	if err != nil || names == "" { // the sandbox reports an interpreter that does not run
+		return ""
+	}
+	return fmt.Sprintf("note: %s is missing from %s (sandbox.python): programs that import it fail; install it there for all users, or name another interpreter", names, p.cfg.Sandbox.Python)
 }
 
 // answers is the file as an input, as far as verdicts depend on it: with the

@@ -391,3 +391,29 @@ func TestOwnModelsBringTheirCoefficients(t *testing.T) {
 		t.Errorf("%d architectures, want the paper's six and one", len(all))
 	}
 }
+
+// TestModulesThatAreMissing has interpreters that answer as one without numpy, as one
+// with it, and not at all.
+func TestModulesThatAreMissing(t *testing.T) {
+	cfg, dir := sampledConfig(t)
+	cfg.Sandbox.Python = filepath.Join(dir, "python")
+	for _, tt := range []struct{ benchmark, script, want string }{
+		{"livecodebench_gt_2024_03_30__difficulty_easy", "shift 3; echo $1", "note: numpy is missing from " + cfg.Sandbox.Python + " (sandbox.python)"},
+		{"livecodebench_gt_2024_03_30__difficulty_easy", "echo", ""},
+		{"livecodebench_gt_2024_03_30__difficulty_easy", "exit 1", ""},
+		{"own", "shift 3; echo $1", ""},
+	} {
+		if err := os.WriteFile(cfg.Sandbox.Python, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		p := programs{cfg: cfg, tasks: []TaskFile{{ID: tt.benchmark}}}
+		if got := p.missing(t.Context()); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%s, %q: %q, want %q", tt.benchmark, tt.script, got, tt.want)
+		}
+	}
+	cfg.Sandbox.Python = "python3"
+	p := programs{cfg: cfg, tasks: []TaskFile{{ID: "own"}}}
+	if got := p.missing(t.Context()); got != "" {
+		t.Errorf("of no modules: %q", got)
+	}
+}
