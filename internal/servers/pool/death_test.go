@@ -157,6 +157,7 @@ func TestRefusedConnectionsAreNobodysFault(t *testing.T) {
 		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
 		defer end()
 		s := f.servers[0]
+		time.Sleep(10 * time.Second) // no connection is kept
 		s.set(func() { s.down = true })
 		wait := ask(p, t.Context(), 0, 1)
 		time.Sleep(time.Minute)
