@@ -352,15 +352,3 @@ func BenchmarkScore(b *testing.B) {
 		})
 	}
 }
-
-func TestNothingIsAllocated(t *testing.T) {
-	s := choice.New('C', 4, []string{"red", "blue", "green", "yellow"})
-	for kind, text := range responses {
-		if n := testing.AllocsPerRun(100, func() { _, _ = s.Score(t.Context(), scoring.Response{Text: text}) }); n > 0 {
-			t.Errorf("%s: %v allocations", kind, n)
-		}
-		if v, _ := s.Score(t.Context(), scoring.Response{Text: text}); v.Correct() != (kind != "none") {
-			t.Errorf("%s: %+v", kind, v)
-		}
-	}
-}
