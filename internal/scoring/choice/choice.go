@@ -50,7 +50,8 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 type Scorer struct {
 	gold    byte
 	options int
-	texts   []string
+	texts   []string // see plain
+	longest int      // bytes in which the text of an option may be written
 }
 
 var _ scoring.Scorer = (*Scorer)(nil)
@@ -60,7 +61,12 @@ var _ scoring.Scorer = (*Scorer)(nil)
 // known.
 func New(gold byte, options int, texts []string) *Scorer {
 	options = min(max(options, 0), len(letters))
-	return &Scorer{gold &^ 0x20, options, texts[:min(len(texts), options)]}
+	s := &Scorer{gold: gold &^ 0x20, options: options}
+	for _, text := range texts[:min(len(texts), options)] {
+		s.texts = append(s.texts, plain(text))
+		s.longest = max(s.longest, 2*len(text)+40)
+	}
+	return s
 }
 
 // Score never fails.
@@ -99,8 +105,7 @@ type reading struct {
 	ends   bool   // without a letter: no other rule may be tried
 }
 
-// Notes, for people. Those of rules come in two forms: without a box, and after
-// one that names no option.
+// Notes, for people.
 const (
 	noteEmpty      = "empty response"
 	noteOpen       = "no answer: the response ends inside its box"
@@ -112,11 +117,11 @@ const (
 	noteTexts      = "no answer: the text of several options"
 )
 
-var (
-	notePhrase   = [2]string{"no box: read from a phrase", "no option in the box: read from a phrase"}
-	noteLine     = [2]string{"no box: read from the last line", "no option in the box: read from the last line"}
-	noteText     = [2]string{"no box: read from the option's text in a phrase", "no option in the box: read from the option's text in a phrase"}
-	noteTextLine = [2]string{"no box: the last line is the option's text", "no option in the box: the last line is the option's text"}
+const (
+	notePhrase   = "read from a phrase"
+	noteLine     = "read from the last line"
+	noteText     = "read from the option's text in a phrase"
+	noteTextLine = "the last line is the option's text"
 )
 
 // read applies the rules in order.
@@ -154,7 +159,9 @@ func (s *Scorer) read(r scoring.Response) reading {
 	}
 	switch {
 	case got.letter != 0:
-		got.note = note[min(seen, 1)]
+		if got.note = "no box: " + note; seen > 0 {
+			got.note = "no option in the box: " + note
+		}
 	case !got.ends:
 		got.note = noteNothing
 	}

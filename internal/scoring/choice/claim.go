@@ -46,16 +46,20 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 				continue
 			}
 			letter, says, end := s.claimed(text, at)
-			if byText.open() {
-				byText = says
-			}
-			if letter.letter != 0 {
-				wouldBut := strings.Contains(text[to:at], "would") && next(text, skip(text, end, []string{",", " "})).class.in(breaks|doubts)
-				if after(text, end) == 0 && !wouldBut {
-					letter = s.amend(text, end, letter)
-				} else {
-					letter = s.amend(text[:max(later, end)], end, reading{})
+			wouldBut := strings.Contains(text[to:at], "would") && next(text, skip(text, end, []string{",", " "})).class.in(breaks|doubts)
+			stays := after(text, end) == 0 && !wouldBut
+			amended := func(r reading) reading {
+				switch {
+				case r.letter == 0:
+					return r
+				case stays:
+					return s.amend(text, end, r)
 				}
+				return s.amend(text[:max(later, end)], end, reading{})
+			}
+			letter = amended(letter)
+			if byText.open() && letter.open() {
+				byText = amended(says)
 			}
 			if !letter.open() {
 				return letter, byText
@@ -101,7 +105,7 @@ func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int
 	}
 	m, ok := markAt(text, i)
 	if !ok || m.lower {
-		return reading{}, byText, at
+		return reading{}, byText, textEnd
 	}
 	if n == 1 && letter != m.letter { // "E. coli" is the text of another
 		return byText, byText, textEnd
@@ -113,7 +117,7 @@ func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int
 	}
 	switch {
 	case !m.stands(text) && n != 1 && !m.joined(text), enumerates(text, at, m):
-		return reading{}, byText, at
+		return reading{}, byText, textEnd
 	case m.joined(text), n == 1 && other != m.letter: // "F) Grape", which is G
 		return ambiguous, byText, at
 	}

@@ -6,10 +6,34 @@ import (
 	"unicode/utf8"
 )
 
-// optionOf is the option whose text a text is, and how many have that text.
+// plain is a text without case, space, markup, and points at its end.
+func plain(s string) string {
+	var b strings.Builder
+	for s != "" {
+		n := 0
+		if s[0] == '\\' && !strings.HasPrefix(s, `\{`) {
+			n = max(opener(s), prefix(s, closers))
+		}
+		if n == 0 {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s); !strings.ContainsRune(" \t\r\n*$`~{}\"“”", r) {
+				b.WriteRune(unicode.ToLower(r))
+			}
+		}
+		s = s[n:]
+	}
+	return strings.TrimRight(b.String(), `.,:;)\`)
+}
+
+// optionOf is the option whose text a text is, and how many have that text. An
+// option without any text is none.
 func (s *Scorer) optionOf(text string) (letter byte, n int) {
+	if len(text) > s.longest || len(s.texts) == 0 {
+		return 0, 0
+	}
+	text = plain(text)
 	for i, option := range s.texts {
-		if rest, same := cutOption(text, option); same && bare(rest) {
+		if option == text && text != "" {
 			letter, n = letters[i], n+1
 		}
 	}
@@ -20,18 +44,16 @@ func (s *Scorer) optionOf(text string) (letter byte, n int) {
 // the longest one, how many have that text, and where it ends. A text that is a
 // letter is left to the other rules.
 func (s *Scorer) optionAt(text string, i int) (letter byte, n, end int) {
-	shortest := len(text) + 1 // of what is left
-	for k, option := range s.texts {
-		rest, same := cutOption(text[i:], option)
-		if !same || len(rest) > shortest || !sentenceEnds(rest) || len(option) == 1 && isLetter(option[0]) {
+	for to := min(len(text), i+s.longest); to > i; to-- {
+		if !sentenceEnds(text[to:]) {
 			continue
 		}
-		if len(rest) < shortest {
-			shortest, n = len(rest), 0
+		letter, n = s.optionOf(text[i:to])
+		if n > 0 && (len(s.texts[letter-'A']) > 1 || !isLetter(s.texts[letter-'A'][0])) {
+			return letter, n, to
 		}
-		letter, n = letters[k], n+1
 	}
-	return letter, n, len(text) - shortest
+	return 0, 0, i
 }
 
 // sentenceEnds reports whether a text that was found is not the beginning of
@@ -45,50 +67,8 @@ func sentenceEnds(rest string) bool {
 		return len(rest) == 1 || strings.IndexByte(" \n\r*", rest[1]) >= 0
 	}
 	next := strings.TrimLeft(rest, " ")
-	return len(next) < len(rest) && (next == "" || next[0] == '\n' || next[0] == '(' ||
-		classOf(word(next, 0)).in(follows) && !classOf(word(next, 0)).in(verb|joins|denies))
-}
-
-// cutOption reports whether a text begins with the text of an option, and what is
-// left of it. Case, space and markup do not count; an option without any text
-// begins nothing.
-func cutOption(text, option string) (rest string, is bool) {
-	option = strings.TrimRight(option, " \t\r\n.")
-	for {
-		o, left := significant(option)
-		if o == 0 {
-			return text, is
-		}
-		t, more := significant(text)
-		if t != o {
-			return "", false
-		}
-		text, option, is = more, left, true
-	}
-}
-
-// significant is the first character of a text that counts, in lower case, and
-// what follows it; 0 at its end.
-func significant(s string) (rune, string) {
-	for s != "" {
-		if s[0] == '\\' {
-			n := opener(s)
-			if strings.HasPrefix(s, `\)`) || strings.HasPrefix(s, `\]`) {
-				n = 2
-			}
-			if n > 0 && s[1] != '{' {
-				s = s[n:]
-				continue
-			}
-		}
-		r, n := utf8.DecodeRuneInString(s)
-		s = s[n:]
-		if strings.ContainsRune(" \t\r\n*$`~{}\"“”", r) {
-			continue
-		}
-		return unicode.ToLower(r), s
-	}
-	return 0, ""
+	c := classOf(word(next, 0))
+	return len(next) < len(rest) && (next == "" || next[0] == '\n' || next[0] == '(' || c.in(follows) && !c.in(verb|joins|denies))
 }
 
 // said is the reading of a text that n options have, one of them of this letter.

@@ -31,13 +31,10 @@ func TestEmptyLinesAreNoCases(t *testing.T) {
 func TestLinesThatAreNoCases(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", "cases.tsv is empty"},
-		{"\n\r\n", "cases.tsv is empty"},
 		{"A\tA\ttrue\n \n", "cases.tsv:2: it has 1 columns"},
-		{"A\tA\ttrue\nA\ttrue\n", "cases.tsv:2: it has 2 columns"},
 		{"A\tA\ttrue\n\n\t\n", "cases.tsv:3: it has 2 columns"},
 		{"A\tA\ttrue\tx\ty\n", "cases.tsv:1: it has 5 columns"},
 		{"A\tA\tyes\n", `cases.tsv:1: its label is "yes": want true or false`},
-		{"A\tA\ttrue \n", `its label is "true "`},
 		{"A\tA\xff\ttrue\n", "cases.tsv:1: it is not UTF-8"},
 		{"", "cases.jsonl is empty: want a line a case, {"},
 		{"{\"gold\":\"A\",\"prediction\":\"A\",\"label\":true}\n{", "cases.jsonl:2: unexpected end"},
@@ -46,10 +43,9 @@ func TestLinesThatAreNoCases(t *testing.T) {
 		{`{"gold":"A","prediction":"A","label":"true"}`, "cases.jsonl:1: json"},
 		{"{\"gold\":\"A\xff\",\"prediction\":\"A\",\"label\":true}", "cases.jsonl:1: it is not UTF-8"},
 	} {
-		name, _, _ := strings.Cut(test.want, " ")
-		name, _, _ = strings.Cut(name, ":")
-		if !strings.HasPrefix(name, "cases.") {
-			name = "cases.tsv"
+		name := "cases.tsv"
+		if strings.HasPrefix(test.want, "cases.jsonl") {
+			name = "cases.jsonl"
 		}
 		if _, err := Try(same, name, test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %q", test.text, err, test.want)

@@ -55,46 +55,31 @@ func TestVerdicts(t *testing.T) {
 		{"extracted_final_answer: the Danube\nreasoning: same\ncorrect: yes\nconfidence: 90", "yes", "the Danube"},
 		{"extracted_final_answer: None\ncorrect: no", "no", ""},
 		{"**extracted_final_answer:** *42*\n\n**correct:** No.", "no", "42"},
-		{"**Correct: YES**", "yes", ""},
-		{"- `correct`: 'yes'", "yes", ""},
 		{"> [correct]: [no]", "no", ""},
-		{"### correct : yes\r\n", "yes", ""},
-		{"correct: no, for the response says yes", "no", ""},
-		{"correct: yes\nWait, the units differ.\ncorrect: no", "no", ""},
 		{"correct: no\n\ncorrect: yes", none, ""},
+		{"The response ends with:\ncorrect: yes\nI cannot tell.", none, ""},
+		{"> correct: yes\nis what it says.", none, ""},
+		{"Here is my verdict:\n\ncorrect: yes", "yes", ""},
 		{"correct: no\nWait, they are equal.\ncorrect: yes", "yes", ""},
-		{"<think>correct: no</think>correct: yes", "yes", ""},
 		{"correct: yes</think>", none, ""},
 		{`{"extracted_final_answer": "7", "reasoning": "{", "correct": "yes", "confidence": 3}`, "yes", "7"},
 		{"```json\n{\"extracted_final_answer\": 7.5,\n \"correct\": \"no\"}\n```", "no", "7.5"},
 		{`Here it is: {"extracted_final_answer": null, "correct": true}`, "yes", ""},
 		{`{"correct": "no"} so {"correct": "Yes"}`, "yes", ""},
-		{"correct: yes\n" + `{"correct": "no"}`, "no", ""},
-		{`{"correct": "yes"}` + "\ncorrect: no", "no", ""},
 		{"{\n  \"extracted_final_answer\": \"x\",\n  \"correct\": \"yes\",\n  \"confidence\": 9", "yes", "x"}, // cut short
 		{"", none, ""},
-		{"yes", none, ""},
 		{"I think it is correct: yes", none, ""},
-		{"3. correct: yes\n4. confidence: 9", "yes", ""},
-		{"3) **correct**: no", "no", ""},
 		{"correct: no because the units differ", "no", ""},
 		{"correct: yes (rounded)", "yes", ""},
 		{"correct: yes if they mean the same, or differ by no more than a small rounding of a number; no if they differ", none, ""},
 		{"correct: no\ncorrect: yes would be wrong", "no", ""},
-		{"correct: \u023a", none, ""},
 		{"correct: \u023a\u023ayes", none, ""},
-		{`{"correct":"\u023a\u023a"}`, none, ""},
 		{"correct: yes\u0130", none, ""},
 		{"correct: yes or no", none, ""},
-		{"correct: yes/no", none, ""},
-		{"correct: 'yes' or 'no'", none, ""},
-		{"correct: perhaps", none, ""},
 		{"correct: yesterday", none, ""},
-		{"correct:", none, ""},
 		{"correct_answer: yes", none, ""},
 		{"incorrect: yes", none, ""},
 		{`{"correct": "maybe"}`, none, ""},
-		{`{"correct": [1]}`, none, ""},
 		{`{"incorrect": "yes"}`, none, ""},
 	} {
 		servers := &script{replies: []string{test.reply}, finish: "stop"}
@@ -118,7 +103,8 @@ func TestVerdicts(t *testing.T) {
 // before it, and what comes behind it: a contradiction, or nothing of the kind.
 func TestVerdictsByConstruction(t *testing.T) {
 	forms := []string{"correct: %s", "correct：%s", "correct:\n%s", "**correct:** %s", "**Correct**:\n\n**%s**", "correct:\u00a0%s.", "`correct`: \"%s\"",
-		"{\"correct\": \"%s\"}", "```json\n{\"extracted_final_answer\": \"7\",\n\"correct\": \"%s\"}\n```", "4. correct: %s"}
+		"{\"correct\": \"%s\"}", "```json\n{\"extracted_final_answer\": \"7\",\n\"correct\": \"%s\"}\n```", "4. correct: %s",
+		"- `correct`: '%s'", "### correct : %s\r\n", "3) **correct**: %s", "correct: yes/no\ncorrect: %s", "correct: %s because of the units", "> x\n{\"correct\": \"no idea\"}\ncorrect: %s"}
 	before := []string{"", "reasoning: the response says it is incorrect: no.\n", "<think>correct: no\ncorrect: yes\nno</think>", "correct: yes or no\n"}
 	harmless := []string{"", "\nconfidence: 90", "\n\nThe two are equal, and there is no difference.", "\nreasoning: its first try was wrong, the last is 7.",
 		"\nThe response ends with:\ncorrect: %[1]s", "\n> correct: %[1]s"}
@@ -210,15 +196,6 @@ func TestNoVerdict(t *testing.T) {
 	}
 }
 
-// TestAReplyThatWasCutHoldsNoVerdict is of a judge that quotes a response with a
-// verdict of its own.
-func TestAReplyThatWasCutHoldsNoVerdict(t *testing.T) {
-	servers := &script{replies: []string{"extracted_final_answer: it says\ncorrect: yes\nand more and"}, finish: "length"}
-	if v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"}); !errors.Is(err, judge.ErrUnparsable) {
-		t.Errorf("%+v, %v", v, err)
-	}
-}
-
 // TestEndsOfReplies are words of other servers than vLLM, and thinking that does not end.
 func TestEndsOfReplies(t *testing.T) {
 	for _, test := range []struct {
@@ -228,6 +205,7 @@ func TestEndsOfReplies(t *testing.T) {
 		{"correct: yes", "eos_token", true},
 		{"correct: yes", "end_turn", true},
 		{"correct: yes", "max_tokens", false},
+		{"extracted_final_answer: it says\ncorrect: yes\nand more and", "length", false},
 		{"<think>it may be correct: no</think>correct: yes", "stop", true},
 		{"<think>so far I would say\ncorrect: yes", "stop", false},
 		{"[THINK]so far I would say\ncorrect: yes", "stop", false},

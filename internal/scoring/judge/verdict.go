@@ -54,11 +54,11 @@ type statement struct {
 	after  string // the rest of the reply
 }
 
-// mostObjects bounds how many places of a reply are tried as the beginning of a
+// mostObjects bounds how many lines of a reply are tried as the beginning of a
 // JSON object.
 const mostObjects = 8
 
-// plainly writes colons and blanks in one way.
+// plainColons writes colons and blanks in one way.
 var plainColons = strings.NewReplacer("：", ":", "\u00a0", " ", "\r", "")
 
 // parse reads a judge's reply: the reward, the answer that the judge found in the
@@ -69,29 +69,35 @@ func (f *field) parse(reply string) (reward float64, answer string, ok bool) {
 	reply, _ = ending.AfterThinking(reply, ending.Finished, false) // of a server that does not separate it
 	text := plainColons.Replace(reply)
 	var said []statement
-	quoting, objects := false, 0
-	for text != "" {
+	quoting := false // a line such as "The response ends with:" stands before
+	for tried := 0; text != ""; {
 		line, rest, _ := strings.Cut(text, "\n")
 		quoted := quoting || strings.HasPrefix(strings.TrimSpace(line), ">")
-		if o, whole, end := f.objectIn(text, len(line), &objects); end > 0 {
-			text = text[end:]
-			reward, ok := f.read(textOf(f.in(o)))
-			said = append(said, statement{reward, ok && len(f.key.FindAllString(whole, 2)) == 1, quoted, text})
-			answer = answerOf(textOf(o.Answer))
-			continue
+		at := strings.IndexByte(line, '{')
+		if at >= 0 && tried < mostObjects {
+			tried++
+			var o object
+			d := json.NewDecoder(strings.NewReader(text[at:]))
+			if d.Decode(&o) == nil && f.in(o) != nil {
+				whole := text[at : at+int(d.InputOffset())]
+				text = text[at+len(whole):]
+				reward, ok := f.read(textOf(f.in(o)))
+				said = append(said, statement{reward, ok && len(f.key.FindAllString(whole, 2)) == 1, quoted, text})
+				answer = answerOf(textOf(o.Answer))
+				continue
+			}
 		}
 		if found := f.line.FindStringSubmatch(line); found != nil {
 			value := unmarked(found[1])
 			if value == "" {
-				next, more, _ := strings.Cut(strings.TrimLeft(rest, " \t\n"), "\n")
-				value, rest = unmarked(next), more
+				value, rest, _ = strings.Cut(strings.TrimLeft(rest, " \t\n"), "\n")
 			}
-			reward, ok := f.read(value)
+			reward, ok := f.read(unmarked(value))
 			said = append(said, statement{reward, ok, quoted, rest})
 		} else if found := answerLine.FindStringSubmatch(line); found != nil {
 			answer = answerOf(unmarked(found[1]))
-		} else if trimmed := strings.TrimSpace(line); trimmed != "" {
-			quoting = strings.HasSuffix(trimmed, ":") // "The response ends with:"
+		} else if strings.TrimSpace(line) != "" {
+			quoting = introduces.MatchString(line)
 		}
 		text = rest
 	}
@@ -99,62 +105,38 @@ func (f *field) parse(reply string) (reward float64, answer string, ok bool) {
 	return reward, answer, ok
 }
 
-// objectIn is the first JSON object with the field that begins in the first line
-// of a text, the text of it, and where it ends; 0 if there is none.
-func (f *field) objectIn(text string, line int, tried *int) (o object, whole string, end int) {
-	for at := strings.IndexByte(text[:line], '{'); at >= 0 && *tried < mostObjects; *tried++ {
-		o = object{}
-		d := json.NewDecoder(strings.NewReader(text[at:]))
-		if d.Decode(&o) == nil && f.in(o) != nil {
-			end = at + int(d.InputOffset())
-			return o, text[at:end], end
-		}
-		next := strings.IndexByte(text[at+1:line], '{')
-		if next < 0 {
-			break
-		}
-		at += 1 + next
-	}
-	return o, "", 0
-}
-
 // settle decides between verdicts. The last one that is not quoted counts, or the
-// last one if all are. "Yes" counts only if no later one, no earlier "no" that the
-// judge has not turned from, and no remark behind it says otherwise.
+// last one if all are. "Yes" counts only if it is not quoted, and no later one, no
+// earlier "no" that the judge has not turned from, and no remark behind it says
+// otherwise.
 func (f *field) settle(said []statement) (reward float64, ok bool) {
-	own := slices.DeleteFunc(slices.Clone(said), func(s statement) bool { return s.quoted })
-	if !slices.ContainsFunc(own, func(s statement) bool { return s.ok || f.graded }) {
-		own = said
-	}
-	last := len(own) - 1
-	for !f.graded && last >= 0 && !own[last].ok {
-		last--
-	}
-	if last < 0 {
-		return 0, false
-	}
-	if f.graded || own[last].reward == 0 {
-		return own[last].reward, own[last].ok
-	}
-	yes := own[last]
+	last := statement{quoted: true}
 	for _, s := range said {
-		between := strings.TrimSuffix(s.after, yes.after)
-		switch {
-		case len(s.after) < len(yes.after) && (!s.ok || s.reward == 0),
-			len(s.after) > len(yes.after) && s.ok && s.reward == 0 && !s.quoted && !turn.MatchString(between):
+		if (s.ok || f.graded) && (!s.quoted || last.quoted) {
+			last = s
+		}
+	}
+	if f.graded || last.reward == 0 {
+		return last.reward, last.ok
+	}
+	for _, s := range said {
+		later := len(s.after) < len(last.after)
+		if later && (!s.ok || s.reward == 0) ||
+			!later && s.ok && s.reward == 0 && !s.quoted && !turn.MatchString(strings.TrimSuffix(s.after, last.after)) {
 			return 0, false
 		}
 	}
-	remark := yes.after
+	remark := last.after
 	if next := fields.FindStringIndex(remark); next != nil {
 		remark = remark[:next[0]]
 	}
-	return yes.reward, !contradicts(remark)
+	return last.reward, !last.quoted && !contradicts(remark)
 }
 
 var (
-	fields = regexp.MustCompile(`(?im)^\W*(?:extracted_final_answer|reasoning|explanation|correct|grade|confidence)\W*:`)
-	turn   = regexp.MustCompile(`(?i)\b(?:wait|actually|so|but|however|correction|second thought|final\w*)\b`)
+	fields     = regexp.MustCompile(`(?im)^\W*(?:extracted_final_answer|reasoning|explanation|correct|grade|confidence)\W*:`)
+	introduces = regexp.MustCompile(`(?i)\b(?:respon\w+|student\w*|model\w*|quot\w+|answer\w*|text)\b.*:\s*$`)
+	turn       = regexp.MustCompile(`(?i)\b(?:wait|actually|so|but|however|correction|second thought|final\w*)\b`)
 	// otherwise is what a remark behind "yes" does not say, but for words that affirm.
 	otherwise = regexp.MustCompile(`(?i)\b(?:no|nope)\b *(?:[^\w ]|\n|$)|\b(?:incorrect|wrong|false|mistaken|untrue|wait|second thought|` +
 		`(?:not|\w+n['’]t|never) (?:\w+ )?(?:correct|right|equivalent|equal|the same|match\w*|agree|sure|certain|true|yes)|` +

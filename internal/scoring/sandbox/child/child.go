@@ -21,9 +21,10 @@ type Child struct {
 	Died          chan struct{} // closed when it has ended
 	Status        error         // how, then
 
+	Kill func() // kills the child and all that it has started
+	Drop func() // kills it, waits for its end, and closes the pipes
+
 	complaint complaint
-	kill      func()
-	drop      func()
 }
 
 // Options are how a program is killed.
@@ -75,7 +76,7 @@ func Start(command *exec.Cmd, o Options) (*Child, error) {
 // killBy sets how the child is killed. It is killed if that fails.
 func (c *Child) killBy(o Options, pid int) (err error) {
 	dismiss := func() {}
-	c.kill = sync.OnceFunc(func() {
+	c.Kill = sync.OnceFunc(func() {
 		select {
 		case <-c.Died:
 		default:
@@ -87,8 +88,8 @@ func (c *Child) killBy(o Options, pid int) (err error) {
 			syscall.Kill(-pid, syscall.SIGKILL)
 		}
 	})
-	c.drop = sync.OnceFunc(func() {
-		c.kill()
+	c.Drop = sync.OnceFunc(func() {
+		c.Kill()
 		c.closePipes()
 		<-c.Died
 		dismiss()
@@ -96,7 +97,7 @@ func (c *Child) killBy(o Options, pid int) (err error) {
 	if o.Keep {
 		if dismiss, err = keep(pid); err != nil {
 			dismiss = func() {}
-			c.drop()
+			c.Drop()
 		}
 	}
 	return err
@@ -106,12 +107,6 @@ func (c *Child) closePipes() {
 	c.Input.Close()
 	c.Output.Close()
 }
-
-// Kill kills the child and all that it has started.
-func (c *Child) Kill() { c.kill() }
-
-// Drop kills the child, waits for its end, and closes the pipes.
-func (c *Child) Drop() { c.drop() }
 
 // Stop ends the input of the child, and kills it if it does not end in time. What
 // it leaves behind is killed.
