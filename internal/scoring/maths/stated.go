@@ -118,7 +118,9 @@ func (s assertion) empty() bool { return s.core.Kind == latex.List && len(s.core
 // for integers.
 func bounds(a latex.Answer) bool {
 	switch a.Kind {
-	case latex.Tuple, latex.Union, latex.Builder:
+	case latex.Tuple:
+		return len(variablesOf(a)) == 0
+	case latex.Union, latex.Builder:
 		return true
 	case latex.Relation:
 		return strings.Trim(strings.Join(a.Rels, ""), "=≈") != ""

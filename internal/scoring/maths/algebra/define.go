@@ -29,8 +29,13 @@ func (e *Expr) HasSum() bool { return e.Any(isSum) }
 // defined writes a function by others, and a sum by its terms; it is nil for a function
 // that is not defined by others.
 func defined(e *Expr) *Expr {
-	if isSum(e) {
-		return terms(e)
+	switch e.Name {
+	case "sqrt", "root", "abs", "ln", "sin", "cos", "floor":
+		return nil
+	case "sum", "prod":
+		if isSum(e) {
+			return terms(e)
+		}
 	}
 	if len(e.Args) == 2 && (e.Name == "max" || e.Name == "min") {
 		size := Apply("abs", minus(e.Args[0], e.Args[1]))
