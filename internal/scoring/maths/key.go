@@ -121,17 +121,6 @@ func sameWords(a, b string) bool {
 	return strings.EqualFold(unquoted(a), unquoted(b))
 }
 
-// residue is the key of a congruence without the letter before it: 4 mod 7 of
-// x ≡ 4 mod 7.
-func residue(k string) string {
-	if len(k) > 1 && alphanumeric(k[0]) {
-		if rest, ok := strings.CutPrefix(k[1:], `\equiv`); ok {
-			return rest
-		}
-	}
-	return k
-}
-
 // unquoted takes quotation marks and parentheses off a text.
 func unquoted(s string) string {
 	s = strings.Trim(s, "\"'`")

@@ -117,7 +117,7 @@ func (s *Scorer) right(text string) bool {
 		}
 	}
 	if !read || !s.read {
-		return (!read || a.Kind == latex.Words) && (sameWords(k, s.key) || sameWords(residue(k), s.key) || sameWords(k, residue(s.key)))
+		return (!read || a.Kind == latex.Words) && sameWords(k, s.key)
 	}
 	if limit(a) != limit(s.answer) {
 		return false

@@ -130,25 +130,6 @@ func TestElementaryFunctions(t *testing.T) {
 	}
 }
 
-func TestRatio(t *testing.T) {
-	line := add(mul(num(2), x), neg(y), num(3))
-	for _, test := range []struct {
-		p, q *a.Expr
-		want int
-	}{
-		{line, mul(num(2), line), 1},
-		{line, neg(line), -1},
-		{line, add(line, num(1)), 0},
-		{line, mul(x, line), 0},
-		{add(x, neg(x)), line, 0},
-		{mul(sqrt(num(2)), line), line, 1},
-	} {
-		if got := a.Ratio(test.p, test.q, nil); got != test.want {
-			t.Errorf("%s over %s: not %d", show(test.p), show(test.q), test.want)
-		}
-	}
-}
-
 // TestRandomExpressions rewrites random expressions by laws that keep their
 // value, and then changes one number in them.
 func TestRandomExpressions(t *testing.T) {
@@ -230,24 +211,4 @@ func rewritten(r *rand.Rand, p *a.Expr) *a.Expr {
 		return a.Make(a.Pow, args...)
 	}
 	return p
-}
-
-func BenchmarkEqual(b *testing.B) {
-	for _, test := range []struct {
-		name string
-		p, q *a.Expr
-	}{
-		{"rational", div(num(6), num(8)), div(num(3), num(4))},
-		{"roots", sqrt(num(12)), mul(num(2), sqrt(num(3)))},
-		{"polynomial", pow(add(x, num(1)), num(2)), add(pow(x, num(2)), mul(num(2), x), num(1))},
-		{"trigonometric", a.Apply("sin", mul(num(2), x)), mul(num(2), a.Apply("sin", x), a.Apply("cos", x))},
-	} {
-		b.Run(test.name, func(b *testing.B) {
-			for b.Loop() {
-				if !a.Equal(test.p, test.q, nil) {
-					b.Fatal("not equal")
-				}
-			}
-		})
-	}
 }

@@ -33,7 +33,7 @@ func (c *comparison) special() [][]binding {
 		for i, name := range c.names {
 			var values []*big.Rat
 			if steps || c.domain(name) != Reals {
-				values = c.stairs(c.domain(name), steps || len(kinks) > 0)
+				values = c.stairs(steps || len(kinks) > 0)
 			}
 			for _, value := range append(values, c.around(kinks, at, i)...) {
 				if c.domain(name) != Reals && !value.IsInt() || c.domain(name) == Naturals && value.Sign() < 0 || len(all) >= maxSpecial {
@@ -94,61 +94,37 @@ func (c *comparison) pieces() (kinks []*Expr, steps bool) {
 	return kinks, steps
 }
 
-// stairs are integers, and for real variables fractions, at which roundings change:
-// small ones, powers and their neighbours, and multiples of the numbers in the
-// expressions.
-func (c *comparison) stairs(d Domain, many bool) []*big.Rat {
+// stairs are integers at which roundings may jump: small ones, powers and their
+// neighbours, and multiples of the numbers in the expressions.
+func (c *comparison) stairs(many bool) []*big.Rat {
 	var values []*big.Rat
-	add := func(n, d int64) { values = append(values, big.NewRat(n, d)) }
-	if !many {
-		for n := int64(-4); n <= 16; n++ {
-			add(n, 1)
-		}
-		return values
-	}
-	low, high := int64(-12), int64(40)
-	if d == Naturals {
-		low = 0
+	low, high := int64(-4), int64(16)
+	if many {
+		low, high = -12, 40
 	}
 	for n := low; n <= high; n++ {
-		add(n, 1)
+		values = append(values, big.NewRat(n, 1))
 	}
-	for _, n := range []int64{49, 64, 81, 100, 125, 128, 243, 256, 625, 1000, 1024, 1 << 20, 1000000, -100, -1024} {
-		for _, off := range []int64{-1, 0, 1} {
-			add(n+off, 1)
-		}
+	if !many {
+		return values
 	}
-	constants := map[int64]bool{}
+	centers := []int64{49, 64, 81, 100, 125, 128, 243, 256, 625, 1000, 1024, 1 << 20, 1000000, -100, -1024}
+	seen := map[int64]bool{1: true}
 	for _, e := range []*Expr{c.a, c.b} {
 		e.Any(func(e *Expr) bool {
 			if e.Op == Number {
-				for _, n := range []*big.Int{e.Num.Num(), e.Num.Denom()} {
-					if n.IsInt64() && n.BitLen() < 50 && len(constants) < 6 && n.BitLen() > 1 {
-						constants[n.Int64()] = true
+				for _, r := range []*big.Int{e.Num.Num(), e.Num.Denom()} {
+					if n := r.Int64(); r.BitLen() < 50 && len(seen) < 7 && !seen[n] {
+						seen[n] = true
+						centers = append(centers, -3*n, -2*n, -n, n, 2*n, 3*n, 4*n)
 					}
 				}
 			}
 			return false
 		})
 	}
-	for n := range constants {
-		for k := int64(-3); k <= 4; k++ {
-			for _, off := range []int64{-1, 0, 1} {
-				add(k*n+off, 1)
-			}
-			if d == Reals {
-				add(k, n)
-				add(2*k*n+1, 2)
-				add(10*k+1, 10*n)
-			}
-		}
-	}
-	if d == Reals {
-		for n := int64(-9); n <= 9; n++ {
-			add(2*n+1, 2)
-			add(3*n+1, 3)
-			add(10*n+9, 10)
-		}
+	for _, n := range centers {
+		values = append(values, big.NewRat(n-1, 1), big.NewRat(n, 1), big.NewRat(n+1, 1))
 	}
 	return values
 }
