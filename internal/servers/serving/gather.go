@@ -19,7 +19,7 @@ const (
 )
 
 // gather finds the replicas of a model and starts those that recipes can. Servers that are
-// not ready yet are waited for. Of a busy site nobody else reads what was launched.
+// not ready yet are waited for. Of a busy site no other caller reads what was launched.
 func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
 	started, said := s.settings.Clock.Now(), false
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
