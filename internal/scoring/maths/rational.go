@@ -24,7 +24,7 @@ func ReadRational(text string) (r Rational, ok bool) {
 	if !ok || limit(a) != "" {
 		return r, false
 	}
-	bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0
+	bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0 && (a.Percent || !prose.MatchString(text))
 	if _, value, defines := definition(a); defines {
 		a = value
 	}

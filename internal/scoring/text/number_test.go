@@ -140,7 +140,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s ± %s: %q, want %q", test.gold, test.tolerance, got, test.want)
 		}
 	}
-	for gold, fault := range map[string]bool{"1,234": false, "2/3": false, "5 apples": true, "": true, "inf": true} {
+	for gold, fault := range map[string]bool{"1,234": false, "2/3": false, "about 5": true, "5 apples": true, "5 million": true, "50 percent": false, "": true, "inf": true} {
 		if (NumberFault(gold) != "") != fault {
 			t.Errorf("%q: %q", gold, NumberFault(gold))
 		}
