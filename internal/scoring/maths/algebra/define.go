@@ -49,11 +49,11 @@ func defined(e *Expr) *Expr {
 		return nil
 	}
 	x := e.Args[0]
-	half := Rational(big.NewRat(1, 2))
+	one, half := Int(1), Rational(big.NewRat(1, 2))
 	exp := func(x *Expr) *Expr { return Make(Pow, Make(Euler), x) }
-	sin, cos := Apply("sin", x), Apply("cos", x)
-	sinh := Make(Mul, half, minus(exp(x), exp(Make(Neg, x))))
-	cosh := Make(Mul, half, Make(Add, exp(x), exp(Make(Neg, x))))
+	sinh := func() *Expr { return Make(Mul, half, minus(exp(x), exp(Make(Neg, x)))) }
+	cosh := func() *Expr { return Make(Mul, half, Make(Add, exp(x), exp(Make(Neg, x)))) }
+	complement := func(name string) *Expr { return minus(Make(Div, Make(Pi), Int(2)), Apply(name, x)) }
 	switch e.Name {
 	case "exp":
 		return exp(x)
@@ -66,29 +66,29 @@ func defined(e *Expr) *Expr {
 	case "gcd", "lcm", "max", "min":
 		return x
 	case "tan":
-		return Make(Div, sin, cos)
+		return Make(Div, Apply("sin", x), Apply("cos", x))
 	case "cot":
-		return Make(Div, cos, sin)
+		return Make(Div, Apply("cos", x), Apply("sin", x))
 	case "sec":
-		return Make(Div, Int(1), cos)
+		return Make(Div, one, Apply("cos", x))
 	case "csc":
-		return Make(Div, Int(1), sin)
+		return Make(Div, one, Apply("sin", x))
 	case "sinh":
-		return sinh
+		return sinh()
 	case "cosh":
-		return cosh
+		return cosh()
 	case "tanh":
-		return Make(Div, sinh, cosh)
+		return Make(Div, sinh(), cosh())
 	case "coth":
-		return Make(Div, cosh, sinh)
+		return Make(Div, cosh(), sinh())
 	case "sech":
-		return Make(Div, Int(1), cosh)
+		return Make(Div, one, cosh())
 	case "csch":
-		return Make(Div, Int(1), sinh)
+		return Make(Div, one, sinh())
 	case "arccos":
-		return minus(Make(Div, Make(Pi), Int(2)), Apply("arcsin", x))
+		return complement("arcsin")
 	case "arccot":
-		return minus(Make(Div, Make(Pi), Int(2)), Apply("arctan", x))
+		return complement("arctan")
 	}
 	return nil
 }
