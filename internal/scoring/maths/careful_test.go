@@ -51,6 +51,12 @@ var careful = []row{
 	{kind: "pieces", draw: `a = 1..30 ; b = a+5 ; b = b+1`, gold: `|x^2-«a+b»x+«a*b»|`, same: []string{`|x-«a»|\cdot|x-«b»|`, `|(x-«a»)(«b»-x)|`}, near: []string{`x^2-«a+b»x+«a*b»`, `(x-«a»)(«b»-x)`, `|x-«a»|+|x-«b»|`}},
 	{kind: "pieces", draw: `a = 1..20 ; c = a*a`, gold: `|x^2+«2*a»x+«c+1»|`, same: []string{`x^2+«2*a»x+«c+1»`, `(x+«a»)^2+1`}, near: []string{`x^2+«2*a»x+«c»`, `(x+«a»)^2-1`, `-|x^2+«2*a»x+«c+1»|`}},
 
+	{kind: "pieces", draw: `c = -150..200 ; v = x | t | a`, gold: `|\ln «v»-(«c»)|`, same: []string{`|«c»-\ln «v»|`, `\sqrt{(\ln «v»-(«c»))^2}`}, near: []string{`\ln «v»-(«c»)`, `«c»-\ln «v»`}},
+	{kind: "pieces", draw: `k = 17..60 ; c = 1..9`, gold: `\binom{n}{«k»}+«c»`, same: []string{`«c»+\binom{n}{«k»}`}, near: []string{`«c»`, `\binom{n}{«k+1»}+«c»`}},
+
+	{kind: "shape of a set", draw: `a = -9..9 ; b = -9..9 not a ; x = x | a ; y = y | b`, gold: `(«x»,«y»)=(«a»,«b»)`,
+		same: []string{`«x»=«a», «y»=«b»`, `«y»=«b», «x»=«a»`, `(«y»,«x»)=(«b»,«a»)`}, near: []string{`(«y»,«x»)=(«a»,«b»)`, `(«x»,z)=(«a»,«b»)`, `(«x»,«y»)=(«b»,«a»)`}},
+	{kind: "shape of a set", draw: `a = 1..99 ; b = 0..99`, gold: `«a»,0«padded(b,2)»`, same: []string{`«1000*a+b»`, `«a»{,}0«padded(b,2)»`}, near: []string{`«a»,«b»`, `«a», «b»`, `«a»0«padded(b,2)»1`}},
 	{kind: "shape of a set", draw: `a = -9..9 ; b = a+1..15 not a ; c = b+1..30 not b ; o = ( | [ ; s = ) | ]`, gold: `«o»«a»,«b»)\cup(«b»,«c»«s»`,
 		same: []string{`(«b»,«c»«s»\cup«o»«a»,«b»)`, `«o»«a»,«c»«s»\setminus\{«b»\}`, `x\in«o»«a»,«b»)\cup(«b»,«c»«s»`},
 		near: []string{`«o»«a»,«c»«s»`, `«o»«a»,«b»]\cup(«b»,«c»«s»`, `«o»«a»,«b»)`, `«o=="["?»[«a»,«c»«s»\setminus\{«a»,«b»\}`}},

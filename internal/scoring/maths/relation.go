@@ -123,6 +123,9 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	}
 	gName, gValue, gDefines := definition(g)
 	pName, pValue, pDefines := definition(p)
+	if a, b := coordinatesOf(g), coordinatesOf(p); gName != pName && assigned(a) && assigned(b) {
+		return c.matched(a, b, c.equal, false)
+	}
 	switch {
 	case gDefines && pDefines:
 		gName, pName, pValue = sameArgument(gName, pName, pValue)
@@ -145,13 +148,31 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	return c.equivalent(g, p) || c.equalSets(g, p)
 }
 
+// coordinatesOf are the items of a list, and those of x = 1, y = 2 for (x, y) = (1, 2).
+func coordinatesOf(a latex.Answer) []latex.Answer {
+	if a.Kind == latex.List {
+		return a.Items
+	}
+	var items []latex.Answer
+	if a.Kind == latex.Relation && len(a.Items) == 2 && a.Rels[0] == "=" {
+		names, values := a.Items[0], a.Items[1]
+		for i := range names.Items {
+			if names.Kind != latex.Tuple || values.Kind != latex.Tuple || len(names.Items) != len(values.Items) {
+				return nil
+			}
+			items = append(items, latex.Answer{Kind: latex.Relation, Rels: a.Rels, Items: []latex.Answer{names.Items[i], values.Items[i]}})
+		}
+	}
+	return items
+}
+
 // sameArgument renames the arguments of a function, f(t) = t² for f(x) = x².
 func sameArgument(g, p string, value latex.Answer) (string, string, latex.Answer) {
 	name, rest, ok := strings.Cut(g, "(")
 	other, tail, okay := strings.Cut(p, "(")
 	from, to := strings.Split(strings.TrimSuffix(tail, ")"), ","), strings.Split(strings.TrimSuffix(rest, ")"), ",")
 	not := func(text string) bool { return !variable(text) }
-	if !ok || !okay || name != other || len(from) != len(to) || slices.ContainsFunc(from, not) || slices.ContainsFunc(to, not) {
+	if !ok || !okay || name == "" || name != other || len(from) != len(to) || slices.ContainsFunc(from, not) || slices.ContainsFunc(to, not) {
 		return g, p, value
 	}
 	return g, g, renamed(value, from, to)

@@ -105,10 +105,10 @@ func (c *comparison) stairs(many bool) []*big.Rat {
 	for n := low; n <= high; n++ {
 		values = append(values, big.NewRat(n, 1))
 	}
-	if !many {
-		return values
+	var centers []int64
+	if many {
+		centers = []int64{49, 64, 81, 100, 125, 128, 243, 256, 625, 1000, 1024, 1 << 20, 1000000, -100, -1024}
 	}
-	centers := []int64{49, 64, 81, 100, 125, 128, 243, 256, 625, 1000, 1024, 1 << 20, 1000000, -100, -1024}
 	seen := map[int64]bool{1: true}
 	for _, e := range []*Expr{c.a, c.b} {
 		e.Any(func(e *Expr) bool {
@@ -163,7 +163,7 @@ func (c *comparison) around(kinks []*Expr, at []binding, variable int) []*big.Ra
 // coarse is a fraction near f that is written with few digits.
 func coarse(f float64) *big.Rat {
 	for _, d := range []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12} {
-		if n := math.Round(f * d); math.Abs(f*d-n) < 1e-9*max(1, math.Abs(n)) && math.Abs(n) < 1<<52 {
+		if n := math.Round(f * d); math.Abs(f*d-n) < 1e-9*max(1, math.Abs(n)) && math.Abs(n) < 1<<52 && (n != 0 || f == 0) {
 			return big.NewRat(int64(n), int64(d))
 		}
 	}
@@ -179,6 +179,9 @@ func coarse(f float64) *big.Rat {
 // function those where its sign changes on a grid.
 func (c *comparison) zeros(e *Expr, at []binding, variable int) []float64 {
 	name := at[variable].name
+	for e.Op == Pow { // which may have no change of sign
+		e = e.Args[0]
+	}
 	e = substitute(e, without(at, name))
 	if f, ok := newFormer(c.complex).form(e); ok {
 		if coefficients, ok := polynomial(f.numerator()); ok {
@@ -191,15 +194,22 @@ func (c *comparison) zeros(e *Expr, at []binding, variable int) []float64 {
 	}
 	var zeros []float64
 	last, lastAt := 0, 0.0
-	for k := -60; k <= 60; k++ {
-		v := math.Copysign(math.Exp2(math.Abs(float64(k))/3-10), float64(k))
+	for k := -120; k <= 120; k++ {
+		// In steps of a third of an octave, and of ten octaves far out and near zero.
+		octaves := math.Abs(float64(k))/3 - 20
+		if math.Abs(octaves) > 10 {
+			octaves += math.Copysign(30*(math.Abs(octaves)-10), octaves)
+		}
+		v := math.Copysign(math.Exp2(octaves), float64(k))
 		b, ok := c.at(64).value(substitute(e, []binding{{name, new(big.Rat).SetFloat64(v)}}))
 		sign := 0
 		if ok && b.im == nil {
 			sign = b.re.Sign()
 		}
 		if last != 0 && sign == -last && len(zeros) < maxZeros {
-			zeros = append(zeros, (lastAt+v)/2)
+			if zeros = append(zeros, (lastAt+v)/2); k <= -90 || -30 < k && k <= 30 || k > 90 {
+				zeros = append(zeros, lastAt, v)
+			}
 		}
 		last, lastAt = sign, v
 	}

@@ -1,6 +1,10 @@
 package latex
 
-import "speceval/internal/scoring/maths/algebra"
+import (
+	"strings"
+
+	"speceval/internal/scoring/maths/algebra"
+)
 
 // Kind is what an answer is.
 type Kind uint8
@@ -57,9 +61,10 @@ func Read(text string) (Answer, bool) {
 
 // ReadCommas reads a text whose commas between digits might separate
 // thousands, as in 100,200,300, as the list that it might be as well. It is
-// false if the text has no such commas or cannot be read.
+// false if the text has no such commas or cannot be read, and where a group begins with
+// a zero, as no number of a list does.
 func ReadCommas(text string) (Answer, bool) {
-	if _, thousands, _ := read(text, false); !thousands {
+	if _, thousands, _ := read(text, false); !thousands || strings.Contains(text, ",0") {
 		return Answer{}, false
 	}
 	a, _, ok := read(text, true)
