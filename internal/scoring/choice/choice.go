@@ -71,6 +71,7 @@ func New(gold byte, options int, texts []string) *Scorer {
 
 // Score never fails.
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
+	r.Text = strings.ReplaceAll(r.Text, "\u00a0", " ")
 	return s.verdict(r), nil
 }
 
@@ -95,7 +96,7 @@ func Check(gold, prediction string) scoring.Verdict {
 	if place := int(m.letter-'A') + 1; place > options {
 		options = max(10, place)
 	}
-	return New(m.letter, options, nil).verdict(scoring.Response{Text: prediction})
+	return New(m.letter, options, nil).verdict(scoring.Response{Text: strings.ReplaceAll(prediction, "\u00a0", " ")})
 }
 
 // reading is what was read of a response, or of a part of it.

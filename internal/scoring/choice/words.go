@@ -33,7 +33,7 @@ var table = []struct {
 		"i'm i’m had of me let us sure am indeed clearly definitely certainly surely obviously simply just now still too"},
 	{verb, "is are was be must should would will can could might may seems looks appears it's it’s that's that’s answer's answer’s isn't isn’t fails remains"},
 	{leads, "is it's it’s that's that’s so thus hence therefore then but instead actually rather no really final finally must " +
-		"hmm wait ah oh oops sorry definitely certainly surely no choose chose select pick go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i’d i'll i’ll correct right"},
+		"hmm wait ah oh oops sorry definitely certainly surely no choose chose select pick go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i’d i'll i’ll correct right matches corresponds"},
 	{breaks, "but so thus hence therefore then because since although though however while whereas leaves leaving instead rather gives yields shows"},
 	{noun, "answer option choice letter"},
 	{noun | neutral, "answer's answer’s"},

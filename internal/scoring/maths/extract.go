@@ -101,13 +101,21 @@ func boxed(text string, boxes []scoring.Box, several bool) answer {
 	if last.Open {
 		return answer{note: "the last box does not end"}
 	}
+	joined := len(boxes) > 1 && listed(text[boxes[len(boxes)-2].To:last.From])
+	switch {
+	case joined || statesBox(text, last):
+	case len(boxes) == 1:
+		return answer{note: "no box is stated as the answer"}
+	default:
+		return boxed(text, boxes[:len(boxes)-1], several)
+	}
 	content := unboxed(text[last.From:last.To])
 	note := ""
 	if len(boxes) > 1 {
 		if several {
 			return answer{text: together(text, boxes, func(between string) bool { return !strings.Contains(between, "\n") })}
 		}
-		if listed(text[boxes[len(boxes)-2].To:last.From]) {
+		if joined {
 			return answer{text: together(text, boxes, listed)}
 		}
 		k := key(content)
@@ -119,6 +127,22 @@ func boxed(text string, boxes []scoring.Box, several bool) answer {
 		}
 	}
 	return answer{content, note}
+}
+
+// statesBox tells whether the words around a box, or around the formula that it ends,
+// leave its content the answer.
+func statesBox(text string, b scoring.Box) bool {
+	line := text[max(0, b.From-longestTail):b.From]
+	line = line[:max(0, strings.LastIndexByte(line, '\\'))]
+	before, behind := line, strings.TrimLeft(text[b.To+1:min(len(text), b.To+longestTail)], " }*")
+	for _, d := range delimiters[1:] {
+		from := strings.LastIndex(line, d[0])
+		if d[0] == "$" && (strings.Count(line, "$")-strings.Count(line, `\$`))%2 == 1 || d[0] != "$" && from > strings.LastIndex(line, d[1]) {
+			before = line[:from]
+			_, behind, _ = strings.Cut(behind, d[1])
+		}
+	}
+	return words.StatesBox(before, strings.TrimLeft(behind, " $}*\n"), strings.HasSuffix(strings.TrimRight(line[len(before):], " "), "="))
 }
 
 // unboxed takes off a box that holds all of a text.

@@ -106,6 +106,9 @@ func announced(text string) (span, string, bool) {
 			continue
 		}
 		tail := strings.TrimLeft(text[i+len(phrase):], " :*}\n\t")
+		if strings.HasPrefix(tail, "n't") { // the answer isn't
+			continue
+		}
 		line := span{len(text) - len(tail), len(text)}.until(text, "\n")
 		p, ok := statement(text, line)
 		if !ok {

@@ -45,7 +45,8 @@ var sentences = []struct {
 		"We need $a > 3$ and $b < 5$. Thus the answer is @|exactly |simply |just |precisely |clearly |equal to |therefore |indeed @§.", true},
 	{"The answer is @§ @exactly.|in total.|, not 99.|(not 99).|rather than 99.|, and not 99.|because 99 is not prime.|, since 99 is too large.|, as required.|, which is what we wanted.|. I hope it is correct.|" +
 		". Note that 5 is wrong since it is too small.|. It is not hard to check this. No other value works.|, so we are done.|. This is the smallest possible value; nothing below it works.", true},
-	{"@§ is the answer.|So § is the correct answer.|Thus § is the required value.|It is §, not 99.|It turns out to be §.", true},
+	{"§ times the first number.|If x = 2, the answer is §; otherwise it is 99.|The book says §, which I believe is wrong.|It is impossible that the answer is §.|The answer is said to be §, wrongly.|Every value works apart from §.", false},
+	{"The answer isn't 99; it's §.|There is no doubt that the answer is §.|§ is the answer.|So § is the correct answer.|Thus § is the required value.|It is §, not 99.|It turns out to be §.", true},
 }
 
 // each calls yield with every choice of alternatives.
@@ -77,4 +78,28 @@ func TestSentences(t *testing.T) {
 		})
 	}
 	t.Logf("%d of %d agree", count-wrong, count)
+}
+
+// TestWordsAroundABox holds that words around a box take it back only if they deny or
+// doubt it, or bound the answer itself.
+func TestWordsAroundABox(t *testing.T) {
+	for alternatives, states := range map[string]bool{
+		`The answer is not §.|It can't be §.|Maybe §.|The answer is at most §.|At least §.|The answer is half of §.|§ is wrong, should be 8.|§ is not correct.|§ is incorrect; the answer is 8.|§? No.|` +
+			`§. Wait, I made a mistake.|§. That is wrong.|We doubt §.|It is false that the answer is §.|The wrong answer is §.|§ or \boxed{8}|§ or 8 is not known, but \boxed{8}.`: false,
+		`The answer is not \boxed{8}. It is §.|§, not \boxed{8}.|We need at least § socks.|The product is at most §, with equality when $x=1$.|$x$ is odd only if $x=§$.|The largest number that cannot be paid is §.|` +
+			`There is no solution for $x = §$.|He can buy § apples.|The cost would be § dollars.|I think the answer is §.|The number of wrong answers is §.|§ (we reject -3).|$§$ is not divisible by 3.|` +
+			`§. It is not possible to do better.|§. This is wrong for n=2, but we need n=3.|§, which exceeds 6.|This is 14/2, or §.|### Not done` + "\n" + `§|It is not: §|§ cannot be improved.|The greatest lower bound is §.`: true,
+	} {
+		for _, sentence := range strings.Split(alternatives, "|") {
+			for _, form := range []string{`\boxed{7}`, `$\boxed{7}$`, "\n\\[\n\\boxed{7}\n\\]\n"} {
+				text := strings.ReplaceAll(sentence, "§", form)
+				if strings.Contains(sentence, "$") && form[0] != '\\' {
+					continue
+				}
+				if v := maths.Check("7", text); v.Correct() != states {
+					t.Errorf("%q: %v (read %q; %s)", text, v.Correct(), v.Answer, v.Note)
+				}
+			}
+		}
+	}
 }

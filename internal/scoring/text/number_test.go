@@ -38,6 +38,7 @@ func TestNumber(t *testing.T) {
 		right                 bool
 	}{
 		{"42", "", `\boxed{42}`, true},
+		{"42", "", "Therefore, 42 remain.", true}, {"42", "", `The answer is not \boxed{42}.`, false},
 		{"42", "", `\boxed{42.0}`, true},
 		{"42", "", `\boxed{43}`, false},
 		{"42", "", `41 or \boxed{x = 42 \text{ km}}`, true},

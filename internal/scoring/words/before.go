@@ -88,6 +88,9 @@ func excepts(earlier []string, token string, last bool) bool {
 // introduced is the stance of the words before a value, which may be an equation.
 func introduced(all []string, equation bool) Stance {
 	all = statement(all, equation)
+	if i := slices.Index(all, "doubt"); i > 0 && (all[i-1] == "no" || all[i-1] == "without") {
+		all = slices.Delete(slices.Clone(all), i-1, i+1)
+	}
 	last := len(all) - 1 // the link
 	for last >= 0 && roles[all[last]] != link && all[last] != "be" {
 		last--
@@ -108,7 +111,7 @@ func introduced(all []string, equation bool) Stance {
 		switch r := roles[token]; {
 		case r == refutes, r == doubts, r == thinks && (unsure || denied):
 			return Neither
-		case token == "used" && next == "to" && i+2 == last, token == "guess" && roles[next] == link:
+		case token == "impossible" && next == "that", token == "apart" && next == "from", token == "used" && next == "to" && i+2 == last, token == "guess" && roles[next] == link:
 			return Neither
 		case (r == earlier || token == "first") && (next == "answer" || next == "solution"):
 			return Neither

@@ -44,11 +44,11 @@ func counts(phrase []string, few bool) bool {
 			return false
 		case r == denies && contrast(phrase[i:]), r == link, r == subject, token == "for", noun && r == open && participle(token):
 			return true
-		case token == "as" && len(rest) == 1 && !isNumber(rest[0]), (token == "when" || token == "where") && follows != sorts:
+		case token == "as" && len(rest) == 1 && !isNumber(rest[0]), (token == "when" || token == "where") && follows != sorts && !slices.Contains(rest, token):
 			return true
 		case noun && (isNumber(token) || (r == bounds || len(rest) > 0 && rest[0] == "than") && slices.ContainsFunc(rest, isNumber)): // 7 integers less than 10
 			return true
-		case isNumber(token) && token != "one":
+		case isNumber(token) && token != "one", token == "times" && len(rest) > 0 && (rest[0] == "the" || rest[0] == "as"):
 			return false
 		case r == pairs || r == joins:
 			if follows == changes || follows == sorts || i > 0 && len(rest) == 0 && phrase[i-1] == "and" {
@@ -139,10 +139,10 @@ func retracts(all []string) bool {
 		if same && (mark == "?" || mark == "otherwise") {
 			return true
 		}
-		same = same && !ends(mark)
+		same = same && (!ends(mark) || mark == ";")
 		all = all[1:]
 		end := part(all)
-		if reason := roles[mark] == breaks && mark != "which"; !reason && takesBack(all[:end], same, mark == "but") {
+		if reason := roles[mark] == breaks && mark != "which"; !reason && takesBack(all[:end], same, mark) {
 			return true
 		}
 		all = all[end:]
@@ -152,12 +152,12 @@ func retracts(all []string) bool {
 
 // takesBack tells whether a remark behind an answer takes it back: which is wrong,
 // or 8, but 8, at most, not so. One in the same sentence may do so without a verb.
-func takesBack(remark []string, same, but bool) bool {
+func takesBack(remark []string, same bool, mark string) bool {
 	if len(remark) > 0 && remark[0] == "actually" && !same {
 		return true
 	}
 	linked := false
-	for len(remark) > 0 && (roles[remark[0]] == plain || roles[remark[0]] == subject || roles[remark[0]] == link) {
+	for len(remark) > 0 && (anyOf(remark[:1], plain, subject, thinks, link)) {
 		linked = linked || roles[remark[0]] == link
 		remark = remark[1:]
 	}
@@ -165,14 +165,14 @@ func takesBack(remark []string, same, but bool) bool {
 		return false
 	}
 	switch r := roles[remark[0]]; {
-	case but && isNumber(remark[0]):
+	case mark == "but" && isNumber(remark[0]):
 		return linked || len(remark) == 1
 	case r == refutes:
 		return same || linked || len(remark) < 3
 	case r == denies:
 		return !contrast(remark) && (!linked || len(remark) > 1) && len(remark) < 4 && !anyOf(remark[1:], open, sorts, earlier)
 	case r == doubts, r == bounds:
-		return same && !linked
+		return same && !linked && mark != "which"
 	}
 	return remark[0] == "too" && linked || remark[0] == "impossible"
 }

@@ -42,7 +42,7 @@ var classes = map[role]string{
 		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely maximum minimum maximal
 		minimal largest smallest greatest area length width height volume distance perimeter cost price amount speed probability chance count size age angle ratio mean
 		average order comes turns expression form set list pair interval function radius diameter point points my our your his her their be been being
-		needed fact possible combined gained earned`,
+		needed fact possible combined gained earned remain remains remaining`,
 	units: `ton tonne quart pint cup kelvin ampere coulomb farad henry tesla weber pascal hertz candela lumen becquerel siemens knot acre hectare byte kilowatt megawatt megahertz
 		parsec unit people children men women mice geese fish sheep dice vertices indices matrices criteria data money water sugar rice
 		north south east west northeast northwest southeast southwest upward downward down right inside outside gain loss increase decrease profit deficit surplus clockwise
@@ -64,7 +64,7 @@ var classes = map[role]string{
 	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
 		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding divides`,
 	refs: `step page theorem part question equation problem lemma figure section chapter stage line row column table item option exercise example proposition corollary`,
-	refutes: `wrong incorrect incorrectly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
+	refutes: `wrong incorrect incorrectly wrongly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
 		reject rejects discard discarded rule ruled exclude excluded excludes excluding eliminate eliminated disproved misleading bogus flawed error miscalculated miscounted
 		deny denies denied extraneous spurious inadmissible nonsense avoid avoids skip skips disregard ignore bad wait oops correction sorry`,
 	denies: `not no never none nor neither cannot nothing nobody hardly scarcely barely except excepting besides without instead rather unlike lacks misses versus vs nope isn't aren't wasn't
