@@ -101,13 +101,16 @@ func boxed(text string, boxes []scoring.Box, several bool) answer {
 	if last.Open {
 		return answer{note: "the last box does not end"}
 	}
-	joined := len(boxes) > 1 && listed(text[boxes[len(boxes)-2].To:last.From])
-	switch {
-	case joined || statesBox(text, last):
-	case len(boxes) == 1:
-		return answer{note: "no box is stated as the answer"}
-	default:
-		return boxed(text, boxes[:len(boxes)-1], several)
+	joined := false
+	for tried := 1; ; tried++ {
+		joined = len(boxes) > 1 && listed(text[boxes[len(boxes)-2].To:last.From])
+		if joined || statesBox(text, last) {
+			break
+		}
+		if boxes = boxes[:len(boxes)-1]; len(boxes) == 0 || tried == mostWords {
+			return answer{note: "no box is stated as the answer"}
+		}
+		last = boxes[len(boxes)-1]
 	}
 	content := unboxed(text[last.From:last.To])
 	note := ""

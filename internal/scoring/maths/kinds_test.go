@@ -89,7 +89,7 @@ func TestHostile(t *testing.T) {
 		strings.Repeat("1/", 600) + "3", strings.Repeat("-", 3000) + "1", strings.Repeat("a_", 2000), strings.Repeat(`\begin{pmatrix}`, 300),
 		`\boxed{` + strings.Repeat("{", 4000) + strings.Repeat("}", 4000) + "}",
 		megabyte("{"), megabyte("}"), megabyte("("), megabyte("$"), megabyte(`\boxed{`), megabyte(`\boxed{1}`), megabyte("\\boxed{1}\n"), megabyte("answer is "), megabyte("1"), megabyte("1,"), megabyte(`\[`), megabyte("\\"), megabyte("\x00"), megabyte("\xff"),
-		"the answer is " + megabyte(`\frac{`), `\boxed{` + megabyte("x+") + "}", `\boxed{` + megabyte("{}") + "}", megabyte("the answer is $"), megabyte(`\(\)`), megabyte("word "),
+		"the answer is " + megabyte(`\frac{`), `\boxed{` + megabyte("x+") + "}", `\boxed{` + megabyte("{}") + "}", megabyte("the answer is $"), megabyte(`\(\)`), megabyte("word "), megabyte(`not \boxed{7} `),
 	}
 	for _, text := range texts {
 		maths.Check("5", text)
