@@ -4,14 +4,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // value is the token of a number or a formula.
 const value = "0"
 
 var (
-	// word is a word, and variable a letter by itself that is no unit.
-	word     = regexp.MustCompile(`^\pL+(?:['’-]\pL+)*`)
+	// variable is a letter by itself that is no unit.
 	variable = regexp.MustCompile(`^[bcdefijknopqrtuvwxyzK](?:\PL|$)`)
 	// piece is what tokens are made of: a formula, a command, the power or the quotient of
 	// a unit, a word, a number, a sign of two characters, or a character.
@@ -32,10 +33,11 @@ func tokens(text string) (all []string) {
 	for _, at := range piece.FindAllStringIndex(text, -1) {
 		found := text[at[0]:at[1]]
 		sign, ok := signs[found]
+		letter, _ := utf8.DecodeRuneInString(found)
 		switch first := found[0]; {
 		case ok:
 			all = append(all, sign)
-		case word.MatchString(found):
+		case unicode.IsLetter(letter):
 			all = append(all, strings.TrimRight(strings.ReplaceAll(strings.ToLower(found), "’", "'"), "/^-{}0123456789"))
 		case '0' <= first && first <= '9', len(found) > 2 && (first == '$' || strings.HasPrefix(found, `\(`) || strings.HasPrefix(found, `\[`)):
 			all = append(all, value)
