@@ -141,14 +141,14 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 // onLoss puts a rule for answers that are lost in the place of the configured one,
 // unless it is "".
 func (s *Subject) onLoss(rule string) error {
-	if rule == "" {
+	switch vllm.OnLoss(rule) {
+	case "":
+		return nil
+	case vllm.Continue, vllm.AskAgain, vllm.Refuse:
+		s.cfg.Serving.OnLoss = rule // of this subject alone
 		return nil
 	}
-	if _, err := vllm.ParseOnLoss(rule); err != nil {
-		return requestf("--on-loss %v", err)
-	}
-	s.cfg.Serving.OnLoss = rule // of this subject alone
-	return nil
+	return requestf("--on-loss %q: want one of %s, %s, %s", rule, vllm.Continue, vllm.AskAgain, vllm.Refuse)
 }
 
 // complete is the result of an evaluation that is complete; nil if it is not.
@@ -233,7 +233,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		return nil, &RequestError{err}
 	}
 	settings := s.settings(setup, open, scored.rules, h.Commit)
-	settings.OnLoss = experiment.OnLoss(s.cfg)
+	settings.OnLoss = vllm.OnLoss(s.cfg.Serving.OnLoss)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
 	settings.Provenance, settings.Notes = provenance(lease), pool.Notes(lease.Served())
 	for _, note := range settings.Notes {

@@ -16,6 +16,7 @@ import (
 	"speceval/internal/files"
 	"speceval/internal/profile"
 	"speceval/internal/servers/serving"
+	"speceval/internal/servers/vllm"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -121,7 +122,7 @@ func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []Task
 	s := generate.Settings{
 		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
 		Config: cfg.Asked("experiment.seed", "corpus.rollouts_per_task", "serving.version"),
-		Clock:  clock.Wall{}, OnLoss: OnLoss(cfg),
+		Clock:  clock.Wall{}, OnLoss: vllm.OnLoss(cfg.Serving.OnLoss),
 	}
 	costs, err := publishedCosts()
 	if err != nil {

@@ -56,20 +56,9 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 	return s
 }
 
-// OnLoss is what to do about answers that are lost under way.
-func OnLoss(cfg *config.Config) vllm.OnLoss {
-	switch cfg.Serving.OnLoss {
-	case config.OnLossAgain:
-		return vllm.AskAgain
-	case config.OnLossRefuse:
-		return vllm.Refuse
-	}
-	return vllm.Continue
-}
-
 // Continues reports whether answers that are lost under way are to go on: they come in pieces.
 func Continues(cfg *config.Config) bool {
-	return OnLoss(cfg) != vllm.AskAgain && vllm.FieldsNamed(cfg.Sampling.LeaveOut)&vllm.LeaveStream == 0
+	return vllm.OnLoss(cfg.Serving.OnLoss) != vllm.AskAgain && vllm.FieldsNamed(cfg.Sampling.LeaveOut)&vllm.LeaveStream == 0
 }
 
 // visibleGPUs are those that CUDA_VISIBLE_DEVICES leaves this process, as in a

@@ -52,8 +52,8 @@ func TestCheck(t *testing.T) {
 				}
 			}
 			want := Served{URL: "http://server-0", Version: "0.23.0", Root: "folder", MaxModelLen: 4096, ThinkEnd: 260, Software: "vLLM"}
-			if err == nil && (!reflect.DeepEqual(p.Served()[0], want) || (p.Slots() == 1) != (tt.name == "another model")) {
-				t.Errorf("served %+v, want %+v, with %d places", p.Served()[0], want, p.Slots())
+			if err == nil && (!reflect.DeepEqual(p.Served()[0], want) || (p.settings.Window*p.Alive() == 1) != (tt.name == "another model")) {
+				t.Errorf("served %+v, want %+v, with %d places", p.Served()[0], want, p.settings.Window*p.Alive())
 			}
 		})
 	}
@@ -85,17 +85,17 @@ func TestCheckOfDeadReplicas(t *testing.T) {
 			all[1].set(func() { spoil(all[1], false) })
 			p, end, err := f.open(settings, need)
 			defer end()
-			if err != nil || len(p.Served()) != 1 || p.Served()[0].URL != "http://server-1" || p.Slots() != 3 {
-				t.Fatalf("served %+v with %d places, %v", p.Served(), p.Slots(), err)
+			if err != nil || len(p.Served()) != 1 || p.Served()[0].URL != "http://server-1" || p.settings.Window*p.Alive() != 3 {
+				t.Fatalf("served %+v with %d places, %v", p.Served(), p.settings.Window*p.Alive(), err)
 			}
 			all[0].set(func() { spoil(all[0], false); all[0].context = 1 })
 			time.Sleep(time.Minute)
-			if p.Slots() != 3 {
+			if p.settings.Window*p.Alive() != 3 {
 				t.Error("a replica with too small a context is in")
 			}
 			all[0].set(func() { all[0].context = 4096 })
 			time.Sleep(time.Minute)
-			if p.Slots() != 6 {
+			if p.settings.Window*p.Alive() != 6 {
 				t.Error("a replica that is well again is out")
 			}
 		})
@@ -138,8 +138,8 @@ func TestReturnMeetsRequirement(t *testing.T) {
 			answered(t, wait(), 0)
 			s.set(func() { s.down = false; spoil(s) })
 			time.Sleep(time.Minute)
-			if p.Slots() != 1 || !f.reported("r1 stays out", want) {
-				t.Errorf("%d slots; log %q", p.Slots(), f.log())
+			if p.settings.Window*p.Alive() != 1 || !f.reported("r1 stays out", want) {
+				t.Errorf("%d slots; log %q", p.settings.Window*p.Alive(), f.log())
 			}
 		})
 	}

@@ -22,8 +22,8 @@ func TestReplicaDies(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		f.servers[1].kill()
 		synctest.Wait()
-		if p.Slots() != 4 || !f.reported("replica r1 is out", "2 of 3 left") {
-			t.Errorf("%d slots after a death, want 4; log %q", p.Slots(), f.log())
+		if p.settings.Window*p.Alive() != 4 || !f.reported("replica r1 is out", "2 of 3 left") {
+			t.Errorf("%d slots after a death, want 4; log %q", p.settings.Window*p.Alive(), f.log())
 		}
 		counts := answered(t, wait(), 0)
 		if counts["r1"] != 0 || p.Resent() != 2 {
@@ -31,8 +31,8 @@ func TestReplicaDies(t *testing.T) {
 		}
 		f.servers[1].set(func() { f.servers[1].down = false })
 		time.Sleep(time.Minute)
-		if p.Slots() != 6 || !f.reported("replica r1 is back") {
-			t.Errorf("%d slots after its return, want 6; log %q", p.Slots(), f.log())
+		if p.settings.Window*p.Alive() != 6 || !f.reported("replica r1 is back") {
+			t.Errorf("%d slots after its return, want 6; log %q", p.settings.Window*p.Alive(), f.log())
 		}
 		if counts := answered(t, ask(p, t.Context(), 12, 6)(), 12); counts["r1"] != 2 {
 			t.Errorf("answers by %v after its return", counts)
@@ -80,8 +80,8 @@ func TestEngineDies(t *testing.T) {
 				die(w)
 			}
 			counts := answered(t, ask(p, t.Context(), 0, 3)(), 0)
-			if counts["r1"] != 3 || p.Slots() != 1 {
-				t.Errorf("answers by %v, %d slots", counts, p.Slots())
+			if counts["r1"] != 3 || p.settings.Window*p.Alive() != 1 {
+				t.Errorf("answers by %v, %d slots", counts, p.settings.Window*p.Alive())
 			}
 		})
 	}
@@ -238,8 +238,8 @@ func TestRestart(t *testing.T) {
 		answered(t, wait(), 0)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(restarts) != 2 || restarts[0] != 1 || p.Slots() != 2 || !f.reported("r1", "not started again") {
-			t.Errorf("restarts %v, %d slots; log %q", restarts, p.Slots(), f.log())
+		if len(restarts) != 2 || restarts[0] != 1 || p.settings.Window*p.Alive() != 2 || !f.reported("r1", "not started again") {
+			t.Errorf("restarts %v, %d slots; log %q", restarts, p.settings.Window*p.Alive(), f.log())
 		}
 	})
 }

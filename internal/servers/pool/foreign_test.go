@@ -297,13 +297,13 @@ func TestOtherServerDies(t *testing.T) {
 			if name == "dies" {
 				harm(s, true)
 			}
-			if counts := answered(t, wait(), 1); counts["r0"] != 8 || p.Slots() != 2 {
-				t.Errorf("answers by %v, %d slots", counts, p.Slots())
+			if counts := answered(t, wait(), 1); counts["r0"] != 8 || p.settings.Window*p.Alive() != 2 {
+				t.Errorf("answers by %v, %d slots", counts, p.settings.Window*p.Alive())
 			}
 			harm(s, false)
 			time.Sleep(5 * time.Minute)
-			if p.Slots() != 4 {
-				t.Errorf("%d slots after its return; log %q", p.Slots(), f.log())
+			if p.settings.Window*p.Alive() != 4 {
+				t.Errorf("%d slots after its return; log %q", p.settings.Window*p.Alive(), f.log())
 			}
 			if counts := answered(t, ask(p, t.Context(), 11, 8)(), 11); counts["r1"] != 4 {
 				t.Errorf("answers by %v", counts)
@@ -328,8 +328,8 @@ func TestReturnsAsAnotherServer(t *testing.T) {
 		foreigner(nil)(s)
 		s.set(func() { s.down = false })
 		time.Sleep(time.Minute)
-		if p.Slots() != 1 || !f.reported("r1 stays out", "was vLLM and is llama.cpp b1 now") {
-			t.Errorf("%d slots; log %q", p.Slots(), f.log())
+		if p.settings.Window*p.Alive() != 1 || !f.reported("r1 stays out", "was vLLM and is llama.cpp b1 now") {
+			t.Errorf("%d slots; log %q", p.settings.Window*p.Alive(), f.log())
 		}
 	})
 }
@@ -366,7 +366,7 @@ func TestEndlessRateLimit(t *testing.T) {
 		started := time.Now()
 		o := ask(p, t.Context(), 1, 1)()[0]
 		var e *vllm.Error
-		if took := time.Since(started); !errors.As(o.err, &e) || e.Status != 429 || took < 30*time.Second || took > 3*time.Minute || p.Slots() != 2 {
+		if took := time.Since(started); !errors.As(o.err, &e) || e.Status != 429 || took < 30*time.Second || took > 3*time.Minute || p.settings.Window*p.Alive() != 2 {
 			t.Errorf("%v after %v", o.err, took)
 		}
 		if n := f.servers[0].arrived(); n > 12 {

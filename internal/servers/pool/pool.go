@@ -191,9 +191,6 @@ func (p *Pool) StopWaiting() {
 	p.refuse(vllm.ErrStopped)
 }
 
-// Slots is how many requests can be outstanding at the replicas now alive.
-func (p *Pool) Slots() int { return p.settings.Window * p.Alive() }
-
 // Places is how many requests can be outstanding with all replicas there.
 func (p *Pool) Places() int { return p.settings.Window * len(p.replicas) }
 

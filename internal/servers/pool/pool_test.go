@@ -70,7 +70,7 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
-			if p.Slots() != 1 {
+			if p.settings.Window*p.Alive() != 1 {
 				t.Error("the replica was taken out")
 			}
 		})

@@ -142,7 +142,7 @@ func TestRunningServersAreFoundByTheirModel(t *testing.T) {
 	a1, a2, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
 	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{a1.URL(), b.URL()}}, serving.Worker{Name: "two", URLs: []string{a2.URL()}})
 	la, lb := acquire(t, s, model("a")), acquire(t, s, model("b"))
-	if len(la.Served()) != 2 || la.Slots() != 8 || len(lb.Served()) != 1 || lb.Slots() != 4 || la.Served()[1].Version != imitation.Version {
+	if len(la.Served()) != 2 || la.Alive() != 2 || len(lb.Served()) != 1 || lb.Alive() != 1 || la.Served()[1].Version != imitation.Version {
 		t.Errorf("a is served by %+v, b by %+v", la.Served(), lb.Served())
 	}
 	ask(t, la, "a")
@@ -164,7 +164,7 @@ func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
 	gone := "http://127.0.0.1:" + port
 	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{gone, a.URL()}})
 	lease := acquire(t, s, model("a"))
-	if len(lease.Served()) != 1 || lease.Slots() != 4 || lease.Places() != 8 || !strings.Contains(log.all(), "replica "+gone+" is out, 1 of 2 left: "+gone+": unreachable") {
+	if len(lease.Served()) != 1 || lease.Alive() != 1 || lease.Places() != 8 || !strings.Contains(log.all(), "replica "+gone+" is out, 1 of 2 left: "+gone+": unreachable") {
 		t.Errorf("served %+v, said %q", lease.Served(), log.all())
 	}
 	ask(t, lease, "a")
@@ -178,7 +178,7 @@ func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
 	if err := late.Listen("127.0.0.1:" + port); err != nil {
 		t.Fatal(err)
 	}
-	until(t, func() bool { return lease.Slots() == 8 })
+	until(t, func() bool { return lease.Alive() == 2 })
 	ask(t, lease, "a")
 }
 

@@ -18,7 +18,6 @@ import (
 // When a run becomes void it ends, and Next says so in an error that wraps ErrVoid.
 type Engine struct {
 	Worker
-	slots int
 	lost  int     // how many replicas the pool had lost when the run began
 	loads []*load // of the replicas
 	start time.Time
@@ -42,7 +41,7 @@ type request struct {
 }
 
 // Slots is the window of every replica. It stays the same when one is lost.
-func (e *Engine) Slots() int { return e.slots }
+func (e *Engine) Slots() int { return e.Pool.Places() }
 
 // Now is the time since Begin returned.
 func (e *Engine) Now() time.Duration { return e.since(e.Clock.Now()) }

@@ -90,14 +90,14 @@ func (w Worker) Begin(ctx context.Context) (*Engine, error) {
 			return nil, err
 		}
 	}
-	e := &Engine{Worker: w, slots: w.Pool.Slots(), lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
+	e := &Engine{Worker: w, lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
 	for _, r := range all {
 		e.loads = append(e.loads, &load{Replica: r})
 	}
 	if err := e.each(func(l *load) error { return l.begin(ctx, w.Clock) }); err != nil || ctx.Err() != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	e.events = make(chan router.Event, e.slots+1)
+	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancelCause(ctx)
 	e.start = w.Clock.Now()
 	return e, nil
