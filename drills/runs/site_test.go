@@ -6,6 +6,7 @@
 package runs_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,7 +159,7 @@ func (s *site) reference(out string) string {
 
 // Files that the small experiment reads, in the lab: additions, tasks of every scorer, and
 // the tests of the task that wants a program.
-const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json.gz"
+const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json"
 
 // inputs are all files that a run reads from outside its output folder.
 func (s *site) inputs() []string {
@@ -198,12 +199,7 @@ func (s *site) writeMixed() {
 		}
 		t.Benchmark, t.Index = mixedID, len(tasks)
 		if t.Scorer == "code" {
-			w := benchmark.NewTestsWriter(&text)
-			for _, test := range t.Tests {
-				s.OK(w.Add(test))
-			}
-			_, err := w.Close()
-			s.OK(err)
+			s.OK(json.NewEncoder(&text).Encode(t.Tests))
 			t.Tests, t.TestsFile = nil, tests
 		}
 		tasks = append(tasks, t)
