@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"syscall"
 )
 
@@ -45,10 +46,13 @@ var calls = map[string]callNumbers{
 }
 
 // deniedEverywhere have one number: io_uring_setup, io_uring_enter,
-// io_uring_register, pidfd_getfd, memfd_secret, and those by which a process takes rights
-// away from itself, for which the kernel has memory of no process:
-// landlock_create_ruleset, landlock_add_rule and landlock_restrict_self.
-var deniedEverywhere = []uint32{425, 426, 427, 438, 447, 444, 445, 446}
+// io_uring_register, pidfd_getfd and memfd_secret. Programs are denied more, for which the
+// kernel has memory of no process: landlock_create_ruleset, landlock_add_rule,
+// landlock_restrict_self, set_mempolicy_home_node and setxattrat.
+var (
+	deniedEverywhere           = []uint32{425, 426, 427, 438, 447}
+	deniedToProgramsEverywhere = []uint32{444, 445, 446, 450, 463}
+)
 
 // What arguments of system calls mean.
 const (
@@ -160,7 +164,7 @@ func filter(name string, resident bool) ([]byte, error) {
 // denyPrograms refuses what accounts of a program's time and memory would miss.
 func (numbers callNumbers) denyPrograms(p *instructions) {
 	const argument1, argument2, argument3 = argument0 + 8, argument0 + 16, argument0 + 24
-	for _, call := range numbers.deniedToPrograms {
+	for _, call := range slices.Concat(numbers.deniedToPrograms, deniedToProgramsEverywhere) {
 		p.deny(call)
 	}
 	// Without a handler for the ends of its children, or with some flags of one, a

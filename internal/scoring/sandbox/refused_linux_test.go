@@ -45,7 +45,7 @@ func TestRefusedCalls(t *testing.T) {
 		}
 		lines = append(lines, string(line))
 	}
-	for _, call := range slices.Concat(numbers.denied, numbers.deniedToPrograms, deniedEverywhere) {
+	for _, call := range slices.Concat(numbers.denied, numbers.deniedToPrograms, deniedEverywhere, deniedToProgramsEverywhere) {
 		try(call, -1, -1, -1, -1, -1, -1)
 	}
 	for _, space := range []int{syscall.CLONE_NEWUSER, syscall.CLONE_NEWNS, syscall.CLONE_NEWNET, syscall.CLONE_NEWPID} {

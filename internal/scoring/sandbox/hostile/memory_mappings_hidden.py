@@ -1,5 +1,5 @@
 # has the kernel remember mappings without a page, and hides them
-# ends: memory error time
+# ends: memory error
 # bound: memory
 import ctypes, os, time
 libc = ctypes.CDLL(None, use_errno=True)
