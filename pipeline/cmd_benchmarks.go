@@ -197,7 +197,7 @@ func (o *benchmarksCheckOptions) run(s *session, words []string) error {
 	}
 	s.showTask(tasks[0])
 	for _, same := range experiment.AskedTwice(tasks) {
-		s.say("note: %s is asked in the same words as %s: the mean counts it twice, and the simulated fleet refuses it", display.EscapedLine(same[1].ID), display.EscapedLine(same[0].ID))
+		s.say("note: %s has the same user turn as %s: if all else is the same too, the mean counts it twice; the simulated fleet refuses it", display.EscapedLine(same[1].ID), display.EscapedLine(same[0].ID))
 	}
 	return nil
 }

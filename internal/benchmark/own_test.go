@@ -100,11 +100,13 @@ func TestTaskFilesAsPeopleHaveThem(t *testing.T) {
 		"blank rows":           "\ufeff" + head + "\n\n" + first + "\n,,,\n" + second + "\n,,,\n\n",
 		"columns without name": head + ",,\n" + first + ",,\n" + second + ",,\n",
 		"cells behind the row": head + "\n" + first + ",,\n" + second + "\n",
+		"a header with spaces": strings.ReplaceAll(head, ",", " , ") + "\n" + first + "\n" + second,
+		"camels for keys":      strings.ReplaceAll(strings.ReplaceAll(one+"\n"+two, `"id"`, `"taskId"`), "}", `,"systemPrompt":null}`),
 		"a header in capitals": strings.ToUpper(head) + "\n" + first + "\n" + second,
 		"empty cells":          head + ",options,user_prompt,level\n" + first + ",,,\n" + second + ",,,\n",
 	} {
 		name := "b.jsonl"
-		if strings.Contains(strings.ToLower(text), head) {
+		if strings.Contains(strings.ReplaceAll(strings.ToLower(text), " ", ""), head) {
 			name = "b.csv"
 		}
 		if got, err := reader(t).Parse([]byte(text), name); err != nil || !reflect.DeepEqual(got, want) {

@@ -146,8 +146,8 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// decode reads a record. Names of keys may be written in other cases, and with - for _. The
-// error names the key.
+// decode reads a record. Names of keys may be written in other cases, with - or nothing for
+// _. The error names the key.
 func decode(line []byte) (*record, error) {
 	r := new(record)
 	if kind := jsontext.Value(line).Kind(); kind != '{' {
@@ -198,12 +198,12 @@ func reason(e *json.SemanticError) error {
 
 // wanted is the kind of value that a key has.
 func wanted(e *json.SemanticError) string {
-	switch e.GoType.Kind().String() {
-	case "slice":
+	switch e.GoType.Kind() {
+	case reflect.Slice:
 		return "a list"
-	case "int":
+	case reflect.Int:
 		return "an integer"
-	case "string":
+	case reflect.String:
 		return "a text"
 	}
 	return "an object"
@@ -289,21 +289,27 @@ func (r *record) carry(line []byte) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		plain := strings.ToLower(strings.ReplaceAll(name, "-", "_"))
-		if slices.Contains(keys, plain) {
+		if isKey(name) {
 			delete(all, name)
-		} else if i := slices.IndexFunc(keys, func(key string) bool { return len(key) > 4 && display.Distance(plain, key) < 2 }); i >= 0 {
+		} else if i := slices.IndexFunc(keys, func(key string) bool { return slip(folded(name), folded(key)) }); i >= 0 {
 			return fmt.Errorf("%s: is not a key of a task file, did you mean %s? Put it into metadata if not", name, keys[i])
 		}
 	}
+	var own map[string]jsontext.Value
 	switch r.Metadata.Kind() {
 	case jsontext.KindBeginObject:
-		if err := json.Unmarshal(r.Metadata, &all); err != nil {
+		if err := json.Unmarshal(r.Metadata, &own); err != nil {
 			return err
 		}
 	case jsontext.KindInvalid, jsontext.KindNull:
 	default:
-		all["metadata"] = r.Metadata
+		own = map[string]jsontext.Value{"metadata": r.Metadata}
+	}
+	for name, value := range own {
+		if _, again := all[name]; again {
+			return fmt.Errorf("metadata.%s: is there beside the key %s: one of the two", name, name)
+		}
+		all[name] = value
 	}
 	if len(all) == 0 {
 		r.Metadata = nil
@@ -312,6 +318,22 @@ func (r *record) carry(line []byte) error {
 	var err error
 	r.Metadata, err = json.Marshal(all, json.Deterministic(true))
 	return err
+}
+
+// slip tells whether a name is a key by a slip of the pen: it is one letter off, or lacks the
+// word prompt, as system does.
+func slip(name, key string) bool {
+	return len(key) > 4 && display.Distance(name, key) == 1 || name+"prompt" == key
+}
+
+// isKey tells whether a name is a key of a task file.
+func isKey(name string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return folded(key) == folded(name) })
+}
+
+// folded is a name without what the reader of JSON ignores: case, and the marks - and _.
+func folded(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
 }
 
 // keys are the names of the keys of a task file.

@@ -21,6 +21,9 @@ func rows(data []byte) iter.Seq2[int, line] {
 				continue
 			}
 			if header == nil {
+				for i, name := range row.Cells {
+					row.Cells[i] = strings.TrimSpace(name)
+				}
 				if err == nil {
 					err = checkHeader(row.Cells)
 				}
@@ -56,7 +59,7 @@ func checkHeader(columns []string) error {
 	}
 	for _, either := range []string{"id or task_id", "prompt or user_prompt or messages", "scorer"} {
 		if !slices.ContainsFunc(strings.Split(either, " or "), func(key string) bool {
-			return slices.ContainsFunc(columns, func(name string) bool { return strings.EqualFold(name, key) })
+			return slices.ContainsFunc(columns, func(name string) bool { return folded(name) == folded(key) })
 		}) {
 			return fmt.Errorf("the column %s is missing, there are %.200q", either, columns)
 		}
@@ -97,5 +100,5 @@ func rowRecord(header, cells []string) ([]byte, error) {
 
 // isList reports whether the cells of a column are written as in JSON.
 func isList(column string) bool {
-	return slices.Contains([]string{"task_index", "messages", "options", "option_texts", "tests", "metadata"}, strings.ToLower(column))
+	return slices.Contains([]string{"taskindex", "messages", "options", "optiontexts", "tests", "metadata"}, folded(column))
 }

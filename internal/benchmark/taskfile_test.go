@@ -108,6 +108,8 @@ func TestFaultsOfTaskFilesNameLineAndKey(t *testing.T) {
 		{strings.TrimSuffix(one(""), "\n") + "{}\n", "line 1: is no record: byte"},
 		{one(`,"tolerence":"1"`), "line 1: tolerence: is not a key of a task file, did you mean tolerance?"},
 		{one(`,"Answer":"2"`), "line 1: Answer: is there twice"},
+		{one(`,"system":"s"`), "line 1: system: is not a key of a task file, did you mean system_prompt?"},
+		{one(`,"level":3,"metadata":{"level":4}`), "line 1: metadata.level: is there beside the key level"},
 		{one(`,"answer":true`), "line 1: answer: is there twice"},
 		{`{"id":"x","prompt":"p","answer":true,"scorer":"math"}`, "line 1: answer: must be a text, is true"},
 		{`{"id":"x","task_id":"x","prompt":"p","answer":"2","scorer":"math"}`, "line 1: task_id: is there beside id"},
