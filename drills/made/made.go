@@ -149,7 +149,7 @@ func (m maker) sum(i int) (problem string, answer int) {
 	return fmt.Sprintf("Add %d and %d. (\"Sums\", <part> %d & more: ½)", a, b, i), a + b
 }
 
-// options are n answers to a sum, of which one is right.
+// options are n answers to a sum, one of them right.
 func options(answer, n, right int) (all []string) {
 	for i := range n {
 		all = append(all, strconv.Itoa(answer+10*(i-right)))
@@ -243,7 +243,7 @@ func (m maker) rows(g upstream.Group, at int) iter.Seq[row] {
 				all = append(all, row{"id": fmt.Sprintf("seen_%d", i), "question": "What is in the image?", "image": m.image(), "answer": "A sum.", "answer_type": "exactMatch"})
 			}
 		}
-	case "math": // five hundred, of which a hundred are drawn
+	case "math": // five hundred; a hundred are drawn
 		drawn := upstream.NewMersenne(42).Sample(500, 100)
 		slices.Sort(drawn)
 		for i := range 500 {

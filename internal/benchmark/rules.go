@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	// plainName is what a benchmark may be called: it becomes part of file names.
+	// plainName matches the names of benchmarks, which become parts of file names.
 	plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
-	// identifier is what a function may be called.
+	// identifier matches the names of functions.
 	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	// hexDigest is a SHA-256.
 	hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)

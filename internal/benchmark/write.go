@@ -65,8 +65,8 @@ func WriteProblems(w io.Writer, tasks []Task) error {
 func Digest(tasks []Task) string { return digest(tasks, whole) }
 
 // PromptDigest is the SHA-256, in hexadecimal, of what is asked: records with
-// the keys from benchmark_id to messages alone, a line each. It is what
-// answers depend on, and stays when an answer or a test is mended.
+// the keys from benchmark_id to messages alone, a line each. Answers depend
+// on it, and it stays when an answer or a test is mended.
 func PromptDigest(tasks []Task) string { return digest(tasks, asked) }
 
 func digest(tasks []Task, record func(Task) *record) string {

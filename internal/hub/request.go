@@ -15,7 +15,7 @@ import (
 	"speceval/internal/files"
 )
 
-// content is what the service says about a file: its size in bytes, and a digest, the
+// content describes a file in the words of the service: its size in bytes, and a digest, the
 // SHA-256 of a large file or Git's SHA-1 of a small one, in hexadecimal.
 type content struct {
 	size   int64

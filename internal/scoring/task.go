@@ -24,7 +24,7 @@ type Task struct {
 	Metadata string // what else its file says, a JSON object; "" for nothing
 }
 
-// Turn is what the user or the assistant has said earlier in a chat.
+// Turn is an earlier turn of a chat.
 type Turn struct {
 	Role    string `json:"role"` // user or assistant
 	Content string `json:"content"`

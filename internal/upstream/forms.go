@@ -70,7 +70,7 @@ var openQuestions = form{
 	},
 }
 
-// choice makes a row of which one option is right, counted from 0.
+// choice makes a row with one right option, counted from 0.
 func choice(id, part, problem string, options []string, right int) (*row, error) {
 	if right < 0 || right >= len(options) {
 		return nil, fmt.Errorf("option %d of %d is said to be right", right, len(options))

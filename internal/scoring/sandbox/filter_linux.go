@@ -31,7 +31,7 @@ type callNumbers struct {
 // Programs, which are not the user's own, are denied more: watches of files, of
 // which the machine has few (inotify_init, inotify_init1, fanotify_init), pages in
 // pipes, which belong to no process (vmsplice, splice, tee), writing to all
-// disks (sync, syncfs), requests to disks, of which the machine has few (io_setup), locks
+// disks (sync, syncfs), requests to disks, which the machine has few of (io_setup), locks
 // on files of the machine (flock), memory of the kernel for filters (seccomp), for places
 // of pages (mbind, set_mempolicy) and for attributes of files (setxattr, lsetxattr, fsetxattr).
 var calls = map[string]callNumbers{

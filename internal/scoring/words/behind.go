@@ -16,9 +16,9 @@ func followed(all []string, few bool) Stance {
 	return Stated
 }
 
-// Limit is what the words behind a number say of it beyond its unit and what it counts:
-// at most, plus one, odd. It is "" for a phrase that leaves the number as it is, which
-// few says is no more than one.
+// Limit is the phrase behind a number if it says more than a unit or a noun that is counted:
+// at most, plus one, odd; "" if it leaves the number as it is. With few the number is at most
+// one, and a noun behind it may be singular.
 func Limit(phrase []string, few bool) string {
 	if counts(phrase, few) {
 		return ""

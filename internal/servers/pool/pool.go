@@ -217,7 +217,7 @@ func (p *Pool) Lost() []string {
 	return slices.Clone(p.lost)
 }
 
-// Served is what the replicas turned out to be that were there at Open.
+// Served describes the replicas that were there at Open, as they turned out to be.
 func (p *Pool) Served() []Served { return p.served }
 
 // Replicas are all replicas, those that are out too.

@@ -15,7 +15,7 @@ const (
 )
 
 // ErrLost: an answer was lost while it came in, no server continues it, and the rule is Refuse.
-var ErrLost = errors.New("an answer was lost under way, of which something was seen or may have been, and cannot be continued")
+var ErrLost = errors.New("an answer was lost under way after its first token, or perhaps after it, and cannot be continued")
 
 // ErrStopped: waiting has been ended, and the request had no server.
 var ErrStopped = errors.New("waiting for a server was given up")

@@ -75,7 +75,7 @@ func (c *comparison) domain(name string) Domain {
 	return d
 }
 
-// Implied is the domain of a variable of which nothing is said.
+// Implied is the domain that the name of a variable implies.
 func Implied(name string) Domain {
 	if base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_"); len(base) == 1 && strings.Contains("nmkjNMK", base) {
 		return Integers
