@@ -119,6 +119,8 @@ func (d *download) receive(ctx context.Context, part *os.File, done, total int64
 		case done == total:
 			d.progress(done, total)
 			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
 		case err != nil:
 			return &transientError{error: fmt.Errorf("cut off after %d of %d bytes: %w", done, total, err)}
 		}
