@@ -203,16 +203,20 @@ func (t tails) journaled(l *drill.Lab, out string) (n int) {
 	return n
 }
 
-// noSeed stands for a request without a seed; no rollout has it.
+// noSeed stands for a request without an id or a seed, which asks whether a replica is
+// back; no rollout has it.
 const noSeed = -1
 
 // requests are the seeds of the requests that a fleet logged since the last call, in the
 // order in which they ended.
 func (t tails) requests(l *drill.Lab, log string) (seeds []int64) {
 	for _, line := range t.lines(l, log) {
-		var request struct{ Seed *int64 }
+		var request struct {
+			ID   string
+			Seed *int64
+		}
 		l.OK(json.Unmarshal(line, &request))
-		if request.Seed == nil {
+		if request.ID == "" || request.Seed == nil {
 			seeds = append(seeds, noSeed)
 			continue
 		}
