@@ -77,7 +77,7 @@ func TestValuesOfJSONL(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	for line, want := range map[string]string{`["", "y\n"]`: `["" "y\n"]`, `[]`: `[]`, `"x"`: "is string, want a list of texts", `["x",1]`: "cannot unmarshal", `null`: "null in a column"} {
+	for line, want := range map[string]string{`["", "y\n"]`: `["" "y\n"]`, `[]`: `[]`, `"x"`: "is string, want a list of texts", `["x",1]`: "JSON number into Go string", `null`: "null in a column"} {
 		got := ""
 		err := rows.Read(t.Context(), save(t, "jsonl", `{"texts":`+line+`}`), map[string]rows.Kind{"texts": rows.Texts}, func(r rows.Row) error {
 			got = fmt.Sprintf("%q", r.Texts("texts"))
