@@ -56,17 +56,21 @@ func versionCommand() command {
 			if err := wantWords(words, 0, 0, "nothing"); err != nil {
 				return err
 			}
-			build := version.Build{
-				Version: version.Tag, Commit: s.origin.Commit, Changed: s.origin.Dirty, Date: s.date,
-				Go: s.origin.GoVersion, System: runtime.GOOS, Machine: runtime.GOARCH,
-			}
-			text := build.String()
+			text := s.build().String()
 			if asJSON {
-				text = build.JSON()
+				text = s.build().JSON()
 			}
 			_, err := fmt.Fprintln(s.stdout, text)
 			return err
 		},
+	}
+}
+
+// build is what this program was built from.
+func (s *shell) build() version.Build {
+	return version.Build{
+		Version: version.Tag, Commit: s.origin.Commit, Changed: s.origin.Dirty, Date: s.date,
+		Go: s.origin.GoVersion, System: runtime.GOOS, Machine: runtime.GOARCH,
 	}
 }
 

@@ -49,9 +49,7 @@ func (s *session) runSelection(sel dag.Selection, how runOptions) (*dag.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	if err := o.atATime(how.jobs); err != nil {
-		return nil, err
-	}
+	o.atATime(how.jobs)
 	ctx, drain, stop := s.watched(o)
 	defer stop()
 	holder := s.holder()
@@ -247,9 +245,7 @@ func planCommand() command {
 			if err != nil {
 				return err
 			}
-			if err := x.atATime(o.jobs); err != nil {
-				return err
-			}
+			x.atATime(o.jobs)
 			for _, w := range plan.Warnings {
 				s.warn("%s", w)
 			}

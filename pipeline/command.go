@@ -32,14 +32,31 @@ type command struct {
 	subs     []command
 }
 
-// commands is the literal list of commands, in the order of help.
-func commands() []command {
-	return []command{
-		runCommand(), planCommand(), statusCommand(), whyCommand(),
-		tablesCommand(), verifyCommand(), explainCommand(), allocationsCommand(),
-		evaluateCommand(), importCommand(), exportCommand(), serveCommand(), allocateCommand(), checkScorerCommand(), compareCommand(), benchmarksCommand(),
-		fleetCommand(), unitCommand(), completionCommand(), versionCommand(), helpCommand(), manCommand(),
+// group is a heading of help and the commands below it.
+type group struct {
+	title    string
+	commands []command
+}
+
+// groups is the literal list of commands, in the order of help.
+func groups() []group {
+	return []group{
+		{"Reproduce the paper", []command{runCommand(), planCommand(), statusCommand(), whyCommand(), tablesCommand(), verifyCommand()}},
+		{"Evaluate", []command{evaluateCommand(), benchmarksCommand(), compareCommand(), fleetCommand()}},
+		{"Other tools", []command{importCommand(), exportCommand(), serveCommand(), allocateCommand()}},
+		{"Look closer", []command{
+			explainCommand(), allocationsCommand(), checkScorerCommand(), unitCommand(),
+			completionCommand(), versionCommand(), helpCommand(), manCommand(),
+		}},
 	}
+}
+
+// commands are those of all groups.
+func commands() (all []command) {
+	for _, g := range groups() {
+		all = append(all, g.commands...)
+	}
+	return all
 }
 
 // run carries out a command line and returns the exit code.
@@ -69,6 +86,8 @@ func (s *session) tree() *cobra.Command {
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = s.build().String()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(s.stdout)
 	root.SetErr(s.stderr)
 	root.SetFlagErrorFunc(explainFlag)
@@ -159,10 +178,13 @@ func quoted(words []string) string {
 // usage lists the commands.
 func usage(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("usage: speceval [--config FILE] [--out DIR] [-q] COMMAND …\n\nCommands:\n")
-	for _, c := range commands() {
-		if !c.hidden {
-			fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.line())
+	b.WriteString("usage: speceval [--config FILE] [--out DIR] [-q] COMMAND …\n")
+	for _, g := range groups() {
+		fmt.Fprintf(&b, "\n%s:\n", g.title)
+		for _, c := range g.commands {
+			if !c.hidden {
+				fmt.Fprintf(&b, "  %-13s %s\n", c.name, c.line())
+			}
 		}
 	}
 	b.WriteString("\n`speceval COMMAND --help` shows examples and flags.\n")
@@ -223,14 +245,28 @@ func (o *options) flags(fs *pflag.FlagSet) {
 type selectionOptions struct {
 	force       bool
 	from, until string
-	jobs        int // units at a time; 0: as the configuration says
+	jobs        jobs
 }
 
 func (o *selectionOptions) flags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.force, "force", false, "rerun the stages though they are fresh")
 	fs.StringVar(&o.from, "from", "", "this `STAGE` and all later ones")
 	fs.StringVar(&o.until, "until", "", "this `STAGE` and all earlier ones")
-	fs.IntVarP(&o.jobs, "j", "j", 0, "run `N` units at a time (as the configuration says: one per core)")
+	fs.VarP(&o.jobs, "j", "j", "run `N` units at a time (as the configuration says: one per core)")
+}
+
+// jobs is how many units run at a time; 0: as the configuration says.
+type jobs int
+
+func (j *jobs) String() string { return strconv.Itoa(int(*j)) }
+func (j *jobs) Type() string   { return "N" }
+func (j *jobs) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err == nil && n < 1 {
+		err = errors.New("want at least one unit at a time")
+	}
+	*j = jobs(n)
+	return err
 }
 
 // selection is what the flags and the stages named choose.

@@ -164,16 +164,12 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 	return o, nil
 }
 
-// atATime has the units of the experiment run so many at a time; 0 leaves it as
-// the configuration says.
-func (o *opened) atATime(jobs int) error {
-	if jobs < 0 {
-		return usagef("-j %d: want at least one unit at a time", jobs)
+// atATime is how many units of the experiment run at a time; 0 leaves it as the
+// configuration says.
+func (o *opened) atATime(n jobs) {
+	if n > 0 {
+		o.Workers = int(n)
 	}
-	if jobs > 0 {
-		o.Workers = jobs
-	}
-	return nil
 }
 
 // lookGarbage is the garbage collector's target for commands that only look:
