@@ -80,7 +80,12 @@ func (s *session) writePage(o *opened, snapshot *dag.Snapshot) error {
 	if err != nil {
 		return fmt.Errorf("the results are stored, but not the page: %w", err)
 	}
-	s.say("%s written", pageFile)
+	if o.Findings != nil && !s.quiet {
+		if err := o.Findings(s.stderr); err != nil {
+			return err
+		}
+	}
+	s.say("%s written", filepath.Join(o.Out, pageFile))
 	return nil
 }
 

@@ -156,12 +156,14 @@ func TestOwnProfiles(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	own := []string{"--set", "corpus.profiles=" + mine}
-	_, _, stderr := speceval(t, out, append([]string{"plan"}, own...)...)
-	want(t, "the plan", stderr, "easy__model=m is left out: its variance is zero",
+	_, _, planned := speceval(t, out, append([]string{"plan"}, own...)...)
+	want(t, "the plan", planned, "easy__model=m is left out: its variance is zero",
 		"no case study: the profile aime24__model=qwen3_5_4b is not among the evaluated ones; replay.case_study.profile names another")
-	if code, _, stderr := speceval(t, out, append([]string{"run"}, own...)...); code != 0 {
+	code, _, stderr := speceval(t, out, append([]string{"run"}, own...)...)
+	if code != 0 {
 		t.Fatalf("run: exit code %d\n%s", code, stderr)
 	}
+	want(t, "the run", stderr, "the mean over 2 profiles,\n", "\nbudget  Oracle  Tuned EN ", "  Uniform needs\n", "\n     8   ", filepath.Join(out, pageFile)+" written")
 	table := folderFiles(t, out)["tables/table1_variance.csv"]
 	if strings.Contains(table, "paper") || !strings.HasPrefix(table, "budget,oracle,tuned_en,") || strings.Count(table, "\n") != 3 {
 		t.Errorf("table 1 of own profiles is\n%s", table)

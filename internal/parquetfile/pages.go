@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 )
@@ -20,7 +23,8 @@ const maxDictionary = 1 << 22
 type checkedPages struct {
 	file.PageReader
 	column *schema.Column
-	left   int64 // values of the column that no page has held yet
+	left   int64     // values of the column that no page has held yet
+	plain  file.Page // the page, if it has another encoding than in the file
 	err    error
 }
 
@@ -29,8 +33,17 @@ func (p *checkedPages) Next() bool {
 	if !p.PageReader.Next() {
 		return false
 	}
+	p.plain = nil
 	p.err = p.check(p.PageReader.Page())
 	return p.err == nil
+}
+
+// Page is the page that Next has fetched.
+func (p *checkedPages) Page() file.Page {
+	if p.plain != nil {
+		return p.plain
+	}
+	return p.PageReader.Page()
 }
 
 // Err is the error for which Next returned false, or nil at the end.
@@ -45,6 +58,7 @@ var errShortPage = errors.New("a page holds fewer values than it claims")
 
 func (p *checkedPages) check(page file.Page) error {
 	claimed, data := int64(page.NumValues()), page.Data()
+	split := page.Encoding() == byteStreamSplit
 	if _, ok := page.(*file.DictionaryPage); ok {
 		if claimed > min(maxDictionary, int64(len(data))) {
 			return fmt.Errorf("a dictionary of %d bytes claims %d values, at most %d can be read", len(data), claimed, maxDictionary)
@@ -69,13 +83,39 @@ func (p *checkedPages) check(page file.Page) error {
 			}
 			data = data[end:]
 		}
+		if split {
+			p.plain = file.NewDataPageV1(p.joined(page.Data(), data), page.NumValues(), parquet.Encodings.Plain,
+				parquet.Encoding(page.DefinitionLevelEncoding()), parquet.Encoding(page.RepetitionLevelEncoding()), page.UncompressedSize())
+		}
 	case *file.DataPageV2:
 		from, end := int64(page.RepetitionLevelByteLen()), int64(page.RepetitionLevelByteLen())+int64(page.DefinitionLevelByteLen())
 		if end > int64(len(data)) || !holds(data[:from], p.column.MaxRepetitionLevel(), claimed) || !holds(data[from:end], p.column.MaxDefinitionLevel(), claimed) {
 			return errShortPage
 		}
+		if split {
+			p.plain = file.NewDataPageV2(p.joined(data, data[end:]), page.NumValues(), page.NumNulls(), page.NumRows(), parquet.Encodings.Plain,
+				page.DefinitionLevelByteLen(), page.RepetitionLevelByteLen(), page.UncompressedSize(), page.IsCompressed())
+		}
 	}
 	return nil
+}
+
+// byteStreamSplit is the encoding of numbers, by DuckDB and others, in which first byte 0 of
+// every value stands, then byte 1 of every value, and so on. The library does not read it.
+const byteStreamSplit = 9
+
+// joined is the data of a page in the plain encoding; values are its last part.
+func (p *checkedPages) joined(data, values []byte) *memory.Buffer {
+	width := p.column.PhysicalType().ByteSize()
+	plain := slices.Clone(data)
+	to := plain[len(data)-len(values):]
+	n := len(values) / width
+	for i := range n {
+		for k := range width {
+			to[i*width+k] = values[k*n+i]
+		}
+	}
+	return memory.NewBufferBytes(plain)
 }
 
 // holds reports whether data, in Parquet's hybrid of run-length and bit-packed runs,

@@ -17,6 +17,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 )
 
 // File is a file whose footer has been read.
@@ -216,7 +217,7 @@ func (*pageMemory) Free([]byte) {}
 
 // codecFault is why the codecs below could not be put in the place of the Parquet
 // package's own, before anything reads or writes.
-var codecFault = errors.Join(keepZstd(), bound(compress.Codecs.Snappy), bound(compress.Codecs.Gzip), bound(compress.Codecs.Brotli))
+var codecFault = errors.Join(keepZstd(), readLZ4(), bound(compress.Codecs.Snappy), bound(compress.Codecs.Gzip), bound(compress.Codecs.Brotli))
 
 // Codecs puts codecs in place that keep to the size which a page claims, and a
 // zstd one that keeps its memory, for all readers and writers of this program. It
@@ -264,6 +265,25 @@ func (z keptZstd) Decode(dst, src []byte) []byte {
 		panic(err)
 	}
 	return dst
+}
+
+// rawLZ4 decompresses LZ4_RAW, which DuckDB, Polars and pyarrow write for "lz4", and the
+// Parquet package does not know. Nothing is written by it.
+type rawLZ4 struct{ compress.Codec }
+
+func readLZ4() error {
+	const code = 7 // of LZ4_RAW in the format
+	compress.RegisterCodec(compress.Compression(code), rawLZ4{})
+	return nil
+}
+
+// Decode decompresses src into dst, which is as long as the page claims to be.
+func (rawLZ4) Decode(dst, src []byte) []byte {
+	n, err := lz4.UncompressBlock(src, dst)
+	if err != nil {
+		panic(err)
+	}
+	return dst[:n]
 }
 
 // bounded decompresses no more than the page claims.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 
 	"speceval/internal/csvfile"
 	"speceval/internal/rowfile"
@@ -66,8 +67,13 @@ func optional[V any](c *cells, at int, read func(at int) V) *V {
 	return &v
 }
 
+// integer is a whole number; "12.0" is one, too, as pandas writes columns with gaps.
 func (c *cells) integer(at, bits int) int64 {
-	value, err := strconv.ParseInt(c.fields[at], 10, bits)
+	digits, zeros, _ := strings.Cut(c.fields[at], ".")
+	if strings.Trim(zeros, "0") != "" {
+		digits = c.fields[at]
+	}
+	value, err := strconv.ParseInt(digits, 10, bits)
 	c.check(at, err, "an integer")
 	return value
 }

@@ -232,7 +232,7 @@ func fieldColumns(row reflect.Type, at []int) ([]column, error) {
 
 // codecsFor lists the physical types that a Go type is read from. The first
 // is the one that is written; the others are there because pandas, Polars and
-// DuckDB write small integers in 64 bits.
+// DuckDB write small integers in 64 bits, and sums and columns with nulls as floats.
 func codecsFor(kind reflect.Type) []codec {
 	switch kind {
 	case reflect.TypeFor[string]():
@@ -240,16 +240,25 @@ func codecsFor(kind reflect.Type) []codec {
 	case reflect.TypeFor[bool]():
 		return []codec{typed[bool, bool]{parquet.Types.Boolean, same[bool], same[bool]}}
 	case reflect.TypeFor[float64]():
-		return []codec{typed[float64, float64]{parquet.Types.Double, same[float64], same[float64]}}
+		return []codec{
+			typed[float64, float64]{parquet.Types.Double, same[float64], same[float64]},
+			typed[float64, float32]{parquet.Types.Float, convert[float64, float32], convert[float32, float64]},
+			typed[float64, int64]{parquet.Types.Int64, whole[int64], convert[int64, float64]},
+			typed[float64, int32]{parquet.Types.Int32, whole[int32], convert[int32, float64]},
+		}
 	case reflect.TypeFor[int32]():
 		return []codec{
 			typed[int32, int32]{parquet.Types.Int32, same[int32], same[int32]},
-			typed[int32, int64]{parquet.Types.Int64, widen, narrow},
+			typed[int32, int64]{parquet.Types.Int64, convert[int32, int64], narrow},
+			typed[int32, float64]{parquet.Types.Double, convert[int32, float64], whole[int32]},
+			typed[int32, float32]{parquet.Types.Float, convert[int32, float32], whole32[int32]},
 		}
 	case reflect.TypeFor[int64]():
 		return []codec{
 			typed[int64, int64]{parquet.Types.Int64, same[int64], same[int64]},
-			typed[int64, int32]{parquet.Types.Int32, narrow, widen},
+			typed[int64, int32]{parquet.Types.Int32, narrow, convert[int32, int64]},
+			typed[int64, float64]{parquet.Types.Double, convert[int64, float64], whole[int64]},
+			typed[int64, float32]{parquet.Types.Float, convert[int64, float32], whole32[int64]},
 		}
 	case reflect.TypeFor[time.Time]():
 		return []codec{typed[time.Time, int64]{parquet.Types.Int64, encodeMoment, decodeMoment}}
@@ -268,7 +277,20 @@ var momentType = schema.NewTimestampLogicalType(true, schema.TimeUnitMicros)
 
 func same[V any](v, _ V) (V, error) { return v, nil }
 
-func widen(v int32, _ int64) (int64, error) { return int64(v), nil }
+// convert is for numbers that lose nothing by it.
+func convert[From, To int32 | int64 | float32 | float64](v From, _ To) (To, error) { return To(v), nil }
+
+// whole reads a count that was written as a float.
+func whole[I int32 | int64](v float64, _ I) (I, error) {
+	const exact = 1 << 53 // below it every whole number is a float
+	n := I(v)
+	if !(math.Abs(v) < exact) || float64(n) != v {
+		return 0, fmt.Errorf("%v is no whole number of %d bits", v, 8*reflect.TypeFor[I]().Size())
+	}
+	return n, nil
+}
+
+func whole32[I int32 | int64](v float32, before I) (I, error) { return whole(float64(v), before) }
 
 func narrow(v int64, _ int32) (int32, error) {
 	if v < math.MinInt32 || v > math.MaxInt32 {

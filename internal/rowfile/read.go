@@ -71,6 +71,9 @@ func locate(file *schema.Schema, columns []column) ([]source, error) {
 			return nil, &MissingColumnError{Column: c.name}
 		}
 		found := file.Column(index)
+		if _, empty := found.LogicalType().(schema.NullLogicalType); empty && c.optional {
+			continue // a column of nulls alone, whose type its writer did not know
+		}
 		codecs := codecsFor(c.kind)
 		match := slices.IndexFunc(codecs, func(k codec) bool { return k.physical() == found.PhysicalType() })
 		if match < 0 || !flat(found) || !c.means(found.LogicalType()) {

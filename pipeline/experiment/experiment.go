@@ -22,6 +22,7 @@ import (
 	"speceval/stages/replay"
 	"speceval/stages/report"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
 )
 
 // Outside is what of the world outside an experiment may use.
@@ -48,6 +49,9 @@ type Experiment struct {
 
 	// Page writes the page of the report; nil: there is none.
 	Page func(w io.Writer, h report.History) error
+	// Findings writes what profiles of one's own have shown; nil where they are the paper's,
+	// with which verify compares.
+	Findings func(w io.Writer) error
 
 	file string // of the configuration
 	sets []string
@@ -99,6 +103,11 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 			h.Settings = append(h.Settings, page.Setting(s))
 		}
 		return report.WriteHTML(w, stored.NewSource(&e.Reports, stored.Folder(o.Out)), h)
+	}
+	if !e.Reports.Published {
+		e.Findings = func(w io.Writer) error {
+			return tables.Findings(w, stored.NewSource(&e.Reports, stored.Folder(o.Out)))
+		}
 	}
 	return e, nil
 }
