@@ -27,18 +27,22 @@ type File struct {
 	failed error // the first failed write, if any
 }
 
-// Create starts a file that will stand at path, making its folder if needed.
-// Nothing is seen at path before [File.Commit].
+// Create starts a file that will stand at path, making its folder if needed. Its mode is
+// the umask's. Nothing is seen at path before [File.Commit].
 func Create(path string) (*File, error) {
-	dir, name := filepath.Split(path)
-	if err := os.MkdirAll(filepath.Clean(dir), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, Advise(path, err)
 	}
-	temp, err := os.CreateTemp(filepath.Clean(dir), name+".*"+Suffix)
-	if err != nil {
-		return nil, Advise(path, err)
+	for n := 0; ; n++ { // os.CreateTemp would not leave the mode to the umask
+		part := fmt.Sprintf("%s.%d%s", path, n, Suffix)
+		temp, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err == nil {
+			return &File{path: path, temp: temp}, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, Advise(path, err)
+		}
 	}
-	return &File{path: path, temp: temp}, nil
 }
 
 // Write appends to the temporary file.
@@ -56,9 +60,6 @@ func (f *File) Write(p []byte) (int, error) {
 // untouched, and the temporary one is gone.
 func (f *File) Commit() error {
 	err := f.failed
-	if err == nil {
-		err = f.temp.Chmod(0o644)
-	}
 	if err == nil {
 		err = f.temp.Sync()
 	}

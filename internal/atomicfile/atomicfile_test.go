@@ -45,10 +45,18 @@ func TestWriteMakesFoldersAndReplaces(t *testing.T) {
 	put(t, path, "new")
 	wantContent(t, path, "new")
 	wantNoLeftovers(t, dir)
+}
 
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o644 {
-		t.Errorf("mode is %v, %v; others must be able to read results", info.Mode(), err)
+func TestModesAreTheUmasks(t *testing.T) {
+	for mask, want := range map[int]os.FileMode{0o022: 0o644, 0o002: 0o664, 0o077: 0o600} {
+		path := filepath.Join(t.TempDir(), "file")
+		before := syscall.Umask(mask)
+		put(t, path, "old")
+		put(t, path, "new")
+		syscall.Umask(before)
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("umask %03o: %v, %v", mask, info.Mode(), err)
+		}
 	}
 }
 

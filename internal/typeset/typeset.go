@@ -85,10 +85,10 @@ func (d Document) write(dir string) error {
 			return fmt.Errorf("typeset: %s is not a file next to the document", name)
 		}
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
+		if err := os.WriteFile(path, data, 0o666); err != nil {
 			return err
 		}
 	}

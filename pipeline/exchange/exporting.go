@@ -101,7 +101,7 @@ func (e *Evaluation) Write(f Format, to string) (paths []string, err error) {
 		return nil, err
 	}
 	for _, file := range files {
-		if err := os.MkdirAll(filepath.Dir(file.path), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(file.path), 0o777); err != nil {
 			return nil, err
 		}
 		if err := atomicfile.Write(file.path, file.write); err != nil {

@@ -27,10 +27,10 @@ type process struct {
 // launch starts a command whose output goes to the end of a log file, below a line that
 // says when and what, as a shell takes it, but for the key.
 func launch(words, parent, variables []string, log string, now time.Time, grace time.Duration) (*process, error) {
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(log), 0o777); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
 	if err != nil {
 		return nil, err
 	}
