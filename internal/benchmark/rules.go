@@ -29,9 +29,12 @@ type check struct {
 	benchmark string            // of the first task
 	ids       map[string]string // to the place where they were seen first
 	clusters  bool              // the first task has a cluster
+	keyed     map[string]bool   // whether the first task of a judged scorer has an answer
 }
 
-func newCheck(faults *faults) *check { return &check{faults: faults, ids: map[string]string{}} }
+func newCheck(faults *faults) *check {
+	return &check{faults: faults, ids: map[string]string{}, keyed: map[string]bool{}}
+}
 
 // task checks the next task, which stands at place.
 func (c *check) task(place string, t Task) {
@@ -49,6 +52,9 @@ func (c *check) task(place string, t Task) {
 		return
 	}
 	checkAnswer(f, t, fault)
+	if f.Need == family.Judge {
+		c.key(t, fault)
+	}
 	checkOptions(f, t, fault)
 	checkTestsOf(f, t, fault)
 }
@@ -86,6 +92,21 @@ func (c *check) identity(place string, t Task) {
 		fault("task_index", "is %d, must be %d here", t.Index, c.position)
 	}
 	c.position++
+}
+
+// key checks that a judge has the answers to all its tasks or to none: a cell that is empty
+// by mistake would be judged by what the judge knows.
+func (c *check) key(t Task, fault func(key, format string, args ...any)) {
+	has := t.Answer != ""
+	first, known := c.keyed[t.Scorer]
+	switch {
+	case !known:
+		c.keyed[t.Scorer] = has
+	case first && !has:
+		fault("answer", "is missing, and there in the first record whose scorer is %s: all have one, or none has", t.Scorer)
+	case !first && has:
+		fault("answer", "is there, and missing in the first record whose scorer is %s: all have one, or none has", t.Scorer)
+	}
 }
 
 func checkAnswer(f family.Family, t Task, fault func(key, format string, args ...any)) {

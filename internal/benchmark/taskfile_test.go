@@ -140,7 +140,12 @@ func TestFaultsOfTaskFilesNameLineAndKey(t *testing.T) {
 		{`{"task_id":"x","answer":"2","scorer":"math"}`, "line 1: prompt: is missing or empty"},
 		{`{"task_id":"x","prompt":"p","answer":"2"}`, `line 1: scorer: is "", must be one of`},
 		{`{"task_id":"x","prompt":"p","answer":"2","scorer":"maths"}`, `line 1: scorer: is "maths", must be one of math, choice, judge, code`},
-		{`{"task_id":"x","prompt":"p","scorer":"judge"}`, "line 1: answer: is missing or empty"},
+		{`{"task_id":"x","prompt":"p","scorer":"judge","answer":"a"}
+{"task_id":"m","prompt":"p","scorer":"math","answer":"1"}
+{"task_id":"y","prompt":"p","scorer":"judge-graded"}
+{"task_id":"z","prompt":"p","scorer":"judge"}`, "line 4: answer: is missing, and there in the first record whose scorer is judge"},
+		{`{"task_id":"x","prompt":"p","scorer":"judge"}
+{"task_id":"y","prompt":"p","scorer":"judge","answer":"a"}`, "line 2: answer: is there, and missing in the first"},
 		{`{"task_id":"x","prompt":"p","scorer":"math","answer":null}`, "line 1: answer: is missing or empty"},
 		{choice(`,"answer":"A"`), "line 1: options: is missing or not from 2 to 26"},
 		{choice(`,"answer":"A","options":1`), "line 1: options: is missing or not"},
@@ -185,6 +190,21 @@ func TestFaultsOfTaskFilesNameLineAndKey(t *testing.T) {
 		}
 		if text := fmt.Sprint(err); c.want == "" || !strings.Contains(text, c.want) || !strings.HasPrefix(text, "b.jsonl: ") || strings.Contains(text, "\n") {
 			t.Errorf("%.120q: error %q, want one fault with %q", c.text, text, c.want)
+		}
+	}
+}
+
+// A judge and a grader of the user's own need no answer.
+func TestTasksWithoutAnAnswer(t *testing.T) {
+	for _, scorer := range []string{"judge", "judge-graded", "command", "command-graded"} {
+		for name, text := range map[string]string{
+			"b.jsonl": `{"id":"a","prompt":"p","scorer":"` + scorer + "\"}\n" + `{"id":"b","prompt":"q","scorer":"` + scorer + `"}`,
+			"b.csv":   "id,prompt,scorer,answer\na,p," + scorer + ",\nb,q," + scorer + ",\n",
+		} {
+			tasks, err := reader(t).Parse([]byte(text), name)
+			if err != nil || len(tasks) != 2 || tasks[1].Answer != "" || tasks[1].UserPrompt == "" {
+				t.Errorf("%s in %s: %+v, %v", scorer, name, tasks, err)
+			}
 		}
 	}
 }

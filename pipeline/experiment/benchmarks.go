@@ -18,6 +18,7 @@ import (
 	"speceval/internal/coupled"
 	"speceval/internal/paper"
 	"speceval/internal/profile"
+	"speceval/internal/scoring/family"
 	"speceval/internal/upstream"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
@@ -130,7 +131,7 @@ func paperTasks(path string, tasks []benchmark.Task) (string, error) {
 func Content(tasks []benchmark.Task) string {
 	count := map[string]int{}
 	for _, t := range tasks {
-		count[t.Scorer]++
+		count[scorerOf(t)]++
 	}
 	var each []string
 	for _, scorer := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
@@ -139,6 +140,14 @@ func Content(tasks []benchmark.Task) string {
 		each = append(each, fmt.Sprintf("%d %s", count[scorer], scorer))
 	}
 	return fmt.Sprintf("%d tasks of %s: %s", len(tasks), tasks[0].Benchmark, strings.Join(each, ", "))
+}
+
+// scorerOf is the scorer of a task, with a remark where it is a judge that is not given the answer.
+func scorerOf(t benchmark.Task) string {
+	if f, err := family.Named(t.Scorer); err == nil && f.Need == family.Judge && t.Answer == "" {
+		return t.Scorer + " without an answer"
+	}
+	return t.Scorer
 }
 
 // Profiles are those to evaluate, without degenerate ones: known ones, or those

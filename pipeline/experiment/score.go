@@ -91,10 +91,16 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 	if cfg.Judge.GradingPrompt != "" {
 		s.GradingName += ":prompt=" + prompts[1][:8]
 	}
+	sayKeyless := sync.OnceFunc(func() {
+		if text := keyless(tasks); text != "" && o.Report != nil {
+			o.Report(text)
+		}
+	})
 	s.Judge = func(ctx context.Context) (score.Judge, error) {
 		if len(cfg.Judge.URLs) == 0 {
 			return score.Judge{}, fmt.Errorf("no judge: name the servers of %s in judge.urls", cfg.Judge.Model)
 		}
+		sayKeyless()
 		lease, err := servers.Acquire(ctx, serving.Model{ID: cfg.Judge.Model, Requires: pool.Requirement{Model: cfg.Judge.Model}})
 		if err != nil {
 			return score.Judge{}, err
@@ -105,6 +111,20 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 	}
 	s.Runner = (&programs{cfg: cfg, tasks: tasks, report: o.Report}).runner
 	return s, notes, nil
+}
+
+// keyless says which benchmarks are judged without the right answers; "" for none.
+func keyless(all []TaskFile) string {
+	var ids []string
+	for _, f := range all {
+		if slices.ContainsFunc(f.Tasks, func(t benchmark.Task) bool { return scorerOf(t) != t.Scorer }) {
+			ids = append(ids, f.ID)
+		}
+	}
+	if ids == nil {
+		return ""
+	}
+	return fmt.Sprintf("note: tasks of %s have no answer: the judge goes by the question and by what it knows", strings.Join(ids, ", "))
 }
 
 // judgePrompts is how the judge is asked, with the digests of its prompts: that for a

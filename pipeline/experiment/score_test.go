@@ -392,6 +392,32 @@ func TestOwnModelsBringTheirCoefficients(t *testing.T) {
 	}
 }
 
+// A judge without answers is told of once, when it is asked for.
+func TestAJudgeWithoutAnswersIsTold(t *testing.T) {
+	cfg, _ := sampledConfig(t)
+	cfg.Judge.URLs = []string{"http://127.0.0.1:1"}
+	var said []string
+	o := Outside{Report: func(text string) { said = append(said, text) }}
+	tasks := []TaskFile{
+		{ID: "known", Tasks: []benchmark.Task{{Scorer: "judge", Answer: "a"}, {Scorer: "command"}}}, {ID: "open", Tasks: []benchmark.Task{{Scorer: "judge-graded"}}},
+	}
+	s, _, err := ScoreSettings(cfg, o, Judges(cfg, o), tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 2 {
+		s.Judge(ctx)
+	}
+	if len(said) != 1 || said[0] != "note: tasks of open have no answer: the judge goes by the question and by what it knows" {
+		t.Errorf("%q", said)
+	}
+	if got := Content(tasks[1].Tasks); !strings.HasSuffix(got, ": 1 judge-graded without an answer") {
+		t.Error(got)
+	}
+}
+
 // TestModulesThatAreMissing has interpreters that answer as one without numpy, as one
 // with it, and not at all.
 func TestModulesThatAreMissing(t *testing.T) {

@@ -1,7 +1,9 @@
 package family
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,11 +102,12 @@ const longestProgram = 8000
 // judged are open answers, about which a judge model is asked.
 var judged = Family{
 	Name: "judge", Version: judge.Version, Prompt: "judge",
-	Need:      Judge,
-	New:       func(t scoring.Task, r Resources) scoring.Scorer { return judge.New(r.Judge, t.Prompt, t.Answer) },
-	Unchecked: "it asks a judge model on a server, and needs the question as well",
+	AnswerOptional: true,
+	Need:           Judge,
+	New:            func(t scoring.Task, r Resources) scoring.Scorer { return judge.New(r.Judge, question(t), t.Answer) },
+	Unchecked:      "it asks a judge model on a server, and needs the question as well",
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		result := t.Answer
+		result := supposed(t)
 		if !right {
 			result = otherAnswer(s, result, others)
 		}
@@ -117,11 +120,14 @@ var judged = Family{
 // gradedAnswers are open answers that a judge model grades by what a full one has.
 var gradedAnswers = Family{
 	Name: "judge-graded", Version: judge.GradedVersion, Prompt: "judge-graded", Graded: true,
-	Need:      Judge,
-	New:       func(t scoring.Task, r Resources) scoring.Scorer { return judge.NewGraded(r.Judge, t.Prompt, t.Answer) },
+	AnswerOptional: true,
+	Need:           Judge,
+	New: func(t scoring.Task, r Resources) scoring.Scorer {
+		return judge.NewGraded(r.Judge, question(t), t.Answer)
+	},
 	Unchecked: judged.Unchecked,
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
-		full := []rune(inOneLine(t.Answer))
+		full := []rune(inOneLine(supposed(t)))
 		if !right {
 			full = full[:pick(s, len(full))]
 		}
@@ -129,6 +135,22 @@ var gradedAnswers = Family{
 	},
 	Reply: gradeOf,
 }
+
+// question is what a judge is shown of a task: the problem, or a chat up to the last turn.
+func question(t scoring.Task) string {
+	if t.History == nil || t.Prompt != t.UserPrompt {
+		return t.Prompt
+	}
+	var b strings.Builder
+	for _, turn := range append(slices.Clone(t.History), scoring.Turn{Role: "user", Content: t.UserPrompt}) {
+		b.WriteString(turn.Role + ": " + turn.Content + "\n\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n\n")
+}
+
+// supposed is the right answer to an open question, or a text in its place that
+// simulated models and judges agree on.
+func supposed(t scoring.Task) string { return cmp.Or(t.Answer, "what is right of "+t.ID) }
 
 var confidences = [...]string{"55", "70", "80", "90", "95"}
 
@@ -155,7 +177,7 @@ func verdict(s *seed.Stream, turn string, t scoring.Task) string {
 	switch {
 	case !answered:
 		result, confidence = "None", "100"
-	case strings.EqualFold(result, strings.TrimSpace(t.Answer)):
+	case strings.EqualFold(result, strings.TrimSpace(supposed(t))):
 		correct = "yes"
 	}
 	return "extracted_final_answer: " + strings.Join(strings.Fields(result), " ") +
@@ -203,7 +225,7 @@ func gradeOf(s *seed.Stream, turn string, t scoring.Task) string {
 			had = turn[from+len(sumUp) : end]
 		}
 	}
-	full := []rune(inOneLine(t.Answer))
+	full := []rune(inOneLine(supposed(t)))
 	same := 0
 	for _, r := range had {
 		if same == len(full) || r != full[same] {

@@ -13,6 +13,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -62,7 +63,7 @@ type manner struct {
 	reminder string // is added to the turn when a first reply held no verdict
 }
 
-// New is the scorer for a question whose right answer is gold.
+// New is the scorer for a question whose right answer is gold; "" where none is known.
 func New(s Settings, question, gold string) *Scorer {
 	return &Scorer{s, question, gold, &manner{
 		func(s *Settings) *template.Template { return s.Prompt }, correct,
@@ -71,7 +72,7 @@ func New(s Settings, question, gold string) *Scorer {
 }
 
 // NewGraded is the scorer that grades responses to a question by what a full answer
-// has: the right answer, or a list of what earns how much.
+// has: the right answer, or a list of what earns how much; "" where that is not known.
 func NewGraded(s Settings, question, full string) *Scorer {
 	return &Scorer{s, question, full, &manner{
 		func(s *Settings) *template.Template { return s.Grading }, grade,
@@ -117,10 +118,13 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 	return scoring.Verdict{}, fmt.Errorf("%w, asked twice: %s", ErrUnparsable, said)
 }
 
+// unknown stands in a prompt in the place of a right answer.
+const unknown = "none is given. Whatever is said above, solve the question yourself, from it and from what you know, and take your own answer for the known one."
+
 // turn is what the judge is asked.
 func (s *Scorer) turn(response string) (string, error) {
 	var b strings.Builder
-	if err := s.manner.prompt(&s.settings).Execute(&b, asked{s.question, response, s.gold}); err != nil {
+	if err := s.manner.prompt(&s.settings).Execute(&b, asked{s.question, response, cmp.Or(s.gold, unknown)}); err != nil {
 		return "", fmt.Errorf("the judge's prompt: %w", err)
 	}
 	return strings.ToValidUTF8(b.String(), "\ufffd"), nil

@@ -14,6 +14,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/scoring"
+	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
 	"speceval/internal/servers/vllm"
 )
@@ -276,6 +277,30 @@ func (s oneServer) Complete(ctx context.Context, r vllm.Request) (vllm.Completio
 	return answer, s.URL(), err
 }
 
+// A judge without an answer is told so, and of a chat it sees all turns.
+func TestWhatAJudgeIsShown(t *testing.T) {
+	chat := []scoring.Turn{{Role: "user", Content: "Who?"}, {Role: "assistant", Content: "She."}}
+	for _, test := range []struct {
+		task scoring.Task
+		want string
+	}{
+		{scoring.Task{Prompt: "q", UserPrompt: "Now: q", Answer: "g"}, "Q q\nR r\nA g"},
+		{scoring.Task{Prompt: "q", UserPrompt: "Now: q"}, "Q q\nR r\nA none is given. "},
+		{scoring.Task{Prompt: "When?", UserPrompt: "When?", History: chat, Answer: "g"}, "Q user: Who?\n\nassistant: She.\n\nuser: When?\nR r\nA g"},
+		{scoring.Task{Prompt: "q", UserPrompt: "When?", History: chat, Answer: "g"}, "Q q\nR r\nA g"},
+	} {
+		for _, scorer := range []string{"judge", "judge-graded"} {
+			f, _ := family.Named(scorer)
+			servers := &script{replies: []string{"correct: yes\ngrade: 10"}, finish: "stop"}
+			v, err := f.New(test.task, family.Resources{Judge: settings(t, servers)}).Score(t.Context(), scoring.Response{Text: "r"})
+			asked := strings.Replace(servers.asked[0].Messages[0].Content, "\nF ", "\nA ", 1)
+			if err != nil || v.Reward != 1 || asked != test.want && (test.task.Answer != "" || !strings.HasPrefix(asked, test.want)) {
+				t.Errorf("%s of %+v: %+v, %v, asked %q", scorer, test.task, v, err, asked)
+			}
+		}
+	}
+}
+
 // TestSimulatedJudge lets the simulated fleet judge its own answers over HTTP.
 func TestSimulatedJudge(t *testing.T) {
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
@@ -289,6 +314,14 @@ func TestSimulatedJudge(t *testing.T) {
 	tasks := slices.DeleteFunc(read, func(t benchmark.Task) bool { return t.Scorer != "judge" })
 	if len(tasks) != 12 {
 		t.Fatalf("%d open questions", len(tasks))
+	}
+	for i := range tasks { // some have no answer, some are graded
+		if i%2 == 1 {
+			tasks[i].Answer = ""
+		}
+		if i%3 == 0 {
+			tasks[i].Scorer = "judge-graded"
+		}
 	}
 	replica := imitation.New(imitation.Settings{
 		Model: "j", MaxModelLen: 1 << 15, MaxSequences: 8, Thinking: true, ReasoningParser: "qwen3",
@@ -307,7 +340,11 @@ func TestSimulatedJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := judge.Settings{Prompt: prompt, Servers: oneServer{client}, Sampling: vllm.Sampling{
+	grading, err := judge.ParsePrompt(string(data.GradePrompt()), data.GradePromptName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := judge.Settings{Prompt: prompt, Grading: grading, Servers: oneServer{client}, Sampling: vllm.Sampling{
 		Model: "j", TopP: 1, MaxTokens: 4096, TemplateArguments: map[string]any{"enable_thinking": false},
 	}}
 	author := func(pass float64) *fleet.Author {
@@ -320,8 +357,12 @@ func TestSimulatedJudge(t *testing.T) {
 	for pass, author := range map[float64]*fleet.Author{0: author(0), 1: author(1)} {
 		for _, task := range tasks {
 			answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: 7, Limits: fleet.Limits{Most: 2000, Budget: -1}})
-			v, err := judge.New(s, task.Prompt, task.Answer).Score(t.Context(), scoring.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
-			if err != nil || v.Correct() != (pass == 1) || v.Correct() && v.Answer != task.Answer {
+			f, err := family.Named(task.Scorer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := f.New(task, family.Resources{Judge: s}).Score(t.Context(), scoring.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
+			if err != nil || (v.Reward == 1) != (pass == 1) || !f.Graded && v.Reward == 1 && task.Answer != "" && v.Answer != task.Answer {
 				t.Errorf("%s: %+v, %v", task.ID, v, err)
 			}
 		}
