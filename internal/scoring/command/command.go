@@ -4,6 +4,8 @@
 //
 //	{"task":{"benchmark":"…","id":"…","prompt":"…","user_prompt":"…","answer":"…"},"response":"…","cut":false}
 //
+// where the task has system_prompt, history and metadata as well if there are any,
+//
 // and its reply
 //
 //	{"reward":1,"answer":"…","note":"…"}
@@ -45,12 +47,14 @@ var _ scoring.Scorer = (*Scorer)(nil)
 
 // task is a task as requests to the grader have it.
 type task struct {
-	Benchmark    string `json:"benchmark"`
-	ID           string `json:"id"`
-	Prompt       string `json:"prompt"`
-	UserPrompt   string `json:"user_prompt"`
-	SystemPrompt string `json:"system_prompt,omitempty"`
-	Answer       string `json:"answer"` // "" for none
+	Benchmark    string          `json:"benchmark"`
+	ID           string          `json:"id"`
+	Prompt       string          `json:"prompt"`
+	UserPrompt   string          `json:"user_prompt"`
+	SystemPrompt string          `json:"system_prompt,omitempty"`
+	History      []scoring.Turn  `json:"history,omitempty"`
+	Answer       string          `json:"answer"` // "" for none
+	Metadata     json.RawMessage `json:"metadata,omitempty"`
 }
 
 // request is a line to the grader.
@@ -62,7 +66,9 @@ type request struct {
 
 // New is the scorer for a task. Rewards other than 0 and 1 are for graded ones.
 func New(g *Grader, t scoring.Task, graded bool) *Scorer {
-	return &Scorer{g, task{t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.Answer}, graded}
+	return &Scorer{g, task{
+		t.Benchmark, t.ID, t.Prompt, t.UserPrompt, t.SystemPrompt, t.History, t.Answer, json.RawMessage(t.Metadata),
+	}, graded}
 }
 
 // Score asks the grader, and a fresh one if there is no verdict. The error says

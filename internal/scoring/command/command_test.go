@@ -61,6 +61,8 @@ for line in sys.stdin:
         else:
             open("seen", "w").close()
             os._exit(5)
+    elif what == "task":
+        print(json.dumps({"reward": 1, "answer": json.dumps(asked["task"], sort_keys=True)}), flush=True)
     elif what == "pid":
         print(json.dumps({"reward": 1, "answer": str(os.getpid())}), flush=True)
     elif what == "slow":
@@ -167,6 +169,23 @@ func TestVerdicts(t *testing.T) {
 }
 
 // A reply that is none is an error, never a verdict, and the grader goes on.
+// A grader sees all of a task that its file says.
+func TestWhatAGraderSees(t *testing.T) {
+	t.Parallel()
+	l := newLab(t, func(*command.Settings) {})
+	for want, task := range map[string]scoring.Task{
+		`{"answer": "", "benchmark": "b", "id": "i", "prompt": "p", "user_prompt": "u"}`: {Benchmark: "b", ID: "i", Prompt: "p", UserPrompt: "u"},
+		`{"answer": "a", "benchmark": "b", "history": [{"content": "h", "role": "assistant"}], "id": "i", "metadata": {"level": 3, "of": ["<"]}, "prompt": "p", "system_prompt": "s", "user_prompt": "u"}`: {
+			Benchmark: "b", ID: "i", Prompt: "p", UserPrompt: "u", SystemPrompt: "s", Answer: "a",
+			History: []scoring.Turn{{Role: "assistant", Content: "h"}}, Metadata: `{"level":3,"of":["<"]}`,
+		},
+	} {
+		if v, err := command.New(l.grader, task, false).Score(t.Context(), scoring.Response{Text: "task"}); err != nil || v.Answer != want {
+			t.Errorf("%+v, %v, want %s", v, err, want)
+		}
+	}
+}
+
 func TestNoVerdict(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, sandboxed func(s *command.Settings)) {
