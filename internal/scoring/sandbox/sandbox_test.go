@@ -54,7 +54,7 @@ func TestResidentSeesWhatItIsLetSee(t *testing.T) {
 	_, port, _ := net.SplitHostPort(server.Addr().String())
 	r := resident(t, folder, []string{filepath.Join(folder, "grade.py"), filepath.Join(folder, "seen.txt")}, python, "grade.py", port)
 	t.Setenv("SPECEVAL_API_KEY", "hush")
-	if got, want := output(t, r), "seen|no secret|no writing|no network|65534|True|no key|no memory\n"; got != want {
+	if got, want := output(t, r), "seen|no secret|no writing|no network|65534|True|no key|no memory|no room\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -75,7 +75,8 @@ print(open("seen.txt").read(),
     tried("network", lambda: socket.create_connection(("127.0.0.1", int(sys.argv[1])), 2)),
     os.getuid(), open("/tmp/scratch", "w").write("x") == 1,
     os.environ.get("SPECEVAL_API_KEY", "no key"),
-    tried("memory", lambda: bytearray(1 << 30)), sep="|")
+    tried("memory", lambda: bytearray(1 << 30)),
+    tried("room", lambda: open("/tmp/room", "wb").write(bytes(70 << 20))), sep="|")
 `
 
 func TestResidentProgramsOfOtherKinds(t *testing.T) {

@@ -131,8 +131,10 @@ func (s *Sandbox) launch(longest int) (*inside, error) {
 	}
 	defer rules.Close()
 	in := &inside{}
-	if in.group, err = s.group(longest); err != nil {
-		return nil, fmt.Errorf("sandbox: %w", err)
+	if s.groups != nil {
+		if in.group, err = s.groups.New(s.bounds(longest)); err != nil {
+			return nil, fmt.Errorf("sandbox: %w", err)
+		}
 	}
 	command := s.command(longest, firstExtra, in.group)
 	command.ExtraFiles = []*os.File{rules}
@@ -148,14 +150,11 @@ func (s *Sandbox) launch(longest int) (*inside, error) {
 	return in, nil
 }
 
-// group is the control group for a sandbox, nil where there are none. Its limits
-// leave room for the driver and for bubblewrap in addition to the program.
-func (s *Sandbox) group(longest int) (*cgroup.Group, error) {
-	if s.groups == nil {
-		return nil, nil
-	}
+// bounds are those of a control group. They leave room for the driver and for
+// bubblewrap in addition to the program.
+func (s *Sandbox) bounds(longest int) cgroup.Bounds {
 	const others, theirMemory = 4, 64 << 20
-	return s.groups.New(cgroup.Bounds{Memory: s.settings.Memory + scratch(longest) + theirMemory, Processes: MaxProcesses + others})
+	return cgroup.Bounds{Memory: s.settings.Memory + scratch(longest) + theirMemory, Processes: MaxProcesses + others}
 }
 
 // release removes the control group. One that stays is removed by a later process.
