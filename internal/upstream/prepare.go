@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/benchmark"
-	"speceval/internal/files"
 	"speceval/internal/upstream/rows"
 )
 
@@ -73,26 +71,23 @@ func (s *Source) read(ctx context.Context, o Options) ([]row, error) {
 		if o.Reading != nil {
 			o.Reading(path)
 		}
-		err := s.check(name, path, o.Unpublished)
-		if err == nil {
-			err = rows.Read(ctx, path, s.form.columns, func(r rows.Row) error {
-				made, err := s.form.row(r, name, index)
-				index++
-				if err != nil || made == nil {
-					return err
-				}
-				switch first, again := seen[made.ID]; {
-				case made.ID == "":
-					return errors.New("has no id")
-				case again:
-					return fmt.Errorf("has the id %q, as %s", made.ID, first)
-				}
-				seen[made.ID] = fmt.Sprintf("%s, row %d", name, r.Number)
-				made.tests.path = path
-				all = append(all, *made)
-				return nil
-			})
-		}
+		err := rows.Read(ctx, path, s.form.columns, func(r rows.Row) error {
+			made, err := s.form.row(r, name, index)
+			index++
+			if err != nil || made == nil {
+				return err
+			}
+			switch first, again := seen[made.ID]; {
+			case made.ID == "":
+				return errors.New("has no id")
+			case again:
+				return fmt.Errorf("has the id %q, as %s", made.ID, first)
+			}
+			seen[made.ID] = fmt.Sprintf("%s, row %d", name, r.Number)
+			made.tests.path = path
+			all = append(all, *made)
+			return nil
+		})
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s is not there: download it (--download), or put the file of %s at revision %.8s there", path, s.Dataset, s.Revision)
 		}
@@ -104,28 +99,6 @@ func (s *Source) read(ctx context.Context, o Options) ([]row, error) {
 		return nil, fmt.Errorf("%s: there are %d rows, want %d: another revision?", s.Dataset, len(all), want)
 	}
 	return all, nil
-}
-
-// check is an error where a file is known to have another SHA-256.
-func (s *Source) check(name, path string, unpublished bool) error {
-	known := s.SHA256[name]
-	if known == "" || unpublished {
-		return nil
-	}
-	file, err := files.OpenInput(path, files.Upstream)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if got := fmt.Sprintf("%x", sum.Sum(nil)); got != known {
-		return fmt.Errorf("%s has the SHA-256 %s, and %s of %s at revision %.8s has %s: download it again, or take it as it is with --unpublished",
-			path, got, name, s.Dataset, s.Revision, known)
-	}
-	return nil
 }
 
 func (g Group) prepare(ctx context.Context, all []row, o Options) error {

@@ -1,7 +1,6 @@
 package upstream_test
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -259,34 +258,5 @@ func TestBadFiles(t *testing.T) {
 				t.Errorf("%v: %d files are left", err, len(left))
 			}
 		})
-	}
-}
-
-// A file whose SHA-256 is known is read if it has that, and is otherwise refused,
-// unless it is taken as data that was never published.
-func TestFilesOfOtherBytesAreRefused(t *testing.T) {
-	groups, o := files(t, "aime24")
-	source := *groups[0].Source
-	groups[0].Source = &source
-	name := source.Files[0]
-	text, err := os.ReadFile(source.Path(o.From, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	right, other := fmt.Sprintf("%x", sha256.Sum256(text)), strings.Repeat("0", 64)
-	for _, test := range []struct {
-		known       string
-		unpublished bool
-		want        string
-	}{
-		{right, false, ""},
-		{other, false, name + " has the SHA-256 " + right + ", and data/train-00000-of-00001.parquet of HuggingFaceH4/aime_2024 at revision 2fe88a2f has " + other},
-		{other, true, ""},
-	} {
-		source.SHA256, o.Unpublished = map[string]string{name: test.known}, test.unpublished
-		err := upstream.Prepare(t.Context(), groups, o)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("known %q: %v, want %q", test.known, err, test.want)
-		}
 	}
 }

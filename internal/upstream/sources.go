@@ -12,8 +12,7 @@ type Source struct {
 	Revision string   // a commit, 40 hexadecimal digits
 	Files    []string // in the order in which they are read: Parquet, JSONL or CSV by their names
 	Licence  string
-	Gated    bool              // its terms must be accepted before a download
-	SHA256   map[string]string // of files whose digest is known, in lower-case hexadecimal
+	Gated    bool // its terms must be accepted before a download
 	form     form
 }
 
@@ -26,26 +25,26 @@ const seePage = "see its page"
 
 var (
 	aime24 = &Source{"aime24", "HuggingFaceH4/aime_2024", "2fe88a2f1091d5048c0f36abc874fb997b3dd99a",
-		[]string{"data/train-00000-of-00001.parquet"}, seePage, false, nil, problems("id")}
+		[]string{"data/train-00000-of-00001.parquet"}, seePage, false, problems("id")}
 	aime25 = &Source{"aime25", "math-ai/aime25", "563bb8404243c5f09de6ec262f2db674fe5bce9b",
-		[]string{"test.jsonl"}, seePage, false, nil, problems("id", "index")}
+		[]string{"test.jsonl"}, seePage, false, problems("id", "index")}
 	aime26 = &Source{"aime26", "math-ai/aime26", "79037aebdb6580008fb960d17cb21fd3099083e3",
-		[]string{"aime2026.jsonl"}, seePage, false, nil, problems("id", "index")}
+		[]string{"aime2026.jsonl"}, seePage, false, problems("id", "index")}
 	hmmt = &Source{"hmmt", "MathArena/hmmt_feb_2025", "6fdc4277120810ff75aa22d2d5489b91f7a262a1",
-		[]string{"data/train-00000-of-00001.parquet"}, "CC BY-NC-SA", false, nil, problems("problem_idx")}
+		[]string{"data/train-00000-of-00001.parquet"}, "CC BY-NC-SA", false, problems("problem_idx")}
 	math = &Source{"math", "HuggingFaceH4/MATH-500", "6e4ed1a2a79af7d8630a6b768ec859cb5af4d3be",
-		[]string{"test.jsonl"}, seePage, false, nil, problems("unique_id")}
+		[]string{"test.jsonl"}, seePage, false, problems("unique_id")}
 	gpqa = &Source{"gpqa", "Idavidrein/gpqa", "633f5ee89ab8ad4522a9f850766b73f62147ffdd",
-		[]string{"gpqa_diamond.csv"}, seePage, true, nil, shuffledChoices}
+		[]string{"gpqa_diamond.csv"}, seePage, true, shuffledChoices}
 	superGPQA = &Source{"supergpqa", "m-a-p/SuperGPQA", "4430d4458112c7d4497fdcf94d7cc223313d6acf",
-		[]string{"SuperGPQA-all.jsonl"}, seePage, false, nil, scienceChoices}
+		[]string{"SuperGPQA-all.jsonl"}, seePage, false, scienceChoices}
 	mmlu = &Source{"mmlu", "cais/mmlu", "c30699e8356da336a370243923dbaf21066bb9fe",
 		[]string{"college_physics/test-00000-of-00001.parquet", "college_chemistry/test-00000-of-00001.parquet", "college_biology/test-00000-of-00001.parquet"},
-		seePage, false, nil, subjectChoices}
+		seePage, false, subjectChoices}
 	hle = &Source{"hle", "cais/hle", "5a81a4c7271a2a2a312b9a690f0c2fde837e4c29",
-		[]string{"data/test-00000-of-00001.parquet"}, seePage, true, nil, openQuestions}
+		[]string{"data/test-00000-of-00001.parquet"}, seePage, true, openQuestions}
 	liveCodeBench = &Source{"livecodebench", "livecodebench/code_generation_lite", "0fe84c3912ea0c4d4a78037083943e8f0c4dd505",
-		[]string{"test.jsonl", "test2.jsonl", "test3.jsonl", "test4.jsonl", "test5.jsonl"}, seePage, false, nil, programs}
+		[]string{"test.jsonl", "test2.jsonl", "test3.jsonl", "test4.jsonl", "test5.jsonl"}, seePage, false, programs}
 )
 
 // Group is a benchmark: some rows of a source in some order.
