@@ -18,9 +18,6 @@ var measurements []byte
 //go:embed profile_sha256.csv
 var profileSHA256 []byte
 
-//go:embed benchmarks.csv
-var benchmarks []byte
-
 //go:embed architectures.csv
 var architectures []byte
 
@@ -53,7 +50,6 @@ const (
 	ProfilesName      = "data/profiles.parquet"
 	MeasurementsName  = "data/measurements.parquet"
 	ProfileSHA256Name = "data/profile_sha256.csv"
-	BenchmarksName    = "data/benchmarks.csv"
 	ArchitecturesName = "data/architectures.csv"
 	PaperTargetsName  = "data/paper_targets.toml"
 
@@ -76,9 +72,6 @@ func Measurements() []byte { return measurements }
 // the digest of the release's own profile file, from which the coupled
 // rewards of the systems study are derived.
 func ProfileSHA256() []byte { return profileSHA256 }
-
-// Benchmarks is a CSV file, to be read by benchmark.Parse.
-func Benchmarks() []byte { return benchmarks }
 
 // Architectures is a CSV file, to be read by flops.Parse.
 func Architectures() []byte { return architectures }

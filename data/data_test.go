@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/benchmark"
 	"speceval/internal/csvfile"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
@@ -136,26 +135,6 @@ func TestPublishedMeasurements(t *testing.T) {
 	}
 }
 
-func TestBenchmarksDescribeTheProfiles(t *testing.T) {
-	definitions, err := benchmark.Parse(data.Benchmarks(), data.BenchmarksName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, tasks := map[string]benchmark.Definition{}, 0
-	for _, d := range definitions {
-		known[d.ID] = d
-		tasks += d.NTasks
-	}
-	if len(definitions) != 18 || tasks != 1418 {
-		t.Errorf("%d benchmarks of %d tasks, want 18 of 1418", len(definitions), tasks)
-	}
-	for _, p := range published(t) {
-		if d := known[p.Benchmark]; d.NTasks != p.N() || d.Scorer != p.Scorer {
-			t.Errorf("%s does not fit benchmark %+v", p.Name(), d)
-		}
-	}
-}
-
 func TestArchitecturesCoverTheModels(t *testing.T) {
 	architectures, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
 	if err != nil {
@@ -203,7 +182,7 @@ func TestReadmeGivesTheDigests(t *testing.T) {
 	}
 	files := map[string][]byte{
 		data.ProfilesName: data.Profiles(), data.MeasurementsName: data.Measurements(),
-		data.ProfileSHA256Name: data.ProfileSHA256(), data.BenchmarksName: data.Benchmarks(),
+		data.ProfileSHA256Name: data.ProfileSHA256(),
 		data.ArchitecturesName: data.Architectures(), data.PaperTargetsName: data.PaperTargets(),
 		data.SmallBenchmarkName: data.SmallBenchmark(), data.PrimerName: data.Primer(),
 	}

@@ -78,7 +78,7 @@ type Model struct {
 
 // Benchmark is a benchmark of the experiment.
 type Benchmark struct {
-	ID    string // as in data/benchmarks.csv, or a name of your own
+	ID    string // as `speceval benchmarks list` shows, or a name of your own
 	Tasks string `json:",omitempty"` // task file, JSONL or CSV; "" for the one in the folder corpus.tasks
 
 	Grader []string `json:",omitempty"` // in place of grader.command; none: that

@@ -365,7 +365,7 @@ func defaultModels() []Model {
 	return models
 }
 
-// defaultBenchmarks are the paper's 18 groups, in the order of data/benchmarks.csv.
+// defaultBenchmarks are the paper's 18 groups.
 func defaultBenchmarks() []string {
 	return []string{
 		"aime24", "aime25", "aime26",

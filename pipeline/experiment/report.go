@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"speceval/data"
-	"speceval/internal/benchmark"
 	"speceval/internal/files"
 	"speceval/internal/profile"
 	"speceval/internal/table"
@@ -146,19 +145,15 @@ func PaperBenchmarks() ([]PaperBenchmark, error) {
 	if err != nil {
 		return nil, err
 	}
-	definitions, err := benchmark.Parse(data.Benchmarks(), data.BenchmarksName)
+	ids, err := PaperIDs()
 	if err != nil {
 		return nil, err
 	}
 	var all []PaperBenchmark
 	for _, g := range groups {
-		i := slices.IndexFunc(definitions, func(d benchmark.Definition) bool { return d.ID == g.ID })
-		if i < 0 {
-			return nil, fmt.Errorf("%s has no benchmark %s", data.BenchmarksName, g.ID)
-		}
-		d, source := definitions[i], g.Source
+		source := g.Source
 		all = append(all, PaperBenchmark{
-			Benchmark: g.ID, Title: d.Title, Tasks: d.NTasks, Scorer: d.Family, Dataset: source.Dataset, Revision: source.Revision,
+			Benchmark: g.ID, Title: g.Title, Tasks: len(ids[g.ID]), Scorer: g.Scorer(), Dataset: source.Dataset, Revision: source.Revision,
 			Files: source.Files, Format: strings.TrimPrefix(path.Ext(source.Files[0]), "."), Gated: source.Gated, Licence: source.Licence, Selection: string(g.Selection), which: g.Which(),
 		})
 	}
