@@ -166,7 +166,7 @@ drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
 DRILL_TEST = $(GO) test -count=1 -v -trimpath -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }
 
 drill-sandbox:
-	@$(call DRILL_TEST,internal/scoring/sandbox/hostile,TestDrill|TestProgramsDiffer)
+	@$(call DRILL_TEST,internal/scoring/sandbox,TestDrill|TestProgramsDiffer)
 
 # A Python with Math-Verify: SPECEVAL_PYTHON, or one that is made here.
 MATHVERIFY := bin/mathverify

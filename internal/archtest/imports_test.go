@@ -76,7 +76,6 @@ var importRules = []importRule{
 	{"internal/scoring/text", []string{"internal/scoring", "internal/scoring/maths"}},
 	{"internal/scoring/maths/latex", []string{"internal/scoring/maths/algebra", "internal/scoring/words"}},
 	{"internal/scoring/maths/algebra", nil},
-	{"internal/scoring/sandbox/hostile", []string{"internal/scoring/sandbox"}},
 	{"internal/scoring/sandbox", []string{"internal/scoring/sandbox/cgroup", "internal/scoring/sandbox/child"}},
 	{"internal/scoring/sandbox/cgroup", nil},
 	{"internal/scoring/sandbox/child", nil},

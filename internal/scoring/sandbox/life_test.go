@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"speceval/internal/scoring/sandbox"
-	"speceval/internal/scoring/sandbox/hostile"
 )
 
 // TestAttacks has hostile programs attack. After each, another test of the same
 // program's session and the machine itself are as they were.
 func TestAttacks(t *testing.T) {
 	box := prepared(t, 1)
-	programs, err := hostile.Programs()
+	programs, err := attacks()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,18 +41,18 @@ func TestAttacks(t *testing.T) {
 		}
 	}()
 	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(hostile.Secret()), 0o666); err != nil {
+	if err := os.WriteFile(file, []byte(secret()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	input := hostile.Input(server.Addr().(*net.TCPAddr).Port, file)
+	given := input(server.Addr().(*net.TCPAddr).Port, file)
 	for _, p := range programs {
 		t.Run(p.Name, func(t *testing.T) {
-			inputs := []string{input}
+			inputs := []string{given}
 			if p.Output != "" {
-				inputs = append(inputs, input)
+				inputs = append(inputs, given)
 			}
 			for i, result := range outcomes(t, box, sandbox.Program{Source: p.Source, Inputs: inputs}) {
-				if fault := p.Fault(result); fault != "" {
+				if fault := p.fault(result); fault != "" {
 					t.Errorf("test %d: %s", i+1, fault)
 				}
 			}
@@ -62,7 +61,7 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
-	if content, err := os.ReadFile(file); err != nil || string(content) != hostile.Secret() {
+	if content, err := os.ReadFile(file); err != nil || string(content) != secret() {
 		t.Errorf("the host's file is %q, %v", content, err)
 	}
 }

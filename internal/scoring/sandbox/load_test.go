@@ -1,6 +1,6 @@
 //go:build drill
 
-package hostile_test
+package sandbox_test
 
 import (
 	"context"
@@ -84,7 +84,7 @@ func underLoad(ctx context.Context) error {
 		return nil
 	}
 	settings := loadLimits
-	settings.Python, settings.AtATime = *python, *atATime
+	settings.Python, settings.AtATime = *interpreter, *atATime
 	runner, err := code.NewRunner(ctx, settings)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func occupy(ctx context.Context, n int) (stop func(), err error) {
 		group.Wait()
 	}
 	for range n {
-		command := exec.CommandContext(ctx, *python, "-c", "while True: pass")
+		command := exec.CommandContext(ctx, *interpreter, "-c", "while True: pass")
 		if err := command.Start(); err != nil {
 			stop()
 			return nil, err
@@ -158,7 +158,7 @@ func occupy(ctx context.Context, n int) (stop func(), err error) {
 
 // speed prints how many programs are scored in a second.
 func speed(ctx context.Context) error {
-	runner, err := code.NewRunner(ctx, sandbox.Settings{Python: *python, CPU: 6 * time.Second, Memory: 4 << 30, AtATime: *atATime})
+	runner, err := code.NewRunner(ctx, sandbox.Settings{Python: *interpreter, CPU: 6 * time.Second, Memory: 4 << 30, AtATime: *atATime})
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@
 
 // With the tag drill, the tests of this package are `make drill-sandbox`: attacks on
 // the sandbox, and programs that are scored under load.
-package hostile_test
+package sandbox_test
 
 import (
 	"context"
@@ -22,15 +22,14 @@ import (
 	"time"
 
 	"speceval/internal/scoring/sandbox"
-	"speceval/internal/scoring/sandbox/hostile"
 )
 
 var (
-	python   = flag.String("python", "python3", "the interpreter: a name or a path")
-	programs = flag.Int("programs", 200, "programs that are scored on a quiet and on a busy machine; 0: that part is left out")
-	load     = flag.Int("load", 8, "busy processes for each core")
-	atATime  = flag.Int("at-a-time", runtime.NumCPU(), "programs that run at a time")
-	limit    = flag.Duration("limit", 20*time.Minute, "time after which the drill gives up")
+	interpreter = flag.String("python", "python3", "the interpreter: a name or a path")
+	programs    = flag.Int("programs", 200, "programs that are scored on a quiet and on a busy machine; 0: that part is left out")
+	load        = flag.Int("load", 8, "busy processes for each core")
+	atATime     = flag.Int("at-a-time", runtime.NumCPU(), "programs that run at a time")
+	limit       = flag.Duration("limit", 20*time.Minute, "time after which the drill gives up")
 )
 
 // TestDrill runs every attack and reports how it ended and what the machine saw of it,
@@ -44,7 +43,7 @@ func TestDrill(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		do   func(context.Context) error
-	}{{"attacks", attacks}, {"load", underLoad}, {"speed", speed}} {
+	}{{"attacks", attackAll}, {"load", underLoad}, {"speed", speed}} {
 		t.Run(part.name, func(t *testing.T) {
 			if err := part.do(ctx); err != nil {
 				t.Error(errors.Join(context.Cause(ctx), err))
@@ -53,14 +52,14 @@ func TestDrill(t *testing.T) {
 	}
 }
 
-// attacks runs the hostile programs, within limits that are small so that nothing
+// attackAll runs the hostile programs, within limits that are small so that nothing
 // takes long.
-func attacks(ctx context.Context) error {
-	programs, err := hostile.Programs()
+func attackAll(ctx context.Context) error {
+	programs, err := attacks()
 	if err != nil {
 		return err
 	}
-	settings := sandbox.Settings{Python: *python, CPU: time.Second, Memory: 512 << 20, AtATime: 1}
+	settings := sandbox.Settings{Python: *interpreter, CPU: time.Second, Memory: 512 << 20, AtATime: 1}
 	box, err := sandbox.New(ctx, settings)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func attacks(ctx context.Context) error {
 	}
 	printBounds(box, most)
 	fmt.Printf("%d of %d attacks were contained; %d connections came in; %d processes are left\n",
-		len(programs)-len(faults), len(programs), host.connections.Load(), len(descendants(os.Getpid())))
+		len(programs)-len(faults), len(programs), host.connections.Load(), len(below(os.Getpid())))
 	return errors.Join(faults...)
 }
 
@@ -102,7 +101,7 @@ func printBounds(box *sandbox.Sandbox, most map[string]peak) {
 		fmt.Printf("control groups are made in %s\n", groups)
 	}
 	fmt.Printf("  %-30s %s\n", "the most that was seen", columns)
-	for _, b := range hostile.Bounds {
+	for _, b := range bounds {
 		by := b.By
 		if b.Also != "" && err == nil {
 			by += "; " + b.Also
@@ -124,7 +123,7 @@ func newHost() (*host, error) {
 		return nil, err
 	}
 	h := &host{dir: dir}
-	if err := os.WriteFile(h.key(), []byte(hostile.Secret()), 0o666); err != nil {
+	if err := os.WriteFile(h.key(), []byte(secret()), 0o666); err != nil {
 		return nil, err
 	}
 	h.server, err = net.Listen("tcp", "127.0.0.1:0")
@@ -152,24 +151,24 @@ func (h *host) close() {
 }
 
 // attack runs one program, and then an innocent one in a sandbox of its own.
-func (h *host) attack(ctx context.Context, box *sandbox.Sandbox, p hostile.Program) (sandbox.Result, peak, error) {
-	input := hostile.Input(h.server.Addr().(*net.TCPAddr).Port, h.key())
+func (h *host) attack(ctx context.Context, box *sandbox.Sandbox, p attack) (sandbox.Result, peak, error) {
+	given := input(h.server.Addr().(*net.TCPAddr).Port, h.key())
 	stop := watch()
-	result, err := outcome(ctx, box, p.Source, input)
+	result, err := outcome(ctx, box, p.Source, given)
 	seen := stop()
 	if err != nil {
 		return result, seen, err
 	}
-	if fault := p.Fault(result); fault != "" {
+	if fault := p.fault(result); fault != "" {
 		return result, seen, errors.New(fault)
 	}
-	if content, err := os.ReadFile(h.key()); err != nil || string(content) != hostile.Secret() {
+	if content, err := os.ReadFile(h.key()); err != nil || string(content) != secret() {
 		return result, seen, fmt.Errorf("the host's file is %q, %w", content, err)
 	}
 	if n := h.connections.Load(); n > 0 {
 		return result, seen, fmt.Errorf("%d connections came in", n)
 	}
-	if left := descendants(os.Getpid()); len(left) > 0 {
+	if left := below(os.Getpid()); len(left) > 0 {
 		return result, seen, fmt.Errorf("%d processes are left", len(left))
 	}
 	after, err := outcome(ctx, box, "print(int(input()) + 1)", "1")
@@ -225,7 +224,7 @@ func watch() (stop func() peak) {
 	go func() {
 		defer close(done)
 		for {
-			all := descendants(os.Getpid())
+			all := below(os.Getpid())
 			var memory int64
 			for _, process := range all {
 				memory += kilobytes(fmt.Sprintf("/proc/%d/smaps_rollup", process), "\nPss:")
@@ -277,8 +276,8 @@ func kilobytes(path, label string) int64 {
 	return n << 10
 }
 
-// descendants lists the processes below one.
-func descendants(process int) []int {
+// below lists the processes below one.
+func below(process int) []int {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", process)) // the pattern is well formed
 	var all []int
 	for _, list := range lists {
@@ -289,7 +288,7 @@ func descendants(process int) []int {
 		for _, field := range strings.Fields(string(content)) {
 			child, err := strconv.Atoi(field)
 			if err == nil {
-				all = append(append(all, child), descendants(child)...)
+				all = append(append(all, child), below(child)...)
 			}
 		}
 	}

@@ -1,0 +1,131 @@
+package sandbox_test
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/scoring/sandbox"
+)
+
+//go:embed testdata/hostile/*.py
+var files embed.FS
+
+// attack is a program that attacks the sandbox, and what must come of it.
+type attack struct {
+	Name   string
+	About  string // what it does
+	Bound  string // what it tries to exceed: the name of a bound
+	Source string
+	Ends   []sandbox.End // one of these
+	Output string        // of one that must finish and say this; "" for any
+}
+
+// attacks lists the attacks, by name. What they do, and what must come of it,
+// is in their first two lines, and what they try to exceed in the third.
+func attacks() ([]attack, error) {
+	names, err := fs.Glob(files, "testdata/hostile/*.py")
+	if err != nil {
+		return nil, err
+	}
+	var programs []attack
+	for _, name := range names {
+		source, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		lines := strings.SplitN(string(source), "\n", 4)
+		if len(lines) < 4 {
+			return nil, fmt.Errorf("%s has no three lines about itself", name)
+		}
+		p := attack{Name: strings.TrimSuffix(path.Base(name), ".py"), About: strings.TrimPrefix(lines[0], "# "),
+			Bound: strings.TrimPrefix(lines[2], "# bound: "), Source: string(source)}
+		if text, prints := strings.CutPrefix(lines[1], "# prints: "); prints {
+			p.Ends, p.Output = []sandbox.End{sandbox.Finished}, text+"\n"
+		} else {
+			for _, end := range strings.Fields(strings.TrimPrefix(lines[1], "# ends: ")) {
+				p.Ends = append(p.Ends, sandbox.End(end))
+			}
+		}
+		programs = append(programs, p)
+	}
+	return programs, nil
+}
+
+// The halves of an expected output. Programs contain them separately, so that the
+// whole text, where a program finds it, does not come from the program.
+const first, second = "the-answer-", "of-the-key"
+
+// secret is what the programs look for, and must not find.
+func secret() string { return first + second }
+
+// input is what the programs read: the port of a server on this machine, and the
+// path of a file with the secret.
+func input(port int, file string) string {
+	return fmt.Sprintf("%d\n%s\n%s\n%s\n", port, file, first, second)
+}
+
+// fault says in what a result is not as it must be, "" if it is.
+func (p attack) fault(r sandbox.Result) string {
+	if !slices.Contains(p.Ends, r.End) || p.Output != "" && p.Output != r.Output {
+		return fmt.Sprintf("%s, %q %q; must be %s, %q", r.End, r.Output, r.Message, p.Ends, p.Output)
+	}
+	return ""
+}
+
+// bound is something that attacks try to have more of than they may.
+type bound struct {
+	Name string // as attacks name it, in their third lines
+	By   string // what holds it
+	Also string // what holds it as well where there are control groups, "" for nothing
+}
+
+// bounds are all of them. They are the rows of the table in docs/security.md.
+var bounds = []bound{
+	{"CPU time", "the driver's account of all processes, no handlers for the ends of children, RLIMIT_CPU", "cpu.stat, which is of all processes that ever were"},
+	{"waiting", "the driver: time when no thread runs or would like to", ""},
+	{"memory", "RLIMIT_AS of each process; the driver's account of pages, their tables, what was swapped out, mappings and sockets", "memory.max"},
+	{"memory of no process", "the filter: no shared memory, no shared pages without a file, no long pipes, no pages given to pipes, no rules or attributes that the kernel keeps", "memory.max"},
+	{"processes", "RLIMIT_NPROC, threads included; all end with the test", "pids.max"},
+	{"files", "the size of the scratch folder, the driver's count, RLIMIT_FSIZE; the folder is empty before each run", "memory.max"},
+	{"output", "RLIMIT_FSIZE; results are compared as they are read", ""},
+	{"parts of the machine", "the filter and devices: no watches of files, no locks on files, no terminals, no locked memory, 64 timers", ""},
+	{"network", "a network namespace without interfaces, and no sockets but local ones", ""},
+	{"files and processes of others", "namespaces of files, processes and users, no capabilities, all but the scratch folder read-only", ""},
+	{"the driver", "process 1 of its namespace, closed to the others; it dies with its user", ""},
+	{"verdicts", "outputs are compared outside; what is right is never told in there", ""},
+}
+
+// TestBoundsAreOnThePage compares the table of docs/security.md with the bounds, and
+// each bound with the attacks on it.
+func TestBoundsAreOnThePage(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := attacks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, p := range programs {
+		count[p.Bound]++
+	}
+	for _, b := range bounds {
+		if !strings.Contains(string(page), "\n| "+b.Name+" | ") {
+			t.Errorf("docs/security.md has no row for %q", b.Name)
+		}
+		if count[b.Name] == 0 {
+			t.Errorf("there is no attack on %q", b.Name)
+		}
+		delete(count, b.Name)
+	}
+	for name := range count {
+		t.Errorf("there are attacks on %q, which is no bound", name)
+	}
+}
