@@ -134,9 +134,10 @@ func TestCompressedTests(t *testing.T) {
 			t.Errorf("digest %q: %+v, %v", task.TestsSHA256, got, err)
 		}
 	}
-	// The digest is of the tests, however a file spells them.
-	spaced := benchmark.Task{ID: "x", TestsFile: "t.json", TestsSHA256: digest}
-	save(t, filepath.Join(dir, "t.json"), strings.NewReplacer("},", "} ,\n", "é", `\u00e9`).Replace(plain))
+	// The digest is of the JSON, compressed or not.
+	spelt := strings.NewReplacer("},", "} ,\n", "é", `\u00e9`).Replace(plain)
+	spaced := benchmark.Task{ID: "x", TestsFile: "t.json", TestsSHA256: sha256hex(spelt)}
+	save(t, filepath.Join(dir, "t.json"), spelt)
 	if got, err := benchmark.ReadTests(path, spaced, ""); err != nil || !reflect.DeepEqual(got, echo) {
 		t.Errorf("in other words: %+v, %v", got, err)
 	}
