@@ -13,33 +13,13 @@ import (
 	"speceval/internal/scoring/family"
 )
 
-// Reader reads task files. A task file has a record for every task, in the order
-// of the benchmark. If its name ends in .jsonl it is JSONL: an object a line. If it ends in
-// .csv it is CSV: a header with the keys, then a record a row. The keys are
-//
-//	benchmark_id   the same in all records; left out, it is the reader's
-//	id             unique; task_id is the same
-//	task_index     0, 1, 2, …; may be left out
-//	prompt         the bare problem; may be left out where the turns are given
-//	user_prompt    the whole user turn; left out, the problem is put into the template of its scorer
-//	system_prompt  the system turn; left out, it is that of the template, or none with a user_prompt
-//	messages       instead of these two: all turns, objects with role (system, user, assistant) and content
-//	answer         a text; of a choice a letter; left out where there are tests, and perhaps where a command scores
-//	tolerance      of a number: a text, 0.01 or 1%, by how much an answer may be off; may be left out
-//	scorer         name of a family of scorers, see package family
-//	options        of a choice: their texts, from A on; or how many there are, with a user_prompt that shows them
-//	option_texts   of a choice: their texts, where options is their number; may be left out
-//	tests          of code: a list of objects with kind (stdin or function), function, input, output
-//	tests_file     of code: instead of tests, a file with that list, relative to this one; compressed by gzip
-//	               if its name ends in .gz; with a user_prompt
-//	tests_sha256   with tests_file: the digest of the tests, as [TestsWriter] gives it; may be left out
-//	cluster        tasks of one cluster are no independent sample of tasks, as questions about one text; in all records or in none
-//	metadata       anything: it is kept with the rollouts and scores, as is any other key
+// Reader reads task files: a record for every task, in the order of the benchmark. If the
+// name ends in .jsonl it is JSONL, an object a line; if in .csv it is CSV, a header with the
+// keys, then a record a row. docs/benchmarks.md has the keys.
 //
 // A number in the place of a text is the text that is written there. A value that is null is
 // left out, as is a cell of CSV that is empty. Lists and numbers of CSV are written as in
-// JSON; texts are taken byte for byte, with line breaks as they are. Line ends may be those
-// of Windows, lines may be blank, and a byte order mark is passed over. An error tells up
+// JSON; texts are taken byte for byte, with line breaks as they are. An error tells up
 // to 20 faults at once, each with the file, the line and the key.
 //
 // The zero Reader reads files whose tasks all have their user turn.

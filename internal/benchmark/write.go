@@ -1,7 +1,6 @@
 package benchmark
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// WriteTasks writes a task file, the same bytes for the same tasks: keys in the
-// order that [Reader] lists, no blanks, and every character as it is but for
+// WriteTasks writes a task file, the same bytes for the same tasks: keys in one
+// order, no blanks, and every character as it is but for
 // those that JSON must escape. Keys that say nothing are left out after
 // system_prompt. Tasks that break the rules of a task file are refused before
 // anything is written.
@@ -38,25 +37,6 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 	}
 	_, err := text.WriteTo(w)
 	return err
-}
-
-// WriteProblems writes a task file of bare problems, which a [Reader] asks by its
-// templates: id, prompt, answer, scorer, and options as a list or tests, and
-// nothing that depends on a template or on the place of a task. What a task file cannot
-// say so is left out: a tests_file, and turns of its own.
-func WriteProblems(w io.Writer, tasks []Task) error {
-	out := bufio.NewWriter(w)
-	for _, t := range tasks {
-		r := record{
-			ID: given(t.ID), Prompt: given(t.Prompt), Answer: orNone(t.Answer), Tolerance: orNone(t.Tolerance), Scorer: given(t.Scorer),
-			Options: options{texts: allGiven(t.OptionTexts)}, Tests: listed(t.Tests),
-		}
-		if err := json.MarshalWrite(out, &r); err != nil {
-			return fmt.Errorf("task %s: %w", t.ID, err)
-		}
-		out.WriteByte('\n')
-	}
-	return out.Flush()
 }
 
 // Digest is the SHA-256, in hexadecimal, of the file that WriteTasks makes of

@@ -7,6 +7,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -36,12 +37,30 @@ func run(args []string, stdout io.Writer) error {
 		return err
 	}
 	tasks := slices.Concat(mathProblems(), choiceProblems(), stdinProblems(), functionProblems(), openQuestions())
-	err := atomicfile.Write(*to, func(w io.Writer) error { return benchmark.WriteProblems(w, tasks) })
+	err := atomicfile.Write(*to, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		var err error
+		for _, t := range tasks {
+			err = errors.Join(err, e.Encode(problem{t.ID, t.Prompt, t.Answer, t.Scorer, t.OptionTexts, t.Tests}))
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(stdout, "%d tasks\n", len(tasks))
 	return err
+}
+
+// problem is a record of a task file that a template asks.
+type problem struct {
+	ID      string           `json:"id"`
+	Prompt  string           `json:"prompt"`
+	Answer  string           `json:"answer,omitzero"`
+	Scorer  string           `json:"scorer"`
+	Options []string         `json:"options,omitzero"`
+	Tests   []benchmark.Test `json:"tests,omitzero"`
 }
 
 // choiceProblems have four to ten options, of which one follows a rule that
