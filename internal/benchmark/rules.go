@@ -24,149 +24,104 @@ var (
 
 // check holds the tasks of a file to the rules, in order.
 type check struct {
-	faults    *faults
-	position  int               // of the next task
-	benchmark string            // of the first task
-	ids       map[string]string // to the place where they were seen first
-	clusters  bool              // the first task has a cluster
-	keyed     map[string]bool   // whether the first task of a judged scorer has an answer
+	faults   *faults
+	position int               // of the next task
+	first    Task              // the first one: all are of its benchmark, and have a cluster if it has
+	ids      map[string]string // to the place where they were seen first
+	keyed    map[string]bool   // whether the first task of a judged scorer has an answer
 }
 
 func newCheck(faults *faults) *check {
 	return &check{faults: faults, ids: map[string]string{}, keyed: map[string]bool{}}
 }
 
+// rule is a condition under which a key of a task has a fault.
+type rule struct {
+	broken    bool
+	key, text string
+}
+
+// hold reports the first rule that is broken.
+func (c *check) hold(place string, rules ...rule) {
+	if i := slices.IndexFunc(rules, func(r rule) bool { return r.broken }); i >= 0 {
+		c.faults.add(place, rules[i].key, "%s", rules[i].text)
+	}
+}
+
 // task checks the next task, which stands at place.
 func (c *check) task(place string, t Task) {
-	fault := func(key, format string, args ...any) { c.faults.add(place, key, format, args...) }
-	c.identity(place, t)
-	switch {
-	case t.Prompt == "":
-		fault("prompt", "is missing or empty")
-	case t.UserPrompt == "":
-		fault("user_prompt", "is missing or empty")
+	if c.first.Benchmark == "" {
+		c.first = t
 	}
-	f, err := family.Named(t.Scorer)
-	if err != nil {
-		fault("scorer", "%v", err)
-		return
-	}
-	checkAnswer(f, t, fault)
-	if f.Need == family.Judge {
-		c.key(t, fault)
-	}
-	checkOptions(f, t, fault)
-	checkTestsOf(f, t, fault)
-}
-
-// identity checks where a task belongs.
-func (c *check) identity(place string, t Task) {
-	fault := func(key, format string, args ...any) { c.faults.add(place, key, format, args...) }
-	if !plainName.MatchString(t.Benchmark) {
-		fault("benchmark_id", "is %q, must be a name of letters, digits, and . _ + -", t.Benchmark)
-	}
-	if c.benchmark == "" {
-		c.benchmark = t.Benchmark
-	}
-	if t.Benchmark != c.benchmark {
-		fault("benchmark_id", "is %q, but %q in the first record: a file has one benchmark", t.Benchmark, c.benchmark)
-	}
-	if first, again := c.ids[t.ID]; again && t.ID != "" {
-		fault("id", "is %q, as in %s", t.ID, first)
-	} else {
+	seen, again := c.ids[t.ID]
+	if !again {
 		c.ids[t.ID] = place
 	}
-	if t.ID == "" {
-		fault("id", "is missing or empty")
-	}
-	if c.position == 0 {
-		c.clusters = t.Cluster != ""
-	}
-	switch {
-	case c.clusters && t.Cluster == "":
-		fault("cluster", "is missing, and there in the first record: all tasks have one, or none has")
-	case !c.clusters && t.Cluster != "":
-		fault("cluster", "is there, and missing in the first record: all tasks have one, or none has")
-	}
-	if t.Index != c.position {
-		fault("task_index", "is %d, must be %d here", t.Index, c.position)
-	}
+	c.hold(place, rule{!plainName.MatchString(t.Benchmark), "benchmark_id", fmt.Sprintf("is %q, must be a name of letters, digits, and . _ + -", t.Benchmark)})
+	c.hold(place, rule{t.Benchmark != c.first.Benchmark, "benchmark_id", fmt.Sprintf("is %q, but %q in the first record: a file has one benchmark", t.Benchmark, c.first.Benchmark)})
+	c.hold(place, rule{t.ID == "", "id", "is missing or empty"}, rule{again, "id", fmt.Sprintf("is %q, as in %s", t.ID, seen)})
+	c.hold(place,
+		rule{c.first.Cluster != "" && t.Cluster == "", "cluster", "is missing, and there in the first record: all tasks have one, or none has"},
+		rule{c.first.Cluster == "" && t.Cluster != "", "cluster", "is there, and missing in the first record: all tasks have one, or none has"})
+	c.hold(place, rule{t.Index != c.position, "task_index", fmt.Sprintf("is %d, must be %d here", t.Index, c.position)})
 	c.position++
+	c.hold(place, rule{t.Prompt == "", "prompt", "is missing or empty"}, rule{t.UserPrompt == "", "user_prompt", "is missing or empty"})
+	f, err := family.Named(t.Scorer)
+	if err != nil {
+		c.faults.add(place, "scorer", "%v", err)
+		return
+	}
+	c.answer(place, f, t)
+	c.options(place, f, t)
+	c.tests(place, f, t)
 }
 
-// key checks that a judge has the answers to all its tasks or to none: a cell that is empty
-// by mistake would be judged by what the judge knows.
-func (c *check) key(t Task, fault func(key, format string, args ...any)) {
-	has := t.Answer != ""
-	first, known := c.keyed[t.Scorer]
-	switch {
-	case !known:
+// answer checks the answer and its tolerance. A judge has the answers to all its tasks or
+// to none: a cell that is empty by mistake would be judged by what the judge knows.
+func (c *check) answer(place string, f family.Family, t Task) {
+	has, gold, tolerance := t.Answer != "", "", ""
+	if f.Gold != nil && has && !f.Tests {
+		gold = f.Gold(t)
+	}
+	if f.Tolerance != nil && t.Tolerance != "" {
+		tolerance = f.Tolerance(t)
+	}
+	judged := f.Need == family.Judge
+	if _, known := c.keyed[t.Scorer]; !known {
 		c.keyed[t.Scorer] = has
-	case first && !has:
-		fault("answer", "is missing, and there in the first record whose scorer is %s: all have one, or none has", t.Scorer)
-	case !first && has:
-		fault("answer", "is there, and missing in the first record whose scorer is %s: all have one, or none has", t.Scorer)
 	}
+	c.hold(place,
+		rule{f.Tests && has, "answer", fmt.Sprintf("is there, but %s is scored by its tests", t.Scorer)},
+		rule{!f.Tests && !has && !f.AnswerOptional, "answer", "is missing or empty"},
+		rule{judged && c.keyed[t.Scorer] && !has, "answer", fmt.Sprintf("is missing, and there in the first record whose scorer is %s: all have one, or none has", t.Scorer)},
+		rule{judged && !c.keyed[t.Scorer] && has, "answer", fmt.Sprintf("is there, and missing in the first record whose scorer is %s: all have one, or none has", t.Scorer)},
+		rule{gold != "", "answer", gold})
+	c.hold(place,
+		rule{t.Tolerance != "" && f.Tolerance == nil, "tolerance", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
+		rule{tolerance != "", "tolerance", tolerance})
 }
 
-func checkAnswer(f family.Family, t Task, fault func(key, format string, args ...any)) {
-	switch {
-	case f.Tests && t.Answer != "":
-		fault("answer", "is there, but %s is scored by its tests", t.Scorer)
-	case !f.Tests && t.Answer == "" && f.AnswerOptional:
-	case !f.Tests && t.Answer == "":
-		fault("answer", "is missing or empty")
-	case f.Gold != nil:
-		if wrong := f.Gold(t); wrong != "" {
-			fault("answer", "%s", wrong)
-		}
-	}
-	switch {
-	case t.Tolerance == "":
-	case f.Tolerance == nil:
-		fault("tolerance", "is there, but the scorer is %s", t.Scorer)
-	default:
-		if wrong := f.Tolerance(t); wrong != "" {
-			fault("tolerance", "%s", wrong)
-		}
-	}
+// options checks those of a choice.
+func (c *check) options(place string, f family.Family, t Task) {
+	c.hold(place,
+		rule{!f.Options && t.Options != 0, "options", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
+		rule{!f.Options && t.OptionTexts != nil, "option_texts", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
+		rule{f.Options && (t.Options < 2 || t.Options > scoring.MostOptions), "options", fmt.Sprintf("is missing or not from 2 to %d", scoring.MostOptions)},
+		rule{t.OptionTexts != nil && len(t.OptionTexts) != t.Options, "option_texts", fmt.Sprintf("has %d texts, options says %d", len(t.OptionTexts), t.Options)},
+		rule{slices.Contains(t.OptionTexts, ""), "option_texts", "has an empty text"})
 }
 
-func checkOptions(f family.Family, t Task, fault func(key, format string, args ...any)) {
-	switch {
-	case !f.Options && t.Options != 0:
-		fault("options", "is there, but the scorer is %s", t.Scorer)
-	case !f.Options && t.OptionTexts != nil:
-		fault("option_texts", "is there, but the scorer is %s", t.Scorer)
-	case f.Options && (t.Options < 2 || t.Options > scoring.MostOptions):
-		fault("options", "is missing or not from 2 to %d", scoring.MostOptions)
-	case t.OptionTexts != nil && len(t.OptionTexts) != t.Options:
-		fault("option_texts", "has %d texts, options says %d", len(t.OptionTexts), t.Options)
-	case slices.Contains(t.OptionTexts, ""):
-		fault("option_texts", "has an empty text")
-	}
-}
-
-// checkTestsOf checks what decides about a program.
-func checkTestsOf(f family.Family, t Task, fault func(key, format string, args ...any)) {
-	switch {
-	case !f.Tests && len(t.Tests) > 0:
-		fault("tests", "is there, but the scorer is %s", t.Scorer)
-	case !f.Tests && t.TestsFile != "":
-		fault("tests_file", "is there, but the scorer is %s", t.Scorer)
-	case f.Tests && len(t.Tests) == 0 && t.TestsFile == "":
-		fault("tests", "is missing or empty, and there is no tests_file")
-	case len(t.Tests) > 0 && t.TestsFile != "":
-		fault("tests_file", "is there beside tests: one of the two")
-	case t.TestsFile != "" && !insideFolder(t.TestsFile):
-		fault("tests_file", "is %q, must be a path below the task file's folder, with / between folders", t.TestsFile)
-	}
-	switch {
-	case t.TestsSHA256 != "" && t.TestsFile == "":
-		fault("tests_sha256", "is there without a tests_file")
-	case t.TestsSHA256 != "" && !hexDigest.MatchString(t.TestsSHA256):
-		fault("tests_sha256", "is %.80q, must be a SHA-256: 64 digits, 0 to 9 and a to f", t.TestsSHA256)
-	}
+// tests checks what decides about a program.
+func (c *check) tests(place string, f family.Family, t Task) {
+	c.hold(place,
+		rule{!f.Tests && len(t.Tests) > 0, "tests", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
+		rule{!f.Tests && t.TestsFile != "", "tests_file", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
+		rule{f.Tests && len(t.Tests) == 0 && t.TestsFile == "", "tests", "is missing or empty, and there is no tests_file"},
+		rule{len(t.Tests) > 0 && t.TestsFile != "", "tests_file", "is there beside tests: one of the two"},
+		rule{t.TestsFile != "" && !insideFolder(t.TestsFile), "tests_file", fmt.Sprintf("is %q, must be a path below the task file's folder, with / between folders", t.TestsFile)})
+	c.hold(place,
+		rule{t.TestsSHA256 != "" && t.TestsFile == "", "tests_sha256", "is there without a tests_file"},
+		rule{t.TestsSHA256 != "" && !hexDigest.MatchString(t.TestsSHA256), "tests_sha256", fmt.Sprintf("is %.80q, must be a SHA-256: 64 digits, 0 to 9 and a to f", t.TestsSHA256)})
 }
 
 // insideFolder reports whether a path stays below the folder it starts from, as

@@ -180,6 +180,7 @@ func TestFaultsOfTaskFilesNameLineAndKey(t *testing.T) {
 		{code(`,"tests":[{"kind":"function","function":"f","input":"x","output":"1"}]`), `tests[0]: input: has the line "x", must be a JSON value`},
 		{code(`,"tests":[{"kind":"function","function":"f","input":"","output":"x"}]`), `tests[0]: output: is "x", must be a JSON value`},
 		{one("") + strings.ReplaceAll(one(""), `"p"`, `"q"`), `line 2: id: is "x", as in line 1`},
+		{"{}}\n" + one(`,"cluster":"c"`), "line 1: is no record"},
 		{one("") + strings.ReplaceAll(one(""), `"x"`, `"y"`), ""}, // asked the same: only the simulated fleet minds
 		{one("") + strings.NewReplacer(`"x"`, `"y"`, `"p"`, `"q"`).Replace(one(`,"benchmark_id":"c"`)), `line 2: benchmark_id: is "c", but "b" in the first record`},
 	}
