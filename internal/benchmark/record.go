@@ -105,11 +105,8 @@ func (o *options) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// MarshalJSONTo writes the texts, or else the number.
+// MarshalJSONTo writes the number.
 func (o options) MarshalJSONTo(e *jsontext.Encoder) error {
-	if o.texts != nil {
-		return json.MarshalEncode(e, o.texts)
-	}
 	return e.WriteToken(jsontext.Int(int64(o.number)))
 }
 
