@@ -1,6 +1,9 @@
 package scoring
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // boxes are the macros whose argument is a final answer.
 var boxes = [...]string{`\boxed`, `\fbox`}
@@ -11,28 +14,13 @@ type Box struct {
 	Open     bool // the text ends before the brace that closes it
 }
 
-// Boxes finds the boxes of a text that are not inside another, in order. Braces
-// after a backslash do not count. It takes time in proportion to the text,
-// whatever that is.
-func Boxes(text string) []Box {
-	var found []Box
-	walk(text, func(b Box) { found = append(found, b) })
-	return found
+// Boxes are the boxes of a text that are not inside another, in order. Braces after a
+// backslash do not count. They take time in proportion to the text, whatever that is.
+func Boxes(text string) iter.Seq[Box] {
+	return func(yield func(Box) bool) { walk(text, yield) }
 }
 
-// LastBox is the last of the boxes that Boxes finds and accept takes, without
-// an allocation for all but deeply nested ones.
-func LastBox(text string, accept func(Box) bool) (last Box, found bool) {
-	walk(text, func(b Box) {
-		if accept(b) {
-			last, found = b, true
-		}
-	})
-	return last, found
-}
-
-// walk calls each for every box that is not inside another.
-func walk(text string, each func(Box)) {
+func walk(text string, yield func(Box) bool) {
 	var room [16]int
 	open := room[:0] // boxes and other braces that are open: where their argument begins, or -1
 	inside := 0      // how many of them are boxes
@@ -56,14 +44,14 @@ func walk(text string, each func(Box)) {
 			if from < 0 {
 				continue
 			}
-			if inside--; inside == 0 {
-				each(Box{From: from, To: i})
+			if inside--; inside == 0 && !yield(Box{From: from, To: i}) {
+				return
 			}
 		}
 	}
 	for _, from := range open {
 		if from >= 0 {
-			each(Box{From: from, To: len(text), Open: true})
+			yield(Box{From: from, To: len(text), Open: true})
 			return
 		}
 	}

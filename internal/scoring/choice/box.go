@@ -13,18 +13,18 @@ import (
 func (s *Scorer) boxes(text string) (got reading, end, seen int) {
 	var prior byte // letter of the box that ends at end
 	denied := false
-	scoring.LastBox(text, func(b scoring.Box) bool {
+	for b := range scoring.Boxes(text) {
 		content := text[b.From:b.To]
 		if b.Open {
 			got = reading{note: noteOpen, ends: true}
 		}
 		if b.Open || blank(content) {
-			return false
+			continue
 		}
 		seen = max(seen, 1)
 		r := s.box(content)
 		if r.open() {
-			return false
+			continue
 		}
 		from := strings.LastIndexByte(text[:b.From-1], '\\')
 		undone := beforeBox(text[end:from]) | after(text, b.To+1)
@@ -41,8 +41,7 @@ func (s *Scorer) boxes(text string) (got reading, end, seen int) {
 			}
 		}
 		prior, end, seen = r.letter, b.To+1, 2
-		return false
-	})
+	}
 	return got, end, seen
 }
 

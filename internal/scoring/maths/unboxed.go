@@ -242,7 +242,7 @@ func lastMath(text string) (p span, content string, ok bool) {
 	}
 	first := last
 	parts := []string{text[recent[last].from:recent[last].to]}
-	for first > 0 && len(parts) < maxItems && listed(text[recent[first-1].end:recent[first].start]) {
+	for first > 0 && len(parts) < maxItems && words.Listed(text[recent[first-1].end:recent[first].start]) {
 		first--
 		parts = append(parts, text[recent[first].from:recent[first].to])
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"speceval/internal/scoring"
+	"speceval/internal/scoring/words"
 )
 
 // final is the final answer of a response.
@@ -14,17 +15,14 @@ type final struct {
 	note  string // where else it was read, or why it was not
 }
 
-// readFinal reads what is in the last box that is not empty, or, where there is no
-// box, the last line that is not empty. A box that does not end is not read, nor is
-// the last line of a response that is cut.
+// readFinal reads what the boxes of a response state, see [words.Boxed], or, where there
+// is none, the last line that is not empty, but of a response that is cut.
 func readFinal(r scoring.Response) final {
-	box, found := scoring.LastBox(r.Text, func(b scoring.Box) bool { return b.Open || strings.TrimSpace(r.Text[b.From:b.To]) != "" })
 	text := strings.TrimSpace(r.Text)
+	if content, note, found := words.Boxed(text, false); found {
+		return final{strings.TrimSpace(content), true, note}
+	}
 	switch {
-	case found && box.Open:
-		return final{note: "the last box does not end"}
-	case found:
-		return final{text: strings.TrimSpace(r.Text[box.From:box.To]), boxed: true}
 	case r.Cut:
 		return final{note: "no box, and the response is cut"}
 	case text == "":

@@ -1,7 +1,7 @@
 // Package text scores answers that are compared as a text: the right one, character
 // by character, a text that a regular expression matches, or a number.
 //
-// The final answer of a response is what is in its last box, or else its last line,
+// The final answer of a response is what its boxes state, or else its last line,
 // see readings. Texts are compared once normalised: characters composed (Unicode NFC),
 // space around taken off, and every run of white space a single blank. Numbers are at
 // [Number].
@@ -22,8 +22,8 @@ import (
 
 // ExactVersion and PatternVersion name the rules in scores and profiles.
 const (
-	ExactVersion   = "speceval_exact_v1"
-	PatternVersion = "speceval_regex_v1"
+	ExactVersion   = "speceval_exact_v2"
+	PatternVersion = "speceval_regex_v2"
 )
 
 // Bounds on expressions. Matching takes time in proportion to the product of the

@@ -25,6 +25,13 @@ func TestExact(t *testing.T) {
 		{"Paris", "Paris\nor Rome", false},
 		{"Paris", `\boxed{Paris}, or \boxed{Rome}`, false},
 		{"Paris", `Paris, not \boxed{Rome}`, false},
+		{"Paris", `The answer is not \boxed{Paris}.`, false},
+		{"Paris", `\boxed{Paris} is wrong.`, false},
+		{"Paris", `Maybe \boxed{Paris}.`, false},
+		{"Paris", `Not \boxed{Rome} but \boxed{Paris}.`, true},
+		{"Paris", `\boxed{Paris}, not \boxed{Rome}.`, true},
+		{"Rome", `\boxed{Paris}, or \boxed{Rome}`, false},
+		{"Paris, Rome", `\boxed{Paris} and \boxed{Rome}`, true},
 		{"San  Marino ", "\\boxed{San\n Marino}", true},
 		{"caf\u00e9", "\\boxed{cafe\u0301}", true}, // NFC
 		{"cafe\u0301", "\\boxed{caf\u00e9}", true},

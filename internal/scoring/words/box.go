@@ -11,11 +11,11 @@ const (
 	remark   = 120
 )
 
-// StatesBox says whether the words around a box leave its content the answer, or the
+// statesBox says whether the words around a box leave its content the answer, or the
 // equation that it ends. An author who draws a box means it: only what denies or doubts
 // it counts, what bounds or changes it if the statement speaks of the answer or has no
 // verb, and what calls it wrong behind it. A heading and what ends in a colon do nothing.
-func StatesBox(before, behind string, equation bool) bool {
+func statesBox(before, behind string, equation bool) bool {
 	before = before[max(0, len(before)-sentence):]
 	if i := strings.LastIndex(before, "\n#"); i >= 0 {
 		_, before, _ = strings.Cut(before[i+1:], "\n")

@@ -1,0 +1,98 @@
+package words
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"speceval/internal/scoring"
+)
+
+// Bounds on how many boxes are tried, and on how many make a list.
+const (
+	mostTried = 12
+	mostBoxes = 60
+)
+
+// Boxed is the answer that the boxes of a text state: what is in the last one that the
+// words around it leave an answer, of those that are not empty. Boxes of a list belong
+// together, with several all of the last line that has one. Content is "" where none
+// states an answer, and found false where there is no box. The note is for people.
+func Boxed(text string, several bool) (content, note string, found bool) {
+	boxes := slices.DeleteFunc(slices.Collect(scoring.Boxes(text)), func(b scoring.Box) bool {
+		return !b.Open && strings.TrimSpace(text[b.From:b.To]) == ""
+	})
+	n := len(boxes)
+	switch {
+	case n == 0:
+		return "", "", false
+	case boxes[n-1].Open:
+		return "", "the last box does not end", true
+	}
+	between := func(i int) string { return text[boxes[i-1].To:boxes[i].From] }
+	on := func(i int) bool { return Listed(between(i)) }
+	last := n - 1
+	for (last == 0 || !on(last)) && !states(text, boxes[last]) {
+		if last--; last < max(0, n-mostTried) {
+			return "", "no box is stated as the answer", true
+		}
+	}
+	if several {
+		on = func(i int) bool { return !strings.Contains(between(i), "\n") }
+	}
+	first := last
+	for ; first > 0 && last-first < mostBoxes && on(first); first-- {
+	}
+	var contents []string
+	for _, b := range boxes[first : last+1] {
+		contents = append(contents, bare(text[b.From:b.To]))
+	}
+	if first == last && slices.ContainsFunc(boxes[:last], func(b scoring.Box) bool {
+		return strings.TrimSpace(bare(text[b.From:b.To])) != strings.TrimSpace(contents[0])
+	}) {
+		note = "several boxes: the last was read"
+	}
+	return strings.Join(contents, ", "), note, true
+}
+
+// states does so for the words around a box, or around the formula that it ends.
+func states(text string, b scoring.Box) bool {
+	line := text[max(0, b.From-near):b.From]
+	line = line[:max(0, strings.LastIndexByte(line, '\\'))]
+	before, behind := line, strings.TrimLeft(text[b.To+1:min(len(text), b.To+near)], " }*")
+	for _, d := range [...][2]string{{"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
+		from := strings.LastIndex(line, d[0])
+		if d[0] == "$" && (strings.Count(line, "$")-strings.Count(line, `\$`))%2 == 1 || d[0] != "$" && from > strings.LastIndex(line, d[1]) {
+			before = line[:from]
+			_, behind, _ = strings.Cut(behind, d[1])
+		}
+	}
+	return statesBox(before, strings.TrimLeft(behind, " $}*\n"), strings.HasSuffix(strings.TrimRight(line[len(before):], " "), "="))
+}
+
+// bare takes off a box that holds all of a text.
+func bare(text string) string {
+	for range 4 {
+		trimmed := strings.TrimSpace(text)
+		if !strings.HasPrefix(trimmed, `\boxed`) && !strings.HasPrefix(trimmed, `\fbox`) {
+			break
+		}
+		boxes := slices.Collect(scoring.Boxes(trimmed))
+		if len(boxes) != 1 || boxes[0].Open || boxes[0].To != len(trimmed)-1 {
+			break
+		}
+		text = trimmed[boxes[0].From:boxes[0].To]
+	}
+	return text
+}
+
+// idle is what says nothing between two answers of a list.
+const idle = `(?:[\s$*{}]|\\text|\\q?quad|\\[,;: ()\[\]]|\\boxed|\\fbox)*`
+
+var listing = regexp.MustCompile(`^(?i)` + idle + `(?:[,;]|[,;]?` + idle + `(?:and|or))` + idle + `$`)
+
+// Listed tells whether nothing but a comma or a word between two boxes or formulas
+// makes a list of them.
+func Listed(between string) bool {
+	return len(between) <= 60 && listing.MatchString(between)
+}
