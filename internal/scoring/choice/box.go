@@ -36,7 +36,7 @@ func (s *Scorer) boxes(text string) (got reading, end, seen int) {
 		case undone == 0:
 			got, denied = r, false
 		default:
-			if denied = undone.in(denies); denied && r.letter == got.letter && r.letter != 0 {
+			if denied = undone.In(denies); denied && r.letter == got.letter && r.letter != 0 {
 				got = withdrawn
 			}
 		}
@@ -58,15 +58,15 @@ func beforeBox(s string) class {
 	}
 	if named, is := strings.CutSuffix(s, ":"); is { // "Wrong: "
 		w, i := wordBefore(named, len(named))
-		if classOf(w).in(noun) { // "Second choice: "
+		if classOf(w).In(noun) { // "Second choice: "
 			w, _ = wordBefore(named, i)
 		}
-		if c := classOf(w); !c.in(leads) {
+		if c := classOf(w); !c.In(leads) {
 			return c & (denies | others)
 		}
 		return 0
 	}
-	if w, i := wordBefore(s, len(s)); classOf(w).in(joins) { // "A or"
+	if w, i := wordBefore(s, len(s)); classOf(w).In(joins) { // "A or"
 		if letter, _ := wordBefore(s, i); len(letter) == 1 && letter[0] < 'a' {
 			return doubts
 		}
@@ -84,7 +84,7 @@ func numbered(s string) bool {
 // open which of them is meant: it begins with "or", say, or stays in a sentence
 // and does not turn to another answer, or the boxes may be listed.
 func joinsBoxes(gap string, listed bool) bool {
-	const turns = breaks | noun | given | denies
+	const turns = breaks | noun | given | denies | leads
 	first, only, sentence, turn := class(0), true, false, false
 	for it := next(gap, 0); it.to < len(gap) || !it.stop; it = next(gap, it.to) {
 		if it.stop {
@@ -92,12 +92,12 @@ func joinsBoxes(gap string, listed bool) bool {
 			continue
 		}
 		if first == 0 {
-			first = it.class | 1<<15
+			first = it.class | 1<<63
 		}
-		only = only && it.class.in(joins)
-		turn = turn || it.class.in(turns) || it.class.in(leads) && !is(gap[it.from:it.to], "is")
+		only = only && it.class.In(joins)
+		turn = turn || it.class.In(turns) && !is(gap[it.from:it.to], "is", "which")
 	}
-	return only || first.in(joins) || !turn && (!sentence || listed)
+	return only || first.In(joins) || !turn && (!sentence || listed)
 }
 
 // box reads what is in a box. The reading is open if no option is named there.
@@ -135,7 +135,7 @@ func (s *Scorer) labelled(text string, m mark) reading {
 	switch {
 	case n == 1 && letter == m.letter:
 	case n == 1, several(text[m.from:], s.options),
-		!m.isLabel(text) && next(rest, 0).class.in(denies|doubts),               // "B, maybe"
+		!m.isLabel(text) && next(rest, 0).class.In(denies|doubts),               // "B, maybe"
 		ok && !other.lower && other.letter != m.letter && bare(rest[other.to:]): // "B - C"
 		return ambiguous
 	}

@@ -12,7 +12,7 @@ func lastNoun(text string, end int) (from, to int) {
 		if strings.IndexByte("eoc", text[i-2]|0x20) < 0 || strings.IndexByte("wit", text[i-3]|0x20) < 0 || i < len(text) && isLetter(text[i]) {
 			continue
 		}
-		if from = i - 6; classOf(text[from:i]).in(noun) && !wordyBefore(text, from) {
+		if from = i - 6; classOf(text[from:i]).In(noun) && !wordyBefore(text, from) {
 			return from, i
 		}
 	}
@@ -46,7 +46,7 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 				continue
 			}
 			letter, says, end := s.claimed(text, at)
-			wouldBut := strings.Contains(text[to:at], "would") && next(text, skip(text, end, []string{",", " "})).class.in(breaks|doubts)
+			wouldBut := strings.Contains(text[to:at], "would") && next(text, skip(text, end, []string{",", " "})).class.In(breaks|doubts)
 			stays := after(text, end) == 0 && !wouldBut
 			amended := func(r reading) reading {
 				switch {
@@ -66,10 +66,10 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 			}
 		}
 		m, named := markAt(text, to)
-		if start == from && !(named && next(text, m.to).class.in(verb)) {
+		if start == from && !(named && next(text, m.to).class.In(verb)) {
 			continue
 		}
-		if c := clauseWith(text, max(floor, from-longest), from); c.definite() && !c.class.in(joins) {
+		if c := clauseWith(text, max(floor, from-longest), from); c.definite() && !c.class.In(joins) {
 			return s.amend(text, c.to, s.settle(c.mark.letter)), byText
 		}
 	}
@@ -141,12 +141,12 @@ func announces(s string, from, to int) (start int, ok bool) {
 	for range 4 {
 		w, i := wordBefore(s, start)
 		switch c := classOf(w); {
-		case c.in(given):
+		case c.In(given):
 			ok, start = true, i
-		case c.in(degree):
+		case c.In(degree):
 			start = i
 		default:
-			return start, ok && (w == "" || c.in(opens))
+			return start, ok && (w == "" || c.In(opens))
 		}
 	}
 	return start, false
@@ -169,7 +169,7 @@ func skipVerb(s string, i int) int {
 			return 0
 		case is(w, "to", "for", "of", "here", "among", "in", "from"):
 			inside = true
-		case !inside && !it.class.in(fills) && !is(w, "must", "should", "would", "will", "has"):
+		case !inside && !it.class.In(fills) && !is(w, "must", "should", "would", "will", "has"):
 			return 0
 		}
 		i = it.to
@@ -183,7 +183,7 @@ func skipFillers(s string, i int) int {
 		i = skipOpeners(s, i)
 		i = skip(s, i, []string{":", ",", "："})
 		w := word(s, i)
-		if !classOf(w).in(fills) {
+		if !classOf(w).In(fills) {
 			break
 		}
 		i += len(w)

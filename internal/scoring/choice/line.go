@@ -67,7 +67,7 @@ func listed(before string, m mark) bool {
 func (s *Scorer) labels(line string, m mark, alone bool) bool {
 	rest := afterLabel(line, m)
 	c := classOf(word(rest, 0))
-	if alone && m.stands(line) && c.in(follows) && !c.in(verb|joins|denies|doubts) {
+	if alone && m.stands(line) && c.In(follows) && !c.In(verb|joins|denies|doubts) {
 		return true
 	}
 	if s.texts != nil {
@@ -77,7 +77,7 @@ func (s *Scorer) labels(line string, m mark, alone bool) bool {
 	if !m.stands(line) || !m.isLabel(line) && !strings.HasPrefix(line[m.to:], " - ") || line[m.from+1] == '.' && !alone {
 		return false
 	}
-	return !c.in(verb | joins | denies | doubts | others)
+	return !c.In(verb | joins | denies | doubts | others)
 }
 
 // textLine reads the text of an option that makes up the last line.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"speceval/internal/scoring/words"
 )
 
 // mark is a letter by itself, which may name an option.
@@ -53,14 +55,14 @@ func (m mark) stands(s string) bool {
 	}
 	// An article, a pronoun or a part of a name, unless a word follows that goes
 	// with none of them.
-	return !wordy(r) || !unicode.IsLower(r) && m.letter != 'A' && m.letter != 'I' || classOf(word(rest, 0)).in(follows)
+	return !wordy(r) || !unicode.IsLower(r) && m.letter != 'A' && m.letter != 'I' || classOf(word(rest, 0)).In(follows)
 }
 
 // isSubject reports whether a word follows a mark that is no article or pronoun
 // before it: "C remains", "A remains".
 func (m mark) isSubject(s string) bool {
 	rest := s[m.to:]
-	return strings.HasPrefix(rest, " ") && m.letter != 'I' && (m.letter != 'A' || classOf(word(rest, 1)).in(verb))
+	return strings.HasPrefix(rest, " ") && m.letter != 'I' && (m.letter != 'A' || classOf(word(rest, 1)).In(verb))
 }
 
 // ends reports whether the end of the text or of a line follows, or punctuation
@@ -71,7 +73,7 @@ func (m mark) ends(s string) bool {
 	}
 	rest, point := strings.CutPrefix(s[m.to:], ".")
 	w := word(strings.TrimLeft(rest, " \t"), 0)
-	return !point || w == "" || w[0] < 'a' || classOf(w).in(follows|opens|neutral|others|joins)
+	return !point || w == "" || w[0] < 'a' || classOf(w).In(follows|opens|others|joins|words.Neutral|words.Filler)
 }
 
 // apart reports whether the end of the text or of a line follows, or punctuation
@@ -108,7 +110,7 @@ func (m mark) isLabel(s string) bool {
 // "A, maybe C", "A/C", "A (and C)", "A–C", "A C".
 func (m mark) joined(s string) bool {
 	i, joint, or := skipJoints(s, m.to)
-	if w := word(s, i); classOf(w).in(noun) {
+	if w := word(s, i); classOf(w).In(noun) {
 		i += len(w)
 	}
 	next, ok := markAt(s, i)
@@ -126,8 +128,8 @@ func skipJoints(s string, i int) (at int, joint, or bool) {
 		it := next(s, i)
 		w := s[it.from:it.to]
 		switch {
-		case it.class.in(joins):
-			or = or || it.class.in(doubts)
+		case it.class.In(joins):
+			or = or || it.class.In(doubts)
 		case !is(w, ",", "/", "&", ";", "–", "– ", "—", "- ", "as", "well", "along", "together", "with"):
 			return it.from, joint, or
 		}

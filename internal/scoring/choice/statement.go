@@ -3,6 +3,8 @@ package choice
 import (
 	"strings"
 	"unicode/utf8"
+
+	"speceval/internal/scoring/words"
 )
 
 // before is what the words before i, of the same clause, do to what follows: it
@@ -16,13 +18,13 @@ func before(s string, i int) class {
 		c := classAt(s, from, from+len(w))
 		prior, _ := wordBefore(s, from)
 		switch {
-		case is(w, "would") && classOf(later).in(opens) && !is(prior, "I", "we"):
+		case is(w, "would") && classOf(later).In(opens) && !is(prior, "I", "we"):
 			return others // one would think
-		case w == "", is(w, "and", "or"), c.in(breaks):
+		case w == "", is(w, "and", "or"), c.In(breaks):
 			return 0
-		case c.in(undoes) && !(c.in(doubts) && classOf(prior).in(given)): // my best guess
+		case c.In(undoes) && !(c.In(doubts) && classOf(prior).In(given)): // my best guess
 			return c & undoes
-		case c.in(noun):
+		case c.In(noun):
 			from, _ = announces(s, from, i)
 			claim = true
 		case claim && c == 0: // not of the claim, but of what it follows from
@@ -41,13 +43,13 @@ func after(s string, i int) class {
 	s = s[:min(len(s), i+longest)]
 	it := next(s, i)
 	switch {
-	case it.question, it.class.in(depends):
+	case it.question, it.class.In(depends):
 		return doubts
-	case !it.class.in(verb):
+	case !it.class.In(verb):
 		return 0
 	}
 	var got class
-	for ; !it.stop && !it.class.in(breaks); it = next(s, it.to) {
+	for ; !it.stop && !it.class.In(breaks); it = next(s, it.to) {
 		got |= it.class & (denies | doubts | others)
 	}
 	return got
@@ -121,7 +123,7 @@ func clauseAt(s string, i int) clause {
 	begun := false
 	for {
 		it := next(s, i)
-		if begun && (it.class.in(breaks) || strings.EqualFold(s[it.from:it.to], "and") && c.class.in(verb)) {
+		if begun && (it.class.In(breaks) || strings.EqualFold(s[it.from:it.to], "and") && c.class.In(verb)) {
 			c.to = it.from
 			return c
 		}
@@ -139,7 +141,7 @@ func clauseAt(s string, i int) clause {
 		default:
 			c.mark = it.mark
 		}
-		begun = begun || it.mark.letter != 0 || it.class.in(verb)
+		begun = begun || it.mark.letter != 0 || it.class.In(verb)
 		i = it.to
 	}
 }
@@ -147,7 +149,7 @@ func clauseAt(s string, i int) clause {
 // definite reports whether a clause states one option: every word is known, none
 // takes it back or leaves it open, and one chooses it.
 func (c clause) definite() bool {
-	return c.known && c.mark.letter != 0 && !c.several && !c.question && (c.class.in(leads) || c.class.in(noun) && !c.class.in(verb)) && !c.class.in(denies|doubts|others|aside)
+	return c.known && c.mark.letter != 0 && !c.several && !c.question && (c.class.In(leads) || c.class.In(noun) && !c.class.In(verb)) && !c.class.In(denies|doubts|others|aside)
 }
 
 // amend reads what a text says of the options after i, where got was read
@@ -164,27 +166,27 @@ func (s *Scorer) amend(text string, i int, got reading) reading {
 		carried = 0
 		letter, stop := c.mark.letter, text[i-1]
 		skipped := conditional
-		conditional = !c.known && c.class.in(doubts) && stop == ','
+		conditional = !c.known && c.class.In(depends|words.Unsure) && stop == ','
 		switch {
-		case skipped, !c.known, c.headless, c.class.in(others | aside):
-		case c.definite() && (!c.class.in(joins) || got.letter == 0 || got.letter == letter):
+		case skipped, !c.known, c.headless, c.class.In(others | aside):
+		case c.definite() && (!c.class.In(joins) || got.letter == 0 || got.letter == letter):
 			got = s.settle(letter)
 		case letter == 0:
-			if c.class.in(leads|noun) && (stop == ',' || stop == ':') {
+			if c.class.In(leads|noun) && (stop == ',' || stop == ':') {
 				carried = c.class&^denies | leads
 			}
-			if c.class.in(denies|doubts) && stop != ':' && got.letter != 0 && (subject == 0 || subject == got.letter) {
+			if c.class.In(denies|doubts) && stop != ':' && got.letter != 0 && (subject == 0 || subject == got.letter) {
 				got = withdrawn
 			}
 		case c.several:
-			if !c.class.in(denies) && c.class.in(joins|leads) {
+			if !c.class.In(denies) && c.class.In(joins|leads) {
 				got = ambiguous
 			}
-		case c.class.in(denies):
+		case c.class.In(denies):
 			if letter == got.letter {
 				got = withdrawn
 			}
-		case got.letter != 0 && (c.class.in(doubts) || c.question || c.class.in(joins) && letter != got.letter):
+		case got.letter != 0 && (c.class.In(doubts) || c.question || c.class.In(joins) && letter != got.letter):
 			got = ambiguous
 		}
 		if letter != 0 {

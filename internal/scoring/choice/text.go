@@ -68,7 +68,7 @@ func sentenceEnds(rest string) bool {
 	}
 	next := strings.TrimLeft(rest, " ")
 	c := classOf(word(next, 0))
-	return len(next) < len(rest) && (next == "" || next[0] == '\n' || next[0] == '(' || c.in(follows) && !c.in(verb|joins|denies))
+	return len(next) < len(rest) && (next == "" || next[0] == '\n' || next[0] == '(' || c.In(follows) && !c.In(verb|joins|denies))
 }
 
 // said is the reading of a text that n options have, one of them of this letter.

@@ -51,7 +51,7 @@ func Names(label string) bool {
 // Introduces tells whether words say nothing but that a value follows: the answer is.
 func Introduces(label string) bool {
 	all := tokens(label)
-	return Names(label) && (roles[all[len(all)-1]] == link || all[len(all)-1] == "ratio" || affirms(all))
+	return Names(label) && (role(all[len(all)-1]) == Link || all[len(all)-1] == "ratio" || affirms(all))
 }
 
 // statement is what belongs to the value behind some tokens: what begins with the
@@ -59,17 +59,17 @@ func Introduces(label string) bool {
 // meaning are between. An equation behind a comma has its own.
 func statement(all []string, equation bool) []string {
 	n := len(all)
-	said := equation && n > 1 && all[n-1] == "," && (roles[all[n-2]] == open || roles[all[n-2]] == sorts)
+	said := equation && n > 1 && all[n-1] == "," && (role(all[n-2]) == open || role(all[n-2]) == sorts)
 	for start := n; start > 0; start-- {
 		token, earlier := all[start-1], all[:start-1]
-		switch r := roles[token]; {
-		case ends(token), said && isBreak(token), r == turns && !excepts(earlier, token, start == n):
+		switch r := role(token); {
+		case ends(token), said && isBreak(token), r == Turns && !excepts(earlier, token, start == n):
 			return all[start:]
 		case (token == "then" || token == "namely") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
 			return all[start:]
-		case r == subject && start < n && !anyOf(earlier[max(0, start-3):], denies) && !anyOf(earlier, thinks):
+		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies) && !anyOf(earlier, Thinks):
 			return all[start-1:]
-		case r == open, r == link, r == subject:
+		case r == open, r == Link, r == Subject:
 			said = said || !isBreak(token)
 		}
 	}
@@ -82,7 +82,7 @@ func excepts(earlier []string, token string, last bool) bool {
 		return false
 	}
 	before := earlier[len(earlier)-1]
-	return before == "anything" || before == "everything" || !isBreak(before) && !anyOf(earlier, denies, modal)
+	return before == "anything" || before == "everything" || !isBreak(before) && !anyOf(earlier, Denies, Modal)
 }
 
 // introduced is the stance of the words before a value, which may be an equation.
@@ -92,14 +92,14 @@ func introduced(all []string, equation bool) Stance {
 		all = slices.Delete(slices.Clone(all), i-1, i+1)
 	}
 	last := len(all) - 1 // the link
-	for last >= 0 && roles[all[last]] != link && all[last] != "be" {
+	for last >= 0 && role(all[last]) != Link && all[last] != "be" {
 		last--
 	}
 	name := slices.IndexFunc(all, func(t string) bool { return t == "answer" || t == "ans" })
 	if last < name && name+1 < len(all) && !isBreak(all[name+1]) { // the answer ends in
 		last = name
 	}
-	if last > 0 && roles[all[last-1]] == bounds {
+	if last > 0 && role(all[last-1]) == bounds {
 		return Neither
 	}
 	unsure, denied := false, false
@@ -108,19 +108,19 @@ func introduced(all []string, equation bool) Stance {
 		if i+1 < len(all) {
 			next = all[i+1]
 		}
-		switch r := roles[token]; {
-		case r == refutes, r == doubts, r == thinks && (unsure || denied):
+		switch r := role(token); {
+		case r == Refutes, r == Doubts, r == Thinks && (unsure || denied):
 			return Neither
-		case token == "impossible" && next == "that", token == "apart" && next == "from", token == "used" && next == "to" && i+2 == last, token == "guess" && roles[next] == link:
+		case token == "impossible" && next == "that", token == "apart" && next == "from", token == "used" && next == "to" && i+2 == last, token == "guess" && role(next) == Link:
 			return Neither
-		case (r == earlier || token == "first") && (next == "answer" || next == "solution"):
+		case (r == Earlier || token == "first") && (next == "answer" || next == "solution"):
 			return Neither
-		case r == modal && i < last && i+2 >= last:
+		case r == Modal && i < last && i+2 >= last:
 			return Neither
-		case r == denies && (i > last || name >= 0 || !anyOf(all[i+1:last], open, units, sorts)):
+		case r == Denies && (i > last || name >= 0 || !anyOf(all[i+1:last], open, units, sorts)):
 			return Denied
 		}
-		unsure, denied = unsure || roles[token] == modal, denied || roles[token] == denies
+		unsure, denied = unsure || role(token) == Modal, denied || role(token) == Denies
 	}
 	return complement(all[last+1:], last >= 0)
 }
@@ -132,19 +132,19 @@ func complement(all []string, linked bool) Stance {
 	n := len(all)
 	switch {
 	case linked && n == 1 && all[0] == "-",
-		n > 1 && all[n-1] == "of" && (roles[all[n-2]] != plain || all[n-2] == "one"),
+		n > 1 && all[n-1] == "of" && (role(all[n-2]) != Plain || all[n-2] == "one"),
 		n > 1 && all[n-1] == "with" && linked && all[n-2] != "left":
 		return Neither
 	}
 	beside := false // another value is between
 	for i, token := range slices.Backward(all) {
-		switch r := roles[token]; {
-		case r == pairs, r == thinks, r == joins && i > 0 && len(all[i-1]) == 1 && !isBreak(all[i-1]):
+		switch r := role(token); {
+		case r == pairs, r == Thinks, r == joins && i > 0 && len(all[i-1]) == 1 && !isBreak(all[i-1]):
 			return Neither
-		case beside && !linked && r != plain:
+		case beside && !linked && r != Plain:
 			return Stated
-		case r == plain, r == joins, isBreak(token), len(token) == 1 && token != value:
-		case linked, r == bounds, r == changes, r == refs, r == sorts, r == turns:
+		case r == Plain, r == joins, isBreak(token), len(token) == 1 && token != value:
+		case linked, r == bounds, r == changes, r == refs, r == sorts, r == Turns:
 			return Neither
 		case token == value:
 			beside = true

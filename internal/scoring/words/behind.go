@@ -9,7 +9,7 @@ import (
 func followed(all []string, few bool) Stance {
 	end := part(all)
 	phrase, rest := all[:end], all[end:]
-	said := end > 0 && (roles[phrase[0]] == link || roles[phrase[0]] >= modal && roles[phrase[0]] != doubts && !contrast(phrase))
+	said := end > 0 && (role(phrase[0]) == Link || role(phrase[0]) >= Modal && role(phrase[0]) != Doubts && !contrast(phrase))
 	if said && !affirms(phrase) || !said && !counts(phrase, few) || retracts(rest) {
 		return Neither
 	}
@@ -39,10 +39,10 @@ func counts(phrase []string, few bool) bool {
 	for i, token := range phrase {
 		rest := phrase[i+1:]
 		follows := ahead(rest)
-		switch r := roles[token]; {
-		case r == subject && anyOf(rest, thinks, doubts):
+		switch r := role(token); {
+		case r == Subject && anyOf(rest, Thinks, Doubts):
 			return false
-		case r == denies && contrast(phrase[i:]), r == link, r == subject, token == "for", noun && r == open && participle(token):
+		case r == Denies && contrast(phrase[i:]), r == Link, r == Subject, token == "for", noun && r == open && participle(token):
 			return true
 		case token == "as" && len(rest) == 1 && !isNumber(rest[0]), (token == "when" || token == "where") && follows != sorts && !slices.Contains(rest, token):
 			return true
@@ -58,8 +58,8 @@ func counts(phrase []string, few bool) bool {
 			if !slices.ContainsFunc(rest, isNoun) {
 				return false
 			}
-		case r == doubts && noun && follows == open, r == modal, r == refs: // 7 apples or pears
-		case r >= doubts:
+		case r == Doubts && noun && follows == open, r == Modal, r == refs: // 7 apples or pears
+		case r >= Doubts:
 			return false
 		case r == open && len(token) > 1 && !few && !noun && head && !slices.Contains(prepositions, token) && !slices.ContainsFunc(phrase[i:], isNoun): // 7 reciprocal
 			return false
@@ -71,13 +71,13 @@ func counts(phrase []string, few bool) bool {
 }
 
 // ahead is the role of the next word with a meaning, changes for a number.
-func ahead(rest []string) role {
+func ahead(rest []string) Class {
 	for _, token := range rest {
 		if isNumber(token) || token == "power" || token == "as" {
 			return changes
 		}
-		if roles[token] != plain {
-			return roles[token]
+		if role(token) != Plain {
+			return role(token)
 		}
 	}
 	return open
@@ -89,10 +89,10 @@ var prepositions = strings.Fields("of in at on for with by from to as per who th
 // isNoun tells whether a word says what a number counts: a plural, or a unit.
 func isNoun(word string) bool {
 	word = word[strings.LastIndexByte(word, '-')+1:]
-	switch r := roles[word]; {
+	switch r := role(word); {
 	case r == units, r == open && (len(word) == 2 || len(word) == 3):
 		return true
-	case r == open, r == plain && len(word) > 5:
+	case r == open, r == Plain && len(word) > 5:
 		return len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss")
 	}
 	return false
@@ -107,8 +107,8 @@ func participle(word string) bool {
 // affirms tells whether a predicate says that the value before it is the answer.
 func affirms(predicate []string) bool {
 	return !slices.ContainsFunc(predicate, func(t string) bool {
-		r := roles[t]
-		return r != plain && r != link && r != subject && !slices.Contains(affirming, t)
+		r := role(t)
+		return r != Plain && r != Link && r != Subject && !slices.Contains(affirming, t)
 	})
 }
 
@@ -124,7 +124,7 @@ func contrast(all []string) bool {
 		return false
 	}
 	for _, token := range all {
-		if r := roles[token]; isNumber(token) || r != denies && r != plain && token != "than" {
+		if r := role(token); isNumber(token) || r != Denies && r != Plain && token != "than" {
 			return isNumber(token)
 		}
 	}
@@ -142,7 +142,7 @@ func retracts(all []string) bool {
 		same = same && (!ends(mark) || mark == ";")
 		all = all[1:]
 		end := part(all)
-		if reason := roles[mark] == breaks && mark != "which"; !reason && takesBack(all[:end], same, mark) {
+		if reason := role(mark) == Breaks && mark != "which"; !reason && takesBack(all[:end], same, mark) {
 			return true
 		}
 		all = all[end:]
@@ -157,21 +157,21 @@ func takesBack(remark []string, same bool, mark string) bool {
 		return true
 	}
 	linked := false
-	for len(remark) > 0 && (anyOf(remark[:1], plain, subject, thinks, link)) {
-		linked = linked || roles[remark[0]] == link
+	for len(remark) > 0 && (anyOf(remark[:1], Plain, Subject, Thinks, Link)) {
+		linked = linked || role(remark[0]) == Link
 		remark = remark[1:]
 	}
 	if len(remark) == 0 {
 		return false
 	}
-	switch r := roles[remark[0]]; {
+	switch r := role(remark[0]); {
 	case mark == "but" && isNumber(remark[0]):
 		return linked || len(remark) == 1
-	case r == refutes:
+	case r == Refutes:
 		return same || linked || len(remark) < 3
-	case r == denies:
-		return !contrast(remark) && (!linked || len(remark) > 1) && len(remark) < 4 && !anyOf(remark[1:], open, sorts, earlier)
-	case r == doubts, r == bounds:
+	case r == Denies:
+		return !contrast(remark) && (!linked || len(remark) > 1) && len(remark) < 4 && !anyOf(remark[1:], open, sorts, Earlier)
+	case r == Doubts, r == bounds:
 		return same && !linked && mark != "which"
 	}
 	return remark[0] == "too" && linked || remark[0] == "impossible"

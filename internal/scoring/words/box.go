@@ -32,14 +32,14 @@ func introducesBox(all []string, equation bool) bool {
 	if n := len(all); n == 0 || all[n-1] == ":" {
 		return true
 	}
-	if !anyOf(all, open) && (!equation && !anyOf(all, link, modal) || slices.Contains(all, "answer")) {
+	if !anyOf(all, open) && (!equation && !anyOf(all, Link, Modal) || slices.Contains(all, "answer")) {
 		return introduced(all, equation) == Stated
 	}
 	for _, token := range slices.Backward(all) {
-		switch r := roles[token]; {
-		case r == denies, r == doubts && token != "or" && token != "if" && token != "unless":
+		switch r := role(token); {
+		case r == Denies, r == Doubts && token != "or" && token != "if" && token != "unless":
 			return false
-		case r != plain, token == "and", strings.HasPrefix(token, "solution"):
+		case r != Plain, token == "and", strings.HasPrefix(token, "solution"):
 			return true
 		}
 	}
@@ -56,12 +56,12 @@ func callsWrong(all []string) bool {
 		end := part(all)
 		phrase := all[:end]
 		if !slices.ContainsFunc(phrase, func(t string) bool {
-			r := roles[t]
-			return r != plain && r != link && r != subject && r != denies && r != refutes && !slices.Contains(approvals, t)
+			r := role(t)
+			return r != Plain && r != Link && r != Subject && r != Denies && r != Refutes && !slices.Contains(approvals, t)
 		}) {
-			denied := anyOf(phrase, denies)
+			denied := anyOf(phrase, Denies)
 			approved := slices.ContainsFunc(phrase, func(t string) bool { return slices.Contains(approvals, t) })
-			if anyOf(phrase, refutes) != denied && (!denied || approved || len(phrase) == 1 && !said) {
+			if anyOf(phrase, Refutes) != denied && (!denied || approved || len(phrase) == 1 && !said) {
 				return true
 			}
 		}

@@ -1,6 +1,6 @@
-// Package words says what the words beside a value do to it: which of them leave
-// it as it is, which make another value of it, and whether a text states it. The
-// words are in closed classes, in one table, for all scorers that read numbers.
+// Package words says what the words beside a value or a letter do to it: which of them
+// leave it as it is, which make another value of it, and whether a text states it. The
+// words are in closed classes, in one table, for all scorers.
 package words
 
 import (
@@ -9,81 +9,165 @@ import (
 	"strings"
 )
 
-// role is what a word does to the value beside it.
-type role uint8
+// Class is a set of what a word does to a statement. A word is in at most one of the
+// classes up to Denies, which say what it does to a number beside it, and in any of those behind.
+type Class uint64
 
 const (
-	open    role = iota // a noun, a name or a verb: every word that is in no class
-	plain               // nothing
-	units               // of measurement in the singular, directions and what else follows a number without an s
-	link                // gives the value to what is before it
-	subject             // a pronoun that begins a statement of its own
-	earlier             // before the word answer: not the final one
-	sorts               // behind a value: a condition on it, unless a noun follows
-	pairs               // before a number: makes another of it, or bounds it
-	joins               // between two numbers only
-	breaks              // begins another part of a sentence
-	turns               // begins a statement of its own
-	modal               // before a link or a verb of thinking: not certain
-	thinks              // behind a modal or a denial: not what the author says
-	doubts
+	Plain   Class = 1 << iota // nothing
+	units                     // of measurement in the singular, directions and what else follows a number without an s
+	Link                      // gives the value to what is before it
+	Subject                   // a pronoun that begins a statement of its own
+	Earlier                   // before the word answer: not the final one
+	sorts                     // behind a value: a condition on it, unless a noun follows
+	pairs                     // before a number: makes another of it, or bounds it
+	joins                     // between two numbers only
+	Breaks                    // begins another part of a sentence
+	Turns                     // begins a statement of its own
+	Modal                     // before a link or a verb of thinking: not certain
+	Thinks                    // behind a modal or a denial: not what the author says
+	Doubts                    // leaves what it stands by open: "maybe"
 	bounds
 	changes // makes another value of it
 	refs    // before a value: it is the number of a place
-	refutes
-	denies
+	Refutes // calls it wrong
+	Denies  // "not"
+
+	Neutral // adds nothing to what is said of a letter
+	Filler  // may stand between "is" and a letter as well
+	Verb    // of a letter before it: "must"
+	Leads   // chooses the letter that follows: "actually", "choose"
+	Noun    // "answer", "option", "choice"
+	Given   // makes a noun the answer that is given: "correct", "final"
+	Degree  // may stand before those: "most", "only"
+	Opens   // may stand before a noun that is the answer: "the", "believe"
+	Joins   // stands between letters that are both named
+	Strikes // takes back a letter, and not a number
+	Others  // is of another's view, or of a first thought: "many", "tempting"
+	Aside   // is of other options: "these", "rest"
+	Follows // may follow a letter, and no name that begins with one: "because"
+	Depends // leaves a letter before it open: "too"
+	Parts   // begins another clause about letters: "however", "gives"
+	Unsure  // leaves a letter open: "guess", "may"
 )
 
-// classes are the words of each role. Units are in package latex.
-var classes = map[role]string{
-	plain: `a an the this that these those it its there here in at of as for with and then also again now still out them us th st nd rd answer answers ans solution solutions result results
-		value values number numbers integer integers total totals altogether all overall sum final finally correct required desired requested asked sought unique only
-		single such always left one when where precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually really equivalent given found seen shown known
-		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely maximum minimum maximal
+// classes are the words of each class. Units are at unitNames.
+var classes = map[Class]string{
+	Plain: `these those its there here in at for with and then also again out them th st nd rd answers ans
+		altogether overall final finally correct required desired requested asked sought unique
+		single such always when where equivalent given found seen shown known
+		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely
+		comes turns your his her their being needed fact possible gained earned remaining
+		solution solutions result results value values number numbers integer integers total totals sum maximum minimum maximal
 		minimal largest smallest greatest area length width height volume distance perimeter cost price amount speed probability chance count size age angle ratio mean
-		average order comes turns expression form set list pair interval function radius diameter point points my our your his her their be been being
-		needed fact possible combined gained earned remain remains remaining`,
+		average order expression form set list pair interval function radius diameter point points combined`,
 	units: `ton tonne quart pint cup kelvin ampere coulomb farad henry tesla weber pascal hertz candela lumen becquerel siemens knot acre hectare byte kilowatt megawatt megahertz
 		parsec unit people children men women mice geese fish sheep dice vertices indices matrices criteria data money water sugar rice
 		north south east west northeast northwest southeast southwest upward downward down right inside outside gain loss increase decrease profit deficit surplus clockwise
 		counterclockwise anticlockwise early late blue green white black yellow brown pink apiece today forward backward forwards backwards`,
-	link:    `is are was were equals equal equaled equalled becomes became i's it's that's there's he's she's answer's`,
-	subject: `we i you he she they`,
-	earlier: `initial previous former old original naive tempting other another alternative alternate guessed preliminary tentative student's trap`,
+	Link:        `were equals equal equaled equalled becomes became i's there's he's she's`,
+	Link | Verb: `is are was it's that's answer's`,
+	Subject:     `we i you he she they`,
+	Earlier:     `initial previous former old original naive tempting other another alternative alternate guessed preliminary tentative student's trap`,
 	sorts: `even odd prime composite rational irrational real complex imaginary negative positive nonnegative nonpositive non-negative non-positive fractional integral
 		more additional extra larger smaller greater higher lower bigger impossible undefined infinite finite invalid valid recurring repeating periodic divisible binary octal ternary hexadecimal`,
 	pairs:  `over under above below beyond past between within up near away per times mod modulo choose into through`,
 	joins:  `to by`,
-	breaks: `which because since while whereas although though otherwise`,
-	turns:  `but so thus hence therefore consequently`,
-	modal:  `might may could would can you'd i'd`,
-	thinks: `think believe say guess expect assume argue claim imagine suppose true clear certain sure case follow likely`,
-	doubts: `maybe perhaps possibly probably presumably or if unless whether supposing assuming doubt doubtful unlikely hopefully allegedly supposedly apparently seemingly seems seem
+	Breaks: `which because since while whereas although though otherwise`,
+	Turns:  `but so thus hence therefore consequently`,
+	Modal:  `might may could would can you'd i'd`,
+	Thinks: `think believe say guess expect assume argue claim imagine suppose true clear certain sure case follow likely`,
+	Doubts: `maybe perhaps possibly probably presumably or if unless whether supposing assuming doubt doubtful unlikely hopefully allegedly supposedly apparently seemingly seems seem
 		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
 	bounds: `most least fewer less best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
 	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
 		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding divides`,
 	refs: `step page theorem part question equation problem lemma figure section chapter stage line row column table item option exercise example proposition corollary`,
-	refutes: `wrong incorrect incorrectly wrongly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
+	Refutes: `wrong incorrect incorrectly wrongly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
 		reject rejects discard discarded rule ruled exclude excluded excludes excluding eliminate eliminated disproved misleading bogus flawed error miscalculated miscounted
 		deny denies denied extraneous spurious inadmissible nonsense avoid avoids skip skips disregard ignore bad wait oops correction sorry`,
-	denies: `not no never none nor neither cannot nothing nobody hardly scarcely barely except excepting besides without instead rather unlike lacks misses versus vs nope isn't aren't wasn't
-		weren't can't won't don't doesn't didn't couldn't wouldn't shouldn't haven't hasn't hadn't mustn't ain't isnt arent cant wont dont doesnt`,
+	Denies: `not no never none nor neither cannot nothing nobody hardly scarcely barely except excepting besides without instead rather unlike lacks misses versus vs nope
+		isnt arent cant wont dont doesnt`,
+
+	Plain | Verb:    "remains remain",
+	Plain | Leads:   "really",
+	Plain | Neutral: "a all an as be been it left my now of one only our still that this us",
+	Plain | Filler:  "the precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually",
+	Neutral:         "am had has have i i'm we let me ok okay said yes to too most which believe say sure think",
+	Filler:          "then",
+	Verb:            "must should will seems looks appears fails contradicts violates ignores misses lacks overlooks conflicts",
+	Leads: `is it's that's then instead actually rather no really final finally must hmm wait ah oh oops sorry definitely certainly surely choose chose select pick
+		go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i'll correct right matches corresponds`,
+	Plain | Noun: "answer",
+	Noun:         "option choice letter answer's",
+	Given:        "correct right best final my appropriate suitable likely chosen selected accurate",
+	Degree:       "most only single overall our",
+	Opens:        "the a an this then that is and because with believe think say if whether select choose my our",
+	Joins:        "and or nor perhaps maybe possibly probably even also plus alternatively versus vs both either equally otherwise too",
+	Strikes: `no than impossible doubt doubtful unlikely refute refutes refuted disagree eliminating rejecting rules ruling dismiss dismissed invalid scratch retract opposite contrary back
+		violates ignores overlooks conflicts cancel xcancel bcancel sout st out`,
+	Others: `alternative another naive tempting trap some many people students someone tempted distractor thought initially originally naively plausible seem seems seemed looked looks look appears appeared
+		consider considered considering considers test check trying testing try checking candidate mistakenly wrongly usual common second third allegedly supposedly according says hypothetical previously`,
+	Aside:   "you they these those other others else rest remaining",
+	Follows: "instead is and or not rather as due with for based given if unless",
+	Depends: "if unless or assuming perhaps maybe possibly probably too also either neither nor provided depending likely",
+	Parts:   "then instead rather however leaves leaving gives yields shows",
+	Unsure:  "suppose assume likely guess guessing either between might may could",
 }
 
-// roles is classes by word, with the units and the words that multiply.
-var roles = func() map[string]role {
-	all := byWord(classes)
+// byName is classes by word, with the units and the words that multiply.
+var byName = func() map[string]Class {
+	all := map[string]Class{}
+	for class, list := range classes {
+		for _, word := range strings.Fields(list) {
+			all[word] |= class
+		}
+	}
 	for word, name := range unitNames {
-		if all[word] == open && name != "" && name != "%" {
-			all[word] = units
+		if all[word]&number == 0 && name != "" && name != "%" {
+			all[word] |= units
 		}
 	}
 	for word := range factors {
-		all[word] = changes
+		all[word] |= changes
 	}
 	return all
 }()
+
+// number are the classes that say what a word does to a number.
+const number = 2*Denies - 1
+
+// Of is the classes of a word in any case; a "…n't" denies.
+func Of(word string) Class {
+	var lower [24]byte
+	n := 0
+	for i := 0; i < len(word); i, n = i+1, n+1 {
+		if n == len(lower) {
+			return 0
+		}
+		switch lower[n] = word[i]; {
+		case 'A' <= word[i] && word[i] <= 'Z':
+			lower[n] |= 0x20
+		case strings.HasPrefix(word[i:], "’"):
+			lower[n] = '\''
+			i += len("’") - 1
+		}
+	}
+	class := byName[string(lower[:n])]
+	if strings.HasSuffix(string(lower[:n]), "n't") {
+		class |= Denies | Verb
+	}
+	return class
+}
+
+// open is a noun, a name or a verb: every word that says nothing of its own of a number.
+const open Class = 0
+
+// In tells whether a word is in one of some classes.
+func (c Class) In(any Class) bool { return c&any != 0 }
+
+// role is what a token does to a number beside it.
+func role(token string) Class { return Of(token) & number }
 
 // factors are words behind a number that multiply it.
 var factors = byWord(map[string]string{
@@ -120,4 +204,4 @@ func Number(name string) (n int, ok bool) {
 }
 
 // Known tells whether a word in lower case is in the table.
-func Known(word string) bool { return roles[word] != open }
+func Known(word string) bool { return role(word) != 0 }

@@ -1,22 +1,15 @@
 package words
 
 import (
-	"strings"
+	"math/bits"
 	"testing"
 )
 
-// TestClasses holds that no word is of two classes.
+// TestClasses holds that a word says one thing of a number.
 func TestClasses(t *testing.T) {
-	seen := map[string]role{}
-	for r, list := range classes {
-		for _, word := range strings.Fields(list) {
-			if other, twice := seen[word]; twice {
-				t.Errorf("%s is of roles %d and %d", word, other, r)
-			}
-			if _, ok := factors[word]; ok {
-				t.Errorf("%s has a factor as well", word)
-			}
-			seen[word] = r
+	for word, class := range byName {
+		if _, multiplies := factors[word]; bits.OnesCount64(uint64(class&number)) > 1 || multiplies && class&number != changes {
+			t.Errorf("%s is of several classes: %b", word, class&number)
 		}
 	}
 }

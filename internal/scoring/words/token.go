@@ -59,13 +59,13 @@ func ends(token string) bool { return token == "." || token == "?" || token == "
 
 // isBreak tells whether a token begins another part of a sentence.
 func isBreak(token string) bool {
-	return len(token) == 1 && strings.Contains(",:()-\n", token) || roles[token] == breaks
+	return len(token) == 1 && strings.Contains(",:()-\n", token) || role(token) == Breaks
 }
 
 // part is the length of the part of a sentence that some tokens begin with.
 func part(all []string) int {
 	for i, token := range all {
-		if ends(token) || isBreak(token) || roles[token] == turns {
+		if ends(token) || isBreak(token) || role(token) == Turns {
 			return i
 		}
 	}
@@ -73,8 +73,8 @@ func part(all []string) int {
 }
 
 // anyOf tells whether one of some tokens has one of some roles.
-func anyOf(all []string, of ...role) bool {
-	return slices.ContainsFunc(all, func(t string) bool { return slices.Contains(of, roles[t]) })
+func anyOf(all []string, of ...Class) bool {
+	return slices.ContainsFunc(all, func(t string) bool { return slices.Contains(of, role(t)) })
 }
 
 // isNumber tells whether a token is a number, in digits or as a word.
