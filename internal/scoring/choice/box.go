@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"speceval/internal/scoring"
+	"speceval/internal/scoring/words"
 )
 
 // boxes reads the boxes of a text that name an option, in order: the last one
@@ -57,17 +58,17 @@ func beforeBox(s string) class {
 		s = strings.TrimRight(line, formula)
 	}
 	if named, is := strings.CutSuffix(s, ":"); is { // "Wrong: "
-		w, i := wordBefore(named, len(named))
+		w, i := words.Before(named, len(named))
 		if classOf(w).In(noun) { // "Second choice: "
-			w, _ = wordBefore(named, i)
+			w, _ = words.Before(named, i)
 		}
 		if c := classOf(w); !c.In(leads) {
 			return c & (denies | others)
 		}
 		return 0
 	}
-	if w, i := wordBefore(s, len(s)); classOf(w).In(joins) { // "A or"
-		if letter, _ := wordBefore(s, i); len(letter) == 1 && letter[0] < 'a' {
+	if w, i := words.Before(s, len(s)); classOf(w).In(joins) { // "A or"
+		if letter, _ := words.Before(s, i); len(letter) == 1 && letter[0] < 'a' {
 			return doubts
 		}
 	}

@@ -1,6 +1,10 @@
 package choice
 
-import "strings"
+import (
+	"strings"
+
+	"speceval/internal/scoring/words"
+)
 
 // lastNoun is the place of the last noun that ends before end; 0, 0 if there is
 // none. Nouns have six letters and end in "wer", "ion", "ice" or "ter".
@@ -139,7 +143,7 @@ func announces(s string, from, to int) (start int, ok bool) {
 	ok = len(s[from:to]) >= 6 && strings.EqualFold(s[from:from+6], "answer")
 	start = from
 	for range 4 {
-		w, i := wordBefore(s, start)
+		w, i := words.Before(s, start)
 		switch c := classOf(w); {
 		case c.In(given):
 			ok, start = true, i
@@ -194,7 +198,7 @@ func skipFillers(s string, i int) int {
 // heads reports whether a noun, whose first adjective is at from and which ends at
 // to, is a heading with a letter alone on the line below.
 func heads(s string, from, to int) bool {
-	if w, i := wordBefore(s, from); is(w, "the") {
+	if w, i := words.Before(s, from); is(w, "the") {
 		from = i
 	}
 	lead := strings.TrimRight(s[:from], "#*_ \t")

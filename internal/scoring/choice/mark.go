@@ -148,42 +148,5 @@ func wordyBefore(s string, i int) bool {
 	return wordy(r)
 }
 
-// word is the run of ASCII letters at i, with an apostrophe inside or not.
-func word(s string, i int) string {
-	end := i
-	for end < len(s) {
-		n := 0
-		if isLetter(s[end]) {
-			n = 1
-		} else if k := prefix(s[end:], []string{"'", "’"}); k > 0 && end > i && end+k < len(s) && isLetter(s[end+k]) {
-			n = k
-		}
-		if n == 0 {
-			break
-		}
-		end += n
-	}
-	return s[i:end]
-}
-
-// wordBefore is the word before i with spaces and markup between, and its place;
-// none if something else is there.
-func wordBefore(s string, i int) (string, int) {
-	for i > 0 && strings.IndexByte(" \t*_([\"$", s[i-1]) >= 0 {
-		i--
-	}
-	from := i
-	for from > 0 {
-		switch {
-		case isLetter(s[from-1]):
-			from--
-		case from < i && from > 1 && s[from-1] == '\'' && isLetter(s[from-2]):
-			from--
-		case from < i && from > 3 && strings.HasSuffix(s[:from], "’") && isLetter(s[from-4]):
-			from -= len("’")
-		default:
-			return s[from:i], from
-		}
-	}
-	return s[from:i], from
-}
+// word is the word at i.
+func word(s string, i int) string { return s[i:words.Word(s, i)] }

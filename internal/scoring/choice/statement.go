@@ -14,9 +14,9 @@ func before(s string, i int) class {
 	later := ""    // the word after
 	claim := false // "the answer is" stands there: another clause may end before it
 	for range 8 {
-		w, from := wordBefore(s, i)
+		w, from := words.Before(s, i)
 		c := classAt(s, from, from+len(w))
-		prior, _ := wordBefore(s, from)
+		prior, _ := words.Before(s, from)
 		switch {
 		case is(w, "would") && classOf(later).In(opens) && !is(prior, "I", "we"):
 			return others // one would think

@@ -45,7 +45,7 @@ func classOf(w string) class {
 func classAt(s string, from, to int) class {
 	switch w := s[from:to]; {
 	case is(w, "but"):
-		if prior, _ := wordBefore(s, from); is(prior, "anything", "all", "everything", "nothing") {
+		if prior, _ := words.Before(s, from); is(prior, "anything", "all", "everything", "nothing") {
 			return denies
 		}
 	case is(w, "instead") && strings.HasPrefix(s[to:], " of"):

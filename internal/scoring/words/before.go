@@ -31,7 +31,7 @@ func States(text string, from, to int) Stance {
 		return stance
 	}
 	behind := text[to:min(len(text), to+near)]
-	if glued := strings.TrimLeft(behind, "$*}"); strings.HasPrefix(glued, "!") || variable.MatchString(glued) {
+	if glued := strings.TrimLeft(behind, "$*}"); strings.HasPrefix(glued, "!") || startsVariable(glued) {
 		return Neither
 	}
 	behind = strings.TrimLeft(behind, " }*$\n")

@@ -1,7 +1,6 @@
 package words
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,13 +10,40 @@ import (
 // value is the token of a number or a formula.
 const value = "0"
 
-var (
-	// variable is a letter by itself that is no unit.
-	variable = regexp.MustCompile(`^[bcdefijknopqrtuvwxyzK](?:\PL|$)`)
-	// piece is what tokens are made of: a formula, a command, the power or the quotient of
-	// a unit, a word, a number, a sign of two characters, or a character.
-	piece = regexp.MustCompile(`(?s)\$[^$]+\$|\\\(.*?\\\)|\\\[.*?\\\]|\\[a-zA-Z]+|\\.|[a-zA-Z][/^][-{}\d]*|\pL+(?:['’-]\pL+)*|\d[\d\pL%]*(?:[.,][\d\pL%]+)*|[<>!]=|\n\s*\n|.`)
-)
+// Word is the end of the word at i: letters, with apostrophes and hyphens between.
+func Word(s string, i int) (end int) {
+	for end = i; end < len(s); {
+		r, n := utf8.DecodeRuneInString(s[end:])
+		if !unicode.IsLetter(r) && !(end > i && joint(r) && startsWord(s[end+n:])) {
+			break
+		}
+		end += n
+	}
+	return end
+}
+
+// Before is the word before i, with spaces and markup between, and where it begins; "" if
+// something else is there.
+func Before(s string, i int) (word string, from int) {
+	i = len(strings.TrimRight(s[:i], " \t*_([\"$"))
+	for from = i; from > 0; {
+		r, n := utf8.DecodeLastRuneInString(s[:from])
+		earlier, _ := utf8.DecodeLastRuneInString(s[:from-n])
+		if !unicode.IsLetter(r) && !(from < i && joint(r) && unicode.IsLetter(earlier)) {
+			break
+		}
+		from -= n
+	}
+	return s[from:i], from
+}
+
+func joint(r rune) bool { return r == '\'' || r == '’' || r == '-' }
+
+// startsWord tells whether a text begins with a letter.
+func startsWord(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r)
+}
 
 // signs are characters and commands that are read as words.
 var signs = map[string]string{
@@ -30,28 +56,80 @@ var signs = map[string]string{
 // tokens cuts a text into words in lower case, values, and the marks , ; : ( ) - . ? !
 // and a line break that ends a part.
 func tokens(text string) (all []string) {
-	for _, at := range piece.FindAllStringIndex(text, -1) {
-		found := text[at[0]:at[1]]
-		sign, ok := signs[found]
-		letter, _ := utf8.DecodeRuneInString(found)
-		switch first := found[0]; {
-		case ok:
-			all = append(all, sign)
-		case unicode.IsLetter(letter):
-			all = append(all, strings.TrimRight(strings.ReplaceAll(strings.ToLower(found), "’", "'"), "/^-{}0123456789"))
-		case '0' <= first && first <= '9', len(found) > 2 && (first == '$' || strings.HasPrefix(found, `\(`) || strings.HasPrefix(found, `\[`)):
-			all = append(all, value)
-		case first == '\n':
-			if len(found) > 1 || len(all) > 0 && strings.Contains(".:?!", all[len(all)-1]) {
-				all = append(all, "\n")
-			}
-		case first == '.' && at[1] < len(text) && strings.IndexByte(" \n\t*)$", text[at[1]]) < 0,
-			first == '-' && (at[0] > 0 && text[at[0]-1] != ' ' || !strings.HasPrefix(text[at[1]:], " ")):
-		case strings.Contains(",;:()?!.-", found):
-			all = append(all, found)
+	for i := 0; i < len(text); {
+		token, to := tokenAt(text, i)
+		if token == "\n" && to == i+1 && (len(all) == 0 || !strings.Contains(".:?!", all[len(all)-1])) {
+			token = "" // the sentence goes on
 		}
+		if token != "" {
+			all = append(all, token)
+		}
+		i = to
 	}
 	return all
+}
+
+// tokenAt is the token at i, "" for what says nothing, and where it ends.
+func tokenAt(text string, i int) (token string, to int) {
+	rest := text[i:]
+	_, size := utf8.DecodeRuneInString(rest)
+	for _, d := range [...][2]string{{"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
+		if inside, opens := strings.CutPrefix(rest, d[0]); opens {
+			if n := strings.Index(inside, d[1]); n > 0 || n == 0 && d[0] != "$" {
+				return value, i + len(d[0]) + n + len(d[1])
+			}
+		}
+	}
+	switch c := rest[0]; {
+	case c == '\\' && len(rest) > 1:
+		_, size = utf8.DecodeRuneInString(rest[1:])
+		if n := len(rest) - 1 - len(strings.TrimLeft(rest[1:], letters)); n > 0 {
+			size = n
+		}
+		return signs[rest[:1+size]], i + 1 + size
+	case startsWord(rest):
+		to = Word(text, i)
+		if to == i+1 && to < len(text) && (text[to] == '/' || text[to] == '^') { // m/s, s^{-1}
+			return strings.ToLower(rest[:1]), len(text) - len(strings.TrimLeft(text[to+1:], "-{}0123456789"))
+		}
+		return strings.ReplaceAll(strings.ToLower(text[i:to]), "’", "'"), to
+	case isDigit(c):
+		return value, i + numeral(rest)
+	case c == '\n':
+		space := rest[:len(rest)-len(strings.TrimLeft(rest, " \t\n\r\f"))]
+		return "\n", i + strings.LastIndexByte(space, '\n') + 1
+	case len(rest) > 1 && rest[1] == '=' && strings.IndexByte("<>!", c) >= 0:
+		size = 2
+	case c == '.' && len(rest) > 1 && strings.IndexByte(" \n\t*)$", rest[1]) < 0,
+		c == '-' && (i > 0 && text[i-1] != ' ' || !strings.HasPrefix(rest[1:], " ")):
+		return "", i + 1
+	case strings.IndexByte(",;:()?!.-", c) >= 0:
+		return rest[:1], i + 1
+	}
+	return signs[rest[:size]], i + size
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// numeral is the length of the number at the beginning of a text, with what is glued to it.
+func numeral(text string) (n int) {
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		next, _ := utf8.DecodeRuneInString(text[n+size:])
+		glued := func(r rune) bool { return unicode.IsLetter(r) || r == '%' || '0' <= r && r <= '9' }
+		if !glued(r) && !((r == '.' || r == ',') && glued(next)) {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// startsVariable tells whether a text begins with a letter by itself that is no unit.
+func startsVariable(text string) bool {
+	return text != "" && strings.IndexByte("bcdefijknopqrtuvwxyzK", text[0]) >= 0 && !startsWord(text[1:])
 }
 
 // ends tells whether a token ends a sentence.
