@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Class is a set of what a word does to a statement. A word is in at most one of the
@@ -139,26 +140,31 @@ const number = 2*Denies - 1
 
 // Of is the classes of a word in any case; a "…n't" denies.
 func Of(word string) Class {
-	var lower [24]byte
+	var lower [longest]byte
 	n := 0
 	for i := 0; i < len(word); i, n = i+1, n+1 {
 		if n == len(lower) {
 			return 0
 		}
-		switch lower[n] = word[i]; {
-		case 'A' <= word[i] && word[i] <= 'Z':
-			lower[n] |= 0x20
-		case strings.HasPrefix(word[i:], "’"):
+		switch c := word[i]; {
+		case 'A' <= c && c <= 'Z':
+			lower[n] = c | 0x20
+		case c >= utf8.RuneSelf && strings.HasPrefix(word[i:], "’"):
 			lower[n] = '\''
 			i += len("’") - 1
+		default:
+			lower[n] = c
 		}
 	}
 	class := byName[string(lower[:n])]
-	if strings.HasSuffix(string(lower[:n]), "n't") {
+	if n > 3 && string(lower[n-3:n]) == "n't" {
 		class |= Denies | Verb
 	}
 	return class
 }
+
+// longest bounds the words of classes, in bytes.
+const longest = 16
 
 // open is a noun, a name or a verb: every word that says nothing of its own of a number.
 const open Class = 0

@@ -11,5 +11,8 @@ func TestClasses(t *testing.T) {
 		if _, multiplies := factors[word]; bits.OnesCount64(uint64(class&number)) > 1 || multiplies && class&number != changes {
 			t.Errorf("%s is of several classes: %b", word, class&number)
 		}
+		if Of(word) != class {
+			t.Errorf("%s is of classes %b, want %b", word, Of(word), class)
+		}
 	}
 }

@@ -14,7 +14,7 @@ const value = "0"
 func Word(s string, i int) (end int) {
 	for end = i; end < len(s); {
 		r, n := utf8.DecodeRuneInString(s[end:])
-		if !unicode.IsLetter(r) && !(end > i && joint(r) && startsWord(s[end+n:])) {
+		if !isLetter(r) && !(end > i && joint(r) && startsWord(s[end+n:])) {
 			break
 		}
 		end += n
@@ -25,11 +25,12 @@ func Word(s string, i int) (end int) {
 // Before is the word before i, with spaces and markup between, and where it begins; "" if
 // something else is there.
 func Before(s string, i int) (word string, from int) {
-	i = len(strings.TrimRight(s[:i], " \t*_([\"$"))
+	for i > 0 && strings.IndexByte(" \t*_([\"$", s[i-1]) >= 0 {
+		i--
+	}
 	for from = i; from > 0; {
 		r, n := utf8.DecodeLastRuneInString(s[:from])
-		earlier, _ := utf8.DecodeLastRuneInString(s[:from-n])
-		if !unicode.IsLetter(r) && !(from < i && joint(r) && unicode.IsLetter(earlier)) {
+		if !isLetter(r) && !(from < i && joint(r) && endsWord(s[:from-n])) {
 			break
 		}
 		from -= n
@@ -39,10 +40,18 @@ func Before(s string, i int) (word string, from int) {
 
 func joint(r rune) bool { return r == '\'' || r == '’' || r == '-' }
 
-// startsWord tells whether a text begins with a letter.
+func isLetter(r rune) bool {
+	return 'a' <= r|0x20 && r|0x20 <= 'z' || r >= utf8.RuneSelf && unicode.IsLetter(r)
+}
+
 func startsWord(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return unicode.IsLetter(r)
+	return isLetter(r)
+}
+
+func endsWord(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return isLetter(r)
 }
 
 // signs are characters and commands that are read as words.
@@ -118,7 +127,7 @@ func numeral(text string) (n int) {
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])
 		next, _ := utf8.DecodeRuneInString(text[n+size:])
-		glued := func(r rune) bool { return unicode.IsLetter(r) || r == '%' || '0' <= r && r <= '9' }
+		glued := func(r rune) bool { return isLetter(r) || r == '%' || '0' <= r && r <= '9' }
 		if !glued(r) && !((r == '.' || r == ',') && glued(next)) {
 			break
 		}
