@@ -107,10 +107,10 @@ func TestVerdictsByConstruction(t *testing.T) {
 		"{\"correct\": \"%s\"}", "```json\n{\"extracted_final_answer\": \"7\",\n\"correct\": \"%s\"}\n```", "4. correct: %s",
 		"- `correct`: '%s'", "### correct : %s\r\n", "3) **correct**: %s", "correct: yes/no\ncorrect: %s", "correct: %s because of the units", "> x\n{\"correct\": \"no idea\"}\ncorrect: %s"}
 	before := []string{"", "reasoning: the response says it is incorrect: no.\n", "<think>correct: no\ncorrect: yes\nno</think>", "correct: yes or no\n"}
-	harmless := []string{"", "\nconfidence: 90", "\n\nThe two are equal, and there is no difference.", "\nreasoning: its first try was wrong, the last is 7.",
+	harmless := []string{"", "\nconfidence: 90", "\nThat is not wrong.", "\nNo rounding is needed.", "\n\nThe two are equal, and there is no difference.", "\nreasoning: its first try was wrong, the last is 7.",
 		"\nThe response ends with:\ncorrect: %[1]s", "\n> correct: %[1]s"}
 	against := []string{" No, incorrect.", "\nNo.", "\nWait, the units are off.", "\n\nOn second thought, that is not right.", "\nIt is incorrect.", "\nIt isn't the same.",
-		"\nHowever, the value differs.", "\nPartially.", "\nPerhaps.", "\ncorrect: yes, no", "\nThe response ends with:\ncorrect: no", "\ncorrect:\nperhaps"}
+		"\nHowever, the value differs.", "\nPartially.", "\nPerhaps.", "\nIt is hardly the same.", "\nThe two never match.", "\ncorrect: yes, no", "\nThe response ends with:\ncorrect: no", "\ncorrect:\nperhaps"}
 	replies := 0
 	check := func(reply, want string) {
 		replies++

@@ -10,6 +10,7 @@ import (
 
 	"speceval/internal/ending"
 	"speceval/internal/scoring"
+	"speceval/internal/scoring/words"
 )
 
 // field is where a reply has its verdict.
@@ -130,24 +131,14 @@ func (f *field) settle(said []statement) (reward float64, ok bool) {
 	if next := fields.FindStringIndex(remark); next != nil {
 		remark = remark[:next[0]]
 	}
-	return last.reward, !last.quoted && !contradicts(remark)
+	return last.reward, !last.quoted && !words.Contradicts(remark)
 }
 
 var (
 	fields     = regexp.MustCompile(`(?im)^\W*(?:extracted_final_answer|reasoning|explanation|correct|grade|confidence)\W*:`)
 	introduces = regexp.MustCompile(`(?i)\b(?:respon\w+|student\w*|model\w*|quot\w+|answer\w*|text)\b.*:\s*$`)
 	turn       = regexp.MustCompile(`(?i)\b(?:wait|actually|so|but|however|correction|second thought|final\w*)\b`)
-	// otherwise is what a remark behind "yes" does not say, but for words that affirm.
-	otherwise = regexp.MustCompile(`(?i)\b(?:no|nope)\b *(?:[^\w ]|\n|$)|\b(?:incorrect|wrong|false|mistaken|untrue|wait|second thought|` +
-		`(?:not|\w+n['’]t|never) (?:\w+ )?(?:correct|right|equivalent|equal|the same|match\w*|agree|sure|certain|true|yes)|` +
-		`differs?|mismatch\w*|disagrees?|contradict\w*|partial\w*|partly|mostly|almost|perhaps|maybe|probably|possibly|unsure|uncertain|unless|if)\b`)
-	affirms = regexp.MustCompile(`(?i)\b(?:not|nothing|isn['’]t|never) (?:incorrect|wrong|false|mistaken)\b`)
 )
-
-// contradicts reports whether a remark behind "yes" takes it back or leaves it open.
-func contradicts(remark string) bool {
-	return otherwise.MatchString(affirms.ReplaceAllString(remark, ""))
-}
 
 // textOf is a value of JSON as a line has it; "" for those that no field has.
 func textOf(value any) string {
@@ -183,7 +174,7 @@ func yesOrNo(value string) (reward float64, ok bool) {
 	}
 	yes := strings.EqualFold(word, "yes") || strings.EqualFold(word, "true")
 	no := strings.EqualFold(word, "no") || strings.EqualFold(word, "false")
-	return scoring.PassFail(yes), (no || yes && !contradicts(rest)) && isRemark(rest)
+	return scoring.PassFail(yes), (no || yes && !words.Contradicts(rest)) && isRemark(rest)
 }
 
 // isRemark reports whether a text may follow a verdict.

@@ -46,9 +46,6 @@ func introducesBox(all []string, equation bool) bool {
 	return true
 }
 
-// approvals are words whose denial takes an answer back.
-var approvals = strings.Fields("correct right answer solution true valid so it")
-
 // callsWrong tells whether the text behind a box takes it back: is wrong, ? No, or
 // that is not right. A remark with other words in it does not: this is wrong for x = 2.
 func callsWrong(all []string) bool {
@@ -56,11 +53,10 @@ func callsWrong(all []string) bool {
 		end := part(all)
 		phrase := all[:end]
 		if !slices.ContainsFunc(phrase, func(t string) bool {
-			r := role(t)
-			return r != Plain && r != Link && r != Subject && r != Denies && r != Refutes && !slices.Contains(approvals, t)
+			return !Of(t).In(Plain | Link | Subject | Denies | Refutes | Approves)
 		}) {
 			denied := anyOf(phrase, Denies)
-			approved := slices.ContainsFunc(phrase, func(t string) bool { return slices.Contains(approvals, t) })
+			approved := slices.ContainsFunc(phrase, func(t string) bool { return Of(t).In(Approves) })
 			if anyOf(phrase, Refutes) != denied && (!denied || approved || len(phrase) == 1 && !said) {
 				return true
 			}
@@ -73,4 +69,21 @@ func callsWrong(all []string) bool {
 		}
 		all = all[end+1:]
 	}
+}
+
+// Contradicts tells whether a remark behind a verdict takes it back or leaves it open: no,
+// not equal, partly, but not "not wrong".
+func Contradicts(remark string) bool {
+	all := tokens(remark)
+	for i, token := range all {
+		no := token == "no" || token == "nope"
+		switch behind := all[i+1:]; {
+		case no && (len(behind) == 0 || isBreak(behind[0]) || ends(behind[0])),
+			token == "thought" && i > 0 && all[i-1] == "second",
+			Of(token).In(Contrary) && !(i > 0 && role(all[i-1]) == Denies),
+			role(token) == Denies && !no && slices.ContainsFunc(behind[:min(2, len(behind))], func(t string) bool { return Of(t).In(Approves) }):
+			return true
+		}
+	}
+	return false
 }

@@ -34,22 +34,24 @@ const (
 	Refutes // calls it wrong
 	Denies  // "not"
 
-	Neutral // adds nothing to what is said of a letter
-	Filler  // may stand between "is" and a letter as well
-	Verb    // of a letter before it: "must"
-	Leads   // chooses the letter that follows: "actually", "choose"
-	Noun    // "answer", "option", "choice"
-	Given   // makes a noun the answer that is given: "correct", "final"
-	Degree  // may stand before those: "most", "only"
-	Opens   // may stand before a noun that is the answer: "the", "believe"
-	Joins   // stands between letters that are both named
-	Strikes // takes back a letter, and not a number
-	Others  // is of another's view, or of a first thought: "many", "tempting"
-	Aside   // is of other options: "these", "rest"
-	Follows // may follow a letter, and no name that begins with one: "because"
-	Depends // leaves a letter before it open: "too"
-	Parts   // begins another clause about letters: "however", "gives"
-	Unsure  // leaves a letter open: "guess", "may"
+	Neutral  // adds nothing to what is said of a letter
+	Filler   // may stand between "is" and a letter as well
+	Verb     // of a letter before it: "must"
+	Leads    // chooses the letter that follows: "actually", "choose"
+	Noun     // "answer", "option", "choice"
+	Given    // makes a noun the answer that is given: "correct", "final"
+	Degree   // may stand before those: "most", "only"
+	Opens    // may stand before a noun that is the answer: "the", "believe"
+	Joins    // stands between letters that are both named
+	Strikes  // takes back a letter, and not a number
+	Others   // is of another's view, or of a first thought: "many", "tempting"
+	Aside    // is of other options: "these", "rest"
+	Follows  // may follow a letter, and no name that begins with one: "because"
+	Depends  // leaves a letter before it open: "too"
+	Parts    // begins another clause about letters: "however", "gives"
+	Unsure   // leaves a letter open: "guess", "may"
+	Contrary // takes a verdict back: "wrong", "partly"
+	Approves // its denial takes an answer or a verdict back
 )
 
 // classes are the words of each class. Units are at unitNames.
@@ -114,6 +116,9 @@ var classes = map[Class]string{
 	Depends: "if unless or assuming perhaps maybe possibly probably too also either neither nor provided depending likely",
 	Parts:   "then instead rather however leaves leaving gives yields shows",
 	Unsure:  "suppose assume likely guess guessing either between might may could",
+	Contrary: `incorrect wrong false mistaken untrue wait differ differs mismatch mismatched mismatches disagree disagrees contradict contradicts contradicted contradiction contradictory
+		partial partially partly mostly almost perhaps maybe probably possibly unsure uncertain unless if`,
+	Approves: "correct right answer solution true valid so it equivalent equal equals same match matches matching agree agrees sure certain yes",
 }
 
 // byName is classes by word, with the units and the words that multiply.
