@@ -9,20 +9,26 @@ import (
 // plain is a text without case, space, markup, and points at its end.
 func plain(s string) string {
 	var b strings.Builder
-	for s != "" {
-		n := 0
-		if s[0] == '\\' && !strings.HasPrefix(s, `\{`) {
-			n = max(opener(s), prefix(s, closers))
+	for i := 0; i < len(s); {
+		r, n := glyph(s[i:])
+		if i += n; r != 0 {
+			b.WriteRune(r)
 		}
-		if n == 0 {
-			var r rune
-			if r, n = utf8.DecodeRuneInString(s); !strings.ContainsRune(" \t\r\n*$`~{}\"“”", r) {
-				b.WriteRune(unicode.ToLower(r))
-			}
-		}
-		s = s[n:]
 	}
 	return strings.TrimRight(b.String(), `.,:;)\`)
+}
+
+// glyph is the first character of a text in lower case, 0 for space and markup, and its length.
+func glyph(s string) (r rune, n int) {
+	if s[0] == '\\' && !strings.HasPrefix(s, `\{`) {
+		if n = max(opener(s), prefix(s, closers)); n > 0 {
+			return 0, n
+		}
+	}
+	if r, n = utf8.DecodeRuneInString(s); strings.ContainsRune(" \t\r\n*$`~{}\"“”", r) {
+		return 0, n
+	}
+	return unicode.ToLower(r), n
 }
 
 // optionOf is the option whose text a text is, and how many have that text. An
@@ -44,16 +50,28 @@ func (s *Scorer) optionOf(text string) (letter byte, n int) {
 // the longest one, how many have that text, and where it ends. A text that is a
 // letter is left to the other rules.
 func (s *Scorer) optionAt(text string, i int) (letter byte, n, end int) {
-	for to := min(len(text), i+s.longest); to > i; to-- {
-		if !sentenceEnds(text[to:]) {
+	end = i
+	for k, option := range s.texts {
+		to := i
+		for to < min(len(text), i+s.longest) && option != "" {
+			r, size := glyph(text[to:])
+			want, width := utf8.DecodeRuneInString(option)
+			if r != 0 && r != want {
+				break
+			}
+			if to += size; r != 0 {
+				option = option[width:]
+			}
+		}
+		if option != "" || to < end || to == i || !sentenceEnds(text[to:]) || isLetter(s.texts[k][0]) && len(s.texts[k]) == 1 {
 			continue
 		}
-		letter, n = s.optionOf(text[i:to])
-		if n > 0 && (len(s.texts[letter-'A']) > 1 || !isLetter(s.texts[letter-'A'][0])) {
-			return letter, n, to
+		if to > end {
+			n = 0
 		}
+		letter, n, end = letters[k], n+1, to
 	}
-	return 0, 0, i
+	return letter, n, end
 }
 
 // sentenceEnds reports whether a text that was found is not the beginning of
