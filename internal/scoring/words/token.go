@@ -91,19 +91,19 @@ func tokenAt(text string, i int) (token string, to int) {
 	}
 	switch c := rest[0]; {
 	case c == '\\' && len(rest) > 1:
-		_, size = utf8.DecodeRuneInString(rest[1:])
-		if n := len(rest) - 1 - len(strings.TrimLeft(rest[1:], letters)); n > 0 {
-			size = n
+		size = 2
+		for size < len(rest) && startsWord(rest[1:2]) && startsWord(rest[size:size+1]) {
+			size++
 		}
-		return signs[rest[:1+size]], i + 1 + size
 	case startsWord(rest):
 		to = Word(text, i)
 		if to == i+1 && to < len(text) && (text[to] == '/' || text[to] == '^') { // m/s, s^{-1}
 			return strings.ToLower(rest[:1]), len(text) - len(strings.TrimLeft(text[to+1:], "-{}0123456789"))
 		}
 		return strings.ReplaceAll(strings.ToLower(text[i:to]), "’", "'"), to
-	case isDigit(c):
-		return value, i + numeral(rest)
+	case '0' <= c && c <= '9':
+		run := strings.TrimLeftFunc(rest, func(r rune) bool { return isLetter(r) || strings.ContainsRune("0123456789%.,", r) })
+		return value, i + len(strings.TrimRight(rest[:len(rest)-len(run)], ".,"))
 	case c == '\n':
 		space := rest[:len(rest)-len(strings.TrimLeft(rest, " \t\n\r\f"))]
 		return "\n", i + strings.LastIndexByte(space, '\n') + 1
@@ -116,24 +116,6 @@ func tokenAt(text string, i int) (token string, to int) {
 		return rest[:1], i + 1
 	}
 	return signs[rest[:size]], i + size
-}
-
-const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// numeral is the length of the number at the beginning of a text, with what is glued to it.
-func numeral(text string) (n int) {
-	for n < len(text) {
-		r, size := utf8.DecodeRuneInString(text[n:])
-		next, _ := utf8.DecodeRuneInString(text[n+size:])
-		glued := func(r rune) bool { return isLetter(r) || r == '%' || '0' <= r && r <= '9' }
-		if !glued(r) && !((r == '.' || r == ',') && glued(next)) {
-			break
-		}
-		n += size
-	}
-	return n
 }
 
 // startsVariable tells whether a text begins with a letter by itself that is no unit.
