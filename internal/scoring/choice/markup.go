@@ -1,6 +1,10 @@
 package choice
 
-import "strings"
+import (
+	"strings"
+
+	"speceval/internal/scoring/words"
+)
 
 // openers and closers are what may stand around a letter: brackets, quotes,
 // markdown, HTML and LaTeX. Longer ones come before those they begin with.
@@ -9,10 +13,6 @@ var (
 		`\(`, `\[`, `\ `, `\,`, `\;`, `\:`, `\!`, `\{`, "<b>", "<strong>", "<i>", "<em>", "<u>", "<"}
 	closers = []string{"*", "_", "$", ")", "]", "}", ">", `"`, "'", "`", `\)`, `\]`, `\}`, `\right)`, `\right]`, "”", "’", "»", "」",
 		"</b>", "</strong>", "</i>", "</em>", "</u>"}
-	// declarations and fonts are macros that change how a letter looks alone;
-	// fonts, and all that begin with text or math, have an argument.
-	declarations = []string{"left", "quad", "qquad", "displaystyle", "bf", "rm"}
-	fonts        = []string{"boxed", "fbox", "mbox", "emph", "boldsymbol", "bm", "underline"}
 )
 
 // prefix is the length of the first of some texts, none of which begins with a
@@ -38,10 +38,10 @@ func opener(s string) int {
 		return n
 	}
 	name := word(s, 1)
-	switch {
-	case is(name, declarations...):
+	switch look := words.LookOf(name); {
+	case look == words.Layout:
 		return 1 + len(name)
-	case strings.HasPrefix(s[1+len(name):], "{") && (is(name, fonts...) || strings.HasPrefix(name, "text") || strings.HasPrefix(name, "math")):
+	case look != 0 && look != words.Hidden && strings.HasPrefix(s[1+len(name):], "{"):
 		return 2 + len(name)
 	}
 	return 0

@@ -4,13 +4,7 @@ import (
 	"strings"
 
 	"speceval/internal/scoring/maths/latex"
-)
-
-// blank are macros that do not change what a text says. Those of the second
-// kind have an argument, which stays.
-const (
-	blank    = " left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle quad qquad limits bf rm it "
-	wrappers = " text textbf textit textrm textsf texttt textnormal mbox hbox mathrm mathbf mathit mathsf operatorname boxed fbox emph boldsymbol "
+	"speceval/internal/scoring/words"
 )
 
 // key spells a text in one of the ways in which it could be spelled: without
@@ -103,9 +97,9 @@ func macro(rest string) (n int, spelling string, wraps bool) {
 		return n, "frac", false
 	case name == "pmod" || name == "bmod":
 		return n, "mod", false
-	case strings.Contains(blank, " "+name+" "):
+	case words.LookOf(name) == words.Layout:
 		return n, "", false
-	case strings.Contains(wrappers, " "+name+" "):
+	case words.LookOf(name) == words.Font, words.LookOf(name) == words.Frame:
 		return n, "", true
 	default:
 		return n, name, false

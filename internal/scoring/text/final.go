@@ -34,12 +34,6 @@ func readFinal(r scoring.Response) final {
 // label is what may stand before the answer in the last line of a response.
 var label = regexp.MustCompile(`(?i)^\**(?:final )?answer:\**[ \t]*`)
 
-// wrappers are marks that may stand around all of an answer.
-var wrappers = [...][2]string{
-	{`\text{`, "}"}, {`\textbf{`, "}"}, {`\texttt{`, "}"}, {`\mathrm{`, "}"}, {`\mathbf{`, "}"}, {`\boxed{`, "}"}, {`\fbox{`, "}"},
-	{"$", "$"}, {"**", "**"}, {"`", "`"},
-}
-
 // deepest is how many wrappers and labels are taken off at most.
 const deepest = 5
 
@@ -61,12 +55,16 @@ func (f final) readings() (all []string) {
 	return all
 }
 
-// unwrap takes off a wrapper that holds all of a text.
+// command is a command of LaTeX around all of a text.
+var command = regexp.MustCompile(`(?s)^\\([a-zA-Z]+)\{(.+)\}$`)
+
+// unwrap takes off a mark or a font that holds all of a text.
 func unwrap(text string) string {
-	for _, w := range wrappers {
-		rest, opens := strings.CutPrefix(text, w[0])
-		inner, closes := strings.CutSuffix(rest, w[1])
-		if opens && closes && inner != "" && (w[1] == "}" && balanced(inner) || w[1] != "}" && !strings.Contains(inner, w[1])) {
+	if m := command.FindStringSubmatch(text); m != nil && words.LookOf(m[1]) != 0 && words.LookOf(m[1]) < words.Layout && balanced(m[2]) {
+		return m[2]
+	}
+	for _, mark := range [...]string{"$", "**", "`"} {
+		if inner := strings.TrimSuffix(strings.TrimPrefix(text, mark), mark); len(inner) == len(text)-2*len(mark) && inner != "" && !strings.Contains(inner, mark) {
 			return inner
 		}
 	}

@@ -3,6 +3,8 @@ package latex
 import (
 	"strings"
 	"unicode/utf8"
+
+	"speceval/internal/scoring/words"
 )
 
 // lexer cuts a text into tokens.
@@ -134,15 +136,15 @@ func (lx *lexer) command() {
 	}
 	name := rest[:n]
 	lx.pos += 1 + n
-	withArgument, drop := dropped[name]
+	look := words.LookOf(name)
 	switch {
 	case name == "begin" || name == "end":
 		environment := strings.TrimSuffix(strings.TrimSpace(lx.argument()), "*")
 		lx.emit(operator, `\`+name+environment)
-	case upright[name]:
+	case look == words.Font:
 		lx.upright(name)
-	case drop:
-		if withArgument {
+	case look != 0 || name == "cancel":
+		if look == words.Hidden {
 			lx.argument()
 		}
 		if name == "quad" || name == "qquad" {

@@ -34,24 +34,6 @@ var commands = map[string]string{
 	"sum": "\\sum", "prod": "\\prod", "angle": "\\angle", "measuredangle": "\\angle", "triangle": "\\triangle", "square": "\\square", "mathbb": "\\mathbb", "mathds": "\\mathbb",
 }
 
-// dropped are commands without meaning for an answer; those with true take an
-// argument with them.
-var dropped = map[string]bool{
-	"left": false, "right": false, "big": false, "Big": false, "bigg": false, "Bigg": false, "bigl": false, "bigr": false, "Bigl": false, "Bigr": false,
-	"biggl": false, "biggr": false, "Biggl": false, "Biggr": false, "middle": false, "displaystyle": false, "textstyle": false, "scriptstyle": false, "limits": false, "nolimits": false,
-	"hline": false, "bf": false, "rm": false, "it": false, "tt": false, "cal": false, "large": false, "Large": false, "nonumber": false, "notag": false, "boxed": false, "fbox": false,
-	"underline": false, "noindent": false, "par": false, "hfill": false, "smallskip": false, "medskip": false, "bigskip": false, "linebreak": false, "cancel": false, "mathstrut": false, "strut": false, "allowbreak": false, "small": false, "normalsize": false, "quad": false, "qquad": false, "enspace": false, "thinspace": false,
-	"mathord": false, "mathop": false, "mathbin": false, "mathrel": false, "ensuremath": false, "centering": false, "therefore": false, "checkmark": false, "blacksquare": false,
-	"color": true, "textcolor": true, "hspace": true, "vspace": true, "label": true, "tag": true, "phantom": true, "hphantom": true, "vphantom": true, "mspace": true, "fontsize": true,
-}
-
-// upright are commands whose argument is words, or mathematics in another font.
-var upright = map[string]bool{
-	"text": true, "textbf": true, "textit": true, "textrm": true, "textnormal": true, "textsf": true, "texttt": true, "textup": true, "mbox": true, "hbox": true, "emph": true,
-	"mathrm": true, "mathbf": true, "mathit": true, "mathsf": true, "mathtt": true, "mathcal": true, "mathscr": true, "mathfrak": true, "boldsymbol": true, "bm": true, "operatorname": true, "pmb": true, "mathnormal": true,
-	"textsuperscript": true, "bold": true,
-}
-
 // functions are the names of functions, as commands and as plain words, and
 // what the algebra calls them.
 var functions = map[string]string{
