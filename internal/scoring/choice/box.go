@@ -58,14 +58,10 @@ func beforeBox(s string) class {
 		s = strings.TrimRight(line, formula)
 	}
 	if named, is := strings.CutSuffix(s, ":"); is { // "Wrong: "
-		w, i := words.Before(named, len(named))
-		if classOf(w).In(noun) { // "Second choice: "
-			w, _ = words.Before(named, i)
+		if w, _ := words.Before(named, len(named)); classOf(w).In(leads) {
+			return 0
 		}
-		if c := classOf(w); !c.In(leads) {
-			return c & (denies | others)
-		}
-		return 0
+		s = named
 	}
 	if w, i := words.Before(s, len(s)); classOf(w).In(joins) { // "A or"
 		if letter, _ := words.Before(s, i); len(letter) == 1 && letter[0] < 'a' {
