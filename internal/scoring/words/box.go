@@ -52,14 +52,9 @@ func callsWrong(all []string) bool {
 	for said := true; ; said = false {
 		end := part(all)
 		phrase := all[:end]
-		if !slices.ContainsFunc(phrase, func(t string) bool {
-			return !Of(t).In(Plain | Link | Subject | Denies | Refutes | Approves)
-		}) {
-			denied := anyOf(phrase, Denies)
-			approved := slices.ContainsFunc(phrase, func(t string) bool { return Of(t).In(Approves) })
-			if anyOf(phrase, Refutes) != denied && (!denied || approved || len(phrase) == 1 && !said) {
-				return true
-			}
+		known := func(t string) bool { return Of(t).In(Plain | Link | Subject | Denies | Refutes | Approves) }
+		if !slices.ContainsFunc(phrase, func(t string) bool { return !known(t) }) && contradicts(phrase, Refutes) {
+			return true
 		}
 		switch {
 		case end == len(all):
@@ -73,14 +68,16 @@ func callsWrong(all []string) bool {
 
 // Contradicts tells whether a remark behind a verdict takes it back or leaves it open: no,
 // not equal, partly, but not "not wrong".
-func Contradicts(remark string) bool {
-	all := tokens(remark)
+func Contradicts(remark string) bool { return contradicts(tokens(remark), Contrary) }
+
+// contradicts does so for tokens of which some are wrong.
+func contradicts(all []string, wrong Class) bool {
 	for i, token := range all {
-		no := token == "no" || token == "nope"
+		no := token == "no" || token == "nope" || len(all) == 1 && role(token) == Denies
 		switch behind := all[i+1:]; {
 		case no && (len(behind) == 0 || isBreak(behind[0]) || ends(behind[0])),
 			token == "thought" && i > 0 && all[i-1] == "second",
-			Of(token).In(Contrary) && !(i > 0 && role(all[i-1]) == Denies),
+			Of(token).In(wrong) && !(i > 0 && role(all[i-1]) == Denies),
 			role(token) == Denies && !no && slices.ContainsFunc(behind[:min(2, len(behind))], func(t string) bool { return Of(t).In(Approves) }):
 			return true
 		}
