@@ -144,14 +144,11 @@ func announces(s string, from, to int) (start int, ok bool) {
 	start = from
 	for range 4 {
 		w, i := words.Before(s, start)
-		switch c := classOf(w); {
-		case c.In(given):
-			ok, start = true, i
-		case c.In(degree):
-			start = i
-		default:
-			return start, ok && (w == "" || c.In(opens))
+		c := classOf(w)
+		if !c.In(given) {
+			return start, ok && (w == "" || c.In(opens) || is(w, "if", "whether"))
 		}
+		ok, start = true, i
 	}
 	return start, false
 }

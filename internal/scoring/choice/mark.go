@@ -73,7 +73,7 @@ func (m mark) ends(s string) bool {
 	}
 	rest, point := strings.CutPrefix(s[m.to:], ".")
 	w := word(strings.TrimLeft(rest, " \t"), 0)
-	return !point || w == "" || w[0] < 'a' || classOf(w).In(follows|opens|others|joins|words.Neutral|words.Filler)
+	return !point || w == "" || w[0] < 'a' || classOf(w).In(follows|opens|others|joins)
 }
 
 // apart reports whether the end of the text or of a line follows, or punctuation

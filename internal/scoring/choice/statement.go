@@ -43,7 +43,7 @@ func after(s string, i int) class {
 	s = s[:min(len(s), i+longest)]
 	it := next(s, i)
 	switch {
-	case it.question, it.class.In(depends):
+	case it.question, it.class.In(doubts):
 		return doubts
 	case !it.class.In(verb):
 		return 0
@@ -166,7 +166,7 @@ func (s *Scorer) amend(text string, i int, got reading) reading {
 		carried = 0
 		letter, stop := c.mark.letter, text[i-1]
 		skipped := conditional
-		conditional = !c.known && c.class.In(depends|words.Unsure) && stop == ','
+		conditional = !c.known && c.class.In(doubts) && !c.class.In(others) && stop == ','
 		switch {
 		case skipped, !c.known, c.headless, c.class.In(others | aside):
 		case c.definite() && (!c.class.In(joins) || got.letter == 0 || got.letter == letter):

@@ -16,18 +16,16 @@ const (
 	breaks  = words.Breaks | words.Turns | words.Parts
 	noun    = words.Noun
 	given   = words.Given
-	degree  = words.Degree
-	opens   = words.Turns | words.Opens
-	fills   = words.Noun | words.Turns | words.Filler // may stand between a claim and its letter
+	opens   = words.Turns | words.Breaks | words.Leads | words.Neutral | words.Filler // may stand before a noun that is the answer
+	fills   = words.Noun | words.Turns | words.Filler                                 // may stand between a claim and its letter
 	joins   = words.Joins
 	denies  = words.Denies | words.Refutes | words.Strikes
 	doubts  = words.Doubts | words.Unsure
 	others  = words.Others
 	aside   = words.Aside
 	follows = words.Breaks | words.Turns | words.Follows
-	depends = words.Depends
 
-	known = words.Neutral | words.Filler | verb | leads | breaks | noun | given | degree | opens | joins | denies | doubts | others | aside | follows | depends
+	known = words.Neutral | words.Filler | verb | leads | breaks | noun | given | opens | joins | denies | doubts | others | aside | follows
 )
 
 // classOf is the classes of a word in any case that say something of letters, of which

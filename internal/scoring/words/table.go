@@ -40,14 +40,11 @@ const (
 	Leads    // chooses the letter that follows: "actually", "choose"
 	Noun     // "answer", "option", "choice"
 	Given    // makes a noun the answer that is given: "correct", "final"
-	Degree   // may stand before those: "most", "only"
-	Opens    // may stand before a noun that is the answer: "the", "believe"
 	Joins    // stands between letters that are both named
 	Strikes  // takes back a letter, and not a number
 	Others   // is of another's view, or of a first thought: "many", "tempting"
 	Aside    // is of other options: "these", "rest"
 	Follows  // may follow a letter, and no name that begins with one: "because"
-	Depends  // leaves a letter before it open: "too"
 	Parts    // begins another clause about letters: "however", "gives"
 	Unsure   // leaves a letter open: "guess", "may"
 	Contrary // takes a verdict back: "wrong", "partly"
@@ -103,9 +100,7 @@ var classes = map[Class]string{
 		go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i'll correct right matches corresponds`,
 	Plain | Noun: "answer",
 	Noun:         "option choice letter answer's",
-	Given:        "correct right best final my appropriate suitable likely chosen selected accurate",
-	Degree:       "most only single overall our",
-	Opens:        "the a an this then that is and because with believe think say if whether select choose my our",
+	Given:        "most only single overall our correct right best final my appropriate suitable likely chosen selected accurate",
 	Joins:        "and or nor perhaps maybe possibly probably even also plus alternatively versus vs both either equally otherwise too",
 	Strikes: `no than impossible doubt doubtful unlikely refute refutes refuted disagree eliminating rejecting rules ruling dismiss dismissed invalid scratch retract opposite contrary back
 		violates ignores overlooks conflicts cancel xcancel bcancel sout st out`,
@@ -113,9 +108,8 @@ var classes = map[Class]string{
 		consider considered considering considers test check trying testing try checking candidate mistakenly wrongly usual common second third allegedly supposedly according says hypothetical previously`,
 	Aside:   "you they these those other others else rest remaining",
 	Follows: "instead is and or not rather as due with for based given if unless",
-	Depends: "if unless or assuming perhaps maybe possibly probably too also either neither nor provided depending likely",
 	Parts:   "then instead rather however leaves leaving gives yields shows",
-	Unsure:  "suppose assume likely guess guessing either between might may could",
+	Unsure:  "suppose assume likely guess guessing either between might may could depending provided",
 	Contrary: `incorrect wrong false mistaken untrue wait differ differs mismatch mismatched mismatches disagree disagrees contradict contradicts contradicted contradiction contradictory
 		partial partially partly mostly almost perhaps maybe probably possibly unsure uncertain unless if`,
 	Approves: "correct right answer solution true valid so it equivalent equal equals same match matches matching agree agrees sure certain yes",
