@@ -43,7 +43,7 @@ func after(s string, i int) class {
 	s = s[:min(len(s), i+longest)]
 	it := next(s, i)
 	switch {
-	case it.question, it.class.In(doubts):
+	case it.question, it.class.In(doubts), is(s[it.from:it.to], "provided", "depending"):
 		return doubts
 	case !it.class.In(verb):
 		return 0

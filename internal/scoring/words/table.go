@@ -109,7 +109,7 @@ var classes = map[Class]string{
 	Aside:   "you they these those other others else rest remaining",
 	Follows: "instead is and or not rather as due with for based given if unless",
 	Parts:   "then instead rather however leaves leaving gives yields shows",
-	Unsure:  "suppose assume likely guess guessing either between might may could depending provided",
+	Unsure:  "suppose assume likely guess guessing either between might may could",
 	Contrary: `incorrect wrong false mistaken untrue wait differ differs mismatch mismatched mismatches disagree disagrees contradict contradicts contradicted contradiction contradictory
 		partial partially partly mostly almost perhaps maybe probably possibly unsure uncertain unless if`,
 	Approves: "correct right answer solution true valid so it equivalent equal equals same match matches matching agree agrees sure certain yes",
