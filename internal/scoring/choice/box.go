@@ -104,10 +104,8 @@ func (s *Scorer) box(content string) reading {
 	if ok && bare(content[m.to:]) {
 		return s.settle(m.letter)
 	}
-	if letter, n := s.optionOf(content); n == 1 {
-		return reading{letter: letter}
-	} else if n > 1 {
-		return reading{note: noteTexts, ends: true}
+	if got := said(s.optionOf(content)); !got.open() {
+		return got
 	}
 	if got := s.amend(content, 0, reading{}); !got.open() { // Option C
 		return got

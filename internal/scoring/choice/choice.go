@@ -1,36 +1,26 @@
-// Package choice scores the choice of an option by its letter: it finds the
-// letter that a response settles on, or finds that there is none. It is
-// conservative: what can be read in two ways is read in none, and the article
-// "A" and the pronoun "I" are no letters. The last definite statement counts, and
-// a statement is definite if no word of its clause denies it, doubts it, or makes
-// it the view of others or one of several; table lists these words. These rules
-// are tried in order:
+// Package choice scores the choice of an option by its letter: it finds the letter that
+// a response settles on, or finds that there is none. What can be read in two ways is read
+// in none. The last definite statement counts: one whose clause has no word that denies or
+// doubts it, or makes it the view of others or one of several; package words has these
+// words. The rules are tried in order:
 //
-//  1. The last definite \boxed or \fbox that names an option: C, (C), \text{C}, c,
-//     C) the text, Option C, or the text of an option. One that names several, or
-//     a letter that is none, is no answer; nor is one that the response ends
-//     inside, nor are boxes of several letters in one sentence or list. One that
-//     names no letter at all, but a number say, is passed over.
-//  2. The last definite phrase, wherever it stands: "the correct answer is C",
-//     "Answer: **C**", "C is the correct answer", or C alone below the heading
-//     "Answer". A letter with the text of another option names several.
-//  3. What the last line states in words of the table alone: "I choose C", "not B,
-//     so C". Failing that, a bare letter as the last line, or one before the
-//     option's text, as C) red; failing that, a bare letter as the first line. A
-//     line of a list of options counts as neither.
-//  4. The literal text of exactly one option in place of the letter, by rules 2
-//     and 3.
+//  1. The last definite box that names an option: C, (C), \text{C}, c, C) the text,
+//     Option C, or the text of an option. One that names several, or a letter that is
+//     none, is no answer, nor is one that the response ends inside. One that names no
+//     letter at all, but a number say, is passed over.
+//  2. The last definite phrase: "the correct answer is C", "Answer: **C**", "C is the
+//     correct answer", or C alone below the heading "Answer".
+//  3. What the last line states in known words alone: "I choose C", "not B, so C". Failing
+//     that, a bare letter, or one before its option's text, as the last line; failing that,
+//     a bare letter as the first. A line of a list of options counts as neither.
+//  4. The text of exactly one option in place of the letter, by rules 2 and 3.
 //
-// What follows the letter, in clauses of words of the table alone, amends it: "no,
-// it's C" states another, and "that is wrong" or "or maybe C" leaves none.
+// What follows the letter, in clauses of known words, amends it: "no, it's C" states
+// another, and "that is wrong" leaves none. The article "A", the pronoun "I", and a letter
+// that begins a longer name, "B cells", "E. coli" or A', stand for nothing.
 //
-// A letter that begins a longer name stands for nothing: "B cells", "E. coli",
-// "C–H activation", A'.
-//
-// Of a response that was cut short the first rule alone counts: what would have
-// followed is not known. Lower-case letters count in a box, where a letter alone
-// was asked for, and not in free text, where public checkers do not take them
-// either. Nothing depends on which option is right.
+// Of a response that was cut short the first rule alone counts. Lower-case letters count
+// in a box, and not in free text. Nothing depends on which option is right.
 package choice
 
 import (
@@ -72,16 +62,12 @@ func New(gold byte, options int, texts []string) *Scorer {
 // Score never fails.
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
 	r.Text = strings.ReplaceAll(r.Text, "\u00a0", " ")
-	return s.verdict(r), nil
-}
-
-func (s *Scorer) verdict(r scoring.Response) scoring.Verdict {
 	read := s.read(r)
 	if read.letter == 0 {
-		return scoring.Verdict{Note: read.note}
+		return scoring.Verdict{Note: read.note}, nil
 	}
 	i := int(read.letter - 'A')
-	return scoring.Verdict{Reward: scoring.PassFail(read.letter == s.gold), Answer: letters[i : i+1], Note: read.note}
+	return scoring.Verdict{Reward: scoring.PassFail(read.letter == s.gold), Answer: letters[i : i+1], Note: read.note}, nil
 }
 
 // Check scores a prediction as a file of labelled cases has them, where neither
@@ -96,7 +82,8 @@ func Check(gold, prediction string) scoring.Verdict {
 	if place := int(m.letter-'A') + 1; place > options {
 		options = max(10, place)
 	}
-	return New(m.letter, options, nil).verdict(scoring.Response{Text: strings.ReplaceAll(prediction, "\u00a0", " ")})
+	v, _ := New(m.letter, options, nil).Score(context.Background(), scoring.Response{Text: prediction})
+	return v
 }
 
 // reading is what was read of a response, or of a part of it.
