@@ -86,13 +86,9 @@ func (m mark) apart(s string) bool {
 		return true
 	case strings.IndexByte(".,:;!)", rest[0]) >= 0:
 		r, _ := utf8.DecodeRuneInString(rest[1:])
-		return !wordy(r) || isLetter(rest[1]) && len(rest) > 2 && isLetter(rest[2])
+		return !wordy(r)
 	case len(after) < len(rest):
 		return strings.HasPrefix(after, "- ")
-	}
-	if after, is := strings.CutPrefix(rest, "–"); is { // C–H
-		r, _ := utf8.DecodeRuneInString(after)
-		return !wordy(r)
 	}
 	return prefix(rest, []string{"<", "—", `\\`, `\quad`, `\qquad`, "。", "，"}) > 0
 }
