@@ -13,10 +13,10 @@ func before(s string, i int) class {
 	undoes := denies | doubts | others
 	later := ""    // the word after
 	claim := false // "the answer is" stands there: another clause may end before it
+	w, from := words.Before(s, i)
 	for range 8 {
-		w, from := words.Before(s, i)
 		c := classAt(s, from, from+len(w))
-		prior, _ := words.Before(s, from)
+		prior, start := words.Before(s, from)
 		switch {
 		case is(w, "would") && classOf(later).In(opens) && !is(prior, "I", "we"):
 			return others // one would think
@@ -26,13 +26,14 @@ func before(s string, i int) class {
 			return c & undoes
 		case c.In(noun):
 			from, _ = announces(s, from, i)
+			prior, start = words.Before(s, from)
 			claim = true
 		case claim && c == 0: // not of the claim, but of what it follows from
 			undoes = doubts
 		case !is(w, "the", "my", "our", "that"):
 			claim = false
 		}
-		i, later = from, w
+		later, w, i, from = w, prior, from, start
 	}
 	return 0
 }

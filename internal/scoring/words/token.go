@@ -28,7 +28,9 @@ func Before(s string, i int) (word string, from int) {
 	for i > 0 && strings.IndexByte(" \t*_([\"$", s[i-1]) >= 0 {
 		i--
 	}
-	for from = i; from > 0; {
+	for from = i; from > 0 && s[from-1]|0x20 >= 'a' && s[from-1]|0x20 <= 'z'; from-- {
+	}
+	for from > 0 {
 		r, n := utf8.DecodeLastRuneInString(s[:from])
 		if !isLetter(r) && !(from < i && joint(r) && endsWord(s[:from-n])) {
 			break
