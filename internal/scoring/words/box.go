@@ -35,6 +35,11 @@ func introducesBox(all []string, equation bool) bool {
 	if !anyOf(all, open) && (!equation && !anyOf(all, Link, Modal) || slices.Contains(all, "answer")) {
 		return introduced(all, equation) == Stated
 	}
+	for i, token := range all[1:] {
+		if before := role(all[i]); role(token) == Thinks && before == Denies || token == "doubt" && before == Subject { // I don't think it is
+			return false
+		}
+	}
 	for _, token := range slices.Backward(all) {
 		switch r := role(token); {
 		case r == Denies, r == Doubts && token != "or" && token != "if" && token != "unless":

@@ -76,7 +76,7 @@ var classes = map[Class]string{
 	Breaks: `which because since while whereas although though otherwise`,
 	Turns:  `but so thus hence therefore consequently`,
 	Modal:  `might may could would can you'd i'd`,
-	Thinks: `think believe say guess expect assume argue claim imagine suppose true clear certain sure case follow likely`,
+	Thinks: `think thinks believe believes say guess expect assume argue claim imagine suppose true clear certain sure case follow likely`,
 	Doubts: `maybe perhaps possibly probably presumably or if unless whether supposing assuming doubt doubtful unlikely hopefully allegedly supposedly apparently seemingly seems seem
 		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
 	bounds: `most least fewer less best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
