@@ -236,6 +236,7 @@ func TestTexts(t *testing.T) {
 		{colours, `So \boxed{C. green and blue} it is.`, "C"},
 		{colours, `So \boxed{C green and blue} it is. Answer: A`, "A"},
 		{colours, `So \boxed{B. green and blue} it is. Answer: A`, ""},
+		{[]string{"5", "5, 6", "7", "8"}, "The answer is 5, 6.", "B"},
 		{[]string{"", "", "x", ""}, "The answer is .", ""},
 		{[]string{"", "", "x", ""}, `\boxed{ }`, ""},
 	} {

@@ -110,7 +110,7 @@ func TestVerdictsByConstruction(t *testing.T) {
 	harmless := []string{"", "\nconfidence: 90", "\nThat is not wrong.", "\nNo rounding is needed.", "\n\nThe two are equal, and there is no difference.", "\nreasoning: its first try was wrong, the last is 7.",
 		"\nThe response ends with:\ncorrect: %[1]s", "\n> correct: %[1]s"}
 	against := []string{" No, incorrect.", "\nNo.", "\nWait, the units are off.", "\n\nOn second thought, that is not right.", "\nIt is incorrect.", "\nIt isn't the same.",
-		"\nHowever, the value differs.", "\nPartially.", "\nPerhaps.", "\nIt is hardly the same.", "\nThe two never match.", "\ncorrect: yes, no", "\nThe response ends with:\ncorrect: no", "\ncorrect:\nperhaps"}
+		"\nHowever, the value differs.", "\nPartially.", "\nPerhaps.", "\nIt is hardly the same.", "\nOn second thought, I see a gap.", "\nThe two never match.", "\ncorrect: yes, no", "\nThe response ends with:\ncorrect: no", "\ncorrect:\nperhaps"}
 	replies := 0
 	check := func(reply, want string) {
 		replies++

@@ -18,6 +18,7 @@ func TestExact(t *testing.T) {
 		{`\text{Paris}`, `\boxed{\text{Paris}}`, true},
 		{"Paris", `\boxed{\textit{Paris}}`, true},
 		{"Paris", `\boxed{\cancel{Paris}}`, false},
+		{"Paris", `\boxed{\phantom{Paris}}`, false},
 		{"a and b", `\boxed{\text{a} and \text{b}}`, false},
 		{"Paris", "Answer: Paris", true},
 		{"Paris", "**Final answer:** Paris\n\n", true},
