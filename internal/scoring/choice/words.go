@@ -55,7 +55,7 @@ func classAt(s string, from, to int) class {
 // is reports whether a word is one of others, in any case.
 func is(w string, others ...string) bool {
 	for _, other := range others {
-		if strings.EqualFold(w, other) {
+		if len(w) == len(other) && strings.EqualFold(w, other) {
 			return true
 		}
 	}
