@@ -11,27 +11,27 @@ import (
 	"time"
 
 	"speceval/pipeline/dag"
-	"speceval/pipeline/executor"
 	"speceval/pipeline/runlog"
+	"speceval/pipeline/slurm"
 )
 
 // batch stores a batch of the units of replay, and returns its folder.
-func (b *bench) batch(change func(*executor.Batch)) string {
+func (b *bench) batch(change func(*slurm.Batch)) string {
 	b.t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	build, err := executor.BuildOf(program)
+	build, err := slurm.BuildOf(program)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	batch := &executor.Batch{Format: 1, Name: "batch", Stage: "replay", Job: "12", Submitted: b.clock, Build: build, Attempt: 2, Workers: 1}
-	var all []executor.Member
+	batch := &slurm.Batch{Format: 1, Name: "batch", Stage: "replay", Job: "12", Submitted: b.clock, Build: build, Attempt: 2, Workers: 1}
+	var all []slurm.Member
 	for _, unit := range []string{"a", "b", "c"} {
-		all = append(all, executor.Member{Unit: unit, Key: b.key("replay", unit)})
+		all = append(all, slurm.Member{Unit: unit, Key: b.key("replay", unit)})
 	}
-	batch.Elements = [][]executor.Member{nil, all}
+	batch.Elements = [][]slurm.Member{nil, all}
 	if change != nil {
 		change(batch)
 	}
@@ -65,7 +65,7 @@ func (b *bench) key(stage, unit string) string {
 // events are what element 1 has logged of units, in short.
 func events(t *testing.T, dir string) []string {
 	t.Helper()
-	all, err := runlog.NewReader(executor.EventsPath(dir, 1)).Next()
+	all, err := runlog.NewReader(slurm.EventsPath(dir, 1)).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestAnElementRunsItsUnits(t *testing.T) {
 // TestAnElementRunsFreshUnitsAgain once, if the batch says so.
 func TestAnElementRunsFreshUnitsAgain(t *testing.T) {
 	b := elementBench(t)
-	dir := b.batch(func(batch *executor.Batch) { batch.Redo = true })
+	dir := b.batch(func(batch *slurm.Batch) { batch.Redo = true })
 	b.ok("run replay")
 	for range 2 {
 		b.ok("unit --element " + dir)
@@ -142,7 +142,7 @@ func TestAnElementRunsFreshUnitsAgain(t *testing.T) {
 
 func TestAnElementSeveralUnitsAtATime(t *testing.T) {
 	b := elementBench(t)
-	dir := b.batch(func(batch *executor.Batch) { batch.Workers = 3 })
+	dir := b.batch(func(batch *slurm.Batch) { batch.Workers = 3 })
 	meet := make(chan struct{}, 3)
 	b.hook = func(context.Context, string) error {
 		meet <- struct{}{}
@@ -157,21 +157,21 @@ func TestAnElementSeveralUnitsAtATime(t *testing.T) {
 func TestAnElementRefuses(t *testing.T) {
 	tests := []struct {
 		name        string
-		change      func(*executor.Batch)
+		change      func(*slurm.Batch)
 		environment []string
 		code        int
 		says        string
 		events      string
 	}{
-		{"another program", func(batch *executor.Batch) { batch.Build = "0123456789" }, nil,
+		{"another program", func(batch *slurm.Batch) { batch.Build = "0123456789" }, nil,
 			exitFailed, "is not the program that submitted this job", "failed a for good, failed b for good, failed c for good"},
-		{"another key", func(batch *executor.Batch) { batch.Elements[1][1].Key = strings.Repeat("0", 64) }, nil,
+		{"another key", func(batch *slurm.Batch) { batch.Elements[1][1].Key = strings.Repeat("0", 64) }, nil,
 			exitFailed, "unit replay/b no longer has the key", "started a, done a, failed b for good, started c, done c"},
-		{"a unit that is no more", func(batch *executor.Batch) { batch.Elements[1][1].Unit = "d" }, nil,
+		{"a unit that is no more", func(batch *slurm.Batch) { batch.Elements[1][1].Unit = "d" }, nil,
 			exitFailed, "there is no unit replay/d", "failed a for good, failed d for good, failed c for good"},
-		{"no number", nil, []string{"SLURM_ARRAY_JOB_ID=12"}, exitUsage, `SLURM_ARRAY_TASK_ID is ""`, ""},
+		{"no number", nil, []string{"SLURM_ARRAY_JOB_ID=12"}, exitUsage, `SPECEVAL_ELEMENT or SLURM_ARRAY_TASK_ID is ""`, ""},
 		{"no such element", nil, []string{"SLURM_ARRAY_TASK_ID=2"}, exitUsage, "want the number of one of the 2 elements", ""},
-		{"another format", func(batch *executor.Batch) { batch.Format = 9 }, nil, exitFailed, "has format 9", ""},
+		{"another format", func(batch *slurm.Batch) { batch.Format = 9 }, nil, exitFailed, "has format 9", ""},
 	}
 	for _, test := range tests {
 		b := elementBench(t)

@@ -131,8 +131,8 @@ func (o *opened) close(ctx context.Context) error {
 	return o.Close(ctx)
 }
 
-// inJobs reports whether the units of some stages run in Slurm jobs.
-func (o *opened) inJobs() bool { return o.Executor.Kind == config.ExecutorSlurm }
+// inJobs reports whether the units of some stages run in jobs.
+func (o *opened) inJobs() bool { return o.Executor.InJobs() }
 
 // machines are what estimates are for.
 func (o *opened) machines() status.Machines {

@@ -18,8 +18,8 @@ import (
 
 	"speceval/internal/version"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/executor"
 	"speceval/pipeline/experiment"
+	"speceval/pipeline/slurm"
 	"speceval/stages/report"
 )
 
@@ -32,7 +32,7 @@ type bench struct {
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
 	page       func(w io.Writer, h report.History) error    // nil: there is none
-	far        []executor.Standing                          // units on other machines
+	far        []slurm.Standing                             // units on other machines
 	interrupts chan os.Signal
 	terminal   bool
 
@@ -138,7 +138,7 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 	}
 	p := pipeline{load: b.load, stages: benchStages, verify: func(*experiment.Experiment) (verdicts, error) { return opinion(b.agree), nil }}
 	if b.far != nil {
-		p.elsewhere = func(string) ([]executor.Standing, error) { return b.far, nil }
+		p.elsewhere = func(string) ([]slurm.Standing, error) { return b.far, nil }
 	}
 	code = run(strings.Fields(line), sh, p)
 	return code, b.stdout.take(), b.stderr.take()

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os/exec"
 	"path/filepath"
+	"time"
 
 	"speceval/internal/display"
-	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/executor"
 	"speceval/pipeline/experiment"
+	"speceval/pipeline/slurm"
 	"speceval/pipeline/status"
 	"speceval/stages/report"
 )
@@ -26,8 +25,8 @@ type pipeline struct {
 	// verify compares the results of an experiment with the paper.
 	verify func(e *experiment.Experiment) (verdicts, error)
 	// elsewhere returns the units of an output folder that run, or ran, on other
-	// machines; nil: Slurm has them.
-	elsewhere func(out string) ([]executor.Standing, error)
+	// machines; nil: those of jobs.
+	elsewhere func(out string) ([]slurm.Standing, error)
 }
 
 // verdicts is the comparison of results with the paper.
@@ -54,14 +53,14 @@ func compare(e *experiment.Experiment) (verdicts, error) {
 }
 
 // placeOf is where the units of the plan run.
-func (s *session) placeOf(ctx context.Context, o *opened, drain <-chan struct{}, plan *dag.Plan) (executor.Place, error) {
-	client := slurm.New(slurm.Run(s.environment))
-	jobs, err := o.Jobs(executor.Settings{Client: client, Process: s.pid, Drain: drain, Report: s.report, Now: s.now})
+func (s *session) placeOf(ctx context.Context, o *opened, drain <-chan struct{}, plan *dag.Plan) (slurm.Place, error) {
+	run := slurm.Run(s.environment, o.Answer())
+	jobs, err := o.Jobs(slurm.Settings{Run: run, Process: s.pid, Drain: drain, Report: s.report, Now: s.now}, s.variable)
 	if err != nil {
-		return executor.Place{}, err
+		return slurm.Place{}, err
 	}
-	where, err := executor.PlaceOf(ctx, plan, o.Workers, client, filepath.Join(o.Out, dag.JobsDir), jobs)
-	var refused *executor.RefusedError
+	where, err := slurm.PlaceOf(ctx, plan, o.Workers, run, filepath.Join(o.Out, dag.JobsDir), jobs)
+	var refused *slurm.RefusedError
 	if errors.As(err, &refused) {
 		return where, &usageError{err}
 	}
@@ -71,25 +70,25 @@ func (s *session) placeOf(ctx context.Context, o *opened, drain <-chan struct{},
 	return where, err
 }
 
-// elsewhere are the units of an output folder that wait or run in Slurm jobs, or
-// have failed there.
-func (s *session) elsewhere(out string) ([]executor.Standing, error) {
+// answerLimit is how long a command that polls jobs may take where no configuration is
+// read.
+const answerLimit = time.Minute
+
+// elsewhere are the units of an output folder that wait or run in jobs, or have
+// failed there.
+func (s *session) elsewhere(out string) ([]slurm.Standing, error) {
 	if s.pipeline.elsewhere != nil {
 		return s.pipeline.elsewhere(out)
 	}
-	var client *slurm.Client // nil: Slurm is not asked
-	if slurm.Installed(exec.LookPath) == nil {
-		client = slurm.New(slurm.Run(s.environment))
-	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	return executor.Standings(ctx, client, filepath.Join(out, dag.JobsDir))
+	return slurm.Standings(ctx, slurm.Run(s.environment, answerLimit), filepath.Join(out, dag.JobsDir))
 }
 
 // runElement runs the units of an element of a job array that are not done yet.
 func (s *session) runElement(dir string) error {
-	w, err := executor.NewWorker(dir, s.variable, s.origin, s.now)
-	var none *executor.ElementError
+	w, err := slurm.NewWorker(dir, s.variable, s.origin, s.now)
+	var none *slurm.ElementError
 	if errors.As(err, &none) {
 		return &usageError{err}
 	}
@@ -100,7 +99,7 @@ func (s *session) runElement(dir string) error {
 }
 
 // work runs the units of a worker.
-func (s *session) work(w *executor.Worker) error {
+func (s *session) work(w *slurm.Worker) error {
 	if err := w.SameProgram(); err != nil {
 		return w.Refuse(err)
 	}

@@ -19,8 +19,8 @@ import (
 	"unicode"
 
 	"speceval/pipeline/dag"
-	"speceval/pipeline/executor"
 	"speceval/pipeline/runlog"
+	"speceval/pipeline/slurm"
 	"speceval/pipeline/status"
 )
 
@@ -144,7 +144,7 @@ func TestStatusOfUnitsElsewhere(t *testing.T) {
 	}
 	b.do("run --keep-going")
 	ref := func(unit string) dag.Ref { return dag.Ref{Stage: "replay", Unit: unit} }
-	b.far = []executor.Standing{
+	b.far = []slurm.Standing{
 		{Unit: ref("a"), State: runlog.Queued, Job: "12_3"},
 		{Unit: ref("b"), State: runlog.Started, Job: "12_4", Node: "n1"},
 		{Unit: ref("c"), State: runlog.Failed, Job: "12_5", Node: "n2", Error: "out of memory", Log: "slurm/1/element-5.log"},

@@ -16,7 +16,7 @@ import (
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/executor"
+	"speceval/pipeline/slurm"
 	"speceval/stages/generate"
 )
 
@@ -124,18 +124,23 @@ var _ generate.Servers = (*serving.Lease)(nil)
 // grace is the time after an interrupt in which another one cancels the jobs.
 const grace = 10 * time.Second
 
-// Jobs completes the settings of the Slurm executor, which come with Client,
-// Process, Drain, Report and Now, by what the configuration says; nil where it
-// has all units run on this machine.
-func (e *Experiment) Jobs(s executor.Settings) (*executor.Settings, error) {
-	if e.Executor.Kind != config.ExecutorSlurm {
+// Answer is how long a command that submits, polls or cancels jobs may take.
+func (e *Experiment) Answer() time.Duration {
+	return time.Duration(e.Executor.AnswerSeconds * float64(time.Second))
+}
+
+// Jobs completes the settings of jobs, which come with Run, Process, Drain, Report and Now,
+// by what the configuration and the environment's variables say; nil where all units run on
+// this machine.
+func (e *Experiment) Jobs(s slurm.Settings, variable func(string) string) (*slurm.Settings, error) {
+	if !e.Executor.InJobs() {
 		return nil, nil
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program for the jobs: %w", err)
 	}
-	if s.Build, err = executor.BuildOf(program); err != nil {
+	if s.Build, err = slurm.BuildOf(program); err != nil {
 		return nil, err
 	}
 	if s.Directory, err = os.Getwd(); err != nil {
@@ -156,6 +161,13 @@ func (e *Experiment) Jobs(s executor.Settings) (*executor.Settings, error) {
 	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 	x := e.Executor
 	s.Folder, s.Stages, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), e.jobStages(), clock.Wall{}, grace
+	if x.Kind == config.ExecutorCommand {
+		s.Templates = slurm.Templates{Submit: x.Submit, Status: x.Status, Cancel: x.Cancel}
+	}
+	for name, r := range s.Stages {
+		r.Clusters = slurm.Clusters(r.Arguments, variable)
+		s.Stages[name] = r
+	}
 	s.ArraySize, s.Throttle, s.Retries = x.ArraySize, x.Throttle, x.Retries
 	s.Element, s.Poll, s.Settle = seconds(60*x.ElementMinutes), seconds(x.PollSeconds), seconds(x.SettleSeconds)
 	return &s, nil
@@ -163,14 +175,14 @@ func (e *Experiment) Jobs(s executor.Settings) (*executor.Settings, error) {
 
 // jobStages are the resources of the stages that run in jobs. One whose units
 // start servers runs one unit at a time on a node.
-func (e *Experiment) jobStages() map[string]executor.Resources {
-	stages := make(map[string]executor.Resources)
+func (e *Experiment) jobStages() map[string]slurm.Resources {
+	stages := make(map[string]slurm.Resources)
 	x := e.Executor
 	for name, r := range x.Stages {
 		if r.Where != config.WhereJobs {
 			continue
 		}
-		resources := executor.Resources{
+		resources := slurm.Resources{
 			Partition: cmp.Or(r.Partition, x.Partition), Account: cmp.Or(r.Account, x.Account), QOS: cmp.Or(r.QOS, x.QOS),
 			CPUs: r.CPUs, MemoryMiB: r.MemoryMiB, Minutes: r.Minutes, Arguments: r.Arguments, Workers: r.CPUs,
 		}
@@ -185,7 +197,7 @@ func (e *Experiment) jobStages() map[string]executor.Resources {
 // ElementSeconds is how long one core would take for what an element of a job
 // array is to hold, by the stages that run in jobs; nil where none does.
 func (e *Experiment) ElementSeconds() map[string]float64 {
-	if e.Executor.Kind != config.ExecutorSlurm {
+	if !e.Executor.InJobs() {
 		return nil
 	}
 	seconds := make(map[string]float64)

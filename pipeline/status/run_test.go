@@ -11,8 +11,8 @@ import (
 
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/pipeline/executor"
 	"speceval/pipeline/runlog"
+	"speceval/pipeline/slurm"
 )
 
 func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
@@ -219,9 +219,9 @@ func TestPlansOfJobs(t *testing.T) {
 
 func TestStatusListsTheLastFailures(t *testing.T) {
 	st := Status{Stages: []Stage{{Name: "s"}}}
-	var all []executor.Standing
+	var all []slurm.Standing
 	for i := range 7 {
-		all = append(all, executor.Standing{Unit: dag.Ref{Stage: "s", Unit: fmt.Sprint(i)}, State: runlog.Failed, Error: "e", Log: "l"})
+		all = append(all, slurm.Standing{Unit: dag.Ref{Stage: "s", Unit: fmt.Sprint(i)}, State: runlog.Failed, Error: "e", Log: "l"})
 	}
 	st.Add(all, "")
 	var b strings.Builder

@@ -16,8 +16,8 @@ import (
 
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/executor"
 	"speceval/pipeline/runlog"
+	"speceval/pipeline/slurm"
 )
 
 // Status is how the stages of an experiment stand, the document of status --json.
@@ -131,7 +131,7 @@ type Failure struct {
 }
 
 // Add adds what units are at, as Units has it.
-func (st *Status) Add(all []executor.Standing, running string) {
+func (st *Status) Add(all []slurm.Standing, running string) {
 	st.Run = running
 	place := make(map[string]*Stage, len(st.Stages))
 	for i := range st.Stages {
@@ -238,16 +238,16 @@ func keyText(key, without string) string {
 // on other machines and knows better; it may be nil. They are in the order in
 // which they came to be so. running is what the run that is under way says of
 // itself; empty if there is none.
-func Units(out string, plan *dag.Plan, elsewhere func(out string) ([]executor.Standing, error)) (all []executor.Standing, running string, err error) {
+func Units(out string, plan *dag.Plan, elsewhere func(out string) ([]slurm.Standing, error)) (all []slurm.Standing, running string, err error) {
 	log, err := runlog.Stand(filepath.Join(out, dag.LogsDir))
 	if err != nil {
 		return nil, "", err
 	}
 	running = dag.Holder(out)
 	alive := running != "" && !log.Ended && strings.HasPrefix(log.Holder, running)
-	found := make(map[dag.Ref]executor.Standing)
+	found := make(map[dag.Ref]slurm.Standing)
 	for _, e := range log.Open {
-		u := executor.Standing{Unit: e.Unit, Key: e.Key, Time: e.Time, Node: e.Host, Job: e.Job, Error: e.Error, Log: log.Path}
+		u := slurm.Standing{Unit: e.Unit, Key: e.Key, Time: e.Time, Node: e.Host, Job: e.Job, Error: e.Error, Log: log.Path}
 		switch {
 		case e.What == runlog.Failed:
 			u.State = runlog.Failed
@@ -276,7 +276,7 @@ func Units(out string, plan *dag.Plan, elsewhere func(out string) ([]executor.St
 			all = append(all, u)
 		}
 	}
-	slices.SortFunc(all, func(a, b executor.Standing) int {
+	slices.SortFunc(all, func(a, b slurm.Standing) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Unit.Stage, b.Unit.Stage), cmp.Compare(a.Unit.Unit, b.Unit.Unit))
 	})
 	return all, running, nil

@@ -1,4 +1,4 @@
-package executor
+package slurm
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
@@ -23,7 +22,7 @@ func TestUnitsRunAsArrays(t *testing.T) {
 		Arguments: []string{"--constraint=h20"},
 	}
 	l.wantDone(l.execute(t.Context(), l.tasks(30)), 30) // 300 s: five elements of a minute, the site allows four
-	all := l.submissions()
+	all := l.submittedWords()
 	if len(all) != 2 {
 		t.Fatalf("%d arrays, want 2", len(all))
 	}
@@ -55,20 +54,20 @@ func TestUnitsRunAsArrays(t *testing.T) {
 // TestHowElementsEnd has the only unit of an element end in some way in its
 // first attempts, and tells how it is tried again.
 func TestHowElementsEnd(t *testing.T) {
-	begins := func(state slurm.State) func(*acting) slurm.State {
-		return func(r *acting) slurm.State { r.begin(r.members[0]); return state }
+	begins := func(state State) func(*acting) State {
+		return func(r *acting) State { r.begin(r.members[0]); return state }
 	}
-	fails := func(final bool) func(*acting) slurm.State {
-		return func(r *acting) slurm.State { r.fail(r.members[0], final); return slurm.Failed }
+	fails := func(final bool) func(*acting) State {
+		return func(r *acting) State { r.fail(r.members[0], final); return Failed }
 	}
-	silent := func(state slurm.State) func(*acting) slurm.State {
-		return func(*acting) slurm.State { return state }
+	silent := func(state State) func(*acting) State {
+		return func(*acting) State { return state }
 	}
 	const first, often = 1, 100
 	tests := []struct {
 		name     string
 		times    int // that it ends so, and then well
-		play     func(*acting) slurm.State
+		play     func(*acting) State
 		attempts int
 		words    string // of the last sbatch
 		err      string // "": it succeeds
@@ -76,37 +75,37 @@ func TestHowElementsEnd(t *testing.T) {
 		{"fails once", first, fails(false), 2, "--mem=1000", ""},
 		{"fails always", often, fails(false), 3, "--time=10", "failed 3 times, the last time: it is broken (job 102_0 on n1; its log is "},
 		{"fails for good", often, fails(true), 1, "", "it is broken (job 100_0 on n1"},
-		{"crashes", often, begins(slurm.Failed), 3, "", "job 102_0 on n1 failed with exit code 3"},
-		{"ends too soon", often, silent(slurm.Completed), 3, "", "ended without it"},
-		{"dies before it has begun", often, silent(slurm.Failed), 3, "", "failed with exit code 3"},
-		{"memory", 2, begins(slurm.OutOfMemory), 3, "--mem=4000", ""},
-		{"memory always", often, begins(slurm.OutOfMemory), 3, "--mem=4000", "ran out of memory"},
-		{"time", 2, begins(slurm.Timeout), 3, "--time=40", ""},
-		{"node", 5, begins(slurm.NodeFail), 6, "--mem=1000", ""},
-		{"node always", often, begins(slurm.NodeFail), 11, "", "lost its node"},
-		{"preempted", 3, begins(slurm.Preempted), 4, "--time=10", ""},
-		{"cancelled", often, begins(slurm.Cancelled), 1, "", "was cancelled"},
-		{"memory, says the log", 1, func(r *acting) slurm.State {
+		{"crashes", often, begins(Failed), 3, "", "job 102_0 on n1 failed"},
+		{"ends too soon", often, silent(Completed), 3, "", "ended without it"},
+		{"dies before it has begun", often, silent(Failed), 3, "", "failed"},
+		{"memory", 2, begins(OutOfMemory), 3, "--mem=4000", ""},
+		{"memory always", often, begins(OutOfMemory), 3, "--mem=4000", "ran out of memory"},
+		{"time", 2, begins(Timeout), 3, "--time=40", ""},
+		{"node", 5, begins(NodeFail), 6, "--mem=1000", ""},
+		{"node always", often, begins(NodeFail), 11, "", "lost its node"},
+		{"preempted", 3, begins(Preempted), 4, "--time=10", ""},
+		{"cancelled", often, begins(Cancelled), 1, "", "was cancelled"},
+		{"memory, says the log", 1, func(r *acting) State {
 			r.begin(r.members[0])
 			r.end("slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=4.batch.")
-			return slurm.Failed
+			return Failed
 		}, 2, "--mem=2000", ""},
-		{"an earlier life's end in the log", often, func(r *acting) slurm.State {
+		{"an earlier life's end in the log", often, func(r *acting) State {
 			r.begin(r.members[0])
 			r.end("slurmstepd-n1: error: *** JOB 36 ON n1 CANCELLED AT 2026-11-22T17:28:55 DUE TO PREEMPTION ***\n1\n2\n3\n4\n5\n6")
-			return slurm.Failed
-		}, 3, "", "failed with exit code 3"},
-		{"time, says the log", 1, func(r *acting) slurm.State {
+			return Failed
+		}, 3, "", "failed"},
+		{"time, says the log", 1, func(r *acting) State {
 			r.begin(r.members[0])
 			r.end("slurmstepd-n1: error: *** JOB 36 ON n1 CANCELLED AT 2026-11-22T17:28:55 DUE TO TIME LIMIT ***")
-			return slurm.Forgotten
+			return Forgotten
 		}, 2, "--time=20", ""},
-		{"gone", 2, begins(slurm.Forgotten), 3, "", ""},
+		{"gone", 2, begins(Forgotten), 3, "", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLab(t)
-			l.play = func(r *acting) slurm.State {
+			l.play = func(r *acting) State {
 				if len(l.jobs) <= test.times {
 					return test.play(r)
 				}
@@ -136,16 +135,6 @@ func TestAnElementHasItsCoresAlone(t *testing.T) {
 	}
 }
 
-func TestTheFolderIsNotShared(t *testing.T) {
-	l := newLab(t)
-	l.exit = unshared
-	l.play = func(*acting) slurm.State { return slurm.Failed }
-	err := l.execute(t.Context(), l.tasks(1))["u0"]
-	if err == nil || !strings.Contains(err.Error(), "file system that all nodes share") || len(l.jobs) != 1 {
-		t.Errorf("%d attempts, %v", len(l.jobs), err)
-	}
-}
-
 func TestLongUnitsHaveAllTheTimeThatThereIs(t *testing.T) {
 	l := newLab(t)
 	l.wantDone(l.execute(t.Context(), []dag.Task{l.unit("u0", 500)}), 1)
@@ -160,7 +149,7 @@ func TestLongUnitsHaveAllTheTimeThatThereIs(t *testing.T) {
 func TestTimeEndsAtThePartitionsLimit(t *testing.T) {
 	l := newLab(t)
 	l.settings.Retries = 10
-	l.play = func(r *acting) slurm.State { r.begin(r.members[0]); return slurm.Timeout }
+	l.play = func(r *acting) State { r.begin(r.members[0]); return Timeout }
 	err := l.execute(t.Context(), l.tasks(1))["u0"]
 	if !errors.Is(err, errTooShort) || len(l.jobs) != 4 { // 10, 20, 40 and 60 minutes
 		t.Errorf("%d attempts, %v", len(l.jobs), err)
@@ -171,19 +160,19 @@ func TestTimeEndsAtThePartitionsLimit(t *testing.T) {
 // in the middle: the others are done, and only they are tried again that must.
 func TestOneBadUnitOfMany(t *testing.T) {
 	l := newLab(t)
-	l.play = func(r *acting) slurm.State {
+	l.play = func(r *acting) State {
 		for i, m := range r.members {
 			switch {
 			case m.Unit == "u1":
 				r.fail(m, false)
 			case len(l.jobs) == 1 && r.index == 1 && i == 2:
 				r.begin(m)
-				return slurm.OutOfMemory
+				return OutOfMemory
 			default:
 				r.do(m)
 			}
 		}
-		return slurm.Failed
+		return Failed
 	}
 	got := l.execute(t.Context(), l.tasks(12))
 	for unit, err := range got {
@@ -232,10 +221,10 @@ func TestOneBadUnitOfMany(t *testing.T) {
 func TestAUnitIsDoneBeforeItsElement(t *testing.T) {
 	l := newLab(t)
 	booked := false
-	l.play = func(r *acting) slurm.State {
+	l.play = func(r *acting) State {
 		if !booked {
 			r.do(r.members[0])
-			return slurm.Running
+			return Running
 		}
 		return completes(r)
 	}
@@ -252,9 +241,9 @@ func TestAUnitIsDoneBeforeItsElement(t *testing.T) {
 		attached(t, l).Execute(t.Context(), ready, results)
 	}()
 	first := <-results
-	l.cluster.mu.Lock()
+	l.pretend.mu.Lock()
 	booked = true
-	l.cluster.mu.Unlock()
+	l.pretend.mu.Unlock()
 	if second := <-results; first.Err != nil || second.Err != nil || first.Task.Ref.Unit != "u0" {
 		t.Errorf("first %+v, then %+v", first, second)
 	}
@@ -274,9 +263,9 @@ func TestFilesComeLate(t *testing.T) {
 	}
 }
 
-func attached(t *testing.T, l *lab) *Slurm {
+func attached(t *testing.T, l *lab) *Jobs {
 	t.Helper()
-	x, err := Attach(t.Context(), l.settings)
+	x, err := Attach(t.Context(), l.settings, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,14 +288,14 @@ func TestHowUnitsStand(t *testing.T) {
 	l := newLab(t)
 	interrupt := make(chan struct{})
 	l.settings.Drain = interrupt
-	l.play = func(r *acting) slurm.State {
+	l.play = func(r *acting) State {
 		if r.index > 0 {
-			return slurm.Running
+			return Running
 		}
 		r.do(r.members[0])
 		r.fail(r.members[1], true)
 		r.begin(r.members[2])
-		return slurm.Running
+		return Running
 	}
 	l.answers = func(program string, _ []string) (string, error, bool) {
 		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].looks == 3 {
@@ -316,10 +305,10 @@ func TestHowUnitsStand(t *testing.T) {
 	}
 	x := attached(t, l)
 	through(t.Context(), interrupt, x, l.tasks(8)) // four in each of two elements
-	l.answers, l.play = nil, func(*acting) slurm.State { return slurm.Running }
-	away := slurm.New(func(context.Context, string, ...string) (string, error) { return "", errors.New("away") })
-	for _, client := range []*slurm.Client{l.settings.Client, nil, away} {
-		all, err := Standings(t.Context(), client, l.settings.Folder)
+	l.answers, l.play = nil, func(*acting) State { return Running }
+	away := func(context.Context, string, ...string) (string, error) { return "", errors.New("away") }
+	for _, run := range []Command{l.command, away} {
+		all, err := Standings(t.Context(), run, l.settings.Folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,14 +323,14 @@ func TestHowUnitsStand(t *testing.T) {
 			t.Errorf("states %v", states)
 		}
 	}
-	l.jobs[0].elements[0].state, l.jobs[0].elements[0].looks = slurm.Pending, 0
+	l.jobs[0].elements[0].state, l.jobs[0].elements[0].looks = Pending, 0
 	for _, s := range standings(t, l) {
 		if s.State == runlog.Started {
 			t.Errorf("%s runs in an element that waits to run again", s.Unit)
 		}
 	}
-	l.jobs[0].elements[0].state = slurm.NodeFail
-	all, err := Standings(t.Context(), l.settings.Client, l.settings.Folder)
+	l.jobs[0].elements[0].state = NodeFail
+	all, err := Standings(t.Context(), l.command, l.settings.Folder)
 	if err != nil || len(all) != 6 || all[1].Error != "lost its node" {
 		t.Errorf("after the node has died: %+v, %v", all, err)
 	}
@@ -349,7 +338,7 @@ func TestHowUnitsStand(t *testing.T) {
 
 func standings(t *testing.T, l *lab) []Standing {
 	t.Helper()
-	all, err := Standings(t.Context(), l.settings.Client, l.settings.Folder)
+	all, err := Standings(t.Context(), l.command, l.settings.Folder)
 	if err != nil {
 		t.Fatal(err)
 	}

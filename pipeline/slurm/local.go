@@ -1,16 +1,18 @@
-// Package executor runs units on this machine, or in job arrays of Slurm.
-package executor
+// Package slurm runs units where the configuration says: on this machine, in job arrays of
+// Slurm, or in jobs that commands of the user's submit. One executor packs units into the
+// elements of jobs, submits, polls and cancels; a cluster is a scheduler to it. What it
+// hears of a job decides its messages, retries and resources: only a manifest says that a
+// unit is done.
+package slurm
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
-	"os"
-	"os/exec"
 	"slices"
 	"sync"
 
-	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 )
 
@@ -82,20 +84,13 @@ type Place struct {
 	Earlier int  // units at which those are at work
 }
 
-// RefusedError is what Slurm here cannot do of what the configuration wants.
-type RefusedError struct{ Err error }
-
-func (e *RefusedError) Error() string { return e.Err.Error() }
-func (e *RefusedError) Unwrap() error { return e.Err }
-
 // PlaceOf is where the units of a plan run: so many at a time here, or in jobs
 // where these have settings. Folder is that of the batches. Without jobs of its
 // own a run must not begin while those of an earlier one run, which is an error.
-func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, client *slurm.Client, folder string, jobs *Settings) (Place, error) {
+func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, folder string, jobs *Settings) (Place, error) {
 	here := Place{Executor: Local{Workers: workers}}
-	live := idle(ctx, client, folder)
 	if jobs == nil {
-		return here, live
+		return here, idle(ctx, run, folder)
 	}
 	var stages []string
 	for _, stage := range plan.Stages {
@@ -104,43 +99,40 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, client *slurm.Cli
 		}
 	}
 	if len(stages) == 0 {
-		here.Shared = live != nil
+		here.Shared = idle(ctx, run, folder) != nil
 		return here, nil
 	}
-	if err := slurm.Installed(exec.LookPath); err != nil {
-		return Place{}, &RefusedError{err}
-	}
-	x, err := Attach(ctx, *jobs)
+	x, err := Attach(ctx, *jobs, stages...)
 	if err != nil {
 		return Place{}, err
 	}
-	for _, stage := range stages {
-		if err := x.Check(ctx, stage); err != nil {
-			return Place{}, &RefusedError{err}
-		}
-	}
 	isHere := func(stage string) bool { _, inJobs := jobs.Stages[stage]; return !inJobs }
-	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, x.Live() > 0, x.Live()}, nil
+	live := units(x.earlier)
+	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, live > 0, live}, nil
 }
 
-// idle is an error if jobs of an earlier run write in the output folder of
-// these batches.
-func idle(ctx context.Context, client *slurm.Client, folder string) error {
-	if _, err := os.Stat(folder); err != nil || slurm.Installed(exec.LookPath) != nil {
+// idle is an error if jobs of an earlier run wait or run. A cluster that does not answer
+// counts as one without jobs.
+func idle(ctx context.Context, run Command, folder string) error {
+	live, err := attach(ctx, &clusters{run: run, report: func(string) {}}, folder)
+	if err != nil || len(live) == 0 {
 		return nil
 	}
-	return Idle(ctx, client, folder)
+	var jobs []string
+	for _, a := range live {
+		jobs = append(jobs, a.Job)
+	}
+	return fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with the executor.kind that submitted them, or cancel them there", jobs, units(live))
 }
 
-// piece is a unit on its way through Slurm.
+// piece is a unit on its way through a job.
 type piece struct {
 	task    dag.Task
 	attempt int // from 1
 	lost    int // attempts that ended for no fault of the unit
-	minutes int // time limit that it needs; 0: as configured
-	memory  int // MiB that it needs; 0: as configured, slurm.WholeNode: all of a node's
+	minutes int // time limit that it needs; 0: the partition's default
+	memory  int // MiB that it needs; 0: the site's default, wholeNode: all of a node's
 	alone   bool
-	last    error // why the attempt before failed; nil of the first
 }
 
 // mostTogether bounds the units of an element: its line must fit a command.
@@ -185,9 +177,6 @@ func pack(pieces []*piece, seconds float64) [][]*piece {
 	}
 	return elements
 }
-
-// slack is how much longer than it is known to take an element may take.
-const slack = 4
 
 // minutesOf is the time limit of an element that asks for no more than the
 // configured one: this, or more where its units are known to take long.

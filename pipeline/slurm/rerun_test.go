@@ -1,4 +1,4 @@
-package executor
+package slurm
 
 import (
 	"context"
@@ -9,16 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 )
 
 func TestARerunFindsItsJobs(t *testing.T) {
 	l := newLab(t)
 	holding := true
-	l.play = func(r *acting) slurm.State {
+	l.play = func(r *acting) State {
 		if holding {
-			return slurm.Running
+			return Running
 		}
 		return completes(r)
 	}
@@ -30,7 +29,7 @@ func TestARerunFindsItsJobs(t *testing.T) {
 		}
 		return "", nil, false
 	}
-	x, err := Attach(t.Context(), l.settings)
+	x, err := Attach(t.Context(), l.settings, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,29 +41,28 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	if len(l.cancels) > 0 || len(l.jobs) != 1 {
 		t.Fatalf("one interrupt: cancelled %v, %d jobs", l.cancels, len(l.jobs))
 	}
-	live := new(LiveError)
-	if err := Idle(t.Context(), l.settings.Client, l.settings.Folder); !errors.As(err, &live) || live.Units != 8 {
+	if err := idle(t.Context(), l.command, l.settings.Folder); err == nil || !strings.Contains(err.Error(), "[100], 8 units") {
 		t.Errorf("another run is told %v", err)
 	}
 
 	l.answers, l.settings.Drain = nil, nil
-	again, err := Attach(t.Context(), l.settings)
-	if err != nil || again.Live() != 8 {
-		t.Fatalf("%d units live, %v", again.Live(), err)
+	again, err := Attach(t.Context(), l.settings, "s")
+	if err != nil || units(again.earlier) != 8 {
+		t.Fatalf("%d units live, %v", units(again.earlier), err)
 	}
 	holding = false
 	l.wantDone(through(t.Context(), nil, again, l.tasks(8)), 8)
 	if len(l.jobs) != 1 {
 		t.Errorf("%d jobs: units were submitted again", len(l.jobs))
 	}
-	if err := Idle(t.Context(), l.settings.Client, l.settings.Folder); err != nil {
+	if err := idle(t.Context(), l.command, l.settings.Folder); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
 
 func TestAJobIsForItsKeyAlone(t *testing.T) {
 	l := newLab(t)
-	x, err := Attach(t.Context(), l.settings)
+	x, err := Attach(t.Context(), l.settings, "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +112,7 @@ func TestAttemptsCountOn(t *testing.T) {
 
 func TestASecondInterruptCancels(t *testing.T) {
 	l := newLab(t)
-	l.play = func(*acting) slurm.State { return slurm.Running }
+	l.play = func(*acting) State { return Running }
 	ctx, cancel := context.WithCancel(t.Context())
 	l.settings.Drain, l.settings.Grace = l.drain, time.Hour
 	l.answers = func(program string, _ []string) (string, error, bool) {
@@ -152,7 +150,7 @@ func TestALostAnswer(t *testing.T) {
 			l.execute(ctx, l.tasks(3))
 			l.settings.Report = func(string) {}
 			l.answers = nil
-			l.jobs[0].elements[0].state = slurm.Pending // nobody has cancelled it: its name was not known
+			l.jobs[0].elements[0].state = Pending // nobody has cancelled it: its name was not known
 		}
 		l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
 		if len(l.jobs) != 1 {

@@ -1,4 +1,4 @@
-package executor
+package slurm
 
 import (
 	"context"
@@ -14,26 +14,24 @@ import (
 	"time"
 
 	"speceval/internal/clock"
-	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
 
-// cluster is a Slurm whose jobs are played by the test: each command of Slurm
+// played is a Slurm whose jobs are played by the test: each command of Slurm
 // that speceval gives is answered from its state. An element goes one step on at
 // each poll of the queue.
-type cluster struct {
+type pretend struct {
 	t  *testing.T
 	mu sync.Mutex
 
 	// play is what an element does when it runs. Its state is the last.
-	play func(a *acting) slurm.State
+	play func(a *acting) State
 
 	answers  func(program string, words []string) (text string, err error, ours bool) // instead of the cluster's own
 	jobs     []*job
 	commands []string
 	cancels  []string
-	exit     int             // of elements that fail
 	manifest map[string]bool // keys of units that are done
 }
 
@@ -41,12 +39,12 @@ type job struct {
 	id, name, dir string
 	batch         *Batch
 	words         []string
-	elements      []*played
+	elements      []*playedElement
 	hidden        bool // from squeue
 }
 
-type played struct {
-	state slurm.State
+type playedElement struct {
+	state State
 	why   string
 	looks int
 	gone  bool // from squeue, as an element that is cancelled while it waits
@@ -54,7 +52,7 @@ type played struct {
 
 // acting is an element that runs.
 type acting struct {
-	*cluster
+	*pretend
 	job     *job
 	index   int
 	members []Member
@@ -84,18 +82,18 @@ func (r *acting) fail(m Member, final bool) {
 }
 
 // completes does all units of an element.
-func completes(r *acting) slurm.State {
+func completes(r *acting) State {
 	for _, m := range r.members {
 		r.do(m)
 	}
-	return slurm.Completed
+	return Completed
 }
 
-func newCluster(t *testing.T) *cluster {
-	return &cluster{t: t, play: completes, exit: 3, manifest: make(map[string]bool)}
+func newPretend(t *testing.T) *pretend {
+	return &pretend{t: t, play: completes, manifest: make(map[string]bool)}
 }
 
-func (c *cluster) command(ctx context.Context, program string, words ...string) (string, error) {
+func (c *pretend) command(ctx context.Context, program string, words ...string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ctx.Err() != nil {
@@ -127,7 +125,6 @@ func (c *cluster) command(ctx context.Context, program string, words ...string) 
 		case "partition":
 			return "PartitionName=main Default=YES AllowAccounts=ALL MaxTime=01:00:00\nPartitionName=lab Default=NO AllowAccounts=us MaxTime=UNLIMITED\n", nil
 		}
-		return fmt.Sprintf("ExitCode=%d:0 BatchHost=n1\n", c.exit), nil
 	}
 	return "", errors.New("Slurm accounting storage is disabled")
 }
@@ -142,7 +139,7 @@ func option(words []string, name string) string {
 	return ""
 }
 
-func (c *cluster) sbatch(words []string) string {
+func (c *pretend) sbatch(words []string) string {
 	dir := filepath.Dir(words[len(words)-1])
 	batch, err := ReadBatch(dir)
 	if err != nil {
@@ -153,13 +150,13 @@ func (c *cluster) sbatch(words []string) string {
 		c.t.Errorf("array %s, want %s", option(words, "--array"), want)
 	}
 	for range batch.Elements {
-		j.elements = append(j.elements, &played{state: slurm.Pending})
+		j.elements = append(j.elements, &playedElement{state: Pending})
 	}
 	c.jobs = append(c.jobs, j)
 	return "welcome to the cluster\n" + j.id + ";lab\n"
 }
 
-func (c *cluster) squeue(words []string) string {
+func (c *pretend) squeue(words []string) string {
 	var b strings.Builder
 	asked := strings.Split(option(words, "--jobs"), ",")
 	name := option(words, "--name")
@@ -183,13 +180,13 @@ func (c *cluster) squeue(words []string) string {
 }
 
 // step brings an element one state on.
-func (c *cluster) step(j *job, i int) {
+func (c *pretend) step(j *job, i int) {
 	e := j.elements[i]
 	e.looks++
 	switch {
-	case e.state == slurm.Pending && e.looks > 1 && e.why == "":
-		e.state = slurm.Running
-	case e.state == slurm.Running:
+	case e.state == Pending && e.looks > 1 && e.why == "":
+		e.state = Running
+	case e.state == Running:
 		file, err := os.OpenFile(EventsPath(j.dir, i), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 		if err != nil {
 			c.t.Error(err)
@@ -200,7 +197,7 @@ func (c *cluster) step(j *job, i int) {
 	}
 }
 
-func (c *cluster) cancel(title, name string) {
+func (c *pretend) cancel(title, name string) {
 	id, index, _ := strings.Cut(name, "_")
 	for _, j := range c.jobs {
 		if j.id == id && j.name == title {
@@ -208,14 +205,14 @@ func (c *cluster) cancel(title, name string) {
 		}
 		for i, e := range j.elements {
 			if j.id == id && (index == "" || index == strconv.Itoa(i)) && !e.state.Ended() {
-				e.state = slurm.Cancelled
+				e.state = Cancelled
 			}
 		}
 	}
 }
 
 // submissions are the words of every sbatch that submitted a job.
-func (c *cluster) submissions() [][]string {
+func (c *pretend) submittedWords() [][]string {
 	var all [][]string
 	for _, j := range c.jobs {
 		all = append(all, j.words)
@@ -225,7 +222,7 @@ func (c *cluster) submissions() [][]string {
 
 // lab is units that are run on the cluster.
 type lab struct {
-	*cluster
+	*pretend
 	settings Settings
 	drain    chan struct{}
 	mu       sync.Mutex
@@ -233,9 +230,9 @@ type lab struct {
 }
 
 func newLab(t *testing.T) *lab {
-	l := &lab{cluster: newCluster(t), drain: make(chan struct{})}
+	l := &lab{pretend: newPretend(t), drain: make(chan struct{})}
 	l.settings = Settings{
-		Client: slurm.New(l.command), Folder: filepath.Join(t.TempDir(), dag.JobsDir), Directory: "/", Program: []string{"/bin/speceval", "--out", "o'k"},
+		Run: l.command, Folder: filepath.Join(t.TempDir(), dag.JobsDir), Directory: "/", Program: []string{"/bin/speceval", "--out", "o'k"},
 		Build: "abc", Stages: map[string]Resources{"s": {CPUs: 1, Workers: 1, MemoryMiB: 1000, Minutes: 10}},
 		ArraySize: 1000, Element: time.Minute, Retries: 2, Poll: time.Millisecond, Settle: 5 * time.Millisecond, Grace: time.Millisecond,
 		Clock: clock.Wall{}, Drain: l.drain, Now: time.Now,
@@ -254,8 +251,8 @@ func (l *lab) unit(name string, seconds float64) dag.Task {
 	return dag.Task{Ref: dag.Ref{Stage: "s", Unit: name}, Key: key, Seconds: seconds,
 		Run: func(context.Context) error { panic("it runs here") }, Advance: func(dag.Progress) {},
 		Done: func() (bool, error) {
-			l.cluster.mu.Lock()
-			defer l.cluster.mu.Unlock()
+			l.pretend.mu.Lock()
+			defer l.pretend.mu.Unlock()
 			return l.manifest[key], nil
 		}}
 }
@@ -272,7 +269,7 @@ func (l *lab) tasks(n int) []dag.Task {
 // execute runs tasks and returns how each ended.
 func (l *lab) execute(ctx context.Context, tasks []dag.Task) map[string]error {
 	l.t.Helper()
-	x, err := Attach(ctx, l.settings)
+	x, err := Attach(ctx, l.settings, "s")
 	if err != nil {
 		l.t.Fatal(err)
 	}

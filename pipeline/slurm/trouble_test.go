@@ -1,45 +1,50 @@
-package executor
+package slurm
 
 import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"speceval/internal/slurm"
 )
 
+// TestThereIsNoRoomForNow has a limit leave room for so many elements, of which those of
+// other jobs take some until a time.
 func TestThereIsNoRoomForNow(t *testing.T) {
-	l := newLab(t)
-	refused := 0
-	l.answers = func(program string, words []string) (string, error, bool) {
-		full := len(l.jobs) == 1 && !l.jobs[0].elements[3].state.Ended()
-		if program == "sbatch" && full {
-			refused++
-			return "", errors.New("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"), true
+	for _, test := range []struct{ limit, others int }{{1, 0}, {3, 0}, {5, 5}} {
+		l := newLab(t)
+		polls := 0
+		l.answers = func(program string, words []string) (string, error, bool) {
+			switch {
+			case program == "sbatch" && slices.Contains(words, "--test-only"):
+			case program == "sbatch":
+				n, _ := strconv.Atoi(strings.TrimPrefix(option(words, "--array"), "0-"))
+				n += 1 + test.others
+				for _, j := range l.jobs {
+					for _, e := range j.elements {
+						if !e.state.Ended() {
+							n++
+						}
+					}
+				}
+				if polls++; polls > 5 {
+					n -= test.others
+				}
+				if n <= test.limit {
+					return "", nil, false
+				}
+				return "", errors.New("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"), true
+			}
+			return "", nil, false
 		}
-		return "", nil, false
-	}
-	l.wantDone(l.execute(t.Context(), l.tasks(30)), 30)
-	if refused == 0 || len(l.jobs) != 2 {
-		t.Errorf("%d refusals, %d jobs", refused, len(l.jobs))
-	}
-}
-
-// TestThereIsNeverRoom has a limit refuse the first array: nothing that ends could
-// make room.
-func TestThereIsNeverRoom(t *testing.T) {
-	l := newLab(t)
-	l.answers = func(program string, words []string) (string, error, bool) {
-		if program == "sbatch" && !slices.Contains(words, "--test-only") {
-			return "", errors.New("sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"), true
+		l.wantDone(l.execute(t.Context(), l.tasks(30)), 30) // five elements
+		said := strings.Join(l.said, "\n")
+		waits, goesOn := strings.Count(said, "waiting until jobs are taken"), strings.Count(said, "jobs are taken again")
+		if waits != goesOn || waits == 0 && test.limit < 3 || test.others > 0 && waits != 1 {
+			t.Errorf("%+v: it said\n%s", test, said)
 		}
-		return "", nil, false
-	}
-	if err := l.execute(t.Context(), l.tasks(2))["u1"]; err == nil || !strings.Contains(err.Error(), "job submit limit") {
-		t.Errorf("ended with %v", err)
 	}
 }
 
@@ -52,7 +57,7 @@ func TestRefusedForGood(t *testing.T) {
 		return "", nil, false
 	}
 	err := l.execute(t.Context(), l.tasks(2))["u1"]
-	if err == nil || !strings.Contains(err.Error(), "submit it to Slurm: sbatch: error: Batch job submission failed: Invalid qos") {
+	if err == nil || !strings.Contains(err.Error(), "submit its job: sbatch: error: Batch job submission failed: Invalid qos") {
 		t.Errorf("ended with %v", err)
 	}
 	if left, _ := os.ReadDir(l.settings.Folder); len(left) > 0 {
@@ -81,7 +86,7 @@ func TestSlurmIsAwayForAWhile(t *testing.T) {
 // accounting: manifests tell.
 func TestSlurmForgets(t *testing.T) {
 	l := newLab(t)
-	l.play = func(r *acting) slurm.State {
+	l.play = func(r *acting) State {
 		r.job.hidden = true
 		return completes(r)
 	}
@@ -95,17 +100,17 @@ func TestARequeuedElementIsWaitedFor(t *testing.T) {
 	l := newLab(t)
 	requeued := false
 	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].state == slurm.NodeFail && !requeued {
+		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].state == NodeFail && !requeued {
 			requeued = true
-			l.jobs[0].elements[0].state = slurm.Pending
+			l.jobs[0].elements[0].state = Pending
 		}
 		return "", nil, false
 	}
 	l.settings.Settle = time.Hour
-	l.play = func(r *acting) slurm.State {
+	l.play = func(r *acting) State {
 		if !requeued {
 			r.begin(r.members[0])
-			return slurm.NodeFail
+			return NodeFail
 		}
 		return completes(r)
 	}
@@ -143,6 +148,11 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 		{"account", Resources{Partition: "lab", Account: "them"}, `executor.s.account = "them": partition lab is for us`},
 		{"anything else", Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
 	}
+	none := newLab(t)
+	none.settings.Run = answers{}.command
+	if _, err := Attach(t.Context(), none.settings, "s"); err == nil || !strings.Contains(err.Error(), "scontrol is not there") {
+		t.Errorf("without Slurm: %v", err)
+	}
 	for _, test := range tests {
 		l := newLab(t)
 		l.settings.Stages["s"] = test.r
@@ -152,7 +162,8 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 			}
 			return "", nil, false
 		}
-		if err := attached(t, l).Check(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), test.want) {
+		var refused *RefusedError
+		if _, err := Attach(t.Context(), l.settings, "s"); !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
 		}
 	}
@@ -189,13 +200,13 @@ func TestAnIdComesBack(t *testing.T) {
 	l.answers = func(program string, _ []string) (string, error, bool) {
 		if program == "squeue" && len(l.jobs) == 1 {
 			name = l.jobs[0].name
-			l.jobs[0].name, l.jobs[0].elements[0].state = "theirs", slurm.Running
+			l.jobs[0].name, l.jobs[0].elements[0].state = "theirs", Running
 		}
 		return "", nil, false
 	}
-	l.play = func(r *acting) slurm.State {
+	l.play = func(r *acting) State {
 		if r.job.name == "theirs" {
-			return slurm.Running
+			return Running
 		}
 		return completes(r)
 	}

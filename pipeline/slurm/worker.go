@@ -1,7 +1,6 @@
-package executor
+package slurm
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,14 +14,15 @@ import (
 	"time"
 
 	"speceval/internal/process"
-	"speceval/internal/slurm"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
 
-// The environment variables by which Slurm numbers an element.
+// The environment variables that number an element: our own, of jobs that are no arrays,
+// and else those of Slurm.
 const (
-	elementVariable = "SLURM_ARRAY_TASK_ID"
+	elementVariable = "SPECEVAL_ELEMENT"
+	arrayVariable   = "SLURM_ARRAY_TASK_ID"
 	jobVariable     = "SLURM_ARRAY_JOB_ID"
 )
 
@@ -40,6 +40,8 @@ type Worker struct {
 	gaveUp  map[Member]string // units that an earlier life of the element failed at, and why
 	now     func() time.Time
 	start   time.Time
+
+	watching sync.Mutex // of the observer
 }
 
 // ElementError is an environment that names no element of a batch.
@@ -50,20 +52,25 @@ type ElementError struct {
 }
 
 func (e *ElementError) Error() string {
-	return fmt.Sprintf("%s is %q: want the number of one of the %d elements of %s", elementVariable, e.Element, e.Elements, e.Dir)
+	return fmt.Sprintf("%s or %s is %q: want the number of one of the %d elements of %s", elementVariable, arrayVariable, e.Element, e.Elements, e.Dir)
 }
 
 // NewWorker reads the batch whose folder is dir, and opens the log of the
-// element that Slurm's variables name. Origin is that of the program.
+// element that the variables name. Origin is that of the program.
 func NewWorker(dir string, variable func(name string) string, origin dag.Origin, now func() time.Time) (*Worker, error) {
 	w := &Worker{Origin: origin, now: now, start: now()}
 	var err error
 	if w.batch, err = ReadBatch(dir); err != nil {
 		return nil, err
 	}
-	index, err := strconv.Atoi(variable(elementVariable))
+	number, job := variable(elementVariable), w.batch.label()
+	if number == "" {
+		number = variable(arrayVariable)
+		job = variable(jobVariable) + "_" + number
+	}
+	index, err := strconv.Atoi(number)
 	if err != nil || index < 0 || index >= len(w.batch.Elements) {
-		return nil, &ElementError{dir, variable(elementVariable), len(w.batch.Elements)}
+		return nil, &ElementError{dir, number, len(w.batch.Elements)}
 	}
 	w.Stage, w.members = w.batch.Stage, w.batch.Elements[index]
 	w.Logs = filepath.Join(dir, fmt.Sprintf("element-%d", index))
@@ -75,7 +82,6 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	if err != nil {
 		return nil, err
 	}
-	job := variable(jobVariable) + "_" + strconv.Itoa(index)
 	w.file, w.log = file, runlog.New(file, now, runlog.Place{Host: origin.Host, Job: job})
 	w.Origin.Queue = &dag.Queue{Job: job, Submitted: w.batch.Submitted, Attempt: w.batch.Attempt,
 		QueueSeconds: max(0, w.start.Sub(w.batch.Submitted).Seconds())}
@@ -159,34 +165,15 @@ func (w *Worker) Run(ctx context.Context, graph *dag.Graph, out string, watch da
 	errs := make([]error, len(w.members))
 	places := make(chan struct{}, max(1, w.batch.Workers))
 	var all sync.WaitGroup
-	var one sync.Mutex // of watch
 	for i, m := range w.members {
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			errs[i] = w.runUnit(ctx, snapshot, refs[i], m.Key, &oneAtATime{watch, &one})
+			errs[i] = w.runUnit(ctx, snapshot, refs[i], m.Key, watch)
 		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-// oneAtATime hands reports on to an observer, by one goroutine at a time.
-type oneAtATime struct {
-	dag.Observer
-	mu *sync.Mutex
-}
-
-func (o *oneAtATime) Advanced(unit dag.Ref, p dag.Progress) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.Observer.Advanced(unit, p)
-}
-
-func (o *oneAtATime) Finished(done dag.Outcome) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.Observer.Finished(done)
 }
 
 // runUnit runs a unit that is not done, and logs how it ends.
@@ -201,22 +188,28 @@ func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Re
 		return err
 	}
 	if fresh && !w.redo(snapshot.Manifest(ref)) {
-		w.log.Done(ref, &dag.Manifest{Key: key})
-		watch.Finished(dag.Outcome{Unit: ref, Key: key})
+		w.done(&dag.Manifest{Key: key}, dag.Outcome{Unit: ref, Key: key}, watch)
 		return nil
 	}
 	w.log.Started(ref, key)
 	m, err := snapshot.RunUnit(ctx, ref, w.Origin, w.now, w.advance(ref, key, watch))
 	switch {
 	case err == nil:
-		w.log.Done(ref, m)
-		watch.Finished(dag.Outcome{Unit: ref, Key: key, Manifest: m})
+		w.done(m, dag.Outcome{Unit: ref, Key: key, Manifest: m}, watch)
 	case ctx.Err() != nil:
 		w.log.Stopped(ref, key)
 	default:
 		w.log.Failed(ref, key, err, false)
 	}
 	return err
+}
+
+// done logs and reports a unit that is done.
+func (w *Worker) done(m *dag.Manifest, outcome dag.Outcome, watch dag.Observer) {
+	w.log.Done(outcome.Unit, m)
+	w.watching.Lock()
+	defer w.watching.Unlock()
+	watch.Finished(outcome)
 }
 
 // redo reports whether a fresh unit is to be run again: this batch has not.
@@ -229,11 +222,10 @@ const advanceInterval = 10 * time.Second
 
 // advance logs how far a unit is, at intervals.
 func (w *Worker) advance(ref dag.Ref, key string, watch dag.Observer) func(dag.Progress) {
-	var mu sync.Mutex
 	var last time.Time
 	return func(p dag.Progress) {
-		mu.Lock()
-		defer mu.Unlock()
+		w.watching.Lock()
+		defer w.watching.Unlock()
 		now := w.now()
 		if !last.IsZero() && now.Sub(last) < advanceInterval {
 			return
@@ -242,139 +234,4 @@ func (w *Worker) advance(ref dag.Ref, key string, watch dag.Observer) func(dag.P
 		w.log.Told(ref, key, p)
 		watch.Advanced(ref, p)
 	}
-}
-
-// stateFromLog is the state of an element that failed or is forgotten, by what
-// Slurm wrote at the end of its log: some sites say there alone that it ran out
-// of memory.
-func stateFromLog(state slurm.State, path string) slurm.State {
-	if state != slurm.Failed && state != slurm.Forgotten {
-		return state
-	}
-	end := logEnd(path)
-	for _, sign := range []struct {
-		text  string
-		state slurm.State
-	}{
-		{"exceeded memory limit", slurm.OutOfMemory}, {"oom-kill event", slurm.OutOfMemory}, {"oom_kill event", slurm.OutOfMemory},
-		{"DUE TO TIME LIMIT", slurm.Timeout}, {"DUE TO NODE FAILURE", slurm.NodeFail}, {"DUE TO PREEMPTION", slurm.Preempted},
-	} {
-		if bytes.Contains(end, []byte(sign.text)) {
-			return sign.state
-		}
-	}
-	return state
-}
-
-// logEnd is the last lines of a log, nothing if it cannot be read: what stands
-// before them may be of an earlier life of the element.
-func logEnd(path string) []byte {
-	const most, lines = 4 << 10, 6
-	file, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil
-	}
-	end, _ := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-most), most))
-	all := bytes.Split(bytes.TrimSpace(end), []byte("\n"))
-	return bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))
-}
-
-// verdict is what is to be done about a unit whose element has ended without
-// it.
-type verdict struct {
-	why    string // in words that follow "job 12_3 on n1"
-	final  bool   // trying again cannot help
-	lost   bool   // no fault of the unit: the attempt does not count
-	memory bool   // it needs more
-	time   bool   // it needs more
-	begun  bool   // the element had come to it
-}
-
-// judge tells what the end of an element means for a unit that it has not done.
-// Begun tells whether the element had come to the unit.
-func judge(state slurm.State, exit int, begun bool) verdict {
-	v := meaning(state, exit, begun)
-	v.begun = begun
-	return v
-}
-
-func meaning(state slurm.State, exit int, begun bool) verdict {
-	switch state {
-	case slurm.Completed:
-		return verdict{why: "ended without it"}
-	case slurm.OutOfMemory:
-		return verdict{why: "ran out of memory", memory: begun, lost: !begun}
-	case slurm.Timeout:
-		return verdict{why: "ran out of time", time: begun, lost: !begun}
-	case slurm.NodeFail, slurm.BootFail, slurm.Revoked:
-		return verdict{why: "lost its node", lost: true}
-	case slurm.Preempted:
-		return verdict{why: "was preempted", lost: true}
-	case slurm.Cancelled, slurm.Deadline:
-		return verdict{why: "was cancelled", final: true}
-	case slurm.Forgotten:
-		return verdict{why: "is gone, and Slurm does not say why", lost: !begun}
-	}
-	if exit == unshared {
-		return verdict{why: "did not find the output folder: it must be on a file system that all nodes share", final: true}
-	}
-	return verdict{why: fmt.Sprintf("failed with exit code %d", exit), lost: !begun}
-}
-
-// mostLost bounds how often a unit is tried again without a fault of its own.
-const mostLost = 10
-
-// errTooShort says that no longer time limit can be asked for.
-var errTooShort = errors.New("no longer time limit can be asked for: set minutes or another partition for its stage")
-
-// next is the unit's next attempt after a failure; false if there is none.
-func (p *piece) next(v verdict, retries int, limits resourceLimits) (*piece, bool) {
-	q := *p
-	q.alone = p.alone || v.begun // it may be what ends elements
-	if v.lost {
-		q.lost++
-		return &q, !v.final && q.lost <= mostLost
-	}
-	q.attempt++
-	if v.final || q.attempt > retries+1 {
-		return &q, false
-	}
-	if v.memory {
-		q.memory = slurm.WholeNode
-		if limits.memory > 0 && p.memory != slurm.WholeNode {
-			q.memory = 2 * max(limits.memory, p.memory)
-		}
-	}
-	if v.time {
-		now := max(limits.minutes, p.minutes)
-		if q.minutes = longer(now, limits.longest); q.minutes <= now {
-			q.last = errTooShort
-			return &q, false
-		}
-	}
-	return &q, true
-}
-
-// longer is twice a time limit, up to the partition's; of a partition's default,
-// which is 0, it is the longest that there is. Nothing is longer than the longest.
-func longer(minutes, longest int) int {
-	switch {
-	case minutes == 0:
-		return longest
-	case longest == 0:
-		return 2 * minutes
-	}
-	return min(2*minutes, longest)
-}
-
-// resourceLimits are what an attempt had, and what the partition allows.
-type resourceLimits struct {
-	memory  int // MiB; 0: the site's default
-	minutes int // 0: the partition's default
-	longest int // minutes; 0: no limit
 }

@@ -1,0 +1,274 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
+)
+
+// array is a batch that has not ended.
+type array struct {
+	*Batch
+	dir  string
+	open []*element // that have not ended
+}
+
+// element is an element of an array as it is seen from here.
+type element struct {
+	array  *array
+	index  int
+	state  Element
+	ended  time.Time // when that was first seen; zero before
+	log    *runlog.Reader
+	events map[Member]runlog.Event // the last of each unit
+	pieces []*piece                // whose results are still expected
+	closed bool                    // no longer polled
+}
+
+func newArray(b *Batch, dir string) *array {
+	a := &array{Batch: b, dir: dir}
+	for i := range b.Elements {
+		a.open = append(a.open, &element{
+			array: a, index: i, log: runlog.NewReader(EventsPath(dir, i)), events: make(map[Member]runlog.Event),
+			state: Element{Job: b.Job, Index: i}, // not known yet
+		})
+	}
+	return a
+}
+
+// name is the element's own, see Batch.element.
+func (e *element) name() string { return e.array.element(e.index) }
+
+// where is the element and its node, for messages.
+func (e *element) where() string {
+	if e.state.Node == "" {
+		return "job " + e.name()
+	}
+	return "job " + e.name() + " on " + e.state.Node
+}
+
+// member is how the batch calls a piece.
+func member(p *piece) Member { return Member{Unit: p.task.Ref.Unit, Key: p.task.Key} }
+
+// read takes in what the element has written since the last time.
+func (e *element) read() error {
+	events, err := e.log.Next()
+	for _, event := range events {
+		m := Member{event.Unit.Unit, event.Key}
+		if event.Progress == nil {
+			e.events[m] = event
+			continue
+		}
+		for _, p := range e.pieces {
+			if member(p) == m {
+				p.task.Advance(*event.Progress)
+			}
+		}
+	}
+	return err
+}
+
+// update books how the elements stand.
+func (a *array) update(states []Element) {
+	known := make(map[int]Element)
+	for _, s := range states {
+		if s.Job == a.Job && (s.Title == a.Name || s.Title == "") {
+			known[s.Index] = s
+		}
+	}
+	for _, e := range a.open {
+		s, ok := known[e.index]
+		if !ok {
+			s = Element{Job: a.Job, Index: e.index, State: e.vanished(len(known) > 0)}
+		}
+		if s.Node == "" {
+			s.Node = e.state.Node
+		}
+		e.state = s
+	}
+}
+
+// vanished is the state of an element that the cluster does not mention. Of an array
+// that Slurm does remember, one that waited has been cancelled: those that ran are
+// remembered for some minutes.
+func (e *element) vanished(others bool) State {
+	if e.state.State.Ended() { // that is known
+		return e.state.State
+	}
+	if others && e.state.State.Waiting() && len(e.events) == 0 {
+		return Cancelled
+	}
+	return Forgotten
+}
+
+// clusters are the schedulers of all targets.
+type clusters struct {
+	run       Command
+	templates Templates // of the configuration
+	report    func(string)
+	known     map[Target]scheduler
+}
+
+// of is the scheduler of a target. The commands of the configuration are used rather than
+// those that the target records: they may have been put right.
+func (c *clusters) of(t Target) scheduler {
+	recorded := Templates{Status: t.Status, Cancel: t.Cancel}
+	if t.Status != "" && c.templates.Status != "" {
+		recorded, t = c.templates, Target{Status: c.templates.Status}
+	}
+	if s := c.known[t]; s != nil {
+		return s
+	}
+	if c.known == nil {
+		c.known = make(map[Target]scheduler)
+	}
+	c.known[t] = &cluster{run: c.run, names: t.Clusters}
+	if t.Status != "" {
+		c.known[t] = &commands{Templates: recorded, run: c.run, report: c.report, strange: make(map[string]bool)}
+	}
+	return c.known[t]
+}
+
+// poll asks how the open elements of arrays stand. The arrays of a cluster that does not
+// answer are left as they are; the error is the last one's.
+func (c *clusters) poll(ctx context.Context, arrays []*array) (away error) {
+	byTarget := make(map[Target][]*array)
+	for _, a := range arrays {
+		byTarget[a.Target] = append(byTarget[a.Target], a)
+	}
+	for target, arrays := range byTarget {
+		states, err := c.of(target).elements(ctx, arrays)
+		if err != nil {
+			away = err
+			continue
+		}
+		for _, a := range arrays {
+			a.update(states)
+		}
+	}
+	return away
+}
+
+// load reads the arrays under folder that have not ended, finds the jobs of those whose
+// submitter did not live to see an answer, and polls them all. Away is the error of a
+// cluster that does not answer. One that never became a job has elements that are forgotten.
+func load(ctx context.Context, c *clusters, folder string) (arrays []*array, away, err error) {
+	all, err := batches(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, b := range all {
+		if b.Job == "" {
+			if b.Job, err = c.of(b.Target).find(ctx, b); err != nil {
+				away = err
+			}
+		}
+		arrays = append(arrays, newArray(b, filepath.Join(folder, b.Name)))
+	}
+	if err := c.poll(ctx, arrays); err != nil {
+		away = err
+	}
+	return arrays, away, nil
+}
+
+// attach returns the arrays of earlier runs with elements that wait or run, and records
+// the end of all others.
+func attach(ctx context.Context, c *clusters, folder string) ([]*array, error) {
+	arrays, away, err := load(ctx, c, folder)
+	if err != nil || away != nil {
+		return nil, errors.Join(err, away)
+	}
+	live := arrays[:0]
+	for _, a := range arrays {
+		open := a.open[:0]
+		for _, e := range a.open {
+			if !e.state.State.Ended() {
+				open = append(open, e)
+			}
+		}
+		if a.open, a.Ended = open, len(open) == 0; !a.Ended {
+			live = append(live, a)
+		}
+		if err := a.write(folder); err != nil {
+			return nil, err
+		}
+	}
+	return live, nil
+}
+
+// units counts the units of open elements.
+func units(arrays []*array) (n int) {
+	for _, a := range arrays {
+		for _, e := range a.open {
+			n += len(a.Elements[e.index])
+		}
+	}
+	return n
+}
+
+// Standing is the status of a unit that has been submitted.
+type Standing struct {
+	Unit  dag.Ref
+	Key   string
+	Time  time.Time // since when, or since it was submitted
+	State string    // runlog.Queued, Started, Failed; of others a manifest tells more
+	Job   string    // "1234_7"
+	Node  string    // where it runs, as far as the cluster says
+	Error string    // of a unit that failed
+	Log   string    // path
+}
+
+// Standings are those of all units in jobs that have not ended, and of those that failed
+// in them. It changes nothing. Of a cluster that does not answer, the elements' logs
+// alone decide what waits or runs.
+func Standings(ctx context.Context, run Command, folder string) ([]Standing, error) {
+	arrays, _, err := load(ctx, &clusters{run: run, report: func(string) {}}, folder)
+	if err != nil {
+		return nil, err
+	}
+	var all []Standing
+	for _, a := range arrays {
+		for _, e := range a.open {
+			if err := e.read(); err != nil {
+				return nil, err
+			}
+			for _, m := range a.Elements[e.index] {
+				if s, ok := e.unitStatus(m); ok {
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// unitStatus returns the status of a unit of the element; false if it is done, or was not
+// begun by an element that has ended.
+func (e *element) unitStatus(m Member) (Standing, bool) {
+	event, logged := e.events[m]
+	s := Standing{
+		Unit: e.array.Ref(m), Key: m.Key, State: runlog.Queued, Job: e.name(), Node: e.state.Node,
+		Log: LogPath(e.array.dir, e.index), Time: e.array.Submitted,
+	}
+	if logged {
+		s.Time = event.Time
+	}
+	ended := e.state.State.Ended()
+	switch {
+	case logged && event.What == runlog.Done:
+		return s, false
+	case logged && event.What == runlog.Failed:
+		s.State, s.Error = runlog.Failed, event.Error
+	case ended && !logged:
+		return s, false
+	case ended:
+		s.State, s.Error = runlog.Failed, judge(e.state.State, true).why
+	case logged && event.What == runlog.Started && !e.state.State.Waiting():
+		s.State = runlog.Started
+	}
+	return s, true
+}

@@ -1,0 +1,309 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// cluster is the scheduler of Slurm.
+type cluster struct {
+	run   Command
+	names string // as --clusters has them; empty: the local cluster
+
+	noAccounting bool // sacct has said so
+}
+
+// Clusters returns the clusters that arguments of sbatch choose, or else the environment,
+// as sbatch reads them; empty for the local one.
+func Clusters(arguments []string, variable func(name string) string) string {
+	names := ""
+	for i, argument := range arguments {
+		name, value, given := strings.Cut(argument, "=")
+		if short, found := strings.CutPrefix(argument, "-M"); found {
+			name, value, given = "-M", short, short != ""
+		}
+		if name != "-M" && (len(name) < len("--cluster") || !strings.HasPrefix("--clusters", name)) {
+			continue
+		}
+		if !given && i+1 < len(arguments) {
+			value = arguments[i+1]
+		}
+		names = value
+	}
+	if names != "" {
+		return names
+	}
+	if names = variable("SBATCH_CLUSTERS"); names == "" {
+		names = variable("SLURM_CLUSTERS")
+	}
+	return names
+}
+
+// ask runs a program of Slurm for the jobs of the cluster.
+func (c *cluster) ask(ctx context.Context, program string, words ...string) (string, error) {
+	if c.names != "" {
+		words = append(words, "--clusters="+c.names)
+	}
+	return c.run(ctx, program, words...)
+}
+
+// defaultArraySize is Slurm's own, where the site has no other.
+const defaultArraySize = 1001
+
+func (c *cluster) check(ctx context.Context, stage string, r Resources) (allowed, error) {
+	limits := allowed{elements: defaultArraySize}
+	text, err := c.ask(ctx, "scontrol", "show", "config")
+	if errors.Is(err, exec.ErrNotFound) {
+		return limits, &RefusedError{fmt.Errorf("scontrol is not there: run on a machine from which jobs are submitted, or set executor.kind = \"local\" (%w)", err)}
+	}
+	if err != nil {
+		return limits, fmt.Errorf("ask Slurm for its limits: %w", err)
+	}
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, "=")
+		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && strings.TrimSpace(name) == "MaxArraySize" {
+			limits.elements = n
+		}
+	}
+	if text, err = c.ask(ctx, "scontrol", "show", "partition", "--oneliner"); err != nil {
+		return limits, fmt.Errorf("ask Slurm for its partitions: %w", err)
+	}
+	if limits.minutes, err = r.partition(stage, text); err != nil {
+		return limits, &RefusedError{err}
+	}
+	test := Batch{Name: "speceval-test", Elements: make([][]Member, 1)}
+	words := append([]string{"--test-only", "--wrap=true"}, r.words(&test, "/dev/null", 0)...)
+	var refusal *submitError
+	if _, err := c.run(ctx, "sbatch", words...); err != nil && errors.As(refusalOf(err), &refusal) && refusal.outcome == refused {
+		return limits, &RefusedError{fmt.Errorf("Slurm takes no jobs of %s (%s): look at executor.%s and executor in the configuration", stage, err, stage)}
+	}
+	return limits, nil
+}
+
+// partition finds the partition of a stage in scontrol's list of all, and returns its time
+// limit in minutes, or 0.
+func (r Resources) partition(stage, list string) (minutes int, err error) {
+	var names []string
+	for line := range strings.Lines(list) {
+		f := make(map[string]string)
+		for word := range strings.FieldsSeq(line) {
+			if name, value, ok := strings.Cut(word, "="); ok && f[name] == "" {
+				f[name] = value
+			}
+		}
+		name, accounts := f["PartitionName"], f["AllowAccounts"]
+		if name == "" {
+			continue
+		}
+		if names = append(names, name); name != r.Partition && (r.Partition != "" || f["Default"] != "YES") {
+			continue
+		}
+		minutes = minutesIn(f["MaxTime"])
+		if minutes > 0 && r.Minutes > minutes {
+			return 0, fmt.Errorf("executor.%s.minutes = %d: partition %s allows %d", stage, r.Minutes, name, minutes)
+		}
+		if accounts != "" && accounts != "ALL" && r.Account != "" && !slices.Contains(strings.Split(accounts, ","), r.Account) {
+			return 0, fmt.Errorf("executor.%s.account = %q: partition %s is for %s", stage, r.Account, name, strings.ReplaceAll(accounts, ",", ", "))
+		}
+		return minutes, nil
+	}
+	if r.Partition == "" || len(names) == 0 {
+		return 0, nil // the site has no default, or no list
+	}
+	return 0, fmt.Errorf("partition %q of stage %s does not exist, there are %s: set executor.%s.partition", r.Partition, stage, strings.Join(names, ", "), stage)
+}
+
+// minutesIn reads a time limit as Slurm writes it: "1-02:03:04", "02:03:04" or "03:04",
+// rounded up. No limit is 0.
+func minutesIn(text string) int {
+	days, clock, hasDays := strings.Cut(text, "-")
+	if !hasDays {
+		days, clock = "0", text
+	}
+	parts := append([]string{days}, strings.Split(clock, ":")...)
+	switch {
+	case hasDays: // days-hours:minutes:seconds, of which the last may be missing
+		parts = append(parts, "0", "0")[:4]
+	case len(parts) == 2: // minutes
+		parts = []string{days, "0", parts[1], "0"}
+	case len(parts) == 3: // minutes:seconds
+		parts = slices.Insert(parts, 1, "0")
+	}
+	seconds := 0
+	for i, unit := range []int{24, 60, 60, 1} {
+		n, err := strconv.Atoi(parts[i])
+		if err != nil {
+			return 0
+		}
+		seconds = (seconds + n) * unit
+	}
+	return (seconds + 59) / 60
+}
+
+func (c *cluster) submit(ctx context.Context, b *Batch, dir string, r Resources, throttle int) error {
+	words := append(r.words(b, filepath.Join(dir, "element-%a.log"), throttle), filepath.Join(dir, scriptFile))
+	text, err := c.run(ctx, "sbatch", words...)
+	if err != nil {
+		return refusalOf(err)
+	}
+	job, where, _ := strings.Cut(lastLine(text), ";")
+	if _, err := strconv.Atoi(job); err != nil {
+		return &submitError{fmt.Errorf("sbatch answered %q, which is no job", strings.TrimSpace(text)), unknown}
+	}
+	b.Job = job
+	if c.names != "" && where != "" { // one of several
+		b.Clusters = where
+	}
+	return nil
+}
+
+// wholeNode is a MemoryMiB: all that a node has.
+const wholeNode = -1
+
+// words are the arguments of sbatch for a batch, up to the script.
+func (r Resources) words(b *Batch, log string, throttle int) []string {
+	array := fmt.Sprintf("0-%d", len(b.Elements)-1)
+	if throttle > 0 {
+		array += "%" + strconv.Itoa(throttle)
+	}
+	words := []string{
+		"--parsable", "--requeue", "--open-mode=append", "--ntasks=1", "--nodes=1",
+		"--job-name=" + b.Name, "--array=" + array, "--output=" + log, "--error=" + log,
+		"--cpus-per-task=" + strconv.Itoa(max(1, r.CPUs)),
+	}
+	number := func(n int) string {
+		if n <= 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	memory := number(r.MemoryMiB)
+	if r.MemoryMiB == wholeNode {
+		memory = "0"
+	}
+	for _, option := range []struct{ name, value string }{
+		{"--partition", r.Partition}, {"--account", r.Account}, {"--qos", r.QOS},
+		{"--mem", memory}, {"--time", number(r.Minutes)}, {"--gpus-per-node", number(r.GPUs)},
+	} {
+		if option.value != "" {
+			words = append(words, option.name+"="+option.value)
+		}
+	}
+	if r.Exclusive {
+		words = append(words, "--exclusive")
+	}
+	return append(words, r.Arguments...)
+}
+
+// refusalOf tells a clear no from a limit that leaves room later, and from an answer
+// that got lost.
+func refusalOf(err error) error {
+	text := err.Error()
+	has := func(signs ...string) bool {
+		return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(text, sign) })
+	}
+	switch {
+	case has("timed out", "has not ended", "Unable to contact", "Connection refused", "Zero Bytes", "Transport", "signal:", "Communication", "standby mode"),
+		errors.Is(err, context.Canceled):
+		return &submitError{err, unknown}
+	case slices.ContainsFunc(hopeless, func(h struct{ reason, key string }) bool { return strings.Contains(text, h.reason) }):
+		return &submitError{err, refused}
+	case has("SubmitJob", "submit limit", "emporarily un", "rate limit", "MaxJobCount"):
+		return &submitError{err, full}
+	}
+	return &submitError{err, refused}
+}
+
+func (c *cluster) find(ctx context.Context, b *Batch) (job string, err error) {
+	text, err := c.ask(ctx, "squeue", "--noheader", "--states=all", "--name="+b.Name, "--format=%F")
+	if err != nil {
+		return "", fmt.Errorf("look for job %s: %w", b.Name, err)
+	}
+	for line := range strings.Lines(text) {
+		if id := strings.TrimSpace(line); job == "" && strings.Trim(id, "0123456789") == "" {
+			job = id // others are lines such as "CLUSTER: gpu"
+		}
+	}
+	return job, nil
+}
+
+func (c *cluster) cancel(ctx context.Context, title string, names ...string) error {
+	if _, err := c.ask(ctx, "scancel", append([]string{"--name=" + title}, names...)...); err != nil {
+		return fmt.Errorf("cancel jobs: %w", err)
+	}
+	return nil
+}
+
+// elements asks squeue, which remembers what has ended for some minutes, and sacct for
+// what it has forgotten, where the site keeps accounts.
+func (c *cluster) elements(ctx context.Context, arrays []*array) ([]Element, error) {
+	var jobs []string
+	for _, a := range arrays {
+		if a.Job != "" {
+			jobs = append(jobs, a.Job)
+		}
+	}
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	list := "--jobs=" + strings.Join(jobs, ",")
+	text, err := c.ask(ctx, "squeue", "--noheader", "--array", "--states=all", list, "--format=%F|%K|%T|%r|%N|%j")
+	if err != nil && !strings.Contains(err.Error(), "Invalid job id") { // all of them are forgotten
+		return nil, fmt.Errorf("ask Slurm for the queue: %w", err)
+	}
+	elements := elementsIn(text)
+	known := make(map[string]bool, len(elements))
+	for _, e := range elements {
+		known[e.Job+"_"+strconv.Itoa(e.Index)] = true
+	}
+	missing := slices.ContainsFunc(arrays, func(a *array) bool {
+		return a.Job != "" && slices.ContainsFunc(a.open, func(e *element) bool { return !known[e.name()] })
+	})
+	if !missing || c.noAccounting {
+		return elements, nil
+	}
+	// The days are wide: by itself sacct begins at midnight.
+	text, err = c.ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--starttime=now-30days", list, "--format=JobID,State,NodeList,JobName")
+	if err != nil && ctx.Err() == nil {
+		c.noAccounting = true // or none that answers: the queue has to do
+	}
+	for _, e := range elementsIn(text) {
+		if !known[e.Job+"_"+strconv.Itoa(e.Index)] {
+			elements = append(elements, e)
+		}
+	}
+	return elements, nil
+}
+
+// elementsIn reads lines of squeue, "id|index|state|reason|node|name", and of sacct,
+// "id_index|state|node|name". An array as a whole is passed over.
+func elementsIn(text string) (elements []Element) {
+	for line := range strings.Lines(text) {
+		f := strings.Split(strings.TrimSpace(line), "|")
+		if len(f) == 4 {
+			job, index, _ := strings.Cut(f[0], "_")
+			f = []string{job, index, f[1], "", f[2], f[3]}
+		}
+		if len(f) != 6 {
+			continue
+		}
+		index, err := strconv.Atoi(f[1])
+		if err != nil {
+			continue
+		}
+		for i, nothing := range []string{3: "None", 4: "None assigned"} {
+			if f[i] == nothing {
+				f[i] = ""
+			}
+		}
+		state, _, _ := strings.Cut(f[2], " ") // "CANCELLED by 1000"
+		elements = append(elements, Element{Job: f[0], Index: index, State: State(state), Why: f[3], Node: f[4], Title: f[5]})
+	}
+	return elements
+}

@@ -1,0 +1,257 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/pipeline/dag"
+)
+
+// Resources are what the jobs of a stage ask for.
+type Resources struct {
+	Partition, Account, QOS string
+	CPUs                    int
+	MemoryMiB               int // of an element; 0: the site's default, wholeNode: all that a node has
+	Minutes                 int // 0: the partition's default
+	GPUs                    int
+	Exclusive               bool
+	Arguments               []string // more for sbatch
+	Workers                 int      // units of an element at a time
+	Clusters                string   // of Slurm; empty: the local one
+}
+
+// Settings say how units run in jobs.
+type Settings struct {
+	Run       Command
+	Templates          // of commands of the user's; without them jobs are Slurm's
+	Folder    string   // of the batches, absolute
+	Directory string   // in which elements run
+	Program   []string // command line of speceval up to the command
+	Build     string   // of the program, see Batch.Build
+	Process   int      // of this run, for the names of batches
+	Stages    map[string]Resources
+
+	ArraySize int           // elements of an array at most
+	Throttle  int           // elements of an array, or jobs of one element, that run at a time; 0: no limit
+	Element   time.Duration // that an element should take
+	Retries   int           // of a unit that failed
+	Poll      time.Duration // between two polls
+	Settle    time.Duration // that files of other machines may take to be seen here
+	Grace     time.Duration // after an interrupt, for a second one
+
+	Clock  clock.Clock
+	Drain  <-chan struct{} // closed by the first interrupt
+	Report func(string)    // takes a line for people
+	Now    func() time.Time
+}
+
+// Jobs runs units as elements of jobs. It is made by Attach.
+type Jobs struct {
+	Settings
+	clusters *clusters
+	allowed  map[string]allowed // by stage
+	earlier  []*array           // of earlier runs, with elements that may still run
+}
+
+var _ dag.Executor = (*Jobs)(nil)
+
+// Attach asks whether the clusters would take the jobs of stages, and finds the jobs of
+// earlier runs in the folder. A *RefusedError names keys of the configuration.
+func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
+	x := &Jobs{Settings: s, allowed: make(map[string]allowed)}
+	x.clusters = &clusters{run: s.Run, templates: s.Templates, report: s.Report}
+	var err error
+	for _, stage := range stages {
+		if x.allowed[stage], err = x.clusters.of(x.target(stage)).check(ctx, stage, s.Stages[stage]); err != nil {
+			return nil, err
+		}
+	}
+	x.earlier, err = attach(ctx, x.clusters, s.Folder)
+	return x, err
+}
+
+// target is where the jobs of a stage are submitted.
+func (s *Settings) target(stage string) Target {
+	if s.Status != "" {
+		return Target{Status: s.Status, Cancel: s.Cancel}
+	}
+	return Target{Clusters: s.Stages[stage].Clusters}
+}
+
+// coordinator is a run under way. One goroutine uses it.
+type coordinator struct {
+	*Jobs
+	results chan<- dag.Result
+	waiting []*piece           // to be submitted
+	later   []*piece           // likewise, after the next poll
+	unsure  []*submission      // that were not answered: there may be a job
+	open    map[*piece]bool    // submitted, or found in a job of an earlier run
+	live    map[dag.Ref]*owner // units that elements of earlier runs are at
+	arrays  []*array
+	number  int       // of batches made
+	fits    int       // elements that an array may have for want of room; it doubles as arrays are taken
+	silent  time.Time // since when a cluster does not answer; zero when all do
+	crowded time.Time // since when a cluster has no room for more jobs; zero when it has
+}
+
+// owner is an element that is at a unit.
+type owner struct {
+	element *element
+	key     string
+}
+
+func newCoordinator(x *Jobs, results chan<- dag.Result) *coordinator {
+	c := &coordinator{Jobs: x, results: results, open: make(map[*piece]bool), live: make(map[dag.Ref]*owner), arrays: x.earlier, fits: 1 << 20}
+	for _, a := range x.earlier {
+		for _, e := range a.open {
+			for _, m := range a.Elements[e.index] {
+				c.live[a.Ref(m)] = &owner{e, m.Key}
+			}
+		}
+	}
+	return c
+}
+
+// gather is how long tasks may keep arriving for the same arrays.
+const gather = 300 * time.Millisecond
+
+// Execute submits the tasks that arrive on ready, those that arrive together in
+// as few arrays as may be, and watches them until each has its manifest or has
+// failed for good. Units that jobs of an earlier run are at are not submitted
+// again. After an interrupt it leaves the jobs alone, and cancels them when
+// ctx is cancelled.
+func (x *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
+	c := newCoordinator(x, results)
+	defer sweep(x.Folder)
+	var gathered, polled <-chan struct{}
+	for ready != nil || len(c.waiting)+len(c.later)+len(c.unsure)+len(c.open) > 0 {
+		if polled == nil && len(c.arrays)+len(c.later)+len(c.unsure) > 0 {
+			polled = c.alarm(ctx, x.Poll)
+		}
+		select {
+		case task, open := <-ready:
+			if !open {
+				ready = nil
+				continue
+			}
+			if c.take(task) {
+				gathered = c.alarm(ctx, min(gather, x.Poll))
+			}
+		case <-gathered:
+			gathered = nil
+			c.submit(ctx)
+		case <-polled:
+			polled = nil
+			c.poll(ctx)
+			c.submit(ctx)
+		case <-x.Drain:
+			c.leave(ctx, ready)
+			return
+		case <-ctx.Done():
+			c.cancel(ctx, ready)
+			return
+		}
+	}
+}
+
+// alarm is closed after d, or when ctx is done.
+func (c *coordinator) alarm(ctx context.Context, d time.Duration) <-chan struct{} {
+	rings := make(chan struct{})
+	go func() {
+		defer close(rings)
+		c.Clock.Sleep(ctx, d)
+	}()
+	return rings
+}
+
+// take books a task: as one to submit, or as one that a job is at already.
+func (c *coordinator) take(task dag.Task) (waits bool) {
+	r := c.Stages[task.Ref.Stage]
+	p := &piece{task: task, attempt: 1, memory: r.MemoryMiB, minutes: r.Minutes}
+	if o := c.live[task.Ref]; o != nil && o.key == task.Key && !o.element.closed {
+		p.attempt = o.element.array.Attempt
+		c.open[p] = true
+		o.element.pieces = append(o.element.pieces, p)
+		return false
+	}
+	c.waiting = append(c.waiting, p)
+	return true
+}
+
+// send ends a piece.
+func (c *coordinator) send(p *piece, err error) {
+	delete(c.open, p)
+	c.results <- dag.Result{Task: p.task, Err: err}
+}
+
+// leave leaves the jobs alone, unless ctx is cancelled within the grace.
+func (c *coordinator) leave(ctx context.Context, ready <-chan dag.Task) {
+	if jobs := c.names(); len(jobs) > 0 {
+		c.Report(fmt.Sprintf("jobs %v go on without this run, and the next finds them; interrupt again within %v to cancel them", jobs, c.Grace.Round(time.Second)))
+		c.Clock.Sleep(ctx, c.Grace)
+	}
+	if ctx.Err() != nil {
+		c.cancel(ctx, ready)
+		return
+	}
+	c.giveBack(dag.ErrDrained, ready)
+}
+
+// cancelling is how long the commands that cancel jobs may take.
+const cancelling = 30 * time.Second
+
+// cancel cancels all jobs, each where it was submitted.
+func (c *coordinator) cancel(ctx context.Context, ready <-chan dag.Task) {
+	without, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelling)
+	defer stop()
+	c.lookFor(without)
+	type title struct {
+		Target
+		name string
+	}
+	jobs := make(map[title][]string)
+	for _, a := range c.arrays {
+		t := title{a.Target, a.Name}
+		if a.Status != "" { // commands have no need of it
+			t.name = ""
+		}
+		jobs[t] = append(jobs[t], a.Job)
+	}
+	if len(jobs) > 0 {
+		c.Report(fmt.Sprintf("cancelling jobs %v", c.names()))
+	}
+	for t, ids := range jobs {
+		if err := c.clusters.of(t.Target).cancel(without, t.name, ids...); err != nil {
+			c.Report(firstLine(err))
+		}
+	}
+	c.giveBack(ctx.Err(), ready)
+}
+
+// names are the ids of all jobs, for people.
+func (c *coordinator) names() []string {
+	var jobs []string
+	for _, a := range c.arrays {
+		jobs = append(jobs, a.Job)
+	}
+	return jobs
+}
+
+// giveBack ends every piece with the same error.
+func (c *coordinator) giveBack(err error, ready <-chan dag.Task) {
+	for _, s := range c.unsure {
+		c.later = append(c.later, slices.Concat(s.elements...)...)
+	}
+	for _, p := range slices.Concat(c.waiting, c.later) {
+		c.send(p, err)
+	}
+	for p := range c.open {
+		c.send(p, err)
+	}
+	for task := range ready {
+		c.results <- dag.Result{Task: task, Err: err}
+	}
+}

@@ -1,0 +1,228 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"speceval/pipeline/runlog"
+)
+
+// poll reads the states of all elements from the clusters and the shared folder, and acts
+// on them.
+func (c *coordinator) poll(ctx context.Context) {
+	c.lookFor(ctx)
+	err := c.clusters.poll(ctx, c.arrays)
+	if ctx.Err() != nil {
+		return
+	}
+	c.heard(err)
+	for _, a := range c.arrays {
+		for _, e := range a.open {
+			c.conclude(ctx, e)
+		}
+	}
+	c.closeArrays()
+	c.waiting, c.later = append(c.waiting, c.later...), nil
+}
+
+// heard says when a cluster stops answering, and when all answer again.
+func (c *coordinator) heard(err error) {
+	switch now := c.Now(); {
+	case err != nil && c.silent.IsZero():
+		c.silent = now
+		c.Report(fmt.Sprintf("%s; asking on", firstLine(err)))
+	case err == nil && !c.silent.IsZero():
+		c.Report(fmt.Sprintf("the cluster answers again, after %v", now.Sub(c.silent).Round(time.Second)))
+		c.silent = time.Time{}
+	}
+}
+
+// conclude settles the units of an element that are done or have failed.
+func (c *coordinator) conclude(ctx context.Context, e *element) {
+	if err := e.read(); err != nil {
+		c.Report(firstLine(err))
+	}
+	ended := e.state.State.Ended()
+	switch {
+	case !ended:
+		e.ended = time.Time{} // it is requeued, or the cluster had lost sight of it
+	case e.ended.IsZero():
+		e.ended = c.Now()
+	}
+	if key := e.state.hopeless(); key != "" {
+		c.cancelElement(ctx, e)
+		for _, p := range e.pieces {
+			c.send(p, fmt.Errorf("%s would wait for ever, says Slurm (%s): look at executor.%s.%s", e.where(), e.state.Why, e.array.Stage, key))
+		}
+		e.pieces = nil
+		return
+	}
+	settled := ended && c.Now().Sub(e.ended) >= c.Settle
+	if settled && len(e.pieces) > 0 && slices.Contains(lost, e.state.State) {
+		c.cancelElement(ctx, e) // it might come back, and its units are about to be submitted again
+	}
+	if settled {
+		e.state.State = stateFromLog(e.state.State, LogPath(e.array.dir, e.index))
+	}
+	e.pieces = slices.DeleteFunc(e.pieces, func(p *piece) bool { return c.settle(e, p, settled) })
+}
+
+// settle settles one unit of an element, if it can be.
+func (c *coordinator) settle(e *element, p *piece, settled bool) bool {
+	event := e.events[member(p)]
+	if event.What == runlog.Done || event.What == runlog.Failed || e.state.State.Ended() {
+		done, err := p.task.Done()
+		if done {
+			c.send(p, nil)
+			return true
+		}
+		if err != nil && settled {
+			c.again(e, p, verdict{why: "left a manifest that cannot be used", begun: true}, err)
+			return true
+		}
+	}
+	switch {
+	case event.What == runlog.Failed:
+		c.again(e, p, verdict{why: "failed", final: event.Final, begun: true}, errors.New(event.Error))
+	case settled:
+		begun := event.What == runlog.Started || event.What == runlog.Done || len(e.events) == 0
+		c.again(e, p, judge(e.state.State, begun), nil)
+	default:
+		return false
+	}
+	return true
+}
+
+// cancelElement cancels an element. That it is gone already is no fault.
+func (c *coordinator) cancelElement(ctx context.Context, e *element) {
+	c.clusters.of(e.array.Target).cancel(ctx, e.array.Name, e.name())
+}
+
+// again has a unit tried again, or reports it as failed.
+func (c *coordinator) again(e *element, p *piece, v verdict, cause error) {
+	delete(c.open, p)
+	log := LogPath(e.array.dir, e.index)
+	if _, err := os.Stat(log); err != nil {
+		log += ", which is not there: the output folder must be on a file system that all nodes share"
+	}
+	err := fmt.Errorf("%s %s; its log is %s", e.where(), v.why, log)
+	if cause != nil {
+		err = fmt.Errorf("%w (%s; its log is %s)", cause, e.where(), log)
+	}
+	next, yes := p.next(v, c.Retries, c.allowed[e.array.Stage].minutes)
+	switch {
+	case yes:
+		c.Report(fmt.Sprintf("%s: %s; it is tried again", p.task.Ref, firstLine(err)))
+		c.waiting = append(c.waiting, next)
+		return
+	case v.time && p.attempt <= c.Retries:
+		err = fmt.Errorf("%w: %w", err, errTooShort)
+	}
+	if p.attempt > 1 {
+		err = fmt.Errorf("failed %d times, the last time: %w", p.attempt, err)
+	}
+	c.send(p, err)
+}
+
+// closeArrays forgets elements that have ended and arrays that have none left.
+func (c *coordinator) closeArrays() {
+	c.arrays = slices.DeleteFunc(c.arrays, func(a *array) bool {
+		a.open = slices.DeleteFunc(a.open, func(e *element) bool {
+			e.closed = len(e.pieces) == 0 && e.state.State.Ended()
+			return e.closed
+		})
+		if a.Ended = len(a.open) == 0; a.Ended {
+			if err := a.write(c.Folder); err != nil {
+				c.Report(firstLine(err))
+			}
+		}
+		return a.Ended
+	})
+}
+
+// firstLine is the first line of an error.
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// verdict is what is to be done about a unit whose element has ended without
+// it.
+type verdict struct {
+	why    string // in words that follow "job 12_3 on n1"
+	final  bool   // trying again cannot help
+	lost   bool   // no fault of the unit: the attempt does not count
+	memory bool   // it needs more
+	time   bool   // it needs more
+	begun  bool   // the element had come to it
+}
+
+// judge returns what the end of an element means for a unit that it has not done. Begun
+// says that the element had come to the unit.
+func judge(state State, begun bool) verdict {
+	v := verdict{begun: begun}
+	switch state {
+	case Completed:
+		v.why = "ended without it: there is no manifest"
+	case OutOfMemory:
+		v.why, v.memory, v.lost = "ran out of memory", begun, !begun
+	case Timeout:
+		v.why, v.time, v.lost = "ran out of time", begun, !begun
+	case NodeFail, BootFail, Revoked:
+		v.why, v.lost = "lost its node", true
+	case Preempted:
+		v.why, v.lost = "was preempted", true
+	case Cancelled, Deadline:
+		v.why, v.final = "was cancelled", true
+	case Forgotten:
+		v.why, v.lost = "is gone, and the cluster does not say why", !begun
+	default:
+		v.why, v.lost = "failed", !begun
+	}
+	return v
+}
+
+// mostLost bounds how often a unit is tried again without a fault of its own.
+const mostLost = 10
+
+// errTooShort says that no longer time limit can be asked for.
+var errTooShort = errors.New("no longer time limit can be asked for: set minutes or another partition for its stage")
+
+// next is the unit's next attempt after a failure; false if there is none. Longest is the
+// longest time limit in minutes; 0: there is none.
+func (p *piece) next(v verdict, retries, longest int) (*piece, bool) {
+	q := *p
+	q.alone = p.alone || v.begun // it may be what ends elements
+	if v.lost {
+		q.lost++
+		return &q, !v.final && q.lost <= mostLost
+	}
+	q.attempt++
+	if v.memory {
+		q.memory = 2 * p.memory
+		if p.memory <= 0 {
+			q.memory = wholeNode
+		}
+	}
+	if v.time {
+		q.minutes = longer(p.minutes, longest)
+	}
+	return &q, !v.final && q.attempt <= retries+1 && (!v.time || q.minutes > p.minutes)
+}
+
+// longer is twice a time limit, up to the partition's; of a partition's default,
+// which is 0, it is the longest that there is. Nothing is longer than the longest.
+func longer(minutes, longest int) int {
+	switch {
+	case minutes == 0:
+		return longest
+	case longest == 0:
+		return 2 * minutes
+	}
+	return min(2*minutes, longest)
+}

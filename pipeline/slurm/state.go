@@ -1,0 +1,107 @@
+package slurm
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// State is the state of an element, in Slurm's words.
+type State string
+
+// The states that mean something special here.
+const (
+	Pending     State = "PENDING"
+	Running     State = "RUNNING"
+	Completed   State = "COMPLETED"
+	Failed      State = "FAILED"
+	Cancelled   State = "CANCELLED"
+	Timeout     State = "TIMEOUT"
+	OutOfMemory State = "OUT_OF_MEMORY"
+	NodeFail    State = "NODE_FAIL"
+	BootFail    State = "BOOT_FAIL"
+	Preempted   State = "PREEMPTED"
+	Deadline    State = "DEADLINE"
+	Revoked     State = "REVOKED"
+
+	// Forgotten is our own word for what the cluster does not remember.
+	Forgotten State = "FORGOTTEN"
+)
+
+var (
+	ended   = []State{Completed, Failed, Cancelled, Timeout, OutOfMemory, NodeFail, BootFail, Preempted, Deadline, Revoked, Forgotten}
+	waiting = []State{Pending, "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING"}
+	lost    = []State{NodeFail, BootFail, Preempted, Revoked, Forgotten}
+)
+
+// Ended reports whether an element will not run any more. One that is requeued is
+// pending again, and one that is suspended may go on.
+func (s State) Ended() bool { return slices.Contains(ended, s) }
+
+// Waiting reports whether an element has yet to start, or to start again.
+func (s State) Waiting() bool { return slices.Contains(waiting, s) }
+
+// Element is an element of a job, as its cluster knows it.
+type Element struct {
+	Job   string
+	Index int    // in the array; 0 of a job that is none
+	Title string // the name of the job: ids may come back after a crash of the controller; empty: not known
+	State State
+	Why   string // Slurm's reason, such as "Priority" or "OutOfMemory"; may be empty
+	Node  string // where it runs or ran; empty before
+}
+
+// hopeless are beginnings of the reasons for which a pending job would wait for ever,
+// with the key of a stage's resources that asks for too much.
+var hopeless = []struct{ reason, key string }{
+	{"PartitionTimeLimit", "minutes"}, {"QOSTimeLimit", "minutes"},
+	{"AssocMaxWallDurationPerJobLimit", "minutes"}, {"QOSMaxWallDurationPerJobLimit", "minutes"},
+	{"PartitionNodeLimit", "partition"}, {"PartitionConfig", "cpus"}, {"BadConstraints", "arguments"},
+	{"QOSMaxMemoryPerJob", "memory_mib"}, {"QOSMaxCpuPerJobLimit", "cpus"}, {"AssocMaxCpuPerJobLimit", "cpus"},
+	{"AccountNotAllowed", "account"}, {"InvalidAccount", "account"}, {"Job's account not known", "account"}, {"Job's account not permitted", "account"},
+	{"InvalidQOS", "qos"}, {"QOSNotAllowed", "qos"}, {"Job's QOS not known", "qos"}, {"Job's QOS not permitted", "qos"},
+}
+
+// hopeless returns the key of a stage's resources for want of which a pending element
+// would wait for ever; empty if it would not.
+func (e Element) hopeless() (key string) {
+	for _, h := range hopeless {
+		if e.State.Waiting() && strings.HasPrefix(e.Why, h.reason) {
+			return h.key
+		}
+	}
+	return ""
+}
+
+// stateFromLog is the state of an element that failed or is forgotten, by the last lines
+// that Slurm wrote in its log: some sites say there alone that it ran out of memory. What
+// stands before may be of an earlier life of the element.
+func stateFromLog(state State, path string) State {
+	const most, lines = 4 << 10, 6
+	file, err := os.Open(path)
+	if err != nil || state != Failed && state != Forgotten {
+		return state
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return state
+	}
+	end, _ := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-most), most))
+	all := bytes.Split(bytes.TrimSpace(end), []byte("\n"))
+	end = bytes.Join(all[max(0, len(all)-lines):], []byte("\n"))
+	for _, sign := range []struct {
+		text  string
+		state State
+	}{
+		{"exceeded memory limit", OutOfMemory}, {"oom-kill event", OutOfMemory}, {"oom_kill event", OutOfMemory},
+		{"DUE TO TIME LIMIT", Timeout}, {"DUE TO NODE FAILURE", NodeFail}, {"DUE TO PREEMPTION", Preempted},
+	} {
+		if bytes.Contains(end, []byte(sign.text)) {
+			return sign.state
+		}
+	}
+	return state
+}
