@@ -130,7 +130,7 @@ func (s *site) interrupt(out string) {
 		s.Error("no job is left after one interrupt")
 	}
 	s.do(out, 1, "run replay --set executor.kind=local",
-		"Slurm jobs of an earlier run are at work", s.batches(out)[0].Job, "scancel")
+		"jobs of an earlier run are at work", s.batches(out)[0].Job, "scancel")
 	p = s.start(out, "run", "replay")
 	p.Until(func() bool { return strings.Contains(p.Text(), "not submitted again") })
 	s.slurm("scancel", job)

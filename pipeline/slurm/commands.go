@@ -28,9 +28,10 @@ type commands struct {
 // Templates are the commands of the user's; without Status there are none.
 type Templates struct{ Submit, Status, Cancel string }
 
-// shell runs a template with the values of placeholders, which alternate.
+// shell runs a template with the values of placeholders, which alternate. A pipeline of which
+// a part fails has failed.
 func (c *commands) shell(ctx context.Context, template string, values ...string) (string, error) {
-	return c.run(ctx, "sh", "-c", strings.NewReplacer(values...).Replace(template))
+	return c.run(ctx, "bash", "-o", "pipefail", "-c", strings.NewReplacer(values...).Replace(template))
 }
 
 // plain is a text as a word of a shell, without quotes where it needs none.
@@ -46,9 +47,9 @@ func plain(text string) string {
 // check has a shell read the commands, and look for the program of each.
 func (c *commands) check(ctx context.Context, _ string, _ Resources) (allowed, error) {
 	for _, t := range []struct{ key, template string }{{"submit", c.Submit}, {"status", c.Status}, {"cancel", c.Cancel}} {
-		_, err := c.run(ctx, "sh", "-n", "-c", t.template)
+		_, err := c.run(ctx, "bash", "-n", "-c", t.template)
 		if program, _, _ := strings.Cut(strings.TrimSpace(t.template), " "); err == nil && plain(program) == program && !strings.Contains(program, "=") {
-			_, err = c.run(ctx, "sh", "-c", "command -v "+program)
+			_, err = c.run(ctx, "bash", "-c", "command -v "+program)
 			if err != nil {
 				err = fmt.Errorf("%s is not there", program)
 			}

@@ -92,6 +92,7 @@ type coordinator struct {
 	live    map[dag.Ref]*owner // units that elements of earlier runs are at
 	arrays  []*array
 	number  int       // of batches made
+	taken   bool      // a job has been, in this run
 	fits    int       // elements that an array may have for want of room; it doubles as arrays are taken
 	silent  time.Time // since when a cluster does not answer; zero when all do
 	crowded time.Time // since when a cluster has no room for more jobs; zero when it has

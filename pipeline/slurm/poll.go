@@ -180,7 +180,7 @@ func judge(state State, begun bool) verdict {
 	case Cancelled, Deadline:
 		v.why, v.final = "was cancelled", true
 	case Forgotten:
-		v.why, v.lost = "is gone, and the cluster does not say why", !begun
+		v.why, v.lost = "is gone: the cluster does not list it", !begun
 	default:
 		v.why, v.lost = "failed", !begun
 	}

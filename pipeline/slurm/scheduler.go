@@ -56,7 +56,7 @@ const (
 	refused outcome = iota // there is no job, and another attempt would not make one
 	full                   // there is no job, and there may be room later
 	unknown                // the answer is lost: there may be a job, see scheduler.find
-	failed                 // the command failed: another attempt counts as one at the units
+	failed                 // the command failed: full if it has worked before, and else as an attempt at the units
 )
 
 // Command runs a program and returns what it wrote to its standard output. Its error

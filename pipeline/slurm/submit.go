@@ -82,7 +82,14 @@ func (c *coordinator) submitArray(ctx context.Context, k arrayKey, r Resources, 
 		return true
 	}
 	problem := &submitError{err, refused}
-	errors.As(err, &problem)
+	if errors.As(err, &problem); problem.outcome == failed {
+		if s.Job != "" { // it may be there all the same
+			c.clusters.of(s.Target).cancel(ctx, s.Name, s.Job)
+		}
+		if c.taken { // it has worked before
+			problem.outcome = full
+		}
+	}
 	switch {
 	case ctx.Err() != nil || problem.outcome == unknown:
 		c.unsure = append(c.unsure, s)
@@ -105,7 +112,6 @@ func (c *coordinator) submitArray(ctx context.Context, k arrayKey, r Resources, 
 	}
 	if problem.outcome == failed {
 		c.Report(firstLine(err))
-		c.clusters.of(s.Target).cancel(ctx, s.Name, s.Job) // it may be there all the same
 	}
 	os.RemoveAll(s.dir)
 	return true
@@ -139,7 +145,7 @@ func (c *coordinator) submitted(s *submission) {
 			n++
 		}
 	}
-	c.arrays = append(c.arrays, s.array)
+	c.arrays, c.taken = append(c.arrays, s.array), true
 	c.Report(fmt.Sprintf("%s: %s in %s submitted as job %s, %s", s.Stage, plural(n, "unit"), plural(len(s.elements), "element"), s.Job, s.dir))
 }
 
