@@ -119,10 +119,14 @@ func idle(ctx context.Context, run Command, folder string) error {
 		return nil
 	}
 	var jobs []string
+	kind, cancel := "slurm", "scancel"
 	for _, a := range live {
 		jobs = append(jobs, a.Job)
+		if a.Status != "" {
+			kind, cancel = "command", a.Cancel
+		}
 	}
-	return fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with the executor.kind that submitted them, or cancel them there", jobs, units(live))
+	return fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with executor.kind = %q, or cancel them with %s", jobs, units(live), kind, cancel)
 }
 
 // piece is a unit on its way through a job.

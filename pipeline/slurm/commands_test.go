@@ -1,0 +1,173 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"speceval/pipeline/dag"
+)
+
+// engine is a small engine made of shell: a file in jobs holds the state of the job of its
+// name. A job runs when the queue is printed; it may set its state itself.
+const engine = `
+case $1 in
+submit)
+	[ ! -e down ] || { echo "engine: no connection" >&2; exit 1; }
+	j=${3:-j$(ls jobs | wc -l)}
+	echo "$2" >"scripts/$j" && echo PENDING >"jobs/$j"
+	echo "welcome" && echo "$j" ;;
+list)
+	[ ! -e down ] || exit 1
+	for f in jobs/*; do
+		[ -e "$f" ] || continue
+		export job=${f#jobs/}
+		if [ "$(cat "$f")" = PENDING ]; then
+			echo RUNNING >"$f"
+			s=FAILED
+			bash -c "$(cat "scripts/$job")" && s=Succeeded
+			[ "$(cat "$f")" != RUNNING ] || echo $s >"$f"
+		fi
+		[ "$(cat "$f")" = LOST ] || echo "$job $(cat "$f")"
+	done ;;
+cancel) shift; for j; do echo CANCELLED >"jobs/$j"; done ;;
+esac
+`
+
+// manifests has an element mark its units as done.
+const manifests = `
+[ "$SPECEVAL_ELEMENT" = 0 ] || exit 9
+for unit in $(grep -o '"unit": "[^"]*"' "$dir/batch.json" | cut -d'"' -f4); do touch "done-$unit"; done
+`
+
+// engineLab is a lab whose jobs go to an engine in the folder dir. Elements run a script in
+// place of speceval, and n units wait, three to an element.
+func engineLab(t *testing.T, script string, n int) (l *lab, dir string, tasks []dag.Task) {
+	l, dir = newLab(t), t.TempDir()
+	for name, text := range map[string]string{"engine.sh": engine, "element.sh": "cd " + dir + "\nfor dir; do :; done\n" + script} {
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777),
+			os.MkdirAll(filepath.Join(dir, "jobs"), 0o777), os.MkdirAll(filepath.Join(dir, "scripts"), 0o777)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := "cd " + dir + " && sh engine.sh "
+	l.settings.Run = Run(os.Environ(), time.Minute)
+	l.settings.Templates = Templates{run + "submit '{command}'", run + "list {jobs}", run + "cancel {jobs}"}
+	l.settings.Program = []string{"/bin/sh", filepath.Join(dir, "element.sh")}
+	l.settings.Poll, l.settings.Settle, l.settings.Element = 10*time.Millisecond, time.Millisecond, 30*time.Second
+	tasks = l.tasks(n)
+	for i := range tasks {
+		unit := tasks[i].Ref.Unit
+		tasks[i].Done = func() (bool, error) {
+			_, err := os.Stat(filepath.Join(dir, "done-"+unit))
+			return err == nil, nil
+		}
+	}
+	return l, dir, tasks
+}
+
+// TestJobsOfCommands has six units in two jobs of an engine, which end in some way.
+func TestJobsOfCommands(t *testing.T) {
+	const once = "[ -e once ] || { touch once; "
+	submits := func(text string) func(*Templates) { return func(c *Templates) { c.Submit = text } }
+	named := func(c *Templates) { c.Submit += " {name} >/dev/null" }
+	for _, test := range []struct {
+		name, script string
+		change       func(*Templates)
+		jobs         int
+		err          string // "": all units are done
+		said         string // once
+	}{
+		{"well", manifests, nil, 2, "", "3 units in 1 element submitted as job j0"},
+		{"jobs by name", manifests, named, 2, "", "-s-1, "},
+		{"a failure, then well", once + "exit 3; }\n" + manifests, nil, 5, "", ""}, // its three units by themselves
+		{"failures", "exit 3", nil, 14, "failed 3 times, the last time: job ", ""},
+		{"done without manifests", "exit 0", nil, 14, "ended without it: there is no manifest; its log is ", ""},
+		{"lost, then well", once + "echo LOST >jobs/$job; exit 1; }\n" + manifests, nil, 5, "", ""},
+		{"lost", "echo LOST >jobs/$job", nil, 14, "is gone: the cluster does not list it", ""},
+		{"an engine that is down", once + "touch down; (sleep 0.3; rm down) & exit 3; }\n" + manifests, nil, 5, "", "; waiting until jobs are taken"},
+		{"a state that is not known", once + "echo odd >jobs/$job; (sleep 0.3; echo done >jobs/$job) & }\n" + manifests, nil, 2, "", `the state "odd", which counts as running`},
+		{"a submit that fails", "", submits("echo no >&2; false {command}"), 0, "submit its job: executor.submit failed: bash: exit status 1: no", ""},
+		{"a submit that prints nothing", "", submits(": {command}"), 0, `executor.submit printed "" last, which is no id of a job`, ""},
+		{"a submit that prints words", "", submits("echo job 7 {command}"), 0, "which is no id of a job", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			l, dir, tasks := engineLab(t, test.script, 6)
+			if test.change != nil {
+				test.change(&l.settings.Templates)
+			}
+			got := l.execute(t.Context(), tasks)
+			for unit, err := range got {
+				if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
+					t.Errorf("%s ended with %v, want %q", unit, err, test.err)
+				}
+			}
+			if jobs, _ := os.ReadDir(filepath.Join(dir, "jobs")); len(got) != 6 || len(jobs) != test.jobs {
+				t.Errorf("%d units, %d jobs, want %d", len(got), len(jobs), test.jobs)
+			}
+			if said := strings.Join(l.said, "\n"); test.said != "" && strings.Count(said, test.said) != 1 {
+				t.Errorf("it said\n%s\nwant %q once", said, test.said)
+			}
+		})
+	}
+}
+
+// TestAnInterruptedEngine interrupts a run twice: its jobs are cancelled. After one
+// interrupt the next run, whatever its own executor, finds them.
+func TestAnInterruptedEngine(t *testing.T) {
+	for _, twice := range []bool{true, false} {
+		l, dir, tasks := engineLab(t, "echo RUNNING >jobs/$job; echo on >>jobs/$job", 6)
+		ctx, cancel := context.WithCancel(t.Context())
+		l.settings.Throttle = 1
+		report := l.settings.Report
+		l.settings.Report = func(text string) {
+			report(text)
+			if strings.Contains(text, "submitted") {
+				close(l.drain)
+				if twice {
+					cancel()
+				}
+			}
+		}
+		for unit, err := range l.execute(ctx, tasks) {
+			if !errors.Is(err, context.Canceled) && !errors.Is(err, dag.ErrDrained) {
+				t.Errorf("%s ended with %v", unit, err)
+			}
+		}
+		cancel()
+		state, _ := os.ReadFile(filepath.Join(dir, "jobs", "j0"))
+		if jobs, _ := os.ReadDir(filepath.Join(dir, "jobs")); len(jobs) != 1 || strings.HasPrefix(string(state), "CANCELLED") != twice {
+			t.Errorf("interrupted twice: %v: %d jobs, the state %q", twice, len(jobs), state)
+		}
+		if err := idle(t.Context(), l.settings.Run, l.settings.Folder); (err == nil) != twice {
+			t.Errorf("interrupted twice: %v: the next run is told %v", twice, err)
+		}
+	}
+}
+
+func TestCommandsThatCannotRun(t *testing.T) {
+	for _, test := range []struct {
+		commands Templates
+		want     string
+	}{
+		{Templates{"no-such-program {command}", "true", "true {jobs}"}, "executor.submit cannot be run: no-such-program is not there"},
+		{Templates{"true {command}", "if true", "true {jobs}"}, "executor.status cannot be run: bash: exit status 2"},
+		{Templates{"A=b true {command}", "for i in 1; do :; done", "true '{jobs}"}, "executor.cancel cannot be run"},
+	} {
+		l := newLab(t)
+		l.settings.Run, l.settings.Templates = Run(os.Environ(), time.Minute), test.commands
+		var refused *RefusedError
+		if _, err := Attach(t.Context(), l.settings, "s"); !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+	_, err := Run(os.Environ(), 50*time.Millisecond)(t.Context(), "bash", "-c", "sleep 100 & wait")
+	if err == nil || err.Error() != "bash: it has not ended after 50ms" {
+		t.Errorf("a command that hangs: %v", err)
+	}
+}
