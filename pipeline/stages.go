@@ -88,7 +88,7 @@ func (s *session) elsewhere(out string) ([]slurm.Standing, error) {
 // runElement runs the units of an element of a job array that are not done yet.
 func (s *session) runElement(dir string) error {
 	w, err := slurm.NewWorker(dir, s.variable, s.origin, s.now)
-	var none *slurm.ElementError
+	var none *slurm.RefusedError
 	if errors.As(err, &none) {
 		return &usageError{err}
 	}

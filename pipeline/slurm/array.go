@@ -13,8 +13,9 @@ import (
 // array is a batch that has not ended.
 type array struct {
 	*Batch
-	dir  string
-	open []*element // that have not ended
+	dir     string
+	minutes int        // time limit of its elements; 0: the partition's default, or not known
+	open    []*element // that have not ended
 }
 
 // element is an element of an array as it is seen from here.
@@ -26,7 +27,6 @@ type element struct {
 	log    *runlog.Reader
 	events map[Member]runlog.Event // the last of each unit
 	pieces []*piece                // whose results are still expected
-	closed bool                    // no longer polled
 }
 
 func newArray(b *Batch, dir string) *array {
@@ -76,7 +76,7 @@ func (e *element) read() error {
 func (a *array) update(states []Element) {
 	known := make(map[int]Element)
 	for _, s := range states {
-		if s.Job == a.Job && (s.Title == a.Name || s.Title == "") {
+		if _, twice := known[s.Index]; !twice && s.Job == a.Job && (s.Title == a.Name || s.Title == "") {
 			known[s.Index] = s
 		}
 	}
@@ -158,56 +158,32 @@ func (c *clusters) poll(ctx context.Context, arrays []*array) (away error) {
 // cluster that does not answer. One that never became a job has elements that are forgotten.
 func load(ctx context.Context, c *clusters, folder string) (arrays []*array, away, err error) {
 	all, err := batches(folder)
-	if err != nil {
-		return nil, nil, err
-	}
 	for _, b := range all {
 		if b.Job == "" {
-			if b.Job, err = c.of(b.Target).find(ctx, b); err != nil {
-				away = err
+			if b.Job, away = c.of(b.Target).find(ctx, b); b.Job != "" {
+				b.write(folder) // or found again
 			}
 		}
 		arrays = append(arrays, newArray(b, filepath.Join(folder, b.Name)))
 	}
-	if err := c.poll(ctx, arrays); err != nil {
-		away = err
-	}
-	return arrays, away, nil
+	return arrays, errors.Join(away, c.poll(ctx, arrays)), err
 }
 
-// attach returns the arrays of earlier runs with elements that wait or run, and records
-// the end of all others.
-func attach(ctx context.Context, c *clusters, folder string) ([]*array, error) {
-	arrays, away, err := load(ctx, c, folder)
-	if err != nil || away != nil {
-		return nil, errors.Join(err, away)
-	}
-	live := arrays[:0]
+// live are the ids of the arrays with elements that wait or run, and the number of the
+// units of these.
+func live(arrays []*array) (jobs []string, units int) {
 	for _, a := range arrays {
-		open := a.open[:0]
+		before := units
 		for _, e := range a.open {
 			if !e.state.State.Ended() {
-				open = append(open, e)
+				units += len(a.Elements[e.index])
 			}
 		}
-		if a.open, a.Ended = open, len(open) == 0; !a.Ended {
-			live = append(live, a)
-		}
-		if err := a.write(folder); err != nil {
-			return nil, err
+		if units > before {
+			jobs = append(jobs, a.Job)
 		}
 	}
-	return live, nil
-}
-
-// units counts the units of open elements.
-func units(arrays []*array) (n int) {
-	for _, a := range arrays {
-		for _, e := range a.open {
-			n += len(a.Elements[e.index])
-		}
-	}
-	return n
+	return jobs, units
 }
 
 // Standing is the status of a unit that has been submitted.

@@ -93,25 +93,17 @@ func (r Resources) partition(stage, list string) (minutes int, err error) {
 	for line := range strings.Lines(list) {
 		f := make(map[string]string)
 		for word := range strings.FieldsSeq(line) {
-			if name, value, ok := strings.Cut(word, "="); ok && f[name] == "" {
-				f[name] = value
+			name, value, _ := strings.Cut(word, "=")
+			f[name] = value
+		}
+		name := f["PartitionName"]
+		if name != "" && (name == r.Partition || r.Partition == "" && f["Default"] == "YES") {
+			if minutes = minutesIn(f["MaxTime"]); minutes > 0 && r.Minutes > minutes {
+				err = fmt.Errorf("executor.%s.minutes = %d: partition %s allows %d", stage, r.Minutes, name, minutes)
 			}
+			return minutes, err
 		}
-		name, accounts := f["PartitionName"], f["AllowAccounts"]
-		if name == "" {
-			continue
-		}
-		if names = append(names, name); name != r.Partition && (r.Partition != "" || f["Default"] != "YES") {
-			continue
-		}
-		minutes = minutesIn(f["MaxTime"])
-		if minutes > 0 && r.Minutes > minutes {
-			return 0, fmt.Errorf("executor.%s.minutes = %d: partition %s allows %d", stage, r.Minutes, name, minutes)
-		}
-		if accounts != "" && accounts != "ALL" && r.Account != "" && !slices.Contains(strings.Split(accounts, ","), r.Account) {
-			return 0, fmt.Errorf("executor.%s.account = %q: partition %s is for %s", stage, r.Account, name, strings.ReplaceAll(accounts, ",", ", "))
-		}
-		return minutes, nil
+		names = append(names, name)
 	}
 	if r.Partition == "" || len(names) == 0 {
 		return 0, nil // the site has no default, or no list
@@ -119,31 +111,17 @@ func (r Resources) partition(stage, list string) (minutes int, err error) {
 	return 0, fmt.Errorf("partition %q of stage %s does not exist, there are %s: set executor.%s.partition", r.Partition, stage, strings.Join(names, ", "), stage)
 }
 
-// minutesIn reads a time limit as Slurm writes it: "1-02:03:04", "02:03:04" or "03:04",
-// rounded up. No limit is 0.
+// minutesIn reads a time limit as scontrol writes it, "1-02:03:04" or "02:03:04", rounded
+// up. No limit is 0.
 func minutesIn(text string) int {
-	days, clock, hasDays := strings.Cut(text, "-")
-	if !hasDays {
-		days, clock = "0", text
-	}
-	parts := append([]string{days}, strings.Split(clock, ":")...)
-	switch {
-	case hasDays: // days-hours:minutes:seconds, of which the last may be missing
-		parts = append(parts, "0", "0")[:4]
-	case len(parts) == 2: // minutes
-		parts = []string{days, "0", parts[1], "0"}
-	case len(parts) == 3: // minutes:seconds
-		parts = slices.Insert(parts, 1, "0")
-	}
-	seconds := 0
-	for i, unit := range []int{24, 60, 60, 1} {
-		n, err := strconv.Atoi(parts[i])
-		if err != nil {
+	var days, hours, minutes, seconds int
+	if n, _ := fmt.Sscanf(text, "%d-%d:%d:%d", &days, &hours, &minutes, &seconds); n != 4 {
+		days = 0
+		if n, _ := fmt.Sscanf(text, "%d:%d:%d", &hours, &minutes, &seconds); n != 3 {
 			return 0
 		}
-		seconds = (seconds + n) * unit
 	}
-	return (seconds + 59) / 60
+	return (days*24+hours)*60 + minutes + (seconds+59)/60
 }
 
 func (c *cluster) submit(ctx context.Context, b *Batch, dir string, r Resources, throttle int) error {
@@ -260,10 +238,10 @@ func (c *cluster) elements(ctx context.Context, arrays []*array) ([]Element, err
 	elements := elementsIn(text)
 	known := make(map[string]bool, len(elements))
 	for _, e := range elements {
-		known[e.Job+"_"+strconv.Itoa(e.Index)] = true
+		known[fmt.Sprintf("%s_%d", e.Job, e.Index)] = true
 	}
 	missing := slices.ContainsFunc(arrays, func(a *array) bool {
-		return a.Job != "" && slices.ContainsFunc(a.open, func(e *element) bool { return !known[e.name()] })
+		return slices.ContainsFunc(a.open, func(e *element) bool { return a.Job != "" && !known[e.name()] })
 	})
 	if !missing || c.noAccounting {
 		return elements, nil
@@ -273,12 +251,7 @@ func (c *cluster) elements(ctx context.Context, arrays []*array) ([]Element, err
 	if err != nil && ctx.Err() == nil {
 		c.noAccounting = true // or none that answers: the queue has to do
 	}
-	for _, e := range elementsIn(text) {
-		if !known[e.Job+"_"+strconv.Itoa(e.Index)] {
-			elements = append(elements, e)
-		}
-	}
-	return elements, nil
+	return append(elements, elementsIn(text)...), nil
 }
 
 // elementsIn reads lines of squeue, "id|index|state|reason|node|name", and of sacct,

@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -69,8 +70,9 @@ func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
 			return nil, err
 		}
 	}
-	x.earlier, err = attach(ctx, x.clusters, s.Folder)
-	return x, err
+	earlier, away, err := load(ctx, x.clusters, s.Folder)
+	x.earlier = earlier
+	return x, errors.Join(away, err)
 }
 
 // target is where the jobs of a stage are submitted.
@@ -85,31 +87,31 @@ func (s *Settings) target(stage string) Target {
 type coordinator struct {
 	*Jobs
 	results chan<- dag.Result
-	waiting []*piece           // to be submitted
-	later   []*piece           // likewise, after the next poll
-	unsure  []*submission      // that were not answered: there may be a job
-	open    map[*piece]bool    // submitted, or found in a job of an earlier run
-	live    map[dag.Ref]*owner // units that elements of earlier runs are at
+	waiting []*piece             // to be submitted
+	later   []*piece             // likewise, after the next poll
+	unsure  []*array             // whose submission was not answered: there may be a job
+	open    map[*piece]bool      // submitted, or found in a job of an earlier run
+	live    map[unitKey]*element // of earlier runs, by what they are at
 	arrays  []*array
 	number  int       // of batches made
 	taken   bool      // a job has been, in this run
 	fits    int       // elements that an array may have for want of room; it doubles as arrays are taken
 	silent  time.Time // since when a cluster does not answer; zero when all do
-	crowded time.Time // since when a cluster has no room for more jobs; zero when it has
+	crowded time.Time // since when jobs are not taken; zero when they are
 }
 
-// owner is an element that is at a unit.
-type owner struct {
-	element *element
-	key     string
+// unitKey is a unit with its key.
+type unitKey struct {
+	dag.Ref
+	key string
 }
 
 func newCoordinator(x *Jobs, results chan<- dag.Result) *coordinator {
-	c := &coordinator{Jobs: x, results: results, open: make(map[*piece]bool), live: make(map[dag.Ref]*owner), arrays: x.earlier, fits: 1 << 20}
+	c := &coordinator{Jobs: x, results: results, open: make(map[*piece]bool), live: make(map[unitKey]*element), arrays: x.earlier, fits: 1 << 20}
 	for _, a := range x.earlier {
 		for _, e := range a.open {
 			for _, m := range a.Elements[e.index] {
-				c.live[a.Ref(m)] = &owner{e, m.Key}
+				c.live[unitKey{a.Ref(m), m.Key}] = e
 			}
 		}
 	}
@@ -172,10 +174,10 @@ func (c *coordinator) alarm(ctx context.Context, d time.Duration) <-chan struct{
 func (c *coordinator) take(task dag.Task) (waits bool) {
 	r := c.Stages[task.Ref.Stage]
 	p := &piece{task: task, attempt: 1, memory: r.MemoryMiB, minutes: r.Minutes}
-	if o := c.live[task.Ref]; o != nil && o.key == task.Key && !o.element.closed {
-		p.attempt = o.element.array.Attempt
+	if e := c.live[unitKey{task.Ref, task.Key}]; e != nil && !e.state.State.Ended() {
+		p.attempt = e.array.Attempt
 		c.open[p] = true
-		o.element.pieces = append(o.element.pieces, p)
+		e.pieces = append(e.pieces, p)
 		return false
 	}
 	c.waiting = append(c.waiting, p)
@@ -243,8 +245,8 @@ func (c *coordinator) names() []string {
 
 // giveBack ends every piece with the same error.
 func (c *coordinator) giveBack(err error, ready <-chan dag.Task) {
-	for _, s := range c.unsure {
-		c.later = append(c.later, slices.Concat(s.elements...)...)
+	for _, a := range c.unsure {
+		c.postpone(a)
 	}
 	for _, p := range slices.Concat(c.waiting, c.later) {
 		c.send(p, err)

@@ -47,30 +47,17 @@ var _ dag.Executor = Routed{}
 // cannot start yet do not keep the other's waiting.
 func (r Routed) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
 	here, elsewhere := make(chan dag.Task), make(chan dag.Task)
-	var both sync.WaitGroup
+	var both, handing sync.WaitGroup
 	both.Go(func() { r.Here.Execute(ctx, here, results) })
 	both.Go(func() { r.Elsewhere.Execute(ctx, elsewhere, results) })
-	var waiting []dag.Task // for a place here
-	for ready != nil || len(waiting) > 0 {
-		var next chan<- dag.Task // nil: none waits
-		var head dag.Task
-		if len(waiting) > 0 {
-			next, head = here, waiting[0]
-		}
-		select {
-		case task, open := <-ready:
-			switch {
-			case !open:
-				ready = nil
-			case r.IsHere(task.Ref.Stage):
-				waiting = append(waiting, task)
-			default:
-				elsewhere <- task
-			}
-		case next <- head:
-			waiting = waiting[1:]
+	for task := range ready {
+		if r.IsHere(task.Ref.Stage) {
+			handing.Go(func() { here <- task }) // when there is a place
+		} else {
+			elsewhere <- task
 		}
 	}
+	handing.Wait()
 	close(here)
 	close(elsewhere)
 	both.Wait()
@@ -107,26 +94,23 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, fold
 		return Place{}, err
 	}
 	isHere := func(stage string) bool { _, inJobs := jobs.Stages[stage]; return !inJobs }
-	live := units(x.earlier)
-	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, live > 0, live}, nil
+	_, units := live(x.earlier)
+	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, units > 0, units}, nil
 }
 
 // idle is an error if jobs of an earlier run wait or run. A cluster that does not answer
 // counts as one without jobs.
 func idle(ctx context.Context, run Command, folder string) error {
-	live, err := attach(ctx, &clusters{run: run, report: func(string) {}}, folder)
-	if err != nil || len(live) == 0 {
-		return nil
+	arrays, away, err := load(ctx, &clusters{run: run, report: func(string) {}}, folder)
+	jobs, units := live(arrays)
+	if err != nil || away != nil || units == 0 {
+		return err
 	}
-	var jobs []string
 	kind, cancel := "slurm", "scancel"
-	for _, a := range live {
-		jobs = append(jobs, a.Job)
-		if a.Status != "" {
-			kind, cancel = "command", a.Cancel
-		}
+	if a := arrays[0]; a.Status != "" {
+		kind, cancel = "command", a.Cancel
 	}
-	return fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with executor.kind = %q, or cancel them with %s", jobs, units(live), kind, cancel)
+	return fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with executor.kind = %q, or cancel them with %s", jobs, units, kind, cancel)
 }
 
 // piece is a unit on its way through a job.
@@ -180,19 +164,4 @@ func pack(pieces []*piece, seconds float64) [][]*piece {
 		elements = append(elements, []*piece{p})
 	}
 	return elements
-}
-
-// minutesOf is the time limit of an element that asks for no more than the
-// configured one: this, or more where its units are known to take long.
-func minutesOf(element []*piece, configured, workers int) int {
-	if configured <= 0 {
-		return 0
-	}
-	sum, longest := 0.0, 0.0
-	for _, p := range element {
-		sum += p.task.Seconds
-		longest = max(longest, p.task.Seconds)
-	}
-	seconds := max(longest, sum/float64(max(1, workers)))
-	return max(configured, int(math.Ceil(slack*seconds/60)))
 }

@@ -148,11 +148,11 @@ func TestPackBoundsAnElement(t *testing.T) {
 }
 
 func TestTimeLimits(t *testing.T) {
-	long := []*piece{{task: dag.Task{Seconds: 3600}}, {task: dag.Task{Seconds: 600}}}
-	for _, test := range []struct{ configured, workers, want int }{
-		{0, 1, 0}, {60, 1, 280}, {60, 2, 240}, {600, 1, 600},
+	long := [][]*piece{{{task: dag.Task{Seconds: 3600}}, {task: dag.Task{Seconds: 600}}}}
+	for _, test := range []struct{ configured, workers, longest, want int }{
+		{0, 1, 0, 0}, {60, 1, 0, 280}, {60, 2, 0, 240}, {600, 1, 0, 600}, {60, 1, 90, 90},
 	} {
-		if got := minutesOf(long, test.configured, test.workers); got != test.want {
+		if got := minutesOf(long, test.configured, test.workers, test.longest); got != test.want {
 			t.Errorf("configured %d, %d at a time: %d minutes, want %d", test.configured, test.workers, got, test.want)
 		}
 	}

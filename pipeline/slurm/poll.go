@@ -20,7 +20,7 @@ func (c *coordinator) poll(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	c.heard(err)
+	c.note(&c.silent, err, "asking on", "the cluster answers again")
 	for _, a := range c.arrays {
 		for _, e := range a.open {
 			c.conclude(ctx, e)
@@ -30,15 +30,15 @@ func (c *coordinator) poll(ctx context.Context) {
 	c.waiting, c.later = append(c.waiting, c.later...), nil
 }
 
-// heard says when a cluster stops answering, and when all answer again.
-func (c *coordinator) heard(err error) {
+// note says once that something does not work, and once when it works again.
+func (c *coordinator) note(since *time.Time, err error, meanwhile, again string) {
 	switch now := c.Now(); {
-	case err != nil && c.silent.IsZero():
-		c.silent = now
-		c.Report(fmt.Sprintf("%s; asking on", firstLine(err)))
-	case err == nil && !c.silent.IsZero():
-		c.Report(fmt.Sprintf("the cluster answers again, after %v", now.Sub(c.silent).Round(time.Second)))
-		c.silent = time.Time{}
+	case err != nil && since.IsZero():
+		*since = now
+		c.Report(firstLine(err) + "; " + meanwhile)
+	case err == nil && !since.IsZero():
+		c.Report(fmt.Sprintf("%s, after %v", again, now.Sub(*since).Round(time.Second)))
+		*since = time.Time{}
 	}
 }
 
@@ -133,8 +133,7 @@ func (c *coordinator) again(e *element, p *piece, v verdict, cause error) {
 func (c *coordinator) closeArrays() {
 	c.arrays = slices.DeleteFunc(c.arrays, func(a *array) bool {
 		a.open = slices.DeleteFunc(a.open, func(e *element) bool {
-			e.closed = len(e.pieces) == 0 && e.state.State.Ended()
-			return e.closed
+			return len(e.pieces) == 0 && e.state.State.Ended()
 		})
 		if a.Ended = len(a.open) == 0; a.Ended {
 			if err := a.write(c.Folder); err != nil {
@@ -165,24 +164,22 @@ type verdict struct {
 // judge returns what the end of an element means for a unit that it has not done. Begun
 // says that the element had come to the unit.
 func judge(state State, begun bool) verdict {
-	v := verdict{begun: begun}
+	v := verdict{why: "failed", begun: begun, lost: !begun}
 	switch state {
 	case Completed:
-		v.why = "ended without it: there is no manifest"
+		v.why, v.lost = "ended without it: there is no manifest", false
 	case OutOfMemory:
-		v.why, v.memory, v.lost = "ran out of memory", begun, !begun
+		v.why, v.memory = "ran out of memory", begun
 	case Timeout:
-		v.why, v.time, v.lost = "ran out of time", begun, !begun
+		v.why, v.time = "ran out of time", begun
 	case NodeFail, BootFail, Revoked:
 		v.why, v.lost = "lost its node", true
 	case Preempted:
 		v.why, v.lost = "was preempted", true
 	case Cancelled, Deadline:
-		v.why, v.final = "was cancelled", true
+		v.why, v.final, v.lost = "was cancelled", true, false
 	case Forgotten:
-		v.why, v.lost = "is gone: the cluster does not list it", !begun
-	default:
-		v.why, v.lost = "failed", !begun
+		v.why = "is gone: the cluster does not list it"
 	}
 	return v
 }

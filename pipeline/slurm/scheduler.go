@@ -19,8 +19,8 @@ type scheduler interface {
 	check(ctx context.Context, stage string, r Resources) (allowed, error)
 	// submit hands a batch in and records its job and target. Its error is a *submitError.
 	submit(ctx context.Context, b *Batch, dir string, r Resources, throttle int) error
-	// elements returns how elements of arrays stand; others may be among the answers. One
-	// that the cluster does not remember is left out.
+	// elements returns how elements of arrays stand; others may be among the answers, and the
+	// first of two counts. One that the cluster does not remember is left out.
 	elements(ctx context.Context, arrays []*array) ([]Element, error)
 	// find returns the id of a batch's job; empty if there is none.
 	find(ctx context.Context, b *Batch) (job string, err error)

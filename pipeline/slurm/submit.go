@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 )
 
 // arrayKey is what the units of an array have in common.
@@ -16,13 +16,6 @@ type arrayKey struct {
 	redo            bool
 	attempt         int
 	memory, minutes int
-}
-
-// submission is an array that is being submitted.
-type submission struct {
-	*array
-	elements [][]*piece
-	minutes  int // time limit; 0: the partition's default
 }
 
 // submit submits all pieces that wait, in arrays.
@@ -72,34 +65,36 @@ func (c *coordinator) stopped(ctx context.Context) bool {
 // submitArray submits one array, and reports whether its pieces are dealt with: false if
 // there is no room for it now.
 func (c *coordinator) submitArray(ctx context.Context, k arrayKey, r Resources, elements [][]*piece) bool {
-	r.MemoryMiB, r.Minutes = k.memory, c.minutes(k, r, elements)
-	s, err := c.prepare(k, r, elements)
+	r.MemoryMiB, r.Minutes = k.memory, minutesOf(elements, k.minutes, r.Workers, c.allowed[k.stage].minutes)
+	a, err := c.prepare(k, r, elements)
 	if err == nil {
-		err = c.clusters.of(s.Target).submit(ctx, s.Batch, s.dir, r, c.Throttle)
+		err = c.clusters.of(a.Target).submit(ctx, a.Batch, a.dir, r, c.Throttle)
 	}
 	if err == nil {
-		c.submitted(s)
+		c.submitted(a)
 		return true
 	}
 	problem := &submitError{err, refused}
 	if errors.As(err, &problem); problem.outcome == failed {
-		if s.Job != "" { // it may be there all the same
-			c.clusters.of(s.Target).cancel(ctx, s.Name, s.Job)
+		if a.Job != "" { // it may be there all the same
+			c.clusters.of(a.Target).cancel(ctx, a.Name, a.Job)
 		}
 		if c.taken { // it has worked before
 			problem.outcome = full
 		}
 	}
+	if ctx.Err() != nil || problem.outcome == unknown || problem.outcome == full && len(elements) == 1 {
+		c.note(&c.crowded, err, "waiting until jobs are taken", "")
+	}
 	switch {
 	case ctx.Err() != nil || problem.outcome == unknown:
-		c.unsure = append(c.unsure, s)
-		c.heldUp(err)
+		c.unsure = append(c.unsure, a)
 		return true
-	case problem.outcome == full:
-		os.RemoveAll(s.dir)
-		if len(elements) == 1 {
-			c.heldUp(err)
-		}
+	case problem.outcome == failed:
+		c.Report(firstLine(err))
+	}
+	os.RemoveAll(a.dir)
+	if problem.outcome == full {
 		return false
 	}
 	for _, p := range slices.Concat(elements...) {
@@ -110,43 +105,32 @@ func (c *coordinator) submitArray(ctx context.Context, k arrayKey, r Resources, 
 		}
 		c.later = append(c.later, next)
 	}
-	if problem.outcome == failed {
-		c.Report(firstLine(err))
-	}
-	os.RemoveAll(s.dir)
 	return true
 }
 
-// heldUp says once that jobs are not taken for now.
-func (c *coordinator) heldUp(err error) {
-	if c.crowded.IsZero() {
-		c.crowded = c.Now()
-		c.Report(firstLine(err) + "; waiting until jobs are taken")
-	}
-}
-
 // submitted books that an array has its job.
-func (c *coordinator) submitted(s *submission) {
-	if n := len(s.elements); n >= c.fits {
-		c.fits = 2 * n
-	}
-	if !c.crowded.IsZero() {
-		c.Report(fmt.Sprintf("jobs are taken again, after %v", c.Now().Sub(c.crowded).Round(time.Second)))
-		c.crowded = time.Time{}
-	}
-	if err := s.write(c.Folder); err != nil {
+func (c *coordinator) submitted(a *array) {
+	if err := a.write(c.Folder); err != nil {
 		c.Report(firstLine(err))
 	}
 	n := 0
-	for i, element := range s.elements {
-		s.open[i].pieces, s.open[i].state.Job = slices.Clone(element), s.Job
-		for _, p := range element {
-			c.open[p], p.minutes = true, s.minutes
+	for _, e := range a.open {
+		e.state.Job = a.Job
+		for _, p := range e.pieces {
+			c.open[p], p.minutes = true, a.minutes
 			n++
 		}
 	}
-	c.arrays, c.taken = append(c.arrays, s.array), true
-	c.Report(fmt.Sprintf("%s: %s in %s submitted as job %s, %s", s.Stage, plural(n, "unit"), plural(len(s.elements), "element"), s.Job, s.dir))
+	c.note(&c.crowded, nil, "", "jobs are taken again")
+	c.arrays, c.taken, c.fits = append(c.arrays, a), true, max(c.fits, 2*len(a.open))
+	c.Report(fmt.Sprintf("%s: %s in %s submitted as job %s, %s", a.Stage, plural(n, "unit"), plural(len(a.open), "element"), a.Job, a.dir))
+}
+
+// postpone has the pieces of an array that is no job wait for the next poll.
+func (c *coordinator) postpone(a *array) {
+	for _, e := range a.open {
+		c.later = append(c.later, e.pieces...)
+	}
 }
 
 func plural(n int, word string) string {
@@ -156,29 +140,27 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// lookFor finds the jobs of submissions that were not answered. Where there is none, the
-// pieces are submitted again.
+// lookFor finds the jobs of arrays whose submission was not answered. Where there is none,
+// the pieces are submitted again.
 func (c *coordinator) lookFor(ctx context.Context) {
-	unsure := c.unsure[:0]
-	for _, s := range c.unsure {
-		job, err := c.clusters.of(s.Target).find(ctx, s.Batch)
-		switch {
-		case err != nil:
-			unsure = append(unsure, s)
-		case job == "":
-			os.RemoveAll(s.dir)
-			c.later = append(c.later, slices.Concat(s.elements...)...)
-		default:
-			s.Job = job
-			c.submitted(s)
+	c.unsure = slices.DeleteFunc(c.unsure, func(a *array) bool {
+		job, err := c.clusters.of(a.Target).find(ctx, a.Batch)
+		if a.Job = job; err != nil {
+			return false
 		}
-	}
-	c.unsure = unsure
+		if job != "" {
+			c.submitted(a)
+			return true
+		}
+		os.RemoveAll(a.dir)
+		c.postpone(a)
+		return true
+	})
 }
 
 // prepare writes the folder of a new batch. What it holds is there before a cluster
 // hears of it: however this process ends, the next finds its jobs.
-func (c *coordinator) prepare(k arrayKey, r Resources, elements [][]*piece) (*submission, error) {
+func (c *coordinator) prepare(k arrayKey, r Resources, elements [][]*piece) (*array, error) {
 	c.number++
 	now := c.Now().UTC()
 	b := &Batch{
@@ -192,28 +174,39 @@ func (c *coordinator) prepare(k arrayKey, r Resources, elements [][]*piece) (*su
 		}
 		b.Elements = append(b.Elements, members)
 	}
-	s := &submission{newArray(b, filepath.Join(c.Folder, b.Name)), elements, r.Minutes}
+	a := newArray(b, filepath.Join(c.Folder, b.Name))
+	a.minutes = r.Minutes
+	for i, e := range a.open {
+		e.pieces = slices.Clone(elements[i])
+	}
 	if err := b.write(c.Folder); err != nil {
-		return s, err
+		return a, err
 	}
 	threads := r.CPUs
 	if r.Exclusive {
 		threads = 0 // all that the node has
 	}
-	return s, b.writeScript(c.Folder, c.Directory, c.Program, threads)
+	return a, b.writeScript(c.Folder, c.Directory, c.Program, threads)
 }
 
 // slack is how much longer than it is known to take an element may take.
 const slack = 4
 
-// minutes is the time limit of an array: that of its pieces, or more where they are known
-// to take long, up to what the site allows.
-func (c *coordinator) minutes(k arrayKey, r Resources, elements [][]*piece) int {
-	minutes := k.minutes
+// minutesOf is the time limit of an array: the configured one, or more where its units are
+// known to take long, up to the longest; 0 of these: the partition's default, and no limit.
+func minutesOf(elements [][]*piece, configured, workers, longest int) int {
+	minutes := configured
 	for _, element := range elements {
-		minutes = max(minutes, minutesOf(element, k.minutes, r.Workers))
+		sum, most := 0.0, 0.0
+		for _, p := range element {
+			sum += p.task.Seconds
+			most = max(most, p.task.Seconds)
+		}
+		if seconds := max(most, sum/float64(max(1, workers))); configured > 0 {
+			minutes = max(minutes, int(math.Ceil(slack*seconds/60)))
+		}
 	}
-	if longest := c.allowed[k.stage].minutes; longest > 0 {
+	if longest > 0 {
 		minutes = min(minutes, longest)
 	}
 	return minutes

@@ -145,7 +145,6 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 	}{
 		{"partition", Resources{Partition: "gpu"}, `partition "gpu" of stage s does not exist, there are main, lab: set executor.s.partition`},
 		{"minutes", Resources{Minutes: 61}, "executor.s.minutes = 61: partition main allows 60"},
-		{"account", Resources{Partition: "lab", Account: "them"}, `executor.s.account = "them": partition lab is for us`},
 		{"anything else", Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
 	}
 	none := newLab(t)

@@ -44,19 +44,9 @@ type Worker struct {
 	watching sync.Mutex // of the observer
 }
 
-// ElementError is an environment that names no element of a batch.
-type ElementError struct {
-	Dir      string // of the batch
-	Element  string // as the environment has it
-	Elements int    // of the batch
-}
-
-func (e *ElementError) Error() string {
-	return fmt.Sprintf("%s or %s is %q: want the number of one of the %d elements of %s", elementVariable, arrayVariable, e.Element, e.Elements, e.Dir)
-}
-
 // NewWorker reads the batch whose folder is dir, and opens the log of the
-// element that the variables name. Origin is that of the program.
+// element that the variables name: a *RefusedError if they name none. Origin is that of the
+// program.
 func NewWorker(dir string, variable func(name string) string, origin dag.Origin, now func() time.Time) (*Worker, error) {
 	w := &Worker{Origin: origin, now: now, start: now()}
 	var err error
@@ -70,7 +60,7 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	}
 	index, err := strconv.Atoi(number)
 	if err != nil || index < 0 || index >= len(w.batch.Elements) {
-		return nil, &ElementError{dir, number, len(w.batch.Elements)}
+		return nil, &RefusedError{fmt.Errorf("%s or %s is %q: want the number of one of the %d elements of %s", elementVariable, arrayVariable, number, len(w.batch.Elements), dir)}
 	}
 	w.Stage, w.members = w.batch.Stage, w.batch.Elements[index]
 	w.Logs = filepath.Join(dir, fmt.Sprintf("element-%d", index))
