@@ -49,30 +49,61 @@ type Settings struct {
 	Now    func() time.Time
 }
 
-// Jobs runs units as elements of jobs. It is made by Attach.
+// Jobs runs units as elements of jobs, in one run. It is made by Attach, and one goroutine
+// uses it.
 type Jobs struct {
 	Settings
 	clusters *clusters
 	allowed  map[string]allowed // by stage
-	earlier  []*array           // of earlier runs, with elements that may still run
+
+	results chan<- dag.Result
+	waiting []*piece             // to be submitted
+	later   []*piece             // likewise, after the next poll
+	unsure  []*array             // whose submission was not answered: there may be a job
+	open    map[*piece]bool      // submitted, or found in a job of an earlier run
+	live    map[unitKey]*element // of earlier runs, by what they are at
+	arrays  []*array             // that have not ended
+	number  int                  // of batches made
+	taken   bool                 // a job has been, in this run
+	fits    int                  // elements that an array may have for want of room; it doubles as arrays are taken
+	silent  time.Time            // since when a cluster does not answer; zero when all do
+	crowded time.Time            // since when jobs are not taken; zero when they are
 }
 
 var _ dag.Executor = (*Jobs)(nil)
 
+// unitKey is a unit with its key.
+type unitKey struct {
+	dag.Ref
+	key string
+}
+
 // Attach asks whether the clusters would take the jobs of stages, and finds the jobs of
 // earlier runs in the folder. A *RefusedError names keys of the configuration.
 func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
-	x := &Jobs{Settings: s, allowed: make(map[string]allowed)}
-	x.clusters = &clusters{run: s.Run, templates: s.Templates, report: s.Report}
+	c := &Jobs{Settings: s, allowed: make(map[string]allowed), open: make(map[*piece]bool), live: make(map[unitKey]*element), fits: 1 << 20}
+	c.clusters = &clusters{run: s.Run, templates: s.Templates, report: s.Report}
 	var err error
 	for _, stage := range stages {
-		if x.allowed[stage], err = x.clusters.of(x.target(stage)).check(ctx, stage, s.Stages[stage]); err != nil {
+		if c.allowed[stage], err = c.clusters.of(c.target(stage)).check(ctx, stage, s.Stages[stage]); err != nil {
 			return nil, err
 		}
 	}
-	earlier, away, err := load(ctx, x.clusters, s.Folder)
-	x.earlier = earlier
-	return x, errors.Join(away, err)
+	earlier, away, err := load(ctx, c.clusters, s.Folder)
+	c.adopt(earlier)
+	return c, errors.Join(away, err)
+}
+
+// adopt takes over arrays of earlier runs.
+func (c *Jobs) adopt(earlier []*array) {
+	c.arrays = earlier
+	for _, a := range earlier {
+		for _, e := range a.open {
+			for _, m := range a.Elements[e.index] {
+				c.live[unitKey{a.Ref(m), m.Key}] = e
+			}
+		}
+	}
 }
 
 // target is where the jobs of a stage are submitted.
@@ -83,41 +114,6 @@ func (s *Settings) target(stage string) Target {
 	return Target{Clusters: s.Stages[stage].Clusters}
 }
 
-// coordinator is a run under way. One goroutine uses it.
-type coordinator struct {
-	*Jobs
-	results chan<- dag.Result
-	waiting []*piece             // to be submitted
-	later   []*piece             // likewise, after the next poll
-	unsure  []*array             // whose submission was not answered: there may be a job
-	open    map[*piece]bool      // submitted, or found in a job of an earlier run
-	live    map[unitKey]*element // of earlier runs, by what they are at
-	arrays  []*array
-	number  int       // of batches made
-	taken   bool      // a job has been, in this run
-	fits    int       // elements that an array may have for want of room; it doubles as arrays are taken
-	silent  time.Time // since when a cluster does not answer; zero when all do
-	crowded time.Time // since when jobs are not taken; zero when they are
-}
-
-// unitKey is a unit with its key.
-type unitKey struct {
-	dag.Ref
-	key string
-}
-
-func newCoordinator(x *Jobs, results chan<- dag.Result) *coordinator {
-	c := &coordinator{Jobs: x, results: results, open: make(map[*piece]bool), live: make(map[unitKey]*element), arrays: x.earlier, fits: 1 << 20}
-	for _, a := range x.earlier {
-		for _, e := range a.open {
-			for _, m := range a.Elements[e.index] {
-				c.live[unitKey{a.Ref(m), m.Key}] = e
-			}
-		}
-	}
-	return c
-}
-
 // gather is how long tasks may keep arriving for the same arrays.
 const gather = 300 * time.Millisecond
 
@@ -126,13 +122,13 @@ const gather = 300 * time.Millisecond
 // failed for good. Units that jobs of an earlier run are at are not submitted
 // again. After an interrupt it leaves the jobs alone, and cancels them when
 // ctx is cancelled.
-func (x *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
-	c := newCoordinator(x, results)
-	defer sweep(x.Folder)
+func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
+	c.results = results
+	defer sweep(c.Folder)
 	var gathered, polled <-chan struct{}
 	for ready != nil || len(c.waiting)+len(c.later)+len(c.unsure)+len(c.open) > 0 {
 		if polled == nil && len(c.arrays)+len(c.later)+len(c.unsure) > 0 {
-			polled = c.alarm(ctx, x.Poll)
+			polled = c.alarm(ctx, c.Poll)
 		}
 		select {
 		case task, open := <-ready:
@@ -141,7 +137,7 @@ func (x *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 				continue
 			}
 			if c.take(task) {
-				gathered = c.alarm(ctx, min(gather, x.Poll))
+				gathered = c.alarm(ctx, min(gather, c.Poll))
 			}
 		case <-gathered:
 			gathered = nil
@@ -150,7 +146,7 @@ func (x *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 			polled = nil
 			c.poll(ctx)
 			c.submit(ctx)
-		case <-x.Drain:
+		case <-c.Drain:
 			c.leave(ctx, ready)
 			return
 		case <-ctx.Done():
@@ -161,7 +157,7 @@ func (x *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 }
 
 // alarm is closed after d, or when ctx is done.
-func (c *coordinator) alarm(ctx context.Context, d time.Duration) <-chan struct{} {
+func (c *Jobs) alarm(ctx context.Context, d time.Duration) <-chan struct{} {
 	rings := make(chan struct{})
 	go func() {
 		defer close(rings)
@@ -171,7 +167,7 @@ func (c *coordinator) alarm(ctx context.Context, d time.Duration) <-chan struct{
 }
 
 // take books a task: as one to submit, or as one that a job is at already.
-func (c *coordinator) take(task dag.Task) (waits bool) {
+func (c *Jobs) take(task dag.Task) (waits bool) {
 	r := c.Stages[task.Ref.Stage]
 	p := &piece{task: task, attempt: 1, memory: r.MemoryMiB, minutes: r.Minutes}
 	if e := c.live[unitKey{task.Ref, task.Key}]; e != nil && !e.state.State.Ended() {
@@ -185,13 +181,13 @@ func (c *coordinator) take(task dag.Task) (waits bool) {
 }
 
 // send ends a piece.
-func (c *coordinator) send(p *piece, err error) {
+func (c *Jobs) send(p *piece, err error) {
 	delete(c.open, p)
 	c.results <- dag.Result{Task: p.task, Err: err}
 }
 
 // leave leaves the jobs alone, unless ctx is cancelled within the grace.
-func (c *coordinator) leave(ctx context.Context, ready <-chan dag.Task) {
+func (c *Jobs) leave(ctx context.Context, ready <-chan dag.Task) {
 	if jobs := c.names(); len(jobs) > 0 {
 		c.Report(fmt.Sprintf("jobs %v go on without this run, and the next finds them; interrupt again within %v to cancel them", jobs, c.Grace.Round(time.Second)))
 		c.Clock.Sleep(ctx, c.Grace)
@@ -207,7 +203,7 @@ func (c *coordinator) leave(ctx context.Context, ready <-chan dag.Task) {
 const cancelling = 30 * time.Second
 
 // cancel cancels all jobs, each where it was submitted.
-func (c *coordinator) cancel(ctx context.Context, ready <-chan dag.Task) {
+func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 	without, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelling)
 	defer stop()
 	c.lookFor(without)
@@ -235,7 +231,7 @@ func (c *coordinator) cancel(ctx context.Context, ready <-chan dag.Task) {
 }
 
 // names are the ids of all jobs, for people.
-func (c *coordinator) names() []string {
+func (c *Jobs) names() []string {
 	var jobs []string
 	for _, a := range c.arrays {
 		jobs = append(jobs, a.Job)
@@ -244,7 +240,7 @@ func (c *coordinator) names() []string {
 }
 
 // giveBack ends every piece with the same error.
-func (c *coordinator) giveBack(err error, ready <-chan dag.Task) {
+func (c *Jobs) giveBack(err error, ready <-chan dag.Task) {
 	for _, a := range c.unsure {
 		c.postpone(a)
 	}

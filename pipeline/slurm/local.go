@@ -94,7 +94,7 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, fold
 		return Place{}, err
 	}
 	isHere := func(stage string) bool { _, inJobs := jobs.Stages[stage]; return !inJobs }
-	_, units := live(x.earlier)
+	_, units := live(x.arrays)
 	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, units > 0, units}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 
 // poll reads the states of all elements from the clusters and the shared folder, and acts
 // on them.
-func (c *coordinator) poll(ctx context.Context) {
+func (c *Jobs) poll(ctx context.Context) {
 	c.lookFor(ctx)
 	err := c.clusters.poll(ctx, c.arrays)
 	if ctx.Err() != nil {
@@ -31,7 +31,7 @@ func (c *coordinator) poll(ctx context.Context) {
 }
 
 // note says once that something does not work, and once when it works again.
-func (c *coordinator) note(since *time.Time, err error, meanwhile, again string) {
+func (c *Jobs) note(since *time.Time, err error, meanwhile, again string) {
 	switch now := c.Now(); {
 	case err != nil && since.IsZero():
 		*since = now
@@ -43,7 +43,7 @@ func (c *coordinator) note(since *time.Time, err error, meanwhile, again string)
 }
 
 // conclude settles the units of an element that are done or have failed.
-func (c *coordinator) conclude(ctx context.Context, e *element) {
+func (c *Jobs) conclude(ctx context.Context, e *element) {
 	if err := e.read(); err != nil {
 		c.Report(firstLine(err))
 	}
@@ -73,7 +73,7 @@ func (c *coordinator) conclude(ctx context.Context, e *element) {
 }
 
 // settle settles one unit of an element, if it can be.
-func (c *coordinator) settle(e *element, p *piece, settled bool) bool {
+func (c *Jobs) settle(e *element, p *piece, settled bool) bool {
 	event := e.events[member(p)]
 	if event.What == runlog.Done || event.What == runlog.Failed || e.state.State.Ended() {
 		done, err := p.task.Done()
@@ -99,12 +99,12 @@ func (c *coordinator) settle(e *element, p *piece, settled bool) bool {
 }
 
 // cancelElement cancels an element. That it is gone already is no fault.
-func (c *coordinator) cancelElement(ctx context.Context, e *element) {
+func (c *Jobs) cancelElement(ctx context.Context, e *element) {
 	c.clusters.of(e.array.Target).cancel(ctx, e.array.Name, e.name())
 }
 
 // again has a unit tried again, or reports it as failed.
-func (c *coordinator) again(e *element, p *piece, v verdict, cause error) {
+func (c *Jobs) again(e *element, p *piece, v verdict, cause error) {
 	delete(c.open, p)
 	log := LogPath(e.array.dir, e.index)
 	if _, err := os.Stat(log); err != nil {
@@ -130,7 +130,7 @@ func (c *coordinator) again(e *element, p *piece, v verdict, cause error) {
 }
 
 // closeArrays forgets elements that have ended and arrays that have none left.
-func (c *coordinator) closeArrays() {
+func (c *Jobs) closeArrays() {
 	c.arrays = slices.DeleteFunc(c.arrays, func(a *array) bool {
 		a.open = slices.DeleteFunc(a.open, func(e *element) bool {
 			return len(e.pieces) == 0 && e.state.State.Ended()

@@ -68,8 +68,8 @@ func TestAJobIsForItsKeyAlone(t *testing.T) {
 	}
 	b := &Batch{Job: "7", Stage: "s", Elements: [][]Member{{{"u0", "old key"}}}}
 	a := newArray(b, t.TempDir())
-	x.earlier = []*array{a}
-	c := newCoordinator(x, nil)
+	c := x
+	c.adopt([]*array{a})
 	c.take(l.unit("u0", 1))
 	if len(c.waiting) != 1 {
 		t.Errorf("a unit whose key has changed is left to the old job")
@@ -82,8 +82,8 @@ func TestAJobThatHasEndedSince(t *testing.T) {
 	l := newLab(t)
 	x := attached(t, l)
 	b := &Batch{Job: "7", Name: "b", Stage: "s", Attempt: 1, Elements: [][]Member{{{"u0", "key-of-u0"}}}}
-	x.earlier = []*array{newArray(b, filepath.Join(x.Folder, "b"))}
-	c := newCoordinator(x, nil)
+	c := x
+	c.adopt([]*array{newArray(b, filepath.Join(x.Folder, "b"))})
 	c.poll(t.Context()) // Slurm knows no job 7
 	c.take(l.unit("u0", 1))
 	if len(c.waiting) != 1 {
@@ -97,9 +97,10 @@ func TestAttemptsCountOn(t *testing.T) {
 	x := attached(t, l)
 	b := &Batch{Job: "7", Stage: "s", Attempt: 3, Elements: [][]Member{{{"u0", "key-of-u0"}}}}
 	a := newArray(b, t.TempDir())
-	x.earlier = []*array{a}
 	results := make(chan dag.Result, 1)
-	c := newCoordinator(x, results)
+	c := x
+	c.results = results
+	c.adopt([]*array{a})
 	c.take(l.unit("u0", 1))
 	c.again(a.open[0], a.open[0].pieces[0], verdict{why: "failed"}, nil)
 	if len(results) != 1 || len(c.waiting) > 0 {

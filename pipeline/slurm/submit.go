@@ -19,7 +19,7 @@ type arrayKey struct {
 }
 
 // submit submits all pieces that wait, in arrays.
-func (c *coordinator) submit(ctx context.Context) {
+func (c *Jobs) submit(ctx context.Context) {
 	byKey := make(map[arrayKey][]*piece)
 	var keys []arrayKey
 	for _, p := range c.waiting {
@@ -53,7 +53,7 @@ func (c *coordinator) submit(ctx context.Context) {
 }
 
 // stopped reports whether the run is interrupted.
-func (c *coordinator) stopped(ctx context.Context) bool {
+func (c *Jobs) stopped(ctx context.Context) bool {
 	select {
 	case <-c.Drain:
 		return true
@@ -64,7 +64,7 @@ func (c *coordinator) stopped(ctx context.Context) bool {
 
 // submitArray submits one array, and reports whether its pieces are dealt with: false if
 // there is no room for it now.
-func (c *coordinator) submitArray(ctx context.Context, k arrayKey, r Resources, elements [][]*piece) bool {
+func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, elements [][]*piece) bool {
 	r.MemoryMiB, r.Minutes = k.memory, minutesOf(elements, k.minutes, r.Workers, c.allowed[k.stage].minutes)
 	a, err := c.prepare(k, r, elements)
 	if err == nil {
@@ -109,7 +109,7 @@ func (c *coordinator) submitArray(ctx context.Context, k arrayKey, r Resources, 
 }
 
 // submitted books that an array has its job.
-func (c *coordinator) submitted(a *array) {
+func (c *Jobs) submitted(a *array) {
 	if err := a.write(c.Folder); err != nil {
 		c.Report(firstLine(err))
 	}
@@ -127,7 +127,7 @@ func (c *coordinator) submitted(a *array) {
 }
 
 // postpone has the pieces of an array that is no job wait for the next poll.
-func (c *coordinator) postpone(a *array) {
+func (c *Jobs) postpone(a *array) {
 	for _, e := range a.open {
 		c.later = append(c.later, e.pieces...)
 	}
@@ -142,7 +142,7 @@ func plural(n int, word string) string {
 
 // lookFor finds the jobs of arrays whose submission was not answered. Where there is none,
 // the pieces are submitted again.
-func (c *coordinator) lookFor(ctx context.Context) {
+func (c *Jobs) lookFor(ctx context.Context) {
 	c.unsure = slices.DeleteFunc(c.unsure, func(a *array) bool {
 		job, err := c.clusters.of(a.Target).find(ctx, a.Batch)
 		if a.Job = job; err != nil {
@@ -160,7 +160,7 @@ func (c *coordinator) lookFor(ctx context.Context) {
 
 // prepare writes the folder of a new batch. What it holds is there before a cluster
 // hears of it: however this process ends, the next finds its jobs.
-func (c *coordinator) prepare(k arrayKey, r Resources, elements [][]*piece) (*array, error) {
+func (c *Jobs) prepare(k arrayKey, r Resources, elements [][]*piece) (*array, error) {
 	c.number++
 	now := c.Now().UTC()
 	b := &Batch{
