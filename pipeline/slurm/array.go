@@ -105,37 +105,25 @@ func (e *element) vanished(others bool) State {
 	return Forgotten
 }
 
-// clusters are the schedulers of all targets.
-type clusters struct {
-	run       Command
-	templates Templates // of the configuration
-	report    func(string)
-	known     map[Target]scheduler
-}
-
 // of is the scheduler of a target. The commands of the configuration are used rather than
 // those that the target records: they may have been put right.
-func (c *clusters) of(t Target) scheduler {
+func (c *Jobs) of(t Target) scheduler {
 	recorded := Templates{Status: t.Status, Cancel: t.Cancel}
-	if t.Status != "" && c.templates.Status != "" {
-		recorded, t = c.templates, Target{Status: c.templates.Status}
+	if t.Status != "" && c.Status != "" {
+		recorded, t = c.Templates, Target{Status: c.Status}
 	}
-	if s := c.known[t]; s != nil {
-		return s
+	if c.schedulers[t] == nil {
+		c.schedulers[t] = &cluster{run: c.Run, names: t.Clusters}
+		if t.Status != "" {
+			c.schedulers[t] = &commands{Templates: recorded, run: c.Run, report: c.Report, strange: make(map[string]bool)}
+		}
 	}
-	if c.known == nil {
-		c.known = make(map[Target]scheduler)
-	}
-	c.known[t] = &cluster{run: c.run, names: t.Clusters}
-	if t.Status != "" {
-		c.known[t] = &commands{Templates: recorded, run: c.run, report: c.report, strange: make(map[string]bool)}
-	}
-	return c.known[t]
+	return c.schedulers[t]
 }
 
-// poll asks how the open elements of arrays stand. The arrays of a cluster that does not
+// ask asks how the open elements of arrays stand. The arrays of a cluster that does not
 // answer are left as they are; the error is the last one's.
-func (c *clusters) poll(ctx context.Context, arrays []*array) (away error) {
+func (c *Jobs) ask(ctx context.Context, arrays []*array) (away error) {
 	byTarget := make(map[Target][]*array)
 	for _, a := range arrays {
 		byTarget[a.Target] = append(byTarget[a.Target], a)
@@ -153,20 +141,20 @@ func (c *clusters) poll(ctx context.Context, arrays []*array) (away error) {
 	return away
 }
 
-// load reads the arrays under folder that have not ended, finds the jobs of those whose
+// load reads the arrays in the folder that have not ended, finds the jobs of those whose
 // submitter did not live to see an answer, and polls them all. Away is the error of a
 // cluster that does not answer. One that never became a job has elements that are forgotten.
-func load(ctx context.Context, c *clusters, folder string) (arrays []*array, away, err error) {
-	all, err := batches(folder)
+func (c *Jobs) load(ctx context.Context) (arrays []*array, away, err error) {
+	all, err := batches(c.Folder)
 	for _, b := range all {
 		if b.Job == "" {
 			if b.Job, away = c.of(b.Target).find(ctx, b); b.Job != "" {
-				b.write(folder) // or found again
+				b.write(c.Folder) // or found again
 			}
 		}
-		arrays = append(arrays, newArray(b, filepath.Join(folder, b.Name)))
+		arrays = append(arrays, newArray(b, filepath.Join(c.Folder, b.Name)))
 	}
-	return arrays, errors.Join(away, c.poll(ctx, arrays)), err
+	return arrays, errors.Join(away, c.ask(ctx, arrays)), err
 }
 
 // live are the ids of the arrays with elements that wait or run, and the number of the
@@ -202,7 +190,7 @@ type Standing struct {
 // in them. It changes nothing. Of a cluster that does not answer, the elements' logs
 // alone decide what waits or runs.
 func Standings(ctx context.Context, run Command, folder string) ([]Standing, error) {
-	arrays, _, err := load(ctx, &clusters{run: run, report: func(string) {}}, folder)
+	arrays, _, err := reader(run, folder).load(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -53,8 +53,8 @@ type Settings struct {
 // uses it.
 type Jobs struct {
 	Settings
-	clusters *clusters
-	allowed  map[string]allowed // by stage
+	schedulers map[Target]scheduler
+	allowed    map[string]allowed // by stage
 
 	results chan<- dag.Result
 	waiting []*piece             // to be submitted
@@ -78,18 +78,27 @@ type unitKey struct {
 	key string
 }
 
+func newJobs(s Settings) *Jobs {
+	return &Jobs{Settings: s, schedulers: make(map[Target]scheduler), allowed: make(map[string]allowed),
+		open: make(map[*piece]bool), live: make(map[unitKey]*element), fits: 1 << 20}
+}
+
+// reader is for reading the arrays in a folder.
+func reader(run Command, folder string) *Jobs {
+	return newJobs(Settings{Run: run, Folder: folder, Report: func(string) {}})
+}
+
 // Attach asks whether the clusters would take the jobs of stages, and finds the jobs of
 // earlier runs in the folder. A *RefusedError names keys of the configuration.
 func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
-	c := &Jobs{Settings: s, allowed: make(map[string]allowed), open: make(map[*piece]bool), live: make(map[unitKey]*element), fits: 1 << 20}
-	c.clusters = &clusters{run: s.Run, templates: s.Templates, report: s.Report}
+	c := newJobs(s)
 	var err error
 	for _, stage := range stages {
-		if c.allowed[stage], err = c.clusters.of(c.target(stage)).check(ctx, stage, s.Stages[stage]); err != nil {
+		if c.allowed[stage], err = c.of(c.target(stage)).check(ctx, stage, s.Stages[stage]); err != nil {
 			return nil, err
 		}
 	}
-	earlier, away, err := load(ctx, c.clusters, s.Folder)
+	earlier, away, err := c.load(ctx)
 	c.adopt(earlier)
 	return c, errors.Join(away, err)
 }
@@ -223,7 +232,7 @@ func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 		c.Report(fmt.Sprintf("cancelling jobs %v", c.names()))
 	}
 	for t, ids := range jobs {
-		if err := c.clusters.of(t.Target).cancel(without, t.name, ids...); err != nil {
+		if err := c.of(t.Target).cancel(without, t.name, ids...); err != nil {
 			c.Report(firstLine(err))
 		}
 	}

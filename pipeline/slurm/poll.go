@@ -16,7 +16,7 @@ import (
 // on them.
 func (c *Jobs) poll(ctx context.Context) {
 	c.lookFor(ctx)
-	err := c.clusters.poll(ctx, c.arrays)
+	err := c.ask(ctx, c.arrays)
 	if ctx.Err() != nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (c *Jobs) settle(e *element, p *piece, settled bool) bool {
 
 // cancelElement cancels an element. That it is gone already is no fault.
 func (c *Jobs) cancelElement(ctx context.Context, e *element) {
-	c.clusters.of(e.array.Target).cancel(ctx, e.array.Name, e.name())
+	c.of(e.array.Target).cancel(ctx, e.array.Name, e.name())
 }
 
 // again has a unit tried again, or reports it as failed.

@@ -68,7 +68,7 @@ func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, element
 	r.MemoryMiB, r.Minutes = k.memory, minutesOf(elements, k.minutes, r.Workers, c.allowed[k.stage].minutes)
 	a, err := c.prepare(k, r, elements)
 	if err == nil {
-		err = c.clusters.of(a.Target).submit(ctx, a.Batch, a.dir, r, c.Throttle)
+		err = c.of(a.Target).submit(ctx, a.Batch, a.dir, r, c.Throttle)
 	}
 	if err == nil {
 		c.submitted(a)
@@ -77,7 +77,7 @@ func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, element
 	problem := &submitError{err, refused}
 	if errors.As(err, &problem); problem.outcome == failed {
 		if a.Job != "" { // it may be there all the same
-			c.clusters.of(a.Target).cancel(ctx, a.Name, a.Job)
+			c.of(a.Target).cancel(ctx, a.Name, a.Job)
 		}
 		if c.taken { // it has worked before
 			problem.outcome = full
@@ -144,7 +144,7 @@ func plural(n int, word string) string {
 // the pieces are submitted again.
 func (c *Jobs) lookFor(ctx context.Context) {
 	c.unsure = slices.DeleteFunc(c.unsure, func(a *array) bool {
-		job, err := c.clusters.of(a.Target).find(ctx, a.Batch)
+		job, err := c.of(a.Target).find(ctx, a.Batch)
 		if a.Job = job; err != nil {
 			return false
 		}

@@ -2,8 +2,6 @@ package slurm
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"speceval/internal/files"
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
@@ -37,7 +36,7 @@ type Worker struct {
 	members []Member
 	file    io.Closer
 	log     *runlog.Logger
-	gaveUp  map[Member]string // units that an earlier life of the element failed at, and why
+	before  map[Member]runlog.Event // the last of each unit, of an earlier life of the element
 	now     func() time.Time
 	start   time.Time
 
@@ -64,11 +63,12 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	}
 	w.Stage, w.members = w.batch.Stage, w.batch.Elements[index]
 	w.Logs = filepath.Join(dir, fmt.Sprintf("element-%d", index))
-	events := EventsPath(dir, index)
-	if w.gaveUp, err = failures(events); err != nil {
+	e := newArray(w.batch, dir).open[index]
+	if err := e.read(); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(events, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	w.before = e.events
+	file, err := os.OpenFile(EventsPath(dir, index), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -76,22 +76,6 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	w.Origin.Queue = &dag.Queue{Job: job, Submitted: w.batch.Submitted, Attempt: w.batch.Attempt,
 		QueueSeconds: max(0, w.start.Sub(w.batch.Submitted).Seconds())}
 	return w, nil
-}
-
-// failures are the units at which the element of a log failed when it last came
-// to them: the run that submitted it has read that, and may have submitted them
-// again.
-func failures(path string) (map[Member]string, error) {
-	events, err := runlog.NewReader(path).Next()
-	failed := make(map[Member]string)
-	for _, event := range events {
-		m := Member{Unit: event.Unit.Unit, Key: event.Key}
-		delete(failed, m)
-		if event.What == runlog.Failed {
-			failed[m] = event.Error
-		}
-	}
-	return failed, err
 }
 
 // Close ends the log.
@@ -128,16 +112,8 @@ func (w *Worker) SameProgram() error {
 
 // BuildOf is the SHA-256 of a program, as Batch.Build has it.
 func BuildOf(program string) (string, error) {
-	file, err := os.Open(program)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "", fmt.Errorf("read the program: %w", err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	digest, err := files.DigestOf("", program)
+	return digest.SHA256, err
 }
 
 // Run runs the units that are not done yet, as many at a time as the batch says,
@@ -168,8 +144,8 @@ func (w *Worker) Run(ctx context.Context, graph *dag.Graph, out string, watch da
 
 // runUnit runs a unit that is not done, and logs how it ends.
 func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Ref, key string, watch dag.Observer) error {
-	if why, before := w.gaveUp[Member{Unit: ref.Unit, Key: key}]; before {
-		return fmt.Errorf("unit %s failed before it was requeued, and is left alone: %s", ref, why)
+	if before := w.before[Member{Unit: ref.Unit, Key: key}]; before.What == runlog.Failed { // the run that submitted it may have done so again
+		return fmt.Errorf("unit %s failed before it was requeued, and is left alone: %s", ref, before.Error)
 	}
 	fresh, err := snapshot.Fresh(ref, key)
 	if err != nil {
