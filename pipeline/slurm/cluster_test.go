@@ -181,27 +181,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestWordsOfASubmission(t *testing.T) {
-	r := Resources{MemoryMiB: wholeNode}
-	want := []string{
-		"--parsable", "--requeue", "--open-mode=append", "--ntasks=1", "--nodes=1", "--job-name=n", "--array=0-0",
-		"--output=/b/%a.log", "--error=/b/%a.log", "--cpus-per-task=1", "--mem=0",
-	}
-	if got := r.words(&Batch{Name: "n", Elements: make([][]Member, 1)}, "/b/%a.log", 0); !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
-}
-
-func TestMinutes(t *testing.T) {
-	for text, want := range map[string]int{
-		"00:01:00": 1, "01:30:00": 90, "1-02:03:04": 24*60 + 124, "365-00:00:00": 365 * 24 * 60, "UNLIMITED": 0, "": 0, "x-1": 0,
-	} {
-		if got := minutesIn(text); got != want {
-			t.Errorf("%s: %d, want %d", text, got, want)
-		}
-	}
-}
-
 func FuzzAnswers(f *testing.F) {
 	f.Add(queue)
 	f.Add("1_0|COMPLETED|n1|a\n")
@@ -219,17 +198,6 @@ func FuzzAnswers(f *testing.F) {
 			s.submit(t.Context(), b, "", Resources{}, 0)
 		}
 	})
-}
-
-func TestEveryStateIsOneThing(t *testing.T) {
-	for _, state := range slices.Concat(ended, []State{Pending, Running, "SUSPENDED", "COMPLETING", "REQUEUED", "STOPPED"}) {
-		if state.Ended() && state.Waiting() {
-			t.Errorf("%s has ended and waits", state)
-		}
-	}
-	if Running.Ended() || !State("REQUEUED").Waiting() || !NodeFail.Ended() {
-		t.Error("states are mixed up")
-	}
 }
 
 func TestWaitingForEver(t *testing.T) {

@@ -125,27 +125,6 @@ func TestHowElementsEnd(t *testing.T) {
 	}
 }
 
-func TestAnElementHasItsCoresAlone(t *testing.T) {
-	l := newLab(t)
-	l.settings.Stages["s"] = Resources{CPUs: 3, Workers: 3}
-	l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
-	text, err := os.ReadFile(filepath.Join(l.jobs[0].dir, scriptFile))
-	if err != nil || !strings.Contains(string(text), "export GOMAXPROCS=3\n") {
-		t.Errorf("script:\n%s, %v", text, err)
-	}
-}
-
-func TestLongUnitsHaveAllTheTimeThatThereIs(t *testing.T) {
-	l := newLab(t)
-	l.wantDone(l.execute(t.Context(), []dag.Task{l.unit("u0", 500)}), 1)
-	l.wantDone(l.execute(t.Context(), []dag.Task{l.unit("u1", 5000)}), 1)
-	for i, want := range []string{"--time=34", "--time=60"} {
-		if !slices.Contains(l.jobs[i].words, want) {
-			t.Errorf("%v, want %s", l.jobs[i].words, want)
-		}
-	}
-}
-
 func TestTimeEndsAtThePartitionsLimit(t *testing.T) {
 	l := newLab(t)
 	l.settings.Retries = 10
@@ -193,17 +172,6 @@ func TestOneBadUnitOfMany(t *testing.T) {
 	}
 	if tried["u1"] != 3 {
 		t.Errorf("the broken unit was tried %d times, want 3", tried["u1"])
-	}
-	for _, j := range l.jobs[1:] {
-		for _, element := range j.batch.Elements {
-			begun := element[0].Unit == "u1" || slices.Contains(j.words, "--mem=2000")
-			if !begun && len(element) != 3 {
-				t.Errorf("units that had not begun are tried again apart: %v", j.batch.Elements)
-			}
-			if begun == (j.batch.Attempt == 1) {
-				t.Errorf("%v is attempt %d, %v", element, j.batch.Attempt, j.words)
-			}
-		}
 	}
 	again := 0
 	for unit, n := range tried {
@@ -324,7 +292,8 @@ func TestHowUnitsStand(t *testing.T) {
 		}
 	}
 	l.jobs[0].elements[0].state, l.jobs[0].elements[0].looks = Pending, 0
-	for _, s := range standings(t, l) {
+	all, _ := Standings(t.Context(), l.command, l.settings.Folder)
+	for _, s := range all {
 		if s.State == runlog.Started {
 			t.Errorf("%s runs in an element that waits to run again", s.Unit)
 		}
@@ -334,15 +303,6 @@ func TestHowUnitsStand(t *testing.T) {
 	if err != nil || len(all) != 6 || all[1].Error != "lost its node" {
 		t.Errorf("after the node has died: %+v, %v", all, err)
 	}
-}
-
-func standings(t *testing.T, l *lab) []Standing {
-	t.Helper()
-	all, err := Standings(t.Context(), l.command, l.settings.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 func TestUnitsToDoAgainAreApart(t *testing.T) {

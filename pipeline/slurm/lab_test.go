@@ -123,7 +123,7 @@ func (c *pretend) command(ctx context.Context, program string, words ...string) 
 		case "config":
 			return "MaxArraySize            = 4\nSLURM_VERSION           = 22.05.8\n", nil
 		case "partition":
-			return "PartitionName=main Default=YES AllowAccounts=ALL MaxTime=01:00:00\nPartitionName=lab Default=NO AllowAccounts=us MaxTime=UNLIMITED\n", nil
+			return "PartitionName=main Default=YES AllowAccounts=ALL MaxTime=01:00:00\nPartitionName=lab Default=NO AllowAccounts=us MaxTime=1-00:00:30\n", nil
 		}
 	}
 	return "", errors.New("Slurm accounting storage is disabled")

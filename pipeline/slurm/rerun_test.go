@@ -60,22 +60,6 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	}
 }
 
-func TestAJobIsForItsKeyAlone(t *testing.T) {
-	l := newLab(t)
-	x, err := Attach(t.Context(), l.settings, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &Batch{Job: "7", Stage: "s", Elements: [][]Member{{{"u0", "old key"}}}}
-	a := newArray(b, t.TempDir())
-	c := x
-	c.adopt([]*array{a})
-	c.take(l.unit("u0", 1))
-	if len(c.waiting) != 1 {
-		t.Errorf("a unit whose key has changed is left to the old job")
-	}
-}
-
 // TestAJobThatHasEndedSince has a unit become ready when the earlier job that was
 // at it has ended without it.
 func TestAJobThatHasEndedSince(t *testing.T) {

@@ -144,6 +144,7 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 		want string
 	}{
 		{"partition", Resources{Partition: "gpu"}, `partition "gpu" of stage s does not exist, there are main, lab: set executor.s.partition`},
+		{"days", Resources{Partition: "lab", Minutes: 1500}, "partition lab allows 1441"},
 		{"minutes", Resources{Minutes: 61}, "executor.s.minutes = 61: partition main allows 60"},
 		{"anything else", Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
 	}
