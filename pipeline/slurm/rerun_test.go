@@ -3,7 +3,6 @@ package slurm
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -60,38 +59,34 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	}
 }
 
-// TestAJobThatHasEndedSince has a unit become ready when the earlier job that was
-// at it has ended without it.
-func TestAJobThatHasEndedSince(t *testing.T) {
-	l := newLab(t)
-	x := attached(t, l)
-	b := &Batch{Job: "7", Name: "b", Stage: "s", Attempt: 1, Elements: [][]Member{{{"u0", "key-of-u0"}}}}
-	c := x
-	c.adopt([]*array{newArray(b, filepath.Join(x.Folder, "b"))})
-	c.poll(t.Context()) // Slurm knows no job 7
-	c.take(l.unit("u0", 1))
-	if len(c.waiting) != 1 {
-		t.Error("nobody looks after the unit")
-	}
-}
-
-// TestAttemptsCountOn has the last attempt of a unit be that of a job found again.
-func TestAttemptsCountOn(t *testing.T) {
-	l := newLab(t)
-	x := attached(t, l)
-	b := &Batch{Job: "7", Stage: "s", Attempt: 3, Elements: [][]Member{{{"u0", "key-of-u0"}}}}
-	a := newArray(b, t.TempDir())
-	results := make(chan dag.Result, 1)
-	c := x
-	c.results = results
-	c.adopt([]*array{a})
-	c.take(l.unit("u0", 1))
-	c.again(a.open[0], a.open[0].pieces[0], verdict{why: "failed"}, nil)
-	if len(results) != 1 || len(c.waiting) > 0 {
-		t.Fatal("a unit that has failed three times is tried again")
-	}
-	if err := (<-results).Err; !strings.Contains(err.Error(), "failed 3 times") {
-		t.Errorf("ended with %v", err)
+// TestAUnitOfAnEarlierJob has a unit become ready that a job of an earlier run had. The job,
+// if it still counts, then fails.
+func TestAUnitOfAnEarlierJob(t *testing.T) {
+	for _, test := range []struct {
+		name, key      string
+		attempt        int
+		ended          bool
+		waits, results int // to be submitted; that have failed for good
+	}{
+		{"of another key", "old key", 1, false, 1, 0}, {"that has ended", "key-of-u0", 1, true, 1, 0},
+		{"at the last attempt", "key-of-u0", 3, false, 0, 1}, {"at the first", "key-of-u0", 1, false, 1, 0},
+	} {
+		l := newLab(t)
+		c, results := attached(t, l), make(chan dag.Result, 1)
+		a := newArray(&Batch{Job: "7", Name: "b", Stage: "s", Attempt: test.attempt, Elements: [][]Member{{{"u0", test.key}}}}, t.TempDir())
+		c.results = results
+		c.adopt([]*array{a})
+		e := a.open[0]
+		if test.ended {
+			c.poll(t.Context()) // Slurm knows no job 7
+		}
+		c.take(l.unit("u0", 1))
+		for _, p := range e.pieces {
+			c.again(e, p, verdict{why: "failed"}, nil)
+		}
+		if len(c.waiting) != test.waits || len(results) != test.results {
+			t.Errorf("%s: %d wait, %d have failed", test.name, len(c.waiting), len(results))
+		}
 	}
 }
 
