@@ -56,7 +56,7 @@ func engineLab(t *testing.T, script string, n int) (l *lab, dir string, tasks []
 	}
 	run := "cd " + dir + " && sh engine.sh "
 	l.settings.Run = Run(os.Environ(), time.Minute)
-	l.settings.Templates = Templates{run + "submit '{command}'", run + "list {jobs}", run + "cancel {jobs}"}
+	l.settings.Templates = Templates{run + "submit '{command}'", run + "list {jobs} | cat", run + "cancel {jobs}"}
 	l.settings.Program = []string{"/bin/sh", filepath.Join(dir, "element.sh")}
 	l.settings.Poll, l.settings.Settle, l.settings.Element = 10*time.Millisecond, time.Millisecond, 30*time.Second
 	tasks = l.tasks(n)
@@ -90,6 +90,7 @@ func TestJobsOfCommands(t *testing.T) {
 		{"lost, then well", once + "echo LOST >jobs/$job; exit 1; }\n" + manifests, nil, 5, "", ""},
 		{"lost", "echo LOST >jobs/$job", nil, 14, "is gone: the cluster does not list it", ""},
 		{"an engine that is down", once + "touch down; (sleep 0.3; rm down) & exit 3; }\n" + manifests, nil, 5, "", "; waiting until jobs are taken"},
+		{"a queue that is away", once + "touch down; echo active >jobs/$job; (sleep 0.3; rm down;" + manifests + "echo done >jobs/$job) & exit 0; }\n" + manifests, nil, 2, "", "; asking on"},
 		{"a state that is not known", once + "echo odd >jobs/$job; (sleep 0.3; echo done >jobs/$job) & }\n" + manifests, nil, 2, "", `the state "odd", which counts as running`},
 		{"a submit that fails", "", submits("echo no >&2; false {command}"), 0, "submit its job: executor.submit failed: bash: exit status 1: no", ""},
 		{"a submit that prints nothing", "", submits(": {command}"), 0, `executor.submit printed "" last, which is no id of a job`, ""},

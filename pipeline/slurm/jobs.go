@@ -197,7 +197,7 @@ func (c *Jobs) send(p *piece, err error) {
 
 // leave leaves the jobs alone, unless ctx is cancelled within the grace.
 func (c *Jobs) leave(ctx context.Context, ready <-chan dag.Task) {
-	if jobs := c.names(); len(jobs) > 0 {
+	if jobs, _ := live(c.arrays); len(jobs) > 0 {
 		c.Report(fmt.Sprintf("jobs %v go on without this run, and the next finds them; interrupt again within %v to cancel them", jobs, c.Grace.Round(time.Second)))
 		c.Clock.Sleep(ctx, c.Grace)
 	}
@@ -216,36 +216,30 @@ func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 	without, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelling)
 	defer stop()
 	c.lookFor(without)
-	type title struct {
-		Target
-		name string
-	}
-	jobs := make(map[title][]string)
-	for _, a := range c.arrays {
-		t := title{a.Target, a.Name}
-		if a.Status != "" { // commands have no need of it
-			t.name = ""
-		}
-		jobs[t] = append(jobs[t], a.Job)
-	}
+	jobs, _ := live(c.arrays)
 	if len(jobs) > 0 {
-		c.Report(fmt.Sprintf("cancelling jobs %v", c.names()))
+		c.Report(fmt.Sprintf("cancelling jobs %v", jobs))
 	}
-	for t, ids := range jobs {
-		if err := c.of(t.Target).cancel(without, t.name, ids...); err != nil {
+	type titled struct {
+		Target
+		title string // that commands have no need of
+	}
+	together := make(map[titled][]string)
+	for _, a := range c.arrays {
+		t := titled{a.Target, a.Name}
+		if a.Status != "" {
+			t.title = ""
+		}
+		if slices.Contains(jobs, a.Job) {
+			together[t] = append(together[t], a.Job)
+		}
+	}
+	for t, ids := range together {
+		if err := c.of(t.Target).cancel(without, t.title, ids...); err != nil {
 			c.Report(firstLine(err))
 		}
 	}
 	c.giveBack(ctx.Err(), ready)
-}
-
-// names are the ids of all jobs, for people.
-func (c *Jobs) names() []string {
-	var jobs []string
-	for _, a := range c.arrays {
-		jobs = append(jobs, a.Job)
-	}
-	return jobs
 }
 
 // giveBack ends every piece with the same error.

@@ -104,6 +104,7 @@ func TestHowElementsEnd(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			l := newLab(t)
 			l.play = func(r *acting) State {
 				if len(l.jobs) <= test.times {

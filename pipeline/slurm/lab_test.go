@@ -234,7 +234,7 @@ func newLab(t *testing.T) *lab {
 	l.settings = Settings{
 		Run: l.command, Folder: filepath.Join(t.TempDir(), dag.JobsDir), Directory: "/", Program: []string{"/bin/speceval", "--out", "o'k"},
 		Build: "abc", Stages: map[string]Resources{"s": {CPUs: 1, Workers: 1, MemoryMiB: 1000, Minutes: 10}},
-		ArraySize: 1000, Element: time.Minute, Retries: 2, Poll: time.Millisecond, Settle: 5 * time.Millisecond, Grace: time.Millisecond,
+		ArraySize: 1000, Element: time.Minute, Retries: 2, Poll: 5 * time.Millisecond, Settle: 5 * time.Millisecond, Grace: time.Millisecond,
 		Clock: clock.Wall{}, Drain: l.drain, Now: time.Now,
 		Report: func(text string) {
 			l.mu.Lock()
