@@ -167,12 +167,12 @@ func unitCommand() command {
 	return command{
 		name:  "unit",
 		args:  "STAGE KEY | --element DIR",
-		about: "run one unit, fresh or not: what an element of a Slurm array calls",
+		about: "run one unit, fresh or not: what an element of a job calls",
 		examples: `  speceval unit replay 2f39e31d75e99329   the unit of that key, or of the key that begins so
 `,
 		complete: completeStages,
 		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&u.element, "element", "", "run what is not done of an element of the job array in `DIR`; Slurm says which element")
+			fs.StringVar(&u.element, "element", "", "run what is not done of an element of the job in `DIR`; SPECEVAL_ELEMENT or Slurm says which")
 		},
 		run: u.run,
 	}

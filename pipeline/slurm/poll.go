@@ -121,7 +121,7 @@ func (c *Jobs) again(e *element, p *piece, v verdict, cause error) {
 		c.waiting = append(c.waiting, next)
 		return
 	case v.time && p.attempt <= c.Retries:
-		err = fmt.Errorf("%w: %w", err, errTooShort)
+		err = fmt.Errorf("%w: no longer time limit can be asked for: set minutes or another partition for its stage", err)
 	}
 	if p.attempt > 1 {
 		err = fmt.Errorf("failed %d times, the last time: %w", p.attempt, err)
@@ -186,9 +186,6 @@ func judge(state State, begun bool) verdict {
 
 // mostLost bounds how often a unit is tried again without a fault of its own.
 const mostLost = 10
-
-// errTooShort says that no longer time limit can be asked for.
-var errTooShort = errors.New("no longer time limit can be asked for: set minutes or another partition for its stage")
 
 // next is the unit's next attempt after a failure; false if there is none. Longest is the
 // longest time limit in minutes; 0: there is none.
