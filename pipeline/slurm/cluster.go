@@ -81,7 +81,7 @@ func (c *cluster) check(ctx context.Context, stage string, r Resources) (allowed
 	words := append([]string{"--test-only", "--wrap=true"}, r.words(&test, "/dev/null", 0)...)
 	var refusal *submitError
 	if _, err := c.run(ctx, "sbatch", words...); err != nil && errors.As(refusalOf(err), &refusal) && refusal.outcome == refused {
-		return limits, &RefusedError{fmt.Errorf("Slurm takes no jobs of %s (%s): look at executor.%s and executor in the configuration", stage, err, stage)}
+		return limits, &RefusedError{fmt.Errorf("submit jobs: Slurm takes no jobs of %s (%s): look at executor.%s and executor in the configuration", stage, err, stage)}
 	}
 	return limits, nil
 }

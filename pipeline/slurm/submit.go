@@ -167,12 +167,11 @@ func (c *Jobs) prepare(k arrayKey, r Resources, elements [][]*piece) (*array, er
 		Format: batchFormat, Stage: k.stage, Submitted: now, Build: c.Build, Redo: k.redo, Attempt: k.attempt, Workers: max(1, r.Workers),
 		Name: fmt.Sprintf("%s-%d-%s-%d", now.Format("20060102T150405.000Z"), c.Process, k.stage, c.number), Target: c.target(k.stage),
 	}
-	for _, element := range elements {
-		var members []Member
+	for i, element := range elements {
+		b.Elements = append(b.Elements, nil)
 		for _, p := range element {
-			members = append(members, member(p))
+			b.Elements[i] = append(b.Elements[i], member(p))
 		}
-		b.Elements = append(b.Elements, members)
 	}
 	a := newArray(b, filepath.Join(c.Folder, b.Name))
 	a.minutes = r.Minutes
