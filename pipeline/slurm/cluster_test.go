@@ -200,21 +200,3 @@ func FuzzAnswers(f *testing.F) {
 		}
 	})
 }
-
-func TestWaitingForEver(t *testing.T) {
-	for _, test := range []struct {
-		state State
-		why   string
-		key   string
-	}{
-		{Pending, "PartitionTimeLimit", "minutes"},
-		{Pending, "Job's account not known, so it can't use this partition (closed allows nobody)", "account"},
-		{Pending, "Job's QOS not permitted to use this partition (lab denies x including y)", "qos"},
-		{Pending, "Resources", ""}, {Pending, "Priority", ""}, {Pending, "", ""},
-		{Running, "PartitionTimeLimit", ""},
-	} {
-		if key := (Element{State: test.state, Why: test.why}).hopeless(); key != test.key {
-			t.Errorf("%s, %q: for want of %q, want %q", test.state, test.why, key, test.key)
-		}
-	}
-}

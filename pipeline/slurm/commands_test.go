@@ -112,6 +112,9 @@ func TestJobsOfCommands(t *testing.T) {
 			if jobs, _ := os.ReadDir(filepath.Join(dir, "jobs")); len(got) != 6 || len(jobs) != test.jobs {
 				t.Errorf("%d units, %d jobs, want %d", len(got), len(jobs), test.jobs)
 			}
+			if left, _ := os.ReadDir(l.settings.Folder); test.jobs == 0 && len(left) > 0 {
+				t.Errorf("there is no job, and it leaves %v", left)
+			}
 			if said := strings.Join(l.said, "\n"); test.said != "" && strings.Count(said, test.said) != 1 {
 				t.Errorf("it said\n%s\nwant %q once", said, test.said)
 			}

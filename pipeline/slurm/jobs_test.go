@@ -23,19 +23,19 @@ func TestUnitsRunAsArrays(t *testing.T) {
 		Arguments: []string{"--constraint=h20"},
 	}
 	l.wantDone(l.execute(t.Context(), l.tasks(30)), 30) // 300 s: five elements of a minute, the site allows four
-	all := l.submittedWords()
-	if len(all) != 2 {
-		t.Fatalf("%d arrays, want 2", len(all))
+	if len(l.jobs) != 2 {
+		t.Fatalf("%d arrays, want 2", len(l.jobs))
 	}
+	words := l.jobs[0].words
 	for _, want := range []string{
 		"--parsable", "--requeue", "--open-mode=append", "--array=0-3%3", "--cpus-per-task=4", "--mem=1000", "--time=10", "--gpus-per-node=8",
 		"--exclusive", "--partition=lab", "--account=us", "--qos=high", "--constraint=h20", "--output=" + filepath.Join(l.jobs[0].dir, "element-%a.log"),
 	} {
-		if !slices.Contains(all[0], want) {
-			t.Errorf("sbatch %v, want %s in it", all[0], want)
+		if !slices.Contains(words, want) {
+			t.Errorf("sbatch %v, want %s in it", words, want)
 		}
 	}
-	text, err := os.ReadFile(all[0][len(all[0])-1])
+	text, err := os.ReadFile(words[len(words)-1])
 	if err != nil {
 		t.Fatal(err)
 	}

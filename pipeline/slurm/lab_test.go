@@ -211,15 +211,6 @@ func (c *pretend) cancel(title, name string) {
 	}
 }
 
-// submissions are the words of every sbatch that submitted a job.
-func (c *pretend) submittedWords() [][]string {
-	var all [][]string
-	for _, j := range c.jobs {
-		all = append(all, j.words)
-	}
-	return all
-}
-
 // lab is units that are run on the cluster.
 type lab struct {
 	*pretend

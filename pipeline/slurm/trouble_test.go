@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,23 +47,6 @@ func TestThereIsNoRoomForNow(t *testing.T) {
 	}
 }
 
-func TestRefusedForGood(t *testing.T) {
-	l := newLab(t)
-	l.answers = func(program string, words []string) (string, error, bool) {
-		if program == "sbatch" && !slices.Contains(words, "--test-only") {
-			return "", errors.New("sbatch: error: Batch job submission failed: Invalid qos specification"), true
-		}
-		return "", nil, false
-	}
-	err := l.execute(t.Context(), l.tasks(2))["u1"]
-	if err == nil || !strings.Contains(err.Error(), "submit its job: sbatch: error: Batch job submission failed: Invalid qos") {
-		t.Errorf("ended with %v", err)
-	}
-	if left, _ := os.ReadDir(l.settings.Folder); len(left) > 0 {
-		t.Errorf("it leaves %v", left)
-	}
-}
-
 func TestSlurmIsAwayForAWhile(t *testing.T) {
 	l := newLab(t)
 	away := 0
@@ -79,20 +61,6 @@ func TestSlurmIsAwayForAWhile(t *testing.T) {
 	said := strings.Join(l.said, "\n")
 	if len(l.jobs) != 1 || strings.Count(said, "asking on") != 1 || !strings.Contains(said, "answers again") {
 		t.Errorf("%d jobs; it said\n%s", len(l.jobs), said)
-	}
-}
-
-// TestSlurmForgets has Slurm forget a job as soon as it ended, as without
-// accounting: manifests tell.
-func TestSlurmForgets(t *testing.T) {
-	l := newLab(t)
-	l.play = func(r *acting) State {
-		r.job.hidden = true
-		return completes(r)
-	}
-	l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
-	if len(l.jobs) != 1 {
-		t.Errorf("%d jobs, want 1", len(l.jobs))
 	}
 }
 
@@ -121,19 +89,28 @@ func TestARequeuedElementIsWaitedFor(t *testing.T) {
 }
 
 func TestAJobThatWouldWaitForEver(t *testing.T) {
-	l := newLab(t)
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 {
-			l.jobs[0].elements[0].why = "PartitionTimeLimit"
+	for reason, key := range map[string]string{
+		"PartitionTimeLimit": "minutes", "Job's QOS not permitted to use this partition (lab denies x including y)": "qos",
+		"Job's account not known, so it can't use this partition (closed allows nobody)": "account",
+	} {
+		l := newLab(t)
+		polls := 0
+		l.answers = func(program string, _ []string) (string, error, bool) {
+			if program == "squeue" && len(l.jobs) > 0 {
+				l.jobs[0].elements[0].why = "Priority" // which is no fault
+				if polls++; polls > 3 {
+					l.jobs[0].elements[0].why = reason
+				}
+			}
+			return "", nil, false
 		}
-		return "", nil, false
-	}
-	err := l.execute(t.Context(), l.tasks(1))["u0"]
-	if err == nil || !strings.Contains(err.Error(), "PartitionTimeLimit") || !strings.Contains(err.Error(), "executor.s.minutes") {
-		t.Errorf("ended with %v", err)
-	}
-	if !slices.Equal(l.cancels, []string{"100_0"}) {
-		t.Errorf("cancelled %v", l.cancels)
+		err := l.execute(t.Context(), l.tasks(1))["u0"]
+		if err == nil || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "executor.s."+key) || polls < 4 {
+			t.Errorf("%s: ended with %v after %d polls", reason, err, polls)
+		}
+		if !slices.Equal(l.cancels, []string{"100_0"}) {
+			t.Errorf("cancelled %v", l.cancels)
+		}
 	}
 }
 
