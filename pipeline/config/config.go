@@ -17,29 +17,29 @@ import (
 
 // Config is the whole experiment. It is made by Load or Default and read-only.
 type Config struct {
-	Experiment Experiment
-	Corpus     Corpus
-	Models     []Model     // [[model]]
-	Benchmarks []Benchmark // [[benchmark]]
-	Sampling   Sampling
-	Replay     Replay
-	Systems    Systems
-	Workers    []Worker // [[worker]]
-	Serving    Serving
-	Judge      Judge
-	Sandbox    Sandbox
-	Grader     Grader
-	Executor   Executor
-	Report     Report
+	Experiment Experiment  `toml:"experiment"`
+	Corpus     Corpus      `toml:"corpus"`
+	Models     []Model     `toml:"model"`     // [[model]]
+	Benchmarks []Benchmark `toml:"benchmark"` // [[benchmark]]
+	Sampling   Sampling    `toml:"sampling"`
+	Replay     Replay      `toml:"replay"`
+	Systems    Systems     `toml:"systems"`
+	Workers    []Worker    `toml:"worker"` // [[worker]]
+	Serving    Serving     `toml:"serving"`
+	Judge      Judge       `toml:"judge"`
+	Sandbox    Sandbox     `toml:"sandbox"`
+	Grader     Grader      `toml:"grader"`
+	Executor   Executor    `toml:"executor"`
+	Report     Report      `toml:"report"`
 
 	values map[string]string // canonical text of every key, for Slice
 }
 
 // Experiment is what all stages share.
 type Experiment struct {
-	Seed    uint64 // master seed, from which every random stream is derived
-	Budgets []int  // rollouts per task, each at least 2, ascending and unique
-	Out     string // folder of all outputs
+	Seed    uint64 `toml:"seed"`                            // master seed, from which every random stream is derived
+	Budgets []int  `toml:"budgets" want:"set of 2 to 1024"` // rollouts per task, each at least 2, ascending and unique
+	Out     string `toml:"out" want:"filled"`               // folder of all outputs
 }
 
 // Sources of the corpus.
@@ -50,67 +50,69 @@ const (
 
 // Corpus says where the profiles come from.
 type Corpus struct {
-	Source          string // where profiles come from: those that are there, or rollouts of the models
-	Profiles        string // CSV or Parquet file of profiles that stands in for the published ones; "" for these
-	Tasks           string // folder with a task file <benchmark>.jsonl for every benchmark that names none
-	Prompts         string // folder with templates that win over the built-in ones; "" for none
-	RolloutsPerTask int    // K, sampled for every task with source = "vllm"
+	Source          string `toml:"source" want:"published|vllm"`       // where profiles come from: those that are there, or rollouts of the models
+	Profiles        string `toml:"profiles"`                           // CSV or Parquet file of profiles that stands in for the published ones; "" for these
+	Tasks           string `toml:"tasks" want:"filled"`                // folder with a task file <benchmark>.jsonl for every benchmark that names none
+	Prompts         string `toml:"prompts"`                            // folder with templates that win over the built-in ones; "" for none
+	RolloutsPerTask int    `toml:"rollouts_per_task" want:"1 to 2^20"` // K, sampled for every task with source = "vllm"
 }
 
 // Model is a model of the experiment.
 type Model struct {
-	ID             string // as in the profiles: "qwen2_5_3b"
-	Title          string // for tables: "Qwen2.5-3B"
-	Thinking       bool   // whether the chat template's thinking mode is on
-	ThinkingBudget int    // tokens of thinking at most, within sampling.max_tokens; 0 without thinking
-	MaxSequences   int    // sequences that one engine runs at a time
+	ID             string `toml:"id" want:"id"`                     // as in the profiles: "qwen2_5_3b"
+	Title          string `toml:"title" want:"filled"`              // for tables: "Qwen2.5-3B"
+	Thinking       bool   `toml:"thinking"`                         // whether the chat template's thinking mode is on
+	ThinkingBudget int    `toml:"thinking_budget" want:"0 to 2^20"` // tokens of thinking at most, within sampling.max_tokens; 0 without thinking
+	MaxSequences   int    `toml:"max_sequences" want:"1 to 65536"`  // sequences that one engine runs at a time
 
-	Path            string // what a launched server loads: a folder, or a name on Hugging Face
-	Served          string // the name that servers give it
-	ReasoningParser string // of vLLM, which separates thinking from the answer; "" for none
+	Path            string `toml:"path" want:"filled"`   // what a launched server loads: a folder, or a name on Hugging Face
+	Served          string `toml:"served" want:"filled"` // the name that servers give it
+	ReasoningParser string `toml:"reasoning_parser"`     // of vLLM, which separates thinking from the answer; "" for none
 
 	// What the FLOP proxy needs to know of a model (paper, Appendix B.5); all 0
 	// for a model of the paper.
-	ThetaCore, ThetaHead                int // parameters
-	FullAttentionLayers, AttentionWidth int // all four or none, for the FLOP proxy
+	ThetaCore           int `toml:"theta_core" want:"0 to 2^50"` // parameters
+	ThetaHead           int `toml:"theta_head" want:"0 to 2^50"`
+	FullAttentionLayers int `toml:"full_attention_layers" want:"0 to 2^20"` // all four or none, for the FLOP proxy
+	AttentionWidth      int `toml:"attention_width" want:"0 to 2^30"`
 }
 
 // Benchmark is a benchmark of the experiment.
 type Benchmark struct {
-	ID    string // as `speceval benchmarks list` shows, or a name of your own
-	Tasks string `json:",omitempty"` // task file, JSONL or CSV; "" for the one in the folder corpus.tasks
+	ID    string `toml:"id" want:"id"`            // as `speceval benchmarks list` shows, or a name of your own
+	Tasks string `toml:"tasks" json:",omitempty"` // task file, JSONL or CSV; "" for the one in the folder corpus.tasks
 
-	Grader []string `json:",omitempty"` // in place of grader.command; none: that
+	Grader []string `toml:"grader" json:",omitempty"` // in place of grader.command; none: that
 }
 
 // Sampling is how a rollout is generated (paper, Appendix B.1).
 type Sampling struct {
-	Temperature   float64  // of the softmax; 0: greedy
-	TopP          float64  // mass of the tokens that are drawn from
-	TopK          int      // 0: no truncation
-	MaxTokens     int      // of a response, thinking included
-	ContextTokens int      // of prompt and response
-	LeaveOut      []string // what requests do not say: "temperature", "top_p", "top_k", "seed", "stream"
+	Temperature   float64  `toml:"temperature" want:"0 to 2"`                            // of the softmax; 0: greedy
+	TopP          float64  `toml:"top_p" want:"above 0 to 1"`                            // mass of the tokens that are drawn from
+	TopK          int      `toml:"top_k" want:"0 to 2^20"`                               // 0: no truncation
+	MaxTokens     int      `toml:"max_tokens" want:"1 to 2^20"`                          // of a response, thinking included
+	ContextTokens int      `toml:"context_tokens" want:"2 to 2^22"`                      // of prompt and response
+	LeaveOut      []string `toml:"leave_out" want:"temperature|top_p|top_k|seed|stream"` // what requests do not say: "temperature", "top_p", "top_k", "seed", "stream"
 }
 
 // Replay is the precision of designs and replays (paper, Appendices B.2–B.4).
 type Replay struct {
-	Draws           int       // panels of a design replicate; pilot vectors of a replay
-	Replicates      int       // independent replicates of a design
-	Panels          string    // how those of a replicate are drawn, PanelsEven or PanelsIndependent
-	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
-	IBNAlphas       []float64 // candidate prior strengths of IBN, ascending and unique
-	Resamples       int       // profiles redrawn from each, for the error that comes from their rollouts
-	ResampleDraws   int       // pilot vectors of the replay of one
-	CaseStudy       CaseStudy
-	TSNeyman        TSNeyman
+	Draws           int       `toml:"draws" want:"2 to 2^24"`          // panels of a design replicate; pilot vectors of a replay
+	Replicates      int       `toml:"replicates" want:"2 to 4096"`     // independent replicates of a design
+	Panels          string    `toml:"panels" want:"even|independent"`  // how those of a replicate are drawn, PanelsEven or PanelsIndependent
+	QuadratureOrder int       `toml:"quadrature_order" want:"1 to 64"` // Gauss–Legendre nodes in each of ξ and δ
+	IBNAlphas       []float64 `toml:"ibn_alphas" want:"1e-6 to 1000"`  // candidate prior strengths of IBN, ascending and unique
+	Resamples       int       `toml:"resamples" want:"2 to 2^20"`      // profiles redrawn from each, for the error that comes from their rollouts
+	ResampleDraws   int       `toml:"resample_draws" want:"2 to 2^24"` // pilot vectors of the replay of one
+	CaseStudy       CaseStudy `toml:"case_study"`
+	TSNeyman        TSNeyman  `toml:"ts_neyman"`
 }
 
 // CaseStudy is the profile that is looked at closely (paper, Appendix C.2).
 type CaseStudy struct {
-	Profile     string // "<benchmark>__model=<model>"; there is no study where it is not evaluated
-	Budget      int    // rollouts per task of the sampling distributions
-	Repetitions int    // evaluations simulated, rollout by rollout, of each policy
+	Profile     string `toml:"profile" want:"filled"`        // "<benchmark>__model=<model>"; there is no study where it is not evaluated
+	Budget      int    `toml:"budget" want:"2 to 2^20"`      // rollouts per task of the sampling distributions
+	Repetitions int    `toml:"repetitions" want:"2 to 2^30"` // evaluations simulated, rollout by rollout, of each policy
 }
 
 // Panels of a design.
@@ -127,13 +129,13 @@ const (
 
 // TSNeyman is the search for the best TS-Neyman (paper, Appendix C.3).
 type TSNeyman struct {
-	Search     string    // how candidates are tried
-	Alphas     []float64 // candidate prior strengths, ascending and unique
-	WarmStarts []int     // candidate initial rollouts per task, ascending and unique
-	Draws      int       // trajectories of a candidate in the exhaustive search
-	RaceDraws  int       // trajectories of every candidate in the race, of 100 tasks at the largest budget
-	FinalDraws int       // further trajectories of a finalist
-	Finalists  int       // candidates that go on from the race, at each budget
+	Search     string    `toml:"search" want:"racing|exhaustive"`     // how candidates are tried
+	Alphas     []float64 `toml:"alphas" want:"1e-6 to 1000"`          // candidate prior strengths, ascending and unique
+	WarmStarts []int     `toml:"warm_starts" want:"set of 1 to 2^20"` // candidate initial rollouts per task, ascending and unique
+	Draws      int       `toml:"draws" want:"2 to 2^24"`              // trajectories of a candidate in the exhaustive search
+	RaceDraws  int       `toml:"race_draws" want:"2 to 2^24"`         // trajectories of every candidate in the race, of 100 tasks at the largest budget
+	FinalDraws int       `toml:"final_draws" want:"2 to 2^24"`        // further trajectories of a finalist
+	Finalists  int       `toml:"finalists" want:"1 to 2^20"`          // candidates that go on from the race, at each budget
 }
 
 // Engines of the systems stage.
@@ -159,47 +161,47 @@ const WeightsDummy = "dummy"
 
 // Systems is the coupled-reward study of time and compute (paper, Appendix B.5).
 type Systems struct {
-	Engine   string // what policies are timed on: the simulated fleet alone, or servers of the workers as well
-	Replicas int    // of a worker, one GPU each
-	Window   int    // outstanding requests per replica
-	Repeats  int    // executions of each strategy in a setting of the simulated fleet; 0: 8
-	Protocol string // of the router, as in the paper's algorithm or as in the published runs
+	Engine   string `toml:"engine" want:"simulated|vllm"`    // what policies are timed on: the simulated fleet alone, or servers of the workers as well
+	Replicas int    `toml:"replicas" want:"1 to 4096"`       // of a worker, one GPU each
+	Window   int    `toml:"window" want:"1 to 65536"`        // outstanding requests per replica
+	Repeats  int    `toml:"repeats" want:"0 to 1000"`        // executions of each strategy in a setting of the simulated fleet; 0: 8
+	Protocol string `toml:"protocol" want:"paper|published"` // of the router, as in the paper's algorithm or as in the published runs
 
 	// MeasuredRepeats are executions of each strategy on servers, one number for
 	// each of the budgets; empty: one of each.
-	MeasuredRepeats []int
+	MeasuredRepeats []int `toml:"measured_repeats" want:"1 to 1000"`
 
 	// ScoredRepeats are executions of each strategy under real rewards, one
 	// number for each of the budgets; empty: none.
-	ScoredRepeats []int
-	Lengths       string // of answers
+	ScoredRepeats []int  `toml:"scored_repeats" want:"0 to 1000"`
+	Lengths       string `toml:"lengths" want:"natural|drawn"` // of answers
 }
 
 // Worker is a machine with vLLM replicas: running ones, or a way to start them.
 type Worker struct {
-	Name string   // for messages and outputs
-	URLs []string // of running replicas
+	Name string   `toml:"name" want:"id"`   // for messages and outputs
+	URLs []string `toml:"urls" want:"urls"` // of running replicas
 
 	// Launch is the command that starts a replica, with {model}, {port} and
 	// {replica} in the place of what they name; flags of the setting follow it.
-	Launch      string
-	Port        int      // of replica 0; the others have the next ones
-	Arguments   []string // further flags, which win over those of the setting
-	Environment []string // KEY=VALUE
-	MemoryGiB   float64  // main memory that a launched replica needs; 0: not checked
-	Weights     string   // of the models that it starts: "" for theirs, "dummy" for random ones
+	Launch      string   `toml:"launch"`
+	Port        int      `toml:"port" want:"1 to 65535"`       // of replica 0; the others have the next ones
+	Arguments   []string `toml:"arguments"`                    // further flags, which win over those of the setting
+	Environment []string `toml:"environment"`                  // KEY=VALUE
+	MemoryGiB   float64  `toml:"memory_gib" want:"0 to 65536"` // main memory that a launched replica needs; 0: not checked
+	Weights     string   `toml:"weights" want:"|dummy"`        // of the models that it starts: "" for theirs, "dummy" for random ones
 
-	KeyEnv string `json:",omitempty"` // environment variable with the key that servers want; "": SPECEVAL_API_KEY if all workers are on one host
+	KeyEnv string `toml:"key_env" want:"variable" json:",omitempty"` // environment variable with the key that servers want; "": SPECEVAL_API_KEY if all workers are on one host
 }
 
 // Serving is how servers are watched. It never changes what is asked of them.
 type Serving struct {
-	Version       string // of vLLM; "" for any
-	Attempts      int    // tries of a request that a server fails
-	HangSeconds   int    // without a token, while requests run, until a replica counts as hung
-	OutageSeconds int    // without a live replica until a run gives up
-	StartSeconds  int    // for launched servers to become healthy
-	OnLoss        string // what to do about an answer that is lost under way
+	Version       string `toml:"version"`                              // of vLLM; "" for any
+	Attempts      int    `toml:"attempts" want:"1 to 100"`             // tries of a request that a server fails
+	HangSeconds   int    `toml:"hang_seconds" want:"1 to 2^20"`        // without a token, while requests run, until a replica counts as hung
+	OutageSeconds int    `toml:"outage_seconds" want:"0 to 2^20"`      // without a live replica until a run gives up
+	StartSeconds  int    `toml:"start_seconds" want:"1 to 2^20"`       // for launched servers to become healthy
+	OnLoss        string `toml:"on_loss" want:"continue|again|refuse"` // what to do about an answer that is lost under way
 }
 
 // What to do about an answer that is lost while it comes in.
@@ -211,32 +213,32 @@ const (
 
 // Judge is the model that scores free-form answers.
 type Judge struct {
-	URLs        []string // of running servers; none: answers that need a judge cannot be scored
-	Model       string   // the name that servers give it
-	Temperature float64  // of a verdict
-	MaxTokens   int      // of a verdict
-	Prompt      string   // file of the judge's user turn; "" for our own wording
+	URLs        []string `toml:"urls" want:"urls"`            // of running servers; none: answers that need a judge cannot be scored
+	Model       string   `toml:"model" want:"filled"`         // the name that servers give it
+	Temperature float64  `toml:"temperature" want:"0 to 2"`   // of a verdict
+	MaxTokens   int      `toml:"max_tokens" want:"1 to 2^20"` // of a verdict
+	Prompt      string   `toml:"prompt"`                      // file of the judge's user turn; "" for our own wording
 
-	GradingPrompt string // the same for graded answers
-	KeyEnv        string // environment variable with the key that servers want; "": none is sent
+	GradingPrompt string `toml:"grading_prompt"`          // the same for graded answers
+	KeyEnv        string `toml:"key_env" want:"variable"` // environment variable with the key that servers want; "": none is sent
 }
 
 // Sandbox bounds the programs that code scorers run.
 type Sandbox struct {
-	SecondsPerTest int    // of CPU time
-	MemoryMiB      int    // of a program
-	Python         string // the interpreter: a name or a path
+	SecondsPerTest int    `toml:"seconds_per_test" want:"1 to 3600"` // of CPU time
+	MemoryMiB      int    `toml:"memory_mib" want:"64 to 2^20"`      // of a program
+	Python         string `toml:"python" want:"filled"`              // the interpreter: a name or a path
 }
 
 // Grader is a program of the user's own that scores answers.
 type Grader struct {
-	Command        []string // the program and its arguments; none: answers that need it cannot be scored
-	Files          []string // that it reads, in addition to those in Command
-	Version        string   // what its user calls it
-	TimeoutSeconds int      // for a verdict, the start of the program included
-	Processes      int      // that run at a time; 0: one per core
-	Sandbox        bool     // behind bubblewrap
-	MemoryMiB      int      // of each process behind bubblewrap; 0: no bound
+	Command        []string `toml:"command"`                          // the program and its arguments; none: answers that need it cannot be scored
+	Files          []string `toml:"files"`                            // that it reads, in addition to those in Command
+	Version        string   `toml:"version"`                          // what its user calls it
+	TimeoutSeconds int      `toml:"timeout_seconds" want:"1 to 3600"` // for a verdict, the start of the program included
+	Processes      int      `toml:"processes" want:"0 to 1024"`       // that run at a time; 0: one per core
+	Sandbox        bool     `toml:"sandbox"`                          // behind bubblewrap
+	MemoryMiB      int      `toml:"memory_mib" want:"0 to 2^20"`      // of each process behind bubblewrap; 0: no bound
 }
 
 // Ways to make out/report.pdf.
@@ -247,8 +249,8 @@ const (
 
 // Report is what the report stage makes in addition to tables and figures.
 type Report struct {
-	PDF    string // whether report.pdf is made
-	Second string // profile file of a second generation to hold the first against; "" for none
+	PDF    string `toml:"pdf" want:"auto|never"` // whether report.pdf is made
+	Second string `toml:"second"`                // profile file of a second generation to hold the first against; "" for none
 }
 
 // All gives the canonical text of every key, as Slice does.

@@ -2,7 +2,6 @@ package config
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -15,24 +14,26 @@ const (
 
 // Executor says where units run. It never changes a result.
 type Executor struct {
-	Kind    string // this machine, job arrays of Slurm, or jobs of commands
-	Workers int    // units at a time on this machine; 0: one per core
+	Kind    string `toml:"kind" want:"local|slurm|command"` // this machine, job arrays of Slurm, or jobs of commands
+	Workers int    `toml:"workers" want:"0 to 4096"`        // units at a time on this machine; 0: one per core
 
 	// Of the kind "command": what a shell runs.
-	Submit string // a job; {command} runs its element
-	Status string // lists jobs, with their states; {jobs} are their ids
-	Cancel string // cancels {jobs}
+	Submit string `toml:"submit"` // a job; {command} runs its element
+	Status string `toml:"status"` // lists jobs, with their states; {jobs} are their ids
+	Cancel string `toml:"cancel"` // cancels {jobs}
 
 	// Of Slurm, for every stage; a stage may have its own.
-	Partition, Account, QOS string // "" for the site's default
+	Partition string `toml:"partition"` // "" for the site's default
+	Account   string `toml:"account"`
+	QOS       string `toml:"qos"`
 
-	ArraySize      int     // elements of one array at most
-	Throttle       int     // elements of an array that run at a time; 0: no limit
-	ElementMinutes float64 // units are packed until an element runs about so long
-	Retries        int     // of a unit that failed
-	PollSeconds    float64 // between two looks at the queue
-	SettleSeconds  float64 // that files of other machines may take to be seen here
-	AnswerSeconds  float64 // that a command which submits, polls or cancels may take
+	ArraySize      int     `toml:"array_size" want:"1 to 2^20"`       // elements of one array at most
+	Throttle       int     `toml:"throttle" want:"0 to 2^20"`         // elements of an array that run at a time; 0: no limit
+	ElementMinutes float64 `toml:"element_minutes" want:"0 to 65536"` // units are packed until an element runs about so long
+	Retries        int     `toml:"retries" want:"0 to 100"`           // of a unit that failed
+	PollSeconds    float64 `toml:"poll_seconds" want:"0.1 to 3600"`   // between two looks at the queue
+	SettleSeconds  float64 `toml:"settle_seconds" want:"0 to 3600"`   // that files of other machines may take to be seen here
+	AnswerSeconds  float64 `toml:"answer_seconds" want:"0.1 to 3600"` // that a command which submits, polls or cancels may take
 
 	Stages map[string]Resources // by stage, all of them
 }
@@ -48,14 +49,16 @@ const (
 
 // Resources are what a stage's jobs ask Slurm for.
 type Resources struct {
-	Where                   string   // in jobs, or on the machine of the run itself
-	Partition, Account, QOS string   // "" for those of the executor
-	CPUs                    int      // and so many units at a time
-	MemoryMiB               int      // of an element; 0: the site's default
-	Minutes                 int      // time limit at least; 0: the partition's default
-	GPUs                    int      // of an element that starts servers
-	Exclusive               bool     // whole nodes for elements that start servers
-	Arguments               []string // more for sbatch
+	Where     string   `toml:"where" want:"jobs|here"` // in jobs, or on the machine of the run itself
+	Partition string   `toml:"partition"`              // "" for that of the executor
+	Account   string   `toml:"account"`
+	QOS       string   `toml:"qos"`
+	CPUs      int      `toml:"cpus" want:"1 to 4096"`       // and so many units at a time
+	MemoryMiB int      `toml:"memory_mib" want:"0 to 2^30"` // of an element; 0: the site's default
+	Minutes   int      `toml:"minutes" want:"0 to 2^20"`    // time limit at least; 0: the partition's default
+	GPUs      int      `toml:"gpus" want:"0 to 1024"`       // of an element that starts servers
+	Exclusive bool     `toml:"exclusive"`                   // whole nodes for elements that start servers
+	Arguments []string `toml:"arguments"`                   // more for sbatch
 }
 
 // executorStages are the stages that have resources of their own.
@@ -106,28 +109,34 @@ func (o option) is(argument string) bool {
 	return found && o.short != "" && strings.HasPrefix(short, o.short)
 }
 
-// bind reads the executor. A stage that is timed on servers has other defaults.
-func (e *Executor) bind(t *table, workers []Worker, timed bool) {
+// bindStages reads the resources of each stage. One that is timed on servers has other
+// defaults.
+func (e *Executor) bindStages(t *table, timed bool) {
 	if timed {
 		e.Stages["systems"] = e.Stages["generate"]
 	}
-	t.choice("kind", &e.Kind, ExecutorLocal, ExecutorSlurm, ExecutorCommand)
-	e.bindCommands(t)
-	t.integer("workers", &e.Workers, 0, 4096)
-	t.optionalText("partition", &e.Partition)
-	t.optionalText("account", &e.Account)
-	t.optionalText("qos", &e.QOS)
-	t.integer("array_size", &e.ArraySize, 1, 1<<20)
-	t.integer("throttle", &e.Throttle, 0, 1<<20)
-	t.number("element_minutes", &e.ElementMinutes, 0, 1<<16)
-	t.integer("retries", &e.Retries, 0, 100)
-	t.number("poll_seconds", &e.PollSeconds, 0.1, 3600)
-	t.number("settle_seconds", &e.SettleSeconds, 0, 3600)
-	t.number("answer_seconds", &e.AnswerSeconds, 0.1, 3600)
 	for _, stage := range executorStages {
 		r := e.Stages[stage]
-		r.bind(t.table(stage))
+		at := t.table(stage)
+		at.bind(&r)
+		r.check(at)
 		e.Stages[stage] = r
+	}
+}
+
+// check holds the kind to the workers and the commands.
+func (e *Executor) check(t *table, workers []Worker) {
+	for _, c := range []struct{ key, command, must, is string }{
+		{"submit", e.Submit, "{command}", "what runs the element"},
+		{"status", e.Status, "", "the command that lists jobs"},
+		{"cancel", e.Cancel, "{jobs}", "the ids of the jobs to cancel"},
+	} {
+		switch {
+		case c.command == "" && e.Kind == ExecutorCommand:
+			t.fault("kind", "needs %s as well", c.key)
+		case c.command != "" && !strings.Contains(c.command, c.must):
+			t.fault(c.key, "lacks %s, %s", c.must, c.is)
+		}
 	}
 	launched := 0
 	for _, w := range workers {
@@ -140,37 +149,8 @@ func (e *Executor) bind(t *table, workers []Worker, timed bool) {
 	}
 }
 
-// bindCommands reads the commands of jobs.
-func (e *Executor) bindCommands(t *table) {
-	for _, c := range []struct {
-		key, must, is string
-		to            *string
-	}{
-		{"submit", "{command}", "what runs the element", &e.Submit}, {"status", "", "the command that lists jobs", &e.Status},
-		{"cancel", "{jobs}", "the ids of the jobs to cancel", &e.Cancel},
-	} {
-		t.optionalText(c.key, c.to)
-		switch {
-		case *c.to == "" && e.Kind == ExecutorCommand:
-			t.fault("kind", "needs %s as well", c.key)
-		case *c.to != "" && !strings.Contains(*c.to, c.must):
-			t.fault(c.key, "lacks %s, %s", c.must, c.is)
-		}
-	}
-}
-
-func (r *Resources) bind(t *table) {
-	t.choice("where", &r.Where, WhereJobs, WhereHere)
-	t.optionalText("partition", &r.Partition)
-	t.optionalText("account", &r.Account)
-	t.optionalText("qos", &r.QOS)
-	t.integer("cpus", &r.CPUs, 1, 4096)
-	t.integer("memory_mib", &r.MemoryMiB, 0, 1<<30)
-	t.integer("minutes", &r.Minutes, 0, 1<<20)
-	t.integer("gpus", &r.GPUs, 0, 1024)
-	t.boolean("exclusive", &r.Exclusive)
-	t.texts("arguments", &r.Arguments)
-	t.record("arguments", slices.Concat([]string{}, r.Arguments))
+// check refuses arguments of sbatch that the program sets, and what is no option.
+func (r *Resources) check(t *table) {
 	before := "" // may be an option whose value follows
 	for _, argument := range r.Arguments {
 		name, _, _ := strings.Cut(argument, "=")
