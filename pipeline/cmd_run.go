@@ -69,7 +69,7 @@ func (s *session) runSelection(sel dag.Selection, how runOptions) (*dag.Plan, er
 	for _, w := range plan.Warnings {
 		s.warn("%s", w)
 	}
-	s.sayNotes(o)
+	s.sayNotes(o, plan)
 	s.sayPlan(plan, o)
 	err = s.carryOut(ctx, drain, o, plan, holder, how.keepGoing)
 	s.writeRuns(o, snapshot)
@@ -249,7 +249,7 @@ func planCommand() command {
 			for _, w := range plan.Warnings {
 				s.warn("%s", w)
 			}
-			s.sayNotes(x)
+			s.sayNotes(x, plan)
 			return status.WritePlan(s.stdout, plan, x.machines())
 		},
 	}

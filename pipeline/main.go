@@ -224,10 +224,15 @@ func (s *session) optional() (*config.Config, error) {
 	return cfg, nil
 }
 
-// sayNotes writes what the user should know of the experiment.
-func (s *session) sayNotes(o *opened) {
-	for _, note := range o.Notes {
-		s.say("note: %s", note)
+// sayNotes writes what the user should know of the stages that the plan runs. Where nothing
+// runs it is old news.
+func (s *session) sayNotes(o *opened, plan *dag.Plan) {
+	for _, stage := range plan.Stages {
+		if len(stage.Run) > 0 {
+			for _, note := range o.Notes[stage.Stage.Name] {
+				s.say("note: %s", note)
+			}
+		}
 	}
 }
 

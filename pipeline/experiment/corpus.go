@@ -33,7 +33,9 @@ type profileStages struct {
 	published bool              // their profiles are the paper's
 	generate  dag.Stage
 	score     dag.Stage
-	notes     []string // what the user should know
+	notes     []string // what the user should know of the profiles
+
+	scoreNotes []string // and of scoring
 
 	// close ends the servers that answer and judge; nil: there are none.
 	close func(ctx context.Context) error
@@ -104,7 +106,7 @@ func sampledProfiles(cfg *config.Config, o Outside) (profileStages, error) {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
 	return profileStages{
-		pairs: pairs, generate: generate.Stage(sampled), score: stage, notes: notes,
+		pairs: pairs, generate: generate.Stage(sampled), score: stage, scoreNotes: notes,
 		close: func(ctx context.Context) error { return errors.Join(servers.Close(ctx), judges.Close(ctx)) },
 	}, nil
 }

@@ -44,7 +44,7 @@ type Experiment struct {
 	Servers  map[string]bool // stages whose units start servers
 
 	Reports stored.Settings                 // of the report stage, for commands that explain its tables
-	Notes   []string                        // what the user should know before a run
+	Notes   map[string][]string             // what the user should know before units of a stage run
 	Close   func(ctx context.Context) error // ends what units have started; nil: nothing
 
 	// Page writes the page of the report; nil: there is none.
@@ -91,13 +91,16 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	if e.Reports, err = reportSettings(cfg, c, e.Systems); err != nil {
 		return nil, err
 	}
+	var noStudy []string
 	if why := e.Reports.NoCaseStudy(); why != "" {
-		notes = append(notes, why)
+		noStudy = append(noStudy, why)
 	}
 	engine, texNotes := texEngine(cfg, o.Out, exec.LookPath, o.Environment)
 	e.Reports.TeX = engine
 	e.Report = report.Stage(e.Reports)
-	e.Notes = slices.Concat(c.notes, notes, texNotes)
+	e.Notes = map[string][]string{
+		e.Score.Name: c.scoreNotes, e.Replay.Name: slices.Concat(c.notes, noStudy), e.Systems.Name: notes, e.Report.Name: texNotes,
+	}
 	e.Page = func(w io.Writer, h report.History) error {
 		for _, s := range cfg.Settings() {
 			h.Settings = append(h.Settings, page.Setting(s))
