@@ -188,7 +188,7 @@ func (s *session) warnUnlessFresh(file string) error {
 			if !slices.Contains(unit.Outputs, file) {
 				continue
 			}
-			if slices.ContainsFunc(stage.Run, func(u dag.UnitPlan) bool { return u.Ref.Unit == unit.ID }) {
+			if slices.ContainsFunc(stage.Run, func(r dag.Record) bool { return r.Unit.Unit == unit.ID }) {
 				s.warn("%s is not fresh; `speceval plan %s` says why", file, stage.Stage.Name)
 			}
 		}

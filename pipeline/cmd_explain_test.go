@@ -13,7 +13,6 @@ import (
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/experiment"
 	"speceval/stages/report"
-	"speceval/stages/report/explain"
 	"speceval/stages/report/stored"
 )
 
@@ -58,8 +57,16 @@ func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
 	want(t, "the cell", stdout, `row "qwen3_5_9b", column theta_core: 6919565824`, "Eq. 23", "report/table7_flop_coefficients", "data/architectures.csv", "fresh", "paper: 6.919566")
 
 	_, stdout, _ = explainIn(p, "--json", "table7", "qwen3_5_9b", "theta_core")
-	var e explain.Explanation
-	if err := json.Unmarshal([]byte(stdout), &e); err != nil || e.Value == nil || *e.Value != 6919565824 || len(e.Units) != 1 || e.Units[0].Commit != "test" || len(e.Sources) != 2 {
+	var e struct {
+		Value   *float64
+		Sources []dag.Source
+		Units   []struct {
+			Unit, State string
+			Last        dag.Manifest `json:"last_run"`
+		}
+	}
+	if err := json.Unmarshal([]byte(stdout), &e); err != nil || e.Value == nil || *e.Value != 6919565824 || len(e.Sources) != 2 || len(e.Units) != 1 ||
+		e.Units[0].Unit != "report/table7_flop_coefficients" || e.Units[0].State != "fresh" || e.Units[0].Last.Commit != "test" {
 		t.Errorf("%v\n%s", err, stdout)
 	}
 	for _, args := range [][]string{{"--json"}, {"--json", "table7"}, {"--json", "table7", "qwen3_5_9b"}} {

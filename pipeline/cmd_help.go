@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/display"
@@ -154,6 +155,7 @@ type shell struct {
 	stdout, stderr io.Writer // nothing that is written there does anything to a terminal: see escaping
 	bars           io.Writer // the terminal itself, for progress bars; nil: stderr
 	terminal       bool      // stderr is one that can show progress bars
+	columns, width int       // of stderr and of stdout; 0 for what is no terminal
 	now            func() time.Time
 	pid            int
 	origin         dag.Origin // of this program and command line
@@ -180,6 +182,8 @@ func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shel
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
 		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",
+		columns:  columns(os.Stderr),
+		width:    columns(os.Stdout),
 		now:      time.Now,
 		pid:      os.Getpid(),
 		date:     date,
@@ -207,6 +211,15 @@ func (s *shell) escaping() *shell {
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// columns is the width of a terminal; 0 for anything else.
+func columns(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // revision is the git commit that the program was built from, whether there were

@@ -111,7 +111,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	}
 	runner := dag.Runner{
 		Executor:  where.Executor,
-		Observer:  s.recorder(o, s.console().Run(plan), holder),
+		Observer:  s.recorder(o, s.console().Run(plan, o.machines().Seconds(plan)), holder),
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || where.Jobs,
@@ -250,7 +250,7 @@ func planCommand() command {
 				s.warn("%s", w)
 			}
 			s.sayNotes(x, plan)
-			return status.WritePlan(s.stdout, plan, x.machines())
+			return status.WritePlan(s.stdout, plan, x.machines(), s.width)
 		},
 	}
 }
@@ -282,13 +282,13 @@ func (o *whyOptions) run(s *session, words []string) error {
 	if _, err := s.open(dag.Selection{Stages: words}); err != nil {
 		return err
 	}
-	_, plan, err := s.look(dag.Selection{}) // all stages: staleness comes from upstream too
+	x, plan, err := s.look(dag.Selection{}) // all stages: staleness comes from upstream too
 	if err != nil {
 		return err
 	}
 	for i := range plan.Stages {
 		if plan.Stages[i].Stage.Name == words[0] {
-			return status.WriteWhy(s.stdout, &plan.Stages[i], o.all)
+			return status.WriteWhy(s.stdout, &plan.Stages[i], x.machines(), o.all, s.width)
 		}
 	}
 	return nil
@@ -333,11 +333,12 @@ func (o *statusOptions) run(s *session, words []string) error {
 	} else {
 		st.Add(all, running)
 	}
-	write := st.Text
 	if o.json {
-		write = st.JSON
+		err = st.JSON(s.stdout)
+	} else {
+		err = st.Text(s.stdout, s.width)
 	}
-	if err := write(s.stdout); err != nil {
+	if err != nil {
 		return err
 	}
 	if o.check && !st.Fresh {

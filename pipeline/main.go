@@ -112,7 +112,7 @@ type session struct {
 
 // console is where progress is shown.
 func (s *session) console() status.Console {
-	return status.Console{W: s.stderr, Bars: s.bars, Now: s.now, Terminal: s.terminal, Quiet: s.quiet}
+	return status.Console{W: s.stderr, Bars: s.bars, Now: s.now, Terminal: s.terminal, Columns: s.columns, Quiet: s.quiet}
 }
 
 // opened is the experiment that a command works on.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"speceval/internal/rowfile"
+	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 	"speceval/stages/report"
 )
@@ -22,7 +23,7 @@ func withPage(t *testing.T) (b *bench, page func() string) {
 		times++
 		made := 0
 		for _, r := range h.Records {
-			if r.Manifest != nil && r.Fresh {
+			if r.State == dag.Fresh {
 				made++
 			}
 		}

@@ -128,8 +128,10 @@ func pad(s string, width int, a Align) string {
 
 // Wrap breaks text into lines of a terminal's width, which begin with first and then
 // with others.
-func Wrap(first, others, text string) string {
-	const width = 100
+func Wrap(first, others, text string) string { return WrapAt(100, first, others, text) }
+
+// WrapAt is Wrap to so many columns.
+func WrapAt(width int, first, others, text string) string {
 	var b strings.Builder
 	line := first
 	for i, word := range strings.Fields(text) {

@@ -1,49 +1,114 @@
 package dag
 
 import (
-	"fmt"
+	"maps"
+	"math"
 	"slices"
-	"strings"
+	"sync"
+	"time"
 )
 
-// unitPlan describes unit i, which will run.
-func (s *Snapshot) unitPlan(i int, reasons []Reason, v verdict) UnitPlan {
-	u := UnitPlan{Ref: s.graph.ref(i), State: s.state(i, v.reasons), Reasons: reasons, Seconds: -1, Key: v.key, index: i,
-		expect: s.graph.nodes[i].unit.Expect, cost: s.graph.nodes[i].unit.Cost}
-	if u.State == Fresh && reasons[0].Kind != Forced {
-		u.State = Stale // by what it needs
-	}
-	if m := s.records[i].manifest; m != nil {
-		u.Seconds, u.Before = m.WallSeconds, m.Key
-	}
-	return u
+// Basis is what an estimate goes by.
+type Basis int
+
+// What estimates go by.
+const (
+	Unknown Basis = iota
+	Earlier       // the unit has run with this configuration, or others of its stage have
+	Stated        // its cost, on a machine as fast as this one
+)
+
+// Expected is how long a run of a unit takes.
+type Expected struct {
+	Seconds float64 // wall time; 0 if unknown
+	By      Basis
 }
 
-// seconds are what unit i took when it last ran, or what a first run is said to
-// take; 0 if neither is known.
-func (s *Snapshot) seconds(i int) float64 {
-	if m := s.records[i].manifest; m != nil {
-		return m.WallSeconds
+// expect says how long each planned unit takes: as long as last time, or else what its
+// stage states for this machine, or else the mean of its stage.
+func (p *planner) expect() {
+	type sum struct{ seconds, units float64 }
+	earlier := make([]sum, len(p.graph.stages))
+	for i := range p.records {
+		if m := p.records[i].Last; m != nil {
+			e := &earlier[p.graph.nodes[i].stage]
+			e.seconds, e.units = e.seconds+m.WallSeconds, e.units+1
+		}
 	}
-	return s.graph.nodes[i].unit.Cost
+	slower := sync.OnceValue(p.slower)
+	for i := range p.records {
+		if !p.planned[i] {
+			continue
+		}
+		r, mean := &p.records[i], earlier[p.graph.nodes[i].stage]
+		switch cost := r.Declared.Cost; {
+		case r.Last != nil && (cost == 0 || r.asConfigured()):
+			r.Expected = Expected{r.Last.WallSeconds, Earlier}
+		case cost > 0:
+			r.Expected = Expected{cost * slower(), Stated}
+		case mean.units > 0:
+			r.Expected = Expected{mean.seconds / mean.units, Earlier}
+		}
+	}
 }
 
-// note counts what the earlier manifest of a unit says about its time.
-func (p *StagePlan) note(m *Manifest) {
-	if m != nil {
-		p.known++
-		p.seconds += m.WallSeconds
-	}
+// asConfigured tells whether the unit last ran with the configuration of now.
+func (r *Record) asConfigured() bool {
+	return maps.Equal(r.Last.Parts.Config, r.Declared.Config)
 }
 
-func (p *StagePlan) add(u UnitPlan) {
-	if u.State == Missing {
-		p.Missing++
+// enough is how many seconds of units that have run tell more of a machine than a
+// measurement does.
+const enough = 30
+
+// slower is how many seconds a unit takes here for a second of its cost: as the units
+// that have run did, or as a short measurement says.
+func (p *planner) slower() float64 {
+	if p.Slower > 0 {
+		return p.Slower
 	}
-	p.Run = append(p.Run, u)
+	took, stated := 0.0, 0.0
+	for i := range p.records {
+		if r := &p.records[i]; r.Last != nil && r.Declared.Cost > 0 && r.asConfigured() {
+			took, stated = took+r.Last.WallSeconds, stated+r.Declared.Cost
+		}
+	}
+	if took < enough {
+		return measure()
+	}
+	return took / stated
 }
 
-// Estimate is how long units will take, from how long they took before.
+// The measurement: work of the kind that units do, and what it took on the machine whose
+// seconds their costs are.
+const (
+	samples         = 5
+	sampleSteps     = 100_000
+	referenceSample = 1.0e-3 // seconds
+)
+
+// measure compares this machine with the one whose seconds the costs of units are. The
+// fastest of the samples counts: others had to share the machine.
+func measure() float64 {
+	fastest, sink := math.Inf(1), 0.0
+	table := make([]float64, 1<<12)
+	for range samples {
+		start := time.Now()
+		for i := range sampleSteps {
+			x := math.Exp(-float64(i%97) / 64)
+			at := &table[(i*2654435761)&(len(table)-1)]
+			*at += x * float64(i&7)
+			sink += *at / (1 + x)
+		}
+		fastest = min(fastest, time.Since(start).Seconds())
+	}
+	if sink < 0 { // never; the work must not be optimized away
+		return 1
+	}
+	return fastest / referenceSample
+}
+
+// Estimate is how long units will take.
 type Estimate struct {
 	Seconds float64 // wall time with the given number of workers
 	Earlier int     // units that have run, or others of their stage have
@@ -51,34 +116,26 @@ type Estimate struct {
 	Unknown int     // units that nothing is known about and Seconds leaves out
 }
 
-// Estimate sums the earlier times of the units to run and divides by the
-// workers that can be busy at once. A unit without one counts as its cost, or
-// if it has none as the mean of its stage.
-func (p *StagePlan) Estimate(workers int) Estimate {
-	var e Estimate
-	sum := 0.0
-	for _, u := range p.Run {
-		switch {
-		case u.Seconds >= 0:
-			sum += u.Seconds
+// Estimate sums the times of the units to run and divides by the workers that can be
+// busy at once.
+func (p *StagePlan) Estimate(workers int) (e Estimate) {
+	for _, r := range p.Run {
+		e.Seconds += r.Expected.Seconds
+		switch r.Expected.By {
+		case Earlier:
 			e.Earlier++
-		case u.cost > 0:
-			sum += u.cost
+		case Stated:
 			e.Stated++
-		case p.known > 0:
-			sum += p.seconds / float64(p.known)
-			e.Earlier++
 		default:
 			e.Unknown++
 		}
 	}
-	e.Seconds = sum / float64(max(1, min(workers, len(p.Run))))
+	e.Seconds /= float64(max(1, min(workers, len(p.Run))))
 	return e
 }
 
 // Estimate sums the estimates of the stages.
-func (p *Plan) Estimate(workers int) Estimate {
-	var total Estimate
+func (p *Plan) Estimate(workers int) (total Estimate) {
 	for i := range p.Stages {
 		e := p.Stages[i].Estimate(workers)
 		total.Seconds += e.Seconds
@@ -92,8 +149,8 @@ func (p *Plan) Estimate(workers int) Estimate {
 // Expect sums what the units to run take, in the order in which they name it.
 func (p *StagePlan) Expect() []Quantity {
 	var sums []Quantity
-	for _, u := range p.Run {
-		for _, q := range u.expect {
+	for _, r := range p.Run {
+		for _, q := range r.Declared.Expect {
 			at := slices.IndexFunc(sums, func(s Quantity) bool { return s.Name == q.Name })
 			if at < 0 {
 				at, sums = len(sums), append(sums, Quantity{Name: q.Name})
@@ -102,74 +159,4 @@ func (p *StagePlan) Expect() []Quantity {
 		}
 	}
 	return sums
-}
-
-// Selection says which stages may run. The zero value selects all of them.
-type Selection struct {
-	Stages []string // by name; empty = all, or the range below
-	From   string   // this stage and all later ones
-	Until  string   // this stage and all earlier ones
-	Force  bool     // run every unit selected, though fresh
-	Strict bool     // inputs that units only want must be there
-}
-
-// UnknownStageError says that there is no stage of a name.
-type UnknownStageError struct {
-	Name  string
-	Known []string
-}
-
-func (e *UnknownStageError) Error() string {
-	return fmt.Sprintf("there is no stage %q: stages are %s", e.Name, strings.Join(e.Known, ", "))
-}
-
-// Check finds what is wrong with a selection: an *UnknownStageError, names
-// together with a range, or a range that ends before it begins.
-func (g *Graph) Check(sel Selection) error {
-	_, err := g.selected(sel)
-	return err
-}
-
-// selected marks the selected stages.
-func (g *Graph) selected(sel Selection) ([]bool, error) {
-	if len(sel.Stages) > 0 && (sel.From != "" || sel.Until != "") {
-		return nil, fmt.Errorf("name stages, or give a range with --from and --until, not both")
-	}
-	place := func(name string) (int, error) {
-		i, known := g.member[name]
-		if !known {
-			return 0, &UnknownStageError{Name: name, Known: g.StageNames()}
-		}
-		return i, nil
-	}
-	marks := make([]bool, len(g.stages))
-	for _, name := range sel.Stages {
-		i, err := place(name)
-		if err != nil {
-			return nil, err
-		}
-		marks[i] = true
-	}
-	if len(sel.Stages) > 0 {
-		return marks, nil
-	}
-	first, last := 0, len(g.stages)-1
-	var err error
-	if sel.From != "" {
-		if first, err = place(sel.From); err != nil {
-			return nil, err
-		}
-	}
-	if sel.Until != "" {
-		if last, err = place(sel.Until); err != nil {
-			return nil, err
-		}
-	}
-	if sel.From != "" && sel.Until != "" && first > last {
-		return nil, fmt.Errorf("--until %s comes before --from %s: stages are %s", sel.Until, sel.From, strings.Join(g.StageNames(), ", "))
-	}
-	for i := range marks {
-		marks[i] = first <= i && i <= last
-	}
-	return marks, nil
 }

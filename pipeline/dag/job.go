@@ -2,7 +2,6 @@ package dag
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/files"
@@ -206,141 +203,6 @@ func (j *Job) outputs() ([]File, error) {
 	return files, nil
 }
 
-// The functions below run single units by name: an executor calls them on another
-// machine, without a plan.
-
-// ScanUnits is Scan of some units and of those whose outputs they read; nothing
-// may be asked of the others.
-func (g *Graph) ScanUnits(dir string, refs []Ref) (*Snapshot, error) {
-	s := &Snapshot{graph: g, dir: dir, records: make([]record, len(g.nodes))}
-	seen := make(map[int]bool)
-	look := func(i int) error {
-		if seen[i] {
-			return nil
-		}
-		seen[i] = true
-		return s.read(i)
-	}
-	for _, ref := range refs {
-		i, err := g.node(ref)
-		if err != nil {
-			return nil, err
-		}
-		for _, need := range g.nodes[i].needs {
-			if err := look(need); err != nil {
-				return nil, err
-			}
-		}
-		if err := look(i); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
-}
-
-// node is the index of a unit.
-func (g *Graph) node(ref Ref) (int, error) {
-	if _, known := g.member[ref.Stage]; !known {
-		return 0, &UnknownStageError{Name: ref.Stage, Known: g.StageNames()}
-	}
-	i, known := g.index[ref]
-	if !known {
-		return 0, fmt.Errorf("there is no unit %s with this configuration: `speceval why %s --all` lists them", ref, ref.Stage)
-	}
-	return i, nil
-}
-
-// leastDigits of a key are enough to find a unit.
-const leastDigits = 8
-
-// Find is the unit of a stage whose key begins with key, eight digits or more.
-func (s *Snapshot) Find(stage, key string) (Ref, error) {
-	if _, known := s.graph.member[stage]; !known {
-		return Ref{}, &UnknownStageError{Name: stage, Known: s.graph.StageNames()}
-	}
-	found := -1
-	for i := range s.graph.nodes {
-		if s.graph.stageOf(i).Name != stage || !s.hasKey(i, key) {
-			continue
-		}
-		if found >= 0 {
-			return Ref{}, fmt.Errorf("several units of %s have keys that begin with %s: give more digits", stage, key)
-		}
-		found = i
-	}
-	if found < 0 {
-		return Ref{}, fmt.Errorf("no unit of %s has the key %s with this configuration and these inputs: `speceval why %s --all` lists the keys", stage, key, stage)
-	}
-	return s.graph.ref(found), nil
-}
-
-// hasKey tells whether the key of unit i is known and begins with key.
-func (s *Snapshot) hasKey(i int, key string) bool {
-	parts, blocked := s.partsOf(i)
-	return len(blocked) == 0 && len(key) >= leastDigits && strings.HasPrefix(parts.Key(), key)
-}
-
-// ChangedKeyError says that a unit is no longer the one that was asked for.
-type ChangedKeyError struct {
-	Unit Ref
-	Want string // the key, or its first digits
-}
-
-func (e *ChangedKeyError) Error() string {
-	return fmt.Sprintf("unit %s no longer has the key %s: its configuration or its inputs have changed since; `speceval plan` tells how", e.Unit, short(e.Want))
-}
-
-// Fresh tells whether a unit's manifest has the key that begins with key, and
-// its outputs are there. It is a *ChangedKeyError if the unit's key is another.
-func (s *Snapshot) Fresh(ref Ref, key string) (bool, error) {
-	i, err := s.graph.node(ref)
-	if err != nil {
-		return false, err
-	}
-	if !s.hasKey(i, key) {
-		return false, &ChangedKeyError{Unit: ref, Want: key}
-	}
-	return len(s.judge(i).reasons) == 0, nil
-}
-
-// RunUnit runs one unit, fresh or not, and writes its outputs and manifest. A
-// long unit reports its progress to advance, from any goroutine; nil discards it. It
-// takes no lock of the output folder: the run that hands out units holds it.
-func (s *Snapshot) RunUnit(ctx context.Context, ref Ref, origin Origin, now func() time.Time, advance func(Progress)) (*Manifest, error) {
-	i, err := s.graph.node(ref)
-	if err != nil {
-		return nil, err
-	}
-	e, err := s.prepare(i, origin)
-	if err != nil {
-		return nil, err
-	}
-	e.job.advance = advance
-	if err := e.run(ctx, now); err != nil {
-		return nil, fmt.Errorf("unit %s: %w", e.job.ref, err)
-	}
-	return readManifest(s.dir, e.job.ref)
-}
-
-// Manifest is that of a unit; nil if there is none that can be used.
-func (s *Snapshot) Manifest(ref Ref) *Manifest {
-	i, err := s.graph.node(ref)
-	if err != nil {
-		return nil
-	}
-	return s.records[i].manifest
-}
-
-// done tells whether a unit has run since before, its manifest of then, which is
-// nil if there was none: whether a manifest with the key is there, and not that
-// one.
-func (s *Snapshot) done(ref Ref, key string, before *Manifest) (bool, error) {
-	m, err := readManifest(s.dir, ref)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil || m.Key != key {
-		return false, err
-	}
-	return before == nil || m.Host != before.Host || !m.Start.Equal(before.Start), nil
-}
+// Altered are the inputs that are not what the units that made them have recorded: they
+// were edited or damaged since. They are inputs all the same.
+func (j *Job) Altered() []string { return j.altered }

@@ -129,6 +129,7 @@ func (l *lab) scan() *Snapshot {
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	s.Slower = 1
 	return s
 }
 
@@ -224,7 +225,7 @@ func planned(p *Plan) map[string]string {
 			for _, r := range u.Reasons {
 				why = append(why, r.String())
 			}
-			got[u.Ref.String()] = strings.Join(why, "; ")
+			got[u.Unit.String()] = strings.Join(why, "; ")
 		}
 	}
 	return got

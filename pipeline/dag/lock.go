@@ -1,19 +1,12 @@
 package dag
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -113,144 +106,4 @@ func readHolder(file *os.File) string {
 		return holder
 	}
 	return "it has not said who it is"
-}
-
-// Snapshot is what an output folder held when it was read: every manifest,
-// and the content hash of every output that a manifest speaks of. A run keeps
-// it up to date with what it makes, and nothing else may use it meanwhile.
-type Snapshot struct {
-	graph   *Graph
-	dir     string
-	records []record // by index into graph.nodes
-}
-
-// record is what stands on disk for one unit.
-type record struct {
-	manifest *Manifest // nil if there is none, or none that can be used
-	problem  error     // why the manifest there cannot be used
-	have     []string  // SHA-256 of each declared output, "" where missing
-}
-
-// usable tells whether the unit's outputs can serve as inputs: a manifest
-// vouches that they were made, and they are still there.
-func (r *record) usable() bool {
-	if r.manifest == nil {
-		return false
-	}
-	for _, sum := range r.have {
-		if sum == "" {
-			return false
-		}
-	}
-	return true
-}
-
-// Scan reads the manifests and hashes the outputs in dir, several at a time. A large
-// output of the recorded size and modification time counts as unchanged and is not
-// read. A folder that does not exist is an empty one. A fault of a manifest is kept
-// as a reason to run its unit; an output that cannot be read is an error.
-func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
-	s := &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]record, len(g.nodes))}
-	errs := make([]error, len(g.nodes))
-	var taken atomic.Int64
-	var workers sync.WaitGroup
-	for range 2 * runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := int(taken.Add(1)) - 1; i < len(g.nodes) && ctx.Err() == nil; i = int(taken.Add(1)) - 1 {
-				errs[i] = s.read(i)
-			}
-		})
-	}
-	workers.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// read fills the record of unit i from disk.
-func (s *Snapshot) read(i int) error {
-	unit, ref := s.graph.nodes[i].unit, s.graph.ref(i)
-	r := record{have: make([]string, len(unit.Outputs))}
-	m, err := readManifest(s.dir, ref)
-	switch {
-	case err == nil:
-		r.manifest = m
-		for k, output := range unit.Outputs {
-			sum, err := s.sum(m, output)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("read output %s of %s: %w", output, ref, err)
-			}
-			r.have[k] = sum
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		r.problem = err
-	}
-	s.records[i] = r
-	return nil
-}
-
-// sum is the SHA-256 of an output. A large one of the recorded size and modification
-// time is not read.
-func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
-	file, err := os.Open(s.path(output)) // a shared file system has the times of an open file
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	if recorded, _ := m.output(output); recorded.Modified != 0 {
-		info, err := file.Stat()
-		if err == nil && info.Size() == recorded.Bytes && info.ModTime().UnixNano() == recorded.Modified {
-			return recorded.SHA256, nil
-		}
-	}
-	return hashOf(file)
-}
-
-// path is the local path of a file of the output folder.
-func (s *Snapshot) path(output string) string {
-	return filepath.Join(s.dir, filepath.FromSlash(output))
-}
-
-// partsOf gathers all parts of unit i from what is on disk now. blocked lists
-// the needed units whose outputs cannot be used; their part is missing then, as
-// is that of wanted units that are not there.
-func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
-	n := &s.graph.nodes[i]
-	parts = partsOf(s.graph.stageOf(i), n.unit)
-	for k, need := range n.needs {
-		r := &s.records[need]
-		if !r.usable() {
-			if k < n.wanted {
-				blocked = append(blocked, need)
-			}
-			continue
-		}
-		for k, output := range s.graph.nodes[need].unit.Outputs {
-			parts.Inputs[output] = r.have[k]
-		}
-	}
-	return parts, blocked
-}
-
-// hashFile is the SHA-256 of a file's content in hex.
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return hashOf(f)
-}
-
-// hashOf is the SHA-256 of what is left of a file, in hex.
-func hashOf(f *os.File) (string, error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

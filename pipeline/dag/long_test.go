@@ -63,7 +63,7 @@ func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
 	if again := l.plan(Selection{}); again.Units() != 0 {
 		t.Errorf("the unit is not fresh: %v", planned(again))
 	}
-	if m := l.scan().records[0].manifest; m.Outputs[0].Rows != 1 || m.Outputs[0].Bytes != 4 || m.Outputs[1].Rows != 2 {
+	if m := l.scan().records[0].Last; m.Outputs[0].Rows != 1 || m.Outputs[0].Bytes != 4 || m.Outputs[1].Rows != 2 {
 		t.Errorf("outputs %+v", m.Outputs)
 	}
 }
@@ -146,7 +146,7 @@ func TestClearKeepsWhatItMovesAway(t *testing.T) {
 	if len(moved) != 2 || files["generate/b/part-0"] != "zero" || files["generate/b/part-1"] != "new" || files["generate/other"] == "" || files["generate/b/below/part-9"] == "" || files["generate/b/part-7.x"] != "" {
 		t.Errorf("files %v", files)
 	}
-	if notes := l.scan().records[0].manifest.Notes; len(notes) != 2 || !strings.Contains(notes[1], "it is kept as superseded/generate/b/part-7.") {
+	if notes := l.scan().records[0].Last.Notes; len(notes) != 2 || !strings.Contains(notes[1], "it is kept as superseded/generate/b/part-7.") {
 		t.Errorf("notes %q", notes)
 	}
 }
@@ -305,7 +305,7 @@ func TestProgressAndProvenanceAreToldByTheJob(t *testing.T) {
 	if want := "at generate/b/m 39/40 rollouts"; len(w.told) != 44 || w.told[41] != want {
 		t.Errorf("told %q, want %q before the end", w.told, want)
 	}
-	if got := l.scan().records[0].manifest.Provenance; got != "simulated" {
+	if got := l.scan().records[0].Last.Provenance; got != "simulated" {
 		t.Errorf("provenance %q", got)
 	}
 	if again := l.plan(Selection{}); again.Units() != 0 {

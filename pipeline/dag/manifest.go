@@ -9,8 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"speceval/internal/atomicfile"
@@ -157,152 +155,12 @@ func writeManifest(dir string, ref Ref, m *Manifest) error {
 	return atomicfile.WriteJSON(file, m)
 }
 
-// mostAltered is how many altered outputs of a stage a warning names.
-const mostAltered = 5
-
-// alteredOutputs are the outputs of unit i that are there, and not as its manifest
-// recorded them.
-func (s *Snapshot) alteredOutputs(i int) (names []string) {
-	r := &s.records[i]
-	if r.manifest == nil {
-		return nil
-	}
-	for k, output := range s.graph.nodes[i].unit.Outputs {
-		if made, known := r.manifest.output(output); known && r.have[k] != "" && r.have[k] != made.SHA256 {
-			names = append(names, output)
-		}
-	}
-	return names
-}
-
-// altered warns of the stored outputs that planned units are made from, at any distance,
-// and that were edited or damaged since they were made.
-func (p *planner) altered() (warnings []string) {
-	s := p.snapshot
-	g := s.graph
-	behind := make([]bool, len(g.nodes)) // what is planned
-	for i := len(g.nodes) - 1; i >= 0; i-- {
-		if p.planned[i] || behind[i] {
-			for _, need := range g.nodes[i].needs {
-				behind[need] = true
-			}
-		}
-	}
-	byStage := make([][]string, len(g.stages))
-	for i := range g.nodes {
-		if behind[i] && !p.planned[i] {
-			at := g.nodes[i].stage
-			byStage[at] = append(byStage[at], s.alteredOutputs(i)...)
-		}
-	}
-	for at, names := range byStage {
-		if len(names) > 0 {
-			warnings = append(warnings, alteredWarning(names, g.stages[at].Name))
-		}
-	}
-	return warnings
-}
-
-func alteredWarning(names []string, stage string) string {
-	which, are := strings.Join(names[:min(mostAltered, len(names))], ", "), "is"
-	if more := len(names) - mostAltered; more > 0 {
-		which += fmt.Sprintf(" and %d more", more)
-	}
-	if len(names) > 1 {
-		are = "are"
-	}
-	return fmt.Sprintf("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", which, are, stage)
-}
-
-// Altered are the inputs that are not what the units that made them have recorded: they
-// were edited or damaged since. They are inputs all the same.
-func (j *Job) Altered() []string { return j.altered }
-
-// Record is what an output folder says of one unit: what it was last made of,
-// and whether that is what would be made now.
-type Record struct {
-	Ref      Ref
-	Manifest *Manifest // nil where there is none, or none that can be read
-	Key      string    // with the inputs that are there now; empty where some are missing
-	Fresh    bool      // neither the unit nor anything that it is made of has a reason to run
-	Reasons  []Reason  // why the unit itself would run; none where only what it is made of is stale
-
-	Needs []Ref // the units whose outputs it reads, each once; the wanted ones are the last
-	Wants []Ref // those of Needs without which it runs all the same
-
-	Provenance string   // of its numbers as recorded, as declared where nothing is
-	Outputs    []string // files that it writes, relative to the output folder
-	Sources    []Source // inputs from outside the output folder, as they are now
-}
-
-// State is how the stored outputs of the unit stand to what a run would make now,
-// what the unit is made of included.
-func (r Record) State() State {
-	switch {
-	case r.Fresh:
-		return Fresh
-	case r.Manifest == nil:
-		return Missing
-	}
-	return Stale
-}
-
-// Kind is the name that a unit shares with those alike, "replay/design/hbn" of
-// replay/design/hbn/n=30/replicate=3: its words before the first with an equals
-// sign. varies is false for the only unit of its kind, whose name it is.
-func (r Ref) Kind() (name string, varies bool) {
-	words := strings.Split(r.Unit, "/")
-	if i := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "=") }); i >= 0 {
-		return strings.Join(append([]string{r.Stage}, words[:i]...), "/"), true
-	}
-	return r.String(), false
-}
-
-// Records are the records of all units, each after the units that it needs.
-func (s *Snapshot) Records() []Record {
-	records := make([]Record, len(s.graph.nodes))
-	for i := range s.graph.nodes {
-		records[i] = s.record(i, records)
-	}
-	return records
-}
-
-// record is the record of unit i; before are those of the earlier units.
-func (s *Snapshot) record(i int, before []Record) Record {
-	n := &s.graph.nodes[i]
-	v := s.judge(i)
-	r := Record{
-		Ref: s.graph.ref(i), Manifest: s.records[i].manifest, Key: v.key,
-		Fresh: len(v.reasons) == 0, Reasons: v.reasons,
-		Provenance: n.unit.Provenance, Outputs: slices.Clone(n.unit.Outputs), Sources: slices.Clone(n.unit.Sources),
-	}
-	if r.Manifest != nil {
-		r.Provenance = r.Manifest.Provenance
-	}
-	for k, need := range n.needs {
-		ref := s.graph.ref(need)
-		if slices.Contains(r.Needs, ref) {
-			continue
-		}
-		r.Needs = append(r.Needs, ref)
-		wanted := k >= n.wanted
-		if wanted {
-			r.Wants = append(r.Wants, ref)
-		}
-		// A wanted unit that never ran makes nothing stale: it is done without.
-		if !before[need].Fresh && !(wanted && !s.records[need].usable()) {
-			r.Fresh = false
-		}
-	}
-	return r
-}
-
 // Made are the units that have a manifest, with it: each after those that it
 // needs.
 func (s *Snapshot) Made() iter.Seq2[Ref, *Manifest] {
 	return func(yield func(Ref, *Manifest) bool) {
 		for i := range s.records {
-			if m := s.records[i].manifest; m != nil && !yield(s.graph.ref(i), m) {
+			if m := s.records[i].Last; m != nil && !yield(s.graph.ref(i), m) {
 				return
 			}
 		}

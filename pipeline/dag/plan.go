@@ -1,6 +1,10 @@
 package dag
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Plan is exactly what a run will do, and why.
 type Plan struct {
@@ -8,31 +12,15 @@ type Plan struct {
 	Warnings []string    // about inputs that are used though stale
 
 	snapshot *Snapshot
+	records  []Record // of all units
 }
 
 // StagePlan is the part of a plan that concerns one stage.
 type StagePlan struct {
 	Stage   *Stage
-	Run     []UnitPlan // in running order
-	Fresh   int        // units with nothing to do
-	Missing int        // units of Run that have never run; the others are stale
-
-	known   int     // units with an earlier manifest
-	seconds float64 // wall seconds of these, in sum
-}
-
-// UnitPlan is one unit that will run.
-type UnitPlan struct {
-	Ref     Ref
-	State   State    // Missing, Stale, or Fresh when forced
-	Reasons []Reason // at least one
-	Seconds float64  // wall seconds when it last ran; negative if unknown
-	Before  string   // key of its manifest; empty if it has none
-	Key     string   // empty if it depends on inputs that are still to be made
-
-	index  int // into Graph.nodes
-	expect []Quantity
-	cost   float64
+	Run     []Record // in running order
+	Fresh   int      // units with nothing to do
+	Missing int      // units of Run that have never run; the others are stale, or forced
 }
 
 // Units is the number of units that will run.
@@ -44,6 +32,16 @@ func (p *Plan) Units() int {
 	return n
 }
 
+// Records are the records of all units, each after the units that it needs, as a run
+// of everything would find them.
+func (s *Snapshot) Records() []Record {
+	p, err := s.Plan(Selection{})
+	if err != nil {
+		panic(err) // a plan of everything lacks no input
+	}
+	return p.records
+}
+
 // MissingInputError says that a unit selected needs the outputs of a stage
 // that is not selected and has not made them.
 type MissingInputError struct {
@@ -51,8 +49,6 @@ type MissingInputError struct {
 	Upstream string // the stage to run first
 	Unit     string // one of the units of Upstream that are wanting
 	Units    int    // how many are
-
-	seen map[int]bool // those counted
 }
 
 func (e *MissingInputError) Error() string {
@@ -66,77 +62,78 @@ func (e *MissingInputError) Error() string {
 // if they are stale, and a *MissingInputError if they are not there and needed,
 // or only wanted and the selection is strict.
 func (s *Snapshot) Plan(sel Selection) (*Plan, error) {
-	marks, err := s.graph.selected(sel)
+	selected, err := s.graph.selected(sel)
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{snapshot: s, force: sel.Force, strict: sel.Strict, selected: marks}
-	return p.plan()
+	n := len(s.graph.nodes)
+	p := &planner{Snapshot: s, sel: sel, selected: selected, records: slices.Clone(s.records),
+		planned: make([]bool, n), behind: make([]bool, n), foreign: make(map[inputs][]int), noted: make(map[noted]bool)}
+	for i := range p.records {
+		p.assess(i)
+	}
+	return p.result()
 }
 
 // planner walks the units in order, once.
 type planner struct {
-	snapshot *Snapshot
-	force    bool
-	strict   bool
+	*Snapshot
+	sel      Selection
 	selected []bool // by stage
 
-	verdicts []verdict // by unit
-	planned  []bool    // by unit: will run
-	behind   []bool    // by unit: would run if every stage were selected
-	missing  map[[2]int]*MissingInputError
-	absent   map[[2]int]*MissingInputError // wanted inputs only
-	stale    map[[2]int]*staleInputs
+	records []Record
+	planned []bool           // by unit: will run
+	behind  []bool           // by unit: would run if every stage were selected
+	foreign map[inputs][]int // units of stages not selected, each once
+	noted   map[noted]bool
 }
 
-// staleInputs counts the stale units of one stage that another stage uses.
-type staleInputs struct {
-	units   map[int]bool
-	reasons []Reason // of the first
+// noted is a unit in one of the lists of foreign.
+type noted struct {
+	inputs
+	need int
 }
 
-func (p *planner) plan() (*Plan, error) {
-	s := p.snapshot
-	p.verdicts = make([]verdict, len(s.graph.nodes))
-	p.planned = make([]bool, len(s.graph.nodes))
-	p.behind = make([]bool, len(s.graph.nodes))
-	p.missing = make(map[[2]int]*MissingInputError)
-	p.absent = make(map[[2]int]*MissingInputError)
-	p.stale = make(map[[2]int]*staleInputs)
-	stages := make([]StagePlan, len(s.graph.stages))
-	for i := range s.graph.nodes {
-		n := &s.graph.nodes[i]
-		v := s.judge(i)
-		p.verdicts[i] = v
-		p.behind[i] = len(v.reasons) > 0 || p.any(p.behind, n.needs)
-		stage := &stages[n.stage]
-		stage.note(s.records[i].manifest)
-		if !p.selected[n.stage] {
-			continue
-		}
-		reasons := p.reasons(i, v)
-		p.foreign(i, v, len(reasons) > 0)
-		if len(reasons) == 0 {
-			stage.Fresh++
-			continue
-		}
-		p.planned[i] = true
-		if p.any(p.planned, n.needs) {
-			v.key = ""
-		}
-		stage.add(s.unitPlan(i, reasons, v))
+// inputs tells how one stage stands to units of another that is not selected.
+type inputs struct {
+	stage, from int // into Graph.stages
+	how         int
+}
+
+// How inputs from a stage that is not selected stand.
+const (
+	lacking    = iota // needed, and not there
+	wantedOnly        // not there, and not needed
+	outdated
+)
+
+// assess judges unit i, and whether it will run.
+func (p *planner) assess(i int) {
+	r, n := &p.records[i], &p.graph.nodes[i]
+	own, key := p.judge(i)
+	p.behind[i] = len(own) > 0 || slices.ContainsFunc(n.needs, func(need int) bool { return p.behind[need] })
+	switch r.State = Fresh; {
+	case r.Last == nil && r.problem == nil:
+		r.State = Missing
+	case len(own) > 0 || p.spoiled(n):
+		r.State = Stale
 	}
-	plan, err := p.result(stages)
-	if err != nil {
-		return nil, err
+	if r.Key, r.Reasons = key, own; !p.selected[n.stage] {
+		return
 	}
-	plan.Warnings = append(plan.Warnings, p.altered()...)
-	return plan, nil
+	r.Reasons = p.reasons(i, own)
+	p.planned[i] = len(r.Reasons) > 0
+	if slices.ContainsFunc(n.needs, func(need int) bool { return p.planned[need] }) {
+		r.Key = ""
+	}
+	p.lookAbroad(i)
 }
 
-func (p *planner) any(marks []bool, units []int) bool {
-	for _, i := range units {
-		if marks[i] {
+// spoiled tells whether a need makes a unit stale. A wanted unit that never ran does
+// not: it is done without.
+func (p *planner) spoiled(n *node) bool {
+	for k, need := range n.needs {
+		if r := &p.records[need]; r.State != Fresh && (k < n.wanted || r.usable()) {
 			return true
 		}
 	}
@@ -145,114 +142,132 @@ func (p *planner) any(marks []bool, units []int) bool {
 
 // reasons are those of the unit itself, and the inputs that will be remade or
 // are not there.
-func (p *planner) reasons(i int, v verdict) []Reason {
-	g := p.snapshot.graph
-	reasons, blocked := v.reasons, v.blocked
-	for _, need := range g.nodes[i].needs {
-		kind := InputRemade
-		missing := len(blocked) > 0 && blocked[0] == need // they are among the needs, in order
-		if missing {
-			blocked = blocked[1:]
-		}
+func (p *planner) reasons(i int, own []Reason) []Reason {
+	reasons, n := own, &p.graph.nodes[i]
+	for k, need := range n.needs {
+		kind, missing := InputRemade, k < n.wanted && !p.records[need].usable()
 		switch {
 		case !p.planned[need] && !missing:
 			continue
 		case !p.planned[need]:
 			kind = InputMissing
-		case p.snapshot.state(i, nil) == Missing:
+		case p.records[i].State == Missing:
 			continue // that it has never run says enough
 		}
-		for _, output := range g.nodes[need].unit.Outputs {
+		for _, output := range p.graph.nodes[need].unit.Outputs {
 			reasons = append(reasons, Reason{Kind: kind, Subject: output})
 		}
 	}
-	if len(reasons) == 0 && p.force {
+	if len(reasons) == 0 && p.sel.Force {
 		reasons = []Reason{{Kind: Forced}}
 	}
 	return reasons
 }
 
-// foreign notes the inputs of unit i that come from stages not selected and
+// lookAbroad notes the inputs of unit i that come from stages not selected and
 // are missing, or stale.
-func (p *planner) foreign(i int, v verdict, runs bool) {
-	g := p.snapshot.graph
-	at := g.nodes[i].stage
-	for _, need := range v.blocked {
-		if from := g.nodes[need].stage; runs && !p.selected[from] {
-			p.note(p.missing, at, from, need)
+func (p *planner) lookAbroad(i int) {
+	n := &p.graph.nodes[i]
+	note := func(how, need int) {
+		at := inputs{n.stage, p.graph.nodes[need].stage, how}
+		if !p.noted[noted{at, need}] {
+			p.noted[noted{at, need}] = true
+			p.foreign[at] = append(p.foreign[at], need)
 		}
 	}
-	for k, need := range g.nodes[i].needs {
-		from := g.nodes[need].stage
-		if p.selected[from] || !p.behind[need] {
-			continue
-		}
-		switch absent := !p.snapshot.records[need].usable(); {
-		case !absent:
-			p.noteStale(at, from, need)
-		case k >= g.nodes[i].wanted && p.strict:
-			p.note(p.missing, at, from, need)
-		case k >= g.nodes[i].wanted:
-			p.note(p.absent, at, from, need)
+	for k, need := range n.needs {
+		switch {
+		case p.selected[p.graph.nodes[need].stage] || !p.behind[need]:
+		case p.records[need].usable():
+			note(outdated, need)
+		case k < n.wanted:
+			if p.planned[i] {
+				note(lacking, need)
+			}
+		case p.sel.Strict:
+			note(lacking, need)
+		default:
+			note(wantedOnly, need)
 		}
 	}
 }
 
-// note counts an input that is not there.
-func (p *planner) note(inputs map[[2]int]*MissingInputError, at, from, need int) {
-	g := p.snapshot.graph
-	e := inputs[[2]int{at, from}]
-	if e == nil {
-		e = &MissingInputError{Stage: g.stages[at].Name, Upstream: g.stages[from].Name, Unit: g.nodes[need].unit.ID, seen: map[int]bool{}}
-		inputs[[2]int{at, from}] = e
-	}
-	if !e.seen[need] {
-		e.seen[need] = true
-		e.Units++
-	}
-}
-
-func (p *planner) noteStale(at, from, need int) {
-	e := p.stale[[2]int{at, from}]
-	if e == nil {
-		e = &staleInputs{units: make(map[int]bool), reasons: p.verdicts[need].reasons}
-		p.stale[[2]int{at, from}] = e
-	}
-	e.units[need] = true
-}
-
-// result keeps the selected stages, and turns what was noted into the error
-// or the warnings, in the order of the stages.
-func (p *planner) result(stages []StagePlan) (*Plan, error) {
-	g := p.snapshot.graph
-	plan := &Plan{snapshot: p.snapshot}
-	for at := range g.stages {
+// result turns what was noted into the error or the warnings, in the order of the
+// stages, and shares the records out.
+func (p *planner) result() (*Plan, error) {
+	plan := &Plan{snapshot: p.Snapshot, records: p.records, Stages: make([]StagePlan, len(p.graph.stages))}
+	for at := range p.graph.stages {
+		stage := &p.graph.stages[at]
+		plan.Stages[at].Stage = stage
 		for from := range at {
-			if e := p.missing[[2]int{at, from}]; e != nil {
-				return nil, e
+			upstream := p.graph.stages[from].Name
+			if units := p.foreign[inputs{at, from, lacking}]; len(units) > 0 {
+				return nil, &MissingInputError{Stage: stage.Name, Upstream: upstream, Unit: p.records[units[0]].Unit.Unit, Units: len(units)}
 			}
-			if e := p.absent[[2]int{at, from}]; e != nil {
-				plan.Warnings = append(plan.Warnings, fmt.Sprintf("%s has not run (%s, such as %s): %s goes without its outputs",
-					e.Upstream, count(e.Units), e.Unit, e.Stage))
+			if units := p.foreign[inputs{at, from, wantedOnly}]; len(units) > 0 {
+				plan.warn("%s has not run (%s, such as %s): %s goes without its outputs", upstream, count(len(units)), p.records[units[0]].Unit.Unit, stage.Name)
 			}
-			if e := p.stale[[2]int{at, from}]; e != nil {
-				plan.Warnings = append(plan.Warnings, e.warning(g.stages[at].Name, g.stages[from].Name))
+			if units := p.foreign[inputs{at, from, outdated}]; len(units) > 0 {
+				because := "something before it is stale"
+				if reasons := p.records[units[0]].Reasons; len(reasons) > 0 {
+					because = Brief(reasons)
+				}
+				plan.warn("%s is stale (%s: %s); %s uses its stored outputs", upstream, count(len(units)), because, stage.Name)
 			}
-		}
-		if p.selected[at] {
-			stages[at].Stage = &g.stages[at]
-			plan.Stages = append(plan.Stages, stages[at])
 		}
 	}
+	p.warnOfAltered(plan)
+	p.expect()
+	for i, r := range p.records {
+		stage := &plan.Stages[p.graph.nodes[i].stage]
+		switch {
+		case !p.planned[i]:
+			stage.Fresh++
+			continue
+		case r.State == Missing:
+			stage.Missing++
+		}
+		stage.Run = append(stage.Run, r)
+	}
+	plan.Stages = slices.DeleteFunc(plan.Stages, func(s StagePlan) bool { return !p.selected[p.graph.member[s.Stage.Name]] })
 	return plan, nil
 }
 
-func (e *staleInputs) warning(stage, upstream string) string {
-	because := "something before it is stale"
-	if len(e.reasons) > 0 {
-		because = Brief(e.reasons)
+func (p *Plan) warn(format string, args ...any) {
+	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
+}
+
+// mostAltered is how many altered outputs of a stage a warning names.
+const mostAltered = 5
+
+// warnOfAltered warns of the stored outputs that planned units are made from, at any
+// distance, and that were edited or damaged since they were made.
+func (p *planner) warnOfAltered(plan *Plan) {
+	behind := slices.Clone(p.planned)
+	for i := len(behind) - 1; i >= 0; i-- {
+		for _, need := range p.graph.nodes[i].needs {
+			behind[need] = behind[need] || behind[i]
+		}
 	}
-	return fmt.Sprintf("%s is stale (%s: %s); %s uses its stored outputs", upstream, count(len(e.units)), because, stage)
+	byStage := make([][]string, len(p.graph.stages))
+	for i := range p.records {
+		if at := p.graph.nodes[i].stage; behind[i] && !p.planned[i] {
+			byStage[at] = append(byStage[at], p.records[i].altered()...)
+		}
+	}
+	for at, names := range byStage {
+		if len(names) == 0 {
+			continue
+		}
+		which, are := strings.Join(names[:min(mostAltered, len(names))], ", "), "is"
+		if more := len(names) - mostAltered; more > 0 {
+			which += fmt.Sprintf(" and %d more", more)
+		}
+		if len(names) > 1 {
+			are = "are"
+		}
+		plan.warn("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", which, are, p.graph.stages[at].Name)
+	}
 }
 
 // count is a number of units in words.

@@ -1,18 +1,13 @@
 package dag
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"speceval/internal/atomicfile"
-	"speceval/internal/process"
 )
 
 // Runner carries out plans.
@@ -43,12 +38,12 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 		}
 	}
 	f := &flight{
-		Runner: r, snapshot: s,
+		Runner: r, plan: plan, snapshot: s,
 		waiting: make(map[int]int), executions: make(map[Ref]int),
 		tasks: make(chan Task), results: make(chan Result),
 		advances: make(chan advance, 64), drain: drain,
 	}
-	f.queueUp(plan)
+	f.queueUp()
 
 	r.Observer.Begin(plan)
 	defer r.Observer.End()
@@ -75,6 +70,7 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 // flight is a run under way. Only the goroutine of Run touches it.
 type flight struct {
 	*Runner
+	plan     *Plan
 	snapshot *Snapshot
 
 	waiting    map[int]int // planned unit to its planned needs that are not done
@@ -99,14 +95,14 @@ type advance struct {
 }
 
 // queueUp counts what each planned unit waits for.
-func (f *flight) queueUp(plan *Plan) {
+func (f *flight) queueUp() {
 	planned := make(map[int]bool)
-	for _, stage := range plan.Stages {
-		for _, u := range stage.Run {
-			planned[u.index] = true
+	for _, stage := range f.plan.Stages {
+		for _, r := range stage.Run {
+			planned[r.index] = true
 		}
 	}
-	for _, stage := range plan.Stages {
+	for _, stage := range f.plan.Stages {
 		for _, u := range stage.Run {
 			for _, need := range f.snapshot.graph.nodes[u.index].needs {
 				if planned[need] {
@@ -169,10 +165,10 @@ func (f *flight) next() bool {
 		}
 		e.job.drain, e.job.advance = f.drain, f.advanced(e.job.ref)
 		run := func(ctx context.Context) error { return e.run(ctx, f.Now) }
-		before := f.snapshot.records[i].manifest
+		before := f.snapshot.records[i].Last
 		done := func() (bool, error) { return f.snapshot.done(e.job.ref, e.job.key, before) }
 		f.head, f.prepared = Task{
-			Ref: e.job.ref, Key: e.job.key, Redo: e.job.fresh, Seconds: f.snapshot.seconds(i), Run: run, Done: done, Advance: e.job.advance,
+			Ref: e.job.ref, Key: e.job.key, Redo: e.job.fresh, Seconds: f.plan.records[i].Expected.Seconds, Run: run, Done: done, Advance: e.job.advance,
 		}, true
 	}
 	return false
@@ -220,7 +216,7 @@ func (f *flight) land(ctx context.Context, result Result) {
 		return
 	}
 	f.done++
-	f.Observer.Finished(Outcome{Unit: ref, Key: result.Task.Key, Manifest: f.snapshot.records[i].manifest})
+	f.Observer.Finished(Outcome{Unit: ref, Key: result.Task.Key, Manifest: f.snapshot.records[i].Last})
 	for _, d := range f.snapshot.graph.nodes[i].dependents {
 		if f.waiting[d] > 0 {
 			f.waiting[d]--
@@ -240,12 +236,12 @@ func (f *flight) accept(i int, key string) error {
 	if m.Key != key {
 		return fmt.Errorf("its manifest has key %s, not %s: did another process run it?", short(m.Key), short(key))
 	}
-	r := record{manifest: m, have: make([]string, len(f.snapshot.graph.nodes[i].unit.Outputs))}
-	for k, output := range f.snapshot.graph.nodes[i].unit.Outputs {
+	r := &f.snapshot.records[i]
+	r.Last, r.problem = m, nil
+	for k, output := range r.Declared.Outputs {
 		made, _ := m.output(output)
 		r.have[k] = made.SHA256
 	}
-	f.snapshot.records[i] = r
 	return nil
 }
 
@@ -264,145 +260,49 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// prepare makes the job of unit i from what is on disk now.
-func (s *Snapshot) prepare(i int, origin Origin) (*execution, error) {
-	g := s.graph
-	parts, blocked := s.partsOf(i)
-	if len(blocked) > 0 {
-		return nil, fmt.Errorf("unit %s needs outputs of %s, which are not there", g.ref(i), g.ref(blocked[0]))
-	}
-	unit := g.nodes[i].unit
-	e := &execution{parts: parts, inputs: []File{}}
-	e.job = &Job{
-		dir: s.dir, ref: g.ref(i), unit: unit, key: parts.Key(), origin: origin,
-		inputs:   make(map[string]string),
-		absent:   make(map[string]string),
-		recorded: make(map[string]string),
-		damaged:  make(map[string]bool), discredited: make(map[string]bool),
-		written: make(map[string]File),
-	}
-	if m := s.records[i].manifest; m != nil {
-		for _, f := range m.Outputs {
-			e.job.recorded[f.Path] = f.SHA256
-		}
-		e.job.fresh = m.Key == e.job.key
-		for k, output := range unit.Outputs {
-			same := s.records[i].have[k] == e.job.recorded[output]
-			e.job.fresh = e.job.fresh && same
-			e.job.damaged[output] = m.Key == e.job.key && e.job.recorded[output] != "" && !same
-		}
-	}
-	for _, need := range g.nodes[i].needs {
-		r := &s.records[need]
-		if !r.usable() {
-			e.job.lacks(g.stageOf(need).Name, g.nodes[need].unit.Outputs)
-			continue
-		}
-		for k, output := range g.nodes[need].unit.Outputs {
-			if e.job.inputs[output] != "" {
-				continue // the same unit is needed twice
-			}
-			e.job.inputs[output] = r.have[k]
-			input, recorded := r.manifest.output(output)
-			if recorded && input.SHA256 != r.have[k] {
-				e.job.altered = append(e.job.altered, output)
-				e.job.Note("it is made from %s, which was not as recorded: damaged, or edited", output)
-			}
-			input.Path, input.SHA256 = output, r.have[k]
-			e.inputs = append(e.inputs, input)
-		}
-	}
-	return e, nil
-}
-
-// execution is one unit about to run.
-type execution struct {
-	job    *Job
-	parts  Parts
-	inputs []File
-}
-
-// run computes the unit and writes its manifest. A panic of the unit becomes
-// an error. It may be called on any goroutine.
-func (e *execution) run(ctx context.Context, now func() time.Time) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-		if err != nil && len(e.job.notes) > 0 {
-			err = fmt.Errorf("%w (%s)", err, strings.Join(e.job.notes, "; "))
-		}
-	}()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	defer e.job.letGo()
-	runtime.LockOSThread() // so that the thread's CPU time is the unit's
-	defer runtime.UnlockOSThread()
-	start, cpu := now(), process.ThreadSeconds()
-	if err := e.job.unit.Run(ctx, e.job); err != nil {
-		return err
-	}
-	m := &Manifest{
-		Format: manifestFormat, Key: e.job.key, Parts: e.parts, Provenance: cmp.Or(e.job.unit.Provenance, e.job.provenance),
-		Inputs: e.inputs, Notes: e.job.notes, Origin: e.job.origin, Start: start.UTC(),
-		WallSeconds: microseconds(elapsed(start, now())),
-		CPUSeconds:  microseconds(process.ThreadSeconds() - cpu),
-		PeakBytes:   process.Used().PeakBytes,
-		Seeds:       []string{},
-	}
-	if e.job.unit.Seed != "" {
-		m.Seeds = append(m.Seeds, e.job.unit.Seed)
-	}
-	if m.Outputs, err = e.job.outputs(); err != nil {
-		return err
-	}
-	if err := writeManifest(e.job.dir, e.job.ref, m); err != nil {
-		return err
-	}
-	return e.job.sweepScratch()
-}
-
-// elapsed is the time from start to end in seconds; none where the clock was set
-// back in between.
-func elapsed(start, end time.Time) float64 { return max(0, end.Sub(start).Seconds()) }
-
-// microseconds rounds seconds to what clocks can tell.
-func microseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }
-
-// Task is a unit that is ready to run: all that it needs is there.
-type Task struct {
-	Ref     Ref
-	Key     string
-	Redo    bool    // it is fresh, and runs because it was asked to
-	Seconds float64 // that it will take, roughly; 0 if unknown
-
-	// Run runs the unit in this process, up to and with its manifest. An
-	// executor that runs units elsewhere does not call it: there, the command
-	// `speceval unit STAGE KEY` does the same.
-	Run func(ctx context.Context) error
-
-	// Done tells whether the unit has run since the task was made, wherever it
-	// did: whether a new manifest of this very key is there. It may be called on
-	// any goroutine.
-	Done func() (bool, error)
-
-	// Advance passes on how far the unit is, where it runs elsewhere. It never
-	// waits, and may be called on any goroutine.
-	Advance func(Progress)
-}
-
-// Result is how a task ended.
-type Result struct {
-	Task Task
+// Failure is a unit that failed, and why.
+type Failure struct {
+	Unit Ref
 	Err  error
 }
 
-// Executor decides where units run, and how many at a time.
-type Executor interface {
-	// Execute runs the tasks that arrive on ready, in any order and several
-	// at a time, and sends the result of each. It takes a task from ready
-	// only when it can start it. It returns when ready is closed and every
-	// result is sent. Once ctx is cancelled it ends what is running.
-	Execute(ctx context.Context, ready <-chan Task, results chan<- Result)
+// Error says how a run fell short of its plan. What did run is kept; running
+// again goes on from there.
+type Error struct {
+	Failures    []Failure // in the order in which they happened
+	Interrupted bool      // it was asked to stop
+	NotRun      int       // planned units that have no result: never started, or cut short
+}
+
+// Error lists every failed unit and its cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	switch {
+	case e.Interrupted && e.NotRun > 0:
+		fmt.Fprintf(&b, "interrupted: %s not run", count(e.NotRun))
+	case e.Interrupted:
+		b.WriteString("interrupted, when every unit had run")
+	}
+	if len(e.Failures) > 0 {
+		if e.Interrupted {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s failed", count(len(e.Failures)))
+		if e.NotRun > 0 && !e.Interrupted {
+			fmt.Fprintf(&b, ", %d not run", e.NotRun)
+		}
+		for _, f := range e.Failures {
+			fmt.Fprintf(&b, "\n  %s: %s", f.Unit, strings.ReplaceAll(strings.TrimSpace(f.Err.Error()), "\n", "\n    "))
+		}
+	}
+	return b.String()
+}
+
+// Unwrap gives the causes of the failures.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, len(e.Failures))
+	for i, f := range e.Failures {
+		errs[i] = f.Err
+	}
+	return errs
 }

@@ -11,12 +11,7 @@
 package dag
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 )
 
@@ -30,98 +25,11 @@ type Stage struct {
 	// published profiles stand in for it. It is empty for a stage with units.
 	Satisfied string
 
+	// Shared says, by keys of the configuration, why a value of it is part of the keys of
+	// all units that read it, though it does not seem to concern them.
+	Shared map[string]string
+
 	Units []Unit // static: known before anything runs, in canonical order
-}
-
-// Unit is the smallest independently runnable piece of a stage. Given the
-// same key it produces the same bytes, wherever and in whatever order it runs.
-type Unit struct {
-	ID string // unique in its stage, slash-separated: "design/hbn/n=30/replicate=3"
-
-	// Config is the slice of the configuration that the unit reads, dotted
-	// key to canonical value: {"replay.draws": "8192"}. Knobs that cannot
-	// change the result (worker count, progress) stay out of it.
-	Config map[string]string
-
-	Seed    string   // label of its branch of the seed tree; empty without randomness
-	Sources []Source // inputs from outside the output folder
-	Needs   []Ref    // units whose outputs are inputs, of this stage or an earlier one
-	Wants   []Ref    // likewise, but without their outputs the unit runs all the same
-	Outputs []string // files it writes, slash-separated, relative to the output folder
-
-	// Provenance is "published", "simulated", "measured" or "computed"; empty if
-	// only the run can tell, which then does by Job.Provenance.
-	Provenance string
-
-	Expect []Quantity // what a run of it takes, for plans
-	Cost   float64    // CPU seconds that a first run takes, roughly; 0 if unknown
-
-	// Run computes the unit. It reads inputs and writes outputs through job
-	// alone, and returns soon after ctx is cancelled, having lost nothing but
-	// its own work.
-	Run func(ctx context.Context, job *Job) error
-}
-
-// Quantity is so much of something that a unit takes, such as tokens.
-type Quantity struct {
-	Name   string // a plural: "requests"
-	Amount float64
-}
-
-// Source is an input from outside the output folder: a file of the user's or
-// of the published data, known by its content.
-type Source struct {
-	Name   string // as shown to the user: "data/profiles.parquet"
-	SHA256 string // lower-case hex digest of the content
-}
-
-// Ref names a unit of a stage.
-type Ref struct{ Stage, Unit string }
-
-// keyFormat salts every key. Raising it makes everything stale.
-const keyFormat = 1
-
-// Parts are everything that a unit's result depends on. Worker counts, times
-// and places are not among them.
-type Parts struct {
-	Format  int               `json:"format"` // of keys, see keyFormat
-	Stage   string            `json:"stage"`
-	Version int               `json:"version"` // code version of the stage
-	Unit    string            `json:"unit"`
-	Config  map[string]string `json:"config"`
-	Seed    string            `json:"seed"`
-	Sources map[string]string `json:"sources"` // name to SHA-256
-	Inputs  map[string]string `json:"inputs"`  // output of a needed unit to SHA-256
-}
-
-// Key is the SHA-256 of the parts as JSON (fields in the order of the type, map keys
-// sorted), in hex.
-func (p Parts) Key() string {
-	text, err := json.Marshal(p)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// partsOf gathers the parts of a unit but for its inputs.
-func partsOf(s *Stage, u *Unit) Parts {
-	p := Parts{
-		Format:  keyFormat,
-		Stage:   s.Name,
-		Version: s.Version,
-		Unit:    u.ID,
-		Config:  make(map[string]string, len(u.Config)),
-		Seed:    u.Seed,
-		Sources: make(map[string]string, len(u.Sources)),
-		Inputs:  make(map[string]string),
-	}
-	maps.Copy(p.Config, u.Config)
-	for _, source := range u.Sources {
-		p.Sources[source.Name] = source.SHA256
-	}
-	return p
 }
 
 // Graph is a checked list of stages with their units in running order.
@@ -148,9 +56,6 @@ func (g *Graph) ref(i int) Ref {
 }
 
 func (g *Graph) stageOf(i int) *Stage { return &g.stages[g.nodes[i].stage] }
-
-// String is the unit's name for people: "replay/design/hbn/n=30".
-func (r Ref) String() string { return r.Stage + "/" + r.Unit }
 
 // New checks the stages and orders their units. Its error names every fault:
 // odd or repeated names, outputs that two units write, needs that do not exist

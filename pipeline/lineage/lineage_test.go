@@ -12,57 +12,39 @@ import (
 // unit is a record of a stage of the replay that has run at an hour.
 func unit(id string, hour int, needs ...string) dag.Record {
 	start := time.Date(2026, 1, 1, hour, 0, 0, 0, time.UTC)
-	r := dag.Record{Ref: dag.Ref{Stage: "replay", Unit: id}, Fresh: true, Outputs: []string{id + ".csv"}}
-	r.Manifest = &dag.Manifest{Key: "key of " + id, Start: start, WallSeconds: 2, CPUSeconds: 1, Seeds: []string{"7/" + id}, Origin: dag.Origin{Commit: "0123456789abcdef", Host: "n1"},
+	r := dag.Record{Unit: dag.Ref{Stage: "replay", Unit: id}, State: dag.Fresh, Declared: &dag.Unit{Outputs: []string{id + ".csv"}}}
+	r.Last = &dag.Manifest{Key: "key of " + id, Start: start, WallSeconds: 2, CPUSeconds: 1, Seeds: []string{"7/" + id}, Origin: dag.Origin{Commit: "0123456789abcdef", Host: "n1"},
 		Parts: dag.Parts{Sources: map[string]string{"data": "s"}}, Inputs: []dag.File{{Path: "a/n=1.csv", Rows: -1}}, Outputs: []dag.File{{Path: id + ".csv", Rows: 3}}}
 	for _, need := range needs {
-		r.Needs = append(r.Needs, dag.Ref{Stage: "replay", Unit: need})
+		r.Declared.Needs = append(r.Declared.Needs, dag.Ref{Stage: "replay", Unit: need})
 	}
 	return r
 }
 
 func names(units []dag.Record) (all []string) {
 	for _, r := range units {
-		all = append(all, r.Ref.Unit)
+		all = append(all, r.Unit.Unit)
 	}
 	return all
 }
 
 func TestChainsHaveWhatAUnitIsMadeOf(t *testing.T) {
 	records := []dag.Record{unit("a/n=1", 1), unit("a/n=2", 2), unit("stray", 3), unit("b", 4, "a/n=2", "a/n=1"), unit("c", 5, "a/n=1", "b", "gone")}
-	c := Of(records, records[4].Ref)
-	if got := names(c); !slices.Equal(got, []string{"a/n=1", "a/n=2", "b", "c"}) {
-		t.Errorf("chain %q", got)
+	o := Of(records, records[4].Unit)
+	if got := names(o.Units); !slices.Equal(got, []string{"a/n=1", "a/n=2", "b", "c"}) {
+		t.Errorf("units %q", got)
 	}
-	o := c.Origin()
-	if len(o.Units) != 4 || o.Units[3].Key != "key of c" || len(o.Sources) != 1 || o.Files[0].By != "replay/a/n=1" || o.Files[1].By != "replay/c" {
+	if o.Units[3].Last.Key != "key of c" || len(o.Sources) != 1 || o.Files[0].By != "replay/a/n=1" || o.Files[1].By != "replay/c" {
 		t.Errorf("origin %+v", o)
 	}
-	if none := Of(records, dag.Ref{Stage: "x"}); len(none) > 0 || none.Stale() != nil || none.Fresh() {
+	if none := Of(records, dag.Ref{Stage: "x"}); len(none.Units) > 0 || none.Stale() != nil || none.Fresh() {
 		t.Errorf("of no unit: %+v", none)
 	}
 }
 
-func TestUnitsAlikeAreToldTogether(t *testing.T) {
-	records := []dag.Record{unit("a/n=2", 2), unit("b", 3), unit("a/n=1", 1), unit("d/n=1", 4)}
-	records[0].Manifest.Host, records[2].Fresh = "n2", false
-	groups := Alike(records, nil)
-	if len(groups) != 3 || groups[0].Name != "replay/a/…" || groups[1].Name != "replay/b" || groups[2].Name != "replay/d/n=1" {
-		t.Fatalf("groups %+v", groups)
-	}
-	g := groups[0]
-	if g.State() != dag.Stale || g.Start().Hour() != 1 || g.CPU() != 2 ||
-		!slices.Equal(g.Distinct(func(m *dag.Manifest) string { return m.Host }), []string{"n1", "n2"}) {
-		t.Errorf("%+v", g)
-	}
-	if own := Alike(records, func(r dag.Ref) bool { return r.Unit == "a/n=2" }); len(own) != 4 || own[0].Name != "replay/a/n=2" {
-		t.Errorf("one apart: %+v", own)
-	}
-}
-
 func TestStagesStandAsTheirUnits(t *testing.T) {
-	records := []dag.Record{unit("a", 1), unit("b", 1), {Ref: dag.Ref{Stage: "replay", Unit: "c"}}, {Ref: dag.Ref{Stage: "systems", Unit: "x"}}}
-	records[1].Fresh = false
+	records := []dag.Record{unit("a", 1), unit("b", 1), {Unit: dag.Ref{Stage: "replay", Unit: "c"}}, {Unit: dag.Ref{Stage: "systems", Unit: "x"}}}
+	records[1].State = dag.Stale
 	all := Standings(records)
 	if s := all["replay"]; s != (Standing{3, 1, 1}) || s.String() != "1 of 3 units fresh" || !strings.HasSuffix(s.Warning("replay"), "(of 3 units: 1 stale and 1 not run).") {
 		t.Errorf("%+v: %s, %s", s, s, s.Warning("replay"))
@@ -78,16 +60,16 @@ func TestStagesStandAsTheirUnits(t *testing.T) {
 func TestWarningsAreWeighed(t *testing.T) {
 	table := dag.Ref{Stage: "report", Unit: "table"}
 	made := &dag.Manifest{}
-	records := []dag.Record{{Ref: table, Manifest: made, Fresh: false}}
+	top := dag.Record{Unit: table, Last: made, State: dag.Stale, Declared: &dag.Unit{}}
+	var records []dag.Record
 	for _, kind := range []dag.Kind{dag.NeverRun, dag.InputChanged, dag.Version, dag.Config} {
 		ref := dag.Ref{Stage: "replay", Unit: kindName(kind)}
-		records = append([]dag.Record{{Ref: ref, Manifest: made, Reasons: []dag.Reason{{Kind: kind, Subject: "x", Old: "1", New: "2"}}}}, records...)
-		records[len(records)-1].Needs = append(records[len(records)-1].Needs, ref)
+		records = append([]dag.Record{{Unit: ref, Last: made, Declared: &dag.Unit{}, Reasons: []dag.Reason{{Kind: kind, Subject: "x", Old: "1", New: "2"}}}}, records...)
+		top.Declared.Needs = append(top.Declared.Needs, ref)
 	}
 	wanted := dag.Ref{Stage: "replay", Unit: "wanted"}
-	records = append([]dag.Record{{Ref: wanted, Reasons: []dag.Reason{{Kind: dag.NeverRun}}}}, records...)
-	last := &records[len(records)-1]
-	last.Needs, last.Wants = append(last.Needs, wanted), []dag.Ref{wanted}
+	top.Declared.Wants = []dag.Ref{wanted}
+	records = append(records, dag.Record{Unit: wanted, Declared: &dag.Unit{}, Reasons: []dag.Reason{{Kind: dag.NeverRun}}}, top)
 	got := Of(records, table).Stale()
 	want := []string{
 		"replay/config is stored of another configuration than this one: x 1 → 2",

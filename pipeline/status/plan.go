@@ -3,18 +3,47 @@ package status
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"speceval/internal/display"
+	"speceval/internal/table"
 	"speceval/pipeline/dag"
 )
 
-// textColumns is how long lines with reasons may become.
-const textColumns = 160
+// longLine is how long lines with reasons may become where no terminal shows them.
+const longLine = 160
+
+// page is text under way, wrapped to a terminal.
+type page struct {
+	strings.Builder
+	columns int // of the terminal; 0: none, and nothing is wrapped
+}
+
+// line adds a line; what does not fit goes on below, behind others.
+func (p *page) line(first, others, text string) {
+	if p.columns == 0 {
+		p.WriteString(first + text + "\n")
+		return
+	}
+	p.WriteString(table.WrapAt(p.columns, first, others, text))
+}
+
+// room is the columns that a text may take behind so many others.
+func (p *page) room(behind int) int {
+	if p.columns == 0 {
+		return longLine - behind
+	}
+	return 2*p.columns - behind // two lines
+}
+
+func (p *page) write(w io.Writer) error {
+	_, err := io.WriteString(w, p.String())
+	return err
+}
 
 // maxGroups bounds the reasons that plan shows of a stage.
 const maxGroups = 8
@@ -40,56 +69,82 @@ func (m Machines) Estimated(stage *dag.StagePlan) string {
 	return fmt.Sprintf("%s, in about %d elements of job arrays", coreHours(e), elements)
 }
 
-// WritePlan writes, stage by stage, what will run, why and how long it takes.
-func WritePlan(w io.Writer, plan *dag.Plan, m Machines) error {
-	var b strings.Builder
-	width := nameWidth(plan)
+// Seconds is how long the whole plan takes here; 0 where jobs run it, as long as they do.
+func (m Machines) Seconds(plan *dag.Plan) float64 {
+	if m.Elements != nil {
+		return 0
+	}
+	return plan.Estimate(m.Workers).Seconds
+}
+
+// WritePlan writes, stage by stage, what will run, why and how long it takes, for a
+// terminal of so many columns; 0 for none.
+func WritePlan(w io.Writer, plan *dag.Plan, m Machines, columns int) error {
+	p := &page{columns: columns}
+	width := len("total")
+	for _, stage := range plan.Stages {
+		width = max(width, len(stage.Stage.Name))
+	}
+	width += 2
+	indent := strings.Repeat(" ", width)
 	for i := range plan.Stages {
 		stage := &plan.Stages[i]
-		fmt.Fprintf(&b, "%-*s  ", width, stage.Stage.Name)
+		first := fmt.Sprintf("%-*s", width, stage.Stage.Name)
 		switch {
 		case stage.Stage.Satisfied != "":
-			fmt.Fprintf(&b, "nothing to run: %s\n", stage.Stage.Satisfied)
+			p.line(first, indent, "nothing to run: "+stage.Stage.Satisfied)
 			continue
 		case len(stage.Run) == 0:
-			fmt.Fprintf(&b, "nothing to run: %s fresh\n", display.Units(stage.Fresh))
+			p.line(first, indent, fmt.Sprintf("nothing to run: %s fresh", display.Units(stage.Fresh)))
 			continue
 		}
-		fmt.Fprintf(&b, "%d of %s to run, %s\n", len(stage.Run), display.Units(len(stage.Run)+stage.Fresh), m.Estimated(stage))
+		p.line(first, indent, fmt.Sprintf("%d of %s to run, %s", len(stage.Run), display.Units(len(stage.Run)+stage.Fresh), m.Estimated(stage)))
 		var expect []string
 		for _, q := range stage.Expect() {
 			expect = append(expect, display.Scaled(q.Amount)+" "+q.Name)
 		}
 		if len(expect) > 0 {
-			fmt.Fprintf(&b, "%*s  %s\n", width, "", strings.Join(expect, ", "))
+			p.line(indent, indent+"  ", strings.Join(expect, ", "))
 		}
 		groups := grouped(stage.Run)
 		for _, g := range groups[:min(len(groups), maxGroups)] {
-			count := display.Units(len(g.units))
-			fmt.Fprintf(&b, "%*s  %s: %s\n", width, "", count, g.whyWithin(textColumns-width-len(count)-4))
+			count := display.Units(len(g.units)) + ": "
+			p.line(indent, indent+"  ", count+g.whyWithin(p.room(width+len(count))))
 		}
 		if more := len(groups) - maxGroups; more > 0 {
-			fmt.Fprintf(&b, "%*s  and %d more reasons: `speceval why %s`\n", width, "", more, stage.Stage.Name)
+			p.line(indent, indent+"  ", fmt.Sprintf("and %d more reasons: `speceval why %s`", more, stage.Stage.Name))
+		}
+		for _, note := range shared(stage) {
+			p.line(indent, indent+"  ", note)
 		}
 	}
+	total := fmt.Sprintf("%-*s", width, "total")
 	switch n := plan.Units(); {
 	case n == 0:
-		fmt.Fprintf(&b, "%-*s  nothing to run\n", width, "total")
+		p.line(total, indent, "nothing to run")
 	case m.Elements != nil:
-		fmt.Fprintf(&b, "%-*s  %s, %s\n", width, "total", display.Units(n), coreHours(plan.Estimate(1)))
+		p.line(total, indent, fmt.Sprintf("%s, %s", display.Units(n), coreHours(plan.Estimate(1))))
 	default:
-		fmt.Fprintf(&b, "%-*s  %s, %s with -j %d\n", width, "total", display.Units(n), estimated(plan.Estimate(m.Workers)), m.Workers)
+		p.line(total, indent, fmt.Sprintf("%s, %s with -j %d", display.Units(n), estimated(plan.Estimate(m.Workers)), m.Workers))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return p.write(w)
 }
 
-func nameWidth(plan *dag.Plan) int {
-	width := len("total")
-	for _, stage := range plan.Stages {
-		width = max(width, len(stage.Stage.Name))
+// shared says why a changed value of the configuration is part of the keys of all units
+// of a stage, where the stage says.
+func shared(stage *dag.StagePlan) (notes []string) {
+	units := map[string]int{}
+	for _, r := range stage.Run {
+		for _, reason := range r.Reasons {
+			if reason.Kind == dag.Config && reason.Old != "" && stage.Stage.Shared[reason.Subject] != "" {
+				units[reason.Subject]++
+			}
+		}
 	}
-	return width
+	for _, key := range slices.Sorted(maps.Keys(units)) {
+		notes = append(notes, fmt.Sprintf("%s changes %s: %s", key, display.Units(units[key]), stage.Stage.Shared[key]))
+	}
+	return notes
 }
 
 // estimated is an estimate as plan shows it.
@@ -115,9 +170,9 @@ func grounded(e dag.Estimate, about string) string {
 	case e.Stated == 0:
 		about += " by earlier runs"
 	case e.Earlier == 0:
-		about += " by what such units took elsewhere"
+		about += " on a machine as fast as this one"
 	default:
-		about += fmt.Sprintf(" by earlier runs, and by what such units took elsewhere for %d", e.Stated)
+		about += fmt.Sprintf(" by earlier runs, and on a machine as fast as this one for %d", e.Stated)
 	}
 	if e.Unknown > 0 {
 		about += fmt.Sprintf(", and %s of unknown time", display.Units(e.Unknown))
@@ -128,23 +183,23 @@ func grounded(e dag.Estimate, about string) string {
 // group is the units of a stage that will run for the same brief reasons.
 type group struct {
 	brief string
-	units []dag.UnitPlan
+	units []dag.Record
 }
 
 // grouped puts units with the same brief reasons together, in order of first
 // appearance.
-func grouped(run []dag.UnitPlan) []group {
+func grouped(run []dag.Record) []group {
 	var groups []group
 	place := make(map[string]int)
-	for _, u := range run {
-		brief := dag.Brief(u.Reasons)
+	for _, r := range run {
+		brief := dag.Brief(r.Reasons)
 		at, seen := place[brief]
 		if !seen {
 			at = len(groups)
 			place[brief] = at
 			groups = append(groups, group{brief: brief})
 		}
-		groups[at].units = append(groups[at].units, u)
+		groups[at].units = append(groups[at].units, r)
 	}
 	return groups
 }
@@ -165,143 +220,60 @@ func (g group) whyWithin(columns int) string {
 	return display.Within(dag.Briefs(g.units[0].Reasons), columns)
 }
 
-// Running are the long units under way: those that report how far they are.
-type Running map[dag.Ref]*Long
+// How many units of a group, and how many reasons of a unit, why shows unless
+// asked for all.
+const (
+	someUnits   = 5
+	someReasons = 8
+)
 
-// Long is a long unit.
-type Long struct {
-	dag.Progress
-	first time.Time // of the first report
-	begun int       // done by then
-	last  time.Time // of the last line written
-}
-
-// Note takes a report of a unit.
-func (l Running) Note(unit dag.Ref, p dag.Progress, now time.Time) *Long {
-	u := l[unit]
-	if u == nil {
-		u = &Long{first: now, begun: p.Done, last: now}
-		l[unit] = u
-	}
-	u.Progress = p
-	return u
-}
-
-// Unfinished says of each unit that the next run resumes it.
-func (l Running) Unfinished() []string {
-	var lines []string
-	for unit, u := range l {
-		lines = append(lines, fmt.Sprintf("%s: %s of %s %s are stored, and the next run goes on from there", unit, display.Thousands(u.Done), display.Thousands(u.Total), u.What))
-	}
-	slices.Sort(lines)
-	return lines
-}
-
-// Due reports whether a line should be written now, the interval after the last,
-// and records that it was.
-func (u *Long) Due(now time.Time, interval time.Duration) bool {
-	if !Over(u.last, now, interval) {
-		return false
-	}
-	u.last = now
-	return true
-}
-
-// Part is how much of the unit is done, from 0 to 1.
-func (u *Long) Part() float64 {
-	if u.Total <= 0 {
-		return 0
-	}
-	return min(1, float64(u.Done)/float64(u.Total))
-}
-
-// Text is "1,204/20,480 rollouts, 310/s, 1.2 M tokens, about 1 min 2 s left".
-func (u *Long) Text(now time.Time) string {
-	parts := []string{fmt.Sprintf("%s/%s %s", display.Thousands(u.Done), display.Thousands(u.Total), u.What)}
-	rate := u.rate(now)
-	if rate > 0 {
-		parts = append(parts, display.Rounded(rate)+"/s")
-	}
-	if u.Detail != "" {
-		parts = append(parts, u.Detail)
-	}
-	if rate > 0 {
-		parts = append(parts, "about "+display.Duration(float64(u.Total-u.Done)/rate)+" left")
-	}
-	return strings.Join(parts, ", ")
-}
-
-// rate is how much gets done in a second.
-func (u *Long) rate(now time.Time) float64 {
-	elapsed := now.Sub(u.first).Seconds()
-	if elapsed <= 0 {
-		return 0
-	}
-	return float64(u.Done-u.begun) / elapsed
-}
-
-// Together is how far all are, in few words: "1,204/20,480 rollouts, 310/s".
-func (l Running) Together(now time.Time) string {
-	var done, total int
-	var rate float64
-	what := ""
-	for _, u := range l {
-		done, total, rate, what = done+u.Done, total+u.Total, rate+u.rate(now), u.What
-	}
-	text := fmt.Sprintf("%s/%s %s", display.Thousands(done), display.Thousands(total), what)
-	if rate > 0 {
-		text += ", " + display.Rounded(rate) + "/s"
-	}
-	return text
-}
-
-// Over reports whether an interval is over, for another line. It is after a clock
-// was set back, too: otherwise there would be none for as long as that.
-func Over(last, now time.Time, interval time.Duration) bool {
-	since := now.Sub(last)
-	return since < 0 || since >= interval
-}
-
-// Pace predicts how long the rest of a plan takes, from what has been done and
-// how long the units took earlier.
-type Pace struct {
-	weight      map[dag.Ref]float64 // what a unit counts for
-	total, done float64
-	start       time.Time
-}
-
-// NewPace is the pace of a plan of which nothing has been done.
-func NewPace(plan *dag.Plan, start time.Time) *Pace {
-	p := &Pace{weight: make(map[dag.Ref]float64), start: start}
-	known := true
-	for _, stage := range plan.Stages {
-		for _, u := range stage.Run {
-			known = known && u.Seconds > 0
+// WriteWhy writes why the units of a stage are not fresh: some units and reasons
+// of each group, or all; columns as for WritePlan.
+func WriteWhy(w io.Writer, stage *dag.StagePlan, m Machines, all bool, columns int) error {
+	p := &page{columns: columns}
+	switch name := stage.Stage.Name; {
+	case stage.Stage.Satisfied != "":
+		p.line("", "  ", fmt.Sprintf("%s has nothing to run: %s", name, stage.Stage.Satisfied))
+	case len(stage.Run) == 0:
+		p.line("", "  ", fmt.Sprintf("%s is fresh: %s", name, display.Units(stage.Fresh)))
+	default:
+		p.line("", "  ", fmt.Sprintf("%s: %d of %s not fresh, a run takes %s", name, len(stage.Run), display.Units(len(stage.Run)+stage.Fresh), m.Estimated(stage)))
+		for _, note := range shared(stage) {
+			p.line("", "  ", note)
+		}
+		for _, g := range grouped(stage.Run) {
+			p.group(g, name, all)
 		}
 	}
-	for _, stage := range plan.Stages {
-		for _, u := range stage.Run {
-			p.weight[u.Ref] = 1
-			if known {
-				p.weight[u.Ref] = u.Seconds
+	return p.write(w)
+}
+
+func (p *page) group(g group, stage string, all bool) {
+	p.line("\n"+display.Units(len(g.units))+": ", "  ", g.brief)
+	for i, r := range g.units {
+		if i == someUnits && !all {
+			p.line("  ", "    ", fmt.Sprintf("and %d more: `speceval why %s --all`", len(g.units)-i, stage))
+			return
+		}
+		before := ""
+		if r.Last != nil {
+			before = r.Last.Key
+		}
+		p.line("  ", "    ", fmt.Sprintf("%s  key %s → %s", r.Unit.Unit, keyText(before, "(none)"), keyText(r.Key, "(depends on inputs to be made)")))
+		for k, reason := range r.Reasons {
+			if k == someReasons && !all {
+				p.line("    ", "      ", fmt.Sprintf("and %d more reasons", len(r.Reasons)-k))
+				break
 			}
-			p.total += p.weight[u.Ref]
+			p.line("    ", "      ", reason.String())
 		}
 	}
-	return p
 }
 
-// Finish records that a unit has ended.
-func (p *Pace) Finish(unit dag.Ref) { p.done += p.weight[unit] }
-
-// Left is the predicted time to the end.
-func (p *Pace) Left(now time.Time) string {
-	if p.done == 0 {
-		return "time left unknown"
+// keyText is enough of a key for `speceval unit`.
+func keyText(key, without string) string {
+	if key == "" {
+		return without
 	}
-	elapsed := now.Sub(p.start).Seconds()
-	if elapsed < 0 {
-		return "time left unknown" // the clock was set back
-	}
-	return "about " + display.Duration(elapsed*max(0, p.total-p.done)/p.done) + " left"
+	return key[:16]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"github.com/schollz/progressbar/v3"
 
@@ -21,15 +22,8 @@ type Console struct {
 	Bars     io.Writer // for bars, which move the cursor; nil: W
 	Now      func() time.Time
 	Terminal bool // W can show bars
+	Columns  int  // of the terminal; 0: unknown
 	Quiet    bool // only what went wrong
-}
-
-// bars is where bars are drawn.
-func (c Console) bars() io.Writer {
-	if c.Bars == nil {
-		return c.W
-	}
-	return c.Bars
 }
 
 // Dated is a moment as lines begin with it.
@@ -38,12 +32,51 @@ func Dated(t time.Time) string { return t.Format(time.RFC3339) }
 // lineInterval is the time between two lines about the same work.
 const lineInterval = 5 * time.Second
 
+// The parts of a bar's line besides its text and the bar itself.
+const (
+	usualColumns = 80 // of a terminal that does not say
+	barColumns   = 30
+	barFrame     = len(" 100% || ") + 1 // the last column stays empty, or terminals begin another line
+	leastBar     = 8
+)
+
+// meter is a bar in one line of a terminal, however narrow.
+type meter struct {
+	*progressbar.ProgressBar
+	text int // columns for it
+}
+
+// meter begins a bar of so many steps.
+func (c Console) meter(total int64, more ...progressbar.Option) *meter {
+	columns := c.Columns
+	if columns <= 0 {
+		columns = usualColumns
+	}
+	width := max(leastBar, min(barColumns, (columns-barFrame)/5))
+	w := c.Bars
+	if w == nil {
+		w = c.W
+	}
+	return &meter{progressbar.NewOptions64(total, append([]progressbar.Option{
+		progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(width), progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionClearOnFinish(),
+	}, more...)...), max(0, columns-barFrame-width)}
+}
+
+// Describe sets the text before the bar, cut to the line.
+func (m *meter) Describe(text string) {
+	if utf8.RuneCountInString(text) > m.text {
+		text = string([]rune(text)[:max(0, m.text-1)]) + "…"
+	}
+	m.ProgressBar.Describe(text)
+}
+
 // Evaluation shows how far an evaluation is: a bar on a terminal, a dated
 // line now and then elsewhere.
 type Evaluation struct {
 	Console
-	bar  *progressbar.ProgressBar // nil: none yet
-	last time.Time                // of the last line, or of the first call
+	bar  *meter    // nil: none yet
+	last time.Time // of the last line, or of the first call
 }
 
 // Show hears of progress every second.
@@ -63,16 +96,14 @@ func (v *Evaluation) Show(p evaluation.Progress) {
 	if v.last.IsZero() {
 		v.last = now
 	}
-	switch {
+	switch all := p.AllPilots + p.AllContinuations; {
 	case v.Quiet:
 	case v.Terminal:
 		if v.bar == nil {
-			v.bar = progressbar.NewOptions(p.AllPilots+p.AllContinuations,
-				progressbar.OptionSetWriter(v.bars()), progressbar.OptionSetWidth(30),
-				progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+			v.bar = v.meter(int64(all))
 		}
 		v.bar.Describe(what)
-		v.bar.Set(min(p.Pilots+p.Continuations, p.AllPilots+p.AllContinuations))
+		v.bar.Set(min(p.Pilots+p.Continuations, all))
 	case Over(v.last, now, lineInterval):
 		v.last = now
 		fmt.Fprintln(v.W, Dated(now), what)
@@ -89,23 +120,19 @@ func (v *Evaluation) End() {
 // Transfer shows how far a file is: a bar on a terminal, dated lines elsewhere.
 type Transfer struct {
 	name     string
-	bar      *progressbar.ProgressBar // nil: lines
+	bar      *meter // nil: lines
 	say      func(text string)
 	now      func() time.Time
 	began    time.Time
 	at       int64 // bytes when it began
 	lastLine time.Time
-	started  bool
 }
 
 // Transfer begins to show how far the file of a name is; say writes a line.
 func (c Console) Transfer(name string, say func(text string)) *Transfer {
 	t := &Transfer{name: name, now: c.Now, say: say}
 	if c.Terminal && !c.Quiet {
-		t.bar = progressbar.NewOptions64(-1,
-			progressbar.OptionSetWriter(c.bars()), progressbar.OptionSetDescription(display.EscapedLine(name)), progressbar.OptionShowBytes(true),
-			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(),
-		)
+		t.bar = c.meter(-1)
 	}
 	return t
 }
@@ -113,24 +140,23 @@ func (c Console) Transfer(name string, say func(text string)) *Transfer {
 // Progress takes in how far the file is.
 func (t *Transfer) Progress(done, total int64) {
 	now := t.now()
-	if !t.started {
-		t.started, t.began, t.lastLine, t.at = true, now, now, done
+	if t.began.IsZero() {
+		t.began, t.lastLine, t.at = now, now, done
 	}
-	if t.bar != nil {
-		t.bar.ChangeMax64(max(total, done))
-		t.bar.Set64(done)
-		return
-	}
-	if now.Sub(t.lastLine) < lineInterval {
-		return
-	}
-	t.lastLine = now
-	rate := float64(done-t.at) / now.Sub(t.began).Seconds()
-	left := ""
+	rate, left := float64(done-t.at)/now.Sub(t.began).Seconds(), ""
 	if rate > 0 && total > done {
-		left = ", about " + display.Duration(float64(total-done)/rate) + " left"
+		left = ", " + about(float64(total-done)/rate)
 	}
-	t.say(fmt.Sprintf("%s %s of %s, %.1f MB/s%s", t.name, display.Megabytes(done), display.Megabytes(total), rate/1e6, left))
+	text := fmt.Sprintf("%s %s of %s", t.name, display.Megabytes(done), display.Megabytes(total))
+	switch {
+	case t.bar != nil:
+		t.bar.ChangeMax64(max(total, done))
+		t.bar.Describe(display.EscapedLine(text + left))
+		t.bar.Set64(done)
+	case now.Sub(t.lastLine) >= lineInterval:
+		t.lastLine = now
+		t.say(fmt.Sprintf("%s, %.1f MB/s%s", text, rate/1e6, left))
+	}
 }
 
 // End takes the bar away.
@@ -140,132 +166,33 @@ func (t *Transfer) End() {
 	}
 }
 
-// Run shows the progress of a run: a bar on a terminal, dated lines elsewhere, and
-// nothing but what went wrong when quiet.
-func (c Console) Run(plan *dag.Plan) dag.Observer {
-	switch {
-	case plan.Units() == 0:
+// Run shows the progress of a run that is expected to take so many seconds (0 if
+// unknown): a bar on a terminal, dated lines elsewhere, and nothing but what went wrong
+// when quiet.
+func (c Console) Run(plan *dag.Plan, estimate float64) dag.Observer {
+	if plan.Units() == 0 {
 		return dag.NoObserver{}
-	case c.Quiet:
-		return &quiet{w: c.W}
-	case c.Terminal:
-		return &bar{w: c.W, bars: c.bars(), now: c.Now}
 	}
-	return &lines{w: c.W, now: c.Now}
-}
-
-// quiet reports files moved aside only. Failures are listed when the run
-// ends.
-type quiet struct {
-	dag.NoObserver
-	w io.Writer
-}
-
-// Finished reports files that the unit found and kept.
-func (q *quiet) Finished(done dag.Outcome) {
-	for _, note := range notes(done) {
-		fmt.Fprintln(q.w, note)
-	}
-}
-
-// notes are the lines that an outcome is worth in any mode.
-func notes(done dag.Outcome) []string {
-	if done.Manifest == nil {
-		return nil
-	}
-	var all []string
-	for _, note := range done.Manifest.Notes {
-		all = append(all, fmt.Sprintf("%s: %s", done.Unit, note))
-	}
-	return all
-}
-
-// bar shows progress as one bar for all units, on a terminal. It has no
-// colours.
-type bar struct {
-	w    io.Writer // for lines
-	bars io.Writer
-	now  func() time.Time
-	bar  *progressbar.ProgressBar
-	done int // units
-	long Running
-}
-
-// steps is how finely the bar shows a part of a unit.
-const steps = 1000
-
-var _ dag.Observer = (*bar)(nil)
-
-// Begin draws the empty bar.
-func (b *bar) Begin(plan *dag.Plan) {
-	b.long = Running{}
-	b.bar = progressbar.NewOptions(plan.Units()*steps,
-		progressbar.OptionSetWriter(b.bars),
-		progressbar.OptionSetWidth(30),
-		progressbar.OptionSetPredictTime(true),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	)
-}
-
-// Started shows which stage is at work.
-func (b *bar) Started(unit dag.Ref, _ string) { b.bar.Describe(unit.Stage) }
-
-// Advanced moves the bar by a part of a unit, and shows how far the long ones
-// are.
-func (b *bar) Advanced(unit dag.Ref, p dag.Progress) {
-	now := b.now()
-	b.long.Note(unit, p, now)
-	b.bar.Describe(unit.Stage + " " + b.long.Together(now))
-	b.show()
-}
-
-// show sets the bar to the units done and the parts of those under way.
-func (b *bar) show() {
-	parts := 0.0
-	for _, u := range b.long {
-		parts += u.Part()
-	}
-	b.bar.Set(b.done*steps + int(parts*steps))
-}
-
-// Finished moves the bar. Failures and notes get a line above it.
-func (b *bar) Finished(done dag.Outcome) {
-	above := notes(done)
-	if done.Err != nil {
-		above = append(above, done.Unit.String()+" failed")
-	}
-	if len(above) > 0 {
-		b.bar.Clear()
-		for _, line := range above {
-			fmt.Fprintln(b.w, line)
-		}
-	}
-	b.done++
-	delete(b.long, done.Unit)
-	b.show()
-}
-
-// End removes the bar, and reports how far the long units are that did not
-// finish.
-func (b *bar) End() {
-	b.bar.Exit()
-	for _, line := range b.long.Unfinished() {
-		fmt.Fprintln(b.w, line)
-	}
+	return &progress{Console: c, estimate: estimate}
 }
 
 // fewUnits is how many units of a stage get a line each. Of more, lines come at
 // intervals.
 const fewUnits = 20
 
-// lines shows progress as dated lines, for logs.
-type lines struct {
-	w     io.Writer
-	now   func() time.Time
-	pace  *Pace
-	stage map[string]*stageLines
-	long  Running
+// steps is how finely the bar shows a part of a unit.
+const steps = 1000
+
+// progress shows how far a run is.
+type progress struct {
+	Console
+	estimate float64
+	bar      *meter // nil: dated lines
+	pace     *Pace
+	stage    map[string]*stageLines
+	long     Running
+	done     int // units
+	noted    map[string]bool
 }
 
 // stageLines is how far one stage is.
@@ -274,51 +201,108 @@ type stageLines struct {
 	last                time.Time // of the last line
 }
 
-var _ dag.Observer = (*lines)(nil)
+var _ dag.Observer = (*progress)(nil)
 
 // Begin notes what there is to do.
-func (l *lines) Begin(plan *dag.Plan) {
-	start := l.now()
-	l.pace = NewPace(plan, start)
-	l.stage = make(map[string]*stageLines)
-	l.long = Running{}
+func (p *progress) Begin(plan *dag.Plan) {
+	start := p.Now()
+	p.pace = NewPace(plan, p.estimate, start)
+	p.stage, p.long, p.noted = make(map[string]*stageLines), Running{}, make(map[string]bool)
 	for _, s := range plan.Stages {
-		l.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
+		p.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
+	}
+	if p.Terminal && !p.Quiet {
+		p.bar = p.meter(int64(plan.Units() * steps))
 	}
 }
 
-// Started says nothing.
-func (l *lines) Started(dag.Ref, string) {}
+// Started shows which stage is at work.
+func (p *progress) Started(unit dag.Ref, _ string) { p.describe(unit.Stage, p.Now()) }
 
-// Advanced writes a line about a long unit, at intervals.
-func (l *lines) Advanced(unit dag.Ref, p dag.Progress) {
-	now := l.now()
-	if u := l.long.Note(unit, p, now); u.Due(now, lineInterval) {
-		fmt.Fprintf(l.w, "%s %s %s\n", Dated(now), unit, u.Text(now))
+func (p *progress) describe(stage string, now time.Time) {
+	if p.bar == nil {
+		return
+	}
+	text := stage
+	if len(p.long) > 0 {
+		text += " " + p.long.Together(now)
+	}
+	p.bar.Describe(text + ", " + p.pace.Left(now))
+}
+
+// Advanced moves the bar by a part of a unit, or writes a line about it at intervals.
+func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
+	now := p.Now()
+	u := p.long.Note(unit, of, now)
+	switch {
+	case p.Quiet:
+	case p.bar != nil:
+		p.describe(unit.Stage, now)
+		p.show()
+	case u.Due(now, lineInterval):
+		p.line(fmt.Sprintf("%s %s", unit, u.Text(now)))
 	}
 }
 
-// Finished writes a line if the unit failed, is one of few or the last of its
-// stage, or if the stage has not had a line for some time.
-func (l *lines) Finished(done dag.Outcome) {
-	s, now := l.stage[done.Unit.Stage], l.now()
-	l.pace.Finish(done.Unit)
-	delete(l.long, done.Unit)
-	for _, note := range notes(done) {
-		fmt.Fprintln(l.w, Dated(now), note)
+// show sets the bar to the units done and the parts of those under way.
+func (p *progress) show() {
+	parts := 0.0
+	for _, u := range p.long {
+		parts += u.Part()
 	}
+	p.bar.Set(p.done*steps + int(parts*steps))
+}
+
+// line writes a line: above the bar, or with the time, or alone when quiet.
+func (p *progress) line(text string) {
+	switch {
+	case p.bar != nil:
+		p.bar.Clear()
+	case !p.Quiet:
+		text = Dated(p.Now()) + " " + text
+	}
+	fmt.Fprintln(p.W, text)
+}
+
+// Finished moves the bar, or writes a line if the unit is one of few or the last of its
+// stage, or if the stage has not had a line for some time. Failures have a line each, and
+// so have notes that no other unit has left.
+func (p *progress) Finished(done dag.Outcome) {
+	s, now := p.stage[done.Unit.Stage], p.Now()
+	p.done++
+	p.pace.Finish(done.Unit)
+	delete(p.long, done.Unit)
+	p.notes(done)
 	if done.Err != nil {
 		s.failed++
-		fmt.Fprintln(l.w, Dated(now), done.Unit, "failed")
+		if !p.Quiet {
+			p.line(done.Unit.String() + " failed")
+		}
+	} else {
+		s.done++
+	}
+	switch {
+	case p.Quiet:
+	case p.bar != nil:
+		p.show()
+	case done.Err == nil && (s.total <= fewUnits || s.done+s.failed == s.total || Over(s.last, now, lineInterval)):
+		s.last = now
+		p.line(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", done.Unit.Stage, s.done, s.total,
+			done.Unit.Unit, display.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), p.pace.Left(now)))
+	}
+}
+
+// notes writes what a unit found and kept, each text once.
+func (p *progress) notes(done dag.Outcome) {
+	if done.Manifest == nil {
 		return
 	}
-	s.done++
-	if s.total > fewUnits && s.done+s.failed < s.total && !Over(s.last, now, lineInterval) {
-		return
+	for _, note := range done.Manifest.Notes {
+		if !p.noted[note] {
+			p.noted[note] = true
+			p.line(fmt.Sprintf("%s: %s", done.Unit, note))
+		}
 	}
-	s.last = now
-	fmt.Fprintf(l.w, "%s %s %d/%d, %s in %s%s, %s\n", Dated(now), done.Unit.Stage, s.done, s.total,
-		done.Unit.Unit, display.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), l.pace.Left(now))
 }
 
 // elsewhere says where a unit ran that had to wait for a machine, and how long it
@@ -330,10 +314,16 @@ func elsewhere(m *dag.Manifest) string {
 	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, display.Duration(m.QueueSeconds))
 }
 
-// End reports how far the long units are that did not finish; the run's summary
-// follows.
-func (l *lines) End() {
-	for _, line := range l.long.Unfinished() {
-		fmt.Fprintln(l.w, Dated(l.now()), line)
+// End removes the bar, and reports how far the long units are that did not finish; the
+// run's summary follows.
+func (p *progress) End() {
+	if p.bar != nil {
+		p.bar.Exit()
+	}
+	if p.Quiet {
+		return
+	}
+	for _, line := range p.long.Unfinished() {
+		p.line(line)
 	}
 }

@@ -17,11 +17,11 @@ import (
 
 func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
 	plan := manyUnits(t, 2)
-	unit := plan.Stages[0].Run[0].Ref
+	unit := plan.Stages[0].Run[0].Unit
 	var w strings.Builder
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := start
-	l := &lines{w: &w, now: func() time.Time { return clock }}
+	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
 	l.Begin(plan)
 	for second := range 11 { // 100 a second, of which 1000 had been stored
 		clock = start.Add(time.Duration(second) * time.Second)
@@ -41,9 +41,9 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 	plan := manyUnits(t, 2)
 	var w strings.Builder
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	b := &bar{w: &w, bars: &w, now: func() time.Time { return clock }}
+	b := Console{W: &w, Now: func() time.Time { return clock }, Terminal: true, Columns: 60}.Run(plan, 0).(*progress)
 	b.Begin(plan)
-	first, second := plan.Stages[0].Run[0].Ref, plan.Stages[0].Run[1].Ref
+	first, second := plan.Stages[0].Run[0].Unit, plan.Stages[0].Run[1].Unit
 	at := func(want int64) {
 		t.Helper()
 		if got := b.bar.State().CurrentNum; got != want {
@@ -65,17 +65,17 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 	b.Finished(dag.Outcome{Unit: second, Manifest: &dag.Manifest{}})
 	at(2000)
 	b.End()
-	if got, want := b.bar.State().Description, "replay 10/20 rollouts, 1.0/s"; got != want {
+	if got, want := b.bar.State().Description, "replay 10/20 rollouts, 1.0/s, time left…"; got != want {
 		t.Errorf("the bar said %q at last, want %q", got, want)
 	}
 }
 
 func TestAClockThatGoesBackSilencesNothing(t *testing.T) {
 	plan := manyUnits(t, 100)
-	unit := plan.Stages[0].Run[0].Ref
+	unit := plan.Stages[0].Run[0].Unit
 	var w strings.Builder
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	l := &lines{w: &w, now: func() time.Time { return clock }}
+	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
 	l.Begin(plan)
 	l.Advanced(unit, dag.Progress{Done: 10, Total: 100, What: "rollouts"})
 	clock = clock.Add(-time.Hour)
@@ -107,11 +107,11 @@ func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
 	plan := manyUnits(t, 100)
 	var w strings.Builder
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	l := &lines{w: &w, now: func() time.Time { return clock }}
+	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
 	l.Begin(plan)
 	for _, u := range plan.Stages[0].Run {
 		clock = clock.Add(time.Second)
-		l.Finished(dag.Outcome{Unit: u.Ref, Manifest: &dag.Manifest{WallSeconds: 1}})
+		l.Finished(dag.Outcome{Unit: u.Unit, Manifest: &dag.Manifest{WallSeconds: 1}})
 	}
 	l.End()
 	got := strings.Split(strings.TrimSpace(w.String()), "\n")
@@ -123,11 +123,11 @@ func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
 func TestLinesSayWhereAUnitRan(t *testing.T) {
 	plan := manyUnits(t, 2)
 	var w strings.Builder
-	l := &lines{w: &w, now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }}
+	l := Console{W: &w, Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }}.Run(plan, 0)
 	l.Begin(plan)
 	for i, queue := range []*dag.Queue{nil, {Job: "12_3", QueueSeconds: 40, Attempt: 1}} {
 		m := &dag.Manifest{WallSeconds: 200, Origin: dag.Origin{Host: "n1", Queue: queue}}
-		l.Finished(dag.Outcome{Unit: plan.Stages[0].Run[i].Ref, Manifest: m})
+		l.Finished(dag.Outcome{Unit: plan.Stages[0].Run[i].Unit, Manifest: m})
 	}
 	for _, want := range []string{"replay 1/2, 0 in 3 min 20 s, about ", "replay 2/2, 1 in 3 min 20 s on n1 as job 12_3 after 40 s in the queue, about "} {
 		if !strings.Contains(w.String(), want) {
@@ -167,7 +167,7 @@ func TestReasonsFitTheirLine(t *testing.T) {
 	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
 	st := Of(out, plan)
 	var text, planned, document strings.Builder
-	for _, err := range []error{st.Text(&text), WritePlan(&planned, plan, Machines{Workers: 1}), st.JSON(&document)} {
+	for _, err := range []error{st.Text(&text, 0), WritePlan(&planned, plan, Machines{Workers: 1}, 0), st.JSON(&document)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,23 +189,23 @@ func TestWhatAnEstimateGoesBy(t *testing.T) {
 	}{
 		{dag.Estimate{Unknown: 3}, "time unknown"},
 		{dag.Estimate{Seconds: 61, Earlier: 2}, "about 1 min 1 s by earlier runs"},
-		{dag.Estimate{Seconds: 61, Stated: 2}, "about 1 min 1 s by what such units took elsewhere"},
-		{dag.Estimate{Seconds: 0.5, Stated: 2, Earlier: 1, Unknown: 1}, "less than 1 s by earlier runs, and by what such units took elsewhere for 2, and 1 unit of unknown time"},
+		{dag.Estimate{Seconds: 61, Stated: 2}, "about 1 min 1 s on a machine as fast as this one"},
+		{dag.Estimate{Seconds: 0.5, Stated: 2, Earlier: 1, Unknown: 1}, "less than 1 s by earlier runs, and on a machine as fast as this one for 2, and 1 unit of unknown time"},
 	} {
 		if got := estimated(test.e); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.e, got, test.want)
 		}
 	}
-	if got := coreHours(dag.Estimate{Seconds: 154000, Stated: 9}); got != "about 42.8 core-hours by what such units took elsewhere" {
+	if got := coreHours(dag.Estimate{Seconds: 154000, Stated: 9}); got != "about 42.8 core-hours on a machine as fast as this one" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestPlansOfJobs(t *testing.T) {
 	m := Machines{Workers: 2, Elements: map[string]float64{"replay": 300}}
-	run := make([]dag.UnitPlan, 120)
+	run := make([]dag.Record, 120)
 	for i := range run {
-		run[i].Seconds = 30
+		run[i].Expected = dag.Expected{Seconds: 30, By: dag.Earlier}
 	}
 	for name, want := range map[string]string{
 		"replay": "about 1 core-hours by earlier runs, in about 12 elements of job arrays", // of five minutes
@@ -225,7 +225,7 @@ func TestStatusListsTheLastFailures(t *testing.T) {
 	}
 	st.Add(all, "")
 	var b strings.Builder
-	if err := st.Text(&b); err != nil {
+	if err := st.Text(&b, 0); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "status", b.String(), "  s/2: e\n", "  s/6: e\n", "  and 2 units before: `speceval status --json`\n")

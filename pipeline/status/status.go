@@ -57,25 +57,22 @@ type Reason struct {
 func Of(out string, plan *dag.Plan) *Status {
 	st := &Status{Out: out, Fresh: plan.Units() == 0}
 	for _, p := range plan.Stages {
-		line := Stage{
-			Name: p.Stage.Name, About: p.Stage.About, Satisfied: p.Stage.Satisfied,
-			Fresh: p.Fresh, Missing: p.Missing, Stale: len(p.Run) - p.Missing,
+		s := Stage{
+			Name: p.Stage.Name, About: p.Stage.About, Satisfied: p.Stage.Satisfied, State: dag.Stale.String(),
+			Fresh: p.Fresh, Missing: p.Missing, Stale: len(p.Run) - p.Missing, groups: grouped(p.Run),
 		}
 		switch {
-		case p.Stage.Satisfied != "":
-			line.State = "satisfied"
+		case s.Satisfied != "":
+			s.State = "satisfied"
 		case len(p.Run) == 0:
-			line.State = dag.Fresh.String()
-		case p.Missing == len(p.Run) && p.Fresh == 0:
-			line.State = dag.Missing.String()
-		default:
-			line.State = dag.Stale.String()
+			s.State = dag.Fresh.String()
+		case s.Stale == 0 && s.Fresh == 0:
+			s.State = dag.Missing.String()
 		}
-		line.groups = grouped(p.Run)
-		for _, g := range line.groups {
-			line.Reasons = append(line.Reasons, Reason{len(g.units), g.why()})
+		for _, g := range s.groups {
+			s.Reasons = append(s.Reasons, Reason{len(g.units), g.why()})
 		}
-		st.Stages = append(st.Stages, line)
+		st.Stages = append(st.Stages, s)
 	}
 	return st
 }
@@ -88,32 +85,66 @@ func (st *Status) JSON(w io.Writer) error {
 	return e.Encode(st)
 }
 
-// Text writes a line for each stage, the run under way, and the last failures.
-func (st *Status) Text(w io.Writer) error {
-	var b strings.Builder
+// tableColumns is the width of the table without reasons; narrower terminals have the
+// numbers in words.
+const tableColumns = 72
+
+// Text writes the stages, the run under way, and the last failures, for a terminal of
+// so many columns; 0 for none.
+func (st *Status) Text(w io.Writer, columns int) error {
+	p := &page{columns: columns}
 	width := len("stage")
 	for _, s := range st.Stages {
 		width = max(width, len(s.Name))
 	}
-	fmt.Fprintf(&b, "%-*s  %-9s  %7s  %7s  %7s  %6s  %7s  %6s\n", width, "stage", "state", "fresh", "stale", "missing", "queued", "running", "failed")
-	for _, s := range st.Stages {
-		line := fmt.Sprintf("%-*s  %-9s  %7d  %7d  %7d  %6d  %7d  %6d", width, s.Name, s.State, s.Fresh, s.Stale, s.Missing, s.Queued, s.Running, s.Failed)
-		b.WriteString(line)
-		switch {
-		case s.Satisfied != "":
-			fmt.Fprintf(&b, "  %s", s.Satisfied)
-		case len(s.groups) > 0:
-			more := ""
-			if n := len(s.groups) - 1; n > 0 {
-				more = fmt.Sprintf(" (and %d more reasons)", n)
-			}
-			fmt.Fprintf(&b, "  %s%s", s.groups[0].whyWithin(textColumns-len(line)-len(more)-2), more)
-		}
-		b.WriteByte('\n')
+	narrow := columns > 0 && columns < tableColumns+width-len("generate")
+	const line = "%-*s  %-9s  %7v  %7v  %7v  %6v  %7v  %6v"
+	if !narrow {
+		fmt.Fprintf(p, line+"\n", width, "stage", "state", "fresh", "stale", "missing", "queued", "running", "failed")
 	}
-	st.writeRun(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	for _, s := range st.Stages {
+		first, others := fmt.Sprintf(line, width, s.Name, s.State, s.Fresh, s.Stale, s.Missing, s.Queued, s.Running, s.Failed)+"  ", "    "
+		if narrow {
+			first, others = fmt.Sprintf("%-*s  %s: ", width, s.Name, s.State), strings.Repeat(" ", width+4)
+			first += s.words()
+		}
+		switch why := s.why(p.room(len(first))); {
+		case why == "":
+			p.line(strings.TrimRight(first, ": "), others, "")
+		case narrow:
+			p.line("", others, first+"; "+why)
+		default:
+			p.line(first, others, why)
+		}
+	}
+	st.writeRun(p)
+	return p.write(w)
+}
+
+// why is the first reason of a stage, in so many columns.
+func (s *Stage) why(room int) string {
+	if s.Satisfied != "" || len(s.groups) == 0 {
+		return s.Satisfied
+	}
+	more := ""
+	if n := len(s.groups) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more reasons)", n)
+	}
+	return s.groups[0].whyWithin(room-len(more)) + more
+}
+
+// words is "3 fresh, 2 stale".
+func (s *Stage) words() string {
+	var words []string
+	for _, n := range []struct {
+		units int
+		what  string
+	}{{s.Fresh, "fresh"}, {s.Stale, "stale"}, {s.Missing, "missing"}, {s.Queued, "queued"}, {s.Running, "running"}, {s.Failed, "failed"}} {
+		if n.units > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.units, n.what))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // fewFailures is how many failed units status lists; --json has all.
@@ -157,9 +188,9 @@ func (st *Status) Add(all []slurm.Standing, running string) {
 
 // writeRun writes what comes below the table: the run under way, and the units
 // that failed last.
-func (st *Status) writeRun(b *strings.Builder) {
+func (st *Status) writeRun(b *page) {
 	if st.Run != "" {
-		fmt.Fprintf(b, "\na run is under way: %s\n", st.Run)
+		b.line("\n", "  ", "a run is under way: "+st.Run)
 	}
 	if len(st.Failures) == 0 {
 		return
@@ -167,70 +198,19 @@ func (st *Status) writeRun(b *strings.Builder) {
 	more := max(0, len(st.Failures)-fewFailures)
 	b.WriteString("\nfailed, and not fresh since:\n")
 	for _, f := range st.Failures[more:] {
-		fmt.Fprintf(b, "  %s/%s: %s\n    %s", f.Stage, f.Unit, f.Error, f.Log)
+		b.line("  ", "    ", fmt.Sprintf("%s/%s: %s", f.Stage, f.Unit, f.Error))
+		where := f.Log
 		if f.Job != "" {
-			fmt.Fprintf(b, ", job %s", f.Job)
+			where += ", job " + f.Job
 		}
 		if f.Host != "" {
-			fmt.Fprintf(b, ", on %s", f.Host)
+			where += ", on " + f.Host
 		}
-		b.WriteByte('\n')
+		b.line("    ", "    ", where)
 	}
 	if more > 0 {
-		fmt.Fprintf(b, "  and %s before: `speceval status --json`\n", display.Units(more))
+		b.line("  ", "    ", fmt.Sprintf("and %s before: `speceval status --json`", display.Units(more)))
 	}
-}
-
-// How many units of a group, and how many reasons of a unit, why shows unless
-// asked for all.
-const (
-	someUnits   = 5
-	someReasons = 8
-)
-
-// WriteWhy writes why the units of a stage are not fresh: some units and reasons
-// of each group, or all.
-func WriteWhy(w io.Writer, stage *dag.StagePlan, all bool) error {
-	var b strings.Builder
-	switch name := stage.Stage.Name; {
-	case stage.Stage.Satisfied != "":
-		fmt.Fprintf(&b, "%s has nothing to run: %s\n", name, stage.Stage.Satisfied)
-	case len(stage.Run) == 0:
-		fmt.Fprintf(&b, "%s is fresh: %s\n", name, display.Units(stage.Fresh))
-	default:
-		fmt.Fprintf(&b, "%s: %d of %s not fresh\n", name, len(stage.Run), display.Units(len(stage.Run)+stage.Fresh))
-		for _, g := range grouped(stage.Run) {
-			writeGroup(&b, g, name, all)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func writeGroup(b *strings.Builder, g group, stage string, all bool) {
-	fmt.Fprintf(b, "\n%s: %s\n", display.Units(len(g.units)), g.brief)
-	for i, u := range g.units {
-		if i == someUnits && !all {
-			fmt.Fprintf(b, "  and %d more: `speceval why %s --all`\n", len(g.units)-i, stage)
-			return
-		}
-		fmt.Fprintf(b, "  %s  key %s → %s\n", u.Ref.Unit, keyText(u.Before, "(none)"), keyText(u.Key, "(depends on inputs to be made)"))
-		for k, r := range u.Reasons {
-			if k == someReasons && !all {
-				fmt.Fprintf(b, "    and %d more reasons\n", len(u.Reasons)-k)
-				break
-			}
-			fmt.Fprintf(b, "    %s\n", r)
-		}
-	}
-}
-
-// keyText is enough of a key for `speceval unit`.
-func keyText(key, without string) string {
-	if key == "" {
-		return without
-	}
-	return key[:16]
 }
 
 // Units are the units of a plan of everything that are queued or running or
@@ -288,7 +268,7 @@ func staleKeys(plan *dag.Plan) map[dag.Ref]string {
 	keys := make(map[dag.Ref]string)
 	for _, stage := range plan.Stages {
 		for _, u := range stage.Run {
-			keys[u.Ref] = u.Key
+			keys[u.Unit] = u.Key
 		}
 	}
 	return keys

@@ -193,14 +193,14 @@ func TestExplanationInText(t *testing.T) {
 	const digest = "0123456789abcdef"
 	records := dagtest.Scan(t, f.stages, f.dir).Records()
 	for i := range records {
-		m := *records[i].Manifest
+		m := *records[i].Last
 		m.Key, m.CPUSeconds, m.Inputs, m.Outputs = digest, 1.5, slices.Clone(m.Inputs), slices.Clone(m.Outputs)
 		for _, files := range [][]dag.File{m.Inputs, m.Outputs} {
 			for k := range files {
 				files[k].SHA256 = digest
 			}
 		}
-		records[i].Manifest = &m
+		records[i].Last = &m
 	}
 	x := explain.NewExplainer(f.settings, f.dir, records)
 	for name, cell := range map[string][3]string{

@@ -168,24 +168,27 @@ func TestTheSummaryNamesWhatDiffers(t *testing.T) {
 func history() History {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 1_600, time.UTC)
 	m := dag.Manifest{Start: start, WallSeconds: 3, CPUSeconds: 2, PeakBytes: 7, Origin: dag.Origin{Commit: "0123456789abcdef", Host: "n1", GoVersion: "go1"}}
-	top := dag.Record{Ref: dag.Ref{Stage: "report", Unit: "table"}, Manifest: &m, Fresh: true}
+	top := dag.Record{Unit: dag.Ref{Stage: "report", Unit: "table"}, Last: &m, State: dag.Fresh, Declared: &dag.Unit{}}
 	h := History{Stages: []dag.Stage{{Name: "generate", Satisfied: "published"}, {Name: "replay"}, {Name: "report"}}}
 	for _, unit := range []string{"profile/x=1", "profile/x=2", "profile/x=3", "profile/x=4", "profile/x=5"} {
 		of := m
 		of.Start = start.Add(time.Hour)
-		r := dag.Record{Ref: dag.Ref{Stage: "replay", Unit: unit}, Manifest: &of, Fresh: unit != "profile/x=4"}
+		r := dag.Record{Unit: dag.Ref{Stage: "replay", Unit: unit}, Last: &of, State: dag.Fresh, Declared: &dag.Unit{}}
+		if unit == "profile/x=4" {
+			r.State = dag.Stale
+		}
 		h.Records = append(h.Records, r)
-		top.Needs = append(top.Needs, r.Ref)
+		top.Declared.Needs = append(top.Declared.Needs, r.Unit)
 	}
-	elsewhere := *h.Records[1].Manifest
-	elsewhere.Host, elsewhere.PeakBytes, h.Records[1].Manifest = "n2", 9, &elsewhere
-	h.Records = append(h.Records, dag.Record{Ref: dag.Ref{Stage: "replay", Unit: "extra"}}, top)
+	elsewhere := *h.Records[1].Last
+	elsewhere.Host, elsewhere.PeakBytes, h.Records[1].Last = "n2", 9, &elsewhere
+	h.Records = append(h.Records, dag.Record{Unit: dag.Ref{Stage: "replay", Unit: "extra"}}, top)
 	return h
 }
 
 func TestTheRunIsSummedUpByStage(t *testing.T) {
 	h := history()
-	start := h.Records[6].Manifest.Start
+	start := h.Records[6].Last.Start
 	want := []page.Stage{{Name: "generate", State: "nothing to run: published"},
 		{Name: "replay", Units: 6, State: "4 of 6 units fresh", First: start.Add(time.Hour), Last: start.Add(time.Hour + 3*time.Second), Wall: 15, CPU: 10, PeakBytes: 9},
 		{Name: "report", Units: 1, State: "fresh", First: start, Last: start.Add(3 * time.Second), Wall: 3, CPU: 2, PeakBytes: 7}}
@@ -206,7 +209,7 @@ func TestTheRunIsSummedUpByStage(t *testing.T) {
 func TestThePageOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	src := stored.NewSource(&stored.Settings{Budgets: []int{8, 16, 64}}, stored.Folder(t.TempDir()))
-	if err := WriteHTML(&b, src, History{Stages: []dag.Stage{{Name: "replay"}}, Records: []dag.Record{{Ref: dag.Ref{Stage: "replay", Unit: "a"}}}}); err != nil {
+	if err := WriteHTML(&b, src, History{Stages: []dag.Stage{{Name: "replay"}}, Records: []dag.Record{{Unit: dag.Ref{Stage: "replay", Unit: "a"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"no verdict is given. Average budgets: 8, 16 and 64 rollouts per task", "The replay stage has not run", "not run: replay"} {

@@ -197,8 +197,8 @@ func stagesOf(h History) (all []page.Stage) {
 			s.State = "nothing to run: " + stage.Satisfied
 		}
 		for _, r := range h.Records {
-			m := r.Manifest
-			if r.Ref.Stage != stage.Name || m == nil {
+			m := r.Last
+			if r.Unit.Stage != stage.Name || m == nil {
 				continue
 			}
 			if !s.Ran() || m.Start.Before(s.First) {
@@ -229,10 +229,10 @@ func facts(h History) (all []page.Fact) {
 // texEngine is the engine that typeset report.pdf, a source of its unit.
 func texEngine(h History) string {
 	for _, r := range h.Records {
-		if r.Ref != stored.Own("pdf") || r.Manifest == nil {
+		if r.Unit != stored.Own("pdf") || r.Last == nil {
 			continue
 		}
-		for _, s := range r.Sources {
+		for _, s := range r.Declared.Sources {
 			if engine, ok := strings.CutPrefix(s.Name, "TeX engine: "); ok {
 				return engine
 			}

@@ -141,10 +141,9 @@ func (x *Explainer) Explain(t Table, row, column int) *Explanation {
 		e.Warnings = append(e.Warnings, "no table of this program has such a column: another version has stored it")
 	}
 	e.Formula = known.Words
-	chain := lineage.Of(x.records, stored.Own(t.Base))
-	e.Origin = chain.Origin()
+	e.Origin = lineage.Of(x.records, stored.Own(t.Base))
 	e.Profile = t.profile(row)
-	e.Warnings = append(e.Warnings, stale(chain)...)
+	e.Warnings = append(e.Warnings, stale(e.Origin)...)
 	if err := x.compare(e); err != nil {
 		e.Warnings = append(e.Warnings, "no verdict: "+err.Error())
 	}
@@ -153,12 +152,12 @@ func (x *Explainer) Explain(t Table, row, column int) *Explanation {
 
 // stale warns where a table, or what it is made of, is not what this experiment would
 // make now.
-func stale(chain lineage.Chain) []string {
-	if len(chain) == 0 {
+func stale(o lineage.Origin) []string {
+	if len(o.Units) == 0 {
 		return []string{"no unit of this experiment makes this table: where it comes from is not known"}
 	}
-	warnings := chain.Stale()
-	if len(warnings) == 0 && !chain.Fresh() {
+	warnings := o.Stale()
+	if len(warnings) == 0 && !o.Fresh() {
 		return []string{"what the table is made of is not fresh: `speceval plan` says why"}
 	}
 	return warnings

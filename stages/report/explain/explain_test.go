@@ -135,10 +135,10 @@ func TestUnitsAlikeShareALine(t *testing.T) {
 	for _, unit := range []string{"design/n=1", "design/n=2", "profile/p__model=m", "profile/q__model=m", "ratios"} {
 		ref := dag.Ref{Stage: "replay", Unit: unit}
 		m := &dag.Manifest{Key: "0123456789abcdef", Start: start, CPUSeconds: 1, Origin: dag.Origin{Commit: "fedcba9876543210", Dirty: unit == "design/n=2"}}
-		records = append(records, dag.Record{Ref: ref, Manifest: m, Fresh: true, Needs: needs})
+		records = append(records, dag.Record{Unit: ref, Last: m, State: dag.Fresh, Declared: &dag.Unit{Needs: needs}})
 		needs = append(needs, ref)
 	}
-	e.Origin = lineage.Of(records, records[4].Ref).Origin()
+	e.Origin = lineage.Of(records, records[4].Unit)
 	e.Files = []lineage.File{{File: dag.File{Path: "f", Rows: -1, SHA256: "s"}, By: "replay/ratios"}}
 	e.Sources = []dag.Source{{Name: "data", SHA256: "s"}, {Name: "profile p__model=m", SHA256: "s"}, {Name: "profile q", SHA256: "s"}, {Name: "profile r", SHA256: "s"}}
 	var short, all bytes.Buffer
