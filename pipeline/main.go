@@ -17,7 +17,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,7 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/evaluation"
 	"speceval/internal/process"
+	"speceval/internal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
@@ -239,8 +242,17 @@ func (s *session) sayNotes(o *opened, plan *dag.Plan) {
 // say writes a message for the user, unless asked to be quiet.
 func (s *session) say(format string, args ...any) {
 	if !s.quiet {
-		fmt.Fprintf(s.stderr, format+"\n", args...)
+		s.tell(fmt.Sprintf(format, args...))
 	}
+}
+
+// tell writes a message, a single line wrapped to the terminal.
+func (s *session) tell(text string) {
+	if s.columns > 0 && utf8.RuneCountInString(text) > s.columns && !strings.Contains(text, "\n") {
+		io.WriteString(s.stderr, table.WrapAt(s.columns, "", "  ", text))
+		return
+	}
+	fmt.Fprintln(s.stderr, text)
 }
 
 // report shows a line while units run. It may be called from any goroutine.
@@ -256,7 +268,7 @@ func (s *session) report(text string) {
 
 // warn writes a message that being quiet does not silence.
 func (s *session) warn(format string, args ...any) {
-	fmt.Fprintf(s.stderr, "speceval: warning: "+format+"\n", args...)
+	s.tell("speceval: warning: " + fmt.Sprintf(format, args...))
 }
 
 // runsFile is the record of how units came to be, in the output folder. As the

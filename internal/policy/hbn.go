@@ -137,7 +137,7 @@ var HBN = &Policy{
 	TwoStage: &TwoStage{Scores: hbnScores},
 	Design: Design{
 		Unit: "hbn", Keys: []string{KeyOrder, KeyPanels}, OnPanels: hbnCoefficients,
-		Seconds: func(int) float64 { return 2.2 },
+		Seconds: func(int) float64 { return 0.25 },
 	},
 }
 
@@ -190,7 +190,7 @@ var EN = &Policy{
 	TwoStage: &TwoStage{
 		Folded: func(s Setting) []float64 { return enScores(s.M) },
 	},
-	Design: Design{Unit: "en", Seconds: func(int) float64 { return 0.4 }, OnProfile: enCoefficients},
+	Design: Design{Unit: "en", Seconds: func(int) float64 { return 0.22 }, OnProfile: enCoefficients},
 }
 
 // enScores returns EN's scores S(m−S) for the folded counts S = 0, …, ⌊m/2⌋,
@@ -268,7 +268,7 @@ var IBN = &Policy{
 	},
 	Design: Design{
 		Unit: "ibn", Keys: []string{KeyAlphas, KeyPanels}, OnPanels: ibnCoefficients,
-		Seconds: func(tasks int) float64 { return 3.0 + 0.021*float64(tasks) },
+		Seconds: func(tasks int) float64 { return 0.1 + 0.0007*float64(tasks) },
 	},
 }
 

@@ -85,7 +85,7 @@ var Staged = &Policy{
 	InStages: &InStages{After: mostAfter},
 	Design: Design{
 		Unit: "staged", OnPanels: stagedCoefficients, Candidates: pilot.StagedCandidates,
-		Seconds: func(tasks int) float64 { return 0.1 + 0.004*float64(tasks) },
+		Seconds: func(tasks int) float64 { return 0.04 + 0.0015*float64(tasks) },
 	},
 }
 

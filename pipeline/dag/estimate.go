@@ -84,7 +84,7 @@ func (p *planner) slower() float64 {
 const (
 	samples         = 5
 	sampleSteps     = 100_000
-	referenceSample = 1.0e-3 // seconds
+	referenceSample = 0.93e-3 // seconds
 )
 
 // measure compares this machine with the one whose seconds the costs of units are. The

@@ -304,6 +304,37 @@ func TestStatedCostsCountUntilAUnitHasRun(t *testing.T) {
 	if e := l.plan(Selection{Force: true}).Estimate(1); e.Stated != 0 || e.Unknown != 0 || e.Earlier != 6 {
 		t.Errorf("after a run: %+v", e)
 	}
+	l.unit("replay/y").Config = map[string]string{"replay.draws": "9"}
+	if e := l.plan(Selection{Stages: []string{"replay"}}).Estimate(1); e.Seconds != 30 || e.Stated != 1 {
+		t.Errorf("with another configuration: %+v", e)
+	}
+}
+
+// TestCostsAreScaledByWhatUnitsTookHere has a unit that took three times its cost.
+func TestCostsAreScaledByWhatUnitsTookHere(t *testing.T) {
+	for took, scaled := range map[float64]bool{90: true, 3: false} { // 3 s are too few to go by
+		l := crossing(t)
+		l.unit("replay/x").Cost, l.unit("replay/y").Cost = took/3, 10
+		l.run(Selection{Stages: []string{"score", "replay"}})
+		m, err := readManifest(l.dir, Ref{"replay", "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.WallSeconds = took
+		if err := writeManifest(l.dir, Ref{"replay", "x"}, m); err != nil {
+			t.Fatal(err)
+		}
+		l.remove("manifests/replay/y.json")
+		s := l.scan()
+		s.Slower = 0
+		p, err := s.Plan(Selection{Stages: []string{"replay"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Stages[0].Run[0].Expected; got.By != Stated || got.Seconds <= 0 || (got.Seconds == 30) != scaled {
+			t.Errorf("after %v s: %+v", took, got)
+		}
+	}
 }
 
 // TestAManifestOfBeforeIsNotDone has units run again that are fresh, and one whose

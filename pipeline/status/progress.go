@@ -10,6 +10,7 @@ import (
 
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
+	"speceval/internal/table"
 	"speceval/pipeline/dag"
 )
 
@@ -260,6 +261,10 @@ func (p *progress) line(text string) {
 		p.bar.Clear()
 	case !p.Quiet:
 		text = Dated(p.Now()) + " " + text
+	}
+	if p.bar != nil && p.Columns > 0 {
+		io.WriteString(p.W, table.WrapAt(p.Columns, "", "  ", text))
+		return
 	}
 	fmt.Fprintln(p.W, text)
 }

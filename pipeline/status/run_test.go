@@ -233,3 +233,76 @@ func TestStatusListsTheLastFailures(t *testing.T) {
 		t.Errorf("%d failures, and\n%s", len(st.Failures), b.String())
 	}
 }
+
+// narrow is a terminal; longest is the longest line that it was told to show, in
+// columns, with what comes between two carriage returns as a line.
+const narrow = 60
+
+func longest(text string) (line string) {
+	for _, l := range strings.FieldsFunc(text, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if utf8.RuneCountInString(l) > utf8.RuneCountInString(line) {
+			line = l
+		}
+	}
+	return line
+}
+
+func TestEverythingFitsANarrowTerminal(t *testing.T) {
+	const id = "design/hbn/n=30/replicate="
+	stages := []dag.Stage{{Name: "generate", Satisfied: "published profiles stand in: data/profiles.parquet"},
+		{Name: "replay", Shared: map[string]string{"experiment.budgets": "all budgets share the paths of common random numbers"}}}
+	for i := range 3 {
+		stages[1].Units = append(stages[1].Units, dag.Unit{ID: fmt.Sprint(id, i), Outputs: []string{fmt.Sprint("f", i)}, Cost: 2000, Config: map[string]string{"experiment.budgets": "[8,16]"},
+			Run: func(_ context.Context, job *dag.Job) error {
+				job.Note("one note of all")
+				return job.Write(fmt.Sprint("f", i), -1, func(io.Writer) error { return nil })
+			}})
+	}
+	out := t.TempDir()
+	dagtest.Run(t, stages, out)
+	for i := range stages[1].Units {
+		stages[1].Units[i].Config = map[string]string{"experiment.budgets": "[8,24]"}
+	}
+	plan := dagtest.Plan(t, stages, out, dag.Selection{})
+	var planned, why, stood, bars strings.Builder
+	m := Machines{Workers: 2}
+	st := Of(out, plan)
+	st.Add([]executor.Standing{{Unit: dag.Ref{Stage: "replay", Unit: id + "0"}, State: runlog.Failed, Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}}, "pid 7 on a host of a rather long name, since noon")
+	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observer: Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))}
+	for _, err := range []error{WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), r.Run(t.Context(), nil, plan)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, text := range map[string]string{"plan": planned.String(), "why": why.String(), "status": stood.String(), "the bar": bars.String()} {
+		if l := longest(text); utf8.RuneCountInString(l) > narrow {
+			t.Errorf("%s has a line of %d columns: %q", what, utf8.RuneCountInString(l), l)
+		}
+	}
+	want(t, "plan", strings.Join(strings.Fields(planned.String()), " "), "3 units: experiment.budgets [8,16] → [8,24] experiment.budgets changes 3 units: all budgets share the paths of common random numbers")
+	want(t, "why", strings.Join(strings.Fields(why.String()), " "), "3 of 3 units not fresh, a run takes about", "all budgets share")
+	want(t, "status", stood.String(), "replay    stale: 3 stale, 1 failed;")
+	want(t, "the bar", bars.String(), "replay, about ", " left")
+	if n := strings.Count(bars.String(), "one note of all"); n != 1 {
+		t.Errorf("the note of all units is there %d times:\n%s", n, bars.String())
+	}
+}
+
+func TestThePaceStartsFromThePlan(t *testing.T) {
+	plan := manyUnits(t, 100)
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := NewPace(plan, 300, start)
+	for done, want := range []string{"about 5 min 0 s left", "about 4 min 57 s left", "about 4 min 54 s left"} {
+		if got := p.Left(start.Add(time.Duration(done) * time.Minute)); got != want {
+			t.Errorf("after %d units: %s, want %s", done, got, want)
+		}
+		p.Finish(plan.Stages[0].Run[done].Unit)
+	}
+	for _, r := range plan.Stages[0].Run[3:50] {
+		p.Finish(r.Unit)
+	}
+	if got, want := p.Left(start.Add(10*time.Minute)), "about 10 min 0 s left"; got != want {
+		t.Errorf("half way after ten minutes: %s, want %s", got, want)
+	}
+}

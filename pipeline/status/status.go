@@ -103,18 +103,15 @@ func (st *Status) Text(w io.Writer, columns int) error {
 		fmt.Fprintf(p, line+"\n", width, "stage", "state", "fresh", "stale", "missing", "queued", "running", "failed")
 	}
 	for _, s := range st.Stages {
-		first, others := fmt.Sprintf(line, width, s.Name, s.State, s.Fresh, s.Stale, s.Missing, s.Queued, s.Running, s.Failed)+"  ", "    "
-		if narrow {
-			first, others = fmt.Sprintf("%-*s  %s: ", width, s.Name, s.State), strings.Repeat(" ", width+4)
-			first += s.words()
-		}
-		switch why := s.why(p.room(len(first))); {
-		case why == "":
-			p.line(strings.TrimRight(first, ": "), others, "")
+		first := fmt.Sprintf(line, width, s.Name, s.State, s.Fresh, s.Stale, s.Missing, s.Queued, s.Running, s.Failed)
+		why := s.why(p.room(len(first) + 2))
+		switch {
 		case narrow:
-			p.line("", others, first+"; "+why)
+			p.line(fmt.Sprintf("%-*s  ", width, s.Name), strings.Repeat(" ", width+4), s.inWords(why))
+		case why == "":
+			p.line(first, "", "")
 		default:
-			p.line(first, others, why)
+			p.line(first+"  ", "    ", why)
 		}
 	}
 	st.writeRun(p)
@@ -133,8 +130,8 @@ func (s *Stage) why(room int) string {
 	return s.groups[0].whyWithin(room-len(more)) + more
 }
 
-// words is "3 fresh, 2 stale".
-func (s *Stage) words() string {
+// inWords is "stale: 3 fresh, 2 stale; never run".
+func (s *Stage) inWords(why string) string {
 	var words []string
 	for _, n := range []struct {
 		units int
@@ -144,7 +141,8 @@ func (s *Stage) words() string {
 			words = append(words, fmt.Sprintf("%d %s", n.units, n.what))
 		}
 	}
-	return strings.Join(words, ", ")
+	parts := slices.DeleteFunc([]string{strings.Join(words, ", "), why}, func(s string) bool { return s == "" })
+	return s.State + ": " + strings.Join(parts, "; ")
 }
 
 // fewFailures is how many failed units status lists; --json has all.

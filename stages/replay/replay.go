@@ -219,13 +219,19 @@ func stageOf(s Settings, pairs []pair.Pair, policies policy.List) (dag.Stage, er
 	slices.Sort(b.sizes)
 	units := b.units()
 	for i := range units {
-		units[i].Cost = max(units[i].Cost, gatherSeconds)
+		if units[i].Cost == 0 {
+			units[i].Cost = gatherSeconds * float64(len(pairs))
+		}
+		units[i].Cost = max(units[i].Cost, leastSeconds)
 	}
 	return dag.Stage{
 		Name:    name,
 		About:   "designs and variance replays of HBN, EN, IBN and the Oracle",
 		Version: version,
 		Units:   units,
+		Shared: map[string]string{
+			keyBudgets: "all budgets share the paths of common random numbers and are part of each key, so that those that were there run again too",
+		},
 	}, nil
 }
 

@@ -270,7 +270,7 @@ func planned(t *testing.T, dir string, stage dag.Stage) []string {
 	var ids []string
 	for _, s := range dagtest.Plan(t, []dag.Stage{stage}, dir, dag.Selection{}).Stages {
 		for _, u := range s.Run {
-			ids = append(ids, u.Ref.Unit)
+			ids = append(ids, u.Unit.Unit)
 		}
 	}
 	return ids

@@ -190,18 +190,19 @@ func selectedStrengths(twoStage []variance.Ratio) map[choice]float64 {
 }
 
 // What units take, in seconds of one core at the paper's precision, as measured
-// in a run of the shipped experiment. Plans, and the packing of units into jobs,
-// go by them where a unit has never run. Those of designs stand with the policies.
+// in a run of the shipped experiment on the machine that dag compares others with.
+// Plans, and the packing of units into jobs, go by them where a unit has never run. Those of designs stand with the policies.
 const (
-	profileSeconds  = 0.55
-	resampleSeconds = 0.3
-	stagesSeconds   = 3 // of 100 tasks
+	profileSeconds  = 0.28
+	resampleSeconds = 0.14
+	stagesSeconds   = 3.3 // of 100 tasks
 
-	stagesResampleSeconds = 0.3
-	donorDesignSeconds    = 0.5 // of 100 tasks
-	caseSeconds           = 2.7
-	gatherSeconds         = 0.2 // of what only reads and sums up
-	tsStepSeconds         = 5e-7
+	stagesResampleSeconds = 0.18
+	donorDesignSeconds    = 0.22 // of 100 tasks
+	caseSeconds           = 1.4
+	gatherSeconds         = 0.004 // a profile, of what only reads and sums up
+	leastSeconds          = 0.02
+	tsStepSeconds         = 2.5e-7
 
 	paperDraws     = 8192
 	paperResamples = 128 * 64
@@ -229,11 +230,11 @@ func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
 }
 
 // finalCost is what a candidate's further trajectories take on average: most
-// candidates are no finalists.
+// candidates are no finalists, and the finalists of the budgets are about the same.
 func (b *builder) finalCost(task tsTask) float64 {
 	ts := b.TSNeyman
 	candidates := len(ts.Alphas) * len(ts.WarmStarts)
-	finalists := min(candidates, ts.Finalists*len(b.Budgets))
+	finalists := min(candidates, ts.Finalists)
 	return b.tsCost(b.pairs, task) * float64(finalists) / float64(candidates)
 }
 

@@ -263,7 +263,7 @@ type Simulated struct {
 
 // simulatedSeconds is what a repeat of a setting takes of one core, as measured
 // in a run of the shipped experiment.
-const simulatedSeconds = 0.04
+const simulatedSeconds = 0.02
 
 // simulatedUnit executes the setting under a virtual clock.
 func (s *setting) simulatedUnit() dag.Unit {

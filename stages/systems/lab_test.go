@@ -147,7 +147,7 @@ func (l *lab) stale() (ids []string) {
 	l.t.Helper()
 	for _, stage := range l.plan().Stages {
 		for _, u := range stage.Run {
-			ids = append(ids, u.Ref.Unit)
+			ids = append(ids, u.Unit.Unit)
 		}
 	}
 	return ids

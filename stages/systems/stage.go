@@ -78,7 +78,7 @@ func Stage(s Settings) (dag.Stage, error) {
 	if err := s.check(); err != nil {
 		return stage, err
 	}
-	stage.Units = append(stage.Units, s.plansUnit())
+	stage.Units = append(stage.Units, s.gathers(s.plansUnit()))
 	var g gathering
 	for _, setting := range s.settings() {
 		if s.simulates(setting.pair) {
@@ -97,13 +97,22 @@ func Stage(s Settings) (dag.Stage, error) {
 		}
 	}
 	if len(g.simulated) > 0 {
-		stage.Units = append(stage.Units, s.stagedPlansUnit(), g.benefitUnit())
+		stage.Units = append(stage.Units, s.gathers(s.stagedPlansUnit()), s.gathers(g.benefitUnit()))
 	}
-	stage.Units = append(stage.Units, g.unit(), g.runsUnit())
+	stage.Units = append(stage.Units, s.gathers(g.unit()), s.gathers(g.runsUnit()))
 	if len(g.measured) > 0 {
 		stage.Units = append(stage.Units, predicting{&s, g.measured}.unit())
 	}
 	return stage, nil
+}
+
+// gatherSeconds is what reading a setting takes of one core, as simulatedSeconds.
+const gatherSeconds = 0.003
+
+// gathers states what a unit costs that reads all settings.
+func (s *Settings) gathers(u dag.Unit) dag.Unit {
+	u.Cost = gatherSeconds * float64(len(s.Pairs)*len(s.Budgets))
+	return u
 }
 
 // simulates reports whether a pair has simulated runs.

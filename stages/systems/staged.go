@@ -25,7 +25,7 @@ type inStages struct {
 
 // stagedSeconds is what a repeat of a setting takes of one core, as measured in a run
 // of the shipped experiment.
-const stagedSeconds = 0.04
+const stagedSeconds = 0.07
 
 // stagedUnit executes the timed policies in the setting under a virtual clock, and
 // Uniform at the budgets that their variances are worth.
