@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -12,153 +11,170 @@ import (
 	"speceval/internal/atomicfile"
 )
 
-// manifestDir is the part of the output folder that holds the manifests.
-const manifestDir = "manifests"
-
-// LogsDir is the part of the output folder for logs: of runs, and of what units
-// start.
-const LogsDir = "logs"
-
-// JobsDir is the part of the output folder for what was submitted to a
-// scheduler.
-const JobsDir = "slurm"
+// The parts of an output folder that hold no outputs.
+const (
+	manifestDir   = "manifests"
+	scratchDir    = "scratch"    // work of units that have not finished
+	supersededDir = "superseded" // files that made room for new ones
+	LogsDir       = "logs"       // of runs, and of what units start
+	JobsDir       = "slurm"      // what was submitted to a scheduler
+)
 
 // reserved are the names at the top of an output folder that no unit may use.
 var reserved = []string{manifestDir, scratchDir, supersededDir, LogsDir, JobsDir, lockName}
 
-func firstPart(name string) string {
-	first, _, _ := strings.Cut(name, "/")
-	return first
+// Graph is a checked list of stages with their units in running order.
+// It is immutable.
+type Graph struct {
+	stages []Stage
+	nodes  []node         // every unit, after the units that it needs
+	index  map[Ref]int    // into nodes
+	member map[string]int // stage name to index into stages
 }
 
-// maxFaults bounds how many faults one error lists.
-const maxFaults = 20
-
-var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
-
-// checker collects the faults of a list of stages.
-type checker struct {
-	graph  *Graph
-	owner  map[string]int // output to the unit that writes it
-	faults []string
+// node is a unit with its place in the graph.
+type node struct {
+	stage      int // into Graph.stages
+	unit       *Unit
+	needs      []int // into Graph.nodes, all smaller than its own index
+	wanted     int   // needs[wanted:] are only wanted
+	dependents []int
 }
 
-func (c *checker) fault(format string, args ...any) {
-	c.faults = append(c.faults, fmt.Sprintf(format, args...))
+func (g *Graph) ref(i int) Ref {
+	n := &g.nodes[i]
+	return Ref{Stage: g.stages[n.stage].Name, Unit: n.unit.ID}
 }
 
-func (c *checker) err() error {
-	switch n := len(c.faults); {
-	case n == 0:
-		return nil
-	case n > maxFaults:
-		c.faults = append(c.faults[:maxFaults], fmt.Sprintf("and %d more", n-maxFaults))
+func (g *Graph) stageOf(i int) *Stage { return &g.stages[g.nodes[i].stage] }
+
+// StageNames lists the stages in order.
+func (g *Graph) StageNames() []string {
+	names := make([]string, len(g.stages))
+	for i, s := range g.stages {
+		names[i] = s.Name
 	}
-	return fmt.Errorf("the pipeline is not well formed:\n  %s", strings.Join(c.faults, "\n  "))
+	return names
 }
 
-func (c *checker) stage(s *Stage) {
-	if !stageName.MatchString(s.Name) {
-		c.fault("stage name %q is not one lower-case word", s.Name)
+// node is the index of a unit.
+func (g *Graph) node(ref Ref) (int, error) {
+	if _, known := g.member[ref.Stage]; !known {
+		return 0, &UnknownStageError{Name: ref.Stage, Known: g.StageNames()}
 	}
-	if _, twice := c.graph.member[s.Name]; twice {
-		c.fault("two stages are named %s", s.Name)
+	i, known := g.index[ref]
+	if !known {
+		return 0, fmt.Errorf("there is no unit %s with this configuration: `speceval why %s --all` lists them", ref, ref.Stage)
 	}
-	if s.Satisfied != "" && len(s.Units) > 0 {
-		c.fault("stage %s is satisfied by %s, and yet has %d units", s.Name, s.Satisfied, len(s.Units))
-	}
+	return i, nil
 }
 
-// unit checks a unit of a stage and makes it a node, still without needs.
-func (c *checker) unit(stage int, u *Unit) {
-	g := c.graph
-	ref, self := Ref{g.stages[stage].Name, u.ID}, len(g.nodes)
-	if _, twice := g.index[ref]; twice {
-		c.fault("two units are named %s", ref)
-		return
+// New checks the stages and orders their units: each after those that it needs, and
+// everything else as declared. Odd or repeated names, outputs that two units write,
+// needs that do not exist or lie in a later stage, and cycles are errors.
+func New(stages []Stage) (*Graph, error) {
+	b := &builder{declared: make(map[Ref]node), owner: make(map[string]Ref),
+		Graph: &Graph{stages: stages, index: make(map[Ref]int), member: make(map[string]int)}}
+	for s := range stages {
+		if _, twice := b.member[stages[s].Name]; twice {
+			return nil, fmt.Errorf("two stages are named %s", stages[s].Name)
+		}
+		b.member[stages[s].Name] = s
+		for u := range stages[s].Units {
+			if err := b.declare(s, &stages[s].Units[u]); err != nil {
+				return nil, err
+			}
+		}
 	}
-	g.index[ref] = self
-	g.nodes = append(g.nodes, node{stage: stage, unit: u, wanted: len(u.Needs)})
-	if fault := pathFault(u.ID); fault != "" {
-		c.fault("unit %s: its name %s", ref, fault)
+	for _, stage := range stages {
+		for _, u := range stage.Units {
+			if err := b.place(Ref{stage.Name, u.ID}); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if u.Run == nil {
-		c.fault("unit %s has nothing to run", ref)
+	return b.Graph, nil
+}
+
+// builder makes a graph.
+type builder struct {
+	*Graph
+	declared map[Ref]node
+	owner    map[string]Ref // output to the unit that writes it
+	path     []Ref          // being followed
+}
+
+// declare checks a unit of a stage by itself.
+func (b *builder) declare(stage int, u *Unit) error {
+	ref := Ref{b.stages[stage].Name, u.ID}
+	if _, twice := b.declared[ref]; twice {
+		return fmt.Errorf("two units are named %s", ref)
 	}
-	if len(u.Outputs) == 0 {
-		c.fault("unit %s has no output", ref)
+	b.declared[ref] = node{stage: stage, unit: u, wanted: len(u.Needs)}
+	switch fault := pathFault(u.ID); {
+	case fault != "":
+		return fmt.Errorf("unit %s: its name %s", ref, fault)
+	case u.Run == nil:
+		return fmt.Errorf("unit %s has nothing to run", ref)
+	case len(u.Outputs) == 0:
+		return fmt.Errorf("unit %s has no output", ref)
 	}
-	c.sources(ref, u.Sources)
+	for _, s := range u.Sources {
+		if s.SHA256 == "" {
+			return fmt.Errorf("unit %s: source %s has no hash", ref, s.Name)
+		}
+	}
 	for _, output := range u.Outputs {
+		top, _, _ := strings.Cut(output, "/")
+		other, taken := b.owner[output]
 		switch fault := pathFault(output); {
 		case fault != "":
-			c.fault("unit %s: output %q %s", ref, output, fault)
-		case slices.Contains(reserved, firstPart(output)):
-			c.fault("unit %s: output %q is where the runner keeps its own files", ref, output)
-		case strings.HasSuffix(output, atomicfile.Suffix) || strings.Contains(output, editedMark):
-			c.fault("unit %s: output %q has a name that the runner uses for leftovers", ref, output)
-		default:
-			c.claim(output, self)
+			return fmt.Errorf("unit %s: output %q %s", ref, output, fault)
+		case slices.Contains(reserved, top) || strings.HasSuffix(output, atomicfile.Suffix) || strings.Contains(output, editedMark):
+			return fmt.Errorf("unit %s: output %q is where the runner keeps its own files", ref, output)
+		case taken:
+			return fmt.Errorf("%s is an output of both %s and %s", output, other, ref)
 		}
+		b.owner[output] = ref
 	}
+	return nil
 }
 
-func (c *checker) sources(ref Ref, sources []Source) {
-	known := make(map[string]string)
-	for _, s := range sources {
-		if s.SHA256 == "" {
-			c.fault("unit %s: source %s has no hash", ref, s.Name)
-		}
-		if sum, twice := known[s.Name]; twice && sum != s.SHA256 {
-			c.fault("unit %s: source %s has two contents", ref, s.Name)
-		}
-		known[s.Name] = s.SHA256
+// place gives a unit its place in the graph, after the units that it needs.
+func (b *builder) place(ref Ref) error {
+	if _, placed := b.index[ref]; placed {
+		return nil
 	}
-}
-
-func (c *checker) claim(file string, unit int) {
-	if other, taken := c.owner[file]; taken {
-		c.fault("%s is an output of both %s and %s", file, c.graph.ref(other), c.graph.ref(unit))
-		return
-	}
-	c.owner[file] = unit
-}
-
-// folders finds outputs that would have to be a folder of another output, too.
-func (c *checker) folders() {
-	g := c.graph
-	for i := range g.nodes {
-		for _, output := range g.nodes[i].unit.Outputs {
-			for dir := path.Dir(output); dir != "." && dir != "/"; dir = path.Dir(dir) {
-				if other, taken := c.owner[dir]; taken {
-					c.fault("%s of %s would have to be a folder for %s of %s", dir, g.ref(other), output, g.ref(i))
-				}
-			}
+	b.path = append(b.path, ref)
+	n := b.declared[ref]
+	if slices.Contains(b.path[:len(b.path)-1], ref) {
+		var names []string
+		for _, on := range b.path {
+			names = append(names, on.String())
 		}
+		return fmt.Errorf("units need each other in a circle: %s", strings.Join(names, " needs "))
 	}
-}
-
-// needs checks that every needed unit exists and can run earlier, and points
-// to it.
-func (c *checker) needs() {
-	g := c.graph
-	for i := range g.nodes {
-		n := &g.nodes[i]
-		n.needs = make([]int, 0, len(n.unit.Needs)+len(n.unit.Wants))
-		for _, needs := range [][]Ref{n.unit.Needs, n.unit.Wants} {
-			for _, need := range needs {
-				at, known := g.index[need]
-				switch {
-				case !known:
-					c.fault("unit %s needs %s, which does not exist", g.ref(i), need)
-				case g.nodes[at].stage > n.stage:
-					c.fault("unit %s needs %s of a later stage", g.ref(i), need)
-				default:
-					n.needs = append(n.needs, at)
-				}
-			}
+	refs := slices.Concat(n.unit.Needs, n.unit.Wants)
+	n.needs = make([]int, len(refs))
+	for k, need := range refs {
+		switch of, known := b.declared[need]; {
+		case !known:
+			return fmt.Errorf("unit %s needs %s, which does not exist", ref, need)
+		case of.stage > n.stage:
+			return fmt.Errorf("unit %s needs %s of a later stage", ref, need)
 		}
+		if err := b.place(need); err != nil {
+			return err
+		}
+		n.needs[k] = b.index[need]
 	}
+	at := len(b.nodes)
+	for _, need := range n.needs {
+		b.nodes[need].dependents = append(b.nodes[need].dependents, at)
+	}
+	b.nodes, b.index[ref] = append(b.nodes, n), at
+	b.path = b.path[:len(b.path)-1]
+	return nil
 }
 
 // pathFault says what keeps a slash-separated name from being a file's path

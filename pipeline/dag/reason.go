@@ -39,21 +39,22 @@ type Reason struct {
 
 // String is the reason in full.
 func (r Reason) String() string {
+	from, to := orNone(r.Old), orNone(r.New)
 	switch r.Kind {
 	case Forced:
 		return "forced"
 	case NeverRun:
 		return "never run"
 	case Unreadable:
-		return fmt.Sprintf("its manifest cannot be used: %s", r.New)
+		return "its manifest cannot be used: " + r.New
 	case KeyFormat:
-		return fmt.Sprintf("key format %s → %s", r.Old, r.New)
+		return fmt.Sprintf("key format %s → %s", from, to)
 	case Version:
-		return fmt.Sprintf("code version %s → %s", r.Old, r.New)
+		return fmt.Sprintf("code version %s → %s", from, to)
 	case Config:
-		return fmt.Sprintf("%s %s → %s", r.Subject, orNone(r.Old), orNone(r.New))
+		return fmt.Sprintf("%s %s → %s", r.Subject, from, to)
 	case Seed:
-		return fmt.Sprintf("seed label %s → %s", orNone(r.Old), orNone(r.New))
+		return fmt.Sprintf("seed label %s → %s", from, to)
 	case SourceChanged:
 		return fmt.Sprintf("source %s %s", r.Subject, hashChange(r.Old, r.New))
 	case InputChanged:
@@ -68,34 +69,28 @@ func (r Reason) String() string {
 		return fmt.Sprintf("output %s is not as recorded: edited by hand, or its remake was cut short (sha256 %s… → %s…)", r.Subject, short(r.Old), short(r.New))
 	case OutputDeclared:
 		return fmt.Sprintf("output %s is %s", r.Subject, r.New)
-	case Provenance:
-		return fmt.Sprintf("provenance %s → %s", orNone(r.Old), orNone(r.New))
 	}
-	return fmt.Sprintf("reason %d: %s", r.Kind, r.Subject)
+	return fmt.Sprintf("provenance %s → %s", from, to)
+}
+
+// MarshalText is String.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// alike is what reasons of a kind have in common that differ from unit to unit.
+var alike = map[Kind]string{
+	Unreadable: "manifest cannot be used", Seed: "seed label changed",
+	InputChanged: "inputs changed", InputMissing: "inputs are missing", InputRemade: "inputs will be remade",
+	OutputMissing: "outputs are missing", OutputEdited: "outputs are not as recorded", OutputDeclared: "declares other outputs",
 }
 
 // Brief is the reason without what differs from unit to unit, so that units
 // with the same brief can be counted together.
 func (r Reason) Brief() string {
-	switch r.Kind {
-	case Unreadable:
-		return "manifest cannot be used"
-	case Config:
+	if brief := alike[r.Kind]; brief != "" {
+		return brief
+	}
+	if r.Kind == Config {
 		return fmt.Sprintf("%s %s → %s", r.Subject, shorten(orNone(r.Old)), shorten(orNone(r.New)))
-	case Seed:
-		return "seed label changed"
-	case InputChanged:
-		return "inputs changed"
-	case InputMissing:
-		return "inputs are missing"
-	case InputRemade:
-		return "inputs will be remade"
-	case OutputMissing:
-		return "outputs are missing"
-	case OutputEdited:
-		return "outputs are not as recorded"
-	case OutputDeclared:
-		return "declares other outputs"
 	}
 	return r.String()
 }
@@ -108,7 +103,7 @@ func Briefs(reasons []Reason) []string {
 	var briefs []string
 	seen := make(map[string]bool)
 	for i, r := range reasons {
-		if i > 0 && r.Kind == reasons[i-1].Kind && r.Kind.common() {
+		if i > 0 && r.Kind == reasons[i-1].Kind && alike[r.Kind] != "" {
 			continue
 		}
 		if b := r.Brief(); !seen[b] {
@@ -119,31 +114,22 @@ func Briefs(reasons []Reason) []string {
 	return briefs
 }
 
-// common tells the kinds whose reasons all have one brief form.
-func (k Kind) common() bool {
-	switch k {
-	case InputChanged, InputMissing, InputRemade, OutputMissing, OutputEdited, OutputDeclared:
-		return true
-	}
-	return false
-}
-
 // Explain joins reasons in full, but those that differ only in their subject
 // are counted: "8 inputs will be remade".
 func Explain(reasons []Reason) string {
-	alike := make(map[string]int)
+	units := make(map[string]int)
 	for _, r := range reasons {
-		alike[r.Brief()]++
+		units[r.Brief()]++
 	}
 	var parts []string
 	for _, r := range reasons {
-		switch brief := r.Brief(); alike[brief] {
+		switch brief := r.Brief(); units[brief] {
 		case 0: // counted already
 		case 1:
 			parts = append(parts, r.String())
 		default:
-			parts = append(parts, fmt.Sprintf("%d %s", alike[brief], brief))
-			alike[brief] = 0
+			parts = append(parts, fmt.Sprintf("%d %s", units[brief], brief))
+			units[brief] = 0
 		}
 	}
 	return strings.Join(parts, "; ")

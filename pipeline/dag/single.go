@@ -12,18 +12,6 @@ import (
 // The functions here run single units by name: an executor calls them on another
 // machine, without a plan.
 
-// node is the index of a unit.
-func (g *Graph) node(ref Ref) (int, error) {
-	if _, known := g.member[ref.Stage]; !known {
-		return 0, &UnknownStageError{Name: ref.Stage, Known: g.StageNames()}
-	}
-	i, known := g.index[ref]
-	if !known {
-		return 0, fmt.Errorf("there is no unit %s with this configuration: `speceval why %s --all` lists them", ref, ref.Stage)
-	}
-	return i, nil
-}
-
 // leastDigits of a key are enough to find a unit.
 const leastDigits = 8
 

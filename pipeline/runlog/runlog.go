@@ -9,18 +9,14 @@
 package runlog
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
-	"speceval/internal/files"
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
 )
@@ -252,54 +248,4 @@ func (l *Logger) RunEnded(c Counts) {
 		level = slog.LevelWarn
 	}
 	l.log.Log(context.Background(), level, RunEnded, "units", c.Units, "done", c.Done, "failed", c.Failed, "stopped", c.Stopped, "left", c.Left, "not_run", c.NotRun())
-}
-
-// Standing is what the log of a run says of the units that are not done.
-type Standing struct {
-	Path   string // of the log
-	Holder string // as in Run
-	Ended  bool
-	Open   []Event // the last event of each unit that is queued, started or failed, in their order
-}
-
-// mostBytes is the size beyond which a file is refused as a log.
-const mostBytes = 1 << 30
-
-// Stand reads the newest log of a run in a folder. Without one it stands empty.
-func Stand(dir string) (Standing, error) {
-	s := Standing{}
-	names, err := runLogs(dir)
-	if err != nil || len(names) == 0 {
-		return s, err
-	}
-	s.Path = names[len(names)-1]
-	text, err := files.ReadInput(s.Path, files.Kind{Name: "a log", MaxBytes: mostBytes})
-	if err != nil {
-		return s, fmt.Errorf("read the log of the last run: %w", err)
-	}
-	var events []Event
-	open := make(map[dag.Ref]int)                     // place in events of the last of each unit that is not done
-	whole := text[:bytes.LastIndexByte(text, '\n')+1] // the last line may be cut off
-	for text := range bytes.Lines(whole) {
-		var l line
-		if json.Unmarshal(text, &l) != nil {
-			continue // no line of ours
-		}
-		unit := dag.Ref{Stage: l.Stage, Unit: l.Unit}
-		switch l.What {
-		case RunStarted:
-			s.Holder, s.Ended = l.Holder, false
-		case RunEnded:
-			s.Ended = true
-		case Done, Stopped:
-			delete(open, unit)
-		case Queued, Started, Failed:
-			open[unit] = len(events)
-			events = append(events, l.event())
-		}
-	}
-	for _, i := range slices.Sorted(maps.Values(open)) {
-		s.Open = append(s.Open, events[i])
-	}
-	return s, nil
 }

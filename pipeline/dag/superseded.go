@@ -1,0 +1,159 @@
+package dag
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Redo reports whether every output stands as recorded under this key: the
+// unit runs only because it was asked to run again.
+func (j *Job) Redo() bool { return j.fresh }
+
+// Damaged reports whether an output that was recorded under this key is there no
+// more, or has other content: what is there must not be kept, unless the unit knows
+// that it has made it since.
+func (j *Job) Damaged(output string) bool { return j.damaged[output] }
+
+// Discredit says that what stands at an output is damaged: it is kept when it makes
+// room, but Restore does not find it again.
+func (j *Job) Discredit(output string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.discredited[output] = true
+}
+
+// takeDiscredit tells whether what stands at an output is discredited, once: what
+// comes in its place is not.
+func (j *Job) takeDiscredit(output string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	was := j.discredited[output]
+	delete(j.discredited, output)
+	return was
+}
+
+// Keep takes a declared output as it stands, made by an earlier attempt at the
+// same key, instead of writing it. The caller vouches for its content.
+func (j *Job) Keep(output string, rows int) error {
+	if err := j.mayWrite(output); err != nil {
+		return err
+	}
+	info, err := os.Stat(j.path(output))
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", output, err)
+	}
+	sum, err := hashFile(j.path(output))
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", output, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.written[output] = File{Path: output, SHA256: sum, Bytes: info.Size(), Rows: rows}
+	return nil
+}
+
+// Clear moves files out of the folders of the unit's outputs, which must be
+// its own: all that keep, given a slash-separated name relative to the output
+// folder and a local path, does not want there. They are kept under
+// superseded/, and a note says so: what took long to make is never lost, and
+// Restore finds it again.
+func (j *Job) Clear(keep func(name, path string) bool) error {
+	var folders []string
+	for _, output := range j.unit.Outputs {
+		if folder := path.Dir(output); !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	for _, folder := range folders {
+		entries, err := os.ReadDir(j.path(folder))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look into %s: %w", folder, err)
+		}
+		for _, entry := range entries {
+			name := path.Join(folder, entry.Name())
+			if entry.IsDir() || keep(name, j.path(name)) {
+				continue
+			}
+			if err := j.supersede(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (j *Job) supersede(name string) error {
+	sum, err := hashFile(j.path(name))
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", name, err)
+	}
+	stem, ext := supersededName(name)
+	aside := stem + short(sum) + ext
+	if j.takeDiscredit(name) {
+		aside = stem + damagedMark + short(sum) + ext // which Restore passes by
+	}
+	if err := os.MkdirAll(filepath.Dir(j.path(aside)), 0o777); err != nil {
+		return fmt.Errorf("move %s aside: %w", name, err)
+	}
+	if err := os.Rename(j.path(name), j.path(aside)); err != nil {
+		return fmt.Errorf("move %s aside: %w", name, err)
+	}
+	j.Note("%s makes room for another; it is kept as %s", name, aside)
+	return nil
+}
+
+// damagedMark stands before the hash of a file that was discredited.
+const damagedMark = "damaged-"
+
+// supersededName is the beginning and the end of the names that a file gets
+// when it makes room; the first digits of its hash stand between them.
+func supersededName(name string) (stem, ext string) {
+	ext = path.Ext(name)
+	return path.Join(supersededDir, strings.TrimSuffix(name, ext)) + ".", ext
+}
+
+// Restore puts a file that made room for another back to where an output
+// belongs, if accept, given a local path, finds one that is it. A file that is not
+// what it was when it made room stays where it is. What stands there makes room in
+// turn.
+func (j *Job) Restore(output string, accept func(path string) bool) (restored bool, err error) {
+	stem, ext := supersededName(output)
+	entries, err := os.ReadDir(j.path(path.Dir(stem)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("look for an earlier %s: %w", output, err)
+	}
+	for _, entry := range entries {
+		name := path.Join(path.Dir(stem), entry.Name())
+		if !strings.HasPrefix(name, stem) || !strings.HasSuffix(name, ext) || !accept(j.path(name)) {
+			continue
+		}
+		sum, err := hashFile(j.path(name))
+		if err != nil {
+			return false, fmt.Errorf("look at an earlier %s: %w", output, err)
+		}
+		if name == stem+short(sum)+ext {
+			return true, j.restore(output, name)
+		}
+	}
+	return false, nil
+}
+
+func (j *Job) restore(output, from string) error {
+	if err := j.supersede(output); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(j.path(output)), 0o777); err != nil {
+		return fmt.Errorf("restore %s: %w", output, err)
+	}
+	if err := os.Rename(j.path(from), j.path(output)); err != nil {
+		return fmt.Errorf("restore %s: %w", output, err)
+	}
+	j.Note("%s is back from %s", output, from)
+	return nil
+}
