@@ -289,7 +289,7 @@ func (s *session) recorder(o *opened, shown dag.Observer, holder string) dag.Obs
 // writeRuns writes the record of all units that have run, also after a run that
 // failed. That it cannot be written is no failure: the next run makes it whole.
 func (s *session) writeRuns(o *opened, snapshot *dag.Snapshot) {
-	rows := runlog.Rows(snapshot.Made())
+	rows := runlog.Rows(snapshot.Records())
 	if len(rows) == 0 {
 		return
 	}

@@ -41,35 +41,24 @@ func TestEditedOutputIsMovedAside(t *testing.T) {
 	}
 }
 
-func TestFileOfUnknownOriginIsMovedAside(t *testing.T) {
-	l := crossing(t)
-	l.put("report/all.txt", "written before there was a pipeline")
-	l.run(Selection{})
-	aside := editedFiles(l.contents())
-	if len(aside) != 1 || l.get(aside[0]) != "written before there was a pipeline" {
-		t.Errorf("the file that stood in the way is lost: %v", aside)
-	}
-}
-
-// TestSameBytesAreNotKeptTwice is a run cut short between a unit's output and
-// its manifest: the next run makes the same output, and has nothing to keep.
-func TestSameBytesAreNotKeptTwice(t *testing.T) {
-	l := crossing(t)
-	l.run(Selection{})
-	l.remove("manifests/replay/x.json")
-	l.run(Selection{})
-	if aside := editedFiles(l.contents()); len(aside) > 0 {
-		t.Errorf("the same bytes were kept as %v", aside)
-	}
-}
-
-func TestRecordedOutputIsReplacedWithoutLitter(t *testing.T) {
-	l := crossing(t)
-	l.run(Selection{})
-	l.unit("score/a").Config["score.k"] = "4"
-	l.run(Selection{})
-	if aside := editedFiles(l.contents()); len(aside) > 0 {
-		t.Errorf("old results were kept as %v", aside)
+// TestWhatIsKept disturbs a folder: what no manifest vouches for is moved aside, and
+// nothing else is, such as the output of a run that was cut short before its manifest.
+func TestWhatIsKept(t *testing.T) {
+	for what, test := range map[string]struct {
+		disturb func(l *lab)
+		kept    int
+	}{
+		"a file of unknown origin": {func(l *lab) { l.remove("manifests/report/all.json"); l.put("report/all.txt", "by hand") }, 1},
+		"the same bytes":           {func(l *lab) { l.remove("manifests/replay/x.json") }, 0},
+		"a recorded output":        {func(l *lab) { l.unit("score/a").Config["score.k"] = "4" }, 0},
+	} {
+		l := crossing(t)
+		l.run(Selection{})
+		test.disturb(l)
+		l.run(Selection{})
+		if aside := editedFiles(l.contents()); len(aside) != test.kept {
+			t.Errorf("%s: kept %v", what, aside)
+		}
 	}
 }
 

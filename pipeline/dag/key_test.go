@@ -97,14 +97,6 @@ func TestKeyIsPinned(t *testing.T) {
 	}
 }
 
-func TestPartsCannotRunIntoEachOther(t *testing.T) {
-	a := Parts{Config: map[string]string{"a": "b", "c": "d"}}
-	b := Parts{Config: map[string]string{"a": `b","c":"d`}}
-	if a.Key() == b.Key() {
-		t.Error("two configurations have one key")
-	}
-}
-
 func nothing(context.Context, *Job) error { return nil }
 
 func u(id, output string, needs ...Ref) Unit {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -153,18 +152,6 @@ func writeManifest(dir string, ref Ref, m *Manifest) error {
 		return atomicfile.Advise(file, err)
 	}
 	return atomicfile.WriteJSON(file, m)
-}
-
-// Made are the units that have a manifest, with it: each after those that it
-// needs.
-func (s *Snapshot) Made() iter.Seq2[Ref, *Manifest] {
-	return func(yield func(Ref, *Manifest) bool) {
-		for i := range s.records {
-			if m := s.records[i].Last; m != nil && !yield(s.graph.ref(i), m) {
-				return
-			}
-		}
-	}
 }
 
 // Fault says what is no longer as recorded of an output of a unit; "" if nothing is, or

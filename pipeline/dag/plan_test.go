@@ -145,8 +145,8 @@ func TestAlteredUpstreamIsNamed(t *testing.T) {
 	}
 	l.run(Selection{Stages: []string{"replay"}, Force: true})
 	noted := 0
-	for _, m := range l.scan().Made() {
-		if strings.Contains(strings.Join(m.Notes, "\n"), "it is made from score/b.txt, which was not as recorded") {
+	for _, r := range l.scan().Records() {
+		if strings.Contains(strings.Join(r.Last.Notes, "\n"), "it is made from score/b.txt, which was not as recorded") {
 			noted++
 		}
 	}

@@ -2,7 +2,6 @@ package runlog
 
 import (
 	"io"
-	"iter"
 	"time"
 
 	"speceval/internal/rowfile"
@@ -41,35 +40,33 @@ type Row struct {
 	Command string `parquet:"command"`
 }
 
-// RowOf is the row of a unit with its manifest.
-func RowOf(unit dag.Ref, m *dag.Manifest) Row {
-	r := Row{
-		Stage: unit.Stage, Unit: unit.Unit, Key: m.Key, Provenance: m.Provenance,
-		Host: m.Host, Attempt: 1, Submitted: m.Start, Started: m.Start, Finished: m.Finished(),
-		WallSeconds: m.WallSeconds, CPUSeconds: m.CPUSeconds, PeakBytes: m.PeakBytes,
-		Commit: m.Revision(), Command: m.Command,
-	}
-	if q := m.Queue; q != nil {
-		r.Job, r.Attempt, r.Submitted, r.QueueSeconds = q.Job, int32(q.Attempt), q.Submitted, q.QueueSeconds
-	}
-	for _, f := range m.Outputs {
-		r.OutputBytes += f.Bytes
-		if f.Rows < 0 {
+// Rows are those of all units that have a manifest, in order.
+func Rows(records []dag.Record) (rows []Row) {
+	for _, of := range records {
+		m := of.Last
+		if m == nil {
 			continue
 		}
-		if r.OutputRows == nil {
-			r.OutputRows = new(int64)
+		r := Row{
+			Stage: of.Unit.Stage, Unit: of.Unit.Unit, Key: m.Key, Provenance: m.Provenance,
+			Host: m.Host, Attempt: 1, Submitted: m.Start, Started: m.Start, Finished: m.Finished(),
+			WallSeconds: m.WallSeconds, CPUSeconds: m.CPUSeconds, PeakBytes: m.PeakBytes,
+			Commit: m.Revision(), Command: m.Command,
 		}
-		*r.OutputRows += int64(f.Rows)
-	}
-	return r
-}
-
-// Rows are those of all units that have a manifest, in order.
-func Rows(made iter.Seq2[dag.Ref, *dag.Manifest]) []Row {
-	var rows []Row
-	for unit, m := range made {
-		rows = append(rows, RowOf(unit, m))
+		if q := m.Queue; q != nil {
+			r.Job, r.Attempt, r.Submitted, r.QueueSeconds = q.Job, int32(q.Attempt), q.Submitted, q.QueueSeconds
+		}
+		for _, f := range m.Outputs {
+			r.OutputBytes += f.Bytes
+			if f.Rows < 0 {
+				continue
+			}
+			if r.OutputRows == nil {
+				r.OutputRows = new(int64)
+			}
+			*r.OutputRows += int64(f.Rows)
+		}
+		rows = append(rows, r)
 	}
 	return rows
 }

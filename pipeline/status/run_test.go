@@ -267,7 +267,7 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	var planned, why, stood, bars strings.Builder
 	m := Machines{Workers: 2}
 	st := Of(out, plan)
-	st.Add([]executor.Standing{{Unit: dag.Ref{Stage: "replay", Unit: id + "0"}, State: runlog.Failed, Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}}, "pid 7 on a host of a rather long name, since noon")
+	st.Add([]slurm.Standing{{Unit: dag.Ref{Stage: "replay", Unit: id + "0"}, State: runlog.Failed, Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}}, "pid 7 on a host of a rather long name, since noon")
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observer: Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))}
 	for _, err := range []error{WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), r.Run(t.Context(), nil, plan)} {
