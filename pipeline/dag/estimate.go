@@ -10,22 +10,6 @@ import (
 	"speceval/internal/process"
 )
 
-// Basis is what an estimate goes by.
-type Basis int
-
-// What estimates go by.
-const (
-	Unknown Basis = iota
-	Earlier       // the unit has run with this configuration, or others of its stage have
-	Stated        // its cost, on a machine as fast as this one
-)
-
-// Expected is how long a run of a unit takes.
-type Expected struct {
-	Seconds float64 // wall time; 0 if unknown
-	By      Basis
-}
-
 // expect says how long each planned unit takes: as long as last time, or else what its
 // stage states for this machine, or else the mean of its stage.
 func (p *planner) expect() {
@@ -45,11 +29,13 @@ func (p *planner) expect() {
 		r, mean := &p.records[i], earlier[p.graph.nodes[i].stage]
 		switch cost := r.Declared.Cost; {
 		case r.Last != nil && (cost == 0 || r.asConfigured()):
-			r.Expected = Expected{r.Last.WallSeconds, Earlier}
+			r.Seconds = r.Last.WallSeconds
 		case cost > 0:
-			r.Expected = Expected{cost * slower(), Stated}
+			r.Seconds, r.Stated = cost*slower(), true
 		case mean.units > 0:
-			r.Expected = Expected{mean.seconds / mean.units, Earlier}
+			r.Seconds = mean.seconds / mean.units
+		default:
+			r.Seconds = -1
 		}
 	}
 }
@@ -115,8 +101,7 @@ func measure() float64 {
 // Estimate is how long units will take.
 type Estimate struct {
 	Seconds float64 // wall time with the given number of workers
-	Earlier int     // units that have run, or others of their stage have
-	Stated  int     // units that have never run, and count as their stage says
+	Stated  int     // units that go by their cost; the others by earlier runs
 	Unknown int     // units that nothing is known about and Seconds leaves out
 }
 
@@ -124,13 +109,11 @@ type Estimate struct {
 // busy at once.
 func (p *StagePlan) Estimate(workers int) (e Estimate) {
 	for _, r := range p.Run {
-		e.Seconds += r.Expected.Seconds
-		switch r.Expected.By {
-		case Earlier:
-			e.Earlier++
-		case Stated:
+		e.Seconds += max(0, r.Seconds)
+		if r.Stated {
 			e.Stated++
-		default:
+		}
+		if r.Seconds < 0 {
 			e.Unknown++
 		}
 	}
@@ -143,7 +126,6 @@ func (p *Plan) Estimate(workers int) (total Estimate) {
 	for i := range p.Stages {
 		e := p.Stages[i].Estimate(workers)
 		total.Seconds += e.Seconds
-		total.Earlier += e.Earlier
 		total.Stated += e.Stated
 		total.Unknown += e.Unknown
 	}

@@ -42,8 +42,9 @@ type Record struct {
 	Reasons []Reason  `json:"reasons,omitzero"` // why a run of the stages planned runs it; none where it does not
 	Last    *Manifest `json:"last_run"`         // nil where there is none that can be used
 
-	Declared *Unit    `json:"-"`
-	Expected Expected `json:"-"` // how long a run of it takes
+	Declared *Unit   `json:"-"`
+	Seconds  float64 `json:"-"` // wall time that a run of it takes; negative if unknown
+	Stated   bool    `json:"-"` // Seconds are its cost on this machine, not of earlier runs
 
 	problem error    // why the manifest there cannot be used
 	have    []string // SHA-256 of each declared output, "" where missing

@@ -168,7 +168,7 @@ func (f *flight) next() bool {
 		before := f.snapshot.records[i].Last
 		done := func() (bool, error) { return f.snapshot.done(e.job.ref, e.job.key, before) }
 		f.head, f.prepared = Task{
-			Ref: e.job.ref, Key: e.job.key, Redo: e.job.fresh, Seconds: f.plan.records[i].Expected.Seconds, Run: run, Done: done, Advance: e.job.advance,
+			Ref: e.job.ref, Key: e.job.key, Redo: e.job.fresh, Seconds: max(0, f.plan.records[i].Seconds), Run: run, Done: done, Advance: e.job.advance,
 		}, true
 	}
 	return false

@@ -128,7 +128,7 @@ func NewPace(plan *dag.Plan, estimate float64, start time.Time) *Pace {
 	p := &Pace{weight: make(map[dag.Ref]float64), estimate: estimate, start: start}
 	for _, stage := range plan.Stages {
 		for _, r := range stage.Run {
-			w := max(r.Expected.Seconds, littleTime)
+			w := max(r.Seconds, littleTime)
 			p.weight[r.Unit] = w
 			p.total += w
 		}

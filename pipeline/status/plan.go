@@ -166,13 +166,10 @@ func grounded(e dag.Estimate, about string) string {
 	if e.Unknown > 0 && e.Seconds == 0 {
 		return "time unknown"
 	}
-	switch {
-	case e.Stated == 0:
+	if e.Stated == 0 {
 		about += " by earlier runs"
-	case e.Earlier == 0:
-		about += " on a machine as fast as this one"
-	default:
-		about += fmt.Sprintf(" by earlier runs, and on a machine as fast as this one for %d", e.Stated)
+	} else {
+		about += " at this machine's speed"
 	}
 	if e.Unknown > 0 {
 		about += fmt.Sprintf(", and %s of unknown time", display.Units(e.Unknown))

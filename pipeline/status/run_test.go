@@ -188,15 +188,15 @@ func TestWhatAnEstimateGoesBy(t *testing.T) {
 		want string
 	}{
 		{dag.Estimate{Unknown: 3}, "time unknown"},
-		{dag.Estimate{Seconds: 61, Earlier: 2}, "about 1 min 1 s by earlier runs"},
-		{dag.Estimate{Seconds: 61, Stated: 2}, "about 1 min 1 s on a machine as fast as this one"},
-		{dag.Estimate{Seconds: 0.5, Stated: 2, Earlier: 1, Unknown: 1}, "less than 1 s by earlier runs, and on a machine as fast as this one for 2, and 1 unit of unknown time"},
+		{dag.Estimate{Seconds: 61}, "about 1 min 1 s by earlier runs"},
+		{dag.Estimate{Seconds: 61, Stated: 2}, "about 1 min 1 s at this machine's speed"},
+		{dag.Estimate{Seconds: 0.5, Stated: 2, Unknown: 1}, "less than 1 s at this machine's speed, and 1 unit of unknown time"},
 	} {
 		if got := estimated(test.e); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.e, got, test.want)
 		}
 	}
-	if got := coreHours(dag.Estimate{Seconds: 154000, Stated: 9}); got != "about 42.8 core-hours on a machine as fast as this one" {
+	if got := coreHours(dag.Estimate{Seconds: 154000, Stated: 9}); got != "about 42.8 core-hours at this machine's speed" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -205,7 +205,7 @@ func TestPlansOfJobs(t *testing.T) {
 	m := Machines{Workers: 2, Elements: map[string]float64{"replay": 300}}
 	run := make([]dag.Record, 120)
 	for i := range run {
-		run[i].Expected = dag.Expected{Seconds: 30, By: dag.Earlier}
+		run[i].Seconds = 30
 	}
 	for name, want := range map[string]string{
 		"replay": "about 1 core-hours by earlier runs, in about 12 elements of job arrays", // of five minutes
