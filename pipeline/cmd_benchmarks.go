@@ -288,7 +288,7 @@ func (s *session) download(ctx context.Context, groups []upstream.Group, to stri
 func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstream.Source, to string) error {
 	for _, name := range source.Files {
 		path := source.Path(to, name)
-		t := s.console().Transfer(source.Dataset+"/"+name, s.report)
+		t := s.console().Transfer(source.Dataset + "/" + name)
 		fetched, err := client.Fetch(ctx, hub.File{Dataset: source.Dataset, Revision: source.Revision, Name: name}, path, t.Progress)
 		t.End()
 		if err != nil {

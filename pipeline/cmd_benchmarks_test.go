@@ -156,7 +156,7 @@ func TestTransfersSayHowFarTheyAre(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var errs bytes.Buffer
 	s := &session{shell: &shell{stderr: &errs, now: func() time.Time { return now }}}
-	moving := s.console().Transfer("a/b.jsonl", s.report)
+	moving := s.console().Transfer("a/b.jsonl")
 	for done := int64(20e6); done < 60e6; done += 4e6 {
 		moving.Progress(done, 100e6)
 		now = now.Add(time.Second)

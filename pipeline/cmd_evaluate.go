@@ -12,7 +12,6 @@ import (
 	"speceval/internal/policy"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
-	"speceval/pipeline/status"
 )
 
 // evaluateOptions are the flags of an evaluation.
@@ -150,7 +149,7 @@ func (s *session) evaluationHost() evaluate.Host {
 // context, which an interrupt ends. stop takes the progress away.
 func (s *session) evaluating() (host evaluate.Host, ctx context.Context, stop func()) {
 	host = s.evaluationHost()
-	bar := &status.Evaluation{Console: s.console()}
+	bar := s.console().Evaluation()
 	ctx, drain, end := s.drainable("the requests")
 	host.Drain, host.Watch = drain, bar.Show
 	return host, ctx, sync.OnceFunc(func() { bar.End(); end() })

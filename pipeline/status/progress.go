@@ -47,8 +47,11 @@ type meter struct {
 	text int // columns for it
 }
 
-// meter begins a bar of so many steps.
-func (c Console) meter(total int64, more ...progressbar.Option) *meter {
+// often is the time between two drawings of what moves all the time.
+const often = 100 * time.Millisecond
+
+// meter begins a bar of so many steps, drawn again after a time at the earliest.
+func (c Console) meter(total int64, again time.Duration) *meter {
 	columns := c.Columns
 	if columns <= 0 {
 		columns = usualColumns
@@ -58,10 +61,10 @@ func (c Console) meter(total int64, more ...progressbar.Option) *meter {
 	if w == nil {
 		w = c.W
 	}
-	return &meter{progressbar.NewOptions64(total, append([]progressbar.Option{
+	return &meter{progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(width), progressbar.OptionSetPredictTime(false),
-		progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionClearOnFinish(),
-	}, more...)...), max(0, columns-barFrame-width)}
+		progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(again), progressbar.OptionClearOnFinish(),
+	), max(0, columns-barFrame-width)}
 }
 
 // Describe sets the text before the bar, cut to the line.
@@ -72,13 +75,51 @@ func (m *meter) Describe(text string) {
 	m.ProgressBar.Describe(text)
 }
 
-// Evaluation shows how far an evaluation is: a bar on a terminal, a dated
-// line now and then elsewhere.
-type Evaluation struct {
+// work shows how far long work is: a bar on a terminal, a dated line now and then
+// elsewhere.
+type work struct {
 	Console
-	bar  *meter    // nil: none yet
-	last time.Time // of the last line, or of the first call
+	again time.Duration // see meter
+	bar   *meter        // nil: none yet
+	last  time.Time     // of the last line, or of the first call
 }
+
+func (v *work) show(what string, done, all int64) {
+	now := v.Now()
+	if v.last.IsZero() {
+		v.last = now
+	}
+	switch {
+	case v.Quiet:
+	case v.Terminal:
+		if v.bar == nil {
+			v.bar = v.meter(all, v.again)
+		}
+		v.bar.ChangeMax64(max(done, all))
+		v.bar.Describe(what)
+		v.bar.Set64(done)
+	case Over(v.last, now, lineInterval):
+		v.last = now
+		fmt.Fprintln(v.W, Dated(now), what)
+	}
+}
+
+// End takes the bar away.
+func (v *work) End() {
+	if v.bar != nil {
+		v.bar.Exit()
+	}
+}
+
+// Evaluation shows how far an evaluation is.
+type Evaluation struct {
+	work
+	began time.Time
+	at    int // rollouts when it began
+}
+
+// Evaluation begins to show how far an evaluation is.
+func (c Console) Evaluation() *Evaluation { return &Evaluation{work: work{Console: c}} }
 
 // Show hears of progress every second.
 func (v *Evaluation) Show(p evaluation.Progress) {
@@ -93,78 +134,41 @@ func (v *Evaluation) Show(p evaluation.Progress) {
 	if p.Scoring > 0 {
 		what += fmt.Sprintf(", %d to be scored", p.Scoring)
 	}
-	now := v.Now()
-	if v.last.IsZero() {
-		v.last = now
+	all := p.AllPilots + p.AllContinuations
+	done, now := min(p.Pilots+p.Continuations, all), v.Now()
+	if v.began.IsZero() {
+		v.began, v.at = now, done
 	}
-	switch all := p.AllPilots + p.AllContinuations; {
-	case v.Quiet:
-	case v.Terminal:
-		if v.bar == nil {
-			v.bar = v.meter(int64(all))
-		}
-		v.bar.Describe(what)
-		v.bar.Set(min(p.Pilots+p.Continuations, all))
-	case Over(v.last, now, lineInterval):
-		v.last = now
-		fmt.Fprintln(v.W, Dated(now), what)
+	if v.Terminal && done > v.at {
+		what = about(now.Sub(v.began).Seconds()*float64(all-done)/float64(done-v.at)) + ", " + what
 	}
+	v.show(what, int64(done), int64(all))
 }
 
-// End takes the bar away.
-func (v *Evaluation) End() {
-	if v.bar != nil {
-		v.bar.Exit()
-	}
-}
-
-// Transfer shows how far a file is: a bar on a terminal, dated lines elsewhere.
+// Transfer shows how far a file is.
 type Transfer struct {
-	name     string
-	bar      *meter // nil: lines
-	say      func(text string)
-	now      func() time.Time
-	began    time.Time
-	at       int64 // bytes when it began
-	lastLine time.Time
+	work
+	name  string
+	began time.Time
+	at    int64 // bytes when it began
 }
 
-// Transfer begins to show how far the file of a name is; say writes a line.
-func (c Console) Transfer(name string, say func(text string)) *Transfer {
-	t := &Transfer{name: name, now: c.Now, say: say}
-	if c.Terminal && !c.Quiet {
-		t.bar = c.meter(-1)
-	}
-	return t
+// Transfer begins to show how far the file of a name is.
+func (c Console) Transfer(name string) *Transfer {
+	return &Transfer{work: work{Console: c, again: often}, name: display.EscapedLine(name)}
 }
 
 // Progress takes in how far the file is.
 func (t *Transfer) Progress(done, total int64) {
-	now := t.now()
+	now := t.Now()
 	if t.began.IsZero() {
-		t.began, t.lastLine, t.at = now, now, done
-	}
-	rate, left := float64(done-t.at)/now.Sub(t.began).Seconds(), ""
-	if rate > 0 && total > done {
-		left = ", " + about(float64(total-done)/rate)
+		t.began, t.at = now, done
 	}
 	text := fmt.Sprintf("%s %s of %s", t.name, display.Megabytes(done), display.Megabytes(total))
-	switch {
-	case t.bar != nil:
-		t.bar.ChangeMax64(max(total, done))
-		t.bar.Describe(display.EscapedLine(text + left))
-		t.bar.Set64(done)
-	case now.Sub(t.lastLine) >= lineInterval:
-		t.lastLine = now
-		t.say(fmt.Sprintf("%s, %.1f MB/s%s", text, rate/1e6, left))
+	if rate := float64(done-t.at) / now.Sub(t.began).Seconds(); rate > 0 && total > done {
+		text += fmt.Sprintf(", %.1f MB/s, %s", rate/1e6, about(float64(total-done)/rate))
 	}
-}
-
-// End takes the bar away.
-func (t *Transfer) End() {
-	if t.bar != nil {
-		t.bar.Finish()
-	}
+	t.show(text, done, total)
 }
 
 // Run shows the progress of a run that is expected to take so many seconds (0 if
@@ -213,7 +217,7 @@ func (p *progress) Begin(plan *dag.Plan) {
 		p.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
 	}
 	if p.Terminal && !p.Quiet {
-		p.bar = p.meter(int64(plan.Units() * steps))
+		p.bar = p.meter(int64(plan.Units()*steps), often)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"speceval/internal/evaluation"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/runlog"
@@ -304,5 +305,19 @@ func TestThePaceStartsFromThePlan(t *testing.T) {
 	}
 	if got, want := p.Left(start.Add(10*time.Minute)), "about 10 min 0 s left"; got != want {
 		t.Errorf("half way after ten minutes: %s, want %s", got, want)
+	}
+}
+
+func TestEvaluationsSayTheirTimeOnATerminal(t *testing.T) {
+	var w strings.Builder
+	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	v := Console{W: &w, Terminal: true, Columns: narrow, Now: func() time.Time { return clock }}.Evaluation()
+	for done := 10; done <= 40; done += 10 {
+		v.Show(evaluation.Progress{Pilots: done, AllPilots: 100, UnderWay: 8, Scoring: 3})
+		clock = clock.Add(20 * time.Second)
+	}
+	v.End()
+	if l := longest(w.String()); !strings.Contains(w.String(), "about 2 min 0 s left, pilot 40 of 100") || utf8.RuneCountInString(l) > narrow {
+		t.Errorf("%q", w.String())
 	}
 }
