@@ -302,13 +302,3 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 	}
 	return nil
 }
-
-// variable is the value of an environment variable, "" if it is not set.
-func (s *shell) variable(name string) string {
-	for _, v := range s.environment {
-		if value, found := strings.CutPrefix(v, name+"="); found {
-			return value
-		}
-	}
-	return ""
-}

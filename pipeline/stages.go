@@ -5,13 +5,11 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"time"
 
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/slurm"
-	"speceval/pipeline/status"
 	"speceval/stages/report"
 )
 
@@ -68,71 +66,4 @@ func (s *session) placeOf(ctx context.Context, o *opened, drain <-chan struct{},
 		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(where.Earlier))
 	}
 	return where, err
-}
-
-// answerLimit is how long a command that polls jobs may take where no configuration is
-// read.
-const answerLimit = time.Minute
-
-// elsewhere are the units of an output folder that wait or run in jobs, or have
-// failed there.
-func (s *session) elsewhere(out string) ([]slurm.Standing, error) {
-	if s.pipeline.elsewhere != nil {
-		return s.pipeline.elsewhere(out)
-	}
-	ctx, stop := s.interruptible()
-	defer stop()
-	return slurm.Standings(ctx, slurm.Run(s.environment, answerLimit), filepath.Join(out, dag.JobsDir))
-}
-
-// runElement runs the units of an element of a job array that are not done yet.
-func (s *session) runElement(dir string) error {
-	w, err := slurm.NewWorker(dir, s.variable, s.origin, s.now)
-	var none *slurm.RefusedError
-	if errors.As(err, &none) {
-		return &usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.work(w), w.Close())
-}
-
-// work runs the units of a worker.
-func (s *session) work(w *slurm.Worker) error {
-	if err := w.SameProgram(); err != nil {
-		return w.Refuse(err)
-	}
-	s.logs = w.Logs
-	o, err := s.open(dag.Selection{Stages: []string{w.Stage}})
-	if err != nil {
-		return w.Refuse(err)
-	}
-	ctx, stop := s.interruptible()
-	defer stop()
-	err = w.Run(ctx, o.graph, o.Out, &elementLines{session: s, long: status.Running{}})
-	return errors.Join(err, o.close(ctx))
-}
-
-// elementLines writes what happens to the units of an element into its log for
-// people.
-type elementLines struct {
-	dag.NoObserver
-	*session
-	long status.Running
-}
-
-// Advanced writes a line about a long unit.
-func (e *elementLines) Advanced(unit dag.Ref, p dag.Progress) {
-	now := e.now()
-	e.say("%s %s %s", status.Dated(now), unit, e.long.Note(unit, p, now).Text(now))
-}
-
-// Finished writes what came of a unit.
-func (e *elementLines) Finished(done dag.Outcome) {
-	if done.Manifest == nil {
-		e.say("%s was done before", done.Unit)
-		return
-	}
-	e.sayUnit(done.Manifest)
 }

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+
+	"speceval/internal/atomicfile"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
+	"speceval/stages/report"
+)
+
+// runsFile is the record of how units came to be, in the output folder. As the
+// page of the report it is no output of a unit: it holds times.
+const runsFile = "runs.parquet"
+
+// recorder writes the log of a run in the output folder, and shows its progress
+// by another observer.
+func (s *session) recorder(o *opened, shown dag.Observer, holder string) dag.Observer {
+	return &runlog.Recorder{
+		Observer: shown, Dir: filepath.Join(o.Out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
+		Run:       runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder},
+		Elsewhere: func(stage string) bool { return o.inJobs() && o.Executor.Stages[stage].Where == config.WhereJobs },
+		Warn:      func(err error) { s.warn("the log of this run has gaps, which its results have not: %v", err) },
+	}
+}
+
+// writeRuns writes the record of all units that have run, also after a run that
+// failed. That it cannot be written is no failure: the next run makes it whole.
+func (s *session) writeRuns(o *opened, snapshot *dag.Snapshot) {
+	rows := runlog.Rows(snapshot.Records())
+	if len(rows) == 0 {
+		return
+	}
+	write := func(w io.Writer) error { return runlog.WriteRuns(w, rows, s.origin.Revision()) }
+	if err := atomicfile.Write(filepath.Join(o.Out, runsFile), write); err != nil {
+		s.warn("the results are stored, but not the record of the runs: %v", err)
+	}
+}
+
+// pageFile is the page of the report, in the output folder. It is no output of
+// a unit: it shows when and where units ran, which no key knows.
+const pageFile = "report.html"
+
+// writePage writes the page of the report if the report is as its stored inputs
+// make it. After anything else the page that is there stays.
+func (s *session) writePage(o *opened, snapshot *dag.Snapshot) error {
+	if o.Page == nil {
+		return nil
+	}
+	plan, err := snapshot.Plan(dag.Selection{Stages: []string{reportStage}})
+	if err != nil || plan.Units() > 0 {
+		return nil // the report has not run, or not since its inputs changed
+	}
+	h := report.History{Stages: o.stages, Records: snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
+	err = atomicfile.Write(filepath.Join(o.Out, pageFile), func(w io.Writer) error { return o.Page(w, h) })
+	if err != nil {
+		return fmt.Errorf("the results are stored, but not the page: %w", err)
+	}
+	if o.Findings != nil && !s.quiet {
+		if err := o.Findings(s.stderr); err != nil {
+			return err
+		}
+	}
+	s.say("%s written", filepath.Join(o.Out, pageFile))
+	return nil
+}

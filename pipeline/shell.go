@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"speceval/internal/display"
+	"speceval/internal/process"
+	"speceval/internal/version"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
+)
+
+// build is what this program was built from.
+func (s *shell) build() version.Build {
+	return version.Build{
+		Version: version.Tag, Commit: s.origin.Commit, Changed: s.origin.Dirty, Date: s.date,
+		Go: s.origin.GoVersion, System: runtime.GOOS, Machine: runtime.GOARCH,
+	}
+}
+
+// shell is everything of the world outside that commands touch. It is made
+// once, by main; tests make their own.
+type shell struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer // nothing that is written there does anything to a terminal: see escaping
+	bars           io.Writer // the terminal itself, for progress bars; nil: stderr
+	terminal       bool      // stderr is one that can show progress bars
+	columns, width int       // of stderr and of stdout; 0 for what is no terminal
+	now            func() time.Time
+	pid            int
+	origin         dag.Origin // of this program and command line
+	date           string     // of the commit that it was built from
+	key            string     // that servers want
+	environment    []string
+	interrupts     <-chan os.Signal
+	release        func()                                      // gives interrupts back their usual effect
+	endWithin      func(d time.Duration, done <-chan struct{}) // ends the process, unless it is done by then; nil: never
+}
+
+// Set by the linker, see the Makefile; empty when built in another way.
+var linkedCommit, linkedDirty, linkedDate string
+
+// newShell is the process's own shell, which gets its signals by a relay.
+func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shell {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	commit, dirty, date := revision()
+	return &shell{
+		stdin:    os.Stdin,
+		stdout:   os.Stdout,
+		stderr:   os.Stderr,
+		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",
+		columns:  columns(os.Stderr),
+		width:    columns(os.Stdout),
+		now:      time.Now,
+		pid:      os.Getpid(),
+		date:     date,
+		key:      os.Getenv(experiment.KeyVariable), environment: os.Environ(),
+		origin: dag.Origin{
+			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
+			Command: display.WithoutCredentials(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " ")),
+		},
+		interrupts: relay.Signals,
+		release:    func() { signal.Stop(signals) },
+		endWithin:  relay.Within,
+	}
+}
+
+// escaping is the shell, with text as people can read it on both streams, whatever
+// servers, models, task files and folders have put into it.
+func (s *shell) escaping() *shell {
+	own := *s
+	own.bars = s.stderr
+	own.stdout, own.stderr = display.NewEscapingWriter(s.stdout), display.NewEscapingWriter(s.stderr)
+	return &own
+}
+
+// isTerminal reports whether a file is a character device, not a file or a pipe.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// columns is the width of a terminal; 0 for anything else.
+func columns(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// revision is the git commit that the program was built from, whether there were
+// uncommitted changes, and the day of the commit.
+func revision() (commit string, dirty bool, date string) {
+	if linkedCommit != "" {
+		return linkedCommit, linkedDirty == "true", linkedDate
+	}
+	commit = "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return commit, false, ""
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		case "vcs.time": // 2026-11-23T11:19:08Z
+			date, _, _ = strings.Cut(s.Value, "T")
+		}
+	}
+	return commit, dirty, date
+}
+
+// interruptedSeconds is how long a command may take to end after an interrupt.
+const interruptedSeconds = 10
+
+// interruptible is a context that the first interrupt cancels; then the command has
+// some seconds to end, and another interrupt ends it at once. stop ends the watch.
+func (s *shell) interruptible() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-s.interrupts:
+			cancel()
+			if s.endWithin != nil {
+				s.endWithin(interruptedSeconds*time.Second, done)
+			}
+		case <-done:
+		}
+	}()
+	return ctx, sync.OnceFunc(func() { cancel(); close(done) })
+}
+
+// drainable is a context for runs: the first interrupt closes drain, so that
+// what is in flight, "the units" for one, may finish; the second cancels the context; a third has its
+// usual effect and ends the process. stop ends the watch.
+func (s *shell) drainable(what string) (ctx context.Context, drain <-chan struct{}, stop func()) {
+	return s.stoppable("stopping when "+what+" in flight are done; interrupt again to stop them", "stopping "+what+" in flight")
+}
+
+// stoppable is drainable with answers of its own to the first interrupt and to
+// the second.
+func (s *shell) stoppable(first, second string) (ctx context.Context, drain <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	draining := make(chan struct{})
+	go func() {
+		select {
+		case <-s.interrupts:
+		case <-ctx.Done():
+			return
+		}
+		s.interrupted(first)
+		close(draining)
+		select {
+		case <-s.interrupts:
+		case <-ctx.Done():
+			return
+		}
+		s.release()
+		s.interrupted(second)
+		cancel()
+	}()
+	return ctx, draining, cancel
+}
+
+// interrupted answers an interrupt; on a terminal on a line of its own, below
+// the progress bar.
+func (s *shell) interrupted(answer string) {
+	if s.terminal {
+		fmt.Fprintln(s.stderr)
+	}
+	fmt.Fprintln(s.stderr, "speceval:", answer)
+}
+
+// variable is the value of an environment variable, "" if it is not set.
+func (s *shell) variable(name string) string {
+	for _, v := range s.environment {
+		if value, found := strings.CutPrefix(v, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
