@@ -107,6 +107,11 @@ name = "b"
 launch = "vllm serve {model} --api-key hush"
 arguments = ["--api-key=hush"]
 environment = ["HF_TOKEN=hush", "CUDA_HOME=/opt"]
+[executor]
+kind = "command"
+submit = "TOKEN=hush submit {command}"
+status = "list --token hush"
+cancel = "end {jobs} --token hush"
 `
 	c, err := Parse([]byte(file), "x.toml", nil)
 	if err != nil {
@@ -119,6 +124,9 @@ environment = ["HF_TOKEN=hush", "CUDA_HOME=/opt"]
 	}
 	if s := setting(t, c, "worker"); !strings.Contains(s.Value, "HF_TOKEN=…") || !strings.Contains(s.Value, "host:8000") {
 		t.Errorf("worker is listed as %s", s.Value)
+	}
+	if s := setting(t, c, "executor.status"); s.Value != `"list …"` {
+		t.Errorf("executor.status is listed as %s", s.Value)
 	}
 	if c.Workers[1].Environment[0] != "HF_TOKEN=hush" {
 		t.Error("the listing has changed the configuration")

@@ -14,8 +14,8 @@ type Setting struct {
 }
 
 // Settings lists every key of the configuration in alphabetical order. It is meant to be
-// shown to others, so it tells little of how servers are started; addresses have no
-// passwords.
+// shown to others, so it tells little of how servers and jobs are started; addresses have
+// no passwords.
 func (c *Config) Settings() []Setting {
 	values, defaults := c.shown(), Default().shown()
 	var all []Setting
@@ -32,6 +32,9 @@ func (c *Config) Settings() []Setting {
 // shown is the text of every key for people, without what may be secret.
 func (c *Config) shown() map[string]string {
 	values := c.All()
+	for key, command := range map[string]string{"submit": c.Executor.Submit, "status": c.Executor.Status, "cancel": c.Executor.Cancel} {
+		values["executor."+key] = canonical(firstWord(command))
+	}
 	for key, value := range values {
 		if strings.HasPrefix(value, "[") && !strings.Contains(value, `"`) {
 			values[key] = strings.ReplaceAll(value, ",", ", ")
@@ -46,9 +49,7 @@ func (c *Config) shown() map[string]string {
 func veiled(workers []Worker) []Worker {
 	out := slices.Clone(workers)
 	for i, w := range out {
-		if command, rest, _ := strings.Cut(w.Launch, " "); rest != "" {
-			out[i].Launch = command + " …"
-		}
+		out[i].Launch = firstWord(w.Launch)
 		out[i].Arguments, out[i].Environment = nil, nil
 		for _, entry := range w.Environment {
 			name, _, _ := strings.Cut(entry, "=")
@@ -56,6 +57,18 @@ func veiled(workers []Worker) []Worker {
 		}
 	}
 	return out
+}
+
+// firstWord is a command without its arguments and variables, which may hold keys.
+func firstWord(command string) string {
+	word, rest, _ := strings.Cut(strings.TrimSpace(command), " ")
+	switch {
+	case strings.Contains(word, "="):
+		return "…"
+	case rest != "":
+		return word + " …"
+	}
+	return word
 }
 
 // listed is a list of tables with one on each line, as in TOML and without what is empty.
