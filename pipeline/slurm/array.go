@@ -148,7 +148,8 @@ func (c *Jobs) load(ctx context.Context) (arrays []*array, away, err error) {
 	all, err := batches(c.Folder)
 	for _, b := range all {
 		if b.Job == "" {
-			if b.Job, away = c.of(b.Target).find(ctx, b); b.Job != "" {
+			job, fault := c.of(b.Target).find(ctx, b)
+			if b.Job, away = job, errors.Join(away, fault); job != "" {
 				b.write(c.Folder) // or found again
 			}
 		}

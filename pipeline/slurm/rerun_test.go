@@ -138,3 +138,24 @@ func TestALostAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestAClusterThatDoesNotAnswerIsNoAnswer has the cluster not say whether a batch has a job:
+// its units may be at work, and no run begins.
+func TestAClusterThatDoesNotAnswerIsNoAnswer(t *testing.T) {
+	l := newLab(t)
+	for i, name := range []string{"first", "second"} {
+		b := &Batch{Format: batchFormat, Name: name, Stage: "s", Submitted: l.settings.Now().Add(time.Duration(i) * time.Second), Elements: [][]Member{{{Unit: name}}}}
+		if err := b.write(l.settings.Folder); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.answers = func(program string, words []string) (string, error, bool) {
+		if program == "squeue" && option(words, "--name") == "first" {
+			return "", errors.New("Unable to contact slurm controller"), true
+		}
+		return "", nil, false
+	}
+	if _, err := Attach(t.Context(), l.settings, "s"); err == nil || !strings.Contains(err.Error(), "look for job first") {
+		t.Errorf("got %v", err)
+	}
+}
