@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -181,10 +182,32 @@ func TestCommandsThatCannotRun(t *testing.T) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
-	left := filepath.Join(t.TempDir(), "left")
-	_, err := Run(os.Environ(), 50*time.Millisecond)(t.Context(), "bash", "-c", "(sleep 0.2; touch "+left+") & wait")
-	time.Sleep(300 * time.Millisecond)
-	if _, missing := os.Stat(left); err == nil || err.Error() != "bash: it has not ended after 50ms" || missing == nil {
-		t.Errorf("a command that hangs: %v, its children go on: %v", err, missing == nil)
+}
+
+// TestCommandsThatHang has a child of a command hold a pipe, which ends with the child.
+func TestCommandsThatHang(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := os.ReadFile(pipe)
+		ended <- err
+	}()
+	_, err := Run(os.Environ(), 50*time.Millisecond)(t.Context(), "bash", "-c", "exec 3>"+pipe+"; sleep 600 & wait")
+	if err == nil || err.Error() != "bash: it has not ended after 50ms" {
+		t.Errorf("a command that hangs: %v", err)
+	}
+	if file, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // it ended before it had the pipe
+		file.Close()
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("its child goes on")
 	}
 }
