@@ -315,7 +315,7 @@ func TestCostsAreScaledByWhatUnitsTookHere(t *testing.T) {
 		}
 		l.remove("manifests/replay/y.json")
 		s := l.scan()
-		s.Slower = 0
+		s.slow = 0
 		p, err := s.Plan(Selection{Stages: []string{"replay"}})
 		if err != nil {
 			t.Fatal(err)

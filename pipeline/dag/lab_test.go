@@ -129,7 +129,7 @@ func (l *lab) scan() *Snapshot {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	s.Slower = 1
+	s.slow = 1
 	return s
 }
 

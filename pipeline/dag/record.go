@@ -96,7 +96,7 @@ type Snapshot struct {
 	dir     string
 	records []Record // by index into graph.nodes; what is to be done is not judged yet
 
-	Slower float64 // seconds that units take here for a second of their cost; 0: by earlier runs, or measured
+	slow float64 // seconds that units take here for a second of their cost; 0: by earlier runs, or measured
 }
 
 func (g *Graph) snapshot(dir string) *Snapshot {
