@@ -54,12 +54,12 @@ func (o *opened) close(ctx context.Context) error {
 // inJobs reports whether the units of some stages run in jobs.
 func (o *opened) inJobs() bool { return o.Executor.InJobs() }
 
-// machines are what estimates are for.
+// machines are where units will run, for estimates.
 func (o *opened) machines() status.Machines {
 	return status.Machines{Workers: o.Workers, Elements: o.ElementSeconds()}
 }
 
-// outside is what of the world outside the experiment may use.
+// outside is the part of the world that the experiment may use.
 func (s *session) outside() experiment.Outside {
 	return experiment.Outside{Out: s.out, Logs: s.logs, Environment: s.environment, Report: s.report}
 }

@@ -206,7 +206,7 @@ func number(value any) (float64, bool) {
 
 const smallest = math.SmallestNonzeroFloat64 // the range begins after 0
 
-// bounds are those of "2 to 2^20" and "above 0 to 1".
+// bounds reads a range: "2 to 2^20", "above 0 to 1".
 func bounds(want string) (low, high float64) {
 	from, to, isRange := strings.Cut(strings.TrimPrefix(want, "set of "), " to ")
 	if !isRange {
@@ -240,7 +240,7 @@ var VariableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
-// textRule is what a text must be, and the test of it.
+// textRule is the rule for a text in words, and its test.
 func textRule(want string) (must string, test func(string) bool) {
 	switch {
 	case want == "filled":
@@ -254,7 +254,7 @@ func textRule(want string) (must string, test func(string) bool) {
 	return "a text", func(string) bool { return true }
 }
 
-// textsRule is what the texts of a list must be, and the test of each.
+// textsRule is the rule for the texts of a list in words, and the test of each.
 func textsRule(want string) (must string, test func(string) bool) {
 	if want == "urls" {
 		return "different http or https addresses", isURL
@@ -271,8 +271,8 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// secret is what a value must be that may be a key or have a password, which no message
-// repeats; "" of others.
+// secret says how to write a value that may be a key or have a password, without repeating
+// it; "" where nothing is wrong.
 func secret(want string, value any) string {
 	switch want {
 	case "variable":

@@ -40,7 +40,7 @@ func (p *planner) expect() {
 	}
 }
 
-// asConfigured tells whether the unit last ran with the configuration of now.
+// asConfigured reports whether the unit last ran with the configuration of now.
 func (r *Record) asConfigured() bool {
 	return maps.Equal(r.Last.Parts.Config, r.Declared.Config)
 }

@@ -129,7 +129,7 @@ func (p *planner) assess(i int) {
 	p.lookAbroad(i)
 }
 
-// spoiled tells whether a need makes a unit stale. A wanted unit that never ran does
+// spoiled reports whether a need makes a unit stale. A wanted unit that never ran does
 // not: it is done without.
 func (p *planner) spoiled(n *node) bool {
 	for k, need := range n.needs {

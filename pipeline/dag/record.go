@@ -69,7 +69,7 @@ func (r Record) Own() (own []Reason) {
 	return own
 }
 
-// usable tells whether the unit's outputs can serve as inputs: a manifest
+// usable reports whether the unit's outputs can serve as inputs: a manifest
 // vouches that they were made, and they are still there.
 func (r *Record) usable() bool {
 	return r.Last != nil && !slices.Contains(r.have, "")

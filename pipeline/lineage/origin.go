@@ -16,7 +16,7 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Origin is what a stored output was made of, and by what.
+// Origin has the files, units and sources behind a stored output.
 type Origin struct {
 	Files   []File       `json:"files"`   // what the unit has read, and what it has written
 	Units   []dag.Record `json:"units"`   // all that it was made by, each after those that it reads
@@ -118,7 +118,7 @@ func (o Origin) units(own string, all bool) *table.Grid {
 	return g
 }
 
-// shared is what units share, or how many values they have.
+// shared are the values that units share, or the number of values.
 func shared(units []dag.Record) []string {
 	start, cpu := time.Time{}, 0.0
 	for _, r := range units {

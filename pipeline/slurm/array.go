@@ -105,8 +105,8 @@ func (e *element) vanished(others bool) State {
 	return Forgotten
 }
 
-// of is the scheduler of a target. The commands of the configuration are used rather than
-// those that the target records: they may have been put right.
+// of is the scheduler of a target. The configuration's commands replace the recorded ones:
+// they may have been put right.
 func (c *Jobs) of(t Target) scheduler {
 	recorded := Templates{Status: t.Status, Cancel: t.Cancel}
 	if t.Status != "" && c.Status != "" {

@@ -152,8 +152,8 @@ func sweep(folder string) {
 	}
 }
 
-// writeScript writes what runs an element: program and arguments are those of speceval,
-// up to the command; it gets so many threads, or with 0 what it takes. Slurm numbers the
+// writeScript writes the script that runs an element. Program is the command line of speceval
+// up to the command; threads bound it, unless 0. Slurm numbers the
 // element by a variable, other clusters by the script's argument.
 func (b *Batch) writeScript(folder, directory string, program []string, threads int) error {
 	dir := filepath.Join(folder, b.Name)

@@ -11,7 +11,7 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Resources are what the jobs of a stage ask for.
+// Resources are requested for the jobs of a stage.
 type Resources struct {
 	Partition, Account, QOS string
 	CPUs                    int

@@ -150,8 +150,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// verdict is what is to be done about a unit whose element has ended without
-// it.
+// verdict says how to go on with a unit whose element has ended without it.
 type verdict struct {
 	why    string // in words that follow "job 12_3 on n1"
 	final  bool   // trying again cannot help

@@ -29,13 +29,13 @@ type scheduler interface {
 	cancel(ctx context.Context, title string, names ...string) error
 }
 
-// allowed is what a cluster allows the jobs of a stage.
+// allowed are a cluster's limits for the jobs of a stage.
 type allowed struct {
 	elements int // of an array at most
 	minutes  int // of an element at most; 0: no limit
 }
 
-// RefusedError is what the cluster would not take of the configuration.
+// RefusedError says what of the configuration the cluster refuses.
 type RefusedError struct{ Err error }
 
 func (e *RefusedError) Error() string { return e.Err.Error() }
@@ -49,7 +49,7 @@ type submitError struct {
 
 func (e *submitError) Unwrap() error { return e.error }
 
-// outcome is what an attempt to submit came to.
+// outcome is the outcome of an attempt to submit.
 type outcome int
 
 const (

@@ -64,8 +64,8 @@ var hopeless = []struct{ reason, key string }{
 	{"InvalidQOS", "qos"}, {"QOSNotAllowed", "qos"}, {"Job's QOS not known", "qos"}, {"Job's QOS not permitted", "qos"},
 }
 
-// hopeless returns the key of a stage's resources for want of which a pending element
-// would wait for ever; empty if it would not.
+// hopeless returns the key of the stage's resources that keeps a pending element waiting for
+// ever; empty if nothing does.
 func (e Element) hopeless() (key string) {
 	for _, h := range hopeless {
 		if e.State.Waiting() && strings.HasPrefix(e.Why, h.reason) {

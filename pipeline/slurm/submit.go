@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// arrayKey is what the units of an array have in common.
+// arrayKey groups units into arrays: all of an array share it.
 type arrayKey struct {
 	stage           string
 	redo            bool

@@ -119,7 +119,7 @@ type Pace struct {
 // trusted is the part of a plan after which its own pace counts, not the estimate.
 const trusted = 0.1
 
-// littleTime is what a unit weighs of which nothing is known, in seconds.
+// littleTime is the weight, in seconds, of a unit of unknown time.
 const littleTime = 0.1
 
 // NewPace is the pace of a plan of which nothing has been done, and that is expected to

@@ -28,8 +28,8 @@ const (
 	known = words.Neutral | words.Filler | verb | leads | breaks | noun | given | opens | joins | denies | doubts | others | aside | follows
 )
 
-// classOf is the classes of a word in any case that say something of letters, of which
-// "rather" and "wait" begin a statement.
+// classOf returns the classes of a word, in any case, that say something of letters.
+// "Rather" and "wait" begin a statement.
 func classOf(w string) class {
 	c := words.Of(w) & known
 	if c.In(words.Parts | words.Leads) {

@@ -136,7 +136,7 @@ var gradedAnswers = Family{
 	Reply: gradeOf,
 }
 
-// question is what a judge is shown of a task: the problem, or a chat up to the last turn.
+// question is the part of a task that a judge sees: the problem, or a chat up to the last turn.
 func question(t scoring.Task) string {
 	if t.History == nil || t.Prompt != t.UserPrompt {
 		return t.Prompt

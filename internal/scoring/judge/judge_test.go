@@ -277,7 +277,7 @@ func (s oneServer) Complete(ctx context.Context, r vllm.Request) (vllm.Completio
 	return answer, s.URL(), err
 }
 
-// A judge without an answer is told so, and of a chat it sees all turns.
+// A judge is told that no answer is known, and sees all turns of a chat.
 func TestWhatAJudgeIsShown(t *testing.T) {
 	chat := []scoring.Turn{{Role: "user", Content: "Who?"}, {Role: "assistant", Content: "She."}}
 	for _, test := range []struct {

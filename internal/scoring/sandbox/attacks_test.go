@@ -61,10 +61,10 @@ func attacks() ([]attack, error) {
 // whole text, where a program finds it, does not come from the program.
 const first, second = "the-answer-", "of-the-key"
 
-// secret is what the programs look for, and must not find.
+// secret is the text that the programs look for, and must not find.
 func secret() string { return first + second }
 
-// input is what the programs read: the port of a server on this machine, and the
+// input is the standard input of the programs: the port of a server on this machine, and the
 // path of a file with the secret.
 func input(port int, file string) string {
 	return fmt.Sprintf("%d\n%s\n%s\n%s\n", port, file, first, second)

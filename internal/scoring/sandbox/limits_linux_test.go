@@ -17,7 +17,7 @@ import (
 // they are ended, by the limit in question or, for sleeping too long, by another one.
 const hold = "\nwhile True: time.sleep(1)"
 
-// inProcesses has the rest of a program run in so many more processes.
+// inProcesses runs the rest of a program in more processes.
 const inProcesses = "import ctypes, errno, os, socket, time\nfor _ in range(9):\n    if not os.fork(): break\n"
 
 // overLimits are programs that take two to nine times of what they may have, and what
@@ -92,7 +92,7 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// ungrouped is what comes of a program without a control group.
+// ungrouped is the result of a program without a control group.
 func ungrouped(t *testing.T, settings Settings, source string) Result {
 	t.Helper()
 	box, err := New(t.Context(), settings)

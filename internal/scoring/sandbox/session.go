@@ -150,7 +150,7 @@ func (s *Sandbox) launch(longest int) (*inside, error) {
 	return in, nil
 }
 
-// bounds are those of a control group. They leave room for the driver and for
+// bounds are the limits of a control group. They leave room for the driver and for
 // bubblewrap in addition to the program.
 func (s *Sandbox) bounds(longest int) cgroup.Bounds {
 	const others, theirMemory = 4, 64 << 20

@@ -1,7 +1,7 @@
 // Package text scores answers that are compared as a text: the right one, character
 // by character, a text that a regular expression matches, or a number.
 //
-// The final answer of a response is what its boxes state, or else its last line,
+// The final answer of a response stands in its boxes, or else in its last line,
 // see readings. Texts are compared once normalised: characters composed (Unicode NFC),
 // space around taken off, and every run of white space a single blank. Numbers are at
 // [Number].

@@ -71,11 +71,11 @@ func callsWrong(all []string) bool {
 	}
 }
 
-// Contradicts tells whether a remark behind a verdict takes it back or leaves it open: no,
+// Contradicts reports whether a remark behind a verdict takes it back or leaves it open: no,
 // not equal, partly, but not "not wrong".
 func Contradicts(remark string) bool { return contradicts(tokens(remark), Contrary) }
 
-// contradicts does so for tokens of which some are wrong.
+// contradicts does so for tokens; words of the class wrong contradict by themselves.
 func contradicts(all []string, wrong Class) bool {
 	for i, token := range all {
 		no := token == "no" || token == "nope" || len(all) == 1 && role(token) == Denies

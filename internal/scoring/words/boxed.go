@@ -14,8 +14,8 @@ const (
 	mostBoxes = 60
 )
 
-// Boxed is the answer that the boxes of a text state: what is in the last one that the
-// words around it leave an answer, of those that are not empty. Boxes of a list belong
+// Boxed is the answer that the boxes of a text state: the content of the last filled box
+// that the words around it leave an answer. Boxes of a list belong
 // together, with several all of the last line that has one. Content is "" where none
 // states an answer, and found false where there is no box. The note is for people.
 func Boxed(text string, several bool) (content, note string, found bool) {
@@ -86,12 +86,12 @@ func bare(text string) string {
 	return text
 }
 
-// idle is what says nothing between two answers of a list.
+// idle matches marks without a meaning between two answers of a list.
 const idle = `(?:[\s$*{}]|\\text|\\q?quad|\\[,;: ()\[\]]|\\boxed|\\fbox)*`
 
 var listing = regexp.MustCompile(`^(?i)` + idle + `(?:[,;]|[,;]?` + idle + `(?:and|or))` + idle + `$`)
 
-// Listed tells whether nothing but a comma or a word between two boxes or formulas
+// Listed reports whether nothing but a comma or a word between two boxes or formulas
 // makes a list of them.
 func Listed(between string) bool {
 	return len(between) <= 60 && listing.MatchString(between)

@@ -168,10 +168,10 @@ const longest = 16
 // open is a noun, a name or a verb: every word that says nothing of its own of a number.
 const open Class = 0
 
-// In tells whether a word is in one of some classes.
+// In reports whether a word is in one of some classes.
 func (c Class) In(any Class) bool { return c&any != 0 }
 
-// role is what a token does to a number beside it.
+// role is the effect of a token on a number beside it.
 func role(token string) Class { return Of(token) & number }
 
 // factors are words behind a number that multiply it.
