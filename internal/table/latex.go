@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -214,6 +215,25 @@ func Escape(s string) string {
 		last = r
 	}
 	return b.String()
+}
+
+var formats = regexp.MustCompile(`^(\+?)\.(\d)(%|pt|ms|G)?(~?)$`)
+
+// ParseFormat reads a format: decimals behind a point, "+" before them for a Signed one and
+// "~" behind for a Fine one; "%" for percent, "pt" for percentage points, "ms" of seconds and
+// "G" for billions. ".1%" is 24.6%, "+.2pt" is +1.25. The empty one has no decimals.
+func ParseFormat(s string) (f Format) {
+	m := formats.FindStringSubmatch(s)
+	if m == nil {
+		if s != "" {
+			panic(fmt.Sprintf("%q is no format", s))
+		}
+		return f
+	}
+	f.Decimals, _ = strconv.Atoi(m[2])
+	f.Signed, f.Fine, f.Percent = m[1] != "", m[4] != "", m[3] == "%"
+	f.Scale = map[string]float64{"pt": 100, "ms": 1000, "G": 1e-9}[m[3]]
+	return f
 }
 
 // Print is a number as it is printed in plain text.

@@ -87,7 +87,7 @@ type Ratio struct {
 	W         *float64 `parquet:"w"`      // stage weight of the pilot; null where tasks have no single one
 
 	VarianceRatio float64 `parquet:"variance_ratio"` // 1 = as Uniform
-	RatioSE       float64 `parquet:"ratio_se"`       // Monte Carlo standard error given (m, w); 0 when analytic
+	RatioSE       float64 `parquet:"ratio_se" of:"variance_ratio"`     // Monte Carlo standard error given (m, w); 0 when analytic
 	Draws         int32   `parquet:"draws"`          // pilot vectors replayed; 0 when analytic
 }
 

@@ -10,17 +10,24 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report/model"
 )
 
+type budgetRow struct {
+	Budget model.RowBudget `csv:"budget" align:"left"`
+	HBN    float64         `csv:"hbn" head:"HBN"`
+}
+
 // budgets has a row for each of some budgets.
 func budgets(of ...int32) *model.Sheet {
-	s := &model.Sheet{Table: &model.Table{Base: "x", Label: "tab:x"}, Title: "Budgets", Rows: len(of)}
-	s.Add(model.BudgetRow(func(i int) int32 { return of[i] }),
-		model.Column{Name: "hbn", Head: table.Head{Plain: "HBN"}, Cell: model.Numbers(func(i int) float64 { return 1 / float64(of[i]) })})
+	var rows []budgetRow
+	for _, b := range of {
+		rows = append(rows, budgetRow{model.RowBudget(b), 1 / float64(b)})
+	}
+	s := model.NewSheet("Budgets", rows)
+	s.Table = &model.Table{Base: "x", Label: "tab:x"}
 	return s
 }
 

@@ -34,9 +34,12 @@ func numbers(name string, role model.Role, of string, all ...float64) model.Colu
 func made(rows int) *model.Table {
 	return &model.Table{Base: "table1_made", Make: func(src *stored.Source) (*model.Sheet, error) {
 		s := &model.Sheet{Title: "Made up.", Rows: rows, Notes: []string{model.Dagger + " differs from the paper's", "A note."}}
-		s.Add(model.BudgetKey(func(int) int32 { return 8 }),
-			model.NameKey(model.ByBenchmark, "benchmark", "", func(i int) string { return []string{"a", "b"}[i] }),
-			model.NameKey(model.ByModel, "model", "", func(int) string { return "m" }),
+		key := func(name string, of func(row int) table.Cell) model.Column {
+			return model.Column{Name: name, Role: model.Key, Cell: of}
+		}
+		s.Add(key("budget", func(int) table.Cell { return table.Integer(8) }),
+			key("benchmark", func(i int) table.Cell { return table.Text([]string{"a", "b"}[i]) }),
+			key("model", func(int) table.Cell { return table.Text("m") }),
 			numbers("hbn", model.Value, "", 0.872471, 0.9), numbers("hbn_error", model.Error, "hbn", 0.0002, -1),
 			numbers("paper_hbn", model.Paper, "hbn", 0.87, -1), numbers("by_cause", model.Value, "", 0.1, 0.2))
 		_, err := src.Designs()

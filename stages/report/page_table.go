@@ -51,11 +51,13 @@ func newColumns(s *model.Sheet) (values []*column) {
 // keysOf is the key columns of the page: a benchmark and a model share one.
 func keysOf(s *model.Sheet) []model.Column {
 	keys := model.Keys(s.Columns)
-	if len(keys) < 2 || keys[0].Kind != model.ByBenchmark || keys[1].Kind != model.ByModel {
+	if len(keys) < 2 || keys[0].Name != "benchmark" || keys[1].Name != "model" {
 		return keys
 	}
-	name := func(row int) string { return model.ProfileName(keys[0].Cell(row).Exact(), keys[1].Cell(row).Exact()) }
-	return append([]model.Column{model.NameKey(model.ByBenchmark, "benchmark, model", "", name)}, keys[2:]...)
+	name := func(row int) table.Cell {
+		return table.Text(model.ProfileName(keys[0].Cell(row).Exact(), keys[1].Cell(row).Exact()))
+	}
+	return append([]model.Column{{Name: "benchmark, model", Role: model.Key, Cell: name}}, keys[2:]...)
 }
 
 // fill puts the rows of a sheet into a table of the page, with the comparisons of

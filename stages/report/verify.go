@@ -175,8 +175,7 @@ func (v Verdicts) counts() (all []count) {
 }
 
 // Text writes the verdicts for a terminal: a block for each table of the
-// paper, what the columns mean, Tables 1 to 4 with the paper's numbers, and the
-// verdict in one line.
+// paper, what the columns mean, and the verdict in one line.
 func (v Verdicts) Text(w io.Writer) error {
 	var shown []table.Table
 	for _, base := range v.Cells.Tables() {
@@ -186,19 +185,6 @@ func (v Verdicts) Text(w io.Writer) error {
 		return err
 	}
 	fmt.Fprint(w, Legend(v.Cells))
-	var overviews []table.Table
-	for _, t := range tables.All {
-		overview, err := v.overview(t)
-		if err != nil {
-			return err
-		}
-		if len(overview.Rows) > 0 {
-			overviews = append(overviews, overview)
-		}
-	}
-	if err := write(w, overviews); err != nil {
-		return err
-	}
 	if v.Skipped != "" {
 		fmt.Fprintln(w, v.Skipped)
 	}
@@ -266,46 +252,4 @@ func Legend(cells agreement.Comparisons) (text string) {
 		text += liveLegend
 	}
 	return text
-}
-
-// overview is a table to be taken in at a glance: a row for each of its rows, and
-// each number with the paper's.
-func (v Verdicts) overview(of *model.Table) (t table.Table, err error) {
-	if of.Overview == "" || !v.Published {
-		return t, nil
-	}
-	blank, err := of.Blank()
-	if err != nil {
-		return t, err
-	}
-	head := "row"
-	if of.Base == paper.Variance {
-		head = "budget"
-	}
-	t = table.Table{Title: of.Overview, Columns: []table.Column{{Name: head, Align: table.Left}}}
-	var names []string
-	for _, c := range blank.Columns {
-		if c.Rule == nil || c.Rule.Overview == nil {
-			continue
-		}
-		o := c.Rule.Overview
-		names = append(names, c.Name)
-		group := table.Head{Plain: o.Head}
-		t.Columns = append(t.Columns,
-			table.Column{Head: table.Head{Plain: "obtained"}, Group: group, Format: o.Obtained},
-			table.Column{Head: table.Head{Plain: "paper"}, Group: group, Format: o.Theirs})
-	}
-	last := ""
-	for _, cell := range v.Cells.Of(of.Base) {
-		if !slices.Contains(names, cell.Column) {
-			continue
-		}
-		if cell.Row != last {
-			last = cell.Row
-			t.Rows = append(t.Rows, []table.Cell{table.Text(cell.Row)})
-		}
-		row := &t.Rows[len(t.Rows)-1]
-		*row = append(*row, table.Optional(cell.Obtained), table.Optional(cell.Paper))
-	}
-	return t, nil
 }

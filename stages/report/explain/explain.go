@@ -166,14 +166,11 @@ func stale(o lineage.Origin) []string {
 // profile is the name of the profile that a row is about, empty where it is about
 // none.
 func (t Table) profile(row int) string {
-	fields, words := t.Fields(row), map[model.KeyKind]string{}
-	for _, c := range model.Keys(t.known.Columns) {
-		words[c.Kind] = fields[c.Name]
-	}
-	if words[model.ByBenchmark] == "" {
+	fields := t.Fields(row)
+	if fields["benchmark"] == "" {
 		return ""
 	}
-	return model.ProfileName(words[model.ByBenchmark], words[model.ByModel])
+	return model.ProfileName(fields["benchmark"], fields["model"])
 }
 
 // compare finds the comparison of a cell.

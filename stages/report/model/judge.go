@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -13,9 +14,6 @@ import (
 
 // Rule is how the numbers of a column are compared with the paper's.
 type Rule struct {
-	Where string // they stand in the paper: "Table 1"
-	Words string // of the column of the paper's numbers, where the usual ones will not do
-
 	Class   agreement.Class                     // where the column's numbers come from; only some classes decide
 	ClassOf func(key paper.Key) agreement.Class // where that depends on the row
 
@@ -28,20 +26,8 @@ type Rule struct {
 	Printed  func(key paper.Key) table.Cell           // in print, where it is not that form
 	Unjudged bool                                     // it is shown, not compared
 
-	Last bool // its verdict comes after those of the other columns
-
-	// Estimate is our number with its error, and Judge compares it; Judge is nil
-	// where rounding, noise and the tolerance decide.
-	Estimate func(row int) agreement.Estimate
-	Judge    func(row int, want float64) agreement.Comparison
-
-	Overview *Overview // nil: it is not shown at a glance
-}
-
-// Overview is how a number is shown at a glance.
-type Overview struct {
-	Head             string
-	Obtained, Theirs table.Format
+	// Judge compares a number; nil: rounding, its error and the tolerance decide.
+	Judge func(row int, want float64) agreement.Comparison
 }
 
 // Prediction is how the numbers of a column are compared with predicted ones, by
@@ -59,19 +45,9 @@ type Prediction struct {
 // Against is what a sheet is compared with beyond the rules of its columns.
 type Against struct {
 	PaperRows []paper.Key                                             // that are compared; nil: all of the section
-	Lack      func(row int, key paper.Key) string                     // why a row, -1 if absent, cannot be compared; nil: the absent ones
+	Absent    string                                                  // why a row or a number that is not there cannot be compared
+	Lack      func(row int, key paper.Key) string                     // why a row cannot be, -1 if absent; nil: the absent ones
 	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
-}
-
-// IfAbsent is the reason why a row that is not there cannot be compared; a row that
-// is there can.
-func IfAbsent(reason string) func(int, paper.Key) string {
-	return func(row int, _ paper.Key) string {
-		if row < 0 {
-			return reason
-		}
-		return ""
-	}
 }
 
 // Compare is the comparisons of a sheet: row by row of the paper, where it has the
@@ -97,9 +73,10 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 	if rows == nil {
 		rows = s.Paper.Rows(s.Section)
 	}
+	s.Absent = cmp.Or(s.Absent, "no such row is stored")
 	lackOf := s.Lack
 	if lackOf == nil {
-		lackOf = IfAbsent("no such row is stored")
+		lackOf = func(row int, _ paper.Key) string { return map[bool]string{true: s.Absent}[row < 0] }
 	}
 	at := map[paper.Key]int{}
 	for i := range s.Rows {
@@ -114,7 +91,7 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 			row = -1
 		}
 		lack := lackOf(row, key)
-		for _, c := range s.judged() {
+		for _, c := range s.Columns {
 			if cell, ok := s.compare(c, row, key, lack); ok {
 				all = append(all, cell.In(s.Base, key.Label(), c.Name))
 			}
@@ -123,24 +100,12 @@ func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 	return all
 }
 
-// judged is the columns that are compared with the paper's, in the order of verdicts.
-func (s *Sheet) judged() (first []Column) {
-	var last []Column
-	for _, c := range s.Columns {
-		switch r := c.Rule; {
-		case r == nil || r.Unjudged:
-		case r.Last:
-			last = append(last, c)
-		default:
-			first = append(first, c)
-		}
-	}
-	return append(first, last...)
-}
-
 // compare is the comparison of a cell; ok is false where the paper has no number.
 func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agreement.Comparison, ok bool) {
 	r := c.Rule
+	if r == nil || r.Unjudged {
+		return cell, false
+	}
 	want, ok := s.want(c, key)
 	if !ok {
 		return cell, false
@@ -155,9 +120,33 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 	case r.Judge != nil:
 		cell = r.Judge(row, want)
 	default:
-		cell = agreement.Compare(r.Estimate(row), want, decimals, r.Tolerance)
+		cell = s.estimated(c, row, want, decimals)
 	}
 	return cell.As(r.classOf(key)), true
+}
+
+// estimated compares a number by its own error, which is none where the sheet has no
+// column of it.
+func (s *Sheet) estimated(c Column, row int, want float64, decimals int) agreement.Comparison {
+	value := c.Cell(row).Value()
+	if value == nil {
+		return agreement.Lacking(want, decimals, s.Absent)
+	}
+	e := agreement.Estimate{Value: *value}
+	if se := s.spread(c, row); se != nil {
+		e.SE = *se
+	}
+	return agreement.Compare(e, want, decimals, c.Rule.Tolerance)
+}
+
+// spread is the number in the column of a column's error, nil where there is none.
+func (s *Sheet) spread(c Column, row int) *float64 {
+	for _, e := range s.Columns {
+		if e.Of == c.Name && (e.Role == Error || e.Role == Spread) {
+			return e.Cell(row).Value()
+		}
+	}
+	return nil
 }
 
 // classOf is the class of the number in a row.

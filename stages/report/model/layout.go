@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"speceval/internal/paper"
-	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/table"
 )
@@ -43,11 +42,11 @@ func (s *Sheet) inOrder(t *table.Table) {
 			head.Head, head.Group = Ours, c.Head
 			theirs.Head, theirs.Group = Theirs, c.Head
 			t.Columns = append(t.Columns, head, theirs)
-			cells = append(cells, c.print, func(row int) table.Cell { return s.paperPrint(c, s.Key(row)) })
+			cells = append(cells, s.printing(c), func(row int) table.Cell { return s.paperPrint(c, s.Key(row)) })
 			continue
 		}
 		t.Columns = append(t.Columns, head)
-		cells = append(cells, c.print)
+		cells = append(cells, s.printing(c))
 	}
 	for i := range s.Rows {
 		if s.Heading != nil {
@@ -71,19 +70,54 @@ func (s *Sheet) paperPrint(c Column, key paper.Key) table.Cell {
 	return s.paperCell(c, key)
 }
 
-// print is a cell as it is printed.
-func (c Column) print(row int) table.Cell {
-	show := c.Cell
-	if c.Shown != nil {
-		show = c.Shown
-	}
-	cell := show(row)
-	if c.PlusMinus != nil {
-		if v := c.PlusMinus(row); v != nil {
-			cell = cell.PlusMinus(*v)
+// printing is the cells of a column as they are printed.
+func (s *Sheet) printing(c Column) func(row int) table.Cell {
+	return func(row int) table.Cell {
+		show := c.Cell
+		if c.Shown != nil {
+			show = c.Shown
 		}
+		cell := show(row)
+		if c.PlusMinus {
+			if se := s.spread(c, row); se != nil {
+				cell = cell.PlusMinus(*se)
+			}
+		}
+		return cell
 	}
-	return cell
+}
+
+// Place is a row of a sheet in a layout that sets budgets side by side.
+type Place struct {
+	Lead   []table.Cell // of the line that it is on, with the names that tell lines apart
+	Budget int32
+	At     int          // the first of its columns among those of the budget
+	Cells  []table.Cell // none: it is not shown
+}
+
+// SideBySide lays places out: a line for each Lead in the order of the first of them,
+// and for each budget the columns under it.
+func SideBySide(t *table.Table, lead []table.Column, under func(budget int32) []table.Column, places []Place) {
+	var budgets []int32
+	for _, p := range places {
+		budgets = append(budgets, p.Budget)
+	}
+	slices.Sort(budgets)
+	t.Columns = lead
+	first := map[int32]int{}
+	for _, b := range slices.Compact(budgets) {
+		first[b] = len(t.Columns)
+		t.Columns = append(t.Columns, under(b)...)
+	}
+	at := map[string]int{}
+	for _, p := range places {
+		name := fmt.Sprint(p.Lead)
+		if _, seen := at[name]; !seen {
+			at[name] = len(t.Rows)
+			t.Rows = append(t.Rows, append(p.Lead, make([]table.Cell, len(t.Columns)-len(p.Lead))...))
+		}
+		copy(t.Rows[at[name]][first[p.Budget]+p.At:], p.Cells)
+	}
 }
 
 // Heads of paired columns.
@@ -133,79 +167,6 @@ func Spelled(n int32) string {
 		b.WriteString(words[digit-'0'])
 	}
 	return b.String()
-}
-
-// Words that tables share.
-const (
-	BudgetWords    = "The average budget b: rollouts per task, N·b in all (Section 2)."
-	TasksWords     = "The number of tasks N of the benchmark."
-	BenchmarkWords = "The benchmark of the profile."
-	ModelWords     = "The checkpoint whose rollouts the profile counts."
-	PolicyWords    = "The policy that allocates the rollouts."
-	DonorsWords    = "What the policy knows of the tasks beforehand: none, as all of the paper's; siblings, the published counts of the other checkpoints on the benchmark; " +
-		"siblings16, 16 rollouts of each, drawn anew; earlier16 and earlier64, an earlier evaluation of the same model with so many rollouts per task, drawn anew."
-)
-
-// NameKey is a key column of names.
-func NameKey(kind KeyKind, name, words string, of func(row int) string) Column {
-	return Column{Name: name, Role: Key, Kind: kind, Words: words, Align: table.Left,
-		Cell: func(i int) table.Cell { return table.Text(of(i)) }}
-}
-
-// CountKey is a key column of counts.
-func CountKey(kind KeyKind, name, words string, of func(row int) int32) Column {
-	return Column{Name: name, Role: Key, Kind: kind, Words: words,
-		Cell: func(i int) table.Cell { return table.Integer(of(i)) }}
-}
-
-// BudgetKey is the column of budgets, in CSV alone.
-func BudgetKey(of func(row int) int32) Column {
-	return CountKey(ByBudget, "budget", BudgetWords, of)
-}
-
-// BudgetRow is a budget that heads its row in print: b = 8.
-func BudgetRow(of func(row int) int32) Column {
-	c := BudgetKey(of)
-	c.Align = table.Left
-	c.Shown = func(i int) table.Cell {
-		head := BudgetHead(of(i))
-		return table.Math(head.Plain, head.TeX)
-	}
-	return c
-}
-
-// BudgetColumn is a budget in a printed column of its own.
-func BudgetColumn(of func(row int) int32) Column {
-	c := BudgetKey(of)
-	c.Head = table.Head{Plain: "b", TeX: "$b$"}
-	return c
-}
-
-// PolicyKeys are the columns of policies and their donors, in print one of titles.
-func PolicyKeys(words string, of func(row int) *policy.Policy) []Column {
-	c := StoredPolicyKeys(words, func(i int) policy.Key { return of(i).Key() })
-	c[0].Head = table.Head{Plain: "Policy"}
-	c[0].Shown = func(i int) table.Cell { return table.Text(of(i).Title()) }
-	return c
-}
-
-// StoredPolicyKeys are the same of policies that the program need not know, in CSV
-// alone.
-func StoredPolicyKeys(words string, of func(row int) policy.Key) []Column {
-	return []Column{
-		NameKey(ByPolicy, "policy", words, func(i int) string { return of(i).Name }),
-		NameKey(ByDonors, "donors", DonorsWords, func(i int) string { return of(i).Donors }),
-	}
-}
-
-// Numbers is the cells of numbers, which must be finite.
-func Numbers(of func(row int) float64) func(int) table.Cell {
-	return func(i int) table.Cell { return table.Number(of(i)) }
-}
-
-// Counts is the cells of counts.
-func Counts[T ~int | ~int32 | ~int64](of func(row int) T) func(int) table.Cell {
-	return func(i int) table.Cell { return table.Integer(of(i)) }
 }
 
 // ByBudgets heads sections of rows by their budgets.

@@ -20,6 +20,8 @@ type Table struct {
 	Base    string // file name in tables/, without extension; what verdicts call it
 	Label   string // LaTeX label
 	Section string // of the paper's numbers, or empty: see package paper
+	Where   string // they stand in the paper; empty: in the table of the section's number
+	Words   string // what columns are, a name and its words each: see words.go
 
 	Reads      stored.Reads
 	Provenance string // of its numbers; "computed" where empty
@@ -34,9 +36,6 @@ type Table struct {
 	// sentences before it, as latex.prose reads them.
 	Chapter string
 	Remarks []string
-
-	// Overview heads the table where verify shows it at a glance; empty: it does not.
-	Overview string
 
 	// Make makes the rows and columns of stored results. What is not there leaves
 	// rows out.
@@ -56,6 +55,7 @@ func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
 		return nil, err
 	}
 	s.Table = t
+	s.fillWords()
 	if t.Reads.Paper {
 		s.Paper, err = src.Paper()
 	}
@@ -84,48 +84,28 @@ const (
 	Paper              // what the paper prints for the column Of
 )
 
-// KeyKind is what a key column is of. Labels of rows have their words in this order.
-type KeyKind int
-
-// Kinds of keys.
-const (
-	ByProvenance KeyKind = iota
-	ByBenchmark
-	ByModel
-	ByTasks
-	ByBudget
-	ByPolicy
-	ByDonors
-	ByRewards
-	ByStrategy
-	ByTask
-)
+// keys are the names of key columns, in the order in which labels of rows have their words.
+var keys = []string{"provenance", "benchmark", "model", "n_tasks", "budget", "policy", "donors", "rewards", "strategy", "task_id"}
 
 // Column is a column of a sheet. Functions take the index of a row.
 type Column struct {
 	Name  string // in CSV: part of a contract; empty for a column of the printed form alone
 	Role  Role
-	Kind  KeyKind // of a key
-	Of    string  // the column that an Error, a Spread or a Paper is of
-	Words string  // what it is: by which formula, named as in the paper, of which stored rows
+	Of    string // the column that an Error, a Spread or a Paper is of
+	Words string // what it is: by which formula, named as in the paper, of which stored rows
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.
 	Head, Group table.Head
 	Align       table.Align
 	Format      table.Format
 	Shown       func(row int) table.Cell // what is printed where that is not Cell
-	PlusMinus   func(row int) *float64   // printed behind ±; nil: none
+	PlusMinus   bool                     // its error is printed behind ±
 	Paired      bool                     // the paper's number is printed next to it
-
-	// Virtual columns are compared with the paper's text, and in neither form.
-	Virtual bool
 
 	Cell func(row int) table.Cell
 
 	Rule       *Rule       // how it is compared with the paper's; nil: not at all
 	Prediction *Prediction // how it is compared with predicted ones; nil: not at all
-
-	Macro string // its name in LaTeX commands; empty: it has none
 }
 
 // Printed reports whether the column is in the printed form.
@@ -167,11 +147,11 @@ func (s *Sheet) Column(name string) *Column {
 func (s *Sheet) Stored() []Column {
 	var ours, theirs []Column
 	for _, c := range s.Columns {
-		if c.Name == "" || c.Virtual {
+		if c.Name == "" {
 			continue
 		}
 		ours = append(ours, c)
-		if s.Paper != nil && c.inPaper() {
+		if s.Paper != nil && c.Rule != nil {
 			theirs = append(theirs, s.paperColumn(c))
 		}
 	}
@@ -181,29 +161,27 @@ func (s *Sheet) Stored() []Column {
 // StoredColumn is the column of that name in CSV, nil if there is none. It may be
 // one of the paper's numbers though the profiles are not the paper's.
 func (s *Sheet) StoredColumn(name string) *Column {
-	if of, theirs := strings.CutPrefix(name, PaperPrefix); theirs {
-		if c := s.Column(of); c != nil && c.inPaper() {
+	if of, theirs := strings.CutPrefix(name, PaperPrefix); theirs && of != "" {
+		if c := s.Column(of); c != nil && c.Rule != nil {
 			p := s.paperColumn(*c)
 			return &p
 		}
 	}
-	if c := s.Column(name); c != nil && !c.Virtual {
-		return c
-	}
-	return nil
+	return s.Column(name)
 }
 
 // PaperPrefix begins the names of columns with the paper's numbers.
 const PaperPrefix = "paper_"
 
-// inPaper reports whether a column of the paper's numbers can be printed next to it.
-func (c Column) inPaper() bool { return c.Rule != nil && !c.Virtual }
-
 // paperColumn is the column of the paper's numbers for a column.
 func (s *Sheet) paperColumn(c Column) Column {
-	words := c.Rule.Words
+	where := s.Where
+	if where == "" {
+		_, where = paper.Number(s.Section)
+	}
+	words := s.wordsOf(PaperPrefix + c.Name)
 	if words == "" {
-		words = "The number that the paper prints for " + c.Name + " (" + c.Rule.Where + "), as " + paper.File + " has it: rounded, and with no error of its own given."
+		words = "The number that the paper prints for " + c.Name + " (" + where + "), as " + paper.File + " has it: rounded, and with no error of its own given."
 	}
 	return Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
 		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}
@@ -246,15 +224,15 @@ func (s *Sheet) Data() table.Table {
 }
 
 // Keys is the key columns, in the order of labels.
-func Keys(columns []Column) (keys []Column) {
-	for kind := ByProvenance; kind <= ByTask; kind++ {
+func Keys(columns []Column) (found []Column) {
+	for _, name := range keys {
 		for _, c := range columns {
-			if c.Role == Key && c.Kind == kind {
-				keys = append(keys, c)
+			if c.Role == Key && c.Name == name {
+				found = append(found, c)
 			}
 		}
 	}
-	return keys
+	return found
 }
 
 // RowLabel names a row by its keys, in the order of Keys, as verdicts do and as
@@ -266,20 +244,16 @@ func RowLabel(keys []Column, field func(Column) string) string {
 	for _, c := range keys {
 		word := field(c)
 		switch {
-		case word == "":
+		case word == "", c.Name == "donors" && word == policy.None.Name, c.Name == "n_tasks" && benchmark != "":
 			continue
-		case c.Kind == ByDonors && word == policy.None.Name:
-			continue
-		case c.Kind == ByBenchmark:
+		case c.Name == "benchmark":
 			benchmark = word
 			continue
-		case c.Kind == ByModel && benchmark != "":
+		case c.Name == "model" && benchmark != "":
 			word = ProfileName(benchmark, word)
-		case c.Kind == ByTasks && benchmark != "":
-			continue
-		case c.Kind == ByTasks:
+		case c.Name == "n_tasks":
 			word = "N=" + word
-		case c.Kind == ByBudget:
+		case c.Name == "budget":
 			word = "b=" + word
 		}
 		words = append(words, word)

@@ -17,17 +17,17 @@ import (
 // costTable is what tells Tables 2, 3 and 4 from one another: sums over settings
 // of runs, a row for each provenance and budget.
 type costTable struct {
-	section, where string // of the paper
-	title          string
-	columns        []costColumn
-	strategies     []string // a setting counts if it has a run of each
+	section    string // of the paper
+	title      string
+	columns    []costColumn
+	strategies []string // a setting counts if it has a run of each
 
 	replayed bool // it has equivalent budgets, which come from the replay's ratios
 }
 
 // costColumn is a number of Tables 2 to 4: a fraction, or a budget.
 type costColumn struct {
-	name, words string
+	name, words string // words as those of model.Table
 	head, group table.Head
 	format      table.Format
 	macro       string // its name in LaTeX commands; empty for a repetition

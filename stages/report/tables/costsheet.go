@@ -13,22 +13,18 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// Words on sums of runs.
-const (
-	runsWords = " Published rows are of data/measurements.parquet, the others of " + measurement.File + ", where a run is the mean over repeats."
-	sdWords   = ": the standard deviation of a single execution of the whole suite, over its repeats in " + measurement.RepeatsFile +
-		"; empty where the suite was executed once, as the published one was."
-
-	provenanceWords = "Where the runs come from: published with the paper, executed by the simulated fleet, or measured on servers."
-	settingsWords   = "The number of profiles that the sums are over: those with a run of every strategy that the table compares."
-	repeatsWords    = "How many executions of the suite the runs are the mean of: those in " + measurement.RepeatsFile + " that cover the same profiles; published runs were executed once."
-
-	normalizedWords = "with each run's time first rescaled to the useful FLOPs of Uniform on the same profile, T·F_U/F (Section 4.3)"
-)
+// runsWords name the files of sums of runs.
+const runsWords = " Published rows are of data/measurements.parquet, the others of " + measurement.File + ", where a run is the mean over repeats."
 
 // slowdownWords is how much longer a strategy takes than Uniform.
 func slowdownWords(strategy string) string {
 	return "How much longer " + strategy + " takes than Uniform: ΣT/ΣT_U − 1, summed over the profiles first and divided once (Appendix B.5)"
+}
+
+// costKeys tell rows apart.
+type costKeys struct {
+	Budget     int32  `csv:"budget" head:"b|$b$"`
+	Provenance string `csv:"provenance"`
 }
 
 // make sets the table as the paper does, a section for each provenance. A
@@ -43,22 +39,25 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Sheet{Rows: len(rows), Title: k.title, Notes: k.differences(rows, numbers)}
+	var keys []costKeys
+	for _, r := range rows {
+		keys = append(keys, costKeys{r.Budget, r.Provenance})
+	}
+	s := model.NewSheet(k.title, keys)
+	s.Notes = k.differences(rows, numbers)
 	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].Provenance, Budget: rows[i].Budget} }
 	s.Heading = func(i int) table.Head { return heading(rows, rows[i].Provenance) }
-	s.Add(
-		model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
-		model.NameKey(model.ByProvenance, "provenance", provenanceWords, func(i int) string { return rows[i].Provenance }))
 	for j := range k.columns {
 		s.Add(k.column(rows, numbers, j))
 	}
-	for j := range k.columns {
-		s.Add(k.noiseColumn(rows, j))
-	}
-	s.Add(countedColumns(rows)...)
+	k.addNoise(s, rows)
 	if k.replayed {
-		s.Add(differingColumn(rows), expectedColumn(rows), keptColumn(rows, numbers))
-		s.Extra = func(stored.Experiment) ([]agreement.Comparison, error) { return judgeBudgets(rows), nil }
+		s.Add(
+			model.Column{Name: differingName, Cell: func(i int) table.Cell { return table.Integer(rows[i].budgets.differing) }},
+			model.Column{Name: "budgets_differing_expected", Cell: func(i int) table.Cell { return table.Number(rows[i].budgets.expected()) }})
+		s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+			return append(judgeKept(s, e, rows, numbers), judgeBudgets(rows)...), nil
+		}
 		s.Notes = append(s.Notes, budgetNotes(rows)...)
 	}
 	if numbers != nil {
@@ -83,20 +82,29 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	return s, nil
 }
 
-// countedColumns count what the sums are over.
-func countedColumns(rows []*costRow) []model.Column {
-	return []model.Column{
-		{Name: "profiles", Words: settingsWords, Cell: model.Counts(func(i int) int { return len(rows[i].Settings) })},
-		{Name: "repeats", Words: repeatsWords, Cell: model.Counts(func(i int) int { return rows[i].Repeats() })},
+// addNoise adds the noise of every number, its Monte Carlo standard error or its standard
+// deviation over executions, and counts of what the sums are over.
+func (k *costTable) addNoise(s *model.Sheet, rows []*costRow) {
+	for j, c := range k.columns {
+		noise := model.Column{Name: c.name + "_sd", Role: model.Spread, Of: c.name, Words: "The spread of " + c.name + ": the standard deviation of a single execution of the whole suite, over its repeats in " +
+			measurement.RepeatsFile + "; empty where the suite was executed once, as the published one was.",
+			Cell: func(i int) table.Cell { return table.Optional(rows[i].cells[j].sd) }}
+		if c.replayed != nil {
+			noise = model.Column{Name: c.name + "_se", Role: model.Error, Of: c.name, Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].SE) }}
+		}
+		s.Add(noise)
 	}
+	s.Add(
+		model.Column{Name: "profiles", Cell: func(i int) table.Cell { return table.Integer(len(rows[i].Settings)) }},
+		model.Column{Name: "repeats", Cell: func(i int) table.Cell { return table.Integer(rows[i].Repeats()) }})
 }
 
 // column is a number of the table.
 func (k *costTable) column(rows []*costRow, numbers *paper.Numbers, j int) model.Column {
 	c := k.columns[j]
 	return model.Column{
-		Name: c.name, Words: c.words, Head: c.head, Group: c.group, Align: table.Center, Format: c.format, Macro: c.macro,
-		Cell: model.Numbers(func(i int) float64 { return rows[i].cells[j].Value }),
+		Name: c.name, Words: c.words, Head: c.head, Group: c.group, Align: table.Center, Format: c.format, PlusMinus: c.replayed == nil,
+		Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].Value) },
 		Shown: func(i int) table.Cell {
 			cell := table.Number(rows[i].cells[j].Value)
 			mark := ""
@@ -108,23 +116,10 @@ func (k *costTable) column(rows []*costRow, numbers *paper.Numbers, j int) model
 			}
 			return cell.Marked(mark)
 		},
-		PlusMinus: func(i int) *float64 { return rows[i].cells[j].sd },
-		Rule: &model.Rule{Where: k.where, DecimalsOf: c.decimals,
-			ClassOf:  func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
-			Judge:    func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) },
-			Overview: &model.Overview{Head: c.name, Obtained: c.format, Theirs: c.format}},
+		Rule: &model.Rule{DecimalsOf: c.decimals,
+			ClassOf: func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
+			Judge:   func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) }},
 	}
-}
-
-// noiseColumn is the noise of a number: its Monte Carlo standard error, or its
-// standard deviation over executions.
-func (k *costTable) noiseColumn(rows []*costRow, j int) model.Column {
-	c := k.columns[j]
-	if c.replayed != nil {
-		return errorColumn(c.name+"_se", c.name, budgetErrorWords[c.name], func(i int) float64 { return rows[i].cells[j].SE })
-	}
-	return model.Column{Name: c.name + "_sd", Role: model.Spread, Of: c.name, Words: "The spread of " + c.name + sdWords,
-		Cell: func(i int) table.Cell { return table.Optional(rows[i].cells[j].sd) }}
 }
 
 // differs reports whether a published number prints otherwise than the paper's, and

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"speceval/internal/policy"
-	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -23,13 +22,13 @@ func TestTablesHaveTheirColumnsWithoutRows(t *testing.T) {
 			t.Errorf("%s has %d rows, and the keys %v", of.Base, s.Rows, model.Keys(s.Columns))
 		}
 		for _, c := range s.Columns {
-			if c.Name != "" && !c.Virtual && c.Words == "" {
+			if c.Name != "" && c.Words == "" {
 				t.Errorf("%s: %s has the role %d and the words %q", of.Base, c.Name, c.Role, c.Words)
 			}
 			if (c.Role == model.Error || c.Role == model.Spread) && s.Column(c.Of) == nil {
 				t.Errorf("%s: %s is of %q, which is no column", of.Base, c.Name, c.Of)
 			}
-			if p := s.StoredColumn(model.PaperPrefix + c.Name); (p != nil) != (c.Rule != nil && !c.Virtual) || p != nil && (p.Role != model.Paper || p.Of != c.Name || p.Words == "") {
+			if p := s.StoredColumn(model.PaperPrefix + c.Name); (p != nil) != (c.Name != "" && c.Rule != nil) || p != nil && (p.Role != model.Paper || p.Of != c.Name || p.Words == "") {
 				t.Errorf("%s: %s beside the paper's: %+v", of.Base, c.Name, p)
 			}
 		}
@@ -41,21 +40,28 @@ var Sizes = &model.Table{
 	Base: "sizes", Label: "tab:sizes",
 	Reads: stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef}},
 	Make:  makeSizes,
+	Words: `
+profiles  The profiles that HBN was replayed on.
+hbn       HBN's entry of Table 1.
+`,
+}
+
+type sizeRow struct {
+	Budget   int32   `csv:"budget" head:"b|$b$"`
+	Profiles int     `csv:"profiles" head:"Profiles"`
+	HBN      float64 `csv:"hbn" head:"HBN" format:".1%"`
 }
 
 func makeSizes(src *stored.Source) (*model.Sheet, error) {
-	rows, err := meanRows(src)
+	all, err := means(src)
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Sheet{Rows: len(rows), Title: "Profiles, and HBN's mean variance on them."}
-	s.Add(
-		model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
-		model.Column{Name: "profiles", Words: "The profiles that HBN was replayed on.", Head: table.Head{Plain: "Profiles"},
-			Cell: model.Counts(func(i int) int { return rows[i].Profiles })},
-		model.Column{Name: "hbn", Words: "HBN's entry of Table 1.", Head: table.Head{Plain: "HBN"}, Format: percent1,
-			Cell: model.Numbers(func(i int) float64 { return rows[i].Of[policy.HBN].Value })})
-	return s, nil
+	var rows []sizeRow
+	for _, r := range all {
+		rows = append(rows, sizeRow{r.Budget, r.Profiles, r.Of[policy.HBN].Value})
+	}
+	return model.NewSheet("Profiles, and HBN's mean variance on them.", rows), nil
 }
 
 // TestTheExampleOfTheManual: docs/tables.md shows this table.

@@ -16,7 +16,7 @@ import (
 // rollouts of a task with which Uniform would have HBN's variance (Section 4.3). It is an
 // error if the replay has not run.
 func Findings(w io.Writer, src *stored.Source) error {
-	rows, err := meanRows(src)
+	rows, err := means(src)
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,28 @@ import (
 // Robustness counts the profiles on which HBN gains, and names the worst one, by
 // budget (paper, appendix on profile robustness).
 var Robustness = &model.Table{
-	Base: paper.Robustness, Section: paper.Robustness, Label: "tab:profile-robustness",
+	Base: paper.Robustness, Section: paper.Robustness, Where: "Appendix C.1", Label: "tab:profile-robustness",
 	Reads:   stored.Reads{Units: []dag.Ref{stored.RatiosRef}, Paper: true},
 	Chapter: "Profiles, one by one",
 	Remarks: []string{`A mean hides profiles that lose: <ref robustness> counts those that gain beyond noise, and names the worst.`},
 	Make:    makeRobustness, Macros: robustnessMacros,
+	Words: `
+profiles          The number of profiles on which HBN was replayed at this budget. Of the hbn rows in replay/ratios.parquet.
+profiles_gaining  On how many profiles HBN gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1, s_j the standard error of the replay (Appendix C.1). Of the hbn rows in
+                  replay/ratios.parquet.
+worst_profile     The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in replay/ratios.parquet.
+worst_ratio       HBN's variance ratio on the worst profile: <ratio>. The largest of the hbn rows in replay/ratios.parquet.
+worst_se          The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design (m, w).
+`,
+}
+
+type robustnessRow struct {
+	Budget     model.RowBudget `csv:"budget" align:"left"`
+	Profiles   int             `csv:"profiles" paper:"0"`
+	Gaining    int             `csv:"profiles_gaining" head:"Profiles gaining" paper:"0 paired"`
+	Worst      string          `csv:"worst_profile" head:"name" group:"Worst profile" align:"left" paper:"0"`
+	WorstRatio float64         `csv:"worst_ratio" head:"ratio" group:"Worst profile" format:".3" paper:"3"`
+	WorstSE    float64         `csv:"worst_se" of:"worst_ratio" head:"s.e." group:"Worst profile" format:".4"`
 }
 
 // printedProfile is a profile in print.
@@ -37,102 +54,68 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := variance.Spreads(ratios)
-	s := &model.Sheet{
-		Rows: len(rows),
-		Title: "Profiles on which HBN improves on Uniform: Monte Carlo estimate plus 1.96 standard errors " +
-			"below one. The worst profile has the largest variance ratio, with its standard error.",
+	all := variance.Spreads(ratios)
+	var rows []robustnessRow
+	for _, r := range all {
+		rows = append(rows, robustnessRow{model.RowBudget(r.Budget), len(r.Ratios), r.Gaining, r.Worst.Profile(), r.Worst.VarianceRatio, r.Worst.RatioSE})
 	}
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Budget} }
+	s := model.NewSheet("Profiles on which HBN improves on Uniform: Monte Carlo estimate plus 1.96 standard errors "+
+		"below one. The worst profile has the largest variance ratio, with its standard error.", rows)
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: int32(rows[i].Budget)} }
 	s.Lack = func(int, paper.Key) string { return "" } // column by column
 	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
 		return judgeEndpoints(e, ratios, numbers), nil
 	}
-	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].Budget }))
-	s.Add(gainColumns(src, rows, numbers)...)
-	s.Add(worstColumns(src, rows, numbers)...)
-	return s, nil
-}
-
-// gainColumns count the profiles and those that gain, which stand in one column in
-// print.
-func gainColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numbers) []model.Column {
-	profiles := func(key paper.Key) (v float64, ok bool) {
+	profiles, gaining, worst, ratio := s.Column("profiles"), s.Column("profiles_gaining"), s.Column("worst_profile"), s.Column("worst_ratio")
+	of := func(gaining, profiles float64) table.Cell {
+		return table.Text(fmt.Sprintf("%.0f/%.0f", gaining, profiles))
+	}
+	profiles.Rule.Unjudged = true
+	profiles.Rule.Want = func(key paper.Key) (v float64, ok bool) {
 		_, ok = numbers.At(paper.Robustness, "profiles_gaining", key)
 		return numbers.Number(paper.Corpus, "profiles"), ok
 	}
-	return []model.Column{
-		{Name: "profiles", Words: "The number of profiles on which HBN was replayed at this budget. Of the hbn rows in replay/ratios.parquet.",
-			Cell: model.Counts(func(i int) int { return len(rows[i].Ratios) }),
-			Rule: &model.Rule{Where: "Appendix C.1", Want: profiles, Unjudged: true}},
-		{Name: "profiles_gaining", Head: table.Head{Plain: "Profiles gaining"}, Paired: true,
-			Words: "On how many profiles HBN gains beyond its Monte Carlo error: r_j + 1.96·s_j < 1, s_j the standard error of the replay (Appendix C.1). " +
-				"Of the hbn rows in replay/ratios.parquet.",
-			Cell:  model.Counts(func(i int) int { return rows[i].Gaining }),
-			Shown: func(i int) table.Cell { return table.Text(fmt.Sprintf("%d/%d", rows[i].Gaining, len(rows[i].Ratios))) },
-			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed,
-				Printed: func(key paper.Key) table.Cell {
-					of, ok := profiles(key)
-					if !ok {
-						return table.Missing()
-					}
-					n, _ := numbers.At(paper.Robustness, "profiles_gaining", key)
-					return table.Text(fmt.Sprintf("%.0f/%.0f", n, of))
-				},
-				Judge: func(i int, want float64) agreement.Comparison { return judgeGaining(src, rows, i, int(want)) }}},
-	}
-}
-
-// worstColumns are the worst profile with its ratio. The paper names one only where
-// it is worse than Uniform.
-func worstColumns(src *stored.Source, rows []variance.Spread, numbers *paper.Numbers) []model.Column {
-	group := table.Head{Plain: "Worst profile"}
-	three := table.Format{Decimals: 3}
-	adverse := func(key paper.Key) (ratio float64, ok bool) {
-		switch key.Budget {
-		case 16:
-			return numbers.Number(paper.Robustness, "adverse_ratio_b16"), true
-		case 32:
-			return numbers.Number(paper.Robustness, "adverse_ratio_b32"), true
-		}
-		return 0, false
-	}
-	theirs := func(key paper.Key) table.Cell {
-		if v, ok := adverse(key); ok {
-			return table.Number(v)
+	gaining.Shown = func(i int) table.Cell { return of(float64(rows[i].Gaining), float64(rows[i].Profiles)) }
+	gaining.Rule.Printed = func(key paper.Key) table.Cell {
+		if n, ok := numbers.At(paper.Robustness, "profiles_gaining", key); ok {
+			return of(n, numbers.Number(paper.Corpus, "profiles"))
 		}
 		return table.Missing()
 	}
-	judged := func(i int, ratio float64) (worst, value agreement.Comparison) {
-		return judgeAdverse(src, rows, i, numbers.Name(paper.Robustness, "adverse_profile"), ratio)
+	gaining.Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeGaining(src, all, i, int(want)) }
+
+	// the paper names the worst profile only where it is worse than Uniform
+	adverse := func(key paper.Key) (ratio float64, ok bool) {
+		if key.Budget != 16 && key.Budget != 32 {
+			return 0, false
+		}
+		return numbers.Number(paper.Robustness, fmt.Sprintf("adverse_ratio_b%d", key.Budget)), true
 	}
-	columns := []model.Column{
-		{Name: "worst_profile", Head: table.Head{Plain: "name"}, Group: group, Align: table.Left,
-			Words: "The profile with the largest variance ratio of HBN at this budget. Of the hbn rows in replay/ratios.parquet.",
-			Cell:  func(i int) table.Cell { return table.Text(rows[i].Worst.Profile()) },
-			Shown: func(i int) table.Cell { return table.Text(printedProfile(rows[i].Worst)) },
-			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Want: adverse,
-				Cell: func(key paper.Key) table.Cell {
-					if _, ok := adverse(key); ok {
-						return table.Text(numbers.Name(paper.Robustness, "adverse_profile"))
-					}
-					return table.Missing()
-				},
-				Judge: func(i int, want float64) agreement.Comparison { worst, _ := judged(i, want); return worst }}},
-		{Name: "worst_ratio", Head: table.Head{Plain: "ratio"}, Group: group, Format: three,
-			Words: "HBN's variance ratio on the worst profile: " + ratioForm + ". The largest of the hbn rows in replay/ratios.parquet.",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.VarianceRatio }),
-			Rule: &model.Rule{Where: "Appendix C.1", Class: agreement.Computed, Decimals: 3, Want: adverse,
-				Judge: func(i int, want float64) agreement.Comparison { _, value := judged(i, want); return value }}},
-		{Name: "worst_se", Role: model.Error, Of: "worst_ratio", Head: table.Head{Plain: "s.e."}, Group: group, Format: table.Format{Decimals: 4},
-			Words: "The Monte Carlo standard error of worst_ratio over the pilot vectors replayed, given the design (m, w).",
-			Cell:  model.Numbers(func(i int) float64 { return rows[i].Worst.RatioSE })},
+	worst.Shown = func(i int) table.Cell { return table.Text(printedProfile(all[i].Worst)) }
+	worst.Rule.Want, ratio.Rule.Want = adverse, adverse
+	worst.Rule.Cell = func(key paper.Key) table.Cell {
+		if _, ok := adverse(key); ok {
+			return table.Text(numbers.Name(paper.Robustness, "adverse_profile"))
+		}
+		return table.Missing()
+	}
+	worst.Rule.Judge = func(i int, want float64) agreement.Comparison {
+		c, _ := judgeAdverse(src, all, i, numbers.Name(paper.Robustness, "adverse_profile"), want)
+		return c
+	}
+	ratio.Rule.Judge = func(i int, want float64) agreement.Comparison {
+		_, c := judgeAdverse(src, all, i, numbers.Name(paper.Robustness, "adverse_profile"), want)
+		return c
 	}
 	if numbers != nil {
-		columns = append(columns, model.Column{Head: model.Theirs, Group: group, Format: three,
-			Shown: func(i int) table.Cell { return theirs(paper.Key{Budget: rows[i].Budget}) }})
+		s.Add(model.Column{Head: model.Theirs, Group: ratio.Group, Format: ratio.Format, Shown: func(i int) table.Cell {
+			if v, ok := adverse(s.Key(i)); ok {
+				return table.Number(v)
+			}
+			return table.Missing()
+		}})
 	}
-	return columns
+	return s, nil
 }
 
 // noiseOf is the standard error of a ratio, by replay and design. That designs and

@@ -14,46 +14,52 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// schedule is what tells Table 5 from Table 6.
-type schedule struct {
-	policy         *policy.Policy
-	section        string // of the paper's numbers
-	title          string
-	where          string // in the paper
-	m, w, risk, se string // words
-	decimals       int    // of w, in print
-}
-
-var hbnSchedule = schedule{
-	policy: policy.HBN, section: paper.HBNSchedule, where: "Table 5", decimals: 2,
-	title: "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
-	m:     "HBN's pilot size: the integer m = 1, …, b−1 whose least risk (Eq. 12) under the reference prior is smallest, the smaller of equals. The selected hbn row in replay/designs.parquet.",
-	w: "HBN's stage weight of the pilot: w = B/(A + B) (Eq. 12), with the prior-averaged masses A = N·v̄/m, known exactly, and " +
-		"B = E[Σ ṽ_i/L_i] (Eq. 10), the mean over prior-predictive pilot panels of the replicates. The selected hbn row in replay/designs.parquet.",
-	risk: "The Bayes risk relative to Uniform at that (m, w): b·w/m, which is Eq. 11 at the optimum of Eq. 12. The selected hbn row in replay/designs.parquet.",
-	se:   "The Monte Carlo standard error of risk: from the spread of B over the independent replicates, to first order. The selected hbn row in replay/designs.parquet.",
-}
-
-var enSchedule = schedule{
-	policy: policy.EN, section: paper.ENSchedule, where: "Table 6", decimals: 3,
-	title: "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
-	m:     "EN's pilot size, chosen in hindsight: the integer m = 1, …, b−1 whose least risk (Eq. 19) on the profiles with this task count is smallest, the smaller of equals. The selected tuned_en row in replay/designs.parquet.",
-	w: "EN's stage weight of the pilot: w = C/(1/m + C) (Eq. 19), with the continuation mass C of Eq. 17, the mean over the profiles with this task count. " +
-		"The selected tuned_en row in replay/designs.parquet.",
-	risk: "EN's mean variance relative to Uniform on these profiles at that (m, w): b·{w²/m + (1−w)²·C} (Eq. 18). The selected tuned_en row in replay/designs.parquet.",
-	se:   "The Monte Carlo standard error of risk: from the spread of C over batches of the pilot draws, to first order. The selected tuned_en row in replay/designs.parquet.",
-}
-
 // HBNSchedule is the paper's Table 5, and ENSchedule its Table 6: the selected
 // (m, w) by task count and budget.
 var (
-	HBNSchedule = hbnSchedule.table("tab:hbn-ex-ante-schedule", `<ref table5_hbn_schedule> is HBN's design, chosen under the reference prior before any profile is seen.`)
-	ENSchedule  = enSchedule.table("tab:en-tuned-schedule", `<ref table6_en_schedule> is that of EN, tuned in hindsight.`)
+	HBNSchedule = schedule{
+		policy: policy.HBN, section: paper.HBNSchedule, decimals: 2,
+		title: "HBN's design, fixed by the reference prior before any outcome: pilot size and stage weight (m, w) by task count N and average budget b.",
+	}.table("tab:hbn-ex-ante-schedule", `<ref table5_hbn_schedule> is HBN's design, chosen under the reference prior before any profile is seen.`, `
+m        HBN's pilot size: the integer m = 1, …, b−1 whose least risk (Eq. 12) under the reference prior is smallest, the smaller of equals. The selected hbn row in replay/designs.parquet.
+w        HBN's stage weight of the pilot: w = B/(A + B) (Eq. 12), with the prior-averaged masses A = N·v̄/m, known exactly, and B = E[Σ ṽ_i/L_i] (Eq. 10), the mean over prior-predictive
+         pilot panels of the replicates. The selected hbn row in replay/designs.parquet.
+risk     The Bayes risk relative to Uniform at that (m, w): b·w/m, which is Eq. 11 at the optimum of Eq. 12. The selected hbn row in replay/designs.parquet.
+risk_se  The Monte Carlo standard error of risk: from the spread of B over the independent replicates, to first order. The selected hbn row in replay/designs.parquet.
+`)
+	ENSchedule = schedule{
+		policy: policy.EN, section: paper.ENSchedule, decimals: 3,
+		title: "EN's design, tuned in hindsight on the profiles with as many tasks: pilot size and stage weight (m, w) by task count N and average budget b.",
+	}.table("tab:en-tuned-schedule", `<ref table6_en_schedule> is that of EN, tuned in hindsight.`, `
+m        EN's pilot size, chosen in hindsight: the integer m = 1, …, b−1 whose least risk (Eq. 19) on the profiles with this task count is smallest, the smaller of equals. The selected
+         tuned_en row in replay/designs.parquet.
+w        EN's stage weight of the pilot: w = C/(1/m + C) (Eq. 19), with the continuation mass C of Eq. 17, the mean over the profiles with this task count. The selected tuned_en row in
+         replay/designs.parquet.
+risk     EN's mean variance relative to Uniform on these profiles at that (m, w): b·{w²/m + (1−w)²·C} (Eq. 18). The selected tuned_en row in replay/designs.parquet.
+risk_se  The Monte Carlo standard error of risk: from the spread of C over batches of the pilot draws, to first order. The selected tuned_en row in replay/designs.parquet.
+`)
 )
 
-func (k schedule) table(label, remark string) *model.Table {
+// schedule is what tells Table 5 from Table 6.
+type schedule struct {
+	policy   *policy.Policy
+	section  string // of the paper's numbers
+	title    string
+	decimals int // of w, in print
+}
+
+type scheduleRow struct {
+	NTasks int32   `csv:"n_tasks"`
+	Budget int32   `csv:"budget"`
+	M      int32   `csv:"m" paper:"0"`
+	W      float64 `csv:"w" paper:"0"`
+	Risk   float64 `csv:"risk"`
+	RiskSE float64 `csv:"risk_se"`
+}
+
+func (k schedule) table(label, remark, words string) *model.Table {
 	return &model.Table{
-		Base: k.section, Section: k.section, Label: label,
+		Base: k.section, Section: k.section, Label: label, Words: words,
 		Reads:   stored.Reads{Units: []dag.Ref{stored.DesignsRef}, Paper: true},
 		Chapter: "Designs and constants", Remarks: []string{remark},
 		Make: k.make,
@@ -69,10 +75,14 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := variance.NewSchedules(all).Of(k.policy)
+	selected := variance.NewSchedules(all).Of(k.policy)
+	var rows []scheduleRow
+	for _, d := range selected {
+		rows = append(rows, scheduleRow{d.NTasks, d.Budget, d.M, d.W, d.Risk, d.RiskSE})
+	}
 	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != k.policy.Name })
-	s := &model.Sheet{Rows: len(rows), Title: k.title}
-	s.Key = func(i int) paper.Key { return keyOf(rows[i]) }
+	s := model.NewSheet(k.title, rows)
+	s.Key = func(i int) paper.Key { return keyOf(selected[i]) }
 	s.Lack = func(i int, key paper.Key) string {
 		m, _ := numbers.At(k.section, "m", key)
 		if _, ok := designAt(candidates, key, int32(m)); i < 0 || !ok {
@@ -80,23 +90,41 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 		}
 		return ""
 	}
-	// judged is the comparison of m and of w
+	theirs := func(key paper.Key) (m int32, w float64, ok bool) {
+		v, ok := numbers.At(k.section, "m", key)
+		w, _ = numbers.At(k.section, "w", key)
+		return int32(v), w, ok
+	}
 	judged := func(i int) (m, w agreement.Comparison) {
-		return judgeDesign(candidates, rows[i], numbers, k.section, k.decimals)
+		pm, pw, _ := theirs(s.Key(i))
+		return judgePair(candidates, selected[i], pm, pw, k.decimals)
 	}
-	s.Add(
-		model.CountKey(model.ByTasks, "n_tasks", model.TasksWords, func(i int) int32 { return rows[i].NTasks }),
-		model.BudgetKey(func(i int) int32 { return rows[i].Budget }),
-		model.Column{Name: "m", Words: k.m, Cell: model.Counts(func(i int) int32 { return rows[i].M }),
-			Rule: &model.Rule{Where: k.where, Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }}},
-		model.Column{Name: "w", Words: k.w, Cell: model.Numbers(func(i int) float64 { return rows[i].W }),
-			Rule: &model.Rule{Where: k.where, Class: agreement.Computed, Decimals: k.decimals, Judge: func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }}},
-		model.Column{Name: "risk", Words: k.risk, Cell: model.Numbers(func(i int) float64 { return rows[i].Risk })},
-		errorColumn("risk_se", "risk", k.se, func(i int) float64 { return rows[i].RiskSE }))
+	s.Column("m").Rule.Judge = func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }
+	s.Column("w").Rule.Judge = func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }
+	s.Column("w").Rule.Decimals = k.decimals
 	if k.policy == policy.HBN {
-		s.Extra = func(stored.Experiment) ([]agreement.Comparison, error) { return judgeEnds(rows, numbers), nil }
+		s.Extra = func(stored.Experiment) ([]agreement.Comparison, error) { return judgeEnds(selected, numbers), nil }
 	}
-	s.Layout = func(t *table.Table) { k.grid(t, rows, numbers) }
+
+	// print has task counts in lines and budgets in columns; a cell that differs from the
+	// paper's is marked, and a note gives the paper's
+	var places []model.Place
+	printed := func(m int32, w float64) string { return fmt.Sprintf("(%d, %.*f)", m, k.decimals, w) }
+	for _, d := range selected {
+		cell := table.Text(printed(d.M, d.W))
+		if numbers != nil {
+			if m, w, ok := theirs(keyOf(d)); ok && printed(m, w) != printed(d.M, d.W) {
+				cell = cell.Marked(model.Dagger)
+				s.Notes = append(s.Notes, fmt.Sprintf("%s paper, N = %d, b = %d: %s", model.Dagger, d.NTasks, d.Budget, printed(m, w)))
+			}
+		}
+		places = append(places, model.Place{Lead: []table.Cell{table.Integer(d.NTasks)}, Budget: d.Budget, Cells: []table.Cell{cell}})
+	}
+	s.Layout = func(t *table.Table) {
+		model.SideBySide(t, []table.Column{{Head: table.Head{Plain: "N", TeX: "$N$"}}}, func(b int32) []table.Column {
+			return []table.Column{{Head: model.BudgetHead(b), Align: table.Center}}
+		}, places)
+	}
 	return s, nil
 }
 
@@ -128,52 +156,6 @@ func designAt(candidates []variance.Design, key paper.Key, m int32) (variance.De
 		return variance.Design{}, false
 	}
 	return candidates[i], true
-}
-
-// grid sets task counts in rows and budgets in columns. A printed cell that differs
-// from the paper's is marked, and a note gives the paper's.
-func (k schedule) grid(t *table.Table, rows []variance.Design, numbers *paper.Numbers) {
-	t.Columns = []table.Column{{Head: table.Head{Plain: "N", TeX: "$N$"}}}
-	var counts, budgets []int32
-	for _, d := range rows {
-		counts, budgets = append(counts, d.NTasks), append(budgets, d.Budget)
-	}
-	slices.Sort(counts)
-	slices.Sort(budgets)
-	counts, budgets = slices.Compact(counts), slices.Compact(budgets)
-	for _, b := range budgets {
-		t.Columns = append(t.Columns, table.Column{Head: model.BudgetHead(b), Align: table.Center, Format: table.Format{Decimals: k.decimals}})
-	}
-	printed := func(m int32, w float64) string { return fmt.Sprintf("(%d, %.*f)", m, k.decimals, w) }
-	for _, n := range counts {
-		line := []table.Cell{table.Integer(n)}
-		for _, b := range budgets {
-			key := paper.Key{NTasks: n, Budget: b}
-			i := slices.IndexFunc(rows, func(d variance.Design) bool { return keyOf(d) == key })
-			if i < 0 {
-				line = append(line, table.Missing())
-				continue
-			}
-			cell := table.Pair(int64(rows[i].M), rows[i].W)
-			if numbers != nil {
-				m, ok := numbers.At(k.section, "m", key)
-				w, _ := numbers.At(k.section, "w", key)
-				if want := printed(int32(m), w); ok && want != printed(rows[i].M, rows[i].W) {
-					cell = cell.Marked(model.Dagger)
-					t.Notes = append(t.Notes, fmt.Sprintf("%s paper, N = %d, b = %d: %s", model.Dagger, n, b, want))
-				}
-			}
-			line = append(line, cell)
-		}
-		t.Rows = append(t.Rows, line)
-	}
-}
-
-// judgeDesign compares a selected design with the paper's (m, w) of a section.
-func judgeDesign(candidates []variance.Design, ours variance.Design, numbers *paper.Numbers, section string, decimals int) (m, w agreement.Comparison) {
-	pm, _ := numbers.At(section, "m", keyOf(ours))
-	pw, _ := numbers.At(section, "w", keyOf(ours))
-	return judgePair(candidates, ours, int32(pm), pw, decimals)
 }
 
 // judgePair compares a selected design with a printed (m, w), of which a candidate

@@ -27,6 +27,23 @@ var TSNeyman = &model.Table{
 		`Over other benchmarks, the 95\% interval of that difference \specTSOverHBNInterval{}; \specTSOverHBNProfiles{}.`,
 	},
 	Make: makeTS, Macros: tsMacros,
+	Words: `
+alpha       The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of
+            replay/ts_candidates.parquet.
+m0          The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of replay/ts_candidates.parquet.
+ts          The mean squared error of TS-Neyman over that of Uniform, V_U = Σ v_i/(N²b), the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24,
+            less a control variate of known mean. The row of replay/ts_candidates.parquet that is selected at this budget.
+ts_se       The Monte Carlo standard error of ts, from the spread over trajectories; the choice of the candidate by the same trajectories is not in it.
+hbn         HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in replay/ratios.parquet.
+delta       TS-Neyman minus HBN: ts − hbn.
+draws       The trajectories of each profile that ts is the mean over, at least: profiles with less than 100 tasks have more.
+hbn_se      <mean_se>
+delta_se    The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.
+raw         The same mean squared error without the control variate: the plain mean of squared errors. The row of replay/ts_candidates.parquet that is selected at this budget.
+raw_se      The Monte Carlo standard error of raw.
+candidates  How many pairs of prior strength and warm start were searched at this budget: the rows of replay/ts_candidates.parquet.
+ties        How many other candidates are no worse than the selected one beyond 3 standard errors of the difference: excess against excess_se. Of replay/ts_candidates.parquet.
+`,
 }
 
 // paperTrajectories is the number of trajectories of every candidate on every
@@ -34,10 +51,25 @@ var TSNeyman = &model.Table{
 const paperTrajectories = 8192
 
 // tsRow is a row of Table 8.
-type tsRow struct{ variance.Envelope }
+type tsRow struct {
+	Budget     int32   `csv:"budget" head:"b|$b$"`
+	Choice     string  `head:"(alpha, m0)|$(\\alpha, m_0)$" align:"center" paper:"0 paired"`
+	Alpha      float64 `csv:"alpha" paper:"2"`
+	M0         int32   `csv:"m0" paper:"0"`
+	TS         float64 `csv:"ts" head:"TS-Neyman" align:"center" format:".2%±" paper:"4 paired"`
+	TSSE       float64 `csv:"ts_se"`
+	HBN        float64 `csv:"hbn" head:"HBN" align:"center" format:".2%" paper:"4 paired"`
+	Delta      float64 `csv:"delta" head:"Delta|$\\Delta$" align:"center" format:".2%±" paper:"4 paired"`
+	Draws      int32   `csv:"draws"`
+	HBNSE      float64 `csv:"hbn_se"`
+	DeltaSE    float64 `csv:"delta_se"`
+	Raw        float64 `csv:"raw"`
+	RawSE      float64 `csv:"raw_se"`
+	Candidates int     `csv:"candidates"`
+	Ties       int     `csv:"ties"`
+}
 
-// tsRows computes Table 8.
-func tsRows(src *stored.Source) (rows []tsRow, err error) {
+func makeTS(src *stored.Source) (*model.Sheet, error) {
 	res, err := src.Results()
 	if err != nil {
 		return nil, err
@@ -47,14 +79,6 @@ func tsRows(src *stored.Source) (rows []tsRow, err error) {
 		return nil, err
 	}
 	all, err := variance.Envelopes(res.Designs, res.Ratios, search)
-	for _, e := range all {
-		rows = append(rows, tsRow{e})
-	}
-	return rows, err
-}
-
-func makeTS(src *stored.Source) (*model.Sheet, error) {
-	rows, err := tsRows(src)
 	if err != nil {
 		return nil, err
 	}
@@ -62,114 +86,57 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Sheet{
-		Rows: len(rows),
-		Title: "Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. " +
-			"At each budget the prior strength alpha and warm start m0 that do best in hindsight, the same on all profiles, " +
-			"with Monte Carlo standard errors. Delta: TS-Neyman minus HBN.",
+	var rows []tsRow
+	for _, e := range all {
+		b, delta := e.Best, e.Delta()
+		rows = append(rows, tsRow{
+			Budget: b.Budget, Choice: choice(b.Alpha, float64(b.M0)), Alpha: b.Alpha, M0: b.M0, TS: b.MSE, TSSE: b.MSESE,
+			HBN: e.HBN.Value, HBNSE: e.HBN.SE, Delta: delta.Value, DeltaSE: delta.SE, Draws: b.Draws,
+			Raw: b.Raw, RawSE: b.RawSE, Candidates: len(e.Candidates), Ties: len(e.Ties),
+		})
 	}
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Best.Budget} }
-	s.Lack = model.IfAbsent("not searched")
-	for _, r := range rows {
-		s.Notes = append(s.Notes, r.note())
+	s := model.NewSheet("Bernoulli TS-Neyman against HBN: mean Uniform-normalized MSE over the profiles; lower is better. "+
+		"At each budget the prior strength alpha and warm start m0 that do best in hindsight, the same on all profiles, "+
+		"with Monte Carlo standard errors. Delta: TS-Neyman minus HBN.", rows)
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Budget} }
+	s.Absent = "not searched"
+	for _, e := range all {
+		s.Notes = append(s.Notes, searched(e))
 	}
-	s.Add(model.BudgetColumn(func(i int) int32 { return rows[i].Best.Budget }))
-	s.Add(choiceColumns(rows, numbers)...)
-	s.Add(tsColumns(rows)...)
-	return s, nil
-}
-
-// choiceColumns are the selected prior strength and warm start, which stand in one
-// column in print.
-func choiceColumns(rows []tsRow, numbers *paper.Numbers) []model.Column {
-	choice := func(alpha, m0 float64) table.Cell {
-		return table.Text("(" + shortest(alpha) + ", " + strconv.Itoa(int(m0)) + ")")
-	}
-	want := func(key paper.Key) (alpha, m0 float64, ok bool) {
+	theirs := func(key paper.Key) (alpha, m0 float64, ok bool) {
 		alpha, ok = numbers.At(paper.TSNeyman, "alpha", key)
 		m0, _ = numbers.At(paper.TSNeyman, "m0", key)
 		return alpha, m0, ok
 	}
+	pair := &s.Columns[1]
+	pair.Rule.Unjudged = true
+	pair.Rule.Cell = func(key paper.Key) table.Cell {
+		if alpha, m0, ok := theirs(key); ok {
+			return table.Text(choice(alpha, m0))
+		}
+		return table.Missing()
+	}
 	judged := func(i int) (alpha, m0 agreement.Comparison) {
-		a, m, _ := want(paper.Key{Budget: rows[i].Best.Budget})
-		return rows[i].judgeChoice(a, int32(m))
+		a, m, _ := theirs(s.Key(i))
+		return judgeChoice(all[i], a, int32(m))
 	}
-	const printed = "(alpha, m0)"
-	return []model.Column{
-		{Head: table.Head{Plain: printed, TeX: `$(\alpha, m_0)$`}, Align: table.Center, Paired: true,
-			Shown: func(i int) table.Cell { return choice(rows[i].Best.Alpha, float64(rows[i].Best.M0)) },
-			Rule: &model.Rule{Unjudged: true, Cell: func(key paper.Key) table.Cell {
-				if alpha, m0, ok := want(key); ok {
-					return choice(alpha, m0)
-				}
-				return table.Missing()
-			}}},
-		{Name: "alpha", Cell: model.Numbers(func(i int) float64 { return rows[i].Best.Alpha }),
-			Words: "The prior strength of TS-Neyman: with m0 the candidate whose mean over the profiles is least at this budget, among those that ran all trajectories (Appendix C.3). Of replay/ts_candidates.parquet.",
-			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 2, Judge: func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }}},
-		{Name: "m0", Cell: model.Counts(func(i int) int32 { return rows[i].Best.M0 }),
-			Words: "The warm start of TS-Neyman, rollouts of every task before the sequential choices begin; selected together with alpha (Appendix C.3). Of replay/ts_candidates.parquet.",
-			Rule:  &model.Rule{Where: "Table 8", Class: agreement.Computed, Judge: func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }}},
+	s.Column("alpha").Rule.Judge = func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }
+	s.Column("m0").Rule.Judge = func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }
+	s.Column("ts").Rule.Judge = func(i int, want float64) agreement.Comparison {
+		return warranted(rows[i].TS, math.Hypot(rows[i].TSSE, paperNoise(all[i].Best)), want)
 	}
+	s.Column("delta").Rule.Judge = func(i int, want float64) agreement.Comparison {
+		return warranted(rows[i].Delta, math.Hypot(math.Hypot(rows[i].DeltaSE, rows[i].HBNSE), paperNoise(all[i].Best)), want)
+	}
+	return s, nil
 }
 
-// tsColumns are the means of both policies, their difference, and the search.
-func tsColumns(rows []tsRow) []model.Column {
-	column := func(name, words string, value func(tsRow) float64) model.Column {
-		return model.Column{Name: name, Words: words, Cell: model.Numbers(func(i int) float64 { return value(rows[i]) })}
-	}
-	counted := func(name, words string, value func(tsRow) int) model.Column {
-		return model.Column{Name: name, Words: words, Cell: model.Counts(func(i int) int { return value(rows[i]) })}
-	}
-	judged := func(c model.Column, head table.Head, compare func(i int, want float64) agreement.Comparison) model.Column {
-		c.Head, c.Align, c.Format, c.Paired = head, table.Center, percent2, true
-		c.Rule = &model.Rule{Where: "Table 8", Class: agreement.Computed, Decimals: 4, Judge: compare}
-		return c
-	}
-	ts := judged(column("ts", "The mean squared error of TS-Neyman over that of Uniform, V_U = Σ v_i/(N²b), "+
-		"the mean over the profiles at the selected candidate: of whole sequential trajectories by Eq. 24, less a control variate of known mean. The row of replay/ts_candidates.parquet that is selected at this budget.",
-		func(r tsRow) float64 { return r.Best.MSE }), table.Head{Plain: policy.TS.Label},
-		func(i int, want float64) agreement.Comparison {
-			b := rows[i].Best
-			return warranted(b.MSE, math.Hypot(b.MSESE, paperNoise(b)), want)
-		})
-	ts.PlusMinus = func(i int) *float64 { return &rows[i].Best.MSESE }
-	hbn := judged(column("hbn", "HBN's entry of Table 1, which is its mean squared error as well, since it has no bias. Of the hbn rows in replay/ratios.parquet.",
-		func(r tsRow) float64 { return r.HBN.Value }), table.Head{Plain: policy.HBN.Label},
-		func(i int, want float64) agreement.Comparison {
-			return agreement.Compare(rows[i].HBN.Estimate, want, 4, 0)
-		})
-	delta := judged(column("delta", "TS-Neyman minus HBN: ts − hbn.", func(r tsRow) float64 { return r.Delta().Value }), deltaHead,
-		func(i int, want float64) agreement.Comparison {
-			r := rows[i]
-			return warranted(r.Delta().Value, math.Hypot(math.Hypot(r.Delta().SE, r.HBN.SE), paperNoise(r.Best)), want)
-		})
-	delta.PlusMinus = func(i int) *float64 { se := rows[i].Delta().SE; return &se }
-	noise := func(of, words string, se func(tsRow) float64) model.Column {
-		return errorColumn(of+"_se", of, words, func(i int) float64 { return se(rows[i]) })
-	}
-	return []model.Column{
-		ts,
-		noise("ts", "The Monte Carlo standard error of ts, from the spread over trajectories; the choice of the candidate by the same trajectories is not in it.",
-			func(r tsRow) float64 { return r.Best.MSESE }),
-		hbn, delta,
-		counted("draws", "The trajectories of each profile that ts is the mean over, at least: profiles with less than 100 tasks have more.", func(r tsRow) int { return int(r.Best.Draws) }),
-		errorColumn("hbn_se", "hbn", meanErrorWords, func(i int) float64 { return rows[i].HBN.SE }),
-		noise("delta", "The Monte Carlo standard error of delta: those of ts and of hbn, which share no draws, added in squares.",
-			func(r tsRow) float64 { return r.Delta().SE }),
-		column("raw", "The same mean squared error without the control variate: the plain mean of squared errors. The row of replay/ts_candidates.parquet that is selected at this budget.",
-			func(r tsRow) float64 { return r.Best.Raw }),
-		noise("raw", "The Monte Carlo standard error of raw.", func(r tsRow) float64 { return r.Best.RawSE }),
-		counted("candidates", "How many pairs of prior strength and warm start were searched at this budget: the rows of replay/ts_candidates.parquet.",
-			func(r tsRow) int { return len(r.Candidates) }),
-		counted("ties", "How many other candidates are no worse than the selected one beyond 3 standard errors of the difference: excess against excess_se. Of replay/ts_candidates.parquet.",
-			func(r tsRow) int { return len(r.Ties) }),
-	}
-}
+// choice is a prior strength and a warm start in print.
+func choice(alpha, m0 float64) string { return fmt.Sprintf("(%g, %g)", alpha, m0) }
 
-// note says how thorough the search was at a budget, and which other finalists
+// searched says how thorough the search was at a budget, and which other finalists
 // do as well.
-func (r tsRow) note() string {
+func searched(r variance.Envelope) string {
 	note := fmt.Sprintf("b = %d: at least %d trajectories on each profile, the best of %d candidates", r.Best.Budget, r.Best.Draws, len(r.Candidates))
 	if n := len(r.Ties); n > 0 {
 		note += fmt.Sprintf("; as good within noise: (%g, %d)", r.Ties[0].Alpha, r.Ties[0].M0)
@@ -195,7 +162,7 @@ func warranted(obtained, se, paper float64) agreement.Comparison {
 // judgeChoice compares the selected prior strength and warm start. Another
 // choice is a tie if the paper's does no worse in our search than the noise of
 // both searches allows.
-func (r tsRow) judgeChoice(alpha float64, m0 int32) (a, m agreement.Comparison) {
+func judgeChoice(r variance.Envelope, alpha float64, m0 int32) (a, m agreement.Comparison) {
 	a = agreement.Compare(exactly(r.Best.Alpha), alpha, 2, 0)
 	m = agreement.Compare(exactly(float64(r.Best.M0)), float64(m0), 0, 0)
 	told := fmt.Sprintf("%d of the %d other candidates are as good within 3 s.e.", len(r.Ties), len(r.Candidates)-1)
@@ -232,7 +199,7 @@ func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := meanRows(src)
+	rows, err := means(src)
 	if err != nil {
 		return nil, err
 	}

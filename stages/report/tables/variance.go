@@ -20,9 +20,8 @@ import (
 // by budget and policy.
 var Variance = &model.Table{
 	Base: paper.Variance, Section: paper.Variance, Label: "tab:bayesian-neyman-main",
-	Reads:    stored.Reads{Units: bothRefs, Paper: true},
-	Chapter:  "Variance",
-	Overview: "Table 1: mean variance relative to Uniform over the profiles",
+	Reads:   stored.Reads{Units: bothRefs, Paper: true},
+	Chapter: "Variance",
 	Remarks: []string{
 		`<ref table1_variance> has the main result.`,
 		`HBN's mean variance is \specHBNVariance<LOW>{} of Uniform's at $b=<low>$ and \specHBNVariance<HIGH>{} at $b=<high>$.`,
@@ -32,26 +31,45 @@ var Variance = &model.Table{
 		`In rollouts, HBN at $b=<high>$ is on average worth Uniform at $b=\specEquivalentBudget<HIGH>$.`,
 	},
 	Make: makeVariance, Macros: varianceMacros,
+	Words: `
+oracle        The variance of the Oracle over that of Uniform, <mean>. The Oracle knows the profile and takes the exact integer allocation n* of Eq. 2, so that r = b·Σ(v_i/n*_i)/Σ v_i,
+              without Monte Carlo error. Of the oracle rows in replay/ratios.parquet.
+tuned_en      The variance of Tuned EN over that of Uniform, <mean>. On each profile <ratio>; L is the exact integer allocation (Eq. 8) of the empirical scores (Eq. 16), (m, w) those of
+              Table 6. Of the rows of that policy and budget in replay/ratios.parquet.
+tuned_en_se   <mean_se>
+tuned_ibn     The variance of Tuned IBN over that of Uniform, <mean>. On each profile <ratio>; L is the exact integer allocation (Eq. 8) of the scores under Beta(α, α) priors (Eq. 15) with
+              the strength in ibn_alpha, (m, w) designed under that prior (Eqs. 20 and 21). Of the rows of that policy and budget in replay/ratios.parquet.
+tuned_ibn_se  <mean_se>
+ibn_alpha     The prior strength of IBN: the one of the grid whose mean ratio over the profiles is least at this budget (Eq. 22), the smaller of equals. Of the means over
+              replay/ibn_candidates.parquet.
+paper_ibn_alpha The prior strength that the paper's search selects (Appendix B.3), as data/paper_targets.toml has it.
+hbn           The variance of HBN over that of Uniform, <mean>. On each profile <ratio>; L is the exact integer allocation (Eq. 8) of the posterior scores (Eqs. 6 and 7), (m, w) those of
+              Table 5. Of the rows of that policy and budget in replay/ratios.parquet.
+hbn_se        <mean_se>
+`,
+}
+
+// meanRow is a row of Table 1. A policy that was not replayed has no mean.
+type meanRow struct {
+	Budget model.RowBudget `csv:"budget" align:"left"`
+	Oracle *float64        `csv:"oracle" head:"Oracle" format:".1%" paper:"3 paired"`
+	EN     *float64        `csv:"tuned_en" head:"Tuned EN" format:".1%" paper:"3 0.001 paired"`
+	ENSE   *float64        `csv:"tuned_en_se"`
+	IBN    *float64        `csv:"tuned_ibn" head:"Tuned IBN" format:".1%" paper:"3 0.001 paired"`
+	IBNSE  *float64        `csv:"tuned_ibn_se"`
+	Alpha  *float64        `csv:"ibn_alpha" paper:"2"`
+	HBN    *float64        `csv:"hbn" head:"HBN" format:".1%" paper:"3 0.001 paired"`
+	HBNSE  *float64        `csv:"hbn_se"`
 }
 
 // bothRefs are the units that means of ratios with their errors are made of.
 var bothRefs = []dag.Ref{stored.DesignsRef, stored.RatiosRef}
 
 // meanPolicies are the columns of Table 1, in the paper's order.
-var meanPolicies = paperPolicies(1)
+var meanPolicies = []*policy.Policy{policy.Oracle, policy.EN, policy.IBN, policy.HBN}
 
-// paperPolicies are the policies that a table of the paper has.
-func paperPolicies(number int) (all []*policy.Policy) {
-	for _, p := range policy.All {
-		if p.PaperTable == number {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// meanRows are the rows of Table 1.
-func meanRows(src *stored.Source) ([]variance.Means, error) {
+// means are the means of these policies, by budget.
+func means(src *stored.Source) ([]variance.Means, error) {
 	res, err := src.Results()
 	if err != nil {
 		return nil, err
@@ -62,96 +80,39 @@ func meanRows(src *stored.Source) ([]variance.Means, error) {
 // makeVariance sets each policy in percent, in print next to the paper's entry. The
 // least feasible policy of a row is bold.
 func makeVariance(src *stored.Source) (*model.Sheet, error) {
-	rows, err := meanRows(src)
+	all, err := means(src)
 	if err != nil {
 		return nil, err
 	}
-	s := &model.Sheet{Rows: len(rows), Title: varianceTitle(rows)}
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: rows[i].Budget} }
-	s.Lack = model.IfAbsent("not replayed")
-	s.Add(model.BudgetRow(func(i int) int32 { return rows[i].Budget }))
-	for _, p := range meanPolicies {
-		s.Add(meanColumns(rows, p)...)
-		if p.Strength {
-			s.Add(strengthColumn(src, rows))
-		}
-	}
-	return s, nil
-}
-
-// scores is how a policy of Table 1 comes to its continuations, in words.
-var scores = map[*policy.Policy]string{
-	policy.EN:  "L is the exact integer allocation (Eq. 8) of the empirical scores (Eq. 16), (m, w) those of Table 6",
-	policy.IBN: "L is the exact integer allocation (Eq. 8) of the scores under Beta(α, α) priors (Eq. 15) with the strength in ibn_alpha, (m, w) designed under that prior (Eqs. 20 and 21)",
-	policy.HBN: "L is the exact integer allocation (Eq. 8) of the posterior scores (Eqs. 6 and 7), (m, w) those of Table 5",
-}
-
-// meanWords is the entry of a policy in a table of means.
-func meanWords(p *policy.Policy) string {
-	if p.Clairvoyant {
-		return "The variance of the Oracle over that of Uniform, " + meanForm + ". The Oracle knows the profile and takes the exact integer allocation n* of Eq. 2, so that " +
-			"r = b·Σ(v_i/n*_i)/Σ v_i, without Monte Carlo error. Of the oracle rows in replay/ratios.parquet."
-	}
-	return "The variance of " + p.Label + " over that of Uniform, " + meanForm + ". On each profile " + ratioForm +
-		"; " + scores[p] + ". Of the rows of that policy and budget in replay/ratios.parquet."
-}
-
-// meanColumns are the mean of a policy and, unless that is exact, its error.
-func meanColumns(rows []variance.Means, p *policy.Policy) []model.Column {
-	cell := func(i int, of func(variance.Mean) float64) table.Cell {
-		if e, ok := rows[i].Of[p]; ok {
-			return table.Number(of(e))
-		}
-		return table.Missing()
-	}
-	value := func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.Value }) }
-	tolerance := 0.001 // the accepted difference of a Monte Carlo mean, whatever its error
-	if p.Clairvoyant {
-		tolerance = 0
-	}
-	c := model.Column{
-		Name: p.Name, Words: meanWords(p), Head: table.Head{Plain: p.Label}, Format: percent1, Paired: true, Cell: value,
-		Shown: func(i int) table.Cell {
-			if p == rows[i].Best() {
-				return value(i).Bold()
+	var rows []meanRow
+	for _, r := range all {
+		of := func(p *policy.Policy) (mean, se *float64) {
+			if m, ok := r.Of[p]; ok {
+				return &m.Value, &m.SE
 			}
-			return value(i)
-		},
-		Rule: &model.Rule{Where: "Table 1", Class: agreement.Computed, Decimals: 3,
-			Judge: func(i int, want float64) agreement.Comparison {
-				if len(rows[i].Of[p].Ratios) == 0 {
-					return agreement.Lacking(want, 3, "not replayed")
-				}
-				return agreement.Compare(rows[i].Of[p].Estimate, want, 3, tolerance)
-			},
-			Overview: &model.Overview{Head: p.Label, Obtained: table.Format{Decimals: 4}, Theirs: table.Format{Decimals: 3}}},
+			return nil, nil
+		}
+		row := meanRow{Budget: model.RowBudget(r.Budget), Alpha: r.Alpha}
+		row.Oracle, _ = of(policy.Oracle)
+		row.EN, row.ENSE = of(policy.EN)
+		row.IBN, row.IBNSE = of(policy.IBN)
+		row.HBN, row.HBNSE = of(policy.HBN)
+		rows = append(rows, row)
 	}
-	if p.Clairvoyant {
-		return []model.Column{c}
+	s := model.NewSheet(varianceTitle(all), rows)
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: all[i].Budget} }
+	s.Absent = "not replayed"
+	for _, p := range meanPolicies {
+		c := s.Column(p.Name)
+		c.Shown = func(i int) table.Cell {
+			if p == all[i].Best() {
+				return c.Cell(i).Bold()
+			}
+			return c.Cell(i)
+		}
 	}
-	se := model.Column{
-		Name: p.Name + "_se", Role: model.Error, Of: p.Name, Words: meanErrorWords,
-		Cell: func(i int) table.Cell { return cell(i, func(m variance.Mean) float64 { return m.SE }) },
-	}
-	return []model.Column{c, se}
-}
-
-// strengthColumn is IBN's selected prior strength. Another strength than the
-// paper's is a tie if the paper's has a mean ratio no more than noise above the
-// least.
-func strengthColumn(src *stored.Source, rows []variance.Means) model.Column {
-	return model.Column{
-		Name: "ibn_alpha",
-		Words: "The prior strength of IBN: the one of the grid whose mean ratio over the profiles is least at this budget (Eq. 22), the smaller of equals. " +
-			"Of the means over replay/ibn_candidates.parquet.",
-		Cell: func(i int) table.Cell { return table.Optional(rows[i].Alpha) },
-		Rule: &model.Rule{
-			Words:    "The prior strength that the paper's search selects (Appendix B.3), as data/paper_targets.toml has it.",
-			Class:    agreement.Computed,
-			Decimals: 2, Last: true,
-			Judge: func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows, i, want) },
-		},
-	}
+	s.Column("ibn_alpha").Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeStrength(src, all[i], want) }
+	return s, nil
 }
 
 // judgeStrength compares a prior strength.
@@ -160,18 +121,18 @@ func strengthColumn(src *stored.Source, rows []variance.Means) model.Column {
 // their difference is less than that of independent ones, which is what the
 // stored standard errors give and what is used here: an upper bound. Design
 // noise is left out, since neighbouring strengths have nearly the same.
-func judgeStrength(src *stored.Source, rows []variance.Means, i int, want float64) agreement.Comparison {
-	if rows[i].Alpha == nil {
+func judgeStrength(src *stored.Source, r variance.Means, want float64) agreement.Comparison {
+	if r.Alpha == nil {
 		return agreement.Lacking(want, 2, "not replayed")
 	}
-	got := *rows[i].Alpha
+	got := *r.Alpha
 	c := agreement.Compare(exactly(got), want, 2, 0)
 	if c.Verdict == agreement.Agrees {
 		return c
 	}
 	candidates, err := src.Candidates()
-	best, okBest := variance.StrengthMean(candidates, rows[i].Budget, got)
-	theirs, okPaper := variance.StrengthMean(candidates, rows[i].Budget, want)
+	best, okBest := variance.StrengthMean(candidates, r.Budget, got)
+	theirs, okPaper := variance.StrengthMean(candidates, r.Budget, want)
 	if err != nil || !okBest || !okPaper {
 		return c.Noted("the grid of strengths lacks the paper's")
 	}
@@ -207,7 +168,7 @@ func varianceTitle(rows []variance.Means) string {
 // the least and the greatest reduction, by how much it is below EN and IBN, and the
 // budget of a Uniform with its precision.
 func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
-	rows, err := meanRows(src)
+	rows, err := means(src)
 	if err != nil {
 		return nil, err
 	}
@@ -244,48 +205,4 @@ func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
 			model.Macro{Name: "specHBNReductionMost", Value: minus(percent1.Print(slices.Max(reductions)))})
 	}
 	return all, nil
-}
-
-// Equivalents is what HBN's precision is worth on every profile, in rollouts of
-// Uniform; the paper has the average alone (Table 4).
-var Equivalents = &model.Table{
-	Base: "budget_equivalents", Label: "tab:budget-equivalents",
-	Reads:   stored.Reads{Units: bothRefs},
-	Chapter: "Profiles, one by one",
-	Remarks: []string{`<ref budget_equivalents> turns them into rollouts: how many of Uniform's HBN's precision is worth.`},
-	Make:    makeEquivalents,
-}
-
-func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
-	res, err := src.Results()
-	if err != nil {
-		return nil, err
-	}
-	rows, err := variance.Equivalents(res.Designs, res.Ratios)
-	if err != nil {
-		return nil, err
-	}
-	s := &model.Sheet{
-		Rows: len(rows),
-		Title: "Rollouts per task with which Uniform would have the variance of HBN, b/r with the replayed variance ratio r, " +
-			"on every profile and by the average budget b of HBN.",
-	}
-	ratios := make([]variance.Ratio, len(rows))
-	for i, e := range rows {
-		ratios[i] = e.Ratio
-	}
-	s.Add(profileKeys(func(i int) variance.Ratio { return ratios[i] })...)
-	s.Add(
-		model.Column{Name: "hbn", Words: "HBN's variance ratio r on this profile: " + ratioForm + ". The hbn row of replay/ratios.parquet.",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].VarianceRatio })},
-		model.Column{Name: "equivalent_budget", Words: "The rollouts per task that Uniform would need for HBN's variance: b/r (Section 4.3).",
-			Cell: model.Numbers(func(i int) float64 { return rows[i].Worth.Value })},
-		errorColumn("equivalent_se", "equivalent_budget", "The Monte Carlo standard error of equivalent_budget: b·s/r², with the error s of r by replay and by the design's weight.",
-			func(i int) float64 { return rows[i].Worth.SE }),
-		model.Column{Name: "rounded", Words: "The whole budget ⌊b/r⌋ that would be executed (Appendix B.5).",
-			Cell: model.Counts(func(i int) int32 { return rows[i].Rounded })})
-	s.Layout = perProfile(ratios, func(b int32) []table.Column {
-		return []table.Column{{Head: model.BudgetHead(b), Format: table.Format{Decimals: 2}}}
-	}, func(i int) (int, table.Cell) { return 0, table.Number(rows[i].Worth.Value) })
-	return s, nil
 }

@@ -1,14 +1,10 @@
 package measured
 
 import (
-	"fmt"
 	"math"
 
 	"speceval/internal/agreement"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
-	"speceval/internal/rollout"
-	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -27,6 +23,53 @@ var Variance = &model.Table{
 		`The replay knows the profile from a finite number of rollouts: its error is in that of the prediction.`,
 	},
 	Make: makeVariance,
+	Words: answeredWords + `
+strategy          How the rollouts were submitted: uniform, or HBN with a barrier after the pilot (hbn-sync) or with speculation in its place (hbn-async). Rows hbn are both of HBN's
+                  together: what they estimate has the same law.
+runs              How many runs the row is of. Each has seeds of its own, and its rewards are verdicts of scorers.
+uniform_runs      How many runs of Uniform the ratio is relative to.
+variance          The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: Σ_j (x_j − x̄)²/(n−1); of two strategies together, each about its own
+                  mean. Of systems/runs.parquet.
+uniform_variance  The same of Uniform's runs, in the same setting. Of systems/runs.parquet.
+ratio             The variance over that of Uniform, both as measured.
+ratio_se          The standard error of ratio, by the delta method: ratio·√(ψ'(k/2) + ψ'(k_U/2)) on k and k_U degrees of freedom, which holds for estimates that are nearly normal, as means
+                  over many rollouts are.
+replayed          What the replay says of this ratio: the hbn row of this profile and budget in replay/two_stage.parquet.
+replayed_se       The standard error of replayed: its Monte Carlo error and the error that comes from the profile, of replay/profile_errors.parquet, added in squares.
+z                 The difference of ratio and replayed in standard errors, on the logarithmic scale: {ln(ratio) − bias − ln(replayed)}/√(ψ'(k/2) + ψ'(k_U/2) + s²/replayed²), the bias that of
+                  the logarithm of a χ² variable.
+verdict           Agreement within noise up to 3 standard errors; fewer than 10 runs are not judged.
+mean              The mean of the runs' estimates. Of systems/runs.parquet.
+profile_mean      The mean of the profile's pass probabilities, which the runs estimate.
+bias              The mean of the estimates minus that of the profile.
+bias_se           The standard error of bias: that of the mean of the runs, and that of the profile's mean, √(Σ p(1−p)/K)/N, added in squares. The variance ratios do not have the profile's
+                  error: about the profile's mean it would add b/K of Uniform's variance to each.
+bias_z            The bias in standard errors.
+bias_verdict      Agreement within noise up to 3 standard errors; fewer than 10 runs are not judged.
+`,
+}
+
+type varianceRow struct {
+	Provenance string `csv:"provenance"`
+	profileKeys
+	Budget          int32             `csv:"budget" head:"b|$b$"`
+	Strategy        strategy          `csv:"strategy" head:"Strategy" align:"left"`
+	Runs            int               `csv:"runs" head:"Runs"`
+	UniformRuns     int               `csv:"uniform_runs"`
+	Variance        model.Maybe       `csv:"variance"`
+	UniformVariance model.Maybe       `csv:"uniform_variance"`
+	Ratio           model.Maybe       `csv:"ratio" head:"measured" group:"Variance over Uniform's" format:".3±"`
+	RatioSE         model.Maybe       `csv:"ratio_se"`
+	Replayed        model.Maybe       `csv:"replayed" head:"replayed" group:"Variance over Uniform's" format:".3±"`
+	ReplayedSE      model.Maybe       `csv:"replayed_se"`
+	Z               model.Maybe       `csv:"z" head:"z|$z$" group:"Variance over Uniform's" format:"+.1"`
+	Verdict         agreement.Verdict `csv:"verdict" head:"verdict" group:"Variance over Uniform's" align:"left"`
+	Mean            model.Maybe       `csv:"mean"`
+	ProfileMean     model.Maybe       `csv:"profile_mean"`
+	Bias            model.Maybe       `csv:"bias" head:"points" group:"Bias" format:"+.2pt±"`
+	BiasSE          model.Maybe       `csv:"bias_se"`
+	BiasZ           model.Maybe       `csv:"bias_z" head:"z|$z$" group:"Bias" format:"+.1"`
+	BiasVerdict     agreement.Verdict `csv:"bias_verdict" head:"verdict" group:"Bias" align:"left"`
 }
 
 func makeVariance(src *stored.Source) (*model.Sheet, error) {
@@ -42,18 +85,25 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := Spreads(runs, profiles, replayed)
-	s := &model.Sheet{Rows: len(rows), Title: "How estimates spread over runs under real rewards with fresh seeds, and the replay's prediction of it. " +
-		"Variances are about the runs' own means; ±: standard error. z: difference in standard errors, of ratios on the logarithmic scale. " +
-		"Bias: mean of the estimates minus the mean of the profile, in percentage points, with the error of both. " +
-		"Up to 3 standard errors agree; fewer than 10 runs are not judged."}
-	s.Add(model.NameKey(model.ByProvenance, "provenance", answeredWords, func(i int) string { return rows[i].Provenance }))
-	s.Add(profileKeys(func(i int) (string, string) { return rows[i].Benchmark, rows[i].Model })...)
-	s.Add(model.BudgetColumn(func(i int) int32 { return rows[i].Budget }),
-		strategyKey(strategyWords+" Rows hbn are both of HBN's together: what they estimate has the same law.", func(i int) string { return rows[i].Strategy }),
-		count("runs", runsWords+" Each has seeds of its own, and its rewards are verdicts of scorers.", head("Runs"), table.Head{}, func(i int) int { return rows[i].Together.Runs }))
-	s.Add(ratioColumns(rows)...)
-	s.Add(biasColumns(rows)...)
+	var rows []varianceRow
+	for _, r := range Spreads(runs, profiles, replayed) {
+		row := varianceRow{
+			Provenance: r.Provenance, profileKeys: profileKeys{r.Benchmark, model.Checkpoint(r.Model)}, Budget: r.Budget, Strategy: strategy(r.Strategy),
+			Runs: r.Together.Runs, UniformRuns: r.Uniform.Runs, Variance: model.Maybe(r.Together.Variance), UniformVariance: model.Maybe(r.Uniform.Variance),
+			Z: model.Maybe(r.Z), Verdict: r.Verdict, Mean: model.Maybe(r.Together.Mean), ProfileMean: model.Maybe(r.Truth.Value),
+			BiasZ: model.Maybe(r.Bias.Z), BiasVerdict: r.Bias.Verdict,
+		}
+		row.Ratio, row.RatioSE = maybe(r.Ratio)
+		row.Replayed, row.ReplayedSE = maybe(r.Replayed)
+		row.Bias, row.BiasSE = maybe(r.Bias.Estimate)
+		rows = append(rows, row)
+	}
+	s := model.NewSheet("How estimates spread over runs under real rewards with fresh seeds, and the replay's prediction of it. "+
+		"Variances are about the runs' own means; ±: standard error. z: difference in standard errors, of ratios on the logarithmic scale. "+
+		"Bias: mean of the estimates minus the mean of the profile, in percentage points, with the error of both. "+
+		"Up to 3 standard errors agree; fewer than 10 runs are not judged.", rows)
+	s.Column("ratio").Prediction = &model.Prediction{Predicted: "replayed", Errors: []string{"ratio_se", "replayed_se"}, Z: "z", Verdict: "verdict", Decimals: 3}
+	s.Column("mean").Prediction = &model.Prediction{Predicted: "profile_mean", Errors: []string{"bias_se"}, Z: "bias_z", Verdict: "bias_verdict", Decimals: 4}
 	return s, nil
 }
 
@@ -73,164 +123,4 @@ func replayedRatios(src *stored.Source) (func(Setting) agreement.Estimate, error
 		}
 		return agreement.Estimate{Value: r.VarianceRatio, SE: math.Hypot(r.RatioSE, redrawn[variance.EntryOf(r)].ProfileSE)}
 	}, err
-}
-
-// noiseWords says when something agrees with what is expected of it.
-const noiseWords = "Agreement within noise up to 3 standard errors; fewer than 10 runs are not judged."
-
-var zHead = table.Head{Plain: "z", TeX: "$z$"}
-
-// ratioColumns hold variances over Uniform's against the replay's.
-func ratioColumns(rows []SpreadRow) []model.Column {
-	group := head("Variance over Uniform's")
-	all := []model.Column{
-		{Name: "uniform_runs", Words: "How many runs of Uniform the ratio is relative to.", Cell: model.Counts(func(i int) int { return rows[i].Uniform.Runs })},
-		{Name: "variance",
-			Words: "The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: Σ_j (x_j − x̄)²/(n−1); of two strategies together, each about its own mean." + ofRuns,
-			Cell:  numbers(func(i int) float64 { return rows[i].Together.Variance })},
-		{Name: "uniform_variance", Words: "The same of Uniform's runs, in the same setting." + ofRuns,
-			Cell: numbers(func(i int) float64 { return rows[i].Uniform.Variance })},
-	}
-	all = append(all, estimated(
-		model.Column{Name: "ratio", Words: "The variance over that of Uniform, both as measured.",
-			Head: head("measured"), Group: group, Format: decimals(3),
-			Prediction: &model.Prediction{Predicted: "replayed", Errors: []string{"ratio_se", "replayed_se"}, Z: "z", Verdict: "verdict", Decimals: 3}},
-		model.Column{Name: "ratio_se", Role: model.Error,
-			Words: "The standard error of ratio, by the delta method: ratio·√(ψ'(k/2) + ψ'(k_U/2)) on k and k_U degrees of freedom, " +
-				"which holds for estimates that are nearly normal, as means over many rollouts are."},
-		func(i int) agreement.Estimate { return rows[i].Ratio })...)
-	all = append(all, estimated(
-		model.Column{Name: "replayed", Words: "What the replay says of this ratio: the hbn row of this profile and budget in " + variance.TwoStageFile + ".",
-			Head: head("replayed"), Group: group, Format: decimals(3)},
-		model.Column{Name: "replayed_se", Role: model.Error, Words: "The standard error of replayed: its Monte Carlo error and the error that comes from the profile, of " + variance.ErrorsFile + ", added in squares."},
-		func(i int) agreement.Estimate { return rows[i].Replayed })...)
-	return append(all,
-		model.Column{Name: "z",
-			Words: "The difference of ratio and replayed in standard errors, on the logarithmic scale: {ln(ratio) − bias − ln(replayed)}/√(ψ'(k/2) + ψ'(k_U/2) + s²/replayed²), the bias that of the logarithm of a χ² variable.",
-			Head:  zHead, Group: group, Format: table.Format{Decimals: 1, Signed: true},
-			Cell: numbers(func(i int) float64 { return rows[i].Z })},
-		verdictColumn("verdict", noiseWords, head("verdict"), group,
-			func(i int) agreement.Verdict { return rows[i].Verdict }))
-}
-
-// biasColumns hold means against those of the profiles.
-func biasColumns(rows []SpreadRow) []model.Column {
-	group := head("Bias")
-	all := []model.Column{
-		{Name: "mean", Words: "The mean of the runs' estimates." + ofRuns,
-			Cell:       numbers(func(i int) float64 { return rows[i].Together.Mean }),
-			Prediction: &model.Prediction{Predicted: "profile_mean", Errors: []string{"bias_se"}, Z: "bias_z", Verdict: "bias_verdict", Decimals: 4}},
-		{Name: "profile_mean", Words: "The mean of the profile's pass probabilities, which the runs estimate.",
-			Cell: numbers(func(i int) float64 { return rows[i].Truth.Value })},
-	}
-	all = append(all, estimated(
-		model.Column{Name: "bias", Words: "The mean of the estimates minus that of the profile.",
-			Head: head("points"), Group: group, Format: table.Format{Decimals: 2, Scale: 100, Signed: true}},
-		model.Column{Name: "bias_se", Role: model.Error,
-			Words: "The standard error of bias: that of the mean of the runs, and that of the profile's mean, √(Σ p(1−p)/K)/N, added in squares. " +
-				"The variance ratios do not have the profile's error: about the profile's mean it would add b/K of Uniform's variance to each."},
-		func(i int) agreement.Estimate { return rows[i].Bias.Estimate })...)
-	return append(all,
-		model.Column{Name: "bias_z", Words: "The bias in standard errors.",
-			Head: zHead, Group: group, Format: table.Format{Decimals: 1, Signed: true},
-			Cell: numbers(func(i int) float64 { return rows[i].Bias.Z })},
-		verdictColumn("bias_verdict", noiseWords, head("verdict"), group,
-			func(i int) agreement.Verdict { return rows[i].Bias.Verdict }))
-}
-
-// Spread is how sampled profiles spread from 0 to 1, and how long the responses are.
-var Spread = &model.Table{
-	Base: "profile_spread", Label: "tab:profile-spread",
-	Reads:   stored.Reads{Units: []dag.Ref{stored.LengthsRef}, Profiles: true},
-	Has:     func(s *stored.Settings) bool { return len(s.Live.Rollouts) > 0 },
-	Chapter: "The sampled profiles",
-	Remarks: []string{`<ref profile_spread> has how the tasks spread from never passed to always passed, and how long the responses are.`},
-	Make:    makeSpread,
-}
-
-// nearEnds is how near to 0 or 1 a pass probability is near the end.
-const nearEnds = 0.1
-
-// class is tasks by pass probability.
-type class struct {
-	name, words string
-	head        table.Head
-	has         func(p float64) bool
-}
-
-var classes = []class{
-	{"never", "Tasks that none of the K rollouts passes.", head("0"), func(p float64) bool { return p == 0 }},
-	{"rarely", "Tasks with a pass probability above 0 and of at most 0.1.", table.Head{Plain: "≤ 0.1", TeX: `$\le0.1$`}, func(p float64) bool { return p > 0 && p <= nearEnds }},
-	{"between", "Tasks with a pass probability above 0.1 and below 0.9.", head("between"), func(p float64) bool { return p > nearEnds && p < 1-nearEnds }},
-	{"mostly", "Tasks with a pass probability of at least 0.9 and below 1.", table.Head{Plain: "≥ 0.9", TeX: `$\ge0.9$`}, func(p float64) bool { return p >= 1-nearEnds && p < 1 }},
-	{"always", "Tasks that all of the K rollouts pass.", head("1"), func(p float64) bool { return p == 1 }},
-}
-
-func makeSpread(src *stored.Source) (*model.Sheet, error) {
-	rows, err := src.Profiles()
-	if err != nil {
-		return nil, err
-	}
-	lengths, err := src.Lengths()
-	if err != nil {
-		return nil, err
-	}
-	n := model.CountKey(model.ByTasks, "n_tasks", model.TasksWords, func(i int) int32 { return int32(rows[i].N()) })
-	n.Head = table.Head{Plain: "N", TeX: "$N$"}
-	s := &model.Sheet{Rows: len(rows), Title: "The sampled profiles: how many tasks are passed never, with a probability p of at most 0.1, in between, of at least 0.9, and always, among K rollouts of each; " +
-		"the mean ± its standard error, the sum of variances, and how long the responses are."}
-	s.Add(profileKeys(func(i int) (string, string) { return rows[i].Benchmark, rows[i].Model })...)
-	s.Add(n, count("rollouts", "The rollouts K of each task.", table.Head{Plain: "K", TeX: "$K$"}, table.Head{}, func(i int) int { return rows[i].TestedK }))
-	for _, c := range classes {
-		s.Add(count(c.name, c.words, c.head, table.Head{Plain: "Tasks by pass probability p", TeX: "Tasks by pass probability $p$"}, func(i int) int {
-			return tasksWith(rows[i], func(task int) bool { return c.has(rows[i].P(task)) })
-		}))
-	}
-	s.Add(estimated(
-		model.Column{Name: "mean", Words: "The mean of the pass probabilities, which an evaluation estimates.", Head: head("Mean"), Format: percent(2)},
-		model.Column{Name: "mean_se", Role: model.Error, Words: "The standard error of mean: √(Σ p(1−p)/K)/N."},
-		func(i int) agreement.Estimate { return MeanOf(rows[i]) })...)
-	s.Add(model.Column{Name: "variance_sum", Words: "Σ p(1−p): over N²b it is the variance of Uniform (Eq. 1).",
-		Head: table.Head{Plain: "Σ p(1−p)", TeX: `$\sum p(1-p)$`}, Format: decimals(2), Cell: numbers(func(i int) float64 { return rows[i].VarianceSum() })})
-	s.Add(lengthColumns(func(i int) rollout.Lengths { return lengths[[2]string{rows[i].Benchmark, rows[i].Model}] })...)
-	for tenth := range 10 {
-		to := fmt.Sprintf("below %.1f", float64(tenth+1)/10)
-		if tenth == 9 {
-			to = "of at most 1"
-		}
-		s.Add(count(fmt.Sprintf("tenth_%d", tenth+1), fmt.Sprintf("Tasks with a pass probability of at least %.1f and %s.", float64(tenth)/10, to), table.Head{}, table.Head{}, func(i int) int {
-			return tasksWith(rows[i], func(task int) bool { return min(9, 10*rows[i].PassCounts[task]/rows[i].Rollouts(task)) == tenth })
-		}))
-	}
-	return s, nil
-}
-
-// tasksWith counts the tasks of a profile for which something holds.
-func tasksWith(p profile.Profile, holds func(task int) bool) (n int) {
-	for i := range p.N() {
-		if holds(i) {
-			n++
-		}
-	}
-	return n
-}
-
-// lengthColumns are the lengths of responses, missing where none are stored.
-func lengthColumns(lengths func(row int) rollout.Lengths) []model.Column {
-	column := func(name, words, above string, of func(rollout.Lengths) int32) model.Column {
-		return model.Column{Name: name, Words: words + ", reasoning included. Of " + stored.LengthsFile + ".",
-			Head: head(above), Group: head("Response length (tokens)"),
-			Cell: func(i int) table.Cell {
-				l := lengths(i)
-				if len(l) == 0 {
-					return table.Missing()
-				}
-				return table.Integer(of(l))
-			}}
-	}
-	return []model.Column{
-		column("length_median", "The median of the tokens of a response", "median", func(l rollout.Lengths) int32 { return l.Quantile(0.5) }),
-		column("length_p99", "The 99th percentile of the tokens of a response", "99%", func(l rollout.Lengths) int32 { return l.Quantile(0.99) }),
-		column("length_max", "The tokens of the longest response", "most", func(l rollout.Lengths) int32 { return l[len(l)-1].Tokens }),
-	}
 }

@@ -1,0 +1,172 @@
+package measured
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/internal/flops"
+	"speceval/internal/paper"
+	"speceval/internal/servers/checkpoint"
+	"speceval/internal/table"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// The tables below hold what an experiment is given and does not measure: the size of
+// its corpus, and the constants of the checkpoints (Table 7).
+
+// Corpus is the size of the corpus that the paper's text gives. It is no file: its
+// numbers are compared, and quoted.
+var Corpus = &model.Table{
+	Base: paper.Corpus, Section: paper.Corpus,
+	Reads: stored.Reads{Paper: true}, Make: makeCorpus, Macros: corpusMacros,
+}
+
+// makeCorpus compares the size of the corpus and how many profiles have a task
+// count, which are counts of what was imported, and shows the time that it took
+// the authors' workers, of which no measurement is published.
+func makeCorpus(src *stored.Source) (*model.Sheet, error) {
+	numbers, err := src.Paper()
+	s := &model.Sheet{}
+	s.PaperRows = []paper.Key{}
+	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+		count := func(column string, ours int64) agreement.Comparison {
+			return agreement.Compare(agreement.Estimate{Value: float64(ours)}, numbers.Number(paper.Corpus, column), 0, 0).As(agreement.Copied).In(paper.Corpus, "all", column)
+		}
+		hours := numbers.Number(paper.Corpus, "generation_hours")
+		shown := agreement.Comparison{Class: agreement.Copied, Paper: &hours, Verdict: agreement.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
+		cells := []agreement.Comparison{count("profiles", int64(len(e.Profiles)))}
+		for _, n := range taskCounts(numbers) {
+			cells = append(cells, count(fmt.Sprintf("profiles_n%d", n), e.CountProfiles(n)))
+		}
+		return append(cells, count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
+			shown.In(paper.Corpus, "all", "generation_hours")), nil
+	}
+	return s, err
+}
+
+// taskCounts are those of the paper's benchmarks, as its schedules have them.
+func taskCounts(numbers *paper.Numbers) (all []int32) {
+	for _, key := range numbers.Rows(paper.HBNSchedule) {
+		all = append(all, key.NTasks)
+	}
+	return slices.Compact(all)
+}
+
+// corpusMacros count what was evaluated: profiles and their benchmarks, and the
+// tasks and the responses of the corpus.
+func corpusMacros(src *stored.Source) ([]model.Macro, error) {
+	e, err := src.Experiment()
+	if err != nil {
+		return nil, err
+	}
+	benchmarks := map[string]bool{}
+	for _, p := range e.Profiles {
+		benchmark, _, _ := strings.Cut(p.Name, "__model=")
+		benchmarks[benchmark] = true
+	}
+	return []model.Macro{
+		{Name: "specProfiles", Value: strconv.Itoa(len(e.Profiles))},
+		{Name: "specBenchmarks", Value: strconv.Itoa(len(benchmarks))},
+		{Name: "specTasks", Value: model.Grouped(e.Corpus.Tasks)},
+		{Name: "specResponses", Value: model.Grouped(e.Corpus.Responses)},
+	}, nil
+}
+
+// FLOPs is the paper's Table 7: the coefficients of the FLOP proxy, exact in CSV,
+// in billions of parameters in print.
+var FLOPs = &model.Table{
+	Base: paper.FLOPs, Section: paper.FLOPs, Label: "tab:systems-flop-coefficients",
+	Reads:   stored.Reads{Architectures: true, Paper: true},
+	Chapter: "Designs and constants",
+	Remarks: []string{`<ref table7_flop_coefficients> has the constants by which tokens become FLOPs, counted from the shapes of the checkpoints.`},
+	Make:    makeFLOPs,
+	Words: `
+model                  The checkpoint.
+theta_core             θ_core of the FLOP proxy (Eq. 23): parameters of the text core, without embeddings, output head, vision and multi-token prediction, counted from the shape of the
+                       checkpoint.
+theta_head             θ_head of the FLOP proxy (Eq. 23): parameters of the output projection, the embedding matrix where weights are tied: the size of the vocabulary times the width of the
+                       checkpoint.
+full_attention_layers  a of the FLOP proxy (Eq. 23): layers with full attention, by the shape of the checkpoint.
+attention_width        d_attn of the FLOP proxy (Eq. 23): query heads times their dimension, by the shape of the checkpoint.
+`,
+}
+
+// flopsRow is the constants of a checkpoint; the paper prints thetas in billions.
+type flopsRow struct {
+	Model               model.Checkpoint `csv:"model" head:"Checkpoint" align:"left"`
+	ThetaCore           int64            `csv:"theta_core" head:"θ core / 10^9|$\\theta_{\\mathrm{core}}/10^9$" format:".6G" paper:"6"`
+	ThetaHead           int64            `csv:"theta_head" head:"θ head / 10^9|$\\theta_{\\mathrm{head}}/10^9$" format:".6G" paper:"6"`
+	FullAttentionLayers int64            `csv:"full_attention_layers" head:"a|$a$" paper:"0"`
+	AttentionWidth      int64            `csv:"attention_width" head:"d attn|$d_{\\mathrm{attn}}$" paper:"0"`
+}
+
+// counted are the constants of the FLOP proxy, each checkpoint's counted from its
+// shape where that is known. A count that is not the constant by which tokens become
+// FLOPs is an error.
+func counted(constants []flops.Architecture) ([]flops.Architecture, error) {
+	all := slices.Clone(constants)
+	for i, a := range all {
+		shape, known := checkpoint.Find(a.Model)
+		if !known {
+			continue
+		}
+		if all[i] = shape.Architecture(); all[i] != a {
+			return nil, fmt.Errorf("%s: %s has the constants %+v, and its shape counts %+v", stored.ArchitecturesFile, a.Model, a, all[i])
+		}
+	}
+	return all, nil
+}
+
+// classOfShape is computed where the shape of a checkpoint is known.
+func classOfShape(key paper.Key) agreement.Class {
+	if _, known := checkpoint.Find(key.Model); known {
+		return agreement.Computed
+	}
+	return agreement.Copied
+}
+
+func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
+	constants, err := src.Architectures()
+	if err != nil {
+		return nil, err
+	}
+	all, err := counted(constants)
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := src.Paper()
+	if err != nil {
+		return nil, err
+	}
+	var rows []flopsRow
+	for _, a := range all {
+		rows = append(rows, flopsRow{model.Checkpoint(a.Model), a.ThetaCore, a.ThetaHead, a.FullAttentionLayers, a.AttentionWidth})
+	}
+	s := model.NewSheet("Constants of the FLOP proxy: parameters of the text core and of the output head, "+
+		"layers with full attention a, and the width d_attn of their query heads together.", rows)
+	s.Key = func(i int) paper.Key { return paper.Key{Model: string(rows[i].Model)} }
+	s.Absent = "no such checkpoint is stored"
+	for i := range s.Columns[1:] {
+		c, unit := &s.Columns[1+i], 1.0
+		if c.Format.Scale != 0 {
+			unit = 1e9
+			c.Shown = func(i int) table.Cell { return table.Number(*c.Cell(i).Value()) }
+		}
+		c.Rule.ClassOf = classOfShape
+		c.Rule.Cell = func(key paper.Key) table.Cell {
+			if v, ok := numbers.At(paper.FLOPs, c.Name, key); ok {
+				return table.Integer(int64(math.Round(v * unit)))
+			}
+			return table.Missing()
+		}
+		c.Rule.Judge = func(i int, want float64) agreement.Comparison {
+			return agreement.Compare(agreement.Estimate{Value: *c.Cell(i).Value() / unit}, want, c.Rule.Decimals, 0)
+		}
+	}
+	return s, nil
+}

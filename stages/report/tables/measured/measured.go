@@ -1,0 +1,59 @@
+// Package measured is the tables of what was measured here and of its prediction:
+// times, variances, the profiles of a second generation, the orchestrator's share of a
+// processor, and how the sampled profiles spread; and of what an experiment is given.
+package measured
+
+import (
+	"speceval/internal/agreement"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/stages/report/model"
+)
+
+// All is the tables of what was measured, in the order of the report.
+var All = []*model.Table{Times, Variance, Profile, Tasks, Orchestrator, Spread}
+
+// chapter is the section of the document that holds predictions against measurements.
+const chapter = "Prediction against measurement"
+
+// Words that the tables share.
+const (
+	answeredWords = `
+provenance  Whether real servers answered (measured) or simulated ones.
+`
+	strategyWords = `
+strategy  How the rollouts were submitted: uniform, or HBN with a barrier after the pilot (hbn-sync) or with speculation in its place (hbn-async).
+`
+)
+
+// profileKeys are the benchmark and the checkpoint that a row is of.
+type profileKeys struct {
+	Benchmark string           `csv:"benchmark" head:"Benchmark" align:"left"`
+	Model     model.Checkpoint `csv:"model" head:"Checkpoint" align:"left"`
+}
+
+// strategy is how the runs of a row were executed, by its name.
+type strategy string
+
+func (s strategy) Shown() table.Cell {
+	if known := policy.FindStrategy(string(s)); known != nil {
+		return table.Text(known.Label)
+	} else if s == Both {
+		return table.Text("HBN, both")
+	}
+	return table.Text(string(s))
+}
+
+// maybe is an estimate with its error as a row has them.
+func maybe(e agreement.Estimate) (value, se model.Maybe) {
+	return model.Maybe(e.Value), model.Maybe(e.SE)
+}
+
+// finite is a number, nil where it is not finite.
+func finite(v float64) *float64 {
+	if !variance.Finite(v) {
+		return nil
+	}
+	return &v
+}

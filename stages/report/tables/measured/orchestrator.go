@@ -1,0 +1,98 @@
+package measured
+
+import (
+	"speceval/internal/agreement"
+	"speceval/internal/measurement"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// Orchestrator is what our own program took of the runs on servers. Runs under
+// the virtual clock, which count no processor time, are left out.
+//
+// The claim is on timed runs, which are those under coupled rewards on real
+// servers: under real rewards the program scores responses as well, and a
+// simulated server answers faster than any other.
+var Orchestrator = &model.Table{
+	Base: "orchestrator", Label: "tab:orchestrator", Live: true,
+	Reads:   stored.Reads{Units: []dag.Ref{stored.RunsRef}},
+	Has:     func(s *stored.Settings) bool { return s.Live.Timed },
+	Chapter: chapter,
+	Remarks: []string{`<ref orchestrator> has what the program that submits the rollouts took itself, on the machine that it shares with the servers.`},
+	Make:    makeOrchestrator,
+	Words: answeredWords + strategyWords + `
+rewards             Whether rewards are drawn by hash with the probabilities of the profile (coupled, Section 4.3) or verdicts of scorers on the responses (scored).
+runs                How many runs the row is of.
+wall_seconds        The wall-clock time of a run, the mean over runs. Of systems/runs.parquet.
+cpu_seconds         Processor time of the whole program during a run, the mean over runs; servers are other processes. Of systems/runs.parquet.
+cores               Processor cores of the machine that the program runs on. Of systems/runs.parquet.
+core_share          cpu_seconds over wall_seconds: the share of one processor core.
+cpu_share           core_share over cores: the program's share of the processors, which it may have in common with servers.
+router_share        The part of the time that the router was at work, which decides and submits: its seconds over wall_seconds. Of systems/runs.parquet.
+gap_median_seconds  From a completion to the next submission in its place: the median of a run, the mean over runs. Of systems/runs.parquet.
+gap_p99_seconds     From a completion to the next submission in its place: the 99th percentile of a run, the mean over runs. Of systems/runs.parquet.
+verdict             Agreement if cpu_share is below 5%, of runs under coupled rewards on real servers. Others are shown.
+`,
+}
+
+// usage is what the runs of a series took, means over them.
+type usage struct {
+	Provenance string `csv:"provenance"`
+	profileKeys
+	Rewards   string            `csv:"rewards" head:"Rewards" align:"left"`
+	Budget    int32             `csv:"budget" head:"b|$b$"`
+	Strategy  strategy          `csv:"strategy" head:"Strategy" align:"left"`
+	Runs      int               `csv:"runs" head:"Runs"`
+	Wall      model.Maybe       `csv:"wall_seconds" head:"Seconds" format:".2"`
+	CPU       model.Maybe       `csv:"cpu_seconds"`
+	Cores     model.Maybe       `csv:"cores"`
+	CoreShare model.Maybe       `csv:"core_share" head:"of a core" group:"CPU" format:".2%"`
+	CPUShare  model.Maybe       `csv:"cpu_share" head:"of all" group:"CPU" format:".2%"`
+	Router    model.Maybe       `csv:"router_share" head:"Router" format:".2%"`
+	GapMedian model.Maybe       `csv:"gap_median_seconds" head:"median" group:"Gap (ms)" format:".2ms"`
+	GapP99    model.Maybe       `csv:"gap_p99_seconds" head:"99%" group:"Gap (ms)" format:".2ms"`
+	Verdict   agreement.Verdict `csv:"verdict" head:"Verdict" align:"left"`
+}
+
+func newUsage(s Series) usage {
+	mean := func(of func(measurement.Run) float64) float64 {
+		sum := 0.0
+		for _, r := range s.Runs {
+			sum += of(r)
+		}
+		return sum / float64(len(s.Runs))
+	}
+	wall := mean(func(r measurement.Run) float64 { return r.Time })
+	cpu := mean(func(r measurement.Run) float64 { return r.CPU })
+	cores := mean(func(r measurement.Run) float64 { return float64(r.Cores) })
+	handling := mean(func(r measurement.Run) float64 { return r.Handling })
+	gap, longGap := mean(func(r measurement.Run) float64 { return r.GapMedian }), mean(func(r measurement.Run) float64 { return r.GapP99 })
+	u := usage{
+		Provenance: s.Provenance, profileKeys: profileKeys{s.Benchmark, model.Checkpoint(s.Model)}, Rewards: s.Rewards,
+		Budget: s.Budget, Strategy: strategy(s.Strategy), Runs: len(s.Runs),
+		Wall: model.Maybe(wall), CPU: model.Maybe(cpu), Cores: model.Maybe(cores), CoreShare: model.Maybe(cpu / wall), CPUShare: model.Maybe(cpu / wall / cores),
+		Router: model.Maybe(handling / wall), GapMedian: model.Maybe(gap), GapP99: model.Maybe(longGap), Verdict: agreement.Shown,
+	}
+	if s.Rewards == measurement.Coupled && s.Provenance == measurement.Measured && variance.Finite(float64(u.CPUShare)) {
+		u.Verdict = agreement.CPU(float64(u.CPUShare))
+	}
+	return u
+}
+
+func makeOrchestrator(src *stored.Source) (*model.Sheet, error) {
+	runs, err := src.Runs()
+	if err != nil {
+		return nil, err
+	}
+	var rows []usage
+	for _, s := range Grouped(runs, func(r measurement.Run) bool { return r.CPU > 0 }) {
+		rows = append(rows, newUsage(s))
+	}
+	s := model.NewSheet("What the orchestrator itself took: wall-clock time of a run, its processor time over that, in percent of one core and of all cores of its machine, the part of the time that the router was at work, "+
+		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of all; "+
+		"under real rewards it scores responses as well.", rows)
+	s.Column("cpu_share").Prediction = &model.Prediction{Verdict: "verdict", Decimals: 4, Tolerance: func(*float64) *float64 { return finite(agreement.MostCPU) }}
+	return s, nil
+}

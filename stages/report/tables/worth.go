@@ -1,0 +1,230 @@
+package tables
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"speceval/internal/display"
+	"speceval/internal/measurement"
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/pipeline/dag"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+)
+
+// worthTable is what the rows of Table 10 have in common with those of Tables 2 to 4:
+// of every policy the quotients that HBN-async has there.
+var worthTable = &costTable{
+	strategies: []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent},
+	columns: []costColumn{
+		{name: "time", head: table.Head{Plain: "policy"}, group: actualTime, format: change, macro: "Time",
+			words: slowdownWords("the policy, which speculates across every barrier,") + ". Of " + measurement.BenefitFile + "; rows of HBN are those of Table 4.", quotient: slower(seconds, measurement.HBNAsync)},
+		{name: "equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime",
+			words: slowdownWords("Uniform at the whole budget ⌊b/r⌋ that the policy's own variance ratio r on a profile is worth") + ".", quotient: slower(seconds, measurement.UniformEquivalent)},
+		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit",
+			words:    "equivalent_time − time: what the policy saves at equal variance, as a share of the time of Uniform at the budget b.",
+			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync)},
+		{name: "wasted_flops", head: table.Head{Plain: "Wasted FLOPs"}, format: fine(change), macro: "WastedFLOPs",
+			words:    "Computation of the policy that was thrown away, as in Table 2: ΣW/ΣF_U, with the FLOPs by the proxy of Eq. 23.",
+			quotient: &measurement.Quotient{Above: []measurement.Term{wastedFLOPs}, Below: uniformFLOPs}},
+	},
+}
+
+// Worth is every policy that was executed against the Uniform that has its variance, in
+// time. It is not in the paper.
+var Worth = &model.Table{
+	Base: "table10_benefit", Label: "tab:policies-benefit",
+	Reads: stored.Reads{Units: []dag.Ref{stored.BenefitRef}, Runs: true}, Has: func(s *stored.Settings) bool { return s.Staged },
+	Chapter: "Beyond the paper",
+	Remarks: []string{
+		`Each further stage is a further barrier. <ref table10_benefit> asks of every policy what <ref table4_benefit> asks of HBN-async: what its variance would have cost with Uniform, in time.`,
+		`The most is saved by \specBenefitBest{}: \specBenefitBestOverHBN{}.`,
+		`Staged HBN, which knows nothing beforehand, saves \specStagedBenefitOverHBN{}; with siblings known, \specInformedStagedSiblingsBenefitOverHBN{}.`,
+	},
+	Make: makeWorth, Macros: worthMacros,
+	Words: `
+policy  The policy that was executed.
+`,
+}
+
+// worthKeys tell rows apart.
+type worthKeys struct {
+	Budget int32 `csv:"budget"`
+	model.PolicyKeys
+	Provenance string `csv:"provenance" head:"Runs" align:"left"`
+}
+
+// worthRows are the rows of the table: by budget, then policy, then provenance.
+func worthRows(src *stored.Source) (all []*costRow, err error) {
+	rows, err := src.Benefit()
+	if err != nil {
+		return nil, err
+	}
+	costs, err := src.Costs()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
+		groups, err := measurement.BenefitGroups(rows, p.Key(), worthTable.strategies...)
+		if p == policy.HBN {
+			groups, err = src.Groups(worthTable.strategies...)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range groups {
+			row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
+			if err := row.fill(nil); err != nil {
+				return nil, err
+			}
+			all = append(all, row)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *costRow) int { return int(a.Budget - b.Budget) })
+	return all, nil
+}
+
+func makeWorth(src *stored.Source) (*model.Sheet, error) {
+	rows, err := worthRows(src)
+	if err != nil {
+		return nil, err
+	}
+	const what = "Policies that speculate across every barrier against Uniform at the budget that has their variance: times relative to those of Uniform at budget b, from sums over profiles, " +
+		"with the standard deviation of one execution of the suite. Delta: equivalent Uniform minus the policy."
+	var keys []worthKeys
+	for _, r := range rows {
+		keys = append(keys, worthKeys{r.Budget, model.KeysOf(r.policy), r.Provenance})
+	}
+	s := model.NewSheet(what, keys)
+	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
+	for j := range worthTable.columns {
+		c := worthTable.column(rows, nil, j)
+		c.Rule = nil
+		s.Add(c)
+	}
+	worthTable.addNoise(s, rows)
+	s.Notes = worthNotes(rows)
+	return s, nil
+}
+
+// worthNotes say which policies save as much as which others.
+func worthNotes(rows []*costRow) (notes []string) {
+	var said []string
+	titles := map[string][]string{}
+	for _, p := range policy.Timed {
+		if words := againstHBN(rows, simulated(rows, p)); words != "" {
+			if titles[words] == nil {
+				said = append(said, words)
+			}
+			titles[words] = append(titles[words], p.Title())
+		}
+	}
+	for _, words := range said {
+		notes = append(notes, "Saving "+words+": "+strings.Join(titles[words], "; ")+".")
+	}
+	return notes
+}
+
+// benefit is what a policy saves, with its error.
+func (r *costRow) benefit() (value, se float64) {
+	const delta = 2
+	if sd := r.cells[delta].sd; sd != nil {
+		se = *sd / math.Sqrt(float64(r.Repeats()))
+	}
+	return r.cells[delta].Value, se
+}
+
+// simulated are the rows of policies on the simulated fleet that save the most, by
+// budget.
+func simulated(rows []*costRow, of ...*policy.Policy) map[int32]*costRow {
+	most := map[int32]*costRow{}
+	for _, r := range rows {
+		if r.Provenance != measurement.Simulated || !slices.Contains(of, r.policy) {
+			continue
+		}
+		v, _ := r.benefit()
+		if other := most[r.Budget]; other == nil || v > other.cells[2].Value {
+			most[r.Budget] = r
+		}
+	}
+	return most
+}
+
+// againstHBN says at which budgets rows save more than HBN-async, by 1.96 standard
+// errors of the difference.
+func againstHBN(rows []*costRow, own map[int32]*costRow) string {
+	said, at := []string{"more than HBN-async", "as much as HBN-async", "less than HBN-async"}, make([][]int32, 3)
+	hbn := simulated(rows, policy.HBN)
+	for _, b := range slices.Sorted(maps.Keys(own)) {
+		if hbn[b] == nil {
+			continue
+		}
+		theirs, error1 := hbn[b].benefit()
+		ours, error2 := own[b].benefit()
+		k := 1
+		if d := ours - theirs; math.Abs(d) > variance.GainZ*math.Hypot(error1, error2) {
+			k = 1 - int(math.Copysign(1, d))
+		}
+		at[k] = append(at[k], b)
+	}
+	return byBudgets(said, at)
+}
+
+// byBudgets says what holds at which budgets.
+func byBudgets(said []string, at [][]int32) string {
+	var words []string
+	for k, budgets := range at {
+		if len(budgets) > 0 {
+			words = append(words, said[k]+" at b = "+display.And(strings.Fields(strings.Trim(fmt.Sprint(budgets), "[]"))))
+		}
+	}
+	if len(words) == 1 {
+		words[0], _, _ = strings.Cut(words[0], " at b = ")
+		words[0] += " at every budget"
+	}
+	return display.And(words)
+}
+
+// worthMacros are the numbers of our policies, and in words which saves the most and
+// whether that is more than HBN-async does.
+func worthMacros(src *stored.Source) (all []model.Macro, err error) {
+	rows, err := worthRows(src)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		for j, c := range worthTable.columns {
+			if r.policy != policy.HBN {
+				f := c.format
+				f.Signed = false
+				all = append(all, macroOf("Simulated"+r.policy.Macro+c.macro, r.Budget, minus(f.Print(r.cells[j].Value))))
+			}
+		}
+	}
+	words := func(name, value string) { all = append(all, model.Macro{Name: "spec" + name, Value: value}) }
+	for _, p := range policy.Timed {
+		if own := simulated(rows, p); len(own) > 0 {
+			words(p.Macro+"BenefitOverHBN", againstHBN(rows, own))
+		}
+	}
+	if most := simulated(rows, policy.Timed...); len(most) > 0 {
+		var titles []string
+		at := make([][]int32, len(policy.Timed))
+		for k, p := range policy.Timed {
+			titles = append(titles, p.Title())
+			for _, b := range slices.Sorted(maps.Keys(most)) {
+				if most[b].policy == p {
+					at[k] = append(at[k], b)
+				}
+			}
+		}
+		words("BenefitBest", byBudgets(titles, at))
+		words("BenefitBestOverHBN", againstHBN(rows, most))
+	}
+	return all, nil
+}
