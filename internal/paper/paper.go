@@ -4,10 +4,7 @@
 package paper
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,30 +30,6 @@ const (
 	CaseStudy   = "case_study"
 	Corpus      = "corpus"
 )
-
-// sections says what the file must have. The rows of a section are named by the
-// key along, those of a grid by task counts and then the budgets of Table 1; a list
-// has a number for each row. The rest are single numbers and names.
-var sections = []struct {
-	name, along           string
-	grid                  bool
-	lists, numbers, names string
-}{
-	{name: Variance, along: "budget", lists: "oracle tuned_en tuned_ibn hbn ibn_alpha"},
-	{name: Compute, along: "budget", lists: "extra_rollouts useful_flops wasted_flops actual_flops"},
-	{name: Time, along: "budget", lists: "sync_time async_time delta_time sync_normalized async_normalized delta_normalized"},
-	{name: Benefit, along: "budget", lists: "continuous_budget rounded_budget rounded_over_continuous uniform_equivalent_time async_time delta",
-		numbers: "extra_budget_kept_b8"},
-	{name: HBNSchedule, along: "n_tasks", grid: true, lists: "m w", numbers: "designs_at_an_end"},
-	{name: ENSchedule, along: "n_tasks", grid: true, lists: "m w"},
-	{name: FLOPs, along: "model", lists: "theta_core theta_head full_attention_layers attention_width"}, // thetas in 10^9
-	{name: TSNeyman, along: "budget", lists: "alpha m0 ts hbn delta"},
-	{name: Robustness, along: "budget", lists: "profiles_gaining", names: "adverse_profile",
-		numbers: "adverse_ratio_b16 adverse_ratio_b32 adverse_oracle_ratio adverse_outside_02_08"},
-	{name: CaseStudy, numbers: "share_below_02 share_above_08 endpoint_tasks hbn_ratio_b8 hbn_ratio_b32 hbn_ratio_b64 " +
-		"oracle_ratio_b8 oracle_ratio_b32 oracle_ratio_b64 halfwidth_uniform_b32_pp w_b32"},
-	{name: Corpus, numbers: "profiles tasks responses generation_hours profiles_n19 profiles_n30 profiles_n86 profiles_n93 profiles_n100"},
-}
 
 // Numbers is every number of the paper's tables and text that a run can be
 // compared with, as printed: fractions, rounded to the paper's decimals.
@@ -101,107 +74,59 @@ func Number(base string) (n int, name string) {
 	return n, strings.ToUpper(m[1][:1]) + m[1][1:] + " " + m[2]
 }
 
-// Parse reads the paper's numbers, a TOML file, strictly: an unknown key, an
-// absent section, or lists of unequal length are errors that name it.
+// Parse reads the paper's numbers, a TOML file. A section has a list of its rows, by
+// budget, model or n_tasks, and lists with a number for each of them; by n_tasks, a list has
+// a list for each, with a number for every budget of Table 1. The rest are single numbers and
+// names.
 func Parse(data []byte) (*Numbers, error) {
 	var file map[string]map[string]any
 	if err := toml.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("paper targets: %w", err)
 	}
 	n := &Numbers{map[string][]Key{}, map[string][]float64{}, map[string]string{}}
-	var faults []error
-	for _, s := range sections {
-		keys, ok := file[s.name]
-		if !ok {
-			faults = append(faults, fmt.Errorf("section [%s] is absent", s.name))
-			continue
+	budgets := flat(file[Variance]["budget"])
+	for section, values := range file {
+		var rows []Key
+		models, _ := values["model"].([]any)
+		for _, v := range models {
+			rows = append(rows, Key{Model: fmt.Sprint(v)})
 		}
-		delete(file, s.name)
-		if err := n.along(s.name, keys[s.along], s.along); err != nil {
-			faults = append(faults, err)
+		for _, b := range flat(values["budget"]) {
+			rows = append(rows, Key{Budget: int32(b)})
 		}
-		delete(keys, s.along)
-		for _, key := range strings.Fields(s.lists) {
-			faults = append(faults, n.list(s.name, key, keys[key], len(n.rows[s.name]), s.grid))
-			delete(keys, key)
-		}
-		for _, key := range strings.Fields(s.numbers) {
-			faults = append(faults, n.list(s.name, key, []any{keys[key]}, 1, false))
-			delete(keys, key)
-		}
-		for _, key := range strings.Fields(s.names) {
-			if n.names[s.name+"."+key], ok = keys[key].(string); !ok {
-				faults = append(faults, fmt.Errorf("section [%s]: %s is no name", s.name, key))
+		for _, tasks := range flat(values["n_tasks"]) {
+			for _, b := range budgets {
+				rows = append(rows, Key{NTasks: int32(tasks), Budget: int32(b)})
 			}
-			delete(keys, key)
 		}
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			faults = append(faults, fmt.Errorf("unknown key %s.%s", s.name, key))
+		n.rows[section] = rows
+		for key, value := range values {
+			name := section + "." + key
+			if n.names[name], _ = value.(string); n.names[name] != "" || key == "budget" || key == "model" || key == "n_tasks" {
+				continue
+			}
+			n.lists[name] = flat(value)
+			if _, list := value.([]any); list && len(n.lists[name]) != len(rows) {
+				return nil, fmt.Errorf("paper targets: [%s] has %d rows, and %s %d numbers", section, len(rows), key, len(n.lists[name]))
+			}
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(file)) {
-		faults = append(faults, fmt.Errorf("unknown key %s", name))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, fmt.Errorf("paper targets: %w", err)
 	}
 	return n, nil
 }
 
-// along makes the rows of a section.
-func (n *Numbers) along(section string, value any, key string) error {
-	all, _ := value.([]any)
-	for _, v := range all {
-		name, isName := v.(string)
-		count, isCount := v.(int64)
-		switch {
-		case key == "model" && isName:
-			n.rows[section] = append(n.rows[section], Key{Model: name})
-		case key == "budget" && isCount:
-			n.rows[section] = append(n.rows[section], Key{Budget: int32(count)})
-		case key == "n_tasks" && isCount:
-			for _, row := range n.rows[Variance] {
-				n.rows[section] = append(n.rows[section], Key{NTasks: int32(count), Budget: row.Budget})
-			}
-		default:
-			return fmt.Errorf("section [%s]: %v is no %s", section, v, key)
+// flat is the numbers of a value, one after the other.
+func flat(value any) (all []float64) {
+	switch v := value.(type) {
+	case float64:
+		return []float64{v}
+	case int64:
+		return []float64{float64(v)}
+	case []any:
+		for _, part := range v {
+			all = append(all, flat(part)...)
 		}
 	}
-	return nil
-}
-
-// list takes the numbers of a key, a list or one for each task count, of which there
-// must be as many as wanted.
-func (n *Numbers) list(section, key string, value any, want int, grid bool) error {
-	all, _ := value.([]any)
-	if grid {
-		var flat []any
-		for _, line := range all {
-			numbers, _ := line.([]any)
-			if columns := len(n.rows[Variance]); len(numbers) != columns {
-				return fmt.Errorf("section [%s]: lists of %d and %d values", section, columns, len(numbers))
-			}
-			flat = append(flat, numbers...)
-		}
-		all = flat
-	}
-	if len(all) != want {
-		if grid && len(n.rows[Variance]) > 0 {
-			return fmt.Errorf("section [%s]: lists of %d and %d values", section, want/len(n.rows[Variance]), len(all)/len(n.rows[Variance]))
-		}
-		return fmt.Errorf("section [%s]: lists of %d and %d values", section, want, len(all))
-	}
-	for _, v := range all {
-		x, ok := v.(float64)
-		if whole, is := v.(int64); is {
-			x, ok = float64(whole), true
-		}
-		if !ok || math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("section [%s]: %s: %v is no number", section, key, v)
-		}
-		n.lists[section+"."+key] = append(n.lists[section+"."+key], x)
-	}
-	return nil
+	return all
 }
 
 // Rows is the rows that the paper prints of a section, in its order.
