@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"text/template"
 
 	"speceval/internal/agreement"
 	"speceval/internal/paper"
@@ -16,7 +17,7 @@ import (
 )
 
 // The document of the report is report.tex: an article with every table and figure, and the
-// verdict beneath each. It is text made of a value: it quotes only what is given, and omits what is missing.
+// verdict beneath each. It quotes only what is given, and omits what is missing.
 
 // preamble is a sober article that needs texlive-latex-base and
 // texlive-latex-recommended. With lmodern characters can be copied and
@@ -28,6 +29,11 @@ import (
 //
 //go:embed preamble.tex
 var preamble string
+
+//go:embed document.tex.tmpl
+var documentText string
+
+const title = "Speculative evaluation of stochastic LLMs: results recomputed"
 
 // Document is what report.tex is made of.
 type Document struct {
@@ -52,26 +58,27 @@ type Figure struct {
 
 // chapter is a section of the document.
 type chapter struct {
-	title string
-	about []string // sentences before its first table or figure
+	Title    string
+	about    []string // sentences before its first table or figure
+	Exhibits []exhibit
 }
 
 // chapters are the sections of the document; model.Table and Figure say which one
 // shows them. What none of them shows comes after them.
 var chapters = []chapter{
-	{title: "Variance"},
-	{title: "What speculation costs", about: []string{
+	{Title: "Variance"},
+	{Title: "What speculation costs", about: []string{
 		"Times and computation are summed over the profiles and relative to Uniform's at the same budget.",
 		"Rows of a simulated or a measured run are means over repeats of the whole suite, with the standard deviation of one suite after the sign $\\pm$."}},
-	{title: "Prediction against measurement", about: []string{
+	{Title: "Prediction against measurement", about: []string{
 		"What the other tables say of these profiles are predictions of what servers do. Here they are held against runs and rollouts that none of them has seen."}},
-	{title: "The sampled profiles"},
-	{title: "Designs and constants", about: []string{
+	{Title: "The sampled profiles"},
+	{Title: "Designs and constants", about: []string{
 		"A two-stage policy has a pilot of $m$ rollouts per task, and a weight $w$ that the pilot has in the estimate."}},
-	{title: "A sequential baseline"},
-	{title: "Beyond the paper"},
-	{title: "Profiles, one by one"},
-	{title: "How sure these numbers are"},
+	{Title: "A sequential baseline"},
+	{Title: "Beyond the paper"},
+	{Title: "Profiles, one by one"},
+	{Title: "How sure these numbers are"},
 }
 
 // longRows is from how many lines on a table runs over pages, in the appendix.
@@ -80,131 +87,89 @@ const longRows = 36
 // exhibit is a table or a figure in its place.
 type exhibit struct {
 	Figure
-	sheet   *model.Sheet // nil for a figure
-	printed table.Printed
+	Sheet     *model.Sheet // nil for a figure
+	Printed   table.Printed
+	InChapter bool // of chapters
 }
 
-// empty reports whether it is a table without rows, which is mentioned alone.
-func (e *exhibit) empty() bool { return e.sheet != nil && e.printed.Rows() == 0 }
+// Empty reports whether it is a table without rows, which is mentioned alone.
+func (e exhibit) Empty() bool { return e.Sheet != nil && e.Printed.Rows() == 0 }
 
-// long reports whether it is a table that is set over pages, in the appendix.
-func (e *exhibit) long() bool { return e.printed.Rows() > longRows }
+// Long reports whether it is a table that is set over pages, in the appendix.
+func (e exhibit) Long() bool { return e.Printed.Rows() > longRows }
 
-// inChapter reports whether a chapter shows it.
-func (e *exhibit) inChapter() bool {
-	return slices.ContainsFunc(chapters, func(c chapter) bool { return c.title == e.Chapter })
-}
-
-const title = "Speculative evaluation of stochastic LLMs: results recomputed"
-
-// Text is report.tex. A sheet that cannot be printed is an error.
-func LaTeX(d Document) (string, error) {
-	p := &prose{Document: d}
-	for _, s := range d.Sheets {
-		printed, err := table.Print(s.Print())
-		if err != nil {
-			return "", err
-		}
-		placed := Figure{Base: s.Base, Chapter: s.Chapter, Remarks: s.Remarks, Caption: s.Title, Label: s.Label}
-		p.exhibits = append(p.exhibits, exhibit{placed, s, printed})
-	}
-	for _, f := range d.Figures {
-		p.exhibits = append(p.exhibits, exhibit{Figure: f})
-	}
-	p.line("%% %s", d.Comment)
-	p.line(`%% Set it from this folder: pdflatex report.tex, until it asks for no further run.`)
-	p.WriteString(preamble)
-	p.line(`\input{tables/numbers.tex}`)
-	p.line("\\hypersetup{pdftitle={%s}}\n\\begin{document}", title)
-	p.line("\\begin{center}\\Large\\bfseries %s\\end{center}", title)
-	p.abstract()
-	p.provenance()
-	for _, c := range chapters {
-		p.chapter(c, func(e *exhibit) bool { return e.Chapter == c.title })
-	}
-	p.chapter(chapter{title: "More results"}, func(e *exhibit) bool { return !e.inChapter() && !e.long() })
-	p.line(`\appendix`)
-	p.longTables()
-	p.verdictAppendix()
-	p.line(`\end{document}`)
-	return p.String(), p.failed
-}
-
-// chapter sets a section with the tables and figures that are its own, if any.
-func (p *prose) chapter(c chapter, shows func(*exhibit) bool) {
-	first := true
-	for i := range p.exhibits {
-		e := &p.exhibits[i]
-		if !shows(e) {
-			continue
-		}
-		sentences := e.Remarks
-		if first {
-			p.line("\n\\section{%s}", c.title)
-			sentences = slices.Concat(c.about, e.Remarks)
-		}
-		first = false
-		p.show(e, sentences)
-	}
-}
-
-// show places a table or a figure, after sentences about it.
-func (p *prose) show(e *exhibit, about []string) {
-	switch {
-	case e.empty():
-		notes := strings.Join(e.sheet.Print().Notes, " ")
-		p.paragraph(fmt.Sprintf("The table %s has no rows yet. %s", table.Typewriter("tables/"+e.Base+".tex"), table.Escape(notes)))
-	case e.long():
-		p.paragraph(append(about, `It runs over pages, in Appendix~\ref{app:profiles}.`)...)
-	case e.sheet != nil:
-		p.before(about)
-		p.number(e.Base)
-		p.line("\\begin{table}[H]\n\\centering\\small")
-		p.line("\\caption{%s}\\label{%s}", table.Escape(e.Caption), e.Label)
-		p.line(`\fitted{\input{tables/%s.tex}}`, e.Base)
-		p.verdict(e)
-		p.line(`\end{table}`)
-	default:
-		p.before(about)
-		p.line("\\begin{figure}[H]\n\\centering")
-		p.line(`\fitted{\includegraphics{figures/%s.pdf}}`, e.Base)
-		p.line("\\caption{%s}\\label{%s}", table.Escape(e.Caption), e.Label)
-		p.verdict(e)
-		p.line(`\end{figure}`)
-	}
-}
-
-// before sets sentences as a paragraph that stays with what follows.
-func (p *prose) before(sentences []string) {
-	p.line(`\begin{samepage}`)
-	p.paragraph(sentences...)
-	p.line("\\par\\end{samepage}\n\\nopagebreak")
-}
+// Notes are those of a table.
+func (e exhibit) Notes() string { return strings.Join(e.Sheet.Print().Notes, " ") }
 
 // prose is the document in the making. A sentence that quotes a number or a table
 // that is not there is left out.
 type prose struct {
 	Document
+	Chapters      []chapter
+	Long          []exhibit
+	OfPaper, Live agreement.Comparisons
+
 	exhibits []exhibit // tables, then figures
 	count    int       // LaTeX's counter of tables
 	most     int       // the greatest that it was
-	failed   error
-	strings.Builder
 }
 
-func (p *prose) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
-
-// paragraph sets those of the sentences that can be said, as one paragraph.
-func (p *prose) paragraph(sentences ...string) {
-	if said := p.sayable(sentences); len(said) > 0 {
-		p.line("\n%s", strings.Join(said, "\n"))
+// LaTeX is report.tex. A sheet that cannot be printed is an error.
+func LaTeX(d Document) (string, error) {
+	p := &prose{Document: d}
+	p.OfPaper, p.Live = d.Verdicts.Cells.Sides()
+	for _, s := range d.Sheets {
+		printed, err := table.Print(s.Print())
+		if err != nil {
+			return "", err
+		}
+		p.add(exhibit{Figure: Figure{Base: s.Base, Chapter: s.Chapter, Remarks: s.Remarks, Caption: s.Title, Label: s.Label}, Sheet: s, Printed: printed})
 	}
+	for _, f := range d.Figures {
+		p.add(exhibit{Figure: f})
+	}
+	for _, c := range append(slices.Clone(chapters), chapter{Title: "More results"}) {
+		for _, e := range p.exhibits {
+			if e.Chapter != c.Title && (e.InChapter || e.Long() || c.Title != "More results") {
+				continue
+			}
+			if c.Exhibits == nil {
+				e.Remarks = slices.Concat(c.about, e.Remarks)
+			}
+			c.Exhibits = append(c.Exhibits, e)
+		}
+		if c.Exhibits != nil {
+			p.Chapters = append(p.Chapters, c)
+		}
+	}
+	var b strings.Builder
+	t, err := template.New("report.tex").Funcs(template.FuncMap{
+		"preamble": func() string { return preamble }, "title": func() string { return title },
+		"say": func(sentence string) string {
+			return strings.Join(append([]string{""}, p.sayable([]string{sentence})...), "\n")
+		},
+		"paragraph": func(sentences []string) string { return strings.Join(p.sayable(sentences), "\n") },
+		"of":        p.Verdicts.Cells.Of, "verdict": verdictText, "number": p.number,
+		"tally": func(v agreement.Comparisons) string { return table.Escape(v.Tally()) },
+		"legend": func(v agreement.Comparisons) string {
+			return table.Escape(strings.Join(strings.Fields(Legend(v)), " "))
+		},
+		"sentence": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." },
+		"escape":   table.Escape, "typewriter": table.Typewriter, "comparisons": p.comparisons,
+	}).Parse(documentText)
+	if err == nil {
+		err = t.Execute(&b, p)
+	}
+	return b.String(), err
 }
 
-// goOn adds sentences to the paragraph before.
-func (p *prose) goOn(sentences ...string) {
-	for _, text := range p.sayable(sentences) {
-		p.line("%s", text)
+// add places a table or a figure.
+func (p *prose) add(e exhibit) {
+	e.Judged = cmp.Or(e.Judged, e.Base)
+	e.InChapter = slices.ContainsFunc(chapters, func(c chapter) bool { return c.Title == e.Chapter })
+	p.exhibits = append(p.exhibits, e)
+	if e.Long() {
+		p.Long = append(p.Long, e)
 	}
 }
 
@@ -237,8 +202,8 @@ func (p *prose) expand(s string) (text string, ok bool) {
 		base := refMark.FindStringSubmatch(mark)[1]
 		for _, e := range p.exhibits {
 			switch {
-			case e.Base != base || e.empty():
-			case e.sheet != nil:
+			case e.Base != base || e.Empty():
+			case e.Sheet != nil:
 				return fmt.Sprintf(`Table~\ref{%s}`, e.Label)
 			default:
 				return fmt.Sprintf(`Figure~\ref{%s}`, e.Label)
@@ -259,87 +224,107 @@ const paperTables = 8
 // number gives the next table the number of the paper's, and one beyond all of the
 // paper's where it has none, whatever tables are missing: texts name tables by
 // these numbers. base is empty for a table that is no file.
-func (p *prose) number(base string) {
+func (p *prose) number(base string) (counter string) {
 	next, _ := paper.Number(base)
 	next = cmp.Or(next, max(p.most, paperTables)+1)
 	if next != p.count+1 {
-		p.line(`\setcounter{table}{%d}`, next-1)
+		counter = fmt.Sprintf(`\setcounter{table}{%d}`, next-1)
 	}
 	p.count, p.most = next, max(p.most, next)
+	return counter
 }
 
-// abstract is what the document finds, by the numbers.
-func (p *prose) abstract() {
-	p.line(`\begin{abstract}`)
-	p.line("\\noindent A stochastic language model is evaluated by repeated rollouts, and the same number for every task wastes most of them.")
-	switch ofPaper, live := p.Verdicts.Cells.Sides(); {
-	case p.Published:
-		p.goOn("This document recomputes the numbers of the paper on HBN, which gives most of a budget to the noisy tasks, from the paper's published task-probability profiles.")
-	case len(live) > len(ofPaper):
-		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles of our own, and holds what was measured against what was predicted of it. The profiles are not the paper's, whose numbers do not apply.")
-	default:
-		p.goOn("This document shows what HBN, which gives most of a budget to the noisy tasks, is worth on profiles that are not the paper's, and so without the paper's numbers and without verdicts.")
-	}
-	p.goOn(
-		`Over \specProfiles{} profiles of benchmark and checkpoint, HBN's variance is on average \specHBNVariance<LOW>{} of Uniform's at $b=<low>$ rollouts per task and \specHBNVariance<HIGH>{} at $b=<high>$: a reduction by \specHBNReductionLeast{} to \specHBNReductionMost{}.`,
-		`At these budgets it gains beyond noise on \specProfilesGaining<LOW>{} and \specProfilesGaining<HIGH>{} of them.`,
-		`In the published runs, HBN-async takes \specPublishedAsyncTime<HIGH>{} more time than Uniform at $b=<high>$; a Uniform of the same variance takes \specPublishedEquivalentTime<HIGH>{} more.`,
-	)
-	if summary := p.summary(); summary != "" {
-		p.goOn(summary)
-	}
-	p.line(`\end{abstract}`)
-}
+// listed is how many cells a verdict under a table tells of at most.
+const listed = 6
 
-// summary is the verdict on everything: a sentence about the paper's numbers, and
-// one about what was measured.
-func (p *prose) summary() string {
-	ofPaper, live := p.Verdicts.Cells.Sides()
-	var said []string
-	if p.Published {
-		said = append(said, inWords(ofPaper, "numbers of the paper that are compared here", "No number can be compared with the paper's yet."))
+// verdictText is the verdict on a table in words: how many cells of each class
+// agree, and which ones not, or only as a tie, and why.
+func verdictText(v agreement.Comparisons) string {
+	var said, told []string
+	count := map[agreement.Verdict]int{}
+	for _, c := range v {
+		count[c.Verdict]++
+		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent || c.Verdict == agreement.Tie {
+			told = append(told, inFull(c))
+		}
 	}
-	if len(live) > 0 {
-		said = append(said, inWords(live, "measured numbers that are held against a prediction", "No measured number can be held against a prediction yet."))
+	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	if judged := v.Tally(); judged != "" {
+		within := ""
+		if noise := count[agreement.Within]; noise > 0 {
+			within = fmt.Sprintf(" (%d within noise)", noise)
+		}
+		say("%s%s.", table.Escape(strings.ToUpper(judged[:1])+judged[1:]), within)
+	}
+	if shown := count[agreement.Shown]; shown > 0 {
+		say("Shown without a verdict: %d.", shown)
+	}
+	rest := ""
+	if len(told) > listed {
+		rest = fmt.Sprintf("; %d more in Appendix~\\ref{app:verdicts}", len(told)-listed)
+		told = told[:listed]
+	}
+	if len(told) > 0 {
+		say("%s%s.", strings.Join(told, "; "), rest)
 	}
 	return strings.Join(said, " ")
 }
 
-// inWords counts the judged cells by class, or is what is said of none.
-func inWords(v agreement.Comparisons, what, none string) string {
-	if v.Judged() == 0 {
-		return none
+// inFull is a number that is not as the paper's or as predicted, in words.
+func inFull(c agreement.Comparison) string {
+	line := c.Line()
+	obtained, expected := table.Minus(line[2].Exact()), " for the paper's "+table.Minus(line[3].Exact())
+	if c.Live {
+		expected = ", where " + c.Wanted()
 	}
-	return table.Escape(fmt.Sprintf("Of the %s: %s.", what, v.Tally()))
+	text := fmt.Sprintf("%s, %s: %s (%s%s", c.Row, c.Column, c.Verdict, cmp.Or(obtained, "nothing"), expected)
+	if c.Note != "" {
+		text += "; " + c.Note
+	}
+	return table.Escape(text + ")")
 }
 
-// provenance says what kinds of numbers there are.
-func (p *prose) provenance() {
-	p.line("\n\\section{What is shown}")
-	p.paragraph(
-		`Budgets $b$ are rollouts per task, averaged over the $N$ tasks of a benchmark. A \emph{profile} is a benchmark with a checkpoint: the probability of each task to be passed.`,
-		`The \specProfiles{} profiles are of \specBenchmarks{} benchmarks with \specTasks{} tasks, and come from a corpus of \specResponses{} responses.`,
-		`Variances are those of the estimated benchmark mean, relative to Uniform's: 100\% is no gain. A standard error (s.e.) is of Monte Carlo draws unless it says otherwise.`)
-	if v := p.Verdicts.Cells.Of(paper.Corpus); len(v) > 0 {
-		p.goOn("Of these counts, " + verdictText(v))
+// comparisons are cells of one kind as a table over pages.
+func (p *prose) comparisons(v agreement.Comparisons, title, label string) (string, error) {
+	t := table.Table{Title: title, Label: label}
+	obtained, expected := v[0].Sides()
+	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "class and verdict")
+	last := ""
+	for _, c := range v {
+		if c.Table != last {
+			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
+			last = c.Table
+		}
+		t.Rows = append(t.Rows, appendixRow(c))
 	}
-	p.paragraph(`Every number has one of four sources, and no row mixes two.`)
-	p.line(`\begin{description}`)
-	p.line(`\item[computed] from profiles, seeds and formulas alone; the same bytes on every machine.`)
-	if p.Published {
-		p.line(`\item[published] summed here from the paper's released runs on its own servers.`)
+	printed, err := table.Print(t)
+	printed.Align = "@{}" + table.Ragged(20) + table.Ragged(34) + "rrrrr" + table.Ragged(28) + "@{}"
+	return p.number("") + "\n{\\scriptsize\\setlength{\\tabcolsep}{3.5pt}\n" + printed.Long() + "}", err
+}
+
+// appendixRow is a comparison as a row of the appendix.
+func appendixRow(c agreement.Comparison) []table.Cell {
+	line := c.Line()
+	line[0], line[1] = table.Breaking(c.Row), table.Breaking(c.Column)
+	for i := 2; i < 7; i++ {
+		if text := line[i].Exact(); strings.HasPrefix(text, "-") {
+			line[i] = table.Math(text, "$-$"+table.Escape(text[1:]))
+		}
 	}
-	p.line(`\item[simulated] executed under a virtual clock on a simulated fleet of servers, which was fitted to the published times and useful FLOPs of Uniform and to the useful FLOPs of HBN, and saw none of HBN's times, waste and extra rollouts.`)
-	p.line(`\item[measured] executed on real servers under the wall clock, where the experiment has any.`)
-	p.line(`\end{description}`)
-	if p.Published {
-		p.paragraph(`The line under a table is its verdict: how many of its numbers agree with the paper's, by where they come from: computed here, re-aggregated from the authors' measurements, copied, predicted by the simulated fleet, or fitted by it. A number that is computed or re-aggregated agrees if it prints as the paper's or is within three standard errors of the difference; a choice, such as a pilot size, also agrees if the paper's is no worse under our numbers beyond noise (a tie). A prediction has no tolerance: it differs beyond two standard deviations of one suite, and the verdict of the whole does not follow from it. Appendix~\ref{app:verdicts} has every comparison.`)
+	verdict := string(c.Verdict)
+	if c.PaperName != "" {
+		verdict += ": " + c.PaperName
+		if c.Verdict != agreement.Agrees {
+			verdict = fmt.Sprintf("%s: %s, paper %s", c.Verdict, c.ObtainedName, c.PaperName)
+		}
+		line[2], line[3] = table.Text("name"), table.Text("name")
 	}
-	if _, live := p.Verdicts.Cells.Sides(); len(live) > 0 {
-		p.paragraph(`The line under a table of measured numbers says how many of them agree with what was predicted; the appendix has every comparison, with its tolerance and its error.`)
+	if c.Class != "" {
+		verdict = string(c.Class) + ", " + verdict
 	}
-	if skipped := p.Verdicts.Skipped; skipped != "" {
-		p.paragraph(table.Escape(strings.ToUpper(skipped[:1]) + skipped[1:] + "."))
+	if c.Note != "" {
+		verdict += "; " + c.Note
 	}
-	p.paragraph(`The numbers of this text are commands of \texttt{tables/numbers.tex}, and its tables are files for \texttt{\textbackslash input}.`)
+	line[7] = table.Breaking(verdict)
+	return line
 }

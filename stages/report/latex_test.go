@@ -68,12 +68,14 @@ func TestSentencesWithoutTheirNumbersAreLeftOut(t *testing.T) {
 // TestTablesHaveThePapersNumbers leaves out tables of the paper: the others keep
 // the numbers by which formulas name them.
 func TestTablesHaveThePapersNumbers(t *testing.T) {
-	p := &prose{}
+	p, got := &prose{}, []string{}
 	for _, base := range []string{"table1_variance", "table5_hbn_schedule", "table6_en_schedule", "robustness", "", "table7_flop_coefficients", "profile_ratios"} {
-		p.number(base)
+		if counter := p.number(base); counter != "" {
+			got = append(got, counter)
+		}
 	}
 	want := []string{`\setcounter{table}{4}`, `\setcounter{table}{8}`, `\setcounter{table}{6}`, `\setcounter{table}{10}`}
-	if got := strings.Fields(p.String()); !slices.Equal(got, want) {
+	if !slices.Equal(got, want) {
 		t.Errorf("counters %q, want %q", got, want)
 	}
 }
@@ -113,6 +115,6 @@ func TestVerdictsStandBeneathWhatTheyAreOf(t *testing.T) {
 			agreement.Compare(agreement.Estimate{Value: 0.5}, half, 1, 0).As(agreement.Computed).In("case_study", "b=8", "hbn_ratio"),
 			{Class: agreement.Measured, Table: "prediction", Row: "b=8", Column: "seconds", Live: true, Obtained: &half, Predicted: &half, Verdict: agreement.Agrees, Decimals: 1},
 		}},
-	}, []string{"Of the numbers of the paper that are compared here: computed 1 of 1 agree. Of the measured numbers that are held against a prediction: measured 1 of 1 agree with their predictions.", `\includegraphics{figures/figure2_case.pdf}`, `\verdict{Computed 1 of 1 agree`, `\end{figure}`,
+	}, []string{"Of the numbers of the paper that are compared here: computed 1 of 1 agree.", "Of the measured numbers that are held against a prediction: measured 1 of 1 agree with their predictions.", `\includegraphics{figures/figure2_case.pdf}`, `\verdict{Computed 1 of 1 agree`, `\end{figure}`,
 		`\label{app:verdicts}`, `\emph{case\_study}`, `\label{app:measured}`, " & measured & predicted & ", `\emph{prediction}`}, nil)
 }

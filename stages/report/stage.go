@@ -3,7 +3,7 @@
 // From the bottom up: package stored reads results, model describes a table, and tables
 // and figures hold those of the report. This package stores tables (files.go), compares
 // them with the paper's numbers (verify.go), and writes the document (document.go,
-// appendix.go, latex.go) and, outside the stage's units, the HTML page (page.go).
+// latex.go) and, outside the stage's units, the HTML page (page.go).
 // Package explain explains a number.
 //
 // Nothing here computes a design, replays a profile or times anything, so all
@@ -31,7 +31,7 @@ import (
 
 // version is the stage's code version: raise it when the same inputs give
 // other tables.
-const version = 6
+const version = 7
 
 // numbersFile has a LaTeX command for every number that a text quotes.
 const numbersFile = "tables/numbers.tex"
