@@ -231,24 +231,13 @@ type Document struct {
 	Only        [2][]string       `json:"only_in"` // names of profiles
 }
 
-// ProfileDocument is one profile in a Document.
+// ProfileDocument is one profile in a Document. Its tasks are the worst, or all.
 type ProfileDocument struct {
-	Benchmark string      `json:"benchmark"`
-	Model     string      `json:"model"`
-	Agree     bool        `json:"agree"`
-	Verdict   string      `json:"verdict"`
-	NTasks    int         `json:"n_tasks"`
-	Differing int         `json:"differing"` // tasks
-	TestedK   [2]int      `json:"tested_k"`
-	Scorer    [2]string   `json:"scorer"`
-	Mean      [2]float64  `json:"mean"`
-	Bias      float64     `json:"difference"`
-	SE        float64     `json:"se"`
-	P         float64     `json:"p"`
-	Biased    bool        `json:"differs"` // the mean
-	Only      [2][]string `json:"only_in"` // task ids
-
-	Tasks []profile.TaskDifference `json:"tasks"` // the worst, or all
+	Agree     bool   `json:"agree"`
+	Verdict   string `json:"verdict"`
+	NTasks    int    `json:"n_tasks"`
+	Differing int    `json:"differing"` // tasks
+	profile.Comparison
 }
 
 // lists are lists that JSON shows as such though they are empty.
@@ -261,11 +250,8 @@ func (c *Comparison) JSON(w io.Writer, all bool) error {
 	document := Document{Files: c.Files, Agree: c.Differing() == 0, FalseAlarms: agreement.FalseAlarms, Only: lists(c.Only)}
 	for i := range c.Profiles {
 		p := &c.Profiles[i]
-		line := ProfileDocument{
-			Benchmark: p.Benchmark, Model: p.Model, Agree: p.Agree(), Verdict: verdictOn(p),
-			NTasks: len(p.Tasks), Differing: p.Differing(), TestedK: p.TestedK, Scorer: p.Scorer,
-			Mean: p.Mean, Bias: p.Bias, SE: p.SE, P: p.P, Biased: p.Biased, Only: lists(p.Only), Tasks: listed(p, all),
-		}
+		line := ProfileDocument{p.Agree(), verdictOn(p), len(p.Tasks), p.Differing(), *p}
+		line.Tasks, line.Only = listed(p, all), lists(p.Only)
 		document.Profiles = append(document.Profiles, line)
 	}
 	e := json.NewEncoder(w)

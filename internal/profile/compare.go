@@ -9,18 +9,22 @@ import (
 // Comparison is two profiles of one benchmark and model side by side. Values in
 // pairs are of the first and of the second.
 type Comparison struct {
-	Benchmark, Model string
-	Scorer           [2]string
-	TestedK          [2]int     // 0 where tasks differ in it
-	Mean             [2]float64 // success probability, over the tasks of both
-	Tasks            []TaskDifference
-	Only             [2][]string // ids of the tasks that the other one lacks
+	Benchmark string     `json:"benchmark"`
+	Model     string     `json:"model"`
+	Scorer    [2]string  `json:"scorer"`
+	TestedK   [2]int     `json:"tested_k"` // 0 where tasks differ in it
+	Mean      [2]float64 `json:"mean"`     // success probability, over the tasks of both
 
 	// Bias is the first mean less the second, and SE its standard error, as
 	// those of a task. P is its p-value, and Biased says whether that is too
 	// small for chance.
-	Bias, SE, P float64
-	Biased      bool
+	Bias   float64 `json:"difference"`
+	SE     float64 `json:"se"`
+	P      float64 `json:"p"`
+	Biased bool    `json:"differs"`
+
+	Only  [2][]string      `json:"only_in"` // ids of the tasks that the other one lacks
+	Tasks []TaskDifference `json:"tasks"`
 }
 
 // TaskDifference is a task of both profiles.

@@ -86,9 +86,9 @@ type Ratio struct {
 	M         *int32   `parquet:"m"`      // pilot rollouts per task; null for the Oracle
 	W         *float64 `parquet:"w"`      // stage weight of the pilot; null where tasks have no single one
 
-	VarianceRatio float64 `parquet:"variance_ratio"` // 1 = as Uniform
-	RatioSE       float64 `parquet:"ratio_se" of:"variance_ratio"`     // Monte Carlo standard error given (m, w); 0 when analytic
-	Draws         int32   `parquet:"draws"`          // pilot vectors replayed; 0 when analytic
+	VarianceRatio float64 `parquet:"variance_ratio"`               // 1 = as Uniform
+	RatioSE       float64 `parquet:"ratio_se" of:"variance_ratio"` // Monte Carlo standard error given (m, w); 0 when analytic
+	Draws         int32   `parquet:"draws"`                        // pilot vectors replayed; 0 when analytic
 }
 
 // Difference is by how much another policy's ratio on a profile is above HBN's,
