@@ -160,7 +160,8 @@ func (c Checkpoint) Shown() table.Cell { return table.Text(ModelName(string(c)))
 type Policy struct{ *policy.Policy }
 
 // String is the name.
-func (p Policy) String() string    { return p.Name }
+func (p Policy) String() string { return p.Name }
+
 // Shown is the title.
 func (p Policy) Shown() table.Cell { return table.Text(p.Title()) }
 

@@ -323,10 +323,10 @@ type Costs struct {
 // readCosts gathers the runs that Tables 2 to 4 are made of: the published
 // ones, where the profiles are the paper's, and those of the systems stage,
 // where the experiment has one.
-func readCosts(in Locate, s *Settings) (Costs, error) {
+func readCosts(s *Source) (Costs, error) {
 	var costs Costs
 	if s.Published {
-		published, err := publishedRuns(s)
+		published, err := publishedRuns(s.Settings)
 		if err != nil {
 			return costs, err
 		}
@@ -335,7 +335,7 @@ func readCosts(in Locate, s *Settings) (Costs, error) {
 	if !s.Systems {
 		return costs, nil
 	}
-	path, err := in.there(measurement.File)
+	path, err := s.there(measurement.File)
 	if err != nil || path == "" {
 		return costs, err
 	}
@@ -350,7 +350,7 @@ func readCosts(in Locate, s *Settings) (Costs, error) {
 	if costs.Drawn, err = measurement.AreDrawn(path); err != nil {
 		return costs, err
 	}
-	if path, err = in(measurement.RepeatsFile); err != nil {
+	if path, err = s.locate(measurement.RepeatsFile); err != nil {
 		return costs, err
 	}
 	costs.Repeats, err = measurement.ReadRepeats(path)
@@ -359,11 +359,11 @@ func readCosts(in Locate, s *Settings) (Costs, error) {
 
 // Groups is the runs in groups that have each of the strategies.
 func (s *Source) Groups(strategies ...string) ([]measurement.Group, error) {
-	costs, err := s.Costs()
-	if err != nil {
-		return nil, err
-	}
-	return once(s, fmt.Sprint("groups", strategies), func(Locate) ([]measurement.Group, error) {
+	return Once(s, fmt.Sprint("groups", strategies), func(s *Source) ([]measurement.Group, error) {
+		costs, err := s.Costs()
+		if err != nil {
+			return nil, err
+		}
 		return measurement.Groups(costs.Runs, costs.Repeats, strategies...)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
@@ -25,51 +26,116 @@ import (
 	"speceval/pipeline/pair"
 )
 
-// Source reads the stored results of one output folder, each file once. What a
-// stage that has not run would have stored is empty, and Lacking names the stage.
-// It is for one goroutine.
+// Source reads the stored results of one output folder, each file once, and remembers
+// what was made of them. What a stage that has not run would have stored is empty, and
+// Lacking names the stage. It is for one goroutine.
 type Source struct {
 	*Settings
 	in      Locate
-	memory  map[string]*entry
+	digest  func(file string) string // tells contents of a file apart
+	memory  *Memory
+	found   map[string]located // files that were looked for
 	lacking []string
+	reads   []reading
 }
 
-// entry is what was read for one name.
+// located is where a file is.
+type located struct {
+	reading
+	path string
+	err  error
+}
+
+// reading is a file with its digest, or with the error where it is not there.
+type reading struct{ file, digest string }
+
+// Memory is what was made of stored files, by name. Sources of several goroutines may
+// share one.
+type Memory struct {
+	mu      sync.Mutex
+	entries map[string]*entry
+}
+
+// entry is what was made for one name, of the files that were read for it.
 type entry struct {
+	mu      sync.Mutex
+	made    bool
 	value   any
 	err     error
+	reads   []reading
 	lacking []string // stages that would have to run for all of it
 }
 
-// NewSource returns the source of the files that in finds.
+// NewSource returns the source of the files that in finds, which stay as they are.
 func NewSource(s *Settings, in Locate) *Source {
-	return &Source{Settings: s, in: in, memory: map[string]*entry{}}
+	return new(Memory).Source(s, in, func(string) string { return "" })
+}
+
+// Source returns a source that shares the memory. What was made of files counts while
+// their digests are the same.
+func (m *Memory) Source(s *Settings, in Locate, digest func(file string) string) *Source {
+	return &Source{Settings: s, in: in, digest: digest, memory: m, found: map[string]located{}}
 }
 
 // Anew is the same source, with nothing lacking so far.
-func (s *Source) Anew() *Source { return &Source{Settings: s.Settings, in: s.in, memory: s.memory} }
+func (s *Source) Anew() *Source {
+	return &Source{Settings: s.Settings, in: s.in, digest: s.digest, memory: s.memory, found: s.found}
+}
 
 // Lacking is the stages that have not run, of those that it was asked for.
 func (s *Source) Lacking() []string { return s.lacking }
 
-// once reads what the name stands for when it is first asked for.
-func once[T any](s *Source, name string, read func(in Locate) (T, error)) (T, error) {
-	e := s.memory[name]
-	if e == nil {
-		e = &entry{}
-		e.value, e.err = read(s.in.noting(&e.lacking))
-		s.memory[name] = e
+// locate finds a file, and notes it.
+func (s *Source) locate(file string) (path string, err error) {
+	at := s.place(file)
+	var absent *dag.AbsentError
+	if errors.As(at.err, &absent) {
+		s.lacking = union(s.lacking, absent.Stage)
 	}
-	s.lacking = union(s.lacking, e.lacking...)
+	s.reads = union(s.reads, at.reading)
+	return at.path, at.err
+}
+
+func (s *Source) place(file string) located {
+	at, known := s.found[file]
+	if !known {
+		at.path, at.err = s.in(file)
+		if at.reading = (reading{file, s.digest(file)}); at.err != nil {
+			at.digest = at.err.Error()
+		}
+		s.found[file] = at
+	}
+	return at
+}
+
+// Once makes what the name stands for when it is first asked for. It must not be changed.
+func Once[T any](s *Source, name string, make func(*Source) (T, error)) (T, error) {
+	s.memory.mu.Lock()
+	if s.memory.entries == nil {
+		s.memory.entries = map[string]*entry{}
+	}
+	e := s.memory.entries[name]
+	if e == nil {
+		e = new(entry)
+		s.memory.entries[name] = e
+	}
+	s.memory.mu.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if other := slices.ContainsFunc(e.reads, func(r reading) bool { return r != s.place(r.file).reading }); other || !e.made {
+		inner := s.Anew()
+		e.value, e.err = make(inner)
+		e.made, e.reads, e.lacking = true, inner.reads, inner.lacking
+	}
+	s.lacking, s.reads = union(s.lacking, e.lacking...), union(s.reads, e.reads...)
 	return e.value.(T), e.err
 }
 
 // read reads the file by which a name is known, the zero value where the stage that
 // makes it has not run.
 func read[T any](s *Source, file string, of func(path string) (T, error)) (T, error) {
-	return once(s, file, func(in Locate) (rows T, err error) {
-		path, err := in.there(file)
+	return Once(s, file, func(s *Source) (rows T, err error) {
+		path, err := s.there(file)
 		if err != nil || path == "" {
 			return rows, err
 		}
@@ -95,12 +161,12 @@ func (s *Source) Paper() (*paper.Numbers, error) {
 	if !s.Published {
 		return nil, nil
 	}
-	return once(s, paper.File, func(Locate) (*paper.Numbers, error) { return paper.Parse(s.Targets) })
+	return Once(s, paper.File, func(s *Source) (*paper.Numbers, error) { return paper.Parse(s.Targets) })
 }
 
 // Experiment is the facts that the report stored of the experiment.
 func (s *Source) Experiment() (Experiment, error) {
-	return once(s, ExperimentFile, readExperiment)
+	return Once(s, ExperimentFile, func(s *Source) (Experiment, error) { return readExperiment(s.locate) })
 }
 
 // Designs is every candidate of every ex-ante design.
@@ -116,16 +182,17 @@ func (s *Source) Ratios() ([]variance.Ratio, error) {
 // Results is the ratios and the designs that they were replayed under; both are
 // empty where one is, which alone is of no use.
 func (s *Source) Results() (Results, error) {
-	designs, err := s.Designs()
-	if err != nil {
-		return Results{}, err
-	}
-	ratios, err := s.Ratios()
-	if err != nil || len(designs) == 0 || len(ratios) == 0 {
-		return Results{}, err
-	}
-	selected, err := once(s, "schedules", func(Locate) (variance.Schedules, error) { return variance.NewSchedules(designs), nil })
-	return Results{selected, ratios}, err
+	return Once(s, "results", func(s *Source) (Results, error) {
+		designs, err := s.Designs()
+		if err != nil {
+			return Results{}, err
+		}
+		ratios, err := s.Ratios()
+		if err != nil || len(designs) == 0 || len(ratios) == 0 {
+			return Results{}, err
+		}
+		return Results{variance.NewSchedules(designs), ratios}, nil
+	})
 }
 
 // TwoStage is the ratios of the policies of two stages.
@@ -156,7 +223,7 @@ func (s *Source) Differences() (variance.Differences, error) {
 // Costs is the timed runs: the published ones, where the profiles are the paper's,
 // and those of the systems stage, where the experiment has one.
 func (s *Source) Costs() (Costs, error) {
-	return once(s, measurement.File, func(in Locate) (Costs, error) { return readCosts(in, s.Settings) })
+	return Once(s, "costs", readCosts)
 }
 
 // Benefit is the executions of policies in stages, and those of Uniform.
@@ -166,7 +233,7 @@ func (s *Source) Benefit() ([]measurement.Benefit, error) {
 
 // Architectures is the constants of the FLOP proxy.
 func (s *Source) Architectures() ([]flops.Architecture, error) {
-	return once(s, ArchitecturesFile, func(Locate) ([]flops.Architecture, error) {
+	return Once(s, ArchitecturesFile, func(s *Source) ([]flops.Architecture, error) {
 		if len(s.Settings.Architectures) == 0 {
 			return nil, nil
 		}
@@ -192,10 +259,10 @@ func (s *Source) Predictions() ([]measurement.Prediction, error) {
 // Profiles is the profiles of all pairs. A *dag.AbsentError says that they are not
 // made yet.
 func (s *Source) Profiles() ([]profile.Profile, error) {
-	return once(s, "profiles", func(in Locate) ([]profile.Profile, error) {
+	return Once(s, "profiles", func(s *Source) ([]profile.Profile, error) {
 		var all []profile.Profile
 		for _, pair := range s.Pairs {
-			p, err := pair.ProfileIn(in)
+			p, err := pair.ProfileIn(s.locate)
 			if err != nil {
 				return nil, err
 			}
@@ -219,7 +286,7 @@ func (s *Source) CountLengths() (rows []rollout.LengthRow, err error) {
 	for _, p := range s.Pairs {
 		var parts []string
 		for _, file := range s.Live.Rollouts[p.Name()].Files {
-			path, err := s.in.there(file)
+			path, err := s.there(file)
 			if err != nil {
 				return nil, err
 			}
@@ -258,8 +325,8 @@ func Folder(outDir string) Locate {
 }
 
 // there is the path of a file, empty where the stage that makes it has not run.
-func (in Locate) there(file string) (path string, err error) {
-	path, err = in(file)
+func (s *Source) there(file string) (path string, err error) {
+	path, err = s.locate(file)
 	var absent *dag.AbsentError
 	if errors.As(err, &absent) {
 		return "", nil
@@ -267,20 +334,8 @@ func (in Locate) there(file string) (path string, err error) {
 	return path, err
 }
 
-// noting is in, and adds the stages that have not run to stages, each once.
-func (in Locate) noting(stages *[]string) Locate {
-	return func(file string) (string, error) {
-		path, err := in(file)
-		var absent *dag.AbsentError
-		if errors.As(err, &absent) {
-			*stages = union(*stages, absent.Stage)
-		}
-		return path, err
-	}
-}
-
 // union is list with those of more that it lacks.
-func union(list []string, more ...string) []string {
+func union[T comparable](list []T, more ...T) []T {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
 			list = append(list, s)

@@ -136,29 +136,31 @@ func (r *costRow) naive(column int) agreement.Forecast {
 // rows computes the table: a row for each provenance and budget that has a whole
 // setting.
 func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
-	costs, err := src.Costs()
-	if err != nil {
-		return nil, err
-	}
-	var res stored.Results
-	if k.replayed {
-		if res, err = src.Results(); err != nil || len(res.Ratios) == 0 {
-			return nil, err // the replay has not run
-		}
-	}
-	groups, err := src.Groups(k.strategies...)
-	if err != nil {
-		return nil, err
-	}
-	var rows []*costRow
-	for _, g := range groups {
-		row := &costRow{Group: g, kind: k, designs: res.Designs, drawn: costs.Drawn && g.Provenance == measurement.Measured}
-		if err := row.fill(res.Ratios); err != nil {
+	return stored.Once(src, k.section, func(src *stored.Source) ([]*costRow, error) {
+		costs, err := src.Costs()
+		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row)
-	}
-	return rows, nil
+		var res stored.Results
+		if k.replayed {
+			if res, err = src.Results(); err != nil || len(res.Ratios) == 0 {
+				return nil, err // the replay has not run
+			}
+		}
+		groups, err := src.Groups(k.strategies...)
+		if err != nil {
+			return nil, err
+		}
+		var rows []*costRow
+		for _, g := range groups {
+			row := &costRow{Group: g, kind: k, designs: res.Designs, drawn: costs.Drawn && g.Provenance == measurement.Measured}
+			if err := row.fill(res.Ratios); err != nil {
+				return nil, err
+			}
+			rows = append(rows, row)
+		}
+		return rows, nil
+	})
 }
 
 // fill computes the numbers of a row.

@@ -53,15 +53,17 @@ type pairedRow struct {
 }
 
 func pairedRows(src *stored.Source) ([]variance.PairedRow, error) {
-	ratios, err := src.Ratios()
-	if err != nil {
-		return nil, err
-	}
-	differences, err := src.Differences()
-	if err != nil {
-		return nil, err
-	}
-	return variance.PairedRows(ratios, differences)
+	return stored.Once(src, "paired rows", func(src *stored.Source) ([]variance.PairedRow, error) {
+		ratios, err := src.Ratios()
+		if err != nil {
+			return nil, err
+		}
+		differences, err := src.Differences()
+		if err != nil {
+			return nil, err
+		}
+		return variance.PairedRows(ratios, differences)
+	})
 }
 
 func makePaired(src *stored.Source) (*model.Sheet, error) {

@@ -52,11 +52,13 @@ type policyRow struct {
 
 // standings are what every policy is worth, by budget.
 func standings(src *stored.Source) ([]variance.Standing, error) {
-	res, err := src.Results()
-	if err != nil {
-		return nil, err
-	}
-	return variance.Standings(res.Designs, res.Ratios)
+	return stored.Once(src, "standings", func(src *stored.Source) ([]variance.Standing, error) {
+		res, err := src.Results()
+		if err != nil {
+			return nil, err
+		}
+		return variance.Standings(res.Designs, res.Ratios)
+	})
 }
 
 func makePolicies(src *stored.Source) (*model.Sheet, error) {

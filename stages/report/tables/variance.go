@@ -70,11 +70,13 @@ var meanPolicies = []*policy.Policy{policy.Oracle, policy.EN, policy.IBN, policy
 
 // means are the means of these policies, by budget.
 func means(src *stored.Source) ([]variance.Means, error) {
-	res, err := src.Results()
-	if err != nil {
-		return nil, err
-	}
-	return variance.NewMeans(res.Designs, res.Ratios, meanPolicies)
+	return stored.Once(src, "means", func(src *stored.Source) ([]variance.Means, error) {
+		res, err := src.Results()
+		if err != nil {
+			return nil, err
+		}
+		return variance.NewMeans(res.Designs, res.Ratios, meanPolicies)
+	})
 }
 
 // makeVariance sets each policy in percent, in print next to the paper's entry. The

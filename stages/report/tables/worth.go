@@ -60,33 +60,35 @@ type worthKeys struct {
 }
 
 // worthRows are the rows of the table: by budget, then policy, then provenance.
-func worthRows(src *stored.Source) (all []*costRow, err error) {
-	rows, err := src.Benefit()
-	if err != nil {
-		return nil, err
-	}
-	costs, err := src.Costs()
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
-		groups, err := measurement.BenefitGroups(rows, p.Key(), worthTable.strategies...)
-		if p == policy.HBN {
-			groups, err = src.Groups(worthTable.strategies...)
-		}
+func worthRows(src *stored.Source) ([]*costRow, error) {
+	return stored.Once(src, "worth", func(src *stored.Source) (all []*costRow, err error) {
+		rows, err := src.Benefit()
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range groups {
-			row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
-			if err := row.fill(nil); err != nil {
+		costs, err := src.Costs()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
+			groups, err := measurement.BenefitGroups(rows, p.Key(), worthTable.strategies...)
+			if p == policy.HBN {
+				groups, err = src.Groups(worthTable.strategies...)
+			}
+			if err != nil {
 				return nil, err
 			}
-			all = append(all, row)
+			for _, g := range groups {
+				row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
+				if err := row.fill(nil); err != nil {
+					return nil, err
+				}
+				all = append(all, row)
+			}
 		}
-	}
-	slices.SortStableFunc(all, func(a, b *costRow) int { return int(a.Budget - b.Budget) })
-	return all, nil
+		slices.SortStableFunc(all, func(a, b *costRow) int { return int(a.Budget - b.Budget) })
+		return all, nil
+	})
 }
 
 func makeWorth(src *stored.Source) (*model.Sheet, error) {
