@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"speceval/data"
@@ -33,10 +34,41 @@ func published(t *testing.T, out string) pipeline {
 
 // explainIn runs explain on a pipeline's output folder.
 func explainIn(p pipeline, args ...string) (code int, stdout, stderr string) {
+	return commandIn(p, append([]string{"explain"}, args...)...)
+}
+
+func commandIn(p pipeline, words ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
 	sh := &shell{stdout: &o, stderr: &e, interrupts: nil}
-	code = run(append([]string{"explain"}, args...), sh, p)
+	code = run(words, sh, p)
 	return code, o.String(), e.String()
+}
+
+func TestOneTableIsPrinted(t *testing.T) {
+	out := t.TempDir()
+	p := published(t, out)
+	stored, err := os.ReadFile(filepath.Join(out, "tables", "table7_flop_coefficients.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string // on stdout, or on stderr of what fails
+	}{
+		{[]string{"--list"}, exitDone, "table1_variance\ntable2_compute\n"},
+		{[]string{"--show", "table7"}, exitDone, "Qwen3.5-9B"},
+		{[]string{"--show", "table7", "--format", "latex"}, exitDone, "\\midrule"},
+		{[]string{"--show", "table7", "--format", "csv"}, exitDone, string(stored)},
+		{[]string{"--show", "table7", "--format", "html"}, exitUsage, `--format "html" is not text, csv or latex`},
+		{[]string{"--show", "tabel7"}, exitUsage, "the nearest are table7_flop_coefficients"},
+		{[]string{"--show", "table1"}, exitFailed, "table1_variance has no rows: Not all is here: the replay stage has not run."},
+	} {
+		code, stdout, stderr := commandIn(p, append([]string{"tables"}, c.args...)...)
+		if printed := map[bool]string{true: stdout, false: stderr}[c.code == exitDone]; code != c.code || (stdout == "") != (code != exitDone) || !strings.Contains(printed, c.want) {
+			t.Errorf("tables %q: exit code %d, want %d with %q\n%s%s", c.args, code, c.code, c.want, stdout, stderr)
+		}
+	}
 }
 
 func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
