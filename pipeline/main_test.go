@@ -20,7 +20,7 @@ import (
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/slurm"
-	"speceval/stages/report"
+	"speceval/stages/report/page"
 )
 
 // bench is a small experiment behind the command line: data stands in for
@@ -31,7 +31,7 @@ type bench struct {
 	draws      string
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
-	page       func(w io.Writer, h report.History) error    // nil: there is none
+	page       func(w io.Writer, h page.History) error      // nil: there is none
 	far        []slurm.Standing                             // units on other machines
 	interrupts chan os.Signal
 	terminal   bool

@@ -10,7 +10,7 @@ import (
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
-	"speceval/stages/report"
+	"speceval/stages/report/page"
 )
 
 // runsFile is the record of how units came to be, in the output folder. As the
@@ -55,7 +55,7 @@ func (s *session) writePage(o *opened, snapshot *dag.Snapshot) error {
 	if err != nil || plan.Units() > 0 {
 		return nil // the report has not run, or not since its inputs changed
 	}
-	h := report.History{Stages: o.stages, Records: snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
+	h := page.History{Stages: o.stages, Records: snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
 	err = atomicfile.Write(filepath.Join(o.Out, pageFile), func(w io.Writer) error { return o.Page(w, h) })
 	if err != nil {
 		return fmt.Errorf("the results are stored, but not the page: %w", err)

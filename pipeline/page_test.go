@@ -12,14 +12,14 @@ import (
 	"speceval/internal/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
-	"speceval/stages/report"
+	"speceval/stages/report/page"
 )
 
 // withPage is a bench whose page counts how often it was written.
-func withPage(t *testing.T) (b *bench, page func() string) {
+func withPage(t *testing.T) (b *bench, written func() string) {
 	b = newBench(t)
 	times := 0
-	b.page = func(w io.Writer, h report.History) error {
+	b.page = func(w io.Writer, h page.History) error {
 		times++
 		made := 0
 		for _, r := range h.Records {
@@ -40,43 +40,43 @@ func withPage(t *testing.T) (b *bench, page func() string) {
 }
 
 func TestThePageFollowsTheReport(t *testing.T) {
-	b, page := withPage(t)
-	if _, stderr := b.ok("run replay"); page() != "" || strings.Contains(stderr, pageFile) {
-		t.Errorf("a page without a report: %q\n%s", page(), stderr)
+	b, written := withPage(t)
+	if _, stderr := b.ok("run replay"); written() != "" || strings.Contains(stderr, pageFile) {
+		t.Errorf("a page without a report: %q\n%s", written(), stderr)
 	}
 	_, stderr := b.ok("run")
 	want(t, "run", stderr, "report.html written")
-	if page() != "page 1 of 4 units on lab" {
-		t.Errorf("after a run the page is %q", page())
+	if written() != "page 1 of 4 units on lab" {
+		t.Errorf("after a run the page is %q", written())
 	}
 	b.ok("tables")
-	if page() != "page 2 of 4 units on lab" {
-		t.Errorf("after tables the page is %q", page())
+	if written() != "page 2 of 4 units on lab" {
+		t.Errorf("after tables the page is %q", written())
 	}
 	b.ok("run replay --set replay.draws=16")
-	if page() != "page 2 of 4 units on lab" {
-		t.Errorf("the report is stale, and yet the page is %q", page())
+	if written() != "page 2 of 4 units on lab" {
+		t.Errorf("the report is stale, and yet the page is %q", written())
 	}
-	if _, stderr := b.ok("tables -q"); !strings.HasPrefix(page(), "page 3 of ") || strings.Contains(stderr, pageFile) {
-		t.Errorf("from stored results the page is %q\n%s", page(), stderr)
+	if _, stderr := b.ok("tables -q"); !strings.HasPrefix(written(), "page 3 of ") || strings.Contains(stderr, pageFile) {
+		t.Errorf("from stored results the page is %q\n%s", written(), stderr)
 	}
 }
 
 func TestAFailedRunLeavesThePage(t *testing.T) {
-	b, page := withPage(t)
+	b, written := withPage(t)
 	b.ok("run")
 	b.hook = func(context.Context, string) error { return errBroken }
-	if code, _, _ := b.do("run --force"); code != exitFailed || page() != "page 1 of 4 units on lab" {
-		t.Errorf("exit code %d, page %q", code, page())
+	if code, _, _ := b.do("run --force"); code != exitFailed || written() != "page 1 of 4 units on lab" {
+		t.Errorf("exit code %d, page %q", code, written())
 	}
 	b.hook = nil
-	b.page = func(w io.Writer, _ report.History) error {
+	b.page = func(w io.Writer, _ page.History) error {
 		fmt.Fprint(w, "half a page")
 		return errBroken
 	}
 	code, _, stderr := b.do("run --force")
-	if code != exitFailed || page() != "page 1 of 4 units on lab" {
-		t.Errorf("exit code %d, page %q", code, page())
+	if code != exitFailed || written() != "page 1 of 4 units on lab" {
+		t.Errorf("exit code %d, page %q", code, written())
 	}
 	want(t, "stderr", stderr, "the results are stored, but not the page: ", "broken")
 }

@@ -14,13 +14,13 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/page"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/replay"
 	"speceval/stages/report"
+	"speceval/stages/report/page"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
@@ -48,7 +48,7 @@ type Experiment struct {
 	Close   func(ctx context.Context) error // ends what units have started; nil: nothing
 
 	// Page writes the page of the report; nil: there is none.
-	Page func(w io.Writer, h report.History) error
+	Page func(w io.Writer, h page.History) error
 	// Findings writes what profiles of one's own have shown; nil where they are the paper's,
 	// with which verify compares.
 	Findings func(w io.Writer) error
@@ -101,11 +101,11 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	e.Notes = map[string][]string{
 		e.Score.Name: c.scoreNotes, e.Replay.Name: slices.Concat(c.notes, noStudy), e.Systems.Name: notes, e.Report.Name: texNotes,
 	}
-	e.Page = func(w io.Writer, h report.History) error {
+	e.Page = func(w io.Writer, h page.History) error {
 		for _, s := range cfg.Settings() {
 			h.Settings = append(h.Settings, page.Setting(s))
 		}
-		return report.WriteHTML(w, stored.NewSource(&e.Reports, stored.Folder(o.Out)), h)
+		return page.Write(w, stored.NewSource(&e.Reports, stored.Folder(o.Out)), h)
 	}
 	if !e.Reports.Published {
 		e.Findings = func(w io.Writer) error {

@@ -100,7 +100,7 @@ func (s stage) table(t *model.Table) dag.Unit {
 
 // figure is the unit of a figure, in all its forms.
 func (s stage) figure(f *figures.Figure) dag.Unit {
-	paths := figurePaths(f.Base)
+	paths := FigurePaths(f.Base)
 	u := dag.Unit{ID: f.Base, Outputs: paths, Provenance: "computed"}
 	f.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
@@ -119,8 +119,8 @@ func (s stage) figure(f *figures.Figure) dag.Unit {
 	return u
 }
 
-// figurePaths are the files of a figure, relative to the output folder.
-func figurePaths(base string) []string {
+// FigurePaths are the files of a figure, relative to the output folder.
+func FigurePaths(base string) []string {
 	return []string{"figures/" + base + ".csv", "figures/" + base + ".pdf", "figures/" + base + ".svg"}
 }
 

@@ -1,0 +1,210 @@
+// Package page writes the report as one HTML page: what the method saves, figures, tables
+// whose numbers say where they come from, and the run that made them.
+package page
+
+import (
+	"bufio"
+	"cmp"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/internal/display"
+	"speceval/internal/figure"
+	"speceval/internal/paper"
+	"speceval/stages/report"
+	"speceval/stages/report/figures"
+	"speceval/stages/report/model"
+	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
+)
+
+//go:embed *.tmpl
+var templates embed.FS
+
+//go:embed page.css
+var style string
+
+//go:embed page.js
+var script string
+
+// view is the page as its templates read it. All of it is text that html/template
+// escapes, but for drawings, which package figure has escaped.
+type view struct {
+	Guard    string // what the page may load
+	Style    template.CSS
+	Script   template.HTML
+	About    string // which profiles
+	Warnings []string
+	Savings  savings
+	Verdict  *verdict // nil where nothing is compared
+	Figures  []drawing
+	First    *grid // Table 1, after the figures
+	Profiles *grid // what policies save on each profile of one's own
+	Tables   []grid
+	Left     []leftOut
+	Stages   []stage
+	Settings []Setting
+	Changed  int // settings that differ from the defaults
+	Facts    []fact
+}
+
+// leftOut is a table or figure that the page does not have, and why.
+type leftOut struct{ Name, Why string }
+
+// drawing is a figure. Least and Most are its bounds in pixels: below the first it scrolls.
+type drawing struct {
+	ID, Name, Caption string
+	SVG               template.HTML
+	Least, Most       int
+	Files             []string
+}
+
+// Write writes stored results, and what made them, as one HTML page that loads nothing
+// else. A table or figure that is not there is named with the reason. It is an error if
+// stored results cannot be read. The same results and history give the same bytes.
+func Write(w io.Writer, src *stored.Source, h History) error {
+	parsed, err := template.New("page.html.tmpl").Funcs(template.FuncMap{"last": lastOf}).ParseFS(templates, "*.tmpl")
+	if err != nil {
+		return err
+	}
+	v, err := newView(src, h)
+	if err != nil {
+		return fmt.Errorf("report.html: %w", err)
+	}
+	out := bufio.NewWriter(display.NewEscapingWriter(w))
+	if err := parsed.Execute(out, v); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// lastOf is a file's name without its folder.
+func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }
+
+func newView(src *stored.Source, h History) (*view, error) {
+	v := &view{Guard: guard(), Style: template.CSS(style), Script: template.HTML("<script>" + script + "</script>"),
+		Warnings: warnings(h), Stages: stagesOf(h), Settings: h.Settings, Facts: facts(h)}
+	for _, s := range h.Settings {
+		if s.Default != "" {
+			v.Changed++
+		}
+	}
+	live := len(tables.Compared(src.Settings)) > 0
+	var verdicts report.Verdicts
+	var err error
+	if src.Published || live {
+		if verdicts, err = report.Verify(src); err != nil {
+			return nil, err
+		}
+	}
+	v.About = about(src.Settings, live)
+	if v.Savings, err = newSavings(src); err != nil {
+		return nil, err
+	}
+	if err := v.addFigures(src); err != nil {
+		return nil, err
+	}
+	left := verdicts.Cells
+	for _, t := range tables.Of(src.Settings) {
+		g, err := v.newGrid(src, t, verdicts.Cells.Of(t.Base))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Base, err)
+		}
+		if g == nil {
+			continue
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(c agreement.Comparison) bool { return g.shows(c) })
+		if t.Base == paper.Variance {
+			v.First = g
+		} else {
+			v.Tables = append(v.Tables, *g)
+		}
+	}
+	if !src.Published {
+		v.Profiles, err = byProfile(src)
+	}
+	if len(verdicts.Cells) > 0 {
+		v.Verdict = newVerdict(verdicts, left)
+	}
+	return v, err
+}
+
+// about says which profiles were evaluated.
+func about(s *stored.Settings, live bool) string {
+	text := display.Count(len(s.Pairs), "profile", "profiles")
+	switch {
+	case s.Published:
+		text += " of the paper"
+	case live:
+		text += " of your own, which are not the paper’s; what was measured stands beside what was predicted"
+	default:
+		text += " of your own: the paper’s numbers do not apply to them, and there is no verdict"
+	}
+	return text + "; average budgets of " + display.And(strings.Fields(strings.Trim(fmt.Sprint(s.Budgets), "[]"))) + " rollouts a task."
+}
+
+// newGrid is a table, nil if it is left out.
+func (v *view) newGrid(src *stored.Source, of *model.Table, compared agreement.Comparisons) (*grid, error) {
+	sheet, err := of.Sheet(src)
+	why, err := notRun(err)
+	if err != nil {
+		return nil, err
+	}
+	if why == "" {
+		why = noRows(sheet)
+	}
+	if why != "" {
+		v.Left = append(v.Left, leftOut{placeName(of.Base), why})
+		return nil, nil
+	}
+	g := &grid{ID: of.Base, Name: placeName(of.Base), Title: sheet.Title, Count: sheet.Rows, Files: report.TablePaths(of.Base)}
+	for _, note := range sheet.Print().Notes {
+		if !strings.HasPrefix(note, model.Dagger) { // the paper's number stands in the cell
+			g.Notes = append(g.Notes, note)
+		}
+	}
+	if sheet.Rows <= mostRows {
+		g.fill(sheet, compared)
+	}
+	return g, nil
+}
+
+func (v *view) addFigures(src *stored.Source) error {
+	for _, of := range figures.Of(src.Settings) {
+		src := src.Anew()
+		made, err := of.Make(src)
+		why, err := notRun(err)
+		if err != nil {
+			return fmt.Errorf("%s: %w", of.Base, err)
+		}
+		if lacking := src.Lacking(); why == "" && len(made.Data.Rows) == 0 && len(lacking) > 0 {
+			why = stagesLack(lacking)
+		}
+		if why != "" {
+			v.Left = append(v.Left, leftOut{placeName(of.Base), why})
+			continue
+		}
+		var svg strings.Builder
+		if err := figure.Inline(&svg, made); err != nil {
+			return err
+		}
+		d := drawing{ID: of.Base, Name: placeName(of.Base), Caption: made.Caption, SVG: template.HTML(svg.String()),
+			Least: int(1.15 * made.Width), Most: int(1.9 * made.Width), Files: report.FigurePaths(of.Base)}
+		if lacking := src.Lacking(); len(lacking) > 0 {
+			d.Caption += " Not all is here: " + stagesLack(lacking) + "."
+		}
+		v.Figures = append(v.Figures, d)
+	}
+	return nil
+}
+
+// placeName is a table or figure as people call it: "Table 1", or "Error split".
+func placeName(base string) string {
+	_, name := paper.Number(base)
+	return cmp.Or(name, capital(strings.ReplaceAll(base, "_", " ")))
+}

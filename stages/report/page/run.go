@@ -1,0 +1,131 @@
+package page
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"speceval/pipeline/dag"
+	"speceval/pipeline/lineage"
+	"speceval/stages/report/stored"
+)
+
+// History is how the results were made, which the page shows after them.
+type History struct {
+	Stages   []dag.Stage  // of the experiment, in order
+	Records  []dag.Record // of all their units
+	Settings []Setting
+	Origin   dag.Origin // of the program that writes the page
+	Cores    int        // of the machine that it runs on
+}
+
+// Setting is a key of the configuration with its value.
+type Setting struct {
+	Key, Value string
+	Default    string // the default value, where it is another; empty otherwise
+}
+
+// stage is a stage of the run, with what its units took.
+type stage struct {
+	Name, About, State string
+	Units              int
+	Start, End         string // of its units, the first and the last
+	Wall, CPU, Peak    string // in sum, in sum, and the largest process
+}
+
+// fact is a fact of the machines and programs.
+type fact struct {
+	Name   string
+	Values []string
+}
+
+// warnings name the stages whose stored results are not what a run would make now.
+// The page is written where the report itself is fresh.
+func warnings(h History) (all []string) {
+	stages := lineage.Standings(h.Records)
+	for _, s := range h.Stages {
+		if w := stages[s.Name].Warning(s.Name); w != "" && s.Name != "report" {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// stagesOf is the state of every stage, and what its units took.
+func stagesOf(h History) (all []stage) {
+	standings := lineage.Standings(h.Records)
+	for _, of := range h.Stages {
+		s := stage{Name: of.Name, About: of.About, Units: standings[of.Name].Units, State: standings[of.Name].String()}
+		if of.Satisfied != "" {
+			s.State = "nothing to run: " + of.Satisfied
+		}
+		var start, end time.Time
+		var wall, cpu float64
+		var peak int64
+		for _, r := range h.Records {
+			m := r.Last
+			if r.Unit.Stage != of.Name || m == nil {
+				continue
+			}
+			if start.IsZero() || m.Start.Before(start) {
+				start = m.Start
+			}
+			if last := m.Start.Add(span(m.WallSeconds)); last.After(end) {
+				end = last
+			}
+			wall, cpu, peak = wall+m.WallSeconds, cpu+m.CPUSeconds, max(peak, m.PeakBytes)
+		}
+		if !start.IsZero() {
+			s.Start, s.End = start.UTC().Format(time.DateTime), end.UTC().Format(time.DateTime)
+			s.Wall, s.CPU, s.Peak = rounded(wall), rounded(cpu), fmt.Sprintf("%.0f MB", float64(peak)/1e6)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func span(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+// rounded is a span of seconds with two digits, or in whole seconds.
+func rounded(seconds float64) string {
+	unit := time.Second
+	if seconds > 0 && seconds < 10 {
+		unit = span(math.Pow(10, math.Floor(math.Log10(seconds))-1))
+	}
+	return span(seconds).Round(unit).String()
+}
+
+// facts are the programs and machines that made the results, by the units' records,
+// and what wrote the page.
+func facts(h History) (all []fact) {
+	for _, f := range lineage.Facts(h.Records) {
+		all = append(all, fact(f))
+	}
+	return append(all, fact{"TeX engine", []string{texEngine(h)}},
+		fact{"Page written by", []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", lineage.Commit(h.Origin), h.Origin.GoVersion, h.Cores)}})
+}
+
+// texEngine is the engine that typeset report.pdf, a source of its unit.
+func texEngine(h History) string {
+	for _, r := range h.Records {
+		if r.Unit != stored.Own("pdf") || r.Last == nil {
+			continue
+		}
+		for _, s := range r.Declared.Sources {
+			if engine, ok := strings.CutPrefix(s.Name, "TeX engine: "); ok {
+				return engine
+			}
+		}
+	}
+	return "none used: no report.pdf"
+}
+
+// guard forbids the page everything but its own styles and its one script.
+func guard() string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:; base-uri 'none'; form-action 'none'"
+}

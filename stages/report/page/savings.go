@@ -1,0 +1,153 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"speceval/internal/policy"
+	"speceval/internal/table"
+	"speceval/internal/variance"
+	"speceval/stages/report/stored"
+)
+
+// savings is what HBN saves: the sentence that begins the page, and a bar for each budget.
+type savings struct {
+	Sentence string
+	Bars     []bar
+}
+
+// bar is a budget and that of the Uniform with HBN's precision, in rollouts a task.
+type bar struct {
+	Budget       int32
+	Needs        string
+	Own, Uniform float64 // lengths, in percent of the longest
+}
+
+// newSavings averages b/r over profiles, weighted by their tasks, as Table 4 does. Errors
+// are those of replay and design, and those of the profiles' pass rates.
+func newSavings(src *stored.Source) (s savings, err error) {
+	s.Sentence = "The replay stage has not run: what HBN saves is not known yet."
+	results, profiles, err := replayed(src)
+	if err != nil || len(results.Ratios) == 0 {
+		return s, err
+	}
+	most := 0.0
+	worth := map[int32]float64{}
+	for _, b := range variance.Budgets(results.Ratios) {
+		rows := variance.Pick(results.Ratios, policy.HBN, b)
+		if len(rows) == 0 {
+			continue
+		}
+		se, _, err := variance.EquivalentErrors(results.Designs, rows)
+		if err != nil {
+			return s, err
+		}
+		se = math.Hypot(se, equivalentError(rows, profiles))
+		worth[b] = variance.MeanEquivalent(rows)
+		gain := 100 * (worth[b]/float64(b) - 1)
+		needs := fmt.Sprintf("%.2f ± %.2f (%+.0f%%)", worth[b], se, gain)
+		if math.Abs(worth[b]-float64(b)) < certain*se {
+			needs += ": no difference beyond the error"
+		}
+		most = max(most, worth[b], float64(b))
+		s.Bars = append(s.Bars, bar{Budget: b, Needs: table.Minus(needs)})
+	}
+	for i := range s.Bars {
+		b := &s.Bars[i]
+		b.Own, b.Uniform = math.Round(1000*float64(b.Budget)/most)/10, math.Round(1000*worth[b.Budget]/most)/10
+	}
+	at := int32(src.CaseStudy.Budget)
+	if _, ok := worth[at]; !ok && len(s.Bars) > 0 {
+		at = s.Bars[len(s.Bars)-1].Budget
+	}
+	if len(s.Bars) > 0 {
+		s.Sentence = fmt.Sprintf("At %d rollouts a task HBN is as precise as Uniform at %.0f.", at, worth[at])
+	}
+	return s, nil
+}
+
+// certain is how many standard errors a saving is beyond, to be called one.
+const certain = 2
+
+// replayed is the stored ratios, and their errors that come from the profiles; both are
+// empty where the replay has not run.
+func replayed(src *stored.Source) (stored.Results, variance.ProfileErrors, error) {
+	results, err := src.Results()
+	if err != nil {
+		return results, nil, err
+	}
+	errors, err := src.ProfileErrors()
+	return results, errors, err
+}
+
+// equivalentError is the standard error of the mean b/r that comes from the profiles.
+func equivalentError(rows []variance.Ratio, profiles variance.ProfileErrors) float64 {
+	var tasks, sum float64
+	for _, r := range rows {
+		n := float64(r.NTasks)
+		tasks += n
+		sum = math.Hypot(sum, n*float64(r.Budget)*profiles[variance.EntryOf(r)].ProfileSE/(r.VarianceRatio*r.VarianceRatio))
+	}
+	return sum / tasks
+}
+
+const savedWords = "1 − r, with the variance ratio r of the policy on this profile: Uniform needs b/r rollouts a task for the same variance, and the policy saves this share of them. " +
+	"± is the standard error by replay, design and the rollouts of the profile; a saving within two of them is uncertain."
+
+// byProfile is what each policy saves on each profile, by budget: nil without ratios. Of
+// many profiles it has HBN alone, or none: budget_equivalents.csv has all.
+func byProfile(src *stored.Source) (*grid, error) {
+	results, profiles, err := replayed(src)
+	if err != nil || len(results.Ratios) == 0 {
+		return nil, err
+	}
+	g := &grid{ID: "savings", Name: "What policies save", Files: []string{"tables/profile_ratios.csv"},
+		Title: "The share of Uniform’s rollouts that a policy saves at equal precision, on each profile, by the average budget b."}
+	policies := slices.DeleteFunc(slices.Clone(policy.All), func(p *policy.Policy) bool {
+		return !slices.ContainsFunc(results.Ratios, func(r variance.Ratio) bool { return r.Key() == p.Key() })
+	})
+	if len(src.Pairs)*len(policies) > mostRows {
+		policies = policy.List{policy.HBN}
+	}
+	if g.Count = len(src.Pairs) * len(policies); g.Count > mostRows {
+		return g, nil
+	}
+	budgets := variance.Budgets(results.Ratios)
+	for _, b := range budgets {
+		g.Heads = append(g.Heads, head{Name: fmt.Sprint(b), Words: fmt.Sprintf("b = %d", b), Formula: savedWords})
+	}
+	for _, pair := range src.Pairs {
+		for _, p := range policies {
+			r := row{Label: pair.Name() + ", " + p.Title()}
+			for _, b := range budgets {
+				ratio, ok := variance.ProfileRatio(results.Ratios, p, pair.Name(), b)
+				if !ok {
+					r.Cells = append(r.Cells, cell{})
+					continue
+				}
+				se, err := variance.TotalSE(results.Designs, ratio)
+				if err != nil {
+					return nil, err
+				}
+				r.Cells = append(r.Cells, saved(ratio, math.Hypot(se, profiles[variance.EntryOf(ratio)].ProfileSE)))
+			}
+			g.Rows = append(g.Rows, r)
+		}
+	}
+	return g, nil
+}
+
+// saved is the cell of a ratio with its standard error.
+func saved(r variance.Ratio, se float64) cell {
+	percent := scale{factor: 100, unit: "%"}
+	c := cell{Value: percent.print(1-r.VarianceRatio, 1), Spread: scale{factor: 100}.print(se, 1), Exact: fmt.Sprintf("%.6g ± %.2g", 1-r.VarianceRatio, se),
+		Source: fmt.Sprintf("profile_ratios\t%s b=%d %s\tvariance_ratio", r.Profile(), r.Budget, r.Key())}
+	switch gain := 1 - r.VarianceRatio; {
+	case math.Abs(gain) < certain*se:
+		c.mark = mark{"?", "uncertain", "none"}
+	case gain < 0:
+		c.mark = mark{"!", "needs more", "noise"}
+	}
+	return c
+}

@@ -1,0 +1,140 @@
+package page
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"speceval/internal/agreement"
+	"speceval/pipeline/dag"
+	"speceval/stages/report"
+	"speceval/stages/report/model"
+)
+
+// verdict is the outcome of all comparisons.
+type verdict struct {
+	Line    string // in one sentence
+	Passed  bool
+	Counts  string // by class
+	Tables  []tally
+	Differ  []line // what decides and does not agree
+	Astray  []line // predictions and copies that differ
+	Scores  string // of the predictions
+	Texts   []line // what is compared and stands in no table of the page
+	Legend  []string
+	Skipped string
+}
+
+// tally is how the numbers of a table agree.
+type tally struct{ ID, Name, Words string }
+
+// line is a comparison in a list.
+type line struct {
+	ID, Name, Row, Column, Text string
+	mark
+}
+
+// mark is a verdict as a cell shows it.
+type mark struct{ Sign, Word, Kind string }
+
+// markOf is the mark of a comparison. Only a number that should agree and does not is bad.
+func markOf(c agreement.Comparison) mark {
+	m := mark{Word: string(c.Verdict)}
+	switch {
+	case c.Verdict == agreement.Agrees:
+		m.Sign, m.Kind = "✓", "good"
+	case c.Verdict.Passes():
+		m.Sign, m.Kind = "≈", "good"
+	case c.Verdict == agreement.Shown, c.Verdict == agreement.NotRun:
+		m.Sign, m.Kind = "○", "none"
+	case c.Class.Decides():
+		m.Sign, m.Kind = "✗", "bad"
+	default:
+		m.Sign, m.Kind = "≠", "noise"
+	}
+	return m
+}
+
+func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
+	v := &verdict{Passed: of.Passed(), Line: outcome(of), Counts: strings.TrimPrefix(of.Summary(), "verify: "), Skipped: of.Skipped}
+	for _, base := range of.Cells.Tables() {
+		v.Tables = append(v.Tables, tally{base, placeName(base), of.Cells.Of(base).Tally()})
+	}
+	for _, c := range of.Cells {
+		switch {
+		case c.Verdict != agreement.Differs && c.Verdict != agreement.Absent:
+		case c.Class.Decides():
+			v.Differ = append(v.Differ, newLine(c))
+		default:
+			v.Astray = append(v.Astray, newLine(c))
+		}
+	}
+	v.Scores = of.Cells.InClass(agreement.Predicted).Tally()
+	for _, c := range left {
+		v.Texts = append(v.Texts, newLine(c))
+	}
+	for part := range strings.SplitSeq(strings.TrimSpace(report.Legend(of.Cells)), "\n\n") {
+		v.Legend = append(v.Legend, strings.Join(strings.Fields(part), " "))
+	}
+	return v
+}
+
+// outcome is what follows from the numbers that decide.
+func outcome(v report.Verdicts) string {
+	deciding, other := v.Cells.Deciding(), "the paper"
+	if computed := v.Cells.InClass(agreement.Computed); computed.Judged() > 0 && v.Passed() {
+		deciding = computed
+	} else if !v.Published {
+		other = "their predictions"
+	}
+	agree, all := deciding.Agreeing(), deciding.Judged()
+	text := fmt.Sprintf("%d of %d numbers do not agree with %s.", all-agree, all, other)
+	switch {
+	case all == 0:
+		text = "No number is compared yet."
+	case agree == all && v.Published:
+		text = fmt.Sprintf("All %d recomputed numbers agree with %s.", all, other)
+	case agree == all:
+		text = fmt.Sprintf("All %d measured numbers agree with %s.", all, other)
+	}
+	if n := v.Missing(); n > 0 {
+		text += fmt.Sprintf(" %d are of stages that have not run.", n)
+	}
+	return text
+}
+
+func newLine(c agreement.Comparison) line {
+	words := c.Line()
+	return line{c.Table, placeName(c.Table), c.Row, c.Column, cmp.Or(words[2].Exact(), "none") + "; " + c.Sentence(), markOf(c)}
+}
+
+// notRun takes the error of a file that is not there for a reason: the stage that makes
+// it has not run.
+func notRun(err error) (why string, other error) {
+	var missing *dag.AbsentError
+	if errors.As(err, &missing) {
+		return stagesLack([]string{missing.Stage}), nil
+	}
+	return "", err
+}
+
+func stagesLack(stages []string) string {
+	if len(stages) == 1 {
+		return "the " + stages[0] + " stage has not run"
+	}
+	return "the stages " + strings.Join(stages, ", ") + " have not run"
+}
+
+// noRows says why a table has no rows, and nothing where it has some.
+func noRows(s *model.Sheet) string {
+	switch {
+	case s.Rows > 0:
+		return ""
+	case len(s.Lacking) > 0:
+		return stagesLack(s.Lacking)
+	case len(s.Notes) > 0:
+		return strings.TrimSuffix(s.Notes[0], ".")
+	}
+	return "this experiment has no rows for it"
+}
