@@ -84,8 +84,14 @@ func (g *grid) fill(s *model.Sheet, compared agreement.Comparisons) {
 			values = append(values, c)
 		}
 	}
+	var last scale // with a unit, which bounds after it share
 	for _, c := range values {
 		numbers := column{scale: newScale(c)}
+		if numbers.unit != "" {
+			last = numbers.scale
+		} else if last.unit != "" && (strings.HasSuffix(c.Name, "_low") || strings.HasSuffix(c.Name, "_high")) {
+			numbers.scale = last
+		}
 		for i := range g.Rows {
 			numbers.cells = append(numbers.cells, c.Cell(i))
 			numbers.judged = append(numbers.judged, at[[2]string{g.Rows[i].Label, c.Name}])

@@ -22,7 +22,7 @@ func newScale(c model.Column) scale {
 	case f.Percent:
 		return scale{100, "%", f.Signed}
 	case f.Scale == 100:
-		return scale{100, " pp", true} // percentage points
+		return scale{100, " pp", f.Signed} // percentage points
 	}
 	return scale{1, "", c.Format.Signed}
 }
@@ -69,6 +69,9 @@ func (c column) decimals() (n int) {
 			continue
 		}
 		_, fraction, _ := strings.Cut(strconv.FormatFloat(c.in(v), 'f', -1, 64), ".")
+		if math.Abs(c.in(v)) >= 1 {
+			most = min(most, 3)
+		}
 		need := 3 - int(math.Floor(math.Log10(math.Abs(c.in(v)))))
 		if paper > 0 {
 			need = paper + 1

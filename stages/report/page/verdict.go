@@ -19,7 +19,7 @@ type verdict struct {
 	Counts  string // by class
 	Tables  []tally
 	Differ  []line // what decides and does not agree
-	Astray  []line // predictions and copies that differ
+	Astray  []line // predictions, and copies that differ
 	Scores  string // of the predictions
 	Texts   []line // what is compared and stands in no table of the page
 	Legend  []string
@@ -62,11 +62,10 @@ func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
 		v.Tables = append(v.Tables, tally{base, placeName(base), of.Cells.Of(base).Tally()})
 	}
 	for _, c := range of.Cells {
-		switch {
-		case c.Verdict != agreement.Differs && c.Verdict != agreement.Absent:
-		case c.Class.Decides():
+		switch differs := c.Verdict == agreement.Differs || c.Verdict == agreement.Absent; {
+		case differs && c.Class.Decides():
 			v.Differ = append(v.Differ, newLine(c))
-		default:
+		case differs || c.Class == agreement.Predicted:
 			v.Astray = append(v.Astray, newLine(c))
 		}
 	}
