@@ -31,6 +31,7 @@ var importRules = []importRule{
 	{"pipeline/lineage", []string{"pipeline/dag", "internal/display", "internal/table"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
 	{"stages/report/explain", []string{"stages/report", "stages/report/tables", "stages/report/model", "pipeline/dag", "pipeline/lineage", "internal/…", "stages/report/stored"}},
+	{"stages/report/page", []string{"stages/report", "stages/report/figures", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "pipeline/lineage", "internal/…"}},
 	{"stages/report", []string{"stages/report/figures", "stages/report/tables", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…", "pipeline/lineage"}},
 	{"stages/report/figures", []string{"stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
 	{"stages/report/tables", []string{"stages/report/tables/measured", "stages/report/model", "stages/report/stored", "pipeline/dag", "internal/…"}},
@@ -109,7 +110,6 @@ var importRules = []importRule{
 
 	// What people look at.
 	{"internal/comparison", []string{"internal/agreement", "internal/profile", "internal/table", "internal/display"}},
-	{"internal/page", []string{"internal/agreement", "internal/table", "internal/display"}},
 	{"internal/figure", []string{"internal/table"}},
 	{"internal/typeset", nil},
 	{"internal/golden", nil},

@@ -21,6 +21,7 @@ const (
 type grid struct {
 	ID, Name, Title string
 	Count           int // of its rows; the page has all of them or none
+	Open            bool
 	Heads           []head
 	Rows            []row
 	Notes           []string
@@ -28,7 +29,7 @@ type grid struct {
 }
 
 // Folded reports whether the table is shown when asked for.
-func (g *grid) Folded() bool { return g.Count > openRows }
+func (g *grid) Folded() bool { return !g.Open && g.Count > openRows }
 
 // head is the heading of a column.
 type head struct {
@@ -72,12 +73,14 @@ func (g *grid) fill(s *model.Sheet, compared agreement.Comparisons) {
 		g.Rows = append(g.Rows, row{Label: label})
 	}
 	stored := s.Stored()
-	errorOf := map[string]model.Column{}
+	errorOf, paperOf := map[string]model.Column{}, map[string]model.Column{}
 	var values []model.Column
 	for _, c := range stored {
 		_, taken := errorOf[c.Of]
 		switch {
-		case c.Role == model.Key || c.Role == model.Paper:
+		case c.Role == model.Key:
+		case c.Role == model.Paper:
+			paperOf[c.Of] = c
 		case c.Role != model.Value && !taken && slices.ContainsFunc(stored, func(of model.Column) bool { return of.Name == c.Of }):
 			errorOf[c.Of] = c
 		default:
@@ -95,17 +98,22 @@ func (g *grid) fill(s *model.Sheet, compared agreement.Comparisons) {
 		for i := range g.Rows {
 			numbers.cells = append(numbers.cells, c.Cell(i))
 			numbers.judged = append(numbers.judged, at[[2]string{g.Rows[i].Label, c.Name}])
-			spread := table.Missing()
-			if e, ok := errorOf[c.Name]; ok {
-				spread = e.Cell(i)
-			}
-			numbers.errors = append(numbers.errors, spread)
+			numbers.errors = append(numbers.errors, cellIn(errorOf, c.Name, i))
+			numbers.paper = append(numbers.paper, cellIn(paperOf, c.Name, i))
 		}
 		g.Heads = append(g.Heads, head{c.Name, heading(c.Name), c.Words, slices.ContainsFunc(numbers.cells, table.Cell.IsText)})
 		for i, cell := range numbers.shown() {
 			g.Rows[i].Cells = append(g.Rows[i].Cells, cell)
 		}
 	}
+}
+
+// cellIn is a cell of a column of a map, Missing where it has none.
+func cellIn(columns map[string]model.Column, name string, row int) table.Cell {
+	if c, ok := columns[name]; ok {
+		return c.Cell(row)
+	}
+	return table.Missing()
 }
 
 // spellings are words of column names that are no plain words.

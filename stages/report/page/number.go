@@ -39,12 +39,12 @@ func (s scale) in(v float64) float64 {
 	return v
 }
 
-// column is the numbers of a column by row, with their errors, Missing where there are
-// none, and their comparisons, nil where there are none.
+// column is the numbers of a column by row, with their errors and the paper's numbers,
+// Missing where there are none, and their comparisons, nil where there are none.
 type column struct {
 	scale
-	cells, errors []table.Cell
-	judged        []*agreement.Comparison
+	cells, errors, paper []table.Cell
+	judged               []*agreement.Comparison
 }
 
 // mostDecimals is how many decimals a number is shown with.
@@ -69,7 +69,7 @@ func (c column) decimals() (n int) {
 			continue
 		}
 		_, fraction, _ := strings.Cut(strconv.FormatFloat(c.in(v), 'f', -1, 64), ".")
-		if math.Abs(c.in(v)) >= 1 {
+		if paper < 0 && math.Abs(c.in(v)) >= 1 {
 			most = min(most, 3)
 		}
 		need := 3 - int(math.Floor(math.Log10(math.Abs(c.in(v)))))
@@ -107,8 +107,13 @@ func (c column) shown() (all []cell) {
 		if judged := c.judged[i]; judged != nil {
 			s.mark, s.Why, s.Expected = markOf(*judged), judged.Sentence(), judged.PaperName
 			_, s.Beside = judged.Sides()
-			if expected := judged.Expected(); expected != nil && s.Expected == "" {
-				s.Expected = setApart(c.print(*expected, c.paperDecimals(judged)))
+			expected := judged.Expected()
+			switch _, isFloat := c.paper[i].Float(); {
+			case s.Expected != "":
+			case !c.paper[i].IsMissing() && !isFloat: // a count, which may be compared in another unit
+				s.Expected = setApart(c.paper[i].Exact())
+			case expected != nil:
+				s.Expected = c.print(*expected, c.paperDecimals(judged))
 			}
 		}
 		all = append(all, s)

@@ -43,7 +43,6 @@ type view struct {
 	Savings  savings
 	Verdict  *verdict // nil where nothing is compared
 	Figures  []drawing
-	First    *grid // Table 1, after the figures
 	Profiles *grid // what policies save on each profile of one's own
 	Tables   []grid
 	Left     []leftOut
@@ -119,17 +118,14 @@ func newView(src *stored.Source, h History) (*view, error) {
 			continue
 		}
 		left = slices.DeleteFunc(slices.Clone(left), func(c agreement.Comparison) bool { return g.shows(c) })
-		if t.Base == paper.Variance {
-			v.First = g
-		} else {
-			v.Tables = append(v.Tables, *g)
-		}
+		v.Tables = append(v.Tables, *g)
 	}
 	if !src.Published {
 		v.Profiles, err = byProfile(src)
 	}
 	if len(verdicts.Cells) > 0 {
 		v.Verdict = newVerdict(verdicts, left)
+		v.Verdict.unlink(v.Tables)
 	}
 	return v, err
 }

@@ -33,7 +33,7 @@ func newSavings(src *stored.Source) (s savings, err error) {
 		return s, err
 	}
 	most := 0.0
-	worth := map[int32]float64{}
+	worth, clear := map[int32]float64{}, map[int32]bool{}
 	for _, b := range variance.Budgets(results.Ratios) {
 		rows := variance.Pick(results.Ratios, policy.HBN, b)
 		if len(rows) == 0 {
@@ -47,7 +47,7 @@ func newSavings(src *stored.Source) (s savings, err error) {
 		worth[b] = variance.MeanEquivalent(rows)
 		gain := 100 * (worth[b]/float64(b) - 1)
 		needs := fmt.Sprintf("%.2f ± %.2f (%+.0f%%)", worth[b], se, gain)
-		if math.Abs(worth[b]-float64(b)) < certain*se {
+		if clear[b] = math.Abs(worth[b]-float64(b)) >= certain*se; !clear[b] {
 			needs += ": no difference beyond the error"
 		}
 		most = max(most, worth[b], float64(b))
@@ -61,7 +61,11 @@ func newSavings(src *stored.Source) (s savings, err error) {
 	if _, ok := worth[at]; !ok && len(s.Bars) > 0 {
 		at = s.Bars[len(s.Bars)-1].Budget
 	}
-	if len(s.Bars) > 0 {
+	switch {
+	case len(s.Bars) == 0:
+	case !clear[at]:
+		s.Sentence = fmt.Sprintf("At %d rollouts a task no difference of HBN to Uniform is beyond the error.", at)
+	default:
 		s.Sentence = fmt.Sprintf("At %d rollouts a task HBN is as precise as Uniform at %.0f.", at, worth[at])
 	}
 	return s, nil
@@ -102,7 +106,7 @@ func byProfile(src *stored.Source) (*grid, error) {
 	if err != nil || len(results.Ratios) == 0 {
 		return nil, err
 	}
-	g := &grid{ID: "savings", Name: "What policies save", Files: []string{"tables/profile_ratios.csv"},
+	g := &grid{ID: "savings", Name: "What policies save", Open: true, Files: []string{"tables/profile_ratios.csv"},
 		Title: "The share of Uniform’s rollouts that a policy saves at equal precision, on each profile, by the average budget b."}
 	policies := slices.DeleteFunc(slices.Clone(policy.All), func(p *policy.Policy) bool {
 		return !slices.ContainsFunc(results.Ratios, func(r variance.Ratio) bool { return r.Key() == p.Key() })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"speceval/internal/agreement"
@@ -17,7 +18,7 @@ type verdict struct {
 	Line    string // in one sentence
 	Passed  bool
 	Counts  string // by class
-	Tables  []tally
+	Tables  []tableCount
 	Differ  []line // what decides and does not agree
 	Astray  []line // predictions, and copies that differ
 	Scores  string // of the predictions
@@ -26,8 +27,8 @@ type verdict struct {
 	Skipped string
 }
 
-// tally is how the numbers of a table agree.
-type tally struct{ ID, Name, Words string }
+// tableCount is how many numbers of a table agree, by class.
+type tableCount struct{ ID, Name, Words string }
 
 // line is a comparison in a list.
 type line struct {
@@ -59,7 +60,7 @@ func markOf(c agreement.Comparison) mark {
 func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
 	v := &verdict{Passed: of.Passed(), Line: outcome(of), Counts: strings.TrimPrefix(of.Summary(), "verify: "), Skipped: of.Skipped}
 	for _, base := range of.Cells.Tables() {
-		v.Tables = append(v.Tables, tally{base, placeName(base), of.Cells.Of(base).Tally()})
+		v.Tables = append(v.Tables, tableCount{base, placeName(base), of.Cells.Of(base).Tally()})
 	}
 	for _, c := range of.Cells {
 		switch differs := c.Verdict == agreement.Differs || c.Verdict == agreement.Absent; {
@@ -101,6 +102,17 @@ func outcome(v report.Verdicts) string {
 		text += fmt.Sprintf(" %d are of stages that have not run.", n)
 	}
 	return text
+}
+
+// unlink takes the links from lines to tables that the page does not have.
+func (v *verdict) unlink(shown []grid) {
+	for _, lines := range [][]line{v.Differ, v.Astray, v.Texts} {
+		for i, l := range lines {
+			if !slices.ContainsFunc(shown, func(g grid) bool { return g.ID == l.ID }) {
+				lines[i].ID = ""
+			}
+		}
+	}
 }
 
 func newLine(c agreement.Comparison) line {

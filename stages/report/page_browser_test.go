@@ -1,0 +1,117 @@
+package report_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"html"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// chromium runs a headless Chromium on the file and returns the document and its own
+// messages. Without one the test is skipped, or fails where SPECEVAL_CI asks for every
+// optional tool.
+func chromium(t *testing.T, file string) (dom, log string) {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+		}
+	}
+	if program == "" {
+		lack := t.Skipf
+		if os.Getenv("SPECEVAL_CI") != "" {
+			lack = t.Fatalf
+		}
+		lack("no Chromium is installed (Debian: chromium)")
+	}
+	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
+		"--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--virtual-time-budget=4000", "--dump-dom", "file://"+file)
+	var out, err bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &err
+	if e := cmd.Run(); e != nil {
+		t.Fatalf("chromium: %v\n%s", e, err.String())
+	}
+	return out.String(), err.String()
+}
+
+// TestThePageInABrowser opens the page as wide as a phone and a desktop, with all of it
+// unfolded, and reads a popover by keyboard.
+func TestThePageInABrowser(t *testing.T) {
+	dir, page := t.TempDir(), string(whole(t).page(t))
+	sum := sha256.Sum256([]byte(probe)) // its policy then has to allow the probe
+	page = strings.Replace(page, "script-src ", "script-src &#39;sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"&#39; ", 1)
+	page = strings.Replace(page, "</body>", "<script>"+probe+"</script></body>", 1)
+	put(t, filepath.Join(dir, "page.html"), []byte(page))
+	put(t, filepath.Join(dir, "frames.html"), []byte(frames))
+	dom, log := chromium(t, filepath.Join(dir, "frames.html"))
+	if lines := regexp.MustCompile(`(?m)^.*CONSOLE.*$`).FindAllString(log, -1); lines != nil {
+		t.Errorf("the console says\n%s", strings.Join(lines, "\n"))
+	}
+	var widths []int
+	for _, said := range regexp.MustCompile(`<pre>([^<]*)</pre>`).FindAllStringSubmatch(dom, -1) {
+		var got struct {
+			Width, Scroll int      // of the viewport, and of the document
+			Height        int      // of the document before it was unfolded
+			Clipped       []string // regions with more than their width
+			Contrast      float64  // of the faintest text
+			Unreached     int      // numbers that take no focus
+			Pop           string   // the text of a popover
+		}
+		if err := json.Unmarshal([]byte(html.UnescapeString(said[1])), &got); err != nil {
+			t.Fatal(err)
+		}
+		widths = append(widths, got.Width)
+		if got.Scroll > got.Width || got.Height > 25*800 || got.Contrast < 4.5 || got.Unreached > 0 || got.Width == 1280 && len(got.Clipped) > 0 {
+			t.Errorf("%+v", got)
+		}
+		for _, want := range []string{"b=8, HBN: 0.872", " ± 0.0002", "The variance of HBN over that of Uniform", "paper: 0.872; difference", "speceval explain table1_variance b=8 hbn"} {
+			if !strings.Contains(got.Pop, want) {
+				t.Errorf("at %d pixels the popover lacks %q: %q", got.Width, want, got.Pop)
+			}
+		}
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(widths)), []int{390, 1280}) {
+		t.Errorf("frames of %v pixels have answered\n%s", widths, log)
+	}
+}
+
+const probe = `
+addEventListener("load", function () {
+  var root = document.documentElement, pop = document.getElementById("pop"), height = root.scrollHeight;
+  var all = function (s) { return Array.from(document.querySelectorAll(s)); };
+  function rgb(s) { return s.match(/[\d.]+/g).map(Number); }
+  function light(s) { return rgb(s).slice(0, 3).reduce(function (sum, v, i) { v /= 255; return sum + [0.2126, 0.7152, 0.0722][i] * (v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4)); }, 0); }
+  function ground(e) { return !e ? "rgb(255,255,255)" : rgb(getComputedStyle(e).backgroundColor)[3] === 0 ? ground(e.parentElement) : getComputedStyle(e).backgroundColor; }
+  all("details").forEach(function (d) { d.open = true; });
+  var contrast = 21;
+  all("body *").forEach(function (e) {
+    if (e.closest("svg") || !Array.from(e.childNodes).some(function (n) { return n.nodeType === 3 && n.textContent.trim(); })) return;
+    var a = light(getComputedStyle(e).color), b = light(ground(e));
+    contrast = Math.min(contrast, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05));
+  });
+  var unreached = all(".grid td a").filter(function (a) { a.focus({ preventScroll: true }); return document.activeElement !== a; });
+  var last = all("#table1_variance tbody tr:first-child a").pop();
+  last.focus();
+  document.activeElement.click(); // as the key Enter does
+  parent.postMessage(JSON.stringify({
+    Width: innerWidth, Scroll: root.scrollWidth, Height: height, Contrast: contrast, Unreached: unreached.length,
+    Clipped: all(".scroll, section, details, table").filter(function (e) { return e.scrollWidth > e.clientWidth + 1; }).map(function (e) { return e.className; }),
+    Pop: pop.matches(":popover-open") ? pop.textContent : "closed"
+  }), "*");
+});
+`
+
+// frames shows the page in two widths and writes down the answers of the probes. A
+// headless Chromium has no windows of less than 500 pixels.
+const frames = `<!doctype html><script>
+addEventListener("message", function (e) { var p = document.createElement("pre"); p.textContent = e.data; document.body.appendChild(p); });
+</script><body><iframe src="page.html" style="width:390px;height:800px;border:0"></iframe><iframe src="page.html" style="width:1280px;height:800px;border:0"></iframe></body>`
