@@ -35,7 +35,6 @@ func (g *grid) Folded() bool { return !g.Open && g.Count > openRows }
 type head struct {
 	Name, Words string // in commands, and for people
 	Formula     string // its words in `speceval explain`
-	Text        bool   // its cells are names
 }
 
 // row is a row by its name in `speceval explain`.
@@ -101,7 +100,7 @@ func (g *grid) fill(s *model.Sheet, compared agreement.Comparisons) {
 			numbers.errors = append(numbers.errors, cellIn(errorOf, c.Name, i))
 			numbers.paper = append(numbers.paper, cellIn(paperOf, c.Name, i))
 		}
-		g.Heads = append(g.Heads, head{c.Name, heading(c.Name), c.Words, slices.ContainsFunc(numbers.cells, table.Cell.IsText)})
+		g.Heads = append(g.Heads, head{c.Name, heading(c.Name), c.Words})
 		for i, cell := range numbers.shown() {
 			g.Rows[i].Cells = append(g.Rows[i].Cells, cell)
 		}
