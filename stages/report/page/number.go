@@ -94,11 +94,11 @@ func (c column) paperDecimals(judged *agreement.Comparison) int {
 func (c column) shown() (all []cell) {
 	decimals := c.decimals()
 	for i, of := range c.cells {
-		s := cell{Value: of.Exact(), Exact: of.Exact(), Text: of.IsText()}
+		s := cell{Exact: of.Exact(), Text: of.IsText()}
 		if v, ok := of.Float(); ok {
 			s.Value = c.print(v, decimals)
-		} else if !of.IsText() {
-			s.Value = setApart(s.Value)
+		} else {
+			s.Value = count(of)
 		}
 		if se, ok := c.errors[i].Float(); ok && se > 0 {
 			s.Spread = scale{factor: c.factor}.print(se, decimals)
@@ -111,7 +111,7 @@ func (c column) shown() (all []cell) {
 			switch _, isFloat := c.paper[i].Float(); {
 			case s.Expected != "":
 			case !c.paper[i].IsMissing() && !isFloat: // a count, which may be compared in another unit
-				s.Expected = setApart(c.paper[i].Exact())
+				s.Expected = count(c.paper[i])
 			case expected != nil:
 				s.Expected = c.print(*expected, c.paperDecimals(judged))
 			}
@@ -121,17 +121,10 @@ func (c column) shown() (all []cell) {
 	return all
 }
 
-// setApart sets apart the thousands of a count by narrow spaces.
-func setApart(digits string) string {
-	if len(digits) < 5 || strings.Trim(digits, "0123456789") != "" {
-		return digits
+// count is a count with commas, and any other cell as it is.
+func count(of table.Cell) string {
+	if n, err := strconv.ParseInt(of.Exact(), 10, 64); err == nil && !of.IsText() {
+		return model.Grouped(n)
 	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteRune('\u202f')
-		}
-		b.WriteRune(d)
-	}
-	return b.String()
+	return of.Exact()
 }

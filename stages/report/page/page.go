@@ -125,7 +125,6 @@ func newView(src *stored.Source, h History) (*view, error) {
 	}
 	if len(verdicts.Cells) > 0 {
 		v.Verdict = newVerdict(verdicts, left)
-		v.Verdict.unlink(v.Tables)
 	}
 	return v, err
 }

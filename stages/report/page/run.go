@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
+	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
 	"speceval/stages/report/stored"
@@ -73,29 +73,18 @@ func stagesOf(h History) (all []stage) {
 			if start.IsZero() || m.Start.Before(start) {
 				start = m.Start
 			}
-			if last := m.Start.Add(span(m.WallSeconds)); last.After(end) {
+			if last := m.Start.Add(time.Duration(m.WallSeconds * float64(time.Second))); last.After(end) {
 				end = last
 			}
 			wall, cpu, peak = wall+m.WallSeconds, cpu+m.CPUSeconds, max(peak, m.PeakBytes)
 		}
 		if !start.IsZero() {
 			s.Start, s.End = start.UTC().Format(time.DateTime), end.UTC().Format(time.DateTime)
-			s.Wall, s.CPU, s.Peak = rounded(wall), rounded(cpu), fmt.Sprintf("%.0f MB", float64(peak)/1e6)
+			s.Wall, s.CPU, s.Peak = display.Duration(wall), display.Duration(cpu), fmt.Sprintf("%.0f MB", float64(peak)/1e6)
 		}
 		all = append(all, s)
 	}
 	return all
-}
-
-func span(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-
-// rounded is a span of seconds with two digits, or in whole seconds.
-func rounded(seconds float64) string {
-	unit := time.Second
-	if seconds > 0 && seconds < 10 {
-		unit = span(math.Pow(10, math.Floor(math.Log10(seconds))-1))
-	}
-	return span(seconds).Round(unit).String()
 }
 
 // facts are the programs and machines that made the results, by the units' records,

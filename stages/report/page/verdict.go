@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"speceval/internal/agreement"
@@ -28,11 +27,11 @@ type verdict struct {
 }
 
 // tableCount is how many numbers of a table agree, by class.
-type tableCount struct{ ID, Name, Words string }
+type tableCount struct{ Name, Words string }
 
 // line is a comparison in a list.
 type line struct {
-	ID, Name, Row, Column, Text string
+	Name, Row, Column, Text string
 	mark
 }
 
@@ -60,7 +59,7 @@ func markOf(c agreement.Comparison) mark {
 func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
 	v := &verdict{Passed: of.Passed(), Line: outcome(of), Counts: strings.TrimPrefix(of.Summary(), "verify: "), Skipped: of.Skipped}
 	for _, base := range of.Cells.Tables() {
-		v.Tables = append(v.Tables, tableCount{base, placeName(base), of.Cells.Of(base).Tally()})
+		v.Tables = append(v.Tables, tableCount{placeName(base), of.Cells.Of(base).Tally()})
 	}
 	for _, c := range of.Cells {
 		switch differs := c.Verdict == agreement.Differs || c.Verdict == agreement.Absent; {
@@ -104,20 +103,9 @@ func outcome(v report.Verdicts) string {
 	return text
 }
 
-// unlink takes the links from lines to tables that the page does not have.
-func (v *verdict) unlink(shown []grid) {
-	for _, lines := range [][]line{v.Differ, v.Astray, v.Texts} {
-		for i, l := range lines {
-			if !slices.ContainsFunc(shown, func(g grid) bool { return g.ID == l.ID }) {
-				lines[i].ID = ""
-			}
-		}
-	}
-}
-
 func newLine(c agreement.Comparison) line {
 	words := c.Line()
-	return line{c.Table, placeName(c.Table), c.Row, c.Column, cmp.Or(words[2].Exact(), "none") + "; " + c.Sentence(), markOf(c)}
+	return line{placeName(c.Table), c.Row, c.Column, cmp.Or(words[2].Exact(), "none") + "; " + c.Sentence(), markOf(c)}
 }
 
 // notRun takes the error of a file that is not there for a reason: the stage that makes
