@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/internal/variance"
 	"speceval/pipeline/config"
@@ -24,33 +24,25 @@ const (
 	paperSchedule    = "paper"
 )
 
-// allocationsOptions are the flags of allocations.
-type allocationsOptions struct{ schedule string }
-
-func allocationsCommand() command {
-	o := new(allocationsOptions)
-	return command{
-		name:  "allocations",
-		args:  "[--schedule computed|paper]",
-		about: "print the digest of every final HBN allocation under coupled rewards, as CSV",
-		examples: `  speceval allocations                    with the pilot sizes that the replay has designed
+func (s *session) allocationsCommand() *cobra.Command {
+	schedule := ""
+	c := &cobra.Command{
+		Use: "allocations", Short: "print the digest of every final HBN allocation under coupled rewards, as CSV", Args: cobra.NoArgs,
+		Example: `  speceval allocations                    with the pilot sizes that the replay has designed
   speceval allocations --schedule paper   with those of the paper's Table 5, without a replay
-  speceval allocations > allocations.csv  benchmark, model, budget, allocation_sha256
-`,
-		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&o.schedule, "schedule", computedSchedule, "take pilot sizes from `WHERE`: computed, by the replay stage, or paper, its Table 5")
+  speceval allocations > allocations.csv  benchmark, model, budget, allocation_sha256`,
+		RunE: func(*cobra.Command, []string) error {
+			if schedule != computedSchedule && schedule != paperSchedule {
+				return usagef("--schedule %s: want %s or %s", schedule, computedSchedule, paperSchedule)
+			}
+			return s.allocations(schedule)
 		},
-		run: o.run,
 	}
+	c.Flags().StringVar(&schedule, "schedule", computedSchedule, "take pilot sizes from `WHERE`: computed, by the replay stage, or paper, its Table 5")
+	return c
 }
 
-func (o *allocationsOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 0, 0, "nothing"); err != nil {
-		return err
-	}
-	if o.schedule != computedSchedule && o.schedule != paperSchedule {
-		return usagef("--schedule %s: want %s or %s", o.schedule, computedSchedule, paperSchedule)
-	}
+func (s *session) allocations(schedule string) error {
 	cfg, err := config.Load(s.config, s.sets)
 	if err != nil {
 		return &usageError{err}
@@ -67,12 +59,12 @@ func (o *allocationsOptions) run(s *session, words []string) error {
 			return err
 		}
 	}
-	schedule, err := o.pilots(s, out)
+	pilots, err := s.pilots(schedule, out)
 	if err != nil {
 		return err
 	}
 	var rows bytes.Buffer // all or nothing
-	err = experiment.WriteAllocations(&rows, cfg, profiles, schedule)
+	err = experiment.WriteAllocations(&rows, cfg, profiles, pilots)
 	var none *experiment.NoPilotsError
 	if errors.As(err, &none) {
 		return usagef("%w: take --schedule %s", err, computedSchedule)
@@ -84,19 +76,19 @@ func (o *allocationsOptions) run(s *session, words []string) error {
 	return err
 }
 
-// pilots is the schedule that the flag asks for.
-func (o *allocationsOptions) pilots(s *session, out string) (systems.Schedule, error) {
-	if o.schedule == paperSchedule {
+// pilots are the pilot sizes of a schedule.
+func (s *session) pilots(schedule, out string) (systems.Schedule, error) {
+	if schedule == paperSchedule {
 		return experiment.PaperSchedule()
 	}
-	schedule, err := experiment.StoredSchedule(out)
+	stored, err := experiment.StoredSchedule(out)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", filepath.Join(out, filepath.FromSlash(variance.DesignsFile)), paperSchedule)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return schedule, s.warnUnlessFresh(variance.DesignsFile)
+	return stored, s.warnUnlessFresh(variance.DesignsFile)
 }
 
 // warnUnlessFresh warns of a stored file that a run would make anew.
@@ -106,13 +98,8 @@ func (s *session) warnUnlessFresh(file string) error {
 		return err
 	}
 	for _, stage := range plan.Stages {
-		for _, unit := range stage.Stage.Units {
-			if !slices.Contains(unit.Outputs, file) {
-				continue
-			}
-			if slices.ContainsFunc(stage.Run, func(r dag.Record) bool { return r.Unit.Unit == unit.ID }) {
-				s.warn("%s is not fresh; `speceval plan %s` says why", file, stage.Stage.Name)
-			}
+		if slices.ContainsFunc(stage.Run, func(r dag.Record) bool { return slices.Contains(r.Declared.Outputs, file) }) {
+			s.warn("%s is not fresh; `speceval plan %s` says why", file, stage.Stage.Name)
 		}
 	}
 	return nil

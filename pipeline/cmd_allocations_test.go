@@ -143,7 +143,7 @@ func TestAllocationFaults(t *testing.T) {
 		{"--out " + broken, 1, "replay/designs.parquet: row 61: m = 8, w = 0.5"},
 		{"--schedule papr", 2, "--schedule papr: want computed or paper"},
 		{"--schedule paper --set experiment.budgets=[8,12]", 2, "Table 5 of the paper has no pilot size for 30 tasks at budget 12: take --schedule computed"},
-		{"now", 2, `want nothing after the command, have "now"`},
+		{"now", 2, `unknown command "now"`},
 		{"--config ../experiments-small.toml", 1, "score/profiles.parquet is not there: run `speceval run --until score` first"},
 		{"--config ../absent.toml", 2, "absent.toml"},
 		{"--set corpus.profiles=absent.csv", 2, "corpus.profiles: open absent.csv"},

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/display"
@@ -20,108 +20,84 @@ import (
 	"speceval/pipeline/experiment"
 )
 
-// benchmarksOptions are the flags of the command benchmarks.
-type benchmarksOptions struct {
-	from, to    string
-	download    bool
-	unpublished bool
-}
-
 // upstreamFolder is where downloaded files are kept.
 const upstreamFolder = "upstream"
 
-func benchmarksCommand() command {
-	o := new(benchmarksOptions)
-	return command{
-		name: "benchmarks",
-		args: "[--from DIR | --download] [--to OUT] [--unpublished] [GROUP...] | list [--json] | check PATH",
-		about: `make task files of the paper's benchmarks from the files of their authors
+func (s *session) benchmarksCommand() *cobra.Command {
+	var o upstream.Options
+	download := false
+	c := &cobra.Command{
+		Use: "benchmarks [GROUP…]", Short: "make task files of the paper's benchmarks from the files of their authors",
+		Long: `Make task files of the paper's benchmarks from the files of their authors.
 
 Files are looked for at DIR/<dataset>/<file>. With --download they are fetched there
 first, at the revisions of the paper; HF_TOKEN holds the token for those whose terms
 must be accepted, HF_ENDPOINT another address of the service. Every task file is
 compared with the published ids, in order.`,
-		examples: `  speceval benchmarks list                     what there is, and where it comes from
-  speceval benchmarks --download               fetch everything (5 GB) into upstream/ and make all 18
+		Example: `  speceval benchmarks list                     what there is, and where it comes from
+  speceval benchmarks --download               fetch all (5 GB) into upstream/ and make all 18
   speceval benchmarks --download aime24 hmmt   two of them
-  speceval benchmarks --from /data/upstream    from files that are there, into the folder corpus.tasks
+  speceval benchmarks --from /data/upstream    from files that are there, into corpus.tasks
   speceval benchmarks check tasks              task files again, against the published ids
-  speceval benchmarks check mine.csv           a file of your own, line by line
-`,
-		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&o.from, "from", "", "read upstream files below `DIR`")
-			fs.BoolVar(&o.download, "download", false, "fetch what is missing, into upstream or the folder of --from")
-			fs.StringVar(&o.to, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
-			fs.BoolVar(&o.unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
+  speceval benchmarks check mine.csv           a file of your own, line by line`,
+		RunE: func(_ *cobra.Command, words []string) error { return s.makeBenchmarks(words, o, download) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&o.From, "from", "", "read upstream files below `DIR`")
+	fs.BoolVar(&download, "download", false, "fetch what is missing, into upstream or the folder of --from")
+	fs.StringVar(&o.To, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
+	fs.BoolVar(&o.Unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
+	c.AddCommand(s.benchmarksListCommand(), s.benchmarksCheckCommand())
+	return c
+}
+
+func (s *session) benchmarksListCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "list the paper's benchmarks, and where their tasks come from", Args: cobra.NoArgs,
+		Example: "  speceval benchmarks list --json   one JSON document",
+		RunE: func(*cobra.Command, []string) error {
+			all, err := experiment.PaperBenchmarks()
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return writeJSON(s.stdout, all)
+			}
+			return experiment.WriteBenchmarks(s.stdout, all)
 		},
-		run:  o.run,
-		subs: []command{benchmarksListCommand(), benchmarksCheckCommand()},
 	}
+	s.jsonFlag(c)
+	return c
 }
 
-// benchmarksListOptions are the flags of benchmarks list.
-type benchmarksListOptions struct{ json bool }
-
-func benchmarksListCommand() command {
-	o := new(benchmarksListOptions)
-	return command{
-		name:  "list",
-		args:  "[--json]",
-		about: "list the paper's benchmarks, and where their tasks come from",
-		examples: `  speceval benchmarks list          what there is, and where it comes from
-  speceval benchmarks list --json   one JSON document
-`,
-		flags: func(fs *pflag.FlagSet) { jsonFlag(fs, &o.json, "list as one JSON document") },
-		run:   o.run,
-	}
-}
-
-func (o *benchmarksListOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 0, 0, "nothing"); err != nil {
-		return err
-	}
-	all, err := experiment.PaperBenchmarks()
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return writeJSON(s.stdout, all)
-	}
-	return experiment.WriteBenchmarks(s.stdout, all)
-}
-
-func (o *benchmarksOptions) run(s *session, words []string) error {
+func (s *session) makeBenchmarks(words []string, o upstream.Options, download bool) error {
 	groups, err := experiment.PaperGroups(words...)
 	if err != nil {
 		return &usageError{err}
 	}
-	if o.from == "" && !o.download {
+	if o.From == "" && !download {
 		return usagef("name the folder of upstream files with --from, or fetch them with --download")
 	}
 	cfg, err := s.optional()
 	if err != nil {
 		return err
 	}
-	prompts, err := experiment.Prompts(cfg)
-	if err != nil {
+	if o.Prompts, err = experiment.Prompts(cfg); err != nil {
 		return &usageError{err}
 	}
-	published, err := experiment.PaperIDs()
-	if err != nil {
+	if o.Published, err = experiment.PaperIDs(); err != nil {
 		return err
 	}
+	o.From, o.To = cmp.Or(o.From, upstreamFolder), cmp.Or(o.To, cfg.Corpus.Tasks)
 	ctx, stop := s.interruptible()
 	defer stop()
-	from := cmp.Or(o.from, upstreamFolder)
 	var absent error
-	if o.download {
-		if groups, absent = s.download(ctx, groups, from); ctx.Err() != nil {
+	if download {
+		if groups, absent = s.download(ctx, groups, o.From); ctx.Err() != nil {
 			return absent
 		}
 	}
-	return errors.Join(absent, s.prepare(ctx, groups, upstream.Options{
-		From: from, To: cmp.Or(o.to, cfg.Corpus.Tasks), Prompts: prompts, Published: published, Unpublished: o.unpublished,
-	}))
+	return errors.Join(absent, s.prepare(ctx, groups, o))
 }
 
 // largeFile is the size of a file, in bytes, that takes a while to read.
@@ -151,31 +127,21 @@ func (s *session) prepare(ctx context.Context, groups []upstream.Group, o upstre
 	return upstream.Prepare(ctx, groups, o)
 }
 
-// benchmarksCheckOptions are the flags of benchmarks check.
-type benchmarksCheckOptions struct{ unpublished bool }
-
-func benchmarksCheckCommand() command {
-	o := new(benchmarksCheckOptions)
-	return command{
-		name:  "check",
-		args:  "PATH [--unpublished]",
-		about: "check a task file, or those of a folder, and show what will be asked",
-		examples: `  speceval benchmarks check tasks      task files, against the published ids
-  speceval benchmarks check mine.csv   a file of your own, line by line
-`,
-		flags: func(fs *pflag.FlagSet) {
-			fs.BoolVar(&o.unpublished, "unpublished", false, "compare with no published ids")
-		},
-		run: o.run,
+func (s *session) benchmarksCheckCommand() *cobra.Command {
+	unpublished := false
+	c := &cobra.Command{
+		Use: "check PATH", Short: "check a task file, or those of a folder, and show what will be asked", Args: cobra.ExactArgs(1),
+		Example: `  speceval benchmarks check tasks      task files, against the published ids
+  speceval benchmarks check mine.csv   a file of your own, line by line`,
+		RunE: func(_ *cobra.Command, words []string) error { return s.checkTasks(words[0], unpublished) },
 	}
+	c.Flags().BoolVar(&unpublished, "unpublished", false, "compare with no published ids")
+	return c
 }
 
-// run reports what is wrong with a task file, or with those of a
-// folder, and what is asked if nothing is.
-func (o *benchmarksCheckOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 1, 1, "check and a task file or a folder of them"); err != nil {
-		return err
-	}
+// checkTasks reports what is wrong with a task file, or with those of a folder, and what
+// is asked if nothing is.
+func (s *session) checkTasks(path string, unpublished bool) error {
 	cfg, err := s.optional()
 	if err != nil {
 		return err
@@ -183,15 +149,14 @@ func (o *benchmarksCheckOptions) run(s *session, words []string) error {
 	if _, err := experiment.Prompts(cfg); err != nil {
 		return &usageError{err}
 	}
-	path := words[0]
 	info, err := os.Stat(path)
 	if err != nil {
 		return &usageError{err}
 	}
 	if info.IsDir() {
-		return o.folder(s, cfg, path)
+		return s.checkFolder(cfg, path, unpublished)
 	}
-	tasks, err := o.file(s, cfg, path)
+	tasks, err := s.checkFile(cfg, path, unpublished)
 	if err != nil {
 		return err
 	}
@@ -202,32 +167,29 @@ func (o *benchmarksCheckOptions) run(s *session, words []string) error {
 	return nil
 }
 
-// folder checks every task file in a folder, a line each. Faults of one
+// checkFolder checks every task file in a folder, a line each. Faults of one
 // do not keep it from the others.
-func (o *benchmarksCheckOptions) folder(s *session, cfg *config.Config, folder string) error {
+func (s *session) checkFolder(cfg *config.Config, folder string, unpublished bool) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return err
 	}
 	var faults []error
-	found := false
 	for _, entry := range entries {
-		if ending := strings.ToLower(filepath.Ext(entry.Name())); ending != ".jsonl" && ending != ".csv" {
-			continue
+		if ending := strings.ToLower(filepath.Ext(entry.Name())); ending == ".jsonl" || ending == ".csv" {
+			_, err := s.checkFile(cfg, filepath.Join(folder, entry.Name()), unpublished)
+			faults = append(faults, err)
 		}
-		found = true
-		_, err := o.file(s, cfg, filepath.Join(folder, entry.Name()))
-		faults = append(faults, err)
 	}
-	if !found {
+	if len(faults) == 0 {
 		return usagef("%s has no task files: names end in .jsonl or .csv", folder)
 	}
 	return errors.Join(faults...)
 }
 
-// file checks a task file and prints a line about its tasks.
-func (o *benchmarksCheckOptions) file(s *session, cfg *config.Config, path string) ([]benchmark.Task, error) {
-	tasks, paper, err := experiment.CheckTasks(cfg, path, o.unpublished)
+// checkFile checks a task file and prints a line about its tasks.
+func (s *session) checkFile(cfg *config.Config, path string, unpublished bool) ([]benchmark.Task, error) {
+	tasks, paper, err := experiment.CheckTasks(cfg, path, unpublished)
 	if err == nil {
 		fmt.Fprintf(s.stdout, "%s: %s%s\n", path, experiment.Content(tasks), paper)
 	}

@@ -60,7 +60,7 @@ func TestBenchmarksUsage(t *testing.T) {
 	for line, part := range map[string]string{
 		"benchmarks":                      "--from",
 		"benchmarks --from x aime23":      `no benchmark "aime23"`,
-		"benchmarks list all":             "nothing",
+		"benchmarks list all":             `unknown command "all"`,
 		"benchmarks --from x --config no": "no such file",
 	} {
 		code, stdout, stderr := onShell(strings.Fields(line)...)

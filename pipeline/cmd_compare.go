@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/data"
 	"speceval/internal/comparison"
@@ -17,55 +17,41 @@ import (
 // profilesFile is where the score stage puts its profiles in the output folder.
 const profilesFile = "score/profiles.parquet"
 
-// compareOptions are the flags of compare.
-type compareOptions struct{ json, all bool }
-
-func compareCommand() command {
-	o := new(compareOptions)
-	return command{
-		name:  "compare",
-		args:  "[FILE [OTHER]] [--json] [--all]",
-		about: "compare pass rates, task by task: your profiles with the published ones; exit 4 if any differs",
-		examples: `  speceval compare                      out/score/profiles.parquet with the published profiles
+func (s *session) compareCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "compare [FILE [OTHER]]", Short: "compare pass rates, task by task; exit 4 if any profile differs", Args: cobra.MaximumNArgs(2),
+		Example: `  speceval compare                      out/score/profiles.parquet with the published profiles
   speceval compare mine.csv             a file of yours with them
-  speceval compare new.csv old.parquet  any two files
-  speceval compare --all                every task, not only the worst
-`,
-		flags: func(fs *pflag.FlagSet) {
-			jsonFlag(fs, &o.json, "print one JSON document")
-			fs.BoolVar(&o.all, "all", false, "list every task, not only the worst")
+  speceval compare new.csv old.parquet  any two files`,
+		RunE: func(_ *cobra.Command, words []string) error {
+			file, err := s.profilesOrStored(words)
+			if err != nil {
+				return &usageError{err}
+			}
+			other, err := publishedOr(words)
+			if err != nil {
+				return &usageError{err}
+			}
+			c, err := comparison.Of(file, other)
+			if err != nil {
+				return &usageError{err}
+			}
+			write := c.Text
+			if s.json {
+				write = c.JSON
+			}
+			if err := write(s.stdout, s.all); err != nil {
+				return err
+			}
+			if n := c.Differing(); n > 0 {
+				return fmt.Errorf("%w: %d of %s", errOutside, n, display.Count(len(c.Profiles), "profile differs", "profiles differ"))
+			}
+			return nil
 		},
-		run: o.run,
 	}
-}
-
-func (o *compareOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 0, 2, "at most two files"); err != nil {
-		return err
-	}
-	file, err := s.profilesOrStored(words)
-	if err != nil {
-		return &usageError{err}
-	}
-	other, err := publishedOr(words)
-	if err != nil {
-		return &usageError{err}
-	}
-	c, err := comparison.Of(file, other)
-	if err != nil {
-		return &usageError{err}
-	}
-	write := c.Text
-	if o.json {
-		write = c.JSON
-	}
-	if err := write(s.stdout, o.all); err != nil {
-		return err
-	}
-	if n := c.Differing(); n > 0 {
-		return fmt.Errorf("%w: %d of %s", errOutside, n, display.Count(len(c.Profiles), "profile differs", "profiles differ"))
-	}
-	return nil
+	s.jsonFlag(c)
+	s.allFlag(c, "list every task, not only the worst")
+	return c
 }
 
 // profilesOrStored reads the first file named, or the one that the score stage

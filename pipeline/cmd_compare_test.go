@@ -76,9 +76,9 @@ func TestCheckScorerRefuses(t *testing.T) {
 		words []string
 		want  string
 	}{
-		{[]string{}, "want a scorer and a file"},
-		{[]string{"choice"}, "want a scorer and a file"},
-		{[]string{"choice", good, good}, "want a scorer and a file"},
+		{[]string{}, "accepts 2 arg(s)"},
+		{[]string{"choice"}, "accepts 2 arg(s)"},
+		{[]string{"choice", good, good}, "accepts 2 arg(s)"},
 		{[]string{"maths", good}, `there is no scorer "maths", did you mean math?`},
 		{[]string{"essay", good}, `there is no scorer "essay"; math`},
 		{[]string{"judge", good}, "scorer judge cannot be tried on a file of cases: it asks a judge model"},
@@ -180,7 +180,7 @@ func TestCompareRefusesBadInput(t *testing.T) {
 		{[]string{good + ".absent"}, "no such file"},
 		{[]string{"--out", t.TempDir()}, "score/profiles.parquet is not there: run `speceval run score` first, or name a file"},
 		{[]string{"--config", "absent.toml"}, "absent.toml"},
-		{[]string{good, good, good}, "want at most two files after the command"},
+		{[]string{good, good, good}, "accepts at most 2 arg(s)"},
 	} {
 		code, stdout, stderr := onShell(append([]string{"compare"}, test.args...)...)
 		if code != exitUsage || stdout != "" {

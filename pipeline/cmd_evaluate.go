@@ -6,29 +6,28 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"speceval/internal/display"
+	"speceval/internal/evaluation"
 	"speceval/internal/policy"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 )
 
-// evaluateOptions are the flags of an evaluation.
-type evaluateOptions struct {
+// asked is what the flags of an evaluation ask for.
+type asked struct {
 	suite   evaluate.Suite
 	model   string
-	workers []string // in place of the configured ones
 	request evaluate.Request
-	shownResult
 }
 
-func evaluateCommand() command {
-	o := new(evaluateOptions)
-	return command{
-		name: "evaluate",
-		args: "--benchmark B --model M --budget b [--prior SOURCE]… | plan | show E | list | compare E E | rescore E | extend E | pool E E | gate E E",
-		about: `evaluate a model live: a benchmark mean with its error, for an exact budget of rollouts
+func (s *session) evaluateCommand() *cobra.Command {
+	var o asked
+	c := &cobra.Command{
+		Use: "evaluate --benchmark B --model M --budget b", Short: "evaluate a model live: a mean with its error, for an exact budget of rollouts", Args: cobra.NoArgs,
+		Long: `Evaluate a model live: a benchmark mean with its error, for an exact budget of rollouts.
 
 A short pilot of every task, and the rest of the budget where the rollouts disagree.
 B is a benchmark of the configuration, one that is built in, or a task file; M a model
@@ -36,39 +35,39 @@ of the configuration, or any name under which the servers serve one; b the avera
 number of rollouts per task. The servers are those of the [[worker]]s or of --worker:
 vLLM, or any other server that speaks OpenAI's protocol. The same command again goes on
 where it was stopped, and shows the result of what is complete. E is an evaluation: its
-folder, or benchmark/model/name as list has it.
-
-  plan     the budget that a standard error takes, before anything is spent
-  show     a result again; --all shows every task
-  list     the evaluations in the output folder
-  compare  the difference of two evaluations, and what would resolve it
-  rescore  score the answers again by the scorers of today
-  extend   add rollouts to a complete evaluation
-  pool     join evaluations of one model into one estimate
-  gate     is a model no worse than a baseline by a margin? exit 4 unless it passes`,
-		examples: `  speceval evaluate --benchmark smallbench --model qwen2_5_3b --budget 8
-  speceval evaluate --benchmark mine.jsonl --model my-model --budget 16 --worker http://127.0.0.1:8000
-  speceval evaluate --benchmark mine.jsonl --model my-model --budget 16 --prior mine/older/hbn_staged-b16-seed42
+folder, or benchmark/model/name as list has it.`,
+		Example: `  speceval evaluate --benchmark smallbench --model qwen2_5_3b --budget 8
+  speceval evaluate --benchmark mine.jsonl --model a --budget 16 --worker http://127.0.0.1:8000
+  speceval evaluate --benchmark mine.jsonl --model a --budget 16 --prior mine/b/hbn_staged-b8-seed42
   speceval evaluate --benchmark aime24 --model qwen3_5_4b --target-se 0.01
   speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
-  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42
-`,
-		flags: o.flags,
-		run:   o.run,
-		subs: []command{
-			evaluatePlanCommand(), evaluateShowCommand(), evaluateListCommand(), evaluateCompareCommand(), evaluateRescoreCommand(),
-			evaluateExtendCommand(), evaluatePoolCommand(), evaluateGateCommand(),
+  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42`,
+		RunE: func(*cobra.Command, []string) error {
+			benchmark, err := s.openBenchmark(o.suite)
+			if err != nil {
+				return err
+			}
+			subject, err := benchmark.With(o.model)
+			if err != nil {
+				return err
+			}
+			return s.evaluating(func(ctx context.Context, host evaluate.Host) (*evaluation.Result, string, error) {
+				return subject.Evaluate(ctx, o.request, host)
+			})
 		},
 	}
+	s.askedFlags(c, &o)
+	c.AddCommand(s.evaluatePlanCommand(), s.showCommand(), s.listCommand(), s.evaluateCompareCommand(),
+		s.rescoreCommand(), s.extendCommand(), s.poolCommand(), s.gateCommand())
+	return c
 }
 
-func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
-	r := &o.request
+func (s *session) askedFlags(c *cobra.Command, o *asked) {
+	fs, r := c.Flags(), &o.request
 	suiteFlags(fs, &o.suite)
 	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
 	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(policy.ExecutionNames(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
 	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
-	workerFlag(fs, &o.workers)
 	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
 	fs.StringVar(&r.OnLoss, "on-loss", "", "answers that are lost under way: `RULE` continue (go on from what was seen, ask again where no server can), again, or refuse (pause rather than ask again); serving.on_loss")
 	goalFlags(fs, &r.Goal)
@@ -76,12 +75,18 @@ func (o *evaluateOptions) flags(fs *pflag.FlagSet) {
 	fs.IntVar(&r.MostRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se; nothing is asked ahead of its selection then")
 	fs.Int64Var(&r.MostTokens, "max-tokens", 0, "spend `T` tokens of all answers at most, discarded and aborted ones too, alone or with --target-se; nothing is asked ahead of its selection then")
 	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
-	o.shownResult.flags(fs)
+	s.workerFlag(c)
+	s.resultFlags(c)
 }
 
-// workerFlag defines the flag that names servers.
-func workerFlag(fs *pflag.FlagSet, workers *[]string) {
-	fs.StringArrayVar(workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; URL,key_env=NAME: with the key in the environment variable NAME; may be repeated")
+func (s *session) workerFlag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&s.workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; URL,key_env=NAME: with the key in the environment variable NAME; may be repeated")
+}
+
+// resultFlags say how a result is printed.
+func (s *session) resultFlags(c *cobra.Command) {
+	s.jsonFlag(c)
+	s.allFlag(c, "show every task")
 }
 
 // suiteFlags define the flags that name benchmarks.
@@ -92,11 +97,6 @@ func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
 		s.Weights = append(s.Weights, w)
 		return err
 	})
-}
-
-// storedBenchmarkFlag defines the flag that names the benchmarks of an evaluation.
-func storedBenchmarkFlag(fs *pflag.FlagSet, names *[]string) {
-	fs.StringArrayVar(names, "benchmark", nil, "the tasks are those of `B`: an id, or a task file; of a suite all, in their order")
 }
 
 // goalFlags define what is to be spent or reached.
@@ -118,26 +118,37 @@ func (s *session) evaluationConfig(workers []string) (*config.Config, error) {
 	})
 }
 
+// archive is the stored evaluations, of which what is not as it was made is warned of.
+func (s *session) archive() (evaluate.Archive, error) {
+	cfg, err := s.evaluationConfig(s.workers)
+	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}, err
+}
+
+// evaluateOutside is this program around allocations that others run. stop ends it.
+func (s *session) evaluateOutside() (o evaluate.Outside, stop func(), err error) {
+	cfg, err := s.evaluationConfig(nil)
+	if err != nil {
+		return o, nil, err
+	}
+	ctx, stop := s.interruptible()
+	return evaluate.Outside{Context: ctx, Config: cfg, Say: func(text string) { s.say("%s", text) }}, stop, nil
+}
+
 // openBenchmark reads the configuration and the tasks of a benchmark or several.
-func (s *session) openBenchmark(suite evaluate.Suite, workers []string) (*evaluate.Benchmark, error) {
-	cfg, err := s.evaluationConfig(workers)
+func (s *session) openBenchmark(suite evaluate.Suite) (*evaluate.Benchmark, error) {
+	archive, err := s.archive()
 	if err != nil {
 		return nil, err
 	}
-	b, err := evaluate.OpenSuite(cfg, suite)
+	b, err := evaluate.OpenSuite(archive.Config, suite)
 	if err == nil {
-		b.Warn = s.archive(cfg).Warn
+		b.Warn = archive.Warn
 	}
 	return b, err
 }
 
-// archive is the stored evaluations, of which what is not as it was made is warned of.
-func (s *session) archive(cfg *config.Config) evaluate.Archive {
-	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}
-}
-
-// evaluationHost is this program around an evaluation.
-func (s *session) evaluationHost() evaluate.Host {
+// host is this program around an evaluation.
+func (s *session) host() evaluate.Host {
 	return evaluate.Host{
 		Outside: s.outside(), Holder: s.holder(), Commit: s.origin.Commit, Began: s.now(),
 		Say:  func(message string) { s.say("%s", display.EscapedLine(message)) },
@@ -145,59 +156,46 @@ func (s *session) evaluationHost() evaluate.Host {
 	}
 }
 
-// evaluating is this program around an evaluation that shows its progress, and its
-// context, which an interrupt ends. stop takes the progress away.
-func (s *session) evaluating() (host evaluate.Host, ctx context.Context, stop func()) {
-	host = s.evaluationHost()
+// watched is a host that shows its progress, and its context, which an interrupt ends.
+// stop takes the progress away.
+func (s *session) watched() (host evaluate.Host, ctx context.Context, stop func()) {
+	host = s.host()
 	bar := s.console().Evaluation()
-	ctx, drain, end := s.drainable("the requests")
+	ctx, drain, end := s.drainable(draining("the requests"))
 	host.Drain, host.Watch = drain, bar.Show
 	return host, ctx, sync.OnceFunc(func() { bar.End(); end() })
 }
 
-// run evaluates, resumes an evaluation, or shows a complete one.
-func (o *evaluateOptions) run(s *session, words []string) error {
-	if len(words) > 0 {
-		return usagef("evaluate does not know %s: want plan, show, list, compare, rescore, extend, pool or gate, or flags alone", quoted(words[:1]))
-	}
-	benchmark, err := s.openBenchmark(o.suite, o.workers)
-	if err != nil {
-		return err
-	}
-	subject, err := benchmark.With(o.model)
-	if err != nil {
-		return err
-	}
-	host, ctx, stop := s.evaluating()
+// evaluating evaluates under a watched host and prints the result.
+func (s *session) evaluating(run func(context.Context, evaluate.Host) (*evaluation.Result, string, error)) error {
+	host, ctx, stop := s.watched()
 	defer stop()
-	result, folder, err := subject.Evaluate(ctx, o.request, host)
+	result, folder, err := run(ctx, host)
 	stop()
 	if err != nil {
 		return err
 	}
-	return o.write(s, result, folder)
+	return s.printResult(result, folder)
 }
 
-func evaluatePlanCommand() command {
-	o, suite, goal := new(jsonOption), evaluate.Suite{}, evaluate.Goal{}
-	return command{
-		name:  "plan",
-		args:  "--benchmark B --target-se X | --resolve D | --budget b [--prior SOURCE]… [--from E] [--json]",
-		about: "show the budget that a standard error takes, before anything is spent",
-		examples: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
-  speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/older/hbn_staged-b16-seed42
-  speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json
-`,
-		flags: func(fs *pflag.FlagSet) {
-			suiteFlags(fs, &suite)
-			goalFlags(fs, &goal)
-			o.flags(fs)
-		},
-		run: func(s *session, words []string) error {
-			if err := wantWords(words, 0, 0, "nothing"); err != nil {
-				return err
-			}
-			benchmark, err := s.openBenchmark(suite, nil)
+// printResult prints the result of an evaluation, which is in a folder.
+func (s *session) printResult(r *evaluation.Result, folder string) error {
+	if s.json {
+		return writeJSON(s.stdout, r)
+	}
+	return evaluate.WriteResult(s.stdout, r, folder, s.all)
+}
+
+func (s *session) evaluatePlanCommand() *cobra.Command {
+	var suite evaluate.Suite
+	var goal evaluate.Goal
+	c := &cobra.Command{
+		Use: "plan --benchmark B --target-se X", Short: "show the budget that a standard error takes, before anything is spent", Args: cobra.NoArgs,
+		Example: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
+  speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/b/hbn_staged-b16-seed42
+  speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json`,
+		RunE: func(*cobra.Command, []string) error {
+			benchmark, err := s.openBenchmark(suite)
 			if err != nil {
 				return err
 			}
@@ -207,7 +205,11 @@ func evaluatePlanCommand() command {
 			if err != nil {
 				return err
 			}
-			return o.write(s, p)
+			return s.print(p)
 		},
 	}
+	suiteFlags(c.Flags(), &suite)
+	goalFlags(c.Flags(), &goal)
+	s.jsonFlag(c)
+	return c
 }

@@ -233,7 +233,7 @@ func TestEvaluationsThatCannotBe(t *testing.T) {
 		"more rollouts per task than can be planned":         {own("--target-se", "0.00001"), 1},
 		"--plan plan.json: ":                                 {own("--plan", "plan.json"), 2},
 		"x is no evaluation: want its folder":                {[]string{"show", "x"}, 2},
-		`evaluate does not know "bogus"`:                     {[]string{"bogus"}, 2},
+		`unknown command "bogus"`:                            {[]string{"bogus"}, 2},
 		"both are of mine under seed 1 and share rollouts":   {[]string{"compare", stored, "own/mine/uniform-b2-seed1"}, 2},
 		"its task 3 is":                                      {[]string{"plan", "--benchmark", "renamed.jsonl", "--resolve", "0.1", "--from", stored}, 2},
 		"it is of own with 5 tasks, not of one":              {[]string{"plan", "--benchmark", "two.jsonl", "--resolve", "0.1", "--from", stored}, 2},

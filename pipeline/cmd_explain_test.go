@@ -77,7 +77,7 @@ func TestExplainTellsWhereANumberComesFrom(t *testing.T) {
 	if code != exitDone || stderr != "" {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
-	want(t, "the list of tables", stdout, "table7_flop_coefficients           6        9", "table1_variance           not stored")
+	want(t, "the list of tables", stdout, "table7_flop_coefficients       6 rows    9 columns", "table1_variance           not stored")
 	_, stdout, _ = explainIn(p, "table7")
 	want(t, "the table", stdout, "rows:\n  qwen2_5_3b\n", "columns:\n  model\n  theta_core\n")
 	_, stdout, _ = explainIn(p, "table7", "qwen3_5_9b")

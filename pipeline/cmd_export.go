@@ -1,57 +1,50 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/pipeline/exchange"
 )
 
-func exportCommand() command {
+func (s *session) exportCommand() *cobra.Command {
 	var form, to string
-	return command{
-		name: "export",
-		args: "E [--format F] [--to FILE]",
-		about: `write an evaluation as other tools read it: ` + strings.Join(exchange.FormatNames(), ", ") + `
+	c := &cobra.Command{
+		Use: "export E", Short: "write an evaluation as other tools read it", Args: cobra.ExactArgs(1),
+		Long: `Write an evaluation as other tools read it.
 
 eee is Every Eval Ever 0.3.0, a record and its samples in a folder; inspect a log that
 Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
-		examples: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to data
-  speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval
-`,
-		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.FormatNames(), ", "))
-			fs.StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
+		Example: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to data
+  speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval`,
+		ValidArgsFunction: complete(s.evaluationNames),
+		RunE: func(_ *cobra.Command, words []string) error {
+			f, err := exchange.FindFormat(form)
+			if err != nil {
+				return &usageError{err}
+			}
+			archive, err := s.archive()
+			if err != nil {
+				return err
+			}
+			stored, err := archive.Stored(words[0])
+			if err != nil {
+				return err
+			}
+			e, err := exchange.OpenEvaluation(stored)
+			if err != nil {
+				return err
+			}
+			files, err := e.Write(f, to)
+			for _, file := range files {
+				fmt.Fprintln(s.stdout, file)
+			}
+			return err
 		},
-		complete: completeEvaluations,
-		run:      func(s *session, words []string) error { return export(s, words, form, to) },
 	}
-}
-
-// export exports a stored evaluation, and says what was written.
-func export(s *session, words []string, form, to string) error {
-	f, err := exchange.FindFormat(form)
-	if err := cmp.Or(wantWords(words, 1, 1, "an evaluation"), err); err != nil {
-		return &usageError{err}
-	}
-	cfg, err := s.evaluationConfig(nil)
-	if err != nil {
-		return err
-	}
-	stored, err := s.archive(cfg).Stored(words[0])
-	if err != nil {
-		return err
-	}
-	e, err := exchange.OpenEvaluation(stored)
-	if err != nil {
-		return err
-	}
-	files, err := e.Write(f, to)
-	for _, file := range files {
-		fmt.Fprintln(s.stdout, file)
-	}
-	return err
+	c.Flags().StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.FormatNames(), ", "))
+	c.Flags().StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
+	return c
 }

@@ -1,27 +1,59 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
+
+	"speceval/internal/atomicfile"
 )
 
-func helpCommand() command {
-	return command{
-		name:     "help",
-		args:     "[COMMAND]",
-		about:    "list the commands, or show the examples and flags of one",
-		examples: "  speceval help\n  speceval help run\n  speceval help evaluate plan\n",
-		run: func(s *session, words []string) error {
-			if err := wantWords(words, 0, 2, "one command at most"); err != nil {
-				return err
+// helpCommand is cobra's, but that an unknown command is an error.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "list the commands, or show the examples and flags of one", GroupID: lookCloser,
+		RunE: func(c *cobra.Command, words []string) error {
+			found, rest, err := c.Root().Find(words)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q; `speceval help` lists them", strings.Join(words, " "))
 			}
-			if len(words) == 0 {
-				return usage(s.stdout)
-			}
-			c, err := find(words)
-			if err != nil {
-				return err
-			}
-			return c.help(s.stdout, strings.Join(words, " "))
+			found.InitDefaultHelpFlag()
+			found.InitDefaultVersionFlag()
+			return found.Help()
 		},
 	}
+}
+
+// manCommand is what `make dist` calls.
+func manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man DIR", Short: "write a manual page of every command into a folder", Hidden: true, Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, words []string) error { return manual(c.Root(), words[0]) },
+	}
+}
+
+// manual writes the help of a command and of those below it as manual pages, the same
+// bytes at any time.
+func manual(c *cobra.Command, dir string) error {
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	err := atomicfile.Write(filepath.Join(dir, name+".1"), func(w io.Writer) error {
+		escape := strings.NewReplacer(`\`, `\e`, "-", `\-`)
+		var b strings.Builder
+		fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s\n.SH DESCRIPTION\n.nf\n", strings.ToUpper(name), escape.Replace(name+" - "+c.Short))
+		for line := range strings.Lines(c.Long + "\n\n" + c.UsageString()) {
+			b.WriteString(`\&` + escape.Replace(line)) // no line is a request
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			err = errors.Join(err, manual(sub, dir))
+		}
+	}
+	return err
 }

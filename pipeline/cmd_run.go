@@ -4,52 +4,48 @@ import (
 	"context"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/internal/display"
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
 )
 
-// runOptions are the flags of run.
-type runOptions struct {
-	selectionOptions
-	keepGoing bool
-}
-
-func runCommand() command {
-	o := new(runOptions)
-	return command{
-		name:  "run",
-		args:  "[STAGE…] [--force] [--from S] [--until S] [-j N] [--set KEY=VALUE] [--keep-going]",
-		about: "run what is stale: all stages, or those named",
-		examples: `  speceval run                               everything that is stale
+func (s *session) runCommand() *cobra.Command {
+	var o selection
+	keepGoing := false
+	c := &cobra.Command{
+		Use: "run [STAGE…]", Short: "run what is stale: all stages, or those named",
+		Example: `  speceval run                               everything that is stale
   speceval run replay                        that stage alone, on the stored inputs
   speceval run replay --force                the same, though it is fresh
   speceval run --from replay                 replay and all later stages
-  speceval run --set replay.draws=1024 -j 4  other values, four units at a time
-`,
-		complete: completeStages,
-		flags: func(fs *pflag.FlagSet) {
-			o.selectionOptions.flags(fs)
-			fs.BoolVar(&o.keepGoing, "keep-going", false, "after a failure, run what does not depend on it")
-		},
-		run: func(s *session, stages []string) error {
-			_, err := s.runSelection(o.selection(stages), *o)
+  speceval run --set replay.draws=1024 -j 4  other values, four units at a time`,
+		ValidArgsFunction: complete(s.stageNames),
+		RunE: func(_ *cobra.Command, stages []string) error {
+			o.Stages = stages
+			_, err := s.runSelection(o, keepGoing)
 			return err
 		},
 	}
+	o.define(c.Flags())
+	c.Flags().BoolVar(&keepGoing, "keep-going", false, "after a failure, run what does not depend on it")
+	return c
 }
 
 // runSelection runs what the selection chooses: what run and tables share. It
 // returns the plan that it carried out.
-func (s *session) runSelection(sel dag.Selection, how runOptions) (*dag.Plan, error) {
-	o, err := s.open(sel)
+func (s *session) runSelection(sel selection, keepGoing bool) (*dag.Plan, error) {
+	o, err := s.open(sel.Selection)
 	if err != nil {
 		return nil, err
 	}
-	o.atATime(how.jobs)
-	ctx, drain, stop := s.watched(o)
+	o.atATime(sel.jobs)
+	first, second := draining("the units")
+	if o.Executor.InJobs() {
+		first, second = "leaving the jobs; interrupt again to cancel them", "cancelling the jobs"
+	}
+	ctx, drain, stop := s.drainable(first, second)
 	defer stop()
 	holder := s.holder()
 	lock, err := dag.Acquire(o.Out, holder)
@@ -57,48 +53,21 @@ func (s *session) runSelection(sel dag.Selection, how runOptions) (*dag.Plan, er
 		return nil, err
 	}
 	defer lock.Release()
-	snapshot, err := o.graph.Scan(ctx, o.Out)
+	plan, err := o.plan(ctx, sel.Selection)
 	if err != nil {
 		return nil, err
-	}
-	plan, err := snapshot.Plan(sel)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range plan.Warnings {
-		s.warn("%s", w)
 	}
 	s.sayNotes(o, plan)
-	s.sayPlan(plan, o)
-	err = s.carryOut(ctx, drain, o, plan, holder, how.keepGoing)
-	s.writeRuns(o, snapshot)
+	for _, stage := range plan.Stages {
+		s.say("%s: %s", stage.Stage.Name, o.machines().Todo(&stage))
+	}
+	err = s.carryOut(ctx, drain, o, plan, holder, keepGoing)
+	s.writeRuns(o)
 	if err == nil {
-		s.sayStale(snapshot, plan)
-		err = s.writePage(o, snapshot)
+		s.sayStale(o.snapshot, plan)
+		err = s.writePage(o)
 	}
 	return plan, err
-}
-
-// watched is the context of a run, which interrupts end.
-func (s *session) watched(o *opened) (ctx context.Context, drain <-chan struct{}, stop func()) {
-	if o.inJobs() {
-		return s.stoppable("leaving the jobs; interrupt again to cancel them", "cancelling the jobs")
-	}
-	return s.drainable("the units")
-}
-
-// sayPlan says in one line a stage what will run.
-func (s *session) sayPlan(plan *dag.Plan, o *opened) {
-	for _, stage := range plan.Stages {
-		switch {
-		case stage.Stage.Satisfied != "":
-			s.say("%s: nothing to run (%s)", stage.Stage.Name, stage.Stage.Satisfied)
-		case len(stage.Run) == 0:
-			s.say("%s: fresh (%s)", stage.Stage.Name, display.Units(stage.Fresh))
-		default:
-			s.say("%s: %d of %s to run, %s", stage.Stage.Name, len(stage.Run), display.Units(len(stage.Run)+stage.Fresh), o.machines().Estimated(&stage))
-		}
-	}
 }
 
 // carryOut runs the plan, as the holder of the output folder, and says what it
@@ -117,10 +86,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		Shared:    where.Shared,
 	}
 	start, before := s.now(), process.Used()
-	err = runner.Run(ctx, drain, plan)
-	if closed := o.close(ctx); err == nil {
-		err = closed
-	}
+	err = o.close(ctx, runner.Run(ctx, drain, plan))
 	if plan.Units() > 0 {
 		used := process.Used()
 		what := display.Units(plan.Units()) + " done"
@@ -136,13 +102,13 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 // sayStale names the stages after those of the plan that the run has left
 // stale.
 func (s *session) sayStale(snapshot *dag.Snapshot, done *dag.Plan) {
-	whole, err := snapshot.Plan(dag.Selection{})
-	if err != nil {
-		return // cannot be: a plan of everything has no missing inputs
-	}
 	ran := make(map[string]bool)
 	for _, stage := range done.Stages {
 		ran[stage.Stage.Name] = true
+	}
+	whole, err := snapshot.Plan(dag.Selection{})
+	if err != nil {
+		return // cannot be: a plan of everything has no missing inputs
 	}
 	var stale []string
 	later := false

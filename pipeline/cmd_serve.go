@@ -3,73 +3,57 @@ package main
 import (
 	"errors"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/internal/protocol"
 	"speceval/internal/version"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/evaluate"
 )
 
-// serveOptions are the flags of serve.
-type serveOptions struct {
-	stdio bool
-	state string
-}
-
-func serveCommand() command {
-	o := new(serveOptions)
-	return command{
-		name: "serve",
-		args: "--stdio [--state DIR]",
-		about: `tell another program which rollouts to run next, and what they come to
+func (s *session) serveCommand() *cobra.Command {
+	var stdio bool
+	var state string
+	c := &cobra.Command{
+		Use: "serve --stdio", Short: "tell another program which rollouts to run next, and what they come to", Args: cobra.NoArgs,
+		Long: `Tell another program which rollouts to run next, and what they come to.
 
 The program starts speceval and sends messages, one JSON object a line, to its standard
 input; for each there is one reply on its standard output. docs/protocol.md has them all.
 With --state a server that is killed goes on where it was when it is started again.`,
-		examples: `  speceval serve --stdio
-  speceval serve --stdio --state mine/state
-  echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio
-`,
-		flags: func(fs *pflag.FlagSet) {
-			fs.BoolVar(&o.stdio, "stdio", false, "read messages from standard input, and reply on standard output; there is no other way yet")
-			fs.StringVar(&o.state, "state", "", "keep the evaluation in the folder `DIR`, and go on with the one that is there")
+		Example: `  speceval serve --stdio --state mine/state
+  echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio`,
+		RunE: func(*cobra.Command, []string) error {
+			if !stdio {
+				return usagef("say how messages come: --stdio")
+			}
+			return s.serve(state)
 		},
-		run: o.run,
 	}
+	c.Flags().BoolVar(&stdio, "stdio", false, "read messages from standard input, and reply on standard output; there is no other way")
+	c.Flags().StringVar(&state, "state", "", "keep the evaluation in the folder `DIR`, and go on with the one that is there")
+	return c
 }
 
-// run serves until the input ends.
-func (o *serveOptions) run(s *session, words []string) (err error) {
-	if err := wantWords(words, 0, 0, "nothing"); err != nil {
-		return err
-	}
-	if !o.stdio {
-		return usagef("say how messages come: --stdio")
-	}
-	cfg, err := s.evaluationConfig(nil)
+// serve serves until the input ends.
+func (s *session) serve(state string) (err error) {
+	outside, stop, err := s.evaluateOutside()
 	if err != nil {
 		return err
 	}
-	reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-	if err != nil {
-		return err
-	}
-	ctx, stop := s.interruptible()
 	defer stop()
-	outside := evaluate.Outside{Context: ctx, Config: cfg, Say: func(text string) { s.say("%s", text) }}
-	server := &protocol.Server{Program: s.program(), Reference: reference, Setup: outside.Setup}
-	if o.state != "" {
-		lock, err := dag.Acquire(o.state, s.holder())
+	reference, err := neyman.NewPrior(outside.Config.Replay.QuadratureOrder)
+	if err != nil {
+		return err
+	}
+	server := &protocol.Server{Program: "speceval " + version.Tag, Reference: reference, Setup: outside.Setup}
+	if state != "" {
+		lock, err := dag.Acquire(state, s.holder())
 		if err != nil {
 			return err
 		}
-		server.Store = &protocol.Store{Folder: o.state}
+		server.Store = &protocol.Store{Folder: state}
 		defer func() { err = errors.Join(err, server.Store.Close(), lock.Release()) }()
 	}
-	return server.Serve(ctx, s.stdin, s.stdout)
+	return server.Serve(outside.Context, s.stdin, s.stdout)
 }
-
-// program is the name and version of this program.
-func (s *session) program() string { return "speceval " + version.Tag }

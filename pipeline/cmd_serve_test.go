@@ -273,9 +273,9 @@ func TestFleetRefuses(t *testing.T) {
 		"--replicas 1 --fail crush=1":            `fault "crush" is none of`,
 		"--replicas 1 --profiles missing.csv":    "missing.csv",
 		"--replicas 1 --tasks missing.jsonl":     "--tasks: ",
-		"--replicas 1 more":                      "want nothing after the command",
+		"--replicas 1 more":                      `unknown command "more"`,
 		"--replicas 1 --config missing.toml":     "there is no such file",
-		"--replicas 1 --seed x":                  `invalid value "x"`,
+		"--replicas 1 --seed x":                  `invalid argument "x"`,
 		"--replicas 1 --set corpus.nonsense=1":   "corpus.nonsense",
 		"--replicas 1 --fail cut=0.9,crash=0.9 ": "add up to",
 	} {

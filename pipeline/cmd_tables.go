@@ -6,57 +6,50 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/internal/display"
 	"speceval/internal/table"
-	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
 
-// tablesOptions are the flags of tables.
-type tablesOptions struct {
-	strict, list bool
-	show, format string
-}
-
-func tablesCommand() command {
-	o := new(tablesOptions)
-	return command{
-		name:  "tables",
-		args:  "[--set KEY=VALUE] [--strict] | --list | --show TABLE [--format text|csv|latex]",
-		about: "write every table, figure and document again, and report.html, from stored results only; or print one table",
-		examples: `  speceval tables                       all tables, in two or three seconds
+func (s *session) tablesCommand() *cobra.Command {
+	var list bool
+	var show, format string
+	sel := ofStage(reportStage)
+	sel.Force = true
+	c := &cobra.Command{
+		Use: "tables", Short: "write tables, figures and report.html again, from stored results; or print one table", Args: cobra.NoArgs,
+		Example: `  speceval tables                       all tables, in two or three seconds
   speceval tables --out out2            from the results in another folder
   speceval tables --strict              and fail where a stage has not run
   speceval tables --list                the names of the tables
   speceval tables --show table1         one table as text
-  speceval tables --show table1 --format latex > table1.tex
-`,
-		flags: func(fs *pflag.FlagSet) {
-			fs.BoolVar(&o.strict, "strict", false, "fail where a stage has not run, in place of leaving its numbers out")
-			fs.BoolVar(&o.list, "list", false, "print the names of the tables, and write nothing")
-			fs.StringVar(&o.show, "show", "", "print this table, and write nothing")
-			fs.StringVar(&o.format, "format", "text", "of the printed table: text, csv or latex")
+  speceval tables --show table1 --format latex > table1.tex`,
+		RunE: func(*cobra.Command, []string) error {
+			if list || show != "" {
+				return s.printTable(list, show, format)
+			}
+			plan, err := s.runSelection(sel, false)
+			if err != nil {
+				return err
+			}
+			files := 0
+			for _, u := range plan.Stages[0].Stage.Units {
+				files += len(u.Outputs)
+			}
+			s.say("tables: %s written from stored results", display.Count(files, "file", "files"))
+			return nil
 		},
-		run: o.run,
 	}
-}
-
-func (o *tablesOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 0, 0, "nothing"); err != nil {
-		return err
-	}
-	if o.list || o.show != "" {
-		return o.print(s)
-	}
-	plan, err := s.runSelection(dag.Selection{Stages: []string{reportStage}, Force: true, Strict: o.strict}, runOptions{})
-	if err == nil {
-		s.say("tables: %s written from stored results", outputs(plan))
-	}
-	return err
+	fs := c.Flags()
+	fs.BoolVar(&sel.Strict, "strict", false, "fail where a stage has not run, in place of leaving its numbers out")
+	fs.BoolVar(&list, "list", false, "print the names of the tables, and write nothing")
+	fs.StringVar(&show, "show", "", "print `TABLE`, and write nothing")
+	fs.StringVar(&format, "format", "text", "print as `F`: text, csv or latex")
+	return c
 }
 
 // tableForms are the forms that a table is printed in.
@@ -66,13 +59,13 @@ var tableForms = map[string]func(io.Writer, *model.Sheet) error{
 	"latex": func(w io.Writer, s *model.Sheet) error { return table.LaTeX(w, s.Print()) },
 }
 
-// print prints the names of the tables, or one table from the stored results.
-func (o *tablesOptions) print(s *session) error {
-	form, ok := tableForms[o.format]
+// printTable prints the names of the tables, or one table from the stored results.
+func (s *session) printTable(list bool, show, format string) error {
+	form, ok := tableForms[format]
 	if !ok {
-		return usagef("--format %q is not text, csv or latex", o.format)
+		return usagef("--format %q is not text, csv or latex", format)
 	}
-	x, err := s.open(dag.Selection{})
+	x, err := s.open(selection{})
 	if err != nil {
 		return err
 	}
@@ -81,13 +74,13 @@ func (o *tablesOptions) print(s *session) error {
 	for _, t := range all {
 		names = append(names, t.Base)
 	}
-	if o.list {
+	if list {
 		_, err := fmt.Fprintln(s.stdout, strings.Join(names, "\n"))
 		return err
 	}
-	i, err := display.Locate("table", o.show, names)
+	i, err := display.Locate("table", show, names)
 	if err != nil {
-		return &usageError{fmt.Errorf("%w; `speceval tables --list` names them", err)}
+		return usagef("%w; `speceval tables --list` names them", err)
 	}
 	sheet, err := all[i].Sheet(stored.NewSource(&x.Reports, stored.Folder(x.Out)))
 	if err != nil {
@@ -97,15 +90,4 @@ func (o *tablesOptions) print(s *session) error {
 		return fmt.Errorf("%s has no rows: %s", names[i], strings.Join(slices.Concat(sheet.Print().Notes, []string{"`speceval plan` says what has not run"}), " "))
 	}
 	return form(s.stdout, sheet)
-}
-
-// outputs counts the files that the units of a plan write.
-func outputs(plan *dag.Plan) string {
-	n := 0
-	for _, stage := range plan.Stages {
-		for _, u := range stage.Stage.Units {
-			n += len(u.Outputs)
-		}
-	}
-	return display.Count(n, "file", "files")
 }

@@ -60,7 +60,7 @@ func TestWhyShowsKeysThatUnitTakes(t *testing.T) {
 	b := newBench(t)
 	b.ok("run")
 	stdout, _ := b.ok("why replay --set replay.draws=1024")
-	want(t, "why", stdout, "replay: 3 of 3 units not fresh", "3 units: replay.draws 8192 → 1024", "    replay.draws 8192 → 1024\n")
+	want(t, "why", stdout, "replay: 3 of 3 units to run", "3 units: replay.draws 8192 → 1024", "    replay.draws 8192 → 1024\n")
 	key := regexp.MustCompile(`  b  key [0-9a-f]{16} → ([0-9a-f]{16})\n`).FindStringSubmatch(stdout)
 	if key == nil {
 		t.Fatalf("no keys in:\n%s", stdout)
@@ -73,7 +73,7 @@ func TestWhyShowsKeysThatUnitTakes(t *testing.T) {
 	stdout, _ = b.ok("why report --set replay.draws=1024")
 	want(t, "why", stdout, "→ (depends on inputs to be made)", "input replay/a.txt will be remade", "input replay/b.txt changed")
 	stdout, _ = b.ok("why generate")
-	want(t, "why", stdout, "generate has nothing to run: published profiles stand in")
+	want(t, "why", stdout, "generate: nothing to run: published profiles stand in")
 }
 
 func TestStatusCountsStates(t *testing.T) {
@@ -225,7 +225,7 @@ urls = [%q]
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
-	want(t, "run", stderr, "systems: nothing to run (the simulated fleet was calibrated for other profiles")
+	want(t, "run", stderr, "systems: nothing to run: the simulated fleet was calibrated for other profiles")
 	read := func() profile.Profile {
 		t.Helper()
 		profiles, err := profile.Read(filepath.Join(out, "score", "profiles.parquet"))

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
@@ -12,64 +11,51 @@ import (
 	"speceval/pipeline/status"
 )
 
-// unitOptions are the flags of unit.
-type unitOptions struct{ element string }
-
-func unitCommand() command {
-	u := new(unitOptions)
-	return command{
-		name:  "unit",
-		args:  "STAGE KEY | --element DIR",
-		about: "run one unit, fresh or not: what an element of a job calls",
-		examples: `  speceval unit replay 2f39e31d75e99329   the unit of that key, or of the key that begins so
-`,
-		complete: completeStages,
-		flags: func(fs *pflag.FlagSet) {
-			fs.StringVar(&u.element, "element", "", "run what is not done of an element of the job in `DIR`; SPECEVAL_ELEMENT or Slurm says which")
+func (s *session) unitCommand() *cobra.Command {
+	element := ""
+	c := &cobra.Command{
+		Use: "unit STAGE KEY | --element DIR", Short: "run one unit, fresh or not: what an element of a job calls",
+		Example: "  speceval unit replay 2f39e31d75e99329   the unit of that key, or of the key that begins so",
+		Args: func(c *cobra.Command, words []string) error {
+			if element != "" {
+				return cobra.NoArgs(c, words)
+			}
+			return cobra.ExactArgs(2)(c, words)
 		},
-		run: u.run,
+		ValidArgsFunction: complete(s.stageNames),
+		RunE: func(_ *cobra.Command, words []string) error {
+			if element != "" {
+				return s.runElement(element)
+			}
+			return s.runUnit(words[0], words[1])
+		},
 	}
+	c.Flags().StringVar(&element, "element", "", "run what is not done of an element of the job in `DIR`; SPECEVAL_ELEMENT or Slurm says which")
+	return c
 }
 
-// run takes no lock: the run that hands out units holds it.
-func (u *unitOptions) run(s *session, words []string) error {
-	if u.element != "" {
-		if err := wantWords(words, 0, 0, "nothing with --element"); err != nil {
-			return err
-		}
-		return s.runElement(u.element)
-	}
-	if err := wantWords(words, 2, 2, "a stage and a key"); err != nil {
-		return err
-	}
-	o, err := s.open(dag.Selection{Stages: words[:1]})
+// runUnit runs the unit of a key. It takes no lock: the run that hands out units holds it.
+func (s *session) runUnit(stage, key string) error {
+	o, err := s.open(dag.Selection{Stages: []string{stage}})
 	if err != nil {
 		return err
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	m, err := s.unitOfKey(ctx, o, words[0], words[1])
-	if closed := o.close(ctx); err == nil {
-		err = closed
-	}
+	snapshot, err := o.graph.Scan(ctx, o.Out)
 	if err != nil {
+		return err
+	}
+	ref, err := snapshot.Find(stage, key)
+	if err != nil {
+		return err
+	}
+	m, err := snapshot.RunUnit(ctx, ref, s.origin, s.now, nil)
+	if err = o.close(ctx, err); err != nil {
 		return err
 	}
 	s.sayUnit(m)
 	return nil
-}
-
-// unitOfKey finds a unit and runs it.
-func (s *session) unitOfKey(ctx context.Context, o *opened, stage, key string) (*dag.Manifest, error) {
-	snapshot, err := o.graph.Scan(ctx, o.Out)
-	if err != nil {
-		return nil, err
-	}
-	ref, err := snapshot.Find(stage, key)
-	if err != nil {
-		return nil, err
-	}
-	return snapshot.RunUnit(ctx, ref, s.origin, s.now, nil)
 }
 
 // sayUnit says what came of a unit.
@@ -81,7 +67,7 @@ func (s *session) sayUnit(m *dag.Manifest) {
 		display.Duration(m.WallSeconds), display.Duration(m.CPUSeconds), display.Megabytes(m.PeakBytes))
 }
 
-// runElement runs the units of an element of a job array that are not done yet.
+// runElement runs the units of an element of a job that are not done yet.
 func (s *session) runElement(dir string) error {
 	w, err := slurm.NewWorker(dir, s.variable, s.origin, s.now)
 	var none *slurm.RefusedError
@@ -106,8 +92,7 @@ func (s *session) work(w *slurm.Worker) error {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	err = w.Run(ctx, o.graph, o.Out, &elementLines{session: s, long: status.Running{}})
-	return errors.Join(err, o.close(ctx))
+	return o.close(ctx, w.Run(ctx, o.graph, o.Out, &elementLines{session: s, long: status.Running{}}))
 }
 
 // elementLines writes what happens to the units of an element into its log for

@@ -1,47 +1,32 @@
 package main
 
 import (
-	"github.com/spf13/pflag"
+	"slices"
+
+	"github.com/spf13/cobra"
 
 	"speceval/pipeline/dag"
 	"speceval/pipeline/status"
 )
 
-// whyOptions are the flags of why.
-type whyOptions struct{ all bool }
-
-func whyCommand() command {
-	o := new(whyOptions)
-	return command{
-		name:  "why",
-		args:  "STAGE [--all]",
-		about: "show the changed inputs and keys of a stale stage",
-		examples: `  speceval why replay         the changes, and some of the units of each
-  speceval why replay --all   with every unit and its key
-`,
-		complete: completeStages,
-		flags: func(fs *pflag.FlagSet) {
-			fs.BoolVar(&o.all, "all", false, "list every unit and reason")
+func (s *session) whyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "why STAGE", Short: "show the changed inputs and keys of a stale stage", Args: cobra.ExactArgs(1),
+		Example: `  speceval why replay         the changes, and some of the units of each
+  speceval why replay --all   with every unit and its key`,
+		ValidArgsFunction: complete(s.stageNames),
+		RunE: func(_ *cobra.Command, words []string) error {
+			x, plan, err := s.look(dag.Selection{}) // all stages: staleness comes from upstream too
+			if err != nil {
+				return err
+			}
+			if err := x.graph.Check(dag.Selection{Stages: words}); err != nil {
+				return &usageError{err}
+			}
+			at := slices.IndexFunc(plan.Stages, func(p dag.StagePlan) bool { return p.Stage.Name == words[0] })
+			return status.WriteWhy(s.stdout, &plan.Stages[at], x.machines(), s.all, s.width)
 		},
-		run: o.run,
 	}
-}
-
-func (o *whyOptions) run(s *session, words []string) error {
-	if err := wantWords(words, 1, 1, "one stage"); err != nil {
-		return err
-	}
-	if _, err := s.open(dag.Selection{Stages: words}); err != nil {
-		return err
-	}
-	x, plan, err := s.look(dag.Selection{}) // all stages: staleness comes from upstream too
-	if err != nil {
-		return err
-	}
-	for i := range plan.Stages {
-		if plan.Stages[i].Stage.Name == words[0] {
-			return status.WriteWhy(s.stdout, &plan.Stages[i], x.machines(), o.all, s.width)
-		}
-	}
-	return nil
+	s.allFlag(c, "list every unit and reason")
+	return c
 }

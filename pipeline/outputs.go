@@ -22,16 +22,18 @@ const runsFile = "runs.parquet"
 func (s *session) recorder(o *opened, shown dag.Observer, holder string) dag.Observer {
 	return &runlog.Recorder{
 		Observer: shown, Dir: filepath.Join(o.Out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
-		Run:       runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder},
-		Elsewhere: func(stage string) bool { return o.inJobs() && o.Executor.Stages[stage].Where == config.WhereJobs },
-		Warn:      func(err error) { s.warn("the log of this run has gaps, which its results have not: %v", err) },
+		Run: runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder},
+		Elsewhere: func(stage string) bool {
+			return o.Executor.InJobs() && o.Executor.Stages[stage].Where == config.WhereJobs
+		},
+		Warn: func(err error) { s.warn("the log of this run has gaps, which its results have not: %v", err) },
 	}
 }
 
 // writeRuns writes the record of all units that have run, also after a run that
 // failed. That it cannot be written is no failure: the next run makes it whole.
-func (s *session) writeRuns(o *opened, snapshot *dag.Snapshot) {
-	rows := runlog.Rows(snapshot.Records())
+func (s *session) writeRuns(o *opened) {
+	rows := runlog.Rows(o.snapshot.Records())
 	if len(rows) == 0 {
 		return
 	}
@@ -47,15 +49,15 @@ const pageFile = "report.html"
 
 // writePage writes the page of the report if the report is as its stored inputs
 // make it. After anything else the page that is there stays.
-func (s *session) writePage(o *opened, snapshot *dag.Snapshot) error {
+func (s *session) writePage(o *opened) error {
 	if o.Page == nil {
 		return nil
 	}
-	plan, err := snapshot.Plan(dag.Selection{Stages: []string{reportStage}})
+	plan, err := o.snapshot.Plan(dag.Selection{Stages: []string{reportStage}})
 	if err != nil || plan.Units() > 0 {
 		return nil // the report has not run, or not since its inputs changed
 	}
-	h := page.History{Stages: o.stages, Records: snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
+	h := page.History{Stages: o.stages, Records: o.snapshot.Records(), Origin: s.origin, Cores: runtime.NumCPU()}
 	err = atomicfile.Write(filepath.Join(o.Out, pageFile), func(w io.Writer) error { return o.Page(w, h) })
 	if err != nil {
 		return fmt.Errorf("the results are stored, but not the page: %w", err)

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-
 	"speceval/internal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -24,10 +22,8 @@ type session struct {
 	*shell
 	options
 	pipeline pipeline
-	root     *cobra.Command
+	began    bool   // the command line is in order
 	logs     string // folder for logs of what units start; "": in the output folder
-
-	helpError error // of writing help
 }
 
 // console is where progress is shown.
@@ -38,21 +34,27 @@ func (s *session) console() status.Console {
 // opened is the experiment that a command works on.
 type opened struct {
 	*experiment.Experiment
-	stages []dag.Stage
-	graph  *dag.Graph
+	stages   []dag.Stage
+	graph    *dag.Graph
+	snapshot *dag.Snapshot // of the output folder, once it is planned
 }
 
-// close ends what units have started: servers, for one. An interrupt cuts the
-// politeness short.
-func (o *opened) close(ctx context.Context) error {
+// close ends what units have started, servers for one, and adds to an error of theirs. An
+// interrupt cuts the politeness short.
+func (o *opened) close(ctx context.Context, err error) error {
 	if o.Close == nil {
-		return nil
+		return err
 	}
-	return o.Close(ctx)
+	return cmp.Or(err, o.Close(ctx))
 }
 
-// inJobs reports whether the units of some stages run in jobs.
-func (o *opened) inJobs() bool { return o.Executor.InJobs() }
+// plan reads the output folder and plans a selection.
+func (o *opened) plan(ctx context.Context, sel dag.Selection) (plan *dag.Plan, err error) {
+	if o.snapshot, err = o.graph.Scan(ctx, o.Out); err != nil {
+		return nil, err
+	}
+	return o.snapshot.Plan(sel)
+}
 
 // machines are where units will run, for estimates.
 func (o *opened) machines() status.Machines {
@@ -86,7 +88,7 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 
 // atATime is how many units of the experiment run at a time; 0 leaves it as the
 // configuration says.
-func (o *opened) atATime(n jobs) {
+func (o *opened) atATime(n uint) {
 	if n > 0 {
 		o.Workers = int(n)
 	}
@@ -106,11 +108,7 @@ func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	snapshot, err := o.graph.Scan(ctx, o.Out)
-	if err != nil {
-		return nil, nil, err
-	}
-	plan, err := snapshot.Plan(sel)
+	plan, err := o.plan(ctx, sel)
 	return o, plan, err
 }
 
@@ -144,9 +142,12 @@ func (s *session) optional() (*config.Config, error) {
 	return cfg, nil
 }
 
-// sayNotes writes what the user should know of the stages that the plan runs. Where nothing
-// runs it is old news.
+// sayNotes writes what the user should know of the plan, and of the stages that it runs.
+// Where nothing runs it is old news.
 func (s *session) sayNotes(o *opened, plan *dag.Plan) {
+	for _, w := range plan.Warnings {
+		s.warn("%s", w)
+	}
 	for _, stage := range plan.Stages {
 		if len(stage.Run) > 0 {
 			for _, note := range o.Notes[stage.Stage.Name] {

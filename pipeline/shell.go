@@ -149,16 +149,15 @@ func (s *shell) interruptible() (ctx context.Context, stop func()) {
 	return ctx, sync.OnceFunc(func() { cancel(); close(done) })
 }
 
-// drainable is a context for runs: the first interrupt closes drain, so that
-// what is in flight, "the units" for one, may finish; the second cancels the context; a third has its
-// usual effect and ends the process. stop ends the watch.
-func (s *shell) drainable(what string) (ctx context.Context, drain <-chan struct{}, stop func()) {
-	return s.stoppable("stopping when "+what+" in flight are done; interrupt again to stop them", "stopping "+what+" in flight")
+// draining are the answers of what waits for "the units" or "the requests" in flight.
+func draining(what string) (first, second string) {
+	return "stopping when " + what + " in flight are done; interrupt again to stop them", "stopping " + what + " in flight"
 }
 
-// stoppable is drainable with answers of its own to the first interrupt and to
-// the second.
-func (s *shell) stoppable(first, second string) (ctx context.Context, drain <-chan struct{}, stop func()) {
+// drainable is a context for runs, and what interrupts are answered: the first closes
+// drain, so that what is in flight may finish; the second cancels the context; a third
+// has its usual effect and ends the process. stop ends the watch.
+func (s *shell) drainable(first, second string) (ctx context.Context, drain <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	draining := make(chan struct{})
 	go func() {

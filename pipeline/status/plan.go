@@ -45,28 +45,34 @@ func (p *page) write(w io.Writer) error {
 	return err
 }
 
-// maxGroups bounds the reasons that plan shows of a stage.
-const maxGroups = 8
-
 // Machines are what a plan's estimates are for.
 type Machines struct {
 	Workers  int                // units at a time on this machine
-	Elements map[string]float64 // seconds of an element of a job array on one core, by the stages that run in jobs; nil: none does
+	Elements map[string]float64 // seconds of a job on one core, by the stages that run in jobs; nil: none does
 }
 
-// Estimated is how long the units of a stage will take where they run.
-func (m Machines) Estimated(stage *dag.StagePlan) string {
-	perElement, inJobs := m.Elements[stage.Stage.Name]
+// Todo is what a run does about the units of a stage, and how long that takes where they
+// run.
+func (m Machines) Todo(stage *dag.StagePlan) string {
+	switch n := len(stage.Run); {
+	case stage.Stage.Satisfied != "":
+		return "nothing to run: " + stage.Stage.Satisfied
+	case n == 0:
+		return fmt.Sprintf("nothing to run: %s fresh", display.Units(stage.Fresh))
+	default:
+		return fmt.Sprintf("%d of %s to run, %s", n, display.Units(n+stage.Fresh), m.estimated(stage))
+	}
+}
+
+func (m Machines) estimated(stage *dag.StagePlan) string {
+	seconds, inJobs := m.Elements[stage.Stage.Name]
 	if !inJobs {
-		return estimated(stage.Estimate(m.Workers))
+		return wallTime(stage.Estimate(m.Workers))
 	}
 	e := stage.Estimate(1)
 	known := len(stage.Run) - e.Unknown
-	elements := e.Unknown + min(known, int(math.Ceil(e.Seconds/max(perElement, 1))))
-	if elements == 1 {
-		return coreHours(e) + ", in about 1 element of a job array"
-	}
-	return fmt.Sprintf("%s, in about %d elements of job arrays", coreHours(e), elements)
+	jobs := e.Unknown + min(known, int(math.Ceil(e.Seconds/max(seconds, 1))))
+	return fmt.Sprintf("%s, in about %s", coreHours(e), display.Count(jobs, "job", "jobs"))
 }
 
 // Seconds is how long the whole plan takes here; 0 where jobs run it, as long as they do.
@@ -77,86 +83,25 @@ func (m Machines) Seconds(plan *dag.Plan) float64 {
 	return plan.Estimate(m.Workers).Seconds
 }
 
-// WritePlan writes, stage by stage, what will run, why and how long it takes, for a
-// terminal of so many columns; 0 for none.
-func WritePlan(w io.Writer, plan *dag.Plan, m Machines, columns int) error {
-	p := &page{columns: columns}
-	width := len("total")
-	for _, stage := range plan.Stages {
-		width = max(width, len(stage.Stage.Name))
-	}
-	width += 2
-	indent := strings.Repeat(" ", width)
-	for i := range plan.Stages {
-		stage := &plan.Stages[i]
-		first := fmt.Sprintf("%-*s", width, stage.Stage.Name)
-		switch {
-		case stage.Stage.Satisfied != "":
-			p.line(first, indent, "nothing to run: "+stage.Stage.Satisfied)
-			continue
-		case len(stage.Run) == 0:
-			p.line(first, indent, fmt.Sprintf("nothing to run: %s fresh", display.Units(stage.Fresh)))
-			continue
-		}
-		p.line(first, indent, fmt.Sprintf("%d of %s to run, %s", len(stage.Run), display.Units(len(stage.Run)+stage.Fresh), m.Estimated(stage)))
-		var expect []string
-		for _, q := range stage.Expect() {
-			expect = append(expect, display.Scaled(q.Amount)+" "+q.Name)
-		}
-		if len(expect) > 0 {
-			p.line(indent, indent+"  ", strings.Join(expect, ", "))
-		}
-		groups := grouped(stage.Run)
-		for _, g := range groups[:min(len(groups), maxGroups)] {
-			count := display.Units(len(g.units)) + ": "
-			p.line(indent, indent+"  ", count+g.whyWithin(p.room(width+len(count))))
-		}
-		if more := len(groups) - maxGroups; more > 0 {
-			p.line(indent, indent+"  ", fmt.Sprintf("and %d more reasons: `speceval why %s`", more, stage.Stage.Name))
-		}
-		for _, note := range shared(stage) {
-			p.line(indent, indent+"  ", note)
-		}
-	}
-	total := fmt.Sprintf("%-*s", width, "total")
+// total is what the whole plan takes.
+func (m Machines) total(plan *dag.Plan) string {
 	switch n := plan.Units(); {
 	case n == 0:
-		p.line(total, indent, "nothing to run")
+		return "nothing to run"
 	case m.Elements != nil:
-		p.line(total, indent, fmt.Sprintf("%s, %s", display.Units(n), coreHours(plan.Estimate(1))))
+		return fmt.Sprintf("%s, %s", display.Units(n), coreHours(plan.Estimate(1)))
 	default:
-		p.line(total, indent, fmt.Sprintf("%s, %s with -j %d", display.Units(n), estimated(plan.Estimate(m.Workers)), m.Workers))
+		return fmt.Sprintf("%s, %s with -j %d", display.Units(n), wallTime(plan.Estimate(m.Workers)), m.Workers)
 	}
-	return p.write(w)
 }
 
-// shared says why a changed value of the configuration is part of the keys of all units
-// of a stage, where the stage says.
-func shared(stage *dag.StagePlan) (notes []string) {
-	units := map[string]int{}
-	for _, r := range stage.Run {
-		for _, reason := range r.Reasons {
-			if reason.Kind == dag.Config && reason.Old != "" && stage.Stage.Shared[reason.Subject] != "" {
-				units[reason.Subject]++
-			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(units)) {
-		notes = append(notes, fmt.Sprintf("%s changes %s: %s", key, display.Units(units[key]), stage.Stage.Shared[key]))
-	}
-	return notes
-}
-
-// estimated is an estimate as plan shows it.
-func estimated(e dag.Estimate) string {
-	about := "about " + display.Duration(e.Seconds)
+func wallTime(e dag.Estimate) string {
 	if e.Seconds < 1 {
-		about = "less than 1 s"
+		return grounded(e, "less than 1 s")
 	}
-	return grounded(e, about)
+	return grounded(e, "about "+display.Duration(e.Seconds))
 }
 
-// coreHours is an estimate for one core as plan shows it where jobs run.
 func coreHours(e dag.Estimate) string {
 	return grounded(e, fmt.Sprintf("about %.3g core-hours", e.Seconds/3600))
 }
@@ -175,6 +120,63 @@ func grounded(e dag.Estimate, about string) string {
 		about += fmt.Sprintf(", and %s of unknown time", display.Units(e.Unknown))
 	}
 	return about
+}
+
+// maxGroups bounds the reasons that plan shows of a stage.
+const maxGroups = 8
+
+// WritePlan writes, stage by stage, what will run, why and how long it takes, for a
+// terminal of so many columns; 0 for none.
+func WritePlan(w io.Writer, plan *dag.Plan, m Machines, columns int) error {
+	p := &page{columns: columns}
+	width := len("total")
+	for _, stage := range plan.Stages {
+		width = max(width, len(stage.Stage.Name))
+	}
+	width += 2
+	indent := strings.Repeat(" ", width)
+	for i := range plan.Stages {
+		stage := &plan.Stages[i]
+		p.line(fmt.Sprintf("%-*s", width, stage.Stage.Name), indent, m.Todo(stage))
+		under := func(text string) { p.line(indent, indent+"  ", text) }
+		var expect []string
+		for _, q := range stage.Expect() {
+			expect = append(expect, display.Scaled(q.Amount)+" "+q.Name)
+		}
+		if len(expect) > 0 {
+			under(strings.Join(expect, ", "))
+		}
+		groups := grouped(stage.Run)
+		for _, g := range groups[:min(len(groups), maxGroups)] {
+			count := display.Units(len(g.units)) + ": "
+			under(count + g.whyWithin(p.room(width+len(count))))
+		}
+		if more := len(groups) - maxGroups; more > 0 {
+			under(fmt.Sprintf("and %d more reasons: `speceval why %s`", more, stage.Stage.Name))
+		}
+		for _, note := range shared(stage) {
+			under(note)
+		}
+	}
+	p.line(fmt.Sprintf("%-*s", width, "total"), indent, m.total(plan))
+	return p.write(w)
+}
+
+// shared says why a changed value of the configuration is part of the keys of all units
+// of a stage, where the stage says.
+func shared(stage *dag.StagePlan) (notes []string) {
+	units := map[string]int{}
+	for _, r := range stage.Run {
+		for _, reason := range r.Reasons {
+			if reason.Kind == dag.Config && reason.Old != "" && stage.Stage.Shared[reason.Subject] != "" {
+				units[reason.Subject]++
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(units)) {
+		notes = append(notes, fmt.Sprintf("%s changes %s: %s", key, display.Units(units[key]), stage.Stage.Shared[key]))
+	}
+	return notes
 }
 
 // group is the units of a stage that will run for the same brief reasons.
@@ -227,50 +229,39 @@ const (
 // WriteWhy writes why the units of a stage are not fresh: some units and reasons
 // of each group, or all; columns as for WritePlan.
 func WriteWhy(w io.Writer, stage *dag.StagePlan, m Machines, all bool, columns int) error {
-	p := &page{columns: columns}
-	switch name := stage.Stage.Name; {
-	case stage.Stage.Satisfied != "":
-		p.line("", "  ", fmt.Sprintf("%s has nothing to run: %s", name, stage.Stage.Satisfied))
-	case len(stage.Run) == 0:
-		p.line("", "  ", fmt.Sprintf("%s is fresh: %s", name, display.Units(stage.Fresh)))
-	default:
-		p.line("", "  ", fmt.Sprintf("%s: %d of %s not fresh, a run takes %s", name, len(stage.Run), display.Units(len(stage.Run)+stage.Fresh), m.Estimated(stage)))
-		for _, note := range shared(stage) {
-			p.line("", "  ", note)
-		}
-		for _, g := range grouped(stage.Run) {
-			p.group(g, name, all)
+	p, name := &page{columns: columns}, stage.Stage.Name
+	p.line("", "  ", name+": "+m.Todo(stage))
+	for _, note := range shared(stage) {
+		p.line("", "  ", note)
+	}
+	for _, g := range grouped(stage.Run) {
+		p.line("\n"+display.Units(len(g.units))+": ", "  ", g.brief)
+		for i, r := range g.units {
+			if i == someUnits && !all {
+				p.line("  ", "    ", fmt.Sprintf("and %d more: `speceval why %s --all`", len(g.units)-i, name))
+				break
+			}
+			p.unit(r, all)
 		}
 	}
 	return p.write(w)
 }
 
-func (p *page) group(g group, stage string, all bool) {
-	p.line("\n"+display.Units(len(g.units))+": ", "  ", g.brief)
-	for i, r := range g.units {
-		if i == someUnits && !all {
-			p.line("  ", "    ", fmt.Sprintf("and %d more: `speceval why %s --all`", len(g.units)-i, stage))
+// unit is the keys of a unit, as `speceval unit` takes them, and its reasons.
+func (p *page) unit(r dag.Record, all bool) {
+	before, now := "(none)", "(depends on inputs to be made)"
+	if r.Last != nil && r.Last.Key != "" {
+		before = r.Last.Key[:16]
+	}
+	if r.Key != "" {
+		now = r.Key[:16]
+	}
+	p.line("  ", "    ", fmt.Sprintf("%s  key %s → %s", r.Unit.Unit, before, now))
+	for k, reason := range r.Reasons {
+		if k == someReasons && !all {
+			p.line("    ", "      ", fmt.Sprintf("and %d more reasons", len(r.Reasons)-k))
 			return
 		}
-		before := ""
-		if r.Last != nil {
-			before = r.Last.Key
-		}
-		p.line("  ", "    ", fmt.Sprintf("%s  key %s → %s", r.Unit.Unit, keyText(before, "(none)"), keyText(r.Key, "(depends on inputs to be made)")))
-		for k, reason := range r.Reasons {
-			if k == someReasons && !all {
-				p.line("    ", "      ", fmt.Sprintf("and %d more reasons", len(r.Reasons)-k))
-				break
-			}
-			p.line("    ", "      ", reason.String())
-		}
+		p.line("    ", "      ", reason.String())
 	}
-}
-
-// keyText is enough of a key for `speceval unit`.
-func keyText(key, without string) string {
-	if key == "" {
-		return without
-	}
-	return key[:16]
 }

@@ -193,7 +193,7 @@ func TestWhatAnEstimateGoesBy(t *testing.T) {
 		{dag.Estimate{Seconds: 61, Stated: 2}, "about 1 min 1 s at this machine's speed"},
 		{dag.Estimate{Seconds: 0.5, Stated: 2, Unknown: 1}, "less than 1 s at this machine's speed, and 1 unit of unknown time"},
 	} {
-		if got := estimated(test.e); got != test.want {
+		if got := wallTime(test.e); got != test.want {
 			t.Errorf("%+v: %s, want %s", test.e, got, test.want)
 		}
 	}
@@ -209,10 +209,10 @@ func TestPlansOfJobs(t *testing.T) {
 		run[i].Seconds = 30
 	}
 	for name, want := range map[string]string{
-		"replay": "about 1 core-hours by earlier runs, in about 12 elements of job arrays", // of five minutes
-		"report": "about 30 min 0 s by earlier runs",                                       // here
+		"replay": "about 1 core-hours by earlier runs, in about 12 jobs", // of five minutes
+		"report": "about 30 min 0 s by earlier runs",                     // here
 	} {
-		if got := m.Estimated(&dag.StagePlan{Stage: &dag.Stage{Name: name}, Run: run}); got != want {
+		if got := m.estimated(&dag.StagePlan{Stage: &dag.Stage{Name: name}, Run: run}); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
@@ -282,7 +282,7 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 		}
 	}
 	want(t, "plan", strings.Join(strings.Fields(planned.String()), " "), "3 units: experiment.budgets [8,16] → [8,24] experiment.budgets changes 3 units: all budgets share the paths of common random numbers")
-	want(t, "why", strings.Join(strings.Fields(why.String()), " "), "3 of 3 units not fresh, a run takes about", "all budgets share")
+	want(t, "why", strings.Join(strings.Fields(why.String()), " "), "3 of 3 units to run, about", "all budgets share")
 	want(t, "status", stood.String(), "replay    stale: 3 stale, 1 failed;")
 	want(t, "the bar", bars.String(), "replay, about ", " left")
 	if n := strings.Count(bars.String(), "one note of all"); n != 1 {
