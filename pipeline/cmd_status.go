@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
 	"speceval/pipeline/slurm"
 	"speceval/pipeline/status"
 )
@@ -28,10 +29,8 @@ unit counts as failed until it is fresh or would be made of something else.`,
 				return err
 			}
 			st := status.Of(x.Out, plan)
-			if all, running, err := status.Units(x.Out, plan, s.elsewhere); err != nil {
+			if err := st.At(plan, s.elsewhere); err != nil {
 				s.warn("what is queued, running and failed is not known: %v", err)
-			} else {
-				st.Add(all, running)
 			}
 			if s.json {
 				err = writeJSON(s.stdout, st)
@@ -55,7 +54,7 @@ const answerLimit = time.Minute
 
 // elsewhere are the units of an output folder that wait or run in jobs, or have
 // failed there.
-func (s *session) elsewhere(out string) ([]slurm.Standing, error) {
+func (s *session) elsewhere(out string) ([]runlog.Event, error) {
 	if s.pipeline.elsewhere != nil {
 		return s.pipeline.elsewhere(out)
 	}

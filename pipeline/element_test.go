@@ -71,7 +71,7 @@ func events(t *testing.T, dir string) []string {
 	}
 	var short []string
 	for _, e := range all {
-		text := strings.TrimPrefix(e.What, "unit ") + " " + e.Unit.Unit
+		text := strings.TrimPrefix(e.What, "unit ") + " " + e.ID
 		if e.Final {
 			text += " for good"
 		}

@@ -20,7 +20,7 @@ import (
 	"speceval/internal/version"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
-	"speceval/pipeline/slurm"
+	"speceval/pipeline/runlog"
 	"speceval/stages/report/page"
 )
 
@@ -32,8 +32,8 @@ type bench struct {
 	draws      string
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
-	page       func(w io.Writer, h page.History) error      // nil: there is none
-	far        []slurm.Standing                             // units on other machines
+	page       func(w io.Writer, h page.History) error    // nil: there is none
+	far        []runlog.Event                               // units on other machines
 	interrupts chan os.Signal
 	terminal   bool
 
@@ -139,7 +139,7 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 	}
 	p := pipeline{load: b.load, stages: benchStages, verify: func(*experiment.Experiment) (verdicts, error) { return opinion(b.agree), nil }}
 	if b.far != nil {
-		p.elsewhere = func(string) ([]slurm.Standing, error) { return b.far, nil }
+		p.elsewhere = func(string) ([]runlog.Event, error) { return b.far, nil }
 	}
 	code = run(strings.Fields(line), sh, p)
 	return code, b.stdout.take(), b.stderr.take()

@@ -9,6 +9,7 @@ import (
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
+	"speceval/pipeline/runlog"
 	"speceval/pipeline/slurm"
 	"speceval/stages/report"
 )
@@ -24,7 +25,7 @@ type pipeline struct {
 	verify func(e *experiment.Experiment) (verdicts, error)
 	// elsewhere returns the units of an output folder that run, or ran, on other
 	// machines; nil: those of jobs.
-	elsewhere func(out string) ([]slurm.Standing, error)
+	elsewhere func(out string) ([]runlog.Event, error)
 }
 
 // verdicts is the comparison of results with the paper.

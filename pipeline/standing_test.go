@@ -20,7 +20,6 @@ import (
 
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
-	"speceval/pipeline/slurm"
 	"speceval/pipeline/status"
 )
 
@@ -143,12 +142,11 @@ func TestStatusOfUnitsElsewhere(t *testing.T) {
 		return nil
 	}
 	b.do("run --keep-going")
-	ref := func(unit string) dag.Ref { return dag.Ref{Stage: "replay", Unit: unit} }
-	b.far = []slurm.Standing{
-		{Unit: ref("a"), State: runlog.Queued, Job: "12_3"},
-		{Unit: ref("b"), State: runlog.Started, Job: "12_4", Node: "n1"},
-		{Unit: ref("c"), State: runlog.Failed, Job: "12_5", Node: "n2", Error: "out of memory", Log: "slurm/1/element-5.log"},
-		{Unit: dag.Ref{Stage: "unknown", Unit: "x"}, State: runlog.Started},
+	b.far = []runlog.Event{
+		{Stage: "replay", ID: "a", What: runlog.Queued, Job: "12_3"},
+		{Stage: "replay", ID: "b", What: runlog.Started, Job: "12_4", Host: "n1"},
+		{Stage: "replay", ID: "c", What: runlog.Failed, Job: "12_5", Host: "n2", Error: "out of memory", Log: "slurm/1/element-5.log"},
+		{Stage: "unknown", ID: "x", What: runlog.Started},
 	}
 	st, stages := b.status("")
 	if r := stages["replay"]; r.Queued != 1 || r.Running != 1 || r.Failed != 1 || len(st.Failures) != 1 {

@@ -25,7 +25,7 @@ var importRules = []importRule{
 	{"pipeline/evaluate", []string{"pipeline/exchange", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/exchange", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
-	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/slurm", "pipeline/runlog"}},
+	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/runlog"}},
 	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/process", "internal/atomicfile", "internal/files"}},
 	{"pipeline/runlog", []string{"pipeline/dag", "internal/files", "internal/process", "internal/rowfile"}},
 	{"pipeline/lineage", []string{"pipeline/dag", "internal/display", "internal/table"}},

@@ -30,18 +30,18 @@ func TestFullDiskTearsNoLaterLine(t *testing.T) {
 	}
 	defer file.Close()
 	warnings := 0
-	w := &lasting{file: file, warn: func(error) { warnings++ }}
-	log := New(w, func() time.Time { return noon }, place)
+	log := New(file, func() time.Time { return noon }, place)
+	log.Warn = func(error) { warnings++ }
 	for range 1000 {
-		log.Started(unit, "abc")
+		log.Log(Of(Started, unit, "abc"))
 	}
-	if warnings != 1 || !w.torn {
-		t.Fatalf("%d warnings, torn %v: want one, and a line cut off", warnings, w.torn)
+	if warnings != 1 || !log.torn {
+		t.Fatalf("%d warnings, torn %v: want one, and a line cut off", warnings, log.torn)
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	log.Stopped(unit, "later")
+	log.Log(Of(Stopped, unit, "later"))
 	text, err := os.ReadFile(file.Name())
 	if err != nil {
 		t.Fatal(err)

@@ -10,46 +10,22 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"time"
 
 	"speceval/internal/files"
 	"speceval/pipeline/dag"
 )
 
-// Event is a line of the log about a unit.
-type Event struct {
-	Time  time.Time `json:"time"`
-	What  string    `json:"msg"` // one of the constants
-	Unit  dag.Ref   `json:"-"`
-	Key   string    `json:"key"` // as far as the writer knew it
-	Host  string    `json:"host"`
-	Job   string    `json:"job"`
-	Error string    `json:"error"` // of a failure
-	Final bool      `json:"final"` // of a failure: trying again cannot help
-
-	Progress *dag.Progress `json:"progress"` // of Told
-}
-
-// line is an event as it is written, or what a run says of itself.
-type line struct {
-	Event
-	Stage  string `json:"stage"`
-	ID     string `json:"unit"`
-	Holder string `json:"holder"` // of a run
-}
-
 // parse reads the whole lines of a log; what is none of ours is passed over. It returns
 // their bytes: a last line that is not whole yet is left.
-func parse(text []byte) (lines []line, whole int) {
+func parse(text []byte, path string) (events []Event, whole int) {
 	whole = bytes.LastIndexByte(text, '\n') + 1
-	for text := range bytes.Lines(text[:whole]) {
-		var l line
-		if json.Unmarshal(text, &l) == nil {
-			l.Unit = dag.Ref{Stage: l.Stage, Unit: l.ID}
-			lines = append(lines, l)
+	for line := range bytes.Lines(text[:whole]) {
+		e := Event{Log: path}
+		if json.Unmarshal(line, &e) == nil {
+			events = append(events, e)
 		}
 	}
-	return lines, whole
+	return events, whole
 }
 
 // Reader reads a log that may still grow.
@@ -61,7 +37,7 @@ type Reader struct {
 // NewReader reads the log at path, which need not be there yet.
 func NewReader(path string) *Reader { return &Reader{path: path} }
 
-// Next are the events that have been added since the last call. A line that is
+// Next are the events of units that have been added since the last call. A line that is
 // not whole yet is left for the next call.
 func (r *Reader) Next() ([]Event, error) {
 	file, err := os.Open(r.path)
@@ -76,20 +52,13 @@ func (r *Reader) Next() ([]Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	lines, whole := parse(text)
+	events, whole := parse(text, r.path)
 	r.read += int64(whole)
-	var events []Event
-	for _, l := range lines {
-		if l.ID != "" {
-			events = append(events, l.Event)
-		}
-	}
-	return events, nil
+	return slices.DeleteFunc(events, func(e Event) bool { return e.ID == "" }), nil
 }
 
 // Standing is what the log of a run says of the units that are not done.
 type Standing struct {
-	Path   string // of the log
 	Holder string // as in Run
 	Ended  bool
 	Open   []Event // the last event of each unit that is queued, started or failed, in their order
@@ -99,33 +68,35 @@ type Standing struct {
 const mostBytes = 1 << 30
 
 // Stand reads the newest log of a run in a folder. Without one it stands empty.
-func Stand(dir string) (Standing, error) {
-	s := Standing{}
-	names, err := runLogs(dir)
-	if err != nil || len(names) == 0 {
-		return s, err
+func Stand(dir string) (s Standing, err error) {
+	logs := runLogs(dir)
+	if len(logs) == 0 {
+		return s, nil
 	}
-	s.Path = names[len(names)-1]
-	text, err := files.ReadInput(s.Path, files.Kind{Name: "a log", MaxBytes: mostBytes})
+	path := logs[len(logs)-1]
+	text, err := files.ReadInput(path, files.Kind{Name: "a log", MaxBytes: mostBytes})
 	if err != nil {
 		return s, fmt.Errorf("read the log of the last run: %w", err)
 	}
-	lines, _ := parse(text)
-	open := make(map[dag.Ref]int) // place in lines of the last of each unit that is not done
-	for i, l := range lines {
-		switch l.What {
+	events, _ := parse(text, path)
+	open := make(map[dag.Ref]int) // place in events of the last of each unit that is not done
+	for i, e := range events {
+		switch e.What {
 		case RunStarted:
-			s.Holder, s.Ended = l.Holder, false
+			s.Ended = false
+			if e.Run != nil {
+				s.Holder = e.Holder
+			}
 		case RunEnded:
 			s.Ended = true
 		case Done, Stopped:
-			delete(open, l.Unit)
+			delete(open, e.Unit())
 		case Queued, Started, Failed:
-			open[l.Unit] = i
+			open[e.Unit()] = i
 		}
 	}
 	for _, i := range slices.Sorted(maps.Values(open)) {
-		s.Open = append(s.Open, lines[i].Event)
+		s.Open = append(s.Open, events[i])
 	}
 	return s, nil
 }

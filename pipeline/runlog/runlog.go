@@ -1,27 +1,25 @@
 // Package runlog writes and reads the structured logs of runs: a JSON line for every
-// start and end of a unit, written by log/slog, with the unit, its key, the host and the
-// Slurm job. The log of a run also has when and by which command the run was started,
-// and how it ended. The processes that run units write the logs; `speceval status` and
-// the executors that run units on other machines read them. Logs serve people and
-// messages: only a manifest records that a unit is done.
+// start and end of a unit, with the unit, its key, the host and the job. The log of a run
+// also has when and by which command the run was started, and how it ended. The processes
+// that run units write the logs; `speceval status` and the executors that run units on
+// other machines read them. Logs serve people and messages: only a manifest records that a
+// unit is done.
 //
 // The package also writes runs.parquet, with a row for each manifest.
 package runlog
 
 import (
-	"cmp"
-	"context"
+	"bytes"
+	"encoding/json"
 	"io"
-	"log/slog"
-	"maps"
-	"slices"
+	"sync"
 	"time"
 
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
 )
 
-// What can happen to a unit.
+// What can happen to a unit, to an element and to a run.
 const (
 	Queued  = "unit queued"  // submitted to a scheduler
 	Started = "unit started" // a process has begun it
@@ -29,223 +27,148 @@ const (
 	Done    = "unit done"    // its manifest is written
 	Failed  = "unit failed"
 	Stopped = "unit stopped" // asked to, before its end
+
+	Ended = "element ended" // by itself, with what it has used
+
+	RunStarted = "run started" // before its first unit
+	RunEnded   = "run ended"   // however it ended, unless it was killed
 )
 
-// Ended is what an element's own line says, which is of no unit.
-const Ended = "element ended"
+// Event is a line of a log.
+type Event struct {
+	Time  time.Time `json:"time"`
+	Level string    `json:"level"`
+	What  string    `json:"msg"` // one of the constants
+	Host  string    `json:"host,omitempty"`
+	Job   string    `json:"job,omitempty"` // of the scheduler: "1234_7"
+
+	Stage string `json:"stage,omitempty"`
+	ID    string `json:"unit,omitempty"` // of the unit, if it is about one
+	Key   string `json:"key,omitempty"`  // as far as the writer knew it
+	*Use
+	RanOn        string  `json:"ran_on,omitempty"` // in the log of a run, of a unit that ran elsewhere
+	QueueSeconds float64 `json:"queue_seconds,omitempty"`
+
+	Error    string        `json:"error,omitempty"`    // of a failure
+	Final    bool          `json:"final,omitempty"`    // of a failure: trying again cannot help
+	Progress *dag.Progress `json:"progress,omitempty"` // of Told
+
+	*Run
+	Units int `json:"units,omitempty"` // of a run: planned
+	*Counts
+
+	Log string `json:"-"` // path of the log that has it
+}
+
+// Use is what a unit that is done, or an element, has used.
+type Use struct {
+	WallSeconds float64 `json:"wall_seconds"`
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	PeakBytes   int64   `json:"peak_bytes"`
+}
+
+// Run is what a run says of itself when it starts.
+type Run struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"` // as typed
+	Commit  string `json:"commit"`  // of the program
+	Config  string `json:"config"`  // file that the configuration was read from
+	Holder  string `json:"holder"`  // what it wrote into the lock of the output folder, see [dag.Holder]
+}
+
+// Counts are how the planned units of a run ended.
+type Counts struct {
+	Done    int `json:"done"`
+	Failed  int `json:"failed"`
+	Stopped int `json:"stopped"` // before their end
+	Left    int `json:"left"`    // on other machines, where they may go on
+	NotRun  int `json:"not_run"` // never begun
+}
+
+// Unit is the unit that an event is about.
+func (e Event) Unit() dag.Ref { return dag.Ref{Stage: e.Stage, Unit: e.ID} }
+
+// Of is an event of a unit.
+func Of(what string, unit dag.Ref, key string) Event {
+	return Event{What: what, Stage: unit.Stage, ID: unit.Unit, Key: key}
+}
 
 // Place is where a process runs, as its log says.
 type Place struct {
 	Host string
-	Job  string // of the scheduler: "1234_7"; "" for none
+	Job  string // "" for none
 }
 
-// Logger writes the log. Its methods may be called concurrently.
+// Logger writes a log. Its methods may be called concurrently.
 type Logger struct {
-	log *slog.Logger
-	at  Place
+	Warn func(error) // called once if lines are lost; may be nil
+
+	w    io.Writer
+	now  func() time.Time
+	at   Place
+	mu   sync.Mutex
+	torn bool // the log ends within a line
 }
 
-// New is a logger that writes to w, a line a write, with times of its own clock.
+// New is a logger that writes to w, a line a write, with times of its own clock. It goes
+// on where it cannot write: a full disk must not end a run that could do without its log.
 func New(w io.Writer, now func() time.Time, at Place) *Logger {
-	options := slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			a.Value = slog.TimeValue(now().UTC())
-		}
-		return a
-	}}
-	log := slog.New(slog.NewJSONHandler(w, &options)).With("host", at.Host)
-	if at.Job != "" {
-		log = log.With("job", at.Job)
+	return &Logger{w: w, now: now, at: at}
+}
+
+// Log writes an event, with the time and the place.
+func (l *Logger) Log(e Event) {
+	e.Time, e.Level, e.Host = l.now().UTC(), "INFO", l.at.Host
+	switch {
+	case e.What == Failed:
+		e.Level = "ERROR"
+	case e.What == Stopped, e.What == RunEnded && e.Counts.Done < e.Units:
+		e.Level = "WARN"
 	}
-	return &Logger{log, at}
-}
-
-// Queued says that a unit waits in a job.
-func (l *Logger) Queued(unit dag.Ref, key, job string) {
-	l.unit(slog.LevelInfo, Queued, unit, key, "job", job)
-}
-
-// Started says that a unit begins.
-func (l *Logger) Started(unit dag.Ref, key string) { l.unit(slog.LevelInfo, Started, unit, key) }
-
-// Told says how far a unit is.
-func (l *Logger) Told(unit dag.Ref, key string, p dag.Progress) {
-	l.unit(slog.LevelInfo, Told, unit, key, "progress", p)
+	if e.Job == "" {
+		e.Job = l.at.Job
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b bytes.Buffer
+	if l.torn {
+		b.WriteByte('\n')
+	}
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(e)
+	if err == nil {
+		var n int
+		n, err = l.w.Write(b.Bytes())
+		l.torn = err != nil && (l.torn || n > 0)
+	}
+	if err != nil && l.Warn != nil {
+		l.Warn(err)
+		l.Warn = nil
+	}
 }
 
 // Done says that a unit has its manifest; where it ran in another place than
 // the log is written, and how long it had to wait for that, is said too.
 func (l *Logger) Done(unit dag.Ref, m *dag.Manifest) {
-	more := []any{"wall_seconds", m.WallSeconds, "cpu_seconds", m.CPUSeconds, "peak_bytes", m.PeakBytes}
+	e := Of(Done, unit, m.Key)
+	e.Use = &Use{m.WallSeconds, m.CPUSeconds, m.PeakBytes}
 	if m.Queue != nil && m.Job != l.at.Job {
-		more = append(more, "job", m.Job, "ran_on", m.Host, "queue_seconds", m.QueueSeconds)
+		e.Job, e.RanOn, e.QueueSeconds = m.Job, m.Host, m.QueueSeconds
 	}
-	l.unit(slog.LevelInfo, Done, unit, m.Key, more...)
+	l.Log(e)
 }
 
 // Failed says that a unit has failed. It is final if trying again cannot help.
 func (l *Logger) Failed(unit dag.Ref, key string, err error, final bool) {
-	l.unit(slog.LevelError, Failed, unit, key, "error", err.Error(), "final", final)
+	e := Of(Failed, unit, key)
+	e.Error, e.Final = err.Error(), final
+	l.Log(e)
 }
-
-// Stopped says that a unit was stopped before its end.
-func (l *Logger) Stopped(unit dag.Ref, key string) { l.unit(slog.LevelWarn, Stopped, unit, key) }
 
 // ElementEnded says that the process that ran units for a scheduler ends by
 // itself, what it has taken from its start and what it has used: as much as the
 // units have, and what it took to begin.
 func (l *Logger) ElementEnded(took time.Duration, used process.Usage) {
-	l.log.Info(Ended, "wall_seconds", took.Seconds(), "cpu_seconds", used.CPUSeconds, "peak_bytes", used.PeakBytes)
-}
-
-func (l *Logger) unit(level slog.Level, what string, unit dag.Ref, key string, more ...any) {
-	l.log.Log(context.Background(), level, what, append([]any{"stage", unit.Stage, "unit", unit.Unit, "key", key}, more...)...)
-}
-
-// Recorder is an observer that writes the log of a run, and tells another one
-// everything. The log is made when the first unit begins: a run of nothing
-// leaves none.
-type Recorder struct {
-	dag.Observer
-	Dir  string // of the logs
-	Run  Run
-	Host string
-	Now  func() time.Time
-	Warn func(error) // called once if the log cannot be written; the run goes on
-
-	// Elsewhere tells whether units of a stage run on other machines, where they
-	// begin later; nil where none does.
-	Elsewhere func(stage string) bool
-
-	log    *Logger // nil before the first unit
-	file   *lasting
-	counts Counts
-	begun  map[dag.Ref]string // key of each unit that has not ended
-}
-
-var _ dag.Observer = (*Recorder)(nil)
-
-// Begin notes what there is to do.
-func (r *Recorder) Begin(plan *dag.Plan) {
-	r.counts = Counts{Units: plan.Units()}
-	r.begun = make(map[dag.Ref]string)
-	r.Observer.Begin(plan)
-}
-
-// Started writes that a unit begins, or waits to.
-func (r *Recorder) Started(unit dag.Ref, key string) {
-	r.open()
-	r.begun[unit] = key
-	if r.elsewhere(unit) {
-		r.log.Queued(unit, key, "")
-	} else {
-		r.log.Started(unit, key)
-	}
-	r.Observer.Started(unit, key)
-}
-
-// Finished writes how a unit ended.
-func (r *Recorder) Finished(done dag.Outcome) {
-	r.open()
-	delete(r.begun, done.Unit)
-	if done.Err != nil {
-		r.counts.Failed++
-		r.log.Failed(done.Unit, done.Key, done.Err, false)
-	} else {
-		r.counts.Done++
-		r.log.Done(done.Unit, done.Manifest)
-	}
-	r.Observer.Finished(done)
-}
-
-// End writes which units were stopped and what came of the run, and closes the
-// log. It does not know which units on other machines were stopped.
-func (r *Recorder) End() {
-	r.Observer.End()
-	if r.log == nil {
-		return
-	}
-	stopped := slices.SortedFunc(maps.Keys(r.begun), func(a, b dag.Ref) int {
-		return cmp.Or(cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.Unit, b.Unit))
-	})
-	for _, unit := range stopped {
-		if r.elsewhere(unit) {
-			r.counts.Left++
-			continue
-		}
-		r.counts.Stopped++
-		r.log.Stopped(unit, r.begun[unit])
-	}
-	r.log.RunEnded(r.counts)
-	if r.file != nil {
-		r.file.file.Close()
-	}
-}
-
-func (r *Recorder) elsewhere(unit dag.Ref) bool {
-	return r.Elsewhere != nil && r.Elsewhere(unit.Stage)
-}
-
-// open begins the log, if that is not done.
-func (r *Recorder) open() {
-	if r.log != nil {
-		return
-	}
-	at := Place{Host: r.Host}
-	file, err := create(r.Dir, r.Now(), r.Run.PID)
-	if err != nil {
-		r.Warn(err)
-		r.log = New(nothing{}, r.Now, at)
-		return
-	}
-	r.file = &lasting{file: file, warn: r.Warn}
-	r.log = New(r.file, r.Now, at)
-	r.log.RunStarted(r.Run, r.counts.Units)
-}
-
-// nothing takes what cannot be written.
-type nothing struct{}
-
-func (nothing) Write(p []byte) (int, error) { return len(p), nil }
-
-// What can happen to a run. These lines are about no unit.
-const (
-	RunStarted = "run started" // before its first unit
-	RunEnded   = "run ended"   // however it ended, unless it was killed
-)
-
-// Run is what a run says of itself when it starts.
-type Run struct {
-	PID     int
-	Command string // as typed
-	Commit  string // of the program
-	Config  string // file that the configuration was read from
-	Holder  string // what it wrote into the lock of the output folder, see [dag.Holder]
-}
-
-// Counts are how the planned units of a run ended.
-type Counts struct {
-	Units   int // planned
-	Done    int
-	Failed  int
-	Stopped int // before their end
-	Left    int // on other machines, where they may go on
-}
-
-// NotRun is how many were never begun.
-func (c Counts) NotRun() int { return c.Units - c.Done - c.Failed - c.Stopped - c.Left }
-
-// RunStarted says that a run begins so many units.
-func (l *Logger) RunStarted(r Run, units int) {
-	l.log.Info(RunStarted, "pid", r.PID, "command", r.Command, "commit", r.Commit, "config", r.Config, "holder", r.Holder, "units", units)
-}
-
-// RunEnded says what came of a run.
-func (l *Logger) RunEnded(c Counts) {
-	level := slog.LevelInfo
-	if c.Done < c.Units {
-		level = slog.LevelWarn
-	}
-	l.log.Log(context.Background(), level, RunEnded, "units", c.Units, "done", c.Done, "failed", c.Failed, "stopped", c.Stopped, "left", c.Left, "not_run", c.NotRun())
+	l.Log(Event{What: Ended, Use: &Use{took.Seconds(), used.CPUSeconds, used.PeakBytes}})
 }

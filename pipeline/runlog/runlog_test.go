@@ -35,23 +35,25 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	defer file.Close()
 	reader := NewReader(path)
 	log := New(file, func() time.Time { return noon }, place)
-	log.Started(unit, "abc")
+	log.Log(Of(Started, unit, "abc"))
 	far := dag.Progress{Done: 3, Total: 7, Stored: 1, What: "rollouts", Detail: "2 M tokens"}
-	log.Told(unit, "abc", far)
+	told := Of(Told, unit, "abc")
+	told.Progress = &far
+	log.Log(told)
 	log.Failed(unit, "abc", errors.New("no\nroom"), true)
 	log.Done(unit, &dag.Manifest{Key: "abc"})
-	log.Stopped(unit, "abc")
+	log.Log(Of(Stopped, unit, "abc"))
 	got, err := reader.Next()
 	if err != nil {
 		t.Fatal(err)
 	}
-	event := func(what string) Event {
-		return Event{Time: noon, What: what, Unit: unit, Key: "abc", Host: "n1", Job: "12_3"}
+	event := func(what, level string) Event {
+		return Event{Time: noon, Level: level, What: what, Stage: unit.Stage, ID: unit.Unit, Key: "abc", Host: "n1", Job: "12_3", Log: path}
 	}
-	told, failed := event(Told), event(Failed)
-	told.Progress = &far
+	halfway, failed, done := event(Told, "INFO"), event(Failed, "ERROR"), event(Done, "INFO")
+	halfway.Progress, done.Use = &far, &Use{}
 	failed.Error, failed.Final = "no\nroom", true
-	if want := []Event{event(Started), told, failed, event(Done), event(Stopped)}; !reflect.DeepEqual(got, want) {
+	if want := []Event{event(Started, "INFO"), halfway, failed, done, event(Stopped, "WARN")}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	if more, err := reader.Next(); len(more) > 0 || err != nil {
@@ -66,7 +68,7 @@ func TestALogThatGrows(t *testing.T) {
 		t.Fatalf("before there is a log: %v, %v", events, err)
 	}
 	var b bytes.Buffer
-	New(&b, time.Now, Place{}).Started(unit, "abc")
+	New(&b, time.Now, Place{}).Log(Of(Started, unit, "abc"))
 	half := b.Len() / 2
 	for _, step := range []struct {
 		text string
@@ -196,8 +198,8 @@ func TestARunIsRecorded(t *testing.T) {
 		t.Errorf("the log says %s\nwant %s", got, want)
 	}
 	s, err := Stand(filepath.Dir(path))
-	if err != nil || s.Path != path || s.Holder != "pid 7 on n1" || !s.Ended || len(s.Open) != 1 ||
-		s.Open[0].What != Failed || s.Open[0].Unit.Unit != "b" || s.Open[0].Error != errBroken.Error() {
+	if err != nil || s.Holder != "pid 7 on n1" || !s.Ended || len(s.Open) != 1 ||
+		s.Open[0].What != Failed || s.Open[0].ID != "b" || s.Open[0].Log != path || s.Open[0].Error != errBroken.Error() {
 		t.Errorf("the run stands %+v, %v", s, err)
 	}
 }
@@ -206,7 +208,7 @@ func TestARunOfNothingLeavesNoLog(t *testing.T) {
 	out := t.TempDir()
 	recorded(t, out, three(nil), nil)
 	recorded(t, out, three(nil), func(r *Recorder) { r.Run.PID = 8 })
-	if all, _ := runLogs(filepath.Join(out, "logs")); len(all) != 1 {
+	if all := runLogs(filepath.Join(out, "logs")); len(all) != 1 {
 		t.Errorf("logs %v, want that of the first run alone", all)
 	}
 }
@@ -226,7 +228,7 @@ func TestStoppedUnitsAreNamed(t *testing.T) {
 	if s, err = Stand(dir); err != nil || !s.Ended || len(s.Open) != 1 || s.Open[0].What != Queued {
 		t.Errorf("at the end it stands %+v, %v", s, err)
 	}
-	if got := summary(t, s.Path); !strings.HasSuffix(got, "stopped b; ended 3 0 0 1 1 1") {
+	if got := summary(t, runLogs(dir)[0]); !strings.HasSuffix(got, "stopped b; ended 3 0 0 1 1 1") {
 		t.Errorf("the log says %s", got)
 	}
 }
@@ -241,22 +243,22 @@ func TestALogIsCutOffAnywhere(t *testing.T) {
 	log := New(file, func() time.Time { return noon }, Place{Host: "h"})
 	a := dag.Ref{Stage: "s", Unit: "a"}
 	b := dag.Ref{Stage: "s", Unit: "b"}
-	log.RunStarted(Run{Command: "c", Holder: "h"}, 2)
-	log.Started(a, "1")
-	log.Started(b, "2")
+	log.Log(Event{What: RunStarted, Run: &Run{Command: "c", Holder: "h"}, Units: 2})
+	log.Log(Of(Started, a, "1"))
+	log.Log(Of(Started, b, "2"))
 	log.Failed(a, "1", errBroken, false)
 	log.Done(b, &dag.Manifest{Key: "2"})
 	file.Close()
 	s, err := Stand(dir)
-	if err != nil || s.Holder != "h" || len(s.Open) != 1 || s.Open[0].Unit != a || s.Open[0].What != Failed {
+	if err != nil || s.Holder != "h" || len(s.Open) != 1 || s.Open[0].Unit() != a || s.Open[0].What != Failed {
 		t.Errorf("it stands %+v, %v", s, err)
 	}
-	text, err := os.ReadFile(s.Path)
+	text, err := os.ReadFile(file.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := range len(text) {
-		if err := os.WriteFile(s.Path, text[:n], 0o666); err != nil {
+		if err := os.WriteFile(file.Name(), text[:n], 0o666); err != nil {
 			t.Fatal(err)
 		}
 		s, err := Stand(dir)
@@ -282,9 +284,9 @@ func TestOldLogsGo(t *testing.T) {
 		}
 		file.Close()
 	}
-	all, err := runLogs(dir)
-	if err != nil || len(all) != kept || !strings.HasSuffix(all[0], "run-20260101T120005.000Z-7.jsonl") {
-		t.Errorf("kept %v, %v", all, err)
+	all := runLogs(dir)
+	if len(all) != kept || !strings.HasSuffix(all[0], "run-20260101T120005.000Z-7.jsonl") {
+		t.Errorf("kept %v", all)
 	}
 	if _, err := os.Stat(other); err != nil {
 		t.Errorf("the log of another program: %v", err)
@@ -309,7 +311,7 @@ func TestWithoutALogTheRunGoesOn(t *testing.T) {
 }
 
 func TestStandWithoutALog(t *testing.T) {
-	if s, err := Stand(filepath.Join(t.TempDir(), "logs")); err != nil || s.Path != "" || len(s.Open) != 0 {
+	if s, err := Stand(filepath.Join(t.TempDir(), "logs")); err != nil || len(s.Open) != 0 {
 		t.Errorf("it stands %+v, %v", s, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
 
@@ -58,7 +57,7 @@ func member(p *piece) Member { return Member{Unit: p.task.Ref.Unit, Key: p.task.
 func (e *element) read() error {
 	events, err := e.log.Next()
 	for _, event := range events {
-		m := Member{event.Unit.Unit, event.Key}
+		m := Member{event.ID, event.Key}
 		if event.Progress == nil {
 			e.events[m] = event
 			continue
@@ -175,27 +174,15 @@ func live(arrays []*array) (jobs []string, units int) {
 	return jobs, units
 }
 
-// Standing is the status of a unit that has been submitted.
-type Standing struct {
-	Unit  dag.Ref
-	Key   string
-	Time  time.Time // since when, or since it was submitted
-	State string    // runlog.Queued, Started, Failed; of others a manifest tells more
-	Job   string    // "1234_7"
-	Node  string    // where it runs, as far as the cluster says
-	Error string    // of a unit that failed
-	Log   string    // path
-}
-
 // Standings are those of all units in jobs that have not ended, and of those that failed
 // in them. It changes nothing. Of a cluster that does not answer, the elements' logs
 // alone decide what waits or runs.
-func Standings(ctx context.Context, run Command, folder string) ([]Standing, error) {
+func Standings(ctx context.Context, run Command, folder string) ([]runlog.Event, error) {
 	arrays, _, err := reader(run, folder).load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var all []Standing
+	var all []runlog.Event
 	for _, a := range arrays {
 		for _, e := range a.open {
 			if err := e.read(); err != nil {
@@ -211,29 +198,25 @@ func Standings(ctx context.Context, run Command, folder string) ([]Standing, err
 	return all, nil
 }
 
-// unitStatus returns the status of a unit of the element; false if it is done, or was not
-// begun by an element that has ended.
-func (e *element) unitStatus(m Member) (Standing, bool) {
-	event, logged := e.events[m]
-	s := Standing{
-		Unit: e.array.Ref(m), Key: m.Key, State: runlog.Queued, Job: e.name(), Node: e.state.Node,
-		Log: LogPath(e.array.dir, e.index), Time: e.array.Submitted,
-	}
-	if logged {
-		s.Time = event.Time
+// unitStatus is the last that is known of a unit of the element: that it is queued, has
+// started or failed; false if it is done, or was not begun by an element that has ended.
+func (e *element) unitStatus(m Member) (runlog.Event, bool) {
+	logged, known := e.events[m]
+	s := runlog.Of(runlog.Queued, e.array.Ref(m), m.Key)
+	s.Job, s.Host, s.Log, s.Time = e.name(), e.state.Node, LogPath(e.array.dir, e.index), e.array.Submitted
+	if known {
+		s.Time = logged.Time
 	}
 	ended := e.state.State.Ended()
 	switch {
-	case logged && event.What == runlog.Done:
+	case logged.What == runlog.Done, ended && !known:
 		return s, false
-	case logged && event.What == runlog.Failed:
-		s.State, s.Error = runlog.Failed, event.Error
-	case ended && !logged:
-		return s, false
+	case logged.What == runlog.Failed:
+		s.What, s.Error = runlog.Failed, logged.Error
 	case ended:
-		s.State, s.Error = runlog.Failed, judge(e.state.State, true).why
-	case logged && event.What == runlog.Started && !e.state.State.Waiting():
-		s.State = runlog.Started
+		s.What, s.Error = runlog.Failed, judge(e.state.State, true).why
+	case logged.What == runlog.Started && !e.state.State.Waiting():
+		s.What = runlog.Started
 	}
 	return s, true
 }

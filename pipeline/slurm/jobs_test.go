@@ -284,8 +284,8 @@ func TestHowUnitsStand(t *testing.T) {
 		}
 		states := make(map[string]int)
 		for _, s := range all {
-			states[s.State]++
-			if s.State == runlog.Failed && (s.Error != "it is broken" || s.Job != "100_0" || s.Log != LogPath(l.jobs[0].dir, 0)) {
+			states[s.What]++
+			if s.What == runlog.Failed && (s.Error != "it is broken" || s.Job != "100_0" || s.Log != LogPath(l.jobs[0].dir, 0)) {
 				t.Errorf("a failure: %+v", s)
 			}
 		}
@@ -296,8 +296,8 @@ func TestHowUnitsStand(t *testing.T) {
 	l.jobs[0].elements[0].state, l.jobs[0].elements[0].looks = Pending, 0
 	all, _ := Standings(t.Context(), l.command, l.settings.Folder)
 	for _, s := range all {
-		if s.State == runlog.Started {
-			t.Errorf("%s runs in an element that waits to run again", s.Unit)
+		if s.What == runlog.Started {
+			t.Errorf("%s runs in an element that waits to run again", s.Unit())
 		}
 	}
 	l.jobs[0].elements[0].state = NodeFail

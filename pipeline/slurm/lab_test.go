@@ -68,13 +68,13 @@ func (r *acting) end(text string) {
 
 // do has the element do a unit.
 func (r *acting) do(m Member) {
-	r.log.Started(r.job.batch.Ref(m), m.Key)
+	r.log.Log(runlog.Of(runlog.Started, r.job.batch.Ref(m), m.Key))
 	r.manifest[m.Key] = true
 	r.log.Done(r.job.batch.Ref(m), &dag.Manifest{Key: m.Key})
 }
 
 // begin has the element begin a unit and no more.
-func (r *acting) begin(m Member) { r.log.Started(r.job.batch.Ref(m), m.Key) }
+func (r *acting) begin(m Member) { r.log.Log(runlog.Of(runlog.Started, r.job.batch.Ref(m), m.Key)) }
 
 // fail has a unit of the element fail.
 func (r *acting) fail(m Member, final bool) {

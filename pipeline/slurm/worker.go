@@ -157,13 +157,13 @@ func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Re
 		w.done(&dag.Manifest{Key: key}, dag.Outcome{Unit: ref, Key: key}, watch)
 		return nil
 	}
-	w.log.Started(ref, key)
+	w.log.Log(runlog.Of(runlog.Started, ref, key))
 	m, err := snapshot.RunUnit(ctx, ref, w.Origin, w.now, w.advance(ref, key, watch))
 	switch {
 	case err == nil:
 		w.done(m, dag.Outcome{Unit: ref, Key: key, Manifest: m}, watch)
 	case ctx.Err() != nil:
-		w.log.Stopped(ref, key)
+		w.log.Log(runlog.Of(runlog.Stopped, ref, key))
 	default:
 		w.log.Failed(ref, key, err, false)
 	}
@@ -197,7 +197,9 @@ func (w *Worker) advance(ref dag.Ref, key string, watch dag.Observer) func(dag.P
 			return
 		}
 		last = now
-		w.log.Told(ref, key, p)
+		told := runlog.Of(runlog.Told, ref, key)
+		told.Progress = &p
+		w.log.Log(told)
 		watch.Advanced(ref, p)
 	}
 }

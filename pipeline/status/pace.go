@@ -3,12 +3,47 @@ package status
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
 )
+
+// speed is how fast work goes on that reports how much of it is done.
+type speed struct {
+	since time.Time // of the first report
+	begun int64     // done by then
+	done  int64
+	total int64
+}
+
+// report takes in how much is done.
+func (s *speed) report(now time.Time, done, total int64) {
+	if s.since.IsZero() {
+		s.since, s.begun = now, done
+	}
+	s.done, s.total = done, total
+}
+
+// rate is how much gets done in a second; 0 if that is not known.
+func (s *speed) rate(now time.Time) float64 {
+	elapsed := now.Sub(s.since).Seconds()
+	if elapsed <= 0 {
+		return 0
+	}
+	return float64(s.done-s.begun) / elapsed
+}
+
+// left is "about 1 min 2 s left", between words; empty if that is not known.
+func (s *speed) left(now time.Time, before, after string) string {
+	rate := s.rate(now)
+	if rate <= 0 {
+		return ""
+	}
+	return before + about(float64(s.total-s.done)/rate) + after
+}
+
+func about(seconds float64) string { return "about " + display.Duration(seconds) + " left" }
 
 // Running are the long units under way: those that report how far they are.
 type Running map[dag.Ref]*Long
@@ -16,25 +51,24 @@ type Running map[dag.Ref]*Long
 // Long is a long unit.
 type Long struct {
 	dag.Progress
-	first time.Time // of the first report
-	begun int       // done by then
-	last  time.Time // of the last line written
+	speed
+	last time.Time // of the last line written
 }
 
 // Note takes a report of a unit.
 func (l Running) Note(unit dag.Ref, p dag.Progress, now time.Time) *Long {
 	u := l[unit]
 	if u == nil {
-		u = &Long{first: now, begun: p.Done, last: now}
+		u = &Long{last: now}
 		l[unit] = u
 	}
 	u.Progress = p
+	u.report(now, int64(p.Done), int64(p.Total))
 	return u
 }
 
-// Unfinished says of each unit that the next run resumes it.
-func (l Running) Unfinished() []string {
-	var lines []string
+// unfinished says of each unit that the next run resumes it.
+func (l Running) unfinished() (lines []string) {
 	for unit, u := range l {
 		lines = append(lines, fmt.Sprintf("%s: %s of %s %s are stored, and the next run goes on from there", unit, display.Thousands(u.Done), display.Thousands(u.Total), u.What))
 	}
@@ -42,18 +76,8 @@ func (l Running) Unfinished() []string {
 	return lines
 }
 
-// Due reports whether a line should be written now, the interval after the last,
-// and records that it was.
-func (u *Long) Due(now time.Time, interval time.Duration) bool {
-	if !Over(u.last, now, interval) {
-		return false
-	}
-	u.last = now
-	return true
-}
-
-// Part is how much of the unit is done, from 0 to 1.
-func (u *Long) Part() float64 {
+// part is how much of the unit is done, from 0 to 1.
+func (u *Long) part() float64 {
 	if u.Total <= 0 {
 		return 0
 	}
@@ -62,37 +86,15 @@ func (u *Long) Part() float64 {
 
 // Text is "1,204/20,480 rollouts, 310/s, 1.2 M tokens, about 1 min 2 s left".
 func (u *Long) Text(now time.Time) string {
-	parts := []string{fmt.Sprintf("%s/%s %s", display.Thousands(u.Done), display.Thousands(u.Total), u.What)}
-	rate := u.rate(now)
-	if rate > 0 {
-		parts = append(parts, display.Rounded(rate)+"/s")
-	}
+	text := far(u.Done, u.Total, u.What, u.rate(now))
 	if u.Detail != "" {
-		parts = append(parts, u.Detail)
+		text += ", " + u.Detail
 	}
-	if rate > 0 {
-		parts = append(parts, about(float64(u.Total-u.Done)/rate))
-	}
-	return strings.Join(parts, ", ")
+	return text + u.left(now, ", ", "")
 }
 
-// rate is how much gets done in a second.
-func (u *Long) rate(now time.Time) float64 {
-	elapsed := now.Sub(u.first).Seconds()
-	if elapsed <= 0 {
-		return 0
-	}
-	return float64(u.Done-u.begun) / elapsed
-}
-
-// Together is how far all are, in few words: "1,204/20,480 rollouts, 310/s".
-func (l Running) Together(now time.Time) string {
-	var done, total int
-	var rate float64
-	what := ""
-	for _, u := range l {
-		done, total, rate, what = done+u.Done, total+u.Total, rate+u.rate(now), u.What
-	}
+// far is "1,204/20,480 rollouts, 310/s".
+func far(done, total int, what string, rate float64) string {
 	text := fmt.Sprintf("%s/%s %s", display.Thousands(done), display.Thousands(total), what)
 	if rate > 0 {
 		text += ", " + display.Rounded(rate) + "/s"
@@ -100,16 +102,27 @@ func (l Running) Together(now time.Time) string {
 	return text
 }
 
-// Over reports whether an interval is over, for another line. It is after a clock
+// together is how far all are, in few words.
+func (l Running) together(now time.Time) string {
+	var done, total int
+	var rate float64
+	what := ""
+	for _, u := range l {
+		done, total, rate, what = done+u.Done, total+u.Total, rate+u.rate(now), u.What
+	}
+	return far(done, total, what, rate)
+}
+
+// over reports whether an interval is over, for another line. It is after a clock
 // was set back, too: otherwise there would be none for as long as that.
-func Over(last, now time.Time, interval time.Duration) bool {
+func over(last, now time.Time, interval time.Duration) bool {
 	since := now.Sub(last)
 	return since < 0 || since >= interval
 }
 
-// Pace predicts how long the rest of a plan takes, from the plan's estimate and what has
+// pace predicts how long the rest of a plan takes, from the plan's estimate and what has
 // been done.
-type Pace struct {
+type pace struct {
 	weight      map[dag.Ref]float64 // seconds that units are expected to take
 	total, done float64
 	estimate    float64 // seconds of the whole plan; 0 if unknown
@@ -122,10 +135,8 @@ const trusted = 0.1
 // littleTime is the weight, in seconds, of a unit of unknown time.
 const littleTime = 0.1
 
-// NewPace is the pace of a plan of which nothing has been done, and that is expected to
-// take so many seconds; 0 if unknown.
-func NewPace(plan *dag.Plan, estimate float64, start time.Time) *Pace {
-	p := &Pace{weight: make(map[dag.Ref]float64), estimate: estimate, start: start}
+func newPace(plan *dag.Plan, estimate float64, start time.Time) *pace {
+	p := &pace{weight: make(map[dag.Ref]float64), estimate: estimate, start: start}
 	for _, stage := range plan.Stages {
 		for _, r := range stage.Run {
 			w := max(r.Seconds, littleTime)
@@ -136,11 +147,11 @@ func NewPace(plan *dag.Plan, estimate float64, start time.Time) *Pace {
 	return p
 }
 
-// Finish records that a unit has ended.
-func (p *Pace) Finish(unit dag.Ref) { p.done += p.weight[unit] }
+// finish records that a unit has ended.
+func (p *pace) finish(unit dag.Ref) { p.done += p.weight[unit] }
 
-// Left is the predicted time to the end.
-func (p *Pace) Left(now time.Time) string {
+// left is the predicted time to the end.
+func (p *pace) left(now time.Time) string {
 	elapsed, part := now.Sub(p.start).Seconds(), p.done/p.total
 	switch {
 	case elapsed >= 0 && part > 0 && (part >= trusted || p.estimate == 0):
@@ -150,5 +161,3 @@ func (p *Pace) Left(now time.Time) string {
 	}
 	return "time left unknown" // or the clock was set back
 }
-
-func about(seconds float64) string { return "about " + display.Duration(seconds) + " left" }

@@ -98,7 +98,7 @@ func (v *work) show(what string, done, all int64) {
 		v.bar.ChangeMax64(max(done, all))
 		v.bar.Describe(what)
 		v.bar.Set64(done)
-	case Over(v.last, now, lineInterval):
+	case over(v.last, now, lineInterval):
 		v.last = now
 		fmt.Fprintln(v.W, Dated(now), what)
 	}
@@ -114,8 +114,7 @@ func (v *work) End() {
 // Evaluation shows how far an evaluation is.
 type Evaluation struct {
 	work
-	began time.Time
-	at    int // rollouts when it began
+	speed
 }
 
 // Evaluation begins to show how far an evaluation is.
@@ -134,23 +133,19 @@ func (v *Evaluation) Show(p evaluation.Progress) {
 	if p.Scoring > 0 {
 		what += fmt.Sprintf(", %d to be scored", p.Scoring)
 	}
-	all := p.AllPilots + p.AllContinuations
-	done, now := min(p.Pilots+p.Continuations, all), v.Now()
-	if v.began.IsZero() {
-		v.began, v.at = now, done
+	all, now := p.AllPilots+p.AllContinuations, v.Now()
+	v.report(now, int64(min(p.Pilots+p.Continuations, all)), int64(all))
+	if v.Terminal {
+		what = v.left(now, "", ", ") + what
 	}
-	if v.Terminal && done > v.at {
-		what = about(now.Sub(v.began).Seconds()*float64(all-done)/float64(done-v.at)) + ", " + what
-	}
-	v.show(what, int64(done), int64(all))
+	v.show(what, v.done, v.total)
 }
 
 // Transfer shows how far a file is.
 type Transfer struct {
 	work
-	name  string
-	began time.Time
-	at    int64 // bytes when it began
+	speed
+	name string
 }
 
 // Transfer begins to show how far the file of a name is.
@@ -161,12 +156,10 @@ func (c Console) Transfer(name string) *Transfer {
 // Progress takes in how far the file is.
 func (t *Transfer) Progress(done, total int64) {
 	now := t.Now()
-	if t.began.IsZero() {
-		t.began, t.at = now, done
-	}
+	t.report(now, done, total)
 	text := fmt.Sprintf("%s %s of %s", t.name, display.Megabytes(done), display.Megabytes(total))
-	if rate := float64(done-t.at) / now.Sub(t.began).Seconds(); rate > 0 && total > done {
-		text += fmt.Sprintf(", %.1f MB/s, %s", rate/1e6, about(float64(total-done)/rate))
+	if total > done {
+		text += t.left(now, fmt.Sprintf(", %.1f MB/s, ", t.rate(now)/1e6), "")
 	}
 	t.show(text, done, total)
 }
@@ -193,7 +186,7 @@ type progress struct {
 	Console
 	estimate float64
 	bar      *meter // nil: dated lines
-	pace     *Pace
+	pace     *pace
 	stage    map[string]*stageLines
 	long     Running
 	done     int // units
@@ -211,7 +204,7 @@ var _ dag.Observer = (*progress)(nil)
 // Begin notes what there is to do.
 func (p *progress) Begin(plan *dag.Plan) {
 	start := p.Now()
-	p.pace = NewPace(plan, p.estimate, start)
+	p.pace = newPace(plan, p.estimate, start)
 	p.stage, p.long, p.noted = make(map[string]*stageLines), Running{}, make(map[string]bool)
 	for _, s := range plan.Stages {
 		p.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
@@ -230,9 +223,9 @@ func (p *progress) describe(stage string, now time.Time) {
 	}
 	text := stage
 	if len(p.long) > 0 {
-		text += " " + p.long.Together(now)
+		text += " " + p.long.together(now)
 	}
-	p.bar.Describe(text + ", " + p.pace.Left(now))
+	p.bar.Describe(text + ", " + p.pace.left(now))
 }
 
 // Advanced moves the bar by a part of a unit, or writes a line about it at intervals.
@@ -244,7 +237,8 @@ func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
 	case p.bar != nil:
 		p.describe(unit.Stage, now)
 		p.show()
-	case u.Due(now, lineInterval):
+	case over(u.last, now, lineInterval):
+		u.last = now
 		p.line(fmt.Sprintf("%s %s", unit, u.Text(now)))
 	}
 }
@@ -253,7 +247,7 @@ func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
 func (p *progress) show() {
 	parts := 0.0
 	for _, u := range p.long {
-		parts += u.Part()
+		parts += u.part()
 	}
 	p.bar.Set(p.done*steps + int(parts*steps))
 }
@@ -279,7 +273,7 @@ func (p *progress) line(text string) {
 func (p *progress) Finished(done dag.Outcome) {
 	s, now := p.stage[done.Unit.Stage], p.Now()
 	p.done++
-	p.pace.Finish(done.Unit)
+	p.pace.finish(done.Unit)
 	delete(p.long, done.Unit)
 	p.notes(done)
 	if done.Err != nil {
@@ -294,10 +288,10 @@ func (p *progress) Finished(done dag.Outcome) {
 	case p.Quiet:
 	case p.bar != nil:
 		p.show()
-	case done.Err == nil && (s.total <= fewUnits || s.done+s.failed == s.total || Over(s.last, now, lineInterval)):
+	case done.Err == nil && (s.total <= fewUnits || s.done+s.failed == s.total || over(s.last, now, lineInterval)):
 		s.last = now
 		p.line(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", done.Unit.Stage, s.done, s.total,
-			done.Unit.Unit, display.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), p.pace.Left(now)))
+			done.Unit.Unit, display.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), p.pace.left(now)))
 	}
 }
 
@@ -332,7 +326,7 @@ func (p *progress) End() {
 	if p.Quiet {
 		return
 	}
-	for _, line := range p.long.Unfinished() {
+	for _, line := range p.long.unfinished() {
 		p.line(line)
 	}
 }

@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/runlog"
-	"speceval/pipeline/slurm"
 )
 
 func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
@@ -168,7 +168,7 @@ func TestReasonsFitTheirLine(t *testing.T) {
 	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
 	st := Of(out, plan)
 	var text, planned, document strings.Builder
-	for _, err := range []error{st.Text(&text, 0), WritePlan(&planned, plan, Machines{Workers: 1}, 0), st.JSON(&document)} {
+	for _, err := range []error{st.Text(&text, 0), WritePlan(&planned, plan, Machines{Workers: 1}, 0), json.NewEncoder(&document).Encode(st)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,11 +220,11 @@ func TestPlansOfJobs(t *testing.T) {
 
 func TestStatusListsTheLastFailures(t *testing.T) {
 	st := Status{Stages: []Stage{{Name: "s"}}}
-	var all []slurm.Standing
+	var all []runlog.Event
 	for i := range 7 {
-		all = append(all, slurm.Standing{Unit: dag.Ref{Stage: "s", Unit: fmt.Sprint(i)}, State: runlog.Failed, Error: "e", Log: "l"})
+		all = append(all, runlog.Event{Stage: "s", ID: fmt.Sprint(i), What: runlog.Failed, Error: "e", Log: "l"})
 	}
-	st.Add(all, "")
+	st.add(all)
 	var b strings.Builder
 	if err := st.Text(&b, 0); err != nil {
 		t.Fatal(err)
@@ -268,7 +268,8 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	var planned, why, stood, bars strings.Builder
 	m := Machines{Workers: 2}
 	st := Of(out, plan)
-	st.Add([]slurm.Standing{{Unit: dag.Ref{Stage: "replay", Unit: id + "0"}, State: runlog.Failed, Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}}, "pid 7 on a host of a rather long name, since noon")
+	st.add([]runlog.Event{{Stage: "replay", ID: id + "0", What: runlog.Failed, Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}})
+	st.Run = "pid 7 on a host of a rather long name, since noon"
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observer: Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))}
 	for _, err := range []error{WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), r.Run(t.Context(), nil, plan)} {
@@ -293,17 +294,17 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 func TestThePaceStartsFromThePlan(t *testing.T) {
 	plan := manyUnits(t, 100)
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	p := NewPace(plan, 300, start)
+	p := newPace(plan, 300, start)
 	for done, want := range []string{"about 5 min 0 s left", "about 4 min 57 s left", "about 4 min 54 s left"} {
-		if got := p.Left(start.Add(time.Duration(done) * time.Minute)); got != want {
+		if got := p.left(start.Add(time.Duration(done) * time.Minute)); got != want {
 			t.Errorf("after %d units: %s, want %s", done, got, want)
 		}
-		p.Finish(plan.Stages[0].Run[done].Unit)
+		p.finish(plan.Stages[0].Run[done].Unit)
 	}
 	for _, r := range plan.Stages[0].Run[3:50] {
-		p.Finish(r.Unit)
+		p.finish(r.Unit)
 	}
-	if got, want := p.Left(start.Add(10*time.Minute)), "about 10 min 0 s left"; got != want {
+	if got, want := p.left(start.Add(10*time.Minute)), "about 10 min 0 s left"; got != want {
 		t.Errorf("half way after ten minutes: %s, want %s", got, want)
 	}
 }

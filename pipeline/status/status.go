@@ -6,9 +6,9 @@ package status
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +17,6 @@ import (
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
-	"speceval/pipeline/slurm"
 )
 
 // Status is how the stages of an experiment stand, the document of status --json.
@@ -75,14 +74,6 @@ func Of(out string, plan *dag.Plan) *Status {
 		st.Stages = append(st.Stages, s)
 	}
 	return st
-}
-
-// JSON writes the document.
-func (st *Status) JSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(st)
 }
 
 // tableColumns is the width of the table without reasons; narrower terminals have the
@@ -159,31 +150,6 @@ type Failure struct {
 	Job   string    `json:"job,omitempty"`
 }
 
-// Add adds what units are at, as Units has it.
-func (st *Status) Add(all []slurm.Standing, running string) {
-	st.Run = running
-	place := make(map[string]*Stage, len(st.Stages))
-	for i := range st.Stages {
-		place[st.Stages[i].Name] = &st.Stages[i]
-	}
-	for _, u := range all {
-		stage := place[u.Unit.Stage]
-		if stage == nil {
-			continue // of another configuration
-		}
-		switch u.State {
-		case runlog.Queued:
-			stage.Queued++
-		case runlog.Started:
-			stage.Running++
-		case runlog.Failed:
-			stage.Failed++
-			line, _, _ := strings.Cut(strings.TrimSpace(u.Error), "\n")
-			st.Failures = append(st.Failures, Failure{u.Unit.Stage, u.Unit.Unit, u.Time, line, u.Log, u.Node, u.Job})
-		}
-	}
-}
-
 // writeRun writes what comes below the table: the run under way, and the units
 // that failed last.
 func (st *Status) writeRun(b *page) {
@@ -211,63 +177,63 @@ func (st *Status) writeRun(b *page) {
 	}
 }
 
-// Units are the units of a plan of everything that are queued or running or
-// have failed, by the log of the newest run and by elsewhere, which has the units
-// on other machines and knows better; it may be nil. They are in the order in
-// which they came to be so. running is what the run that is under way says of
-// itself; empty if there is none.
-func Units(out string, plan *dag.Plan, elsewhere func(out string) ([]slurm.Standing, error)) (all []slurm.Standing, running string, err error) {
-	log, err := runlog.Stand(filepath.Join(out, dag.LogsDir))
+// At adds to the status of a plan of everything what its units are at: queued, running or
+// failed, by the log of the newest run and by elsewhere, which has the units on other
+// machines and knows better; it may be nil.
+func (st *Status) At(plan *dag.Plan, elsewhere func(out string) ([]runlog.Event, error)) error {
+	log, err := runlog.Stand(filepath.Join(st.Out, dag.LogsDir))
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	running = dag.Holder(out)
-	alive := running != "" && !log.Ended && strings.HasPrefix(log.Holder, running)
-	found := make(map[dag.Ref]slurm.Standing)
+	st.Run = dag.Holder(st.Out)
+	alive := st.Run != "" && !log.Ended && strings.HasPrefix(log.Holder, st.Run)
+	found := make(map[dag.Ref]runlog.Event)
 	for _, e := range log.Open {
-		u := slurm.Standing{Unit: e.Unit, Key: e.Key, Time: e.Time, Node: e.Host, Job: e.Job, Error: e.Error, Log: log.Path}
-		switch {
-		case e.What == runlog.Failed:
-			u.State = runlog.Failed
-		case !alive:
-			continue // its process was killed
-		case e.What == runlog.Queued:
-			u.State, u.Node = runlog.Queued, ""
-		default:
-			u.State = runlog.Started
+		if e.What == runlog.Failed || alive { // else its process was killed
+			found[e.Unit()] = e
 		}
-		found[u.Unit] = u
 	}
 	if elsewhere != nil {
-		far, err := elsewhere(out)
+		far, err := elsewhere(st.Out)
 		if err != nil {
-			return nil, running, err
+			return err
 		}
-		for _, u := range far {
-			found[u.Unit] = u
+		for _, e := range far {
+			found[e.Unit()] = e
 		}
 	}
-	stale := staleKeys(plan)
-	for unit, u := range found {
+	stale := map[dag.Ref]string{} // keys; empty where they depend on inputs to be made
+	for _, stage := range plan.Stages {
+		for _, r := range stage.Run {
+			stale[r.Unit] = r.Key
+		}
+	}
+	maps.DeleteFunc(found, func(unit dag.Ref, e runlog.Event) bool {
 		key, known := stale[unit]
-		if u.State != runlog.Failed || known && (key == "" || u.Key == "" || key == u.Key) {
-			all = append(all, u)
-		}
-	}
-	slices.SortFunc(all, func(a, b slurm.Standing) int {
-		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Unit.Stage, b.Unit.Stage), cmp.Compare(a.Unit.Unit, b.Unit.Unit))
+		return e.What == runlog.Failed && !(known && (key == "" || e.Key == "" || key == e.Key))
 	})
-	return all, running, nil
+	st.add(slices.SortedFunc(maps.Values(found), func(a, b runlog.Event) int {
+		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.ID, b.ID))
+	}))
+	return nil
 }
 
-// staleKeys are the keys of those units that a plan would run; empty where they
-// depend on inputs to be made.
-func staleKeys(plan *dag.Plan) map[dag.Ref]string {
-	keys := make(map[dag.Ref]string)
-	for _, stage := range plan.Stages {
-		for _, u := range stage.Run {
-			keys[u.Unit] = u.Key
+// add counts what units are at, in the order in which they came to be so.
+func (st *Status) add(all []runlog.Event) {
+	for _, e := range all {
+		at := slices.IndexFunc(st.Stages, func(s Stage) bool { return s.Name == e.Stage })
+		if at < 0 {
+			continue // of another configuration
+		}
+		switch stage := &st.Stages[at]; e.What {
+		case runlog.Queued:
+			stage.Queued++
+		case runlog.Started:
+			stage.Running++
+		case runlog.Failed:
+			stage.Failed++
+			line, _, _ := strings.Cut(strings.TrimSpace(e.Error), "\n")
+			st.Failures = append(st.Failures, Failure{e.Stage, e.ID, e.Time, line, e.Log, e.Host, e.Job})
 		}
 	}
-	return keys
 }

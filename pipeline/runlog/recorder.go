@@ -1,0 +1,140 @@
+package runlog
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"speceval/pipeline/dag"
+)
+
+// Recorder is an observer that writes the log of a run, and tells another one
+// everything. The log is made when the first unit begins: a run of nothing
+// leaves none.
+type Recorder struct {
+	dag.Observer
+	Dir  string // of the logs
+	Run  Run
+	Host string
+	Now  func() time.Time
+	Warn func(error) // called once if the log cannot be written; the run goes on
+
+	// Elsewhere tells whether units of a stage run on other machines, where they
+	// begin later; nil where none does.
+	Elsewhere func(stage string) bool
+
+	log    *Logger  // nil before the first unit
+	file   *os.File // nil if it cannot be made
+	units  int
+	counts Counts
+	begun  map[dag.Ref]string // key of each unit that has not ended
+}
+
+var _ dag.Observer = (*Recorder)(nil)
+
+// Begin notes what there is to do.
+func (r *Recorder) Begin(plan *dag.Plan) {
+	r.units, r.counts, r.begun = plan.Units(), Counts{}, make(map[dag.Ref]string)
+	r.Observer.Begin(plan)
+}
+
+// Started writes that a unit begins, or waits to.
+func (r *Recorder) Started(unit dag.Ref, key string) {
+	r.begun[unit] = key
+	what := Started
+	if r.elsewhere(unit) {
+		what = Queued
+	}
+	r.open().Log(Of(what, unit, key))
+	r.Observer.Started(unit, key)
+}
+
+// Finished writes how a unit ended.
+func (r *Recorder) Finished(done dag.Outcome) {
+	delete(r.begun, done.Unit)
+	if done.Err != nil {
+		r.counts.Failed++
+		r.open().Failed(done.Unit, done.Key, done.Err, false)
+	} else {
+		r.counts.Done++
+		r.open().Done(done.Unit, done.Manifest)
+	}
+	r.Observer.Finished(done)
+}
+
+// End writes which units were stopped and what came of the run, and closes the
+// log. It does not know which units on other machines were stopped.
+func (r *Recorder) End() {
+	r.Observer.End()
+	if r.log == nil {
+		return
+	}
+	stopped := slices.SortedFunc(maps.Keys(r.begun), func(a, b dag.Ref) int { return cmp.Compare(a.String(), b.String()) })
+	for _, unit := range stopped {
+		if r.elsewhere(unit) {
+			r.counts.Left++
+			continue
+		}
+		r.counts.Stopped++
+		r.log.Log(Of(Stopped, unit, r.begun[unit]))
+	}
+	c := r.counts
+	c.NotRun = r.units - c.Done - c.Failed - c.Stopped - c.Left
+	r.log.Log(Event{What: RunEnded, Units: r.units, Counts: &c})
+	if r.file != nil {
+		r.file.Close()
+	}
+}
+
+func (r *Recorder) elsewhere(unit dag.Ref) bool {
+	return r.Elsewhere != nil && r.Elsewhere(unit.Stage)
+}
+
+// open is the log, which the first call begins.
+func (r *Recorder) open() *Logger {
+	if r.log != nil {
+		return r.log
+	}
+	file, err := create(r.Dir, r.Now(), r.Run.PID)
+	if err != nil {
+		r.Warn(err)
+		r.log = New(io.Discard, r.Now, Place{})
+		return r.log
+	}
+	r.file, r.log = file, New(file, r.Now, Place{Host: r.Host})
+	r.log.Warn = r.Warn
+	r.log.Log(Event{What: RunStarted, Units: r.units, Run: &r.Run})
+	return r.log
+}
+
+// kept is how many logs of runs a folder keeps; the oldest go first.
+const kept = 20
+
+// create makes the log of a run in a folder, and removes the oldest ones.
+func create(dir string, at time.Time, pid int) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("run-%s-%d.jsonl", at.UTC().Format("20060102T150405.000Z"), pid)
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	all := runLogs(dir)
+	for _, old := range all[:max(0, len(all)-kept)] {
+		os.Remove(old) // what cannot be removed is the next run's to remove
+	}
+	return file, nil
+}
+
+// runLogs are the paths of the logs of runs in a folder, the oldest first: names have the
+// time.
+func runLogs(dir string) []string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "run-*.jsonl"))
+	return paths
+}
