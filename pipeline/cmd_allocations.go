@@ -93,7 +93,7 @@ func (s *session) pilots(schedule, out string) (systems.Schedule, error) {
 
 // warnUnlessFresh warns of a stored file that a run would make anew.
 func (s *session) warnUnlessFresh(file string) error {
-	_, plan, err := s.look(dag.Selection{})
+	_, plan, err := s.look(selection{})
 	if err != nil {
 		return err
 	}

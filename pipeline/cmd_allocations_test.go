@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"speceval/data"
 	"speceval/internal/paper"
@@ -18,17 +17,8 @@ import (
 
 // onShell runs the shipped pipeline, with the shipped configuration unless
 // args say otherwise.
-func onShell(args ...string) (code int, stdout, stderr string) { return onShellWith(nil, args...) }
-
-// onShellWith is onShell with variables of the environment.
-func onShellWith(environment []string, args ...string) (code int, stdout, stderr string) {
-	var o, e bytes.Buffer
-	s := &shell{
-		stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(), environment: environment,
-		interrupts: make(chan os.Signal), release: func() {},
-	}
-	code = run(append([]string{"--config", "../experiments.toml"}, args...), s, shipped)
-	return code, o.String(), e.String()
+func onShell(args ...string) (code int, stdout, stderr string) {
+	return ran(nil, append([]string{"--config", "../experiments.toml"}, args...)...)
 }
 
 // store writes designs where the replay stage would.

@@ -78,7 +78,7 @@ func (s *session) makeBenchmarks(words []string, o upstream.Options, download bo
 	if o.From == "" && !download {
 		return usagef("name the folder of upstream files with --from, or fetch them with --download")
 	}
-	cfg, err := s.optional()
+	cfg, err := s.configuration()
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (s *session) benchmarksCheckCommand() *cobra.Command {
 // checkTasks reports what is wrong with a task file, or with those of a folder, and what
 // is asked if nothing is.
 func (s *session) checkTasks(path string, unpublished bool) error {
-	cfg, err := s.optional()
+	cfg, err := s.configuration()
 	if err != nil {
 		return err
 	}

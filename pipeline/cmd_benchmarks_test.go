@@ -123,7 +123,10 @@ func TestBenchmarksDownload(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "upstream"), filepath.Join(t.TempDir(), "tasks")
 	words := []string{"benchmarks", "--download", "--from", from, "--to", to, "aime25", "gpqa_diamond__domain_biology", "gpqa_diamond__domain_physics", "livecodebench_gt_2024_03_30__difficulty_hard"}
 	environment := []string{"HF_ENDPOINT=" + hub.URL}
-	code, stdout, stderr := onShellWith(environment, words...)
+	shellWith := func(environment []string) (code int, stdout, stderr string) {
+		return ran(func(s *shell) { s.environment = environment }, append([]string{"--config", "../experiments.toml"}, words...)...)
+	}
+	code, stdout, stderr := shellWith(environment)
 	if code != exitFailed {
 		t.Errorf("without a token: exit code %d", code)
 	}
@@ -133,7 +136,7 @@ func TestBenchmarksDownload(t *testing.T) {
 		t.Errorf("the gated set is named %d times:\n%s", n, stderr)
 	}
 
-	code, stdout, stderr = onShellWith(append(environment, "HF_TOKEN="+token), words...)
+	code, stdout, stderr = shellWith(append(environment, "HF_TOKEN="+token))
 	if code != exitDone {
 		t.Fatalf("with a token: exit code %d\n%s", code, stderr)
 	}
@@ -143,7 +146,7 @@ func TestBenchmarksDownload(t *testing.T) {
 		t.Error("the token was printed")
 	}
 
-	code, _, stderr = onShellWith([]string{"HF_ENDPOINT=nonsense"}, words...)
+	code, _, stderr = shellWith([]string{"HF_ENDPOINT=nonsense"})
 	if code != exitUsage {
 		t.Errorf("exit code %d for an endpoint that is none", code)
 	}
@@ -319,12 +322,10 @@ func TestCheckNeedsNoConfiguration(t *testing.T) {
 	if err := os.WriteFile("chat.jsonl", []byte(chat), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr bytes.Buffer
-	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, interrupts: make(chan os.Signal), release: func() {}}
-	code := run([]string{"benchmarks", "check", "chat.jsonl"}, s, shipped)
+	code, stdout, stderr := ran(nil, "benchmarks", "check", "chat.jsonl")
 	const want = "\n[user]\n1+1?\n\n[assistant]\n2\n\n[user]\n2+2?\n\nKept with its rollouts and scores: {\"level\":3}\n"
-	if code != exitDone || !strings.HasSuffix(stdout.String(), want) {
-		t.Errorf("exit code %d\n%s%s", code, &stdout, &stderr)
+	if code != exitDone || !strings.HasSuffix(stdout, want) {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
 

@@ -48,10 +48,7 @@ JSON. The exit code is 0 however many there are.`,
 			if err != nil {
 				return &usageError{err}
 			}
-			if s.json {
-				return found.JSON(s.stdout)
-			}
-			return found.Text(s.stdout)
+			return s.print(found)
 		},
 	}
 	s.jsonFlag(c)

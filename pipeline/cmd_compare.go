@@ -24,11 +24,11 @@ func (s *session) compareCommand() *cobra.Command {
   speceval compare mine.csv             a file of yours with them
   speceval compare new.csv old.parquet  any two files`,
 		RunE: func(_ *cobra.Command, words []string) error {
-			file, err := s.profilesOrStored(words)
+			file, err := s.profilesAt(0, words)
 			if err != nil {
 				return &usageError{err}
 			}
-			other, err := publishedOr(words)
+			other, err := s.profilesAt(1, words)
 			if err != nil {
 				return &usageError{err}
 			}
@@ -54,31 +54,26 @@ func (s *session) compareCommand() *cobra.Command {
 	return c
 }
 
-// profilesOrStored reads the first file named, or the one that the score stage
-// has written.
-func (s *session) profilesOrStored(words []string) (comparison.File, error) {
-	if len(words) > 0 {
-		profiles, err := profile.Read(words[0])
-		return comparison.File{Name: words[0], Profiles: profiles}, err
+// profilesAt reads the file at a place among the words; without it the profiles that the
+// score stage has written, and in the second place the published ones.
+func (s *session) profilesAt(place int, words []string) (f comparison.File, err error) {
+	switch {
+	case place < len(words):
+		f.Name = words[place]
+	case place > 0:
+		f.Name = data.ProfilesName
+		f.Profiles, err = profile.Parse(data.Profiles(), f.Name)
+		return f, err
+	default:
+		cfg, err := s.configuration()
+		if err != nil {
+			return f, err
+		}
+		f.Name = filepath.Join(cfg.Experiment.Out, filepath.FromSlash(profilesFile))
 	}
-	out, err := s.outFolder()
-	if err != nil {
-		return comparison.File{}, err
+	f.Profiles, err = profile.Read(f.Name)
+	if errors.Is(err, fs.ErrNotExist) && len(words) == 0 {
+		err = fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", f.Name)
 	}
-	path := filepath.Join(out, filepath.FromSlash(profilesFile))
-	profiles, err := profile.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return comparison.File{}, fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", path)
-	}
-	return comparison.File{Name: path, Profiles: profiles}, err
-}
-
-// publishedOr reads the second file named, or the published profiles.
-func publishedOr(words []string) (comparison.File, error) {
-	if len(words) > 1 {
-		profiles, err := profile.Read(words[1])
-		return comparison.File{Name: words[1], Profiles: profiles}, err
-	}
-	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	return comparison.File{Name: data.ProfilesName, Profiles: profiles}, err
+	return f, err
 }

@@ -12,7 +12,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
-	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 )
 
@@ -110,23 +109,15 @@ func goalFlags(fs *pflag.FlagSet, g *evaluate.Goal) {
 	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")
 }
 
-// evaluationConfig reads the configuration of an evaluation, with these servers
-// in place of its workers if there are any.
-func (s *session) evaluationConfig(workers []string) (*config.Config, error) {
-	return evaluate.Configuration(evaluate.Options{
-		Config: s.config, Optional: s.config == defaultConfig, Sets: s.sets, Out: s.out, Workers: workers,
-	})
-}
-
 // archive is the stored evaluations, of which what is not as it was made is warned of.
 func (s *session) archive() (evaluate.Archive, error) {
-	cfg, err := s.evaluationConfig(s.workers)
+	cfg, err := s.configuration()
 	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}, err
 }
 
 // evaluateOutside is this program around allocations that others run. stop ends it.
 func (s *session) evaluateOutside() (o evaluate.Outside, stop func(), err error) {
-	cfg, err := s.evaluationConfig(nil)
+	cfg, err := s.configuration()
 	if err != nil {
 		return o, nil, err
 	}

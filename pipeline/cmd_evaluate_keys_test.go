@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"speceval/internal/process"
 )
@@ -67,14 +65,11 @@ var secrets = []string{"sesame-common", "sesame-a", "sesame-b", "hunter2"}
 // keyed runs evaluate with keys in the environment, and fails if it tells one.
 func keyed(t *testing.T, words ...string) (code int, stderr string) {
 	t.Helper()
-	var o, e bytes.Buffer
-	s := &shell{
-		stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(), release: func() {},
-		environment: []string{"SPECEVAL_API_KEY=sesame-common", "KEY_A=sesame-a", "KEY_B=sesame-b"},
-	}
 	words = append([]string{"evaluate", "--benchmark", "own.jsonl", "--model", "m", "--budget", "2", "--set", "serving.attempts=1"}, words...)
-	code = run(words, s, shipped)
-	told := map[string]string{"stdout": o.String(), "stderr": e.String()}
+	code, stdout, stderr := ran(func(s *shell) {
+		s.environment = []string{"SPECEVAL_API_KEY=sesame-common", "KEY_A=sesame-a", "KEY_B=sesame-b"}
+	}, words...)
+	told := map[string]string{"stdout": stdout, "stderr": stderr}
 	err := filepath.WalkDir("out", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			var data []byte
@@ -93,7 +88,7 @@ func keyed(t *testing.T, words ...string) (code int, stderr string) {
 			}
 		}
 	}
-	return code, e.String()
+	return code, stderr
 }
 
 // TestEveryServerGetsItsOwnKey asks two servers on two hosts, and one that sends its

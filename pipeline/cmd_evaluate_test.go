@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"speceval/data"
 	"speceval/internal/benchmark"
@@ -76,11 +75,8 @@ func (l *evaluationLab) write(name, text string) {
 // do runs evaluate with some words.
 func (l *evaluationLab) do(interrupts chan os.Signal, words ...string) (code int, stdout string) {
 	l.t.Helper()
-	var o, e bytes.Buffer
-	s := &shell{stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(), interrupts: interrupts, release: func() {}}
-	code = run(append([]string{"evaluate"}, words...), s, shipped)
-	l.stderr = e.String()
-	return code, o.String()
+	code, stdout, l.stderr = ran(func(s *shell) { s.interrupts = interrupts }, append([]string{"evaluate"}, words...)...)
+	return code, stdout
 }
 
 // evaluate runs an evaluation on the server that must succeed.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/display"
-	"speceval/pipeline/dag"
 	"speceval/stages/report/explain"
 )
 
@@ -79,7 +78,7 @@ func (s *session) explain(words []string) error {
 
 // explainer reads the configuration and the manifests of its output folder.
 func (s *session) explainer() (*explain.Explainer, error) {
-	o, _, err := s.look(dag.Selection{})
+	o, _, err := s.look(selection{})
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (s *session) fleetCommand() *cobra.Command {
 
 // serveFleet serves until an interrupt. Having served is success.
 func (s *session) serveFleet(served experiment.Fleet, logFile string) (err error) {
-	cfg, err := s.optional()
+	cfg, err := s.configuration()
 	if err != nil {
 		return err
 	}

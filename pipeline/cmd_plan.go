@@ -16,11 +16,10 @@ func (s *session) planCommand() *cobra.Command {
 		ValidArgsFunction: complete(s.stageNames),
 		RunE: func(_ *cobra.Command, stages []string) error {
 			o.Stages = stages
-			x, plan, err := s.look(o.Selection)
+			x, plan, err := s.look(o)
 			if err != nil {
 				return err
 			}
-			x.atATime(o.jobs)
 			s.sayNotes(x, plan)
 			return status.WritePlan(s.stdout, plan, x.machines(), s.width)
 		},

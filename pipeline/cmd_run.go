@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,11 +37,10 @@ func (s *session) runCommand() *cobra.Command {
 // runSelection runs what the selection chooses: what run and tables share. It
 // returns the plan that it carried out.
 func (s *session) runSelection(sel selection, keepGoing bool) (*dag.Plan, error) {
-	o, err := s.open(sel.Selection)
+	o, err := s.open(sel)
 	if err != nil {
 		return nil, err
 	}
-	o.atATime(sel.jobs)
 	first, second := draining("the units")
 	if o.Executor.InJobs() {
 		first, second = "leaving the jobs; interrupt again to cancel them", "cancelling the jobs"
@@ -99,23 +99,18 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	return err
 }
 
-// sayStale names the stages after those of the plan that the run has left
-// stale.
+// sayStale names the stages after the first of the plan that are stale once it is done.
 func (s *session) sayStale(snapshot *dag.Snapshot, done *dag.Plan) {
-	ran := make(map[string]bool)
-	for _, stage := range done.Stages {
-		ran[stage.Stage.Name] = true
-	}
 	whole, err := snapshot.Plan(dag.Selection{})
 	if err != nil {
 		return // cannot be: a plan of everything has no missing inputs
 	}
+	at := func(stages []dag.StagePlan, name string) int {
+		return slices.IndexFunc(stages, func(p dag.StagePlan) bool { return p.Stage.Name == name })
+	}
 	var stale []string
-	later := false
-	for _, stage := range whole.Stages {
-		name := stage.Stage.Name
-		later = later || ran[name]
-		if later && !ran[name] && len(stage.Run) > 0 {
+	for _, stage := range whole.Stages[at(whole.Stages, done.Stages[0].Stage.Name):] {
+		if name := stage.Stage.Name; len(stage.Run) > 0 && at(done.Stages, name) < 0 {
 			stale = append(stale, name)
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -19,17 +18,14 @@ import (
 // serve sends lines to a server of its own and returns the replies.
 func serve(t *testing.T, lines ...string) []string {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	s := &shell{
-		stdin: strings.NewReader(strings.Join(lines, "\n") + "\n"), stdout: &stdout, stderr: &stderr, now: time.Now, pid: os.Getpid(),
-		interrupts: make(chan os.Signal), release: func() {},
+	said := func(s *shell) { s.stdin = strings.NewReader(strings.Join(lines, "\n") + "\n") }
+	code, stdout, stderr := ran(said, "serve", "--stdio", "--config", "../experiments.toml")
+	if code != exitDone {
+		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	if code := run([]string{"serve", "--stdio", "--config", "../experiments.toml"}, s, shipped); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, stderr.String())
-	}
-	replies := strings.Split(strings.TrimSuffix(stdout.String(), "\n"), "\n")
+	replies := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
 	if len(replies) != len(lines) {
-		t.Fatalf("%d replies to %d messages: %s", len(replies), len(lines), stdout.String())
+		t.Fatalf("%d replies to %d messages: %s", len(replies), len(lines), stdout)
 	}
 	return replies
 }

@@ -24,7 +24,7 @@ unit counts as failed until it is fresh or would be made of something else.`,
   speceval status --check    for scripts: exit code 3 if anything is stale or missing
   speceval status --json     one JSON document`,
 		RunE: func(*cobra.Command, []string) error {
-			x, plan, err := s.look(dag.Selection{})
+			x, plan, err := s.look(selection{})
 			if err != nil {
 				return err
 			}

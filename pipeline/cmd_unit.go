@@ -36,7 +36,7 @@ func (s *session) unitCommand() *cobra.Command {
 
 // runUnit runs the unit of a key. It takes no lock: the run that hands out units holds it.
 func (s *session) runUnit(stage, key string) error {
-	o, err := s.open(dag.Selection{Stages: []string{stage}})
+	o, err := s.open(ofStage(stage))
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *session) work(w *slurm.Worker) error {
 		return w.Refuse(err)
 	}
 	s.logs = w.Logs
-	o, err := s.open(dag.Selection{Stages: []string{w.Stage}})
+	o, err := s.open(ofStage(w.Stage))
 	if err != nil {
 		return w.Refuse(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/display"
-	"speceval/pipeline/dag"
 )
 
 func (s *session) verifyCommand() *cobra.Command {
@@ -17,7 +16,7 @@ func (s *session) verifyCommand() *cobra.Command {
   speceval verify --json   one JSON document
   speceval verify --strict exit 4 too where results are missing`,
 		RunE: func(*cobra.Command, []string) error {
-			x, plan, err := s.look(dag.Selection{})
+			x, plan, err := s.look(selection{})
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,11 +12,10 @@ func (s *session) versionCommand() *cobra.Command {
 		Use: "version", Short: "print the version, and the commit and compiler that this program was built from", Args: cobra.NoArgs,
 		Example: "  speceval version --json",
 		RunE: func(*cobra.Command, []string) error {
-			text := s.build().String()
 			if s.json {
-				text = s.build().JSON()
+				return json.NewEncoder(s.stdout).Encode(s.build())
 			}
-			_, err := fmt.Fprintln(s.stdout, text)
+			_, err := fmt.Fprintln(s.stdout, s.build())
 			return err
 		},
 	}

@@ -16,7 +16,7 @@ func (s *session) whyCommand() *cobra.Command {
   speceval why replay --all   with every unit and its key`,
 		ValidArgsFunction: complete(s.stageNames),
 		RunE: func(_ *cobra.Command, words []string) error {
-			x, plan, err := s.look(dag.Selection{}) // all stages: staleness comes from upstream too
+			x, plan, err := s.look(selection{}) // all stages: staleness comes from upstream too
 			if err != nil {
 				return err
 			}

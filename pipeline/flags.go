@@ -63,6 +63,11 @@ func (o *selection) define(fs *pflag.FlagSet) {
 	})
 }
 
+// ofStage is the selection of a stage.
+func ofStage(name string) selection {
+	return selection{Selection: dag.Selection{Stages: []string{name}}}
+}
+
 // seedFlag defines a flag for a seed, which stays nil without it.
 func seedFlag(fs *pflag.FlagSet, seed **uint64, what string) {
 	fs.Func("seed", what, func(text string) error {
@@ -93,11 +98,11 @@ func (s *session) stageNames() (names []string) {
 
 // tableNames are the tables in the output folder.
 func (s *session) tableNames() (names []string) {
-	out, err := s.outFolder()
+	cfg, err := s.configuration()
 	if err != nil {
 		return nil
 	}
-	files, _ := filepath.Glob(filepath.Join(out, "tables", "*.csv"))
+	files, _ := filepath.Glob(filepath.Join(cfg.Experiment.Out, "tables", "*.csv"))
 	for _, file := range files {
 		names = append(names, strings.TrimSuffix(filepath.Base(file), ".csv"))
 	}
@@ -106,7 +111,7 @@ func (s *session) tableNames() (names []string) {
 
 // evaluationNames are the evaluations in the output folder.
 func (s *session) evaluationNames() []string {
-	cfg, err := s.evaluationConfig(nil)
+	cfg, err := s.configuration()
 	if err != nil {
 		return nil
 	}

@@ -169,6 +169,18 @@ func (b *bench) ok(line string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
+// ran carries out a command line of the shipped pipeline, in a shell that change changes;
+// nil: in none of its own.
+func ran(change func(*shell), args ...string) (code int, stdout, stderr string) {
+	var o, e bytes.Buffer
+	s := &shell{stdin: strings.NewReader(""), stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(), interrupts: make(chan os.Signal), release: func() {}}
+	if change != nil {
+		change(s)
+	}
+	code = run(args, s, shipped)
+	return code, o.String(), e.String()
+}
+
 // want checks that a text has every part.
 func want(t *testing.T, what, text string, parts ...string) {
 	t.Helper()

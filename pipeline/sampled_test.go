@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"speceval/data"
 	"speceval/internal/benchmark"
@@ -74,13 +72,7 @@ func author(t *testing.T) *fleet.Author {
 // sample runs the command line on an experiment of its own.
 func sample(t *testing.T, config, out string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var o, e bytes.Buffer
-	s := &shell{
-		stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(),
-		interrupts: make(chan os.Signal), release: func() {},
-	}
-	code = run(append(args, "--config", config, "--out", out), s, shipped)
-	return code, o.String(), e.String()
+	return ran(nil, append(args, "--config", config, "--out", out)...)
 }
 
 func corpusOf(t *testing.T, out, model string) []rollout.Rollout {

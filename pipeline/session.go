@@ -13,6 +13,7 @@ import (
 	"speceval/internal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/evaluate"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/status"
 )
@@ -39,8 +40,8 @@ type opened struct {
 	snapshot *dag.Snapshot // of the output folder, once it is planned
 }
 
-// close ends what units have started, servers for one, and adds to an error of theirs. An
-// interrupt cuts the politeness short.
+// close ends what units have started, servers for one; an error of the units counts first.
+// An interrupt cuts the politeness short.
 func (o *opened) close(ctx context.Context, err error) error {
 	if o.Close == nil {
 		return err
@@ -68,7 +69,7 @@ func (s *session) outside() experiment.Outside {
 
 // open reads the configuration and checks the selection against its stages.
 // What is wrong with either is a usageError.
-func (s *session) open(sel dag.Selection) (*opened, error) {
+func (s *session) open(sel selection) (*opened, error) {
 	e, err := s.pipeline.load(s.config, s.sets, s.outside())
 	if err != nil {
 		return nil, &usageError{err}
@@ -77,21 +78,11 @@ func (s *session) open(sel dag.Selection) (*opened, error) {
 	if o.graph, err = dag.New(o.stages); err != nil {
 		return nil, err
 	}
-	if err := o.graph.Check(sel); err != nil {
+	if err := o.graph.Check(sel.Selection); err != nil {
 		return nil, &usageError{err}
 	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = cmp.Or(int(sel.jobs), o.Workers, runtime.GOMAXPROCS(0))
 	return o, nil
-}
-
-// atATime is how many units of the experiment run at a time; 0 leaves it as the
-// configuration says.
-func (o *opened) atATime(n uint) {
-	if n > 0 {
-		o.Workers = int(n)
-	}
 }
 
 // lookGarbage is the garbage collector's target for commands that only look:
@@ -100,7 +91,7 @@ const lookGarbage = 400
 
 // look opens the experiment and plans a selection of it, for commands that
 // change nothing.
-func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
+func (s *session) look(sel selection) (*opened, *dag.Plan, error) {
 	debug.SetGCPercent(lookGarbage)
 	o, err := s.open(sel)
 	if err != nil {
@@ -108,7 +99,7 @@ func (s *session) look(sel dag.Selection) (*opened, *dag.Plan, error) {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	plan, err := o.plan(ctx, sel)
+	plan, err := o.plan(ctx, sel.Selection)
 	return o, plan, err
 }
 
@@ -117,29 +108,12 @@ func (s *session) holder() string {
 	return fmt.Sprintf("pid %d on %s, %s: %s", s.pid, s.origin.Host, status.Dated(s.now()), s.origin.Command)
 }
 
-// outFolder is the output folder that the flags or the configuration name.
-func (s *session) outFolder() (string, error) {
-	if s.out != "" {
-		return s.out, nil
-	}
-	cfg, err := config.Load(s.config, s.sets)
-	if err != nil {
-		return "", err
-	}
-	return cfg.Experiment.Out, nil
-}
-
-// optional is the configuration, or the defaults where no file is named and none is there.
-func (s *session) optional() (*config.Config, error) {
-	load := config.Load
-	if s.config == defaultConfig {
-		load = config.LoadOrDefaults
-	}
-	cfg, err := load(s.config, s.sets)
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	return cfg, nil
+// configuration is as the file and the flags say; the defaults where no file is named and
+// none is there.
+func (s *session) configuration() (*config.Config, error) {
+	return evaluate.Configuration(evaluate.Options{
+		Config: s.config, Optional: s.config == defaultConfig, Sets: s.sets, Out: s.out, Workers: s.workers,
+	})
 }
 
 // sayNotes writes what the user should know of the plan, and of the stages that it runs.

@@ -63,7 +63,7 @@ func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shel
 		stdin:    os.Stdin,
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
-		terminal: isTerminal(os.Stderr) && os.Getenv("TERM") != "dumb",
+		terminal: term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
 		columns:  columns(os.Stderr),
 		width:    columns(os.Stdout),
 		now:      time.Now,
@@ -89,18 +89,9 @@ func (s *shell) escaping() *shell {
 	return &own
 }
 
-// isTerminal reports whether a file is a character device, not a file or a pipe.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
-
 // columns is the width of a terminal; 0 for anything else.
 func columns(f *os.File) int {
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
+	width, _, _ := term.GetSize(int(f.Fd())) // 0 where it is none
 	return width
 }
 

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"speceval/internal/policy"
 	"speceval/internal/rowfile"
@@ -32,13 +30,7 @@ var small = []string{
 // exit code and what it wrote.
 func speceval(t *testing.T, out string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var o, e bytes.Buffer
-	s := &shell{
-		stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(),
-		interrupts: make(chan os.Signal), release: func() {},
-	}
-	code = run(append(append(args, "--out", out), small...), s, shipped)
-	return code, o.String(), e.String()
+	return ran(nil, append(append(args, "--out", out), small...)...)
 }
 
 // files are the contents of all outputs below dir by name. Manifests, logs, the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"speceval/pipeline/dag"
@@ -174,10 +172,8 @@ func obeyed(text string) string {
 // say runs a command line, and fails if a terminal would obey what it says.
 func say(t *testing.T, words ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	var o, e bytes.Buffer
-	s := &shell{stdout: &o, stderr: &e, now: time.Now, pid: os.Getpid(), release: func() {}}
-	code = run(words, s, shipped)
-	for name, text := range map[string]string{"stdout": o.String(), "stderr": e.String()} {
+	code, stdout, stderr = ran(nil, words...)
+	for name, text := range map[string]string{"stdout": stdout, "stderr": stderr} {
 		if what := obeyed(text); what != "" {
 			t.Errorf("%q: a terminal obeys what is on %s: %s", words, name, what)
 		}
@@ -185,7 +181,7 @@ func say(t *testing.T, words ...string) (code int, stdout, stderr string) {
 			t.Errorf("%q: a line of others passes for one of ours on %s:\n%s", words, name, text)
 		}
 	}
-	return code, o.String(), e.String()
+	return code, stdout, stderr
 }
 
 // TestNoTerminalObeysWhatOthersSay: task files and servers say what they like, and it is

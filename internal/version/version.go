@@ -3,7 +3,6 @@
 package version
 
 import (
-	"encoding/json"
 	"fmt"
 )
 
@@ -38,13 +37,4 @@ func (b Build) String() string {
 		commit += ", " + b.Date
 	}
 	return fmt.Sprintf("speceval %s (%s, %s, %s/%s)", b.Version, commit, b.Go, b.System, b.Machine)
-}
-
-// JSON is a build as one line of JSON.
-func (b Build) JSON() string {
-	text, err := json.Marshal(b)
-	if err != nil { // texts and a truth value
-		panic(err)
-	}
-	return string(text)
 }

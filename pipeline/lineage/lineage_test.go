@@ -75,7 +75,7 @@ func TestWarningsAreWeighed(t *testing.T) {
 		"replay/config is stored of another configuration than this one: x 1 → 2",
 		"replay/version is stored by another version of the stage: code version 1 → 2",
 		"replay/input is stale: ",
-		"replay/never has no manifest: nothing says what was made, and of what: never run",
+		"replay/never is without a manifest, so that nothing says what was made, and of what: never run",
 	}
 	if len(got) != len(want) {
 		t.Fatalf("warnings %q", got)

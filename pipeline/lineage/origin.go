@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
@@ -95,7 +94,7 @@ func (o Origin) files() *table.Grid {
 }
 
 func (o Origin) units(own string, all bool) *table.Grid {
-	g := &table.Grid{Title: "\nMade by", Heads: []string{"<unit", "units", "<state", "<key", "<commit", "<host", "<first start", "CPU s", "<seeds"}}
+	g := &table.Grid{Title: "\nMade by", Heads: []string{"<unit", "units", "<state", "<key", "<commit", "<seeds", "CPU s"}}
 	var names []string
 	groups := map[string][]dag.Record{} // units of one kind; the others by themselves
 	for _, r := range o.Units {
@@ -118,74 +117,56 @@ func (o Origin) units(own string, all bool) *table.Grid {
 	return g
 }
 
-// shared are the values that units share, or the number of values.
+// shared are the values that units share, or the number of values, and the seconds of all.
 func shared(units []dag.Record) []string {
-	start, cpu := time.Time{}, 0.0
+	cpu := 0.0
+	states, keys, commits, seeds := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, r := range units {
-		if m := r.Last; m != nil {
-			cpu += m.CPUSeconds
-			if start.IsZero() || m.Start.Before(start) {
-				start = m.Start
-			}
+		states[r.State.String()] = true
+		m := r.Last
+		if m == nil {
+			m = &dag.Manifest{}
 		}
+		cpu += m.CPUSeconds
+		keys[m.Key[:min(12, len(m.Key))]], commits[m.Short()], seeds[strings.Join(m.Seeds, " ")] = true, true, true
 	}
-	when := table.None
-	if !start.IsZero() {
-		when = start.UTC().Format(time.RFC3339)
-	}
-	of := func(value func(*dag.Manifest) string) func(dag.Record) string {
-		return func(r dag.Record) string {
-			if r.Last == nil {
-				return ""
-			}
-			return value(r.Last)
-		}
-	}
-	return []string{
-		common(units, "states", func(r dag.Record) string { return r.State.String() }),
-		common(units, "keys", of(func(m *dag.Manifest) string { return m.Key[:min(12, len(m.Key))] })),
-		common(units, "commits", of(func(m *dag.Manifest) string { return m.Short() })),
-		common(units, "hosts", of(func(m *dag.Manifest) string { return m.Host })),
-		when, fmt.Sprintf("%.2f", cpu),
-		common(units, "labels", of(func(m *dag.Manifest) string { return strings.Join(m.Seeds, " ") })),
-	}
+	return []string{common(states, "states"), common(keys, "keys"), common(commits, "commits"), common(seeds, "labels"), fmt.Sprintf("%.2f", cpu)}
 }
 
-// common is the value that all units have, or the number of values.
-func common(units []dag.Record, plural string, of func(dag.Record) string) string {
-	values := map[string]bool{}
-	for _, r := range units {
-		values[of(r)] = true
-	}
+// common is the only value, or the number of values.
+func common(values map[string]bool, plural string) string {
 	if len(values) > 1 {
 		return fmt.Sprintf("%d %s", len(values), plural)
 	}
-	return cmp.Or(of(units[0]), table.None)
+	for value := range values {
+		return cmp.Or(value, table.None)
+	}
+	return table.None
 }
 
 // sources lists the sources; those of one kind are counted unless all are asked for.
 func (o Origin) sources(own string, all bool) *table.Grid {
-	const profile = "profile "
 	kind := func(name string) string {
-		if strings.HasPrefix(name, profile) {
-			return strings.TrimSpace(profile)
+		if kind, _, of := strings.Cut(name, " "); of && kind == "profile" {
+			return kind
 		}
 		return name
 	}
+	shown := func(s dag.Source) bool { return all || s.Name == "profile "+own }
 	alike := map[string]int{}
 	for _, s := range o.Sources {
-		if s.Name != profile+own {
+		if !shown(s) {
 			alike[kind(s.Name)]++
 		}
 	}
 	g := &table.Grid{Title: "\nSources", Heads: []string{"<source", "<SHA-256"}}
 	for _, s := range o.Sources {
-		switch kind := kind(s.Name); {
-		case all || alike[kind] == 1 || s.Name == profile+own:
+		switch n := alike[kind(s.Name)]; {
+		case shown(s) || n == 1:
 			g.Add(s.Name, s.SHA256)
-		case alike[kind] > 1:
-			g.Notes = append(g.Notes, fmt.Sprintf("… and %d of the kind %q, each with its own hash (--all)", alike[kind], kind))
-			alike[kind] = 0 // counted
+		case n > 1:
+			g.Notes = append(g.Notes, fmt.Sprintf("… and %d of the kind %q, each with its own hash (--all)", n, kind(s.Name)))
+			alike[kind(s.Name)] = 0 // counted
 		}
 	}
 	return g

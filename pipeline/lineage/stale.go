@@ -9,61 +9,67 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// verdict is what a reason means for what is stored; the lowest rank counts.
-type verdict struct {
-	rank       int
-	what, many string
-}
-
-func verdictOf(k dag.Kind) verdict {
-	switch k {
+// judged is what a reason means for what is stored; the lowest rank counts.
+func judged(r dag.Reason) (rank int, what string) {
+	switch r.Kind {
 	case dag.Config, dag.Seed:
-		return verdict{0, "is stored of another configuration than this one", "are stored of another configuration than this one"}
+		return 0, "stored of another configuration than this one"
 	case dag.Version:
-		return verdict{1, "is stored by another version of the stage", "are stored by another version of the stage"}
+		return 1, "stored by another version of the stage"
 	case dag.OutputEdited:
-		return verdict{1, "is not as made", "are not as made"}
+		return 1, "not as made"
 	case dag.SourceChanged:
-		return verdict{1, "is stale", "are stale"}
+		return 1, "stale"
 	case dag.NeverRun:
-		return verdict{3, "has no manifest: nothing says what was made, and of what", "have no manifest: nothing says what was made, and of what"}
+		return 3, "without a manifest, so that nothing says what was made, and of what"
 	}
-	return verdict{2, "is stale", "are stale"}
+	return 2, "stale"
 }
 
 // worst is the reason of the lowest rank.
-func worst(reasons []dag.Reason) verdict {
-	return verdictOf(slices.MinFunc(reasons, func(a, b dag.Reason) int { return cmp.Compare(verdictOf(a.Kind).rank, verdictOf(b.Kind).rank) }).Kind)
+func worst(reasons []dag.Reason) (rank int, what string) {
+	return judged(slices.MinFunc(reasons, func(a, b dag.Reason) int {
+		x, _ := judged(a)
+		y, _ := judged(b)
+		return x - y
+	}))
 }
+
+// mostReasons bounds the reasons that a warning gives.
+const mostReasons = 3
 
 // Stale warns where the output, or what it is made of, is not what this experiment
 // would make now: first what was stored of another configuration. Units that are
 // stale of the same causes are counted together.
 func (o Origin) Stale() (warnings []string) {
-	var order []string
+	var causes []string
 	groups := map[string][]dag.Record{}
 	for _, r := range slices.Backward(o.Units) { // the last unit first
-		reasons := r.Own()
-		if len(reasons) == 0 || r.Last == nil && o.doesWithout(r.Unit) {
+		own := r.Own()
+		if len(own) == 0 || r.Last == nil && o.doesWithout(r.Unit) {
 			continue // fresh by itself; or the others do without, and say so
 		}
-		cause := ""
-		for _, reason := range reasons {
-			cause += fmt.Sprint(reason.Kind)
-			if reason.Kind == dag.Config {
-				cause += reason.Subject
-			}
-		}
+		rank, _ := worst(own)
+		cause := fmt.Sprint(rank, dag.Brief(own))
 		if groups[cause] == nil {
-			order = append(order, cause)
+			causes = append(causes, cause)
 		}
 		groups[cause] = append(groups[cause], r)
 	}
-	slices.SortStableFunc(order, func(a, b string) int {
-		return cmp.Compare(worst(groups[a][0].Own()).rank, worst(groups[b][0].Own()).rank)
-	})
-	for _, cause := range order {
-		warnings = append(warnings, warningOf(groups[cause]))
+	slices.SortStableFunc(causes, func(a, b string) int { return cmp.Compare(a[0], b[0]) })
+	for _, cause := range causes {
+		units := groups[cause]
+		first := units[len(units)-1] // which runs first
+		reasons, more := first.Own(), ""
+		_, what := worst(reasons)
+		if n := len(reasons) - mostReasons; n > 0 {
+			reasons, more = reasons[:mostReasons], fmt.Sprintf("; and %d more", n)
+		}
+		subject := first.Unit.String() + " is"
+		if n := len(units); n > 1 {
+			subject = fmt.Sprintf("%d units, such as %s, are", n, first.Unit)
+		}
+		warnings = append(warnings, fmt.Sprintf("%s %s: %s%s", subject, what, dag.Explain(reasons), more))
 	}
 	return warnings
 }
@@ -72,25 +78,6 @@ func (o Origin) Stale() (warnings []string) {
 func (o Origin) doesWithout(unit dag.Ref) bool {
 	needs := func(r dag.Record) bool { return slices.Contains(r.Declared.Needs, unit) }
 	return unit != o.Units[len(o.Units)-1].Unit && !slices.ContainsFunc(o.Units, needs)
-}
-
-// mostReasons bounds the reasons that a warning gives.
-const mostReasons = 3
-
-// warningOf is the warning on units that are stale of the same causes, the last of
-// which runs first.
-func warningOf(units []dag.Record) string {
-	first := units[len(units)-1]
-	all := first.Own()
-	reasons, more := all[:min(mostReasons, len(all))], ""
-	if n := len(all) - len(reasons); n > 0 {
-		more = fmt.Sprintf("; and %d more", n)
-	}
-	subject, is := first.Unit.String(), worst(all).what
-	if n := len(units); n > 1 {
-		subject, is = fmt.Sprintf("%d units, such as %s,", n, subject), worst(all).many
-	}
-	return fmt.Sprintf("%s %s: %s%s", subject, is, dag.Explain(reasons), more)
 }
 
 // Standing is how the units of a stage stand to what a run would make now.

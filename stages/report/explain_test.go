@@ -174,7 +174,7 @@ func TestStoredOfAnotherConfigurationIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := ask(t, f.explainer(t), "table1", "8", "hbn")
-	if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, "report/table1_variance has no manifest") || e.Value == nil {
+	if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, "report/table1_variance is without a manifest") || e.Value == nil {
 		t.Errorf("warnings %q", got)
 	}
 }

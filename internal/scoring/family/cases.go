@@ -119,13 +119,6 @@ func (o *Outcome) Text(w io.Writer) error {
 	return err
 }
 
-// JSON writes everything in one object.
-func (o *Outcome) JSON(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(o)
-}
-
 // read says what the scorer read of the prediction.
 func (d Disagreement) read() string {
 	text := "read nothing"

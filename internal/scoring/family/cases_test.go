@@ -1,6 +1,7 @@
 package family
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func TestEmptyLinesAreNoCases(t *testing.T) {
 	}
 	for want, write := range map[string]func(*strings.Builder) error{
 		"f.tsv:5: gold \"A\", prediction \"B\", label true: scored false, read \"B\"\n{\"agree\":1,\"total\":2}\n":                                  func(b *strings.Builder) error { return o.Text(b) },
-		`{"agree":1,"total":2,"disagreements":[{"line":5,"gold":"A","prediction":"B","label":true,"correct":false,"answer":"B","note":""}]}` + "\n": func(b *strings.Builder) error { return o.JSON(b) },
+		`{"agree":1,"total":2,"disagreements":[{"line":5,"gold":"A","prediction":"B","label":true,"correct":false,"answer":"B","note":""}]}` + "\n": func(b *strings.Builder) error { return json.NewEncoder(b).Encode(o) },
 	} {
 		var b strings.Builder
 		if err := write(&b); err != nil || b.String() != want {

@@ -148,7 +148,7 @@ func TestUnitsAlikeShareALine(t *testing.T) {
 	for _, want := range []string{
 		"t, row \"b=8\", column hbn: 0.5\n\n! stale\n\n  A mean.\n\nStored files",
 		"f        —  s        replay/ratios\n",
-		"replay/design/…                2  fresh  0123456789ab  2 commits     —     2026-01-02T03:04:05Z   2.00  —\n",
+		"replay/design/…                2  fresh  0123456789ab  2 commits     —       2.00\n",
 		"replay/profile/p__model=m      1  fresh  0123456789ab  fedcba987654",
 		"profile p__model=m  s\n",
 		"… and 2 of the kind \"profile\", each with its own hash (--all)\n",
