@@ -93,7 +93,7 @@ func TestStatusCountsStates(t *testing.T) {
 		t.Errorf("replay: %+v", s)
 	}
 	stdout, _ = b.ok("status")
-	want(t, "status", stdout, "replay    stale            2        1        0       0        0       0  manifest cannot be used", "generate  satisfied")
+	want(t, "status", stdout, "replay    stale: 2 fresh, 1 stale; its manifest cannot be used", "generate  satisfied: published")
 }
 
 func TestRunSaysWhatIsStaleNow(t *testing.T) {

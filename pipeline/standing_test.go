@@ -151,7 +151,7 @@ func TestStatusOfUnitsElsewhere(t *testing.T) {
 		t.Errorf("%+v, failures %+v", r, st.Failures)
 	}
 	text, _ := b.ok("status")
-	want(t, "status", text, "  replay/c: out of memory\n    slurm/1/element-5.log, job 12_5, on n2\n", "       1        1       1  never run")
+	want(t, "status", text, "  replay/c: out of memory\n    slurm/1/element-5.log, job 12_5, on n2\n", "missing: 3 missing, 1 queued, 1 running, 1 failed; never run")
 }
 
 // evil is text that clears a screen, names a window, turns text around and begins a line

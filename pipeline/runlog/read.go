@@ -20,8 +20,9 @@ import (
 func parse(text []byte, path string) (events []Event, whole int) {
 	whole = bytes.LastIndexByte(text, '\n') + 1
 	for line := range bytes.Lines(text[:whole]) {
-		e := Event{Log: path}
+		var e Event
 		if json.Unmarshal(line, &e) == nil {
+			e.Log = path
 			events = append(events, e)
 		}
 	}

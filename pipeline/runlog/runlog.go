@@ -57,7 +57,7 @@ type Event struct {
 	Units int `json:"units,omitempty"` // of a run: planned
 	*Counts
 
-	Log string `json:"-"` // path of the log that has it
+	Log string `json:"log,omitempty"` // path of the log that has it, once it is read
 }
 
 // Use is what a unit that is done, or an element, has used.

@@ -122,8 +122,8 @@ func grounded(e dag.Estimate, about string) string {
 	return about
 }
 
-// maxGroups bounds the reasons that plan shows of a stage.
-const maxGroups = 8
+// maxReasons bounds the reasons that plan shows of a stage.
+const maxReasons = 8
 
 // WritePlan writes, stage by stage, what will run, why and how long it takes, for a
 // terminal of so many columns; 0 for none.
@@ -146,12 +146,12 @@ func WritePlan(w io.Writer, plan *dag.Plan, m Machines, columns int) error {
 		if len(expect) > 0 {
 			under(strings.Join(expect, ", "))
 		}
-		groups := grouped(stage.Run)
-		for _, g := range groups[:min(len(groups), maxGroups)] {
-			count := display.Units(len(g.units)) + ": "
-			under(count + g.whyWithin(p.room(width+len(count))))
+		reasons := reasonsOf(stage.Run)
+		for _, r := range reasons[:min(len(reasons), maxReasons)] {
+			count := display.Units(r.Units) + ": "
+			under(count + r.within(p.room(width+len(count))))
 		}
-		if more := len(groups) - maxGroups; more > 0 {
+		if more := len(reasons) - maxReasons; more > 0 {
 			under(fmt.Sprintf("and %d more reasons: `speceval why %s`", more, stage.Stage.Name))
 		}
 		for _, note := range shared(stage) {
@@ -179,47 +179,45 @@ func shared(stage *dag.StagePlan) (notes []string) {
 	return notes
 }
 
-// group is the units of a stage that will run for the same brief reasons.
-type group struct {
-	brief string
-	units []dag.Record
+// Reason is why some units of a stage are not fresh.
+type Reason struct {
+	Units int    `json:"units"`
+	Why   string `json:"why"` // in full if it is one unit's, in brief otherwise
+
+	brief   string
+	records []dag.Record
 }
 
-// grouped puts units with the same brief reasons together, in order of first
+// reasonsOf puts units with the same brief reasons together, in order of first
 // appearance.
-func grouped(run []dag.Record) []group {
-	var groups []group
+func reasonsOf(run []dag.Record) (all []Reason) {
 	place := make(map[string]int)
 	for _, r := range run {
 		brief := dag.Brief(r.Reasons)
 		at, seen := place[brief]
 		if !seen {
-			at = len(groups)
+			at = len(all)
 			place[brief] = at
-			groups = append(groups, group{brief: brief})
+			all = append(all, Reason{Why: dag.Explain(r.Reasons), brief: brief})
 		}
-		groups[at].units = append(groups[at].units, r)
+		of := &all[at]
+		if of.records = append(of.records, r); seen {
+			of.Why = brief
+		}
+		of.Units++
 	}
-	return groups
+	return all
 }
 
-// why is the group's reasons: in full if it is one unit's, in brief otherwise.
-func (g group) why() string {
-	if len(g.units) > 1 {
-		return g.brief
+// within is the reason in so many columns at most: what does not fit is counted.
+func (r Reason) within(columns int) string {
+	if utf8.RuneCountInString(r.Why) <= columns {
+		return r.Why
 	}
-	return dag.Explain(g.units[0].Reasons)
+	return display.Within(dag.Briefs(r.records[0].Reasons), columns)
 }
 
-// whyWithin is why in so many columns at most: what does not fit is counted.
-func (g group) whyWithin(columns int) string {
-	if why := g.why(); utf8.RuneCountInString(why) <= columns {
-		return why
-	}
-	return display.Within(dag.Briefs(g.units[0].Reasons), columns)
-}
-
-// How many units of a group, and how many reasons of a unit, why shows unless
+// How many units of a reason, and how many reasons of a unit, why shows unless
 // asked for all.
 const (
 	someUnits   = 5
@@ -227,18 +225,18 @@ const (
 )
 
 // WriteWhy writes why the units of a stage are not fresh: some units and reasons
-// of each group, or all; columns as for WritePlan.
+// of each reason, or all; columns as for WritePlan.
 func WriteWhy(w io.Writer, stage *dag.StagePlan, m Machines, all bool, columns int) error {
 	p, name := &page{columns: columns}, stage.Stage.Name
 	p.line("", "  ", name+": "+m.Todo(stage))
 	for _, note := range shared(stage) {
 		p.line("", "  ", note)
 	}
-	for _, g := range grouped(stage.Run) {
-		p.line("\n"+display.Units(len(g.units))+": ", "  ", g.brief)
-		for i, r := range g.units {
+	for _, reason := range reasonsOf(stage.Run) {
+		p.line("\n"+display.Units(reason.Units)+": ", "  ", reason.brief)
+		for i, r := range reason.records {
 			if i == someUnits && !all {
-				p.line("  ", "    ", fmt.Sprintf("and %d more: `speceval why %s --all`", len(g.units)-i, name))
+				p.line("  ", "    ", fmt.Sprintf("and %d more: `speceval why %s --all`", reason.Units-i, name))
 				break
 			}
 			p.unit(r, all)

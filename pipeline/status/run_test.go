@@ -178,7 +178,7 @@ func TestReasonsFitTheirLine(t *testing.T) {
 			t.Errorf("a line of %d columns: %s", n, line)
 		}
 	}
-	want(t, "status", text.String(), "source data/profile-0.parquet changed", ", and 299 more")
+	want(t, "status", text.String(), "source data/profile-0.parquet changed", " more")
 	want(t, "plan", planned.String(), "source data/profile-0.parquet changed", " more")
 	want(t, "status --json", document.String(), "source data/profile-0.parquet changed", "source data/profile-299.parquet changed")
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
@@ -21,11 +20,11 @@ import (
 
 // Status is how the stages of an experiment stand, the document of status --json.
 type Status struct {
-	Out      string    `json:"out"`
-	Fresh    bool      `json:"fresh"`         // nothing to run
-	Run      string    `json:"run,omitempty"` // the run that is under way, in its own words
-	Stages   []Stage   `json:"stages"`
-	Failures []Failure `json:"failures,omitempty"` // in their order
+	Out      string         `json:"out"`
+	Fresh    bool           `json:"fresh"`         // nothing to run
+	Run      string         `json:"run,omitempty"` // the run that is under way, in its own words
+	Stages   []Stage        `json:"stages"`
+	Failures []runlog.Event `json:"failures,omitempty"` // of units that are not fresh since, in their order; errors by their first lines
 }
 
 // Stage is how one stage stands.
@@ -41,14 +40,6 @@ type Stage struct {
 	Running   int      `json:"running"`
 	Failed    int      `json:"failed"`
 	Reasons   []Reason `json:"reasons,omitempty"`
-
-	groups []group // of Reasons
-}
-
-// Reason is why some units of a stage are not fresh.
-type Reason struct {
-	Units int    `json:"units"`
-	Why   string `json:"why"`
 }
 
 // Of is how the stages of a plan of everything stand in the folder out, still
@@ -58,7 +49,7 @@ func Of(out string, plan *dag.Plan) *Status {
 	for _, p := range plan.Stages {
 		s := Stage{
 			Name: p.Stage.Name, About: p.Stage.About, Satisfied: p.Stage.Satisfied, State: dag.Stale.String(),
-			Fresh: p.Fresh, Missing: p.Missing, Stale: len(p.Run) - p.Missing, groups: grouped(p.Run),
+			Fresh: p.Fresh, Missing: p.Missing, Stale: len(p.Run) - p.Missing, Reasons: reasonsOf(p.Run),
 		}
 		switch {
 		case s.Satisfied != "":
@@ -68,113 +59,9 @@ func Of(out string, plan *dag.Plan) *Status {
 		case s.Stale == 0 && s.Fresh == 0:
 			s.State = dag.Missing.String()
 		}
-		for _, g := range s.groups {
-			s.Reasons = append(s.Reasons, Reason{len(g.units), g.why()})
-		}
 		st.Stages = append(st.Stages, s)
 	}
 	return st
-}
-
-// tableColumns is the width of the table without reasons; narrower terminals have the
-// numbers in words.
-const tableColumns = 72
-
-// Text writes the stages, the run under way, and the last failures, for a terminal of
-// so many columns; 0 for none.
-func (st *Status) Text(w io.Writer, columns int) error {
-	p := &page{columns: columns}
-	width := len("stage")
-	for _, s := range st.Stages {
-		width = max(width, len(s.Name))
-	}
-	narrow := columns > 0 && columns < tableColumns+width-len("generate")
-	const line = "%-*s  %-9s  %7v  %7v  %7v  %6v  %7v  %6v"
-	if !narrow {
-		fmt.Fprintf(p, line+"\n", width, "stage", "state", "fresh", "stale", "missing", "queued", "running", "failed")
-	}
-	for _, s := range st.Stages {
-		first := fmt.Sprintf(line, width, s.Name, s.State, s.Fresh, s.Stale, s.Missing, s.Queued, s.Running, s.Failed)
-		why := s.why(p.room(len(first) + 2))
-		switch {
-		case narrow:
-			p.line(fmt.Sprintf("%-*s  ", width, s.Name), strings.Repeat(" ", width+4), s.inWords(why))
-		case why == "":
-			p.line(first, "", "")
-		default:
-			p.line(first+"  ", "    ", why)
-		}
-	}
-	st.writeRun(p)
-	return p.write(w)
-}
-
-// why is the first reason of a stage, in so many columns.
-func (s *Stage) why(room int) string {
-	if s.Satisfied != "" || len(s.groups) == 0 {
-		return s.Satisfied
-	}
-	more := ""
-	if n := len(s.groups) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %d more reasons)", n)
-	}
-	return s.groups[0].whyWithin(room-len(more)) + more
-}
-
-// inWords is "stale: 3 fresh, 2 stale; never run".
-func (s *Stage) inWords(why string) string {
-	var words []string
-	for _, n := range []struct {
-		units int
-		what  string
-	}{{s.Fresh, "fresh"}, {s.Stale, "stale"}, {s.Missing, "missing"}, {s.Queued, "queued"}, {s.Running, "running"}, {s.Failed, "failed"}} {
-		if n.units > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n.units, n.what))
-		}
-	}
-	parts := slices.DeleteFunc([]string{strings.Join(words, ", "), why}, func(s string) bool { return s == "" })
-	return s.State + ": " + strings.Join(parts, "; ")
-}
-
-// fewFailures is how many failed units status lists; --json has all.
-const fewFailures = 5
-
-// Failure is a unit that failed and is not fresh since.
-type Failure struct {
-	Stage string    `json:"stage"`
-	Unit  string    `json:"unit"`
-	Time  time.Time `json:"time"`
-	Error string    `json:"error"` // its first line
-	Log   string    `json:"log"`   // file with the whole of it
-	Host  string    `json:"host,omitempty"`
-	Job   string    `json:"job,omitempty"`
-}
-
-// writeRun writes what comes below the table: the run under way, and the units
-// that failed last.
-func (st *Status) writeRun(b *page) {
-	if st.Run != "" {
-		b.line("\n", "  ", "a run is under way: "+st.Run)
-	}
-	if len(st.Failures) == 0 {
-		return
-	}
-	more := max(0, len(st.Failures)-fewFailures)
-	b.WriteString("\nfailed, and not fresh since:\n")
-	for _, f := range st.Failures[more:] {
-		b.line("  ", "    ", fmt.Sprintf("%s/%s: %s", f.Stage, f.Unit, f.Error))
-		where := f.Log
-		if f.Job != "" {
-			where += ", job " + f.Job
-		}
-		if f.Host != "" {
-			where += ", on " + f.Host
-		}
-		b.line("    ", "    ", where)
-	}
-	if more > 0 {
-		b.line("  ", "    ", fmt.Sprintf("and %s before: `speceval status --json`", display.Units(more)))
-	}
 }
 
 // At adds to the status of a plan of everything what its units are at: queued, running or
@@ -232,8 +119,68 @@ func (st *Status) add(all []runlog.Event) {
 			stage.Running++
 		case runlog.Failed:
 			stage.Failed++
-			line, _, _ := strings.Cut(strings.TrimSpace(e.Error), "\n")
-			st.Failures = append(st.Failures, Failure{e.Stage, e.ID, e.Time, line, e.Log, e.Host, e.Job})
+			e.Error, _, _ = strings.Cut(strings.TrimSpace(e.Error), "\n")
+			st.Failures = append(st.Failures, e)
 		}
 	}
+}
+
+// fewFailures is how many failed units status lists; --json has all.
+const fewFailures = 5
+
+// Text writes the stages, the run under way, and the last failures, for a terminal of
+// so many columns; 0 for none.
+func (st *Status) Text(w io.Writer, columns int) error {
+	p := &page{columns: columns}
+	width := 0
+	for _, s := range st.Stages {
+		width = max(width, len(s.Name))
+	}
+	for _, s := range st.Stages {
+		p.line(fmt.Sprintf("%-*s  ", width, s.Name), strings.Repeat(" ", width+4), s.text(p.room(width+2)))
+	}
+	if st.Run != "" {
+		p.line("\n", "  ", "a run is under way: "+st.Run)
+	}
+	more := max(0, len(st.Failures)-fewFailures)
+	if len(st.Failures) > 0 {
+		p.WriteString("\nfailed, and not fresh since:\n")
+	}
+	for _, e := range st.Failures[more:] {
+		p.line("  ", "    ", fmt.Sprintf("%s: %s", e.Unit(), e.Error))
+		where := e.Log
+		if e.Job != "" {
+			where += ", job " + e.Job
+		}
+		if e.Host != "" {
+			where += ", on " + e.Host
+		}
+		p.line("    ", "    ", where)
+	}
+	if more > 0 {
+		p.line("  ", "    ", fmt.Sprintf("and %s before: `speceval status --json`", display.Units(more)))
+	}
+	return p.write(w)
+}
+
+// text is "stale: 3 fresh, 2 stale; never run (and 1 more reasons)", in so many columns.
+func (s *Stage) text(room int) string {
+	var words []string
+	for _, n := range []struct {
+		units int
+		what  string
+	}{{s.Fresh, "fresh"}, {s.Stale, "stale"}, {s.Missing, "missing"}, {s.Queued, "queued"}, {s.Running, "running"}, {s.Failed, "failed"}} {
+		if n.units > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.units, n.what))
+		}
+	}
+	text := s.State + ": " + strings.Join(words, ", ") + s.Satisfied
+	if len(s.Reasons) == 0 {
+		return text
+	}
+	more := ""
+	if n := len(s.Reasons) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more reasons)", n)
+	}
+	return text + "; " + s.Reasons[0].within(room-len(text)-len(more)-2) + more
 }
