@@ -229,21 +229,18 @@ func (s *session) download(ctx context.Context, groups []upstream.Group, to stri
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	var source *upstream.Source
-	for _, g := range groups { // those of a source follow one another
-		if g.Source != source {
-			source = g.Source
-			fault := s.fetch(ctx, client, source, to)
-			if ctx.Err() != nil {
-				return nil, fault
-			}
-			if fault != nil {
-				err = errors.Join(err, fault)
-				groups = slices.DeleteFunc(slices.Clone(groups), func(g upstream.Group) bool { return g.Source == source })
-			}
+	faults := map[*upstream.Source]error{}
+	var all error
+	for _, g := range groups {
+		if _, known := faults[g.Source]; known {
+			continue
+		}
+		faults[g.Source] = s.fetch(ctx, client, g.Source, to)
+		if all = errors.Join(all, faults[g.Source]); ctx.Err() != nil {
+			return nil, all
 		}
 	}
-	return groups, err
+	return slices.DeleteFunc(slices.Clone(groups), func(g upstream.Group) bool { return faults[g.Source] != nil }), all
 }
 
 // fetch fetches the files of a source.

@@ -95,25 +95,6 @@ func TestCheckScorerRefuses(t *testing.T) {
 	}
 }
 
-func TestCheckScorerKnowsMath(t *testing.T) {
-	code, stdout, _ := onShell("check-scorer", "math", casesFile(t, "2\tno number at all\tfalse\n"))
-	if code != exitDone || stdout != `{"agree":1,"total":1}`+"\n" {
-		t.Errorf("exit code %d: %s", code, stdout)
-	}
-}
-
-func TestCheckScorerKnowsTextsAndNumbers(t *testing.T) {
-	for name, file := range map[string]string{
-		"exact":  "Paris\t\\boxed{Paris}\ttrue\nParis\tparis\tfalse\n",
-		"regex":  "4\\d\tAnswer: 42\ttrue\n(\t(\tfalse\n",
-		"number": "1,000\t\\boxed{10^3}\ttrue\n5\tinf\tfalse\n",
-	} {
-		if code, stdout, _ := onShell("check-scorer", name, casesFile(t, file)); code != exitDone || stdout != `{"agree":2,"total":2}`+"\n" {
-			t.Errorf("%s: exit code %d: %s", name, code, stdout)
-		}
-	}
-}
-
 func TestCompareWithThePublishedProfiles(t *testing.T) {
 	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	if err != nil {

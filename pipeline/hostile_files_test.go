@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -94,17 +95,10 @@ var heldPipe = func() string {
 		return "/nothing"
 	}
 	heldOpen = read
-	return "/dev/fd/" + itoa(read.Fd())
+	return "/dev/fd/" + strconv.Itoa(int(read.Fd()))
 }()
 
 var heldOpen *os.File // for as long as the tests run
-
-func itoa(n uintptr) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
-}
 
 // readers are the commands that read a file which a user names, each with the name
 // that it has below a folder.

@@ -43,7 +43,7 @@ const (
 	exitFailed      = 1
 	exitUsage       = 2 // usage or configuration
 	exitStale       = 3 // status --check
-	exitOutside     = 4 // verify, compare, diff: outside tolerance
+	exitOutside     = 4 // verify, compare, evaluate gate: outside tolerance
 	exitInterrupted = 130
 )
 
@@ -61,8 +61,8 @@ func usagef(format string, args ...any) error {
 // errStale is the outcome of status --check when something is stale.
 var errStale = errors.New("stale: `speceval plan` says why, `speceval run` makes it fresh")
 
-// errOutside is the outcome of verify when a number differs from the paper's,
-// of compare when a profile differs, and of diff when a number does.
+// errOutside is the outcome of verify when a number differs from the paper's, of compare
+// when a profile does, and of a gate that does not pass.
 var errOutside = errors.New("outside tolerance")
 
 // exitCode is the process's exit code for the outcome of a command.
