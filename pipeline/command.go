@@ -63,9 +63,13 @@ const lookCloser = "Look closer"
 // helpColumns is how long lines of help about flags are.
 const helpColumns = 98
 
-// run carries out a command line and returns the exit code.
+// run carries out a command line and returns the exit code. Text is escaped on both
+// streams, whatever servers, models, task files and folders have put into it.
 func run(args []string, sh *shell, p pipeline) int {
-	s := &session{shell: sh.escaping(), pipeline: p}
+	own := *sh
+	own.bars = sh.stderr
+	own.stdout, own.stderr = display.NewEscapingWriter(sh.stdout), display.NewEscapingWriter(sh.stderr)
+	s := &session{shell: &own, pipeline: p}
 	root := s.tree()
 	root.SetArgs(args)
 	c, err := root.ExecuteC()

@@ -34,7 +34,7 @@ func (s *shell) build() version.Build {
 // once, by main; tests make their own.
 type shell struct {
 	stdin          io.Reader
-	stdout, stderr io.Writer // nothing that is written there does anything to a terminal: see escaping
+	stdout, stderr io.Writer // nothing that is written there does anything to a terminal: see run
 	bars           io.Writer // the terminal itself, for progress bars; nil: stderr
 	terminal       bool      // stderr is one that can show progress bars
 	columns, width int       // of stderr and of stdout; 0 for what is no terminal
@@ -59,13 +59,15 @@ func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shel
 		host = "unknown"
 	}
 	commit, dirty, date := revision()
+	columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // 0 for what is no terminal
+	width, _, _ := term.GetSize(int(os.Stdout.Fd()))
 	return &shell{
 		stdin:    os.Stdin,
 		stdout:   os.Stdout,
 		stderr:   os.Stderr,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
-		columns:  columns(os.Stderr),
-		width:    columns(os.Stdout),
+		columns:  columns,
+		width:    width,
 		now:      time.Now,
 		pid:      os.Getpid(),
 		date:     date,
@@ -78,21 +80,6 @@ func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shel
 		release:    func() { signal.Stop(signals) },
 		endWithin:  relay.Within,
 	}
-}
-
-// escaping is the shell, with text as people can read it on both streams, whatever
-// servers, models, task files and folders have put into it.
-func (s *shell) escaping() *shell {
-	own := *s
-	own.bars = s.stderr
-	own.stdout, own.stderr = display.NewEscapingWriter(s.stdout), display.NewEscapingWriter(s.stderr)
-	return &own
-}
-
-// columns is the width of a terminal; 0 for anything else.
-func columns(f *os.File) int {
-	width, _, _ := term.GetSize(int(f.Fd())) // 0 where it is none
-	return width
 }
 
 // revision is the git commit that the program was built from, whether there were

@@ -40,15 +40,13 @@ type verdicts interface {
 const reportStage = "report"
 
 // shipped is the pipeline of experiments.toml.
-var shipped = pipeline{load: experiment.Load, stages: stages, verify: compare}
+var shipped = pipeline{load: experiment.Load, stages: stages, verify: func(e *experiment.Experiment) (verdicts, error) {
+	return report.VerifyFolder(e.Reports, e.Out)
+}}
 
 // stages is the literal list of stages, in order.
 func stages(e *experiment.Experiment) []dag.Stage {
 	return []dag.Stage{e.Generate, e.Score, e.Replay, e.Systems, e.Report}
-}
-
-func compare(e *experiment.Experiment) (verdicts, error) {
-	return report.VerifyFolder(e.Reports, e.Out)
 }
 
 // placeOf is where the units of the plan run.

@@ -18,7 +18,7 @@ import (
 const engine = `
 case $1 in
 submit)
-	[ ! -e down ] || { echo "engine: no connection" >&2; exit 1; }
+	[ ! -e down ] || { rm down; echo "engine: no connection" >&2; exit 1; }
 	j=${3:-j$(ls jobs | wc -l)}
 	! grep -q PENDING jobs/* 2>/dev/null || touch together
 	echo "$2" >"scripts/$j" && echo PENDING >"jobs/$j"
@@ -91,7 +91,7 @@ func TestJobsOfCommands(t *testing.T) {
 		{"done without manifests", "exit 0", nil, 14, "ended without it: there is no manifest; its log is ", ""},
 		{"lost, then well", once + "echo LOST >jobs/$job; exit 1; }\n" + manifests, nil, 5, "", ""},
 		{"lost", "echo LOST >jobs/$job", nil, 14, "is gone: the cluster does not list it", ""},
-		{"an engine that is down", once + "touch down; (sleep 0.3; rm down) & exit 3; }\n" + manifests, nil, 5, "", "; waiting until jobs are taken"},
+		{"an engine that is down", once + "touch down; exit 3; }\n" + manifests, nil, 5, "", "; waiting until jobs are taken"},
 		{"a queue that is away", once + "touch down; echo active >jobs/$job; (sleep 0.3; rm down;" + manifests + "echo done >jobs/$job) & exit 0; }\n" + manifests, nil, 2, "", "; asking on"},
 		{"a state that is not known", once + "echo odd >jobs/$job; (sleep 0.3; echo done >jobs/$job) & }\n" + manifests, nil, 2, "", `the state "odd", which counts as running`},
 		{"a submit that fails", "", submits("echo no >&2; false {command}"), 0, "submit its job: executor.submit failed: bash: exit status 1: no", ""},
