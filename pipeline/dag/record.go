@@ -272,10 +272,14 @@ func hashFile(path string) (string, error) {
 	return hashOf(f)
 }
 
+// buffers are what files are hashed by: a plan reads thousands.
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
 // hashOf is the SHA-256 of what is left of a file, in hex.
 func hashOf(f *os.File) (string, error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	h, buffer := sha256.New(), buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(buffer)
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, buffer[:]); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

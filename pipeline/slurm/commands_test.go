@@ -24,7 +24,7 @@ submit)
 	echo "$2" >"scripts/$j" && echo PENDING >"jobs/$j"
 	echo "welcome" && echo "$j" ;;
 list)
-	[ ! -e down ] || exit 1
+	[ ! -e away ] || { rm away; exit 1; }
 	for f in jobs/*; do
 		[ -e "$f" ] || continue
 		export job=${f#jobs/}
@@ -92,7 +92,7 @@ func TestJobsOfCommands(t *testing.T) {
 		{"lost, then well", once + "echo LOST >jobs/$job; exit 1; }\n" + manifests, nil, 5, "", ""},
 		{"lost", "echo LOST >jobs/$job", nil, 14, "is gone: the cluster does not list it", ""},
 		{"an engine that is down", once + "touch down; exit 3; }\n" + manifests, nil, 5, "", "; waiting until jobs are taken"},
-		{"a queue that is away", once + "touch down; echo active >jobs/$job; (sleep 0.3; rm down;" + manifests + "echo done >jobs/$job) & exit 0; }\n" + manifests, nil, 2, "", "; asking on"},
+		{"a queue that is away", once + "touch away; echo active >jobs/$job; (sleep 0.3;" + manifests + "echo done >jobs/$job) & exit 0; }\n" + manifests, nil, 2, "", "; asking on"},
 		{"a state that is not known", once + "echo odd >jobs/$job; (sleep 0.3; echo done >jobs/$job) & }\n" + manifests, nil, 2, "", `the state "odd", which counts as running`},
 		{"a submit that fails", "", submits("echo no >&2; false {command}"), 0, "submit its job: executor.submit failed: bash: exit status 1: no", ""},
 		{"a submit that prints nothing", "", submits(": {command}"), 0, `executor.submit printed "" last, which is no id of a job`, ""},
