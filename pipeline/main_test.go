@@ -32,7 +32,7 @@ type bench struct {
 	draws      string
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
-	page       func(w io.Writer, h page.History) error    // nil: there is none
+	page       func(w io.Writer, h page.History) error      // nil: there is none
 	far        []runlog.Event                               // units on other machines
 	interrupts chan os.Signal
 	terminal   bool
