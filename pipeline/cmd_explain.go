@@ -15,15 +15,13 @@ import (
 
 func (s *session) explainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "explain [TABLE [ROW [COLUMN]]]", Short: "say where a number of a table comes from: formula, files, units, keys and seeds",
+		Use: "explain TABLE [ROW COLUMN]", Short: "say where a number of a table comes from: formula, files, units, keys and seeds", Args: cobra.MinimumNArgs(1),
 		Long: `Say where a number of a table comes from: formula, files, units, keys and seeds.
 
 Tables and columns are named as in out/tables, rows by their key columns: "b=8",
 "published b=8", "N=19 b=8", "aime24__model=qwen3_5_4b b=8 hbn". Case does not
 matter, b= and N= may be left out, and so may what tells a name from no other.`,
-		Example: `  speceval explain                                    the tables
-  speceval explain table1                             its rows and columns
-  speceval explain table1 8                           a row of it
+		Example: `  speceval explain table1                             its rows and columns
   speceval explain table1_variance b=8 hbn            one number
   speceval explain table3 "simulated b=16" async_time --all
   speceval explain profile_ratios "aime24__model=qwen3_5_4b b=32 hbn" variance_ratio --json`,
@@ -37,7 +35,7 @@ matter, b= and N= may be left out, and so may what tells a name from no other.`,
 			err := s.explain(words)
 			var name *display.NameError
 			if errors.As(err, &name) {
-				return usagef("%w; `speceval explain` lists the tables, `speceval explain TABLE` its rows and columns", err)
+				return usagef("%w; `speceval tables --list` names the tables, `speceval explain TABLE` its rows and columns", err)
 			}
 			return err
 		},
@@ -52,22 +50,16 @@ func (s *session) explain(words []string) error {
 	if err != nil {
 		return err
 	}
-	if len(words) == 0 {
-		return s.listTables(x)
-	}
 	sheet, err := x.Table(words[0])
 	if err != nil {
 		return err
 	}
+	if len(words) == 1 {
+		return s.listTable(sheet)
+	}
 	row, column, err := chooseCell(sheet, words[1:])
 	if err != nil {
 		return err
-	}
-	switch {
-	case row < 0:
-		return s.showTable(sheet)
-	case column < 0:
-		return s.showRow(sheet, row)
 	}
 	e := x.Explain(sheet, row, column)
 	if s.json {
@@ -88,64 +80,30 @@ func (s *session) explainer() (*explain.Explainer, error) {
 	return explain.NewExplainer(o.Reports, o.Out, o.snapshot.Records()), nil
 }
 
-// chooseCell finds the row and the column that words name; −1 for one that they
-// do not. A row of several words may come without quotes around them.
+// chooseCell finds the row and the column that words name. A row of several words may
+// come without quotes around them.
 func chooseCell(sheet explain.Table, words []string) (row, column int, err error) {
-	if len(words) == 0 {
-		return -1, -1, nil
-	}
 	if len(sheet.Rows) == 0 {
 		return 0, 0, fmt.Errorf("%s has no rows: what it is made of has not run (`speceval plan` says what), or this experiment has none of it", sheet.Base)
 	}
-	row, whole := sheet.Row(strings.Join(words, " "))
-	if whole == nil || len(words) == 1 {
-		return row, -1, whole
-	}
 	last := len(words) - 1
-	if row, err = sheet.Row(strings.Join(words[:last], " ")); err != nil {
+	if row, err = sheet.Row(strings.Join(words[:max(1, last)], " ")); err != nil {
 		return 0, 0, err
+	}
+	if last == 0 {
+		return 0, 0, usagef("name a column behind the row: `speceval explain %s` lists them", sheet.Base)
 	}
 	column, err = sheet.Column(words[last])
 	return row, column, err
 }
 
-// listed is a table as a document, with its rows and columns if it is stored.
-type listed struct {
-	Table   string   `json:"table"`
-	Stored  bool     `json:"stored"`
-	Rows    []string `json:"rows"`
-	Columns []string `json:"columns"`
-}
-
-func (s *session) listTables(x *explain.Explainer) error {
-	all := []listed{}
-	for _, base := range x.Tables() {
-		sheet, err := x.Table(base)
-		var missing *explain.MissingError
-		if err != nil && !errors.As(err, &missing) {
-			return err
-		}
-		all = append(all, listed{base, err == nil, append([]string{}, sheet.Labels...), append([]string{}, sheet.Columns...)})
-	}
-	if s.json {
-		return writeJSON(s.stdout, map[string]any{"tables": all})
-	}
-	for _, l := range all {
-		what := "not stored"
-		if l.Stored {
-			what = fmt.Sprintf("%6d rows  %3d columns", len(l.Rows), len(l.Columns))
-		}
-		fmt.Fprintf(s.stdout, "%-25s %s\n", l.Table, what)
-	}
-	return nil
-}
-
 // fewRows is how many rows of a table are listed unless all are asked for.
 const fewRows = 20
 
-func (s *session) showTable(sheet explain.Table) error {
+// listTable prints how the rows and columns of a table are called.
+func (s *session) listTable(sheet explain.Table) error {
 	if s.json {
-		return writeJSON(s.stdout, listed{sheet.Base, true, append([]string{}, sheet.Labels...), sheet.Columns})
+		return writeJSON(s.stdout, map[string]any{"table": sheet.Base, "rows": append([]string{}, sheet.Labels...), "columns": sheet.Columns})
 	}
 	rows, more := sheet.Labels, ""
 	if len(rows) > fewRows+1 && !s.all {
@@ -155,19 +113,4 @@ func (s *session) showTable(sheet explain.Table) error {
 	const next = "\n  "
 	_, err := fmt.Fprintf(s.stdout, "%s\n\nrows:%s\n%s\ncolumns:%s\n", sheet.Base, next+strings.Join(rows, next), more, next+strings.Join(sheet.Columns, next))
 	return err
-}
-
-func (s *session) showRow(sheet explain.Table, row int) error {
-	values := map[string]string{}
-	for j, column := range sheet.Columns {
-		values[column] = sheet.Rows[row][j]
-	}
-	if s.json {
-		return writeJSON(s.stdout, values)
-	}
-	fmt.Fprintf(s.stdout, "%s, row %q\n", sheet.Base, sheet.Labels[row])
-	for _, column := range sheet.Columns {
-		fmt.Fprintf(s.stdout, "  %-28s %s\n", column, values[column])
-	}
-	return nil
 }
