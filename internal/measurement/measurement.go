@@ -256,28 +256,29 @@ type Setting struct {
 	NTasks           int32
 	Budget           int32 // the reference budget b
 	Provenance       string
-	Runs             map[string]Measurement // by strategy
+	Runs             map[string]*Measurement // by strategy
 }
 
 // Profile is the profile that was run, as the paper's files spell it.
 func (s Setting) Profile() string { return s.Benchmark + "__model=" + s.Model }
 
 // Uniform is the run that the others are compared with.
-func (s Setting) Uniform() Measurement { return s.Runs[policy.UniformAtBudget.Name] }
+func (s Setting) Uniform() *Measurement { return s.Runs[policy.UniformAtBudget.Name] }
 
 // Settings is the settings of one provenance at one budget that have a run of
 // each of the strategies asked for, by benchmark and then model; the other
 // rows are passed over. Without strategies it is every run.
 func Settings(rows []Measurement, provenance string, budget int32, strategies ...string) []Setting {
 	found := map[settingKey]*Setting{}
-	for _, r := range rows {
+	for i := range rows {
+		r := &rows[i]
 		if r.Provenance != provenance || r.ReferenceBudget != budget || len(strategies) > 0 && !slices.Contains(strategies, r.Strategy) {
 			continue
 		}
 		s := found[r.setting()]
 		if s == nil {
 			s = &Setting{Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: budget,
-				Provenance: provenance, Runs: map[string]Measurement{}}
+				Provenance: provenance, Runs: map[string]*Measurement{}}
 			found[r.setting()] = s
 		}
 		s.Runs[r.Strategy] = r

@@ -209,7 +209,7 @@ func cost(provenance string, budget int32, column string, d float64) func(*study
 		// sum is over all settings of one of the numbers of a strategy.
 		sum := func(strategy string, of func(measurement.Measurement) float64) (v float64) {
 			for _, x := range all {
-				v += of(x.Runs[strategy])
+				v += of(*x.Runs[strategy])
 			}
 			return v
 		}
