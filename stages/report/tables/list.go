@@ -76,8 +76,6 @@ func exactly(v float64) agreement.Estimate { return agreement.Estimate{Value: v}
 // Formats of printed numbers.
 var (
 	percent1 = table.Format{Decimals: 1, Percent: true}
-	percent2 = table.Format{Decimals: 2, Percent: true}
-	points3  = table.Format{Decimals: 3, Scale: 100}
 )
 
 // macroOf is a macro of a number at a budget: \specHBNVarianceBSixFour. Its name is
