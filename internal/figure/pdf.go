@@ -3,46 +3,34 @@ package figure
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
+	"gonum.org/v1/plot/vg"
 )
 
-// PDF writes a figure as a PDF of one page of its size, with the parts of its
-// TrueType fonts that it needs. It has a fixed date and no name of a program: the
+// PDF writes a figure as a PDF of one page of its size, with the part of its
+// TrueType font that it needs. It has a fixed date and no name of a program: the
 // bytes depend on the figure and on Go's compression.
 func PDF(w io.Writer, f Figure) error {
-	s, err := sheetOf(f)
+	marks, err := f.marks()
 	if err != nil {
 		return err
 	}
-	loaded, err := faces()
+	file, err := fontFile()
 	if err != nil {
 		return err
 	}
-	doc := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: s.width, Ht: s.height}})
+	doc := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: f.Width, Ht: f.Height}})
 	doc.SetCatalogSort(true)
 	doc.SetCreationDate(time.Unix(0, 0).UTC())
 	doc.SetModificationDate(time.Unix(0, 0).UTC())
 	doc.SetProducer("", false)
-	doc.SetTitle(basicPlane(f.Title), true)
+	doc.SetTitle(basic(f.Title), true)
 	doc.AddPage()
-	embedded := make(map[string]bool)
-	for _, m := range s.marks {
-		switch {
-		case m.ghost:
-		case m.text.text != "":
-			family := faceNames[m.text.face]
-			if !embedded[family] {
-				doc.AddUTF8FontFromBytes(family, "", []byte(loaded[m.text.face].file))
-				embedded[family] = true
-			}
-			doc.SetFont(family, "", m.size)
-			m.writeText(doc, s.height)
-		default:
-			m.writePath(doc, s.height)
-		}
+	doc.AddUTF8FontFromBytes("LiberationSans", "", file)
+	for _, m := range marks {
+		m.writeTo(doc)
 	}
 	if err := doc.Output(w); err != nil {
 		return fmt.Errorf("figure %s: %w", f.Base, err)
@@ -50,55 +38,41 @@ func PDF(w io.Writer, f Figure) error {
 	return nil
 }
 
-// writeText writes a line of text on a page of a height: PDF pages are described
-// from the top.
-func (m mark) writeText(doc *fpdf.Fpdf, height float64) {
-	x, y := rounded(m.x), rounded(height-m.y)
-	doc.SetTextColor(int(m.fill.R), int(m.fill.G), int(m.fill.B))
-	if m.angle != 0 {
+func (m mark) writeTo(doc *fpdf.Fpdf) {
+	r, g, b := int(m.R), int(m.G), int(m.B)
+	x, y, way := rounded(m.path[0].Pos.X), rounded(m.path[0].Pos.Y), "F"
+	doc.SetTextColor(r, g, b)
+	doc.SetFillColor(r, g, b)
+	if m.width > 0 {
+		var dash []float64
+		for _, d := range m.dash {
+			dash = append(dash, d.Points())
+		}
+		way = "D"
+		doc.SetDrawColor(r, g, b)
+		doc.SetLineWidth(m.width.Points())
+		doc.SetDashPattern(dash, 0)
+	}
+	switch {
+	case m.text != "":
+		doc.SetFont("LiberationSans", "", m.size.Points())
 		doc.TransformBegin()
-		defer doc.TransformEnd()
 		doc.TransformRotate(m.angle, x, y)
-	}
-	doc.Text(x, y, basicPlane(m.text.text))
-}
-
-// writePath writes a path or a disc on a page of a height.
-func (m mark) writePath(doc *fpdf.Fpdf, height float64) {
-	way := ""
-	if m.fill != nil {
-		doc.SetFillColor(int(m.fill.R), int(m.fill.G), int(m.fill.B))
-		way += "F"
-	}
-	if m.stroke != nil {
-		doc.SetDrawColor(int(m.stroke.R), int(m.stroke.G), int(m.stroke.B))
-		doc.SetLineWidth(m.width)
-		doc.SetDashPattern(m.dash, 0)
-		way += "D"
-	}
-	if m.disc {
-		doc.Circle(rounded(m.x), rounded(height-m.y), m.radius, way)
-		return
-	}
-	for _, p := range m.path {
-		switch p.op {
-		case 'M':
-			doc.MoveTo(rounded(p.at[0]), rounded(height-p.at[1]))
-		case 'L':
-			doc.LineTo(rounded(p.at[0]), rounded(height-p.at[1]))
-		case 'Z':
-			doc.ClosePath()
+		doc.Text(x, y, m.text)
+		doc.TransformEnd()
+	case m.path[0].Type == vg.ArcComp:
+		doc.Circle(x, y, m.path[0].Radius.Points(), way)
+	default:
+		for _, step := range m.path {
+			switch x, y := rounded(step.Pos.X), rounded(step.Pos.Y); step.Type {
+			case vg.MoveComp:
+				doc.MoveTo(x, y)
+			case vg.LineComp:
+				doc.LineTo(x, y)
+			default:
+				doc.ClosePath()
+			}
 		}
+		doc.DrawPath(way)
 	}
-	doc.DrawPath(way)
-}
-
-// basicPlane replaces the characters that the fonts of a PDF cannot number.
-func basicPlane(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r > 0xFFFF {
-			return '�'
-		}
-		return r
-	}, s)
 }

@@ -2,19 +2,63 @@ package figure
 
 import (
 	"cmp"
-	"fmt"
-	"math"
+	"image/color"
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Series is something that a panel plots.
-type Series interface {
-	check() error
-	extent() (xs, ys []float64) // of what has to be seen
-	draw(c canvas)
+// Colours of Okabe and Ito, which all people can tell apart; in grey those used
+// together differ in lightness too.
+var (
+	Black     = color.RGBA{0, 0, 0, 255}
+	Grey      = color.RGBA{110, 110, 110, 255}
+	Blue      = color.RGBA{0, 114, 178, 255}
+	Vermilion = color.RGBA{213, 94, 0, 255}
+	SkyBlue   = color.RGBA{86, 180, 233, 255}
+	Green     = color.RGBA{0, 158, 115, 255}
+)
+
+// Dash is how a line is broken: the lengths of dash and gap, in points.
+type Dash [2]vg.Length
+
+// Dashes.
+var (
+	Dashed = Dash{4, 2}
+	Dotted = Dash{1, 1.6}
+)
+
+// Hollow is a circle, square or triangle that is white inside.
+func Hollow(marker draw.GlyphDrawer) draw.GlyphDrawer { return hollow{marker} }
+
+type hollow struct{ inside draw.GlyphDrawer }
+
+var outlines = map[draw.GlyphDrawer]draw.GlyphDrawer{draw.CircleGlyph{}: draw.RingGlyph{}, draw.BoxGlyph{}: draw.SquareGlyph{}, draw.PyramidGlyph{}: draw.TriangleGlyph{}}
+
+// DrawGlyph draws the marker.
+func (h hollow) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, pt vg.Point) {
+	c.SetColor(said{color.RGBA{255, 255, 255, 255}, sty.Color.(said).title})
+	h.inside.DrawGlyph(c, sty, pt)
+	outlines[h.inside].DrawGlyph(c, sty, pt)
+}
+
+// Style is how a series looks.
+type Style struct {
+	Ink    color.RGBA
+	Dash   Dash             // none: solid
+	Width  vg.Length        // of a line, in points
+	Marker draw.GlyphDrawer // of points, if any
+	Size   vg.Length        // half the width of a marker, in points
+}
+
+func (s Style) line() draw.LineStyle {
+	if s.Dash == (Dash{}) {
+		return draw.LineStyle{Color: s.Ink, Width: s.Width}
+	}
+	return draw.LineStyle{Color: s.Ink, Width: s.Width, Dashes: s.Dash[:]}
 }
 
 // Point is a place in a panel, and the text that a page shows for it under the pointer.
@@ -23,232 +67,98 @@ type Point struct {
 	Title string
 }
 
-// named is a series that a legend lists, or that has its name next to it.
-type named interface {
-	key() (name string, style Style, line bool)
-}
-
-// canvas is where a series is drawn.
-type canvas struct {
-	*sheet
-	draw.Canvas
-	x, y func(float64) float64 // from values to points on the sheet
-}
-
-func newCanvas(s *sheet, c draw.Canvas, p *plot.Plot) canvas {
-	x, y := p.Transforms(&c)
-	return canvas{
-		sheet: s, Canvas: c,
-		x: func(v float64) float64 { return x(v).Points() },
-		y: func(v float64) float64 { return y(v).Points() },
-	}
-}
-
-// edges are the ends of the area of data.
-func (c canvas) edges() (left, right, bottom, top float64) {
-	return c.Min.X.Points(), c.Max.X.Points(), c.Min.Y.Points(), c.Max.Y.Points()
-}
-
-func split(points []Point) (xs, ys []float64) {
-	for _, p := range points {
-		xs, ys = append(xs, p.X), append(ys, p.Y)
-	}
-	return xs, ys
-}
-
-// Points are markers alone.
-type Points struct {
-	Name  string
-	Style Style
-	At    []Point
-}
-
-func (s Points) check() error               { return nil }
-func (s Points) extent() (xs, ys []float64) { return split(s.At) }
-func (s Points) key() (string, Style, bool) { return s.Name, s.Style, false }
-func (s Points) draw(c canvas) {
-	for _, p := range s.At {
-		c.marker(s.Style, c.x(p.X), c.y(p.Y), p.Title)
-	}
-}
-
-// Line joins points in their order. Its label stands at the right, beyond its
-// last point.
-type Line struct {
-	Name  string
-	Label string
-	Style Style
-	At    []Point
-}
-
-func (s Line) check() error               { return nil }
-func (s Line) extent() (xs, ys []float64) { return split(s.At) }
-func (s Line) key() (string, Style, bool) { return s.Name, s.Style, true }
-func (s Line) draw(c canvas) {
-	xs, ys := make([]float64, len(s.At)), make([]float64, len(s.At))
-	for i, p := range s.At {
-		xs[i], ys[i] = c.x(p.X), c.y(p.Y)
-	}
-	c.line(s.Style, xs, ys)
-	for i, p := range s.At {
-		c.marker(s.Style, xs[i], ys[i], p.Title)
-	}
-}
-
-// Level is a line across the panel at one value.
-type Level struct {
-	Name    string
-	Style   Style
-	At      float64
-	Upright bool // at an x rather than a y
-	Title   string
-}
-
-func (s Level) check() error               { return nil }
-func (s Level) key() (string, Style, bool) { return s.Name, s.Style, true }
-func (s Level) extent() (xs, ys []float64) {
-	if s.Upright {
-		return []float64{s.At}, nil
-	}
-	return nil, []float64{s.At}
-}
-func (s Level) draw(c canvas) {
-	left, right, bottom, top := c.edges()
-	if s.Upright {
-		c.line(s.Style, []float64{c.x(s.At), c.x(s.At)}, []float64{bottom, top})
+// Series draws points: a line through them where the style has a width, and markers.
+// The legend has its name, and its label stands at the right, beyond its last point;
+// either may be empty. Without points there is nothing.
+func (p *Panel) Series(name, label string, s Style, at []Point) {
+	if len(at) == 0 {
 		return
 	}
-	c.line(s.Style, []float64{left, right}, []float64{c.y(s.At), c.y(s.At)})
-}
-
-// Box is the middle half of some values about x = At: from the first to the
-// third quartile, with the median across and the mean as a diamond.
-type Box struct {
-	At, Half          float64 // place and half the width, in values of x
-	Low, Median, High float64 // quartiles
-	Mean              float64
-	Title, MeanTitle  string
-}
-
-func (s Box) check() error {
-	if !(s.Low <= s.Median && s.Median <= s.High) {
-		return fmt.Errorf("quartiles %v, %v and %v do not rise", s.Low, s.Median, s.High)
+	xys := make(plotter.XYs, len(at))
+	for i, pt := range at {
+		xys[i] = plotter.XY{X: pt.X, Y: pt.Y}
 	}
-	return nil
-}
-func (s Box) extent() (xs, ys []float64) {
-	return []float64{s.At - s.Half, s.At + s.Half}, []float64{s.Low, s.High, s.Mean}
-}
-func (s Box) draw(c canvas) {
-	left, right := c.x(s.At-s.Half), c.x(s.At+s.Half)
-	low, high, median := c.y(s.Low), c.y(s.High), c.y(s.Median)
-	c.frame(Style{Width: 0.7}, left, right, low, high)
-	c.line(Style{Width: 1.5}, []float64{left, right}, []float64{median, median})
-	c.ghost(s.Title, left, right, low, high)
-	c.marker(meanStyle, c.x(s.At), c.y(s.Mean), s.MeanTitle)
-}
-
-// meanStyle is the diamond of a mean.
-var meanStyle = Style{Ink: Black, Marker: Diamond, Size: 3, Hollow: true}
-
-// span is the least and the greatest of some values.
-func span(values []float64) (least, most float64) {
-	least, most = math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		least, most = min(least, v), max(most, v)
-	}
-	return least, most
-}
-
-// Swarm is points about one x, moved aside as far as it takes for none to cover
-// another, but no further than Half. Where there are too many for that, some do.
-type Swarm struct {
-	Name  string
-	Style Style
-	X     float64
-	Half  float64 // in values of x
-	At    []Point // X of each is not read
-}
-
-func (s Swarm) key() (string, Style, bool) { return s.Name, s.Style, false }
-func (s Swarm) check() error {
-	if !(s.Half >= 0) {
-		return fmt.Errorf("a swarm %v wide", s.Half)
-	}
-	return nil
-}
-func (s Swarm) extent() (xs, ys []float64) {
-	if len(s.At) == 0 {
-		return nil, nil
-	}
-	_, ys = split(s.At)
-	return []float64{s.X - s.Half, s.X + s.Half}, ys
-}
-func (s Swarm) draw(c canvas) {
-	ys := make([]float64, len(s.At))
-	for i, p := range s.At {
-		ys[i] = c.y(p.Y)
-	}
-	half := c.x(s.X+s.Half) - c.x(s.X)
-	for i, aside := range swarm(ys, 2*s.Style.size(), half) {
-		c.marker(s.Style, c.x(s.X)+aside, ys[i], s.At[i].Title)
-	}
-}
-
-// swarm is how far aside each of some discs goes, given their heights and their
-// diameter. They are placed from the lowest up, each as near the middle as those
-// before it allow, to the right and to the left by turns.
-func swarm(ys []float64, diameter, half float64) []float64 {
-	order := make([]int, len(ys))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(ys[a], ys[b]) })
-	aside := make([]float64, len(ys))
-	first := 0 // of those placed that a disc may touch
-	for k, i := range order {
-		for ys[i]-ys[order[first]] >= diameter {
-			first++
+	line := &plotter.Line{XYs: xys, LineStyle: s.line()}
+	p.Add(line)
+	thumbs := []plot.Thumbnailer{line}
+	if s.Marker != nil {
+		glyph := func(title string) draw.GlyphStyle {
+			return draw.GlyphStyle{Color: said{s.Ink, title}, Radius: s.Size, Shape: s.Marker}
 		}
-		near := order[first:k]
-		side := float64(1 - 2*(k%2))
-		aside[i] = roomiest(near, aside, ys, i, diameter, half, side)
+		marks := &plotter.Scatter{XYs: xys, GlyphStyle: glyph(""), GlyphStyleFunc: func(i int) draw.GlyphStyle { return glyph(at[i].Title) }}
+		p.Add(marks)
+		thumbs = append(thumbs, marks)
 	}
-	return aside
+	if name != "" {
+		p.Legend.Add(name, thumbs...)
+	}
+	if label != "" {
+		if len(p.ends) == 0 {
+			p.Add(&p.ends)
+		}
+		p.ends = append(p.ends, end{label, s.Ink, at[len(at)-1]})
+	}
 }
 
-// roomiest is the place of disc i nearest the middle that touches none of those
-// near it; where there is none, the place that is furthest from them all.
-func roomiest(near []int, aside, ys []float64, i int, diameter, half, side float64) float64 {
-	places := []float64{0}
-	for _, j := range near {
-		dy := ys[i] - ys[j]
-		dx := math.Sqrt(max(0, float64(diameter*diameter)-float64(dy*dy)))
-		for _, x := range []float64{aside[j] + side*dx, aside[j] - side*dx} {
-			if math.Abs(x) <= half+1e-6 {
-				places = append(places, x)
-			}
+// Note is text at a place of a panel, moved up from there by some points.
+func (p *Panel) Note(text string, align draw.XAlignment, x, y float64, up vg.Length) {
+	p.Add(&plotter.Labels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{text},
+		TextStyle: []draw.TextStyle{letters(smallSize, align, draw.YCenter)}, Offset: vg.Point{Y: up}})
+}
+
+// Cover makes an axis show values.
+func Cover(a *plot.Axis, values ...float64) {
+	a.Min, a.Max = min(a.Min, slices.Min(values)), max(a.Max, slices.Max(values))
+}
+
+// end is the label of a series beyond its last point.
+type end struct {
+	label string
+	ink   color.RGBA
+	at    Point
+}
+
+// ends are labels in one column at the right, apart from one another, each with a
+// thin line to its point.
+type ends []end
+
+const leader = vg.Length(12) // from the last point to the labels
+
+// GlyphBoxes leave room for the labels.
+func (all ends) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
+	for _, e := range all {
+		width := letters(smallSize, draw.XLeft, draw.YCenter).Width(e.label)
+		boxes = append(boxes, plot.GlyphBox{X: 1, Rectangle: vg.Rectangle{Max: vg.Point{X: leader + width, Y: 1}}})
+	}
+	return boxes
+}
+
+// Plot draws the labels.
+func (all ends) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	slices.SortStableFunc(all, func(a, b end) int { return cmp.Compare(a.at.Y, b.at.Y) })
+	var ys []float64
+	for _, e := range all {
+		ys = append(ys, y(e.at.Y).Points())
+	}
+	for i, moved := range apart(ys, smallSize.Points()+1) {
+		e, to := all[i], vg.Point{X: c.Max.X + leader, Y: vg.Length(moved)}
+		c.StrokeLine2(draw.LineStyle{Color: e.ink, Width: 0.3}, x(e.at.X)+3, y(e.at.Y), to.X-1, to.Y)
+		style := letters(smallSize, draw.XLeft, draw.YCenter)
+		style.Color = e.ink
+		c.FillText(style, to.Add(vg.Point{Y: 1}), e.label)
+	}
+}
+
+// apart moves rising heights until neighbours are about a gap apart: two that are
+// nearer push each other away by the same length, again and again.
+func apart(ys []float64, gap float64) []float64 {
+	out := slices.Clone(ys)
+	for range 200 {
+		for i := 1; i < len(out); i++ {
+			lack := max(0, gap-(out[i]-out[i-1]))
+			out[i-1], out[i] = out[i-1]-lack/2, out[i]+lack/2
 		}
 	}
-	slices.SortStableFunc(places, func(a, b float64) int { return cmp.Compare(rounded(math.Abs(a)), rounded(math.Abs(b))) })
-	best, most := 0.0, math.Inf(-1)
-	tried := [2]float64{math.NaN(), math.NaN()} // many points of one height leave the same places
-	for _, x := range append(places, side*half, -side*half) {
-		if rounded(x) == rounded(tried[0]) || rounded(x) == rounded(tried[1]) {
-			continue
-		}
-		tried = [2]float64{tried[1], x}
-		room := math.Inf(1)
-		for k := len(near) - 1; k >= 0 && room > most+1e-6; k-- {
-			dx, dy := x-aside[near[k]], ys[i]-ys[near[k]]
-			room = min(room, math.Sqrt(float64(dx*dx)+float64(dy*dy)))
-		}
-		if room >= diameter-1e-6 {
-			return x
-		}
-		if room > most+1e-6 {
-			best, most = x, room
-		}
-	}
-	return best
+	return out
 }

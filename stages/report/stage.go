@@ -108,7 +108,7 @@ func (s stage) figure(f *figures.Figure) dag.Unit {
 		if err != nil {
 			return err
 		}
-		if err := job.Write(paths[0], len(made.Data.Rows), func(w io.Writer) error { return figure.CSV(w, made) }); err != nil {
+		if err := job.Write(paths[0], len(made.Data.Rows), func(w io.Writer) error { return table.CSV(w, made.Data) }); err != nil {
 			return err
 		}
 		if err := job.Write(paths[1], -1, func(w io.Writer) error { return figure.PDF(w, made) }); err != nil {

@@ -20,6 +20,7 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
 	"speceval/internal/rowfile"
+	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/pair"
 	"speceval/stages/report/stored"
@@ -164,7 +165,7 @@ func drawn(t *testing.T, f *Figure, of results) (page string, records [][]string
 	if err := figure.PDF(new(bytes.Buffer), made); err != nil {
 		t.Fatal(err)
 	}
-	if err := figure.CSV(&data, made); err != nil {
+	if err := table.CSV(&data, made.Data); err != nil {
 		t.Fatal(err)
 	}
 	if records, err = csv.NewReader(&data).ReadAll(); err != nil {
@@ -186,7 +187,7 @@ func TestFiguresMatchGoldenFiles(t *testing.T) {
 		if err := figure.Inline(&page, made); err != nil {
 			t.Fatal(err)
 		}
-		if err := figure.CSV(&data, made); err != nil {
+		if err := table.CSV(&data, made.Data); err != nil {
 			t.Fatal(err)
 		}
 		for ext, text := range map[string][]byte{".html": page.Bytes(), ".csv": data.Bytes(), ".caption.txt": []byte(made.Caption + "\n")} {
@@ -207,10 +208,10 @@ func TestEveryProfileIsAPoint(t *testing.T) {
 	if len(records) != 1+len(ratios) {
 		t.Fatalf("%d rows for %d ratios", len(records)-1, len(ratios))
 	}
-	if got := strings.Count(page, "<circle"); got != len(ratios)+1 { // and one in the legend
+	if got := strings.Count(page, "<circle"); got != len(ratios)+2*12 { // and the means
 		t.Errorf("%d points", got)
 	}
-	for _, want := range []string{"b&lt;&amp;&gt;, m, b = 4: 1.5000 ± 0.0100</title>", "b = 2: mean of 300 profiles 0.6495", ">b&lt;&amp;&gt;, m</text>"} {
+	for _, want := range []string{"b&lt;&amp;&gt;, m, b = 4: 1.5000 ± 0.0100</title>", "b = 2: mean of 300 profiles 0.6495, quartiles 0.5747 and 0.7242, median 0.6495", ">b&lt;&amp;&gt;, m</text>"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -254,20 +255,38 @@ func TestPairsWithoutHBN(t *testing.T) {
 	}
 }
 
-// TestPoliciesHaveStyles checks that every policy of the case study has a look, and
-// that they differ by more than colour.
+// TestPoliciesHaveStyles checks that every policy has a look, and that those of the
+// case study differ by more than colour.
 func TestPoliciesHaveStyles(t *testing.T) {
+	for _, p := range policy.All {
+		if styleOf(p).Marker == nil {
+			t.Errorf("%s has no style", p.Title())
+		}
+	}
 	seen := map[any]string{}
 	for _, p := range policy.CaseStudy {
-		style, ok := styles[p]
-		if !ok {
-			t.Errorf("%s has no style", p.Name)
-		}
-		for _, mark := range []any{style.Ink, style.Dash, style.Marker} {
+		for _, mark := range []any{styleOf(p).Ink, styleOf(p).Dash, styleOf(p).Marker} {
 			if other, taken := seen[mark]; taken {
 				t.Errorf("%s and %s share %T %v", p.Name, other, mark, mark)
 			}
 			seen[mark] = p.Name
+		}
+	}
+}
+
+func TestNoPointOfASwarmCoversAnother(t *testing.T) {
+	ys := make([]float64, 107)
+	for i := range ys {
+		ys[i] = 60 + float64(i*i%7) + float64(i)/4
+	}
+	slices.Sort(ys)
+	const high, wide = 2.6, 0.05
+	aside := swarm(ys, high, wide)
+	for i := range ys {
+		for j := range i {
+			if d := math.Hypot((aside[i]-aside[j])/wide, (ys[i]-ys[j])/high); d < 1-1e-9 || math.Abs(aside[i]) > 0.5 {
+				t.Errorf("points %d and %d are %v discs apart, at %v", i, j, d, aside[i])
+			}
 		}
 	}
 }
@@ -336,7 +355,7 @@ func TestTheCaseStudyWithoutAllOfItsParts(t *testing.T) {
 	}{
 		"no budget for distributions": {results{fact: &otherBudget, ratios: whole.ratios}, "is not among"},
 		"no replay":                   {results{fact: whole.fact}, "has not run"},
-		"a degenerate profile":        {results{fact: &stored.CaseFact{Benchmark: "b", Model: "m", Budget: 8, TestedK: 4, TaskIDs: []string{"1", "2"}, PassCounts: []int{0, 4}}}, "the same way"},
+		"a degenerate profile":        {results{fact: &stored.CaseFact{Benchmark: "b", Model: "m", Budget: 8, TestedK: 4, TaskIDs: []string{"1", "2"}, PassCounts: []int{0, 4}}}, "there is no variance"},
 		"nothing":                     {results{}, "has not run"},
 		"one budget":                  {results{fact: whole.fact, estimates: whole.estimates, ratios: slices.DeleteFunc(slices.Clone(whole.ratios), func(r variance.Ratio) bool { return r.Budget != 32 })}, "all 3 centred"},
 	} {
@@ -348,7 +367,7 @@ func TestTheCaseStudyWithoutAllOfItsParts(t *testing.T) {
 
 func TestSpreadOfProfiles(t *testing.T) {
 	var of results
-	for i := range fewLines + 1 {
+	for i := range len(lineStyles) + 1 {
 		of.pairs = append(of.pairs, profile.Profile{Benchmark: "quiz", Model: fmt.Sprint("m", i), TestedK: 4, TaskIDs: []string{"a", "b", "c"}, PassCounts: []int{4, 0, 1}})
 	}
 	of.lengths = []rollout.LengthRow{{Benchmark: "quiz", Model: "m0", Tokens: 100, Responses: 90}, {Benchmark: "quiz", Model: "m0", Tokens: 101, Responses: 5}, {Benchmark: "quiz", Model: "m0", Tokens: 200, Responses: 4}, {Benchmark: "quiz", Model: "m0", Tokens: 300, Responses: 1}}
@@ -364,10 +383,10 @@ func TestSpreadOfProfiles(t *testing.T) {
 		t.Errorf("data %q, want %q", got, want)
 	}
 	alike := len(of.pairs)
-	for _, n := range []int{fewLines, alike} {
+	for _, n := range []int{len(lineStyles), alike} {
 		of.pairs = of.pairs[:n]
-		if page, _ := drawn(t, Spread, of); strings.Contains(page, "quiz__model=m1") != (n == fewLines) {
-			t.Errorf("%d profiles are named where more than %d cannot be told apart, or the other way round", n, fewLines)
+		if page, _ := drawn(t, Spread, of); strings.Contains(page, "quiz__model=m1") != (n == len(lineStyles)) {
+			t.Errorf("%d profiles are named where more than %d cannot be told apart, or the other way round", n, len(lineStyles))
 		}
 	}
 	of.lengths = nil
