@@ -112,6 +112,19 @@ func bernoulli(mask uint64, p float64, random *seed.Stream) uint64 {
 	return successes
 }
 
+// Passes counts the successes of a path that Bernoulli would draw, from the same random
+// numbers.
+func Passes(rollouts int, p float64, random *seed.Stream) (n int) {
+	for ; rollouts > 0; rollouts -= 64 {
+		word := bernoulliWord(p, random)
+		if rollouts < 64 {
+			word &= 1<<uint(rollouts) - 1
+		}
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
 // Binomial draws the number of successes among some rollouts of success probability
 // p, in [0, 1].
 func Binomial(rollouts int, p float64, random *seed.Stream) int {

@@ -112,7 +112,7 @@ func knowingAll(like Policy) (all List) {
 		}
 		own := like
 		own.Macro, own.Donors = like.Macro+d.Macro, d
-		own.Design.OnDonors = true
+		own.Design.OnDonors, own.Design.Candidates = true, pilot.StagedCandidates
 		all = append(all, &own)
 	}
 	return all

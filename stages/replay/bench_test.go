@@ -60,7 +60,7 @@ func BenchmarkReplayProfile(b *testing.B) {
 		designs := benchDesigns(tasks)
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := replay(b.Context(), policy.All, p, designs, prior, paper.Draws, seed.Root(1).Stream()); err != nil {
+				if _, _, err := replay(b.Context(), p, designs, prior, paper.Draws, seed.Root(1).Stream()); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -80,7 +80,7 @@ func BenchmarkResampleProfile(b *testing.B) {
 		ratios := benchRatios(tasks)
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := resample(b.Context(), policy.All, p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
+				if _, err := resample(b.Context(), p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -190,14 +190,14 @@ func BenchmarkReplayStages(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("hbn/N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := replay(b.Context(), policy.All, p, hbn, prior, draws, seed.Root(1).Stream()); err != nil {
+				if _, _, err := replay(b.Context(), p, hbn, prior, draws, seed.Root(1).Stream()); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 		siblings := benchSiblings(p)
 		for _, of := range []*policy.Policy{policy.LOO, policy.Staged, policy.Informed[0], policy.InformedStaged[0]} {
-			s := &stagesReplay{profile: p, ps: probabilities(p), total: p.VarianceSum(), known: of.Donors, prior: prior, at: seed.Root(2)}
+			s := &stagesReplay{profile: p, known: of.Donors, prior: prior, at: seed.Root(2)}
 			if of.Donors != policy.None {
 				s.sources = siblings
 			}

@@ -20,23 +20,13 @@ import (
 // Bernoulli outcome: it returns the estimate of the benchmark mean.
 type evaluation func(random *seed.Stream) float64
 
-// rollouts are outcomes of a task, of which only the number passed is kept.
-type rollouts struct{ path []uint64 }
-
-func (r *rollouts) passed(n int, p float64, random *seed.Stream) int {
-	r.path = slices.Grow(r.path[:0], pilot.PathWords(n))[:pilot.PathWords(n)]
-	pilot.Bernoulli(r.path, n, p, random)
-	return pilot.Successes(r.path, n)
-}
-
 // fixed evaluates with an allocation that is known beforehand (paper, Section
 // 3.1): the mean over tasks of the share that passed.
 func fixed(ps []float64, allocation []int) evaluation {
-	var r rollouts
 	return func(random *seed.Stream) float64 {
 		sum := 0.0
 		for i, n := range allocation {
-			sum += float64(r.passed(n, ps[i], random)) / float64(n)
+			sum += float64(pilot.Passes(n, ps[i], random)) / float64(n)
 		}
 		return sum / float64(len(ps))
 	}
@@ -49,12 +39,11 @@ func twoStage(ps []float64, s policy.Setting, w float64, rule pilot.Scores) eval
 	m, tasks := s.M, float64(len(ps))
 	counts, byCount := make([]int, m+1), make([]float64, m+1)
 	successes, scores := make([]int, len(ps)), make([]float64, len(ps))
-	var r rollouts
 	return func(random *seed.Stream) float64 {
 		clear(counts)
 		first, second := 0, 0.0
 		for i, p := range ps {
-			successes[i] = r.passed(m, p, random)
+			successes[i] = pilot.Passes(m, p, random)
 			counts[successes[i]]++
 			first += successes[i]
 		}
@@ -67,7 +56,7 @@ func twoStage(ps []float64, s policy.Setting, w float64, rule pilot.Scores) eval
 			panic(err)
 		}
 		for i, n := range allocation {
-			second += float64(r.passed(n, ps[i], random)) / float64(n)
+			second += float64(pilot.Passes(n, ps[i], random)) / float64(n)
 		}
 		return float64(w*(float64(first)/(tasks*float64(m)))) + (1-w)*(second/tasks)
 	}
@@ -175,15 +164,6 @@ func evaluations(of *policy.Policy, p profile.Profile, replayed variance.Ratio, 
 	return nil, 0, fmt.Errorf("the case study of %s has no ratio of %s", p.Name(), of.Name)
 }
 
-// variances are p(1−p) of each task.
-func variances(ps []float64) []float64 {
-	vs := make([]float64, len(ps))
-	for i, p := range ps {
-		vs[i] = p * (1 - p)
-	}
-	return vs
-}
-
 // CaseStudy is the profile that is looked at closely (paper, Appendix C.2).
 type CaseStudy struct {
 	Profile     string // its name; there is no study where it is not among the pairs
@@ -198,68 +178,25 @@ const (
 	keyCaseRepetitions = "replay.case_study.repetitions"
 )
 
-// caseUnits are those of the case study, none where its profile is not
-// evaluated or its budget not replayed.
+// caseUnits simulate evaluations of one profile at one budget. There are none where the
+// profile is not evaluated or the budget not replayed.
 func (b *builder) caseUnits() []dag.Unit {
 	at := slices.IndexFunc(b.pairs, func(p pair.Pair) bool { return p.Name() == b.CaseStudy.Profile })
 	if at < 0 || !slices.Contains(b.Budgets, b.CaseStudy.Budget) {
 		return nil
 	}
-	return []dag.Unit{b.caseUnit(b.pairs[at])}
-}
-
-// caseUnit simulates evaluations of one profile at one budget. There are no
-// estimates of a profile that turns out to be degenerate.
-func (b *builder) caseUnit(of pair.Pair) dag.Unit {
-	u := dag.Unit{
-		ID: "case_study", Needs: []dag.Ref{twoStageRef},
-		Config:  b.Slice(keySeed, keyOrder, keyCaseProfile, keyCaseBudget, keyCaseRepetitions),
-		Outputs: []string{variance.EstimatesFile}, Provenance: "computed", Cost: caseSeconds * float64(b.CaseStudy.Repetitions) / paperCase,
-	}
-	of.Feed(&u)
-	at := b.seeded(&u)
-	u.Run = func(ctx context.Context, job *dag.Job) error {
-		var rows []variance.Estimates
-		p, ratios, prior, err := b.underDesigns(job, of)
+	of := b.pairs[at]
+	u := b.gather("case_study", []string{keySeed, keyOrder, keyCaseProfile, keyCaseBudget, keyCaseRepetitions}, []string{variance.EstimatesFile}, twoStageID)
+	u.Cost = caseSeconds * float64(b.CaseStudy.Repetitions) / paperCase
+	b.onProfile(&u, of, policy.None, rowsOf(variance.EstimatesFile, "case_study.v1", func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.Estimates, error) {
+		ratios, prior, err := b.underDesigns(job, of)
 		i := slices.IndexFunc(ratios, func(r variance.Ratio) bool {
 			return r.Policy == policy.HBN.Name && int(r.Budget) == b.CaseStudy.Budget
 		})
-		if err == nil && i >= 0 {
-			rows, err = caseStudy(ctx, p, ratios[i], prior, b.CaseStudy.Repetitions, at)
+		if err != nil || i < 0 {
+			return nil, err
 		}
-		if err != nil {
-			return err
-		}
-		return writeRows(job, variance.EstimatesFile, "case_study.v1", rows)
-	}
-	return u
-}
-
-// analytic is the ratios of the policies whose allocation is known beforehand,
-// as the Oracle's, at each budget that the designs have.
-func analytic(policies policy.List, p profile.Profile, designs []variance.Design) ([]variance.Ratio, error) {
-	vs := variances(probabilities(p))
-	var ratios []variance.Ratio
-	seen := map[int32]bool{}
-	for _, d := range designs {
-		if seen[d.Budget] {
-			continue
-		}
-		seen[d.Budget] = true
-		for _, of := range policies {
-			if of.Fixed == nil {
-				continue
-			}
-			allocation, err := of.Fixed(vs, p.N()*int(d.Budget))
-			if err != nil {
-				return nil, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), d.Budget, err)
-			}
-			ratios = append(ratios, variance.Ratio{
-				Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: d.Budget,
-				Policy: of.Name, Donors: of.Donors.Name,
-				VarianceRatio: neyman.VarianceRatio(vs, allocation, int(d.Budget)),
-			})
-		}
-	}
-	return ratios, nil
+		return caseStudy(ctx, p, ratios[i], prior, b.CaseStudy.Repetitions, at)
+	}))
+	return []dag.Unit{u}
 }

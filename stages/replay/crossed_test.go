@@ -115,7 +115,7 @@ func profileOf(k int, counts ...int) profile.Profile {
 
 func TestDesignsSelectTheLeastRisk(t *testing.T) {
 	cs := pilot.AllCandidates([]int{4})
-	rows := designs(policy.HBN.Key(), 10, nil, cs, [][]float64{{0.25, 0.25}, {0.875, 1.125}, {9, 9}}) // risks 4/5, 4/3, 9/7
+	rows := designs(policy.HBN, 10, nil, cs, [][]float64{{0.25, 0.25}, {0.875, 1.125}, {9, 9}}) // risks 4/5, 4/3, 9/7
 	if !rows[0].Selected || rows[1].Selected || rows[2].Selected {
 		t.Errorf("selected %v %v %v, want the first", rows[0].Selected, rows[1].Selected, rows[2].Selected)
 	}
@@ -134,11 +134,11 @@ func TestDesignsSelectTheLeastRisk(t *testing.T) {
 	if want := 0.125 * 4 / 9; math.Abs(rows[1].RiskSE-want) > 1e-12 || math.Abs(rows[1].GapSE-want) > 1e-12 {
 		t.Errorf("standard errors %v of the risk and %v of the gap, want %v", rows[1].RiskSE, rows[1].GapSE, want)
 	}
-	tie := designs(policy.HBN.Key(), 10, nil, pilot.Candidates{{Budget: 4, M: 1}, {Budget: 4, M: 2}}, [][]float64{{0.5}, {1}})
+	tie := designs(policy.HBN, 10, nil, pilot.Candidates{{Budget: 4, M: 1}, {Budget: 4, M: 2}}, [][]float64{{0.5}, {1}})
 	if math.Abs(tie[0].Risk-4.0/3) > 1e-15 || !math.IsNaN(tie[0].RiskSE) {
 		t.Errorf("one replicate: risk %v ± %v, want 4/3 and no error", tie[0].Risk, tie[0].RiskSE)
 	}
-	equal := designs(policy.HBN.Key(), 10, nil, pilot.Candidates{{Budget: 4, M: 2}, {Budget: 4, M: 2}}, [][]float64{{0.5}, {0.5}})
+	equal := designs(policy.HBN, 10, nil, pilot.Candidates{{Budget: 4, M: 2}, {Budget: 4, M: 2}}, [][]float64{{0.5}, {0.5}})
 	if !equal[0].Selected || equal[1].Selected {
 		t.Error("an exact tie does not go to the first, smaller pilot")
 	}
@@ -175,7 +175,7 @@ func TestOracleIsThePapers(t *testing.T) {
 	for budget, want := range map[int32]string{8: "0.407", 16: "0.399", 32: "0.395", 64: "0.393"} {
 		sum := 0.0
 		for _, p := range profiles {
-			ratios, err := analytic(policy.All, p, []variance.Design{{Budget: budget}})
+			ratios, err := analytic(p, []variance.Design{{Budget: budget}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,11 +15,63 @@ import (
 	"speceval/pipeline/pair"
 )
 
+// coefficient is a row of a design unit's output: one estimate of the
+// continuation coefficient C, the expected Σ v/L over Σ v, of a candidate.
+type coefficient struct {
+	Alpha       *float64 `parquet:"alpha"` // prior strength; null where there is none
+	Budget      int32    `parquet:"budget"`
+	M           int32    `parquet:"m"`
+	Replicate   int32    `parquet:"replicate"` // replicate of a design, or batch of draws
+	Coefficient float64  `parquet:"coefficient"`
+}
+
+const coefficientSchema = "coefficients.v1"
+
+// coefficientRows are estimates, [candidate][replicate], of replicate first and on.
+func coefficientRows(cs pilot.Candidates, alpha *float64, estimates [][]float64, first int) []coefficient {
+	var rows []coefficient
+	for k, c := range cs {
+		for r, estimate := range estimates[k] {
+			rows = append(rows, coefficient{alpha, int32(c.Budget), int32(c.M), int32(first + r), estimate})
+		}
+	}
+	return rows
+}
+
+// newCoefficients has no estimate yet: [candidate][replicate].
+func newCoefficients(cs pilot.Candidates, replicates int) [][]float64 {
+	g := make([][]float64, len(cs))
+	for k := range g {
+		g[k] = make([]float64, replicates)
+	}
+	return g
+}
+
+// gather adds a share of each row, which must be those of coefficientRows, to what has
+// been gathered.
+func gather(g [][]float64, cs pilot.Candidates, rows []coefficient, share float64) error {
+	per := len(rows) / len(cs)
+	if len(rows) != per*len(cs) || per == 0 {
+		return fmt.Errorf("%d coefficients for %d candidates", len(rows), len(cs))
+	}
+	for i, row := range rows {
+		k := i / per
+		if c := cs[k]; int(row.Budget) != c.Budget || int(row.M) != c.M {
+			return fmt.Errorf("row %d is of budget %d and m = %d, want %d and %d", i+1, row.Budget, row.M, c.Budget, c.M)
+		}
+		if row.Replicate < 0 || int(row.Replicate) >= len(g[k]) {
+			return fmt.Errorf("row %d is of replicate %d, of %d", i+1, row.Replicate, len(g[k]))
+		}
+		g[k][row.Replicate] += share * row.Coefficient
+	}
+	return nil
+}
+
 // designed is the policies that have designs, in the order of
 // variance.DesignsFile: HBN, which the others are held against, comes first.
-func (b *builder) designed() policy.List {
+func designed() policy.List {
 	var first, others policy.List
-	for _, p := range b.policies {
+	for _, p := range policy.All {
 		switch {
 		case p == policy.HBN:
 			first = append(first, p)
@@ -56,7 +108,7 @@ func (b *builder) estimateUnits() []dag.Unit {
 	var units []dag.Unit
 	for _, tasks := range b.sizes {
 		for replicate := range b.Replicates {
-			for _, p := range b.designed() {
+			for _, p := range designed() {
 				if p.Design.OnPanels != nil {
 					units = append(units, b.panelsUnit(p, tasks, replicate))
 				}
@@ -64,13 +116,13 @@ func (b *builder) estimateUnits() []dag.Unit {
 		}
 	}
 	for _, of := range b.pairs {
-		for _, p := range b.designed() {
+		for _, p := range designed() {
 			if p.Design.OnProfile != nil {
 				units = append(units, b.onProfileUnit(p, of))
 			}
 		}
-		for _, known := range b.knowing() {
-			if len(b.onDonors(known)) > 0 {
+		for _, known := range knowing() {
+			if len(onDonors(known)) > 0 {
 				units = append(units, b.onDonorsUnit(known, of))
 			}
 		}
@@ -80,209 +132,41 @@ func (b *builder) estimateUnits() []dag.Unit {
 
 // estimateUnit is a unit that estimates coefficients for a design.
 func (b *builder) estimateUnit(id string, d policy.Design, tasks int) dag.Unit {
-	u := b.unit(id, b.Slice(append([]string{keySeed, keyBudgets, keyDraws}, d.Keys...)...))
+	u := b.unit(id, append([]string{keySeed, keyBudgets, keyDraws}, d.Keys...))
 	u.Cost = b.ofDraws(d.Seconds(tasks))
 	return u
+}
+
+// panelsID is the unit of one replicate of a policy's estimates.
+func panelsID(p *policy.Policy, tasks, replicate int) string {
+	return fmt.Sprintf("design/%s/n=%d/replicate=%d", p.Design.Unit, tasks, replicate)
 }
 
 // panelsUnit estimates a policy's coefficients in one replicate for one task
 // count, for all prior strengths.
 func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
-	d, id, cs := p.Design, panelsID(p, tasks, replicate), b.candidates(p)
-	u := b.estimateUnit(id, d, tasks)
-	random := b.seeded(&u).Stream()
+	u := b.estimateUnit(panelsID(p, tasks, replicate), p.Design, tasks)
+	at := b.branch(u.ID)
+	u.Seed = at.Label()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
-		estimates, err := d.OnPanels(ctx, policy.Panels{
-			Candidates: cs, Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas, Even: b.EvenPanels,
-		}, random)
+		panels := policy.Panels{
+			Candidates: b.candidates(p), Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas, Even: b.EvenPanels,
+		}
+		estimates, err := p.Design.OnPanels(ctx, panels, at.Stream())
 		if err != nil {
 			return err
 		}
 		var rows []coefficient
 		for a, alpha := range b.strengths(p) {
-			for k, c := range cs {
-				rows = append(rows, coefficientRows(c, alpha, estimates[a][k:k+1], replicate)...)
+			one := newCoefficients(panels.Candidates, 1)
+			for k, c := range estimates[a] {
+				one[k][0] = c
 			}
+			rows = append(rows, coefficientRows(panels.Candidates, alpha, one, replicate)...)
 		}
-		return writeRows(job, partFile(id), "coefficients.v1", rows)
+		return dag.WriteRows(job, u.Outputs[0], coefficientSchema, rows)
 	}
 	return u
-}
-
-// onProfileUnit estimates a policy's coefficients on one profile, in batches of
-// draws. There are none where it is degenerate.
-func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
-	d, id := p.Design, onProfileID(p, of)
-	u := b.estimateUnit(id, d, of.N())
-	of.Feed(&u)
-	random := b.seeded(&u).Stream()
-	u.Run = func(ctx context.Context, job *dag.Job) error {
-		known, err := of.Profile(job)
-		if err != nil {
-			return err
-		}
-		var rows []coefficient
-		if known.VarianceSum() > 0 {
-			estimates, err := d.OnProfile(ctx, probabilities(known), b.cs, b.Draws, random)
-			if err != nil {
-				return err
-			}
-			for k, c := range b.cs {
-				rows = append(rows, coefficientRows(c, nil, estimates[k], 0)...)
-			}
-		}
-		return writeRows(job, partFile(id), "coefficients.v1", rows)
-	}
-	return u
-}
-
-// designsUnit selects the designs of all policies from the estimates of the
-// given units.
-func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
-	u := dag.Unit{
-		ID: designsRef.Unit, Config: b.Slice(keyBudgets, keyReplicates, keyAlphas),
-		Outputs: []string{variance.DesignsFile}, Provenance: "computed",
-	}
-	for _, e := range estimates {
-		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: e.ID})
-	}
-	for _, p := range b.designed() {
-		if as := p.Design.As; as != nil { // of which there are no estimates to make the unit stale
-			u.Config["policy."+p.Key().String()] = "designs of " + as.Key().String()
-		}
-	}
-	u.Run = func(_ context.Context, job *dag.Job) error {
-		var rows []variance.Design
-		for _, p := range b.designed() {
-			for _, tasks := range b.sizes {
-				more, err := b.designsOf(job, p, tasks)
-				if err != nil {
-					return err
-				}
-				rows = append(rows, more...)
-			}
-			more, err := b.designsOnDonors(job, p)
-			if err != nil {
-				return err
-			}
-			rows = append(rows, more...)
-		}
-		for _, p := range b.designed() {
-			if as := p.Design.As; as != nil {
-				rows = append(rows, taken(rows, as, p)...)
-			}
-		}
-		return writeRows(job, variance.DesignsFile, "designs.v2", rows)
-	}
-	return u
-}
-
-// taken is the selected designs of one policy as another's.
-func taken(rows []variance.Design, from, to *policy.Policy) []variance.Design {
-	var own []variance.Design
-	for _, d := range rows {
-		if d.Key() == from.Key() && d.Selected {
-			d.Policy, d.Donors = to.Name, to.Donors.Name
-			own = append(own, d)
-		}
-	}
-	return own
-}
-
-// designsOf is a policy's designs for a number of tasks, one prior strength after
-// the other. There are none without estimates, as where all profiles of as many
-// tasks are degenerate.
-func (b *builder) designsOf(job *dag.Job, p *policy.Policy, tasks int) ([]variance.Design, error) {
-	var all []gathered
-	var err error
-	switch d := p.Design; {
-	case d.OnPanels != nil:
-		all, err = b.fromPanels(job, p, tasks)
-	case d.OnProfile != nil:
-		all, err = b.fromProfiles(job, p, tasks)
-	}
-	var rows []variance.Design
-	for a, g := range all {
-		rows = append(rows, designs(p.Key(), tasks, b.strengths(p)[a], b.candidates(p), g)...)
-	}
-	divide(rows, p)
-	return rows, err
-}
-
-// divide says how designs divide what the pilot leaves, if not in one stage.
-func divide(rows []variance.Design, p *policy.Policy) {
-	if p.InStages == nil || p.InStages.After == 1 {
-		return
-	}
-	fractions := p.InStages.Text()
-	for i := range rows {
-		rows[i].Fractions = &fractions
-	}
-}
-
-// fromPanels gathers the estimates of all replicates, by prior strength.
-func (b *builder) fromPanels(job *dag.Job, p *policy.Policy, tasks int) ([]gathered, error) {
-	all, cs := make([]gathered, len(b.strengths(p))), b.candidates(p)
-	for a := range all {
-		all[a] = newGathered(cs, b.Replicates)
-	}
-	for replicate := range b.Replicates {
-		file := partFile(panelsID(p, tasks, replicate))
-		rows, err := readRows[coefficient](job, file)
-		if err != nil {
-			return nil, err
-		}
-		for a, g := range all {
-			part := rows[a*len(rows)/len(all) : (a+1)*len(rows)/len(all)]
-			if err := g.add(cs, part, 1); err != nil {
-				return nil, fmt.Errorf("%s: %w", file, err)
-			}
-		}
-	}
-	return all, nil
-}
-
-// fromProfiles pools the estimates on all profiles with the same task count
-// (paper, Eq. 17); there are none where all of these are degenerate.
-func (b *builder) fromProfiles(job *dag.Job, p *policy.Policy, tasks int) ([]gathered, error) {
-	var group [][]coefficient
-	for _, of := range b.pairs {
-		if of.N() != tasks {
-			continue
-		}
-		rows, err := readRows[coefficient](job, partFile(onProfileID(p, of)))
-		if err != nil {
-			return nil, err
-		}
-		if len(rows) > 0 {
-			group = append(group, rows)
-		}
-	}
-	if len(group) == 0 {
-		return nil, nil
-	}
-	g := newGathered(b.cs, policy.Batches(b.Draws))
-	for _, rows := range group {
-		if err := g.add(b.cs, rows, 1/float64(len(group))); err != nil {
-			return nil, fmt.Errorf("estimates of %s for %d tasks: %w", p.Name, tasks, err)
-		}
-	}
-	return []gathered{g}, nil
-}
-
-// designs turns the continuation coefficients C of every candidate, estimated
-// in independent replicates ([candidate][replicate]), into designs.
-func designs(of policy.Key, tasks int, alpha *float64, cs pilot.Candidates, coefficients [][]float64) []variance.Design {
-	rows := make([]variance.Design, len(cs))
-	for k, r := range pilot.Rate(cs, coefficients) {
-		rows[k] = variance.Design{
-			Policy: of.Name, Donors: of.Donors, NTasks: int32(tasks), Budget: int32(r.Budget), Alpha: alpha,
-			M: int32(r.M), W: r.Weight,
-			Risk: r.Risk, RiskSE: r.RiskSE,
-			Selected: r.Selected, Gap: r.Gap, GapSE: r.GapSE,
-		}
-	}
-	return rows
 }
 
 // onProfileID is the unit of a policy's estimates on a profile.
@@ -290,9 +174,19 @@ func onProfileID(p *policy.Policy, of pair.Pair) string {
 	return "design/" + p.Design.Unit + "/" + of.Name()
 }
 
-// panelsID is the unit of one replicate of a policy's estimates.
-func panelsID(p *policy.Policy, tasks, replicate int) string {
-	return fmt.Sprintf("design/%s/n=%d/replicate=%d", p.Design.Unit, tasks, replicate)
+// onProfileUnit estimates a policy's coefficients on one profile, in batches of
+// draws.
+func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
+	u := b.estimateUnit(onProfileID(p, of), p.Design, of.N())
+	b.onProfile(&u, of, policy.None, rowsOf(u.Outputs[0], coefficientSchema,
+		func(ctx context.Context, _ *dag.Job, known profile.Profile, at seed.Seed) ([]coefficient, error) {
+			estimates, err := p.Design.OnProfile(ctx, probabilities(known), b.cs, b.Draws, at.Stream())
+			if err != nil {
+				return nil, err
+			}
+			return coefficientRows(b.cs, nil, estimates, 0), nil
+		}))
+	return u
 }
 
 // A design for a profile is made of so many replicates of panels, at the paper's
@@ -304,16 +198,11 @@ const (
 )
 
 // onDonors is the policies with some donors that have a design for each profile.
-func (b *builder) onDonors(known *policy.Donors) policy.List {
-	return slices.DeleteFunc(b.inStages(known), func(p *policy.Policy) bool { return !p.Design.OnDonors })
+func onDonors(known *policy.Donors) policy.List {
+	return slices.DeleteFunc(inStages(known), func(p *policy.Policy) bool { return !p.Design.OnDonors })
 }
 
-// onDonorsID is the unit of the estimates for one profile.
-func onDonorsID(known *policy.Donors, of pair.Pair) string {
-	return "design/" + known.Name + "/" + of.Name()
-}
-
-// onDonorsPart is where it keeps those of one policy.
+// onDonorsPart is where the estimates of one policy for a profile are kept.
 func onDonorsPart(p *policy.Policy, of pair.Pair) string {
 	return partFile("design/" + p.Donors.Name + "/" + p.Name + "/" + of.Name())
 }
@@ -321,22 +210,15 @@ func onDonorsPart(p *policy.Policy, of pair.Pair) string {
 // onDonorsUnit estimates the coefficients of the policies with some donors for one
 // profile, on panels of the prior that the donors inform. Where these are drawn anew,
 // the design is for a draw of its own, and serves all others. A profile without siblings
-// has no donors to be informed by, and a note says so. There are no estimates where it
-// is degenerate.
+// has no donors to be informed by, and a note says so.
 func (b *builder) onDonorsUnit(known *policy.Donors, of pair.Pair) dag.Unit {
-	u := b.unit(onDonorsID(known, of), b.Slice(keySeed, keyBudgets, keyDraws))
+	u := b.unit("design/"+known.Name+"/"+of.Name(), []string{keySeed, keyBudgets, keyDraws})
 	u.Cost = donorDesignSeconds * float64(of.N()) / 100
 	u.Outputs = nil
-	for _, p := range b.onDonors(known) {
+	for _, p := range onDonors(known) {
 		u.Outputs = append(u.Outputs, onDonorsPart(p, of))
 	}
-	b.feed(&u, known, of)
-	at := b.seeded(&u)
-	u.Run = func(ctx context.Context, job *dag.Job) error {
-		p, err := of.Profile(job)
-		if err != nil {
-			return err
-		}
+	b.onProfile(&u, of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error {
 		sources, err := b.sources(job, of, known)
 		if err != nil {
 			return err
@@ -344,36 +226,29 @@ func (b *builder) onDonorsUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 		if known.Siblings && len(sources) == 0 {
 			job.Note("%s has no siblings: policies that would know them know nothing", of.Name())
 		}
-		for _, policy := range b.onDonors(known) {
-			var rows []coefficient
-			if p.VarianceSum() > 0 {
-				if rows, err = b.estimateOnDonors(ctx, policy, p, sources, at); err != nil {
-					return err
-				}
-			}
-			if err := writeRows(job, onDonorsPart(policy, of), "coefficients.v1", rows); err != nil {
+		for _, policy := range onDonors(known) {
+			work := rowsOf(onDonorsPart(policy, of), coefficientSchema,
+				func(ctx context.Context, _ *dag.Job, p profile.Profile, at seed.Seed) ([]coefficient, error) {
+					return b.estimateOnDonors(ctx, policy, p, sources, at)
+				})
+			if err := work(ctx, job, p, at); err != nil {
 				return err
 			}
 		}
 		return nil
-	}
+	})
 	return u
 }
 
 // estimateOnDonors is the estimates of one policy, of every candidate.
 func (b *builder) estimateOnDonors(ctx context.Context, of *policy.Policy, p profile.Profile, sources []profile.Profile, at seed.Seed) ([]coefficient, error) {
-	random := at.Child("donors").Stream()
-	known, err := of.Donors.Count(p, sources, &random)
+	prior, err := informedBy(of.Donors, p, sources, at.Child("donors"))
 	if err != nil {
 		return nil, err
 	}
-	prior, err := informed.New(p.N(), known)
-	if err != nil {
-		return nil, err
-	}
-	cs := pilot.StagedCandidates(b.Budgets)
+	cs := b.candidates(of)
 	panels := max(fewestPanels, donorPanels*b.Draws/paperDraws)
-	estimates := newGathered(cs, donorReplicates)
+	estimates := newCoefficients(cs, donorReplicates)
 	for replicate := range donorReplicates {
 		one, err := pilot.StagedCoefficients(ctx, prior, cs, of.InStages.After, panels, at.Child("panels").Index(replicate).Stream())
 		if err != nil {
@@ -383,38 +258,168 @@ func (b *builder) estimateOnDonors(ctx context.Context, of *policy.Policy, p pro
 			estimates[k][replicate] = c
 		}
 	}
-	var rows []coefficient
-	for k, c := range cs {
-		rows = append(rows, coefficientRows(c, nil, estimates[k], 0)...)
-	}
-	return rows, nil
+	return coefficientRows(cs, nil, estimates, 0), nil
 }
 
-// designsOnDonors is a policy's designs for each profile, none if it has no such.
-func (b *builder) designsOnDonors(job *dag.Job, p *policy.Policy) ([]variance.Design, error) {
-	if !p.Design.OnDonors {
-		return nil, nil
+// informedBy is the prior that the donors of a profile inform, as they are or drawn from
+// a branch of the seed tree.
+func informedBy(known *policy.Donors, p profile.Profile, sources []profile.Profile, at seed.Seed) (*informed.Prior, error) {
+	random := at.Stream()
+	donors, err := known.Count(p, sources, &random)
+	if err != nil {
+		return nil, err
 	}
-	var all []variance.Design
-	cs := pilot.StagedCandidates(b.Budgets)
-	for _, of := range b.pairs {
-		estimates, err := readRows[coefficient](job, onDonorsPart(p, of))
+	return informed.New(p.N(), donors)
+}
+
+// designsUnit selects the designs of all policies from the estimates of the
+// given units.
+func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
+	u := b.gather(designsID, []string{keyBudgets, keyReplicates, keyAlphas}, []string{variance.DesignsFile})
+	for _, e := range estimates {
+		need(&u, []string{e.ID})
+	}
+	for _, p := range designed() {
+		if as := p.Design.As; as != nil { // of which there are no estimates to make the unit stale
+			u.Config["policy."+p.Key().String()] = "designs of " + as.Key().String()
+		}
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		var rows []variance.Design
+		for _, p := range designed() {
+			for _, s := range b.selections(p) {
+				more, err := b.selected(job, p, s)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, more...)
+			}
+		}
+		for _, p := range designed() {
+			if p.Design.As == nil {
+				continue
+			}
+			for _, d := range designsFor(rows, p.Design.As) {
+				if d.Selected {
+					d.Policy, d.Donors = p.Name, p.Donors.Name
+					rows = append(rows, d)
+				}
+			}
+		}
+		return dag.WriteRows(job, variance.DesignsFile, "designs.v2", rows)
+	}
+	return u
+}
+
+// selection is what a policy's designs are selected by, for all profiles with as many
+// tasks or for one.
+type selection struct {
+	tasks      int
+	of         *pair.Pair // nil: all profiles with as many tasks
+	replicates int
+	files      []string // of estimates
+	profiles   bool     // estimates on profiles, pooled (paper, Eq. 17); none of degenerate ones
+}
+
+// selections are those of a policy, none if it has no estimates of its own.
+func (b *builder) selections(p *policy.Policy) (all []selection) {
+	for _, tasks := range b.sizes {
+		switch {
+		case p.Design.OnPanels != nil:
+			s := selection{tasks: tasks, replicates: b.Replicates}
+			for replicate := range b.Replicates {
+				s.files = append(s.files, partFile(panelsID(p, tasks, replicate)))
+			}
+			all = append(all, s)
+		case p.Design.OnProfile != nil:
+			s := selection{tasks: tasks, replicates: policy.Batches(b.Draws), profiles: true}
+			for _, of := range b.pairs {
+				if of.N() == tasks {
+					s.files = append(s.files, partFile(onProfileID(p, of)))
+				}
+			}
+			all = append(all, s)
+		}
+	}
+	if p.Design.OnDonors {
+		for i, of := range b.pairs {
+			all = append(all, selection{of.N(), &b.pairs[i], donorReplicates, []string{onDonorsPart(p, of)}, true})
+		}
+	}
+	return all
+}
+
+// selected is a policy's designs, one prior strength after the other. There are none
+// where all profiles are degenerate.
+func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]variance.Design, error) {
+	estimates := map[string][]coefficient{}
+	for _, file := range s.files {
+		rows, err := dag.ReadRows[coefficient](job, file)
 		if err != nil {
 			return nil, err
 		}
-		if len(estimates) == 0 {
-			continue
+		if len(rows) > 0 || !s.profiles {
+			estimates[file] = rows
 		}
-		g := newGathered(cs, donorReplicates)
-		if err := g.add(cs, estimates, 1); err != nil {
-			return nil, err
+	}
+	if len(estimates) == 0 {
+		return nil, nil
+	}
+	share := 1.0
+	if s.profiles {
+		share /= float64(len(estimates))
+	}
+	var all []variance.Design
+	cs, strengths := b.candidates(p), b.strengths(p)
+	for a, alpha := range strengths {
+		g := newCoefficients(cs, s.replicates)
+		for _, file := range s.files {
+			rows, there := estimates[file]
+			if !there {
+				continue
+			}
+			part := rows[a*len(rows)/len(strengths) : (a+1)*len(rows)/len(strengths)]
+			if err := gather(g, cs, part, share); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
 		}
-		rows := designs(p.Key(), of.N(), nil, cs, g)
-		for i := range rows {
-			rows[i].Benchmark, rows[i].Model = &of.Benchmark, &of.Model
+		all = append(all, designs(p, s.tasks, alpha, cs, g)...)
+	}
+	if s.of != nil {
+		for i := range all {
+			all[i].Benchmark, all[i].Model = &s.of.Benchmark, &s.of.Model
 		}
-		divide(rows, p)
-		all = append(all, rows...)
 	}
 	return all, nil
+}
+
+// designs turns the continuation coefficients C of every candidate, estimated
+// in independent replicates ([candidate][replicate]), into designs.
+func designs(p *policy.Policy, tasks int, alpha *float64, cs pilot.Candidates, coefficients [][]float64) []variance.Design {
+	var fractions *string // of what the pilot leaves, if not in one stage
+	if p.InStages != nil && p.InStages.After != 1 {
+		text := p.InStages.Text()
+		fractions = &text
+	}
+	rows := make([]variance.Design, len(cs))
+	for k, r := range pilot.Rate(cs, coefficients) {
+		rows[k] = variance.Design{
+			Policy: p.Name, Donors: p.Donors.Name, NTasks: int32(tasks), Budget: int32(r.Budget), Alpha: alpha,
+			M: int32(r.M), W: r.Weight,
+			Risk: r.Risk, RiskSE: r.RiskSE,
+			Selected: r.Selected, Gap: r.Gap, GapSE: r.GapSE, Fractions: fractions,
+		}
+	}
+	return rows
+}
+
+// selectedDesigns reads the designs for a number of tasks.
+func selectedDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
+	all, err := dag.ReadRows[variance.Design](job, variance.DesignsFile)
+	return slices.DeleteFunc(all, func(d variance.Design) bool { return !d.Selected || int(d.NTasks) != tasks }), err
+}
+
+// designsFor is the designs of one policy.
+func designsFor(all []variance.Design, of *policy.Policy) []variance.Design {
+	return slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Key() != of.Key() })
 }

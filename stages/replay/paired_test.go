@@ -28,7 +28,7 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 		t.Fatal(err)
 	}
 	const draws = 200_000
-	ratios, got, err := replay(t.Context(), policy.All, p, designs, prior, draws, seed.Root(11).Stream())
+	ratios, got, err := replay(t.Context(), p, designs, prior, draws, seed.Root(11).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestReplayMatchesEnumeration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ratios, _, err := replay(t.Context(), policy.All, p, designs, prior, 40_000, seed.Root(3).Stream())
+	ratios, _, err := replay(t.Context(), p, designs, prior, 40_000, seed.Root(3).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +159,8 @@ func TestTheWorkedPolicyLiesBetweenUniformAndHBN(t *testing.T) {
 		{Policy: policy.HBN.Name, Donors: "none", NTasks: 100, Budget: 16, M: 6, W: 0.35},
 		{Policy: policytest.Disagreement.Name, Donors: "none", NTasks: 100, Budget: 16, M: 6, W: 0.35},
 	}
-	policies := policy.List{policy.HBN, policytest.Disagreement}
-	ratios, apart, err := replay(t.Context(), policies, benchProfile(100), designs, prior, 1024, seed.Root(7).Stream())
+	policytest.Replace(t, policy.List{policy.HBN, policytest.Disagreement})
+	ratios, apart, err := replay(t.Context(), benchProfile(100), designs, prior, 1024, seed.Root(7).Stream())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,3 @@
-// Package replay is the stage that finds out what each policy's variance would
-// be: ex-ante designs of the pilot size and stage weight, and replays of the
-// designs on fixed task-probability profiles.
-//
-// Its units are the estimates of designs, one replicate of panels for one task
-// count or one profile each, the selection of all designs, the replay of one
-// profile, and the final tables of ratios, with their differences.
-// Further units, one a profile, compute the part of a ratio's error that comes from its
-// profile, and simulated evaluations of one profile. All draw from distinct branches of
-// the seed tree.
 package replay
 
 import (
@@ -15,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
@@ -27,16 +16,78 @@ import (
 	"speceval/pipeline/pair"
 )
 
+// probabilities are a profile's task probabilities.
+func probabilities(p profile.Profile) []float64 {
+	ps := make([]float64, p.N())
+	for i := range ps {
+		ps[i] = p.P(i)
+	}
+	return ps
+}
+
+// variances are p(1−p) of each task.
+func variances(ps []float64) []float64 {
+	vs := make([]float64, len(ps))
+	for i, p := range ps {
+		vs[i] = p * (1 - p)
+	}
+	return vs
+}
+
+// total is the sum of xs, in order.
+func total(xs []float64) float64 {
+	sum := 0.0
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
+}
+
+// tally sums draws for their mean and its error.
+type tally struct {
+	draws  float64
+	sum    float64
+	first  float64 // of the first draw, against cancellation
+	drift  float64 // Σ (draw − first)
+	square float64 // Σ (draw − first)²
+}
+
+func (t *tally) add(x float64) {
+	if t.draws == 0 {
+		t.first = x
+	}
+	d := x - t.first
+	t.draws++
+	t.sum += x
+	t.drift += d
+	t.square += d * d
+}
+
+// mean is the mean of the draws, NaN of none.
+func (t *tally) mean() float64 {
+	if t.draws == 0 {
+		return math.NaN()
+	}
+	return t.first + t.drift/t.draws
+}
+
+// variance is the variance of a draw, NaN of a single one.
+func (t *tally) variance() float64 {
+	if t.draws < 2 {
+		return math.NaN()
+	}
+	return max(0, t.square-t.drift*t.drift/t.draws) / (t.draws - 1)
+}
+
+// se is the standard error of the mean.
+func (t *tally) se() float64 { return math.Sqrt(t.variance() / t.draws) }
+
 // replayed is a two-stage policy with the design chosen for it.
 type replayed struct {
-	design variance.Design
-	sum    float64 // Σ C over the draws
-	shift  float64 // C of the first draw, against cancellation
-	drift  float64 // Σ (C − first)
-	square float64 // Σ (C − first)²
-
-	values []float64 // C of the draws of a sweep
-	paired paired    // with HBN's at the same budget
+	design       variance.Design
+	values       []float64 // continuation coefficients C = Σ(v/L)/Σv of the draws of a sweep
+	coefficients tally     // of all draws
+	paired       tally     // of the ratio above HBN's at the same budget, draw by draw
 }
 
 // setting is what the continuation of a design is of.
@@ -48,44 +99,30 @@ func setting(d variance.Design) policy.Setting {
 	return s
 }
 
-// continuation is that of a design; it holds until the next call with this bench.
-func continuation(policies policy.List, d variance.Design, bench *policy.Bench) (policy.Continuation, error) {
-	p := policies.Find(d.Key())
+// continuation is the continuation of a design; it holds until the next call with this
+// bench.
+func continuation(d variance.Design, bench *policy.Bench) (policy.Continuation, error) {
+	p := policy.All.Find(d.Key())
 	if p == nil || p.TwoStage == nil {
 		return nil, fmt.Errorf("design of policy %q: this replay does not know it", d.Key())
 	}
 	return p.TwoStage.Continuation(bench, setting(d)), nil
 }
 
-// add takes the continuation coefficient C = Σ(v/L)/Σv of one more draw.
-func (r *replayed) add(coefficient float64) {
-	if r.sum == 0 {
-		r.shift = coefficient
-	}
-	d := coefficient - r.shift
-	r.sum += coefficient
-	r.drift += d
-	r.square += d * d
-}
-
 // ratio turns the draws into the variance ratio b·{w²/m + (1−w)²·C} with its
 // Monte Carlo standard error (paper, Eq. 9 over Uniform's variance).
-func (r *replayed) ratio(p profile.Profile, draws int) variance.Ratio {
-	d, n := r.design, float64(draws)
-	spread := math.NaN()
-	if draws > 1 {
-		spread = math.Sqrt(max(0, r.square-r.drift*r.drift/n) / (n - 1))
-	}
+func (r *replayed) ratio(p profile.Profile) variance.Ratio {
+	d, c := r.design, &r.coefficients
 	return variance.Ratio{
 		Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget,
 		Policy: d.Policy, Donors: d.Donors, Alpha: d.Alpha, M: &d.M, W: &d.W,
-		VarianceRatio: neyman.Risk(int(d.Budget), int(d.M), d.W, r.sum/n),
-		RatioSE:       r.slope() * spread / math.Sqrt(n),
-		Draws:         int32(draws),
+		VarianceRatio: neyman.Risk(int(d.Budget), int(d.M), d.W, c.sum/c.draws),
+		RatioSE:       r.slope() * math.Sqrt(c.variance()) / math.Sqrt(c.draws),
+		Draws:         int32(c.draws),
 	}
 }
 
-// slope is that of the ratio in C.
+// slope is the slope of the ratio in C.
 func (r *replayed) slope() float64 {
 	d := r.design
 	return float64(d.Budget) * (1 - d.W) * (1 - d.W)
@@ -97,34 +134,44 @@ func (r *replayed) slope() float64 {
 // evaluation protocol). The rows of allocations known
 // beforehand come first. The differences are those
 // of every ratio to HBN's at its budget, in the same order.
-func replay(ctx context.Context, policies policy.List, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, []variance.Difference, error) {
-	ratios, err := analytic(policies, p, designs)
+func replay(ctx context.Context, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, []variance.Difference, error) {
+	ratios, err := analytic(p, designs)
 	if err != nil {
 		return nil, nil, err
 	}
 	longest := 0
-	runs := make([]*replayed, len(designs))
+	runs, hbn := make([]*replayed, len(designs)), map[int32]*replayed{}
 	for i, d := range designs {
 		runs[i] = &replayed{design: d}
 		longest = max(longest, int(d.Budget)-1)
+		if d.Policy == policy.HBN.Name {
+			hbn[d.Budget] = runs[i]
+		}
 	}
 	bench := policy.Bench{Prior: prior}
 	err = pilot.EachSweep(ctx, probabilities(p), draws, longest, pilot.OneStream(random), func(sw *pilot.Sweep, _ int) error {
 		for _, run := range runs {
 			run.values = run.values[:0]
 		}
-		err := eachValue(sw, designs, func(k int) (policy.Continuation, error) { return continuation(policies, designs[k], &bench) }, func(k, _ int, c float64) {
+		err := eachValue(sw, designs, func(k int) (policy.Continuation, error) { return continuation(designs[k], &bench) }, func(k, _ int, c float64) {
 			runs[k].values = append(runs[k].values, c)
-			runs[k].add(c)
+			runs[k].coefficients.add(c)
 		})
-		pairUp(runs)
+		for _, run := range runs {
+			if its := hbn[run.design.Budget]; its != nil && its != run {
+				slope, other := run.slope(), its.slope()
+				for draw, c := range run.values {
+					run.paired.add(slope*c - other*its.values[draw])
+				}
+			}
+		}
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, run := range runs {
-		ratios = append(ratios, run.ratio(p, draws))
+		ratios = append(ratios, run.ratio(p))
 	}
 	return ratios, differences(ratios, runs), nil
 }
@@ -151,154 +198,112 @@ func eachValue(sw *pilot.Sweep, designs []variance.Design, of func(k int) (polic
 	return nil
 }
 
-// total is the sum of xs, in order.
-func total(xs []float64) float64 {
-	sum := 0.0
-	for _, x := range xs {
-		sum += x
-	}
-	return sum
-}
-
-// Settings are what the stage reads of the configuration.
-type Settings struct {
-	Seed            uint64    // of the experiment
-	Budgets         []int     // average rollouts per task, each at least 2, ascending
-	Draws           int       // panels of a design replicate and pilot vectors of a replay
-	Replicates      int       // independent replicates of HBN's and IBN's designs
-	EvenPanels      bool      // fewer panels than Draws, as precise: see policy.Panels
-	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
-	Alphas          []float64 // IBN's prior strengths, ascending
-	Resamples       int       // profiles redrawn from each, at least 2
-	ResampleDraws   int       // pilot vectors of the replay of one
-	CaseStudy       CaseStudy
-	TSNeyman        TSNeyman
-
-	// Slice gives the canonical text of keys of the configuration, by key, for
-	// the units that read them.
-	Slice func(keys ...string) map[string]string
-}
-
-// The units that write variance.DesignsFile, variance.TwoStageFile with
-// variance.CandidatesFile, and variance.RatiosFile.
-var (
-	designsRef  = dag.Ref{Stage: name, Unit: "designs"}
-	twoStageRef = dag.Ref{Stage: name, Unit: "two_stage"}
-	ratiosRef   = dag.Ref{Stage: name, Unit: "ratios"}
-)
-
-const (
-	name = "replay"
-
-	// version is raised when the same inputs give other numbers, or other columns.
-	version = 3
-)
-
-// mostTasks bounds a profile, so that a count of its tasks fits the 16 bits
-// that the panels give it.
-const mostTasks = 1<<16 - 1
-
-// Stage returns the stage for the pairs to evaluate. A profile that turns out to
-// be degenerate when it is made is left out of all results. It is an error if
-// one has more tasks than the stage can count.
-func Stage(s Settings, pairs []pair.Pair) (dag.Stage, error) {
-	return stageOf(s, pairs, policy.All)
-}
-
-// stageOf is the stage for a list of policies.
-func stageOf(s Settings, pairs []pair.Pair, policies policy.List) (dag.Stage, error) {
-	b := builder{Settings: s, pairs: pairs, policies: policies, cs: pilot.AllCandidates(s.Budgets)}
-	for _, p := range pairs {
-		if p.N() > mostTasks {
-			return dag.Stage{}, fmt.Errorf("profile %s has %d tasks, the replay takes at most %d: split the benchmark", p.Name(), p.N(), mostTasks)
+// analytic is the ratios of the policies whose allocation is known beforehand,
+// as the Oracle's, at each budget that the designs have.
+func analytic(p profile.Profile, designs []variance.Design) ([]variance.Ratio, error) {
+	vs := variances(probabilities(p))
+	var ratios []variance.Ratio
+	seen := map[int32]bool{}
+	for _, d := range designs {
+		if seen[d.Budget] {
+			continue
 		}
-		if !slices.Contains(b.sizes, p.N()) {
-			b.sizes = append(b.sizes, p.N())
+		seen[d.Budget] = true
+		for _, of := range policy.All {
+			if of.Fixed == nil {
+				continue
+			}
+			allocation, err := of.Fixed(vs, p.N()*int(d.Budget))
+			if err != nil {
+				return nil, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), d.Budget, err)
+			}
+			ratios = append(ratios, variance.Ratio{
+				Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: d.Budget,
+				Policy: of.Name, Donors: of.Donors.Name,
+				VarianceRatio: neyman.VarianceRatio(vs, allocation, int(d.Budget)),
+			})
 		}
 	}
-	slices.Sort(b.sizes)
-	units := b.units()
-	for i := range units {
-		if units[i].Cost == 0 {
-			units[i].Cost = gatherSeconds * float64(len(pairs))
+	return ratios, nil
+}
+
+// differences turns ratios, the last of which are those of the runs and the
+// others analytic, into differences to HBN's. What is analytic has no error of
+// its own, so that HBN's is that of the difference.
+func differences(ratios []variance.Ratio, runs []*replayed) []variance.Difference {
+	hbn := map[int32]variance.Ratio{}
+	for _, r := range ratios {
+		if r.Policy == policy.HBN.Name {
+			hbn[r.Budget] = r
 		}
-		units[i].Cost = max(units[i].Cost, leastSeconds)
 	}
-	return dag.Stage{
-		Name:    name,
-		About:   "designs and variance replays of HBN, EN, IBN and the Oracle",
-		Version: version,
-		Units:   units,
-		Shared: map[string]string{
-			keyBudgets: "all budgets share the paths of common random numbers and are part of each key, so that those that were there run again too",
-		},
-	}, nil
-}
-
-// builder makes the units of a stage.
-type builder struct {
-	Settings
-	pairs    []pair.Pair
-	policies policy.List
-	sizes    []int // task counts, ascending
-	cs       pilot.Candidates
-}
-
-func (b *builder) units() []dag.Unit {
-	units := b.estimateUnits()
-	selection := b.designsUnit(units)
-	units = append(units, selection)
-	for _, p := range b.pairs {
-		units = append(units, b.profileUnit(p))
+	analytic := len(ratios) - len(runs)
+	var rows []variance.Difference
+	for i, r := range ratios {
+		its, ok := hbn[r.Budget]
+		if !ok || r.Policy == policy.HBN.Name {
+			continue
+		}
+		row := variance.Difference{
+			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
+			Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
+			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: its.RatioSE, Draws: its.Draws,
+		}
+		if i >= analytic {
+			row.DifferenceSE = runs[i-analytic].paired.se()
+		}
+		rows = append(rows, row)
 	}
-	units = append(units, b.stagesUnits()...)
-	units = append(units, b.twoStageUnit(), b.differencesUnit())
-	units = append(units, b.resampleUnits()...)
-	units = append(units, b.caseUnits()...)
-	units = append(units, b.tsUnits()...)
-	return append(units, b.ratiosUnit())
+	return rows
 }
-
-// unit is a unit with one Parquet file of its own.
-func (b *builder) unit(id string, config map[string]string) dag.Unit {
-	return dag.Unit{
-		ID: id, Config: config,
-		Outputs:    []string{partFile(id)},
-		Provenance: "computed",
-	}
-}
-
-// partFile is where a unit keeps its rows.
-func partFile(id string) string { return "replay/parts/" + id + ".parquet" }
-
-// seeded gives a unit its branch of the seed tree and returns it.
-func (b *builder) seeded(u *dag.Unit) seed.Seed {
-	at := b.branch(u.ID)
-	u.Seed = at.Label()
-	return at
-}
-
-// branch is that of a unit.
-func (b *builder) branch(id string) seed.Seed {
-	at := seed.Root(b.Seed).Child(name)
-	for label := range strings.SplitSeq(id, "/") {
-		at = at.Child(label)
-	}
-	return at
-}
-
-// pilots is the stream of the pilots that a profile is replayed on.
-func (b *builder) pilots(of pair.Pair) seed.Stream { return b.branch(profileID(of)).Stream() }
-
-// Keys of the configuration that units read.
-const (
-	keySeed       = "experiment.seed"
-	keyBudgets    = "experiment.budgets"
-	keyDraws      = "replay.draws"
-	keyReplicates = "replay.replicates"
-	keyOrder      = policy.KeyOrder
-	keyAlphas     = policy.KeyAlphas
-)
 
 // profileID is the unit that replays a profile.
 func profileID(p pair.Pair) string { return "profile/" + p.Name() }
+
+// profilePart is where its ratios are, and differencesPart its differences to HBN, of all
+// prior strengths.
+func profilePart(p pair.Pair) string     { return partFile(profileID(p)) }
+func differencesPart(p pair.Pair) string { return partFile("differences/" + p.Name()) }
+
+// profileUnit replays every policy on one profile; all prior strengths are
+// replayed, each with its own design, and held against HBN.
+func (b *builder) profileUnit(of pair.Pair) dag.Unit {
+	u := b.unit(profileID(of), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
+	u.Cost = b.ofDraws(profileSeconds)
+	b.replayUnit(&u, of, policy.None, differencesPart(of), func(ctx context.Context, _ *dag.Job, p profile.Profile, designs []variance.Design, prior *neyman.Prior, at seed.Seed) ([]variance.Ratio, []variance.Difference, error) {
+		designs = slices.DeleteFunc(designs, func(d variance.Design) bool {
+			p := policy.All.Find(d.Key())
+			return p != nil && p.TwoStage == nil
+		})
+		return replay(ctx, p, designs, prior, b.Draws, at.Stream())
+	})
+	return u
+}
+
+// replayUnit makes a unit replay designs on a profile, unless it is degenerate, and
+// write the ratios and their differences to HBN.
+func (b *builder) replayUnit(u *dag.Unit, of pair.Pair, known *policy.Donors, differencesFile string,
+	replay func(context.Context, *dag.Job, profile.Profile, []variance.Design, *neyman.Prior, seed.Seed) ([]variance.Ratio, []variance.Difference, error)) {
+	u.Outputs = append(u.Outputs, differencesFile)
+	b.onProfile(u, of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error {
+		var ratios []variance.Ratio
+		var differences []variance.Difference
+		if p.VarianceSum() > 0 {
+			selected, err := selectedDesigns(job, p.N())
+			if err != nil {
+				return err
+			}
+			prior, err := neyman.NewPrior(b.QuadratureOrder)
+			if err != nil {
+				return err
+			}
+			if ratios, differences, err = replay(ctx, job, p, selected, prior, at); err != nil {
+				return err
+			}
+		}
+		if err := dag.WriteRows(job, u.Outputs[0], ratioSchema, ratios); err != nil {
+			return err
+		}
+		return dag.WriteRows(job, differencesFile, differenceSchema, differences)
+	})
+}

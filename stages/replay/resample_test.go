@@ -62,12 +62,12 @@ func TestContinuationsMayChangeProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	ratios := benchRatios(6)
-	kept, err := newResampled(policy.All, ratios, prior, 30)
+	kept, err := newResampled(ratios, prior, 30)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, counts := range [][]int{{4, 4, 0, 1, 2, 4}, {0, 4, 1, 4, 4, 0}, {1, 0, 4, 2, 4, 4}} {
-		fresh, err := newResampled(policy.All, ratios, prior, 30)
+		fresh, err := newResampled(ratios, prior, 30)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestResamplingMatchesEnumeration(t *testing.T) {
 	const runs, resamples, draws = 40, 201, 3
 	all := make([][]variance.ProfileError, runs)
 	for run := range all {
-		if all[run], err = resample(t.Context(), policy.All, p, ratios, prior, resamples, draws, seed.Root(33).Index(run)); err != nil {
+		if all[run], err = resample(t.Context(), p, ratios, prior, resamples, draws, seed.Root(33).Index(run)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +154,7 @@ func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []policyte
 func exactRatio(t *testing.T, p profile.Profile, r variance.Ratio, scores policytest.Scores) float64 {
 	t.Helper()
 	if r.M == nil {
-		ratios, err := analytic(policy.All, p, []variance.Design{{Budget: r.Budget}})
+		ratios, err := analytic(p, []variance.Design{{Budget: r.Budget}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,8 @@ func TestInTwoStagesItIsHBN(t *testing.T) {
 	s.Draws, s.Replicates, s.Budgets = 300, 2, []int{8, 16}
 	s.Slice = func(...string) map[string]string { return map[string]string{} }
 	dir := t.TempDir()
-	st, err := stageOf(s, []pair.Pair{pair.Known(benchProfile(30))}, policy.List{policy.HBN, again})
+	policytest.Replace(t, policy.List{policy.HBN, again})
+	st, err := Stage(s, []pair.Pair{pair.Known(benchProfile(30))})
 	if err != nil {
 		t.Fatal(err)
 	}

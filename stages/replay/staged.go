@@ -3,14 +3,12 @@ package replay
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
 	"speceval/internal/variance"
-	"speceval/method/informed"
 	"speceval/method/neyman"
 	"speceval/method/staged"
 	"speceval/pipeline/dag"
@@ -22,16 +20,21 @@ import (
 // random numbers of its own, which all of them share.
 type stagesReplay struct {
 	profile profile.Profile
-	ps      []float64
-	total   float64           // Σ p(1−p)
 	sources []profile.Profile // of the donors
 	known   *policy.Donors
 	prior   *neyman.Prior
 	hbn     []variance.Design // HBN's, by budget
 	runs    []*stagesRun
 	at      seed.Seed
+}
 
-	prefix []int // passes of a pilot, by task
+// stagesRun is the replay of a policy in stages at one budget.
+type stagesRun struct {
+	policy *policy.Policy
+	design variance.Design
+	trial  *pilot.Trial // under the donors of the replicate at hand
+
+	ratio, difference clustered // of the ratio itself, and of how far it is above HBN's
 }
 
 // Policies in stages are replayed on a fraction of the draws of others, which leaves
@@ -63,9 +66,9 @@ func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream
 	for _, r := range s.runs {
 		longest = max(longest, int(r.design.Budget)-1)
 	}
-	s.prefix = make([]int, len(s.ps))
+	ps, all, prefix := probabilities(s.profile), s.profile.VarianceSum(), make([]int, s.profile.N())
 	cluster := -1
-	err := pilot.EachSweep(ctx, s.ps, draws, longest, pilot.OneStream(pilots), func(sw *pilot.Sweep, first int) error {
+	err := pilot.EachSweep(ctx, ps, draws, longest, pilot.OneStream(pilots), func(sw *pilot.Sweep, first int) error {
 		hbn, err := s.hbnRatios(sw)
 		if err != nil {
 			return err
@@ -77,8 +80,18 @@ func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream
 					return err
 				}
 			}
-			if err := s.draw(sw, draw, first+draw, hbn); err != nil {
-				return err
+			later := s.at.Child("later").Stream().At(uint64(first + draw))
+			for _, r := range s.runs {
+				sw.Pilot(draw, int(r.design.M), prefix)
+				random := later
+				ratio, err := r.once(ps, all, prefix, &random)
+				if err != nil {
+					return fmt.Errorf("%s at budget %d: %w", r.policy.Key(), r.design.Budget, err)
+				}
+				r.ratio.add(ratio)
+				if its := hbn[r.design.Budget]; its != nil {
+					r.difference.add(ratio - its[draw])
+				}
 			}
 		}
 		return ctx.Err()
@@ -94,9 +107,7 @@ func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream
 func (s *stagesReplay) hbnRatios(sw *pilot.Sweep) (map[int32][]float64, error) {
 	ratios := map[int32][]float64{}
 	bench := policy.Bench{Prior: s.prior}
-	of := func(k int) (policy.Continuation, error) {
-		return policy.HBN.TwoStage.Continuation(&bench, setting(s.hbn[k])), nil
-	}
+	of := func(k int) (policy.Continuation, error) { return continuation(s.hbn[k], &bench) }
 	err := eachValue(sw, s.hbn, of, func(k, _ int, c float64) {
 		d := s.hbn[k]
 		ratios[d.Budget] = append(ratios[d.Budget], neyman.Risk(int(d.Budget), int(d.M), d.W, c))
@@ -106,7 +117,7 @@ func (s *stagesReplay) hbnRatios(sw *pilot.Sweep) (map[int32][]float64, error) {
 
 // renew begins a cluster of draws: with donors drawn anew, if they are drawn.
 func (s *stagesReplay) renew(cluster int) error {
-	prior, err := s.informedBy(s.at.Child("donors").Index(cluster))
+	prior, err := informedBy(s.known, s.profile, s.sources, s.at.Child("donors").Index(cluster))
 	if err != nil {
 		return err
 	}
@@ -116,168 +127,46 @@ func (s *stagesReplay) renew(cluster int) error {
 			r.ratio.next()
 			r.difference.next()
 		}
-		if r.trial, err = r.under(posterior, len(s.ps)); err != nil {
+		d, tasks := r.design, s.profile.N()
+		plan, err := r.policy.InStages.Plan(tasks, int(d.Budget), int(d.M), d.W)
+		if err != nil {
 			return err
 		}
+		stages, err := staged.New(tasks, int(d.Budget), plan)
+		if err != nil {
+			return err
+		}
+		r.trial = pilot.NewTrial(stages, posterior)
 	}
 	return nil
 }
 
-// informedBy is the prior that the donors inform, as they are or drawn from a branch
-// of the seed tree.
-func (s *stagesReplay) informedBy(at seed.Seed) (*informed.Prior, error) {
-	random := at.Stream()
-	all, err := s.known.Count(s.profile, s.sources, &random)
-	if err != nil {
-		return nil, err
-	}
-	return informed.New(len(s.ps), all)
-}
-
-// under makes the run's evaluations ready.
-func (r *stagesRun) under(posterior *informed.Posterior, tasks int) (*pilot.Trial, error) {
-	d := r.design
-	plan, err := r.policy.InStages.Plan(tasks, int(d.Budget), int(d.M), d.W)
-	if err != nil {
-		return nil, err
-	}
-	stages, err := staged.New(tasks, int(d.Budget), plan)
-	if err != nil {
-		return nil, err
-	}
-	return pilot.NewTrial(stages, posterior), nil
-}
-
-// draw takes one draw of every run; number counts it among all.
-func (s *stagesReplay) draw(sw *pilot.Sweep, draw, number int, hbn map[int32][]float64) error {
-	later := s.at.Child("later").Stream().At(uint64(number))
-	for _, r := range s.runs {
-		sw.Pilot(draw, int(r.design.M), s.prefix)
-		random := later
-		sum, err := r.trial.Run(s.ps, s.prefix, &random)
-		if err != nil {
-			return fmt.Errorf("%s at budget %d: %w", r.policy.Key(), r.design.Budget, err)
-		}
-		ratio := float64(r.design.Budget) * sum / s.total
-		r.ratio.add(ratio)
-		if its := hbn[r.design.Budget]; its != nil {
-			r.difference.add(ratio - its[draw])
-		}
-	}
-	return nil
-}
-
-// Policies in stages are replayed on a quarter of the redrawn profiles, and on a
-// quarter of the draws: an evaluation takes ten times as long as one in two, or more.
-const fewerResamples = 4
-
-// resampleStages is resample for policies in stages, under the designs as they are
-// stored. The donors stay as they are.
-func (b *builder) resampleStages(ctx context.Context, job *dag.Job, known *policy.Donors, of pair.Pair, ratios []variance.Ratio, at seed.Seed) ([]variance.ProfileError, error) {
-	p, err := of.Profile(job)
-	if err != nil {
-		return nil, err
-	}
-	s := &stagesReplay{profile: p, known: known, ps: probabilities(p), at: at}
-	if s.sources, err = b.sources(job, of, known); err != nil {
-		return nil, err
-	}
-	for _, r := range ratios {
-		d := variance.Design{NTasks: r.NTasks, Budget: r.Budget, M: *r.M}
-		if r.W != nil {
-			d.W = *r.W
-		}
-		s.runs = append(s.runs, &stagesRun{policy: b.policies.Find(r.Key()), design: d})
-	}
-	if err := s.renew(0); err != nil {
-		return nil, err
-	}
-	return s.resample(ctx, ratios, max(2, b.Resamples/fewerResamples), max(2, b.ResampleDraws/fewerResamples))
-}
-
-// resample finds the errors of the ratios, in their order.
-func (s *stagesReplay) resample(ctx context.Context, ratios []variance.Ratio, resamples, draws int) ([]variance.ProfileError, error) {
-	errors := make([]pooled, len(s.runs))
-	random := s.at.Child("profiles").Stream()
-	groups := max(1, resamples/together)
-	for g := range groups {
-		var others []profile.Profile
-		for range (g+1)*resamples/groups - g*resamples/groups {
-			others = append(others, redrawn(s.profile, &random))
-		}
-		for k, r := range s.runs {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			table, err := r.crossed(s.profile, others, draws, s.at.Child("draws").Index(g).Stream())
-			if err != nil {
-				return nil, err
-			}
-			errors[k].add(table)
-		}
-	}
-	var rows []variance.ProfileError
-	for k, r := range ratios {
-		row := variance.ProfileError{
-			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors,
-			ProfileSE: errors[k].spread(), Resamples: int32(resamples), Draws: int32(draws),
-		}
-		row.Shift, row.ShiftSE = errors[k].mean()
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-// crossed is by how much the ratio of each redrawn profile is above the profile's own,
-// draw by draw: all meet the same random numbers.
-func (r *stagesRun) crossed(p profile.Profile, others []profile.Profile, draws int, random seed.Stream) (*crossed, error) {
-	own, err := r.ratios(p, draws, random)
-	if err != nil {
-		return nil, err
-	}
-	table := newCrossed(len(others), draws)
-	for row, other := range others {
-		theirs, err := r.ratios(other, draws, random)
-		if err != nil {
-			return nil, err
-		}
-		for draw, ratio := range theirs {
-			table.set(row, draw, ratio-own[draw])
-		}
-	}
-	return table, nil
+// once is the ratio of one evaluation, all being Σ p(1−p); a nil prefix has its pilot
+// drawn too.
+func (r *stagesRun) once(ps []float64, all float64, prefix []int, random *seed.Stream) (float64, error) {
+	sum, err := r.trial.Run(ps, prefix, random)
+	return float64(r.design.Budget) * sum / all, err
 }
 
 // ratios are those of some draws on a profile.
 func (r *stagesRun) ratios(p profile.Profile, draws int, random seed.Stream) ([]float64, error) {
-	ps, all := probabilities(p), p.VarianceSum()
-	ratios := make([]float64, draws)
+	ps, all, ratios := probabilities(p), p.VarianceSum(), make([]float64, draws)
 	for draw := range ratios {
 		own := random.At(uint64(draw))
-		sum, err := r.trial.Run(ps, nil, &own)
-		if err != nil {
+		var err error
+		if ratios[draw], err = r.once(ps, all, nil, &own); err != nil {
 			return nil, err
 		}
-		ratios[draw] = float64(r.design.Budget) * sum / all
 	}
 	return ratios, nil
-}
-
-// stagesRun is the replay of a policy in stages at one budget.
-type stagesRun struct {
-	policy *policy.Policy
-	design variance.Design
-	trial  *pilot.Trial // under the donors of the replicate at hand
-
-	ratio, difference clustered // of the ratio itself, and of how far it is above HBN's
 }
 
 // clustered is the mean of values that come in clusters: evaluations that share what
 // was drawn of donors.
 type clustered struct {
-	means  paired // of the clusters
-	within paired // of the values of the cluster at hand
-	all    paired
+	means  tally // of the clusters
+	within tally // of the values of the cluster at hand
+	all    tally
 }
 
 func (c *clustered) add(value float64) {
@@ -288,7 +177,7 @@ func (c *clustered) add(value float64) {
 // next ends a cluster.
 func (c *clustered) next() {
 	c.means.add(c.within.mean())
-	c.within = paired{}
+	c.within = tally{}
 }
 
 // se is the standard error of the mean: by the clusters, or by the values where all
@@ -300,32 +189,68 @@ func (c *clustered) se() float64 {
 	return c.all.se()
 }
 
-// rows are the ratio of a run with its difference to HBN's, which is nil if HBN is
-// not replayed.
-func (r *stagesRun) rows(p profile.Profile) (variance.Ratio, *variance.Difference) {
-	d := r.design
-	ratio := variance.Ratio{
-		Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget,
-		Policy: r.policy.Name, Donors: r.policy.Donors.Name, M: &d.M, W: &d.W,
-		VarianceRatio: r.ratio.all.mean(), RatioSE: r.ratio.se(), Draws: int32(r.ratio.all.draws),
-	}
-	if r.policy.InStages.LeaveOneOut {
-		ratio.W = nil // each task has its own
-	}
-	if r.difference.all.draws == 0 {
-		return ratio, nil
-	}
-	return ratio, &variance.Difference{
-		Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget,
-		Policy: r.policy.Name, Donors: r.policy.Donors.Name,
-		Difference: r.difference.all.mean(), DifferenceSE: r.difference.se(), Draws: int32(r.difference.all.draws),
-	}
+// stagesID is the unit that replays the policies in stages with some donors on a
+// profile.
+func stagesID(known *policy.Donors, p pair.Pair) string {
+	return "stages/" + known.Name + "/" + p.Name()
 }
 
-// mean is the mean of the values, NaN of none.
-func (p *paired) mean() float64 {
-	if p.draws == 0 {
-		return math.NaN()
+// stagesDifferences is where it keeps the differences to HBN.
+func stagesDifferences(known *policy.Donors, p pair.Pair) string {
+	return partFile("differences/" + known.Name + "/" + p.Name())
+}
+
+// stagesUnit replays the policies in stages that have some donors on one profile. A
+// profile without siblings has none to be informed by: it is replayed without, and
+// a note says so.
+func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
+	u := b.unit(stagesID(known, of), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
+	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
+	draws, _ := drawsOf(known, b.Draws)
+	u.Cost *= float64(draws) / float64(b.Draws)
+	b.replayUnit(&u, of, known, stagesDifferences(known, of), func(ctx context.Context, job *dag.Job, p profile.Profile, selected []variance.Design, prior *neyman.Prior, at seed.Seed) ([]variance.Ratio, []variance.Difference, error) {
+		sources, err := b.sources(job, of, known)
+		if err != nil {
+			return nil, nil, err
+		}
+		s := &stagesReplay{profile: p, sources: sources, known: known, prior: prior, at: at}
+		s.hbn = designsFor(selected, policy.HBN)
+		for _, policy := range inStages(known) {
+			for _, d := range designsFor(selected, policy) {
+				if d.For(p.Benchmark, p.Model) {
+					s.runs = append(s.runs, &stagesRun{policy: policy, design: d})
+				}
+			}
+		}
+		if err := s.replay(ctx, b.Draws, b.branch(profileID(of)).Stream()); err != nil {
+			return nil, nil, err
+		}
+		ratios, differences := s.rows()
+		return ratios, differences, nil
+	})
+	return u
+}
+
+// rows are the ratios of all runs, and their differences to HBN's where that is
+// replayed.
+func (s *stagesReplay) rows() (ratios []variance.Ratio, differences []variance.Difference) {
+	for _, r := range s.runs {
+		d := &r.design
+		ratio := variance.Ratio{
+			Benchmark: s.profile.Benchmark, Model: s.profile.Model, NTasks: d.NTasks, Budget: d.Budget,
+			Policy: r.policy.Name, Donors: r.policy.Donors.Name, M: &d.M, W: &d.W,
+			VarianceRatio: r.ratio.all.mean(), RatioSE: r.ratio.se(), Draws: int32(r.ratio.all.draws),
+		}
+		if r.policy.InStages.LeaveOneOut {
+			ratio.W = nil // each task has its own
+		}
+		ratios = append(ratios, ratio)
+		if r.difference.all.draws > 0 {
+			differences = append(differences, variance.Difference{
+				Benchmark: ratio.Benchmark, Model: ratio.Model, NTasks: d.NTasks, Budget: d.Budget, Policy: ratio.Policy, Donors: ratio.Donors,
+				Difference: r.difference.all.mean(), DifferenceSE: r.difference.se(), Draws: int32(r.difference.all.draws),
+			})
+		}
 	}
-	return p.first + p.drift/p.draws
+	return ratios, differences
 }

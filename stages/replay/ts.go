@@ -3,28 +3,203 @@ package replay
 import (
 	"cmp"
 	"context"
-	"math"
+	"fmt"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
+	"speceval/internal/policy"
 	"speceval/internal/seed"
 	"speceval/internal/tsneyman"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
+
+// TSNeyman is the search for the best TS-Neyman (paper, Appendix C.3).
+type TSNeyman struct {
+	Exhaustive bool      // Draws trajectories of every candidate, in place of a race
+	Alphas     []float64 // prior strengths, ascending
+	WarmStarts []int     // first rollouts of every task, ascending
+	Draws      int
+	RaceDraws  int // trajectories of every candidate in the race, of 100 tasks at the largest budget
+	FinalDraws int // further trajectories of a finalist, of the same
+	Finalists  int // candidates that go on from the race, at each budget
+}
+
+// tsID is the unit that writes variance.SearchFile and the ratios of the
+// selected candidates.
+const (
+	tsID         = "ts_neyman"
+	tsFinalists  = "ts_neyman/finalists"
+	tsRatiosFile = "replay/parts/ts_neyman/ratios.parquet"
+)
+
+// Keys of the configuration that the search reads.
+const (
+	keyTSSearch     = "replay.ts_neyman.search"
+	keyTSAlphas     = "replay.ts_neyman.alphas"
+	keyTSWarmStarts = "replay.ts_neyman.warm_starts"
+	keyTSDraws      = "replay.ts_neyman.draws"
+	keyTSRace       = "replay.ts_neyman.race_draws"
+	keyTSFinal      = "replay.ts_neyman.final_draws"
+	keyTSFinalists  = "replay.ts_neyman.finalists"
+)
+
+// tsUnits are those of the search for TS-Neyman: a race of all candidates, a unit
+// for each prior strength, and a unit for each candidate that may come out of
+// it; or, exhaustively, a unit for each prior strength and profile.
+func (b *builder) tsUnits() []dag.Unit {
+	var trials, finals []dag.Unit
+	ts := b.TSNeyman
+	if ts.Exhaustive {
+		for _, alpha := range ts.Alphas {
+			for _, p := range b.pairs {
+				id := fmt.Sprintf("ts_neyman/exhaustive/alpha=%g/%s", alpha, p.Name())
+				task := tsTask{alpha: alpha, warmStarts: ts.WarmStarts, draws: ts.Draws, equally: true}
+				trials = append(trials, b.tsTrial(id, []string{keyTSWarmStarts, keyTSDraws}, []pair.Pair{p}, task))
+			}
+		}
+		return append(trials, b.tsSelectUnit(trials, nil, nil))
+	}
+	for _, alpha := range ts.Alphas {
+		id := fmt.Sprintf("ts_neyman/race/alpha=%g", alpha)
+		task := tsTask{alpha: alpha, warmStarts: ts.WarmStarts, draws: ts.RaceDraws}
+		trials = append(trials, b.tsTrial(id, []string{keyTSWarmStarts, keyTSRace}, b.pairs, task))
+	}
+	finalists := b.tsFinalistsUnit(trials)
+	candidates := len(ts.Alphas) * len(ts.WarmStarts)
+	for _, alpha := range ts.Alphas {
+		for _, warm := range ts.WarmStarts {
+			id := fmt.Sprintf("ts_neyman/final/alpha=%g/m0=%d", alpha, warm)
+			task := tsTask{alpha: alpha, warmStarts: []int{warm}, draws: ts.FinalDraws, first: afterRace, final: true}
+			u := b.tsTrial(id, []string{keyTSFinal}, b.pairs, task)
+			need(&u, []string{tsFinalists})
+			// Most candidates are no finalists, and the finalists of the budgets are about the same.
+			u.Cost = u.Cost * float64(min(candidates, ts.Finalists)) / float64(candidates)
+			finals = append(finals, u)
+		}
+	}
+	more := append([]dag.Unit{finalists}, finals...)
+	return slices.Concat(trials, more, []dag.Unit{b.tsSelectUnit(trials, more, finals)})
+}
+
+// afterRace is the first trajectory of finalists: beyond all that a race can have.
+const afterRace = 1 << 40
+
+// tsTask is what a trial runs on each of its profiles.
+type tsTask struct {
+	alpha      float64
+	warmStarts []int
+	draws      int  // trajectories: of 100 tasks at the largest budget
+	equally    bool // of as many tasks as there are at every budget, in place of that
+	first      int  // trajectory
+	final      bool // of finalists alone, at the budgets that they won
+}
 
 // tsSpan is how many trajectories of a candidate are looked at, at a budget. At a
 // smaller budget there are as many more: the error of its mean is as large, and
 // so is the time.
 type tsSpan struct{ budget, draws int }
 
-// tsSpans are those of budgets in rising order, draws trajectories at the last.
-// Budgets below the warm start are left out.
-func tsSpans(budgets []int, warm, draws int) []tsSpan {
+// tsSpans are those of budgets in rising order, draws trajectories at the last, or at
+// each. Budgets below the warm start are left out.
+func tsSpans(budgets []int, warm, draws int, equally bool) []tsSpan {
 	var spans []tsSpan
-	for _, b := range feasible(budgets, warm) {
-		spans = append(spans, tsSpan{b, draws * budgets[len(budgets)-1] / b})
+	for _, b := range budgets {
+		switch {
+		case b < warm:
+		case equally:
+			spans = append(spans, tsSpan{b, draws})
+		default:
+			spans = append(spans, tsSpan{b, draws * budgets[len(budgets)-1] / b})
+		}
 	}
 	return spans
+}
+
+// spans are the task's for a warm start and a profile. Of fewer than 100 tasks there are as many
+// more trajectories, which take as long and have more noise.
+func (t tsTask) spans(budgets []int, warm, tasks int) []tsSpan {
+	if t.equally {
+		return tsSpans(budgets, warm, t.draws, true)
+	}
+	return tsSpans(budgets, warm, t.draws*max(100, tasks)/tasks, false)
+}
+
+// tsTrial is the unit that runs candidates of one prior strength on profiles, all on
+// the same branch of the seed tree. It has no rows of candidates that are no finalists,
+// if only these go on.
+func (b *builder) tsTrial(id string, keys []string, pairs []pair.Pair, task tsTask) dag.Unit {
+	u := b.unit(id, append([]string{keySeed, keyBudgets}, keys...))
+	u.Cost = b.tsCost(pairs, task)
+	at := seed.Root(b.Seed).Child(name).Child("ts_neyman")
+	u.Seed = at.Label()
+	for _, p := range pairs {
+		p.Feed(&u)
+	}
+	u.Run = func(ctx context.Context, job *dag.Job) (err error) {
+		var finalists []tsCandidateAt
+		if task.final {
+			if finalists, err = dag.ReadRows[tsCandidateAt](job, partFile(tsFinalists)); err != nil {
+				return err
+			}
+		}
+		candidate := tsCandidate{policy.TS.Sequential(task.alpha), tsneyman.NewStates(task.alpha)}
+		var rows []tsRow
+		for done, of := range pairs {
+			for _, warm := range task.warmStarts {
+				spans := slices.DeleteFunc(task.spans(b.Budgets, warm, of.N()), func(s tsSpan) bool {
+					return task.final && !slices.Contains(finalists, tsCandidateAt{int32(s.budget), task.alpha, int32(warm)})
+				})
+				more, err := b.tsRows(ctx, job, of, candidate, task, warm, spans, at)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, more...)
+			}
+			job.Advance(dag.Progress{Done: done + 1, Total: len(pairs), What: "profiles"})
+		}
+		return dag.WriteRows(job, partFile(id), "ts_neyman.v2", rows)
+	}
+	return u
+}
+
+// tsRows runs a candidate on a profile, unless that is degenerate.
+func (b *builder) tsRows(ctx context.Context, job *dag.Job, of pair.Pair, candidate tsCandidate, task tsTask, warm int, spans []tsSpan, at seed.Seed) ([]tsRow, error) {
+	p, err := of.Profile(job)
+	if err != nil || p.VarianceSum() == 0 || len(spans) == 0 {
+		return nil, err
+	}
+	below := at.Child(p.Name())
+	streams := tsStreams{
+		below.Child("outcomes").Stream(),
+		below.Child("choices").Child(fmt.Sprintf("alpha=%g", task.alpha)).Index(warm).Stream(),
+	}
+	all, err := candidate.errors(ctx, probabilities(p), warm, spans, task.first, streams)
+	if err != nil {
+		return nil, err
+	}
+	var rows []tsRow
+	for k, span := range spans {
+		like := tsRow{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), tsCandidateAt: tsCandidateAt{int32(span.budget), task.alpha, int32(warm)}}
+		rows = append(rows, batched(like, all[k])...)
+	}
+	return rows, nil
+}
+
+// tsCost is what a trial takes: so many steps of TS-Neyman as there are rollouts
+// in its trajectories.
+func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
+	steps := 0.0
+	for _, p := range pairs {
+		for _, warm := range task.warmStarts {
+			trajectories := 0
+			spans := task.spans(b.Budgets, warm, p.N())
+			for k := len(spans) - 1; k >= 0; k-- { // those of a larger budget pass by the smaller
+				steps += float64(p.N() * spans[k].budget * (spans[k].draws - trajectories))
+				trajectories = spans[k].draws
+			}
+		}
+	}
+	return tsStepSeconds * steps
 }
 
 // tsStreams are the sources of randomness of the trajectories on a profile. All
@@ -93,138 +268,6 @@ func uniformMSE(probabilities []float64, budget int) float64 {
 	return sum / (tasks * tasks * float64(budget))
 }
 
-// smoothing says how candidates are ranked: each by its own trajectories, or by a
-// curve through those of all.
-type smoothing bool
-
-const (
-	each   smoothing = false
-	smooth smoothing = true
-)
-
-// tsRanking compares the candidates of a budget. The mean of each is a linear
-// combination of what was seen of all.
-type tsRanking struct {
-	candidates []tsCandidateAt
-	profiles   [][]tsProfile // of each candidate
-	weights    [][]float64   // of each candidate, by candidate
-}
-
-// rank compares candidates, smoothly or not.
-//
-// The MSE is a smooth function of the prior strength, and changes little and
-// smoothly with the warm start: within nearTheBest of the least, a cubic curve in
-// log α, which each further warm start shifts and tilts, is fitted to what was
-// seen, by least squares.
-func (s tsSearch) rank(candidates []tsCandidateAt, using smoothing) tsRanking {
-	r := tsRanking{candidates: candidates}
-	for k, c := range candidates {
-		r.profiles = append(r.profiles, s.profiles[c])
-		r.weights = append(r.weights, make([]float64, len(candidates)))
-		r.weights[k][k] = 1
-	}
-	if using == smooth {
-		r.fit()
-	}
-	return r
-}
-
-// nearTheBest is how much more than the least an MSE may be, relative to
-// Uniform's, for its candidate to be on the curve.
-const nearTheBest = 0.02
-
-// fit replaces the weights of candidates near the best by those of a curve. It
-// leaves them if there are fewer than two candidates for each of its parameters.
-func (r *tsRanking) fit() {
-	least := math.Inf(1)
-	for k := range r.candidates {
-		least = min(least, r.mean(k))
-	}
-	var on []int
-	var warm []int32
-	for k, c := range r.candidates {
-		if r.mean(k) <= least+nearTheBest {
-			on = append(on, k)
-			if !slices.Contains(warm, c.M0) {
-				warm = append(warm, c.M0)
-			}
-		}
-	}
-	columns := 4 + 2*(len(warm)-1)
-	if len(on) < 2*columns {
-		return
-	}
-	x := mat.NewDense(len(on), columns, nil)
-	for row, k := range on {
-		c := r.candidates[k]
-		l := math.Log(c.Alpha)
-		at := []float64{1, l, l * l, l * l * l}
-		for _, m0 := range warm[1:] {
-			if c.M0 == m0 {
-				at = append(at, 1, l)
-			} else {
-				at = append(at, 0, 0)
-			}
-		}
-		x.SetRow(row, at)
-	}
-	var qr mat.QR
-	qr.Factorize(x)
-	unit := mat.NewDense(len(on), len(on), nil)
-	for k := range on {
-		unit.Set(k, k, 1)
-	}
-	var inverse, hat mat.Dense
-	if err := qr.SolveTo(&inverse, false, unit); err != nil {
-		return // of too few prior strengths for a curve
-	}
-	hat.Mul(x, &inverse)
-	for row, k := range on {
-		r.weights[k] = make([]float64, len(r.candidates))
-		for col, j := range on {
-			r.weights[k][j] = hat.At(row, col)
-		}
-	}
-}
-
-// mean is that of a candidate over the profiles.
-func (r tsRanking) mean(k int) float64 { return r.combined(r.weights[k]).value }
-
-// excess is by how much the mean of candidate k is above that of another, with the
-// standard error of the difference.
-func (r tsRanking) excess(k, other int) tsError {
-	weights := slices.Clone(r.weights[k])
-	for j, w := range r.weights[other] {
-		weights[j] -= w
-	}
-	return r.combined(weights)
-}
-
-// combined is a linear combination of the candidates' means. Batches of the same
-// number have the same outcomes, so that its error is seen in their spread.
-func (r tsRanking) combined(weights []float64) tsError {
-	sum, squares := 0.0, 0.0
-	for p, first := range r.profiles[0] {
-		batches := len(first.batches)
-		var total, square float64
-		for b := range batches {
-			value := 0.0
-			for k, w := range weights {
-				if w != 0 {
-					value += w * r.profiles[k][p].batches[b]
-				}
-			}
-			total += value
-			square += value * value
-		}
-		n := float64(batches)
-		sum += total / n
-		squares += max(square/n-total/n*total/n, 0) / max(n-1, 1)
-	}
-	n := float64(len(r.profiles[0]))
-	return tsError{sum / n, math.Sqrt(squares) / n}
-}
-
 // tsBatches is how many batches the trajectories of a candidate on a profile are
 // reported in: the spread between them tells how sure a comparison of candidates
 // is, which share their outcomes.
@@ -233,12 +276,10 @@ const tsBatches = 8
 // tsRow is a row of a part of the search: what a batch of trajectories of a
 // candidate says of its MSE on a profile, relative to Uniform's.
 type tsRow struct {
-	Benchmark  string  `parquet:"benchmark"`
-	Model      string  `parquet:"model"`
-	NTasks     int32   `parquet:"n_tasks"`
-	Budget     int32   `parquet:"budget"`
-	Alpha      float64 `parquet:"alpha"`
-	M0         int32   `parquet:"m0"`
+	Benchmark string `parquet:"benchmark"`
+	Model     string `parquet:"model"`
+	NTasks    int32  `parquet:"n_tasks"`
+	tsCandidateAt
 	Batch      int32   `parquet:"batch"`
 	MSE        float64 `parquet:"mse"`         // with the control variate
 	Squares    float64 `parquet:"squares"`     // mean of the squares of what mse is the mean of
@@ -282,77 +323,4 @@ type tsCandidateAt struct {
 
 func (a tsCandidateAt) compare(b tsCandidateAt) int {
 	return cmp.Or(cmp.Compare(a.Budget, b.Budget), cmp.Compare(a.Alpha, b.Alpha), cmp.Compare(a.M0, b.M0))
-}
-
-func (r tsRow) candidate() tsCandidateAt { return tsCandidateAt{r.Budget, r.Alpha, r.M0} }
-
-// tsProfile is what all batches of a candidate say of one profile.
-type tsProfile struct {
-	benchmark, model string
-	tasks            int32
-	draws            int32
-	mse, raw         tsError
-	batches          []float64 // their MSE
-}
-
-// tsError is an estimated MSE, relative to Uniform's, with its standard error.
-type tsError struct{ value, se float64 }
-
-// tsProfiles puts the rows of every candidate together, its profiles in the order
-// of the rows.
-func tsProfiles(rows []tsRow) map[tsCandidateAt][]tsProfile {
-	type pair struct {
-		tsCandidateAt
-		benchmark, model string
-	}
-	parts := map[pair][]tsRow{}
-	var order []pair
-	for _, r := range rows {
-		at := pair{r.candidate(), r.Benchmark, r.Model}
-		if parts[at] == nil {
-			order = append(order, at)
-		}
-		parts[at] = append(parts[at], r)
-	}
-	all := map[tsCandidateAt][]tsProfile{}
-	for _, at := range order {
-		batches := parts[at]
-		slices.SortFunc(batches, func(a, b tsRow) int { return cmp.Compare(a.Batch, b.Batch) })
-		all[at.tsCandidateAt] = append(all[at.tsCandidateAt], ofBatches(batches))
-	}
-	return all
-}
-
-func ofBatches(rows []tsRow) tsProfile {
-	p := tsProfile{benchmark: rows[0].Benchmark, model: rows[0].Model, tasks: rows[0].NTasks}
-	var mse, squares, raw, rawSquares float64
-	for _, r := range rows {
-		n := float64(r.Draws)
-		p.draws += r.Draws
-		p.batches = append(p.batches, r.MSE)
-		mse += n * r.MSE
-		squares += n * r.Squares
-		raw += n * r.Raw
-		rawSquares += n * r.RawSquares
-	}
-	n := float64(p.draws)
-	p.mse, p.raw = errorOf(n, mse/n, squares/n), errorOf(n, raw/n, rawSquares/n)
-	return p
-}
-
-// errorOf is a mean of n numbers with its standard error.
-func errorOf(n, mean, squares float64) tsError {
-	return tsError{mean, math.Sqrt(max(squares-mean*mean, 0) / (n - 1))}
-}
-
-// tsMean is the mean over profiles of independent estimates.
-func tsMean(profiles []tsProfile, of func(tsProfile) tsError) tsError {
-	var sum, squares float64
-	for _, p := range profiles {
-		e := of(p)
-		sum += e.value
-		squares += e.se * e.se
-	}
-	n := float64(len(profiles))
-	return tsError{sum / n, math.Sqrt(squares) / n}
 }

@@ -27,7 +27,7 @@ func trajectories(t *testing.T, alpha float64, ps []float64, warm int, spans []t
 var mixed = []float64{0, 0.02, 0.3, 0.5, 0.9, 1, 0.7, 0.99}
 
 func TestSmallerBudgetsHaveMoreTrajectories(t *testing.T) {
-	if got, want := tsSpans([]int{8, 16, 64}, 10, 6), []tsSpan{{16, 24}, {64, 6}}; !slices.Equal(got, want) {
+	if got, want := tsSpans([]int{8, 16, 64}, 10, 6, false), []tsSpan{{16, 24}, {64, 6}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	got := trajectories(t, 0.1, mixed, 2, []tsSpan{{3, 6}, {8, 4}}, 0)
@@ -74,8 +74,8 @@ func TestTheControlVariateHasMeanZero(t *testing.T) {
 }
 
 func TestAWarmStartMaySpendTheWholeBudget(t *testing.T) {
-	if got := feasible([]int{5, 8, 10}, 8); !slices.Equal(got, []int{8, 10}) {
-		t.Errorf("feasible budgets %v", got)
+	if got := tsSpans([]int{5, 8, 10}, 8, 3, true); !slices.Equal(got, []tsSpan{{8, 3}, {10, 3}}) {
+		t.Errorf("spans %v", got)
 	}
 }
 
@@ -110,7 +110,7 @@ func candidateRows(budget int32, alpha float64, m0, draws int32, values ...float
 	for i, v := range values {
 		for batch, d := range []float64{-0.03, 0.03} {
 			x := v + d
-			rows = append(rows, tsRow{Benchmark: string(rune('a' + i)), Model: "m", NTasks: 10, Budget: budget, Alpha: alpha, M0: m0,
+			rows = append(rows, tsRow{Benchmark: string(rune('a' + i)), Model: "m", NTasks: 10, tsCandidateAt: tsCandidateAt{budget, alpha, m0},
 				Batch: int32(batch), MSE: x, Squares: x * x, Raw: x + 0.1, RawSquares: (x + 0.1) * (x + 0.1), Draws: draws / 2})
 		}
 	}
@@ -134,7 +134,7 @@ func TestTheRaceSendsOnTheBestOfEachBudget(t *testing.T) {
 func TestFinalistsAreJudgedByTheirLastTrajectories(t *testing.T) {
 	first := slices.Concat(candidateRows(8, 0.1, 2, 4, 0.5, 0.5), candidateRows(8, 0.2, 2, 4, 0.6, 0.6), candidateRows(8, 0.3, 2, 4, 0.9, 0.9))
 	last := slices.Concat(candidateRows(8, 0.1, 2, 100, 0.8, 0.9), candidateRows(8, 0.2, 2, 100, 0.7, 0.8))
-	search, ratios := selectTS(newSearch(first), newSearch(last), each)
+	search, ratios := selectTS(newSearch(first), newSearch(last), false)
 	want := []struct {
 		mse, excess        float64
 		draws              int32
@@ -180,20 +180,20 @@ func TestACurveTellsCandidatesApart(t *testing.T) {
 				for p := range 5 {
 					for b := range tsBatches {
 						noise := 0.01 * (random.Float64() - 0.5) * math.Sqrt(12)
-						rows = append(rows, tsRow{Benchmark: string(rune('a' + p)), Budget: 8, Alpha: a, M0: m, Batch: int32(b), MSE: law(a, m) + noise, Draws: 1})
+						rows = append(rows, tsRow{Benchmark: string(rune('a' + p)), tsCandidateAt: tsCandidateAt{8, a, m}, Batch: int32(b), MSE: law(a, m) + noise, Draws: 1})
 					}
 				}
 			}
 		}
 		search := newSearch(rows)
-		ranking := search.rank(search.order, smooth)
+		ranking := search.rank(search.order, true)
 		at := func(alpha float64, m0 int32) int { return slices.Index(search.order, tsCandidateAt{8, alpha, m0}) }
 		k, j := at(0.1, 5), at(0.05, 2)
 		excess := ranking.excess(k, j)
 		d := excess.value - (law(0.1, 5) - law(0.05, 2))
 		squares += d * d / repeats
 		stated += excess.se * excess.se / repeats
-		unfitted := search.rank(search.order, each).excess(k, j)
+		unfitted := search.rank(search.order, false).excess(k, j)
 		own += unfitted.se * unfitted.se / repeats
 	}
 	if ratio := squares / stated; ratio < 0.6 || ratio > 1.5 { // 200 squares: ±10%, and the errors of the errors

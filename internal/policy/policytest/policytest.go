@@ -10,6 +10,13 @@ import (
 	"speceval/method/neyman"
 )
 
+// Replace makes other policies those of the replay until the test ends.
+func Replace(t testing.TB, list policy.List) {
+	before := policy.All
+	policy.All = list
+	t.Cleanup(func() { policy.All = before })
+}
+
 // Scores are those of a pilot vector, task by task, up to a common factor.
 type Scores func(t testing.TB, successes []int, m int) []float64
 

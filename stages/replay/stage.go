@@ -1,0 +1,286 @@
+// Package replay is the stage that finds out what each policy's variance would
+// be: ex-ante designs of the pilot size and stage weight, and replays of the
+// designs on fixed task-probability profiles.
+//
+// Its units are the estimates of designs, one replicate of panels for one task
+// count or one profile each, the selection of all designs, the replay of one
+// profile, and the final tables of ratios, with their differences.
+// Further units, one a profile, compute the part of a ratio's error that comes from its
+// profile, and simulated evaluations of one profile. All draw from distinct branches of
+// the seed tree.
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"speceval/internal/pilot"
+	"speceval/internal/policy"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+)
+
+// Settings are what the stage reads of the configuration.
+type Settings struct {
+	Seed            uint64    // of the experiment
+	Budgets         []int     // average rollouts per task, each at least 2, ascending
+	Draws           int       // panels of a design replicate and pilot vectors of a replay
+	Replicates      int       // independent replicates of HBN's and IBN's designs
+	EvenPanels      bool      // fewer panels than Draws, as precise: see policy.Panels
+	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
+	Alphas          []float64 // IBN's prior strengths, ascending
+	Resamples       int       // profiles redrawn from each, at least 2
+	ResampleDraws   int       // pilot vectors of the replay of one
+	CaseStudy       CaseStudy
+	TSNeyman        TSNeyman
+
+	// Slice gives the canonical text of keys of the configuration, by key, for
+	// the units that read them.
+	Slice func(keys ...string) map[string]string
+}
+
+const (
+	name = "replay"
+
+	// version is raised when the same inputs give other numbers, or other columns.
+	version = 3
+
+	// mostTasks bounds a profile, so that a count of its tasks fits the 16 bits
+	// that the panels give it.
+	mostTasks = 1<<16 - 1
+)
+
+// Keys of the configuration that units read.
+const (
+	keySeed       = "experiment.seed"
+	keyBudgets    = "experiment.budgets"
+	keyDraws      = "replay.draws"
+	keyReplicates = "replay.replicates"
+	keyOrder      = policy.KeyOrder
+	keyAlphas     = policy.KeyAlphas
+)
+
+// Names of the units that gather what others write.
+const (
+	designsID     = "designs"
+	twoStageID    = "two_stage"
+	differencesID = "differences"
+	errorsID      = "profile_errors"
+	ratiosID      = "ratios"
+)
+
+// Schemas of the rows that units write.
+const (
+	ratioSchema      = "ratios.v2"
+	differenceSchema = "differences.v2"
+	errorSchema      = "profile_errors.v2"
+)
+
+// Stage returns the stage for the pairs to evaluate. A profile that turns out to
+// be degenerate when it is made is left out of all results. It is an error if
+// one has more tasks than the stage can count.
+func Stage(s Settings, pairs []pair.Pair) (dag.Stage, error) {
+	b := builder{Settings: s, pairs: pairs, cs: pilot.AllCandidates(s.Budgets)}
+	for _, p := range pairs {
+		if p.N() > mostTasks {
+			return dag.Stage{}, fmt.Errorf("profile %s has %d tasks, the replay takes at most %d: split the benchmark", p.Name(), p.N(), mostTasks)
+		}
+		if !slices.Contains(b.sizes, p.N()) {
+			b.sizes = append(b.sizes, p.N())
+		}
+	}
+	slices.Sort(b.sizes)
+	units := b.units()
+	for i := range units {
+		if units[i].Cost == 0 {
+			units[i].Cost = gatherSeconds * float64(len(pairs))
+		}
+		units[i].Cost = max(units[i].Cost, leastSeconds)
+	}
+	return dag.Stage{
+		Name:    name,
+		About:   "designs and variance replays of HBN, EN, IBN and the Oracle",
+		Version: version,
+		Units:   units,
+		Shared: map[string]string{
+			keyBudgets: "all budgets share the paths of common random numbers and are part of each key, so that those that were there run again too",
+		},
+	}, nil
+}
+
+// builder makes the units of a stage.
+type builder struct {
+	Settings
+	pairs []pair.Pair
+	sizes []int // task counts, ascending
+	cs    pilot.Candidates
+}
+
+func (b *builder) units() []dag.Unit {
+	units := b.estimateUnits()
+	units = append(units, b.designsUnit(units))
+	for _, of := range b.pairs {
+		units = append(units, b.profileUnit(of))
+	}
+	for _, known := range knowing() {
+		for _, of := range b.pairs {
+			units = append(units, b.stagesUnit(known, of))
+		}
+	}
+	units = append(units, b.twoStageUnit(), b.differencesUnit())
+	for _, of := range b.pairs {
+		units = append(units, b.resampleUnit(of))
+		for _, known := range counted() {
+			units = append(units, b.stagesResampleUnit(known, of))
+		}
+	}
+	units = append(units, b.errorsUnit())
+	units = append(units, b.caseUnits()...)
+	units = append(units, b.tsUnits()...)
+	return append(units, b.ratiosUnit())
+}
+
+// unit is a unit that reads keys of the configuration, needs other units of the stage,
+// and writes a Parquet file of its own.
+func (b *builder) unit(id string, keys []string, needs ...string) dag.Unit {
+	u := dag.Unit{ID: id, Outputs: []string{partFile(id)}, Provenance: "computed"}
+	if len(keys) > 0 {
+		u.Config = b.Slice(keys...)
+	}
+	need(&u, needs)
+	return u
+}
+
+// gather is a unit that puts together what others have written.
+func (b *builder) gather(id string, keys []string, outputs []string, needs ...string) dag.Unit {
+	u := b.unit(id, keys, needs...)
+	u.Outputs = outputs
+	return u
+}
+
+// need makes a unit wait for others of the stage.
+func need(u *dag.Unit, ids []string) {
+	for _, id := range ids {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: id})
+	}
+}
+
+// ids are the units of some kind, one of each pair.
+func (b *builder) ids(of func(pair.Pair) string) (all []string) {
+	for _, p := range b.pairs {
+		all = append(all, of(p))
+	}
+	return all
+}
+
+// profileWork is what a unit does with a profile, drawing from the unit's branch of the
+// seed tree.
+type profileWork func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error
+
+// onProfile makes a unit work on one profile, and on those of its donors.
+func (b *builder) onProfile(u *dag.Unit, of pair.Pair, known *policy.Donors, work profileWork) {
+	of.Feed(u)
+	if known.Siblings {
+		for _, p := range pair.Siblings(b.pairs, of) {
+			p.Feed(u)
+		}
+	}
+	at := b.branch(u.ID)
+	u.Seed = at.Label()
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		p, err := of.Profile(job)
+		if err != nil {
+			return err
+		}
+		return work(ctx, job, p, at)
+	}
+}
+
+// rowsOf is the work that writes the rows of a profile, none of a degenerate one.
+func rowsOf[T any](output, schema string, of func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]T, error)) profileWork {
+	return func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) (err error) {
+		var rows []T
+		if p.VarianceSum() > 0 {
+			if rows, err = of(ctx, job, p, at); err != nil {
+				return err
+			}
+		}
+		return dag.WriteRows(job, output, schema, rows)
+	}
+}
+
+// partFile is where a unit keeps its rows.
+func partFile(id string) string { return "replay/parts/" + id + ".parquet" }
+
+// branch is the branch of the seed tree that a unit draws from.
+func (b *builder) branch(id string) seed.Seed {
+	at := seed.Root(b.Seed).Child(name)
+	for label := range strings.SplitSeq(id, "/") {
+		at = at.Child(label)
+	}
+	return at
+}
+
+// sources reads the profiles that donors of a profile are counted on, or drawn from:
+// its siblings', or its own.
+func (b *builder) sources(job *dag.Job, of pair.Pair, known *policy.Donors) (all []profile.Profile, err error) {
+	pairs := []pair.Pair{of}
+	switch {
+	case known == policy.None:
+		return nil, nil
+	case known.Siblings:
+		pairs = pair.Siblings(b.pairs, of)
+	}
+	for _, p := range pairs {
+		source, err := p.Profile(job)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, source)
+	}
+	return all, nil
+}
+
+// inStages is the policies that have some donors and decide stage by stage.
+func inStages(known *policy.Donors) policy.List {
+	return slices.DeleteFunc(slices.Clone(policy.All), func(p *policy.Policy) bool {
+		return p.InStages == nil || p.Donors != known
+	})
+}
+
+// knowing is the donors that policies in stages have.
+func knowing() []*policy.Donors {
+	return slices.DeleteFunc(slices.Clone(policy.AllDonors), func(d *policy.Donors) bool { return len(inStages(d)) == 0 })
+}
+
+// counted is the donors whose policies have errors that come from the profiles: all
+// that are not drawn anew.
+func counted() []*policy.Donors {
+	return slices.DeleteFunc(knowing(), func(d *policy.Donors) bool { return d.Rollouts > 0 })
+}
+
+// What units take, in seconds of one core at the paper's precision, as measured
+// in a run of the shipped experiment on the machine that dag compares others with.
+// Plans, and the packing of units into jobs, go by them where a unit has never run.
+const (
+	profileSeconds        = 0.28
+	resampleSeconds       = 0.14
+	stagesSeconds         = 3.3 // of 100 tasks
+	stagesResampleSeconds = 0.18
+	donorDesignSeconds    = 0.22 // of 100 tasks
+	caseSeconds           = 1.4
+	gatherSeconds         = 0.004 // a profile, of what only reads and sums up
+	leastSeconds          = 0.02
+	tsStepSeconds         = 2.5e-7
+
+	paperDraws     = 8192
+	paperResamples = 128 * 64
+	paperCase      = 200_000
+)
+
+// ofDraws is what work takes that grows with the draws.
+func (b *builder) ofDraws(seconds float64) float64 { return seconds * float64(b.Draws) / paperDraws }
