@@ -2,37 +2,22 @@ package systems
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/coupled"
-	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/router"
-	"speceval/internal/rowfile"
 	"speceval/internal/seed"
 	"speceval/method/controller"
 	"speceval/method/neyman"
+	"speceval/method/staged"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/pair"
 )
-
-// setting is a pair at a budget: what strategies are compared in.
-type setting struct {
-	*Settings
-	pair   pair.Pair
-	budget int // b
-}
 
 // execution is one run of a strategy.
 type execution struct {
@@ -48,6 +33,12 @@ type execution struct {
 
 	inStages  *inStages // nil: the two stages of the plan, under the reference prior
 	lengthsAt seed.Seed // the lengths of simulated answers are drawn from; zero: by the strategy
+}
+
+// inStages is a policy in stages, ready to be executed.
+type inStages struct {
+	plan  staged.Plan
+	prior controller.Prior
 }
 
 // executions lists the runs of a setting in the order in which they are made.
@@ -80,15 +71,10 @@ func (s *setting) executions(job *dag.Job, p *plan, repeats int) ([]execution, e
 	return all, nil
 }
 
-// seed is the branch of the seed tree of the setting's pair.
-func (s *setting) seed() seed.Seed {
-	return seed.Root(s.Seed).Child(name).Child(s.pair.Benchmark).Child(s.pair.Model)
-}
-
 // accepts is the budget that the run spends, b or the equivalent one.
 func (e execution) accepts() int {
 	if e.strategy.Equivalent {
-		return e.Equivalent
+		return int(e.Equivalent)
 	}
 	return e.budget
 }
@@ -96,7 +82,7 @@ func (e execution) accepts() int {
 // controller is the policy, ready to begin.
 func (e execution) controller() (*controller.Controller, error) {
 	s := controller.Settings{
-		Policy: e.strategy.Controller, Tasks: e.profile.N(), Budget: e.accepts(), Pilots: min(e.Pilots, e.accepts()),
+		Policy: e.strategy.Controller, Tasks: e.profile.N(), Budget: e.accepts(), Pilots: min(int(e.Pilots), e.accepts()),
 		Late: e.AsPublished,
 	}
 	switch {
@@ -142,7 +128,7 @@ type outcome struct {
 // own; under real ones every run has its own.
 func (e execution) identities() coupled.Identities {
 	p := coupled.Protocol{
-		Profile: e.digest, Budget: e.accepts(), Pilots: e.Pilots, Seed: e.Seed, Sampling: e.Sampling(e.profile.Model),
+		Profile: e.digest, Budget: e.accepts(), Pilots: int(e.Pilots), Seed: e.Seed, Sampling: e.Sampling(e.profile.Model),
 	}
 	if e.strategy.Equivalent {
 		p.Reference = e.budget
@@ -150,185 +136,122 @@ func (e execution) identities() coupled.Identities {
 	return coupled.NewIdentities(p.Fingerprint(), e.profile.TaskIDs, e.Seed).Replicate(e.replicate)
 }
 
-// runs are the good runs of a unit so far, in its scratch folder: what has been
-// measured is never measured again because of another run.
-type runs struct {
-	dir string
-}
-
-func openRuns(job *dag.Job) (*runs, error) {
-	dir, err := job.Scratch()
-	return &runs{dir}, err
-}
-
-// voidsFile lists the void runs, a line each.
-const voidsFile = "void.txt"
-
-func (r *runs) path(e execution, what string) string {
-	return filepath.Join(r.dir, fmt.Sprintf("repeat=%d.%s.%s.parquet", e.repeat, e.strategy.Name, what))
-}
-
-// read is a run that was kept. The error says that it is not there, whole.
-func (r *runs) read(e execution) (measurement.Run, []measurement.Request, error) {
-	rows, _, err := rowfile.ReadFile[measurement.Run](r.path(e, "run"))
-	if err == nil && len(rows) != 1 {
-		err = fmt.Errorf("%s has %d rows, want 1", r.path(e, "run"), len(rows))
+// row is the outcome as a row.
+func (o outcome) row(provenance string) measurement.Run {
+	r := o.record
+	useful, wasted := r.Tokens()
+	row := measurement.Run{
+		Benchmark: o.profile.Benchmark, Model: o.profile.Model, NTasks: int32(o.profile.N()),
+		ReferenceBudget: int32(o.budget), Budget: int32(o.accepts()), Pilots: o.Pilots,
+		Strategy: o.strategy.Name, Provenance: provenance, Rewards: o.rewards, Repeat: int32(o.repeat),
+		Time: r.Time.Seconds(), Pilot: r.PilotReady.Seconds(), Allocated: r.Allocated.Seconds(),
+		Released: r.Released.Seconds(), Handling: r.Handling.Seconds(),
+		Accepted: int32(r.Count(router.Accepted)), Discarded: int32(r.Count(router.Discarded)),
+		Aborted: int32(r.Count(router.AbortedRunning)), Cancelled: int32(r.Count(router.CancelledQueued)),
+		Races: int32(r.Races), Updates: int32(r.Updates),
+		UsefulTokens: useful.Sequence, UsefulCompletion: useful.Completion, UsefulPairs: useful.Pairs,
+		WastedTokens: wasted.Sequence, WastedCompletion: wasted.Completion, WastedPairs: wasted.Pairs,
+		Allocation: coupled.AllocationDigest(o.profile.TaskIDs, r.Allocation),
 	}
-	if err != nil {
-		return measurement.Run{}, nil, err
-	}
-	requests, _, err := rowfile.ReadFile[measurement.Request](r.path(e, "requests"))
-	return rows[0], requests, err
-}
-
-// missing are the runs that are not there, or of another provenance.
-func (r *runs) missing(all []execution, provenance string) []execution {
-	return slices.DeleteFunc(slices.Clone(all), func(e execution) bool {
-		row, _, err := r.read(e)
-		return err == nil && row.Provenance == provenance
-	})
-}
-
-// complete reports whether all runs are there, of one provenance.
-func (r *runs) complete(all []execution) bool {
-	row, _, err := r.read(all[0])
-	return err == nil && len(r.missing(all, row.Provenance)) == 0
-}
-
-// keep stores a run, its requests first: the run itself says that all is there.
-func (r *runs) keep(e execution, row measurement.Run, requests []measurement.Request) error {
-	err := atomicfile.Write(r.path(e, "requests"), func(w io.Writer) error { return rowfile.Write(w, requests, nil) })
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(r.path(e, "run"), func(w io.Writer) error { return rowfile.Write(w, []measurement.Run{row}, nil) })
-}
-
-// void notes a run that was void, as why says.
-func (r *runs) void(now time.Time, why error) error {
-	f, err := os.OpenFile(filepath.Join(r.dir, voidsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return fmt.Errorf("note a void run: %w", err)
-	}
-	line := strings.Join(strings.Fields(why.Error()), " ")
-	_, err = fmt.Fprintf(f, "%s %s\n", now.UTC().Format(time.RFC3339), line)
-	return errors.Join(err, f.Close())
-}
-
-// assemble makes the outputs of all runs, which must be there, of one
-// provenance.
-func (r *runs) assemble(job *dag.Job, s *setting, kind string, all []execution) error {
-	var rows []measurement.Run
-	var requests []measurement.Request
-	for _, e := range all {
-		row, more, err := r.read(e)
-		if err != nil {
-			return err
+	row.PilotMean, row.ContinuationMean = o.means()
+	for i := range r.Requests {
+		if r.Requests[i].Prefetched {
+			row.Prefetched++
 		}
-		rows, requests = append(rows, row), append(requests, more...)
 	}
-	job.Provenance(rows[0].Provenance)
-	if err := r.noteVoids(job); err != nil {
-		return err
+	if gaps := r.Gaps(); len(gaps) > 0 {
+		row.Gaps = int32(len(gaps))
+		row.GapMedian, row.GapP99 = quantile(gaps, 0.5).Seconds(), quantile(gaps, 0.99).Seconds()
 	}
-	if err := writeRows(job, s.requestsFile(kind), requestSchema, requests); err != nil {
-		return err
-	}
-	return writeRows(job, s.runsFile(kind), measurement.RunSchema, rows)
+	return row
 }
 
-// noteVoids puts the void runs into the manifest.
-func (r *runs) noteVoids(job *dag.Job) error {
-	text, err := os.ReadFile(filepath.Join(r.dir, voidsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// quantile is the smallest of sorted times that a share of them do not exceed.
+func quantile(sorted []time.Duration, share float64) time.Duration {
+	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
+}
+
+// check says what is wrong with an outcome: a run that did not do what its
+// strategy says must not become a number.
+func (o outcome) check() error {
+	accepted, want := o.record.Count(router.Accepted), o.profile.N()*o.accepts()
+	switch {
+	case accepted != want:
+		return fmt.Errorf("%d rollouts were accepted, want %d", accepted, want)
+	case o.record.Retries > 0:
+		return fmt.Errorf("%d requests were sent again", o.record.Retries)
+	case o.record.Time <= 0:
+		return fmt.Errorf("it took %v", o.record.Time)
+	case o.record.Extra() > 0 && !o.strategy.Speculates():
+		return fmt.Errorf("%d rollouts more than accepted, under %s", o.record.Extra(), o.strategy.Name)
 	}
-	if err != nil {
-		return err
-	}
-	job.Note("void runs that were made again:\n%s", strings.TrimSpace(string(text)))
 	return nil
 }
 
-// Simulated is the simulated fleet.
-type Simulated struct {
-	Repeats int        // executions of every strategy in a setting
-	Source  dag.Source // what it was calibrated by
-	// Knows reports whether it has been calibrated for a pair.
-	Knows func(p pair.Pair) bool
-	// Worker is a worker that serves a profile's model at an average budget, the
-	// lengths of its answers drawn from a branch of the seed tree.
-	Worker func(p profile.Profile, budget int, lengths seed.Seed) (virtual.Settings, error)
-}
-
-// simulatedSeconds is what a repeat of a setting takes of one core, as measured
-// in a run of the shipped experiment.
-const simulatedSeconds = 0.02
-
-// simulatedUnit executes the setting under a virtual clock.
-func (s *setting) simulatedUnit() dag.Unit {
-	u := dag.Unit{
-		ID:         simulatedKind + "/" + s.id(),
-		Config:     s.config("systems.repeats"),
-		Seed:       s.seed().Label(),
-		Sources:    []dag.Source{s.Simulated.Source},
-		Needs:      []dag.Ref{plansRef},
-		Outputs:    []string{s.runsFile(simulatedKind), s.requestsFile(simulatedKind)},
-		Provenance: measurement.Simulated,
-		Run:        s.simulate,
-		Cost:       simulatedSeconds * float64(s.Simulated.Repeats),
-	}
-	s.feed(&u)
-	return u
-}
-
-// simulate is the unit. Of requests it keeps those of the first repeat: the
-// others come out again from the seed.
-func (s *setting) simulate(ctx context.Context, job *dag.Job) error {
-	p, err := s.plan(job)
-	if err != nil {
-		return err
-	}
-	all, err := s.executions(job, p, s.Simulated.Repeats)
-	if err != nil {
-		return err
-	}
-	var runs []measurement.Run
-	var requests []measurement.Request
-	for _, e := range all {
-		o, err := e.simulate(ctx)
-		if err != nil {
-			return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
+// means are those of the pilots and of the continuations, tasks weighing the
+// same (paper, Section 3: μ̂₀ and μ̂₁).
+func (o outcome) means() (pilots, continuations float64) {
+	n := o.profile.N()
+	passed := map[controller.Phase][]float64{controller.Pilot: make([]float64, n), controller.Continuation: make([]float64, n)}
+	counts := map[controller.Phase][]float64{controller.Pilot: make([]float64, n), controller.Continuation: make([]float64, n)}
+	for _, q := range o.record.Requests {
+		if q.State != router.Accepted {
+			continue
 		}
-		runs = append(runs, o.row(measurement.Simulated))
-		if e.repeat == 0 {
-			requests = append(requests, o.requests(false)...)
+		counts[q.ID.Phase][q.ID.Task]++
+		if q.Passed() {
+			passed[q.ID.Phase][q.ID.Task]++
 		}
 	}
-	if err := writeRows(job, s.requestsFile(simulatedKind), requestSchema, requests); err != nil {
-		return err
+	mean := func(phase controller.Phase) float64 {
+		sum := 0.0
+		for i, count := range counts[phase] {
+			if count > 0 {
+				sum += passed[phase][i] / count
+			}
+		}
+		return sum / float64(n)
 	}
-	return writeRows(job, s.runsFile(simulatedKind), measurement.RunSchema, runs)
+	return mean(controller.Pilot), mean(controller.Continuation)
 }
 
-// simulate executes the strategy on a simulated worker. Lengths are drawn anew
-// for every execution, as servers would make them.
-func (e execution) simulate(ctx context.Context) (outcome, error) {
-	lengths := e.lengthsAt
-	if lengths == (seed.Seed{}) {
-		lengths = e.seed().Index(e.budget).Child(e.strategy.Name).Index(e.repeat)
+// coupledRewards are those of every run of the setting.
+func (e execution) coupledRewards() func(controller.ID) bool {
+	return coupled.NewRewards(e.profile, e.digest, e.Seed).Reward
+}
+
+// requests are the outcome's requests as rows, in the order of submission.
+// Generated says that they have been generated, under seeds.
+func (o outcome) requests(generated bool) []measurement.Request {
+	identities := o.identities()
+	rows := make([]measurement.Request, len(o.record.Requests))
+	for i, q := range o.record.Requests {
+		row := &rows[i]
+		*row = measurement.Request{
+			Strategy: o.strategy.Name, Repeat: int32(o.repeat), ID: identities.Logical(q.ID),
+			Task: o.profile.TaskIDs[q.ID.Task], Phase: q.ID.Phase.String(), Ordinal: q.ID.Ordinal, Replica: int32(q.Replica),
+			Submitted: q.Submitted.Seconds(), Finished: q.Finished.Seconds(),
+			PromptTokens: int32(q.Prompt), State: q.State.String(), Prefetched: q.Prefetched,
+		}
+		if generated {
+			seed := identities.Seed(q.ID)
+			row.Seed = &seed
+		}
+		if q.Started >= 0 {
+			row.Started = seconds(q.Started)
+		}
+		if q.RewardReady >= 0 {
+			passed := q.Passed()
+			row.RewardReady, row.Passed, row.CompletionTokens = seconds(q.RewardReady), &passed, int32(q.Generated)
+		} else {
+			seen := int32(q.Generated)
+			row.AbortedTokens = &seen
+		}
 	}
-	settings, err := e.Simulated.Worker(e.profile, e.accepts(), lengths)
-	if err != nil {
-		return outcome{}, err
-	}
-	engine, err := virtual.New(settings)
-	if err != nil {
-		return outcome{}, err
-	}
-	o, err := e.run(ctx, engine, e.coupledRewards())
-	if err != nil {
-		return o, err
-	}
-	return o, o.check()
+	return rows
+}
+
+func seconds(d time.Duration) *float64 {
+	s := d.Seconds()
+	return &s
 }

@@ -2,22 +2,18 @@ package systems
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"strconv"
 	"time"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
-	"speceval/internal/coupled"
 	"speceval/internal/measurement"
-	"speceval/internal/router"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/servers/worker"
+	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
@@ -77,21 +73,18 @@ func (s *setting) measuredRepeats() int { return s.Measured.Repeats[s.budgetInde
 
 // measuredUnit executes the setting on servers under coupled rewards.
 func (s *setting) measuredUnit() dag.Unit {
-	u := s.serverUnit(measuredKind)
+	u := s.serverUnit(measuredKind, func(job *dag.Job, p *plan) ([]execution, error) {
+		return s.executions(job, p, s.measuredRepeats())
+	})
 	u.Config[measuredRepeatsKey] = strconv.Itoa(s.measuredRepeats())
 	return u
 }
 
-// serverUnit executes the setting's runs of a kind on servers.
-func (s *setting) serverUnit(kind string) dag.Unit {
-	u := dag.Unit{
-		ID:      kind + "/" + s.id(),
-		Config:  s.config("serving.version"),
-		Seed:    s.seed().Label(),
-		Needs:   []dag.Ref{{Stage: name, Unit: "plan/" + s.id()}},
-		Outputs: []string{s.runsFile(kind), s.requestsFile(kind)},
-		Run:     func(ctx context.Context, job *dag.Job) error { return s.measure(ctx, job, kind) },
-	}
+// serverUnit executes the setting's runs of a kind on servers. Every run that is good is
+// kept as soon as it ends; a void one is noted and leaves the unit to be run again, for
+// that run alone.
+func (s *setting) serverUnit(kind string, list func(*dag.Job, *plan) ([]execution, error)) dag.Unit {
+	u := s.unit(kind, s.ref("plan"), "serving.version")
 	if s.asks() {
 		u.Sources = append(u.Sources, s.Measured.Tasks[s.pair.Benchmark].Source)
 	}
@@ -102,75 +95,33 @@ func (s *setting) serverUnit(kind string) dag.Unit {
 	if s.Measured.Expect != nil {
 		u.Expect = s.Measured.Expect(s.pair, s.budget)
 	}
-	s.feed(&u)
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		p, err := s.readPlan(job)
+		if err != nil {
+			return err
+		}
+		if err := s.matchTasks(); err != nil {
+			return err
+		}
+		all, err := list(job, p)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 {
+			job.Provenance("computed")
+			return s.write(job, kind, nil, nil)
+		}
+		kept, err := openRuns(job)
+		if err != nil {
+			return err
+		}
+		if err := s.measureMissing(ctx, job, all, kept); err != nil {
+			return err
+		}
+		s.noteDrawn(job)
+		return kept.assemble(job, s, kind, all)
+	}
 	return u
-}
-
-// measure is the unit. Every run that is good is kept as soon as it ends; a
-// void one is noted and leaves the unit to be run again, for that run alone.
-func (s *setting) measure(ctx context.Context, job *dag.Job, kind string) error {
-	p, err := s.readPlan(job)
-	if err != nil {
-		return err
-	}
-	if err := s.matchTasks(); err != nil {
-		return err
-	}
-	all, err := s.measuredExecutions(job, p, kind)
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
-		return s.writeNothing(job, kind)
-	}
-	kept, err := openRuns(job)
-	if err != nil {
-		return err
-	}
-	if err := s.measureMissing(ctx, job, all, kept); err != nil {
-		return err
-	}
-	s.noteDrawn(job)
-	return kept.assemble(job, s, kind, all)
-}
-
-// measuredExecutions lists the runs of a kind in the order in which they are
-// made.
-func (s *setting) measuredExecutions(job *dag.Job, p *plan, kind string) ([]execution, error) {
-	if kind == scoredKind {
-		return s.scoredExecutions(job, p)
-	}
-	return s.executions(job, p, s.measuredRepeats())
-}
-
-// writeNothing makes the outputs of a setting without runs.
-func (s *setting) writeNothing(job *dag.Job, kind string) error {
-	job.Provenance("computed")
-	if err := writeRows[measurement.Request](job, s.requestsFile(kind), requestSchema, nil); err != nil {
-		return err
-	}
-	return writeRows[measurement.Run](job, s.runsFile(kind), measurement.RunSchema, nil)
-}
-
-// readPlan reads what planUnit has kept.
-func (s *setting) readPlan(job *dag.Job) (*plan, error) {
-	path, err := job.Input(s.planFile())
-	if err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var p *plan
-	err = json.Unmarshal(text, &p)
-	if err == nil && p != nil && (p.Pilots < 1 || p.Pilots >= s.budget || p.Equivalent < 1) {
-		err = fmt.Errorf("a pilot of %d and an equivalent budget of %d do not fit budget %d", p.Pilots, p.Equivalent, s.budget)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; it has changed meanwhile: run again, and it is made again", path, err)
-	}
-	return p, nil
 }
 
 // matchTasks compares the tasks that are asked, if any, with the profile's.
@@ -258,93 +209,55 @@ func (s *setting) acquire(ctx context.Context, job *dag.Job) (Lease, error) {
 	return lease, err
 }
 
-// requestSchema is that of requests files.
-const requestSchema = "systems-requests/1"
-
-// row is the outcome as a row.
-func (o outcome) row(provenance string) measurement.Run {
-	r := o.record
-	useful, wasted := r.Tokens()
-	row := measurement.Run{
-		Benchmark: o.profile.Benchmark, Model: o.profile.Model, NTasks: int32(o.profile.N()),
-		ReferenceBudget: int32(o.budget), Budget: int32(o.accepts()), Pilots: int32(o.Pilots),
-		Strategy: o.strategy.Name, Provenance: provenance, Rewards: o.rewards, Repeat: int32(o.repeat),
-		Time: r.Time.Seconds(), Pilot: r.PilotReady.Seconds(), Allocated: r.Allocated.Seconds(),
-		Released: r.Released.Seconds(), Handling: r.Handling.Seconds(),
-		Accepted: int32(r.Count(router.Accepted)), Discarded: int32(r.Count(router.Discarded)),
-		Aborted: int32(r.Count(router.AbortedRunning)), Cancelled: int32(r.Count(router.CancelledQueued)),
-		Races: int32(r.Races), Updates: int32(r.Updates),
-		UsefulTokens: useful.Sequence, UsefulCompletion: useful.Completion, UsefulPairs: useful.Pairs,
-		WastedTokens: wasted.Sequence, WastedCompletion: wasted.Completion, WastedPairs: wasted.Pairs,
-		Allocation: coupled.AllocationDigest(o.profile.TaskIDs, r.Allocation),
-	}
-	row.PilotMean, row.ContinuationMean = o.means()
-	for i := range r.Requests {
-		if r.Requests[i].Prefetched {
-			row.Prefetched++
-		}
-	}
-	if gaps := r.Gaps(); len(gaps) > 0 {
-		row.Gaps = int32(len(gaps))
-		row.GapMedian, row.GapP99 = quantile(gaps, 0.5).Seconds(), quantile(gaps, 0.99).Seconds()
-	}
-	return row
+// bench is what runs of a unit are made with.
+type bench struct {
+	Lease
+	scorer Scorer // of runs under real rewards
+	kept   *runs
 }
 
-// quantile is the smallest of sorted times that a share of them do not exceed.
-func quantile(sorted []time.Duration, share float64) time.Duration {
-	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
-}
-
-// check says what is wrong with an outcome: a run that did not do what its
-// strategy says must not become a number.
-func (o outcome) check() error {
-	accepted, want := o.record.Count(router.Accepted), o.profile.N()*o.accepts()
-	switch {
-	case accepted != want:
-		return fmt.Errorf("%d rollouts were accepted, want %d", accepted, want)
-	case o.record.Retries > 0:
-		return fmt.Errorf("%d requests were sent again", o.record.Retries)
-	case o.record.Time <= 0:
-		return fmt.Errorf("it took %v", o.record.Time)
-	case o.record.Extra() > 0 && !o.strategy.Speculates():
-		return fmt.Errorf("%d rollouts more than accepted, under %s", o.record.Extra(), o.strategy.Name)
+// measure executes the strategy on a worker, which is warmed up unless it is
+// warm, and keeps the outcome.
+func (e execution) measure(ctx context.Context, b bench, warm bool) error {
+	lengths, err := e.lengths()
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// requests are the outcome's requests as rows, in the order of submission.
-// Generated says that they have been generated, under seeds.
-func (o outcome) requests(generated bool) []measurement.Request {
-	identities := o.identities()
-	rows := make([]measurement.Request, len(o.record.Requests))
-	for i, q := range o.record.Requests {
-		row := &rows[i]
-		*row = measurement.Request{
-			Strategy: o.strategy.Name, Repeat: int32(o.repeat), ID: identities.Logical(q.ID),
-			Task: o.profile.TaskIDs[q.ID.Task], Phase: q.ID.Phase.String(), Ordinal: q.ID.Ordinal, Replica: int32(q.Replica),
-			Submitted: q.Submitted.Seconds(), Finished: q.Finished.Seconds(),
-			PromptTokens: int32(q.Prompt), State: q.State.String(), Prefetched: q.Prefetched,
-		}
-		if generated {
-			seed := identities.Seed(q.ID)
-			row.Seed = &seed
-		}
-		if q.Started >= 0 {
-			row.Started = seconds(q.Started)
-		}
-		if q.RewardReady >= 0 {
-			passed := q.Passed()
-			row.RewardReady, row.Passed, row.CompletionTokens = seconds(q.RewardReady), &passed, int32(q.Generated)
-		} else {
-			seen := int32(q.Generated)
-			row.AbortedTokens = &seen
+	w := worker.Worker{
+		Pool: b.Pool, Request: e.requester(lengths), Replicas: e.Measured.Replicas, Return: e.Measured.Return, Clock: e.Measured.Clock,
+	}
+	reward := e.coupledRewards()
+	if e.rewards == measurement.Scored {
+		v := &verdicts{scorer: b.scorer, passed: make(map[controller.ID]bool)}
+		w.Answer, reward = v.take, v.reward
+	}
+	if !warm {
+		if err := w.WarmUp(ctx, e.warmUp(lengths)); err != nil {
+			return err
 		}
 	}
-	return rows
-}
-
-func seconds(d time.Duration) *float64 {
-	s := d.Seconds()
-	return &s
+	engine, err := w.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	started, cpu := e.Measured.Clock.Now(), e.Measured.CPU()
+	o, err := e.run(ctx, engine, reward)
+	cpu = e.Measured.CPU() - cpu
+	if closed := engine.Close(ctx); err == nil {
+		err = closed
+	}
+	if err == nil {
+		if fault := o.check(); fault != nil {
+			err = fmt.Errorf("%w: %w", worker.ErrVoid, fault)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
+	}
+	if err := o.checkLengths(lengths); err != nil {
+		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
+	}
+	row := o.row(b.provenance())
+	row.Started, row.CPU, row.Cores = started.UTC().Format(time.RFC3339Nano), cpu.Seconds(), int32(e.Measured.Cores)
+	return b.kept.keep(e, row, o.requests(true))
 }

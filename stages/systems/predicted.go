@@ -132,71 +132,57 @@ const draws = 32
 // hundred times as much would not show in a time.
 const computation = 100 * time.Microsecond
 
-// predicting is the settings that were executed on servers, for predictions.
-type predicting struct {
-	*Settings
-	settings []*setting
-}
-
-func (p predicting) unit() dag.Unit {
+// predictionsUnit predicts the times of the settings that were executed on servers, one
+// model after the other. A model whose runs do not tell its speed has no predictions,
+// and a note says why.
+func (s *Settings) predictionsUnit(settings []*setting) dag.Unit {
 	u := dag.Unit{
 		ID:         Predictions.Unit,
-		Config:     p.Slice(append([]string{measuredRepeatsKey}, commonKeys...)...),
-		Seed:       seed.Root(p.Seed).Child(name).Label(),
+		Config:     s.Slice(append([]string{measuredRepeatsKey}, commonKeys...)...),
+		Seed:       seed.Root(s.Seed).Child(name).Label(),
 		Outputs:    []string{measurement.PredictionsFile, measurement.SpeedsFile},
 		Provenance: "computed",
-		Run:        p.run,
 	}
-	for _, s := range p.settings {
-		s.feed(&u)
-		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: measuredKind + "/" + s.id()}, dag.Ref{Stage: name, Unit: "plan/" + s.id()})
-	}
-	return u
-}
-
-// run is the unit. A model whose runs do not tell its speed has no predictions,
-// and a note says why.
-func (p predicting) run(ctx context.Context, job *dag.Job) error {
-	var predictions []measurement.Prediction
-	var speeds []measurement.Speed
-	for _, m := range p.models() {
-		found, err := p.read(job, m)
-		if err != nil {
-			return err
-		}
-		if len(found) == 0 {
-			continue
-		}
-		o := observed{settings: found}
-		if err := o.fit(ctx); err != nil {
-			if ctx.Err() != nil {
-				return err
-			}
-			job.Note("no times of %s are predicted: %v", m, err)
-			continue
-		}
-		speeds = append(speeds, o.row(m))
-		rows, err := o.predictAll(ctx)
-		if err != nil {
-			return err
-		}
-		predictions = append(predictions, rows...)
-	}
-	if err := writeRows(job, measurement.PredictionsFile, measurement.PredictionSchema, predictions); err != nil {
-		return err
-	}
-	return writeRows(job, measurement.SpeedsFile, measurement.SpeedSchema, speeds)
-}
-
-// models are those of the settings, in their order.
-func (p predicting) models() []string {
 	var models []string
-	for _, s := range p.settings {
+	for _, s := range settings {
+		s.feed(&u)
+		u.Needs = append(u.Needs, s.ref(measuredKind), s.ref("plan"))
 		if !slices.Contains(models, s.pair.Model) {
 			models = append(models, s.pair.Model)
 		}
 	}
-	return models
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		var predictions []measurement.Prediction
+		var speeds []measurement.Speed
+		for _, m := range models {
+			found, err := timed(job, settings, m)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				continue
+			}
+			o := observed{settings: found}
+			if err := o.fit(ctx); err != nil {
+				if ctx.Err() != nil {
+					return err
+				}
+				job.Note("no times of %s are predicted: %v", m, err)
+				continue
+			}
+			speeds = append(speeds, o.row(m))
+			rows, err := o.predictAll(ctx)
+			if err != nil {
+				return err
+			}
+			predictions = append(predictions, rows...)
+		}
+		if err := dag.WriteRows(job, measurement.PredictionsFile, measurement.PredictionSchema, predictions); err != nil {
+			return err
+		}
+		return dag.WriteRows(job, measurement.SpeedsFile, measurement.SpeedSchema, speeds)
+	}
+	return u
 }
 
 // observed is what runs of Uniform tell of one model's replicas. It knows no

@@ -3,22 +3,16 @@ package systems
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/url"
 	"strconv"
 	"sync"
-	"time"
 
-	"speceval/internal/coupled"
 	"speceval/internal/measurement"
-	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/router"
-	"speceval/internal/rowfile"
 	"speceval/internal/seed"
 	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/servers/worker"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -55,7 +49,7 @@ func (s *setting) scoredRepeats() int {
 
 // scoredUnit executes the setting on servers under real rewards.
 func (s *setting) scoredUnit() dag.Unit {
-	u := s.serverUnit(scoredKind)
+	u := s.serverUnit(scoredKind, s.scoredExecutions)
 	u.Config["systems.scored_repeats"] = strconv.Itoa(s.scoredRepeats())
 	for key, value := range s.Measured.Scored.Rules(s.pair) {
 		u.Config[key] = value
@@ -104,38 +98,6 @@ func (v *verdicts) reward(id controller.ID) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.passed[id]
-}
-
-// means are those of the pilots and of the continuations, tasks weighing the
-// same (paper, Section 3: μ̂₀ and μ̂₁).
-func (o outcome) means() (pilots, continuations float64) {
-	n := o.profile.N()
-	passed := map[controller.Phase][]float64{controller.Pilot: make([]float64, n), controller.Continuation: make([]float64, n)}
-	counts := map[controller.Phase][]float64{controller.Pilot: make([]float64, n), controller.Continuation: make([]float64, n)}
-	for _, q := range o.record.Requests {
-		if q.State != router.Accepted {
-			continue
-		}
-		counts[q.ID.Phase][q.ID.Task]++
-		if q.Passed() {
-			passed[q.ID.Phase][q.ID.Task]++
-		}
-	}
-	mean := func(phase controller.Phase) float64 {
-		sum := 0.0
-		for i, count := range counts[phase] {
-			if count > 0 {
-				sum += passed[phase][i] / count
-			}
-		}
-		return sum / float64(n)
-	}
-	return mean(controller.Pilot), mean(controller.Continuation)
-}
-
-// coupledRewards are those of every run of the setting.
-func (e execution) coupledRewards() func(controller.ID) bool {
-	return coupled.NewRewards(e.profile, e.digest, e.Seed).Reward
 }
 
 // Drawn is where the lengths of answers come from if not from the models.
@@ -222,71 +184,6 @@ func (s *setting) noteDrawn(job *dag.Job) {
 	job.Note("systems.lengths = \"drawn\": every answer has the length that the length model draws for its rollout, whatever the model would write; prompts are %s", prompts)
 }
 
-// drawn reports whether runs on servers had drawn lengths.
-func (g gathering) drawn() bool { return len(g.measured) > 0 && g.measured[0].Measured.Drawn != nil }
-
-// writeMeasurements writes rows, and whether runs on servers had drawn lengths.
-func writeMeasurements[T any](job *dag.Job, output string, rows []T, drawn bool) error {
-	footer := job.Footer(measurement.Schema)
-	if drawn {
-		footer[measurement.LengthsKey] = measurement.LengthsDrawn
-	}
-	return job.Write(output, len(rows), func(w io.Writer) error { return rowfile.Write(w, rows, footer) })
-}
-
-// bench is what runs of a unit are made with.
-type bench struct {
-	Lease
-	scorer Scorer // of runs under real rewards
-	kept   *runs
-}
-
-// measure executes the strategy on a worker, which is warmed up unless it is
-// warm, and keeps the outcome.
-func (e execution) measure(ctx context.Context, b bench, warm bool) error {
-	lengths, err := e.lengths()
-	if err != nil {
-		return err
-	}
-	w := worker.Worker{
-		Pool: b.Pool, Request: e.requester(lengths), Replicas: e.Measured.Replicas, Return: e.Measured.Return, Clock: e.Measured.Clock,
-	}
-	reward := e.coupledRewards()
-	if e.rewards == measurement.Scored {
-		v := &verdicts{scorer: b.scorer, passed: make(map[controller.ID]bool)}
-		w.Answer, reward = v.take, v.reward
-	}
-	if !warm {
-		if err := w.WarmUp(ctx, e.warmUp(lengths)); err != nil {
-			return err
-		}
-	}
-	engine, err := w.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	started, cpu := e.Measured.Clock.Now(), e.Measured.CPU()
-	o, err := e.run(ctx, engine, reward)
-	cpu = e.Measured.CPU() - cpu
-	if closed := engine.Close(ctx); err == nil {
-		err = closed
-	}
-	if err == nil {
-		if fault := o.check(); fault != nil {
-			err = fmt.Errorf("%w: %w", worker.ErrVoid, fault)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
-	}
-	if err := o.checkLengths(lengths); err != nil {
-		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
-	}
-	row := o.row(b.provenance())
-	row.Started, row.CPU, row.Cores = started.UTC().Format(time.RFC3339Nano), cpu.Seconds(), int32(e.Measured.Cores)
-	return b.kept.keep(e, row, o.requests(true))
-}
-
 // requester makes the request of a rollout: its task, under its seed and
 // identity, with an answer of its length if lengths are drawn.
 func (e execution) requester(lengths Lengths) func(controller.ID) vllm.Request {
@@ -316,51 +213,4 @@ func (e execution) warmUp(lengths Lengths) vllm.Request {
 	r := e.question(controller.ID{}, lengths)
 	r.ID, r.Seed = "warm-up", int64(e.Seed&(1<<62-1))
 	return r
-}
-
-// Benefit is the unit that writes measurement.BenefitFile.
-var Benefit = dag.Ref{Stage: name, Unit: "benefit"}
-
-// benefitUnit gathers the executions of the timed policies, and of Uniform in the same
-// settings.
-func (g gathering) benefitUnit() dag.Unit {
-	u := dag.Unit{
-		ID:         Benefit.Unit,
-		Sources:    []dag.Source{{Name: "coefficients of the FLOP proxy", SHA256: gathering{simulated: g.simulated}.coefficients()}},
-		Outputs:    []string{measurement.BenefitFile},
-		Provenance: measurement.Simulated,
-		Run:        g.gatherBenefit,
-	}
-	for _, s := range g.simulated {
-		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: simulatedKind + "/" + s.id()}, dag.Ref{Stage: name, Unit: stagedKind + "/" + s.id()})
-	}
-	return u
-}
-
-func (g gathering) gatherBenefit(_ context.Context, job *dag.Job) error {
-	var all []measurement.Benefit
-	for _, s := range g.simulated {
-		architecture, err := s.architecture(s.pair.Model)
-		if err != nil {
-			return err
-		}
-		uniform, err := readRows[measurement.Run](job, s.runsFile(simulatedKind))
-		if err != nil {
-			return err
-		}
-		for _, r := range uniform {
-			if r.Strategy == policy.UniformAtBudget.Name && int(r.Repeat) < s.stagedRepeats() {
-				of := measurement.Of{Policy: policy.Uniform.Name, Donors: policy.Uniform.Donors.Name, Equivalent: r.Budget}
-				all = append(all, measurement.Benefit{Of: of, Repeat: r.Costs(architecture)})
-			}
-		}
-		rows, err := readRows[measurement.PolicyRun](job, s.runsFile(stagedKind))
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			all = append(all, measurement.Benefit{Of: r.Of, Repeat: r.Costs(architecture)})
-		}
-	}
-	return writeRows(job, measurement.BenefitFile, measurement.BenefitSchema, all)
 }

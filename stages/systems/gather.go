@@ -1,0 +1,205 @@
+package systems
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+
+	"speceval/internal/measurement"
+	"speceval/internal/policy"
+	"speceval/internal/rowfile"
+	"speceval/pipeline/dag"
+)
+
+// Gathered is the unit that writes measurement.File and measurement.RepeatsFile.
+var Gathered = dag.Ref{Stage: name, Unit: "measurements"}
+
+// Runs is the unit that writes measurement.RunsFile.
+var Runs = dag.Ref{Stage: name, Unit: "runs"}
+
+// Benefit is the unit that writes measurement.BenefitFile.
+var Benefit = dag.Ref{Stage: name, Unit: "benefit"}
+
+// gatherSeconds is what reading a setting takes of one core, as simulatedSeconds.
+const gatherSeconds = 0.003
+
+// gather is a unit that reads all settings.
+func (s *Settings) gather(ref dag.Ref, outputs ...string) dag.Unit {
+	return dag.Unit{ID: ref.Unit, Outputs: outputs, Cost: gatherSeconds * float64(len(s.Pairs)*len(s.Budgets))}
+}
+
+// executed is the settings by the kinds of their units.
+type executed map[string][]*setting
+
+// needs are the units of some kinds.
+func (e executed) needs(kinds ...string) (all []dag.Ref) {
+	for _, kind := range kinds {
+		for _, s := range e[kind] {
+			all = append(all, s.ref(kind))
+		}
+	}
+	return all
+}
+
+// coefficients is what the FLOP proxy knows of the models.
+func (e executed) coefficients(kinds ...string) []dag.Source {
+	h := sha256.New()
+	for _, kind := range kinds {
+		for _, s := range e[kind] {
+			a, _ := s.architecture(s.pair.Model) // checked before
+			fmt.Fprintln(h, a)
+		}
+	}
+	return []dag.Source{{Name: "coefficients of the FLOP proxy", SHA256: hex.EncodeToString(h.Sum(nil))}}
+}
+
+// measurementsUnit makes the stage's measurements of its runs under coupled rewards. Runs
+// over HTTP on the simulated fleet take the place of those under the virtual clock: one
+// provenance must not mix the two.
+func (s *Settings) measurementsUnit(e executed) dag.Unit {
+	u := s.gather(Gathered, measurement.File, measurement.RepeatsFile)
+	u.Sources, u.Needs = e.coefficients(simulatedKind, measuredKind), e.needs(simulatedKind, measuredKind)
+	drawn := len(e[measuredKind]) > 0 && s.Measured.Drawn != nil
+	if drawn {
+		u.Config = s.Slice(drawnKey)
+	}
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		measured, err := costs(job, e[measuredKind], measuredKind)
+		if err != nil {
+			return err
+		}
+		simulated, err := costs(job, e[simulatedKind], simulatedKind)
+		if err != nil {
+			return err
+		}
+		provenance := measurement.Simulated
+		if len(measured) > 0 {
+			provenance = measured[0].Provenance
+			for _, r := range measured {
+				if r.Provenance != provenance {
+					return fmt.Errorf("%s__model=%s at budget %d ran on %s replicas, others on %s ones: one experiment is either; run those of one kind again", r.Benchmark, r.Model, r.ReferenceBudget, r.Provenance, provenance)
+				}
+			}
+			if provenance == measurement.Simulated {
+				job.Note("runs over HTTP on the simulated fleet take the place of those under the virtual clock")
+				simulated = nil
+			}
+		}
+		job.Provenance(provenance)
+		all := append(simulated, measured...)
+		if err := writeMeasurements(job, measurement.RepeatsFile, all, drawn); err != nil {
+			return err
+		}
+		return writeMeasurements(job, measurement.File, measurement.Means(all), drawn)
+	}
+	return u
+}
+
+// writeMeasurements writes rows, and whether runs on servers had drawn lengths.
+func writeMeasurements[T any](job *dag.Job, output string, rows []T, drawn bool) error {
+	footer := job.Footer(measurement.Schema)
+	if drawn {
+		footer[measurement.LengthsKey] = measurement.LengthsDrawn
+	}
+	return job.Write(output, len(rows), func(w io.Writer) error { return rowfile.Write(w, rows, footer) })
+}
+
+// costs reads the runs of all settings of a kind.
+func costs(job *dag.Job, settings []*setting, kind string) ([]measurement.Repeat, error) {
+	var all []measurement.Repeat
+	for _, s := range settings {
+		rows, err := dag.ReadRows[measurement.Run](job, s.runsFile(kind))
+		if err != nil {
+			return nil, err
+		}
+		architecture, err := s.architecture(s.pair.Model)
+		if err != nil {
+			return nil, err
+		}
+		for _, strategy := range policy.Strategies {
+			for _, row := range rows {
+				if row.Strategy == strategy.Name {
+					all = append(all, row.Costs(architecture))
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// runsUnit gathers every execution of the stage, with the estimates that HBN's weights
+// make of them.
+func (s *Settings) runsUnit(e executed) dag.Unit {
+	u := s.gather(Runs, measurement.RunsFile)
+	u.Needs = append([]dag.Ref{plansRef}, e.needs(simulatedKind, measuredKind, scoredKind)...)
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		plans, err := dag.ReadRows[hbnPlan](job, plansFile)
+		if err != nil {
+			return err
+		}
+		weights := make(map[settingKey]float64)
+		for _, p := range plans {
+			weights[p.settingKey] = p.Weight
+		}
+		var all []measurement.Run
+		for _, kind := range []string{simulatedKind, measuredKind, scoredKind} {
+			for _, s := range e[kind] {
+				rows, err := dag.ReadRows[measurement.Run](job, s.runsFile(kind))
+				if err != nil {
+					return err
+				}
+				for i := range rows {
+					r := &rows[i]
+					r.Weigh(weights[settingKey{r.Benchmark, r.Model, r.ReferenceBudget}])
+				}
+				all = append(all, rows...)
+			}
+		}
+		provenance := measurement.Simulated
+		if slices.ContainsFunc(all, func(r measurement.Run) bool { return r.Provenance == measurement.Measured }) {
+			provenance = measurement.Measured
+		}
+		job.Provenance(provenance)
+		return dag.WriteRows(job, measurement.RunsFile, measurement.RunSchema, all)
+	}
+	return u
+}
+
+// benefitUnit gathers the executions of the timed policies, and of Uniform in the same
+// settings.
+func (s *Settings) benefitUnit(e executed) dag.Unit {
+	u := s.gather(Benefit, measurement.BenefitFile)
+	u.Sources, u.Provenance = e.coefficients(simulatedKind), measurement.Simulated
+	u.Needs = e.needs(simulatedKind, stagedKind)
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		var all []measurement.Benefit
+		for _, s := range e[simulatedKind] {
+			architecture, err := s.architecture(s.pair.Model)
+			if err != nil {
+				return err
+			}
+			uniform, err := dag.ReadRows[measurement.Run](job, s.runsFile(simulatedKind))
+			if err != nil {
+				return err
+			}
+			for _, r := range uniform {
+				if r.Strategy == policy.UniformAtBudget.Name && int(r.Repeat) < s.stagedRepeats() {
+					of := measurement.Of{Policy: policy.Uniform.Name, Donors: policy.Uniform.Donors.Name, Equivalent: r.Budget}
+					all = append(all, measurement.Benefit{Of: of, Repeat: r.Costs(architecture)})
+				}
+			}
+			rows, err := dag.ReadRows[measurement.PolicyRun](job, s.runsFile(stagedKind))
+			if err != nil {
+				return err
+			}
+			for _, r := range rows {
+				all = append(all, measurement.Benefit{Of: r.Of, Repeat: r.Costs(architecture)})
+			}
+		}
+		return dag.WriteRows(job, measurement.BenefitFile, measurement.BenefitSchema, all)
+	}
+	return u
+}
