@@ -116,8 +116,10 @@ build:
 dist:
 	$(GO) run ./release --to dist $(if $(ONLY),--only $(ONLY))
 
-dist-check:
-	$(GO) run ./release --check $(if $(ONLY),--only $(ONLY))
+dist-check: dist
+	@copy="$$(mktemp -d)" && trap 'rm -rf "$$copy"' EXIT && git clone --quiet . "$$copy/somewhere" && \
+	(cd "$$copy/somewhere" && GOCACHE="$$copy/cache" $(GO) run ./release $(if $(ONLY),--only $(ONLY))) && \
+	diff -rq dist "$$copy/somewhere/dist" && echo 'dist-check: the same bytes from two folders: passed'
 
 test:
 	$(GO) test ./...

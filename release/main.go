@@ -1,50 +1,75 @@
-// Command release makes what a release consists of, into a folder: programs in
-// archives, Python wheels, checksums, a list of parts, completions, manual pages and
-// the schema of experiments.toml. The same commit gives the same bytes; with --check
-// it makes everything twice and compares.
+// Command release makes a release into a folder: programs in archives, Python wheels,
+// checksums, a list of parts, completions, manual pages and the schema of
+// experiments.toml. The same commit gives the same bytes (docs/release.md).
 package main
 
 import (
-	"context"
-	"errors"
+	"crypto/sha256"
 	"flag"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
-	"os/signal"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"speceval/internal/version"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// run carries out a command line; messages go to stderr.
-func run(ctx context.Context, args []string, stderr io.Writer) error {
-	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	to := flags.String("to", "dist", "folder that is made; one that was made before is replaced")
-	only := flags.String("only", "", "these systems alone, such as linux/amd64,darwin/arm64; host: this machine's")
-	check := flags.Bool("check", false, "make everything twice, from two folders and without what the Go tool keeps, and compare the bytes; leaves no folder")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("want flags alone, have %q", flags.Args())
-	}
-	systems, err := chosen(*only)
+// fault is the error that ends a release: a step that fails panics with it.
+type fault struct{ error }
+
+// must is the value of a step that has to succeed.
+func must[T any](value T, err error) T {
 	if err != nil {
-		return err
+		panic(fault{err})
 	}
-	if *check {
-		return checkTwice(ctx, systems, stderr)
+	return value
+}
+
+// run carries out a command line in the root of the repository.
+func run(args []string) (err error) {
+	defer func() {
+		if f, ended := recover().(fault); ended {
+			err = f.error
+		}
+	}()
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	to := flags.String("to", "dist", "folder that is made; one that was made before is replaced")
+	only := flags.String("only", "", "this system alone, such as linux/amd64; host: this machine's")
+	must(0, flags.Parse(args))
+	var some []system
+	for _, s := range systems {
+		if *only == "" || *only == s.String() || *only == "host" && s.String() == runtime.GOOS+"/"+runtime.GOARCH {
+			some = append(some, s)
+		}
 	}
-	return makeInto(ctx, *to, systems, stderr)
+	if len(some) == 0 || flags.NArg() > 0 {
+		return fmt.Errorf("want flags alone, and --only of %v or host, have %q", systems, args)
+	}
+	entries, _ := os.ReadDir(*to)
+	if _, err := os.Stat(filepath.Join(*to, checksums)); err != nil && len(entries) > 0 {
+		return fmt.Errorf("%s has files and no %s, so it is no release that can be replaced: remove it, or name another folder with --to", *to, checksums)
+	}
+	files := release(some)
+	must(0, os.RemoveAll(*to))
+	for _, f := range files { // the checksums first: they show what is missing after a kill
+		name := filepath.Join(*to, f.name)
+		must(0, os.MkdirAll(filepath.Dir(name), 0o777))
+		must(0, os.WriteFile(name, f.content, 0o666))
+	}
+	return nil
 }
 
 // system is a kind of machine.
@@ -65,24 +90,80 @@ var systems = []system{
 	{"darwin", "arm64", []string{"macosx_12_0_arm64"}},
 }
 
-// chosen are the systems of a list with commas; all for "".
-func chosen(list string) (some []system, err error) {
-	if list == "" {
-		return systems, nil
+// checksums is the file with the digests of all others that are downloaded.
+const checksums = "checksums.txt"
+
+// release is all files of a release for systems, of the repository in this folder.
+func release(systems []system) []file {
+	head := strings.Fields(output(nil, "git", "show", "-s", "--format=%H %ct", "HEAD"))
+	commit, date := head[0], time.Unix(must(strconv.ParseInt(head[1], 10, 64)), 0).UTC()
+	dirty := output(nil, "git", "status", "--porcelain") != ""
+	if dirty {
+		fmt.Fprintln(os.Stderr, "release: there are uncommitted changes: what is made is no commit's, and says so")
 	}
-	for _, name := range strings.Split(list, ",") {
-		if name == "host" {
-			name = host()
-		}
-		found := false
-		for _, s := range systems {
-			if s.String() == name {
-				some, found = append(some, s), true
-			}
-		}
-		if !found {
-			err = errors.Join(err, fmt.Errorf("--only: no release is made for %q; there are %v", name, systems))
+	work := must(os.MkdirTemp("", "release-"))
+	defer os.RemoveAll(work)
+	build := func(variables ...string) file {
+		binary := filepath.Join(work, "speceval")
+		flags := fmt.Sprintf("-s -w -X main.linkedCommit=%s -X main.linkedDirty=%t -X main.linkedDate=%s", commit, dirty, date.Format("2006-01-02"))
+		// Nothing of this machine: no settings of its user, no C.
+		variables = append(variables, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off")
+		output(variables, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", binary, "./pipeline")
+		return file{"speceval", must(os.ReadFile(binary)), 0o755}
+	}
+	var programs []file
+	for _, s := range systems {
+		fmt.Fprintf(os.Stderr, "release: builds for %v\n", s)
+		programs = append(programs, build("GOOS="+s.os, "GOARCH="+s.arch))
+	}
+	build() // for this machine, whose program writes completions and manual pages
+	var made []file
+	for _, c := range [][2]string{{"bash", "speceval.bash"}, {"zsh", "_speceval"}, {"fish", "speceval.fish"}} {
+		text := output(nil, filepath.Join(work, "speceval"), "completion", c[0])
+		made = append(made, file{"completions/" + c[1], []byte(text), 0o644})
+	}
+	output(nil, filepath.Join(work, "speceval"), "man", filepath.Join(work, "man", "man1"))
+	made = append(made, matching(work, "man/man1/*.1")...)
+	parts := partsOf(programs)
+	files := append(matching(".", "experiments.schema.json"), file{"speceval-" + version.Number + ".cdx.json", cycloneDX(commit, date, parts), 0o644})
+	for i, s := range systems {
+		files = append(files, packed(s, programs[i], made, file{"THIRD_PARTY_LICENSES", notices(parts), 0o644}, date)...)
+	}
+	var sums strings.Builder
+	for _, f := range below("", files) {
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(f.content), f.name)
+	}
+	return slices.Concat([]file{{checksums, []byte(sums.String()), 0o644}}, files, made)
+}
+
+// packed are the archive, which has what the program has made of itself, and the wheel.
+func packed(s system, program file, made []file, terms file, date time.Time) []file {
+	name := fmt.Sprintf("speceval-%s-%s-%s", version.Number, s.os, s.arch)
+	files := matching(".", "LICENSE", "README.md", "CHANGELOG.md", "experiments*", "docs/*.md", "docs/*.svg")
+	archive := tarGz(below(name, slices.Concat(files, made, []file{terms, program})), date)
+	modules := matching("python/speceval", "*.py", "py.typed")
+	modules = append(modules, file{"_version.py", fmt.Appendf(nil, "__version__ = %q\n", version.Number), 0o644})
+	about := must(os.ReadFile("python/pyproject.toml"))
+	return []file{{name + ".tar.gz", archive, 0o644}, wheel(s, program, modules, []file{files[0], terms}, about, files[1].content, date)}
+}
+
+// matching are the files below a folder that patterns find.
+func matching(folder string, patterns ...string) (all []file) {
+	for _, pattern := range patterns {
+		for _, name := range must(fs.Glob(os.DirFS(folder), pattern)) {
+			all = append(all, file{name, must(os.ReadFile(filepath.Join(folder, name))), 0o644})
 		}
 	}
-	return some, err
+	return all
+}
+
+// output is what a command prints. Variables come after those of this process.
+func output(variables []string, words ...string) string {
+	c := exec.Command(words[0], words[1:]...)
+	c.Env, c.Stderr = append(os.Environ(), variables...), os.Stderr
+	printed, err := c.Output()
+	if err != nil {
+		panic(fault{fmt.Errorf("%s: %w", strings.Join(words, " "), err)})
+	}
+	return string(printed)
 }
