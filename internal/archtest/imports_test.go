@@ -44,7 +44,7 @@ var importRules = []importRule{
 	{"drills/*", []string{"drills/drill", "drills/made", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
 	{"pipeline/config", []string{"internal/files", "internal/profile", "internal/display"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
-	{"pipeline/dag", []string{"internal/atomicfile", "internal/files", "internal/process"}},
+	{"pipeline/dag", []string{"internal/atomicfile", "internal/files", "internal/process", "internal/rowfile"}},
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},

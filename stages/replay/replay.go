@@ -43,8 +43,8 @@ func total(xs []float64) float64 {
 	return sum
 }
 
-// tally sums draws for their mean and its error.
-type tally struct {
+// sample sums draws for their mean and its error.
+type sample struct {
 	draws  float64
 	sum    float64
 	first  float64 // of the first draw, against cancellation
@@ -52,7 +52,7 @@ type tally struct {
 	square float64 // Σ (draw − first)²
 }
 
-func (t *tally) add(x float64) {
+func (t *sample) add(x float64) {
 	if t.draws == 0 {
 		t.first = x
 	}
@@ -64,7 +64,7 @@ func (t *tally) add(x float64) {
 }
 
 // mean is the mean of the draws, NaN of none.
-func (t *tally) mean() float64 {
+func (t *sample) mean() float64 {
 	if t.draws == 0 {
 		return math.NaN()
 	}
@@ -72,7 +72,7 @@ func (t *tally) mean() float64 {
 }
 
 // variance is the variance of a draw, NaN of a single one.
-func (t *tally) variance() float64 {
+func (t *sample) variance() float64 {
 	if t.draws < 2 {
 		return math.NaN()
 	}
@@ -80,14 +80,14 @@ func (t *tally) variance() float64 {
 }
 
 // se is the standard error of the mean.
-func (t *tally) se() float64 { return math.Sqrt(t.variance() / t.draws) }
+func (t *sample) se() float64 { return math.Sqrt(t.variance() / t.draws) }
 
 // replayed is a two-stage policy with the design chosen for it.
 type replayed struct {
 	design       variance.Design
 	values       []float64 // continuation coefficients C = Σ(v/L)/Σv of the draws of a sweep
-	coefficients tally     // of all draws
-	paired       tally     // of the ratio above HBN's at the same budget, draw by draw
+	coefficients sample    // of all draws
+	paired       sample    // of the ratio above HBN's at the same budget, draw by draw
 }
 
 // setting is what the continuation of a design is of.

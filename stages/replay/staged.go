@@ -164,9 +164,9 @@ func (r *stagesRun) ratios(p profile.Profile, draws int, random seed.Stream) ([]
 // clustered is the mean of values that come in clusters: evaluations that share what
 // was drawn of donors.
 type clustered struct {
-	means  tally // of the clusters
-	within tally // of the values of the cluster at hand
-	all    tally
+	means  sample // of the clusters
+	within sample // of the values of the cluster at hand
+	all    sample
 }
 
 func (c *clustered) add(value float64) {
@@ -177,7 +177,7 @@ func (c *clustered) add(value float64) {
 // next ends a cluster.
 func (c *clustered) next() {
 	c.means.add(c.within.mean())
-	c.within = tally{}
+	c.within = sample{}
 }
 
 // se is the standard error of the mean: by the clusters, or by the values where all
