@@ -64,6 +64,32 @@ func TestTheProtocolIsAsDocumented(t *testing.T) {
 	golden.Check(t, "../../docs/protocol.md", []byte(strings.Join(got, "\n")))
 }
 
+// manyIDs is a list of ids as JSON has it inside an array.
+func manyIDs(n int) string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = fmt.Sprintf("%q", fmt.Sprint("t", i))
+	}
+	return strings.Join(ids, ",")
+}
+
+// TestABadStartGetsAnError sends starts that cannot be, and then one that can.
+func TestABadStartGetsAnError(t *testing.T) {
+	start := func(more string) string { return `{"type":"start","protocol":1,"tasks":["a","b"],` + more + `}` }
+	lines := []string{
+		start(`"target_se":1e-300`), start(`"budget":8,"target_se":0.1`), start(`"budget":8,"budget":9`),
+		start(`"budget":8,"donors":[{"rollouts":[1000000000000000000,1],"passes":[1,1]}]`),
+		start(`"budget":8,"donors":[` + strings.Repeat(`{"rollouts":[2,1],"passes":[1,1]},`, 5000) + `{"rollouts":[2,1],"passes":[1,1]}]`),
+		strings.Replace(start(`"budget":8`), `"b"`, manyIDs(70_000), 1),
+		start(`"budget":8`),
+	}
+	for i, reply := range serve(t, lines...) {
+		if bad := i < len(lines)-1; strings.HasPrefix(reply, `{"type":"error"`) != bad {
+			t.Errorf("%.120s: the reply is %.200s", lines[i], reply)
+		}
+	}
+}
+
 // fleetConfig is a small experiment with two models on the built-in benchmark.
 const fleetConfig = `
 [corpus]

@@ -201,6 +201,9 @@ func kind(line []byte) (string, error) {
 // decode reads a message of a known type. A field that the type does not have is refused:
 // it may be a misspelt one.
 func decode(line []byte, into any) error {
+	if err := repeated(json.NewDecoder(bytes.NewReader(line)), "line"); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
@@ -209,6 +212,33 @@ func decode(line []byte, into any) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return &FieldError{"line", "there is more than one JSON value in it"}
 	}
+	return nil
+}
+
+// repeated is an error if a field stands twice in an object of the next value of d, which is
+// that of field. What is no JSON is left to the caller.
+func repeated(d *json.Decoder, field string) error {
+	open, err := d.Token()
+	if open != json.Delim('{') && open != json.Delim('[') || err != nil {
+		return nil
+	}
+	seen := make(map[string]bool)
+	for d.More() {
+		if open == json.Delim('{') {
+			name, err := d.Token()
+			if err != nil {
+				return nil
+			}
+			if field = name.(string); seen[field] {
+				return &FieldError{field, "it stands twice in one object"}
+			}
+			seen[field] = true
+		}
+		if err := repeated(d, field); err != nil {
+			return err
+		}
+	}
+	d.Token()
 	return nil
 }
 

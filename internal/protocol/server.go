@@ -75,6 +75,9 @@ func (s *Server) start(line []byte) (any, error) {
 		return nil, &FieldError{"protocol", fmt.Sprintf("%d: this program speaks %d", m.Protocol, Version)}
 	}
 	setup, notes, err := s.Setup(m.Start)
+	if field := (*FieldError)(nil); err != nil && !errors.As(err, &field) && !errors.Is(err, context.Canceled) {
+		err = &FieldError{"start", err.Error()}
+	}
 	if err != nil {
 		return nil, err
 	}

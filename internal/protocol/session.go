@@ -185,9 +185,11 @@ func (s *Session) Completed(r Rollout, reward float64, tokens int64) (released b
 	}
 	e.state, e.reward, e.tokens = done, reward, tokens
 	s.completed++
-	if !e.submitted {
+	if !e.submitted { // in flight since before the session was restored
 		s.early++
-		return false, nil
+		stage := s.control.Stage()
+		err = s.catchUp()
+		return s.control.Stage() > stage, err
 	}
 	if released, err = s.control.Rewarded(s.id(task, r.Number), reward); err == nil && released {
 		err = s.catchUp()

@@ -189,6 +189,30 @@ func TestNothingButRewardsDecides(t *testing.T) {
 	}
 }
 
+// TestTheLastReportEndsAResumedEvaluation kills a server when all rollouts but the last are reported: the
+// reply to the last one says that the evaluation is done, without a next before it.
+func TestTheLastReportEndsAResumedEvaluation(t *testing.T) {
+	for trial := range uint64(20) {
+		random, reported := rand.New(rand.NewPCG(trial, 3)), 0
+		state := filepath.Join(t.TempDir(), "state")
+		s := server(&protocol.Store{Folder: state})
+		line := startLine(10, `,"ahead":false`)
+		say(t, s, line)
+		finish(t, s, 1+int(trial%4), random, nil, func(int) bool { return reported == 79 }, &reported)
+		say(t, s, `{"type":"next","most":99}`)
+		s = server(&protocol.Store{Folder: state})
+		flying := say(t, s, line)["in_flight"].([]any)
+		if len(flying) != 1 {
+			t.Fatalf("%v are in flight, want one rollout", flying)
+		}
+		last := flying[0].(map[string]any)
+		noted := say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":1}`, last["task"], last["rollout"]))
+		if noted["done"] != true || noted["final"] != true {
+			t.Errorf("trial %d: the reply to the last report is %v, want done", trial, noted)
+		}
+	}
+}
+
 // TestWithoutSpeculationEveryRolloutCounts counts what is given.
 func TestWithoutSpeculationEveryRolloutCounts(t *testing.T) {
 	s := server(nil)
@@ -402,6 +426,7 @@ func TestFaultsNameTheirField(t *testing.T) {
 		`{"type":"nxet","most":1}`:            "type",
 		`{"most":1}`:                          "type",
 		`[]`:                                  "line",
+		`{"type":"next","most":1,"most":2}`:   "most",
 		``:                                    "line",
 		`{"type":"next","most":1}{`:           "line",
 		"{\"type\":\"\xff\"}":                 "line",

@@ -24,6 +24,9 @@ type Outside struct {
 	Say     func(string)   // what people should know
 }
 
+// mostDonors bounds the time that a design takes.
+const mostDonors = 64
+
 // unnamed is a benchmark or model that has no name.
 const unnamed = "unnamed"
 
@@ -95,6 +98,9 @@ func (o Outside) subject(m protocol.Start) (*Subject, error) {
 		file.Tasks = append(file.Tasks, benchmark.Task{Benchmark: file.ID, ID: id, Index: i})
 	}
 	b := &Benchmark{cfg: o.Config, Warn: o.Say, tasks: file, prior: prior, files: []experiment.TaskFile{file}, outside: true}
+	if len(m.Donors)+len(m.Prior) > mostDonors {
+		return nil, &protocol.FieldError{Field: "donors", Message: fmt.Sprintf("%d donors: want %d at most", len(m.Donors)+len(m.Prior), mostDonors)}
+	}
 	for i, d := range m.Donors {
 		own, err := inline(d, len(m.Tasks))
 		if err != nil {
