@@ -3,15 +3,15 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"speceval/internal/evaluation"
 	"speceval/pipeline/evaluate"
 )
 
 func (s *session) allocateCommand() *cobra.Command {
 	var (
-		budget int
-		known  = evaluate.Known{OtherPrompts: true}
-		which  evaluate.Counting
-		with   string
+		spec  = evaluation.Spec{OtherPrompts: true}
+		which evaluate.Counting
+		with  string
 	)
 	c := &cobra.Command{
 		Use: "allocate COUNTS --budget b", Short: "say what each task gets next, for tools that cannot ask while they run", Args: cobra.ExactArgs(1),
@@ -31,12 +31,12 @@ its errors.`,
 				return err
 			}
 			defer stop()
-			which.Reward = known.Reward
+			which.Reward = spec.Reward
 			counted, err := which.Read(words[0])
 			if err != nil {
 				return err
 			}
-			a, err := outside.Allocate(counted, budget, known)
+			a, err := outside.Allocate(counted, spec)
 			if err != nil {
 				return err
 			}
@@ -59,9 +59,9 @@ its errors.`,
 		},
 	}
 	fs := c.Flags()
-	fs.IntVar(&budget, "budget", 0, "have `b` rollouts per task on average in the end")
-	fs.StringArrayVar(&known.Sources, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles; may be repeated")
-	fs.StringVar(&known.Reward, "reward", "", "the rewards of logs are by scorer, metric or field `S`")
+	fs.IntVar(&spec.Budget, "budget", 0, "have `b` rollouts per task on average in the end")
+	fs.StringArrayVar(&spec.Prior, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles; may be repeated")
+	fs.StringVar(&spec.Reward, "reward", "", "the rewards of logs are by scorer, metric or field `S`")
 	fs.StringVar(&with, "with", "", "the tasks have what they were to get: `COUNTS` of those rollouts alone")
 	fs.StringVar(&which.Benchmark, "benchmark", "", "of several in the file take `B`")
 	fs.StringVar(&which.Model, "model", "", "of several in the file take `M`")

@@ -19,7 +19,7 @@ import (
 type asked struct {
 	suite   evaluate.Suite
 	model   string
-	request evaluate.Request
+	request evaluation.Spec // but for its tasks
 }
 
 func (s *session) evaluateCommand() *cobra.Command {
@@ -69,10 +69,10 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
 	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
 	fs.StringVar(&r.OnLoss, "on-loss", "", "answers that are lost under way: `RULE` continue (go on from what was seen, ask again where no server can), again, or refuse (pause rather than ask again); serving.on_loss")
-	goalFlags(fs, &r.Goal)
+	goalFlags(fs, r)
 	fs.IntSliceVar(&r.PassK, "pass-k", nil, "estimate pass@k and pass^k for these `K`s, too, with as many rollouts of every task as that takes")
-	fs.IntVar(&r.MostRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se; nothing is asked ahead of its selection then")
-	fs.Int64Var(&r.MostTokens, "max-tokens", 0, "spend `T` tokens of all answers at most, discarded and aborted ones too, alone or with --target-se; nothing is asked ahead of its selection then")
+	fs.IntVar(&r.MaxRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se; nothing is asked ahead of its selection then")
+	fs.Int64Var(&r.MaxTokens, "max-tokens", 0, "spend `T` tokens of all answers at most, discarded and aborted ones too, alone or with --target-se; nothing is asked ahead of its selection then")
 	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
 	s.workerFlag(c)
 	s.resultFlags(c)
@@ -99,12 +99,12 @@ func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
 }
 
 // goalFlags define what is to be spent or reached.
-func goalFlags(fs *pflag.FlagSet, g *evaluate.Goal) {
+func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.IntVar(&g.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
 	fs.Float64Var(&g.TargetSE, "target-se", 0, "in the place of --budget: as many as it takes for a standard error of `X`")
 	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: as many as it takes to tell two models apart that differ by `D`")
 	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
-	fs.StringArrayVar(&g.Sources, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles (FILE#MODEL: one model's); may be repeated")
+	fs.StringArrayVar(&g.Prior, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles (FILE#MODEL: one model's); may be repeated")
 	fs.StringVar(&g.Reward, "reward", "", "the rewards of a log that --prior names are by scorer, metric or field `S`")
 	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")
 }
@@ -179,7 +179,7 @@ func (s *session) printResult(r *evaluation.Result, folder string) error {
 
 func (s *session) evaluatePlanCommand() *cobra.Command {
 	var suite evaluate.Suite
-	var goal evaluate.Goal
+	var goal evaluation.Spec
 	c := &cobra.Command{
 		Use: "plan --benchmark B --target-se X", Short: "show the budget that a standard error takes, before anything is spent", Args: cobra.NoArgs,
 		Example: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02

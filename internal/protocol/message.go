@@ -34,41 +34,6 @@ type FieldError struct{ Field, Message string }
 // Error names the field.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// Start begins an evaluation, or resumes the one that the server has.
-type Start struct {
-	Protocol  int       `json:"protocol"`
-	Benchmark string    `json:"benchmark"`
-	Model     string    `json:"model"`
-	Tasks     []string  `json:"tasks"`
-	Clusters  []string  `json:"clusters,omitempty"` // of each task; tasks of one are no independent sample
-	Weights   []float64 `json:"weights,omitempty"`  // of each task in the mean
-
-	// What it may spend: one of the first two, and with the second or alone the others.
-	Budget      int     `json:"budget,omitempty"`       // rollouts per task on average
-	TargetSE    float64 `json:"target_se,omitempty"`    // standard error to come down to
-	MaxRollouts int     `json:"max_rollouts,omitempty"` // in all
-	MaxTokens   int64   `json:"max_tokens,omitempty"`   // of answers, in all
-
-	Policy string  `json:"policy,omitempty"` // as of speceval evaluate
-	Stages int     `json:"stages,omitempty"`
-	Seed   *uint64 `json:"seed,omitempty"`
-	PassK  []int   `json:"pass_k,omitempty"`
-	Places int     `json:"places,omitempty"` // rollouts that run at a time, for the number of stages
-	Rounds int     `json:"rounds,omitempty"` // through all tasks, in which every stage must find room
-	Ahead  *bool   `json:"ahead,omitempty"`  // give likely rollouts before they are selected; true if left out
-
-	Prior  []string `json:"prior,omitempty"` // evaluations, profiles and logs of the same tasks
-	Donors []Donor  `json:"donors,omitempty"`
-}
-
-// Donor is what another evaluation has of the tasks.
-type Donor struct {
-	Name     string `json:"name"`
-	Same     bool   `json:"same_model,omitempty"`
-	Rollouts []int  `json:"rollouts"` // by task
-	Passes   []int  `json:"passes"`
-}
-
 // typed is a message as far as its type.
 type typed struct {
 	Type string `json:"type"`
@@ -78,7 +43,8 @@ type typed struct {
 type (
 	startMessage struct {
 		typed
-		Start
+		Protocol int `json:"protocol"`
+		evaluation.Spec
 	}
 	nextMessage struct {
 		typed
@@ -247,7 +213,7 @@ func fieldError(err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field != "":
-		field := strings.TrimPrefix(strings.TrimPrefix(kind.Field, "Start."), "Rollout.") // Go's embedded structures
+		field := strings.TrimPrefix(strings.TrimPrefix(kind.Field, "Spec."), "Rollout.") // Go's embedded structures
 		return &FieldError{field, fmt.Sprintf("it is a %s, want %s", kind.Value, kind.Type)}
 	}
 	if _, name, found := strings.Cut(err.Error(), "unknown field "); found {

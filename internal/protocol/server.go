@@ -19,9 +19,9 @@ import (
 type Server struct {
 	Program   string // its name and version, for those who ask
 	Reference *neyman.Prior
-	// Setup is the evaluation that a Start asks for, with its design, and what its user
+	// Setup is the evaluation that a start asks for, with its design, and what its user
 	// should know. A fault of the message is a *FieldError.
-	Setup func(Start) (setup *evaluation.Setup, notes []string, err error)
+	Setup func(evaluation.Spec) (setup *evaluation.Setup, notes []string, err error)
 	Store *Store // where the evaluation is kept; nil: nowhere
 
 	session *Session
@@ -74,7 +74,7 @@ func (s *Server) start(line []byte) (any, error) {
 	if m.Protocol != Version {
 		return nil, &FieldError{"protocol", fmt.Sprintf("%d: this program speaks %d", m.Protocol, Version)}
 	}
-	setup, notes, err := s.Setup(m.Start)
+	setup, notes, err := s.Setup(m.Spec)
 	if field := (*FieldError)(nil); err != nil && !errors.As(err, &field) && !errors.Is(err, context.Canceled) {
 		err = &FieldError{"start", err.Error()}
 	}

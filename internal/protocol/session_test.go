@@ -29,7 +29,7 @@ var reference = func() *neyman.Prior {
 }()
 
 // setup makes the setup of a message, under a design that is not computed.
-func setup(m protocol.Start) (*evaluation.Setup, []string, error) {
+func setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 	if len(m.Tasks) < 2 {
 		return nil, nil, &protocol.FieldError{Field: "tasks", Message: "2 at least"}
 	}

@@ -18,7 +18,6 @@ import (
 	"speceval/internal/files"
 	"speceval/internal/harness"
 	"speceval/internal/profile"
-	"speceval/internal/protocol"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
 	"speceval/pipeline/exchange"
@@ -89,20 +88,20 @@ type Level struct {
 	IDs     []string `json:"task_ids"`
 }
 
-// Allocate divides what a budget leaves among the tasks of some counts.
-func (o Outside) Allocate(c Counted, budget int, known Known) (*Allocated, error) {
+// Allocate divides what the budget of a spec leaves among the tasks of some counts.
+func (o Outside) Allocate(c Counted, known evaluation.Spec) (*Allocated, error) {
 	if err := checkTasks(c.IDs); err != nil {
 		return nil, requestf("the counts: %w", err)
 	}
-	s, err := o.subject(protocol.Start{Benchmark: c.Benchmark, Model: c.Model, Tasks: c.IDs})
+	s, err := o.subject(evaluation.Spec{Benchmark: c.Benchmark, Model: c.Model, Tasks: c.IDs})
 	if err != nil {
 		return nil, err
 	}
-	setup, err := s.requested(o.Context, Request{Goal: Goal{Budget: budget, Known: known}}, o.Say)
+	setup, err := s.requested(o.Context, known, o.Say)
 	if err != nil {
 		return nil, err
 	}
-	a := &Allocated{Benchmark: c.Benchmark, Model: c.Model, Budget: budget, Stage: "rest", counted: c, known: &setup, subject: s}
+	a := &Allocated{Benchmark: c.Benchmark, Model: c.Model, Budget: known.Budget, Stage: "rest", counted: c, known: &setup, subject: s}
 	var next []int
 	if _, fewest := c.rollouts(); fewest == 0 {
 		a.Stage = "pilot"

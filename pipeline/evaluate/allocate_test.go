@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/internal/evaluation"
 	"speceval/internal/profile"
 	"speceval/internal/protocol"
 	"speceval/method/estimate"
@@ -50,7 +51,7 @@ func TestAnAllocationIsSpentWholeAndUnbiased(t *testing.T) {
 	sum, squares, covered := 0.0, 0.0, 0
 	for range trials {
 		first := drawn(random, func(int) int { return 4 })
-		a, err := o.Allocate(first, budget, Known{})
+		a, err := o.Allocate(first, evaluation.Spec{Budget: budget})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +92,7 @@ func TestAnAllocationIsSpentWholeAndUnbiased(t *testing.T) {
 func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
 	o, random := outside(t), rand.New(rand.NewPCG(1, 3))
 	first := drawn(random, func(int) int { return 4 })
-	a, err := o.Allocate(first, 8, Known{})
+	a, err := o.Allocate(first, evaluation.Spec{Budget: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,17 +107,17 @@ func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
 	if _, err := a.With(next); err == nil || !strings.Contains(err.Error(), "have task "+next.IDs[0]+" twice") {
 		t.Errorf("a task that is there twice: %v", err)
 	}
-	if _, err := o.Allocate(first, 4, Known{}); err == nil || !strings.Contains(err.Error(), "want 5 or more") {
+	if _, err := o.Allocate(first, evaluation.Spec{Budget: 4}); err == nil || !strings.Contains(err.Error(), "want 5 or more") {
 		t.Errorf("nothing left: %v", err)
 	}
 	for _, ids := range [][]string{{"a"}, {"a", "a"}, {"a", ""}} {
 		c := Counted{IDs: ids, Counts: make([]estimate.Stage, len(ids))}
-		if _, err := o.Allocate(c, 8, Known{}); err == nil || !strings.Contains(err.Error(), "the counts: tasks") {
+		if _, err := o.Allocate(c, evaluation.Spec{Budget: 8}); err == nil || !strings.Contains(err.Error(), "the counts: tasks") {
 			t.Errorf("tasks %q: %v", ids, err)
 		}
 	}
 	none := drawn(random, func(task int) int { return task % 2 })
-	p, err := o.Allocate(none, 8, Known{})
+	p, err := o.Allocate(none, evaluation.Spec{Budget: 8})
 	if err != nil || p.Stage != "pilot" || p.Tasks[0].Next != p.Tasks[1].Next+1 {
 		t.Errorf("without a pilot: %+v, %v", p, err)
 	}
@@ -157,10 +158,10 @@ func TestCountsOfAllForms(t *testing.T) {
 func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 	o := outside(t)
 	two := []string{"a", "b"}
-	if s, _, err := o.Setup(protocol.Start{Tasks: two, Budget: 8, Weights: []float64{1, 3}, Rounds: 32}); err != nil || s.Shares[1] != 0.75 || s.Design.Rounds != 32 {
+	if s, _, err := o.Setup(evaluation.Spec{Tasks: two, Budget: 8, Weights: []float64{1, 3}, Rounds: 32}); err != nil || s.Shares[1] != 0.75 || s.Design.Rounds != 32 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for field, m := range map[string]protocol.Start{
+	for field, m := range map[string]evaluation.Spec{
 		"tasks":      {Tasks: two[:1], Budget: 8},
 		"tasks[1]":   {Tasks: []string{"a", "a"}, Budget: 8},
 		"start":      {Tasks: two},
@@ -174,7 +175,7 @@ func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 		"weights[1]": {Tasks: two, Budget: 8, Weights: []float64{1, -1}},
 		"weights[0]": {Tasks: two, Budget: 8, Weights: []float64{1e308, 1e308}},
 		"clusters":   {Tasks: two, Budget: 8, Clusters: []string{"x"}},
-		"donors[0]":  {Tasks: two, Budget: 8, Donors: []protocol.Donor{{Rollouts: []int{4, 4}, Passes: []int{4, 5}}}},
+		"donors[0]":  {Tasks: two, Budget: 8, Donors: []evaluation.InlineDonor{{Rollouts: []int{4, 4}, Passes: []int{4, 5}}}},
 	} {
 		_, _, err := o.Setup(m)
 		var fault *protocol.FieldError

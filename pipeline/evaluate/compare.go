@@ -52,7 +52,7 @@ func (a Archive) Compare(names [2]string, resolve float64) (*Comparison, error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := (Goal{Resolve: resolve}).standardError(); err != nil {
+	if _, err := standardError(evaluation.Spec{Resolve: resolve}); err != nil {
 		return nil, err
 	}
 	first, second := results[0], results[1]
@@ -233,12 +233,12 @@ func looks(budget int) (budgets []int) {
 // quarter, at half, and at all of it. Each look is a complete evaluation that extends the
 // one before. The error rates are those of all looks together. The error is an
 // *evaluation.PausedError if the same request goes on from there.
-func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r Request, h Host) (*Gated, error) {
+func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r evaluation.Spec, h Host) (*Gated, error) {
 	base, err := s.archive().storedOrFile(baseline)
 	if err != nil {
 		return nil, err
 	}
-	if r.Budget == 0 || r.TargetSE != 0 || r.Resolve != 0 || r.MostRollouts != 0 || r.MostTokens != 0 || r.Plan != "" {
+	if r.Budget == 0 || r.TargetSE != 0 || r.Resolve != 0 || r.MaxRollouts != 0 || r.MaxTokens != 0 || r.Plan != "" {
 		return nil, requestf("gate --live wants a --budget: the most that it may spend")
 	}
 	if err := s.sameTasks(base); err != nil {

@@ -14,9 +14,9 @@ import (
 )
 
 // informedBy is an evaluation that knows donors.
-func informedBy(budget int, seed uint64, sources ...string) evaluate.Request {
-	r := evaluate.Request{Seed: &seed}
-	r.Budget, r.Sources = budget, sources
+func informedBy(budget int, seed uint64, sources ...string) evaluation.Spec {
+	r := evaluation.Spec{Seed: &seed}
+	r.Budget, r.Prior = budget, sources
 	return r
 }
 
@@ -50,7 +50,7 @@ func TestWhatIsKnownGoesIn(t *testing.T) {
 			t.Errorf("donors %v, want %v, with weights that come to %v", names, c.want, total)
 		}
 	}
-	if p, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Budget: 8, Known: evaluate.Known{Sources: []string{"others.csv"}}}); err != nil || p.StandardError <= 0 || !strings.Contains(p.From, "others.csv#big") {
+	if p, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Budget: 8, Prior: []string{"others.csv"}}); err != nil || p.StandardError <= 0 || !strings.Contains(p.From, "others.csv#big") {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -87,7 +87,7 @@ func TestDonorsThatCannotBe(t *testing.T) {
 	needing.Policy = "hbn_informed_staged"
 	gone := informedBy(8, 2)
 	gone.Policy = "hbn_informed"
-	for want, r := range map[string]evaluate.Request{
+	for want, r := range map[string]evaluation.Spec{
 		"it has rollouts of this evaluation":          informedBy(8, 1, stored),
 		"it is there twice":                           informedBy(8, 2, stored, stored),
 		"no profile of own, but of else__model=big":   informedBy(8, 2, "else.csv"),
@@ -112,7 +112,7 @@ func TestDonorsThatCannotBe(t *testing.T) {
 	r.OtherPrompts = true
 	l.evaluate(r)
 	// The same command with other donors is another evaluation.
-	r.Sources = []string{"own/plain/hbn-async-b6-seed1", "strangers.csv"}
+	r.Prior = []string{"own/plain/hbn-async-b6-seed1", "strangers.csv"}
 	l.write("strangers.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nown,big,0,one,9,16\nown,big,1,y,9,16\n")
 	if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), "has begun knowing other donors") {
 		t.Errorf("%v", err)
@@ -226,7 +226,7 @@ func TestWaysAreNamed(t *testing.T) {
 		r := informedBy(5, uint64(100+k))
 		r.Policy = name
 		if strings.Contains(name, "informed") {
-			r.Sources = []string{"own/plain/hbn-async-b6-seed1"}
+			r.Prior = []string{"own/plain/hbn-async-b6-seed1"}
 		}
 		if got := l.evaluate(r); got.Policy != name || got.Rollouts != 25 {
 			t.Errorf("%s: %s with %d rollouts", name, got.Policy, got.Rollouts)

@@ -193,18 +193,6 @@ func keptDesign(path string, tasks, budget int, say func(string)) (d design.Desi
 	return d, nil
 }
 
-// Goal is what an evaluation is to spend or to reach: one of its numbers is not 0.
-type Goal struct {
-	Budget   int     // rollouts per task on average
-	TargetSE float64 // standard error at most
-	Resolve  float64 // difference that two such evaluations find four times in five
-	From     string  // stored evaluation of the tasks to forecast by; "": the prior
-
-	MostRollouts int   // in all; 0: no limit
-	MostTokens   int64 // of all answers; 0: no limit
-	Known
-}
-
 // Plan is an evaluation before anything is spent.
 type Plan struct {
 	Benchmark string `json:"benchmark"`
@@ -239,20 +227,20 @@ speceval evaluate --benchmark %s --budget %d --model …
 
 // Plan finds the least budget that reaches the goal, or what the budget of the
 // goal comes to. estimate.ErrTooPrecise is in the error if no budget reaches it.
-func (b *Benchmark) Plan(ctx context.Context, g Goal) (*Plan, error) {
-	donors, err := b.donors(g.Known, "", 0)
+func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) {
+	donors, err := b.donors(g, "", 0)
 	if err != nil {
 		return nil, err
 	}
 	return b.plan(ctx, g, donors)
 }
 
-func (b *Benchmark) plan(ctx context.Context, g Goal, donors []evaluation.Donor) (*Plan, error) {
+func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evaluation.Donor) (*Plan, error) {
 	planner, source, err := b.planner(g.From, donors)
 	if err != nil {
 		return nil, err
 	}
-	target, err := g.standardError()
+	target, err := standardError(g)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +294,7 @@ func (b *Benchmark) planner(from string, donors []evaluation.Donor) (p estimate.
 
 // standardError is that of an evaluation that reaches the goal; 0 if the goal is
 // a budget.
-func (g Goal) standardError() (float64, error) {
+func standardError(g evaluation.Spec) (float64, error) {
 	switch {
 	case g.TargetSE != 0 && g.Resolve != 0:
 		return 0, requestf("--target-se or --resolve, not both")
@@ -329,17 +317,17 @@ func checkBudget(budget int) error {
 
 // spending is the budget that a request names or leads to, and what decides on the rest
 // of the rollouts at barriers; nil if nothing does.
-func (b *Benchmark) spending(ctx context.Context, r Request, donors []evaluation.Donor, say func(string)) (int, *evaluation.Stop, error) {
+func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []evaluation.Donor, say func(string)) (int, *evaluation.Stop, error) {
 	given := 0
 	for _, is := range []bool{r.Budget != 0, r.TargetSE != 0, r.Resolve != 0, r.Plan != ""} {
 		if is {
 			given++
 		}
 	}
-	capped := r.MostRollouts != 0 || r.MostTokens != 0
+	capped := r.MaxRollouts != 0 || r.MaxTokens != 0
 	switch {
-	case r.MostRollouts < 0 || r.MostTokens < 0:
-		return 0, nil, requestf("--max-rollouts %d --max-tokens %d: want positive numbers", r.MostRollouts, r.MostTokens)
+	case r.MaxRollouts < 0 || r.MaxTokens < 0:
+		return 0, nil, requestf("--max-rollouts %d --max-tokens %d: want positive numbers", r.MaxRollouts, r.MaxTokens)
 	case given > 1 || given == 0 && !capped:
 		return 0, nil, requestf("say what to spend, in one way: --budget, --target-se, --resolve, --plan, or --max-rollouts or --max-tokens")
 	case capped && (r.Plan != "" || r.Budget != 0):
@@ -350,17 +338,17 @@ func (b *Benchmark) spending(ctx context.Context, r Request, donors []evaluation
 	case r.Budget != 0:
 		return r.Budget, nil, checkBudget(r.Budget)
 	}
-	stop := &evaluation.Stop{Rollouts: r.MostRollouts, Tokens: r.MostTokens}
+	stop := &evaluation.Stop{Rollouts: r.MaxRollouts, Tokens: r.MaxTokens}
 	tasks := len(b.tasks.Tasks)
-	if least := 2 * int64(tasks); r.MostTokens != 0 && r.MostTokens < least {
-		return 0, nil, requestf("--max-tokens %d: %d tasks take two answers each at least, so %d tokens and likely many more", r.MostTokens, tasks, least)
+	if least := 2 * int64(tasks); r.MaxTokens != 0 && r.MaxTokens < least {
+		return 0, nil, requestf("--max-tokens %d: %d tasks take two answers each at least, so %d tokens and likely many more", r.MaxTokens, tasks, least)
 	}
-	if least := 2 * tasks; r.MostRollouts != 0 && r.MostRollouts < least {
-		return 0, nil, requestf("--max-rollouts %d: %d tasks take %d at least, one in the pilot and one after it", r.MostRollouts, tasks, least)
+	if least := 2 * tasks; r.MaxRollouts != 0 && r.MaxRollouts < least {
+		return 0, nil, requestf("--max-rollouts %d: %d tasks take %d at least, one in the pilot and one after it", r.MaxRollouts, tasks, least)
 	}
 	budget := unplanned
 	if given > 0 {
-		p, err := b.plan(ctx, r.Goal, donors)
+		p, err := b.plan(ctx, r, donors)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -368,10 +356,10 @@ func (b *Benchmark) spending(ctx context.Context, r Request, donors []evaluation
 		say(fmt.Sprintf("a standard error of %.4g is expected to take %d rollouts per task; what is found decides", *p.Target, p.Budget))
 		budget = p.Budget
 	}
-	if r.MostRollouts != 0 {
-		budget = min(budget, r.MostRollouts/tasks)
-		if given == 0 && r.MostTokens == 0 {
-			budget = min(design.MostBudget, r.MostRollouts/tasks)
+	if r.MaxRollouts != 0 {
+		budget = min(budget, r.MaxRollouts/tasks)
+		if given == 0 && r.MaxTokens == 0 {
+			budget = min(design.MostBudget, r.MaxRollouts/tasks)
 		}
 	}
 	return budget, stop, nil

@@ -62,8 +62,8 @@ func TestDialectsOfServers(t *testing.T) {
 	}
 	l := newLab(t)
 	l.write("own.jsonl", `{"id":"one","prompt":"6*7?","answer":"42","scorer":"exact"}`+"\n"+`{"id":"two","prompt":"7*6?","answer":"42","scorer":"exact"}`+"\n")
-	uniform := func(seed uint64) evaluate.Request {
-		return evaluate.Request{Policy: "uniform", Goal: evaluate.Goal{Budget: 16}, Seed: &seed}
+	uniform := func(seed uint64) evaluation.Spec {
+		return evaluation.Spec{Policy: "uniform", Budget: 16, Seed: &seed}
 	}
 	l.speaks(ends(`"stop"`))
 	truth := l.evaluate(uniform(1)).Estimate

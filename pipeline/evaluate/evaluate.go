@@ -50,21 +50,10 @@ type Host struct {
 	Watch func(p evaluation.Progress) // hears of progress every second
 }
 
-// Request is an evaluation that is asked for.
-type Request struct {
-	Policy string // one of way.Names; "": the default for what is known
-	Stages int    // of policies that choose their number; 0: choose
-	PassK  []int  // numbers of rollouts of which pass@k and pass^k are asked
-	Goal
-	Plan   string  // file of a Plan whose budget is taken, in place of a Goal
-	Seed   *uint64 // nil: the experiment's
-	OnLoss string  // what to do about answers that are lost under way; "": as configured
-}
-
 // Evaluate begins an evaluation, resumes one that is not complete, or returns the
 // result of a complete one. folder is where it is. The error is an
 // *evaluation.PausedError if the same request resumes from there.
-func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *evaluation.Result, folder string, err error) {
+func (s *Subject) Evaluate(ctx context.Context, r evaluation.Spec, h Host) (result *evaluation.Result, folder string, err error) {
 	if err := s.onLoss(r.OnLoss); err != nil {
 		return nil, "", err
 	}
@@ -76,14 +65,14 @@ func (s *Subject) Evaluate(ctx context.Context, r Request, h Host) (result *eval
 }
 
 // requested is the evaluation that is asked for, still without a design.
-func (s *Subject) requested(ctx context.Context, r Request, say func(string)) (evaluation.Setup, error) {
+func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(string)) (evaluation.Setup, error) {
 	setup := s.setup(r.Seed)
 	var err error
 	if t := s.graded(); t != nil && len(r.PassK) > 0 {
 		return setup, requestf("--pass-k: task %s is scored by %s, whose rewards are graded: only rollouts that pass or fail have pass@k and pass^k", t.ID, t.Scorer)
 	}
 	setup.PassK = r.PassK
-	if setup.Donors, err = s.donors(r.Known, setup.Model, setup.Seed); err != nil {
+	if setup.Donors, err = s.donors(r, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}
 	chosen := policy.DefaultExecution(len(setup.Donors) > 0)

@@ -129,12 +129,12 @@ func (l *lab) host() evaluate.Host {
 }
 
 // request is HBN-async under a seed at a budget.
-func request(budget int, seed uint64) evaluate.Request {
-	return evaluate.Request{Policy: "hbn-async", Goal: evaluate.Goal{Budget: budget}, Seed: &seed}
+func request(budget int, seed uint64) evaluation.Spec {
+	return evaluation.Spec{Policy: "hbn-async", Budget: budget, Seed: &seed}
 }
 
 // try evaluates.
-func (l *lab) try(r evaluate.Request) (*evaluation.Result, string, error) {
+func (l *lab) try(r evaluation.Spec) (*evaluation.Result, string, error) {
 	l.t.Helper()
 	s, err := l.benchmark().With("plain")
 	if err != nil {
@@ -144,7 +144,7 @@ func (l *lab) try(r evaluate.Request) (*evaluation.Result, string, error) {
 }
 
 // evaluate makes an evaluation that must succeed.
-func (l *lab) evaluate(r evaluate.Request) *evaluation.Result {
+func (l *lab) evaluate(r evaluation.Spec) *evaluation.Result {
 	l.t.Helper()
 	result, _, err := l.try(r)
 	if err != nil {
@@ -226,7 +226,7 @@ func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 		"pool":    func() error { _, err := l.archive("out").Pool([]string{other, name}); return err },
 		"--prior": func() error { _, _, err := l.try(informedBy(8, 3, name)); return err },
 		"--from": func() error {
-			_, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2, From: name})
+			_, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Resolve: 0.2, From: name})
 			return err
 		},
 		"extend": func() error {
@@ -391,7 +391,7 @@ func TestTheReplaysDesignIsTaken(t *testing.T) {
 
 func TestBudgetsArePlanned(t *testing.T) {
 	l := newLab(t)
-	p, err := l.benchmark().Plan(t.Context(), evaluate.Goal{TargetSE: 0.05})
+	p, err := l.benchmark().Plan(t.Context(), evaluation.Spec{TargetSE: 0.05})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,14 +403,14 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if r := l.evaluate(toTarget); r.Budget != p.Budget || r.Stop == nil || r.Stop.StandardError != 0.05 {
 		t.Errorf("budget %d until %v, planned %d", r.Budget, r.Stop, p.Budget)
 	}
-	resolving, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2})
+	resolving, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Resolve: 0.2})
 	if err != nil || resolving.Resolves > 0.2 || resolving.Resolves < 0.18 {
 		t.Errorf("%+v, %v, want a plan that resolves 0.2", resolving, err)
 	}
-	if given, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Budget: p.Budget}); err != nil || given.Target != nil || given.StandardError != p.StandardError {
+	if given, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Budget: p.Budget}); err != nil || given.Target != nil || given.StandardError != p.StandardError {
 		t.Errorf("%+v, %v, want the error of %+v", given, err, p)
 	}
-	known, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Resolve: 0.2, From: "own/plain/hbn-async-se0.05-seed9"})
+	known, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Resolve: 0.2, From: "own/plain/hbn-async-se0.05-seed9"})
 	if err != nil || !strings.HasPrefix(known.From, filepath.FromSlash("out/evaluate/benchmark=own")) || known.Budget == resolving.Budget && known.StandardError == resolving.StandardError {
 		t.Errorf("%+v, %v, want a plan by the evaluation, unlike %+v", known, err, resolving)
 	}
@@ -420,8 +420,8 @@ func TestBudgetsArePlanned(t *testing.T) {
 // answer, 3 tokens.
 func TestTokensAreLimited(t *testing.T) {
 	l := newLab(t)
-	limited := func(policy string, tokens int64, seed uint64) evaluate.Request {
-		return evaluate.Request{Policy: policy, Goal: evaluate.Goal{MostTokens: tokens}, Seed: &seed}
+	limited := func(policy string, tokens int64, seed uint64) evaluation.Spec {
+		return evaluation.Spec{Policy: policy, MaxTokens: tokens, Seed: &seed}
 	}
 	_, _, err := l.try(limited("", 9, 1))
 	faulty(t, err, true, "--max-tokens 9: 5 tasks take two answers each at least")
@@ -446,7 +446,7 @@ func TestTokensAreLimited(t *testing.T) {
 // The budget of a plan's file is taken if the plan is of these tasks.
 func TestPlansAreTakenFromFiles(t *testing.T) {
 	l := newLab(t)
-	plan, err := l.benchmark().Plan(t.Context(), evaluate.Goal{Budget: 4})
+	plan, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Budget: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ const unnamed = "unnamed"
 
 // Setup is the evaluation that a program asks for. A fault of what it asks for is a
 // *protocol.FieldError.
-func (o Outside) Setup(m protocol.Start) (*evaluation.Setup, []string, error) {
+func (o Outside) Setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 	setup, notes, err := o.setup(m)
 	var request *RequestError
 	if errors.As(err, &request) {
@@ -51,7 +51,7 @@ func field(message string) string {
 	return strings.ReplaceAll(strings.TrimSuffix(flag, ":"), "-", "_")
 }
 
-func (o Outside) setup(m protocol.Start) (*evaluation.Setup, []string, error) {
+func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 	if err := checkTasks(m.Tasks); err != nil {
 		return nil, nil, err
 	}
@@ -61,10 +61,8 @@ func (o Outside) setup(m protocol.Start) (*evaluation.Setup, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	setup, err := s.requested(o.Context, Request{
-		Policy: m.Policy, Stages: m.Stages, PassK: m.PassK, Seed: m.Seed,
-		Goal: Goal{Budget: m.Budget, TargetSE: m.TargetSE, MostRollouts: m.MaxRollouts, MostTokens: m.MaxTokens, Known: Known{Sources: m.Prior, OtherPrompts: true}},
-	}, say)
+	m.OtherPrompts = true
+	setup, err := s.requested(o.Context, m, say)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +86,7 @@ func (o Outside) setup(m protocol.Start) (*evaluation.Setup, []string, error) {
 }
 
 // subject is the model and the tasks of a program, with the donors that it has itself.
-func (o Outside) subject(m protocol.Start) (*Subject, error) {
+func (o Outside) subject(m evaluation.Spec) (*Subject, error) {
 	prior, err := neyman.NewPrior(o.Config.Replay.QuadratureOrder)
 	if err != nil {
 		return nil, err
@@ -158,7 +156,7 @@ func shares(weights []float64, tasks int) ([]float64, error) {
 }
 
 // inline is a donor whose counts are in the message itself.
-func inline(d protocol.Donor, tasks int) (evaluation.Donor, error) {
+func inline(d evaluation.InlineDonor, tasks int) (evaluation.Donor, error) {
 	if len(d.Rollouts) != tasks || len(d.Passes) != tasks {
 		return evaluation.Donor{}, fmt.Errorf("rollouts of %d and passes of %d tasks, want %d", len(d.Rollouts), len(d.Passes), tasks)
 	}

@@ -20,18 +20,11 @@ import (
 	"speceval/method/neyman"
 )
 
-// Known is what is known of the tasks before an evaluation.
-type Known struct {
-	Sources      []string // evaluations, logs of harnesses, or files of profiles; FILE#MODEL is one model's
-	OtherPrompts bool     // evaluations may have asked other prompts
-	Reward       string   // scorer, metric or field of logs that is the reward; "": the only one
-}
-
 // donors reads what is known of the benchmark's tasks. The evaluation of the model under
 // the seed is none of it; model is "" where no model is evaluated yet.
-func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation.Donor, err error) {
+func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []evaluation.Donor, err error) {
 	all = append(all, b.inline...)
-	for _, source := range k.Sources {
+	for _, source := range k.Prior {
 		found, err := b.found(source, k, model, seed)
 		if err != nil {
 			return nil, requestf("--prior %s: %w", source, err)
@@ -50,7 +43,7 @@ func (b *Benchmark) donors(k Known, model string, seed uint64) (all []evaluation
 }
 
 // found is what a source has: an evaluation, a file of profiles, or a log of a harness.
-func (b *Benchmark) found(source string, k Known, model string, seed uint64) ([]evaluation.Donor, error) {
+func (b *Benchmark) found(source string, k evaluation.Spec, model string, seed uint64) ([]evaluation.Donor, error) {
 	path, _, _ := strings.Cut(source, "#")
 	switch _, err := os.Stat(path); filepath.Ext(path) {
 	case ".csv":
