@@ -152,7 +152,7 @@ func onlyUnits(s dag.Stage, ids ...string) dag.Stage {
 	return s
 }
 
-const inspectLogs = "../internal/harness/testdata/inspect/"
+const inspectLogs = "../internal/evaluate/logs/testdata/inspect/"
 
 func TestImport(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "p.csv")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/harness"
+	"speceval/internal/evaluate/logs"
 	"speceval/pipeline/exchange"
 )
 
@@ -14,9 +14,10 @@ func (s *session) importCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "import PATH… --to FILE", Short: "make profiles of logs of other harnesses", Args: cobra.MinimumNArgs(1),
 		Long: `Make profiles of logs of other harnesses:
-` + strings.Join(harness.Formats(), ", ") + `.
+` + strings.Join(logs.Formats(), ", ") + `.
 
-PATH is a log, or a folder of logs. Logs of one benchmark and model add up. FILE is a
+PATH is a log, or a folder of logs, of which those that cannot be used are left out and
+listed. Logs of one benchmark and model add up. FILE is a
 profile that --prior takes and, where it has passes and failures and is of no
 allocation, one that [corpus] profiles and compare take.`,
 		Example: `  speceval import logs/ --to mine.parquet
@@ -24,6 +25,13 @@ allocation, one that [corpus] profiles and compare take.`,
 		RunE: func(_ *cobra.Command, words []string) error {
 			if r.To == "" {
 				return usagef("want --to FILE for the profiles")
+			}
+			if r.Scorer != "" {
+				check, err := checker(r.Scorer)
+				if err != nil {
+					return err
+				}
+				r.Score = func(gold, response string) float64 { return check(gold, response).Reward }
 			}
 			r.Paths = words
 			done, err := exchange.Import(r)
@@ -35,8 +43,9 @@ allocation, one that [corpus] profiles and compare take.`,
 	}
 	fs := c.Flags()
 	fs.StringVar(&r.Format, "format", "", "the logs are of `F` (recognised from their content)")
-	fs.StringVar(&r.Scorer, "reward", "", "the rewards are by scorer, metric or field `S` (the only one, or the first)")
-	fs.StringVar(&r.Scorer, "scorer", "", "the same as --reward `S`")
+	fs.StringVar(&r.Reward, "reward", "", "the rewards are by scorer, metric or field `R` (the only one, or the first)")
+	fs.StringVar(&r.Scorer, "scorer", "", "score all answers in logs of lm-eval by `S`, one of "+checkable())
+	fs.BoolVar(&r.Strict, "strict", false, "a log that cannot be used is an error")
 	fs.StringVar(&r.Benchmark, "benchmark", "", "call the benchmark `B`, and not as the logs do")
 	fs.StringVar(&r.Model, "model", "", "call the model `M`, and not as the logs do")
 	fs.StringVar(&r.To, "to", "", "write the profiles to `FILE`, .csv or .parquet")

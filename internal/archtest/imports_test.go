@@ -23,7 +23,7 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/status", "pipeline/config", "pipeline/evaluate", "pipeline/exchange", "pipeline/experiment", "pipeline/dag", "pipeline/slurm", "pipeline/runlog", "stages/…", "data", "method/…", "internal/…"}},
 	{"release", []string{"internal/version"}},
 	{"pipeline/evaluate", []string{"pipeline/exchange", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
-	{"pipeline/exchange", []string{"internal/harness", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/policy"}},
+	{"pipeline/exchange", []string{"internal/evaluate/logs", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/runlog"}},
 	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/process", "internal/atomicfile", "internal/files"}},
@@ -127,7 +127,7 @@ var importRules = []importRule{
 	// What others publish: benchmarks, and the service that they are fetched from.
 	{"internal/upstream/rows", []string{"internal/files", "internal/parquetfile", "internal/csvfile"}},
 	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/files", "internal/upstream/rows", "internal/atomicfile"}},
-	{"internal/harness", []string{"internal/files", "internal/parquetfile"}},
+	{"internal/evaluate/logs", []string{"internal/files", "internal/parquetfile"}},
 	{"internal/hub", []string{"internal/files", "internal/atomicfile", "internal/clock"}},
 
 	// Support, each of one idea.

@@ -14,9 +14,9 @@ import (
 	"strconv"
 
 	"speceval/internal/csvfile"
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
 	"speceval/internal/files"
-	"speceval/internal/harness"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
@@ -346,7 +346,7 @@ func bare(data []byte, path string) (c Counted, err error) {
 
 // logged adds up the logs of one model on one benchmark.
 func (c Counting) logged(path string) (Counted, error) {
-	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: harness.Choice{Scorer: c.Reward}, Paths: []string{path}})
+	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: logs.Choice{Reward: c.Reward, Strict: true}, Paths: []string{path}})
 	if err != nil {
 		return Counted{}, err
 	}

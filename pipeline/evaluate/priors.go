@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
-	"speceval/internal/harness"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/method/estimate"
@@ -66,11 +66,11 @@ func (b *Benchmark) found(source string, k evaluation.Spec, model string, seed u
 // logged is the logs of harnesses at a path. Theirs is the choice of names: what counts
 // is whether they have the benchmark's tasks.
 func (b *Benchmark) logged(path, reward, model string) (all []evaluation.Donor, err error) {
-	logs, err := harness.Choice{Scorer: reward}.Read(path)
+	read, _, err := logs.Choice{Reward: reward, Strict: true}.Read(path)
 	if err != nil {
 		return nil, err
 	}
-	for _, log := range logs {
+	for _, log := range read {
 		d := b.donor(log.Benchmark+" "+log.Model, log.Source, log.Model == model)
 		graded := false
 		for _, t := range log.Tasks {

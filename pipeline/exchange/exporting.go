@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
-	"speceval/internal/harness"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
@@ -195,7 +195,7 @@ type sum struct {
 func newSums() *sums { return &sums{at: make(map[string]int), counted: make(map[uint64]bool)} }
 
 // add adds the rollouts of a task that are not there yet, and tells how many are.
-func (s *sums) add(t harness.Task) (repeated int) {
+func (s *sums) add(t logs.Task) (repeated int) {
 	for _, r := range t.Rollouts {
 		if r.Identity != 0 && s.counted[r.Identity] {
 			repeated++
@@ -216,7 +216,7 @@ func (s *sums) add(t harness.Task) (repeated int) {
 	return repeated
 }
 
-func (s *sum) add(r harness.Rollout) {
+func (s *sum) add(r logs.Rollout) {
 	s.rollouts++
 	if r.Reward == 1 {
 		s.passes++
@@ -269,7 +269,7 @@ func equal(counts []int) bool {
 }
 
 // counted is how many rollouts a log has, and their tokens, −1 where one lacks them.
-func counted(l *harness.Log) (rollouts int, prompts, completions int64) {
+func counted(l *logs.Log) (rollouts int, prompts, completions int64) {
 	for _, t := range l.Tasks {
 		for _, r := range t.Rollouts {
 			rollouts++

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"speceval/internal/atomicfile"
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
-	"speceval/internal/harness"
 	"speceval/internal/rollout"
 	"speceval/method/estimate"
 	"speceval/pipeline/exchange"
@@ -127,11 +127,11 @@ func TestWhatIsExportedIsImportedAgain(t *testing.T) {
 			if _, err := written(t, e, form, to); err != nil {
 				t.Fatal(err)
 			}
-			logs, err := harness.Read(to, "")
-			if err != nil || len(logs) != 1 {
-				t.Fatalf("%s: %v, %v", form, logs, err)
+			all, _, err := logs.Choice{}.Read(to)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("%s: %v, %v", form, all, err)
 			}
-			l := logs[0]
+			l := all[0]
 			if l.Allocated != (policy != "uniform") || !l.Complete || l.Benchmark != "quiz" || l.Model != "org/model" || l.Created != "2026-11-23T10:00:00Z" || l.Left != 0 {
 				t.Errorf("%s of %s: %+v", form, policy, l)
 			}

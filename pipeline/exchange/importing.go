@@ -11,14 +11,14 @@ import (
 
 	"speceval/internal/atomicfile"
 	"speceval/internal/display"
-	"speceval/internal/harness"
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
 	"speceval/internal/table"
 )
 
 // ImportRequest says what is imported, and where to.
 type ImportRequest struct {
-	harness.Choice
+	logs.Choice
 	Benchmark, Model string   // in the place of what the logs say, if not ""
 	Paths            []string // of logs, or of folders of them
 	To               string   // a file that ends in .csv or .parquet
@@ -26,7 +26,8 @@ type ImportRequest struct {
 
 // Imported is what came of a request.
 type Imported struct {
-	Logs     []harness.Log
+	Logs     []logs.Log
+	Unusable []error           // logs of folders that are left out
 	Profiles []profile.Profile // sorted by benchmark, then model
 	Repeated int               // rollouts that several logs have, of which each counts once
 	To       string
@@ -36,7 +37,7 @@ type Imported struct {
 type group struct {
 	benchmark, model string // plain names
 	raw              [2]string
-	logs             []harness.Log
+	logs             []logs.Log
 }
 
 // Import reads logs and writes the file. An error names the log, or the flag that is
@@ -58,18 +59,19 @@ func ReadLogs(r ImportRequest) (*Imported, error) {
 	done := &Imported{To: r.To}
 	seen := make(map[string]string) // sources, by digests
 	for _, path := range r.Paths {
-		logs, err := r.Choice.Read(path)
+		read, unusable, err := r.Choice.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range logs {
+		for _, l := range read {
 			key := l.Digest + " " + l.Benchmark + " " + l.Model
 			if other, there := seen[key]; there {
 				return nil, fmt.Errorf("%s is the same log as %s: its rollouts would count twice; name one of them", l.Source, other)
 			}
 			seen[key] = l.Source
 		}
-		done.Logs = append(done.Logs, logs...)
+		done.Logs = append(done.Logs, read...)
+		done.Unusable = append(done.Unusable, unusable...)
 	}
 	groups, err := r.grouped(done.Logs)
 	if err != nil {
@@ -124,9 +126,9 @@ func (d *Imported) provenance() string {
 }
 
 // grouped puts logs of the same benchmark and model together.
-func (r *ImportRequest) grouped(logs []harness.Log) (groups []*group, err error) {
+func (r *ImportRequest) grouped(all []logs.Log) (groups []*group, err error) {
 	at := make(map[[2]string]*group)
-	for _, l := range logs {
+	for _, l := range all {
 		raw := [2]string{l.Benchmark, l.Model}
 		benchmark, err := named(l, "benchmark", r.Benchmark, l.Benchmark)
 		if err != nil {
@@ -153,7 +155,7 @@ func (r *ImportRequest) grouped(logs []harness.Log) (groups []*group, err error)
 }
 
 // named is the plain name of a benchmark or a model.
-func named(l harness.Log, what, given, said string) (string, error) {
+func named(l logs.Log, what, given, said string) (string, error) {
 	name := given
 	if name == "" {
 		name = plain(said)
@@ -229,7 +231,7 @@ func (g *group) source() string {
 
 // Text writes what was read of each log, and what came of it.
 func (d *Imported) Text(w io.Writer) error {
-	logs := table.Table{
+	read := table.Table{
 		Title: "Logs",
 		Columns: []table.Column{
 			{Name: "log", Align: table.Left}, {Name: "format", Align: table.Left}, {Name: "benchmark", Align: table.Left}, {Name: "model", Align: table.Left},
@@ -239,12 +241,12 @@ func (d *Imported) Text(w io.Writer) error {
 	for i := range d.Logs {
 		l := &d.Logs[i]
 		rollouts, prompts, completions := counted(l)
-		logs.Rows = append(logs.Rows, []table.Cell{
+		read.Rows = append(read.Rows, []table.Cell{
 			table.Text(l.Source), table.Text(l.Format), table.Text(l.Benchmark), table.Text(l.Model), table.Text(l.Scorer),
 			table.Integer(len(l.Tasks)), table.Integer(rollouts), table.Integer(l.Left), tokens(prompts), tokens(completions),
 		})
 	}
-	if err := table.WriteText(w, logs); err != nil {
+	if err := table.WriteText(w, read); err != nil {
 		return err
 	}
 	var b strings.Builder
@@ -252,6 +254,9 @@ func (d *Imported) Text(w io.Writer) error {
 		for _, note := range l.Notes {
 			fmt.Fprintf(&b, "%s: %s\n", display.EscapedLine(l.Source), display.EscapedLine(note))
 		}
+	}
+	for _, err := range d.Unusable {
+		fmt.Fprintf(&b, "left out: %s\n", display.EscapedLine(err.Error()))
 	}
 	if d.Repeated > 0 {
 		fmt.Fprintf(&b, "%s in several logs, and count once\n", display.Count(d.Repeated, "rollout is", "rollouts are"))

@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/harness"
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
 	"speceval/internal/rowfile"
 	"speceval/pipeline/exchange"
 )
 
-const logs = "../../internal/harness/testdata/"
+const testdata = "../../internal/evaluate/logs/testdata/"
 
 // run imports paths below the logs of harness, or absolute ones.
 func run(t *testing.T, r exchange.ImportRequest, paths ...string) (*exchange.Imported, error) {
@@ -23,7 +23,7 @@ func run(t *testing.T, r exchange.ImportRequest, paths ...string) (*exchange.Imp
 	}
 	for _, p := range paths {
 		if !filepath.IsAbs(p) {
-			p = logs + p
+			p = testdata + p
 		}
 		r.Paths = append(r.Paths, p)
 	}
@@ -97,7 +97,7 @@ func TestTheFooterSaysWhereProfilesAreFrom(t *testing.T) {
 
 func TestWhatWouldCountTwiceIsRefused(t *testing.T) {
 	copied := filepath.Join(t.TempDir(), "copy.eval")
-	data, err := os.ReadFile(logs + "inspect/zstd.eval")
+	data, err := os.ReadFile(testdata + "inspect/zstd.eval")
 	if err != nil || os.WriteFile(copied, data, 0o644) != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestNames(t *testing.T) {
 	refuses(t, err, `has rewards by "reward"`, `by "is_resolved"`)
 	_, err = run(t, exchange.ImportRequest{To: "p.txt"}, "harbor")
 	refuses(t, err, `--to "p.txt": want a file that ends in .csv or .parquet`)
-	_, err = run(t, exchange.ImportRequest{Choice: harness.Choice{Scorer: "absent"}}, "harbor")
+	_, err = run(t, exchange.ImportRequest{Choice: logs.Choice{Reward: "absent"}}, "harbor")
 	refuses(t, err, `no scores by "absent"`)
 }
 

@@ -1,8 +1,7 @@
-package harness
+package logs
 
 import (
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -31,11 +30,13 @@ type repeats struct {
 func (of repeats) over(metric, filter string) (n int, err error) {
 	k, n := 1, of.seen
 	name := strings.TrimSuffix(metric+"/"+filter, "/")
-	match := ofSeveral.FindStringSubmatch(metric)
-	if match != nil {
-		k = number(match[2], parameterK.FindStringSubmatch(metric))
+	if match := ofSeveral.FindStringSubmatch(metric); match != nil {
+		k, _ = strconv.Atoi(match[2]) // 0: it says k or n
+		if said := parameterK.FindStringSubmatch(metric); said != nil {
+			k, _ = strconv.Atoi(said[1])
+		}
 		if said := parameterN.FindStringSubmatch(metric); said != nil {
-			n = number(said[1]+said[2], nil)
+			n, _ = strconv.Atoi(said[1] + said[2])
 		}
 		switch single := strings.EqualFold(match[1], "pass") && k == 1; {
 		case single && n > 0:
@@ -44,7 +45,7 @@ func (of repeats) over(metric, filter string) (n int, err error) {
 			return 0, fmt.Errorf("%s is the share of the responses that passed, and the log does not say of how many", name)
 		}
 	} else if match := ofSeveral.FindStringSubmatch(filter); match != nil {
-		k = number(match[2], nil)
+		k, _ = strconv.Atoi(match[2])
 	} else if bySeveral.MatchString(metric + " " + filter) {
 		k = 0
 	} else if of.all > 1 && strings.HasSuffix(metric, "@"+strconv.Itoa(of.all)) {
@@ -54,34 +55,4 @@ func (of repeats) over(metric, filter string) (n int, err error) {
 		return 0, fmt.Errorf("%s makes one value of several responses, which is no rollout's reward: take a metric of each response, or pass@1, which says how many passed", name)
 	}
 	return 0, nil
-}
-
-// number is the number that a name has, or its parameter; 0 if it says k or n.
-func number(text string, parameter []string) int {
-	if len(parameter) > 1 {
-		text = parameter[1]
-	}
-	n, _ := strconv.Atoi(text)
-	return n
-}
-
-// shared adds n rollouts of a task, of which a share passed.
-func (t *logBuilder) shared(id taskID, r Rollout, metric string, share float64, n int) error {
-	passed := math.Round(share * float64(n))
-	if math.Abs(share*float64(n)-passed) > 1e-6*float64(n) || n > maxRollouts {
-		return fmt.Errorf("task %q: %s is %v, which no number of passes among %d responses is", id.text, metric, share, n)
-	}
-	for k := range n {
-		r.Number, r.Reward = k+1, 0
-		if float64(k) < passed {
-			r.Reward = 1
-		}
-		if err := t.add(id, r); err != nil {
-			return err
-		}
-	}
-	if n > 1 {
-		t.note("%s is the share of a task's responses that passed: each response is a rollout", metric)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
-package harness_test
+package logs_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,7 +14,7 @@ import (
 	parquetcolumns "github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 
-	"speceval/internal/harness"
+	"speceval/internal/evaluate/logs"
 )
 
 // The logs are of the tools themselves or of their own writers (testdata/by_*.py), but
@@ -39,7 +40,7 @@ func TestLogsOfOthers(t *testing.T) {
 		{"every-eval-ever/one", "", "every-eval-ever", "org/quiz", "openai/gpt-4o-mini", "graded:mean", "4 1:1; a 1:1", "", 10, 5},
 	}
 	for _, c := range cases {
-		l := one(t, filepath.Join("testdata", c.path), harness.Choice{Scorer: c.scorer})
+		l := one(t, filepath.Join("testdata", c.path), logs.Choice{Reward: c.scorer})
 		if l.Format != c.format || l.Benchmark != c.benchmark || l.Model != c.model || l.Scorer != c.by || said(l) != c.want || !l.Complete || l.Allocated || len(l.Digest) != 64 {
 			t.Errorf("%s %s: %+v", c.path, c.scorer, l)
 		}
@@ -54,12 +55,12 @@ func TestLogsOfOthers(t *testing.T) {
 
 // All epochs of a sample have their mean there.
 func TestEpochsThatAConverterAveragedAreRefused(t *testing.T) {
-	_, err := harness.Read("testdata/every-eval-ever/three", "")
+	_, err := read("testdata/every-eval-ever/three", "")
 	refuses(t, err, "_samples.jsonl", "import the log of Inspect itself")
 }
 
 func TestEverythingIsRecognised(t *testing.T) {
-	names := harness.Formats()
+	names := logs.Formats()
 	for _, name := range names {
 		path := filepath.Join("testdata", name)
 		if name == "inspect" {
@@ -68,20 +69,20 @@ func TestEverythingIsRecognised(t *testing.T) {
 		if name == "every-eval-ever" {
 			path += "/one"
 		}
-		logs, err := harness.Read(path, "")
-		if err != nil || len(logs) == 0 || logs[0].Format != name {
-			t.Errorf("%s: %v, %v", name, logs, err)
+		all, err := read(path, "")
+		if err != nil || len(all) == 0 || all[0].Format != name {
+			t.Errorf("%s: %v, %v", name, all, err)
 		}
-		again, err := harness.Read(path, name)
-		if err != nil || len(again) != len(logs) {
+		again, err := read(path, name)
+		if err != nil || len(again) != len(all) {
 			t.Errorf("%s, asked for: %v", name, err)
 		}
 	}
-	_, err := harness.Read("testdata", "absent")
+	_, err := read("testdata", "absent")
 	refuses(t, err, `there is no format "absent": want one of inspect, lm-eval`)
-	_, err = harness.Read("harness.go", "")
-	refuses(t, err, "harness.go: no log of inspect")
-	_, err = harness.Read("testdata/nowhere", "")
+	_, err = read("logs.go", "")
+	refuses(t, err, "logs.go: no log of inspect")
+	_, err = read("testdata/nowhere", "")
 	refuses(t, err, "testdata/nowhere")
 }
 
@@ -94,12 +95,12 @@ func TestWhatIsWrongIsToldWithFileAndRow(t *testing.T) {
 		{"samples_q_1.jsonl", lm(good) + lm(`"exact_match": 1.5`), "", `row 2: task "0", rollout 1: the reward 1.5 is outside 0 to 1`},
 		{"samples_q_1.jsonl", lm(good) + lm(`"exact_match": -1`), "", `row 2: task "0", rollout 1: the reward -1 is outside`},
 		{"samples_q_1.jsonl", lm(good) + `{"doc_id": 1, "filter": "no`, "", "the text is cut short"},
-		{"samples_q_1.jsonl", lm(good) + lm(`"exact_match": 1e999`), "", "row 2: byte"},
+		{"samples_q_1.jsonl", lm(good) + lm(`"exact_match": 1e999`), "", "row 2: task \"0\", rollout 1: the score exact_match/none is \"1e999\""},
 		{"samples_q_1.jsonl", lm(good) + "]", "", "row 2: "},
 		{"samples_q_1.jsonl", lm(good) + "{\"doc_id\": \"\xff\"}", "", `is not UTF-8`},
 		{"samples_q_1.jsonl", lm(`"exact_match": NaN`), "", "no rollout in it is scored: 1 left out: it is not scored"},
 		{"samples_q_1.jsonl", lm(good) + strings.Repeat("[", 1e6), "", "row 2: byte"},
-		{"samples_q_1.jsonl", lm(good) + `{"doc": ` + strings.Repeat(`{"a":`, 1e5), "", "nested more than 200 deep"},
+		{"samples_q_1.jsonl", lm(good) + `{"doc": ` + strings.Repeat(`{"a":`, 1e5), "", "exceeded max depth"},
 		{"results.jsonl", `{"prompt":"p","completion":"c","reward":1}`, "", "row 1: it has no example_id"},
 		{"output-rs1.jsonl", `{"id":"x","generation":"g","is_correct":"perhaps"}`, "", `row 1: task "x": the score is_correct is "perhaps"`},
 		{"log.json", `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[{"id":"x","epoch":0,"scores":{"s":{"value":1}}}]}`, "",
@@ -109,7 +110,7 @@ func TestWhatIsWrongIsToldWithFileAndRow(t *testing.T) {
 		{"log.json", `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[{"id":"x","epoch":1,"scores":{"s":{"value":[1]}}}]}`, "",
 			`the score s is a list or an object`},
 		{"log.json", `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"results":{"early_stopping":{"metadata":{"speceval":{"protocol":2}}}}}`, "",
-			`its allocation is of protocol "2", this speceval reads 1`},
+			`its allocation is of protocol 2, this speceval reads 1`},
 		{"any", "PK\x03\x04 and no more", "inspect", "the zip is cut short or broken"},
 		{"any", "", "lm-eval", "no rollout in it is scored"},
 		{"any", "PAR1", "lighteval", "truncated Parquet"},
@@ -119,7 +120,7 @@ func TestWhatIsWrongIsToldWithFileAndRow(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := harness.Read(path, c.format)
+		_, err := read(path, c.format)
 		refuses(t, err, path, c.want)
 	}
 }
@@ -133,7 +134,7 @@ func TestTheLastOfARepeatedEpochCounts(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l := one(t, path, harness.Choice{})
+	l := one(t, path, logs.Choice{})
 	if said(l) != "x 1:1 2:0.5; 7 1:0" || !strings.Contains(strings.Join(l.Notes, ""), "1 of the rollouts are there again") {
 		t.Errorf("got %s, %q", said(l), l.Notes)
 	}
@@ -175,7 +176,7 @@ func TestRewardsOfNeMoSkills(t *testing.T) {
 		{"bold, and after much text", "", nemo(`,"judgement":"`+long+`**Judgement**: **Yes**"`, `,"judgement":"`+long+`Judgement: No.`+long+`"`), "judgement", "p0 1:1; p1 1:0", ""},
 		{"other spellings", "", nemo(`,"judgment-gpt":"yes."`, `,"judgment-gpt":"INCORRECT"`, `,"judgment-gpt":true`), "judgment-gpt", "p0 1:1; p1 1:0; p2 1:1", ""},
 		{"neither Yes nor No is wrong there", "", nemo(`,"judgement":"Judgement: Yes"`, `,"judgement":"I cannot tell"`), "judgement", "p0 1:1; p1 1:0", ""},
-		{"grades of another judge", "", nemo(`,"judgement":"A"`, `,"judgement":"C"`), "", "", `no judgement says Yes or No, but "A"`},
+		{"grades of another judge", "", nemo(`,"judgement":"A"`, `,"judgement":"C"`), "", "", `no judgement says Yes or No: choose another field with --reward, of judgement`},
 		{"truth values of other spellings", "", nemo(`,"is_correct":1`, `,"is_correct":"False"`, `,"is_correct":"true"`), "is_correct", "p0 1:1; p1 1:0; p2 1:1", ""},
 		{"two that agree", "", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":true`, `,"judgement":"Judgement: No","symbolic_correct":false`), "symbolic_correct", "p0 1:1; p1 1:0", ""},
 		{"two that disagree", "", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":true`, `,"judgement":"Judgement: Yes","symbolic_correct":false`), "", "",
@@ -192,16 +193,16 @@ func TestRewardsOfNeMoSkills(t *testing.T) {
 			"row 2: some rows have an id and others have none"},
 		{"a task twice", "", map[string]string{"q/output-rs0.jsonl": strings.Repeat(`{"id":"p","generation":"g","is_correct":true}`+"\n", 2)}, "", "", `task "p" has rollout 1 twice`},
 		{"a greedy and a sampled run", "", map[string]string{"q/output.jsonl": `{"id":"p","generation":"g","is_correct":true}`, "q/output-rs0.jsonl": `{"id":"p","generation":"g","is_correct":false}`}, "", "",
-			"are the same repeat"},
+			`task "p" has rollout 1 twice`},
 	}
 	for _, c := range cases {
-		logs, err := harness.Choice{Scorer: c.reward}.Read(written(t, c.files))
+		all, _, err := logs.Choice{Reward: c.reward}.Read(written(t, c.files))
 		if c.refuse != "" {
-			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse, ".jsonl") })
+			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse) })
 			continue
 		}
-		if err != nil || len(logs) != 1 || said(logs[0]) != c.want || logs[0].Scorer != c.by {
-			t.Errorf("%s: %v, %+v", c.name, err, logs)
+		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
+			t.Errorf("%s: %v, %+v", c.name, err, all)
 		}
 	}
 }
@@ -243,13 +244,13 @@ func TestMetricsOverRepeats(t *testing.T) {
 		{"a document twice", "", map[string]string{"m/samples_q_1.jsonl": strings.Repeat(`{"doc_id":0,`+one+`"acc":1.0}`+"\n", 2)}, "", "", `task "0" has rollout 1 twice`},
 	}
 	for _, c := range cases {
-		logs, err := harness.Choice{Scorer: c.reward}.Read(written(t, c.files))
+		all, _, err := logs.Choice{Reward: c.reward}.Read(written(t, c.files))
 		if c.refuse != "" {
-			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse, ".jsonl") })
+			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse) })
 			continue
 		}
-		if err != nil || len(logs) != 1 || said(logs[0]) != c.want || logs[0].Scorer != c.by {
-			t.Errorf("%s: %v, %+v", c.name, err, logs)
+		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
+			t.Errorf("%s: %v, %+v", c.name, err, all)
 		}
 	}
 }
@@ -309,13 +310,13 @@ func TestMetricsOverSamplesOfLighteval(t *testing.T) {
 		if err := out.Close(); err != nil {
 			t.Fatal(err)
 		}
-		logs, err := harness.Choice{Scorer: c.reward}.Read(path)
+		all, _, err := logs.Choice{Reward: c.reward}.Read(path)
 		if c.refuse != "" {
 			refuses(t, err, c.refuse, path)
 			continue
 		}
-		if err != nil || len(logs) != 1 || said(logs[0]) != c.want || logs[0].Scorer != c.by {
-			t.Errorf("%v: %v, %+v", c.metrics, err, logs)
+		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
+			t.Errorf("%v: %v, %+v", c.metrics, err, all)
 		}
 	}
 }
@@ -342,17 +343,17 @@ func TestIDsThatAreAlike(t *testing.T) {
 		{"u_samples.jsonl", row(`{"evaluation_id":"e","evaluation_name":"q","model_id":"m","sample_id":%s,"evaluation":{"score":1}}`)},
 	}
 	for _, c := range cases {
-		_, err := harness.Read(written(t, map[string]string{c.name: c.text("1", `"1"`)}), "")
+		_, err := read(written(t, map[string]string{c.name: c.text("1", `"1"`)}), "")
 		refuses(t, err, `the ids 1 and "1" are both in the log`, filepath.Base(c.name))
-		l := one(t, written(t, map[string]string{c.name: c.text("1.0", "2")}), harness.Choice{})
+		l := one(t, written(t, map[string]string{c.name: c.text("1.0", "2")}), logs.Choice{})
 		if said(l) != "1 1:1; 2 1:1" {
 			t.Errorf("%s: %s", c.name, said(l))
 		}
-		l = one(t, written(t, map[string]string{c.name: c.text(`"a"`, `"A "`)}), harness.Choice{})
+		l = one(t, written(t, map[string]string{c.name: c.text(`"a"`, `"A "`)}), logs.Choice{})
 		if said(l) != "a 1:1; A  1:1" {
 			t.Errorf("%s: %s", c.name, said(l))
 		}
-		_, err = harness.Read(written(t, map[string]string{c.name: c.text("1", "null")}), "")
+		_, err = read(written(t, map[string]string{c.name: c.text("1", "null")}), "")
 		refuses(t, err, filepath.Base(c.name))
 	}
 }
@@ -362,7 +363,7 @@ func TestCopiesCountOnce(t *testing.T) {
 	trial := func(name, id, reward string) string {
 		return fmt.Sprintf(`{"id":%q,"task_name":"a","trial_name":%q,"agent_info":{"name":"x"},"source":"q","verifier_result":{"rewards":{"reward":%s}}}`, id, name, reward)
 	}
-	l := one(t, written(t, map[string]string{"job/a/result.json": trial("a", "A", "1"), "job/b/result.json": trial("a", "A", "1"), "job/c/result.json": trial("c", "C", "0")}), harness.Choice{})
+	l := one(t, written(t, map[string]string{"job/a/result.json": trial("a", "A", "1"), "job/b/result.json": trial("a", "A", "1"), "job/c/result.json": trial("c", "C", "0")}), logs.Choice{})
 	if said(l) != "a 1:1 3:0" || !strings.Contains(strings.Join(l.Notes, ""), "1 of the rollouts are copies") {
 		t.Errorf("%s, %q", said(l), l.Notes)
 	}
@@ -370,7 +371,7 @@ func TestCopiesCountOnce(t *testing.T) {
 
 // said is a log in one text: "a 1:1 2:0.5; b 1:0" is two tasks with the rewards of
 // their rollouts.
-func said(l harness.Log) string {
+func said(l logs.Log) string {
 	var tasks []string
 	for _, t := range l.Tasks {
 		text := t.ID
@@ -382,14 +383,20 @@ func said(l harness.Log) string {
 	return strings.Join(tasks, "; ")
 }
 
+// read reads what is at a path.
+func read(path, format string) ([]logs.Log, error) {
+	all, _, err := logs.Choice{Format: format}.Read(path)
+	return all, err
+}
+
 // one reads a path that must hold one log.
-func one(t *testing.T, path string, c harness.Choice) harness.Log {
+func one(t *testing.T, path string, c logs.Choice) logs.Log {
 	t.Helper()
-	logs, err := c.Read(path)
-	if err != nil || len(logs) != 1 {
-		t.Fatalf("%s: %d logs, %v", path, len(logs), err)
+	all, _, err := c.Read(path)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%s: %d logs, %v", path, len(all), err)
 	}
-	return logs[0]
+	return all[0]
 }
 
 // refuses checks that an error holds all of the texts.
@@ -420,7 +427,7 @@ func TestLogsOfInspect(t *testing.T) {
 		{"whole.json", "4 1:1; a 1:1", true, false, []string{"the rewards are by graded, of graded, parts/right, parts/style"}},
 	}
 	for _, c := range cases {
-		l := one(t, "testdata/inspect/"+c.file, harness.Choice{})
+		l := one(t, "testdata/inspect/"+c.file, logs.Choice{})
 		if got := said(l); got != c.want || l.Complete != c.complete || l.Allocated != c.allocated {
 			t.Errorf("%s: %s, complete %t, allocated %t, want %s, %t, %t", c.file, got, l.Complete, l.Allocated, c.want, c.complete, c.allocated)
 		}
@@ -440,29 +447,36 @@ func TestLogsOfInspect(t *testing.T) {
 
 func TestAScoreIsChosenByName(t *testing.T) {
 	for scorer, want := range map[string]string{"parts/right": "4 1:1; a 1:1", "style": "4 1:0.5; a 1:0.5", "graded": "4 1:1; a 1:1"} {
-		if got := said(one(t, "testdata/inspect/whole.json", harness.Choice{Scorer: scorer})); got != want {
+		if got := said(one(t, "testdata/inspect/whole.json", logs.Choice{Reward: scorer})); got != want {
 			t.Errorf("%s: %s", scorer, got)
 		}
 	}
-	_, err := harness.Choice{Scorer: "parts"}.Read("testdata/inspect/whole.json")
+	_, _, err := logs.Choice{Reward: "parts"}.Read("testdata/inspect/whole.json")
 	refuses(t, err, "testdata/inspect/whole.json", "--reward parts is several: choose one of parts/right, parts/style")
-	_, err = harness.Choice{Scorer: "absent"}.Read("testdata/inspect/whole.json")
+	_, _, err = logs.Choice{Reward: "absent"}.Read("testdata/inspect/whole.json")
 	refuses(t, err, `no scores by "absent", but by graded, parts/right, parts/style`)
-	_, err = harness.Read("testdata/inspect/parts.eval", "")
+	_, err = read("testdata/inspect/parts.eval", "")
 	refuses(t, err, "the score parts has several parts: choose one with --reward, of parts/right, parts/style")
 }
 
 func TestAFolderOfLogs(t *testing.T) {
-	logs, err := harness.Choice{Scorer: "graded"}.Read("testdata/inspect")
+	all, unusable, err := logs.Choice{Reward: "graded"}.Read("testdata/inspect")
+	if err != nil || len(all) != 7 || len(unusable) != 1 {
+		t.Errorf("%d logs, %v, %v", len(all), unusable, err)
+	}
+	refuses(t, errors.Join(unusable...), "parts.eval", "no scores by")
+	all, _, err = logs.Choice{Reward: "graded", Strict: true}.Read("testdata/inspect")
 	refuses(t, err, "parts.eval", "no scores by")
-	if logs != nil {
+	if all != nil {
 		t.Error("logs beside an error")
 	}
-	if logs, err = harness.Read("testdata/verifiers", ""); err != nil || len(logs) != 1 {
-		t.Errorf("%d logs, %v", len(logs), err)
+	_, _, err = logs.Choice{Reward: "absent"}.Read("testdata/inspect")
+	refuses(t, err, "testdata/inspect/", `no scores by "absent"`)
+	if all, err = read("testdata/verifiers", ""); err != nil || len(all) != 1 {
+		t.Errorf("%d logs, %v", len(all), err)
 	}
-	logs, err = harness.Read("testdata/terminal-bench", "") // the run's own file repeats its trials
-	if err != nil || len(logs) != 1 || len(logs[0].Tasks) != 2 {
-		t.Errorf("%d logs, %v", len(logs), err)
+	all, err = read("testdata/terminal-bench", "") // the run's own file repeats its trials
+	if err != nil || len(all) != 1 || len(all[0].Tasks) != 2 {
+		t.Errorf("%d logs, %v", len(all), err)
 	}
 }

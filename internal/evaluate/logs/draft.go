@@ -1,0 +1,220 @@
+package logs
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"speceval/internal/files"
+)
+
+const (
+	maxID       = 1 << 10  // bytes of the id of a task
+	maxRollouts = 1 << 23  // of a log
+	maxNumber   = 1 << 30  // of a rollout
+	maxNames    = 64       // scorers or notes that are listed
+	maxLogs     = 1 << 14  // benchmarks and models in the files of one place
+	maxIDBytes  = 64 << 20 // of the ids of all tasks of a log
+)
+
+// book collects the logs of one place while its files are read.
+type book struct {
+	choice         Choice
+	format, source string
+	paths          []string
+	drafts         []*draft
+	at             map[[2]string]*draft
+	fields         nemoFields // of the rows of NeMo-Skills
+}
+
+// draft is the log of a benchmark and a model that is being read.
+type draft struct {
+	Log
+	chooser
+	last     bool           // of several rollouts with one number the last counts; false: they are an error
+	places   map[string]int // of tasks
+	numeric  []bool         // by task, whether its id is a number
+	idBytes  int
+	rollouts int
+	reasons  []string // why rollouts are left out, in the order of their first
+	lacking  map[string]int
+}
+
+// draft is the log of some benchmark and model.
+func (b *book) draft(benchmark, model string) (*draft, error) {
+	key := [2]string{benchmark, model}
+	if b.at[key] == nil {
+		if len(b.drafts) == maxLogs {
+			return nil, fmt.Errorf("its rows, or the files of its folder, are of more than %d benchmarks and models", maxLogs)
+		}
+		b.at[key] = &draft{
+			Log:     Log{Format: b.format, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
+			chooser: chooser{wanted: b.choice.Reward}, places: make(map[string]int), lacking: make(map[string]int),
+		}
+		b.drafts = append(b.drafts, b.at[key])
+	}
+	return b.at[key], nil
+}
+
+// logs are all logs of the place.
+func (b *book) logs() (all []Log, err error) {
+	var digests []string
+	for _, path := range b.paths {
+		d, err := files.DigestOf("", path)
+		if err != nil {
+			return nil, err
+		}
+		digests = append(digests, d.SHA256)
+	}
+	slices.Sort(digests)
+	sum := sha256.Sum256([]byte(strings.Join(digests, " ")))
+	for _, d := range b.drafts {
+		d.Digest = hex.EncodeToString(sum[:])
+		if err := d.settle(d); err != nil {
+			return nil, err
+		}
+		if err := d.finish(); err != nil {
+			return nil, err
+		}
+		all = append(all, d.Log)
+	}
+	if len(all) == 0 {
+		err = errors.New("no rollout in it is scored")
+	}
+	return all, err
+}
+
+// without counts a rollout that is left out.
+func (d *draft) without(why string) {
+	d.Left++
+	if d.lacking[why] == 0 && len(d.reasons) < maxNames {
+		d.reasons = append(d.reasons, why)
+	}
+	d.lacking[why]++
+}
+
+// note adds a note.
+func (d *draft) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Notes, text) && len(d.Notes) < maxNames {
+		d.Notes = append(d.Notes, text)
+	}
+}
+
+// taskID is the id of a task as a log writes it. The number 1 and the text "1" are two
+// ids, 1.0 is the number 1.
+type taskID struct {
+	text   string // "" if there is none
+	number bool
+}
+
+func idOf(v jsontext.Value) (taskID, error) {
+	if v.Kind() != '0' {
+		text, err := textOf(v)
+		return taskID{text: text}, err
+	}
+	n, err := strconv.ParseFloat(string(v), 64)
+	if math.Abs(n) < 1<<53 && n == math.Trunc(n) {
+		return taskID{strconv.FormatInt(int64(n), 10), true}, nil
+	}
+	return taskID{string(v), true}, err
+}
+
+// add adds a rollout.
+func (d *draft) add(of taskID, r Rollout) error {
+	id := of.text
+	switch {
+	case id == "":
+		return errors.New("a task has no id")
+	case len(id) > maxID:
+		return fmt.Errorf("the task id %.40q… is longer than %d bytes", id, maxID)
+	case r.Number < 1 || r.Number > maxNumber:
+		return fmt.Errorf("task %q: the rollout's number %d is outside 1 to %d", id, r.Number, maxNumber)
+	case !(r.Reward >= 0 && r.Reward <= 1):
+		return fmt.Errorf("task %q, rollout %d: the reward %v is outside 0 to 1: speceval needs rewards from 0 to 1", id, r.Number, r.Reward)
+	case d.rollouts == maxRollouts:
+		return fmt.Errorf("the log has more than %d rollouts", maxRollouts)
+	}
+	at, there := d.places[id]
+	if !there {
+		if d.idBytes += len(id); d.idBytes > maxIDBytes {
+			return fmt.Errorf("the ids of the log's tasks are longer than %d MiB together", maxIDBytes>>20)
+		}
+		at = len(d.Tasks)
+		d.places[id] = at
+		d.Tasks, d.numeric = append(d.Tasks, Task{ID: id}), append(d.numeric, of.number)
+	}
+	if d.numeric[at] != of.number {
+		return fmt.Errorf("the ids %s and %q are both in the log, a number and a text: they would count as one task; rename one of them", id, id)
+	}
+	d.Tasks[at].Rollouts = append(d.Tasks[at].Rollouts, r)
+	d.rollouts++
+	return nil
+}
+
+// next is the number that the next rollout of a task has, if they are numbered as they
+// come.
+func (d *draft) next(id taskID) int {
+	if at, there := d.places[id.text]; there {
+		return len(d.Tasks[at].Rollouts) + 1
+	}
+	return 1
+}
+
+// identity is the number for what the log calls a rollout, 0 if it has no name.
+func identity(name string) uint64 {
+	if name == "" {
+		return 0
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(name))
+	return sum.Sum64()
+}
+
+// finish sorts the rollouts, each there once.
+func (d *draft) finish() error {
+	repeated, copies := 0, 0
+	for i := range d.Tasks {
+		task := &d.Tasks[i]
+		seen := make(map[uint64]bool)
+		task.Rollouts = slices.DeleteFunc(task.Rollouts, func(r Rollout) bool {
+			copied := !d.last && r.Identity != 0 && seen[r.Identity]
+			seen[r.Identity] = true
+			if copied {
+				copies++
+			}
+			return copied
+		})
+		slices.SortStableFunc(task.Rollouts, func(a, b Rollout) int { return cmp.Compare(a.Number, b.Number) })
+		kept := task.Rollouts[:0]
+		for k, r := range task.Rollouts {
+			if k+1 == len(task.Rollouts) || task.Rollouts[k+1].Number != r.Number {
+				kept = append(kept, r)
+			} else if repeated++; !d.last {
+				return fmt.Errorf("task %q has rollout %d twice: remove one of them, or import them apart", task.ID, r.Number)
+			}
+		}
+		task.Rollouts = kept
+	}
+	if repeated > 0 {
+		d.note("%d of the rollouts are there again later in the log: the last of each counts", repeated)
+	}
+	if copies > 0 {
+		d.note("%d of the rollouts are copies by their ids: each counts once", copies)
+	}
+	for _, why := range d.reasons {
+		d.note("%d left out: %s", d.lacking[why], why)
+	}
+	if len(d.Tasks) == 0 {
+		return errors.New(strings.Join(append([]string{"no rollout in it is scored"}, d.Notes...), ": "))
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package logs
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// everyEval is <uuid>_samples.jsonl of Every Eval Ever, a row for every scored answer;
+// the <uuid>.json next to it names the evaluator.
+var everyEval = format{
+	name: "every-eval-ever",
+	is: func(path string, h head) (string, bool) {
+		return path, strings.HasSuffix(path, ".jsonl") && h.has("evaluation_id", "sample_id", "evaluation")
+	},
+	read: readEveryEval,
+}
+
+// everyEvalRow is a row. Rows of several results of one evaluation are scores by several
+// scorers.
+type everyEvalRow struct {
+	Benchmark  string         `json:"evaluation_name"`
+	Model      string         `json:"model_id"`
+	Sample     jsontext.Value `json:"sample_id"`
+	Result     string         `json:"evaluation_result_id"`
+	Error      jsontext.Value `json:"error"`
+	Evaluation struct {
+		Score jsontext.Value `json:"score"`
+	} `json:"evaluation"`
+	Usage    ioTokens `json:"token_usage"`
+	Metadata struct {
+		Epoch    jsontext.Value `json:"epoch"`
+		Speceval jsontext.Value `json:"speceval"`
+	} `json:"metadata"`
+}
+
+func readEveryEval(b *book, path string) error {
+	var about struct {
+		Library struct {
+			Name string `json:"name"`
+		} `json:"eval_library"`
+		At jsontext.Value `json:"evaluation_timestamp"`
+	}
+	beside(path, strings.TrimSuffix(filepath.Base(path), "_samples.jsonl")+".json", &about)
+	err := rows(path, func(row *everyEvalRow) error { return row.read(b) })
+	for _, d := range b.drafts {
+		d.Created = moment(about.At)
+		repeated := slices.ContainsFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) > 1 })
+		if err == nil && repeated && about.Library.Name == "inspect" {
+			err = errors.New("it was converted from a log of Inspect with several epochs, whose converter gives each of them the mean of all: import the log of Inspect itself")
+		}
+	}
+	return err
+}
+
+func (row *everyEvalRow) read(b *book) error {
+	d, err := b.draft(row.Benchmark, row.Model)
+	if err != nil {
+		return err
+	}
+	d.Allocated = d.Allocated || row.Metadata.Speceval != nil
+	if row.Error.Kind() == '"' {
+		d.without("the sample ended in an error")
+		return nil
+	}
+	score := scored{name: strings.ReplaceAll(first(row.Result, row.Benchmark), "/", ":"), value: row.Evaluation.Score}
+	d.see(score.name)
+	if d.taken != "" && d.taken != score.name {
+		return nil // a row of another result
+	}
+	id, err := idOf(row.Sample)
+	if err != nil {
+		return err
+	}
+	number := d.next(id)
+	text, _ := textOf(row.Metadata.Epoch)
+	if epoch, err := strconv.Atoi(text); err == nil && epoch > 0 {
+		number = epoch
+	}
+	return d.take(id, Rollout{Number: number, PromptTokens: tokens(row.Usage.Input), CompletionTokens: tokens(row.Usage.Output)}, []scored{score})
+}

@@ -1,0 +1,352 @@
+package logs
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/zstd"
+
+	"speceval/internal/files"
+)
+
+// inspect is the logs of Inspect, .eval and .json.
+var inspect = format{
+	name: "inspect",
+	is: func(path string, h head) (string, bool) {
+		return path, h.zipped() && strings.HasSuffix(path, ".eval") || h.has("version", "eval", "status", "task", "model")
+	},
+	read: readInspect,
+}
+
+// manager is the name under which speceval allocates in Inspect, and how its reasons
+// for skipped epochs begin.
+const manager = "speceval"
+
+// inspectVersion is the newest version of logs that is known.
+const inspectVersion = 2
+
+// inspectLog is header.json, _journal/start.json or a whole log: they have the same keys.
+type inspectLog struct {
+	Version     int    `json:"version"`
+	Status      string `json:"status"` // success, started, cancelled or error
+	Invalidated bool   `json:"invalidated"`
+	Eval        struct {
+		Task     string         `json:"task"`
+		Model    string         `json:"model"`
+		Created  string         `json:"created"`
+		Metadata jsontext.Value `json:"metadata"`
+		Scorers  jsontext.Value `json:"scorers"`
+		Metrics  jsontext.Value `json:"metrics"`
+	} `json:"eval"`
+	Results struct {
+		Stopping struct {
+			Manager string `json:"manager"`
+			Stops   []struct {
+				Reason string `json:"reason"`
+			} `json:"early_stops"`
+			Metadata struct {
+				Allocation *struct {
+					Protocol int               `json:"protocol"`
+					Selected map[string]epochs `json:"selected"`
+				} `json:"speceval"`
+			} `json:"metadata"`
+		} `json:"early_stopping"`
+	} `json:"results"`
+	Samples samples `json:"samples"`
+
+	draft *draft
+}
+
+// samples are the samples of a log, or their summaries: of what is read they have the
+// same keys.
+type samples struct {
+	of  *inspectLog
+	row int
+}
+
+// inspectSample is an epoch of a sample.
+type inspectSample struct {
+	ID     jsontext.Value           `json:"id"`
+	Epoch  int                      `json:"epoch"`
+	Scores members                  `json:"scores"`
+	UUID   string                   `json:"uuid"`
+	Error  jsontext.Value           `json:"error"`
+	Usage  map[string]*inspectUsage `json:"model_usage"`
+}
+
+// inspectUsage are tokens of a model. Inspect counts prompts from a cache apart.
+type inspectUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Read   int64 `json:"input_tokens_cache_read"`
+	Write  int64 `json:"input_tokens_cache_write"`
+	Output int64 `json:"output_tokens"`
+}
+
+func readInspect(b *book, path string) error {
+	l := new(inspectLog)
+	l.Samples.of = l
+	var err error
+	if l.draft, err = b.draft("", ""); err != nil {
+		return err
+	}
+	l.draft.last = true // a sample was run again
+	h, err := headOf(path)
+	switch {
+	case err != nil:
+		return err
+	case h.zipped():
+		err = l.zip(path)
+	default:
+		err = object(path, l)
+	}
+	return cmp.Or(err, l.finish())
+}
+
+func (h head) zipped() bool { return bytes.HasPrefix(h, []byte("PK\x03\x04")) }
+
+const (
+	zstdMethod   = 93       // of zip
+	maxDirectory = 96 << 20 // bytes of a zip's list of members, a million samples
+	maxMember    = 8 << 30  // bytes of a member, decompressed
+)
+
+// zip reads a log in the .eval form: of its members only the header and the summaries
+// of samples, or the journal of a run that did not come to its end.
+func (l *inspectLog) zip(path string) error {
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	info, err := disk.Stat()
+	if err != nil {
+		return err
+	}
+	directory := &directory{disk, maxDirectory}
+	archive, err := zip.NewReader(directory, info.Size())
+	if err != nil {
+		return fmt.Errorf("the zip is cut short or broken: %w", err)
+	}
+	directory.left = 1 << 62
+	archive.RegisterDecompressor(zstdMethod, zstd.ZipDecompressor(zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20)))
+	members := make(map[string]*zip.File) // of one name the last
+	var journal []int
+	for _, f := range archive.File {
+		number, is := strings.CutPrefix(f.Name, "_journal/summaries/")
+		n, err := strconv.Atoi(strings.TrimSuffix(number, ".json"))
+		if is && err == nil && members[f.Name] == nil {
+			journal = append(journal, n)
+		}
+		members[f.Name] = f
+	}
+	header, parts := "header.json", []string{"summaries.json"}
+	if members[header] == nil {
+		header, l.Status = "_journal/start.json", "started"
+		l.draft.note("the run did not come to its end: what its journal has counts")
+	}
+	if members[header] == nil {
+		return errors.New("it has neither header.json nor _journal/start.json: it is no log of Inspect")
+	}
+	if members["summaries.json"] == nil {
+		parts = nil
+		slices.Sort(journal)
+		for _, n := range journal {
+			parts = append(parts, fmt.Sprintf("_journal/summaries/%d.json", n))
+		}
+	}
+	if err := unpack(members[header], l); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if err := unpack(members[part], &l.Samples); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unpack reads a member as JSON.
+func unpack(f *zip.File, value any) error {
+	if f == nil {
+		return nil
+	}
+	content, err := f.Open()
+	if err == nil {
+		defer content.Close()
+		if f.UncompressedSize64 > maxMember {
+			err = fmt.Errorf("it decompresses to more than %d GiB: that is no log", maxMember>>30)
+		} else {
+			err = into(content, value)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// directory lets through what a zip's list of members may have.
+type directory struct {
+	*os.File
+	left int64
+}
+
+func (d *directory) ReadAt(p []byte, at int64) (int, error) {
+	if d.left -= int64(len(p)); d.left < 0 {
+		return 0, errors.New("its list of members is longer than any log's")
+	}
+	return d.File.ReadAt(p, at)
+}
+
+func (s *samples) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '[' {
+		return d.SkipValue()
+	}
+	d.ReadToken()
+	for d.PeekKind() != ']' {
+		s.row++
+		var one inspectSample
+		err := json.UnmarshalDecode(d, &one)
+		if err == nil {
+			err = s.of.sample(&one)
+		}
+		if err != nil {
+			return fmt.Errorf("sample %d: %w", s.row, fault(err))
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// sample takes an epoch of a sample, with the tokens of the evaluated model alone.
+func (l *inspectLog) sample(s *inspectSample) error {
+	if k := s.Error.Kind(); k != 0 && k != 'n' {
+		l.draft.without("the sample ended in an error")
+		return nil
+	}
+	id, err := idOf(s.ID)
+	if err != nil {
+		return err
+	}
+	r := Rollout{Number: s.Epoch, PromptTokens: -1, CompletionTokens: -1, Identity: identity(s.UUID)}
+	if u := s.Usage[l.Eval.Model]; u != nil {
+		r.PromptTokens, r.CompletionTokens = u.Input+u.Read+u.Write, u.Output
+	}
+	var scores []scored
+	for _, by := range s.Scores {
+		var score struct {
+			Value jsontext.Value `json:"value"`
+		}
+		var parts members
+		if err := parse(by.value, &score); err != nil {
+			return err
+		}
+		if score.Value.Kind() != '{' {
+			scores = append(scores, scored{name: by.name, value: score.Value})
+		} else if err := parse(score.Value, &parts); err != nil {
+			return err
+		}
+		for _, part := range parts {
+			scores = append(scores, scored{name: by.name + "/" + part.name, value: part.value})
+		}
+	}
+	return l.draft.take(id, r, scores)
+}
+
+// finish says what was evaluated, and keeps the selected rollouts of an allocation alone.
+func (l *inspectLog) finish() error {
+	d, stopping := l.draft, &l.Results.Stopping
+	d.Benchmark, d.Model, d.Created, d.Complete = l.Eval.Task, l.Eval.Model, l.Eval.Created, l.Status == "success"
+	allocation := stopping.Metadata.Allocation
+	d.Allocated = allocation != nil || stopping.Manager == manager
+	for _, stop := range stopping.Stops {
+		d.Allocated = d.Allocated || strings.HasPrefix(stop.Reason, manager)
+	}
+	if !d.Complete && stopping.Manager == "" {
+		for _, part := range []jsontext.Value{l.Eval.Metadata, l.Eval.Scorers, l.Eval.Metrics} {
+			d.Allocated = d.Allocated || bytes.Contains(part, []byte(`"`+manager+`"`)) || bytes.Contains(part, []byte(`"`+manager+`/`))
+		}
+	}
+	if l.Invalidated {
+		d.note("the log is marked as invalidated")
+	}
+	switch {
+	case l.Version > inspectVersion:
+		return fmt.Errorf("its version is %d, this speceval reads up to %d: use a newer one", l.Version, inspectVersion)
+	case allocation != nil && allocation.Protocol > 1:
+		return fmt.Errorf("its allocation is of protocol %d, this speceval reads 1: use a newer one", allocation.Protocol)
+	case !d.Allocated && len(stopping.Stops) > 0:
+		d.note("%q stopped %d of its epochs early: if it did so by their scores, their proportions are biased", stopping.Manager, len(stopping.Stops))
+	case d.Allocated && (allocation == nil || allocation.Selected == nil):
+		d.note("it is of an allocation and does not say which rollouts were selected: all that are scored count")
+	case d.Allocated && len(d.Tasks) > 0:
+		return d.keep(allocation.Selected)
+	}
+	return nil
+}
+
+// epochs is which epochs of a task an allocation has selected: the first of them, or a list.
+type epochs struct {
+	first  int
+	listed []int // ascending; nil: the first
+}
+
+func (e *epochs) UnmarshalJSON(v []byte) (err error) {
+	if jsontext.Value(v).Kind() != '[' {
+		err = json.Unmarshal(v, &e.first)
+	} else if err = json.Unmarshal(v, &e.listed); err == nil {
+		slices.Sort(e.listed)
+		e.listed = slices.Compact(e.listed)
+	}
+	if err != nil || e.first < 0 || e.first > maxNumber {
+		return fmt.Errorf("its allocation selects %.40q: want a number of epochs, or a list of them", v)
+	}
+	return nil
+}
+
+// keep keeps the selected rollouts of an allocation alone.
+func (d *draft) keep(selected map[string]epochs) error {
+	left, wanted, kept := 0, 0, 0
+	for _, e := range selected {
+		wanted += max(e.first, len(e.listed))
+	}
+	for i := range d.Tasks {
+		t := &d.Tasks[i]
+		e, have := selected[t.ID], make(map[int]bool)
+		t.Rollouts = slices.DeleteFunc(t.Rollouts, func(r Rollout) bool {
+			_, listed := slices.BinarySearch(e.listed, r.Number)
+			out := !listed && r.Number > e.first
+			if out {
+				left++
+			}
+			have[r.Number] = !out
+			return out
+		})
+		for _, counts := range have {
+			if counts {
+				kept++
+			}
+		}
+	}
+	d.Tasks = slices.DeleteFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) == 0 })
+	d.Left += left
+	if left > 0 {
+		d.note("%d left out: the allocation did not select them", left)
+	}
+	if wanted > kept {
+		d.note("%d that the allocation selected are not scored", wanted-kept)
+	}
+	if len(d.Tasks) == 0 {
+		return errors.New("none of the rollouts that its allocation selected is scored")
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"speceval/internal/files"
+)
+
+const (
+	headBytes = 64 << 10 // by which a format is recognised
+	maxText   = 64 << 20 // bytes of one text, or of one value that is read whole
+	maxValues = 1 << 23  // of a list that is read whole
+)
+
+// head is a file's first bytes.
+type head []byte
+
+func headOf(path string) (head, error) {
+	var h head
+	err := open(path, func(r io.Reader) (err error) {
+		h, err = io.ReadAll(io.LimitReader(r, headBytes))
+		return err
+	})
+	return h, err
+}
+
+// has reports whether the file begins as an object, with all of the words as keys or
+// texts among its first bytes.
+func (h head) has(words ...string) bool {
+	for _, word := range words {
+		if !bytes.Contains(h, []byte(`"`+word+`"`)) {
+			return false
+		}
+	}
+	return bytes.HasPrefix(bytes.TrimLeft(h, " \t\r\n"), []byte("{"))
+}
+
+// open reads a file.
+func open(path string, read func(r io.Reader) error) error {
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	return read(disk)
+}
+
+// source is JSON as Python writes it: outside of texts NaN, Infinity and -Infinity become
+// null. It refuses a text that no log has.
+type source struct {
+	reader  *bufio.Reader
+	decoder *jsontext.Decoder
+	read    int64
+	text    bool   // within a text
+	next    string // what comes in the place of what was read last
+}
+
+// decode reads JSON values, which may have keys twice, of which the last counts.
+func decode(r io.Reader) *jsontext.Decoder {
+	s := &source{reader: bufio.NewReaderSize(r, 64<<10)}
+	s.decoder = jsontext.NewDecoder(s, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return s.decoder
+}
+
+func (s *source) Read(p []byte) (n int, err error) {
+	if s.read-s.decoder.InputOffset() > maxText {
+		return 0, errLong
+	}
+	for n < len(p) {
+		if s.next == "" {
+			if _, err = s.reader.Peek(1); err != nil {
+				break
+			}
+			buffered, _ := s.reader.Peek(min(s.reader.Buffered(), len(p)-n))
+			k := s.plain(buffered)
+			copy(p[n:], buffered[:k])
+			s.reader.Discard(k)
+			if n += k; k < len(buffered) {
+				s.next = s.special()
+			}
+		}
+		k := copy(p[n:], s.next)
+		n, s.next = n+k, s.next[k:]
+	}
+	if s.read += int64(n); n > 0 {
+		err = nil
+	}
+	return n, err
+}
+
+var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxText>>20)
+
+// plain is how many bytes are as they are to the decoder.
+func (s *source) plain(buffered []byte) int {
+	marks := "\"NI-"
+	if s.text {
+		marks = "\"\\"
+	}
+	if k := bytes.IndexAny(buffered, marks); k >= 0 {
+		return k
+	}
+	return len(buffered)
+}
+
+// special reads a mark, and returns what comes in its place.
+func (s *source) special() string {
+	mark, _ := s.reader.Peek(1)
+	word, now := string(mark), ""
+	switch {
+	case word == `"`:
+		s.text = !s.text
+	case s.text: // a backslash, and what it is before
+		mark, _ = s.reader.Peek(2)
+		word = string(mark)
+	default:
+		for _, c := range []string{"NaN", "Infinity", "-Infinity"} {
+			if mark, _ := s.reader.Peek(len(c)); string(mark) == c {
+				word, now = c, "null"
+			}
+		}
+	}
+	s.reader.Discard(len(word))
+	return cmp.Or(now, word)
+}
+
+// into reads a file, or another text, that is one value.
+func into(r io.Reader, value any) error {
+	d := decode(r)
+	if err := json.UnmarshalDecode(d, value); err != nil {
+		return fault(err)
+	}
+	if _, err := d.ReadToken(); err != io.EOF {
+		return fmt.Errorf("byte %d: more follows after the end", d.InputOffset())
+	}
+	return nil
+}
+
+// parse reads a value that was read as it is.
+func parse(v jsontext.Value, value any) error {
+	return json.Unmarshal(v, value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// object reads a file that is one value.
+func object(path string, value any) error {
+	return open(path, func(r io.Reader) error { return into(r, value) })
+}
+
+// rows calls each for every row of JSONL, from 1.
+func rows[T any](path string, each func(row *T) error) error {
+	return open(path, func(r io.Reader) error {
+		d := decode(r)
+		for n := 1; ; n++ {
+			var row T
+			err := json.UnmarshalDecode(d, &row)
+			if err == io.EOF {
+				return nil
+			}
+			if err == nil {
+				err = each(&row)
+			}
+			if err != nil {
+				return fmt.Errorf("row %d: %w", n, fault(err))
+			}
+		}
+	})
+}
+
+// fault says what is wrong with a text.
+func fault(err error) error {
+	var syntax *jsontext.SyntacticError
+	var semantic *json.SemanticError
+	switch {
+	case errors.Is(err, errLong):
+		return errLong
+	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
+		return errors.New("the text is cut short")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("byte %d: not JSON: %w", syntax.ByteOffset, syntax.Err)
+	case errors.As(err, &semantic) && semantic.Err != nil:
+		return fault(semantic.Err)
+	case errors.As(err, &semantic):
+		return fmt.Errorf("byte %d: %s is %s, another kind of value is wanted there", semantic.ByteOffset, semantic.JSONPointer, kindName(semantic.JSONKind))
+	}
+	return err
+}
+
+// kindName is what a kind of JSON value is called.
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case '0':
+		return "a number"
+	}
+	return k.String() // null, true, false
+}
+
+// textOf is a text, or the digits of a number; "" of another value.
+func textOf(v jsontext.Value) (string, error) {
+	switch v.Kind() {
+	case '0':
+		return string(v), nil
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return "", fmt.Errorf("%.40q is not UTF-8", string(v))
+		}
+		return string(text), nil
+	}
+	return "", nil
+}
+
+// listOf is the values of a list; is is false of another value.
+func listOf(v jsontext.Value) (all []jsontext.Value, is bool) {
+	if v.Kind() != '[' || bytes.Count(v, []byte{','}) > maxValues {
+		return nil, false
+	}
+	return all, parse(v, &all) == nil
+}
+
+// tokens is a number of tokens, −1 if there is none.
+func tokens(n *float64) int64 {
+	if n == nil || !(*n >= 0 && *n < 1<<40) {
+		return -1
+	}
+	return int64(*n)
+}
+
+// members are the members of an object in their order, none of another value.
+type members []member
+
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+func (m *members) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '{' {
+		return d.SkipValue()
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() != '}' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		text := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		*m = append(*m, member{text, bytes.Clone(value)})
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// of is the value of a name, the last one; nil if there is none.
+func (m members) of(name string) (value jsontext.Value) {
+	for _, one := range m {
+		if one.name == name {
+			value = one.value
+		}
+	}
+	return value
+}
+
+// within is the value at a name, or at names with points between.
+func (m members) within(name string) jsontext.Value {
+	if value := m.of(name); value != nil {
+		return value
+	}
+	outer, inner, deeper := strings.Cut(name, ".")
+	var next members
+	if !deeper || m.of(outer) == nil || parse(m.of(outer), &next) != nil {
+		return nil
+	}
+	return next.within(inner)
+}
+
+// tokens is the number of tokens at a name, −1 if there is none.
+func (m members) tokens(name string) int64 {
+	if n, err := strconv.ParseFloat(string(m.of(name)), 64); err == nil {
+		return tokens(&n)
+	}
+	return -1
+}

@@ -1,0 +1,214 @@
+package logs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/parquet"
+	"github.com/apache/arrow/go/v17/parquet/file"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"speceval/internal/files"
+	"speceval/internal/parquetfile"
+)
+
+// lighteval is details/<model>/<time>/details_<task>_<time>.parquet of lighteval, a row
+// for every document.
+var lighteval = format{
+	name: "lighteval",
+	is: func(path string, h head) (string, bool) {
+		return path, parquetfile.IsParquet(h) && details(path, func(*parquetfile.File, detailColumns) error { return nil }) == nil
+	},
+	read: readLighteval,
+}
+
+// detailColumns are the columns of a file of details: of the documents' ids, of how often
+// each was asked, −1 if there is none, and of metrics.
+type detailColumns struct {
+	id, samples int
+	metrics     []int
+	names       []string
+}
+
+// details opens a file of details.
+func details(path string, read func(rows *parquetfile.File, c detailColumns) error) (err error) {
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	defer parquetfile.Recover("its columns", &err)
+	info, err := disk.Stat()
+	if err != nil {
+		return err
+	}
+	rows, err := parquetfile.Open(disk, info.Size(), maxText)
+	if err != nil {
+		return err
+	}
+	c := detailColumns{id: -1, samples: -1}
+	schema := rows.MetaData().Schema
+	for i := range schema.NumColumns() {
+		name := strings.ReplaceAll(schema.Column(i).Path(), "__", "") // of earlier versions: __doc__, __metric__
+		metric, is := strings.CutPrefix(name, "metric.")
+		switch {
+		case schema.Column(i).MaxRepetitionLevel() > 0:
+		case name == "doc.id":
+			c.id = i
+		case name == "doc.num_samples":
+			c.samples = i
+		case is && len(c.metrics) < maxNames:
+			c.metrics, c.names = append(c.metrics, i), append(c.names, metric)
+		}
+	}
+	if c.id < 0 || len(c.metrics) == 0 {
+		return errors.New("it has no columns doc.id and metric.…: it is no file of details")
+	}
+	return read(rows, c)
+}
+
+func readLighteval(b *book, path string) error {
+	at := folder(path, 0)
+	benchmark := trimmed(filepath.Base(path), "details_", "_"+at+".parquet")
+	if benchmark == "" {
+		benchmark = trimmed(filepath.Base(path), "details_", ".parquet")
+		benchmark = benchmark[:max(0, strings.LastIndexByte(benchmark, '_'))]
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	_, model, _ := strings.Cut(filepath.ToSlash(filepath.Dir(filepath.Dir(full))), "/details/")
+	d, err := b.draft(benchmark, model)
+	if err != nil {
+		return err
+	}
+	return details(path, func(rows *parquetfile.File, c detailColumns) error {
+		for i := range rows.NumRowGroups() {
+			if err := d.details(rows, i, c); err != nil {
+				return fmt.Errorf("row group %d: %w", i+1, err)
+			}
+		}
+		return nil
+	})
+}
+
+// details takes the documents of a row group.
+func (d *draft) details(rows *parquetfile.File, group int, c detailColumns) error {
+	columns := append([]int{c.id}, c.metrics...)
+	if c.samples >= 0 {
+		columns = append(columns, c.samples)
+	}
+	values := make([][]jsontext.Value, len(columns))
+	for i, column := range columns {
+		var err error
+		if values[i], err = detailValues(rows, group, column, maxValues/len(columns)); err != nil {
+			return fmt.Errorf("column %s: %w", rows.MetaData().Schema.Column(column).Path(), err)
+		}
+	}
+	for k := range values[0] {
+		id, err := idOf(values[0][k])
+		if err != nil {
+			return fmt.Errorf("row %d: %w", k+1, err)
+		}
+		var of repeats
+		if c.samples >= 0 {
+			of.all, _ = strconv.Atoi(string(values[len(columns)-1][k]))
+			of.all = max(0, min(of.all, maxRollouts))
+			of.seen = of.all
+		}
+		var scores []scored
+		for i, name := range c.names {
+			s := scored{name: name, value: values[1+i][k]}
+			s.share, s.refused = of.over(name, "")
+			scores = append(scores, s)
+		}
+		if err := d.take(id, Rollout{Number: 1, PromptTokens: -1, CompletionTokens: -1}, scores); err != nil {
+			return fmt.Errorf("row %d: %w", k+1, err)
+		}
+	}
+	return nil
+}
+
+// detailValues is the values of a column in a row group, null where there is none.
+func detailValues(rows *parquetfile.File, group, column, most int) ([]jsontext.Value, error) {
+	chunk, count, err := rows.Column(rows.RowGroup(group), column)
+	if err == nil && (count != rows.RowGroup(group).NumRows() || count > int64(most)) {
+		err = fmt.Errorf("it has %d values, at most %d can be read", count, most)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch c := chunk.(type) {
+	case *file.Float64ColumnChunkReader:
+		return batches(c, int(count), decimal)
+	case *file.Float32ColumnChunkReader:
+		return batches(c, int(count), func(v float32) string { return decimal(float64(v)) })
+	case *file.Int64ColumnChunkReader:
+		return batches(c, int(count), func(v int64) string { return strconv.FormatInt(v, 10) })
+	case *file.Int32ColumnChunkReader:
+		return batches(c, int(count), func(v int32) string { return strconv.Itoa(int(v)) })
+	case *file.BooleanColumnChunkReader:
+		return batches(c, int(count), strconv.FormatBool)
+	case *file.ByteArrayColumnChunkReader:
+		left, fault := maxText, error(nil)
+		values, err := batches(c, int(count), func(v parquet.ByteArray) string {
+			if left -= len(v); left < 0 {
+				return "null"
+			}
+			text, err := jsontext.AppendQuote(nil, v)
+			fault = cmp.Or(fault, err)
+			return string(text)
+		})
+		if left < 0 {
+			err = fmt.Errorf("its texts are longer than %d MiB", maxText>>20)
+		}
+		return values, cmp.Or(err, fault)
+	}
+	return nil, fmt.Errorf("%T holds neither numbers nor texts", chunk)
+}
+
+// decimal is a number as JSON, null if it is none.
+func decimal(v float64) string {
+	if math.IsNaN(v) {
+		return "null"
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// batches reads the values of a chunk as JSON.
+func batches[P any](chunk interface {
+	file.ColumnChunkReader
+	ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
+}, count int, encode func(P) string) (all []jsontext.Value, err error) {
+	const batch = 4096
+	buffer, levels := make([]P, batch), make([]int16, batch)
+	most := chunk.Descriptor().MaxDefinitionLevel()
+	for len(all) < count {
+		n, present, err := chunk.ReadBatch(min(batch, int64(count-len(all))), buffer, levels, nil)
+		if err == nil {
+			err = chunk.Err()
+		}
+		if err == nil && n == 0 {
+			err = fmt.Errorf("damaged Parquet file: only %d of %d values are there", len(all), count)
+		}
+		if err != nil {
+			return nil, err
+		}
+		next := 0
+		for i := range int(n) {
+			value := jsontext.Value("null")
+			if (most == 0 || levels[i] == most) && next < present {
+				value = jsontext.Value(encode(buffer[next]))
+				next++
+			}
+			all = append(all, value)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,199 @@
+// Package logs reads logs of other evaluation tools as one form: which rollouts of which
+// tasks there are, and the reward of each. A log is read as a stream, and every error
+// names the file.
+package logs
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Log is what one log has of one model on one benchmark.
+type Log struct {
+	Format    string   // its name among Formats
+	Source    string   // path
+	Benchmark string   // as the log names it
+	Model     string   // as the log names it
+	Scorer    string   // scorer or metric that the rewards are of
+	Created   string   // RFC 3339, "" if the log does not say
+	Complete  bool     // false: crashed or cancelled
+	Allocated bool     // an allocation of speceval decided how many rollouts each task has
+	Digest    string   // lower-case hex SHA-256 of the files that it was read from, whatever their names
+	Tasks     []Task   // in the log's order, ids unique, each with a rollout at least
+	Left      int      // rollouts of the log that are left out: unscored, or not selected
+	Notes     []string // what was left out, and what else to know
+}
+
+// Task is a task and its scored rollouts, by their numbers.
+type Task struct {
+	ID       string
+	Rollouts []Rollout
+}
+
+// Rollout is one scored rollout.
+type Rollout struct {
+	Number           int     // the log's epoch, trial or repeat, from 1, unique in its task
+	Reward           float64 // 0 to 1
+	PromptTokens     int64   // −1: the log does not say
+	CompletionTokens int64   // −1: the log does not say
+	Identity         uint64  // of the rollout itself, the same in all logs that have it; 0: not known
+}
+
+// Choice says how logs are read.
+type Choice struct {
+	Format string // "": recognised from content
+	Reward string // scorer, metric or field; "": the only one, or the first with a note
+	Strict bool   // a log of a folder that cannot be used is an error
+	Scorer string // name of a scorer of texts in the place of the log's own rewards; "": none
+	// Score is the reward of a response by Scorer.
+	Score func(gold, response string) float64
+}
+
+// format is a form of logs.
+type format struct {
+	name string
+	// is recognises a file by its path and its first bytes. All files of one place are
+	// read as one log.
+	is   func(path string, h head) (place string, is bool)
+	read func(b *book, path string) error
+	done func(b *book) error // after the last file; nil: nothing
+}
+
+// formats are all forms, in the order in which they are tried.
+var formats = []format{inspect, lmEval, nemo, verifiers, everyEval, harbor, terminalBench, lighteval}
+
+// Formats is the names of all formats.
+func Formats() (names []string) {
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// group is the files of one place.
+type group struct {
+	form  int // among formats
+	place string
+	paths []string
+}
+
+// Read reads the logs at path, a file or a folder of logs, sorted by format and then
+// source. Files in a folder that no format recognises are passed over; a file that is
+// named itself must be a log. Unless the choice is strict, logs of a folder that cannot
+// be used are left out, and unusable says why.
+func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
+	if c.Format != "" && !slices.Contains(Formats(), c.Format) {
+		return nil, nil, fmt.Errorf("there is no format %q: want one of %s", c.Format, strings.Join(Formats(), ", "))
+	}
+	paths, folder, err := find(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	groups, err := c.grouped(paths, folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, g := range groups {
+		read, err := c.read(g)
+		switch {
+		case err == nil:
+			all = append(all, read...)
+		case c.Strict || !folder:
+			return nil, nil, err
+		default:
+			unusable = append(unusable, err)
+		}
+	}
+	switch {
+	case len(all) > 0:
+		return all, unusable, nil
+	case len(unusable) > 0:
+		return nil, nil, unusable[0]
+	}
+	return nil, nil, fmt.Errorf("%s: no log of %s is recognised", path, strings.Join(Formats(), ", "))
+}
+
+// grouped recognises files, and puts those of one place together.
+func (c Choice) grouped(paths []string, folder bool) (groups []*group, err error) {
+	at := make(map[string]*group)
+	for _, path := range paths {
+		h, err := headOf(path)
+		if err != nil {
+			return nil, err
+		}
+		for i, f := range formats {
+			place, is := f.is(path, h)
+			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
+				continue
+			}
+			key := f.name + " " + cmp.Or(place, path)
+			if at[key] == nil {
+				at[key] = &group{form: i, place: cmp.Or(place, path)}
+				groups = append(groups, at[key])
+			}
+			at[key].paths = append(at[key].paths, path)
+			break
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(a.form, b.form) })
+	return groups, nil
+}
+
+// read reads the files of one place.
+func (c Choice) read(g *group) ([]Log, error) {
+	f := formats[g.form]
+	b := &book{choice: c, format: f.name, source: g.place, paths: g.paths, at: make(map[[2]string]*draft)}
+	if len(g.paths) == 1 {
+		b.source = g.paths[0]
+	}
+	if c.Scorer != "" && f.name != lmEval.name {
+		return nil, fmt.Errorf("%s: --scorer reads the answers of logs of %s alone: take the rewards of this one, or choose them with --reward", b.source, lmEval.name)
+	}
+	for _, path := range g.paths {
+		if err := f.read(b, path); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if f.done != nil {
+		if err := f.done(b); err != nil {
+			return nil, fmt.Errorf("%s: %w", b.source, err)
+		}
+	}
+	all, err := b.logs()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.source, err)
+	}
+	return all, nil
+}
+
+const maxFiles = 200_000 // in a folder
+
+// find is the file at path, or the regular files of the folder there that may be logs.
+// Links are not followed, and what begins with a dot is passed over.
+func find(path string) (paths []string, folder bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return []string{path}, false, err
+	}
+	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		hidden := name != path && strings.HasPrefix(d.Name(), ".")
+		switch {
+		case err != nil:
+			return err
+		case hidden && d.IsDir():
+			return filepath.SkipDir
+		case hidden || !d.Type().IsRegular() || !slices.Contains([]string{".eval", ".json", ".jsonl", ".parquet"}, filepath.Ext(name)):
+			return nil
+		case len(paths) == maxFiles:
+			return fmt.Errorf("%s has more than %d files: name the folders of logs in it", path, maxFiles)
+		}
+		paths = append(paths, name)
+		return nil
+	})
+	return paths, true, err
+}

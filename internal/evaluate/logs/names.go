@@ -1,0 +1,59 @@
+package logs
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// folder is the name of the n-th folder above a file, 0 the one that it is in; "" above
+// the root.
+func folder(path string, n int) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	for range n + 1 {
+		path = filepath.Dir(path)
+	}
+	if path = filepath.Base(path); path == string(filepath.Separator) {
+		return ""
+	}
+	return path
+}
+
+// beside reads what another file in the folder of a log says of it, if it is there and
+// sound.
+func beside(path, name string, about any) { object(filepath.Join(filepath.Dir(path), name), about) }
+
+// trimmed is the part of a name between two others, "" if they are not there.
+func trimmed(name, prefix, suffix string) string {
+	rest, begins := strings.CutPrefix(name, prefix)
+	rest, ends := strings.CutSuffix(rest, suffix)
+	if !begins || !ends {
+		return ""
+	}
+	return rest
+}
+
+// moment is a time in seconds since 1970 as RFC 3339, or a text as it is.
+func moment(v jsontext.Value) string {
+	text, _ := textOf(v)
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1<<40 {
+		return time.Unix(int64(s), 0).UTC().Format(time.RFC3339)
+	}
+	return text
+}
+
+// joined is the names that are not empty, with a mark between.
+func joined(mark string, names ...string) string {
+	var all []string
+	for _, name := range names {
+		if name != "" {
+			all = append(all, name)
+		}
+	}
+	return strings.Join(all, mark)
+}
