@@ -241,6 +241,7 @@ func TestMetricsOverRepeats(t *testing.T) {
 		{"a list of something else", "", lmEvalRows(one + `"inst_level_acc":[true,false],"prompt_level_acc":1.0`), "prompt_level_acc/none", "0 1:1", ""},
 		{"choices are no repeats", "", lmEvalRows(choices+`"acc":1.0,"acc_norm":0.0`, choices+`"acc":0.0,"acc_norm":0.0`), "acc/none", "0 1:1; 1 1:0", ""},
 		{"recall@5 of one", "", lmEvalRows(one + `"recall@5":0.5`), "recall@5/none", "0 1:0.5", ""},
+		{"no filter", "", lmEvalRows(`"resps":[["a"]],"filtered_resps":["a"],"acc":1.0`, `"resps":[["a"]],"filtered_resps":["a"],"acc":0.0`), "acc", "0 1:1; 1 1:0", ""},
 		{"a document twice", "", map[string]string{"m/samples_q_1.jsonl": strings.Repeat(`{"doc_id":0,`+one+`"acc":1.0}`+"\n", 2)}, "", "", `task "0" has rollout 1 twice`},
 	}
 	for _, c := range cases {
@@ -355,6 +356,54 @@ func TestIDsThatAreAlike(t *testing.T) {
 		}
 		_, err = read(written(t, map[string]string{c.name: c.text("1", "null")}), "")
 		refuses(t, err, filepath.Base(c.name))
+	}
+}
+
+// A scorer of ours is given every response to a document, once, whatever the filters.
+func TestAnswersOfLMEvalAreScored(t *testing.T) {
+	right := func(gold, response string) float64 {
+		if gold == response {
+			return 1
+		}
+		return 0
+	}
+	row := `"target":"4","resps":[["4","5"],["4"]],"filtered_resps":["4"],"filter":%q,"exact_match":0`
+	twice := map[string]string{"m/samples_q_1.jsonl": fmt.Sprintf(`{"doc_id":0,`+row+"}\n"+`{"doc_id":0,`+row+"}\n", "a", "b")}
+	by := logs.Choice{Scorer: "exact", Score: right}
+	if l := one(t, written(t, twice), by); said(l) != "0 1:1 2:0 3:1" || l.Scorer != "exact" {
+		t.Errorf("%s by %s", said(l), l.Scorer)
+	}
+	number := map[string]string{"m/samples_q_1.jsonl": `{"doc_id":0,"target":4,"resps":[["4"]],"filtered_resps":["4"],"filter":"a"}`}
+	if l := one(t, written(t, number), by); said(l) != "0 1:1" {
+		t.Error(said(l))
+	}
+	_, _, err := by.Read("testdata/harbor")
+	refuses(t, err, "testdata/harbor", "--scorer reads the answers of logs of lm-eval alone")
+	_, _, err = by.Read(written(t, lmEvalRows(`"target":1,"resps":[[["-1","False"]],[["-2","True"]]],"filtered_resps":[["-1","False"]],"filter":"none","acc":1`)))
+	refuses(t, err, "row 1: its resps are no texts")
+	_, _, err = by.Read(written(t, lmEvalRows(`"target":null,"resps":[["a"]],"filtered_resps":["a"],"filter":"none","acc":1`)))
+	refuses(t, err, "row 1: its target is no text")
+}
+
+// An agent that ran out of time failed; machinery that did is no rollout.
+func TestTrialsWithoutARewardCountByTheirException(t *testing.T) {
+	trial := func(id, exception, rewards string) string {
+		return fmt.Sprintf(`{"id":%q,"task_name":"a","trial_name":%q,"agent_info":{"name":"x"},"source":"q","exception_info":{"exception_type":%q},"verifier_result":%s}`, id, id, exception, rewards)
+	}
+	files := map[string]string{
+		"j/1/result.json": trial("1", "AgentTimeoutError", "null"), "j/2/result.json": trial("2", "AgentTimeoutError", `{"rewards":{"reward":1}}`),
+		"j/3/result.json": trial("3", "EnvironmentStartTimeoutError", "null"), "j/4/result.json": trial("4", "AgentTimeoutError", `{"rewards":null}`),
+	}
+	l := one(t, written(t, files), logs.Choice{})
+	if said(l) != "a 1:0 2:1 3:0" || l.Left != 1 || !strings.Contains(strings.Join(l.Notes, ""), "AgentTimeoutError without a reward count as failed") {
+		t.Errorf("%s, %d, %q", said(l), l.Left, l.Notes)
+	}
+}
+
+func TestAReplacementCharacterIsACharacter(t *testing.T) {
+	l := one(t, written(t, map[string]string{"q/output-rs0.jsonl": "{\"id\":\"\ufffd\",\"generation\":\"g\",\"is_correct\":true}"}), logs.Choice{})
+	if said(l) != "\ufffd 1:1" {
+		t.Error(said(l))
 	}
 }
 

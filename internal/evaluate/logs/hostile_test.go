@@ -84,7 +84,7 @@ func crowded() []byte {
 }
 
 func TestHostileArchives(t *testing.T) {
-	bomb := "[" + strings.Repeat(" ", 66<<20) + sampleOf("x") + "]"
+	bomb := "[" + strings.Repeat(" ", 130<<20) + sampleOf("x") + "]"
 	whole := packed(t, [2]string{"header.json", smallHeader}, [2]string{"summaries.json", "[" + sampleOf("x") + "]"})
 	cases := []struct {
 		name string
