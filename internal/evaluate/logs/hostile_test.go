@@ -91,7 +91,7 @@ func TestHostileArchives(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"a bomb", packed(t, [2]string{"header.json", smallHeader}, [2]string{"summaries.json", bomb}), "summaries.json: sample 1: a text or value is longer than 64 MiB"},
+		{"a bomb", packed(t, [2]string{"header.json", smallHeader}, [2]string{"summaries.json", bomb}), "summaries.json: a text or value is longer than 64 MiB"},
 		{"a member that claims too much", claimed(t, 9<<30), "it decompresses to more than 8 GiB"},
 		{"many members", crowded(), "its list of members is longer than any log's"},
 		{"no log", packed(t, [2]string{"readme", "x"}), "neither header.json nor _journal/start.json"},
