@@ -185,12 +185,10 @@ func TestImport(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	want(t, "the error", stderr, "parts.eval: summaries.json", "choose one with --reward, of parts/right, parts/style")
-	for _, flag := range []string{"--reward", "--scorer"} {
-		if code, stdout, stderr = onShell("import", inspectLogs+"parts.eval", flag, "style", "--to", to); code != exitDone {
-			t.Errorf("%s: exit code %d\n%s", flag, code, stderr)
-		}
-		want(t, "the summary", stdout, "parts/style")
+	if code, stdout, stderr = onShell("import", inspectLogs+"parts.eval", "--reward", "style", "--to", to); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
 	}
+	want(t, "the summary", stdout, "parts/style")
 	if code, _, stderr = onShell("allocate", inspectLogs+"parts.eval", "--budget", "8", "--reward", "style"); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
