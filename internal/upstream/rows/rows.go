@@ -151,8 +151,7 @@ func sniff(file *os.File) error {
 	return nil
 }
 
-// readCSV reads CSV, every byte of a cell as it is: line breaks too, which encoding/csv
-// changes.
+// readCSV reads CSV, every byte of a cell as it is.
 func readCSV(file *os.File, r *reader) error {
 	text, err := io.ReadAll(io.LimitReader(file, maxPiece+1))
 	if err == nil && len(text) > maxPiece {
@@ -164,7 +163,6 @@ func readCSV(file *os.File, r *reader) error {
 	var header []string
 	for line, err := range csvfile.Rows(text) {
 		switch {
-		case err == nil && line.Cells == nil: // blank
 		case header == nil && err != nil:
 			return fmt.Errorf("header: %w", err)
 		case header == nil:

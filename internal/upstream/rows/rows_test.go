@@ -175,9 +175,9 @@ func TestErrorsOfTheCallerAndOfTheContext(t *testing.T) {
 func TestFaultsOfCSV(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"id,problem\n", `column "answer" is missing (there are ["id" "problem"]): another revision`},
-		{"id,problem,\"answer\n", "header: a quote opens a cell and is never closed"},
+		{"id,problem,\"answer\n", `header: extraneous or missing " in quoted-field`},
 		{"id,problem,answer\n1,2,3\n1,2\n", "row 2: has 2 fields, the header has 3"},
-		{"id,problem,answer\n1,2,\"3\n", "row 1: a quote opens a cell and is never closed"},
+		{"id,problem,answer\n1,2,\"3\n", `row 1: extraneous or missing " in quoted-field`},
 		{"id,problem,answer\n1,2,\xff\n", `row 1: column "answer": is not valid UTF-8`},
 	} {
 		path := save(t, "csv", test.text)
