@@ -115,9 +115,12 @@ func (r *reading) findTests(place string, task Task) {
 	if r.folder == nil || task.TestsFile == "" || !insideFolder(task.TestsFile) {
 		return
 	}
-	if err := files.CheckInputIn(r.folder, filepath.FromSlash(task.TestsFile), files.Tests); err != nil {
+	file, err := files.OpenInputIn(r.folder, filepath.FromSlash(task.TestsFile), files.Tests)
+	if err != nil {
 		r.faults.add(place, "tests_file", "%v", err)
+		return
 	}
+	file.Close()
 }
 
 // TestsWriter writes a compressed tests_file, test by test: a JSON

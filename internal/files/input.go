@@ -37,40 +37,29 @@ var (
 	Content       = Kind{"a file that is hashed", 1024 << 30} // weights of models, files of graders
 )
 
-// nonblocking keeps a pipe that came between the look and the opening from blocking,
-// and a terminal from becoming that of the process.
+// nonblocking keeps a pipe from blocking, and a terminal from becoming that of the process.
 const nonblocking = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
-// OpenInput opens the file at path, or the one that a link there leads to. What is no
-// regular file is not opened. The error names the path, and is fs.ErrNotExist where
-// nothing is there.
+// OpenInput opens the file at path, or the one that a link there leads to. The error
+// names the path, and is fs.ErrNotExist where nothing is there.
 func OpenInput(path string, kind Kind) (*os.File, error) {
-	return openInput(path, kind, os.Stat, func(name string) (*os.File, error) { return os.OpenFile(name, nonblocking, 0) })
+	file, err := os.OpenFile(path, nonblocking, 0)
+	return checked(file, err, path, kind)
 }
 
 // OpenInputIn is OpenInput of a file in a folder, out of which no link leads.
 func OpenInputIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
-	return openInput(name, kind, folder.Stat, func(name string) (*os.File, error) { return folder.OpenFile(name, nonblocking, 0) })
+	file, err := folder.OpenFile(name, nonblocking, 0)
+	return checked(file, err, name, kind)
 }
 
-// openInput checks a file before it opens it, since opening alone has an effect on some
-// devices, and checks the opened file again.
-func openInput(name string, kind Kind, stat func(string) (fs.FileInfo, error), opened func(string) (*os.File, error)) (*os.File, error) {
-	info, err := stat(name)
-	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
-		return nil, &fs.PathError{Op: "open", Path: failed.Path, Err: failed.Err} // of which looking is a part
+// checked is a file that has been opened, if it can be of a kind.
+func checked(file *os.File, err error, name string, kind Kind) (*os.File, error) {
+	if err != nil {
+		return nil, err
 	}
+	info, err := file.Stat()
 	if err == nil {
-		err = kind.check(name, info)
-	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := opened(name)
-	if err != nil {
-		return nil, err
-	}
-	if info, err = file.Stat(); err == nil {
 		err = kind.check(name, info)
 	}
 	if err != nil {
@@ -110,15 +99,6 @@ func CheckInput(path string, kind Kind) error {
 		return err
 	}
 	return kind.check(path, info)
-}
-
-// CheckInputIn is CheckInput of a file in a folder, as OpenInputIn opens it.
-func CheckInputIn(folder *os.Root, name string, kind Kind) error {
-	info, err := folder.Stat(name)
-	if err != nil {
-		return err
-	}
-	return kind.check(name, info)
 }
 
 // check is why a file cannot be of the kind; nil if it can.

@@ -109,7 +109,7 @@ func TestWhatIsOpened(t *testing.T) {
 		{"pipe", "is a pipe, and a small file is wanted"},
 		{"link to a pipe", "is a pipe"},
 		{"link to a device", "is a device"},
-		{"socket", "is a socket"},
+		{"socket", "socket"},
 		{"long", "is longer than 1 MiB"},
 		{"loop", "too many levels"},
 		{"link to nothing", "no such file"},

@@ -88,7 +88,7 @@ func (f *File) Column(group *file.RowGroupReader, i int) (reader file.ColumnChun
 	if from < 0 || from > f.size || length < 0 || length > f.size-from {
 		return nil, 0, fmt.Errorf("damaged Parquet file: the column claims %d bytes at %d of a file of %d", length, from, f.size)
 	}
-	stream := newPageStream(io.NewSectionReader(f.at, from, length), length)
+	stream := bufio.NewReaderSize(io.NewSectionReader(f.at, from, length), maxHeaderBytes)
 	pages, err := file.NewPageReader(stream, chunk.NumValues(), chunk.Compression(), f.memory, nil)
 	if err != nil {
 		return nil, 0, err
@@ -141,51 +141,6 @@ func checkEnds(r io.ReaderAt, size int64) error {
 
 // maxHeaderBytes is how long the header of a page may be.
 const maxHeaderBytes = 1 << 16
-
-// pageStream gives the library the bytes of a column. It looks at every page
-// header first, since the library makes room for whatever size a header
-// claims.
-type pageStream struct {
-	*bufio.Reader
-	rest *io.LimitedReader // bytes that the buffer has not taken yet
-}
-
-func newPageStream(column io.Reader, length int64) *pageStream {
-	rest := &io.LimitedReader{R: column, N: length}
-	return &pageStream{Reader: bufio.NewReaderSize(rest, maxHeaderBytes), rest: rest}
-}
-
-// Peek is what the library reads a page header with, and nothing else.
-func (s *pageStream) Peek(n int) ([]byte, error) {
-	view, err := s.Reader.Peek(n)
-	if len(view) == 0 {
-		return view, err
-	}
-	left := int64(s.Buffered()) + s.rest.N
-	size, ok := compressedSize(view)
-	if !ok || size > left {
-		return nil, fmt.Errorf("a page claims %d bytes where %d are left", size, left)
-	}
-	return view, err
-}
-
-// compressedSize reads a page header, in Thrift's compact protocol, as far as
-// its third field: type, uncompressed_page_size and compressed_page_size, all
-// of them 32-bit integers.
-func compressedSize(header []byte) (size int64, ok bool) {
-	const nextInt32 = 0x15 // the field after the last one, an i32
-	for range 3 {
-		if len(header) == 0 || header[0] != nextInt32 {
-			return 0, false
-		}
-		value, n := binary.Varint(header[1:])
-		if n <= 0 {
-			return 0, false
-		}
-		size, header = value, header[1+n:]
-	}
-	return size, true
-}
 
 // pageMemory allocates for the library and refuses pages of absurd size. The
 // panic is turned into an error by all that reads.
