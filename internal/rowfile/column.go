@@ -19,14 +19,9 @@ import (
 type codec interface {
 	physical() parquet.Type
 	write(chunk file.ColumnChunkWriter, rows reflect.Value, c column) error
-	read(chunk file.ColumnChunkReader, count int, room *room) (values, error)
-}
-
-// values is a decoded column of a row group.
-type values interface {
-	// store sets field c of every row. An error comes with the 0-based row
-	// at which it stopped.
-	store(rows reflect.Value, c column) (int, error)
+	// read sets field c of every row. An error of one row comes with its index,
+	// another with -1.
+	read(chunk file.ColumnChunkReader, rows reflect.Value, c column, room *room) (int, error)
 }
 
 // typed is the codec between the Go type G and the library's type P.
@@ -75,92 +70,69 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 	return err
 }
 
-func (t typed[G, P]) read(chunk file.ColumnChunkReader, count int, room *room) (values, error) {
+func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c column, room *room) (int, error) {
 	reader, ok := chunk.(interface {
 		ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
 	})
 	if !ok {
-		return nil, fmt.Errorf("%T does not give %s", chunk, t.parquetType)
+		return -1, fmt.Errorf("%T does not give %s", chunk, t.parquetType)
 	}
-	const batch = 8192 // grow by what is there, not by what the file claims
-	all := decoded[G, P]{decode: t.decode}
+	const batch = 8192
 	buffer, levels := make([]P, batch), make([]int16, batch)
 	if chunk.Descriptor().MaxDefinitionLevel() == 0 {
 		levels = nil
 	}
-	text := 0
-	for total := int64(0); total < int64(count); {
-		n, present, err := reader.ReadBatch(min(batch, int64(count)-total), buffer, levels, nil)
+	var value G
+	for total := 0; total < rows.Len(); {
+		n, present, err := reader.ReadBatch(int64(min(batch, rows.Len()-total)), buffer, levels, nil)
 		if err == nil {
 			err = chunk.Err()
 		}
 		if err == nil && n == 0 {
-			err = fmt.Errorf("only %d of %d rows are there", total, count)
+			err = fmt.Errorf("only %d of %d rows are there", total, rows.Len())
 		}
 		if err != nil {
-			return nil, fmt.Errorf("damaged Parquet file: %w", err)
+			return -1, fmt.Errorf("damaged Parquet file: %w", err)
 		}
-		more := textBytes(buffer[:present])
-		if text += more; text > maxGroupText {
-			return nil, fmt.Errorf("a row group has more than %d bytes of text, write the file with smaller ones", maxGroupText)
+		if err := room.take(1, textBytes(buffer[:present])); err != nil {
+			return -1, err
 		}
-		if err := room.take(1, int64(more)); err != nil {
-			return nil, err
+		next := 0
+		for i := range int(n) {
+			if levels != nil && levels[i] != 1 {
+				if !c.optional {
+					return total + i, errNull
+				}
+				continue
+			}
+			if value, err = t.decode(buffer[next], value); err != nil {
+				return total + i, err
+			}
+			next++
+			switch cell := rows.Index(total + i).FieldByIndex(c.field).Addr().Interface().(type) {
+			case *G:
+				*cell = value
+			case **G:
+				copied := value
+				*cell = &copied
+			}
 		}
-		all.present = append(all.present, buffer[:present]...)
-		if levels != nil {
-			all.levels = append(all.levels, levels[:n]...)
-		}
-		total += n
+		total += int(n)
 	}
-	return all, nil
+	return 0, nil
 }
 
 // textBytes is the length of values that are texts. A damaged file can claim
 // that a long one is there a million times.
-func textBytes[P any](batch []P) (n int) {
+func textBytes[P any](batch []P) (n int64) {
 	texts, _ := any(batch).([]parquet.ByteArray)
 	for _, text := range texts {
-		n += len(text)
+		n += int64(len(text))
 	}
 	return n
 }
 
-// decoded is a column of a row group: the values that are present and, if the
-// file's column may hold nulls, for each row whether (1) it has one.
-type decoded[G, P any] struct {
-	present []P
-	levels  []int16
-	decode  translator[P, G]
-}
-
 var errNull = errors.New("null in a column that needs a value")
-
-func (d decoded[G, P]) store(rows reflect.Value, c column) (int, error) {
-	var value G
-	next := 0
-	for i := range rows.Len() {
-		if d.levels != nil && d.levels[i] != 1 {
-			if !c.optional {
-				return i, errNull
-			}
-			continue
-		}
-		var err error
-		if value, err = d.decode(d.present[next], value); err != nil {
-			return i, err
-		}
-		next++
-		switch cell := rows.Index(i).FieldByIndex(c.field).Addr().Interface().(type) {
-		case *G:
-			*cell = value
-		case **G:
-			copied := value
-			*cell = &copied
-		}
-	}
-	return rows.Len(), nil
-}
 
 // column is a tagged field of a row struct.
 type column struct {

@@ -20,7 +20,6 @@ import (
 const (
 	maxRows      = 1 << 26 // eight times the paper's whole corpus of responses
 	maxGroupRows = 1 << 22 // of a row group that is read alone; writers make them of 2^20 at most
-	maxGroupText = 1 << 30 // bytes in the texts of a column of a row group
 	maxPageBytes = 1 << 26
 )
 
@@ -130,17 +129,15 @@ func readGroup[T any](g group, sources []source, rows []T, before int) ([]T, err
 	if err := g.room.take(int64(g.rows), bytesOf[T](sources)); err != nil {
 		return nil, fmt.Errorf("row group %d: %w", g.number, err)
 	}
-	for i, s := range sources {
-		values, err := g.readChunk(s)
+	rows = append(rows, make([]T, g.rows)...)
+	added := reflect.ValueOf(rows[len(rows)-g.rows:])
+	for _, s := range sources {
+		at, err := g.readChunk(s, added)
+		if err != nil && at >= 0 {
+			return nil, fmt.Errorf("column %s, row %d: %w", s.name, before+at+1, err)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", s.name, err)
-		}
-		if i == 0 { // only now is it known that the rows are there
-			rows = append(rows, make([]T, g.rows)...)
-		}
-		added := reflect.ValueOf(rows[len(rows)-g.rows:])
-		if at, err := values.store(added, s.column); err != nil {
-			return nil, fmt.Errorf("column %s, row %d: %w", s.name, before+at+1, err)
 		}
 	}
 	return rows, nil
@@ -158,17 +155,18 @@ func bytesOf[T any](sources []source) int64 {
 	return bytes
 }
 
-// readChunk decodes one column of a row group.
-func (g group) readChunk(s source) (_ values, err error) {
+// readChunk reads one column of a row group into rows.
+func (g group) readChunk(s source, rows reflect.Value) (at int, err error) {
+	at = -1
 	defer parquetfile.Recover(fmt.Sprintf("row group %d", g.number), &err)
 	chunk, values, err := g.file.Column(g.RowGroupReader, s.index)
 	if err != nil {
-		return nil, err
+		return -1, err
 	}
 	if values != int64(g.rows) {
-		return nil, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, g.rows)
+		return -1, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, g.rows)
 	}
-	return s.codec.read(chunk, g.rows, g.room)
+	return s.codec.read(chunk, rows, s.column, g.room)
 }
 
 // Reader reads a file of more rows than fit in memory, a row group at a time.
