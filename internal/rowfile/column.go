@@ -144,36 +144,16 @@ type column struct {
 	codec    codec // in the physical type that is written
 }
 
-// columnsOf lists the columns of a row struct in the order of its fields. The
-// fields of an embedded struct stand in its place.
-func columnsOf(row reflect.Type) ([]column, error) {
-	if row.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("rowfile: row type %s is not a struct", row)
-	}
-	columns, err := fieldColumns(row, nil)
-	if err != nil {
-		return nil, err
-	}
-	seen := map[string]bool{}
-	for _, c := range columns {
-		if seen[c.name] {
-			return nil, fmt.Errorf("rowfile: row type %s has two columns %s", row, c.name)
-		}
-		seen[c.name] = true
-	}
-	return columns, nil
-}
-
-// fieldColumns lists the columns of a struct that is found at an index of the
-// row struct.
-func fieldColumns(row reflect.Type, at []int) ([]column, error) {
+// columnsOf lists the columns of a row struct, or of a struct at an index of it, in the
+// order of its fields. The fields of an embedded struct stand in its place.
+func columnsOf(row reflect.Type, at ...int) ([]column, error) {
 	var columns []column
 	for i := range row.NumField() {
 		field, index := row.Field(i), append(slices.Clone(at), i)
 		tag, tagged := field.Tag.Lookup("parquet")
 		name, option, _ := strings.Cut(tag, ",")
 		if field.Anonymous && !tagged && field.Type.Kind() == reflect.Struct {
-			embedded, err := fieldColumns(field.Type, index)
+			embedded, err := columnsOf(field.Type, index...)
 			if err != nil {
 				return nil, err
 			}

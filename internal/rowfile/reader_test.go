@@ -129,8 +129,6 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	wantError(t, err, path+": the file is empty")
 	_, err = rowfile.Open[row](path + ".absent")
 	wantError(t, err, "absent")
-	_, err = rowfile.Open[int](path)
-	wantError(t, err, "not a struct")
 	_, err = rowfile.Open[row](t.TempDir())
 	wantError(t, err, "directory")
 }
