@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/csvfile"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
+	"speceval/internal/store/csvfile"
 )
 
 func published(t *testing.T) []profile.Profile {

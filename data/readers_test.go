@@ -15,7 +15,7 @@ import (
 	"speceval/data"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // summary is what testdata/read.py says of a Parquet file.

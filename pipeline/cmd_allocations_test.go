@@ -11,7 +11,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/paper"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 )
 

@@ -4,9 +4,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/display"
-	"speceval/internal/files"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
+	"speceval/internal/store/files"
 )
 
 // checkable lists the scorers that a file of cases can try.

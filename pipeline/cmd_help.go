@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/atomicfile"
+	"speceval/internal/store/atomicfile"
 )
 
 // helpCommand is cobra's, but that an unknown command is an error.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"speceval/internal/atomicfile"
+	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"

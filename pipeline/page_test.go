@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 	"speceval/stages/report/page"

@@ -12,7 +12,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // fleetExperiment is a configuration of two models on the small benchmark, and

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"speceval/internal/policy"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 )

@@ -19,12 +19,12 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/atomicfile"
-	"speceval/internal/csvfile"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/csvfile"
+	"speceval/internal/store/rowfile"
 )
 
 func main() {

@@ -10,7 +10,7 @@ import (
 
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // release is a data release of one profile.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // Compare compares the results in an output folder with those in another one, byte for

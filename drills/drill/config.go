@@ -7,8 +7,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/profile"
+	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/config"
 )
 

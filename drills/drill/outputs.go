@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"speceval/internal/files"
 	"speceval/internal/rollout"
 	"speceval/internal/seed"
+	"speceval/internal/store/files"
 )
 
 // Stages are the stages of the pipeline, in order.

@@ -14,8 +14,8 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
 	"speceval/internal/seed"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 )
 

@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"speceval/drills/drill"
-	"speceval/internal/atomicfile"
 	"speceval/internal/fleet"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rowfile"
 )
 
 // TestSmoke runs all five stages on the small benchmark over HTTP, on the simulated

@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"speceval/drills/drill"
-	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
+	"speceval/internal/store/atomicfile"
 )
 
 // check compares the stored rollouts with the requests.

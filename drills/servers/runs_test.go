@@ -14,8 +14,8 @@ import (
 	"speceval/drills/drill"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rowfile"
 )
 
 // setting is a profile at an average budget, as it was run.

@@ -23,11 +23,11 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/status", "pipeline/config", "pipeline/evaluate", "pipeline/exchange", "pipeline/experiment", "pipeline/dag", "pipeline/slurm", "pipeline/runlog", "stages/…", "data", "method/…", "internal/…"}},
 	{"release", []string{"internal/version"}},
 	{"pipeline/evaluate", []string{"pipeline/exchange", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
-	{"pipeline/exchange", []string{"internal/evaluate/logs", "internal/profile", "internal/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/rowfile", "internal/policy"}},
+	{"pipeline/exchange", []string{"internal/evaluate/logs", "internal/profile", "internal/store/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/store/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/runlog"}},
-	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/process", "internal/atomicfile", "internal/files"}},
-	{"pipeline/runlog", []string{"pipeline/dag", "internal/files", "internal/process", "internal/rowfile"}},
+	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/process", "internal/store/atomicfile", "internal/store/files"}},
+	{"pipeline/runlog", []string{"pipeline/dag", "internal/store/files", "internal/process", "internal/store/rowfile"}},
 	{"pipeline/lineage", []string{"pipeline/dag", "internal/display", "internal/table"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},
 	{"stages/report/explain", []string{"stages/report", "stages/report/tables", "stages/report/model", "pipeline/dag", "pipeline/lineage", "internal/…", "stages/report/stored"}},
@@ -42,9 +42,9 @@ var importRules = []importRule{
 	{"drills/drill", []string{"pipeline/config", "internal/…"}},
 	{"drills/made", []string{"internal/upstream"}},
 	{"drills/*", []string{"drills/drill", "drills/made", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
-	{"pipeline/config", []string{"internal/files", "internal/profile", "internal/display"}},
+	{"pipeline/config", []string{"internal/store/files", "internal/profile", "internal/display"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
-	{"pipeline/dag", []string{"internal/atomicfile", "internal/files", "internal/process", "internal/rowfile"}},
+	{"pipeline/dag", []string{"internal/store/atomicfile", "internal/store/files", "internal/process", "internal/store/rowfile"}},
 	{"data/importer", []string{"method/…", "internal/…"}},
 	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
@@ -52,29 +52,29 @@ var importRules = []importRule{
 
 	// Executing a policy: identities and rewards, the policies themselves, the
 	// loop that runs one, and the two kinds of worker that it runs on.
-	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/csvfile"}},
+	{"internal/coupled", []string{"method/controller", "internal/profile", "internal/store/csvfile"}},
 	{"internal/servers/worker", []string{"internal/router", "method/controller", "internal/servers/pool", "internal/servers/vllm", "internal/clock"}},
 	{"internal/fleet/virtual", []string{"internal/router", "method/controller", "internal/fleet", "internal/flops"}},
-	{"internal/fleet", []string{"method/controller", "internal/csvfile", "internal/seed", "internal/profile", "internal/benchmark", "internal/scoring/family"}},
+	{"internal/fleet", []string{"method/controller", "internal/store/csvfile", "internal/seed", "internal/profile", "internal/benchmark", "internal/scoring/family"}},
 	{"internal/router", []string{"method/controller", "internal/flops"}},
 	{"method/controller", []string{"method/informed", "method/staged", "method/neyman"}},
 
 	// Serving: from the pool of replicas down to one server's client, and the
 	// fleet that stands in for servers.
 	{"internal/servers/serving", []string{"internal/servers/pool", "internal/servers/launcher", "internal/servers/vllm", "internal/clock"}},
-	{"internal/servers/checkpoint", []string{"internal/files", "internal/fleet", "internal/flops", "internal/atomicfile"}},
+	{"internal/servers/checkpoint", []string{"internal/store/files", "internal/fleet", "internal/flops", "internal/store/atomicfile"}},
 	{"internal/servers/launcher", []string{"internal/servers/vllm", "internal/clock"}},
 	{"internal/servers/pool", []string{"internal/servers/vllm", "internal/clock", "internal/display", "internal/seed"}},
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
-	{"internal/benchmark", []string{"internal/display", "internal/files", "internal/scoring", "internal/scoring/family", "internal/csvfile", "internal/jsonlist"}},
+	{"internal/benchmark", []string{"internal/display", "internal/store/files", "internal/scoring", "internal/scoring/family", "internal/store/csvfile", "internal/jsonlist"}},
 	{"internal/scoring/family", []string{"internal/scoring", "internal/scoring/*", "internal/seed", "internal/display"}},
 	{"internal/scoring/maths", []string{"internal/scoring", "internal/scoring/words", "internal/scoring/maths/latex", "internal/scoring/maths/algebra"}},
 	{"internal/scoring/choice", []string{"internal/scoring", "internal/scoring/words"}},
 	{"internal/scoring/judge", []string{"internal/ending", "internal/scoring", "internal/scoring/words", "internal/servers/vllm"}},
 	{"internal/scoring/code", []string{"internal/scoring", "internal/scoring/sandbox"}},
-	{"internal/scoring/command", []string{"internal/files", "internal/scoring", "internal/scoring/sandbox", "internal/scoring/sandbox/child"}},
+	{"internal/scoring/command", []string{"internal/store/files", "internal/scoring", "internal/scoring/sandbox", "internal/scoring/sandbox/child"}},
 	{"internal/scoring/text", []string{"internal/scoring", "internal/scoring/maths", "internal/scoring/words"}},
 	{"internal/scoring/maths/latex", []string{"internal/scoring/maths/algebra", "internal/scoring/words"}},
 	{"internal/scoring/maths/algebra", nil},
@@ -86,12 +86,12 @@ var importRules = []importRule{
 
 	// A client of one server, and what is made over it.
 	{"internal/servers/vllm", []string{"internal/ending", "internal/seed", "internal/clock", "internal/display"}},
-	{"internal/protocol", []string{"internal/evaluation", "internal/journal", "internal/ledger", "method/…"}},
+	{"internal/protocol", []string{"internal/evaluation", "internal/store/journal", "internal/ledger", "method/…"}},
 	{"internal/policy", []string{"method/controller", "internal/pilot", "internal/profile", "method/informed", "method/staged", "internal/tsneyman", "internal/seed", "method/neyman"}},
-	{"internal/evaluation", []string{"internal/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/files", "internal/journal", "internal/ledger", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/rowfile", "internal/servers/sampler", "internal/seed", "internal/version", "internal/servers/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
+	{"internal/evaluation", []string{"internal/store/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/store/files", "internal/store/journal", "internal/ledger", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/store/rowfile", "internal/servers/sampler", "internal/seed", "internal/version", "internal/servers/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
 	{"internal/ledger", []string{"internal/rollout", "internal/servers/vllm"}},
-	{"internal/servers/sampler", []string{"internal/ending", "internal/rollout", "internal/servers/vllm", "internal/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
-	{"internal/rollout", []string{"internal/rowfile", "internal/journal"}},
+	{"internal/servers/sampler", []string{"internal/ending", "internal/rollout", "internal/servers/vllm", "internal/store/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
+	{"internal/rollout", []string{"internal/store/rowfile", "internal/store/journal"}},
 
 	// Statistics, and the rows in which its results are stored.
 	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
@@ -104,7 +104,7 @@ var importRules = []importRule{
 	{"method/informed", []string{"method/neyman"}},
 	{"method/neyman", nil},
 	{"internal/seed", nil},
-	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/rowfile", "internal/seed"}},
+	{"internal/variance", []string{"internal/agreement", "internal/profile", "internal/policy", "internal/store/rowfile", "internal/seed"}},
 	{"internal/agreement", []string{"internal/table"}},
 	{"internal/paper", nil},
 
@@ -116,29 +116,29 @@ var importRules = []importRule{
 	{"internal/table", []string{"internal/display"}},
 
 	// Facts, as typed values and in files.
-	{"internal/measurement", []string{"internal/files", "internal/policy", "internal/flops", "internal/rowfile"}},
-	{"internal/flops", []string{"internal/csvfile"}},
-	{"internal/profile", []string{"internal/files", "internal/csvfile", "internal/rowfile"}},
-	{"internal/csvfile", nil},
+	{"internal/measurement", []string{"internal/store/files", "internal/policy", "internal/flops", "internal/store/rowfile"}},
+	{"internal/flops", []string{"internal/store/csvfile"}},
+	{"internal/profile", []string{"internal/store/files", "internal/store/csvfile", "internal/store/rowfile"}},
+	{"internal/store/csvfile", nil},
 	{"internal/jsonlist", nil},
-	{"internal/rowfile", []string{"internal/files", "internal/parquetfile"}},
-	{"internal/parquetfile", nil},
+	{"internal/store/rowfile", []string{"internal/store/files", "internal/store/parquetfile"}},
+	{"internal/store/parquetfile", nil},
 
 	// What others publish: benchmarks, and the service that they are fetched from.
-	{"internal/upstream/rows", []string{"internal/files", "internal/parquetfile", "internal/csvfile"}},
-	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/files", "internal/upstream/rows", "internal/atomicfile"}},
-	{"internal/evaluate/logs", []string{"internal/files", "internal/parquetfile"}},
-	{"internal/hub", []string{"internal/files", "internal/atomicfile", "internal/clock"}},
+	{"internal/upstream/rows", []string{"internal/store/files", "internal/store/parquetfile", "internal/store/csvfile"}},
+	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/store/files", "internal/upstream/rows", "internal/store/atomicfile"}},
+	{"internal/evaluate/logs", []string{"internal/store/files", "internal/store/parquetfile"}},
+	{"internal/hub", []string{"internal/store/files", "internal/store/atomicfile", "internal/clock"}},
 
 	// Support, each of one idea.
 	{"internal/archtest", nil},
-	{"internal/files", nil},
-	{"internal/atomicfile", nil},
+	{"internal/store/files", nil},
+	{"internal/store/atomicfile", nil},
 	{"internal/clock", nil},
 	{"internal/ending", nil},
 	{"internal/process", []string{"internal/clock"}},
 	{"internal/display", nil},
-	{"internal/journal", []string{"internal/atomicfile"}},
+	{"internal/store/journal", []string{"internal/store/atomicfile"}},
 	{"internal/version", nil},
 }
 

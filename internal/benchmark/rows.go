@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/csvfile"
+	"speceval/internal/store/csvfile"
 )
 
 // rows gives the rows of CSV that are not empty as records, each with the line where it

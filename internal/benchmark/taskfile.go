@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"speceval/internal/files"
 	"speceval/internal/scoring/family"
+	"speceval/internal/store/files"
 )
 
 // Reader reads task files: a record for every task, in the order of the benchmark. If the

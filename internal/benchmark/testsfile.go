@@ -18,8 +18,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/gzip"
 
-	"speceval/internal/files"
 	"speceval/internal/jsonlist"
+	"speceval/internal/store/files"
 )
 
 // ReadTests gives the tests of a task of the task file at path: those in its

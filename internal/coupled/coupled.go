@@ -27,8 +27,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/csvfile"
 	"speceval/internal/profile"
+	"speceval/internal/store/csvfile"
 	"speceval/method/controller"
 )
 

@@ -17,9 +17,9 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
 )
 

@@ -7,11 +7,11 @@ import (
 	"reflect"
 	"testing"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/evaluation"
 	"speceval/internal/pilot"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rowfile"
 )
 
 // extension is an evaluation that extends a complete one to another budget, on servers of

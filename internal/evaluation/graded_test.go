@@ -13,7 +13,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // newGradedLab is a lab in which wrong answers have part of a reward, in steps whose

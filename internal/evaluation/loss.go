@@ -8,8 +8,8 @@ import (
 
 	"speceval/internal/display"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
 )
 

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"speceval/internal/atomicfile"
-	"speceval/internal/files"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 	"speceval/internal/version"
 )
 

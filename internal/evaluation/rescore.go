@@ -10,10 +10,10 @@ import (
 	"slices"
 	"sync"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/display"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rowfile"
 )
 
 // Rescore scores the answers of a complete evaluation again, so many at a time,

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"speceval/internal/ending"
-	"speceval/internal/files"
 	"speceval/internal/ledger"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
+	"speceval/internal/store/files"
 	"speceval/method/controller"
 	"speceval/method/design"
 	"speceval/method/estimate"

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
 )

@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/coupled"
 	"speceval/internal/ledger"
 	"speceval/internal/policy"
+	"speceval/internal/store/atomicfile"
 	"speceval/method/controller"
 	"speceval/method/design"
 	"speceval/method/estimate"

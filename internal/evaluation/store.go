@@ -14,12 +14,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/clock"
-	"speceval/internal/files"
-	"speceval/internal/journal"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/sampler"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/journal"
 )
 
 // Request is one request that was sent, as a row of requests.parquet. Times are

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"speceval/internal/csvfile"
+	"speceval/internal/store/csvfile"
 )
 
 // Names of the files of a calibration.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"speceval/internal/csvfile"
+	"speceval/internal/store/csvfile"
 )
 
 // Architecture is what the proxy needs to know of a model (paper, Table 7).

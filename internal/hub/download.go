@@ -16,8 +16,8 @@ import (
 	"strings"
 	"syscall"
 
-	"speceval/internal/atomicfile"
-	"speceval/internal/files"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 )
 
 // download is one call of Fetch.

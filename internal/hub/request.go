@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 // content describes a file in the words of the service: its size in bytes, and a digest, the

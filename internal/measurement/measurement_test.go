@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"speceval/internal/measurement"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // setting is sound runs of one profile at b = 8 under all four strategies.

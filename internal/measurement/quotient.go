@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"speceval/internal/files"
 	"speceval/internal/policy"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/rowfile"
 )
 
 // Term is a number of a setting that is summed.

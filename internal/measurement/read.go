@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/files"
 	"speceval/internal/policy"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/rowfile"
 )
 
 // Read reads the measurement file at path, as Parse does.

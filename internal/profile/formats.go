@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/csvfile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/csvfile"
+	"speceval/internal/store/rowfile"
 )
 
 // Columns are those that a CSV file of profiles must have; others may follow.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 const header = "benchmark,model,task_index,task_id,pass_count,tested_k\n"

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 
-	"speceval/internal/files"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/rowfile"
 )
 
 // Read reads the profiles of the CSV or Parquet file at path, as Parse does.

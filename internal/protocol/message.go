@@ -22,7 +22,7 @@ import (
 	"unicode/utf8"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/journal"
+	"speceval/internal/store/journal"
 )
 
 // Version of the protocol.

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/journal"
 	"speceval/internal/protocol"
+	"speceval/internal/store/journal"
 	"speceval/method/neyman"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/journal"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/journal"
+	"speceval/internal/store/rowfile"
 )
 
 // graded is a score with a reward.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"speceval/internal/journal"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/journal"
+	"speceval/internal/store/rowfile"
 )
 
 // inOrder reads the rows of files of a schema, one file after the other, and

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/journal"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/journal"
+	"speceval/internal/store/rowfile"
 )
 
 // partFile writes a part of the given rollouts.

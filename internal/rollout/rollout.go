@@ -11,7 +11,7 @@ import (
 	"math"
 	"slices"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // Schema is the value of the footer key speceval.schema of a part.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 func some(task, k int) *rollout.Rollout {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"iter"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // ScoreSchema is the value of the footer key speceval.schema of a file of

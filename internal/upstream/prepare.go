@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/benchmark"
+	"speceval/internal/store/atomicfile"
 	"speceval/internal/upstream/rows"
 )
 

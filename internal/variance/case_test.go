@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 )
 

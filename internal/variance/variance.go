@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"speceval/internal/policy"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // Names of policies, for readers that know one by its name alone.

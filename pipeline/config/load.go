@@ -10,7 +10,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"speceval/internal/display"
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 // Load reads the experiment from the TOML file at path and then applies

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"speceval/internal/atomicfile"
+	"speceval/internal/store/atomicfile"
 )
 
 // The parts of an output folder that hold no outputs.

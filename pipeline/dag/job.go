@@ -12,8 +12,8 @@ import (
 	"slices"
 	"sync"
 
-	"speceval/internal/atomicfile"
-	"speceval/internal/files"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 )
 
 // editedMark stands between the name of an output that was moved aside and

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/internal/atomicfile"
+	"speceval/internal/store/atomicfile"
 )
 
 // lockName is the file in the output folder that is locked while a run writes

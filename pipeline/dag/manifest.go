@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"speceval/internal/atomicfile"
-	"speceval/internal/files"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 )
 
 // manifestFormat is the version of the manifest's layout.

@@ -3,7 +3,7 @@ package dag
 import (
 	"io"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // WriteRows writes the rows of an output as Parquet.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/atomicfile"
+	"speceval/internal/store/atomicfile"
 )
 
 // Runner carries out plans.

@@ -8,7 +8,7 @@ import (
 	"path"
 	"syscall"
 
-	"speceval/internal/atomicfile"
+	"speceval/internal/store/atomicfile"
 )
 
 // A long unit has more than inputs and outputs: a scratch folder whose content

@@ -13,12 +13,12 @@ import (
 	"slices"
 	"strconv"
 
-	"speceval/internal/csvfile"
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
-	"speceval/internal/files"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/csvfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
 	"speceval/pipeline/exchange"
 )

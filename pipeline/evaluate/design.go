@@ -14,10 +14,10 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/evaluation"
-	"speceval/internal/files"
 	"speceval/internal/policy"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 	"speceval/internal/variance"
 	"speceval/method/design"
 	"speceval/method/estimate"

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"

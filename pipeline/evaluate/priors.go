@@ -15,7 +15,7 @@ import (
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
 )

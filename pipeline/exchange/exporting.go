@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
+	"speceval/internal/store/atomicfile"
 )
 
 // Format is a form of results.

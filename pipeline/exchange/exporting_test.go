@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
 	"speceval/internal/rollout"
+	"speceval/internal/store/atomicfile"
 	"speceval/method/estimate"
 	"speceval/pipeline/exchange"
 )

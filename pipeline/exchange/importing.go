@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/display"
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
+	"speceval/internal/store/atomicfile"
 	"speceval/internal/table"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/exchange"
 )
 

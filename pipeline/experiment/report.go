@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"speceval/data"
-	"speceval/internal/files"
 	"speceval/internal/profile"
+	"speceval/internal/store/files"
 	"speceval/internal/table"
 	"speceval/internal/typeset"
 	"speceval/pipeline/config"

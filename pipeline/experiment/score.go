@@ -17,7 +17,6 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
-	"speceval/internal/files"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/command"
 	"speceval/internal/scoring/family"
@@ -26,6 +25,7 @@ import (
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/files"
 	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"

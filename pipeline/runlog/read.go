@@ -11,7 +11,7 @@ import (
 	"os"
 	"slices"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 	"speceval/pipeline/dag"
 )
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"speceval/internal/process"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 )

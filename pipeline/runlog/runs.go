@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 )
 

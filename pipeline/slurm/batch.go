@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/atomicfile"
-	"speceval/internal/files"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 	"speceval/pipeline/dag"
 )
 

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/files"
 	"speceval/internal/process"
+	"speceval/internal/store/files"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/stages/generate"
 )

@@ -15,10 +15,10 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rowfile"
 )
 
 // part is a range of places, whose rollouts are in a journal until all are

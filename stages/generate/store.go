@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/sampler"
+	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/dag"
 )
 

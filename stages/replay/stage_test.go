@@ -13,7 +13,7 @@ import (
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"

@@ -16,7 +16,7 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"

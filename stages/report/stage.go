@@ -20,7 +20,7 @@ import (
 
 	"speceval/internal/figure"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"

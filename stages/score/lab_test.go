@@ -16,10 +16,10 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/judge"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/score"

@@ -15,13 +15,13 @@ import (
 	"sync/atomic"
 
 	"speceval/internal/ending"
-	"speceval/internal/journal"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
+	"speceval/internal/store/journal"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 )
 

@@ -14,9 +14,9 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/family"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/stages/score"
 )

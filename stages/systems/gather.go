@@ -10,7 +10,7 @@ import (
 
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/measurement"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 )
 

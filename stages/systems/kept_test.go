@@ -15,7 +15,7 @@ import (
 	"speceval/internal/coupled"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"

@@ -16,8 +16,8 @@ import (
 	"os/signal"
 	"path/filepath"
 
-	"speceval/internal/atomicfile"
 	"speceval/internal/fleet"
+	"speceval/internal/store/atomicfile"
 )
 
 func main() {

@@ -19,8 +19,8 @@ import (
 	"strings"
 
 	"speceval/data"
-	"speceval/internal/atomicfile"
 	"speceval/internal/benchmark"
+	"speceval/internal/store/atomicfile"
 )
 
 func main() {

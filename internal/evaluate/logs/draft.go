@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 const (

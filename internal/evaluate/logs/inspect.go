@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/zstd"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 // inspect is the logs of Inspect, .eval and .json.

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/files"
-	"speceval/internal/parquetfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/parquetfile"
 )
 
 // lighteval is details/<model>/<time>/details_<task>_<time>.parquet of lighteval, a row

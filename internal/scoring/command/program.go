@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 // Program is what a grader is made of.

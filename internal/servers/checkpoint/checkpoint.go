@@ -16,10 +16,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/atomicfile"
-	"speceval/internal/files"
 	"speceval/internal/fleet"
 	"speceval/internal/flops"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 )
 
 // Shape is the size of a model: without linear heads of Qwen2ForCausalLM, in which every

@@ -12,9 +12,9 @@ import (
 
 	"speceval/internal/clock"
 	"speceval/internal/ending"
-	"speceval/internal/journal"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/journal"
 )
 
 // Partials keep answers while they come in, so that one whose request is

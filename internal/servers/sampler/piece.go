@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"speceval/internal/journal"
 	"speceval/internal/rollout"
+	"speceval/internal/store/journal"
 )
 
 // entry is a line of the journal: what a tick has to write.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 // windowBytes is how much of a file is read at a time.

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 
-	"speceval/internal/parquetfile"
+	"speceval/internal/store/parquetfile"
 )
 
 // readParquet reads a value at a time: batches of the library keep all pages that they

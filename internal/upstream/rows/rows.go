@@ -16,8 +16,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"speceval/internal/csvfile"
-	"speceval/internal/files"
+	"speceval/internal/store/csvfile"
+	"speceval/internal/store/files"
 )
 
 // maxPiece bounds a line of JSONL, a page of Parquet and a CSV file, in bytes.

@@ -19,7 +19,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/pair"

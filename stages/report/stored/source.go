@@ -19,7 +19,7 @@ import (
 	"speceval/internal/paper"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/typeset"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"

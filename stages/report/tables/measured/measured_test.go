@@ -11,7 +11,7 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
 	"speceval/internal/rollout"
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/pair"

@@ -28,8 +28,8 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/metadata"
 
-	"speceval/internal/files"
-	"speceval/internal/parquetfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/parquetfile"
 )
 
 // ReadFile reads the rows and the footer key-values of the file at path, which take at

@@ -17,7 +17,7 @@ import (
 	"strconv"
 	"sync"
 
-	"speceval/internal/atomicfile"
+	"speceval/internal/store/atomicfile"
 )
 
 // Suffix ends the name of every journal.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // narrow and wide are rows of which the second may lack what the first has not.

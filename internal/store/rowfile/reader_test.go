@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // inGroups writes rows in row groups of the given size.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 // row has every field type that a row may have.

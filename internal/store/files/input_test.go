@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/files"
+	"speceval/internal/store/files"
 )
 
 func TestFaultsAreTold(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 
-	"speceval/internal/parquetfile"
+	"speceval/internal/store/parquetfile"
 )
 
 // footed is a file that is nothing but a footer.

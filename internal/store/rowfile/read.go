@@ -12,7 +12,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 
-	"speceval/internal/parquetfile"
+	"speceval/internal/store/parquetfile"
 )
 
 // Limits on what a file may claim, far above any file of ours: they keep a

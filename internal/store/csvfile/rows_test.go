@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/csvfile"
+	"speceval/internal/store/csvfile"
 )
 
 func TestColumnsAreFoundByName(t *testing.T) {

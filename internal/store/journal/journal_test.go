@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/journal"
+	"speceval/internal/store/journal"
 )
 
 // note is a record with all that JSON could spoil.

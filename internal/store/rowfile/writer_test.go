@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/rowfile"
+	"speceval/internal/store/rowfile"
 )
 
 func TestGroupsWrittenOneByOneReadAsOne(t *testing.T) {
