@@ -103,46 +103,6 @@ func (c column) means(logical schema.LogicalType) bool {
 	return false
 }
 
-// group is a row group of a file that is being read.
-type group struct {
-	*file.RowGroupReader
-	file   *parquetfile.File
-	number int // of the group, from 1
-	rows   int // that it claims
-	room   *room
-}
-
-// openGroup looks at row group i of a file, which may claim so many rows, to be kept in
-// some room.
-func openGroup(f *parquetfile.File, i int, most int64, room *room) (group, error) {
-	reader := f.RowGroup(i)
-	count := reader.NumRows()
-	if count < 0 || count > most {
-		return group{}, fmt.Errorf("damaged Parquet file: a row group claims %d rows, at most %d can be read", count, most)
-	}
-	return group{reader, f, i + 1, int(count), room}, nil
-}
-
-// readGroup appends the rows of a row group to rows; so many rows of the file
-// come before it.
-func readGroup[T any](g group, sources []source, rows []T, before int) ([]T, error) {
-	if err := g.room.take(int64(g.rows), bytesOf[T](sources)); err != nil {
-		return nil, fmt.Errorf("row group %d: %w", g.number, err)
-	}
-	rows = append(rows, make([]T, g.rows)...)
-	added := reflect.ValueOf(rows[len(rows)-g.rows:])
-	for _, s := range sources {
-		at, err := g.readChunk(s, added)
-		if err != nil && at >= 0 {
-			return nil, fmt.Errorf("column %s, row %d: %w", s.name, before+at+1, err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("column %s: %w", s.name, err)
-		}
-	}
-	return rows, nil
-}
-
 // bytesOf is what a row takes without its texts: optional values stand elsewhere.
 func bytesOf[T any](sources []source) int64 {
 	const elsewhere = 16
@@ -155,24 +115,10 @@ func bytesOf[T any](sources []source) int64 {
 	return bytes
 }
 
-// readChunk reads one column of a row group into rows.
-func (g group) readChunk(s source, rows reflect.Value) (at int, err error) {
-	at = -1
-	defer parquetfile.Recover(fmt.Sprintf("row group %d", g.number), &err)
-	chunk, values, err := g.file.Column(g.RowGroupReader, s.index)
-	if err != nil {
-		return -1, err
-	}
-	if values != int64(g.rows) {
-		return -1, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, g.rows)
-	}
-	return s.codec.read(chunk, rows, s.column, g.room)
-}
-
 // Reader reads a file of more rows than fit in memory, a row group at a time.
 // It reads nothing but the footer and the columns of T.
 type Reader[T any] struct {
-	path    string
+	name    string
 	disk    *os.File
 	file    *parquetfile.File
 	sources []source
@@ -188,18 +134,30 @@ func Open[T any](path string) (*Reader[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader[T]{path: path, disk: disk}
-	if err := r.open(size); err != nil {
+	r, err := newReader[T](disk, size, path)
+	if err != nil {
 		disk.Close()
 		return nil, err
 	}
+	r.disk = disk
 	return r, nil
 }
 
-func (r *Reader[T]) open(size int64) (err error) {
-	defer parquetfile.Recover(r.path, &err)
-	r.file, r.sources, err = openRows[T](r.disk, size, r.path)
-	return err
+// newReader reads the footer of a file and finds the columns of T in it.
+func newReader[T any](from parquet.ReaderAtSeeker, size int64, name string) (_ *Reader[T], err error) {
+	defer parquetfile.Recover(name, &err)
+	columns, err := columnsOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader[T]{name: name}
+	if r.file, err = parquetfile.Open(from, size, maxPageBytes); err == nil {
+		r.sources, err = locate(r.file.MetaData().Schema, columns)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
 }
 
 // Footer is the key-values of the file.
@@ -208,40 +166,55 @@ func (r *Reader[T]) Footer() map[string]string { return r.file.Footer() }
 // Next reads the next row group, into memory of its own. After the last one
 // the error is io.EOF.
 func (r *Reader[T]) Next() (rows []T, err error) {
-	defer parquetfile.Recover(r.path, &err)
-	if r.group == r.file.NumRowGroups() {
-		return nil, io.EOF
-	}
 	r.file.Allow(storedBytes)
-	g, err := openGroup(r.file, r.group, maxGroupRows, newRoom(storedBytes))
-	if err == nil {
-		rows, err = readGroup(g, r.sources, rows, r.rows)
+	return r.next(nil, maxGroupRows, newRoom(storedBytes))
+}
+
+// next appends the rows of the next row group to rows; it may claim no more than most,
+// to be kept in some room.
+func (r *Reader[T]) next(rows []T, most int64, room *room) (_ []T, err error) {
+	if r.group == r.file.NumRowGroups() {
+		return rows, io.EOF
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.path, err)
-	}
+	defer parquetfile.Recover(r.name, &err)
+	group := r.file.RowGroup(r.group)
 	r.group++
-	r.rows += len(rows)
+	count := group.NumRows()
+	if count < 0 || count > most {
+		return nil, fmt.Errorf("%s: damaged Parquet file: a row group claims %d rows, at most %d can be read", r.name, count, most)
+	}
+	if err := room.take(count, bytesOf[T](r.sources)); err != nil {
+		return nil, fmt.Errorf("%s: row group %d: %w", r.name, r.group, err)
+	}
+	rows = append(rows, make([]T, count)...)
+	added := reflect.ValueOf(rows[len(rows)-int(count):])
+	for _, s := range r.sources {
+		at, err := r.column(group, s, added, room)
+		if err != nil && at >= 0 {
+			return nil, fmt.Errorf("%s: column %s, row %d: %w", r.name, s.name, r.rows+at+1, err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: column %s: %w", r.name, s.name, err)
+		}
+	}
+	r.rows += int(count)
 	return rows, nil
+}
+
+// column reads one column of a row group into rows. An error of one row comes with its
+// index, another with -1.
+func (r *Reader[T]) column(group *file.RowGroupReader, s source, rows reflect.Value, room *room) (at int, err error) {
+	at = -1
+	defer parquetfile.Recover(fmt.Sprintf("row group %d", r.group), &err)
+	chunk, values, err := r.file.Column(group, s.index)
+	if err != nil {
+		return -1, err
+	}
+	if values != int64(rows.Len()) {
+		return -1, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, rows.Len())
+	}
+	return s.codec.read(chunk, rows, s.column, room)
 }
 
 // Close closes the file.
 func (r *Reader[T]) Close() error { return r.disk.Close() }
-
-// openRows reads the footer of a file and finds the columns of T in it. Errors
-// name the file.
-func openRows[T any](r parquet.ReaderAtSeeker, size int64, name string) (*parquetfile.File, []source, error) {
-	columns, err := columnsOf(reflect.TypeFor[T]())
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := parquetfile.Open(r, size, maxPageBytes)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	sources, err := locate(f.MetaData().Schema, columns)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return f, sources, nil
-}

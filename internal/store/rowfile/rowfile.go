@@ -16,6 +16,7 @@ package rowfile
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -85,24 +86,20 @@ func Decode[T any](data []byte, name string) (rows []T, footer map[string]string
 	return decode[T](bytes.NewReader(data), int64(len(data)), name, givenBytes)
 }
 
-func decode[T any](r parquet.ReaderAtSeeker, size int64, name string, most int64) (rows []T, footer map[string]string, err error) {
-	defer parquetfile.Recover(name, &err)
-	f, sources, err := openRows[T](r, size, name)
+func decode[T any](from parquet.ReaderAtSeeker, size int64, name string, most int64) ([]T, map[string]string, error) {
+	r, err := newReader[T](from, size, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	f.Allow(most)
-	room := newRoom(most)
-	for i := range f.NumRowGroups() {
-		g, err := openGroup(f, i, maxRows-int64(len(rows)), room)
-		if err == nil {
-			rows, err = readGroup(g, sources, rows, len(rows))
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", name, err)
-		}
+	r.file.Allow(most)
+	var rows []T
+	for room := newRoom(most); err == nil; {
+		rows, err = r.next(rows, maxRows-int64(len(rows)), room)
 	}
-	return rows, f.Footer(), nil
+	if !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	return rows, r.Footer(), nil
 }
 
 // rowGroupRows is the number of rows of a row group, DuckDB's own default.
