@@ -275,3 +275,17 @@ func BenchmarkReader(b *testing.B) {
 		}
 	}
 }
+
+// Values come in batches; a fault is named by its row in the file.
+func TestAFaultFarDownNamesItsRow(t *testing.T) {
+	type wide struct {
+		N int64 `parquet:"n"`
+	}
+	type narrow struct {
+		N int32 `parquet:"n"`
+	}
+	rows := make([]wide, 10_000)
+	rows[9000].N = 1 << 40
+	_, _, err := rowfile.Decode[narrow](inGroups(t, rows, len(rows)), "far.parquet")
+	wantError(t, err, "far.parquet: column n, row 9001: 1099511627776 does not fit")
+}
