@@ -3,7 +3,6 @@
 package files
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -159,19 +158,7 @@ func (f folder) Open(name string) (fs.File, error) {
 	}
 	file, err := OpenInput(path.Join(f.path, name), f.kind)
 	if err != nil {
-		var known *fs.PathError
-		if errors.As(err, &known) {
-			return nil, err
-		}
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, err // no nil *os.File
 	}
 	return file, nil
-}
-
-// ReadFile reads a file of the folder.
-func (f folder) ReadFile(name string) ([]byte, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrInvalid}
-	}
-	return ReadInput(path.Join(f.path, name), f.kind)
 }
