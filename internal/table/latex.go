@@ -130,9 +130,6 @@ func (c Cell) latex(f Format) string {
 		s = texNumber(f.format(c.number))
 	case integer:
 		s = texNumber(strconv.FormatInt(c.int, 10))
-	case pair:
-		s = fmt.Sprintf("(%s, %s)", texNumber(strconv.FormatInt(c.int, 10)),
-			texNumber(f.format(c.number)))
 	case text:
 		if s = c.tex; s == "" {
 			s = Escape(c.text)
@@ -295,8 +292,6 @@ func (c Cell) plain(f Format) string {
 		s = f.format(c.number)
 	case integer:
 		s = strconv.FormatInt(c.int, 10)
-	case pair:
-		s = fmt.Sprintf("(%d, %s)", c.int, f.format(c.number))
 	case text:
 		s = c.text
 	}

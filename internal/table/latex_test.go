@@ -60,7 +60,7 @@ func TestRealLaTeXSetsEveryKindOfCell(t *testing.T) {
 	hostile := sample()
 	for _, s := range []string{"[x]", "*x", `\end{tabular}`, "100% & ~ ^ # _ $ { } < > | ` \" '", "a--b", "中文", "†—×±≤≥√·αθ−–"} {
 		hostile.Rows = append(hostile.Rows, []Cell{
-			Text(s), Pair(4, 0.48), Missing(), Number(-1).Bold(), Missing(), Text(s).Marked("†")})
+			Text(s), Text("(4, 0.48)"), Missing(), Number(-1).Bold(), Missing(), Text(s).Marked("†")})
 		hostile.Notes = append(hostile.Notes, s)
 	}
 	var b bytes.Buffer

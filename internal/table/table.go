@@ -99,7 +99,6 @@ const (
 	number
 	integer
 	text
-	pair
 )
 
 // Cell is one value. The zero Cell is Missing.
@@ -139,12 +138,6 @@ func Text(s string) Cell { return Cell{kind: text, text: s} }
 
 // Math is a phrase whose LaTeX form is given raw: Math("b = 8", "$b=8$").
 func Math(plain, tex string) Cell { return Cell{kind: text, text: plain, tex: tex} }
-
-// Pair is a count with a real value, printed "(4, 0.48)": the cell of a grid
-// of schedules. It has no CSV form.
-func Pair(count int64, v float64) Cell {
-	return Cell{kind: pair, int: count, number: v}
-}
 
 // PlusMinus is a number followed in print by its spread, in the same unit and
 // rounded likewise. CSV leaves spreads out: they are columns of their own.

@@ -109,9 +109,6 @@ func TestBadTablesAreRefused(t *testing.T) {
 			t.Errorf("sections %v: error %v", bad, err)
 		}
 	}
-	if err := CSV(io.Discard, Table{Columns: columns, Rows: [][]Cell{{Pair(4, 0.5)}}}); err == nil {
-		t.Error("CSV of a pair: no error")
-	}
 }
 
 func TestSmallNegativeNumbersPrintWithoutASign(t *testing.T) {

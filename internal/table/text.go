@@ -163,12 +163,8 @@ func CSV(w io.Writer, t Table) error {
 	if err := out.Write(record); err != nil {
 		return err
 	}
-	for i, row := range t.Rows {
+	for _, row := range t.Rows {
 		for j, c := range row {
-			if c.kind == pair {
-				return fmt.Errorf("table %s: row %d, column %s: a pair has no CSV form",
-					t.Label, i+1, t.Columns[j].Name)
-			}
 			record[j] = c.Exact()
 		}
 		if err := out.Write(record); err != nil {

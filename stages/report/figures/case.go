@@ -47,7 +47,9 @@ func drawCase(c variance.Case) figure.Figure {
 			half := 100 * c.HalfWidth(ratio, b)
 			return half, float64(half*se) / (2 * ratio) // d√r = dr/(2√r)
 		})
-	widths.Y.Min = 0
+	if len(c.Ratios) > 0 {
+		widths.Y.Min = 0
+	}
 	ratios := overBudgets(&f, c, figure.NewPanel("(c) Variance relative to Uniform", budgetAxis, "Ratio"), "c", "variance_ratio", "",
 		func(ratio, se float64, _ int32) (float64, float64) { return ratio, se })
 	f.Panels = [][]*figure.Panel{{tasks, widths}, {ratios, densities(&f, c)}}
