@@ -73,6 +73,7 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	fs.IntSliceVar(&r.PassK, "pass-k", nil, "estimate pass@k and pass^k for these `K`s, too, with as many rollouts of every task as that takes")
 	fs.IntVar(&r.MaxRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se; nothing is asked ahead of its selection then")
 	fs.Int64Var(&r.MaxTokens, "max-tokens", 0, "spend `T` tokens of all answers at most, discarded and aborted ones too, alone or with --target-se; nothing is asked ahead of its selection then")
+	fs.Float64Var(&r.MaxDollars, "max-usd", 0, "spend `D` dollars at most, by --price, in the place of --max-tokens")
 	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
 	s.workerFlag(c)
 	s.resultFlags(c)
@@ -104,6 +105,10 @@ func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.Float64Var(&g.TargetSE, "target-se", 0, "in the place of --budget: as many as it takes for a standard error of `X`")
 	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: as many as it takes to tell two models apart that differ by `D`")
 	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
+	fs.Func("price", "tokens of prompts and of answers cost `IN/OUT` dollars per million, such as 0.15/0.60", func(text string) (err error) {
+		g.Price, err = evaluation.ParsePrice(text)
+		return err
+	})
 	fs.StringArrayVar(&g.Prior, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles (FILE#MODEL: one model's); may be repeated")
 	fs.StringVar(&g.Reward, "reward", "", "the rewards of a log that --prior names are by scorer, metric or field `S`")
 	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"fmt"
+	"strings"
 
 	"speceval/internal/ledger"
 	"speceval/internal/rollout"
@@ -19,7 +20,7 @@ func (e *engine) remember() error {
 		index[id] = int32(i)
 	}
 	for _, q := range rows {
-		try := ledger.Try{Prefix: int64(q.PrefixTokens), Void: q.Void, Known: true}
+		try := ledger.Try{Prompt: int(q.PromptTokens), Prefix: int64(q.PrefixTokens), Void: q.Void, Known: true}
 		switch {
 		case q.State == completed:
 			try.Tokens, try.Answered = int64(q.CompletionTokens), true
@@ -62,19 +63,23 @@ func (e *engine) leastRollouts() int {
 
 // tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.
 func (e *engine) tooSmall(least int64) {
-	e.stop(&CapError{Tokens: e.ledger.Limit(), Least: max(least, ledger.Round(float64(e.ledger.Limit()+1))), Folder: e.Folder})
+	e.stop(&CapError{Setup: &e.Setup, Least: max(least, ledger.Round(float64(e.ledger.Limit()+1))), Folder: e.Folder})
 	e.end()
 }
 
 // CapError is the end of an evaluation whose limit on tokens is too small for its pilot and
 // one more stage. There is no estimate.
 type CapError struct {
-	Tokens, Least int64 // the limit, and the least that is enough, as far as is known
-	Answers       int   // that are there
-	Folder        string
+	Setup   *Setup
+	Least   int64 // limit that is enough, as far as is known
+	Answers int   // that are there
+	Folder  string
 }
 
 // Error names both, and says what becomes of the answers.
 func (e *CapError) Error() string {
-	return fmt.Sprintf("--max-tokens %d is too small for the pilot and one more stage: by the %d answers so far %d is the least that is enough; these stay in %s, and an evaluation with another --max-tokens asks for its own", e.Tokens, e.Answers, e.Least, e.Folder)
+	limit := e.Setup.LimitText(e.Setup.Limit())
+	flag, _, _ := strings.Cut(limit, " ")
+	_, least, _ := strings.Cut(e.Setup.LimitText(e.Least), " ")
+	return fmt.Sprintf("%s is too small for the pilot and one more stage: by the %d answers so far %s is the least that is enough; these stay in %s, and an evaluation with another %s asks for its own", limit, e.Answers, least, e.Folder, flag)
 }

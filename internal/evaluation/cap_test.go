@@ -32,7 +32,8 @@ type meter struct {
 	untold    bool // tokens are not told
 	longer    int  // rollout of a task from which on answers are five times as long; 0: none
 	slow      time.Duration
-	cancel    func() // called when so many tokens were generated
+	charges   *evaluation.Price // that it reports the cost by
+	cancel    func()            // called when so many tokens were generated
 	after     int64
 	generated atomic.Int64
 	answered  atomic.Int64
@@ -75,6 +76,9 @@ func (m *meter) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece
 		}
 	}
 	m.answered.Add(1)
+	if m.charges != nil {
+		usage.Cost = m.charges.Of(float64(usage.Prompt), float64(usage.Completion))
+	}
 	text := map[bool]string{true: "right", false: "wrong"}[right]
 	if m.untold {
 		usage = vllm.Usage{Prompt: -1, Completion: -1, Reasoning: -1}
@@ -149,6 +153,27 @@ func TestALimitDoesNotChooseAnswers(t *testing.T) {
 		t.Logf("limit %d, %v evaluations: bias %+.4f ± %.4f, standard error %.4f, stated %.4f; %.3f of the limit used, %.3f at most, %d dropped a stage", limit, n, bias, deviation/math.Sqrt(n), deviation, stat.Mean(stated, nil), all/n/float64(limit), worst, dropped)
 		if math.Abs(bias) > 2*deviation/math.Sqrt(n) || worst > 1.05 || all/n < 0.8*float64(limit) {
 			t.Errorf("limit %d: the bias, or what is used, is too much or too little", limit)
+		}
+	}
+}
+
+// TestDollarsAreLimited evaluates under limits on dollars, where prompts cost as much as
+// answers, or much more for a token. The result states what was generated and prompted.
+func TestDollarsAreLimited(t *testing.T) {
+	for _, price := range []evaluation.Price{{Prompt: 0, Completion: 2}, {Prompt: 40, Completion: 2}} {
+		for _, reported := range []bool{false, true} {
+			m := &meter{mute: price.Prompt > 0}
+			l := limited(t, m, 0, 5)
+			l.settings.Setup.Price = &price
+			l.settings.Setup.Stop = &evaluation.Stop{Dollars: price.Of(24*16*3, 16000)}
+			if reported {
+				m.charges = &price
+			}
+			r := l.run()
+			want := price.Of(3*float64(r.Rollouts), float64(r.Tokens.Completion))
+			if r.Cost == nil || math.Abs(r.Cost.Dollars-want) > 0.02*want || r.Cost.Dollars > 1.05*r.Stop.Dollars || r.Cost.Dollars < 0.7*r.Stop.Dollars || r.Cost.Reported != reported {
+				t.Errorf("%+v: the cost is %+v of %v, by its rollouts %v", price, r.Cost, r.Stop.Dollars, want)
+			}
 		}
 	}
 }

@@ -64,7 +64,7 @@ func newEngine(ctx context.Context, s Settings, st *store) *engine {
 		outstanding: make(map[int]context.CancelFunc),
 		piloted:     make(chan struct{}),
 		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64),
-		ledger: ledger.New(s.Setup.Stop.tokens(), s.Corpus.Sampling.MaxTokens),
+		ledger: ledger.New(s.Setup.Limit(), s.Corpus.Sampling.MaxTokens, s.Setup.PromptWeight()),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
@@ -309,7 +309,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
 	err := e.resume(&request, r, rolloutID)
-	e.ledger.Begin(rolloutID, r.PrefixTokens)
+	e.ledger.Begin(rolloutID, r.PrefixTokens, promptBytes(&request))
 	leave := e.ledger.Enter(ctx)
 	defer leave()
 	if err == nil {
@@ -339,7 +339,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		event.Kind, r.State = e.failure(ctx, h.started, id, err)
 		h.failed(err)
 		tokens := int32(max(0, h.usage.Completion))
-		r.PromptTokens, r.AbortedTokens = int32(max(0, h.usage.Prompt)), &tokens
+		r.PromptTokens, r.AbortedTokens, r.Cost = int32(max(0, h.usage.Prompt)), &tokens, h.usage.Cost
 		event.Prompt, event.Generated, event.Err = max(0, h.usage.Prompt), max(0, h.usage.Completion), err
 		if err := e.store.requests.Append(r); err != nil {
 			e.stop(err)
@@ -348,6 +348,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		return
 	}
 	event.Kind = router.Answered
+	r.Cost = answer.Usage.Cost
 	event.Prompt, event.Generated = int(kept.PromptTokens), int(kept.CompletionTokens)
 	e.give(event) // the place is free: nothing is known of the answer yet
 	if err := e.keep(kept, r); err != nil {
@@ -355,6 +356,14 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		return
 	}
 	e.score(int(r.Number), id, kept, r)
+}
+
+// promptBytes is the size of the text of a request.
+func promptBytes(r *vllm.Request) (n int) {
+	for _, m := range r.Messages {
+		n += len(m.Content)
+	}
+	return n
 }
 
 // keep stores an answer with all that had come in when it did.

@@ -46,6 +46,7 @@ type Result struct {
 	Lost     int    `json:"lost_requests"`  // under way when a process ended
 	Losses   Losses `json:"losses"`
 	Tokens   Tokens `json:"tokens"`
+	Cost     *Cost  `json:"cost,omitempty"` // of all requests; nil where neither prices nor servers tell
 	// Answers counts the rollouts that count whose answers are empty or not whole; nil where
 	// all are whole, and in results of earlier versions.
 	Answers  *ending.Tally `json:"answers,omitempty"`
@@ -270,7 +271,7 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 	if err := r.count(st, s); err != nil {
 		return nil, err
 	}
-	r.limited(e.ledger, e.dropped)
+	r.limited(&s.Setup, e.ledger, e.dropped)
 	if err := r.follow(&s.Setup, c.Least, s.Prior); err != nil {
 		return nil, err
 	}
@@ -278,6 +279,7 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 	if err != nil {
 		return nil, err
 	}
+	r.charge(rows, s.Setup.Price)
 	r.account(rows, st.session, record, s.Servers.Places())
 	lost, err := s.Setup.lost(rows)
 	if err != nil {
@@ -293,10 +295,12 @@ func (s *Settings) conclude(st *store, c *controller.Controller, record *router.
 }
 
 // limited sets what a limit on tokens has come to.
-func (r *Result) limited(l *ledger.Ledger, dropped int) {
-	r.Tokens.All, r.Dropped = l.Spent(), dropped
+func (r *Result) limited(s *Setup, l *ledger.Ledger, dropped int) {
+	if r.Dropped = dropped; s.PromptWeight() == 0 {
+		r.Tokens.All = l.Spent()
+	}
 	if dropped > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("stage %d reached the limit of %d tokens and was dropped: the stage before it was the last, with all the weight that was left", dropped+1, l.Limit()))
+		r.Notes = append(r.Notes, fmt.Sprintf("stage %d reached the limit of %s and was dropped: the stage before it was the last, with all the weight that was left", dropped+1, s.LimitText(l.Limit())))
 	}
 }
 

@@ -51,7 +51,8 @@ type Setup struct {
 	// Clusters is the cluster of each task, those of which are no independent sample of
 	// tasks; none where every task is its own.
 	Clusters []string `json:"clusters,omitempty"`
-	Suite    []Part   `json:"suite,omitempty"`  // the benchmarks, where there are several
+	Suite    []Part   `json:"suite,omitempty"` // the benchmarks, where there are several
+	Price    *Price   `json:"price,omitempty"`
 	PassK    []int    `json:"pass_k,omitempty"` // numbers of rollouts of which pass@k and pass^k are asked
 	Donors   []Donor  `json:"donors,omitempty"`
 	Extends  *Extends `json:"extends,omitempty"`
@@ -193,12 +194,16 @@ func (s *Setup) Check() error {
 		return slices.ContainsFunc(append(slices.Clone(d.Fixed), d.Counts), func(c Counts) bool { return len(c.Passes) != tasks || len(c.Rollouts) != tasks })
 	}):
 		err = fmt.Errorf("a donor with counts of another number of tasks, want %d", tasks)
+	case s.Price.check() != nil:
+		err = s.Price.check()
+	case s.Stop != nil && (!(s.Stop.Dollars >= 0 && s.Stop.Dollars < 1e9) || s.Stop.Dollars > 0 && s.Stop.Tokens > 0):
+		err = fmt.Errorf("limits of %d tokens and %v dollars: want one of the two", s.Stop.Tokens, s.Stop.Dollars)
 	case own.Donors != (len(s.Donors) > 0):
 		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
 	case own.Uniform() && (s.Extends != nil || s.Stop != nil):
 		err = errors.New("uniform neither extends an evaluation nor stops by what it finds")
-	case s.Extends != nil && s.Stop.tokens() > 0:
-		err = errors.New("an evaluation that extends another one has no limit on tokens")
+	case s.Extends != nil && s.Limit() > 0:
+		err = errors.New("an evaluation that extends another one has no limit on tokens or dollars")
 	case own.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
 	case !tiled(s.Suite, tasks):
@@ -273,6 +278,9 @@ func (s *Setup) Matches(other *Setup) error {
 	}
 	if !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters) {
 		return fmt.Errorf("evaluation %s of %s with %s has begun with other weights or clusters of its tasks: put those back, or take another --seed", s.Name(), s.Benchmark, s.Model)
+	}
+	if s.PromptWeight() != other.PromptWeight() || s.Limit() != other.Limit() {
+		return fmt.Errorf("evaluation %s of %s with %s has begun with another --price, which limits it: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
 		if was, is := s.Asked[key], other.Asked[key]; was != is {
@@ -369,7 +377,7 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 		c.Left = tasks*s.Budget - c.Past.Rollouts()
 	}
 	if s.Stop != nil {
-		c.Remaining = s.Stop.remaining(used, small)
+		c.Remaining = s.remaining(used, small)
 	}
 	return controller.New(c)
 }

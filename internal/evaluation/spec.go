@@ -18,6 +18,8 @@ type Spec struct {
 	From        string  `json:"-"`                      // stored evaluation of the tasks to forecast by; "": the prior
 	MaxRollouts int     `json:"max_rollouts,omitempty"` // in all
 	MaxTokens   int64   `json:"max_tokens,omitempty"`   // of answers, in all
+	MaxDollars  float64 `json:"max_usd,omitempty"`      // for all requests, in the place of MaxTokens
+	Price       *Price  `json:"-"`                      // of tokens; nil: not known
 
 	Policy string  `json:"policy,omitempty"` // "": the default for what is known
 	Stages int     `json:"stages,omitempty"` // of policies that choose their number; 0: choose

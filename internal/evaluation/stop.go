@@ -18,6 +18,7 @@ type Stop struct {
 	StandardError float64 `json:"standard_error,omitempty"` // as soon as it is expected to be no more
 	Rollouts      int     `json:"rollouts,omitempty"`       // in all, discarded ones too
 	Tokens        int64   `json:"tokens,omitempty"`         // of all answers, discarded and unfinished ones too
+	Dollars       float64 `json:"usd,omitempty"`            // of all requests, in the place of Tokens
 }
 
 // name is part of the name of an evaluation.
@@ -31,6 +32,9 @@ func (s Stop) name() string {
 	}
 	if s.Tokens > 0 {
 		parts = append(parts, fmt.Sprintf("t%d", s.Tokens))
+	}
+	if s.Dollars > 0 {
+		parts = append(parts, fmt.Sprintf("usd%g", s.Dollars))
 	}
 	return strings.Join(parts, "-")
 }
@@ -47,43 +51,38 @@ func (s Stop) Words() string {
 	if s.Tokens > 0 {
 		parts = append(parts, fmt.Sprintf("at most %d tokens of all answers", s.Tokens))
 	}
+	if s.Dollars > 0 {
+		parts = append(parts, fmt.Sprintf("at most $%g for all requests", s.Dollars))
+	}
 	return strings.Join(parts, ", ")
 }
 
 // capped reports whether rollouts or tokens are limited: nothing is submitted then that has
 // not been selected, since what it takes depends on time, and would count.
-func (s *Stop) capped() bool { return s != nil && (s.Rollouts > 0 || s.Tokens > 0) }
-
-// tokens is the limit on them; 0: none.
-func (s *Stop) tokens() int64 {
-	if s == nil {
-		return 0
-	}
-	return s.Tokens
-}
+func (s *Stop) capped() bool { return s != nil && (s.Rollouts > 0 || s.Tokens > 0 || s.Dollars > 0) }
 
 // remaining decides at barriers how many rollouts are left. used is that of
 // [Setup.Controller]. small hears of a limit on tokens that is too small for one more stage
 // after the pilot, and of the least that is enough.
-func (s Stop) remaining(used func(task, rollouts int) ledger.Used, small func(least int64)) func(controller.Barrier) int {
+func (s *Setup) remaining(used func(task, rollouts int) ledger.Used, small func(least int64)) func(controller.Barrier) int {
 	return func(b controller.Barrier) int {
 		spent := 0
 		for _, n := range b.Rollouts {
 			spent += n
 		}
 		left := design.MostBudget*len(b.Scores) - spent
-		if s.StandardError > 0 {
-			left = min(left, b.Toward(s.StandardError*s.StandardError))
+		if s.Stop.StandardError > 0 {
+			left = min(left, b.Toward(s.Stop.StandardError*s.Stop.StandardError))
 		}
-		if s.Rollouts > 0 {
-			left = min(left, s.Rollouts-spent)
+		if s.Stop.Rollouts > 0 {
+			left = min(left, s.Stop.Rollouts-spent)
 		}
-		if s.Tokens > 0 {
+		if limit := s.Limit(); limit > 0 {
 			all, next := foresee(b, used)
 			if next.Seen == 0 { // another program tells no tokens
 				return b.Least
 			}
-			rest := float64(s.Tokens) - all
+			rest := float64(limit) - all
 			// The least number whose cost may be too much.
 			left = min(left, sort.Search(max(left, b.Least)+1, func(n int) bool { return next.Most(n) > rest })-1)
 			if least := next.Most(b.Least); least > rest && b.Stages == 1 {

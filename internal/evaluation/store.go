@@ -55,6 +55,8 @@ type Request struct {
 	Partial float64 `parquet:"-" json:"reward,omitempty"`
 	// Void is the tokens of tries before, within the request, that came to nothing.
 	Void int64 `parquet:"-" json:"void,omitempty"`
+	// Cost is the dollars that the server charged; 0 where it does not tell.
+	Cost float64 `parquet:"-" json:"cost,omitempty"`
 }
 
 // rolloutKey names a rollout as requests do.

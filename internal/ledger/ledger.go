@@ -14,8 +14,9 @@ import (
 // Ledger counts the tokens of all answers as they come in, and holds requests back whose
 // tokens cannot be seen while others may reach the limit. It may be used concurrently.
 type Ledger struct {
-	limit   int64 // tokens; 0: none
-	longest int64 // answer, in tokens
+	limit   int64   // tokens; 0: none
+	longest int64   // answer, in tokens
+	weight  float64 // of a token of a prompt, in tokens of answers
 
 	mu     sync.Mutex
 	costs  map[rollout.ID]*cost
@@ -35,25 +36,32 @@ type cost struct {
 	last   int64 // of its answer, or of the latest try so far
 	before int64 // of tries before
 	lost   int64 // tries before of which nothing is known: each counts like the answer
-	open   bool  // nothing is known of the latest try either
-	done   bool  // last is an answer's
+	prompt int64 // of each try, in tokens of answers
+	tries  int64
+	open   bool // nothing is known of the latest try either
+	done   bool // last is an answer's
 }
 
-func (c *cost) all() int64 { return c.before + c.last*(1+c.lost) }
+func (c *cost) all() int64 { return c.before + c.last*(1+c.lost) + c.prompt*c.tries }
+
+// length is what one such answer takes, its prompt included.
+func (c *cost) length() int64 { return c.last + c.prompt }
 
 // again begins a further try, from so many tokens of the one before.
 func (c *cost) again(prefix int64) {
 	if c.open && prefix == 0 {
 		c.lost++
 	}
+	c.tries++
 	c.before += max(0, c.last-prefix)
 	c.last, c.open, c.done = prefix, false, false
 }
 
-// New returns a ledger without answers; longest is the most tokens that an answer may have.
-func New(limit int64, longest int) *Ledger {
+// New returns a ledger without answers; longest is the most tokens that an answer may have, and
+// weight what a token of a prompt counts.
+func New(limit int64, longest int, weight float64) *Ledger {
 	return &Ledger{
-		limit: limit, longest: int64(longest), costs: make(map[rollout.ID]*cost), listed: make(map[rollout.ID]bool),
+		limit: limit, longest: int64(longest), weight: weight, costs: make(map[rollout.ID]*cost), listed: make(map[rollout.ID]bool),
 		freed: make(chan struct{}), over: make(chan struct{}),
 	}
 }
@@ -66,6 +74,7 @@ func (l *Ledger) Over() <-chan struct{} { return l.over }
 
 // Try is a request of an earlier session.
 type Try struct {
+	Prompt   int   // its tokens; 0: not known
 	Prefix   int64 // tokens of the one before, from which it went on
 	Void     int64 // tokens within it that came to nothing
 	Tokens   int64 // of its answer, or seen of it before it ended
@@ -78,6 +87,7 @@ type Try struct {
 func (l *Ledger) Earlier(id rollout.ID, t Try) {
 	c := l.of(id)
 	c.again(t.Prefix)
+	l.asked(c, t.Prompt)
 	c.before += t.Void
 	c.last, c.done, c.open = max(c.last, t.Tokens), t.Answered, !t.Known
 }
@@ -115,8 +125,8 @@ func (l *Ledger) sum(id rollout.ID, c *cost, sign int64) {
 	l.total += sign * c.all()
 	if c.done {
 		l.answers += sign
-		l.sums += float64(sign * c.last)
-		l.squares += float64(sign * c.last * c.last)
+		l.sums += float64(sign * c.length())
+		l.squares += float64(sign * c.length() * c.length())
 	}
 }
 
@@ -125,9 +135,22 @@ func (l *Ledger) List(id rollout.ID) {
 	l.change(id, func(c *cost) { l.listed[id] = true })
 }
 
-// Begin begins a request for a rollout, from so many tokens of the one before.
-func (l *Ledger) Begin(id rollout.ID, prefix int32) {
-	l.change(id, func(c *cost) { c.again(int64(prefix)) })
+// Begin begins a request for a rollout, from so many tokens of the one before, with a prompt
+// of so many bytes.
+func (l *Ledger) Begin(id rollout.ID, prefix int32, prompt int) {
+	l.change(id, func(c *cost) {
+		c.again(int64(prefix))
+		if c.prompt == 0 {
+			l.asked(c, int(bytesPerToken.tokens(int64(prompt))))
+		}
+	})
+}
+
+// asked notes the tokens of a rollout's prompt.
+func (l *Ledger) asked(c *cost, tokens int) {
+	if tokens > 0 {
+		c.prompt = int64(math.Ceil(l.weight * float64(tokens)))
+	}
 }
 
 // Anew voids what has come of an answer, and returns its tokens.
@@ -150,6 +173,7 @@ func (l *Ledger) Answered(r *rollout.Rollout) {
 			l.bytes, l.tokens = l.bytes+bytes, l.tokens+tokens
 		}
 		c.last, c.done, c.open = tokens, true, false
+		l.asked(c, int(r.PromptTokens))
 	})
 }
 
@@ -174,6 +198,7 @@ func (l *Ledger) Heard(id rollout.ID, prefix int64, usage vllm.Usage, ids, bytes
 			tokens = prefix + max(ids, by.tokens(bytes))
 		}
 		c.last = max(c.last, tokens)
+		l.asked(c, usage.Prompt)
 	})
 }
 
@@ -227,8 +252,8 @@ func (l *Ledger) Used(task, rollouts int) (u Used) {
 	defer l.mu.Unlock()
 	for n := range rollouts {
 		if c := l.costs[rollout.ID{Task: int32(task), Rollout: int32(n)}]; c != nil {
-			last := float64(c.last)
-			u.Add(Used{float64(c.all()), last, last * last})
+			length := float64(c.length())
+			u.Add(Used{float64(c.all()), length, length * length})
 		}
 	}
 	return u
@@ -276,7 +301,7 @@ func (l *Ledger) Enough(rollouts int) float64 {
 	enough := float64(l.total) + max(float64(further)*next.Mean, next.Most(further))
 	for id := range l.listed {
 		if c := l.costs[id]; !c.done {
-			enough += max(0, next.Mean-float64(c.last))
+			enough += max(0, next.Mean-float64(c.length()))
 		}
 	}
 	return min(enough, longest)

@@ -59,6 +59,7 @@ type (
 		Rollout
 		Reward *float64 `json:"reward"`
 		Tokens int64    `json:"tokens"`
+		Cost   float64  `json:"cost"` // in dollars, for max_usd
 	}
 	estimateMessage struct {
 		typed

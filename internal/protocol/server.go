@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"speceval/internal/evaluation"
@@ -200,6 +201,12 @@ func (s *Server) completed(line []byte) (any, error) {
 	}
 	if m.Reward == nil {
 		return nil, &FieldError{"reward", "it is not there: want a number from 0 to 1"}
+	}
+	if !(m.Cost >= 0 && m.Cost < 1e9) {
+		return nil, &FieldError{"cost", fmt.Sprintf("%v: want dollars, 0 or more", m.Cost)}
+	}
+	if s.session.setup.Stop != nil && s.session.setup.Stop.Dollars > 0 {
+		m.Tokens = int64(math.Ceil(m.Cost * 1e6)) // what the limit counts
 	}
 	was := s.session.Final()
 	released, err := s.session.Completed(m.Rollout, *m.Reward, m.Tokens)

@@ -323,7 +323,8 @@ func (s *Session) rescored(rewards map[Rollout]float64) (*evaluation.Result, err
 // noteLimit says in a result that a limit on tokens was exceeded: what is in flight is the
 // other program's, and nothing of it is dropped.
 func (s *Session) noteLimit(r *evaluation.Result) {
-	if r.Stop == nil || r.Stop.Tokens == 0 {
+	limit := s.setup.Limit()
+	if limit == 0 {
 		return
 	}
 	all := int64(0)
@@ -332,8 +333,15 @@ func (s *Session) noteLimit(r *evaluation.Result) {
 			all += e.tokens
 		}
 	}
-	if r.Tokens.All = all; all > r.Stop.Tokens {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d tokens were reported, more than max_tokens %d: the rollouts count all the same", all, r.Stop.Tokens))
+	said := fmt.Sprintf("%d tokens were reported, more than max_tokens %d", all, r.Stop.Tokens)
+	if r.Stop.Dollars > 0 {
+		r.Cost = &evaluation.Cost{Dollars: float64(all) / 1e6, Reported: true}
+		said = fmt.Sprintf("$%.4g were reported, more than max_usd %g", r.Cost.Dollars, r.Stop.Dollars)
+	} else {
+		r.Tokens.All = all
+	}
+	if all > limit {
+		r.Notes = append(r.Notes, said+": the rollouts count all the same")
 	}
 }
 

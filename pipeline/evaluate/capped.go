@@ -26,14 +26,14 @@ const (
 // it is one rollout of each task, or more where the limit is enough for four times as many if
 // all are as long as can be, or for eight times as many of the lengths that are known.
 func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stages int) (evaluation.Design, error) {
-	limit, tasks := setup.Stop.Tokens, len(setup.TaskIDs)
+	limit, tasks := setup.Limit(), len(setup.TaskIDs)
 	d := evaluation.Design{Pilots: 1, Weight: probeWeight, Source: "a small pilot, for a limit on tokens"}
 	if !b.outside {
-		d.Pilots = max(1, int(limit)/(4*tasks*b.cfg.Sampling.MaxTokens))
+		d.Pilots = max(1, int(limit)/(4*tasks*(b.cfg.Sampling.MaxTokens+b.promptUnits(setup))))
 	}
 	if rollouts, mean := b.lengths(setup); rollouts > 0 {
 		if most := ledger.Foreseen(tasks*(1+setup.Floor(1)), rollouts, mean); most > limit {
-			return d, requestf("--max-tokens %d is too small for a pilot of %d rollouts and one more stage: by earlier answers of %.0f tokens on average %d is the least that is enough", limit, tasks, mean, most)
+			return d, requestf("%s is too small for a pilot of %d rollouts and one more stage: by earlier answers, which take %.0f tokens on average, %s is the least that is enough", setup.LimitText(limit), tasks, mean, setup.LimitText(most))
 		}
 		d.Weight = pilotWeight
 		d.Pilots = max(d.Pilots, int(float64(limit)/(8*float64(tasks)*mean)))
@@ -55,6 +55,15 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	return d, nil
 }
 
+// promptUnits is what the longest prompt counts toward a limit, at four bytes a token.
+func (b *Benchmark) promptUnits(setup *evaluation.Setup) int {
+	longest := 0
+	for _, t := range b.tasks.Tasks {
+		longest = max(longest, len(t.SystemPrompt)+len(t.UserPrompt))
+	}
+	return int(setup.PromptWeight() * float64(longest) / 4)
+}
+
 // lengths are the answers of earlier evaluations that asked the same model for the same, and
 // their mean length in tokens.
 func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, mean float64) {
@@ -66,14 +75,14 @@ func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, mean float64
 	for _, d := range setup.Donors {
 		folders[d.Source] = true
 	}
-	tokens := int64(0)
+	tokens := 0.0
 	for folder := range folders {
 		there, err := evaluation.Open(folder)
 		if err != nil || there.Result.Tokens.Untold > 0 || !maps.Equal(there.Setup.Asked, setup.Asked) {
 			continue
 		}
 		rollouts += there.Result.Rollouts
-		tokens += there.Result.Tokens.Completion
+		tokens += float64(there.Result.Tokens.Completion) + setup.PromptWeight()*float64(there.Result.Tokens.Prompt)
 	}
-	return rollouts, float64(tokens) / float64(max(1, rollouts))
+	return rollouts, tokens / float64(max(1, rollouts))
 }

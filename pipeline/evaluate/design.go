@@ -48,7 +48,7 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 	if own.Uniform() {
 		return evaluation.Design{Pilots: setup.Budget, Weight: 1, Source: "every task alike"}, nil
 	}
-	if setup.Stop != nil && setup.Stop.Tokens > 0 {
+	if setup.Limit() > 0 {
 		return b.capped(setup, own, stages)
 	}
 	after := stages - 1
@@ -324,21 +324,25 @@ func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []ev
 			given++
 		}
 	}
-	capped := r.MaxRollouts != 0 || r.MaxTokens != 0
+	capped := r.MaxRollouts != 0 || r.MaxTokens != 0 || r.MaxDollars != 0
 	switch {
-	case r.MaxRollouts < 0 || r.MaxTokens < 0:
-		return 0, nil, requestf("--max-rollouts %d --max-tokens %d: want positive numbers", r.MaxRollouts, r.MaxTokens)
+	case r.MaxRollouts < 0 || r.MaxTokens < 0 || !(r.MaxDollars >= 0 && r.MaxDollars < 1e9):
+		return 0, nil, requestf("--max-rollouts %d --max-tokens %d --max-usd %v: want positive numbers", r.MaxRollouts, r.MaxTokens, r.MaxDollars)
+	case r.MaxDollars != 0 && r.MaxTokens != 0:
+		return 0, nil, requestf("--max-usd or --max-tokens, not both: with --price the one follows from the other")
+	case r.MaxDollars != 0 && r.Price == nil && !b.outside:
+		return 0, nil, requestf("--max-usd %v needs the prices of tokens: --price IN/OUT in dollars per million", r.MaxDollars)
 	case given > 1 || given == 0 && !capped:
-		return 0, nil, requestf("say what to spend, in one way: --budget, --target-se, --resolve, --plan, or --max-rollouts or --max-tokens")
+		return 0, nil, requestf("say what to spend, in one way: --budget, --target-se, --resolve, --plan, or --max-rollouts, --max-tokens or --max-usd")
 	case capped && (r.Plan != "" || r.Budget != 0):
-		return 0, nil, requestf("--max-rollouts and --max-tokens limit a --target-se, or stand alone: a budget is spent whole")
+		return 0, nil, requestf("--max-rollouts, --max-tokens and --max-usd limit a --target-se, or stand alone: a budget is spent whole")
 	case r.Plan != "":
 		budget, err := b.plannedBudget(r.Plan)
 		return budget, nil, err
 	case r.Budget != 0:
 		return r.Budget, nil, checkBudget(r.Budget)
 	}
-	stop := &evaluation.Stop{Rollouts: r.MaxRollouts, Tokens: r.MaxTokens}
+	stop := &evaluation.Stop{Rollouts: r.MaxRollouts, Tokens: r.MaxTokens, Dollars: r.MaxDollars}
 	tasks := len(b.tasks.Tasks)
 	if least := 2 * int64(tasks); r.MaxTokens != 0 && r.MaxTokens < least {
 		return 0, nil, requestf("--max-tokens %d: %d tasks take two answers each at least, so %d tokens and likely many more", r.MaxTokens, tasks, least)
@@ -358,7 +362,7 @@ func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []ev
 	}
 	if r.MaxRollouts != 0 {
 		budget = min(budget, r.MaxRollouts/tasks)
-		if given == 0 && r.MaxTokens == 0 {
+		if given == 0 && r.MaxTokens == 0 && r.MaxDollars == 0 {
 			budget = min(design.MostBudget, r.MaxRollouts/tasks)
 		}
 	}

@@ -71,7 +71,7 @@ func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(str
 	if t := s.graded(); t != nil && len(r.PassK) > 0 {
 		return setup, requestf("--pass-k: task %s is scored by %s, whose rewards are graded: only rollouts that pass or fail have pass@k and pass^k", t.ID, t.Scorer)
 	}
-	setup.PassK = r.PassK
+	setup.PassK, setup.Price = r.PassK, r.Price
 	if setup.Donors, err = s.donors(r, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}

@@ -48,6 +48,9 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 		line("lost", "%s", text)
 	}
 	line("tokens", "%s", tokensText(r))
+	if text := costText(r); text != "" {
+		line("cost", "%s", text)
+	}
 	line("time", "%s", timeText(r))
 	if r.Design.Risk != nil {
 		line("Uniform", "%s", uniformText(r))
@@ -171,6 +174,21 @@ func tokensText(r *evaluation.Result) string {
 		return fmt.Sprintf("not told of %s", display.Count(t.Untold, "rollout", "rollouts")) + limit
 	}
 	return fmt.Sprintf("%s of answers and %s of prompts; %s more wasted", count(t.Completion), count(t.Prompt), count(t.Wasted)) + limit
+}
+
+// costText is what all requests cost; "" where it is not known.
+func costText(r *evaluation.Result) string {
+	if r.Cost == nil {
+		return ""
+	}
+	text := fmt.Sprintf("$%.4g, by the prices of tokens", r.Cost.Dollars)
+	if r.Cost.Reported {
+		text = fmt.Sprintf("$%.4g, as the servers report", r.Cost.Dollars)
+	}
+	if r.Stop != nil && r.Stop.Dollars > 0 {
+		text += fmt.Sprintf("; of $%g at most", r.Stop.Dollars)
+	}
+	return text
 }
 
 func timeText(r *evaluation.Result) string {

@@ -64,11 +64,23 @@ func (m *message) told() bool {
 
 // counts are of tokens.
 type counts struct {
-	Prompt     number `json:"prompt_tokens"`
-	Completion number `json:"completion_tokens"`
+	Prompt     number  `json:"prompt_tokens"`
+	Completion number  `json:"completion_tokens"`
+	Cost       dollars `json:"cost"`
 	Details    object[struct {
 		Reasoning number `json:"reasoning_tokens"`
 	}] `json:"completion_tokens_details"`
+}
+
+// dollars is a cost; 0 for what is none.
+type dollars float64
+
+func (d *dollars) UnmarshalJSON(text []byte) error {
+	x, err := strconv.ParseFloat(string(text), 64)
+	if err == nil && x > 0 && x < 1e9 {
+		*d = dollars(x)
+	}
+	return nil
 }
 
 // object is one that a server may leave out, or write an empty list for.
@@ -293,7 +305,7 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 		p.Finish = "" // "null" of some servers, for one
 	}
 	u := &c.Usage.is
-	p.Usage = Usage{u.Prompt.value(), u.Completion.value(), u.Details.is.Reasoning.value()}
+	p.Usage = Usage{u.Prompt.value(), u.Completion.value(), u.Details.is.Reasoning.value(), float64(u.Cost)}
 	return p, told, whole, nil
 }
 

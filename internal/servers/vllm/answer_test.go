@@ -56,49 +56,51 @@ var dialects = []struct {
 			dataOf(`{"id":"abc","choices":[{"index":0,"delta":{"content":"3"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}`) +
 			dataOf(`{"id":"abc","choices":[{"index":0,"delta":{"content":"+4"},"index":0}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":""}`) +
 			dataOf(`{"id":"abc","choices":[{"index":0,"delta":{},"index":0,"finish_reason":"length"}],"created":1795355837,"model":"m@main","object":"chat.completion.chunk","system_fingerprint":"","usage":{"completion_tokens":6,"prompt_tokens":31,"total_tokens":37}}`),
-		"3+4", "", "length", Usage{31, 6, -1}, 0},
+		"3+4", "", "length", Usage{31, 6, -1, 0}, 0},
 	{"llama.cpp: a null text first, usage in a chunk without choices", // as recorded, build 11434
 		dataOf(`{"choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}],"created":1795357394,"id":"chatcmpl-Z","model":"m","system_fingerprint":"b0-unknown","object":"chat.completion.chunk"}`) +
 			dataOf(`{"choices":[{"finish_reason":null,"index":0,"delta":{"content":"3"}}],"created":1795357394,"id":"chatcmpl-Z","model":"m","system_fingerprint":"b0-unknown","object":"chat.completion.chunk"}`) +
 			dataOf(`{"choices":[{"finish_reason":"length","index":0,"delta":{}}],"created":1795357394,"id":"chatcmpl-Z","model":"m","system_fingerprint":"b0-unknown","object":"chat.completion.chunk"}`) +
 			dataOf(`{"choices":[],"created":1795357394,"id":"chatcmpl-Z","model":"m","system_fingerprint":"b0-unknown","object":"chat.completion.chunk","usage":{"completion_tokens":6,"prompt_tokens":31,"total_tokens":37,"prompt_tokens_details":{"cached_tokens":30}},"timings":{"cache_n":30}}`) + done,
-		"3", "", "length", Usage{31, 6, -1}, 0},
+		"3", "", "length", Usage{31, 6, -1, 0}, 0},
 	{"comments, an empty last text, usage in a chunk without choices",
 		": PROCESSING\n\n" + dataOf(`{"model":"p/m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`) +
 			": PROCESSING\n\n" + dataOf(`{"model":"p/m","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}`) +
 			dataOf(`{"model":"p/m","choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}`) +
 			dataOf(`{"model":"p/m","choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":0}}}`) + done,
-		"a", "", "stop", Usage{2, 1, 0}, 0},
+		"a", "", "stop", Usage{2, 1, 0, 0}, 0},
 	{"no usage", dataOf(`{"model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`) + done,
 		"a", "", "stop", untold, 0},
 	{"null everywhere", dataOf(`{"model":null,"choices":null,"usage":null}`) + dataOf(`{"choices":[{"index":0,"delta":{"content":null,"reasoning_content":"r"},"finish_reason":null}],"usage":null}`) +
 		dataOf(`{"choices":[{"index":0,"delta":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":null,"completion_tokens":null}}`) + done,
 		"", "r", "stop", untold, 0},
 	{"reasoning by both names", dataOf(`{"choices":[{"index":0,"delta":{"reasoning":"r","reasoning_content":""}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{"reasoning":"s","reasoning_content":"s"}}]}`) + chunk("a", `"stop"`, 3) + done,
-		"a", "rs", "stop", Usage{1, 3, -1}, 0},
+		"a", "rs", "stop", Usage{1, 3, -1, 0}, 0},
 	{"zeros until the end", chunk("a", "null", 0) + strings.Replace(chunk("b", `"stop"`, 0), `"prompt_tokens":1`, `"prompt_tokens":0`, 1) + dataOf(`{"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2}}`),
-		"ab", "", "stop", Usage{4, 2, -1}, 0},
+		"ab", "", "stop", Usage{4, 2, -1, 0}, 0},
 	{"zeros for a text", chunk("a", `"stop"`, 0) + done, "a", "", "stop", untold, 0},
 	{"thinking that is no part of the answer's tokens", chunk("a", "null", 1) + dataOf(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":9}}}`) + done,
-		"a", "", "stop", Usage{1, 1, -1}, 0},
+		"a", "", "stop", Usage{1, 1, -1, 0}, 0},
 	{"a byte order mark, CRLF, comments, bare data and other events",
 		"\ufeff" + strings.ReplaceAll(chunk("a", "null", 1)+": hi\n\ndata:\n\ndata: \n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n"+
 			"data: {\"object\":\"x\"}\n\ndata\n\n:\n\n"+chunk("b", `"stop"`, 2)+"data: [DONE] \n\n", "\n", "\r\n"),
-		"ab", "", "stop", Usage{1, 2, -1}, 0},
+		"ab", "", "stop", Usage{1, 2, -1, 0}, 0},
 	{"a text, and an empty one by another name", dataOf(`{"choices":[{"index":0,"delta":{"content":"a","reasoning_content":"r","reasoning":null},"message":{"role":"assistant","content":"","reasoning":""}}]}`) +
 		dataOf(`{"choices":[{"index":0,"message":{"content":null},"delta":{"content":"b","content":null},"text":""}]}`) +
 		dataOf(`{"choices":[{"index":0,"delta":{"content":"c"},"message":{"content":"abc"},"finish_reason":"null"}]}`) + chunk("", `"stop"`, 3) + done,
-		"abc", "r", "stop", Usage{1, 3, -1}, 0},
+		"abc", "r", "stop", Usage{1, 3, -1, 0}, 0},
 	{"a refusal in place of a text", dataOf(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No"}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{"refusal":"."},"finish_reason":"stop"}]}`) + done,
 		"No.", "", "stop", untold, 0},
-	{"an end in other words, kept as it came", chunk("a", `"MAX_TOKENS"`, 1) + done, "a", "", "MAX_TOKENS", Usage{1, 1, -1}, 0},
-	{"the end without its blank line", chunk("a", `"stop"`, 1) + "data: [DONE]", "a", "", "stop", Usage{1, 1, -1}, 0},
-	{"counts as floats", withUsage(`{"prompt_tokens":20.0,"completion_tokens":8.0,"total_tokens":28.0}`), "a", "", "stop", Usage{20, 8, -1}, 0},
-	{"counts as strings", withUsage(`{"prompt_tokens":"20","completion_tokens":"8"}`), "a", "", "stop", Usage{20, 8, -1}, 0},
+	{"an end in other words, kept as it came", chunk("a", `"MAX_TOKENS"`, 1) + done, "a", "", "MAX_TOKENS", Usage{1, 1, -1, 0}, 0},
+	{"the end without its blank line", chunk("a", `"stop"`, 1) + "data: [DONE]", "a", "", "stop", Usage{1, 1, -1, 0}, 0},
+	{"counts as floats", withUsage(`{"prompt_tokens":20.0,"completion_tokens":8.0,"total_tokens":28.0}`), "a", "", "stop", Usage{20, 8, -1, 0}, 0},
+	{"counts as strings", withUsage(`{"prompt_tokens":"20","completion_tokens":"8"}`), "a", "", "stop", Usage{20, 8, -1, 0}, 0},
 	{"counts of parts of tokens", withUsage(`{"prompt_tokens":20.5,"completion_tokens":8.25}`), "a", "", "stop", untold, 0},
-	{"reasoning counted as a float", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3.0}}`), "a", "", "stop", Usage{20, 8, 3}, 0},
+	{"reasoning counted as a float", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3.0}}`), "a", "", "stop", Usage{20, 8, 3, 0}, 0},
+	{"a cost", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"cost":0.0125}`), "a", "", "stop", Usage{20, 8, -1, 0.0125}, 0},
+	{"a cost that is none", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"cost":{"usd":1}}`), "a", "", "stop", Usage{20, 8, -1, 0}, 0},
 	{"a usage that is a list", withUsage(`[]`), "a", "", "stop", untold, 0},
-	{"details that are a list", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":[]}`), "a", "", "stop", Usage{20, 8, -1}, 0},
+	{"details that are a list", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":[]}`), "a", "", "stop", Usage{20, 8, -1, 0}, 0},
 	{"numeric ids", dataOf(`{"id":7,"system_fingerprint":1.5,"choices":[{"index":0,"delta":{"content":"a"}}]}`) + stopped, "a", "", "stop", Usage{}, 0},
 	{"no numbers", dataOf(`{"choices":[{"index":0,"delta":{"content":"a\"NaN: -Infinity"},"logprobs":{"content":[{"logprob":-Infinity},{"logprob": NaN}]}}]}`) + stopped, `a"NaN: -Infinity`, "", "stop", Usage{}, 0},
 	{"index null", strings.ReplaceAll(a+stopped, `"index":0`, `"index":null`), "a", "", "stop", Usage{}, 0},
@@ -115,15 +117,15 @@ var dialects = []struct {
 	{"a second half alone", delta(`"content":"x \udcaf"`) + stopped, "x \ufffd", "", "stop", Usage{}, 1},
 	{"a first half at the end", delta(`"content":"x \ud83d"`) + stopped, "x \ufffd", "", "stop", Usage{}, 1},
 	{"halves, and a character like them", delta(`"content":"\ufffd\ud83d\ud83d�\\ud83d"`) + stopped, "\ufffd\ufffd\ufffd\ufffd\\ud83d", "", "stop", Usage{}, 2},
-	{"a whole answer", strings.Replace(good, `"a"`, `"a\u2028\ud83d\ude00"`, 1), "a\u2028😀", "", "stop", Usage{1, 1, -1}, 0},
-	{"a whole answer in lines", "\ufeff\r\n \r\n" + strings.ReplaceAll(good, ",", ",\r\n\r\n  "), "a", "", "stop", Usage{1, 1, -1}, 0},
-	{"a whole answer in an event", dataOf(good), "a", "", "stop", Usage{1, 1, -1}, 0},
+	{"a whole answer", strings.Replace(good, `"a"`, `"a\u2028\ud83d\ude00"`, 1), "a\u2028😀", "", "stop", Usage{1, 1, -1, 0}, 0},
+	{"a whole answer in lines", "\ufeff\r\n \r\n" + strings.ReplaceAll(good, ",", ",\r\n\r\n  "), "a", "", "stop", Usage{1, 1, -1, 0}, 0},
+	{"a whole answer in an event", dataOf(good), "a", "", "stop", Usage{1, 1, -1, 0}, 0},
 	{"chunks in lines, not events", strings.NewReplacer("data: [DONE]\n\n", "", "data: ", "", "\n\n", "\n").Replace(a + a + stopped), "aa", "", "stop", Usage{}, 0},
 	{"events with single line ends", strings.ReplaceAll(a+a+stopped, "\n\n", "\n"), "aa", "", "stop", Usage{}, 0},
 	{"errors of nothing", dataOf(`{"error":{},"choices":[{"index":0,"delta":{"content":"a"}}]}`) + dataOf(`{"error":"","choices":[{"index":0,"delta":{"content":"b"}}]}`) +
 		dataOf(`{"error":false,"choices":[{"index":0,"delta":{"content":"c"}}]}`) + stopped, "abc", "", "stop", Usage{}, 0},
 	{"an answer that a filter withheld", `{"choices":[{"index":0,"finish_reason":"content_filter: PROHIBITED_CONTENT"}],"usage":{"prompt_tokens":9,"completion_tokens":0}}`,
-		"", "", "content_filter: PROHIBITED_CONTENT", Usage{9, 0, -1}, 0},
+		"", "", "content_filter: PROHIBITED_CONTENT", Usage{9, 0, -1, 0}, 0},
 }
 
 // TestDialects has streams and answers of which every honest server may send one, packed or not.
@@ -211,7 +213,7 @@ func notAnswers() []notAnswer {
 		{"half an id", swap(`"finish_reason"`, `"token_ids":[1.5],"finish_reason"`), Garbage, Garbage, 0},
 		{"token beyond 32 bits", swap(`"finish_reason"`, `"token_ids":[4294967296],"finish_reason"`), Garbage, Garbage, 0},
 		{"no usage", swap(`"usage"`, `"used"`), Garbage, 0, 0},
-		{"a usage that is a list", swap(`{"prompt_tokens":1,"completion_tokens":1}`, `[]`), Garbage, 0, 0},
+	{"a usage that is a list", swap(`{"prompt_tokens":1,"completion_tokens":1}`, `[]`), Garbage, 0, 0},
 		{"empty usage", swap(`"prompt_tokens":1,"completion_tokens":1`, ``), Garbage, 0, 0},
 		{"NaN usage", swap(one, `"completion_tokens":NaN`), Garbage, 0, 0},
 		{"negative usage", swap(one, `"completion_tokens":-1`), Garbage, 0, 0},

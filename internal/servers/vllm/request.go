@@ -166,6 +166,8 @@ type Usage struct {
 	Prompt     int
 	Completion int // reasoning included
 	Reasoning  int // -1 where the server does not tell, as vLLM 0.23 does not
+
+	Cost float64 // in dollars, prompt included; 0 where the server does not tell
 }
 
 // untold is the usage of an answer without counts.

@@ -1,0 +1,105 @@
+package evaluation
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Price is what servers charge for tokens, in dollars per million.
+type Price struct {
+	Prompt     float64 `json:"prompt"`
+	Completion float64 `json:"completion"`
+}
+
+// ParsePrice reads a price of the form IN/OUT, such as 0.15/0.60.
+func ParsePrice(text string) (*Price, error) {
+	in, out, of := strings.Cut(text, "/")
+	prompt, wrong := strconv.ParseFloat(in, 64)
+	completion, err := strconv.ParseFloat(out, 64)
+	p := &Price{prompt, completion}
+	if !of || wrong != nil || err != nil || p.check() != nil {
+		return nil, fmt.Errorf("price %q: want IN/OUT in dollars per million tokens of prompts and of answers, such as 0.15/0.60", text)
+	}
+	return p, nil
+}
+
+func (p *Price) check() error {
+	if p != nil && !(p.Prompt >= 0 && p.Prompt < 1e6 && p.Completion > 0 && p.Completion < 1e6) {
+		return fmt.Errorf("prices of %v and %v dollars per million tokens: want 0 or more for prompts, and more than 0 for answers", p.Prompt, p.Completion)
+	}
+	return nil
+}
+
+// Of is the dollars that tokens cost.
+func (p *Price) Of(prompt, completion float64) float64 {
+	return (p.Prompt*prompt + p.Completion*completion) / 1e6
+}
+
+// PromptWeight is what a token of a prompt counts toward [Setup.Limit].
+func (s *Setup) PromptWeight() float64 {
+	if s.Stop == nil || s.Stop.Dollars == 0 || s.Price == nil {
+		return 0
+	}
+	return s.Price.Prompt / s.Price.Completion
+}
+
+// perDollar is what of [Setup.Limit] a dollar buys: tokens of answers, and millionths without
+// prices, where another program says what its rollouts cost.
+func (s *Setup) perDollar() float64 {
+	if s.Price == nil {
+		return 1e6
+	}
+	return 1e6 / s.Price.Completion
+}
+
+// Limit is the tokens of answers that the evaluation may take; 0: any number. Under a limit
+// on dollars prompts count, too, by what they cost in tokens of answers.
+func (s *Setup) Limit() int64 {
+	switch {
+	case s.Stop == nil:
+		return 0
+	case s.Stop.Dollars > 0:
+		return max(1, int64(math.Floor(s.Stop.Dollars*s.perDollar())))
+	}
+	return s.Stop.Tokens
+}
+
+// LimitText is the flag of a limit with so many of its tokens.
+func (s *Setup) LimitText(tokens int64) string {
+	if s.Stop.Dollars > 0 {
+		return fmt.Sprintf("--max-usd %.3g", float64(tokens)/s.perDollar())
+	}
+	return fmt.Sprintf("--max-tokens %d", tokens)
+}
+
+// Cost is the dollars of an evaluation.
+type Cost struct {
+	Dollars  float64 `json:"usd"`
+	Reported bool    `json:"reported"` // by the servers, of every request that reached one; otherwise by the prices
+}
+
+// charge sets what the requests cost, if their prices are known or servers told.
+func (r *Result) charge(rows []Request, price *Price) {
+	c := Cost{Reported: true}
+	for i := range rows {
+		q := &rows[i]
+		switch {
+		case q.Cost > 0:
+			c.Dollars += q.Cost
+		case price != nil:
+			completion := int64(q.CompletionTokens-q.PrefixTokens) + q.Void
+			if q.AbortedTokens != nil {
+				completion += int64(*q.AbortedTokens)
+			}
+			c.Dollars += price.Of(float64(q.PromptTokens), float64(completion))
+			c.Reported = c.Reported && q.PromptTokens == 0
+		default:
+			c.Reported = false
+		}
+	}
+	if r.Cost = nil; c.Dollars > 0 {
+		r.Cost = &c
+	}
+}
