@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -182,11 +185,61 @@ func (s *session) printResult(r *evaluation.Result, folder string) error {
 	return evaluate.WriteResult(s.stdout, r, folder, s.all)
 }
 
+// commandLine is the command line of an evaluation with a budget.
+func (s *session) commandLine(suite evaluate.Suite, goal evaluation.Spec, budget int) string {
+	line := "speceval evaluate"
+	add := func(flag, value string) {
+		if value != "" {
+			line += " " + flag + " " + shellWord(value)
+		}
+	}
+	if s.config != defaultConfig {
+		add("--config", s.config)
+	}
+	add("--out", s.out)
+	for _, set := range s.sets {
+		add("--set", set)
+	}
+	for _, name := range suite.Names {
+		add("--benchmark", name)
+	}
+	for _, w := range suite.Weights {
+		add("--weight", fmt.Sprint(w))
+	}
+	add("--model", cmp.Or(goal.Model, "MODEL"))
+	add("--budget", strconv.Itoa(budget))
+	for _, worker := range s.workers {
+		add("--worker", worker)
+	}
+	for _, source := range goal.Prior {
+		add("--prior", source)
+	}
+	add("--reward", goal.Reward)
+	if goal.OtherPrompts {
+		line += " --other-prompts"
+	}
+	if goal.Price != nil {
+		add("--price", fmt.Sprintf("%g/%g", goal.Price.Prompt, goal.Price.Completion))
+	}
+	return line
+}
+
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// shellWord is a word as a POSIX shell reads it.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 func (s *session) evaluatePlanCommand() *cobra.Command {
 	var suite evaluate.Suite
 	var goal evaluation.Spec
 	c := &cobra.Command{
-		Use: "plan --benchmark B --target-se X", Short: "show the budget that a standard error takes, before anything is spent", Args: cobra.NoArgs,
+		Use: "plan --benchmark B --target-se X", Short: "show the budget that a standard error takes, its tokens, cost and command", Args: cobra.NoArgs,
 		Example: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
   speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/b/hbn_staged-b16-seed42
   speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json`,
@@ -201,11 +254,14 @@ func (s *session) evaluatePlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			p.Command = s.commandLine(suite, goal, p.Budget)
 			return s.print(p)
 		},
 	}
 	suiteFlags(c.Flags(), &suite)
+	c.Flags().StringVar(&goal.Model, "model", "", "by the lengths of answers of `M`, where it has some")
 	goalFlags(c.Flags(), &goal)
+	s.workerFlag(c)
 	s.jsonFlag(c)
 	return c
 }

@@ -192,6 +192,15 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if r := l.evaluate("--target-se", "0.05", "--seed", "9"); r.Budget != p.Budget {
 		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
 	}
+	_, priced := l.do(nil, "plan", "--benchmark", "own.jsonl", "--budget", "3", "--model", "mine", "--worker", l.url, "--price", "2/4", "--prior", "own/mine/hbn_staged-se0.05-seed9")
+	want(t, "plan", priced, "of answers, by ", "; $")
+	line := priced[strings.LastIndex(strings.TrimSpace(priced), "\n")+1:]
+	words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "speceval evaluate "))
+	if code, out := l.do(nil, append(words, "--seed", "11")...); code != 0 {
+		t.Errorf("%s: exit code %d\n%s\n%s", line, code, out, l.stderr)
+	} else {
+		want(t, "result", out, "cost         $")
+	}
 	_, text := l.do(nil, "plan", "--benchmark", "own.jsonl", "--resolve", "0.2", "--from", "own/mine/hbn_staged-se0.05-seed9")
 	want(t, "plan", text, "by out/evaluate/benchmark=own", "expected; a difference of 0.", "Uniform         needs")
 }
@@ -258,7 +267,7 @@ func TestGainsThatCanBeClaimed(t *testing.T) {
 	for text, u := range map[string]evaluation.Equivalent{
 		"needed 9.0 rollouts per task for this error (7.5 to 11.0)\n":                                                 {Budget: 9, Interval: [2]float64{7.5, 11}},
 		"needed 7.0 rollouts per task for this error (5.5 to 8.0): no gain over the 6 that were spent can be claimed": {Budget: 7, Interval: [2]float64{5.5, 8}},
-		"needed 5.0 rollouts per task for this error (4.0 to 5.9): fewer than the 6 that were spent":                  {Budget: 5, Interval: [2]float64{4, 5.9}},
+		"needed 5.0 rollouts per task for this error (4.0 to 5.9)\n":                                                  {Budget: 5, Interval: [2]float64{4, 5.9}},
 	} {
 		var b bytes.Buffer
 		r := &evaluation.Result{Tasks: 5, Rollouts: 30, Uniform: u, Design: evaluation.Design{Risk: &risk}, Rows: []evaluation.Task{{ID: "one", Pilots: 2}}}
@@ -266,6 +275,9 @@ func TestGainsThatCanBeClaimed(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(t, "result", b.String(), "Uniform      would have "+text)
+		if worse := "WARNING      this run did worse than Uniform, which needs 5.0 rollouts per task for this error, and 6.0 were spent"; strings.Contains(b.String(), worse) != (u.Budget == 5) {
+			t.Errorf("Uniform needs %v: the result is\n%s", u.Budget, b.String())
+		}
 	}
 }
 

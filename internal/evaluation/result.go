@@ -237,7 +237,19 @@ func (e Equivalent) estimate() estimate.Equivalent {
 // Gain is +1 if Uniform would have needed more rollouts than were spent, −1 if it would
 // have needed fewer, and 0 if neither can be claimed.
 func (r *Result) Gain() int {
-	return r.Uniform.estimate().Verdict(float64(r.Rollouts) / float64(r.Tasks))
+	spent := float64(r.Rollouts) / float64(r.Tasks)
+	if math.Abs(r.Uniform.Budget-spent) < 0.05 { // alike, as they are shown
+		return 0
+	}
+	return r.Uniform.estimate().Verdict(spent)
+}
+
+// Worse says so if Uniform would have needed fewer rollouts than were spent; "" otherwise.
+func (r *Result) Worse() string {
+	if r.Design.Risk == nil || r.Gain() >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("this run did worse than Uniform, which needs %.1f rollouts per task for this error, and %.1f were spent. With few tasks, a small budget or a tight limit, or where all tasks are about as hard, take --policy uniform", r.Uniform.Budget, float64(r.Rollouts)/float64(r.Tasks))
 }
 
 // Update is what the rollouts say of the tasks.

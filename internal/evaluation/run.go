@@ -92,6 +92,9 @@ type PausedError struct {
 
 // Error says why, and that nothing is lost.
 func (e *PausedError) Error() string {
+	if e.Kept > e.All { // with surplus ones
+		return fmt.Sprintf("the evaluation is paused: %v\n%d rollouts are kept in %s; the same command goes on from there", e.Cause, e.Kept, e.Folder)
+	}
 	return fmt.Sprintf("the evaluation is paused: %v\n%d rollouts of %d are kept in %s; the same command goes on from there", e.Cause, e.Kept, e.All, e.Folder)
 }
 

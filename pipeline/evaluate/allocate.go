@@ -90,6 +90,9 @@ type Level struct {
 
 // Allocate divides what the budget of a spec leaves among the tasks of some counts.
 func (o Outside) Allocate(c Counted, known evaluation.Spec) (*Allocated, error) {
+	if known.Budget == 0 {
+		return nil, requestf("say how many rollouts a task has on average in the end: --budget")
+	}
 	if err := checkTasks(c.IDs); err != nil {
 		return nil, requestf("the counts: %w", err)
 	}

@@ -31,9 +31,10 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	if !b.outside {
 		d.Pilots = max(1, int(limit)/(4*tasks*(b.cfg.Sampling.MaxTokens+b.promptUnits(setup))))
 	}
-	if rollouts, mean := b.lengths(setup); rollouts > 0 {
+	if rollouts, prompt, completion := b.lengths(setup); rollouts > 0 {
+		mean := completion + setup.PromptWeight()*prompt
 		if most := ledger.Foreseen(tasks*(1+setup.Floor(1)), rollouts, mean); most > limit {
-			return d, requestf("%s is too small for a pilot of %d rollouts and one more stage: by earlier answers, which take %.0f tokens on average, %s is the least that is enough", setup.LimitText(limit), tasks, mean, setup.LimitText(most))
+			return d, requestf("%s is too small for a pilot of %d rollouts and one more stage: by earlier answers of %.0f tokens on average %s is the least that is enough", setup.LimitText(limit), tasks, mean, setup.LimitText(most))
 		}
 		d.Weight = pilotWeight
 		d.Pilots = max(d.Pilots, int(float64(limit)/(8*float64(tasks)*mean)))
@@ -55,34 +56,38 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	return d, nil
 }
 
-// promptUnits is what the longest prompt counts toward a limit, at four bytes a token.
+// bytesPerToken of prompts is that of English prose, of most tokenizers.
+const bytesPerToken = 4.0
+
+// promptUnits is what the longest prompt counts toward a limit.
 func (b *Benchmark) promptUnits(setup *evaluation.Setup) int {
 	longest := 0
 	for _, t := range b.tasks.Tasks {
 		longest = max(longest, len(t.SystemPrompt)+len(t.UserPrompt))
 	}
-	return int(setup.PromptWeight() * float64(longest) / 4)
+	return int(setup.PromptWeight() * float64(longest) / bytesPerToken)
 }
 
 // lengths are the answers of earlier evaluations that asked the same model for the same, and
-// their mean length in tokens.
-func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, mean float64) {
+// the mean lengths of their prompts and of themselves in tokens.
+func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, prompt, completion float64) {
 	if b.outside {
-		return 0, 0
+		return 0, 0, 0
 	}
 	folders := make(map[string]bool)
 	b.archive().setups(func(folder string, _ *evaluation.Setup, _ error) { folders[folder] = true })
 	for _, d := range setup.Donors {
 		folders[d.Source] = true
 	}
-	tokens := 0.0
 	for folder := range folders {
 		there, err := evaluation.Open(folder)
 		if err != nil || there.Result.Tokens.Untold > 0 || !maps.Equal(there.Setup.Asked, setup.Asked) {
 			continue
 		}
 		rollouts += there.Result.Rollouts
-		tokens += float64(there.Result.Tokens.Completion) + setup.PromptWeight()*float64(there.Result.Tokens.Prompt)
+		prompt += float64(there.Result.Tokens.Prompt)
+		completion += float64(there.Result.Tokens.Completion)
 	}
-	return rollouts, tokens / float64(max(1, rollouts))
+	n := float64(max(1, rollouts))
+	return rollouts, prompt / n, completion / n
 }

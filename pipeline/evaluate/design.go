@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -191,73 +190,6 @@ func keptDesign(path string, tasks, budget int, say func(string)) (d design.Desi
 		return design.Design{}, fmt.Errorf("%s: %w: remove it, and it is computed again", path, err)
 	}
 	return d, nil
-}
-
-// Plan is an evaluation before anything is spent.
-type Plan struct {
-	Benchmark string `json:"benchmark"`
-	Tasks     int    `json:"n_tasks"`
-	Prompts   string `json:"prompts_sha256"` // of what is asked
-	From      string `json:"from"`           // what is known of the tasks
-
-	Target   *float64 `json:"target_se"` // null where the budget was given
-	Resolves float64  `json:"resolves"`  // difference of two such evaluations that is found four times in five
-
-	Budget        int     `json:"budget"` // rollouts per task
-	Pilots        int     `json:"pilots"`
-	Rollouts      int     `json:"rollouts"`
-	StandardError float64 `json:"standard_error"` // expected
-	UniformBudget int     `json:"uniform_budget"` // of Uniform with that standard error
-	Uniform       int     `json:"uniform_rollouts"`
-}
-
-// Text writes the plan for people.
-func (p *Plan) Text(w io.Writer) error {
-	_, err := fmt.Fprintf(w, `%s, %d tasks, by %s
-
-  budget          %d rollouts per task, %d in all; a pilot of %d each
-  standard error  %.4f expected; a difference of %.4f between two such evaluations is
-                  found four times in five
-  Uniform         needs %d rollouts per task for this error, %d in all
-
-speceval evaluate --benchmark %s --budget %d --model …
-`, p.Benchmark, p.Tasks, p.From, p.Budget, p.Rollouts, p.Pilots, p.StandardError, p.Resolves, p.UniformBudget, p.Uniform, p.Benchmark, p.Budget)
-	return err
-}
-
-// Plan finds the least budget that reaches the goal, or what the budget of the
-// goal comes to. estimate.ErrTooPrecise is in the error if no budget reaches it.
-func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) {
-	donors, err := b.donors(g, "", 0)
-	if err != nil {
-		return nil, err
-	}
-	return b.plan(ctx, g, donors)
-}
-
-func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evaluation.Donor) (*Plan, error) {
-	planner, source, err := b.planner(g.From, donors)
-	if err != nil {
-		return nil, err
-	}
-	target, err := standardError(g)
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{Benchmark: b.tasks.ID, Tasks: planner.Tasks, Prompts: b.tasks.Prompts().SHA256, From: source}
-	var e estimate.Expectation
-	if target > 0 {
-		p.Target = &target
-		e, err = planner.Least(ctx, target)
-	} else if err = checkBudget(g.Budget); err == nil {
-		e, err = planner.Expect(ctx, g.Budget)
-	}
-	if err != nil {
-		return nil, err
-	}
-	p.Budget, p.Pilots, p.Rollouts, p.StandardError = e.Budget, e.Pilots, e.Budget*p.Tasks, e.StandardError
-	p.Resolves, p.UniformBudget, p.Uniform = estimate.ResolvedByEach(e.StandardError), e.UniformBudget, e.UniformBudget*p.Tasks
-	return p, nil
 }
 
 // planner forecasts evaluations of the benchmark by a stored one, or by the prior

@@ -33,6 +33,9 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 		}
 		line(label, "%s", text)
 	}
+	if text := r.Worse(); text != "" {
+		line("WARNING", "%s", text)
+	}
 	for _, p := range r.PassK {
 		line(p.Name(), "%.4f ± %.4f, 95%% interval %.4f to %.4f", p.Estimate, p.StandardError, p.Interval[0], p.Interval[1])
 	}
@@ -71,11 +74,8 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 func uniformText(r *evaluation.Result) string {
 	u := r.Uniform
 	text := fmt.Sprintf("would have needed %.1f rollouts per task for this error (%.1f to %.1f)", u.Budget, u.Interval[0], u.Interval[1])
-	switch spent := float64(r.Rollouts) / float64(r.Tasks); r.Gain() {
-	case 0:
-		text += fmt.Sprintf(": no gain over the %.4g that were spent can be claimed", spent)
-	case -1:
-		text += fmt.Sprintf(": fewer than the %.4g that were spent", spent)
+	if r.Gain() == 0 {
+		text += fmt.Sprintf(": no gain over the %.4g that were spent can be claimed", float64(r.Rollouts)/float64(r.Tasks))
 	}
 	return text
 }
@@ -194,7 +194,7 @@ func costText(r *evaluation.Result) string {
 func timeText(r *evaluation.Result) string {
 	text := display.Duration(r.Seconds)
 	if r.Barrier > 0 {
-		text += fmt.Sprintf(", of which %s lost at the barrier", display.Duration(r.Barrier))
+		text += fmt.Sprintf(", with places empty for %s before the last allocation", display.Duration(r.Barrier))
 	}
 	if r.Sessions > 1 {
 		text += fmt.Sprintf(", in %d runs", r.Sessions)

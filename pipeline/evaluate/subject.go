@@ -95,7 +95,7 @@ func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
 	}
 	tasks, err := experiment.ReadTasks(cfg, named)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; name a task file with --benchmark, or one of those that are built in: %s", err, builtIn)
+		err = fmt.Errorf("%w; make benchmarks prepares those of the configuration; or name a task file with --benchmark, or one of those that are built in: %s", err, builtIn)
 	}
 	if err != nil {
 		return nil, &RequestError{err}

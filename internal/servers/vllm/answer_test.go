@@ -213,7 +213,7 @@ func notAnswers() []notAnswer {
 		{"half an id", swap(`"finish_reason"`, `"token_ids":[1.5],"finish_reason"`), Garbage, Garbage, 0},
 		{"token beyond 32 bits", swap(`"finish_reason"`, `"token_ids":[4294967296],"finish_reason"`), Garbage, Garbage, 0},
 		{"no usage", swap(`"usage"`, `"used"`), Garbage, 0, 0},
-	{"a usage that is a list", swap(`{"prompt_tokens":1,"completion_tokens":1}`, `[]`), Garbage, 0, 0},
+		{"a usage that is a list", swap(`{"prompt_tokens":1,"completion_tokens":1}`, `[]`), Garbage, 0, 0},
 		{"empty usage", swap(`"prompt_tokens":1,"completion_tokens":1`, ``), Garbage, 0, 0},
 		{"NaN usage", swap(one, `"completion_tokens":NaN`), Garbage, 0, 0},
 		{"negative usage", swap(one, `"completion_tokens":-1`), Garbage, 0, 0},

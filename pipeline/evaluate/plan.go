@@ -1,0 +1,126 @@
+package evaluate
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"speceval/internal/evaluation"
+	"speceval/method/estimate"
+)
+
+// Plan is an evaluation before anything is spent.
+type Plan struct {
+	Benchmark string `json:"benchmark"`
+	Tasks     int    `json:"n_tasks"`
+	Prompts   string `json:"prompts_sha256"` // of what is asked
+	From      string `json:"from"`           // what is known of the tasks
+
+	Target   *float64 `json:"target_se"` // null where the budget was given
+	Resolves float64  `json:"resolves"`  // difference of two such evaluations that is found four times in five
+
+	Budget        int     `json:"budget"` // rollouts per task
+	Pilots        int     `json:"pilots"`
+	Rollouts      int     `json:"rollouts"`
+	StandardError float64 `json:"standard_error"` // expected
+	UniformBudget int     `json:"uniform_budget"` // of Uniform with that standard error
+	Uniform       int     `json:"uniform_rollouts"`
+
+	// Of answers, and what they cost with their prompts: by earlier ones of the model to these
+	// prompts, otherwise the most that sampling.max_tokens allows.
+	Tokens  float64  `json:"tokens"`
+	Earlier int      `json:"earlier_answers"`
+	Dollars *float64 `json:"usd,omitempty"` // null without prices
+	Command string   `json:"command,omitempty"`
+}
+
+// Text writes the plan for people.
+func (p *Plan) Text(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `%s, %d tasks, by %s
+
+  budget          %d rollouts per task, %d in all; a pilot of %d each
+  standard error  %.4f expected; a difference of %.4f between two such evaluations is
+                  found four times in five
+  Uniform         needs %d rollouts per task for this error, %d in all
+  tokens          %s
+
+%s
+`, p.Benchmark, p.Tasks, p.From, p.Budget, p.Rollouts, p.Pilots, p.StandardError, p.Resolves, p.UniformBudget, p.Uniform, p.tokensText(), p.Command)
+	return err
+}
+
+// tokensText is what the rollouts take.
+func (p *Plan) tokensText() string {
+	text := fmt.Sprintf("%s of answers at most", count(int64(p.Tokens)))
+	if p.Earlier > 0 {
+		text = fmt.Sprintf("%s of answers, by %d earlier ones", count(int64(p.Tokens)), p.Earlier)
+	}
+	if p.Dollars != nil {
+		text += fmt.Sprintf("; $%.3g with their prompts", *p.Dollars)
+	}
+	return text
+}
+
+// Plan finds the least budget that reaches the goal, or what the budget of the
+// goal comes to. estimate.ErrTooPrecise is in the error if no budget reaches it.
+func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) {
+	donors, err := b.donors(g, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	return b.plan(ctx, g, donors)
+}
+
+func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evaluation.Donor) (*Plan, error) {
+	planner, source, err := b.planner(g.From, donors)
+	if err != nil {
+		return nil, err
+	}
+	target, err := standardError(g)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Benchmark: b.tasks.ID, Tasks: planner.Tasks, Prompts: b.tasks.Prompts().SHA256, From: source}
+	var e estimate.Expectation
+	if target > 0 {
+		p.Target = &target
+		e, err = planner.Least(ctx, target)
+	} else if g.Budget == 0 {
+		err = requestf("say what to plan for: --target-se, --resolve or --budget")
+	} else if err = checkBudget(g.Budget); err == nil {
+		e, err = planner.Expect(ctx, g.Budget)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Budget, p.Pilots, p.Rollouts, p.StandardError = e.Budget, e.Pilots, e.Budget*p.Tasks, e.StandardError
+	if err := p.price(b, g); err != nil {
+		return nil, err
+	}
+	p.Resolves, p.UniformBudget, p.Uniform = estimate.ResolvedByEach(e.StandardError), e.UniformBudget, e.UniformBudget*p.Tasks
+	return p, nil
+}
+
+// price sets what the rollouts of a plan take and cost.
+func (p *Plan) price(b *Benchmark, g evaluation.Spec) error {
+	prompt, completion := 0.0, float64(b.cfg.Sampling.MaxTokens)
+	for _, t := range b.tasks.Tasks {
+		prompt += float64(len(t.SystemPrompt)+len(t.UserPrompt)) / bytesPerToken / float64(p.Tasks)
+	}
+	if g.Model != "" {
+		s, err := b.With(g.Model)
+		if err != nil {
+			return err
+		}
+		setup := s.setup(nil)
+		if n, in, out := b.lengths(&setup); n > 0 {
+			p.Earlier, prompt, completion = n, in, out
+		}
+	}
+	p.Tokens = completion * float64(p.Rollouts)
+	if g.Price != nil {
+		dollars := g.Price.Of(prompt*float64(p.Rollouts), p.Tokens)
+		p.Dollars = &dollars
+	}
+	return nil
+}
