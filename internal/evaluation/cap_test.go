@@ -1,6 +1,7 @@
 package evaluation_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,7 +98,7 @@ func limited(t *testing.T, m *meter, tokens int64, number uint64) *lab {
 	for i := range 24 {
 		m.passes = append(m.passes, []float64{0.05, 0.3, 0.5, 0.95}[i%4])
 	}
-	m.places, m.slow = 16, 20*time.Microsecond
+	m.places, m.slow = 16, cmp.Or(m.slow, 20*time.Microsecond)
 	l := newLab(t, "hbn_staged", 16, 1, m.passes...)
 	l.settings.Setup.Seed, l.settings.Setup.Stop = number, &evaluation.Stop{Tokens: tokens}
 	l.settings.Setup.Design.Weight, l.settings.Setup.Design.Fractions = 1./32, []float64{0.25, 1. / 3, 0.5, 1}
@@ -162,7 +163,7 @@ func TestALimitDoesNotChooseAnswers(t *testing.T) {
 func TestDollarsAreLimited(t *testing.T) {
 	for _, price := range []evaluation.Price{{Prompt: 0, Completion: 2}, {Prompt: 40, Completion: 2}} {
 		for _, reported := range []bool{false, true} {
-			m := &meter{mute: price.Prompt > 0}
+			m := &meter{mute: price.Prompt > 0, slow: 200 * time.Microsecond}
 			l := limited(t, m, 0, 5)
 			l.settings.Setup.Price = &price
 			l.settings.Setup.Stop = &evaluation.Stop{Dollars: price.Of(24*16*3, 16000)}
@@ -228,7 +229,7 @@ func TestSizesHoldTheLimit(t *testing.T) {
 // fourth of a task on. What is interrupted before comes to the same.
 func TestAStageThatReachesTheLimitIsDropped(t *testing.T) {
 	for _, interrupted := range []bool{false, true} {
-		m := &meter{longer: 3}
+		m := &meter{longer: 3, slow: time.Millisecond}
 		l := limited(t, m, 12000, 3)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
