@@ -3,6 +3,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -54,6 +55,9 @@ func OpenInputIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
 
 // checked is a file that has been opened, if it can be of a kind.
 func checked(file *os.File, err error, name string, kind Kind) (*os.File, error) {
+	if errors.Is(err, syscall.ENXIO) { // a socket cannot be opened
+		return nil, kind.wanted(name, fs.ModeSocket)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,19 +95,15 @@ func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
 	return text, nil
 }
 
-// CheckInput looks at what is at path, as OpenInput does, and opens nothing.
-func CheckInput(path string, kind Kind) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return kind.check(path, info)
+// wanted says what there is in the place of a file.
+func (k Kind) wanted(name string, mode fs.FileMode) error {
+	return fmt.Errorf("%s is %s, and %s is wanted%s", name, Described(mode), k.Name, advice(mode))
 }
 
 // check is why a file cannot be of the kind; nil if it can.
 func (k Kind) check(name string, info fs.FileInfo) error {
 	if mode := info.Mode(); !mode.IsRegular() {
-		return fmt.Errorf("%s is %s, and %s is wanted%s", name, Described(mode), k.Name, advice(mode))
+		return k.wanted(name, mode)
 	}
 	if info.Size() > k.MaxBytes {
 		return k.long(name)

@@ -129,8 +129,7 @@ func TestWhatIsOpened(t *testing.T) {
 			path = filepath.Join(dir, path)
 		}
 		ways := map[string]func() error{
-			"Read":  func() error { _, err := files.ReadInput(path, small); return err },
-			"Check": func() error { return files.CheckInput(path, small) },
+			"Read": func() error { _, err := files.ReadInput(path, small); return err },
 		}
 		if !filepath.IsAbs(c.name) {
 			ways["Folder"] = func() error { _, err := fs.ReadFile(files.InputFolder(dir, small), c.name); return err }
