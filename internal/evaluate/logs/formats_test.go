@@ -234,6 +234,7 @@ func TestMetricsOverRepeats(t *testing.T) {
 		{"a metric of a group", "", lmEvalRows(four + `"exact_match":0.75`), "", "", "exact_match/create_test makes one value"},
 		{"avg@4", "", lmEvalRows(first + filter + `"avg@4":0.75`), "", "", "avg@4/none makes one value"},
 		{"another metric of as many as there are", "", lmEvalRows(first + filter + `"solved@4":1.0`), "", "", "solved@4/none makes one value"},
+		{"empty responses", "", lmEvalRows(`"resps":[[[],[]]],"filtered_resps":["a"],"filter":"none","acc":1.0`), "", "", "acc/none makes one value"},
 		{"a vote by the filter", "", lmEvalRows(first + `"filter":"maj@4","exact_match":1.0`), "", "", "exact_match/maj@4 makes one value"},
 		{"a vote by name", "", lmEvalRows(first + `"filter":"self-consistency","exact_match":1.0`), "", "", "exact_match/self-consistency makes one value"},
 		{"the filter of one", "", lmEvalRows(first+`"filter":"maj@4","exact_match":1.0`, first+`"filter":"score-first","exact_match":0.0`), "exact_match/score-first", "1 1:0", ""},

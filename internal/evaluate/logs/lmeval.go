@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"path/filepath"
@@ -135,20 +136,23 @@ func repeatsOf(resps, filtered jsontext.Value) (of repeats) {
 	}
 	of.all = cmp.Or(of.all, len(requests))
 	of.seen = of.all
-	if left, is := listOf(filtered); is && of.all > 0 {
-		of.seen = max(1, min(of.all, of.all*leaves(left)/leaves(requests)))
+	if given := leaves(resps); filtered.Kind() == '[' && given > 0 {
+		of.seen = max(1, min(of.all, of.all*leaves(filtered)/given))
 	}
 	return of
 }
 
-// leaves is how many values lists have that are no lists.
-func leaves(all []jsontext.Value) (n int) {
-	for _, v := range all {
-		if within, is := listOf(v); is {
-			n += leaves(within)
-		} else {
+// leaves is the number of values that are no lists in lists of lists.
+func leaves(v jsontext.Value) (n int) {
+	for d := decode(bytes.NewReader(v)); ; {
+		switch d.PeekKind() {
+		case 0: // the end
+			return n
+		case '[', ']':
+			d.ReadToken()
+		default:
+			d.SkipValue()
 			n++
 		}
 	}
-	return n
 }
