@@ -116,7 +116,7 @@ func (h head) zipped() bool { return bytes.HasPrefix(h, []byte("PK\x03\x04")) }
 const (
 	zstdMethod   = 93       // of zip
 	maxDirectory = 96 << 20 // bytes of a zip's list of members, a million samples
-	maxMember    = 8 << 30  // bytes of a member, decompressed
+	maxUnpacked  = 8 << 30  // bytes of the members that are read, decompressed
 )
 
 // zip reads a log in the .eval form: of its members only the header and the summaries
@@ -163,6 +163,17 @@ func (l *inspectLog) zip(path string) error {
 			parts = append(parts, fmt.Sprintf("_journal/summaries/%d.json", n))
 		}
 	}
+	left := uint64(maxUnpacked) // a member that has more than it claims is an error of archive/zip
+	for _, name := range append([]string{header}, parts...) {
+		f := members[name]
+		switch {
+		case f == nil:
+		case f.UncompressedSize64 > left:
+			return fmt.Errorf("%s: the log decompresses to more than %d GiB", name, maxUnpacked>>30)
+		default:
+			left -= f.UncompressedSize64
+		}
+	}
 	if err := unpack(members[header], l); err != nil {
 		return err
 	}
@@ -182,11 +193,7 @@ func unpack(f *zip.File, value any) error {
 	content, err := f.Open()
 	if err == nil {
 		defer content.Close()
-		if f.UncompressedSize64 > maxMember {
-			err = fmt.Errorf("it decompresses to more than %d GiB: that is no log", maxMember>>30)
-		} else {
-			err = into(content, value)
-		}
+		err = into(content, value)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, err)
