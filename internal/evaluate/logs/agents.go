@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -61,7 +62,7 @@ func readHarbor(b *book, path string) error {
 	if t.Agent.Model.Name == "" {
 		model = t.Agent.Name
 	}
-	d, err := b.draft(first(t.Source, folder(path, 1)), model)
+	d, err := b.draft(cmp.Or(t.Source, folder(path, 1)), model)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -67,7 +68,7 @@ func (row *everyEvalRow) read(b *book) error {
 		d.without("the sample ended in an error")
 		return nil
 	}
-	score := scored{name: strings.ReplaceAll(first(row.Result, row.Benchmark), "/", ":"), value: row.Evaluation.Score}
+	score := scored{name: strings.ReplaceAll(cmp.Or(row.Result, row.Benchmark), "/", ":"), value: row.Evaluation.Score}
 	d.see(score.name)
 	if d.taken != "" && d.taken != score.name {
 		return nil // a row of another result

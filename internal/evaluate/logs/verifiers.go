@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -75,7 +76,7 @@ func readVerifiers(b *book, path string) error {
 		if row.Traces == nil && row.Task.of("key") == nil && row.Task.of("hash") == nil {
 			return d.result(row)
 		}
-		env = first(env, row.Env.Name, row.Env.ID)
+		env = cmp.Or(env, row.Env.Name, row.Env.ID)
 		for _, t := range row.Traces {
 			for _, name := range append(t.models(), t.Agent.Config.Model) {
 				if name != "" && !slices.Contains(models, name) && len(models) < maxNames {
@@ -88,24 +89,14 @@ func readVerifiers(b *book, path string) error {
 	if len(models) > 1 {
 		d.note("its traces are by several models, %s", strings.Join(models, ", "))
 	}
-	d.Benchmark = first(env, about.ID, about.Env)
-	d.Model = first(append(models, about.Model)...)
+	d.Benchmark = cmp.Or(env, about.ID, about.Env)
+	d.Model = cmp.Or(append(models, about.Model)...)
 	for n := range 2 { // <environment>--<model>--<harness>
 		if parts := strings.Split(folder(path, n), "--"); len(parts) > 1 {
-			d.Benchmark, d.Model = first(d.Benchmark, parts[0]), first(d.Model, parts[1])
+			d.Benchmark, d.Model = cmp.Or(d.Benchmark, parts[0]), cmp.Or(d.Model, parts[1])
 		}
 	}
 	return err
-}
-
-// first is the first name that is not empty.
-func first(names ...string) string {
-	for _, name := range names {
-		if name != "" {
-			return name
-		}
-	}
-	return ""
 }
 
 func (t *verifiersTrace) models() (names []string) {
