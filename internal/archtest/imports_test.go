@@ -127,7 +127,7 @@ var importRules = []importRule{
 	// What others publish: benchmarks, and the service that they are fetched from.
 	{"internal/upstream/rows", []string{"internal/store/files", "internal/store/parquetfile", "internal/store/csvfile"}},
 	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/store/files", "internal/upstream/rows", "internal/store/atomicfile"}},
-	{"internal/evaluate/logs", []string{"internal/store/files", "internal/store/parquetfile"}},
+	{"internal/evaluate/logs", []string{"internal/jsonlist", "internal/store/files", "internal/store/parquetfile"}},
 	{"internal/hub", []string{"internal/store/files", "internal/store/atomicfile", "internal/clock"}},
 
 	// Support, each of one idea.

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"speceval/internal/display"
+	"speceval/internal/jsonlist"
 	"speceval/internal/scoring"
 )
 
@@ -61,7 +62,7 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case token.Kind() == '"' || token.Kind() == '0':
 		*t = given(token.String())
 	default:
-		return fmt.Errorf("must be a text, is %s", kindOf(token.Kind()))
+		return fmt.Errorf("must be a text, is %s", jsonlist.Kind(token.Kind()))
 	}
 	return nil
 }
@@ -72,15 +73,6 @@ func (t text) MarshalJSONTo(e *jsontext.Encoder) error {
 		return e.WriteToken(jsontext.Null)
 	}
 	return e.WriteToken(jsontext.String(t.string))
-}
-
-// kindOf names the kind of a JSON value.
-func kindOf(k jsontext.Kind) string {
-	names := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number"}
-	if name, ok := names[k]; ok {
-		return name
-	}
-	return k.String() // null, true, false
 }
 
 // options is the key options: the texts of a choice, or how many there are.
@@ -190,7 +182,7 @@ func reason(e *json.SemanticError) error {
 	if e.Err != nil && e.JSONKind == 0 {
 		return e.Err
 	}
-	return fmt.Errorf("must be %s, is %s", wanted(e), kindOf(e.JSONKind))
+	return fmt.Errorf("must be %s, is %s", wanted(e), jsonlist.Kind(e.JSONKind))
 }
 
 // wanted is the kind of value that a key has.

@@ -29,7 +29,7 @@ func Read(r io.Reader, keys []string, each func(i int, object map[string]string)
 		return l.fault(err)
 	}
 	if open.Kind() != '[' {
-		return fmt.Errorf("must be a list, is %s", name(open.Kind()))
+		return fmt.Errorf("must be a list, is %s", Kind(open.Kind()))
 	}
 	for i := 0; l.more(); i++ {
 		if err := l.object(); err != nil {
@@ -69,7 +69,7 @@ func (l *list) object() error {
 		return l.fault(err)
 	}
 	if open.Kind() != '{' {
-		return fmt.Errorf("must be an object, is %s", name(open.Kind()))
+		return fmt.Errorf("must be an object, is %s", Kind(open.Kind()))
 	}
 	clear(l.members)
 	for l.decoder.PeekKind() != '}' {
@@ -96,7 +96,7 @@ func (l *list) member(key string) error {
 		return fmt.Errorf("%s: is there twice", key)
 	}
 	if kind := l.decoder.PeekKind(); kind != '"' && kind != 0 {
-		return fmt.Errorf("%s: must be a text, is %s", key, name(kind))
+		return fmt.Errorf("%s: must be a text, is %s", key, Kind(kind))
 	}
 	value, err := l.decoder.ReadValue()
 	if err == nil {
@@ -161,8 +161,8 @@ func (w *window) fault() error {
 	return w.err
 }
 
-// name is what a kind of JSON value is called.
-func name(k jsontext.Kind) string {
+// Kind names a kind of JSON value in a message: "an object", "null".
+func Kind(k jsontext.Kind) string {
 	switch k {
 	case '{':
 		return "an object"

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"speceval/internal/jsonlist"
 	"speceval/internal/store/files"
 )
 
@@ -189,24 +190,9 @@ func fault(err error) error {
 	case errors.As(err, &semantic) && semantic.Err != nil:
 		return fault(semantic.Err)
 	case errors.As(err, &semantic):
-		return fmt.Errorf("byte %d: %s is %s, another kind of value is wanted there", semantic.ByteOffset, semantic.JSONPointer, kindName(semantic.JSONKind))
+		return fmt.Errorf("byte %d: %s is %s, another kind of value is wanted there", semantic.ByteOffset, semantic.JSONPointer, jsonlist.Kind(semantic.JSONKind))
 	}
 	return err
-}
-
-// kindName is what a kind of JSON value is called.
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case '{':
-		return "an object"
-	case '[':
-		return "a list"
-	case '"':
-		return "a text"
-	case '0':
-		return "a number"
-	}
-	return k.String() // null, true, false
 }
 
 // textOf is a text, or the digits of a number; "" of another value.
