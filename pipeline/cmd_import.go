@@ -26,6 +26,9 @@ allocation, one that [corpus] profiles and compare take.`,
 			if r.To == "" {
 				return usagef("want --to FILE for the profiles")
 			}
+			if r.Scorer != "" && r.Reward != "" {
+				return usagef("--reward takes a score of the logs and --scorer scores the answers again: give one of them")
+			}
 			if r.Scorer != "" {
 				check, err := checker(r.Scorer)
 				if err != nil {

@@ -267,6 +267,7 @@ func TestExitCodes(t *testing.T) {
 		{"benchmarks list --download", nil, 2, "", "unknown flag: --download"},
 		{"status --strict", nil, 2, "", "unknown flag: --strict"},
 		{"verify -n 3", nil, 2, "", "unknown shorthand flag: 'n' in -n"},
+		{"import logs --to p.csv --reward acc --scorer math", nil, 2, "", "give one of them"},
 		{"completion tcsh", nil, 2, "", `unknown command "tcsh" for "speceval completion"`},
 
 		{"status --check", done, 0, "fresh", ""},

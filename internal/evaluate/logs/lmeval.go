@@ -89,7 +89,7 @@ func (d *draft) metrics(row members) error {
 		return nil // the row of another filter
 	}
 	if of.all > 1 && of.seen == 1 && len(lists) == 0 {
-		d.note("the metrics are of the first of %d repeats of each document, or the one that the filter takes: lm-eval scores no other, and --scorer all", of.all)
+		d.note("the metrics are of the first of %d repeats of each document, or the one that the filter takes; --scorer NAME scores all of them", of.all)
 	}
 	return d.take(id, Rollout{Number: 1, PromptTokens: -1, CompletionTokens: -1}, scores)
 }
