@@ -21,6 +21,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"speceval/internal/evaluation"
 	"speceval/internal/store/journal"
 )
@@ -168,8 +170,10 @@ func kind(line []byte) (string, error) {
 // decode reads a message of a known type. A field that the type does not have is refused:
 // it may be a misspelt one.
 func decode(line []byte, into any) error {
-	if err := repeated(json.NewDecoder(bytes.NewReader(line)), "line"); err != nil {
-		return err
+	var fault *jsontext.SyntacticError
+	twice := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowInvalidUTF8(true)).SkipValue()
+	if errors.As(twice, &fault) && fault.Err == jsontext.ErrDuplicateName {
+		return &FieldError{fault.JSONPointer.LastToken(), "it stands twice in one object"}
 	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
@@ -179,33 +183,6 @@ func decode(line []byte, into any) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return &FieldError{"line", "there is more than one JSON value in it"}
 	}
-	return nil
-}
-
-// repeated is an error if a field stands twice in an object of the next value of d, which is
-// that of field. What is no JSON is left to the caller.
-func repeated(d *json.Decoder, field string) error {
-	open, err := d.Token()
-	if open != json.Delim('{') && open != json.Delim('[') || err != nil {
-		return nil
-	}
-	seen := make(map[string]bool)
-	for d.More() {
-		if open == json.Delim('{') {
-			name, err := d.Token()
-			if err != nil {
-				return nil
-			}
-			if field = name.(string); seen[field] {
-				return &FieldError{field, "it stands twice in one object"}
-			}
-			seen[field] = true
-		}
-		if err := repeated(d, field); err != nil {
-			return err
-		}
-	}
-	d.Token()
 	return nil
 }
 
