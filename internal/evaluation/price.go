@@ -20,14 +20,17 @@ func ParsePrice(text string) (*Price, error) {
 	completion, err := strconv.ParseFloat(out, 64)
 	p := &Price{prompt, completion}
 	if !of || wrong != nil || err != nil || p.check() != nil {
-		return nil, fmt.Errorf("price %q: want IN/OUT in dollars per million tokens of prompts and of answers, such as 0.15/0.60", text)
+		return nil, fmt.Errorf("price %q: want IN/OUT in dollars per million tokens of prompts and of answers, such as 0.15/0.60; OUT is %v or more", text, least)
 	}
 	return p, nil
 }
 
+// least is the least price of answers: a limit in tokens of them is a 64-bit integer.
+const least = 1e-3
+
 func (p *Price) check() error {
-	if p != nil && !(p.Prompt >= 0 && p.Prompt < 1e6 && p.Completion > 0 && p.Completion < 1e6) {
-		return fmt.Errorf("prices of %v and %v dollars per million tokens: want 0 or more for prompts, and more than 0 for answers", p.Prompt, p.Completion)
+	if p != nil && !(p.Prompt >= 0 && p.Prompt < 1e6 && p.Completion >= least && p.Completion < 1e6) {
+		return fmt.Errorf("prices of %v and %v dollars per million tokens: want 0 or more for prompts, and %v or more for answers", p.Prompt, p.Completion, least)
 	}
 	return nil
 }
