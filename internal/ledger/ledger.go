@@ -141,7 +141,7 @@ func (l *Ledger) Begin(id rollout.ID, prefix int32, prompt int) {
 	l.change(id, func(c *cost) {
 		c.again(int64(prefix))
 		if c.prompt == 0 {
-			l.asked(c, int(bytesPerToken.tokens(int64(prompt))))
+			l.asked(c, int(ratio(BytesPerToken).tokens(int64(prompt))))
 		}
 	})
 }
@@ -168,7 +168,7 @@ func (l *Ledger) Answered(r *rollout.Rollout) {
 	l.change(r.ID(), func(c *cost) {
 		bytes, tokens := int64(len(r.Text)+len(r.Reasoning)), int64(r.CompletionTokens)
 		if tokens == 0 {
-			tokens = bytesPerToken.tokens(bytes)
+			tokens = ratio(BytesPerToken).tokens(bytes)
 		} else if !c.done {
 			l.bytes, l.tokens = l.bytes+bytes, l.tokens+tokens
 		}
@@ -177,11 +177,11 @@ func (l *Ledger) Answered(r *rollout.Rollout) {
 	})
 }
 
+// BytesPerToken is the bytes of English prose for a token, by most tokenizers.
+const BytesPerToken = 4
+
 // ratio is bytes of text for a token.
 type ratio float64
-
-// bytesPerToken is that of English prose, of most tokenizers.
-const bytesPerToken ratio = 4
 
 func (r ratio) tokens(bytes int64) int64 { return int64(math.Ceil(float64(bytes) / float64(r))) }
 
@@ -191,7 +191,7 @@ func (l *Ledger) Heard(id rollout.ID, prefix int64, usage vllm.Usage, ids, bytes
 	l.change(id, func(c *cost) {
 		tokens := int64(usage.Completion)
 		if tokens <= 0 {
-			by := bytesPerToken
+			by := ratio(BytesPerToken)
 			if l.tokens > 0 && l.bytes > 0 {
 				by = ratio(float64(l.bytes) / float64(l.tokens))
 			}

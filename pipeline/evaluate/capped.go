@@ -56,16 +56,13 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	return d, nil
 }
 
-// bytesPerToken of prompts is that of English prose, of most tokenizers.
-const bytesPerToken = 4.0
-
 // promptUnits is what the longest prompt counts toward a limit.
 func (b *Benchmark) promptUnits(setup *evaluation.Setup) int {
 	longest := 0
 	for _, t := range b.tasks.Tasks {
 		longest = max(longest, len(t.SystemPrompt)+len(t.UserPrompt))
 	}
-	return int(setup.PromptWeight() * float64(longest) / bytesPerToken)
+	return int(setup.PromptWeight() * float64(longest) / ledger.BytesPerToken)
 }
 
 // lengths are the answers of earlier evaluations that asked the same model for the same, and

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/ledger"
 	"speceval/method/estimate"
 )
 
@@ -105,7 +106,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 func (p *Plan) price(b *Benchmark, g evaluation.Spec) error {
 	prompt, completion := 0.0, float64(b.cfg.Sampling.MaxTokens)
 	for _, t := range b.tasks.Tasks {
-		prompt += float64(len(t.SystemPrompt)+len(t.UserPrompt)) / bytesPerToken / float64(p.Tasks)
+		prompt += float64(len(t.SystemPrompt)+len(t.UserPrompt)) / ledger.BytesPerToken / float64(p.Tasks)
 	}
 	if g.Model != "" {
 		s, err := b.With(g.Model)
