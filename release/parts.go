@@ -36,7 +36,12 @@ func partsOf(programs []file) (parts []part) {
 		words = append(words, p.path)
 	}
 	parts = append([]part{{path: "std", version: runtime.Version()}}, parts...)
-	for i, folder := range strings.Fields(output(nil, "go", "env", "GOROOT") + output(nil, words...)) {
+	folders := strings.Split(output(nil, "go", "env", "GOROOT")+output(nil, words...), "\n")
+	for i := range parts {
+		folder := folders[i] // "" of a module that was not fetched
+		if folder == "" {
+			panic(fault{fmt.Errorf("there is no folder of %s, where its licence is: run go mod download", parts[i].path)})
+		}
 		parts[i].licenses = matching(folder, "COPYING*", "LICEN[CS]E*", "NOTICE*", "PATENTS*")
 	}
 	return parts
@@ -48,6 +53,9 @@ func notices(parts []part) []byte {
 	b.WriteString("This program contains the following Go modules, under these terms.\n")
 	for _, p := range parts {
 		fmt.Fprintf(&b, "\n%s\n%s %s\n", strings.Repeat("=", 80), p.path, p.version)
+		if len(p.licenses) == 0 {
+			b.WriteString("\nThe module has no file with a licence.\n")
+		}
 		for _, l := range p.licenses {
 			fmt.Fprintf(&b, "\n--- %s\n\n%s\n", l.name, bytes.TrimRight(l.content, "\n"))
 		}

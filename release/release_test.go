@@ -160,8 +160,8 @@ func TestThePartsOfAProgram(t *testing.T) {
 	if len(parts) != 2 || parts[0].path != "std" || !strings.HasPrefix(parts[0].version, "go1.") || parts[1].path != "github.com/BurntSushi/toml" {
 		t.Fatalf("%+v", parts)
 	}
-	text := string(notices(parts))
-	for _, want := range []string{"\nstd go1.", "The Go Authors", "\ngithub.com/BurntSushi/toml v", "--- COPYING\n\nThe MIT License"} {
+	text := string(notices(append(parts, part{path: "example.org/b", version: "v0.1.0"})))
+	for _, want := range []string{"example.org/b v0.1.0\n\nThe module has no file with a licence.", "\nstd go1.", "The Go Authors", "\ngithub.com/BurntSushi/toml v", "--- COPYING\n\nThe MIT License"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the notices lack %q", want)
 		}
