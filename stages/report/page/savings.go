@@ -14,6 +14,7 @@ import (
 // savings is what HBN saves: the sentence that begins the page, and a bar for each budget.
 type savings struct {
 	Sentence string
+	Errors   string // of what
 	Bars     []bar
 }
 
@@ -32,6 +33,7 @@ func newSavings(src *stored.Source) (s savings, err error) {
 	if err != nil || len(results.Ratios) == 0 {
 		return s, err
 	}
+	s.Errors = errorsOf(profiles)
 	most := 0.0
 	worth, clear := map[int32]float64{}, map[int32]bool{}
 	for _, b := range variance.Budgets(results.Ratios) {
@@ -96,8 +98,15 @@ func equivalentError(rows []variance.Ratio, profiles variance.ProfileErrors) flo
 	return sum / tasks
 }
 
-const savedWords = "1 − r, with the variance ratio r of the policy on this profile: Uniform needs b/r rollouts a task for the same variance, and the policy saves this share of them. " +
-	"± is the standard error by replay, design and the rollouts of the profile; a saving within two of them is uncertain."
+// errorsOf says which errors are after a ±.
+func errorsOf(profiles variance.ProfileErrors) string {
+	if len(profiles) == 0 {
+		return "± is the standard error by replay and design, without that of the profiles, which are not redrawn yet"
+	}
+	return "± is the standard error by replay, design and the rollouts of the profiles"
+}
+
+const savedWords = "1 − r, with the variance ratio r of the policy on this profile: Uniform needs b/r rollouts a task for the same variance, and the policy saves this share of them. %s; a saving within two of them is uncertain."
 
 // byProfile is what each policy saves on each profile, by budget: nil without ratios. Of
 // many profiles it has HBN alone, or none: budget_equivalents.csv has all.
@@ -118,8 +127,9 @@ func byProfile(src *stored.Source) (*grid, error) {
 		return g, nil
 	}
 	budgets := variance.Budgets(results.Ratios)
+	formula := fmt.Sprintf(savedWords, errorsOf(profiles))
 	for _, b := range budgets {
-		g.Heads = append(g.Heads, head{Name: fmt.Sprint(b), Words: fmt.Sprintf("b = %d", b), Formula: savedWords})
+		g.Heads = append(g.Heads, head{Name: fmt.Sprint(b), Words: fmt.Sprintf("b = %d", b), Formula: formula})
 	}
 	for _, pair := range src.Pairs {
 		for _, p := range policies {
