@@ -61,6 +61,7 @@ type Settings struct {
 type Servers struct {
 	settings Settings
 	users    int // of a model at a site, at most
+	closing  sync.Mutex
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced whenever what follows changes
@@ -249,8 +250,11 @@ func (s *Servers) prepare(ctx context.Context, at *site, m Model) error {
 	return err
 }
 
-// Close stops what was started, and lets go of the rest. Nothing may be in use.
+// Close stops the servers that were started, and lets go of the others. None may be in use.
+// A second caller waits for the first one.
 func (s *Servers) Close(ctx context.Context) error {
+	s.closing.Lock()
+	defer s.closing.Unlock()
 	faults := make([]error, len(s.sites))
 	var all sync.WaitGroup
 	for i, one := range s.sites {

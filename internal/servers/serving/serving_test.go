@@ -266,6 +266,42 @@ func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	}
 }
 
+// TestManyCloseAtOnce, as timed runs do that end the servers of sampling before they begin: each
+// pool ends once, and says once what it saw.
+func TestManyCloseAtOnce(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/models") {
+			fmt.Fprint(w, `{"data": [{"id": "a", "max_model_len": 4096}]}`)
+			return
+		}
+		fmt.Fprint(w, `{"choices": [{"message": {"content": "\ud83d"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}`)
+	}))
+	defer server.Close()
+	var ended atomic.Int32
+	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{server.URL}}}, Window: 1, Attempts: 1,
+		Report: func(text string) {
+			if strings.Contains(text, "surrogate") {
+				ended.Add(1)
+				time.Sleep(50 * time.Millisecond) // so that others come meanwhile
+			}
+		}})
+	lease := acquire(t, s, foreign("a"))
+	ask(t, lease, "a")
+	lease.Release()
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := ended.Load(); n != 1 {
+		t.Errorf("the pool ended %d times", n)
+	}
+}
+
 // freePorts is the first of so many ports that nobody listens on. They lie below
 // those that the system gives to connections, which would take one at any time.
 func freePorts(t *testing.T, n int) int {
