@@ -182,6 +182,26 @@ func columnsOf(row reflect.Type, at ...int) ([]column, error) {
 	return columns, nil
 }
 
+// repeats reports whether a column has texts whose dictionary stays below the library's usual
+// bound: each different text of the rows, and four bytes for its length.
+func (c column) repeats(rows reflect.Value) bool {
+	if c.kind != reflect.TypeFor[string]() {
+		return false
+	}
+	seen, bytes := make(map[string]bool), int64(0)
+	for i := range rows.Len() {
+		text := reflect.Indirect(rows.Index(i).FieldByIndex(c.field))
+		if !text.IsValid() || seen[text.String()] { // the first is a null
+			continue
+		}
+		seen[text.String()] = true
+		if bytes += int64(len(text.String())) + 4; bytes >= parquet.DefaultDictionaryPageSizeLimit {
+			return false
+		}
+	}
+	return true
+}
+
 // codecsFor lists the physical types that a Go type is read from. The first
 // is the one that is written; the others are there because pandas, Polars and
 // DuckDB write small integers in 64 bits, and sums and columns with nulls as floats.

@@ -28,6 +28,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/metadata"
+	"github.com/apache/arrow/go/v17/parquet/schema"
 
 	"speceval/internal/store/files"
 	"speceval/internal/store/parquetfile"
@@ -129,7 +130,9 @@ func Write[T any](w io.Writer, rows []T, footer map[string]string) error {
 // Writer writes a file of more rows than fit in memory, a row group at a time.
 type Writer[T any] struct {
 	columns []column
-	file    *file.Writer
+	root    *schema.GroupNode
+	footer  metadata.KeyValueMetadata
+	file    *file.Writer // nil before the first row group
 	sink    *sink
 }
 
@@ -152,15 +155,22 @@ func NewWriter[T any](w io.Writer, footer map[string]string) (_ *Writer[T], err 
 	if err != nil {
 		return nil, err
 	}
-	sink := &sink{w: w}
-	return &Writer[T]{columns: columns, sink: sink, file: file.NewParquetWriter(sink, root,
-		file.WithWriterProps(writerProperties(columns)), file.WithWriteMetadata(keyValues))}, nil
+	return &Writer[T]{columns: columns, root: root, footer: keyValues, sink: &sink{w: w}}, nil
+}
+
+// begin begins the file. Its first rows decide which columns have a dictionary.
+func (w *Writer[T]) begin(rows []T) {
+	if w.file == nil {
+		w.file = file.NewParquetWriter(w.sink, w.root,
+			file.WithWriterProps(writerProperties(w.columns, reflect.ValueOf(rows))), file.WithWriteMetadata(w.footer))
+	}
 }
 
 // Append writes rows as one row group. Readers are quickest with groups of
 // some hundred thousand rows, or of some ten megabytes where rows are long.
 func (w *Writer[T]) Append(rows []T) (err error) {
 	defer recovered(&err)
+	w.begin(rows)
 	group := w.file.AppendRowGroup()
 	for _, c := range w.columns {
 		chunk, err := group.NextColumn()
@@ -177,6 +187,7 @@ func (w *Writer[T]) Append(rows []T) (err error) {
 // Close ends the file with its footer. It does not close what it writes to.
 func (w *Writer[T]) Close() (err error) {
 	defer recovered(&err)
+	w.begin(nil)
 	if err := w.file.Close(); err != nil {
 		return fmt.Errorf("write parquet: %w", err)
 	}
@@ -190,17 +201,19 @@ func recovered(err *error) {
 	}
 }
 
-func writerProperties(columns []column) *parquet.WriterProperties {
+// writerProperties chooses the encodings of columns for a file that begins with these rows. A
+// column never changes its encoding midway: the library then lists the two in the order of a
+// map, which differs from run to run.
+func writerProperties(columns []column, rows reflect.Value) *parquet.WriterProperties {
 	properties := []parquet.WriterProperty{
 		parquet.WithCompression(compress.Codecs.Zstd),
 		parquet.WithCompressionLevel(1), // the next level takes four times the time and memory on a small file
 		parquet.WithDictionaryDefault(false),
+		parquet.WithDictionaryPageSizeLimit(maxPageBytes),
 		parquet.WithBatchSize(valuesBetweenChecks),
 	}
 	for _, c := range columns {
-		if c.kind == reflect.TypeFor[string]() {
-			properties = append(properties, parquet.WithDictionaryFor(c.name, true))
-		}
+		properties = append(properties, parquet.WithDictionaryFor(c.name, c.repeats(rows)))
 	}
 	return parquet.NewWriterProperties(properties...)
 }

@@ -2,9 +2,11 @@ package rowfile_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,4 +72,29 @@ func TestTheFooterIsReadAlone(t *testing.T) {
 	}
 	_, _, err = rowfile.ReadFooter(path + ".absent")
 	wantError(t, err, "absent")
+}
+
+// TestManyDifferentTextsHaveTheSameBytes, though they are too many for a dictionary, or are so
+// from the second row group on.
+func TestManyDifferentTextsHaveTheSameBytes(t *testing.T) {
+	type named struct {
+		Name  string  `parquet:"name"`
+		Label *string `parquet:"label"`
+	}
+	names := make([]named, 100_000)
+	for i := range names {
+		names[i].Name = fmt.Sprint("task ", i)
+		names[i].Label = &names[i/2].Name
+	}
+	for name, rows := range map[string][]named{"from the first": names, "later": slices.Concat(make([]named, 122_880), names)} {
+		want := encode(t, rows)
+		for range 3 {
+			if !bytes.Equal(encode(t, rows), want) {
+				t.Fatalf("%s: other bytes of equal rows", name)
+			}
+		}
+		if got, _, err := rowfile.Decode[named](want, "names.parquet"); err != nil || !reflect.DeepEqual(got, rows) {
+			t.Errorf("%s: other rows are read, %v", name, err)
+		}
+	}
 }
