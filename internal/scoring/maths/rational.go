@@ -17,8 +17,8 @@ type Rational struct {
 }
 
 // ReadRational reads a rational number, perhaps with its name, a unit and what it
-// counts. It is false for every other answer, and for a number that is bounded or of
-// which another one is made by words that have no value: at most 7.
+// counts, or at the end of a computation: 3 + 4 = 7. It is false for every other answer,
+// and for a number that words bound or change: at most 7.
 func ReadRational(text string) (r Rational, ok bool) {
 	a, ok := latex.Read(spelled(text))
 	if !ok || limit(a) != "" {
@@ -27,6 +27,10 @@ func ReadRational(text string) (r Rational, ok bool) {
 	bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0 && (a.Percent || !prose.MatchString(text))
 	if _, value, defines := definition(a); defines {
 		a = value
+	} else if c := newComparer(); a.Kind == latex.Relation && !c.fails(a) {
+		if value, computes := c.computed(a, false); computes {
+			a = value
+		}
 	}
 	if a.Kind != latex.Value || a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
 		return r, false

@@ -212,34 +212,42 @@ func sameName(a, b string) bool {
 	return strings.EqualFold(a, b) || words(a) || words(b)
 }
 
-// equalLast compares the end of a computation, 2 + 3 = 5 or a + b = 2 + 3 = 5,
-// or of a response the total m + n = 5, with a value.
+// equalLast compares the value of a computation with another, see computed.
 func (c *comparer) equalLast(relation, value latex.Answer, relationIsGold bool) bool {
+	last, ok := c.computed(relation, relationIsGold)
+	if relationIsGold {
+		return ok && c.equal(last, value)
+	}
+	return ok && c.equal(value, last)
+}
+
+// computed is the value of a computation, 2 + 3 = 5 or a + b = 2 + 3 = 5, or of a
+// response the total m + n = 5. A rounded value does not count: 1/3 in 1/3 ≈ 0.33.
+func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Answer, ok bool) {
 	for _, rel := range relation.Rels {
 		if rel != "=" && rel != "≈" {
-			return false
+			return value, false
 		}
 	}
 	computation := relation.Items
-	if last := len(computation) - 1; !relationIsGold && last == 1 && c.identity(computation[0], computation[1]) {
-		return c.equal(value, computation[1])
+	if len(computation) < 2 {
+		return value, false
 	}
-	if len(computation) > 2 || !relationIsGold && isTotal(computation[0]) {
+	if !isGold && len(computation) == 2 && c.identity(computation[0], computation[1]) {
+		return computation[1], true
+	}
+	if len(computation) > 2 || !isGold && isTotal(computation[0]) {
 		computation = computation[1:]
 	}
 	for _, item := range computation {
 		if item.Kind != latex.Value || item.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
-			return false
+			return value, false
 		}
 	}
-	i := slices.Index(relation.Rels, "≈")
-	if i < 0 {
-		i = len(relation.Items) - 1
+	if i := slices.Index(relation.Rels, "≈"); i >= 0 {
+		return relation.Items[i], true
 	}
-	if relationIsGold {
-		return c.equal(relation.Items[i], value)
-	}
-	return c.equal(value, relation.Items[i])
+	return computation[len(computation)-1], true
 }
 
 // identity tells whether two sides are equal whatever their variables are.
