@@ -254,6 +254,23 @@ func TestWhereAnswersAreFound(t *testing.T) {
 	}
 }
 
+// TestALabelBeforeARelation takes nothing of it away.
+func TestALabelBeforeARelation(t *testing.T) {
+	for _, test := range []struct {
+		gold, text string
+		right      bool
+	}{
+		{"7", "Answer: x = 7", true}, {"7", "Answer: 2x = 7", false}, {"7", "Area: 2x = 7", false}, {"7", `Answer: \(x^2 = 7\)`, false},
+		{`(7,\infty)`, "Answer: x > 7", true}, {"(3,7)", "Answer: 3 < x < 7", true}, {"7", "Answer: x > 7", false},
+		{"3:2", "boys:girls = 3:2", true}, {"7", "Answer: 3 + 4 = 7", true}, {"7", "Answer: f(3) = 7", true},
+		{"7", "Wrong: x = 7", false}, {"7", "Guess: x = 7", false},
+	} {
+		if v, err := maths.New(test.gold).Score(t.Context(), scoring.Response{Text: test.text}); err != nil || v.Correct() != test.right {
+			t.Errorf("%q for %q: %+v, %v", test.text, test.gold, v, err)
+		}
+	}
+}
+
 func TestCutResponses(t *testing.T) {
 	for text, right := range map[string]bool{
 		`The answer is 7`:            false,

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
 
 // parser reads tokens by recursive descent. Once it has failed, what it returns
@@ -258,7 +259,14 @@ func (p *parser) ratio() Answer {
 	}
 	if a.Kind == Words { // Area: 5, Ratio: 3:2, or the names in boys:girls = 3:2
 		b := p.ratio()
-		if p.peek() == "=" {
+		related := p.next(operator) && strings.Contains(relations, p.peek())
+		if related && b.Kind != Words { // Answer: 2x = 7, but not Wrong: 2x = 7
+			if !words.Names(a.Text) {
+				b.Limit = a.Text
+			}
+			return b
+		}
+		if related {
 			return Answer{Kind: Words, Text: a.Text + ":" + b.Text}
 		}
 		return Answer{Kind: Relation, Items: []Answer{a, b}, Rels: []string{"="}}
