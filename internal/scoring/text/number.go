@@ -83,7 +83,7 @@ func (s *Number) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	}
 	text, note := maths.Final(r)
 	v := scoring.Verdict{Answer: scoring.Shorten(text), Note: note}
-	if found, ok := read(text); ok {
+	if found, ok := read(strings.TrimPrefix(text, "A: ")); ok { // of prompts with Q: and A:
 		v.Reward = scoring.PassFail(s.right(found))
 	} else if note == "" {
 		v.Note = "the final answer is no number"

@@ -59,7 +59,7 @@ func TestNumber(t *testing.T) {
 		{"42", "", "So it is **42**", true}, // of Markdown
 		{"42", "", "**Answer:** $\\mathbf{42}$", true},
 		{"42", "", "#### 42", true}, // of GSM8K
-		{"18", "", "9 * 2 = 18", true}, {"18", "", "#### 9*2=18", true}, {"18", "", "So she makes 9 * 2 = $18.", true},
+		{"18", "", "A: 18 eggs", true}, {"18", "", "Q: 18", false}, {"18", "", "9 * 2 = 18", true}, {"18", "", "#### 9*2=18", true}, {"18", "", "So she makes 9 * 2 = $18.", true},
 		{"18", "", "That is 6 + 3 * 4 = 6 + 12 = 18 dollars every day.", true}, {"5", "", `\boxed{m + n = 5}`, true},
 		{"18", "", "9 * 2 = 19", false}, {"19", "", "9 * 2 = 19", false}, {"7", "", "Answer: 2x = 7", false}, // no value of x
 		{"3.14", "0.01", `\boxed{22 / 7 \approx 3.1}`, true}, {"18", "", "9 * 2 < 18", false},
