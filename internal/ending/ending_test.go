@@ -77,7 +77,7 @@ func TestAfterThinking(t *testing.T) {
 func TestTally(t *testing.T) {
 	var whole, none ending.Tally
 	for range 4 {
-		whole.Add("42", true, 9, ending.Finished)
+		whole.Add("42", true, 9, ending.Finished, true)
 	}
 	for name, tally := range map[string]*ending.Tally{"whole": &whole, "none": &none, "nil": nil} {
 		if lines := tally.Lines(0); lines != nil {
@@ -85,29 +85,31 @@ func TestTally(t *testing.T) {
 		}
 	}
 	var all ending.Tally
-	for range 94 {
-		all.Add("42", true, 2, ending.Finished)
+	all.Add("so", true, 2, ending.Finished, false)
+	all.Add("so", true, 2, ending.Cut, false) // cut, and so not whole
+	for range 92 {
+		all.Add("42", true, 2, ending.Finished, true)
 	}
-	all.Add(" ", true, 9, ending.Finished) // reasoning apart
-	all.Add("", false, 5, ending.Cut)      // thinking in the text
-	all.Add("", true, 0, ending.Filtered)
-	all.Add("so", false, 9, ending.Cut)
-	all.Add("so", true, 2, ending.Refused)
-	all.Add("so", true, 2, ending.Called)
-	want := ending.Tally{All: 100, Empty: 3, Thinking: 2, EmptyCut: 1, EmptyFinished: 1, Unclosed: 1, Cut: 2, Filtered: 1, Refused: 1, Called: 1}
+	all.Add(" ", true, 9, ending.Finished, true) // reasoning apart
+	all.Add("", false, 5, ending.Cut, true)      // thinking in the text
+	all.Add("", true, 0, ending.Filtered, true)
+	all.Add("so", false, 9, ending.Cut, true)
+	all.Add("so", true, 2, ending.Refused, true)
+	all.Add("so", true, 2, ending.Called, true)
+	want := ending.Tally{All: 100, Empty: 3, Thinking: 2, EmptyCut: 1, EmptyFinished: 1, Unclosed: 1, Cut: 3, Filtered: 1, Refused: 1, Called: 1, Unread: 1}
 	if all != want {
 		t.Errorf("%+v, want %+v", all, want)
 	}
 	said := strings.Join(all.Lines(0), "\n")
 	for _, words := range []string{
 		"3 of 100 rollouts (3%) have an empty answer", "2 of them have thinking alone", "1 were cut by a limit", "raise sampling.max_tokens", "reasoning parser",
-		"1 of 100 rollouts (1%) end in thinking that was not closed", "2 of 100 rollouts (2%) were cut", "content filter", "refused", "call of a tool",
+		"1 of 100 rollouts (1%) end in thinking that was not closed", "3 of 100 rollouts (3%) were cut", "content filter", "refused", "call of a tool", "1 of 100 rollouts (1%) have a text in which the scorer found no answer",
 	} {
 		if !strings.Contains(said, words) {
 			t.Errorf("%q is not in\n%s", words, said)
 		}
 	}
-	if lines := all.Lines(0.02); len(lines) != 1 || !strings.Contains(lines[0], "empty") {
+	if lines := all.Lines(0.02); len(lines) != 2 || !strings.Contains(lines[0], "empty") {
 		t.Errorf("of more than 2%%: %q", lines)
 	}
 }

@@ -17,11 +17,13 @@ type Tally struct {
 	Filtered      int `json:"filtered"`
 	Refused       int `json:"refused"`
 	Called        int `json:"called"` // ended in the call of a tool
+	Unread        int `json:"unread"` // whole, and the scorer found no answer in the text
 }
 
 // Add counts a rollout: the answer in it and whether its thinking was closed, as
-// AfterThinking returns them; the bytes of all its text, reasoning included; its ending.
-func (t *Tally) Add(answer string, closed bool, bytes int, end Ending) {
+// AfterThinking returns them; the bytes of all its text, reasoning included; its ending; and
+// whether the scorer found an answer.
+func (t *Tally) Add(answer string, closed bool, bytes int, end Ending, read bool) {
 	t.All++
 	switch end {
 	case Cut:
@@ -36,6 +38,8 @@ func (t *Tally) Add(answer string, closed bool, bytes int, end Ending) {
 	if strings.TrimSpace(answer) != "" {
 		if !closed {
 			t.Unclosed++
+		} else if end == Finished && !read {
+			t.Unread++
 		}
 		return
 	}
@@ -73,6 +77,7 @@ func (t *Tally) Lines(share float64) (lines []string) {
 	line(t.Filtered, "were withheld by a content filter, in whole or in part")
 	line(t.Refused, "were refused by the provider of the model")
 	line(t.Called, "ended in the call of a tool, though none was offered: start the server without a parser of tool calls")
+	line(t.Unread, "have a text in which the scorer found no answer, and count as wrong: read some, and if they are right in a form of their own, ask for the scorer's form in the prompt, or choose another scorer")
 	return lines
 }
 

@@ -8,11 +8,11 @@ import (
 	"speceval/internal/rollout"
 )
 
-// tallied counts an answer.
-func (s *Settings) tallied(t *ending.Tally, r *rollout.Rollout) {
+// tallied counts a rollout; v is its verdict, nil if there is none yet.
+func (s *Settings) tallied(t *ending.Tally, r *rollout.Rollout, v *rollout.Score) {
 	end := ending.Of(r.FinishReason)
 	text, closed := ending.AfterThinking(r.Text, end, s.Unparted)
-	t.Add(text, closed, len(r.Text)+len(r.Reasoning), end)
+	t.Add(text, closed, len(r.Text)+len(r.Reasoning), end, v == nil || s.Found == nil || s.Found(v.Scorer, v.Answer))
 }
 
 // answered sets the counts of the answers that count, and says in the notes what is not
@@ -26,15 +26,19 @@ func (r *Result) answered(t *ending.Tally) {
 	r.Notes = append(r.Notes, lines...)
 }
 
-// answeredAgain is answered by the stored answers.
-func (s *Settings) answeredAgain(r *Result) error {
+// answeredAgain is answered by the stored rollouts and their new verdicts.
+func (s *Settings) answeredAgain(r *Result, scores []*rollout.Score) error {
+	verdicts := make(map[rollout.ID]*rollout.Score, len(scores))
+	for _, v := range scores {
+		verdicts[v.ID()] = v
+	}
 	var t ending.Tally
 	for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
 		if err != nil {
 			return err
 		}
 		if row := &r.Rows[a.TaskIndex]; a.Rollout < row.Pilots+row.Continuations {
-			s.tallied(&t, a)
+			s.tallied(&t, a, verdicts[a.ID()])
 		}
 	}
 	r.answered(&t)
@@ -48,7 +52,7 @@ const early = 16
 func (e *engine) warnOfEmpty(r *rollout.Rollout) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.tallied(&e.tally, r); e.tally.All == early && e.tally.Empty >= early/4 && e.Say != nil {
+	if e.tallied(&e.tally, r, nil); e.tally.All == early && e.tally.Empty >= early/4 && e.Say != nil {
 		e.Say("warning: of the first answers, " + e.tally.Lines(0)[0])
 	}
 }

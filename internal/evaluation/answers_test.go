@@ -28,10 +28,11 @@ func TestAnswersThatAreNotWholeAreCounted(t *testing.T) {
 			c.Finish = "eos_token" // as good as stop
 		}
 	}
+	l.settings.Found = func(scorer, answer string) bool { return false } // in texts that are whole
 	var said []string
 	l.settings.Say = func(message string) { said = append(said, message) }
 	r := l.run()
-	if want := (ending.Tally{All: 40, Empty: 15, Thinking: 10, EmptyCut: 5, EmptyFinished: 5, Cut: 5, Filtered: 5}); *r.Answers != want {
+	if want := (ending.Tally{All: 40, Empty: 15, Thinking: 10, EmptyCut: 5, EmptyFinished: 5, Cut: 5, Filtered: 5, Unread: 25}); *r.Answers != want {
 		t.Errorf("%+v, want %+v", *r.Answers, want)
 	}
 	if len(said) != 1 || !strings.Contains(said[0], "of 16 rollouts") {

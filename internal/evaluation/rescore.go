@@ -63,7 +63,7 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 		return nil, err
 	}
 	again.Notes = r.ownNotes()
-	if err := s.answeredAgain(&again); err != nil {
+	if err := s.answeredAgain(&again, scores); err != nil {
 		return nil, err
 	}
 	if err := again.known(&s.Setup); err != nil {

@@ -368,7 +368,7 @@ func (r *Result) count(st *store, s *Settings) error {
 			if err != nil {
 				return err
 			}
-			s.tallied(&tally, answer)
+			s.tallied(&tally, answer, &v.Score)
 			texts[answer.Reasoning+answer.Text] = true
 			if answer.CompletionTokens == 0 { // of an answer that was counted there is one at least
 				r.Tokens.Untold++

@@ -57,6 +57,8 @@ type Settings struct {
 	// says why there is no verdict.
 	Score func(ctx context.Context, r *rollout.Response) (*rollout.Score, error)
 	Rules string // what verdicts depend on besides the answers, as a digest
+	// Found reports whether a scorer, by its version, found an answer; nil: always.
+	Found func(scorer, answer string) bool
 	// Unparted says that prompts open the thinking of the model, and that no server
 	// separates it from the answer.
 	Unparted bool

@@ -192,7 +192,7 @@ func (s *Subject) setup(seed *uint64) evaluation.Setup {
 func (s *Subject) settings(setup evaluation.Setup, open *opened, rules, commit string) evaluation.Settings {
 	return evaluation.Settings{
 		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: open.score, Rules: rules,
-		Unparted: experiment.Unparted(s.model),
+		Unparted: experiment.Unparted(s.model), Found: family.Found,
 		Corpus: sampler.Corpus{
 			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.cfg, s.model),
 			Seed: seed.Root(setup.Seed).Child("evaluate").Child(s.tasks.ID).Child(s.model.ID),

@@ -153,9 +153,12 @@ func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score
 	if err != nil {
 		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
 	}
-	s.counting.Lock()
-	s.tally.Add(part.Text, part.closed, len(r.Text), part.end)
-	s.counting.Unlock()
+	found := true
+	defer func() {
+		s.counting.Lock()
+		defer s.counting.Unlock()
+		s.tally.Add(part.Text, part.closed, len(r.Text), part.end, found)
+	}()
 	if s.kept != nil && s.kept.Has(id) {
 		return s.kept.Read(id)
 	}
@@ -175,6 +178,7 @@ func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score
 	if err := score.Grade(v.Reward); err != nil {
 		return nil, err
 	}
+	found = family.Found(score.Scorer, score.Answer)
 	if by.Slow() && !unparsable {
 		err = s.kept.Append(score)
 	}

@@ -158,12 +158,15 @@ func TestAnswersThatAreNotWholeAreNoted(t *testing.T) {
 	l.rollouts[3].Text, l.rollouts[3].FinishReason = "", "content_filter"
 	l.succeed()
 	m := l.manifest()
-	for _, words := range []string{"2 of 8 rollouts (25%) have an empty answer", "1 of them have thinking alone", "1 of 8 rollouts (12.5%) were cut", "content filter"} {
+	for _, words := range []string{"2 of 8 rollouts (25%) have an empty answer", "1 of them have thinking alone", "1 of 8 rollouts (12.5%) were cut", "content filter", "1 of 8 rollouts (12.5%) have a text in which the scorer found no answer"} {
 		if !strings.Contains(m, words) {
 			t.Errorf("%q is not in %s", words, m)
 		}
 	}
 	whole := newLab(t)
+	for i := range whole.rollouts { // of all scorers
+		whole.rollouts[i].Text = `\boxed{B}`
+	}
 	if whole.succeed(); strings.Contains(whole.manifest(), "of 8 rollouts") {
 		t.Errorf("manifest %s", whole.manifest())
 	}

@@ -74,6 +74,12 @@ const (
 // reached.
 func (f Family) Slow() bool { return f.Need != Nothing }
 
+// Found reports whether the scorer of a version, as scores have it, found an answer. Those of
+// judges, programs and graders always do: they take the text as it is.
+func Found(version, answer string) bool {
+	return answer != "" || !slices.ContainsFunc(all, func(f Family) bool { return f.Need == Nothing && f.Version == version })
+}
+
 // Resources are what the needs of families are met by.
 type Resources struct {
 	Judge  judge.Settings
