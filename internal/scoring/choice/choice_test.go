@@ -160,6 +160,7 @@ func TestLines(t *testing.T) {
 		"The correct answer is B.\nA) is for planes.":                 "B",
 		"Option A is right for x.\nOption B is correct.":              "B",
 		"Answer: B\nAnswer: C":                                        "C",
+		"Ans: B":                                                      "B",
 	} {
 		if got, note := read(t, 4, nil, text, false); got != want {
 			t.Errorf("%q: %q (%s), want %q", text, got, note, want)

@@ -53,7 +53,7 @@ const (
 
 // classes are the words of each class. Units are at unitNames.
 var classes = map[Class]string{
-	Plain: `these those its there here in at for with and then also again out them th st nd rd answers ans
+	Plain: `these those its there here in at for with and then also again out them th st nd rd answers
 		altogether overall final finally correct required desired requested asked sought unique
 		single such always when where equivalent given found seen shown known
 		computed calculated obtained determined evaluated simplified written expressed from about approximately approx roughly around namely
@@ -98,7 +98,7 @@ var classes = map[Class]string{
 	Verb:            "must should will seems looks appears fails contradicts violates ignores misses lacks overlooks conflicts",
 	Leads: `is it's that's then instead actually rather no really final finally must hmm wait ah oh oops sorry definitely certainly surely choose chose select pick
 		go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i'll correct right matches corresponds`,
-	Plain | Noun: "answer",
+	Plain | Noun: "answer ans",
 	Noun:         "option choice letter answer's",
 	Given:        "most only single overall our correct right best final my appropriate suitable likely chosen selected accurate",
 	Joins:        "and or nor perhaps maybe possibly probably even also plus alternatively versus vs both either equally otherwise too",
