@@ -192,7 +192,7 @@ func TestFaultsOfRows(t *testing.T) {
 		{"b.csv", "\ufeff", "b.csv: is empty"},
 		{"b.csv", head + ",,,,,\n", "b.csv: is empty"},
 		{"b.csv", "\xff\xfei\x00d\x00", "b.csv: is UTF-16: save it in UTF-8"},
-		{"b.csv", "id;prompt;answer;scorer\n1;p;2;math\n", `line 1: is no header: it has one column, "id;prompt;answer;scorer": cells are separated by commas`},
+		{"b.csv", "id;prompt;scorer\n1;p;math\n", "line 2: answer: is missing or empty"},
 		{"b.csv", "\nprompt,scorer\n", "line 2: is no header: the column id or task_id is missing"},
 		{"b.csv", "id,id\n", `line 1: is no header: the column "id" is there twice`},
 		{"b.csv", "id,\"prompt\n", `line 1: is no header: extraneous or missing " in quoted-field`},

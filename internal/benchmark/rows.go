@@ -49,9 +49,6 @@ func rows(data []byte) iter.Seq2[int, line] {
 
 // checkHeader returns an error if rows cannot be read by these columns.
 func checkHeader(columns []string) error {
-	if len(columns) == 1 && strings.ContainsAny(columns[0], ";\t") {
-		return fmt.Errorf("it has one column, %.60q: cells are separated by commas", columns[0])
-	}
 	for i, name := range columns {
 		if name != "" && slices.Contains(columns[:i], name) {
 			return fmt.Errorf("the column %.40q is there twice", name)

@@ -69,6 +69,7 @@ func optional[V any](c *cells, at int, read func(at int) V) *V {
 
 // integer is a whole number; "12.0" is one, too, as pandas writes columns with gaps.
 func (c *cells) integer(at, bits int) int64 {
+	c.fields[at] = strings.TrimSpace(c.fields[at])
 	digits, zeros, _ := strings.Cut(c.fields[at], ".")
 	if strings.Trim(zeros, "0") != "" {
 		digits = c.fields[at]
@@ -79,7 +80,7 @@ func (c *cells) integer(at, bits int) int64 {
 }
 
 func (c *cells) number(at int) float64 {
-	value, err := strconv.ParseFloat(c.fields[at], 64)
+	value, err := strconv.ParseFloat(strings.TrimSpace(c.fields[at]), 64)
 	c.check(at, err, "a number")
 	return value
 }

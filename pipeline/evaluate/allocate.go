@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
@@ -334,15 +335,15 @@ func bare(data []byte, path string) (c Counted, err error) {
 		return c, requestf("%s: %w", path, err)
 	}
 	for _, r := range records {
-		n, err := strconv.Atoi(r.Fields[2])
-		passes, wrong := strconv.ParseFloat(r.Fields[1], 64)
-		if err != nil || wrong != nil || n < 0 || n > 1<<20 || !(passes >= 0 && passes <= float64(n)) {
+		n, err := strconv.ParseFloat(strings.TrimSpace(r.Fields[2]), 64)
+		passes, wrong := strconv.ParseFloat(strings.TrimSpace(r.Fields[1]), 64)
+		if err != nil || wrong != nil || !(n >= 0 && n <= 1<<20) || n != math.Trunc(n) || !(passes >= 0 && passes <= n) {
 			return c, requestf("%s: row %d: pass_count %q and tested_k %q: want rollouts, and how many of them passed", path, r.Number, r.Fields[1], r.Fields[2])
 		}
-		if passes != float64(int(passes)) {
+		if passes != math.Trunc(passes) {
 			return c, requestf("%s: row %d: pass_count %q: graded rewards need the columns of a profile, rewards and squares among them", path, r.Number, r.Fields[1])
 		}
-		c.IDs, c.Counts = append(c.IDs, r.Fields[0]), append(c.Counts, estimate.Binary(n, int(passes), 0))
+		c.IDs, c.Counts = append(c.IDs, r.Fields[0]), append(c.Counts, estimate.Binary(int(n), int(passes), 0))
 	}
 	return c, nil
 }

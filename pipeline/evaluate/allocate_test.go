@@ -135,7 +135,7 @@ func TestCountsOfAllForms(t *testing.T) {
 		}
 		return path
 	}
-	bare := file("bare.csv", "task_id,pass_count,tested_k\nx,1,2\ny,0,0\n")
+	bare := file("bare.csv", "task_id;pass_count;tested_k\nx; 1;2.0\ny;0;0\n")
 	c, err := Counting{}.Read(bare)
 	if err != nil || len(c.IDs) != 2 || c.Counts[0] != estimate.Binary(2, 1, 0) || c.Counts[1].Rollouts != 0 {
 		t.Errorf("%+v, %v", c, err)

@@ -1,5 +1,6 @@
 // Package csvfile reads small CSV files: [Parse] those that begin with a header,
-// column by name, and [Rows] any.
+// column by name, and [Rows] any. Cells are separated by commas, or, where the header has
+// none, by semicolons or tabs, as spreadsheets write them.
 package csvfile
 
 import (
@@ -34,21 +35,22 @@ type Row struct {
 // one that cannot be read. Blank lines and a byte order mark are passed over.
 func Rows(data []byte) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		number := 0
+		data = bytes.TrimPrefix(data, []byte("\ufeff"))
+		number, comma := 0, separator(data)
 		for line := range bytes.SplitSeq(data, []byte("\n")) {
-			if number++; bytes.Count(line, []byte(",")) >= MaxCells {
+			if number++; bytes.Count(line, []byte{comma}) >= MaxCells {
 				yield(Row{Line: number}, fmt.Errorf("the line has more than %d cells", MaxCells))
 				return
 			}
 		}
 		// encoding/csv makes LF of CR LF, which would change the texts of benchmarks: it
 		// takes one CR, so inside quotes there have to be two.
-		pieces := bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte(`"`))
+		pieces := bytes.Split(data, []byte(`"`))
 		for i := 1; i < len(pieces); i += 2 {
 			pieces[i] = bytes.ReplaceAll(pieces[i], []byte("\r\n"), []byte("\r\r\n"))
 		}
 		reader := csv.NewReader(bytes.NewReader(bytes.Join(pieces, []byte(`"`))))
-		reader.FieldsPerRecord = -1
+		reader.FieldsPerRecord, reader.Comma = -1, rune(comma)
 		for {
 			cells, err := reader.Read()
 			if errors.Is(err, io.EOF) {
@@ -65,6 +67,17 @@ func Rows(data []byte) iter.Seq2[Row, error] {
 			}
 		}
 	}
+}
+
+// separator is what separates the cells of a file, by its first line.
+func separator(data []byte) byte {
+	header, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
+	for _, mark := range []byte(",;\t") {
+		if bytes.IndexByte(header, mark) >= 0 {
+			return mark
+		}
+	}
+	return ','
 }
 
 // Record is a row of a CSV file.
@@ -89,6 +102,9 @@ func Parse(data []byte, columns []string, optional ...string) (records []Record,
 			return nil, []error{fmt.Errorf("header: %w", err)}
 		case header == nil:
 			header = row.Cells
+			for i, name := range header {
+				header[i] = strings.TrimSpace(name)
+			}
 			if at, faults = locate(header, columns, optional); len(faults) > 0 {
 				return nil, faults
 			}
