@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ func wheel(s system, program file, modules, licenses []file, pyproject, readme [
 			Name, Description, License string
 			RequiresPython             string `toml:"requires-python"`
 			Classifiers                []string
+			EntryPoints                map[string]map[string]string `toml:"entry-points"`
 		}
 	}
 	must(0, toml.Unmarshal(pyproject, &about))
@@ -74,9 +76,16 @@ func wheel(s system, program file, modules, licenses []file, pyproject, readme [
 	}
 	fmt.Fprintf(&meta, "Classifier: %s\n", strings.Join(p.Classifiers, "\nClassifier: "))
 	fmt.Fprintf(&meta, "Requires-Python: %s\nDescription-Content-Type: text/markdown; charset=UTF-8\n\n%s", p.RequiresPython, readme)
+	var points strings.Builder
+	for _, group := range slices.Sorted(maps.Keys(p.EntryPoints)) {
+		fmt.Fprintf(&points, "[%s]\n", group)
+		for _, name := range slices.Sorted(maps.Keys(p.EntryPoints[group])) {
+			fmt.Fprintf(&points, "%s = %s\n", name, p.EntryPoints[group][name])
+		}
+	}
 	tags := "Wheel-Version: 1.0\nGenerator: speceval\nRoot-Is-Purelib: false\nTag: py3-none-" + strings.Join(s.wheel, "\nTag: py3-none-") + "\n"
 	files := slices.Concat(below(p.Name, modules), below(stem+".data/scripts", []file{program}), below(info+"licenses", licenses),
-		[]file{{info + "METADATA", []byte(meta.String()), 0o644}, {info + "WHEEL", []byte(tags), 0o644}})
+		[]file{{info + "METADATA", []byte(meta.String()), 0o644}, {info + "WHEEL", []byte(tags), 0o644}, {info + "entry_points.txt", []byte(points.String()), 0o644}})
 	for _, f := range files {
 		sum := sha256.Sum256(f.content)
 		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", f.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(f.content))

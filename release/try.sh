@@ -90,7 +90,7 @@ harness() {
   python "$root/python/tests/test_client.py"
   if [ -n "${SPECEVAL_INSPECT:-}" ]; then
     PYTHONPATH="$(python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" SPECEVAL_PROGRAM="$(command -v speceval)" \
-      "$SPECEVAL_INSPECT/bin/python" "$root/python/tests/test_inspect.py" InInspect.test_exactly_the_budget_runs InInspect.test_an_earlier_log_is_known
+      "$SPECEVAL_INSPECT/bin/python" "$root/python/tests/test_inspect.py" InInspect.test_exactly_the_budget_runs InInspect.test_an_earlier_log_is_known InInspect.test_a_log_is_scored_again_by_the_command
   fi
 }
 

@@ -13,14 +13,17 @@ import logging
 import math
 import os
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from inspect_ai.hooks import Hooks, RunEnd, SampleEnd, hooks
+from inspect_ai.log import EvalLog
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 from inspect_ai.util import EarlyStop
 
@@ -398,15 +401,17 @@ class _Run:
         columns = self._columns()
         if self.result["complete"] and len(columns) > 1:
             self.columns = [self.column(name, key, values) for (name, key), values in columns.items()]
+        snapshot = self.client.send("snapshot")["snapshot"]
         self.client.close()
         selected = defaultdict(list)
-        for task, epoch in sorted(self.numbers):
+        for (task, epoch), _ in sorted(self.numbers.items(), key=lambda item: item[1]):
             selected[task].append(epoch)
         return {
             MANAGER: {
                 "protocol": PROTOCOL,
                 "started": {name: self.started[name] for name in self.started if name not in ("type", "in_flight")},
-                "selected": dict(selected),
+                "selected": dict(selected),  # epochs of the rollouts that count, in the order of their numbers
+                "snapshot": snapshot,
                 "unused": len(self.early),
                 "failures": self.failures,
                 "estimate": {name: self.result[name] for name in self.result if name != "type"},
@@ -478,15 +483,60 @@ def mean() -> Metric:
     rollouts on these samples, `stderr_samples` that of the samples as draws from more
     such samples, each with a 95% interval. Of several scorers each has its own, under the
     allocation by the one that `HBN` names; NaN, with a warning, if it gives no rewards.
+    `inspect score` computes it for new scores of a log, under the allocation of the log.
     """
 
     def compute(scores: Sequence[SampleScore]) -> Value:
         run = _current.get(None)
-        if run is None:
-            raise RuntimeError("speceval.inspect.mean() needs early_stopping=HBN(…) in the same task, and a run of it: what a log has is in its results.early_stopping.metadata")
-        return _values(run.estimate_of(scores))
+        if run is not None:
+            return _values(run.estimate_of(scores))
+        stored = _stored()
+        if stored is None:
+            raise RuntimeError("speceval.inspect.mean() needs early_stopping=HBN(…) in the same task, or the log of a run with it")
+        return _values(_scored_again(stored, scores))
 
     return compute
+
+
+def _stored() -> dict[str, Any] | None:
+    """What the log that is scored again has of its allocation. Inspect gives metrics the scores
+    alone, so the log is taken from the function that computes them."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        log = frame.f_locals.get("log")
+        if isinstance(log, EvalLog):  # the nearest: a script may have other logs
+            stopping = log.results.early_stopping if log.results is not None else None
+            stored = stopping.metadata.get(MANAGER) if stopping is not None else None
+            return stored if isinstance(stored, dict) and "snapshot" in stored else None
+        frame = frame.f_back
+    return None
+
+
+def _scored_again(stored: Mapping[str, Any], scores: Sequence[SampleScore]) -> Mapping[str, Any]:
+    """The estimate by new scores of all epochs, under the allocation of the log."""
+    none = {"complete": False, "rollouts": stored["estimate"]["rollouts"]}
+    if not stored["estimate"]["complete"]:
+        return none
+    given: dict[str, list[Value]] = defaultdict(list)
+    for score in scores:  # in the order of the log: by epoch
+        given[str(score.sample_id)].append(score.score.value)
+    rewards = {}
+    for task, epochs in stored["selected"].items():
+        if len(given[task]) != len(epochs):
+            logger.warning(f"speceval.inspect.mean() is NaN: sample {task} has {len(given[task])} scores, and {len(epochs)} epochs count")
+            return none
+        for epoch, value in zip(sorted(epochs), given[task]):
+            try:
+                reward = _number(value)
+            except ValueError:
+                reward = math.nan
+            if not 0 <= reward <= 1:
+                logger.warning(f"speceval.inspect.mean() is NaN: epoch {epoch} of sample {task} counts, and its score of {value!r} is no reward from 0 to 1")
+                return none
+            rewards[task, epochs.index(epoch) + 1] = reward
+    with Client() as client:
+        client.send("resume", snapshot=stored["snapshot"])
+        return client.estimate(rewards=rewards)
 
 
 def _values(e: Mapping[str, Any]) -> dict[str, float | None]:

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import unittest
 from collections import Counter
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task, eval, eval_retry
+from inspect_ai import Task, eval, eval_retry, score
 from inspect_ai.agent import react
 from inspect_ai.dataset import Sample
 from inspect_ai.log import EvalLog, read_eval_log, read_eval_log_sample_summaries
@@ -251,6 +253,53 @@ class InInspect(unittest.TestCase):
         chosen = log.results.early_stopping.metadata["speceval"]["estimate"]
         self.assertEqual(values["right"]["mean"], chosen["mean"])
         self.assertAlmostEqual(values["half"]["mean"], chosen["mean"] / 2, delta=1e-12)
+
+    def test_a_log_is_scored_again(self) -> None:
+        log = self.eval(task(), model(1))
+        values = self.complete(log)
+
+        @scorer(metrics=[])
+        def contrary() -> Any:
+            async def rate(state: Any, target: Any) -> Score:
+                return Score(value="I" if state.output.completion == "yes" else "C")
+
+            return rate
+
+        @scorer(metrics=[])
+        def long() -> Any:
+            async def rate(state: Any, target: Any) -> Score:
+                return Score(value=len(state.output.completion))
+
+            return rate
+
+        for by, want in ((match(), values["mean"]), (contrary(), 1 - values["mean"]), (long(), math.nan)):
+            (again,) = score(log, by, metrics=[mean()], action="overwrite", display="none").results.scores
+            got = {name: m.value for name, m in again.metrics.items()}
+            self.assertEqual(got["rollouts"], N * BUDGET)
+            self.assertEqual(got["complete"], 1.0 if want == want else 0.0)
+            self.assertEqual(math.isnan(got["mean"]), math.isnan(want))
+            if want == want:
+                self.assertAlmostEqual(got["mean"], want, delta=1e-12)
+        self.assertGreater(abs(values["mean"] - 0.5), 0.01)  # else the two are told by nothing
+        with self.assertRaises(Exception):
+            score(self.eval(task(early_stopping=None, metrics=[accuracy()], epochs=1), model(1)), match(), metrics=[mean()], display="none")
+
+    def test_a_log_is_scored_again_by_the_command(self) -> None:
+        """In a process that finds the metric by the entry point of the package alone."""
+        log = self.eval(task(), model(1))
+        values = self.complete(log)
+        if not [point for point in metadata.entry_points(group="inspect_ai") if point.name == "speceval"]:  # the package is not installed
+            info = Path(self.logs) / "speceval-0.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text("Metadata-Version: 2.1\nName: speceval\nVersion: 0\n")
+            project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+            (info / "entry_points.txt").write_text("[inspect_ai]\nspeceval = " + project["entry-points"]["inspect_ai"]["speceval"] + "\n")
+        path = os.pathsep.join([self.logs, os.environ.get("PYTHONPATH", "")])
+        command = [str(Path(sys.executable).parent / "inspect"), "score", log.location, "--scorer", "match", "--action", "overwrite", "--overwrite", "--display", "none"]
+        ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": path, "INSPECT_LOG_LEVEL": "error"}, capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        (again,) = read_eval_log(log.location).results.scores
+        self.assertAlmostEqual(again.metrics["mean"].value, values["mean"], delta=1e-12)
 
     def test_an_earlier_log_is_known(self) -> None:
         first = self.eval(task(), model(1))
