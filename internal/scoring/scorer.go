@@ -14,14 +14,14 @@ type Response struct {
 	Cut  bool   // it was cut short, by max_tokens say: it does not end where its author wanted
 }
 
-// Verdict is what a scorer says of a response.
+// Verdict is the judgement of a scorer on a response.
 type Verdict struct {
 	Reward float64 // from 0, wrong, to 1, right; anything between from graded scorers alone
-	Answer string  // what was read from the response, see Shorten; "" if nothing was
+	Answer string  // the answer read from the response, see Shorten; "" if none was
 	Note   string  // what else there is to say, for people: "no box: the last value was read"
 }
 
-// Correct tells whether the response is right altogether.
+// Correct reports whether the response is fully right.
 func (v Verdict) Correct() bool { return v.Reward == 1 }
 
 // PassFail is the reward of a response that is right or wrong and nothing between.

@@ -46,8 +46,8 @@ func (s *Scorer) boxes(text string) (got reading, end, seen int) {
 	return got, end, seen
 }
 
-// beforeBox is what the words before a box do to it, over the beginning of a
-// formula and of one line.
+// beforeBox is the effect of the words before a box on it, over the beginning of a formula
+// and of one line.
 func beforeBox(s string) class {
 	const formula = " \t\r$\\([{*_"
 	s = strings.TrimRight(s, formula)
@@ -137,7 +137,7 @@ func (s *Scorer) labelled(text string, m mark) reading {
 	return s.settle(m.letter)
 }
 
-// afterLabel is what follows a letter and its punctuation.
+// afterLabel is the text behind a letter and its punctuation.
 func afterLabel(text string, m mark) string {
 	return strings.TrimLeft(text[m.to:], " \t.,:;-–—)")
 }
@@ -157,8 +157,8 @@ func (s *Scorer) inBrackets(content string) reading {
 	return s.settle(m.letter)
 }
 
-// several reports whether a text names several of so many options: joined, as in
-// "A and C", or one after the other, as in "A) red, B) blue".
+// several reports whether a text names more than one of the first options: joined, as in "A
+// and C", or one after the other, as in "A) red, B) blue".
 func several(text string, options int) bool {
 	label := byte(0)
 	for i := 0; i < len(text); {

@@ -46,9 +46,8 @@ type Scorer struct {
 
 var _ scoring.Scorer = (*Scorer)(nil)
 
-// New is the scorer for a task of so many options, from A on and 26 at most, of
-// which gold is right. Texts are what the options say, nil where that is not
-// known.
+// New returns the scorer for a task with options from A on, 26 at most, where gold is the
+// right one. Texts are the texts of the options, nil where they are not known.
 func New(gold byte, options int, texts []string) *Scorer {
 	options = min(max(options, 0), len(letters))
 	s := &Scorer{gold: gold &^ 0x20, options: options}
@@ -86,7 +85,7 @@ func Check(gold, prediction string) scoring.Verdict {
 	return v
 }
 
-// reading is what was read of a response, or of a part of it.
+// reading is the result of reading a response, or a part of it.
 type reading struct {
 	letter byte   // 0: none
 	note   string // how it was read, or why not; "" is the usual way

@@ -95,8 +95,8 @@ func clauseWith(text string, first, at int) (c clause) {
 	return c
 }
 
-// claimed is what a claim, which ends at a place, says of options: a letter, if
-// it does, where that ends, and a text.
+// claimed returns what a claim that ends at a place says of options: a letter, if it names
+// one, the end of that letter, and a text.
 func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int) {
 	i := skipFillers(text, at)
 	letter, n, textEnd := s.optionAt(text, skipOpeners(text, at))
@@ -136,9 +136,9 @@ func (s *Scorer) contradicts(rest string, letter byte) bool {
 	return ok && rest[0] == '(' && !m.lower && m.closed && m.letter != letter && int(m.letter-'A') < s.options
 }
 
-// announces reports whether a noun, at from to to, means the answer that is given,
-// as "answer" and "the most likely option" do, but not "a tempting answer" or
-// "the second best answer". The place is that of its first adjective.
+// announces reports whether a noun, at from to to, means the answer that is given, as
+// "answer" and "the most likely option" do, but not "a tempting answer" or "the second best
+// answer". start is the place of its first adjective.
 func announces(s string, from, to int) (start int, ok bool) {
 	ok = len(s[from:to]) >= 6 && strings.EqualFold(s[from:from+6], "answer")
 	start = from
@@ -159,7 +159,7 @@ func skipVerb(s string, i int) int {
 	if strings.HasPrefix(s[i:], ">") {
 		return i + 1
 	}
-	inside := false // "to the question", of which any word may be
+	inside := false // "to the question", where any word may follow
 	for n := range 16 {
 		it := next(s, i)
 		w := s[it.from:it.to]

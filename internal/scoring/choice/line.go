@@ -60,10 +60,10 @@ func listed(before string, m mark) bool {
 	return other.letter != 0 && other.letter != m.letter && (other.isLabel(before) || bare(before[other.to:]))
 }
 
-// labels reports whether a line says "C) red". With the options' texts known it
-// must be the right one; else a point is a label only where nothing else is
-// said, for "E. coli lives there" may end a longer response. So is what gives a
-// reason, "C because it is red".
+// labels reports whether a line says "C) red". With the options' texts known it must be the
+// right one. Else a point is a label only where nothing else is said, for "E. coli lives
+// there" may end a longer response. A letter with a reason is a label too, "C because it is
+// red".
 func (s *Scorer) labels(line string, m mark, alone bool) bool {
 	rest := afterLabel(line, m)
 	c := classOf(word(rest, 0))

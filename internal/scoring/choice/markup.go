@@ -6,8 +6,8 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// openers and closers are what may stand around a letter: brackets, quotes,
-// markdown, HTML and LaTeX. Longer ones come before those they begin with.
+// openers and closers may stand around a letter: brackets, quotes, markdown, HTML and LaTeX.
+// A longer one comes before the shorter ones that it begins with.
 var (
 	openers = []string{"*", "_", "$", "(", "[", "{", `"`, "'", "`", "“", "‘", "«", "「",
 		`\(`, `\[`, `\ `, `\,`, `\;`, `\:`, `\!`, `\{`, "<b>", "<strong>", "<i>", "<em>", "<u>", "<"}
@@ -15,8 +15,8 @@ var (
 		"</b>", "</strong>", "</i>", "</em>", "</u>"}
 )
 
-// prefix is the length of the first of some texts, none of which begins with a
-// letter, that s begins with; 0 if there is none.
+// prefix is the length of the first of some texts that s begins with; 0 if there is none. No
+// text begins with a letter.
 func prefix(s string, texts []string) int {
 	if s == "" || isLetter(s[0]) {
 		return 0

@@ -7,8 +7,8 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// before is what the words before i, of the same clause, do to what follows: it
-// denies or doubts it, or is of others. None if they do nothing.
+// before is the effect on a statement of the words before i in the same clause: they deny or
+// doubt it, or speak of others. It is 0 if they do nothing.
 func before(s string, i int) class {
 	undoes := denies | doubts | others
 	later := ""    // the word after
@@ -38,8 +38,8 @@ func before(s string, i int) class {
 	return 0
 }
 
-// after is what is said of the letter that ends at i: "C is wrong", "C if x > 0",
-// "C?".
+// after is the effect of the words behind the letter that ends at i: "C is wrong", "C if x >
+// 0", "C?".
 func after(s string, i int) class {
 	s = s[:min(len(s), i+longest)]
 	it := next(s, i)
@@ -64,7 +64,7 @@ type item struct {
 	from, to       int
 }
 
-// stops are what ends a clause.
+// stops end a clause.
 var stops = []string{".", ",", ";", ":", "!", "?", "\n", "—", "– ", "- ", "。", "，"}
 
 // crosses deny what they stand behind.
@@ -107,7 +107,7 @@ func next(s string, i int) item {
 // longest bounds the bytes of a clause that are read at a place.
 const longest = 120
 
-// clause is what a clause says.
+// clause is the content of a clause.
 type clause struct {
 	mark     mark // its letter is 0 if it names none
 	several  bool // it names several

@@ -6,7 +6,7 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// class is what a word does to a statement about an option.
+// class is the effect of a word on a statement about an option.
 type class = words.Class
 
 // Classes of words, by what they do to a letter.

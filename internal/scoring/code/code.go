@@ -14,15 +14,15 @@ import (
 	"speceval/internal/scoring/sandbox"
 )
 
-// Versions name the rules of this package in scores and profiles: of scorers that want
-// all tests passed, and of those that reward the share of them.
+// Version and GradedVersion name the rules of this package in scores and profiles: of
+// scorers that want all tests passed, and of scorers that reward the share of passed tests.
 const (
 	Version       = "speceval_code_v1"
 	GradedVersion = "speceval_code_graded_v1"
 )
 
-// Runner runs programs for scorers, and has the tests of those that load them. It
-// may be used concurrently.
+// Runner runs programs for scorers, and keeps the tests of the tasks that it loads. It may
+// be used concurrently.
 type Runner struct {
 	box   *sandbox.Sandbox
 	cpu   time.Duration
@@ -115,7 +115,7 @@ func (s *Scorer) run(ctx context.Context, program string, tests *tests) (scoring
 	return verdict, nil
 }
 
-// outcome is that of the tests that were run.
+// outcome is the outcome of a program's tests.
 type outcome struct {
 	passed int
 	first  string // fault, with its test; "" if there is none

@@ -11,10 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SameOutput tells whether a program printed what was expected, by the rules of
-// LiveCodeBench: both without white space at their ends, line by line, each
-// without white space at its ends. Lines are the same as texts, or as equally
-// many decimal numbers of the same values: 1.0 is 1, but 0.3333 is not 1/3.
+// SameOutput reports whether a program printed the expected text, by the rules of
+// LiveCodeBench: both without white space at their ends, line by line, each without white
+// space at its ends. Lines are the same as texts, or as equally many decimal numbers of the
+// same values: 1.0 is 1, but 0.3333 is not 1/3.
 func SameOutput(got, want string) bool {
 	got, want = strings.TrimSpace(got), strings.TrimSpace(want)
 	for {
@@ -92,11 +92,10 @@ func readDecimal(text string) (decimal, bool) {
 	return d, true
 }
 
-// SameValue tells whether two JSON texts are values that Python holds equal:
-// integers, floating-point numbers and truth values by their exact values, as
-// true is 1 there, lists in order, and objects as dictionaries. A text that is
-// no JSON equals nothing. What is got is read only as far as it is the same, and
-// takes no more memory than the longest text in it, whatever a program has made.
+// SameValue reports whether two JSON texts are values that Python holds equal: integers,
+// floating-point numbers and truth values by their exact values, as true is 1 there, lists
+// in order, and objects as dictionaries. A text that is no JSON equals nothing. got is read
+// only as far as it is the same, and takes no more memory than its longest text.
 func SameValue(got, want string) bool {
 	value, ok := readValue(want)
 	if !ok {
@@ -123,7 +122,7 @@ func readValue(text string) (any, bool) {
 	return value, decoder.Decode(&value) == nil
 }
 
-// same tells whether the next value is one that is wanted.
+// same reports whether the next value equals the wanted one.
 func same(got *jsontext.Decoder, want any) bool {
 	token, err := got.ReadToken()
 	if err != nil {

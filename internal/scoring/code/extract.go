@@ -86,8 +86,7 @@ func language(line string) string {
 	return info
 }
 
-// closes tells whether a line closes the block, and keeps what is before its
-// fence.
+// closes reports whether a line closes the block, and keeps the text before its fence.
 func (b *block) closes(line string) bool {
 	trimmed := strings.TrimSpace(line)
 	if backticks(trimmed) >= b.ticks {

@@ -23,8 +23,8 @@ type known struct {
 // has any of them is run every time.
 var fickle = regexp.MustCompile(`random|secrets|uuid|time|thread|process|async|concurrent|socket|signal|\bos\b|\bsys\b|\bopen\b|\bid\b|\bgc\b|__|\bexec\b|\beval\b`)
 
-// steady tells whether an end says the same of the same program every time. What
-// the limits end may be a matter of how busy the machine was.
+// steady reports whether an end is the same for the same program every time. A limit may be
+// hit only because the machine was busy.
 func steady(end sandbox.End) bool { return end == sandbox.Finished || end == sandbox.Failed }
 
 func (k *known) of(program string) (scoring.Verdict, bool) {

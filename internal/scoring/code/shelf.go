@@ -22,7 +22,7 @@ type source struct {
 	users  int // scorings under way
 }
 
-// tests are those of a task, in memory.
+// tests are the tests of a task, in memory.
 type tests struct {
 	all    []scoring.Test
 	inputs []string

@@ -13,7 +13,7 @@ import (
 	"speceval/internal/store/files"
 )
 
-// Program is what a grader is made of.
+// Program is the program of a grader, with its files.
 type Program struct {
 	Arguments []string // the program and its arguments, at least one
 	Files     []string // further files and folders that it reads
@@ -21,8 +21,8 @@ type Program struct {
 	Version   string   // what its user calls it; "" for nothing
 }
 
-// paths are the files and folders that the program is made of, as absolute paths:
-// those among its arguments that are files, and those that are listed.
+// paths returns the files and folders of the program as absolute paths: the arguments that
+// are files, and the listed ones.
 func (p *Program) paths() (all []string) {
 	for i, argument := range p.Arguments {
 		if i == 0 && !strings.ContainsRune(argument, filepath.Separator) {
@@ -49,10 +49,9 @@ func (p *Program) absolute(path string) string {
 // caches are folders that interpreters write: they make no other program.
 const caches = "__pycache__"
 
-// Digest tells one program from another: by its arguments, the content of the
-// files among them, that of the listed files and of all files in listed folders,
-// and what its user calls it. It has 16 hexadecimal digits. The error names a
-// listed file that cannot be read.
+// Digest tells one program from another: by its arguments, the content of files among them,
+// of listed files and of all files in listed folders, and its version. It has 16 hexadecimal
+// digits. The error names a listed file that cannot be read.
 func (p *Program) Digest() (string, error) {
 	h := sha256.New()
 	text(h, p.Version)

@@ -24,7 +24,7 @@ type Disagreement struct {
 	Note       string `json:"note"`
 }
 
-// Outcome is what a scorer makes of a file of cases.
+// Outcome is the result of scoring a file of cases.
 type Outcome struct {
 	name          string
 	Agree         int            `json:"agree"`

@@ -42,8 +42,8 @@ type Family struct {
 	// New makes the scorer of a task that has what it must have.
 	New func(t scoring.Task, r Resources) scoring.Scorer
 
-	// Check scores the prediction of a labelled case, of which the right answer
-	// alone is known; nil: Unchecked says why that cannot be.
+	// Check scores the prediction of a labelled case with nothing but its right answer. If
+	// it is nil, Unchecked says why.
 	Check     func(gold, prediction string) scoring.Verdict
 	Unchecked string
 
@@ -54,12 +54,12 @@ type Family struct {
 	// Unsimulated says why the simulated fleet never answers a task right, "" if it
 	// does; nil: it does always.
 	Unsimulated func(t scoring.Task) (why string)
-	// Reply is what a simulated judge replies to a turn about a response to a task;
-	// nil where no judge is asked.
+	// Reply is the reply of a simulated judge to a turn about a response to a task; nil
+	// where no judge is asked.
 	Reply func(s *seed.Stream, turn string, t scoring.Task) string
 }
 
-// Need is what scoring needs besides the task.
+// Need names a resource that scoring needs besides the task.
 type Need string
 
 // Needs.
@@ -80,19 +80,19 @@ func Found(version, answer string) bool {
 	return answer != "" || !slices.ContainsFunc(all, func(f Family) bool { return f.Need == Nothing && f.Version == version })
 }
 
-// Resources are what the needs of families are met by.
+// Resources meet the needs of families.
 type Resources struct {
 	Judge  judge.Settings
 	Runner *code.Runner
 	Grader *command.Grader                              // that is open
-	Tests  func(t scoring.Task) ([]scoring.Test, error) // loads those of a task
+	Tests  func(t scoring.Task) ([]scoring.Test, error) // loads the tests of a task
 }
 
 // All are the families, in the order in which messages list them. They are
 // read-only.
 func All() []Family { return all }
 
-// Names are those of all families.
+// Names returns the names of all families.
 func Names() []string {
 	var names []string
 	for _, f := range all {
@@ -134,7 +134,7 @@ func near(s *seed.Stream, right string) string {
 	return right[:at[0]] + offNumber(s, right[at[0]:at[1]]) + right[at[1]:]
 }
 
-// offNumber is another number than that of the digits.
+// offNumber is a number other than the one that the digits spell.
 func offNumber(s *seed.Stream, digits string) string {
 	n, err := strconv.Atoi(digits)
 	if err != nil || n > 1<<50 { // too long to count with: another last digit

@@ -50,7 +50,7 @@ func unanswered(t scoring.Task) string {
 	return ""
 }
 
-// Programs that are run on tests, and those that are rewarded for each of them.
+// programs are rewarded if all tests pass, and gradedPrograms for each passed test.
 var (
 	programs       = byTests("code", code.Version, false, func(s *seed.Stream, n int) map[int]bool { return map[int]bool{pick(s, n): true} })
 	gradedPrograms = byTests("code-graded", code.GradedVersion, true, some)

@@ -64,7 +64,7 @@ func checked(scorer func(gold string) scoring.Scorer) func(gold, prediction stri
 	}
 }
 
-// is tells whether a scorer finds an answer right.
+// is reports whether a scorer finds an answer right.
 func is(by scoring.Scorer, answer string) bool {
 	v, err := by.Score(context.Background(), scoring.Response{Text: answer})
 	return err == nil && v.Correct()

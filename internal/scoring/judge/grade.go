@@ -7,10 +7,10 @@ import (
 	"unicode"
 )
 
-// bestGrade is that of a response that lacks nothing; the worst is 0.
+// bestGrade is the grade of a response that lacks nothing; the worst is 0.
 const bestGrade = 10
 
-// gradeText is how a grade may be written, before a remark.
+// gradeText matches a grade before a remark.
 var gradeText = regexp.MustCompile(`^(\d{1,2}(?:\.\d{1,6})?)(?: ?/ ?10| (?:out )?of 10)?`)
 
 // readGrade reads a grade, 7 or 7.5 or 7/10, alone or with a remark that has no further

@@ -121,7 +121,7 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 // unknown stands in a prompt in the place of a right answer.
 const unknown = "none is given. Whatever is said above, solve the question yourself, from it and from what you know, and take your own answer for the known one."
 
-// turn is what the judge is asked.
+// turn is the user turn for the judge about a response.
 func (s *Scorer) turn(response string) (string, error) {
 	var b strings.Builder
 	if err := s.manner.prompt(&s.settings).Execute(&b, asked{s.question, response, cmp.Or(s.gold, unknown)}); err != nil {

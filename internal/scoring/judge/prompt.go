@@ -6,7 +6,7 @@ import (
 	"text/template"
 )
 
-// asked is what a prompt can say.
+// asked holds the fields of a prompt.
 type asked struct{ Question, Response, Answer string }
 
 // ParsePrompt reads the user turn for the judge: a template in the syntax of

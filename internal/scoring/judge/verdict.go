@@ -140,7 +140,7 @@ var (
 	turn       = regexp.MustCompile(`(?i)\b(?:wait|actually|so|but|however|correction|second thought|final\w*)\b`)
 )
 
-// textOf is a value of JSON as a line has it; "" for those that no field has.
+// textOf is a JSON value as text; "" for kinds of values that no field has.
 func textOf(value any) string {
 	switch value := value.(type) {
 	case string:

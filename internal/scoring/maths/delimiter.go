@@ -60,7 +60,7 @@ func delimiter(text string) int {
 var (
 	// prose is a word in a text, which is no formula then.
 	prose = regexp.MustCompile(`(?:^|[^\\\pL])(?:\pL{3}|\p{Lu}\pL(?:\PL|$))`)
-	// command is one of LaTeX: a short text with one is a formula, of which the last number
-	// is a part.
+	// command is a command of LaTeX. A short text with one is a formula, and its last number
+	// is only a part of it.
 	command = regexp.MustCompile(`\\[a-zA-Z]`)
 )

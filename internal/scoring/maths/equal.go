@@ -32,7 +32,7 @@ func (c *comparer) spend(work int) bool {
 	return c.work > 0
 }
 
-// same tells whether two expressions are equal.
+// same reports whether two expressions are equal.
 func (c *comparer) same(a, b *algebra.Expr) bool {
 	n := a.Size(enoughWork) + b.Size(enoughWork)
 	if a.Op != algebra.Number || b.Op != algebra.Number {
@@ -44,7 +44,7 @@ func (c *comparer) same(a, b *algebra.Expr) bool {
 	return c.spend(n) && algebra.Equal(a, b, c.domains)
 }
 
-// equal tells whether an answer is right: p, where g is gold.
+// equal reports whether the answer p is right, where g is gold.
 func (c *comparer) equal(g, p latex.Answer) bool {
 	if !c.spend(1) {
 		return false
@@ -108,8 +108,7 @@ func brackets(open byte) byte {
 	return 0
 }
 
-// says reports whether an answer says of which numbers its variables are, or what it is
-// modulo.
+// says reports whether an answer states the domain of its variables, or a modulus.
 func says(a latex.Answer) bool {
 	return a.Modulus != nil || a.Kind == latex.Builder || a.Kind == latex.List && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
 		return item.Modulus != nil || item.Kind == latex.Relation && item.Rels[0] == "∈"
@@ -127,7 +126,8 @@ func oneOf(g, p latex.Answer) ([2]latex.Answer, bool) {
 	return [2]latex.Answer{}, false
 }
 
-// round tells whether a list is in parentheses, or in none.
+// round reports whether a list has parentheses, no brackets, or too many items for an
+// interval.
 func round(a latex.Answer) bool {
 	return a.Kind == latex.List || a.Open == '(' && a.Close == ')' || len(a.Items) > 2
 }
@@ -161,7 +161,7 @@ func (c *comparer) equalCollections(g, p latex.Answer) bool {
 	return (repeats || len(g.Items) == len(p.Items)) && c.matched(g.Items, p.Items, c.equal, repeats)
 }
 
-// distinct tells whether no item equals another.
+// distinct reports whether no item equals another.
 func (c *comparer) distinct(items []latex.Answer) bool {
 	for i := range items {
 		if slices.ContainsFunc(items[:i], func(other latex.Answer) bool { return c.equal(other, items[i]) }) {
@@ -195,7 +195,7 @@ func mixed(a latex.Answer) (latex.Answer, bool) {
 	return sum, true
 }
 
-// tuples tells whether the items of a list are tuples.
+// tuples reports whether the items of a list are tuples, by the first one.
 func tuples(a latex.Answer) bool { return len(a.Items) > 0 && a.Items[0].Kind == latex.Tuple }
 
 // points makes tuples of a list that gives values to the same variables again and
@@ -265,8 +265,8 @@ func (c *comparer) matched(g, p []latex.Answer, same func(g, p latex.Answer) boo
 	return !slices.Contains(met, false)
 }
 
-// assigned tells whether the items give values to several variables. Those with
-// the same name and an index are one: x_1 = 2, x_2 = 5.
+// assigned reports whether the items give values to several variables. Variables with the
+// same name and an index are one: x_1 = 2, x_2 = 5.
 func assigned(items []latex.Answer) bool {
 	first := ""
 	for _, item := range items {
@@ -284,8 +284,8 @@ func assigned(items []latex.Answer) bool {
 	return false
 }
 
-// coordinates tells whether a list may be a point: of its values none or each
-// has a name of its own.
+// coordinates reports whether a list may be a point: none of its values has a name, or each
+// has one of its own.
 func coordinates(a latex.Answer) bool {
 	for _, item := range a.Items {
 		if item.Kind == latex.Relation {

@@ -7,13 +7,13 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// answer is what was found in a text.
+// answer is an answer found in a text, with a note on how it was found.
 type answer struct{ text, note string }
 
 // Bounds on what is tried without a box.
 const (
 	longestWhole = 400 // of a text that is an answer as a whole, in bytes
-	longestTail  = 300 // of what follows "the answer is"
+	longestTail  = 300 // of the text behind "the answer is"
 	mostWords    = 12  // of an answer in a sentence
 )
 
@@ -86,8 +86,8 @@ func trimmed(text string) string {
 	return text
 }
 
-// spoken tells whether a list begins with words and ends in something else, as a
-// sentence does: Therefore, x = 42.
+// spoken reports whether a list begins with words and ends in something else, as a sentence
+// does: Therefore, x = 42.
 func spoken(a latex.Answer) bool {
 	return a.Kind == latex.List && a.Items[0].Kind == latex.Words && a.Items[len(a.Items)-1].Kind != latex.Words
 }

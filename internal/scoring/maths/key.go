@@ -106,8 +106,8 @@ func macro(rest string) (n int, spelling string, wraps bool) {
 	}
 }
 
-// sameWords tells whether two keys are the same text in upper or lower case, which
-// matters where there are commands: \Pi is not \pi.
+// sameWords reports whether two keys are the same text. Upper and lower case differ only
+// where there are commands: \Pi is not \pi.
 func sameWords(a, b string) bool {
 	if strings.Contains(a, `\`) {
 		return unquoted(a) == unquoted(b)
@@ -124,8 +124,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// isLetter tells whether a key is the letter of a choice, perhaps in
-// parentheses.
+// isLetter reports whether a key is the letter of a choice, perhaps in parentheses.
 func isLetter(k string) bool {
 	k = strings.Trim(k, "()")
 	return len(k) == 1 && 'A' <= k[0] && k[0] <= 'J'

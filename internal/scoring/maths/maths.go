@@ -1,13 +1,13 @@
-// Package maths scores mathematical answers: it finds the final answer in a
-// response and tells whether it equals the right one.
+// Package maths scores mathematical answers: it finds the final answer in a response and
+// reports whether it equals the right one.
 //
 // An answer is right if it is mathematically equal to gold in the same form of
 // thing: a set equals a set in any order, a tuple one in the same order, an
 // equation one with the same solutions, a formula one with the same values.
-// What an answer may leave out or add is what readers would not miss: units,
+// An answer may leave out or add what readers would not miss: units,
 // currency, degrees, "x =" before a value. Where it could be meant either way it
 // is wrong: a false "correct" weighs more than a false "wrong". The rules are
-// listed in docs/benchmarks.md; those for numbers with a decimal point are at
+// listed in docs/benchmarks.md; the rules for decimal numbers are at
 // equalNumbers.
 package maths
 
@@ -70,8 +70,7 @@ func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	return v, nil
 }
 
-// words tells whether text is gold that is in words, with a number among them
-// perhaps.
+// words reports whether text is gold in words, perhaps with a number among them.
 func (s *Scorer) words(text string) bool {
 	return !s.read && len(text) <= longestWhole && s.key != "" && sameWords(key(text), s.key)
 }
@@ -84,7 +83,7 @@ func Check(gold, prediction string) scoring.Verdict {
 	return v
 }
 
-// right tells whether text is gold.
+// right reports whether text is gold.
 func (s *Scorer) right(text string) bool {
 	if len(text) > longest {
 		return false

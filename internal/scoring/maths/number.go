@@ -36,7 +36,7 @@ func (c *comparer) equalValues(g, p latex.Answer) bool {
 		!algebra.Near(bare, new(big.Rat), big.NewRat(1, 1)) && c.equalNumbers(g.Expr, p.Expr)
 }
 
-// within tells whether all words are among others.
+// within reports whether all words are among others.
 func within(words, others []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(others, w) })
 }
@@ -52,14 +52,14 @@ func inCents(a latex.Answer) *algebra.Expr {
 // figures are the marks of figures that letters name, with or without the mark.
 const figures = `\triangle \angle \bar`
 
-// mark is what stands before the letters of a figure.
+// mark is the sign before the letters of a figure, \triangle in \triangle ABC.
 func mark(e *algebra.Expr) string {
 	before, _, _ := strings.Cut(e.Name, " ")
 	return before
 }
 
-// sameUnit tells whether two units may be the same: one says nothing, or of
-// degrees not whose they are.
+// sameUnit reports whether two units may be the same: they are equal, one is missing, or one
+// is plain degrees and the other degrees of a scale.
 func sameUnit(a, b string) bool {
 	return a == b || a == "" || b == "" || a == "°" && strings.HasPrefix(b, a) || b == "°" && strings.HasPrefix(a, b)
 }
@@ -81,9 +81,9 @@ func lettersOf(e *algebra.Expr) string {
 // number may stand for what it rounds.
 const enoughDigits = 6
 
-// equalNumbers tells whether two expressions are equal: exactly, or as nearly
-// as a decimal number is to what it was rounded from, if it has enough digits
-// and the other is no whole number, or but for the rounding of floating point.
+// equalNumbers reports whether two expressions are equal: exactly, but for the rounding of
+// floating point, or as nearly as a decimal number is to the number that it was rounded
+// from. The last holds if the decimal has enough digits and the other is no whole number.
 func (c *comparer) equalNumbers(g, p *algebra.Expr) bool {
 	if c.same(g, p) {
 		return true
@@ -111,16 +111,16 @@ type written struct {
 	digits int      // significant ones
 }
 
-// stands tells whether d may stand for e. A rational number that is computed of
-// decimal ones stands for itself alone.
+// stands reports whether d may stand for e. A rational number computed of decimal ones
+// stands for itself alone.
 func (d written) stands(e *algebra.Expr) bool {
 	r, ok := algebra.Exact(e)
 	whole := d.value.IsInt() || ok && (r.IsInt() || e.Op == algebra.Add && e.Any(func(e *algebra.Expr) bool { return e.Decimal }))
 	return d.noisy(e) || d.digits >= enoughDigits && !whole && algebra.Near(e, d.value, d.half)
 }
 
-// noisy tells whether d is e but for the rounding of floating point, which leaves
-// sixteen digits or more, and an error of the last two bits of 53.
+// noisy reports whether d is e but for the rounding of floating point: sixteen digits or
+// more, and an error of the last two bits of 53.
 func (d written) noisy(e *algebra.Expr) bool {
 	noise := new(big.Rat).Mul(d.value, big.NewRat(1, 1<<51))
 	noise.Abs(noise)

@@ -24,8 +24,8 @@ func point(a latex.Answer) numbers {
 	return numbers{[]latex.Answer{a}, []bool{false, true, false}}
 }
 
-// interval is the set between two ends, each of which is infinite or may be in it. Ends
-// that cannot be compared are taken to be in order.
+// interval is the set between two ends. An end is infinite, or may be in the set. Ends that
+// cannot be compared are taken to be in order.
 func interval(from, to latex.Answer, withFrom, withTo bool) (numbers, bool) {
 	if from.Kind != latex.Value || to.Kind != latex.Value {
 		return nothing, false

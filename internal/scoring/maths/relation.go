@@ -36,8 +36,8 @@ func definition(a latex.Answer) (name string, value latex.Answer, ok bool) {
 	return "", value, false
 }
 
-// nameOf is what an answer names: a variable, f(x), words, a segment AB, or a
-// tuple of variables. It is "" for an answer that is no name.
+// nameOf is the name that an answer is: a variable, f(x), words, a segment AB, or a tuple of
+// variables. It is "" for an answer that is no name.
 func nameOf(a latex.Answer) string {
 	switch a.Kind {
 	case latex.Words:
@@ -183,8 +183,8 @@ func variable(text string) bool {
 	return len(text) == 1 && !strings.Contains("ei", text) && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz") == "" || strings.HasPrefix(text, `\`)
 }
 
-// fails tells whether an equation between two numbers does not hold, 4 = 5 or
-// x = 2 + 2 = 5. A side may be rounded.
+// fails reports whether an equation between two numbers does not hold, 4 = 5 or x = 2 + 2 =
+// 5. A side may be rounded.
 func (c *comparer) fails(a latex.Answer) bool {
 	number := func(a latex.Answer) bool {
 		return a.Kind == latex.Value && !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol })
@@ -197,14 +197,14 @@ func (c *comparer) fails(a latex.Answer) bool {
 	return false
 }
 
-// rounds tells whether b is a, rounded to its last place.
+// rounds reports whether b is a, rounded to its last place.
 func rounds(a, b *algebra.Expr) bool {
 	d, ok := decimal(b)
 	return ok && algebra.Near(a, d.value, d.half)
 }
 
-// sameName tells whether two values with names may be the same: the names are
-// equal, or words like "the function is".
+// sameName reports whether two values with names may be the same: the names are equal, or
+// one is words like "the function is".
 func sameName(a, b string) bool {
 	words := func(s string) bool {
 		return len(s) > 2 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz ") == ""
@@ -250,13 +250,13 @@ func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Ans
 	return computation[len(computation)-1], true
 }
 
-// identity tells whether two sides are equal whatever their variables are.
+// identity reports whether two sides are equal for all values of their variables.
 func (c *comparer) identity(a, b latex.Answer) bool {
 	return a.Kind == latex.Value && b.Kind == latex.Value && c.same(a.Expr, b.Expr)
 }
 
-// isTotal tells whether an answer is a sum of several variables, the m + n that
-// a question has asked for.
+// isTotal reports whether an answer is a sum of several variables, such as the m + n that a
+// question has asked for.
 func isTotal(a latex.Answer) bool {
 	if a.Kind != latex.Value || a.Expr.Op != algebra.Add {
 		return false
@@ -275,8 +275,8 @@ func isTotal(a latex.Answer) bool {
 	return true
 }
 
-// equivalent tells whether two relations between two sides hold for the same
-// values of their variables, as far as a constant factor tells.
+// equivalent reports whether two relations between two sides hold for the same values of
+// their variables, as far as a constant factor shows.
 func (c *comparer) equivalent(g, p latex.Answer) bool {
 	if len(g.Rels) != 1 || len(p.Rels) != 1 {
 		return c.equalChains(g, p)

@@ -8,8 +8,8 @@ import (
 	"speceval/internal/scoring/maths/latex"
 )
 
-// region is a set of numbers, the variable that is in it, if that is named, and of which
-// numbers it is: Z, N, Q, R or C, or 0 where that is not said, which is R.
+// region is a set of numbers, the variable in it if one is named, and the domain of its
+// numbers: Z, N, Q, R or C, or 0 where none is stated, which means R.
 type region struct {
 	name   string
 	domain byte
@@ -48,9 +48,9 @@ func (c *comparer) equalUnions(g, p latex.Answer) bool {
 // named reports whether a region says what is in it.
 func named(name string) bool { return name != "" && name != latex.Nameless }
 
-// settle writes a set of integers with integers, and a finite one as one of real
-// numbers. Whether zero is a natural number is left open: with it, such a set is another
-// one than that of the integers from 0 or from 1.
+// settle writes a set of integers with integers, and a finite set as one of real numbers.
+// Whether zero is a natural number is left open: a set of natural numbers that reaches zero
+// keeps its domain, and equals no set of integers.
 func (r *region) settle() bool {
 	ok := true
 	switch r.domain {
@@ -292,7 +292,7 @@ func side(a latex.Answer) (e *algebra.Expr, name string) {
 	return nil, ""
 }
 
-// maxDegree is that of equations and inequalities of gold that are solved.
+// maxDegree is the highest degree of gold's equations and inequalities that are solved.
 const maxDegree = 8
 
 // solution is the region that a relation between two sides gives its only variable, or

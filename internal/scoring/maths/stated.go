@@ -70,8 +70,8 @@ func state(a latex.Answer) (s assertion, ok bool) {
 	return s, len(s.domains) > 0
 }
 
-// equalStated compares answers of which at least one says something of its variables, or
-// is a congruence or a set given by conditions; decided is false where neither is.
+// equalStated compares answers if one or both state something of their variables, or are a
+// congruence or a set given by conditions. Otherwise decided is false.
 func (c *comparer) equalStated(g, p latex.Answer) (equal, decided bool) {
 	if c.equalSets(g, p) {
 		return true, true
@@ -111,7 +111,7 @@ func (c *comparer) equalStated(g, p latex.Answer) (equal, decided bool) {
 	return c.equal(a.core, b.core), true
 }
 
-// empty reports whether an answer says nothing but of which numbers its variables are.
+// empty reports whether an answer states nothing but the domain of its variables.
 func (s assertion) empty() bool { return s.core.Kind == latex.List && len(s.core.Items) == 0 }
 
 // bounds reports whether an answer is an interval or has an inequality: it is another one
@@ -141,7 +141,7 @@ func (c *comparer) equalBuilt(g, p latex.Answer) bool {
 	return c.equal(g.Items[0], p.Items[0]) && c.matched(g.Items[1:], p.Items[1:], c.equal, false)
 }
 
-// domain is what is said of a variable, or what its name implies.
+// domain is the stated domain of a variable, or the one that its name implies.
 func (s assertion) domain(name string) string {
 	if d, ok := s.domains[name]; ok {
 		return d
@@ -185,8 +185,8 @@ func (c *comparer) agree(a, b assertion) bool {
 	return true
 }
 
-// parameter is the only variable of which something is said, but for the one that is
-// defined; or the only variable of all.
+// parameter is the only variable with a statement, except the defined one; or the only
+// variable of all.
 func (s assertion) parameter() string {
 	defined, _, _ := definition(s.core)
 	var names []string
@@ -363,8 +363,8 @@ func (f family) within(g family) bool {
 				if !ok || !okay || ratio.Sign() == 0 {
 					continue
 				}
-				// The members of s are those of r at shift + ratio·ℤ, as far as these are
-				// integers: every q-th, from the first that is.
+				// s holds the members of r at shift + ratio·ℤ that are integers: every q-th,
+				// from the first integer on.
 				every, first, meets := integersOf(shift, new(big.Rat).Abs(ratio))
 				if !meets || every > maxRows {
 					continue
@@ -387,8 +387,8 @@ func (f family) within(g family) bool {
 	return true
 }
 
-// integersOf are the integers among shift + ratio·ℤ: every so many, from one that is not
-// negative.
+// integersOf returns the integers among shift + ratio·ℤ: their step every, and the first
+// one, which is not negative.
 func integersOf(shift, ratio *big.Rat) (every, first int64, ok bool) {
 	q := ratio.Denom()
 	for k := int64(0); q.IsInt64() && k < q.Int64() && k < maxRows; k++ {

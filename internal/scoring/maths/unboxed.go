@@ -97,7 +97,7 @@ func valuesOf(text string, sentence span) (all []span) {
 // counts, at its last place.
 var announcements = [...]string{"final answer is", "final answer:", "final answer\n", "answer is", "answer:", "answer =", "answer\n", "####"}
 
-// announced is what follows an announcement.
+// announced is the text behind an announcement.
 func announced(text string) (span, string, bool) {
 	lower := lowered(text)
 	for _, phrase := range announcements {
@@ -166,8 +166,8 @@ func statement(text string, line span) (span, bool) {
 	return span{}, false
 }
 
-// explained tells whether words behind an answer, with a comma between, say more of
-// it: 7, which is odd.
+// explained reports whether words behind an answer, with a comma between, only explain it:
+// 7, which is odd.
 func explained(a latex.Answer) bool {
 	return a.Kind == latex.List && a.Items[0].Kind != latex.Words && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
 		first, _, _ := strings.Cut(item.Text, " ")
@@ -175,13 +175,13 @@ func explained(a latex.Answer) bool {
 	})
 }
 
-// mathematical tells whether a text is an answer without any words.
+// mathematical reports whether a text is an answer without any words.
 func mathematical(text string) bool {
 	a, ok := latex.Read(text)
 	return ok && !hasWords(a)
 }
 
-// hasWords tells whether words are an answer, or an item of it.
+// hasWords reports whether words are an answer, or an item of it.
 func hasWords(a latex.Answer) bool {
 	return a.Kind == latex.Words || slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind == latex.Words })
 }

@@ -28,8 +28,8 @@ func spelled(text string) string {
 	return text
 }
 
-// labelled is what follows words that only introduce an answer in a formula:
-// \text{The ratio is } 3:2.
+// labelled is the text behind words that only introduce an answer in a formula: \text{The
+// ratio is } 3:2.
 func labelled(text string) (string, bool) {
 	rest := strings.TrimPrefix(strings.TrimLeft(text, " $"), `\displaystyle`)
 	rest, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), `\text{`)
@@ -47,7 +47,8 @@ func spelledOut(a latex.Answer) latex.Answer {
 	return a
 }
 
-// limit is what the words behind all numbers of an answer say of them, see [words.Limit].
+// limit is the phrase behind all numbers of an answer that says more than a unit, see
+// [words.Limit].
 func limit(a latex.Answer) string {
 	said := a.Limit
 	if a.Kind == latex.Relation && a.Items[0].Kind == latex.Words && !words.Names(a.Items[0].Text) {
@@ -80,7 +81,7 @@ func phrase(text string) string {
 	return strings.ReplaceAll(text, " ", "")
 }
 
-// isEmpty tells whether an answer in words is the set without elements.
+// isEmpty reports whether an answer in words is the set without elements.
 func isEmpty(a latex.Answer) bool {
 	if a.Kind == latex.Words {
 		switch phrase(a.Text) {

@@ -14,11 +14,10 @@ import (
 	"speceval/internal/scoring/sandbox/child"
 )
 
-// Resident is a program of the user's own that stays up, and reads untrusted
-// text. Behind bubblewrap it has no network and sees no processes and no files of
-// the host but the system's libraries and programs, its interpreter, and what it
-// is let see, all of which it cannot change. Its scratch folder is /tmp. What it
-// computes for how long is for its user to bound.
+// Resident is a program of the user's own that stays up, and reads untrusted text. Behind
+// bubblewrap it has no network and sees no processes and no files of the host but the
+// system's libraries and programs, its interpreter, and Visible. It can change none of them.
+// Its scratch folder is /tmp. Its user bounds its computing time.
 type Resident struct {
 	Arguments []string // the program and its arguments, at least one
 	Folder    string   // absolute: where it runs
@@ -119,7 +118,7 @@ func (r *Resident) seen() []string {
 	return all
 }
 
-// inSystem tells whether a path is in a folder that is seen anyway.
+// inSystem reports whether a path is in a folder that every sandbox sees.
 func inSystem(path string) bool {
 	for _, folder := range systemFolders {
 		if path == folder || strings.HasPrefix(path, folder+"/") {

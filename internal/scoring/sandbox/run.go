@@ -37,7 +37,7 @@ func (s *Session) Run(ctx context.Context, i int) (Result, error) {
 	return plain(result), nil
 }
 
-// atEdge tells whether a result may be another one when the test runs alone.
+// atEdge reports whether a result may be another one when the test runs alone.
 func atEdge(r Result, limit time.Duration) bool {
 	switch r.End {
 	case TimeLimit:

@@ -92,7 +92,7 @@ const (
 	returned    End = "result" // with the result of a function: finished
 )
 
-// Result is what came of a test.
+// Result is the result of a test.
 type Result struct {
 	End     End
 	Message string        // see End

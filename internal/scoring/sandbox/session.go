@@ -25,7 +25,7 @@ var programSource string
 //go:embed driver.py
 var driverSource string
 
-// driver is what runs in a sandbox, as Python source.
+// driver is the Python source of the process in a sandbox.
 var driver = programSource + "\n" + driverSource
 
 // Session is a program in its sandbox. One test runs at a time.

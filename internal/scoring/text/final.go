@@ -31,7 +31,7 @@ func readFinal(r scoring.Response) final {
 	return final{text: strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), note: "no box: the last line was read"}
 }
 
-// label is what may stand before the answer in the last line of a response.
+// label matches a label before the answer in the last line of a response.
 var label = regexp.MustCompile(`(?i)^\**(?:final )?answer:\**[ \t]*`)
 
 // deepest is how many wrappers and labels are taken off at most.
@@ -71,7 +71,7 @@ func unwrap(text string) string {
 	return text
 }
 
-// balanced tells whether every brace of a text closes one that it opens.
+// balanced reports whether every brace of a text closes one that it opens.
 func balanced(text string) bool {
 	depth := 0
 	for i := 0; i < len(text); i++ {

@@ -122,7 +122,7 @@ func compile(expression string) (*regexp.Regexp, error) {
 	return compiled, err
 }
 
-// whole tells whether an expression of compile matches all of a text.
+// whole reports whether an expression of compile matches all of a text.
 func whole(expression *regexp.Regexp, text string) bool {
 	at := expression.FindStringIndex(text)
 	return at != nil && at[0] == 0 && at[1] == len(text)

@@ -8,7 +8,7 @@ import (
 // near is how many bytes before a value and behind it are looked at.
 const near = 400
 
-// Stance is what a text says of a value in it.
+// Stance is the attitude of a text to a value in it.
 type Stance uint8
 
 // The stances of a text.
@@ -42,21 +42,21 @@ func States(text string, from, to int) Stance {
 	return followed(tokens(behind), few)
 }
 
-// Names tells whether words may be the name of the value that follows them.
+// Names reports whether words may be the name of the value that follows them.
 func Names(label string) bool {
 	all := tokens(label)
 	return len(all) > 0 && introduced(all, false) == Stated
 }
 
-// Introduces tells whether words say nothing but that a value follows: the answer is.
+// Introduces reports whether words say nothing but that a value follows: the answer is.
 func Introduces(label string) bool {
 	all := tokens(label)
 	return Names(label) && (role(all[len(all)-1]) == Link || all[len(all)-1] == "ratio" || affirms(all))
 }
 
-// statement is what belongs to the value behind some tokens: what begins with the
-// last conjunction, pronoun or mark before it, unless nothing but words of no
-// meaning are between. An equation behind a comma has its own.
+// statement returns the tokens of the statement about the value behind some tokens. It
+// begins with the last conjunction, pronoun or mark before the value, unless only words
+// without meaning are between. An equation behind a comma has its own.
 func statement(all []string, equation bool) []string {
 	n := len(all)
 	said := equation && n > 1 && all[n-1] == "," && (role(all[n-2]) == open || role(all[n-2]) == sorts)
@@ -76,7 +76,7 @@ func statement(all []string, equation bool) []string {
 	return all
 }
 
-// excepts tells whether "but" leaves the value behind it out: all but 7.
+// excepts reports whether "but" leaves out the value behind it: all but 7.
 func excepts(earlier []string, token string, last bool) bool {
 	if token != "but" || !last || len(earlier) == 0 {
 		return false

@@ -26,14 +26,14 @@ func Limit(phrase []string, few bool) string {
 	return strings.Join(phrase, " ")
 }
 
-// Counts tells whether the words behind a value begin with what it counts.
+// Counts reports whether the words behind a value begin with the noun that it counts.
 func Counts(behind string) bool {
 	all := tokens(behind)
 	return part(all) == len(all) && slices.ContainsFunc(all, isNoun)
 }
 
-// counts tells whether the phrase behind a number says no more than what it counts,
-// where, or in which unit.
+// counts reports whether the phrase behind a number only names the counted things, their
+// place, or a unit.
 func counts(phrase []string, few bool) bool {
 	noun, head := false, true // there was one; no preposition was there
 	for i, token := range phrase {
@@ -86,7 +86,7 @@ func ahead(rest []string) Class {
 // prepositions begin what says more of a noun.
 var prepositions = strings.Fields("of in at on for with by from to as per who that after using via once")
 
-// isNoun tells whether a word says what a number counts: a plural, or a unit.
+// isNoun reports whether a word may be a noun that a number counts: a plural, or a unit.
 func isNoun(word string) bool {
 	word = word[strings.LastIndexByte(word, '-')+1:]
 	switch r := role(word); {
@@ -98,13 +98,13 @@ func isNoun(word string) bool {
 	return false
 }
 
-// participle tells whether a word looks as if it said what is done with the number
-// before it, or whether that can be.
+// participle reports whether a word looks like a participle, as in 7 removed, or ends in
+// -ible.
 func participle(word string) bool {
 	return len(word) > 5 && (strings.HasSuffix(word, "ed") || strings.HasSuffix(word, "ible"))
 }
 
-// affirms tells whether a predicate says that the value before it is the answer.
+// affirms reports whether a predicate says that the value before it is the answer.
 func affirms(predicate []string) bool {
 	return !slices.ContainsFunc(predicate, func(t string) bool {
 		r := role(t)
@@ -118,7 +118,7 @@ var affirming = strings.Fields("true valid first right what get got want wanted 
 // contrasting begin a denial of another value.
 var contrasting = strings.Fields("not never rather instead unlike no")
 
-// contrast tells whether a denial is of another value: not 8, rather than 8.
+// contrast reports whether a denial is of another value: not 8, rather than 8.
 func contrast(all []string) bool {
 	if len(all) == 0 || !slices.Contains(contrasting, all[0]) {
 		return false
@@ -131,7 +131,7 @@ func contrast(all []string) bool {
 	return false
 }
 
-// retracts tells whether what follows a value and its noun takes the value back.
+// retracts reports whether the text behind a value and its noun takes the value back.
 func retracts(all []string) bool {
 	same := true // the sentence of the value
 	for len(all) > 0 {
@@ -150,8 +150,8 @@ func retracts(all []string) bool {
 	return false
 }
 
-// takesBack tells whether a remark behind an answer takes it back: which is wrong,
-// or 8, but 8, at most, not so. One in the same sentence may do so without a verb.
+// takesBack reports whether a remark behind an answer takes it back: which is wrong, or 8,
+// but 8, at most, not so. A remark in the same sentence may do so without a verb.
 func takesBack(remark []string, same bool, mark string) bool {
 	if len(remark) > 0 && remark[0] == "actually" && !same {
 		return true

@@ -51,8 +51,8 @@ func introducesBox(all []string, equation bool) bool {
 	return true
 }
 
-// callsWrong tells whether the text behind a box takes it back: is wrong, ? No, or
-// that is not right. A remark with other words in it does not: this is wrong for x = 2.
+// callsWrong reports whether the text behind a box takes it back: is wrong, ? No, or that is
+// not right. A remark with other words in it does not: this is wrong for x = 2.
 func callsWrong(all []string) bool {
 	for said := true; ; said = false {
 		end := part(all)

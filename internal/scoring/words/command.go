@@ -1,6 +1,6 @@
 package words
 
-// Look is what a command of LaTeX does to how a text looks, and to nothing else.
+// Look is a change by a command of LaTeX to how a text looks, and to nothing else.
 type Look uint8
 
 // The looks of commands.
@@ -22,6 +22,6 @@ var looks = byWord(map[Look]string{
 	Hidden: "color textcolor hspace vspace label tag phantom hphantom vphantom mspace fontsize",
 })
 
-// LookOf is what a command, without its backslash, does to how a text looks; 0 for one that
-// says something.
+// LookOf is the look of a command, given without its backslash; 0 for one that says
+// something.
 func LookOf(command string) Look { return looks[command] }

@@ -182,12 +182,12 @@ var factors = byWord(map[string]string{
 	"1/100": "hundredths", "1/1000": "thousandths", "1e-6": "millionths",
 })
 
-// Factor is what a word behind a number multiplies it by: 12 for dozen.
+// Factor is the number that a word multiplies the number before it by: 12 for dozen.
 func Factor(word string) (factor *big.Rat, ok bool) {
 	return new(big.Rat).SetString(factors[word])
 }
 
-// small are the names of the numbers from zero on, and tens those of the tens.
+// small holds the names of the numbers from zero on, and tens the names of the tens.
 var (
 	small = strings.Fields(`zero one two three four five six seven eight nine ten eleven twelve
 		thirteen fourteen fifteen sixteen seventeen eighteen nineteen`)
@@ -208,5 +208,5 @@ func Number(name string) (n int, ok bool) {
 	return 0, false
 }
 
-// Known tells whether a word in lower case is in the table.
+// Known reports whether a word in lower case is in the table.
 func Known(word string) bool { return role(word) != 0 }

@@ -120,15 +120,15 @@ func tokenAt(text string, i int) (token string, to int) {
 	return signs[rest[:size]], i + size
 }
 
-// startsVariable tells whether a text begins with a letter by itself that is no unit.
+// startsVariable reports whether a text begins with a letter by itself that is no unit.
 func startsVariable(text string) bool {
 	return text != "" && strings.IndexByte("bcdefijknopqrtuvwxyzK", text[0]) >= 0 && !startsWord(text[1:])
 }
 
-// ends tells whether a token ends a sentence.
+// ends reports whether a token ends a sentence.
 func ends(token string) bool { return token == "." || token == "?" || token == "!" || token == ";" }
 
-// isBreak tells whether a token begins another part of a sentence.
+// isBreak reports whether a token begins another part of a sentence.
 func isBreak(token string) bool {
 	return len(token) == 1 && strings.Contains(",:()-\n", token) || role(token) == Breaks
 }
@@ -143,12 +143,12 @@ func part(all []string) int {
 	return len(all)
 }
 
-// anyOf tells whether one of some tokens has one of some roles.
+// anyOf reports whether one of some tokens has one of some roles.
 func anyOf(all []string, of ...Class) bool {
 	return slices.ContainsFunc(all, func(t string) bool { return slices.Contains(of, role(t)) })
 }
 
-// isNumber tells whether a token is a number, in digits or as a word.
+// isNumber reports whether a token is a number, in digits or as a word.
 func isNumber(token string) bool {
 	_, named := Number(token)
 	return named || token == value

@@ -12,7 +12,7 @@ const (
 )
 
 // ball is a complex number that is known up to an error: the true value is no
-// farther from (re, im) than 2 to the err. The precision of re is that of all results.
+// farther from (re, im) than 2 to the err. All results take the precision of re.
 type ball struct {
 	re, im *big.Float // im is nil for a real number
 	err    float64    // the binary logarithm of the bound

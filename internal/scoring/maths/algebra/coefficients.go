@@ -23,8 +23,8 @@ func (x *former) expression(t term) *Expr {
 	return e
 }
 
-// Coefficients are those of e as a polynomial in a variable, from the constant one up to
-// the given degree at most.
+// Coefficients returns the coefficients of e as a polynomial in a variable, the constant one
+// first, up to the given degree at most.
 func Coefficients(e *Expr, name string, degree int) ([]*Expr, bool) {
 	x := newFormer(false)
 	f, ok := x.form(e)

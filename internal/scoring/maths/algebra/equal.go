@@ -44,7 +44,7 @@ func Equal(a, b *Expr, in Domains) bool {
 	return c.everywhere(c.compare)
 }
 
-// verdict is what is known of a comparison.
+// verdict is the outcome of a comparison.
 type verdict int
 
 const (
@@ -150,7 +150,7 @@ func (c *comparison) enough(height float64) float64 {
 	return 200 + 3*height
 }
 
-// sign is the sign of the real part, or that of the imaginary part of what has none.
+// sign is the sign of the real part, or of the imaginary part where that is the larger one.
 func (b ball) sign() int {
 	if b.im != nil && size2(b.im) > size2(b.re) {
 		return b.im.Sign()
@@ -243,7 +243,7 @@ func Ratio(a, b *Expr, in Domains) int {
 		}
 		signA, signB = 1, 1
 	}
-	// a/b is what it is at the first point if a·b₁ is b·a₁.
+	// a/b has its value at the first point everywhere if a·b₁ is b·a₁.
 	if !Equal(Make(Mul, a, atB), Make(Mul, b, atA), in) {
 		return 0
 	}

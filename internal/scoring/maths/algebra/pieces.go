@@ -175,8 +175,8 @@ func coarse(f float64) *big.Rat {
 	return r
 }
 
-// zeros are those of e as a function of one variable: of a polynomial all, of another
-// function those where its sign changes on a grid.
+// zeros returns the zeros of e as a function of one variable: all of a polynomial, and of
+// another function the zeros where its sign changes on a grid.
 func (c *comparison) zeros(e *Expr, at []binding, variable int) []float64 {
 	name := at[variable].name
 	for e.Op == Pow { // which may have no change of sign

@@ -18,8 +18,8 @@ const (
 	Naturals // and zero
 )
 
-// Domains are those of variables. Letters like n stand for integers otherwise, variables
-// of n! and binomial coefficients for natural numbers, and all others for real ones.
+// Domains maps variables to their domains. A variable without one is an integer if its
+// letter is like n, a natural number in n! and binomial coefficients, and else real.
 type Domains map[string]Domain
 
 // Variables are the names of the variables of e, but for those of its sums.
@@ -47,7 +47,7 @@ func variables(e *Expr, names []string) []string {
 	return names
 }
 
-// domain is that of a variable: the given one, or the one that its use and name imply.
+// domain is the given domain of a variable, or the one that its use and name imply.
 func (c *comparison) domain(name string) Domain {
 	if d, ok := c.in[name]; ok {
 		return d
@@ -83,8 +83,8 @@ func Implied(name string) Domain {
 	return Reals
 }
 
-// ranges are those of real variables at generic points, and signed says where they are
-// positive or negative each for itself.
+// ranges holds the ranges of real variables at generic points. With signed, each variable is
+// positive or negative by itself.
 var ranges = [...]struct {
 	low, high float64
 	signed    bool

@@ -24,8 +24,8 @@ type factor struct {
 	exp  frac
 }
 
-// The kinds of atoms. Between the powers of those before opaque there is no relation
-// but those that canonical applies.
+// The kinds of atoms. Powers of the kinds before opaque have no relations but the ones that
+// canonical applies.
 const (
 	variable = 'v' // a variable
 	prime    = 'p' // a prime number, to a power from 0 to below 1

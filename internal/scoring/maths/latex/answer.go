@@ -6,7 +6,7 @@ import (
 	"speceval/internal/scoring/maths/algebra"
 )
 
-// Kind is what an answer is.
+// Kind is the kind of an answer.
 type Kind uint8
 
 // The kinds of answers. Items of lists, sets, tuples and so on are answers.
@@ -53,7 +53,7 @@ const (
 	maxSigns  = 3    // of ± in an answer
 )
 
-// Read reads an answer, and tells whether it could.
+// Read parses an answer, and reports whether it could.
 func Read(text string) (Answer, bool) {
 	a, _, ok := read(text, false)
 	return a, ok

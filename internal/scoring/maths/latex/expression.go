@@ -120,7 +120,7 @@ func (p *parser) factors(a Answer) Answer {
 	return a
 }
 
-// endsInPower tells whether the last factor is a power: 2^3 in 2^3 3^2.
+// endsInPower reports whether the last factor is a power: 2^3 in 2^3 3^2.
 func endsInPower(a Answer) bool {
 	e := a.Expr
 	if a.Kind == Value && e.Op == algebra.Mul {
@@ -144,7 +144,7 @@ func (p *parser) signed() Answer {
 
 func (p *parser) endsInNumber() bool { return p.pos > 0 && p.tokens[p.pos-1].kind == number }
 
-// juxtaposed tells whether a factor follows without a sign.
+// juxtaposed reports whether a factor follows without a sign.
 func (p *parser) juxtaposed() bool {
 	if p.pos >= len(p.tokens) {
 		return false
@@ -170,7 +170,7 @@ func (p *parser) juxtaposed() bool {
 	return false
 }
 
-// opensOutward tells whether [ is the end of an interval, as in ]1,2[.
+// opensOutward reports whether [ is the end of an interval, as in ]1,2[.
 func (p *parser) opensOutward() bool {
 	if p.pos+1 == len(p.tokens) {
 		return true

@@ -102,7 +102,7 @@ func (lx *lexer) comparison(c byte) {
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// afterValue tells whether the last token ends a number, a variable or a group.
+// afterValue reports whether the last token ends a number, a variable or a group.
 func (lx *lexer) afterValue() bool {
 	if len(lx.tokens) == 0 {
 		return false
@@ -117,7 +117,7 @@ func (lx *lexer) afterValue() bool {
 	return false
 }
 
-// after tells whether the last token is an operator.
+// after reports whether the last token is the operator text.
 func (lx *lexer) after(text string) bool {
 	n := len(lx.tokens)
 	return n > 0 && lx.tokens[n-1].kind == operator && lx.tokens[n-1].text == text
@@ -216,8 +216,8 @@ func (lx *lexer) escape(rest string) {
 	}
 }
 
-// doubled tells whether a backslash before text is there twice by mistake, for
-// an end of a line is hardly followed by these.
+// doubled reports whether a backslash before text is doubled by mistake: a line break is
+// hardly followed by these names.
 func doubled(text string) bool {
 	for _, name := range [...]string{"frac", "dfrac", "tfrac", "sqrt", "text", "pi", "cdot", "times", "infty", "left", "right", "boxed"} {
 		if strings.HasPrefix(text, name) && (len(text) == len(name) || !isLetter(text[len(name)])) {

@@ -155,7 +155,7 @@ func (p *parser) unitFraction() bool {
 	return true
 }
 
-// fractionOfWords tells whether the \frac that comes next has words above.
+// fractionOfWords reports whether the next \frac has words as its numerator.
 func (p *parser) fractionOfWords() bool {
 	return p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "{" && p.tokens[p.pos+2].kind == word
 }

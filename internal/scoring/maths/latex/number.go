@@ -112,9 +112,8 @@ func repeats(text string) int {
 	return 0
 }
 
-// groups reads the groups of three digits after the first, if that is what
-// follows up to the end of the number: 1,234,567 but not 1,234,56. In a list
-// bare commas separate its items.
+// groups reads the groups of three digits after the first, if they reach the end of the
+// number: 1,234,567 but not 1,234,56. In a list bare commas separate its items.
 func (lx *lexer) groups(b *strings.Builder, list bool) {
 	rest, found := lx.text[lx.pos:], ""
 	comma := false
@@ -166,7 +165,7 @@ func mark(text string) (n int, comma bool) {
 	return 0, false
 }
 
-// group tells whether text begins with three digits and no more.
+// group reports whether text begins with exactly three digits.
 func group(text string) bool {
 	return len(text) >= 3 && isDigit(text[0]) && isDigit(text[1]) && isDigit(text[2]) && (len(text) == 3 || !isDigit(text[3]))
 }

@@ -133,7 +133,7 @@ func (p *parser) list() Answer {
 	return Answer{Kind: List, Items: items, Op: op}
 }
 
-// closes tells whether no item follows.
+// closes reports whether no item follows.
 func (p *parser) closes() bool {
 	if p.pos == len(p.tokens) {
 		return true
@@ -195,7 +195,7 @@ func (p *parser) relation() Answer {
 	return a
 }
 
-// label tells whether a point with its name comes next, A(1,2).
+// label reports whether a point with its name comes next, A(1,2).
 func (p *parser) label() bool {
 	if !p.next(symbol) || p.pos+1 >= len(p.tokens) || p.tokens[p.pos+1].text != "(" {
 		return false

@@ -136,8 +136,8 @@ func (p *parser) variable(name string) *algebra.Expr {
 	return algebra.Var(name)
 }
 
-// applied tells whether a variable is the name of a function with its arguments
-// behind it: f(x), or P(x) before an equals sign.
+// applied reports whether a variable is the name of a function with its arguments behind it:
+// f(x), or P(x) before an equals sign.
 func (p *parser) applied(name string) bool {
 	if p.peek() != "(" {
 		return false

@@ -51,15 +51,14 @@ func (lx *lexer) letters(prose bool) {
 	}
 }
 
-// unitLetter tells whether a letter is a unit: behind a number and a space, at
-// the end or before a slash.
+// unitLetter reports whether a letter is a unit: behind a number and a space, at the end or
+// before a slash.
 func (lx *lexer) unitLetter(letter string) bool {
 	return strings.Contains("msghLNJWV", letter) && lx.lastUnit()
 }
 
-// lastUnit tells whether what was read may be the unit of a number at the end: a
-// space is between them, or the number has separators of thousands, with which
-// it is no coefficient.
+// lastUnit reports whether the text read may be the unit of a number at the end: a space is
+// between them, or the number has separators of thousands and so is no coefficient.
 func (lx *lexer) lastUnit() bool {
 	n := len(lx.tokens)
 	if n == 0 || lx.tokens[n-1].kind != number || !lx.space && lx.grouped != n {
@@ -71,8 +70,8 @@ func (lx *lexer) lastUnit() bool {
 	return rest == "" || len(rest) < 5 && rest[0] == '/' && isLetter(rest[len(rest)-1])
 }
 
-// inUnit tells whether a word begins a part of a fraction that is a unit: that
-// after a number, or below other words.
+// inUnit reports whether a word begins the numerator or denominator of a fraction that is a
+// unit: the numerator behind a number, or the denominator below other words.
 func (lx *lexer) inUnit() bool {
 	n := len(lx.tokens)
 	if n < 3 || lx.tokens[n-1].text != "{" {
@@ -105,8 +104,7 @@ func (lx *lexer) named(run string, prose bool) {
 	}
 }
 
-// besideSign tells whether what was read is a factor rather than a word: at in
-// v + at.
+// besideSign reports whether the letters read are a factor rather than a word: at in v + at.
 func (lx *lexer) besideSign() bool {
 	if rest := strings.TrimLeft(lx.text[lx.pos:], " "); rest != "" && strings.IndexByte("+-*/^", rest[0]) >= 0 {
 		return true
@@ -150,8 +148,7 @@ func (lx *lexer) letter(letter string) {
 const shortWords = " is the so we of to if for are has yes no not all set men red odd day one two six ten can may its it be by as at on an in us " +
 	"get let sum our out via was had but any now see use way put how why who did too she he you me my do go up nor end add new old top big got lot off own say try none ans usd eur dne "
 
-// product tells whether a run of letters is a product of variables rather than
-// a word.
+// product reports whether a run of letters is a product of variables rather than a word.
 func product(run string) bool {
 	for i := 0; i < len(run); i++ {
 		if run[i] >= utf8.RuneSelf {

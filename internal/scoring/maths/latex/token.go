@@ -47,7 +47,8 @@ var functions = map[string]string{
 // constants are words for constants.
 var constants = map[string]string{"pi": "π", "infty": "∞", "infinity": "∞", "inf": "∞", "oo": "∞", "e": "e", "i": "i", "varpi": "π"}
 
-// greek tells whether a command is a letter. Variants are the same letter.
+// greek returns the letter that a command names, and whether it names one. Variants are the
+// same letter.
 func greek(name string) (string, bool) {
 	name = strings.TrimPrefix(name, "var")
 	switch strings.ToLower(name) {

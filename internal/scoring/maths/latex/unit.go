@@ -25,7 +25,8 @@ func prefixed(run string) string {
 	return run[:1] + strings.ToLower(run[1:])
 }
 
-// isPrefixed tells whether a word is what prefixed spells.
+// isPrefixed reports whether a word is a symbol as prefixed spells it, in lower case behind
+// the prefix.
 func isPrefixed(word string) bool {
 	return len(word) > 1 && strings.IndexByte(siPrefixes, word[0]) >= 0 && strings.Contains(strings.ToLower(siSymbols), " "+word[1:]+" ")
 }
@@ -36,7 +37,7 @@ var compass = map[string]string{"n": "north", "s": "south", "e": "east", "w": "w
 // fillers are words behind a number that do not say what it counts.
 const fillers = " of the a an in total all altogether exactly whole different distinct possible only them "
 
-// isUnit tells whether a word may be a unit, or multiply the number before it.
+// isUnit reports whether a word may be a unit, or multiply the number before it.
 func isUnit(word string) bool {
 	_, named := words.Unit(word)
 	_, multiplies := words.Factor(word)

@@ -24,9 +24,9 @@ type Parent struct {
 	made   atomic.Int64
 }
 
-// Bounds are those of a group.
+// Bounds bound the processes of a group.
 type Bounds struct {
-	Memory    int64 // bytes, those that the kernel keeps for its processes included
+	Memory    int64 // bytes, with the memory that the kernel keeps for its processes
 	Processes int   // and threads, at a time
 }
 
@@ -100,7 +100,7 @@ func place(mounts, groups string) (root, own string, err error) {
 	return root, own, nil
 }
 
-// controllers are those that groups need here.
+// controllers names the cgroup controllers that groups need.
 var controllers = []string{"memory", "pids"}
 
 // prepare has the groups below be bounded, and tries one.
@@ -229,8 +229,8 @@ func (g *Group) open(file **os.File, name string) (err error) {
 	return err
 }
 
-// OutOfMemory tells whether the kernel has ended a process of the group because its
-// memory was used up. No group never has.
+// OutOfMemory reports whether the kernel has ended a process of the group because its memory
+// was used up. It is false for no group.
 func (g *Group) OutOfMemory() bool {
 	if g == nil {
 		return false
