@@ -43,13 +43,14 @@ type Shape struct {
 const (
 	linearHead  = 128 // width of a head of linear attention
 	convolution = 4   // tokens that the convolution before linear attention sees
-	interval    = 4   // every so many layers, the last has full attention
+	interval    = 4   // layers; the last of each interval has full attention
 )
 
-// shapes are the paper's checkpoints, by the columns of Shape. Those of Qwen2.5 are
-// public. Those of Qwen3.5 are inferred: of all sizes with heads of 256, multiples of 64
-// inside and more than one head of keys and values, they alone give the exact coefficients
-// of the FLOP proxy. Tied and Context, which no coefficient tells, cost memory alone.
+// shapes are the paper's checkpoints, by the columns of Shape. The shapes of Qwen2.5 are
+// public. The shapes of Qwen3.5 are inferred: of all sizes with heads of 256, multiples of
+// 64 inside and more than one head of keys and values, they alone give the exact
+// coefficients of the FLOP proxy. Tied and Context, which no coefficient shows, cost memory
+// alone.
 var shapes = []Shape{
 	{"qwen2_5_3b", 2048, 11008, 36, 16, 2, 128, 0, 0, 151936, true, 32768},
 	{"qwen2_5_7b", 3584, 18944, 28, 28, 4, 128, 0, 0, 152064, false, 32768},
@@ -79,13 +80,12 @@ func Known() []string {
 
 func (s Shape) hybrid() bool { return s.LinearKeyHeads > 0 }
 
-// Architecture is what the FLOP proxy counts of the shape (paper, Appendix B.5):
-// stored parameters without embedding, output head, vision and multi-token
-// prediction, those of the output head, and the layers and width of full
-// attention.
+// Architecture returns the counts of the shape for the FLOP proxy (paper, Appendix B.5):
+// stored parameters without embedding, output head, vision and multi-token prediction, the
+// parameters of the output head, and the layers and width of full attention.
 func (s Shape) Architecture() flops.Architecture {
-	// Full attention has the projections of queries, keys, values and output. Those of
-	// Qwen2.5 but for the output have biases.
+	// Full attention has the projections of queries, keys, values and output. All but the
+	// output have biases in Qwen2.5.
 	queries, keys := s.Heads*s.HeadWidth, s.KeyValueHeads*s.HeadWidth
 	full, attention := s.Layers, s.Layers*(s.Hidden*(2*queries+2*keys)+queries+2*keys)
 	if s.hybrid() {
@@ -230,8 +230,8 @@ func Flags(dir string) ([]string, error) {
 	return flags, nil
 }
 
-// Thinking is what the chat template writes around a user's turn by its argument about
-// thinking, a space standing for a special token.
+// Thinking is the text that the chat template writes around a user's turn by its argument
+// about thinking. A space stands for a special token.
 type Thinking string
 
 // Values of Thinking: None for a model that cannot.
@@ -241,9 +241,9 @@ const (
 	Off           = None + " \n\n \n\n"
 )
 
-// Filler is a user's turn that makes a prompt of so many tokens by a folder's
-// tokenizer and template: another one for every number. A prompt cannot have
-// fewer tokens than the template and a number have.
+// Filler returns a user's turn that makes a prompt of the given number of tokens by a
+// folder's tokenizer and template, another turn for every number. A prompt cannot have fewer
+// tokens than the template and a number have.
 func Filler(tokens, number int, thinking Thinking) string {
 	text := fmt.Sprintf("Task %d.", number)
 	const more = " Nobody answers this."

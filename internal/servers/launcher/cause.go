@@ -7,11 +7,11 @@ import (
 )
 
 var (
-	// prefix is what stands before the text of a line in a server's log: the process
-	// that wrote it, and the logger.
+	// prefix is the text before the message of a line in a server's log: the process that
+	// wrote it, and the logger.
 	prefix = regexp.MustCompile(`^(\(\w+ pid=\d+\) ?)?((ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d \[[^\]]*\] ?)?`)
-	// fault is the last line of a traceback, or the end of what is said of a command line
-	// that is not understood.
+	// fault is the last line of a traceback, or the end of a complaint about the command
+	// line.
 	fault = regexp.MustCompile(`^([A-Za-z_][\w.]*)?(Error|Exception|Exit)(: |$)|^\S+: error: `)
 	// hollow are faults that only tell that another process of the server has failed,
 	// or was asked to end.

@@ -85,7 +85,7 @@ func (p *process) keep(grace time.Duration) (shell *exec.Cmd, err error) {
 	return shell, shell.Start()
 }
 
-// kill ends all processes of the group at once; those that are gone do not matter.
+// kill ends all processes of the group at once; it ignores processes that are gone.
 func (p *process) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
 // running reports whether the server is still there.

@@ -21,7 +21,7 @@ type Recipe struct {
 	MemoryGiB   float64  // main memory that a replica needs; 0: not checked
 }
 
-// Model is what all replicas serve.
+// Model is the model that all replicas serve.
 type Model struct {
 	Path            string   // folder or name of the checkpoint
 	Served          string   // name in requests

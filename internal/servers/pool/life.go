@@ -39,7 +39,7 @@ func (p *Pool) takeOut(r *replica, life int, fault error) {
 // SayAfter is how long a wait for servers is silent.
 const SayAfter = 3 * time.Second
 
-// Waiting is what is said of a wait for servers.
+// Waiting is the message about a wait for servers.
 func Waiting(left time.Duration) string {
 	return fmt.Sprintf("no server answers; waiting up to %v more (serving.outage_seconds)", left.Round(time.Second))
 }

@@ -41,9 +41,9 @@ type loss struct {
 func (l *loss) Error() string { return fmt.Sprintf("replica %s is lost: %v", l.replica, l.fault) }
 func (l *loss) Unwrap() error { return l.fault }
 
-// Take takes a place at the replica with the fewest requests, the first of
-// those, without waiting; the error is ErrFull if there is none. ctx is that of
-// the request: its end aborts it. The place must be released.
+// Take takes a place at the replica with the fewest requests, the first of several, without
+// waiting. The error is ErrFull if there is none. The end of ctx aborts the request. The
+// place must be released.
 func (p *Pool) Take(ctx context.Context) (*Place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -86,10 +86,10 @@ type replica struct {
 	slow   bool      // that it rests has been reported
 }
 
-// Open makes a pool of the replicas that serve a model as required, and of those that are not
-// there yet. It leaves out servers of other models. Its error names every fault of every
-// replica, and what to do; it wraps ErrUnserved where no replica is left that is there. A
-// replica that comes, or comes back, has to meet the same requirement. The pool must be closed.
+// Open makes a pool of the replicas that serve a model as required, and of replicas that are
+// not there yet. It leaves out servers of other models. Its error names every fault of every
+// replica, and what to do; it wraps ErrUnserved if no live replica is left. A replica that
+// comes, or comes back, has to meet the same requirement. The pool must be closed.
 func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings) (*Pool, error) {
 	p := open(s, need)
 	served, errs := make([]Served, len(replicas)), make([]error, len(replicas))
@@ -125,7 +125,7 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 		return nil, fmt.Errorf("%w %q:\n%w", ErrUnserved, need.Model, errors.Join(reasons...))
 	}
 	if need.Version == "" && !need.Foreign {
-		p.requirement.Version = release(p.served[0].Version) // for those that come back, or are late
+		p.requirement.Version = release(p.served[0].Version) // for replicas that come back, or are late
 	}
 	reasons = slices.DeleteFunc(reasons, func(err error) bool { return !isLate(err) })
 	for _, r := range p.replicas {
@@ -182,8 +182,8 @@ func (p *Pool) Close() {
 	}
 }
 
-// StopWaiting ends all waiting, now and from now on: requests that replicas have go on, others
-// and those that would be tried again return vllm.ErrStopped.
+// StopWaiting ends all waiting, now and from now on: requests that replicas have go on. All
+// others, and all retries, return vllm.ErrStopped.
 func (p *Pool) StopWaiting() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -220,7 +220,7 @@ func (p *Pool) Lost() []string {
 // Served describes the replicas that were there at Open, as they turned out to be.
 func (p *Pool) Served() []Served { return p.served }
 
-// Replicas are all replicas, those that are out too.
+// Replicas returns all replicas, also the ones that are out.
 func (p *Pool) Replicas() []Replica {
 	all := make([]Replica, len(p.replicas))
 	for i, r := range p.replicas {
@@ -235,7 +235,7 @@ func (p *Pool) Continues() bool {
 	return len(p.served) > 0 && !slices.ContainsFunc(p.served, func(s Served) bool { return !s.Continues })
 }
 
-// Versions are those of the replicas, without repetition, sorted.
+// Versions returns the versions of the replicas, without repetition, sorted.
 func (p *Pool) Versions() []string {
 	return distinct(p.served, func(s Served) string { return s.Version })
 }

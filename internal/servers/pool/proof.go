@@ -13,8 +13,8 @@ import (
 // Proofs are short requests, by which a server shows what it does not tell.
 const (
 	proofBudget = 4  // tokens of thinking,
-	proofTokens = 16 // of so many in all,
-	proofSlack  = 4  // and so many more for an opening tag and what a server writes at the end
+	proofTokens = 16 // tokens of an answer in all
+	proofSlack  = 4  // more tokens, for an opening tag and the forced end of the thinking
 	proofSeeds  = 3  // answers that are compared, to see that a server samples
 	proofWithin = 2 * time.Minute
 

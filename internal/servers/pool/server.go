@@ -12,13 +12,14 @@ import (
 	"speceval/internal/servers/vllm"
 )
 
-// Requirement is what every replica must be.
+// Requirement is the requirement that every replica must meet.
 type Requirement struct {
 	Model         string // as served
 	ContextTokens int    // at least, prompt and answer together
 	Version       string // of vLLM, like "0.23.0"; "" for any, the same everywhere
-	// Sampling is how requests will ask: what another server than vLLM cannot be asked is a
-	// fault, and so is a budget of thinking that a short request does not show to be enforced.
+	// Sampling is how requests will ask. A field that another server than vLLM does not know
+	// is a fault, and so is a budget of thinking that a short request does not show to be
+	// enforced.
 	Sampling vllm.Sampling
 	// Continues asks whether answers can be continued from a prefix, on short requests.
 	// Servers that cannot are no fault.
@@ -30,7 +31,7 @@ type Requirement struct {
 	Foreign bool
 }
 
-// Served is what a replica turned out to be.
+// Served describes a replica as its probe found it.
 type Served struct {
 	URL         string
 	Version     string // whole, with what follows a "+"
@@ -65,8 +66,8 @@ func isLate(err error) bool {
 	return errors.As(err, &late{}) || kind == vllm.Unreachable || kind == vllm.EngineDead || errors.Is(err, vllm.ErrLoading)
 }
 
-// probe asks a server whether it is what is required. Its error names every fault, and what
-// to do; what could not be asked after a fault is left out.
+// probe checks that a server meets the requirement. Its error names every fault, and what to
+// do; checks that a fault prevents are left out.
 func (p *Pool) probe(ctx context.Context, c *vllm.Client) (served Served, err error) {
 	need := &p.requirement
 	served = Served{URL: c.URL(), Software: "vLLM", ThinkEnd: -1}
@@ -104,8 +105,8 @@ func (s *Served) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// otherServer tells whether an answer to what only vLLM offers is that of
-// another server, rather than of one that fails.
+// otherServer reports whether an error of an endpoint that only vLLM offers comes from
+// another server, rather than from a vLLM that fails.
 func otherServer(err error) bool {
 	return slices.Contains([]vllm.Kind{vllm.UnknownModel, vllm.Rejected, vllm.Garbage, vllm.Unauthorized}, vllm.KindOf(err))
 }
@@ -196,7 +197,7 @@ func (p *Pool) probeVLLM(ctx context.Context, c *vllm.Client, served *Served) er
 	return errors.Join(faults...)
 }
 
-// probePlain asks another server, of which m is listed, for a few tokens.
+// probePlain asks another server than vLLM, which lists m, for a few tokens.
 func (p *Pool) probePlain(ctx context.Context, c *vllm.Client, m vllm.Model, served *Served) error {
 	need := &p.requirement
 	served.Software = unknown
@@ -244,8 +245,8 @@ func release(version string) string {
 
 const unknown = "unknown server"
 
-// marks are what servers call themselves, in the Server header, as owners of
-// models or in the fingerprint of an answer.
+// marks are the names of servers in the Server header, as owners of models or in the
+// fingerprint of an answer.
 var marks = []struct{ mark, name string }{
 	{"llama.cpp", "llama.cpp"}, {"llamacpp", "llama.cpp"}, {"fp_ollama", "Ollama"}, {"library", "Ollama"},
 	{"sglang", "SGLang"}, {"organization_owner", "LM Studio"}, {"vllm", "vLLM behind another server"},
@@ -269,8 +270,8 @@ func software(header, owner, fingerprint string) string {
 	return unknown
 }
 
-// Notes are what a user should know of results from these replicas: a line each,
-// which names them.
+// Notes returns what a user should know of results from these replicas: a line each, with
+// its replica.
 func Notes(served []Served) (lines []string) {
 	for _, s := range served {
 		for _, note := range s.Notes {

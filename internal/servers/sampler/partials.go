@@ -17,9 +17,9 @@ import (
 	"speceval/internal/store/journal"
 )
 
-// Partials keep answers while they come in, so that one whose request is
-// lost goes on from what has been seen of it. Its methods may be called
-// concurrently; those that name a rollout, by one goroutine at a time for each.
+// Partials keep answers while they come in, so that an answer goes on from its seen part
+// when its request is lost. Its methods may be called concurrently, but for one rollout only
+// by one goroutine at a time.
 //
 // Lost answers are the long ones more often than not: drawn anew they come back shorter on
 // average, and where wrong answers are long, a mean becomes too high. Tokens are drawn one
@@ -59,14 +59,14 @@ type Partials struct {
 // PartialsSettings are where whole answers are stored.
 type PartialsSettings struct {
 	Clock clock.Clock
-	// Has tells whether a whole answer is stored, Keep stores one; called one at a time.
+	// Has reports whether a whole answer is stored, Keep stores one; called one at a time.
 	Has  func(rollout.ID) bool
 	Keep func(*rollout.Rollout) error
 	// Sync makes what Keep has stored survive a machine that stops.
 	Sync func() error
 }
 
-// Partial is what has been seen of an answer that is not whole.
+// Partial is the seen part of an answer that is not whole.
 type Partial struct {
 	Prefix *vllm.Prefix
 	// Took is how long servers have worked on it, by all its requests.
@@ -108,7 +108,7 @@ func OpenPartials(folder string, s PartialsSettings) (l *Partials, damaged int, 
 	return l, damaged, nil
 }
 
-// Find is what is there of an answer; nil if nothing has been seen of it.
+// Find returns the seen part of an answer; nil if there is none.
 func (l *Partials) Find(id rollout.ID) *Partial {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *Partials) Forget(id rollout.ID) {
 	})
 }
 
-// change changes an answer, of which the next tick has something to write then.
+// change changes an answer, and marks it for the next tick to write.
 func (l *Partials) change(id rollout.ID, do func(*answer)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

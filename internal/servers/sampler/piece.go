@@ -43,7 +43,7 @@ func (t *text) UnmarshalText(s []byte) error {
 	return nil
 }
 
-// answer is what has been seen of one that is not whole, from its beginning. Its slices
+// answer is the seen part of an answer that is not whole, from its beginning. Its slices
 // only grow, until they are replaced.
 type answer struct {
 	piece

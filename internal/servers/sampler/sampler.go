@@ -23,8 +23,8 @@ type Corpus struct {
 	Seed      seed.Seed // of this benchmark and model
 }
 
-// Request is what is asked for a rollout. Where thinking is to be counted it asks
-// for the tokens' ids; thinkEnd is the one that ends the thinking, -1 if none does.
+// Request is the request for a rollout. If thinking is to be counted it asks for the tokens'
+// ids. thinkEnd is the token that ends the thinking, -1 if none does.
 func (c *Corpus) Request(id rollout.ID, thinkEnd int32) vllm.Request {
 	task := &c.Tasks[id.Task]
 	r := Asked(c.Sampling, task)
@@ -51,9 +51,9 @@ func (c *Corpus) seedOf(id rollout.ID) int64 {
 	return int64(stream.Uint64() >> 1)
 }
 
-// Rollout is what came of the request of a rollout, from a server of the given
-// name. Tokens that it did not tell are 0, which no answer has. An answer that
-// ended in a way that no rollout ends in is an error.
+// Rollout returns the rollout of an answer from a server of the given name. Token counts
+// that the server did not report are 0, which no answer has. An answer that ended in a way
+// that no rollout ends in is an error.
 func (c *Corpus) Rollout(id rollout.ID, answer *vllm.Completion, server string, thinkEnd int32) (*rollout.Rollout, error) {
 	if err := answer.Ended(server); err != nil {
 		return nil, err

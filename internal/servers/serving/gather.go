@@ -18,8 +18,9 @@ const (
 	lastLook  = 5 * time.Second
 )
 
-// gather finds the replicas of a model and starts those that recipes can. Servers that are
-// not ready yet are waited for. Of a busy site no other caller reads what was launched.
+// gather finds the replicas of a model and starts the ones with recipes. It waits for
+// servers that are not ready yet. No other caller reads the launched replicas of a busy
+// site.
 func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
 	started, said := s.settings.Clock.Now(), false
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {

@@ -31,7 +31,7 @@ type Worker struct {
 	KeyFault error    // there should be a key and is none: nothing is asked
 }
 
-// Model is what replicas must serve.
+// Model is a model for replicas to serve.
 type Model struct {
 	ID       string         // for messages
 	Launch   launcher.Model // for workers with a recipe
@@ -39,7 +39,7 @@ type Model struct {
 	Drain    <-chan struct{} // closed: nothing is waited for any more; nil: never
 }
 
-// Settings are what all models share.
+// Settings are the settings that all models share.
 type Settings struct {
 	Workers  []Worker
 	Window   int           // outstanding requests per replica

@@ -216,10 +216,10 @@ func unquote(raw []byte) string {
 // joiner joins halves of surrogate pairs that came in two chunks.
 type joiner struct {
 	half   string // the first half that the last chunk has ended with
-	mended int    // halves without another, each of which became U+FFFD
+	mended int    // halves without another; each became U+FFFD
 }
 
-// next is a text of which no half of a pair is left; last says that none follows.
+// next returns a text without the half of a pair at its end; last says that none follows.
 func (j *joiner) next(s string, last bool) string {
 	if s == "" && !last || j.half == "" && utf8.ValidString(s) {
 		return s
@@ -251,8 +251,8 @@ func surrogate(s string) rune {
 	return 0xd000 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f)
 }
 
-// noNumber is what Python writes for numbers that JSON has not: of probabilities, say.
-// It matches strings as well, which stay.
+// noNumber matches the numbers that Python writes and JSON has not, as of probabilities. It
+// matches strings as well, which stay.
 var noNumber = regexp.MustCompile(`"(?:\\.|[^"\\])*"|-?(?:NaN|Infinity)`)
 
 // lenient takes duplicate names, and halves of surrogate pairs, which joiner mends.
@@ -286,8 +286,9 @@ func (c *reply) failed() bool {
 	return !nothing.Match(c.Error) || bare && (!nothing.Match(c.Errors) || !nothing.Match(c.Detail) || !nothing.Match(c.ErrorCode) || string(c.Object) == `"error"`)
 }
 
-// piece is what a chunk has brought of the answer, perhaps in parts side by side; told of any
-// text, if empty; and whole of that of a whole answer.
+// piece returns the part of the answer in a chunk, perhaps from several fields. told reports
+// whether it has a text, even an empty one, and whole whether that is the text of a whole
+// answer.
 func (c *reply) piece() (p Piece, told, whole bool, err error) {
 	for i := range c.Choices {
 		next := &c.Choices[i]

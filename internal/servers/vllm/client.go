@@ -30,8 +30,8 @@ import (
 	"speceval/internal/display"
 )
 
-// Options are what a client needs besides an address. The zero value is good for one request
-// at a time to a server without a key.
+// Options are the settings of a client besides its address. The zero value is good for one
+// request at a time to a server without a key.
 type Options struct {
 	Key         Key           // sent as bearer; "" sends none
 	KeyHint     string        // where the key is taken from, for the error of one that is refused

@@ -37,8 +37,8 @@ func (p *Prefix) Add(piece Piece) {
 	}
 }
 
-// Prefix is what a completion holds, from which it can be continued. It is nil
-// unless the request asked for TokenIDs and the server told them.
+// Prefix returns the part of a completion from which it can be continued. It is nil unless
+// the request asked for TokenIDs and the server returned them.
 func (c *Completion) Prefix() *Prefix {
 	if len(c.PromptIDs) == 0 || len(c.TokenIDs) == 0 {
 		return nil
@@ -192,8 +192,8 @@ func (x *continuation) hear(ctx context.Context, p Piece) (err error) {
 	return nil
 }
 
-// unfinished is what a decoder writes for the first bytes of a character. A
-// server writes nothing while its text would end in it.
+// unfinished stands for the first bytes of a character in the text of a decoder. A server
+// writes nothing while its text would end in it.
 const unfinished = "�"
 
 // nearby is how many tokens show whether a character ends with the last of them.

@@ -171,8 +171,8 @@ func (c *Client) question(ctx context.Context, what string, body map[string]any,
 	return nil
 }
 
-// Metrics is what matters of a server's /metrics, summed over its engines. The
-// totals count from the start of the server.
+// Metrics holds the used values of a server's /metrics, summed over its engines. The totals
+// count from the start of the server.
 type Metrics struct {
 	Running, Waiting int     // requests
 	Answered         float64 // requests in all, but for aborted ones

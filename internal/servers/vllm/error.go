@@ -48,7 +48,7 @@ var kinds = [...]struct {
 // String is the kind in words, for messages.
 func (k Kind) String() string { return kinds[k].name }
 
-// Permanent tells whether asking again is useless.
+// Permanent reports whether a retry is useless.
 func (k Kind) Permanent() bool { return kinds[k].permanent }
 
 // Error is a failure of a server, or of a request to it. All methods of Client return it,
@@ -106,13 +106,13 @@ func (e *Error) Is(target error) bool {
 	return target == ErrLoading && e.Status == http.StatusServiceUnavailable
 }
 
-// Limited tells whether the server is well and takes no more requests for now.
+// Limited reports whether the server is well and takes no more requests for now.
 func (e *Error) Limited() bool {
 	return e.Kind == ServerFault && (e.Status == http.StatusTooManyRequests || e.Later > 0)
 }
 
-// Worked tells whether the server may have worked on the answer before it failed, so
-// that the failure may tell something of the answer: that it was long, say.
+// Worked reports whether the server may have worked on the answer before it failed, so that
+// the failure may depend on the answer, as on its length.
 func (e *Error) Worked() bool {
 	return !e.Unsent && !e.Kind.Permanent() && !e.Limited() && (e.Kind != ServerFault || e.Status != http.StatusServiceUnavailable)
 }
@@ -121,8 +121,8 @@ func garbage(format string, args ...any) error {
 	return &Error{Kind: Garbage, Message: fmt.Sprintf(format, args...)}
 }
 
-// failure is what a server reports with a status other than 200, or in an event of a stream,
-// whose status is 0.
+// failure is the error of a response with a status other than 200, or of an event of a
+// stream, whose status is 0.
 func failure(status int, body []byte) *Error {
 	e := &Error{Status: status, Kind: ServerFault}
 	code := e.describe(body)
@@ -191,7 +191,8 @@ var (
 	markup = regexp.MustCompile(`(?is)<(script|style).*?</(script|style)>|<[^>]*>`)
 )
 
-// page is what a body says that is not JSON: of a page its title, or its text without one.
+// page is the message in a body that is not JSON: of a page its title, or its text without
+// one.
 func page(body []byte) string {
 	said := strings.TrimSpace(string(body))
 	if !strings.HasPrefix(said, "<") {

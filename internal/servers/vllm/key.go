@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// Key is what a server wants from those who ask it. No format shows it, and a client hides
-// it in all that a server sends: see hider.
+// Key is the key that a server requires of its clients. No format shows it, and a client
+// hides it in all that a server sends: see hider.
 type Key string
 
 func (Key) String() string { return hidden }
 
-// GoString is that of the key in %#v.
+// GoString hides the key in %#v.
 func (Key) GoString() string { return hidden }
 
-// MarshalText is that of the key in JSON.
+// MarshalText hides the key in JSON.
 func (Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
 // Check says what is wrong with a key, without telling it; nil if nothing is.

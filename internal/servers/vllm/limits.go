@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// limits are what an honest answer to a request can hold at most. Its tokens are bounded by
-// max_tokens, and its bytes by its tokens: no more of an answer takes memory.
+// limits bound an honest answer to a request. Its tokens are bounded by max_tokens, and its
+// bytes by its tokens: no more of an answer takes memory.
 type limits struct {
 	plain  bool
 	asked  int   // max_tokens of the request
@@ -17,9 +17,9 @@ type limits struct {
 	event  int   // bytes of a line of it, and of an event
 }
 
-// What a token may take, and an answer besides. The longest tokens of cl100k (of which Qwen's
-// vocabulary is made) and o200k have 128 bytes. JSON writes a byte of text as six at most, and
-// an id as twelve; a chunk of a stream repeats names and counts.
+// Sizes of a token, and of an answer besides. The longest tokens of cl100k (the base of
+// Qwen's vocabulary) and o200k have 128 bytes. JSON writes a byte of text as six at most,
+// and an id as twelve; a chunk of a stream repeats names and counts.
 const (
 	textOfToken   = 256      // bytes on average
 	eventOfToken  = 1 << 10  // bytes of JSON, with its id, in one piece
@@ -32,8 +32,8 @@ const (
 	longestName   = 4 << 10  // bytes of an id, the name of a model and what else a server calls things
 )
 
-// limits of an answer to the request, whose body has so many bytes. Of an answer that
-// continues a prefix they are those of the rest.
+// limits returns the limits of an answer to the request, whose body has the given bytes. For
+// an answer that continues a prefix they are the limits of the rest.
 func (r *Request) limits(body int, m manner) limits {
 	rest := r.MaxTokens
 	if m.room(r) == 0 {
@@ -51,8 +51,8 @@ func (r *Request) limits(body int, m manner) limits {
 	return l
 }
 
-// textOf is how many bytes a text of so many tokens may have, by a server that counts
-// every token.
+// textOf is the number of bytes that a text of the given tokens may have, by a server that
+// counts every token.
 func textOf(tokens int) int { return someText + textOfToken*tokens }
 
 // check says that an answer has more ids, tokens by its usage, of its prompt as well, or bytes
@@ -73,8 +73,8 @@ func (l *limits) check(ids, prompt, tokens, text int) error {
 // server may be silent for longer than 100 of these, it is a hundredth of that.
 const slowestToken = 3 * time.Second
 
-// silence ends an answer of which no token is heard for too long, or which takes longer than its
-// tokens can. An answer that comes whole has the time of its tokens.
+// silence ends an answer when no token of it arrives for too long, or when it takes longer
+// than its tokens can. An answer that comes whole has the time of its tokens.
 //
 // A stream may wait for others until it begins: what these hear counts as well. One of vLLM may at
 // any time, since vLLM puts answers off when its cache is full.

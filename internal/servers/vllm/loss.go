@@ -2,12 +2,12 @@ package vllm
 
 import "errors"
 
-// OnLoss is what to do about an answer that is lost while it comes in: its replica
-// dies, its connection is cut, the process that asked is killed.
+// OnLoss is the rule for an answer that is lost while it comes in: its replica dies, its
+// connection is cut, the process that asked is killed.
 type OnLoss string
 
-// The rules, as configurations write them; "" is Continue. An answer of which a server has told
-// nothing, though it would have, is asked for again under each.
+// The rules, as configurations write them; "" is Continue. Under each, an answer is asked
+// for again if a server has reported nothing of it, though it would have.
 const (
 	Continue OnLoss = "continue" // goes on from what has been seen, and asks again where no server can
 	AskAgain OnLoss = "again"    // never goes on: for servers that repeat an answer by its seed

@@ -28,7 +28,7 @@ func (c *Client) Treat(plain bool, context int) {
 	c.manner.Store(&m)
 }
 
-// Plain tells whether the server is treated as one that may be none of vLLM.
+// Plain reports whether the server is treated as one that may not be vLLM.
 func (c *Client) Plain() bool { return c.manner.Load().plain }
 
 // template is more tokens than a chat template has around a question.
@@ -65,7 +65,8 @@ const (
 	LeaveStream                         // answers come whole: one that is lost begins anew
 )
 
-// fields are what servers name in a refusal, in the order in which they are left out.
+// fields are the fields that servers name in a refusal, in the order in which they are left
+// out.
 var fields = []struct {
 	field   Fields
 	name    string // for users; "" of what they cannot leave out
@@ -110,7 +111,7 @@ func (e *Error) leave() string {
 	return ""
 }
 
-// tooLong is what vLLM says of a request for which its context is too short.
+// tooLong matches vLLM's refusal of a request that its context is too short for.
 var tooLong = regexp.MustCompile("context length")
 
 // learn is how to speak to a server after it refused a request: without a field that it names,

@@ -92,7 +92,7 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	w := wire{Model: r.Model, Messages: r.Messages, MaxTokens: m.room(r), Stream: stream, IgnoreEOS: r.IgnoreEOS, TokenIDs: r.TokenIDs}
 	seed, left := r.Seed, m.refused|r.LeaveOut
 	if m.plain {
-		seed &= 1<<31 - 1 // servers keep it in a float64 or in 32 bits, of which all ones may stand for none
+		seed &= 1<<31 - 1 // servers keep it in a float64 or in 32 bits, where all ones may mean no seed
 		w.StreamOptions = jsontext.Value(`{"include_usage":true}`)
 	} else {
 		w.MinP, w.RepetitionPenalty, w.TemplateArguments = new(int), 1, r.TemplateArguments
@@ -142,14 +142,14 @@ type Completion struct {
 	Software    string  // the Server header; "" if there is none
 	Continued   int     // how often a pool went on with it after a loss; see OnLoss
 	Again       int     // how often a pool began it anew, though a part may have been seen
-	Mended      int     // halves of surrogate pairs without another, each of which became U+FFFD
+	Mended      int     // halves of surrogate pairs without another; each became U+FFFD
 
 	Sent     time.Time // when the request was handed to the network
 	First    time.Time // when the first token arrived; zero if not streamed
 	Finished time.Time // when the last byte, or the error, arrived
 }
 
-// Piece is what one chunk of a stream has brought.
+// Piece is the part of an answer in one chunk of a stream.
 type Piece struct {
 	Usage     Usage   // of the answer so far, as the last chunk told that did
 	PromptIDs []int32 // of the rendered prompt, on the first piece that tells them
@@ -173,6 +173,6 @@ type Usage struct {
 // untold is the usage of an answer without counts.
 var untold = Usage{Prompt: -1, Completion: -1, Reasoning: -1}
 
-// Told tells whether the server has counted: only then are Prompt and
-// Completion numbers of tokens.
+// Told reports whether the server has counted: only then are Prompt and Completion numbers
+// of tokens.
 func (u Usage) Told() bool { return u.Completion >= 0 }

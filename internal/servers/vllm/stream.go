@@ -18,10 +18,10 @@ import (
 const lingerWithin = time.Second
 
 // Stream asks for a completion in pieces. Each piece with content is passed to seen, on the
-// caller's goroutine; seen may be nil. After an error or an abort, the Completion holds what was
-// received. To a request with a Prefix, the pieces and the times are those of the rest, and the
-// Completion is that of the whole answer, by the law of one in a single piece. An error of kind
-// NotContinued says why there can be none such.
+// caller's goroutine; seen may be nil. After an error or an abort, the Completion holds the
+// received part. For a request with a Prefix, the pieces and the times cover the rest, and
+// the Completion is the whole answer, by the law of an answer in a single piece. An error of
+// kind NotContinued says why there can be none such.
 func (c *Client) Stream(ctx context.Context, r Request, seen func(Piece)) (Completion, error) {
 	if r.Prefix != nil && len(r.Prefix.IDs) == 0 && r.Prefix.Finish == "" { // nothing was drawn
 		r.Prefix, r.TokenIDs = nil, true
@@ -79,7 +79,7 @@ type assembly struct {
 	chosen          bool   // a choice came
 	whole           bool   // a whole answer came, which no [DONE] follows
 	pieces          int    // that have brought something
-	pending         []byte // an event of which lines are to come
+	pending         []byte // an event, with lines still to come
 	events          bool   // the body is a stream of events, not JSON itself
 	failing         bool   // the event is an error by its name
 	odd             []byte // the beginning of what came that is no answer, for the error if none comes

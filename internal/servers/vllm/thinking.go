@@ -41,8 +41,8 @@ func (c *Client) tagsOf(ctx context.Context, model string) (found tags, err erro
 // errUnseen is of a prefix whose text does not show how the server separates.
 var errUnseen = errors.New("nothing is seen yet of how thinking is separated from the answer")
 
-// thinking tells whether the prefix ends within what its server separates as
-// reasoning. By then an answer without a parser is all text, and so it goes on.
+// thinking reports whether the prefix ends within the reasoning that its server separates.
+// By then an answer without a parser is all text, and so it goes on.
 func (p *Prefix) thinking(t tags) (bool, error) {
 	switch {
 	case t.end >= 0 && slices.Contains(p.IDs, t.end):
@@ -73,8 +73,8 @@ func (c *Client) separates(ctx context.Context, r Request) (bool, error) {
 	return answer.Reasoning != "", err
 }
 
-// split is what of a text, which tokens of the given ids have brought, belongs to the answer
-// proper and to the thinking, by a reasoning parser that reads token by token.
+// split divides a text, which came with tokens of the given ids, into answer proper and
+// thinking, as a reasoning parser does that reads token by token.
 func (x *continuation) split(text string, ids []int32) (answer, reasoning string, err error) {
 	switch before, after, found := strings.Cut(text, thinkEnd); {
 	case !x.thinking:

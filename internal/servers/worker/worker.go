@@ -17,15 +17,15 @@ import (
 	"speceval/method/controller"
 )
 
-// ErrVoid is what the error of a run wraps whose times mean nothing. The
-// replicas may be fit for the same run again.
+// ErrVoid is wrapped by the error of a run whose times mean nothing. The replicas may be fit
+// for the same run again.
 var ErrVoid = errors.New("the timed run is void")
 
 // Worker is the replicas of one worker, for one run at a time. Whatever the pool's
 // settings, no request of a run is sent twice.
 type Worker struct {
 	Pool *pool.Pool // without another user
-	// Request is what to ask for a rollout; called by many goroutines at a time.
+	// Request returns the request for a rollout; called by many goroutines at a time.
 	Request func(controller.ID) vllm.Request
 	// Answer takes the completion of a rollout, whose place is free by then; its reward is
 	// there when it returns. An error voids the run. nil: completions are discarded.
