@@ -73,7 +73,7 @@ func (c *Controller) decide() error {
 	return nil
 }
 
-// Drop takes back the stage under way, of which some rewards are missing. Nothing of it
+// Drop takes back the stage under way while some of its rewards are missing. Nothing of it
 // counts, and the stage before it is the last one ([staged.Stages.Drop]): its rollouts are
 // Surplus from then on, and the evaluation is Done. It is an error in the pilot.
 func (c *Controller) Drop() error {
@@ -89,9 +89,9 @@ func (c *Controller) Drop() error {
 	return nil
 }
 
-// enter selects the rollouts of the stage that has been decided, by their ids alone:
-// the next continuations of each task. When they completed, and which others did,
-// does not matter; of those that did, the rewards are looked at from here on.
+// enter selects the rollouts of the stage that has been decided, by their ids alone: the
+// next continuations of each task. When they completed, and which others did, does not
+// matter; the rewards of completed ones are read from here on.
 func (c *Controller) enter() {
 	c.final = c.stages.Left() == 0
 	if c.Policy == Async && !c.final {
@@ -127,13 +127,13 @@ func (c *Controller) Stage() int {
 	return c.stages.Stage()
 }
 
-// Observed is the stages of which every reward is there, in their order: all of them,
-// once Done. Under Uniform there are none.
+// Observed returns the stages whose rewards are all there, in their order: all of them, once
+// Done. Under Uniform there are none.
 func (c *Controller) Observed() []Stage { return c.seen }
 
-// Selected reports whether a rollout counts as far as has been decided: all pilots, of
-// the continuations those that the stages so far have come to. Others may be selected
-// by a later stage, until they are Surplus.
+// Selected reports whether a rollout counts as far as has been decided: all pilots, and the
+// continuations of the stages so far. Others may be selected by a later stage, until they
+// are Surplus.
 func (c *Controller) Selected(id ID) bool {
 	return c.has(id.Task) && (id.Phase == Pilot || int(id.Ordinal) <= c.selected[id.Task])
 }

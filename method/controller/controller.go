@@ -30,7 +30,7 @@
 // Those are named beforehand, by ordinal. A speculative rollout that a barrier does not
 // select keeps running, or its reward is kept unseen, for a later stage to select:
 // were it aborted and asked for again, or others taken in its place, answers that are
-// short would be preferred. Surplus is what is left over at the last decision.
+// short would be preferred. The rollouts left over at the last decision are Surplus.
 package controller
 
 import (
@@ -53,7 +53,7 @@ type Controller struct {
 
 	// The stages, and what has been decided.
 	stages   *staged.Stages // nil under Uniform
-	seen     []Stage        // of which every reward is there
+	seen     []Stage        // stages whose rewards are all there
 	final    bool           // there is nothing more to decide
 	first    []int          // continuations selected before the stage under way, by task
 	selected []int          // and with it
@@ -344,9 +344,9 @@ func (id ID) String() string {
 	return fmt.Sprintf("task %d %s %d", id.Task, id.Phase, id.Ordinal)
 }
 
-// Allocate is the final allocation: so many continuations in all, divided among
-// the tasks by the posterior of a complete pilot (paper, Eqs. 6 to 8). The
-// posterior is that of the pilot's size, and successes are by task.
+// Allocate returns the final allocation: total continuations, divided among the tasks by the
+// posterior of a complete pilot (paper, Eqs. 6 to 8). The posterior is the one for the
+// pilot's size, and successes are by task.
 func Allocate(posterior *neyman.Posterior, work *neyman.Work, pilots int, successes []int, total int) ([]int, error) {
 	counts := make([]int, pilots+1)
 	for _, s := range successes {

@@ -11,8 +11,8 @@ import (
 	"speceval/method/staged"
 )
 
-// Prior is what is known of the tasks before the first rollout. Cold is the paper's,
-// which knows nothing of any; others may know more, from other evaluations say. The
+// Prior is the knowledge of the tasks before the first rollout. Cold is the paper's prior,
+// which knows nothing of any task; others may know more, as from other evaluations. The
 // estimate is unbiased whatever the prior, and the better the more of it is true.
 //
 // A Prior must be deterministic: with the same counts, come to in the same steps, its
@@ -25,9 +25,9 @@ type Prior interface {
 
 // Posterior is the update of a prior by the rollouts of an evaluation.
 type Posterior interface {
-	// Scores writes the expectation of p(1−p) of every task into scores, given
-	// observed[i] rollouts of task i of which successes[i] passed (paper, Eqs. 7 and
-	// 13). Scores are finite and not negative. It keeps none of the slices.
+	// Scores writes the expectation of p(1−p) of every task into scores, given that
+	// successes[i] of observed[i] rollouts of task i passed (paper, Eqs. 7 and 13). Scores
+	// are finite and not negative. It keeps none of the slices.
 	Scores(observed, successes []int, scores []float64)
 }
 
@@ -54,7 +54,7 @@ type coldPosterior struct {
 	counts   []int             // of complete pilots by successes
 }
 
-// Scores is that of the interface.
+// Scores implements Posterior.
 func (p *coldPosterior) Scores(observed, successes []int, scores []float64) {
 	for _, n := range observed {
 		if n != p.pilots {
@@ -94,8 +94,8 @@ type informedPosterior struct {
 	rollouts, passes    []int // of them what is new
 }
 
-// Scores is that of the interface. Counts of which the last ones are no part begin
-// anew; counts that are none of the prior's tasks have no scores.
+// Scores implements Posterior. Counts that do not contain the last ones begin anew; counts
+// that are impossible for the prior's tasks have NaN as scores.
 func (p *informedPosterior) Scores(observed, successes []int, scores []float64) {
 	if len(observed) != len(p.observed) || !p.add(observed, successes) && !p.anew(observed, successes) {
 		for i := range scores {
@@ -164,7 +164,7 @@ func (c *Count) add(reward float64) {
 // spread is the sum of squares about the mean.
 func (c Count) spread() float64 { return c.Squares - c.Rewards*c.Rewards/float64(c.Rollouts) }
 
-// counts are those of all tasks, as a prior takes them: of graded rewards, passes are
+// counts are the counts of all tasks, as a prior takes them: of graded rewards, passes are
 // the nearest whole number to their sum.
 type counts struct {
 	all                 []Count
@@ -248,8 +248,8 @@ type Settings struct {
 	// must depend on the barrier alone, or on what else selected rollouts have told.
 	Remaining func(Barrier) int
 
-	// Past, if there is one, is an evaluation that is complete, which this one extends by
-	// Left rollouts. There are no pilots then, and Weight is that of its estimates.
+	// Past is a complete evaluation that this one extends by Left rollouts; nil if there is
+	// none. With it there are no pilots, and Weight is the weight of its estimates.
 	Past *Past
 	Left int
 
@@ -261,8 +261,8 @@ type Settings struct {
 	Late bool
 }
 
-// Barrier is what is known at one: staged.Barrier with the rollouts that each task has
-// had so far, those of Past among them. Nothing in it may be changed.
+// Barrier is the knowledge at a barrier: staged.Barrier with the rollouts that each task has
+// had so far, with the ones of Past. Nothing in it may be changed.
 type Barrier struct {
 	staged.Barrier
 	Rollouts []int

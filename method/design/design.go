@@ -55,8 +55,8 @@ func (d Design) StandardError(meanVariance float64) float64 {
 	return math.Sqrt(d.Risk * meanVariance / (float64(d.Tasks) * float64(d.Budget)))
 }
 
-// Settings are what a design is for, and the precision that it is computed with.
-// Zeros stand for the paper's precision, RiskSE about 0.001.
+// Settings are the evaluation that a design is for, and the precision that it is computed
+// with. Zeros stand for the paper's precision, RiskSE about 0.001.
 type Settings struct {
 	Tasks  int // N, from 2 to MostTasks
 	Budget int // b, from 2 to MostBudget
@@ -212,8 +212,8 @@ func (s Settings) each(n int, worker func() func(int)) {
 	group.Wait()
 }
 
-// InStages is a design with more stages than two, or for tasks of which something is
-// known beforehand.
+// InStages is a design with more than two stages, or with a prior that knows something of
+// the tasks.
 type InStages struct {
 	Tasks  int // N
 	Budget int // b, average rollouts per task, pilots included
@@ -223,8 +223,8 @@ type InStages struct {
 	RiskSE float64     // Monte Carlo standard error of Risk; NaN of a single replicate
 }
 
-// StagesSettings are what such a design is for, and the precision that it is computed
-// with.
+// StagesSettings are the evaluation that such a design is for, and the precision that it is
+// computed with.
 type StagesSettings struct {
 	Prior  *informed.Prior // of the tasks; without donors the reference prior
 	Budget int             // b, from 2 to MostBudget
@@ -318,13 +318,12 @@ const (
 	fewestPanels    = 16
 )
 
-// precise puts the paper's precision where none is given. What even panels leave of
-// the error falls as N grows, as that of the paper's 8192 independent ones does not:
-// 2^16/N panels a replicate, between 256 and 4096, leave RiskSE at 0.0005 to 0.0011,
-// where those have 0.0012 to 0.0025. Two more bounds keep a design to some seconds:
-// where there are more than 32 pilot sizes, the panels are fewer in proportion, not
-// below 256 (RiskSE up to 0.0016); and where a replicate would draw more than 2^28
-// rollouts, as few as 16.
+// precise puts the paper's precision where none is given. With even panels the error falls
+// as N grows, and with the paper's 8192 independent ones it does not: 2^16/N panels a
+// replicate, between 256 and 4096, leave RiskSE at 0.0005 to 0.0011, where the paper's have
+// 0.0012 to 0.0025. Two more bounds keep a design to some seconds: where there are more than
+// 32 pilot sizes, the panels are fewer in proportion, not below 256 (RiskSE up to 0.0016);
+// and where a replicate would draw more than 2^28 rollouts, as few as 16.
 func (s Settings) precise(cs pilot.Candidates) Settings {
 	if s.Panels == 0 {
 		panels := min(manyPanels, 1<<16/s.Tasks)

@@ -1,15 +1,15 @@
-// Package drift asks whether a model is still what is known of it, by the pilot of an
-// evaluation: so many rollouts of every task, before any of them was looked at.
+// Package drift asks whether a model still behaves as is known of it, by the pilot of an
+// evaluation: a fixed number of rollouts of every task, set before any of them was seen.
 //
 // # The same model
 //
-// Where rollouts of the same model are known (an earlier evaluation, a profile), Same
-// tests that no task's rewards have another law now. Given all rollouts of a task, old
-// and new, every choice of which of them are the new ones is then equally likely, whatever
-// the law is. So the p-value is exact for any number of tasks and rollouts, however
-// unlike the tasks are, and for graded rewards, too (Fisher's and Pitman's tests): the
-// new rollouts are drawn again from the pools, many times, and the p-value is the share
-// of draws, the real ones among them, that are as extreme.
+// Where rollouts of the same model are known (an earlier evaluation, a profile), Same tests
+// that no task's rewards have another law now. Given all rollouts of a task, old and new,
+// every choice of the new ones among them is then equally likely, whatever the law is. So
+// the p-value is exact for any number of tasks and rollouts, however unlike the tasks are,
+// and for graded rewards, too (Fisher's and Pitman's tests): the new rollouts are drawn
+// again from the pools, many times, and the p-value is the share of draws, the real ones
+// among them, that are as extreme.
 //
 // Two statistics share the test, each sensitive to what the other one misses: the sum of
 // all tasks' excess, for a shift of the mean, and the sum of its squares, for tasks that
@@ -25,11 +25,10 @@
 //
 // # Other models
 //
-// Siblings have other probabilities, of course. What they are used for is the prior of
-// package informed, and what can be asked is whether that still explains the model.
-// Explained holds the weight that the pilot leaves to the cold nodes, those that know
-// nothing of donors, to the weights that they have for models drawn from the nodes of
-// donors.
+// Siblings have other probabilities, of course. They serve the prior of package informed, so
+// the question is whether that prior still explains the model. Explained holds the weight
+// that the pilot leaves to the cold nodes, which know nothing of donors, to the weights that
+// they have for models drawn from the nodes of donors.
 package drift
 
 import (
@@ -53,7 +52,7 @@ type Reference struct {
 	Tasks []Outcome
 }
 
-// Settings are those of a test.
+// Settings are the settings of a test.
 type Settings struct {
 	Seed  uint64 // of the draws
 	Draws int    // 0: 1,999; p-values are multiples of 1/(Draws+1)
@@ -88,7 +87,7 @@ type Comparison struct {
 	P       float64 // of both together: Moved if it is at most FalseAlarms
 }
 
-// Verdict is what all references say.
+// Verdict is the result over all references.
 type Verdict struct {
 	P     float64 // by Bonferroni's inequality over references
 	Moved bool    // whether it is at most FalseAlarms
@@ -219,10 +218,10 @@ type Explanation struct {
 	Left bool
 }
 
-// Explained tests whether the prior's donors explain a pilot of so many rollouts of every
-// task. Of models as the prior has them given that its donors are of use, Left is true in
-// at most 1%. It is an error if the prior has no donors, or if passes are no counts of its
-// tasks.
+// Explained tests whether the prior's donors explain a pilot with the given number of
+// rollouts of every task. Of models as the prior has them given that its donors are of use,
+// Left is true in at most 1%. It is an error if the prior has no donors, or if passes are no
+// counts of its tasks.
 func Explained(prior *informed.Prior, rollouts int, passes []int, s Settings) (Explanation, error) {
 	s, err := s.check()
 	if err != nil {
@@ -287,7 +286,7 @@ func binomial(random *seed.Stream, n int, p float64) int {
 // Outcome is the rollouts of one task, by their rewards.
 type Outcome []Reward
 
-// Reward is so many rollouts that had one reward.
+// Reward is a number of rollouts that had one reward.
 type Reward struct {
 	Value    float64 // in [0, 1]
 	Rollouts int
@@ -315,13 +314,13 @@ func (o Outcome) check() error {
 	return nil
 }
 
-// pool is all rollouts of one task, of which some are new.
+// pool is all rollouts of one task, old and new.
 type pool struct {
 	values   []float64 // of rewards, ascending
 	counts   []int     // of rollouts that have them
 	all      int
 	fresh    int     // new ones
-	excess   float64 // of the new ones' rewards over what is expected of so many
+	excess   float64 // of the new ones' rewards over their expected sum
 	mean     float64 // of all
 	variance float64 // of the excess, over choices of the new ones
 	gap      float64 // mean of the new ones less mean of the old ones

@@ -125,7 +125,8 @@ func (p Planner) single() float64 {
 	return sum / float64(p.Tasks*p.Tasks)
 }
 
-// drawn is that of tasks drawn from the informed prior.
+// drawn is the expected variance of a mean of one rollout per task, for tasks drawn from the
+// informed prior.
 func (p Planner) drawn() float64 {
 	stream := seed.Root(p.Seed).Child("plan with donors").Stream()
 	ps := make([]float64, p.Tasks)
@@ -184,8 +185,8 @@ func (p Planner) bracket(ctx context.Context, target float64) (low int, found Ex
 	}
 }
 
-// Forecast is what an evaluation would be like, of tasks of which something is
-// known.
+// Forecast is the expected error of an evaluation with a prior that knows something of the
+// tasks.
 type Forecast struct {
 	StandardError float64 // of the estimate: the root of its expected square
 	Uniform       float64 // of Uniform's at the same budget
@@ -241,7 +242,7 @@ func Predict(prior *neyman.Prior, earlier neyman.Mixture, p Plan, draws int, sou
 	}, nil
 }
 
-// binomial draws the number of successes among so many rollouts.
+// binomial draws the number of successes among the given number of rollouts.
 func binomial(rollouts int, p float64, source rand.Source) int {
 	s := 0
 	for range rollouts {

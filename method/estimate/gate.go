@@ -23,7 +23,7 @@ type Gate struct {
 	Look, Looks int
 }
 
-// Outcome is what a gate finds.
+// Outcome is the finding of a gate.
 type Outcome int
 
 // The outcomes of a gate.
@@ -72,12 +72,12 @@ func (g Gate) check() (Gate, error) {
 	return g, nil
 }
 
-// rate is the error rate of either bound at this look. Each look has twice that of the
-// one before, and all together have GateRate: whatever depends on what, the chance that
-// any of them is wrong is at most their sum (Bonferroni). Where each look has twice the
+// rate is the error rate of either bound at this look. Each look has twice the rate of the
+// one before, and all together have GateRate: however they depend on each other, the chance
+// that any of them is wrong is at most their sum (Bonferroni). Where each look has twice the
 // rollouts of the one before, the last keeps more than half of the rate this way, and the
 // first ones still find what is obvious. The bounds of group sequential tests are tighter,
-// but hold for independent increments only: an extended evaluation weighs what it has by
+// but hold for independent increments only: an extended evaluation weighs its parts by
 // weights fixed beforehand, not by the precision that came out.
 func (g Gate) rate() float64 {
 	return GateRate * math.Ldexp(1, g.Look-1) / (math.Ldexp(1, g.Looks) - 1)
@@ -143,7 +143,7 @@ func (g Gate) Needs(power float64) (float64, error) {
 	return g.Margin / (z(power) - z(g.rate())), nil
 }
 
-// Difference is that of two benchmark means, of independent evaluations.
+// Difference is the difference of two benchmark means, of independent evaluations.
 type Difference struct {
 	Value         float64
 	StandardError float64
@@ -159,16 +159,16 @@ func (m Mean) Minus(other Mean) Difference {
 	return d
 }
 
-// power is that of tests that are planned: 80%, a quantile of the standard normal.
+// power is the power of planned tests, 80%, as a quantile of the standard normal.
 const power = 0.8416212335729143
 
-// Resolving is the standard error at which a true difference is found by a
-// two-sided test at 5% four times in five. Of a difference of two evaluations it
-// is that of both together.
+// Resolving is the standard error at which a true difference is found by a two-sided test at
+// 5% four times in five. For a difference of two evaluations it is the standard error of
+// both together.
 func Resolving(difference float64) float64 { return math.Abs(difference) / (quantile + power) }
 
-// ResolvingEach is the standard error that each of two alike, independent
-// evaluations needs for their difference to have that of Resolving.
+// ResolvingEach is the standard error that each of two alike, independent evaluations needs
+// for their difference to have the standard error of Resolving.
 func ResolvingEach(difference float64) float64 { return Resolving(difference) / math.Sqrt2 }
 
 // Resolved is the inverse of Resolving: the true difference that is found four
@@ -269,8 +269,8 @@ func Stored(value, standardError, low, high float64) (Mean, error) {
 	return Mean{Value: value, StandardError: standardError, Low: low, High: high}, nil
 }
 
-// draws is the number of draws of which Wilson's 95% interval about a share has a
-// given end: there the share is a standard normal's 97.5% quantile of errors away.
+// draws is the number of draws whose Wilson's 95% interval about a share has a given end:
+// there the share is a standard normal's 97.5% quantile of errors away.
 func draws(share, end float64) float64 {
 	if share == end {
 		return math.Inf(1)
@@ -278,8 +278,8 @@ func draws(share, end float64) float64 {
 	return quantile * quantile * end * (1 - end) / ((share - end) * (share - end))
 }
 
-// score is Wilson's interval about the share of so many draws, no whole number, that
-// were of one kind, z errors to each side.
+// score is Wilson's interval about the share of one kind among draws, which need not be a
+// whole number, z errors to each side.
 func score(share, draws, z float64) (low, high float64) {
 	if math.IsInf(draws, 1) {
 		return share, share

@@ -7,7 +7,7 @@ import (
 	"speceval/method/neyman"
 )
 
-// graded is what rollouts say of rewards of which some are neither 0 nor 1.
+// graded is the estimate of variance and skewness of rewards, some neither 0 nor 1.
 //
 // An interval of means μ about an estimate x has (x−μ)² ≤ z²·V(μ), with V the variance of
 // the estimate where the mean is μ. Wilson's takes V from passes, μ(1−μ)/n. It is longer
@@ -17,25 +17,25 @@ import (
 //
 //	(x−μ)² = z²·(V + J·|x−μ|),  |x−μ| = z²J/2 + √(z⁴J²/4 + z²V).
 //
-// J is a length, by which a rare reward moves the estimate: where n rewards are .98 but
-// for k zeros, V is k·(.98/n)², J is .98/n, and the end is that of Poisson's score
-// interval. Wilson's own V, scaled to the variance of graded rewards, would have J scaled
-// as well, and miss a skewness that they do not share with passes. A skewness that would
-// shorten the interval is not used: J is 0 then.
+// J is a length, by which a rare reward moves the estimate: where n rewards are .98 but for
+// k zeros, V is k·(.98/n)², J is .98/n, and the end is Poisson's score interval's. Wilson's
+// own V, scaled to the variance of graded rewards, would have J scaled as well, and miss a
+// skewness that they do not share with passes. A skewness that would shorten the interval is
+// not used: J is 0 then.
 //
 // # Its numbers
 //
 // All are of pooled rollouts, n of a task, with the sums S of (r−r̄)² and C of (r−r̄)³ about
-// the task's own mean. S has the expectation (n−1)·v and C·n/(n−2) that of (n−1)·v·ρ, where
-// ρ is κ/V of one rollout. A rare reward may not have been seen yet; its share unseen of a
-// rollout of 0 and of one of 1 is therefore added to both sums of all tasks, to S half of
-// each, and to C that of its end.
+// the task's own mean. S has the expectation (n−1)·v, and C·n/(n−2) has (n−1)·v·ρ, where ρ
+// is κ/V of one rollout. A rare reward may not have been seen yet. Its unseen share, of a
+// rollout of 0 and of one of 1, is therefore added to both sums of all tasks: half of each
+// to S, and the one of its end to C.
 //
-// The variance of a task's rewards is what the allocation takes it for: the posterior's
+// The variance of a task's rewards is the one that the allocation assumes: the posterior's
 // E[p(1−p)] times the dispersion Σ S/Σ (n−1)·E[p(1−p)], counted as trust rollouts, and the
-// task's own S. J is ρ of all tasks, times the weight of a rollout in the estimate:
-// Σ share³·Σ c³/n²·v over Σ share²·Σ c²/n·v. Student's quantile has a degree of freedom for
-// every effective task, (Σ parts)²/Σ parts² of the tasks' parts in the variance.
+// task's own S. J is ρ of all tasks, times a rollout's weight in the estimate: Σ share³·Σ
+// c³/n²·v over Σ share²·Σ c²/n·v. Student's quantile has a degree of freedom for every
+// effective task, (Σ parts)²/Σ parts² of the tasks' parts in the variance.
 //
 // Where the cubes of rewards were not counted, C is as far out on either side as it can be
 // given S: S^(3/2)·(n−2)/√(n(n−1)) (Wilkins, Annals of Mathematical Statistics 15, 1944).
@@ -120,7 +120,7 @@ type spread struct {
 	least, most float64
 }
 
-// spread is that of all rollouts of the task.
+// spread is the spread of all rollouts of the task.
 func (t Task) spread() (s spread) {
 	var n, rewards, squares, cubes float64
 	known := true

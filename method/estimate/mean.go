@@ -2,14 +2,14 @@
 // its error, compares two evaluations, and plans evaluations by the error that they
 // will have.
 //
-// The estimate is the paper's (Eq. 3): of every task the pass rate of its pilot
-// with the stage weight w, that of its continuation with 1 − w, and the mean over
-// tasks. It is unbiased for any profile: w is fixed before the evaluation, and
-// continuations are fresh rollouts, however many the pilot has them be. There may be
-// one stage (Uniform) or more than two, with weights of their own for every task, and
-// tasks that weigh more than others: Σ share·Σ c·X is unbiased as long as number and
-// weight of a stage's rollouts were decided before them (package staged). Rewards may
-// be graded, numbers in [0, 1]; p is then their expectation.
+// The estimate is the paper's (Eq. 3): of every task the pass rate of its pilot with the
+// stage weight w, and the one of its continuation with 1 − w, and the mean over tasks. It is
+// unbiased for any profile: w is fixed before the evaluation, and continuations are fresh
+// rollouts, however many the pilot has them be. There may be one stage (Uniform) or more
+// than two, with weights of their own for every task, and tasks that weigh more than others:
+// Σ share·Σ c·X is unbiased as long as number and weight of a stage's rollouts were decided
+// before them (package staged). Rewards may be graded, numbers in [0, 1]; p is then their
+// expectation.
 //
 // # Its error
 //
@@ -60,13 +60,13 @@
 //
 // # Two questions
 //
-// How good is the model on these tasks? That is Mean: the tasks are fixed. How good is
-// it on what these tasks are a sample of? That is Sample: its error has the spread of
-// the tasks, or of clusters of them, in it, and does not vanish with the rollouts.
+// How good is the model on these tasks? Mean answers this: the tasks are fixed. How good is
+// it on the tasks that these are a sample of? Sample answers this: its error has the spread
+// of the tasks, or of clusters of them, in it, and does not vanish with the rollouts.
 //
 // The second error needs no model of the first. With p̂_i = p_i + e_i, where e_i is the
-// noise of the task's own rollouts with mean 0 whatever its variance, the spread of p̂
-// over tasks is that of p plus that of e, which is what the mean of p̂ varies by.
+// noise of the task's own rollouts with mean 0 whatever its variance, the spread of p̂ over
+// tasks is the spread of p plus the spread of e. By this the mean of p̂ varies.
 //
 // Two models on the same tasks differ by the mean of p̂A_i − p̂B_i. For the first
 // question nothing cancels: given the tasks, rollouts of two models are independent.
@@ -96,14 +96,14 @@ type Mean struct {
 	Tasks   []Moments
 }
 
-// Moments are what the rollouts say of one task.
+// Moments are the estimates of one task by its rollouts.
 type Moments struct {
 	Value    float64 // unbiased estimate of the task's mean p, Σ c·X over its stages
 	Mean     float64 // posterior expectation of p under the reference prior
 	Variance float64 // and of the variance of a rollout, p(1−p) if it passes or fails
 }
 
-// quantile is that of the standard normal at 97.5%, for intervals of 95%.
+// quantile is the standard normal's quantile at 97.5%, for intervals of 95%.
 const quantile = 1.959963984540054
 
 // Of is the estimate by the selected rollouts of all tasks: the mean over tasks, by
@@ -112,8 +112,8 @@ const quantile = 1.959963984540054
 // counts or weights that do not add up to one, or if sums are of no rewards in [0, 1].
 func Of(prior *neyman.Prior, tasks []Task) (Mean, error) { return of(prior, nil, tasks) }
 
-// Informed is Of by a policy that knew more of the tasks than the reference prior does:
-// known is what it knew, and the error is by that. The value is the same.
+// Informed is Of by a policy whose prior, known, knew more of the tasks than the reference
+// prior does. The error goes by known. The value is the same.
 func Informed(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) {
 	return of(prior, known, tasks)
 }
@@ -288,8 +288,8 @@ func shares(tasks []Task) (all []float64, sum float64) {
 	return all, sum
 }
 
-// variances is what is known of the variances of an evaluation: by the posterior under
-// the reference prior, which has a law for them, and by the samples.
+// variances are the estimated variances of an evaluation: by the posterior under the
+// reference prior, which has a law for them, and by the samples.
 type variances struct {
 	within within
 	graded *graded // nil if rollouts pass or fail
@@ -345,9 +345,9 @@ func (v variances) interval(value float64) (low, high float64) {
 // share is as the posterior has it, which is never 0 or 1.
 func (v variances) draws() float64 { return v.center * (1 - v.center) / v.own() }
 
-// quantile is Student's: the degrees of freedom ν are those of a variance with the
-// posterior's doubt about it (Satterthwaite), less what is known once the mean is, which
-// Wilson's interval has.
+// quantile is Student's. Its degrees of freedom ν are the ones of a variance with the
+// posterior's doubt about it (Satterthwaite), less the part of the doubt that the mean
+// explains, which Wilson's interval has.
 func (v variances) quantile() float64 { return student(2 / max(0, v.doubt-v.explained)) }
 
 // student is Student's quantile at 97.5%, to the first order in 1/ν (Fisher's expansion).
@@ -362,9 +362,9 @@ type Equivalent struct {
 	Low, High float64 // ends of the 95% interval
 }
 
-// Verdict is what can be said of an evaluation that took so many rollouts per task: +1
-// if Uniform would have needed more, −1 if it would have needed fewer, and 0 if neither
-// can be claimed.
+// Verdict compares Uniform with an evaluation that took budget rollouts per task: +1 if
+// Uniform would have needed more, −1 if it would have needed fewer, and 0 if neither can be
+// claimed.
 func (e Equivalent) Verdict(budget float64) int {
 	switch {
 	case e.Low > budget*(1+slack):

@@ -14,9 +14,9 @@ import (
 //
 // # One stage
 //
-// Of n rollouts of which s passed, C(s,k)/C(n,k) is the share of all sets of k that
-// passed whole: an unbiased estimate of p^k for n of at least k, whatever decided n
-// before them. The plug-in (s/n)^k is not unbiased.
+// Where s of n rollouts passed, C(s,k)/C(n,k) is the share of all sets of k that passed
+// whole: an unbiased estimate of p^k for n of at least k, whatever decided n before them.
+// The plug-in (s/n)^k is not unbiased.
 //
 // # Several stages
 //
@@ -28,33 +28,33 @@ import (
 //
 //	A'_{r−i} += A_r · q(i|r) · C(s,i)/C(n,i)
 //
-// Given the past, E[C(s,i)/C(n,i)] = p^i, and therefore E[Σ A'_r·p^r] = Σ A_r·p^r: what
-// is expected of the evaluation never changes, and is p^k from the first stage to the
-// last, where it is A_0. The shares may depend on anything that was seen before, as the
-// sizes do, and add up to one; nothing may be taken back later. So it has to be certain
-// that what is left will find its rollouts: a stage that is not a task's last leaves at
-// most so many as the task is sure to have ahead, staged.Plan.Least. With a pilot of m
-// rollouts that is possible where k is at most m + Least. A floor of k leaves all of it
-// open. Under a lower one the pilot has to take more of the k than its part, and what is
-// left of the allocation's freedom is not worth that: for pass^4 at b = 8 after a pilot of
-// 3, the variance on the paper's profiles is 0.92 of Uniform's with a floor of 4, 1.06
-// with one of 2, and 2.1 with none.
+// Given the past, E[C(s,i)/C(n,i)] = p^i, and therefore E[Σ A'_r·p^r] = Σ A_r·p^r: the
+// expectation of the evaluation never changes, and is p^k from the first stage to the last,
+// where it is A_0. The shares may depend on anything that was seen before, as the sizes do,
+// and add up to one; nothing may be taken back later. So the open part must be certain to
+// find its rollouts: a stage that is not a task's last leaves at most staged.Plan.Least of
+// the k open, as many as the task is sure to have ahead. With a pilot of m rollouts this is
+// possible where k is at most m + Least. A floor of k leaves all of it open. Under a lower
+// one the pilot has to take more of the k than its part, and the freedom left to the
+// allocation is not worth it: for pass^4 at b = 8 after a pilot of 3, the variance on the
+// paper's profiles is 0.92 of Uniform's with a floor of 4, 1.06 with one of 2, and 2.1 with
+// none.
 //
 // The shares are the hypergeometric law of choosing r of all rollouts that the task
 // would have in the end, if the stage's weight in the mean were its part of them.
 //
 // # The error
 //
-// Stages of a task are uncorrelated given the past. What one adds to the variance,
-// Var[Σ A_r·q(i|r)·U_i·p^(r−i)], is a polynomial of p of the degree 2k, since two sets of
-// i and j of n rollouts with c in common pass with the chance p^(i+j−c). The standard
-// error has its posterior expectation given all rollouts, as that of the mean has
-// E[p(1−p)] (package estimate): under the reference prior, or under the law of p that the
-// tasks themselves suggest (nonparametric maximum likelihood), whichever sum is larger.
-// The first knows that a task may fail though all its rollouts have passed; the second
-// is right of tasks unlike the prior's, of which there have to be some.
+// Stages of a task are uncorrelated given the past. The addition of one to the variance,
+// Var[Σ A_r·q(i|r)·U_i·p^(r−i)], is a polynomial of p of the degree 2k, since two sets of i
+// and j of n rollouts with c in common pass with the chance p^(i+j−c). The standard error
+// has its posterior expectation given all rollouts, as the mean's has E[p(1−p)] (package
+// estimate): under the reference prior, or under the law of p that the tasks themselves
+// suggest (nonparametric maximum likelihood), whichever sum is larger. The first knows that
+// a task may fail though all its rollouts have passed; the second is right of tasks unlike
+// the prior's, but needs some of them.
 
-// Question is what is asked of k rollouts of a task.
+// Question is a question about k rollouts of a task.
 type Question struct {
 	K   int  // from 1 to MostK
 	Any bool // pass@k, that one of them passes; otherwise pass^k, that all do
@@ -235,8 +235,8 @@ func (q Question) follow(stages []stage) (path, error) {
 	return p, nil
 }
 
-// part is a share of the estimate that takes so many rollouts of a stage, and leaves so
-// many to come.
+// part is a share of the estimate that takes some rollouts of a stage, and leaves some to
+// come.
 type part struct {
 	taken, left int
 	weight      float64 // A·q

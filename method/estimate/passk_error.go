@@ -112,7 +112,7 @@ func newPopulation(tasks []class) population {
 	return p
 }
 
-// likelihood is that of a class at the values.
+// likelihood is the likelihood of a class at the values, relative to the largest.
 func (p population) likelihood(c class) []float64 {
 	all := make([]float64, len(p.values))
 	for k, x := range p.values {

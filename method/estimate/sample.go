@@ -67,14 +67,14 @@ const doubt = 0.5
 // McCaffrey, Survey Methodology 28, 2002), G/(G−1)·Σ u² for G of one size.
 //
 // The bounds are Wilson's for as many draws as have this variance, with a quantile of
-// Student's t at 1/Σh² − 1 degrees of freedom, the number of clusters less one where
-// they are of one size. Where values hardly differ the variance says little; it is
-// therefore joined by that of half a task that passes and fails as a coin does, so that
-// equal values, all passes for instance, are about as certain as so many clusters can
-// make them and no more.
+// Student's t at 1/Σh² − 1 degrees of freedom, the number of clusters less one where they
+// are of one size. Where values hardly differ the variance says little. The variance of half
+// a task that passes and fails as a coin does is therefore added, so that equal values, all
+// passes for instance, are about as certain as their number of clusters can make them and no
+// more.
 //
-// It is an error if there are fewer than two clusters, if a value is not in [0, 1], or
-// if shares and clusters are not those of the tasks.
+// It is an error if there are fewer than two clusters, if a value is not in [0, 1], or if
+// shares and clusters do not fit the tasks.
 func (s Sample) Mean() (OverTasks, error) {
 	d, err := s.sampled(nil)
 	if err != nil {
@@ -94,10 +94,10 @@ type Paired struct {
 	Freedom     float64
 }
 
-// Minus is the mean difference s.Values − others over the same tasks. Its standard
-// error is that of the differences, task by task: what makes a task hard for both
-// models cancels. Its bounds join those of the two means at their correlation (Zou and
-// Donner, Statistics in Medicine 27, 2008). Errors are as those of Mean.
+// Minus is the mean difference s.Values − others over the same tasks. Its standard error is
+// the error of the differences, task by task: what makes a task hard for both models
+// cancels. Its bounds join the bounds of the two means at their correlation (Zou and Donner,
+// Statistics in Medicine 27, 2008). It has the errors of Mean.
 func (s Sample) Minus(others []float64) (Paired, error) {
 	if len(others) != len(s.Values) {
 		return Paired{}, fmt.Errorf("values of %d tasks against values of %d: want the same tasks", len(s.Values), len(others))
@@ -177,7 +177,7 @@ func (s Sample) sampled(others []float64) (sampled, error) {
 	return d, nil
 }
 
-// share is that of a task, relative to the others'.
+// share is the share of a task, relative to the others'.
 func (s Sample) share(task int) float64 {
 	if s.Shares == nil {
 		return 1
@@ -191,7 +191,7 @@ func inUnit(x float64) bool { return x >= -slack && x <= 1+slack }
 // freedom is the degrees of freedom that clusters of these sizes leave, at least 1.
 func (d sampled) freedom() float64 { return max(1, 1/d.own-1) }
 
-// variance is that of a mean, by the clusters' parts in it.
+// variance is the variance of a mean, by the clusters' parts in it.
 func (d sampled) variance(mean float64, part func(cluster) float64) float64 {
 	sum := 0.0
 	for _, c := range d.clusters {
@@ -223,10 +223,10 @@ func (d sampled) bounded(part func(cluster) float64) (Bounded, float64) {
 type Part struct {
 	Tasks []Task
 
-	// Precision is what the part weighs, relative to the others: the inverse of the
-	// variance that was expected of it before the first rollout of any, b over the risk
-	// of its design. It must not follow from rewards, neither its own nor those of
-	// another part.
+	// Precision is the weight of the part, relative to the others: the inverse of the
+	// variance that was expected of it before the first rollout of any, b over the risk of
+	// its design. It must not follow from rewards, neither its own nor those of another
+	// part.
 	Precision float64
 }
 
@@ -269,16 +269,16 @@ func Pool(prior *neyman.Prior, parts ...Part) (m Mean, weights []float64, err er
 	return m, weights, err
 }
 
-// within is what the rewards alone say of variances: of one task, or with the squares
-// of the shares of several.
+// within is the variances by the rewards alone: of one task, or with the squares of the
+// shares of several.
 type within struct {
 	own    float64 // of the estimate: Σ c²/n·s²
 	single float64 // of a rollout: Σ c·s²
 }
 
-// within is that of the task. Number and weight of a stage's rollouts were decided
-// before them, so that the stage's own sample variance s² is unbiased for v given all
-// that decided, and c²/n·s² for the stage's part in the variance of the estimate.
+// within is the within of the task. Number and weight of a stage's rollouts were decided
+// before them, so that the stage's own sample variance s² is unbiased for v given all that
+// decided, and c²/n·s² for the stage's part in the variance of the estimate.
 func (t Task) within() (sum within) {
 	before := Stage{}
 	for k, s := range t.Stages {
@@ -298,9 +298,9 @@ func (t Task) within() (sum within) {
 }
 
 // variance is an estimate of a reward's variance by the stage. A single rollout is held
-// against the next stage, of which the rewards are fresh whatever their number: half the
-// mean squared difference is unbiased, too. In the last stage it is held against the
-// mean before, and (p̂−p)² too large on average.
+// against the next stage, whose rewards are fresh whatever their number: half the mean
+// squared difference is unbiased, too. In the last stage it is held against the mean before,
+// and (p̂−p)² too large on average.
 func (s Stage) variance(before Stage, later []Stage) float64 {
 	n := float64(s.Rollouts)
 	if s.Rollouts > 1 {

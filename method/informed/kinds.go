@@ -39,8 +39,7 @@ func (c *taskGroups) ready(level []int32, levels int) {
 	}
 }
 
-// newTable is a hash table for the groups of so many tasks: numbers + 1, 0 where it
-// is free.
+// newTable makes a hash table for the groups of the tasks: numbers + 1, 0 where it is free.
 func newTable(tasks int) []int32 {
 	size := 16
 	for size < 4*tasks {
@@ -99,7 +98,7 @@ func (c *taskGroups) settle() {
 	}
 }
 
-// shapes are those of a group's posterior under a node.
+// shapes are the shapes of a group's posterior under a node.
 func (x *taskGroup) shapes(s *source, node int) (a, b float64) {
 	at := int(x.level)*s.nodes + node
 	return s.alpha[at] + float64(x.passes), s.beta[at] + float64(x.rollouts-x.passes)

@@ -11,8 +11,8 @@ import (
 	"speceval/method/neyman"
 )
 
-// Posterior is the prior after rollouts, of which every task may have its own
-// number. It serves one goroutine.
+// Posterior is the prior after rollouts; every task may have its own number of them. It
+// serves one goroutine.
 type Posterior struct {
 	prior    *Prior
 	observed int      // times that Observe was called
@@ -31,7 +31,7 @@ type scale struct {
 
 func (s scale) weight(log float64) float64 { return s.share * math.Exp(log-s.top) }
 
-// belief is what is left of the nodes of one source.
+// belief is the remaining nodes of one source.
 type belief struct {
 	*source
 	weight []float64                   // in the log domain, by node
@@ -68,12 +68,12 @@ func (q *Posterior) Restart() {
 	}
 }
 
-// Observe takes note of further rollouts of each task, of which so many have
-// passed. It is an error if these are not counts of the prior's tasks.
+// Observe adds further rollouts of each task, and how many of them passed. It is an error if
+// these are not counts of the prior's tasks.
 //
-// Nodes that have become e⁻⁷ times less likely than the best, of the cold ones or of
-// those of all donors, leave for good: they would come back to weight x with a probability of at most e⁻⁷/x, their relative
-// weights being martingales under the prior.
+// Nodes that have become e⁻⁷ times less likely than the best, of the cold ones or of all
+// donors' ones, leave for good: they would come back to weight x with a probability of at
+// most e⁻⁷/x, their relative weights being martingales under the prior.
 func (q *Posterior) Observe(rollouts, passes []int) error {
 	if len(rollouts) != q.prior.tasks || len(passes) != q.prior.tasks {
 		return fmt.Errorf("informed: rollouts of %d tasks and passes of %d, want %d of each", len(rollouts), len(passes), q.prior.tasks)
@@ -108,8 +108,8 @@ func (q *Posterior) Observe(rollouts, passes []int) error {
 	return nil
 }
 
-// weigh drops nodes that do not matter and normalizes the weights of the others: of the
-// cold nodes, of which there are always some, and of those of the donors.
+// weigh drops nodes that do not matter and normalizes the weights of the others: of the cold
+// nodes, some of them always there, and of the donors' nodes.
 func (q *Posterior) weigh() {
 	cold := q.beliefs[:1]
 	donors := q.beliefs[1:]

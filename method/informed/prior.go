@@ -80,14 +80,14 @@ const (
 	aloneOrder = 16      // of the quadrature of cold nodes without donors, as in the paper
 	coldOrder  = 8       // and with them
 
-	// negligible is how far in log weight a node may lie below the best: of the cold
-	// nodes, of those of all donors, and of those that a donor's own rollouts leave.
+	// negligible is how far in log weight a node may lie below the best: of the cold nodes,
+	// of all donors' nodes, and of the nodes that a donor's own rollouts leave.
 	negligible = 7
 )
 
-// New is the prior of so many tasks that knows of some donors. Without donors it
-// is the reference prior. It is an error if a donor's counts are not counts, or if
-// it has seen none of the tasks.
+// New returns the prior of the tasks that knows of some donors. Without donors it is the
+// reference prior. It is an error if a donor's counts are not counts, or if it has seen none
+// of the tasks.
 func New(tasks int, donors []Donor) (*Prior, error) {
 	if tasks < 1 {
 		return nil, fmt.Errorf("informed: %d tasks, want at least 1", tasks)
@@ -257,8 +257,8 @@ func (q *Posterior) Mixture() neyman.Mixture {
 	}}
 }
 
-// Donor is what is known of the tasks from elsewhere: so many passes of so many
-// rollouts of each. A task that the donor has not seen has no rollouts.
+// Donor is knowledge of the tasks from elsewhere: counts of passes and rollouts of each. A
+// task that the donor has not seen has no rollouts.
 type Donor struct {
 	Name             string // for messages
 	Passes, Rollouts []int  // by task
@@ -268,7 +268,7 @@ type Donor struct {
 // rates of a whole benchmark can be summed exactly.
 const mostRollouts = 1 << 30
 
-// check says what is wrong with a donor of so many tasks, if anything.
+// check says what is wrong with a donor of the tasks, if anything.
 func (d Donor) check(tasks int) error {
 	if len(d.Passes) != tasks || len(d.Rollouts) != tasks {
 		return fmt.Errorf("donor %s: passes of %d tasks and rollouts of %d, want %d of each", d.Name, len(d.Passes), len(d.Rollouts), tasks)
@@ -289,8 +289,8 @@ func (d Donor) check(tasks int) error {
 // smoothing keeps the logit of a pass rate finite.
 const smoothing = 0.4
 
-// logits are those of the donor's pass rates. A task that it has not seen has the
-// mean of the others.
+// logits are the logits of the donor's pass rates. A task that it has not seen has the mean
+// of the others.
 func (d Donor) logits() []float64 {
 	all := make([]float64, len(d.Passes))
 	sum, seen := 0.0, 0.0

@@ -309,17 +309,17 @@ func (u *Update) Powers(task, most int) []float64 {
 	return powers
 }
 
-// Partial is the update of the prior by rollouts of which every task may have its own
-// number: Eq. 13 of the paper, with n_i rollouts of task i in the place of m. Its
-// tables have a row for each number of rollouts up to the largest that has been asked
-// for. A Partial is safe for concurrent use, each goroutine with a Work of its own.
+// Partial is the update of the prior by rollouts whose number may differ by task: Eq. 13 of
+// the paper, with n_i rollouts of task i in the place of m. Its tables have a row for each
+// number of rollouts up to the largest that has been asked for. A Partial is safe for
+// concurrent use, each goroutine with a Work of its own.
 type Partial struct {
 	prior *Prior
 	mu    sync.Mutex
 	rows  []partialRow // by number of rollouts; one that is there stays as it is
 }
 
-// partialRow is what a number of rollouts n comes to at every node.
+// partialRow is the tables of one number of rollouts n, at every node.
 type partialRow struct {
 	successes, failures, all []float64    // logs of the rising factorials of ξκ, (1−ξ)κ and κ
 	moments                  [3][]float64 // the score's coefficients of 1, S and −S²
@@ -343,7 +343,7 @@ func (p *Partial) upTo(longest int) []partialRow {
 	return p.rows[:longest+1]
 }
 
-// row makes the row after those that are there.
+// row makes the row of n rollouts.
 func (p *Partial) row(n int) partialRow {
 	nodes := len(p.prior.a)
 	var post Posterior
@@ -362,10 +362,9 @@ func (p *Partial) row(n int) partialRow {
 	return r
 }
 
-// Scores writes into scores the posterior expectation of p(1−p) of every task
-// of which observed[i] rollouts are known, successes[i] of them passed. Tasks
-// with the same counts get the same bits. With complete pilots these are the
-// scores of Posterior up to rounding.
+// Scores writes into scores the posterior expectation of p(1−p) of every task, given that
+// successes[i] of observed[i] rollouts of task i passed. Tasks with the same counts get the
+// same bits. With complete pilots these are the scores of Posterior up to rounding.
 func (p *Partial) Scores(observed, successes []int, w *Work, scores []float64) {
 	longest := 0
 	for _, n := range observed {

@@ -22,9 +22,9 @@ type LeaveOneOut struct {
 	updated   []float64 // weights of the nodes after the own pilot
 }
 
-// NewLeaveOneOut prepares for evaluations of so many tasks with an average budget of
-// rollouts per task, of which the pilot has the given number of each. It is an error if
-// the pilot leaves nothing of the budget, or is none.
+// NewLeaveOneOut prepares for evaluations of the tasks with an average budget of rollouts
+// per task, pilots of them in the pilot. It is an error if the pilot leaves nothing of the
+// budget, or is empty.
 func NewLeaveOneOut(prior *Prior, tasks, budget, pilots int) (*LeaveOneOut, error) {
 	if tasks < 1 || pilots < 1 || pilots >= budget {
 		return nil, fmt.Errorf("leave-one-out weights of %d tasks after %d of %d rollouts: want at least 1 task, and a pilot of 1 to %d", tasks, pilots, budget, budget-1)
@@ -45,15 +45,15 @@ func NewLeaveOneOut(prior *Prior, tasks, budget, pilots int) (*LeaveOneOut, erro
 	return l, nil
 }
 
-// Weight is the weight of a pilot by the others', others[S] of which have S successes,
-// S = 0, …, m:
+// Weight is the weight of a task's pilot by the other tasks' pilots. others[S] of them have
+// S successes, S = 0, …, m:
 //
 //	w = C/(1/m + C),  C = E[v/L | others]/E[v | others],  v = p(1−p),
 //
-// which minimizes what the task is expected to add to the variance, E[v·(w²/m +
-// (1−w)²/L)] (Eqs. 9 and 12 of the paper, given the others). The expectation is over
-// the task's own pilot, by the prior that the others have updated; L is what HBN would
-// then give it but for rounding, and no less than one. It is NaN if these are not the
+// which minimizes the task's expected addition to the variance, E[v·(w²/m + (1−w)²/L)] (Eqs.
+// 9 and 12 of the paper, given the others). The expectation is over the task's own pilot, by
+// the prior that the others have updated. L is the number of rollouts that HBN would then
+// give it but for rounding, and no less than one. Weight is NaN if others do not hold the
 // pilots of all tasks but one.
 func (l *LeaveOneOut) Weight(others []int) float64 {
 	known := 0

@@ -251,11 +251,10 @@ func DrawBeta(a, b float64, source rand.Source) float64 {
 // uniform returns a uniform number in [0, 1).
 func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }
 
-// Update is the prior after rollouts of which every task may have its own
-// number: Eq. 13 of the paper, with all that is known of a task in the place of
-// its pilot. It holds whatever decided on the numbers, as long as that knew no
-// more of the tasks than these rollouts. Posterior and Partial give the same, for
-// the many updates of a replay or of a run.
+// Update is the prior after rollouts whose number may differ by task: Eq. 13 of the paper,
+// with all known rollouts of a task in the place of its pilot. It holds whatever decided on
+// the numbers, as long as that knew no more of the tasks than these rollouts. Posterior and
+// Partial give the same, for the many updates of a replay or of a run.
 type Update struct {
 	prior     *Prior
 	observed  []int
@@ -263,9 +262,8 @@ type Update struct {
 	weights   []float64 // of the nodes; their sum is 1
 }
 
-// Update returns the update by observed[i] rollouts of task i, of which
-// successes[i] passed. It is an error if there are no tasks, or if these are not
-// counts.
+// Update returns the update by observed[i] rollouts of task i, where successes[i] passed. It
+// is an error if there are no tasks, or if these are not counts.
 func (p *Prior) Update(observed, successes []int) (*Update, error) {
 	rewards := make([]float64, len(successes))
 	for i, s := range successes {

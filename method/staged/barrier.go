@@ -8,9 +8,9 @@ import (
 	"speceval/method/neyman"
 )
 
-// Barrier is what is known where a stage has been observed and the next one is not
-// decided. All of it follows from what was observed, so that the rollouts that are still
-// to come may be decided by it: weights stay what they are, and the estimate unbiased.
+// Barrier is the knowledge between a stage that has been observed and the next one, not yet
+// decided. All of it follows from observed rollouts, so that the rollouts still to come may
+// be decided by it: weights stay fixed, and the estimate unbiased.
 type Barrier struct {
 	Stages     int       // that were observed
 	Scores     []float64 // E[p(1−p)] of every task, given what was observed
@@ -34,17 +34,16 @@ func (s *Stages) Barrier(scores []float64) Barrier {
 // least is the number of rollouts that must be left at a barrier.
 func (s *Stages) least() int { return len(s.ahead.open) * s.ahead.allocator.Least }
 
-// Variance is the expected variance of the estimated mean if so many rollouts are
-// divided at this barrier and executed in one stage: what the stages so far have left,
-// and (Σ R·√v)² over the rollouts for the rest, which is what the allocation comes to
-// but for rounding.
+// Variance is the expected variance of the estimated mean if the given rollouts are divided
+// at this barrier and executed in one stage: the variance of the stages so far, and (Σ
+// R·√v)² over the rollouts for the rest, which the allocation reaches but for rounding.
 func (b Barrier) Variance(rollouts int) float64 {
 	spent, root := b.split()
 	return spent + root*root/float64(rollouts)
 }
 
-// Reaching is the least number of rollouts of which Variance is at most the given one,
-// and at least Least; false if no number is enough, since what was observed has more
+// Reaching is the least number of rollouts, Least or more, whose Variance is at most the
+// given one. It is false if no number is enough, since the observed stages have more
 // already.
 func (b Barrier) Reaching(variance float64) (rollouts int, ok bool) {
 	spent, root := b.split()
@@ -62,11 +61,10 @@ func (b Barrier) Reaching(variance float64) (rollouts int, ok bool) {
 // pressing further: four times the rollouts for a tenth of the variance less.
 const leastGain = 0.1
 
-// Toward is the number of rollouts to have left where the variance is to come down to
-// the given one: those that are Reaching it, but no more than those with which the rest
-// adds a tenth of it. Where it takes more, or where no number is enough, it is the stages
-// so far that keep the variance up: they have come out less certain than they were
-// expected to be, and no rest mends that.
+// Toward is the number of rollouts to have left for bringing the variance down to the given
+// one: the number of Reaching, but no more than the number with which the rest adds a tenth
+// of it. Where it takes more, or where no number is enough, the stages so far keep the
+// variance up: they have come out less certain than expected, and no rest mends this.
 func (b Barrier) Toward(variance float64) int {
 	_, root := b.split()
 	most := b.Least
@@ -114,11 +112,10 @@ func (s *Stages) Resize(left int) error {
 // estimate of each task, and Σ c²/n of each.
 type Past struct{ Means, Shrinkage []float64 }
 
-// Extend begins an evaluation whose first stage is one that is complete. The plan's
-// weight is that of its estimates: it must not depend on them, or on anything else that
-// was random in it. So many rollouts are left for the stages after it, which execute
-// their fractions; the plan's pilots are not looked at. The next step is Decide. What
-// comes of it cannot Restart.
+// Extend begins an evaluation whose first stage is a complete evaluation. The plan's weight
+// is the weight of its estimates: it must not depend on them, or on anything else that was
+// random in it. left rollouts remain for the stages after it, which execute their fractions;
+// the plan's pilots are not used. The next step is Decide. The result cannot Restart.
 func Extend(past Past, left int, plan Plan) (*Stages, error) {
 	tasks := len(past.Means)
 	plan.Pilots, plan.LeaveOneOut = 1, nil
@@ -145,7 +142,7 @@ func Extend(past Past, left int, plan Plan) (*Stages, error) {
 	return s, nil
 }
 
-// Ahead is what comes after a stage: the tasks that have weight left, and the
+// Ahead is the rest of an evaluation after a stage: the tasks that have weight left, and the
 // rollouts to divide among them. One goroutine at a time may use it. It is made by
 // Stages.Ahead.
 type Ahead struct {
@@ -167,10 +164,10 @@ func (a *Ahead) clone() *Ahead {
 }
 
 // Divide writes into shares how the rollouts are divided by the scores of all tasks,
-// E[p(1−p)]: in proportion to the roots of R²·score, exactly and in whole rollouts,
-// with at least Plan.Least for each task that has weight left and none for the others, whose
-// scores are not looked at (Eq. 8 of the paper, of which this is the case R = 1−w). Where
-// tasks have shares in the mean, R is multiplied by them.
+// E[p(1−p)]: in proportion to the roots of R²·score, exactly and in whole rollouts, with at
+// least Plan.Least for each task that has weight left and none for the others, whose scores
+// are not read (Eq. 8 of the paper is the case R = 1−w). Where tasks have shares in the
+// mean, R is multiplied by them.
 //
 // It is an error if there are not as many scores and shares as tasks, if a score is
 // negative or not finite, and if nothing is left.

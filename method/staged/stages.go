@@ -15,7 +15,7 @@
 //
 // A Stages holds to this by its form. Decide fixes the sizes and weights of the
 // next stage from scores, and only then does it take that stage's outcome, by
-// Observe. The one weight that is found after its stage, that of the pilot under
+// Observe. The one weight that is found after its stage, the pilot's under
 // Plan.LeaveOneOut, is a function of the other tasks' pilots alone.
 //
 //	s, err := staged.New(tasks, budget, plan)
@@ -33,10 +33,10 @@
 // mean over N tasks is Σ v·E[Σ c_k²/n_k]/N² with v = p(1−p). Shrinkage is the inner
 // sum as it came out.
 //
-// Under Plan.LeaveOneOut that is so up to a term of the relative order 1/N: the weight
-// of task i depends on the pilot of task j and the other way round, which correlates
-// the two. What it adds is Σ E[w_i·w_j·(X_i−p_i)·(X_j−p_j)]/N² over all pairs, X being
-// pilots' means. The estimate is unbiased all the same.
+// Under Plan.LeaveOneOut this holds up to a term of the relative order 1/N: the weight of
+// task i depends on the pilot of task j and the other way round, which correlates the two.
+// This adds Σ E[w_i·w_j·(X_i−p_i)·(X_j−p_j)]/N² over all pairs, X being pilots' means. The
+// estimate is unbiased all the same.
 package staged
 
 import (
@@ -75,8 +75,8 @@ type Stages struct {
 	latestWeights []float64
 }
 
-// New begins an evaluation of so many tasks with an average budget of rollouts per
-// task. The pilot is then under way. It is an error if the plan does not fit.
+// New begins an evaluation of the tasks with an average budget of rollouts per task. The
+// pilot is then under way. It is an error if the plan does not fit.
 func New(tasks, budget int, plan Plan) (*Stages, error) {
 	if tasks < 1 {
 		return nil, fmt.Errorf("staged: %d tasks, want at least 1", tasks)
@@ -135,13 +135,12 @@ func (s *Stages) Stage() int { return s.stage }
 func (s *Stages) Sizes() []int { return s.sizes }
 
 // Shares is how all rollouts from this stage on were divided among the tasks at its
-// beginning, of which Sizes are executed now. It holds until the next Decide. In the
-// last stage both are the same.
+// beginning. Sizes is the part of them that is executed now. It holds until the next Decide.
+// In the last stage both are the same.
 func (s *Stages) Shares() []int { return s.shares }
 
 // Weights is the weight of each task's mean in the stage under way, c. Under
-// Plan.LeaveOneOut that of the pilot is known after Observe. It holds until the
-// next Decide.
+// Plan.LeaveOneOut the pilot's is known after Observe. It holds until the next Decide.
 func (s *Stages) Weights() []float64 { return s.weights }
 
 // Rest is the weight that each task has left for later stages, R. It holds until the
@@ -152,9 +151,9 @@ func (s *Stages) Rest() []float64 { return s.ahead.rest }
 // from the last Decide on: from then on every task's size is known.
 func (s *Stages) Left() int { return s.ahead.left }
 
-// Ahead is what comes after the stage under way, for forecasts of the next Decide. It
-// holds for as long as anybody uses it, whatever becomes of s. Before the pilot is
-// observed it goes by Plan.Weight.
+// Ahead is the rest of the evaluation after the stage under way, for forecasts of the next
+// Decide. It stays valid whatever becomes of s. Before the pilot is observed it goes by
+// Plan.Weight.
 func (s *Stages) Ahead() *Ahead { return s.ahead.clone() }
 
 // Shrinkage is Σ c²/n of each task over the stages so far, the one under way
@@ -250,13 +249,12 @@ func (s *Stages) leaveOneOut(sums []float64) error {
 	return nil
 }
 
-// Decide begins the next stage, by the scores of all tasks, E[p(1−p)] given what
-// has been observed. Those of tasks that have finished are not looked at. The
-// rollouts that are left are divided by R²·score, R being the weight that a task
-// has left, exactly, with at least Plan.Least for each (Eq. 8 of the paper, of which
-// this is the case R = 1−w); of its share T a task executes n = f·T rounded, at least
-// one, with the weight R·n/T. Where that would leave fewer than Plan.Least it executes
-// the whole share, and finishes.
+// Decide begins the next stage, by the scores of all tasks, E[p(1−p)] given what has been
+// observed. Scores of finished tasks are not read. The rollouts that are left are divided by
+// R²·score, R being the weight that a task has left, exactly, with at least Plan.Least for
+// each (Eq. 8 of the paper is the case R = 1−w). Of its share T a task executes n = f·T
+// rounded, at least one, with the weight R·n/T. Where this would leave fewer than Plan.Least
+// it executes the whole share, and finishes.
 //
 // It is an error if a score is negative or not finite, and after Done.
 func (s *Stages) Decide(scores []float64) error {
@@ -354,20 +352,20 @@ type Plan struct {
 	// It must not be kept, and must not depend on anything else that is random.
 	LeaveOneOut func(others []int) float64
 
-	// Fractions are what the stages after the pilot execute of each task's share of
-	// the rollouts that are left, one for each stage. The last is 1, as is the only
-	// one of a plan with two stages.
+	// Fractions are the parts of each task's share of the remaining rollouts that the stages
+	// after the pilot execute, one for each stage. The last is 1, as is the only one of a
+	// plan with two stages.
 	Fractions []float64
 
 	// Least is the number of rollouts that a task has ahead for as long as it has weight
-	// left, so at least so many in its last stage; 0: 1. Estimates of pass^k need it.
-	// It is at most what the pilot leaves of the budget.
+	// left, so at least this number in its last stage; 0: 1. Estimates of pass^k need it. It
+	// is at most the rollouts that the pilot leaves of the budget.
 	Least int
 
 	// Rounds is the number of rounds through all tasks that all stages together may take,
-	// where a stage takes as many as its largest task has rollouts; 0: any number. It is
-	// for programs that go through all tasks again and again, and skip those that have
-	// had what they get.
+	// where a stage takes as many as its largest task has rollouts; 0: any number. It is for
+	// programs that go through all tasks again and again, and skip the ones that have had
+	// their rollouts.
 	Rounds int
 
 	// TaskShares is the weight of each task in the mean over tasks, positive and one in all;
@@ -378,8 +376,8 @@ type Plan struct {
 // Stages is the number of stages, the pilot among them.
 func (p Plan) Stages() int { return 1 + len(p.Fractions) }
 
-// check says what is wrong with a plan for so many tasks and a budget of rollouts a
-// task, if anything.
+// check says what is wrong with a plan for the tasks and a budget of rollouts a task, if
+// anything.
 func (p Plan) check(tasks, budget int) error {
 	switch {
 	case p.Pilots < 1 || p.Pilots >= budget:
