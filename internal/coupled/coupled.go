@@ -119,8 +119,8 @@ func NewIdentities(fingerprint string, tasks []string, seed uint64) Identities {
 	return Identities{fingerprint: fingerprint, tasks: tasks, seed: seed}
 }
 
-// Replicate is the same rollouts once more, under identities and seeds of their
-// own; 0, the first, is what the published runs have.
+// Replicate is the same rollouts once more, under identities and seeds of their own; 0 gives
+// the first, which the published runs have.
 func (n Identities) Replicate(replicate int) Identities {
 	n.replicate = replicate
 	return n
@@ -293,8 +293,8 @@ type Releases map[string]string
 var fileDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // ParseReleases reads the digests of the published profiles' own files from a
-// CSV file with the columns benchmark, model and sha256; name is what errors
-// call it. It has a row for each of the published profiles, and no other.
+// CSV file with the columns benchmark, model and sha256; errors use name for it.
+// It has a row for each of the published profiles, and no other.
 func ParseReleases(data []byte, name string, published []profile.Profile) (Releases, error) {
 	records, faults := csvfile.Parse(data, []string{"benchmark", "model", "sha256"})
 	if len(faults) > 0 {

@@ -78,7 +78,7 @@ func (a Answer) Raw() string {
 	return a.Thinking + specials[ThinkEnd-EndOfText] + a.Text
 }
 
-// Limits are what a request sets around an answer.
+// Limits are the limits of a request on its answer.
 type Limits struct {
 	Most    int  // tokens at most, at least 1
 	Endless bool // the model does not end the answer

@@ -23,7 +23,7 @@ type TaskKey struct{ Benchmark, ID string }
 type Author struct {
 	AuthorSettings
 	tasks  map[string]*known      // by user turn
-	open   []*known               // those that a judge is asked about
+	open   []*known               // tasks that a judge is asked about
 	others map[[2]string][]string // right answers by benchmark and family, for wrong ones
 }
 
@@ -35,8 +35,8 @@ type known struct {
 
 func (k *known) group() [2]string { return [2]string{k.Benchmark, k.family.Name} }
 
-// AuthorSettings are what an Author works from. The zero value knows no task
-// and answers everything with noise.
+// AuthorSettings are the settings of an Author. The zero value knows no task and answers
+// everything with noise.
 type AuthorSettings struct {
 	Model  string              // answers of different models are independent
 	Tasks  []benchmark.Task    // recognised by their user turn, or by the bare problem
@@ -45,7 +45,7 @@ type AuthorSettings struct {
 	AnswerTokens   int     // median length of an answer; 0: 240
 	ThinkingTokens int     // median length of the thinking; 0: 600
 	Spread         float64 // of the logarithm of both; 0: 0.7
-	SlowWrong      float64 // wrong answers to known tasks are so many times as long; 0: 1
+	SlowWrong      float64 // length of wrong answers to known tasks over right ones; 0: 1
 }
 
 // NewAuthor is an author of these tasks' answers. It is an error if one has an
@@ -94,7 +94,7 @@ type Question struct {
 	Greedy   bool    // temperature 0: the likeliest answer, whatever the seed
 	Thinking bool    // the prompt ends inside the thinking
 	Begun    []int32 // tokens of an answer that goes on, after the prompt
-	Limits   Limits  // of what is written now; but the budget is that of all thinking
+	Limits   Limits  // of what is written now; but Budget covers all thinking
 }
 
 // Answer is the answer to a question, always the same one; of an answer that has
@@ -140,7 +140,7 @@ func (a *Author) whole(q Question, begun Answer) Answer {
 	return answer
 }
 
-// draft is what an answer is made from.
+// draft is the drawn properties of an answer, and the streams that it is written from.
 type draft struct {
 	number                  number
 	right                   bool

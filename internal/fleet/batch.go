@@ -16,10 +16,9 @@ type Sequence struct {
 	Generated int // tokens of the answer so far
 }
 
-// Batch is the state of one replica's continuous batching: sequences that run,
-// at most so many, and sequences that wait, first come first served. It moves
-// in steps: Next admits and plans, Begin says how long steps take, Advance makes
-// them happen.
+// Batch is the state of one replica's continuous batching: running sequences up to a limit,
+// and sequences that wait, first come first served. It moves in steps: Next admits and
+// plans, Begin says how long steps take, Advance makes them happen.
 type Batch struct {
 	timing   Timing
 	most     int
@@ -30,7 +29,8 @@ type Batch struct {
 	ended    []*Sequence
 }
 
-// NewBatch is an empty batch that runs at most so many sequences at a time.
+// NewBatch is an empty batch that runs at most the given number of sequences at a time, and
+// at least one.
 func NewBatch(t Timing, sequences int) *Batch { return &Batch{timing: t, most: max(1, sequences)} }
 
 // Clone is the batch as it stands, of other sequences in the place of its own.
@@ -58,8 +58,8 @@ func (b *Batch) Withdraw(s *Sequence) bool {
 	return i >= 0
 }
 
-// Remove takes a sequence out, wherever it is. Between Begin and Advance it takes no
-// part in the steps under way, the duration of which stays what it was.
+// Remove takes a sequence out, wherever it is. Between Begin and Advance it takes no part in
+// the steps under way, but their duration stays the same.
 func (b *Batch) Remove(s *Sequence) {
 	if i := slices.Index(b.running, s); i >= 0 {
 		b.running = slices.Delete(b.running, i, i+1)
@@ -159,8 +159,8 @@ func (b *Batch) Advance(k int) (ended []*Sequence) {
 	return ended
 }
 
-// Within is the number of whole steps, of at most so many that Next has planned, that are
-// over after a time.
+// Within is the number of whole steps that are over after a time, at most the planned number
+// most.
 func (b *Batch) Within(most int, d time.Duration) int {
 	d -= b.timing.Prefill(b.admitted)
 	return sort.Search(most, func(k int) bool { return b.timing.Steps(b.load, k+1) > d })
@@ -177,10 +177,10 @@ type Timing struct {
 	After    int           // 0: none is late
 	Prompt   time.Duration `csv:"prompt_us"` // for every prompt token, once
 	Graphs   bool          // the number of sequences counts as the next CUDA graph size
-	Pace     float64       // that all of this takes so many times as long; 0: 1
+	Pace     float64       // factor on all of this; 0: 1
 }
 
-// Load is what a step works on.
+// Load is the work of a step.
 type Load struct {
 	Sequences int // that run
 	Context   int // tokens of their prompts and answers
@@ -214,7 +214,7 @@ func (t Timing) paced(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * t.Pace)
 }
 
-// Prefill is what a step takes longer for admitting prompts of so many tokens.
+// Prefill is the additional time of a step that admits prompts of the given tokens.
 func (t Timing) Prefill(tokens int) time.Duration { return t.paced(t.Prompt * time.Duration(tokens)) }
 
 // graphSize is the smallest CUDA graph that holds n sequences: vLLM captures 1,

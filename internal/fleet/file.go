@@ -29,7 +29,7 @@ var units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microseco
 
 func (c column) unit() float64 { return float64(units[c.name[len(c.name)-2:]]) }
 
-// columns are those of a pointer to a struct.
+// columns are the columns of a pointer to a struct.
 func columns(row any) (all []column) {
 	v := reflect.ValueOf(row).Elem()
 	for i := range v.NumField() {

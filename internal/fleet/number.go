@@ -75,8 +75,8 @@ func readBegun(tokens []int32, thinking bool) (begun Answer, ok bool) {
 	return begun, true
 }
 
-// number is what the first tokens of an answer say of its number. A budget may end
-// the thinking before all of it is said; the text says the rest.
+// number is the digits of an answer's number in its first tokens. A budget may end the
+// thinking before all of them; the text has the rest.
 func (a Answer) number() number {
 	n := heard(a.Thinking, numberDigits)
 	text := a.Text

@@ -17,8 +17,8 @@ type ServedRequest struct {
 	Prompt, Tokens      int // of the prompt, and of the answer
 }
 
-// Served is what one replica served during one run, in any order: all of it,
-// since what runs together slows each other.
+// Served is all requests that one replica served during one run, in any order: concurrent
+// requests slow each other, so none may be missing.
 type Served []ServedRequest
 
 // Speed is how fast replicas are.

@@ -42,7 +42,7 @@ type Lengths struct {
 	Benchmark string `csv:"benchmark"`
 	Model     string `csv:"model"`
 
-	Pace       float64 `csv:"pace"`          // that the profile's steps take so many times as long as the model's
+	Pace       float64 `csv:"pace"`          // duration of the profile's steps over the model's
 	Prompt     int     `csv:"prompt_tokens"` // tokens
 	Location   float64 `csv:"location"`      // mean logarithm of an easy, sure task's body
 	Hard       float64 `csv:"hard"`          // how the mean rises with 1−p
@@ -54,8 +54,8 @@ type Lengths struct {
 	Loop       float64 `csv:"loop"`          // probability that an answer goes to the limit by itself
 }
 
-// HandlingOf is how long the router is busy with a completion of an execution of
-// n tasks with so many rollouts each.
+// HandlingOf is how long the router is busy with a completion of an execution of n tasks
+// with the given budget of rollouts each.
 func (m Model) HandlingOf(n, budget int) time.Duration {
 	return time.Duration(m.Handling * float64(n) * float64(budget))
 }
@@ -113,7 +113,7 @@ type Law struct {
 	tasks []taskLaw
 }
 
-// taskLaw is what differs between tasks.
+// taskLaw is the parameters of lengths that differ between tasks.
 type taskLaw struct {
 	center float64 // mean of the logarithm
 	loop   float64

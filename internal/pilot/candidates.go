@@ -185,10 +185,10 @@ func divided(sums []float64, by int) []float64 {
 	return sums
 }
 
-// mostBlock is the number of panels that are taken through the pilot sizes
-// together, so that the tables of a pilot size are made once for all of them
-// and stay in the processor's cache. Fewer are where the paths of so many would
-// take more than blockBytes. No result depends on either.
+// mostBlock is the number of panels that are taken through the pilot sizes together, so that
+// the tables of a pilot size are made once for all of them and stay in the processor's
+// cache. Blocks are smaller where their paths would take more than blockBytes. No result
+// depends on either.
 const (
 	mostBlock  = 512
 	blockBytes = 8 << 20
@@ -224,7 +224,7 @@ type Panels struct {
 	beta [][2]float64 // of each panel: ξκ and (1−ξ)κ
 }
 
-// NewPanels prepares for panels of so many tasks, at most 65,535.
+// NewPanels prepares for panels of the given tasks, at most 65,535.
 func NewPanels(prior *neyman.Prior, cs Candidates, tasks int) *Panels {
 	rollouts := cs.LongestPilot()
 	words := PathWords(rollouts)

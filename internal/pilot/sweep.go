@@ -110,9 +110,8 @@ func newSweep(probabilities []float64, rollouts int) *Sweep {
 	return s
 }
 
-// start draws the paths of some draws, the first of which has the given index
-// among all, and stands before the first rollout. Each task of each draw is
-// independent.
+// start draws the paths of some draws, with the indices from first on among all, and stands
+// before the first rollout. Each task of each draw is independent.
 func (s *Sweep) start(first, draws int, random Streams) {
 	s.draws, s.m = draws, 0
 	s.paths = sized(s.paths, draws*len(s.uncertain)*s.words)
@@ -173,8 +172,8 @@ func (s *Sweep) path(draw, u int) []uint64 {
 	return s.paths[first : first+s.words]
 }
 
-// Pilot is the successes of every task among the first m rollouts of a draw, m at
-// most Rollouts, in the memory given, of which there is a place for each task.
+// Pilot writes into successes the successes of every task among the first m rollouts of a
+// draw. m is at most Rollouts, and successes has a place for each task.
 func (s *Sweep) Pilot(draw, m int, successes []int) {
 	clear(successes)
 	for _, task := range s.passing {
@@ -208,9 +207,9 @@ func (s *Sweep) Advance() {
 	}
 }
 
-// Scores sets the scores of a pilot: scores[S] of the tasks with S successes,
-// where counts[S] tasks have so many, for S = 0, …, m. Those of no task are not
-// looked at. The others must be positive.
+// Scores sets the scores of a pilot: scores[S] of the tasks with S successes, where
+// counts[S] tasks have S, for S = 0, …, m. Scores of no task are not read. The others must
+// be positive.
 type Scores func(counts []int, scores []float64)
 
 // Counted values the continuation allocations of scores that depend on a task's

@@ -29,7 +29,7 @@ func (t Totals) Folded() Totals {
 	return Totals{folded}
 }
 
-// Probability is that of a total.
+// Probability is the probability of a total.
 func (t Totals) Probability(s int) float64 {
 	p := min(t.cdf[s], 1)
 	if s > 0 {

@@ -23,8 +23,8 @@ type Trial struct {
 	passes    []int
 	scores    []float64
 
-	// Whole draws the last stage, too, of which the outcome decides on nothing: the
-	// estimate is then there.
+	// Whole also draws the last stage, whose outcome decides nothing: the estimate is then
+	// there.
 	Whole bool
 }
 
@@ -92,7 +92,7 @@ func (t *Trial) draw(ps []float64, random *seed.Stream) []int {
 // the paper's profiles 1.3 to 2 are alike at every budget and number of stages.
 const growth = 1.5
 
-// Fractions are those of a plan with so many stages after the pilot.
+// Fractions are the fractions of a plan with the given stages after the pilot.
 func Fractions(after int) []float64 {
 	fractions := make([]float64, after)
 	rest, size := 0.0, math.Pow(growth, float64(after-1))

@@ -23,7 +23,7 @@ type TwoStage struct {
 	Scores func(prior *neyman.Prior, s Setting) pilot.Scores
 }
 
-// Setting is what a continuation is of.
+// Setting is the setting of a continuation.
 type Setting struct {
 	Tasks, Budget, M int     // N, b and m
 	Alpha            float64 // prior strength, of policies that have one
@@ -35,7 +35,7 @@ type Continuation interface {
 	Value(sw *pilot.Sweep, draw, budget int) float64
 }
 
-// Bench is what the continuations of a replay take turns on.
+// Bench is the shared memory of a replay's continuations, which take turns on it.
 type Bench struct {
 	Prior     *neyman.Prior
 	symmetric pilot.Symmetric
@@ -99,7 +99,7 @@ const (
 	KeyPanels = "replay.panels"
 )
 
-// Panels is what estimates on panels of a prior are made of.
+// Panels are the settings of estimates on panels of a prior.
 type Panels struct {
 	Candidates pilot.Candidates
 	Tasks      int       // N of a panel

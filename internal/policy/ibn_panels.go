@@ -10,11 +10,10 @@ import (
 	"speceval/method/neyman"
 )
 
-// urns are the prior-predictive panels of IBN: for every panel and task the
-// path of a Pólya urn, of which only the folded count min(S, m−S) matters. The
-// uniforms behind totals and orders are drawn once and shared by all prior
-// strengths, so that a panel changes little from one strength to the next and
-// only the tasks whose total changed are drawn further.
+// urns are the prior-predictive panels of IBN: for every panel and task the path of a Pólya
+// urn, of use only by its folded count min(S, m−S). The uniforms behind totals and orders
+// are drawn once and shared by all prior strengths, so that a panel changes little from one
+// strength to the next and only the tasks whose total changed are drawn further.
 type urns struct {
 	panels, tasks, rollouts, words int
 

@@ -21,8 +21,8 @@ type Policy struct {
 	Label string // for people: "Tuned EN"
 	Macro string // within the names of LaTeX commands, letters only: "EN" of \specENVarianceBEight
 
-	// Donors is what the policy knows beforehand. Policies that differ in it alone
-	// share their name and label.
+	// Donors is the knowledge of the policy before its first rollout. Policies that differ
+	// in it alone share their name and label.
 	Donors *Donors
 
 	// PaperTable is the table of the paper that has its mean variance ratio: 1 or
@@ -52,8 +52,8 @@ type Policy struct {
 	Design Design
 }
 
-// HasDesign reports whether the policy has a pilot, of which size and weight are
-// designed beforehand.
+// HasDesign reports whether the policy has a pilot whose size and weight are designed
+// beforehand.
 func (p *Policy) HasDesign() bool { return p.TwoStage != nil || p.InStages != nil }
 
 // List is policies in the order of files and tables.
@@ -146,7 +146,7 @@ var Executions = []*Execution{
 	{Name: UniformAtBudget.Name, Controller: controller.Uniform},
 }
 
-// DefaultExecution is what runs where no policy is named.
+// DefaultExecution is the execution that runs where no policy is named.
 func DefaultExecution(donors bool) *Execution {
 	if donors {
 		return informedWay
@@ -173,15 +173,15 @@ func FindExecution(name string) (*Execution, error) {
 // Uniform reports whether every task is given the same number of rollouts.
 func (w *Execution) Uniform() bool { return w.Controller == controller.Uniform }
 
-// Fewest rollouts per place with which a further stage, of which the end is a barrier,
-// gains more by its allocations than it costs in time (docs/policies.md).
+// Fewest rollouts per place with which a further stage, and its barrier, gains more by its
+// allocations than it costs in time (docs/policies.md).
 const (
 	fewForThree = 4
 	fewForFive  = 8
 )
 
-// After is the number of stages after the pilot, for so many rollouts in all on
-// servers with so many places.
+// After is the number of stages after the pilot, for the rollouts of a whole evaluation on
+// servers with the given places.
 func (w *Execution) After(rollouts, places int) int {
 	switch {
 	case w.InStages == nil || !w.Adapts:
@@ -204,7 +204,7 @@ func (w *Execution) after() int {
 // Uniform gives every task b rollouts: what all others are held against.
 var Uniform = &Policy{Name: "uniform", Label: "Uniform", Macro: "Uniform", Donors: None, Fixed: evenly}
 
-// evenly gives each task as many of the rollouts, of which there are a multiple.
+// evenly divides the rollouts evenly among the tasks; total is a multiple of their number.
 func evenly(variances []float64, total int) ([]int, error) {
 	return slices.Repeat([]int{total / len(variances)}, len(variances)), nil
 }

@@ -30,12 +30,12 @@ type InStages struct {
 // than one.
 const mostAfter = 4
 
-// ruleOrder is that of the quadrature behind leave-one-out weights: any function of the
+// ruleOrder is the order of the quadrature behind leave-one-out weights: any function of the
 // other tasks' pilots is unbiased, and more nodes give none that is better.
 const ruleOrder = 8
 
-// Plan is that of N tasks and a budget of b rollouts each, with the design's pilot
-// size and weight.
+// Plan is the plan of N tasks and a budget of b rollouts each, with the design's pilot size
+// and weight.
 func (s *InStages) Plan(tasks, budget, pilots int, weight float64) (staged.Plan, error) {
 	p := staged.Plan{Pilots: pilots, Weight: weight, Fractions: pilot.Fractions(s.After)}
 	if !s.LeaveOneOut {
@@ -123,9 +123,9 @@ func (l List) knowing(d *Donors) *Policy {
 	return l[slices.IndexFunc(l, func(p *Policy) bool { return p.Donors == d })]
 }
 
-// Donors is what a policy knows of the tasks before it asks a rollout of them:
-// counts that others have left. It never has those of the profile that it is
-// replayed on. Its name and its donors identify a policy.
+// Donors is the knowledge of a policy about the tasks before it asks a rollout of them:
+// counts of other evaluations. It never has the counts of the profile that it is replayed
+// on. Its name and its donors identify a policy.
 type Donors struct {
 	Name  string // in files; never changes
 	Label string // for people, behind a policy's label
@@ -177,7 +177,7 @@ func (k Key) String() string {
 	return k.Name + " " + k.Donors
 }
 
-// Key is what rows know the policy by.
+// Key is the key of the policy in rows.
 func (p *Policy) Key() Key { return Key{p.Name, p.Donors.Name} }
 
 // Title is the policy with its donors, for people.
@@ -188,9 +188,9 @@ func (p *Policy) Title() string {
 	return p.Label + ", " + p.Donors.Label
 }
 
-// Count is what is known of a profile's tasks from the counts of others, as they are or
-// drawn anew: its siblings, or itself where the donor is an earlier evaluation of the
-// same model. A profile is never a donor of its own counts.
+// Count returns the knowledge of a profile's tasks by the counts of others, as they are or
+// drawn anew: its siblings, or itself where the donor is an earlier evaluation of the same
+// model. A profile is never a donor of its own counts.
 func (d *Donors) Count(p profile.Profile, sources []profile.Profile, random *seed.Stream) ([]informed.Donor, error) {
 	var all []informed.Donor
 	for _, source := range sources {
@@ -205,8 +205,8 @@ func (d *Donors) Count(p profile.Profile, sources []profile.Profile, random *see
 	return all, nil
 }
 
-// counted is one profile's counts of another's tasks, or so many rollouts of each drawn
-// from it. Tasks that it lacks have none.
+// counted is one profile's counts of another's tasks, or with rollouts above 0 as many
+// rollouts of each, drawn from it. Tasks that it lacks have none.
 func counted(p, source profile.Profile, rollouts int, random *seed.Stream) informed.Donor {
 	d := informed.Donor{Name: source.Name(), Passes: make([]int, p.N()), Rollouts: make([]int, p.N())}
 	at := make(map[string]int, source.N())

@@ -24,21 +24,20 @@ import (
 //
 //	error² − (m + Z)² + m² + A
 //
-// has the mean of error² for every number m. Its noise is that of 2 (m + Z) R + R²
-// with R = error − m − Z, and of A: small if m + Z follows the error.
+// has the mean of error² for every number m. Its noise comes from 2 (m + Z) R + R² with R =
+// error − m − Z, and from A: small if m + Z follows the error.
 //
 // # What the error will be
 //
-// The best c is by how much the error that is expected of a task moves with an
-// outcome. Suppose that a task in state (n, S) gets no more rollouts with a
-// probability h(n, S), whatever the other tasks do. Then its expected error
-// follows backwards (States.expect), c is a difference of it, and m its value at
-// the start. Real policies make tasks compete, so this is an approximation, which
-// costs precision and never correctness. h is the share of visits to states like
-// (n, S) that were the last, over all tasks of a profile, in the trajectories of
-// the other half: what a trajectory is compared with does not depend on it.
+// The best c is the change of a task's expected error with an outcome. Suppose that a task
+// in state (n, S) gets no more rollouts with a probability h(n, S), whatever the other tasks
+// do. Then its expected error follows backwards (States.expect), c is a difference of it,
+// and m its value at the start. Real policies make tasks compete, so this is an
+// approximation, which costs precision and never correctness. h is the share of last visits
+// among all visits to states like (n, S), over all tasks of a profile, in the trajectories
+// of the other half: so it does not depend on the trajectory that it is compared with.
 //
-// For TS-Neyman the variance is 50 to 300 times less than that of the plain mean.
+// For TS-Neyman the variance is 50 to 300 times less than the plain mean's.
 
 // Trajectories are runs of a policy on a fixed profile that stop each task when
 // its own and the others' outcomes say so. They are numbered from 0.
@@ -74,7 +73,7 @@ func (s *States) Squares(t Trajectories) (plain, controlled []float64) {
 
 func (t *Trajectories) draws() int { return len(t.Rollouts) / len(t.P) }
 
-// run is what is summed over the tasks of a trajectory.
+// run is the sums over the tasks of a trajectory.
 type run struct{ error, mean, martingale, variation float64 }
 
 // follow sums over all tasks, for the trajectories of one half.

@@ -22,7 +22,7 @@ type race struct {
 	window   int32
 	at       []int32  // row of each task
 	moved    []int32  // the same, while the window moves
-	tasks    []masses // of each task; zero for those that fill up the last block
+	tasks    []masses // of each task; zero for the fill of the last block
 	blocks   []masses
 	total    masses
 	points   []point
@@ -205,8 +205,8 @@ type posterior struct {
 	logGain       float64 // log n(n+1)
 }
 
-// newPosterior is the posterior after n rollouts of which less passed, or as
-// many failed: p(1−p) has the same law.
+// newPosterior is the posterior after n rollouts where less passed, or where less failed:
+// p(1−p) has the same law.
 func newPosterior(alpha float64, n, less int32) posterior {
 	a, b := alpha+float64(less), alpha+float64(n-less)
 	la, _ := math.Lgamma(a)
@@ -308,7 +308,7 @@ type ziggurat struct {
 	end    uint64
 }
 
-// tail is where the lowest layer's rectangle ends, and area is that of a layer.
+// tail is where the lowest layer's rectangle ends, and area is the area of a layer.
 const tail, area = 7.69711747013104972, 0.0039496598225815571993
 
 func newZiggurat() *ziggurat {
@@ -336,7 +336,7 @@ func (z *ziggurat) draw(random *seed.Stream) uint64 {
 	return z.rare(layer, float64(u)*0x1p-56, random)
 }
 
-// rare is what draw does once in ninety: at the rim of a layer, or in the tail.
+// rare is the case of draw once in ninety: at the rim of a layer, or in the tail.
 func (z *ziggurat) rare(layer uint64, u float64, random *seed.Stream) uint64 {
 	if layer == 0 {
 		return z.end + z.draw(random)

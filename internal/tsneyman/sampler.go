@@ -41,7 +41,7 @@
 // that sums are kept up to date by integer additions: they do not drift, and do
 // not depend on the order of what happened. The scheme has the exact law of these
 // rounded hazards, which moves no probability by more than about N·2^−36 (10⁻⁹
-// at N = 100) from that of the paper.
+// at N = 100) from the paper's.
 //
 // Rows of hazards and splits are functions of the state of a task, the window and
 // the prior strength. They are computed when first needed and shared by all

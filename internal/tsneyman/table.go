@@ -199,9 +199,8 @@ func (s *States) grow(most int) {
 	}
 }
 
-// learn estimates from the trajectories of one half how likely a task is to be
-// stopped in a state: the share of those that are, of all that come there, in
-// similar states.
+// learn estimates from the trajectories of one half how likely a task is to be stopped in a
+// state: the share of stops among all visits to similar states.
 func (s *States) learn(t Trajectories, half int) {
 	var seen, stopped [balance * scores]float64
 	top := 0
@@ -277,7 +276,7 @@ func (s *States) smooth(seen, stopped *[balance * scores]float64) {
 // i passes or not, whatever the order in which rollouts happen, so that all
 // policies and prior strengths meet the same outcomes (common random numbers).
 type Outcomes struct {
-	limits []uint64 // by task: of 2^63 words, those that pass
+	limits []uint64 // by task: how many of 2^63 words pass
 	random seed.Stream
 }
 
@@ -297,8 +296,8 @@ func (o *Outcomes) Begin(random seed.Stream) { o.random = random }
 // Tasks is the number of tasks.
 func (o *Outcomes) Tasks() int { return len(o.limits) }
 
-// Pass says whether rollout j of a task passes, both counted from 0 and rollout
-// below 2^32. The probability is that of the profile: 0 and 1 are certain.
+// Pass says whether rollout j of a task passes, both counted from 0 and rollout below 2^32.
+// The probability is the profile's: 0 and 1 are certain.
 func (o *Outcomes) Pass(task, rollout int) bool {
 	return o.random.Word(uint64(task)<<32|uint64(rollout))>>1 < o.limits[task]
 }

@@ -33,9 +33,9 @@ import (
 //
 // The variance of a task's rewards is the one that the allocation assumes: the posterior's
 // E[p(1−p)] times the dispersion Σ S/Σ (n−1)·E[p(1−p)], counted as trust rollouts, and the
-// task's own S. J is ρ of all tasks, times a rollout's weight in the estimate: Σ share³·Σ
-// c³/n²·v over Σ share²·Σ c²/n·v. Student's quantile has a degree of freedom for every
-// effective task, (Σ parts)²/Σ parts² of the tasks' parts in the variance.
+// task's own S. J is ρ of all tasks, times a rollout's weight in the estimate:
+// Σ share³·Σ c³/n²·v over Σ share²·Σ c²/n·v. Student's quantile has a degree of freedom for
+// every effective task, (Σ parts)²/Σ parts² of the tasks' parts in the variance.
 //
 // Where the cubes of rewards were not counted, C is as far out on either side as it can be
 // given S: S^(3/2)·(n−2)/√(n(n−1)) (Wilkins, Annals of Mathematical Statistics 15, 1944).

@@ -92,8 +92,8 @@ func (f *Faults) draw(s seed.Stream) mishap {
 	return mishap{}
 }
 
-// after is the number of tokens, of so many, after which the mishap happens: at
-// least one, and fewer than all where there are two.
+// after is the number of an answer's tokens before the mishap: at least one, and fewer than
+// all where there are two.
 func (m mishap) after(tokens int) int {
 	return min(1+int(m.part*float64(tokens-1)), max(1, tokens-1))
 }

@@ -43,8 +43,8 @@ func (f *form) first() string {
 		f.soFar(0) + `,"prompt_token_ids":` + f.ids(f.q.tokens) + `,"prompt_text":null}`
 }
 
-// chatChunk is the chunk of a part of a chat's answer, after which there are so many
-// tokens; delta is JSON.
+// chatChunk is the chunk of a part of a chat's answer, which has the given tokens with it;
+// delta is JSON.
 func (f *form) chatChunk(delta string, part fleet.Answer, tokens int) string {
 	finish := `"finish_reason":null`
 	if part.Finish != "" {

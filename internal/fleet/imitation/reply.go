@@ -61,7 +61,7 @@ func lastEvents(p *problem) []byte { return fmt.Appendf(nil, "data: %s\n\n%s", p
 
 const ending = "data: [DONE]\n\n"
 
-// spoilt is what comes in the place of JSON by the fault "garbage".
+// spoilt replaces JSON in the fault "garbage".
 const spoilt = "<html><body>upstream sent too big header</body></html>"
 
 // reply writes the answer to one request, whole or as a stream.
@@ -135,8 +135,8 @@ func (p *reply) body() []byte {
 	return p.wholeChat(content, reasoning, a)
 }
 
-// readable is what a server shows of a text that is over: bytes that are no
-// UTF-8 are replaced, and a character that is cut off is left out.
+// readable is a finished text as a server shows it: bytes that are no UTF-8 are replaced,
+// and a character that is cut off is left out.
 func readable(text string) string { return fleet.Valid(text[:fleet.Complete(text)]) }
 
 // stream sends the answer as it comes. It is the request's outcome. What came

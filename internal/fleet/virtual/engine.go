@@ -116,8 +116,8 @@ func (e *Engine) Abort(request int) {
 	}
 }
 
-// Compute says that f is done once a computation has taken its time. It does
-// not call f, the result of which is only worth its time if somebody wants it.
+// Compute says that f is done once a computation has taken its time. It does not call f: its
+// result is worth computing only if somebody wants it.
 func (e *Engine) Compute(func()) { e.computed = e.now + e.settings.Computation }
 
 // Next is the next event: the first in time, then by replica and request. A

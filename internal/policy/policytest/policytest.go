@@ -17,12 +17,12 @@ func Replace(t testing.TB, list policy.List) {
 	t.Cleanup(func() { policy.All = before })
 }
 
-// Scores are those of a pilot vector, task by task, up to a common factor.
+// Scores returns the scores of a pilot vector, task by task, up to a common factor.
 type Scores func(t testing.TB, successes []int, m int) []float64
 
-// ByTask is the scores of a policy in two stages; alphaHundredths is 100·α, for
-// those that have a prior strength. A policy without is a failure: write its rule
-// down here.
+// ByTask is the scores of a policy in two stages; alphaHundredths is 100·α, for policies
+// that have a prior strength. A policy without a rule is a failure: write its rule down
+// here.
 func ByTask(t testing.TB, name string, alphaHundredths int) Scores {
 	t.Helper()
 	switch name {

@@ -1,6 +1,6 @@
-// Package csvfile reads small CSV files: [Parse] those that begin with a header,
-// column by name, and [Rows] any. Cells are separated by commas, or, where the header has
-// none, by semicolons or tabs, as spreadsheets write them.
+// Package csvfile reads small CSV files: [Parse] files that begin with a header, column by
+// name, and [Rows] any. Cells are separated by commas, or, where the header has none, by
+// semicolons or tabs, as spreadsheets write them.
 package csvfile
 
 import (

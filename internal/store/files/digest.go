@@ -29,7 +29,7 @@ type Digest struct {
 	Modified int64 `json:"modified,omitempty"`
 }
 
-// bufferSize is that of the buffer that files are hashed through.
+// bufferSize is the size, in bytes, of the buffer that files are hashed through.
 const bufferSize = 1 << 20
 
 // DigestWriter passes on what is written to it, and knows its digest.

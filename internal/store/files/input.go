@@ -16,7 +16,7 @@ import (
 // files only, and no longer than files of their kind are. A named pipe would block,
 // a device may have no end, and both can stand behind a link.
 
-// Kind is what a file is read as.
+// Kind is the kind of a file to read.
 type Kind struct {
 	Name     string // of one such file, for errors: "a task file"
 	MaxBytes int64  // how long it may be
@@ -37,7 +37,7 @@ var (
 	Content       = Kind{"a file that is hashed", 1024 << 30} // weights of models, files of graders
 )
 
-// nonblocking keeps a pipe from blocking, and a terminal from becoming that of the process.
+// nonblocking keeps a pipe from blocking, and a terminal from becoming the process's own.
 const nonblocking = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY
 
 // OpenInput opens the file at path, or the one that a link there leads to. The error
@@ -47,7 +47,7 @@ func OpenInput(path string, kind Kind) (*os.File, error) {
 	return checked(file, err, path, kind)
 }
 
-// OpenInputIn is OpenInput of a file in a folder, out of which no link leads.
+// OpenInputIn is OpenInput of a file in a folder. No link may lead out of the folder.
 func OpenInputIn(folder *os.Root, name string, kind Kind) (*os.File, error) {
 	file, err := folder.OpenFile(name, nonblocking, 0)
 	return checked(file, err, name, kind)
@@ -82,8 +82,8 @@ func ReadInput(path string, kind Kind) ([]byte, error) {
 	return ReadAll(file, path, kind)
 }
 
-// ReadAll reads what is left of an open file or a stream, of which errors speak as name.
-// It is an error if that is more than the kind may have, whatever size a file claims.
+// ReadAll reads the rest of an open file or a stream, which errors call name. It is an error
+// if that is more than the kind may have, whatever size a file claims.
 func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, kind.MaxBytes+1))
 	if err != nil {
@@ -115,7 +115,7 @@ func (k Kind) long(name string) error {
 	return fmt.Errorf("%s is longer than %d MiB, which is more than %s may have", name, k.MaxBytes>>20, k.Name)
 }
 
-// Described is what is in the place of a regular file, in words: "a pipe".
+// Described names the kind of a file that is not regular: "a pipe".
 func Described(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
@@ -130,7 +130,7 @@ func Described(mode fs.FileMode) string {
 	return "no file"
 }
 
-// advice is what to do in the place of naming a pipe or a device.
+// advice says what to name in the place of a pipe or a device.
 func advice(mode fs.FileMode) string {
 	if mode&(fs.ModeNamedPipe|fs.ModeDevice) == 0 {
 		return ""

@@ -127,7 +127,7 @@ func (j *Journal[T, K]) Size() int64 {
 	return j.end
 }
 
-// IDs are those of all records, in no order.
+// IDs are the ids of all records, in no order.
 func (j *Journal[T, K]) IDs() []K {
 	j.mu.Lock()
 	defer j.mu.Unlock()

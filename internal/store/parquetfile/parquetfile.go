@@ -28,9 +28,8 @@ type File struct {
 	memory *pageMemory
 }
 
-// Open reads the footer of a file of so many bytes. Pages of more than maxPage
-// bytes will be refused. It may panic, as all that reads a damaged file: see
-// [Recover].
+// Open reads the footer of a file of the given size in bytes. Pages of more than maxPage
+// bytes will be refused. It may panic, as does all that reads a damaged file: see [Recover].
 func Open(r parquet.ReaderAtSeeker, size int64, maxPage int) (*File, error) {
 	if err := errors.Join(codecFault, checkEnds(r, size)); err != nil {
 		return nil, err
@@ -43,9 +42,8 @@ func Open(r parquet.ReaderAtSeeker, size int64, maxPage int) (*File, error) {
 	return &File{Reader: reader, at: r, size: size, memory: memory}, nil
 }
 
-// Allow lets the pages that are read from now on have so many bytes together, and
-// refuses those that claim more. Without it they may have any number, each no more
-// than maxPage.
+// Allow lets the pages that are read from now on have the given bytes together, and refuses
+// pages that claim more. Without it they may have any number, each no more than maxPage.
 func (f *File) Allow(bytes int64) { f.memory.allowed, f.memory.left = bytes, bytes }
 
 // Recover, deferred, turns a panic of the Parquet library into an error that begins
@@ -107,8 +105,8 @@ func IsParquet(data []byte) bool { return bytes.HasPrefix(data, magic) }
 
 var magic = []byte("PAR1")
 
-// maxFooterBytes bounds the footer, of which the library makes some thirty times as
-// much memory.
+// maxFooterBytes bounds the footer; the library takes some thirty times as much memory for
+// it.
 const maxFooterBytes = 8 << 20
 
 // checkEnds checks what stands at the ends of a file: PAR1 at both, and before
@@ -207,7 +205,7 @@ func keepZstd() error {
 	return nil
 }
 
-// EncodeLevel compresses src; the level is always that of the encoder.
+// EncodeLevel compresses src; the level is always the encoder's.
 func (z keptZstd) EncodeLevel(dst, src []byte, _ int) []byte {
 	return z.encoder.EncodeAll(src, dst[:0])
 }

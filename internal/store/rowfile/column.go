@@ -244,7 +244,7 @@ func decodeMoment(microseconds int64, _ time.Time) (time.Time, error) {
 	return time.UnixMicro(microseconds).UTC(), nil
 }
 
-// momentType is what Parquet calls a moment to the microsecond.
+// momentType is Parquet's type of a moment to the microsecond.
 var momentType = schema.NewTimestampLogicalType(true, schema.TimeUnitMicros)
 
 func same[V any](v, _ V) (V, error) { return v, nil }

@@ -36,7 +36,8 @@ type room struct{ most, left int64 }
 
 func newRoom(bytes int64) *room { return &room{bytes, bytes} }
 
-// take takes so many bytes for each of some things.
+// take takes the given bytes for each of count things. The error says that the room is used
+// up.
 func (r *room) take(count, bytes int64) error {
 	if bytes > 0 && count > r.left/bytes {
 		return fmt.Errorf("its rows take more than %d MiB of memory, which is more than is read of one file", r.most>>20)
@@ -103,7 +104,8 @@ func (c column) means(logical schema.LogicalType) bool {
 	return false
 }
 
-// bytesOf is what a row takes without its texts: optional values stand elsewhere.
+// bytesOf is the memory of a row in bytes, without its texts: optional values stand
+// elsewhere.
 func bytesOf[T any](sources []source) int64 {
 	const elsewhere = 16
 	bytes := int64(reflect.TypeFor[T]().Size())
