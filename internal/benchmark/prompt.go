@@ -20,7 +20,7 @@ type Prompts struct {
 	templates map[string]*template.Template // by the Prompt of a family, or by another name
 }
 
-// turn is what a template can say of a task.
+// turn holds the fields of a task for a template.
 type turn struct {
 	Problem  string // the bare problem
 	Options  string // all options on one line: "A) red, B) green, C) blue, D) grey"
@@ -166,7 +166,7 @@ func (p *Prompts) choose(names []string, ofFamily string) *template.Template {
 	return p.templates[ofFamily]
 }
 
-// turnOf is what a template sees of a task.
+// turnOf returns the fields of a task.
 func turnOf(task Task) turn {
 	values := turn{Problem: task.Prompt, First: "A", Last: letter(len(task.OptionTexts) - 1)}
 	var options []string

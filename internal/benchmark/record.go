@@ -309,13 +309,13 @@ func (r *record) carry(line []byte) error {
 	return err
 }
 
-// slip tells whether a name is a key by a slip of the pen: it is one letter off, or lacks the
-// word prompt, as system does.
+// slip reports whether a name is a key by a slip of the pen: it is one letter off, or lacks
+// the word prompt, as system does.
 func slip(name, key string) bool {
 	return len(key) > 4 && display.Distance(name, key) == 1 || name+"prompt" == key
 }
 
-// isKey tells whether a name is a key of a task file.
+// isKey reports whether a name is a key of a task file.
 func isKey(name string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool { return folded(key) == folded(name) })
 }

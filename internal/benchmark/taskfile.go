@@ -50,7 +50,7 @@ func (r Reader) Read(path string) ([]Task, error) {
 	return r.parse(data, path, folder)
 }
 
-// Parse reads a task file held in memory; name is what errors call it.
+// Parse reads a task file held in memory; name is the file's name in errors.
 func (r Reader) Parse(data []byte, name string) ([]Task, error) { return r.parse(data, name, nil) }
 
 func (r Reader) parse(data []byte, name string, folder *os.Root) ([]Task, error) {

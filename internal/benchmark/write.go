@@ -11,10 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// WriteTasks writes a task file, the same bytes for the same tasks: keys in one
-// order, no blanks, and every character as it is but for
-// those that JSON must escape. Keys that say nothing are left out after
-// system_prompt. Tasks that break the rules of a task file are refused before
+// WriteTasks writes a task file, the same bytes for the same tasks: keys in one order, no
+// blanks, and only the characters escaped that JSON must escape. Keys that say nothing are
+// left out after system_prompt. Tasks that break the rules of a task file are refused before
 // anything is written.
 func WriteTasks(w io.Writer, tasks []Task) error {
 	faults := newFaults("tasks")

@@ -293,7 +293,7 @@ type Releases map[string]string
 var fileDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // ParseReleases reads the digests of the published profiles' own files from a
-// CSV file with the columns benchmark, model and sha256; errors use name for it.
+// CSV file with the columns benchmark, model and sha256; name is its name in errors.
 // It has a row for each of the published profiles, and no other.
 func ParseReleases(data []byte, name string, published []profile.Profile) (Releases, error) {
 	records, faults := csvfile.Parse(data, []string{"benchmark", "model", "sha256"})

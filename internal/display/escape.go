@@ -59,7 +59,7 @@ const (
 	joiner    = '\u200d'
 )
 
-// plain tells whether a character of n bytes is written as it is.
+// plain reports whether a character of n bytes is written as it is.
 func plain(r rune, n int, lines bool) bool {
 	switch {
 	case r >= ' ' && r < 0x7f:
@@ -74,7 +74,7 @@ func plain(r rune, n int, lines bool) bool {
 	return true
 }
 
-// escape is what is written for a character.
+// escape is the escape sequence of a character.
 func escape(r rune, bytes string) string {
 	switch {
 	case r == utf8.RuneError:
@@ -132,7 +132,7 @@ func (w *EscapingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// credentials are what an address may have before its host.
+// credentials matches the user and password that an address may have before its host.
 var credentials = regexp.MustCompile(`(://)[^\s"'\\]*@`)
 
 // bare is a user and a password before something that has no scheme.
@@ -142,9 +142,9 @@ var bare = regexp.MustCompile(`^[^\s/@:]*:[^\s/@][^\s@]*@`)
 // not be well formed for that.
 func WithoutCredentials(text string) string { return credentials.ReplaceAllString(text, "${1}…@") }
 
-// Address is what may be shown of the address of a server: no user or password, no query,
-// where keys may be, and no fragment. It need not be a good one: messages about bad ones
-// repeat them, and so does the error of url.Parse.
+// Address is the part of the address of a server that may be shown: no user or password, no
+// query, where keys may be, and no fragment. It need not be a good one: messages about bad
+// ones repeat them, and so does the error of url.Parse.
 func Address(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		if u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" {
@@ -169,7 +169,7 @@ func Address(address string) string {
 	return EscapedLine(text)
 }
 
-// HasCredentials tells whether an address, good or bad, has a user or a password in it.
+// HasCredentials reports whether an address, good or bad, has a user or a password in it.
 func HasCredentials(address string) bool {
 	u, err := url.Parse(address)
 	if err == nil && u.Host != "" {

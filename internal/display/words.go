@@ -80,8 +80,8 @@ func Scaled(x float64) string {
 	return Rounded(x)
 }
 
-// Within joins as many items as fit into so many columns, and counts the others.
-// The first is there in any case, cut if it must be.
+// Within joins as many items as fit into the given columns, and counts the others. The first
+// is there in any case, cut if it must be.
 func Within(items []string, columns int) string {
 	for n := len(items); n > 0; n-- {
 		text := strings.Join(items[:n], ", ")

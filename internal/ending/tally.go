@@ -10,8 +10,8 @@ type Tally struct {
 	All           int `json:"all"`
 	Empty         int `json:"empty"`          // without an answer: they count as wrong
 	Thinking      int `json:"thinking_only"`  // of the empty ones, those with thinking
-	EmptyCut      int `json:"empty_cut"`      // of the empty ones, those that a limit cut
-	EmptyFinished int `json:"empty_finished"` // of the empty ones, those that the model finished
+	EmptyCut      int `json:"empty_cut"`      // empty ones that a limit cut
+	EmptyFinished int `json:"empty_finished"` // empty ones that the model finished
 	Unclosed      int `json:"unclosed"`       // with an answer before thinking that was not closed
 	Cut           int `json:"cut"`            // by a limit, empty or not
 	Filtered      int `json:"filtered"`

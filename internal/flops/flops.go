@@ -9,7 +9,7 @@ import (
 	"speceval/internal/store/csvfile"
 )
 
-// Architecture is what the proxy needs to know of a model (paper, Table 7).
+// Architecture is the shape of a model for the proxy (paper, Table 7).
 type Architecture struct {
 	Model               string
 	ThetaCore           int64 // text-core parameters without embeddings, head, vision and multi-token prediction
@@ -52,9 +52,9 @@ func (a Architecture) Total(t Tokens) float64 {
 	return float64(core) + float64(head) + float64(attention) // the conversions forbid fused multiply-adds
 }
 
-// Parse reads architectures from a CSV file with the columns model,
-// theta_core, theta_head, full_attention_layers and attention_width, in file
-// order; name is what errors call the file.
+// Parse reads architectures from a CSV file with the columns model, theta_core, theta_head,
+// full_attention_layers and attention_width, in file order; name is the file's name in
+// errors.
 func Parse(data []byte, name string) ([]Architecture, error) {
 	columns := []string{"model", "theta_core", "theta_head", "full_attention_layers", "attention_width"}
 	records, faults := csvfile.Parse(data, columns)

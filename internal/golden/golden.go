@@ -97,9 +97,8 @@ func tail(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// CompileFolder typesets a document of a folder, until its references are
-// right, and returns the paths of the PDF and of TeX's log. Needs and failures
-// are those of Compile.
+// CompileFolder typesets a document of a folder, until its references are right, and returns
+// the paths of the PDF and of TeX's log. It has the needs and failures of Compile.
 func CompileFolder(t *testing.T, required bool, dir, document string) (pdf, log string) {
 	t.Helper()
 	lacking(t, required)
@@ -130,8 +129,8 @@ var again = regexp.MustCompile(`Rerun (LaTeX|to get)|may have changed`)
 
 var overfull = regexp.MustCompile(`Overfull \\[hv]box \(([0-9.]+)pt too (?:wide|high)\).*`)
 
-// CheckLog reports what a log complains of: references that nothing defines, and
-// boxes that are more than so many points too large.
+// CheckLog reports the complaints of a log: references that nothing defines, and boxes that
+// are too large by more than the given points.
 func CheckLog(t *testing.T, log string, points float64) {
 	t.Helper()
 	said, err := os.ReadFile(log)

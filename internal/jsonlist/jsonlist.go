@@ -56,7 +56,7 @@ func newList(r io.Reader, keys []string) *list {
 	return &list{source: source, decoder: jsontext.NewDecoder(source, jsontext.AllowDuplicateNames(true)), keys: keys, members: make(map[string]string)}
 }
 
-// more tells whether the list goes on, be it with a fault.
+// more reports whether the list goes on, be it with a fault.
 func (l *list) more() bool {
 	l.source.end = l.decoder.InputOffset() + Longest
 	return l.decoder.PeekKind() != ']'
@@ -123,7 +123,7 @@ func (l *list) end() error {
 	return errors.New("more follows after its end")
 }
 
-// fault is what kept the decoder from reading, or else what it says.
+// fault is the fault of the reading if there was one, or else err, the decoder's.
 func (l *list) fault(err error) error {
 	if fault := l.source.fault(); fault != nil {
 		return fault
@@ -153,7 +153,7 @@ func (w *window) Read(p []byte) (int, error) {
 	return n, w.err
 }
 
-// fault is what was wrong with the last reading.
+// fault is the fault of the last reading.
 func (w *window) fault() error {
 	if w.err == io.EOF {
 		return nil

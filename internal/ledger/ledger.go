@@ -22,7 +22,7 @@ type Ledger struct {
 	costs  map[rollout.ID]*cost
 	listed map[rollout.ID]bool // that count in the total: submitted in this session
 	total  int64
-	unseen int           // requests of which nothing has come
+	unseen int           // requests without any part of an answer yet
 	freed  chan struct{} // closed, and made anew, when one of them is seen or ends
 	over   chan struct{} // closed when the total is above the limit
 
@@ -35,19 +35,19 @@ type Ledger struct {
 type cost struct {
 	last   int64 // of its answer, or of the latest try so far
 	before int64 // of tries before
-	lost   int64 // tries before of which nothing is known: each counts like the answer
+	lost   int64 // earlier tries without any known length: each counts like the answer
 	prompt int64 // of each try, in tokens of answers
 	tries  int64
-	open   bool // nothing is known of the latest try either
+	open   bool // the length of the latest try is unknown, too
 	done   bool // last is an answer's
 }
 
 func (c *cost) all() int64 { return c.before + c.last*(1+c.lost) + c.prompt*c.tries }
 
-// length is what one such answer takes, its prompt included.
+// length is the tokens of one such answer, with its prompt.
 func (c *cost) length() int64 { return c.last + c.prompt }
 
-// again begins a further try, from so many tokens of the one before.
+// again begins a further try, which goes on from prefix tokens of the one before.
 func (c *cost) again(prefix int64) {
 	if c.open && prefix == 0 {
 		c.lost++
@@ -135,8 +135,8 @@ func (l *Ledger) List(id rollout.ID) {
 	l.change(id, func(c *cost) { l.listed[id] = true })
 }
 
-// Begin begins a request for a rollout, from so many tokens of the one before, with a prompt
-// of so many bytes.
+// Begin begins a request for a rollout, which goes on from prefix tokens of the one before,
+// with a prompt of the given bytes.
 func (l *Ledger) Begin(id rollout.ID, prefix int32, prompt int) {
 	l.change(id, func(c *cost) {
 		c.again(int64(prefix))
@@ -185,8 +185,8 @@ type ratio float64
 
 func (r ratio) tokens(bytes int64) int64 { return int64(math.Ceil(float64(bytes) / float64(r))) }
 
-// Heard notes what has come of an answer so far: the server's count, or else
-// the pieces of the text, of which the tokens are estimated by the answers so far.
+// Heard notes the length of an answer so far: the server's count, or else the pieces of the
+// text, whose tokens are estimated by the answers so far.
 func (l *Ledger) Heard(id rollout.ID, prefix int64, usage vllm.Usage, ids, bytes int64) {
 	l.change(id, func(c *cost) {
 		tokens := int64(usage.Completion)
@@ -246,7 +246,7 @@ func (l *Ledger) Reached() bool {
 	}
 }
 
-// Used is what the first rollouts of a task have taken.
+// Used is the tokens of the first rollouts of a task.
 func (l *Ledger) Used(task, rollouts int) (u Used) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -266,9 +266,9 @@ func (l *Ledger) Spent() int64 {
 	return l.total
 }
 
-// Least is what so many rollouts take in all at least, those that count so far among them,
-// but for once in a thousand times. What has come of answers in flight is the least that
-// they can be.
+// Least is a lower bound of the tokens of the given rollouts in all, with the ones that
+// count so far, wrong once in a thousand times. Answers in flight are at least as long as
+// their parts so far.
 func (l *Ledger) Least(rollouts int) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -280,9 +280,9 @@ func (l *Ledger) Least(rollouts int) float64 {
 	return least
 }
 
-// Enough is what so many rollouts take in all, and no more but about once in a thousand times.
-// Answers in flight are longer than those that are there: the mean is all tokens over the
-// answers that are complete. Without any, all answers may be as long as can be.
+// Enough is an upper bound of the tokens of the given rollouts in all, wrong about once in a
+// thousand times. Answers in flight are longer than complete ones: the mean is all tokens
+// over the complete answers. Without any, all answers may be as long as can be.
 func (l *Ledger) Enough(rollouts int) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -307,7 +307,7 @@ func (l *Ledger) Enough(rollouts int) float64 {
 	return min(enough, longest)
 }
 
-// next is the lengths of answers by those that are there.
+// next is the lengths of further answers, estimated by the answers so far.
 func (l *Ledger) next() Lengths {
 	n := float64(l.answers)
 	return Lengths{n, l.sums / n, l.squares / n}

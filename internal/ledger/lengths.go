@@ -2,9 +2,9 @@ package ledger
 
 import "math"
 
-// Used is what answers have taken, in tokens.
+// Used is the tokens of answers.
 type Used struct {
-	All     float64 // tries that came to nothing included
+	All     float64 // with the tries that came to nothing
 	Sum     float64 // of the answers
 	Squares float64 // of their lengths
 }
@@ -22,9 +22,9 @@ type Lengths struct {
 // certain is the quantile of the standard normal that is exceeded once in a thousand times.
 const certain = 3.09
 
-// Most is what so many further answers take, and no more but once in a thousand times: they
-// vary, and so does the mean of those that are there. Of few answers the deviation is not
-// known well, for which Student's quantile is approximated.
+// Most is an upper bound of the tokens of further answers, wrong once in a thousand times:
+// they vary, and so does the mean of the known ones. For few answers the deviation is not
+// known well, so Student's quantile is approximated.
 func (l Lengths) Most(rollouts int) float64 {
 	n := float64(rollouts)
 	if n <= 0 {
@@ -35,8 +35,8 @@ func (l Lengths) Most(rollouts int) float64 {
 	return n*l.Mean + quantile*deviation*math.Sqrt(n+n*n/l.Seen)
 }
 
-// Foreseen returns the tokens that so many answers take at most, but for once in a thousand
-// times, by the mean length of others: if lengths have an exponential law.
+// Foreseen returns an upper bound of the tokens of the given rollouts, wrong once in a
+// thousand times, by the mean length of others: if lengths have an exponential law.
 func Foreseen(rollouts, others int, mean float64) int64 {
 	return Round(Lengths{float64(others), mean, 2 * mean * mean}.Most(rollouts))
 }

@@ -74,9 +74,8 @@ func (s *sum) add(v float64) {
 
 func (s *sum) total() float64 { return s.value + s.lost }
 
-// Spread is the standard deviation of a statistic over repeats of the suite,
-// and its standard error, that of their mean. With fewer than two repeats
-// there is none, and both are NaN.
+// Spread is the standard deviation of a statistic over repeats of the suite, and the
+// standard error of their mean. With fewer than two repeats there is none, and both are NaN.
 func Spread(repeats []float64) (sd, se float64) {
 	n := float64(len(repeats))
 	if n < 2 {
@@ -125,7 +124,7 @@ type Benefit struct {
 	Repeat
 }
 
-// key is what tells policies apart.
+// key tells policies apart.
 func (o Of) key() policy.Key { return policy.Key{Name: o.Policy, Donors: o.Donors} }
 
 // ReadBenefit reads the BenefitFile at path. Every row must pass Check, and none may be

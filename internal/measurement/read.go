@@ -19,11 +19,10 @@ func Read(path string) ([]Measurement, error) {
 	return Parse(data, path)
 }
 
-// Parse reads a measurement file held in memory; name is what errors call it.
-// Every row must pass Check. The settings must be whole: in each provenance
-// that a setting, a profile at a budget, has been run in, one row for each of
-// the strategies, with the same number of tasks. Errors name the file,
-// the row and the setting.
+// Parse reads a measurement file held in memory; name is the file's name in errors. Every
+// row must pass Check. The settings must be whole: in each provenance that a setting, a
+// profile at a budget, has been run in, one row for each of the strategies, with the same
+// number of tasks. Errors name the file, the row and the setting.
 func Parse(data []byte, name string) ([]Measurement, error) {
 	rows, _, err := rowfile.Decode[Measurement](data, name)
 	if err != nil {

@@ -19,7 +19,7 @@ const patience = 100 * time.Millisecond
 
 // Relay passes signals on.
 type Relay struct {
-	Signals <-chan os.Signal // those that found a listener
+	Signals <-chan os.Signal // signals that were passed on
 
 	clock clock.Clock
 	once  sync.Once

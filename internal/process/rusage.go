@@ -4,13 +4,13 @@ package process
 
 import "syscall"
 
-// Usage is what a process has used so far.
+// Usage is the resource usage of a process so far.
 type Usage struct {
 	CPUSeconds float64 // user and system
 	PeakBytes  int64   // largest resident set
 }
 
-// Used is what this process has used so far.
+// Used returns the usage of this process so far.
 func Used() Usage { return of(syscall.RUSAGE_SELF) }
 
 // of reads the usage of the process, or of a part of it.

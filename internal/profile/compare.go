@@ -53,14 +53,13 @@ type TaskDifference struct {
 // alarm rate: two profiles that count rollouts of the same success
 // probabilities disagree with at most this probability.
 //
-// If the success probability of a task is the same in both, any of its rollouts
-// is as likely to be among those that passed, so that the passes of the first,
-// given those of both, follow a hypergeometric distribution; p-values are twice
-// its tail (Fisher's exact test), and hold for any number of rollouts. The p-value
-// of the bias is that of the passes of all tasks together, given those of both
-// task by task, whose distribution is the convolution of these. Half of the
-// level goes to the bias; the other half is divided among the tasks by Holm's
-// procedure.
+// If the success probability of a task is the same in both, each of its rollouts is equally
+// likely to have passed, so that the passes of the first, given the passes of both, follow a
+// hypergeometric distribution; p-values are twice its tail (Fisher's exact test), and hold
+// for any number of rollouts. The p-value of the bias comes from the passes of all tasks
+// together, given the passes of both task by task; their distribution is the convolution of
+// these. Half of the level goes to the bias; the other half is divided among the tasks by
+// Holm's procedure.
 func Compare(a, b Profile, level float64) Comparison {
 	c := Comparison{
 		Benchmark: a.Benchmark, Model: a.Model,

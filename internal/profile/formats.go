@@ -11,7 +11,7 @@ import (
 	"speceval/internal/store/rowfile"
 )
 
-// Columns are those that a CSV file of profiles must have; others may follow.
+// Columns are the columns that a CSV file of profiles must have; others may follow.
 var Columns = []string{"benchmark", "model", "task_index", "task_id", "pass_count", "tested_k"}
 
 // further are the columns that a file may lack, and rows of it may leave empty.
@@ -141,7 +141,7 @@ func real(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 // Schema is the value of the footer key speceval.schema of a profile file.
 const Schema = "profiles/1"
 
-// plainRow is what every row of a profile file has (design, data/profiles.parquet).
+// plainRow is the columns of every profile file (design, data/profiles.parquet).
 type plainRow struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`

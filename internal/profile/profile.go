@@ -98,7 +98,7 @@ func (p Profile) Variance(i int) float64 {
 	return v
 }
 
-// rounding is what sums of equal rewards may leave of a variance that is 0.
+// rounding is the largest rounding error of sums of equal rewards, in a variance that is 0.
 const rounding = 1e-12
 
 // VarianceSum is the sum of Variance over the tasks, N²·b times the variance of the

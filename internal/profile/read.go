@@ -43,12 +43,12 @@ func ReadAny(path string) ([]Profile, error) {
 	return ParseAny(data, path)
 }
 
-// ParseAny reads profiles from a CSV or a Parquet file held in memory, whose format is
-// found from its content; name is what errors call it. The file has a row per
-// task, in any order, with the columns benchmark, model, task_index (0-based),
-// task_id, pass_count and tested_k, and, if wanted, scorer, rewards, squares,
-// prompt_tokens, completion_tokens, source and allocated. Profiles are returned
-// sorted by benchmark, then model, tasks by task_index.
+// ParseAny reads profiles from a CSV or a Parquet file held in memory, whose format is found
+// from its content; name is the file's name in errors. The file has a row per task, in any
+// order, with the columns benchmark, model, task_index (0-based), task_id, pass_count and
+// tested_k, and, if wanted, scorer, rewards, squares, prompt_tokens, completion_tokens,
+// source and allocated. Profiles are returned sorted by benchmark, then model, tasks by
+// task_index.
 //
 // An error tells up to ten faults at once, each with the file and, where there
 // is one, the 1-based data row.
@@ -84,8 +84,8 @@ type numbered struct {
 	number int
 }
 
-// plainName is what a benchmark or model may be called: it becomes part of
-// file names and of unit names.
+// plainName matches the names that a benchmark or model may have: they become parts of file
+// names and of unit names.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
 // checkRow reports whether a row is sound in itself.

@@ -140,8 +140,8 @@ func write[T any](w io.Writer, rows iter.Seq2[*T, error], size func(*T) int, foo
 	return writer.Close()
 }
 
-// CheckPart reads the part at path, which must be whole, of this schema, made under
-// the given key, and of so many rows, and returns its footer.
+// CheckPart checks the part at path, which must be whole, of this schema, made under the
+// given key, and have the given number of rows. It returns the part's footer.
 func CheckPart(path, key string, rows int) (footer map[string]string, err error) {
 	n, footer, err := rowfile.ReadFooter(path)
 	switch {
@@ -168,7 +168,7 @@ func Rollouts(parts []string) iter.Seq2[*Rollout, error] {
 	return inOrder(parts, Schema, func(r *Rollout) rowKey { return rowKey{r.Benchmark, r.Model, r.TaskID, r.ID(), nil} })
 }
 
-// Place says of which benchmark and model a rollout is, and which it is.
+// Place is the benchmark and model of a rollout, its task, and its number.
 type Place struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`

@@ -42,7 +42,7 @@ type ID struct{ Task, Rollout int32 }
 // ID of the rollout.
 func (r *Rollout) ID() ID { return ID{r.TaskIndex, r.Rollout} }
 
-// Response is what there is to score of it.
+// Response returns the scored columns of the rollout.
 func (r *Rollout) Response() *Response {
 	return &Response{r.Benchmark, r.Model, r.TaskIndex, r.TaskID, r.Rollout, r.FinishReason, r.Text}
 }
@@ -60,7 +60,7 @@ func (r *Rollout) size() int {
 	return 200 + len(r.Text) + len(r.Reasoning)
 }
 
-// Response is what there is to score of a rollout: some columns of a part.
+// Response is the part of a rollout that is scored: some columns of a part file.
 type Response struct {
 	Benchmark    string `parquet:"benchmark"`
 	Model        string `parquet:"model"`
@@ -85,7 +85,7 @@ func Responses(parts []string) iter.Seq2[*Response, error] {
 	})
 }
 
-// LengthRow is how many responses of a benchmark and a model have so many tokens.
+// LengthRow is the number of responses of a benchmark and a model with one length.
 type LengthRow struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`
@@ -96,13 +96,13 @@ type LengthRow struct {
 // LengthSchema is the value of the footer key speceval.schema of files of them.
 const LengthSchema = "response-lengths/1"
 
-// Length is how many responses have so many tokens.
+// Length is the number of responses with one length, in tokens.
 type Length struct {
 	Tokens    int32
 	Responses int64
 }
 
-// Lengths are those of a profile's rollouts, ascending.
+// Lengths are the lengths of a profile's rollouts, ascending.
 type Lengths []Length
 
 // Responses is how many there are.

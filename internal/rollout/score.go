@@ -40,7 +40,7 @@ type Score struct {
 // ID of the rollout.
 func (s *Score) ID() ID { return ID{s.TaskIndex, s.Rollout} }
 
-// Reward is that of the verdict, from 0 to 1.
+// Reward is the reward of the verdict, from 0 to 1.
 func (s *Score) Reward() float64 {
 	if s.Correct {
 		return 1
@@ -68,14 +68,14 @@ func (s *Score) Check() error {
 		s.Benchmark, s.TaskID, s.Rollout, s.Partial, s.Scorer)
 }
 
-// Graded tells whether the reward is neither 0 nor 1.
+// Graded reports whether the reward is neither 0 nor 1.
 func (s *Score) Graded() bool { return s.Partial != 0 }
 
 func (s *Score) size() int { return 160 + len(s.Answer) + len(s.Note) }
 
-// WriteScores writes scores as one Parquet file, in the order given, with the
-// given footer key-values. It stops at the first error of either side, of which a
-// reward between 0 and 1 is one, and holds a row group at a time.
+// WriteScores writes scores as one Parquet file, in the order given, with the given footer
+// key-values. It stops at the first error of either side, and at a reward between 0 and 1,
+// and holds a row group at a time.
 func WriteScores(w io.Writer, scores iter.Seq2[*Score, error], footer map[string]string) error {
 	return write(w, mapped(scores, func(s *Score) (*Score, error) {
 		if s.Graded() {

@@ -38,9 +38,9 @@ type Request struct {
 
 	Submitted, Started, Finished, RewardReady time.Duration // Started and RewardReady negative if they never were
 
-	// Freed is when the request ended whose place this one took, where all
-	// others were taken: Submitted−Freed is what the router cost the place.
-	// Negative where places had been free, since nothing had been waiting.
+	// Freed is when the request ended whose place this one took, where all others were
+	// taken: Submitted−Freed is the router's delay of the place. Negative where places had
+	// been free, since nothing had been waiting.
 	Freed time.Duration
 
 	Prompt, Generated int // tokens, as in Event
@@ -99,7 +99,7 @@ func (r *Record) Gaps() []time.Duration {
 // while they ran.
 func (r *Record) Extra() int { return r.Count(Discarded) + r.Count(AbortedRunning) }
 
-// Tokens are those of accepted rollouts, and of surplus ones as far as they were
+// Tokens returns the tokens of accepted rollouts, and of surplus ones as far as they were
 // seen (paper, appendix on system execution).
 func (r *Record) Tokens() (useful, wasted flops.Tokens) {
 	for i := range r.Requests {

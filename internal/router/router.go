@@ -54,9 +54,9 @@ func (e *FailedError) Error() string { return fmt.Sprintf("%v failed: %v", e.ID,
 // Unwrap is the failure.
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// Run executes a policy. It returns when every selected rollout has its reward
-// and every surplus request has ended, with its reward if it completed. With an
-// error the engine may have requests outstanding, and the record is what there was.
+// Run executes a policy. It returns when every selected rollout has its reward and every
+// surplus request has ended, with its reward if it completed. After an error the engine may
+// have requests outstanding, and the record holds the part until then.
 func Run(ctx context.Context, s Settings) (*Record, error) {
 	r := &run{Settings: s, slots: s.Engine.Slots(), record: &Record{Policy: s.Controller.Policy}}
 	r.record.Requests = make([]Request, 0, s.Controller.Tasks*s.Controller.Budget+r.slots)
@@ -327,7 +327,7 @@ type Engine interface {
 	Now() time.Duration
 }
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind uint8
 
 // Kinds of events. Each of the first four ends a request but for a Completed one

@@ -19,8 +19,8 @@ type Options struct {
 	From    string // folder with the files of the sources, at <dataset>/<file>
 	To      string // folder for <benchmark>.jsonl and <benchmark>.tests
 	Prompts *benchmark.Prompts
-	// Published are the ids of each benchmark's tasks, in order, which those that are
-	// prepared must have. Unpublished prepares other data through the same selections.
+	// Published are the ids of each benchmark's tasks, in order; the prepared tasks must
+	// have them. Unpublished prepares other data through the same selections.
 	Published   map[string][]string
 	Unpublished bool
 	Reading     func(path string) // gets each file before it is read; may be nil

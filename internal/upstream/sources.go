@@ -1,6 +1,6 @@
-// Package upstream makes the tasks of the paper's benchmarks out of the files that
-// their authors publish: which rows of which file make a benchmark, in which order,
-// and the right answers. It holds no text of theirs.
+// Package upstream makes the tasks of the paper's benchmarks out of the files that their
+// authors publish: the rows and files that make a benchmark, their order, and the right
+// answers. It holds no text of theirs.
 package upstream
 
 import "path/filepath"

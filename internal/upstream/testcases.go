@@ -14,10 +14,10 @@ import (
 	"speceval/internal/jsonlist"
 )
 
-// ReadTestCases calls each for every test of a list, in order, as LiveCodeBench
-// publishes them. text is the list as JSON, with input, output and testtype of every
-// test; or the pickle of such a text, compressed by zlib, in base64; or empty. function
-// is what functional tests call.
+// ReadTestCases calls each for every test of a list, in order, as LiveCodeBench publishes
+// them. text is the list as JSON, with input, output and testtype of every test; or the
+// pickle of such a text, compressed by zlib, in base64; or empty. function is the name of
+// the function that functional tests call.
 //
 // One test is in memory at a time, of at most 64 MiB. A fault of the packing may be
 // known after the last test. An error of each ends the reading.

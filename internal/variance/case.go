@@ -141,7 +141,7 @@ type Causes struct {
 	Profiles *ProfileCauses
 }
 
-// ProfileCauses is what redrawn profiles say of a weighted sum of ratios.
+// ProfileCauses is the error and the shift of a weighted sum of ratios, by redrawn profiles.
 type ProfileCauses struct {
 	SE             float64
 	Shift, ShiftSE float64
@@ -156,7 +156,7 @@ func NewCauses(designs Schedules, errors ProfileErrors, ratios []Ratio, weights 
 	return Causes{e.Replay, e.Design, newProfileCauses(errors, ratios, weights)}, err
 }
 
-// newProfileCauses is what comes from the profiles, nil if some were not redrawn.
+// newProfileCauses is the causes from the profiles, nil if some were not redrawn.
 func newProfileCauses(all ProfileErrors, ratios []Ratio, weights []float64) *ProfileCauses {
 	p := ProfileCauses{Resamples: math.MaxInt32}
 	var se2, shift2 float64

@@ -70,9 +70,9 @@ func SumErrors(designs Schedules, ratios []Ratio, weights []float64) (e SumError
 	return e, nil
 }
 
-// designNoise is d ratio/dw · se_w: the signed change of a ratio when its
-// design's stage weight is one standard error larger. A policy with donors has a
-// design for each profile, which is as it is: the ratio is that of this design.
+// designNoise is d ratio/dw · se_w: the signed change of a ratio when its design's stage
+// weight is one standard error larger. It is 0 for a policy with donors: its ratio is the
+// ratio of its profile's own design.
 func designNoise(designs Schedules, r Ratio) (float64, error) {
 	if r.M == nil || r.W == nil || r.Donors != policy.None.Name {
 		return 0, nil
@@ -133,8 +133,7 @@ type Spread struct {
 	Worst   Ratio
 }
 
-// NewSpread is the spread of the ratios of a policy at a budget, of which there is
-// one at least.
+// NewSpread is the spread of the ratios of a policy at a budget, of at least one.
 func NewSpread(budget int32, ratios []Ratio) Spread {
 	s := Spread{Budget: budget, Ratios: ratios, Worst: ratios[0]}
 	for _, r := range ratios {
@@ -161,14 +160,14 @@ func Spreads(ratios []Ratio) (all []Spread) {
 // Gains reports the paper's criterion of a gain: below Uniform by 1.96 standard errors.
 func Gains(r Ratio) bool { return r.VarianceRatio+GainZ*r.RatioSE < 1 }
 
-// Standing is what a policy is worth at a budget.
+// Standing is the mean ratio of a policy at a budget, with its spread.
 type Standing struct {
 	Mean
 	Spread  Spread
 	Between *Interval // of the mean, by other benchmarks; nil with a single one
 }
 
-// Standings are those of every policy that was replayed, by budget.
+// Standings are the standings of every policy that was replayed, by budget.
 func Standings(designs Schedules, ratios []Ratio) (all []Standing, err error) {
 	var draws Benchmarks
 	for _, b := range Budgets(ratios) {
@@ -295,7 +294,7 @@ func (e Envelope) Delta() agreement.Estimate {
 	return agreement.Estimate{Value: e.Best.MSE - e.HBN.Value, SE: math.Hypot(e.Best.MSESE, e.HBN.SE)}
 }
 
-// Envelopes are those of the budgets at which a candidate was selected.
+// Envelopes are the envelopes of the budgets at which a candidate was selected.
 func Envelopes(designs Schedules, ratios []Ratio, search []Search) (all []Envelope, err error) {
 	for _, b := range Budgets(ratios) {
 		var e Envelope

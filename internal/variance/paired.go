@@ -175,7 +175,7 @@ func (e Equivalent) Another() float64 {
 	return beyond(whole+1-e.Worth.Value) + beyond(e.Worth.Value-whole)
 }
 
-// Equivalents are those of every profile and budget, in stored order.
+// Equivalents are the equivalents of every profile and budget, in stored order.
 func Equivalents(designs Schedules, ratios []Ratio) ([]Equivalent, error) {
 	var all []Equivalent
 	for _, r := range ratios {

@@ -107,8 +107,8 @@ type Difference struct {
 	Draws        int32   `parquet:"draws"`         // pilot vectors that both were replayed on
 }
 
-// ProfileError is the error of a ratio that comes from its profile: the pass
-// probabilities are estimates, of so many rollouts each.
+// ProfileError is the error of a ratio that comes from its profile: the pass probabilities
+// are estimates by a limited number of rollouts each.
 type ProfileError struct {
 	Benchmark string   `parquet:"benchmark"`
 	Model     string   `parquet:"model"`
@@ -167,8 +167,8 @@ type Search struct {
 	Finalist bool    `parquet:"finalist"` // it ran all trajectories
 	Selected bool    `parquet:"selected"` // least MSE of the finalists at its budget
 
-	// By how much the mean is above that of the selected candidate, as the race or
-	// the exhaustive search tells: after a race, by a curve through the candidates.
+	// Excess is the mean less the mean of the selected candidate, by the race or the
+	// exhaustive search: after a race, by a curve through the candidates.
 	Excess   float64 `parquet:"excess"`
 	ExcessSE float64 `parquet:"excess_se"`
 }
@@ -268,7 +268,7 @@ type Entry struct {
 	Alpha   float64
 }
 
-// EntryOf is what a ratio is of.
+// EntryOf is the entry of a ratio.
 func EntryOf(r Ratio) Entry {
 	return Entry{r.Profile(), r.Key(), r.Budget, AlphaOf(r.Alpha)}
 }

@@ -82,8 +82,8 @@ func ReadInput(path string, kind Kind) ([]byte, error) {
 	return ReadAll(file, path, kind)
 }
 
-// ReadAll reads the rest of an open file or a stream, which errors call name. It is an error
-// if that is more than the kind may have, whatever size a file claims.
+// ReadAll reads the rest of an open file or a stream; name is its name in errors. It is an
+// error if that is more than the kind may have, whatever size a file claims.
 func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, kind.MaxBytes+1))
 	if err != nil {

@@ -78,11 +78,11 @@ func openSized(path string) (*os.File, int64, error) {
 // IsParquet reports whether data begins as a Parquet file does.
 func IsParquet(data []byte) bool { return parquetfile.IsParquet(data) }
 
-// Decode reads the rows and the footer key-values of a Parquet file held in memory; errors
-// call the file name. Errors name the file, the column and, where one is at fault, the
-// 1-based row. Damaged and hostile files give errors too: a panic of the Parquet library is
-// turned into one here. Rows and their texts take at most 128 MiB, and so do the pages that
-// they are read from.
+// Decode reads the rows and the footer key-values of a Parquet file held in memory; name is
+// the file's name in errors. Errors name the file, the column and, where one is at fault,
+// the 1-based row. Damaged and hostile files give errors too: a panic of the Parquet library
+// is turned into one here. Rows and their texts take at most 128 MiB, and so do the pages
+// that they are read from.
 func Decode[T any](data []byte, name string) (rows []T, footer map[string]string, err error) {
 	return decode[T](bytes.NewReader(data), int64(len(data)), name, givenBytes)
 }

@@ -23,7 +23,7 @@ import (
 // maxPiece bounds a line of JSONL, a page of Parquet and a CSV file, in bytes.
 const maxPiece = 256 << 20
 
-// Kind is what a column must hold.
+// Kind is the kind of value that a column must hold.
 type Kind int
 
 // The kinds.
@@ -125,7 +125,7 @@ func (r *reader) next(fill func() error) error {
 	return nil
 }
 
-// lacks is an error if a column that needs a value is not one of those that are there.
+// lacks is an error if a column that needs a value is not among the file's columns.
 func (r *reader) lacks(there []string) error {
 	for _, name := range slices.Sorted(maps.Keys(r.columns)) {
 		if r.columns[name].null() != nil && !slices.Contains(there, name) {
