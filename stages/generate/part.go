@@ -91,9 +91,9 @@ func (p *part) find() (bool, error) {
 	return job.Restore(p.output, good)
 }
 
-// asWritten tells whether the file has the content that an attempt of this run's
-// noted when it wrote it, or else the one that a manifest of this key recorded.
-// Where neither is left it is taken for that.
+// asWritten reports whether the file has the content that an attempt of this run's noted
+// when it wrote it. Without such a note it must not differ from a manifest of this key, if
+// one is left.
 func (p *part) asWritten() (bool, error) {
 	want, err := os.ReadFile(p.scratch(sumSuffix))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -239,7 +239,7 @@ func (p *part) close() error {
 	return err
 }
 
-// keeps tells whether what comes in is kept, to go on from. Otherwise answers are asked
+// keeps reports whether partial answers are kept, to go on from. Otherwise answers are asked
 // for in one piece.
 func (f *sampling) keeps() bool { return f.OnLoss != vllm.AskAgain && f.servers.Continues() }
 

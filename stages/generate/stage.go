@@ -34,7 +34,7 @@ const (
 // K = 1024 those of eight tasks, some ten to a hundred megabytes.
 const partRows = 8192
 
-// Settings are what the stage needs to know.
+// Settings are the settings of the stage.
 type Settings struct {
 	Seed       uint64
 	Rollouts   int // K, of every task
@@ -43,7 +43,7 @@ type Settings struct {
 
 	// Config is the part of the configuration that every rollout depends on.
 	Config map[string]string
-	// OnLoss is what to do about an answer that is lost while it comes in.
+	// OnLoss is the rule for an answer that is lost while it comes in.
 	OnLoss vllm.OnLoss
 	// Servers finds replicas that serve a model, called for every unit that
 	// has something to ask. Waiting for them ends when drain is closed.
@@ -51,7 +51,7 @@ type Settings struct {
 	Clock   clock.Clock
 }
 
-// Benchmark is what is asked.
+// Benchmark is a benchmark to sample.
 type Benchmark struct {
 	ID     string
 	Tasks  []benchmark.Task
@@ -63,7 +63,7 @@ type Model struct {
 	ID       string
 	Sampling vllm.Sampling
 	Config   string // canonical text of what its rollouts depend on
-	// Expect is what so many requests of a benchmark take, for plans.
+	// Expect returns the expected use of a benchmark's requests, for plans.
 	Expect func(benchmark string, requests int) []dag.Quantity
 }
 
@@ -75,7 +75,7 @@ type Servers interface {
 	Complete(ctx context.Context, r vllm.Request) (answer vllm.Completion, server string, err error)
 	// Stream is Complete in pieces, which seen hears.
 	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
-	// Continues tells whether they can go on with an answer from a part of it.
+	// Continues reports whether they can go on with an answer from a part of it.
 	Continues() bool
 	// Places is how many requests can be under way at a time.
 	Places() int
@@ -178,7 +178,7 @@ type faults struct {
 	row   int // failures since the last success
 }
 
-// taskFault is what failed of a task.
+// taskFault is the failures of a task.
 type taskFault struct {
 	first    error
 	count    int

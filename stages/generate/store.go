@@ -89,8 +89,8 @@ func (s *store) openLog() (err error) {
 	return err
 }
 
-// missing gives the places whose rollouts are not there, in order. The answer
-// for each place is that of the moment when it is reached.
+// missing gives the places whose rollouts are not there, in order. Each place is checked
+// when it is reached.
 func (s *store) missing() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for _, p := range s.parts {
@@ -211,7 +211,7 @@ func (s *store) provenance() string {
 	return measured
 }
 
-// footer is what a part says about itself.
+// footer is the footer of a part.
 func (s *store) footer() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

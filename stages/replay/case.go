@@ -110,9 +110,9 @@ const binsPerSD = 10
 // checkEvery is the number of evaluations between looks at whether to go on.
 const checkEvery = 4096
 
-// caseStudy simulates whole evaluations of a profile under the policies of the
-// case study, those in two stages with the design of the replayed ratio, and
-// compares their spread with that of the variance formulas (paper, Eqs. 1 and 9).
+// caseStudy simulates whole evaluations of a profile under the policies of the case study,
+// the policies in two stages with the design of the replayed ratio, and compares their
+// spread with the spread by the variance formulas (paper, Eqs. 1 and 9).
 func caseStudy(ctx context.Context, p profile.Profile, replayed variance.Ratio, prior *neyman.Prior, repetitions int, at seed.Seed) ([]variance.Estimates, error) {
 	ps, budget := probabilities(p), int(replayed.Budget)
 	spread := math.Sqrt(total(variances(ps))/float64(budget)) / float64(len(ps)) // of Uniform

@@ -103,7 +103,7 @@ func (b *builder) strengths(p *policy.Policy) []*float64 {
 	return all
 }
 
-// estimateUnits are those that estimate continuation coefficients.
+// estimateUnits are the units that estimate continuation coefficients.
 func (b *builder) estimateUnits() []dag.Unit {
 	var units []dag.Unit
 	for _, tasks := range b.sizes {
@@ -189,8 +189,8 @@ func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
 	return u
 }
 
-// A design for a profile is made of so many replicates of panels, at the paper's
-// draws, and of a few panels at least.
+// Sizes of a design for a profile: its replicates of panels, at the paper's draws, and the
+// least numbers of panels.
 const (
 	donorReplicates = 4
 	donorPanels     = 16
@@ -280,7 +280,7 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 		need(&u, []string{e.ID})
 	}
 	for _, p := range designed() {
-		if as := p.Design.As; as != nil { // of which there are no estimates to make the unit stale
+		if as := p.Design.As; as != nil { // a design without estimates of its own to make the unit stale
 			u.Config["policy."+p.Key().String()] = "designs of " + as.Key().String()
 		}
 	}
@@ -311,8 +311,8 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 	return u
 }
 
-// selection is what a policy's designs are selected by, for all profiles with as many
-// tasks or for one.
+// selection is the input that a policy's designs are selected by, for all profiles with as
+// many tasks or for one.
 type selection struct {
 	tasks      int
 	of         *pair.Pair // nil: all profiles with as many tasks
@@ -321,7 +321,7 @@ type selection struct {
 	profiles   bool     // estimates on profiles, pooled (paper, Eq. 17); none of degenerate ones
 }
 
-// selections are those of a policy, none if it has no estimates of its own.
+// selections are the selections of a policy, none if it has no estimates of its own.
 func (b *builder) selections(p *policy.Policy) (all []selection) {
 	for _, tasks := range b.sizes {
 		switch {

@@ -45,7 +45,7 @@ func (b *builder) stagesIDs(donors []*policy.Donors, id func(*policy.Donors, pai
 	return all
 }
 
-// rowKey is what a row of a file of all profiles is sorted by.
+// rowKey is the key by which a file of all profiles is sorted.
 type rowKey struct {
 	benchmark, model string
 	budget           int32
@@ -166,7 +166,7 @@ func (b *builder) ratiosUnit() dag.Unit {
 	return u
 }
 
-// choice is what a prior strength is chosen for.
+// choice is the policy and budget that a prior strength is chosen for.
 type choice struct {
 	policy policy.Key
 	budget int32

@@ -90,7 +90,7 @@ type replayed struct {
 	paired       sample    // of the ratio above HBN's at the same budget, draw by draw
 }
 
-// setting is what the continuation of a design is of.
+// setting is the setting of a design's continuation.
 func setting(d variance.Design) policy.Setting {
 	s := policy.Setting{Tasks: int(d.NTasks), Budget: int(d.Budget), M: int(d.M)}
 	if d.Alpha != nil {
@@ -227,9 +227,9 @@ func analytic(p profile.Profile, designs []variance.Design) ([]variance.Ratio, e
 	return ratios, nil
 }
 
-// differences turns ratios, the last of which are those of the runs and the
-// others analytic, into differences to HBN's. What is analytic has no error of
-// its own, so that HBN's is that of the difference.
+// differences turns ratios into differences to HBN's. The last ratios are the runs' own, the
+// others analytic. An analytic ratio has no error of its own, so that its difference has
+// HBN's.
 func differences(ratios []variance.Ratio, runs []*replayed) []variance.Difference {
 	hbn := map[int32]variance.Ratio{}
 	for _, r := range ratios {

@@ -36,11 +36,11 @@ func redrawn(p profile.Profile, random *seed.Stream) profile.Profile {
 // in all; and what a profile's change is worth varies with the draw.
 const together = 8
 
-// profileErrors finds out what of the error of a profile's ratios
-// comes from its pass probabilities being estimates, on so many redrawn profiles. Groups
-// of them meet the same draws, as the profile itself does: tables has, for each ratio of
-// a policy with pilots, in order, by how much theirs are above the profile's own. The
-// error of a ratio that is computed exactly is the standard deviation of analytic.
+// profileErrors estimates the part of the error of a profile's ratios that comes from its
+// pass probabilities being estimates, on redrawn profiles, resamples in number. Groups of
+// them meet the same draws as the profile itself. tables returns, for each ratio of a policy
+// with pilots, in order, the excess of a group's ratios over the profile's own. The error of
+// a ratio that is computed exactly is the standard deviation of analytic.
 func profileErrors(p profile.Profile, ratios []variance.Ratio, resamples, draws int, at seed.Seed, analytic map[choice][]float64,
 	tables func(group int, others []profile.Profile) ([]*crossed, error)) ([]variance.ProfileError, error) {
 	random := at.Child("profiles").Stream()

@@ -24,7 +24,7 @@ import (
 	"speceval/pipeline/pair"
 )
 
-// Settings are what the stage reads of the configuration.
+// Settings are the configuration of the stage.
 type Settings struct {
 	Seed            uint64    // of the experiment
 	Budgets         []int     // average rollouts per task, each at least 2, ascending
@@ -177,11 +177,11 @@ func (b *builder) ids(of func(pair.Pair) string) (all []string) {
 	return all
 }
 
-// profileWork is what a unit does with a profile, drawing from the unit's branch of the
+// profileWork is the work of a unit on a profile, which draws from the unit's branch of the
 // seed tree.
 type profileWork func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error
 
-// onProfile makes a unit work on one profile, and on those of its donors.
+// onProfile makes a unit work on one profile, and on the profiles of its donors.
 func (b *builder) onProfile(u *dag.Unit, of pair.Pair, known *policy.Donors, work profileWork) {
 	of.Feed(u)
 	if known.Siblings {
@@ -282,5 +282,5 @@ const (
 	paperCase      = 200_000
 )
 
-// ofDraws is what work takes that grows with the draws.
+// ofDraws is the seconds of work that grows with the draws.
 func (b *builder) ofDraws(seconds float64) float64 { return seconds * float64(b.Draws) / paperDraws }

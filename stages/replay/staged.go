@@ -15,9 +15,9 @@ import (
 	"speceval/pipeline/pair"
 )
 
-// stagesReplay replays policies in stages, all with the same donors, on one profile.
-// Their pilots are those that HBN is replayed on, draw by draw; what comes after has
-// random numbers of its own, which all of them share.
+// stagesReplay replays policies in stages, all with the same donors, on one profile. Their
+// pilots are HBN's, draw by draw; the stages after have random numbers of their own, which
+// all of them share.
 type stagesReplay struct {
 	profile profile.Profile
 	sources []profile.Profile // of the donors
@@ -37,9 +37,9 @@ type stagesRun struct {
 	ratio, difference clustered // of the ratio itself, and of how far it is above HBN's
 }
 
-// Policies in stages are replayed on a fraction of the draws of others, which leaves
-// their means good to a fiftieth of a percentage point. Where donors are drawn anew, a
-// replay has so many draws of them and a smaller fraction.
+// Policies in stages are replayed on a fraction of the draws of others, which leaves their
+// means good to a fiftieth of a percentage point. Where donors are drawn anew, a replay has
+// donorDraws draws of them and a smaller fraction.
 const (
 	donorDraws     = 32
 	stagesFraction = 8
@@ -148,7 +148,7 @@ func (r *stagesRun) once(ps []float64, all float64, prefix []int, random *seed.S
 	return float64(r.design.Budget) * sum / all, err
 }
 
-// ratios are those of some draws on a profile.
+// ratios are the ratios of some draws on a profile.
 func (r *stagesRun) ratios(p profile.Profile, draws int, random seed.Stream) ([]float64, error) {
 	ps, all, ratios := probabilities(p), p.VarianceSum(), make([]float64, draws)
 	for draw := range ratios {
@@ -161,8 +161,8 @@ func (r *stagesRun) ratios(p profile.Profile, draws int, random seed.Stream) ([]
 	return ratios, nil
 }
 
-// clustered is the mean of values that come in clusters: evaluations that share what
-// was drawn of donors.
+// clustered is the mean of values that come in clusters: evaluations with the same draw of
+// donors.
 type clustered struct {
 	means  sample // of the clusters
 	within sample // of the values of the cluster at hand

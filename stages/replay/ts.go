@@ -43,9 +43,9 @@ const (
 	keyTSFinalists  = "replay.ts_neyman.finalists"
 )
 
-// tsUnits are those of the search for TS-Neyman: a race of all candidates, a unit
-// for each prior strength, and a unit for each candidate that may come out of
-// it; or, exhaustively, a unit for each prior strength and profile.
+// tsUnits are the units of the search for TS-Neyman: a race of all candidates, a unit for
+// each prior strength, and a unit for each candidate that may win it; or, exhaustively, a
+// unit for each prior strength and profile.
 func (b *builder) tsUnits() []dag.Unit {
 	var trials, finals []dag.Unit
 	ts := b.TSNeyman
@@ -84,7 +84,7 @@ func (b *builder) tsUnits() []dag.Unit {
 // afterRace is the first trajectory of finalists: beyond all that a race can have.
 const afterRace = 1 << 40
 
-// tsTask is what a trial runs on each of its profiles.
+// tsTask is the work of a trial on each of its profiles.
 type tsTask struct {
 	alpha      float64
 	warmStarts []int
@@ -99,7 +99,7 @@ type tsTask struct {
 // so is the time.
 type tsSpan struct{ budget, draws int }
 
-// tsSpans are those of budgets in rising order, draws trajectories at the last, or at
+// tsSpans are the spans of budgets in rising order, draws trajectories at the last, or at
 // each. Budgets below the warm start are left out.
 func tsSpans(budgets []int, warm, draws int, equally bool) []tsSpan {
 	var spans []tsSpan
@@ -185,8 +185,8 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, of pair.Pair, candid
 	return rows, nil
 }
 
-// tsCost is what a trial takes: so many steps of TS-Neyman as there are rollouts
-// in its trajectories.
+// tsCost is the seconds of a trial: it has one step of TS-Neyman for each rollout in its
+// trajectories.
 func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
 	steps := 0.0
 	for _, p := range pairs {

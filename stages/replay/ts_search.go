@@ -74,13 +74,13 @@ func (b *builder) tsSelectUnit(trials, more, finals []dag.Unit) dag.Unit {
 	return u
 }
 
-// tsSearch is what the trajectories of all candidates say.
+// tsSearch is the results of the trajectories of all candidates.
 type tsSearch struct {
 	profiles map[tsCandidateAt][]tsProfile
 	order    []tsCandidateAt
 }
 
-// tsProfile is what all batches of a candidate say of one profile.
+// tsProfile is the result of all batches of a candidate on one profile.
 type tsProfile struct {
 	benchmark, model string
 	tasks            int32
@@ -140,8 +140,8 @@ func errorOf(n, mean, squares float64) tsError {
 	return tsError{mean, math.Sqrt(max(squares-mean*mean, 0) / (n - 1))}
 }
 
-// found is what is known of a candidate: means over profiles of independent estimates, and
-// the standard deviation of the mean of a single trajectory of each, without the control
+// found is the result of a candidate: means over profiles of independent estimates, and the
+// standard deviation of the mean of a single trajectory of each, without the control
 // variate.
 func (s tsSearch) found(c tsCandidateAt) variance.Search {
 	var mse, raw tsError
@@ -174,7 +174,7 @@ func (s tsSearch) atBudgets() [][]tsCandidateAt {
 	return groups
 }
 
-// finalists are the best candidates of every budget, so many of each.
+// finalists are the best candidates of every budget, at most each of them.
 func (s tsSearch) finalists(each int) []tsCandidateAt {
 	var all []tsCandidateAt
 	for _, group := range s.atBudgets() {
@@ -220,7 +220,7 @@ func selectTS(first, last tsSearch, smooth bool) (search []variance.Search, rati
 	return search, ratios
 }
 
-// ratios are those of a candidate on the profiles.
+// ratios are the ratios of a candidate on the profiles.
 func (s tsSearch) ratios(c tsCandidateAt) (ratios []variance.Ratio) {
 	for _, p := range s.profiles[c] {
 		ratios = append(ratios, variance.Ratio{
@@ -318,7 +318,7 @@ func (r *tsRanking) fit() {
 	}
 }
 
-// mean is that of a candidate over the profiles.
+// mean is the mean of candidate k over the profiles.
 func (r tsRanking) mean(k int) float64 { return r.combined(r.weights[k]).value }
 
 // excess is by how much the mean of candidate k is above that of another, with the

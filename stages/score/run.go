@@ -102,7 +102,7 @@ func (c *scoredRollouts) parts(job *dag.Job) ([]string, error) {
 	return paths, nil
 }
 
-// provenance is that of the rollouts, as their files say.
+// provenance is the provenance of the rollouts, as their files say.
 func provenance(parts []string) (string, error) {
 	found := ""
 	for _, path := range parts {
@@ -198,7 +198,7 @@ func (s *pass) countUnparsable(last error) error {
 	return fmt.Errorf("on more than %g%% of %d responses: %w; mend the judge (judge.model, judge.prompt) and run again, which asks for the missing verdicts alone", 100*tolerated, asked, last)
 }
 
-// footer is what a file of scores says about itself.
+// footer is the footer of a file of scores.
 func (c *scoredRollouts) footer(job *dag.Job) map[string]string {
 	footer := job.Footer(rollout.ScoreSchema)
 	footer[rollout.RolloutsKey] = c.rollouts(job)

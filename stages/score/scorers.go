@@ -29,9 +29,9 @@ func (c *scoredRollouts) version(f family.Family) string {
 	return f.Version
 }
 
-// scorers are those of a corpus's tasks. They are made when they are needed, and
-// forgotten when their task is done. The tests of programs may be large: they are
-// loaded when a program is to be run.
+// scorers are the scorers of a corpus's tasks. They are made when they are needed, and
+// forgotten when their task is done. The tests of programs may be large: they are loaded
+// when a program is to be run.
 type scorers struct {
 	rollouts  *scoredRollouts
 	resources family.Resources

@@ -33,7 +33,7 @@ const (
 	version = 2
 )
 
-// Settings are what the stage needs to know.
+// Settings are the settings of the stage.
 type Settings struct {
 	Rollouts   int // K, of every task
 	Benchmarks []Benchmark
@@ -41,10 +41,10 @@ type Settings struct {
 
 	// Judge finds the servers of the judge, called by every unit that needs one.
 	Judge func(ctx context.Context) (Judge, error)
-	// Runner is what runs programs, called by every unit that has some.
+	// Runner returns the runner of programs, called by every unit that has some.
 	Runner func(ctx context.Context) (*code.Runner, error)
-	// JudgeName is what the version of the judge's verdicts includes: its model,
-	// and its prompt if that is not ours.
+	// JudgeName is the name of the judge in the version of its verdicts: its model, and its
+	// prompt if that is not ours.
 	JudgeName string
 	// GradingName is JudgeName for graded answers, whose prompt is another one.
 	GradingName string
@@ -65,8 +65,8 @@ type Benchmark struct {
 	Answers dag.Source // right answers, options and tests
 	// Tests gives the tests of a task whose answers are programs.
 	Tests func(t benchmark.Task) ([]benchmark.Test, error)
-	// Grader opens the grader of the user's own, called by every unit that needs it;
-	// it must be closed. GraderName is what the version of its verdicts includes.
+	// Grader opens the grader of the user's own, called by every unit that needs it; it must
+	// be closed. GraderName is its name in the version of its verdicts.
 	Grader     func(ctx context.Context) (*command.Grader, error)
 	GraderName string
 }
@@ -110,7 +110,7 @@ func Stage(s Settings) (dag.Stage, error) {
 	return stage, errors.Join(faults...)
 }
 
-// Pairs are what the stage makes profiles of.
+// Pairs are the pairs that the stage makes profiles of.
 func Pairs(s Settings) []pair.Pair {
 	var all []pair.Pair
 	for _, c := range s.corpora() {
@@ -170,7 +170,7 @@ func (c *scoredRollouts) unit() dag.Unit {
 	return u
 }
 
-// expect is what the unit takes, for plans.
+// expect is the quantities of the unit's work, for plans.
 func (c *scoredRollouts) expect() []dag.Quantity {
 	all := []dag.Quantity{{Name: "responses", Amount: float64(c.total())}}
 	for _, q := range []struct {
@@ -189,7 +189,7 @@ func (c *scoredRollouts) responses(need family.Need) int {
 	return c.Rollouts * family.Count(c.benchmark.Tasks, need)
 }
 
-// needs are those of the families, each once.
+// needs are the needs of the slow families, each once.
 func (c *scoredRollouts) needs() (all []family.Need) {
 	for _, f := range c.families {
 		if f.Slow() && !slices.Contains(all, f.Need) {
@@ -199,7 +199,7 @@ func (c *scoredRollouts) needs() (all []family.Need) {
 	return all
 }
 
-// families are those of the tasks, by name in order. The error names a task with an
+// families are the families of the tasks, by name in order. The error names a task with an
 // unknown scorer.
 func (b *Benchmark) families() (found []family.Family, err error) {
 	for _, t := range b.Tasks {
@@ -242,8 +242,8 @@ func (c *scoredRollouts) file(what string) string {
 	return fmt.Sprintf("score/benchmark=%s/model=%s/%s.parquet", c.benchmark.ID, c.model.ID, what)
 }
 
-// Scorers are those of one benchmark's tasks, for responses of one model that
-// are scored as they come in, by the same rules as the stage's.
+// Scorers are the scorers of one benchmark's tasks, for responses of one model that are
+// scored as they come in, by the same rules as the stage's.
 type Scorers struct{ made *scorers }
 
 // Open finds what the scorers need. They must be released.
@@ -259,8 +259,8 @@ func (s *Settings) Open(ctx context.Context, benchmark, model string) (*Scorers,
 	return &Scorers{made}, nil
 }
 
-// Rules is what verdicts on a pair depend on besides the answers: the versions of
-// the scorers of its tasks, and the keys of the configuration that they read.
+// Rules returns the rules that verdicts on a pair depend on besides the answers: the
+// versions of the scorers of its tasks, and the keys of the configuration that they read.
 func (s *Settings) Rules(benchmark, model string) map[string]string {
 	c := s.find(benchmark, model)
 	if c == nil {

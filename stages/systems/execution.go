@@ -188,8 +188,8 @@ func (o outcome) check() error {
 	return nil
 }
 
-// means are those of the pilots and of the continuations, tasks weighing the
-// same (paper, Section 3: μ̂₀ and μ̂₁).
+// means are the means of the pilots and of the continuations, tasks weighing the same
+// (paper, Section 3: μ̂₀ and μ̂₁).
 func (o outcome) means() (pilots, continuations float64) {
 	n := o.profile.N()
 	passed := map[controller.Phase][]float64{controller.Pilot: make([]float64, n), controller.Continuation: make([]float64, n)}
@@ -215,7 +215,7 @@ func (o outcome) means() (pilots, continuations float64) {
 	return mean(controller.Pilot), mean(controller.Continuation)
 }
 
-// coupledRewards are those of every run of the setting.
+// coupledRewards are the rewards of every run of the setting.
 func (e execution) coupledRewards() func(controller.ID) bool {
 	return coupled.NewRewards(e.profile, e.digest, e.Seed).Reward
 }

@@ -23,7 +23,7 @@ var Runs = dag.Ref{Stage: name, Unit: "runs"}
 // Benefit is the unit that writes measurement.BenefitFile.
 var Benefit = dag.Ref{Stage: name, Unit: "benefit"}
 
-// gatherSeconds is what reading a setting takes of one core, as simulatedSeconds.
+// gatherSeconds is the seconds of one core for reading a setting, as simulatedSeconds.
 const gatherSeconds = 0.003
 
 // gather is a unit that reads all settings.
@@ -44,7 +44,7 @@ func (e executed) needs(kinds ...string) (all []dag.Ref) {
 	return all
 }
 
-// coefficients is what the FLOP proxy knows of the models.
+// coefficients is the coefficients of the models in the FLOP proxy.
 func (e executed) coefficients(kinds ...string) []dag.Source {
 	h := sha256.New()
 	for _, kind := range kinds {

@@ -27,11 +27,11 @@ type Measured struct {
 	Models   map[string]vllm.Sampling // by id: who is asked
 	Drawn    *Drawn                   // lengths of prompts without tasks, and of answers; nil: the models'
 
-	// Expect is what the runs of a setting take, for plans; nil: unknown.
+	// Expect returns the expected use of the runs of a setting, for plans; nil: unknown.
 	Expect func(p pair.Pair, budget int) []dag.Quantity
 
-	// MaxSequences is how many requests a replica of a model runs at a time; 0,
-	// or no entry: as many as there are.
+	// MaxSequences is the number of requests that a replica of a model runs at a time; 0, or
+	// no entry: any number.
 	MaxSequences map[string]int
 
 	// Acquire waits for a worker that serves a model and is not in use.
@@ -57,7 +57,7 @@ type Lease struct {
 	Release   func()
 }
 
-// provenance is that of runs on the lease.
+// provenance is the provenance of runs on the lease.
 func (l Lease) provenance() string {
 	if l.Simulated {
 		return measurement.Simulated
@@ -209,7 +209,7 @@ func (s *setting) acquire(ctx context.Context, job *dag.Job) (Lease, error) {
 	return lease, err
 }
 
-// bench is what runs of a unit are made with.
+// bench is the means of a unit's runs.
 type bench struct {
 	Lease
 	scorer Scorer // of runs under real rewards

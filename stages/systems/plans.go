@@ -27,11 +27,11 @@ func (s *setting) key() settingKey {
 	return settingKey{s.pair.Benchmark, s.pair.Model, int32(s.budget)}
 }
 
-// plan is what the replay says about a policy in a setting: its design, and the budget
-// at which Uniform would be as precise. A file of a setting's own has it as JSON.
+// plan is the replay's plan for a policy in a setting: its design, and the budget at which
+// Uniform would be as precise. A file of a setting's own has it as JSON.
 type plan struct {
 	Pilots     int32   `parquet:"pilots" json:"pilots"`                // m
-	Weight     float64 `parquet:"weight" json:"-"`                     // w, by which estimates are made of runs
+	Weight     float64 `parquet:"weight" json:"-"`                     // w, for the estimates of runs
 	Equivalent int32   `parquet:"equivalent_budget" json:"equivalent"` // ⌊b/r⌋
 }
 

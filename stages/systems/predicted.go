@@ -185,8 +185,8 @@ func (s *Settings) predictionsUnit(settings []*setting) dag.Unit {
 	return u
 }
 
-// observed is what runs of Uniform tell of one model's replicas. It knows no
-// other run but by its time, which it is compared with.
+// observed is the properties of one model's replicas by runs of Uniform. It uses other runs
+// only by their time, which it is compared with.
 type observed struct {
 	settings []*timedSetting
 	speed    fleet.Speed
@@ -239,9 +239,9 @@ func (o *observed) fit(ctx context.Context) error {
 	return nil
 }
 
-// centre divides the scales by their mean, so that the speed is that of the average
-// repeat. Runs may take longer than their requests tell: without it, scales would
-// grow by as much each time.
+// centre divides the scales by their mean, so that the speed is the average repeat's. Runs
+// may take longer than their requests show: without it, scales would grow by as much each
+// time.
 func (o *observed) centre() {
 	sum, n := 0.0, 0
 	for _, s := range o.settings {
@@ -304,7 +304,7 @@ func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, dr
 	return out.record.Time.Seconds(), nil
 }
 
-// row is what was found.
+// row is the fitted speed as a row.
 func (o *observed) row(model string) measurement.Speed {
 	t := o.speed.Timing
 	return measurement.Speed{

@@ -74,7 +74,7 @@ func (s *setting) scoredExecutions(job *dag.Job, p *plan) ([]execution, error) {
 	return scored, err
 }
 
-// verdicts are what scorers said of the rollouts of one run.
+// verdicts are the scorers' verdicts on the rollouts of one run.
 type verdicts struct {
 	scorer Scorer
 	mu     sync.Mutex
@@ -105,8 +105,8 @@ type Drawn struct {
 	// Lengths gives every rollout of a profile the tokens of its prompt and of its
 	// answer, from a branch of the seed tree and the rollout's ID alone.
 	Lengths func(p profile.Profile, branch seed.Seed) (Lengths, error)
-	// Prompt makes a user's turn for a task, where there is no task file, that
-	// makes a prompt of so many tokens.
+	// Prompt makes a user's turn for a task, where there is no task file, that makes a
+	// prompt of the given tokens.
 	Prompt func(model string, task, tokens int) string
 	Source dag.Source // what the lengths follow from
 }
@@ -132,7 +132,7 @@ func (e execution) lengths() (Lengths, error) {
 	return e.Measured.Drawn.Lengths(e.profile, branch)
 }
 
-// asks is whether the prompts are those of a task file.
+// asks reports whether the prompts come from a task file.
 func (s *setting) asks() bool {
 	_, there := s.Measured.Tasks[s.pair.Benchmark]
 	return there
@@ -195,7 +195,7 @@ func (e execution) requester(lengths Lengths) func(controller.ID) vllm.Request {
 	}
 }
 
-// question is what is asked for a rollout.
+// question is the request for a rollout.
 func (e execution) question(id controller.ID, lengths Lengths) vllm.Request {
 	if lengths != nil {
 		return e.askDrawn(id, lengths)

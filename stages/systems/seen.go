@@ -110,8 +110,8 @@ func (t *timedSetting) run(e execution) *measurement.Run {
 	return nil
 }
 
-// served is what each replica served in each of Uniform's runs, in the seconds
-// that it would have taken without the scales.
+// served is the requests that each replica served in each of Uniform's runs, in seconds
+// without the scales.
 func (t *timedSetting) served() []fleet.Served {
 	type replicaKey struct {
 		strategy        string

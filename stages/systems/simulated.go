@@ -179,7 +179,7 @@ func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int)
 	return r.uniforms(ctx, slices.Compact(worth), repeat)
 }
 
-// prior is what a policy with some donors knows in a repeat: where they are drawn, each
+// prior is the prior of a policy with some donors in a repeat: where they are drawn, each
 // repeat has its own.
 func (r *stagedRuns) prior(donors *policy.Donors, own map[*policy.Donors]controller.Prior, repeat int) (controller.Prior, error) {
 	if donors.Rollouts == 0 {

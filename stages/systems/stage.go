@@ -1,7 +1,7 @@
-// Package systems is the stage that executes Uniform, HBN-sync and HBN-async
-// and measures their time, compute and waste: under coupled rewards (paper,
-// Section 4.3 and appendix on system execution), and under those that scorers
-// give, by which what a run estimates can be held against the replay.
+// Package systems is the stage that executes Uniform, HBN-sync and HBN-async and measures
+// their time, compute and waste: under coupled rewards (paper, Section 4.3 and appendix on
+// system execution), and under scorers' rewards, so that a run's estimate can be held
+// against the replay.
 package systems
 
 import (
@@ -25,7 +25,7 @@ const (
 	version = 4
 )
 
-// Settings are what the stage needs to know.
+// Settings are the settings of the stage.
 type Settings struct {
 	Seed            uint64 // of the experiment, and of coupled rewards
 	Budgets         []int
