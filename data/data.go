@@ -125,5 +125,6 @@ func Prompts() fs.FS {
 // verdict, to be read by judge.ParsePrompt.
 func VerdictPrompt() []byte { return verdictPrompt }
 
-// GradePrompt is that of the turn by which it is asked for a grade.
+// GradePrompt is a template of the turn by which a judge model is asked for a grade, to be
+// read by judge.ParsePrompt.
 func GradePrompt() []byte { return gradePrompt }

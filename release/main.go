@@ -80,9 +80,9 @@ type system struct {
 
 func (s system) String() string { return s.os + "/" + s.arch }
 
-// systems are those of a release. Programs are linked statically, so that the C library
-// is of no account: manylinux2014 and musllinux_1_1 are what old installers know as
-// well. The Go of today needs macOS 12.
+// systems are the systems of a release. Programs are linked statically, so the C library
+// does not matter: old installers know manylinux2014 and musllinux_1_1 as well. The Go of
+// today needs macOS 12.
 var systems = []system{
 	{"linux", "amd64", []string{"manylinux2014_x86_64", "musllinux_1_1_x86_64"}},
 	{"linux", "arm64", []string{"manylinux2014_aarch64", "musllinux_1_1_aarch64"}},
@@ -157,7 +157,8 @@ func matching(folder string, patterns ...string) (all []file) {
 	return all
 }
 
-// output is what a command prints. Variables come after those of this process.
+// output is the standard output of a command. Variables are added to this process's
+// environment.
 func output(variables []string, words ...string) string {
 	c := exec.Command(words[0], words[1:]...)
 	c.Env, c.Stderr = append(os.Environ(), variables...), os.Stderr

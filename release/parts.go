@@ -65,8 +65,8 @@ func notices(parts []part) []byte {
 
 type object map[string]any
 
-// cycloneDX is the parts of the program of a commit as a list in CycloneDX 1.6. The hash
-// of a module is that of go.sum: the SHA-256 of the list of its files with theirs.
+// cycloneDX is the parts of the program of a commit as a list in CycloneDX 1.6. The hash of
+// a module is the one in go.sum: the SHA-256 of the list of its files with theirs.
 func cycloneDX(commit string, date time.Time, parts []part) []byte {
 	component := func(kind, path, version string) object {
 		url := "pkg:golang/" + path + "@" + strings.ReplaceAll(strings.TrimPrefix(version, "go"), "+", "%2B")

@@ -36,7 +36,7 @@ type Lab struct {
 	Dir         string          // of all files
 	Program     string          // that is tried
 	Small       bool            // the short version
-	Environment []string        // of the programs that are started; nil: that of the drill
+	Environment []string        // of the started programs; nil: the drill's own
 
 	started *int // commands of the program
 }

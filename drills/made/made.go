@@ -198,7 +198,7 @@ func (m maker) tasks(source *upstream.Source, more int, ordered bool) (all []tas
 	return all
 }
 
-// rows are those of a file of the source of a group.
+// rows are the rows of a file of a group's source.
 func (m maker) rows(g upstream.Group, at int) iter.Seq[row] {
 	var all []row
 	switch g.Source.ID {

@@ -64,8 +64,8 @@ func (m maker) program(i int, t task) row {
 	return r
 }
 
-// tests are a list of three of one kind, of about so many bytes when they are packed,
-// and half as many more when they are not.
+// tests are a list of three of one kind, of about size bytes when they are packed, and half
+// as many more when they are not.
 func (m maker) tests(function bool, size int) string {
 	var all []map[string]string
 	for range 3 {

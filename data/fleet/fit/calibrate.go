@@ -18,9 +18,9 @@ import (
 // README.md in this folder has the others that were tried.
 const likeliestBase = 0.97
 
-// starts are where the search begins: close to what a GPU of this kind can do. The
-// base of thinking models is what reading the weights takes at the rate of the others,
-// whose looping answers say it well: 1.17 ms, and 0.665 ms for a billion parameters.
+// starts are where the search begins: close to what a GPU of this kind can do. The base of
+// thinking models is the time of reading the weights at the rate of the others, whose
+// looping answers show it well: 1.17 ms, and 0.665 ms for a billion parameters.
 var starts = []fleet.Model{
 	start("qwen2_5_32b", 128, 22000, 160, 125, 550),
 	start("qwen2_5_3b", 256, 3500, 70, 17, 60),
@@ -81,7 +81,7 @@ type linear struct {
 // little.
 const tolerance = 3.5
 
-// loss is what a residual of z standard deviations costs, and its weight.
+// loss is the cost of a residual of z standard deviations, and its weight.
 func loss(z float64) (cost, weight float64) {
 	t := 1 + z*z/(tolerance*tolerance)
 	return tolerance * tolerance * math.Log(t), 1 / t

@@ -25,7 +25,7 @@ type uniform struct {
 	seconds, flops    float64
 }
 
-// fact is what the fit knows of a profile.
+// fact is the known facts of a profile for the fit.
 type fact struct {
 	profile.Profile
 	architecture flops.Architecture
@@ -138,8 +138,7 @@ var promptTokens = map[string]int{
 	"supergpqa_science__field_physics":               215,
 }
 
-// normal is a number that is believed to be about mean, within so many standard
-// deviations.
+// normal is a number that is believed to be about mean, within the given standard deviation.
 type normal struct{ mean, deviation float64 }
 
 // How lengths are believed to rise with difficulty, before a profile's own runs

@@ -188,7 +188,7 @@ func (s *search) recenter() {
 	}
 }
 
-// cost is what a point costs.
+// cost is the cost of a point, over all profiles.
 func (s *search) cost(ctx context.Context, p point) (float64, error) {
 	costs := make([]float64, len(s.cells))
 	err := s.each(func(i int, c *cell) error {
@@ -206,7 +206,7 @@ func (s *search) cost(ctx context.Context, p point) (float64, error) {
 	return sum, err
 }
 
-// costOf is what lengths cost a profile.
+// costOf is the cost of lengths for a profile.
 func (s *search) costOf(ctx context.Context, c *cell, m fleet.Model, l fleet.Lengths) (float64, error) {
 	r, err := c.residuals(ctx, m, l, s.draws)
 	sum := 0.0

@@ -73,13 +73,12 @@ func (f *fact) cost(tokens float64) float64 {
 // cut. One such answer is worth as many FLOPs as a hundred others and takes
 // longer than most runs: FLOPs and times tell, of most runs, how many it had.
 
-// loopPrior is what the logarithm of the probability to loop is believed to be.
+// loopPrior is the prior of the logarithm of the probability to loop.
 var loopPrior = normal{math.Log(3e-5), 3}
 
-// findLoops estimates the probability of looping and the FLOPs of the other
-// answers from the FLOPs of Uniform's runs, of which each time says whether
-// there was a loop, and then the number of loops in each run. Bulk is how long
-// each run takes without loops.
+// findLoops estimates the probability of looping and the FLOPs of the other answers from the
+// FLOPs of Uniform's runs, where each time shows whether there was a loop, and then the
+// number of loops in each run. Bulk is how long each run takes without loops.
 func (c *cell) findLoops(bulk []float64) {
 	least := math.Inf(1)
 	for _, r := range c.uniform {
@@ -187,9 +186,9 @@ const reference = 16
 // longest is the largest budget of a thinking model that the fit simulates.
 const longest = 24
 
-// residuals are, for every run of Uniform, the logarithm of its time over the
-// simulated one's, less the profile's pace, then that of the mean FLOPs, by budget
-// that of HBN's useful FLOPs relative to Uniform's, and last the pace.
+// residuals are, for every run of Uniform, the logarithm of its time over the simulated
+// one's, less the profile's pace, then the residual of the mean FLOPs, by budget the
+// residual of HBN's useful FLOPs relative to Uniform's, and last the pace.
 func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, draws int) ([]float64, error) {
 	known := map[load]float64{}
 	simulate := func(at load) (float64, error) {
@@ -227,11 +226,11 @@ func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, dr
 	return append(r, pace), nil
 }
 
-// takePace takes from the logarithms of times what all runs of the profile have in
-// common, as far as that is believed. A profile's prompts, and what else its
-// requests cost by the token, are known roughly: a percent or two of all its times.
-// Without a pace the lengths would have to answer for it, and with them the wait for
-// the last answers, of which times at small budgets say much more.
+// takePace takes from the logarithms of times what all runs of the profile have in common,
+// as far as the prior of the pace allows. A profile's prompts, and the other costs of its
+// requests by the token, are known roughly: a percent or two of all its times. Without a
+// pace the lengths would have to answer for it, and with them the wait for the last answers,
+// which times at small budgets show much better.
 func (c *cell) takePace(r []float64) (pace float64) {
 	for range 4 {
 		sum, weights := 0.0, 1/(paceDeviation*paceDeviation)
@@ -268,9 +267,9 @@ func (c *cell) work(m fleet.Model, l fleet.Lengths) float64 {
 	return sum / float64(c.N()) * 1e-9
 }
 
-// chance estimates how far times are off by chance, from repeats at the two
-// smallest budgets: the drain's part does not grow with the budget, that of the
-// mean length as its root. To this comes what no model of ours explains.
+// chance estimates how far times are off by chance, from repeats at the two smallest
+// budgets: the drain's part does not grow with the budget, and the mean length's grows as
+// its root. To this comes the error that no model of ours explains.
 func (c *cell) chance(ctx context.Context, draws int) error {
 	const repeats = 10
 	var deviation [2]float64 // seconds
@@ -307,7 +306,7 @@ const unexplained = 0.015
 // common, beyond that.
 const paceDeviation = 0.03
 
-// usable tells whether the fit may use a residual.
+// usable reports whether the fit may use a residual.
 func (c *cell) usable(i int) bool {
 	return i >= len(c.uniform) || c.model.ThinkingTokens > 0 || c.loops[i].sure()
 }

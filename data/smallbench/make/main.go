@@ -63,8 +63,7 @@ type problem struct {
 	Tests   []benchmark.Test `json:"tests,omitzero"`
 }
 
-// choiceProblems have four to ten options, of which one follows a rule that
-// can be checked.
+// choiceProblems have four to ten options. One of them follows a rule that can be checked.
 func choiceProblems() []benchmark.Task {
 	problem := func(id, prompt, answer string, options ...string) benchmark.Task {
 		return benchmark.Task{ID: "choice-" + id, Prompt: prompt, Answer: answer, Scorer: "choice", OptionTexts: options}
