@@ -20,7 +20,7 @@ import (
 // separators of lines and paragraphs. Bytes that are not UTF-8 are written as \xff.
 // Letters, signs and emoji of all languages stay, with the joiners that they need.
 
-// Text is text of several lines: line ends and tabs stay.
+// Escaped is text of several lines: line ends and tabs stay.
 func Escaped(s string) string { return escaped(s, true) }
 
 // EscapedLine is text that is part of one line.
@@ -92,16 +92,15 @@ func escape(r rune, bytes string) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// EscapingWriter writes what is written to it as Escaped has it. A character that comes in several
-// writes is written with its last byte, and so is the end of a line. Several goroutines
-// may write.
+// EscapingWriter writes text as Escaped returns it. A character that comes in several writes
+// is written with its last byte, and so is the end of a line. Several goroutines may write.
 type EscapingWriter struct {
 	w    io.Writer
 	mu   sync.Mutex
 	held []byte // the beginning of a character or of the end of a line
 }
 
-// NewWriter makes a Writer that writes to w.
+// NewEscapingWriter makes a writer that writes to w.
 func NewEscapingWriter(w io.Writer) *EscapingWriter { return &EscapingWriter{w: w} }
 
 // Write writes p. After an error it is not known how much of it was written.

@@ -139,7 +139,7 @@ var (
 	}
 )
 
-// All is all of them, in the order of help texts.
+// Executions are all executions, in the order of help texts.
 var Executions = []*Execution{
 	stagedWay, informedWay,
 	{Name: HBNAsync.Name, Controller: controller.Async},

@@ -198,8 +198,8 @@ func stagesResampleID(known *policy.Donors, p pair.Pair) string {
 	return "resample/" + known.Name + "/" + p.Name()
 }
 
-// Policies in stages are replayed on a quarter of the redrawn profiles, and on a
-// quarter of the draws: an evaluation takes ten times as long as one in two, or more.
+// fewerResamples divides the redrawn profiles, and the draws, for policies in stages: an
+// evaluation takes ten times as long as one in two, or more.
 const fewerResamples = 4
 
 // stagesResampleUnit finds the errors of one profile's ratios that come from it, for

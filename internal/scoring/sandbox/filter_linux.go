@@ -66,8 +66,8 @@ const (
 	anyBit       = 0xffffffff
 )
 
-// Commands of fcntl: locks on files, by a process or by an open file, leases, watches of
-// folders, and longer pipes.
+// deniedCommands are the denied commands of fcntl: locks on files, by a process or by an
+// open file, leases, watches of folders, and longer pipes.
 var deniedCommands = []uint32{syscall.F_SETLK, syscall.F_SETLKW, 37, 38, 1024, 1026, 1031}
 
 // The instructions of a filter that are used here, see seccomp(2), and what it

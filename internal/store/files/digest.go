@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 )
 
-// File is a file as it was when it was made.
+// Digest is a file as it was when it was made.
 type Digest struct {
 	Path   string `json:"path"` // relative to the folder of the manifest, slash-separated
 	SHA256 string `json:"sha256"`
@@ -39,7 +39,7 @@ type DigestWriter struct {
 	bytes int64
 }
 
-// NewWriter is a Writer that passes on to another one.
+// NewDigestWriter makes a DigestWriter that passes on to another writer.
 func NewDigestWriter(to io.Writer) *DigestWriter { return &DigestWriter{to: to, sum: sha256.New()} }
 
 func (w *DigestWriter) Write(p []byte) (int, error) {

@@ -243,7 +243,7 @@ func Ratio(a, b *Expr, in Domains) int {
 		}
 		signA, signB = 1, 1
 	}
-	// a/b has its value at the first point everywhere if a·b₁ is b·a₁.
+	// a/b is constant if a·b₁ is b·a₁, with a₁ and b₁ the values at the first point.
 	if !Equal(Make(Mul, a, atB), Make(Mul, b, atA), in) {
 		return 0
 	}
