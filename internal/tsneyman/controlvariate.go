@@ -24,8 +24,8 @@ import (
 //
 //	error² − (m + Z)² + m² + A
 //
-// has the mean of error² for every number m. Its noise comes from 2 (m + Z) R + R² with R =
-// error − m − Z, and from A: small if m + Z follows the error.
+// has the mean of error² for every number m. Its noise comes from 2 (m + Z) R + R² with
+// R = error − m − Z, and from A: small if m + Z follows the error.
 //
 // # What the error will be
 //

@@ -35,8 +35,8 @@ func (s *Stages) Barrier(scores []float64) Barrier {
 func (s *Stages) least() int { return len(s.ahead.open) * s.ahead.allocator.Least }
 
 // Variance is the expected variance of the estimated mean if the given rollouts are divided
-// at this barrier and executed in one stage: the variance of the stages so far, and (Σ
-// R·√v)² over the rollouts for the rest, which the allocation reaches but for rounding.
+// at this barrier and executed in one stage: the variance of the stages so far, and
+// (Σ R·√v)² over the rollouts for the rest, which the allocation reaches but for rounding.
 func (b Barrier) Variance(rollouts int) float64 {
 	spent, root := b.split()
 	return spent + root*root/float64(rollouts)

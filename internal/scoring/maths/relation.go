@@ -183,8 +183,8 @@ func variable(text string) bool {
 	return len(text) == 1 && !strings.Contains("ei", text) && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz") == "" || strings.HasPrefix(text, `\`)
 }
 
-// fails reports whether an equation between two numbers does not hold, 4 = 5 or x = 2 + 2 =
-// 5. A side may be rounded.
+// fails reports whether an equation between two numbers does not hold, 4 = 5 or
+// x = 2 + 2 = 5. A side may be rounded.
 func (c *comparer) fails(a latex.Answer) bool {
 	number := func(a latex.Answer) bool {
 		return a.Kind == latex.Value && !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol })
