@@ -246,7 +246,7 @@ func (m *Moments) Below(n int) int { return min(n-1, int(m.stream.Float64()*floa
 // Fraction is a random number from 0 to 1.
 func (m *Moments) Fraction() float64 { return m.stream.Float64() }
 
-// Wanted reports whether a part is among those of a flag, with commas; "" has all.
+// Wanted reports whether a part is in a flag's list with commas; "" has all.
 func Wanted(parts, name string) bool {
 	return parts == "" || slices.Contains(strings.Split(parts, ","), name)
 }

@@ -101,7 +101,7 @@ func (c *check) answer(place string, f family.Family, t Task) {
 		rule{tolerance != "", "tolerance", tolerance})
 }
 
-// options checks those of a choice.
+// options checks the options of a choice.
 func (c *check) options(place string, f family.Family, t Task) {
 	c.hold(place,
 		rule{!f.Options && t.Options != 0, "options", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},

@@ -200,7 +200,7 @@ const mostNear = 5
 // Locate returns the index of the known name that word means: the name itself;
 // the same in another case or without "b=" and "N="; the only one that has it before
 // an underscore, as table1 is of table1_variance and not of table10_benefit; or the
-// only one whose words begin with those of word. The error is a *NameError.
+// only one whose words begin with the words of word. The error is a *NameError.
 func Locate(what, word string, known []string) (int, error) {
 	for _, same := range []func(name string) bool{
 		func(name string) bool { return name == word },

@@ -15,7 +15,7 @@ import (
 	"speceval/internal/seed"
 )
 
-// TaskKey names a task among those of all benchmarks.
+// TaskKey names a task among the tasks of all benchmarks.
 type TaskKey struct{ Benchmark, ID string }
 
 // Author writes the answers of one model. Asked whether a response to a known task for

@@ -18,7 +18,7 @@ func (t *Totals) BetaBinomial(rollouts int, a, b float64) {
 }
 
 // Folded turns the distribution of a total S that is symmetric about the
-// middle into that of min(S, rollouts − S).
+// middle into the law of min(S, rollouts − S).
 func (t Totals) Folded() Totals {
 	rollouts := len(t.cdf) - 1
 	folded := make([]float64, rollouts/2+1)

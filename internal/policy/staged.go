@@ -129,7 +129,7 @@ func (l List) knowing(d *Donors) *Policy {
 type Donors struct {
 	Name  string // in files; never changes
 	Label string // for people, behind a policy's label
-	Words string // for people, what there is to know
+	Words string // for people, the knowledge in words
 	Macro string // within the names of LaTeX commands, letters only
 
 	// Rollouts is how many each task has of a donor, drawn anew from its profile; 0

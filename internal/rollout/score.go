@@ -85,7 +85,7 @@ func WriteScores(w io.Writer, scores iter.Seq2[*Score, error], footer map[string
 	}), (*Score).size, footer)
 }
 
-// rewardColumn stands behind those of a Score.
+// rewardColumn stands behind the columns of a Score.
 const rewardColumn = "reward"
 
 // gradedScore is a row of a file with rewards.

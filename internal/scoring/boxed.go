@@ -57,8 +57,8 @@ func walk(text string, yield func(Box) bool) {
 	}
 }
 
-// first is where the first box of a text begins, with the backslashes before it, of
-// which an odd number would hide it.
+// first is where the first box of a text begins, with the backslashes before it. An odd
+// number of them would hide it.
 func first(text string) int {
 	at := len(text)
 	for _, name := range boxes {

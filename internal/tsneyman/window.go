@@ -6,7 +6,7 @@ import (
 	"speceval/internal/seed"
 )
 
-// levels is the number of levels of a window, steps that of its even cells.
+// levels is the number of levels of a window, steps the number of its even cells.
 const (
 	levels = 20
 	steps  = 14

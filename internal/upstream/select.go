@@ -44,7 +44,7 @@ func idsOf(rows []row) (ids []string) {
 	return ids
 }
 
-// ErrOther is the error of tasks that are not those of the paper.
+// ErrOther is the error of tasks that are not the paper's.
 var ErrOther = errors.New("not the tasks of the paper")
 
 // Compare compares the ids of a benchmark's tasks with the published ones, both in

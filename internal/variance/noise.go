@@ -89,8 +89,8 @@ func designNoise(designs Schedules, r Ratio) (float64, error) {
 	return 2 * b * (w/m - (1-w)*c) * WeightSE(d), nil
 }
 
-// WeightSE is the Monte Carlo standard error of a design's stage weight, from
-// that of its risk b·w/m.
+// WeightSE is the Monte Carlo standard error of a design's stage weight, from the error of
+// its risk b·w/m.
 func WeightSE(d Design) float64 {
 	return d.RiskSE * float64(d.M) / float64(d.Budget)
 }

@@ -143,8 +143,8 @@ func (c *Controller) Selected(id ID) bool {
 // was.
 func (c *Controller) Surplus(id ID) bool { return c.final && !c.Selected(id) }
 
-// Allocation is the number of continuations that each task is given (L), of
-// which the sum is N(b − m). It is nil before the last decision.
+// Allocation is the number of continuations that each task is given (L). Their sum is N(b −
+// m). It is nil before the last decision.
 func (c *Controller) Allocation() []int {
 	if !c.final {
 		return nil

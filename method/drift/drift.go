@@ -46,7 +46,7 @@ import (
 const FalseAlarms = 0.01
 
 // Reference is rollouts of the model from before, whose numbers were decided before any
-// of them: those of a profile, of one stage of an evaluation.
+// of them: the rollouts of a profile, of one stage of an evaluation.
 type Reference struct {
 	Name  string // for messages
 	Tasks []Outcome

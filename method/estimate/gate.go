@@ -150,7 +150,7 @@ type Difference struct {
 	Low, High     float64 // ends of the 95% interval
 }
 
-// Minus is the difference m − other. The interval joins those of the two as
+// Minus is the difference m − other. The interval joins the intervals of the two as
 // Newcombe's does (Statistics in Medicine 17, 1998, method 10).
 func (m Mean) Minus(other Mean) Difference {
 	d := Difference{Value: m.Value - other.Value, StandardError: math.Hypot(m.StandardError, other.StandardError)}

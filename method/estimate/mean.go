@@ -181,7 +181,7 @@ type Task struct {
 type Stage struct {
 	Rollouts int     `json:"rollouts"`
 	Rewards  float64 `json:"rewards"` // their sum; every reward is in [0, 1]
-	Squares  float64 `json:"squares"` // the sum of their squares, that of Rewards where all are 0 or 1
+	Squares  float64 `json:"squares"` // the sum of their squares; Rewards where all are 0 or 1
 
 	// Third is the sum of r²(1−r), Squares less the sum of their cubes: 0 where all are 0 or
 	// 1. A 0 where some are not means that it was not counted, and costs precision.
@@ -375,14 +375,14 @@ func (e Equivalent) Verdict(budget float64) int {
 	return 0
 }
 
-// lean is the weight of the posterior's variances against the samples' in a ratio of
-// such: where few failures were seen, that of two sums of them says little.
+// lean is the weight of the posterior's variances against the samples' in a ratio of such:
+// where few failures were seen, the ratio of two sample sums says little.
 const lean = 0.25
 
-// equivalent is the ratio of the variance of a Uniform with one rollout per task to that
-// of the estimate: of the samples', which are unbiased, with some of the posterior's. Its
-// error, on a log scale, is made of the posterior's doubt about the ratio and of how far
-// the posterior's own ratio is from it.
+// equivalent is the variance of a Uniform with one rollout per task over the variance of the
+// estimate: of the samples, which are unbiased, with a share lean of the posterior's. Its
+// error, on a log scale, is made of the posterior's doubt about the ratio and of how far the
+// posterior's own ratio is from it.
 func (v variances) equivalent() Equivalent {
 	posterior := v.single / v.expected
 	ratio := (v.within.single + lean*v.single) / (v.within.own + lean*v.expected)

@@ -47,7 +47,7 @@ func overlaps(i, j, n, low int) []float64 {
 	return chances
 }
 
-// expect is the expectation of the polynomial by those of the powers of p.
+// expect is the expectation of the polynomial by the expectations of the powers of p.
 func (v polynomial) expect(powers []float64) float64 {
 	sum := 0.0
 	for d, coefficient := range v {

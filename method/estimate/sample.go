@@ -209,8 +209,8 @@ func (d sampled) bounded(part func(cluster) float64) (Bounded, float64) {
 	}
 	mean = min(1, max(0, mean))
 	variance := d.variance(mean, part)
-	// Relative to a mean of tasks that pass or fail, one and the same in a cluster, of
-	// which the variance is θ(1−θ)·Σh².
+	// Relative to a mean of tasks that pass or fail, one and the same in a cluster. Its
+	// variance is θ(1−θ)·Σh².
 	spread := (variance/d.own + doubt*d.tasks) / (mean*(1-mean) + doubt*d.tasks)
 	t := distuv.StudentsT{Sigma: 1, Nu: d.freedom()}
 	return newBounded(mean, math.Sqrt(variance), func(rate float64) (low, high float64) {

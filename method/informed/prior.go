@@ -51,7 +51,7 @@ type Prior struct {
 	sources []source // the cold one first
 }
 
-// source is a set of nodes that see the same tasks alike: those of one level.
+// source is a set of nodes that see the same tasks alike: the nodes of one level.
 type source struct {
 	donor       int32   // its index, or one of the values below
 	level       []int32 // of each task

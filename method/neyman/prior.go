@@ -322,7 +322,7 @@ func (t taskCounts) add(sums, xs []float64, sign float64) {
 // the gamma function, and whose product cannot overflow.
 const fewFactors = 16
 
-// logRising is log[Γ(x+n)/Γ(x)], for a whole n that of x(x+1)…(x+n−1).
+// logRising is log[Γ(x+n)/Γ(x)], for a whole n the log of x(x+1)…(x+n−1).
 func logRising(x, n float64) float64 {
 	if n > fewFactors || n != math.Trunc(n) {
 		to, _ := math.Lgamma(x + n)

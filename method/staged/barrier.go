@@ -77,8 +77,8 @@ func (b Barrier) Toward(variance float64) int {
 	return most
 }
 
-// split returns the variance of the mean that the stages so far leave, and Σ R·√v, of
-// which the square over the rollouts is the variance of the rest.
+// split returns the variance of the mean that the stages so far leave, and Σ R·√v. The
+// square of the latter over the rollouts is the variance of the rest.
 func (b Barrier) split() (spent, root float64) {
 	equal := 1 / float64(len(b.Scores))
 	for i, v := range b.Scores {

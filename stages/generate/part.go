@@ -204,7 +204,7 @@ func (p *part) write() error {
 	return journal.Remove()
 }
 
-// rollouts reads those of a complete journal, in order.
+// rollouts reads the rollouts of a complete journal, in order.
 func (p *part) rollouts() iter.Seq2[*rollout.Rollout, error] {
 	return func(yield func(*rollout.Rollout, error) bool) {
 		for place := p.from; place < p.to; place++ {

@@ -153,7 +153,7 @@ func (c *sampledRollouts) output(part int) string {
 }
 
 // id is the rollout at a place of the corpus. Places count the rollouts of the
-// first task, then those of the second.
+// first task, then the rollouts of the second.
 func (c *sampledRollouts) id(place int) rollout.ID {
 	return rollout.ID{Task: int32(place / c.Rollouts), Rollout: int32(place % c.Rollouts)}
 }

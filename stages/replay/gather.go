@@ -25,7 +25,7 @@ func ofEachPair[T any](job *dag.Job, pairs []pair.Pair, output func(pair.Pair) s
 	return all, nil
 }
 
-// withStages appends to rows those of the policies in stages, by donors and pair.
+// withStages appends to rows the rows of the policies in stages, by donors and pair.
 func withStages[T any](job *dag.Job, b *builder, rows []T, donors []*policy.Donors, output func(*policy.Donors, pair.Pair) string) ([]T, error) {
 	for _, known := range donors {
 		more, err := ofEachPair[T](job, b.pairs, func(p pair.Pair) string { return output(known, p) })

@@ -128,12 +128,11 @@ func (r *replayed) slope() float64 {
 	return float64(d.Budget) * (1 - d.W) * (1 - d.W)
 }
 
-// replay evaluates the selected designs on a fixed profile: draws pilot vectors,
-// shared by all policies and budgets as prefixes of one path, with the
-// continuation's variance computed exactly (paper, appendix on the variance
-// evaluation protocol). The rows of allocations known
-// beforehand come first. The differences are those
-// of every ratio to HBN's at its budget, in the same order.
+// replay evaluates the selected designs on a fixed profile: it draws pilot vectors, shared
+// by all policies and budgets as prefixes of one path, with the continuation's variance
+// computed exactly (paper, appendix on the variance evaluation protocol). The rows of
+// allocations known beforehand come first. The differences compare every ratio to HBN's at
+// its budget, in the same order.
 func replay(ctx context.Context, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, []variance.Difference, error) {
 	ratios, err := analytic(p, designs)
 	if err != nil {

@@ -193,7 +193,7 @@ func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
 		for _, warm := range task.warmStarts {
 			trajectories := 0
 			spans := task.spans(b.Budgets, warm, p.N())
-			for k := len(spans) - 1; k >= 0; k-- { // those of a larger budget pass by the smaller
+			for k := len(spans) - 1; k >= 0; k-- { // trajectories of a larger budget pass by the smaller
 				steps += float64(p.N() * spans[k].budget * (spans[k].draws - trajectories))
 				trajectories = spans[k].draws
 			}

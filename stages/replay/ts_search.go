@@ -321,8 +321,8 @@ func (r *tsRanking) fit() {
 // mean is the mean of candidate k over the profiles.
 func (r tsRanking) mean(k int) float64 { return r.combined(r.weights[k]).value }
 
-// excess is by how much the mean of candidate k is above that of another, with the
-// standard error of the difference.
+// excess is the mean of candidate k less the mean of another, with the standard error of the
+// difference.
 func (r tsRanking) excess(k, other int) tsError {
 	weights := slices.Clone(r.weights[k])
 	for j, w := range r.weights[other] {

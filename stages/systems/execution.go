@@ -117,7 +117,7 @@ func (e execution) run(ctx context.Context, engine router.Engine, reward func(co
 	return outcome{e, record}, nil
 }
 
-// outcome is an execution and what came of it.
+// outcome is an execution and its result.
 type outcome struct {
 	execution
 	record *router.Record

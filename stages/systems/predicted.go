@@ -85,10 +85,10 @@ func compare(row measurement.Prediction, measured, scales, drawn []float64) pred
 	return p
 }
 
-// setErrors sets the errors of the differences of a model's rows. How far a run is
-// from what is predicted of it is a matter of the machine: its relative spread is
-// that of HBN's runs in all settings together, about the means of their rows, since
-// a setting has few. It is unknown if each has a single one.
+// setErrors sets the errors of the differences of a model's rows. The distance of a run from
+// its prediction depends on the machine: its relative spread is the spread of HBN's runs in
+// all settings together, about the means of their rows, since a setting has few. It is
+// unknown if each has a single one.
 func setErrors(rows []predicted) {
 	squares, freedom := 0.0, 0
 	for _, r := range rows {

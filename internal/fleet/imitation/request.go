@@ -142,7 +142,7 @@ func lastUser(prompt string) string {
 	return turn
 }
 
-// check makes the checks that follow those of form, in vLLM's order.
+// check makes the checks that follow the checks of form, in vLLM's order.
 func (q *request) check(s *Settings) *problem {
 	switch {
 	case q.Model != "" && q.Model != s.Model:

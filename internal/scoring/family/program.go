@@ -236,9 +236,9 @@ func gradeOf(s *seed.Stream, turn string, t scoring.Task) string {
 	return "reasoning: " + strings.TrimSpace(Thought(s)) + "\n\ngrade: " + strconv.Itoa(10*same/max(1, len(full)))
 }
 
-// program is a Python program, ended by a line feed, that passes all tests but those
-// that are spoilt. It looks its results up, since nothing here can program, and has
-// another one for those. Without tests it prints nothing of use.
+// program is a Python program, ended by a line feed, that passes all tests but the spoilt
+// ones. It looks its results up, since nothing here can program, and has wrong ones for
+// spoilt tests. Without tests it prints nothing of use.
 func program(s *seed.Stream, tests []scoring.Test, spoilt map[int]bool) string {
 	if len(tests) == 0 {
 		return "import sys\n\n\ndef main():\n    data = sys.stdin.read().split()\n    print(len(data))\n\n\nmain()\n"

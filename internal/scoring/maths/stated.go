@@ -353,7 +353,7 @@ func (f family) equal(g family) bool {
 // with wider steps.
 func (f family) within(g family) bool {
 	for _, r := range f.rows {
-		// The rows of g whose steps are q times that of r meet it at p of q places.
+		// The rows of g whose steps are q times the step of r meet it at p of q places.
 		places := map[int64]bool{}
 		all := int64(1)
 		for _, pass := range []bool{false, true} {

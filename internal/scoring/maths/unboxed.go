@@ -71,7 +71,7 @@ var (
 	space   = regexp.MustCompile(`\S+`)
 )
 
-// valuesOf are the formulas and numbers of a sentence, but those of names, H2.
+// valuesOf are the formulas and numbers of a sentence, without the numbers of names, H2.
 func valuesOf(text string, sentence span) (all []span) {
 	at := sentence.from
 	between := func(to int) {

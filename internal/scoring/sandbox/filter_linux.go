@@ -28,8 +28,8 @@ type callNumbers struct {
 // are wide open and of no use here (bpf, perf_event_open, userfaultfd, add_key,
 // request_key, keyctl, open_by_handle_at).
 //
-// Programs, which are not the user's own, are denied more: watches of files, of
-// which the machine has few (inotify_init, inotify_init1, fanotify_init), pages in
+// Programs, which are not the user's own, are denied more: watches of files, as
+// the machine has few (inotify_init, inotify_init1, fanotify_init), pages in
 // pipes, which belong to no process (vmsplice, splice, tee), writing to all
 // disks (sync, syncfs), requests to disks, which the machine has few of (io_setup), locks
 // on files of the machine (flock), memory of the kernel for filters (seccomp), for places

@@ -13,7 +13,7 @@ import (
 // {model}, {port} and {replica} stand for the model's path, the replica's port and number.
 type Recipe struct {
 	Command     string   // such as "vllm serve {model}"; quotes keep blanks together
-	Arguments   []string // words after those of the setting; they win
+	Arguments   []string // words after the setting's; they win
 	Environment []string // KEY=VALUE; they win, too
 	Port        int      // of replica 0; replica i has Port+i
 	Replicas    int      // one per GPU

@@ -204,8 +204,8 @@ func (l *Partials) Deliver(r *rollout.Rollout) <-chan error {
 	return stored
 }
 
-// Sync makes what has been written survive a machine that stops. Its error is that
-// of the first write that failed, if one has.
+// Sync makes what has been written survive a machine that stops. Its error is the error of
+// the first write that failed, if one has.
 func (l *Partials) Sync() error {
 	l.writing.Lock()
 	journal, failed := l.journal, l.failed

@@ -53,7 +53,7 @@ const (
 
 // Client talks to one server. Its methods may be called concurrently.
 type Client struct {
-	root, api string // the server's address, and that of chat/completions and models without these
+	root, api string // the server's address, and the API's, before chat/completions and models
 	options   Options
 	hider     *hider // of the key, in all that the server sends
 	transport *http.Transport

@@ -85,7 +85,7 @@ var fields = []struct {
 
 func always(*Request) bool { return true }
 
-// FieldsNamed are the fields of some names; those of no field count for nothing.
+// FieldsNamed are the fields of some names; names without a field count for nothing.
 func FieldsNamed(names []string) Fields {
 	var all Fields
 	for _, f := range fields {

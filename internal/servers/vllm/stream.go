@@ -253,7 +253,7 @@ func (a *assembly) add(chunk *reply) error {
 	if counted {
 		if err := u.check(); err == nil {
 			a.Usage = u
-		} else if counted = false; !plain { // that of a plain server which cannot be counts as none
+		} else if counted = false; !plain { // an impossible count of a plain server is ignored
 			return err
 		}
 	}
@@ -264,7 +264,7 @@ func (a *assembly) add(chunk *reply) error {
 	if a.First.IsZero() && (brings || counted && u.Completion > 0) {
 		a.First = now
 	}
-	a.watch.heard(now, cmp.Or(max(a.Usage.Completion, len(a.TokenIDs), 0), a.pieces)) // those of a server that does not count
+	a.watch.heard(now, cmp.Or(max(a.Usage.Completion, len(a.TokenIDs), 0), a.pieces)) // pieces, of a server that does not count
 	if piece.Usage = a.Usage; a.seen != nil && (brings || counted || piece.PromptIDs != nil || ended) {
 		a.seen(piece)
 	}

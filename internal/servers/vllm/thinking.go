@@ -19,7 +19,7 @@ const (
 // tags are the ids of both; -1 of one that is no single token.
 type tags struct{ start, end int32 }
 
-// tagsOf asks for those of a model, once.
+// tagsOf asks for the tags of a model, once.
 func (c *Client) tagsOf(ctx context.Context, model string) (found tags, err error) {
 	if known, ok := c.tags.Load(model); ok {
 		return known.(tags), nil

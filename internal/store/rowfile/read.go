@@ -128,7 +128,7 @@ type Reader[T any] struct {
 	rows    int // before it
 }
 
-// Open opens the file at path and reads its footer. Its errors and those of
+// Open opens the file at path and reads its footer. Its errors and the errors of
 // Next are like those of [Decode]; rows are counted over the whole file. Close
 // ends it.
 func Open[T any](path string) (*Reader[T], error) {

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	guard   = 64   // bits of intermediate results beyond those of results
+	guard   = 64   // additional bits of intermediate results
 	maxExp  = 1e5  // of a value, binary: beyond, it counts as undefined
 	exactly = -1e9 // the error of an exact value
 )

@@ -122,7 +122,7 @@ type binding struct {
 	value *big.Rat
 }
 
-// substitute is e with values for variables, but for those of its sums.
+// substitute is e with values for variables, except the variables of its sums.
 func substitute(e *Expr, values []binding) *Expr {
 	if e.Op == Symbol {
 		for _, b := range values {

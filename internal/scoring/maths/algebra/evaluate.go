@@ -94,7 +94,7 @@ func (b ball) rational(r *big.Rat) (ball, bool) {
 // bits of a float with its error.
 const bitsPerStep = 5
 
-// termSteps is the work of a term of a sum, beside that of its parts.
+// termSteps is the work of a term of a sum, besides the work of its parts.
 const termSteps = 40
 
 // circle is the number π.

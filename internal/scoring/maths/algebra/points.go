@@ -22,10 +22,10 @@ const (
 // letter is like n, a natural number in n! and binomial coefficients, and else real.
 type Domains map[string]Domain
 
-// Variables are the names of the variables of e, but for those of its sums.
+// Variables are the names of the variables of e, except the variables of its sums.
 func Variables(e *Expr) []string { return variables(e, nil) }
 
-// variables adds the names of the variables of e to names, but for those of its sums.
+// variables adds the names of the variables of e to names, except the variables of its sums.
 func variables(e *Expr, names []string) []string {
 	if e.Op == Symbol && !slices.Contains(names, e.Name) {
 		return append(names, e.Name)

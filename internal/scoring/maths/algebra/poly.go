@@ -214,7 +214,7 @@ func (x *former) times(s, t term) (term, bool) {
 	return u, true
 }
 
-// multiplyBy adds a factor behind those of t, reduced by the relations of its atom.
+// multiplyBy adds a factor behind the factors of t, reduced by the relations of its atom.
 func (x *former) multiplyBy(t *term, f factor) bool {
 	if !f.exp.fits() {
 		return false
