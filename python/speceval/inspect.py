@@ -185,6 +185,23 @@ def _number(value: Value) -> float:
     raise ValueError(f"a score of {value!r} is no number: say HBN(reward=…) with what makes it one")
 
 
+def _rewards(numbers: Mapping[tuple[str, int], int], values: Mapping[tuple[str, int], Value | None]) -> tuple[dict[tuple[str, int], float], str | None]:
+    """The rewards of the rollouts that count, by task and number, from values by task and
+    epoch; and why there are none."""
+    rewards = {}
+    for (task, epoch), number in numbers.items():
+        value = values.get((task, epoch))
+        try:
+            reward = math.nan if value is None else _number(value)
+        except ValueError:
+            reward = math.inf
+        if not 0 <= reward <= 1:
+            score = "it has no score" if value is None else f"its score of {value!r} is no reward from 0 to 1"
+            return {}, f"epoch {epoch} of sample {task} counts, and {score}"
+        rewards[task, number] = reward
+    return rewards, None
+
+
 def _places(task: EvalSpec) -> int:
     """How many samples run at a time: by the task, or by Inspect's default for most models."""
     for config, name in ((task.config, "max_samples"), (task.model_generate_config, "max_connections")):
@@ -380,19 +397,9 @@ class _Run:
         if name == self.by.scorer_of(next(filter(None, self.scores.values()))) and key in (None, self.by.key):
             column.estimate = self.result
             return column
-        rewards = {}
-        for (task, epoch), number in self.numbers.items():
-            value = values.get((task, epoch))
-            try:
-                reward = math.nan if value is None else _number(value)
-            except ValueError:
-                reward = math.inf
-            if not 0 <= reward <= 1:
-                score = "it has no score" if value is None else f"its score of {value!r} is no reward from 0 to 1"
-                column.reason = f"epoch {epoch} of sample {task} counts, and {score}"
-                return column
-            rewards[task, number] = reward
-        column.estimate = self.client.estimate(rewards=rewards)
+        rewards, column.reason = _rewards(self.numbers, values)
+        if column.reason is None:
+            column.estimate = self.client.estimate(rewards=rewards)
         return column
 
     def end(self) -> dict[str, Any]:
@@ -520,20 +527,16 @@ def _scored_again(stored: Mapping[str, Any], scores: Sequence[SampleScore]) -> M
     given: dict[str, list[Value]] = defaultdict(list)
     for score in scores:  # in the order of the log: by epoch
         given[str(score.sample_id)].append(score.score.value)
-    rewards = {}
-    for task, epochs in stored["selected"].items():
-        if len(given[task]) != len(epochs):
-            logger.warning(f"speceval.inspect.mean() is NaN: sample {task} has {len(given[task])} scores, and {len(epochs)} epochs count")
-            return none
-        for epoch, value in zip(sorted(epochs), given[task]):
-            try:
-                reward = _number(value)
-            except ValueError:
-                reward = math.nan
-            if not 0 <= reward <= 1:
-                logger.warning(f"speceval.inspect.mean() is NaN: epoch {epoch} of sample {task} counts, and its score of {value!r} is no reward from 0 to 1")
-                return none
-            rewards[task, epochs.index(epoch) + 1] = reward
+    selected = stored["selected"]
+    numbers = {(task, epoch): number for task, epochs in selected.items() for number, epoch in enumerate(epochs, 1)}
+    values = {(task, epoch): value for task, epochs in selected.items() for epoch, value in zip(sorted(epochs), given[task])}
+    rewards, reason = _rewards(numbers, values)
+    other = next((task for task in selected if len(given[task]) != len(selected[task])), None)
+    if other is not None:
+        reason = f"sample {other} has {len(given[other])} scores, and {len(selected[other])} of its epochs count"
+    if reason is not None:
+        logger.warning(f"speceval.inspect.mean() is NaN: {reason}")
+        return none
     with Client() as client:
         client.send("resume", snapshot=stored["snapshot"])
         return client.estimate(rewards=rewards)
@@ -543,7 +546,7 @@ def _values(e: Mapping[str, Any]) -> dict[str, float | None]:
     """The values of an estimate as a metric has them."""
     if not e["complete"]:
         provisional = {"provisional": e["provisional"]} if "provisional" in e else {}
-        return {"mean": math.nan, "complete": 0.0, "rollouts": float(e["rollouts"]), **provisional}
+        return {**provisional, "mean": math.nan, "complete": 0.0, "rollouts": float(e["rollouts"])}  # Inspect shows the first while it runs
     return {
         "mean": e["mean"], "stderr": e["standard_error"], "ci_low": e["interval"][0], "ci_high": e["interval"][1],
         "stderr_samples": e["standard_error_tasks"], "ci_samples_low": e["interval_tasks"][0], "ci_samples_high": e["interval_tasks"][1],
