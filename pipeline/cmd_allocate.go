@@ -4,38 +4,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/evaluation"
+	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 )
 
 func (s *session) allocateCommand() *cobra.Command {
-	var (
-		spec  = evaluation.Spec{OtherPrompts: true}
-		which evaluate.Counting
-		with  string
-	)
+	spec := evaluation.Spec{OtherPrompts: true}
+	var which evaluate.Counting
+	var with string
 	c := &cobra.Command{
 		Use: "allocate COUNTS --budget b", Short: "say what each task gets next, for tools that cannot ask while they run", Args: cobra.ExactArgs(1),
 		Long: `Say what each task gets next, for tools that cannot ask while they run.
 
-COUNTS is what there is so far: a file of profiles, a CSV file with the columns task_id,
-pass_count and tested_k, or logs of a harness. Tasks without rollouts get a pilot first.
-JSON has the lists of tasks that get the same number, too, for tools that repeat all
-tasks of a run alike. --with takes what they then got, and shows the mean of both with
-its errors.`,
+COUNTS is a file of profiles, a CSV file with the columns task_id, pass_count and
+tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
 		Example: `  speceval allocate counts.csv --budget 16
-  speceval allocate logs --budget 16 --prior last-week.eval --json
-  speceval allocate counts.csv --budget 16 --with more.csv   the mean of both`,
-		RunE: func(_ *cobra.Command, words []string) error {
-			outside, stop, err := s.evaluateOutside()
-			if err != nil {
-				return err
-			}
-			defer stop()
+  speceval allocate logs --budget 16 --prior last-week.eval --json   lists of tasks, too
+  speceval allocate counts.csv --budget 16 --with more.csv           the mean of both`,
+		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			which.Reward = spec.Reward
 			counted, err := which.Read(words[0])
 			if err != nil {
 				return err
 			}
+			outside, stop := s.evaluateOutside(cfg)
+			defer stop()
 			a, err := outside.Allocate(counted, spec)
 			if err != nil {
 				return err
@@ -56,7 +49,7 @@ its errors.`,
 				return writeJSON(s.stdout, a)
 			}
 			return a.CSV(s.stdout)
-		},
+		}),
 	}
 	fs := c.Flags()
 	fs.IntVar(&spec.Budget, "budget", 0, "have `b` rollouts per task on average in the end")

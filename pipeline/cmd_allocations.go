@@ -13,9 +13,7 @@ import (
 
 	"speceval/internal/variance"
 	"speceval/pipeline/config"
-	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
-	"speceval/stages/systems"
 )
 
 // Values of --schedule.
@@ -29,8 +27,7 @@ func (s *session) allocationsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "allocations", Short: "print the digest of every final HBN allocation under coupled rewards, as CSV", Args: cobra.NoArgs,
 		Example: `  speceval allocations                    with the pilot sizes that the replay has designed
-  speceval allocations --schedule paper   with those of the paper's Table 5, without a replay
-  speceval allocations > allocations.csv  benchmark, model, budget, allocation_sha256`,
+  speceval allocations --schedule paper   with those of the paper's Table 5, without a replay`,
 		RunE: func(*cobra.Command, []string) error {
 			if schedule != computedSchedule && schedule != paperSchedule {
 				return usagef("--schedule %s: want %s or %s", schedule, computedSchedule, paperSchedule)
@@ -48,19 +45,25 @@ func (s *session) allocations(schedule string) error {
 		return &usageError{err}
 	}
 	out := cmp.Or(s.out, cfg.Experiment.Out)
-	profiles, stored, err := experiment.Profiles(cfg, out)
-	switch {
-	case err != nil && stored == "":
+	profiles, file, err := experiment.Profiles(cfg, out)
+	if err != nil && file == "" {
 		return &usageError{err} // the configuration names them
-	case err != nil:
+	}
+	if err != nil {
 		return err
-	case stored != "":
-		if err := s.warnUnlessFresh(stored); err != nil {
-			return err
+	}
+	read := []string{file}
+	pilots, err := experiment.PaperSchedule()
+	if schedule == computedSchedule {
+		read = append(read, variance.DesignsFile)
+		if pilots, err = experiment.StoredSchedule(out); errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", filepath.Join(out, filepath.FromSlash(variance.DesignsFile)), paperSchedule)
 		}
 	}
-	pilots, err := s.pilots(schedule, out)
 	if err != nil {
+		return err
+	}
+	if err := s.warnUnlessFresh(read); err != nil {
 		return err
 	}
 	var rows bytes.Buffer // all or nothing
@@ -76,30 +79,19 @@ func (s *session) allocations(schedule string) error {
 	return err
 }
 
-// pilots are the pilot sizes of a schedule.
-func (s *session) pilots(schedule, out string) (systems.Schedule, error) {
-	if schedule == paperSchedule {
-		return experiment.PaperSchedule()
-	}
-	stored, err := experiment.StoredSchedule(out)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", filepath.Join(out, filepath.FromSlash(variance.DesignsFile)), paperSchedule)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return stored, s.warnUnlessFresh(variance.DesignsFile)
-}
-
-// warnUnlessFresh warns of a stored file that a run would make anew.
-func (s *session) warnUnlessFresh(file string) error {
+// warnUnlessFresh warns of stored files that a run would make anew.
+func (s *session) warnUnlessFresh(files []string) error {
 	_, plan, err := s.look(selection{})
 	if err != nil {
 		return err
 	}
 	for _, stage := range plan.Stages {
-		if slices.ContainsFunc(stage.Run, func(r dag.Record) bool { return slices.Contains(r.Declared.Outputs, file) }) {
-			s.warn("%s is not fresh; `speceval plan %s` says why", file, stage.Stage.Name)
+		for _, r := range stage.Run {
+			for _, output := range r.Declared.Outputs {
+				if slices.Contains(files, output) {
+					s.warn("%s is not fresh; `speceval plan %s` says why", output, stage.Stage.Name)
+				}
+			}
 		}
 	}
 	return nil

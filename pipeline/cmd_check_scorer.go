@@ -26,14 +26,11 @@ func (s *session) checkScorerCommand() *cobra.Command {
 		Long: "Compare a scorer with labelled cases. " + checkable() + ` can be tried so.
 
 A line is a case: the right answer, a prediction, and true or false, with tabs
-between; a fourth column, say a source, is ignored. In a file whose name ends in
-.jsonl it is an object with gold (or answer), prediction (or response) and label,
-whose texts may have line breaks. Space counts, and a prediction may be empty.
-Empty lines are skipped. Every disagreement is printed, then agree and total as
-JSON. The exit code is 0 however many there are.`,
+between; a fourth column is ignored. In a file whose name ends in .jsonl it is an
+object with gold (or answer), prediction (or response) and label. Every disagreement
+is printed, then agree and total as JSON. The exit code is 0 however many there are.`,
 		Example: `  speceval check-scorer math cases.tsv           disagreements, then {"agree":…,"total":…}
   speceval check-scorer choice cases.tsv --json  one JSON object
-  speceval check-scorer math cases.jsonl         predictions of several lines
   head -50 cases.tsv | speceval check-scorer math -`,
 		RunE: func(_ *cobra.Command, words []string) error {
 			check, err := checker(words[0])
@@ -60,7 +57,7 @@ func checker(name string) (func(gold, prediction string) scoring.Verdict, error)
 	f, err := family.Named(name)
 	switch {
 	case err != nil:
-		return nil, usagef("there is no scorer %q%s; %s can be tried on a file of cases", name, didYouMean(display.Nearest(name, family.Names())), checkable())
+		return nil, usagef("there is no scorer %q%s; %s can be tried on a file of cases", name, didYouMean(name, family.Names()), checkable())
 	case f.Check == nil:
 		return nil, usagef("scorer %s cannot be tried on a file of cases: %s; %s can", name, f.Unchecked, checkable())
 	}
@@ -69,12 +66,10 @@ func checker(name string) (func(gold, prediction string) scoring.Verdict, error)
 
 // readCases reads a file, or standard input for "-", and names it.
 func (s *session) readCases(path string) (name, text string, err error) {
-	var read []byte
-	if name = path; path == "-" {
-		name = "standard input"
-		read, err = files.ReadAll(s.stdin, name, files.Cases)
-	} else {
-		read, err = files.ReadInput(path, files.Cases)
+	if path == "-" {
+		read, err := files.ReadAll(s.stdin, "standard input", files.Cases)
+		return "standard input", string(read), err
 	}
-	return name, string(read), err
+	read, err := files.ReadInput(path, files.Cases)
+	return path, string(read), err
 }

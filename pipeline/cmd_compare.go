@@ -24,15 +24,7 @@ func (s *session) compareCommand() *cobra.Command {
   speceval compare mine.csv             a file of yours with them
   speceval compare new.csv old.parquet  any two files`,
 		RunE: func(_ *cobra.Command, words []string) error {
-			file, err := s.profilesAt(0, words)
-			if err != nil {
-				return &usageError{err}
-			}
-			other, err := s.profilesAt(1, words)
-			if err != nil {
-				return &usageError{err}
-			}
-			c, err := comparison.Of(file, other)
+			c, err := s.compare(words)
 			if err != nil {
 				return &usageError{err}
 			}
@@ -54,26 +46,33 @@ func (s *session) compareCommand() *cobra.Command {
 	return c
 }
 
-// profilesAt reads the file at a place among the words; without it the profiles that the
-// score stage has written, and in the second place the published ones.
-func (s *session) profilesAt(place int, words []string) (f comparison.File, err error) {
-	switch {
-	case place < len(words):
-		f.Name = words[place]
-	case place > 0:
-		f.Name = data.ProfilesName
-		f.Profiles, err = profile.Parse(data.Profiles(), f.Name)
-		return f, err
-	default:
-		cfg, err := s.configuration()
-		if err != nil {
-			return f, err
-		}
-		f.Name = filepath.Join(cfg.Experiment.Out, filepath.FromSlash(profilesFile))
+// compare compares two files: without words the profiles that the score stage has
+// written, and without a second word the published ones.
+func (s *session) compare(words []string) (*comparison.Comparison, error) {
+	var file, other comparison.File
+	if len(words) > 0 {
+		file.Name = words[0]
+	} else if cfg, err := s.configuration(); err == nil {
+		file.Name = filepath.Join(cfg.Experiment.Out, filepath.FromSlash(profilesFile))
+	} else {
+		return nil, err
 	}
-	f.Profiles, err = profile.Read(f.Name)
-	if errors.Is(err, fs.ErrNotExist) && len(words) == 0 {
-		err = fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", f.Name)
+	var err error
+	if file.Profiles, err = profile.Read(file.Name); errors.Is(err, fs.ErrNotExist) && len(words) == 0 {
+		err = fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", file.Name)
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	if len(words) == 2 {
+		other.Name = words[1]
+		other.Profiles, err = profile.Read(other.Name)
+	} else {
+		other.Name = data.ProfilesName
+		other.Profiles, err = profile.Parse(data.Profiles(), other.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return comparison.Of(file, other)
 }

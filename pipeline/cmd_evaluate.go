@@ -1,10 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +15,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
+	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 )
 
@@ -31,21 +32,17 @@ func (s *session) evaluateCommand() *cobra.Command {
 		Use: "evaluate --benchmark B --model M --budget b", Short: "evaluate a model live: a mean with its error, for an exact budget of rollouts", Args: cobra.NoArgs,
 		Long: `Evaluate a model live: a benchmark mean with its error, for an exact budget of rollouts.
 
-A short pilot of every task, and the rest of the budget where the rollouts disagree.
-B is a benchmark of the configuration, one that is built in, or a task file; M a model
-of the configuration, or any name under which the servers serve one; b the average
-number of rollouts per task. The servers are those of the [[worker]]s or of --worker:
-vLLM, or any other server that speaks OpenAI's protocol. The same command again goes on
-where it was stopped, and shows the result of what is complete. E is an evaluation: its
-folder, or benchmark/model/name as list has it.`,
+B is a benchmark of the configuration, one that is built in, or a task file; M a model of
+the configuration, or any name under which the servers serve one; b the average number of
+rollouts per task. The same command again goes on where it was stopped, and shows the
+result of what is complete. E is an evaluation: its folder, or benchmark/model/name as
+list has it.`,
 		Example: `  speceval evaluate --benchmark smallbench --model qwen2_5_3b --budget 8
   speceval evaluate --benchmark mine.jsonl --model a --budget 16 --worker http://127.0.0.1:8000
   speceval evaluate --benchmark mine.jsonl --model a --budget 16 --prior mine/b/hbn_staged-b8-seed42
-  speceval evaluate --benchmark aime24 --model qwen3_5_4b --target-se 0.01
-  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
-  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42`,
-		RunE: func(*cobra.Command, []string) error {
-			benchmark, err := s.openBenchmark(o.suite)
+  speceval evaluate --benchmark aime24 --model qwen3_5_4b --target-se 0.01`,
+		RunE: s.configured(func(cfg *config.Config, _ []string) error {
+			benchmark, err := s.openBenchmark(cfg, o.suite)
 			if err != nil {
 				return err
 			}
@@ -56,7 +53,7 @@ folder, or benchmark/model/name as list has it.`,
 			return s.evaluating(func(ctx context.Context, host evaluate.Host) (*evaluation.Result, string, error) {
 				return subject.Evaluate(ctx, o.request, host)
 			})
-		},
+		}),
 	}
 	s.askedFlags(c, &o)
 	c.AddCommand(s.evaluatePlanCommand(), s.showCommand(), s.listCommand(), s.evaluateCompareCommand(),
@@ -118,30 +115,21 @@ func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 }
 
 // archive is the stored evaluations, of which what is not as it was made is warned of.
-func (s *session) archive() (evaluate.Archive, error) {
-	cfg, err := s.configuration()
-	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}, err
+func (s *session) archive(cfg *config.Config) evaluate.Archive {
+	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}
 }
 
 // evaluateOutside is this program around allocations that others run. stop ends it.
-func (s *session) evaluateOutside() (o evaluate.Outside, stop func(), err error) {
-	cfg, err := s.configuration()
-	if err != nil {
-		return o, nil, err
-	}
+func (s *session) evaluateOutside(cfg *config.Config) (o evaluate.Outside, stop func()) {
 	ctx, stop := s.interruptible()
-	return evaluate.Outside{Context: ctx, Config: cfg, Say: func(text string) { s.say("%s", text) }}, stop, nil
+	return evaluate.Outside{Context: ctx, Config: cfg, Say: func(text string) { s.say("%s", text) }}, stop
 }
 
-// openBenchmark reads the configuration and the tasks of a benchmark or several.
-func (s *session) openBenchmark(suite evaluate.Suite) (*evaluate.Benchmark, error) {
-	archive, err := s.archive()
-	if err != nil {
-		return nil, err
-	}
-	b, err := evaluate.OpenSuite(archive.Config, suite)
+// openBenchmark reads the tasks of a benchmark or several.
+func (s *session) openBenchmark(cfg *config.Config, suite evaluate.Suite) (*evaluate.Benchmark, error) {
+	b, err := evaluate.OpenSuite(cfg, suite)
 	if err == nil {
-		b.Warn = archive.Warn
+		b.Warn = s.archive(cfg).Warn
 	}
 	return b, err
 }
@@ -185,43 +173,22 @@ func (s *session) printResult(r *evaluation.Result, folder string) error {
 	return evaluate.WriteResult(s.stdout, r, folder, s.all)
 }
 
-// commandLine is the command line of an evaluation with a budget.
-func (s *session) commandLine(suite evaluate.Suite, goal evaluation.Spec, budget int) string {
+// ofPlans are flags of a plan that an evaluation of its budget goes without.
+var ofPlans = []string{"budget", "target-se", "resolve", "from", "json", "quiet"}
+
+// commandLine is the command line of an evaluation with the budget of a plan.
+func (s *session) commandLine(flags *pflag.FlagSet, budget int) string {
 	line := "speceval evaluate"
-	add := func(flag, value string) {
-		if value != "" {
-			line += " " + flag + " " + shellWord(value)
+	flags.ParseAll(s.args, func(f *pflag.Flag, value string) error {
+		if !slices.Contains(ofPlans, f.Name) {
+			line += " --" + f.Name + "=" + shellWord(value)
 		}
+		return nil
+	})
+	if !flags.Changed("model") {
+		line += " --model MODEL"
 	}
-	if s.config != defaultConfig {
-		add("--config", s.config)
-	}
-	add("--out", s.out)
-	for _, set := range s.sets {
-		add("--set", set)
-	}
-	for _, name := range suite.Names {
-		add("--benchmark", name)
-	}
-	for _, w := range suite.Weights {
-		add("--weight", fmt.Sprint(w))
-	}
-	add("--model", cmp.Or(goal.Model, "MODEL"))
-	add("--budget", strconv.Itoa(budget))
-	for _, worker := range s.workers {
-		add("--worker", worker)
-	}
-	for _, source := range goal.Prior {
-		add("--prior", source)
-	}
-	add("--reward", goal.Reward)
-	if goal.OtherPrompts {
-		line += " --other-prompts"
-	}
-	if goal.Price != nil {
-		add("--price", fmt.Sprintf("%g/%g", goal.Price.Prompt, goal.Price.Completion))
-	}
-	return line
+	return fmt.Sprintf("%s --budget %d", line, budget)
 }
 
 // plainWord needs no quotes in a shell.
@@ -238,13 +205,14 @@ func shellWord(word string) string {
 func (s *session) evaluatePlanCommand() *cobra.Command {
 	var suite evaluate.Suite
 	var goal evaluation.Spec
-	c := &cobra.Command{
+	var c *cobra.Command
+	c = &cobra.Command{
 		Use: "plan --benchmark B --target-se X", Short: "show the budget that a standard error takes, its tokens, cost and command", Args: cobra.NoArgs,
 		Example: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
   speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/b/hbn_staged-b16-seed42
   speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json`,
-		RunE: func(*cobra.Command, []string) error {
-			benchmark, err := s.openBenchmark(suite)
+		RunE: s.configured(func(cfg *config.Config, _ []string) error {
+			benchmark, err := s.openBenchmark(cfg, suite)
 			if err != nil {
 				return err
 			}
@@ -254,9 +222,9 @@ func (s *session) evaluatePlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p.Command = s.commandLine(suite, goal, p.Budget)
+			p.Command = s.commandLine(c.Flags(), p.Budget)
 			return s.print(p)
-		},
+		}),
 	}
 	suiteFlags(c.Flags(), &suite)
 	c.Flags().StringVar(&goal.Model, "model", "", "by the lengths of answers of `M`, where it has some")

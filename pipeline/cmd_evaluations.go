@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/evaluation"
+	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 )
 
@@ -14,13 +15,7 @@ import (
 func (s *session) ofStored(use, short string, args cobra.PositionalArgs, run func(evaluate.Archive, []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: args, ValidArgsFunction: complete(s.evaluationNames),
-		RunE: func(_ *cobra.Command, words []string) error {
-			archive, err := s.archive()
-			if err != nil {
-				return err
-			}
-			return run(archive, words)
-		},
+		RunE: s.configured(func(cfg *config.Config, words []string) error { return run(s.archive(cfg), words) }),
 	}
 }
 
@@ -51,9 +46,7 @@ func (s *session) showCommand() *cobra.Command {
 }
 
 func (s *session) listCommand() *cobra.Command {
-	c := printed(s, "list", "list the evaluations in the output folder", cobra.NoArgs, func(a evaluate.Archive, _ []string) (evaluate.Lists, error) {
-		return a.List()
-	})
+	c := printed(s, "list", "list the evaluations in the output folder", cobra.NoArgs, func(a evaluate.Archive, _ []string) (evaluate.Lists, error) { return a.List() })
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	c.Example = "  speceval evaluate list --json   one JSON document"
 	return c

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,18 +20,12 @@ func (s *session) explainCommand() *cobra.Command {
 		Long: `Say where a number of a table comes from: formula, files, units, keys and seeds.
 
 Tables and columns are named as in out/tables, rows by their key columns: "b=8",
-"published b=8", "N=19 b=8", "aime24__model=qwen3_5_4b b=8 hbn". Case does not
-matter, b= and N= may be left out, and so may what tells a name from no other.`,
+"published b=8", "aime24__model=qwen3_5_4b b=8 hbn". Case does not matter, b= and N=
+may be left out, and so may what tells a name from no other.`,
 		Example: `  speceval explain table1                             its rows and columns
   speceval explain table1_variance b=8 hbn            one number
-  speceval explain table3 "simulated b=16" async_time --all
-  speceval explain profile_ratios "aime24__model=qwen3_5_4b b=32 hbn" variance_ratio --json`,
-		ValidArgsFunction: func(c *cobra.Command, words []string, part string) ([]string, cobra.ShellCompDirective) {
-			if len(words) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return complete(s.tableNames)(c, words, part)
-		},
+  speceval explain table3 "simulated b=16" async_time --all`,
+		ValidArgsFunction: s.completeTables,
 		RunE: func(_ *cobra.Command, words []string) error {
 			err := s.explain(words)
 			var name *display.NameError
@@ -45,11 +40,32 @@ matter, b= and N= may be left out, and so may what tells a name from no other.`,
 	return c
 }
 
+// completeTables offers the tables in the output folder as the first word.
+func (s *session) completeTables(c *cobra.Command, words []string, part string) ([]string, cobra.ShellCompDirective) {
+	return complete(func() (names []string) {
+		x, err := s.open(selection{})
+		if err != nil || len(words) > 0 {
+			return nil
+		}
+		files, _ := os.ReadDir(filepath.Join(x.Out, "tables"))
+		for _, file := range files {
+			if name, isCSV := strings.CutSuffix(file.Name(), ".csv"); isCSV {
+				names = append(names, name)
+			}
+		}
+		return names
+	})(c, words, part)
+}
+
 func (s *session) explain(words []string) error {
-	x, err := s.explainer()
+	o, _, err := s.look(selection{})
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat(o.Out); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.Out)
+	}
+	x := explain.NewExplainer(o.Reports, o.Out, o.snapshot.Records())
 	sheet, err := x.Table(words[0])
 	if err != nil {
 		return err
@@ -57,7 +73,18 @@ func (s *session) explain(words []string) error {
 	if len(words) == 1 {
 		return s.listTable(sheet)
 	}
-	row, column, err := chooseCell(sheet, words[1:])
+	if len(sheet.Rows) == 0 {
+		return fmt.Errorf("%s has no rows: what it is made of has not run (`speceval plan` says what), or this experiment has none of it", sheet.Base)
+	}
+	last := len(words) - 1 // before it is the row, whose words need no quotes around them
+	row, err := sheet.Row(strings.Join(words[1:max(2, last)], " "))
+	if err != nil {
+		return err
+	}
+	if last == 1 {
+		return usagef("name a column behind the row: `speceval explain %s` lists them", sheet.Base)
+	}
+	column, err := sheet.Column(words[last])
 	if err != nil {
 		return err
 	}
@@ -66,35 +93,6 @@ func (s *session) explain(words []string) error {
 		return writeJSON(s.stdout, e)
 	}
 	return e.Text(s.stdout, s.all)
-}
-
-// explainer reads the configuration and the manifests of its output folder.
-func (s *session) explainer() (*explain.Explainer, error) {
-	o, _, err := s.look(selection{})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(o.Out); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.Out)
-	}
-	return explain.NewExplainer(o.Reports, o.Out, o.snapshot.Records()), nil
-}
-
-// chooseCell finds the row and the column that words name. A row of several words may
-// come without quotes around them.
-func chooseCell(sheet explain.Table, words []string) (row, column int, err error) {
-	if len(sheet.Rows) == 0 {
-		return 0, 0, fmt.Errorf("%s has no rows: what it is made of has not run (`speceval plan` says what), or this experiment has none of it", sheet.Base)
-	}
-	last := len(words) - 1
-	if row, err = sheet.Row(strings.Join(words[:max(1, last)], " ")); err != nil {
-		return 0, 0, err
-	}
-	if last == 0 {
-		return 0, 0, usagef("name a column behind the row: `speceval explain %s` lists them", sheet.Base)
-	}
-	column, err = sheet.Column(words[last])
-	return row, column, err
 }
 
 // fewRows is how many rows of a table are listed unless all are asked for.

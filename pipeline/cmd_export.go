@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"speceval/pipeline/config"
 	"speceval/pipeline/exchange"
 )
 
@@ -20,16 +21,12 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
 		Example: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to data
   speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval`,
 		ValidArgsFunction: complete(s.evaluationNames),
-		RunE: func(_ *cobra.Command, words []string) error {
+		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			f, err := exchange.FindFormat(form)
 			if err != nil {
 				return &usageError{err}
 			}
-			archive, err := s.archive()
-			if err != nil {
-				return err
-			}
-			stored, err := archive.Stored(words[0])
+			stored, err := s.archive(cfg).Stored(words[0])
 			if err != nil {
 				return err
 			}
@@ -42,7 +39,7 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
 				fmt.Fprintln(s.stdout, file)
 			}
 			return err
-		},
+		}),
 	}
 	c.Flags().StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.FormatNames(), ", "))
 	c.Flags().StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/fleet/imitation"
+	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
 
@@ -18,11 +19,10 @@ func (s *session) fleetCommand() *cobra.Command {
 	var log string
 	c := &cobra.Command{
 		Use: "fleet", Short: "serve simulated vLLM replicas until interrupted", Args: cobra.NoArgs,
-		Long: "Serve simulated vLLM replicas until interrupted: those of the [[worker]]s and the judge on\nthis machine.",
 		Example: `  speceval fleet --config experiments-small.toml   the replicas that the configuration names
   speceval fleet --replicas 8 --port 8000          eight, at ports 8000 to 8007
   speceval fleet --speed 100 --fail crash=0.0001,cut=0.01 --log requests.jsonl`,
-		RunE: func(*cobra.Command, []string) error { return s.serveFleet(served, log) },
+		RunE: s.configured(func(cfg *config.Config, _ []string) error { return s.serveFleet(cfg, served, log) }),
 	}
 	fs := c.Flags()
 	fs.IntVar(&served.Count, "replicas", 0, "serve `N` replicas and no judge (as many as the workers' URLs on this machine, at these, and the judge's)")
@@ -47,12 +47,8 @@ func (s *session) fleetCommand() *cobra.Command {
 }
 
 // serveFleet serves until an interrupt. Having served is success.
-func (s *session) serveFleet(served experiment.Fleet, logFile string) (err error) {
-	cfg, err := s.configuration()
-	if err != nil {
-		return err
-	}
-	served.Key, served.Say, served.Warn = s.key, s.say, s.warn
+func (s *session) serveFleet(cfg *config.Config, served experiment.Fleet, logFile string) (err error) {
+	served.Key, served.Say, served.Warn = s.variable(experiment.KeyVariable), s.say, s.warn
 	replicas, err := served.Replicas(cfg)
 	if err != nil {
 		return &usageError{err}

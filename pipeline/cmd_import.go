@@ -17,9 +17,7 @@ func (s *session) importCommand() *cobra.Command {
 ` + strings.Join(logs.Formats(), ", ") + `.
 
 PATH is a log, or a folder of logs, of which those that cannot be used are left out and
-listed. Logs of one benchmark and model add up. FILE is a
-profile that --prior takes and, where it has passes and failures and is of no
-allocation, one that [corpus] profiles and compare take.`,
+listed. Logs of one benchmark and model add up. --prior takes FILE.`,
 		Example: `  speceval import logs/ --to mine.parquet
   speceval import eval-results/aime24 --model my-model --to aime24.csv`,
 		RunE: func(_ *cobra.Command, words []string) error {

@@ -11,7 +11,6 @@ func (s *session) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "plan [STAGE…]", Short: "show what run would do with the same words and flags, and why",
 		Example: `  speceval plan                           what a full run would do
-  speceval plan replay                    what ` + "`speceval run replay`" + ` would do
   speceval plan --set replay.draws=1024   what that change would cost`,
 		ValidArgsFunction: complete(s.stageNames),
 		RunE: func(_ *cobra.Command, stages []string) error {

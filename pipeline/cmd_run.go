@@ -18,8 +18,7 @@ func (s *session) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "run [STAGE…]", Short: "run what is stale: all stages, or those named",
 		Example: `  speceval run                               everything that is stale
-  speceval run replay                        that stage alone, on the stored inputs
-  speceval run replay --force                the same, though it is fresh
+  speceval run replay --force                that stage alone, though it is fresh
   speceval run --from replay                 replay and all later stages
   speceval run --set replay.draws=1024 -j 4  other values, four units at a time`,
 		ValidArgsFunction: complete(s.stageNames),
@@ -105,13 +104,13 @@ func (s *session) sayStale(snapshot *dag.Snapshot, done *dag.Plan) {
 	if err != nil {
 		return // cannot be: a plan of everything has no missing inputs
 	}
-	at := func(stages []dag.StagePlan, name string) int {
-		return slices.IndexFunc(stages, func(p dag.StagePlan) bool { return p.Stage.Name == name })
-	}
 	var stale []string
-	for _, stage := range whole.Stages[at(whole.Stages, done.Stages[0].Stage.Name):] {
-		if name := stage.Stage.Name; len(stage.Run) > 0 && at(done.Stages, name) < 0 {
-			stale = append(stale, name)
+	begun := false
+	for _, stage := range whole.Stages {
+		same := func(p dag.StagePlan) bool { return p.Stage == stage.Stage }
+		begun = begun || same(done.Stages[0])
+		if begun && len(stage.Run) > 0 && !slices.ContainsFunc(done.Stages, same) {
+			stale = append(stale, stage.Stage.Name)
 		}
 	}
 	if len(stale) > 0 {

@@ -8,6 +8,7 @@ import (
 	"speceval/internal/protocol"
 	"speceval/internal/version"
 	"speceval/method/neyman"
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )
 
@@ -18,17 +19,16 @@ func (s *session) serveCommand() *cobra.Command {
 		Use: "serve --stdio", Short: "tell another program which rollouts to run next, and what they come to", Args: cobra.NoArgs,
 		Long: `Tell another program which rollouts to run next, and what they come to.
 
-The program starts speceval and sends messages, one JSON object a line, to its standard
-input; for each there is one reply on its standard output. docs/protocol.md has them all.
-With --state a server that is killed goes on where it was when it is started again.`,
+Messages are JSON objects, one a line; for each there is one reply. docs/protocol.md has
+them all. With --state a server that is killed goes on where it was.`,
 		Example: `  speceval serve --stdio --state mine/state
   echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio`,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: s.configured(func(cfg *config.Config, _ []string) error {
 			if !stdio {
 				return usagef("say how messages come: --stdio")
 			}
-			return s.serve(state)
-		},
+			return s.serve(cfg, state)
+		}),
 	}
 	c.Flags().BoolVar(&stdio, "stdio", false, "read messages from standard input, and reply on standard output; there is no other way")
 	c.Flags().StringVar(&state, "state", "", "keep the evaluation in the folder `DIR`, and go on with the one that is there")
@@ -36,13 +36,10 @@ With --state a server that is killed goes on where it was when it is started aga
 }
 
 // serve serves until the input ends.
-func (s *session) serve(state string) (err error) {
-	outside, stop, err := s.evaluateOutside()
-	if err != nil {
-		return err
-	}
+func (s *session) serve(cfg *config.Config, state string) (err error) {
+	outside, stop := s.evaluateOutside(cfg)
 	defer stop()
-	reference, err := neyman.NewPrior(outside.Config.Replay.QuadratureOrder)
+	reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
 	if err != nil {
 		return err
 	}

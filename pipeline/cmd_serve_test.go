@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"speceval/internal/golden"
+	"speceval/pipeline/experiment"
 )
 
 // serve sends lines to a server of its own and returns the replies.
@@ -140,7 +141,7 @@ func fleetOf(t *testing.T, workers, key string, words ...string) (lines []string
 	var stdout buffer
 	stderr := announcer{text: "serving; interrupt to stop", said: make(chan struct{})}
 	interrupts := make(chan os.Signal, 2)
-	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, key: key, interrupts: interrupts, release: func() {}}
+	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, environment: []string{experiment.KeyVariable + "=" + key}, interrupts: interrupts, release: func() {}}
 	code := make(chan int, 1)
 	go func() { code <- run(append([]string{"fleet", "--config", file}, words...), s, shipped) }()
 	select {

@@ -20,8 +20,7 @@ func (s *session) statusCommand() *cobra.Command {
 
 Units that are queued, running or failed now are counted too, whatever their state. A
 unit counts as failed until it is fresh or would be made of something else.`,
-		Example: `  speceval status            a line for each stage, and the last failures with their logs
-  speceval status --check    for scripts: exit code 3 if anything is stale or missing
+		Example: `  speceval status --check    for scripts: exit code 3 if anything is stale or missing
   speceval status --json     one JSON document`,
 		RunE: func(*cobra.Command, []string) error {
 			x, plan, err := s.look(selection{})

@@ -23,9 +23,7 @@ func (s *session) tablesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "tables", Short: "write tables, figures and report.html again, from stored results; or print one table", Args: cobra.NoArgs,
 		Example: `  speceval tables                       all tables, in two or three seconds
-  speceval tables --out out2            from the results in another folder
   speceval tables --strict              and fail where a stage has not run
-  speceval tables --list                the names of the tables
   speceval tables --show table1         one table as text
   speceval tables --show table1 --format latex > table1.tex`,
 		RunE: func(*cobra.Command, []string) error {

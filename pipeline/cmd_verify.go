@@ -33,10 +33,9 @@ func (s *session) verifyCommand() *cobra.Command {
 			if s.json {
 				write = v.JSON
 			}
-			if err := write(s.stdout); err != nil {
+			switch err, missing := write(s.stdout), v.Missing(); {
+			case err != nil:
 				return err
-			}
-			switch missing := v.Missing(); {
 			case !v.Passed():
 				return errOutside
 			case strict && missing > 0:

@@ -50,7 +50,7 @@ func (s *session) tree() *cobra.Command {
 	root.SetCompletionCommandGroupID(lookCloser)
 	root.InitDefaultCompletionCmd()
 	completion, _, _ := root.Find([]string{"completion"})
-	completion.RunE = func(*cobra.Command, []string) error { return usagef("want a shell: bash, zsh or fish") }
+	completion.RunE = func(*cobra.Command, []string) error { return usagef("want a shell: bash, zsh, fish or powershell") }
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpColumns)))
 	root.SetFlagErrorFunc(hintFlag)
@@ -69,15 +69,19 @@ func run(args []string, sh *shell, p pipeline) int {
 	own := *sh
 	own.bars = sh.stderr
 	own.stdout, own.stderr = display.NewEscapingWriter(sh.stdout), display.NewEscapingWriter(sh.stderr)
-	s := &session{shell: &own, pipeline: p}
+	s := &session{shell: &own, pipeline: p, args: args}
 	root := s.tree()
 	root.SetArgs(args)
 	c, err := root.ExecuteC()
-	if err != nil && !s.began {
+	var unknown *dag.UnknownStageError
+	switch {
+	case err != nil && !s.began:
 		err = usagef("%w\nusage: %s", err, c.UseLine())
+	case errors.As(err, &unknown):
+		err = fmt.Errorf("%w%s", err, didYouMean(unknown.Name, unknown.Known))
 	}
 	if err != nil {
-		fmt.Fprintf(s.stderr, "speceval: %v\n", hint(err))
+		fmt.Fprintln(s.stderr, "speceval:", err)
 	}
 	return exitCode(err)
 }
@@ -90,23 +94,15 @@ func hintFlag(c *cobra.Command, err error) error {
 	}
 	var known []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, "--"+f.Name) })
-	return fmt.Errorf("%w%s", err, didYouMean(display.Nearest("--"+unknown.GetSpecifiedName(), known)))
+	return fmt.Errorf("%w%s", err, didYouMean("--"+unknown.GetSpecifiedName(), known))
 }
 
-// hint adds the nearest stage to an error about an unknown one.
-func hint(err error) error {
-	var unknown *dag.UnknownStageError
-	if errors.As(err, &unknown) {
-		return fmt.Errorf("%w%s", err, didYouMean(display.Nearest(unknown.Name, unknown.Known)))
+// didYouMean suggests the known word that is nearest to one; empty if none is near.
+func didYouMean(word string, known []string) string {
+	if near := display.Nearest(word, known); near != "" {
+		return ", did you mean " + near + "?"
 	}
-	return err
-}
-
-func didYouMean(word string) string {
-	if word == "" {
-		return ""
-	}
-	return ", did you mean " + word + "?"
+	return ""
 }
 
 // texter is a document for people that is one for programs, too.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -85,28 +83,12 @@ func complete(names func() []string) cobra.CompletionFunc {
 }
 
 // stageNames are the stages of the experiment. What is wrong with it completes nothing.
-func (s *session) stageNames() (names []string) {
-	e, err := s.pipeline.load(s.config, s.sets, s.outside())
+func (s *session) stageNames() []string {
+	o, err := s.open(selection{})
 	if err != nil {
 		return nil
 	}
-	for _, stage := range s.pipeline.stages(e) {
-		names = append(names, stage.Name)
-	}
-	return names
-}
-
-// tableNames are the tables in the output folder.
-func (s *session) tableNames() (names []string) {
-	cfg, err := s.configuration()
-	if err != nil {
-		return nil
-	}
-	files, _ := filepath.Glob(filepath.Join(cfg.Experiment.Out, "tables", "*.csv"))
-	for _, file := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".csv"))
-	}
-	return names
+	return o.graph.StageNames()
 }
 
 // evaluationNames are the evaluations in the output folder.

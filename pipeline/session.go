@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"speceval/internal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -23,8 +25,9 @@ type session struct {
 	*shell
 	options
 	pipeline pipeline
-	began    bool   // the command line is in order
-	logs     string // folder for logs of what units start; "": in the output folder
+	args     []string // of the command line
+	began    bool     // the command line is in order
+	logs     string   // folder for logs of what units start; "": in the output folder
 }
 
 // console is where progress is shown.
@@ -114,6 +117,17 @@ func (s *session) configuration() (*config.Config, error) {
 	return evaluate.Configuration(evaluate.Options{
 		Config: s.config, Optional: s.config == defaultConfig, Sets: s.sets, Out: s.out, Workers: s.workers,
 	})
+}
+
+// configured is the work of a command by its configuration and words.
+func (s *session) configured(work func(cfg *config.Config, words []string) error) func(*cobra.Command, []string) error {
+	return func(_ *cobra.Command, words []string) error {
+		cfg, err := s.configuration()
+		if err != nil {
+			return err
+		}
+		return work(cfg, words)
+	}
 }
 
 // sayNotes writes what the user should know of the plan, and of the stages that it runs.

@@ -19,7 +19,6 @@ import (
 	"speceval/internal/process"
 	"speceval/internal/version"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/experiment"
 )
 
 // build is what this program was built from.
@@ -42,7 +41,6 @@ type shell struct {
 	pid            int
 	origin         dag.Origin // of this program and command line
 	date           string     // of the commit that it was built from
-	key            string     // that servers want
 	environment    []string
 	interrupts     <-chan os.Signal
 	release        func()                                      // gives interrupts back their usual effect
@@ -62,16 +60,16 @@ func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shel
 	columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // 0 for what is no terminal
 	width, _, _ := term.GetSize(int(os.Stdout.Fd()))
 	return &shell{
-		stdin:    os.Stdin,
-		stdout:   os.Stdout,
-		stderr:   os.Stderr,
-		terminal: term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
-		columns:  columns,
-		width:    width,
-		now:      time.Now,
-		pid:      os.Getpid(),
-		date:     date,
-		key:      os.Getenv(experiment.KeyVariable), environment: os.Environ(),
+		stdin:       os.Stdin,
+		stdout:      os.Stdout,
+		stderr:      os.Stderr,
+		terminal:    term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
+		columns:     columns,
+		width:       width,
+		now:         time.Now,
+		pid:         os.Getpid(),
+		date:        date,
+		environment: os.Environ(),
 		origin: dag.Origin{
 			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
 			Command: display.WithoutCredentials(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " ")),

@@ -23,8 +23,7 @@ type Options struct {
 	// have them. Unpublished prepares other data through the same selections.
 	Published   map[string][]string
 	Unpublished bool
-	Reading     func(path string) // gets each file before it is read; may be nil
-	Done        func(Prepared)    // gets each group that was written; may be nil
+	Done        func(Prepared) // gets each group that was written; may be nil
 }
 
 // Prepared is a benchmark that was written.
@@ -68,9 +67,6 @@ func (s *Source) read(ctx context.Context, o Options) ([]row, error) {
 	index, seen := 0, map[string]string{} // ids, to where they are
 	for _, name := range s.Files {
 		path := s.Path(o.From, name)
-		if o.Reading != nil {
-			o.Reading(path)
-		}
 		err := rows.Read(ctx, path, s.form.columns, func(r rows.Row) error {
 			made, err := s.form.row(r, name, index)
 			index++
