@@ -8,7 +8,6 @@ import (
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/slurm"
-	"speceval/pipeline/status"
 )
 
 func (s *session) unitCommand() *cobra.Command {
@@ -51,19 +50,22 @@ func (s *session) runUnit(stage, key string) error {
 		return err
 	}
 	m, err := snapshot.RunUnit(ctx, ref, s.origin, s.now, nil)
-	if err = o.close(ctx, err); err != nil {
-		return err
+	if err = o.close(ctx, err); err == nil {
+		s.sayUnit(ref, m)
 	}
-	s.sayUnit(m)
-	return nil
+	return err
 }
 
-// sayUnit says what came of a unit.
-func (s *session) sayUnit(m *dag.Manifest) {
+// sayUnit says what came of a unit; an element may have found it done.
+func (s *session) sayUnit(unit dag.Ref, m *dag.Manifest) {
 	for _, note := range m.Notes {
 		s.warn("%s", note)
 	}
-	s.say("%s/%s done in %s (CPU %s, peak memory %s)", m.Parts.Stage, m.Parts.Unit,
+	if m.Start.IsZero() {
+		s.say("%s was done before", unit)
+		return
+	}
+	s.say("%s done in %s (CPU %s, peak memory %s)", unit,
 		display.Duration(m.WallSeconds), display.Duration(m.CPUSeconds), display.Megabytes(m.PeakBytes))
 }
 
@@ -92,28 +94,5 @@ func (s *session) work(w *slurm.Worker) error {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	return o.close(ctx, w.Run(ctx, o.graph, o.Out, &elementLines{session: s, long: status.Running{}}))
-}
-
-// elementLines writes what happens to the units of an element into its log for
-// people.
-type elementLines struct {
-	dag.NoObserver
-	*session
-	long status.Running
-}
-
-// Advanced writes a line about a long unit.
-func (e *elementLines) Advanced(unit dag.Ref, p dag.Progress) {
-	now := e.now()
-	e.say("%s %s %s", status.Dated(now), unit, e.long.Note(unit, p, now).Text(now))
-}
-
-// Finished writes what came of a unit.
-func (e *elementLines) Finished(done dag.Outcome) {
-	if done.Manifest == nil {
-		e.say("%s was done before", done.Unit)
-		return
-	}
-	e.sayUnit(done.Manifest)
+	return o.close(ctx, w.Run(ctx, o.graph, o.Out, s.sayUnit))
 }

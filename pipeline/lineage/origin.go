@@ -70,8 +70,8 @@ func (o Origin) Fresh() bool {
 }
 
 // Print writes what a stored output was made of for a terminal: files, units and
-// sources. Units and sources of one kind share a line unless all are asked for; those
-// of the profile own stand by themselves.
+// sources. Units of one kind share a line, and profiles are counted, unless all are asked
+// for; those of the profile own stand by themselves.
 func (o Origin) Print(b *strings.Builder, own string, all bool) error {
 	for _, g := range []*table.Grid{o.files(), o.units(own, all), o.sources(own, all)} {
 		if err := g.Write(b); err != nil {
@@ -112,67 +112,53 @@ func (o Origin) units(own string, all bool) *table.Grid {
 		if len(units) == 1 {
 			name = units[0].Unit.String()
 		}
-		g.Add(append([]string{name, strconv.Itoa(len(units))}, shared(units)...)...)
+		cpu := 0.0
+		for _, r := range units {
+			cpu += made(r).CPUSeconds
+		}
+		g.Add(name, strconv.Itoa(len(units)),
+			common(units, "states", func(r dag.Record) string { return r.State.String() }),
+			common(units, "keys", func(r dag.Record) string { key := made(r).Key; return key[:min(12, len(key))] }),
+			common(units, "commits", func(r dag.Record) string { return made(r).Short() }),
+			common(units, "labels", func(r dag.Record) string { return strings.Join(made(r).Seeds, " ") }),
+			fmt.Sprintf("%.2f", cpu))
 	}
 	return g
 }
 
-// shared are the values that units share, or the number of values, and the seconds of all.
-func shared(units []dag.Record) []string {
-	cpu := 0.0
-	states, keys, commits, seeds := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, r := range units {
-		states[r.State.String()] = true
-		m := r.Last
-		if m == nil {
-			m = &dag.Manifest{}
-		}
-		cpu += m.CPUSeconds
-		keys[m.Key[:min(12, len(m.Key))]], commits[m.Short()], seeds[strings.Join(m.Seeds, " ")] = true, true, true
-	}
-	return []string{common(states, "states"), common(keys, "keys"), common(commits, "commits"), common(seeds, "labels"), fmt.Sprintf("%.2f", cpu)}
-}
+// made is the manifest of a unit; an empty one if there is none.
+func made(r dag.Record) *dag.Manifest { return cmp.Or(r.Last, &dag.Manifest{}) }
 
-// common is the only value, or the number of values.
-func common(values map[string]bool, plural string) string {
+// common is the value that all units share, or the number of their values.
+func common(units []dag.Record, plural string, of func(dag.Record) string) string {
+	values := map[string]bool{}
+	for _, r := range units {
+		values[of(r)] = true
+	}
 	if len(values) > 1 {
 		return fmt.Sprintf("%d %s", len(values), plural)
 	}
-	for value := range values {
-		return cmp.Or(value, table.None)
-	}
-	return table.None
+	return cmp.Or(of(units[0]), table.None)
 }
 
-// sources lists the sources; those of one kind are counted unless all are asked for.
 func (o Origin) sources(own string, all bool) *table.Grid {
-	kind := func(name string) string {
-		if kind, _, of := strings.Cut(name, " "); of && kind == "profile" {
-			return kind
-		}
-		return name
-	}
-	shown := func(s dag.Source) bool { return all || s.Name == "profile "+own }
-	alike := map[string]int{}
-	for _, s := range o.Sources {
-		if !shown(s) {
-			alike[kind(s.Name)]++
-		}
-	}
 	g := &table.Grid{Title: "\nSources", Heads: []string{"<source", "<SHA-256"}}
+	others := 0
 	for _, s := range o.Sources {
-		switch n := alike[kind(s.Name)]; {
-		case shown(s) || n == 1:
-			g.Add(s.Name, s.SHA256)
-		case n > 1:
-			g.Notes = append(g.Notes, fmt.Sprintf("… and %d of the kind %q, each with its own hash (--all)", n, kind(s.Name)))
-			alike[kind(s.Name)] = 0 // counted
+		if strings.HasPrefix(s.Name, "profile ") && s.Name != "profile "+own && !all {
+			others++
+			continue
 		}
+		g.Add(s.Name, s.SHA256)
+	}
+	if others > 0 {
+		g.Notes = []string{fmt.Sprintf("… and %d of the kind \"profile\", each with its own hash (--all)", others)}
 	}
 	return g
 }
 
-// Fact is a fact about what made stored results: each value that units have recorded.
+// Fact is a fact about what made stored results: each value that units have recorded,
+// with the number of units where there are several, the most frequent first.
 type Fact struct {
 	Name   string
 	Values []string
@@ -196,8 +182,19 @@ func Facts(records []dag.Record) (all []Fact) {
 				units[f.of(r.Last)]++
 			}
 		}
-		if len(units) > 0 {
-			all = append(all, Fact{f.name, countLines(units, f.mixed)})
+		values := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
+			return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
+		})
+		if n := len(values); n > 1 {
+			for i, value := range values {
+				values[i] = fmt.Sprintf("%s (units: %d)", value, units[value])
+			}
+			if f.mixed != "" {
+				values = slices.Insert(values, 0, "Mixed: "+fmt.Sprintf(f.mixed, n)+".")
+			}
+		}
+		if len(values) > 0 {
+			all = append(all, Fact{f.name, values})
 		}
 	}
 	return all
@@ -209,22 +206,4 @@ func Commit(o dag.Origin) string {
 		return o.Commit + ", with uncommitted changes"
 	}
 	return o.Commit
-}
-
-// countLines returns each text with its number of units, the most frequent first. Where
-// there are several texts, a first line says so, in the words of mixed.
-func countLines(units map[string]int, mixed string) (lines []string) {
-	texts := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
-		return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
-	})
-	if len(texts) == 1 {
-		return texts
-	}
-	if mixed != "" {
-		lines = append(lines, "Mixed: "+fmt.Sprintf(mixed, len(texts))+".")
-	}
-	for _, text := range texts {
-		lines = append(lines, fmt.Sprintf("%s (units: %d)", text, units[text]))
-	}
-	return lines
 }

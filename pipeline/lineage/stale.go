@@ -1,7 +1,6 @@
 package lineage
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,13 +25,12 @@ func judged(r dag.Reason) (rank int, what string) {
 	return 2, "stale"
 }
 
-// worst is the reason of the lowest rank.
-func worst(reasons []dag.Reason) (rank int, what string) {
-	return judged(slices.MinFunc(reasons, func(a, b dag.Reason) int {
-		x, _ := judged(a)
-		y, _ := judged(b)
-		return x - y
-	}))
+// cause is a reason that units share.
+type cause struct {
+	rank    int
+	what    string
+	reasons []dag.Reason // of the unit that runs first
+	units   []dag.Ref    // the last one first
 }
 
 // mostReasons bounds the reasons that a warning gives.
@@ -42,34 +40,37 @@ const mostReasons = 3
 // would make now: first what was stored of another configuration. Units that are
 // stale of the same causes are counted together.
 func (o Origin) Stale() (warnings []string) {
-	var causes []string
-	groups := map[string][]dag.Record{}
+	var causes []*cause
+	found := map[string]*cause{}
 	for _, r := range slices.Backward(o.Units) { // the last unit first
 		own := r.Own()
 		if len(own) == 0 || r.Last == nil && o.doesWithout(r.Unit) {
 			continue // fresh by itself; or the others do without, and say so
 		}
-		rank, _ := worst(own)
-		cause := fmt.Sprint(rank, dag.Brief(own))
-		if groups[cause] == nil {
-			causes = append(causes, cause)
+		brief := dag.Brief(own)
+		c := found[brief]
+		if c == nil {
+			c = &cause{rank: 4}
+			found[brief], causes = c, append(causes, c)
+			for _, reason := range own {
+				if rank, what := judged(reason); rank < c.rank {
+					c.rank, c.what = rank, what
+				}
+			}
 		}
-		groups[cause] = append(groups[cause], r)
+		c.reasons, c.units = own, append(c.units, r.Unit)
 	}
-	slices.SortStableFunc(causes, func(a, b string) int { return cmp.Compare(a[0], b[0]) })
-	for _, cause := range causes {
-		units := groups[cause]
-		first := units[len(units)-1] // which runs first
-		reasons, more := first.Own(), ""
-		_, what := worst(reasons)
-		if n := len(reasons) - mostReasons; n > 0 {
-			reasons, more = reasons[:mostReasons], fmt.Sprintf("; and %d more", n)
+	slices.SortStableFunc(causes, func(a, b *cause) int { return a.rank - b.rank })
+	for _, c := range causes {
+		more, first := "", c.units[len(c.units)-1]
+		if n := len(c.reasons) - mostReasons; n > 0 {
+			c.reasons, more = c.reasons[:mostReasons], fmt.Sprintf("; and %d more", n)
 		}
-		subject := first.Unit.String() + " is"
-		if n := len(units); n > 1 {
-			subject = fmt.Sprintf("%d units, such as %s, are", n, first.Unit)
+		subject := first.String() + " is"
+		if n := len(c.units); n > 1 {
+			subject = fmt.Sprintf("%d units, such as %s, are", n, first)
 		}
-		warnings = append(warnings, fmt.Sprintf("%s %s: %s%s", subject, what, dag.Explain(reasons), more))
+		warnings = append(warnings, fmt.Sprintf("%s %s: %s%s", subject, c.what, dag.Explain(c.reasons), more))
 	}
 	return warnings
 }

@@ -11,23 +11,8 @@ import (
 	"os"
 	"slices"
 
-	"speceval/internal/store/files"
 	"speceval/pipeline/dag"
 )
-
-// parse reads the whole lines of a log; what is none of ours is passed over. It returns
-// their bytes: a last line that is not whole yet is left.
-func parse(text []byte, path string) (events []Event, whole int) {
-	whole = bytes.LastIndexByte(text, '\n') + 1
-	for line := range bytes.Lines(text[:whole]) {
-		var e Event
-		if json.Unmarshal(line, &e) == nil {
-			e.Log = path
-			events = append(events, e)
-		}
-	}
-	return events, whole
-}
 
 // Reader reads a log that may still grow.
 type Reader struct {
@@ -38,9 +23,15 @@ type Reader struct {
 // NewReader reads the log at path, which need not be there yet.
 func NewReader(path string) *Reader { return &Reader{path: path} }
 
-// Next are the events of units that have been added since the last call. A line that is
-// not whole yet is left for the next call.
+// Next are the events of units that have been added since the last call.
 func (r *Reader) Next() ([]Event, error) {
+	events, err := r.next()
+	return slices.DeleteFunc(events, func(e Event) bool { return e.ID == "" }), err
+}
+
+// next are all events that have been added. What is none of ours is passed over, and a
+// line that is not whole yet is left for the next call.
+func (r *Reader) next() (events []Event, err error) {
 	file, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -53,9 +44,16 @@ func (r *Reader) Next() ([]Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the log: %w", err)
 	}
-	events, whole := parse(text, r.path)
+	whole := bytes.LastIndexByte(text, '\n') + 1
 	r.read += int64(whole)
-	return slices.DeleteFunc(events, func(e Event) bool { return e.ID == "" }), nil
+	for line := range bytes.Lines(text[:whole]) {
+		var e Event
+		if json.Unmarshal(line, &e) == nil {
+			e.Log = r.path
+			events = append(events, e)
+		}
+	}
+	return events, nil
 }
 
 // Standing is what the log of a run says of the units that are not done.
@@ -65,21 +63,13 @@ type Standing struct {
 	Open   []Event // the last event of each unit that is queued, started or failed, in their order
 }
 
-// mostBytes is the size beyond which a file is refused as a log.
-const mostBytes = 1 << 30
-
 // Stand reads the newest log of a run in a folder. Without one it stands empty.
 func Stand(dir string) (s Standing, err error) {
 	logs := runLogs(dir)
 	if len(logs) == 0 {
 		return s, nil
 	}
-	path := logs[len(logs)-1]
-	text, err := files.ReadInput(path, files.Kind{Name: "a log", MaxBytes: mostBytes})
-	if err != nil {
-		return s, fmt.Errorf("read the log of the last run: %w", err)
-	}
-	events, _ := parse(text, path)
+	events, err := NewReader(logs[len(logs)-1]).next()
 	open := make(map[dag.Ref]int) // place in events of the last of each unit that is not done
 	for i, e := range events {
 		switch e.What {
@@ -99,5 +89,5 @@ func Stand(dir string) (s Standing, err error) {
 	for _, i := range slices.Sorted(maps.Values(open)) {
 		s.Open = append(s.Open, events[i])
 	}
-	return s, nil
+	return s, err
 }

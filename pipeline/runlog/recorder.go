@@ -1,13 +1,10 @@
 package runlog
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"speceval/pipeline/dag"
@@ -74,21 +71,18 @@ func (r *Recorder) End() {
 	if r.log == nil {
 		return
 	}
-	stopped := slices.SortedFunc(maps.Keys(r.begun), func(a, b dag.Ref) int { return cmp.Compare(a.String(), b.String()) })
-	for _, unit := range stopped {
+	c := &r.counts
+	for unit, key := range r.begun {
 		if r.elsewhere(unit) {
-			r.counts.Left++
+			c.Left++
 			continue
 		}
-		r.counts.Stopped++
-		r.log.Log(Of(Stopped, unit, r.begun[unit]))
+		c.Stopped++
+		r.log.Log(Of(Stopped, unit, key))
 	}
-	c := r.counts
 	c.NotRun = r.units - c.Done - c.Failed - c.Stopped - c.Left
-	r.log.Log(Event{What: RunEnded, Units: r.units, Counts: &c})
-	if r.file != nil {
-		r.file.Close()
-	}
+	r.log.Log(Event{What: RunEnded, Units: r.units, Counts: c})
+	r.file.Close() // nil where it could not be made
 }
 
 func (r *Recorder) elsewhere(unit dag.Ref) bool {

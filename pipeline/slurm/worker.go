@@ -39,8 +39,6 @@ type Worker struct {
 	before  map[Member]runlog.Event // the last of each unit, of an earlier life of the element
 	now     func() time.Time
 	start   time.Time
-
-	watching sync.Mutex // of the observer
 }
 
 // NewWorker reads the batch whose folder is dir, and opens the log of the
@@ -117,9 +115,9 @@ func BuildOf(program string) (string, error) {
 }
 
 // Run runs the units that are not done yet, as many at a time as the batch says,
-// and reports them to watch: a unit that was done before as finished without
-// having started. One that fails does not keep the others from running.
-func (w *Worker) Run(ctx context.Context, graph *dag.Graph, out string, watch dag.Observer) error {
+// and passes the manifest of each to done: without a start for one that was done before.
+// One that fails does not keep the others from running.
+func (w *Worker) Run(ctx context.Context, graph *dag.Graph, out string, done func(dag.Ref, *dag.Manifest)) error {
 	refs := make([]dag.Ref, len(w.members))
 	for i, m := range w.members {
 		refs[i] = w.batch.Ref(m)
@@ -135,7 +133,7 @@ func (w *Worker) Run(ctx context.Context, graph *dag.Graph, out string, watch da
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			errs[i] = w.runUnit(ctx, snapshot, refs[i], m.Key, watch)
+			errs[i] = w.runUnit(ctx, snapshot, refs[i], m.Key, done)
 		})
 	}
 	all.Wait()
@@ -143,7 +141,7 @@ func (w *Worker) Run(ctx context.Context, graph *dag.Graph, out string, watch da
 }
 
 // runUnit runs a unit that is not done, and logs how it ends.
-func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Ref, key string, watch dag.Observer) error {
+func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Ref, key string, done func(dag.Ref, *dag.Manifest)) error {
 	if before := w.before[Member{Unit: ref.Unit, Key: key}]; before.What == runlog.Failed { // the run that submitted it may have done so again
 		return fmt.Errorf("unit %s failed before it was requeued, and is left alone: %s", ref, before.Error)
 	}
@@ -153,29 +151,21 @@ func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Re
 		w.log.Failed(ref, key, err, errors.As(err, &changed))
 		return err
 	}
-	if fresh && !w.redo(snapshot.Manifest(ref)) {
-		w.done(&dag.Manifest{Key: key}, dag.Outcome{Unit: ref, Key: key}, watch)
-		return nil
+	m := &dag.Manifest{Key: key}
+	if !fresh || w.redo(snapshot.Manifest(ref)) {
+		w.log.Log(runlog.Of(runlog.Started, ref, key))
+		m, err = snapshot.RunUnit(ctx, ref, w.Origin, w.now, w.advance(ref, key))
 	}
-	w.log.Log(runlog.Of(runlog.Started, ref, key))
-	m, err := snapshot.RunUnit(ctx, ref, w.Origin, w.now, w.advance(ref, key, watch))
 	switch {
 	case err == nil:
-		w.done(m, dag.Outcome{Unit: ref, Key: key, Manifest: m}, watch)
+		w.log.Done(ref, m)
+		done(ref, m)
 	case ctx.Err() != nil:
 		w.log.Log(runlog.Of(runlog.Stopped, ref, key))
 	default:
 		w.log.Failed(ref, key, err, false)
 	}
 	return err
-}
-
-// done logs and reports a unit that is done.
-func (w *Worker) done(m *dag.Manifest, outcome dag.Outcome, watch dag.Observer) {
-	w.log.Done(outcome.Unit, m)
-	w.watching.Lock()
-	defer w.watching.Unlock()
-	watch.Finished(outcome)
 }
 
 // redo reports whether a fresh unit is to be run again: this batch has not.
@@ -187,11 +177,12 @@ func (w *Worker) redo(m *dag.Manifest) bool {
 const advanceInterval = 10 * time.Second
 
 // advance logs how far a unit is, at intervals.
-func (w *Worker) advance(ref dag.Ref, key string, watch dag.Observer) func(dag.Progress) {
+func (w *Worker) advance(ref dag.Ref, key string) func(dag.Progress) {
 	var last time.Time
+	var one sync.Mutex
 	return func(p dag.Progress) {
-		w.watching.Lock()
-		defer w.watching.Unlock()
+		one.Lock()
+		defer one.Unlock()
 		now := w.now()
 		if !last.IsZero() && now.Sub(last) < advanceInterval {
 			return
@@ -200,6 +191,5 @@ func (w *Worker) advance(ref dag.Ref, key string, watch dag.Observer) func(dag.P
 		told := runlog.Of(runlog.Told, ref, key)
 		told.Progress = &p
 		w.log.Log(told)
-		watch.Advanced(ref, p)
 	}
 }

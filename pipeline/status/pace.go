@@ -2,7 +2,6 @@ package status
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"speceval/internal/display"
@@ -45,54 +44,6 @@ func (s *speed) left(now time.Time, before, after string) string {
 
 func about(seconds float64) string { return "about " + display.Duration(seconds) + " left" }
 
-// Running are the long units under way: those that report how far they are.
-type Running map[dag.Ref]*Long
-
-// Long is a long unit.
-type Long struct {
-	dag.Progress
-	speed
-	last time.Time // of the last line written
-}
-
-// Note takes a report of a unit.
-func (l Running) Note(unit dag.Ref, p dag.Progress, now time.Time) *Long {
-	u := l[unit]
-	if u == nil {
-		u = &Long{last: now}
-		l[unit] = u
-	}
-	u.Progress = p
-	u.report(now, int64(p.Done), int64(p.Total))
-	return u
-}
-
-// unfinished says of each unit that the next run resumes it.
-func (l Running) unfinished() (lines []string) {
-	for unit, u := range l {
-		lines = append(lines, fmt.Sprintf("%s: %s of %s %s are stored, and the next run goes on from there", unit, display.Thousands(u.Done), display.Thousands(u.Total), u.What))
-	}
-	slices.Sort(lines)
-	return lines
-}
-
-// part is how much of the unit is done, from 0 to 1.
-func (u *Long) part() float64 {
-	if u.Total <= 0 {
-		return 0
-	}
-	return min(1, float64(u.Done)/float64(u.Total))
-}
-
-// Text is "1,204/20,480 rollouts, 310/s, 1.2 M tokens, about 1 min 2 s left".
-func (u *Long) Text(now time.Time) string {
-	text := far(u.Done, u.Total, u.What, u.rate(now))
-	if u.Detail != "" {
-		text += ", " + u.Detail
-	}
-	return text + u.left(now, ", ", "")
-}
-
 // far is "1,204/20,480 rollouts, 310/s".
 func far(done, total int, what string, rate float64) string {
 	text := fmt.Sprintf("%s/%s %s", display.Thousands(done), display.Thousands(total), what)
@@ -100,17 +51,6 @@ func far(done, total int, what string, rate float64) string {
 		text += ", " + display.Rounded(rate) + "/s"
 	}
 	return text
-}
-
-// together is how far all are, in few words.
-func (l Running) together(now time.Time) string {
-	var done, total int
-	var rate float64
-	what := ""
-	for _, u := range l {
-		done, total, rate, what = done+u.Done, total+u.Total, rate+u.rate(now), u.What
-	}
-	return far(done, total, what, rate)
 }
 
 // over reports whether an interval is over, for another line. It is after a clock

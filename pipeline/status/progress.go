@@ -1,8 +1,10 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -41,26 +43,19 @@ const (
 	leastBar     = 8
 )
 
+// often is the time between two drawings of what moves all the time.
+const often = 100 * time.Millisecond
+
 // meter is a bar in one line of a terminal, however narrow.
 type meter struct {
 	*progressbar.ProgressBar
 	text int // columns for it
 }
 
-// often is the time between two drawings of what moves all the time.
-const often = 100 * time.Millisecond
-
 // meter begins a bar of so many steps, drawn again after a time at the earliest.
 func (c Console) meter(total int64, again time.Duration) *meter {
-	columns := c.Columns
-	if columns <= 0 {
-		columns = usualColumns
-	}
+	columns, w := cmp.Or(c.Columns, usualColumns), cmp.Or(c.Bars, c.W)
 	width := max(leastBar, min(barColumns, (columns-barFrame)/5))
-	w := c.Bars
-	if w == nil {
-		w = c.W
-	}
 	return &meter{progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(w), progressbar.OptionSetWidth(width), progressbar.OptionSetPredictTime(false),
 		progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(again), progressbar.OptionClearOnFinish(),
@@ -79,13 +74,13 @@ func (m *meter) Describe(text string) {
 // elsewhere.
 type work struct {
 	Console
+	speed
 	again time.Duration // see meter
 	bar   *meter        // nil: none yet
-	last  time.Time     // of the last line, or of the first call
+	last  time.Time     // of the last line; zero before the first call
 }
 
-func (v *work) show(what string, done, all int64) {
-	now := v.Now()
+func (v *work) show(now time.Time, what string) {
 	if v.last.IsZero() {
 		v.last = now
 	}
@@ -93,11 +88,11 @@ func (v *work) show(what string, done, all int64) {
 	case v.Quiet:
 	case v.Terminal:
 		if v.bar == nil {
-			v.bar = v.meter(all, v.again)
+			v.bar = v.meter(v.total, v.again)
 		}
-		v.bar.ChangeMax64(max(done, all))
+		v.bar.ChangeMax64(max(v.done, v.total))
 		v.bar.Describe(what)
-		v.bar.Set64(done)
+		v.bar.Set64(v.done)
 	case over(v.last, now, lineInterval):
 		v.last = now
 		fmt.Fprintln(v.W, Dated(now), what)
@@ -112,22 +107,19 @@ func (v *work) End() {
 }
 
 // Evaluation shows how far an evaluation is.
-type Evaluation struct {
-	work
-	speed
-}
+type Evaluation struct{ work }
 
 // Evaluation begins to show how far an evaluation is.
-func (c Console) Evaluation() *Evaluation { return &Evaluation{work: work{Console: c}} }
+func (c Console) Evaluation() *Evaluation { return &Evaluation{work{Console: c}} }
 
 // Show hears of progress every second.
 func (v *Evaluation) Show(p evaluation.Progress) {
 	what := fmt.Sprintf("pilot %d of %d", p.Pilots, p.AllPilots)
-	if p.AllContinuations > 0 {
+	switch {
+	case p.AllContinuations > 0 && p.Pilots == p.AllPilots:
+		what = fmt.Sprintf("continuations %d of %d", min(p.Continuations, p.AllContinuations), p.AllContinuations)
+	case p.AllContinuations > 0:
 		what += fmt.Sprintf(", continuations %d", p.Continuations)
-		if p.Pilots == p.AllPilots {
-			what = fmt.Sprintf("continuations %d of %d", min(p.Continuations, p.AllContinuations), p.AllContinuations)
-		}
 	}
 	what += fmt.Sprintf(", %d under way", p.UnderWay)
 	if p.Scoring > 0 {
@@ -138,19 +130,18 @@ func (v *Evaluation) Show(p evaluation.Progress) {
 	if v.Terminal {
 		what = v.left(now, "", ", ") + what
 	}
-	v.show(what, v.done, v.total)
+	v.show(now, what)
 }
 
 // Transfer shows how far a file is.
 type Transfer struct {
 	work
-	speed
 	name string
 }
 
 // Transfer begins to show how far the file of a name is.
 func (c Console) Transfer(name string) *Transfer {
-	return &Transfer{work: work{Console: c, again: often}, name: display.EscapedLine(name)}
+	return &Transfer{work{Console: c, again: often}, display.EscapedLine(name)}
 }
 
 // Progress takes in how far the file is.
@@ -161,7 +152,7 @@ func (t *Transfer) Progress(done, total int64) {
 	if total > done {
 		text += t.left(now, fmt.Sprintf(", %.1f MB/s, ", t.rate(now)/1e6), "")
 	}
-	t.show(text, done, total)
+	t.show(now, text)
 }
 
 // Run shows the progress of a run that is expected to take so many seconds (0 if
@@ -188,7 +179,7 @@ type progress struct {
 	bar      *meter // nil: dated lines
 	pace     *pace
 	stage    map[string]*stageLines
-	long     Running
+	long     map[dag.Ref]*long
 	done     int // units
 	noted    map[string]bool
 }
@@ -199,13 +190,18 @@ type stageLines struct {
 	last                time.Time // of the last line
 }
 
-var _ dag.Observer = (*progress)(nil)
+// long is a unit under way that reports how far it is.
+type long struct {
+	dag.Progress
+	speed
+	last time.Time // of the last line
+}
 
 // Begin notes what there is to do.
 func (p *progress) Begin(plan *dag.Plan) {
 	start := p.Now()
 	p.pace = newPace(plan, p.estimate, start)
-	p.stage, p.long, p.noted = make(map[string]*stageLines), Running{}, make(map[string]bool)
+	p.stage, p.long, p.noted = make(map[string]*stageLines), make(map[dag.Ref]*long), make(map[string]bool)
 	for _, s := range plan.Stages {
 		p.stage[s.Stage.Name] = &stageLines{total: len(s.Run), last: start}
 	}
@@ -217,13 +213,20 @@ func (p *progress) Begin(plan *dag.Plan) {
 // Started shows which stage is at work.
 func (p *progress) Started(unit dag.Ref, _ string) { p.describe(unit.Stage, p.Now()) }
 
+// describe shows which stage is at work, and how far its long units are together.
 func (p *progress) describe(stage string, now time.Time) {
 	if p.bar == nil {
 		return
 	}
 	text := stage
-	if len(p.long) > 0 {
-		text += " " + p.long.together(now)
+	var done, total int
+	var rate float64
+	what := ""
+	for _, u := range p.long {
+		done, total, rate, what = done+u.Done, total+u.Total, rate+u.rate(now), u.What
+	}
+	if what != "" {
+		text += " " + far(done, total, what, rate)
 	}
 	p.bar.Describe(text + ", " + p.pace.left(now))
 }
@@ -231,7 +234,13 @@ func (p *progress) describe(stage string, now time.Time) {
 // Advanced moves the bar by a part of a unit, or writes a line about it at intervals.
 func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
 	now := p.Now()
-	u := p.long.Note(unit, of, now)
+	u := p.long[unit]
+	if u == nil {
+		u = &long{last: now}
+		p.long[unit] = u
+	}
+	u.Progress = of
+	u.report(now, int64(of.Done), int64(of.Total))
 	switch {
 	case p.Quiet:
 	case p.bar != nil:
@@ -239,7 +248,11 @@ func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
 		p.show()
 	case over(u.last, now, lineInterval):
 		u.last = now
-		p.line(fmt.Sprintf("%s %s", unit, u.Text(now)))
+		text := unit.String() + " " + far(u.Done, u.Total, u.What, u.rate(now))
+		if u.Detail != "" {
+			text += ", " + u.Detail
+		}
+		p.line(text + u.left(now, ", ", ""))
 	}
 }
 
@@ -247,7 +260,7 @@ func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
 func (p *progress) show() {
 	parts := 0.0
 	for _, u := range p.long {
-		parts += u.part()
+		parts += min(1, float64(u.Done)/float64(max(1, u.Total)))
 	}
 	p.bar.Set(p.done*steps + int(parts*steps))
 }
@@ -271,11 +284,10 @@ func (p *progress) line(text string) {
 // stage, or if the stage has not had a line for some time. Failures have a line each, and
 // so have notes that no other unit has left.
 func (p *progress) Finished(done dag.Outcome) {
-	s, now := p.stage[done.Unit.Stage], p.Now()
+	s, m, now := p.stage[done.Unit.Stage], done.Manifest, p.Now()
 	p.done++
 	p.pace.finish(done.Unit)
 	delete(p.long, done.Unit)
-	p.notes(done)
 	if done.Err != nil {
 		s.failed++
 		if !p.Quiet {
@@ -283,6 +295,12 @@ func (p *progress) Finished(done dag.Outcome) {
 		}
 	} else {
 		s.done++
+		for _, note := range m.Notes {
+			if !p.noted[note] {
+				p.noted[note] = true
+				p.line(fmt.Sprintf("%s: %s", done.Unit, note))
+			}
+		}
 	}
 	switch {
 	case p.Quiet:
@@ -290,31 +308,12 @@ func (p *progress) Finished(done dag.Outcome) {
 		p.show()
 	case done.Err == nil && (s.total <= fewUnits || s.done+s.failed == s.total || over(s.last, now, lineInterval)):
 		s.last = now
-		p.line(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", done.Unit.Stage, s.done, s.total,
-			done.Unit.Unit, display.Duration(done.Manifest.WallSeconds), elsewhere(done.Manifest), p.pace.left(now)))
-	}
-}
-
-// notes writes what a unit found and kept, each text once.
-func (p *progress) notes(done dag.Outcome) {
-	if done.Manifest == nil {
-		return
-	}
-	for _, note := range done.Manifest.Notes {
-		if !p.noted[note] {
-			p.noted[note] = true
-			p.line(fmt.Sprintf("%s: %s", done.Unit, note))
+		where := ""
+		if m.Queue != nil {
+			where = fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, display.Duration(m.QueueSeconds))
 		}
+		p.line(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", done.Unit.Stage, s.done, s.total, done.Unit.Unit, display.Duration(m.WallSeconds), where, p.pace.left(now)))
 	}
-}
-
-// elsewhere says where a unit ran that had to wait for a machine, and how long it
-// waited: " on n1 as job 12_3 after 40 s in the queue"; empty for any other.
-func elsewhere(m *dag.Manifest) string {
-	if m.Queue == nil {
-		return ""
-	}
-	return fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, display.Duration(m.QueueSeconds))
 }
 
 // End removes the bar, and reports how far the long units are that did not finish; the
@@ -326,7 +325,12 @@ func (p *progress) End() {
 	if p.Quiet {
 		return
 	}
-	for _, line := range p.long.unfinished() {
+	var lines []string
+	for unit, u := range p.long {
+		lines = append(lines, fmt.Sprintf("%s: %s of %s %s are stored, and the next run goes on from there", unit, display.Thousands(u.Done), display.Thousands(u.Total), u.What))
+	}
+	slices.Sort(lines)
+	for _, line := range lines {
 		p.line(line)
 	}
 }
