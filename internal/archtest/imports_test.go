@@ -26,7 +26,7 @@ var importRules = []importRule{
 	{"pipeline/exchange", []string{"internal/evaluate/logs", "internal/profile", "internal/store/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/store/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/runlog"}},
-	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/process", "internal/store/atomicfile", "internal/store/files"}},
+	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/display", "internal/process", "internal/store/atomicfile", "internal/store/files"}},
 	{"pipeline/runlog", []string{"pipeline/dag", "internal/store/files", "internal/process", "internal/store/rowfile"}},
 	{"pipeline/lineage", []string{"pipeline/dag", "internal/display", "internal/table"}},
 	{"pipeline/pair", []string{"pipeline/dag", "internal/profile"}},

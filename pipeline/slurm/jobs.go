@@ -235,9 +235,7 @@ func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 		}
 	}
 	for t, ids := range together {
-		if err := c.of(t.Target).cancel(without, t.title, ids...); err != nil {
-			c.Report(firstLine(err))
-		}
+		c.complain(c.of(t.Target).cancel(without, t.title, ids...))
 	}
 	c.giveBack(ctx.Err(), ready)
 }

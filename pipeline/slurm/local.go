@@ -79,9 +79,10 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, fold
 	if jobs == nil {
 		return here, idle(ctx, run, folder)
 	}
+	isHere := func(stage string) bool { _, inJobs := jobs.Stages[stage]; return !inJobs }
 	var stages []string
 	for _, stage := range plan.Stages {
-		if _, inJobs := jobs.Stages[stage.Stage.Name]; inJobs && len(stage.Run) > 0 {
+		if !isHere(stage.Stage.Name) && len(stage.Run) > 0 {
 			stages = append(stages, stage.Stage.Name)
 		}
 	}
@@ -93,7 +94,6 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, fold
 	if err != nil {
 		return Place{}, err
 	}
-	isHere := func(stage string) bool { _, inJobs := jobs.Stages[stage]; return !inJobs }
 	_, units := live(x.arrays)
 	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, units > 0, units}, nil
 }
@@ -131,37 +131,27 @@ const mostTogether = 1000
 // an element of its own. The others go, the longest first, each to the element
 // with the least to do so far.
 func pack(pieces []*piece, seconds float64) [][]*piece {
-	var alone, together []*piece
+	var alone [][]*piece
+	var together []*piece
 	sum := 0.0
 	for _, p := range pieces {
 		if p.alone || p.task.Seconds <= 0 {
-			alone = append(alone, p)
+			alone = append(alone, []*piece{p})
 			continue
 		}
 		together = append(together, p)
 		sum += p.task.Seconds
 	}
-	slices.SortStableFunc(together, func(a, b *piece) int { return cmp.Compare(b.task.Seconds, a.task.Seconds) })
-	n := 1 + len(together)/mostTogether
+	n := len(together)
 	if seconds > 0 {
-		n = max(n, int(math.Ceil(sum/seconds)))
-	} else {
-		n = len(together)
+		n = min(n, max(1+n/mostTogether, int(math.Ceil(sum/seconds))))
 	}
-	n = min(n, len(together))
+	slices.SortStableFunc(together, func(a, b *piece) int { return cmp.Compare(b.task.Seconds, a.task.Seconds) })
 	elements, loads := make([][]*piece, n), make([]float64, n) // loads in seconds
 	for _, p := range together {
-		least := 0
-		for i := range loads {
-			if loads[i] < loads[least] {
-				least = i
-			}
-		}
+		least := slices.Index(loads, slices.Min(loads))
 		elements[least] = append(elements[least], p)
 		loads[least] += p.task.Seconds
 	}
-	for _, p := range alone {
-		elements = append(elements, []*piece{p})
-	}
-	return elements
+	return append(elements, alone...)
 }

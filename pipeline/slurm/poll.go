@@ -44,9 +44,7 @@ func (c *Jobs) note(since *time.Time, err error, meanwhile, again string) {
 
 // conclude settles the units of an element that are done or have failed.
 func (c *Jobs) conclude(ctx context.Context, e *element) {
-	if err := e.read(); err != nil {
-		c.Report(firstLine(err))
-	}
+	c.complain(e.read())
 	ended := e.state.State.Ended()
 	switch {
 	case !ended:
@@ -136,9 +134,7 @@ func (c *Jobs) closeArrays() {
 			return len(e.pieces) == 0 && e.state.State.Ended()
 		})
 		if a.Ended = len(a.open) == 0; a.Ended {
-			if err := a.write(c.Folder); err != nil {
-				c.Report(firstLine(err))
-			}
+			c.complain(a.write(c.Folder))
 		}
 		return a.Ended
 	})
@@ -148,6 +144,13 @@ func (c *Jobs) closeArrays() {
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
+}
+
+// complain reports an error that the run goes on without.
+func (c *Jobs) complain(err error) {
+	if err != nil {
+		c.Report(firstLine(err))
+	}
 }
 
 // verdict says how to go on with a unit whose element has ended without it.
@@ -203,19 +206,10 @@ func (p *piece) next(v verdict, retries, longest int) (*piece, bool) {
 		}
 	}
 	if v.time {
-		q.minutes = longer(p.minutes, longest)
+		q.minutes = 2 * p.minutes
+		if longest > 0 && (p.minutes == 0 || q.minutes > longest) { // 0 is the partition's default
+			q.minutes = longest
+		}
 	}
 	return &q, !v.final && q.attempt <= retries+1 && (!v.time || q.minutes > p.minutes)
-}
-
-// longer is twice a time limit, up to the partition's; of a partition's default,
-// which is 0, it is the longest that there is. Nothing is longer than the longest.
-func longer(minutes, longest int) int {
-	switch {
-	case minutes == 0:
-		return longest
-	case longest == 0:
-		return 2 * minutes
-	}
-	return min(2*minutes, longest)
 }

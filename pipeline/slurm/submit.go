@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"speceval/internal/display"
 )
 
 // arrayKey groups units into arrays: all of an array share it.
@@ -91,7 +93,7 @@ func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, element
 		c.unsure = append(c.unsure, a)
 		return true
 	case problem.outcome == failed:
-		c.Report(firstLine(err))
+		c.complain(err)
 	}
 	os.RemoveAll(a.dir)
 	if problem.outcome == full {
@@ -110,9 +112,7 @@ func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, element
 
 // submitted books that an array has its job.
 func (c *Jobs) submitted(a *array) {
-	if err := a.write(c.Folder); err != nil {
-		c.Report(firstLine(err))
-	}
+	c.complain(a.write(c.Folder))
 	n := 0
 	for _, e := range a.open {
 		e.state.Job = a.Job
@@ -123,7 +123,7 @@ func (c *Jobs) submitted(a *array) {
 	}
 	c.note(&c.crowded, nil, "", "jobs are taken again")
 	c.arrays, c.taken, c.fits = append(c.arrays, a), true, max(c.fits, 2*len(a.open))
-	c.Report(fmt.Sprintf("%s: %s in %s submitted as job %s, %s", a.Stage, plural(n, "unit"), plural(len(a.open), "element"), a.Job, a.dir))
+	c.Report(fmt.Sprintf("%s: %s in %s submitted as job %s, %s", a.Stage, display.Units(n), display.Count(len(a.open), "element", "elements"), a.Job, a.dir))
 }
 
 // postpone has the pieces of an array that is no job wait for the next poll.
@@ -131,13 +131,6 @@ func (c *Jobs) postpone(a *array) {
 	for _, e := range a.open {
 		c.later = append(c.later, e.pieces...)
 	}
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }
 
 // lookFor finds the jobs of arrays whose submission was not answered. Where there is none,
