@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -40,16 +39,12 @@ func manCommand() *cobra.Command {
 // bytes at any time.
 func manual(c *cobra.Command, dir string) error {
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	err := atomicfile.Write(filepath.Join(dir, name+".1"), func(w io.Writer) error {
-		escape := strings.NewReplacer(`\`, `\e`, "-", `\-`)
-		var b strings.Builder
-		fmt.Fprintf(&b, ".TH %s 1\n.SH NAME\n%s\n.SH DESCRIPTION\n.nf\n", strings.ToUpper(name), escape.Replace(name+" - "+c.Short))
-		for line := range strings.Lines(c.Long + "\n\n" + c.UsageString()) {
-			b.WriteString(`\&` + escape.Replace(line)) // no line is a request
-		}
-		_, err := io.WriteString(w, b.String())
-		return err
-	})
+	escape := strings.NewReplacer(`\`, `\e`, "-", `\-`)
+	page := fmt.Sprintf(".TH %s 1\n.SH NAME\n%s\n.SH DESCRIPTION\n.nf\n", strings.ToUpper(name), escape.Replace(name+" - "+c.Short))
+	for line := range strings.Lines(c.Long + "\n\n" + c.UsageString()) {
+		page += `\&` + escape.Replace(line) // no line is a request
+	}
+	err := atomicfile.WriteText(filepath.Join(dir, name+".1"), page)
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
 			err = errors.Join(err, manual(sub, dir))

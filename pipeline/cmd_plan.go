@@ -20,7 +20,7 @@ func (s *session) planCommand() *cobra.Command {
 				return err
 			}
 			s.sayNotes(x, plan)
-			return status.WritePlan(s.stdout, plan, x.machines(), s.width)
+			return status.WritePlan(s.stdout, plan, x.machines, s.width)
 		},
 	}
 	o.define(c.Flags())

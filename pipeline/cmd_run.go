@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/slurm"
 )
 
 func (s *session) runCommand() *cobra.Command {
@@ -58,7 +61,7 @@ func (s *session) runSelection(sel selection, keepGoing bool) (*dag.Plan, error)
 	}
 	s.sayNotes(o, plan)
 	for _, stage := range plan.Stages {
-		s.say("%s: %s", stage.Stage.Name, o.machines().Todo(&stage))
+		s.say("%s: %s", stage.Stage.Name, o.machines.Todo(&stage))
 	}
 	err = s.carryOut(ctx, drain, o, plan, holder, keepGoing)
 	s.writeRuns(o)
@@ -72,13 +75,25 @@ func (s *session) runSelection(sel selection, keepGoing bool) (*dag.Plan, error)
 // carryOut runs the plan, as the holder of the output folder, and says what it
 // took.
 func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string, keepGoing bool) error {
-	where, err := s.placeOf(ctx, o, drain, plan)
+	command := slurm.Run(s.environment, o.Answer())
+	jobs, err := o.Jobs(slurm.Settings{Run: command, Process: s.pid, Drain: drain, Report: s.report, Now: s.now}, s.variable)
 	if err != nil {
 		return err
 	}
+	where, err := slurm.PlaceOf(ctx, plan, o.Workers, command, filepath.Join(o.Out, dag.JobsDir), jobs)
+	var refused *slurm.RefusedError
+	if errors.As(err, &refused) {
+		return &usageError{err}
+	}
+	if err != nil {
+		return err
+	}
+	if where.Earlier > 0 {
+		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(where.Earlier))
+	}
 	runner := dag.Runner{
 		Executor:  where.Executor,
-		Observer:  s.recorder(o, s.console().Run(plan, o.machines().Seconds(plan)), holder),
+		Observer:  s.recorder(o, s.console().Run(plan, o.machines.Seconds(plan)), holder),
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || where.Jobs,

@@ -16,10 +16,6 @@ func (s *session) statusCommand() *cobra.Command {
 	check := false
 	c := &cobra.Command{
 		Use: "status", Short: "show what is fresh, stale and missing; with --check exit 3 unless all is fresh", Args: cobra.NoArgs,
-		Long: `Show what is fresh, stale and missing; with --check exit 3 unless all is fresh.
-
-Units that are queued, running or failed now are counted too, whatever their state. A
-unit counts as failed until it is fresh or would be made of something else.`,
 		Example: `  speceval status --check    for scripts: exit code 3 if anything is stale or missing
   speceval status --json     one JSON document`,
 		RunE: func(*cobra.Command, []string) error {
@@ -47,10 +43,6 @@ unit counts as failed until it is fresh or would be made of something else.`,
 	return c
 }
 
-// answerLimit is how long a command that polls jobs may take where no configuration is
-// read.
-const answerLimit = time.Minute
-
 // elsewhere are the units of an output folder that wait or run in jobs, or have
 // failed there.
 func (s *session) elsewhere(out string) ([]runlog.Event, error) {
@@ -59,5 +51,5 @@ func (s *session) elsewhere(out string) ([]runlog.Event, error) {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	return slurm.Standings(ctx, slurm.Run(s.environment, answerLimit), filepath.Join(out, dag.JobsDir))
+	return slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
 }

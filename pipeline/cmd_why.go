@@ -24,7 +24,7 @@ func (s *session) whyCommand() *cobra.Command {
 				return &usageError{err}
 			}
 			at := slices.IndexFunc(plan.Stages, func(p dag.StagePlan) bool { return p.Stage.Name == words[0] })
-			return status.WriteWhy(s.stdout, &plan.Stages[at], x.machines(), s.all, s.width)
+			return status.WriteWhy(s.stdout, &plan.Stages[at], x.machines, s.all, s.width)
 		},
 	}
 	s.allFlag(c, "list every unit and reason")

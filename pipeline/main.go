@@ -27,14 +27,10 @@ func main() {
 	relay := process.NewRelay(signals, clock.Wall{})
 	os.Exit(relay.Run(func() int {
 		return run(os.Args[1:], newShell(os.Args, signals, relay), shipped)
-	}, ended))
-}
-
-// ended is the exit code where the process ends in the middle of what it does. All
-// files are written whole or not at all.
-func ended() int {
-	fmt.Fprintln(os.Stderr, "speceval: interrupted, and ended at once; what was stored stays")
-	return exitInterrupted
+	}, func() int { // files are written whole or not at all
+		fmt.Fprintln(os.Stderr, "speceval: interrupted, and ended at once; what was stored stays")
+		return exitInterrupted
+	}))
 }
 
 // The exit codes of speceval.

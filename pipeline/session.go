@@ -41,6 +41,7 @@ type opened struct {
 	stages   []dag.Stage
 	graph    *dag.Graph
 	snapshot *dag.Snapshot // of the output folder, once it is planned
+	machines status.Machines
 }
 
 // close ends what units have started, servers for one; an error of the units counts first.
@@ -58,11 +59,6 @@ func (o *opened) plan(ctx context.Context, sel dag.Selection) (plan *dag.Plan, e
 		return nil, err
 	}
 	return o.snapshot.Plan(sel)
-}
-
-// machines are where units will run, for estimates.
-func (o *opened) machines() status.Machines {
-	return status.Machines{Workers: o.Workers, Elements: o.ElementSeconds()}
 }
 
 // outside is the part of the world that the experiment may use.
@@ -85,17 +81,14 @@ func (s *session) open(sel selection) (*opened, error) {
 		return nil, &usageError{err}
 	}
 	o.Workers = cmp.Or(int(sel.jobs), o.Workers, runtime.GOMAXPROCS(0))
+	o.machines = status.Machines{Workers: o.Workers, Elements: o.ElementSeconds()}
 	return o, nil
 }
-
-// lookGarbage is the garbage collector's target for commands that only look:
-// they read much and keep most of it, so that collecting gains little.
-const lookGarbage = 400
 
 // look opens the experiment and plans a selection of it, for commands that
 // change nothing.
 func (s *session) look(sel selection) (*opened, *dag.Plan, error) {
-	debug.SetGCPercent(lookGarbage)
+	debug.SetGCPercent(400) // much is read, and most of it kept
 	o, err := s.open(sel)
 	if err != nil {
 		return nil, nil, err
@@ -148,12 +141,17 @@ func (s *session) sayNotes(o *opened, plan *dag.Plan) {
 // say writes a message for the user, unless asked to be quiet.
 func (s *session) say(format string, args ...any) {
 	if !s.quiet {
-		s.tell(fmt.Sprintf(format, args...))
+		s.write(fmt.Sprintf(format, args...))
 	}
 }
 
-// tell writes a message, a single line wrapped to the terminal.
-func (s *session) tell(text string) {
+// warn writes a message that being quiet does not silence.
+func (s *session) warn(format string, args ...any) {
+	s.write("speceval: warning: " + fmt.Sprintf(format, args...))
+}
+
+// write writes a message, a single line wrapped to the terminal.
+func (s *session) write(text string) {
 	if s.columns > 0 && utf8.RuneCountInString(text) > s.columns && !strings.Contains(text, "\n") {
 		io.WriteString(s.stderr, table.WrapAt(s.columns, "", "  ", text))
 		return
@@ -170,9 +168,4 @@ func (s *session) report(text string) {
 		io.WriteString(cmp.Or(s.bars, s.stderr), "\r\x1b[2K") // the bar, which comes back by itself
 	}
 	fmt.Fprintf(s.stderr, "%s %s\n", status.Dated(s.now()), text)
-}
-
-// warn writes a message that being quiet does not silence.
-func (s *session) warn(format string, args ...any) {
-	s.tell("speceval: warning: " + fmt.Sprintf(format, args...))
 }

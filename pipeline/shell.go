@@ -52,32 +52,24 @@ var linkedCommit, linkedDirty, linkedDate string
 
 // newShell is the process's own shell, which gets its signals by a relay.
 func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shell {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	commit, dirty, date := revision()
 	columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // 0 for what is no terminal
 	width, _, _ := term.GetSize(int(os.Stdout.Fd()))
-	return &shell{
-		stdin:       os.Stdin,
-		stdout:      os.Stdout,
-		stderr:      os.Stderr,
-		terminal:    term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
-		columns:     columns,
-		width:       width,
-		now:         time.Now,
-		pid:         os.Getpid(),
-		date:        date,
-		environment: os.Environ(),
-		origin: dag.Origin{
-			Commit: commit, Dirty: dirty, GoVersion: runtime.Version(), Host: host,
-			Command: display.WithoutCredentials(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " ")),
-		},
-		interrupts: relay.Signals,
-		release:    func() { signal.Stop(signals) },
-		endWithin:  relay.Within,
+	s := &shell{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
+		terminal: term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
+		columns:  columns, width: width,
+		now: time.Now, pid: os.Getpid(), environment: os.Environ(),
+		interrupts: relay.Signals, endWithin: relay.Within,
+		release: func() { signal.Stop(signals) },
 	}
+	s.origin.GoVersion = runtime.Version()
+	s.origin.Command = display.WithoutCredentials(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "))
+	s.origin.Commit, s.origin.Dirty, s.date = revision()
+	var err error
+	if s.origin.Host, err = os.Hostname(); err != nil {
+		s.origin.Host = "unknown"
+	}
+	return s
 }
 
 // revision is the git commit that the program was built from, whether there were
@@ -87,18 +79,16 @@ func revision() (commit string, dirty bool, date string) {
 		return linkedCommit, linkedDirty == "true", linkedDate
 	}
 	commit = "unknown"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return commit, false, ""
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.modified":
-			dirty = s.Value == "true"
-		case "vcs.time": // 2026-11-23T11:19:08Z
-			date, _, _ = strings.Cut(s.Value, "T")
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				commit = s.Value
+			case "vcs.modified":
+				dirty = s.Value == "true"
+			case "vcs.time": // 2026-11-23T11:19:08Z
+				date, _, _ = strings.Cut(s.Value, "T")
+			}
 		}
 	}
 	return commit, dirty, date
@@ -135,34 +125,29 @@ func draining(what string) (first, second string) {
 // has its usual effect and ends the process. stop ends the watch.
 func (s *shell) drainable(first, second string) (ctx context.Context, drain <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	draining := make(chan struct{})
-	go func() {
+	drained := make(chan struct{})
+	interrupted := func(answer string) bool {
 		select {
 		case <-s.interrupts:
 		case <-ctx.Done():
-			return
+			return false
 		}
-		s.interrupted(first)
-		close(draining)
-		select {
-		case <-s.interrupts:
-		case <-ctx.Done():
-			return
+		if s.terminal {
+			fmt.Fprintln(s.stderr) // below the progress bar
 		}
-		s.release()
-		s.interrupted(second)
-		cancel()
-	}()
-	return ctx, draining, cancel
-}
-
-// interrupted answers an interrupt; on a terminal on a line of its own, below
-// the progress bar.
-func (s *shell) interrupted(answer string) {
-	if s.terminal {
-		fmt.Fprintln(s.stderr)
+		fmt.Fprintln(s.stderr, "speceval:", answer)
+		return true
 	}
-	fmt.Fprintln(s.stderr, "speceval:", answer)
+	go func() {
+		if interrupted(first) {
+			close(drained)
+			if interrupted(second) {
+				s.release()
+				cancel()
+			}
+		}
+	}()
+	return ctx, drained, cancel
 }
 
 // variable is the value of an environment variable, "" if it is not set.

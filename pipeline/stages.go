@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"io"
-	"path/filepath"
 
-	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/runlog"
-	"speceval/pipeline/slurm"
 	"speceval/stages/report"
 )
 
@@ -47,22 +42,4 @@ var shipped = pipeline{load: experiment.Load, stages: stages, verify: func(e *ex
 // stages is the literal list of stages, in order.
 func stages(e *experiment.Experiment) []dag.Stage {
 	return []dag.Stage{e.Generate, e.Score, e.Replay, e.Systems, e.Report}
-}
-
-// placeOf is where the units of the plan run.
-func (s *session) placeOf(ctx context.Context, o *opened, drain <-chan struct{}, plan *dag.Plan) (slurm.Place, error) {
-	run := slurm.Run(s.environment, o.Answer())
-	jobs, err := o.Jobs(slurm.Settings{Run: run, Process: s.pid, Drain: drain, Report: s.report, Now: s.now}, s.variable)
-	if err != nil {
-		return slurm.Place{}, err
-	}
-	where, err := slurm.PlaceOf(ctx, plan, o.Workers, run, filepath.Join(o.Out, dag.JobsDir), jobs)
-	var refused *slurm.RefusedError
-	if errors.As(err, &refused) {
-		return where, &usageError{err}
-	}
-	if where.Earlier > 0 {
-		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(where.Earlier))
-	}
-	return where, err
 }

@@ -79,8 +79,7 @@ func (c *cluster) check(ctx context.Context, stage string, r Resources) (allowed
 	}
 	test := Batch{Name: "speceval-test", Elements: make([][]Member, 1)}
 	words := append([]string{"--test-only", "--wrap=true"}, r.words(&test, "/dev/null", 0)...)
-	var refusal *submitError
-	if _, err := c.run(ctx, "sbatch", words...); err != nil && errors.As(refusalOf(err), &refusal) && refusal.outcome == refused {
+	if _, err := c.run(ctx, "sbatch", words...); err != nil && refusalOf(err) == refused {
 		return limits, &RefusedError{fmt.Errorf("submit jobs: Slurm takes no jobs of %s (%s): look at executor.%s and executor in the configuration", stage, err, stage)}
 	}
 	return limits, nil
@@ -124,21 +123,21 @@ func minutesIn(text string) int {
 	return (days*24+hours)*60 + minutes + (seconds+59)/60
 }
 
-func (c *cluster) submit(ctx context.Context, b *Batch, dir string, r Resources, throttle int) error {
+func (c *cluster) submit(ctx context.Context, b *Batch, dir string, r Resources, throttle int) (outcome, error) {
 	words := append(r.words(b, filepath.Join(dir, "element-%a.log"), throttle), filepath.Join(dir, scriptFile))
 	text, err := c.run(ctx, "sbatch", words...)
 	if err != nil {
-		return refusalOf(err)
+		return refusalOf(err), err
 	}
 	job, where, _ := strings.Cut(lastLine(text), ";")
 	if _, err := strconv.Atoi(job); err != nil {
-		return &submitError{fmt.Errorf("sbatch answered %q, which is no job", strings.TrimSpace(text)), unknown}
+		return unknown, fmt.Errorf("sbatch answered %q, which is no job", strings.TrimSpace(text))
 	}
 	b.Job = job
 	if c.names != "" && where != "" { // one of several
 		b.Clusters = where
 	}
-	return nil
+	return 0, nil
 }
 
 // wholeNode is a MemoryMiB: all that a node has.
@@ -181,7 +180,7 @@ func (r Resources) words(b *Batch, log string, throttle int) []string {
 
 // refusalOf tells a clear no from a limit that leaves room later, and from an answer
 // that got lost.
-func refusalOf(err error) error {
+func refusalOf(err error) outcome {
 	text := err.Error()
 	has := func(signs ...string) bool {
 		return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(text, sign) })
@@ -189,13 +188,13 @@ func refusalOf(err error) error {
 	switch {
 	case has("timed out", "has not ended", "Unable to contact", "Connection refused", "Zero Bytes", "Transport", "signal:", "Communication", "standby mode"),
 		errors.Is(err, context.Canceled):
-		return &submitError{err, unknown}
+		return unknown
 	case slices.ContainsFunc(hopeless, func(h struct{ reason, key string }) bool { return strings.Contains(text, h.reason) }):
-		return &submitError{err, refused}
+		return refused
 	case has("SubmitJob", "submit limit", "emporarily un", "rate limit", "MaxJobCount"):
-		return &submitError{err, full}
+		return full
 	}
-	return &submitError{err, refused}
+	return refused
 }
 
 func (c *cluster) find(ctx context.Context, b *Batch) (job string, err error) {

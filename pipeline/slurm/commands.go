@@ -61,7 +61,7 @@ func (c *commands) check(ctx context.Context, _ string, _ Resources) (allowed, e
 	return allowed{elements: 1}, nil
 }
 
-func (c *commands) submit(ctx context.Context, b *Batch, dir string, r Resources, _ int) error {
+func (c *commands) submit(ctx context.Context, b *Batch, dir string, r Resources, _ int) (outcome, error) {
 	named := strings.Contains(c.Submit, namePlaceholder)
 	if named {
 		b.Job = b.label()
@@ -70,15 +70,15 @@ func (c *commands) submit(ctx context.Context, b *Batch, dir string, r Resources
 		commandPlaceholder, "bash "+plain(filepath.Join(dir, scriptFile))+" 0", namePlaceholder, b.label(), "{log}", plain(LogPath(dir, 0)),
 		"{cpus}", strconv.Itoa(max(1, r.CPUs)), "{memory_mib}", strconv.Itoa(max(0, r.MemoryMiB)), "{minutes}", strconv.Itoa(r.Minutes), "{gpus}", strconv.Itoa(r.GPUs))
 	if err != nil {
-		return &submitError{fmt.Errorf("executor.submit failed: %w", err), failed}
+		return failed, fmt.Errorf("executor.submit failed: %w", err)
 	}
 	if named {
-		return nil
+		return 0, nil
 	}
 	if b.Job = lastLine(text); b.Job == "" || strings.ContainsAny(b.Job, " \t") {
-		return &submitError{fmt.Errorf("executor.submit printed %q last, which is no id of a job: have it print the id alone, or use {name}", b.Job), refused}
+		return refused, fmt.Errorf("executor.submit printed %q last, which is no id of a job: have it print the id alone, or use {name}", b.Job)
 	}
-	return nil
+	return 0, nil
 }
 
 // find returns the name of a job that has one. Of others nothing but their answer would

@@ -17,8 +17,8 @@ type scheduler interface {
 	// check asks whether the jobs of a stage would be taken, and submits nothing. It
 	// returns a *RefusedError that names keys of the configuration if they would not.
 	check(ctx context.Context, stage string, r Resources) (allowed, error)
-	// submit hands a batch in and records its job and target. Its error is a *submitError.
-	submit(ctx context.Context, b *Batch, dir string, r Resources, throttle int) error
+	// submit hands a batch in and records its job and target.
+	submit(ctx context.Context, b *Batch, dir string, r Resources, throttle int) (outcome, error)
 	// elements returns how elements of arrays stand; others may be among the answers, and the
 	// first of two counts. One that the cluster does not remember is left out.
 	elements(ctx context.Context, arrays []*array) ([]Element, error)
@@ -41,15 +41,7 @@ type RefusedError struct{ Err error }
 func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// submitError says that a batch was not submitted, as far as is known.
-type submitError struct {
-	error
-	outcome outcome
-}
-
-func (e *submitError) Unwrap() error { return e.error }
-
-// outcome is the outcome of an attempt to submit.
+// outcome is the outcome of an attempt to submit that has an error.
 type outcome int
 
 const (

@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -68,44 +67,44 @@ func (c *Jobs) stopped(ctx context.Context) bool {
 // there is no room for it now.
 func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, elements [][]*piece) bool {
 	r.MemoryMiB, r.Minutes = k.memory, minutesOf(elements, k.minutes, r.Workers, c.allowed[k.stage].minutes)
+	var how outcome
 	a, err := c.prepare(k, r, elements)
 	if err == nil {
-		err = c.of(a.Target).submit(ctx, a.Batch, a.dir, r, c.Throttle)
+		how, err = c.of(a.Target).submit(ctx, a.Batch, a.dir, r, c.Throttle)
 	}
 	if err == nil {
 		c.submitted(a)
 		return true
 	}
-	problem := &submitError{err, refused}
-	if errors.As(err, &problem); problem.outcome == failed {
+	if how == failed {
 		if a.Job != "" { // it may be there all the same
 			c.of(a.Target).cancel(ctx, a.Name, a.Job)
 		}
 		if c.taken { // it has worked before
-			problem.outcome = full
+			how = full
 		}
 	}
-	if ctx.Err() != nil || problem.outcome == unknown || problem.outcome == full && len(elements) == 1 {
+	lost := ctx.Err() != nil || how == unknown
+	if lost || how == full && len(elements) == 1 {
 		c.note(&c.crowded, err, "waiting until jobs are taken", "")
 	}
-	switch {
-	case ctx.Err() != nil || problem.outcome == unknown:
+	if lost {
 		c.unsure = append(c.unsure, a)
 		return true
-	case problem.outcome == failed:
-		c.complain(err)
 	}
 	os.RemoveAll(a.dir)
-	if problem.outcome == full {
+	if how == full {
 		return false
 	}
+	if how == failed {
+		c.complain(err)
+	}
 	for _, p := range slices.Concat(elements...) {
-		next, yes := p.next(verdict{final: problem.outcome == refused}, c.Retries, 0)
-		if !yes {
-			c.send(p, fmt.Errorf("submit its job: %w", err))
+		if next, yes := p.next(verdict{final: how == refused}, c.Retries, 0); yes {
+			c.later = append(c.later, next)
 			continue
 		}
-		c.later = append(c.later, next)
+		c.send(p, fmt.Errorf("submit its job: %w", err))
 	}
 	return true
 }
