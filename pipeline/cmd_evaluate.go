@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -92,11 +91,7 @@ func (s *session) resultFlags(c *cobra.Command) {
 // suiteFlags define the flags that name benchmarks.
 func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
 	fs.StringArrayVar(&s.Names, "benchmark", nil, "evaluate on `B`: an id, or a task file; several are a suite under one budget")
-	fs.Func("weight", "of the benchmarks of a suite, in their order, the mean has weights `W` (alike)", func(text string) error {
-		w, err := strconv.ParseFloat(text, 64)
-		s.Weights = append(s.Weights, w)
-		return err
-	})
+	fs.Float64SliceVar(&s.Weights, "weight", nil, "of the benchmarks of a suite, in their order, the mean has weights `W` (alike)")
 }
 
 // goalFlags define what is to be spent or reached.

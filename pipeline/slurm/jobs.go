@@ -220,22 +220,18 @@ func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 	if len(jobs) > 0 {
 		c.Report(fmt.Sprintf("cancelling jobs %v", jobs))
 	}
-	type titled struct {
-		Target
-		title string // that commands have no need of
-	}
-	together := make(map[titled][]string)
+	together := make(map[Target][]string) // of commands, which have no need of a title
 	for _, a := range c.arrays {
-		t := titled{a.Target, a.Name}
-		if a.Status != "" {
-			t.title = ""
-		}
-		if slices.Contains(jobs, a.Job) {
-			together[t] = append(together[t], a.Job)
+		switch {
+		case !slices.Contains(jobs, a.Job):
+		case a.Status != "":
+			together[a.Target] = append(together[a.Target], a.Job)
+		default:
+			c.complain(c.of(a.Target).cancel(without, a.Name, a.Job))
 		}
 	}
 	for t, ids := range together {
-		c.complain(c.of(t.Target).cancel(without, t.title, ids...))
+		c.complain(c.of(t).cancel(without, "", ids...))
 	}
 	c.giveBack(ctx.Err(), ready)
 }
