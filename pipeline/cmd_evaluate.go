@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -176,7 +175,7 @@ func (s *session) commandLine(flags *pflag.FlagSet, budget int) string {
 	line := "speceval evaluate"
 	flags.ParseAll(s.args, func(f *pflag.Flag, value string) error {
 		if !slices.Contains(ofPlans, f.Name) {
-			line += " --" + f.Name + "=" + shellWord(value)
+			line += " --" + f.Name + "=" + display.ShellWord(value)
 		}
 		return nil
 	})
@@ -184,17 +183,6 @@ func (s *session) commandLine(flags *pflag.FlagSet, budget int) string {
 		line += " --model MODEL"
 	}
 	return fmt.Sprintf("%s --budget %d", line, budget)
-}
-
-// plainWord needs no quotes in a shell.
-var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
-
-// shellWord is a word as a POSIX shell reads it.
-func shellWord(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func (s *session) evaluatePlanCommand() *cobra.Command {

@@ -127,3 +127,10 @@ func TestLocate(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+func TestShellWords(t *testing.T) {
+	for text, want := range map[string]string{"a/b-1.csv": "a/b-1.csv", "http://h:1,key_env=K": "http://h:1,key_env=K", "": "''", "a b": "'a b'", "o'k": `'o'\''k'`, "$(x)": "'$(x)'", "a\n": "'a\n'"} {
+		if got := ShellWord(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,11 +1,11 @@
 // Package display writes text for people: amounts and times as they are read, text from
-// outside without control characters, the known word nearest to a misspelt one, and
-// manual pages.
+// outside without control characters, and the known word nearest to a misspelt one.
 package display
 
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -239,4 +239,15 @@ func bareWord(name string) []string {
 func beginsLike(words, name []string) bool {
 	return 0 < len(words) && len(words) <= len(name) &&
 		slices.EqualFunc(name[:len(words)], words, strings.HasPrefix)
+}
+
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// ShellWord is a text as one word of a POSIX shell, without quotes where it needs none.
+func ShellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"speceval/internal/display"
 )
 
 // Placeholders of the templates of commands, which a shell runs. Anything else in braces
@@ -34,21 +36,11 @@ func (c *commands) shell(ctx context.Context, template string, values ...string)
 	return c.run(ctx, "bash", "-o", "pipefail", "-c", strings.NewReplacer(values...).Replace(template))
 }
 
-// plain is a text as a word of a shell, without quotes where it needs none.
-func plain(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("/._-+:=@%,", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}) {
-		return quote(text)
-	}
-	return text
-}
-
 // check has a shell read the commands, and look for the program of each.
 func (c *commands) check(ctx context.Context, _ string, _ Resources) (allowed, error) {
 	for _, t := range []struct{ key, template string }{{"submit", c.Submit}, {"status", c.Status}, {"cancel", c.Cancel}} {
 		_, err := c.run(ctx, "bash", "-n", "-c", t.template)
-		if program, _, _ := strings.Cut(strings.TrimSpace(t.template), " "); err == nil && plain(program) == program && !strings.Contains(program, "=") {
+		if program, _, _ := strings.Cut(strings.TrimSpace(t.template), " "); err == nil && display.ShellWord(program) == program && !strings.Contains(program, "=") {
 			_, err = c.run(ctx, "bash", "-c", "command -v "+program)
 			if err != nil {
 				err = fmt.Errorf("%s is not there", program)
@@ -67,7 +59,7 @@ func (c *commands) submit(ctx context.Context, b *Batch, dir string, r Resources
 		b.Job = b.label()
 	}
 	text, err := c.shell(ctx, c.Submit,
-		commandPlaceholder, "bash "+plain(filepath.Join(dir, scriptFile))+" 0", namePlaceholder, b.label(), "{log}", plain(LogPath(dir, 0)),
+		commandPlaceholder, "bash "+display.ShellWord(filepath.Join(dir, scriptFile))+" 0", namePlaceholder, b.label(), "{log}", display.ShellWord(LogPath(dir, 0)),
 		"{cpus}", strconv.Itoa(max(1, r.CPUs)), "{memory_mib}", strconv.Itoa(max(0, r.MemoryMiB)), "{minutes}", strconv.Itoa(r.Minutes), "{gpus}", strconv.Itoa(r.GPUs))
 	if err != nil {
 		return failed, fmt.Errorf("executor.submit failed: %w", err)
@@ -100,7 +92,7 @@ func (c *commands) each(ctx context.Context, template string, jobs []string) (st
 	for part := range slices.Chunk(jobs, most) {
 		var ids []string
 		for _, job := range part {
-			ids = append(ids, plain(job))
+			ids = append(ids, display.ShellWord(job))
 		}
 		answer, err := c.shell(ctx, template, jobsPlaceholder, strings.Join(ids, " "))
 		if err != nil {
