@@ -23,7 +23,6 @@ func (s *session) tablesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "tables", Short: "write tables, figures and report.html again, from stored results; or print one table", Args: cobra.NoArgs,
 		Example: `  speceval tables                       all tables, in two or three seconds
-  speceval tables --strict              and fail where a stage has not run
   speceval tables --show table1         one table as text
   speceval tables --show table1 --format latex > table1.tex`,
 		RunE: func(*cobra.Command, []string) error {
@@ -43,7 +42,6 @@ func (s *session) tablesCommand() *cobra.Command {
 		},
 	}
 	fs := c.Flags()
-	fs.BoolVar(&sel.Strict, "strict", false, "fail where a stage has not run, in place of leaving its numbers out")
 	fs.BoolVar(&list, "list", false, "print the names of the tables, and write nothing")
 	fs.StringVar(&show, "show", "", "print `TABLE`, and write nothing")
 	fs.StringVar(&format, "format", "text", "print as `F`: text, csv or latex")

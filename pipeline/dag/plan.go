@@ -184,8 +184,6 @@ func (p *planner) lookAbroad(i int) {
 			if p.planned[i] {
 				note(lacking, need)
 			}
-		case p.sel.Strict:
-			note(lacking, need)
 		default:
 			note(wantedOnly, need)
 		}

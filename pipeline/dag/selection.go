@@ -11,7 +11,6 @@ type Selection struct {
 	From   string   // this stage and all later ones
 	Until  string   // this stage and all earlier ones
 	Force  bool     // run every unit selected, though fresh
-	Strict bool     // inputs that units only want must be there
 }
 
 // UnknownStageError says that there is no stage of a name.

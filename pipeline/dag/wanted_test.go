@@ -64,16 +64,3 @@ func TestWhatTwoUnitsWantIsCountedOnce(t *testing.T) {
 		t.Errorf("warnings %q", got)
 	}
 }
-
-func TestAStrictSelectionNeedsWhatIsWanted(t *testing.T) {
-	l := wanting(t)
-	l.run(Selection{Stages: []string{"replay"}})
-	_, err := l.scan().Plan(Selection{Stages: []string{"report"}, Strict: true})
-	var missing *MissingInputError
-	if !errors.As(err, &missing) || missing.Upstream != "systems" || missing.Units != 1 {
-		t.Errorf("a strict plan without systems: %v, want a MissingInputError", err)
-	}
-	if _, err := l.scan().Plan(Selection{Strict: true}); err != nil {
-		t.Errorf("a strict plan of everything: %v", err)
-	}
-}
