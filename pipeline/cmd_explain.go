@@ -25,7 +25,7 @@ may be left out, and so may what tells a name from no other.`,
 		Example: `  speceval explain table1                             its rows and columns
   speceval explain table1_variance b=8 hbn            one number
   speceval explain table3 "simulated b=16" async_time --all`,
-		ValidArgsFunction: s.completeTables,
+		ValidArgsFunction: complete(s.tableNames),
 		RunE: func(_ *cobra.Command, words []string) error {
 			err := s.explain(words)
 			var name *display.NameError
@@ -40,21 +40,17 @@ may be left out, and so may what tells a name from no other.`,
 	return c
 }
 
-// completeTables offers the tables in the output folder as the first word.
-func (s *session) completeTables(c *cobra.Command, words []string, part string) ([]string, cobra.ShellCompDirective) {
-	return complete(func() (names []string) {
-		x, err := s.open(selection{})
-		if err != nil || len(words) > 0 {
-			return nil
-		}
-		files, _ := os.ReadDir(filepath.Join(x.Out, "tables"))
-		for _, file := range files {
-			if name, isCSV := strings.CutSuffix(file.Name(), ".csv"); isCSV {
-				names = append(names, name)
-			}
-		}
-		return names
-	})(c, words, part)
+// tableNames are the tables in the output folder.
+func (s *session) tableNames() (names []string) {
+	x, err := s.open(selection{})
+	if err != nil {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(x.Out, "tables", "*.csv"))
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".csv"))
+	}
+	return names
 }
 
 func (s *session) explain(words []string) error {
@@ -103,12 +99,11 @@ func (s *session) listTable(sheet explain.Table) error {
 	if s.json {
 		return writeJSON(s.stdout, map[string]any{"table": sheet.Base, "rows": append([]string{}, sheet.Labels...), "columns": sheet.Columns})
 	}
-	rows, more := sheet.Labels, ""
-	if len(rows) > fewRows+1 && !s.all {
-		more = fmt.Sprintf("  … and %d more (--all)\n", len(rows)-fewRows)
-		rows = rows[:fewRows]
+	rows := sheet.Labels
+	if more := len(rows) - fewRows; more > 1 && !s.all {
+		rows = append(rows[:fewRows:fewRows], fmt.Sprintf("… and %d more (--all)", more))
 	}
 	const next = "\n  "
-	_, err := fmt.Fprintf(s.stdout, "%s\n\nrows:%s\n%s\ncolumns:%s\n", sheet.Base, next+strings.Join(rows, next), more, next+strings.Join(sheet.Columns, next))
+	_, err := fmt.Fprintf(s.stdout, "%s\n\nrows:%s\n\ncolumns:%s\n", sheet.Base, next+strings.Join(rows, next), next+strings.Join(sheet.Columns, next))
 	return err
 }

@@ -70,7 +70,7 @@ func (s *session) sayUnit(unit dag.Ref, m *dag.Manifest) {
 }
 
 // runElement runs the units of an element of a job that are not done yet.
-func (s *session) runElement(dir string) error {
+func (s *session) runElement(dir string) (err error) {
 	w, err := slurm.NewWorker(dir, s.variable, s.origin, s.now)
 	var none *slurm.RefusedError
 	if errors.As(err, &none) {
@@ -79,11 +79,7 @@ func (s *session) runElement(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.work(w), w.Close())
-}
-
-// work runs the units of a worker.
-func (s *session) work(w *slurm.Worker) error {
+	defer func() { err = errors.Join(err, w.Close()) }()
 	if err := w.SameProgram(); err != nil {
 		return w.Refuse(err)
 	}

@@ -70,8 +70,7 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &run) && !run.Interrupted:
-		return exitFailed // whatever its units failed of
+	case errors.As(err, &run) && !run.Interrupted: // whatever its units failed of
 	case run != nil, errors.Is(err, context.Canceled), errors.Is(err, evaluation.ErrStopped):
 		return exitInterrupted
 	case errors.As(err, &usage), errors.As(err, &request), errors.As(err, &stage):
