@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
+	"strings"
 
 	"speceval/internal/store/files"
 	"speceval/internal/store/rowfile"
@@ -84,15 +84,20 @@ type numbered struct {
 	number int
 }
 
-// plainName matches the names that a benchmark or model may have: they become parts of file
-// names and of unit names.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
+// letters may stand in names of benchmarks and models, which become part of file names and of
+// unit names.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.+-"
+
+// plain reports whether a benchmark or model may have a name.
+func plain(name string) bool {
+	return name != "" && strings.Trim(name, letters) == "" && !strings.ContainsAny(name[:1], ".+-")
+}
 
 // checkRow reports whether a row is sound in itself.
 func checkRow(r numbered, faults *faults) bool {
 	before := faults.count
 	for _, name := range []struct{ column, value string }{{"benchmark", r.Benchmark}, {"model", r.Model}} {
-		if !plainName.MatchString(name.value) {
+		if !plain(name.value) {
 			faults.add("row %d: %s %q is not a name of letters, digits, and . _ + - (write org__model for org/model)", r.number, name.column, name.value)
 		}
 	}
