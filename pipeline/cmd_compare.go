@@ -12,10 +12,8 @@ import (
 	"speceval/internal/comparison"
 	"speceval/internal/display"
 	"speceval/internal/profile"
+	"speceval/stages/score"
 )
-
-// profilesFile is where the score stage puts its profiles in the output folder.
-const profilesFile = "score/profiles.parquet"
 
 func (s *session) compareCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -53,7 +51,7 @@ func (s *session) compare(words []string) (*comparison.Comparison, error) {
 	if len(words) > 0 {
 		file.Name = words[0]
 	} else if cfg, err := s.configuration(); err == nil {
-		file.Name = filepath.Join(cfg.Experiment.Out, filepath.FromSlash(profilesFile))
+		file.Name = filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))
 	} else {
 		return nil, err
 	}

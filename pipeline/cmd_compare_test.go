@@ -13,6 +13,7 @@ import (
 	"speceval/internal/comparison"
 	"speceval/internal/profile"
 	"speceval/internal/scoring/family"
+	"speceval/stages/score"
 )
 
 // casesFile writes a file of cases and returns its path.
@@ -107,7 +108,7 @@ func TestCompareWithThePublishedProfiles(t *testing.T) {
 		if err := profile.Write(&b, profiles, nil); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(out, filepath.FromSlash(profilesFile))
+		path := filepath.Join(out, filepath.FromSlash(score.ProfilesFile))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}
