@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -181,6 +182,9 @@ func TestBudgetsArePlanned(t *testing.T) {
 	var p evaluate.Plan
 	if err := json.Unmarshal([]byte(stdout), &p); code != 0 || err != nil {
 		t.Fatalf("exit code %d, %v\n%s", code, err, l.stderr)
+	}
+	if !regexp.MustCompile(`^speceval evaluate( --(config|out|benchmark|set)=\S+)+ --model MODEL --budget \d+$`).MatchString(p.Command) {
+		t.Errorf("the command is %q", p.Command)
 	}
 	if p.StandardError > 0.05 || *p.Target != 0.05 || p.Rollouts != 5*p.Budget {
 		t.Errorf("%+v", p)

@@ -3,8 +3,11 @@ package runlog
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"speceval/pipeline/dag"
@@ -72,13 +75,13 @@ func (r *Recorder) End() {
 		return
 	}
 	c := &r.counts
-	for unit, key := range r.begun {
+	for _, unit := range slices.SortedFunc(maps.Keys(r.begun), func(a, b dag.Ref) int { return strings.Compare(a.String(), b.String()) }) {
 		if r.elsewhere(unit) {
 			c.Left++
 			continue
 		}
 		c.Stopped++
-		r.log.Log(Of(Stopped, unit, key))
+		r.log.Log(Of(Stopped, unit, r.begun[unit]))
 	}
 	c.NotRun = r.units - c.Done - c.Failed - c.Stopped - c.Left
 	r.log.Log(Event{What: RunEnded, Units: r.units, Counts: c})
