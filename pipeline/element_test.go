@@ -65,7 +65,7 @@ func (b *bench) key(stage, unit string) string {
 // events are what element 1 has logged of units, in short.
 func events(t *testing.T, dir string) []string {
 	t.Helper()
-	all, err := runlog.NewReader(slurm.EventsPath(dir, 1)).Next()
+	all, err := (&runlog.Reader{Path: slurm.EventsPath(dir, 1)}).Next()
 	if err != nil {
 		t.Fatal(err)
 	}

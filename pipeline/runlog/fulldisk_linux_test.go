@@ -30,7 +30,7 @@ func TestFullDiskTearsNoLaterLine(t *testing.T) {
 	}
 	defer file.Close()
 	warnings := 0
-	log := New(file, func() time.Time { return noon }, place)
+	log := New(file, func() time.Time { return noon }, "n1", "12_3")
 	log.Warn = func(error) { warnings++ }
 	for range 1000 {
 		log.Log(Of(Started, unit, "abc"))
@@ -46,7 +46,7 @@ func TestFullDiskTearsNoLaterLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, err := NewReader(file.Name()).Next()
+	events, err := (&Reader{Path: file.Name()}).Next()
 	if err != nil || len(events) < 50 || events[len(events)-1].Key != "later" {
 		t.Errorf("%d events, %v: the last line is %s", len(events), err, text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1:])
 	}

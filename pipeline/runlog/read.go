@@ -14,14 +14,11 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Reader reads a log that may still grow.
+// Reader reads the log at Path, which may still grow and need not be there yet.
 type Reader struct {
-	path string
+	Path string
 	read int64
 }
-
-// NewReader reads the log at path, which need not be there yet.
-func NewReader(path string) *Reader { return &Reader{path: path} }
 
 // Next are the events of units that have been added since the last call.
 func (r *Reader) Next() ([]Event, error) {
@@ -32,7 +29,7 @@ func (r *Reader) Next() ([]Event, error) {
 // next are all events that have been added. What is none of ours is passed over, and a
 // line that is not whole yet is left for the next call.
 func (r *Reader) next() (events []Event, err error) {
-	file, err := os.Open(r.path)
+	file, err := os.Open(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -49,7 +46,7 @@ func (r *Reader) next() (events []Event, err error) {
 	for line := range bytes.Lines(text[:whole]) {
 		var e Event
 		if json.Unmarshal(line, &e) == nil {
-			e.Log = r.path
+			e.Log = r.Path
 			events = append(events, e)
 		}
 	}
@@ -69,7 +66,7 @@ func Stand(dir string) (s Standing, err error) {
 	if len(logs) == 0 {
 		return s, nil
 	}
-	events, err := NewReader(logs[len(logs)-1]).next()
+	events, err := (&Reader{Path: logs[len(logs)-1]}).next()
 	open := make(map[dag.Ref]int) // place in events of the last of each unit that is not done
 	for i, e := range events {
 		switch e.What {

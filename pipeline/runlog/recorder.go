@@ -100,10 +100,10 @@ func (r *Recorder) open() *Logger {
 	file, err := create(r.Dir, r.Now(), r.Run.PID)
 	if err != nil {
 		r.Warn(err)
-		r.log = New(io.Discard, r.Now, Place{})
+		r.log = New(io.Discard, r.Now, "", "")
 		return r.log
 	}
-	r.file, r.log = file, New(file, r.Now, Place{Host: r.Host})
+	r.file, r.log = file, New(file, r.Now, r.Host, "")
 	r.log.Warn = r.Warn
 	r.log.Log(Event{What: RunStarted, Units: r.units, Run: &r.Run})
 	return r.log

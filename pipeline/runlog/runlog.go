@@ -10,6 +10,7 @@ package runlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"sync"
@@ -93,41 +94,34 @@ func Of(what string, unit dag.Ref, key string) Event {
 	return Event{What: what, Stage: unit.Stage, ID: unit.Unit, Key: key}
 }
 
-// Place is where a process runs, as its log says.
-type Place struct {
-	Host string
-	Job  string // "" for none
-}
-
 // Logger writes a log. Its methods may be called concurrently.
 type Logger struct {
 	Warn func(error) // called once if lines are lost; may be nil
 
-	w    io.Writer
-	now  func() time.Time
-	at   Place
-	mu   sync.Mutex
-	torn bool // the log ends within a line
+	w         io.Writer
+	now       func() time.Time
+	host, job string
+	mu        sync.Mutex
+	torn      bool // the log ends within a line
 }
 
 // New is a logger that writes to w, a line a write, with times of its own clock. It goes
 // on where it cannot write: a full disk must not end a run that could do without its log.
-func New(w io.Writer, now func() time.Time, at Place) *Logger {
-	return &Logger{w: w, now: now, at: at}
+// Host is where the process runs, and job that of a scheduler; "" for none.
+func New(w io.Writer, now func() time.Time, host, job string) *Logger {
+	return &Logger{w: w, now: now, host: host, job: job}
 }
 
 // Log writes an event, with the time and the place.
 func (l *Logger) Log(e Event) {
-	e.Time, e.Level, e.Host = l.now().UTC(), "INFO", l.at.Host
+	e.Time, e.Level, e.Host = l.now().UTC(), "INFO", l.host
 	switch {
 	case e.What == Failed:
 		e.Level = "ERROR"
 	case e.What == Stopped, e.What == RunEnded && e.Counts.Done < e.Units:
 		e.Level = "WARN"
 	}
-	if e.Job == "" {
-		e.Job = l.at.Job
-	}
+	e.Job = cmp.Or(e.Job, l.job)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b bytes.Buffer
@@ -153,7 +147,7 @@ func (l *Logger) Log(e Event) {
 func (l *Logger) Done(unit dag.Ref, m *dag.Manifest) {
 	e := Of(Done, unit, m.Key)
 	e.Use = &Use{m.WallSeconds, m.CPUSeconds, m.PeakBytes}
-	if m.Queue != nil && m.Job != l.at.Job {
+	if m.Queue != nil && m.Job != l.job {
 		e.Job, e.RanOn, e.QueueSeconds = m.Job, m.Host, m.QueueSeconds
 	}
 	l.Log(e)

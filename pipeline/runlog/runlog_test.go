@@ -21,9 +21,8 @@ import (
 )
 
 var (
-	unit  = dag.Ref{Stage: "replay", Unit: "design/hbn/n=30"}
-	noon  = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	place = Place{Host: "n1", Job: "12_3"}
+	unit = dag.Ref{Stage: "replay", Unit: "design/hbn/n=30"}
+	noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 )
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
@@ -33,8 +32,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	reader := NewReader(path)
-	log := New(file, func() time.Time { return noon }, place)
+	reader := (&Reader{Path: path})
+	log := New(file, func() time.Time { return noon }, "n1", "12_3")
 	log.Log(Of(Started, unit, "abc"))
 	far := dag.Progress{Done: 3, Total: 7, Stored: 1, What: "rollouts", Detail: "2 M tokens"}
 	told := Of(Told, unit, "abc")
@@ -63,12 +62,12 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 
 func TestALogThatGrows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
-	reader := NewReader(path)
+	reader := (&Reader{Path: path})
 	if events, err := reader.Next(); len(events) > 0 || err != nil {
 		t.Fatalf("before there is a log: %v, %v", events, err)
 	}
 	var b bytes.Buffer
-	New(&b, time.Now, Place{}).Log(Of(Started, unit, "abc"))
+	New(&b, time.Now, "", "").Log(Of(Started, unit, "abc"))
 	half := b.Len() / 2
 	for _, step := range []struct {
 		text string
@@ -95,7 +94,7 @@ func TestWhatAnElementHasUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	New(file, func() time.Time { return noon }, place).ElementEnded(3*time.Second, process.Usage{CPUSeconds: 2.5, PeakBytes: 1 << 20})
+	New(file, func() time.Time { return noon }, "n1", "12_3").ElementEnded(3*time.Second, process.Usage{CPUSeconds: 2.5, PeakBytes: 1 << 20})
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +103,7 @@ func TestWhatAnElementHasUsed(t *testing.T) {
 	if string(text) != want {
 		t.Errorf("wrote %s\nwant %s", text, want)
 	}
-	if events, err := NewReader(path).Next(); len(events) > 0 || err != nil {
+	if events, err := (&Reader{Path: path}).Next(); len(events) > 0 || err != nil {
 		t.Errorf("it is read as an event of a unit: %v, %v", events, err)
 	}
 }
@@ -240,7 +239,7 @@ func TestALogIsCutOffAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := New(file, func() time.Time { return noon }, Place{Host: "h"})
+	log := New(file, func() time.Time { return noon }, "h", "")
 	a := dag.Ref{Stage: "s", Unit: "a"}
 	b := dag.Ref{Stage: "s", Unit: "b"}
 	log.Log(Event{What: RunStarted, Run: &Run{Command: "c", Holder: "h"}, Units: 2})

@@ -23,7 +23,7 @@ type element struct {
 	index  int
 	state  Element
 	ended  time.Time // when that was first seen; zero before
-	log    *runlog.Reader
+	log    runlog.Reader
 	events map[Member]runlog.Event // the last of each unit
 	pieces []*piece                // whose results are still expected
 }
@@ -32,7 +32,7 @@ func newArray(b *Batch, dir string) *array {
 	a := &array{Batch: b, dir: dir}
 	for i := range b.Elements {
 		a.open = append(a.open, &element{
-			array: a, index: i, log: runlog.NewReader(EventsPath(dir, i)), events: make(map[Member]runlog.Event),
+			array: a, index: i, log: runlog.Reader{Path: EventsPath(dir, i)}, events: make(map[Member]runlog.Event),
 			state: Element{Job: b.Job, Index: i}, // not known yet
 		})
 	}

@@ -193,7 +193,7 @@ func (c *pretend) step(j *job, i int) {
 			return
 		}
 		defer file.Close()
-		e.state = c.play(&acting{c, j, i, j.batch.Elements[i], runlog.New(file, time.Now, runlog.Place{Host: "n1", Job: j.id})})
+		e.state = c.play(&acting{c, j, i, j.batch.Elements[i], runlog.New(file, time.Now, "n1", j.id)})
 	}
 }
 

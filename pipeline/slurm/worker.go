@@ -70,7 +70,7 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 	if err != nil {
 		return nil, err
 	}
-	w.file, w.log = file, runlog.New(file, now, runlog.Place{Host: origin.Host, Job: job})
+	w.file, w.log = file, runlog.New(file, now, origin.Host, job)
 	w.Origin.Queue = &dag.Queue{Job: job, Submitted: w.batch.Submitted, Attempt: w.batch.Attempt,
 		QueueSeconds: max(0, w.start.Sub(w.batch.Submitted).Seconds())}
 	return w, nil
