@@ -146,6 +146,39 @@ func TestStoredEvaluationsAreShown(t *testing.T) {
 	}
 }
 
+func TestEvaluationsAreExportedWithTheirTasks(t *testing.T) {
+	l := newEvaluationLab(t)
+	l.evaluate("--budget", "6")
+	l.write("other.jsonl", strings.Replace(ownBenchmark, "1+1", "2+2", 1))
+	export := func(words ...string) (int, string) {
+		code, _, stderr := ran(nil, append([]string{"export", "own/mine/hbn_staged-b6-seed42", "--format", "eee"}, words...)...)
+		return code, stderr
+	}
+	text := func(folder string) string {
+		paths, _ := filepath.Glob(folder + "/own/unknown/mine/*_samples.jsonl")
+		if len(paths) != 1 {
+			t.Fatalf("%s has %q", folder, paths)
+		}
+		text, err := os.ReadFile(paths[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if code, stderr := export("--to", "whole", "--tasks", "own.jsonl"); code != 0 || !strings.Contains(text("whole"), "What is 1+1?") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if code, stderr := export("--to", "bare"); code != 0 || !strings.Contains(stderr, "inputs and targets are empty") || strings.Contains(text("bare"), "What is 1+1?") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if code, stderr := export("--to", "other", "--tasks", "other.jsonl"); code != exitFailed || !strings.Contains(stderr, "asks other prompts") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if code, _ := export("--tasks", "own.jsonl", "--tasks", "other.jsonl"); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // An interrupt lets what is in flight finish; the same command goes on.
 func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 	l := newEvaluationLab(t)

@@ -1,47 +1,104 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"speceval/internal/benchmark"
+	"speceval/internal/evaluation"
 	"speceval/pipeline/config"
 	"speceval/pipeline/exchange"
+	"speceval/pipeline/experiment"
 )
 
 func (s *session) exportCommand() *cobra.Command {
 	var form, to string
+	var files []string
 	c := &cobra.Command{
 		Use: "export E", Short: "write an evaluation as other tools read it", Args: cobra.ExactArgs(1),
 		Long: `Write an evaluation as other tools read it.
 
 eee is Every Eval Ever 0.3.0, a record and its samples in a folder; inspect a log that
-Inspect opens; json one document. E is an evaluation, as evaluate list has it.`,
+Inspect opens; json one document. E is an evaluation, as evaluate list has it. Inputs and
+targets are those of the configured task files, or of --tasks.`,
 		Example: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to data
-  speceval export mine/a/hbn_staged-b16-seed42 --format inspect --to result.eval`,
+  speceval export mine/a/hbn_staged-b16-seed42 --format inspect --tasks mine.jsonl --to result.eval`,
 		ValidArgsFunction: complete(s.evaluationNames),
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
-			f, err := exchange.FindFormat(form)
-			if err != nil {
-				return &usageError{err}
+			if !slices.Contains(exchange.FormatNames(), form) {
+				return usagef("there is no format %q: want one of %s", form, strings.Join(exchange.FormatNames(), ", "))
 			}
 			stored, err := s.archive(cfg).Stored(words[0])
 			if err != nil {
 				return err
 			}
-			e, err := exchange.OpenEvaluation(stored)
+			e, err := s.exported(cfg, stored, files)
 			if err != nil {
 				return err
 			}
-			files, err := e.Write(f, to)
-			for _, file := range files {
-				fmt.Fprintln(s.stdout, file)
+			paths, err := e.Write(form, to)
+			for _, path := range paths {
+				fmt.Fprintln(s.stdout, path)
 			}
 			return err
 		}),
 	}
 	c.Flags().StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.FormatNames(), ", "))
 	c.Flags().StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
+	c.Flags().StringArrayVar(&files, "tasks", nil, "the tasks are in `FILE`; of a suite one for each benchmark, in their order")
 	return c
+}
+
+// exported opens an evaluation with its tasks. Those of the configuration may be absent, or
+// others by now: inputs are empty then, and a warning says so.
+func (s *session) exported(cfg *config.Config, stored *evaluation.Stored, files []string) (*exchange.Evaluation, error) {
+	tasks, err := tasksOf(cfg, stored.Result, files)
+	var e *exchange.Evaluation
+	if err == nil {
+		e, err = exchange.OpenEvaluation(stored, tasks)
+	}
+	if len(files) == 0 && (errors.Is(err, fs.ErrNotExist) && tasks == nil || errors.Is(err, exchange.ErrOtherPrompts)) {
+		s.warn("inputs and targets are empty: %v; name the task file with --tasks", err)
+		return exchange.OpenEvaluation(stored, nil)
+	}
+	return e, err
+}
+
+// tasksOf reads the tasks of an evaluation. Those of a suite are named by their benchmarks.
+func tasksOf(cfg *config.Config, r *evaluation.Result, files []string) (all []benchmark.Task, err error) {
+	ids := []string{r.Benchmark}
+	if len(r.Suite) > 0 {
+		ids = nil
+		for _, part := range r.Suite {
+			ids = append(ids, part.Benchmark)
+		}
+	}
+	if len(files) > 0 && len(files) != len(ids) {
+		return nil, usagef("%d of --tasks for the benchmarks %s: want one for each", len(files), strings.Join(ids, ", "))
+	}
+	for k, id := range ids {
+		named := config.Benchmark{ID: id}
+		if at := slices.IndexFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == id }); at >= 0 {
+			named = cfg.Benchmarks[at]
+		}
+		if len(files) > 0 {
+			named.Tasks = files[k]
+		}
+		read, err := experiment.ReadTasks(cfg, named)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range read.Tasks {
+			if len(r.Suite) > 0 {
+				t.ID, t.Index = id+"/"+t.ID, len(all)
+			}
+			all = append(all, t)
+		}
+	}
+	return all, nil
 }

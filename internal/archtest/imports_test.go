@@ -23,7 +23,7 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/status", "pipeline/config", "pipeline/evaluate", "pipeline/exchange", "pipeline/experiment", "pipeline/dag", "pipeline/slurm", "pipeline/runlog", "stages/…", "data", "method/…", "internal/…"}},
 	{"release", []string{"internal/version"}},
 	{"pipeline/evaluate", []string{"pipeline/exchange", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
-	{"pipeline/exchange", []string{"internal/evaluate/logs", "internal/profile", "internal/store/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/store/rowfile", "internal/policy"}},
+	{"pipeline/exchange", []string{"internal/benchmark", "internal/evaluate/logs", "internal/profile", "internal/store/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/store/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/runlog"}},
 	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/display", "internal/process", "internal/store/atomicfile", "internal/store/files"}},

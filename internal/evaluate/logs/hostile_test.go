@@ -136,7 +136,7 @@ func reading(t *testing.T, r io.Reader) (*draft, error) {
 	t.Helper()
 	b := &book{at: make(map[[2]string]*draft)}
 	l := new(inspectLog)
-	l.Samples.of = l
+	l.Samples.each = l.sample
 	l.draft, _ = b.draft("", "")
 	return l.draft, into(r, l)
 }

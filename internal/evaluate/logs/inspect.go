@@ -61,16 +61,9 @@ type inspectLog struct {
 			} `json:"metadata"`
 		} `json:"early_stopping"`
 	} `json:"results"`
-	Samples samples `json:"samples"`
+	Samples list[inspectSample] `json:"samples"` // summaries have the same keys
 
 	draft *draft
-}
-
-// samples are the samples of a log, or their summaries: of what is read they have the
-// same keys.
-type samples struct {
-	of  *inspectLog
-	row int
 }
 
 // inspectSample is an epoch of a sample.
@@ -92,9 +85,8 @@ type inspectUsage struct {
 }
 
 func readInspect(b *book, path string) error {
-	l := new(inspectLog)
-	l.Samples.of = l
-	var err error
+	l, err := new(inspectLog), error(nil)
+	l.Samples.each = l.sample
 	if l.draft, err = b.draft("", ""); err != nil {
 		return err
 	}
@@ -212,26 +204,6 @@ func (d *directory) ReadAt(p []byte, at int64) (int, error) {
 		return 0, errors.New("its list of members is longer than any log's")
 	}
 	return d.File.ReadAt(p, at)
-}
-
-func (s *samples) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	if d.PeekKind() != '[' {
-		return d.SkipValue()
-	}
-	d.ReadToken()
-	for d.PeekKind() != ']' {
-		s.row++
-		var one inspectSample
-		err := json.UnmarshalDecode(d, &one)
-		if err == nil {
-			err = s.of.sample(&one)
-		}
-		if err != nil {
-			return fmt.Errorf("sample %d: %w", s.row, fault(err))
-		}
-	}
-	_, err := d.ReadToken()
-	return err
 }
 
 // sample takes an epoch of a sample, with the tokens of the evaluated model alone.

@@ -176,6 +176,33 @@ func rows[T any](path string, each func(row *T) error) error {
 	})
 }
 
+// list calls each for every value of a JSON list, one at a time; another value is passed
+// over.
+type list[T any] struct {
+	each func(row *T) error
+	row  int // the one that is read, from 1
+}
+
+func (l *list[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '[' {
+		return d.SkipValue()
+	}
+	d.ReadToken()
+	for d.PeekKind() != ']' {
+		l.row++
+		var row T
+		err := json.UnmarshalDecode(d, &row)
+		if err == nil {
+			err = l.each(&row)
+		}
+		if err != nil {
+			return fmt.Errorf("sample %d: %w", l.row, fault(err))
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
 // fault says what is wrong with a text.
 func fault(err error) error {
 	var syntax *jsontext.SyntacticError

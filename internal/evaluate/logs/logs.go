@@ -65,7 +65,7 @@ type format struct {
 }
 
 // formats are all forms, in the order in which they are tried.
-var formats = []format{inspect, lmEval, nemo, verifiers, everyEval, harbor, terminalBench, lighteval}
+var formats = []format{inspect, lmEval, nemo, verifiers, everyEval, harbor, terminalBench, lighteval, own}
 
 // Formats is the names of all formats.
 func Formats() (names []string) {

@@ -1,9 +1,12 @@
 package exchange_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -12,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/benchmark"
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
 	"speceval/internal/rollout"
@@ -32,7 +36,7 @@ func stored(t *testing.T, policy string, change func(r *evaluation.Result)) *exc
 	folder := t.TempDir()
 	r := &evaluation.Result{
 		Schema: "evaluation-result/2", Benchmark: "quiz", Model: "org/model", Policy: policy, Budget: 2, Seed: 7, Tasks: 2, Provenance: "measured",
-		Estimate: 0.75, StandardError: 0.1, Interval: [2]float64{0.55, 0.95}, Rollouts: 5, Scored: []string{"s/1"}, Notes: []string{},
+		Estimate: 0.75, StandardError: 0.1, Interval: [2]float64{0.55, 0.95}, Rollouts: 5, Seconds: 90, Scored: []string{"s/1"}, Notes: []string{},
 		SampleError: evaluation.SampleError{StandardErrorTasks: 0.2, IntervalTasks: [2]float64{0.3, 1}},
 	}
 	var answers []*rollout.Rollout
@@ -84,7 +88,14 @@ func stored(t *testing.T, policy string, change func(r *evaluation.Result)) *exc
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := exchange.OpenEvaluation(&evaluation.Stored{Folder: folder, Result: read, Text: text})
+	tasks := []benchmark.Task{
+		{Benchmark: "quiz", ID: "a/1", Prompt: "6*7?", UserPrompt: "What is 6*7?", SystemPrompt: "Be brief.", Answer: "42", Scorer: "math"},
+		{Benchmark: "quiz", ID: "b", Index: 1, Prompt: "Which?", UserPrompt: "Which?", Answer: "B", Scorer: "choice", Options: 2, OptionTexts: []string{"x", "y"}},
+	}
+	setup := &evaluation.Setup{Asked: map[string]string{
+		"prompts": benchmark.PromptDigest(tasks), "sampling.temperature": "0.6", "sampling.top_p": "0.95", "sampling.top_k": "20", "sampling.leave_out": `["top_k"]`,
+	}}
+	e, err := exchange.OpenEvaluation(&evaluation.Stored{Folder: folder, Setup: setup, Result: read, Text: text}, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,13 +115,7 @@ func each[T any](all []T) iter.Seq2[T, error] {
 // written writes an evaluation in a form.
 func written(t *testing.T, e *exchange.Evaluation, form, to string) (paths []string, err error) {
 	t.Helper()
-	for _, f := range exchange.Formats() {
-		if f.Name == form {
-			return e.Write(f, to)
-		}
-	}
-	t.Fatalf("no format %s", form)
-	return nil, nil
+	return e.Write(form, to)
 }
 
 // places are where the forms are written to in a folder.
@@ -120,9 +125,6 @@ func TestWhatIsExportedIsImportedAgain(t *testing.T) {
 	for _, policy := range []string{"hbn_staged", "uniform"} {
 		e := stored(t, policy, nil)
 		for form, to := range places {
-			if form == "json" {
-				continue
-			}
 			to = filepath.Join(t.TempDir(), to)
 			if _, err := written(t, e, form, to); err != nil {
 				t.Fatal(err)
@@ -132,7 +134,7 @@ func TestWhatIsExportedIsImportedAgain(t *testing.T) {
 				t.Fatalf("%s: %v, %v", form, all, err)
 			}
 			l := all[0]
-			if l.Allocated != (policy != "uniform") || !l.Complete || l.Benchmark != "quiz" || l.Model != "org/model" || l.Created != "2026-11-23T10:00:00Z" || l.Left != 0 {
+			if l.Allocated != (policy != "uniform") || !l.Complete || l.Benchmark != "quiz" || l.Model != "org/model" || form != "json" && l.Created != "2026-11-23T10:00:00Z" || l.Left != 0 {
 				t.Errorf("%s of %s: %+v", form, policy, l)
 			}
 			var got [][]float64
@@ -273,6 +275,55 @@ func TestWhatIsLackingIsTold(t *testing.T) {
 	sound := stored(t, "uniform", nil)
 	fails(sound, "inspect", filepath.Join(t.TempDir(), "r.json"), "this format is a file that ends in .eval")
 	fails(sound, "eee", filepath.Join(t.TempDir(), "r.json"), "the format eee is a folder")
+}
+
+// An export has what was asked and how, and tasks and rollouts per task as factors of the
+// number of samples.
+func TestInputsTargetsAndSampling(t *testing.T) {
+	e := stored(t, "hbn_staged", nil)
+	log := filepath.Join(t.TempDir(), "r.eval")
+	if _, err := written(t, e, "inspect", log); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.OpenReader(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	member := func(name string) string {
+		text, err := fs.ReadFile(archive, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	has := func(text string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %s", text, part)
+			}
+		}
+	}
+	has(member("header.json"), `"model_generate_config":{"temperature":0.6,"top_p":0.95}`, `"epochs":3,`, `"samples":2,`, `"total_samples":5`, `"completed_samples":5`,
+		`"selected":{"a/1":3,"b":2}`, `"started_at":"2026-11-23T09:58:30Z"`, `"completed_at":"2026-11-23T10:00:00Z"`)
+	has(member("samples/a/1_epoch_1.json"), `"input":[{"content":"Be brief.","role":"system"},{"content":"What is 6*7?","role":"user"}]`, `"target":"42"`, `"working_time":1.5`,
+		`"messages":[{"content":"Be brief.","role":"system"},{"content":"What is 6*7?","role":"user"},{"content":[{"reasoning":"hm"`)
+	has(member("samples/b_epoch_2.json"), `"input":"Which?"`, `"choices":["x","y"]`)
+	has(member("summaries.json"), `"input":"What is 6*7?"`, `"target":"B"`, `"message_count":3`)
+	paths, err := written(t, e, "eee", filepath.Join(t.TempDir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _ := os.ReadFile(paths[0])
+	has(string(rows), `"input":{"raw":"What is 6*7?","reference":["42"]}`, `"choices":["x","y"]`, `"latency_ms":1500`)
+	record, _ := os.ReadFile(paths[1])
+	has(string(record), `"temperature": 0.6`)
+	other := *e.Stored
+	other.Setup = &evaluation.Setup{Asked: map[string]string{"prompts": "another"}}
+	if _, err := exchange.OpenEvaluation(&other, []benchmark.Task{}); !errors.Is(err, exchange.ErrOtherPrompts) {
+		t.Errorf("tasks with other prompts: %v", err)
+	}
 }
 
 // No name of a benchmark or model leads out of the folder.

@@ -1,0 +1,55 @@
+package logs
+
+import (
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// own is the document that speceval export --format json writes.
+var own = format{
+	name: "speceval",
+	is: func(path string, h head) (string, bool) {
+		return path, strings.HasSuffix(path, ".json") && h.has("schema", "speceval-export/1")
+	},
+	read: readOwn,
+}
+
+// ownRollout is a rollout of the document, numbered from 0.
+type ownRollout struct {
+	Task       jsontext.Value `json:"task_id"`
+	Number     int            `json:"rollout"`
+	Reward     jsontext.Value `json:"reward"`
+	Prompt     *float64       `json:"prompt_tokens"`
+	Completion *float64       `json:"completion_tokens"`
+}
+
+func readOwn(b *book, path string) error {
+	d, err := b.draft("", "")
+	if err != nil {
+		return err
+	}
+	var document struct {
+		Schema    string `json:"schema"`
+		Allocated bool   `json:"allocated"`
+		Result    struct {
+			Benchmark string `json:"benchmark"`
+			Model     string `json:"model"`
+		} `json:"result"`
+		Rollouts list[ownRollout] `json:"rollouts"`
+	}
+	document.Rollouts.each = func(r *ownRollout) error {
+		id, err := idOf(r.Task)
+		if err != nil {
+			return err
+		}
+		next := Rollout{Number: r.Number + 1, PromptTokens: -1, CompletionTokens: -1}
+		if n := tokens(r.Completion); n > 0 { // 0: they were not counted
+			next.PromptTokens, next.CompletionTokens = tokens(r.Prompt), n
+		}
+		return d.take(id, next, []scored{{name: "reward", value: r.Reward}})
+	}
+	err = object(path, &document)
+	d.Benchmark, d.Model, d.Allocated = document.Result.Benchmark, document.Result.Model, document.Allocated
+	return err
+}

@@ -1,0 +1,205 @@
+// Package exchange reads the logs of other tools as profiles (speceval import), and
+// writes evaluations in their formats (speceval export): the result with its error, and
+// every rollout that counts. The same evaluation gives the same bytes.
+package exchange
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"speceval/internal/benchmark"
+	"speceval/internal/evaluation"
+	"speceval/internal/policy"
+	"speceval/internal/rollout"
+	"speceval/internal/store/atomicfile"
+)
+
+// FormatNames are the names of the formats of results.
+func FormatNames() []string { return []string{"eee", "inspect", "json"} }
+
+// Evaluation is a complete evaluation that is exported.
+type Evaluation struct {
+	*evaluation.Stored
+	tasks     []benchmark.Task // nil where they are not known
+	allocated bool             // what was seen decided how many rollouts tasks have
+	written   time.Time        // when its result was, by the clock of the file system
+	sum       [sha256.Size]byte
+}
+
+// ErrOtherPrompts is an error of OpenEvaluation: the tasks ask something else.
+var ErrOtherPrompts = errors.New("the task file asks other prompts than the evaluation did")
+
+// OpenEvaluation opens a stored evaluation, whose answers and verdicts must be as they
+// were made. Its inputs and targets are those of the tasks; without tasks they are empty.
+func OpenEvaluation(s *evaluation.Stored, tasks []benchmark.Task) (*Evaluation, error) {
+	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
+		return nil, err
+	}
+	if tasks != nil && benchmark.PromptDigest(tasks) != s.Setup.Asked["prompts"] {
+		return nil, fmt.Errorf("%s: %w", s.Folder, ErrOtherPrompts)
+	}
+	own, err := policy.FindExecution(s.Result.Policy)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(filepath.Join(s.Folder, evaluation.ResultFile))
+	if err != nil {
+		return nil, err
+	}
+	return &Evaluation{s, tasks, !own.Uniform(), info.ModTime().UTC(), sha256.Sum256(s.Text)}, nil
+}
+
+// Write writes the evaluation in a format to a file, of eee to a folder, and returns the
+// paths of its files. Where to is empty the name is the evaluation's own id.
+func (e *Evaluation) Write(format, to string) (paths []string, err error) {
+	one := func(suffix string, write func(w io.Writer) error) error {
+		if to == "" {
+			to = e.uuid() + suffix
+		}
+		if filepath.Ext(to) != suffix {
+			return fmt.Errorf("--to %q: this format is a file that ends in %s", to, suffix)
+		}
+		paths = append(paths, to)
+		return writeFile(to, write)
+	}
+	switch format {
+	case "eee":
+		return e.everyEval(to)
+	case "inspect":
+		err = one(".eval", e.inspect)
+	case "json":
+		err = one(".json", e.plain)
+	default:
+		err = fmt.Errorf("there is no format %q: want one of %s", format, strings.Join(FormatNames(), ", "))
+	}
+	return paths, err
+}
+
+// writeFile writes a file, and the folders that it is in.
+func writeFile(path string, write func(w io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, write)
+}
+
+// uuid is an id in the form of a UUID of version 4, the same for the same result.
+func (e *Evaluation) uuid() string {
+	text := fmt.Sprintf("%x", e.sum)
+	return text[:8] + "-" + text[8:12] + "-4" + text[13:16] + "-a" + text[17:20] + "-" + text[20:32]
+}
+
+// answer is a rollout that counts, with its verdict and its task.
+type answer struct {
+	*rollout.Rollout
+	verdict *rollout.Score
+	task    benchmark.Task // empty where it is not known
+}
+
+// answers are the rollouts that count, by task and number. Both files have them in
+// that order, among others.
+func (e *Evaluation) answers() iter.Seq2[answer, error] {
+	path := filepath.Join(e.Folder, evaluation.RolloutsFile)
+	return func(yield func(answer, error) bool) {
+		next, stop := iter.Pull2(rollout.Scores(filepath.Join(e.Folder, evaluation.ScoresFile)))
+		defer stop()
+		found := 0
+		for r, err := range rollout.Rollouts([]string{path}) {
+			if err == nil && (int(r.TaskIndex) >= len(e.Result.Rows) || int(r.Rollout) >= e.Result.Rows[r.TaskIndex].Rollouts()) {
+				continue
+			}
+			a := answer{Rollout: r}
+			for err == nil && (a.verdict == nil || a.verdict.ID().Compare(r.ID()) < 0) {
+				var more bool
+				if a.verdict, err, more = next(); !more {
+					break
+				}
+			}
+			if err == nil && (a.verdict == nil || a.verdict.ID() != r.ID()) {
+				err = fmt.Errorf("%s: %v counts and has no verdict", e.Folder, r.ID())
+			}
+			if err == nil && e.tasks != nil {
+				a.task = e.tasks[r.TaskIndex]
+			}
+			if found++; !yield(a, err) || err != nil {
+				return
+			}
+		}
+		if found != e.Result.Rollouts {
+			yield(answer{}, fmt.Errorf("%s has %d of the %d rollouts that count", path, found, e.Result.Rollouts))
+		}
+	}
+}
+
+// sampling is how answers were sampled, as far as requests said so.
+func (e *Evaluation) sampling() object {
+	all := object{}
+	for _, name := range []string{"temperature", "top_p", "top_k", "max_tokens"} {
+		asked, left := e.Setup.Asked["sampling."+name], e.Setup.Asked["sampling.leave_out"]
+		if json.Valid([]byte(asked)) && !strings.Contains(left, `"`+name+`"`) {
+			all[name] = json.RawMessage(asked)
+		}
+	}
+	return all
+}
+
+// object is a JSON object, written with its keys sorted.
+type object map[string]any
+
+// list writes a JSON list of an object for each answer, and a line feed before each.
+func (e *Evaluation) list(w io.Writer, row func(a answer) object) error {
+	between := "[\n"
+	for a, err := range e.answers() {
+		var text []byte
+		if err == nil {
+			text, err = json.Marshal(row(a))
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s%s", between, text)
+		}
+		if err != nil {
+			return err
+		}
+		between = ",\n"
+	}
+	_, err := io.WriteString(w, "\n]")
+	return err
+}
+
+// plainSchema names the format json.
+const plainSchema = "speceval-export/1"
+
+// plain writes one document: the result as it is stored, and the rollouts, numbered from 0.
+func (e *Evaluation) plain(w io.Writer) error {
+	result, err := json.Marshal(e.Result)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "{\"schema\":%q,\n\"allocated\":%t,\n\"result\":%s,\n\"rollouts\":", plainSchema, e.allocated, result)
+	}
+	if err == nil {
+		err = e.list(w, func(a answer) object {
+			row := object{
+				"task_id": a.TaskID, "rollout": a.Rollout.Rollout, "reward": a.verdict.Reward(), "answer": a.verdict.Answer, "scorer": a.verdict.Scorer,
+				"seed": a.Seed, "prompt_tokens": a.PromptTokens, "completion_tokens": a.CompletionTokens, "finish_reason": a.FinishReason, "text": a.Text,
+			}
+			if a.verdict.Note != "" {
+				row["note"] = a.verdict.Note
+			}
+			if a.Reasoning != "" {
+				row["reasoning"] = a.Reasoning
+			}
+			return row
+		})
+	}
+	if err == nil {
+		_, err = io.WriteString(w, "}\n")
+	}
+	return err
+}
