@@ -39,17 +39,18 @@ type book struct {
 // draft is the log of a benchmark and a model that is being read.
 type draft struct {
 	Log
-	chooser
+	choice
 	last     bool           // of several rollouts with one number the last counts; false: they are an error
 	places   map[string]int // of tasks
 	numeric  []bool         // by task, whether its id is a number
 	idBytes  int
 	rollouts int
-	reasons  []string // why rollouts are left out, in the order of their first
+	selected map[string]epochs // the rollouts that an allocation selected; nil: all count
+	reasons  []string          // why rollouts are left out, in the order of their first
 	lacking  map[string]int
 }
 
-// draft is the log of some benchmark and model.
+// draft returns the log of a benchmark and model, a new one for the first row.
 func (b *book) draft(benchmark, model string) (*draft, error) {
 	key := [2]string{benchmark, model}
 	if b.at[key] == nil {
@@ -57,15 +58,15 @@ func (b *book) draft(benchmark, model string) (*draft, error) {
 			return nil, fmt.Errorf("its rows, or the files of its folder, are of more than %d benchmarks and models", maxLogs)
 		}
 		b.at[key] = &draft{
-			Log:     Log{Format: b.format, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
-			chooser: chooser{wanted: b.choice.Reward}, places: make(map[string]int), lacking: make(map[string]int),
+			Log:    Log{Format: b.format, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
+			choice: choice{wanted: b.choice.Reward}, places: make(map[string]int), lacking: make(map[string]int),
 		}
 		b.drafts = append(b.drafts, b.at[key])
 	}
 	return b.at[key], nil
 }
 
-// logs are all logs of the place.
+// logs returns all logs of the place.
 func (b *book) logs() (all []Log, err error) {
 	var digests []string
 	for _, path := range b.paths {
@@ -79,9 +80,6 @@ func (b *book) logs() (all []Log, err error) {
 	sum := sha256.Sum256([]byte(strings.Join(digests, " ")))
 	for _, d := range b.drafts {
 		d.Digest = hex.EncodeToString(sum[:])
-		if err := d.settle(d); err != nil {
-			return nil, err
-		}
 		if err := d.finish(); err != nil {
 			return nil, err
 		}
@@ -160,8 +158,7 @@ func (d *draft) add(of taskID, r Rollout) error {
 	return nil
 }
 
-// next is the number that the next rollout of a task has, if they are numbered as they
-// come.
+// next is the number of the next rollout of a task where the log does not number them.
 func (d *draft) next(id taskID) int {
 	if at, there := d.places[id.text]; there {
 		return len(d.Tasks[at].Rollouts) + 1
@@ -169,7 +166,7 @@ func (d *draft) next(id taskID) int {
 	return 1
 }
 
-// identity is the number for what the log calls a rollout, 0 if it has no name.
+// identity is a hash of the log's name for a rollout, 0 if it has none.
 func identity(name string) uint64 {
 	if name == "" {
 		return 0
@@ -179,8 +176,18 @@ func identity(name string) uint64 {
 	return sum.Sum64()
 }
 
-// finish sorts the rollouts, each there once.
+// finish sorts the rollouts, each there once, and says what was chosen and left out.
 func (d *draft) finish() error {
+	names := strings.Join(d.seen, ", ")
+	switch {
+	case d.taken == "" && d.refused != nil:
+		return fmt.Errorf("%w (it has %s)", d.refused, names)
+	case d.taken == "" && d.wanted != "" && names != "":
+		return fmt.Errorf("it has no scores by %q, but by %s", d.wanted, names)
+	case len(d.seen) > 1 && d.taken != d.wanted:
+		d.note("the rewards are by %s, of %s: --reward chooses another", d.taken, names)
+	}
+	d.Scorer = cmp.Or(d.Scorer, d.taken)
 	repeated, copies := 0, 0
 	for i := range d.Tasks {
 		task := &d.Tasks[i]
@@ -209,6 +216,9 @@ func (d *draft) finish() error {
 	}
 	if copies > 0 {
 		d.note("%d of the rollouts are copies by their ids: each counts once", copies)
+	}
+	if d.selected != nil {
+		d.keepSelected()
 	}
 	for _, why := range d.reasons {
 		d.note("%d left out: %s", d.lacking[why], why)

@@ -267,16 +267,16 @@ func (l *inspectLog) finish() error {
 		d.note("%q stopped %d of its epochs early: if it did so by their scores, their proportions are biased", stopping.Manager, len(stopping.Stops))
 	case d.Allocated && (allocation == nil || allocation.Selected == nil):
 		d.note("it is of an allocation and does not say which rollouts were selected: all that are scored count")
-	case d.Allocated && len(d.Tasks) > 0:
-		return d.keep(allocation.Selected)
+	case d.Allocated:
+		d.selected = allocation.Selected
 	}
 	return nil
 }
 
-// epochs is which epochs of a task an allocation has selected: the first of them, or a list.
+// epochs are those of a task that an allocation selected: the first of them, or a list.
 type epochs struct {
-	first  int
-	listed []int // ascending; nil: the first
+	first  int   // number of epochs; 0 with a list
+	listed []int // each once
 }
 
 func (e *epochs) UnmarshalJSON(v []byte) (err error) {
@@ -292,40 +292,27 @@ func (e *epochs) UnmarshalJSON(v []byte) (err error) {
 	return nil
 }
 
-// keep keeps the selected rollouts of an allocation alone.
-func (d *draft) keep(selected map[string]epochs) error {
-	left, wanted, kept := 0, 0, 0
-	for _, e := range selected {
+// has reports whether an epoch was selected.
+func (e epochs) has(number int) bool { return number <= e.first || slices.Contains(e.listed, number) }
+
+// keepSelected removes the rollouts that the allocation did not select.
+func (d *draft) keepSelected() {
+	wanted, kept, left := 0, 0, d.Left
+	for _, e := range d.selected {
 		wanted += max(e.first, len(e.listed))
 	}
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
-		e, have := selected[t.ID], make(map[int]bool)
-		t.Rollouts = slices.DeleteFunc(t.Rollouts, func(r Rollout) bool {
-			_, listed := slices.BinarySearch(e.listed, r.Number)
-			out := !listed && r.Number > e.first
-			if out {
-				left++
-			}
-			have[r.Number] = !out
-			return out
-		})
-		for _, counts := range have {
-			if counts {
-				kept++
-			}
-		}
+		all := len(t.Rollouts)
+		t.Rollouts = slices.DeleteFunc(t.Rollouts, func(r Rollout) bool { return !d.selected[t.ID].has(r.Number) })
+		kept += len(t.Rollouts)
+		d.Left += all - len(t.Rollouts)
 	}
 	d.Tasks = slices.DeleteFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) == 0 })
-	d.Left += left
-	if left > 0 {
+	if left = d.Left - left; left > 0 {
 		d.note("%d left out: the allocation did not select them", left)
 	}
 	if wanted > kept {
 		d.note("%d that the allocation selected are not scored", wanted-kept)
 	}
-	if len(d.Tasks) == 0 {
-		return errors.New("none of the rollouts that its allocation selected is scored")
-	}
-	return nil
 }

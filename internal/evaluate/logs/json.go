@@ -63,10 +63,10 @@ type source struct {
 	decoder *jsontext.Decoder
 	read    int64
 	text    bool   // within a text
-	next    string // what comes in the place of what was read last
+	next    string // replaces what was read last
 }
 
-// decode reads JSON values, which may have keys twice, of which the last counts.
+// decode returns a decoder of r. A key may stand twice: the last one counts.
 func decode(r io.Reader) *jsontext.Decoder {
 	s := &source{reader: bufio.NewReaderSize(r, 64<<10)}
 	s.decoder = jsontext.NewDecoder(s, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -101,7 +101,7 @@ func (s *source) Read(p []byte) (n int, err error) {
 
 var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxText>>20)
 
-// plain is how many bytes are as they are to the decoder.
+// plain returns the number of bytes up to one that changes the state.
 func (s *source) plain(buffered []byte) int {
 	marks := "\"NI-"
 	if s.text {
@@ -113,14 +113,14 @@ func (s *source) plain(buffered []byte) int {
 	return len(buffered)
 }
 
-// special reads a mark, and returns what comes in its place.
+// special reads a mark, and returns its replacement.
 func (s *source) special() string {
 	mark, _ := s.reader.Peek(1)
 	word, now := string(mark), ""
 	switch {
 	case word == `"`:
 		s.text = !s.text
-	case s.text: // a backslash, and what it is before
+	case s.text: // a backslash and the byte that it escapes
 		mark, _ = s.reader.Peek(2)
 		word = string(mark)
 	default:
@@ -134,7 +134,7 @@ func (s *source) special() string {
 	return cmp.Or(now, word)
 }
 
-// into reads a file, or another text, that is one value.
+// into reads a text that is one JSON value.
 func into(r io.Reader, value any) error {
 	d := decode(r)
 	if err := json.UnmarshalDecode(d, value); err != nil {
@@ -146,12 +146,12 @@ func into(r io.Reader, value any) error {
 	return nil
 }
 
-// parse reads a value that was read as it is.
+// parse decodes a raw value.
 func parse(v jsontext.Value, value any) error {
 	return json.Unmarshal(v, value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// object reads a file that is one value.
+// object reads a file that is one JSON value.
 func object(path string, value any) error {
 	return open(path, func(r io.Reader) error { return into(r, value) })
 }
@@ -203,7 +203,7 @@ func (l *list[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// fault says what is wrong with a text.
+// fault turns an error of the JSON library into a short one.
 func fault(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError
@@ -309,8 +309,9 @@ func (m members) within(name string) jsontext.Value {
 
 // tokens is the number of tokens at a name, −1 if there is none.
 func (m members) tokens(name string) int64 {
-	if n, err := strconv.ParseFloat(string(m.of(name)), 64); err == nil {
-		return tokens(&n)
+	n, err := strconv.ParseFloat(string(m.of(name)), 64)
+	if err != nil {
+		return -1
 	}
-	return -1
+	return tokens(&n)
 }

@@ -82,7 +82,7 @@ func (d *draft) metrics(row members) error {
 		}
 	}
 	scores := append(lists, single...)
-	if _, err := d.choose(scores); err != nil {
+	if _, err := d.choice.of(scores); err != nil {
 		return err
 	}
 	if _, taken, _ := strings.Cut(d.taken, "/"); len(scores) > 0 && (d.taken == "" || taken != filter) {

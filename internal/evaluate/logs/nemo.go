@@ -200,7 +200,7 @@ func judged(text string) string {
 func verdict(name string, value jsontext.Value) (reward float64, says bool, err error) {
 	text, err := textOf(value)
 	if value.Kind() != '"' || err != nil {
-		return scored{name: name, value: value}.reward()
+		return rewardOf(name, value)
 	}
 	switch word := judged(text); {
 	case word == "yes" || word == "true" || word == "correct":
@@ -210,7 +210,7 @@ func verdict(name string, value jsontext.Value) (reward float64, says bool, err 
 	case judgementField.MatchString(name):
 		return 0, false, fmt.Errorf("%s has no verdict", name)
 	}
-	return scored{name: name, value: value}.reward()
+	return rewardOf(name, value)
 }
 
 // verdictLike reports whether a value may be a reward.

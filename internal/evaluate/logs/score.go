@@ -12,23 +12,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// scored is a score of a rollout, by the name of its scorer or metric: NAME, or
-// NAME/KEY of a score that has several parts.
+// scored is a score by the name of its scorer or metric: NAME, or NAME/KEY for a part of a
+// score that has several.
 type scored struct {
 	name    string
 	value   jsontext.Value
-	each    []jsontext.Value // the values of a task's rollouts, where it is one for each
-	share   int              // the value is the share of so many rollouts that passed; 0: it is of one
+	each    []jsontext.Value // a value for each rollout of the task; nil: value is of one
+	share   int              // value is the share of this number of rollouts that passed; 0: it is of one
 	refused error            // why the value is no reward
 }
 
-// unscored is why a score is no reward.
 const unscored = "it is not scored"
 
-// reward is what a score is as a reward, from 0 to 1 if the log is sound; is is false
-// where the log says that there is none.
-func (s scored) reward() (reward float64, is bool, err error) {
-	switch s.value.Kind() {
+// rewardOf converts a score to a reward, from 0 to 1 if the log is sound. is is false for
+// null and NaN.
+func rewardOf(name string, value jsontext.Value) (reward float64, is bool, err error) {
+	switch value.Kind() {
 	case 0, 'n':
 		return 0, false, nil
 	case 't':
@@ -36,9 +35,9 @@ func (s scored) reward() (reward float64, is bool, err error) {
 	case 'f':
 		return 0, true, nil
 	case '[', '{':
-		return 0, false, fmt.Errorf("the score %s is a list or an object: speceval needs a number", s.name)
+		return 0, false, fmt.Errorf("the score %s is a list or an object: speceval needs a number", name)
 	}
-	text, err := textOf(s.value)
+	text, err := textOf(value)
 	switch strings.ToLower(text) {
 	case "c", "yes", "true":
 		return 1, true, err
@@ -48,34 +47,33 @@ func (s scored) reward() (reward float64, is bool, err error) {
 		return 0, true, err
 	}
 	if reward, err = strconv.ParseFloat(text, 64); err != nil {
-		return 0, false, fmt.Errorf("the score %s is %.40q: want a number, C, P, I or N", s.name, text)
+		return 0, false, fmt.Errorf("the score %s is %.40q: want a number, C, P, I or N", name, text)
 	}
 	return reward, !math.IsNaN(reward), nil
 }
 
-// chooser chooses one of the scores that rollouts have, the same of all.
-type chooser struct {
-	wanted  string   // by the user
+// choice is the score that all rollouts of a log have in common.
+type choice struct {
+	wanted  string   // by the user; "": the first in the log's order
 	taken   string   // "" until the first rollout
-	seen    []string // all names so far
-	refused error    // why none of the first scores can be chosen
+	seen    []string // names of all scores so far
+	refused error    // why none of the first scores can be taken
 }
 
-// see keeps a name for errors and notes.
-func (c *chooser) see(name string) {
+// see keeps the name of a score for errors and notes.
+func (c *choice) see(name string) {
 	if len(c.seen) < maxNames && !slices.Contains(c.seen, name) {
 		c.seen = append(c.seen, name)
 	}
 }
 
-// choose is the chosen one of a rollout's scores, nil if it has none of that name. The
-// order of scores is the log's; among the parts of one score none is chosen unasked.
-func (c *chooser) choose(scores []scored) (*scored, error) {
+// of returns the chosen one of a rollout's scores, nil if it has none of that name.
+func (c *choice) of(scores []scored) (*scored, error) {
 	for _, s := range scores {
 		c.see(s.name)
 	}
-	if c.taken == "" && len(scores) > 0 {
-		if err := c.decide(scores); err != nil {
+	if c.taken == "" {
+		if err := c.take(scores); err != nil {
 			return nil, err
 		}
 	}
@@ -86,113 +84,86 @@ func (c *chooser) choose(scores []scored) (*scored, error) {
 	return &scores[at], nil
 }
 
-// decide decides by the first scores.
-func (c *chooser) decide(scores []scored) error {
-	if c.wanted == "" {
-		at := slices.IndexFunc(scores, func(s scored) bool { return s.refused == nil })
-		if at < 0 {
-			c.refused = cmp.Or(c.refused, scores[0].refused)
-			return nil
-		}
-		first, _, parts := strings.Cut(scores[at].name, "/")
-		if parts && slices.ContainsFunc(scores[at+1:], func(s scored) bool { return strings.HasPrefix(s.name, first+"/") }) {
-			return fmt.Errorf("the score %s has several parts: choose one with --reward, of %s", first, strings.Join(c.seen, ", "))
-		}
-		c.taken = scores[at].name
-		return nil
-	}
+// take chooses among the first scores. Among the parts of one score none is taken unasked.
+func (c *choice) take(scores []scored) error {
 	var fit []string
 	for _, s := range scores {
 		name, key, _ := strings.Cut(s.name, "/")
-		switch c.wanted {
-		case s.name:
+		switch {
+		case c.wanted == s.name:
 			c.taken = s.name
 			return nil
-		case name, key:
-			fit = append(fit, s.name)
+		case c.wanted != "":
+			if c.wanted == name || c.wanted == key {
+				fit = append(fit, s.name)
+			}
+		case key != "" && len(fit) > 0 && strings.HasPrefix(fit[0], name+"/"):
+			return fmt.Errorf("the score %s has several parts: choose one with --reward, of %s", name, strings.Join(c.seen, ", "))
+		case s.refused != nil:
+			c.refused = cmp.Or(c.refused, s.refused)
+		case len(fit) == 0:
+			fit = []string{s.name}
 		}
 	}
-	switch len(fit) {
-	case 0:
-		return nil
-	case 1:
-		c.taken = fit[0]
-		return nil
+	if len(fit) > 1 {
+		return fmt.Errorf("--reward %s is several: choose one of %s", c.wanted, strings.Join(fit, ", "))
 	}
-	return fmt.Errorf("--reward %s is several: choose one of %s", c.wanted, strings.Join(fit, ", "))
-}
-
-// settle says at the end of a log what was chosen of what.
-func (c *chooser) settle(d *draft) error {
-	switch {
-	case c.taken == "" && c.refused != nil:
-		return fmt.Errorf("%w (it has %s)", c.refused, strings.Join(c.seen, ", "))
-	case c.taken == "" && c.wanted != "" && len(c.seen) > 0:
-		return fmt.Errorf("it has no scores by %q, but by %s", c.wanted, strings.Join(c.seen, ", "))
-	case len(c.seen) > 1 && c.taken != c.wanted:
-		d.note("the rewards are by %s, of %s: --reward chooses another", c.taken, strings.Join(c.seen, ", "))
-	}
-	d.Scorer = cmp.Or(d.Scorer, c.taken)
+	c.taken = strings.Join(fit, "")
 	return nil
 }
 
-// take adds a rollout with the chosen one of its scores.
+// take adds a rollout with the chosen one of its scores, or all rollouts of a task where the
+// score is of several.
 func (d *draft) take(id taskID, r Rollout, scores []scored) error {
-	score, err := d.choose(scores)
+	s, err := d.choice.of(scores)
 	switch {
 	case err != nil:
 		return err
-	case score == nil && len(scores) > 0:
+	case s == nil && len(scores) > 0:
 		d.without("it has no score by the chosen scorer")
 		return nil
-	case score == nil:
+	case s == nil:
 		d.without(unscored)
 		return nil
-	case score.refused != nil:
-		return score.refused
-	case score.share > 0:
-		return d.takeShare(id, r, score)
-	case score.each == nil:
-		return d.takeOne(id, r, *score)
+	case s.refused != nil:
+		return s.refused
 	}
-	for k, value := range score.each {
-		r.Number = k + 1
-		if err := d.takeOne(id, r, scored{name: score.name, value: value}); err != nil {
+	values := s.each
+	if values == nil {
+		values = []jsontext.Value{s.value}
+	}
+	for k, value := range values {
+		if s.each != nil {
+			r.Number = k + 1
+		}
+		reward, is, err := rewardOf(s.name, value)
+		switch {
+		case err != nil:
+			return fmt.Errorf("task %q, rollout %d: %w", id.text, r.Number, err)
+		case !is && id.text == "":
+			return errors.New("a task has no id")
+		case !is:
+			d.without(unscored)
+			continue
+		}
+		if r.Reward = reward; s.share > 0 && reward >= 0 && reward <= 1 {
+			err = d.addShare(id, r, s)
+		} else {
+			err = d.add(id, r)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// takeOne adds a rollout that has one score.
-func (d *draft) takeOne(id taskID, r Rollout, s scored) error {
-	reward, is, err := s.reward()
-	switch {
-	case err != nil:
-		return fmt.Errorf("task %q, rollout %d: %w", id.text, r.Number, err)
-	case !is && id.text == "":
-		return errors.New("a task has no id")
-	case !is:
-		d.without(unscored)
-		return nil
-	}
-	r.Reward = reward
-	return d.add(id, r)
-}
-
-// takeShare adds rollouts of a task, of which a share passed.
-func (d *draft) takeShare(id taskID, r Rollout, s *scored) error {
-	share, is, err := s.reward()
-	if err != nil || !is {
-		return d.takeOne(id, r, scored{name: s.name, value: s.value})
-	}
-	n := s.share
+// addShare adds as many rollouts as a share is of; the reward of r is the share that passed.
+func (d *draft) addShare(id taskID, r Rollout, s *scored) error {
+	share, n := r.Reward, s.share
 	passed := math.Round(share * float64(n))
 	if math.Abs(share*float64(n)-passed) > 1e-6*float64(n) || n > maxRollouts {
 		return fmt.Errorf("task %q: %s is %v, which no number of passes among %d responses is", id.text, s.name, share, n)
-	}
-	if share < 0 || share > 1 {
-		return d.takeOne(id, r, scored{name: s.name, value: s.value})
 	}
 	for k := range n {
 		r.Number, r.Reward = k+1, 0
