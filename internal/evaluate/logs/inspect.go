@@ -85,19 +85,17 @@ type inspectUsage struct {
 }
 
 func readInspect(b *book, path string) error {
-	l, err := new(inspectLog), error(nil)
-	l.Samples.each = l.sample
-	if l.draft, err = b.draft("", ""); err != nil {
+	d, err := b.draft("", "")
+	if err != nil {
 		return err
 	}
-	l.draft.last = true // a sample was run again
+	d.last = true // a sample was run again
+	l := &inspectLog{draft: d}
+	l.Samples.each = l.sample
 	h, err := headOf(path)
-	switch {
-	case err != nil:
-		return err
-	case h.zipped():
+	if err == nil && h.zipped() {
 		err = l.zip(path)
-	default:
+	} else if err == nil {
 		err = object(path, l)
 	}
 	return cmp.Or(err, l.finish())
@@ -133,9 +131,8 @@ func (l *inspectLog) zip(path string) error {
 	members := make(map[string]*zip.File) // of one name the last
 	var journal []int
 	for _, f := range archive.File {
-		number, is := strings.CutPrefix(f.Name, "_journal/summaries/")
-		n, err := strconv.Atoi(strings.TrimSuffix(number, ".json"))
-		if is && err == nil && members[f.Name] == nil {
+		name, is := strings.CutPrefix(f.Name, "_journal/summaries/")
+		if n, err := strconv.Atoi(strings.TrimSuffix(name, ".json")); is && err == nil {
 			journal = append(journal, n)
 		}
 		members[f.Name] = f
@@ -151,37 +148,28 @@ func (l *inspectLog) zip(path string) error {
 	if members["summaries.json"] == nil {
 		parts = nil
 		slices.Sort(journal)
-		for _, n := range journal {
+		for _, n := range slices.Compact(journal) {
 			parts = append(parts, fmt.Sprintf("_journal/summaries/%d.json", n))
 		}
 	}
+	parts = slices.DeleteFunc(parts, func(name string) bool { return members[name] == nil })
 	left := uint64(maxUnpacked) // a member that has more than it claims is an error of archive/zip
-	for _, name := range append([]string{header}, parts...) {
-		f := members[name]
-		switch {
-		case f == nil:
-		case f.UncompressedSize64 > left:
+	for _, name := range append(parts, header) {
+		size := members[name].UncompressedSize64
+		if size > left {
 			return fmt.Errorf("%s: the log decompresses to more than %d GiB", name, maxUnpacked>>30)
-		default:
-			left -= f.UncompressedSize64
 		}
+		left -= size
 	}
-	if err := unpack(members[header], l); err != nil {
-		return err
+	err = unpack(members[header], l)
+	for _, name := range parts {
+		err = cmp.Or(err, unpack(members[name], &l.Samples))
 	}
-	for _, part := range parts {
-		if err := unpack(members[part], &l.Samples); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // unpack reads a member as JSON.
 func unpack(f *zip.File, value any) error {
-	if f == nil {
-		return nil
-	}
 	content, err := f.Open()
 	if err == nil {
 		defer content.Close()
@@ -193,7 +181,7 @@ func unpack(f *zip.File, value any) error {
 	return nil
 }
 
-// directory lets through what a zip's list of members may have.
+// directory bounds the bytes that a zip's list of members may have.
 type directory struct {
 	*os.File
 	left int64
@@ -229,10 +217,8 @@ func (l *inspectLog) sample(s *inspectSample) error {
 		if err := parse(by.value, &score); err != nil {
 			return err
 		}
-		if score.Value.Kind() != '{' {
+		if score.Value == nil || parse(score.Value, &parts) == nil && score.Value.Kind() != '{' {
 			scores = append(scores, scored{name: by.name, value: score.Value})
-		} else if err := parse(score.Value, &parts); err != nil {
-			return err
 		}
 		for _, part := range parts {
 			scores = append(scores, scored{name: by.name + "/" + part.name, value: part.value})
