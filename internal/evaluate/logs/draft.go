@@ -33,7 +33,7 @@ type book struct {
 	paths          []string
 	drafts         []*draft
 	at             map[[2]string]*draft
-	fields         nemoFields // of the rows of NeMo-Skills
+	nemo           nemoLog // of NeMo-Skills
 }
 
 // draft is the log of a benchmark and a model that is being read.

@@ -20,7 +20,7 @@ var nemo = format{
 		return filepath.Dir(path), nemoFile.MatchString(filepath.Base(path)) && h.has("generation")
 	},
 	read: readNemo,
-	done: func(b *book) error { return b.fields.settled(b.drafts[0]) },
+	done: func(b *book) error { return b.nemo.check() },
 }
 
 // Fields of a row that say whether it is correct, the first ones before others. Other
@@ -34,18 +34,12 @@ var (
 	firstFields    = []string{"symbolic_correct", "judge_correct", "is_correct"}
 )
 
-// nemoFields are what the rows of all files of a benchmark have.
-type nemoFields struct {
-	named              bool     // the first row has an id
-	unknown            []string // fields that may be a verdict
-	readable, unworded int      // judgements with and without a verdict
-}
-
-// nemoRow is a row, in the log that it is of.
-type nemoRow struct {
+// nemoLog is the log of a benchmark, and properties of the rows of all of its files.
+type nemoLog struct {
 	*draft
-	*nemoFields
-	members
+	named              bool     // the first row has an id
+	others             []string // fields that are not known and may be a verdict
+	readable, unworded int      // judgements with and without a verdict
 }
 
 func readNemo(b *book, path string) error {
@@ -53,19 +47,19 @@ func readNemo(b *book, path string) error {
 	if err != nil {
 		return err
 	}
+	b.nemo.draft = d
 	repeat := 0
 	if match := nemoFile.FindStringSubmatch(filepath.Base(path)); match != nil {
 		repeat, _ = strconv.Atoi(match[1]) // "" is 0
 	}
 	place := 0
-	return rows(path, func(fields *members) error {
-		row := nemoRow{d, &b.fields, *fields}
-		id, err := row.id(place)
+	return rows(path, func(row *members) error {
+		id, err := b.nemo.id(*row, place)
 		if err != nil {
 			return err
 		}
 		place++
-		reward, is, err := row.reward()
+		reward, is, err := b.nemo.reward(*row)
 		switch {
 		case err != nil:
 			return fmt.Errorf("task %q: %w", id.text, err)
@@ -73,74 +67,66 @@ func readNemo(b *book, path string) error {
 			d.without(unscored)
 			return nil
 		}
-		return d.add(id, Rollout{Number: repeat + 1, Reward: reward, PromptTokens: fields.tokens("num_input_tokens"), CompletionTokens: fields.tokens("num_generated_tokens")})
+		return d.add(id, Rollout{Number: repeat + 1, Reward: reward, PromptTokens: row.tokens("num_input_tokens"), CompletionTokens: row.tokens("num_generated_tokens")})
 	})
 }
 
-// id is the id of a row, or its place in its file if the rows have none.
-func (n nemoRow) id(place int) (id taskID, err error) {
+// id returns the id of a row, or its place in its file if no row has an id.
+func (n *nemoLog) id(row members, place int) (id taskID, err error) {
 	for _, name := range []string{"id", "problem_id", "task_id", "index"} {
-		if id, err = idOf(n.of(name)); err != nil || id.text != "" {
+		if id, err = idOf(row.of(name)); err != nil || id.text != "" {
 			break
 		}
-	}
-	if err != nil {
-		return id, err
 	}
 	named := id.text != ""
 	if n.rollouts+n.Left == 0 {
 		n.named = named
 	}
-	if !named {
+	switch {
+	case err != nil:
+	case named != n.named:
+		err = errors.New("some rows have an id and others have none")
+	case !named:
 		id = taskID{strconv.Itoa(place), true}
 		n.note("the rows have no ids: tasks are called by their place, from 0")
-	}
-	if named != n.named {
-		err = errors.New("some rows have an id and others have none")
 	}
 	return id, err
 }
 
-// reward is the reward of a row: the field that was asked for, or all that are known to
-// be a verdict, which must agree.
-func (n nemoRow) reward() (reward float64, is bool, err error) {
-	names := slices.Clone(firstFields)
-	for _, m := range n.members {
-		names = append(names, m.name)
-	}
-	var known []string
-	answers := n.of("expected_judgement") != nil // the answer itself is a judgement
-	for _, name := range names {
-		value := n.of(name)
-		switch {
-		case value == nil || slices.Contains(known, name):
-		case verdictField.MatchString(name), judgementField.MatchString(name) && !answers:
-			known = append(known, name)
-			n.see(name)
-		case verdictLike(value) && len(n.unknown) < maxNames && !slices.Contains(n.unknown, name):
-			n.unknown = append(n.unknown, name)
-		}
-	}
-	if n.wanted != "" {
-		value := n.within(n.wanted)
-		if value == nil {
-			return 0, false, nil
-		}
-		n.taken = n.wanted
-		return n.verdict(n.wanted, value)
-	}
-	if n.taken == "" {
-		at := slices.IndexFunc(known, func(name string) bool { return n.of(name).Kind() != 'n' })
+// reward reads the field that was asked for, or the first known verdict; all known verdicts
+// of a row must agree.
+func (n *nemoLog) reward(row members) (reward float64, is bool, err error) {
+	known := n.known(row)
+	value := row.within(n.wanted)
+	switch {
+	case n.wanted != "" && value == nil:
+		return 0, false, nil
+	case n.wanted != "":
+		n.taken, known = n.wanted, nil
+	case n.taken == "":
+		at := slices.IndexFunc(known, func(name string) bool { return row.of(name).Kind() != 'n' })
 		if at < 0 {
 			return 0, false, nil
 		}
 		n.taken = known[at]
 	}
-	if reward, is, err = n.verdict(n.taken, n.of(n.taken)); err != nil {
+	if n.wanted == "" {
+		value = row.of(n.taken)
+	}
+	reward, is, err = verdict(n.taken, value)
+	switch {
+	case !judgementField.MatchString(n.taken) || value.Kind() != '"':
+	case err != nil: // no verdict counts as wrong, as in NeMo-Skills
+		n.unworded++
+		reward, is, err = 0, true, nil
+	default:
+		n.readable++
+	}
+	if err != nil {
 		return 0, false, err
 	}
 	for _, name := range known {
-		other, says, err := verdict(name, n.of(name))
+		other, says, err := verdict(name, row.of(name))
 		if name == n.taken || err != nil || !says || is && other == reward {
 			continue
 		}
@@ -153,38 +139,44 @@ func (n nemoRow) reward() (reward float64, is bool, err error) {
 	return reward, is, nil
 }
 
-// verdict is what the chosen field says. A judgement without a verdict counts as wrong,
-// as NeMo-Skills counts it.
-func (n nemoRow) verdict(name string, value jsontext.Value) (reward float64, is bool, err error) {
-	reward, is, err = verdict(name, value)
-	if !judgementField.MatchString(name) || value.Kind() != '"' {
-		return reward, is, err
+// known returns the fields of a row that are known to be a verdict, and keeps the names of
+// others that may be one. With an expected judgement the answer itself is a judgement.
+func (n *nemoLog) known(row members) (known []string) {
+	names := firstFields
+	for _, m := range row {
+		names = append(names[:len(names):len(names)], m.name)
 	}
-	if err != nil {
-		n.unworded++
-		return 0, true, nil
+	for _, name := range names {
+		value := row.of(name)
+		switch {
+		case value == nil || slices.Contains(known, name):
+		case verdictField.MatchString(name), judgementField.MatchString(name) && row.of("expected_judgement") == nil:
+			known = append(known, name)
+			n.see(name)
+		case verdictLike(value) && len(n.others) < maxNames && !slices.Contains(n.others, name):
+			n.others = append(n.others, name)
+		}
 	}
-	n.readable++
-	return reward, is, nil
+	return known
 }
 
-// settled reports after the last file what was chosen, or why nothing can be.
-func (n *nemoFields) settled(d *draft) error {
-	choices := strings.Join(slices.Concat(d.seen, n.unknown), ", ")
+// check returns an error if no field could be chosen.
+func (n *nemoLog) check() error {
+	choices := strings.Join(slices.Concat(n.seen, n.others), ", ")
 	switch {
-	case d.taken == "" && d.wanted != "":
-		return fmt.Errorf("it has no field %q: --reward takes one of %s", d.wanted, choices)
-	case d.taken == "" && len(d.seen) == 0:
+	case n.taken == "" && n.wanted != "":
+		return fmt.Errorf("it has no field %q: --reward takes one of %s", n.wanted, choices)
+	case n.taken == "" && len(n.seen) == 0:
 		return fmt.Errorf("no field of its rows is known to be the reward: choose one with --reward, of %s", choices)
 	case n.unworded > 0 && n.readable == 0:
-		return fmt.Errorf("no %s says Yes or No: choose another field with --reward, of %s", d.taken, choices)
+		return fmt.Errorf("no %s says Yes or No: choose another field with --reward, of %s", n.taken, choices)
 	case n.unworded > 0:
-		d.note("%d by %s say neither Yes nor No: they count as wrong, as in NeMo-Skills", n.unworded, d.taken)
+		n.note("%d by %s say neither Yes nor No: they count as wrong, as in NeMo-Skills", n.unworded, n.taken)
 	}
 	return nil
 }
 
-// judged is the verdict in a judgement, "" if there is none. The last one counts.
+// judged returns the verdict in a judgement, "" if there is none. The last one counts.
 func judged(text string) string {
 	found := bareWord.FindStringSubmatch(text)
 	if all := judgeWord.FindAllStringSubmatch(text, -1); len(all) > 0 {
@@ -196,7 +188,7 @@ func judged(text string) string {
 	return strings.ToLower(found[1])
 }
 
-// verdict is what a field says as a reward; says is false if it is null.
+// verdict converts a field to a reward. says is false if the field is null.
 func verdict(name string, value jsontext.Value) (reward float64, says bool, err error) {
 	text, err := textOf(value)
 	if value.Kind() != '"' || err != nil {
