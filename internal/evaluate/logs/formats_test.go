@@ -530,3 +530,55 @@ func TestAFolderOfLogs(t *testing.T) {
 		t.Errorf("%d logs, %v", len(all), err)
 	}
 }
+
+// An allocation of Inspect selects the first epochs of a task, or lists them.
+func TestSelectedEpochsMayBeListed(t *testing.T) {
+	log := `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"results":{"early_stopping":{"manager":"speceval","metadata":{"speceval":{"protocol":1,"selected":{"a":[3,1,7],"b":1}}}}},
+		"samples":[%s]}`
+	var samples []string
+	for _, id := range []string{"a", "b"} {
+		for epoch := 1; epoch <= 3; epoch++ {
+			samples = append(samples, fmt.Sprintf(`{"id":%q,"epoch":%d,"scores":{"s":{"value":%d}},"model_usage":{"m":{"input_tokens":1,"output_tokens":2},"judge":{"input_tokens":100,"output_tokens":200}}}`, id, epoch, epoch%2))
+		}
+	}
+	l := one(t, written(t, map[string]string{"x.json": fmt.Sprintf(log, strings.Join(samples, ","))}), logs.Choice{})
+	if said(l) != "a 1:1 3:1; b 1:1" || l.Left != 3 || !strings.Contains(strings.Join(l.Notes, "\n"), "1 that the allocation selected are not scored") {
+		t.Errorf("%s, %d left out, %q", said(l), l.Left, l.Notes)
+	}
+	if r := l.Tasks[0].Rollouts[0]; r.PromptTokens != 1 || r.CompletionTokens != 2 {
+		t.Errorf("tokens of a judge count: %+v", r)
+	}
+}
+
+// Rows of several results of one evaluation are scores by several scorers.
+func TestResultsOfEveryEvalEverAreScorers(t *testing.T) {
+	row := `{"evaluation_id":"e","evaluation_name":"q","model_id":"m","evaluation_result_id":%q,"sample_id":%q,"evaluation":{"score":%d}}` + "\n"
+	file := written(t, map[string]string{"u_samples.jsonl": fmt.Sprintf(row, "first", "a", 1) + fmt.Sprintf(row, "second", "a", 0) + fmt.Sprintf(row, "first", "b", 0)})
+	if l := one(t, file, logs.Choice{}); said(l) != "a 1:1; b 1:0" || l.Scorer != "first" || l.Left != 0 {
+		t.Errorf("%s by %s", said(l), l.Scorer)
+	}
+	if l := one(t, file, logs.Choice{Reward: "second"}); said(l) != "a 1:0" || l.Scorer != "second" {
+		t.Errorf("%s by %s", said(l), l.Scorer)
+	}
+}
+
+func TestTokensThatWereNotCountedAreUnknown(t *testing.T) {
+	log := `{"schema":"speceval-export/1","result":{"benchmark":"q","model":"m"},"rollouts":[{"task_id":"a","rollout":0,"reward":0.5,"prompt_tokens":0,"completion_tokens":0}]}`
+	l := one(t, written(t, map[string]string{"x.json": log}), logs.Choice{})
+	if r := l.Tasks[0].Rollouts[0]; said(l) != "a 1:0.5" || r.PromptTokens != -1 || r.CompletionTokens != -1 {
+		t.Errorf("%s, %+v", said(l), r)
+	}
+}
+
+// A document has a row for each filter: the rows of other filters are no rollouts that are
+// left out.
+func TestRowsOfOtherFiltersAreNotLeftOut(t *testing.T) {
+	row := `{"doc_id":%d,"resps":[["a"]],"filtered_resps":["a"],"filter":%q,"acc":%d}` + "\n"
+	file := written(t, map[string]string{"m/samples_q_1.jsonl": fmt.Sprintf(row, 0, "strict", 1) + fmt.Sprintf(row, 0, "flexible", 0) + fmt.Sprintf(row, 1, "strict", 0) + fmt.Sprintf(row, 1, "flexible", 1)})
+	if l := one(t, file, logs.Choice{}); said(l) != "0 1:1; 1 1:0" || l.Scorer != "acc/strict" || l.Left != 0 {
+		t.Errorf("%s by %s, %d left out", said(l), l.Scorer, l.Left)
+	}
+	if l := one(t, file, logs.Choice{Reward: "flexible"}); said(l) != "0 1:0; 1 1:1" || l.Left != 0 {
+		t.Errorf("%s by %s, %d left out", said(l), l.Scorer, l.Left)
+	}
+}
