@@ -222,7 +222,7 @@ func fault(err error) error {
 	return err
 }
 
-// textOf is a text, or the digits of a number; "" of another value.
+// textOf returns a text, or the digits of a number; "" for another value.
 func textOf(v jsontext.Value) (string, error) {
 	switch v.Kind() {
 	case '0':
@@ -237,7 +237,7 @@ func textOf(v jsontext.Value) (string, error) {
 	return "", nil
 }
 
-// listOf is the values of a list; is is false of another value.
+// listOf returns the values of a list; is is false for another value.
 func listOf(v jsontext.Value) (all []jsontext.Value, is bool) {
 	if v.Kind() != '[' || bytes.Count(v, []byte{','}) > maxValues {
 		return nil, false
@@ -245,7 +245,7 @@ func listOf(v jsontext.Value) (all []jsontext.Value, is bool) {
 	return all, parse(v, &all) == nil
 }
 
-// tokens is a number of tokens, −1 if there is none.
+// tokens converts a number of tokens, −1 if there is none.
 func tokens(n *float64) int64 {
 	if n == nil || !(*n >= 0 && *n < 1<<40) {
 		return -1
@@ -284,7 +284,7 @@ func (m *members) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// of is the value of a name, the last one; nil if there is none.
+// of returns the last value of a name, nil if there is none.
 func (m members) of(name string) (value jsontext.Value) {
 	for _, one := range m {
 		if one.name == name {
@@ -294,7 +294,7 @@ func (m members) of(name string) (value jsontext.Value) {
 	return value
 }
 
-// within is the value at a name, or at names with points between.
+// within returns the value of a name, or of names with points between.
 func (m members) within(name string) jsontext.Value {
 	if value := m.of(name); value != nil {
 		return value
@@ -307,7 +307,7 @@ func (m members) within(name string) jsontext.Value {
 	return next.within(inner)
 }
 
-// tokens is the number of tokens at a name, −1 if there is none.
+// tokens returns the number of tokens of a name, −1 if there is none.
 func (m members) tokens(name string) int64 {
 	n, err := strconv.ParseFloat(string(m.of(name)), 64)
 	if err != nil {

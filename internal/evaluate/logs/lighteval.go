@@ -27,8 +27,8 @@ var lighteval = format{
 	read: readLighteval,
 }
 
-// detailColumns are the columns of a file of details: of the documents' ids, of how often
-// each was asked, −1 if there is none, and of metrics.
+// detailColumns are the columns of a file of details: ids of documents, numbers of samples
+// (−1: there is none), and metrics with their names.
 type detailColumns struct {
 	id, samples int
 	metrics     []int
@@ -135,7 +135,7 @@ func (d *draft) details(rows *parquetfile.File, group int, c detailColumns) erro
 	return nil
 }
 
-// detailValues is the values of a column in a row group, null where there is none.
+// detailValues reads a column of a row group as JSON, null where a row has no value.
 func detailValues(rows *parquetfile.File, group, column, most int) ([]jsontext.Value, error) {
 	chunk, count, err := rows.Column(rows.RowGroup(group), column)
 	if err == nil && (count != rows.RowGroup(group).NumRows() || count > int64(most)) {
@@ -173,7 +173,7 @@ func detailValues(rows *parquetfile.File, group, column, most int) ([]jsontext.V
 	return nil, fmt.Errorf("%T holds neither numbers nor texts", chunk)
 }
 
-// decimal is a number as JSON, null if it is none.
+// decimal writes a number as JSON, NaN as null.
 func decimal(v float64) string {
 	if math.IsNaN(v) {
 		return "null"

@@ -21,7 +21,7 @@ var lmEval = format{
 	read: readLMEval,
 }
 
-// lmEvalKeys are those of a row that are no metrics.
+// lmEvalKeys are keys of a row that do not name a metric.
 var lmEvalKeys = []string{"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash"}
 
 func readLMEval(b *book, path string) error {
@@ -125,8 +125,8 @@ func (d *draft) rescored(row members, seen map[taskID]bool, score func(gold, res
 	return nil
 }
 
-// repeatsOf is how many responses a document has, by resps, a list of them for each
-// request; and how many of them the filter left for the metrics.
+// repeatsOf counts the responses to a document in resps, a list of them for each request,
+// and the responses that the filter left for the metrics.
 func repeatsOf(resps, filtered jsontext.Value) (of repeats) {
 	requests, _ := listOf(resps)
 	for _, r := range requests {
@@ -142,7 +142,7 @@ func repeatsOf(resps, filtered jsontext.Value) (of repeats) {
 	return of
 }
 
-// leaves is the number of values that are no lists in lists of lists.
+// leaves counts the values in lists of lists.
 func leaves(v jsontext.Value) (n int) {
 	for d := decode(bytes.NewReader(v)); ; {
 		switch d.PeekKind() {

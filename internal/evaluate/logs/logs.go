@@ -13,20 +13,20 @@ import (
 	"strings"
 )
 
-// Log is what one log has of one model on one benchmark.
+// Log is a log of one model on one benchmark.
 type Log struct {
 	Format    string   // its name among Formats
 	Source    string   // path
 	Benchmark string   // as the log names it
 	Model     string   // as the log names it
-	Scorer    string   // scorer or metric that the rewards are of
+	Scorer    string   // scorer or metric of the rewards
 	Created   string   // RFC 3339, "" if the log does not say
 	Complete  bool     // false: crashed or cancelled
 	Allocated bool     // an allocation of speceval decided how many rollouts each task has
-	Digest    string   // lower-case hex SHA-256 of the files that it was read from, whatever their names
+	Digest    string   // lower-case hex SHA-256 of its files' contents
 	Tasks     []Task   // in the log's order, ids unique, each with a rollout at least
 	Left      int      // rollouts of the log that are left out: unscored, or not selected
-	Notes     []string // what was left out, and what else to know
+	Notes     []string // for the user: rollouts that are left out, and doubts
 }
 
 // Task is a task and its scored rollouts, by their numbers.
@@ -41,7 +41,7 @@ type Rollout struct {
 	Reward           float64 // 0 to 1
 	PromptTokens     int64   // −1: the log does not say
 	CompletionTokens int64   // −1: the log does not say
-	Identity         uint64  // of the rollout itself, the same in all logs that have it; 0: not known
+	Identity         uint64  // the same in all logs that have this rollout; 0: not known
 }
 
 // Choice says how logs are read.
@@ -49,7 +49,7 @@ type Choice struct {
 	Format string // "": recognised from content
 	Reward string // scorer, metric or field; "": the only one, or the first with a note
 	Strict bool   // a log of a folder that cannot be used is an error
-	Scorer string // name of a scorer of texts in the place of the log's own rewards; "": none
+	Scorer string // name of a scorer of texts that replaces the log's own rewards; "": none
 	// Score is the reward of a response by Scorer.
 	Score func(gold, response string) float64
 }
@@ -64,10 +64,10 @@ type format struct {
 	done func(b *book) error // after the last file; nil: nothing
 }
 
-// formats are all forms, in the order in which they are tried.
+// formats are tried in this order.
 var formats = []format{inspect, lmEval, nemo, verifiers, everyEval, harbor, terminalBench, lighteval, own}
 
-// Formats is the names of all formats.
+// Formats returns the names of all formats.
 func Formats() (names []string) {
 	for _, f := range formats {
 		names = append(names, f.name)
@@ -75,7 +75,7 @@ func Formats() (names []string) {
 	return names
 }
 
-// group is the files of one place.
+// group is the files of one log.
 type group struct {
 	form  int // among formats
 	place string
@@ -173,7 +173,7 @@ func (c Choice) read(g *group) ([]Log, error) {
 
 const maxFiles = 200_000 // in a folder
 
-// find is the file at path, or the regular files of the folder there that may be logs.
+// find returns the file at path, or the regular files of the folder there that may be logs.
 // Links are not followed, and what begins with a dot is passed over.
 func find(path string) (paths []string, folder bool, err error) {
 	info, err := os.Stat(path)

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// folder is the name of the n-th folder above a file, 0 the one that it is in; "" above
+// folder returns the name of the n-th folder above a file, 0 the one that it is in; "" above
 // the root.
 func folder(path string, n int) string {
 	if abs, err := filepath.Abs(path); err == nil {
@@ -24,11 +24,10 @@ func folder(path string, n int) string {
 	return path
 }
 
-// beside reads what another file in the folder of a log says of it, if it is there and
-// sound.
+// beside reads another file in the folder of a log, if it is there and sound.
 func beside(path, name string, about any) { object(filepath.Join(filepath.Dir(path), name), about) }
 
-// trimmed is the part of a name between two others, "" if they are not there.
+// trimmed returns the part of a name between two others, "" if they are not there.
 func trimmed(name, prefix, suffix string) string {
 	rest, begins := strings.CutPrefix(name, prefix)
 	rest, ends := strings.CutSuffix(rest, suffix)
@@ -38,7 +37,7 @@ func trimmed(name, prefix, suffix string) string {
 	return rest
 }
 
-// moment is a time in seconds since 1970 as RFC 3339, or a text as it is.
+// moment formats a time in seconds since 1970 as RFC 3339, or a text as it is.
 func moment(v jsontext.Value) string {
 	text, _ := textOf(v)
 	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1<<40 {
@@ -47,7 +46,7 @@ func moment(v jsontext.Value) string {
 	return text
 }
 
-// joined is the names that are not empty, with a mark between.
+// joined joins the names that are not empty.
 func joined(mark string, names ...string) string {
 	var all []string
 	for _, name := range names {

@@ -19,14 +19,14 @@ var (
 	parameterN = regexp.MustCompile(`(?:^|[^a-z])n=(\d+)|(\d+)_samples`)
 )
 
-// repeats is what is known of the responses behind a value.
+// repeats counts the responses behind a value.
 type repeats struct {
 	all  int // responses to the task; 0: not known
-	seen int // of them, those that the metric was given
+	seen int // responses that the metric was given
 }
 
-// over is how the value of a metric, by a filter or none, comes of responses: it is one
-// rollout's reward (0), or the share of n that passed. Other values are refused.
+// over returns 0 if the value of a metric, by a filter or none, is one rollout's reward, or
+// n if it is the share of n responses that passed. Other values are an error.
 func (of repeats) over(metric, filter string) (n int, err error) {
 	k, n := 1, of.seen
 	name := strings.TrimSuffix(metric+"/"+filter, "/")

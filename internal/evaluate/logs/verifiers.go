@@ -51,13 +51,13 @@ type verifiersTrace struct {
 	Input   *float64 `json:"num_input_tokens"`
 	Output  *float64 `json:"num_output_tokens"`
 	Agent   struct {
-		Config struct {
-			Model string `json:"model"`
-		} `json:"config"`
+		Config modelName `json:"config"`
 	} `json:"agent"`
-	Calls []struct {
-		Model string `json:"model"`
-	} `json:"calls"`
+	Calls []modelName `json:"calls"`
+}
+
+type modelName struct {
+	Model string `json:"model"`
 }
 
 func readVerifiers(b *book, path string) error {
@@ -73,16 +73,16 @@ func readVerifiers(b *book, path string) error {
 	}
 	env, models := "", []string(nil)
 	err = rows(path, func(row *verifiersRow) error {
-		if row.Traces == nil && row.Task.of("key") == nil && row.Task.of("hash") == nil {
-			return d.result(row)
-		}
 		env = cmp.Or(env, row.Env.Name, row.Env.ID)
 		for _, t := range row.Traces {
-			for _, name := range append(t.models(), t.Agent.Config.Model) {
-				if name != "" && !slices.Contains(models, name) && len(models) < maxNames {
-					models = append(models, name)
+			for _, call := range append(t.Calls, t.Agent.Config) {
+				if call.Model != "" && !slices.Contains(models, call.Model) && len(models) < maxNames {
+					models = append(models, call.Model)
 				}
 			}
+		}
+		if row.Traces == nil && row.Task.of("key") == nil && row.Task.of("hash") == nil {
+			return d.result(row)
 		}
 		return d.episode(row)
 	})
@@ -97,13 +97,6 @@ func readVerifiers(b *book, path string) error {
 		}
 	}
 	return err
-}
-
-func (t *verifiersTrace) models() (names []string) {
-	for _, call := range t.Calls {
-		names = append(names, call.Model)
-	}
-	return names
 }
 
 // result takes a row of results.jsonl.
@@ -146,37 +139,27 @@ func (d *draft) episode(row *verifiersRow) error {
 		d.note("its episodes have several traces: the first of each counts")
 	}
 	t := row.Traces[0]
-	sum, parts, err := t.reward()
-	if err != nil {
-		return err
-	}
-	r := Rollout{Number: d.next(id), PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(row.ID)}
-	return d.take(id, r, append([]scored{{name: "reward", value: sum}}, parts...))
-}
-
-// reward is the reward of a trace, null if it has none, and its parts.
-func (t *verifiersTrace) reward() (sum jsontext.Value, parts []scored, err error) {
+	scores := []scored{{name: "reward"}}
 	total := 0.0
-	sum = jsontext.Value("null")
 	for _, m := range t.Rewards {
 		var part struct {
 			Score  jsontext.Value `json:"score"`
-			Weight *float64       `json:"weight"`
+			Weight *float64       `json:"weight"` // 1 if there is none
 		}
 		if err := parse(m.value, &part); err != nil {
-			return nil, nil, err
+			return err
 		}
 		if part.Score.Kind() != '0' {
 			continue
 		}
-		weight := 1.0
-		if part.Weight != nil {
-			weight = *part.Weight
+		if part.Weight == nil {
+			part.Weight = new(1.0)
 		}
 		score, _ := strconv.ParseFloat(string(part.Score), 64)
-		total += score * weight
-		sum = jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))
-		parts = append(parts, scored{name: "rewards/" + m.name, value: part.Score})
+		total += score * *part.Weight
+		scores[0].value = jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))
+		scores = append(scores, scored{name: "rewards/" + m.name, value: part.Score})
 	}
-	return sum, parts, nil
+	r := Rollout{Number: d.next(id), PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(row.ID)}
+	return d.take(id, r, scores)
 }
