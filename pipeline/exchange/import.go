@@ -16,20 +16,20 @@ import (
 	"speceval/internal/table"
 )
 
-// ImportRequest says what is imported, and where to.
+// ImportRequest names the logs to import and the file to write.
 type ImportRequest struct {
 	logs.Choice
-	Benchmark, Model string   // in the place of what the logs say, if not ""
+	Benchmark, Model string   // replace the names in the logs, if not ""
 	Paths            []string // of logs, or of folders of them
 	To               string   // a file that ends in .csv or .parquet
 }
 
-// Imported is what came of a request.
+// Imported is the result of a request.
 type Imported struct {
 	Logs     []logs.Log
 	Unusable []error           // logs of folders that are left out
 	Profiles []profile.Profile // sorted by benchmark, then model
-	Repeated int               // rollouts that several logs have, of which each counts once
+	Repeated int               // rollouts that another log has as well; each counts once
 	To       string
 }
 
@@ -91,7 +91,7 @@ func ReadLogs(r ImportRequest) (*Imported, error) {
 	return done, nil
 }
 
-// writer writes a file by its name.
+// writer returns the writer of a file format by the suffix of path.
 func writer(path string) (func(w io.Writer, done *Imported) error, error) {
 	switch filepath.Ext(path) {
 	case ".csv":
@@ -104,7 +104,7 @@ func writer(path string) (func(w io.Writer, done *Imported) error, error) {
 	return nil, fmt.Errorf("--to %q: want a file that ends in .csv or .parquet", path)
 }
 
-// provenance is the logs as JSON, without their rollouts.
+// provenance lists the logs as JSON, without their rollouts.
 func (d *Imported) provenance() string {
 	type from struct {
 		Format    string   `json:"format"`
@@ -154,7 +154,7 @@ func (r *ImportRequest) grouped(all []logs.Log) (groups []*group, err error) {
 	return groups, nil
 }
 
-// named is the plain name of a benchmark or a model.
+// named returns the plain name of a benchmark or a model.
 func named(l logs.Log, what, given, said string) (string, error) {
 	name := given
 	if name == "" {
@@ -180,7 +180,7 @@ func plain(name string) string {
 	return name
 }
 
-// check refuses what cannot be added up.
+// check returns an error if the logs cannot be added up.
 func (g *group) check() error {
 	first := g.logs[0]
 	for _, l := range g.logs {
@@ -201,22 +201,77 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 	if err := g.check(); err != nil {
 		return p, 0, err
 	}
-	sums := newSums()
-	for _, l := range g.logs {
-		for _, t := range l.Tasks {
-			repeated += sums.add(t)
-		}
-	}
-	p = sums.profile()
 	p.Benchmark, p.Model, p.Scorer = g.benchmark, g.model, g.logs[0].Scorer
 	p.Source, p.Allocated = g.source(), g.logs[0].Allocated
-	if p.N() < 2 {
-		err = fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", g.benchmark, g.model)
+	at, counted, graded := make(map[string]int), make(map[uint64]bool), false
+	for _, l := range g.logs {
+		for _, t := range l.Tasks {
+			for _, r := range t.Rollouts {
+				if r.Identity != 0 && counted[r.Identity] {
+					repeated++
+					continue
+				}
+				counted[r.Identity] = true
+				i, there := at[t.ID]
+				if !there {
+					i = len(p.TaskIDs)
+					at[t.ID] = i
+					p.TaskIDs, p.PassCounts, p.Tested = append(p.TaskIDs, t.ID), append(p.PassCounts, 0), append(p.Tested, 0)
+					p.Rewards, p.Squares = append(p.Rewards, 0), append(p.Squares, 0)
+					p.PromptTokens, p.CompletionTokens = append(p.PromptTokens, 0), append(p.CompletionTokens, 0)
+				}
+				p.Tested[i]++
+				if r.Reward == 1 {
+					p.PassCounts[i]++
+				}
+				p.Rewards[i] += r.Reward
+				p.Squares[i] += r.Reward * r.Reward
+				p.PromptTokens[i], p.CompletionTokens[i] = plus(p.PromptTokens[i], r.PromptTokens), plus(p.CompletionTokens[i], r.CompletionTokens)
+				graded = graded || r.Reward > 0 && r.Reward < 1
+			}
+		}
 	}
-	return p, repeated, err
+	if p.N() < 2 {
+		return p, repeated, fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", g.benchmark, g.model)
+	}
+	if !graded {
+		p.Rewards, p.Squares = nil, nil
+	}
+	p.PromptTokens, p.CompletionTokens = known(p.PromptTokens), known(p.CompletionTokens)
+	if slices.Min(p.Tested) == slices.Max(p.Tested) {
+		p.TestedK, p.Tested = p.Tested[0], nil
+	}
+	return p, repeated, nil
 }
 
-// source is where the rollouts are from: the logs' names with their digests.
+// plus adds numbers of tokens, of which −1 is not known.
+func plus(a, b int64) int64 {
+	if a < 0 || b < 0 {
+		return -1
+	}
+	return a + b
+}
+
+// known returns sums of tokens, nil if none is known.
+func known(sums []int64) []int64 {
+	if slices.Max(sums) < 0 {
+		return nil
+	}
+	return sums
+}
+
+// counted returns the number of rollouts of a log, and their tokens, −1 if one lacks them.
+func counted(l *logs.Log) (rollouts int, prompts, completions int64) {
+	for _, t := range l.Tasks {
+		for _, r := range t.Rollouts {
+			rollouts++
+			prompts, completions = plus(prompts, r.PromptTokens), plus(completions, r.CompletionTokens)
+		}
+	}
+	return rollouts, prompts, completions
+}
+
+// source lists the logs with their digests.
 func (g *group) source() string {
 	const most = 5
 	var parts []string
@@ -229,7 +284,7 @@ func (g *group) source() string {
 	return strings.Join(parts, "; ")
 }
 
-// Text writes what was read of each log, and what came of it.
+// Text writes a table of the logs, and the profiles.
 func (d *Imported) Text(w io.Writer) error {
 	read := table.Table{
 		Title: "Logs",
@@ -276,7 +331,7 @@ func (d *Imported) Text(w io.Writer) error {
 	return err
 }
 
-// tokens is a number of tokens, or that there is none.
+// tokens formats a number of tokens, −1 as missing.
 func tokens(n int64) table.Cell {
 	if n < 0 {
 		return table.Missing()

@@ -109,8 +109,8 @@ func TestWhatWouldCountTwiceIsRefused(t *testing.T) {
 func TestRolloutsOfSeveralLogsCountOnce(t *testing.T) {
 	folder := t.TempDir()
 	before := `{"version":2,"status":"error","eval":{"task":"t","model":"m"},"samples":[
-		{"id":"x","epoch":1,"uuid":"A","scores":{"s":{"value":"C"}}},{"id":"y","epoch":1,"uuid":"B","scores":{"s":{"value":"I"}}}]}`
-	after := strings.Replace(strings.Replace(before, "error", "success", 1), "]}", `,{"id":"y","epoch":2,"uuid":"C","scores":{"s":{"value":"C"}}}]}`, 1)
+		{"id":"x","epoch":1,"uuid":"A","scores":{"s":{"value":"C"}},"model_usage":{"m":{"input_tokens":5,"output_tokens":6}}},{"id":"y","epoch":1,"uuid":"B","scores":{"s":{"value":"I"}}}]}`
+	after := strings.Replace(strings.Replace(before, "error", "success", 1), "]}", `,{"id":"y","epoch":2,"uuid":"C","scores":{"s":{"value":"C"}},"model_usage":{"m":{"input_tokens":7,"output_tokens":8}}}]}`, 1)
 	for name, text := range map[string]string{"a.json": before, "b.json": after} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -119,6 +119,10 @@ func TestRolloutsOfSeveralLogsCountOnce(t *testing.T) {
 	done, err := run(t, exchange.ImportRequest{}, folder)
 	if err != nil || done.Repeated != 2 || !reflect.DeepEqual(done.Profiles[0].Tested, []int{1, 2}) {
 		t.Fatalf("%+v, %v", done, err)
+	}
+	// Tokens of y are not known: one of its rollouts has none. No reward is graded.
+	if p := done.Profiles[0]; !reflect.DeepEqual(p.PromptTokens, []int64{5, -1}) || !reflect.DeepEqual(p.CompletionTokens, []int64{6, -1}) || p.Graded() {
+		t.Errorf("%+v", p)
 	}
 }
 
