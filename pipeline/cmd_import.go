@@ -11,10 +11,11 @@ import (
 
 func (s *session) importCommand() *cobra.Command {
 	var r exchange.ImportRequest
+	formats := logs.Formats()
 	c := &cobra.Command{
 		Use: "import PATH… --to FILE", Short: "make profiles of logs of other harnesses", Args: cobra.MinimumNArgs(1),
 		Long: `Make profiles of logs of other harnesses:
-` + strings.Join(logs.Formats(), ", ") + `.
+` + strings.Join(formats[:5], ", ") + ",\n" + strings.Join(formats[5:], ", ") + `.
 
 PATH is a log, or a folder of logs, of which those that cannot be used are left out and
 listed. Logs of one benchmark and model add up. --prior takes FILE.`,

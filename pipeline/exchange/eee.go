@@ -68,7 +68,7 @@ func (e *Evaluation) recordPath() string {
 	return path.Join(append(parts, e.uuid())...)
 }
 
-// maker is who made the model, and the rest of the model's name.
+// maker splits the model's name into its maker and the rest.
 func (e *Evaluation) maker() (developer, name string) {
 	if developer, name, found := strings.Cut(e.Result.Model, "/"); found {
 		return developer, name

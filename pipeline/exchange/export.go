@@ -139,7 +139,7 @@ func (e *Evaluation) answers() iter.Seq2[answer, error] {
 	}
 }
 
-// sampling is how answers were sampled, as far as requests said so.
+// sampling returns the sampling parameters that requests stated.
 func (e *Evaluation) sampling() object {
 	all := object{}
 	for _, name := range []string{"temperature", "top_p", "top_k", "max_tokens"} {

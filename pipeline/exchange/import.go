@@ -244,7 +244,7 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 	return p, repeated, nil
 }
 
-// plus adds numbers of tokens, of which −1 is not known.
+// plus adds numbers of tokens; −1 is an unknown number.
 func plus(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1

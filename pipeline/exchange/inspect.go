@@ -76,7 +76,7 @@ func sampleName(a answer) string {
 	return fmt.Sprintf("samples/%s_epoch_%d.json", id, a.Rollout.Rollout+1)
 }
 
-// inspectSpec is what was evaluated. Its epochs are rollouts per task on average: Inspect
+// inspectSpec describes the evaluation. Its epochs are rollouts per task on average: Inspect
 // shows tasks and epochs as factors of the number of samples.
 func (e *Evaluation) inspectSpec() object {
 	r, ids := e.Result, []string{}
@@ -103,7 +103,7 @@ func (e *Evaluation) short(of string) string {
 	return fmt.Sprintf("%x", sum)[:22]
 }
 
-// inspectResults are the mean with its error, and which epochs an allocation selected.
+// inspectResults are the mean with its error, and the epochs that an allocation selected.
 func (e *Evaluation) inspectResults() object {
 	r := e.Result
 	metric := func(name string, value float64) object { return object{"name": name, "value": value} }
@@ -135,7 +135,7 @@ func usage(prompts, completions int64) object {
 	return object{"input_tokens": prompts, "output_tokens": completions, "total_tokens": prompts + completions}
 }
 
-// inspectSummary is what Inspect lists of a sample.
+// inspectSummary is the line of a sample in the list of samples.
 func (e *Evaluation) inspectSummary(a answer) object {
 	summary := object{
 		"id": a.TaskID, "epoch": a.Rollout.Rollout + 1, "input": a.task.UserPrompt, "target": a.task.Answer, "metadata": object{}, "model_usage": object{},

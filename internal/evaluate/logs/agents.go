@@ -57,7 +57,7 @@ func readHarbor(b *book, path string) error {
 	if err := object(path, &t); err != nil {
 		return err
 	}
-	// An agent with a model is what is evaluated.
+	// The agent together with its model is evaluated.
 	model := joined("+", joined("/", t.Agent.Model.Provider, t.Agent.Model.Name), t.Agent.Name)
 	if t.Agent.Model.Name == "" {
 		model = t.Agent.Name

@@ -42,7 +42,7 @@ type draft struct {
 	choice
 	last     bool           // of several rollouts with one number the last counts; false: they are an error
 	places   map[string]int // of tasks
-	numeric  []bool         // by task, whether its id is a number
+	numeric  []bool         // by task: its id is a number
 	idBytes  int
 	rollouts int
 	selected map[string]epochs // the rollouts that an allocation selected; nil: all count

@@ -1,6 +1,5 @@
-// Package logs reads logs of other evaluation tools as one form: which rollouts of which
-// tasks there are, and the reward of each. A log is read as a stream, and every error
-// names the file.
+// Package logs reads logs of other evaluation tools in one form: tasks, their rollouts and
+// the reward of each. A log is read as a stream, and every error names the file.
 package logs
 
 import (
@@ -174,7 +173,7 @@ func (c Choice) read(g *group) ([]Log, error) {
 const maxFiles = 200_000 // in a folder
 
 // find returns the file at path, or the regular files of the folder there that may be logs.
-// Links are not followed, and what begins with a dot is passed over.
+// Links are not followed, and names that begin with a dot are passed over.
 func find(path string) (paths []string, folder bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
