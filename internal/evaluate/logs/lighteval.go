@@ -22,21 +22,21 @@ import (
 var lighteval = format{
 	name: "lighteval",
 	is: func(path string, h head) (string, bool) {
-		return path, parquetfile.IsParquet(h) && details(path, func(*parquetfile.File, detailColumns) error { return nil }) == nil
+		return path, parquetfile.IsParquet(h) && details(path, func(*detailFile) error { return nil }) == nil
 	},
 	read: readLighteval,
 }
 
-// detailColumns are the columns of a file of details: ids of documents, numbers of samples
-// (−1: there is none), and metrics with their names.
-type detailColumns struct {
-	id, samples int
-	metrics     []int
-	names       []string
+// detailFile is an open file of details, with its columns.
+type detailFile struct {
+	*parquetfile.File
+	id, samples int      // ids of documents, and how often each was asked (−1: no such column)
+	metrics     []int    // columns
+	names       []string // of metrics
 }
 
-// details opens a file of details.
-func details(path string, read func(rows *parquetfile.File, c detailColumns) error) (err error) {
+// details calls read with a file of details.
+func details(path string, read func(f *detailFile) error) (err error) {
 	disk, err := files.OpenInput(path, files.Log)
 	if err != nil {
 		return err
@@ -47,34 +47,32 @@ func details(path string, read func(rows *parquetfile.File, c detailColumns) err
 	if err != nil {
 		return err
 	}
-	rows, err := parquetfile.Open(disk, info.Size(), maxText)
-	if err != nil {
+	f := &detailFile{id: -1, samples: -1}
+	if f.File, err = parquetfile.Open(disk, info.Size(), maxText); err != nil {
 		return err
 	}
-	c := detailColumns{id: -1, samples: -1}
-	schema := rows.MetaData().Schema
-	for i := range schema.NumColumns() {
-		name := strings.ReplaceAll(schema.Column(i).Path(), "__", "") // of earlier versions: __doc__, __metric__
+	for i := range f.MetaData().Schema.NumColumns() {
+		column := f.MetaData().Schema.Column(i)
+		name := strings.ReplaceAll(column.Path(), "__", "") // of earlier versions: __doc__, __metric__
 		metric, is := strings.CutPrefix(name, "metric.")
 		switch {
-		case schema.Column(i).MaxRepetitionLevel() > 0:
+		case column.MaxRepetitionLevel() > 0:
 		case name == "doc.id":
-			c.id = i
+			f.id = i
 		case name == "doc.num_samples":
-			c.samples = i
-		case is && len(c.metrics) < maxNames:
-			c.metrics, c.names = append(c.metrics, i), append(c.names, metric)
+			f.samples = i
+		case is && len(f.metrics) < maxNames:
+			f.metrics, f.names = append(f.metrics, i), append(f.names, metric)
 		}
 	}
-	if c.id < 0 || len(c.metrics) == 0 {
+	if f.id < 0 || len(f.metrics) == 0 {
 		return errors.New("it has no columns doc.id and metric.…: it is no file of details")
 	}
-	return read(rows, c)
+	return read(f)
 }
 
 func readLighteval(b *book, path string) error {
-	at := folder(path, 0)
-	benchmark := trimmed(filepath.Base(path), "details_", "_"+at+".parquet")
+	benchmark := trimmed(filepath.Base(path), "details_", "_"+folder(path, 0)+".parquet")
 	if benchmark == "" {
 		benchmark = trimmed(filepath.Base(path), "details_", ".parquet")
 		benchmark = benchmark[:max(0, strings.LastIndexByte(benchmark, '_'))]
@@ -88,9 +86,9 @@ func readLighteval(b *book, path string) error {
 	if err != nil {
 		return err
 	}
-	return details(path, func(rows *parquetfile.File, c detailColumns) error {
-		for i := range rows.NumRowGroups() {
-			if err := d.details(rows, i, c); err != nil {
+	return details(path, func(f *detailFile) error {
+		for i := range f.NumRowGroups() {
+			if err := d.details(f, i); err != nil {
 				return fmt.Errorf("row group %d: %w", i+1, err)
 			}
 		}
@@ -99,46 +97,46 @@ func readLighteval(b *book, path string) error {
 }
 
 // details takes the documents of a row group.
-func (d *draft) details(rows *parquetfile.File, group int, c detailColumns) error {
-	columns := append([]int{c.id}, c.metrics...)
-	if c.samples >= 0 {
-		columns = append(columns, c.samples)
+func (d *draft) details(f *detailFile, group int) error {
+	columns := append([]int{f.id}, f.metrics...)
+	if f.samples >= 0 {
+		columns = append(columns, f.samples)
 	}
 	values := make([][]jsontext.Value, len(columns))
 	for i, column := range columns {
 		var err error
-		if values[i], err = detailValues(rows, group, column, maxValues/len(columns)); err != nil {
-			return fmt.Errorf("column %s: %w", rows.MetaData().Schema.Column(column).Path(), err)
+		if values[i], err = f.values(group, column, maxValues/len(columns)); err != nil {
+			return fmt.Errorf("column %s: %w", f.MetaData().Schema.Column(column).Path(), err)
 		}
 	}
 	for k := range values[0] {
 		id, err := idOf(values[0][k])
-		if err != nil {
-			return fmt.Errorf("row %d: %w", k+1, err)
-		}
 		var of repeats
-		if c.samples >= 0 {
+		if f.samples >= 0 {
 			of.all, _ = strconv.Atoi(string(values[len(columns)-1][k]))
 			of.all = max(0, min(of.all, maxRollouts))
 			of.seen = of.all
 		}
 		var scores []scored
-		for i, name := range c.names {
+		for i, name := range f.names {
 			s := scored{name: name, value: values[1+i][k]}
 			s.share, s.refused = of.over(name, "")
 			scores = append(scores, s)
 		}
-		if err := d.take(id, Rollout{Number: 1, PromptTokens: -1, CompletionTokens: -1}, scores); err != nil {
+		if err == nil {
+			err = d.take(id, Rollout{Number: 1, PromptTokens: -1, CompletionTokens: -1}, scores)
+		}
+		if err != nil {
 			return fmt.Errorf("row %d: %w", k+1, err)
 		}
 	}
 	return nil
 }
 
-// detailValues reads a column of a row group as JSON, null where a row has no value.
-func detailValues(rows *parquetfile.File, group, column, most int) ([]jsontext.Value, error) {
-	chunk, count, err := rows.Column(rows.RowGroup(group), column)
-	if err == nil && (count != rows.RowGroup(group).NumRows() || count > int64(most)) {
+// values reads a column of a row group as JSON, null where a row has no value.
+func (f *detailFile) values(group, column, most int) ([]jsontext.Value, error) {
+	chunk, count, err := f.Column(f.RowGroup(group), column)
+	if err == nil && (count != f.RowGroup(group).NumRows() || count > int64(most)) {
 		err = fmt.Errorf("it has %d values, at most %d can be read", count, most)
 	}
 	if err != nil {
