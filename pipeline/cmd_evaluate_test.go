@@ -174,6 +174,10 @@ func TestEvaluationsAreExportedWithTheirTasks(t *testing.T) {
 	if code, stderr := export("--to", "other", "--tasks", "other.jsonl"); code != exitFailed || !strings.Contains(stderr, "asks other prompts") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
+	l.write("stale.toml", "[[benchmark]]\nid = \"own\"\ntasks = \"other.jsonl\"\n")
+	if code, stderr := export("--to", "stale", "--config", "stale.toml"); code != 0 || !strings.Contains(stderr, "asks other prompts") || strings.Contains(text("stale"), "What is 2+2?") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
 	if code, _ := export("--tasks", "own.jsonl", "--tasks", "other.jsonl"); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}

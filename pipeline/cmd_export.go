@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -54,19 +53,22 @@ targets are those of the configured task files, or of --tasks.`,
 	return c
 }
 
-// exported opens an evaluation with its tasks. Those of the configuration may be absent, or
-// others by now: inputs are empty then, and a warning says so.
+// exported opens an evaluation with its tasks. Without files they are those of the
+// configuration; if those cannot be read or are others by now, inputs are empty and a warning
+// says so.
 func (s *session) exported(cfg *config.Config, stored *evaluation.Stored, files []string) (*exchange.Evaluation, error) {
 	tasks, err := tasksOf(cfg, stored.Result, files)
-	var e *exchange.Evaluation
 	if err == nil {
-		e, err = exchange.OpenEvaluation(stored, tasks)
+		var e *exchange.Evaluation
+		if e, err = exchange.OpenEvaluation(stored, tasks); !errors.Is(err, exchange.ErrOtherPrompts) {
+			return e, err
+		}
 	}
-	if len(files) == 0 && (errors.Is(err, fs.ErrNotExist) && tasks == nil || errors.Is(err, exchange.ErrOtherPrompts)) {
-		s.warn("inputs and targets are empty: %v; name the task file with --tasks", err)
-		return exchange.OpenEvaluation(stored, nil)
+	if len(files) > 0 {
+		return nil, err
 	}
-	return e, err
+	s.warn("inputs and targets are empty: %v; name the task file with --tasks", err)
+	return exchange.OpenEvaluation(stored, nil)
 }
 
 // tasksOf reads the tasks of an evaluation. Those of a suite are named by their benchmarks.
