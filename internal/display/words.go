@@ -34,7 +34,11 @@ func Count(n int, one, more string) string {
 }
 
 // And is a list in words: "8, 16 and 32".
-func And(words []string) string {
+func And[T any](values []T) string {
+	var words []string
+	for _, v := range values {
+		words = append(words, fmt.Sprint(v))
+	}
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

@@ -23,11 +23,7 @@ var Policies = &Figure{
 	Chapter: "Beyond the paper",
 	Remarks: []string{`<ref figure3_policies> shows how far each is from the Oracle, which no evaluation can reach.`},
 	Make: func(src *stored.Source) (figure.Figure, error) {
-		res, err := src.Results()
-		if err != nil {
-			return figure.Figure{}, err
-		}
-		rows, err := variance.Standings(res.Designs, res.Ratios)
+		rows, err := src.Standings()
 		return drawPolicies(rows), err
 	},
 }

@@ -140,7 +140,7 @@ func about(s *stored.Settings, live bool) string {
 	default:
 		text += " of your own: the paper’s numbers do not apply to them, and there is no verdict"
 	}
-	return text + "; average budgets of " + display.And(strings.Fields(strings.Trim(fmt.Sprint(s.Budgets), "[]"))) + " rollouts a task."
+	return text + "; average budgets of " + display.And(s.Budgets) + " rollouts a task."
 }
 
 // newGrid is a table, nil if it is left out.

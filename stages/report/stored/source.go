@@ -195,6 +195,17 @@ func (s *Source) Results() (Results, error) {
 	})
 }
 
+// Standings is the worth of every policy, by budget.
+func (s *Source) Standings() ([]variance.Standing, error) {
+	return Once(s, "standings", func(s *Source) ([]variance.Standing, error) {
+		r, err := s.Results()
+		if err != nil {
+			return nil, err
+		}
+		return variance.Standings(r.Designs, r.Ratios)
+	})
+}
+
 // TwoStage is the ratios of the policies of two stages.
 func (s *Source) TwoStage() ([]variance.Ratio, error) {
 	return read(s, variance.TwoStageFile, variance.ReadRatios)

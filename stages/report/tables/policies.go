@@ -50,19 +50,8 @@ type policyRow struct {
 	WorstRatio float64     `csv:"worst_ratio"`
 }
 
-// standings are what every policy is worth, by budget.
-func standings(src *stored.Source) ([]variance.Standing, error) {
-	return stored.Once(src, "standings", func(src *stored.Source) ([]variance.Standing, error) {
-		res, err := src.Results()
-		if err != nil {
-			return nil, err
-		}
-		return variance.Standings(res.Designs, res.Ratios)
-	})
-}
-
 func makePolicies(src *stored.Source) (*model.Sheet, error) {
-	all, err := standings(src)
+	all, err := src.Standings()
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +108,7 @@ func besideEachOther(t *table.Table, rows []variance.Standing) {
 // policyMacros are the mean of every policy that the paper has not, and of every
 // policy what it leaves to 100%, from the least to the most.
 func policyMacros(src *stored.Source) (all []model.Macro, err error) {
-	rows, err := standings(src)
+	rows, err := src.Standings()
 	for _, r := range rows {
 		add := func(name, value string) { all = append(all, macroOf(r.Policy.Macro+name, r.Spread.Budget, value)) }
 		if r.Policy.PaperTable == 0 {

@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -182,7 +181,7 @@ func byBudgets(said []string, at [][]int32) string {
 	var words []string
 	for k, budgets := range at {
 		if len(budgets) > 0 {
-			words = append(words, said[k]+" at b = "+display.And(strings.Fields(strings.Trim(fmt.Sprint(budgets), "[]"))))
+			words = append(words, said[k]+" at b = "+display.And(budgets))
 		}
 	}
 	if len(words) == 1 {
