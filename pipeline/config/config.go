@@ -280,9 +280,9 @@ func (c *Config) Asked(others ...string) map[string]string {
 
 // Profiles reads the profiles of the corpus, sorted by benchmark and model,
 // degenerate ones included. A file of the user's ([corpus] profiles) is used
-// whole; of the published profiles, held in memory and called name, those of
-// the listed models on the listed benchmarks.
-func (c *Config) Profiles(published []byte, name string) ([]profile.Profile, error) {
+// whole; of the published profiles, which errors call name, those of the listed models on
+// the listed benchmarks.
+func (c *Config) Profiles(published []profile.Profile, name string) ([]profile.Profile, error) {
 	if c.Corpus.Profiles != "" {
 		profiles, err := profile.Read(c.Corpus.Profiles)
 		if err != nil {
@@ -290,21 +290,17 @@ func (c *Config) Profiles(published []byte, name string) ([]profile.Profile, err
 		}
 		return profiles, nil
 	}
-	profiles, err := profile.Parse(published, name)
-	if err != nil {
-		return nil, err
-	}
 	for _, m := range c.Models {
-		if !slices.ContainsFunc(profiles, func(p profile.Profile) bool { return p.Model == m.ID }) {
+		if !slices.ContainsFunc(published, func(p profile.Profile) bool { return p.Model == m.ID }) {
 			return nil, fmt.Errorf("model %q: %s has no profile of this model", m.ID, name)
 		}
 	}
 	for _, b := range c.Benchmarks {
-		if !slices.ContainsFunc(profiles, func(p profile.Profile) bool { return p.Benchmark == b.ID }) {
+		if !slices.ContainsFunc(published, func(p profile.Profile) bool { return p.Benchmark == b.ID }) {
 			return nil, fmt.Errorf("benchmark %q: %s has no profile on this benchmark", b.ID, name)
 		}
 	}
-	return slices.DeleteFunc(profiles, func(p profile.Profile) bool { return !c.covers(p) }), nil
+	return slices.DeleteFunc(slices.Clone(published), func(p profile.Profile) bool { return !c.covers(p) }), nil
 }
 
 // StandIn says, for plans, which profiles make generating and scoring

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"speceval/data"
+	"speceval/internal/profile"
 	"speceval/pipeline/config"
 )
 
@@ -146,12 +147,16 @@ func TestBadFiles(t *testing.T) {
 }
 
 func TestProfilesOfTheCorpus(t *testing.T) {
+	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
+		t.Fatal(err)
+	}
 	count := func(text string) (int, error) {
 		c, err := config.Parse([]byte(text), "c.toml", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		profiles, err := c.Profiles(data.Profiles(), data.ProfilesName)
+		profiles, err := c.Profiles(published, data.ProfilesName)
 		return len(profiles), err
 	}
 	if n, err := count(""); n != 108 || err != nil {

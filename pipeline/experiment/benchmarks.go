@@ -44,7 +44,7 @@ func PaperGroups(ids ...string) ([]upstream.Group, error) {
 
 // PaperIDs are the ids of the tasks of every published benchmark, in order.
 func PaperIDs() (map[string][]string, error) {
-	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	profiles, err := publishedProfiles()
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,9 @@ func scorerOf(t benchmark.Task) string {
 func Profiles(cfg *config.Config, out string) (profiles []profile.Profile, stored string, err error) {
 	var all []profile.Profile
 	if cfg.Corpus.Source == config.SourcePublished {
-		all, err = cfg.Profiles(data.Profiles(), data.ProfilesName)
+		if all, err = publishedProfiles(); err == nil {
+			all, err = cfg.Profiles(all, data.ProfilesName)
+		}
 	} else {
 		stored = score.ProfilesFile
 		path := filepath.Join(out, filepath.FromSlash(stored))

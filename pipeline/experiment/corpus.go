@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"speceval/data"
 	"speceval/internal/benchmark"
@@ -41,6 +42,11 @@ type profileStages struct {
 	close func(ctx context.Context) error
 }
 
+// publishedProfiles are the paper's, read once.
+var publishedProfiles = sync.OnceValues(func() ([]profile.Profile, error) {
+	return profile.Parse(data.Profiles(), data.ProfilesName)
+})
+
 // newProfileStages returns those that the configuration asks for.
 func newProfileStages(cfg *config.Config, o Outside) (profileStages, error) {
 	if cfg.Corpus.Source == config.SourceVLLM {
@@ -52,7 +58,11 @@ func newProfileStages(cfg *config.Config, o Outside) (profileStages, error) {
 // knownProfiles returns stages with nothing to run, whose profiles stand in for
 // rollouts: the paper's, or a file of the user's.
 func knownProfiles(cfg *config.Config) (profileStages, error) {
-	all, err := cfg.Profiles(data.Profiles(), data.ProfilesName)
+	published, err := publishedProfiles()
+	if err != nil {
+		return profileStages{}, err
+	}
+	all, err := cfg.Profiles(published, data.ProfilesName)
 	if err != nil {
 		return profileStages{}, err
 	}
@@ -72,7 +82,7 @@ func knownProfiles(cfg *config.Config) (profileStages, error) {
 // arePublished reports whether profiles, evaluated ones, are exactly the
 // paper's: only then do its numbers apply. Both are sorted.
 func arePublished(profiles []profile.Profile) (bool, error) {
-	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	all, err := publishedProfiles()
 	if err != nil {
 		return false, err
 	}

@@ -295,7 +295,7 @@ func digest(files ...[]byte) string {
 
 // releases are the digests of the published profiles' own files.
 func releases() (coupled.Releases, error) {
-	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	published, err := publishedProfiles()
 	if err != nil {
 		return nil, err
 	}
