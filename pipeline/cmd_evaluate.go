@@ -39,6 +39,14 @@ list has it.`,
   speceval evaluate --benchmark mine.jsonl --model a --budget 16 --worker http://127.0.0.1:8000
   speceval evaluate --benchmark mine.jsonl --model a --budget 16 --prior mine/b/hbn_staged-b8-seed42
   speceval evaluate --benchmark aime24 --model qwen3_5_4b --target-se 0.01`,
+		PreRunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range []string{"max-rollouts", "max-tokens", "max-usd"} {
+				if limit := c.Flags().Lookup(name); limit.Changed && limit.Value.String() == "0" {
+					return usagef("--%s 0: want a positive number; without the flag there is no such limit", name)
+				}
+			}
+			return nil
+		},
 		RunE: s.configured(func(cfg *config.Config, _ []string) error {
 			benchmark, err := s.openBenchmark(cfg, o.suite)
 			if err != nil {

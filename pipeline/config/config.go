@@ -68,6 +68,7 @@ type Model struct {
 	Path            string `toml:"path" want:"filled"`   // what a launched server loads: a folder, or a name on Hugging Face
 	Served          string `toml:"served" want:"filled"` // the name that servers give it
 	ReasoningParser string `toml:"reasoning_parser"`     // of vLLM, which separates thinking from the answer; "" for none
+	Price           string `toml:"price" want:"price" json:"-"` // dollars per million tokens of prompts and of answers, IN/OUT: evaluate counts what it costs; "": not known
 
 	// What the FLOP proxy needs to know of a model (paper, Appendix B.5); all 0
 	// for a model of the paper.

@@ -19,7 +19,7 @@ import (
 //
 //	numbers           "2 to 2^20", "above 0 to 1"
 //	lists of numbers  the same of each, in the order given; "set of" them: different, at least one
-//	texts             "filled", "id", "variable", the choices "a|b"; without it any text
+//	texts             "filled", "id", "price", "variable", the choices "a|b"; without it any text
 //	lists of texts    "urls", the choices "a|b"; without it any texts
 //
 // A struct is a table, a list of structs an array of tables.
@@ -238,6 +238,9 @@ func span(low, high float64) string {
 // have other letters, mostly, so that one in the place of its name is refused untold.
 var VariableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
+// prices are those of tokens of prompts and of answers, if they are known.
+var prices = regexp.MustCompile(`^([0-9]+([.][0-9]+)?/[0-9]+([.][0-9]+)?)?$`)
+
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
 // textRule is the rule for a text in words, and its test.
@@ -245,6 +248,8 @@ func textRule(want string) (must string, test func(string) bool) {
 	switch {
 	case want == "filled":
 		return "a text, not empty", func(s string) bool { return strings.TrimSpace(s) != "" }
+	case want == "price":
+		return `a text of two prices, such as "0.15/0.60"`, prices.MatchString
 	case want == "id":
 		return "a name of letters, digits, and . _ + -", plainName.MatchString
 	case strings.Contains(want, "|"):

@@ -263,7 +263,7 @@ func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []ev
 	case r.MaxDollars != 0 && r.MaxTokens != 0:
 		return 0, nil, requestf("--max-usd or --max-tokens, not both: with --price the one follows from the other")
 	case r.MaxDollars != 0 && r.Price == nil && !b.outside:
-		return 0, nil, requestf("--max-usd %v needs the prices of tokens: --price IN/OUT in dollars per million", r.MaxDollars)
+		return 0, nil, requestf("--max-usd %v needs the prices of tokens: --price IN/OUT in dollars per million, or price of its [[model]]", r.MaxDollars)
 	case given > 1 || given == 0 && !capped:
 		return 0, nil, requestf("say what to spend, in one way: --budget, --target-se, --resolve, --plan, or --max-rollouts, --max-tokens or --max-usd")
 	case capped && (r.Plan != "" || r.Budget != 0):

@@ -57,6 +57,10 @@ func (s *Subject) Evaluate(ctx context.Context, r evaluation.Spec, h Host) (resu
 	if err := s.onLoss(r.OnLoss); err != nil {
 		return nil, "", err
 	}
+	r.Price, err = s.price(r.Price)
+	if err != nil {
+		return nil, "", err
+	}
 	setup, err := s.requested(ctx, r, h.Say)
 	if err != nil {
 		return nil, "", err

@@ -508,3 +508,27 @@ func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 		t.Errorf("%+v, %v", none, err)
 	}
 }
+
+// TestPricesOfTheConfigurationAreTaken holds the price of a [[model]] to that of --price.
+func TestPricesOfTheConfigurationAreTaken(t *testing.T) {
+	l := newLab(t)
+	l.url = plainServer(t, `,"usage":{"prompt_tokens":5,"completion_tokens":10,"total_tokens":15}`)
+	priced := func(price string) {
+		l.write("experiments.toml", "[[model]]\nid = \"plain\"\nprice = \""+price+"\"\n")
+	}
+	priced("100/200")
+	if r := l.evaluate(request(8, 3)); r.Cost == nil || r.Cost.Dollars < 40*2500e-6 || r.Cost.Reported {
+		t.Errorf("cost %+v, want that of 40 rollouts at least", r.Cost)
+	}
+	p, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Budget: 8, Model: "plain"})
+	if err != nil || p.Dollars == nil || math.Abs(*p.Dollars-40*2500e-6) > 1e-9 {
+		t.Errorf("%+v, %v, want the cost of 40 rollouts", p, err)
+	}
+	limited := evaluation.Spec{MaxDollars: 0.4, Price: &evaluation.Price{Prompt: 100, Completion: 400}}
+	if r := l.evaluate(limited); r.Cost == nil || r.Cost.Dollars > 0.4*1.05 || r.Cost.Dollars < float64(r.Rollouts)*4500e-6 {
+		t.Errorf("cost %+v of %d rollouts, want that of the price that is given", r.Cost, r.Rollouts)
+	}
+	priced("1/0")
+	_, _, err = l.try(request(8, 5))
+	faulty(t, err, true, `[[model]] plain: price "1/0": want IN/OUT`)
+}

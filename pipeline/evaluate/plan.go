@@ -113,6 +113,9 @@ func (p *Plan) price(b *Benchmark, g evaluation.Spec) error {
 		if err != nil {
 			return err
 		}
+		if g.Price, err = s.price(g.Price); err != nil {
+			return err
+		}
 		setup := s.setup(nil)
 		if n, in, out := b.lengths(&setup); n > 0 {
 			p.Earlier, prompt, completion = n, in, out

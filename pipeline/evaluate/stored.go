@@ -215,6 +215,9 @@ func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder strin
 		return nil, "", requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
 	}
 	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
+	if setup.Price, err = s.price(was.Price); err != nil {
+		return nil, "", err
+	}
 	before, err := policy.FindExecution(was.Policy)
 	if err != nil {
 		return nil, "", requestf("%s cannot be extended: %v", folder, err)

@@ -172,6 +172,18 @@ func namedModel(cfg *config.Config, name string) config.Model {
 	return config.Model{ID: name, Title: name, Path: name, Served: name, MaxSequences: cfg.Systems.Window}
 }
 
+// price is what the model's tokens cost: as given, otherwise as configured; nil: not known.
+func (s *Subject) price(given *evaluation.Price) (*evaluation.Price, error) {
+	if given != nil || s.model.Price == "" {
+		return given, nil
+	}
+	p, err := evaluation.ParsePrice(s.model.Price)
+	if err != nil {
+		return nil, requestf("[[model]] %s: %w", s.model.ID, err)
+	}
+	return p, nil
+}
+
 // setup is an evaluation, still without a policy, a budget and a design. A seed of nil
 // stands for the experiment's.
 func (s *Subject) setup(seed *uint64) evaluation.Setup {
