@@ -255,3 +255,16 @@ func ShellWord(text string) string {
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
+
+// ThreeDigits is a large number in three digits: 1.23 M.
+func ThreeDigits(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.3g G", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.3g M", float64(n)/1e6)
+	case n >= 1e3:
+		return fmt.Sprintf("%.3g k", float64(n)/1e3)
+	}
+	return fmt.Sprint(n)
+}

@@ -9,17 +9,22 @@ import (
 	"speceval/internal/router"
 )
 
-// remember takes what earlier sessions have spent into the ledger of a limit.
+// remember takes in the requests of earlier sessions: what they spent, for progress and the
+// ledger of a limit, and answers that had come and are damaged, which are asked for again.
 func (e *engine) remember() error {
-	if e.ledger.Limit() == 0 {
-		return nil
-	}
 	rows, err := e.store.rows()
 	index := make(map[string]int32, len(e.Setup.TaskIDs))
 	for i, id := range e.Setup.TaskIDs {
 		index[id] = int32(i)
 	}
-	for _, q := range rows {
+	for i := range rows {
+		q := &rows[i]
+		id := rollout.ID{Task: index[q.Task], Rollout: q.Rollout}
+		e.store.session = max(e.store.session, q.Session+1)
+		e.ended(q)
+		if q.State == completed && !e.store.rollouts.Has(id) {
+			e.store.partials.Torn(id, true)
+		}
 		try := ledger.Try{Prompt: int(q.PromptTokens), Prefix: int64(q.PrefixTokens), Void: q.Void, Known: true}
 		switch {
 		case q.State == completed:
@@ -29,7 +34,7 @@ func (e *engine) remember() error {
 		default:
 			try.Known = false
 		}
-		e.ledger.Earlier(rollout.ID{Task: index[q.Task], Rollout: q.Rollout}, try)
+		e.ledger.Earlier(id, try)
 	}
 	return err
 }

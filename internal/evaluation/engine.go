@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,10 +41,14 @@ type engine struct {
 	piloted chan struct{} // closed when the pilot is over, and continuations are selected
 	pilot   sync.Once     // that closes it
 	stopped chan struct{} // closed when cause is set
-	mu      sync.Mutex
-	cause   error
-	rewards map[controller.ID]float64
-	tally   ending.Tally // of answers that have come in
+
+	mu       sync.Mutex         // of what follows
+	observed []controller.Stage // that are complete
+	cause    error
+	rewards  map[controller.ID]float64
+	tokens   int64        // of requests that have ended
+	dollars  float64      // for them
+	tally    ending.Tally // of answers that have come in
 
 	ledger  *ledger.Ledger // of a limit on tokens
 	dropped int            // the stage that reached it; 0: none
@@ -141,11 +144,6 @@ func (e *engine) Abort(number int) {
 // Compute works f out in a goroutine of its own.
 func (e *engine) Compute(f func()) {
 	e.tasks.Go(func() {
-		defer func() {
-			if fault := recover(); fault != nil {
-				e.stop(fmt.Errorf("the provisional allocation panicked: %v\n%s", fault, debug.Stack()))
-			}
-		}()
 		f()
 		e.give(router.Event{Kind: router.Computed})
 	})
@@ -156,6 +154,7 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 	if err := e.why(); err != nil {
 		return router.Event{}, err
 	}
+	e.observe()
 	if e.control.Stage() > 0 || e.control.Policy == controller.Uniform {
 		e.pilot.Do(func() { close(e.piloted) })
 	}
@@ -340,6 +339,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		h.failed(err)
 		tokens := int32(max(0, h.usage.Completion))
 		r.PromptTokens, r.AbortedTokens, r.Cost = int32(max(0, h.usage.Prompt)), &tokens, h.usage.Cost
+		e.ended(r)
 		event.Prompt, event.Generated, event.Err = max(0, h.usage.Prompt), max(0, h.usage.Completion), err
 		if err := e.store.requests.Append(r); err != nil {
 			e.stop(err)
@@ -374,6 +374,7 @@ func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
 	e.ledger.Answered(answer)
 	e.warnOfEmpty(answer)
 	r.State, r.PromptTokens, r.CompletionTokens = completed, answer.PromptTokens, answer.CompletionTokens
+	e.ended(r)
 	return e.store.requests.Append(r)
 }
 

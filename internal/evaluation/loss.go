@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"speceval/internal/display"
@@ -237,7 +238,7 @@ type SampleError struct {
 // OverTasks is that of an estimate. Shares and clusters are the tasks', or nil. It is
 // the zero value where all tasks are of one cluster, of which nothing is known then.
 func OverTasks(m estimate.Mean, shares []float64, clusters []string) (SampleError, error) {
-	if one(clusters) {
+	if len(slices.Compact(slices.Clone(clusters))) == 1 {
 		return SampleError{Clusters: 1, Clustered: true}, nil
 	}
 	o, err := m.Sample(shares, clusters).Mean()
@@ -247,29 +248,16 @@ func OverTasks(m estimate.Mean, shares []float64, clusters []string) (SampleErro
 	return SampleError{o.StandardError, [2]float64{o.Low, o.High}, o.Clusters, len(clusters) > 0}, nil
 }
 
-func one(clusters []string) bool {
-	for _, c := range clusters {
-		if c != clusters[0] {
-			return false
-		}
-	}
-	return len(clusters) > 0
-}
-
 // Words are what it says, for people.
 func (e SampleError) Words() string {
 	if e.Clusters < 2 {
 		return "all tasks are of one cluster: what they stand for cannot be told from them"
 	}
-	return fmt.Sprintf("± %.4f, %.4f to %.4f, for what these %d %s are a sample of", e.StandardErrorTasks, e.IntervalTasks[0], e.IntervalTasks[1], e.Clusters, draws(e.Clustered))
-}
-
-// draws is what is drawn of what tasks are a sample of.
-func draws(clustered bool) string {
-	if clustered {
-		return "clusters"
+	draws := "tasks"
+	if e.Clustered {
+		draws = "clusters"
 	}
-	return "tasks"
+	return fmt.Sprintf("± %.4f, %.4f to %.4f, for what these %d %s are a sample of", e.StandardErrorTasks, e.IntervalTasks[0], e.IntervalTasks[1], e.Clusters, draws)
 }
 
 // Shares are the weights of the tasks in the mean; nil where all are alike.

@@ -87,22 +87,31 @@ type Cost struct {
 func (r *Result) charge(rows []Request, price *Price) {
 	c := Cost{Reported: true}
 	for i := range rows {
-		q := &rows[i]
-		switch {
-		case q.Cost > 0:
-			c.Dollars += q.Cost
-		case price != nil:
-			completion := int64(q.CompletionTokens-q.PrefixTokens) + q.Void
-			if q.AbortedTokens != nil {
-				completion += int64(*q.AbortedTokens)
-			}
-			c.Dollars += price.Of(float64(q.PromptTokens), float64(completion))
-			c.Reported = c.Reported && q.PromptTokens == 0
-		default:
-			c.Reported = false
-		}
+		dollars, reported := rows[i].cost(price)
+		c.Dollars += dollars
+		c.Reported = c.Reported && reported
 	}
 	if r.Cost = nil; c.Dollars > 0 {
 		r.Cost = &c
 	}
+}
+
+// tokens are those that were generated for a request.
+func (q *Request) tokens() int64 {
+	n := int64(q.CompletionTokens-q.PrefixTokens) + q.Void
+	if q.AbortedTokens != nil {
+		n += int64(*q.AbortedTokens)
+	}
+	return n
+}
+
+// cost is the dollars of a request, and whether its server reported them.
+func (q *Request) cost(price *Price) (dollars float64, reported bool) {
+	switch {
+	case q.Cost > 0:
+		return q.Cost, true
+	case price != nil:
+		return price.Of(float64(q.PromptTokens), float64(q.tokens())), q.PromptTokens == 0
+	}
+	return 0, false
 }

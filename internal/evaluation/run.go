@@ -74,14 +74,6 @@ type Settings struct {
 	Say   func(message string) // tells the user something; may be nil
 }
 
-// Progress is how far an evaluation is.
-type Progress struct {
-	Pilots, AllPilots               int // rewards
-	Continuations, AllContinuations int // the former with surplus ones
-	UnderWay                        int // requests
-	Scoring                         int // answers
-}
-
 // ErrStopped is the cause of the pause of an evaluation that was asked to stop.
 var ErrStopped = errors.New("stopped")
 
@@ -94,10 +86,11 @@ type PausedError struct {
 
 // Error says why, and that nothing is lost.
 func (e *PausedError) Error() string {
-	if e.Kept > e.All { // with surplus ones
-		return fmt.Sprintf("the evaluation is paused: %v\n%d rollouts are kept in %s; the same command goes on from there", e.Cause, e.Kept, e.Folder)
+	of := ""
+	if e.Kept <= e.All { // without surplus ones
+		of = fmt.Sprintf(" of %d", e.All)
 	}
-	return fmt.Sprintf("the evaluation is paused: %v\n%d rollouts of %d are kept in %s; the same command goes on from there", e.Cause, e.Kept, e.All, e.Folder)
+	return fmt.Sprintf("the evaluation is paused: %v\n%d rollouts%s are kept in %s; the same command goes on from there", e.Cause, e.Kept, of, e.Folder)
 }
 
 // Unwrap is the cause.
@@ -124,9 +117,6 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
-	if err := st.miss(s.Setup.TaskIDs); err != nil {
-		return nil, err
-	}
 	if st.damaged > 0 && s.Say != nil {
 		s.Say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
 	}
@@ -163,31 +153,6 @@ func (e *engine) begin() (*controller.Controller, error) {
 		}
 	}
 	return e.Setup.Controller(e.Prior, true, e.ledger.Used, e.tooSmall)
-}
-
-// watchEvery is the time between two reports of progress.
-const watchEvery = time.Second
-
-// watch reports progress until stop is called, and then once more.
-func (e *engine) watch() (stop func()) {
-	if e.Watch == nil {
-		return func() {}
-	}
-	e.chore.Go(func() {
-		for e.Clock.Sleep(e.ctx, watchEvery) == nil {
-			e.Watch(e.progress())
-		}
-	})
-	return func() { e.Watch(e.progress()) }
-}
-
-func (e *engine) progress() Progress {
-	tasks, m := len(e.Setup.TaskIDs), e.Setup.Design.Pilots
-	return Progress{
-		Pilots: int(e.counts.pilots.Load()), AllPilots: tasks * m,
-		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
-		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()),
-	}
 }
 
 // account sets what the requests came to, and tells those that count from the

@@ -97,11 +97,6 @@ type store struct {
 
 func openStore(folder string, clock clock.Clock) (_ *store, err error) {
 	s := &store{folder: folder}
-	defer func() {
-		if err != nil {
-			s.close()
-		}
-	}()
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return nil, err
 	}
@@ -122,32 +117,7 @@ func openStore(folder string, clock clock.Clock) (_ *store, err error) {
 		return nil, err
 	}
 	s.damaged = damaged[0] + damaged[1] + damaged[2] + damaged[3]
-	for r, err := range journal.Records[Request](s.path("requests")) {
-		if err != nil {
-			return nil, err
-		}
-		s.session = max(s.session, r.Session+1)
-	}
 	return s, nil
-}
-
-// miss notes the answers that had come and are damaged: they are asked for again.
-func (s *store) miss(taskIDs []string) error {
-	rows, err := s.rows()
-	if err != nil {
-		return err
-	}
-	index := make(map[string]int32, len(taskIDs))
-	for i, id := range taskIDs {
-		index[id] = int32(i)
-	}
-	for i := range rows {
-		id := rollout.ID{Task: index[rows[i].Task], Rollout: rows[i].Rollout}
-		if rows[i].State == completed && !s.rollouts.Has(id) {
-			s.partials.Torn(id, true)
-		}
-	}
-	return nil
 }
 
 func (s *store) path(what string) string { return filepath.Join(s.folder, what+journal.Suffix) }
@@ -203,21 +173,9 @@ func (s *store) sync() error {
 	return errors.Join(s.partials.Sync(), s.rollouts.Sync(), s.verdicts.Sync(), s.requests.Sync())
 }
 
+// close closes the partials first, which store rollouts to the last.
 func (s *store) close() error {
-	var errs []error
-	if s.partials != nil { // which stores rollouts to the last
-		errs = append(errs, s.partials.Close())
-	}
-	if s.rollouts != nil {
-		errs = append(errs, s.rollouts.Close())
-	}
-	if s.verdicts != nil {
-		errs = append(errs, s.verdicts.Close())
-	}
-	if s.requests != nil {
-		errs = append(errs, s.requests.Close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(s.partials.Close(), s.rollouts.Close(), s.verdicts.Close(), s.requests.Close())
 }
 
 // journals are the names of journals in the folder of an evaluation, without their suffix.

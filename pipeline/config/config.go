@@ -65,9 +65,9 @@ type Model struct {
 	ThinkingBudget int    `toml:"thinking_budget" want:"0 to 2^20"` // tokens of thinking at most, within sampling.max_tokens; 0 without thinking
 	MaxSequences   int    `toml:"max_sequences" want:"1 to 65536"`  // sequences that one engine runs at a time
 
-	Path            string `toml:"path" want:"filled"`   // what a launched server loads: a folder, or a name on Hugging Face
-	Served          string `toml:"served" want:"filled"` // the name that servers give it
-	ReasoningParser string `toml:"reasoning_parser"`     // of vLLM, which separates thinking from the answer; "" for none
+	Path            string `toml:"path" want:"filled"`          // what a launched server loads: a folder, or a name on Hugging Face
+	Served          string `toml:"served" want:"filled"`        // the name that servers give it
+	ReasoningParser string `toml:"reasoning_parser"`            // of vLLM, which separates thinking from the answer; "" for none
 	Price           string `toml:"price" want:"price" json:"-"` // dollars per million tokens of prompts and of answers, IN/OUT: evaluate counts what it costs; "": not known
 
 	// What the FLOP proxy needs to know of a model (paper, Appendix B.5); all 0

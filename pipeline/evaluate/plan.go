@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/ledger"
 	"speceval/method/estimate"
@@ -52,9 +53,9 @@ func (p *Plan) Text(w io.Writer) error {
 
 // tokensText is what the rollouts take.
 func (p *Plan) tokensText() string {
-	text := fmt.Sprintf("%s of answers at most", count(int64(p.Tokens)))
+	text := fmt.Sprintf("%s of answers at most", display.ThreeDigits(int64(p.Tokens)))
 	if p.Earlier > 0 {
-		text = fmt.Sprintf("%s of answers, by %d earlier ones", count(int64(p.Tokens)), p.Earlier)
+		text = fmt.Sprintf("%s of answers, by %d earlier ones", display.ThreeDigits(int64(p.Tokens)), p.Earlier)
 	}
 	if p.Dollars != nil {
 		text += fmt.Sprintf("; $%.3g with their prompts", *p.Dollars)

@@ -173,7 +173,7 @@ func tokensText(r *evaluation.Result) string {
 	if t.Untold > 0 {
 		return fmt.Sprintf("not told of %s", display.Count(t.Untold, "rollout", "rollouts")) + limit
 	}
-	return fmt.Sprintf("%s of answers and %s of prompts; %s more wasted", count(t.Completion), count(t.Prompt), count(t.Wasted)) + limit
+	return fmt.Sprintf("%s of answers and %s of prompts; %s more wasted", display.ThreeDigits(t.Completion), display.ThreeDigits(t.Prompt), display.ThreeDigits(t.Wasted)) + limit
 }
 
 // costText is what all requests cost; "" where it is not known.
@@ -200,19 +200,6 @@ func timeText(r *evaluation.Result) string {
 		text += fmt.Sprintf(", in %d runs", r.Sessions)
 	}
 	return text
-}
-
-// count is a large number in three digits.
-func count(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.3g G", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.3g M", float64(n)/1e6)
-	case n >= 1e3:
-		return fmt.Sprintf("%.3g k", float64(n)/1e3)
-	}
-	return fmt.Sprint(n)
 }
 
 // tasksTable lists the tasks, those that had most rollouts first.

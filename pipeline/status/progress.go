@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -106,14 +107,58 @@ func (v *work) End() {
 	}
 }
 
-// Evaluation shows how far an evaluation is.
-type Evaluation struct{ work }
+// Evaluation shows how far an evaluation is: a line on a terminal, and elsewhere a dated one
+// now and then.
+type Evaluation struct {
+	Console
+	speed
+	last  time.Time // of the last dated line, or of the first call
+	shown int       // columns of the line that is there
+}
 
 // Evaluation begins to show how far an evaluation is.
-func (c Console) Evaluation() *Evaluation { return &Evaluation{work{Console: c}} }
+func (c Console) Evaluation() *Evaluation { return &Evaluation{Console: c} }
+
+// evaluationInterval is the time between two dated lines of an evaluation.
+const evaluationInterval = 30 * time.Second
 
 // Show hears of progress every second.
 func (v *Evaluation) Show(p evaluation.Progress) {
+	all, now := p.AllPilots+p.AllContinuations, v.Now()
+	v.report(now, int64(min(p.Pilots+p.Continuations, all)), int64(all))
+	if v.last.IsZero() {
+		v.last = now
+	}
+	switch {
+	case v.Quiet:
+	case v.Terminal:
+		v.draw(v.short(p, now))
+	case over(v.last, now, evaluationInterval):
+		v.last = now
+		fmt.Fprintln(v.W, Dated(now), v.long(p, now))
+	}
+}
+
+// End takes the line away.
+func (v *Evaluation) End() {
+	if v.shown > 0 {
+		v.draw("")
+		fmt.Fprint(cmp.Or(v.Bars, v.W), "\r")
+	}
+}
+
+// draw puts a text in the place of the line, cut to the terminal but for its last column.
+func (v *Evaluation) draw(text string) {
+	line := []rune(text)
+	if most := cmp.Or(max(0, v.Columns), usualColumns) - 1; len(line) > most {
+		line = append(line[:max(0, most-1)], '…')
+	}
+	fmt.Fprintf(cmp.Or(v.Bars, v.W), "\r%-*s", v.shown, string(line))
+	v.shown = len(line)
+}
+
+// long says how far it is in words.
+func (v *Evaluation) long(p evaluation.Progress, now time.Time) string {
 	what := fmt.Sprintf("pilot %d of %d", p.Pilots, p.AllPilots)
 	switch {
 	case p.AllContinuations > 0 && p.Pilots == p.AllPilots:
@@ -125,12 +170,45 @@ func (v *Evaluation) Show(p evaluation.Progress) {
 	if p.Scoring > 0 {
 		what += fmt.Sprintf(", %d to be scored", p.Scoring)
 	}
-	all, now := p.AllPilots+p.AllContinuations, v.Now()
-	v.report(now, int64(min(p.Pilots+p.Continuations, all)), int64(all))
-	if v.Terminal {
-		what = v.left(now, "", ", ") + what
+	if p.Tokens > 0 {
+		what += fmt.Sprintf(", %s tokens", display.ThreeDigits(p.Tokens))
 	}
-	v.show(now, what)
+	if p.Dollars > 0 {
+		what += fmt.Sprintf(", $%.2f", p.Dollars)
+	}
+	if p.Mean != nil {
+		what += fmt.Sprintf(", provisional mean %.4f ± %.4f", p.Mean.Value, p.Mean.StandardError)
+	}
+	return what + v.left(now, ", ", "")
+}
+
+// short is the same in 60 columns: "so far" says that the mean is provisional.
+func (v *Evaluation) short(p evaluation.Progress, now time.Time) string {
+	what := fmt.Sprintf("%d/%d", v.done, v.total)
+	if p.Mean != nil {
+		what = fmt.Sprintf("%.3f±%.3f so far, ", p.Mean.Value, p.Mean.StandardError) + what
+	}
+	if p.Dollars > 0 {
+		what += fmt.Sprintf(", $%.2f", p.Dollars)
+	}
+	if p.Tokens > 0 {
+		what += ", " + strings.ReplaceAll(display.ThreeDigits(p.Tokens), " ", "") + " tok"
+	}
+	if rate := v.rate(now); rate > 0 {
+		what += ", " + remaining(float64(v.total-v.done)/rate)
+	}
+	return what
+}
+
+// remaining is a time in one unit.
+func remaining(seconds float64) string {
+	switch {
+	case seconds < 90:
+		return fmt.Sprintf("%.0f s left", seconds)
+	case seconds < 90*60:
+		return fmt.Sprintf("%.0f min left", seconds/60)
+	}
+	return fmt.Sprintf("%.0f h left", seconds/3600)
 }
 
 // Transfer shows how far a file is.

@@ -309,16 +309,22 @@ func TestThePaceStartsFromThePlan(t *testing.T) {
 	}
 }
 
-func TestEvaluationsSayTheirTimeOnATerminal(t *testing.T) {
-	var w strings.Builder
-	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	v := Console{W: &w, Terminal: true, Columns: narrow, Now: func() time.Time { return clock }}.Evaluation()
-	for done := 10; done <= 40; done += 10 {
-		v.Show(evaluation.Progress{Pilots: done, AllPilots: 100, UnderWay: 8, Scoring: 3})
-		clock = clock.Add(20 * time.Second)
-	}
-	v.End()
-	if l := longest(w.String()); !strings.Contains(w.String(), "about 2 min 0 s left, pilot 40 of 100") || utf8.RuneCountInString(l) > narrow {
-		t.Errorf("%q", w.String())
+// TestEvaluationsFitTheirLine has all there is to say, in 60 columns and in words.
+func TestEvaluationsFitTheirLine(t *testing.T) {
+	for terminal, want := range map[bool]string{
+		true:  "0.734±0.021 so far, 400/960, $12.35, 1.23M tok, 2 min left",
+		false: "12:00:40Z pilot 300 of 960, 8 under way, 3 to be scored, 1.23 M tokens, $12.35, provisional mean 0.7344 ± 0.0213, about 2 min 12 s left\n",
+	} {
+		var w strings.Builder
+		clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		v := Console{W: &w, Terminal: terminal, Columns: narrow, Now: func() time.Time { return clock }}.Evaluation()
+		for done := 100; done <= 400; done += 100 {
+			v.Show(evaluation.Progress{Pilots: done, AllPilots: 960, UnderWay: 8, Scoring: 3, Tokens: 1_230_000, Dollars: 12.345678, Mean: &evaluation.Provisional{Value: 0.7344, StandardError: 0.0213}})
+			clock = clock.Add(20 * time.Second)
+		}
+		v.End()
+		if l := longest(w.String()); !strings.Contains(w.String(), want) || terminal && utf8.RuneCountInString(l) > narrow {
+			t.Errorf("%q, want %q", w.String(), want)
+		}
 	}
 }
