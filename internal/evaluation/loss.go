@@ -253,10 +253,7 @@ func (e SampleError) Words() string {
 	if e.Clusters < 2 {
 		return "all tasks are of one cluster: what they stand for cannot be told from them"
 	}
-	draws := "tasks"
-	if e.Clustered {
-		draws = "clusters"
-	}
+	draws := map[bool]string{true: "clusters", false: "tasks"}[e.Clustered]
 	return fmt.Sprintf("± %.4f, %.4f to %.4f, for what these %d %s are a sample of", e.StandardErrorTasks, e.IntervalTasks[0], e.IntervalTasks[1], e.Clusters, draws)
 }
 

@@ -28,7 +28,8 @@ type Result struct {
 	Benchmark  string `json:"benchmark"`
 	Model      string `json:"model"`
 	Policy     string `json:"policy"`
-	Budget     int    `json:"budget"` // b; with a Stop what was planned
+	Used       string `json:"policy_used,omitempty"` // see Setup
+	Budget     int    `json:"budget"`                // b; with a Stop what was planned
 	Stop       *Stop  `json:"stop,omitempty"`
 	Seed       uint64 `json:"seed"`
 	Tasks      int    `json:"n_tasks"`
@@ -264,7 +265,7 @@ func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
 // begun is a result of which nothing has come yet.
 func (s *Setup) begun() *Result {
 	r := &Result{
-		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Budget: s.Budget,
+		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Used: s.Used, Budget: s.Budget,
 		Seed: s.Seed, Stop: s.Stop, Tasks: len(s.TaskIDs), Design: s.Design, Suite: slices.Clone(s.Suite),
 	}
 	if s.Extends != nil {

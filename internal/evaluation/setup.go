@@ -40,7 +40,8 @@ type Setup struct {
 	Benchmark string   `json:"benchmark"`
 	Model     string   `json:"model"`
 	Policy    string   `json:"policy"`
-	Budget    int      `json:"budget"` // b, average rollouts per task; with a Stop what was planned
+	Used      string   `json:"policy_used,omitempty"` // in its place, since no gain was foreseen; "": itself
+	Budget    int      `json:"budget"`                // b, average rollouts per task; with a Stop what was planned
 	Stop      *Stop    `json:"stop,omitempty"`
 	Seed      uint64   `json:"seed"`
 	Design    Design   `json:"design"`
@@ -138,7 +139,7 @@ func (s *Setup) Stages() string {
 	after := max(1, len(s.Design.Fractions))
 	switch {
 	case s.Design.Pilots == s.Budget:
-		return s.Policy
+		return cmp.Or(s.Used, s.Policy)
 	case s.Extends != nil:
 		return fmt.Sprintf("%s in %d stages", s.Policy, after)
 	}
@@ -146,7 +147,9 @@ func (s *Setup) Stages() string {
 }
 
 // way is that of the policy.
-func (s *Setup) way() (*policy.Execution, error) { return policy.FindExecution(s.Policy) }
+func (s *Setup) way() (*policy.Execution, error) {
+	return policy.FindExecution(cmp.Or(s.Used, s.Policy))
+}
 
 // ReadSetup reads the setup in the folder of an evaluation, which must be the one that it has
 // begun with; fs.ErrNotExist is in the error if there is none.
@@ -200,7 +203,7 @@ func (s *Setup) Check() error {
 		err = fmt.Errorf("limits of %d tokens and %v dollars: want one of the two", s.Stop.Tokens, s.Stop.Dollars)
 	case own.Donors != (len(s.Donors) > 0):
 		err = fmt.Errorf("%s with %d donors", s.Policy, len(s.Donors))
-	case own.Uniform() && (s.Extends != nil || s.Stop != nil):
+	case own.Uniform() && (s.Extends != nil || s.Stop != nil && (s.Used == "" || *s.Stop != Stop{Rollouts: s.Stop.Rollouts})):
 		err = errors.New("uniform neither extends an evaluation nor stops by what it finds")
 	case s.Extends != nil && s.Limit() > 0:
 		err = errors.New("an evaluation that extends another one has no limit on tokens or dollars")

@@ -45,7 +45,7 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		return evaluation.Design{}, err
 	}
 	if own.Uniform() {
-		return evaluation.Design{Pilots: setup.Budget, Weight: 1, Source: "every task alike"}, nil
+		return alike(setup.Budget), nil
 	}
 	if setup.Limit() > 0 {
 		return b.capped(setup, own, stages)
@@ -67,6 +67,28 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		Pilots: d.Plan.Pilots, Weight: d.Plan.Weight, Fractions: d.Plan.Fractions, Risk: &d.Risk,
 		Source: fmt.Sprintf("computed for %d stages", after+1),
 	}), err
+}
+
+// alike is the design of Uniform.
+func alike(budget int) evaluation.Design {
+	return evaluation.Design{Pilots: budget, Weight: 1, Source: "every task alike"}
+}
+
+// noGain is the expected variance, relative to Uniform's, from which adapting is not worth
+// its risk to do worse.
+const noGain = 0.999
+
+// foresee lets Uniform take the place of the default policy, in an evaluation that has
+// not begun, where the design expects no gain.
+func (s *Subject) foresee(setup *evaluation.Setup) {
+	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil {
+		setup.Used = there.Used
+		return
+	}
+	stops := setup.Stop != nil && *setup.Stop != evaluation.Stop{Rollouts: setup.Stop.Rollouts}
+	if r := setup.Design.Risk; !s.named && !stops && len(setup.Donors) == 0 && r != nil && *r >= noGain {
+		setup.Used, setup.Design = "uniform", alike(setup.Budget)
+	}
 }
 
 // mostStopped is the greatest weight of a pilot where the rest follows from what it

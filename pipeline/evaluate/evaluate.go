@@ -65,6 +65,7 @@ func (s *Subject) Evaluate(ctx context.Context, r evaluation.Spec, h Host) (resu
 	if err != nil {
 		return nil, "", err
 	}
+	s.named = r.Policy != "" || r.Stages != 0
 	return s.evaluate(ctx, setup, r.Stages, h)
 }
 
@@ -221,6 +222,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places(), h.Say); err != nil {
 			return nil, err
 		}
+		s.foresee(&setup)
 	}
 	if err := setup.Check(); err != nil {
 		return nil, &RequestError{err}
@@ -229,6 +231,9 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	settings.OnLoss = vllm.OnLoss(s.cfg.Serving.OnLoss)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
 	settings.Provenance, settings.Notes = provenance(lease), pool.Notes(lease.Served())
+	if setup.Used != "" {
+		settings.Notes = append(settings.Notes, fmt.Sprintf("%s was used in the place of %s: no gain is expected of so few tasks and rollouts; --policy %s takes it all the same", setup.Used, setup.Policy, setup.Policy))
+	}
 	for _, note := range settings.Notes {
 		h.Warn(note)
 	}

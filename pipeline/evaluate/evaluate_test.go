@@ -532,3 +532,29 @@ func TestPricesOfTheConfigurationAreTaken(t *testing.T) {
 	_, _, err = l.try(request(8, 5))
 	faulty(t, err, true, `[[model]] plain: price "1/0": want IN/OUT`)
 }
+
+// TestUniformIsTakenWhereNothingCanBeGained has budgets of which a pilot and one more
+// rollout are all; a policy that is named is taken all the same.
+func TestUniformIsTakenWhereNothingCanBeGained(t *testing.T) {
+	l := newLab(t)
+	asked := func(budget int, policy string, seed uint64) evaluation.Spec {
+		return evaluation.Spec{Policy: policy, Budget: budget, Seed: &seed}
+	}
+	r, folder, err := l.try(asked(3, "", 1))
+	if err != nil || r.Policy != "hbn_staged" || r.Used != "uniform" || r.Design.Pilots != 3 || filepath.Base(folder) != "hbn_staged-b3-seed1" {
+		t.Fatalf("%+v in %s, %v, want Uniform in the folder of hbn_staged", r, folder, err)
+	}
+	heard(t, l.warned, "uniform was used in the place of hbn_staged")
+	if again := l.evaluate(asked(3, "", 1)); again.Used != "uniform" || again.Estimate != r.Estimate {
+		t.Errorf("%+v, want the result that is there", again)
+	}
+	seed := uint64(2)
+	if r := l.evaluate(evaluation.Spec{MaxRollouts: 17, Seed: &seed}); r.Used != "uniform" || r.Rollouts != 15 {
+		t.Errorf("%q with %d rollouts, want Uniform with 15 of 17", r.Used, r.Rollouts)
+	}
+	for _, spec := range []evaluation.Spec{asked(16, "", 1), asked(3, "hbn_staged", 3)} {
+		if r := l.evaluate(spec); r.Used != "" || r.Design.Risk == nil {
+			t.Errorf("%+v: %q, want the policy", spec, r.Used)
+		}
+	}
+}

@@ -142,6 +142,7 @@ func (b *Benchmark) graded() *benchmark.Task {
 type Subject struct {
 	*Benchmark // its configuration has this model alone
 	model      config.Model
+	named      bool // the policy or its stages were asked for
 }
 
 // With is the benchmark with a model: an id of the configuration, or a name under
