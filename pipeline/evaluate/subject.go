@@ -95,13 +95,22 @@ func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
 	}
 	tasks, err := experiment.ReadTasks(cfg, named)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; make benchmarks prepares those of the configuration; or name a task file with --benchmark, or one of those that are built in: %s", err, builtIn)
+		err = fmt.Errorf("%w; make benchmarks prepares those of the configuration; or name a task file with --benchmark%s, or one of those that are built in: %s", err, filesBeside(name), builtIn)
 	}
 	if err != nil {
 		return nil, &RequestError{err}
 	}
 	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
 	return &Benchmark{cfg: cfg, tasks: tasks, prior: prior, files: []experiment.TaskFile{tasks}}, err
+}
+
+// filesBeside are the task files in the folder of a path that may be misspelt, for a message.
+func filesBeside(path string) string {
+	there, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.jsonl"))
+	if err != nil || len(there) == 0 || len(there) > 9 {
+		return ""
+	}
+	return " (there are " + strings.Join(there, ", ") + ")"
 }
 
 // isTaskFile tells a path from the id of a benchmark.
