@@ -14,9 +14,12 @@ import (
 	"strings"
 	"syscall"
 
+	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
+	"speceval/internal/rollout"
+	"speceval/internal/store/journal"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
@@ -60,9 +63,21 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 	}
 	s, err := a.open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it", folder)
+		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it; %s scored so far", folder, display.Count(scored(folder), "rollout is", "rollouts are"))
 	}
 	return s, err
+}
+
+// scored is how many rollouts of an evaluation that may be running have a verdict.
+func scored(folder string) int {
+	seen := make(map[rollout.ID]bool)
+	for v, err := range journal.Records[rollout.Score](filepath.Join(folder, "scores"+journal.Suffix)) {
+		if err != nil {
+			break // none has come yet
+		}
+		seen[v.ID()] = true
+	}
+	return len(seen)
 }
 
 // open is the evaluation in a folder; fs.ErrNotExist is in the error if none is complete.
