@@ -26,20 +26,17 @@ func (r *Result) answered(t *ending.Tally) {
 	r.Notes = append(r.Notes, lines...)
 }
 
-// answeredAgain is answered by the stored rollouts and their new verdicts.
+// answeredAgain is answered by the stored rollouts and their new verdicts, in one order.
 func (s *Settings) answeredAgain(r *Result, scores []*rollout.Score) error {
-	verdicts := make(map[rollout.ID]*rollout.Score, len(scores))
-	for _, v := range scores {
-		verdicts[v.ID()] = v
-	}
 	var t ending.Tally
 	for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
 		if err != nil {
 			return err
 		}
 		if row := &r.Rows[a.TaskIndex]; a.Rollout < row.Pilots+row.Continuations {
-			s.tallied(&t, a, verdicts[a.ID()])
+			s.tallied(&t, a, scores[0])
 		}
+		scores = scores[1:]
 	}
 	r.answered(&t)
 	return nil

@@ -55,9 +55,8 @@ func (e *engine) progress() Progress {
 	p := Progress{
 		Pilots: int(e.counts.pilots.Load()), AllPilots: tasks * m,
 		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
-		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()),
+		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()), Mean: e.provisional(),
 	}
-	p.Mean = e.provisional()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.Tokens, p.Dollars = e.tokens, e.dollars
@@ -84,11 +83,10 @@ func (e *engine) provisional() *Provisional {
 	if len(seen) == 0 {
 		return nil
 	}
-	m, err := e.Setup.estimate(e.Prior, r.counted(), 0)
-	if err != nil {
-		return nil
+	if m, err := e.Setup.estimate(e.Prior, r.counted(), 0); err == nil {
+		return &Provisional{m.Value, m.StandardError}
 	}
-	return &Provisional{m.Value, m.StandardError}
+	return nil
 }
 
 // observe notes the stages that are complete, for progress.
