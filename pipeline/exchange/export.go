@@ -4,6 +4,7 @@
 package exchange
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -46,7 +47,7 @@ func OpenEvaluation(s *evaluation.Stored, tasks []benchmark.Task) (*Evaluation, 
 	if tasks != nil && benchmark.PromptDigest(tasks) != s.Setup.Asked["prompts"] {
 		return nil, fmt.Errorf("%s: %w", s.Folder, ErrOtherPrompts)
 	}
-	own, err := policy.FindExecution(s.Result.Policy)
+	own, err := policy.FindExecution(cmp.Or(s.Result.Used, s.Result.Policy))
 	if err != nil {
 		return nil, err
 	}

@@ -122,8 +122,13 @@ func written(t *testing.T, e *exchange.Evaluation, form, to string) (paths []str
 var places = map[string]string{"eee": "data", "inspect": "r.eval", "json": "r.json"}
 
 func TestWhatIsExportedIsImportedAgain(t *testing.T) {
-	for _, policy := range []string{"hbn_staged", "uniform"} {
-		e := stored(t, policy, nil)
+	for _, policy := range []string{"hbn_staged", "uniform", "hbn_staged, by Uniform"} {
+		name, _, byUniform := strings.Cut(policy, ", ")
+		e := stored(t, name, func(r *evaluation.Result) {
+			if byUniform {
+				r.Used = "uniform"
+			}
+		})
 		for form, to := range places {
 			to = filepath.Join(t.TempDir(), to)
 			if _, err := written(t, e, form, to); err != nil {
@@ -134,7 +139,7 @@ func TestWhatIsExportedIsImportedAgain(t *testing.T) {
 				t.Fatalf("%s: %v, %v", form, all, err)
 			}
 			l := all[0]
-			if l.Allocated != (policy != "uniform") || !l.Complete || l.Benchmark != "quiz" || l.Model != "org/model" || form != "json" && l.Created != "2026-11-23T10:00:00Z" || l.Left != 0 {
+			if l.Allocated != (policy == "hbn_staged") || !l.Complete || l.Benchmark != "quiz" || l.Model != "org/model" || form != "json" && l.Created != "2026-11-23T10:00:00Z" || l.Left != 0 {
 				t.Errorf("%s of %s: %+v", form, policy, l)
 			}
 			var got [][]float64
