@@ -17,7 +17,7 @@ import (
 	"speceval/pipeline/evaluate"
 )
 
-// asked is what the flags of an evaluation ask for.
+// asked holds the flags of an evaluation.
 type asked struct {
 	suite   evaluate.Suite
 	model   string

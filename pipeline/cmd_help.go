@@ -27,7 +27,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// manCommand is what `make dist` calls.
+// manCommand writes the manual pages, for `make dist`.
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "write a manual page of every command into a folder", Hidden: true, Args: cobra.ExactArgs(1),

@@ -11,7 +11,7 @@ import (
 	"speceval/pipeline/evaluate"
 )
 
-// options are the flags that all commands take, and those that several do.
+// options are the flags that all or several commands take.
 type options struct {
 	config string
 	out    string // empty: as the configuration says

@@ -21,7 +21,7 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// build is what this program was built from.
+// build is the source of this program.
 func (s *shell) build() version.Build {
 	return version.Build{
 		Version: version.Tag, Commit: s.origin.Commit, Changed: s.origin.Dirty, Date: s.date,

@@ -9,12 +9,12 @@ import (
 	"speceval/stages/report"
 )
 
-// pipeline is what the commands work on. Tests put small experiments in place
+// pipeline is the experiment behind the commands. Tests put small experiments in place
 // of the shipped one.
 type pipeline struct {
 	// load reads the configuration, with overrides of the form key=value.
 	load func(file string, sets []string, o experiment.Outside) (*experiment.Experiment, error)
-	// stages are those of an experiment, in order.
+	// stages are the stages of an experiment, in order.
 	stages func(e *experiment.Experiment) []dag.Stage
 	// verify compares the results of an experiment with the paper.
 	verify func(e *experiment.Experiment) (verdicts, error)

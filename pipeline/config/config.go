@@ -35,7 +35,7 @@ type Config struct {
 	values map[string]string // canonical text of every key, for Slice
 }
 
-// Experiment is what all stages share.
+// Experiment holds the settings that all stages share.
 type Experiment struct {
 	Seed    uint64 `toml:"seed"`                            // master seed, from which every random stream is derived
 	Budgets []int  `toml:"budgets" want:"set of 2 to 1024"` // rollouts per task, each at least 2, ascending and unique
@@ -50,7 +50,7 @@ const (
 
 // Corpus says where the profiles come from.
 type Corpus struct {
-	Source          string `toml:"source" want:"published|vllm"`       // where profiles come from: those that are there, or rollouts of the models
+	Source          string `toml:"source" want:"published|vllm"`       // of profiles: the published or given ones, or rollouts of the models
 	Profiles        string `toml:"profiles"`                           // CSV or Parquet file of profiles that stands in for the published ones; "" for these
 	Tasks           string `toml:"tasks" want:"filled"`                // folder with a task file <benchmark>.jsonl for every benchmark that names none
 	Prompts         string `toml:"prompts"`                            // folder with templates that win over the built-in ones; "" for none

@@ -47,13 +47,13 @@ const (
 	WhereHere = "here" // on the machine of the run itself
 )
 
-// Resources are what a stage's jobs ask Slurm for.
+// Resources are the request of a stage's jobs to Slurm.
 type Resources struct {
 	Where     string   `toml:"where" want:"jobs|here"` // in jobs, or on the machine of the run itself
-	Partition string   `toml:"partition"`              // "" for that of the executor
+	Partition string   `toml:"partition"`              // "" for the executor's
 	Account   string   `toml:"account"`
 	QOS       string   `toml:"qos"`
-	CPUs      int      `toml:"cpus" want:"1 to 4096"`       // and so many units at a time
+	CPUs      int      `toml:"cpus" want:"1 to 4096"`       // and units at a time
 	MemoryMiB int      `toml:"memory_mib" want:"0 to 2^30"` // of an element; 0: the site's default
 	Minutes   int      `toml:"minutes" want:"0 to 2^20"`    // time limit at least; 0: the partition's default
 	GPUs      int      `toml:"gpus" want:"0 to 1024"`       // of an element that starts servers

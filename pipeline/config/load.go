@@ -35,7 +35,7 @@ func LoadOrDefaults(path string, sets []string) (*Config, error) {
 	return Load(path, sets)
 }
 
-// Parse is Load for a file held in memory; name is what errors call it.
+// Parse is Load for a file held in memory; errors call it by name.
 func Parse(data []byte, name string, sets []string) (*Config, error) {
 	d := newDocument(name)
 	if _, err := toml.Decode(string(data), &d.tree); err != nil {

@@ -238,7 +238,7 @@ func span(low, high float64) string {
 // have other letters, mostly, so that one in the place of its name is refused untold.
 var VariableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 
-// prices are those of tokens of prompts and of answers, if they are known.
+// prices matches the prices of prompts and answers, or nothing where they are not known.
 var prices = regexp.MustCompile(`^([0-9]+([.][0-9]+)?/[0-9]+([.][0-9]+)?)?$`)
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)

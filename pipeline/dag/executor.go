@@ -14,7 +14,7 @@ type Task struct {
 	// `speceval unit STAGE KEY` does the same.
 	Run func(ctx context.Context) error
 
-	// Done tells whether the unit has run since the task was made, wherever it
+	// Done reports whether the unit has run since the task was made, wherever it
 	// did: whether a new manifest of this very key is there. It may be called on
 	// any goroutine.
 	Done func() (bool, error)

@@ -45,7 +45,7 @@ type Job struct {
 	held        *os.File // the lock of the scratch folder, once it is asked for
 	written     map[string]File
 	notes       []string
-	discredited map[string]bool // outputs of which nothing that stands there is wanted back
+	discredited map[string]bool // outputs whose present content is not wanted back
 	provenance  string          // where the unit leaves it open
 }
 

@@ -45,7 +45,7 @@ type File = files.Digest
 // modification time is not hashed again.
 const large = 256 << 10
 
-// Origin is what a unit was run by.
+// Origin is the program, the machine and the command behind a unit.
 type Origin struct {
 	Commit    string `json:"commit"` // git commit of the program, "unknown" outside git
 	Dirty     bool   `json:"dirty"`  // built from uncommitted changes

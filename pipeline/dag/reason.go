@@ -76,7 +76,7 @@ func (r Reason) String() string {
 // MarshalText is String.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// alike is what reasons of a kind have in common that differ from unit to unit.
+// alike is the common text of reasons of a kind that differ from unit to unit.
 var alike = map[Kind]string{
 	Unreadable: "manifest cannot be used", Seed: "seed label changed",
 	InputChanged: "inputs changed", InputMissing: "inputs are missing", InputRemade: "inputs will be remade",

@@ -272,7 +272,7 @@ func hashFile(path string) (string, error) {
 	return hashOf(f)
 }
 
-// buffers are what files are hashed by: a plan reads thousands.
+// buffers hold the bytes of files while they are hashed: a plan reads thousands.
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // hashOf is the SHA-256 of what is left of a file, in hex.

@@ -149,7 +149,7 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 	}
 }
 
-// next tells whether a unit may start, and prepares the head of the queue for
+// next reports whether a unit may start, and prepares the head of the queue for
 // it. A unit that cannot even be prepared fails here.
 func (f *flight) next() bool {
 	for len(f.queue) > 0 && !f.stopping {

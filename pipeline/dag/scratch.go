@@ -153,7 +153,7 @@ func (j *Job) hold(path string) error {
 	return nil
 }
 
-// stands tells whether an open file is still the one at path.
+// stands reports whether an open file is still the one at path.
 func stands(file *os.File, path string) bool {
 	open, err := file.Stat()
 	if err != nil {

@@ -36,7 +36,7 @@ func (s *Snapshot) Find(stage, key string) (Ref, error) {
 	return s.graph.ref(found), nil
 }
 
-// hasKey tells whether the key of unit i is known and begins with key.
+// hasKey reports whether the key of unit i is known and begins with key.
 func (s *Snapshot) hasKey(i int, key string) bool {
 	parts, blocked := s.partsOf(i)
 	return len(blocked) == 0 && len(key) >= leastDigits && strings.HasPrefix(parts.Key(), key)
@@ -52,7 +52,7 @@ func (e *ChangedKeyError) Error() string {
 	return fmt.Sprintf("unit %s no longer has the key %s: its configuration or its inputs have changed since; `speceval plan` tells how", e.Unit, short(e.Want))
 }
 
-// Fresh tells whether a unit's manifest has the key that begins with key, and
+// Fresh reports whether a unit's manifest has the key that begins with key, and
 // its outputs are there. It is a *ChangedKeyError if the unit's key is another.
 func (s *Snapshot) Fresh(ref Ref, key string) (bool, error) {
 	i, err := s.graph.node(ref)
@@ -85,7 +85,7 @@ func (s *Snapshot) RunUnit(ctx context.Context, ref Ref, origin Origin, now func
 	return readManifest(s.dir, e.job.ref)
 }
 
-// Manifest is that of a unit; nil if there is none that can be used.
+// Manifest returns the manifest of a unit; nil if none can be used.
 func (s *Snapshot) Manifest(ref Ref) *Manifest {
 	i, err := s.graph.node(ref)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Snapshot) Manifest(ref Ref) *Manifest {
 	return s.records[i].Last
 }
 
-// done tells whether a unit has run since before, its manifest of then, which is
+// done reports whether a unit has run since before, its manifest of then, which is
 // nil if there was none: whether a manifest with the key is there, and not that
 // one.
 func (s *Snapshot) done(ref Ref, key string, before *Manifest) (bool, error) {

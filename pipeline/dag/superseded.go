@@ -28,7 +28,7 @@ func (j *Job) Discredit(output string) {
 	j.discredited[output] = true
 }
 
-// takeDiscredit tells whether what stands at an output is discredited, once: what
+// takeDiscredit reports whether what stands at an output is discredited, once: what
 // comes in its place is not.
 func (j *Job) takeDiscredit(output string) bool {
 	j.mu.Lock()

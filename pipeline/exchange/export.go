@@ -39,7 +39,7 @@ type Evaluation struct {
 var ErrOtherPrompts = errors.New("the task file asks other prompts than the evaluation did")
 
 // OpenEvaluation opens a stored evaluation, whose answers and verdicts must be as they
-// were made. Its inputs and targets are those of the tasks; without tasks they are empty.
+// were made. Inputs and targets come from the tasks; without tasks they are empty.
 func OpenEvaluation(s *evaluation.Stored, tasks []benchmark.Task) (*Evaluation, error) {
 	if err := s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile); err != nil {
 		return nil, err

@@ -169,7 +169,7 @@ func (a *answer) messages() (all []object) {
 	return all
 }
 
-// stopReasons are those of Inspect.
+// stopReasons are Inspect's words for endings.
 var stopReasons = map[ending.Ending]string{
 	ending.Finished: "stop", ending.Cut: "max_tokens", ending.Filtered: "content_filter", ending.Refused: "content_filter", ending.Called: "tool_calls",
 }

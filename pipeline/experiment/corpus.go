@@ -47,7 +47,7 @@ var publishedProfiles = sync.OnceValues(func() ([]profile.Profile, error) {
 	return profile.Parse(data.Profiles(), data.ProfilesName)
 })
 
-// newProfileStages returns those that the configuration asks for.
+// newProfileStages returns the stages that make the configured profiles.
 func newProfileStages(cfg *config.Config, o Outside) (profileStages, error) {
 	if cfg.Corpus.Source == config.SourceVLLM {
 		return sampledProfiles(cfg, o)
@@ -129,7 +129,7 @@ func (c profileStages) end(ctx context.Context) error {
 	return c.close(ctx)
 }
 
-// generateSettings are those of the generate stage.
+// generateSettings returns the settings of the generate stage.
 func generateSettings(cfg *config.Config, servers *serving.Servers, tasks []TaskFile) (generate.Settings, error) {
 	s := generate.Settings{
 		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
@@ -197,7 +197,7 @@ func presentTasks(cfg *config.Config) ([]TaskFile, error) {
 	return all, err
 }
 
-// findTasks reads the task files that are there, and lists those that are not.
+// findTasks reads the task files that exist, and lists the absent ones.
 func findTasks(cfg *config.Config) (all []TaskFile, absent []string, err error) {
 	prompts, err := Prompts(cfg)
 	if err != nil {

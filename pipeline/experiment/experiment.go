@@ -25,7 +25,7 @@ import (
 	"speceval/stages/report/tables"
 )
 
-// Outside is what of the world outside an experiment may use.
+// Outside is the part of the world that an experiment may use.
 type Outside struct {
 	Out         string            // output folder, in place of the configured one; "" for that
 	Logs        string            // folder for logs of what units start; "": in the output folder
@@ -124,7 +124,7 @@ func serverStages(cfg *config.Config) map[string]bool {
 	}
 }
 
-// replaySettings are those of the replay stage.
+// replaySettings returns the settings of the replay stage.
 func replaySettings(cfg *config.Config) replay.Settings {
 	return replay.Settings{
 		Seed:            cfg.Experiment.Seed,
@@ -155,7 +155,7 @@ func replaySettings(cfg *config.Config) replay.Settings {
 // judge gets it only where judge.key_env names it.
 const KeyVariable = "SPECEVAL_API_KEY"
 
-// value is what a variable is in an environment; "" if it is not there.
+// value returns the value of a variable in an environment; "" if it is absent.
 func value(environment []string, name string) string {
 	for _, entry := range slices.Backward(environment) { // the last counts
 		if text, found := strings.CutPrefix(entry, name+"="); found {
@@ -205,7 +205,7 @@ func judgeWorker(cfg *config.Config, environment []string) serving.Worker {
 	return w
 }
 
-// onOneHost tells whether all workers are on the same host. Servers that are launched are
+// onOneHost reports whether all workers are on the same host. Servers that are launched are
 // on this one.
 func onOneHost(workers []config.Worker) bool {
 	hosts := map[string]bool{}

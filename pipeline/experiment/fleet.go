@@ -141,7 +141,7 @@ func onThisMachine(urls []string) []string {
 	return places
 }
 
-// onLoopback reports whether a host name is that of this machine's loopback.
+// onLoopback reports whether a host name means this machine's loopback.
 func onLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
@@ -310,7 +310,7 @@ func withTests(path string, tasks []benchmark.Task) []benchmark.Task {
 	return tasks
 }
 
-// calibration is what the simulated fleet knows of the published runs.
+// calibration is the model that was fitted to the published runs.
 func calibration() (*fleet.Workload, error) {
 	return fleet.ParseWorkload(data.FleetModels(), data.FleetLengths())
 }

@@ -22,7 +22,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// reportSettings are those of the report stage, but for its TeX engine.
+// reportSettings returns the settings of the report stage, without its TeX engine.
 func reportSettings(cfg *config.Config, c profileStages, runs dag.Stage) (stored.Settings, error) {
 	live, err := liveResults(cfg, c, runs)
 	return stored.Settings{

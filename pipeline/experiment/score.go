@@ -43,7 +43,7 @@ func Judges(cfg *config.Config, o Outside) *serving.Servers {
 // it from the answer.
 func Unparted(m config.Model) bool { return m.Thinking && m.ReasoningParser == "" }
 
-// ScoreSettings are those of the score stage, with what the user should know.
+// ScoreSettings returns the settings of the score stage, with notes for the user.
 func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
 	s = score.Settings{
 		Rollouts: cfg.Corpus.RolloutsPerTask, JudgeName: cfg.Judge.Model, GradingName: cfg.Judge.Model, AtATime: runtime.GOMAXPROCS(0),
@@ -240,13 +240,13 @@ func copyFile(w io.Writer, path string) error {
 // machine.
 type graders struct {
 	cfg         *config.Config
-	environment []string // of those that are not behind bubblewrap
+	environment []string // of graders that are not behind bubblewrap
 
 	mu   sync.Mutex
 	made map[string]*command.Grader // by the words of the command
 }
 
-// grader is that of a benchmark, as the score stage takes it.
+// grader is the grader of a benchmark, as the score stage takes it.
 type grader struct {
 	name    string // "" if the benchmark needs none, or has none
 	missing bool   // it needs one and has none

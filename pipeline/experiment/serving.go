@@ -81,7 +81,7 @@ func availableMemory() (int64, error) {
 	return launcher.AvailableMemory(string(text))
 }
 
-// ServedModel is what servers must be for a model of the experiment.
+// ServedModel is a model of the experiment as servers must have it.
 func ServedModel(cfg *config.Config, m config.Model) serving.Model {
 	return serving.Model{
 		ID: m.ID,

@@ -232,7 +232,7 @@ func scoredRuns(cfg *config.Config, tasks []TaskFile, timed *timing) (*systems.S
 	return s, nil
 }
 
-// measuredRepeats are those of each budget.
+// measuredRepeats are the repeats on servers, by budget.
 func measuredRepeats(cfg *config.Config) []int {
 	if len(cfg.Systems.MeasuredRepeats) > 0 {
 		return cfg.Systems.MeasuredRepeats
@@ -302,7 +302,7 @@ func releases() (coupled.Releases, error) {
 	return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, published)
 }
 
-// cost is what a rollout took in the published timing runs, on eight H20 GPUs.
+// cost is the cost of a rollout in the published timing runs, on eight H20 GPUs.
 type cost struct{ tokens, gpuHours float64 }
 
 const (
@@ -355,7 +355,7 @@ func tokensOf(a flops.Architecture, work float64) float64 {
 	return float64(low)
 }
 
-// expect is what so many requests take.
+// expect is the expected use of a number of requests.
 func (c costs) expect(benchmark, model string, requests, maxTokens int) []dag.Quantity {
 	n := float64(requests)
 	known, ok := c[[2]string{benchmark, model}]

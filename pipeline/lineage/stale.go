@@ -8,7 +8,7 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// judged is what a reason means for what is stored; the lowest rank counts.
+// judged is the meaning of a reason for a stored result; the lowest rank counts.
 func judged(r dag.Reason) (rank int, what string) {
 	switch r.Kind {
 	case dag.Config, dag.Seed:

@@ -1,4 +1,4 @@
-// Package pair is what is evaluated: a benchmark and a model. Their profile is
+// Package pair is a benchmark and a model to evaluate. Their profile is
 // known before anything runs, or the score stage makes it; stages that need one
 // declare it as an input of their units, and need not know which.
 package pair
@@ -44,7 +44,7 @@ func Made(benchmark, model string, taskIDs []string, by dag.Ref, file string) Pa
 // N is the number of tasks.
 func (p Pair) N() int { return len(p.TaskIDs) }
 
-// Name is that of the profile, see profile.Profile.Name.
+// Name is the name of the profile, see profile.Profile.Name.
 func (p Pair) Name() string { return profile.Profile{Benchmark: p.Benchmark, Model: p.Model}.Name() }
 
 // Siblings is the pairs of the other models on a pair's benchmark, as far as they have

@@ -53,7 +53,7 @@ func (r *Reader) next() (events []Event, err error) {
 	return events, nil
 }
 
-// Standing is what the log of a run says of the units that are not done.
+// Standing is the state of the units that are not done, by the log of a run.
 type Standing struct {
 	Holder string // as in Run
 	Ended  bool

@@ -24,7 +24,7 @@ type Recorder struct {
 	Now  func() time.Time
 	Warn func(error) // called once if the log cannot be written; the run goes on
 
-	// Elsewhere tells whether units of a stage run on other machines, where they
+	// Elsewhere reports whether units of a stage run on other machines, where they
 	// begin later; nil where none does.
 	Elsewhere func(stage string) bool
 

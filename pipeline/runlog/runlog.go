@@ -61,14 +61,14 @@ type Event struct {
 	Log string `json:"log,omitempty"` // path of the log that has it, once it is read
 }
 
-// Use is what a unit that is done, or an element, has used.
+// Use is the time and memory of a unit that is done, or of an element.
 type Use struct {
 	WallSeconds float64 `json:"wall_seconds"`
 	CPUSeconds  float64 `json:"cpu_seconds"`
 	PeakBytes   int64   `json:"peak_bytes"`
 }
 
-// Run is what a run says of itself when it starts.
+// Run describes a run at its start.
 type Run struct {
 	PID     int    `json:"pid"`
 	Command string `json:"command"` // as typed

@@ -40,7 +40,7 @@ type Row struct {
 	Command string `parquet:"command"`
 }
 
-// Rows are those of all units that have a manifest, in order.
+// Rows are a row for each unit with a manifest, in order.
 func Rows(records []dag.Record) (rows []Row) {
 	for _, of := range records {
 		m := of.Last
@@ -71,7 +71,7 @@ func Rows(records []dag.Record) (rows []Row) {
 	return rows
 }
 
-// WriteRuns writes rows as a Parquet file; commit is that of the program that does.
+// WriteRuns writes rows as a Parquet file; commit is the program's.
 func WriteRuns(w io.Writer, rows []Row, commit string) error {
 	return rowfile.Write(w, rows, map[string]string{"speceval.schema": RunsSchema, "speceval.commit": commit})
 }

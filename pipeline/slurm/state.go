@@ -74,7 +74,7 @@ func (e Element) hopeless() (key string) {
 	return ""
 }
 
-// signs are what Slurm writes in the log of an element that it ends.
+// signs are Slurm's words in the log of an element that it ends.
 var signs = []struct {
 	text  string
 	state State

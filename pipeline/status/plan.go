@@ -32,7 +32,7 @@ func (p *page) line(first, others, text string) {
 	p.WriteString(table.WrapAt(p.columns, first, others, text))
 }
 
-// room is the columns that a text may take behind so many others.
+// room is the number of columns for a text behind others.
 func (p *page) room(behind int) int {
 	if p.columns == 0 {
 		return longLine - behind
@@ -45,7 +45,7 @@ func (p *page) write(w io.Writer) error {
 	return err
 }
 
-// Machines are what a plan's estimates are for.
+// Machines are the machines of a plan's estimates.
 type Machines struct {
 	Workers  int                // units at a time on this machine
 	Elements map[string]float64 // seconds of a job on one core, by the stages that run in jobs; nil: none does
@@ -83,7 +83,7 @@ func (m Machines) Seconds(plan *dag.Plan) float64 {
 	return plan.Estimate(m.Workers).Seconds
 }
 
-// total is what the whole plan takes.
+// total is the time of the whole plan.
 func (m Machines) total(plan *dag.Plan) string {
 	switch n := plan.Units(); {
 	case n == 0:

@@ -53,7 +53,7 @@ type meter struct {
 	text int // columns for it
 }
 
-// meter begins a bar of so many steps, drawn again after a time at the earliest.
+// meter begins a bar of total steps, drawn again after a time at the earliest.
 func (c Console) meter(total int64, again time.Duration) *meter {
 	columns, w := cmp.Or(c.Columns, usualColumns), cmp.Or(c.Bars, c.W)
 	width := max(leastBar, min(barColumns, (columns-barFrame)/5))

@@ -259,7 +259,7 @@ func (l *inspectLog) finish() error {
 	return nil
 }
 
-// epochs are those of a task that an allocation selected: the first of them, or a list.
+// epochs are the selected epochs of a task under an allocation: the first ones, or a list.
 type epochs struct {
 	first  int   // number of epochs; 0 with a list
 	listed []int // each once

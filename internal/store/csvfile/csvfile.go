@@ -69,7 +69,7 @@ func Rows(data []byte) iter.Seq2[Row, error] {
 	}
 }
 
-// separator is what separates the cells of a file, by its first line.
+// separator returns the mark between the cells of a file, by its first line.
 func separator(data []byte) byte {
 	header, _, _ := bytes.Cut(bytes.TrimLeft(data, "\r\n"), []byte("\n"))
 	for _, mark := range []byte(",;\t") {

@@ -9,7 +9,7 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Origin is what the manifests of [Run] say they were run by.
+// Origin stands in the manifests of [Run].
 var Origin = dag.Origin{Commit: "test", GoVersion: "test", Host: "test", Command: "go test"}
 
 // Run runs every unit of the stages that is not fresh, one after the other, in
