@@ -186,7 +186,7 @@ func Rounded(v *float64, decimals int, plus string) table.Cell {
 	return table.Text(fmt.Sprintf("%"+plus+".*f", decimals, *v))
 }
 
-// Sides are what the two numbers of a cell are called.
+// Sides are the names of the two numbers of a cell.
 func (c Comparison) Sides() (obtained, expected string) {
 	if c.Live {
 		return "measured", "predicted"
@@ -269,7 +269,7 @@ func decimalsInWords(n int) string {
 	return fmt.Sprintf("%d decimals", n)
 }
 
-// Sentence is what a number is compared with, the difference, the verdict and why.
+// Sentence names the number to compare with, the difference, the verdict and why.
 func (c Comparison) Sentence() string {
 	text := "paper: "
 	if c.Live {

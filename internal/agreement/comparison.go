@@ -43,8 +43,8 @@ type Comparison struct {
 	// for the others.
 	Tolerance *float64 `json:"tolerance,omitempty"`
 
-	// Naive is what a naive fleet foretells. Score is the CRPS of a forecast, in
-	// the unit of the number, and NaiveScore that of the naive one.
+	// Naive is the forecast of a naive fleet. Score is the CRPS of a forecast, in
+	// the unit of the number, and NaiveScore the naive one's.
 	Naive      *float64 `json:"naive,omitempty"`
 	Score      *float64 `json:"score,omitempty"`
 	NaiveScore *float64 `json:"naive_score,omitempty"`
@@ -180,7 +180,7 @@ func (v Verdict) Judged() (Verdict, string) {
 	return v, ""
 }
 
-// Comparisons is what was compared, cell by cell, in the order of its tables.
+// Comparisons are compared cells, in the order of their tables.
 type Comparisons []Comparison
 
 // Of is the cells of a table.

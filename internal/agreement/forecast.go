@@ -11,7 +11,7 @@ import (
 // suites, one in twelve does.
 const Deviations = 2
 
-// Forecast is what is foretold of a number that is observed once: a normal
+// Forecast is the prediction of a number that is observed once: a normal
 // distribution. The deviation is NaN where it is not known.
 type Forecast struct{ Mean, SD float64 }
 
@@ -133,7 +133,7 @@ func Counted(count int, probabilities []float64) Comparison {
 	return c
 }
 
-// atLeast is the probability that so many or more of independent events happen.
+// atLeast is the probability that a number or more of independent events happen.
 func atLeast(count int, probabilities []float64) float64 {
 	law := make([]float64, len(probabilities)+1) // of the number of events among those so far
 	law[0] = 1
@@ -150,7 +150,7 @@ func atLeast(count int, probabilities []float64) float64 {
 	return tail
 }
 
-// Sample is what is known of a number that was measured repeatedly.
+// Sample describes a number that was measured repeatedly.
 type Sample struct {
 	Runs     int
 	Mean     float64

@@ -61,7 +61,7 @@ func (e *engine) exhaust() (router.Event, error) {
 	return router.Event{}, e.why()
 }
 
-// leastRollouts are those of the pilot and the least stage after it.
+// leastRollouts counts the rollouts of the pilot and of the least stage after it.
 func (e *engine) leastRollouts() int {
 	return len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))
 }

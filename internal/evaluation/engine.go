@@ -90,7 +90,7 @@ func (e *engine) rolloutID(id controller.ID) rollout.ID {
 	return e.Setup.rolloutID(id, e.control.Pilots)
 }
 
-// rolloutID is the rollout of an id under a policy with so many pilots.
+// rolloutID is the rollout of an id under a policy with this many pilots a task.
 func (s *Setup) rolloutID(id controller.ID, pilots int) rollout.ID {
 	n := id.Ordinal - 1
 	switch {

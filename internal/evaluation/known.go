@@ -19,7 +19,7 @@ import (
 	"speceval/method/staged"
 )
 
-// Known is what donors were worth to an evaluation.
+// Known is the worth of donors to an evaluation.
 type Known struct {
 	Donors []Weighed `json:"donors"`
 	Mean   float64   `json:"mean"` // posterior weight of the mean of all donors
@@ -158,7 +158,7 @@ func (w *Weighed) test(d Donor, pilot []drift.Outcome) error {
 	return nil
 }
 
-// warnings are what a user should know of the donors.
+// warnings are the notes for users about the donors.
 func (k *Known) warnings() (all []string) {
 	for _, d := range k.Donors {
 		if d.Drift != nil && d.Drift.Moved {
@@ -230,7 +230,7 @@ type Extends struct {
 	Stages [][]estimate.Stage `json:"stages"` // by task
 }
 
-// Extending is what extends the evaluation of a result in a folder.
+// Extending extends the evaluation of a result in a folder.
 func Extending(r *Result, folder string) (*Extends, error) {
 	x := &Extends{Name: filepath.Base(folder), Folder: folder, Stages: r.stages()}
 	return x, x.check(r.Tasks)
@@ -252,7 +252,7 @@ func (x *Extends) check(tasks int) error {
 	return checkStages(x.Stages)
 }
 
-// stages are those of a result by task.
+// stages are the stages of a result, by task.
 func (r *Result) stages() (all [][]estimate.Stage) {
 	for _, t := range r.Rows {
 		all = append(all, t.Stages)
@@ -303,7 +303,7 @@ func (x *Extends) all() (n int) {
 	return n
 }
 
-// rollouts are those of a task.
+// rollouts are the rollouts of a task.
 func (x *Extends) rollouts(task int) (n int) {
 	for _, s := range x.Stages[task] {
 		n += s.Rollouts

@@ -46,10 +46,10 @@ func (l *Losses) Add(other Losses, factor float64) {
 	l.TooHigh, l.TooLow, l.WorstCase = l.TooHigh+factor*other.TooHigh, l.TooLow+factor*other.TooLow, l.WorstCase+factor*other.WorstCase
 }
 
-// whatThen is what to do about an evaluation that would have to ask again.
+// whatThen is the advice about an evaluation that would have to ask again.
 const whatThen = "--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew"
 
-// keeps tells whether what comes in is kept, to go on from.
+// keeps reports whether parts of answers are kept, to go on from.
 func (e *engine) keeps() bool { return e.OnLoss != vllm.AskAgain && e.Servers.Continues() }
 
 // resume sets from where a request goes on, or notes that it throws away what was
@@ -134,10 +134,10 @@ func (h *heard) failed(err error) {
 	}
 }
 
-// fate is what became of a rollout.
+// fate is the end of a lost rollout.
 type fate struct{ continued, again bool }
 
-// fates are those of all rollouts that were lost.
+// fates are the ends of all lost rollouts.
 func fates(rows []Request) map[rolloutKey]fate {
 	all := make(map[rolloutKey]fate)
 	for i := range rows {
@@ -235,7 +235,7 @@ type SampleError struct {
 	Clustered          bool       `json:"clustered"`
 }
 
-// OverTasks is that of an estimate. Shares and clusters are the tasks', or nil. It is
+// OverTasks is the error of an estimate. Shares and clusters are the tasks', or nil. It is
 // the zero value where all tasks are of one cluster, of which nothing is known then.
 func OverTasks(m estimate.Mean, shares []float64, clusters []string) (SampleError, error) {
 	if len(slices.Compact(slices.Clone(clusters))) == 1 {
@@ -248,7 +248,7 @@ func OverTasks(m estimate.Mean, shares []float64, clusters []string) (SampleErro
 	return SampleError{o.StandardError, [2]float64{o.Low, o.High}, o.Clusters, len(clusters) > 0}, nil
 }
 
-// Words are what it says, for people.
+// Words are the error in words, for people.
 func (e SampleError) Words() string {
 	if e.Clusters < 2 {
 		return "all tasks are of one cluster: what they stand for cannot be told from them"

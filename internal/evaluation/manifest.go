@@ -37,7 +37,7 @@ type manifest struct {
 // complete reports whether the evaluation has ended.
 func (m *manifest) complete() bool { return len(m.records(ResultFile)) > 0 }
 
-// records are those of a file, the last one first.
+// records are the records of a file, the last one first.
 func (m *manifest) records(name string) (all []files.Digest) {
 	for _, list := range [][]files.Digest{m.Files, m.Former} {
 		for _, f := range list {
@@ -80,7 +80,7 @@ func altered(folder, file, fault, then string) error {
 	return fmt.Errorf("%s %s: %s", filepath.Join(folder, file), fault, then)
 }
 
-// putBack is what to do about a file without which an evaluation cannot be used.
+// putBack is the advice about a file without which an evaluation cannot be used.
 const putBack = "put back what was there, or move the folder away to evaluate anew"
 
 // readManifest reads the manifest in a folder; fs.ErrNotExist is in the error if there is

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Price is what servers charge for tokens, in dollars per million.
+// Price is the charge of servers for tokens, in dollars per million.
 type Price struct {
 	Prompt     float64 `json:"prompt"`
 	Completion float64 `json:"completion"`
@@ -40,7 +40,7 @@ func (p *Price) Of(prompt, completion float64) float64 {
 	return (p.Prompt*prompt + p.Completion*completion) / 1e6
 }
 
-// PromptWeight is what a token of a prompt counts toward [Setup.Limit].
+// PromptWeight is the count of a prompt's token toward [Setup.Limit].
 func (s *Setup) PromptWeight() float64 {
 	if s.Stop == nil || s.Stop.Dollars == 0 || s.Price == nil {
 		return 0
@@ -69,7 +69,7 @@ func (s *Setup) Limit() int64 {
 	return s.Stop.Tokens
 }
 
-// LimitText is the flag of a limit with so many of its tokens.
+// LimitText is the flag of a limit with this number of its tokens.
 func (s *Setup) LimitText(tokens int64) string {
 	if s.Stop.Dollars > 0 {
 		return fmt.Sprintf("--max-usd %.3g", float64(tokens)/s.perDollar())
@@ -96,7 +96,7 @@ func (r *Result) charge(rows []Request, price *Price) {
 	}
 }
 
-// tokens are those that were generated for a request.
+// tokens counts the generated tokens of a request.
 func (q *Request) tokens() int64 {
 	n := int64(q.CompletionTokens-q.PrefixTokens) + q.Void
 	if q.AbortedTokens != nil {

@@ -16,7 +16,7 @@ import (
 	"speceval/internal/store/rowfile"
 )
 
-// Rescore scores the answers of a complete evaluation again, so many at a time,
+// Rescore scores the answers of a complete evaluation again, atATime at a time,
 // and writes the result that follows. The allocation stays as it was: that other
 // verdicts led to it costs precision at most, since continuations are fresh
 // rollouts whatever decided on their number. s needs no servers. The answers must be as

@@ -22,7 +22,7 @@ const ResultFile = "result.json"
 
 const resultSchema = "evaluation-result/2"
 
-// Result is what came of an evaluation.
+// Result is the result of an evaluation.
 type Result struct {
 	Schema     string `json:"schema"`
 	Benchmark  string `json:"benchmark"`
@@ -57,7 +57,7 @@ type Result struct {
 	Sessions int           `json:"sessions"`                // processes that it took
 	Startup  float64       `json:"startup_seconds"`         // of the last one, until it could send
 
-	// Uniform is what Uniform would have needed for this standard error.
+	// Uniform is the need of Uniform for this standard error.
 	Uniform Equivalent `json:"uniform"`
 
 	PassK []PassK `json:"pass_k,omitempty"`
@@ -75,7 +75,7 @@ type Tokens struct {
 	Prompt     int64 `json:"prompt"`        // of rollouts that count
 	Completion int64 `json:"completion"`    // of rollouts that count
 	Wasted     int64 `json:"wasted"`        // generated for others, as far as was seen
-	Untold     int   `json:"untold"`        // rollouts of which no server told how many
+	Untold     int   `json:"untold"`        // rollouts without a count by the server
 	All        int64 `json:"all,omitempty"` // of all answers and parts of them, where a Stop limits them; untold ones are estimated
 }
 
@@ -86,7 +86,7 @@ type Equivalent struct {
 	Interval [2]float64 `json:"interval"` // 95%, of budget
 }
 
-// Task is what came of one task, as a row of tasks.parquet.
+// Task is the result of one task, as a row of tasks.parquet.
 type Task struct {
 	Index              int32   `parquet:"task_index" json:"task_index"`
 	ID                 string  `parquet:"task_id" json:"task_id"`
@@ -253,7 +253,7 @@ func (r *Result) Worse() string {
 	return fmt.Sprintf("this run did worse than Uniform, which needs %.1f rollouts per task for this error, and %.1f were spent. With few tasks, a small budget or a tight limit, or where all tasks are about as hard, take --policy uniform", r.Uniform.Budget, float64(r.Rollouts)/float64(r.Tasks))
 }
 
-// Update is what the rollouts say of the tasks.
+// Update is the posterior of the tasks by their rollouts.
 func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
 	observed, rewards := make([]int, len(r.Rows)), make([]float64, len(r.Rows))
 	for i, t := range r.Rows {
@@ -262,7 +262,7 @@ func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
 	return prior.UpdateGraded(observed, rewards)
 }
 
-// begun is a result of which nothing has come yet.
+// begun is a result without any rollout yet.
 func (s *Setup) begun() *Result {
 	r := &Result{
 		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Used: s.Used, Budget: s.Budget,
@@ -317,7 +317,7 @@ func (r *Result) limited(s *Setup, l *ledger.Ledger, dropped int) {
 	}
 }
 
-// rows sets the tasks of a complete controller, of which no reward is counted yet.
+// rows sets the tasks of a complete controller, still without rewards.
 func (r *Result) rows(s *Setup, c *controller.Controller) {
 	for i := range s.TaskIDs {
 		t := s.row(c, i)

@@ -56,7 +56,7 @@ func writeTasks(w io.Writer, rows []Task, footer map[string]string) error {
 	return rowfile.Write(w, graded, footer)
 }
 
-// Graded tells whether a reward that counts is neither 0 nor 1.
+// Graded reports whether a reward that counts is neither 0 nor 1.
 func Graded(rows []Task) bool {
 	return slices.ContainsFunc(rows, func(t Task) bool {
 		_, rewards := t.Counts()
@@ -64,7 +64,7 @@ func Graded(rows []Task) bool {
 	})
 }
 
-// graded tells whether a verdict by some rules is neither pass nor failure, of those
+// graded reports whether a verdict by some rules is neither pass nor failure, of those
 // that do not count too.
 func (s *store) graded(rules string) (bool, error) {
 	for _, id := range s.verdicts.IDs() {
@@ -79,7 +79,7 @@ func (s *store) graded(rules string) (bool, error) {
 	return false, nil
 }
 
-// PassK is what k rollouts of a task come to, as a mean over tasks.
+// PassK is the chance of k rollouts of a task, as a mean over tasks.
 type PassK struct {
 	K             int        `json:"k"`
 	Any           bool       `json:"any"` // pass@k, that one of them passes; otherwise pass^k, that all do

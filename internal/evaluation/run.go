@@ -37,7 +37,7 @@ type Servers interface {
 	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
 	// Places is how many requests can be under way at a time.
 	Places() int
-	// Continues tells whether they can go on with an answer from a part of it, whose
+	// Continues reports whether they can go on with an answer from a part of it, whose
 	// tokens they tell.
 	Continues() bool
 	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.
@@ -50,7 +50,7 @@ type Settings struct {
 	Folder string // see Setup.Path; no other process may write there
 	Prior  *neyman.Prior
 
-	Corpus  sampler.Corpus // its seed is that of Seed
+	Corpus  sampler.Corpus // with the seed of Seed
 	Servers Servers
 	OnLoss  vllm.OnLoss // what to do about an answer that is lost while it comes in
 	// Score scores an answer. It is called by many goroutines at a time; its error

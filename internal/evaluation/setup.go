@@ -34,7 +34,7 @@ const (
 	setupSchema = "evaluation/1"
 )
 
-// Setup is what an evaluation is. It is fixed before the first request.
+// Setup describes an evaluation. It is fixed before the first request.
 type Setup struct {
 	Schema    string   `json:"schema"`
 	Benchmark string   `json:"benchmark"`
@@ -54,7 +54,7 @@ type Setup struct {
 	Clusters []string `json:"clusters,omitempty"`
 	Suite    []Part   `json:"suite,omitempty"` // the benchmarks, where there are several
 	Price    *Price   `json:"price,omitempty"`
-	PassK    []int    `json:"pass_k,omitempty"` // numbers of rollouts of which pass@k and pass^k are asked
+	PassK    []int    `json:"pass_k,omitempty"` // numbers k of pass@k and pass^k
 	Donors   []Donor  `json:"donors,omitempty"`
 	Extends  *Extends `json:"extends,omitempty"`
 
@@ -87,7 +87,7 @@ type Part struct {
 	Rollouts      int        `json:"rollouts,omitempty"`
 }
 
-// Donor is what another evaluation, or a profile, has of the tasks.
+// Donor holds another evaluation's, or a profile's, counts of the tasks.
 type Donor struct {
 	Name   string `json:"name"`   // benchmark and model
 	Source string `json:"source"` // where it is
@@ -122,7 +122,7 @@ func (s *Setup) Path(out string) string {
 	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
 }
 
-// Spending is what it may cost, for people: 480 rollouts.
+// Spending is its limit in words, for people: 480 rollouts.
 func (s *Setup) Spending() string {
 	switch n := len(s.TaskIDs); {
 	case s.Stop != nil:
@@ -146,7 +146,7 @@ func (s *Setup) Stages() string {
 	return fmt.Sprintf("%s with a pilot of %d each, in %d stages", s.Policy, s.Design.Pilots, after+1)
 }
 
-// way is that of the policy.
+// way is the execution of the policy that is used.
 func (s *Setup) way() (*policy.Execution, error) {
 	return policy.FindExecution(cmp.Or(s.Used, s.Policy))
 }
@@ -239,7 +239,7 @@ func tiled(parts []Part, tasks int) bool {
 }
 
 // Keep writes the setup into the folder of an evaluation where there is none, and
-// otherwise tells whether it is the one that is there.
+// otherwise reports whether it is the one that is there.
 func (s *Setup) Keep(folder string) error {
 	s.Schema = setupSchema
 	if err := s.Check(); err != nil {
@@ -312,7 +312,7 @@ func brief(text string) string {
 // prior in the form of policies in stages.
 func (s *Setup) Informed() (*informed.Prior, error) { return s.informed(0, len(s.TaskIDs)) }
 
-// informed is the prior of so many tasks from the first, by those donors that have
+// informed is the prior of a number of tasks from first on, by the donors that have
 // rollouts of any.
 func (s *Setup) informed(first, tasks int) (*informed.Prior, error) {
 	var donors []informed.Donor
@@ -338,7 +338,7 @@ func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, first i
 	return estimate.Informed(reference, known, tasks)
 }
 
-// prior is that of the controller: the paper's where a policy has its two stages.
+// prior is the prior of the controller: the paper's where a policy has its two stages.
 func (s *Setup) prior(w *policy.Execution, reference *neyman.Prior) (controller.Prior, error) {
 	if len(s.Donors) == 0 && len(s.Design.Fractions) <= 1 {
 		return controller.Cold(reference), nil

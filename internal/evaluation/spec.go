@@ -24,7 +24,7 @@ type Spec struct {
 	Policy string  `json:"policy,omitempty"` // "": the default for what is known
 	Stages int     `json:"stages,omitempty"` // of policies that choose their number; 0: choose
 	Seed   *uint64 `json:"seed,omitempty"`   // nil: the experiment's
-	PassK  []int   `json:"pass_k,omitempty"` // numbers of rollouts of which pass@k and pass^k are asked
+	PassK  []int   `json:"pass_k,omitempty"` // numbers k of pass@k and pass^k
 	Places int     `json:"places,omitempty"` // rollouts that run at a time, for the number of stages
 	Rounds int     `json:"rounds,omitempty"` // through all tasks, in which every stage must find room
 	Ahead  *bool   `json:"ahead,omitempty"`  // give likely rollouts before they are selected; nil: true

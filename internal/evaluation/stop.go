@@ -39,7 +39,7 @@ func (s Stop) name() string {
 	return strings.Join(parts, "-")
 }
 
-// Words are what it is, for people.
+// Words are the goal in words, for people.
 func (s Stop) Words() string {
 	var parts []string
 	if s.StandardError > 0 {

@@ -84,7 +84,7 @@ type verdict struct {
 	Rules string `json:"rules"` // digest
 }
 
-// store is what has come in so far.
+// store holds the answers, verdicts and requests so far.
 type store struct {
 	folder   string
 	rollouts *rollout.Journal
@@ -215,7 +215,7 @@ const (
 	tasksSchema    = "evaluation-tasks/1"
 )
 
-// footer is that of a file of the evaluation.
+// footer is the footer of a file of the evaluation.
 func (s *Settings) footer(schema string) map[string]string {
 	text, _ := json.Marshal(s.Setup) // cannot fail
 	key := sha256.Sum256(text)
@@ -261,7 +261,7 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	return m.write(s.Folder)
 }
 
-// scoresWriter writes verdicts, of which some are graded or none is.
+// scoresWriter writes verdicts; graded says that some are graded.
 func (s *Settings) scoresWriter(scores iter.Seq2[*rollout.Score, error], graded bool) func(io.Writer) error {
 	write := rollout.WriteScores
 	if graded {

@@ -126,7 +126,7 @@ type (
 		Provisional *float64 `json:"provisional,omitempty"` // expected mean, while it is not complete
 		*Numbers
 	}
-	// Numbers are those of a complete evaluation.
+	// Numbers are the numbers of a complete evaluation.
 	Numbers struct {
 		Mean               float64               `json:"mean"`
 		StandardError      float64               `json:"standard_error"` // of rollouts, on these tasks
@@ -220,7 +220,7 @@ type Store struct {
 	journal *journal.Journal[record, Rollout]
 }
 
-// record is what became of a rollout; the last one of each counts.
+// record is the end of a rollout; the last one of each counts.
 type record struct {
 	Rollout
 	State  string  `json:"state"` // given, completed, failed or aborted

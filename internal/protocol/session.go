@@ -98,7 +98,7 @@ func (s *Session) at(task, number int) *entry {
 	return &s.tasks[task][number-1]
 }
 
-// Next gives at most so many rollouts to run. They are in flight from then on.
+// Next gives rollouts to run, at most the given number. They are in flight from then on.
 func (s *Session) Next(most int) ([]Rollout, error) {
 	rollouts := make([]Rollout, 0, min(most, 1024))
 	for len(rollouts) < most {
@@ -254,7 +254,7 @@ func (s *Session) flying(r Rollout) (task int, e *entry, err error) {
 // InFlight are the rollouts that were given and have not been reported.
 func (s *Session) InFlight() []Rollout { return s.list(func(int, int, *entry) bool { return true }) }
 
-// Surplus are those of them that will not count, whatever comes of them.
+// Surplus are the rollouts in flight that will not count.
 func (s *Session) Surplus() []Rollout {
 	return s.list(func(task, number int, _ *entry) bool { return s.control.Surplus(s.id(task, number)) })
 }
@@ -282,7 +282,7 @@ func (s *Session) Done() bool { return s.control.Done() }
 // Completions is how many rollouts have completed, selected or not.
 func (s *Session) Completions() int { return s.completed }
 
-// Result is what the evaluation came to, once Done.
+// Result is the result of the evaluation, once Done.
 func (s *Session) Result() (*evaluation.Result, error) {
 	if !s.Done() {
 		return nil, &FieldError{"type", "the evaluation is not complete"}

@@ -130,7 +130,7 @@ func pad(s string, width int, a Align) string {
 // with others.
 func Wrap(first, others, text string) string { return WrapAt(100, first, others, text) }
 
-// WrapAt is Wrap to so many columns.
+// WrapAt is Wrap to a number of columns.
 func WrapAt(width int, first, others, text string) string {
 	var b strings.Builder
 	line := first
@@ -244,7 +244,7 @@ func Typewriter(word string) string { return `\texttt{` + Breakable(word) + `}` 
 // Breaking is a phrase that may break in LaTeX as Breakable says.
 func Breaking(s string) Cell { return Math(s, Breakable(s)) }
 
-// Ragged is the Align of a LaTeX column of so many millimetres whose text breaks.
+// Ragged is the Align of a LaTeX column of a width in millimetres whose text breaks.
 func Ragged(width int) string { return fmt.Sprintf(`>{\raggedright\arraybackslash}p{%dmm}`, width) }
 
 // Widths of a page, upright and sideways, in points, and that of a character in

@@ -48,7 +48,7 @@ var (
 	font    = regexp.MustCompile(`(?i)\bfont \\?\S*?([a-z]{2,}\d+)\b.* not (?:found|loadable)`)
 )
 
-// firstError is what the output of an engine says first: a line that begins
+// firstError is the first error in the output of an engine: a line that begins
 // with a place in a file, or with an exclamation mark.
 func firstError(engine, output string) *Error {
 	e := &Error{Engine: engine, Message: "it failed without saying why"}

@@ -248,7 +248,7 @@ const (
 	PDFNever = "never" // not at all
 )
 
-// Report is what the report stage makes in addition to tables and figures.
+// Report sets the products of the report stage beside tables and figures.
 type Report struct {
 	PDF    string `toml:"pdf" want:"auto|never"` // whether report.pdf is made
 	Second string `toml:"second"`                // profile file of a second generation to hold the first against; "" for none

@@ -20,7 +20,7 @@ import (
 // the first digits of its hash.
 const editedMark = ".edited-"
 
-// Job is what a unit sees of the world while it runs: its inputs, its
+// Job is a unit's view of the world while it runs: its inputs, its
 // outputs, and who it is. Its methods may be called concurrently.
 type Job struct {
 	dir     string // the output folder
@@ -123,7 +123,7 @@ func (j *Job) Write(output string, rows int, write func(w io.Writer) error) erro
 	return nil
 }
 
-// Footer is what a Parquet file of the unit says about itself.
+// Footer is the footer of a Parquet file of the unit.
 func (j *Job) Footer(schema string) map[string]string {
 	return map[string]string{
 		"speceval.schema": schema,

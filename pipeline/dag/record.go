@@ -88,7 +88,7 @@ func (r *Record) altered() (names []string) {
 	return names
 }
 
-// Snapshot is what an output folder held when it was read: every manifest,
+// Snapshot is the content of an output folder when it was read: every manifest,
 // and the content hash of every output that a manifest speaks of. A run keeps
 // it up to date with what it makes, and nothing else may use it meanwhile.
 type Snapshot struct {

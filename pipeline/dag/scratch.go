@@ -15,7 +15,7 @@ import (
 // survives a kill, a way to reuse finished outputs, progress reports, and a signal
 // to stop early.
 
-// ErrDrained is what a unit returns, wrapped or not, that stopped early
+// ErrDrained is the error, wrapped or not, of a unit that stopped early
 // because the run is draining. It counts as interrupted, not as failed.
 var ErrDrained = errors.New("stopped early, to go on later")
 

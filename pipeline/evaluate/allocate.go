@@ -58,7 +58,7 @@ func (c *Counted) rollouts() (all, fewest int) {
 	return all, fewest
 }
 
-// Allocated is what tasks get next.
+// Allocated is the next allocation.
 type Allocated struct {
 	Benchmark string  `json:"benchmark"`
 	Model     string  `json:"model"`
@@ -74,7 +74,7 @@ type Allocated struct {
 	subject *Subject
 }
 
-// Share is what a task gets.
+// Share is the part of one task.
 type Share struct {
 	ID   string  `json:"task_id"`
 	Had  int     `json:"rollouts"`
@@ -129,7 +129,7 @@ func (o Outside) Allocate(c Counted, known evaluation.Spec) (*Allocated, error) 
 	return a, nil
 }
 
-// pilot is what tasks lack of one.
+// pilot counts the rollouts that tasks lack of a pilot.
 func (a *Allocated) pilot(ctx context.Context) ([]int, error) {
 	prior, err := a.known.Informed()
 	if err != nil {
@@ -325,7 +325,7 @@ func (c Counting) only(profiles []profile.Profile, path string) (Counted, error)
 	return CountsOf(all[0])
 }
 
-// bareColumns are those of counts that name neither a benchmark nor a model.
+// bareColumns are the columns of counts without a benchmark and a model.
 var bareColumns = []string{"task_id", "pass_count", "tested_k"}
 
 // bare reads counts that name neither. Tasks may have no rollouts yet.

@@ -56,7 +56,7 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	return d, nil
 }
 
-// promptUnits is what the longest prompt counts toward a limit.
+// promptUnits is the count of the longest prompt toward a limit.
 func (b *Benchmark) promptUnits(setup *evaluation.Setup) int {
 	longest := 0
 	for _, t := range b.tasks.Tasks {

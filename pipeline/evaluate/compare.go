@@ -28,7 +28,7 @@ type Comparison struct {
 	Resolve       *Resolution       `json:"resolve"` // null unless asked for
 }
 
-// Resolution is what it takes to find a difference four times in five.
+// Resolution is the need for finding a difference four times in five.
 type Resolution struct {
 	Difference float64 `json:"difference"`
 	Budgets    [2]int  `json:"budgets"`  // of each, in rollouts per task
@@ -138,7 +138,7 @@ type Gating struct {
 	OverTasks bool    // ask it of what the tasks are a sample of, and not of these tasks
 }
 
-// Gated is what came of it.
+// Gated is the outcome of a gate.
 type Gated struct {
 	Evaluations [2]string  `json:"evaluations"` // the model's, the baseline's
 	Estimates   [2]float64 `json:"estimates"`

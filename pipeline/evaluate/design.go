@@ -25,7 +25,7 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// designSeed is that of all designs that are computed for evaluations, so that a
+// designSeed is the seed of all designs that are computed for evaluations, so that a
 // design does not depend on which evaluation came first.
 const designSeed = 42
 
@@ -111,7 +111,7 @@ const mostDesign = 1 << 20
 // it takes some tenths of a second for any number of them.
 const designTasks = 3200
 
-// inStages is the design for tasks that are known so far, in so many stages.
+// inStages is the design in stages for tasks that are known as far as the prior says.
 func inStages(ctx context.Context, prior *informed.Prior, budget, stages int) (design.InStages, error) {
 	return design.ComputeInStages(ctx, design.StagesSettings{
 		Prior: prior, Budget: budget, Stages: stages, Seed: designSeed,

@@ -257,7 +257,7 @@ type Rescored struct {
 
 // Rescore scores the answers of a stored evaluation again, named as in an Archive, by
 // the scorers and the answers of today, and stores the result that follows. Its
-// tasks are those of the benchmarks, none for those that it names itself.
+// tasks names the benchmarks' task files, none for benchmarks that it names itself.
 func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (*Rescored, error) {
 	stored, err := Archive{cfg, h.Warn}.Stored(name)
 	if err != nil {

@@ -51,7 +51,7 @@ func (p *Plan) Text(w io.Writer) error {
 	return err
 }
 
-// tokensText is what the rollouts take.
+// tokensText is the tokens and dollars of the rollouts, in words.
 func (p *Plan) tokensText() string {
 	text := fmt.Sprintf("%s of answers at most", display.ThreeDigits(int64(p.Tokens)))
 	if p.Earlier > 0 {

@@ -70,7 +70,7 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 	return table.WriteText(w, tasksTable(r, all))
 }
 
-// uniformText is what Uniform would have needed, with what can be claimed by it.
+// uniformText is the need of Uniform in words, with the claim that it allows.
 func uniformText(r *evaluation.Result) string {
 	u := r.Uniform
 	text := fmt.Sprintf("would have needed %.1f rollouts per task for this error (%.1f to %.1f)", u.Budget, u.Interval[0], u.Interval[1])
@@ -80,7 +80,7 @@ func uniformText(r *evaluation.Result) string {
 	return text
 }
 
-// spentText is what was to be spent.
+// spentText is the budget or goal in words.
 func spentText(r *evaluation.Result) string {
 	text := fmt.Sprintf("%d rollouts per task on average", r.Budget)
 	if r.Stop != nil {
@@ -92,7 +92,7 @@ func spentText(r *evaluation.Result) string {
 	return text
 }
 
-// knownText is what donors weighed, and what they saved.
+// knownText is the weight of donors and their saving, in words.
 func knownText(k *evaluation.Known) string {
 	var parts []string
 	for _, d := range k.Donors {
@@ -158,7 +158,7 @@ func againLine(l evaluation.Losses, label, to string) string {
 	return fmt.Sprintf("  %s %s\n", label, againText(l, to))
 }
 
-// lossesOf are those of a difference.
+// lossesOf are the losses behind a difference.
 func lossesOf(a, b *evaluation.Result) (l evaluation.Losses) {
 	l.Add(a.Losses, 1)
 	l.Add(b.Losses, -1)
@@ -176,7 +176,7 @@ func tokensText(r *evaluation.Result) string {
 	return fmt.Sprintf("%s of answers and %s of prompts; %s more wasted", display.ThreeDigits(t.Completion), display.ThreeDigits(t.Prompt), display.ThreeDigits(t.Wasted)) + limit
 }
 
-// costText is what all requests cost; "" where it is not known.
+// costText is the cost of all requests in words; "" where it is not known.
 func costText(r *evaluation.Result) string {
 	if r.Cost == nil {
 		return ""
@@ -202,7 +202,7 @@ func timeText(r *evaluation.Result) string {
 	return text
 }
 
-// tasksTable lists the tasks, those that had most rollouts first.
+// tasksTable lists the tasks, the one with most rollouts first.
 func tasksTable(r *evaluation.Result, all bool) table.Table {
 	rows := slices.Clone(r.Rows)
 	t := table.Table{

@@ -42,7 +42,7 @@ func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []
 	return all, nil
 }
 
-// found is what a source has: an evaluation, a file of profiles, or a log of a harness.
+// found is the content of a source: an evaluation, a file of profiles, or a log of a harness.
 func (b *Benchmark) found(source string, k evaluation.Spec, model string, seed uint64) ([]evaluation.Donor, error) {
 	path, _, _ := strings.Cut(source, "#")
 	switch _, err := os.Stat(path); filepath.Ext(path) {

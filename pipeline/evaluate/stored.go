@@ -50,7 +50,7 @@ type Archive struct {
 	Warn   func(message string) // hears what is not as it was made; may be nil
 }
 
-// archive is that of the benchmark's configuration.
+// archive is the archive of the benchmark's configuration.
 func (b *Benchmark) archive() Archive { return Archive{b.cfg, b.Warn} }
 
 func (a Archive) out() string { return a.Config.Experiment.Out }
@@ -136,7 +136,7 @@ func (a Archive) setups(each func(folder string, setup *evaluation.Setup, err er
 // fullName is the name of an evaluation in the output folder.
 func fullName(s *evaluation.Setup) string { return s.Benchmark + "/" + s.Model + "/" + s.Name() }
 
-// Names are those of all evaluations, complete or not, of which nothing is checked.
+// Names lists all evaluations, complete or not. It checks nothing of them.
 func (a Archive) Names() (names []string) {
 	a.setups(func(_ string, setup *evaluation.Setup, err error) {
 		if err == nil {
@@ -254,7 +254,7 @@ func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder strin
 // by all those of a complete evaluation, under the reference prior.
 const informedRisk = 0.5
 
-// addedStages are those of an extension. Its tasks are known, so that few will do.
+// addedStages is the number of stages of an extension. Its tasks are known, so few will do.
 const addedStages = 2
 
 // extension is how an evaluation of so many tasks is extended to a budget. The weight of

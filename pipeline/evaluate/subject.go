@@ -147,7 +147,7 @@ func (b *Benchmark) graded() *benchmark.Task {
 	return nil
 }
 
-// Subject is what is evaluated: a model on a benchmark.
+// Subject is a model on a benchmark.
 type Subject struct {
 	*Benchmark // its configuration has this model alone
 	model      config.Model
@@ -182,7 +182,7 @@ func namedModel(cfg *config.Config, name string) config.Model {
 	return config.Model{ID: name, Title: name, Path: name, Served: name, MaxSequences: cfg.Systems.Window}
 }
 
-// price is what the model's tokens cost: as given, otherwise as configured; nil: not known.
+// price is the price of the model's tokens: as given, otherwise as configured; nil: not known.
 func (s *Subject) price(given *evaluation.Price) (*evaluation.Price, error) {
 	if given != nil || s.model.Price == "" {
 		return given, nil
@@ -210,7 +210,7 @@ func (s *Subject) setup(seed *uint64) evaluation.Setup {
 	return setup
 }
 
-// settings are those of an evaluation, but for its servers.
+// settings are the settings of an evaluation, without its servers.
 func (s *Subject) settings(setup evaluation.Setup, open *opened, rules, commit string) evaluation.Settings {
 	return evaluation.Settings{
 		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: open.score, Rules: rules,
@@ -223,7 +223,7 @@ func (s *Subject) settings(setup evaluation.Setup, open *opened, rules, commit s
 	}
 }
 
-// keyMark is what comes between an address and the name of a variable.
+// keyMark stands between an address and the name of a variable.
 const keyMark = ",key_env="
 
 // workers are servers as they are named on the command line: URL, or URL,key_env=NAME of

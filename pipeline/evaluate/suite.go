@@ -110,7 +110,7 @@ type scoring struct {
 	rules string // digest of what verdicts depend on besides the rollouts
 }
 
-// scorers are those of the benchmarks' tasks, by the rules of the score stage.
+// scorers score the benchmarks' tasks, by the rules of the score stage.
 func (s *Subject) scorers(o experiment.Outside, judges *serving.Servers) (scoring, error) {
 	settings, _, err := experiment.ScoreSettings(s.cfg, o, judges, s.files)
 	if err != nil {

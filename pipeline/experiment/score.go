@@ -158,7 +158,7 @@ func judgePrompts(cfg *config.Config) (s judge.Settings, sums [2]string, err err
 	return s, sums, nil
 }
 
-// programs is what runs programs of models: one runner, since its limits are of
+// programs runs programs of models: one runner, since its limits are of
 // the whole machine.
 type programs struct {
 	cfg    *config.Config

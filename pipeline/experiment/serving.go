@@ -61,7 +61,7 @@ func Continues(cfg *config.Config) bool {
 	return vllm.OnLoss(cfg.Serving.OnLoss) != vllm.AskAgain && vllm.FieldsNamed(cfg.Sampling.LeaveOut)&vllm.LeaveStream == 0
 }
 
-// visibleGPUs are those that CUDA_VISIBLE_DEVICES leaves this process, as in a
+// visibleGPUs are the GPUs that CUDA_VISIBLE_DEVICES leaves this process, as in a
 // Slurm job; nil where it says nothing.
 func visibleGPUs(environment []string) []string {
 	for _, v := range environment {

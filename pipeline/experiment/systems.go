@@ -83,7 +83,7 @@ func systemsStage(cfg *config.Config, pairs []pair.Pair, timed *timing) (dag.Sta
 	return stage, notes, err
 }
 
-// architectures are those of the configuration's own models, and then the
+// architectures are the architectures of the configuration's own models, and then the
 // paper's.
 func architectures(cfg *config.Config) ([]flops.Architecture, error) {
 	var all []flops.Architecture

@@ -174,7 +174,7 @@ func live(arrays []*array) (jobs []string, units int) {
 	return jobs, units
 }
 
-// Standings are those of all units in jobs that have not ended, and of those that failed
+// Standings are the states of all units in jobs that have not ended, and of units that failed
 // in them. It changes nothing. Of a cluster that does not answer, the elements' logs
 // alone decide what waits or runs.
 func Standings(ctx context.Context, run Command, folder string) ([]runlog.Event, error) {

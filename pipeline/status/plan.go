@@ -51,7 +51,7 @@ type Machines struct {
 	Elements map[string]float64 // seconds of a job on one core, by the stages that run in jobs; nil: none does
 }
 
-// Todo is what a run does about the units of a stage, and how long that takes where they
+// Todo is the work of a run on the units of a stage, and how long that takes where they
 // run.
 func (m Machines) Todo(stage *dag.StagePlan) string {
 	switch n := len(stage.Run); {
@@ -209,7 +209,7 @@ func reasonsOf(run []dag.Record) (all []Reason) {
 	return all
 }
 
-// within is the reason in so many columns at most: what does not fit is counted.
+// within is the reason in a number of columns at most: words beyond it are counted.
 func (r Reason) within(columns int) string {
 	if utf8.RuneCountInString(r.Why) <= columns {
 		return r.Why

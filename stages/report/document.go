@@ -62,7 +62,7 @@ func (s stage) document() dag.Unit {
 	return u
 }
 
-// eachOnce is each of the values once, and none of those that are there already.
+// eachOnce is each of the values once, without the ones that are there already.
 func eachOnce[T comparable](values, there []T) (out []T) {
 	for _, v := range values {
 		if !slices.Contains(out, v) && !slices.Contains(there, v) {

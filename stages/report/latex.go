@@ -35,7 +35,7 @@ var documentText string
 
 const title = "Speculative evaluation of stochastic LLMs: results recomputed"
 
-// Document is what report.tex is made of.
+// Document is the content of report.tex.
 type Document struct {
 	stored.Experiment
 	Comment  string          // its first line: command, commit and key
@@ -98,7 +98,7 @@ func (e exhibit) Empty() bool { return e.Sheet != nil && e.Printed.Rows() == 0 }
 // Long reports whether it is a table that is set over pages, in the appendix.
 func (e exhibit) Long() bool { return e.Printed.Rows() > longRows }
 
-// Notes are those of a table.
+// Notes are the notes of a table.
 func (e exhibit) Notes() string { return strings.Join(e.Sheet.Print().Notes, " ") }
 
 // prose is the document in the making. A sentence that quotes a number or a table

@@ -66,7 +66,7 @@ func Stage(settings stored.Settings) dag.Stage {
 	}
 }
 
-// unitSeconds is what a unit takes of one core, as measured in a run of the shipped
+// unitSeconds is the time of a unit on one core, as measured in a run of the shipped
 // experiment.
 const unitSeconds = 0.1
 

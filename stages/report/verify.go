@@ -164,7 +164,7 @@ type count struct {
 	Agree  int             `json:"agree"`
 }
 
-// counts are those of the classes that there are.
+// counts are the counts of the classes that occur.
 func (v Verdicts) counts() (all []count) {
 	for _, class := range agreement.Classes {
 		if cells := v.Cells.InClass(class); len(cells) > 0 {

@@ -49,7 +49,7 @@ func Scan(t testing.TB, stages []dag.Stage, outDir string) *dag.Snapshot {
 	return snapshot
 }
 
-// Plan is what a run of the selection would do in outDir. An input that is not
+// Plan is the plan of a run of the selection in outDir. An input that is not
 // there ends the test.
 func Plan(t testing.TB, stages []dag.Stage, outDir string, selection dag.Selection) *dag.Plan {
 	t.Helper()

@@ -109,7 +109,7 @@ type Explanation struct {
 	Column string `json:"column"`
 
 	// Value is the number as it is stored, null for text and for an empty cell;
-	// Stored is what stands in the file.
+	// Stored is the value in the file.
 	Value  *float64 `json:"value"`
 	Stored string   `json:"stored"`
 

@@ -28,7 +28,7 @@ var Spread = &Figure{
 	},
 }
 
-// lineStyles are those of the profiles of a figure, in their order; more profiles
+// lineStyles are the styles of the profiles of a figure, in their order; more profiles
 // than these are drawn alike, without a name.
 var lineStyles = [...]figure.Style{
 	{Ink: figure.Blue, Width: 1.2}, {Ink: figure.Vermilion, Dash: figure.Dashed, Width: 1.2}, {Ink: figure.Black, Dash: figure.Dotted, Width: 1.2},

@@ -42,7 +42,7 @@ type Prediction struct {
 	Tolerance func(obtained *float64) *float64
 }
 
-// Against is what a sheet is compared with beyond the rules of its columns.
+// Against is a comparison of a sheet beyond the rules of its columns.
 type Against struct {
 	PaperRows []paper.Key                                             // that are compared; nil: all of the section
 	Absent    string                                                  // why a row or a number that is not there cannot be compared

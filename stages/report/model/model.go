@@ -1,4 +1,4 @@
-// Package model is what a table of the report is: a value that knows its columns,
+// Package model is a table of the report: a value that knows its columns,
 // what each of them means and how a cell of it is computed, what the paper says, and by
 // which rule the two are compared.
 // Everything that shows, stores, judges, explains or compares tables reads these
@@ -72,13 +72,13 @@ func (t *Table) Blank() (*Sheet, error) {
 // Macro is a LaTeX command that stands for a number in running text.
 type Macro struct{ Name, Value string }
 
-// Role is what a column is among those of its table.
+// Role is the role of a column in its table.
 type Role int
 
 // Roles of columns.
 const (
 	Value  Role = iota // a number, a name or a verdict that was obtained
-	Key                // one of those that tell rows apart
+	Key                // tells rows apart
 	Error              // the Monte Carlo standard error of the column Of
 	Spread             // the standard deviation of Of over single executions of the suite
 	Paper              // what the paper prints for the column Of

@@ -88,7 +88,7 @@ func headOf(tag string) table.Head {
 	return table.Head{Plain: plain, TeX: tex}
 }
 
-// role is what the column is, by its name.
+// role is the role of a column, by its name.
 func (c *Column) role(s *Sheet) {
 	if slices.Contains(keys, c.Name) {
 		c.Role = Key

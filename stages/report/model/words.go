@@ -32,7 +32,7 @@ repeats     How many executions of the suite the runs are the mean of: those in
             with replacement, each with all of its profiles. The draws are the same in every row.
 `
 
-// sharedWords are those of shared, by name.
+// sharedWords are the words of shared columns, by name.
 var sharedWords = parseWords(shared)
 
 // parseWords reads the words of columns: a name at the beginning of a line, and its words

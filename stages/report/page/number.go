@@ -27,7 +27,7 @@ func newScale(c model.Column) scale {
 	return scale{1, "", c.Format.Signed}
 }
 
-// print is a number with so many decimals.
+// print is a number with a number of decimals.
 func (s scale) print(v float64, decimals int) string {
 	text := table.Format{Decimals: max(0, decimals), Signed: s.signed, Scale: s.factor}.Print(v)
 	return table.Minus(text) + s.unit
@@ -85,7 +85,7 @@ func (c column) decimals() (n int) {
 	return n
 }
 
-// paperDecimals are those of the paper's number in the unit.
+// paperDecimals are the decimals of the paper's number in the unit.
 func (c column) paperDecimals(judged *agreement.Comparison) int {
 	return max(0, judged.Decimals-int(math.Log10(c.factor)))
 }

@@ -11,7 +11,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// savings is what HBN saves: the sentence that begins the page, and a bar for each budget.
+// savings are HBN's savings: the sentence that begins the page, and a bar for each budget.
 type savings struct {
 	Sentence string
 	Errors   string // of what
@@ -108,7 +108,7 @@ func errorsOf(profiles variance.ProfileErrors) string {
 
 const savedWords = "1 − r, with the variance ratio r of the policy on this profile: Uniform needs b/r rollouts a task for the same variance, and the policy saves this share of them. %s; a saving within two of them is uncertain."
 
-// byProfile is what each policy saves on each profile, by budget: nil without ratios. Of
+// byProfile is the saving of each policy on each profile, by budget: nil without ratios. Of
 // many profiles it has HBN alone, or none: budget_equivalents.csv has all.
 func byProfile(src *stored.Source) (*grid, error) {
 	results, profiles, err := replayed(src)

@@ -79,7 +79,7 @@ func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
 	return v
 }
 
-// outcome is what follows from the numbers that decide.
+// outcome is the verdict of the numbers that decide.
 func outcome(v report.Verdicts) string {
 	deciding, other := v.Cells.Deciding(), "the paper"
 	if computed := v.Cells.InClass(agreement.Computed); computed.Judged() > 0 && v.Passed() {

@@ -22,7 +22,7 @@ import (
 // ExperimentFile is where the report stores the facts of the experiment.
 const ExperimentFile = "report/experiment.json"
 
-// Experiment is what the stored results were made for. It is an output of the
+// Experiment describes the experiment of the stored results. It is an output of the
 // stage, so that a verdict depends on stored results alone and cannot hold
 // one experiment against the numbers of another.
 type Experiment struct {
@@ -34,7 +34,7 @@ type Experiment struct {
 	// CaseStudy is null where the profile of the case study is not evaluated.
 	CaseStudy *CaseFact `json:"case_study"`
 
-	// Compared are the tables that compare what was measured with what was predicted.
+	// Compared are the tables that compare measured with predicted numbers.
 	Compared []string `json:"compared,omitempty"`
 }
 
@@ -45,7 +45,7 @@ type CorpusFact struct {
 	Responses int64 `json:"responses"` // rollouts of all tasks and models
 }
 
-// ProfileFact is what the report needs to know of an evaluated profile.
+// ProfileFact holds the report's facts about an evaluated profile.
 type ProfileFact struct {
 	Name    string `json:"name"` // "<benchmark>__model=<model>"
 	NTasks  int32  `json:"n_tasks"`
@@ -64,7 +64,7 @@ func (e Experiment) Find(name string) *ProfileFact {
 	return nil
 }
 
-// CountProfiles counts the profiles with so many tasks.
+// CountProfiles counts the profiles with a number of tasks.
 func (e Experiment) CountProfiles(nTasks int32) (n int64) {
 	for _, p := range e.Profiles {
 		if p.NTasks == nTasks {

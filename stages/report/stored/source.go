@@ -1,4 +1,4 @@
-// Package stored is what the other stages have stored, as the report reads it: the
+// Package stored reads the stored results of the other stages for the report: the
 // experiment, and the rows of the replay and systems stages. A Source reads each
 // file of an output folder once.
 package stored
@@ -49,14 +49,14 @@ type located struct {
 // reading is a file with its digest, or with the error where it is not there.
 type reading struct{ file, digest string }
 
-// Memory is what was made of stored files, by name. Sources of several goroutines may
+// Memory holds values made of stored files, by name. Sources of several goroutines may
 // share one.
 type Memory struct {
 	mu      sync.Mutex
 	entries map[string]*entry
 }
 
-// entry is what was made for one name, of the files that were read for it.
+// entry is the value for one name, with the files that were read for it.
 type entry struct {
 	mu      sync.Mutex
 	made    bool
@@ -82,7 +82,7 @@ func (s *Source) Anew() *Source {
 	return &Source{Settings: s.Settings, in: s.in, digest: s.digest, memory: s.memory, found: s.found}
 }
 
-// Lacking is the stages that have not run, of those that it was asked for.
+// Lacking lists the stages that were asked for and have not run.
 func (s *Source) Lacking() []string { return s.lacking }
 
 // locate finds a file, and notes it.
@@ -355,7 +355,7 @@ func union[T comparable](list []T, more ...T) []T {
 	return list
 }
 
-// Settings is what the report needs to know of the experiment.
+// Settings are the report's settings, by the experiment.
 type Settings struct {
 	// Published says that the profiles are the paper's own; tables then carry
 	// its numbers next to the obtained ones.
@@ -398,7 +398,7 @@ type CaseStudy struct {
 	Budget  int
 }
 
-// Live is what an experiment measures of its own: runs on servers, rollouts, and
+// Live is an experiment's own measurements: runs on servers, rollouts, and
 // a second generation. The zero value is nothing.
 type Live struct {
 	Timed     bool // runs are made on servers, and stored in measurement.RunsFile

@@ -31,7 +31,7 @@ func continuous(ratio func(measurement.Setting) float64) *measurement.Quotient {
 		func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }}}
 }
 
-// naiveBenefit is what HBN-async would save on a fleet that it does not hinder.
+// naiveBenefit is HBN-async's saving on a fleet that it does not hinder.
 var naiveBenefit = func() *measurement.Quotient {
 	q := slower(seconds, measurement.UniformEquivalent)
 	q.Less = slower(unhindered, measurement.HBNAsync)

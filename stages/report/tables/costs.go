@@ -14,7 +14,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// costTable is what tells Tables 2, 3 and 4 from one another: sums over settings
+// costTable is the difference between Tables 2, 3 and 4: sums over settings
 // of runs, a row for each provenance and budget.
 type costTable struct {
 	section    string // of the paper
@@ -123,7 +123,7 @@ func (r *costRow) forecast(column int) agreement.Forecast {
 	return agreement.NewForecast(r.cells[column].Value, r.cells[column].sd, r.Repeats())
 }
 
-// naive is what the naive fleet foretells.
+// naive is the naive fleet's forecast.
 func (r *costRow) naive(column int) agreement.Forecast {
 	q := r.kind.columns[column].naive
 	if q == nil {

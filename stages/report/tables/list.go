@@ -91,5 +91,5 @@ func minus(s string) string { return strings.Replace(s, "-", "−", 1) }
 // shortest is a number in the fewest digits.
 func shortest(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// fixed is a number with so many decimals.
+// fixed is a number with a fixed number of decimals.
 func fixed(v float64, decimals int) string { return strconv.FormatFloat(v, 'f', decimals, 64) }

@@ -107,7 +107,7 @@ type rival struct {
 	rows   []variance.PairedRow
 }
 
-// rivals are those that can be executed and have intervals.
+// rivals are the policies that can be executed and have intervals.
 func rivals(rows []variance.PairedRow) (all []rival) {
 	for _, p := range policy.All {
 		if p.PaperTable == 0 || p.Clairvoyant {

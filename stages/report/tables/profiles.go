@@ -69,7 +69,7 @@ func place(r variance.Ratio) model.Place {
 	return model.Place{Budget: r.Budget, Lead: []table.Cell{table.Text(r.Benchmark), model.Checkpoint(r.Model).Shown(), table.Integer(r.NTasks)}}
 }
 
-// Equivalents is what HBN's precision is worth on every profile, in rollouts of
+// Equivalents is the worth of HBN's precision on every profile, in rollouts of
 // Uniform; the paper has the average alone (Table 4).
 var Equivalents = &model.Table{
 	Base: "budget_equivalents", Label: "tab:budget-equivalents",

@@ -40,7 +40,7 @@ risk_se  The Monte Carlo standard error of risk: from the spread of C over batch
 `)
 )
 
-// schedule is what tells Table 5 from Table 6.
+// schedule is the difference between Tables 5 and 6.
 type schedule struct {
 	policy   *policy.Policy
 	section  string // of the paper's numbers
@@ -182,7 +182,7 @@ func judgePair(candidates []variance.Design, ours variance.Design, paperM int32,
 	return m, w
 }
 
-// nearest is the number closest to v among those that print as paper.
+// nearest is the number closest to v among the numbers that print as paper.
 func nearest(v, paper float64, decimals int) float64 {
 	beyond := agreement.BeyondRounding(v, paper, decimals)
 	if v < paper {

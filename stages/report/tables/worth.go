@@ -131,7 +131,7 @@ func worthNotes(rows []*costRow) (notes []string) {
 	return notes
 }
 
-// benefit is what a policy saves, with its error.
+// benefit is the saving of a policy, with its error.
 func (r *costRow) benefit() (value, se float64) {
 	const delta = 2
 	if sd := r.cells[delta].sd; sd != nil {

@@ -49,7 +49,7 @@ func makeCorpus(src *stored.Source) (*model.Sheet, error) {
 	return s, err
 }
 
-// taskCounts are those of the paper's benchmarks, as its schedules have them.
+// taskCounts are the numbers of tasks of the paper's benchmarks, as in its schedules.
 func taskCounts(numbers *paper.Numbers) (all []int32) {
 	for _, key := range numbers.Rows(paper.HBNSchedule) {
 		all = append(all, key.NTasks)

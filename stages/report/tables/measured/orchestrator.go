@@ -37,7 +37,7 @@ verdict             Agreement if cpu_share is below 5%, of runs under coupled re
 `,
 }
 
-// usage is what the runs of a series took, means over them.
+// usage is the use of the runs of a series, as means over them.
 type usage struct {
 	Provenance string `csv:"provenance"`
 	profileKeys

@@ -9,7 +9,7 @@ import (
 	"speceval/internal/profile"
 )
 
-// Setting is what runs can be compared within.
+// Setting is a setting within which runs can be compared.
 type Setting struct {
 	Provenance, Benchmark, Model, Rewards string
 	Budget                                int32
