@@ -15,6 +15,22 @@ import (
 // has a name, or a subject that does something.
 var dialect = regexp.MustCompile(`(?i)\b(nobody|whoever|somebody else|in vain|told apart|(is|are|was|were|be) told|gone on with|goes on with|sees to it)\b`)
 
+// vague matches words in the place of a noun. There may be mostVague of them in comments: a
+// number that only falls.
+var vague = regexp.MustCompile(`\b(is that of|are those of|is what|are what|of which|so many|tells whether|those that)\b`)
+
+const mostVague = 94
+
+// vagueWords counts the vague words in comments.
+func vagueWords(f folder) (n int) {
+	for _, file := range f.files {
+		for _, group := range file.ast.Comments {
+			n += len(vague.FindAllString(strings.Join(strings.Fields(group.Text()), " "), -1))
+		}
+	}
+	return n
+}
+
 // vagueTypes are names of types that tell a reader nothing about what is held.
 var vagueTypes = []string{"place", "tally", "kind", "corpus", "look", "told", "memories", "sighted"}
 
@@ -37,8 +53,13 @@ func wordFaults(f folder) (faults []string) {
 }
 
 func TestWords(t *testing.T) {
+	n := 0
 	for _, f := range repository(t) {
 		report(t, wordFaults(f))
+		n += vagueWords(f)
+	}
+	if n > mostVague {
+		t.Errorf("%d vague words in comments (%s), at most %d: name the noun", n, vague, mostVague)
 	}
 	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
 	if err != nil || len(pages) < 5 {
