@@ -73,7 +73,7 @@ func TestAVoidRunAloneIsMadeAgain(t *testing.T) {
 			}
 			h.succeed()
 			asked, warmUps := h.counts()
-			if size := h.sizes()[void[1]+"0"]; asked < size[0] || asked > size[1] || warmUps != replicas {
+			if size := h.sizes()[void[1]+"0"]; asked < size[0] || asked > size[1] || warmUps != 2*window*replicas {
 				t.Errorf("run again, it asked %d times after %d warm-ups; the void run has %v requests", asked, warmUps, size)
 			}
 			if m := h.manifest(measuredUnit); !strings.Contains(m, "void runs that were made again") || !strings.Contains(m, void[1]+", repeat 0: ") || strings.Contains(m, `\n",`) {
@@ -91,8 +91,8 @@ func TestWarmAgainAfterAVoidRun(t *testing.T) {
 	h := newHall(t, 0)
 	h.at(20, func(s *server, _ http.ResponseWriter) bool { s.Crash(); return false })
 	h.fail("1 of 4 runs are void")
-	if _, warmUps := h.counts(); warmUps != 2*replicas {
-		t.Errorf("%d warm-ups, want one of each replica before the void run and one after", warmUps)
+	if _, warmUps := h.counts(); warmUps != 2*2*window*replicas {
+		t.Errorf("%d warm-ups, want two windows of each replica before the void run and two after", warmUps)
 	}
 }
 

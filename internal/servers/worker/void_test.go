@@ -58,7 +58,7 @@ func TestVoid(t *testing.T) {
 					tt.change(s, w)
 				}
 			})
-			if err := b.WarmUp(t.Context(), question(64)); err != nil {
+			if err := b.WarmUp(t.Context(), question(64), 1); err != nil {
 				t.Fatal(err)
 			}
 			e := b.begin()

@@ -36,21 +36,24 @@ type Worker struct {
 }
 
 const (
-	// warmUpTokens is the length of an answer to warm a replica up.
-	warmUpTokens = 64
-	warmUpWithin = 600 * time.Second
+	// warmUpTokens is the length of the longest answer to warm a replica up; answers differ
+	// by a step, so that they end one by one as those of a run do.
+	warmUpTokens, warmUpStep = 64, 16
+	warmUpWithin             = 600 * time.Second
 	// returnPoll is the pause between two questions whether all replicas are back.
 	returnPoll = 200 * time.Millisecond
 )
 
-// WarmUp is a run that asks every replica for the beginning of an answer, with the
-// request's seed and the number of the replica added. All must complete. Replicas are not
-// compared: after a void run their counts of tokens may be late.
-func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
+// WarmUp is a run that asks every replica for the beginnings of answers, each of them at a
+// time as far as there are places, with the request's seed and the number of the request
+// added. All must complete. Replicas are not compared: after a void run their counts of
+// tokens may be late.
+func (w Worker) WarmUp(ctx context.Context, request vllm.Request, each int) error {
+	replicas := int32(len(w.Pool.Replicas()))
 	w.Answer = nil
 	w.Request = func(id controller.ID) vllm.Request {
 		r := request
-		r.Seed, r.MaxTokens = r.Seed+int64(id.Ordinal), warmUpTokens
+		r.Seed, r.MaxTokens = r.Seed+int64(id.Ordinal), warmUpTokens-warmUpStep*int(id.Ordinal/replicas%4)
 		return r
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, warmUpWithin, fmt.Errorf("it took more than %v", warmUpWithin))
@@ -59,13 +62,12 @@ func (w Worker) WarmUp(ctx context.Context, request vllm.Request) error {
 	if err != nil {
 		return err
 	}
-	for i := range e.loads {
-		e.Submit(i, controller.ID{Ordinal: int32(i)})
-	}
-	for range e.loads {
-		if _, err := e.Next(limited); err != nil {
-			break
+	all, sent := each*len(e.loads), 0
+	for done := 0; done < all && err == nil; done++ {
+		for ; sent < min(all, done+e.Slots()); sent++ {
+			e.Submit(sent, controller.ID{Ordinal: int32(sent)})
 		}
+		_, err = e.Next(limited)
 	}
 	e.end(errClosed)
 	if err := e.Close(limited); !errors.Is(err, errClosed) && ctx.Err() == nil {

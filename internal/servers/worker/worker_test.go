@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -163,20 +164,37 @@ func (b *bench) running(i, requests, tokens int) {
 	})
 }
 
-func TestWarmUpAsksEveryReplicaOnce(t *testing.T) {
-	var log [3]bytes.Buffer
-	b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Worker) { s.Speed, s.Log = 0, &log[i] })
-	if err := b.WarmUp(t.Context(), question(1000)); err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range b.replicas {
-		r.Close()
-		var entry imitation.Entry
-		if err := json.Unmarshal(log[i].Bytes(), &entry); err != nil {
-			t.Fatalf("replica %d had the requests %q: %v", i, log[i].String(), err)
+// TestWarmUp asks every replica as often as is said, more often than it has places, for
+// answers of several lengths under seeds of their own.
+func TestWarmUp(t *testing.T) {
+	for _, each := range []int{1, 6} {
+		var log [3]bytes.Buffer
+		b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Worker) { s.Speed, s.Log = 0, &log[i] })
+		if err := b.WarmUp(t.Context(), question(1000), each); err != nil {
+			t.Fatal(err)
 		}
-		if entry.Tokens != 64 || *entry.Seed != int64(7+i) {
-			t.Errorf("replica %d was asked for %d tokens with seed %d", i, entry.Tokens, *entry.Seed)
+		seeds, lengths := map[int64]bool{}, map[int]int{}
+		for i, r := range b.replicas {
+			r.Close()
+			asked := 0
+			for decoder := json.NewDecoder(&log[i]); decoder.More(); asked++ {
+				var entry imitation.Entry
+				if err := decoder.Decode(&entry); err != nil {
+					t.Fatal(err)
+				}
+				seeds[*entry.Seed] = true
+				lengths[entry.Tokens]++
+			}
+			if each == 1 && asked != 1 {
+				t.Errorf("replica %d was asked %d times, want once", i, asked)
+			}
+		}
+		want := map[int]int{64: 3}
+		if each == 6 {
+			want = map[int]int{64: 6, 48: 6, 32: 3, 16: 3}
+		}
+		if len(seeds) != 3*each || !seeds[7] || !maps.Equal(lengths, want) {
+			t.Errorf("%d of each: %d seeds, lengths %v, want %d and %v", each, len(seeds), lengths, 3*each, want)
 		}
 	}
 }
@@ -187,17 +205,17 @@ func TestWarmUpFails(t *testing.T) {
 			s.Faults.Error = 1
 		}
 	})
-	err := b.WarmUp(t.Context(), question(1))
+	err := b.WarmUp(t.Context(), question(1), 1)
 	if err == nil || errors.Is(err, worker.ErrVoid) || !strings.HasPrefix(err.Error(), "warm-up: ") || !strings.Contains(err.Error(), b.replicas[1].URL()) {
 		t.Errorf("error %v, want one that names replica 1", err)
 	}
 	b.replicas[1].SetFaults(imitation.Faults{})
-	if err := b.WarmUp(t.Context(), question(1)); err != nil {
+	if err := b.WarmUp(t.Context(), question(1), 1); err != nil {
 		t.Errorf("the second warm-up: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.WarmUp(ended, question(1)); !errors.Is(err, context.Canceled) {
+	if err := b.WarmUp(ended, question(1), 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted warm-up: %v", err)
 	}
 }
