@@ -37,6 +37,7 @@ func reportSettings(cfg *config.Config, c profileStages, runs dag.Stage) (stored
 		Measurements:  data.Measurements(),
 		Systems:       runs.Satisfied == "",
 		Staged:        hasUnit(runs, stored.BenefitRef.Unit),
+		Memory:        new(stored.Memory),
 	}, err
 }
 

@@ -40,7 +40,7 @@ const numbersFile = "tables/numbers.tex"
 // numbers that a text quotes, one for the facts of the experiment that verdicts
 // need, and those of the document.
 func Stage(settings stored.Settings) dag.Stage {
-	s := stage{&settings, new(stored.Memory)}
+	s := stage{&settings}
 	units := []dag.Unit{s.experiment()}
 	for _, t := range tables.Of(s.Settings) {
 		units = append(units, s.table(t))
@@ -73,12 +73,11 @@ const unitSeconds = 0.1
 // stage makes the units of an experiment.
 type stage struct {
 	*stored.Settings
-	memory *stored.Memory // that the units share
 }
 
 // source is the stored results that a unit reads.
 func (s stage) source(job *dag.Job) *stored.Source {
-	return s.memory.Source(s.Settings, job.Input, job.InputSHA256)
+	return stored.NewSource(s.Settings, job.Input)
 }
 
 // table is the unit of a table.

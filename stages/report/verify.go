@@ -36,6 +36,7 @@ func VerifyFolder(s stored.Settings, outDir string) (Verdicts, error) {
 	if _, err := os.ReadFile(filepath.Join(outDir, filepath.FromSlash(stored.ExperimentFile))); errors.Is(err, fs.ErrNotExist) {
 		return Verdicts{}, fmt.Errorf("verify: the results in %s are not complete (%w): run `speceval run` first", outDir, err)
 	}
+	s.Memory = nil
 	src := stored.NewSource(&s, stored.Folder(outDir))
 	e, err := src.Experiment()
 	if err == nil {

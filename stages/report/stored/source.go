@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,54 +33,45 @@ import (
 type Source struct {
 	*Settings
 	in      Locate
-	digest  func(file string) string // tells contents of a file apart
 	memory  *Memory
 	found   map[string]located // files that were looked for
 	lacking []string
-	reads   []reading
+	reads   map[string]string // versions of the files that were asked for
 }
 
 // located is where a file is.
 type located struct {
-	reading
-	path string
-	err  error
+	path    string
+	err     error
+	version string // path, size and time, or the error where it is not there
 }
 
-// reading is a file with its digest, or with the error where it is not there.
-type reading struct{ file, digest string }
-
 // Memory holds values made of stored files, by name. Sources of several goroutines may
-// share one.
+// share one, if their settings are the same.
 type Memory struct {
 	mu      sync.Mutex
 	entries map[string]*entry
 }
 
-// entry is the value for one name, with the files that were read for it.
+// entry is the value for one name, with the versions of the files that were read for it.
 type entry struct {
 	mu      sync.Mutex
 	made    bool
 	value   any
 	err     error
-	reads   []reading
+	reads   map[string]string
 	lacking []string // stages that would have to run for all of it
 }
 
-// NewSource returns the source of the files that in finds, which stay as they are.
+// NewSource returns the source of the files that in finds. What was made of files counts
+// while they stay as they are; sources share it where the settings have a memory.
 func NewSource(s *Settings, in Locate) *Source {
-	return new(Memory).Source(s, in, func(string) string { return "" })
-}
-
-// Source returns a source that shares the memory. What was made of files counts while
-// their digests are the same.
-func (m *Memory) Source(s *Settings, in Locate, digest func(file string) string) *Source {
-	return &Source{Settings: s, in: in, digest: digest, memory: m, found: map[string]located{}}
+	return (&Source{Settings: s, in: in, memory: cmp.Or(s.Memory, new(Memory)), found: map[string]located{}}).Anew()
 }
 
 // Anew is the same source, with nothing lacking so far.
 func (s *Source) Anew() *Source {
-	return &Source{Settings: s.Settings, in: s.in, digest: s.digest, memory: s.memory, found: s.found}
+	return &Source{Settings: s.Settings, in: s.in, memory: s.memory, found: s.found, reads: map[string]string{}}
 }
 
 // Lacking lists the stages that were asked for and have not run.
@@ -92,7 +84,7 @@ func (s *Source) locate(file string) (path string, err error) {
 	if errors.As(at.err, &absent) {
 		s.lacking = union(s.lacking, absent.Stage)
 	}
-	s.reads = union(s.reads, at.reading)
+	s.reads[file] = at.version
 	return at.path, at.err
 }
 
@@ -100,8 +92,9 @@ func (s *Source) place(file string) located {
 	at, known := s.found[file]
 	if !known {
 		at.path, at.err = s.in(file)
-		if at.reading = (reading{file, s.digest(file)}); at.err != nil {
-			at.digest = at.err.Error()
+		at.version = fmt.Sprint(at.path, at.err)
+		if info, err := os.Stat(at.path); err == nil {
+			at.version = fmt.Sprint(at.path, info.Size(), info.ModTime().UnixNano())
 		}
 		s.found[file] = at
 	}
@@ -110,25 +103,32 @@ func (s *Source) place(file string) located {
 
 // Once makes what the name stands for when it is first asked for. It must not be changed.
 func Once[T any](s *Source, name string, make func(*Source) (T, error)) (T, error) {
-	s.memory.mu.Lock()
-	if s.memory.entries == nil {
-		s.memory.entries = map[string]*entry{}
-	}
-	e := s.memory.entries[name]
-	if e == nil {
-		e = new(entry)
-		s.memory.entries[name] = e
-	}
-	s.memory.mu.Unlock()
+	e := s.memory.entry(name)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if other := slices.ContainsFunc(e.reads, func(r reading) bool { return r != s.place(r.file).reading }); other || !e.made {
+	for file, version := range e.reads {
+		e.made = e.made && s.place(file).version == version
+	}
+	if !e.made {
 		inner := s.Anew()
 		e.value, e.err = make(inner)
 		e.made, e.reads, e.lacking = true, inner.reads, inner.lacking
 	}
-	s.lacking, s.reads = union(s.lacking, e.lacking...), union(s.reads, e.reads...)
+	s.lacking = union(s.lacking, e.lacking...)
+	maps.Copy(s.reads, e.reads)
 	return e.value.(T), e.err
+}
+
+func (m *Memory) entry(name string) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entries == nil {
+		m.entries = map[string]*entry{}
+	}
+	if m.entries[name] == nil {
+		m.entries[name] = new(entry)
+	}
+	return m.entries[name]
 }
 
 // read reads the file by which a name is known, the zero value where the stage that
@@ -346,7 +346,7 @@ func (s *Source) there(file string) (path string, err error) {
 }
 
 // union is list with those of more that it lacks.
-func union[T comparable](list []T, more ...T) []T {
+func union(list []string, more ...string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
 			list = append(list, s)
@@ -383,6 +383,8 @@ type Settings struct {
 	Measurements  []byte // the published runs, as measurement.Parse reads them
 
 	TeX *typeset.Engine // that sets the document; nil: there is none, or none is wanted
+
+	Memory *Memory // that units, page and findings share; nil: each Source has its own
 }
 
 // Files from outside the output folder, as sources name them.
