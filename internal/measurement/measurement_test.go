@@ -65,13 +65,6 @@ func TestSoundRowsComeBack(t *testing.T) {
 	if got, err := measurement.Read(path); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
-	repeats := repeated(want, 3)
-	if err := os.WriteFile(path, encode(t, repeats), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := measurement.ReadRepeats(path); err != nil || !reflect.DeepEqual(got, repeats) {
-		t.Errorf("got %v, %v", got, err)
-	}
 }
 
 func TestUnsoundRowsAreRefused(t *testing.T) {
@@ -98,15 +91,7 @@ func TestUnsoundRowsAreRefused(t *testing.T) {
 		spoil(&rows[1])
 		_, err := measurement.Parse(encode(t, rows), "m.parquet")
 		wantError(t, err, "m.parquet: row 2 (b__model=", want)
-		_, err = measurement.ParseRepeats(encode(t, repeated(rows, 1)), "m.parquet")
-		if want != "time NaN s" { // the fixture adds to the time
-			wantError(t, err, "m.parquet: row 2 (b__model=", want)
-		}
 	}
-	negative := repeated(setting(measurement.Simulated), 1)
-	negative[0].Repeat = -1
-	_, err := measurement.ParseRepeats(encode(t, negative), "m.parquet")
-	wantError(t, err, "m.parquet: row 1 (b__model=m at budget 8): ", "repeat -1 is negative")
 }
 
 func TestSettingsThatAreNotWholeAreRefused(t *testing.T) {
@@ -130,21 +115,12 @@ func TestSettingsThatAreNotWholeAreRefused(t *testing.T) {
 		_, err := measurement.Parse(encode(t, c.rows), "m.parquet")
 		wantError(t, err, "m.parquet: ", c.wants...)
 	}
-	repeats := repeated(simulated, 3)
-	_, err := measurement.ParseRepeats(encode(t, append(repeats, repeats[5])), "r.parquet")
-	wantError(t, err, "r.parquet: row 13 (b__model=m at budget 8): ", "a second simulated hbn-sync in repeat 1, after row 6")
-	_, err = measurement.ParseRepeats(encode(t, repeats[:11]), "r.parquet")
-	wantError(t, err, "r.parquet: row 9 (b__model=m at budget 8): ", "no simulated uniform-equivalent in repeat 2")
 }
 
 func TestUnreadableFilesAreNamed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "absent.parquet")
 	_, err := measurement.Read(path)
 	wantError(t, err, "", "absent.parquet")
-	_, err = measurement.ReadRepeats(path)
-	wantError(t, err, "", "absent.parquet")
-	_, err = measurement.ParseRepeats(encode(t, setting(measurement.Simulated)), "m.parquet")
-	wantError(t, err, "m.parquet: ", "column repeat is missing")
 	_, err = measurement.Parse([]byte("PAR1"), "m.parquet")
 	wantError(t, err, "m.parquet: ", "truncated")
 }
@@ -208,8 +184,8 @@ func TestSettingsAreWholeAndOfOneProvenance(t *testing.T) {
 			if i > 0 && got[i-1].Profile() >= s.Profile() {
 				t.Errorf("%s comes after %s", s.Profile(), got[i-1].Profile())
 			}
-			for strategy, m := range s.Runs {
-				if m.Strategy != strategy || m.Provenance != c.provenance || m.Profile() != s.Profile() {
+			for _, m := range s {
+				if s.Run(m.Strategy) != m || m.Provenance != c.provenance || m.Profile() != s.Profile() {
 					t.Errorf("%+v among the runs of %s", m, s.Profile())
 				}
 			}
@@ -218,7 +194,7 @@ func TestSettingsAreWholeAndOfOneProvenance(t *testing.T) {
 }
 
 func TestSuitesCoverTheSameProfiles(t *testing.T) {
-	rows := repeated(randomRuns(rand.New(rand.NewPCG(7, 8)), 3), 3)
+	rows := measurement.Executions(repeated(randomRuns(rand.New(rand.NewPCG(7, 8)), 3), 3))
 	if got := measurement.Suites(rows, measurement.Simulated, 8, measurement.Uniform); len(got) != 3 || len(got[2]) != 3 {
 		t.Errorf("%d suites of three whole repeats", len(got))
 	}

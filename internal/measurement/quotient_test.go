@@ -3,8 +3,6 @@ package measurement_test
 import (
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"speceval/internal/measurement"
@@ -13,22 +11,22 @@ import (
 
 // seconds is the time of a strategy.
 func seconds(strategy string) measurement.Term {
-	return func(s measurement.Setting) float64 { return s.Runs[strategy].TimeSeconds }
+	return func(s measurement.Setting) float64 { return s.Run(strategy).TimeSeconds }
 }
 
 // TestQuotientsArePlainSums holds the value against sums of runs that are not grouped.
 func TestQuotientsArePlainSums(t *testing.T) {
-	flops := func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].UsefulFLOPs }
-	wasted := func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].WastedFLOPs }
+	flops := func(s measurement.Setting) float64 { return s.Run(measurement.HBNAsync).UsefulFLOPs }
+	wasted := func(s measurement.Setting) float64 { return s.Run(measurement.HBNAsync).WastedFLOPs }
 	uniform := func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }
 	slower := func(strategy string) *measurement.Quotient {
 		return &measurement.Quotient{Above: []measurement.Term{seconds(strategy)}, Below: seconds(measurement.Uniform), Change: true}
 	}
 	apart := slower(measurement.HBNSync)
 	apart.Less = slower(measurement.HBNAsync)
-	tasks := func(s measurement.Setting) float64 { return float64(s.NTasks) }
+	tasks := func(s measurement.Setting) float64 { return float64(s.NTasks()) }
 	executed := func(s measurement.Setting) float64 {
-		return float64(s.Runs[measurement.UniformEquivalent].AcceptedRollouts)
+		return float64(s.Run(measurement.UniformEquivalent).AcceptedRollouts)
 	}
 	over := &measurement.Quotient{Above: []measurement.Term{executed}, Below: tasks, Over: &measurement.Quotient{Above: []measurement.Term{wasted}, Below: uniform}}
 	source := rand.New(rand.NewPCG(1, 2))
@@ -104,42 +102,21 @@ func timed() (all []measurement.Benefit) {
 }
 
 func TestBenefitIsGroupedWithItsUniforms(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "b.parquet")
-	if err := os.WriteFile(path, encode(t, timed()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := measurement.ReadBenefit(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := timed()
 	strategies := []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent}
-	groups, err := measurement.BenefitGroups(rows, policy.Staged.Key(), strategies...)
+	all, err := measurement.BenefitGroups(rows, strategies...)
+	groups := all[policy.Staged.Key()]
 	if err != nil || len(groups) != 1 || groups[0].Budget != 8 || groups[0].Repeats() != 2 {
 		t.Fatalf("%+v, %v", groups, err)
 	}
 	s := groups[0].Settings[0]
-	if s.Runs[measurement.UniformEquivalent].Budget != 9 || s.Uniform().Budget != 8 || s.Uniform().TimeSeconds != 2 {
-		t.Errorf("means over 1.5 and 2.5 seconds: %+v", s.Runs)
+	if s.Run(measurement.UniformEquivalent).Budget != 9 || s.Uniform().Budget != 8 || s.Uniform().TimeSeconds != 2 {
+		t.Errorf("means over 1.5 and 2.5 seconds: %+v", s)
 	}
-	if groups, err := measurement.BenefitGroups(rows, policy.LOO.Key(), strategies...); err != nil || len(groups) != 0 {
-		t.Errorf("a policy that was not executed: %+v, %v", groups, err)
+	if len(all) != 1 {
+		t.Errorf("groups of policies that were not executed: %+v", all)
 	}
 	rows[1].Equivalent = 10
-	_, err = measurement.BenefitGroups(rows, policy.Staged.Key(), strategies...)
+	_, err = measurement.BenefitGroups(rows, strategies...)
 	wantError(t, err, "systems/benefit.parquet: b__model=m at budget 8 has no execution of uniform-equivalent at 10 for hbn_staged in repeat 0")
-}
-
-func TestUnsoundBenefitIsRefused(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "b.parquet")
-	for want, spoil := range map[string]func(rows []measurement.Benefit) []measurement.Benefit{
-		"the same execution as row 2":          func(rows []measurement.Benefit) []measurement.Benefit { return append(rows, rows[1]) },
-		"repeat -1 is negative":                func(rows []measurement.Benefit) []measurement.Benefit { rows[1].Repeat.Repeat = -1; return rows },
-		"accepted_rollouts 1 is not n_tasks ×": func(rows []measurement.Benefit) []measurement.Benefit { rows[1].AcceptedRollouts = 1; return rows },
-	} {
-		if err := os.WriteFile(path, encode(t, spoil(timed())), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		_, err := measurement.ReadBenefit(path)
-		wantError(t, err, path+": row ", want)
-	}
 }

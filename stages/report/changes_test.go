@@ -209,7 +209,7 @@ func cost(provenance string, budget int32, column string, d float64) func(*study
 		// sum is over all settings of one of the numbers of a strategy.
 		sum := func(strategy string, of func(measurement.Measurement) float64) (v float64) {
 			for _, x := range all {
-				v += of(*x.Runs[strategy])
+				v += of(*x.Run(strategy))
 			}
 			return v
 		}
@@ -233,7 +233,7 @@ func cost(provenance string, budget int32, column string, d float64) func(*study
 		case "sync_normalized":
 			var normalized float64
 			for _, x := range all {
-				run := x.Runs[measurement.HBNSync]
+				run := x.Run(measurement.HBNSync)
 				normalized += run.TimeSeconds * x.Uniform().UsefulFLOPs / run.UsefulFLOPs
 			}
 			scale(measurement.HBNSync, usefulField, 1/(1+d*uniform/normalized))

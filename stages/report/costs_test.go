@@ -298,12 +298,7 @@ func TestBadRunsAreNamed(t *testing.T) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
-	s := fleetStudy(t)
-	s.repeats = s.repeats[1:]
-	if _, err := s.source(t).Costs(); err == nil || !strings.Contains(err.Error(), "the setting has no simulated") || !strings.Contains(filepath.ToSlash(err.Error()), measurement.RepeatsFile) {
-		t.Errorf("a missing repeat: error %v", err)
-	}
-	s = paperStudy(t)
+	s := paperStudy(t)
 	s.timed = slices.DeleteFunc(s.timed, func(m measurement.Measurement) bool { return m.Benchmark == "aime24" && m.ReferenceBudget == 32 })
 	if _, err := s.source(t).Costs(); err == nil || !strings.Contains(err.Error(), "data/measurements.parquet: 101 of the 107 profiles have runs at budget 32") {
 		t.Errorf("profiles without runs: error %v", err)

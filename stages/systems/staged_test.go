@@ -2,7 +2,6 @@ package systems_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,11 +13,7 @@ import (
 // benefitOf reads the gathered executions of a lab.
 func benefitOf(t *testing.T, l *lab) []measurement.Benefit {
 	t.Helper()
-	rows, err := measurement.ReadBenefit(filepath.Join(l.dir, filepath.FromSlash(measurement.BenefitFile)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
+	return read[measurement.Benefit](t, l.dir, measurement.BenefitFile)
 }
 
 // TestTimedPoliciesHaveTheirUniforms looks for every execution of a setting, and for
@@ -54,7 +49,8 @@ func TestTimedPoliciesHaveTheirUniforms(t *testing.T) {
 		}
 	}
 	repeats := read[measurement.Repeat](t, l.dir, measurement.RepeatsFile)
-	groups, err := measurement.BenefitGroups(rows, policy.Staged.Key(), measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent)
+	all, err := measurement.BenefitGroups(rows, measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent)
+	groups := all[policy.Staged.Key()]
 	if err != nil || len(groups) != 2 || len(groups[0].Suites) != 2 || len(groups[0].Settings) != 2 {
 		t.Fatalf("groups %+v, %v", groups, err)
 	}

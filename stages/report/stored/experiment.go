@@ -316,7 +316,7 @@ func (s *Source) Case() (variance.Case, error) {
 // Costs is the timed runs of an experiment.
 type Costs struct {
 	Runs    []measurement.Measurement // published runs, and those of the systems stage
-	Repeats []measurement.Repeat      // the executions behind those of the systems stage
+	Repeats []*measurement.Repeat     // the executions behind those of the systems stage
 	Drawn   bool                      // answers of measured runs had drawn lengths
 }
 
@@ -353,7 +353,8 @@ func readCosts(s *Source) (Costs, error) {
 	if path, err = s.locate(measurement.RepeatsFile); err != nil {
 		return costs, err
 	}
-	costs.Repeats, err = measurement.ReadRepeats(path)
+	repeats, err := rowsOf[measurement.Repeat](path)
+	costs.Repeats = measurement.Executions(repeats)
 	return costs, err
 }
 

@@ -239,7 +239,7 @@ func (s *Source) Costs() (Costs, error) {
 
 // Benefit is the executions of policies in stages, and those of Uniform.
 func (s *Source) Benefit() ([]measurement.Benefit, error) {
-	return read(s, measurement.BenefitFile, measurement.ReadBenefit)
+	return read(s, measurement.BenefitFile, rowsOf[measurement.Benefit])
 }
 
 // Architectures is the constants of the FLOP proxy.

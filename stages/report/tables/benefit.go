@@ -18,17 +18,17 @@ import (
 var equivalentBudget = table.Head{Plain: "Equivalent rollout budget"}
 
 // tasks weighs a setting by its tasks.
-var tasks measurement.Term = func(s measurement.Setting) float64 { return float64(s.NTasks) }
+var tasks measurement.Term = func(s measurement.Setting) float64 { return float64(s.NTasks()) }
 
 // executed is the whole budget of Uniform that was executed.
 var executed measurement.Term = func(s measurement.Setting) float64 {
-	return float64(s.NTasks) * float64(s.Runs[measurement.UniformEquivalent].Budget)
+	return float64(s.NTasks()) * float64(s.Run(measurement.UniformEquivalent).Budget)
 }
 
 // continuous is the mean of b/r over the tasks.
 func continuous(ratio func(measurement.Setting) float64) *measurement.Quotient {
 	return &measurement.Quotient{Below: tasks, Above: []measurement.Term{
-		func(s measurement.Setting) float64 { return float64(s.NTasks) * float64(s.Budget) / ratio(s) }}}
+		func(s measurement.Setting) float64 { return float64(s.NTasks()) * float64(s.Budget()) / ratio(s) }}}
 }
 
 // naiveBenefit is HBN-async's saving on a fleet that it does not hinder.
@@ -177,7 +177,7 @@ func (r *costRow) executedBudgets() (all executedBudgets, err error) {
 		return all, err
 	}
 	for i, s := range r.Settings {
-		executed := s.Runs[measurement.UniformEquivalent].Budget
+		executed := s.Run(measurement.UniformEquivalent).Budget
 		all.executed, all.wanted = append(all.executed, executed), append(all.wanted, worth[i].Rounded)
 		all.another = append(all.another, worth[i].Another())
 		if executed != worth[i].Rounded {

@@ -17,10 +17,10 @@ var (
 
 // Numbers of settings that quotients are made of.
 var (
-	extraRollouts measurement.Term = func(s measurement.Setting) float64 { return float64(s.Runs[measurement.HBNAsync].ExtraRollouts) }
+	extraRollouts measurement.Term = func(s measurement.Setting) float64 { return float64(s.Run(measurement.HBNAsync).ExtraRollouts) }
 	allRollouts   measurement.Term = func(s measurement.Setting) float64 { return float64(s.Uniform().AcceptedRollouts) }
-	usefulFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].UsefulFLOPs }
-	wastedFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Runs[measurement.HBNAsync].WastedFLOPs }
+	usefulFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Run(measurement.HBNAsync).UsefulFLOPs }
+	wastedFLOPs   measurement.Term = func(s measurement.Setting) float64 { return s.Run(measurement.HBNAsync).WastedFLOPs }
 	uniformFLOPs  measurement.Term = func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }
 )
 

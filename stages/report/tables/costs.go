@@ -190,15 +190,15 @@ func (r *costRow) fill(ratios []variance.Ratio) (err error) {
 // cover is an error.
 func hbnRatios(settings []measurement.Setting, ratios []variance.Ratio) ([]variance.Ratio, error) {
 	byProfile := map[string]variance.Ratio{}
-	for _, r := range variance.Pick(ratios, policy.HBN, settings[0].Budget) {
+	for _, r := range variance.Pick(ratios, policy.HBN, settings[0].Budget()) {
 		byProfile[r.Profile()] = r
 	}
 	out := make([]variance.Ratio, len(settings))
 	for i, s := range settings {
 		r, ok := byProfile[s.Profile()]
-		if !ok || r.NTasks != s.NTasks {
+		if !ok || r.NTasks != s.NTasks() {
 			return nil, fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
-				s.Profile(), s.NTasks, s.Budget, s.Provenance, variance.RatiosFile)
+				s.Profile(), s.NTasks(), s.Budget(), s.Provenance(), variance.RatiosFile)
 		}
 		out[i] = r
 	}

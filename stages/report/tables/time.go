@@ -18,13 +18,13 @@ var (
 
 // seconds is the time of a strategy's run.
 func seconds(strategy string) measurement.Term {
-	return func(s measurement.Setting) float64 { return s.Runs[strategy].TimeSeconds }
+	return func(s measurement.Setting) float64 { return s.Run(strategy).TimeSeconds }
 }
 
 // normalized is that time rescaled to Uniform's useful FLOPs.
 func normalized(strategy string) measurement.Term {
 	return func(s measurement.Setting) float64 {
-		run := s.Runs[strategy]
+		run := s.Run(strategy)
 		return run.TimeSeconds * s.Uniform().UsefulFLOPs / run.UsefulFLOPs
 	}
 }
@@ -46,7 +46,7 @@ func apart(time func(strategy string) measurement.Term, one, other string) *meas
 // FLOPs. Its time rescaled to Uniform's useful FLOPs is Uniform's.
 func unhindered(strategy string) measurement.Term {
 	return func(s measurement.Setting) float64 {
-		return s.Uniform().TimeSeconds * s.Runs[strategy].UsefulFLOPs / s.Uniform().UsefulFLOPs
+		return s.Uniform().TimeSeconds * s.Run(strategy).UsefulFLOPs / s.Uniform().UsefulFLOPs
 	}
 }
 

@@ -69,15 +69,15 @@ func worthRows(src *stored.Source) ([]*costRow, error) {
 		if err != nil {
 			return nil, err
 		}
+		groups, err := measurement.BenefitGroups(rows, worthTable.strategies...)
+		if err != nil {
+			return nil, err
+		}
+		if groups[policy.HBN.Key()], err = src.Groups(worthTable.strategies...); err != nil {
+			return nil, err
+		}
 		for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
-			groups, err := measurement.BenefitGroups(rows, p.Key(), worthTable.strategies...)
-			if p == policy.HBN {
-				groups, err = src.Groups(worthTable.strategies...)
-			}
-			if err != nil {
-				return nil, err
-			}
-			for _, g := range groups {
+			for _, g := range groups[p.Key()] {
 				row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
 				if err := row.fill(nil); err != nil {
 					return nil, err
