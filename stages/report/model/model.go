@@ -47,20 +47,21 @@ type Table struct {
 }
 
 // Sheet makes the table of stored results. Where some are not there it has fewer
-// rows, and says which stage has not run.
+// rows, and says which stage has not run. It must not be changed.
 func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
-	src = src.Anew()
-	s, err := t.Make(src)
-	if err != nil {
-		return nil, err
-	}
-	s.Table = t
-	s.fillWords()
-	if t.Reads.Paper {
-		s.Paper, err = src.Paper()
-	}
-	s.Lacking = src.Lacking()
-	return s, err
+	return stored.Once(src, "table "+t.Base, func(src *stored.Source) (*Sheet, error) {
+		s, err := t.Make(src)
+		if err != nil {
+			return nil, err
+		}
+		s.Table = t
+		s.fillWords()
+		if t.Reads.Paper {
+			s.Paper, err = src.Paper()
+		}
+		s.Lacking = src.Lacking()
+		return s, err
+	})
 }
 
 // Blank is the table without rows: its columns, whatever the experiment.

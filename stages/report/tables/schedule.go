@@ -80,7 +80,12 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	for _, d := range selected {
 		rows = append(rows, scheduleRow{d.NTasks, d.Budget, d.M, d.W, d.Risk, d.RiskSE})
 	}
-	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != k.policy.Name })
+	var candidates []variance.Design
+	for _, d := range all {
+		if d.Policy == k.policy.Name {
+			candidates = append(candidates, d)
+		}
+	}
 	s := model.NewSheet(k.title, rows)
 	s.Key = func(i int) paper.Key { return keyOf(selected[i]) }
 	s.Lack = func(i int, key paper.Key) string {
