@@ -135,6 +135,7 @@ func (c Case) SpreadSE(p *policy.Policy, e Estimates) float64 {
 // Causes are the errors of a weighted sum of ratios, one for each cause.
 type Causes struct {
 	Replay, Design float64
+	Total          float64 // of both
 
 	// What comes from the profiles; nil where the replay has not redrawn all of
 	// them.
@@ -152,8 +153,9 @@ type ProfileCauses struct {
 // budget: replays and profiles err independently of one another, designs are
 // shared within a task count.
 func NewCauses(designs Schedules, errors ProfileErrors, ratios []Ratio, weights []float64) (Causes, error) {
-	e, err := SumErrors(designs, ratios, weights)
-	return Causes{e.Replay, e.Design, newProfileCauses(errors, ratios, weights)}, err
+	c, err := SumErrors(designs, ratios, weights)
+	c.Profiles = newProfileCauses(errors, ratios, weights)
+	return c, err
 }
 
 // newProfileCauses is the causes from the profiles, nil if some were not redrawn.
@@ -161,7 +163,7 @@ func newProfileCauses(all ProfileErrors, ratios []Ratio, weights []float64) *Pro
 	p := ProfileCauses{Resamples: math.MaxInt32}
 	var se2, shift2 float64
 	for j, r := range ratios {
-		e, ok := all[EntryOf(r)]
+		e, ok := all[r.Entry()]
 		if !ok {
 			return nil
 		}

@@ -28,12 +28,6 @@ func MeanRatio(designs Schedules, ratios []Ratio) (agreement.Estimate, error) {
 	return agreement.Estimate{Value: sum / n, SE: e.Total / n}, err
 }
 
-// SumError is the standard error of a weighted sum of ratios, by cause.
-type SumError struct {
-	Replay, Design float64
-	Total          float64 // of both
-}
-
 // SumErrors is the standard errors of Σ g_j·ratio_j over profiles j, for ratios of
 // one policy at one budget and weights g_j.
 //
@@ -49,7 +43,7 @@ type SumError struct {
 // profiles with the same task count share one design: their derivatives add
 // up before they are squared, those of different task counts afterwards.
 // A policy without a pilot, the Oracle, is exact.
-func SumErrors(designs Schedules, ratios []Ratio, weights []float64) (e SumError, err error) {
+func SumErrors(designs Schedules, ratios []Ratio, weights []float64) (e Causes, err error) {
 	slope := map[int32]float64{} // by task count: Σ g_j · d ratio_j/dw · se_w
 	var replay2, design2 float64
 	for j, r := range ratios {
@@ -57,7 +51,7 @@ func SumErrors(designs Schedules, ratios []Ratio, weights []float64) (e SumError
 		replay2 += g * g * r.RatioSE * r.RatioSE
 		noise, err := designNoise(designs, r)
 		if err != nil {
-			return SumError{}, err
+			return Causes{}, err
 		}
 		slope[r.NTasks] += g * noise
 	}

@@ -182,7 +182,7 @@ func TestDonorsTellPoliciesApart(t *testing.T) {
 	if slices.ContainsFunc(errors, func(e float64) bool { return e != 0 }) {
 		t.Errorf("errors of designs %v: those of a profile's own are none", errors)
 	}
-	if a, b := variance.EntryOf(ratios[0]), variance.EntryOf(ratios[1]); a == b {
+	if a, b := ratios[0].Entry(), ratios[1].Entry(); a == b {
 		t.Errorf("both are %v", a)
 	}
 	staged := ratios[0]

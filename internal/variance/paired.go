@@ -58,7 +58,7 @@ func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 			}
 			row, others := PairedRow{Budget: b, Policy: p, Apart: p.Sequential != nil}, Pick(ratios, p, b)
 			for _, r := range others {
-				d, ok := differences[EntryOf(r)]
+				d, ok := differences[r.Entry()]
 				switch h, both := hbn[r.Profile()]; {
 				case both && row.Apart:
 					row.Entries = append(row.Entries, apart(r, h))

@@ -93,7 +93,7 @@ func equivalentError(rows []variance.Ratio, profiles variance.ProfileErrors) flo
 	for _, r := range rows {
 		n := float64(r.NTasks)
 		tasks += n
-		sum = math.Hypot(sum, n*float64(r.Budget)*profiles[variance.EntryOf(r)].ProfileSE/(r.VarianceRatio*r.VarianceRatio))
+		sum = math.Hypot(sum, n*float64(r.Budget)*profiles[r.Entry()].ProfileSE/(r.VarianceRatio*r.VarianceRatio))
 	}
 	return sum / tasks
 }
@@ -144,7 +144,7 @@ func byProfile(src *stored.Source) (*grid, error) {
 				if err != nil {
 					return nil, err
 				}
-				r.Cells = append(r.Cells, saved(ratio, math.Hypot(se, profiles[variance.EntryOf(ratio)].ProfileSE)))
+				r.Cells = append(r.Cells, saved(ratio, math.Hypot(se, profiles[ratio.Entry()].ProfileSE)))
 			}
 			g.Rows = append(g.Rows, r)
 		}

@@ -149,6 +149,12 @@ func rowsOf[T any](path string) ([]T, error) {
 	return rows, err
 }
 
+// byEntry reads rows by the ratio that each is about.
+func byEntry[T interface{ Entry() variance.Entry }](path string) (map[variance.Entry]T, error) {
+	rows, err := rowsOf[T](path)
+	return variance.ByEntry(rows), err
+}
+
 // Results is the replayed ratios of the selected policies on every profile, with
 // the designs that they were replayed under.
 type Results struct {
@@ -176,7 +182,7 @@ func (s *Source) Designs() ([]variance.Design, error) {
 
 // Ratios is the ratios of the selected policies on every profile.
 func (s *Source) Ratios() ([]variance.Ratio, error) {
-	return read(s, variance.RatiosFile, variance.ReadRatios)
+	return read(s, variance.RatiosFile, rowsOf[variance.Ratio])
 }
 
 // Results is the ratios and the designs that they were replayed under; both are
@@ -208,27 +214,27 @@ func (s *Source) Standings() ([]variance.Standing, error) {
 
 // TwoStage is the ratios of the policies of two stages.
 func (s *Source) TwoStage() ([]variance.Ratio, error) {
-	return read(s, variance.TwoStageFile, variance.ReadRatios)
+	return read(s, variance.TwoStageFile, rowsOf[variance.Ratio])
 }
 
 // Candidates is the ratios of IBN at every prior strength of the grid.
 func (s *Source) Candidates() ([]variance.Ratio, error) {
-	return read(s, variance.CandidatesFile, variance.ReadRatios)
+	return read(s, variance.CandidatesFile, rowsOf[variance.Ratio])
 }
 
 // Search is every candidate of TS-Neyman.
 func (s *Source) Search() ([]variance.Search, error) {
-	return read(s, variance.SearchFile, variance.ReadSearch)
+	return read(s, variance.SearchFile, rowsOf[variance.Search])
 }
 
 // ProfileErrors is the errors that come from the profiles.
 func (s *Source) ProfileErrors() (variance.ProfileErrors, error) {
-	return read(s, variance.ErrorsFile, variance.ReadErrors)
+	return read(s, variance.ErrorsFile, byEntry[variance.ProfileError])
 }
 
 // Differences is the paired differences to HBN.
 func (s *Source) Differences() (variance.Differences, error) {
-	return read(s, variance.DifferencesFile, variance.ReadDifferences)
+	return read(s, variance.DifferencesFile, byEntry[variance.Difference])
 }
 
 // Costs is the timed runs: the published ones, where the profiles are the paper's,
@@ -254,7 +260,7 @@ func (s *Source) Architectures() ([]flops.Architecture, error) {
 
 // Estimates is the sampling distributions of the case study.
 func (s *Source) Estimates() ([]variance.Estimates, error) {
-	return read(s, variance.EstimatesFile, variance.ReadEstimates)
+	return read(s, variance.EstimatesFile, rowsOf[variance.Estimates])
 }
 
 // Runs is the executions of the systems stage, one by one.

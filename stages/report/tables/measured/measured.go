@@ -4,10 +4,11 @@
 package measured
 
 import (
+	"math"
+
 	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
-	"speceval/internal/variance"
 	"speceval/stages/report/model"
 )
 
@@ -52,7 +53,7 @@ func maybe(e agreement.Estimate) (value, se model.Maybe) {
 
 // finite is a number, nil where it is not finite.
 func finite(v float64) *float64 {
-	if !variance.Finite(v) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
 	}
 	return &v

@@ -3,7 +3,6 @@ package measured
 import (
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
-	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -75,7 +74,7 @@ func newUsage(s Series) usage {
 		Wall: model.Maybe(wall), CPU: model.Maybe(cpu), Cores: model.Maybe(cores), CoreShare: model.Maybe(cpu / wall), CPUShare: model.Maybe(cpu / wall / cores),
 		Router: model.Maybe(handling / wall), GapMedian: model.Maybe(gap), GapP99: model.Maybe(longGap), Verdict: agreement.Shown,
 	}
-	if s.Rewards == measurement.Coupled && s.Provenance == measurement.Measured && variance.Finite(float64(u.CPUShare)) {
+	if s.Rewards == measurement.Coupled && s.Provenance == measurement.Measured && finite(float64(u.CPUShare)) != nil {
 		u.Verdict = agreement.CPU(float64(u.CPUShare))
 	}
 	return u

@@ -121,6 +121,6 @@ func replayedRatios(src *stored.Source) (func(Setting) agreement.Estimate, error
 		if !ok {
 			return Unknown
 		}
-		return agreement.Estimate{Value: r.VarianceRatio, SE: math.Hypot(r.RatioSE, redrawn[variance.EntryOf(r)].ProfileSE)}
+		return agreement.Estimate{Value: r.VarianceRatio, SE: math.Hypot(r.RatioSE, redrawn[r.Entry()].ProfileSE)}
 	}, err
 }
