@@ -1,9 +1,7 @@
 package drill
 
 import (
-	"encoding/csv"
 	"os"
-	"strconv"
 
 	"github.com/BurntSushi/toml"
 
@@ -42,13 +40,5 @@ func (l *Lab) WriteProfiles(path string, profiles []profile.Profile) {
 	l.Helper()
 	file, err := os.Create(path)
 	l.OK(err)
-	rows := csv.NewWriter(file)
-	rows.Write(profile.Columns) // errors: see rows.Error
-	for _, p := range profiles {
-		for i, id := range p.TaskIDs {
-			rows.Write([]string{p.Benchmark, p.Model, strconv.Itoa(i), id, strconv.Itoa(p.PassCounts[i]), strconv.Itoa(p.TestedK)})
-		}
-	}
-	rows.Flush()
-	l.OK(rows.Error(), file.Close())
+	l.OK(profile.WriteCSV(file, profiles), file.Close())
 }

@@ -4,18 +4,18 @@ package flops
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
 
 	"speceval/internal/store/csvfile"
 )
 
 // Architecture is the shape of a model for the proxy (paper, Table 7).
 type Architecture struct {
-	Model               string
-	ThetaCore           int64 // text-core parameters without embeddings, head, vision and multi-token prediction
-	ThetaHead           int64 // parameters of the output projection
-	FullAttentionLayers int64 // a
-	AttentionWidth      int64 // d_attn, query heads × head dimension
+	Model               string `csv:"model"`
+	ThetaCore           int64  `csv:"theta_core"`            // text-core parameters without embeddings, head, vision and multi-token prediction
+	ThetaHead           int64  `csv:"theta_head"`            // parameters of the output projection
+	FullAttentionLayers int64  `csv:"full_attention_layers"` // a
+	AttentionWidth      int64  `csv:"attention_width"`       // d_attn, query heads × head dimension
 }
 
 // Request is the estimated FLOPs of one rollout of the given token counts, a
@@ -56,30 +56,21 @@ func (a Architecture) Total(t Tokens) float64 {
 // full_attention_layers and attention_width, in file order; name is the file's name in
 // errors.
 func Parse(data []byte, name string) ([]Architecture, error) {
-	columns := []string{"model", "theta_core", "theta_head", "full_attention_layers", "attention_width"}
-	records, faults := csvfile.Parse(data, columns)
+	architectures, numbers, faults := csvfile.Decode[Architecture](data)
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %w", name, faults[0])
 	}
-	seen := map[string]bool{}
-	var architectures []Architecture
-	for _, record := range records {
-		a := Architecture{Model: record.Fields[0]}
-		if a.Model == "" || seen[a.Model] {
-			return nil, fmt.Errorf("%s: row %d: model %q is empty or there twice", name, record.Number, a.Model)
-		}
-		seen[a.Model] = true
-		for i, field := range []*int64{&a.ThetaCore, &a.ThetaHead, &a.FullAttentionLayers, &a.AttentionWidth} {
-			value, err := strconv.ParseInt(record.Fields[i+1], 10, 64)
-			if err != nil || value < 1 {
-				return nil, fmt.Errorf("%s: row %d: %s %q is not a positive integer", name, record.Number, columns[i+1], record.Fields[i+1])
-			}
-			*field = value
-		}
-		architectures = append(architectures, a)
-	}
 	if len(architectures) == 0 {
 		return nil, fmt.Errorf("%s: there are no rows", name)
+	}
+	for i, a := range architectures {
+		before := slices.IndexFunc(architectures, func(b Architecture) bool { return b.Model == a.Model })
+		if a.Model == "" || before < i {
+			return nil, fmt.Errorf("%s: row %d: model %q is empty or there twice", name, numbers[i], a.Model)
+		}
+		if min(a.ThetaCore, a.ThetaHead, a.FullAttentionLayers, a.AttentionWidth) < 1 {
+			return nil, fmt.Errorf("%s: row %d: %+v: want positive integers", name, numbers[i], a)
+		}
 	}
 	return architectures, nil
 }

@@ -24,7 +24,7 @@ func TestFaultsNameFileAndRow(t *testing.T) {
 	cases := map[string]string{
 		header:                                   "a.csv: there are no rows",
 		"model\n":                                "a.csv: column theta_core is missing",
-		header + "m,1,2,3,4\nn,1,0,3,4\n":        `a.csv: row 2: theta_head "0" is not a positive integer`,
+		header + "m,1,2,3,4\nn,1,0,3,4\n":        `a.csv: row 2: {Model:n ThetaCore:1 ThetaHead:0`,
 		header + "m,1.5,2,3,4\n":                 `a.csv: row 1: theta_core "1.5" is not`,
 		header + "m,1,2,3,4\nm,1,2,3,4\n":        `a.csv: row 2: model "m" is empty or there twice`,
 		header + "m,9223372036854775808,2,3,4\n": `a.csv: row 1: theta_core`,

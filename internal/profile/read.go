@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/store/csvfile"
 	"speceval/internal/store/files"
 	"speceval/internal/store/rowfile"
 )
@@ -54,17 +55,27 @@ func ReadAny(path string) ([]Profile, error) {
 // is one, the 1-based data row.
 func ParseAny(data []byte, name string) ([]Profile, error) {
 	faults := &faults{name: name}
-	var rows []numbered
+	var read []row
+	var numbers []int
 	if rowfile.IsParquet(data) {
-		read, err := parquetRows(data, name)
-		if err != nil {
+		var err error
+		if read, _, err = rowfile.Decode[row](data, name); err != nil {
 			return nil, err
 		}
-		for i, r := range read {
-			rows = append(rows, numbered{r, i + 1})
-		}
 	} else {
-		rows = csvRows(data, faults)
+		var wrong []error
+		read, numbers, wrong = csvfile.Decode[row](data)
+		for _, err := range wrong {
+			faults.add("%v", err)
+		}
+	}
+	var rows []numbered
+	for i, r := range read {
+		number := i + 1
+		if numbers != nil {
+			number = numbers[i]
+		}
+		rows = append(rows, numbered{r, number})
 	}
 	if len(rows) == 0 && faults.count == 0 {
 		faults.add("there are no rows")

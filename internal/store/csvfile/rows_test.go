@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"speceval/internal/store/csvfile"
 )
@@ -27,6 +28,46 @@ func TestSeparators(t *testing.T) {
 		if len(faults) > 0 || len(records) != 1 || strings.Join(records[0].Fields, " ") != want {
 			t.Errorf("%q: %+v, %v, want %q", text, records, faults, want)
 		}
+	}
+}
+
+// Inner is embedded in rows of structs.
+type Inner struct {
+	Name  string   `parquet:"name"`
+	Share *float64 `parquet:"share,maybe"`
+}
+
+type line struct {
+	Inner
+	Count  int32         `csv:"count"`
+	Pause  time.Duration `csv:"pause_ms"`
+	Sure   *bool         `csv:"sure,maybe"`
+	Hidden []string
+}
+
+func TestStructsComeBack(t *testing.T) {
+	share, sure := 1e-3, true
+	rows := []line{{Inner: Inner{`a "b", c`, &share}, Count: -7, Pause: 1500 * time.Microsecond, Sure: &sure}, {Inner: Inner{Name: "d"}, Count: 12}}
+	var b strings.Builder
+	if err := csvfile.Write(&b, rows); err != nil {
+		t.Fatal(err)
+	}
+	if want := "name,share,count,pause_ms,sure\n\"a \"\"b\"\", c\",0.001,-7,1.5,true\nd,,12,0,\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	if got, numbers, faults := csvfile.Decode[line]([]byte(b.String())); len(faults) > 0 || !reflect.DeepEqual(got, rows) || !reflect.DeepEqual(numbers, []int{1, 2}) {
+		t.Errorf("%+v, %v, %v", got, numbers, faults)
+	}
+}
+
+func TestCellsAreRead(t *testing.T) {
+	rows, numbers, faults := csvfile.Decode[line]([]byte("count;pause_ms;name\n12.0; 2 ;x\n1.5;1;y\n3000000000;1;z\n7;soon;\n"))
+	if len(rows) != 1 || rows[0].Count != 12 || rows[0].Pause != 2*time.Millisecond || rows[0].Share != nil || numbers[0] != 1 {
+		t.Errorf("%+v of rows %v", rows, numbers)
+	}
+	want := `[row 2: count "1.5" is not an integer row 3: count "3000000000" is out of range row 4: pause_ms "soon" is not a number]`
+	if fmt.Sprint(faults) != want {
+		t.Errorf("faults %v, want %s", faults, want)
 	}
 }
 
