@@ -12,6 +12,7 @@ import (
 
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
 	"speceval/internal/policy"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
@@ -172,7 +173,7 @@ func (s *session) printResult(r *evaluation.Result, folder string) error {
 	if s.json {
 		return writeJSON(s.stdout, r)
 	}
-	return evaluate.WriteResult(s.stdout, r, folder, s.all)
+	return show.Text(s.stdout, r, folder, s.all)
 }
 
 // ofPlans are flags of a plan that an evaluation of its budget goes without.

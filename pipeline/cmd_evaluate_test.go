@@ -14,6 +14,7 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/pipeline/evaluate"
@@ -316,7 +317,7 @@ func TestGainsThatCanBeClaimed(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		r := &evaluation.Result{Tasks: 5, Rollouts: 30, Uniform: u, Design: evaluation.Design{Risk: &risk}, Rows: []evaluation.Task{{ID: "one", Pilots: 2}}}
-		if err := evaluate.WriteResult(&b, r, "folder", false); err != nil {
+		if err := show.Text(&b, r, "folder", false); err != nil {
 			t.Fatal(err)
 		}
 		want(t, "result", b.String(), "Uniform      would have "+text)
@@ -329,7 +330,7 @@ func TestGainsThatCanBeClaimed(t *testing.T) {
 func TestResultsOfServersThatTellNoTokens(t *testing.T) {
 	var b bytes.Buffer
 	r := &evaluation.Result{Tasks: 5, Rollouts: 30, Tokens: evaluation.Tokens{Untold: 30}, Notes: []string{"a note"}, Rows: []evaluation.Task{{ID: "one", Pilots: 2}}}
-	if err := evaluate.WriteResult(&b, r, "folder", false); err != nil {
+	if err := show.Text(&b, r, "folder", false); err != nil {
 		t.Fatal(err)
 	}
 	want(t, "result", b.String(), "rollouts     30 of 5 tasks\n", "tokens       not told of 30 rollouts", "note         a note")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
 	"speceval/method/estimate"
 )
 
@@ -318,4 +319,19 @@ func (a Archive) OpenLive(baseline string, benchmarks []string, model string) (*
 	}
 	b.Warn = a.Warn
 	return b.With(model)
+}
+
+// againLine is the line about rollouts that were asked for again; "" where there are none.
+func againLine(l evaluation.Losses, label, to string) string {
+	if l.AskedAgain == 0 {
+		return ""
+	}
+	return fmt.Sprintf("  %s %s\n", label, show.AgainText(l, to))
+}
+
+// lossesOf are the losses behind a difference.
+func lossesOf(a, b *evaluation.Result) (l evaluation.Losses) {
+	l.Add(a.Losses, 1)
+	l.Add(b.Losses, -1)
+	return l
 }

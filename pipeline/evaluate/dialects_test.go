@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/pipeline/evaluate"
+	"speceval/internal/evaluation/show"
 )
 
 // speaks makes the lab's server one whose stream, of a right answer or a wrong one, is as
@@ -105,7 +105,7 @@ func TestDialectsOfServers(t *testing.T) {
 			continue
 		}
 		var screen bytes.Buffer
-		if err := evaluate.WriteResult(&screen, r, "folder", false); err != nil {
+		if err := show.Text(&screen, r, "folder", false); err != nil {
 			t.Fatal(err)
 		}
 		if test.zero == "" {

@@ -13,14 +13,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"speceval/internal/ending"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
 	"speceval/internal/policy"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
@@ -129,7 +132,31 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
 		result, err = s.run(ctx, setup, stages, scored, servers, h)
 	}
+	if err == nil {
+		s.writePage(folder, h)
+	}
 	return result, folder, err
+}
+
+// writePage writes the page of a complete evaluation, if none is there. A page that cannot be
+// written is no failure of the evaluation.
+func (s *Subject) writePage(folder string, h Host) {
+	path := filepath.Join(folder, show.PageFile)
+	if _, err := os.Lstat(path); err == nil {
+		return
+	}
+	stored, err := evaluation.Open(folder)
+	if err == nil {
+		page := show.Page{Stored: stored, Prompt: func(task int) string {
+			return strings.TrimSpace(s.tasks.Tasks[task].SystemPrompt + "\n\n" + s.tasks.Tasks[task].UserPrompt)
+		}}
+		err = atomicfile.Write(path, page.Write)
+	}
+	if err != nil {
+		h.Warn(fmt.Sprintf("the result is stored, but not its page: %v", err))
+		return
+	}
+	h.Say(path + " written")
 }
 
 // onLoss puts a rule for answers that are lost in the place of the configured one,
@@ -299,5 +326,10 @@ func (s *Subject) rescore(ctx context.Context, stored *evaluation.Stored, h Host
 	defer func() { err = errors.Join(err, open.release()) }()
 	settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
 	settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
-	return evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
+	result, err := evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
+	if err == nil {
+		err = os.RemoveAll(filepath.Join(stored.Folder, show.PageFile))
+		s.writePage(stored.Folder, h)
+	}
+	return result, err
 }

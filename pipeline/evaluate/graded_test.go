@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/rollout"
@@ -167,7 +168,7 @@ func TestLossesAreTold(t *testing.T) {
 	r := l.evaluate(request(6, 1))
 	shown := func() string {
 		var b bytes.Buffer
-		if err := evaluate.WriteResult(&b, r, "folder", false); err != nil {
+		if err := show.Text(&b, r, "folder", false); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

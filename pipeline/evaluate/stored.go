@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/store/journal"
+	"speceval/internal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
@@ -285,4 +287,20 @@ func (s *Subject) scoredAlike(r *evaluation.Result, folder string, h Host) (err 
 		return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %s", folder, folder)
 	}
 	return nil
+}
+
+// Text lists the evaluations for people.
+func (l Lists) Text(w io.Writer) error {
+	t := table.Table{
+		Title: "Evaluations",
+		Columns: []table.Column{
+			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
+		},
+	}
+	for _, e := range l {
+		t.Rows = append(t.Rows, []table.Cell{
+			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
+		})
+	}
+	return table.WriteText(w, t)
 }

@@ -1,63 +1,23 @@
 package report_test
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
-	"html"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// chromium runs a headless Chromium on the file and returns the document and its own
-// messages. Without one the test is skipped, or fails where SPECEVAL_CI asks for every
-// optional tool.
-func chromium(t *testing.T, file string) (dom, log string) {
-	t.Helper()
-	program := ""
-	for _, name := range []string{"google-chrome", "chromium-browser", "chromium"} {
-		if found, err := exec.LookPath(name); err == nil {
-			program = found
-		}
-	}
-	if program == "" {
-		lack := t.Skipf
-		if os.Getenv("SPECEVAL_CI") != "" {
-			lack = t.Fatalf
-		}
-		lack("no Chromium is installed (Debian: chromium)")
-	}
-	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-		"--user-data-dir="+t.TempDir(), "--enable-logging=stderr", "--virtual-time-budget=4000", "--dump-dom", "file://"+file)
-	var out, err bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &err
-	if e := cmd.Run(); e != nil {
-		t.Fatalf("chromium: %v\n%s", e, err.String())
-	}
-	return out.String(), err.String()
-}
+	"speceval/internal/golden"
+)
 
 // TestThePageInABrowser opens the page as wide as a phone and a desktop, with all of it
 // unfolded, and reads a popover by keyboard.
 func TestThePageInABrowser(t *testing.T) {
-	dir, page := t.TempDir(), string(whole(t).page(t))
-	sum := sha256.Sum256([]byte(probe)) // its policy then has to allow the probe
-	page = strings.Replace(page, "script-src ", "script-src &#39;sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"&#39; ", 1)
-	page = strings.Replace(page, "</body>", "<script>"+probe+"</script></body>", 1)
-	put(t, filepath.Join(dir, "page.html"), []byte(page))
-	put(t, filepath.Join(dir, "frames.html"), []byte(frames))
-	dom, log := chromium(t, filepath.Join(dir, "frames.html"))
-	if lines := regexp.MustCompile(`(?m)^.*CONSOLE.*$`).FindAllString(log, -1); lines != nil {
-		t.Errorf("the console says\n%s", strings.Join(lines, "\n"))
-	}
+	path := filepath.Join(t.TempDir(), "page.html")
+	put(t, path, []byte(golden.Probed(string(whole(t).page(t)), probe)))
 	var widths []int
-	for _, said := range regexp.MustCompile(`<pre>([^<]*)</pre>`).FindAllStringSubmatch(dom, -1) {
+	for _, posted := range golden.Browse(t, "file://"+path, os.Getenv("SPECEVAL_CI") != "") {
 		var got struct {
 			Width, Scroll int      // of the viewport, and of the document
 			Height        int      // of the document before it was unfolded
@@ -66,7 +26,7 @@ func TestThePageInABrowser(t *testing.T) {
 			Unreached     int      // numbers that take no focus
 			Pop           string   // the text of a popover
 		}
-		if err := json.Unmarshal([]byte(html.UnescapeString(said[1])), &got); err != nil {
+		if err := json.Unmarshal([]byte(posted), &got); err != nil {
 			t.Fatal(err)
 		}
 		widths = append(widths, got.Width)
@@ -80,7 +40,7 @@ func TestThePageInABrowser(t *testing.T) {
 		}
 	}
 	if !slices.Equal(slices.Sorted(slices.Values(widths)), []int{390, 1280}) {
-		t.Errorf("frames of %v pixels have answered\n%s", widths, log)
+		t.Errorf("frames of %v pixels have answered", widths)
 	}
 }
 
@@ -109,9 +69,3 @@ addEventListener("load", function () {
   }), "*");
 });
 `
-
-// frames shows the page in two widths and writes down the answers of the probes. A
-// headless Chromium has no windows of less than 500 pixels.
-const frames = `<!doctype html><script>
-addEventListener("message", function (e) { var p = document.createElement("pre"); p.textContent = e.data; document.body.appendChild(p); });
-</script><body><iframe src="page.html" style="width:390px;height:800px;border:0"></iframe><iframe src="page.html" style="width:1280px;height:800px;border:0"></iframe></body>`

@@ -26,9 +26,6 @@ import (
 //go:embed *.tmpl
 var templates embed.FS
 
-//go:embed page.css
-var style string
-
 //go:embed page.js
 var script string
 
@@ -86,7 +83,7 @@ func Write(w io.Writer, src *stored.Source, h History) error {
 func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
 func newView(src *stored.Source, h History) (*view, error) {
-	v := &view{Guard: guard(), Style: template.CSS(style), Script: template.HTML("<script>" + script + "</script>"),
+	v := &view{Guard: display.PageGuard(script), Style: template.CSS(display.PageStyle), Script: template.HTML("<script>" + script + "</script>"),
 		Warnings: warnings(h), Stages: stagesOf(h), Settings: h.Settings, Facts: facts(h)}
 	for _, s := range h.Settings {
 		if s.Default != "" {

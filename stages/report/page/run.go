@@ -1,8 +1,6 @@
 package page
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"time"
@@ -110,11 +108,4 @@ func texEngine(h History) string {
 		}
 	}
 	return "none used: no report.pdf"
-}
-
-// guard forbids the page everything but its own styles and its one script.
-func guard() string {
-	sum := sha256.Sum256([]byte(script))
-	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; img-src data:; base-uri 'none'; form-action 'none'"
 }

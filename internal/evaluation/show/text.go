@@ -1,4 +1,5 @@
-package evaluate
+// Package show shows the result of an evaluation to people: as text, and as an HTML page.
+package show
 
 import (
 	"fmt"
@@ -16,25 +17,26 @@ import (
 // fewTasks is how many tasks are shown unless all are asked for.
 const fewTasks = 5
 
-// WriteResult writes a result for people, with some tasks or all. Folder is that
-// of the evaluation.
-func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) error {
-	var b strings.Builder
-	b.WriteString(display.EscapedLine(fmt.Sprintf("%s with %s: %s, %s, seed %d (%s)", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)) + "\n\n")
-	line := func(what, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-12s %s\n", what, display.EscapedLine(fmt.Sprintf(format, args...)))
-	}
+// Line is a fact about a result.
+type Line struct{ Label, Text string }
+
+// warning is the label of what a user has to know before anything else.
+const warning = "WARNING"
+
+// Lines are the facts about a result in a folder, the mean first.
+func Lines(r *evaluation.Result, folder string) (all []Line) {
+	line := func(label, format string, args ...any) { all = append(all, Line{label, fmt.Sprintf(format, args...)}) }
 	line("mean", "%.4f ± %.4f, 95%% interval %.4f to %.4f", r.Estimate, r.StandardError, r.Interval[0], r.Interval[1])
 	said := r.Answers.Lines(0)
 	for _, text := range said {
 		label := "answers"
 		if slices.Contains(r.Answers.Lines(ending.Warned), text) {
-			label = "WARNING"
+			label = warning
 		}
 		line(label, "%s", text)
 	}
 	if text := r.Worse(); text != "" {
-		line("WARNING", "%s", text)
+		line(warning, "%s", text)
 	}
 	for _, p := range r.PassK {
 		line(p.Name(), "%.4f ± %.4f, 95%% interval %.4f to %.4f", p.Estimate, p.StandardError, p.Interval[0], p.Interval[1])
@@ -63,6 +65,22 @@ func WriteResult(w io.Writer, r *evaluation.Result, folder string, all bool) err
 		if !slices.Contains(said, note) {
 			line("note", "%s", note)
 		}
+	}
+	return all
+}
+
+// about says of what a result is.
+func about(r *evaluation.Result) string {
+	return fmt.Sprintf("%s with %s: %s, %s, seed %d (%s)", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)
+}
+
+// Text writes a result for people, with some tasks or all. Folder is the folder of the
+// evaluation.
+func Text(w io.Writer, r *evaluation.Result, folder string, all bool) error {
+	var b strings.Builder
+	b.WriteString(display.EscapedLine(about(r)) + "\n\n")
+	for _, l := range Lines(r, folder) {
+		fmt.Fprintf(&b, "  %-12s %s\n", l.Label, display.EscapedLine(l.Text))
 	}
 	if _, err := fmt.Fprintln(w, b.String()); err != nil {
 		return err
@@ -139,30 +157,15 @@ func lossesText(l evaluation.Losses) string {
 		parts = append(parts, fmt.Sprintf("%s continued from what was seen", display.Count(l.Continued, "rollout", "rollouts")))
 	}
 	if l.AskedAgain > 0 {
-		parts = append(parts, againText(l, "mean"))
+		parts = append(parts, AgainText(l, "mean"))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// againText says what rollouts that were asked for again can have done to a number.
-func againText(l evaluation.Losses, to string) string {
+// AgainText says what rollouts that were asked for again can have done to a number.
+func AgainText(l evaluation.Losses, to string) string {
 	return fmt.Sprintf("%s asked again, for which the %s may be too high by %.4f at most, or too low by %.4f",
 		display.Count(l.AskedAgain, "rollout", "rollouts"), to, l.TooHigh, l.TooLow)
-}
-
-// againLine is a line that says so; "" where no rollout was.
-func againLine(l evaluation.Losses, label, to string) string {
-	if l.AskedAgain == 0 {
-		return ""
-	}
-	return fmt.Sprintf("  %s %s\n", label, againText(l, to))
-}
-
-// lossesOf are the losses behind a difference.
-func lossesOf(a, b *evaluation.Result) (l evaluation.Losses) {
-	l.Add(a.Losses, 1)
-	l.Add(b.Losses, -1)
-	return l
 }
 
 func tokensText(r *evaluation.Result) string {
@@ -242,20 +245,4 @@ func tasksTable(r *evaluation.Result, all bool) table.Table {
 // taskError is the standard error of a task's pass rate.
 func taskError(t evaluation.Task) float64 {
 	return math.Sqrt(t.Variance / float64(t.Pilots+t.Continuations))
-}
-
-// Text lists the evaluations for people.
-func (l Lists) Text(w io.Writer) error {
-	t := table.Table{
-		Title: "Evaluations",
-		Columns: []table.Column{
-			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
-		},
-	}
-	for _, e := range l {
-		t.Rows = append(t.Rows, []table.Cell{
-			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
-		})
-	}
-	return table.WriteText(w, t)
 }
