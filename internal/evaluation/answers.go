@@ -49,7 +49,7 @@ const early = 16
 func (e *engine) warnOfEmpty(r *rollout.Rollout) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.tallied(&e.tally, r, nil); e.tally.All == early && e.tally.Empty >= early/4 && e.Say != nil {
-		e.Say("warning: of the first answers, " + e.tally.Lines(0)[0])
+	if e.tallied(&e.tally, r, nil); e.tally.All == early && e.tally.Empty >= early/4 {
+		e.say("warning: of the first answers, " + e.tally.Lines(0)[0])
 	}
 }

@@ -73,7 +73,7 @@ func (e *engine) tooSmall(least int64) {
 }
 
 // CapError is the end of an evaluation whose limit on tokens is too small for its pilot and
-// one more stage. There is no estimate.
+// one more stage. There is no estimate; an evaluation with a larger limit adopts the answers.
 type CapError struct {
 	Setup   *Setup
 	Least   int64 // limit that is enough, as far as is known
@@ -86,5 +86,5 @@ func (e *CapError) Error() string {
 	limit := e.Setup.LimitText(e.Setup.Limit())
 	flag, _, _ := strings.Cut(limit, " ")
 	_, least, _ := strings.Cut(e.Setup.LimitText(e.Least), " ")
-	return fmt.Sprintf("%s is too small for the pilot and one more stage: by the %d answers so far %s is the least that is enough; these stay in %s, and an evaluation with another %s asks for its own", limit, e.Answers, least, e.Folder, flag)
+	return fmt.Sprintf("%s is too small for the pilot and one more stage: by the %d answers so far %s is the least that is enough; these stay in %s, and the same command with a larger %s goes on from them", limit, e.Answers, least, e.Folder, flag)
 }

@@ -302,3 +302,49 @@ func TestMostRolloutsAreOfAll(t *testing.T) {
 		t.Errorf("%d requests, %d rollouts and %d more, want 60", len(l.asked), r.Rollouts, r.Extra)
 	}
 }
+
+// TestALargerLimitGoesOn has evaluations that stop at a limit, one before it has an estimate,
+// one at the end of a stage and one within a stage, and then a larger limit. What has been
+// answered is not asked again, counts toward the limit, and leads to the estimate of an
+// evaluation that has had the larger limit from the beginning. What was under way at the limit
+// and is asked again is stated.
+func TestALargerLimitGoesOn(t *testing.T) {
+	for limit, c := range map[int64]struct{ longer, larger int }{900: {0, 16000}, 6500: {0, 16000}, 12000: {3, 60000}} {
+		out := t.TempDir()
+		in := func(out string, limit int64) (*meter, *lab) {
+			m := &meter{longer: c.longer}
+			if c.longer > 0 {
+				m.slow = time.Millisecond / 2
+			}
+			l := limited(t, m, limit, 3)
+			l.settings.Folder = l.settings.Setup.Path(out)
+			l.settings.Say = func(text string) { l.said = append(l.said, text) }
+			return m, l
+		}
+		first, l := in(out, limit)
+		before, err := evaluation.Run(t.Context(), l.settings)
+		if small := (*evaluation.CapError)(nil); limit == 900 != errors.As(err, &small) || c.longer > 0 != (before != nil && before.Dropped > 0) {
+			t.Fatalf("limit %d: %+v, %v", limit, before, err)
+		}
+		m, l := in(out, int64(c.larger))
+		r := l.run()
+		fresh, whole := in(t.TempDir(), int64(c.larger))
+		want := whole.run()
+		if !strings.Contains(strings.Join(l.said, "\n"), fmt.Sprintf("the answers of hbn_staged-t%d-seed3, whose limit is smaller, are taken over", limit)) {
+			t.Errorf("limit %d: %q", limit, l.said)
+		}
+		if saved := fresh.answered.Load() - m.answered.Load(); float64(saved) < 0.8*float64(first.answered.Load()) {
+			t.Errorf("limit %d: %d answers were there, and %d are asked for instead of %d", limit, first.answered.Load(), m.answered.Load(), fresh.answered.Load())
+		}
+		if recount(t, l, r) != r.Rollouts || r.Sessions != 2 || r.Tokens.All > int64(c.larger) || float64(r.Tokens.All) < 0.9*float64(want.Tokens.All) {
+			t.Errorf("limit %d: %d rollouts, %d sessions, %d tokens in all, %d without a limit before", limit, r.Rollouts, r.Sessions, r.Tokens.All, want.Tokens.All)
+		}
+		if limit == 6500 && (r.Estimate != want.Estimate || r.StandardError != want.StandardError || r.Losses != want.Losses) {
+			t.Errorf("%v ± %v with %+v, from the beginning %v ± %v", r.Estimate, r.StandardError, r.Losses, want.Estimate, want.StandardError)
+		}
+		if limit != 6500 && r.Losses.AskedAgain == 0 {
+			t.Errorf("limit %d: no answer under way was asked for again", limit)
+		}
+		sound(t, l.settings.Folder, r)
+	}
+}

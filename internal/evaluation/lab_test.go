@@ -40,6 +40,7 @@ type lab struct {
 	fail   func(n int, r vllm.Request) error // of the n-th request, from 1; nil: never
 	unable func(n int) error                 // of the n-th answer to score; nil: never
 	spoil  func(n int, c *vllm.Completion)   // changes the n-th answer, from 1; nil: none
+	said   []string                          // by the evaluation, where a test asks
 	grade  func(r *rollout.Response) float64 // reward of an answer that is not right; nil: 0
 	random *rand.Rand
 }

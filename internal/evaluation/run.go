@@ -103,6 +103,9 @@ const retries = 3
 // Run evaluates, or resumes an evaluation. Its error is a *PausedError where
 // what has been answered is kept for another run.
 func Run(ctx context.Context, s Settings) (_ *Result, err error) {
+	if err := s.adopt(); err != nil {
+		return nil, err
+	}
 	if err := s.Setup.Keep(s.Folder); err != nil {
 		return nil, err
 	}
@@ -117,8 +120,8 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.close()) }()
-	if st.damaged > 0 && s.Say != nil {
-		s.Say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
+	if st.damaged > 0 {
+		s.say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
 	}
 	e := newEngine(ctx, s, st)
 	if err := e.remember(); err != nil {
@@ -143,6 +146,12 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 		return nil, &PausedError{errors.Join(err, kept), st.rollouts.Len(), len(s.Setup.TaskIDs) * s.Setup.Budget, s.Folder}
 	}
 	return s.conclude(st, c, record, e)
+}
+
+func (s *Settings) say(message string) {
+	if s.Say != nil {
+		s.Say(message)
+	}
 }
 
 // begin is the policy, ready to begin, with what the evaluation that it extends has.

@@ -270,6 +270,14 @@ func (s *Setup) begin(folder string) error {
 
 // Matches is nil if rollouts of another setup of this name would be the same.
 func (s *Setup) Matches(other *Setup) error {
+	if s.Limit() != other.Limit() {
+		return fmt.Errorf("evaluation %s of %s with %s has begun with another --price, which limits it: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model)
+	}
+	return s.alike(other)
+}
+
+// alike is nil if rollouts of another setup would be the same, whatever limits it.
+func (s *Setup) alike(other *Setup) error {
 	switch {
 	case !slices.Equal(s.TaskIDs, other.TaskIDs):
 		return fmt.Errorf("evaluation %s of %s with %s has begun with other tasks (%d, now %d): take another --seed for these", s.Name(), s.Benchmark, s.Model, len(s.TaskIDs), len(other.TaskIDs))
@@ -279,7 +287,7 @@ func (s *Setup) Matches(other *Setup) error {
 		return fmt.Errorf("evaluation %s of %s with %s has begun with --pass-k %v, now %v, which decides on allocations: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model, s.PassK, other.PassK)
 	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters):
 		return fmt.Errorf("evaluation %s of %s with %s has begun with other weights or clusters of its tasks: put those back, or take another --seed", s.Name(), s.Benchmark, s.Model)
-	case s.PromptWeight() != other.PromptWeight() || s.Limit() != other.Limit():
+	case s.PromptWeight() != other.PromptWeight():
 		return fmt.Errorf("evaluation %s of %s with %s has begun with another --price, which limits it: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model)
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {

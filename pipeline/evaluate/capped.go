@@ -65,8 +65,8 @@ func (b *Benchmark) promptUnits(setup *evaluation.Setup) int {
 	return int(setup.PromptWeight() * float64(longest) / ledger.BytesPerToken)
 }
 
-// lengths are the answers of earlier evaluations that asked the same model for the same, and
-// the mean lengths of their prompts and of themselves in tokens.
+// lengths are the answers of earlier evaluations that asked the same model for the same, under
+// another seed where they decide on a design, and the mean lengths of their prompts and of themselves in tokens.
 func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, prompt, completion float64) {
 	if b.outside {
 		return 0, 0, 0
@@ -78,7 +78,8 @@ func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, prompt, comp
 	}
 	for folder := range folders {
 		there, err := evaluation.Open(folder)
-		if err != nil || there.Result.Tokens.Untold > 0 || !maps.Equal(there.Setup.Asked, setup.Asked) {
+		shared := setup.Stop != nil && err == nil && there.Setup.Seed == setup.Seed // its answers may be answers of this one
+		if err != nil || shared || there.Result.Tokens.Untold > 0 || !maps.Equal(there.Setup.Asked, setup.Asked) {
 			continue
 		}
 		rollouts += there.Result.Rollouts
