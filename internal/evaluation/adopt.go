@@ -18,85 +18,100 @@ import (
 	"speceval/internal/store/rowfile"
 )
 
-// adopt copies the answers, verdicts and requests of an evaluation that differs from this one
-// in a smaller limit alone, so that this one goes on from there: rollouts are the same ones by
-// their numbers and seeds, and what had been seen of unfinished ones is kept with them. It
-// comes before the setup is written, and begins anew after a kill. An evaluation that has
-// begun adopts nothing.
+// adopt begins the journals with what is there: the rollouts that count of the evaluation that
+// this one extends, or all answers and requests of one that differs in a smaller limit alone.
+// They are the same ones by their numbers and seeds, and what had been seen of unfinished ones
+// is kept with them. It comes before the setup is written, and begins anew after a kill.
 func (s *Settings) adopt() error {
-	if _, err := os.Lstat(filepath.Join(s.Folder, setupFile)); err == nil || s.Setup.Stop == nil || s.Setup.Extends != nil {
+	if _, err := os.Lstat(filepath.Join(s.Folder, setupFile)); err == nil {
 		return nil
 	}
-	from, name, err := s.smaller()
-	if from == "" || err != nil {
-		return err
+	from, extends := s.smaller(), s.Setup.Extends != nil
+	if extends {
+		from = s.Setup.Extends.Folder
 	}
-	if err := os.MkdirAll(s.Folder, 0o777); err != nil {
-		return err
+	if from == "" {
+		return nil
 	}
-	stored, err := Open(from)
-	switch {
-	case err == nil:
-		err = s.adoptStored(stored)
-	case errors.Is(err, fs.ErrNotExist): // unfinished answers first, or one that ends meanwhile would be in no copy
-		err = nil
-		for _, name := range []string{sampler.PartialsName, journals[0] + journal.Suffix, journals[1] + journal.Suffix, journals[2] + journal.Suffix} {
-			err = errors.Join(err, copyFile(filepath.Join(from, name), filepath.Join(s.Folder, name)))
-		}
+	err := os.MkdirAll(s.Folder, 0o777)
+	if err == nil {
+		err = s.copyFrom(from)
 	}
 	if err != nil {
 		return fmt.Errorf("the answers of %s cannot be taken over: %w", from, err)
 	}
-	s.say("the answers of " + name + ", whose limit is smaller, are taken over")
+	if !extends {
+		s.say("the answers of " + filepath.Base(from) + ", whose limit is smaller, are taken over")
+	}
 	return nil
 }
 
-// smaller finds the folder and the name of the evaluation with the largest of smaller limits.
-func (s *Settings) smaller() (folder, name string, err error) {
-	siblings, err := os.ReadDir(filepath.Dir(s.Folder))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", "", nil
+// copyFrom copies the journals of an evaluation, or makes them of the files of a complete one.
+func (s *Settings) copyFrom(from string) error {
+	stored, err := Open(from)
+	if !errors.Is(err, fs.ErrNotExist) || s.Setup.Extends != nil {
+		if err == nil {
+			err = s.copyStored(stored)
+		}
+		return err
 	}
-	var best Stop
+	err = copyFile(from, s.Folder, sampler.PartialsName) // first: an answer that ends meanwhile must be in a copy
+	for _, what := range journals {
+		err = errors.Join(err, copyFile(from, s.Folder, what+journal.Suffix))
+	}
+	return err
+}
+
+// smaller finds the folder of the evaluation with the largest of smaller limits; "": none.
+func (s *Settings) smaller() (folder string) {
+	if s.Setup.Stop == nil {
+		return ""
+	}
+	parent := filepath.Dir(s.Folder)
+	siblings, _ := os.ReadDir(parent) // none of the first evaluation
+	var best *Stop
 	for _, e := range siblings {
-		there, err := ReadSetup(filepath.Join(filepath.Dir(s.Folder), e.Name()))
-		if err != nil || there.Extends != nil || there.Policy != s.Setup.Policy || there.Seed != s.Setup.Seed || !there.Stop.below(s.Setup.Stop) || there.alike(&s.Setup) != nil {
-			continue
-		}
-		if folder == "" || best.below(there.Stop) {
-			folder, name, best = filepath.Join(filepath.Dir(s.Folder), e.Name()), e.Name(), *there.Stop
+		there, err := ReadSetup(filepath.Join(parent, e.Name()))
+		if err == nil && there.Policy == s.Setup.Policy && there.Seed == s.Setup.Seed && there.Extends == nil &&
+			there.Stop.below(s.Setup.Stop) && !there.Stop.below(best) && there.alike(&s.Setup) == nil {
+			folder, best = filepath.Join(parent, e.Name()), there.Stop
 		}
 	}
-	return folder, name, err
+	return folder
 }
 
 // below reports whether a limit differs from another one in being smaller alone.
 func (s *Stop) below(other *Stop) bool {
-	return s != nil && s.StandardError == other.StandardError && *s != *other &&
+	return s != nil && other != nil && s.StandardError == other.StandardError && *s != *other &&
 		s.Rollouts <= other.Rollouts && s.Tokens <= other.Tokens && s.Dollars <= other.Dollars &&
 		(s.Rollouts > 0) == (other.Rollouts > 0) && (s.Tokens > 0) == (other.Tokens > 0) && (s.Dollars > 0) == (other.Dollars > 0)
 }
 
-// adoptStored writes the files of a complete evaluation as the journals that they were made
-// of. Of answers that had not ended nothing is left: they are torn.
-func (s *Settings) adoptStored(from *Stored) error {
+// copyStored writes the files of a complete evaluation as the journals that they were made of.
+// Of answers that had not ended nothing is left: they are torn.
+func (s *Settings) copyStored(from *Stored) error {
 	if err := from.Needs(RolloutsFile, ScoresFile, RequestsFile); err != nil {
 		return err
 	}
 	path := func(what string) string { return filepath.Join(s.Folder, what+journal.Suffix) }
+	x, rules := s.Setup.Extends, from.Result.Rules
+	if x != nil {
+		rules = s.Rules // its command has held them to be alike
+	}
+	counts := func(id rollout.ID) bool { return x == nil || int(id.Rollout) < x.rollouts(int(id.Task)) }
 	there, graded := make(map[rolloutKey]bool), make(map[rolloutKey]float64)
-	err := journaled(path("rollouts"), rollout.Rollouts([]string{from.path(RolloutsFile)}), func(r *rollout.Rollout) *rollout.Rollout {
+	err := journaled(path("rollouts"), rollout.Rollouts([]string{from.path(RolloutsFile)}), func(r *rollout.Rollout) (*rollout.Rollout, bool) {
 		there[rolloutKey{r.TaskID, r.Rollout}] = true
-		return r
+		return r, counts(r.ID())
 	})
 	if err != nil {
 		return err
 	}
-	err = journaled(path("scores"), rollout.Scores(from.path(ScoresFile)), func(v *rollout.Score) *verdict {
+	err = journaled(path("scores"), rollout.Scores(from.path(ScoresFile)), func(v *rollout.Score) (*verdict, bool) {
 		graded[rolloutKey{v.TaskID, v.Rollout}] = v.Partial
-		return &verdict{*v, from.Result.Rules}
+		return &verdict{*v, rules}, counts(v.ID())
 	})
-	if err != nil {
+	if err != nil || x != nil {
 		return err
 	}
 	rows, _, err := rowfile.ReadFile[Request](from.path(RequestsFile))
@@ -121,11 +136,14 @@ func (s *Settings) adoptStored(from *Stored) error {
 	return errors.Join(partials.Close(), journal.Write(path("requests"), slices.Values(all)))
 }
 
-// journaled writes a journal of rows in another form.
-func journaled[From, To any](path string, rows iter.Seq2[*From, error], form func(*From) *To) (fault error) {
+// journaled writes a journal of those rows that are taken, in another form.
+func journaled[From, To any](path string, rows iter.Seq2[*From, error], take func(*From) (*To, bool)) (fault error) {
 	err := journal.Write(path, func(yield func(*To) bool) {
 		for r, err := range rows {
-			if fault = err; err != nil || !yield(form(r)) {
+			if fault = err; err != nil {
+				return
+			}
+			if to, taken := take(r); taken && !yield(to) {
 				return
 			}
 		}
@@ -133,9 +151,9 @@ func journaled[From, To any](path string, rows iter.Seq2[*From, error], form fun
 	return errors.Join(fault, err)
 }
 
-// copyFile copies a file, if there is one.
-func copyFile(from, to string) error {
-	f, err := os.Open(from)
+// copyFile copies a file to another folder, if there is one.
+func copyFile(from, to, name string) error {
+	f, err := os.Open(filepath.Join(from, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -143,7 +161,7 @@ func copyFile(from, to string) error {
 		return err
 	}
 	defer f.Close()
-	return atomicfile.Write(to, func(w io.Writer) error {
+	return atomicfile.Write(filepath.Join(to, name), func(w io.Writer) error {
 		_, err := io.Copy(w, f)
 		return err
 	})

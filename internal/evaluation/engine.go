@@ -44,6 +44,7 @@ type engine struct {
 
 	mu       sync.Mutex         // of what follows
 	observed []controller.Stage // that are complete
+	selected []int              // rollouts by task, with the stage under way
 	cause    error
 	rewards  map[controller.ID]float64
 	tokens   int64        // of requests that have ended

@@ -561,14 +561,21 @@ func TestProgressIsTold(t *testing.T) {
 	l.settings.Watch = func(p evaluation.Progress) { last = p }
 	l.settings.Setup.Price = &evaluation.Price{Prompt: 1, Completion: 2}
 	r := l.run()
-	want := evaluation.Progress{Pilots: 30, AllPilots: 30, Continuations: last.Continuations, AllContinuations: 50, Mean: last.Mean, Tokens: last.Tokens, Dollars: last.Dollars}
+	want := evaluation.Progress{Pilots: 30, AllPilots: 30, Continuations: last.Continuations, AllContinuations: 50, Mean: last.Mean, Tokens: last.Tokens, Dollars: last.Dollars,
+		At: last.At, Stage: 2, Tasks: last.Tasks}
 	if m := last.Mean; m == nil || math.Abs(m.Value-r.Estimate) > 1e-9 || math.Abs(m.StandardError-r.StandardError) > 1e-9 {
 		t.Errorf("a mean of %+v at the end, the result has %v ± %v", m, r.Estimate, r.StandardError)
 	}
 	if all := r.Tokens.Completion + r.Tokens.Wasted; last.Tokens != all || math.Abs(last.Dollars-r.Cost.Dollars) > 1e-9 {
 		t.Errorf("%d tokens and %v dollars at the end, the result has %d and %v", last.Tokens, last.Dollars, all, r.Cost.Dollars)
 	}
-	if last != want || last.Continuations < 50 || last.Continuations > 50+r.Extra {
+	for i, row := range r.Rows {
+		n, rewards := row.Counts()
+		if got := last.Tasks[i]; got.Selected != n || got.Scored < n || got.Scored == n && got.Rewards != rewards {
+			t.Errorf("%s is %+v, the result has %v of %d", row.ID, got, rewards, n)
+		}
+	}
+	if !reflect.DeepEqual(last, want) || last.Continuations < 50 || last.Continuations > 50+r.Extra {
 		t.Errorf("%+v, want %+v and 50 continuations or a few more", last, want)
 	}
 }

@@ -19,11 +19,7 @@ import (
 func extension(t *testing.T, of *lab, r *evaluation.Result, budget int) *lab {
 	t.Helper()
 	l := newLab(t, "hbn_staged", budget, 3, of.passes...)
-	x, err := evaluation.Extending(r, of.settings.Folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.settings.Setup.Extends = x
+	l.settings.Setup.Extends = evaluation.Extending(r, of.settings.Folder)
 	l.settings.Setup.Design = evaluation.Design{Weight: 0.6, Fractions: pilot.Fractions(2), Source: "made up"}
 	l.settings.Folder = l.settings.Setup.Path(t.TempDir())
 	return l
@@ -80,10 +76,6 @@ func TestAnExtensionOfWhatIsNotThere(t *testing.T) {
 	}
 	if _, err := evaluation.Run(t.Context(), l.settings); err == nil || len(l.asked) > 0 {
 		t.Errorf("verdicts are missing: %v, %d requests", err, len(l.asked))
-	}
-	r.Rows[2].Stages[0].Weight = 2
-	if _, err := evaluation.Extending(r, first.settings.Folder); err == nil {
-		t.Error("weights that come to more than one go through")
 	}
 }
 

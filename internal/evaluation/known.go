@@ -2,13 +2,11 @@ package evaluation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 
 	"speceval/internal/pilot"
-	"speceval/internal/rollout"
 	"speceval/internal/seed"
 	"speceval/method/controller"
 	"speceval/method/design"
@@ -231,47 +229,12 @@ type Extends struct {
 }
 
 // Extending extends the evaluation of a result in a folder.
-func Extending(r *Result, folder string) (*Extends, error) {
-	x := &Extends{Name: filepath.Base(folder), Folder: folder, Stages: r.stages()}
-	return x, x.check(r.Tasks)
-}
-
-func (x *Extends) check(tasks int) error {
-	if len(x.Stages) != tasks {
-		return fmt.Errorf("it extends an evaluation of %d tasks, and has %d", len(x.Stages), tasks)
-	}
-	for i, stages := range x.Stages {
-		weight := 0.0
-		for _, s := range stages {
-			weight += s.Weight
-		}
-		if math.Abs(weight-1) > 1e-6 {
-			return fmt.Errorf("the weights of task %d of the evaluation that it extends come to %v", i, weight)
-		}
-	}
-	return checkStages(x.Stages)
-}
-
-// stages are the stages of a result, by task.
-func (r *Result) stages() (all [][]estimate.Stage) {
+func Extending(r *Result, folder string) *Extends {
+	x := &Extends{Name: filepath.Base(folder), Folder: folder}
 	for _, t := range r.Rows {
-		all = append(all, t.Stages)
+		x.Stages = append(x.Stages, t.Stages)
 	}
-	return all
-}
-
-// checkStages is an error if stages by task have counts or rewards that no evaluation has.
-func checkStages(tasks [][]estimate.Stage) error {
-	left := mostRollouts(len(tasks))
-	for i, stages := range tasks {
-		for _, s := range stages {
-			if s.Rollouts < 0 || s.Rollouts > left || s.Rollouts == 0 && s.Weight > 0 || !(s.Rewards >= 0 && s.Rewards <= float64(s.Rollouts)) {
-				return fmt.Errorf("task %d has a stage of %d rollouts with weight %v and rewards of %v: want %d in all at most", i, s.Rollouts, s.Weight, s.Rewards, mostRollouts(len(tasks)))
-			}
-			left -= s.Rollouts
-		}
-	}
-	return nil
+	return x
 }
 
 // past is the evaluation as the controller takes it.
@@ -309,45 +272,4 @@ func (x *Extends) rollouts(task int) (n int) {
 		n += s.Rollouts
 	}
 	return n
-}
-
-// take copies the answers and verdicts that count into the journals of the evaluation
-// that extends it, so that its folder has all that its result is of.
-func (x *Extends) take(st *store, rules string) error {
-	counts := func(id rollout.ID) bool {
-		return int(id.Task) < len(x.Stages) && int(id.Rollout) < x.rollouts(int(id.Task))
-	}
-	for r, err := range rollout.Rollouts([]string{filepath.Join(x.Folder, RolloutsFile)}) {
-		if err != nil {
-			return x.fault(err)
-		}
-		if !counts(r.ID()) {
-			continue
-		}
-		if !st.rollouts.Has(r.ID()) {
-			if err := st.rollouts.Append(r); err != nil {
-				return err
-			}
-		}
-	}
-	for v, err := range rollout.Scores(filepath.Join(x.Folder, ScoresFile)) {
-		if err == nil && counts(v.ID()) && !st.verdicts.Has(v.ID()) {
-			err = st.verdicts.Append(&verdict{*v, rules})
-		}
-		if err != nil {
-			return x.fault(err)
-		}
-	}
-	for i := range x.Stages {
-		for n := range x.rollouts(i) {
-			if id := (rollout.ID{Task: int32(i), Rollout: int32(n)}); !st.rollouts.Has(id) || !st.verdicts.Has(id) {
-				return x.fault(fmt.Errorf("%v is not there", id))
-			}
-		}
-	}
-	return nil
-}
-
-func (x *Extends) fault(err error) error {
-	return errors.Join(fmt.Errorf("the evaluation to extend, %s", x.Folder), err)
 }

@@ -1,6 +1,9 @@
 package evaluation
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -10,18 +13,34 @@ import (
 
 // Progress is how far an evaluation is.
 type Progress struct {
-	Pilots, AllPilots               int // rewards
-	Continuations, AllContinuations int // the former with surplus ones
-	UnderWay                        int // requests
-	Scoring                         int // answers
+	At               time.Time `json:"at"`
+	Pilots           int       `json:"pilots"` // rewards
+	AllPilots        int       `json:"all_pilots"`
+	Continuations    int       `json:"continuations"` // rewards, with surplus ones
+	AllContinuations int       `json:"all_continuations"`
+	UnderWay         int       `json:"under_way"` // requests
+	Scoring          int       `json:"scoring"`   // answers
 
-	Mean    *Provisional // nil: too early to say
-	Tokens  int64        // of answers that have ended, discarded and aborted ones too
-	Dollars float64      // for all requests that have ended; 0: not known
+	Mean    *Provisional `json:"mean"`   // nil: too early to say
+	Tokens  int64        `json:"tokens"` // of answers that have ended, discarded and aborted ones too
+	Dollars float64      `json:"usd"`    // for all requests that have ended; 0: not known
+
+	Stage int         `json:"stage"` // under way, from 0, the pilot
+	Tasks []TaskSoFar `json:"tasks"`
+}
+
+// TaskSoFar is what is known of a task, and where its next rollouts come from.
+type TaskSoFar struct {
+	Scored   int     `json:"scored"`   // rollouts, with surplus ones
+	Rewards  float64 `json:"rewards"`  // their sum
+	Selected int     `json:"selected"` // rollouts, by the stages so far and the one under way
 }
 
 // Provisional is a mean with its standard error by what is complete so far.
-type Provisional struct{ Value, StandardError float64 }
+type Provisional struct {
+	Value         float64 `json:"value"`
+	StandardError float64 `json:"standard_error"`
+}
 
 // ended adds a request that has ended to what is shown.
 func (e *engine) ended(q *Request) {
@@ -34,32 +53,63 @@ func (e *engine) ended(q *Request) {
 // watchEvery is the time between two reports of progress.
 const watchEvery = time.Second
 
+// progressFile has the Progress of an evaluation that is under way or paused.
+const progressFile = "progress.json"
+
+// ReadProgress reads the progress of an evaluation that is not complete, of a second ago at
+// most where it runs; fs.ErrNotExist is in the error if there is none yet.
+func ReadProgress(folder string) (*Progress, error) {
+	text, err := os.ReadFile(filepath.Join(folder, progressFile))
+	if err != nil {
+		return nil, err
+	}
+	p := new(Progress)
+	return p, json.Unmarshal(text, p)
+}
+
 // watch reports progress until stop is called, and then once more.
 func (e *engine) watch() (stop func()) {
-	if e.Watch == nil {
-		return func() {}
-	}
 	e.chore.Go(func() {
 		for e.Clock.Sleep(e.ctx, watchEvery) == nil {
-			e.Watch(e.progress())
+			e.report()
 		}
 	})
 	return func() {
 		e.observe()
-		e.Watch(e.progress())
+		e.report()
+	}
+}
+
+// report passes the progress on, and writes it for other programs, which can do without.
+func (e *engine) report() {
+	p := e.progress()
+	if e.Watch != nil {
+		e.Watch(p)
+	}
+	path := filepath.Join(e.Folder, progressFile)
+	if text, err := json.Marshal(p); err == nil && os.WriteFile(path+".new", text, 0o666) == nil {
+		_ = os.Rename(path+".new", path)
 	}
 }
 
 func (e *engine) progress() Progress {
 	tasks, m := len(e.Setup.TaskIDs), e.Setup.Design.Pilots
 	p := Progress{
+		At:     e.Clock.Now(),
 		Pilots: int(e.counts.pilots.Load()), AllPilots: tasks * m,
 		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
-		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()), Mean: e.provisional(),
+		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()), Mean: e.provisional(), Tasks: make([]TaskSoFar, tasks),
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p.Tokens, p.Dollars = e.tokens, e.dollars
+	p.Tokens, p.Dollars, p.Stage = e.tokens, e.dollars, len(e.observed)
+	for id, reward := range e.rewards {
+		t := &p.Tasks[id.Task]
+		t.Scored, t.Rewards = t.Scored+1, t.Rewards+reward
+	}
+	for i := range p.Tasks {
+		p.Tasks[i].Selected = e.selected[i]
+	}
 	return p
 }
 
@@ -89,12 +139,19 @@ func (e *engine) provisional() *Provisional {
 	return nil
 }
 
-// observe notes the stages that are complete, for progress.
+// observe notes the stages that are complete, and what is selected, for progress.
 func (e *engine) observe() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if seen := e.control.Observed(); len(seen) > len(e.observed) {
-		e.observed = slices.Clone(seen)
+	seen := e.control.Observed()
+	if len(seen) == len(e.observed) && e.selected != nil {
+		return
+	}
+	e.observed, e.selected = slices.Clone(seen), make([]int, len(e.Setup.TaskIDs))
+	for i := range e.selected {
+		for e.control.Selected(e.numbered(i, e.selected[i])) {
+			e.selected[i]++
+		}
 	}
 }
 

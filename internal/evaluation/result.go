@@ -12,7 +12,6 @@ import (
 	"speceval/internal/router"
 	"speceval/internal/store/files"
 	"speceval/method/controller"
-	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
 )
@@ -138,19 +137,10 @@ func (r *Result) check(path string) error {
 	if _, err := estimate.Stored(r.Estimate, r.StandardError, r.Interval[0], r.Interval[1]); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if r.Budget < 1 || r.Budget > design.MostBudget {
-		return fmt.Errorf("%s has a budget of %d rollouts per task, want 1 to %d", path, r.Budget, design.MostBudget)
-	}
-	if !tiled(r.Suite, r.Tasks) {
-		return fmt.Errorf("%s has benchmarks that are not all of its %d tasks, one after another", path, r.Tasks)
-	}
 	for i, t := range r.Rows {
 		if n, _ := t.Counts(); n != t.Rollouts() || len(t.Stages) == 0 || t.Pilots < 0 || t.Continuations < 0 || int(t.Index) != i {
 			return fmt.Errorf("%s: task %s at %d has the index %d and %d rollouts in its stages, %d + %d in all", path, t.ID, i, t.Index, n, t.Pilots, t.Continuations)
 		}
-	}
-	if err := checkStages(r.stages()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }

@@ -127,10 +127,11 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	if err := e.remember(); err != nil {
 		return nil, errors.Join(err, e.finish())
 	}
-	if e.control, err = e.begin(); err != nil {
+	if e.control, err = s.Setup.Controller(s.Prior, true, e.ledger.Used, e.tooSmall); err != nil {
 		return nil, errors.Join(err, e.finish())
 	}
 	c := e.control
+	e.observe()
 	stop := e.watch()
 	record, err := router.Run(ctx, router.Settings{Controller: c, Engine: e, Reward: e.rewarded, Retries: retries})
 	kept := e.finish()
@@ -152,16 +153,6 @@ func (s *Settings) say(message string) {
 	if s.Say != nil {
 		s.Say(message)
 	}
-}
-
-// begin is the policy, ready to begin, with what the evaluation that it extends has.
-func (e *engine) begin() (*controller.Controller, error) {
-	if x := e.Setup.Extends; x != nil {
-		if err := x.take(e.store, e.Rules); err != nil {
-			return nil, err
-		}
-	}
-	return e.Setup.Controller(e.Prior, true, e.ledger.Used, e.tooSmall)
 }
 
 // account sets what the requests came to, and tells those that count from the

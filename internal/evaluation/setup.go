@@ -189,14 +189,6 @@ func (s *Setup) Check() error {
 		err = fmt.Errorf("%d tasks, want at least 2", tasks)
 	case s.Budget < 2 || s.Budget > design.MostBudget:
 		err = fmt.Errorf("a budget of %d rollouts per task, want 2 to %d", s.Budget, design.MostBudget)
-	case d.Rounds < 0 || d.Rounds > mostRollouts(tasks):
-		err = fmt.Errorf("%d rounds through all tasks, want 0 to %d", d.Rounds, mostRollouts(tasks))
-	case len(s.Shares) != 0 && len(s.Shares) != tasks || len(s.Clusters) != 0 && len(s.Clusters) != tasks:
-		err = fmt.Errorf("shares of %d and clusters of %d tasks, want %d", len(s.Shares), len(s.Clusters), tasks)
-	case slices.ContainsFunc(s.Donors, func(d Donor) bool {
-		return slices.ContainsFunc(append(slices.Clone(d.Fixed), d.Counts), func(c Counts) bool { return len(c.Passes) != tasks || len(c.Rollouts) != tasks })
-	}):
-		err = fmt.Errorf("a donor with counts of another number of tasks, want %d", tasks)
 	case s.Price.check() != nil:
 		err = s.Price.check()
 	case s.Stop != nil && (!(s.Stop.Dollars >= 0 && s.Stop.Dollars < 1e9) || s.Stop.Dollars > 0 && s.Stop.Tokens > 0):
@@ -209,10 +201,7 @@ func (s *Setup) Check() error {
 		err = errors.New("an evaluation that extends another one has no limit on tokens or dollars")
 	case own.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
-	case !tiled(s.Suite, tasks):
-		err = fmt.Errorf("benchmarks that are not all of the %d tasks, one after another", tasks)
 	case s.Extends != nil:
-		err = s.Extends.check(tasks)
 	case !own.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
 		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
 	}
@@ -220,22 +209,6 @@ func (s *Setup) Check() error {
 		return err
 	}
 	return s.checkPassK()
-}
-
-// mostRollouts is how many rollouts an evaluation of so many tasks has at most, in all. It
-// bounds what stored counts are used for.
-func mostRollouts(tasks int) int { return design.MostBudget * tasks }
-
-// tiled reports whether the parts, if there are any, are all tasks one after another.
-func tiled(parts []Part, tasks int) bool {
-	next := 0
-	for _, p := range parts {
-		if p.First != next || p.Tasks < 1 || p.Tasks > tasks-next {
-			return false
-		}
-		next += p.Tasks
-	}
-	return len(parts) == 0 || next == tasks
 }
 
 // Keep writes the setup into the folder of an evaluation where there is none, and
@@ -270,29 +243,34 @@ func (s *Setup) begin(folder string) error {
 
 // Matches is nil if rollouts of another setup of this name would be the same.
 func (s *Setup) Matches(other *Setup) error {
-	if s.Limit() != other.Limit() {
-		return fmt.Errorf("evaluation %s of %s with %s has begun with another --price, which limits it: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model)
+	err := s.alike(other)
+	if err == nil && s.Limit() != other.Limit() {
+		err = errors.New("with another --price, which limits it")
 	}
-	return s.alike(other)
+	if err != nil {
+		return fmt.Errorf("evaluation %s of %s with %s has begun %w: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model, err)
+	}
+	return nil
 }
 
-// alike is nil if rollouts of another setup would be the same, whatever limits it.
+// alike is nil if rollouts of another setup would be the same, whatever limits them. The error
+// goes on from "has begun".
 func (s *Setup) alike(other *Setup) error {
 	switch {
 	case !slices.Equal(s.TaskIDs, other.TaskIDs):
-		return fmt.Errorf("evaluation %s of %s with %s has begun with other tasks (%d, now %d): take another --seed for these", s.Name(), s.Benchmark, s.Model, len(s.TaskIDs), len(other.TaskIDs))
+		return fmt.Errorf("with other tasks (%d, now %d)", len(s.TaskIDs), len(other.TaskIDs))
 	case !reflect.DeepEqual(s.Donors, other.Donors) && len(s.Donors)+len(other.Donors) > 0:
-		return fmt.Errorf("evaluation %s of %s with %s has begun knowing other donors (%s, now %s): name those with --prior, or take another --seed", s.Name(), s.Benchmark, s.Model, sources(s.Donors), sources(other.Donors))
+		return fmt.Errorf("knowing other donors (%s, now %s)", sources(s.Donors), sources(other.Donors))
 	case !slices.Equal(s.PassK, other.PassK):
-		return fmt.Errorf("evaluation %s of %s with %s has begun with --pass-k %v, now %v, which decides on allocations: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model, s.PassK, other.PassK)
+		return fmt.Errorf("with --pass-k %v, now %v, which decides on allocations", s.PassK, other.PassK)
 	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters):
-		return fmt.Errorf("evaluation %s of %s with %s has begun with other weights or clusters of its tasks: put those back, or take another --seed", s.Name(), s.Benchmark, s.Model)
+		return errors.New("with other weights or clusters of its tasks")
 	case s.PromptWeight() != other.PromptWeight():
-		return fmt.Errorf("evaluation %s of %s with %s has begun with another --price, which limits it: put that back, or take another --seed", s.Name(), s.Benchmark, s.Model)
+		return errors.New("with another --price, which limits it")
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
 		if was, is := s.Asked[key], other.Asked[key]; was != is {
-			return fmt.Errorf("evaluation %s of %s with %s has begun with other %s (%s, now %s): put that back, or take another --seed", s.Name(), s.Benchmark, s.Model, key, brief(was), brief(is))
+			return fmt.Errorf("with other %s (%s, now %s)", key, brief(was), brief(is))
 		}
 	}
 	return nil

@@ -22,39 +22,26 @@ type Stop struct {
 }
 
 // name is part of the name of an evaluation.
-func (s Stop) name() string {
-	var parts []string
-	if s.StandardError > 0 {
-		parts = append(parts, fmt.Sprintf("se%g", s.StandardError))
-	}
-	if s.Rollouts > 0 {
-		parts = append(parts, fmt.Sprintf("r%d", s.Rollouts))
-	}
-	if s.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("t%d", s.Tokens))
-	}
-	if s.Dollars > 0 {
-		parts = append(parts, fmt.Sprintf("usd%g", s.Dollars))
-	}
-	return strings.Join(parts, "-")
-}
+func (s Stop) name() string { return s.join("-", "se%g", "r%d", "t%d", "usd%g") }
 
 // Words are the goal in words, for people.
 func (s Stop) Words() string {
+	return s.join(", ", "until the standard error is %g", "at most %d rollouts in all", "at most %d tokens of all answers", "at most $%g for all requests")
+}
+
+// join joins what is limited, each in a form of its own.
+func (s Stop) join(by, standardError, rollouts, tokens, dollars string) string {
 	var parts []string
-	if s.StandardError > 0 {
-		parts = append(parts, fmt.Sprintf("until the standard error is %g", s.StandardError))
+	add := func(limited bool, format string, limit any) {
+		if limited {
+			parts = append(parts, fmt.Sprintf(format, limit))
+		}
 	}
-	if s.Rollouts > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d rollouts in all", s.Rollouts))
-	}
-	if s.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("at most %d tokens of all answers", s.Tokens))
-	}
-	if s.Dollars > 0 {
-		parts = append(parts, fmt.Sprintf("at most $%g for all requests", s.Dollars))
-	}
-	return strings.Join(parts, ", ")
+	add(s.StandardError > 0, standardError, s.StandardError)
+	add(s.Rollouts > 0, rollouts, s.Rollouts)
+	add(s.Tokens > 0, tokens, s.Tokens)
+	add(s.Dollars > 0, dollars, s.Dollars)
+	return strings.Join(parts, by)
 }
 
 // capped reports whether rollouts or tokens are limited: nothing is submitted then that has

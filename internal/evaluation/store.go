@@ -191,7 +191,7 @@ func HasJournals(folder string) bool {
 
 // Clear removes the journals of an evaluation that is complete.
 func Clear(folder string) error {
-	errs := []error{sampler.RemovePartials(folder)}
+	errs := []error{sampler.RemovePartials(folder), os.RemoveAll(filepath.Join(folder, progressFile))}
 	for _, what := range journals {
 		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

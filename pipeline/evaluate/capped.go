@@ -72,7 +72,7 @@ func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, prompt, comp
 		return 0, 0, 0
 	}
 	folders := make(map[string]bool)
-	b.archive().setups(func(folder string, _ *evaluation.Setup, _ error) { folders[folder] = true })
+	b.archive().Each(func(folder string, _ *evaluation.Setup, _ error) { folders[folder] = true })
 	for _, d := range setup.Donors {
 		folders[d.Source] = true
 	}

@@ -3,19 +3,16 @@ package evaluate
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
-	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
 	"speceval/internal/variance"
 	"speceval/method/design"
@@ -32,7 +29,7 @@ const designSeed = 42
 // designOf is the design of an evaluation on servers with so many places: the one that
 // it has begun with, and otherwise what follows from its tasks, rollouts and donors.
 // stages is their number if that is not to be chosen; 0: choose.
-func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stages, places int, say func(string)) (evaluation.Design, error) {
+func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stages, places int) (evaluation.Design, error) {
 	there, err := evaluation.ReadSetup(setup.Path(b.out()))
 	if err == nil {
 		return there.Design, nil
@@ -55,7 +52,7 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		after = own.After(len(setup.TaskIDs)*setup.Budget, places)
 	}
 	if after == 1 && len(setup.Donors) == 0 && !own.Adapts {
-		d, source, err := storedOrComputed(ctx, b.out(), len(setup.TaskIDs), setup.Budget, say)
+		d, source, err := b.inTwoStages(ctx, len(setup.TaskIDs), setup.Budget)
 		return stopped(setup, evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}), err
 	}
 	prior, err := setup.Informed()
@@ -78,15 +75,19 @@ func alike(budget int) evaluation.Design {
 // its risk to do worse.
 const noGain = 0.999
 
+// gainless reports whether a design expects no gain from adapting, in an evaluation that does
+// not stop by what it finds.
+func gainless(s *evaluation.Setup) bool {
+	stops := s.Stop != nil && *s.Stop != evaluation.Stop{Rollouts: s.Stop.Rollouts}
+	return !stops && len(s.Donors) == 0 && s.Design.Risk != nil && *s.Design.Risk >= noGain
+}
+
 // foresee lets Uniform take the place of the default policy, in an evaluation that has
 // not begun, where the design expects no gain.
 func (s *Subject) foresee(setup *evaluation.Setup) {
 	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil {
 		setup.Used = there.Used
-		return
-	}
-	stops := setup.Stop != nil && *setup.Stop != evaluation.Stop{Rollouts: setup.Stop.Rollouts}
-	if r := setup.Design.Risk; !s.named && !stops && len(setup.Donors) == 0 && r != nil && *r >= noGain {
+	} else if !s.named && gainless(setup) {
 		setup.Used, setup.Design = "uniform", alike(setup.Budget)
 	}
 }
@@ -104,9 +105,6 @@ func stopped(setup *evaluation.Setup, d evaluation.Design) evaluation.Design {
 	return d
 }
 
-// mostDesign is the size, in bytes, of the largest file of a design that is read.
-const mostDesign = 1 << 20
-
 // designTasks is how many tasks a design of ours simulates over all its panels, so that
 // it takes some tenths of a second for any number of them.
 const designTasks = 3200
@@ -119,58 +117,20 @@ func inStages(ctx context.Context, prior *informed.Prior, budget, stages int) (d
 	})
 }
 
-// storedOrComputed is HBN's design for so many tasks and rollouts: of the replay
-// stage where it has one, of an earlier evaluation, or computed and kept. source is
-// its file in the output folder.
-func storedOrComputed(ctx context.Context, out string, tasks, budget int, say func(string)) (d design.Design, source string, err error) {
-	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
-	if d, err = replayedDesign(out, path, tasks, budget); err != nil || d.Tasks > 0 {
+// inTwoStages is HBN's design for so many tasks and rollouts: of the replay stage where it has
+// one, otherwise computed. source is its file in the output folder, or says so.
+func (b *Benchmark) inTwoStages(ctx context.Context, tasks, budget int) (d design.Design, source string, err error) {
+	if d, err = replayedDesign(b.out(), tasks, budget); err != nil || d.Tasks > 0 {
 		return d, variance.DesignsFile, err
 	}
-	source = fmt.Sprintf("%s/designs/tasks=%d,budget=%d.json", evaluation.Folder, tasks, budget)
-	path = filepath.Join(out, filepath.FromSlash(source))
-	if d, err = keptDesign(path, tasks, budget, say); err != nil || d.Tasks > 0 {
-		return d, source, err
-	}
-	say(fmt.Sprintf("computing the design for %d tasks and %d rollouts per task; it is kept in %s", tasks, budget, path))
-	if d, err = design.Compute(ctx, design.Settings{Tasks: tasks, Budget: budget, Seed: designSeed}); err != nil {
-		return d, "", err
-	}
-	return d, source, keepDesign(path, d)
-}
-
-// kept is a design in a file, with the hash of what else is in it: who edits the one
-// without the other has the design computed again.
-type kept struct {
-	design.Design
-	SHA256 string `json:"sha256"`
-}
-
-// sum is the hash of a design.
-func sum(d design.Design) (string, error) {
-	text, err := json.Marshal(d)
-	return fmt.Sprintf("%x", sha256.Sum256(text)), err
-}
-
-// keepDesign keeps a design for later evaluations.
-func keepDesign(path string, d design.Design) error {
-	hash, err := sum(d)
-	if err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(kept{d, hash}, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return atomicfile.WriteText(path, string(text)+"\n")
+	d, err = design.Compute(ctx, design.Settings{Tasks: tasks, Budget: budget, Seed: designSeed})
+	return d, "computed", err
 }
 
 // replayedDesign finds a design that the replay stage has selected; the zero
 // Design if it has none.
-func replayedDesign(out, path string, tasks, budget int) (design.Design, error) {
+func replayedDesign(out string, tasks, budget int) (design.Design, error) {
+	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
 	if fault, err := dag.Fault(out, dag.Ref{Stage: "replay", Unit: "designs"}, variance.DesignsFile); err != nil || fault != "" {
 		return design.Design{}, fmt.Errorf("%s %s: run the replay stage again, or move the file away", path, cmp.Or(fault, fmt.Sprint(err)))
 	}
@@ -187,31 +147,6 @@ func replayedDesign(out, path string, tasks, budget int) (design.Design, error) 
 		}
 	}
 	return design.Design{}, nil
-}
-
-// keptDesign reads a design that an earlier evaluation has computed; the zero
-// Design if there is none, or none whose hash is its own.
-func keptDesign(path string, tasks, budget int, say func(string)) (d design.Design, err error) {
-	text, err := files.ReadInput(path, files.Kind{Name: "a design", MaxBytes: mostDesign})
-	if errors.Is(err, fs.ErrNotExist) {
-		return d, nil
-	}
-	var there kept
-	if err == nil {
-		err = json.Unmarshal(text, &there)
-	}
-	d = there.Design
-	if hash, wrong := sum(d); err == nil && wrong == nil && hash != there.SHA256 {
-		say(fmt.Sprintf("%s is not as it was made, damaged or edited: it is computed again", path))
-		return design.Design{}, nil
-	}
-	if err == nil && (d.Tasks != tasks || d.Budget != budget || d.Pilots < 1 || d.Pilots >= budget || !(d.Weight > 0 && d.Weight < 1)) {
-		err = fmt.Errorf("it is no design for %d tasks and %d rollouts per task", tasks, budget)
-	}
-	if err != nil {
-		return design.Design{}, fmt.Errorf("%s: %w: remove it, and it is computed again", path, err)
-	}
-	return d, nil
 }
 
 // planner forecasts evaluations of the benchmark by a stored one, or by the prior

@@ -178,8 +178,8 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && fullName(there) != fullName(setup) {
-		err = fmt.Errorf("%s has the evaluation %s, not %s: it was moved there; move it away", folder, fullName(there), fullName(setup))
+	if err == nil && FullName(there) != FullName(setup) {
+		err = fmt.Errorf("%s has the evaluation %s, not %s: it was moved there; move it away", folder, FullName(there), FullName(setup))
 	}
 	if err == nil {
 		err = there.Matches(setup)
@@ -246,7 +246,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	}
 	defer lease.Release()
 	if setup.Extends == nil {
-		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places(), h.Say); err != nil {
+		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places()); err != nil {
 			return nil, err
 		}
 		s.foresee(&setup)

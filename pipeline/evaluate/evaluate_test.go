@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -342,36 +341,6 @@ func TestAnEvaluationIsMadeByOneProcess(t *testing.T) {
 	l.evaluate(request(3, 42))
 }
 
-// A design that is stored is used, and one that is damaged refused.
-func TestDesignsAreKept(t *testing.T) {
-	l := newLab(t)
-	first := l.evaluate(request(3, 1))
-	heard(t, l.said, "computing the design for 5 tasks and 3 rollouts")
-	second := l.evaluate(request(3, 2))
-	if strings.Contains(fmt.Sprint(l.said), "computing") || *second.Design.Risk != *first.Design.Risk || second.Design.Source != "evaluate/designs/tasks=5,budget=3.json" {
-		t.Errorf("%+v\n%q", second.Design, l.said)
-	}
-	const path = "out/evaluate/designs/tasks=5,budget=3.json"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, spoilt := range []string{"{}", regexp.MustCompile(`"Weight": [0-9.]+`).ReplaceAllString(string(text), `"Weight": 0.99`)} {
-		l.write(path, spoilt)
-		third := l.evaluate(request(3, uint64(3+k)))
-		heard(t, l.said, "tasks=5,budget=3.json is not as it was made")
-		if third.Design.Weight != first.Design.Weight {
-			t.Errorf("weight %v, want %v", third.Design.Weight, first.Design.Weight)
-		}
-		if again, err := os.ReadFile(path); err != nil || string(again) != string(text) {
-			t.Errorf("it is not made again: %s, %v", again, err)
-		}
-	}
-	l.write(path, "{")
-	_, _, err = l.try(request(3, 9))
-	faulty(t, err, false, "tasks=5,budget=3.json: ")
-}
-
 // A design that the replay has selected comes before one that would be computed.
 func TestTheReplaysDesignIsTaken(t *testing.T) {
 	l := newLab(t)
@@ -555,6 +524,11 @@ func TestUniformIsTakenWhereNothingCanBeGained(t *testing.T) {
 	for _, spec := range []evaluation.Spec{asked(16, "", 1), asked(3, "hbn_staged", 3)} {
 		if r := l.evaluate(spec); r.Used != "" || r.Design.Risk == nil {
 			t.Errorf("%+v: %q, want the policy", spec, r.Used)
+		}
+	}
+	for budget, used := range map[int]string{3: "uniform", 16: ""} {
+		if p, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Budget: budget}); err != nil || p.Used != used {
+			t.Errorf("the plan for %d rollouts is %+v, %v, want %q", budget, p, err, used)
 		}
 	}
 }

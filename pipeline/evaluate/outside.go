@@ -73,7 +73,7 @@ func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 		return nil, nil, &protocol.FieldError{Field: "clusters", Message: fmt.Sprintf("of %d tasks, want %d", len(m.Clusters), len(m.Tasks))}
 	}
 	setup.Clusters, setup.Asked = m.Clusters, map[string]string{}
-	if setup.Design, err = s.designOf(o.Context, &setup, m.Stages, max(1, m.Places), o.Say); err != nil {
+	if setup.Design, err = s.designOf(o.Context, &setup, m.Stages, max(1, m.Places)); err != nil {
 		return nil, nil, err
 	}
 	if setup.Design.Rounds = m.Rounds; m.Rounds != 0 && m.Rounds < setup.Budget+max(1, len(setup.Design.Fractions)) {

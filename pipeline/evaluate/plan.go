@@ -8,6 +8,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/ledger"
+	"speceval/internal/policy"
 	"speceval/method/estimate"
 )
 
@@ -27,6 +28,7 @@ type Plan struct {
 	StandardError float64 `json:"standard_error"` // expected
 	UniformBudget int     `json:"uniform_budget"` // of Uniform with that standard error
 	Uniform       int     `json:"uniform_rollouts"`
+	Used          string  `json:"policy_used,omitempty"` // in the place of the default policy, since no gain is expected; "": itself
 
 	// Of answers, and what they cost with their prompts: by earlier ones of the model to these
 	// prompts, otherwise the most that sampling.max_tokens allows.
@@ -45,10 +47,18 @@ func (p *Plan) Text(w io.Writer) error {
                   found four times in five
   Uniform         needs %d rollouts per task for this error, %d in all
   tokens          %s
-
 %s
-`, p.Benchmark, p.Tasks, p.From, p.Budget, p.Rollouts, p.Pilots, p.StandardError, p.Resolves, p.UniformBudget, p.Uniform, p.tokensText(), p.Command)
+%s
+`, p.Benchmark, p.Tasks, p.From, p.Budget, p.Rollouts, p.Pilots, p.StandardError, p.Resolves, p.UniformBudget, p.Uniform, p.tokensText(), p.usedText(), p.Command)
 	return err
+}
+
+// usedText is a line about Uniform in the place of the default policy; "" without.
+func (p *Plan) usedText() string {
+	if p.Used == "" {
+		return ""
+	}
+	return "  policy          uniform takes the place of the default: no gain is expected of so few tasks and rollouts\n"
 }
 
 // tokensText is the tokens and dollars of the rollouts, in words.
@@ -100,7 +110,15 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 		return nil, err
 	}
 	p.Resolves, p.UniformBudget, p.Uniform = estimate.ResolvedByEach(e.StandardError), e.UniformBudget, e.UniformBudget*p.Tasks
-	return p, nil
+	if p.UniformBudget > p.Budget+1 {
+		return p, nil
+	}
+	setup := evaluation.Setup{Policy: policy.DefaultExecution(len(donors) > 0).Name, Budget: p.Budget, TaskIDs: make([]string, p.Tasks), Donors: donors}
+	setup.Design, err = b.designOf(ctx, &setup, 0, 1)
+	if gainless(&setup) {
+		p.Used = "uniform"
+	}
+	return p, err
 }
 
 // price sets what the rollouts of a plan take and cost.

@@ -19,8 +19,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
-	"speceval/internal/rollout"
-	"speceval/internal/store/journal"
 	"speceval/internal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
@@ -65,21 +63,22 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 	}
 	s, err := a.open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it; %s scored so far", folder, display.Count(scored(folder), "rollout is", "rollouts are"))
+		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it; %s", folder, soFar(folder))
 	}
 	return s, err
 }
 
-// scored is how many rollouts of an evaluation that may be running have a verdict.
-func scored(folder string) int {
-	seen := make(map[rollout.ID]bool)
-	for v, err := range journal.Records[rollout.Score](filepath.Join(folder, "scores"+journal.Suffix)) {
-		if err != nil {
-			break // none has come yet
-		}
-		seen[v.ID()] = true
+// soFar says how far an evaluation is that is not complete.
+func soFar(folder string) string {
+	p, err := evaluation.ReadProgress(folder)
+	if err != nil {
+		return "no rollout is scored so far"
 	}
-	return len(seen)
+	text := display.Count(p.Pilots+p.Continuations, "rollout is", "rollouts are") + " scored so far"
+	if p.Mean != nil {
+		text += fmt.Sprintf(", and by complete stages the mean is %.4f ± %.4f (provisional)", p.Mean.Value, p.Mean.StandardError)
+	}
+	return text
 }
 
 // open is the evaluation in a folder; fs.ErrNotExist is in the error if none is complete.
@@ -122,8 +121,8 @@ type Listed struct {
 // Lists is the evaluations of an output folder.
 type Lists []Listed
 
-// setups calls each with every evaluation of the output folder.
-func (a Archive) setups(each func(folder string, setup *evaluation.Setup, err error)) error {
+// Each calls each with every evaluation of the output folder, or the error of its setup.
+func (a Archive) Each(each func(folder string, setup *evaluation.Setup, err error)) error {
 	folders, err := fs.Glob(os.DirFS(a.out()), evaluation.Folder+"/benchmark=*/model=*/*")
 	for _, folder := range folders {
 		folder = filepath.Join(a.out(), filepath.FromSlash(folder))
@@ -135,14 +134,14 @@ func (a Archive) setups(each func(folder string, setup *evaluation.Setup, err er
 	return err
 }
 
-// fullName is the name of an evaluation in the output folder.
-func fullName(s *evaluation.Setup) string { return s.Benchmark + "/" + s.Model + "/" + s.Name() }
+// FullName is the name of an evaluation in the output folder.
+func FullName(s *evaluation.Setup) string { return s.Benchmark + "/" + s.Model + "/" + s.Name() }
 
 // Names lists all evaluations, complete or not. It checks nothing of them.
 func (a Archive) Names() (names []string) {
-	a.setups(func(_ string, setup *evaluation.Setup, err error) {
+	a.Each(func(_ string, setup *evaluation.Setup, err error) {
 		if err == nil {
-			names = append(names, fullName(setup))
+			names = append(names, FullName(setup))
 		}
 	})
 	slices.Sort(names)
@@ -158,13 +157,13 @@ func (a Archive) List() (Lists, error) {
 			a.Warn(text)
 		}
 	}
-	err := a.setups(func(folder string, setup *evaluation.Setup, err error) {
+	err := a.Each(func(folder string, setup *evaluation.Setup, err error) {
 		if err != nil {
 			warn(err.Error())
 			all = append(all, Listed{Name: folder, State: "damaged"})
 			return
 		}
-		line := Listed{Name: fullName(setup), State: "not complete", Rollouts: setup.Budget * len(setup.TaskIDs)}
+		line := Listed{Name: FullName(setup), State: "not complete", Rollouts: setup.Budget * len(setup.TaskIDs)}
 		s, err := evaluation.Open(folder)
 		switch {
 		case err == nil:
@@ -242,9 +241,7 @@ func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder strin
 	if before.Uniform() || !before.Adapts {
 		setup.Policy = policy.DefaultExecution(len(was.Donors) > 0).Name
 	}
-	if setup.Extends, err = evaluation.Extending(r, folder); err != nil {
-		return nil, "", err
-	}
+	setup.Extends = evaluation.Extending(r, folder)
 	setup.Design = extension(r, tasks, budget)
 	if err := s.scoredAlike(r, folder, h); err != nil {
 		return nil, "", err

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"speceval/method/neyman"
+	"speceval/pipeline/status"
+	"speceval/pipeline/view"
+)
+
+func (s *session) viewCommand() *cobra.Command {
+	port := 7878
+	c := &cobra.Command{
+		Use: "view [OUT]", Short: "serve a page on this machine about what runs and what is done", Args: cobra.MaximumNArgs(1),
+		Example: "  speceval view out --port 0   at a free port",
+		RunE: func(_ *cobra.Command, words []string) error {
+			if len(words) > 0 {
+				s.out = words[0]
+			}
+			return s.view(port)
+		},
+	}
+	c.Flags().IntVar(&port, "port", port, "serve at port `P` of 127.0.0.1; 0: a free one")
+	return c
+}
+
+// view serves until an interrupt. Having served is success.
+func (s *session) view(port int) error {
+	cfg, err := s.configuration()
+	if err != nil {
+		return err
+	}
+	out := cfg.Experiment.Out
+	if err := view.Check(out); err != nil {
+		return &usageError{err}
+	}
+	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
+	if err != nil {
+		return err
+	}
+	listener, err := view.Listen(port)
+	if err != nil {
+		return &usageError{err}
+	}
+	archive := s.archive(cfg)
+	archive.Warn = nil // the page says so
+	server := &http.Server{Handler: &view.View{Archive: archive, Prior: prior, Units: s.units(out)}, ReadHeaderTimeout: 10 * time.Second}
+	ctx, stop := s.interruptible()
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		server.Close()
+	}()
+	fmt.Fprintf(s.stdout, "http://%s/\n", listener.Addr())
+	s.say("showing %s; interrupt to stop", out)
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// unitsEvery is the time for which the status of the pipeline is not read again.
+const unitsEvery = 10 * time.Second
+
+// units reads the status of the pipeline, at intervals.
+func (s *session) units(out string) func() (*status.Status, error) {
+	var mu sync.Mutex
+	var read time.Time
+	var st *status.Status
+	var err error
+	return func() (*status.Status, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, none := os.Stat(filepath.Join(out, "manifests")); none != nil || s.now().Sub(read) < unitsEvery && !read.IsZero() {
+			return st, err
+		}
+		read = s.now()
+		x, plan, wrong := s.look(selection{})
+		if err = wrong; err == nil {
+			st = status.Of(x.Out, plan)
+			err = st.At(plan, s.elsewhere)
+		}
+		return st, err
+	}
+}

@@ -1,0 +1,254 @@
+// Package view serves a page about an output folder: evaluations and units of the pipeline
+// that run, and those that are done. It changes nothing.
+package view
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"speceval/internal/display"
+	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
+	"speceval/method/neyman"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/evaluate"
+	"speceval/pipeline/status"
+)
+
+//go:embed view.html.tmpl
+var layout string
+
+//go:embed view.js
+var script string
+
+// View is the page as an HTTP handler.
+type View struct {
+	Archive evaluate.Archive
+	Prior   *neyman.Prior                  // of the tasks
+	Units   func() (*status.Status, error) // of the pipeline; a nil Status where none has run
+
+	mu       sync.Mutex
+	complete map[string]*evaluation.Stored // that have been read, by folder
+}
+
+// page is what the template shows: a folder, or one of its evaluations.
+type page struct {
+	Guard       string
+	Style       template.CSS
+	Script      template.HTML
+	Out         string
+	Evaluations []*line
+	Units       *status.Status
+	Fault       error // of the units
+	One         *line // nil: all
+}
+
+// line is an evaluation. What is provisional is by complete stages.
+type line struct {
+	Name, Folder, State, Fault string
+	Mean                       *evaluation.Provisional
+	Provisional                bool
+	Rollouts, All              int
+	Tokens, Cost, Age          string
+	Why                        string // where the next rollouts go
+	Facts                      []show.Line
+	Report                     bool // there is a page of it
+	Tasks                      []task
+
+	setup    *evaluation.Setup
+	progress *evaluation.Progress
+}
+
+// task is what is known of a task, and how many rollouts come next.
+type task struct {
+	ID                     string
+	Scored, Selected, Next int
+	Rate, Spread           float64 // posterior mean, and standard deviation of a rollout
+	Width, Rest            float64 // of its bar: scored and to come, in percent
+}
+
+// ServeHTTP answers requests to this machine by its own name or address, so that no page of
+// another site can read what is served.
+func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		http.Error(w, "this page is for this machine alone", http.StatusForbidden)
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "this page only shows", http.StatusMethodNotAllowed)
+		return
+	}
+	p := page{Guard: display.PageGuard(script, "'self'"), Style: template.CSS(display.PageStyle), Script: template.HTML("<script>" + script + "</script>"), Out: v.Archive.Config.Experiment.Out}
+	p.Evaluations = v.lines()
+	switch r.URL.Path {
+	case "/":
+		p.Units, p.Fault = v.Units()
+	case "/evaluation", "/report":
+		at := slices.IndexFunc(p.Evaluations, func(l *line) bool { return l.Name == r.URL.Query().Get("name") })
+		if at < 0 {
+			http.Error(w, "there is no such evaluation in "+p.Out, http.StatusNotFound)
+			return
+		}
+		if p.One = p.Evaluations[at]; r.URL.Path == "/report" {
+			http.ServeFile(w, r, filepath.Join(p.One.Folder, show.PageFile))
+			return
+		}
+		if err := v.detail(p.One); err != nil {
+			p.One.Fault = err.Error()
+		}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	out := display.NewEscapingWriter(w)
+	if err := template.Must(template.New("view").Parse(layout)).Execute(out, p); err != nil {
+		fmt.Fprintln(w, template.HTMLEscapeString(err.Error()))
+	}
+}
+
+// lines are the evaluations: first those that run, then the others by name.
+func (v *View) lines() (all []*line) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.Archive.Each(func(folder string, setup *evaluation.Setup, err error) {
+		l := &line{Name: folder, Folder: folder, State: "damaged", setup: setup}
+		if err == nil {
+			l.Name, l.All = evaluate.FullName(setup), setup.Budget*len(setup.TaskIDs)
+			err = v.state(l)
+		}
+		if err != nil {
+			l.Fault = err.Error()
+		}
+		all = append(all, l)
+	})
+	slices.SortFunc(all, func(a, b *line) int {
+		if a.State != b.State && (a.State == running || b.State == running) {
+			return map[bool]int{true: -1, false: 1}[a.State == running]
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return all
+}
+
+const running = "running"
+
+// state sets how far an evaluation is.
+func (v *View) state(l *line) (err error) {
+	stored := v.complete[l.Folder]
+	if stored == nil {
+		if stored, err = evaluation.Open(l.Folder); err == nil {
+			if v.complete == nil {
+				v.complete = make(map[string]*evaluation.Stored)
+			}
+			v.complete[l.Folder] = stored
+		}
+	}
+	switch {
+	case err == nil:
+		r := stored.Result
+		l.State, l.Mean, l.Rollouts, l.All = "complete", &evaluation.Provisional{Value: r.Estimate, StandardError: r.StandardError}, r.Rollouts, r.Rollouts
+		l.Tokens = display.ThreeDigits(r.Tokens.Completion + r.Tokens.Wasted)
+		if r.Cost != nil {
+			l.Cost = fmt.Sprintf("$%.4g", r.Cost.Dollars)
+		}
+		_, missing := os.Lstat(filepath.Join(l.Folder, show.PageFile))
+		l.Report, l.Facts = missing == nil, show.Lines(r, l.Folder)
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if l.State = "paused"; dag.Holder(l.Folder) != "" {
+		l.State = running
+	}
+	if l.progress, err = evaluation.ReadProgress(l.Folder); errors.Is(err, fs.ErrNotExist) {
+		l.Why = "No rollout is scored yet."
+		return nil
+	}
+	if p := l.progress; err == nil {
+		l.Mean, l.Provisional, l.Rollouts = p.Mean, true, p.Pilots+p.Continuations
+		l.Tokens = display.ThreeDigits(p.Tokens)
+		if p.Dollars > 0 {
+			l.Cost = fmt.Sprintf("$%.4g", p.Dollars)
+		}
+		l.Age = p.At.Format(time.DateTime)
+	}
+	return err
+}
+
+// detail sets what is known of the tasks of an evaluation that is not complete.
+func (v *View) detail(l *line) error {
+	p := l.progress
+	if p == nil || len(p.Tasks) != len(l.setup.TaskIDs) {
+		return nil
+	}
+	l.Why = why(l.setup, p.Stage)
+	observed, rewards, most := make([]int, len(p.Tasks)), make([]float64, len(p.Tasks)), 1
+	for i, t := range p.Tasks {
+		observed[i], rewards[i], most = t.Scored, t.Rewards, max(most, t.Scored, t.Selected)
+	}
+	posterior, err := v.Prior.UpdateGraded(observed, rewards)
+	if err != nil {
+		return err
+	}
+	for i, t := range p.Tasks {
+		next := max(0, t.Selected-t.Scored)
+		row := task{ID: l.setup.TaskIDs[i], Scored: t.Scored, Selected: t.Selected, Next: next, Width: 100 * float64(t.Scored) / float64(most), Rest: 100 * float64(next) / float64(most)}
+		mean, variance := posterior.Moments(i)
+		row.Rate, row.Spread = mean, math.Sqrt(variance)
+		l.Tasks = append(l.Tasks, row)
+	}
+	slices.SortStableFunc(l.Tasks, func(a, b task) int { return cmp.Or(b.Next-a.Next, b.Selected-a.Selected) })
+	return nil
+}
+
+// why says where the next rollouts go in a stage, and why.
+func why(s *evaluation.Setup, stage int) string {
+	stages := 1 + max(1, len(s.Design.Fractions))
+	switch {
+	case s.Design.Pilots == s.Budget:
+		return fmt.Sprintf("Every task is given %d rollouts.", s.Budget)
+	case stage == 0 && s.Extends == nil:
+		return fmt.Sprintf("Stage 1 of %d, the pilot: every task is given %d rollouts.", stages, s.Design.Pilots)
+	}
+	return fmt.Sprintf("Stage %d of %d: tasks are given rollouts by what each still adds to the error of the mean. Tasks whose rollouts vary most, by the posterior of all complete stages, get most.", min(stage+1, stages), stages)
+}
+
+// Check is an error if a folder is none that can be viewed.
+func Check(out string) error {
+	info, err := os.Stat(out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is not there: name the output folder of runs or evaluations, or begin one first", out)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s is no folder: name the output folder of runs or evaluations", out)
+	}
+	return err
+}
+
+// Listen listens at a port of this machine; 0: a free one.
+func Listen(port int) (net.Listener, error) {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil && strings.Contains(err.Error(), "in use") {
+		err = fmt.Errorf("port %d is in use: name another with --port, 0 for a free one", port)
+	}
+	return l, err
+}
