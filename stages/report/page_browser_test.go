@@ -2,8 +2,9 @@ package report_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +15,10 @@ import (
 // TestThePageInABrowser opens the page as wide as a phone and a desktop, with all of it
 // unfolded, and reads a popover by keyboard.
 func TestThePageInABrowser(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "page.html")
-	put(t, path, []byte(golden.Probed(string(whole(t).page(t)), probe)))
+	page := string(whole(t).page(t))
+	pages := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, page) })
 	var widths []int
-	for _, posted := range golden.Browse(t, "file://"+path, os.Getenv("SPECEVAL_CI") != "") {
+	for _, posted := range golden.Browse(t, pages, "/", probe, os.Getenv("SPECEVAL_CI") != "") {
 		var got struct {
 			Width, Scroll int      // of the viewport, and of the document
 			Height        int      // of the document before it was unfolded

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,12 +113,10 @@ addEventListener("load", function () {
 `
 
 func TestThePageInABrowser(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "page.html")
-	if err := os.WriteFile(path, []byte(golden.Probed(page(t, 12, 8), probe)), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := page(t, 12, 8)
+	pages := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) })
 	var widths []int
-	for _, posted := range golden.Browse(t, "file://"+path, os.Getenv("SPECEVAL_CI") != "") {
+	for _, posted := range golden.Browse(t, pages, "/", probe, os.Getenv("SPECEVAL_CI") != "") {
 		var got struct {
 			Width, Scroll, Tasks int
 			Number, Cost         float64 // where they end, in pixels
