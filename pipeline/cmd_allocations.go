@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/variance"
-	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
 
@@ -39,60 +37,32 @@ func (s *session) allocationsCommand() *cobra.Command {
 	return c
 }
 
+// allocations prints the digests, and warns of the stored files behind them that are not fresh.
 func (s *session) allocations(schedule string) error {
-	cfg, err := config.Load(s.config, s.sets)
+	x, plan, err := s.look(selection{})
 	if err != nil {
-		return &usageError{err}
-	}
-	out := cmp.Or(s.out, cfg.Experiment.Out)
-	profiles, file, err := experiment.Profiles(cfg, out)
-	if err != nil && file == "" {
-		return &usageError{err} // the configuration names them
-	}
-	if err != nil {
-		return err
-	}
-	read := []string{file}
-	pilots, err := experiment.PaperSchedule()
-	if schedule == computedSchedule {
-		read = append(read, variance.DesignsFile)
-		if pilots, err = experiment.StoredSchedule(out); errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", filepath.Join(out, filepath.FromSlash(variance.DesignsFile)), paperSchedule)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.warnUnlessFresh(read); err != nil {
 		return err
 	}
 	var rows bytes.Buffer // all or nothing
-	err = experiment.WriteAllocations(&rows, cfg, profiles, pilots)
+	read, err := x.WriteAllocations(&rows, schedule == paperSchedule)
 	var none *experiment.NoPilotsError
-	if errors.As(err, &none) {
+	switch {
+	case errors.As(err, &none):
 		return usagef("%w: take --schedule %s", err, computedSchedule)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = rows.WriteTo(s.stdout)
-	return err
-}
-
-// warnUnlessFresh warns of stored files that a run would make anew.
-func (s *session) warnUnlessFresh(files []string) error {
-	_, plan, err := s.look(selection{})
-	if err != nil {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", filepath.Join(x.Out, filepath.FromSlash(variance.DesignsFile)), paperSchedule)
+	case err != nil:
 		return err
 	}
 	for _, stage := range plan.Stages {
 		for _, r := range stage.Run {
 			for _, output := range r.Declared.Outputs {
-				if slices.Contains(files, output) {
+				if slices.Contains(read, output) {
 					s.warn("%s is not fresh; `speceval plan %s` says why", output, stage.Stage.Name)
 				}
 			}
 		}
 	}
-	return nil
+	_, err = rows.WriteTo(s.stdout)
+	return err
 }

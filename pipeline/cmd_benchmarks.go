@@ -52,14 +52,7 @@ func (s *session) benchmarksListCommand() *cobra.Command {
 		Use: "list", Short: "list the paper's benchmarks, and where their tasks come from", Args: cobra.NoArgs,
 		Example: "  speceval benchmarks list --json   one JSON document",
 		RunE: func(*cobra.Command, []string) error {
-			all, err := experiment.PaperBenchmarks()
-			if err != nil {
-				return err
-			}
-			if s.json {
-				return writeJSON(s.stdout, all)
-			}
-			return experiment.WriteBenchmarks(s.stdout, all)
+			return s.print(experiment.PaperBenchmarks())
 		},
 	}
 	s.jsonFlag(c)
@@ -77,9 +70,7 @@ func (s *session) makeBenchmarks(cfg *config.Config, words []string, o upstream.
 	if o.Prompts, err = experiment.Prompts(cfg); err != nil {
 		return &usageError{err}
 	}
-	if o.Published, err = experiment.PaperIDs(); err != nil {
-		return err
-	}
+	o.Published = experiment.PaperIDs()
 	o.From, o.To = cmp.Or(o.From, upstreamFolder), cmp.Or(o.To, cfg.Corpus.Tasks)
 	ctx, stop := s.interruptible()
 	defer stop()
@@ -188,10 +179,10 @@ func (s *session) checkTasks(cfg *config.Config, path string, unpublished bool) 
 	var faults []error
 	var tasks []benchmark.Task
 	for _, file := range files {
-		paper := ""
-		tasks, paper, err = experiment.CheckTasks(cfg, file, unpublished)
+		content := ""
+		tasks, content, err = experiment.CheckTasks(cfg, file, unpublished)
 		if faults = append(faults, err); err == nil {
-			fmt.Fprintf(s.stdout, "%s: %s%s\n", file, experiment.Content(tasks), paper)
+			fmt.Fprintf(s.stdout, "%s: %s\n", file, content)
 		}
 	}
 	if err = errors.Join(faults...); err == nil && !info.IsDir() {

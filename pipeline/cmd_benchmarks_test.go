@@ -28,10 +28,7 @@ func upstreamFiles(t *testing.T, sources ...string) string {
 		t.Fatal(err)
 	}
 	groups = slices.DeleteFunc(groups, func(g upstream.Group) bool { return !slices.Contains(sources, g.Source.ID) })
-	ids, err := experiment.PaperIDs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ids := experiment.PaperIDs()
 	dir := t.TempDir()
 	if err := made.Write(dir, made.Options{Groups: groups, IDs: ids, Seed: 1, Tests: 1 << 20, Images: 3000}); err != nil {
 		t.Fatal(err)

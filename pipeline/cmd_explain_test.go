@@ -28,8 +28,8 @@ func published(t *testing.T, out string) pipeline {
 	stages := []dag.Stage{onlyUnits(report.Stage(settings), "experiment", "table7_flop_coefficients")}
 	dagtest.Run(t, stages, out)
 	return pipeline{load: func(string, []string, experiment.Outside) (*experiment.Experiment, error) {
-		return &experiment.Experiment{Out: out, Reports: settings}, nil
-	}, stages: func(*experiment.Experiment) []dag.Stage { return stages }}
+		return &experiment.Experiment{Out: out, Reports: settings, Stages: stages}, nil
+	}}
 }
 
 // explainIn runs explain on a pipeline's output folder.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -76,7 +77,7 @@ func (s *session) runSelection(sel selection, keepGoing bool) (*dag.Plan, error)
 // took.
 func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string, keepGoing bool) error {
 	command := slurm.Run(s.environment, o.Answer())
-	jobs, err := o.Jobs(slurm.Settings{Run: command, Process: s.pid, Drain: drain, Report: s.report, Now: s.now}, s.variable)
+	jobs, err := o.Jobs(slurm.Settings{Run: command, Process: s.pid, Drain: drain, Report: s.report, Now: s.now})
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		Shared:    where.Shared,
 	}
 	start, before := s.now(), process.Used()
-	err = o.close(ctx, runner.Run(ctx, drain, plan))
+	err = cmp.Or(runner.Run(ctx, drain, plan), o.Close(ctx))
 	if plan.Units() > 0 {
 		used := process.Used()
 		what := display.Units(plan.Units()) + " done"

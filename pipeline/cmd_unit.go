@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ func (s *session) runUnit(stage, key string) error {
 		return err
 	}
 	m, err := snapshot.RunUnit(ctx, ref, s.origin, s.now, nil)
-	if err = o.close(ctx, err); err == nil {
+	if err = cmp.Or(err, o.Close(ctx)); err == nil {
 		s.sayUnit(ref, m)
 	}
 	return err
@@ -90,5 +91,5 @@ func (s *session) runElement(dir string) (err error) {
 	}
 	ctx, stop := s.interruptible()
 	defer stop()
-	return o.close(ctx, w.Run(ctx, o.graph, o.Out, s.sayUnit))
+	return cmp.Or(w.Run(ctx, o.graph, o.Out, s.sayUnit), o.Close(ctx))
 }

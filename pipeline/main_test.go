@@ -93,15 +93,12 @@ func (b *bench) load(file string, sets []string, o experiment.Outside) (*experim
 	}
 	return &experiment.Experiment{
 		Out: cmp.Or(o.Out, b.out), Workers: 1, Page: b.page,
-		Generate: dag.Stage{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
-		Replay:   replay,
-		Report:   dag.Stage{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
+		Stages: []dag.Stage{
+			{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
+			replay,
+			{Name: "report", About: "tables", Version: 1, Units: []dag.Unit{report}},
+		},
 	}, nil
-}
-
-// benchStages are the stages of a bench.
-func benchStages(e *experiment.Experiment) []dag.Stage {
-	return []dag.Stage{e.Generate, e.Replay, e.Report}
 }
 
 func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
@@ -137,7 +134,7 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 		origin:     dag.Origin{Commit: "abc", Host: "lab", GoVersion: "go1.26", Command: "speceval " + line},
 		interrupts: b.interrupts, release: func() {},
 	}
-	p := pipeline{load: b.load, stages: benchStages, verify: func(*experiment.Experiment) (verdicts, error) { return opinion(b.agree), nil }}
+	p := pipeline{load: b.load, verify: func(*experiment.Experiment) (verdicts, error) { return opinion(b.agree), nil }}
 	if b.far != nil {
 		p.elsewhere = func(string) ([]runlog.Event, error) { return b.far, nil }
 	}

@@ -38,19 +38,9 @@ func (s *session) console() status.Console {
 // opened is the experiment that a command works on.
 type opened struct {
 	*experiment.Experiment
-	stages   []dag.Stage
 	graph    *dag.Graph
 	snapshot *dag.Snapshot // of the output folder, once it is planned
 	machines status.Machines
-}
-
-// close ends what units have started, servers for one; an error of the units counts first.
-// An interrupt cuts the politeness short.
-func (o *opened) close(ctx context.Context, err error) error {
-	if o.Close == nil {
-		return err
-	}
-	return cmp.Or(err, o.Close(ctx))
 }
 
 // plan reads the output folder and plans a selection.
@@ -73,8 +63,8 @@ func (s *session) open(sel selection) (*opened, error) {
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	o := &opened{Experiment: e, stages: s.pipeline.stages(e)}
-	if o.graph, err = dag.New(o.stages); err != nil {
+	o := &opened{Experiment: e}
+	if o.graph, err = dag.New(e.Stages); err != nil {
 		return nil, err
 	}
 	if err := o.graph.Check(sel.Selection); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 
-	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/runlog"
 	"speceval/stages/report"
@@ -14,8 +13,6 @@ import (
 type pipeline struct {
 	// load reads the configuration, with overrides of the form key=value.
 	load func(file string, sets []string, o experiment.Outside) (*experiment.Experiment, error)
-	// stages are the stages of an experiment, in order.
-	stages func(e *experiment.Experiment) []dag.Stage
 	// verify compares the results of an experiment with the paper.
 	verify func(e *experiment.Experiment) (verdicts, error)
 	// elsewhere returns the units of an output folder that run, or ran, on other
@@ -35,11 +32,6 @@ type verdicts interface {
 const reportStage = "report"
 
 // shipped is the pipeline of experiments.toml.
-var shipped = pipeline{load: experiment.Load, stages: stages, verify: func(e *experiment.Experiment) (verdicts, error) {
+var shipped = pipeline{load: experiment.Load, verify: func(e *experiment.Experiment) (verdicts, error) {
 	return report.VerifyFolder(e.Reports, e.Out)
 }}
-
-// stages is the literal list of stages, in order.
-func stages(e *experiment.Experiment) []dag.Stage {
-	return []dag.Stage{e.Generate, e.Score, e.Replay, e.Systems, e.Report}
-}

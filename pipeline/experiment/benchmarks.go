@@ -2,29 +2,19 @@ package experiment
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"speceval/data"
 	"speceval/internal/benchmark"
-	"speceval/internal/coupled"
-	"speceval/internal/paper"
-	"speceval/internal/profile"
-	"speceval/internal/scoring/family"
+	"speceval/internal/table"
 	"speceval/internal/upstream"
-	"speceval/internal/variance"
-	"speceval/method/neyman"
 	"speceval/pipeline/config"
-	"speceval/stages/score"
-	"speceval/stages/systems"
 )
 
 // PaperGroups are the paper's benchmarks with these ids, or all of them: those
@@ -42,20 +32,14 @@ func PaperGroups(ids ...string) ([]upstream.Group, error) {
 	return slices.DeleteFunc(all, func(g upstream.Group) bool { return !slices.Contains(ids, g.ID) }), nil
 }
 
-// PaperIDs are the ids of the tasks of every published benchmark, in order.
-func PaperIDs() (map[string][]string, error) {
-	profiles, err := publishedProfiles()
-	if err != nil {
-		return nil, err
-	}
+// PaperIDs are the ids of the tasks of every published benchmark, in order. All models have the
+// same.
+func PaperIDs() map[string][]string {
 	ids := map[string][]string{}
-	for _, p := range profiles {
-		if other, again := ids[p.Benchmark]; again && !slices.Equal(other, p.TaskIDs) {
-			return nil, fmt.Errorf("%s: models have different tasks of %s", data.ProfilesName, p.Benchmark)
-		}
+	for _, p := range publishedProfiles() {
 		ids[p.Benchmark] = p.TaskIDs
 	}
-	return ids, nil
+	return ids
 }
 
 // AskedIn says in whose words the tasks of a group are asked, by the digest of
@@ -74,64 +58,35 @@ const reportedFaults = 10_000
 // CheckTasks reads all of a task file, with its tests, and reports every fault.
 // A file that the configuration names is of the benchmark that it is named for.
 // The tasks of a benchmark of the paper are held against the published ids,
-// unless unpublished; paper is then a clause about them, otherwise empty.
-func CheckTasks(cfg *config.Config, path string, unpublished bool) (tasks []benchmark.Task, paper string, err error) {
+// unless unpublished. content is a line about the tasks: how many there are, in all and for each
+// scorer, the most first, and how the paper's are asked.
+func CheckTasks(cfg *config.Config, file string, unpublished bool) (tasks []benchmark.Task, content string, err error) {
 	prompts, err := Prompts(cfg)
 	if err != nil {
 		return nil, "", err
 	}
 	reader := benchmark.Reader{Prompts: prompts, MostTold: reportedFaults}
 	for _, b := range cfg.Benchmarks {
-		if filepath.Clean(taskPath(cfg, b)) == filepath.Clean(path) {
+		if filepath.Clean(taskPath(cfg, b)) == filepath.Clean(file) {
 			reader.Benchmark = b.ID
 		}
 	}
-	if tasks, err = reader.Read(path); err != nil {
+	if tasks, err = reader.Read(file); err != nil {
 		return nil, "", err
 	}
-	faults := []error{usable(cmp.Or(reader.Benchmark, tasks[0].Benchmark), path, tasks)}
-	for _, t := range tasks {
-		_, err := benchmark.ReadTests(path, t, "")
-		faults = append(faults, err)
-	}
-	if !unpublished {
-		paper, err = paperTasks(path, tasks)
-		faults = append(faults, err)
-	}
-	return tasks, paper, errors.Join(faults...)
-}
-
-// paperTasks compares the tasks of a benchmark of the paper with the published
-// ids, and says how they are asked. Those of another benchmark are as they are.
-func paperTasks(path string, tasks []benchmark.Task) (string, error) {
-	published, err := PaperIDs()
-	if err != nil {
-		return "", err
-	}
-	want, ofPaper := published[tasks[0].Benchmark]
-	if !ofPaper {
-		return "", nil
-	}
-	ids := make([]string, len(tasks))
-	for i, t := range tasks {
-		ids[i] = t.ID
-	}
-	if err := upstream.Compare(ids, want, nil); err != nil {
-		return "", fmt.Errorf("%s: %w (--unpublished checks it without those)", path, err)
-	}
-	groups, err := PaperGroups(tasks[0].Benchmark)
-	if err != nil {
-		return "", err
-	}
-	return "; the published ids in order; " + AskedIn(groups[0], benchmark.PromptDigest(tasks)), nil
-}
-
-// Content says how many tasks there are, in all and for each scorer, those of
-// the most tasks first.
-func Content(tasks []benchmark.Task) string {
+	id := tasks[0].Benchmark
+	faults := []error{usable(cmp.Or(reader.Benchmark, id), file, tasks)}
 	count := map[string]int{}
+	var ids []string
 	for _, t := range tasks {
-		count[scorerOf(t)]++
+		_, err := benchmark.ReadTests(file, t, "")
+		faults = append(faults, err)
+		scorer := t.Scorer
+		if judgedBlind(t) {
+			scorer += " without an answer"
+		}
+		count[scorer]++
+		ids = append(ids, t.ID)
 	}
 	var each []string
 	for _, scorer := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
@@ -139,100 +94,85 @@ func Content(tasks []benchmark.Task) string {
 	}) {
 		each = append(each, fmt.Sprintf("%d %s", count[scorer], scorer))
 	}
-	return fmt.Sprintf("%d tasks of %s: %s", len(tasks), tasks[0].Benchmark, strings.Join(each, ", "))
-}
-
-// scorerOf is the scorer of a task, with a remark where it is a judge that is not given the answer.
-func scorerOf(t benchmark.Task) string {
-	if f, err := family.Named(t.Scorer); err == nil && f.Need == family.Judge && t.Answer == "" {
-		return t.Scorer + " without an answer"
-	}
-	return t.Scorer
-}
-
-// Profiles are those to evaluate, without degenerate ones: known ones, or those
-// that the score stage has stored below the folder out. stored is the file of
-// the latter, relative to out.
-func Profiles(cfg *config.Config, out string) (profiles []profile.Profile, stored string, err error) {
-	var all []profile.Profile
-	if cfg.Corpus.Source == config.SourcePublished {
-		if all, err = publishedProfiles(); err == nil {
-			all, err = cfg.Profiles(all, data.ProfilesName)
+	content = fmt.Sprintf("%d tasks of %s: %s", len(tasks), id, strings.Join(each, ", "))
+	if want, ofPaper := PaperIDs()[id]; ofPaper && !unpublished {
+		if err := upstream.Compare(ids, want, nil); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w (--unpublished checks it without those)", file, err))
 		}
-	} else {
-		stored = score.ProfilesFile
-		path := filepath.Join(out, filepath.FromSlash(stored))
-		if all, err = profile.Read(path); errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s is not there: run `speceval run --until score` first", path)
+		groups, _ := PaperGroups(id)
+		content += "; the published ids in order; " + AskedIn(groups[0], benchmark.PromptDigest(tasks))
+	}
+	return tasks, content, errors.Join(faults...)
+}
+
+// PaperBenchmark is a benchmark of the paper and where its tasks come from.
+type PaperBenchmark struct {
+	Benchmark string   `json:"benchmark"`
+	Title     string   `json:"title"`
+	Tasks     int      `json:"tasks"`
+	Scorer    string   `json:"scorer"`
+	Dataset   string   `json:"dataset"`
+	Revision  string   `json:"revision"`
+	Files     []string `json:"files"`
+	Format    string   `json:"format"`
+	Gated     bool     `json:"gated"`
+	Licence   string   `json:"licence"`
+	Selection string   `json:"selection"`
+
+	which string // the selection, for people
+}
+
+// PaperList is benchmarks of the paper, those of one source following one another.
+type PaperList []PaperBenchmark
+
+// PaperBenchmarks are all of them.
+func PaperBenchmarks() (all PaperList) {
+	ids := PaperIDs()
+	for _, g := range upstream.Groups() {
+		all = append(all, PaperBenchmark{
+			Benchmark: g.ID, Title: g.Title, Tasks: len(ids[g.ID]), Scorer: g.Scorer(),
+			Dataset: g.Source.Dataset, Revision: g.Source.Revision, Files: g.Source.Files, Format: strings.TrimPrefix(path.Ext(g.Source.Files[0]), "."),
+			Gated: g.Source.Gated, Licence: g.Source.Licence, Selection: string(g.Selection), which: g.Which(),
+		})
+	}
+	return all
+}
+
+// Text writes a table of the benchmarks and one of their sources.
+func (l PaperList) Text(w io.Writer) error {
+	left := func(name string) table.Column { return table.Column{Name: name, Align: table.Left} }
+	benchmarks := table.Table{
+		Title:   "Benchmarks",
+		Columns: []table.Column{left("benchmark"), {Name: "tasks"}, left("scorer"), left("dataset"), left("which tasks")},
+	}
+	sources := table.Table{
+		Title:   "Their sources",
+		Columns: []table.Column{left("dataset"), left("revision"), left("files"), left("licence"), left("gated")},
+	}
+	tasks := 0
+	for i, b := range l {
+		tasks += b.Tasks
+		benchmarks.Rows = append(benchmarks.Rows, []table.Cell{
+			table.Text(b.Benchmark), table.Integer(b.Tasks), table.Text(b.Scorer), table.Text(b.Dataset), table.Text(b.which),
+		})
+		if i > 0 && l[i-1].Dataset == b.Dataset {
+			continue
 		}
-	}
-	if err != nil {
-		return nil, stored, err
-	}
-	profiles, _, err = profile.Evaluated(all)
-	return profiles, stored, err
-}
-
-// PaperSchedule is the schedule of pilot sizes in the paper's Table 5.
-func PaperSchedule() (systems.Schedule, error) {
-	numbers, err := paper.Parse(data.PaperTargets())
-	if err != nil {
-		return nil, err
-	}
-	return func(tasks, budget int) (int, error) {
-		m, ok := numbers.At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(tasks), Budget: int32(budget)})
-		if !ok {
-			return 0, &NoPilotsError{tasks, budget}
+		files, gated := b.Files[0], ""
+		if n := len(b.Files); n > 1 {
+			files += fmt.Sprintf(" and %d more", n-1)
 		}
-		return int(m), nil
-	}, nil
-}
-
-// NoPilotsError is a setting that the paper's Table 5 does not have.
-type NoPilotsError struct{ Tasks, Budget int }
-
-func (e *NoPilotsError) Error() string {
-	return fmt.Sprintf("Table 5 of the paper has no pilot size for %d tasks at budget %d", e.Tasks, e.Budget)
-}
-
-// StoredSchedule is the schedule of pilot sizes that the replay stage has
-// stored in variance.DesignsFile below the folder out; fs.ErrNotExist if it has
-// none.
-func StoredSchedule(out string) (systems.Schedule, error) {
-	designs, err := variance.ReadDesigns(filepath.Join(out, filepath.FromSlash(variance.DesignsFile)))
-	if err != nil {
-		return nil, err
+		if b.Gated {
+			gated = "accept its terms"
+		}
+		sources.Rows = append(sources.Rows, []table.Cell{
+			table.Text(b.Dataset), table.Text(b.Revision), table.Text(files), table.Text(b.Licence), table.Text(gated),
+		})
 	}
-	return systems.Computed(designs)
-}
-
-// WriteAllocations writes the digest of the HBN allocation of every profile at
-// every budget under coupled rewards, as CSV.
-func WriteAllocations(w io.Writer, cfg *config.Config, profiles []profile.Profile, schedule systems.Schedule) error {
-	releases, err := releases()
-	if err != nil {
+	benchmarks.Notes = []string{fmt.Sprintf("%d tasks in all", tasks)}
+	if err := table.WriteText(w, benchmarks); err != nil {
 		return err
 	}
-	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-	if err != nil {
-		return err
-	}
-	rows := csv.NewWriter(w)
-	rows.Write([]string{"benchmark", "model", "budget", "allocation_sha256"}) // errors: see rows.Error
-	for _, p := range profiles {
-		rewards := coupled.NewRewards(p, releases.Digest(p), cfg.Experiment.Seed)
-		for _, budget := range cfg.Experiment.Budgets {
-			pilots, err := schedule(p.N(), budget)
-			if err != nil {
-				return fmt.Errorf("%s: %w", p.Name(), err)
-			}
-			allocation, err := systems.Allocation(prior, rewards, pilots, budget)
-			if err != nil {
-				return fmt.Errorf("%s at budget %d: %w", p.Name(), budget, err)
-			}
-			rows.Write([]string{p.Benchmark, p.Model, strconv.Itoa(budget), coupled.AllocationDigest(p.TaskIDs, allocation)})
-		}
-	}
-	rows.Flush()
-	return rows.Error()
+	fmt.Fprintln(w)
+	return table.WriteText(w, sources)
 }

@@ -1,28 +1,39 @@
 // Package experiment turns a configuration into what the stages and commands
 // work with: settings of stages, servers, scorers, task files, and the
-// simulated fleet. It owns the wiring and nothing else: no file formats, no
-// terminal, no order of stages.
+// simulated fleet. It owns the wiring and nothing else: no file formats and no
+// terminal.
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"speceval/data"
+	"speceval/internal/clock"
+	"speceval/internal/profile"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/files"
+	"speceval/internal/typeset"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+	"speceval/stages/generate"
 	"speceval/stages/replay"
 	"speceval/stages/report"
 	"speceval/stages/report/page"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
+	"speceval/stages/score"
 )
 
 // Outside is the part of the world that an experiment may use.
@@ -33,19 +44,24 @@ type Outside struct {
 	Report      func(text string) // shows a line while units run, from any goroutine
 }
 
+// say shows a line, if it is not empty.
+func (o Outside) say(text string) {
+	if text != "" && o.Report != nil {
+		o.Report(text)
+	}
+}
+
 // Experiment is a configuration turned into stages.
 type Experiment struct {
-	Out     string // output folder
-	Workers int    // units at a time; 0 = one per core
-
-	Generate, Score, Replay, Systems, Report dag.Stage
+	Out     string      // output folder
+	Workers int         // units at a time; 0 = one per core
+	Stages  []dag.Stage // in order
 
 	Executor config.Executor
 	Servers  map[string]bool // stages whose units start servers
 
-	Reports stored.Settings                 // of the report stage, for commands that explain its tables
-	Notes   map[string][]string             // what the user should know before units of a stage run
-	Close   func(ctx context.Context) error // ends what units have started; nil: nothing
+	Reports stored.Settings     // of the report stage, for commands that explain its tables
+	Notes   map[string][]string // what the user should know before units of a stage run
 
 	// Page writes the page of the report; nil: there is none.
 	Page func(w io.Writer, h page.History) error
@@ -53,8 +69,21 @@ type Experiment struct {
 	// with which verify compares.
 	Findings func(w io.Writer) error
 
-	file string // of the configuration
-	sets []string
+	config  *config.Config
+	outside Outside
+	file    string // of the configuration
+	sets    []string
+	known   []profile.Profile                 // that are evaluated, where they are there before anything runs
+	close   []func(ctx context.Context) error // end what units have started
+}
+
+// Close ends what units have started.
+func (e *Experiment) Close(ctx context.Context) error {
+	var faults []error
+	for _, end := range e.close {
+		faults = append(faults, end(ctx))
+	}
+	return errors.Join(faults...)
 }
 
 // Load reads a configuration with overrides of the form key=value, and makes
@@ -64,188 +93,200 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Out == "" {
-		o.Out = cfg.Experiment.Out
-	}
-	c, err := newProfileStages(cfg, o)
-	if err != nil {
-		return nil, err
-	}
-	var timed *timing
-	if cfg.Systems.Engine == config.EngineVLLM {
-		timed = &timing{workers: timedWorkers(cfg, o), vacate: c.close, judges: Judges(cfg, o), outside: o}
-	}
+	o.Out = cmp.Or(o.Out, cfg.Experiment.Out)
+	sampled, timed := cfg.Corpus.Source == config.SourceVLLM, cfg.Systems.Engine == config.EngineVLLM
+	launched := slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Launch != "" })
 	e := &Experiment{
-		Out: o.Out, Workers: cfg.Executor.Workers, Executor: cfg.Executor, Servers: serverStages(cfg),
-		Generate: c.generate, Score: c.score, file: file, sets: sets,
-		Close: func(ctx context.Context) error { return errors.Join(c.end(ctx), timed.end(ctx)) },
+		Out: o.Out, Workers: cfg.Executor.Workers, Executor: cfg.Executor,
+		Servers: map[string]bool{"generate": launched && sampled, "systems": launched && timed},
+		Reports: stored.Settings{
+			Budgets: cfg.Experiment.Budgets, CaseStudy: stored.CaseStudy{Profile: cfg.Replay.CaseStudy.Profile, Budget: cfg.Replay.CaseStudy.Budget},
+			Targets: data.PaperTargets(), Architectures: data.Architectures(), Measurements: data.Measurements(),
+			Memory: new(stored.Memory),
+		},
+		Notes:  map[string][]string{},
+		config: cfg, outside: o, file: file, sets: sets,
 	}
-	if e.Replay, err = replay.Stage(replaySettings(cfg), c.pairs); err != nil {
+	add := func(stage dag.Stage, err error) error {
+		e.Stages = append(e.Stages, stage)
+		return err
+	}
+	corpus := e.addKnown
+	if sampled {
+		corpus = e.addSampled
+	}
+	if err := corpus(); err != nil {
 		return nil, err
 	}
-	systems, notes, err := systemsStage(cfg, c.pairs, timed)
-	if err != nil {
+	if err := add(replay.Stage(e.replaySettings(), e.Reports.Pairs)); err != nil {
 		return nil, err
 	}
-	e.Systems = systems
-	if e.Reports, err = reportSettings(cfg, c, e.Systems); err != nil {
+	if err := add(e.systemsStage()); err != nil {
 		return nil, err
 	}
-	var noStudy []string
-	if why := e.Reports.NoCaseStudy(); why != "" {
-		noStudy = append(noStudy, why)
+	r := &e.Reports
+	if r.Live.Second, err = e.readSecond(); err != nil {
+		return nil, fmt.Errorf("report.second: %w", err)
 	}
-	engine, texNotes := texEngine(cfg, o.Out, exec.LookPath, o.Environment)
-	e.Reports.TeX = engine
-	e.Report = report.Stage(e.Reports)
-	e.Notes = map[string][]string{
-		e.Score.Name: c.scoreNotes, e.Replay.Name: slices.Concat(c.notes, noStudy), e.Systems.Name: notes, e.Report.Name: texNotes,
+	if why := r.NoCaseStudy(); why != "" {
+		e.Notes["replay"] = append(e.Notes["replay"], why)
 	}
+	r.TeX, e.Notes["report"] = texEngine(cfg, o.Out, exec.LookPath, o.Environment)
+	add(report.Stage(*r), nil)
 	e.Page = func(w io.Writer, h page.History) error {
 		for _, s := range cfg.Settings() {
 			h.Settings = append(h.Settings, page.Setting(s))
 		}
-		return page.Write(w, stored.NewSource(&e.Reports, stored.Folder(o.Out)), h)
+		return page.Write(w, stored.NewSource(r, stored.Folder(o.Out)), h)
 	}
-	if !e.Reports.Published {
-		e.Findings = func(w io.Writer) error {
-			return tables.Findings(w, stored.NewSource(&e.Reports, stored.Folder(o.Out)))
-		}
+	if !r.Published {
+		e.Findings = func(w io.Writer) error { return tables.Findings(w, stored.NewSource(r, stored.Folder(o.Out))) }
 	}
 	return e, nil
 }
 
-// serverStages are the stages whose units start servers.
-func serverStages(cfg *config.Config) map[string]bool {
-	launched := slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Launch != "" })
-	return map[string]bool{
-		"generate": launched && cfg.Corpus.Source == config.SourceVLLM,
-		"systems":  launched && cfg.Systems.Engine == config.EngineVLLM,
+// addKnown adds the first two stages with nothing to run: profiles stand in for rollouts, the
+// paper's or a file of the user's.
+func (e *Experiment) addKnown() error {
+	all, err := e.config.Profiles(publishedProfiles(), data.ProfilesName)
+	if err != nil {
+		return err
 	}
+	r := &e.Reports
+	if e.known, r.LeftOut, err = profile.Evaluated(all); err != nil {
+		return err
+	}
+	r.Pairs, r.Published = pair.AllKnown(e.known), arePublished(e.known)
+	for _, p := range r.LeftOut {
+		e.Notes["replay"] = append(e.Notes["replay"], p.Name()+" is left out: its variance is zero, every task passes always or never")
+	}
+	standIn := e.config.Corpus.StandIn(data.ProfilesName)
+	e.Stages = append(e.Stages, generate.Satisfied(standIn), score.Satisfied(standIn))
+	return nil
+}
+
+// addSampled adds the stages that sample rollouts from servers, and score them.
+func (e *Experiment) addSampled() error {
+	cfg, r := e.config, &e.Reports
+	servers, judges := Servers(cfg, e.outside), Judges(cfg, e.outside)
+	tasks, absent, err := readTasks(cfg)
+	if err = errors.Join(err, absent); err != nil {
+		return err
+	}
+	scoring, notes, err := ScoreSettings(cfg, e.outside, judges, tasks)
+	if err != nil {
+		return err
+	}
+	scored, err := score.Stage(scoring)
+	if err != nil {
+		return err
+	}
+	sampled := generate.Stage(e.generateSettings(servers, tasks))
+	e.Stages, e.Notes["score"] = append(e.Stages, sampled, scored), notes
+	r.Pairs = score.Pairs(scoring)
+	slices.SortFunc(r.Pairs, func(a, b pair.Pair) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
+	})
+	r.Live.Rollouts = map[string]stored.Rollouts{}
+	for _, u := range sampled.Units {
+		benchmark, model, _ := strings.Cut(u.ID, "/")
+		r.Live.Rollouts[profile.Profile{Benchmark: benchmark, Model: model}.Name()] = stored.Rollouts{By: dag.Ref{Stage: sampled.Name, Unit: u.ID}, Files: u.Outputs}
+	}
+	e.close = append(e.close, servers.Close, judges.Close)
+	return nil
+}
+
+// generateSettings returns the settings of the generate stage.
+func (e *Experiment) generateSettings(servers *serving.Servers, tasks []TaskFile) generate.Settings {
+	cfg := e.config
+	s := generate.Settings{
+		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
+		Config: cfg.Asked("experiment.seed", "corpus.rollouts_per_task", "serving.version"),
+		Clock:  clock.Wall{}, OnLoss: vllm.OnLoss(cfg.Serving.OnLoss),
+	}
+	models := map[string]serving.Model{}
+	for _, m := range cfg.Models {
+		served := ServedModel(cfg, m)
+		served.Requires.Continues = Continues(cfg)
+		models[m.ID] = served
+		s.Models = append(s.Models, generate.Model{
+			ID: m.ID, Sampling: Sampling(cfg, m), Config: ModelText(m),
+			Expect: func(benchmark string, requests int) []dag.Quantity {
+				return expectedRollouts(benchmark, m.ID, requests, cfg.Sampling.MaxTokens)
+			},
+		})
+	}
+	s.Servers = func(ctx context.Context, model string, drain <-chan struct{}) (generate.Servers, error) {
+		served := models[model]
+		served.Drain = drain
+		return servers.Acquire(ctx, served)
+	}
+	for _, b := range tasks {
+		s.Benchmarks = append(s.Benchmarks, generate.Benchmark{ID: b.ID, Tasks: b.Tasks, Source: b.Prompts()})
+	}
+	return s
 }
 
 // replaySettings returns the settings of the replay stage.
-func replaySettings(cfg *config.Config) replay.Settings {
+func (e *Experiment) replaySettings() replay.Settings {
+	r := e.config.Replay
 	return replay.Settings{
-		Seed:            cfg.Experiment.Seed,
-		Budgets:         cfg.Experiment.Budgets,
-		Draws:           cfg.Replay.Draws,
-		Replicates:      cfg.Replay.Replicates,
-		EvenPanels:      cfg.Replay.Panels == config.PanelsEven,
-		QuadratureOrder: cfg.Replay.QuadratureOrder,
-		Alphas:          cfg.Replay.IBNAlphas,
-		Resamples:       cfg.Replay.Resamples,
-		ResampleDraws:   cfg.Replay.ResampleDraws,
-		CaseStudy:       replay.CaseStudy(cfg.Replay.CaseStudy),
+		Seed: e.config.Experiment.Seed, Budgets: e.config.Experiment.Budgets, Slice: e.config.Slice,
+		Draws: r.Draws, Replicates: r.Replicates, EvenPanels: r.Panels == config.PanelsEven, QuadratureOrder: r.QuadratureOrder,
+		Alphas: r.IBNAlphas, Resamples: r.Resamples, ResampleDraws: r.ResampleDraws, CaseStudy: replay.CaseStudy(r.CaseStudy),
 		TSNeyman: replay.TSNeyman{
-			Exhaustive: cfg.Replay.TSNeyman.Search == config.SearchExhaustive,
-			Alphas:     cfg.Replay.TSNeyman.Alphas,
-			WarmStarts: cfg.Replay.TSNeyman.WarmStarts,
-			Draws:      cfg.Replay.TSNeyman.Draws,
-			RaceDraws:  cfg.Replay.TSNeyman.RaceDraws,
-			FinalDraws: cfg.Replay.TSNeyman.FinalDraws,
-			Finalists:  cfg.Replay.TSNeyman.Finalists,
+			Exhaustive: r.TSNeyman.Search == config.SearchExhaustive, Alphas: r.TSNeyman.Alphas, WarmStarts: r.TSNeyman.WarmStarts,
+			Draws: r.TSNeyman.Draws, RaceDraws: r.TSNeyman.RaceDraws, FinalDraws: r.TSNeyman.FinalDraws, Finalists: r.TSNeyman.Finalists,
 		},
-		Slice: cfg.Slice,
 	}
 }
 
-// KeyVariable is the environment variable with the key of workers that name none. It is
-// theirs where all workers are on one host, so that no server gets the key of another; the
-// judge gets it only where judge.key_env names it.
-const KeyVariable = "SPECEVAL_API_KEY"
-
-// value returns the value of a variable in an environment; "" if it is absent.
-func value(environment []string, name string) string {
-	for _, entry := range slices.Backward(environment) { // the last counts
-		if text, found := strings.CutPrefix(entry, name+"="); found {
-			return text
-		}
+// readSecond reads the profiles of a second generation, a CSV or Parquet file; nil where none is
+// asked for. A file that is not there has none. Profiles of another benchmark or model than the
+// experiment's are an error that names them.
+func (e *Experiment) readSecond() (*stored.Second, error) {
+	path := e.config.Report.Second
+	if path == "" {
+		return nil, nil
 	}
-	return ""
-}
-
-// setKey gives a worker the key of the variable with a name, where owner names it.
-func setKey(w *serving.Worker, environment []string, name, owner string) {
-	w.Key = vllm.Key(value(environment, name))
-	w.KeyHint = fmt.Sprintf("the key of %s is taken from the environment variable %s", owner, name)
-	switch fault := w.Key.Check(); {
-	case w.Key == "":
-		w.KeyFault = fmt.Errorf("key_env of %s names the environment variable %s, which is not set", owner, name)
-	case fault != nil:
-		w.KeyFault = fmt.Errorf("the environment variable %s: %w", name, fault)
+	data, err := files.ReadInput(path, files.Profiles)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &stored.Second{Path: path, Source: stored.SourceOf("second generation: not there", nil)}, nil
 	}
-}
-
-// setWorkerKey gives a worker its key: that of the variable it names, or that of
-// KeyVariable where all workers are on one host.
-func setWorkerKey(w *serving.Worker, of config.Worker, oneHost bool, environment []string) {
-	owner := "worker " + of.Name
-	switch {
-	case of.KeyEnv != "":
-		setKey(w, environment, of.KeyEnv, owner)
-	case !oneHost:
-		w.KeyHint = fmt.Sprintf("no key is sent to %s, since workers are on several hosts: name the environment variable with its key in key_env, or as --worker URL,key_env=NAME", owner)
-	default:
-		setKey(w, environment, KeyVariable, owner)
-		if w.Key == "" {
-			w.KeyFault = nil // nothing asks for one
-		}
-	}
-}
-
-// judgeWorker is the servers of the judge, which get a key where one is named for them.
-func judgeWorker(cfg *config.Config, environment []string) serving.Worker {
-	w := serving.Worker{Name: "judge", URLs: cfg.Judge.URLs}
-	if cfg.Judge.KeyEnv == "" {
-		w.KeyHint = "no key is sent to the judge: name the environment variable with its key in judge.key_env"
-		return w
-	}
-	setKey(&w, environment, cfg.Judge.KeyEnv, "the judge")
-	return w
-}
-
-// onOneHost reports whether all workers are on the same host. Servers that are launched are
-// on this one.
-func onOneHost(workers []config.Worker) bool {
-	hosts := map[string]bool{}
-	for _, w := range workers {
-		if w.Launch != "" {
-			hosts[here] = true
-		}
-		for _, address := range w.URLs {
-			hosts[hostOf(address)] = true
-		}
-	}
-	return len(hosts) <= 1
-}
-
-// here is this machine.
-const here = "127.0.0.1"
-
-// hostOf is the host of an address.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
 	if err != nil {
-		return address
+		return nil, err
 	}
-	switch host := strings.ToLower(u.Hostname()); host {
-	case "localhost", "::1":
-		return here
-	default:
-		return host
+	s := &stored.Second{Path: path, Source: stored.SourceOf("second generation", data)}
+	if s.Profiles, err = profile.Parse(data, path); err != nil {
+		return nil, err
 	}
+	for _, p := range s.Profiles {
+		if !slices.ContainsFunc(e.Reports.Pairs, func(of pair.Pair) bool { return of.Name() == p.Name() }) {
+			return nil, fmt.Errorf("%s has a profile of %s, which this experiment does not evaluate: name the file of a second generation of its own benchmarks and models", path, p.Name())
+		}
+	}
+	return s, nil
 }
 
-// withoutKeys is an environment without the keys of servers, which are no concern of other
-// programs that are started.
-func withoutKeys(environment []string, cfg *config.Config) []string {
-	names := []string{KeyVariable, cfg.Judge.KeyEnv}
-	for _, w := range cfg.Workers {
-		names = append(names, w.KeyEnv)
+// pdfFile is the report as it is printed, in the output folder.
+const pdfFile = "report.pdf"
+
+// texEngine is the TeX engine that sets the report in the folder out, nil where
+// there is none or none is wanted, with what the user should know of it.
+func texEngine(cfg *config.Config, out string, look func(string) (string, error), environment []string) (engine *typeset.Engine, notes []string) {
+	if cfg.Report.PDF == config.PDFAuto {
+		var err error
+		var lack *typeset.NoEngineError
+		if engine, err = typeset.Find(context.Background(), look, environment); !errors.As(err, &lack) {
+			return engine, nil
+		}
+		notes = append(notes, fmt.Sprintf("report.tex is written without %s, since %v; or set it elsewhere (cd %s && pdflatex report.tex, twice)", pdfFile, lack, out))
 	}
-	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return name != "" && slices.Contains(names, name)
-	})
+	if _, err := os.Stat(filepath.Join(out, pdfFile)); err == nil {
+		notes = append(notes, fmt.Sprintf("the %s in %s is of an earlier run", pdfFile, out))
+	}
+	if notes == nil {
+		return nil, nil
+	}
+	return nil, []string{strings.Join(notes, "; ")}
 }

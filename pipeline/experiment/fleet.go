@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -9,43 +10,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
-	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/profile"
 	"speceval/internal/scoring/family"
-	"speceval/internal/seed"
-	"speceval/internal/servers/checkpoint"
-	"speceval/internal/servers/launcher"
-	"speceval/internal/servers/serving"
-	"speceval/method/controller"
 	"speceval/pipeline/config"
-	"speceval/pipeline/dag"
-	"speceval/pipeline/pair"
-	"speceval/stages/systems"
 )
 
 // Fleet is the settings of the simulated fleet that are not in the configuration.
 type Fleet struct {
-	Count        int              // of replicas; 0: as many as the workers' URLs on this machine
-	Port         int              // of the first of Count, the others at the next ones; 0 takes free ones
-	Model        string           // the only one to serve; "": all, in turn
-	Speed        float64          // times faster than the model; 0 never waits
-	Slow         float64          // times as long are wrong answers as right ones
-	Unrepeatable bool             // seeds of requests are ignored
-	Plain        bool             // the servers are none of vLLM
-	Interval     int              // tokens of an event of a stream, at least
-	Tasks        []string         // task files to answer as well
-	Profiles     string           // a file that says how often answers are right; "": spread by a hash
-	Faults       imitation.Faults // at these rates
-	Seed         *uint64          // of faults and unseeded answers; nil: the experiment's
-	Context      int              // tokens of prompt and answer; 0: the experiment's
-	Restart      time.Duration    // of a crashed or hung replica, after so long; 0: never
-	Key          string           // that replicas want; "" for none
+	// Each is what the command line says of all replicas; MaxModelLen 0 is the experiment's.
+	Each     imitation.Settings
+	Seed     *uint64  // of faults and unseeded answers; nil: the experiment's
+	Count    int      // of replicas; 0: as many as the workers' URLs on this machine
+	Port     int      // of the first of Count, the others at the next ones; 0 takes free ones
+	Model    string   // the only one to serve; "": all, in turn
+	Slow     float64  // times as long are wrong answers as right ones
+	Tasks    []string // task files to answer as well
+	Profiles string   // a file that says how often answers are right; "": spread by a hash
 
 	Say, Warn func(format string, args ...any) // what the user should know
 }
@@ -59,7 +43,7 @@ type Replica struct {
 
 // Replicas are those to serve. An error is a fault of the fleet, of the
 // configuration, or of a file that one of them names.
-func (f *Fleet) Replicas(cfg *config.Config) ([]Replica, error) {
+func (f *Fleet) Replicas(cfg *config.Config) (all []Replica, err error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -67,21 +51,50 @@ func (f *Fleet) Replicas(cfg *config.Config) ([]Replica, error) {
 	if len(workers) == 0 {
 		return nil, errors.New("the configuration has no [[worker]] with a URL on this machine, such as http://127.0.0.1:8000; say how many to serve: --replicas N")
 	}
-	models, judge, err := f.models(cfg)
+	tasks, err := f.tasks(cfg)
 	if err != nil {
 		return nil, err
 	}
-	var all []Replica
-	for i, place := range workers {
-		one := models[i%len(models)]
-		one.Place = place
-		all = append(all, one)
+	var profiles []profile.Profile
+	if f.Profiles != "" {
+		if profiles, err = profile.Read(f.Profiles); err != nil {
+			return nil, err
+		}
 	}
-	for _, place := range judges {
-		judge.Place = place
+	var models []Replica
+	for _, m := range cfg.Models {
+		if f.Model != "" && f.Model != m.ID {
+			continue
+		}
+		passes := map[fleet.TaskKey]float64{}
+		for _, p := range profiles {
+			for i, id := range p.TaskIDs {
+				if p.Model == m.ID {
+					passes[fleet.TaskKey{Benchmark: p.Benchmark, ID: id}] = p.P(i)
+				}
+			}
+		}
+		if profiles != nil && len(passes) == 0 {
+			f.Warn("%s has no profile of model %s, which answers right by a hash", f.Profiles, m.ID)
+		}
+		one, err := f.imitate(cfg, m, tasks, passes)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, one)
+	}
+	if len(models) == 0 {
+		return nil, fmt.Errorf("--model %s: the configuration has no such model", f.Model)
+	}
+	judge, err := f.imitate(cfg, config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, Path: cfg.Judge.Model, MaxSequences: 256}, tasks, nil)
+	for i, place := range workers {
+		models[i%len(models)].Place = place
+		all = append(all, models[i%len(models)])
+	}
+	for _, judge.Place = range judges {
 		all = append(all, judge)
 	}
-	return all, nil
+	return all, err
 }
 
 // largestSlow is the largest factor of --slow-wrong: longer answers end at max_tokens.
@@ -92,10 +105,10 @@ func (f *Fleet) check() error {
 	switch {
 	case f.Count < 0 || f.Port < 0 || f.Port+f.Count > 65536:
 		return fmt.Errorf("--replicas %d --port %d: want a number of replicas, with ports up to 65535", f.Count, f.Port)
-	case !(f.Speed >= 0):
-		return fmt.Errorf("--speed %v: want a factor of time, or 0 never to wait", f.Speed)
-	case f.Interval < 1:
-		return fmt.Errorf("--stream-interval %d: want a token at least", f.Interval)
+	case !(f.Each.Speed >= 0):
+		return fmt.Errorf("--speed %v: want a factor of time, or 0 never to wait", f.Each.Speed)
+	case f.Each.StreamInterval < 1:
+		return fmt.Errorf("--stream-interval %d: want a token at least", f.Each.StreamInterval)
 	case !(f.Slow > 0 && f.Slow <= largestSlow):
 		return fmt.Errorf("--slow-wrong %v: want a factor of length, above 0 and up to %d", f.Slow, largestSlow)
 	}
@@ -125,118 +138,48 @@ func (f *Fleet) places(cfg *config.Config) (workers, judge []string) {
 }
 
 // onThisMachine are the addresses of those URLs that only this machine can mean.
-func onThisMachine(urls []string) []string {
-	var places []string
+func onThisMachine(urls []string) (places []string) {
 	for _, text := range urls {
 		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" || !onLoopback(u.Hostname()) {
-			continue
+		if err == nil && u.Scheme == "http" && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()) {
+			places = append(places, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
 		}
-		port := u.Port()
-		if port == "" {
-			port = "80"
-		}
-		places = append(places, net.JoinHostPort(u.Hostname(), port))
 	}
 	return places
 }
 
-// onLoopback reports whether a host name means this machine's loopback.
-func onLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// models are a replica of each model to serve, and one of the judge.
-func (f *Fleet) models(cfg *config.Config) (all []Replica, judge Replica, err error) {
-	tasks, err := f.tasks(cfg)
-	if err != nil {
-		return nil, judge, err
+// imitate is a replica of one model, which answers tasks right with the probabilities passes.
+func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Task, passes map[fleet.TaskKey]float64) (Replica, error) {
+	s, pace := f.Each, "a toy model on two cores"
+	s.Timing = fleet.Small
+	if model, fitted := calibration().Model(m.ID); fitted {
+		s.Timing, pace = model.Timing, m.Title+" on an H20"
 	}
-	var profiles []profile.Profile
-	if f.Profiles != "" {
-		if profiles, err = profile.Read(f.Profiles); err != nil {
-			return nil, judge, err
-		}
-	}
-	calibrated, err := calibration()
-	if err != nil {
-		return nil, judge, err
-	}
-	for _, m := range cfg.Models {
-		if f.Model == "" || f.Model == m.ID {
-			one, err := f.imitate(cfg, m, calibrated, tasks, profiles)
-			if err != nil {
-				return nil, judge, err
-			}
-			all = append(all, one)
-		}
-	}
-	if len(all) == 0 {
-		return nil, judge, fmt.Errorf("--model %s: the configuration has no such model", f.Model)
-	}
-	model := config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, Path: cfg.Judge.Model, MaxSequences: 256}
-	judge, err = f.imitate(cfg, model, calibrated, tasks, nil)
-	return all, judge, err
-}
-
-// imitate is a replica of one model.
-func (f *Fleet) imitate(cfg *config.Config, m config.Model, calibrated *fleet.Workload, tasks []benchmark.Task, profiles []profile.Profile) (Replica, error) {
-	timing, pace := fleet.Small, "a toy model on two cores"
-	if model, fitted := calibrated.Model(m.ID); fitted {
-		timing, pace = model.Timing, m.Title+" on an H20"
-	}
-	known := passes(m.ID, profiles)
-	author, err := fleet.NewAuthor(fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: known, SlowWrong: f.Slow})
-	if err != nil {
-		return Replica{}, err
-	}
-	if profiles != nil && len(known) == 0 {
-		f.Warn("%s has no profile of model %s, which answers right by a hash", f.Profiles, m.ID)
-	}
-	settings := imitation.Settings{
-		Model: m.Served, Root: m.Path, MaxModelLen: cfg.Sampling.ContextTokens, MaxSequences: m.MaxSequences,
-		Thinking: m.Thinking || m.ReasoningParser != "", ReasoningParser: m.ReasoningParser, Key: f.Key,
-		Timing: timing, Speed: f.Speed, Author: author,
-		Unrepeatable: f.Unrepeatable, Plain: f.Plain, StreamInterval: f.Interval, Faults: f.Faults, Restart: f.Restart, Seed: cfg.Experiment.Seed,
-	}
-	if f.Context > 0 {
-		settings.MaxModelLen = f.Context
-	}
+	s.Model, s.Root, s.MaxModelLen, s.MaxSequences = m.Served, m.Path, cmp.Or(s.MaxModelLen, cfg.Sampling.ContextTokens), m.MaxSequences
+	s.Thinking, s.ReasoningParser = m.Thinking || m.ReasoningParser != "", m.ReasoningParser
+	s.Seed = cfg.Experiment.Seed
 	if f.Seed != nil {
-		settings.Seed = *f.Seed
+		s.Seed = *f.Seed
 	}
-	speed := fmt.Sprintf("at %g times its speed", f.Speed)
-	if f.Speed == 0 {
+	speed := fmt.Sprintf("at %g times its speed", s.Speed)
+	if s.Speed == 0 {
 		speed = "without waiting"
 	}
 	kind := "vLLM " + imitation.Version
-	if f.Plain {
+	if s.Plain {
 		kind = "a server that is not vLLM"
 	}
-	about := fmt.Sprintf("%s, %d tokens, %d sequences, as %s, %s", kind, settings.MaxModelLen, m.MaxSequences, pace, speed)
-	return Replica{Settings: settings, About: about}, nil
-}
-
-// passes are the probabilities of a model's profiles.
-func passes(model string, profiles []profile.Profile) map[fleet.TaskKey]float64 {
-	known := map[fleet.TaskKey]float64{}
-	for _, p := range profiles {
-		if p.Model != model {
-			continue
-		}
-		for i, id := range p.TaskIDs {
-			known[fleet.TaskKey{Benchmark: p.Benchmark, ID: id}] = p.P(i)
-		}
-	}
-	return known
+	about := fmt.Sprintf("%s, %d tokens, %d sequences, as %s, %s", kind, s.MaxModelLen, m.MaxSequences, pace, speed)
+	var err error
+	s.Author, err = fleet.NewAuthor(fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes, SlowWrong: f.Slow})
+	return Replica{Settings: s, About: about}, err
 }
 
 // tasks are those that are known by their answers: of the configured benchmarks
 // that have a task file, and of more files. Two that are asked the same are
 // refused: the fleet sees no more of a task than what is asked.
 func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {
-	known, _, err := findTasks(cfg)
+	known, _, err := readTasks(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -262,15 +205,15 @@ func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {
 		a, b := same[0][0], same[0][1]
 		return nil, fmt.Errorf("task %s of %s and task %s of %s have the same user turn, by which alone the simulated fleet knows a task: leave one out", a.ID, a.Benchmark, b.ID, b.Benchmark)
 	}
-	if slices.ContainsFunc(tasks, func(t benchmark.Task) bool { return t.TestsFile != "" && t.Tests == nil }) {
-		f.Say("note: tasks with large tests are never answered right")
-	}
 	f.sayUnsimulated(tasks)
 	return tasks, nil
 }
 
-// sayUnsimulated tells of tasks that are never answered right for another reason.
+// sayUnsimulated writes notes about tasks that are never answered right.
 func (f *Fleet) sayUnsimulated(tasks []benchmark.Task) {
+	if slices.ContainsFunc(tasks, func(t benchmark.Task) bool { return t.TestsFile != "" && t.Tests == nil }) {
+		f.Say("note: tasks with large tests are never answered right")
+	}
 	var first, why string
 	n := 0
 	for _, t := range tasks {
@@ -308,118 +251,4 @@ func withTests(path string, tasks []benchmark.Task) []benchmark.Task {
 		}
 	}
 	return tasks
-}
-
-// calibration is the model that was fitted to the published runs.
-func calibration() (*fleet.Workload, error) {
-	return fleet.ParseWorkload(data.FleetModels(), data.FleetLengths())
-}
-
-// modelsDir is the folder of model folders without weights, in the output folder.
-const modelsDir = "models"
-
-// weightless makes what a launched server loads for a model without its weights:
-// the folder that its path names, or one in the shape of its checkpoint.
-func weightless(out string) func(serving.Model) (launcher.Model, error) {
-	return func(m serving.Model) (launcher.Model, error) {
-		load := m.Launch
-		if !checkpoint.IsFolder(load.Path) {
-			shape, err := shapeOf(m.ID)
-			if err != nil {
-				return load, err
-			}
-			load.Path = filepath.Join(out, modelsDir, m.ID)
-			if err := checkpoint.Write(load.Path, shape); err != nil {
-				return load, err
-			}
-		}
-		var err error
-		load.Flags, err = checkpoint.Flags(load.Path)
-		return load, err
-	}
-}
-
-func shapeOf(model string) (checkpoint.Shape, error) {
-	shape, known := checkpoint.Find(model)
-	if !known {
-		return shape, fmt.Errorf(`model %s cannot be served with weights = "dummy": its shape is not known, as are those of %s; let its path name a folder with its config.json and tokenizer`,
-			model, strings.Join(checkpoint.Known(), ", "))
-	}
-	return shape, nil
-}
-
-// checkShapes refuses models that launched servers would need the shapes of, where
-// these are unknown.
-func checkShapes(cfg *config.Config) error {
-	if !slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Weights == config.WeightsDummy }) {
-		return nil
-	}
-	var faults []error
-	for _, m := range cfg.Models {
-		if _, err := shapeOf(m.ID); err != nil && !checkpoint.IsFolder(m.Path) {
-			faults = append(faults, err)
-		}
-	}
-	return errors.Join(faults...)
-}
-
-// drawnLengths are the lengths of prompts and answers in timed runs, nil if the
-// configuration leaves them to the models.
-func drawnLengths(cfg *config.Config, pairs []pair.Pair) (*systems.Drawn, error) {
-	if cfg.Systems.Lengths != config.LengthsDrawn {
-		return nil, nil
-	}
-	w, err := calibration()
-	if err != nil {
-		return nil, err
-	}
-	var unknown []string
-	for _, p := range pairs {
-		if !w.Knows(p.Benchmark, p.Model) {
-			unknown = append(unknown, p.Name())
-		}
-	}
-	if len(unknown) > 0 {
-		return nil, fmt.Errorf(`systems.lengths = "drawn": the length model knows the published profiles alone, not %s; leave them out, or set lengths = "natural"`, strings.Join(unknown, ", "))
-	}
-	thinking := make(map[string]checkpoint.Thinking)
-	for _, m := range cfg.Models {
-		thinking[m.ID] = thinkingOf(m)
-	}
-	return &systems.Drawn{
-		Source: dag.Source{Name: data.FleetName, SHA256: digest(data.FleetModels(), data.FleetLengths())},
-		Prompt: func(model string, task, tokens int) string { return checkpoint.Filler(tokens, task, thinking[model]) },
-		Lengths: func(p profile.Profile, branch seed.Seed) (systems.Lengths, error) {
-			_, law, err := w.Law(p)
-			if err != nil {
-				return nil, err
-			}
-			draw := law.Sampler(branch)
-			return func(id controller.ID) (prompt, tokens int) {
-				prompt, tokens = draw(id)
-				return prompt, min(tokens, cfg.Sampling.MaxTokens)
-			}, nil
-		},
-	}, nil
-}
-
-// madePrompts says how many benchmarks have no tasks to ask; nothing if all have.
-func madePrompts(cfg *config.Config, m *systems.Measured) []string {
-	without := len(cfg.Benchmarks) - len(m.Tasks)
-	if without == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%d of %d benchmarks have no task file in %s: their prompts are made, of the length model's tokens", without, len(cfg.Benchmarks), cfg.Corpus.Tasks)}
-}
-
-// thinkingOf is the argument about thinking of the template of a model's chats, as
-// templateArguments has it.
-func thinkingOf(m config.Model) checkpoint.Thinking {
-	switch {
-	case m.Thinking:
-		return checkpoint.On
-	case m.ReasoningParser != "":
-		return checkpoint.Off
-	}
-	return checkpoint.None
 }

@@ -14,8 +14,6 @@ import (
 	"speceval/internal/servers/serving"
 	"speceval/method/controller"
 	"speceval/pipeline/config"
-	"speceval/pipeline/dag"
-	"speceval/pipeline/pair"
 )
 
 func TestFleetPlaces(t *testing.T) {
@@ -51,7 +49,7 @@ func TestTimingWithoutWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	measured, hours := 0, 0.0
-	for _, stage := range []dag.Stage{e.Generate, e.Score, e.Replay, e.Systems, e.Report} {
+	for _, stage := range e.Stages {
 		for _, u := range stage.Units {
 			if !strings.HasPrefix(u.ID, "measured/") {
 				continue
@@ -132,10 +130,7 @@ func TestWhatAWeightlessWorkerLoads(t *testing.T) {
 func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
 	cfg := parsed(t, dummyWorker+"[sampling]\nmax_tokens = 700\n")
 	p := profile.Profile{Benchmark: "aime24", Model: "qwen3_5_4b", TestedK: 4, TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}}
-	d, err := drawnLengths(cfg, []pair.Pair{pair.Known(p)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := drawnLengths(cfg)
 	lengths, err := d.Lengths(p, seed.Root(1))
 	if err != nil {
 		t.Fatal(err)
@@ -148,11 +143,8 @@ func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
 	if n := len(fleet.Tokenize(chat)); n != prompt {
 		t.Errorf("the prompt that is made has %d tokens", n)
 	}
-	if d, err := drawnLengths(config.Default(), nil); d != nil || err != nil {
-		t.Errorf("natural lengths: %v, %v", d, err)
-	}
-	p.Benchmark = "mine"
-	if _, err := drawnLengths(cfg, []pair.Pair{pair.Known(p)}); err == nil || !strings.Contains(err.Error(), "not mine__model=qwen3_5_4b") || !strings.Contains(err.Error(), `"natural"`) {
+	dir := filesIn(t, map[string]string{"mine.csv": "benchmark,model,task_index,task_id,pass_count,tested_k\nmine,qwen3_5_4b,0,a,1,4\nmine,qwen3_5_4b,1,b,3,4\n"})
+	if _, err := Load(timingFile, []string{"corpus.profiles=" + filepath.Join(dir, "mine.csv")}, Outside{}); err == nil || !strings.Contains(err.Error(), "not mine__model=qwen3_5_4b") || !strings.Contains(err.Error(), `"natural"`) {
 		t.Errorf("a profile that nobody knows: %v", err)
 	}
 }

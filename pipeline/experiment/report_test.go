@@ -11,13 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/data"
 	"speceval/internal/profile"
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/serving"
 	"speceval/pipeline/config"
-	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
+	"speceval/stages/report/stored"
 )
 
 // TestWhoGetsWhichKey: a server gets the key that is named for it; what names none gets the
@@ -72,7 +71,7 @@ func TestTheJudgeGetsItsOwnKey(t *testing.T) {
 	for name, want := range map[string]string{"": "", "KEY_J": "j", KeyVariable: "common"} {
 		cfg := config.Default()
 		cfg.Judge.URLs, cfg.Judge.KeyEnv = []string{"http://a:1"}, name
-		if w := judgeWorker(cfg, environment); string(w.Key) != want || w.KeyFault != nil || !strings.Contains(w.KeyHint, "the judge") {
+		if w := judgeSettings(cfg, Outside{Environment: environment}).Workers[0]; string(w.Key) != want || w.KeyFault != nil || !strings.Contains(w.KeyHint, "the judge") {
 			t.Errorf("with key_env %q the judge gets %q, %v", name, string(w.Key), w.KeyFault)
 		}
 	}
@@ -90,31 +89,27 @@ func TestKeysAreNotShown(t *testing.T) {
 	}
 }
 
-// TestLiveResultsAreThoseOfTheStages has a systems stage on servers with and
-// without predictions, rollouts of one profile, and second generations.
+// TestLiveResultsAreThoseOfTheStages loads the shipped experiments under the virtual clock and on
+// servers, with rollouts and with real rewards.
 func TestLiveResultsAreThoseOfTheStages(t *testing.T) {
-	known := profile.Profile{Benchmark: "quiz", Model: "m", TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 2}, TestedK: 4}
-	c := profileStages{pairs: pair.AllKnown([]profile.Profile{known}), generate: dag.Stage{Name: "generate", Units: []dag.Unit{{ID: "quiz/m", Outputs: []string{"part"}}}}}
-	runs := dag.Stage{Name: "systems", Units: []dag.Unit{{ID: "runs"}}}
-	cfg := config.Default()
-	if live, err := liveResults(cfg, c, runs); err != nil || live.Timed || live.Scored || live.Second != nil || len(live.Rollouts[known.Name()].Files) != 1 {
-		t.Errorf("under the virtual clock: %+v, %v", live, err)
-	}
-	cfg.Systems.Engine, cfg.Systems.ScoredRepeats = config.EngineVLLM, []int{60, 0, 0, 0}
-	cfg.Report.Second = filepath.Join(t.TempDir(), "none.parquet")
-	if live, err := liveResults(cfg, c, runs); err != nil || !live.Timed || live.Predicted || !live.Scored || live.Second == nil || len(live.Second.Profiles) != 0 {
-		t.Errorf("on servers: %+v, %v", live, err)
-	}
-	runs.Units = append(runs.Units, dag.Unit{ID: "predictions"})
-	if live, err := liveResults(cfg, c, runs); err != nil || !live.Predicted {
-		t.Errorf("with predictions: %+v, %v", live, err)
-	}
-	cfg.Report.Second = filepath.Join(t.TempDir(), "paper.parquet")
-	if err := os.WriteFile(cfg.Report.Second, data.Profiles(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := liveResults(cfg, c, runs); err == nil || !strings.Contains(err.Error(), "report.second: ") || !strings.Contains(err.Error(), "aime24__model=") {
-		t.Errorf("profiles of others: error %v", err)
+	for _, tt := range []struct {
+		file            string
+		servers, scored bool
+		rollouts        int
+	}{{"experiments.toml", false, false, 0}, {"experiments-timing.toml", true, false, 0}, {"experiments-small.toml", true, true, 2}, {"experiments-live.toml", true, true, 1}} {
+		e, err := Load("../../"+tt.file, nil, Outside{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		live := e.Reports.Live
+		if live.Timed != tt.servers || live.Predicted != tt.servers || live.Scored != tt.scored || (live.Second != nil) != (tt.file == "experiments-live.toml") || len(live.Rollouts) != tt.rollouts {
+			t.Errorf("%s: %+v", tt.file, live)
+		}
+		for _, p := range e.Reports.Pairs {
+			if tt.rollouts > 0 && len(live.Rollouts[p.Name()].Files) == 0 {
+				t.Errorf("%s: no rollouts of %s", tt.file, p.Name())
+			}
+		}
 	}
 }
 
@@ -153,9 +148,13 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 // profile, of another model, and of no profiles.
 func TestSecondGenerations(t *testing.T) {
 	p := profile.Profile{Benchmark: "primer", Model: "small", Scorer: "maths/1", TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}, TestedK: 4}
-	names := map[string]bool{p.Name(): true}
 	path := filepath.Join(t.TempDir(), "profiles.parquet")
-	none, err := readSecond(path, names)
+	e := &Experiment{config: config.Default(), Reports: stored.Settings{Pairs: []pair.Pair{pair.Known(p)}}}
+	if second, err := e.readSecond(); second != nil || err != nil {
+		t.Errorf("none is asked for: %+v, %v", second, err)
+	}
+	e.config.Report.Second = path
+	none, err := e.readSecond()
 	if err != nil || len(none.Profiles) != 0 || none.Path != path {
 		t.Fatalf("a file that is not there: %+v, %v", none, err)
 	}
@@ -172,17 +171,17 @@ func TestSecondGenerations(t *testing.T) {
 		return b.Bytes()
 	}
 	store(encoded(p))
-	there, err := readSecond(path, names)
+	there, err := e.readSecond()
 	if err != nil || len(there.Profiles) != 1 || there.Source == none.Source {
 		t.Errorf("a file that is there: %+v, %v", there, err)
 	}
 	p.Model = "large"
 	store(encoded(p))
-	if _, err := readSecond(path, names); err == nil || !strings.Contains(err.Error(), "primer__model=large") || !strings.Contains(err.Error(), path) {
+	if _, err := e.readSecond(); err == nil || !strings.Contains(err.Error(), "primer__model=large") || !strings.Contains(err.Error(), path) {
 		t.Errorf("another model: error %v", err)
 	}
 	store([]byte("no profiles"))
-	if _, err := readSecond(path, names); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := e.readSecond(); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("no profiles: error %v", err)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,13 +18,32 @@ import (
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/slurm"
 	"speceval/stages/generate"
 )
+
+// KeyVariable is the environment variable with the key of workers that name none. It is
+// theirs where all workers are on one host, so that no server gets the key of another; the
+// judge gets it only where judge.key_env names it.
+const KeyVariable = "SPECEVAL_API_KEY"
 
 // Servers are the workers of the experiment.
 func Servers(cfg *config.Config, o Outside) *serving.Servers {
 	return serving.New(servingSettings(cfg, o))
+}
+
+// Judges are the servers of the judge, which get a key where one is named for them.
+func Judges(cfg *config.Config, o Outside) *serving.Servers {
+	return serving.New(judgeSettings(cfg, o))
+}
+
+func judgeSettings(cfg *config.Config, o Outside) serving.Settings {
+	s := servingSettings(cfg, o)
+	w := serving.Worker{Name: "judge", URLs: cfg.Judge.URLs, KeyHint: "no key is sent to the judge: name the environment variable with its key in judge.key_env"}
+	if cfg.Judge.KeyEnv != "" {
+		setKey(&w, o.Environment, cfg.Judge.KeyEnv, "the judge")
+	}
+	s.Workers = []serving.Worker{w}
+	return s
 }
 
 func servingSettings(cfg *config.Config, o Outside) serving.Settings {
@@ -40,12 +61,22 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 	}
 	oneHost := onOneHost(cfg.Workers)
 	for _, w := range cfg.Workers {
-		worker := serving.Worker{Name: w.Name, URLs: w.URLs}
-		setWorkerKey(&worker, w, oneHost, o.Environment)
+		worker, owner := serving.Worker{Name: w.Name, URLs: w.URLs}, "worker "+w.Name
+		if w.KeyEnv != "" || oneHost {
+			setKey(&worker, o.Environment, cmp.Or(w.KeyEnv, KeyVariable), owner)
+			if w.KeyEnv == "" && worker.Key == "" {
+				worker.KeyFault = nil // nothing asks for one
+			}
+		} else {
+			worker.KeyHint = fmt.Sprintf("no key is sent to %s, since workers are on several hosts: name the environment variable with its key in key_env, or as --worker URL,key_env=NAME", owner)
+		}
 		if w.Launch != "" {
 			worker.Recipe = &launcher.Recipe{
 				Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment,
-				Port: w.Port, Replicas: cfg.Systems.Replicas, GPUs: visibleGPUs(o.Environment), MemoryGiB: w.MemoryGiB,
+				Port: w.Port, Replicas: cfg.Systems.Replicas, MemoryGiB: w.MemoryGiB,
+			}
+			if gpus := Variable(o.Environment, "CUDA_VISIBLE_DEVICES"); gpus != "" { // as in a Slurm job
+				worker.Recipe.GPUs = strings.Split(gpus, ",")
 			}
 			if w.Weights == config.WeightsDummy {
 				worker.Prepare = weightless(o.Out)
@@ -56,20 +87,60 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 	return s
 }
 
-// Continues reports whether answers that are lost under way are to go on: they come in pieces.
-func Continues(cfg *config.Config) bool {
-	return vllm.OnLoss(cfg.Serving.OnLoss) != vllm.AskAgain && vllm.FieldsNamed(cfg.Sampling.LeaveOut)&vllm.LeaveStream == 0
-}
-
-// visibleGPUs are the GPUs that CUDA_VISIBLE_DEVICES leaves this process, as in a
-// Slurm job; nil where it says nothing.
-func visibleGPUs(environment []string) []string {
-	for _, v := range environment {
-		if list, found := strings.CutPrefix(v, "CUDA_VISIBLE_DEVICES="); found && list != "" {
-			return strings.Split(list, ",")
+// Variable returns the value of a variable in an environment; "" if it is absent.
+func Variable(environment []string, name string) string {
+	for _, entry := range slices.Backward(environment) { // the last counts
+		if text, found := strings.CutPrefix(entry, name+"="); found {
+			return text
 		}
 	}
-	return nil
+	return ""
+}
+
+// setKey gives a worker the key of the variable with a name, where owner names it.
+func setKey(w *serving.Worker, environment []string, name, owner string) {
+	w.Key = vllm.Key(Variable(environment, name))
+	w.KeyHint = fmt.Sprintf("the key of %s is taken from the environment variable %s", owner, name)
+	if w.Key == "" {
+		w.KeyFault = fmt.Errorf("key_env of %s names the environment variable %s, which is not set", owner, name)
+	} else if fault := w.Key.Check(); fault != nil {
+		w.KeyFault = fmt.Errorf("the environment variable %s: %w", name, fault)
+	}
+}
+
+// onOneHost reports whether all workers are on the same host. Servers that are launched are
+// on this one.
+func onOneHost(workers []config.Worker) bool {
+	hosts := map[string]bool{}
+	for _, w := range workers {
+		if w.Launch != "" {
+			hosts["localhost"] = true
+		}
+		for _, address := range w.URLs {
+			host := address
+			if u, err := url.Parse(address); err == nil {
+				host = strings.ToLower(u.Hostname())
+			}
+			if host == "127.0.0.1" || host == "::1" {
+				host = "localhost"
+			}
+			hosts[host] = true
+		}
+	}
+	return len(hosts) <= 1
+}
+
+// withoutKeys is an environment without the keys of servers, which are no concern of other
+// programs that are started.
+func withoutKeys(environment []string, cfg *config.Config) []string {
+	names := []string{KeyVariable, cfg.Judge.KeyEnv}
+	for _, w := range cfg.Workers {
+		names = append(names, w.KeyEnv)
+	}
+	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return name != "" && slices.Contains(names, name)
+	})
 }
 
 // availableMemory is how many bytes new processes can have here.
@@ -79,6 +150,11 @@ func availableMemory() (int64, error) {
 		return 0, err
 	}
 	return launcher.AvailableMemory(string(text))
+}
+
+// Continues reports whether answers that are lost under way are to go on: they come in pieces.
+func Continues(cfg *config.Config) bool {
+	return vllm.OnLoss(cfg.Serving.OnLoss) != vllm.AskAgain && vllm.FieldsNamed(cfg.Sampling.LeaveOut)&vllm.LeaveStream == 0
 }
 
 // ServedModel is a model of the experiment as servers must have it.
@@ -96,21 +172,17 @@ func ServedModel(cfg *config.Config, m config.Model) serving.Model {
 	}
 }
 
-// templateArguments are the arguments of the chat template. Only a model that can
-// think has one, whether to.
-func templateArguments(m config.Model) map[string]any {
-	if !m.Thinking && m.ReasoningParser == "" {
-		return nil
-	}
-	return map[string]any{"enable_thinking": m.Thinking}
-}
-
-// Sampling is how a model of the experiment is asked.
+// Sampling is how a model of the experiment is asked. Only the chat template of a model that can
+// think has an argument, whether to.
 func Sampling(cfg *config.Config, m config.Model) vllm.Sampling {
-	return vllm.Sampling{
+	s := vllm.Sampling{
 		Model: m.Served, Temperature: cfg.Sampling.Temperature, TopP: cfg.Sampling.TopP, TopK: cfg.Sampling.TopK,
-		MaxTokens: cfg.Sampling.MaxTokens, LeaveOut: vllm.FieldsNamed(cfg.Sampling.LeaveOut), TemplateArguments: templateArguments(m), ThinkingBudget: m.ThinkingBudget,
+		MaxTokens: cfg.Sampling.MaxTokens, LeaveOut: vllm.FieldsNamed(cfg.Sampling.LeaveOut), ThinkingBudget: m.ThinkingBudget,
 	}
+	if m.Thinking || m.ReasoningParser != "" {
+		s.TemplateArguments = map[string]any{"enable_thinking": m.Thinking}
+	}
+	return s
 }
 
 // ModelText is the part of a model's configuration that its rollouts depend on.
@@ -119,90 +191,8 @@ func ModelText(m config.Model) string {
 	return string(text)
 }
 
+// Unparted reports whether the prompts of a model open its thinking and no server separates
+// it from the answer.
+func Unparted(m config.Model) bool { return m.Thinking && m.ReasoningParser == "" }
+
 var _ generate.Servers = (*serving.Lease)(nil)
-
-// grace is the time after an interrupt in which another one cancels the jobs.
-const grace = 10 * time.Second
-
-// Answer is how long a command that submits, polls or cancels jobs may take.
-func (e *Experiment) Answer() time.Duration {
-	return time.Duration(e.Executor.AnswerSeconds * float64(time.Second))
-}
-
-// Jobs completes the settings of jobs, which come with Run, Process, Drain, Report and Now,
-// by what the configuration and the environment's variables say; nil where all units run on
-// this machine.
-func (e *Experiment) Jobs(s slurm.Settings, variable func(string) string) (*slurm.Settings, error) {
-	if !e.Executor.InJobs() {
-		return nil, nil
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program for the jobs: %w", err)
-	}
-	if s.Build, err = slurm.BuildOf(program); err != nil {
-		return nil, err
-	}
-	if s.Directory, err = os.Getwd(); err != nil {
-		return nil, err
-	}
-	out, err := filepath.Abs(e.Out)
-	if err != nil {
-		return nil, err
-	}
-	file, err := filepath.Abs(e.file)
-	if err != nil {
-		return nil, err
-	}
-	s.Program = []string{program, "--config", file, "--out", out}
-	for _, set := range e.sets {
-		s.Program = append(s.Program, "--set", set)
-	}
-	seconds := func(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
-	x := e.Executor
-	s.Folder, s.Stages, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), e.jobStages(), clock.Wall{}, grace
-	if x.Kind == config.ExecutorCommand {
-		s.Templates = slurm.Templates{Submit: x.Submit, Status: x.Status, Cancel: x.Cancel}
-	}
-	for name, r := range s.Stages {
-		r.Clusters = slurm.Clusters(r.Arguments, variable)
-		s.Stages[name] = r
-	}
-	s.ArraySize, s.Throttle, s.Retries = x.ArraySize, x.Throttle, x.Retries
-	s.Element, s.Poll, s.Settle = seconds(60*x.ElementMinutes), seconds(x.PollSeconds), seconds(x.SettleSeconds)
-	return &s, nil
-}
-
-// jobStages are the resources of the stages that run in jobs. One whose units
-// start servers runs one unit at a time on a node.
-func (e *Experiment) jobStages() map[string]slurm.Resources {
-	stages := make(map[string]slurm.Resources)
-	x := e.Executor
-	for name, r := range x.Stages {
-		if r.Where != config.WhereJobs {
-			continue
-		}
-		resources := slurm.Resources{
-			Partition: cmp.Or(r.Partition, x.Partition), Account: cmp.Or(r.Account, x.Account), QOS: cmp.Or(r.QOS, x.QOS),
-			CPUs: r.CPUs, MemoryMiB: r.MemoryMiB, Minutes: r.Minutes, Arguments: r.Arguments, Workers: r.CPUs,
-		}
-		if e.Servers[name] {
-			resources.GPUs, resources.Exclusive, resources.Workers = r.GPUs, r.Exclusive, 1
-		}
-		stages[name] = resources
-	}
-	return stages
-}
-
-// ElementSeconds is how long one core would take for what an element of a job
-// array is to hold, by the stages that run in jobs; nil where none does.
-func (e *Experiment) ElementSeconds() map[string]float64 {
-	if !e.Executor.InJobs() {
-		return nil
-	}
-	seconds := make(map[string]float64)
-	for name, r := range e.jobStages() {
-		seconds[name] = 60 * e.Executor.ElementMinutes * float64(max(1, r.Workers))
-	}
-	return seconds
-}

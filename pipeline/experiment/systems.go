@@ -1,11 +1,11 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,182 +13,168 @@ import (
 
 	"speceval/data"
 	"speceval/internal/clock"
-	"speceval/internal/coupled"
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/flops"
-	"speceval/internal/measurement"
 	"speceval/internal/process"
 	"speceval/internal/profile"
 	"speceval/internal/seed"
+	"speceval/internal/servers/checkpoint"
+	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
+	"speceval/method/controller"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 	"speceval/stages/systems"
 )
 
-// simulatedRepeats are executions of each strategy in a setting of the simulated
-// fleet where the configuration leaves it open: they cost next to nothing.
-const simulatedRepeats = 8
-
-// uncalibrated are the pairs that the simulated fleet does not know.
-func uncalibrated(s *systems.Simulated, pairs []pair.Pair) []string {
-	var names []string
-	for _, p := range pairs {
-		if !s.Knows(p) {
-			names = append(names, p.Name())
+// systemsStage returns the systems stage for the pairs to evaluate.
+func (e *Experiment) systemsStage() (stage dag.Stage, err error) {
+	cfg, r := e.config, &e.Reports
+	w := calibration()
+	var unknown []string
+	for _, p := range r.Pairs {
+		if !w.Knows(p.Benchmark, p.Model) {
+			unknown = append(unknown, p.Name())
 		}
 	}
-	return names
-}
-
-// systemsStage is the systems stage for the pairs to evaluate, with what the
-// user should know of it. Timed is nil with the simulated engine.
-func systemsStage(cfg *config.Config, pairs []pair.Pair, timed *timing) (dag.Stage, []string, error) {
+	onServers := cfg.Systems.Engine == config.EngineVLLM
+	if !onServers && len(unknown) == len(r.Pairs) {
+		return systems.Satisfied(`the simulated fleet was calibrated for other profiles; set systems.engine = "vllm" to measure these`), nil
+	}
 	s := systems.Settings{
-		Seed: cfg.Experiment.Seed, Budgets: cfg.Experiment.Budgets, QuadratureOrder: cfg.Replay.QuadratureOrder,
-		Pairs: pairs, AsPublished: cfg.Systems.Protocol == config.ProtocolPublished,
-		Sampling: func(model string) map[string]string { return samplingText(cfg, model) },
-		Slice:    cfg.Slice,
+		Seed: cfg.Experiment.Seed, Budgets: cfg.Experiment.Budgets, QuadratureOrder: cfg.Replay.QuadratureOrder, Pairs: r.Pairs,
+		AsPublished: cfg.Systems.Protocol == config.ProtocolPublished, Simulated: simulatedFleet(cfg),
+		Releases: releases(), ReleasesSource: dag.Source{Name: data.ProfileSHA256Name, SHA256: digest(data.ProfileSHA256())},
+		Architectures: slices.Concat(ownArchitectures(cfg.Models), architectures()), Slice: cfg.Slice,
 	}
-	s.ReleasesSource = dag.Source{Name: data.ProfileSHA256Name, SHA256: digest(data.ProfileSHA256())}
-	var err error
-	if s.Architectures, err = architectures(cfg); err != nil {
-		return dag.Stage{}, nil, err
+	s.Sampling = func(model string) map[string]string { // for the identities of rollouts
+		asked := cfg.Asked()
+		for _, m := range cfg.Models {
+			if m.ID == model {
+				asked["model"] = ModelText(m)
+			}
+		}
+		return asked
 	}
-	if s.Releases, err = releases(); err != nil {
-		return dag.Stage{}, nil, err
+	if len(unknown) > 0 {
+		e.Notes["systems"] = append(e.Notes["systems"], fmt.Sprintf("the simulated fleet was not calibrated for %s: simulated runs leave them out", strings.Join(unknown, ", ")))
 	}
-	if s.Simulated, err = simulatedFleet(cfg); err != nil {
-		return dag.Stage{}, nil, err
-	}
-	if timed != nil {
-		if s.Measured, err = measuredRuns(cfg, pairs, timed); err != nil {
-			return dag.Stage{}, nil, err
+	if onServers {
+		if s.Measured, err = e.measuredRuns(unknown); err != nil {
+			return stage, err
 		}
 	}
-	unknown := uncalibrated(s.Simulated, pairs)
-	if timed == nil && len(unknown) == len(pairs) {
-		return systems.Satisfied(`the simulated fleet was calibrated for other profiles; set systems.engine = "vllm" to measure these`), nil, nil
-	}
-	var notes []string
-	if len(unknown) > 0 {
-		notes = append(notes, fmt.Sprintf("the simulated fleet was not calibrated for %s: simulated runs leave them out", strings.Join(unknown, ", ")))
-	}
-	if s.Measured != nil {
-		notes = append(notes, madePrompts(cfg, s.Measured)...)
-	}
-	stage, err := systems.Stage(s)
-	return stage, notes, err
+	r.Systems, r.Staged = true, len(unknown) < len(r.Pairs)
+	r.Live.Timed, r.Live.Predicted = onServers, onServers
+	r.Live.Scored = slices.ContainsFunc(cfg.Systems.ScoredRepeats, func(n int) bool { return n > 0 })
+	return systems.Stage(s)
 }
 
-// architectures are the architectures of the configuration's own models, and then the
-// paper's.
-func architectures(cfg *config.Config) ([]flops.Architecture, error) {
-	var all []flops.Architecture
-	for _, m := range cfg.Models {
+// ownArchitectures are the architectures of the configuration's own models.
+func ownArchitectures(models []config.Model) (own []flops.Architecture) {
+	for _, m := range models {
 		if m.ThetaCore > 0 {
-			all = append(all, flops.Architecture{
+			own = append(own, flops.Architecture{
 				Model: m.ID, ThetaCore: int64(m.ThetaCore), ThetaHead: int64(m.ThetaHead),
 				FullAttentionLayers: int64(m.FullAttentionLayers), AttentionWidth: int64(m.AttentionWidth),
 			})
 		}
 	}
-	papers, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
-	return append(all, papers...), err
+	return own
 }
 
-// samplingText is how rollouts of a model are generated, for their identities.
-func samplingText(cfg *config.Config, model string) map[string]string {
-	text := cfg.Asked()
-	if i := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.ID == model }); i >= 0 {
-		text["model"] = ModelText(cfg.Models[i])
+// Of our own router, in the simulated fleet: BENCHMARKS.md has what they really
+// are, which is less.
+const (
+	ownHandling    = 10 * time.Microsecond  // of a completion
+	ownComputation = 100 * time.Microsecond // of a provisional allocation
+)
+
+// simulatedFleet is the calibrated fleet, with our own router or, by the
+// protocol of the configuration, with the published one.
+func simulatedFleet(cfg *config.Config) *systems.Simulated {
+	w := calibration()
+	return &systems.Simulated{
+		Repeats: cmp.Or(cfg.Systems.Repeats, 8), // which cost next to nothing
+		Source:  calibrationSource(),
+		Knows:   func(p pair.Pair) bool { return w.Knows(p.Benchmark, p.Model) },
+		Worker: func(p profile.Profile, budget int, lengths seed.Seed) (virtual.Settings, error) {
+			model, law, err := w.Law(p)
+			if err != nil {
+				return virtual.Settings{}, err
+			}
+			v := virtual.Settings{
+				Timing: model.Timing, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, MaxSequences: model.MaxSequences,
+				Lengths: law.Sampler(lengths), Handling: ownHandling, Computation: ownComputation,
+			}
+			if cfg.Systems.Protocol == config.ProtocolPublished {
+				v.Handling, v.Computation = model.HandlingOf(p.N(), budget), model.Computation
+			}
+			return v, nil
+		},
 	}
-	return text
 }
 
-// timing is the servers of timed runs.
-type timing struct {
-	workers *serving.Servers
-	// vacate ends the servers that rollouts were sampled from, which may hold the
-	// same devices; nil: there are none. Timed runs begin after the profiles of
-	// all rollouts are there, so that no sampling is in flight.
-	vacate  func(ctx context.Context) error
-	judges  *serving.Servers // that score free answers of runs under real rewards
-	outside Outside          // of the scorers of those
-}
-
-// acquire waits for a worker that serves a model and is not in use.
-func (t *timing) acquire(ctx context.Context, m serving.Model) (*serving.Lease, error) {
-	if t.vacate != nil {
-		if err := t.vacate(ctx); err != nil {
-			return nil, err
+// measuredRuns are runs on the servers of workers; the length model does not know some pairs. They
+// begin after the profiles of all rollouts are there, so that servers for sampling, which may hold
+// the same devices, can be ended first.
+func (e *Experiment) measuredRuns(unknown []string) (*systems.Measured, error) {
+	cfg := e.config
+	m := &systems.Measured{
+		Repeats: cfg.Systems.MeasuredRepeats, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, Cores: runtime.NumCPU(),
+		CPU:    func() time.Duration { return seconds(process.Used().CPUSeconds) },
+		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
+		Tasks:  map[string]systems.Tasks{}, Models: map[string]vllm.Sampling{}, MaxSequences: map[string]int{},
+	}
+	if len(m.Repeats) == 0 {
+		m.Repeats = slices.Repeat([]int{1}, len(cfg.Experiment.Budgets))
+	}
+	m.Expect = func(p pair.Pair, budget int) []dag.Quantity {
+		return expectedSuite(p.Name(), budget, m.Repeats[slices.Index(cfg.Experiment.Budgets, budget)])
+	}
+	all, absent, err := readTasks(cfg)
+	if cfg.Systems.Lengths == config.LengthsDrawn { // where there is no task file, prompts are made
+		m.Drawn, absent = drawnLengths(cfg), nil
+		if len(unknown) > 0 {
+			return nil, fmt.Errorf(`systems.lengths = "drawn": the length model knows the published profiles alone, not %s; leave them out, or set lengths = "natural"`, strings.Join(unknown, ", "))
+		}
+		if without := len(cfg.Benchmarks) - len(all); without > 0 {
+			e.Notes["systems"] = append(e.Notes["systems"], fmt.Sprintf("%d of %d benchmarks have no task file in %s: their prompts are made, of the length model's tokens", without, len(cfg.Benchmarks), cfg.Corpus.Tasks))
 		}
 	}
-	return t.workers.Acquire(ctx, m)
-}
-
-// end stops what was started, if anything was.
-func (t *timing) end(ctx context.Context) error {
-	if t == nil {
-		return nil
-	}
-	return errors.Join(t.workers.Close(ctx), t.judges.Close(ctx))
-}
-
-// timedWorkers are the workers of the experiment, for timed runs.
-func timedWorkers(cfg *config.Config, o Outside) *serving.Servers {
-	return serving.NewWorkers(servingSettings(cfg, o))
-}
-
-// measuredRuns are runs on the servers of workers.
-func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*systems.Measured, error) {
-	m := &systems.Measured{
-		Repeats: measuredRepeats(cfg), Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, CPU: processCPU, Cores: runtime.NumCPU(),
-		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
-		Tasks:  make(map[string]systems.Tasks), Models: make(map[string]vllm.Sampling),
-		MaxSequences: make(map[string]int),
-	}
-	var err error
-	if m.Drawn, err = drawnLengths(cfg, pairs); err != nil {
-		return nil, err
-	}
-	read := readTasks
-	if m.Drawn != nil { // where there is no task file, prompts are made
-		read = presentTasks
-	}
-	all, err := read(cfg)
-	if err != nil {
+	if err = errors.Join(err, absent); err != nil {
 		return nil, err
 	}
 	for _, b := range all {
 		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Prompts()}
 	}
-	if len(cfg.Systems.ScoredRepeats) > 0 {
-		if m.Scored, err = scoredRuns(cfg, all, timed); err != nil {
-			return nil, err
-		}
-	}
-	served := make(map[string]serving.Model)
+	served := map[string]serving.Model{}
 	for _, model := range cfg.Models {
 		served[model.ID] = ServedModel(cfg, model)
 		m.Models[model.ID], m.MaxSequences[model.ID] = Sampling(cfg, model), model.MaxSequences
 	}
-	if m.Expect, err = expectedSuites(cfg.Experiment.Budgets, m.Repeats); err != nil {
-		return nil, err
-	}
 	faults := []error{checkShapes(cfg)}
-	for _, p := range pairs {
+	for _, p := range e.Reports.Pairs {
 		_, asked := m.Tasks[p.Benchmark]
-		asked = asked || m.Drawn != nil
-		_, known := m.Models[p.Model]
-		if !asked || !known {
+		if _, known := m.Models[p.Model]; !known || !asked && m.Drawn == nil {
 			faults = append(faults, fmt.Errorf("profile %s: list its benchmark and its model in the configuration, to run it on servers", p.Name()))
 		}
 	}
+	workers, judges := serving.NewWorkers(servingSettings(cfg, e.outside)), Judges(cfg, e.outside)
+	vacate := Experiment{close: e.close}
+	e.close = append(slices.Clone(e.close), workers.Close, judges.Close)
+	if len(cfg.Systems.ScoredRepeats) > 0 {
+		if m.Scored, err = scoredRuns(cfg, e.outside, judges, all); err != nil {
+			return nil, err
+		}
+	}
 	m.Acquire = func(ctx context.Context, model string) (systems.Lease, error) {
-		lease, err := timed.acquire(ctx, served[model])
+		if err := vacate.Close(ctx); err != nil {
+			return systems.Lease{}, err
+		}
+		lease, err := workers.Acquire(ctx, served[model])
 		if err != nil {
 			return systems.Lease{}, err
 		}
@@ -202,8 +188,8 @@ func measuredRuns(cfg *config.Config, pairs []pair.Pair, timed *timing) (*system
 
 // scoredRuns are timed runs under real rewards, by the scorers of the score
 // stage.
-func scoredRuns(cfg *config.Config, tasks []TaskFile, timed *timing) (*systems.Scored, error) {
-	scoring, _, err := ScoreSettings(cfg, timed.outside, timed.judges, tasks)
+func scoredRuns(cfg *config.Config, o Outside, judges *serving.Servers, tasks []TaskFile) (*systems.Scored, error) {
+	scoring, _, err := ScoreSettings(cfg, o, judges, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -232,171 +218,77 @@ func scoredRuns(cfg *config.Config, tasks []TaskFile, timed *timing) (*systems.S
 	return s, nil
 }
 
-// measuredRepeats are the repeats on servers, by budget.
-func measuredRepeats(cfg *config.Config) []int {
-	if len(cfg.Systems.MeasuredRepeats) > 0 {
-		return cfg.Systems.MeasuredRepeats
-	}
-	return slices.Repeat([]int{1}, len(cfg.Experiment.Budgets))
-}
-
-// processCPU is the CPU time of this process so far.
-func processCPU() time.Duration {
-	return time.Duration(process.Used().CPUSeconds * float64(time.Second))
-}
-
-// Of our own router, in the simulated fleet: BENCHMARKS.md has what they really
-// are, which is less.
-const (
-	ownHandling    = 10 * time.Microsecond  // of a completion
-	ownComputation = 100 * time.Microsecond // of a provisional allocation
-)
-
-// simulatedFleet is the calibrated fleet, with our own router or, by the
-// protocol of the configuration, with the published one.
-func simulatedFleet(cfg *config.Config) (*systems.Simulated, error) {
-	w, err := calibration()
-	if err != nil {
-		return nil, err
-	}
-	s := &systems.Simulated{
-		Repeats: cfg.Systems.Repeats,
-		Source:  dag.Source{Name: data.FleetName, SHA256: digest(data.FleetModels(), data.FleetLengths())},
-		Knows:   func(p pair.Pair) bool { return w.Knows(p.Benchmark, p.Model) },
-	}
-	if s.Repeats == 0 {
-		s.Repeats = simulatedRepeats
-	}
-	s.Worker = func(p profile.Profile, budget int, lengths seed.Seed) (virtual.Settings, error) {
-		model, law, err := w.Law(p)
-		if err != nil {
-			return virtual.Settings{}, err
-		}
-		v := virtual.Settings{
-			Timing: model.Timing, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, MaxSequences: model.MaxSequences,
-			Lengths: law.Sampler(lengths), Handling: ownHandling, Computation: ownComputation,
-		}
-		if cfg.Systems.Protocol == config.ProtocolPublished {
-			v.Handling, v.Computation = model.HandlingOf(p.N(), budget), model.Computation
-		}
-		return v, nil
-	}
-	return s, nil
-}
-
-// digest is the SHA-256 of files, one after the other.
-func digest(files ...[]byte) string {
-	h := sha256.New()
-	for _, f := range files {
-		h.Write(f)
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-// releases are the digests of the published profiles' own files.
-func releases() (coupled.Releases, error) {
-	published, err := publishedProfiles()
-	if err != nil {
-		return nil, err
-	}
-	return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, published)
-}
-
-// cost is the cost of a rollout in the published timing runs, on eight H20 GPUs.
-type cost struct{ tokens, gpuHours float64 }
-
-const (
-	publishedGPUs  = 8 // that a published run had
-	secondsPerHour = 3600
-)
-
-type costs map[[2]string]cost // by benchmark and model
-
-// publishedCosts derives costs from the longest run of each benchmark and
-// model under Uniform.
-func publishedCosts() (costs, error) {
-	runs, err := measurement.Parse(data.Measurements(), data.MeasurementsName)
-	if err != nil {
-		return nil, err
-	}
-	architectures, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
-	if err != nil {
-		return nil, err
-	}
-	longest := make(map[[2]string]int)
-	all := make(costs)
-	for _, run := range runs {
-		at := slices.IndexFunc(architectures, func(a flops.Architecture) bool { return a.Model == run.Model })
-		key, n := [2]string{run.Benchmark, run.Model}, int(run.AcceptedRollouts)
-		if run.Strategy != measurement.Uniform || at < 0 || n <= longest[key] {
-			continue
-		}
-		longest[key] = n
-		all[key] = cost{
-			tokens:   tokensOf(architectures[at], run.UsefulFLOPs/float64(n)),
-			gpuHours: run.TimeSeconds * publishedGPUs / secondsPerHour / float64(n),
+// drawnLengths are the lengths of prompts and answers in timed runs, by the length model.
+func drawnLengths(cfg *config.Config) *systems.Drawn {
+	thinking := map[string]checkpoint.Thinking{} // as Sampling has it for the template of chats
+	for _, m := range cfg.Models {
+		switch {
+		case m.Thinking:
+			thinking[m.ID] = checkpoint.On
+		case m.ReasoningParser != "":
+			thinking[m.ID] = checkpoint.Off
+		default:
+			thinking[m.ID] = checkpoint.None
 		}
 	}
-	return all, nil
-}
-
-// tokensOf inverts the FLOP proxy: tokens of prompt and answer, all counted as
-// if they were the answer's. Where prompts are the most of it that is too few,
-// by θ_head/(θ_core + θ_head), 15% at most (paper, Table 7).
-func tokensOf(a flops.Architecture, work float64) float64 {
-	low, high := 0, 1<<20
-	for low < high {
-		if mid := (low + high) / 2; a.Request(0, mid) < work {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return float64(low)
-}
-
-// expect is the expected use of a number of requests.
-func (c costs) expect(benchmark, model string, requests, maxTokens int) []dag.Quantity {
-	n := float64(requests)
-	known, ok := c[[2]string{benchmark, model}]
-	if !ok {
-		return []dag.Quantity{{Name: "requests", Amount: n}, {Name: "tokens at most of what no published run covers", Amount: n * float64(maxTokens)}}
-	}
-	return []dag.Quantity{
-		{Name: "requests", Amount: n}, {Name: "tokens of prompts and answers", Amount: n * known.tokens},
-		{Name: "GPU-hours as in the published runs on H20", Amount: n * known.gpuHours},
+	return &systems.Drawn{
+		Source: calibrationSource(),
+		Prompt: func(model string, task, tokens int) string { return checkpoint.Filler(tokens, task, thinking[model]) },
+		Lengths: func(p profile.Profile, branch seed.Seed) (systems.Lengths, error) {
+			_, law, err := calibration().Law(p)
+			if err != nil {
+				return nil, err
+			}
+			draw := law.Sampler(branch)
+			return func(id controller.ID) (prompt, tokens int) {
+				prompt, tokens = draw(id)
+				return prompt, min(tokens, cfg.Sampling.MaxTokens)
+			}, nil
+		},
 	}
 }
 
-// expectedSuites is what the runs of all strategies in a setting take, each so
-// many times at each of the budgets: as they did in the published runs, where those have the setting.
-func expectedSuites(budgets, repeats []int) (func(pair.Pair, int) []dag.Quantity, error) {
-	runs, err := measurement.Parse(data.Measurements(), data.MeasurementsName)
-	if err != nil {
-		return nil, err
-	}
-	type setting struct {
-		profile string
-		budget  int
-	}
-	requests, hours := make(map[setting]float64), make(map[setting]float64)
-	for _, run := range runs {
-		key := setting{run.Profile(), int(run.ReferenceBudget)}
-		at := slices.Index(budgets, key.budget)
-		if at < 0 {
-			continue
+// weightless makes what a launched server loads for a model without its weights:
+// the folder that its path names, or one in the shape of its checkpoint, in the output folder.
+func weightless(out string) func(serving.Model) (launcher.Model, error) {
+	return func(m serving.Model) (launcher.Model, error) {
+		load := m.Launch
+		if !checkpoint.IsFolder(load.Path) {
+			shape, err := shapeOf(m.ID)
+			if err != nil {
+				return load, err
+			}
+			load.Path = filepath.Join(out, "models", m.ID)
+			if err := checkpoint.Write(load.Path, shape); err != nil {
+				return load, err
+			}
 		}
-		requests[key] += float64(repeats[at]) * float64(run.AcceptedRollouts+run.ExtraRollouts)
-		hours[key] += float64(repeats[at]) * run.TimeSeconds * publishedGPUs / secondsPerHour
+		var err error
+		load.Flags, err = checkpoint.Flags(load.Path)
+		return load, err
 	}
-	return func(p pair.Pair, budget int) []dag.Quantity {
-		key := setting{p.Name(), budget}
-		if requests[key] == 0 {
-			return nil
+}
+
+func shapeOf(model string) (checkpoint.Shape, error) {
+	shape, known := checkpoint.Find(model)
+	if !known {
+		return shape, fmt.Errorf(`model %s cannot be served with weights = "dummy": its shape is not known, as are those of %s; let its path name a folder with its config.json and tokenizer`,
+			model, strings.Join(checkpoint.Known(), ", "))
+	}
+	return shape, nil
+}
+
+// checkShapes refuses models that launched servers would need the shapes of, where
+// these are unknown.
+func checkShapes(cfg *config.Config) error {
+	if !slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Weights == config.WeightsDummy }) {
+		return nil
+	}
+	var faults []error
+	for _, m := range cfg.Models {
+		if _, err := shapeOf(m.ID); err != nil && !checkpoint.IsFolder(m.Path) {
+			faults = append(faults, err)
 		}
-		return []dag.Quantity{
-			{Name: "requests", Amount: requests[key]},
-			{Name: "GPU-hours as in the published runs on H20", Amount: hours[key]},
-		}
-	}, nil
+	}
+	return errors.Join(faults...)
 }

@@ -1,0 +1,94 @@
+package experiment
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"speceval/internal/clock"
+	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/slurm"
+)
+
+// grace is the time after an interrupt in which another one cancels the jobs.
+const grace = 10 * time.Second
+
+func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
+
+// Answer is how long a command that submits, polls or cancels jobs may take.
+func (e *Experiment) Answer() time.Duration { return seconds(e.Executor.AnswerSeconds) }
+
+// Jobs completes the settings of jobs, which come with Run, Process, Drain, Report and Now,
+// by what the configuration and the environment say; nil where all units run on this machine.
+func (e *Experiment) Jobs(s slurm.Settings) (*slurm.Settings, error) {
+	if !e.Executor.InJobs() {
+		return nil, nil
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program for the jobs: %w", err)
+	}
+	if s.Build, err = slurm.BuildOf(program); err != nil {
+		return nil, err
+	}
+	if s.Directory, err = os.Getwd(); err != nil {
+		return nil, err
+	}
+	absolute := func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(s.Directory, path)
+	}
+	out := absolute(e.Out)
+	s.Program = []string{program, "--config", absolute(e.file), "--out", out}
+	for _, set := range e.sets {
+		s.Program = append(s.Program, "--set", set)
+	}
+	x := e.Executor
+	s.Folder, s.Stages, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), e.jobStages(), clock.Wall{}, grace
+	if x.Kind == config.ExecutorCommand {
+		s.Templates = slurm.Templates{Submit: x.Submit, Status: x.Status, Cancel: x.Cancel}
+	}
+	s.ArraySize, s.Throttle, s.Retries = x.ArraySize, x.Throttle, x.Retries
+	s.Element, s.Poll, s.Settle = seconds(60*x.ElementMinutes), seconds(x.PollSeconds), seconds(x.SettleSeconds)
+	return &s, nil
+}
+
+// jobStages are the resources of the stages that run in jobs. One whose units
+// start servers runs one unit at a time on a node.
+func (e *Experiment) jobStages() map[string]slurm.Resources {
+	stages := make(map[string]slurm.Resources)
+	x := e.Executor
+	for name, r := range x.Stages {
+		if r.Where != config.WhereJobs {
+			continue
+		}
+		resources := slurm.Resources{
+			Partition: cmp.Or(r.Partition, x.Partition), Account: cmp.Or(r.Account, x.Account), QOS: cmp.Or(r.QOS, x.QOS),
+			CPUs: r.CPUs, MemoryMiB: r.MemoryMiB, Minutes: r.Minutes, Arguments: r.Arguments, Workers: r.CPUs,
+			Clusters: slurm.Clusters(r.Arguments, func(name string) string { return Variable(e.outside.Environment, name) }),
+		}
+		if e.Servers[name] {
+			resources.GPUs, resources.Exclusive, resources.Workers = r.GPUs, r.Exclusive, 1
+		}
+		stages[name] = resources
+	}
+	return stages
+}
+
+// ElementSeconds is how long one core would take for what an element of a job
+// array is to hold, by the stages that run in jobs; nil where none does.
+func (e *Experiment) ElementSeconds() map[string]float64 {
+	if !e.Executor.InJobs() {
+		return nil
+	}
+	seconds := make(map[string]float64)
+	for name, r := range e.jobStages() {
+		seconds[name] = 60 * e.Executor.ElementMinutes * float64(max(1, r.Workers))
+	}
+	return seconds
+}
