@@ -45,10 +45,7 @@ tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
 				return s.print(joined)
 			}
 			s.say("%s: %d rollouts to run now", a.Stage, a.Rollouts)
-			if s.json {
-				return writeJSON(s.stdout, a)
-			}
-			return a.CSV(s.stdout)
+			return s.printAs(a, a.CSV)
 		}),
 	}
 	fs := c.Flags()

@@ -102,18 +102,14 @@ func (s *session) download(ctx context.Context, groups []upstream.Group, to stri
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	faults := map[*upstream.Source]error{}
-	for _, g := range groups {
-		err, known := faults[g.Source]
-		if !known {
-			err = s.fetch(ctx, client, g.Source, to)
-			faults[g.Source], all = err, errors.Join(all, err)
+	var source *upstream.Source
+	for _, g := range groups { // those of a source follow one another
+		if g.Source != source && ctx.Err() == nil {
+			source, err = g.Source, s.fetch(ctx, client, g.Source, to)
+			all = errors.Join(all, err)
 		}
 		if err == nil {
 			there = append(there, g)
-		}
-		if ctx.Err() != nil {
-			break
 		}
 	}
 	return there, all

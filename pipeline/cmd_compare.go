@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -47,30 +48,30 @@ func (s *session) compareCommand() *cobra.Command {
 // compare compares two files: without words the profiles that the score stage has
 // written, and without a second word the published ones.
 func (s *session) compare(words []string) (*comparison.Comparison, error) {
-	var file, other comparison.File
-	if len(words) > 0 {
-		file.Name = words[0]
-	} else if cfg, err := s.configuration(); err == nil {
-		file.Name = filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))
-	} else {
-		return nil, err
+	if len(words) == 0 {
+		cfg, err := s.configuration()
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", file)
+		}
+		words = []string{file}
 	}
-	var err error
-	if file.Profiles, err = profile.Read(file.Name); errors.Is(err, fs.ErrNotExist) && len(words) == 0 {
-		err = fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", file.Name)
-	}
+	profiles, err := profile.Read(words[0])
 	if err != nil {
 		return nil, err
 	}
-	if len(words) == 2 {
+	other := comparison.File{Name: data.ProfilesName}
+	if len(words) == 1 {
+		other.Profiles, err = profile.Parse(data.Profiles(), other.Name)
+	} else {
 		other.Name = words[1]
 		other.Profiles, err = profile.Read(other.Name)
-	} else {
-		other.Name = data.ProfilesName
-		other.Profiles, err = profile.Parse(data.Profiles(), other.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return comparison.Of(file, other)
+	return comparison.Of(comparison.File{Name: words[0], Profiles: profiles}, other)
 }

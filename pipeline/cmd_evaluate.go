@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -117,7 +118,7 @@ func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")
 }
 
-// archive is the stored evaluations, of which what is not as it was made is warned of.
+// archive is the stored evaluations, and warns of files that are not as they were made.
 func (s *session) archive(cfg *config.Config) evaluate.Archive {
 	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}
 }
@@ -170,10 +171,7 @@ func (s *session) evaluating(run func(context.Context, evaluate.Host) (*evaluati
 
 // printResult prints the result of an evaluation, which is in a folder.
 func (s *session) printResult(r *evaluation.Result, folder string) error {
-	if s.json {
-		return writeJSON(s.stdout, r)
-	}
-	return show.Text(s.stdout, r, folder, s.all)
+	return s.printAs(r, func(w io.Writer) error { return show.Text(w, r, folder, s.all) })
 }
 
 // ofPlans are flags of a plan that an evaluation of its budget goes without.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,10 +86,7 @@ func (s *session) explain(words []string) error {
 		return err
 	}
 	e := x.Explain(sheet, row, column)
-	if s.json {
-		return writeJSON(s.stdout, e)
-	}
-	return e.Text(s.stdout, s.all)
+	return s.printAs(e, func(w io.Writer) error { return e.Text(w, s.all) })
 }
 
 // fewRows is how many rows of a table are listed unless all are asked for.
@@ -96,14 +94,14 @@ const fewRows = 20
 
 // listTable prints how the rows and columns of a table are called.
 func (s *session) listTable(sheet explain.Table) error {
-	if s.json {
-		return writeJSON(s.stdout, map[string]any{"table": sheet.Base, "rows": append([]string{}, sheet.Labels...), "columns": sheet.Columns})
-	}
+	document := map[string]any{"table": sheet.Base, "rows": append([]string{}, sheet.Labels...), "columns": sheet.Columns}
 	rows := sheet.Labels
 	if more := len(rows) - fewRows; more > 1 && !s.all {
 		rows = append(rows[:fewRows:fewRows], fmt.Sprintf("… and %d more (--all)", more))
 	}
 	const next = "\n  "
-	_, err := fmt.Fprintf(s.stdout, "%s\n\nrows:%s\n\ncolumns:%s\n", sheet.Base, next+strings.Join(rows, next), next+strings.Join(sheet.Columns, next))
-	return err
+	return s.printAs(document, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s\n\nrows:%s\n\ncolumns:%s\n", sheet.Base, next+strings.Join(rows, next), next+strings.Join(sheet.Columns, next))
+		return err
+	})
 }

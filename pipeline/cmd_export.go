@@ -3,16 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
 	"speceval/pipeline/config"
+	"speceval/pipeline/evaluate"
 	"speceval/pipeline/exchange"
-	"speceval/pipeline/experiment"
 )
 
 func (s *session) exportCommand() *cobra.Command {
@@ -23,8 +23,8 @@ func (s *session) exportCommand() *cobra.Command {
 		Long: `Write an evaluation as other tools read it.
 
 eee is Every Eval Ever 0.3.0, a record and its samples in a folder; inspect a log that
-Inspect opens; json one document. E is an evaluation, as evaluate list has it. Inputs and
-targets are those of the configured task files, or of --tasks.`,
+Inspect opens; json one document. E is an evaluation, as evaluate list has it. The
+configured task files, or --tasks, have the inputs and targets.`,
 		Example: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to data
   speceval export mine/a/hbn_staged-b16-seed42 --format inspect --tasks mine.jsonl --to result.eval`,
 		ValidArgsFunction: complete(s.evaluationNames),
@@ -57,7 +57,7 @@ targets are those of the configured task files, or of --tasks.`,
 // configuration; if those cannot be read or are others by now, inputs are empty and a warning
 // says so.
 func (s *session) exported(cfg *config.Config, stored *evaluation.Stored, files []string) (*exchange.Evaluation, error) {
-	tasks, err := tasksOf(cfg, stored.Result, files)
+	tasks, err := evaluate.TasksOf(cfg, stored.Result, files)
 	if err == nil {
 		var e *exchange.Evaluation
 		if e, err = exchange.OpenEvaluation(stored, tasks); !errors.Is(err, exchange.ErrOtherPrompts) {
@@ -67,40 +67,9 @@ func (s *session) exported(cfg *config.Config, stored *evaluation.Stored, files 
 	if len(files) > 0 {
 		return nil, err
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("the configuration has no task file of " + stored.Result.Benchmark)
+	}
 	s.warn("inputs and targets are empty: %v; name the task file with --tasks", err)
 	return exchange.OpenEvaluation(stored, nil)
-}
-
-// tasksOf reads the tasks of an evaluation. Those of a suite are named by their benchmarks.
-func tasksOf(cfg *config.Config, r *evaluation.Result, files []string) (all []benchmark.Task, err error) {
-	ids := []string{r.Benchmark}
-	if len(r.Suite) > 0 {
-		ids = nil
-		for _, part := range r.Suite {
-			ids = append(ids, part.Benchmark)
-		}
-	}
-	if len(files) > 0 && len(files) != len(ids) {
-		return nil, usagef("%d of --tasks for the benchmarks %s: want one for each", len(files), strings.Join(ids, ", "))
-	}
-	for k, id := range ids {
-		named := config.Benchmark{ID: id}
-		if at := slices.IndexFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == id }); at >= 0 {
-			named = cfg.Benchmarks[at]
-		}
-		if len(files) > 0 {
-			named.Tasks = files[k]
-		}
-		read, err := experiment.ReadTasks(cfg, named)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range read.Tasks {
-			if len(r.Suite) > 0 {
-				t.ID, t.Index = id+"/"+t.ID, len(all)
-			}
-			all = append(all, t)
-		}
-	}
-	return all, nil
 }

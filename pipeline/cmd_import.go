@@ -6,17 +6,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/evaluate/logs"
+	"speceval/internal/table"
 	"speceval/pipeline/exchange"
 )
 
 func (s *session) importCommand() *cobra.Command {
 	var r exchange.ImportRequest
-	formats := logs.Formats()
 	c := &cobra.Command{
 		Use: "import PATH… --to FILE", Short: "make profiles of logs of other harnesses", Args: cobra.MinimumNArgs(1),
-		Long: `Make profiles of logs of other harnesses:
-` + strings.Join(formats[:5], ", ") + ",\n" + strings.Join(formats[5:], ", ") + `.
-
+		Long: "Make profiles of logs of other harnesses:\n" + table.WrapAt(80, "", "", strings.Join(logs.Formats(), ", ")+".") + `
 PATH is a log, or a folder of logs, of which those that cannot be used are left out and
 listed. Logs of one benchmark and model add up. --prior takes FILE.`,
 		Example: `  speceval import logs/ --to mine.parquet

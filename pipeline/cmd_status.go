@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"path/filepath"
 	"time"
 
@@ -27,11 +28,7 @@ func (s *session) statusCommand() *cobra.Command {
 			if err := st.At(plan, s.elsewhere); err != nil {
 				s.warn("what is queued, running and failed is not known: %v", err)
 			}
-			if s.json {
-				err = writeJSON(s.stdout, st)
-			} else {
-				err = st.Text(s.stdout, s.width)
-			}
+			err = s.printAs(st, func(w io.Writer) error { return st.Text(w, s.width) })
 			if err == nil && check && !st.Fresh {
 				err = errStale
 			}

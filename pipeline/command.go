@@ -109,11 +109,14 @@ func didYouMean(word string, known []string) string {
 type texter interface{ Text(w io.Writer) error }
 
 // print prints a document in the form that the flags ask for.
-func (s *session) print(t texter) error {
+func (s *session) print(t texter) error { return s.printAs(t, t.Text) }
+
+// printAs is print of a document whose text is written by a function of its own.
+func (s *session) printAs(document any, text func(w io.Writer) error) error {
 	if s.json {
-		return writeJSON(s.stdout, t)
+		return writeJSON(s.stdout, document)
 	}
-	return t.Text(s.stdout)
+	return text(s.stdout)
 }
 
 // writeJSON writes a document for scripts.

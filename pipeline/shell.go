@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -19,6 +18,7 @@ import (
 	"speceval/internal/process"
 	"speceval/internal/version"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
 )
 
 // build is the source of this program.
@@ -97,22 +97,32 @@ func revision() (commit string, dirty bool, date string) {
 // interruptedSeconds is how long a command may take to end after an interrupt.
 const interruptedSeconds = 10
 
+// onInterrupts answers each of the next interrupts by a function, until done is closed.
+func (s *shell) onInterrupts(done <-chan struct{}, answers ...func()) {
+	go func() {
+		for _, answer := range answers {
+			select {
+			case <-s.interrupts:
+				answer()
+			case <-done:
+				return
+			}
+		}
+	}()
+}
+
 // interruptible is a context that the first interrupt cancels; then the command has
 // some seconds to end, and another interrupt ends it at once. stop ends the watch.
 func (s *shell) interruptible() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		select {
-		case <-s.interrupts:
-			cancel()
-			if s.endWithin != nil {
-				s.endWithin(interruptedSeconds*time.Second, done)
-			}
-		case <-done:
+	watched, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(watched)
+	s.onInterrupts(watched.Done(), func() {
+		cancel()
+		if s.endWithin != nil {
+			s.endWithin(interruptedSeconds*time.Second, watched.Done())
 		}
-	}()
-	return ctx, sync.OnceFunc(func() { cancel(); close(done) })
+	})
+	return ctx, stop
 }
 
 // draining are the answers of what waits for "the units" or "the requests" in flight.
@@ -124,38 +134,17 @@ func draining(what string) (first, second string) {
 // drain, so that what is in flight may finish; the second cancels the context; a third
 // has its usual effect and ends the process. stop ends the watch.
 func (s *shell) drainable(first, second string) (ctx context.Context, drain <-chan struct{}, stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, stop = context.WithCancel(context.Background())
 	drained := make(chan struct{})
-	interrupted := func(answer string) bool {
-		select {
-		case <-s.interrupts:
-		case <-ctx.Done():
-			return false
-		}
+	say := func(text string) {
 		if s.terminal {
 			fmt.Fprintln(s.stderr) // below the progress bar
 		}
-		fmt.Fprintln(s.stderr, "speceval:", answer)
-		return true
+		fmt.Fprintln(s.stderr, "speceval:", text)
 	}
-	go func() {
-		if interrupted(first) {
-			close(drained)
-			if interrupted(second) {
-				s.release()
-				cancel()
-			}
-		}
-	}()
-	return ctx, drained, cancel
+	s.onInterrupts(ctx.Done(), func() { say(first); close(drained) }, func() { say(second); s.release(); stop() })
+	return ctx, drained, stop
 }
 
 // variable is the value of an environment variable, "" if it is not set.
-func (s *shell) variable(name string) string {
-	for _, v := range s.environment {
-		if value, found := strings.CutPrefix(v, name+"="); found {
-			return value
-		}
-	}
-	return ""
-}
+func (s *shell) variable(name string) string { return experiment.Variable(s.environment, name) }

@@ -95,7 +95,7 @@ func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
 	}
 	tasks, err := experiment.ReadTasks(cfg, named)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; make benchmarks prepares those of the configuration; or name a task file with --benchmark%s, or one of those that are built in: %s", err, filesBeside(name), builtIn)
+		err = fmt.Errorf("%w; the paper's task files are made by `make benchmarks`; or name a task file with --benchmark%s, or one that is built in: %s", err, filesBeside(name), builtIn)
 	}
 	if err != nil {
 		return nil, &RequestError{err}

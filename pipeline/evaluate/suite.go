@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/serving"
@@ -176,6 +177,9 @@ func (o *opened) score(ctx context.Context, r *rollout.Response) (*rollout.Score
 // again opens the benchmarks of a stored result: those that are named, by files that are
 // elsewhere, say, or those that it names itself.
 func again(cfg *config.Config, r *evaluation.Result, names []string) (*Benchmark, error) {
+	if parts := max(1, len(r.Suite)); len(names) > 0 && len(names) != parts {
+		return nil, requestf("%d names for %d benchmarks of %s: want one for each", len(names), parts, r.Benchmark)
+	}
 	s := Suite{Names: names}
 	for _, p := range r.Suite {
 		s.Weights = append(s.Weights, p.Weight)
@@ -187,4 +191,14 @@ func again(cfg *config.Config, r *evaluation.Result, names []string) (*Benchmark
 		s.Names = []string{r.Benchmark}
 	}
 	return OpenSuite(cfg, s)
+}
+
+// TasksOf returns the tasks of a stored result: of the configuration, or of files that are named,
+// one for each benchmark.
+func TasksOf(cfg *config.Config, r *evaluation.Result, files []string) ([]benchmark.Task, error) {
+	b, err := again(cfg, r, files)
+	if err != nil {
+		return nil, err
+	}
+	return b.tasks.Tasks, nil
 }

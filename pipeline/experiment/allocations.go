@@ -18,7 +18,7 @@ import (
 	"speceval/stages/systems"
 )
 
-// profiles are those to evaluate, without degenerate ones: known ones, or those that the score
+// profiles returns the profiles to evaluate, without degenerate ones: known ones, or what the score
 // stage has stored. stored is the file of the latter, relative to the output folder.
 func (e *Experiment) profiles() (profiles []profile.Profile, stored string, err error) {
 	if e.known != nil {
@@ -52,8 +52,8 @@ func (e *NoPilotsError) Error() string {
 }
 
 // WriteAllocations writes the digest of the HBN allocation of every profile at
-// every budget under coupled rewards, as CSV. Pilot sizes are those of the paper's Table 5, or
-// those that the replay stage has stored in variance.DesignsFile, fs.ErrNotExist if it has none.
+// every budget under coupled rewards, as CSV. Pilot sizes come from the paper's Table 5, or
+// from the designs of the replay stage, fs.ErrNotExist where it has stored none.
 // read are the files of the output folder that it follows from.
 func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string, err error) {
 	profiles, stored, err := e.profiles()

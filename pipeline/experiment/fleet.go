@@ -21,7 +21,7 @@ import (
 
 // Fleet is the settings of the simulated fleet that are not in the configuration.
 type Fleet struct {
-	// Each is what the command line says of all replicas; MaxModelLen 0 is the experiment's.
+	// Each has the settings of all replicas by the command line; MaxModelLen 0 is the experiment's.
 	Each     imitation.Settings
 	Seed     *uint64  // of faults and unseeded answers; nil: the experiment's
 	Count    int      // of replicas; 0: as many as the workers' URLs on this machine
@@ -175,7 +175,7 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Ta
 	return Replica{Settings: s, About: about}, err
 }
 
-// tasks are those that are known by their answers: of the configured benchmarks
+// tasks returns the tasks that are known by their answers: of the configured benchmarks
 // that have a task file, and of more files. Two that are asked the same are
 // refused: the fleet sees no more of a task than what is asked.
 func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {

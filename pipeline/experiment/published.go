@@ -29,7 +29,7 @@ var (
 	releases = builtIn(func() (coupled.Releases, error) {
 		return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, publishedProfiles())
 	})
-	// architectures are those of the paper's models.
+	// architectures of the paper's models.
 	architectures = builtIn(func() ([]flops.Architecture, error) {
 		return flops.Parse(data.Architectures(), data.ArchitecturesName)
 	})
@@ -104,7 +104,7 @@ func tokensOf(a flops.Architecture, work float64) float64 {
 	return float64(sort.Search(1<<20, func(n int) bool { return a.Request(0, n) >= work }))
 }
 
-// expectedRollouts is what a number of rollouts takes.
+// expectedRollouts returns the expected use of a number of rollouts.
 func expectedRollouts(benchmark, model string, rollouts, maxTokens int) []dag.Quantity {
 	n := float64(rollouts)
 	known, ok := publishedCosts()[[2]string{benchmark, model}]
@@ -116,7 +116,7 @@ func expectedRollouts(benchmark, model string, rollouts, maxTokens int) []dag.Qu
 	}
 }
 
-// expectedSuite is what runs of all strategies in a setting take, each so many times: as they
+// expectedSuite returns the expected use of repeated runs of all strategies in a setting: as they
 // did in the published runs; nil where those do not have the setting.
 func expectedSuite(profile string, budget, repeats int) []dag.Quantity {
 	requests, hours := 0.0, 0.0

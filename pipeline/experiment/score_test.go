@@ -172,7 +172,7 @@ func TestSamplingMakesRoomForTiming(t *testing.T) {
 	}
 }
 
-// graderSettings are those of a benchmark that a program scores, in this folder.
+// graderSettings are the settings of a benchmark that a program scores, in this folder.
 func graderSettings(t *testing.T, sets ...string) (score.Settings, []string, error) {
 	t.Helper()
 	cfg, err := config.Parse([]byte("[[model]]\nid = \"m\"\n[[benchmark]]\nid = \"own\"\ntasks = \"own.jsonl\"\n"), "x.toml", sets)

@@ -172,7 +172,7 @@ func missingModules(ctx context.Context, python string, tasks []TaskFile) string
 
 // answers is the file as an input, as far as verdicts depend on it: with the
 // content of the files that hold tests, unless the file has their digests. sums are
-// the digests of those that were read: who scores must find them so, however much
+// the digests of the files that were read: scoring must find the same, however much
 // later.
 func (f TaskFile) answers() (source dag.Source, sums map[string]string, err error) {
 	h := sha256.New()
