@@ -43,7 +43,7 @@ var importRules = []importRule{
 	{"drills/drill", []string{"pipeline/config", "internal/…"}},
 	{"drills/made", []string{"internal/upstream"}},
 	{"drills/*", []string{"drills/drill", "drills/made", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
-	{"pipeline/config", []string{"internal/store/files", "internal/profile", "internal/display"}},
+	{"pipeline/config", []string{"internal/store/files", "internal/display"}},
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/store/atomicfile", "internal/store/files", "internal/process", "internal/store/rowfile"}},
 	{"data/importer", []string{"method/…", "internal/…"}},

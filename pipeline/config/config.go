@@ -7,13 +7,7 @@
 // and equal to the shipped experiments.toml.
 package config
 
-import (
-	"fmt"
-	"maps"
-	"slices"
-
-	"speceval/internal/profile"
-)
+import "maps"
 
 // Config is the whole experiment. It is made by Load or Default and read-only.
 type Config struct {
@@ -277,44 +271,4 @@ func (c *Config) Asked(others ...string) map[string]string {
 		keys = append(keys, "sampling.leave_out")
 	}
 	return c.Slice(keys...)
-}
-
-// Profiles reads the profiles of the corpus, sorted by benchmark and model,
-// degenerate ones included. A file of the user's ([corpus] profiles) is used
-// whole; of the published profiles, which errors call name, those of the listed models on
-// the listed benchmarks.
-func (c *Config) Profiles(published []profile.Profile, name string) ([]profile.Profile, error) {
-	if c.Corpus.Profiles != "" {
-		profiles, err := profile.Read(c.Corpus.Profiles)
-		if err != nil {
-			return nil, fmt.Errorf("corpus.profiles: %w", err)
-		}
-		return profiles, nil
-	}
-	for _, m := range c.Models {
-		if !slices.ContainsFunc(published, func(p profile.Profile) bool { return p.Model == m.ID }) {
-			return nil, fmt.Errorf("model %q: %s has no profile of this model", m.ID, name)
-		}
-	}
-	for _, b := range c.Benchmarks {
-		if !slices.ContainsFunc(published, func(p profile.Profile) bool { return p.Benchmark == b.ID }) {
-			return nil, fmt.Errorf("benchmark %q: %s has no profile on this benchmark", b.ID, name)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(published), func(p profile.Profile) bool { return !c.covers(p) }), nil
-}
-
-// StandIn says, for plans, which profiles make generating and scoring
-// unnecessary; published is the name of the published ones.
-func (c Corpus) StandIn(published string) string {
-	if c.Profiles != "" {
-		return "profiles from " + c.Profiles
-	}
-	return "published profiles stand in: " + published
-}
-
-// covers reports whether the experiment lists the model and the benchmark.
-func (c *Config) covers(p profile.Profile) bool {
-	return slices.ContainsFunc(c.Models, func(m Model) bool { return m.ID == p.Model }) &&
-		slices.ContainsFunc(c.Benchmarks, func(b Benchmark) bool { return b.ID == p.Benchmark })
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/data"
-	"speceval/internal/profile"
 	"speceval/pipeline/config"
 )
 
@@ -143,50 +141,6 @@ func TestBadFiles(t *testing.T) {
 		if got := strings.Split(fmt.Sprint(err), "\n"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got\n\t%s\nwant\n\t%s", path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 		}
-	}
-}
-
-func TestProfilesOfTheCorpus(t *testing.T) {
-	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := func(text string) (int, error) {
-		c, err := config.Parse([]byte(text), "c.toml", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		profiles, err := c.Profiles(published, data.ProfilesName)
-		return len(profiles), err
-	}
-	if n, err := count(""); n != 108 || err != nil {
-		t.Errorf("by default %d profiles, %v", n, err)
-	}
-	two := "[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"qwen2_5_3b\"\n[[benchmark]]\nid = \"aime24\"\n"
-	if n, err := count(two); n != 2 || err != nil {
-		t.Errorf("two models on one benchmark: %d profiles, %v", n, err)
-	}
-	if _, err := count("[[model]]\nid = \"gpt\"\n"); !strings.Contains(fmt.Sprint(err), `model "gpt": data/profiles.parquet has no profile`) {
-		t.Errorf("unknown model: %v", err)
-	}
-	if _, err := count("[[benchmark]]\nid = \"aime\"\n"); !strings.Contains(fmt.Sprint(err), `benchmark "aime": data/profiles.parquet has no profile`) {
-		t.Errorf("unknown benchmark: %v", err)
-	}
-	own := filepath.Join(t.TempDir(), "own.csv")
-	if err := os.WriteFile(own, []byte("benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,4\nb,m,1,y,2,4\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := config.Default().Corpus.StandIn(data.ProfilesName); got != "published profiles stand in: data/profiles.parquet" {
-		t.Errorf("stand-in %q", got)
-	}
-	if got := (config.Corpus{Profiles: "own.csv"}).StandIn(data.ProfilesName); got != "profiles from own.csv" {
-		t.Errorf("stand-in %q", got)
-	}
-	if n, err := count(fmt.Sprintf("[corpus]\nprofiles = %q\n", own)); n != 1 || err != nil {
-		t.Errorf("a file of one's own: %d profiles, %v", n, err)
-	}
-	if _, err := count("[corpus]\nprofiles = \"absent.csv\"\n"); !strings.Contains(fmt.Sprint(err), "corpus.profiles: open absent.csv") {
-		t.Errorf("absent file: %v", err)
 	}
 }
 

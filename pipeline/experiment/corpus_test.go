@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,6 +39,43 @@ func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
 		if got := arePublished(tt.profiles); got != tt.want {
 			t.Errorf("%s: published is %v, want %v", name, got, tt.want)
 		}
+	}
+}
+
+func TestProfilesOfTheCorpus(t *testing.T) {
+	count := func(text string) (int, error) {
+		c, err := config.Parse([]byte(text), "c.toml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		profiles, standIn, err := knownProfiles(c)
+		if want := map[bool]string{true: "published profiles stand in: data/profiles.parquet", false: "profiles from " + c.Corpus.Profiles}[c.Corpus.Profiles == ""]; err == nil && standIn != want {
+			t.Errorf("stand-in %q, want %q", standIn, want)
+		}
+		return len(profiles), err
+	}
+	if n, err := count(""); n != 108 || err != nil {
+		t.Errorf("by default %d profiles, %v", n, err)
+	}
+	two := "[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"qwen2_5_3b\"\n[[benchmark]]\nid = \"aime24\"\n"
+	if n, err := count(two); n != 2 || err != nil {
+		t.Errorf("two models on one benchmark: %d profiles, %v", n, err)
+	}
+	if _, err := count("[[model]]\nid = \"gpt\"\n"); !strings.Contains(fmt.Sprint(err), `model "gpt": data/profiles.parquet has no profile`) {
+		t.Errorf("unknown model: %v", err)
+	}
+	if _, err := count("[[benchmark]]\nid = \"aime\"\n"); !strings.Contains(fmt.Sprint(err), `benchmark "aime": data/profiles.parquet has no profile`) {
+		t.Errorf("unknown benchmark: %v", err)
+	}
+	own := filepath.Join(t.TempDir(), "own.csv")
+	if err := os.WriteFile(own, []byte("benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,4\nb,m,1,y,2,4\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := count(fmt.Sprintf("[corpus]\nprofiles = %q\n", own)); n != 1 || err != nil {
+		t.Errorf("a file of one's own: %d profiles, %v", n, err)
+	}
+	if _, err := count("[corpus]\nprofiles = \"absent.csv\"\n"); !strings.Contains(fmt.Sprint(err), "corpus.profiles: open absent.csv") {
+		t.Errorf("absent file: %v", err)
 	}
 }
 

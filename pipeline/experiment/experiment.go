@@ -148,7 +148,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 // addKnown adds the first two stages with nothing to run: profiles stand in for rollouts, the
 // paper's or a file of the user's.
 func (e *Experiment) addKnown() error {
-	all, err := e.config.Profiles(publishedProfiles(), data.ProfilesName)
+	all, standIn, err := knownProfiles(e.config)
 	if err != nil {
 		return err
 	}
@@ -160,9 +160,39 @@ func (e *Experiment) addKnown() error {
 	for _, p := range r.LeftOut {
 		e.Notes["replay"] = append(e.Notes["replay"], p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}
-	standIn := e.config.Corpus.StandIn(data.ProfilesName)
 	e.Stages = append(e.Stages, generate.Satisfied(standIn), score.Satisfied(standIn))
 	return nil
+}
+
+// knownProfiles reads profiles, sorted by benchmark and model, degenerate ones included, and says
+// for plans what they are: a file of the user's, which is used whole, or the published ones of the
+// listed models on the listed benchmarks.
+func knownProfiles(cfg *config.Config) (all []profile.Profile, standIn string, err error) {
+	if path := cfg.Corpus.Profiles; path != "" {
+		if all, err = profile.Read(path); err != nil {
+			err = fmt.Errorf("corpus.profiles: %w", err)
+		}
+		return all, "profiles from " + path, err
+	}
+	models, benchmarks := map[string]bool{}, map[string]bool{} // that are published
+	for _, p := range publishedProfiles() {
+		models[p.Model], benchmarks[p.Benchmark] = true, true
+		ofModel := slices.ContainsFunc(cfg.Models, func(m config.Model) bool { return m.ID == p.Model })
+		if ofModel && slices.ContainsFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == p.Benchmark }) {
+			all = append(all, p)
+		}
+	}
+	for _, m := range cfg.Models {
+		if !models[m.ID] {
+			return nil, "", fmt.Errorf("model %q: %s has no profile of this model", m.ID, data.ProfilesName)
+		}
+	}
+	for _, b := range cfg.Benchmarks {
+		if !benchmarks[b.ID] {
+			return nil, "", fmt.Errorf("benchmark %q: %s has no profile on this benchmark", b.ID, data.ProfilesName)
+		}
+	}
+	return all, "published profiles stand in: " + data.ProfilesName, nil
 }
 
 // addSampled adds the stages that sample rollouts from servers, and score them.

@@ -90,7 +90,7 @@ type Servers interface {
 }
 
 // Satisfied is the stage where profiles stand in for rollouts; standIn says
-// which, as config.Corpus.StandIn puts it.
+// which, for plans.
 func Satisfied(standIn string) dag.Stage {
 	return dag.Stage{Name: name, About: about, Version: version, Satisfied: standIn}
 }

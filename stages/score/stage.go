@@ -86,7 +86,7 @@ type Judge struct {
 }
 
 // Satisfied is the stage where profiles stand in for rollouts; standIn says
-// which, as config.Corpus.StandIn puts it.
+// which, for plans.
 func Satisfied(standIn string) dag.Stage {
 	return dag.Stage{Name: name, About: about, Version: version, Satisfied: standIn}
 }
