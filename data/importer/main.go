@@ -1,6 +1,5 @@
 // Command importer makes data/profiles.parquet and data/measurements.parquet
-// from the CSV files of the paper's data release. It is run by hand, once for
-// every new release, and makes the same bytes from the same files:
+// from the CSV files of the paper's data release, the same bytes from the same files:
 //
 //	go run ./data/importer -from DIR -to data
 //
@@ -11,6 +10,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,171 +28,117 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdout); err != nil {
+	from := flag.String("from", "", "folder of the release's CSV files")
+	to := flag.String("to", "data", "folder that the Parquet files go to")
+	flag.Parse()
+	if err := run(*from, *to); err != nil {
 		fmt.Fprintln(os.Stderr, "importer:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("importer", flag.ContinueOnError)
-	from := flags.String("from", "", "folder of the release's CSV files")
-	to := flags.String("to", "data", "folder that the Parquet files go to")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *from == "" {
-		return fmt.Errorf("-from DIR is needed: the folder of the release's CSV files")
-	}
-	key, err := digest(*from, "profiles.csv", "benchmarks.csv", "measurements.csv", "uniform_equivalent.csv")
+// run imports the release in one folder into another. Nothing is written of a release with a fault.
+func run(from, to string) error {
+	profiles, err := profile.Read(filepath.Join(from, "profiles.csv"))
 	if err != nil {
 		return err
 	}
-	profiles, err := importProfiles(*from)
-	if err != nil {
-		return err
-	}
-	runs, err := importMeasurements(*from, profiles)
-	if err != nil {
-		return err
-	}
-	err = atomicfile.Write(filepath.Join(*to, "profiles.parquet"), func(w io.Writer) error {
-		return profile.Write(w, profiles, footer(profile.Schema, key))
-	})
-	if err != nil {
-		return err
-	}
-	err = atomicfile.Write(filepath.Join(*to, "measurements.parquet"), func(w io.Writer) error {
-		return rowfile.Write(w, runs, footer(measurement.Schema, key))
-	})
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "%d profiles, %d measurements\n", len(profiles), len(runs))
-	return err
-}
-
-// digest is the SHA-256 of the contents of files, one after the other.
-func digest(dir string, names ...string) (string, error) {
-	hash := sha256.New()
-	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			return "", err
-		}
-		hash.Write(data)
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
-// footer says that a file was imported, not computed: its key is the digest of
-// the release's files, and no commit made it.
-func footer(schema, key string) map[string]string {
-	return map[string]string{"speceval.schema": schema, "speceval.key": key, "speceval.commit": measurement.Published}
-}
-
-// importProfiles reads the release's profiles and gives each the scorer of
-// its benchmark.
-func importProfiles(dir string) ([]profile.Profile, error) {
-	profiles, err := profile.Read(filepath.Join(dir, "profiles.csv"))
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, "benchmarks.csv")
-	records, err := readCSV(path, "benchmark", "n_tasks", "scorer")
-	if err != nil {
-		return nil, err
-	}
-	benchmarks := map[string][]string{}
-	for _, r := range records {
-		benchmarks[r.Fields[0]] = r.Fields
-	}
-	for i, p := range profiles {
-		fields, ok := benchmarks[p.Benchmark]
-		if !ok || fields[1] != strconv.Itoa(p.N()) {
-			return nil, fmt.Errorf("%s: no benchmark %s of %d tasks", path, p.Benchmark, p.N())
-		}
-		profiles[i].Scorer = fields[2]
-	}
-	return profiles, nil
-}
-
-// importMeasurements reads the runs at the original budgets and, after them,
-// those at the rounded-equivalent budgets, which accepted n_tasks × budget
-// rollouts and wasted nothing (paper, Appendix B.5).
-func importMeasurements(dir string, profiles []profile.Profile) ([]measurement.Measurement, error) {
 	named := map[string]profile.Profile{}
 	for _, p := range profiles {
 		named[p.Name()] = p
 	}
-	runs, err := readRuns(filepath.Join(dir, "measurements.csv"), named,
-		"profile", "budget", "budget", "time_seconds", "useful_eflop", "strategy", "wasted_eflop", "accepted_rollouts", "extra_rollouts")
-	if err != nil {
-		return nil, err
-	}
-	equivalent, err := readRuns(filepath.Join(dir, "uniform_equivalent.csv"), named,
-		"profile", "reference_budget", "budget", "time_seconds", "useful_eflop")
-	return append(runs, equivalent...), err
-}
-
-// readRuns reads a file of runs. The columns are profile, reference budget,
-// budget, time and useful compute, and for runs that are not Uniform at an
-// equivalent budget also strategy, wasted compute, accepted and extra rollouts.
-func readRuns(path string, named map[string]profile.Profile, columns ...string) ([]measurement.Measurement, error) {
-	records, err := readCSV(path, columns...)
-	if err != nil {
-		return nil, err
-	}
+	scorers := map[string]string{} // by benchmark and number of tasks
 	var runs []measurement.Measurement
-	for _, r := range records {
-		p, ok := named[r.Fields[0]]
-		if !ok {
-			return nil, fmt.Errorf("%s: row %d: no profile %s", path, r.Number, r.Fields[0])
-		}
-		m, err := parseRun(p, r.Fields)
-		if err == nil {
-			err = m.Check()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: row %d: %w", path, r.Number, err)
-		}
-		runs = append(runs, m)
+	err = errors.Join(
+		read(from, "benchmarks.csv", "benchmark,n_tasks,scorer", func(fields []string) error {
+			scorers[fields[0]+" of "+fields[1]+" tasks"] = fields[2]
+			return nil
+		}),
+		// The runs at the original budgets, and after them those of Uniform at the equivalent
+		// ones, which wasted nothing (paper, Appendix B.5).
+		read(from, "measurements.csv", "profile,budget,budget,time_seconds,useful_eflop,strategy,wasted_eflop,accepted_rollouts,extra_rollouts", func(fields []string) error {
+			m, err := parseRun(named, fields)
+			runs = append(runs, m)
+			return err
+		}),
+		read(from, "uniform_equivalent.csv", "profile,reference_budget,budget,time_seconds,useful_eflop", func(fields []string) error {
+			accepted := ""
+			if budget, err := strconv.Atoi(fields[2]); err == nil {
+				accepted = strconv.Itoa(named[fields[0]].N() * budget)
+			}
+			m, err := parseRun(named, append(fields, policy.UniformEquivalent.Name, "0", accepted, "0"))
+			runs = append(runs, m)
+			return err
+		}))
+	hash := sha256.New()
+	for _, name := range []string{"profiles.csv", "benchmarks.csv", "measurements.csv", "uniform_equivalent.csv"} {
+		content, fault := os.ReadFile(filepath.Join(from, name))
+		err = errors.Join(err, fault)
+		hash.Write(content)
 	}
-	return runs, nil
+	for i, p := range profiles {
+		benchmark, ok := fmt.Sprintf("%s of %d tasks", p.Benchmark, p.N()), false
+		if profiles[i].Scorer, ok = scorers[benchmark]; !ok {
+			err = errors.Join(err, fmt.Errorf("benchmarks.csv: no benchmark %s", benchmark))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	// What was imported has the digest of the release's files as its key, and no commit made it.
+	footer := func(schema string) map[string]string {
+		return map[string]string{"speceval.schema": schema, "speceval.key": hex.EncodeToString(hash.Sum(nil)), "speceval.commit": measurement.Published}
+	}
+	return errors.Join(
+		atomicfile.Write(filepath.Join(to, "profiles.parquet"), func(w io.Writer) error { return profile.Write(w, profiles, footer(profile.Schema)) }),
+		atomicfile.Write(filepath.Join(to, "measurements.parquet"), func(w io.Writer) error { return rowfile.Write(w, runs, footer(measurement.Schema)) }))
 }
 
-func parseRun(p profile.Profile, fields []string) (measurement.Measurement, error) {
-	var fault error
+// read reads columns of a file, row by row. Its error is the first fault.
+func read(dir, name, columns string, row func(fields []string) error) error {
+	content, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	records, faults := csvfile.Parse(content, strings.Split(columns, ","))
+	if len(faults) > 0 {
+		return fmt.Errorf("%s: %w", name, faults[0])
+	}
+	for _, r := range records {
+		if err := row(r.Fields); err != nil {
+			return fmt.Errorf("%s: row %d: %w", name, r.Number, err)
+		}
+	}
+	return nil
+}
+
+// parseRun is a run of a profile: its name, reference budget, budget, time, useful compute,
+// strategy, wasted compute, accepted and extra rollouts.
+func parseRun(named map[string]profile.Profile, fields []string) (measurement.Measurement, error) {
+	p, known := named[fields[0]]
+	if !known {
+		return measurement.Measurement{}, fmt.Errorf("no profile %s", fields[0])
+	}
+	var faults []error
 	integer := func(text string) int32 {
 		value, err := strconv.ParseInt(text, 10, 32)
-		fault = first(fault, err)
+		faults = append(faults, err)
 		return int32(value)
 	}
 	number := func(text string, exponent int) float64 {
 		value, err := parseScaled(text, exponent)
-		fault = first(fault, err)
+		faults = append(faults, err)
 		return value
 	}
 	m := measurement.Measurement{
-		Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()),
-		ReferenceBudget: integer(fields[1]), Budget: integer(fields[2]),
-		Strategy: policy.UniformEquivalent.Name, Provenance: measurement.Published,
-		TimeSeconds: number(fields[3], 0), UsefulFLOPs: number(fields[4], 18),
+		Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Provenance: measurement.Published,
+		ReferenceBudget: integer(fields[1]), Budget: integer(fields[2]), TimeSeconds: number(fields[3], 0), UsefulFLOPs: number(fields[4], 18),
+		Strategy: fields[5], WastedFLOPs: number(fields[6], 18), AcceptedRollouts: integer(fields[7]), ExtraRollouts: integer(fields[8]),
 	}
-	if len(fields) == 5 {
-		m.AcceptedRollouts = m.NTasks * m.Budget
-		return m, fault
+	if err := errors.Join(faults...); err != nil {
+		return m, err
 	}
-	m.Strategy, m.WastedFLOPs = fields[5], number(fields[6], 18)
-	m.AcceptedRollouts, m.ExtraRollouts = integer(fields[7]), integer(fields[8])
-	return m, fault
-}
-
-func first(fault, err error) error {
-	if fault != nil {
-		return fault
-	}
-	return err
+	return m, m.Check()
 }
 
 // parseScaled parses a decimal number times a power of ten, rounding once:
@@ -207,17 +153,4 @@ func parseScaled(text string, exponent int) (float64, error) {
 		exponent += own
 	}
 	return strconv.ParseFloat(mantissa+"e"+strconv.Itoa(exponent), 64)
-}
-
-// readCSV reads the named columns of a file; the first fault is its error.
-func readCSV(path string, columns ...string) ([]csvfile.Record, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	records, faults := csvfile.Parse(data, columns)
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("%s: %w", path, faults[0])
-	}
-	return records, nil
 }

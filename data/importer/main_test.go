@@ -39,7 +39,7 @@ func TestImportKeepsValuesAndBytes(t *testing.T) {
 	var files [2][]byte
 	for i := range files {
 		to := t.TempDir()
-		if err := run([]string{"-from", from, "-to", to}, &bytes.Buffer{}); err != nil {
+		if err := run(from, to); err != nil {
 			t.Fatal(err)
 		}
 		profiles, err := profile.Read(filepath.Join(to, "profiles.parquet"))
@@ -73,16 +73,13 @@ func TestBadReleasesAreRefused(t *testing.T) {
 		files := release()
 		files[c.file] = strings.Replace(files[c.file], c.old, c.new, 1)
 		to := t.TempDir()
-		err := run([]string{"-from", write(t, files), "-to", to}, &bytes.Buffer{})
+		err := run(write(t, files), to)
 		if !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s with %q: error %q, want one with %q", c.file, c.new, fmt.Sprint(err), c.want)
 		}
 		if left, _ := os.ReadDir(to); len(left) > 0 {
 			t.Errorf("%s with %q: left %v behind", c.file, c.new, left)
 		}
-	}
-	if err := run(nil, &bytes.Buffer{}); !strings.Contains(fmt.Sprint(err), "-from DIR is needed") {
-		t.Errorf("without -from: %v", err)
 	}
 }
 

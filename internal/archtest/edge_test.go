@@ -28,7 +28,6 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"data/importer", "os.*", "a command of its own, for the maintainers"},
 	{"data/importer", "fmt.*", "a command of its own, for the maintainers"},
 	{"data/importer", "log.*", "a command of its own, for the maintainers"},
-	{"data/smallbench/make", "os.*", "a command of its own, for the maintainers"},
 	{"data/fleet/fit", "os.*", "a command of its own, for the maintainers"},
 	{"pipeline/dag", "time.Sleep", "the pause between tries to lock a shared file system; it changes no result"},
 	{"internal/scoring/sandbox/cgroup", "os.Getpid", "names of control groups, which say whose they are"},

@@ -58,7 +58,7 @@ func initFaults(f folder) []string {
 }
 
 // commands are the packages with a main of their own.
-var commands = []string{"pipeline", "data/importer", "data/smallbench/make", "data/fleet/fit", "release"}
+var commands = []string{"pipeline", "data/importer", "data/fleet/fit", "release"}
 
 // exits counts the calls of os.Exit.
 func exits(f folder) int {

@@ -47,7 +47,6 @@ var importRules = []importRule{
 	{"pipeline/dag/dagtest", []string{"pipeline/dag"}},
 	{"pipeline/dag", []string{"internal/store/atomicfile", "internal/store/files", "internal/process", "internal/store/rowfile"}},
 	{"data/importer", []string{"method/…", "internal/…"}},
-	{"data/smallbench/make", []string{"data", "method/…", "internal/…"}},
 	{"data/fleet/fit", []string{"data", "method/…", "internal/…"}},
 	{"data", nil},
 

@@ -1,12 +1,10 @@
-package main
+package data_test
 
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,8 +12,8 @@ import (
 	"speceval/internal/benchmark"
 )
 
-// committed is the benchmark that ships.
-func committed(t *testing.T) []benchmark.Task {
+// smallTasks is the tasks of the small benchmark.
+func smallTasks(t *testing.T) []benchmark.Task {
 	t.Helper()
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
 	if err != nil {
@@ -32,36 +30,15 @@ func committed(t *testing.T) []benchmark.Task {
 // template sets aside those that people have. If it is meant, change the digest.
 func TestWhatIsAskedStays(t *testing.T) {
 	const want = "2b58cb80ff93babca495030b3d75145931b433481b480e0cd76213ec9245126e"
-	if got := benchmark.PromptDigest(committed(t)); got != want {
+	if got := benchmark.PromptDigest(smallTasks(t)); got != want {
 		t.Errorf("what is asked has the digest %s, was %s", got, want)
-	}
-}
-
-func TestCommittedFileIsWhatTheProgramMakes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "made.jsonl")
-	var said strings.Builder
-	if err := run([]string{"-to", path}, &said); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, data.SmallBenchmark()) {
-		t.Errorf("%s is not up to date: run go run ./data/smallbench/make", data.SmallBenchmarkName)
-	}
-	if said.String() != "60 tasks\n" {
-		t.Errorf("said %q", said.String())
-	}
-	if err := run([]string{"-to", filepath.Join(path, "below")}, io.Discard); err == nil {
-		t.Error("a path below a file was written to")
 	}
 }
 
 func TestEveryKindOfScorerHasItsTasks(t *testing.T) {
 	count, options := map[string]int{}, map[int]bool{}
 	kinds := map[string]int{}
-	for _, task := range committed(t) {
+	for _, task := range smallTasks(t) {
 		count[task.Scorer]++
 		options[task.Options] = true
 		if !strings.HasPrefix(task.ID, task.Scorer+"-") || task.Benchmark != "smallbench" {
@@ -107,7 +84,7 @@ func TestReferenceSolutionsPass(t *testing.T) {
 		t.Skip("python3 is not installed")
 	}
 	var programs []benchmark.Task
-	for _, task := range committed(t) {
+	for _, task := range smallTasks(t) {
 		if task.Scorer == "code" {
 			programs = append(programs, task)
 		}
@@ -139,7 +116,7 @@ func runSolutions(t *testing.T, python string, tasks []benchmark.Task) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(python, "testdata/run.py")
+	command := exec.Command(python, "testdata/smallbench/run.py")
 	command.Stdin = bytes.NewReader(input)
 	var stderr strings.Builder
 	command.Stderr = &stderr
