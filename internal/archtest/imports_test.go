@@ -143,9 +143,6 @@ var importRules = []importRule{
 	{"internal/version", nil},
 }
 
-// terminalUI may be imported by the package that shows progress alone.
-const terminalUI = "github.com/schollz/progressbar/v3"
-
 func matches(pattern, pkg string) bool {
 	if base, deep := strings.CutSuffix(pattern, "/…"); deep {
 		return strings.HasPrefix(pkg, base+"/")
@@ -171,9 +168,6 @@ func importFaults(f folder) []string {
 			target, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				faults = append(faults, fmt.Sprintf("%s: %v", file.at(spec), err))
-			}
-			if target == terminalUI && f.path != "pipeline/status" {
-				faults = append(faults, fmt.Sprintf("%s: %s imports the terminal's progress bars", file.at(spec), f.path))
 			}
 			inside, ours := strings.CutPrefix(target, module+"/")
 			if ours && !rule.allows(inside) {

@@ -59,7 +59,7 @@ type engine struct {
 
 // counts are how far an evaluation is; goroutines of requests add to them.
 type counts struct {
-	pilots, continuations, underWay, scoring atomic.Int64
+	pilots, continuations atomic.Int64
 }
 
 func newEngine(ctx context.Context, s Settings, st *store) *engine {
@@ -116,7 +116,6 @@ func (e *engine) Submit(number int, id controller.ID) {
 	e.outstanding[number] = cancel
 	if r == nil {
 		request := e.record(number, id)
-		e.counts.underWay.Add(1)
 		e.tasks.Go(func() { e.ask(ctx, request, id) })
 		return
 	}
@@ -328,7 +327,6 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		kept, err = e.Corpus.Rollout(rolloutID, &answer, server, end)
 	}
 	finished := e.Now()
-	e.counts.underWay.Add(-1)
 	r.Server, r.Finished = server, seconds(finished)
 	r.Continued, r.AskedAgain = int32(answer.Continued), r.AskedAgain || answer.Again > 0
 	if h.started >= 0 {
@@ -405,8 +403,6 @@ func (e *engine) failure(ctx context.Context, started time.Duration, id controll
 // wait until the pilots are scored, for whose rewards alone the first barrier waits. A
 // scorer that fails stops the evaluation: the answer is there to be scored again.
 func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request *Request) {
-	e.counts.scoring.Add(1)
-	defer e.counts.scoring.Add(-1)
 	if id.Phase == controller.Continuation {
 		select {
 		case <-e.piloted:

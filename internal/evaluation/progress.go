@@ -18,8 +18,6 @@ type Progress struct {
 	AllPilots        int       `json:"all_pilots"`
 	Continuations    int       `json:"continuations"` // rewards, with surplus ones
 	AllContinuations int       `json:"all_continuations"`
-	UnderWay         int       `json:"under_way"` // requests
-	Scoring          int       `json:"scoring"`   // answers
 
 	Mean    *Provisional `json:"mean"`   // nil: too early to say
 	Tokens  int64        `json:"tokens"` // of answers that have ended, discarded and aborted ones too
@@ -98,7 +96,7 @@ func (e *engine) progress() Progress {
 		At:     e.Clock.Now(),
 		Pilots: int(e.counts.pilots.Load()), AllPilots: tasks * m,
 		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
-		UnderWay: int(e.counts.underWay.Load()), Scoring: int(e.counts.scoring.Load()), Mean: e.provisional(), Tasks: make([]TaskSoFar, tasks),
+		Mean: e.provisional(), Tasks: make([]TaskSoFar, tasks),
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

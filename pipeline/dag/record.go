@@ -69,6 +69,21 @@ func (r Record) Own() (own []Reason) {
 	return own
 }
 
+// Group puts records of the same name together, in order of first appearance.
+func Group(records []Record, name func(Record) string) (groups [][]Record) {
+	at := make(map[string]int)
+	for _, r := range records {
+		name := name(r)
+		i, seen := at[name]
+		if !seen {
+			i = len(groups)
+			at[name], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
 // usable reports whether the unit's outputs can serve as inputs: a manifest
 // vouches that they were made, and they are still there.
 func (r *Record) usable() bool {

@@ -46,25 +46,29 @@ func TestStagesStandAsTheirUnits(t *testing.T) {
 	records := []dag.Record{unit("a", 1), unit("b", 1), {Unit: dag.Ref{Stage: "replay", Unit: "c"}}, {Unit: dag.Ref{Stage: "systems", Unit: "x"}}}
 	records[1].State = dag.Stale
 	all := Standings(records)
-	if s := all["replay"]; s != (Standing{3, 1, 1}) || s.String() != "1 of 3 units fresh" || !strings.HasSuffix(s.Warning("replay"), "(of 3 units: 1 stale and 1 not run).") {
+	if s := all["replay"]; s != (Standing{1, 1, 1}) || !strings.HasSuffix(s.Warning("replay"), "would make (1 of 3 units fresh).") {
 		t.Errorf("%+v: %s, %s", s, s, s.Warning("replay"))
 	}
 	if w := all["systems"].Warning("systems"); w != "The systems stage has not run: its results are missing here." {
 		t.Errorf("warning %q", w)
 	}
-	if s := (Standing{Units: 2}); s.String() != "fresh" || s.Warning("x") != "" {
+	if s := (Standing{dag.Fresh: 2}); s.String() != "fresh" || s.Warning("x") != "" {
 		t.Errorf("%s, %q", s, s.Warning("x"))
 	}
 }
 
-func TestWarningsAreWeighed(t *testing.T) {
+func TestWarningsNameTheCauses(t *testing.T) {
 	table := dag.Ref{Stage: "report", Unit: "table"}
 	made := &dag.Manifest{}
 	top := dag.Record{Unit: table, Last: made, State: dag.Stale, Declared: &dag.Unit{}}
 	var records []dag.Record
-	for _, kind := range []dag.Kind{dag.NeverRun, dag.InputChanged, dag.Version, dag.Config} {
-		ref := dag.Ref{Stage: "replay", Unit: kindName(kind)}
-		records = append([]dag.Record{{Unit: ref, Last: made, Declared: &dag.Unit{}, Reasons: []dag.Reason{{Kind: kind, Subject: "x", Old: "1", New: "2"}}}}, records...)
+	for _, of := range []struct {
+		unit string
+		kind dag.Kind
+		last *dag.Manifest
+	}{{"draws=1", dag.Config, made}, {"draws=2", dag.Config, made}, {"version", dag.Version, made}, {"input", dag.InputChanged, made}, {"never", dag.NeverRun, nil}} {
+		ref := dag.Ref{Stage: "replay", Unit: of.unit}
+		records = append(records, dag.Record{Unit: ref, Last: of.last, Declared: &dag.Unit{}, Reasons: []dag.Reason{{Kind: of.kind, Subject: "x", Old: "1", New: "2"}}})
 		top.Declared.Needs = append(top.Declared.Needs, ref)
 	}
 	wanted := dag.Ref{Stage: "replay", Unit: "wanted"}
@@ -72,10 +76,10 @@ func TestWarningsAreWeighed(t *testing.T) {
 	records = append(records, dag.Record{Unit: wanted, Declared: &dag.Unit{}, Reasons: []dag.Reason{{Kind: dag.NeverRun}}}, top)
 	got := Of(records, table).Stale()
 	want := []string{
-		"replay/config is stored of another configuration than this one: x 1 → 2",
-		"replay/version is stored by another version of the stage: code version 1 → 2",
+		"replay/never is without a manifest: never run",
 		"replay/input is stale: ",
-		"replay/never is without a manifest, so that nothing says what was made, and of what: never run",
+		"replay/version is stale: code version 1 → 2",
+		"2 units, such as replay/draws=1, are stale: x 1 → 2",
 	}
 	if len(got) != len(want) {
 		t.Fatalf("warnings %q", got)
@@ -85,8 +89,4 @@ func TestWarningsAreWeighed(t *testing.T) {
 			t.Errorf("warning %q, want %q", got[i], w)
 		}
 	}
-}
-
-func kindName(k dag.Kind) string {
-	return map[dag.Kind]string{dag.NeverRun: "never", dag.InputChanged: "input", dag.Version: "version", dag.Config: "config"}[k]
 }

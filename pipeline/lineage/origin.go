@@ -6,7 +6,6 @@ package lineage
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,22 +94,17 @@ func (o Origin) files() *table.Grid {
 
 func (o Origin) units(own string, all bool) *table.Grid {
 	g := &table.Grid{Title: "\nMade by", Heads: []string{"<unit", "units", "<state", "<key", "<commit", "<seeds", "CPU s"}}
-	var names []string
-	groups := map[string][]dag.Record{} // units of one kind; the others by themselves
-	for _, r := range o.Units {
+	for _, units := range dag.Group(o.Units, func(r dag.Record) string {
 		name, varies := r.Unit.Kind()
-		if name += "/…"; !varies || all || own != "" && slices.Contains(strings.Split(r.Unit.Unit, "/"), own) {
-			name = r.Unit.String()
+		if !varies || all || own != "" && slices.Contains(strings.Split(r.Unit.Unit, "/"), own) {
+			return r.Unit.String()
 		}
-		if groups[name] == nil {
-			names = append(names, name)
-		}
-		groups[name] = append(groups[name], r)
-	}
-	for _, name := range names {
-		units := groups[name]
-		if len(units) == 1 {
-			name = units[0].Unit.String()
+		return name + "/…"
+	}) {
+		name := units[0].Unit.String()
+		if len(units) > 1 {
+			name, _ = units[0].Unit.Kind()
+			name += "/…"
 		}
 		cpu := 0.0
 		for _, r := range units {
@@ -157,53 +151,39 @@ func (o Origin) sources(own string, all bool) *table.Grid {
 	return g
 }
 
-// Fact is a fact about what made stored results: each value that units have recorded,
-// with the number of units where there are several, the most frequent first.
-type Fact struct {
-	Name   string
-	Values []string
-}
+// mostReasons bounds the reasons that a warning gives.
+const mostReasons = 3
 
-// Facts are the programs and machines that made results, by the records of units.
-func Facts(records []dag.Record) (all []Fact) {
-	for _, f := range []struct {
-		name, mixed string
-		of          func(*dag.Manifest) string
-	}{
-		{"Made by commit", "programs of %d commits made these results", func(m *dag.Manifest) string { return Commit(m.Origin) }},
-		{"Go", "%d versions", func(m *dag.Manifest) string { return m.GoVersion }},
-		{"Host", "%d hosts", func(m *dag.Manifest) string { return m.Host }},
-		{"Command", "%d command lines", func(m *dag.Manifest) string { return m.Command }},
-		{"Provenance", "", func(m *dag.Manifest) string { return m.Provenance }},
-	} {
-		units := map[string]int{}
-		for _, r := range records {
-			if r.Last != nil {
-				units[f.of(r.Last)]++
-			}
-		}
-		values := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
-			return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
-		})
-		if n := len(values); n > 1 {
-			for i, value := range values {
-				values[i] = fmt.Sprintf("%s (units: %d)", value, units[value])
-			}
-			if f.mixed != "" {
-				values = slices.Insert(values, 0, "Mixed: "+fmt.Sprintf(f.mixed, n)+".")
-			}
-		}
-		if len(values) > 0 {
-			all = append(all, Fact{f.name, values})
+// Stale warns where the output, or what it is made of, is not what this experiment
+// would make now, the last unit first. Units that are stale of the same causes are counted
+// together.
+func (o Origin) Stale() (warnings []string) {
+	var stale []dag.Record
+	for _, r := range slices.Backward(o.Units) {
+		if len(r.Own()) > 0 && (r.Last != nil || !o.doesWithout(r.Unit)) { // or the others say that they do without
+			stale = append(stale, r)
 		}
 	}
-	return all
+	for _, units := range dag.Group(stale, func(r dag.Record) string { return dag.Brief(r.Own()) }) {
+		first, state := units[len(units)-1], "stale" // the first to run
+		subject := first.Unit.String() + " is"
+		if n := len(units); n > 1 {
+			subject = fmt.Sprintf("%d units, such as %s, are", n, first.Unit)
+		}
+		if first.Last == nil {
+			state = "without a manifest"
+		}
+		why, more := first.Own(), ""
+		if n := len(why) - mostReasons; n > 0 {
+			why, more = why[:mostReasons], fmt.Sprintf("; and %d more", n)
+		}
+		warnings = append(warnings, fmt.Sprintf("%s %s: %s%s", subject, state, dag.Explain(why), more))
+	}
+	return warnings
 }
 
-// Commit is a commit in full, which says so where the program had uncommitted changes.
-func Commit(o dag.Origin) string {
-	if o.Dirty {
-		return o.Commit + ", with uncommitted changes"
-	}
-	return o.Commit
+// doesWithout reports whether every unit that reads a unit runs without it as well.
+func (o Origin) doesWithout(unit dag.Ref) bool {
+	needs := func(r dag.Record) bool { return slices.Contains(r.Declared.Needs, unit) }
+	return unit != o.Units[len(o.Units)-1].Unit && !slices.ContainsFunc(o.Units, needs)
 }

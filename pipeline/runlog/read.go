@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"speceval/pipeline/dag"
 )
@@ -20,15 +21,9 @@ type Reader struct {
 	read int64
 }
 
-// Next are the events of units that have been added since the last call.
-func (r *Reader) Next() ([]Event, error) {
-	events, err := r.next()
-	return slices.DeleteFunc(events, func(e Event) bool { return e.ID == "" }), err
-}
-
-// next are all events that have been added. What is none of ours is passed over, and a
-// line that is not whole yet is left for the next call.
-func (r *Reader) next() (events []Event, err error) {
+// Next returns the events of units and of the run that have been added since the last call.
+// Anything else is passed over, and a line that is not whole yet is left for the next call.
+func (r *Reader) Next() (events []Event, err error) {
 	file, err := os.Open(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -45,7 +40,7 @@ func (r *Reader) next() (events []Event, err error) {
 	r.read += int64(whole)
 	for line := range bytes.Lines(text[:whole]) {
 		var e Event
-		if json.Unmarshal(line, &e) == nil {
+		if json.Unmarshal(line, &e) == nil && (e.ID != "" || e.What == RunStarted || e.What == RunEnded) {
 			e.Log = r.Path
 			events = append(events, e)
 		}
@@ -53,38 +48,30 @@ func (r *Reader) next() (events []Event, err error) {
 	return events, nil
 }
 
-// Standing is the state of the units that are not done, by the log of a run.
-type Standing struct {
-	Holder string // as in Run
-	Ended  bool
-	Open   []Event // the last event of each unit that is queued, started or failed, in their order
-}
-
-// Stand reads the newest log of a run in a folder. Without one it stands empty.
-func Stand(dir string) (s Standing, err error) {
+// Stand returns the last event of each unit that is not done by the newest log of a run in a
+// folder, in their order: of units that failed and, while that run holds the lock of the
+// output folder, of queued and started ones. Holder has the lock, see [dag.Holder].
+func Stand(dir, holder string) (open []Event, err error) {
 	logs := runLogs(dir)
 	if len(logs) == 0 {
-		return s, nil
+		return nil, nil
 	}
-	events, err := (&Reader{Path: logs[len(logs)-1]}).next()
-	open := make(map[dag.Ref]int) // place in events of the last of each unit that is not done
+	events, err := (&Reader{Path: logs[len(logs)-1]}).Next()
+	last, alive := make(map[dag.Ref]int), false // index into events
 	for i, e := range events {
 		switch e.What {
-		case RunStarted:
-			s.Ended = false
-			if e.Run != nil {
-				s.Holder = e.Holder
-			}
-		case RunEnded:
-			s.Ended = true
+		case RunStarted, RunEnded:
+			alive = e.Run != nil && holder != "" && strings.HasPrefix(e.Holder, holder)
 		case Done, Stopped:
-			delete(open, e.Unit())
+			delete(last, e.Unit())
 		case Queued, Started, Failed:
-			open[e.Unit()] = i
+			last[e.Unit()] = i
 		}
 	}
-	for _, i := range slices.Sorted(maps.Values(open)) {
-		s.Open = append(s.Open, events[i])
+	for _, i := range slices.Sorted(maps.Values(last)) {
+		if e := events[i]; e.What == Failed || alive {
+			open = append(open, e)
+		}
 	}
-	return s, err
+	return open, err
 }

@@ -13,9 +13,8 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Recorder is an observer that writes the log of a run, and tells another one
-// everything. The log is made when the first unit begins: a run of nothing
-// leaves none.
+// Recorder is an observer that writes the log of a run, and passes everything on to another
+// one. A run of nothing leaves no log.
 type Recorder struct {
 	dag.Observer
 	Dir  string // of the logs
@@ -25,10 +24,10 @@ type Recorder struct {
 	Warn func(error) // called once if the log cannot be written; the run goes on
 
 	// Elsewhere reports whether units of a stage run on other machines, where they
-	// begin later; nil where none does.
+	// begin later.
 	Elsewhere func(stage string) bool
 
-	log    *Logger  // nil before the first unit
+	log    *Logger  // nil where there is nothing to run
 	file   *os.File // nil if it cannot be made
 	units  int
 	counts Counts
@@ -37,9 +36,21 @@ type Recorder struct {
 
 var _ dag.Observer = (*Recorder)(nil)
 
-// Begin notes what there is to do.
+// Begin begins the log.
 func (r *Recorder) Begin(plan *dag.Plan) {
-	r.units, r.counts, r.begun = plan.Units(), Counts{}, make(map[dag.Ref]string)
+	r.units, r.begun = plan.Units(), make(map[dag.Ref]string)
+	if r.units > 0 {
+		var w io.Writer = io.Discard
+		file, err := create(r.Dir, r.Now(), r.Run.PID)
+		if err != nil {
+			r.Warn(err)
+		} else {
+			r.file, w = file, file
+		}
+		r.log = New(w, r.Now, r.Host, "")
+		r.log.Warn = r.Warn
+		r.log.Log(Event{What: RunStarted, Units: r.units, Run: &r.Run})
+	}
 	r.Observer.Begin(plan)
 }
 
@@ -47,10 +58,10 @@ func (r *Recorder) Begin(plan *dag.Plan) {
 func (r *Recorder) Started(unit dag.Ref, key string) {
 	r.begun[unit] = key
 	what := Started
-	if r.elsewhere(unit) {
+	if r.Elsewhere(unit.Stage) {
 		what = Queued
 	}
-	r.open().Log(Of(what, unit, key))
+	r.log.Log(Of(what, unit, key))
 	r.Observer.Started(unit, key)
 }
 
@@ -59,10 +70,10 @@ func (r *Recorder) Finished(done dag.Outcome) {
 	delete(r.begun, done.Unit)
 	if done.Err != nil {
 		r.counts.Failed++
-		r.open().Failed(done.Unit, done.Key, done.Err, false)
+		r.log.Failed(done.Unit, done.Key, done.Err, false)
 	} else {
 		r.counts.Done++
-		r.open().Done(done.Unit, done.Manifest)
+		r.log.Done(done.Unit, done.Manifest)
 	}
 	r.Observer.Finished(done)
 }
@@ -76,7 +87,7 @@ func (r *Recorder) End() {
 	}
 	c := &r.counts
 	for _, unit := range slices.SortedFunc(maps.Keys(r.begun), func(a, b dag.Ref) int { return strings.Compare(a.String(), b.String()) }) {
-		if r.elsewhere(unit) {
+		if r.Elsewhere(unit.Stage) {
 			c.Left++
 			continue
 		}
@@ -86,27 +97,6 @@ func (r *Recorder) End() {
 	c.NotRun = r.units - c.Done - c.Failed - c.Stopped - c.Left
 	r.log.Log(Event{What: RunEnded, Units: r.units, Counts: c})
 	r.file.Close() // nil where it could not be made
-}
-
-func (r *Recorder) elsewhere(unit dag.Ref) bool {
-	return r.Elsewhere != nil && r.Elsewhere(unit.Stage)
-}
-
-// open is the log, which the first call begins.
-func (r *Recorder) open() *Logger {
-	if r.log != nil {
-		return r.log
-	}
-	file, err := create(r.Dir, r.Now(), r.Run.PID)
-	if err != nil {
-		r.Warn(err)
-		r.log = New(io.Discard, r.Now, "", "")
-		return r.log
-	}
-	r.file, r.log = file, New(file, r.Now, r.Host, "")
-	r.log.Warn = r.Warn
-	r.log.Log(Event{What: RunStarted, Units: r.units, Run: &r.Run})
-	return r.log
 }
 
 // kept is how many logs of runs a folder keeps; the oldest go first.

@@ -16,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/process"
 	"speceval/pipeline/dag"
 )
 
@@ -158,11 +157,4 @@ func (l *Logger) Failed(unit dag.Ref, key string, err error, final bool) {
 	e := Of(Failed, unit, key)
 	e.Error, e.Final = err.Error(), final
 	l.Log(e)
-}
-
-// ElementEnded says that the process that ran units for a scheduler ends by
-// itself, what it has taken from its start and what it has used: as much as the
-// units have, and what it took to begin.
-func (l *Logger) ElementEnded(took time.Duration, used process.Usage) {
-	l.Log(Event{What: Ended, Use: &Use{took.Seconds(), used.CPUSeconds, used.PeakBytes}})
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/process"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -94,7 +93,7 @@ func TestWhatAnElementHasUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	New(file, func() time.Time { return noon }, "n1", "12_3").ElementEnded(3*time.Second, process.Usage{CPUSeconds: 2.5, PeakBytes: 1 << 20})
+	New(file, func() time.Time { return noon }, "n1", "12_3").Log(Event{What: Ended, Use: &Use{3, 2.5, 1 << 20}})
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +142,7 @@ func recorded(t *testing.T, out string, stages []dag.Stage, change func(*Recorde
 	r := &Recorder{
 		Observer: w, Dir: filepath.Join(out, "logs"), Host: "n1", Now: func() time.Time { return noon },
 		Run:  Run{PID: 7, Command: "speceval run", Commit: "abc", Config: "e.toml", Holder: "pid 7 on n1"},
-		Warn: func(err error) { t.Errorf("warned: %v", err) },
+		Warn: func(err error) { t.Errorf("warned: %v", err) }, Elsewhere: func(string) bool { return false },
 	}
 	if change != nil {
 		change(r)
@@ -196,10 +195,9 @@ func TestARunIsRecorded(t *testing.T) {
 	if got := summary(t, path); got != want {
 		t.Errorf("the log says %s\nwant %s", got, want)
 	}
-	s, err := Stand(filepath.Dir(path))
-	if err != nil || s.Holder != "pid 7 on n1" || !s.Ended || len(s.Open) != 1 ||
-		s.Open[0].What != Failed || s.Open[0].ID != "b" || s.Open[0].Log != path || s.Open[0].Error != errBroken.Error() {
-		t.Errorf("the run stands %+v, %v", s, err)
+	open, err := Stand(filepath.Dir(path), "pid 7 on n1")
+	if err != nil || len(open) != 1 || open[0].What != Failed || open[0].ID != "b" || open[0].Log != path || open[0].Error != errBroken.Error() {
+		t.Errorf("the run stands %+v, %v", open, err)
 	}
 }
 
@@ -214,18 +212,22 @@ func TestARunOfNothingLeavesNoLog(t *testing.T) {
 
 func TestStoppedUnitsAreNamed(t *testing.T) {
 	dir := t.TempDir()
-	r := &Recorder{Observer: dag.NoObserver{}, Dir: dir, Now: func() time.Time { return noon }, Elsewhere: func(stage string) bool { return stage == "far" }}
+	r := &Recorder{Observer: dag.NoObserver{}, Dir: dir, Now: func() time.Time { return noon }, Run: Run{Holder: "pid 7 on n1: all"}, Elsewhere: func(stage string) bool { return stage == "far" }}
 	r.Begin(dagtest.Plan(t, three(nil), t.TempDir(), dag.Selection{}))
 	key := strings.Repeat("k", 64)
 	r.Started(dag.Ref{Stage: "replay", Unit: "b"}, key)
 	r.Started(dag.Ref{Stage: "far", Unit: "a"}, key)
-	s, err := Stand(dir)
-	if err != nil || s.Ended || len(s.Open) != 2 || s.Open[0].What != Started || s.Open[1].What != Queued {
-		t.Errorf("under way it stands %+v, %v", s, err)
+	if open, err := Stand(dir, "pid 7 on n1"); err != nil || len(open) != 2 || open[0].What != Started || open[1].What != Queued {
+		t.Errorf("under way it stands %+v, %v", open, err)
+	}
+	for _, holder := range []string{"", "pid 8 on n1"} {
+		if open, err := Stand(dir, holder); err != nil || len(open) > 0 {
+			t.Errorf("killed, while %q has the lock, it stands %+v, %v", holder, open, err)
+		}
 	}
 	r.End()
-	if s, err = Stand(dir); err != nil || !s.Ended || len(s.Open) != 1 || s.Open[0].What != Queued {
-		t.Errorf("at the end it stands %+v, %v", s, err)
+	if open, err := Stand(dir, "pid 7 on n1"); err != nil || len(open) > 0 {
+		t.Errorf("at the end it stands %+v, %v", open, err)
 	}
 	if got := summary(t, runLogs(dir)[0]); !strings.HasSuffix(got, "stopped b; ended 3 0 0 1 1 1") {
 		t.Errorf("the log says %s", got)
@@ -248,9 +250,9 @@ func TestALogIsCutOffAnywhere(t *testing.T) {
 	log.Failed(a, "1", errBroken, false)
 	log.Done(b, &dag.Manifest{Key: "2"})
 	file.Close()
-	s, err := Stand(dir)
-	if err != nil || s.Holder != "h" || len(s.Open) != 1 || s.Open[0].Unit() != a || s.Open[0].What != Failed {
-		t.Errorf("it stands %+v, %v", s, err)
+	open, err := Stand(dir, "h")
+	if err != nil || len(open) != 1 || open[0].Unit() != a || open[0].What != Failed {
+		t.Errorf("it stands %+v, %v", open, err)
 	}
 	text, err := os.ReadFile(file.Name())
 	if err != nil {
@@ -260,9 +262,9 @@ func TestALogIsCutOffAnywhere(t *testing.T) {
 		if err := os.WriteFile(file.Name(), text[:n], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		s, err := Stand(dir)
-		if want := []int{0, 0, 1, 2, 2, 1}[strings.Count(string(text[:n]), "\n")]; err != nil || len(s.Open) != want {
-			t.Fatalf("cut off after %d bytes it stands %+v, %v, want %d units", n, s, err, want)
+		open, err := Stand(dir, "h")
+		if want := []int{0, 0, 1, 2, 2, 1}[strings.Count(string(text[:n]), "\n")]; err != nil || len(open) != want {
+			t.Fatalf("cut off after %d bytes it stands %+v, %v, want %d units", n, open, err, want)
 		}
 	}
 }
@@ -310,8 +312,8 @@ func TestWithoutALogTheRunGoesOn(t *testing.T) {
 }
 
 func TestStandWithoutALog(t *testing.T) {
-	if s, err := Stand(filepath.Join(t.TempDir(), "logs")); err != nil || len(s.Open) != 0 {
-		t.Errorf("it stands %+v, %v", s, err)
+	if open, err := Stand(filepath.Join(t.TempDir(), "logs"), "h"); err != nil || len(open) != 0 {
+		t.Errorf("it stands %+v, %v", open, err)
 	}
 }
 

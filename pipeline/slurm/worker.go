@@ -78,7 +78,8 @@ func NewWorker(dir string, variable func(name string) string, origin dag.Origin,
 
 // Close ends the log.
 func (w *Worker) Close() error {
-	w.log.ElementEnded(w.now().Sub(w.start), process.Used())
+	used := process.Used() // as much as the units, and what it took to begin
+	w.log.Log(runlog.Event{What: runlog.Ended, Use: &runlog.Use{WallSeconds: w.now().Sub(w.start).Seconds(), CPUSeconds: used.CPUSeconds, PeakBytes: used.PeakBytes}})
 	return w.file.Close()
 }
 

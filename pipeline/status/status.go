@@ -1,7 +1,7 @@
 // Package status prints the status of the units of an experiment: what is fresh,
 // stale, missing, queued, running and failed, and what a run would do, why, and how
-// long that takes; as text and as JSON. It also shows the progress of evaluations and
-// transfers while they run. It changes nothing.
+// long that takes; as text and as JSON. It also shows the progress of runs, evaluations
+// and transfers. It changes nothing.
 package status
 
 import (
@@ -66,48 +66,30 @@ func Of(out string, plan *dag.Plan) *Status {
 
 // At adds to the status of a plan of everything what its units are at: queued, running or
 // failed, by the log of the newest run and by elsewhere, which has the units on other
-// machines and knows better; it may be nil.
+// machines and knows better.
 func (st *Status) At(plan *dag.Plan, elsewhere func(out string) ([]runlog.Event, error)) error {
-	log, err := runlog.Stand(filepath.Join(st.Out, dag.LogsDir))
+	st.Run = dag.Holder(st.Out)
+	logged, err := runlog.Stand(filepath.Join(st.Out, dag.LogsDir), st.Run)
 	if err != nil {
 		return err
 	}
-	st.Run = dag.Holder(st.Out)
-	alive := st.Run != "" && !log.Ended && strings.HasPrefix(log.Holder, st.Run)
+	far, err := elsewhere(st.Out)
+	if err != nil {
+		return err
+	}
 	found := make(map[dag.Ref]runlog.Event)
-	for _, e := range log.Open {
-		if e.What == runlog.Failed || alive { // else its process was killed
-			found[e.Unit()] = e
-		}
+	for _, e := range append(logged, far...) {
+		found[e.Unit()] = e
 	}
-	if elsewhere != nil {
-		far, err := elsewhere(st.Out)
-		if err != nil {
-			return err
-		}
-		for _, e := range far {
-			found[e.Unit()] = e
-		}
-	}
-	stale := map[dag.Ref]string{} // keys; empty where they depend on inputs to be made
+	stale := make(map[dag.Ref]string) // keys; empty where they depend on inputs to be made
 	for _, stage := range plan.Stages {
 		for _, r := range stage.Run {
 			stale[r.Unit] = r.Key
 		}
 	}
-	maps.DeleteFunc(found, func(unit dag.Ref, e runlog.Event) bool {
-		key, known := stale[unit]
-		return e.What == runlog.Failed && !(known && (key == "" || e.Key == "" || key == e.Key))
-	})
-	st.add(slices.SortedFunc(maps.Values(found), func(a, b runlog.Event) int {
+	for _, e := range slices.SortedFunc(maps.Values(found), func(a, b runlog.Event) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.ID, b.ID))
-	}))
-	return nil
-}
-
-// add counts what units are at, in the order in which they came to be so.
-func (st *Status) add(all []runlog.Event) {
-	for _, e := range all {
+	}) {
 		at := slices.IndexFunc(st.Stages, func(s Stage) bool { return s.Name == e.Stage })
 		if at < 0 {
 			continue // of another configuration
@@ -118,26 +100,29 @@ func (st *Status) add(all []runlog.Event) {
 		case runlog.Started:
 			stage.Running++
 		case runlog.Failed:
+			if key, is := stale[e.Unit()]; !is || key != "" && e.Key != "" && key != e.Key {
+				continue // it is fresh since, or another
+			}
 			stage.Failed++
 			e.Error, _, _ = strings.Cut(strings.TrimSpace(e.Error), "\n")
 			st.Failures = append(st.Failures, e)
 		}
 	}
+	return nil
 }
 
 // fewFailures is how many failed units status lists; --json has all.
 const fewFailures = 5
 
-// Text writes the stages, the run under way, and the last failures, for a terminal of
-// so many columns; 0 for none.
+// Text writes the stages, the run under way, and the last failures; columns as for
+// WritePlan.
 func (st *Status) Text(w io.Writer, columns int) error {
-	p := &page{columns: columns}
-	width := 0
+	p, width := &page{columns: columns}, 0
 	for _, s := range st.Stages {
 		width = max(width, len(s.Name))
 	}
 	for _, s := range st.Stages {
-		p.line(fmt.Sprintf("%-*s  ", width, s.Name), strings.Repeat(" ", width+4), s.text(p.room(width+2)))
+		p.line(fmt.Sprintf("%-*s  ", width, s.Name), strings.Repeat(" ", width+4), s.text())
 	}
 	if st.Run != "" {
 		p.line("\n", "  ", "a run is under way: "+st.Run)
@@ -160,11 +145,12 @@ func (st *Status) Text(w io.Writer, columns int) error {
 	if more > 0 {
 		p.line("  ", "    ", fmt.Sprintf("and %s before: `speceval status --json`", display.Units(more)))
 	}
-	return p.write(w)
+	_, err := io.WriteString(w, p.String())
+	return err
 }
 
-// text is "stale: 3 fresh, 2 stale; never run (and 1 more reasons)", in so many columns.
-func (s *Stage) text(room int) string {
+// text is "stale: 3 fresh, 2 stale; never run (and 1 more reasons)".
+func (s *Stage) text() string {
 	var words []string
 	for _, n := range []struct {
 		units int
@@ -175,12 +161,11 @@ func (s *Stage) text(room int) string {
 		}
 	}
 	text := s.State + ": " + strings.Join(words, ", ") + s.Satisfied
-	if len(s.Reasons) == 0 {
-		return text
+	if len(s.Reasons) > 0 {
+		text += "; " + s.Reasons[0].short()
 	}
-	more := ""
-	if n := len(s.Reasons) - 1; n > 0 {
-		more = fmt.Sprintf(" (and %d more reasons)", n)
+	if more := len(s.Reasons) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more reasons)", more)
 	}
-	return text + "; " + s.Reasons[0].within(room-len(text)-len(more)-2) + more
+	return text
 }

@@ -137,7 +137,7 @@ func TestChangedInputsAreSaid(t *testing.T) {
 	s.ratios[3].VarianceRatio += 0.01
 	put(t, filepath.Join(f.dir, filepath.FromSlash(variance.RatiosFile)), encoded(t, s.ratios, nil))
 	e := ask(t, f.explainer(t), "table1", "8", "hbn")
-	want := "replay/ratios is not as made: output replay/ratios.parquet is not as recorded"
+	want := "replay/ratios is stale: output replay/ratios.parquet is not as recorded"
 	if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, want) {
 		t.Errorf("warnings %q lack %q", got, want)
 	}
@@ -163,7 +163,7 @@ func TestStoredOfAnotherConfigurationIsSaid(t *testing.T) {
 	}
 	ratios.Config = map[string]string{"replay.draws": "1024"}
 	x := f.explainer(t)
-	want := "replay/ratios is stored of another configuration than this one: replay.draws 8192 → 1024"
+	want := "replay/ratios is stale: replay.draws 8192 → 1024"
 	if e := ask(t, x, "table1", "8", "hbn"); len(e.Warnings) != 1 || e.Warnings[0] != want {
 		t.Errorf("warnings %q, want %q", e.Warnings, want)
 	}

@@ -56,7 +56,7 @@ func warnings(h History) (all []string) {
 func stagesOf(h History) (all []stage) {
 	standings := lineage.Standings(h.Records)
 	for _, of := range h.Stages {
-		s := stage{Name: of.Name, About: of.About, Units: standings[of.Name].Units, State: standings[of.Name].String()}
+		s := stage{Name: of.Name, About: of.About, Units: standings[of.Name].Units(), State: standings[of.Name].String()}
 		if of.Satisfied != "" {
 			s.State = "nothing to run: " + of.Satisfied
 		}

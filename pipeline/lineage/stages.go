@@ -1,0 +1,96 @@
+package lineage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"speceval/pipeline/dag"
+)
+
+// Standing is how many units of a stage stand how to what a run would make now, by
+// [dag.State].
+type Standing [3]int
+
+// Standings is how the units of every stage stand.
+func Standings(records []dag.Record) map[string]Standing {
+	all := map[string]Standing{}
+	for _, r := range records {
+		s := all[r.Unit.Stage]
+		s[r.State]++
+		all[r.Unit.Stage] = s
+	}
+	return all
+}
+
+// Units is the number of the units.
+func (s Standing) Units() int { return s[dag.Missing] + s[dag.Stale] + s[dag.Fresh] }
+
+// String is "fresh", or "4 of 6 units fresh".
+func (s Standing) String() string {
+	if s[dag.Fresh] < s.Units() {
+		return fmt.Sprintf("%d of %d units fresh", s[dag.Fresh], s.Units())
+	}
+	return dag.Fresh.String()
+}
+
+// Warning says where results of a stage that are shown are not what a run would make
+// now; empty where all are.
+func (s Standing) Warning(stage string) string {
+	switch s.Units() {
+	case s[dag.Fresh]:
+		return ""
+	case s[dag.Missing]:
+		return fmt.Sprintf("The %s stage has not run: its results are missing here.", stage)
+	}
+	return fmt.Sprintf("The stored results of the %s stage are shown, though not all are what the present configuration and program would make (%s).", stage, s)
+}
+
+// Fact is a fact about what made stored results: each value that units have recorded,
+// with the number of units where there are several, the most frequent first.
+type Fact struct {
+	Name   string
+	Values []string
+}
+
+// Facts are the programs and machines that made results, by the records of units.
+func Facts(records []dag.Record) (all []Fact) {
+	for _, f := range []struct {
+		name string
+		of   func(*dag.Manifest) string
+	}{
+		{"Made by commit", func(m *dag.Manifest) string { return Commit(m.Origin) }},
+		{"Go", func(m *dag.Manifest) string { return m.GoVersion }},
+		{"Host", func(m *dag.Manifest) string { return m.Host }},
+		{"Command", func(m *dag.Manifest) string { return m.Command }},
+		{"Provenance", func(m *dag.Manifest) string { return m.Provenance }},
+	} {
+		units := map[string]int{}
+		for _, r := range records {
+			if r.Last != nil {
+				units[f.of(r.Last)]++
+			}
+		}
+		values := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
+			return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
+		})
+		for i, value := range values {
+			if len(values) > 1 {
+				values[i] = fmt.Sprintf("%s (units: %d)", value, units[value])
+			}
+		}
+		if len(values) > 0 {
+			all = append(all, Fact{f.name, values})
+		}
+	}
+	return all
+}
+
+// Commit is a commit in full, which says so where the program had uncommitted changes.
+func Commit(o dag.Origin) string {
+	if o.Dirty {
+		return o.Commit + ", with uncommitted changes"
+	}
+	return o.Commit
+}
