@@ -92,16 +92,21 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	if where.Earlier > 0 {
 		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(where.Earlier))
 	}
+	start, before := s.now(), process.Used()
+	log, shown := s.recorder(o, holder), s.console().Run(plan, o.machines.Seconds(plan))
 	runner := dag.Runner{
 		Executor:  where.Executor,
-		Observer:  s.recorder(o, s.console().Run(plan, o.machines.Seconds(plan)), holder),
+		Observe:   func(e dag.Event) { log.Observe(e); shown.Observe(e) },
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || where.Jobs,
 		Shared:    where.Shared,
 	}
-	start, before := s.now(), process.Used()
-	err = cmp.Or(runner.Run(ctx, drain, plan), o.Close(ctx))
+	log.Begin(plan)
+	err = runner.Run(ctx, drain, plan)
+	shown.End()
+	log.End()
+	err = cmp.Or(err, o.Close(ctx))
 	if plan.Units() > 0 {
 		used := process.Used()
 		what := display.Units(plan.Units()) + " done"

@@ -17,11 +17,10 @@ import (
 // page of the report it is no output of a unit: it holds times.
 const runsFile = "runs.parquet"
 
-// recorder writes the log of a run in the output folder, and shows its progress
-// by another observer.
-func (s *session) recorder(o *opened, shown dag.Observer, holder string) dag.Observer {
+// recorder writes the log of a run in the output folder.
+func (s *session) recorder(o *opened, holder string) *runlog.Recorder {
 	return &runlog.Recorder{
-		Observer: shown, Dir: filepath.Join(o.Out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
+		Dir: filepath.Join(o.Out, dag.LogsDir), Host: s.origin.Host, Now: s.now,
 		Run: runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder},
 		Elsewhere: func(stage string) bool {
 			return o.Executor.InJobs() && o.Executor.Stages[stage].Where == config.WhereJobs

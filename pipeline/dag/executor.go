@@ -39,39 +39,12 @@ type Executor interface {
 	Execute(ctx context.Context, ready <-chan Task, results chan<- Result)
 }
 
-// Observer receives the progress of a run, from one goroutine at a time.
-type Observer interface {
-	Begin(plan *Plan)              // before the first unit
-	Started(unit Ref, key string)  // handed to the executor
-	Advanced(unit Ref, p Progress) // progress of a long unit
-	Finished(done Outcome)         // one unit has ended
-	End()                          // after the last unit, exactly once
-}
-
-// Outcome is how a unit ended: with a manifest or with an error.
-type Outcome struct {
+// Event is something that happens to a unit in a run: without progress, manifest and error
+// the unit is handed to the executor.
+type Event struct {
 	Unit     Ref
-	Key      string // empty where the unit failed before it was known
-	Manifest *Manifest
-	Err      error
+	Key      string    // empty where the unit failed before it was known
+	Progress *Progress // of a long unit
+	Manifest *Manifest // of a unit that is done
+	Err      error     // of a unit that failed
 }
-
-// NoObserver watches nothing.
-type NoObserver struct{}
-
-var _ Observer = NoObserver{}
-
-// Begin does nothing.
-func (NoObserver) Begin(*Plan) {}
-
-// Started does nothing.
-func (NoObserver) Started(Ref, string) {}
-
-// Advanced does nothing.
-func (NoObserver) Advanced(Ref, Progress) {}
-
-// Finished does nothing.
-func (NoObserver) Finished(Outcome) {}
-
-// End does nothing.
-func (NoObserver) End() {}

@@ -183,7 +183,7 @@ func runAndDie(dir, victim string) {
 	if err != nil {
 		panic(err)
 	}
-	r := Runner{Executor: pool(1), Observer: NoObserver{}, Now: time.Now}
+	r := Runner{Executor: pool(1), Now: time.Now}
 	panic(fmt.Sprint("still alive: ", r.Run(context.Background(), nil, p)))
 }
 

@@ -144,7 +144,7 @@ func (l *lab) plan(sel Selection) *Plan {
 
 func (l *lab) runner() *Runner {
 	return &Runner{
-		Executor: pool(l.workers), Observer: NoObserver{}, Now: time.Now, KeepGoing: l.keep,
+		Executor: pool(l.workers), Now: time.Now, KeepGoing: l.keep,
 		Origin: Origin{Commit: "abc", Host: "lab"},
 	}
 }

@@ -298,12 +298,12 @@ func TestProgressAndProvenanceAreToldByTheJob(t *testing.T) {
 	l.unit("generate/b/m").Provenance = ""
 	w := &watcher{}
 	r := l.runner()
-	r.Observer = w
+	r.Observe = w.observe
 	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
 		t.Fatal(err)
 	}
-	if want := "at generate/b/m 39/40 rollouts"; len(w.told) != 44 || w.told[41] != want {
-		t.Errorf("told %q, want %q before the end", w.told, want)
+	if want := "at generate/b/m 39/40 rollouts"; len(w.seen) != 42 || w.seen[40] != want {
+		t.Errorf("seen %q, want %q before the end", w.seen, want)
 	}
 	if got := l.scan().records[0].Last.Provenance; got != "simulated" {
 		t.Errorf("provenance %q", got)

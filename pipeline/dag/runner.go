@@ -13,7 +13,7 @@ import (
 // Runner carries out plans.
 type Runner struct {
 	Executor  Executor
-	Observer  Observer
+	Observe   func(Event)      // called from one goroutine; may be nil
 	Origin    Origin           // recorded in every manifest
 	Now       func() time.Time // the clock of the start and wall times
 	KeepGoing bool             // after a failure, run what does not depend on it
@@ -41,12 +41,10 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 		Runner: r, plan: plan, snapshot: s,
 		waiting: make(map[int]int), executions: make(map[Ref]int),
 		tasks: make(chan Task), results: make(chan Result),
-		advances: make(chan advance, 64), drain: drain,
+		advances: make(chan Event, 64), drain: drain,
 	}
 	f.queueUp()
 
-	r.Observer.Begin(plan)
-	defer r.Observer.End()
 	executed := make(chan struct{})
 	go func() {
 		defer close(executed)
@@ -80,18 +78,12 @@ type flight struct {
 	executions map[Ref]int // units in flight, to their index
 	tasks      chan Task
 	results    chan Result
-	advances   chan advance
+	advances   chan Event // with progress
 	drain      <-chan struct{}
 
 	stopping bool
 	done     int
 	problems Error
-}
-
-// advance is a unit's report of its progress.
-type advance struct {
-	unit     Ref
-	progress Progress
 }
 
 // queueUp counts what each planned unit waits for.
@@ -134,11 +126,11 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 		case start <- f.head:
 			f.executions[f.head.Ref] = f.queue[0]
 			f.queue, f.prepared = f.queue[1:], false
-			f.Observer.Started(f.head.Ref, f.head.Key)
+			f.observe(Event{Unit: f.head.Ref, Key: f.head.Key})
 		case result := <-f.results:
 			f.land(ctx, result)
-		case a := <-f.advances:
-			f.Observer.Advanced(a.unit, a.progress)
+		case e := <-f.advances:
+			f.observe(e)
 		case <-drain:
 			drain, f.stopping, f.problems.Interrupted = nil, true, true
 		case <-cancelled:
@@ -178,27 +170,24 @@ func (f *flight) next() bool {
 func (f *flight) advanced(unit Ref) func(Progress) {
 	return func(p Progress) {
 		select {
-		case f.advances <- advance{unit, p}:
+		case f.advances <- Event{Unit: unit, Progress: &p}:
 		default: // many reports wait already
 		}
 	}
 }
 
-// tell passes on the reports that wait.
-func (f *flight) tell() {
-	for {
-		select {
-		case a := <-f.advances:
-			f.Observer.Advanced(a.unit, a.progress)
-		default:
-			return
-		}
+// observe passes an event on.
+func (f *flight) observe(e Event) {
+	if f.Observe != nil {
+		f.Observe(e)
 	}
 }
 
 // land books a result, and queues the units that waited for it.
 func (f *flight) land(ctx context.Context, result Result) {
-	f.tell()
+	for len(f.advances) > 0 {
+		f.observe(<-f.advances)
+	}
 	ref, err := result.Task.Ref, result.Err
 	i := f.executions[ref]
 	delete(f.executions, ref)
@@ -216,7 +205,7 @@ func (f *flight) land(ctx context.Context, result Result) {
 		return
 	}
 	f.done++
-	f.Observer.Finished(Outcome{Unit: ref, Key: result.Task.Key, Manifest: f.snapshot.records[i].Last})
+	f.observe(Event{Unit: ref, Key: result.Task.Key, Manifest: f.snapshot.records[i].Last})
 	for _, d := range f.snapshot.graph.nodes[i].dependents {
 		if f.waiting[d] > 0 {
 			f.waiting[d]--
@@ -248,7 +237,7 @@ func (f *flight) accept(i int, key string) error {
 func (f *flight) fail(ref Ref, key string, err error) {
 	f.problems.Failures = append(f.problems.Failures, Failure{ref, err})
 	f.stopping = f.stopping || !f.KeepGoing
-	f.Observer.Finished(Outcome{Unit: ref, Key: key, Err: err})
+	f.observe(Event{Unit: ref, Key: key, Err: err})
 }
 
 func closed(c <-chan struct{}) bool {

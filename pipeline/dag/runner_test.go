@@ -243,27 +243,26 @@ func TestRunSweepsLeftovers(t *testing.T) {
 	}
 }
 
-// watcher notes what an observer is told.
+// watcher notes the events of a run.
 type watcher struct {
-	told []string
+	seen []string
 	keys []string // of starts and ends
 }
 
-func (w *watcher) Begin(p *Plan) { w.told = append(w.told, fmt.Sprintf("begin %d", p.Units())) }
-func (w *watcher) Started(u Ref, key string) {
-	w.keys = append(w.keys, key)
-	w.told = append(w.told, "start "+u.String())
+func (w *watcher) observe(e Event) {
+	switch {
+	case e.Progress != nil:
+		w.seen = append(w.seen, fmt.Sprintf("at %s %d/%d %s", e.Unit, e.Progress.Done, e.Progress.Total, e.Progress.What))
+		return
+	case e.Manifest != nil || e.Err != nil:
+		w.seen = append(w.seen, fmt.Sprintf("end %s %v", e.Unit, e.Err))
+	default:
+		w.seen = append(w.seen, "start "+e.Unit.String())
+	}
+	w.keys = append(w.keys, e.Key)
 }
-func (w *watcher) Advanced(u Ref, p Progress) {
-	w.told = append(w.told, fmt.Sprintf("at %s %d/%d %s", u, p.Done, p.Total, p.What))
-}
-func (w *watcher) Finished(o Outcome) {
-	w.keys = append(w.keys, o.Key)
-	w.told = append(w.told, fmt.Sprintf("end %s %v", o.Unit, o.Err))
-}
-func (w *watcher) End() { w.told = append(w.told, "end") }
 
-func TestObserverIsToldEverythingOnce(t *testing.T) {
+func TestEveryEventIsObservedOnce(t *testing.T) {
 	l := crossing(t)
 	l.hook = func(_ context.Context, unit string, _ *Job) error {
 		if unit == "score/b" {
@@ -273,13 +272,13 @@ func TestObserverIsToldEverythingOnce(t *testing.T) {
 	}
 	w := new(watcher)
 	r := l.runner()
-	r.Observer = w
+	r.Observe = w.observe
 	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err == nil {
 		t.Fatal("no error")
 	}
-	want := []string{"begin 6", "start score/a", "end score/a <nil>", "start score/b", "end score/b broken", "end"}
-	if !slices.Equal(w.told, want) {
-		t.Errorf("told %q, want %q", w.told, want)
+	want := []string{"start score/a", "end score/a <nil>", "start score/b", "end score/b broken"}
+	if !slices.Equal(w.seen, want) {
+		t.Errorf("seen %q, want %q", w.seen, want)
 	}
 	first := l.scan().Records()[0].Key
 	if len(w.keys) != 4 || w.keys[0] != first || w.keys[1] != first || w.keys[2] != w.keys[3] || w.keys[2] == first || w.keys[2] == "" {

@@ -13,10 +13,9 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Recorder is an observer that writes the log of a run, and passes everything on to another
-// one. A run of nothing leaves no log.
+// Recorder writes the log of a run: Begin comes before its first event, End after the last.
+// A run of nothing leaves no log.
 type Recorder struct {
-	dag.Observer
 	Dir  string // of the logs
 	Run  Run
 	Host string
@@ -34,54 +33,49 @@ type Recorder struct {
 	begun  map[dag.Ref]string // key of each unit that has not ended
 }
 
-var _ dag.Observer = (*Recorder)(nil)
-
 // Begin begins the log.
 func (r *Recorder) Begin(plan *dag.Plan) {
 	r.units, r.begun = plan.Units(), make(map[dag.Ref]string)
-	if r.units > 0 {
-		var w io.Writer = io.Discard
-		file, err := create(r.Dir, r.Now(), r.Run.PID)
-		if err != nil {
-			r.Warn(err)
-		} else {
-			r.file, w = file, file
-		}
-		r.log = New(w, r.Now, r.Host, "")
-		r.log.Warn = r.Warn
-		r.log.Log(Event{What: RunStarted, Units: r.units, Run: &r.Run})
+	if r.units == 0 {
+		return
 	}
-	r.Observer.Begin(plan)
-}
-
-// Started writes that a unit begins, or waits to.
-func (r *Recorder) Started(unit dag.Ref, key string) {
-	r.begun[unit] = key
-	what := Started
-	if r.Elsewhere(unit.Stage) {
-		what = Queued
-	}
-	r.log.Log(Of(what, unit, key))
-	r.Observer.Started(unit, key)
-}
-
-// Finished writes how a unit ended.
-func (r *Recorder) Finished(done dag.Outcome) {
-	delete(r.begun, done.Unit)
-	if done.Err != nil {
-		r.counts.Failed++
-		r.log.Failed(done.Unit, done.Key, done.Err, false)
+	var w io.Writer = io.Discard
+	if file, err := create(r.Dir, r.Now(), r.Run.PID); err != nil {
+		r.Warn(err)
 	} else {
-		r.counts.Done++
-		r.log.Done(done.Unit, done.Manifest)
+		r.file, w = file, file
 	}
-	r.Observer.Finished(done)
+	r.log = New(w, r.Now, r.Host, "")
+	r.log.Warn = r.Warn
+	r.log.Log(Event{What: RunStarted, Units: r.units, Run: &r.Run})
+}
+
+// Observe writes that a unit begins, or waits to, and how it ended.
+func (r *Recorder) Observe(e dag.Event) {
+	switch {
+	case e.Progress != nil:
+		return
+	case e.Err != nil:
+		r.counts.Failed++
+		r.log.Failed(e.Unit, e.Key, e.Err, false)
+	case e.Manifest != nil:
+		r.counts.Done++
+		r.log.Done(e.Unit, e.Manifest)
+	default:
+		r.begun[e.Unit] = e.Key
+		what := Started
+		if r.Elsewhere(e.Unit.Stage) {
+			what = Queued
+		}
+		r.log.Log(Of(what, e.Unit, e.Key))
+		return
+	}
+	delete(r.begun, e.Unit)
 }
 
 // End writes which units were stopped and what came of the run, and closes the
 // log. It does not know which units on other machines were stopped.
 func (r *Recorder) End() {
-	r.Observer.End()
 	if r.log == nil {
 		return
 	}

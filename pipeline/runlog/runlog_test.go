@@ -124,32 +124,22 @@ func three(fail map[string]error) []dag.Stage {
 	return []dag.Stage{stage}
 }
 
-// watch counts what an observer is told.
-type watch struct {
-	dag.NoObserver
-	told string
-}
-
-func (w *watch) Begin(*dag.Plan)         { w.told += "begin " }
-func (w *watch) Started(dag.Ref, string) { w.told += "start " }
-func (w *watch) Finished(dag.Outcome)    { w.told += "finish " }
-func (w *watch) End()                    { w.told += "end" }
-
-// recorded runs what is stale of the stages and returns the recorder.
-func recorded(t *testing.T, out string, stages []dag.Stage, change func(*Recorder)) *watch {
+// recorded runs what is stale of the stages, with the log of a recorder.
+func recorded(t *testing.T, out string, stages []dag.Stage, change func(*Recorder)) {
 	t.Helper()
-	w := new(watch)
 	r := &Recorder{
-		Observer: w, Dir: filepath.Join(out, "logs"), Host: "n1", Now: func() time.Time { return noon },
+		Dir: filepath.Join(out, "logs"), Host: "n1", Now: func() time.Time { return noon },
 		Run:  Run{PID: 7, Command: "speceval run", Commit: "abc", Config: "e.toml", Holder: "pid 7 on n1"},
 		Warn: func(err error) { t.Errorf("warned: %v", err) }, Elsewhere: func(string) bool { return false },
 	}
 	if change != nil {
 		change(r)
 	}
-	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: r, Origin: dagtest.Origin, Now: time.Now, KeepGoing: true}
-	runner.Run(t.Context(), nil, dagtest.Plan(t, stages, out, dag.Selection{}))
-	return w
+	plan := dagtest.Plan(t, stages, out, dag.Selection{})
+	runner := dag.Runner{Executor: dagtest.Serial{}, Observe: r.Observe, Origin: dagtest.Origin, Now: time.Now, KeepGoing: true}
+	r.Begin(plan)
+	runner.Run(t.Context(), nil, plan)
+	r.End()
 }
 
 // summary is what a log says, a word or two for each line.
@@ -186,10 +176,7 @@ func summary(t *testing.T, path string) string {
 
 func TestARunIsRecorded(t *testing.T) {
 	out := t.TempDir()
-	w := recorded(t, out, three(map[string]error{"b": errBroken}), nil)
-	if want := "begin start finish start finish start finish end"; w.told != want {
-		t.Errorf("the other observer was told %q, want %q", w.told, want)
-	}
+	recorded(t, out, three(map[string]error{"b": errBroken}), nil)
 	path := filepath.Join(out, "logs", "run-20260101T120000.000Z-7.jsonl")
 	const want = "run of 3 by 7n1speceval runabce.tomlpid 7 on n1; started a; done a; started b; failed b; started c; done c; ended 3 2 1 0 0 0"
 	if got := summary(t, path); got != want {
@@ -212,11 +199,11 @@ func TestARunOfNothingLeavesNoLog(t *testing.T) {
 
 func TestStoppedUnitsAreNamed(t *testing.T) {
 	dir := t.TempDir()
-	r := &Recorder{Observer: dag.NoObserver{}, Dir: dir, Now: func() time.Time { return noon }, Run: Run{Holder: "pid 7 on n1: all"}, Elsewhere: func(stage string) bool { return stage == "far" }}
+	r := &Recorder{Dir: dir, Now: func() time.Time { return noon }, Run: Run{Holder: "pid 7 on n1: all"}, Elsewhere: func(stage string) bool { return stage == "far" }}
 	r.Begin(dagtest.Plan(t, three(nil), t.TempDir(), dag.Selection{}))
 	key := strings.Repeat("k", 64)
-	r.Started(dag.Ref{Stage: "replay", Unit: "b"}, key)
-	r.Started(dag.Ref{Stage: "far", Unit: "a"}, key)
+	r.Observe(dag.Event{Unit: dag.Ref{Stage: "replay", Unit: "b"}, Key: key})
+	r.Observe(dag.Event{Unit: dag.Ref{Stage: "far", Unit: "a"}, Key: key})
 	if open, err := Stand(dir, "pid 7 on n1"); err != nil || len(open) != 2 || open[0].What != Started || open[1].What != Queued {
 		t.Errorf("under way it stands %+v, %v", open, err)
 	}

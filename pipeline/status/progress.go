@@ -9,18 +9,9 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Run shows the progress of a run that is expected to take so many seconds (0 if
-// unknown): a bar on a terminal, dated lines elsewhere, and nothing but what went wrong
-// when quiet.
-func (c Console) Run(plan *dag.Plan, estimate float64) dag.Observer {
-	if plan.Units() == 0 {
-		return dag.NoObserver{}
-	}
-	return &progress{view: view{Console: c}, estimate: estimate}
-}
-
-// progress shows how far a run is.
-type progress struct {
+// Run shows how far a run is: by a bar on a terminal, by dated lines elsewhere, and by
+// nothing but what went wrong when quiet.
+type Run struct {
 	view
 	estimate float64 // seconds of the whole plan; 0 if unknown
 	start    time.Time
@@ -48,12 +39,14 @@ type long struct {
 // littleTime is the weight, in seconds, of a unit of unknown time.
 const littleTime = 0.1
 
-// Begin notes what there is to do.
-func (p *progress) Begin(plan *dag.Plan) {
-	p.start = p.Now()
+// Run begins to show a run of a plan that is expected to take a number of seconds; 0 if
+// unknown.
+func (c Console) Run(plan *dag.Plan, estimate float64) *Run {
+	p := &Run{
+		view: view{Console: c}, estimate: estimate, start: c.Now(),
+		weight: make(map[dag.Ref]float64), stage: make(map[string]*stageProgress), long: make(map[dag.Ref]*long), noted: make(map[string]bool),
+	}
 	p.last = p.start
-	p.weight, p.stage = make(map[dag.Ref]float64), make(map[string]*stageProgress)
-	p.long, p.noted = make(map[dag.Ref]*long), make(map[string]bool)
 	for _, s := range plan.Stages {
 		p.stage[s.Stage.Name] = &stageProgress{total: len(s.Run), turn: turn{p.start}}
 		for _, r := range s.Run {
@@ -62,10 +55,11 @@ func (p *progress) Begin(plan *dag.Plan) {
 			p.total += w
 		}
 	}
+	return p
 }
 
 // share is the part of the run's work that is done.
-func (p *progress) share() float64 {
+func (p *Run) share() float64 {
 	done := p.ended
 	for unit, u := range p.long {
 		done += p.weight[unit] * float64(u.Done-u.Stored) / float64(max(1, u.Total-u.Stored))
@@ -77,7 +71,7 @@ func (p *progress) share() float64 {
 const trusted = 0.1
 
 // timeLeft is the predicted time to the end.
-func (p *progress) timeLeft(now time.Time) string {
+func (p *Run) timeLeft(now time.Time) string {
 	elapsed, share := now.Sub(p.start).Seconds(), p.share()
 	switch {
 	case elapsed >= 0 && share > 0 && (share >= trusted || p.estimate == 0):
@@ -90,7 +84,7 @@ func (p *progress) timeLeft(now time.Time) string {
 
 // redraw shows which stage is at work on a terminal, and how far its long units are
 // together.
-func (p *progress) redraw(stage string, now time.Time) {
+func (p *Run) redraw(stage string, now time.Time) {
 	if !p.Terminal || p.Quiet {
 		return
 	}
@@ -115,12 +109,29 @@ func far(p dag.Progress, rate float64) string {
 	return text
 }
 
-// Started shows which stage is at work.
-func (p *progress) Started(unit dag.Ref, _ string) { p.redraw(unit.Stage, p.Now()) }
+// Observe shows what an event changes.
+func (p *Run) Observe(e dag.Event) {
+	now := p.Now()
+	switch {
+	case e.Progress != nil:
+		p.advance(e.Unit, *e.Progress, now)
+		return
+	case e.Err != nil || e.Manifest != nil:
+		p.ended += p.weight[e.Unit]
+		delete(p.long, e.Unit)
+	}
+	p.redraw(e.Unit.Stage, now)
+	switch {
+	case e.Err == nil && e.Manifest != nil:
+		p.finish(e.Unit, e.Manifest, now)
+	case e.Err != nil && !p.Quiet:
+		p.write(e.Unit.String() + " failed")
+	}
+}
 
-// Advanced moves the bar by a part of a unit, or writes a line about it at intervals.
-func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
-	now, u := p.Now(), p.long[unit]
+// advance moves the bar by a part of a unit, or writes a line about it at intervals.
+func (p *Run) advance(unit dag.Ref, of dag.Progress, now time.Time) {
+	u := p.long[unit]
 	if u == nil {
 		u = new(long)
 		p.long[unit] = u
@@ -143,24 +154,14 @@ func (p *progress) Advanced(unit dag.Ref, of dag.Progress) {
 // intervals.
 const fewUnits = 20
 
-// Finished moves the bar, or writes a line if the unit is one of few or the last of its
-// stage, or if the stage has not had a line for some time. Failures have a line each, and
-// so have notes that no other unit has left.
-func (p *progress) Finished(done dag.Outcome) {
-	s, m, now := p.stage[done.Unit.Stage], done.Manifest, p.Now()
-	p.ended += p.weight[done.Unit]
-	delete(p.long, done.Unit)
-	p.redraw(done.Unit.Stage, now)
-	if done.Err != nil {
-		if !p.Quiet {
-			p.write(done.Unit.String() + " failed")
-		}
-		return
-	}
+// finish writes the notes of a unit that no other unit has left, and a line if the unit is one
+// of few or the last of its stage, or if the stage has not had a line for some time.
+func (p *Run) finish(unit dag.Ref, m *dag.Manifest, now time.Time) {
+	s := p.stage[unit.Stage]
 	for _, note := range m.Notes {
 		if !p.noted[note] {
 			p.noted[note] = true
-			p.write(fmt.Sprintf("%s: %s", done.Unit, note))
+			p.write(fmt.Sprintf("%s: %s", unit, note))
 		}
 	}
 	s.done++
@@ -169,13 +170,13 @@ func (p *progress) Finished(done dag.Outcome) {
 		if m.Queue != nil {
 			where = fmt.Sprintf(" on %s as job %s after %s in the queue", m.Host, m.Job, display.Duration(m.QueueSeconds))
 		}
-		p.write(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", done.Unit.Stage, s.done, s.total, done.Unit.Unit, display.Duration(m.WallSeconds), where, p.timeLeft(now)))
+		p.write(fmt.Sprintf("%s %d/%d, %s in %s%s, %s", unit.Stage, s.done, s.total, unit.Unit, display.Duration(m.WallSeconds), where, p.timeLeft(now)))
 	}
 }
 
 // End takes the bar away, and reports how far the long units are that did not finish; the
 // run's summary follows.
-func (p *progress) End() {
+func (p *Run) End() {
 	p.view.End()
 	var lines []string
 	for unit, u := range p.long {

@@ -23,10 +23,9 @@ func TestLongUnitsGetALineEveryFiveSeconds(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := start
 	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
-	l.Begin(plan)
 	for second := range 11 { // 100 a second, of which 1000 had been stored
 		clock = start.Add(time.Duration(second) * time.Second)
-		l.Advanced(unit, dag.Progress{Done: 1000 + 100*second, Total: 20480, Stored: 1000, What: "rollouts", Detail: "1.2 M tokens"})
+		l.Observe(dag.Event{Unit: unit, Progress: &dag.Progress{Done: 1000 + 100*second, Total: 20480, Stored: 1000, What: "rollouts", Detail: "1.2 M tokens"}})
 	}
 	l.End()
 	const want = `2026-11-21T12:00:05Z replay/0 1,500/20,480 rollouts, 100/s, 1.2 M tokens, about 3 min 10 s left
@@ -43,9 +42,8 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 	var w strings.Builder
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	b := Console{W: &w, Now: func() time.Time { return clock }, Terminal: true, Columns: 70}.Run(plan, 0)
-	b.Begin(plan)
 	first, second := plan.Stages[0].Run[0].Unit, plan.Stages[0].Run[1].Unit
-	b.Started(first, "")
+	b.Observe(dag.Event{Unit: first})
 	at := func(want string) {
 		t.Helper()
 		drawn := strings.Split(w.String(), "\r")
@@ -55,17 +53,17 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 		clock = clock.Add(2 * time.Second)
 	}
 	at("0% |          | replay, time left unknown")
-	b.Advanced(first, dag.Progress{Done: 5, Total: 10, What: "rollouts"})
+	b.Observe(dag.Event{Unit: first, Progress: &dag.Progress{Done: 5, Total: 10, What: "rollouts"}})
 	at("25% |███       | replay 5/10 rollouts, about 6.0 s left")
-	b.Advanced(second, dag.Progress{Done: 1, Total: 10, What: "rollouts"})
+	b.Observe(dag.Event{Unit: second, Progress: &dag.Progress{Done: 1, Total: 10, What: "rollouts"}})
 	at("30% |███       | replay 6/20 rollouts, about 9.3 s left")
-	b.Advanced(first, dag.Progress{Done: 9, Total: 10, What: "rollouts"})
+	b.Observe(dag.Event{Unit: first, Progress: &dag.Progress{Done: 9, Total: 10, What: "rollouts"}})
 	at("50% |█████     | replay 10/20 rollouts, 1.0/s, about 6.0 s left")
-	b.Finished(dag.Outcome{Unit: first, Manifest: &dag.Manifest{}})
+	b.Observe(dag.Event{Unit: first, Manifest: &dag.Manifest{}})
 	at("55% |█████     | replay 1/10 rollouts, about 6.5 s left")
-	b.Advanced(second, dag.Progress{Done: 7, Total: 10, Stored: 4, What: "rollouts"})
+	b.Observe(dag.Event{Unit: second, Progress: &dag.Progress{Done: 7, Total: 10, Stored: 4, What: "rollouts"}})
 	at("75% |████████  | replay 7/10 rollouts, 1.0/s, about 3.3 s left") // three of the six that this run has to make
-	b.Finished(dag.Outcome{Unit: second, Manifest: &dag.Manifest{}})
+	b.Observe(dag.Event{Unit: second, Manifest: &dag.Manifest{}})
 	at("100% |██████████| replay, about 0.0 s left")
 	b.End()
 	if !strings.HasSuffix(w.String(), " \r") {
@@ -79,11 +77,10 @@ func TestAClockThatGoesBackSilencesNothing(t *testing.T) {
 	var w strings.Builder
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
-	l.Begin(plan)
-	l.Advanced(unit, dag.Progress{Done: 10, Total: 100, What: "rollouts"})
+	l.Observe(dag.Event{Unit: unit, Progress: &dag.Progress{Done: 10, Total: 100, What: "rollouts"}})
 	clock = clock.Add(-time.Hour)
-	l.Advanced(unit, dag.Progress{Done: 20, Total: 100, What: "rollouts"})
-	l.Finished(dag.Outcome{Unit: unit, Manifest: &dag.Manifest{}})
+	l.Observe(dag.Event{Unit: unit, Progress: &dag.Progress{Done: 20, Total: 100, What: "rollouts"}})
+	l.Observe(dag.Event{Unit: unit, Manifest: &dag.Manifest{}})
 	l.End()
 	const want = `2026-11-21T11:00:00Z replay/0 20/100 rollouts
 2026-11-21T11:00:00Z replay 1/100, 0 in 0.0 s, time left unknown
@@ -111,10 +108,9 @@ func TestManyUnitsGetALineEveryFiveSeconds(t *testing.T) {
 	var w strings.Builder
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	l := Console{W: &w, Now: func() time.Time { return clock }}.Run(plan, 0)
-	l.Begin(plan)
 	for _, u := range plan.Stages[0].Run {
 		clock = clock.Add(time.Second)
-		l.Finished(dag.Outcome{Unit: u.Unit, Manifest: &dag.Manifest{WallSeconds: 1}})
+		l.Observe(dag.Event{Unit: u.Unit, Manifest: &dag.Manifest{WallSeconds: 1}})
 	}
 	l.End()
 	got := strings.Split(strings.TrimSpace(w.String()), "\n")
@@ -127,10 +123,9 @@ func TestLinesSayWhereAUnitRan(t *testing.T) {
 	plan := manyUnits(t, 2)
 	var w strings.Builder
 	l := Console{W: &w, Now: func() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }}.Run(plan, 0)
-	l.Begin(plan)
 	for i, queue := range []*dag.Queue{nil, {Job: "12_3", QueueSeconds: 40, Attempt: 1}} {
 		m := &dag.Manifest{WallSeconds: 200, Origin: dag.Origin{Host: "n1", Queue: queue}}
-		l.Finished(dag.Outcome{Unit: plan.Stages[0].Run[i].Unit, Manifest: m})
+		l.Observe(dag.Event{Unit: plan.Stages[0].Run[i].Unit, Manifest: m})
 	}
 	for _, want := range []string{"replay 1/2, 0 in 3 min 20 s, about ", "replay 2/2, 1 in 3 min 20 s on n1 as job 12_3 after 40 s in the queue, about "} {
 		if !strings.Contains(w.String(), want) {
@@ -271,7 +266,8 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	st.Failures = []runlog.Event{{Stage: "replay", ID: id + "0", Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}}
 	st.Run = "pid 7 on a host of a rather long name, since noon"
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observer: Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))}
+	bar := Console{W: &bars, Terminal: true, Columns: narrow, Now: func() time.Time { clock = clock.Add(time.Minute); return clock }}.Run(plan, m.Seconds(plan))
+	r := dag.Runner{Executor: dagtest.Serial{}, Now: time.Now, Observe: bar.Observe}
 	for _, err := range []error{WritePlan(&planned, plan, m, narrow), WriteWhy(&why, &plan.Stages[1], m, true, narrow), st.Text(&stood, narrow), r.Run(t.Context(), nil, plan)} {
 		if err != nil {
 			t.Fatal(err)
@@ -295,16 +291,15 @@ func TestThePaceStartsFromThePlan(t *testing.T) {
 	plan := manyUnits(t, 100)
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := start
-	p := Console{W: io.Discard, Now: func() time.Time { return clock }}.Run(plan, 300).(*progress)
-	p.Begin(plan)
+	p := Console{W: io.Discard, Now: func() time.Time { return clock }}.Run(plan, 300)
 	for done, want := range []string{"about 5 min 0 s left", "about 4 min 57 s left", "about 4 min 54 s left"} {
 		if got := p.timeLeft(start.Add(time.Duration(done) * time.Minute)); got != want {
 			t.Errorf("after %d units: %s, want %s", done, got, want)
 		}
-		p.Finished(dag.Outcome{Unit: plan.Stages[0].Run[done].Unit, Manifest: &dag.Manifest{}})
+		p.Observe(dag.Event{Unit: plan.Stages[0].Run[done].Unit, Manifest: &dag.Manifest{}})
 	}
 	for _, r := range plan.Stages[0].Run[3:50] {
-		p.Finished(dag.Outcome{Unit: r.Unit, Manifest: &dag.Manifest{}})
+		p.Observe(dag.Event{Unit: r.Unit, Manifest: &dag.Manifest{}})
 	}
 	if got, want := p.timeLeft(start.Add(10*time.Minute)), "about 10 min 0 s left"; got != want {
 		t.Errorf("half way after ten minutes: %s, want %s", got, want)

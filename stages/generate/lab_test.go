@@ -111,7 +111,7 @@ func (l *lab) try(force bool) (requests int, err error) {
 	l.t.Helper()
 	l.asked = nil
 	plan := dagtest.Plan(l.t, []dag.Stage{generate.Stage(l.settings)}, l.dir, dag.Selection{Stages: []string{"generate"}, Force: force})
-	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Origin: dagtest.Origin, Now: clock.Wall{}.Now, KeepGoing: true}
+	runner := dag.Runner{Executor: dagtest.Serial{}, Origin: dagtest.Origin, Now: clock.Wall{}.Now, KeepGoing: true}
 	err = runner.Run(l.t.Context(), l.drain, plan)
 	if l.leases != 0 {
 		l.t.Errorf("%d leases of servers were not given back", l.leases)

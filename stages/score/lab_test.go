@@ -155,7 +155,7 @@ func (l *lab) attemptUnder(ctx context.Context) error {
 		selection = dag.Selection{Stages: []string{"score"}, Force: true}
 	}
 	plan := dagtest.Plan(l.t, l.stages(), l.dir, selection)
-	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
+	runner := dag.Runner{Executor: dagtest.Serial{}, Now: func() time.Time { return time.Unix(0, 0) }}
 	err := runner.Run(ctx, l.drain, plan)
 	if l.leases != 0 {
 		l.t.Errorf("%d leases of the judge are not given back", l.leases)

@@ -239,7 +239,7 @@ func (h *hall) attempt(ctx context.Context) error {
 		}
 	}
 	plan := dagtest.Plan(h.t, stages, h.dir, dag.Selection{})
-	runner := dag.Runner{Executor: dagtest.Serial{}, Observer: dag.NoObserver{}, Now: func() time.Time { return time.Unix(0, 0) }}
+	runner := dag.Runner{Executor: dagtest.Serial{}, Now: func() time.Time { return time.Unix(0, 0) }}
 	err := runner.Run(ctx, h.drain, plan)
 	h.idle()
 	return err

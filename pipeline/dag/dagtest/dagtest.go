@@ -30,7 +30,7 @@ func Select(t testing.TB, stages []dag.Stage, outDir string, selection dag.Selec
 // Try is Select, and returns the failure of a unit.
 func Try(t testing.TB, stages []dag.Stage, outDir string, selection dag.Selection) error {
 	t.Helper()
-	runner := dag.Runner{Executor: Serial{}, Observer: dag.NoObserver{}, Origin: Origin, Now: epoch}
+	runner := dag.Runner{Executor: Serial{}, Origin: Origin, Now: epoch}
 	return runner.Run(t.Context(), nil, Plan(t, stages, outDir, selection))
 }
 
