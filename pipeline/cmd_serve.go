@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
 
+	"speceval/internal/evaluation"
 	"speceval/internal/protocol"
 	"speceval/internal/version"
 	"speceval/method/neyman"
@@ -13,30 +15,35 @@ import (
 )
 
 func (s *session) serveCommand() *cobra.Command {
-	var stdio bool
+	var stdio, keep bool
 	var state string
 	c := &cobra.Command{
 		Use: "serve --stdio", Short: "tell another program which rollouts to run next, and what they come to", Args: cobra.NoArgs,
 		Long: `Tell another program which rollouts to run next, and what they come to.
 
 Messages are JSON objects, one a line; for each there is one reply. docs/protocol.md has
-them all. With --state a server that is killed goes on where it was.`,
-		Example: `  speceval serve --stdio --state mine/state
+them all. With --keep or --state a server that is killed goes on where it was, and evaluate
+lists, shows and compares what came of it.`,
+		Example: `  speceval serve --stdio --keep
   echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio`,
 		RunE: s.configured(func(cfg *config.Config, _ []string) error {
 			if !stdio {
 				return usagef("say how messages come: --stdio")
 			}
-			return s.serve(cfg, state)
+			if keep && state != "" {
+				return usagef("--keep names the folder itself, and --state %s another one: give one of them", state)
+			}
+			return s.serve(cfg, state, keep)
 		}),
 	}
 	c.Flags().BoolVar(&stdio, "stdio", false, "read messages from standard input, and reply on standard output; there is no other way")
+	c.Flags().BoolVar(&keep, "keep", false, "keep the evaluation in the output folder, as evaluate does")
 	c.Flags().StringVar(&state, "state", "", "keep the evaluation in the folder `DIR`, and go on with the one that is there")
 	return c
 }
 
 // serve serves until the input ends.
-func (s *session) serve(cfg *config.Config, state string) (err error) {
+func (s *session) serve(cfg *config.Config, state string, keep bool) (err error) {
 	outside, stop := s.evaluateOutside(cfg)
 	defer stop()
 	reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
@@ -44,13 +51,16 @@ func (s *session) serve(cfg *config.Config, state string) (err error) {
 		return err
 	}
 	server := &protocol.Server{Program: "speceval " + version.Tag, Reference: reference, Setup: outside.Setup}
-	if state != "" {
-		lock, err := dag.Acquire(state, s.holder())
-		if err != nil {
-			return err
-		}
-		server.Store = &protocol.Store{Folder: state}
-		defer func() { err = errors.Join(err, server.Store.Close(), lock.Release()) }()
+	if keep || state != "" {
+		server.Store = &protocol.Store{Place: func(setup *evaluation.Setup) (string, func() error, error) {
+			folder := cmp.Or(state, setup.Path(cfg.Experiment.Out))
+			lock, err := dag.Acquire(folder, s.holder())
+			if err != nil {
+				return "", nil, err
+			}
+			return folder, lock.Release, nil
+		}}
+		defer func() { err = errors.Join(err, server.Store.Close()) }()
 	}
 	return server.Serve(outside.Context, s.stdin, s.stdout)
 }

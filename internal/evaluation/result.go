@@ -343,6 +343,10 @@ func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward fu
 	return r, r.follow(s, c.Least, prior)
 }
 
+// Outside reports whether another program has run the rollouts, so that they follow from no
+// seed.
+func (r *Result) Outside() bool { return r.Rules == "" }
+
 // count counts the selected rollouts, which must all be there.
 func (r *Result) count(st *store, s *Settings) error {
 	var scorers []string

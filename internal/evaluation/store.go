@@ -238,17 +238,35 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 		return err
 	}
 	m := newManifest(s.Footer["speceval.commit"], setup)
-	for _, part := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
+	return m.writeAll(s.Folder, []part{
 		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema)) }},
 		{RequestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) }},
 		{ScoresFile, s.scoresWriter(st.scores(s.Rules), graded)},
 		{tasksFile, s.tasksWriter(r)},
 		{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }},
-	} {
-		err := atomicfile.Write(filepath.Join(s.Folder, part.name), func(w io.Writer) error {
+	})
+}
+
+// Complete writes the result of an evaluation whose rollouts another program has run. With
+// it the evaluation in the folder is complete; rollouts stay where that program has them.
+func (s *Setup) Complete(folder string, r *Result) error {
+	setup, err := files.DigestOf(folder, setupFile)
+	if err != nil {
+		return err
+	}
+	return newManifest("", setup).writeAll(folder, []part{{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }}})
+}
+
+// part is a file of an evaluation.
+type part struct {
+	name  string
+	write func(io.Writer) error
+}
+
+// writeAll writes files, and then the manifest with them.
+func (m *manifest) writeAll(folder string, parts []part) error {
+	for _, part := range parts {
+		err := atomicfile.Write(filepath.Join(folder, part.name), func(w io.Writer) error {
 			to := files.NewDigestWriter(w)
 			err := part.write(to)
 			m.Files = append(m.Files, to.File(part.name))
@@ -258,7 +276,7 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 			return err
 		}
 	}
-	return m.write(s.Folder)
+	return m.write(folder)
 }
 
 // scoresWriter writes verdicts; graded says that some are graded.

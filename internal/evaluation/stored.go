@@ -44,6 +44,10 @@ func Open(folder string) (*Stored, error) {
 		return nil, altered(folder, ResultFile, "is of other tasks than "+setupFile, putBack)
 	}
 	for _, name := range []string{RolloutsFile, ScoresFile, RequestsFile, tasksFile} {
+		if s.Result.Outside() {
+			s.faults[name] = "is not there, since another program has run the rollouts"
+			continue
+		}
 		if fault := s.manifest.fault(folder, name); fault != "" {
 			s.faults[name] = fault
 			s.Said = append(s.Said, fmt.Sprintf("%s %s; the result is as it was made", s.path(name), fault))
@@ -65,7 +69,9 @@ func (s *Stored) rescore() string { return "speceval evaluate rescore " + s.Fold
 func (s *Stored) Needs(names ...string) error {
 	for _, name := range names {
 		then := "put back what was there; without it the evaluation can be shown and compared, and no more"
-		if name == ScoresFile {
+		if s.Result.Outside() {
+			then = "the evaluation can be shown and compared, and no more"
+		} else if name == ScoresFile {
 			then = "put back what was there, or score the answers again: " + s.rescore()
 		}
 		if fault := s.faults[name]; fault != "" {

@@ -21,12 +21,13 @@ type Server struct {
 	Program   string // its name and version, for those who ask
 	Reference *neyman.Prior
 	// Setup is the evaluation that a start asks for, with its design, and what its user
-	// should know. A fault of the message is a *FieldError.
-	Setup func(evaluation.Spec) (setup *evaluation.Setup, notes []string, err error)
+	// should know. A fault of the message is a *FieldError. was is the complete evaluation
+	// that it extends, and r its result; nil if it extends none.
+	Setup func(spec evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (setup *evaluation.Setup, notes []string, err error)
 	Store *Store // where the evaluation is kept; nil: nowhere
 
-	session *Session
-	ahead   bool
+	session *session
+	kept    int // rewards of the result that is in the store; 0: none is
 }
 
 // Reply is the reply to one line, a value that JSON can hold. The error is one after which
@@ -41,18 +42,19 @@ func (s *Server) Reply(line []byte) (reply any, err error) {
 }
 
 func (s *Server) reply(line []byte) (any, error) {
-	kind, err := kind(line)
-	if err != nil {
+	var m typed
+	if err := decode(line, &m, false); err != nil {
 		return nil, err
 	}
-	answer, known := answers[kind]
+	answer, known := answers[m.Type]
+	begins := m.Type == "start" || m.Type == "resume"
 	switch {
 	case !known:
-		return nil, &FieldError{"type", fmt.Sprintf("there is no message %q: want one of %q", kind, Types)}
-	case (kind == "start" || kind == "resume") && s.session != nil:
-		return nil, &FieldError{"type", "the evaluation has begun: a server has one"}
-	case kind != "start" && kind != "resume" && s.session == nil:
-		return nil, &FieldError{"type", "nothing has begun: send start first"}
+		return nil, faultf("type", "there is no message %q: want one of %q", m.Type, Types)
+	case begins && s.session != nil:
+		return nil, faultf("type", "the evaluation has begun: a server has one")
+	case !begins && s.session == nil:
+		return nil, faultf("type", "nothing has begun: send start first")
 	}
 	return answer(s, line)
 }
@@ -62,111 +64,109 @@ var Types = []string{"start", "next", "completed", "failed", "surplus", "aborted
 
 // answers are by type how messages are replied to.
 var answers = map[string]func(s *Server, line []byte) (any, error){
-	"start": (*Server).start, "resume": (*Server).resume, "next": (*Server).next, "completed": (*Server).completed,
-	"failed": (*Server).failed, "aborted": (*Server).aborted, "surplus": (*Server).surplus, "estimate": (*Server).estimate,
-	"snapshot": (*Server).snapshot,
+	"start": to((*Server).start), "resume": to((*Server).resume), "next": to((*Server).next), "completed": to((*Server).completed),
+	"failed": to(ended(failed)), "aborted": to(ended(aborted)), "surplus": to((*Server).surplus), "estimate": to((*Server).estimate),
+	"snapshot": to((*Server).snapshot),
 }
 
-func (s *Server) start(line []byte) (any, error) {
-	var m startMessage
-	if err := decode(line, &m); err != nil {
-		return nil, err
+// to decodes the message that it answers.
+func to[M any](answer func(*Server, *M) (any, error)) func(*Server, []byte) (any, error) {
+	return func(s *Server, line []byte) (any, error) {
+		m := new(M)
+		if err := decode(line, m, true); err != nil {
+			return nil, err
+		}
+		return answer(s, m)
 	}
+}
+
+func (s *Server) start(m *startMessage) (any, error) {
 	if m.Protocol != Version {
-		return nil, &FieldError{"protocol", fmt.Sprintf("%d: this program speaks %d", m.Protocol, Version)}
+		return nil, faultf("protocol", "%d: this program speaks %d", m.Protocol, Version)
 	}
-	setup, notes, err := s.Setup(m.Spec)
-	if field := (*FieldError)(nil); err != nil && !errors.As(err, &field) && !errors.Is(err, context.Canceled) {
-		err = &FieldError{"start", err.Error()}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.begin(setup, m.Ahead == nil || *m.Ahead, notes, nil)
-}
-
-func (s *Server) resume(line []byte) (any, error) {
-	var m resumeMessage
-	if err := decode(line, &m); err != nil {
-		return nil, err
-	}
-	if m.Snapshot == nil {
-		return nil, &FieldError{"snapshot", "it is not there: want what snapshot replied"}
-	}
-	if err := m.Snapshot.check(); err != nil {
-		return nil, err
-	}
-	return s.begin(m.Snapshot.Setup, m.Snapshot.Ahead, nil, m.Snapshot)
-}
-
-// begin begins a session: with what the store has of it, or with a snapshot. Nothing is
-// stored of one that cannot begin.
-func (s *Server) begin(setup *evaluation.Setup, ahead bool, notes []string, from *Snapshot) (any, error) {
-	session, err := Begin(setup, s.Reference, ahead)
-	if err == nil && from != nil {
-		err = session.restore(from)
-	}
-	if err != nil {
-		return nil, err
-	}
-	resumed := from != nil
-	if s.Store != nil {
-		there, records, begun, err := s.Store.open(setup)
+	var was *evaluation.Setup
+	var result *evaluation.Result
+	var past []*record
+	if m.Extend != nil {
+		earlier, err := m.Extend.restore(s.Reference, "extend")
 		switch {
 		case err != nil:
 			return nil, err
-		case from == nil && begun:
-			session, err = s.stored(there, ahead, records)
-			setup, resumed = there, true
+		case !earlier.done():
+			return nil, faultf("extend", "the evaluation is not complete: let it end, and extend it then")
+		case !slices.Equal(m.Tasks, earlier.setup.TaskIDs):
+			return nil, faultf("tasks", "they are not those of the evaluation that is extended")
+		}
+		if result, err = earlier.result(); err != nil {
+			return nil, err
+		}
+		was = earlier.setup
+		past = slices.DeleteFunc(earlier.records(), func(r *record) bool { return r.Number > result.Rows[earlier.index[r.Task]].Rollouts() })
+	}
+	setup, notes, err := s.Setup(m.Spec, was, result)
+	if field := (*FieldError)(nil); err != nil && !errors.As(err, &field) && !errors.Is(err, context.Canceled) {
+		err = faultf("start", "%v", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	session, err := begin(setup, s.Reference, m.Ahead == nil || *m.Ahead, past)
+	if err != nil {
+		return nil, err
+	}
+	return s.begin(session, notes, false)
+}
+
+func (s *Server) resume(m *resumeMessage) (any, error) {
+	session, err := m.Snapshot.restore(s.Reference, "snapshot")
+	if err != nil {
+		return nil, err
+	}
+	return s.begin(session, nil, true)
+}
+
+// begin takes a session that has begun, of a snapshot if it is resumed, or the one that the
+// store has of it. Nothing is stored of one that cannot begin.
+func (s *Server) begin(session *session, notes []string, resumed bool) (any, error) {
+	if s.Store != nil {
+		there, records, begun, err := s.Store.open(session.setup)
+		switch {
+		case err != nil:
+		case !resumed && begun:
+			resumed = true
+			if session, err = begin(there, s.Reference, session.ahead, records); err != nil {
+				err = fmt.Errorf("%s: %w", s.Store.folder, err)
+			}
 		case len(records) > 0:
-			err = &FieldError{"snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder"}
+			err = faultf("snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder")
 		default:
-			err = s.keepAll(session)
+			for _, r := range session.records() {
+				err = errors.Join(err, s.Store.journal.Append(r))
+			}
 		}
 		if err != nil {
 			return nil, errors.Join(err, s.Store.Close())
 		}
 	}
-	s.session, s.ahead = session, ahead
-	return s.started(setup, notes, resumed), nil
-}
-
-// stored is a session as the store has it.
-func (s *Server) stored(setup *evaluation.Setup, ahead bool, records []*record) (*Session, error) {
-	session, err := Begin(setup, s.Reference, ahead)
-	if err != nil {
-		return nil, err
-	}
-	longest := make(map[string]int)
-	for _, r := range records {
-		longest[r.Task] = max(longest[r.Task], r.Number)
-	}
-	left := mostRollouts
-	for _, n := range longest {
-		if left -= min(n, left+1); left < 0 {
-			return nil, fmt.Errorf("%s: its journal has numbers of more than %d rollouts: begin anew in another folder", s.Store.Folder, mostRollouts)
-		}
-	}
-	for _, r := range records {
-		if err := session.put(r.Rollout, r.state(), r.Reward, r.Tokens); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Store.Folder, err)
-		}
-	}
-	return session, session.catchUp()
+	s.session = session
+	return s.started(session.setup, notes, resumed), s.keepResult()
 }
 
 // started tells what has begun.
 func (s *Server) started(setup *evaluation.Setup, notes []string, resumed bool) Started {
 	r := Started{
 		Type: "started", Protocol: Version, Program: s.Program, Policy: setup.Policy, Tasks: len(setup.TaskIDs),
-		Pilots: setup.Design.Pilots, Stages: 1, Donors: []string{}, Resumed: resumed, Completed: s.session.Completions(),
-		InFlight: s.session.InFlight(), Notes: append([]string{}, notes...),
+		Pilots: setup.Design.Pilots, Stages: 1, Donors: []string{}, Resumed: resumed, Completed: s.session.reported,
+		InFlight: s.session.inFlight(false), Notes: append([]string{}, notes...),
 	}
 	if setup.Stop == nil {
 		r.Rollouts = len(setup.TaskIDs) * setup.Budget
 	}
-	if setup.Design.Pilots != setup.Budget {
-		r.Stages += max(1, len(setup.Design.Fractions))
+	switch after := max(1, len(setup.Design.Fractions)); {
+	case setup.Extends != nil:
+		r.Stages = after
+	case setup.Design.Pilots != setup.Budget:
+		r.Stages += after
 	}
 	for _, d := range setup.Donors {
 		r.Donors = append(r.Donors, d.Name+" ("+d.Source+")")
@@ -174,148 +174,109 @@ func (s *Server) started(setup *evaluation.Setup, notes []string, resumed bool) 
 	return r
 }
 
-func (s *Server) next(line []byte) (any, error) {
-	var m nextMessage
-	if err := decode(line, &m); err != nil {
-		return nil, err
+func (s *Server) next(m *nextMessage) (any, error) {
+	if m.Most < 1 {
+		return nil, faultf("most", "want the number of rollouts that may be given, 1 or more")
 	}
-	if m.Most == nil || *m.Most < 1 {
-		return nil, &FieldError{"most", "want the number of rollouts that may be given, 1 or more"}
-	}
-	given, err := s.session.Next(min(*m.Most, design.MostBudget*len(s.session.tasks)))
+	all, err := s.session.next(min(m.Most, design.MostBudget*len(s.session.tasks)))
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range given {
-		if err := s.keep(&record{Rollout: r, State: "given"}); err != nil {
+	for _, r := range all {
+		if err := s.keep(&record{Rollout: r, State: given}); err != nil {
 			return nil, err
 		}
 	}
-	return Run{"run", given, s.session.control.Stage(), s.session.Final(), s.session.Done()}, nil
+	return Run{"run", all, s.session.control.Stage(), s.session.final(), s.session.done()}, nil
 }
 
-func (s *Server) completed(line []byte) (any, error) {
-	var m completedMessage
-	if err := decode(line, &m); err != nil {
-		return nil, err
-	}
-	if m.Reward == nil {
-		return nil, &FieldError{"reward", "it is not there: want a number from 0 to 1"}
-	}
-	if !(m.Cost >= 0 && m.Cost < 1e9) {
-		return nil, &FieldError{"cost", fmt.Sprintf("%v: want dollars, 0 or more", m.Cost)}
-	}
-	if s.session.setup.Stop != nil && s.session.setup.Stop.Dollars > 0 {
+func (s *Server) completed(m *completedMessage) (any, error) {
+	switch stop := s.session.setup.Stop; {
+	case m.Reward == nil:
+		return nil, faultf("reward", "it is not there: want a number from 0 to 1")
+	case !(m.Cost >= 0 && m.Cost < 1e9):
+		return nil, faultf("cost", "%v: want dollars, 0 or more", m.Cost)
+	case stop != nil && stop.Dollars > 0:
 		m.Tokens = int64(math.Ceil(m.Cost * 1e6)) // what the limit counts
 	}
-	was := s.session.Final()
-	released, err := s.session.Completed(m.Rollout, *m.Reward, m.Tokens)
+	wasFinal, wasDone := s.session.final(), s.session.done()
+	released, err := s.session.completed(m.Rollout, *m.Reward, m.Tokens)
+	if err == nil {
+		err = s.keep(&record{m.Rollout, completed, *m.Reward, m.Tokens})
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.keep(&record{Rollout: m.Rollout, State: "completed", Reward: *m.Reward, Tokens: m.Tokens}); err != nil {
-		return nil, err
-	}
-	return s.noted(released, was)
-}
-
-// noted replies to a report. When the last decision has just been made, the reply lists
-// the rollouts that it makes surplus.
-func (s *Server) noted(released, wasFinal bool) (any, error) {
-	r := Noted{Type: "noted", Released: released, Final: s.session.Final(), Done: s.session.Done()}
-	if r.Final && !wasFinal {
-		r.Surplus = s.session.Surplus()
+	r := s.noted(released)
+	if r.Final && !wasFinal { // the last decision has just been made
+		r.Surplus = s.session.inFlight(true)
 	}
 	if s.Store != nil && (released || r.Done) {
-		return r, s.Store.sync()
+		err = s.Store.journal.Sync()
 	}
-	return r, nil
+	if r.Done && !wasDone {
+		err = errors.Join(err, s.keepResult())
+	}
+	return r, err
 }
 
-func (s *Server) failed(line []byte) (any, error) {
-	return s.report(line, "failed", s.session.Failed)
+// noted replies to a report.
+func (s *Server) noted(released bool) Noted {
+	return Noted{Type: "noted", Released: released, Final: s.session.final(), Done: s.session.done()}
 }
 
-func (s *Server) aborted(line []byte) (any, error) {
-	return s.report(line, "aborted", s.session.Aborted)
-}
-
-// report takes a report without a reward.
-func (s *Server) report(line []byte, state string, take func(Rollout) error) (any, error) {
-	var m rolloutMessage
-	if err := decode(line, &m); err != nil {
-		return nil, err
-	}
-	if err := take(m.Rollout); err != nil {
-		return nil, err
-	}
-	if err := s.keep(&record{Rollout: m.Rollout, State: state}); err != nil {
-		return nil, err
-	}
-	return s.noted(false, true)
-}
-
-func (s *Server) surplus(line []byte) (any, error) {
-	if err := decode(line, new(typed)); err != nil {
-		return nil, err
-	}
-	return Surplus{"surplus", s.session.Surplus()}, nil
-}
-
-func (s *Server) estimate(line []byte) (any, error) {
-	var m estimateMessage
-	if err := decode(line, &m); err != nil {
-		return nil, err
-	}
-	if m.Rewards != nil {
-		rewards, err := byRollout(m.Rewards)
-		if err != nil {
-			return nil, err
+// ended takes a report without a reward.
+func ended(how state) func(*Server, *rolloutMessage) (any, error) {
+	return func(s *Server, m *rolloutMessage) (any, error) {
+		err := s.session.ended(m.Rollout, how)
+		if err == nil {
+			err = s.keep(&record{Rollout: m.Rollout, State: how})
 		}
-		r, err := s.session.rescored(rewards)
-		if err != nil {
-			return nil, err
-		}
-		return complete(r, m.Tasks), nil
+		return s.noted(false), err
 	}
-	if s.session.Done() {
-		r, err := s.session.Result()
-		if err != nil {
-			return nil, err
-		}
-		return complete(r, m.Tasks), nil
-	}
-	e := Estimate{Type: "estimate"}
-	rollouts, _ := s.session.Counts()
-	for _, n := range rollouts {
-		e.Rollouts += n
-	}
-	if s.session.setup.Stop == nil {
-		e.Of = len(s.session.tasks) * s.session.setup.Budget
-	}
-	mean, err := s.session.Provisional()
-	e.Provisional = &mean
-	return e, err
 }
 
-// complete is the estimate of a complete evaluation.
-func complete(r *evaluation.Result, tasks bool) Estimate {
+func (s *Server) surplus(*typed) (any, error) {
+	return Surplus{"surplus", s.session.inFlight(true)}, nil
+}
+
+func (s *Server) estimate(m *estimateMessage) (any, error) {
+	var r *evaluation.Result
+	var err error
+	switch done := s.session.done(); {
+	case m.Rewards != nil && !done:
+		return nil, faultf("rewards", "the evaluation is not complete")
+	case m.Rewards != nil:
+		var rewards map[Rollout]float64
+		if rewards, err = byRollout(m.Rewards); err == nil {
+			r, err = s.session.rescored(rewards)
+		}
+	case done:
+		r, err = s.session.result()
+	default:
+		e := Estimate{Type: "estimate", Provisional: new(float64)}
+		if s.session.setup.Stop == nil {
+			e.Of = len(s.session.tasks) * s.session.setup.Budget
+		}
+		*e.Provisional, e.Rollouts, err = s.session.provisional()
+		return e, err
+	}
+	if err != nil {
+		return nil, err
+	}
 	n := Numbers{
 		Mean: r.Estimate, StandardError: r.StandardError, Interval: r.Interval,
 		StandardErrorTasks: r.StandardErrorTasks, IntervalTasks: r.IntervalTasks, Uniform: r.Uniform, PassK: r.PassK, Known: r.Known,
 		Notes: append([]string{}, r.Notes...),
 	}
-	if tasks {
-		n.Rows = slices.Clone(r.Rows)
+	if m.Tasks {
+		n.Rows = r.Rows
 	}
-	return Estimate{Type: "estimate", Complete: true, Rollouts: r.Rollouts, Of: r.Rollouts, Numbers: &n}
+	return Estimate{Type: "estimate", Complete: true, Rollouts: r.Rollouts, Of: r.Rollouts, Numbers: &n}, nil
 }
 
-func (s *Server) snapshot(line []byte) (any, error) {
-	if err := decode(line, new(typed)); err != nil {
-		return nil, err
-	}
-	return SnapshotReply{"snapshot", s.session.Snapshot(s.ahead)}, nil
+func (s *Server) snapshot(*typed) (any, error) {
+	return SnapshotReply{"snapshot", s.session.snapshot()}, s.keepResult()
 }
 
 // keep stores a record.
@@ -323,23 +284,20 @@ func (s *Server) keep(r *record) error {
 	if s.Store == nil {
 		return nil
 	}
-	return s.Store.append(r)
+	return s.Store.journal.Append(r)
 }
 
-// keepAll stores all that a session knows.
-func (s *Server) keepAll(session *Session) error {
-	for task, entries := range session.tasks {
-		for k, e := range entries {
-			r := &record{Rollout: Rollout{session.setup.TaskIDs[task], k + 1}, State: "given"}
-			if e.state == done {
-				r.State, r.Reward, r.Tokens = "completed", e.reward, e.tokens
-			}
-			if err := s.keep(r); err != nil {
-				return err
-			}
-		}
+// keepResult stores the result of an evaluation that is complete, unless it is there.
+func (s *Server) keepResult() error {
+	if s.Store == nil || s.session == nil || !s.session.done() || s.kept == s.session.reported {
+		return nil
 	}
-	return nil
+	r, err := s.session.result()
+	if err != nil {
+		return err
+	}
+	s.kept = s.session.reported
+	return s.session.setup.Complete(s.Store.folder, r)
 }
 
 // longestLine bounds a message, in bytes. A snapshot is the longest that there is.
@@ -365,12 +323,11 @@ func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	encoder.SetEscapeHTML(false)
 	for ctx.Err() == nil {
 		line, err := readLine(lines)
-		if errors.Is(err, io.EOF) {
-			return replies.Flush()
-		}
 		var reply any
 		var field *FieldError
 		switch {
+		case errors.Is(err, io.EOF):
+			return errors.Join(replies.Flush(), s.keepResult())
 		case errors.As(err, &field):
 			reply = Fault{"error", field.Field, field.Message}
 		case err != nil:
@@ -380,13 +337,12 @@ func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 				return err
 			}
 		}
-		if err := encoder.Encode(reply); err != nil {
-			return fmt.Errorf("reply: %w", err)
+		err = encoder.Encode(reply)
+		if err == nil && lines.Buffered() == 0 { // else more messages are there already
+			err = replies.Flush()
 		}
-		if lines.Buffered() == 0 { // else more messages are there already
-			if err := replies.Flush(); err != nil {
-				return fmt.Errorf("reply: %w", err)
-			}
+		if err != nil {
+			return fmt.Errorf("reply: %w", err)
 		}
 	}
 	return nil
@@ -394,26 +350,22 @@ func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // readLine reads a line. One that is too long is read past, and a *FieldError. What ends
 // without a newline was cut off.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, err := r.ReadSlice('\n')
-	if err == nil {
-		return line, nil
-	}
-	var long []byte
+func readLine(r *bufio.Reader) (line []byte, err error) {
 	for size := 0; ; {
-		if size += len(line); size <= longestLine {
-			long = append(long, line...)
+		part, err := r.ReadSlice('\n')
+		if size += len(part); size <= longestLine {
+			line = append(line, part...)
 		}
 		switch {
-		case err == nil && size > longestLine:
-			return nil, &FieldError{"line", fmt.Sprintf("it has %d bytes: want %d at most", size, longestLine)}
-		case err == nil:
-			return long, nil
-		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(long)) > 0:
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) > 0:
 			return nil, errors.New("the last message was cut off: want a newline at its end")
-		case !errors.Is(err, bufio.ErrBufferFull):
+		case err != nil:
 			return nil, err
+		case size > longestLine:
+			return nil, faultf("line", "it has %d bytes: want %d at most", size, longestLine)
+		default:
+			return line, nil
 		}
-		line, err = r.ReadSlice('\n')
 	}
 }

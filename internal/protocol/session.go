@@ -11,27 +11,24 @@ import (
 	"speceval/method/neyman"
 )
 
-// Rollout names a rollout of an evaluation.
-type Rollout struct {
-	Task   string `json:"task"`
-	Number int    `json:"rollout"` // within the task, from 1
-}
-
-// Session is an evaluation whose rollouts another program runs. It is not safe for
+// session is an evaluation whose rollouts another program runs. It is not safe for
 // concurrent use.
-type Session struct {
+type session struct {
 	setup     *evaluation.Setup
 	reference *neyman.Prior
 	control   *controller.Controller
+	ahead     bool
 
 	index map[string]int // of the tasks
+	past  []int          // rollouts of the evaluation that is extended, by task
 	tasks [][]entry      // rollouts by task, in the order of their numbers
 	ready []Rollout      // submitted by the controller, and not given yet
 	early int            // rewards that were there before the controller submitted their rollouts
 
-	completed   int // rewards
+	reported    int // rewards
 	speculating bool
-	result      *evaluation.Result // once it has been asked for
+	outcome     *evaluation.Result // of as many rewards
+	outcomeOf   int
 }
 
 // entry is where a rollout stands.
@@ -42,39 +39,80 @@ type entry struct {
 	tokens    int64
 }
 
-type state uint8
+// state is what was said of a rollout last; "" if nothing was.
+type state string
 
 const (
-	unknown state = iota
-	inFlight
-	done
-	aborted
+	given     state = "given" // in flight
+	completed state = "completed"
+	failed    state = "failed" // to be given again
+	aborted   state = "aborted"
 )
 
 // mostRollouts is how many rollouts an evaluation may have in all, so that no message makes the
 // server need more memory than there is.
 const mostRollouts = 1 << 26
 
-// Begin begins the evaluation of a setup. With ahead, rollouts that are likely to be
-// selected are given while others are waited for; without, those alone that count. A setup
-// that cannot be is a *FieldError.
-func Begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool) (*Session, error) {
-	if setup.Budget > design.MostBudget || len(setup.TaskIDs)*setup.Budget > mostRollouts {
-		return nil, &FieldError{"budget", fmt.Sprintf("%d rollouts of each of %d tasks: want %d for each and %d in all at most", setup.Budget, len(setup.TaskIDs), design.MostBudget, mostRollouts)}
+// begin begins the evaluation of a setup, with what is known of its rollouts. With ahead,
+// rollouts that are likely to be selected are given while others are waited for; without,
+// those alone that count. A setup that cannot be is a *FieldError.
+func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known []*record) (*session, error) {
+	tasks := len(setup.TaskIDs)
+	if setup.Budget > design.MostBudget || tasks*setup.Budget > mostRollouts {
+		return nil, faultf("budget", "%d rollouts of each of %d tasks: want %d for each and %d in all at most", setup.Budget, tasks, design.MostBudget, mostRollouts)
 	}
-	s := &Session{setup: setup, reference: reference, index: make(map[string]int, len(setup.TaskIDs)), tasks: make([][]entry, len(setup.TaskIDs))}
+	s := &session{
+		setup: setup, reference: reference, ahead: ahead, index: make(map[string]int, tasks),
+		past: setup.Extends.Rollouts(tasks), tasks: make([][]entry, tasks),
+	}
 	for i, id := range setup.TaskIDs {
 		s.index[id] = i
 	}
 	var err error
 	if s.control, err = setup.Controller(reference, ahead, s.used, func(int64) {}); err != nil {
-		return nil, &FieldError{"setup", err.Error()}
+		return nil, faultf("setup", "%v", err)
 	}
-	return s, nil
+	for _, r := range known {
+		if err := s.put(r); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.catchUp()
+}
+
+// put says where a rollout stood when the session was left.
+func (s *session) put(r *record) error {
+	task, known := s.index[r.Task]
+	if !known || r.Number < 1 || r.Number > mostRollouts {
+		return faultf("rollout", "%d of task %q is none of this evaluation", r.Number, r.Task)
+	}
+	e := s.at(task, r.Number)
+	switch {
+	case r.Number <= s.past[task] && (r.State != completed || !(r.Reward >= 0 && r.Reward <= 1)):
+		return faultf("rollout", "%d of task %q is of the evaluation that is extended, and has no reward from 0 to 1", r.Number, r.Task)
+	case r.Number <= s.past[task] || r.State == aborted:
+		e.state, e.reward, e.tokens = r.State, r.Reward, r.Tokens
+		return nil
+	}
+	if e.state = given; r.State != completed {
+		return nil
+	}
+	_, err := s.completed(r.Rollout, r.Reward, r.Tokens)
+	return err
+}
+
+// records are all rollouts that something was said of, by task and number.
+func (s *session) records() (all []*record) {
+	for task, entries := range s.tasks {
+		for k, e := range entries {
+			all = append(all, &record{Rollout{s.setup.TaskIDs[task], k + 1}, e.state, e.reward, e.tokens})
+		}
+	}
+	return all
 }
 
 // used is the tokens of the first rollouts of a task.
-func (s *Session) used(task, rollouts int) (u ledger.Used) {
+func (s *session) used(task, rollouts int) (u ledger.Used) {
 	for _, e := range s.tasks[task][:min(rollouts, len(s.tasks[task]))] {
 		n := float64(e.tokens)
 		u.All, u.Sum, u.Squares = u.All+n, u.Sum+n, u.Squares+n*n
@@ -82,8 +120,9 @@ func (s *Session) used(task, rollouts int) (u ledger.Used) {
 	return u
 }
 
-// id is the controller's name of a rollout.
-func (s *Session) id(task, number int) controller.ID {
+// id is the controller's name of a rollout that is not of the past.
+func (s *session) id(task, number int) controller.ID {
+	number -= s.past[task]
 	if m := s.control.Pilots; number > m {
 		return controller.ID{Task: int32(task), Phase: controller.Continuation, Ordinal: int32(number - m)}
 	}
@@ -91,15 +130,15 @@ func (s *Session) id(task, number int) controller.ID {
 }
 
 // at is the entry of a rollout, which is made if it is not there.
-func (s *Session) at(task, number int) *entry {
+func (s *session) at(task, number int) *entry {
 	for len(s.tasks[task]) < number {
 		s.tasks[task] = append(s.tasks[task], entry{})
 	}
 	return &s.tasks[task][number-1]
 }
 
-// Next gives rollouts to run, at most the given number. They are in flight from then on.
-func (s *Session) Next(most int) ([]Rollout, error) {
+// next gives rollouts to run, at most the given number. They are in flight from then on.
+func (s *session) next(most int) ([]Rollout, error) {
 	rollouts := make([]Rollout, 0, min(most, 1024))
 	for len(rollouts) < most {
 		if len(s.ready) == 0 {
@@ -112,8 +151,8 @@ func (s *Session) Next(most int) ([]Rollout, error) {
 		r := s.ready[0]
 		s.ready = s.ready[1:]
 		task := s.index[r.Task]
-		if e := s.at(task, r.Number); e.state == unknown && !s.control.Surplus(s.id(task, r.Number)) {
-			e.state = inFlight
+		if e := s.at(task, r.Number); (e.state == "" || e.state == failed) && !s.control.Surplus(s.id(task, r.Number)) {
+			e.state = given
 			rollouts = append(rollouts, r)
 		}
 	}
@@ -122,7 +161,7 @@ func (s *Session) Next(most int) ([]Rollout, error) {
 
 // pull takes a rollout from the controller: to the ready ones, unless it is in flight or
 // completed already. It returns false if the controller has none now.
-func (s *Session) pull() (more bool, err error) {
+func (s *session) pull() (more bool, err error) {
 	if s.speculating {
 		s.forecast()
 	}
@@ -135,16 +174,16 @@ func (s *Session) pull() (more bool, err error) {
 		return false, nil
 	}
 	s.speculating = !s.control.Selected(id)
-	number := int(id.Ordinal)
+	number := s.past[id.Task] + int(id.Ordinal)
 	if id.Phase == controller.Continuation {
 		number += s.control.Pilots
 	}
 	e := s.at(int(id.Task), number)
 	e.submitted = true
 	switch e.state {
-	case unknown:
+	case "", failed:
 		s.ready = append(s.ready, Rollout{s.setup.TaskIDs[id.Task], number})
-	case done:
+	case completed:
 		s.early--
 		_, err = s.control.Rewarded(id, e.reward)
 	}
@@ -152,7 +191,7 @@ func (s *Session) pull() (more bool, err error) {
 }
 
 // forecast puts an allocation by the rewards so far in force, for what is given ahead.
-func (s *Session) forecast() {
+func (s *session) forecast() {
 	if p := s.control.Snapshot(); p != nil {
 		p.Solve()
 		s.control.Apply(p)
@@ -161,7 +200,7 @@ func (s *Session) forecast() {
 
 // catchUp lets the controller submit rollouts whose rewards are there, until there are
 // none or it waits for others.
-func (s *Session) catchUp() error {
+func (s *session) catchUp() error {
 	for s.early > 0 {
 		if more, err := s.pull(); err != nil || !more {
 			return err
@@ -170,21 +209,21 @@ func (s *Session) catchUp() error {
 	return nil
 }
 
-// Completed takes the reward of a rollout in flight, from 0 to 1, and the tokens of its
+// completed takes the reward of a rollout in flight, from 0 to 1, and the tokens of its
 // answer, 0 if they are not known. released is true where that let the evaluation decide
 // what comes next.
-func (s *Session) Completed(r Rollout, reward float64, tokens int64) (released bool, err error) {
+func (s *session) completed(r Rollout, reward float64, tokens int64) (released bool, err error) {
 	task, e, err := s.flying(r)
 	switch {
 	case err != nil:
 		return false, err
 	case !(reward >= 0 && reward <= 1):
-		return false, &FieldError{"reward", fmt.Sprintf("%v of rollout %d of task %q: want a number from 0 to 1", reward, r.Number, r.Task)}
+		return false, faultf("reward", "%v of rollout %d of task %q: want a number from 0 to 1", reward, r.Number, r.Task)
 	case tokens < 0:
-		return false, &FieldError{"tokens", fmt.Sprintf("%d: want 0 or more", tokens)}
+		return false, faultf("tokens", "%d: want 0 or more", tokens)
 	}
-	e.state, e.reward, e.tokens = done, reward, tokens
-	s.completed++
+	e.state, e.reward, e.tokens = completed, reward, tokens
+	s.reported++
 	if !e.submitted { // in flight since before the session was restored
 		s.early++
 		stage := s.control.Stage()
@@ -197,73 +236,54 @@ func (s *Session) Completed(r Rollout, reward float64, tokens int64) (released b
 	return released, err
 }
 
-// Failed takes note that a rollout in flight has no reward: it is to be run again.
-func (s *Session) Failed(r Rollout) error {
+// ended takes note that a rollout in flight has no reward: it failed, and is to be run
+// again, or it was surplus and is given up.
+func (s *session) ended(r Rollout, how state) error {
 	task, e, err := s.flying(r)
 	if err != nil {
 		return err
 	}
-	e.state = unknown
-	if e.submitted {
-		return s.control.Failed(s.id(task, r.Number))
+	id, end := s.id(task, r.Number), s.control.Failed
+	if how == aborted {
+		if end = s.control.Ended; !s.control.Surplus(id) {
+			return faultf("rollout", "%d of task %q may count yet and cannot be given up: report it completed, or failed to have it run again", r.Number, r.Task)
+		}
 	}
-	return nil
-}
-
-// Aborted takes note that a surplus rollout was given up.
-func (s *Session) Aborted(r Rollout) error {
-	task, e, err := s.flying(r)
-	if err != nil {
-		return err
-	}
-	if !s.control.Surplus(s.id(task, r.Number)) {
-		return &FieldError{"rollout", fmt.Sprintf("%d of task %q may count yet and cannot be given up: report it completed, or failed to have it run again", r.Number, r.Task)}
-	}
-	e.state = aborted
-	if e.submitted {
-		return s.control.Ended(s.id(task, r.Number))
+	if e.state = how; e.submitted {
+		return end(id)
 	}
 	return nil
 }
 
 // flying is the entry of a rollout that must be in flight.
-func (s *Session) flying(r Rollout) (task int, e *entry, err error) {
+func (s *session) flying(r Rollout) (task int, e *entry, err error) {
 	task, known := s.index[r.Task]
 	if !known {
-		return 0, nil, &FieldError{"task", fmt.Sprintf("%q is none of the evaluation's %d tasks", r.Task, len(s.tasks))}
+		return 0, nil, faultf("task", "%q is none of the evaluation's %d tasks", r.Task, len(s.tasks))
 	}
-	state := unknown
+	now := state("")
 	if r.Number >= 1 && r.Number <= len(s.tasks[task]) {
 		e = &s.tasks[task][r.Number-1]
-		state = e.state
+		now = e.state
 	}
-	wrong := ""
-	switch state {
-	case inFlight:
+	switch now {
+	case given:
 		return task, e, nil
-	case done:
-		wrong = "has completed already"
+	case completed:
+		return 0, nil, faultf("rollout", "%d of task %q has completed already", r.Number, r.Task)
 	case aborted:
-		wrong = "was given up"
-	default:
-		wrong = "is not in flight: next gives rollouts, and only those count"
+		return 0, nil, faultf("rollout", "%d of task %q was given up", r.Number, r.Task)
 	}
-	return 0, nil, &FieldError{"rollout", fmt.Sprintf("%d of task %q %s", r.Number, r.Task, wrong)}
+	return 0, nil, faultf("rollout", "%d of task %q is not in flight: next gives rollouts, and only those count", r.Number, r.Task)
 }
 
-// InFlight are the rollouts that were given and have not been reported.
-func (s *Session) InFlight() []Rollout { return s.list(func(int, int, *entry) bool { return true }) }
-
-// Surplus are the rollouts in flight that will not count.
-func (s *Session) Surplus() []Rollout {
-	return s.list(func(task, number int, _ *entry) bool { return s.control.Surplus(s.id(task, number)) })
-}
-
-func (s *Session) list(which func(task, number int, e *entry) bool) []Rollout {
+// inFlight are the rollouts that were given and have not been reported, or of them those
+// alone that will not count.
+func (s *session) inFlight(surplus bool) []Rollout {
 	all := []Rollout{}
 	for task, entries := range s.tasks {
-		for k := range entries {
-			if e := &entries[k]; e.state == inFlight && which(task, k+1, e) {
+		for k, e := range entries {
+			if e.state == given && (!surplus || s.control.Surplus(s.id(task, k+1))) {
 				all = append(all, Rollout{s.setup.TaskIDs[task], k + 1})
 			}
 		}
@@ -271,46 +291,43 @@ func (s *Session) list(which func(task, number int, e *entry) bool) []Rollout {
 	return all
 }
 
-// Final reports whether everything is decided: what is selected, and what is surplus.
-func (s *Session) Final() bool {
+// final reports whether everything is decided: what is selected, and what is surplus.
+func (s *session) final() bool {
 	return s.control.Policy == controller.Uniform || s.control.Allocation() != nil
 }
 
-// Done reports whether every selected rollout has completed.
-func (s *Session) Done() bool { return s.control.Done() }
+// done reports whether every selected rollout has completed.
+func (s *session) done() bool { return s.control.Done() }
 
-// Completions is how many rollouts have completed, selected or not.
-func (s *Session) Completions() int { return s.completed }
-
-// Result is the result of the evaluation, once Done.
-func (s *Session) Result() (*evaluation.Result, error) {
-	if !s.Done() {
-		return nil, &FieldError{"type", "the evaluation is not complete"}
-	}
-	if s.result != nil {
-		return s.result, nil
-	}
-	r, err := s.setup.Outcome(s.control, s.reference, func(task, rollout int) float64 { return s.tasks[task][rollout].reward })
-	if err == nil {
-		s.noteLimit(r)
-		s.result = r
-	}
-	return r, err
+// counts reports whether a rollout has a reward that counts so far.
+func (s *session) counts(task, number int) bool {
+	return s.tasks[task][number-1].state == completed && (number <= s.past[task] || s.control.Selected(s.id(task, number)))
 }
 
-// rescored is what the evaluation comes to, once Done, by another scorer's rewards of its
-// rollouts. How many rollouts a task has is as it was decided: their weights were set
-// before they were seen, so that this mean is unbiased too.
-func (s *Session) rescored(rewards map[Rollout]float64) (*evaluation.Result, error) {
-	if !s.Done() {
-		return nil, &FieldError{"rewards", "the evaluation is not complete"}
+// result is the result of the evaluation, once it is done.
+func (s *session) result() (*evaluation.Result, error) {
+	if s.outcome != nil && s.outcomeOf == s.reported {
+		return s.outcome, nil
 	}
+	r, err := s.setup.Outcome(s.control, s.reference, func(task, rollout int) float64 { return s.tasks[task][rollout].reward })
+	if err != nil {
+		return nil, err
+	}
+	s.spent(r)
+	s.outcome, s.outcomeOf = r, s.reported
+	return r, nil
+}
+
+// rescored is what the evaluation comes to by another scorer's rewards of its rollouts. How
+// many rollouts a task has is as it was decided: their weights were set before they were
+// seen, so that this mean is unbiased too.
+func (s *session) rescored(rewards map[Rollout]float64) (*evaluation.Result, error) {
 	var missing error
 	result, err := s.setup.Outcome(s.control, s.reference, func(task, rollout int) float64 {
 		r := Rollout{s.setup.TaskIDs[task], rollout + 1}
 		reward, there := rewards[r]
 		if !there {
-			missing = &FieldError{"rewards", fmt.Sprintf("rollout %d of task %q counts and has none", r.Number, r.Task)}
+			missing = faultf("rewards", "rollout %d of task %q counts and has none", r.Number, r.Task)
 		}
 		return reward
 	})
@@ -320,61 +337,64 @@ func (s *Session) rescored(rewards map[Rollout]float64) (*evaluation.Result, err
 	return result, err
 }
 
-// noteLimit says in a result that a limit on tokens was exceeded: what is in flight is the
-// other program's, and nothing of it is dropped.
-func (s *Session) noteLimit(r *evaluation.Result) {
+// spent says in a result what was spent, and that a limit was exceeded: what is in flight
+// is the other program's, and nothing of it is dropped.
+func (s *session) spent(r *evaluation.Result) {
+	all := int64(0)
+	for task, entries := range s.tasks {
+		for k, e := range entries {
+			all += e.tokens
+			switch counts := s.counts(task, k+1); {
+			case s.setup.Stop != nil && s.setup.Stop.Dollars > 0: // tokens are dollars then
+			case counts && e.tokens == 0:
+				r.Tokens.Untold++
+			case counts:
+				r.Tokens.Completion += e.tokens
+			default:
+				r.Tokens.Wasted += e.tokens
+			}
+		}
+	}
 	limit := s.setup.Limit()
 	if limit == 0 {
 		return
 	}
-	all := int64(0)
-	for _, entries := range s.tasks {
-		for _, e := range entries {
-			all += e.tokens
-		}
-	}
-	said := fmt.Sprintf("%d tokens were reported, more than max_tokens %d", all, r.Stop.Tokens)
+	text := fmt.Sprintf("%d tokens were reported, more than max_tokens %d", all, r.Stop.Tokens)
 	if r.Stop.Dollars > 0 {
 		r.Cost = &evaluation.Cost{Dollars: float64(all) / 1e6, Reported: true}
-		said = fmt.Sprintf("$%.4g were reported, more than max_usd %g", r.Cost.Dollars, r.Stop.Dollars)
+		text = fmt.Sprintf("$%.4g were reported, more than max_usd %g", r.Cost.Dollars, r.Stop.Dollars)
 	} else {
 		r.Tokens.All = all
 	}
 	if all > limit {
-		r.Notes = append(r.Notes, said+": the rollouts count all the same")
+		r.Notes = append(r.Notes, text+": the rollouts count all the same")
 	}
 }
 
-// Counts are the rollouts of each task whose rewards count so far, and the sums of their
-// rewards.
-func (s *Session) Counts() (rollouts []int, rewards []float64) {
-	rollouts, rewards = make([]int, len(s.tasks)), make([]float64, len(s.tasks))
+// provisional is the mean as the rewards so far have it: an expectation under the prior,
+// and no estimate. Answers that come in first are the short ones.
+func (s *session) provisional() (mean float64, counted int, err error) {
+	rollouts, rewards := make([]int, len(s.tasks)), make([]float64, len(s.tasks))
 	for task, entries := range s.tasks {
 		for k, e := range entries {
-			if e.state == done && s.control.Selected(s.id(task, k+1)) {
+			if s.counts(task, k+1) {
+				counted++
 				rollouts[task]++
 				rewards[task] += e.reward
 			}
 		}
 	}
-	return rollouts, rewards
-}
-
-// Provisional is the mean as the rewards so far have it: an expectation under the prior,
-// and no estimate. Answers that come in first are the short ones.
-func (s *Session) Provisional() (float64, error) {
-	update, err := s.reference.UpdateGraded(s.Counts())
+	update, err := s.reference.UpdateGraded(rollouts, rewards)
 	if err != nil {
-		return math.NaN(), err
+		return math.NaN(), counted, err
 	}
-	sum := 0.0
 	for task := range s.tasks {
-		mean, _ := update.Moments(task)
+		expected, _ := update.Moments(task)
 		share := 1 / float64(len(s.tasks))
 		if s.setup.Shares != nil {
 			share = s.setup.Shares[task]
 		}
-		sum += share * mean
+		mean += share * expected
 	}
-	return sum, nil
+	return mean, counted, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -16,7 +17,6 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/protocol"
-	"speceval/internal/store/journal"
 	"speceval/method/neyman"
 )
 
@@ -29,7 +29,13 @@ var reference = func() *neyman.Prior {
 }()
 
 // setup makes the setup of a message, under a design that is not computed.
-func setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
+func setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (_ *evaluation.Setup, _ []string, err error) {
+	if was != nil {
+		added := *was
+		added.Budget, added.Design = m.Budget, evaluation.Design{Weight: 0.4, Fractions: []float64{0.5, 1}, Rounds: m.Rounds, Source: "a test"}
+		added.Extends, err = evaluation.Extending(r, "earlier")
+		return &added, nil, err
+	}
 	if len(m.Tasks) < 2 {
 		return nil, nil, &protocol.FieldError{Field: "tasks", Message: "2 at least"}
 	}
@@ -45,6 +51,11 @@ func setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 
 func server(store *protocol.Store) *protocol.Server {
 	return &protocol.Server{Program: "speceval", Reference: reference, Setup: setup, Store: store}
+}
+
+// kept is a store in a folder.
+func kept(folder string) *protocol.Store {
+	return &protocol.Store{Place: func(*evaluation.Setup) (string, func() error, error) { return folder, func() error { return nil }, nil }}
 }
 
 // say sends messages and returns the last reply.
@@ -132,6 +143,87 @@ func outcome(t *testing.T, s *protocol.Server) map[string]any {
 	return e
 }
 
+// TestACompleteEvaluationIsKept opens the folder of a server as evaluate does.
+func TestACompleteEvaluationIsKept(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "state")
+	s, reported := server(kept(folder)), 0
+	say(t, s, startLine(10, ""))
+	finish(t, s, 9, rand.New(rand.NewPCG(1, 1)), nil, func(n int) bool { return reported == 30 }, &reported)
+	if _, err := evaluation.Open(folder); !errors.Is(err, fs.ErrNotExist) || protocol.Completed(folder) != 30 {
+		t.Errorf("after 30 rollouts: %v, %d", err, protocol.Completed(folder))
+	}
+	flying := []protocol.Rollout{}
+	for _, r := range say(t, server(kept(folder)), startLine(10, ""))["in_flight"].([]any) {
+		named := r.(map[string]any)
+		flying = append(flying, protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))})
+	}
+	finish(t, s, 9, rand.New(rand.NewPCG(1, 1)), flying, never, &reported)
+	e, err := evaluation.Open(folder)
+	if err != nil || len(e.Said) > 0 {
+		t.Fatalf("%v, %v", err, e)
+	}
+	if want := outcome(t, s); e.Result.Estimate != want["mean"] || e.Result.StandardError != want["standard_error"] || e.Result.Tokens.Completion != 7*80 {
+		t.Errorf("the result is %+v, want %v", e.Result, want)
+	}
+	if err := e.Needs(evaluation.RolloutsFile); err == nil || !strings.Contains(err.Error(), "another program has run") {
+		t.Errorf("its rollouts: %v", err)
+	}
+}
+
+// TestAnEvaluationIsExtended adds rollouts to one that is complete, twice, with a kill in
+// between: rollouts are numbered on, and the mean counts all of them with their weights.
+func TestAnEvaluationIsExtended(t *testing.T) {
+	s := server(nil)
+	say(t, s, startLine(10, ""))
+	finish(t, s, 7, rand.New(rand.NewPCG(1, 1)), nil, never, new(int))
+	estimates := []map[string]any{outcome(t, s)}
+	for k, budget := range []int{12, 20} {
+		snapshot, err := json.Marshal(say(t, s, `{"type":"snapshot"}`)["snapshot"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := strings.Replace(startLine(10, `,"ahead":false,"extend":`+string(snapshot)), `"budget":8`, fmt.Sprintf(`"budget":%d`, budget), 1)
+		folder, added := filepath.Join(t.TempDir(), "state"), 0
+		s = server(kept(folder))
+		if r := say(t, s, line); r["type"] != "started" || r["completed"] != 0.0 {
+			t.Fatal(r)
+		}
+		finish(t, s, 1, rand.New(rand.NewPCG(2, 2)), nil, func(n int) bool { return added == 11 }, &added)
+		s = server(kept(folder))
+		if r := say(t, s, line); r["completed"] != 11.0 || r["resumed"] != true {
+			t.Fatal(r)
+		}
+		finish(t, s, 3, rand.New(rand.NewPCG(3, 3)), nil, never, &added)
+		if had := []int{8, 12}[k]; added != 10*(budget-had) {
+			t.Errorf("%d rollouts are added to %d of 10 tasks, want a budget of %d", added, had, budget)
+		}
+		e := say(t, s, `{"type":"estimate","tasks":true}`)
+		sum := 0.0
+		for _, row := range e["tasks"].([]any) {
+			for number, stages := 1, row.(map[string]any)["stages"].([]any); len(stages) > 0; stages = stages[1:] {
+				stage := stages[0].(map[string]any)
+				n, rewards := int(stage["rollouts"].(float64)), 0.0
+				for range n {
+					rewards += reward(row.(map[string]any)["task_id"].(string), number)
+					number++
+				}
+				sum += stage["weight"].(float64) * rewards / float64(n)
+			}
+		}
+		if mean := e["mean"].(float64); e["rollouts"] != float64(10*budget) || math.Abs(mean-sum/10) > 1e-12 {
+			t.Errorf("the mean of %v is %v, want %v", e["rollouts"], mean, sum/10)
+		}
+		estimates = append(estimates, e)
+	}
+	if estimates[2]["standard_error"].(float64) >= estimates[0]["standard_error"].(float64) {
+		t.Errorf("more rollouts are no more precise: %v", estimates)
+	}
+	half := strings.Replace(resumed(`"policy":"hbn_staged"`), `"type":"resume","snapshot"`, `"type":"start","protocol":1,"tasks":["a","b"],"budget":8,"extend"`, 1)
+	if r := say(t, server(nil), half); r["field"] != "extend" || !strings.Contains(r["message"].(string), "not complete") {
+		t.Errorf("one that is not complete: %v", r)
+	}
+}
+
 // TestNothingButRewardsDecides runs an evaluation at every width, with and without
 // speculation, through kills and snapshots: the estimate is the same to the bit.
 func TestNothingButRewardsDecides(t *testing.T) {
@@ -144,8 +236,9 @@ func TestNothingButRewardsDecides(t *testing.T) {
 		ahead := fmt.Sprintf(`,"ahead":%v`, trial%2 == 0)
 		s := server(nil)
 		var store *protocol.Store
+		state := filepath.Join(t.TempDir(), "state")
 		if trial%3 > 0 {
-			store = &protocol.Store{Folder: filepath.Join(t.TempDir(), "state")}
+			store = kept(state)
 			s = server(store)
 		}
 		say(t, s, startLine(10, ahead))
@@ -162,7 +255,7 @@ func TestNothingButRewardsDecides(t *testing.T) {
 					s = server(nil)
 					started = say(t, s, `{"type":"resume","snapshot":`+string(snapshot)+`}`)
 				} else { // the server was killed: nothing was closed
-					store = &protocol.Store{Folder: store.Folder}
+					store = kept(state)
 					s = server(store)
 					started = say(t, s, startLine(10, ahead))
 				}
@@ -180,7 +273,7 @@ func TestNothingButRewardsDecides(t *testing.T) {
 			}
 		}
 		if store != nil {
-			s = server(&protocol.Store{Folder: store.Folder})
+			s = server(kept(state))
 			say(t, s, startLine(10, ahead))
 		}
 		if got := outcome(t, s); !reflect.DeepEqual(got, want) {
@@ -195,12 +288,12 @@ func TestTheLastReportEndsAResumedEvaluation(t *testing.T) {
 	for trial := range uint64(20) {
 		random, reported := rand.New(rand.NewPCG(trial, 3)), 0
 		state := filepath.Join(t.TempDir(), "state")
-		s := server(&protocol.Store{Folder: state})
+		s := server(kept(state))
 		line := startLine(10, `,"ahead":false`)
 		say(t, s, line)
 		finish(t, s, 1+int(trial%4), random, nil, func(int) bool { return reported == 79 }, &reported)
 		say(t, s, `{"type":"next","most":99}`)
-		s = server(&protocol.Store{Folder: state})
+		s = server(kept(state))
 		flying := say(t, s, line)["in_flight"].([]any)
 		if len(flying) != 1 {
 			t.Fatalf("%v are in flight, want one rollout", flying)
@@ -340,7 +433,6 @@ func TestSurplusMayBeGivenUp(t *testing.T) {
 	}
 }
 
-// TestFaultsNameTheirField sends what is wrong, and holds the session to what it was.
 // The estimate by rewards of another scorer is under the allocation that there is.
 func TestAnotherScorersEstimate(t *testing.T) {
 	s := server(nil)
@@ -382,6 +474,7 @@ func TestAnotherScorersEstimate(t *testing.T) {
 	}
 }
 
+// TestFaultsNameTheirField sends what is wrong, and holds the session to what it was.
 func TestFaultsNameTheirField(t *testing.T) {
 	s := server(nil)
 	if r := say(t, s, `{"type":"next","most":1}`); r["field"] != "type" {
@@ -450,7 +543,7 @@ func resumed(fields ...string) string {
 // TestAResumeThatFailsLeavesNothing sends one that cannot be, and then begins.
 func TestAResumeThatFailsLeavesNothing(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "state")
-	s := server(&protocol.Store{Folder: folder})
+	s := server(kept(folder))
 	if r := say(t, s, strings.Replace(resumed(`"policy":"hbn_staged"`), "[[1]", "[[1.5]", 1)); r["type"] != "error" {
 		t.Fatal(r)
 	}
@@ -465,48 +558,15 @@ func TestAResumeThatFailsLeavesNothing(t *testing.T) {
 // TestAFolderKeepsOneEvaluation asks a folder for another one.
 func TestAFolderKeepsOneEvaluation(t *testing.T) {
 	folder := t.TempDir()
-	say(t, server(&protocol.Store{Folder: folder}), startLine(3, ""), `{"type":"next","most":2}`)
-	if r := say(t, server(&protocol.Store{Folder: folder}), startLine(4, "")); r["type"] != "error" || !strings.Contains(r["message"].(string), "other tasks") {
+	say(t, server(kept(folder)), startLine(3, ""), `{"type":"next","most":2}`)
+	if r := say(t, server(kept(folder)), startLine(4, "")); r["type"] != "error" || !strings.Contains(r["message"].(string), "other tasks") {
 		t.Errorf("with other tasks: %v", r)
 	}
-	if r := say(t, server(&protocol.Store{Folder: folder}), strings.Replace(startLine(3, ""), `"budget":8`, `"budget":9`, 1)); r["type"] != "error" {
+	if r := say(t, server(kept(folder)), strings.Replace(startLine(3, ""), `"budget":8`, `"budget":9`, 1)); r["type"] != "error" {
 		t.Errorf("with another budget: %v", r)
 	}
-	if r := say(t, server(&protocol.Store{Folder: folder}), startLine(3, "")); len(r["in_flight"].([]any)) != 2 {
+	if r := say(t, server(kept(folder)), startLine(3, "")); len(r["in_flight"].([]any)) != 2 {
 		t.Errorf("again: %v", r)
-	}
-}
-
-// TestNumbersInAFolderAreBounded has a journal with the numbers of more rollouts than an
-// evaluation may have.
-func TestNumbersInAFolderAreBounded(t *testing.T) {
-	type record struct {
-		Task   string `json:"task"`
-		Number int    `json:"rollout"`
-		State  string `json:"state"`
-	}
-	for _, numbers := range [][]int{{1 << 26, 1 << 26}, {math.MaxInt}} {
-		folder := t.TempDir()
-		s := server(&protocol.Store{Folder: folder})
-		say(t, s, startLine(3, ""), `{"type":"next","most":2}`)
-		if err := s.Store.Close(); err != nil {
-			t.Fatal(err)
-		}
-		j, _, err := journal.Open(filepath.Join(folder, "rollouts.journal"), func(r *record) record { return *r })
-		if err != nil {
-			t.Fatal(err)
-		}
-		for k, n := range numbers {
-			if err := j.Append(&record{fmt.Sprint("t", k), n, "given"}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := j.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := server(&protocol.Store{Folder: folder}).Reply([]byte(startLine(3, ""))); err == nil || !strings.Contains(err.Error(), "more than 67108864 rollouts") {
-			t.Errorf("numbers %v: error %v", numbers, err)
-		}
 	}
 }
 
@@ -555,7 +615,7 @@ func FuzzReply(f *testing.F) {
 
 // BenchmarkMessages is a completion, with its record stored and its share of next.
 func BenchmarkMessages(b *testing.B) {
-	s := server(&protocol.Store{Folder: b.TempDir()})
+	s := server(kept(b.TempDir()))
 	var ids []string
 	for i := range 10_000 {
 		ids = append(ids, fmt.Sprintf(`"task-%05d"`, i))

@@ -1,9 +1,10 @@
 package protocol
 
 import (
-	"fmt"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"speceval/internal/evaluation"
+	"speceval/method/neyman"
 )
 
 // Snapshot is all that a session knows.
@@ -15,90 +16,76 @@ type Snapshot struct {
 	Tokens   [][]int64         `json:"tokens,omitempty"` // the same; none where none are known
 }
 
-// Snapshot is the session as it is. One that is restored from it decides as this one will.
-func (s *Session) Snapshot(ahead bool) *Snapshot {
-	snap := &Snapshot{Protocol: Version, Setup: s.setup, Ahead: ahead, Rewards: make([][]*float64, len(s.tasks))}
-	tokens, any := make([][]int64, len(s.tasks)), false
+// snapshot is the session as it is. One that is restored from it decides as this one will.
+func (s *session) snapshot() *Snapshot {
+	snap := &Snapshot{Protocol: Version, Setup: s.setup, Ahead: s.ahead, Rewards: make([][]*float64, len(s.tasks))}
+	tokens, told := make([][]int64, len(s.tasks)), false
 	for task, entries := range s.tasks {
 		snap.Rewards[task], tokens[task] = []*float64{}, []int64{}
 		for _, e := range entries {
 			var reward *float64
-			if e.state == done {
+			if e.state == completed {
 				reward = &e.reward
 			}
-			snap.Rewards[task] = append(snap.Rewards[task], reward)
-			tokens[task] = append(tokens[task], e.tokens)
-			any = any || e.tokens > 0
+			snap.Rewards[task], tokens[task] = append(snap.Rewards[task], reward), append(tokens[task], e.tokens)
+			told = told || e.tokens > 0
 		}
 	}
-	if any {
+	if told {
 		snap.Tokens = tokens
 	}
 	return snap
 }
 
-// check says what is wrong with a snapshot, if anything: one comes from outside.
-func (s *Snapshot) check() error {
+// restore is a session as a snapshot has it, which comes from outside. field is its field
+// in the message.
+func (s *Snapshot) restore(reference *neyman.Prior, field string) (*session, error) {
 	switch {
+	case s == nil:
+		return nil, faultf(field, "it is not there: want what snapshot replied")
 	case s.Setup == nil:
-		return &FieldError{"snapshot.setup", "it is not there: want what snapshot replied"}
+		return nil, faultf(field+".setup", "it is not there: want what snapshot replied")
 	case s.Protocol != Version:
-		return &FieldError{"snapshot.protocol", fmt.Sprintf("%d: this program speaks %d", s.Protocol, Version)}
-	case len(s.Rewards) != len(s.Setup.TaskIDs):
-		return &FieldError{"snapshot.rewards", fmt.Sprintf("of %d tasks, want %d", len(s.Rewards), len(s.Setup.TaskIDs))}
-	case s.Tokens != nil && len(s.Tokens) != len(s.Rewards):
-		return &FieldError{"snapshot.tokens", fmt.Sprintf("of %d tasks, want %d", len(s.Tokens), len(s.Rewards))}
-	}
-	for task, rewards := range s.Rewards {
-		if s.Tokens != nil && len(s.Tokens[task]) != len(rewards) {
-			return &FieldError{"snapshot.tokens", fmt.Sprintf("of %d rollouts of task %q, want %d", len(s.Tokens[task]), s.Setup.TaskIDs[task], len(rewards))}
-		}
-	}
-	if s.Setup.Extends != nil || len(s.Setup.Suite) > 0 {
-		return &FieldError{"snapshot.setup", "it extends an evaluation or is of several benchmarks: no snapshot of this program is"}
+		return nil, faultf(field+".protocol", "%d: this program speaks %d", s.Protocol, Version)
+	case len(s.Setup.Suite) > 0:
+		return nil, faultf(field+".setup", "it is of several benchmarks: no snapshot of this program is")
+	case len(s.Rewards) != len(s.Setup.TaskIDs) || s.Tokens != nil && len(s.Tokens) != len(s.Rewards):
+		return nil, faultf(field+".rewards", "rewards of %d tasks and tokens of %d, want %d", len(s.Rewards), len(s.Tokens), len(s.Setup.TaskIDs))
 	}
 	if err := s.Setup.Check(); err != nil {
-		return &FieldError{"snapshot.setup", err.Error()}
+		return nil, faultf(field+".setup", "%v", err)
 	}
-	return nil
-}
-
-// restore puts what a snapshot has of its rollouts into a session that has begun.
-func (s *Session) restore(snap *Snapshot) error {
-	for task, rewards := range snap.Rewards {
+	var known []*record
+	for task, rewards := range s.Rewards {
+		if s.Tokens != nil && len(s.Tokens[task]) != len(rewards) {
+			return nil, faultf(field+".tokens", "of %d rollouts of task %q, want %d", len(s.Tokens[task]), s.Setup.TaskIDs[task], len(rewards))
+		}
 		for k, reward := range rewards {
-			r := Rollout{s.setup.TaskIDs[task], k + 1}
-			if err := s.put(r, inFlight, 0, 0); err != nil {
-				return err
+			r := &record{Rollout: Rollout{s.Setup.TaskIDs[task], k + 1}, State: given}
+			if reward != nil {
+				r.State, r.Reward = completed, *reward
+				if s.Tokens != nil {
+					r.Tokens = s.Tokens[task][k]
+				}
 			}
-			if reward == nil {
-				continue
-			}
-			tokens := int64(0)
-			if snap.Tokens != nil {
-				tokens = snap.Tokens[task][k]
-			}
-			if _, err := s.Completed(r, *reward, tokens); err != nil {
-				return err
-			}
+			known = append(known, r)
 		}
 	}
-	return s.catchUp()
+	return begin(s.Setup, reference, s.Ahead, known)
 }
 
-// put says where a rollout stood when the session was left.
-func (s *Session) put(r Rollout, at state, reward float64, tokens int64) error {
-	task, known := s.index[r.Task]
-	if !known || r.Number < 1 || r.Number > mostRollouts {
-		return &FieldError{"rollout", fmt.Sprintf("%d of task %q is none of this evaluation", r.Number, r.Task)}
+// ResultOf is the result of a complete evaluation by its snapshot, as a log has it.
+func ResultOf(snapshot jsontext.Value, reference *neyman.Prior) (*evaluation.Result, error) {
+	var snap *Snapshot
+	if err := decode(snapshot, &snap, false); err != nil {
+		return nil, err
 	}
-	s.at(task, r.Number).state = inFlight
-	switch at {
-	case done:
-		_, err := s.Completed(r, reward, tokens)
-		return err
-	case aborted:
-		s.at(task, r.Number).state = aborted
+	session, err := snap.restore(reference, "snapshot")
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if !session.done() {
+		return nil, faultf("snapshot", "the evaluation is not complete: it has %d of its rollouts", session.reported)
+	}
+	return session.result()
 }

@@ -158,7 +158,7 @@ func TestCountsOfAllForms(t *testing.T) {
 func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 	o := outside(t)
 	two := []string{"a", "b"}
-	if s, _, err := o.Setup(evaluation.Spec{Tasks: two, Budget: 8, Weights: []float64{1, 3}, Rounds: 32}); err != nil || s.Shares[1] != 0.75 || s.Design.Rounds != 32 {
+	if s, _, err := o.Setup(evaluation.Spec{Tasks: two, Budget: 8, Weights: []float64{1, 3}, Rounds: 32}, nil, nil); err != nil || s.Shares[1] != 0.75 || s.Design.Rounds != 32 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for field, m := range map[string]evaluation.Spec{
@@ -177,7 +177,7 @@ func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 		"clusters":   {Tasks: two, Budget: 8, Clusters: []string{"x"}},
 		"donors[0]":  {Tasks: two, Budget: 8, Donors: []evaluation.InlineDonor{{Rollouts: []int{4, 4}, Passes: []int{4, 5}}}},
 	} {
-		_, _, err := o.Setup(m)
+		_, _, err := o.Setup(m, nil, nil)
 		var fault *protocol.FieldError
 		if !errors.As(err, &fault) || fault.Field != field {
 			t.Errorf("%+v: %v, want a fault of %s", m, err, field)

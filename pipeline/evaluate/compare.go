@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -89,10 +90,17 @@ func (a Archive) comparable(names [2]string) (results [2]*evaluation.Result, err
 	if first.Benchmark != second.Benchmark || !slices.EqualFunc(first.Rows, second.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
 		return results, requestf("they are of different tasks: %s with %d, %s with %d", first.Benchmark, len(first.Rows), second.Benchmark, len(second.Rows))
 	}
-	if first.Model == second.Model && first.Seed == second.Seed {
+	if shareRollouts(first, second) {
 		return results, requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", first.Model, first.Seed)
 	}
 	return results, nil
+}
+
+// shareRollouts reports whether evaluations have rollouts in common. Those of another program
+// follow from no seed.
+func shareRollouts(a, b *evaluation.Result) bool {
+	alike := a.Model == b.Model && a.Seed == b.Seed
+	return alike && (!a.Outside() && !b.Outside() || reflect.DeepEqual(a.Rows, b.Rows))
 }
 
 // pairedTasks is the difference over what the tasks are a sample of; nil where they are
@@ -245,7 +253,7 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 	if err := s.sameTasks(base); err != nil {
 		return nil, requestf("the baseline %s: %w", baseline, err)
 	}
-	if setup := s.setup(r.Seed); base.Model == setup.Model && base.Seed == setup.Seed {
+	if setup := s.setup(r.Seed); base.Model == setup.Model && base.Seed == setup.Seed && !base.Outside() {
 		return nil, requestf("the baseline is of %s under seed %d, too: take another --seed", setup.Model, setup.Seed)
 	}
 	budgets := looks(r.Budget)

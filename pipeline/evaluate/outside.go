@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -24,21 +25,62 @@ type Outside struct {
 	Say     func(string)   // what people should know
 }
 
-// mostDonors bounds the time that a design takes.
-const mostDonors = 64
+// Bounds of donors: the time that a design takes, and sums that are exact.
+const (
+	mostDonors = 64
+	mostOfTask = 1 << 30 // rollouts
+)
 
 // unnamed is a benchmark or model that has no name.
 const unnamed = "unnamed"
 
-// Setup is the evaluation that a program asks for. A fault of what it asks for is a
-// *protocol.FieldError.
-func (o Outside) Setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
-	setup, notes, err := o.setup(m)
+// Setup is the evaluation that a program asks for; with was and its result r, one that adds
+// rollouts to that. A fault of what it asks for is a *protocol.FieldError.
+func (o Outside) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (setup *evaluation.Setup, notes []string, err error) {
+	if was == nil {
+		setup, notes, err = o.setup(m)
+	} else {
+		setup, err = extended(m, was, r)
+	}
+	if err == nil {
+		err = checkRounds(m.Rounds, setup)
+	}
 	var request *RequestError
 	if errors.As(err, &request) {
 		err = &protocol.FieldError{Field: field(err.Error()), Message: err.Error()}
 	}
 	return setup, notes, err
+}
+
+// extended is the setup of an evaluation that adds rollouts to another one. What it is of is
+// what that is of.
+func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*evaluation.Setup, error) {
+	asked := m
+	asked.Budget, asked.Tasks, asked.Benchmark, asked.Model, asked.Places, asked.Rounds, asked.Ahead = 0, nil, "", "", 0, 0, nil
+	if !reflect.DeepEqual(asked, evaluation.Spec{}) {
+		return nil, &protocol.FieldError{Field: "extend", Message: "it goes with budget, places, rounds and ahead alone: the rest is as it was"}
+	}
+	setup := &evaluation.Setup{
+		Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
+	}
+	return setup, add(setup, was, r, was.Name(), m.Budget)
+}
+
+// checkRounds puts a number of rounds through all tasks into a setup, which must be enough.
+func checkRounds(rounds int, s *evaluation.Setup) error {
+	s.Design.Rounds = rounds
+	tasks, past := len(s.TaskIDs), 0
+	for _, n := range s.Extends.Rollouts(tasks) {
+		past += n
+	}
+	added := s.Budget - past/tasks // rounded up
+	if least := added + max(1, len(s.Design.Fractions)); rounds != 0 && rounds < least {
+		return &protocol.FieldError{Field: "rounds", Message: fmt.Sprintf("%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", rounds, s.Budget, least, 4*added)}
+	}
+	if err := s.Check(); err != nil {
+		return &RequestError{err}
+	}
+	return nil
 }
 
 // field is the field of a message whose flag an error begins with.
@@ -76,12 +118,6 @@ func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 	if setup.Design, err = s.designOf(o.Context, &setup, m.Stages, max(1, m.Places)); err != nil {
 		return nil, nil, err
 	}
-	if setup.Design.Rounds = m.Rounds; m.Rounds != 0 && m.Rounds < setup.Budget+max(1, len(setup.Design.Fractions)) {
-		return nil, nil, &protocol.FieldError{Field: "rounds", Message: fmt.Sprintf("%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", m.Rounds, setup.Budget, setup.Budget+max(1, len(setup.Design.Fractions)), 4*setup.Budget)}
-	}
-	if err := setup.Check(); err != nil {
-		return nil, nil, &RequestError{err}
-	}
 	return &setup, notes, nil
 }
 
@@ -102,7 +138,7 @@ func (o Outside) subject(m evaluation.Spec) (*Subject, error) {
 	for i, d := range m.Donors {
 		own, err := inline(d, len(m.Tasks))
 		if err != nil {
-			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: err.Error()}
+			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: fmt.Sprintf("%s: %v", orUnnamed(d.Name), err)}
 		}
 		b.inline = append(b.inline, own)
 	}
@@ -161,8 +197,8 @@ func inline(d evaluation.InlineDonor, tasks int) (evaluation.Donor, error) {
 		return evaluation.Donor{}, fmt.Errorf("rollouts of %d and passes of %d tasks, want %d", len(d.Rollouts), len(d.Passes), tasks)
 	}
 	for i, n := range d.Rollouts {
-		if n < 0 || d.Passes[i] < 0 || d.Passes[i] > n {
-			return evaluation.Donor{}, fmt.Errorf("%d passes of %d rollouts of its task %d: want 0 to all of them", d.Passes[i], n, i)
+		if n < 0 || n > mostOfTask || d.Passes[i] < 0 || d.Passes[i] > n {
+			return evaluation.Donor{}, fmt.Errorf("%d passes of %d rollouts of its task %d: want 0 to all of them, and %d rollouts at most", d.Passes[i], n, i, mostOfTask)
 		}
 	}
 	return evaluation.Donor{Name: orUnnamed(d.Name), Source: "the program", Same: d.Same, Counts: evaluation.Counts{Passes: d.Passes, Rollouts: d.Rollouts}}, nil

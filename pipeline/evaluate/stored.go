@@ -19,6 +19,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
+	"speceval/internal/protocol"
 	"speceval/internal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
@@ -72,6 +73,9 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 func soFar(folder string) string {
 	p, err := evaluation.ReadProgress(folder)
 	if err != nil {
+		p = &evaluation.Progress{Pilots: protocol.Completed(folder)}
+	}
+	if p.Pilots+p.Continuations == 0 {
 		return "no rollout is scored so far"
 	}
 	text := display.Count(p.Pilots+p.Continuations, "rollout is", "rollouts are") + " scored so far"
@@ -223,30 +227,39 @@ func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder strin
 			return nil, "", requestf("%s was asked with other %s: what is added would be of another kind; put that back, or make a new evaluation", folder, key)
 		}
 	}
-	if err := checkBudget(budget); err != nil {
-		return nil, "", err
-	}
-	tasks := len(setup.TaskIDs)
-	if left := tasks*budget - r.Rollouts; left < tasks {
-		return nil, "", requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
-	}
-	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
 	if setup.Price, err = s.price(was.Price); err != nil {
 		return nil, "", err
 	}
-	before, err := policy.FindExecution(was.Policy)
-	if err != nil {
-		return nil, "", requestf("%s cannot be extended: %v", folder, err)
+	if err := add(&setup, was, r, folder, budget); err != nil {
+		return nil, "", err
 	}
-	if before.Uniform() || !before.Adapts {
-		setup.Policy = policy.DefaultExecution(len(was.Donors) > 0).Name
-	}
-	setup.Extends = evaluation.Extending(r, folder)
-	setup.Design = extension(r, tasks, budget)
 	if err := s.scoredAlike(r, folder, h); err != nil {
 		return nil, "", err
 	}
 	return s.evaluate(ctx, setup, 0, h)
+}
+
+// add makes of a setup one that adds rollouts to a complete evaluation in a folder, up to a
+// budget of rollouts per task.
+func add(setup, was *evaluation.Setup, r *evaluation.Result, folder string, budget int) error {
+	if err := checkBudget(budget); err != nil {
+		return err
+	}
+	tasks := len(was.TaskIDs)
+	if left := tasks*budget - r.Rollouts; left < tasks {
+		return requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
+	}
+	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
+	before, err := policy.FindExecution(was.Policy)
+	if err != nil {
+		return requestf("%s cannot be extended: %v", folder, err)
+	}
+	if before.Uniform() || !before.Adapts {
+		setup.Policy = policy.DefaultExecution(len(was.Donors) > 0).Name
+	}
+	setup.Design = extension(r, tasks, budget)
+	setup.Extends = evaluation.Extending(r, folder)
+	return nil
 }
 
 // informedRisk is about the variance relative to Uniform's of rollouts that are allocated

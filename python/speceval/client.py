@@ -54,10 +54,12 @@ class Client:
     """One evaluation, kept by a speceval process. Its methods may be called by several
     threads: each message waits for its reply."""
 
-    def __init__(self, state: str | None = None, binary: str | None = None) -> None:
-        """Start the process. With `state`, a folder, an evaluation that was interrupted
-        resumes."""
+    def __init__(self, state: str | None = None, binary: str | None = None, keep: bool = False) -> None:
+        """Start the process. With `state`, a folder, or with `keep`, in the output folder,
+        an evaluation that was interrupted resumes."""
         command = [binary or program(), "-q", "serve", "--stdio"]
+        if keep:
+            command.append("--keep")
         if state is not None:
             command += ["--state", state]
         self._lock = threading.Lock()

@@ -1,0 +1,115 @@
+package protocol
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/store/journal"
+)
+
+// Store keeps an evaluation in a folder: its setup, what became of every rollout, and the
+// result once it is complete. A record is stored before the message that brings it is
+// replied to.
+type Store struct {
+	// Place is the folder of a setup, for this process alone until it is released.
+	Place func(*evaluation.Setup) (folder string, release func() error, err error)
+
+	folder  string
+	release func() error
+	journal *journal.Journal[record, Rollout]
+}
+
+// record is where a rollout stands; the last one of each counts.
+type record struct {
+	Rollout
+	State  state   `json:"state"`
+	Reward float64 `json:"reward,omitempty"`
+	Tokens int64   `json:"tokens,omitempty"`
+}
+
+// open opens the store of a setup: the setup that is there, its records by task and
+// number, and whether it had begun.
+func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*record, begun bool, err error) {
+	if s.folder, s.release, err = s.Place(setup); err != nil {
+		return nil, nil, false, err
+	}
+	there, err = evaluation.ReadSetup(s.folder)
+	switch begun = err == nil; {
+	case errors.Is(err, fs.ErrNotExist):
+		there, err = setup, setup.Keep(s.folder)
+	case err == nil:
+		err = same(there, setup)
+	}
+	if err != nil {
+		return nil, nil, false, err
+	}
+	var damaged int
+	if s.journal, damaged, err = journal.Open(journalIn(s.folder), func(r *record) Rollout { return r.Rollout }); err != nil {
+		return nil, nil, false, err
+	}
+	if damaged > 0 {
+		return nil, nil, false, fmt.Errorf("%s: %d lines of its journal are damaged: rollouts would count that were reported otherwise; begin anew in another folder", s.folder, damaged)
+	}
+	for _, id := range s.journal.IDs() {
+		r, err := s.journal.Read(id)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		if r.State != failed {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b *record) int { return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Number, b.Number)) })
+	return there, all, begun, nil
+}
+
+func journalIn(folder string) string { return filepath.Join(folder, "rollouts"+journal.Suffix) }
+
+// Completed is how many rollouts of the evaluation in a folder have been reported so far.
+func Completed(folder string) (n int) {
+	last := make(map[Rollout]state)
+	for r, err := range journal.Records[record](journalIn(folder)) {
+		if err != nil {
+			return 0
+		}
+		last[r.Rollout] = r.State
+	}
+	for _, state := range last {
+		if state == completed {
+			n++
+		}
+	}
+	return n
+}
+
+// same is an error if a folder has another evaluation than the one that is asked for.
+func same(there, setup *evaluation.Setup) error {
+	switch {
+	case there.Name() != setup.Name() || !reflect.DeepEqual(there.Stop, setup.Stop) || there.Design.Rounds != setup.Design.Rounds:
+		return faultf("type", "the state folder has %s of %d rounds, not %s of %d: name another folder", there.Name(), there.Design.Rounds, setup.Name(), setup.Design.Rounds)
+	case there.Benchmark != setup.Benchmark || there.Model != setup.Model:
+		return faultf("type", "the state folder has an evaluation of %s on %s, not of %s on %s: name another folder", there.Model, there.Benchmark, setup.Model, setup.Benchmark)
+	}
+	if err := there.Matches(setup); err != nil {
+		return faultf("type", "%v", err)
+	}
+	return nil
+}
+
+// Close closes the store and releases its folder; what was stored is there.
+func (s *Store) Close() (err error) {
+	if s.journal != nil {
+		err = errors.Join(s.journal.Sync(), s.journal.Close())
+	}
+	if s.release != nil {
+		err = errors.Join(err, s.release())
+	}
+	s.journal, s.release = nil, nil
+	return err
+}
