@@ -74,6 +74,27 @@ func TestAllocationIsTheGreedyOne(t *testing.T) {
 	}
 }
 
+// TestAllocationOfManyTasksIsTheGreedyOne has more classes than are looked at one by one.
+func TestAllocationOfManyTasksIsTheGreedyOne(t *testing.T) {
+	random := seed.Root(5).Stream()
+	var a Allocator
+	for range 300 {
+		var scores []float64
+		for n := manyClasses + int(random.Uint64()%300); len(scores) < n; {
+			scores = append(scores, kindsOfScores(&random)...)
+		}
+		a.Least = 1 + int(random.Uint64()%3)
+		total := a.Least*len(scores) + int(random.Uint64()%uint64(10*len(scores)))
+		got, err := a.Allocate(scores, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := greedy(scores, total, a.Least); !slices.Equal(got, want) {
+			t.Fatalf("Allocate(%v, %d) =\n%v, greedy gives\n%v", scores, total, got, want)
+		}
+	}
+}
+
 func TestAllocationAboveAFloorIsTheGreedyOne(t *testing.T) {
 	random := seed.Root(3).Stream()
 	var a Allocator
@@ -251,13 +272,16 @@ func TestUniformHasRatioOne(t *testing.T) {
 // BenchmarkAllocate times an allocation task by task, beside the greedy
 // procedure that it replaces.
 func BenchmarkAllocate(b *testing.B) {
-	for _, n := range []int{30, 100, 1000} {
+	for _, n := range []int{30, 100, 300, 1000, 20_000} {
 		random := seed.Root(1).Stream()
 		scores := make([]float64, n)
 		for i := range scores {
 			scores[i] = random.Float64()
 		}
 		b.Run(fmt.Sprintf("greedy/N=%d", n), func(b *testing.B) {
+			if n > 1000 {
+				b.Skip("it takes minutes")
+			}
 			for b.Loop() {
 				greedy(scores, n*32, 1)
 			}
