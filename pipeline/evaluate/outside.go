@@ -60,6 +60,9 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 	if !reflect.DeepEqual(asked, evaluation.Spec{}) {
 		return nil, &protocol.FieldError{Field: "extend", Message: "it goes with budget, places, rounds and ahead alone: the rest is as it was"}
 	}
+	if m.Model != "" && m.Model != was.Model || m.Benchmark != "" && m.Benchmark != was.Benchmark {
+		return nil, &protocol.FieldError{Field: "extend", Message: fmt.Sprintf("it is of %s on %s, and not of %s on %s", was.Model, was.Benchmark, orUnnamed(m.Model), orUnnamed(m.Benchmark))}
+	}
 	setup := &evaluation.Setup{
 		Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
 	}

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from inspect_ai.hooks import Hooks, RunEnd, SampleEnd, hooks
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log
 from inspect_ai.scorer import Metric, SampleScore, Value, metric
 from inspect_ai.util import EarlyStop
 
@@ -42,6 +42,9 @@ MANAGER = "speceval"
 
 SKIPPED = "speceval: the budget has no rollout here"
 """Reason of an epoch that is not run."""
+
+OTHER_LOG = "the run goes on from another log, whose scores are by another scorer"
+"""Why there is no mean by it."""
 
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Values of Inspect's scorers that are letters."""
@@ -69,6 +72,7 @@ class HBN:
         reward: Callable[[Value], float] | None = None,
         cluster: Callable[[Sample], str] | None = None,
         seed: int | None = None,
+        extend: str | os.PathLike[str] | None = None,
         program: str | None = None,
     ) -> None:
         """Say what is spent, and what is known.
@@ -87,13 +91,15 @@ class HBN:
            reward: Reward from 0 to 1 of a value, in the place of the usual one.
            cluster: Cluster of a sample, where samples are no independent ones.
            seed: Breaks ties; another one is another evaluation.
+           extend: Log of a finished run with HBN, of the same samples and model: epochs are added
+              to its own, up to a budget on average. The mean is that of both.
            program: Path of the speceval program; found by itself if left out.
         """
         self._start = {
             "budget": budget, "target_se": target_se, "max_rollouts": max_rollouts, "policy": policy,
             "stages": stages, "seed": seed, "prior": [_absolute(os.fspath(p)) for p in prior] or None,
         }
-        self._scorer, self.key, self._reward, self._cluster, self._program = scorer, key, reward, cluster, program
+        self._scorer, self.key, self._reward, self._cluster, self._program, self.extend = scorer, key, reward, cluster, program, extend
 
     async def start_task(self, task: EvalSpec, samples: list[Sample], epochs: int) -> str:
         """Begin the evaluation of a task with a model."""
@@ -102,10 +108,11 @@ class HBN:
         ids: list[str | int] = [sample.id for sample in samples if sample.id is not None]
         names = [str(id) for id in ids]
         clusters = None if self._cluster is None else [self._cluster(sample) for sample in samples]
+        earlier = None if self.extend is None else await anyio.to_thread.run_sync(_snapshot, os.fspath(self.extend))
         client = Client(binary=self._program)
         try:
             started = await anyio.to_thread.run_sync(lambda: client.start(
-                names, benchmark=task.task, model=str(task.model), clusters=clusters,
+                names, benchmark=task.task, model=str(task.model), clusters=clusters, extend=earlier,
                 rounds=epochs, places=_places(task), ahead=False, **self._start,
             ))
             run = _Run(task.run_id, client, started, self)
@@ -398,6 +405,8 @@ class _Run:
             column.estimate = self.result
             return column
         rewards, column.reason = _rewards(self.numbers, values)
+        if self.by.extend is not None:
+            column.reason = OTHER_LOG
         if column.reason is None:
             column.estimate = self.client.estimate(rewards=rewards)
         return column
@@ -512,11 +521,24 @@ def _stored() -> dict[str, Any] | None:
     while frame is not None:
         log = frame.f_locals.get("log")
         if isinstance(log, EvalLog):  # the nearest: a script may have other logs
-            stopping = log.results.early_stopping if log.results is not None else None
-            stored = stopping.metadata.get(MANAGER) if stopping is not None else None
-            return stored if isinstance(stored, dict) and "snapshot" in stored else None
+            return _allocation(log)
         frame = frame.f_back
     return None
+
+
+def _allocation(log: EvalLog) -> dict[str, Any] | None:
+    """What a log has of the allocation of a run that has ended."""
+    stopping = log.results.early_stopping if log.results is not None else None
+    stored = stopping.metadata.get(MANAGER) if stopping is not None else None
+    return stored if isinstance(stored, dict) and "snapshot" in stored else None
+
+
+def _snapshot(path: str) -> Any:
+    """The state of a run that has ended, from its log."""
+    stored = _allocation(read_eval_log(path, header_only=True))
+    if stored is None:
+        raise ValueError(f"{path} is no log of a run with HBN that has ended")
+    return stored["snapshot"]
 
 
 def _scored_again(stored: Mapping[str, Any], scores: Sequence[SampleScore]) -> Mapping[str, Any]:
@@ -534,6 +556,8 @@ def _scored_again(stored: Mapping[str, Any], scores: Sequence[SampleScore]) -> M
     other = next((task for task in selected if len(given[task]) != len(selected[task])), None)
     if other is not None:
         reason = f"sample {other} has {len(given[other])} scores, and {len(selected[other])} of its epochs count"
+    if stored["snapshot"]["setup"].get("extends"):
+        reason = OTHER_LOG
     if reason is not None:
         logger.warning(f"speceval.inspect.mean() is NaN: {reason}")
         return none

@@ -309,6 +309,20 @@ class InInspect(unittest.TestCase):
         self.assertEqual(own["started"]["policy"], "hbn_informed_staged")
         self.assertEqual(own["estimate"]["known"]["donors"][0]["rollouts"], N * BUDGET)
 
+    def test_a_finished_run_goes_on(self) -> None:
+        first = self.eval(task(), model(1))
+        values = self.complete(first)
+        again = self.eval(task(early_stopping=HBN(budget=2 * BUDGET, extend=first.location)), model(2))
+        self.assertEqual(again.status, "success", again.error)
+        self.assertEqual(len(again.samples), N * BUDGET)
+        own = again.results.early_stopping.metadata["speceval"]["estimate"]
+        self.assertEqual((own["complete"], own["rollouts"]), (True, 2 * N * BUDGET))
+        self.assertLess(own["standard_error"], values["stderr"])
+        last = self.eval(task(early_stopping=HBN(budget=2 * BUDGET + 2, extend=again.location)), model(3))
+        self.assertEqual(last.results.early_stopping.metadata["speceval"]["estimate"]["rollouts"], N * (2 * BUDGET + 2))
+        (scored,) = score(last, match(), metrics=[mean()], action="overwrite", display="none").results.scores
+        self.assertTrue(math.isnan(scored.metrics["mean"].value))
+
     def test_down_to_an_error(self) -> None:
         log = self.eval(task(early_stopping=HBN(target_se=0.04)), model(1))
         self.assertEqual(log.status, "success", log.error)
@@ -317,11 +331,14 @@ class InInspect(unittest.TestCase):
         self.assertLess(own["standard_error"], 0.06)
 
     def test_faults_are_told(self) -> None:
+        plain, finished = self.eval(task(early_stopping=None, metrics=[accuracy()], epochs=1), model(1)), self.eval(task(), model(1))
         for early_stopping, words in (
             (HBN(budget=39), "epochs=40 is the most"),
             (HBN(budget=BUDGET, prior=["nowhere.eval"]), "nowhere.eval"),
             (HBN(), "say what to spend"),
             (HBN(budget=BUDGET, scorer="none"), "no scorer 'none'"),
+            (HBN(budget=BUDGET, extend=plain.location), "is no log of a run with HBN"),
+            (HBN(budget=BUDGET, extend=finished.location), "has 72 rollouts of 12 tasks already; want 7 or more"),
             (HBN(budget=BUDGET, reward=lambda value: 2.0), "no reward from 0 to 1"),
         ):
             log = self.eval(task(early_stopping=early_stopping), model(1))
