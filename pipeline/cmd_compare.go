@@ -6,13 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"speceval/data"
 	"speceval/internal/comparison"
 	"speceval/internal/display"
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
+	"speceval/pipeline/exchange"
 	"speceval/stages/score"
 )
 
@@ -21,7 +24,7 @@ func (s *session) compareCommand() *cobra.Command {
 		Use: "compare [FILE [OTHER]]", Short: "compare pass rates, task by task; exit 4 if any profile differs", Args: cobra.MaximumNArgs(2),
 		Example: `  speceval compare                      out/score/profiles.parquet with the published profiles
   speceval compare mine.csv             a file of yours with them
-  speceval compare new.csv old.parquet  any two files`,
+  speceval compare new.csv old.parquet  any two files, or logs of harnesses`,
 		RunE: func(_ *cobra.Command, words []string) error {
 			c, err := s.compare(words)
 			if err != nil {
@@ -59,7 +62,7 @@ func (s *session) compare(words []string) (*comparison.Comparison, error) {
 		}
 		words = []string{file}
 	}
-	profiles, err := profile.Read(words[0])
+	profiles, err := profilesOf(words[0])
 	if err != nil {
 		return nil, err
 	}
@@ -68,10 +71,27 @@ func (s *session) compare(words []string) (*comparison.Comparison, error) {
 		other.Profiles, err = profile.Parse(data.Profiles(), other.Name)
 	} else {
 		other.Name = words[1]
-		other.Profiles, err = profile.Read(other.Name)
+		other.Profiles, err = profilesOf(other.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return comparison.Of(comparison.File{Name: words[0], Profiles: profiles}, other)
+}
+
+// profilesOf are the profiles of a file, or of logs.
+func profilesOf(name string) ([]profile.Profile, error) {
+	if _, err := os.Stat(name); err != nil || slices.Contains([]string{".csv", ".parquet"}, filepath.Ext(name)) {
+		return profile.Read(name)
+	}
+	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: logs.Choice{Strict: true}, Paths: []string{name}})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range read.Profiles {
+		if p.Graded() || p.Allocated {
+			return nil, fmt.Errorf("%s has graded rewards or an allocation, whose pass rates are no probabilities: speceval evaluate compare takes it", name)
+		}
+	}
+	return read.Profiles, nil
 }

@@ -57,7 +57,8 @@ func (s *session) evaluateCompareCommand() *cobra.Command {
 	c := printed(s, "compare E E", "show the difference of two evaluations, and what would resolve it", cobra.ExactArgs(2), func(a evaluate.Archive, words []string) (*evaluate.Comparison, error) {
 		return a.Compare([2]string(words), resolve)
 	})
-	c.Example = "  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42"
+	c.Long = "Show the difference of two evaluations, and what would resolve it. E may be a log of a harness\nas well, or a file that show --json has printed."
+	c.Example = "  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42\n  speceval evaluate compare mine/a/hbn_staged-b16-seed42 yesterday.eval"
 	c.Flags().Float64Var(&resolve, "resolve", 0, "show the budgets that find a difference of `D`, too")
 	return c
 }
@@ -140,7 +141,8 @@ func (s *session) gateCommand() *cobra.Command {
 		return cobra.ExactArgs(2)(c, words)
 	}
 	c.Long = `Ask whether a model is no worse than a baseline by a margin, with stated error rates; exit
-4 unless it passes. With --live the model is evaluated until that is decided.`
+4 unless it passes. E and BASELINE are evaluations, logs of harnesses, or files that show
+--json has printed. With --live the model is evaluated until that is decided.`
 	c.Example = `  speceval evaluate gate mine/new/hbn_staged-b16-seed42 baseline.json --no-worse-than 0.02
   speceval evaluate gate baseline.json --live --model new --budget 32 --no-worse-than 0.02`
 	fs := c.Flags()

@@ -65,6 +65,48 @@ func TestTheProtocolIsAsDocumented(t *testing.T) {
 	golden.Check(t, "../../docs/protocol.md", []byte(strings.Join(got, "\n")))
 }
 
+// TestWhatServeDoesIsAnEvaluation lists, shows and compares what another program has run, and
+// compares a log with it.
+func TestWhatServeDoesIsAnEvaluation(t *testing.T) {
+	folder := t.TempDir()
+	of := func(seed int, rewards string, rollouts int) []string {
+		lines := []string{fmt.Sprintf(`{"type":"start","protocol":1,"benchmark":"org/quiz","model":"m","tasks":["a","b","4"],"budget":2,"policy":"uniform","seed":%d}`, seed), `{"type":"next","most":9}`}
+		for k := range rollouts {
+			lines = append(lines, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%c}`, []string{"a", "b", "4"}[k%3], 1+k/3, rewards[k]))
+		}
+		return lines
+	}
+	serve := func(lines []string) {
+		said := func(s *shell) { s.stdin = strings.NewReader(strings.Join(lines, "\n") + "\n") }
+		if code, stdout, stderr := ran(said, "serve", "--stdio", "--keep", "--config", "../experiments.toml", "--out", folder); code != exitDone || strings.Contains(stdout, `"error"`) {
+			t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
+		}
+	}
+	evaluate := func(code int, words ...string) string {
+		t.Helper()
+		is, stdout, stderr := ran(nil, append([]string{"evaluate", "--config", "../experiments.toml", "--out", folder}, words...)...)
+		if is != code {
+			t.Errorf("%v: exit code %d: %s", words, is, stderr)
+		}
+		return stdout + stderr
+	}
+	one, two := "org/quiz/m/uniform-b2-seed1", "org/quiz/m/uniform-b2-seed2"
+	serve(of(1, "111100", 5))
+	want(t, "list", evaluate(exitDone, "list"), one, "not complete")
+	want(t, "show", evaluate(exitFailed, "show", one), "5 rollouts are scored so far")
+	serve(append(of(1, "111100", 0)[:1], `{"type":"completed","task":"4","rollout":2,"reward":0}`))
+	serve(of(2, "100000", 6))
+	want(t, "list", evaluate(exitDone, "list"), one, "0.6667", two, "0.1667")
+	want(t, "show", evaluate(exitDone, "show", one), "0.6667 ±", "6 of 3 tasks")
+	want(t, "compare", evaluate(exitDone, "compare", one, two), "+0.5000 ±")
+	want(t, "compare", evaluate(exitUsage, "compare", one, one), "share rollouts")
+	want(t, "extend", evaluate(exitFailed, "extend", one, "--budget", "4"), "another program has run the rollouts")
+	quiz := "../internal/evaluate/logs/testdata/inspect/"
+	want(t, "compare with a log", evaluate(exitDone, "compare", one, quiz+"zstd.eval"), "+0.0833 ±", "zstd.eval: 1 left out: it is not scored")
+	want(t, "gate", evaluate(exitOutside, "gate", quiz+"zstd.eval", one, "--no-worse-than", "0.02"), "undecided")
+	want(t, "an allocation without its state", evaluate(exitUsage, "compare", one, quiz+"allocated.eval"), "an allocation that it does not tell")
+}
+
 // manyIDs is a list of ids as JSON has it inside an array.
 func manyIDs(n int) string {
 	ids := make([]string, n)

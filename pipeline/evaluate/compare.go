@@ -78,13 +78,18 @@ func (a Archive) Compare(names [2]string, resolve float64) (*Comparison, error) 
 	return c, nil
 }
 
-// comparable reads two evaluations of the same tasks that share no rollouts. The second
-// may be the file of a result, a baseline that was kept.
+// comparable reads two evaluations of the same tasks that share no rollouts. Each may be a
+// log, or the file of a result, a baseline that was kept.
 func (a Archive) comparable(names [2]string) (results [2]*evaluation.Result, err error) {
 	for i, name := range names {
 		if results[i], err = a.storedOrFile(name); err != nil {
 			return results, err
 		}
+	}
+	if results[1].Outside() {
+		results[1] = inOrder(results[1], idsOf(results[0]), results[0].Benchmark)
+	} else {
+		results[0] = inOrder(results[0], idsOf(results[1]), results[1].Benchmark)
 	}
 	first, second := results[0], results[1]
 	if first.Benchmark != second.Benchmark || !slices.EqualFunc(first.Rows, second.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
@@ -96,11 +101,19 @@ func (a Archive) comparable(names [2]string) (results [2]*evaluation.Result, err
 	return results, nil
 }
 
+// idsOf are the ids of the tasks.
+func idsOf(r *evaluation.Result) (ids []string) {
+	for _, t := range r.Rows {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
 // shareRollouts reports whether evaluations have rollouts in common. Those of another program
-// follow from no seed.
+// follow from no seed; one that extends another one has the rollouts of that.
 func shareRollouts(a, b *evaluation.Result) bool {
 	alike := a.Model == b.Model && a.Seed == b.Seed
-	return alike && (!a.Outside() && !b.Outside() || reflect.DeepEqual(a.Rows, b.Rows))
+	return alike && (!a.Outside() && !b.Outside() || a.Extends+b.Extends != "" || reflect.DeepEqual(a.Rows, b.Rows))
 }
 
 // pairedTasks is the difference over what the tasks are a sample of; nil where they are
@@ -250,6 +263,11 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 	if r.Budget == 0 || r.TargetSE != 0 || r.Resolve != 0 || r.MaxRollouts != 0 || r.MaxTokens != 0 || r.Plan != "" {
 		return nil, requestf("gate --live wants a --budget: the most that it may spend")
 	}
+	var ids []string
+	for _, t := range s.tasks.Tasks {
+		ids = append(ids, t.ID)
+	}
+	base = inOrder(base, ids, s.tasks.ID)
 	if err := s.sameTasks(base); err != nil {
 		return nil, requestf("the baseline %s: %w", baseline, err)
 	}

@@ -32,10 +32,10 @@ func find(out, name string) (string, error) {
 		return folder, err
 	}
 	parts := strings.Split(name, "/")
-	if len(parts) >= 3 {
-		last := len(parts) - 1
-		folder = filepath.Join(out, evaluation.Folder, "benchmark="+url.PathEscape(parts[0]),
-			"model="+url.PathEscape(strings.Join(parts[1:last], "/")), parts[last])
+	last := len(parts) - 1
+	for cut := 1; cut < last; cut++ { // a benchmark may have a / in its name, as models do
+		folder = filepath.Join(out, evaluation.Folder, "benchmark="+url.PathEscape(strings.Join(parts[:cut], "/")),
+			"model="+url.PathEscape(strings.Join(parts[cut:last], "/")), parts[last])
 		if _, err := evaluation.ReadSetup(folder); !errors.Is(err, fs.ErrNotExist) {
 			return folder, err
 		}
@@ -96,21 +96,30 @@ func (a Archive) open(folder string) (*evaluation.Stored, error) {
 	return s, err
 }
 
-// storedOrFile is the result of a stored evaluation, or that in a file that ends in
-// .json, which nothing vouches for.
+// storedOrFile is the result of a stored evaluation, that in a file of one, which nothing
+// vouches for, or that of a log of a harness.
 func (a Archive) storedOrFile(name string) (*evaluation.Result, error) {
-	if filepath.Ext(name) != ".json" {
+	folder, none := find(a.out(), name)
+	if _, err := os.Stat(name); folder != "" || err != nil {
 		s, err := a.Stored(name)
 		if err != nil {
 			return nil, err
 		}
 		return s.Result, nil
 	}
-	r, err := evaluation.ReadResult(name)
-	if err != nil {
-		return nil, requestf("%s: %w: want what speceval evaluate show --json prints", name, err)
+	if filepath.Ext(name) == ".json" {
+		r, err := evaluation.ReadResult(name)
+		if err == nil {
+			return r, nil
+		}
+		none = fmt.Errorf("%s: %w: want what speceval evaluate show --json prints, or a log", name, err)
 	}
-	return r, nil
+	r, err := a.ofLog(name)
+	var request *RequestError
+	if err != nil && !errors.As(err, &request) {
+		return nil, requestf("%w", errors.Join(none, err))
+	}
+	return r, err
 }
 
 // Listed is a line of a list of evaluations.

@@ -57,6 +57,7 @@ type inspectLog struct {
 				Allocation *struct {
 					Protocol int               `json:"protocol"`
 					Selected map[string]epochs `json:"selected"`
+					Snapshot jsontext.Value    `json:"snapshot"`
 				} `json:"speceval"`
 			} `json:"metadata"`
 		} `json:"early_stopping"`
@@ -254,7 +255,7 @@ func (l *inspectLog) finish() error {
 	case d.Allocated && (allocation == nil || allocation.Selected == nil):
 		d.note("it is of an allocation and does not say which rollouts were selected: all that are scored count")
 	case d.Allocated:
-		d.selected = allocation.Selected
+		d.selected, d.Snapshot = allocation.Selected, allocation.Snapshot
 	}
 	return nil
 }
