@@ -266,17 +266,6 @@ func (x *Extends) all() (n int) {
 	return n
 }
 
-// Rollouts are its rollouts of each of the tasks; none of nil.
-func (x *Extends) Rollouts(tasks int) []int {
-	all := make([]int, tasks)
-	if x != nil {
-		for i := range all {
-			all[i] = x.rollouts(i)
-		}
-	}
-	return all
-}
-
 // rollouts are the rollouts of a task.
 func (x *Extends) rollouts(task int) (n int) {
 	for _, s := range x.Stages[task] {

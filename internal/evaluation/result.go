@@ -327,47 +327,6 @@ func (r *Result) follow(s *Setup, least int, prior *neyman.Prior) error {
 	return r.known(s)
 }
 
-// Outcome is the result of an evaluation whose rollouts another program has run, of a
-// complete controller and the reward of each selected rollout, numbered from 0 in its
-// task. What requests came to is not in it.
-func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward func(task, rollout int) float64) (*Result, error) {
-	r := s.begun()
-	r.Provenance = "measured"
-	r.rows(s, c)
-	for i := range r.Rows {
-		t := &r.Rows[i]
-		for n := range t.Pilots + t.Continuations {
-			t.take(n, reward(i, int(n)))
-		}
-	}
-	return r, r.follow(s, c.Least, prior)
-}
-
-// Counted is the result of rollouts that another program has run, by their rewards by task,
-// none of which decided on the number of others.
-func Counted(benchmark, model string, ids []string, rewards [][]float64, prior *neyman.Prior) (*Result, error) {
-	s := Setup{Benchmark: benchmark, Model: model, Policy: "uniform", TaskIDs: ids}
-	r := s.begun()
-	r.Provenance = "measured"
-	for i, all := range rewards {
-		t := Task{Index: int32(i), ID: ids[i], Pilots: int32(len(all)), Stages: []estimate.Stage{{Rollouts: len(all), Weight: 1}}}
-		for n, reward := range all {
-			t.take(int32(n), reward)
-		}
-		r.Rollouts += len(all)
-		r.Rows = append(r.Rows, t)
-	}
-	if r.Tasks < 2 {
-		return nil, fmt.Errorf("%s with %s has %d tasks: want 2 at least", benchmark, model, r.Tasks)
-	}
-	r.Budget = max(1, r.Rollouts/r.Tasks)
-	return r, r.follow(&s, 1, prior)
-}
-
-// Outside reports whether another program has run the rollouts, so that they follow from no
-// seed.
-func (r *Result) Outside() bool { return r.Rules == "" }
-
 // count counts the selected rollouts, which must all be there.
 func (r *Result) count(st *store, s *Settings) error {
 	var scorers []string

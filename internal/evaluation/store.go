@@ -247,16 +247,6 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	})
 }
 
-// Complete writes the result of an evaluation whose rollouts another program has run. With
-// it the evaluation in the folder is complete; rollouts stay where that program has them.
-func (s *Setup) Complete(folder string, r *Result) error {
-	setup, err := files.DigestOf(folder, setupFile)
-	if err != nil {
-		return err
-	}
-	return newManifest("", setup).writeAll(folder, []part{{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }}})
-}
-
 // part is a file of an evaluation.
 type part struct {
 	name  string

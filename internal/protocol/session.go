@@ -39,7 +39,7 @@ type entry struct {
 	tokens    int64
 }
 
-// state is what was said of a rollout last; "" if nothing was.
+// state is the last word on a rollout; "" if there is none.
 type state string
 
 const (
@@ -63,10 +63,10 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 	}
 	s := &session{
 		setup: setup, reference: reference, ahead: ahead, index: make(map[string]int, tasks),
-		past: setup.Extends.Rollouts(tasks), tasks: make([][]entry, tasks),
+		past: make([]int, tasks), tasks: make([][]entry, tasks),
 	}
 	for i, id := range setup.TaskIDs {
-		s.index[id] = i
+		s.index[id], s.past[i] = i, setup.Before(i)
 	}
 	var err error
 	if s.control, err = setup.Controller(reference, ahead, s.used, func(int64) {}); err != nil {
@@ -318,7 +318,7 @@ func (s *session) result() (*evaluation.Result, error) {
 	return r, nil
 }
 
-// rescored is what the evaluation comes to by another scorer's rewards of its rollouts. How
+// rescored is the result by another scorer's rewards of the same rollouts. How
 // many rollouts a task has is as it was decided: their weights were set before they were
 // seen, so that this mean is unbiased too.
 func (s *session) rescored(rewards map[Rollout]float64) (*evaluation.Result, error) {

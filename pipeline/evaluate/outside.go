@@ -73,8 +73,8 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 func checkRounds(rounds int, s *evaluation.Setup) error {
 	s.Design.Rounds = rounds
 	tasks, past := len(s.TaskIDs), 0
-	for _, n := range s.Extends.Rollouts(tasks) {
-		past += n
+	for i := range tasks {
+		past += s.Before(i)
 	}
 	added := s.Budget - past/tasks // rounded up
 	if least := added + max(1, len(s.Design.Fractions)); rounds != 0 && rounds < least {
