@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -17,18 +18,12 @@ import (
 	"speceval/internal/store/files"
 )
 
-const (
-	maxID       = 1 << 10  // bytes of the id of a task
-	maxRollouts = 1 << 23  // of a log
-	maxNumber   = 1 << 30  // of a rollout
-	maxNames    = 64       // scorers or notes that are listed
-	maxLogs     = 1 << 14  // benchmarks and models in the files of one place
-	maxIDBytes  = 64 << 20 // of the ids of all tasks of a log
-)
+// maxRollouts bounds the rollouts of a log, and their numbers.
+const maxRollouts = 1 << 23
 
 // book collects the logs of one place while its files are read.
 type book struct {
-	choice         Choice
+	Choice
 	format, source string
 	paths          []string
 	drafts         []*draft
@@ -43,27 +38,22 @@ type draft struct {
 	last     bool           // of several rollouts with one number the last counts; false: they are an error
 	places   map[string]int // of tasks
 	numeric  []bool         // by task: its id is a number
-	idBytes  int
 	rollouts int
 	selected map[string]epochs // the rollouts that an allocation selected; nil: all count
-	reasons  []string          // why rollouts are left out, in the order of their first
-	lacking  map[string]int
+	left     map[string]int    // rollouts that are left out, by why
 }
 
 // draft returns the log of a benchmark and model, a new one for the first row.
-func (b *book) draft(benchmark, model string) (*draft, error) {
+func (b *book) draft(benchmark, model string) *draft {
 	key := [2]string{benchmark, model}
 	if b.at[key] == nil {
-		if len(b.drafts) == maxLogs {
-			return nil, fmt.Errorf("its rows, or the files of its folder, are of more than %d benchmarks and models", maxLogs)
-		}
 		b.at[key] = &draft{
 			Log:    Log{Format: b.format, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
-			choice: choice{wanted: b.choice.Reward}, places: make(map[string]int), lacking: make(map[string]int),
+			choice: choice{wanted: b.Reward}, places: make(map[string]int), left: make(map[string]int),
 		}
 		b.drafts = append(b.drafts, b.at[key])
 	}
-	return b.at[key], nil
+	return b.at[key]
 }
 
 // logs returns all logs of the place.
@@ -94,15 +84,12 @@ func (b *book) logs() (all []Log, err error) {
 // without counts a rollout that is left out.
 func (d *draft) without(why string) {
 	d.Left++
-	if d.lacking[why] == 0 && len(d.reasons) < maxNames {
-		d.reasons = append(d.reasons, why)
-	}
-	d.lacking[why]++
+	d.left[why]++
 }
 
 // note adds a note.
 func (d *draft) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Notes, text) && len(d.Notes) < maxNames {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Notes, text) {
 		d.Notes = append(d.Notes, text)
 	}
 }
@@ -131,11 +118,9 @@ func (d *draft) add(of taskID, r Rollout) error {
 	id := of.text
 	switch {
 	case id == "":
-		return errors.New("a task has no id")
-	case len(id) > maxID:
-		return fmt.Errorf("the task id %.40q… is longer than %d bytes", id, maxID)
-	case r.Number < 1 || r.Number > maxNumber:
-		return fmt.Errorf("task %q: the rollout's number %d is outside 1 to %d", id, r.Number, maxNumber)
+		return errNoID
+	case r.Number < 1 || r.Number > maxRollouts:
+		return fmt.Errorf("task %q: the rollout's number %d is outside 1 to %d", id, r.Number, maxRollouts)
 	case !(r.Reward >= 0 && r.Reward <= 1):
 		return fmt.Errorf("task %q, rollout %d: the reward %v is outside 0 to 1: speceval needs rewards from 0 to 1", id, r.Number, r.Reward)
 	case d.rollouts == maxRollouts:
@@ -143,9 +128,6 @@ func (d *draft) add(of taskID, r Rollout) error {
 	}
 	at, there := d.places[id]
 	if !there {
-		if d.idBytes += len(id); d.idBytes > maxIDBytes {
-			return fmt.Errorf("the ids of the log's tasks are longer than %d MiB together", maxIDBytes>>20)
-		}
 		at = len(d.Tasks)
 		d.places[id] = at
 		d.Tasks, d.numeric = append(d.Tasks, Task{ID: id}), append(d.numeric, of.number)
@@ -192,24 +174,22 @@ func (d *draft) finish() error {
 	for i := range d.Tasks {
 		task := &d.Tasks[i]
 		seen := make(map[uint64]bool)
-		task.Rollouts = slices.DeleteFunc(task.Rollouts, func(r Rollout) bool {
-			copied := !d.last && r.Identity != 0 && seen[r.Identity]
-			seen[r.Identity] = true
-			if copied {
+		all := slices.DeleteFunc(task.Rollouts, func(r Rollout) bool {
+			again := !d.last && r.Identity != 0 && seen[r.Identity]
+			if seen[r.Identity] = true; again {
 				copies++
 			}
-			return copied
+			return again
 		})
-		slices.SortStableFunc(task.Rollouts, func(a, b Rollout) int { return cmp.Compare(a.Number, b.Number) })
-		kept := task.Rollouts[:0]
-		for k, r := range task.Rollouts {
-			if k+1 == len(task.Rollouts) || task.Rollouts[k+1].Number != r.Number {
-				kept = append(kept, r)
+		slices.SortStableFunc(all, func(a, b Rollout) int { return cmp.Compare(a.Number, b.Number) })
+		task.Rollouts = all[:0]
+		for k, r := range all {
+			if k+1 == len(all) || all[k+1].Number != r.Number {
+				task.Rollouts = append(task.Rollouts, r)
 			} else if repeated++; !d.last {
 				return fmt.Errorf("task %q has rollout %d twice: remove one of them, or import them apart", task.ID, r.Number)
 			}
 		}
-		task.Rollouts = kept
 	}
 	if repeated > 0 {
 		d.note("%d of the rollouts are there again later in the log: the last of each counts", repeated)
@@ -220,8 +200,8 @@ func (d *draft) finish() error {
 	if d.selected != nil {
 		d.keepSelected()
 	}
-	for _, why := range d.reasons {
-		d.note("%d left out: %s", d.lacking[why], why)
+	for _, why := range slices.Sorted(maps.Keys(d.left)) {
+		d.note("%d left out: %s", d.left[why], why)
 	}
 	if len(d.Tasks) == 0 {
 		return errors.New(strings.Join(append([]string{"no rollout in it is scored"}, d.Notes...), ": "))

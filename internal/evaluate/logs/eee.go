@@ -47,9 +47,12 @@ func readEveryEval(b *book, path string) error {
 		At jsontext.Value `json:"evaluation_timestamp"`
 	}
 	beside(path, strings.TrimSuffix(filepath.Base(path), "_samples.jsonl")+".json", &about)
-	err := rows(path, func(row *everyEvalRow) error { return row.read(b) })
+	err := rows(path, func(row *everyEvalRow) error {
+		d := b.draft(row.Benchmark, row.Model)
+		d.Created, d.Allocated = moment(about.At), d.Allocated || row.Metadata.Speceval != nil
+		return d.everyEval(row)
+	})
 	for _, d := range b.drafts {
-		d.Created = moment(about.At)
 		repeated := slices.ContainsFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) > 1 })
 		if err == nil && repeated && about.Library.Name == "inspect" {
 			err = errors.New("it was converted from a log of Inspect with several epochs, whose converter gives each of them the mean of all: import the log of Inspect itself")
@@ -58,17 +61,13 @@ func readEveryEval(b *book, path string) error {
 	return err
 }
 
-func (row *everyEvalRow) read(b *book) error {
-	d, err := b.draft(row.Benchmark, row.Model)
-	if err != nil {
-		return err
-	}
-	d.Allocated = d.Allocated || row.Metadata.Speceval != nil
+// everyEval takes a row.
+func (d *draft) everyEval(row *everyEvalRow) error {
 	if row.Error.Kind() == '"' {
 		d.without("the sample ended in an error")
 		return nil
 	}
-	score := scored{name: strings.ReplaceAll(cmp.Or(row.Result, row.Benchmark), "/", ":"), value: row.Evaluation.Score}
+	score := scoreOf(strings.ReplaceAll(cmp.Or(row.Result, row.Benchmark), "/", ":"), row.Evaluation.Score)
 	d.see(score.name)
 	if d.taken != "" && d.taken != score.name {
 		return nil // a row of another result
@@ -82,5 +81,5 @@ func (row *everyEvalRow) read(b *book) error {
 	if epoch, err := strconv.Atoi(text); err == nil && epoch > 0 {
 		number = epoch
 	}
-	return d.take(id, Rollout{Number: number, PromptTokens: tokens(row.Usage.Input), CompletionTokens: tokens(row.Usage.Output)}, []scored{score})
+	return d.take(id, row.Usage.rollout(number), []scored{score})
 }

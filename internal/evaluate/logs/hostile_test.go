@@ -13,10 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/apache/arrow/go/v17/parquet"
-	parquetcolumns "github.com/apache/arrow/go/v17/parquet/file"
-	"github.com/apache/arrow/go/v17/parquet/schema"
 )
 
 const smallHeader = `{"version":2,"status":"success","eval":{"task":"t","model":"m"}}`
@@ -77,16 +73,17 @@ func claimed(t *testing.T, sizes map[string]uint64) []byte {
 	return b.Bytes()
 }
 
-// crowded is a zip whose list of members is longer than 96 MiB.
+// crowded is a zip of a million members, as its list has them.
 func crowded() []byte {
-	entry := make([]byte, 46+65_000)
+	const name = "samples/1_epoch_1.json"
+	entry := append(make([]byte, 46), name...)
 	copy(entry, "PK\x01\x02")
-	binary.LittleEndian.PutUint16(entry[28:], 65_000)
+	binary.LittleEndian.PutUint16(entry[28:], uint16(len(name)))
 	end := make([]byte, 22)
 	copy(end, "PK\x05\x06")
-	const entries = 1600
-	binary.LittleEndian.PutUint16(end[8:], entries)
-	binary.LittleEndian.PutUint16(end[10:], entries)
+	const entries = 1_000_000
+	binary.LittleEndian.PutUint16(end[8:], entries&0xffff)
+	binary.LittleEndian.PutUint16(end[10:], entries&0xffff)
 	binary.LittleEndian.PutUint32(end[12:], uint32(entries*len(entry)))
 	binary.LittleEndian.PutUint32(end[16:], 4)
 	return slices.Concat([]byte("PK\x03\x04"), bytes.Repeat(entry, entries), end)
@@ -101,8 +98,7 @@ func TestHostileArchives(t *testing.T) {
 		want string
 	}{
 		{"a bomb", packed(t, [2]string{"header.json", smallHeader}, [2]string{"summaries.json", bomb}), "summaries.json: a text or value is longer than 64 MiB"},
-		{"a member that claims too much", claimed(t, map[string]uint64{"header.json": 9 << 30}), "header.json: the log decompresses to more than 8 GiB"},
-		{"members that claim too much together", claimed(t, map[string]uint64{"_journal/summaries/1.json": 7 << 30, "_journal/summaries/2.json": 2 << 30}), "the log decompresses to more than 8 GiB"},
+		{"a member that claims too much", claimed(t, map[string]uint64{"header.json": 9 << 30}), "header.json: it decompresses to more than 8 GiB"},
 		{"many members", crowded(), "its list of members is longer than any log's"},
 		{"no log", packed(t, [2]string{"readme", "x"}), "neither header.json nor _journal/start.json"},
 		{"climbing names", packed(t, [2]string{"../header.json", smallHeader}, [2]string{"/summaries.json", "[]"}), "neither header.json nor"},
@@ -112,7 +108,6 @@ func TestHostileArchives(t *testing.T) {
 		{"a version to come", packed(t, [2]string{"header.json", strings.Replace(smallHeader, "2", "3", 1)}), "its version is 3, this speceval reads up to 2"},
 		{"deep", packed(t, [2]string{"header.json", `{"plan":` + strings.Repeat("[", 50_000)}), "exceeded max depth"},
 		{"an object for a text", packed(t, [2]string{"header.json", `{"eval":{"task":{}}}`}), "/eval/task is an object, another kind of value is wanted there"},
-		{"a long id", packed(t, [2]string{"header.json", smallHeader}, [2]string{"summaries.json", "[" + sampleOf(strings.Repeat("x", 2000)) + "]"}), "is longer than 1024 bytes"},
 		{"half of a surrogate pair", packed(t, [2]string{"header.json", smallHeader}, [2]string{"summaries.json", `[{"id":"\ud800","epoch":1,"scores":{"s":{"value":1}}}]`}), "is not UTF-8"},
 	}
 	for _, c := range cases {
@@ -137,7 +132,7 @@ func reading(t *testing.T, r io.Reader) (*draft, error) {
 	b := &book{at: make(map[[2]string]*draft)}
 	l := new(inspectLog)
 	l.Samples.each = l.sample
-	l.draft, _ = b.draft("", "")
+	l.draft = b.draft("", "")
 	return l.draft, into(r, l)
 }
 
@@ -201,53 +196,6 @@ func TestMemoryDoesNotFollowTheLog(t *testing.T) {
 func TestAGiganticTextIsRefused(t *testing.T) {
 	_, err := reading(t, io.MultiReader(strings.NewReader(`{"plan":"`), io.LimitReader(spaces{}, 1<<30)))
 	if err == nil || !strings.Contains(err.Error(), "a text or value is longer than 64 MiB") {
-		t.Error(err)
-	}
-}
-
-// A file of Parquet has a text once in its dictionary, and any number of times in its
-// rows.
-func TestTextsOfParquetAreBounded(t *testing.T) {
-	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{
-		schema.NewByteArrayNode("doc.id", parquet.Repetitions.Required, -1),
-		schema.NewByteArrayNode("metric.m", parquet.Repetitions.Required, -1),
-	}, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := func(rows, length int) string {
-		var b bytes.Buffer
-		out := parquetcolumns.NewParquetWriter(&b, root)
-		group := out.AppendRowGroup()
-		for _, text := range []string{"id", "1"} {
-			values := make([]parquet.ByteArray, rows)
-			for i := range values {
-				values[i] = parquet.ByteArray(text + strings.Repeat(" ", length))
-			}
-			column, err := group.NextColumn()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := column.(*parquetcolumns.ByteArrayColumnChunkWriter).WriteBatch(values, nil, nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := out.Close(); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "details.parquet")
-		if b.Len() > 1<<20 {
-			t.Errorf("the file has %d bytes", b.Len())
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	if _, err := readAt(written(100_000, 1000), ""); err == nil || !strings.Contains(err.Error(), "column doc.id: its texts are longer than 64 MiB") {
-		t.Error(err)
-	}
-	if _, err := readAt(written(4_500_000, 0), ""); err == nil || !strings.Contains(err.Error(), "column doc.id: it has 4500000 values, at most 4194304 can be read") {
 		t.Error(err)
 	}
 }

@@ -86,12 +86,8 @@ type inspectUsage struct {
 }
 
 func readInspect(b *book, path string) error {
-	d, err := b.draft("", "")
-	if err != nil {
-		return err
-	}
-	d.last = true // a sample was run again
-	l := &inspectLog{draft: d}
+	l := &inspectLog{draft: b.draft("", "")}
+	l.draft.last = true // a sample was run again
 	l.Samples.each = l.sample
 	h, err := headOf(path)
 	if err == nil && h.zipped() {
@@ -106,8 +102,8 @@ func (h head) zipped() bool { return bytes.HasPrefix(h, []byte("PK\x03\x04")) }
 
 const (
 	zstdMethod   = 93       // of zip
-	maxDirectory = 96 << 20 // bytes of a zip's list of members, a million samples
-	maxUnpacked  = 8 << 30  // bytes of the members that are read, decompressed
+	maxDirectory = 48 << 20 // bytes of a zip's list of members, half a million samples
+	maxUnpacked  = 8 << 30  // bytes of a member, decompressed
 )
 
 // zip reads a log in the .eval form: of its members only the header and the summaries
@@ -138,39 +134,36 @@ func (l *inspectLog) zip(path string) error {
 		}
 		members[f.Name] = f
 	}
-	header, parts := "header.json", []string{"summaries.json"}
-	if members[header] == nil {
-		header, l.Status = "_journal/start.json", "started"
+	header, parts := members["header.json"], []*zip.File{members["summaries.json"]}
+	if header == nil {
+		header, l.Status = members["_journal/start.json"], "started"
 		l.draft.note("the run did not come to its end: what its journal has counts")
 	}
-	if members[header] == nil {
+	if header == nil {
 		return errors.New("it has neither header.json nor _journal/start.json: it is no log of Inspect")
 	}
-	if members["summaries.json"] == nil {
-		parts = nil
+	if parts[0] == nil {
 		slices.Sort(journal)
 		for _, n := range slices.Compact(journal) {
-			parts = append(parts, fmt.Sprintf("_journal/summaries/%d.json", n))
+			parts = append(parts, members[fmt.Sprintf("_journal/summaries/%d.json", n)])
 		}
 	}
-	parts = slices.DeleteFunc(parts, func(name string) bool { return members[name] == nil })
-	left := uint64(maxUnpacked) // a member that has more than it claims is an error of archive/zip
-	for _, name := range append(parts, header) {
-		size := members[name].UncompressedSize64
-		if size > left {
-			return fmt.Errorf("%s: the log decompresses to more than %d GiB", name, maxUnpacked>>30)
-		}
-		left -= size
-	}
-	err = unpack(members[header], l)
-	for _, name := range parts {
-		err = cmp.Or(err, unpack(members[name], &l.Samples))
+	err = unpack(header, l)
+	for _, part := range parts {
+		err = cmp.Or(err, unpack(part, &l.Samples))
 	}
 	return err
 }
 
-// unpack reads a member as JSON.
+// unpack reads a member as JSON; nil is none. One that has more than it claims is an error of
+// archive/zip.
 func unpack(f *zip.File, value any) error {
+	if f == nil {
+		return nil
+	}
+	if f.UncompressedSize64 > maxUnpacked {
+		return fmt.Errorf("%s: it decompresses to more than %d GiB", f.Name, maxUnpacked>>30)
+	}
 	content, err := f.Open()
 	if err == nil {
 		defer content.Close()
@@ -197,7 +190,7 @@ func (d *directory) ReadAt(p []byte, at int64) (int, error) {
 
 // sample takes an epoch of a sample, with the tokens of the evaluated model alone.
 func (l *inspectLog) sample(s *inspectSample) error {
-	if k := s.Error.Kind(); k != 0 && k != 'n' {
+	if !null(s.Error) {
 		l.draft.without("the sample ended in an error")
 		return nil
 	}
@@ -214,15 +207,19 @@ func (l *inspectLog) sample(s *inspectSample) error {
 		var score struct {
 			Value jsontext.Value `json:"value"`
 		}
-		var parts members
 		if err := parse(by.value, &score); err != nil {
 			return err
 		}
-		if score.Value == nil || parse(score.Value, &parts) == nil && score.Value.Kind() != '{' {
-			scores = append(scores, scored{name: by.name, value: score.Value})
+		if score.Value.Kind() != '{' {
+			scores = append(scores, scoreOf(by.name, score.Value))
+			continue
+		}
+		var parts members
+		if err := parse(score.Value, &parts); err != nil {
+			return err
 		}
 		for _, part := range parts {
-			scores = append(scores, scored{name: by.name + "/" + part.name, value: part.value})
+			scores = append(scores, scoreOf(by.name+"/"+part.name, part.value))
 		}
 	}
 	return l.draft.take(id, r, scores)
@@ -273,7 +270,7 @@ func (e *epochs) UnmarshalJSON(v []byte) (err error) {
 		slices.Sort(e.listed)
 		e.listed = slices.Compact(e.listed)
 	}
-	if err != nil || e.first < 0 || e.first > maxNumber {
+	if err != nil || e.first < 0 || e.first > maxRollouts {
 		return fmt.Errorf("its allocation selects %.40q: want a number of epochs, or a list of them", v)
 	}
 	return nil
@@ -284,22 +281,21 @@ func (e epochs) has(number int) bool { return number <= e.first || slices.Contai
 
 // keepSelected removes the rollouts that the allocation did not select.
 func (d *draft) keepSelected() {
-	wanted, kept, left := 0, 0, d.Left
+	missing, removed := 0, 0
 	for _, e := range d.selected {
-		wanted += max(e.first, len(e.listed))
+		missing += max(e.first, len(e.listed))
 	}
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
 		all := len(t.Rollouts)
 		t.Rollouts = slices.DeleteFunc(t.Rollouts, func(r Rollout) bool { return !d.selected[t.ID].has(r.Number) })
-		kept += len(t.Rollouts)
-		d.Left += all - len(t.Rollouts)
+		missing, removed = missing-len(t.Rollouts), removed+all-len(t.Rollouts)
 	}
 	d.Tasks = slices.DeleteFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) == 0 })
-	if left = d.Left - left; left > 0 {
-		d.note("%d left out: the allocation did not select them", left)
+	if d.Left += removed; removed > 0 {
+		d.note("%d left out: the allocation did not select them", removed)
 	}
-	if wanted > kept {
-		d.note("%d that the allocation selected are not scored", wanted-kept)
+	if missing > 0 {
+		d.note("%d that the allocation selected are not scored", missing)
 	}
 }

@@ -3,7 +3,6 @@ package logs
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,19 +16,18 @@ import (
 	"speceval/internal/store/files"
 )
 
-const (
-	headBytes = 64 << 10 // by which a format is recognised
-	maxText   = 64 << 20 // bytes of one text, or of one value that is read whole
-	maxValues = 1 << 23  // of a list that is read whole
-)
+// maxText bounds a text, and a value that is read whole, in bytes.
+const maxText = 64 << 20
 
-// head is a file's first bytes.
+// lenient is how logs are decoded: a key may stand twice, and the last one counts.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// head is a file's first bytes, by which its format is recognised.
 type head []byte
 
-func headOf(path string) (head, error) {
-	var h head
-	err := open(path, func(r io.Reader) (err error) {
-		h, err = io.ReadAll(io.LimitReader(r, headBytes))
+func headOf(path string) (h head, err error) {
+	err = open(path, func(r io.Reader) error {
+		h, err = io.ReadAll(io.LimitReader(r, 64<<10))
 		return err
 	})
 	return h, err
@@ -56,82 +54,61 @@ func open(path string, read func(r io.Reader) error) error {
 	return read(disk)
 }
 
-// source is JSON as Python writes it: outside of texts NaN, Infinity and -Infinity become
+// python is JSON as Python writes it: outside of texts NaN, Infinity and -Infinity become
 // null. It refuses a text that no log has.
-type source struct {
-	reader  *bufio.Reader
-	decoder *jsontext.Decoder
-	read    int64
-	text    bool   // within a text
-	next    string // replaces what was read last
+type python struct {
+	*bufio.Reader
+	decoder       *jsontext.Decoder
+	read          int64
+	text, escaped bool
+	rest          string // of a null
 }
 
-// decode returns a decoder of r. A key may stand twice: the last one counts.
+// decode returns a decoder of r.
 func decode(r io.Reader) *jsontext.Decoder {
-	s := &source{reader: bufio.NewReaderSize(r, 64<<10)}
-	s.decoder = jsontext.NewDecoder(s, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return s.decoder
-}
-
-func (s *source) Read(p []byte) (n int, err error) {
-	if s.read-s.decoder.InputOffset() > maxText {
-		return 0, errLong
-	}
-	for n < len(p) {
-		if s.next == "" {
-			if _, err = s.reader.Peek(1); err != nil {
-				break
-			}
-			buffered, _ := s.reader.Peek(min(s.reader.Buffered(), len(p)-n))
-			k := s.plain(buffered)
-			copy(p[n:], buffered[:k])
-			s.reader.Discard(k)
-			if n += k; k < len(buffered) {
-				s.next = s.special()
-			}
-		}
-		k := copy(p[n:], s.next)
-		n, s.next = n+k, s.next[k:]
-	}
-	if s.read += int64(n); n > 0 {
-		err = nil
-	}
-	return n, err
+	p := &python{Reader: bufio.NewReaderSize(r, 64<<10)}
+	p.decoder = jsontext.NewDecoder(p, lenient)
+	return p.decoder
 }
 
 var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxText>>20)
 
-// plain returns the number of bytes up to one that changes the state.
-func (s *source) plain(buffered []byte) int {
-	marks := "\"NI-"
-	if s.text {
-		marks = "\"\\"
+func (p *python) Read(b []byte) (n int, err error) {
+	if p.read-p.decoder.InputOffset() > maxText {
+		return 0, errLong
 	}
-	if k := bytes.IndexAny(buffered, marks); k >= 0 {
-		return k
-	}
-	return len(buffered)
-}
-
-// special reads a mark, and returns its replacement.
-func (s *source) special() string {
-	mark, _ := s.reader.Peek(1)
-	word, now := string(mark), ""
-	switch {
-	case word == `"`:
-		s.text = !s.text
-	case s.text: // a backslash and the byte that it escapes
-		mark, _ = s.reader.Peek(2)
-		word = string(mark)
-	default:
-		for _, c := range []string{"NaN", "Infinity", "-Infinity"} {
-			if mark, _ := s.reader.Peek(len(c)); string(mark) == c {
-				word, now = c, "null"
+	for n < len(b) {
+		if p.rest != "" {
+			k := copy(b[n:], p.rest)
+			n, p.rest = n+k, p.rest[k:]
+			continue
+		}
+		c, err := p.ReadByte()
+		if err != nil && n == 0 {
+			return 0, err
+		} else if err != nil {
+			break
+		}
+		switch {
+		case p.escaped:
+			p.escaped = false
+		case c == '"':
+			p.text = !p.text
+		case p.text:
+			p.escaped = c == '\\'
+		case c == 'N' || c == 'I' || c == '-':
+			for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
+				if next, _ := p.Peek(len(word) - 1); c == word[0] && string(next) == word[1:] {
+					p.Discard(len(next))
+					c, p.rest = 'n', "ull"
+				}
 			}
 		}
+		b[n] = c
+		n++
 	}
-	s.reader.Discard(len(word))
-	return cmp.Or(now, word)
+	p.read += int64(n)
+	return n, nil
 }
 
 // into reads a text that is one JSON value.
@@ -147,9 +124,7 @@ func into(r io.Reader, value any) error {
 }
 
 // parse decodes a raw value.
-func parse(v jsontext.Value, value any) error {
-	return json.Unmarshal(v, value, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
+func parse(v jsontext.Value, value any) error { return json.Unmarshal(v, value, lenient) }
 
 // object reads a file that is one JSON value.
 func object(path string, value any) error {
@@ -159,18 +134,12 @@ func object(path string, value any) error {
 // rows calls each for every row of JSONL, from 1.
 func rows[T any](path string, each func(row *T) error) error {
 	return open(path, func(r io.Reader) error {
-		d := decode(r)
-		for n := 1; ; n++ {
-			var row T
-			err := json.UnmarshalDecode(d, &row)
-			if err == io.EOF {
+		l := list[T]{each: each}
+		for d := decode(r); ; {
+			if err := l.next(d); err == io.EOF {
 				return nil
-			}
-			if err == nil {
-				err = each(&row)
-			}
-			if err != nil {
-				return fmt.Errorf("row %d: %w", n, fault(err))
+			} else if err != nil {
+				return fmt.Errorf("row %d: %w", l.row, fault(err))
 			}
 		}
 	})
@@ -183,19 +152,22 @@ type list[T any] struct {
 	row  int // the one that is read, from 1
 }
 
+func (l *list[T]) next(d *jsontext.Decoder) error {
+	l.row++
+	var row T
+	if err := json.UnmarshalDecode(d, &row); err != nil {
+		return err
+	}
+	return l.each(&row)
+}
+
 func (l *list[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '[' {
 		return d.SkipValue()
 	}
 	d.ReadToken()
 	for d.PeekKind() != ']' {
-		l.row++
-		var row T
-		err := json.UnmarshalDecode(d, &row)
-		if err == nil {
-			err = l.each(&row)
-		}
-		if err != nil {
+		if err := l.next(d); err != nil {
 			return fmt.Errorf("sample %d: %w", l.row, fault(err))
 		}
 	}
@@ -237,20 +209,24 @@ func textOf(v jsontext.Value) (string, error) {
 	return "", nil
 }
 
-// listOf returns the values of a list; is is false for another value.
-func listOf(v jsontext.Value) (all []jsontext.Value, is bool) {
-	if v.Kind() != '[' || bytes.Count(v, []byte{','}) > maxValues {
-		return nil, false
+// listOf returns the values of a list; nil for another value.
+func listOf(v jsontext.Value) (all []jsontext.Value) {
+	if v.Kind() == '[' {
+		parse(v, &all) // of a value that was read, so that it cannot fail
 	}
-	return all, parse(v, &all) == nil
+	return all
 }
 
-// tokens converts a number of tokens, −1 if there is none.
-func tokens(n *float64) int64 {
-	if n == nil || !(*n >= 0 && *n < 1<<40) {
+// null reports whether there is no value.
+func null(v jsontext.Value) bool { return v == nil || v.Kind() == 'n' }
+
+// tokens is a number of tokens, −1 if it is not known.
+func tokens(v jsontext.Value) int64 {
+	n, err := strconv.ParseFloat(string(v), 64)
+	if err != nil || !(n >= 0 && n < 1<<40) {
 		return -1
 	}
-	return int64(*n)
+	return int64(n)
 }
 
 // members are the members of an object in their order, none of another value.
@@ -265,22 +241,17 @@ func (m *members) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '{' {
 		return d.SkipValue()
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		text := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		*m = append(*m, member{text, bytes.Clone(value)})
-	}
 	_, err := d.ReadToken()
+	for err == nil && d.PeekKind() != '}' {
+		var one member
+		if err = json.UnmarshalDecode(d, &one.name); err == nil {
+			err = json.UnmarshalDecode(d, &one.value)
+		}
+		*m = append(*m, one)
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
 	return err
 }
 
@@ -305,13 +276,4 @@ func (m members) within(name string) jsontext.Value {
 		return nil
 	}
 	return next.within(inner)
-}
-
-// tokens returns the number of tokens of a name, −1 if there is none.
-func (m members) tokens(name string) int64 {
-	n, err := strconv.ParseFloat(string(m.of(name)), 64)
-	if err != nil {
-		return -1
-	}
-	return tokens(&n)
 }

@@ -149,7 +149,7 @@ func (c Choice) grouped(paths []string, folder bool) (groups []*group, err error
 // read reads the files of one place.
 func (c Choice) read(g *group) ([]Log, error) {
 	f := formats[g.form]
-	b := &book{choice: c, format: f.name, source: g.place, paths: g.paths, at: make(map[[2]string]*draft)}
+	b := &book{Choice: c, format: f.name, source: g.place, paths: g.paths, at: make(map[[2]string]*draft)}
 	if len(g.paths) == 1 {
 		b.source = g.paths[0]
 	}
@@ -173,8 +173,6 @@ func (c Choice) read(g *group) ([]Log, error) {
 	return all, nil
 }
 
-const maxFiles = 200_000 // in a folder
-
 // find returns the file at path, or the regular files of the folder there that may be logs.
 // Links are not followed, and names that begin with a dot are passed over.
 func find(path string) (paths []string, folder bool, err error) {
@@ -191,8 +189,6 @@ func find(path string) (paths []string, folder bool, err error) {
 			return filepath.SkipDir
 		case hidden || !d.Type().IsRegular() || !slices.Contains([]string{".eval", ".json", ".jsonl", ".parquet"}, filepath.Ext(name)):
 			return nil
-		case len(paths) == maxFiles:
-			return fmt.Errorf("%s has more than %d files: name the folders of logs in it", path, maxFiles)
 		}
 		paths = append(paths, name)
 		return nil

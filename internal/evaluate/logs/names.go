@@ -2,6 +2,7 @@ package logs
 
 import (
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,16 +28,6 @@ func folder(path string, n int) string {
 // beside reads another file in the folder of a log, if it is there and sound.
 func beside(path, name string, about any) { object(filepath.Join(filepath.Dir(path), name), about) }
 
-// trimmed returns the part of a name between two others, "" if they are not there.
-func trimmed(name, prefix, suffix string) string {
-	rest, begins := strings.CutPrefix(name, prefix)
-	rest, ends := strings.CutSuffix(rest, suffix)
-	if !begins || !ends {
-		return ""
-	}
-	return rest
-}
-
 // moment formats a time in seconds since 1970 as RFC 3339, or a text as it is.
 func moment(v jsontext.Value) string {
 	text, _ := textOf(v)
@@ -48,11 +39,16 @@ func moment(v jsontext.Value) string {
 
 // joined joins the names that are not empty.
 func joined(mark string, names ...string) string {
-	var all []string
-	for _, name := range names {
-		if name != "" {
-			all = append(all, name)
-		}
-	}
-	return strings.Join(all, mark)
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), mark)
+}
+
+// ioTokens are tokens as several tools count them.
+type ioTokens struct {
+	Input  jsontext.Value `json:"input_tokens"`
+	Output jsontext.Value `json:"output_tokens"`
+}
+
+// rollout is a rollout with these tokens.
+func (t ioTokens) rollout(number int) Rollout {
+	return Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output)}
 }

@@ -43,31 +43,29 @@ type nemoLog struct {
 }
 
 func readNemo(b *book, path string) error {
-	d, err := b.draft(folder(path, 0), "")
-	if err != nil {
-		return err
-	}
-	b.nemo.draft = d
-	repeat := 0
+	n := &b.nemo
+	n.draft = b.draft(folder(path, 0), "")
+	repeat, place := 0, 0
 	if match := nemoFile.FindStringSubmatch(filepath.Base(path)); match != nil {
 		repeat, _ = strconv.Atoi(match[1]) // "" is 0
 	}
-	place := 0
 	return rows(path, func(row *members) error {
-		id, err := b.nemo.id(*row, place)
+		id, err := n.id(*row, place)
 		if err != nil {
 			return err
 		}
 		place++
-		reward, is, err := b.nemo.reward(*row)
+		reward, is, err := n.reward(*row)
 		switch {
 		case err != nil:
 			return fmt.Errorf("task %q: %w", id.text, err)
 		case !is:
-			d.without(unscored)
+			n.without(unscored)
 			return nil
 		}
-		return d.add(id, Rollout{Number: repeat + 1, Reward: reward, PromptTokens: row.tokens("num_input_tokens"), CompletionTokens: row.tokens("num_generated_tokens")})
+		r := ioTokens{row.of("num_input_tokens"), row.of("num_generated_tokens")}.rollout(repeat + 1)
+		r.Reward = reward
+		return n.add(id, r)
 	})
 }
 
@@ -97,22 +95,19 @@ func (n *nemoLog) id(row members, place int) (id taskID, err error) {
 // of a row must agree.
 func (n *nemoLog) reward(row members) (reward float64, is bool, err error) {
 	known := n.known(row)
-	value := row.within(n.wanted)
+	at := slices.IndexFunc(known, func(name string) bool { return !null(row.of(name)) })
 	switch {
-	case n.wanted != "" && value == nil:
-		return 0, false, nil
 	case n.wanted != "":
-		n.taken, known = n.wanted, nil
-	case n.taken == "":
-		at := slices.IndexFunc(known, func(name string) bool { return row.of(name).Kind() != 'n' })
-		if at < 0 {
-			return 0, false, nil
+		if known = nil; row.within(n.wanted) != nil {
+			n.taken = n.wanted
 		}
+	case n.taken == "" && at >= 0:
 		n.taken = known[at]
 	}
-	if n.wanted == "" {
-		value = row.of(n.taken)
+	if n.taken == "" {
+		return 0, false, nil
 	}
+	value := row.within(n.taken)
 	reward, is, err = verdict(n.taken, value)
 	switch {
 	case !judgementField.MatchString(n.taken) || value.Kind() != '"':
@@ -130,11 +125,11 @@ func (n *nemoLog) reward(row members) (reward float64, is bool, err error) {
 		if name == n.taken || err != nil || !says || is && other == reward {
 			continue
 		}
-		said := "nothing"
+		word := "nothing"
 		if is {
-			said = fmt.Sprint(reward)
+			word = fmt.Sprint(reward)
 		}
-		return 0, false, fmt.Errorf("%s says %s and %s says %v: choose one with --reward, of %s", n.taken, said, name, other, strings.Join(n.seen, ", "))
+		return 0, false, fmt.Errorf("%s says %s and %s says %v: choose one with --reward, of %s", n.taken, word, name, other, strings.Join(n.seen, ", "))
 	}
 	return reward, is, nil
 }
@@ -142,9 +137,9 @@ func (n *nemoLog) reward(row members) (reward float64, is bool, err error) {
 // known returns the fields of a row that are known to be a verdict, and keeps the names of
 // others that may be one. With an expected judgement the answer itself is a judgement.
 func (n *nemoLog) known(row members) (known []string) {
-	names := firstFields
+	names := slices.Clone(firstFields)
 	for _, m := range row {
-		names = append(names[:len(names):len(names)], m.name)
+		names = append(names, m.name)
 	}
 	for _, name := range names {
 		value := row.of(name)
@@ -153,7 +148,7 @@ func (n *nemoLog) known(row members) (known []string) {
 		case verdictField.MatchString(name), judgementField.MatchString(name) && row.of("expected_judgement") == nil:
 			known = append(known, name)
 			n.see(name)
-		case verdictLike(value) && len(n.others) < maxNames && !slices.Contains(n.others, name):
+		case verdictLike(value) && len(n.others) < 64 && !slices.Contains(n.others, name):
 			n.others = append(n.others, name)
 		}
 	}
@@ -177,12 +172,13 @@ func (n *nemoLog) check() error {
 }
 
 // judged returns the verdict in a judgement, "" if there is none. The last one counts.
-func judged(text string) string {
+func judged(v jsontext.Value) string {
+	text, err := textOf(v)
 	found := bareWord.FindStringSubmatch(text)
 	if all := judgeWord.FindAllStringSubmatch(text, -1); len(all) > 0 {
 		found = all[len(all)-1]
 	}
-	if found == nil {
+	if found == nil || err != nil || v.Kind() != '"' {
 		return ""
 	}
 	return strings.ToLower(found[1])
@@ -190,16 +186,12 @@ func judged(text string) string {
 
 // verdict converts a field to a reward. says is false if the field is null.
 func verdict(name string, value jsontext.Value) (reward float64, says bool, err error) {
-	text, err := textOf(value)
-	if value.Kind() != '"' || err != nil {
-		return rewardOf(name, value)
-	}
-	switch word := judged(text); {
+	switch word := judged(value); {
 	case word == "yes" || word == "true" || word == "correct":
 		return 1, true, nil
 	case word != "":
 		return 0, true, nil
-	case judgementField.MatchString(name):
+	case value.Kind() == '"' && judgementField.MatchString(name):
 		return 0, false, fmt.Errorf("%s has no verdict", name)
 	}
 	return rewardOf(name, value)
@@ -207,13 +199,6 @@ func verdict(name string, value jsontext.Value) (reward float64, says bool, err 
 
 // verdictLike reports whether a value may be a reward.
 func verdictLike(value jsontext.Value) bool {
-	text, _ := textOf(value)
-	number, err := strconv.ParseFloat(text, 64)
-	switch value.Kind() {
-	case 't', 'f':
-		return true
-	case '0':
-		return err == nil && number >= 0 && number <= 1
-	}
-	return judged(text) != ""
+	number, err := strconv.ParseFloat(string(value), 64)
+	return value.Kind() == 't' || value.Kind() == 'f' || err == nil && number >= 0 && number <= 1 || judged(value) != ""
 }

@@ -20,18 +20,14 @@ type ownRollout struct {
 	Task       jsontext.Value `json:"task_id"`
 	Number     int            `json:"rollout"`
 	Reward     jsontext.Value `json:"reward"`
-	Prompt     *float64       `json:"prompt_tokens"`
-	Completion *float64       `json:"completion_tokens"`
+	Prompt     jsontext.Value `json:"prompt_tokens"`
+	Completion jsontext.Value `json:"completion_tokens"`
 }
 
 func readOwn(b *book, path string) error {
-	d, err := b.draft("", "")
-	if err != nil {
-		return err
-	}
+	d := b.draft("", "")
 	var document struct {
-		Schema    string `json:"schema"`
-		Allocated bool   `json:"allocated"`
+		Allocated bool `json:"allocated"`
 		Result    struct {
 			Benchmark string `json:"benchmark"`
 			Model     string `json:"model"`
@@ -47,9 +43,9 @@ func readOwn(b *book, path string) error {
 		if n := tokens(r.Completion); n > 0 { // 0: they were not counted
 			next.PromptTokens, next.CompletionTokens = tokens(r.Prompt), n
 		}
-		return d.take(id, next, []scored{{name: "reward", value: r.Reward}})
+		return d.take(id, next, []scored{scoreOf("reward", r.Reward)})
 	}
-	err = object(path, &document)
+	err := object(path, &document)
 	d.Benchmark, d.Model, d.Allocated = document.Result.Benchmark, document.Result.Model, document.Allocated
 	return err
 }

@@ -33,27 +33,17 @@ type verifiersRow struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"env"`
-	Task   members          `json:"task"` // key, hash
-	OK     *bool            `json:"ok"`
-	Traces []verifiersTrace `json:"traces"`
-}
-
-// ioTokens are tokens as several tools count them.
-type ioTokens struct {
-	Input  *float64 `json:"input_tokens"`
-	Output *float64 `json:"output_tokens"`
-}
-
-// verifiersTrace is a trace of an episode, whose reward is the sum of its rewards by their
-// weights.
-type verifiersTrace struct {
-	Rewards members  `json:"rewards"`
-	Input   *float64 `json:"num_input_tokens"`
-	Output  *float64 `json:"num_output_tokens"`
-	Agent   struct {
-		Config modelName `json:"config"`
-	} `json:"agent"`
-	Calls []modelName `json:"calls"`
+	Task   members `json:"task"` // key, hash
+	OK     *bool   `json:"ok"`
+	Traces []struct {
+		Rewards members        `json:"rewards"` // whose sum by weights is the reward
+		Input   jsontext.Value `json:"num_input_tokens"`
+		Output  jsontext.Value `json:"num_output_tokens"`
+		Agent   struct {
+			Config modelName `json:"config"`
+		} `json:"agent"`
+		Calls []modelName `json:"calls"`
+	} `json:"traces"`
 }
 
 type modelName struct {
@@ -67,16 +57,12 @@ func readVerifiers(b *book, path string) error {
 		Model string `json:"model"`
 	}
 	beside(path, "metadata.json", &about)
-	d, err := b.draft("", "")
-	if err != nil {
-		return err
-	}
-	env, models := "", []string(nil)
-	err = rows(path, func(row *verifiersRow) error {
+	d, env, models := b.draft("", ""), "", []string(nil)
+	err := rows(path, func(row *verifiersRow) error {
 		env = cmp.Or(env, row.Env.Name, row.Env.ID)
 		for _, t := range row.Traces {
 			for _, call := range append(t.Calls, t.Agent.Config) {
-				if call.Model != "" && !slices.Contains(models, call.Model) && len(models) < maxNames {
+				if call.Model != "" && !slices.Contains(models, call.Model) && len(models) < 64 {
 					models = append(models, call.Model)
 				}
 			}
@@ -102,20 +88,20 @@ func readVerifiers(b *book, path string) error {
 // result takes a row of results.jsonl.
 func (d *draft) result(row *verifiersRow) error {
 	id, err := idOf(row.Example)
-	switch k := row.Error.Kind(); {
+	switch {
 	case err != nil:
 		return err
 	case id.text == "":
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
-	case k != 0 && k != 'n':
+	case !null(row.Error):
 		d.without("the rollout ended in an error")
 		return nil
 	}
-	scores := []scored{{name: "reward", value: row.Reward}}
+	scores := []scored{scoreOf("reward", row.Reward)}
 	for _, m := range row.Metrics {
-		scores = append(scores, scored{name: "metrics/" + m.name, value: m.value})
+		scores = append(scores, scoreOf("metrics/"+m.name, m.value))
 	}
-	return d.take(id, Rollout{Number: d.next(id), PromptTokens: tokens(row.Usage.Input), CompletionTokens: tokens(row.Usage.Output)}, scores)
+	return d.take(id, row.Usage.rollout(d.next(id)), scores)
 }
 
 // episode takes a row of traces.jsonl. Of several traces the first counts.
@@ -139,8 +125,7 @@ func (d *draft) episode(row *verifiersRow) error {
 		d.note("its episodes have several traces: the first of each counts")
 	}
 	t := row.Traces[0]
-	scores := []scored{{name: "reward"}}
-	total := 0.0
+	scores, total := []scored{scoreOf("reward", nil)}, 0.0
 	for _, m := range t.Rewards {
 		var part struct {
 			Score  jsontext.Value `json:"score"`
@@ -149,17 +134,18 @@ func (d *draft) episode(row *verifiersRow) error {
 		if err := parse(m.value, &part); err != nil {
 			return err
 		}
-		if part.Score.Kind() != '0' {
-			continue
+		score, err := strconv.ParseFloat(string(part.Score), 64)
+		if err != nil {
+			continue // it is not scored by this one
 		}
 		if part.Weight == nil {
 			part.Weight = new(1.0)
 		}
-		score, _ := strconv.ParseFloat(string(part.Score), 64)
 		total += score * *part.Weight
-		scores[0].value = jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))
-		scores = append(scores, scored{name: "rewards/" + m.name, value: part.Score})
+		scores[0] = scoreOf("reward", jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64)))
+		scores = append(scores, scoreOf("rewards/"+m.name, part.Score))
 	}
-	r := Rollout{Number: d.next(id), PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(row.ID)}
+	r := ioTokens{t.Input, t.Output}.rollout(d.next(id))
+	r.Identity = identity(row.ID)
 	return d.take(id, r, scores)
 }

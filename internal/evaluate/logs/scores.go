@@ -16,10 +16,13 @@ import (
 // score that has several.
 type scored struct {
 	name    string
-	value   jsontext.Value
-	each    []jsontext.Value // a value for each rollout of the task; nil: value is of one
-	share   int              // value is the share of this number of rollouts that passed; 0: it is of one
+	values  []jsontext.Value // of one rollout, or of each of a task's
+	share   int              // the value is the share of so many rollouts that passed; 0: it is of one
 	refused error            // why the value is no reward
+}
+
+func scoreOf(name string, value jsontext.Value) scored {
+	return scored{name: name, values: []jsontext.Value{value}}
 }
 
 const unscored = "it is not scored"
@@ -27,17 +30,15 @@ const unscored = "it is not scored"
 // rewardOf converts a score to a reward, from 0 to 1 if the log is sound. is is false for
 // null and NaN.
 func rewardOf(name string, value jsontext.Value) (reward float64, is bool, err error) {
+	text, err := textOf(value)
 	switch value.Kind() {
 	case 0, 'n':
 		return 0, false, nil
-	case 't':
-		return 1, true, nil
-	case 'f':
-		return 0, true, nil
 	case '[', '{':
 		return 0, false, fmt.Errorf("the score %s is a list or an object: speceval needs a number", name)
+	case 't', 'f':
+		text = string(value)
 	}
-	text, err := textOf(value)
 	switch strings.ToLower(text) {
 	case "c", "yes", "true":
 		return 1, true, err
@@ -62,7 +63,7 @@ type choice struct {
 
 // see keeps the name of a score for errors and notes.
 func (c *choice) see(name string) {
-	if len(c.seen) < maxNames && !slices.Contains(c.seen, name) {
+	if !slices.Contains(c.seen, name) && len(c.seen) < 64 {
 		c.seen = append(c.seen, name)
 	}
 }
@@ -128,12 +129,8 @@ func (d *draft) take(id taskID, r Rollout, scores []scored) error {
 	case s.refused != nil:
 		return s.refused
 	}
-	values := s.each
-	if values == nil {
-		values = []jsontext.Value{s.value}
-	}
-	for k, value := range values {
-		if s.each != nil {
+	for k, value := range s.values {
+		if len(s.values) > 1 {
 			r.Number = k + 1
 		}
 		reward, is, err := rewardOf(s.name, value)
@@ -141,7 +138,7 @@ func (d *draft) take(id taskID, r Rollout, scores []scored) error {
 		case err != nil:
 			return fmt.Errorf("task %q, rollout %d: %w", id.text, r.Number, err)
 		case !is && id.text == "":
-			return errors.New("a task has no id")
+			return errNoID
 		case !is:
 			d.without(unscored)
 			continue
@@ -179,3 +176,5 @@ func (d *draft) addShare(id taskID, r Rollout, s *scored) error {
 	}
 	return nil
 }
+
+var errNoID = errors.New("a task has no id")

@@ -3,9 +3,7 @@ package logs
 import (
 	"cmp"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,8 +38,8 @@ type harborTrial struct {
 		Type string `json:"exception_type"`
 	} `json:"exception_info"`
 	Result struct {
-		Input  *float64 `json:"n_input_tokens"`
-		Output *float64 `json:"n_output_tokens"`
+		Input  jsontext.Value `json:"n_input_tokens"`
+		Output jsontext.Value `json:"n_output_tokens"`
 	} `json:"agent_result"`
 }
 
@@ -62,20 +60,16 @@ func readHarbor(b *book, path string) error {
 	if t.Agent.Model.Name == "" {
 		model = t.Agent.Name
 	}
-	d, err := b.draft(cmp.Or(t.Source, folder(path, 1)), model)
-	if err != nil {
-		return err
-	}
+	d := b.draft(cmp.Or(t.Source, folder(path, 1)), model)
 	if d.Created == "" || t.Started != "" && t.Started < d.Created {
 		d.Created = t.Started
 	}
 	var scores []scored
 	for _, r := range t.Verifier.Rewards {
-		s := scored{name: r.name, value: r.value}
 		if r.name == "reward" { // before others
-			scores = slices.Insert(scores, 0, s)
+			scores = slices.Insert(scores, 0, scoreOf(r.name, r.value))
 		} else if r.value.Kind() != '"' {
-			scores = append(scores, s)
+			scores = append(scores, scoreOf(r.name, r.value))
 		}
 	}
 	id, err := idOf(t.Task)
@@ -92,72 +86,4 @@ func readHarbor(b *book, path string) error {
 		return d.add(id, r)
 	}
 	return d.take(id, r, scores)
-}
-
-// terminalBench is <run>/<task>/<trial>/results.json of Terminal-Bench 1, a file for
-// every trial, or <run>/results.json, which has all of them.
-var terminalBench = format{
-	name: "terminal-bench",
-	is: func(path string, h head) (string, bool) {
-		run := filepath.Dir(path)
-		if !h.has("results") {
-			run = filepath.Dir(filepath.Dir(run))
-		}
-		return run, strings.HasSuffix(path, ".json") && h.has("is_resolved", "trial_name")
-	},
-	read: readTerminalBench,
-}
-
-// terminalTrial is a trial, or all trials of a run.
-type terminalTrial struct {
-	Results  []terminalTrial `json:"results"`
-	ID       string          `json:"id"`
-	Task     jsontext.Value  `json:"task_id"`
-	Trial    string          `json:"trial_name"`
-	Resolved jsontext.Value  `json:"is_resolved"`
-	Input    *float64        `json:"total_input_tokens"`
-	Output   *float64        `json:"total_output_tokens"`
-}
-
-// trialNumber is the number in the name of a trial, "hello.2-of-5.run".
-var trialNumber = regexp.MustCompile(`\.(\d{1,6})-of-\d+\.`)
-
-func readTerminalBench(b *book, path string) error {
-	var t terminalTrial
-	if err := object(path, &t); err != nil {
-		return err
-	}
-	var about struct {
-		Model     string `json:"model_name"`
-		Agent     string `json:"agent_name"`
-		Benchmark string `json:"dataset_name"`
-		Started   string `json:"start_time"`
-	}
-	trials, place := t.Results, "run_metadata.json"
-	if trials == nil {
-		trials, place = []terminalTrial{t}, "../../"+place
-	} else if len(b.paths) > 1 {
-		return nil // it repeats the trials
-	}
-	beside(path, place, &about)
-	d, err := b.draft(about.Benchmark, joined("+", about.Model, about.Agent))
-	if err != nil {
-		return err
-	}
-	d.Created = about.Started
-	for _, t := range trials {
-		id, err := idOf(t.Task)
-		number := d.next(id)
-		if match := trialNumber.FindStringSubmatch(t.Trial); match != nil {
-			number, _ = strconv.Atoi(match[1])
-		}
-		r := Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(t.ID)}
-		if err == nil {
-			err = d.take(id, r, []scored{{name: "is_resolved", value: t.Resolved}})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

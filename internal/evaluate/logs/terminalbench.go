@@ -1,0 +1,75 @@
+package logs
+
+import (
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// terminalBench is <run>/<task>/<trial>/results.json of Terminal-Bench 1, a file for
+// every trial, or <run>/results.json, which has all of them.
+var terminalBench = format{
+	name: "terminal-bench",
+	is: func(path string, h head) (string, bool) {
+		run := filepath.Dir(path)
+		if !h.has("results") {
+			run = filepath.Dir(filepath.Dir(run))
+		}
+		return run, strings.HasSuffix(path, ".json") && h.has("is_resolved", "trial_name")
+	},
+	read: readTerminalBench,
+}
+
+// terminalTrial is a trial, or all trials of a run.
+type terminalTrial struct {
+	Results  []terminalTrial `json:"results"`
+	ID       string          `json:"id"`
+	Task     jsontext.Value  `json:"task_id"`
+	Trial    string          `json:"trial_name"`
+	Resolved jsontext.Value  `json:"is_resolved"`
+	Input    jsontext.Value  `json:"total_input_tokens"`
+	Output   jsontext.Value  `json:"total_output_tokens"`
+}
+
+// trialNumber is the number in the name of a trial, "hello.2-of-5.run".
+var trialNumber = regexp.MustCompile(`\.(\d{1,6})-of-\d+\.`)
+
+func readTerminalBench(b *book, path string) error {
+	var t terminalTrial
+	if err := object(path, &t); err != nil {
+		return err
+	}
+	var about struct {
+		Model     string `json:"model_name"`
+		Agent     string `json:"agent_name"`
+		Benchmark string `json:"dataset_name"`
+		Started   string `json:"start_time"`
+	}
+	trials, place := t.Results, "run_metadata.json"
+	if trials == nil {
+		trials, place = []terminalTrial{t}, "../../"+place
+	} else if len(b.paths) > 1 {
+		return nil // it repeats the trials
+	}
+	beside(path, place, &about)
+	d := b.draft(about.Benchmark, joined("+", about.Model, about.Agent))
+	d.Created = about.Started
+	for _, t := range trials {
+		id, err := idOf(t.Task)
+		number := d.next(id)
+		if match := trialNumber.FindStringSubmatch(t.Trial); match != nil {
+			number, _ = strconv.Atoi(match[1])
+		}
+		r := Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(t.ID)}
+		if err == nil {
+			err = d.take(id, r, []scored{scoreOf("is_resolved", t.Resolved)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
