@@ -24,11 +24,13 @@ const maxRollouts = 1 << 23
 // book collects the logs of one place while its files are read.
 type book struct {
 	Choice
-	format, source string
-	paths          []string
-	drafts         []*draft
-	at             map[[2]string]*draft
-	nemo           nemoLog // of NeMo-Skills
+	format format
+	order  int    // among formats
+	source string // the file, or the place of several
+	paths  []string
+	drafts []*draft
+	at     map[[2]string]*draft
+	nemo   nemoLog // of NeMo-Skills
 }
 
 // draft is the log of a benchmark and a model that is being read.
@@ -48,7 +50,7 @@ func (b *book) draft(benchmark, model string) *draft {
 	key := [2]string{benchmark, model}
 	if b.at[key] == nil {
 		b.at[key] = &draft{
-			Log:    Log{Format: b.format, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
+			Log:    Log{Format: b.format.name, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
 			choice: choice{wanted: b.Reward}, places: make(map[string]int), left: make(map[string]int),
 		}
 		b.drafts = append(b.drafts, b.at[key])

@@ -77,13 +77,6 @@ func Formats() (names []string) {
 	return names
 }
 
-// group is the files of one log.
-type group struct {
-	form  int // among formats
-	place string
-	paths []string
-}
-
 // Read reads the logs at path, a file or a folder of logs, sorted by format and then
 // source. Files in a folder that no format recognises are passed over; a file that is
 // named itself must be a log. Unless the choice is strict, logs of a folder that cannot
@@ -96,12 +89,12 @@ func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	groups, err := c.grouped(paths, folder)
+	books, err := c.books(paths, folder)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, g := range groups {
-		read, err := c.read(g)
+	for _, b := range books {
+		read, err := b.read()
 		switch {
 		case err == nil:
 			all = append(all, read...)
@@ -120,9 +113,9 @@ func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
 	return nil, nil, fmt.Errorf("%s: no log of %s is recognised", path, strings.Join(Formats(), ", "))
 }
 
-// grouped recognises files, and puts those of one place together.
-func (c Choice) grouped(paths []string, folder bool) (groups []*group, err error) {
-	at := make(map[string]*group)
+// books recognises files, and puts those of one place together.
+func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
+	at := make(map[string]*book)
 	for _, path := range paths {
 		h, err := headOf(path)
 		if err != nil {
@@ -133,40 +126,37 @@ func (c Choice) grouped(paths []string, folder bool) (groups []*group, err error
 			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
 				continue
 			}
-			key := f.name + " " + cmp.Or(place, path)
-			if at[key] == nil {
-				at[key] = &group{form: i, place: cmp.Or(place, path)}
-				groups = append(groups, at[key])
+			b := at[f.name+" "+place]
+			if b == nil {
+				b = &book{Choice: c, format: f, order: i, source: path, at: make(map[[2]string]*draft)}
+				at[f.name+" "+place], all = b, append(all, b)
+			} else {
+				b.source = place
 			}
-			at[key].paths = append(at[key].paths, path)
+			b.paths = append(b.paths, path)
 			break
 		}
 	}
-	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(a.form, b.form) })
-	return groups, nil
+	slices.SortStableFunc(all, func(a, b *book) int { return cmp.Compare(a.order, b.order) })
+	return all, nil
 }
 
 // read reads the files of one place.
-func (c Choice) read(g *group) ([]Log, error) {
-	f := formats[g.form]
-	b := &book{Choice: c, format: f.name, source: g.place, paths: g.paths, at: make(map[[2]string]*draft)}
-	if len(g.paths) == 1 {
-		b.source = g.paths[0]
-	}
-	if c.Scorer != "" && f.name != lmEval.name {
+func (b *book) read() (all []Log, err error) {
+	if b.Scorer != "" && b.format.name != lmEval.name {
 		return nil, fmt.Errorf("%s: --scorer reads the answers of logs of %s alone: take the rewards of this one, or choose them with --reward", b.source, lmEval.name)
 	}
-	for _, path := range g.paths {
-		if err := f.read(b, path); err != nil {
+	for _, path := range b.paths {
+		if err := b.format.read(b, path); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	if f.done != nil {
-		if err := f.done(b); err != nil {
-			return nil, fmt.Errorf("%s: %w", b.source, err)
-		}
+	if b.format.done != nil {
+		err = b.format.done(b)
 	}
-	all, err := b.logs()
+	if err == nil {
+		all, err = b.logs()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.source, err)
 	}
