@@ -43,9 +43,15 @@ type group struct {
 // Import reads logs and writes the file. An error names the log, or the flag that is
 // needed.
 func Import(r ImportRequest) (*Imported, error) {
-	write, err := writer(r.To)
-	if err != nil {
-		return nil, err
+	write, known := map[string]func(io.Writer, *Imported) error{
+		".csv": func(w io.Writer, done *Imported) error { return profile.WriteCSV(w, done.Profiles) },
+		".parquet": func(w io.Writer, done *Imported) error {
+			all, _ := json.Marshal(done.Logs) // texts always marshal
+			return profile.Write(w, done.Profiles, map[string]string{"speceval.schema": profile.Schema, "speceval.imported": string(all)})
+		},
+	}[filepath.Ext(r.To)]
+	if !known {
+		return nil, fmt.Errorf("--to %q: want a file that ends in .csv or .parquet", r.To)
 	}
 	done, err := ReadLogs(r)
 	if err != nil {
@@ -89,40 +95,6 @@ func ReadLogs(r ImportRequest) (*Imported, error) {
 		return strings.Compare(a.Benchmark+"\x00"+a.Model, b.Benchmark+"\x00"+b.Model)
 	})
 	return done, nil
-}
-
-// writer returns the writer of a file format by the suffix of path.
-func writer(path string) (func(w io.Writer, done *Imported) error, error) {
-	switch filepath.Ext(path) {
-	case ".csv":
-		return func(w io.Writer, done *Imported) error { return profile.WriteCSV(w, done.Profiles) }, nil
-	case ".parquet":
-		return func(w io.Writer, done *Imported) error {
-			return profile.Write(w, done.Profiles, map[string]string{"speceval.schema": profile.Schema, "speceval.imported": done.provenance()})
-		}, nil
-	}
-	return nil, fmt.Errorf("--to %q: want a file that ends in .csv or .parquet", path)
-}
-
-// provenance lists the logs as JSON, without their rollouts.
-func (d *Imported) provenance() string {
-	type from struct {
-		Format    string   `json:"format"`
-		Source    string   `json:"source"`
-		SHA256    string   `json:"sha256"`
-		Benchmark string   `json:"benchmark"`
-		Model     string   `json:"model"`
-		Scorer    string   `json:"scorer"`
-		Created   string   `json:"created,omitempty"`
-		Complete  bool     `json:"complete"`
-		Notes     []string `json:"notes,omitempty"`
-	}
-	var all []from
-	for _, l := range d.Logs {
-		all = append(all, from{l.Format, filepath.ToSlash(l.Source), l.Digest, l.Benchmark, l.Model, l.Scorer, l.Created, l.Complete, l.Notes})
-	}
-	text, _ := json.Marshal(all) // texts always marshal
-	return string(text)
 }
 
 // grouped puts logs of the same benchmark and model together.
@@ -195,6 +167,13 @@ func (g *group) check() error {
 	return nil
 }
 
+// tally is what the logs have of a task.
+type tally struct {
+	passes, tested       int
+	rewards, squares     float64
+	prompts, completions int64 // tokens; −1 if one of its rollouts lacks them
+}
+
 // profile adds the logs up. A rollout that several of them have counts once: a log of a
 // run that was tried again has those of the run before.
 func (g *group) profile() (p profile.Profile, repeated int, err error) {
@@ -203,7 +182,7 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 	}
 	p.Benchmark, p.Model, p.Scorer = g.benchmark, g.model, g.logs[0].Scorer
 	p.Source, p.Allocated = g.source(), g.logs[0].Allocated
-	at, counted, graded := make(map[string]int), make(map[uint64]bool), false
+	tallies, counted := make(map[string]*tally), make(map[uint64]bool)
 	for _, l := range g.logs {
 		for _, t := range l.Tasks {
 			for _, r := range t.Rollouts {
@@ -212,36 +191,48 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 					continue
 				}
 				counted[r.Identity] = true
-				i, there := at[t.ID]
-				if !there {
-					i = len(p.TaskIDs)
-					at[t.ID] = i
-					p.TaskIDs, p.PassCounts, p.Tested = append(p.TaskIDs, t.ID), append(p.PassCounts, 0), append(p.Tested, 0)
-					p.Rewards, p.Squares = append(p.Rewards, 0), append(p.Squares, 0)
-					p.PromptTokens, p.CompletionTokens = append(p.PromptTokens, 0), append(p.CompletionTokens, 0)
+				if tallies[t.ID] == nil {
+					tallies[t.ID], p.TaskIDs = new(tally), append(p.TaskIDs, t.ID)
 				}
-				p.Tested[i]++
-				if r.Reward == 1 {
-					p.PassCounts[i]++
-				}
-				p.Rewards[i] += r.Reward
-				p.Squares[i] += r.Reward * r.Reward
-				p.PromptTokens[i], p.CompletionTokens[i] = plus(p.PromptTokens[i], r.PromptTokens), plus(p.CompletionTokens[i], r.CompletionTokens)
-				graded = graded || r.Reward > 0 && r.Reward < 1
+				tallies[t.ID].add(r)
 			}
 		}
 	}
-	if p.N() < 2 {
+	if len(p.TaskIDs) < 2 {
 		return p, repeated, fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", g.benchmark, g.model)
+	}
+	graded, prompted, completed := false, false, false
+	for _, id := range p.TaskIDs {
+		t := tallies[id]
+		p.PassCounts, p.Tested = append(p.PassCounts, t.passes), append(p.Tested, t.tested)
+		p.Rewards, p.Squares = append(p.Rewards, t.rewards), append(p.Squares, t.squares)
+		p.PromptTokens, p.CompletionTokens = append(p.PromptTokens, t.prompts), append(p.CompletionTokens, t.completions)
+		graded, prompted, completed = graded || t.squares < t.rewards, prompted || t.prompts >= 0, completed || t.completions >= 0
 	}
 	if !graded {
 		p.Rewards, p.Squares = nil, nil
 	}
-	p.PromptTokens, p.CompletionTokens = known(p.PromptTokens), known(p.CompletionTokens)
+	if !prompted {
+		p.PromptTokens = nil
+	}
+	if !completed {
+		p.CompletionTokens = nil
+	}
 	if slices.Min(p.Tested) == slices.Max(p.Tested) {
 		p.TestedK, p.Tested = p.Tested[0], nil
 	}
 	return p, repeated, nil
+}
+
+// add adds a rollout.
+func (t *tally) add(r logs.Rollout) {
+	t.tested++
+	if r.Reward == 1 {
+		t.passes++
+	}
+	t.rewards += r.Reward
+	t.squares += r.Reward * r.Reward
+	t.prompts, t.completions = plus(t.prompts, r.PromptTokens), plus(t.completions, r.CompletionTokens)
 }
 
 // plus adds numbers of tokens; −1 is an unknown number.
@@ -250,25 +241,6 @@ func plus(a, b int64) int64 {
 		return -1
 	}
 	return a + b
-}
-
-// known returns sums of tokens, nil if none is known.
-func known(sums []int64) []int64 {
-	if slices.Max(sums) < 0 {
-		return nil
-	}
-	return sums
-}
-
-// counted returns the number of rollouts of a log, and their tokens, −1 if one lacks them.
-func counted(l *logs.Log) (rollouts int, prompts, completions int64) {
-	for _, t := range l.Tasks {
-		for _, r := range t.Rollouts {
-			rollouts++
-			prompts, completions = plus(prompts, r.PromptTokens), plus(completions, r.CompletionTokens)
-		}
-	}
-	return rollouts, prompts, completions
 }
 
 // source lists the logs with their digests.
@@ -295,10 +267,15 @@ func (d *Imported) Text(w io.Writer) error {
 	}
 	for i := range d.Logs {
 		l := &d.Logs[i]
-		rollouts, prompts, completions := counted(l)
+		var all tally
+		for _, t := range l.Tasks {
+			for _, r := range t.Rollouts {
+				all.add(r)
+			}
+		}
 		read.Rows = append(read.Rows, []table.Cell{
 			table.Text(l.Source), table.Text(l.Format), table.Text(l.Benchmark), table.Text(l.Model), table.Text(l.Scorer),
-			table.Integer(len(l.Tasks)), table.Integer(rollouts), table.Integer(l.Left), tokens(prompts), tokens(completions),
+			table.Integer(len(l.Tasks)), table.Integer(all.tested), table.Integer(l.Left), tokens(all.prompts), tokens(all.completions),
 		})
 	}
 	if err := table.WriteText(w, read); err != nil {

@@ -14,21 +14,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Log is a log of one model on one benchmark.
+// Log is a log of one model on one benchmark. As JSON it is without its rollouts.
 type Log struct {
-	Format    string         // its name among Formats
-	Source    string         // path
-	Benchmark string         // as the log names it
-	Model     string         // as the log names it
-	Scorer    string         // scorer or metric of the rewards
-	Created   string         // RFC 3339, "" if the log does not say
-	Complete  bool           // false: crashed or cancelled
-	Allocated bool           // an allocation of speceval decided how many rollouts each task has
-	Snapshot  jsontext.Value // of the allocation's evaluation, as the protocol has it; nil if there is none
-	Digest    string         // lower-case hex SHA-256 of its files' contents
-	Tasks     []Task         // in the log's order, ids unique, each with a rollout at least
-	Left      int            // rollouts of the log that are left out: unscored, or not selected
-	Notes     []string       // for the user: rollouts that are left out, and doubts
+	Format    string   `json:"format"`            // its name among Formats
+	Source    string   `json:"source"`            // path
+	Digest    string   `json:"sha256"`            // of its files' contents, in lower-case hex
+	Benchmark string   `json:"benchmark"`         // as the log names it
+	Model     string   `json:"model"`             // as the log names it
+	Scorer    string   `json:"scorer"`            // scorer or metric of the rewards
+	Created   string   `json:"created,omitempty"` // RFC 3339, "" if the log does not say
+	Complete  bool     `json:"complete"`          // false: crashed or cancelled
+	Notes     []string `json:"notes,omitempty"`   // for the user: rollouts that are left out, and doubts
+
+	Allocated bool           `json:"-"` // an allocation of speceval decided how many rollouts each task has
+	Snapshot  jsontext.Value `json:"-"` // of the allocation's evaluation, as the protocol has it; nil if there is none
+	Tasks     []Task         `json:"-"` // in the log's order, ids unique, each with a rollout at least
+	Left      int            `json:"-"` // rollouts of the log that are left out: unscored, or not selected
 }
 
 // Task is a task and its scored rollouts, by their numbers.
