@@ -48,8 +48,8 @@ func TestFilesComeBack(t *testing.T) {
 func TestFaultsNameFileRowAndColumn(t *testing.T) {
 	for want, spoil := range map[string]func(models, lengths string) (string, string){
 		"models.csv: column base_us is missing": func(m, l string) (string, string) { return strings.Replace(m, "base_us", "base", 1), l },
-		"models.csv: row 1: base_us":   func(m, l string) (string, string) { return strings.Replace(m, "5000", "x", 1), l },
-		"row 1: max_sequences":    func(m, l string) (string, string) { return strings.Replace(m, ",128,", ",1.5,", 1), l },
+		"models.csv: row 1: base_us":            func(m, l string) (string, string) { return strings.Replace(m, "5000", "x", 1), l },
+		"row 1: max_sequences":                  func(m, l string) (string, string) { return strings.Replace(m, ",128,", ",1.5,", 1), l },
 		"lengths.csv: the file is empty":        func(m, l string) (string, string) { return m, "" },
 	} {
 		m, l := spoil(models, lengths)

@@ -33,7 +33,7 @@ func setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (_ *e
 	if was != nil {
 		added := *was
 		added.Budget, added.Design = m.Budget, evaluation.Design{Weight: 0.4, Fractions: []float64{0.5, 1}, Rounds: m.Rounds, Source: "a test"}
-		added.Extends, err = evaluation.Extending(r, "earlier")
+		added.Extends = evaluation.Extending(r, "earlier")
 		return &added, nil, err
 	}
 	if len(m.Tasks) < 2 {
