@@ -14,7 +14,7 @@ import (
 
 // mark is one thing on a printed figure: a line, an area or a text.
 type mark struct {
-	said
+	ink   color.RGBA
 	path  vg.Path   // of a disc, an arc
 	width vg.Length // of a line; 0 for an area
 	dash  []vg.Length
@@ -23,14 +23,6 @@ type mark struct {
 	size  vg.Length
 	angle float64 // in degrees, against the clock
 }
-
-// said is a colour with a text that a page shows under the pointer.
-type said struct {
-	ink
-	title string
-}
-
-type ink = color.RGBA
 
 // marks draws a figure. Its arcs are whole discs. Places are in points from the upper left corner.
 func (f Figure) marks() (out []mark, err error) {
@@ -56,8 +48,7 @@ func (f Figure) marks() (out []mark, err error) {
 		case *recorder.SetLineDash:
 			now.dash = a.Dashes
 		case *recorder.SetColor:
-			now.said, _ = a.Color.(said)
-			if c, ok := a.Color.(ink); ok {
+			if c, ok := a.Color.(color.RGBA); ok {
 				now.ink = c
 			}
 		case *recorder.Rotate:

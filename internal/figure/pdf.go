@@ -39,7 +39,7 @@ func PDF(w io.Writer, f Figure) error {
 }
 
 func (m mark) writeTo(doc *fpdf.Fpdf) {
-	r, g, b := int(m.R), int(m.G), int(m.B)
+	r, g, b := int(m.ink.R), int(m.ink.G), int(m.ink.B)
 	x, y, way := rounded(m.path[0].Pos.X), rounded(m.path[0].Pos.Y), "F"
 	doc.SetTextColor(r, g, b)
 	doc.SetFillColor(r, g, b)

@@ -40,7 +40,7 @@ var outlines = map[draw.GlyphDrawer]draw.GlyphDrawer{draw.CircleGlyph{}: draw.Ri
 
 // DrawGlyph draws the marker.
 func (h hollow) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, pt vg.Point) {
-	c.SetColor(said{color.RGBA{255, 255, 255, 255}, sty.Color.(said).title})
+	c.SetColor(color.RGBA{255, 255, 255, 255})
 	h.inside.DrawGlyph(c, sty, pt)
 	outlines[h.inside].DrawGlyph(c, sty, pt)
 }
@@ -61,31 +61,18 @@ func (s Style) line() draw.LineStyle {
 	return draw.LineStyle{Color: s.Ink, Width: s.Width, Dashes: s.Dash[:]}
 }
 
-// Point is a place in a panel, and the text that a page shows for it under the pointer.
-type Point struct {
-	X, Y  float64
-	Title string
-}
-
 // Series draws points: a line through them where the style has a width, and markers.
 // The legend has its name, and its label stands at the right, beyond its last point;
 // either may be empty. Without points there is nothing.
-func (p *Panel) Series(name, label string, s Style, at []Point) {
+func (p *Panel) Series(name, label string, s Style, at plotter.XYs) {
 	if len(at) == 0 {
 		return
 	}
-	xys := make(plotter.XYs, len(at))
-	for i, pt := range at {
-		xys[i] = plotter.XY{X: pt.X, Y: pt.Y}
-	}
-	line := &plotter.Line{XYs: xys, LineStyle: s.line()}
+	line := &plotter.Line{XYs: at, LineStyle: s.line()}
 	p.Add(line)
 	thumbs := []plot.Thumbnailer{line}
 	if s.Marker != nil {
-		glyph := func(title string) draw.GlyphStyle {
-			return draw.GlyphStyle{Color: said{s.Ink, title}, Radius: s.Size, Shape: s.Marker}
-		}
-		marks := &plotter.Scatter{XYs: xys, GlyphStyle: glyph(""), GlyphStyleFunc: func(i int) draw.GlyphStyle { return glyph(at[i].Title) }}
+		marks := &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: s.Ink, Radius: s.Size, Shape: s.Marker}}
 		p.Add(marks)
 		thumbs = append(thumbs, marks)
 	}
@@ -115,7 +102,7 @@ func Cover(a *plot.Axis, values ...float64) {
 type end struct {
 	label string
 	ink   color.RGBA
-	at    Point
+	at    plotter.XY
 }
 
 // ends are labels in one column at the right, apart from one another, each with a

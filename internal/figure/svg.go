@@ -53,7 +53,7 @@ func (f Figure) svg(w io.Writer, file bool) error {
 
 // attributes returns the attributes of a mark that many share.
 func (m mark) attributes() string {
-	ink := fmt.Sprintf("#%02x%02x%02x", m.R, m.G, m.B)
+	ink := fmt.Sprintf("#%02x%02x%02x", m.ink.R, m.ink.G, m.ink.B)
 	switch {
 	case m.text != "":
 		return fmt.Sprintf(`fill="%s" font-size="%s"`, ink, number(m.size))
@@ -68,17 +68,14 @@ func (m mark) attributes() string {
 }
 
 func (m mark) write(b *bytes.Buffer) {
-	title, x, y := "", number(m.path[0].Pos.X), number(m.path[0].Pos.Y)
-	if m.title != "" {
-		title = "<title>" + html.EscapeString(basic(m.title)) + "</title>"
-	}
+	x, y := number(m.path[0].Pos.X), number(m.path[0].Pos.Y)
 	switch {
 	case m.text != "" && m.angle != 0:
 		fmt.Fprintf(b, `<text transform="translate(%s %s) rotate(%g)">%s</text>`+"\n", x, y, -m.angle, html.EscapeString(m.text))
 	case m.text != "":
 		fmt.Fprintf(b, `<text x="%s" y="%s">%s</text>`+"\n", x, y, html.EscapeString(m.text))
 	case m.path[0].Type == vg.ArcComp:
-		fmt.Fprintf(b, `<circle cx="%s" cy="%s" r="%s">%s</circle>`+"\n", x, y, number(m.path[0].Radius), title)
+		fmt.Fprintf(b, `<circle cx="%s" cy="%s" r="%s"/>`+"\n", x, y, number(m.path[0].Radius))
 	default:
 		d := ""
 		for _, step := range m.path {
@@ -91,7 +88,7 @@ func (m mark) write(b *bytes.Buffer) {
 				d += "Z"
 			}
 		}
-		fmt.Fprintf(b, `<path d="%s">%s</path>`+"\n", d, title)
+		fmt.Fprintf(b, `<path d="%s"/>`+"\n", d)
 	}
 }
 

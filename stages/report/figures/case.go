@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
 	"speceval/internal/agreement"
@@ -42,7 +43,7 @@ func drawCase(c variance.Case) figure.Figure {
 		"Case study of "+who+": task probabilities, interval half-width, variance ratio and sampling densities",
 		"panel", "quantity", "policy", "task_id", "budget", "x", "value", "value_se", "count")
 	tasks := caseTasks(&f, c)
-	widths := overBudgets(&f, c, figure.NewPanel("(b) Half-width of the 95% interval", budgetAxis, "Percentage points"), "b", "half_width_points", " points",
+	widths := overBudgets(&f, c, figure.NewPanel("(b) Half-width of the 95% interval", budgetAxis, "Percentage points"), "b", "half_width_points",
 		func(ratio, se float64, b int32) (float64, float64) {
 			half := 100 * c.HalfWidth(ratio, b)
 			return half, float64(half*se) / (2 * ratio) // d√r = dr/(2√r)
@@ -50,7 +51,7 @@ func drawCase(c variance.Case) figure.Figure {
 	if len(c.Ratios) > 0 {
 		widths.Y.Min = 0
 	}
-	ratios := overBudgets(&f, c, figure.NewPanel("(c) Variance relative to Uniform", budgetAxis, "Ratio"), "c", "variance_ratio", "",
+	ratios := overBudgets(&f, c, figure.NewPanel("(c) Variance relative to Uniform", budgetAxis, "Ratio"), "c", "variance_ratio",
 		func(ratio, se float64, _ int32) (float64, float64) { return ratio, se })
 	f.Panels = [][]*figure.Panel{{tasks, widths}, {ratios, densities(&f, c)}}
 	f.Caption = who + fmt.Sprintf(`: (a) the pass probabilities of its %d tasks, in rising order; (b) half of the `+
@@ -70,20 +71,18 @@ func caseTasks(f *figure.Figure, c variance.Case) *figure.Panel {
 	if n == 0 {
 		return p.Instead(variance.NotReplayed)
 	}
-	var inner, ends []figure.Point
+	var inner, ends plotter.XYs
 	for rank, i := range byPasses(c.Profile) {
-		at := figure.Point{X: float64(rank + 1), Y: c.P(i),
-			Title: fmt.Sprintf("task %s: %d of %d rollouts pass, %.4f", c.TaskIDs[i], c.PassCounts[i], c.Rollouts(i), c.P(i))}
+		to := &inner
 		if c.Endpoint(i) {
-			ends = append(ends, at)
-		} else {
-			inner = append(inner, at)
+			to = &ends
 		}
+		*to = append(*to, plotter.XY{X: float64(rank + 1), Y: c.P(i)})
 		add(f, "a", "task_probability", "", c.TaskIDs[i], nil, int64(rank+1), c.P(i), nil, int64(c.PassCounts[i]))
 	}
 	guide := figure.Style{Ink: figure.Grey, Dash: figure.Dotted, Width: 0.6}
 	for _, at := range []float64{0.2, 0.8} {
-		p.Series("", "", guide, []figure.Point{{X: 1, Y: at}, {X: float64(n), Y: at}})
+		p.Series("", "", guide, plotter.XYs{{X: 1, Y: at}, {X: float64(n), Y: at}})
 	}
 	p.Series("task", "", figure.Style{Ink: figure.Blue, Marker: draw.CircleGlyph{}, Size: 2}, inner)
 	p.Series(fmt.Sprintf("task at an endpoint (%d)", len(ends)), "", figure.Style{Ink: figure.Vermilion, Marker: figure.Hollow(draw.BoxGlyph{}), Size: 2.6}, ends)
@@ -97,25 +96,21 @@ func caseTasks(f *figure.Figure, c variance.Case) *figure.Panel {
 
 // overBudgets is a panel of the policies over the budgets. Value turns a ratio
 // with its standard error into what is shown.
-func overBudgets(f *figure.Figure, c variance.Case, p *figure.Panel, letter, quantity, unit string, value func(ratio, se float64, budget int32) (v, vse float64)) *figure.Panel {
+func overBudgets(f *figure.Figure, c variance.Case, p *figure.Panel, letter, quantity string, value func(ratio, se float64, budget int32) (v, vse float64)) *figure.Panel {
 	if why := c.NoRatios(); why != "" {
 		return p.Instead(why)
 	}
 	budgets := variance.Budgets(c.Ratios)
 	p.Budgets(budgets)
 	for _, of := range policy.CaseStudy {
-		var line []figure.Point
+		var line plotter.XYs
 		for _, b := range budgets {
 			r, ok := c.Ratio(of, b)
 			if !ok {
 				continue
 			}
 			v, se := value(r.VarianceRatio, r.RatioSE, b)
-			title := fmt.Sprintf("%s, b = %d: %.4g%s", of.Label, b, v, unit)
-			if se > 0 {
-				title += fmt.Sprintf(" ± %.1g", se)
-			}
-			line = append(line, figure.Point{X: float64(b), Y: v, Title: title})
+			line = append(line, plotter.XY{X: float64(b), Y: v})
 			add(f, letter, quantity, of.Name, "", b, b, v, se, nil)
 		}
 		p.Series("", of.Label, styleOf(of), line)
@@ -156,7 +151,7 @@ func densities(f *figure.Figure, c variance.Case) *figure.Panel {
 	p.Note(note, draw.XRight, p.X.Max, peak, 0)
 	figure.Cover(&p.Y, 0, 1.35*peak)
 	truth := (p.X.Min + p.X.Max) / 2
-	p.Series("", "", figure.Style{Ink: figure.Grey, Width: 0.6}, []figure.Point{{X: truth}, {X: truth, Y: peak}})
+	p.Series("", "", figure.Style{Ink: figure.Grey, Width: 0.6}, plotter.XYs{{X: truth}, {X: truth, Y: peak}})
 	return p
 }
 
@@ -164,12 +159,12 @@ func densities(f *figure.Figure, c variance.Case) *figure.Panel {
 // percentage point, within the shown range.
 func density(f *figure.Figure, p *figure.Panel, of *policy.Policy, bins []variance.Estimates) {
 	about := bins[0]
-	var line []figure.Point
+	var line plotter.XYs
 	for _, b := range bins {
 		x, y := 50*(b.Low+b.High), float64(b.Count)/(100*float64(float64(b.Repetitions)*(b.High-b.Low)))
 		add(f, "d", "density", of.Name, "", about.Budget, x, y, nil, b.Count)
 		if x >= p.X.Min && x <= p.X.Max {
-			line = append(line, figure.Point{X: x, Y: y})
+			line = append(line, plotter.XY{X: x, Y: y})
 		}
 	}
 	style := styleOf(of)

@@ -35,7 +35,7 @@ type Figure struct {
 }
 
 // All is every figure that the report knows, in the paper's order.
-var All = []*Figure{Pairs, Case, Policies, Spread}
+var All = []*Figure{Pairs, Case, Policies}
 
 // Of is the figures that an experiment has.
 func Of(s *stored.Settings) (figures []*Figure) {

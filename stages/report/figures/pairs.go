@@ -58,14 +58,14 @@ func drawPairs(ratios []variance.Ratio, absent bool) (figure.Figure, error) {
 		rows := variance.Pick(all, policy.HBN, b)
 		profiles = append(profiles, len(rows))
 		budgets = append(budgets, plot.Tick{Value: float64(i), Label: fmt.Sprint(b)})
-		q := addPairs(p, float64(i), b, rows)
+		q := addPairs(p, float64(i), rows)
 		for _, r := range rows {
 			add(&f, r.Benchmark, r.Model, r.Budget, r.VarianceRatio, r.RatioSE, int64(len(rows)), q.low, q.median, q.high, q.mean)
 		}
 	}
 	p.X.Tick.Marker = budgets
 	first, last := -0.5, float64(len(budgets))-0.5
-	p.Series("", "", figure.Style{Ink: figure.Black, Dash: figure.Dashed, Width: 0.8}, []figure.Point{{X: first, Y: 1}, {X: last, Y: 1}})
+	p.Series("", "", figure.Style{Ink: figure.Black, Dash: figure.Dashed, Width: 0.8}, plotter.XYs{{X: first, Y: 1}, {X: last, Y: 1}})
 	p.Note(policy.Uniform.Label, draw.XLeft, first, 1, 5)
 	if worst.VarianceRatio > 1 {
 		p.Note(printed(worst), draw.XLeft, float64(slices.Index(variance.Budgets(all), worst.Budget))+0.08, worst.VarianceRatio, 3)
@@ -93,13 +93,13 @@ func newQuartiles(values []float64) quartiles {
 }
 
 // addPairs adds the points and the box of a budget.
-func addPairs(p *figure.Panel, x float64, budget int32, rows []variance.Ratio) quartiles {
+func addPairs(p *figure.Panel, x float64, rows []variance.Ratio) quartiles {
 	var values []float64
-	var at []figure.Point
+	var at plotter.XYs
 	rows = slices.SortedStableFunc(slices.Values(rows), func(a, b variance.Ratio) int { return cmp.Compare(a.VarianceRatio, b.VarianceRatio) })
 	for _, r := range rows {
 		values = append(values, r.VarianceRatio)
-		at = append(at, figure.Point{X: x, Y: r.VarianceRatio, Title: fmt.Sprintf("%s, b = %d: %.4f ± %.4f", printed(r), budget, r.VarianceRatio, r.RatioSE)})
+		at = append(at, plotter.XY{X: x, Y: r.VarianceRatio})
 	}
 	for i, aside := range swarm(values, (p.Y.Max-p.Y.Min)/45, 0.058) {
 		at[i].X += aside
@@ -110,8 +110,7 @@ func addPairs(p *figure.Panel, x float64, budget int32, rows []variance.Ratio) q
 	box.Location, box.Quartile1, box.Median, box.Quartile3 = x, q.low, q.median, q.high
 	box.AdjLow, box.AdjHigh, box.Min, box.Max = q.low, q.high, q.low, q.high
 	p.Add(box)
-	title := fmt.Sprintf("b = %d: mean of %d profiles %.4f, quartiles %.4f and %.4f, median %.4f", budget, len(rows), q.mean, q.low, q.high, q.median)
-	p.Series("", "", figure.Style{Ink: figure.Black, Marker: figure.Hollow(draw.CircleGlyph{}), Size: 2.4}, []figure.Point{{X: x, Y: q.mean, Title: title}})
+	p.Series("", "", figure.Style{Ink: figure.Black, Marker: figure.Hollow(draw.CircleGlyph{}), Size: 2.4}, plotter.XYs{{X: x, Y: q.mean}})
 	return q
 }
 

@@ -71,7 +71,7 @@ func policyPanel(f *figure.Figure, rows []variance.Standing, title string, shown
 	p := figure.NewPanel(fmt.Sprintf("(%s) %s", letter, title), budgetAxis, y)
 	var budgets []int32
 	for i, of := range shown {
-		var line []figure.Point
+		var line plotter.XYs
 		bars := &plotter.YErrorBars{LineStyle: draw.LineStyle{Color: styleOf(of).Ink, Width: 0.5}, CapWidth: 2}
 		aside := math.Exp2(0.12 * (float64(i) - float64(len(shown)-1)/2))
 		for _, r := range rows {
@@ -82,15 +82,13 @@ func policyPanel(f *figure.Figure, rows []variance.Standing, title string, shown
 			if !slices.Contains(budgets, b) {
 				budgets = append(budgets, b)
 			}
-			title := fmt.Sprintf("%s, b = %d: %.3f", of.Title(), b, r.Value)
 			var low, high any
 			if i := r.Between; i != nil {
 				low, high = i.Low, i.High
-				title += fmt.Sprintf(", from %.3f to %.3f", i.Low, i.High)
 				bars.XYs = append(bars.XYs, plotter.XY{X: x, Y: r.Value})
 				bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{r.Value - i.Low, i.High - r.Value})
 			}
-			line = append(line, figure.Point{X: x, Y: r.Value, Title: title})
+			line = append(line, plotter.XY{X: x, Y: r.Value})
 			add(f, letter, b, of.Name, of.Donors.Name, r.Value, low, high)
 		}
 		p.Add(bars)
@@ -98,7 +96,7 @@ func policyPanel(f *figure.Figure, rows []variance.Standing, title string, shown
 	}
 	p.Budgets(budgets)
 	figure.Cover(&p.Y, 0.35)
-	p.Series("", policy.Uniform.Label, figure.Style{Ink: figure.Black, Dash: figure.Dashed, Width: 0.8}, []figure.Point{{X: p.X.Min, Y: 1}, {X: p.X.Max, Y: 1}})
+	p.Series("", policy.Uniform.Label, figure.Style{Ink: figure.Black, Dash: figure.Dashed, Width: 0.8}, plotter.XYs{{X: p.X.Min, Y: 1}, {X: p.X.Max, Y: 1}})
 	return p
 }
 
