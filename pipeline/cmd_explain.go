@@ -70,7 +70,7 @@ func (s *session) explain(words []string) error {
 	if len(words) == 1 {
 		return s.listTable(sheet)
 	}
-	if len(sheet.Rows) == 0 {
+	if sheet.Rows == 0 {
 		return fmt.Errorf("%s has no rows: what it is made of has not run (`speceval plan` says what), or this experiment has none of it", sheet.Base)
 	}
 	last := len(words) - 1 // before it is the row, whose words need no quotes around them

@@ -45,17 +45,6 @@ func TestValuesOfCells(t *testing.T) {
 	}
 }
 
-func TestReadCSV(t *testing.T) {
-	var b strings.Builder
-	if err := CSV(&b, Table{Columns: Named("x", "y"), Rows: [][]Cell{{Number(0.5), Missing()}, {Text("a,\"b"), Integer(2)}}}); err != nil {
-		t.Fatal(err)
-	}
-	columns, rows, err := ReadCSV([]byte("\ufeff" + b.String()))
-	if err != nil || strings.Join(columns, " ") != "x y" || len(rows) != 2 || rows[0][1] != "" || rows[1][0] != `a,"b` {
-		t.Errorf("%q %q %v", columns, rows, err)
-	}
-}
-
 func TestRealLaTeXSetsEveryKindOfCell(t *testing.T) {
 	hostile := sample()
 	for _, s := range []string{"[x]", "*x", `\end{tabular}`, "100% & ~ ^ # _ $ { } < > | ` \" '", "a--b", "中文", "†—×±≤≥√·αθ−–"} {

@@ -1,12 +1,9 @@
 package table
 
 import (
-	"bytes"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -185,40 +182,6 @@ func (c Cell) Exact() string {
 		return strconv.FormatInt(c.int, 10)
 	default:
 		return c.text
-	}
-}
-
-// ReadCSV reads what CSV has written, as text: the names of the columns, and a field
-// for each of them in every row. A column without a name of its own, a row of another
-// length and text that is not UTF-8 are errors that say where.
-func ReadCSV(data []byte) (columns []string, rows [][]string, err error) {
-	reader := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff"))))
-	columns, err = reader.Read()
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil, errors.New("the file is empty, expected a header")
-	case err != nil:
-		return nil, nil, fmt.Errorf("header: %w", err)
-	}
-	for i, column := range columns {
-		if column == "" || !utf8.ValidString(column) || slices.Contains(columns[:i], column) {
-			return nil, nil, fmt.Errorf("header: column %d, %q, has no name of its own", i+1, column)
-		}
-	}
-	for {
-		row, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return columns, rows, nil
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("row %d: %w", len(rows)+1, err)
-		}
-		for i, field := range row {
-			if !utf8.ValidString(field) {
-				return nil, nil, fmt.Errorf("row %d: %s %q is not valid UTF-8", len(rows)+1, columns[i], field)
-			}
-		}
-		rows = append(rows, row)
 	}
 }
 

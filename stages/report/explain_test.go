@@ -15,6 +15,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/agreement"
+	"speceval/internal/display"
 	"speceval/internal/golden"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -22,6 +23,7 @@ import (
 	"speceval/stages/report"
 	"speceval/stages/report/explain"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
 )
 
 // folder is an output folder of some stages.
@@ -97,19 +99,61 @@ func ask(t *testing.T, x *explain.Explainer, base, row, column string) *explain.
 	return x.Explain(table, i, j)
 }
 
+func TestNamesOfCells(t *testing.T) {
+	x := whole(t).explainer(t)
+	for _, c := range []struct{ table, row, column, want string }{
+		{"TABLE1_", "8", "HBN", "table1_variance b=8 hbn"},
+		{"table1", "16", "PAPER_HBN", "table1_variance b=16 paper_hbn"},
+		{"table5_hbn_schedule.csv", "n=100 64", "W", "table5_hbn_schedule N=100 b=64 w"},
+		{"table2", "sim 32", "wasted_flops", "table2_compute simulated b=32 wasted_flops"},
+		{"table7", "QWEN2_5_7B", "theta_c", "table7_flop_coefficients qwen2_5_7b theta_core"},
+		{"profile_r", "aime24__model=qwen3_5_4b 8 hbn", "m", "profile_ratios aime24__model=qwen3_5_4b b=8 hbn m"},
+	} {
+		e := ask(t, x, c.table, c.row, c.column)
+		if got := e.Table + " " + e.Row + " " + e.Column; got != c.want {
+			t.Errorf("%+v is %s, want %s", c, got, c.want)
+		}
+		if profile := strings.HasPrefix(c.want, "profile"); profile != (e.Profile == "aime24__model=qwen3_5_4b") || e.Value == nil {
+			t.Errorf("%s: profile %q, value %v", c.want, e.Profile, e.Value)
+		}
+	}
+	table, err := x.Table("table1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, noRow := table.Row("7")
+	_, noColumn := table.Column("hbm")
+	_, several := table.Column("tuned_")
+	_, noTable := x.Table("tabel1_variance")
+	for i, want := range []string{
+		`there is no row of table1_variance "7"; the nearest are b=8`,
+		`there is no column of table1_variance "hbm"; the nearest are hbn, hbn_se`,
+		`"tuned_" could be more than one column of table1_variance: tuned_en, tuned_en_se`,
+		`there is no table "tabel1_variance"; the nearest are table1_variance`,
+	} {
+		err := []error{noRow, noColumn, several, noTable}[i]
+		var name *display.NameError
+		if !errors.As(err, &name) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
 // TestEveryCellIsExplained explains cells of every table of a fresh report: each has a
 // formula, units and files, and no warning.
 func TestEveryCellIsExplained(t *testing.T) {
-	x := whole(t).explainer(t)
-	for _, base := range x.Tables() {
+	f := whole(t)
+	x := f.explainer(t)
+	for _, of := range tables.Of(&f.settings) {
+		base := of.Base
 		table, err := x.Table(base)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(table.Rows) == 0 {
+		if table.Rows == 0 {
 			t.Errorf("%s has no row", base)
 		}
-		for i := range table.Rows {
+		for i := range table.Labels {
 			if i > 4 && i%173 != 0 {
 				continue
 			}

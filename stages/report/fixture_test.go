@@ -312,7 +312,7 @@ func (s study) sheet(t testing.TB, of *model.Table) *model.Sheet {
 // table is the sheet of that base name.
 func (s study) table(t testing.TB, base string) *model.Sheet {
 	t.Helper()
-	return s.sheet(t, tables.Named(base))
+	return s.sheet(t, named(base))
 }
 
 // number is the number in a cell.
@@ -430,4 +430,12 @@ func smallStudy() study {
 	}
 	s.costs = smallCosts(s.ratios)
 	return s
+}
+
+// named is the table with that base name, nil if there is none.
+func named(base string) *model.Table {
+	if i := slices.IndexFunc(tables.All, func(t *model.Table) bool { return t.Base == base }); i >= 0 {
+		return tables.All[i]
+	}
+	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"speceval/stages/report"
 	"speceval/stages/report/page"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
 )
 
 // writePage writes the page of what a folder has.
@@ -150,7 +151,8 @@ func TestThePage(t *testing.T) {
 // commands, and long tables as links.
 func checkNames(t *testing.T, f folder, p webPage) {
 	x := f.explainer(t)
-	for _, base := range x.Tables() {
+	for _, of := range tables.Of(&f.settings) {
+		base := of.Base
 		table, err := x.Table(base)
 		if err != nil {
 			t.Fatal(err)
@@ -160,8 +162,8 @@ func checkNames(t *testing.T, f folder, p webPage) {
 		for _, row := range shown.all(rowOfTable) {
 			labels = append(labels, row[0])
 		}
-		if long := len(table.Rows) > 64; long != (labels == nil) || !long && !slices.Equal(labels, table.Labels) {
-			t.Errorf("%s has the rows %q of %d", base, labels, len(table.Rows))
+		if long := table.Rows > 64; long != (labels == nil) || !long && !slices.Equal(labels, table.Labels) {
+			t.Errorf("%s has the rows %q of %d", base, labels, table.Rows)
 		}
 		for _, head := range shown.all(headOfCell) {
 			if head[1] == "" || !slices.Contains(table.Columns, head[0]) {

@@ -22,7 +22,6 @@ import (
 	"speceval/pipeline/pair"
 	"speceval/stages/report"
 	"speceval/stages/report/stored"
-	"speceval/stages/report/tables"
 )
 
 // TestTheStageStoresWhatVerifyReads has runs of every provenance.
@@ -176,7 +175,7 @@ func TestKeysFollowWhatUnitsRead(t *testing.T) {
 	for i, u := range a.Units {
 		same := slices.Equal(u.Sources, b.Units[i].Sources)
 		quotes := u.ID == "document" || u.ID == "pdf"
-		if of := tables.Named(u.ID); of != nil {
+		if of := named(u.ID); of != nil {
 			quotes = of.Section != ""
 		}
 		if same == quotes {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -46,50 +48,38 @@ func NewExplainer(s stored.Settings, outDir string, records []dag.Record) *Expla
 	return x
 }
 
-// Table is a stored table.
+// Table is a table as the stored results make it, which are what its file was made of.
 type Table struct {
-	report.StoredTable
-	known *model.Sheet // the columns of this version, without rows
+	*model.Sheet
+	Labels  []string // the names of the rows
+	Columns []string // the names of the columns in CSV
 }
 
-// MissingError is the error of a table that is not stored.
-type MissingError struct{ Table, OutDir string }
-
-func (e *MissingError) Error() string {
-	return fmt.Sprintf("table %s is not there: %s/%s does not exist; run `speceval tables` first", e.Table, e.OutDir, report.TablePaths(e.Table)[0])
-}
-
-// Tables are the base names of the experiment's tables, in the report's order.
-func (x *Explainer) Tables() (bases []string) {
-	for _, t := range tables.Of(&x.settings) {
+// Table is the table that word names. The error is a *display.NameError if it names none. A
+// table whose file is not there is an error, too.
+func (x *Explainer) Table(word string) (Table, error) {
+	var bases []string
+	all := tables.Of(&x.settings)
+	for _, t := range all {
 		bases = append(bases, t.Base)
 	}
-	return bases
-}
-
-// Table is the stored table that word names. The error is a *spelling.NameError if it names
-// none, a *MissingError if the table is not stored.
-func (x *Explainer) Table(word string) (Table, error) {
-	bases := x.Tables()
 	i, err := display.Locate("table", strings.TrimSuffix(word, ".csv"), bases)
 	if err != nil {
 		return Table{}, err
 	}
-	known, err := tables.Named(bases[i]).Blank()
+	file := report.TablePaths(bases[i])[0]
+	if _, err := os.Stat(filepath.Join(x.out, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) {
+		return Table{}, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.out, file)
+	}
+	sheet, err := all[i].Sheet(stored.NewSource(&x.settings, stored.Folder(x.out)))
 	if err != nil {
-		return Table{}, err
+		return Table{}, fmt.Errorf("%s: %w", bases[i], err)
 	}
-	t, err := report.ReadTable(x.out, bases[i], model.Keys(known.Columns))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Table{}, &MissingError{Table: bases[i], OutDir: x.out}
+	t := Table{Sheet: sheet, Labels: sheet.Labels()}
+	for _, c := range sheet.Stored() {
+		t.Columns = append(t.Columns, c.Name)
 	}
-	if err == nil {
-		err = t.Distinct()
-	}
-	if err != nil {
-		err = fmt.Errorf("%s is damaged (`speceval tables` writes it again): %w", bases[i], err)
-	}
-	return Table{t, known}, err
+	return t, nil
 }
 
 // Row is the index of the row that word names.
@@ -108,8 +98,7 @@ type Explanation struct {
 	Row    string `json:"row"`
 	Column string `json:"column"`
 
-	// Value is the number as it is stored, null for text and for an empty cell;
-	// Stored is the value in the file.
+	// Value is the number, null for text and for an empty cell; Stored is what CSV has.
 	Value  *float64 `json:"value"`
 	Stored string   `json:"stored"`
 
@@ -131,19 +120,14 @@ type Compared struct {
 
 // Explain explains a cell. What cannot be found out is a warning of the explanation.
 func (x *Explainer) Explain(t Table, row, column int) *Explanation {
-	e := &Explanation{Table: t.Base, Row: t.Labels[row], Column: t.Columns[column], Stored: t.Rows[row][column], Warnings: []string{}}
-	if v, ok := report.Number(e.Stored); ok {
-		e.Value = &v
-	}
-	known := t.known.StoredColumn(e.Column)
-	if known == nil {
-		known = &model.Column{}
-		e.Warnings = append(e.Warnings, "no table of this program has such a column: another version has stored it")
-	}
-	e.Formula = known.Words
+	c := t.Stored()[column]
+	cell := c.Cell(row)
+	e := &Explanation{Table: t.Base, Row: t.Labels[row], Column: c.Name, Stored: cell.Exact(), Value: cell.Value(), Formula: c.Words}
 	e.Origin = lineage.Of(x.records, stored.Own(t.Base))
-	e.Profile = t.profile(row)
-	e.Warnings = append(e.Warnings, stale(e.Origin)...)
+	if benchmark := t.Sheet.Column("benchmark"); benchmark != nil {
+		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), t.Sheet.Column("model").Cell(row).Exact())
+	}
+	e.Warnings = append([]string{}, stale(e.Origin)...)
 	if err := x.compare(e); err != nil {
 		e.Warnings = append(e.Warnings, "no verdict: "+err.Error())
 	}
@@ -161,16 +145,6 @@ func stale(o lineage.Origin) []string {
 		return []string{"what the table is made of is not fresh: `speceval plan` says why"}
 	}
 	return warnings
-}
-
-// profile is the name of the profile that a row is about, empty where it is about
-// none.
-func (t Table) profile(row int) string {
-	fields := t.Fields(row)
-	if fields["benchmark"] == "" {
-		return ""
-	}
-	return model.ProfileName(fields["benchmark"], fields["model"])
 }
 
 // compare finds the comparison of a cell.

@@ -11,7 +11,6 @@ import (
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
-	"speceval/pipeline/dag"
 	"speceval/stages/report/stored"
 )
 
@@ -62,12 +61,6 @@ func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
 		s.Lacking = src.Lacking()
 		return s, err
 	})
-}
-
-// Blank is the table without rows: its columns, whatever the experiment.
-func (t *Table) Blank() (*Sheet, error) {
-	nothing := func(file string) (string, error) { return "", &dag.AbsentError{Output: file} }
-	return t.Sheet(stored.NewSource(&stored.Settings{}, nothing))
 }
 
 // Macro is a LaTeX command that stands for a number in running text.
@@ -159,18 +152,6 @@ func (s *Sheet) Stored() []Column {
 	return append(ours, theirs...)
 }
 
-// StoredColumn is the column of that name in CSV, nil if there is none. It may be
-// one of the paper's numbers though the profiles are not the paper's.
-func (s *Sheet) StoredColumn(name string) *Column {
-	if of, theirs := strings.CutPrefix(name, PaperPrefix); theirs && of != "" {
-		if c := s.Column(of); c != nil && c.Rule != nil {
-			p := s.paperColumn(*c)
-			return &p
-		}
-	}
-	return s.Column(name)
-}
-
 // PaperPrefix begins the names of columns with the paper's numbers.
 const PaperPrefix = "paper_"
 
@@ -236,38 +217,33 @@ func Keys(columns []Column) (found []Column) {
 	return found
 }
 
-// RowLabel names a row by its keys, in the order of Keys, as verdicts do and as
+// Labels names the rows by their keys, in the order of Keys, as verdicts do and as
 // `speceval explain` reads it: "b=8", "published b=8", "N=19 b=8", a checkpoint,
 // or "aime24__model=qwen3_5_4b b=8 hbn".
-func RowLabel(keys []Column, field func(Column) string) string {
-	var words []string
-	benchmark := ""
-	for _, c := range keys {
-		word := field(c)
-		switch {
-		case word == "", c.Name == "donors" && word == policy.None.Name, c.Name == "n_tasks" && benchmark != "":
-			continue
-		case c.Name == "benchmark":
-			benchmark = word
-			continue
-		case c.Name == "model" && benchmark != "":
-			word = ProfileName(benchmark, word)
-		case c.Name == "n_tasks":
-			word = "N=" + word
-		case c.Name == "budget":
-			word = "b=" + word
-		}
-		words = append(words, word)
-	}
-	return strings.Join(words, " ")
-}
-
-// Labels names the rows of a sheet.
 func (s *Sheet) Labels() []string {
 	keys := Keys(s.Columns)
 	labels := make([]string, s.Rows)
 	for i := range labels {
-		labels[i] = RowLabel(keys, func(c Column) string { return c.Cell(i).Exact() })
+		var words []string
+		benchmark := ""
+		for _, c := range keys {
+			word := c.Cell(i).Exact()
+			switch {
+			case word == "", c.Name == "donors" && word == policy.None.Name, c.Name == "n_tasks" && benchmark != "":
+				continue
+			case c.Name == "benchmark":
+				benchmark = word
+				continue
+			case c.Name == "model" && benchmark != "":
+				word = ProfileName(benchmark, word)
+			case c.Name == "n_tasks":
+				word = "N=" + word
+			case c.Name == "budget":
+				word = "b=" + word
+			}
+			words = append(words, word)
+		}
+		labels[i] = strings.Join(words, " ")
 	}
 	return labels
 }

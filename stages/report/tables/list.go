@@ -3,7 +3,6 @@
 package tables
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,14 +33,6 @@ func Of(s *stored.Settings) (tables []*model.Table) {
 		}
 	}
 	return tables
-}
-
-// Named is the stored table with that base name, nil if there is none.
-func Named(base string) *model.Table {
-	if i := slices.IndexFunc(All, func(t *model.Table) bool { return t.Base == base }); i >= 0 {
-		return All[i]
-	}
-	return nil
 }
 
 // Compared is the base names of the tables of an experiment that hold what was
