@@ -1,32 +1,38 @@
-// Package typeset turns a LaTeX document into a PDF by the TeX engine that the
-// machine has: the same bytes every time, or an error that quotes TeX's own.
+// Package typeset turns a LaTeX document into a PDF by pdfTeX, where the machine has it:
+// the same bytes every time, or an error that quotes TeX's own.
 //
-// An engine works in a folder of its own that is gone afterwards. It may run no
-// command, sees no date, and reads nothing of the folder it works in.
+// TeX works in a folder of its own that is gone afterwards. It may run no command, sees no
+// date, and reads nothing of the folder it works in.
 package typeset
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
 )
 
 const (
+	program = "pdflatex"
+
 	// passes is how often a document is set at most, until references, tables
 	// over pages and bookmarks stay where they are.
 	passes = 6
 
-	// DefaultTime is how long an engine may take for a document.
-	DefaultTime = 2 * time.Minute
+	// defaultTime is how long TeX may take for a document, and versionTime to print its
+	// version.
+	defaultTime = 2 * time.Minute
+	versionTime = 10 * time.Second
+
+	// install is how to get all that a report needs.
+	install = "on Debian: apt-get install texlive-latex-base texlive-latex-recommended lmodern"
 )
 
 // Document is LaTeX to be set: Main and what it reads, by slash-separated
@@ -35,22 +41,46 @@ type Document struct {
 	Main  string // "report.tex"
 	Files map[string][]byte
 
-	Limit time.Duration // DefaultTime where 0
+	Limit time.Duration // two minutes where 0
 }
 
-// ErrUnsettled says that a document changed in every pass, so that its
+// ErrUnsettled is the error of a document that changed in every pass, so that its
 // references are never right.
 var ErrUnsettled = errors.New("references change in every pass")
 
+// Engine is the TeX of this machine.
+type Engine struct {
+	Path    string // of its program
+	Version string // the first line of its --version: "pdfTeX 3.141592653-2.6-1.40.24 …"
+
+	environment []string // that it is started with
+}
+
+// Find finds the TeX of this machine; lookPath finds a program by its name, as exec.LookPath
+// does, and the environment is what it is started with, as that of exec.Cmd. It is an error
+// if there is none, or none that prints its version.
+func Find(ctx context.Context, lookPath func(program string) (path string, err error), environment []string) (*Engine, error) {
+	path, err := lookPath(program)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, versionTime)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, path, "--version")
+		cmd.Env = environment
+		out, _ := cmd.Output()
+		if line, _, _ := strings.Cut(string(out), "\n"); strings.TrimSpace(line) != "" {
+			return &Engine{path, strings.TrimSpace(line), environment}, nil
+		}
+	}
+	return nil, fmt.Errorf("no TeX is installed (looked for %s); %s", program, install)
+}
+
 // PDF sets a document and returns the PDF, whose bytes depend on the document
-// and the engine alone. What is wrong with the document is an *Error. A
-// cancelled context ends the engine.
+// and the engine alone. A cancelled context ends the engine.
 func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
 	if d.Limit == 0 {
-		d.Limit = DefaultTime
+		d.Limit = defaultTime
 	}
-	late := fmt.Errorf("%s did not end within %v", e.Name, d.Limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, d.Limit, late)
+	ctx, cancel := context.WithTimeoutCause(ctx, d.Limit, fmt.Errorf("%s did not end within %v", program, d.Limit))
 	defer cancel()
 	dir, err := os.MkdirTemp("", "speceval-tex-")
 	if err != nil {
@@ -61,12 +91,12 @@ func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
 		return nil, err
 	}
 	job := strings.TrimSuffix(d.Main, filepath.Ext(d.Main))
-	var before [sha256.Size]byte
+	before := ""
 	for range passes {
-		if err := e.pass(ctx, dir, job, d); err != nil {
+		if err := e.pass(ctx, dir, job, d.Main); err != nil {
 			return nil, err
 		}
-		after, err := memory(dir, job)
+		after, err := left(dir, job)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +105,7 @@ func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
 		}
 		before = after
 	}
-	return nil, fmt.Errorf("%s: %s: %w", e.Name, d.Main, ErrUnsettled)
+	return nil, fmt.Errorf("%s: %s: %w", program, d.Main, ErrUnsettled)
 }
 
 // write puts the files of a document into a folder.
@@ -95,8 +125,8 @@ func (d Document) write(dir string) error {
 	return nil
 }
 
-// settings end the environment of an engine: no date, no file from above its
-// folder, no fonts made on the way, and no wrapped lines in what it says.
+// settings end the environment of TeX: no date, no file from above its
+// folder, no fonts made on the way, and no wrapped lines in what it prints.
 var settings = []string{
 	"SOURCE_DATE_EPOCH=0", "FORCE_SOURCE_DATE=1", "TZ=UTC", "LC_ALL=C",
 	"openin_any=p", "openout_any=p", "shell_escape=f",
@@ -104,17 +134,15 @@ var settings = []string{
 }
 
 // pass sets the document once.
-func (e *Engine) pass(ctx context.Context, dir, job string, d Document) error {
+func (e *Engine) pass(ctx context.Context, dir, job, main string) error {
 	cmd := exec.CommandContext(ctx, e.Path, "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error",
-		"-file-line-error", "-jobname="+job, e.prologue+`\input{`+d.Main+`}`)
+		"-file-line-error", "-jobname="+job, `\input{`+main+`}`)
 	cmd.Dir = dir
 	cmd.Env = append(append(cmd.Env, e.environment...), settings...)
 	cmd.Env = append(cmd.Env, "TEXMFVAR="+filepath.Join(dir, ".texmf"), "TEXMFCACHE="+filepath.Join(dir, ".texmf"))
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us, who end it when we must
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	err := cmd.Run()
+	output, err := cmd.CombinedOutput()
 	switch exit := new(exec.ExitError); {
 	case err == nil:
 		return nil
@@ -123,90 +151,42 @@ func (e *Engine) pass(ctx context.Context, dir, job string, d Document) error {
 	case !errors.As(err, &exit):
 		return fmt.Errorf("start %s: %w", e.Path, err)
 	}
-	return firstError(e.Name, output.String())
+	return fault(string(output))
 }
 
-// remembered are the files by which one pass tells the next.
-var remembered = []string{".aux", ".toc", ".out", ".lof", ".lot"}
-
-// memory is the digest of what a pass left for the next.
-func memory(dir, job string) (sum [sha256.Size]byte, err error) {
-	hash := sha256.New()
-	for _, ext := range remembered {
+// left is what a pass leaves for the next.
+func left(dir, job string) (string, error) {
+	var b strings.Builder
+	for _, ext := range []string{".aux", ".toc", ".out", ".lof", ".lot"} {
 		data, err := os.ReadFile(filepath.Join(dir, job+ext))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return sum, err
+			return "", err
 		}
-		fmt.Fprintf(hash, "%s %d\n", ext, len(data))
-		hash.Write(data)
+		fmt.Fprintf(&b, "%s %d\n%s", ext, len(data), data)
 	}
-	return [sha256.Size]byte(hash.Sum(nil)), nil
+	return b.String(), nil
 }
 
-// Engine is a TeX engine of this machine.
-type Engine struct {
-	Name    string // "pdflatex"
-	Path    string // of its program
-	Version string // the line that it says of itself: "pdfTeX 3.141592653-2.6-1.40.24 …"
+var (
+	first   = regexp.MustCompile(`(?m)^(?:(?:\./)?([^\s:()]+:\d+: .+)|!\s*(.+))$`)
+	near    = regexp.MustCompile(`(?m)^(l\.\d+ ?.*)$`)
+	lacking = regexp.MustCompile(`(?i)\.(?:sty|cls|def|fd)' not found|font .* not (?:found|loadable)`)
+)
 
-	prologue    string   // TeX that it reads before the document
-	environment []string // that it is started with
-}
-
-// engines are the candidates, best first. LuaTeX does what SOURCE_DATE_EPOCH
-// asks for but for the identity of the file, which is left out instead.
-var engines = []Engine{
-	{Name: "pdflatex"},
-	{Name: "lualatex", prologue: `\pdfvariable suppressoptionalinfo 512 `},
-}
-
-// NoEngineError says that no TeX engine is installed.
-type NoEngineError struct {
-	Tried []string // names of programs
-}
-
-func (e *NoEngineError) Error() string {
-	return fmt.Sprintf("no TeX engine is installed (looked for %s); on Debian: apt-get install %s",
-		strings.Join(e.Tried, ", "), strings.Join(Packages, " "))
-}
-
-// versionTime is how long an engine may take to say its version.
-const versionTime = 10 * time.Second
-
-// Find looks for an engine; lookPath finds a program by its name, as exec.LookPath
-// does, and the environment is what the engine is started with, as that of
-// exec.Cmd. Where there is none, or none that tells its version, the error is a
-// *NoEngineError.
-func Find(ctx context.Context, lookPath func(program string) (path string, err error), environment []string) (*Engine, error) {
-	lack := new(NoEngineError)
-	for _, e := range engines {
-		lack.Tried = append(lack.Tried, e.Name)
-		path, err := lookPath(e.Name)
-		if err != nil {
-			continue
-		}
-		e.Path, e.environment = path, environment
-		if e.Version, err = version(ctx, path, environment); err != nil {
-			continue
-		}
-		return &e, nil
+// fault is the first error in the output of TeX: a line that begins with a place in a file,
+// or with an exclamation mark, and the line of the document that it was reading.
+func fault(output string) error {
+	output = strings.ReplaceAll(output, "\r\n", "\n")
+	at := first.FindStringSubmatchIndex(output)
+	if at == nil {
+		return errors.New(program + ": it failed without saying why")
 	}
-	return nil, lack
-}
-
-// version is the first line that an engine says of itself.
-func version(ctx context.Context, path string, environment []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, versionTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env = environment
-	out, err := cmd.Output()
-	if err != nil {
-		return "", err
+	text := program + ": " + string(first.ExpandString(nil, "$1$2", output, at))
+	if line := near.FindString(output[at[1]:]); line != "" {
+		text += fmt.Sprintf(" (near %q)", line)
 	}
-	line, _, _ := bytes.Cut(out, []byte("\n"))
-	if line = bytes.TrimSpace(line); len(line) == 0 {
-		return "", fmt.Errorf("%s tells no version", path)
+	if lacking.MatchString(text) {
+		text += "; this TeX lacks a part; " + install
 	}
-	return string(line), nil
+	return errors.New(text)
 }

@@ -303,14 +303,13 @@ const pdfFile = "report.pdf"
 
 // texEngine is the TeX engine that sets the report in the folder out, nil where
 // there is none or none is wanted, with what the user should know of it.
-func texEngine(cfg *config.Config, out string, look func(string) (string, error), environment []string) (engine *typeset.Engine, notes []string) {
+func texEngine(cfg *config.Config, out string, look func(string) (string, error), environment []string) (_ *typeset.Engine, notes []string) {
 	if cfg.Report.PDF == config.PDFAuto {
-		var err error
-		var lack *typeset.NoEngineError
-		if engine, err = typeset.Find(context.Background(), look, environment); !errors.As(err, &lack) {
+		engine, err := typeset.Find(context.Background(), look, environment)
+		if err == nil {
 			return engine, nil
 		}
-		notes = append(notes, fmt.Sprintf("report.tex is written without %s, since %v; or set it elsewhere (cd %s && pdflatex report.tex, twice)", pdfFile, lack, out))
+		notes = append(notes, fmt.Sprintf("report.tex is written without %s, since %v; or set it elsewhere (cd %s && pdflatex report.tex, twice)", pdfFile, err, out))
 	}
 	if _, err := os.Stat(filepath.Join(out, pdfFile)); err == nil {
 		notes = append(notes, fmt.Sprintf("the %s in %s is of an earlier run", pdfFile, out))
