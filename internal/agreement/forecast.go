@@ -16,13 +16,10 @@ const Deviations = 2
 type Forecast struct{ Mean, SD float64 }
 
 // NewForecast foretells a further execution of a suite by the mean of those that
-// were made and the standard deviation of one of them, nil where that is not known:
+// were made and the standard deviation of one of them, NaN where that is not known:
 // SD combines the deviation of one execution with the Monte Carlo error of the mean.
-func NewForecast(mean float64, sd *float64, executions int) Forecast {
-	if sd == nil {
-		return Forecast{mean, math.NaN()}
-	}
-	return Forecast{mean, *sd * math.Sqrt(1+1/float64(executions))}
+func NewForecast(mean, sd float64, executions int) Forecast {
+	return Forecast{mean, sd * math.Sqrt(1+1/float64(executions))}
 }
 
 // CRPS is the continuous ranked probability score of the forecast for the observed

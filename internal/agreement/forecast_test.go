@@ -62,7 +62,7 @@ func TestTheScoreIsProper(t *testing.T) {
 
 func TestForecasts(t *testing.T) {
 	sd := 0.02
-	f := NewForecast(0.30, &sd, 4)
+	f := NewForecast(0.30, sd, 4)
 	if want := 0.02 * math.Sqrt(1.25); math.Abs(f.SD-want) > 1e-15 {
 		t.Errorf("s.d. %v, want %v", f.SD, want)
 	}
@@ -78,7 +78,7 @@ func TestForecasts(t *testing.T) {
 		{Forecast{0, 0}, 0, Near},
 		{Forecast{0, 0}, 0.01, Differs},     // zero is no accepted value
 		{Forecast{0.0007, 0.0001}, 0, Near}, // prints alike
-		{NewForecast(0.3, nil, 1), 0.9, Shown},
+		{NewForecast(0.3, math.NaN(), 1), 0.9, Shown},
 	} {
 		decimals := 4
 		if c.paper == 0 && c.forecast.Mean > 0 {
@@ -118,7 +118,7 @@ func TestOnlySomeClassesDecide(t *testing.T) {
 	if got := cells.Tally(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	once := Comparisons{Foretold(NewForecast(1, nil, 1), Forecast{}, 2, 0).As(Predicted)}
+	once := Comparisons{Foretold(NewForecast(1, math.NaN(), 1), Forecast{}, 2, 0).As(Predicted)}
 	if got, want := once.Tally(), "predicted 1, not judged: the suite was executed once"; got != want {
 		t.Errorf("%s", got)
 	}

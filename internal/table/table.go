@@ -120,6 +120,14 @@ func Missing() Cell { return Cell{} }
 // not there.
 func Number(v float64) Cell { return Cell{kind: number, number: v} }
 
+// Finite is Number of v, Missing where that is not finite.
+func Finite(v float64) Cell {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Missing()
+	}
+	return Number(v)
+}
+
 // Optional is Number of what v points at, Missing where v is nil.
 func Optional(v *float64) Cell {
 	if v == nil {

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -52,7 +51,7 @@ type Shower interface{ Shown() table.Cell }
 func columnOf(name string, f reflect.StructField, at func(row int) any) Column {
 	format, spread := strings.CutSuffix(f.Tag.Get("format"), "±")
 	c := Column{
-		Name: name, Of: f.Tag.Get("of"), Head: headOf(f.Tag.Get("head")), Group: headOf(f.Tag.Get("group")),
+		Name: name, Of: f.Tag.Get("of"), Head: HeadOf(f.Tag.Get("head")), Group: HeadOf(f.Tag.Get("group")),
 		Format: table.ParseFormat(format), PlusMinus: spread,
 		Align: map[string]table.Align{"left": table.Left, "center": table.Center}[f.Tag.Get("align")],
 		Cell:  func(row int) table.Cell { return cellOf(at(row)) },
@@ -82,8 +81,8 @@ func number(word string) float64 {
 	return v
 }
 
-// headOf is a heading in a tag.
-func headOf(tag string) table.Head {
+// HeadOf is a heading in a tag.
+func HeadOf(tag string) table.Head {
 	plain, tex, _ := strings.Cut(tag, "|")
 	return table.Head{Plain: plain, TeX: tex}
 }
@@ -114,10 +113,7 @@ func cellOf(field any) table.Cell {
 	case table.Cell:
 		return v
 	case Maybe:
-		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return table.Missing()
-		}
-		return table.Number(float64(v))
+		return table.Finite(float64(v))
 	case fmt.Stringer:
 		return table.Text(v.String())
 	}

@@ -20,6 +20,9 @@ profiles    The number of profiles that the sums are over: those with a run of e
             the table compares.
 repeats     How many executions of the suite the runs are the mean of: those in
             systems/repeats.parquet that cover the same profiles; published runs were executed once.
+<runs>      Published rows are of data/measurements.parquet, the others of systems/measurements.parquet,
+            where a run is the mean over repeats.
+<slowdown>  ΣT/ΣT_U − 1, summed over the profiles first and divided once (Appendix B.5)
 <ratio>     r = b·{w²/m + (1−w)²·E[Σ v_i/L_i(S)]/Σ v_i}, with v_i = p_i(1−p_i) (Eq. 9 over the
             variance of Uniform)
 <mean>      the mean (1/J)·Σ_j r_j over the J profiles, all alike in weight

@@ -8,6 +8,7 @@ import (
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -15,39 +16,29 @@ import (
 	"speceval/stages/report/stored"
 )
 
-var equivalentBudget = table.Head{Plain: "Equivalent rollout budget"}
+const equivalentBudget = "Equivalent rollout budget"
 
 // tasks weighs a setting by its tasks.
-var tasks measurement.Term = func(s measurement.Setting) float64 { return float64(s.NTasks()) }
+func tasks(s measurement.Setting) float64 { return float64(s.NTasks()) }
 
 // executed is the whole budget of Uniform that was executed.
-var executed measurement.Term = func(s measurement.Setting) float64 {
+func executed(s measurement.Setting) float64 {
 	return float64(s.NTasks()) * float64(s.Run(measurement.UniformEquivalent).Budget)
 }
 
 // continuous is the mean of b/r over the tasks.
-func continuous(ratio func(measurement.Setting) float64) *measurement.Quotient {
-	return &measurement.Quotient{Below: tasks, Above: []measurement.Term{
-		func(s measurement.Setting) float64 { return float64(s.NTasks()) * float64(s.Budget()) / ratio(s) }}}
+func continuous(r *costRow, settings []measurement.Setting) float64 {
+	return over(tasks, func(s measurement.Setting) float64 {
+		return float64(s.NTasks()) * float64(s.Budget()) / r.ratios[s.Profile()].VarianceRatio
+	})(r, settings)
 }
-
-// naiveBenefit is HBN-async's saving on a fleet that it does not hinder.
-var naiveBenefit = func() *measurement.Quotient {
-	q := slower(seconds, measurement.UniformEquivalent)
-	q.Less = slower(unhindered, measurement.HBNAsync)
-	return q
-}()
 
 // rounded is the mean of the executed budgets over the tasks.
-func rounded(func(measurement.Setting) float64) *measurement.Quotient {
-	return &measurement.Quotient{Above: []measurement.Term{executed}, Below: tasks}
-}
+var rounded = over(tasks, executed)
 
 // roundedOver is the latter over the former.
-func roundedOver(ratio func(measurement.Setting) float64) *measurement.Quotient {
-	q := rounded(ratio)
-	q.Over = continuous(ratio)
-	return q
+func roundedOver(r *costRow, settings []measurement.Setting) float64 {
+	return rounded(r, settings) / continuous(r, settings)
 }
 
 // Columns of Table 4 that come from the replay.
@@ -68,23 +59,16 @@ var benefitTable = &costTable{
 		"Delta: rounded-equivalent Uniform minus HBN-async.",
 	strategies: []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent},
 	columns: []costColumn{
-		{name: "continuous_budget", head: table.Head{Plain: "continuous"}, group: equivalentBudget, format: rollouts, macro: "ContinuousBudget", replayed: continuous,
-			words: "The Uniform budget that HBN's variance is worth: Σ N_j·b/r_j / Σ N_j, the mean weighted by tasks, " +
-				"with the hbn rows of replay/ratios.parquet at this budget (Section 4.3)."},
-		{name: "rounded_budget", head: table.Head{Plain: "rounded"}, group: equivalentBudget, format: rollouts, macro: "RoundedBudget", replayed: rounded, executed: true,
-			words: "The equivalent budget that was executed: Σ N_j·B_j / Σ N_j, with the whole budget B_j of each uniform-equivalent run, " +
-				"⌊b/r⌋ by the ratios that its schedule was made of (Appendix B.5)." + runsWords},
-		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous", replayed: roundedOver,
-			words: "rounded_budget / continuous_budget: the share of the equivalent rollouts that rounding down leaves."},
-		{name: "uniform_equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime", inFit: true,
-			words: slowdownWords("Uniform at the rounded equivalent budget") + "." + runsWords, quotient: slower(seconds, measurement.UniformEquivalent)},
-		{name: "async_time", head: asyncHead, group: actualTime, format: change,
-			words: slowdownWords("HBN-async") + "." + runsWords, quotient: slower(seconds, measurement.HBNAsync),
-			naive: slower(unhindered, measurement.HBNAsync)},
-		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit",
-			words:    "uniform_equivalent_time − async_time: what HBN-async saves at equal variance, as a share of the time of Uniform at the budget b." + runsWords,
-			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync),
-			naive:    naiveBenefit},
+		{name: "continuous_budget", head: "continuous", group: equivalentBudget, format: table.Format{Decimals: 2}, macro: "ContinuousBudget", of: continuous, replayed: true},
+		{name: "rounded_budget", head: "rounded", group: equivalentBudget, format: table.Format{Decimals: 2}, macro: "RoundedBudget", of: rounded, replayed: true, executed: true},
+		{name: "rounded_over_continuous", head: stacked("rounded/", "continuous"), group: equivalentBudget, format: points, macro: "RoundedOverContinuous", of: roundedOver, replayed: true},
+		{name: "uniform_equivalent_time", head: equivalentHead, group: actualTime, format: signed, macro: "EquivalentTime",
+			of: slower(seconds(measurement.UniformEquivalent)), inFit: true},
+		{name: "async_time", head: "HBN-async", group: actualTime, format: signed,
+			of: slower(seconds(measurement.HBNAsync)), naive: slower(unhindered(measurement.HBNAsync))},
+		{name: "delta", head: deltaHead, group: actualTime, format: signed, macro: "Benefit",
+			of:    apart(seconds(measurement.UniformEquivalent), seconds(measurement.HBNAsync)),
+			naive: apart(seconds(measurement.UniformEquivalent), unhindered(measurement.HBNAsync))},
 	},
 }
 
@@ -97,6 +81,14 @@ var Benefit = &model.Table{
 	Remarks: []string{`<ref table4_benefit> asks what the same variance would have cost with Uniform.`},
 	Make:    benefitTable.make, Macros: benefitTable.macros,
 	Words: `
+continuous_budget           The Uniform budget that HBN's variance is worth: Σ N_j·b/r_j / Σ N_j, the mean weighted by tasks, with the hbn rows of replay/ratios.parquet at this budget
+                            (Section 4.3).
+rounded_budget              The equivalent budget that was executed: Σ N_j·B_j / Σ N_j, with the whole budget B_j of each uniform-equivalent run, ⌊b/r⌋ by the ratios that its schedule was made
+                            of (Appendix B.5). <runs>
+rounded_over_continuous     rounded_budget / continuous_budget: the share of the equivalent rollouts that rounding down leaves.
+uniform_equivalent_time     How much longer Uniform at the rounded equivalent budget takes than Uniform: <slowdown>. <runs>
+async_time                  How much longer HBN-async takes than Uniform: <slowdown>. <runs>
+delta                       uniform_equivalent_time − async_time: what HBN-async saves at equal variance, as a share of the time of Uniform at the budget b. <runs>
 continuous_budget_se        The Monte Carlo standard error of continuous_budget: the errors of replay and design through the slope d(b/r)/dr = −b/r², weighted by tasks; designs are shared
                             within a task count.
 rounded_budget_se           The Monte Carlo standard error of rounded_budget: that of continuous_budget, and the jumps of ⌊b/r⌋ by one, N_j²·s_j/√π each in squares for an error s_j of b/r.
@@ -109,24 +101,53 @@ budgets_differing_expected  How many of these budgets another replay of the same
 }
 
 // stacked is a heading in two lines.
-func stacked(above, below string) table.Head {
-	return table.Head{Plain: above + below,
-		TeX: fmt.Sprintf(`\begin{tabular}[c]{@{}c@{}}%s\\%s\end{tabular}`, above, below)}
+func stacked(above, below string) string {
+	return fmt.Sprintf(`%s%s|\begin{tabular}[c]{@{}c@{}}%s\\%s\end{tabular}`, above, below, above, below)
 }
 
-// budgetErrors fills in the Monte Carlo standard errors of the equivalent budgets. A
-// published one was executed whatever this replay says.
-func (r *costRow) budgetErrors() error {
-	c, d, share := &r.cells[continuousColumn].Estimate, &r.cells[roundedColumn].Estimate, &r.cells[roundedOverColumn].Estimate
-	var err error
-	if c.SE, d.SE, err = variance.EquivalentErrors(r.designs, r.ratios); err != nil {
+var equivalentHead = stacked("equivalent", " Uniform")
+
+// replayed is HBN's ratio in each setting, which the row keeps by profile. A setting that
+// the replay does not cover is an error.
+func (r *costRow) replayed(ratios []variance.Ratio) (all []variance.Ratio, err error) {
+	r.ratios = map[string]variance.Ratio{}
+	for _, ratio := range variance.Pick(ratios, policy.HBN, r.Budget) {
+		r.ratios[ratio.Profile()] = ratio
+	}
+	for _, s := range r.Settings {
+		ratio, ok := r.ratios[s.Profile()]
+		if !ok || ratio.NTasks != s.NTasks() {
+			return nil, fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
+				s.Profile(), s.NTasks(), s.Budget(), s.Provenance(), variance.RatiosFile)
+		}
+		all = append(all, ratio)
+	}
+	return all, nil
+}
+
+// equivalents fills in the Monte Carlo standard errors of the equivalent budgets, and how many
+// were executed otherwise than the ratios have them. A published one was executed whatever
+// this replay says.
+func (r *costRow) equivalents(designs variance.Schedules, ratios []variance.Ratio) error {
+	worth, err := variance.Equivalents(designs, ratios)
+	if err != nil {
 		return err
 	}
+	for i, s := range r.Settings {
+		another := worth[i].Another()
+		r.another = append(r.another, another)
+		r.expected += another
+		if s.Run(measurement.UniformEquivalent).Budget != worth[i].Rounded {
+			r.differing++
+		}
+	}
+	c, d, share := &r.cells[continuousColumn], &r.cells[roundedColumn], &r.cells[roundedOverColumn]
+	c.SE, d.SE, err = variance.EquivalentErrors(designs, ratios)
 	if r.Provenance == measurement.Published {
 		d.SE = 0
 	}
 	share.SE = share.Value * math.Hypot(c.SE/c.Value, d.SE/d.Value)
-	return nil
+	return err
 }
 
 // kept is the share of the rollouts beyond b that rounding leaves, with its
@@ -161,53 +182,19 @@ func judgeKept(s *model.Sheet, e stored.Experiment, rows []*costRow, numbers *pa
 
 const differingName = "budgets_differing"
 
-// executedBudgets are the equivalent budgets of settings that were executed, one by
-// one, and those of the stored ratios.
-type executedBudgets struct {
-	executed, wanted []int32
-	another          []float64 // the probability that a replay of the authors' gives another than ours
-	differing        int
-}
-
-// executedBudgets is the executed budget of each setting, and ⌊b/r⌋ of the stored
-// ratio.
-func (r *costRow) executedBudgets() (all executedBudgets, err error) {
-	worth, err := variance.Equivalents(r.designs, r.ratios)
-	if err != nil {
-		return all, err
-	}
-	for i, s := range r.Settings {
-		executed := s.Run(measurement.UniformEquivalent).Budget
-		all.executed, all.wanted = append(all.executed, executed), append(all.wanted, worth[i].Rounded)
-		all.another = append(all.another, worth[i].Another())
-		if executed != worth[i].Rounded {
-			all.differing++
-		}
-	}
-	return all, nil
-}
-
-// expected is how many differ by the noise of two replays.
-func (all executedBudgets) expected() (n float64) {
-	for _, p := range all.another {
-		n += p
-	}
-	return n
-}
-
 // judgeBudgets compares the budgets that the authors executed with those of our
 // replay, in every setting, and judges how many differ: each may, by noise.
 func judgeBudgets(rows []*costRow) []agreement.Comparison {
-	var all executedBudgets
+	differing, another := 0, []float64(nil)
 	for _, r := range rows {
 		if r.Provenance == measurement.Published {
-			all.differing += r.budgets.differing
-			all.another = append(all.another, r.budgets.another...)
+			differing += r.differing
+			another = append(another, r.another...)
 		}
 	}
 	c := agreement.Comparison{Verdict: agreement.Absent, Note: "no such row is stored"}
-	if n := len(all.another); n > 0 {
-		c = agreement.Counted(all.differing, all.another)
+	if n := len(another); n > 0 {
+		c = agreement.Counted(differing, another)
 		c.Note = fmt.Sprintf("of %d, %s", n, c.Note)
 	}
 	return []agreement.Comparison{c.As(agreement.Computed).In(paper.Benefit, measurement.Published+" all", differingName)}
@@ -225,9 +212,9 @@ func budgetNotes(rows []*costRow) []string {
 	for _, r := range rows {
 		worst = max(worst, r.cells[continuousColumn].SE)
 		settings[r.Provenance] += len(r.Settings)
-		differing[r.Provenance] += r.budgets.differing
+		differing[r.Provenance] += r.differing
 		if r.Provenance == measurement.Published {
-			expected += r.budgets.expected()
+			expected += r.expected
 		}
 	}
 	var notes []string

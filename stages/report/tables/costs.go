@@ -4,15 +4,37 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
+	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
+
+// cost is a number that sums over settings of runs give, in a row.
+type cost func(*costRow, []measurement.Setting) float64
+
+// over is sums over a sum; change is how much more than that they are, relatively.
+func over(below measurement.Term, above ...measurement.Term) cost {
+	q := &measurement.Quotient{Above: above, Below: below}
+	return func(_ *costRow, settings []measurement.Setting) float64 { return q.Value(settings) }
+}
+
+func change(below measurement.Term, above ...measurement.Term) cost {
+	q := &measurement.Quotient{Above: above, Below: below, Change: true}
+	return func(_ *costRow, settings []measurement.Setting) float64 { return q.Value(settings) }
+}
+
+// less is one number minus another.
+func less(one, other cost) cost {
+	return func(r *costRow, settings []measurement.Setting) float64 { return one(r, settings) - other(r, settings) }
+}
 
 // costTable is the difference between Tables 2, 3 and 4: sums over settings
 // of runs, a row for each provenance and budget.
@@ -21,30 +43,32 @@ type costTable struct {
 	title      string
 	columns    []costColumn
 	strategies []string // a setting counts if it has a run of each
-
-	replayed bool // it has equivalent budgets, which come from the replay's ratios
+	replayed   bool     // it has equivalent budgets, which come from the replay's ratios
 }
 
 // costColumn is a number of Tables 2 to 4: a fraction, or a budget.
 type costColumn struct {
-	name, words string // words as those of model.Table
-	head, group table.Head
+	name        string
+	head, group string // as tags of rows have them
 	format      table.Format
 	macro       string // its name in LaTeX commands; empty for a repetition
-	quotient    *measurement.Quotient
 
-	// replayed, if not nil, makes the quotient of HBN's variance ratios instead: the
-	// number comes from these alone, and so has a Monte Carlo error in place of a
-	// spread over executions.
-	replayed func(ratio func(measurement.Setting) float64) *measurement.Quotient
+	of    cost
+	naive cost // on a fleet that is as fast whatever waits and wastes nothing; nil: zero
 
-	// naive makes the number on a fleet that is as fast whatever waits and wastes
-	// nothing; nil: zero.
-	naive *measurement.Quotient
-
+	replayed bool // it comes from the replay alone, and so has a Monte Carlo error in place of a spread over executions
 	executed bool // of the replayed ones: a mean of budgets that were executed
 	inFit    bool // the fit of the simulated fleet has seen it (data/fleet/README.md)
 }
+
+// Headings and formats of the printed numbers.
+const deltaHead = `Delta|$\Delta$`
+
+var (
+	signed = table.ParseFormat("+.2%")  // a cost, relative to Uniform
+	fine   = table.ParseFormat("+.2%~") // with one decimal more where it is small
+	points = table.ParseFormat(".2%")   // a difference of two
+)
 
 // class is where the number comes from in rows of a provenance. Budgets follow from
 // our own replay, but for those that the authors executed.
@@ -52,7 +76,7 @@ func (c costColumn) class(provenance string) agreement.Class {
 	switch {
 	case provenance == measurement.Measured:
 		return agreement.Measured
-	case c.replayed != nil && !(c.executed && provenance == measurement.Published):
+	case c.replayed && !(c.executed && provenance == measurement.Published):
 		return agreement.Computed
 	case provenance == measurement.Published:
 		return agreement.Reaggregated
@@ -74,63 +98,65 @@ func (c costColumn) decimals(paper float64) int {
 	return c.format.Decimals + 2
 }
 
-// costRow is a row of Tables 2 to 4.
+// costRow is a row of Tables 2 to 4, and of Table 10.
 type costRow struct {
 	measurement.Group
-	kind    *costTable
-	ratios  []variance.Ratio // HBN's, where the table has what is replayed
-	designs variance.Schedules
-	cells   []costCell // by column
-	drawn   bool       // the lengths of answers were drawn, and not the models'
+	kind   *costTable
+	policy *policy.Policy // that was executed, where a table has several
+	drawn  bool           // the lengths of answers were drawn, and not the models'
+	cells  []costCell     // by column
 
-	policy  *policy.Policy // that was executed, where a table has several
-	budgets executedBudgets
+	// Of equivalent budgets: HBN's ratios by profile; in how many settings another budget
+	// was executed than they give; and the probabilities, and their sum, that a replay of
+	// the authors' gives another than ours.
+	ratios    map[string]variance.Ratio
+	differing int
+	another   []float64
+	expected  float64
 }
 
-// costCell is a number with its Monte Carlo error and, with two repeats or
-// more, the standard deviation of a single execution of the suite.
+// costCell is a number with its Monte Carlo error, and the standard deviation of a single
+// execution of the suite, NaN with fewer than two.
 type costCell struct {
 	agreement.Estimate
-	sd *float64
-}
-
-// quotient is how a column of the row is computed.
-func (r *costRow) quotient(column int) *measurement.Quotient {
-	c := r.kind.columns[column]
-	if c.replayed == nil {
-		return c.quotient
-	}
-	byProfile := map[string]float64{}
-	for i, s := range r.Settings {
-		byProfile[s.Profile()] = r.ratios[i].VarianceRatio
-	}
-	return c.replayed(func(s measurement.Setting) float64 { return byProfile[s.Profile()] })
-}
-
-// repeated is the number in a column as each execution of the suite gives it.
-func (r *costRow) repeated(column int) []float64 { return r.inSuites(r.quotient(column)) }
-
-func (r *costRow) inSuites(q *measurement.Quotient) (values []float64) {
-	for _, settings := range r.Suites {
-		values = append(values, q.Value(settings))
-	}
-	return values
+	sd float64
 }
 
 // forecast is what the executions of the suite foretell of a further one, as the
 // published suite is: it has met as many long answers as it happened to.
-func (r *costRow) forecast(column int) agreement.Forecast {
-	return agreement.NewForecast(r.cells[column].Value, r.cells[column].sd, r.Repeats())
-}
-
-// naive is the naive fleet's forecast.
-func (r *costRow) naive(column int) agreement.Forecast {
-	q := r.kind.columns[column].naive
-	if q == nil {
+func (r *costRow) forecast(of cost) agreement.Forecast {
+	if of == nil {
 		return agreement.Forecast{}
 	}
-	sd, _ := measurement.Spread(r.inSuites(q))
-	return agreement.NewForecast(q.Value(r.Settings), &sd, r.Repeats())
+	return agreement.NewForecast(of(r, r.Settings), r.spread(of), r.Repeats())
+}
+
+// spread is the standard deviation of a number over executions of the suite.
+func (r *costRow) spread(of cost) float64 {
+	var values []float64
+	for _, settings := range r.Suites {
+		values = append(values, of(r, settings))
+	}
+	sd, _ := measurement.Spread(values)
+	return sd
+}
+
+// fill computes the numbers of a row.
+func (r *costRow) fill(res stored.Results) error {
+	var ratios []variance.Ratio
+	if r.kind.replayed {
+		var err error
+		if ratios, err = r.replayed(res.Ratios); err != nil {
+			return err
+		}
+	}
+	for _, c := range r.kind.columns {
+		r.cells = append(r.cells, costCell{exactly(c.of(r, r.Settings)), r.spread(c.of)})
+	}
+	if r.kind.replayed {
+		return r.equivalents(res.Designs, ratios)
+	}
+	return nil
 }
 
 // rows computes the table: a row for each provenance and budget that has a whole
@@ -153,8 +179,8 @@ func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
 		}
 		var rows []*costRow
 		for _, g := range groups {
-			row := &costRow{Group: g, kind: k, designs: res.Designs, drawn: costs.Drawn && g.Provenance == measurement.Measured}
-			if err := row.fill(res.Ratios); err != nil {
+			row := &costRow{Group: g, kind: k, drawn: costs.Drawn && g.Provenance == measurement.Measured}
+			if err := row.fill(res); err != nil {
 				return nil, err
 			}
 			rows = append(rows, row)
@@ -163,46 +189,150 @@ func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
 	})
 }
 
-// fill computes the numbers of a row.
-func (r *costRow) fill(ratios []variance.Ratio) (err error) {
-	if r.kind.replayed {
-		if r.ratios, err = hbnRatios(r.Settings, ratios); err != nil {
-			return err
-		}
-		if r.budgets, err = r.executedBudgets(); err != nil {
-			return err
-		}
-	}
-	for j, c := range r.kind.columns {
-		cell := costCell{Estimate: exactly(r.quotient(j).Value(r.Settings))}
-		if sd, _ := measurement.Spread(r.repeated(j)); c.replayed == nil && !math.IsNaN(sd) {
-			cell.sd = &sd
-		}
-		r.cells = append(r.cells, cell)
-	}
-	if r.kind.replayed {
-		return r.budgetErrors()
-	}
-	return nil
+// costKeys tell rows apart.
+type costKeys struct {
+	Budget     int32  `csv:"budget" head:"b|$b$"`
+	Provenance string `csv:"provenance"`
 }
 
-// hbnRatios is HBN's ratio in each setting. A setting that the replay does not
-// cover is an error.
-func hbnRatios(settings []measurement.Setting, ratios []variance.Ratio) ([]variance.Ratio, error) {
-	byProfile := map[string]variance.Ratio{}
-	for _, r := range variance.Pick(ratios, policy.HBN, settings[0].Budget()) {
-		byProfile[r.Profile()] = r
+// make sets the table as the paper does, a section for each provenance. A
+// published number that prints otherwise than the paper's is marked, and a note
+// gives the paper's, row by row.
+func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
+	rows, err := k.rows(src)
+	if err != nil {
+		return nil, err
 	}
-	out := make([]variance.Ratio, len(settings))
-	for i, s := range settings {
-		r, ok := byProfile[s.Profile()]
-		if !ok || r.NTasks != s.NTasks() {
-			return nil, fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
-				s.Profile(), s.NTasks(), s.Budget(), s.Provenance(), variance.RatiosFile)
+	numbers, err := src.Paper()
+	if err != nil {
+		return nil, err
+	}
+	var keys []costKeys
+	for _, r := range rows {
+		keys = append(keys, costKeys{r.Budget, r.Provenance})
+	}
+	s := model.NewSheet(k.title, keys)
+	s.Notes = k.differences(rows, numbers)
+	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].Provenance, Budget: rows[i].Budget} }
+	s.Heading = func(i int) table.Head { return heading(rows, rows[i].Provenance) }
+	k.addNumbers(s, rows, numbers)
+	if k.replayed {
+		s.Add(
+			model.Column{Name: differingName, Cell: func(i int) table.Cell { return table.Integer(rows[i].differing) }},
+			model.Column{Name: "budgets_differing_expected", Cell: func(i int) table.Cell { return table.Number(rows[i].expected) }})
+		s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+			return append(judgeKept(s, e, rows, numbers), judgeBudgets(rows)...), nil
 		}
-		out[i] = r
+		s.Notes = append(s.Notes, budgetNotes(rows)...)
 	}
-	return out, nil
+	if numbers != nil {
+		for _, provenance := range measurement.Provenances {
+			if provenance == measurement.Published || slices.ContainsFunc(rows, func(r *costRow) bool { return r.Provenance == provenance }) {
+				for _, key := range numbers.Rows(k.section) {
+					s.PaperRows = append(s.PaperRows, paper.Key{Provenance: provenance, Budget: key.Budget})
+				}
+			}
+		}
+	}
+	s.Lack = func(i int, _ paper.Key) string {
+		e, err := src.Experiment()
+		switch {
+		case i < 0:
+			return "no such row is stored"
+		case err == nil && rows[i].Provenance != measurement.Measured && len(rows[i].Settings) != len(e.Profiles):
+			return fmt.Sprintf("%d of the %d profiles were run", len(rows[i].Settings), len(e.Profiles))
+		}
+		return ""
+	}
+	return s, nil
+}
+
+// addNumbers adds the numbers, then the noise of each, its Monte Carlo standard error or its
+// standard deviation over executions, and counts of what the sums are over.
+func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.Numbers) {
+	var noise []model.Column
+	for j, c := range k.columns {
+		s.Add(model.Column{
+			Name: c.name, Head: model.HeadOf(c.head), Group: model.HeadOf(c.group), Align: table.Center, Format: c.format, PlusMinus: !c.replayed,
+			Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].Value) },
+			Shown: func(i int) table.Cell {
+				mark := ""
+				if _, differs := k.differs(rows[i], j, numbers); differs {
+					mark = model.Dagger
+				}
+				if rows[i].Provenance == measurement.Published && c.class(measurement.Published) == agreement.Computed {
+					mark += computedMark
+				}
+				return table.Number(rows[i].cells[j].Value).Marked(mark)
+			},
+			Rule: &model.Rule{DecimalsOf: c.decimals,
+				ClassOf: func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
+				Judge:   func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) }},
+		})
+		if c.replayed {
+			noise = append(noise, model.Column{Name: c.name + "_se", Role: model.Error, Of: c.name, Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].SE) }})
+		} else {
+			noise = append(noise, model.Column{Name: c.name + "_sd", Role: model.Spread, Of: c.name, Cell: func(i int) table.Cell { return table.Finite(rows[i].cells[j].sd) },
+				Words: "The spread of " + c.name + ": the standard deviation of a single execution of the whole suite, over its repeats in " + measurement.RepeatsFile +
+					"; empty where the suite was executed once, as the published one was."})
+		}
+	}
+	s.Add(noise...)
+	s.Add(
+		model.Column{Name: "profiles", Cell: func(i int) table.Cell { return table.Integer(len(rows[i].Settings)) }},
+		model.Column{Name: "repeats", Cell: func(i int) table.Cell { return table.Integer(rows[i].Repeats()) }})
+}
+
+// differs reports whether a published number prints otherwise than the paper's, and
+// which that is.
+func (k *costTable) differs(r *costRow, j int, numbers *paper.Numbers) (want float64, differs bool) {
+	if numbers == nil || r.Provenance != measurement.Published {
+		return 0, false
+	}
+	c := k.columns[j]
+	want, ok := numbers.At(k.section, c.name, paper.Key{Budget: r.Budget})
+	return want, ok && agreement.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
+}
+
+// differences are notes on the published numbers that print otherwise.
+func (k *costTable) differences(rows []*costRow, numbers *paper.Numbers) (notes []string) {
+	for _, r := range rows {
+		var theirs []string
+		for j, c := range k.columns {
+			if want, differs := k.differs(r, j, numbers); differs {
+				theirs = append(theirs, strings.ReplaceAll(c.name, "_", " ")+" "+c.format.Print(want))
+			}
+		}
+		if len(theirs) > 0 {
+			notes = append(notes, fmt.Sprintf("%s paper, b = %d: %s", model.Dagger, r.Budget, strings.Join(theirs, "; ")))
+		}
+	}
+	return notes
+}
+
+// judge compares a number with the paper's: those of the published runs and of the
+// replay by rounding and noise, predictions by their own deviation. What the fit has
+// seen is shown only, and so are numbers of other machines, and the average of b/r, which
+// stands in the published row already.
+func (r *costRow) judge(column int, want float64) agreement.Comparison {
+	c, cell := r.kind.columns[column], r.cells[column]
+	decimals := c.decimals(want)
+	switch class := c.class(r.Provenance); {
+	case class == agreement.Measured:
+		return r.shown(cell.Value, want, decimals)
+	case class == agreement.Predicted:
+		return agreement.Foretold(r.forecast(c.of), r.forecast(c.naive), want, decimals)
+	case class == agreement.InFit:
+		return agreement.Foretold(r.forecast(c.of), r.forecast(c.naive), want, decimals).Seen()
+	case r.kind.replayed && column == continuousColumn && r.Provenance != measurement.Published:
+		return agreement.Beside(cell.Value, want, decimals).Shown("the same number is compared in the published row")
+	}
+	return agreement.Compare(cell.Estimate, want, decimals, 0)
+}
+
+// shown is a number with the paper's, without a verdict.
+func (r *costRow) shown(value, want float64, decimals int) agreement.Comparison {
+	return agreement.Beside(value, want, decimals).Shown(fmt.Sprintf("other machines; profiles: %d", len(r.Settings)))
 }
 
 // provenanceLabels head the rows of a provenance.
@@ -233,7 +363,26 @@ func heading(rows []*costRow, provenance string) table.Head {
 	return table.Head{Plain: head + ")"}
 }
 
-// hasRows reports whether there are rows of a provenance.
-func hasRows(rows []*costRow, provenance string) bool {
-	return slices.ContainsFunc(rows, func(r *costRow) bool { return r.Provenance == provenance })
+// macros are the numbers of the table, named after their provenance:
+// \specPublishedAsyncTimeBSixFour is HBN-async's time beyond Uniform's at b = 64
+// over the published runs, in percent.
+func (k *costTable) macros(src *stored.Source) (all []model.Macro, err error) {
+	rows, err := k.rows(src)
+	for _, r := range rows {
+		add := func(name, value string) {
+			all = append(all, macroOf(strings.ToUpper(r.Provenance[:1])+r.Provenance[1:]+name, r.Budget, minus(value)))
+		}
+		for j, c := range k.columns {
+			if c.macro != "" {
+				f := c.format
+				f.Signed = false
+				add(c.macro, f.Print(r.cells[j].Value))
+			}
+		}
+		if k.replayed {
+			add("ExtraBudgetKept", points.Print(r.kept().Value))
+			add("Executions", strconv.Itoa(r.Repeats()))
+		}
+	}
+	return all, err
 }

@@ -9,7 +9,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -21,16 +20,10 @@ import (
 var worthTable = &costTable{
 	strategies: []string{measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent},
 	columns: []costColumn{
-		{name: "time", head: table.Head{Plain: "policy"}, group: actualTime, format: change, macro: "Time",
-			words: slowdownWords("the policy, which speculates across every barrier,") + ". Of " + measurement.BenefitFile + "; rows of HBN are those of Table 4.", quotient: slower(seconds, measurement.HBNAsync)},
-		{name: "equivalent_time", head: stacked("equivalent", " Uniform"), group: actualTime, format: change, macro: "EquivalentTime",
-			words: slowdownWords("Uniform at the whole budget ⌊b/r⌋ that the policy's own variance ratio r on a profile is worth") + ".", quotient: slower(seconds, measurement.UniformEquivalent)},
-		{name: "delta", head: deltaHead, group: actualTime, format: change, macro: "Benefit",
-			words:    "equivalent_time − time: what the policy saves at equal variance, as a share of the time of Uniform at the budget b.",
-			quotient: apart(seconds, measurement.UniformEquivalent, measurement.HBNAsync)},
-		{name: "wasted_flops", head: table.Head{Plain: "Wasted FLOPs"}, format: fine(change), macro: "WastedFLOPs",
-			words:    "Computation of the policy that was thrown away, as in Table 2: ΣW/ΣF_U, with the FLOPs by the proxy of Eq. 23.",
-			quotient: &measurement.Quotient{Above: []measurement.Term{wastedFLOPs}, Below: uniformFLOPs}},
+		{name: "time", head: "policy", group: actualTime, format: signed, macro: "Time", of: slower(seconds(measurement.HBNAsync))},
+		{name: "equivalent_time", head: equivalentHead, group: actualTime, format: signed, macro: "EquivalentTime", of: slower(seconds(measurement.UniformEquivalent))},
+		{name: "delta", head: deltaHead, group: actualTime, format: signed, macro: "Benefit", of: apart(seconds(measurement.UniformEquivalent), seconds(measurement.HBNAsync))},
+		{name: "wasted_flops", head: "Wasted FLOPs", format: fine, macro: "WastedFLOPs", of: over(uniformFLOPs, wastedFLOPs)},
 	},
 }
 
@@ -47,7 +40,11 @@ var Worth = &model.Table{
 	},
 	Make: makeWorth, Macros: worthMacros,
 	Words: `
-policy  The policy that was executed.
+policy           The policy that was executed.
+time             How much longer the policy, which speculates across every barrier, takes than Uniform: <slowdown>. Of systems/benefit.parquet; rows of HBN are those of Table 4.
+equivalent_time  How much longer Uniform at the whole budget ⌊b/r⌋ that the policy's own variance ratio r on a profile is worth takes than Uniform: <slowdown>.
+delta            equivalent_time − time: what the policy saves at equal variance, as a share of the time of Uniform at the budget b.
+wasted_flops     Computation of the policy that was thrown away, as in Table 2: ΣW/ΣF_U, with the FLOPs by the proxy of Eq. 23.
 `,
 }
 
@@ -79,7 +76,7 @@ func worthRows(src *stored.Source) ([]*costRow, error) {
 		for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
 			for _, g := range groups[p.Key()] {
 				row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
-				if err := row.fill(nil); err != nil {
+				if err := row.fill(stored.Results{}); err != nil {
 					return nil, err
 				}
 				all = append(all, row)
@@ -103,12 +100,10 @@ func makeWorth(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := model.NewSheet(what, keys)
 	s.Heading = model.ByBudgets(func(i int) int32 { return rows[i].Budget })
-	for j := range worthTable.columns {
-		c := worthTable.column(rows, nil, j)
-		c.Rule = nil
-		s.Add(c)
+	worthTable.addNumbers(s, rows, nil)
+	for i := range s.Columns {
+		s.Columns[i].Rule = nil
 	}
-	worthTable.addNoise(s, rows)
 	s.Notes = worthNotes(rows)
 	return s, nil
 }
@@ -133,11 +128,11 @@ func worthNotes(rows []*costRow) (notes []string) {
 
 // benefit is the saving of a policy, with its error.
 func (r *costRow) benefit() (value, se float64) {
-	const delta = 2
-	if sd := r.cells[delta].sd; sd != nil {
-		se = *sd / math.Sqrt(float64(r.Repeats()))
+	delta := r.cells[2]
+	if r.Repeats() > 1 {
+		se = delta.sd / math.Sqrt(float64(r.Repeats()))
 	}
-	return r.cells[delta].Value, se
+	return delta.Value, se
 }
 
 // simulated are the rows of policies on the simulated fleet that save the most, by
