@@ -99,6 +99,41 @@ func Lacking(paper float64, decimals int, note string) Comparison {
 	return Comparison{Paper: &paper, Verdict: Absent, Note: note, Decimals: decimals}
 }
 
+// Against is the comparison of a measured number with a predicted one, of which the verdict is
+// known; NaN stands for a number that is not there. se is the standard error of the difference;
+// where it is known, z is the difference in such errors, or NaN to be computed.
+func Against(verdict Verdict, obtained, predicted, se, z float64) Comparison {
+	c := Comparison{Live: true, Class: Measured, Obtained: finite(obtained), Predicted: finite(predicted)}
+	c.Verdict, c.Note = verdict.judged()
+	if c.Obtained == nil || c.Predicted == nil {
+		return c
+	}
+	difference := obtained - predicted
+	c.Difference = &difference
+	if se > 0 && finite(se) != nil {
+		ses := math.Abs(difference) / se
+		if finite(z) != nil {
+			ses = math.Abs(z)
+		}
+		c.SE, c.SEs = &se, &ses
+	}
+	return c
+}
+
+// finite is a number, nil where it is not finite.
+func finite(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// Within gives a measured number a tolerance, NaN for none.
+func (c Comparison) Within(tolerance float64) Comparison {
+	c.Tolerance = finite(tolerance)
+	return c
+}
+
 // Expected is the paper's number, or the predicted one.
 func (c Comparison) Expected() *float64 {
 	if c.Live {
@@ -166,9 +201,9 @@ func (c Comparison) Centred() Comparison {
 	return c
 }
 
-// Judged is the verdict of a measured number as comparisons count it, and why it is
+// judged is the verdict of a measured number as comparisons count it, and why it is
 // shown without one.
-func (v Verdict) Judged() (Verdict, string) {
+func (v Verdict) judged() (Verdict, string) {
 	switch v {
 	case Fitted:
 		return Shown, "the prediction was fitted to it"

@@ -92,15 +92,10 @@ func checkColumns(t *testing.T, s *model.Sheet) {
 		if c.Paired && c.Rule == nil {
 			t.Errorf("%s is compared with nothing", c.Name)
 		}
-		if p := c.Prediction; p != nil {
-			for _, name := range append([]string{p.Verdict, p.Predicted, p.Z}, p.Errors...) {
-				if name != "" && s.Column(name) == nil {
-					t.Errorf("%s is held against %s, which is no column", c.Name, name)
-				}
-			}
-			if p.Predicted != "" && p.Bound != nil || p.Verdict == "" || !s.Live {
-				t.Errorf("%s is not held against a prediction: %+v", c.Name, p)
-			}
+	}
+	for _, claim := range s.Claims {
+		if s.Column(claim.Column) == nil || !s.Live {
+			t.Errorf("%s is no column that is held against a prediction", claim.Column)
 		}
 	}
 	printed := s.Print()

@@ -3,7 +3,6 @@ package model
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"speceval/internal/agreement"
@@ -30,16 +29,12 @@ type Rule struct {
 	Judge func(row int, want float64) agreement.Comparison
 }
 
-// Prediction is how the numbers of a column are compared with predicted ones, by
-// other columns of its row.
-type Prediction struct {
-	Predicted string   // the column of what was predicted; empty where Bound says it
-	Bound     *float64 // what is expected of every row, or not to be reached
-	Errors    []string // columns of the independent errors of the difference
-	Z         string   // the column of the difference in standard errors; may be empty
-	Verdict   string   // the column of the verdict
-	Decimals  int      // with which the numbers are shown
-	Tolerance func(obtained *float64) *float64
+// Claim is the comparison of a measured number with a predicted one, row by row. A comparison
+// without a verdict is none.
+type Claim struct {
+	Column   string
+	Decimals int // with which the numbers are shown
+	Of       func(row int) agreement.Comparison
 }
 
 // Against is a comparison of a sheet beyond the rules of its columns.
@@ -48,6 +43,7 @@ type Against struct {
 	Absent    string                                                  // why a row or a number that is not there cannot be compared
 	Lack      func(row int, key paper.Key) string                     // why a row cannot be, -1 if absent; nil: the absent ones
 	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
+	Claims    []Claim                                                 // of measured numbers
 }
 
 // Compare is the comparisons of a sheet: row by row of the paper, where it has the
@@ -65,7 +61,7 @@ func (s *Sheet) Compare(e stored.Experiment) ([]agreement.Comparison, error) {
 		}
 		s.excuse(all)
 	}
-	return append(all, s.withPredictions()...), nil
+	return append(all, s.claimed()...), nil
 }
 
 func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
@@ -169,66 +165,19 @@ func (s *Sheet) excuse(cells []agreement.Comparison) {
 	}
 }
 
-// withPredictions is the comparisons of the columns that have a prediction.
-func (s *Sheet) withPredictions() (all []agreement.Comparison) {
+// claimed is the comparisons with predictions.
+func (s *Sheet) claimed() (all []agreement.Comparison) {
 	labels := s.Labels()
-	for _, c := range s.Columns {
-		if c.Prediction == nil {
-			continue
-		}
+	for _, claim := range s.Claims {
 		if s.Rows == 0 {
-			all = append(all, agreement.Comparison{Live: true, Class: agreement.Measured, Verdict: agreement.NotRun, Note: "nothing is measured yet", Decimals: c.Prediction.Decimals}.In(s.Base, "all", c.Name))
+			all = append(all, agreement.Comparison{Live: true, Class: agreement.Measured, Verdict: agreement.NotRun, Note: "nothing is measured yet", Decimals: claim.Decimals}.In(s.Base, "all", claim.Column))
 		}
 		for i, label := range labels {
-			if cell, ok := s.predicted(c, i); ok {
-				all = append(all, cell.In(s.Base, label, c.Name))
+			if c := claim.Of(i); c.Verdict != "" {
+				c.Decimals = claim.Decimals
+				all = append(all, c.In(s.Base, label, claim.Column))
 			}
 		}
 	}
 	return all
 }
-
-// predicted is a comparison in a row; ok is false where the row has none.
-func (s *Sheet) predicted(c Column, row int) (cell agreement.Comparison, ok bool) {
-	p := c.Prediction
-	word := s.Column(p.Verdict).Cell(row).Exact()
-	if word == "" {
-		return cell, false
-	}
-	cell = agreement.Comparison{Live: true, Class: agreement.Measured, Decimals: p.Decimals, Predicted: p.Bound}
-	cell.Verdict, cell.Note = agreement.Verdict(word).Judged()
-	cell.Obtained = s.number(c.Name, row)
-	if p.Predicted != "" {
-		cell.Predicted = s.number(p.Predicted, row)
-	}
-	if p.Tolerance != nil {
-		cell.Tolerance = p.Tolerance(cell.Obtained)
-	}
-	if cell.Obtained == nil || cell.Predicted == nil {
-		return cell, true
-	}
-	difference := *cell.Obtained - *cell.Predicted
-	cell.Difference = &difference
-	se := 0.0
-	for _, column := range p.Errors {
-		v := s.number(column, row)
-		if v == nil {
-			return cell, true
-		}
-		se = math.Hypot(se, *v)
-	}
-	if se <= 0 {
-		return cell, true
-	}
-	ses := math.Abs(difference) / se
-	if p.Z != "" {
-		if z := s.number(p.Z, row); z != nil {
-			ses = math.Abs(*z)
-		}
-	}
-	cell.SE, cell.SEs = &se, &ses
-	return cell, true
-}
-
-// number is the number in a column.
-func (s *Sheet) number(column string, row int) *float64 { return s.Column(column).Cell(row).Value() }

@@ -98,8 +98,7 @@ type Column struct {
 
 	Cell func(row int) table.Cell
 
-	Rule       *Rule       // how it is compared with the paper's; nil: not at all
-	Prediction *Prediction // how it is compared with predicted ones; nil: not at all
+	Rule *Rule // how it is compared with the paper's; nil: not at all
 }
 
 // Printed reports whether the column is in the printed form.

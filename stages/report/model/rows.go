@@ -44,6 +44,9 @@ func NewSheet[T any](title string, rows []T) *Sheet {
 // Maybe is a number that may not be there: NaN.
 type Maybe float64
 
+// Float is the number.
+func (v Maybe) Float() float64 { return float64(v) }
+
 // Shower is a field that is printed otherwise than it is stored in CSV.
 type Shower interface{ Shown() table.Cell }
 

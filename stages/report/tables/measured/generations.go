@@ -2,6 +2,7 @@ package measured
 
 import (
 	"fmt"
+	"math"
 
 	"speceval/internal/agreement"
 	"speceval/internal/profile"
@@ -151,9 +152,15 @@ func makeProfile(src *stored.Source) (*model.Sheet, error) {
 		"and how many differ by Holm's procedure. Mean: pass probability over the tasks, and the exact p-value of the difference, in percentage points ± standard error. "+
 		"If nothing has changed, a verdict other than agreement has a probability of at most 1% for a whole row, half of it for the tasks and half for the mean.", rows)
 	s.Notes = append(unlike(all), notes...)
-	none := 0.0
-	s.Column("tasks_differing").Prediction = &model.Prediction{Bound: &none, Verdict: "tasks_verdict"}
-	s.Column("second_mean").Prediction = &model.Prediction{Predicted: "mean", Errors: []string{"difference_se"}, Z: "z", Verdict: "mean_verdict", Decimals: 4}
+	s.Claims = []model.Claim{
+		{Column: "tasks_differing", Of: func(i int) agreement.Comparison {
+			return agreement.Against(rows[i].TasksVerdict, float64(rows[i].Differing), 0, 0, math.NaN())
+		}},
+		{Column: "second_mean", Decimals: 4, Of: func(i int) agreement.Comparison {
+			r := rows[i]
+			return agreement.Against(r.MeanVerdict, r.SecondMean.Float(), r.Mean.Float(), r.DifferenceSE.Float(), r.Z.Float())
+		}},
+	}
 	return s, nil
 }
 

@@ -4,8 +4,6 @@
 package measured
 
 import (
-	"math"
-
 	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -40,7 +38,7 @@ type strategy string
 func (s strategy) Shown() table.Cell {
 	if known := policy.FindStrategy(string(s)); known != nil {
 		return table.Text(known.Label)
-	} else if s == Both {
+	} else if s == bothHBN {
 		return table.Text("HBN, both")
 	}
 	return table.Text(string(s))
@@ -49,12 +47,4 @@ func (s strategy) Shown() table.Cell {
 // maybe is an estimate with its error as a row has them.
 func maybe(e agreement.Estimate) (value, se model.Maybe) {
 	return model.Maybe(e.Value), model.Maybe(e.SE)
-}
-
-// finite is a number, nil where it is not finite.
-func finite(v float64) *float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return nil
-	}
-	return &v
 }

@@ -1,6 +1,8 @@
 package measured
 
 import (
+	"math"
+
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
 	"speceval/pipeline/dag"
@@ -55,26 +57,25 @@ type usage struct {
 	Verdict   agreement.Verdict `csv:"verdict" head:"Verdict" align:"left"`
 }
 
-func newUsage(s Series) usage {
+func newUsage(s series) usage {
 	mean := func(of func(measurement.Run) float64) float64 {
 		sum := 0.0
-		for _, r := range s.Runs {
+		for _, r := range s.runs {
 			sum += of(r)
 		}
-		return sum / float64(len(s.Runs))
+		return sum / float64(len(s.runs))
 	}
 	wall := mean(func(r measurement.Run) float64 { return r.Time })
 	cpu := mean(func(r measurement.Run) float64 { return r.CPU })
 	cores := mean(func(r measurement.Run) float64 { return float64(r.Cores) })
-	handling := mean(func(r measurement.Run) float64 { return r.Handling })
-	gap, longGap := mean(func(r measurement.Run) float64 { return r.GapMedian }), mean(func(r measurement.Run) float64 { return r.GapP99 })
 	u := usage{
-		Provenance: s.Provenance, profileKeys: profileKeys{s.Benchmark, model.Checkpoint(s.Model)}, Rewards: s.Rewards,
-		Budget: s.Budget, Strategy: strategy(s.Strategy), Runs: len(s.Runs),
+		Provenance: s.provenance, profileKeys: s.keys(), Rewards: s.rewards, Budget: s.budget, Strategy: strategy(s.strategy), Runs: len(s.runs),
 		Wall: model.Maybe(wall), CPU: model.Maybe(cpu), Cores: model.Maybe(cores), CoreShare: model.Maybe(cpu / wall), CPUShare: model.Maybe(cpu / wall / cores),
-		Router: model.Maybe(handling / wall), GapMedian: model.Maybe(gap), GapP99: model.Maybe(longGap), Verdict: agreement.Shown,
+		Router:    model.Maybe(mean(func(r measurement.Run) float64 { return r.Handling }) / wall),
+		GapMedian: model.Maybe(mean(func(r measurement.Run) float64 { return r.GapMedian })),
+		GapP99:    model.Maybe(mean(func(r measurement.Run) float64 { return r.GapP99 })), Verdict: agreement.Shown,
 	}
-	if s.Rewards == measurement.Coupled && s.Provenance == measurement.Measured && finite(float64(u.CPUShare)) != nil {
+	if s.rewards == measurement.Coupled && s.provenance == measurement.Measured && !math.IsNaN(cpu/wall/cores) {
 		u.Verdict = agreement.CPU(float64(u.CPUShare))
 	}
 	return u
@@ -86,12 +87,14 @@ func makeOrchestrator(src *stored.Source) (*model.Sheet, error) {
 		return nil, err
 	}
 	var rows []usage
-	for _, s := range Grouped(runs, func(r measurement.Run) bool { return r.CPU > 0 }) {
+	for _, s := range grouped(runs, func(r measurement.Run) bool { return r.CPU > 0 }) {
 		rows = append(rows, newUsage(s))
 	}
 	s := model.NewSheet("What the orchestrator itself took: wall-clock time of a run, its processor time over that, in percent of one core and of all cores of its machine, the part of the time that the router was at work, "+
 		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of all; "+
 		"under real rewards it scores responses as well.", rows)
-	s.Column("cpu_share").Prediction = &model.Prediction{Verdict: "verdict", Decimals: 4, Tolerance: func(*float64) *float64 { return finite(agreement.MostCPU) }}
+	s.Claims = []model.Claim{{Column: "cpu_share", Decimals: 4, Of: func(i int) agreement.Comparison {
+		return agreement.Against(rows[i].Verdict, rows[i].CPUShare.Float(), math.NaN(), 0, math.NaN()).Within(agreement.MostCPU)
+	}}}
 	return s, nil
 }

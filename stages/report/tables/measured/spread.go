@@ -76,7 +76,7 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	var rows []spreadRow
 	for _, p := range all {
 		row := spreadRow{profileKeys: profileKeys{p.Benchmark, model.Checkpoint(p.Model)}, NTasks: p.N(), Rollouts: p.TestedK, VarianceSum: model.Maybe(p.VarianceSum())}
-		row.Mean, row.MeanSE = maybe(MeanOf(p))
+		row.Mean, row.MeanSE = maybe(meanOf(p))
 		for i := range p.N() {
 			switch at := p.P(i); {
 			case at == 0:

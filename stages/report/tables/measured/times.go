@@ -1,6 +1,8 @@
 package measured
 
 import (
+	"math"
+
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
@@ -73,7 +75,10 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 		"of the difference the standard error, by that and by how far single runs of HBN were from what was predicted of them, relatively and in all settings together. "+
 		"Scale: how much slower the replicas were than the speed that was fitted to all settings, by the times of Uniform in the same repeats. "+
 		"Difference: measured minus predicted, over measured; it agrees within 5%, or within 3 standard errors. Of Uniform it is how well the model fits.", rows)
-	s.Column("measured_seconds").Prediction = &model.Prediction{Predicted: "predicted_seconds", Errors: []string{"error_seconds"}, Verdict: "verdict", Decimals: 2, Tolerance: timeTolerance}
+	s.Claims = []model.Claim{{Column: "measured_seconds", Decimals: 2, Of: func(i int) agreement.Comparison {
+		r := rows[i]
+		return agreement.Against(r.Verdict, r.Measured.Float(), r.Predicted.Float(), r.Error.Float(), math.NaN()).Within(agreement.TimeTolerance * r.Measured.Float())
+	}}}
 	return s, nil
 }
 
@@ -85,13 +90,4 @@ func timeDifference(p measurement.Prediction) agreement.Difference {
 		d.Verdict = agreement.Fitted
 	}
 	return d
-}
-
-// timeTolerance is how far a prediction may be from a measured time, in seconds.
-func timeTolerance(measured *float64) *float64 {
-	if measured == nil {
-		return nil
-	}
-	t := agreement.TimeTolerance * *measured
-	return &t
 }

@@ -2,9 +2,12 @@ package measured
 
 import (
 	"math"
+	"slices"
 
 	"speceval/internal/agreement"
+	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -72,6 +75,13 @@ type varianceRow struct {
 	BiasVerdict     agreement.Verdict `csv:"bias_verdict" head:"verdict" group:"Bias" align:"left"`
 }
 
+// makeVariance has the strategies of every setting of runs under real rewards, and both
+// of HBN's together.
+//
+// Variances are about the runs' own means. About the mean of the profile they
+// would have one degree of freedom more, but would also count its error, b/K of
+// Uniform's variance, and whatever bias there is, which has a test of its own
+// here.
 func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	runs, err := src.Runs()
 	if err != nil {
@@ -85,41 +95,116 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []varianceRow
-	for _, r := range Spreads(runs, profiles, replayed) {
-		row := varianceRow{
-			Provenance: r.Provenance, profileKeys: profileKeys{r.Benchmark, model.Checkpoint(r.Model)}, Budget: r.Budget, Strategy: strategy(r.Strategy),
-			Runs: r.Together.Runs, UniformRuns: r.Uniform.Runs, Variance: model.Maybe(r.Together.Variance), UniformVariance: model.Maybe(r.Uniform.Variance),
-			Z: model.Maybe(r.Z), Verdict: r.Verdict, Mean: model.Maybe(r.Together.Mean), ProfileMean: model.Maybe(r.Truth.Value),
-			BiasZ: model.Maybe(r.Bias.Z), BiasVerdict: r.Bias.Verdict,
+	var settings []setting
+	samples := map[setting]map[string]agreement.Sample{}
+	for _, s := range grouped(runs, func(r measurement.Run) bool { return r.Rewards == measurement.Scored }) {
+		if samples[s.setting] == nil {
+			settings, samples[s.setting] = append(settings, s.setting), map[string]agreement.Sample{}
 		}
-		row.Ratio, row.RatioSE = maybe(r.Ratio)
-		row.Replayed, row.ReplayedSE = maybe(r.Replayed)
-		row.Bias, row.BiasSE = maybe(r.Bias.Estimate)
-		rows = append(rows, row)
+		var estimates []float64
+		for _, r := range s.runs {
+			estimates = append(estimates, r.Estimate)
+		}
+		samples[s.setting][s.strategy] = agreement.NewSample(estimates)
+	}
+	var rows []varianceRow
+	for _, in := range settings {
+		truth := unknown
+		if at := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name() == in.profile() }); at >= 0 {
+			truth = meanOf(profiles[at])
+		}
+		for _, strategies := range [][]string{{measurement.Uniform}, {measurement.HBNSync}, {measurement.HBNAsync}, {measurement.HBNSync, measurement.HBNAsync}} {
+			name := strategies[0]
+			if len(strategies) > 1 {
+				name = bothHBN
+			}
+			var own []agreement.Sample
+			for _, s := range strategies {
+				if sample, ok := samples[in][s]; ok {
+					own = append(own, sample)
+				}
+			}
+			if len(own) == len(strategies) {
+				rows = append(rows, newVarianceRow(in, name, own, samples[in][measurement.Uniform], replayed(in), truth))
+			}
+		}
 	}
 	s := model.NewSheet("How estimates spread over runs under real rewards with fresh seeds, and the replay's prediction of it. "+
 		"Variances are about the runs' own means; ±: standard error. z: difference in standard errors, of ratios on the logarithmic scale. "+
 		"Bias: mean of the estimates minus the mean of the profile, in percentage points, with the error of both. "+
 		"Up to 3 standard errors agree; fewer than 10 runs are not judged.", rows)
-	s.Column("ratio").Prediction = &model.Prediction{Predicted: "replayed", Errors: []string{"ratio_se", "replayed_se"}, Z: "z", Verdict: "verdict", Decimals: 3}
-	s.Column("mean").Prediction = &model.Prediction{Predicted: "profile_mean", Errors: []string{"bias_se"}, Z: "bias_z", Verdict: "bias_verdict", Decimals: 4}
+	s.Claims = []model.Claim{
+		{Column: "ratio", Decimals: 3, Of: func(i int) agreement.Comparison {
+			r := rows[i]
+			return agreement.Against(r.Verdict, r.Ratio.Float(), r.Replayed.Float(), math.Hypot(r.RatioSE.Float(), r.ReplayedSE.Float()), r.Z.Float())
+		}},
+		{Column: "mean", Decimals: 4, Of: func(i int) agreement.Comparison {
+			r := rows[i]
+			return agreement.Against(r.BiasVerdict, r.Mean.Float(), r.ProfileMean.Float(), r.BiasSE.Float(), r.BiasZ.Float())
+		}},
+	}
 	return s, nil
+}
+
+// newVarianceRow compares the variance of samples with the replay's ratio, which Uniform has
+// none of, and their mean with that of the profile.
+func newVarianceRow(in setting, of string, samples []agreement.Sample, uniform agreement.Sample, replayed, truth agreement.Estimate) varianceRow {
+	all := combined(samples)
+	row := varianceRow{
+		Provenance: in.provenance, profileKeys: in.keys(), Budget: in.budget, Strategy: strategy(of),
+		Runs: all.Runs, UniformRuns: uniform.Runs, Variance: model.Maybe(all.Variance), UniformVariance: model.Maybe(uniform.Variance),
+		Mean: model.Maybe(all.Mean), ProfileMean: model.Maybe(truth.Value), Z: model.Maybe(math.NaN()),
+	}
+	row.Ratio, row.RatioSE = maybe(unknown)
+	if of == measurement.Uniform {
+		replayed = unknown
+	} else if ratio, ok := agreement.Over(samples, uniform); !ok {
+		row.Verdict = agreement.TooFew
+	} else {
+		row.Ratio, row.RatioSE = maybe(ratio.Estimate)
+		row.Verdict = agreement.Shown
+		if !math.IsNaN(replayed.Value) {
+			d := ratio.Against(replayed)
+			row.Z, row.Verdict = model.Maybe(d.Z), d.Verdict
+		}
+	}
+	row.Replayed, row.ReplayedSE = maybe(replayed)
+	bias := agreement.Mean(all, truth)
+	row.Bias, row.BiasSE = maybe(bias.Estimate)
+	if row.BiasZ, row.BiasVerdict = model.Maybe(bias.Z), bias.Verdict; math.IsNaN(truth.Value) {
+		row.BiasVerdict = agreement.Shown
+	}
+	return row
+}
+
+// combined is the mean of all runs with the variance about the samples' own means.
+func combined(samples []agreement.Sample) agreement.Sample {
+	if len(samples) == 1 {
+		return samples[0]
+	}
+	var all agreement.Sample
+	for _, s := range samples {
+		all.Mean += float64(s.Mean * float64(s.Runs))
+		all.Runs += s.Runs
+	}
+	all.Mean /= float64(all.Runs)
+	all.Variance, _ = agreement.Pool(samples...)
+	return all
 }
 
 // replayedRatios reads the replay's ratios of HBN, unknown where there is none, with
 // their errors: of the replay's draws and, where profiles have been redrawn, of the
 // profile.
-func replayedRatios(src *stored.Source) (func(Setting) agreement.Estimate, error) {
+func replayedRatios(src *stored.Source) (func(setting) agreement.Estimate, error) {
 	ratios, err := src.TwoStage()
 	if err != nil {
 		return nil, err
 	}
 	redrawn, err := src.ProfileErrors()
-	return func(s Setting) agreement.Estimate {
-		r, ok := variance.ProfileRatio(ratios, policy.HBN, s.Profile(), s.Budget)
+	return func(s setting) agreement.Estimate {
+		r, ok := variance.ProfileRatio(ratios, policy.HBN, s.profile(), s.budget)
 		if !ok {
-			return Unknown
+			return unknown
 		}
 		return agreement.Estimate{Value: r.VarianceRatio, SE: math.Hypot(r.RatioSE, redrawn[r.Entry()].ProfileSE)}
 	}, err
