@@ -1,14 +1,47 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
-	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
+
+// Printed is a table set in LaTeX, in the parts that a document places as it
+// likes.
+type Printed struct {
+	Caption string // raw LaTeX, on one line
+	Label   string
+	Align   string // the letters of the columns: "@{}lrr@{}"
+	Rows    int    // printed lines, headings of sections among them
+
+	Heads, Body, Notes []string // lines: headings with the rules between them, rows and sections, notes with the space before them
+
+	columns int
+	width   int // characters of the longest cells of the columns
+}
+
+// Print sets a table in LaTeX. A table that Validate refuses is an error.
+func Print(t Table) (Printed, error) {
+	p := Printed{Caption: Escape(t.Title), Label: oneLine(t.Label), Align: "@{}", Rows: len(t.Rows) + len(t.Sections), columns: len(t.Columns)}
+	if err := t.Validate(); err != nil {
+		return p, err
+	}
+	for j, c := range t.Columns {
+		p.Align += string("rlc"[c.Align])
+		width := utf8.RuneCountInString(c.head().Plain)
+		for _, row := range t.Rows {
+			width = max(width, utf8.RuneCountInString(row[j].plain(c.Format)))
+		}
+		p.width += width
+	}
+	p.Align += "@{}"
+	p.Heads, p.Body, p.Notes = texHeads(t), texBody(t), texNotes(t)
+	return p, nil
+}
 
 // LaTeX writes t as a complete booktabs tabular to be \input inside a table
 // environment; the document needs \usepackage{booktabs} and nothing else. The
@@ -19,38 +52,32 @@ func LaTeX(w io.Writer, t Table, comments ...string) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
+	var lines []string
 	for _, c := range comments {
-		fmt.Fprintf(&b, "%% %s\n", oneLine(c))
+		lines = append(lines, "% "+oneLine(c))
 	}
-	fmt.Fprintf(&b, "%% \\caption{%s}\n%% \\label{%s}\n", p.Caption, p.Label)
-	fmt.Fprintf(&b, "\\begin{tabular}{%s}\n  \\toprule\n", p.Align)
-	writeLines(&b, p.Heads)
-	b.WriteString("  \\midrule\n")
-	writeLines(&b, p.Body)
-	b.WriteString("  \\bottomrule\n")
-	writeLines(&b, p.Notes)
-	b.WriteString("\\end{tabular}%\n")
-	_, err = io.WriteString(w, b.String())
+	lines = slices.Concat(lines, []string{`% \caption{` + p.Caption + `}`, `% \label{` + p.Label + `}`, `\begin{tabular}{` + p.Align + `}`, `  \toprule`},
+		p.Heads, []string{`  \midrule`}, p.Body, []string{`  \bottomrule`}, p.Notes, []string{`\end{tabular}%`, ""})
+	_, err = io.WriteString(w, strings.Join(lines, "\n"))
 	return err
 }
 
-func writeLines(b *strings.Builder, lines []string) {
-	for _, line := range lines {
-		b.WriteString(line + "\n")
+// Long is the table as a longtable, which runs over pages and repeats its
+// headings; the document needs booktabs and longtable. Caption and label stand
+// at its beginning. An empty caption leaves both out.
+func (p Printed) Long() string {
+	caption := []string{fmt.Sprintf(`  \caption{%s}\label{%s}\\`, p.Caption, p.Label)}
+	if p.Caption == "" {
+		caption = nil
 	}
+	return strings.Join(slices.Concat([]string{`\begin{longtable}{` + p.Align + `}`}, caption, []string{`  \toprule`}, p.Heads,
+		[]string{`  \midrule`, `  \endfirsthead`, `  \toprule`}, p.Heads, []string{`  \midrule`, `  \endhead`, `  \midrule`,
+			fmt.Sprintf(`  \multicolumn{%d}{@{}r@{}}{\footnotesize\emph{continued on the next page}} \\`, p.columns), `  \endfoot`, `  \bottomrule`},
+		p.Notes, []string{`  \endlastfoot`}, p.Body, []string{`\end{longtable}`, ""}), "\n")
 }
 
 // oneLine keeps a comment a comment.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func texAligns(columns []Column) string {
-	var b strings.Builder
-	for _, c := range columns {
-		b.WriteByte("rlc"[c.Align])
-	}
-	return b.String()
-}
 
 // texHeads is the line of group headings with their rules, if there are groups,
 // and the line of column headings.
@@ -114,29 +141,22 @@ func texLine(cells []string) string {
 }
 
 func (h Head) latex() string {
-	if h.TeX != "" {
-		return h.TeX
-	}
-	return Escape(h.Plain)
+	return cmp.Or(h.TeX, Escape(h.Plain))
 }
 
 // latex is the cell as LaTeX, rounded by its column's format.
 func (c Cell) latex(f Format) string {
-	var s string
-	switch c.kind {
-	case missing:
-		s = "---"
-	case number:
-		s = texNumber(f.format(c.number))
-	case integer:
-		s = texNumber(strconv.FormatInt(c.int, 10))
-	case text:
-		if s = c.tex; s == "" {
-			s = Escape(c.text)
+	s := "---"
+	switch v := c.value.(type) {
+	case float64:
+		s = texNumber(f.Print(v))
+		if c.spread != nil {
+			s += "{\\scriptsize$\\pm$" + f.spread(v, *c.spread) + "}"
 		}
-	}
-	if c.spread != nil {
-		s += "{\\scriptsize$\\pm$" + f.formatSpread(c.number, *c.spread) + "}"
+	case int64:
+		s = texNumber(c.Exact())
+	case string:
+		s = cmp.Or(c.tex, Escape(v))
 	}
 	if c.bold {
 		s = "\\textbf{" + s + "}"
@@ -214,118 +234,54 @@ func Escape(s string) string {
 	return b.String()
 }
 
-var formats = regexp.MustCompile(`^(\+?)\.(\d)(%|pt|ms|G)?(~?)$`)
-
-// ParseFormat reads a format: decimals behind a point, "+" before them for a Signed one and
-// "~" behind for a Fine one; "%" for percent, "pt" for percentage points, "ms" of seconds and
-// "G" for billions. ".1%" is 24.6%, "+.2pt" is +1.25. The empty one has no decimals.
-func ParseFormat(s string) (f Format) {
-	m := formats.FindStringSubmatch(s)
-	if m == nil {
-		if s != "" {
-			panic(fmt.Sprintf("%q is no format", s))
+// Breakable is plain text as LaTeX in which a line may end after every character
+// that is no letter or digit, and within long words.
+func Breakable(s string) string {
+	var b strings.Builder
+	run := 0
+	for _, r := range s {
+		b.WriteString(Escape(string(r)))
+		run++
+		if word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'; !word || run >= 16 {
+			b.WriteString(`\allowbreak{}`)
+			run = 0
 		}
-		return f
 	}
-	f.Decimals, _ = strconv.Atoi(m[2])
-	f.Signed, f.Fine, f.Percent = m[1] != "", m[4] != "", m[3] == "%"
-	f.Scale = map[string]float64{"pt": 100, "ms": 1000, "G": 1e-9}[m[3]]
-	return f
+	return b.String()
 }
 
-// Print is a number as it is printed in plain text.
-func (f Format) Print(v float64) string { return f.format(v) }
+// Typewriter is a word in typewriter type, which may break anywhere.
+func Typewriter(word string) string { return `\texttt{` + Breakable(word) + `}` }
 
-// Minus is a printed number with a minus sign in place of a hyphen.
-func Minus(printed string) string {
-	if digits, negative := strings.CutPrefix(printed, "-"); negative {
-		return "−" + digits
-	}
-	return printed
-}
+// Breaking is a phrase that may break in LaTeX as Breakable says.
+func Breaking(s string) Cell { return Math(s, Breakable(s)) }
 
-// format rounds v for print.
-func (f Format) format(v float64) string {
-	if f.Scale != 0 {
-		v *= f.Scale
-	}
-	decimals, suffix := f.Decimals, ""
-	if f.Percent {
-		v, suffix = 100*v, "%"
-	}
-	if f.Fine && math.Abs(v) < math.Pow10(1-decimals) {
-		decimals++
-	}
-	if f.Shortest {
-		decimals = -1
-	}
-	s := unsignedZero(strconv.FormatFloat(v, 'f', decimals, 64))
-	if f.Signed && v > 0 && strings.Trim(s, "0.") != "" {
-		s = "+" + s
-	}
-	return s + suffix
-}
+// Ragged is the Align of a LaTeX column of a width in millimetres whose text breaks.
+func Ragged(width int) string { return fmt.Sprintf(`>{\raggedright\arraybackslash}p{%dmm}`, width) }
 
-// formatSpread rounds the spread of a number for print: in the same unit, which
-// it does not name, and with as many decimals.
-func (f Format) formatSpread(number, spread float64) string {
-	_, fraction, _ := strings.Cut(strings.TrimSuffix(f.format(number), "%"), ".")
-	f.Signed, f.Fine, f.Decimals = false, false, len(fraction)
-	return strings.TrimSuffix(f.format(spread), "%")
-}
+// Widths of a page, upright and sideways, in points, and that of a character in
+// the type size of long tables.
+const (
+	upright, sideways = 455, 680
+	scriptsize        = 3.75
+)
 
-// unsignedZero drops the sign of a number that was rounded to zero.
-func unsignedZero(s string) string {
-	if v, err := strconv.ParseFloat(s, 64); err == nil && v == 0 && s[0] == '-' {
-		return s[1:]
+// Fitted is the table over pages, sideways or in smaller type where it would be too
+// wide for the page; the document needs pdflscape in addition to the packages that Long needs.
+func (p Printed) Fitted() string {
+	separation, size := 4.0, `\scriptsize`
+	width := func() float64 {
+		return float64(p.width)*scriptsize + 2*separation*float64(p.columns-1)
 	}
-	return s
-}
-
-// plain is the cell as text, rounded by its column's format.
-func (c Cell) plain(f Format) string {
-	var s string
-	switch c.kind {
-	case missing:
-		s = "—"
-	case number:
-		s = f.format(c.number)
-	case integer:
-		s = strconv.FormatInt(c.int, 10)
-	case text:
-		s = c.text
+	if width() > upright {
+		separation = 2.2
 	}
-	if c.spread != nil {
-		s += " ±" + f.formatSpread(c.number, *c.spread)
-	}
-	return s + c.mark
-}
-
-// head is the printed heading of a column.
-func (c Column) head() Head {
-	if c.Head == (Head{}) {
-		return Head{Plain: c.Name}
-	}
-	return c.Head
-}
-
-// span is a run of adjacent columns, [from, to), under one group heading.
-type span struct {
-	head     Head
-	from, to int
-}
-
-// spans cuts the columns into runs of the same group; a column without a
-// group is a run of its own. grouped says whether any group has a name.
-func (t Table) spans() (runs []span, grouped bool) {
-	for j, c := range t.Columns {
-		named := c.Group != (Head{})
-		grouped = grouped || named
-		if last := len(runs) - 1; named && last >= 0 && runs[last].head == c.Group {
-			runs[last].to = j + 1
-			continue
+	before, after := "", ""
+	if width() > upright {
+		before, after = "\\begin{landscape}\n", "\\end{landscape}"
+		if width() > sideways {
+			size = `\tiny`
 		}
-		runs = append(runs, span{head: c.Group, from: j, to: j + 1})
 	}
-	return runs, grouped
+	return fmt.Sprintf("%s{%s\\setlength{\\tabcolsep}{%gpt}\n%s}%s", before, size, separation, p.Long(), after)
 }

@@ -12,7 +12,6 @@ import (
 	"io"
 	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -83,30 +82,69 @@ type Format struct {
 
 	// Fine gives one decimal more to a number that would have fewer than two
 	// significant digits: 0.073 among numbers with two decimals.
-	Fine bool
-
-	// Shortest prints the fewest digits that read back as the same number,
-	// and ignores Decimals: for constants such as a prior strength.
-	Shortest bool
-	Scale    float64 // multiply by it first; 0 means 1
+	Fine  bool
+	Scale float64 // multiply by it first; 0 means 1
 }
 
-// valueType says which field of a cell carries its value.
-type valueType int
+var formats = regexp.MustCompile(`^(\+?)\.(\d)(%|pt|ms|G)?(~?)$`)
 
-const (
-	missing valueType = iota
-	number
-	integer
-	text
-)
+// ParseFormat reads a format: decimals behind a point, "+" before them for a Signed one and
+// "~" behind for a Fine one; "%" for percent, "pt" for percentage points, "ms" of seconds and
+// "G" for billions. ".1%" is 24.6%, "+.2pt" is +1.25. The empty one has no decimals.
+func ParseFormat(s string) (f Format) {
+	m := formats.FindStringSubmatch(s)
+	if m == nil {
+		if s != "" {
+			panic(fmt.Sprintf("%q is no format", s))
+		}
+		return f
+	}
+	f.Decimals, _ = strconv.Atoi(m[2])
+	f.Signed, f.Fine, f.Percent = m[1] != "", m[4] != "", m[3] == "%"
+	f.Scale = map[string]float64{"pt": 100, "ms": 1000, "G": 1e-9}[m[3]]
+	return f
+}
+
+// Print is a number as it is printed in plain text. One that is rounded to zero has no sign.
+func (f Format) Print(v float64) string {
+	if f.Scale != 0 {
+		v *= f.Scale
+	}
+	decimals, suffix := f.Decimals, ""
+	if f.Percent {
+		v, suffix = 100*v, "%"
+	}
+	if f.Fine && math.Abs(v) < math.Pow10(1-decimals) {
+		decimals++
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		s = strings.TrimPrefix(s, "-")
+	} else if f.Signed && v > 0 {
+		s = "+" + s
+	}
+	return s + suffix
+}
+
+// spread rounds the spread of a number for print: in the same unit, which
+// it does not name, and with as many decimals.
+func (f Format) spread(number, spread float64) string {
+	_, fraction, _ := strings.Cut(strings.TrimSuffix(f.Print(number), "%"), ".")
+	f.Signed, f.Fine, f.Decimals = false, false, len(fraction)
+	return strings.TrimSuffix(f.Print(spread), "%")
+}
+
+// Minus is a printed number with a minus sign in place of a hyphen.
+func Minus(printed string) string {
+	if digits, negative := strings.CutPrefix(printed, "-"); negative {
+		return "−" + digits
+	}
+	return printed
+}
 
 // Cell is one value. The zero Cell is Missing.
 type Cell struct {
-	kind   valueType
-	number float64
-	int    int64
-	text   string
+	value  any    // float64, int64 or string; nil: missing
 	tex    string // raw LaTeX for text; empty means escaped text
 	spread *float64
 	bold   bool
@@ -118,11 +156,11 @@ func Missing() Cell { return Cell{} }
 
 // Number is a real value. It must be finite: say Missing for a value that is
 // not there.
-func Number(v float64) Cell { return Cell{kind: number, number: v} }
+func Number(v float64) Cell { return Cell{value: v} }
 
 // Finite is Number of v, Missing where that is not finite.
 func Finite(v float64) Cell {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !finite(v) {
 		return Missing()
 	}
 	return Number(v)
@@ -137,15 +175,13 @@ func Optional(v *float64) Cell {
 }
 
 // Integer is a count, printed with no decimals under any Format.
-func Integer[T ~int | ~int32 | ~int64](v T) Cell {
-	return Cell{kind: integer, int: int64(v)}
-}
+func Integer[T ~int | ~int32 | ~int64](v T) Cell { return Cell{value: int64(v)} }
 
 // Text is a name or a phrase.
-func Text(s string) Cell { return Cell{kind: text, text: s} }
+func Text(s string) Cell { return Cell{value: s} }
 
 // Math is a phrase whose LaTeX form is given raw: Math("b = 8", "$b=8$").
-func Math(plain, tex string) Cell { return Cell{kind: text, text: plain, tex: tex} }
+func Math(plain, tex string) Cell { return Cell{value: plain, tex: tex} }
 
 // PlusMinus is a number followed in print by its spread, in the same unit and
 // rounded likewise. CSV leaves spreads out: they are columns of their own.
@@ -158,42 +194,68 @@ func (c Cell) Bold() Cell { c.bold = true; return c }
 // leaves marks out.
 func (c Cell) Marked(mark string) Cell { c.mark = mark; return c }
 
+// Float is the value of a Number; ok is false for any other cell.
+func (c Cell) Float() (v float64, ok bool) {
+	v, ok = c.value.(float64)
+	return v, ok
+}
+
+// IsMissing reports whether the cell has no value.
+func (c Cell) IsMissing() bool { return c.value == nil }
+
+// IsText reports whether the cell is a name or a phrase.
+func (c Cell) IsText() bool {
+	_, ok := c.value.(string)
+	return ok
+}
+
+// Value is the number in the cell, a count among them; nil where there is none.
+func (c Cell) Value() *float64 {
+	switch v := c.value.(type) {
+	case float64:
+		return &v
+	case int64:
+		n := float64(v)
+		return &n
+	}
+	return nil
+}
+
+// Exact is the cell's value with nothing lost, empty where it is missing: its
+// field in CSV.
+func (c Cell) Exact() string {
+	switch v := c.value.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case string:
+		return v
+	}
+	return ""
+}
+
 // Validate reports the first thing that cannot be printed: a row of the wrong
-// length, a number that is not finite, or a section out of place.
+// length, or a number that is not finite.
 func (t Table) Validate() error {
 	for i, row := range t.Rows {
 		if len(row) != len(t.Columns) {
-			return fmt.Errorf("table %s: row %d has %d cells, want %d",
-				t.Label, i+1, len(row), len(t.Columns))
+			return fmt.Errorf("table %s: row %d has %d cells, want %d", t.Label, i+1, len(row), len(t.Columns))
 		}
 		for j, c := range row {
-			if v, ok := c.notFinite(); ok {
-				return fmt.Errorf("table %s: row %d, column %s: %v is not a finite number",
-					t.Label, i+1, t.Columns[j].Name, v)
+			v, _ := c.Float()
+			if finite(v) && c.spread != nil {
+				v = *c.spread
 			}
-		}
-	}
-	for i, s := range t.Sections {
-		if s.Row < 0 || s.Row >= len(t.Rows) || i > 0 && s.Row <= t.Sections[i-1].Row {
-			return fmt.Errorf("table %s: section %q before row %d is out of place", t.Label, s.Head.Plain, s.Row+1)
+			if !finite(v) {
+				return fmt.Errorf("table %s: row %d, column %s: %v is not a finite number", t.Label, i+1, t.Columns[j].Name, v)
+			}
 		}
 	}
 	return nil
 }
 
-// notFinite is the number or spread of a cell that is not finite.
-func (c Cell) notFinite() (v float64, found bool) {
-	numbers := []float64{c.number}
-	if c.spread != nil {
-		numbers = append(numbers, *c.spread)
-	}
-	for _, v := range numbers {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return v, true
-		}
-	}
-	return 0, false
-}
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // section is the heading before a row, if one stands there.
 func (t Table) section(row int) (Head, bool) {
@@ -203,23 +265,6 @@ func (t Table) section(row int) (Head, bool) {
 		}
 	}
 	return Head{}, false
-}
-
-// Float is the value of a Number; ok is false for any other cell.
-func (c Cell) Float() (v float64, ok bool) { return c.number, c.kind == number }
-
-// IsMissing reports whether the cell has no value.
-func (c Cell) IsMissing() bool { return c.kind == missing }
-
-// IsText reports whether the cell is a name or a phrase.
-func (c Cell) IsText() bool { return c.kind == text }
-
-// Value is the number in the cell, a count among them; nil where there is none.
-func (c Cell) Value() *float64 {
-	if v, err := strconv.ParseFloat(c.Exact(), 64); err == nil && !c.IsText() {
-		return &v
-	}
-	return nil
 }
 
 // Grid is a table of words for a terminal.
@@ -257,93 +302,4 @@ func (g *Grid) Write(w io.Writer) error {
 		t.Rows = append(t.Rows, cells)
 	}
 	return WriteText(w, t)
-}
-
-// Printed is a table set in LaTeX, in the parts that a document places as it
-// likes.
-type Printed struct {
-	Caption string // raw LaTeX, on one line
-	Label   string
-	Align   string // the letters of the columns: "@{}lrr@{}"
-
-	Heads []string // lines of headings, with the rules between them
-	Body  []string // lines of rows and sections
-	Notes []string // lines under the table, with the space before them
-
-	columns int
-}
-
-// Print sets a table in LaTeX. A table that Validate refuses is an error.
-func Print(t Table) (Printed, error) {
-	if err := t.Validate(); err != nil {
-		return Printed{}, err
-	}
-	return Printed{
-		Caption: Escape(t.Title), Label: oneLine(t.Label), Align: "@{}" + texAligns(t.Columns) + "@{}",
-		Heads: texHeads(t), Body: texBody(t), Notes: texNotes(t), columns: len(t.Columns),
-	}, nil
-}
-
-// Rows is the number of printed lines, headings of sections among them.
-func (p Printed) Rows() int {
-	n := 0
-	for _, line := range p.Body {
-		if strings.HasSuffix(line, `\\`) {
-			n++
-		}
-	}
-	return n
-}
-
-// Long is the table as a longtable, which runs over pages and repeats its
-// headings; the document needs booktabs and longtable. Caption and label stand
-// at its beginning. An empty caption leaves both out.
-func (p Printed) Long() string {
-	var b strings.Builder
-	write := func(lines ...string) {
-		for _, line := range lines {
-			b.WriteString(line + "\n")
-		}
-	}
-	write(`\begin{longtable}{` + p.Align + `}`)
-	if p.Caption != "" {
-		write(fmt.Sprintf(`  \caption{%s}\label{%s}\\`, p.Caption, p.Label))
-	}
-	write(`  \toprule`)
-	write(p.Heads...)
-	write(`  \midrule`, `  \endfirsthead`, `  \toprule`)
-	write(p.Heads...)
-	write(`  \midrule`, `  \endhead`, `  \midrule`,
-		fmt.Sprintf(`  \multicolumn{%d}{@{}r@{}}{\footnotesize\emph{continued on the next page}} \\`, p.columns), `  \endfoot`, `  \bottomrule`)
-	write(p.Notes...)
-	write(`  \endlastfoot`)
-	write(p.Body...)
-	write(`\end{longtable}`)
-	return b.String()
-}
-
-// Columns is the number of columns.
-func (p Printed) Columns() int { return p.columns }
-
-// command is TeX that prints nothing, or one sign.
-var command = regexp.MustCompile(`\\[a-zA-Z]+|[\\{}$]`)
-
-// Width is about how many characters the columns hold side by side: those of the
-// longest cell of each, headings of the last line and rows.
-func (p Printed) Width() int {
-	widths := make([]int, p.columns)
-	for _, line := range slices.Concat(p.Heads[len(p.Heads)-1:], p.Body) {
-		cells := strings.Split(strings.TrimSuffix(strings.TrimSpace(line), `\\`), " & ")
-		if len(cells) != p.columns {
-			continue // a heading of a section
-		}
-		for j, cell := range cells {
-			widths[j] = max(widths[j], len(command.ReplaceAllString(strings.TrimSpace(cell), "")))
-		}
-	}
-	sum := 0
-	for _, w := range widths {
-		sum += w
-	}
-	return sum
 }

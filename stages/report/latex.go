@@ -93,10 +93,10 @@ type exhibit struct {
 }
 
 // Empty reports whether it is a table without rows, which is mentioned alone.
-func (e exhibit) Empty() bool { return e.Sheet != nil && e.Printed.Rows() == 0 }
+func (e exhibit) Empty() bool { return e.Sheet != nil && e.Printed.Rows == 0 }
 
 // Long reports whether it is a table that is set over pages, in the appendix.
-func (e exhibit) Long() bool { return e.Printed.Rows() > longRows }
+func (e exhibit) Long() bool { return e.Printed.Rows > longRows }
 
 // Notes are the notes of a table.
 func (e exhibit) Notes() string { return strings.Join(e.Sheet.Print().Notes, " ") }

@@ -77,7 +77,7 @@ func TestPoliciesStandBesideEachOther(t *testing.T) {
 	if got := printed.Rows[11][0]; got != table.Text("Informed staged HBN, siblings by 16") {
 		t.Errorf("in print it is %v", got)
 	}
-	if text, err := table.Print(printed); err != nil || text.Rows() != 14 {
+	if text, err := table.Print(printed); err != nil || text.Rows != 14 {
 		t.Error(err)
 	}
 	found := map[string]string{}
