@@ -52,7 +52,7 @@ func Units(n int) string { return Count(n, "unit", "units") }
 func Megabytes(bytes int64) string { return fmt.Sprintf("%d MB", (bytes+500_000)/1_000_000) }
 
 // Thousands is a count with separators: 20,480.
-func Thousands(n int) string {
+func Thousands[T ~int | ~int64](n T) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
 		text = text[:at] + "," + text[at:]

@@ -55,7 +55,7 @@ func TestPublishedRunsGiveThePapersNumbers(t *testing.T) {
 				t.Errorf("%s %s: not of 107 profiles, executed once", of.Base, label)
 			}
 			for _, c := range sheet.Columns {
-				if c.Role == model.Spread && !c.Cell(i).IsMissing() {
+				if strings.HasSuffix(c.Name, "_sd") && !c.Cell(i).IsMissing() {
 					t.Errorf("%s %s: %s of a single execution", of.Base, label, c.Name)
 				}
 			}
@@ -71,7 +71,7 @@ func lines(s *model.Sheet) (all []string) {
 	for i := range s.Rows {
 		var words []string
 		for _, c := range s.Stored() {
-			if c.Role != model.Paper {
+			if !c.IsPaper() {
 				words = append(words, c.Cell(i).Exact())
 			}
 		}
@@ -179,7 +179,7 @@ func TestTwiceTheTimesChangeTheEquivalentAlone(t *testing.T) {
 		a, b := before.sheet(t, of), after.sheet(t, of)
 		for i, label := range a.Labels() {
 			for _, c := range a.Columns {
-				if c.Role != model.Value || c.Format == (table.Format{}) { // counts stay
+				if c.Of != "" || c.Format == (table.Format{}) { // counts stay
 					continue
 				}
 				want := number(t, a, i, c.Name)

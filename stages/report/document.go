@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"slices"
@@ -54,10 +53,7 @@ func (s stage) document() dag.Unit {
 		if err != nil {
 			return err
 		}
-		return job.Write(texFile, -1, func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return err
-		})
+		return writeText(job, texFile, text)
 	}
 	return u
 }
@@ -120,10 +116,7 @@ func (s stage) pdf() dag.Unit {
 			if err != nil {
 				return fmt.Errorf(`%s stands, but TeX cannot set it (report.pdf = "never" does without): %w`, texFile, err)
 			}
-			return job.Write(pdfFile, -1, func(w io.Writer) error {
-				_, err := w.Write(pdf)
-				return err
-			})
+			return writeText(job, pdfFile, string(pdf))
 		},
 	}
 }

@@ -15,7 +15,7 @@ import (
 func sheet(base, chapter string, rows int) *model.Sheet {
 	s := &model.Sheet{Rows: rows, Title: "Rows of " + base, Notes: []string{"A note."},
 		Table: &model.Table{Base: base, Label: "tab:" + base, Chapter: chapter, Remarks: []string{"<ref " + base + "> is made up."}}}
-	s.Add(model.Column{Name: "budget", Role: model.Key, Words: "The budget.",
+	s.Add(model.Column{Name: "budget", Words: "The budget.",
 		Head: table.Head{Plain: "b"}, Cell: func(i int) table.Cell { return table.Integer(8 + i) }},
 		model.Column{Name: base + "_value", Words: "A value of " + base + ".", Head: table.Head{Plain: "Value"}, Cell: func(int) table.Cell { return table.Number(0.5) }})
 	return s

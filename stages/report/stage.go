@@ -118,6 +118,14 @@ func (s stage) figure(f *figures.Figure) dag.Unit {
 	return u
 }
 
+// writeText writes an output.
+func writeText(job *dag.Job, file, text string) error {
+	return job.Write(file, -1, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
 // FigurePaths are the files of a figure, relative to the output folder.
 func FigurePaths(base string) []string {
 	return []string{"figures/" + base + ".csv", "figures/" + base + ".pdf", "figures/" + base + ".svg"}
@@ -189,10 +197,7 @@ func (s stage) numbers() dag.Unit {
 		for _, m := range macros {
 			fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(table.Minus(m.Value)))
 		}
-		return job.Write(numbersFile, -1, func(w io.Writer) error {
-			_, err := io.WriteString(w, b.String())
-			return err
-		})
+		return writeText(job, numbersFile, b.String())
 	}
 	return u
 }

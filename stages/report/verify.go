@@ -178,12 +178,11 @@ func (v Verdicts) counts() (all []count) {
 // Text writes the verdicts for a terminal: a block for each table of the
 // paper, what the columns mean, and the verdict in one line.
 func (v Verdicts) Text(w io.Writer) error {
-	var shown []table.Table
 	for _, base := range v.Cells.Tables() {
-		shown = append(shown, v.Cells.Of(base).Block(base))
-	}
-	if err := write(w, shown); err != nil {
-		return err
+		if err := table.WriteText(w, v.Cells.Of(base).Block(base)); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprint(w, Legend(v.Cells))
 	if v.Skipped != "" {
@@ -191,17 +190,6 @@ func (v Verdicts) Text(w io.Writer) error {
 	}
 	_, err := fmt.Fprintln(w, v.Summary())
 	return err
-}
-
-// write writes tables with a blank line after each.
-func write(w io.Writer, all []table.Table) error {
-	for _, t := range all {
-		if err := table.WriteText(w, t); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
-	}
-	return nil
 }
 
 const paperLegend = `Class: computed here from profiles and seeds; re-aggregated from the authors' own

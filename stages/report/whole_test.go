@@ -82,8 +82,8 @@ func checkColumns(t *testing.T, s *model.Sheet) {
 		if c.Name != "" && c.Words == "" {
 			t.Errorf("%s has no words", c.Name)
 		}
-		if of := s.Column(c.Of); (isNoise(c) || c.Role == model.Paper) != (c.Of != "") || c.Of != "" && (of == nil || isNoise(*of) && c.Role != model.Error) {
-			t.Errorf("%s has the role %d, of %q", c.Name, c.Role, c.Of)
+		if of := s.Column(c.Of); c.Of != "" && (of == nil || strings.HasSuffix(c.Name, "_sd") && of.Of != "") {
+			t.Errorf("%s is of %q", c.Name, c.Of)
 		}
 		dressed := c.Group != (table.Head{}) || c.Format != (table.Format{}) || c.PlusMinus || c.Paired
 		if s.Layout == nil && dressed && !c.Printed() {
@@ -208,9 +208,4 @@ func TestAPolicyThatThePaperLacks(t *testing.T) {
 			t.Errorf("%s without rows: %v", of.Base, err)
 		}
 	}
-}
-
-// isNoise reports whether the column says how uncertain another one is.
-func isNoise(c model.Column) bool {
-	return c.Role == model.Error || c.Role == model.Spread
 }

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"speceval/internal/agreement"
+	"speceval/internal/display"
 	"speceval/internal/figure"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
@@ -58,7 +59,7 @@ func drawCase(c variance.Case) figure.Figure {
 		`95%% interval that a normal law would give the benchmark mean, in percentage points, by average budget b; `+
 		`(c) the variance relative to Uniform; (d) densities of the estimated mean at b = %d, with standard deviations in percentage points`, c.N(), c.Budget)
 	if d := c.Distribution(policy.HBN); len(d) > 0 {
-		f.Caption += fmt.Sprintf(`, from %s simulated evaluations of each policy`, model.Grouped(d[0].Repetitions))
+		f.Caption += fmt.Sprintf(`, from %s simulated evaluations of each policy`, display.Thousands(d[0].Repetitions))
 	}
 	f.Caption += `. Oracle knows the probabilities.`
 	return f

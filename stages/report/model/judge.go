@@ -138,7 +138,7 @@ func (s *Sheet) estimated(c Column, row int, want float64, decimals int) agreeme
 // spread is the number in the column of a column's error, nil where there is none.
 func (s *Sheet) spread(c Column, row int) *float64 {
 	for _, e := range s.Columns {
-		if e.Of == c.Name && (e.Role == Error || e.Role == Spread) {
+		if e.Of == c.Name {
 			return e.Cell(row).Value()
 		}
 	}

@@ -150,15 +150,6 @@ func Between(counts []int) string {
 	return fmt.Sprint(counts[0])
 }
 
-// Grouped is a count with commas: 200,000.
-func Grouped(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // Spelled is a number as the words of its digits: 64 is SixFour.
 func Spelled(n int32) string {
 	words := [10]string{"Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"}

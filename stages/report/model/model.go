@@ -6,6 +6,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
 	"speceval/internal/paper"
@@ -54,7 +55,7 @@ func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
 			return nil, err
 		}
 		s.Table = t
-		s.fillWords()
+		s.complete()
 		if t.Reads.Paper {
 			s.Paper, err = src.Paper()
 		}
@@ -66,26 +67,13 @@ func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
 // Macro is a LaTeX command that stands for a number in running text.
 type Macro struct{ Name, Value string }
 
-// Role is the role of a column in its table.
-type Role int
-
-// Roles of columns.
-const (
-	Value  Role = iota // a number, a name or a verdict that was obtained
-	Key                // tells rows apart
-	Error              // the Monte Carlo standard error of the column Of
-	Spread             // the standard deviation of Of over single executions of the suite
-	Paper              // what the paper prints for the column Of
-)
-
 // keys are the names of key columns, in the order in which labels of rows have their words.
 var keys = []string{"provenance", "benchmark", "model", "n_tasks", "budget", "policy", "donors", "rewards", "strategy", "task_id"}
 
 // Column is a column of a sheet. Functions take the index of a row.
 type Column struct {
 	Name  string // in CSV: part of a contract; empty for a column of the printed form alone
-	Role  Role
-	Of    string // the column that an Error, a Spread or a Paper is of
+	Of    string // the column whose error, spread or number in the paper this is; empty: it has a number of its own
 	Words string // what it is: by which formula, named as in the paper, of which stored rows
 
 	// The printed form; a column without a head is in CSV alone, unless it is Shown.
@@ -100,6 +88,12 @@ type Column struct {
 
 	Rule *Rule // how it is compared with the paper's; nil: not at all
 }
+
+// IsKey reports whether the column tells rows apart.
+func (c Column) IsKey() bool { return slices.Contains(keys, c.Name) }
+
+// IsPaper reports whether the column has the paper's numbers.
+func (c Column) IsPaper() bool { return strings.HasPrefix(c.Name, PaperPrefix) }
 
 // Printed reports whether the column is in the printed form.
 func (c Column) Printed() bool { return c.Head != (table.Head{}) || c.Shown != nil }
@@ -164,7 +158,7 @@ func (s *Sheet) paperColumn(c Column) Column {
 	if words == "" {
 		words = "The number that the paper prints for " + c.Name + " (" + where + "), as " + paper.File + " has it: rounded, and with no error of its own given."
 	}
-	return Column{Name: PaperPrefix + c.Name, Role: Paper, Of: c.Name, Words: words, Format: c.Format,
+	return Column{Name: PaperPrefix + c.Name, Of: c.Name, Words: words, Format: c.Format,
 		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}
 }
 
@@ -208,7 +202,7 @@ func (s *Sheet) Data() table.Table {
 func Keys(columns []Column) (found []Column) {
 	for _, name := range keys {
 		for _, c := range columns {
-			if c.Role == Key && c.Name == name {
+			if c.Name == name {
 				found = append(found, c)
 			}
 		}

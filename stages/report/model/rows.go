@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -34,9 +33,6 @@ func NewSheet[T any](title string, rows []T) *Sheet {
 		if name != "" || f.Tag.Get("head") != "" {
 			s.Add(columnOf(name, f, func(row int) any { return all.Index(row).FieldByIndex(f.Index).Interface() }))
 		}
-	}
-	for i := range s.Columns {
-		s.Columns[i].role(s)
 	}
 	return s
 }
@@ -88,26 +84,6 @@ func number(word string) float64 {
 func HeadOf(tag string) table.Head {
 	plain, tex, _ := strings.Cut(tag, "|")
 	return table.Head{Plain: plain, TeX: tex}
-}
-
-// role is the role of a column, by its name.
-func (c *Column) role(s *Sheet) {
-	if slices.Contains(keys, c.Name) {
-		c.Role = Key
-		return
-	}
-	for suffix, role := range map[string]Role{"_se": Error, "_sd": Spread} {
-		of, ok := strings.CutSuffix(c.Name, suffix)
-		if !ok {
-			continue
-		}
-		if c.Of == "" && s.Column(of) != nil {
-			c.Of = of
-		}
-		if c.Of != "" {
-			c.Role = role
-		}
-	}
 }
 
 // cellOf is a field as a cell.

@@ -70,11 +70,18 @@ func (s *Sheet) wordsOf(column string) string {
 	return text
 }
 
-// fillWords gives every column its words.
-func (s *Sheet) fillWords() {
+// complete gives every column its words, and the error or the spread of a column, which is
+// named after it, that column.
+func (s *Sheet) complete() {
 	for i := range s.Columns {
-		if c := &s.Columns[i]; c.Words == "" {
+		c := &s.Columns[i]
+		if c.Words == "" {
 			c.Words = s.wordsOf(c.Name)
+		}
+		for _, suffix := range []string{"_se", "_sd"} {
+			if of, ok := strings.CutSuffix(c.Name, suffix); ok && c.Of == "" && s.Column(of) != nil {
+				c.Of = of
+			}
 		}
 	}
 }

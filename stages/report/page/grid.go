@@ -77,10 +77,10 @@ func (g *grid) fill(s *model.Sheet, compared agreement.Comparisons) {
 	for _, c := range stored {
 		_, taken := errorOf[c.Of]
 		switch {
-		case c.Role == model.Key:
-		case c.Role == model.Paper:
+		case c.IsKey():
+		case c.IsPaper():
 			paperOf[c.Of] = c
-		case c.Role != model.Value && !taken && slices.ContainsFunc(stored, func(of model.Column) bool { return of.Name == c.Of }):
+		case c.Of != "" && !taken && slices.ContainsFunc(stored, func(of model.Column) bool { return of.Name == c.Of }):
 			errorOf[c.Of] = c
 		default:
 			values = append(values, c)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"speceval/internal/agreement"
+	"speceval/internal/display"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
 )
@@ -124,7 +125,7 @@ func (c column) shown() (all []cell) {
 // count is a count with commas, and any other cell as it is.
 func count(of table.Cell) string {
 	if n, err := strconv.ParseInt(of.Exact(), 10, 64); err == nil && !of.IsText() {
-		return model.Grouped(n)
+		return display.Thousands(n)
 	}
 	return of.Exact()
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"speceval/internal/agreement"
+	"speceval/internal/display"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -145,7 +146,7 @@ func (j caseJudge) evaluations() (cells []agreement.Comparison) {
 		bias, sd := agreement.Lacking(0, 4, "not simulated"), agreement.Comparison{Verdict: agreement.Absent, Note: "not simulated", Decimals: 4}
 		if bins := j.Distribution(p); len(bins) > 0 {
 			e := bins[0]
-			note := fmt.Sprintf("in %s simulated evaluations", model.Grouped(e.Repetitions))
+			note := fmt.Sprintf("in %s simulated evaluations", display.Thousands(e.Repetitions))
 			bias = agreement.Exactly(100*e.Mean, 100*e.Truth, 100*e.MeanSE).Centred().Noted("of the estimates, " + note)
 			sd = agreement.Exactly(100*e.SD, 100*e.Expected, 100*j.SpreadSE(p, e)).Noted("against the formula's, " + note)
 		}
@@ -188,7 +189,7 @@ func caseMacros(src *stored.Source) (all []model.Macro, err error) {
 		}
 	}
 	if len(c.Estimates) > 0 {
-		add("Repetitions", model.Grouped(c.Estimates[0].Repetitions))
+		add("Repetitions", display.Thousands(c.Estimates[0].Repetitions))
 	}
 	return all, nil
 }

@@ -270,9 +270,9 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 				Judge:   func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) }},
 		})
 		if c.replayed {
-			noise = append(noise, model.Column{Name: c.name + "_se", Role: model.Error, Of: c.name, Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].SE) }})
+			noise = append(noise, model.Column{Name: c.name + "_se", Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].SE) }})
 		} else {
-			noise = append(noise, model.Column{Name: c.name + "_sd", Role: model.Spread, Of: c.name, Cell: func(i int) table.Cell { return table.Finite(rows[i].cells[j].sd) },
+			noise = append(noise, model.Column{Name: c.name + "_sd", Cell: func(i int) table.Cell { return table.Finite(rows[i].cells[j].sd) },
 				Words: "The spread of " + c.name + ": the standard deviation of a single execution of the whole suite, over its repeats in " + measurement.RepeatsFile +
 					"; empty where the suite was executed once, as the published one was."})
 		}
@@ -370,7 +370,7 @@ func (k *costTable) macros(src *stored.Source) (all []model.Macro, err error) {
 	rows, err := k.rows(src)
 	for _, r := range rows {
 		add := func(name, value string) {
-			all = append(all, macroOf(strings.ToUpper(r.Provenance[:1])+r.Provenance[1:]+name, r.Budget, minus(value)))
+			all = append(all, macroOf(strings.ToUpper(r.Provenance[:1])+r.Provenance[1:]+name, r.Budget, value))
 		}
 		for j, c := range k.columns {
 			if c.macro != "" {

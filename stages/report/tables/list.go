@@ -4,7 +4,6 @@ package tables
 
 import (
 	"strconv"
-	"strings"
 
 	"speceval/internal/agreement"
 	"speceval/internal/table"
@@ -64,10 +63,8 @@ func Macros(src *stored.Source) (all []model.Macro, err error) {
 // exactly is an estimate without error.
 func exactly(v float64) agreement.Estimate { return agreement.Estimate{Value: v} }
 
-// Formats of printed numbers.
-var (
-	percent1 = table.Format{Decimals: 1, Percent: true}
-)
+// percent1 is how means are printed.
+var percent1 = table.ParseFormat(".1%")
 
 // macroOf is a macro of a number at a budget: \specHBNVarianceBSixFour. Its name is
 // spec, then whose number it is, what it is, and B with the budget; LaTeX names
@@ -75,9 +72,6 @@ var (
 func macroOf(name string, budget int32, value string) model.Macro {
 	return model.Macro{Name: "spec" + name + "B" + model.Spelled(budget), Value: value}
 }
-
-// minus gives a number the sign that Escape turns into TeX's.
-func minus(s string) string { return strings.Replace(s, "-", "−", 1) }
 
 // shortest is a number in the fewest digits.
 func shortest(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

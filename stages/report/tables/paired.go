@@ -98,7 +98,7 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 
 // signedPoints is a difference in percentage points.
 func signedPoints(v float64) string {
-	return minus(table.Format{Decimals: 1, Scale: 100, Signed: true}.Print(v))
+	return table.Minus(table.Format{Decimals: 1, Scale: 100, Signed: true}.Print(v))
 }
 
 // rival is a policy of the paper that HBN is held against, at every budget.

@@ -219,7 +219,7 @@ func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 			macroOf("TSAlpha", c.Budget, shortest(c.Alpha)),
 			macroOf("TSWarmStart", c.Budget, strconv.Itoa(int(c.M0))))
 		if e, ok := hbn[c.Budget]; ok {
-			all = append(all, macroOf("HBNBelowTS", c.Budget, minus(table.Format{Decimals: 2, Scale: 100}.Print(c.MSE-e.Value))))
+			all = append(all, macroOf("HBNBelowTS", c.Budget, table.Format{Decimals: 2, Scale: 100}.Print(c.MSE-e.Value)))
 		}
 	}
 	return all, nil

@@ -195,16 +195,16 @@ func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
 		reductions = append(reductions, 1-hbn.Value)
 		for _, p := range meanPolicies {
 			if e, ok := r.Of[p]; ok && p != policy.HBN && !p.Clairvoyant {
-				add("HBNBelow"+p.Macro, r.Budget, minus(table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value)))
+				add("HBNBelow"+p.Macro, r.Budget, table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value))
 			}
 		}
 		worth := variance.MeanEquivalent(hbn.Ratios)
 		add("EquivalentBudget", r.Budget, fmt.Sprintf("%.1f", worth))
-		add("EquivalentGain", r.Budget, minus(percent1.Print(worth/float64(r.Budget)-1)))
+		add("EquivalentGain", r.Budget, percent1.Print(worth/float64(r.Budget)-1))
 	}
 	if len(reductions) > 0 {
-		all = append(all, model.Macro{Name: "specHBNReductionLeast", Value: minus(percent1.Print(slices.Min(reductions)))},
-			model.Macro{Name: "specHBNReductionMost", Value: minus(percent1.Print(slices.Max(reductions)))})
+		all = append(all, model.Macro{Name: "specHBNReductionLeast", Value: percent1.Print(slices.Min(reductions))},
+			model.Macro{Name: "specHBNReductionMost", Value: percent1.Print(slices.Max(reductions))})
 	}
 	return all, nil
 }

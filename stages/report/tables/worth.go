@@ -198,7 +198,7 @@ func worthMacros(src *stored.Source) (all []model.Macro, err error) {
 			if r.policy != policy.HBN {
 				f := c.format
 				f.Signed = false
-				all = append(all, macroOf("Simulated"+r.policy.Macro+c.macro, r.Budget, minus(f.Print(r.cells[j].Value))))
+				all = append(all, macroOf("Simulated"+r.policy.Macro+c.macro, r.Budget, f.Print(r.cells[j].Value)))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"speceval/internal/agreement"
+	"speceval/internal/display"
 	"speceval/internal/flops"
 	"speceval/internal/paper"
 	"speceval/internal/servers/checkpoint"
@@ -72,8 +73,8 @@ func corpusMacros(src *stored.Source) ([]model.Macro, error) {
 	return []model.Macro{
 		{Name: "specProfiles", Value: strconv.Itoa(len(e.Profiles))},
 		{Name: "specBenchmarks", Value: strconv.Itoa(len(benchmarks))},
-		{Name: "specTasks", Value: model.Grouped(e.Corpus.Tasks)},
-		{Name: "specResponses", Value: model.Grouped(e.Corpus.Responses)},
+		{Name: "specTasks", Value: display.Thousands(e.Corpus.Tasks)},
+		{Name: "specResponses", Value: display.Thousands(e.Corpus.Responses)},
 	}, nil
 }
 

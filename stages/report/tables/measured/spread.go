@@ -31,16 +31,6 @@ variance_sum   Σ p(1−p): over N²b it is the variance of Uniform (Eq. 1).
 length_median  The median of the tokens of a response, reasoning included. Of report/lengths.parquet.
 length_p99     The 99th percentile of the tokens of a response, reasoning included. Of report/lengths.parquet.
 length_max     The tokens of the longest response, reasoning included. Of report/lengths.parquet.
-tenth_1        Tasks with a pass probability of at least 0.0 and below 0.1.
-tenth_2        Tasks with a pass probability of at least 0.1 and below 0.2.
-tenth_3        Tasks with a pass probability of at least 0.2 and below 0.3.
-tenth_4        Tasks with a pass probability of at least 0.3 and below 0.4.
-tenth_5        Tasks with a pass probability of at least 0.4 and below 0.5.
-tenth_6        Tasks with a pass probability of at least 0.5 and below 0.6.
-tenth_7        Tasks with a pass probability of at least 0.6 and below 0.7.
-tenth_8        Tasks with a pass probability of at least 0.7 and below 0.8.
-tenth_9        Tasks with a pass probability of at least 0.8 and below 0.9.
-tenth_10       Tasks with a pass probability of at least 0.9 and of at most 1.
 `,
 }
 
