@@ -15,7 +15,9 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/pipeline/pair"
+	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables/measured"
 )
 
 func TestCostsOfThePaperAgree(t *testing.T) {
@@ -191,6 +193,59 @@ func TestACandidateThatDidBetterInTheRace(t *testing.T) {
 	c := cellOf(t, s.verdicts(t), paper.TSNeyman, "b=8", "alpha")
 	if c.Verdict != agreement.Tie || !strings.Contains(c.Note, "is 0.0010 lower here") {
 		t.Errorf("%s: %s", c.Verdict, c.Note)
+	}
+}
+
+// TestVerdictsFollowTheMeasurements changes one measurement after the other.
+func TestVerdictsFollowTheMeasurements(t *testing.T) {
+	const setting = "primer__model=small b=8 "
+	for _, c := range []struct {
+		name        string
+		of          *model.Table
+		row, column string
+		change      func(*study)
+		want        agreement.Verdict
+		reason      string
+	}{
+		{"a time within 5%", measured.Times, setting + "hbn-sync", "measured_seconds", func(*study) {}, agreement.Agrees, "no further than the 0.125 that are 5% of the measured time"},
+		{"a time beyond both", measured.Times, setting + "hbn-sync", "measured_seconds", func(s *study) { each(s.predictions, func(p *measurement.Prediction) { p.Predicted = 3 }) }, agreement.Differs, ""},
+		{"Uniform is fitted", measured.Times, setting + "uniform", "measured_seconds", func(s *study) { each(s.predictions, func(p *measurement.Prediction) { p.Predicted = 3 }) }, agreement.Shown, ""},
+		{"another ratio", measured.Variance, "measured " + setting + "hbn", "ratio", func(s *study) { s.ratios[1].VarianceRatio = 0.2 }, agreement.Differs, ""},
+		{"the same ratio", measured.Variance, "measured " + setting + "hbn-sync", "ratio", func(*study) {}, agreement.Within, ""},
+		{"nine runs", measured.Variance, "measured " + setting + "hbn-sync", "ratio", func(s *study) {
+			s.runs = slices.DeleteFunc(s.runs, func(r measurement.Run) bool { return r.Strategy == measurement.HBNSync && r.Repeat > 8 })
+		}, agreement.Shown, ""},
+		{"no replay", measured.Variance, "measured " + setting + "hbn-sync", "ratio", func(s *study) { s.ratios = nil }, agreement.Shown, ""},
+		{"biased runs", measured.Variance, "measured " + setting + "uniform", "mean", func(s *study) { each(s.runs, func(r *measurement.Run) { r.Estimate += 0.05 }) }, agreement.Differs, ""},
+		{"no profile", measured.Variance, "measured " + setting + "uniform", "mean", func(s *study) { s.pairs, s.tokens = nil, nil }, agreement.Shown, ""},
+		{"another task", measured.Profile, "primer__model=small", "tasks_differing", func(s *study) { s.live.Second.Profiles[0].PassCounts[12] -= 60 }, agreement.Differs, ""},
+		{"another mean", measured.Profile, "primer__model=small", "second_mean", func(s *study) {
+			for i := 4; i < 20; i++ {
+				s.live.Second.Profiles[0].PassCounts[i] -= 12
+			}
+		}, agreement.Differs, ""},
+		{"a busy orchestrator", measured.Orchestrator, "measured " + setting + "coupled uniform", "cpu_share", func(s *study) { each(s.runs, func(r *measurement.Run) { r.CPU = 0.21 }) }, agreement.Differs, "less than 0.05 is the claim"},
+		{"one that scores", measured.Orchestrator, "measured " + setting + "scored uniform", "cpu_share", func(*study) {}, agreement.Shown, ""},
+		{"nothing measured", measured.Orchestrator, "all", "cpu_share", func(s *study) { s.runs = nil }, agreement.NotRun, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := liveStudy()
+			c.change(&s)
+			cells, err := s.sheet(t, c.of).Compare(stored.Experiment{})
+			if err != nil || !c.of.Live {
+				t.Fatal(err, c.of.Live)
+			}
+			at := slices.IndexFunc(cells, func(x agreement.Comparison) bool { return x.Row == c.row && x.Column == c.column })
+			if at < 0 || cells[at].Verdict != c.want || !strings.Contains(cells[at].Reason(), c.reason) {
+				t.Errorf("%s %s: %+v, want %q as %q", c.row, c.column, cells, c.want, c.reason)
+			}
+		})
+	}
+}
+
+func each[T any](rows []T, change func(*T)) {
+	for i := range rows {
+		change(&rows[i])
 	}
 }
 
