@@ -62,7 +62,7 @@ func (s *session) explain(words []string) error {
 	if _, err := os.Stat(o.Out); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.Out)
 	}
-	x := explain.NewExplainer(o.Reports, o.Out, o.snapshot.Records())
+	x := explain.Explainer{Settings: o.Reports, Out: o.Out, Records: o.snapshot.Records()}
 	sheet, err := x.Table(words[0])
 	if err != nil {
 		return err

@@ -81,7 +81,7 @@ func TestMain(m *testing.M) {
 
 func (f folder) explainer(t testing.TB) *explain.Explainer {
 	t.Helper()
-	return explain.NewExplainer(f.settings, f.dir, dagtest.Scan(t, f.stages, f.dir).Records())
+	return &explain.Explainer{Settings: f.settings, Out: f.dir, Records: dagtest.Scan(t, f.stages, f.dir).Records()}
 }
 
 // ask explains the cell that words name.
@@ -246,7 +246,7 @@ func TestExplanationInText(t *testing.T) {
 		}
 		records[i].Last = &m
 	}
-	x := explain.NewExplainer(f.settings, f.dir, records)
+	x := &explain.Explainer{Settings: f.settings, Out: f.dir, Records: records}
 	for name, cell := range map[string][3]string{
 		"explain-mean.txt":     {"table1_variance", "b=8", "hbn"},
 		"explain-schedule.txt": {"table5_hbn_schedule", "N=30 b=16", "m"},

@@ -1,7 +1,7 @@
 // Package report is the stage that turns stored results into what people read:
 // the paper's tables and figures and our own, and a document with all of them.
 // From the bottom up: package stored reads results, model describes a table, and tables
-// and figures hold those of the report. This package stores tables (files.go), compares
+// and figures hold those of the report. This package stores tables (stage.go), compares
 // them with the paper's numbers (verify.go), and writes the document (document.go,
 // latex.go) and, outside the stage's units, the HTML page (page.go).
 // Package explain explains a number.
@@ -92,9 +92,28 @@ func (s stage) table(t *model.Table) dag.Unit {
 		if err != nil {
 			return err
 		}
-		return WriteTable(job, sheet)
+		data := sheet.Data()
+		if err := job.Write(u.Outputs[0], len(data.Rows), func(w io.Writer) error { return table.CSV(w, data) }); err != nil {
+			return err
+		}
+		return job.Write(u.Outputs[1], -1, func(w io.Writer) error { return table.LaTeX(w, sheet.Print(), TableOrigin(job)) })
 	}
 	return u
+}
+
+// TablePaths are the files of a table, relative to the output folder: CSV, then LaTeX.
+func TablePaths(base string) []string {
+	return []string{"tables/" + base + ".csv", "tables/" + base + ".tex"}
+}
+
+// TableOrigin is the first comment of a LaTeX file: the command, commit and key that it
+// was made by, and which of its inputs were edited or damaged since they were made.
+func TableOrigin(job *dag.Job) string {
+	altered := ""
+	if names := job.Altered(); len(names) > 0 {
+		altered = "; made from what was not as recorded: " + strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("command: %s; commit: %s%s; key: %s", job.Command(), job.Commit(), altered, job.Key())
 }
 
 // figure is the unit of a figure, in all its forms.

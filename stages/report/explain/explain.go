@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"speceval/internal/agreement"
 	"speceval/internal/display"
@@ -25,27 +24,11 @@ import (
 	"speceval/stages/report/tables"
 )
 
-// Explainer explains the cells of the tables in an output folder. It is for one
-// goroutine.
+// Explainer explains the cells of the tables in an output folder.
 type Explainer struct {
-	settings stored.Settings
-	out      string
-	records  []dag.Record
-
-	verdicts func() (report.Verdicts, error)
-}
-
-// NewExplainer returns the explainer of an output folder. The records are those
-// of the experiment that the settings are of.
-func NewExplainer(s stored.Settings, outDir string, records []dag.Record) *Explainer {
-	x := &Explainer{settings: s, out: outDir, records: records}
-	x.verdicts = sync.OnceValues(func() (report.Verdicts, error) {
-		if !s.Published && len(tables.Compared(&s)) == 0 {
-			return report.Verdicts{}, nil
-		}
-		return report.VerifyFolder(s, outDir)
-	})
-	return x
+	Settings stored.Settings
+	Out      string       // the folder
+	Records  []dag.Record // of the units of the experiment that the settings are of
 }
 
 // Table is a table as the stored results make it, which are what its file was made of.
@@ -53,13 +36,15 @@ type Table struct {
 	*model.Sheet
 	Labels  []string // the names of the rows
 	Columns []string // the names of the columns in CSV
+
+	src *stored.Source
 }
 
 // Table is the table that word names. The error is a *display.NameError if it names none. A
 // table whose file is not there is an error, too.
 func (x *Explainer) Table(word string) (Table, error) {
 	var bases []string
-	all := tables.Of(&x.settings)
+	all := tables.Of(&x.Settings)
 	for _, t := range all {
 		bases = append(bases, t.Base)
 	}
@@ -68,14 +53,15 @@ func (x *Explainer) Table(word string) (Table, error) {
 		return Table{}, err
 	}
 	file := report.TablePaths(bases[i])[0]
-	if _, err := os.Stat(filepath.Join(x.out, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) {
-		return Table{}, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.out, file)
+	if _, err := os.Stat(filepath.Join(x.Out, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) {
+		return Table{}, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.Out, file)
 	}
-	sheet, err := all[i].Sheet(stored.NewSource(&x.settings, stored.Folder(x.out)))
+	src := stored.NewSource(&x.Settings, stored.Folder(x.Out))
+	sheet, err := all[i].Sheet(src)
 	if err != nil {
 		return Table{}, fmt.Errorf("%s: %w", bases[i], err)
 	}
-	t := Table{Sheet: sheet, Labels: sheet.Labels()}
+	t := Table{Sheet: sheet, Labels: sheet.Labels(), src: src}
 	for _, c := range sheet.Stored() {
 		t.Columns = append(t.Columns, c.Name)
 	}
@@ -123,13 +109,25 @@ func (x *Explainer) Explain(t Table, row, column int) *Explanation {
 	c := t.Stored()[column]
 	cell := c.Cell(row)
 	e := &Explanation{Table: t.Base, Row: t.Labels[row], Column: c.Name, Stored: cell.Exact(), Value: cell.Value(), Formula: c.Words}
-	e.Origin = lineage.Of(x.records, stored.Own(t.Base))
+	e.Origin = lineage.Of(x.Records, stored.Own(t.Base))
 	if benchmark := t.Sheet.Column("benchmark"); benchmark != nil {
 		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), t.Sheet.Column("model").Cell(row).Exact())
 	}
 	e.Warnings = append([]string{}, stale(e.Origin)...)
-	if err := x.compare(e); err != nil {
+	if t.Paper == nil && t.Claims == nil {
+		return e
+	}
+	experiment, err := t.src.Experiment()
+	var compared agreement.Comparisons
+	if err == nil {
+		compared, err = t.Compare(experiment)
+	}
+	if err != nil {
 		e.Warnings = append(e.Warnings, "no verdict: "+err.Error())
+	}
+	of := strings.TrimPrefix(e.Column, model.PaperPrefix)
+	if i := slices.IndexFunc(compared, func(c agreement.Comparison) bool { return c.Row == e.Row && c.Column == of }); i >= 0 {
+		e.Paper = &Compared{compared[i], compared[i].Reason()}
 	}
 	return e
 }
@@ -145,17 +143,6 @@ func stale(o lineage.Origin) []string {
 		return []string{"what the table is made of is not fresh: `speceval plan` says why"}
 	}
 	return warnings
-}
-
-// compare finds the comparison of a cell.
-func (x *Explainer) compare(e *Explanation) error {
-	v, err := x.verdicts()
-	column := strings.TrimPrefix(e.Column, model.PaperPrefix)
-	i := slices.IndexFunc(v.Cells, func(c agreement.Comparison) bool { return c.Table == e.Table && c.Row == e.Row && c.Column == column })
-	if err == nil && i >= 0 {
-		e.Paper = &Compared{v.Cells[i], v.Cells[i].Reason()}
-	}
-	return err
 }
 
 // Text writes the explanation for a terminal. Units of one kind share a line unless all

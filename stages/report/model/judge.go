@@ -118,7 +118,10 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 	default:
 		cell = s.estimated(c, row, want, decimals)
 	}
-	return cell.As(r.classOf(key)), true
+	if r.ClassOf != nil {
+		return cell.As(r.ClassOf(key)), true
+	}
+	return cell.As(r.Class), true
 }
 
 // estimated compares a number by its own error, which is none where the sheet has no
@@ -143,14 +146,6 @@ func (s *Sheet) spread(c Column, row int) *float64 {
 		}
 	}
 	return nil
-}
-
-// classOf is the class of the number in a row.
-func (r *Rule) classOf(key paper.Key) agreement.Class {
-	if r.ClassOf != nil {
-		return r.ClassOf(key)
-	}
-	return r.Class
 }
 
 // excuse turns missing numbers of a stage that has not run into such.

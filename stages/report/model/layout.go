@@ -42,7 +42,11 @@ func (s *Sheet) inOrder(t *table.Table) {
 			head.Head, head.Group = Ours, c.Head
 			theirs.Head, theirs.Group = Theirs, c.Head
 			t.Columns = append(t.Columns, head, theirs)
-			cells = append(cells, s.printing(c), func(row int) table.Cell { return s.paperPrint(c, s.Key(row)) })
+			show := c.Rule.Printed
+			if show == nil {
+				show = func(key paper.Key) table.Cell { return s.paperCell(c, key) }
+			}
+			cells = append(cells, s.printing(c), func(row int) table.Cell { return show(s.Key(row)) })
 			continue
 		}
 		t.Columns = append(t.Columns, head)
@@ -60,14 +64,6 @@ func (s *Sheet) inOrder(t *table.Table) {
 		}
 		t.Rows = append(t.Rows, line)
 	}
-}
-
-// paperPrint is the paper's number as it is printed.
-func (s *Sheet) paperPrint(c Column, key paper.Key) table.Cell {
-	if c.Rule.Printed != nil {
-		return c.Rule.Printed(key)
-	}
-	return s.paperCell(c, key)
 }
 
 // printing is the cells of a column as they are printed.
