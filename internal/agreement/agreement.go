@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
+	"speceval/internal/display"
 	"speceval/internal/table"
 )
 
@@ -160,21 +162,20 @@ func (c Comparison) Line() []table.Cell {
 	if c.Live {
 		more, errors = c.Decimals, c.Decimals
 	}
-	obtained, paper := Rounded(c.Obtained, more, ""), Rounded(c.Expected(), c.Decimals, "")
+	obtained, paper := rounded(c.Obtained, more, ""), rounded(c.Expected(), c.Decimals, "")
 	if c.PaperName != "" {
-		paper = table.Text(c.PaperName)
-		obtained = table.Text(c.ObtainedName)
-		if c.ObtainedName == "" {
-			obtained = table.Missing()
+		obtained, paper = table.Missing(), table.Text(c.PaperName)
+		if c.ObtainedName != "" {
+			obtained = table.Text(c.ObtainedName)
 		}
 	}
 	return []table.Cell{table.Text(c.Row), table.Text(c.Column), obtained, paper,
-		Rounded(c.Difference, more, "+"), Rounded(c.SE, errors, ""), Rounded(c.SEs, 1, ""),
+		rounded(c.Difference, more, "+"), rounded(c.SE, errors, ""), rounded(c.SEs, 1, ""),
 		table.Text(verdict)}
 }
 
-// Rounded is a number with its own decimals, with a plus sign if asked for.
-func Rounded(v *float64, decimals int, plus string) table.Cell {
+// rounded is a number with its own decimals, with a plus sign if asked for.
+func rounded(v *float64, decimals int, plus string) table.Cell {
 	if v == nil {
 		return table.Missing()
 	}
@@ -205,36 +206,22 @@ func (c Comparison) Wanted() string {
 	return "nothing was predicted"
 }
 
-// LiveReason is why a measured cell has its verdict, in words.
-func (c Comparison) LiveReason() string {
-	switch {
-	case c.Note != "":
-		return c.Note
-	case c.Predicted == nil && c.Tolerance != nil:
-		return fmt.Sprintf("less than %g is the claim", *c.Tolerance)
-	case c.Verdict == Agrees && c.Tolerance != nil:
-		return fmt.Sprintf("no further than the %.3g that are %g%% of the measured time", *c.Tolerance, 100*TimeTolerance)
-	case c.SEs != nil:
-		return fmt.Sprintf("%.2f standard errors of the difference, %.2g each; up to %d are noise", *c.SEs, *c.SE, Sigmas)
-	case c.Difference != nil:
-		return "by exact tests at the stated rate of false alarms"
-	}
-	return "nothing stored to compare"
-}
-
 // Reason is why a cell has its verdict, in words.
 func (c Comparison) Reason() string {
-	if c.Live {
-		return c.LiveReason()
-	}
 	why := ""
 	switch {
+	case c.Live:
+		return c.liveReason()
 	case c.Verdict == Agrees && c.Difference == nil:
 		why = "it is the paper's"
 	case c.Score != nil && c.SEs != nil:
 		why = fmt.Sprintf("%.1f standard deviations of one suite, %.2g each with the Monte Carlo error of the mean; more than %d differ", *c.SEs, *c.SE, Deviations)
 	case c.Verdict == Agrees && BeyondRounding(*c.Obtained, *c.Paper, c.Decimals) == 0:
-		why = fmt.Sprintf("rounded to the paper's %s it is the paper's number", decimalsInWords(c.Decimals))
+		decimals := "whole number"
+		if c.Decimals > 0 {
+			decimals = display.Count(c.Decimals, "decimal", "decimals")
+		}
+		why = fmt.Sprintf("rounded to the paper's %s it is the paper's number", decimals)
 	case c.Verdict == Agrees:
 		why = "no further than the tolerance of this table"
 	case c.Verdict == Within && c.SEs != nil:
@@ -250,23 +237,24 @@ func (c Comparison) Reason() string {
 	case c.Verdict == Absent, c.Verdict == NotRun:
 		why = "nothing stored to compare"
 	}
-	switch {
-	case c.Note == "":
-		return why
-	case why == "":
-		return c.Note
-	}
-	return why + "; " + c.Note
+	return strings.Trim(why+"; "+c.Note, "; ")
 }
 
-func decimalsInWords(n int) string {
-	switch n {
-	case 0:
-		return "whole number"
-	case 1:
-		return "1 decimal"
+// liveReason is why a measured cell has its verdict, in words.
+func (c Comparison) liveReason() string {
+	switch {
+	case c.Note != "":
+		return c.Note
+	case c.Predicted == nil && c.Tolerance != nil:
+		return fmt.Sprintf("less than %g is the claim", *c.Tolerance)
+	case c.Verdict == Agrees && c.Tolerance != nil:
+		return fmt.Sprintf("no further than the %.3g that are %g%% of the measured time", *c.Tolerance, 100*TimeTolerance)
+	case c.SEs != nil:
+		return fmt.Sprintf("%.2f standard errors of the difference, %.2g each; up to %d are noise", *c.SEs, *c.SE, Sigmas)
+	case c.Difference != nil:
+		return "by exact tests at the stated rate of false alarms"
 	}
-	return fmt.Sprintf("%d decimals", n)
+	return "nothing stored to compare"
 }
 
 // Sentence names the number to compare with, the difference, the verdict and why.

@@ -184,20 +184,14 @@ func Choice(c Comparison, loss, se float64) Comparison {
 func Exactly(obtained, exact, se float64) Comparison {
 	c := Beside(obtained, exact, 4)
 	c.SE, c.Verdict = &se, Agrees
+	d := math.Abs(*c.Difference)
 	if se > 0 {
-		ses := math.Abs(*c.Difference) / se
+		ses := d / se
 		c.SEs = &ses
 	}
-	if d := math.Abs(*c.Difference); d > Sigmas*se && d > Float {
+	if d > Sigmas*se && d > Float {
 		c.Verdict = Differs
 	}
-	return c
-}
-
-// Centred shows a comparison with a mean as one of the difference with zero.
-func (c Comparison) Centred() Comparison {
-	zero := 0.0
-	c.Obtained, c.Paper = c.Difference, &zero
 	return c
 }
 

@@ -71,7 +71,7 @@ func (c Comparison) Seen() Comparison {
 // points is a difference of fractions in percentage points.
 func points(v float64) string {
 	v *= 100
-	return Rounded(&v, 2, "+").Exact()
+	return rounded(&v, 2, "+").Exact()
 }
 
 // Score is how good the forecasts of some cells are: the mean of their CRPS, and

@@ -27,28 +27,15 @@ func Escaped(s string) string { return escaped(s, true) }
 func EscapedLine(s string) string { return escaped(s, false) }
 
 func escaped(s string, lines bool) string {
-	at := 0
-	for at < len(s) {
-		r, n := utf8.DecodeRuneInString(s[at:])
-		if !plain(r, n, lines) {
-			break
-		}
-		at += n
-	}
-	if at == len(s) {
-		return s
-	}
 	var b strings.Builder
-	b.WriteString(s[:at])
-	for at < len(s) {
-		r, n := utf8.DecodeRuneInString(s[at:])
-		switch {
-		case plain(r, n, lines), lines && strings.HasPrefix(s[at:], "\r\n"):
-			b.WriteString(s[at : at+n])
-		default:
-			b.WriteString(escape(r, s[at:at+n]))
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if plain(r, n, lines) || lines && strings.HasPrefix(s, "\r\n") {
+			b.WriteString(s[:n])
+		} else {
+			b.WriteString(escape(r, s[:n]))
 		}
-		at += n
+		s = s[n:]
 	}
 	return b.String()
 }

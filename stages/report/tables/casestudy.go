@@ -147,7 +147,7 @@ func (j caseJudge) evaluations() (cells []agreement.Comparison) {
 		if bins := j.Distribution(p); len(bins) > 0 {
 			e := bins[0]
 			note := fmt.Sprintf("in %s simulated evaluations", display.Thousands(e.Repetitions))
-			bias = agreement.Exactly(100*e.Mean, 100*e.Truth, 100*e.MeanSE).Centred().Noted("of the estimates, " + note)
+			bias = agreement.Exactly(float64(100*e.Mean)-float64(100*e.Truth), 0, 100*e.MeanSE).Noted("of the estimates, " + note)
 			sd = agreement.Exactly(100*e.SD, 100*e.Expected, 100*j.SpreadSE(p, e)).Noted("against the formula's, " + note)
 		}
 		cells = append(cells, bias.In(paper.CaseStudy, row, p.Name+"_bias_pp"), sd.In(paper.CaseStudy, row, p.Name+"_sd_pp"))
