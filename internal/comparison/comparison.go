@@ -104,14 +104,6 @@ func verdictOn(c *profile.Comparison) string {
 	return text
 }
 
-// tested is the number of rollouts of each task, missing where tasks differ in it.
-func tested(k int) table.Cell {
-	if k == 0 {
-		return table.Missing()
-	}
-	return table.Integer(k)
-}
-
 // rates and differences as they are printed.
 var (
 	rate       = table.Format{Decimals: 4}
@@ -142,9 +134,14 @@ func (c *Comparison) Text(w io.Writer, all bool) error {
 	}
 	for i := range c.Profiles {
 		p := &c.Profiles[i]
+		var tested [2]table.Cell // missing where tasks differ in it
+		for side, k := range p.TestedK {
+			if k > 0 {
+				tested[side] = table.Integer(k)
+			}
+		}
 		profiles.Rows = append(profiles.Rows, []table.Cell{
-			table.Text(p.Benchmark), table.Text(p.Model),
-			table.Integer(len(p.Tasks)), tested(p.TestedK[0]), tested(p.TestedK[1]),
+			table.Text(p.Benchmark), table.Text(p.Model), table.Integer(len(p.Tasks)), tested[0], tested[1],
 			table.Number(p.Mean[0]), table.Number(p.Mean[1]),
 			table.Number(p.Bias).PlusMinus(p.SE), table.Text(verdictOn(p)),
 		})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/figure"
 	"speceval/internal/paper"
+	"speceval/pipeline/lineage"
 	"speceval/stages/report"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/model"
@@ -46,7 +48,7 @@ type view struct {
 	Stages   []stage
 	Settings []Setting
 	Changed  int // settings that differ from the defaults
-	Facts    []fact
+	Facts    []lineage.Fact
 }
 
 // leftOut is a table or figure that the page does not have, and why.
@@ -64,7 +66,7 @@ type drawing struct {
 // else. A table or figure that is not there is named with the reason. It is an error if
 // stored results cannot be read. The same results and history give the same bytes.
 func Write(w io.Writer, src *stored.Source, h History) error {
-	parsed, err := template.New("page.html.tmpl").Funcs(template.FuncMap{"last": lastOf}).ParseFS(templates, "*.tmpl")
+	parsed, err := template.New("page.html.tmpl").Funcs(template.FuncMap{"last": path.Base}).ParseFS(templates, "*.tmpl")
 	if err != nil {
 		return err
 	}
@@ -78,9 +80,6 @@ func Write(w io.Writer, src *stored.Source, h History) error {
 	}
 	return out.Flush()
 }
-
-// lastOf is a file's name without its folder.
-func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
 func newView(src *stored.Source, h History) (*view, error) {
 	v := &view{Guard: display.PageGuard(script), Style: template.CSS(display.PageStyle), Script: template.HTML("<script>" + script + "</script>"),
@@ -114,7 +113,7 @@ func newView(src *stored.Source, h History) (*view, error) {
 		if g == nil {
 			continue
 		}
-		left = slices.DeleteFunc(slices.Clone(left), func(c agreement.Comparison) bool { return g.shows(c) })
+		left = slices.DeleteFunc(slices.Clone(left), g.shows)
 		v.Tables = append(v.Tables, *g)
 	}
 	if !src.Published {

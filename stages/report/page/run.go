@@ -2,13 +2,11 @@ package page
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
-	"speceval/stages/report/stored"
 )
 
 // History is how the results were made, which the page shows after them.
@@ -32,12 +30,6 @@ type stage struct {
 	Units              int
 	Start, End         string // of its units, the first and the last
 	Wall, CPU, Peak    string // in sum, in sum, and the largest process
-}
-
-// fact is a fact of the machines and programs.
-type fact struct {
-	Name   string
-	Values []string
 }
 
 // warnings name the stages whose stored results are not what a run would make now.
@@ -87,25 +79,7 @@ func stagesOf(h History) (all []stage) {
 
 // facts are the programs and machines that made the results, by the units' records,
 // and what wrote the page.
-func facts(h History) (all []fact) {
-	for _, f := range lineage.Facts(h.Records) {
-		all = append(all, fact(f))
-	}
-	return append(all, fact{"TeX engine", []string{texEngine(h)}},
-		fact{"Page written by", []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", lineage.Commit(h.Origin), h.Origin.GoVersion, h.Cores)}})
-}
-
-// texEngine is the engine that typeset report.pdf, a source of its unit.
-func texEngine(h History) string {
-	for _, r := range h.Records {
-		if r.Unit != stored.Own("pdf") || r.Last == nil {
-			continue
-		}
-		for _, s := range r.Declared.Sources {
-			if engine, ok := strings.CutPrefix(s.Name, "TeX engine: "); ok {
-				return engine
-			}
-		}
-	}
-	return "none used: no report.pdf"
+func facts(h History) []lineage.Fact {
+	return append(lineage.Facts(h.Records),
+		lineage.Fact{Name: "Page written by", Values: []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", lineage.Commit(h.Origin), h.Origin.GoVersion, h.Cores)}})
 }

@@ -110,27 +110,21 @@ func comparisons(src *stored.Source) (all []profile.Comparison, notes []string, 
 	return all, notes, nil
 }
 
-// unlike says where two generations are not of the same tasks or scorer.
-func unlike(all []profile.Comparison) (notes []string) {
-	for _, c := range all {
-		name := model.ProfileName(c.Benchmark, c.Model)
-		if n, m := len(c.Only[0]), len(c.Only[1]); n+m > 0 {
-			notes = append(notes, fmt.Sprintf("%s: %d tasks are in the first generation alone, %d in the second alone.", name, n, m))
-		}
-		if a, b := c.Scorer[0], c.Scorer[1]; a != b && a != "" && b != "" {
-			notes = append(notes, fmt.Sprintf("%s: the generations were scored by other rules, %s and %s.", name, a, b))
-		}
-	}
-	return notes
-}
-
 func makeProfile(src *stored.Source) (*model.Sheet, error) {
 	all, notes, err := comparisons(src)
 	if err != nil {
 		return nil, err
 	}
 	var rows []profileRow
+	var unlike []string
 	for _, c := range all {
+		name := model.ProfileName(c.Benchmark, c.Model)
+		if n, m := len(c.Only[0]), len(c.Only[1]); n+m > 0 {
+			unlike = append(unlike, fmt.Sprintf("%s: %d tasks are in the first generation alone, %d in the second alone.", name, n, m))
+		}
+		if a, b := c.Scorer[0], c.Scorer[1]; a != b && a != "" && b != "" {
+			unlike = append(unlike, fmt.Sprintf("%s: the generations were scored by other rules, %s and %s.", name, a, b))
+		}
 		row := profileRow{
 			profileKeys: profileKeys{c.Benchmark, model.Checkpoint(c.Model)}, NTasks: len(c.Tasks), Rollouts: c.TestedK[0], SecondRollouts: c.TestedK[1],
 			Differing: c.Differing(), SmallestP: 1, TasksVerdict: differs(c.Differing() > 0),
@@ -151,7 +145,7 @@ func makeProfile(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("A second, independent generation against the first. Tasks: exact tests of two binomial proportions (Fisher), how many have p ≤ 1% by themselves, "+
 		"and how many differ by Holm's procedure. Mean: pass probability over the tasks, and the exact p-value of the difference, in percentage points ± standard error. "+
 		"If nothing has changed, a verdict other than agreement has a probability of at most 1% for a whole row, half of it for the tasks and half for the mean.", rows)
-	s.Notes = append(unlike(all), notes...)
+	s.Notes = append(unlike, notes...)
 	s.Claims = []model.Claim{
 		{Column: "tasks_differing", Of: func(i int) agreement.Comparison {
 			return agreement.Against(rows[i].TasksVerdict, float64(rows[i].Differing), 0, 0, math.NaN())

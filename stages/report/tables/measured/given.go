@@ -41,21 +41,17 @@ func makeCorpus(src *stored.Source) (*model.Sheet, error) {
 		hours := numbers.Number(paper.Corpus, "generation_hours")
 		shown := agreement.Comparison{Class: agreement.Copied, Paper: &hours, Verdict: agreement.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
 		cells := []agreement.Comparison{count("profiles", int64(len(e.Profiles)))}
-		for _, n := range taskCounts(numbers) {
-			cells = append(cells, count(fmt.Sprintf("profiles_n%d", n), e.CountProfiles(n)))
+		last := int32(0)
+		for _, key := range numbers.Rows(paper.HBNSchedule) { // by task count
+			if key.NTasks != last {
+				last = key.NTasks
+				cells = append(cells, count(fmt.Sprintf("profiles_n%d", last), e.CountProfiles(last)))
+			}
 		}
 		return append(cells, count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
 			shown.In(paper.Corpus, "all", "generation_hours")), nil
 	}
 	return s, err
-}
-
-// taskCounts are the numbers of tasks of the paper's benchmarks, as in its schedules.
-func taskCounts(numbers *paper.Numbers) (all []int32) {
-	for _, key := range numbers.Rows(paper.HBNSchedule) {
-		all = append(all, key.NTasks)
-	}
-	return slices.Compact(all)
 }
 
 // corpusMacros count what was evaluated: profiles and their benchmarks, and the
@@ -123,14 +119,6 @@ func counted(constants []flops.Architecture) ([]flops.Architecture, error) {
 	return all, nil
 }
 
-// classOfShape is computed where the shape of a checkpoint is known.
-func classOfShape(key paper.Key) agreement.Class {
-	if _, known := checkpoint.Find(key.Model); known {
-		return agreement.Computed
-	}
-	return agreement.Copied
-}
-
 func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 	constants, err := src.Architectures()
 	if err != nil {
@@ -158,7 +146,12 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 			unit = 1e9
 			c.Shown = func(i int) table.Cell { return table.Number(*c.Cell(i).Value()) }
 		}
-		c.Rule.ClassOf = classOfShape
+		c.Rule.ClassOf = func(key paper.Key) agreement.Class {
+			if _, known := checkpoint.Find(key.Model); known {
+				return agreement.Computed // counted from its shape
+			}
+			return agreement.Copied
+		}
 		c.Rule.Cell = func(key paper.Key) table.Cell {
 			if v, ok := numbers.At(paper.FLOPs, c.Name, key); ok {
 				return table.Integer(int64(math.Round(v * unit)))

@@ -3,7 +3,6 @@ package measured
 import (
 	"fmt"
 
-	"speceval/internal/profile"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -49,6 +48,7 @@ type spreadRow struct {
 	Median      *int32      `csv:"length_median" head:"median" group:"Response length (tokens)"`
 	P99         *int32      `csv:"length_p99" head:"99%" group:"Response length (tokens)"`
 	Longest     *int32      `csv:"length_max" head:"most" group:"Response length (tokens)"`
+	tenths      [10]int
 }
 
 // nearEnds is how near to 0 or 1 a pass probability is near the end.
@@ -68,6 +68,7 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 		row := spreadRow{profileKeys: profileKeys{p.Benchmark, model.Checkpoint(p.Model)}, NTasks: p.N(), Rollouts: p.TestedK, VarianceSum: model.Maybe(p.VarianceSum())}
 		row.Mean, row.MeanSE = maybe(meanOf(p))
 		for i := range p.N() {
+			row.tenths[min(9, 10*p.PassCounts[i]/p.Rollouts(i))]++
 			switch at := p.P(i); {
 			case at == 0:
 				row.Never++
@@ -95,17 +96,7 @@ func makeSpread(src *stored.Source) (*model.Sheet, error) {
 			to = "of at most 1"
 		}
 		s.Add(model.Column{Name: fmt.Sprintf("tenth_%d", tenth+1), Words: fmt.Sprintf("Tasks with a pass probability of at least %.1f and %s.", float64(tenth)/10, to),
-			Cell: func(i int) table.Cell { return table.Integer(inTenth(all[i], tenth)) }})
+			Cell: func(i int) table.Cell { return table.Integer(rows[i].tenths[tenth]) }})
 	}
 	return s, nil
-}
-
-// inTenth counts the tasks whose pass probability is in a tenth of 0 to 1.
-func inTenth(p profile.Profile, tenth int) (n int) {
-	for i := range p.N() {
-		if min(9, 10*p.PassCounts[i]/p.Rollouts(i)) == tenth {
-			n++
-		}
-	}
-	return n
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"speceval/internal/agreement"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -61,7 +60,10 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 	}
 	var rows []timeRow
 	for _, p := range all {
-		d := timeDifference(p)
+		d := agreement.Time(p.Measured, p.Predicted, p.DifferenceSE)
+		if s := policy.FindStrategy(p.Strategy); s != nil && s.Policy == policy.Uniform {
+			d.Verdict = agreement.Fitted // at whichever budget
+		}
 		row := timeRow{
 			profileKeys: profileKeys{p.Benchmark, model.Checkpoint(p.Model)}, Budget: p.Budget, Strategy: strategy(p.Strategy), Runs: int32(p.Runs),
 			Measured: model.Maybe(p.Measured), MeasuredSE: model.Maybe(p.MeasuredSE), Predicted: model.Maybe(p.Predicted), PredictedSD: model.Maybe(p.PredictedSD),
@@ -80,14 +82,4 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 		return agreement.Against(r.Verdict, r.Measured.Float(), r.Predicted.Float(), r.Error.Float(), math.NaN()).Within(agreement.TimeTolerance * r.Measured.Float())
 	}}}
 	return s, nil
-}
-
-// timeDifference is the measured time less the predicted one, over the measured one.
-// The times of Uniform, at whichever budget, are those that the model was fitted to.
-func timeDifference(p measurement.Prediction) agreement.Difference {
-	d := agreement.Time(p.Measured, p.Predicted, p.DifferenceSE)
-	if s := policy.FindStrategy(p.Strategy); s != nil && s.Policy == policy.Uniform {
-		d.Verdict = agreement.Fitted
-	}
-	return d
 }
