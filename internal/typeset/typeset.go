@@ -26,9 +26,9 @@ const (
 	// over pages and bookmarks stay where they are.
 	passes = 6
 
-	// defaultTime is how long TeX may take for a document, and versionTime to print its
+	// mostTime is how long TeX may take for a document, and versionTime to print its
 	// version.
-	defaultTime = 2 * time.Minute
+	mostTime    = 2 * time.Minute
 	versionTime = 10 * time.Second
 
 	// install is how to get all that a report needs.
@@ -40,8 +40,6 @@ const (
 type Document struct {
 	Main  string // "report.tex"
 	Files map[string][]byte
-
-	Limit time.Duration // two minutes where 0
 }
 
 // ErrUnsettled is the error of a document that changed in every pass, so that its
@@ -77,10 +75,7 @@ func Find(ctx context.Context, lookPath func(program string) (path string, err e
 // PDF sets a document and returns the PDF, whose bytes depend on the document
 // and the engine alone. A cancelled context ends the engine.
 func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
-	if d.Limit == 0 {
-		d.Limit = defaultTime
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, d.Limit, fmt.Errorf("%s did not end within %v", program, d.Limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, mostTime, fmt.Errorf("%s did not end within %v", program, mostTime))
 	defer cancel()
 	dir, err := os.MkdirTemp("", "speceval-tex-")
 	if err != nil {

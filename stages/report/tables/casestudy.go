@@ -30,10 +30,6 @@ const PaperCase = "aime24__model=qwen3_5_4b"
 // makeCase compares the case study, and holds the simulated evaluations against the
 // formulas. There are no comparisons where another profile is studied.
 func makeCase(src *stored.Source) (*model.Sheet, error) {
-	numbers, err := src.Paper()
-	if err != nil {
-		return nil, err
-	}
 	ratios, err := src.Ratios()
 	if err != nil {
 		return nil, err
@@ -50,7 +46,7 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 				return nil, err
 			}
 		}
-		j := caseJudge{Case: variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), numbers: numbers, source: src, experiment: e}
+		j := caseJudge{Case: variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), numbers: s.Paper, source: src, experiment: e}
 		cells, err := j.cells()
 		for i := range cells { // of profile and replay alone
 			cells[i].Class = agreement.Computed

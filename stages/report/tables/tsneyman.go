@@ -82,10 +82,6 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := src.Paper()
-	if err != nil {
-		return nil, err
-	}
 	var rows []tsRow
 	for _, e := range all {
 		b, delta := e.Best, e.Delta()
@@ -104,8 +100,8 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 		s.Notes = append(s.Notes, searched(e))
 	}
 	theirs := func(key paper.Key) (alpha, m0 float64, ok bool) {
-		alpha, ok = numbers.At(paper.TSNeyman, "alpha", key)
-		m0, _ = numbers.At(paper.TSNeyman, "m0", key)
+		alpha, ok = s.Paper.At(paper.TSNeyman, "alpha", key)
+		m0, _ = s.Paper.At(paper.TSNeyman, "m0", key)
 		return alpha, m0, ok
 	}
 	pair := &s.Columns[1]

@@ -30,19 +30,18 @@ var Corpus = &model.Table{
 // makeCorpus compares the size of the corpus and how many profiles have a task
 // count, which are counts of what was imported, and shows the time that it took
 // the authors' workers, of which no measurement is published.
-func makeCorpus(src *stored.Source) (*model.Sheet, error) {
-	numbers, err := src.Paper()
+func makeCorpus(*stored.Source) (*model.Sheet, error) {
 	s := &model.Sheet{}
 	s.PaperRows = []paper.Key{}
 	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
 		count := func(column string, ours int64) agreement.Comparison {
-			return agreement.Compare(agreement.Estimate{Value: float64(ours)}, numbers.Number(paper.Corpus, column), 0, 0).As(agreement.Copied).In(paper.Corpus, "all", column)
+			return agreement.Compare(agreement.Estimate{Value: float64(ours)}, s.Paper.Number(paper.Corpus, column), 0, 0).As(agreement.Copied).In(paper.Corpus, "all", column)
 		}
-		hours := numbers.Number(paper.Corpus, "generation_hours")
+		hours := s.Paper.Number(paper.Corpus, "generation_hours")
 		shown := agreement.Comparison{Class: agreement.Copied, Paper: &hours, Verdict: agreement.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
 		cells := []agreement.Comparison{count("profiles", int64(len(e.Profiles)))}
 		last := int32(0)
-		for _, key := range numbers.Rows(paper.HBNSchedule) { // by task count
+		for _, key := range s.Paper.Rows(paper.HBNSchedule) { // by task count
 			if key.NTasks != last {
 				last = key.NTasks
 				cells = append(cells, count(fmt.Sprintf("profiles_n%d", last), e.CountProfiles(last)))
@@ -51,7 +50,7 @@ func makeCorpus(src *stored.Source) (*model.Sheet, error) {
 		return append(cells, count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
 			shown.In(paper.Corpus, "all", "generation_hours")), nil
 	}
-	return s, err
+	return s, nil
 }
 
 // corpusMacros count what was evaluated: profiles and their benchmarks, and the
@@ -128,10 +127,6 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := src.Paper()
-	if err != nil {
-		return nil, err
-	}
 	var rows []flopsRow
 	for _, a := range all {
 		rows = append(rows, flopsRow{model.Checkpoint(a.Model), a.ThetaCore, a.ThetaHead, a.FullAttentionLayers, a.AttentionWidth})
@@ -153,7 +148,7 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 			return agreement.Copied
 		}
 		c.Rule.Cell = func(key paper.Key) table.Cell {
-			if v, ok := numbers.At(paper.FLOPs, c.Name, key); ok {
+			if v, ok := s.Paper.At(paper.FLOPs, c.Name, key); ok {
 				return table.Integer(int64(math.Round(v * unit)))
 			}
 			return table.Missing()
