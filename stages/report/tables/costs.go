@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -200,11 +201,8 @@ type costKeys struct {
 // gives the paper's, row by row.
 func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	rows, err := k.rows(src)
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := src.Paper()
-	if err != nil {
+	numbers, noNumbers := src.Paper()
+	if err := cmp.Or(err, noNumbers); err != nil {
 		return nil, err
 	}
 	var keys []costKeys

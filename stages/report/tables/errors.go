@@ -1,6 +1,8 @@
 package tables
 
 import (
+	"cmp"
+
 	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -47,11 +49,8 @@ type errorRow struct {
 // makeErrors has the policies that were replayed at every budget.
 func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	res, err := src.Results()
-	if err != nil {
-		return nil, err
-	}
-	redrawn, err := src.ProfileErrors()
-	if err != nil {
+	redrawn, noRedrawn := src.ProfileErrors()
+	if err := cmp.Or(err, noRedrawn); err != nil {
 		return nil, err
 	}
 	var rows []errorRow

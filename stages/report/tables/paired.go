@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -55,11 +56,8 @@ type pairedRow struct {
 func pairedRows(src *stored.Source) ([]variance.PairedRow, error) {
 	return stored.Once(src, "paired rows", func(src *stored.Source) ([]variance.PairedRow, error) {
 		ratios, err := src.Ratios()
-		if err != nil {
-			return nil, err
-		}
-		differences, err := src.Differences()
-		if err != nil {
+		differences, noDifferences := src.Differences()
+		if err := cmp.Or(err, noDifferences); err != nil {
 			return nil, err
 		}
 		return variance.PairedRows(ratios, differences)

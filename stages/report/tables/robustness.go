@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -47,11 +48,8 @@ func printedProfile(r variance.Ratio) string { return r.Benchmark + ", " + model
 
 func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	ratios, err := src.Ratios()
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := src.Paper()
-	if err != nil {
+	numbers, noNumbers := src.Paper()
+	if err := cmp.Or(err, noNumbers); err != nil {
 		return nil, err
 	}
 	all := variance.Spreads(ratios)

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -68,11 +69,8 @@ func (k schedule) table(label, remark, words string) *model.Table {
 
 func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	all, err := src.Designs()
-	if err != nil {
-		return nil, err
-	}
-	numbers, err := src.Paper()
-	if err != nil {
+	numbers, noNumbers := src.Paper()
+	if err := cmp.Or(err, noNumbers); err != nil {
 		return nil, err
 	}
 	selected := variance.NewSchedules(all).Of(k.policy)

@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -71,11 +72,8 @@ type tsRow struct {
 
 func makeTS(src *stored.Source) (*model.Sheet, error) {
 	res, err := src.Results()
-	if err != nil {
-		return nil, err
-	}
-	search, err := src.Search()
-	if err != nil {
+	search, noSearch := src.Search()
+	if err := cmp.Or(err, noSearch); err != nil {
 		return nil, err
 	}
 	all, err := variance.Envelopes(res.Designs, res.Ratios, search)
@@ -192,11 +190,8 @@ func judgeChoice(r variance.Envelope, alpha float64, m0 int32) (a, m agreement.C
 // mean variance there.
 func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 	search, err := src.Search()
-	if err != nil {
-		return nil, err
-	}
-	rows, err := means(src)
-	if err != nil {
+	rows, noRows := means(src)
+	if err := cmp.Or(err, noRows); err != nil {
 		return nil, err
 	}
 	hbn := map[int32]variance.Mean{}

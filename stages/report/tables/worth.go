@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -59,11 +60,8 @@ type worthKeys struct {
 func worthRows(src *stored.Source) ([]*costRow, error) {
 	return stored.Once(src, "worth", func(src *stored.Source) (all []*costRow, err error) {
 		rows, err := src.Benefit()
-		if err != nil {
-			return nil, err
-		}
-		costs, err := src.Costs()
-		if err != nil {
+		costs, noCosts := src.Costs()
+		if err := cmp.Or(err, noCosts); err != nil {
 			return nil, err
 		}
 		groups, err := measurement.BenefitGroups(rows, worthTable.strategies...)

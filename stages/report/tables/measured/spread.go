@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"fmt"
 
 	"speceval/internal/table"
@@ -56,11 +57,8 @@ const nearEnds = 0.1
 
 func makeSpread(src *stored.Source) (*model.Sheet, error) {
 	all, err := src.Profiles()
-	if err != nil {
-		return nil, err
-	}
-	lengths, err := src.Lengths()
-	if err != nil {
+	lengths, noLengths := src.Lengths()
+	if err := cmp.Or(err, noLengths); err != nil {
 		return nil, err
 	}
 	var rows []spreadRow

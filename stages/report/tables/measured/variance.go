@@ -1,6 +1,7 @@
 package measured
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -84,15 +85,9 @@ type varianceRow struct {
 // here.
 func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	runs, err := src.Runs()
-	if err != nil {
-		return nil, err
-	}
-	profiles, err := src.Profiles()
-	if err != nil {
-		return nil, err
-	}
-	replayed, err := replayedRatios(src)
-	if err != nil {
+	profiles, noProfiles := src.Profiles()
+	replayed, noReplay := replayedRatios(src)
+	if err := cmp.Or(err, noProfiles, noReplay); err != nil {
 		return nil, err
 	}
 	var settings []setting
