@@ -90,7 +90,7 @@ var importRules = []importRule{
 	{"internal/policy", []string{"method/controller", "internal/pilot", "internal/profile", "method/informed", "method/staged", "internal/tsneyman", "internal/seed", "method/neyman"}},
 	{"internal/evaluation/show", []string{"internal/evaluation", "internal/figure", "internal/rollout", "internal/ending", "internal/table", "internal/display"}},
 	{"internal/evaluation", []string{"internal/store/atomicfile", "internal/clock", "internal/coupled", "internal/display", "internal/ending", "internal/store/files", "internal/store/journal", "internal/ledger", "internal/pilot", "internal/policy", "internal/rollout", "internal/router", "internal/store/rowfile", "internal/servers/sampler", "internal/seed", "internal/version", "internal/servers/vllm", "method/controller", "method/design", "method/drift", "method/estimate", "method/informed", "method/neyman", "method/staged"}},
-	{"internal/ledger", []string{"internal/rollout", "internal/servers/vllm"}},
+	{"internal/ledger", []string{"method/controller", "internal/rollout", "internal/servers/vllm"}},
 	{"internal/servers/sampler", []string{"internal/ending", "internal/rollout", "internal/servers/vllm", "internal/store/journal", "internal/clock", "internal/benchmark", "internal/seed"}},
 	{"internal/rollout", []string{"internal/store/rowfile", "internal/store/journal"}},
 

@@ -33,9 +33,18 @@ func (s *Settings) adopt() error {
 	if from == "" {
 		return nil
 	}
-	err := os.MkdirAll(s.Folder, 0o777)
-	if err == nil {
-		err = s.copyFrom(from)
+	if err := os.MkdirAll(s.Folder, 0o777); err != nil {
+		return err
+	}
+	stored, err := Open(from)
+	switch {
+	case err == nil:
+		err = s.copyStored(stored)
+	case !extends && errors.Is(err, fs.ErrNotExist):
+		err = copyFile(from, s.Folder, sampler.PartialsName) // first: an answer that ends meanwhile must be in a copy
+		for _, what := range journals {
+			err = errors.Join(err, copyFile(from, s.Folder, what+journal.Suffix))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("the answers of %s cannot be taken over: %w", from, err)
@@ -44,22 +53,6 @@ func (s *Settings) adopt() error {
 		s.say("the answers of " + filepath.Base(from) + ", whose limit is smaller, are taken over")
 	}
 	return nil
-}
-
-// copyFrom copies the journals of an evaluation, or makes them of the files of a complete one.
-func (s *Settings) copyFrom(from string) error {
-	stored, err := Open(from)
-	if !errors.Is(err, fs.ErrNotExist) || s.Setup.Extends != nil {
-		if err == nil {
-			err = s.copyStored(stored)
-		}
-		return err
-	}
-	err = copyFile(from, s.Folder, sampler.PartialsName) // first: an answer that ends meanwhile must be in a copy
-	for _, what := range journals {
-		err = errors.Join(err, copyFile(from, s.Folder, what+journal.Suffix))
-	}
-	return err
 }
 
 // smaller finds the folder of the evaluation with the largest of smaller limits; "": none.

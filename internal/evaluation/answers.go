@@ -1,7 +1,7 @@
 package evaluation
 
 import (
-	"path/filepath"
+	"fmt"
 	"slices"
 
 	"speceval/internal/ending"
@@ -26,19 +26,50 @@ func (r *Result) answered(t *ending.Tally) {
 	r.Notes = append(r.Notes, lines...)
 }
 
-// answeredAgain is answered by the stored rollouts and their new verdicts, in one order.
-func (s *Settings) answeredAgain(r *Result, scores []*rollout.Score) error {
-	var t ending.Tally
-	for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
-		if err != nil {
-			return err
-		}
-		if row := &r.Rows[a.TaskIndex]; a.Rollout < row.Pilots+row.Continuations {
-			s.tallied(&t, a, scores[0])
-		}
-		scores = scores[1:]
+// counting counts the rollouts of a result and their verdicts, task by task.
+type counting struct {
+	*Settings
+	r     *Result
+	tally ending.Tally
+	count int
+	task  int32 // the last one, and the texts of its answers
+	texts map[string]bool
+	vary  bool // the texts of a task differ
+}
+
+// add counts a rollout, if it is selected.
+func (c *counting) add(a *rollout.Rollout, v *rollout.Score) {
+	t := &c.r.Rows[a.TaskIndex]
+	if int(a.Rollout) >= t.Rollouts() {
+		return
 	}
-	r.answered(&t)
+	if c.texts == nil || c.task != a.TaskIndex {
+		c.task, c.texts = a.TaskIndex, make(map[string]bool)
+	}
+	c.texts[a.Reasoning+a.Text] = true
+	c.count, c.vary = c.count+1, c.vary || len(c.texts) > 1
+	c.tallied(&c.tally, a, v)
+	if a.CompletionTokens == 0 { // of an answer that was counted there is one at least
+		c.r.Tokens.Untold++
+	}
+	c.r.Tokens.Prompt += int64(a.PromptTokens)
+	c.r.Tokens.Completion += int64(a.CompletionTokens)
+	t.take(a.Rollout, v.Reward())
+	c.r.Scored = append(c.r.Scored, v.Scorer)
+}
+
+// end sets what follows from all rollouts, of which none may be missing.
+func (c *counting) end() error {
+	if c.count != c.r.Rollouts {
+		return fmt.Errorf("%s has %d of the %d rollouts that count", c.Folder, c.count, c.r.Rollouts)
+	}
+	const alike = "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one"
+	if !c.vary && !slices.Contains(c.r.Notes, alike) {
+		c.r.Notes = append(c.r.Notes, alike)
+	}
+	c.r.answered(&c.tally)
+	slices.Sort(c.r.Scored)
+	c.r.Scored = slices.Compact(c.r.Scored)
 	return nil
 }
 

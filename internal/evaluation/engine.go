@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"speceval/internal/display"
@@ -53,13 +52,6 @@ type engine struct {
 
 	ledger  *ledger.Ledger // of a limit on tokens
 	dropped int            // the stage that reached it; 0: none
-
-	counts counts
-}
-
-// counts are how far an evaluation is; goroutines of requests add to them.
-type counts struct {
-	pilots, continuations atomic.Int64
 }
 
 func newEngine(ctx context.Context, s Settings, st *store) *engine {
@@ -212,11 +204,6 @@ func (e *engine) reward(id controller.ID, reward float64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.rewards[id] = reward
-	if id.Phase == controller.Pilot {
-		e.counts.pilots.Add(1)
-	} else {
-		e.counts.continuations.Add(1)
-	}
 }
 
 // rewarded is the reward of a rollout that has completed.

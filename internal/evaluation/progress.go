@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"speceval/method/controller"
-	"speceval/method/estimate"
 )
 
 // Progress is how far an evaluation is.
@@ -27,7 +26,7 @@ type Progress struct {
 	Tasks []TaskSoFar `json:"tasks"`
 }
 
-// TaskSoFar is what is known of a task, and where its next rollouts come from.
+// TaskSoFar is the knowledge of a task, and the number of its next rollouts.
 type TaskSoFar struct {
 	Scored   int     `json:"scored"`   // rollouts, with surplus ones
 	Rewards  float64 `json:"rewards"`  // their sum
@@ -93,15 +92,19 @@ func (e *engine) report() {
 func (e *engine) progress() Progress {
 	tasks, m := len(e.Setup.TaskIDs), e.Setup.Design.Pilots
 	p := Progress{
-		At:     e.Clock.Now(),
-		Pilots: int(e.counts.pilots.Load()), AllPilots: tasks * m,
-		Continuations: int(e.counts.continuations.Load()), AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
+		At:        e.Clock.Now(),
+		AllPilots: tasks * m, AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
 		Mean: e.provisional(), Tasks: make([]TaskSoFar, tasks),
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.Tokens, p.Dollars, p.Stage = e.tokens, e.dollars, len(e.observed)
 	for id, reward := range e.rewards {
+		if id.Phase == controller.Pilot {
+			p.Pilots++
+		} else {
+			p.Continuations++
+		}
 		t := &p.Tasks[id.Task]
 		t.Scored, t.Rewards = t.Scored+1, t.Rewards+reward
 	}
@@ -119,13 +122,23 @@ func (e *engine) provisional() *Provisional {
 		return nil
 	}
 	e.mu.Lock()
-	seen, all := e.observed, len(e.Setup.TaskIDs)
+	seen := e.observed
 	if n := e.rounds(); len(seen) == 0 && n > 0 {
-		seen = []controller.Stage{{Sizes: slices.Repeat([]int{n}, all), Weights: slices.Repeat([]float64{1}, all)}}
+		seen = e.Setup.rounds(n)
 	}
-	r := Result{Rows: make([]Task, all)}
-	for i := range r.Rows {
-		e.completed(&r.Rows[i], seen, i)
+	var r Result
+	for i := range e.Setup.TaskIDs {
+		t, left := e.Setup.row(seen, i), 1.0
+		for _, stage := range t.Stages {
+			left -= stage.Weight
+		}
+		if k := len(t.Stages); k > 0 {
+			t.Stages[k-1].Weight += left
+		}
+		for n := range t.Rollouts() {
+			t.take(int32(n), e.rewards[e.numbered(i, n)])
+		}
+		r.Rows = append(r.Rows, t)
 	}
 	e.mu.Unlock()
 	if len(seen) == 0 {
@@ -165,27 +178,6 @@ func (e *engine) rounds() int {
 		}
 	}
 	return n
-}
-
-// completed gives a task those of these stages that it has, with their rewards.
-func (e *engine) completed(t *Task, seen []controller.Stage, task int) {
-	if e.Setup.Shares != nil {
-		t.Share = e.Setup.Shares[task]
-	}
-	left := 1.0
-	for _, stage := range seen {
-		if n := stage.Sizes[task]; n > 0 {
-			t.Stages = append(t.Stages, estimate.Stage{Rollouts: n, Weight: stage.Weights[task]})
-			left -= stage.Weights[task]
-		}
-	}
-	if len(seen) > 0 {
-		t.Stages[len(t.Stages)-1].Weight += left
-	}
-	all, _ := t.Counts()
-	for n := range all {
-		t.take(int32(n), e.rewards[e.numbered(task, n)])
-	}
 }
 
 // numbered is the id of a rollout of a task, from 0.

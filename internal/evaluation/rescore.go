@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"path/filepath"
 	"slices"
@@ -22,7 +21,6 @@ import (
 // rollouts whatever decided on their number. s needs no servers. The answers must be as
 // they were made.
 func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result, error) {
-	r := was.Result
 	if err := was.Needs(RolloutsFile, RequestsFile); err != nil {
 		return nil, err
 	}
@@ -30,46 +28,46 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 	if err != nil {
 		return nil, err
 	}
-	again := *r
-	again.Rules, again.Scored = s.Rules, nil
-	again.Rows = slices.Clone(r.Rows)
+	again := *was.Result
+	again.Rules, again.Scored, again.Rows, again.Notes = s.Rules, nil, slices.Clone(again.Rows), again.ownNotes()
+	again.Tokens.Prompt, again.Tokens.Completion, again.Tokens.Untold = 0, 0, 0
 	for i := range again.Rows {
 		again.Rows[i].forget()
 	}
-	counted := 0
-	for _, v := range scores {
-		if v.TaskIndex < 0 || int(v.TaskIndex) >= len(again.Rows) {
-			return nil, fmt.Errorf("%s has a rollout of task %d, of %d", filepath.Join(s.Folder, RolloutsFile), v.TaskIndex, len(again.Rows))
-		}
-		t := &again.Rows[v.TaskIndex]
-		if v.Rollout < t.Pilots+t.Continuations {
-			counted++
-			t.take(v.Rollout, v.Reward())
-			again.Scored = append(again.Scored, v.Scorer)
-		}
-	}
-	if counted != again.Rollouts {
-		return nil, fmt.Errorf("%s has %d of the %d rollouts that count", filepath.Join(s.Folder, RolloutsFile), counted, again.Rollouts)
-	}
-	slices.Sort(again.Scored)
-	again.Scored = slices.Compact(again.Scored)
-	if err := again.estimate(&s.Setup, s.Prior); err != nil {
+	if err := s.countAgain(&again, scores); err != nil {
 		return nil, err
 	}
-	if err := again.passK(s.Setup.PassK, s.Setup.Floor(s.Setup.Design.Pilots), s.Prior); err != nil {
-		return nil, err
-	}
-	if err := s.loseAgain(&again, scores); err != nil {
-		return nil, err
-	}
-	again.Notes = r.ownNotes()
-	if err := s.answeredAgain(&again, scores); err != nil {
-		return nil, err
-	}
-	if err := again.known(&s.Setup); err != nil {
+	if err := again.follow(&s.Setup, s.Setup.Floor(s.Setup.Design.Pilots), s.Prior); err != nil {
 		return nil, err
 	}
 	return &again, s.rewrite(was.manifest, &again, scores)
+}
+
+// countAgain counts the stored rollouts by new verdicts, in one order, and what losses can have
+// done.
+func (s *Settings) countAgain(again *Result, scores []*rollout.Score) error {
+	c, k := counting{Settings: s, r: again}, 0
+	rewards := make(map[rollout.ID]float64, len(scores))
+	for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
+		if err != nil {
+			return err
+		}
+		c.add(a, scores[k])
+		rewards[a.ID()] = scores[k].Reward()
+		k++
+	}
+	if err := c.end(); err != nil {
+		return err
+	}
+	own, _, err := rowfile.ReadFile[Request](filepath.Join(s.Folder, RequestsFile))
+	if err != nil {
+		return err
+	}
+	lost, err := s.Setup.lost(own)
+	if err != nil {
+		return err
+	}
+	return again.lose(lost, func(id rollout.ID) (float64, error) { return rewards[id], nil })
 }
 
 // ownNotes are the notes but for those about donors.
@@ -83,14 +81,7 @@ func (r *Result) ownNotes() []string {
 // rewrite puts verdicts, and what they lead to, in the place of the ones that are there. Until
 // all are, the manifest has the records of both.
 func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) error {
-	parts := []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{ScoresFile, s.scoresWriter(all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded))},
-		{tasksFile, s.tasksWriter(r)},
-		{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }},
-	}
+	parts := s.scored(r, all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded))
 	now := newManifest(s.Footer["speceval.commit"])
 	for _, name := range []string{setupFile, RolloutsFile, RequestsFile} {
 		now.Files = append(now.Files, was.records(name)...)
@@ -113,23 +104,6 @@ func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) er
 	}
 	now.Former = nil
 	return now.write(s.Folder)
-}
-
-// loseAgain says of new verdicts what losses can have done.
-func (s *Settings) loseAgain(again *Result, scores []*rollout.Score) error {
-	own, _, err := rowfile.ReadFile[Request](filepath.Join(s.Folder, RequestsFile))
-	if err != nil {
-		return err
-	}
-	lost, err := s.Setup.lost(own)
-	if err != nil {
-		return err
-	}
-	rewards := make(map[rollout.ID]float64, len(scores))
-	for _, v := range scores {
-		rewards[v.ID()] = v.Reward()
-	}
-	return again.lose(lost, func(id rollout.ID) (float64, error) { return rewards[id], nil })
 }
 
 // scoreAll scores every answer of rollouts.parquet, in its order.

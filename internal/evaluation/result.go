@@ -154,27 +154,6 @@ func (r *Result) counted() []estimate.Task {
 	return tasks
 }
 
-// stage are the stages of a task of a complete controller, those of the evaluation that
-// it extends first. No reward is counted yet.
-func (s *Setup) stages(c *controller.Controller, task int) (all []estimate.Stage) {
-	if c.Policy == controller.Uniform {
-		return []estimate.Stage{{Rollouts: s.Budget, Weight: 1}}
-	}
-	seen := c.Observed()
-	if s.Extends != nil {
-		for _, stage := range s.Extends.Stages[task] {
-			all = append(all, estimate.Stage{Rollouts: stage.Rollouts, Weight: s.Design.Weight * stage.Weight})
-		}
-		seen = seen[1:]
-	}
-	for _, stage := range seen {
-		if n := stage.Sizes[task]; n > 0 {
-			all = append(all, estimate.Stage{Rollouts: n, Weight: stage.Weights[task]})
-		}
-	}
-	return all
-}
-
 // estimate sets what follows from the tasks' counts.
 func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
 	m, err := s.estimate(prior, r.counted(), 0)
@@ -309,8 +288,12 @@ func (r *Result) limited(s *Setup, l *ledger.Ledger, dropped int) {
 
 // rows sets the tasks of a complete controller, still without rewards.
 func (r *Result) rows(s *Setup, c *controller.Controller) {
+	seen := c.Observed()
+	if c.Policy == controller.Uniform {
+		seen = s.rounds(s.Budget)
+	}
 	for i := range s.TaskIDs {
-		t := s.row(c, i)
+		t := s.row(seen, i)
 		r.Rollouts += t.Rollouts()
 		r.Rows = append(r.Rows, t)
 	}
@@ -329,59 +312,57 @@ func (r *Result) follow(s *Setup, least int, prior *neyman.Prior) error {
 
 // count counts the selected rollouts, which must all be there.
 func (r *Result) count(st *store, s *Settings) error {
-	var scorers []string
-	var tally ending.Tally
-	varied := 0
-	for i := range r.Rows {
-		t := &r.Rows[i]
-		texts := make(map[string]bool)
-		for n := range t.Pilots + t.Continuations {
-			answer, v, err := st.find(rollout.ID{Task: t.Index, Rollout: n}, s.Rules)
+	c := counting{Settings: s, r: r}
+	for i, t := range r.Rows {
+		for n := range t.Rollouts() {
+			answer, v, err := st.find(rollout.ID{Task: int32(i), Rollout: int32(n)}, s.Rules)
 			if err == nil && v == nil {
 				err = fmt.Errorf("rollout %d of task %s has no verdict", n, t.ID)
 			}
 			if err != nil {
 				return err
 			}
-			s.tallied(&tally, answer, &v.Score)
-			texts[answer.Reasoning+answer.Text] = true
-			if answer.CompletionTokens == 0 { // of an answer that was counted there is one at least
-				r.Tokens.Untold++
-			}
-			r.Tokens.Prompt += int64(answer.PromptTokens)
-			r.Tokens.Completion += int64(answer.CompletionTokens)
-			t.take(n, v.Reward())
-			scorers = append(scorers, v.Scorer)
-		}
-		if len(texts) > 1 {
-			varied++
+			c.add(answer, &v.Score)
 		}
 	}
-	if varied == 0 {
-		r.Notes = append(r.Notes, "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one")
-	}
-	r.answered(&tally)
-	slices.Sort(scorers)
-	r.Scored = slices.Compact(scorers)
-	return nil
+	return c.end()
 }
 
-// row is a task of a complete controller. Of an evaluation that extends another one the
-// first stage of that is the pilot.
-func (s *Setup) row(c *controller.Controller, task int) Task {
-	t := Task{Index: int32(task), ID: s.TaskIDs[task], Stages: s.stages(c, task)}
+// row is a task with these stages of the controller, still without rewards. Of an evaluation
+// that extends another one the earlier stages come first, and the first of all is the pilot.
+func (s *Setup) row(seen []controller.Stage, task int) Task {
+	t := Task{Index: int32(task), ID: s.TaskIDs[task]}
 	if s.Shares != nil {
 		t.Share = s.Shares[task]
 	}
 	if s.Clusters != nil {
 		t.Cluster = s.Clusters[task]
 	}
-	t.Pilots = int32(t.Stages[0].Rollouts)
-	for _, stage := range t.Stages {
-		t.Continuations += int32(stage.Rollouts)
+	if s.Extends != nil && len(seen) > 0 {
+		for _, stage := range s.Extends.Stages[task] {
+			t.Stages = append(t.Stages, estimate.Stage{Rollouts: stage.Rollouts, Weight: s.Design.Weight * stage.Weight})
+		}
+		seen = seen[1:]
 	}
-	t.Continuations -= t.Pilots
+	for _, stage := range seen {
+		if n := stage.Sizes[task]; n > 0 {
+			t.Stages = append(t.Stages, estimate.Stage{Rollouts: n, Weight: stage.Weights[task]})
+		}
+	}
+	for k, stage := range t.Stages {
+		if k == 0 {
+			t.Pilots = int32(stage.Rollouts)
+		} else {
+			t.Continuations += int32(stage.Rollouts)
+		}
+	}
 	return t
+}
+
+// rounds is a single stage that gives every task the same number of rollouts.
+func (s *Setup) rounds(n int) []controller.Stage {
+	all := len(s.TaskIDs)
+	return []controller.Stage{{Sizes: slices.Repeat([]int{n}, all), Weights: slices.Repeat([]float64{1}, all)}}
 }
 
 // Counts are the rollouts of a task that count, and the sum of their rewards.

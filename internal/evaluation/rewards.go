@@ -24,13 +24,12 @@ func writeRequests(w io.Writer, rows []Request, footer map[string]string) error 
 	graded := make([]gradedRequest, len(rows))
 	for i, q := range rows {
 		graded[i].Request = q
-		switch {
-		case q.Passed == nil:
-		case *q.Passed:
-			graded[i].Reward = new(float64)
-			*graded[i].Reward = 1
-		default:
-			graded[i].Reward = &q.Partial
+		if q.Passed != nil {
+			reward := q.Partial
+			if *q.Passed {
+				reward = 1
+			}
+			graded[i].Reward = &reward
 		}
 	}
 	return rowfile.Write(w, graded, footer)

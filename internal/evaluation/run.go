@@ -209,9 +209,11 @@ func (r *Result) tally(rows []Request) {
 			r.Tokens.Wasted += int64(q.CompletionTokens)
 		case router.AbortedRunning.String():
 			r.Extra++
-			r.Tokens.Wasted += q.wasted(gone[i])
+			fallthrough
 		case router.Faulty.String():
-			r.Tokens.Wasted += q.wasted(gone[i])
+			if !gone[i] {
+				r.Tokens.Wasted += int64(*q.AbortedTokens)
+			}
 		case lost:
 			r.Lost++
 		}
@@ -228,14 +230,6 @@ func carried(rows []Request) map[int]bool {
 		last[rows[i].key()] = i
 	}
 	return gone
-}
-
-// wasted are the tokens of a request without an answer.
-func (q *Request) wasted(carried bool) int64 {
-	if carried {
-		return 0
-	}
-	return int64(*q.AbortedTokens)
 }
 
 // end is the last time that is known of the request.

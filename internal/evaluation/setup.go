@@ -270,7 +270,7 @@ func (s *Setup) alike(other *Setup) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
 		if was, is := s.Asked[key], other.Asked[key]; was != is {
-			return fmt.Errorf("with other %s (%s, now %s)", key, brief(was), brief(is))
+			return fmt.Errorf("with other %s (%.24s, now %.24s)", key, was, is)
 		}
 	}
 	return nil
@@ -283,15 +283,6 @@ func sources(donors []Donor) string {
 		all = append(all, d.Source)
 	}
 	return cmp.Or(strings.Join(all, ", "), "none")
-}
-
-// brief is a text short enough for a message.
-func brief(text string) string {
-	const most = 40
-	if len(text) > most {
-		return text[:most/3] + "…"
-	}
-	return text
 }
 
 // Informed is the prior that knows the setup's donors; without any it is the reference

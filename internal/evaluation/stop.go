@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"fmt"
-	"math"
 	"sort"
 	"strings"
 
@@ -65,7 +64,7 @@ func (s *Setup) remaining(used func(task, rollouts int) ledger.Used, small func(
 			left = min(left, s.Stop.Rollouts-spent)
 		}
 		if limit := s.Limit(); limit > 0 {
-			all, next := foresee(b, used)
+			all, next := ledger.Foresee(b, used)
 			if next.Seen == 0 { // another program tells no tokens
 				return b.Least
 			}
@@ -78,50 +77,4 @@ func (s *Setup) remaining(used func(task, rollouts int) ledger.Used, small func(
 		}
 		return left
 	}
-}
-
-// foresee returns what has been used at a barrier, and the lengths of answers to come. Each
-// task goes on as it was, one answer of all tasks' mean with its own, since the answers of a
-// task decide on its further ones, too. Tasks weigh by what their scores say that they will
-// be given, or alike if that is longer: each is given a rollout at least.
-func foresee(b controller.Barrier, used func(task, rollouts int) ledger.Used) (all float64, next ledger.Lengths) {
-	var sum ledger.Used
-	count := 0.0
-	for i, n := range b.Rollouts {
-		sum.Add(used(i, n))
-		count += float64(n)
-	}
-	if count == 0 || sum.Sum == 0 {
-		return sum.All, ledger.Lengths{}
-	}
-	mean, square := sum.Sum/count, sum.Squares/count
-	weigh := func(weight func(task int) float64) (l ledger.Lengths) {
-		weights, inverse := 0.0, 0.0
-		for i, rest := range b.Rest {
-			if rest <= 0 {
-				continue
-			}
-			w, own, n := weight(i), used(i, b.Rollouts[i]), float64(b.Rollouts[i])
-			l.Mean += w * (own.Sum + mean) / (n + 1)
-			l.Square += w * (own.Squares + square) / (n + 1)
-			inverse += w * w / max(1, n)
-			weights += w
-		}
-		if weights == 0 {
-			return ledger.Lengths{Seen: count, Mean: mean, Square: square}
-		}
-		return ledger.Lengths{Seen: weights * weights / inverse, Mean: l.Mean / weights, Square: l.Square / weights}
-	}
-	scored := weigh(func(i int) float64 {
-		w := b.Rest[i] * math.Sqrt(b.Scores[i])
-		if b.TaskShares != nil {
-			w *= b.TaskShares[i]
-		}
-		return w
-	})
-	alike := weigh(func(int) float64 { return 1 })
-	if alike.Most(b.Least) > scored.Most(b.Least) {
-		return sum.All, alike
-	}
-	return sum.All, scored
 }

@@ -181,14 +181,6 @@ func (s *store) close() error {
 // journals are the names of journals in the folder of an evaluation, without their suffix.
 var journals = []string{"rollouts", "scores", "requests"}
 
-// HasJournals reports whether a folder has journals of an evaluation.
-func HasJournals(folder string) bool {
-	return slices.ContainsFunc(journals, func(what string) bool {
-		_, err := os.Lstat(filepath.Join(folder, what+journal.Suffix))
-		return err == nil
-	})
-}
-
 // Clear removes the journals of an evaluation that is complete.
 func Clear(folder string) error {
 	errs := []error{sampler.RemovePartials(folder), os.RemoveAll(filepath.Join(folder, progressFile))}
@@ -238,13 +230,10 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 		return err
 	}
 	m := newManifest(s.Footer["speceval.commit"], setup)
-	return m.writeAll(s.Folder, []part{
+	return m.writeAll(s.Folder, append([]part{
 		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema)) }},
 		{RequestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) }},
-		{ScoresFile, s.scoresWriter(st.scores(s.Rules), graded)},
-		{tasksFile, s.tasksWriter(r)},
-		{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }},
-	})
+	}, s.scored(r, st.scores(s.Rules), graded)...))
 }
 
 // part is a file of an evaluation.
@@ -255,11 +244,11 @@ type part struct {
 
 // writeAll writes files, and then the manifest with them.
 func (m *manifest) writeAll(folder string, parts []part) error {
-	for _, part := range parts {
-		err := atomicfile.Write(filepath.Join(folder, part.name), func(w io.Writer) error {
+	for _, p := range parts {
+		err := atomicfile.Write(filepath.Join(folder, p.name), func(w io.Writer) error {
 			to := files.NewDigestWriter(w)
-			err := part.write(to)
-			m.Files = append(m.Files, to.File(part.name))
+			err := p.write(to)
+			m.Files = append(m.Files, to.File(p.name))
 			return err
 		})
 		if err != nil {
@@ -269,18 +258,17 @@ func (m *manifest) writeAll(folder string, parts []part) error {
 	return m.write(folder)
 }
 
-// scoresWriter writes verdicts; graded says that some are graded.
-func (s *Settings) scoresWriter(scores iter.Seq2[*rollout.Score, error], graded bool) func(io.Writer) error {
+// scored are the files that follow from verdicts; graded says that some are graded.
+func (s *Settings) scored(r *Result, scores iter.Seq2[*rollout.Score, error], graded bool) []part {
 	write := rollout.WriteScores
 	if graded {
 		write = rollout.WriteGraded
 	}
-	return func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) }
-}
-
-// tasksWriter writes the rows of the tasks.
-func (s *Settings) tasksWriter(r *Result) func(io.Writer) error {
-	return func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) }
+	return []part{
+		{ScoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) }},
+		{tasksFile, func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) }},
+		{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }},
+	}
 }
 
 // answers are all rollouts in the order of files. Those of a task have no gaps but

@@ -1,6 +1,10 @@
 package ledger
 
-import "math"
+import (
+	"math"
+
+	"speceval/method/controller"
+)
 
 // Used is the tokens of answers.
 type Used struct {
@@ -45,4 +49,50 @@ func Foreseen(rollouts, others int, mean float64) int64 {
 func Round(tokens float64) int64 {
 	unit := math.Pow(10, math.Floor(math.Log10(max(10, tokens)))-1)
 	return int64(math.Ceil(tokens/unit) * unit)
+}
+
+// Foresee returns what has been used at a barrier, and the lengths of answers to come. Each
+// task goes on as it was, one answer of all tasks' mean with its own, since the answers of a
+// task decide on its further ones, too. Tasks weigh by what their scores say that they will
+// be given, or alike if that is longer: each is given a rollout at least.
+func Foresee(b controller.Barrier, used func(task, rollouts int) Used) (all float64, next Lengths) {
+	var sum Used
+	count := 0.0
+	for i, n := range b.Rollouts {
+		sum.Add(used(i, n))
+		count += float64(n)
+	}
+	if count == 0 || sum.Sum == 0 {
+		return sum.All, Lengths{}
+	}
+	mean, square := sum.Sum/count, sum.Squares/count
+	weigh := func(weight func(task int) float64) (l Lengths) {
+		weights, inverse := 0.0, 0.0
+		for i, rest := range b.Rest {
+			if rest <= 0 {
+				continue
+			}
+			w, own, n := weight(i), used(i, b.Rollouts[i]), float64(b.Rollouts[i])
+			l.Mean += w * (own.Sum + mean) / (n + 1)
+			l.Square += w * (own.Squares + square) / (n + 1)
+			inverse += w * w / max(1, n)
+			weights += w
+		}
+		if weights == 0 {
+			return Lengths{Seen: count, Mean: mean, Square: square}
+		}
+		return Lengths{Seen: weights * weights / inverse, Mean: l.Mean / weights, Square: l.Square / weights}
+	}
+	scored := weigh(func(i int) float64 {
+		w := b.Rest[i] * math.Sqrt(b.Scores[i])
+		if b.TaskShares != nil {
+			w *= b.TaskShares[i]
+		}
+		return w
+	})
+	alike := weigh(func(int) float64 { return 1 })
+	if alike.Most(b.Least) > scored.Most(b.Least) {
+		return sum.All, alike
+	}
+	return sum.All, scored
 }

@@ -117,8 +117,8 @@ func inStages(ctx context.Context, prior *informed.Prior, budget, stages int) (d
 	})
 }
 
-// inTwoStages is HBN's design for so many tasks and rollouts: of the replay stage where it has
-// one, otherwise computed. source is its file in the output folder, or says so.
+// inTwoStages is HBN's design for a number of tasks and rollouts: of the replay stage where it
+// has one, otherwise computed. source is its file in the output folder, or says so.
 func (b *Benchmark) inTwoStages(ctx context.Context, tasks, budget int) (d design.Design, source string, err error) {
 	if d, err = replayedDesign(b.out(), tasks, budget); err != nil || d.Tasks > 0 {
 		return d, variance.DesignsFile, err

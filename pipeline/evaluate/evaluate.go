@@ -118,24 +118,32 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 	if len(s.cfg.Workers) == 0 {
 		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
 	}
-	folder = setup.Path(s.out())
+	folder, h.Out = setup.Path(s.out()), s.out()
+	err = s.scoring(h, func(scored scoring) (err error) {
+		if result, err = s.complete(&setup, folder, scored.rules, h); result != nil || err != nil {
+			return err
+		}
+		servers := experiment.Servers(s.cfg, h.Outside)
+		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
+		result, err = s.run(ctx, setup, stages, scored, servers, h)
+		return err
+	})
+	if err == nil {
+		s.writePage(folder, h)
+	}
+	return result, folder, err
+}
+
+// scoring gives the scorers of the benchmarks to what needs them, with their judges.
+func (s *Subject) scoring(h Host, do func(scoring) error) (err error) {
 	h.Out = s.out()
 	judges := experiment.Judges(s.cfg, h.Outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
 	scored, err := s.scorers(h.Outside, judges)
 	if err != nil {
-		return nil, folder, &RequestError{err}
+		return &RequestError{err}
 	}
-	result, err = s.complete(&setup, folder, scored.rules, h)
-	if result == nil && err == nil {
-		servers := experiment.Servers(s.cfg, h.Outside)
-		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
-		result, err = s.run(ctx, setup, stages, scored, servers, h)
-	}
-	if err == nil {
-		s.writePage(folder, h)
-	}
-	return result, folder, err
+	return do(scored)
 }
 
 // writePage writes the page of a complete evaluation, if none is there. A page that cannot be
@@ -192,7 +200,7 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 		return nil, nil
 	}
 	if err == nil {
-		err = s.tidy(folder, h)
+		err = evaluation.Clear(folder) // a kill may have left journals
 	}
 	if err != nil {
 		return nil, err
@@ -202,19 +210,6 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 	}
 	h.Say("this evaluation is complete; another --seed makes another one")
 	return stored.Result, nil
-}
-
-// tidy removes the journals of a complete evaluation that was killed before it had.
-func (s *Subject) tidy(folder string, h Host) (err error) {
-	if !evaluation.HasJournals(folder) {
-		return nil
-	}
-	lock, err := s.lock(folder, h)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	return evaluation.Clear(folder)
 }
 
 // lock takes the lock of the folder of an evaluation, of which none in the output folder
@@ -239,7 +234,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, open.release()) }()
+	defer open.release()
 	lease, err := s.acquire(ctx, servers, h.Drain)
 	if err != nil {
 		return nil, err
@@ -286,47 +281,48 @@ type Rescored struct {
 // the scorers and the answers of today, and stores the result that follows. Its
 // tasks names the benchmarks' task files, none for benchmarks that it names itself.
 func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (*Rescored, error) {
-	stored, err := Archive{cfg, h.Warn}.Stored(name)
-	if err != nil {
-		return nil, err
-	}
-	r, folder := stored.Result, stored.Folder
-	b, err := again(cfg, r, benchmarks)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.sameTasks(r); err != nil {
-		return nil, requestf("%s: %w: name its task file with --benchmark", folder, err)
-	}
-	s, err := b.With(r.Model)
+	stored, s, err := reopen(cfg, name, benchmarks, h.Warn)
 	if err != nil {
 		return nil, err
 	}
 	again, err := s.rescore(ctx, stored, h)
-	return &Rescored{r, again, folder}, err
+	return &Rescored{stored.Result, again, stored.Folder}, err
 }
 
-func (s *Subject) rescore(ctx context.Context, stored *evaluation.Stored, h Host) (_ *evaluation.Result, err error) {
-	h.Out = s.out()
-	judges := experiment.Judges(s.cfg, h.Outside)
-	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
-	scored, err := s.scorers(h.Outside, judges)
+// reopen finds a stored evaluation, and its model on its benchmarks as they are now.
+func reopen(cfg *config.Config, name string, benchmarks []string, warn func(string)) (*evaluation.Stored, *Subject, error) {
+	stored, err := Archive{cfg, warn}.Stored(name)
 	if err != nil {
-		return nil, &RequestError{err}
+		return nil, nil, err
 	}
-	lock, err := s.lock(stored.Folder, h)
+	b, err := again(cfg, stored.Result, benchmarks)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	open, err := s.open(ctx, scored)
-	if err != nil {
-		return nil, err
+	if err := b.sameTasks(stored.Result); err != nil {
+		return nil, nil, requestf("%s: %w: name its task file with --benchmark", stored.Folder, err)
 	}
-	defer func() { err = errors.Join(err, open.release()) }()
-	settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
-	settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
-	result, err := evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
+	s, err := b.With(stored.Result.Model)
+	return stored, s, err
+}
+
+func (s *Subject) rescore(ctx context.Context, stored *evaluation.Stored, h Host) (result *evaluation.Result, err error) {
+	err = s.scoring(h, func(scored scoring) (err error) {
+		lock, err := s.lock(stored.Folder, h)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Release()) }()
+		open, err := s.open(ctx, scored)
+		if err != nil {
+			return err
+		}
+		defer open.release()
+		settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
+		settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
+		result, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
+		return err
+	})
 	if err == nil {
 		err = os.RemoveAll(filepath.Join(stored.Folder, show.PageFile))
 		s.writePage(stored.Folder, h)

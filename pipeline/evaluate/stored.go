@@ -22,7 +22,6 @@ import (
 	"speceval/internal/protocol"
 	"speceval/internal/table"
 	"speceval/pipeline/config"
-	"speceval/pipeline/experiment"
 )
 
 // find is the folder of an evaluation: named itself, or by benchmark/model/name.
@@ -202,26 +201,14 @@ func (a Archive) List() (Lists, error) {
 // *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
 // have changed.
 func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {
-	stored, err := Archive{cfg, h.Warn}.Stored(name)
+	stored, s, err := reopen(cfg, name, benchmarks, h.Warn)
+	if err == nil {
+		err = stored.Needs(evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile)
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	if err := stored.Needs(evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile); err != nil {
-		return nil, "", err
-	}
-	r, folder := stored.Result, stored.Folder
-	b, err := again(cfg, r, benchmarks)
-	if err != nil {
-		return nil, "", err
-	}
-	if err := b.sameTasks(r); err != nil {
-		return nil, "", requestf("%s: %w: name its task file with --benchmark", folder, err)
-	}
-	s, err := b.With(r.Model)
-	if err != nil {
-		return nil, "", err
-	}
-	return s.extend(ctx, r, folder, budget, h)
+	return s.extend(ctx, stored.Result, stored.Folder, budget, h)
 }
 
 // extend adds rollouts to an evaluation of the model.
@@ -294,18 +281,13 @@ func extension(r *evaluation.Result, tasks, budget int) evaluation.Design {
 }
 
 // scoredAlike is an error if answers are scored otherwise today than those of a result.
-func (s *Subject) scoredAlike(r *evaluation.Result, folder string, h Host) (err error) {
-	h.Out = s.out()
-	judges := experiment.Judges(s.cfg, h.Outside)
-	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
-	scored, err := s.scorers(h.Outside, judges)
-	if err != nil {
-		return &RequestError{err}
-	}
-	if scored.rules != r.Rules {
-		return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %s", folder, folder)
-	}
-	return nil
+func (s *Subject) scoredAlike(r *evaluation.Result, folder string, h Host) error {
+	return s.scoring(h, func(scored scoring) error {
+		if scored.rules != r.Rules {
+			return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %s", folder, folder)
+		}
+		return nil
+	})
 }
 
 // Text lists the evaluations for people.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,18 +140,18 @@ func (s *Subject) open(ctx context.Context, by scoring) (*opened, error) {
 	for _, f := range s.files {
 		scorers, err := by.Open(ctx, f.ID, s.model.ID)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("answers on %s cannot be scored: %w", f.ID, err), o.release())
+			o.release()
+			return nil, fmt.Errorf("answers on %s cannot be scored: %w", f.ID, err)
 		}
 		o.scorers = append(o.scorers, scorers)
 	}
 	return o, nil
 }
 
-func (o *opened) release() error {
+func (o *opened) release() {
 	for _, s := range o.scorers {
 		s.Release()
 	}
-	return nil
 }
 
 // score scores an answer.

@@ -1,5 +1,5 @@
-// Package view serves a page about an output folder: evaluations and units of the pipeline
-// that run, and those that are done. It changes nothing.
+// Package view serves a page about an output folder: the evaluations and units of the pipeline
+// in it, running ones and complete ones. It changes nothing.
 package view
 
 import (
@@ -41,10 +41,10 @@ type View struct {
 	Units   func() (*status.Status, error) // of the pipeline; a nil Status where none has run
 
 	mu       sync.Mutex
-	complete map[string]*evaluation.Stored // that have been read, by folder
+	complete map[string]*evaluation.Stored // that have been read, by folder and time
 }
 
-// page is what the template shows: a folder, or one of its evaluations.
+// page is the data of the template: a folder, or one of its evaluations.
 type page struct {
 	Guard       string
 	Style       template.CSS
@@ -72,7 +72,7 @@ type line struct {
 	progress *evaluation.Progress
 }
 
-// task is what is known of a task, and how many rollouts come next.
+// task is the knowledge of a task, and the number of its next rollouts.
 type task struct {
 	ID                     string
 	Scored, Selected, Next int
@@ -125,7 +125,7 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// lines are the evaluations: first those that run, then the others by name.
+// lines are the evaluations: running ones first, then all others by name.
 func (v *View) lines() (all []*line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -153,13 +153,18 @@ const running = "running"
 
 // state sets how far an evaluation is.
 func (v *View) state(l *line) (err error) {
-	stored := v.complete[l.Folder]
+	made, err := os.Stat(filepath.Join(l.Folder, "manifest.json"))
+	if err != nil {
+		return err
+	}
+	key := fmt.Sprint(l.Folder, made.ModTime())
+	stored := v.complete[key]
 	if stored == nil {
 		if stored, err = evaluation.Open(l.Folder); err == nil {
 			if v.complete == nil {
 				v.complete = make(map[string]*evaluation.Stored)
 			}
-			v.complete[l.Folder] = stored
+			v.complete[key] = stored
 		}
 	}
 	switch {
