@@ -141,53 +141,44 @@ func (e *engine) Compute(f func()) {
 	})
 }
 
-// Next waits for the next event.
+// Next waits for the next event. The end of an evaluation comes before the events that it may
+// have caused, and a limit that is reached before those that may have reached it.
 func (e *engine) Next(ctx context.Context) (router.Event, error) {
-	if err := e.why(); err != nil {
-		return router.Event{}, err
-	}
 	e.observe()
 	if e.control.Stage() > 0 || e.control.Policy == controller.Uniform {
 		e.pilot.Do(func() { close(e.piloted) })
-	}
-	switch {
-	case e.exhausted():
-		return e.exhaust()
-	case len(e.ready) > 0:
-		event := e.ready[0]
-		e.ready = e.ready[1:]
-		return e.deliver(event), nil
 	}
 	over := e.ledger.Over()
 	if e.dropped > 0 {
 		over = nil
 	}
-	select {
-	case event := <-e.events:
-		select { // what may have ended the request counts, and not its end
+	for {
+		select {
 		case <-e.Drain:
 			e.stop(ErrStopped)
 		case <-ctx.Done():
 			e.stop(ctx.Err())
 		default:
 		}
-		switch {
-		case e.why() != nil:
-		case e.exhausted(): // before the event, of which it may be the cause
-			e.ready = append(e.ready, event)
+		switch err := e.why(); {
+		case err != nil:
+			return router.Event{}, err
+		case e.exhausted():
 			return e.exhaust()
-		default:
+		case len(e.ready) > 0:
+			event := e.ready[0]
+			e.ready = e.ready[1:]
 			return e.deliver(event), nil
 		}
-	case <-over:
-		return e.exhaust()
-	case <-e.stopped:
-	case <-e.Drain:
-		e.stop(ErrStopped)
-	case <-ctx.Done():
-		e.stop(ctx.Err())
+		select {
+		case event := <-e.events:
+			e.ready = append(e.ready, event)
+		case <-over:
+		case <-e.stopped:
+		case <-e.Drain:
+		case <-ctx.Done():
+		}
 	}
-	return router.Event{}, e.why()
 }
 
 // deliver forgets a request whose last event is taken.
