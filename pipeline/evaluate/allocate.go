@@ -24,38 +24,22 @@ import (
 	"speceval/pipeline/exchange"
 )
 
-// Counted is rollouts by task that another program has run so far, of tasks in the order
-// of their indices.
-type Counted struct {
-	Benchmark, Model string
-	IDs              []string
-	Counts           []estimate.Stage // their weights are not looked at
-}
-
-// CountsOf is the counts of a profile. It is an error if an allocation made them: what is
-// added to them by a further one needs to know their stages.
-func CountsOf(p profile.Profile) (Counted, error) {
+// countsOf are the rollouts of a profile by task, how many there are in all, and of the task
+// with the fewest. It is an error if an allocation made them: what is added to them by a
+// further one needs to know their stages.
+func countsOf(p profile.Profile) (counts []estimate.Stage, all, fewest int, err error) {
 	if p.Allocated {
-		return Counted{}, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: extend that evaluation, or name it with --prior", p.Name())
+		return nil, 0, 0, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: extend that evaluation, or name it with --prior", p.Name())
 	}
-	c := Counted{Benchmark: p.Benchmark, Model: p.Model, IDs: p.TaskIDs}
-	for i := range p.TaskIDs {
-		stage := estimate.Stage{Rollouts: p.Rollouts(i), Rewards: p.Reward(i), Squares: p.Reward(i)}
-		if p.Graded() {
-			stage.Squares = p.Squares[i]
-		}
-		c.Counts = append(c.Counts, stage)
-	}
-	return c, nil
-}
-
-// rollouts is how many there are in all, and of the task with the fewest.
-func (c *Counted) rollouts() (all, fewest int) {
 	fewest = math.MaxInt
-	for _, s := range c.Counts {
-		all, fewest = all+s.Rollouts, min(fewest, s.Rollouts)
+	for i := range p.TaskIDs {
+		s := estimate.Stage{Rollouts: p.Rollouts(i), Rewards: p.Reward(i), Squares: p.Reward(i)}
+		if p.Graded() {
+			s.Squares = p.Squares[i]
+		}
+		counts, all, fewest = append(counts, s), all+s.Rollouts, min(fewest, s.Rollouts)
 	}
-	return all, fewest
+	return counts, all, fewest, nil
 }
 
 // Allocated is the next allocation.
@@ -69,7 +53,7 @@ type Allocated struct {
 	Tasks     []Share `json:"tasks"`
 	Levels    []Level `json:"levels"`
 
-	counted Counted
+	counts  []estimate.Stage // that are there
 	known   *evaluation.Setup
 	subject *Subject
 }
@@ -89,15 +73,20 @@ type Level struct {
 	IDs     []string `json:"task_ids"`
 }
 
-// Allocate divides what the budget of a spec leaves among the tasks of some counts.
-func (o Outside) Allocate(c Counted, known evaluation.Spec) (*Allocated, error) {
+// Allocate divides what the budget of a spec leaves among the tasks of a profile, some of
+// which may have no rollouts yet.
+func (o Outside) Allocate(p profile.Profile, known evaluation.Spec) (*Allocated, error) {
 	if known.Budget == 0 {
 		return nil, requestf("say how many rollouts a task has on average in the end: --budget")
 	}
-	if err := checkTasks(c.IDs); err != nil {
+	if err := checkTasks(p.TaskIDs); err != nil {
 		return nil, requestf("the counts: %w", err)
 	}
-	s, err := o.subject(evaluation.Spec{Benchmark: c.Benchmark, Model: c.Model, Tasks: c.IDs})
+	counts, all, fewest, err := countsOf(p)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.subject(evaluation.Spec{Benchmark: p.Benchmark, Model: p.Model, Tasks: p.TaskIDs})
 	if err != nil {
 		return nil, err
 	}
@@ -105,20 +94,19 @@ func (o Outside) Allocate(c Counted, known evaluation.Spec) (*Allocated, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &Allocated{Benchmark: c.Benchmark, Model: c.Model, Budget: known.Budget, Stage: "rest", counted: c, known: &setup, subject: s}
+	a := &Allocated{Benchmark: p.Benchmark, Model: p.Model, Budget: known.Budget, Stage: "rest", counts: counts, known: &setup, subject: s}
 	var next []int
-	if _, fewest := c.rollouts(); fewest == 0 {
+	if fewest == 0 {
 		a.Stage = "pilot"
 		next, err = a.pilot(o.Context)
 	} else {
-		next, err = a.rest()
+		next, err = a.rest(all)
 	}
 	if err != nil {
 		return nil, err
 	}
-	for i, id := range c.IDs {
-		own := c.Counts[i]
-		share := Share{ID: id, Had: own.Rollouts, Next: next[i]}
+	for i, own := range counts {
+		share := Share{ID: p.TaskIDs[i], Had: own.Rollouts, Next: next[i]}
 		if own.Rollouts > 0 {
 			share.Mean = own.Rewards / float64(own.Rollouts)
 		}
@@ -130,26 +118,21 @@ func (o Outside) Allocate(c Counted, known evaluation.Spec) (*Allocated, error) 
 }
 
 // pilot counts the rollouts that tasks lack of a pilot.
-func (a *Allocated) pilot(ctx context.Context) ([]int, error) {
+func (a *Allocated) pilot(ctx context.Context) (next []int, err error) {
 	prior, err := a.known.Informed()
 	if err != nil {
 		return nil, err
 	}
 	d, err := inStages(ctx, prior, a.Budget, 2)
-	if err != nil {
-		return nil, err
+	for _, s := range a.counts {
+		next = append(next, max(0, d.Plan.Pilots-s.Rollouts))
 	}
-	next := make([]int, len(a.counted.IDs))
-	for i, s := range a.counted.Counts {
-		next[i] = max(0, d.Plan.Pilots-s.Rollouts)
-	}
-	return next, nil
+	return next, err
 }
 
-// rest divides all that is left, by what is there and what is known.
-func (a *Allocated) rest() ([]int, error) {
-	tasks := len(a.counted.IDs)
-	all, _ := a.counted.rollouts()
+// rest divides all that is left, by the rollouts that are there and what is known.
+func (a *Allocated) rest(all int) ([]int, error) {
+	tasks := len(a.counts)
 	if left := tasks*a.Budget - all; left < tasks {
 		return nil, requestf("--budget %d: there are %d rollouts of %d tasks already, and every task gets one more at least: want %d or more", a.Budget, all, tasks, (all+2*tasks-1)/tasks)
 	}
@@ -157,10 +140,10 @@ func (a *Allocated) rest() ([]int, error) {
 	a.known.Design = extension(was, tasks, a.Budget)
 	a.known.Design.Fractions = []float64{1}
 	a.Weight = a.known.Design.Weight
-	a.known.Extends = &evaluation.Extends{Name: "counts", Stages: make([][]estimate.Stage, tasks)}
-	for i, s := range a.counted.Counts {
+	a.known.Extends = &evaluation.Extends{Name: "counts"}
+	for _, s := range a.counts {
 		s.Weight = 1
-		a.known.Extends.Stages[i] = []estimate.Stage{s}
+		a.known.Extends.Stages = append(a.known.Extends.Stages, []estimate.Stage{s})
 	}
 	if err := a.known.Check(); err != nil {
 		return nil, &RequestError{err}
@@ -208,12 +191,16 @@ type Combined struct {
 
 // With is the estimate once the tasks have what they were to get, of which there must be
 // exactly that.
-func (a *Allocated) With(more Counted) (*Combined, error) {
+func (a *Allocated) With(more profile.Profile) (*Combined, error) {
 	if a.Stage != "rest" {
 		return nil, requestf("the tasks have no pilot yet: add it to the counts, and ask again")
 	}
-	at := make(map[string]int, len(more.IDs))
-	for i, id := range more.IDs {
+	counts, _, _, err := countsOf(more)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]int, len(counts))
+	for i, id := range more.TaskIDs {
 		if _, there := at[id]; there {
 			return nil, requestf("the further rollouts have task %s twice: add its counts up", id)
 		}
@@ -221,9 +208,9 @@ func (a *Allocated) With(more Counted) (*Combined, error) {
 	}
 	tasks := make([]estimate.Task, len(a.Tasks))
 	for i, t := range a.Tasks {
-		first, second := a.counted.Counts[i], estimate.Stage{}
+		first, second := a.counts[i], estimate.Stage{}
 		if k, there := at[t.ID]; there {
-			second = more.Counts[k]
+			second = counts[k]
 			delete(at, t.ID)
 		}
 		if second.Rollouts != t.Next {
@@ -277,24 +264,21 @@ type Counting struct {
 // Read reads counts by task: a file of profiles, a CSV file with the columns task_id,
 // pass_count and tested_k, or a log of a harness. What is wrong with it is a
 // *RequestError.
-func (c Counting) Read(path string) (Counted, error) {
-	counted, err := c.read(path)
-	if err != nil {
-		var request *RequestError
-		if !errors.As(err, &request) {
-			err = &RequestError{err}
-		}
+func (c Counting) Read(path string) (profile.Profile, error) {
+	p, err := c.read(path)
+	if request := (*RequestError)(nil); err != nil && !errors.As(err, &request) {
+		err = &RequestError{err}
 	}
-	return counted, err
+	return p, err
 }
 
-func (c Counting) read(path string) (Counted, error) {
+func (c Counting) read(path string) (profile.Profile, error) {
 	if ext := filepath.Ext(path); ext != ".csv" && ext != ".parquet" {
 		return c.logged(path)
 	}
 	data, err := files.ReadInput(path, files.Profiles)
 	if err != nil {
-		return Counted{}, err
+		return profile.Profile{}, err
 	}
 	if header, _, _ := bytes.Cut(data, []byte("\n")); !rowfile.IsParquet(data) && !bytes.Contains(header, []byte("benchmark")) {
 		return bare(data, path)
@@ -305,13 +289,13 @@ func (c Counting) read(path string) (Counted, error) {
 	case errors.As(err, &missing) && rowfile.IsParquet(data):
 		return c.logged(path)
 	case err != nil:
-		return Counted{}, err
+		return profile.Profile{}, err
 	}
 	return c.only(profiles, path)
 }
 
-// only is the counts of the one profile that is meant.
-func (c Counting) only(profiles []profile.Profile, path string) (Counted, error) {
+// only is the one profile that is meant.
+func (c Counting) only(profiles []profile.Profile, path string) (profile.Profile, error) {
 	all := slices.DeleteFunc(slices.Clone(profiles), func(p profile.Profile) bool {
 		return c.Benchmark != "" && c.Benchmark != p.Benchmark || c.Model != "" && c.Model != p.Model
 	})
@@ -320,39 +304,39 @@ func (c Counting) only(profiles []profile.Profile, path string) (Counted, error)
 		for _, p := range profiles {
 			names = append(names, p.Name())
 		}
-		return Counted{}, requestf("%s has the profiles %s: say one with --benchmark and --model", path, brief(names))
+		return profile.Profile{}, requestf("%s has the profiles %s: say one with --benchmark and --model", path, brief(names))
 	}
-	return CountsOf(all[0])
+	return all[0], nil
 }
 
 // bareColumns are the columns of counts without a benchmark and a model.
 var bareColumns = []string{"task_id", "pass_count", "tested_k"}
 
 // bare reads counts that name neither. Tasks may have no rollouts yet.
-func bare(data []byte, path string) (c Counted, err error) {
+func bare(data []byte, path string) (p profile.Profile, err error) {
 	records, wrong := csvfile.Parse(data, bareColumns)
 	if err := errors.Join(wrong...); err != nil {
-		return c, requestf("%s: %w", path, err)
+		return p, requestf("%s: %w", path, err)
 	}
 	for _, r := range records {
 		n, err := strconv.ParseFloat(strings.TrimSpace(r.Fields[2]), 64)
 		passes, wrong := strconv.ParseFloat(strings.TrimSpace(r.Fields[1]), 64)
 		if err != nil || wrong != nil || !(n >= 0 && n <= 1<<20) || n != math.Trunc(n) || !(passes >= 0 && passes <= n) {
-			return c, requestf("%s: row %d: pass_count %q and tested_k %q: want rollouts, and how many of them passed", path, r.Number, r.Fields[1], r.Fields[2])
+			return p, requestf("%s: row %d: pass_count %q and tested_k %q: want rollouts, and how many of them passed", path, r.Number, r.Fields[1], r.Fields[2])
 		}
 		if passes != math.Trunc(passes) {
-			return c, requestf("%s: row %d: pass_count %q: graded rewards need the columns of a profile, rewards and squares among them", path, r.Number, r.Fields[1])
+			return p, requestf("%s: row %d: pass_count %q: graded rewards need the columns of a profile, rewards and squares among them", path, r.Number, r.Fields[1])
 		}
-		c.IDs, c.Counts = append(c.IDs, r.Fields[0]), append(c.Counts, estimate.Binary(int(n), int(passes), 0))
+		p.TaskIDs, p.PassCounts, p.Tested = append(p.TaskIDs, r.Fields[0]), append(p.PassCounts, int(passes)), append(p.Tested, int(n))
 	}
-	return c, nil
+	return p, nil
 }
 
 // logged adds up the logs of one model on one benchmark.
-func (c Counting) logged(path string) (Counted, error) {
+func (c Counting) logged(path string) (profile.Profile, error) {
 	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: logs.Choice{Reward: c.Reward, Strict: true}, Paths: []string{path}})
 	if err != nil {
-		return Counted{}, err
+		return profile.Profile{}, err
 	}
 	return c.only(read.Profiles, path)
 }

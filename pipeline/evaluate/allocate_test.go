@@ -12,14 +12,13 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/profile"
 	"speceval/internal/protocol"
-	"speceval/method/estimate"
 )
 
 // chances are of tasks, mostly easy ones, of which a pooled mean is off.
 var chances = []float64{0.95, 0.9, 0.9, 0.97, 0.5, 0.2, 1, 0.9, 0.8, 0.93}
 
 // drawn are counts of n rollouts of each task.
-func drawn(random *rand.Rand, n func(task int) int) (c Counted) {
+func drawn(random *rand.Rand, n func(task int) int) (c profile.Profile) {
 	for i, p := range chances {
 		passes := 0
 		for range n(i) {
@@ -27,7 +26,7 @@ func drawn(random *rand.Rand, n func(task int) int) (c Counted) {
 				passes++
 			}
 		}
-		c.IDs, c.Counts = append(c.IDs, string(rune('a'+i))), append(c.Counts, estimate.Binary(n(i), passes, 0))
+		c.TaskIDs, c.PassCounts, c.Tested = append(c.TaskIDs, string(rune('a'+i))), append(c.PassCounts, passes), append(c.Tested, n(i))
 	}
 	return c
 }
@@ -68,8 +67,8 @@ func TestAnAllocationIsSpentWholeAndUnbiased(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := 0.0
-		for i, s := range second.Counts {
-			want += (a.Weight*first.Counts[i].Rewards/4 + (1-a.Weight)*s.Rewards/float64(s.Rollouts)) / float64(len(chances))
+		for i := range chances {
+			want += (a.Weight*first.P(i) + (1-a.Weight)*second.P(i)) / float64(len(chances))
 		}
 		if math.Abs(c.Mean-want) > 1e-12 {
 			t.Fatalf("the mean is %v, by the weight %v it is %v", c.Mean, a.Weight, want)
@@ -103,15 +102,15 @@ func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
 	if _, err := a.With(next); err != nil {
 		t.Errorf("what was to come: %v", err)
 	}
-	next.IDs, next.Counts = append(next.IDs, next.IDs[0]), append(next.Counts, next.Counts[0])
-	if _, err := a.With(next); err == nil || !strings.Contains(err.Error(), "have task "+next.IDs[0]+" twice") {
+	next.TaskIDs, next.PassCounts, next.Tested = append(next.TaskIDs, next.TaskIDs[0]), append(next.PassCounts, 0), append(next.Tested, 1)
+	if _, err := a.With(next); err == nil || !strings.Contains(err.Error(), "have task "+next.TaskIDs[0]+" twice") {
 		t.Errorf("a task that is there twice: %v", err)
 	}
 	if _, err := o.Allocate(first, evaluation.Spec{Budget: 4}); err == nil || !strings.Contains(err.Error(), "want 5 or more") {
 		t.Errorf("nothing left: %v", err)
 	}
 	for _, ids := range [][]string{{"a"}, {"a", "a"}, {"a", ""}} {
-		c := Counted{IDs: ids, Counts: make([]estimate.Stage, len(ids))}
+		c := profile.Profile{TaskIDs: ids, PassCounts: make([]int, len(ids)), Tested: make([]int, len(ids))}
 		if _, err := o.Allocate(c, evaluation.Spec{Budget: 8}); err == nil || !strings.Contains(err.Error(), "the counts: tasks") {
 			t.Errorf("tasks %q: %v", ids, err)
 		}
@@ -121,7 +120,8 @@ func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
 	if err != nil || p.Stage != "pilot" || p.Tasks[0].Next != p.Tasks[1].Next+1 {
 		t.Errorf("without a pilot: %+v, %v", p, err)
 	}
-	if _, err := CountsOf(profile.Profile{Allocated: true}); err == nil {
+	first.Allocated = true
+	if _, err := o.Allocate(first, evaluation.Spec{Budget: 8}); err == nil {
 		t.Error("counts of an allocation are allocated again")
 	}
 }
@@ -137,14 +137,14 @@ func TestCountsOfAllForms(t *testing.T) {
 	}
 	bare := file("bare.csv", "task_id;pass_count;tested_k\nx; 1;2.0\ny;0;0\n")
 	c, err := Counting{}.Read(bare)
-	if err != nil || len(c.IDs) != 2 || c.Counts[0] != estimate.Binary(2, 1, 0) || c.Counts[1].Rollouts != 0 {
+	if err != nil || len(c.TaskIDs) != 2 || c.Rollouts(0) != 2 || c.PassCounts[0] != 1 || c.Rollouts(1) != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	two := file("two.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,2\nb,m,1,y,0,3\nb,n,0,x,1,2\nb,n,1,y,0,3\n")
 	if _, err := (Counting{}).Read(two); err == nil || !strings.Contains(err.Error(), "--model") {
 		t.Errorf("two profiles: %v", err)
 	}
-	if c, err := (Counting{Model: "n"}).Read(two); err != nil || c.Model != "n" || c.Counts[1].Rollouts != 3 {
+	if c, err := (Counting{Model: "n"}).Read(two); err != nil || c.Model != "n" || c.Rollouts(1) != 3 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, text := range []string{"x,3,2", "x,1.5,2", "x,-1,2", "x,a,2", "x,1,-2"} {
