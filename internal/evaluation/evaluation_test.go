@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -574,6 +575,9 @@ func TestProgressIsTold(t *testing.T) {
 		if got := last.Tasks[i]; got.Selected != n || got.Scored < n || got.Scored == n && got.Rewards != rewards {
 			t.Errorf("%s is %+v, the result has %v of %d", row.ID, got, rewards, n)
 		}
+	}
+	if _, err := evaluation.ReadProgress(l.settings.Folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the progress of a complete evaluation: %v", err)
 	}
 	if !reflect.DeepEqual(last, want) || last.Continuations < 50 || last.Continuations > 50+r.Extra {
 		t.Errorf("%+v, want %+v and 50 continuations or a few more", last, want)

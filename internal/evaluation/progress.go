@@ -84,6 +84,7 @@ func (e *engine) report() {
 		e.Watch(p)
 	}
 	path := filepath.Join(e.Folder, progressFile)
+	_ = os.Remove(path + ".new") // a kill may have left it
 	if text, err := json.Marshal(p); err == nil && os.WriteFile(path+".new", text, 0o666) == nil {
 		_ = os.Rename(path+".new", path)
 	}

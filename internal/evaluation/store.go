@@ -183,7 +183,7 @@ var journals = []string{"rollouts", "scores", "requests"}
 
 // Clear removes the journals of an evaluation that is complete.
 func Clear(folder string) error {
-	errs := []error{sampler.RemovePartials(folder), os.RemoveAll(filepath.Join(folder, progressFile))}
+	errs := []error{sampler.RemovePartials(folder), os.RemoveAll(filepath.Join(folder, progressFile)), os.RemoveAll(filepath.Join(folder, progressFile+".new"))}
 	for _, what := range journals {
 		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
