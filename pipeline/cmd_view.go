@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/method/neyman"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
+	"speceval/pipeline/slurm"
 	"speceval/pipeline/status"
 	"speceval/pipeline/view"
 )
@@ -52,9 +56,9 @@ func (s *session) view(port int) error {
 	}
 	archive := s.archive(cfg)
 	archive.Warn = nil // the page says so
-	server := &http.Server{Handler: &view.View{Archive: archive, Prior: prior, Units: s.units(out)}, ReadHeaderTimeout: 10 * time.Second}
 	ctx, stop := s.interruptible()
 	defer stop()
+	server := &http.Server{Handler: &view.View{Archive: archive, Prior: prior, Units: s.units(ctx, out)}, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		<-ctx.Done()
 		server.Close()
@@ -70,8 +74,8 @@ func (s *session) view(port int) error {
 // unitsEvery is the time for which the status of the pipeline is not read again.
 const unitsEvery = 10 * time.Second
 
-// units reads the status of the pipeline, at intervals.
-func (s *session) units(out string) func() (*status.Status, error) {
+// units reads the status of the pipeline, at intervals; nil where no unit has run.
+func (s *session) units(ctx context.Context, out string) func() (*status.Status, error) {
 	var mu sync.Mutex
 	var read time.Time
 	var st *status.Status
@@ -79,15 +83,26 @@ func (s *session) units(out string) func() (*status.Status, error) {
 	return func() (*status.Status, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if _, none := os.Stat(filepath.Join(out, "manifests")); none != nil || s.now().Sub(read) < unitsEvery && !read.IsZero() {
-			return st, err
-		}
-		read = s.now()
-		x, plan, wrong := s.look(selection{})
-		if err = wrong; err == nil {
-			st = status.Of(x.Out, plan)
-			err = st.At(plan, s.elsewhere)
+		if _, none := os.Stat(filepath.Join(out, "manifests")); none == nil && s.now().Sub(read) >= unitsEvery {
+			st, err = s.statusOf(ctx)
+			read = s.now()
 		}
 		return st, err
 	}
+}
+
+// statusOf is the status of the units of the pipeline.
+func (s *session) statusOf(ctx context.Context) (*status.Status, error) {
+	x, err := s.open(selection{})
+	if err != nil {
+		return nil, err
+	}
+	plan, err := x.plan(ctx, dag.Selection{})
+	if err != nil {
+		return nil, err
+	}
+	st := status.Of(x.Out, plan)
+	return st, st.At(plan, func(out string) ([]runlog.Event, error) {
+		return slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
+	})
 }
