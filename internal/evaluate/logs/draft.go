@@ -103,16 +103,21 @@ type taskID struct {
 	number bool
 }
 
-func idOf(v jsontext.Value) (taskID, error) {
-	if v.Kind() != '0' {
-		text, err := textOf(v)
-		return taskID{text: text}, err
+func (id *taskID) UnmarshalJSON(v []byte) (err error) {
+	id.number = jsontext.Value(v).Kind() == '0'
+	id.text, err = textOf(v)
+	if n, fault := strconv.ParseFloat(id.text, 64); id.number && fault == nil && math.Abs(n) < 1<<53 && n == math.Trunc(n) {
+		id.text = strconv.FormatInt(int64(n), 10)
 	}
-	n, err := strconv.ParseFloat(string(v), 64)
-	if math.Abs(n) < 1<<53 && n == math.Trunc(n) {
-		return taskID{strconv.FormatInt(int64(n), 10), true}, nil
+	return err
+}
+
+// idOf is the id of a value, none of nil.
+func idOf(v jsontext.Value) (id taskID, err error) {
+	if v != nil {
+		err = id.UnmarshalJSON(v)
 	}
-	return taskID{string(v), true}, err
+	return id, err
 }
 
 // add adds a rollout.

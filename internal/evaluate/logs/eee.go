@@ -26,7 +26,7 @@ var everyEval = format{
 type everyEvalRow struct {
 	Benchmark  string         `json:"evaluation_name"`
 	Model      string         `json:"model_id"`
-	Sample     jsontext.Value `json:"sample_id"`
+	Sample     taskID         `json:"sample_id"`
 	Result     string         `json:"evaluation_result_id"`
 	Error      jsontext.Value `json:"error"`
 	Evaluation struct {
@@ -72,14 +72,10 @@ func (d *draft) everyEval(row *everyEvalRow) error {
 	if d.taken != "" && d.taken != score.name {
 		return nil // a row of another result
 	}
-	id, err := idOf(row.Sample)
-	if err != nil {
-		return err
-	}
-	number := d.next(id)
+	number := d.next(row.Sample)
 	text, _ := textOf(row.Metadata.Epoch)
 	if epoch, err := strconv.Atoi(text); err == nil && epoch > 0 {
 		number = epoch
 	}
-	return d.take(id, row.Usage.rollout(number), []scored{score})
+	return d.take(row.Sample, row.Usage.rollout(number), []scored{score})
 }

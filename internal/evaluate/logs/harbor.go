@@ -20,10 +20,10 @@ var harbor = format{
 
 // harborTrial is a trial of Harbor.
 type harborTrial struct {
-	ID      string         `json:"id"`
-	Task    jsontext.Value `json:"task_name"`
-	Source  string         `json:"source"`
-	Started string         `json:"started_at"`
+	ID      string `json:"id"`
+	Task    taskID `json:"task_name"`
+	Source  string `json:"source"`
+	Started string `json:"started_at"`
 	Agent   struct {
 		Name  string `json:"name"`
 		Model struct {
@@ -72,18 +72,14 @@ func readHarbor(b *book, path string) error {
 			scores = append(scores, scoreOf(r.name, r.value))
 		}
 	}
-	id, err := idOf(t.Task)
-	if err != nil {
-		return err
-	}
-	r := Rollout{Number: d.next(id), PromptTokens: tokens(t.Result.Input), CompletionTokens: tokens(t.Result.Output), Identity: identity(t.ID)}
+	r := Rollout{Number: d.next(t.Task), PromptTokens: tokens(t.Result.Input), CompletionTokens: tokens(t.Result.Output), Identity: identity(t.ID)}
 	switch own := slices.Contains(fair, t.Exception.Type); {
 	case t.Exception.Type != "" && !own:
 		d.without("the trial ended in " + t.Exception.Type)
 		return nil
 	case own && len(scores) == 0:
 		d.note("trials that ended in %s without a reward count as failed", t.Exception.Type)
-		return d.add(id, r)
+		return d.add(t.Task, r)
 	}
-	return d.take(id, r, scores)
+	return d.take(t.Task, r, scores)
 }

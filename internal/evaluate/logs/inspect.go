@@ -69,7 +69,7 @@ type inspectLog struct {
 
 // inspectSample is an epoch of a sample.
 type inspectSample struct {
-	ID     jsontext.Value           `json:"id"`
+	ID     taskID                   `json:"id"`
 	Epoch  int                      `json:"epoch"`
 	Scores members                  `json:"scores"`
 	UUID   string                   `json:"uuid"`
@@ -194,10 +194,6 @@ func (l *inspectLog) sample(s *inspectSample) error {
 		l.draft.without("the sample ended in an error")
 		return nil
 	}
-	id, err := idOf(s.ID)
-	if err != nil {
-		return err
-	}
 	r := Rollout{Number: s.Epoch, PromptTokens: -1, CompletionTokens: -1, Identity: identity(s.UUID)}
 	if u := s.Usage[l.Eval.Model]; u != nil {
 		r.PromptTokens, r.CompletionTokens = u.Input+u.Read+u.Write, u.Output
@@ -222,7 +218,7 @@ func (l *inspectLog) sample(s *inspectSample) error {
 			scores = append(scores, scoreOf(by.name+"/"+part.name, part.value))
 		}
 	}
-	return l.draft.take(id, r, scores)
+	return l.draft.take(s.ID, r, scores)
 }
 
 // finish says what was evaluated, and keeps the selected rollouts of an allocation alone.

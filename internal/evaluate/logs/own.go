@@ -17,7 +17,7 @@ var own = format{
 
 // ownRollout is a rollout of the document, numbered from 0.
 type ownRollout struct {
-	Task       jsontext.Value `json:"task_id"`
+	Task       taskID         `json:"task_id"`
 	Number     int            `json:"rollout"`
 	Reward     jsontext.Value `json:"reward"`
 	Prompt     jsontext.Value `json:"prompt_tokens"`
@@ -35,15 +35,11 @@ func readOwn(b *book, path string) error {
 		Rollouts list[ownRollout] `json:"rollouts"`
 	}
 	document.Rollouts.each = func(r *ownRollout) error {
-		id, err := idOf(r.Task)
-		if err != nil {
-			return err
-		}
 		next := Rollout{Number: r.Number + 1, PromptTokens: -1, CompletionTokens: -1}
 		if n := tokens(r.Completion); n > 0 { // 0: they were not counted
 			next.PromptTokens, next.CompletionTokens = tokens(r.Prompt), n
 		}
-		return d.take(id, next, []scored{scoreOf("reward", r.Reward)})
+		return d.take(r.Task, next, []scored{scoreOf("reward", r.Reward)})
 	}
 	err := object(path, &document)
 	d.Benchmark, d.Model, d.Allocated = document.Result.Benchmark, document.Result.Model, document.Allocated

@@ -27,7 +27,7 @@ var terminalBench = format{
 type terminalTrial struct {
 	Results  []terminalTrial `json:"results"`
 	ID       string          `json:"id"`
-	Task     jsontext.Value  `json:"task_id"`
+	Task     taskID          `json:"task_id"`
 	Trial    string          `json:"trial_name"`
 	Resolved jsontext.Value  `json:"is_resolved"`
 	Input    jsontext.Value  `json:"total_input_tokens"`
@@ -58,16 +58,12 @@ func readTerminalBench(b *book, path string) error {
 	d := b.draft(about.Benchmark, joined("+", about.Model, about.Agent))
 	d.Created = about.Started
 	for _, t := range trials {
-		id, err := idOf(t.Task)
-		number := d.next(id)
+		number := d.next(t.Task)
 		if match := trialNumber.FindStringSubmatch(t.Trial); match != nil {
 			number, _ = strconv.Atoi(match[1])
 		}
 		r := Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(t.ID)}
-		if err == nil {
-			err = d.take(id, r, []scored{scoreOf("is_resolved", t.Resolved)})
-		}
-		if err != nil {
+		if err := d.take(t.Task, r, []scored{scoreOf("is_resolved", t.Resolved)}); err != nil {
 			return err
 		}
 	}

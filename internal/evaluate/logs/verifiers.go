@@ -23,7 +23,7 @@ var verifiers = format{
 // verifiersRow is a row of either form.
 type verifiersRow struct {
 	ID      string         `json:"id"`
-	Example jsontext.Value `json:"example_id"`
+	Example taskID         `json:"example_id"`
 	Error   jsontext.Value `json:"error"`
 	Reward  jsontext.Value `json:"reward"`
 	Metrics members        `json:"metrics"`
@@ -87,11 +87,8 @@ func readVerifiers(b *book, path string) error {
 
 // result takes a row of results.jsonl.
 func (d *draft) result(row *verifiersRow) error {
-	id, err := idOf(row.Example)
 	switch {
-	case err != nil:
-		return err
-	case id.text == "":
+	case row.Example.text == "":
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
 	case !null(row.Error):
 		d.without("the rollout ended in an error")
@@ -101,7 +98,7 @@ func (d *draft) result(row *verifiersRow) error {
 	for _, m := range row.Metrics {
 		scores = append(scores, scoreOf("metrics/"+m.name, m.value))
 	}
-	return d.take(id, row.Usage.rollout(d.next(id)), scores)
+	return d.take(row.Example, row.Usage.rollout(d.next(row.Example)), scores)
 }
 
 // episode takes a row of traces.jsonl. Of several traces the first counts.
