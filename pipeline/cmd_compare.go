@@ -86,7 +86,7 @@ func profilesOf(name string) ([]profile.Profile, error) {
 	}
 	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: logs.Choice{Strict: true}, Paths: []string{name}})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; speceval import makes a file of logs with names and scores of your choice", err)
 	}
 	for _, p := range read.Profiles {
 		if p.Graded() || p.Allocated {

@@ -145,6 +145,17 @@ func TestCompareWithThePublishedProfiles(t *testing.T) {
 	}
 }
 
+func TestCompareReadsLogs(t *testing.T) {
+	const logs = "../internal/evaluate/logs/testdata/"
+	if code, stdout, stderr := onShell("compare", logs+"lm-eval", logs+"lm-eval"); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	code, _, stderr := onShell("compare", logs+"inspect/zstd.eval")
+	if want(t, "graded rewards", stderr, "zstd.eval has graded rewards", "evaluate compare takes it"); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestCompareRefusesBadInput(t *testing.T) {
 	dir := filesIn(t, map[string]string{
 		"good.csv":   "benchmark,model,task_index,task_id,pass_count,tested_k\nquiz,m,0,a,1,8\nquiz,m,1,b,2,8\n",
