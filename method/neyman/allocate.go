@@ -43,12 +43,17 @@ type Allocator struct {
 
 	classes    Classes
 	class      []int
+	kinds      map[float64]int // classes by their scores, of many tasks
 	allocation []int
 
 	below  []int     // tasks that have not come to Most
 	scores []float64 // theirs
 	capped []int     // the allocation of all tasks under Most
 }
+
+// manyTasks is the number from which on tasks of equal scores are one class: each step of
+// Classes looks at all classes, and equal ones need as many steps.
+const manyTasks = 512
 
 // Allocate is the function of that name, with at least Least and at most Most rollouts
 // on each task. It is the exact optimum between these bounds: gains fall with every
@@ -116,8 +121,22 @@ func (a *Allocator) unbounded(scores []float64, total int) ([]int, error) {
 	a.classes.Reset()
 	a.classes.Least = least
 	a.class, a.allocation = slices.Grow(a.class[:0], len(scores))[:len(scores)], slices.Grow(a.allocation[:0], len(scores))[:len(scores)]
+	many := len(scores) >= manyTasks
+	if clear(a.kinds); many && a.kinds == nil {
+		a.kinds = make(map[float64]int)
+	}
 	for i, v := range scores {
+		if many {
+			if c, there := a.kinds[v]; there {
+				a.classes.grow(c)
+				a.class[i] = c
+				continue
+			}
+		}
 		a.class[i] = a.classes.Add(1, v*scale) // exact, so that ties stay ties
+		if many {
+			a.kinds[v] = a.class[i]
+		}
 	}
 	if a.classes.weight == 0 {
 		a.evenly(total)

@@ -20,7 +20,6 @@ type Classes struct {
 	weight float64   // Σ n√v
 	tasks  int       // Σ n, with the tasks of score zero
 	zeros  int       // tasks of score zero
-	queue  queue
 }
 
 // Reset empties the group.
@@ -49,6 +48,17 @@ func (c *Classes) AddRoot(count int, score, root float64) int {
 	c.roots = append(c.roots, root)
 	c.weight += n * root
 	return len(c.counts) - 1
+}
+
+// grow puts one more task into a class, −1 for score zero.
+func (c *Classes) grow(class int) {
+	c.tasks++
+	if class < 0 {
+		c.zeros++
+		return
+	}
+	c.counts[class]++
+	c.weight += c.roots[class]
 }
 
 // Units returns the rollouts of each task of a class after Solve. Tasks of
@@ -120,16 +130,9 @@ func (c *Classes) roundAt(t float64, total int) (left int, weight float64) {
 	return total - used, weight
 }
 
-// With more classes, and after more steps, than these a queue finds the next class faster than a
-// look at all of them. A pilot has fewer classes; tasks with donors are a class each.
-const manyClasses, manySteps = 64, 8
-
 // spend hands out what is left, class by class in the order of their gains.
 func (c *Classes) spend(left int) (class, extra int) {
-	for step := 0; left > 0; step++ {
-		if step == manySteps && len(c.scores) > manyClasses {
-			return c.spendByQueue(left)
-		}
+	for left > 0 {
 		best, gain := 0, 0.0
 		for i, v := range c.scores {
 			l := c.units[i]
@@ -150,10 +153,7 @@ func (c *Classes) spend(left int) (class, extra int) {
 // takeBack collects what was overspent, class by class from the least gain up.
 func (c *Classes) takeBack(over int) (class, extra int) {
 	least := c.least()
-	for step := 0; over > 0; step++ {
-		if step == manySteps && len(c.scores) > manyClasses {
-			return c.takeBackByQueue(over)
-		}
+	for over > 0 {
 		worst, loss := 0, math.Inf(1)
 		for i, v := range c.scores {
 			l := c.units[i]
