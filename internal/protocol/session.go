@@ -66,7 +66,12 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 		past: make([]int, tasks), tasks: make([][]entry, tasks),
 	}
 	for i, id := range setup.TaskIDs {
-		s.index[id], s.past[i] = i, setup.Before(i)
+		s.index[id] = i
+		if setup.Extends != nil {
+			for _, stage := range setup.Extends.Stages[i] {
+				s.past[i] += stage.Rollouts
+			}
+		}
 	}
 	var err error
 	if s.control, err = setup.Controller(reference, ahead, s.used, func(int64) {}); err != nil {

@@ -53,7 +53,7 @@ type Allocator struct {
 
 // manyTasks is the number from which on tasks of equal scores are one class: each step of
 // Classes looks at all classes, and equal ones need as many steps.
-const manyTasks = 512
+const manyTasks = 2048
 
 // Allocate is the function of that name, with at least Least and at most Most rollouts
 // on each task. It is the exact optimum between these bounds: gains fall with every

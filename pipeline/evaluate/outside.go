@@ -43,7 +43,7 @@ func (o Outside) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.R
 		setup, err = extended(m, was, r)
 	}
 	if err == nil {
-		err = checkRounds(m.Rounds, setup)
+		err = checkRounds(m.Rounds, setup, r)
 	}
 	var request *RequestError
 	if errors.As(err, &request) {
@@ -69,14 +69,14 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 	return setup, add(setup, was, r, was.Name(), m.Budget)
 }
 
-// checkRounds puts a number of rounds through all tasks into a setup, which must be enough.
-func checkRounds(rounds int, s *evaluation.Setup) error {
+// checkRounds puts a number of rounds through all tasks into a setup, which must be enough after
+// the result that it extends, if there is one.
+func checkRounds(rounds int, s *evaluation.Setup, r *evaluation.Result) error {
 	s.Design.Rounds = rounds
-	tasks, past := len(s.TaskIDs), 0
-	for i := range tasks {
-		past += s.Before(i)
+	added := s.Budget
+	if r != nil {
+		added -= r.Rollouts / r.Tasks // of what is extended
 	}
-	added := s.Budget - past/tasks // rounded up
 	if least := added + max(1, len(s.Design.Fractions)); rounds != 0 && rounds < least {
 		return &protocol.FieldError{Field: "rounds", Message: fmt.Sprintf("%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", rounds, s.Budget, least, 4*added)}
 	}

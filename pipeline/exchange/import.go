@@ -167,8 +167,8 @@ func (g *group) check() error {
 	return nil
 }
 
-// tally is what the logs have of a task.
-type tally struct {
+// sums add up the rollouts of a task.
+type sums struct {
 	passes, tested       int
 	rewards, squares     float64
 	prompts, completions int64 // tokens; −1 if one of its rollouts lacks them
@@ -182,7 +182,7 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 	}
 	p.Benchmark, p.Model, p.Scorer = g.benchmark, g.model, g.logs[0].Scorer
 	p.Source, p.Allocated = g.source(), g.logs[0].Allocated
-	tallies, counted := make(map[string]*tally), make(map[uint64]bool)
+	tallies, counted := make(map[string]*sums), make(map[uint64]bool)
 	for _, l := range g.logs {
 		for _, t := range l.Tasks {
 			for _, r := range t.Rollouts {
@@ -192,7 +192,7 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 				}
 				counted[r.Identity] = true
 				if tallies[t.ID] == nil {
-					tallies[t.ID], p.TaskIDs = new(tally), append(p.TaskIDs, t.ID)
+					tallies[t.ID], p.TaskIDs = new(sums), append(p.TaskIDs, t.ID)
 				}
 				tallies[t.ID].add(r)
 			}
@@ -225,7 +225,7 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 }
 
 // add adds a rollout.
-func (t *tally) add(r logs.Rollout) {
+func (t *sums) add(r logs.Rollout) {
 	t.tested++
 	if r.Reward == 1 {
 		t.passes++
@@ -267,7 +267,7 @@ func (d *Imported) Text(w io.Writer) error {
 	}
 	for i := range d.Logs {
 		l := &d.Logs[i]
-		var all tally
+		var all sums
 		for _, t := range l.Tasks {
 			for _, r := range t.Rollouts {
 				all.add(r)

@@ -129,7 +129,7 @@ func repeatsOf(resps, filtered jsontext.Value) (of repeats) {
 	return of
 }
 
-// leaves counts the values in lists of lists, so many deep at most.
+// leaves counts the values in lists of lists, to a depth.
 func leaves(v jsontext.Value, deep int) (n int) {
 	if v.Kind() != '[' || deep == 0 {
 		return 1

@@ -17,7 +17,7 @@ import (
 type scored struct {
 	name    string
 	values  []jsontext.Value // of one rollout, or of each of a task's
-	share   int              // the value is the share of so many rollouts that passed; 0: it is of one
+	share   int              // rollouts that the value is a share of; 0: it is of one
 	refused error            // why the value is no reward
 }
 
