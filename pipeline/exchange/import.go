@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -102,43 +103,36 @@ func (r *ImportRequest) grouped(all []logs.Log) (groups []*group, err error) {
 	at := make(map[[2]string]*group)
 	for _, l := range all {
 		raw := [2]string{l.Benchmark, l.Model}
-		benchmark, err := named(l, "benchmark", r.Benchmark, l.Benchmark)
+		names, err := r.names(&l)
 		if err != nil {
 			return nil, err
 		}
-		model, err := named(l, "model", r.Model, l.Model)
-		if err != nil {
-			return nil, err
-		}
-		key := [2]string{benchmark, model}
-		g := at[key]
+		g := at[names]
 		if g == nil {
-			g = &group{benchmark: benchmark, model: model, raw: raw}
-			at[key] = g
-			groups = append(groups, g)
+			g = &group{benchmark: names[0], model: names[1], raw: raw}
+			at[names], groups = g, append(groups, g)
 		}
 		if g.raw != raw {
 			return nil, fmt.Errorf("%s is of %q with %q and %s of %q with %q, and both would be %s with %s: import them apart",
-				l.Source, raw[0], raw[1], g.logs[0].Source, g.raw[0], g.raw[1], benchmark, model)
+				l.Source, raw[0], raw[1], g.logs[0].Source, g.raw[0], g.raw[1], g.benchmark, g.model)
 		}
 		g.logs = append(g.logs, l)
 	}
 	return groups, nil
 }
 
-// named returns the plain name of a benchmark or a model.
-func named(l logs.Log, what, given, said string) (string, error) {
-	name := given
-	if name == "" {
-		name = plain(said)
+// names are the plain names of a log's benchmark and model.
+func (r *ImportRequest) names(l *logs.Log) (names [2]string, err error) {
+	for i, of := range []struct{ what, given, logged string }{{"benchmark", r.Benchmark, l.Benchmark}, {"model", r.Model, l.Model}} {
+		names[i] = cmp.Or(of.given, plain(of.logged))
+		if names[i] == "" {
+			return names, fmt.Errorf("%s does not say its %s: name it with --%s", l.Source, of.what, of.what)
+		}
+		if names[i] != plain(names[i]) {
+			return names, fmt.Errorf("--%s %q is not a name of letters, digits, and . _ + -: %s would be one", of.what, of.given, plain(of.given))
+		}
 	}
-	if name == "" {
-		return "", fmt.Errorf("%s does not say its %s: name it with --%s", l.Source, what, what)
-	}
-	if name != plain(name) {
-		return "", fmt.Errorf("--%s %q is not a name of letters, digits, and . _ + -: %s would be one", what, name, plain(name))
-	}
-	return name, nil
+	return names, nil
 }
 
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
