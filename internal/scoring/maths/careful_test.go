@@ -31,7 +31,7 @@ var careful = []row{
 		same: []string{`\sqrt{«k»+10^{«2*n»}}`, `\frac{1}{«k»}\sqrt{«k*k»\cdot 10^{«2*n»}+«k*k*k»}`}, near: []string{`10^{«n»}`, `\sqrt{10^{«2*n»}+«k+1»}`, `10^{«n»}+10^{-«n»}`}},
 	{kind: "small term", draw: `n = 20..400 ; c = \pi | e | \sqrt{2} | \frac{1}{3} | 1 | \ln 2 | \sin 1 ; s = + | -`, gold: `«c»«s»10^{-«n»}`,
 		same: []string{`«s»\frac{1}{10^{«n»}}+«c»`, `\frac{10^{«n»}\cdot «c»«s»1}{10^{«n»}}`}, near: []string{`«c»`, `«c»«s»10^{-«n+1»}`, `«c»\left(1«s»10^{-«n»}\right)+10^{-«n»}`}},
-	{kind: "small term", draw: `n = 150..3000 ; k = 1..9`, gold: `«k»-e^{-«n»}`,
+	{kind: "small term", draw: `n = 150..2000 ; k = 1..9`, gold: `«k»-e^{-«n»}`,
 		same: []string{`«k»-\frac{1}{e^{«n»}}`, `\frac{«k»e^{«n»}-1}{e^{«n»}}`}, near: []string{`«k»`, `«k»+e^{-«n»}`, `«k»-e^{-«n+1»}`, `«k»\tanh(«n»)`}},
 	{kind: "small term", draw: `n = 40..150 ; k = 2..5 ; m = k*k-1 ; w = «k»+\sqrt{«m»} ; u = «k»-\sqrt{«m»}`, gold: `\frac{(«w»)^{«n»}+(«u»)^{«n»}}{2}`,
 		same: []string{`\frac12\left((«u»)^{«n»}+(«w»)^{«n»}\right)`, `\frac{(«w»)^{«n»}+(«w»)^{-«n»}}{2}`}, near: []string{`\frac{(«w»)^{«n»}}{2}`, `\frac{(«w»)^{«n»}-(«u»)^{«n»}}{2}`}},

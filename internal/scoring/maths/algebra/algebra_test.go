@@ -134,7 +134,7 @@ func TestElementaryFunctions(t *testing.T) {
 // value, and then changes one number in them.
 func TestRandomExpressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 100 {
 		p := random(r, 4)
 		q := rewritten(r, p)
 		if !a.Equal(p, q, nil) {

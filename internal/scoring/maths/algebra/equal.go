@@ -1,20 +1,15 @@
 package algebra
 
-import (
-	"math"
-	"math/big"
-)
+import "math/big"
 
-// Bounds of numeric comparison. What they leave undecided is not equal.
+// Bounds of a comparison. What they leave undecided is not equal.
 const (
-	maxNodes   = 600     // of an expression that is evaluated
-	quick      = 128     // bits of the first evaluation, at which most numbers differ
-	maxBound   = 12000   // bits to which constants must agree
-	maxUnknown = 2000    // bits at which a number that has no value yet is given up
-	maxPointed = 4000    // bits to which functions must agree at a point
-	maxSteps   = 150_000 // operations on 64 bits
-	maxDeep    = 24      // special points at which no difference is too small
-	needed     = 3       // generic points at which two functions must be defined and equal
+	maxNodes = 600     // of an expression that is evaluated
+	quick    = 128     // bits of the first evaluation, at which most numbers differ
+	maxPrec  = 1 << 15 // bits of the last one
+	enough   = 200     // bits after the point to which equal numbers agree, and the sizes of all values half as much again
+	maxSteps = 400_000 // operations on 64 bits
+	needed   = 3       // generic points at which two functions must be defined and equal
 )
 
 // Equal reports whether a and b have the same value, for all values of their variables
@@ -31,17 +26,10 @@ func Equal(a, b *Expr, in Domains) bool {
 		return false
 	}
 	c := newComparison(a, b, in)
-	switch c.symbolic() {
-	case different:
-		return false
-	case same:
-		return c.defined()
-	}
 	if len(c.names) == 0 {
-		sign, ok := c.sign(minus(a, b))
-		return ok && sign == 0
+		return c.compare(nil, quick, maxPrec) == same
 	}
-	return c.everywhere(c.compare)
+	return c.everywhere()
 }
 
 // verdict is the outcome of a comparison.
@@ -61,7 +49,6 @@ type comparison struct {
 	names   []string // of the variables
 	in      Domains
 	complex bool
-	unsure  bool // there are atoms about which little is known, and which may be undefined
 	work    float64
 }
 
@@ -74,152 +61,108 @@ func newComparison(a, b *Expr, in Domains) *comparison {
 func isSymbol(e *Expr) bool    { return e.Op == Symbol }
 func isImaginary(e *Expr) bool { return e.Op == Imaginary }
 
-// symbolic compares forms.
-func (c *comparison) symbolic() verdict {
-	x := newFormer(c.complex)
-	f, ok := x.form(c.a)
-	if !ok {
-		return undecided
-	}
-	g, ok := x.form(c.b)
-	if !ok {
-		return undecided
-	}
-	d, ok := x.sum(f, g, -1)
-	c.unsure = x.unsure
-	switch {
-	case !ok:
-		return undecided
-	case d.value != nil && d.value.Sign() == 0:
-		return same
-	case x.unsure || x.pi && x.e:
-		return undecided
-	}
-	return different
-}
-
-// at is a point without values of variables.
-func (c *comparison) at(prec uint) point {
-	return point{prec: prec, complex: c.complex, real: !c.complex && len(c.names) > 0, work: &c.work}
-}
-
-// sign is the sign of the real number e, if that can be decided. The precision rises until e
-// is not zero, or would have to be larger if it were not.
-func (c *comparison) sign(e *Expr) (int, bool) {
-	bound, algebraic := -1.0, false
-	for prec := uint(quick); prec <= 2*maxBound; {
-		height := 0.0
-		p := c.at(prec)
-		p.height = &height
-		b, ok := p.value(e)
-		if !ok {
-			if prec *= 4; prec > maxUnknown {
-				break
-			}
-			continue
-		}
-		if !b.nought() {
-			return b.sign(), true
-		}
-		if bound < 0 {
-			bound, algebraic = separated(e, c.complex)
-		}
-		if !algebraic {
-			bound = c.enough(height)
-		}
-		short := bound + b.err + 4
-		if short <= 0 {
-			return 0, true
-		} else if bound > maxBound {
-			break
-		}
-		prec = min(4*prec, prec+uint(short)+8)
-	}
-	return 0, false
-}
-
-// enough is the number of bits after the point to which two numbers agree only if they
-// are equal, given the sum of the sizes of all values in them. It is no theorem, but a
-// form of the uniformity conjecture of Richardson (2007): an expression that is as close
-// to zero has a part that is as small or as large. Functions, which are compared at
-// several points, take less.
-func (c *comparison) enough(height float64) float64 {
-	if len(c.names) > 0 {
-		return 200 + height
-	}
-	return 200 + 3*height
-}
-
-// sign is the sign of the real part, or of the imaginary part where that is the larger one.
-func (b ball) sign() int {
-	if b.im != nil && size2(b.im) > size2(b.re) {
-		return b.im.Sign()
-	}
-	return b.re.Sign()
+// at is an evaluator with a precision.
+func (c *comparison) at(prec uint) *evaluator {
+	return &evaluator{prec: prec, complex: c.complex, real: !c.complex && len(c.names) > 0, work: &c.work}
 }
 
 // compare compares the expressions where variables have values.
-func (c *comparison) compare(values []binding, deep bool) verdict {
-	return c.compareAt(c.at(quick), substitute(c.a, values), substitute(c.b, values), deep)
+func (c *comparison) compare(values []binding, from, to uint) verdict {
+	v, _ := c.difference(substitute(c.a, values), substitute(c.b, values), !c.complex && len(c.names) > 0, from, to)
+	return v
 }
 
-func (c *comparison) compareAt(p point, a, b *Expr, deep bool) verdict {
-	height := 0.0
-	if deep {
-		p.height = &height
-	}
-	for bound := math.Inf(1); ; {
+// difference compares two expressions without variables, and returns what a less b is if
+// they differ. The precision rises until that is not zero, or would have to be larger if
+// it were not. That is no theorem, but a form of the uniformity conjecture of Richardson
+// (2007): an expression that is as close to zero has a part that is as small or as large.
+func (c *comparison) difference(a, b *Expr, real bool, from, to uint) (verdict, number) {
+	for prec := from; prec <= to && c.work > 0; {
+		p := c.at(prec)
+		p.real = real
 		x, okX := p.value(a)
 		y, okY := p.value(b)
-		if !okX && !okY {
-			return neither
-		}
-		if okX != okY { // √x·√x is x, for it is so for complex numbers
-			if !p.real {
-				return onlyOne
+		switch {
+		case (!okX || !okY) && len(c.names) == 0 && prec < 16*quick: // it may be lost in noise
+			prec *= 4
+			continue
+		case !okX && !okY:
+			return neither, x
+		case okX != okY:
+			if real { // √x·√x is x, for it is so for complex numbers
+				if v, _ := c.difference(a, b, false, quick, 4*quick); v != different {
+					return undecided, x
+				}
 			}
-			p.real = false
-			if c.compareAt(p, a, b, false) == different {
-				return onlyOne
-			}
-			return undecided
+			return onlyOne, x
 		}
-		d, ok := x.add(y.neg())
+		d, ok := p.add(x, p.neg(y))
 		switch {
 		case !ok:
-			return undecided
-		case !d.nought():
-			return different
-		case d.err < -bound:
-			return same
-		case !deep || p.height == nil || c.enough(height) > maxPointed:
-			return undecided
+			return undecided, d
+		case !d.zero():
+			return different, d
+		case d.rat != nil || -d.err > enough+1.5*p.height:
+			return same, d
 		}
-		bound = c.enough(height)
-		p.prec = uint(bound+height/8) + quick
-		p.height = nil
+		prec = max(2*prec, prec+uint(enough+1.5*p.height+d.err)+8)
 	}
+	return undecided, number{}
+}
+
+// Exact is the value of e if it is a rational number: one that exact arithmetic finds, or
+// one with a small denominator that e cannot be told from.
+func Exact(e *Expr) (*big.Rat, bool) {
+	if e.Op == Number {
+		return e.Num, true
+	}
+	work := float64(maxSteps)
+	if n, ok := (&evaluator{work: &work, complex: e.Any(isImaginary)}).value(e); ok {
+		return n.rat, true
+	}
+	n, ok := constant(e)
+	if !ok {
+		return nil, false
+	} else if n.rat != nil {
+		return n.rat, true
+	}
+	for d := int64(1); d <= maxDenominator; d++ {
+		f := new(big.Float).Mul(n.re, new(big.Float).SetInt64(d))
+		r, _ := f.Rat(nil)
+		nearest := floor(r.Add(r, half))
+		if off := f.Sub(f, new(big.Float).SetInt(nearest)); size2(off) < -enough/2 {
+			r := new(big.Rat).SetFrac(nearest, big.NewInt(d))
+			v, _ := newComparison(e, e, nil).difference(e, Rational(r), false, quick, maxPrec)
+			return r, v == same
+		}
+	}
+	return nil, false
+}
+
+// maxDenominator bounds the denominators of numbers that are not computed exactly.
+const maxDenominator = 60
+
+// constant is the value of a real constant to a precision at which it is hardly lost.
+func constant(e *Expr) (number, bool) {
+	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
+		return number{}, false
+	}
+	n, ok := newComparison(e, e, nil).at(2 * quick).value(e)
+	return n, ok && n.isReal()
 }
 
 // Sign is the sign of a constant, if it is real and that can be decided.
 func Sign(e *Expr) (sign int, ok bool) {
 	if s := Infinite(e); s != 0 {
 		return s, true
-	}
-	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
+	} else if _, ok := constant(e); !ok {
 		return 0, false
 	}
-	if r, ok := Exact(e); ok {
-		return r.Sign(), true
+	v, d := newComparison(e, Int(0), nil).difference(e, Int(0), false, quick, maxPrec)
+	if v == different {
+		return d.sign(), true
 	}
-	c := newComparison(e, Int(0), nil)
-	if c.symbolic() == same {
-		return 0, true
-	}
-	if b, ok := c.at(quick).value(e); ok && b.im != nil {
-		return 0, false
-	}
-	return c.sign(e)
+	return 0, v == same
 }
 
 // Ratio is the sign of a/b where that is the same number other than zero for
@@ -233,8 +176,7 @@ func Ratio(a, b *Expr, in Domains) int {
 	if !ok {
 		return 0
 	}
-	fix := func(e *Expr) *Expr { return substitute(e, first) }
-	atA, atB := fix(a), fix(b)
+	atA, atB := substitute(a, first), substitute(b, first)
 	signA, okA := Sign(atA)
 	signB, okB := Sign(atB)
 	if !okA || !okB || signA == 0 || signB == 0 {
@@ -252,30 +194,23 @@ func Ratio(a, b *Expr, in Domains) int {
 
 // Near reports whether e is a real number no farther from center than tolerance.
 func Near(e *Expr, center, tolerance *big.Rat) bool {
-	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
+	n, ok := constant(e)
+	if !ok {
 		return false
 	}
-	c := newComparison(e, e, nil)
-	x, ok := c.at(2 * quick).value(e)
-	if !ok || x.im != nil || x.err > -30 && x.err > x.high()-60 {
-		return false
+	r := n.rat
+	if r == nil {
+		r, _ = n.re.Rat(nil)
 	}
-	d := x.float().Sub(x.re, x.float().SetRat(center))
-	return d.Abs(d).Cmp(x.float().SetRat(tolerance)) <= 0
+	d := new(big.Rat).Sub(r, center)
+	return d.Abs(d).Cmp(tolerance) <= 0
 }
 
 // Floor is the greatest integer that is no more than a real constant, if that can be decided.
 func Floor(e *Expr) (*big.Int, bool) {
-	if r, ok := Exact(e); ok {
-		return floor(r), true
-	}
-	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
+	n, ok := constant(Apply("floor", e))
+	if !ok || n.rat == nil {
 		return nil, false
 	}
-	b, ok := newComparison(e, e, nil).at(2 * quick).value(Apply("floor", e))
-	if !ok || b.im != nil {
-		return nil, false
-	}
-	n, _ := b.re.Int(nil)
-	return n, true
+	return n.rat.Num(), true
 }

@@ -1,273 +1,273 @@
 package algebra
 
-import "math/big"
+import (
+	"math"
+	"math/big"
+)
 
-// point says how an expression without variables is evaluated.
-type point struct {
-	prec    uint     // of results, in bits
+// evaluator evaluates expressions without variables.
+type evaluator struct {
+	prec    uint     // of floating point, in bits; 0: all must be exact
 	complex bool     // roots and powers are principal values, not real ones
 	real    bool     // there are no other numbers: roots of negative numbers are undefined
 	work    *float64 // in operations on 64 bits, that may yet be done
-	height  *float64 // if not nil, the sum of the sizes of all values in bits: see enough
+	height  float64  // the sum of the sizes of all values in bits
 }
 
-// value is e at the point. It is false where e is not defined, too large, or not known
-// well enough to evaluate it.
-func (p point) value(e *Expr) (ball, bool) {
-	b, ok := p.principal(e)
-	if !ok {
-		return b, false
+// value is e. It is false where e is not defined, too large, or not known well enough to
+// evaluate it.
+func (p *evaluator) value(e *Expr) (number, bool) {
+	cost := 1 + float64(p.prec)/64
+	if e.Op == Pi || e.Op == Euler || e.Op == Pow && e.Args[1].Op != Number || e.Op == Call && e.Name != "abs" && e.Name != "sqrt" {
+		cost *= 6 + float64(p.prec)/256
 	}
-	if p.height != nil {
-		*p.height += measure(e, b)
+	if *p.work -= cost; *p.work < 0 {
+		return number{}, false
 	}
-	return b, b.im == nil || !p.real
-}
-
-// measure is the size of a value in bits, be it large or small.
-func measure(e *Expr, b ball) float64 {
-	switch h := b.high(); {
-	case e.Op == Number:
-		return float64(size(e.Num))
-	case b.nought():
-		return 0
-	default:
-		return max(h, -h)
+	before := p.height
+	n, ok := p.principal(e)
+	if !ok || n.rat == nil && p.prec == 0 {
+		return n, false
 	}
+	if n.rat != nil {
+		p.height = before + float64(bits(n.rat))
+		*p.work -= float64(bits(n.rat)) / 64
+	} else if !n.zero() {
+		p.height += math.Abs(n.size())
+	}
+	return n, n.isReal() || !p.real
 }
 
 // principal is the value of e whether or not it is real.
-func (p point) principal(e *Expr) (ball, bool) {
-	one := ball{re: newFloat(p.prec + guard).SetInt64(1), err: exactly}
-	words := float64(p.prec+guard) / 64
-	cost := words
-	if e.Op == Call && e.Name == "sqrt" {
-		cost *= 5
-	} else if e.Op == Call && e.Name != "abs" || e.Op == Pow && e.Args[1].Op != Number || e.Op == Euler {
-		cost *= 6 * words
-	}
-	if *p.work -= cost; *p.work < 0 {
-		return one, false
-	}
+func (p *evaluator) principal(e *Expr) (number, bool) {
 	switch e.Op {
 	case Number:
-		return one.rational(e.Num)
-	case Pi:
-		return one.circle(), true
-	case Euler:
-		return exp(one)
-	case Imaginary:
-		return ball{re: one.float(), im: one.re, err: exactly}, true
-	case Neg:
-		b, ok := p.value(e.Args[0])
-		if !ok {
-			return b, false
-		}
-		return b.neg(), true
-	case Add, Mul:
+		return rational(e.Num), bits(e.Num) <= maxBits
+	case Add, Mul, Div, Neg:
 		return p.fold(e)
-	case Div:
+	case Pow:
+		if e.Args[0].Op == Euler {
+			n, ok := p.value(e.Args[1])
+			if !ok {
+				return n, false
+			}
+			return p.exp(n)
+		}
 		a, okA := p.value(e.Args[0])
 		if !okA {
 			return a, false
 		}
 		b, okB := p.value(e.Args[1])
-		return over(a, okA, b, okB)
-	case Pow:
-		return p.raise(e.Args[0], e.Args[1])
+		if !okB {
+			return b, false
+		}
+		return p.power(a, b, !p.complex)
 	case Call:
 		return p.call(e)
 	}
-	return ball{}, false
-}
-
-// rational is r, rounded to the precision of b.
-func (b ball) rational(r *big.Rat) (ball, bool) {
-	c := ball{re: b.float().SetRat(r), err: exactly}
-	if c.re.Acc() != big.Exact {
-		c.err = c.high() - b.bits()
+	switch {
+	case p.prec == 0:
+	case e.Op == Pi:
+		return p.angle(whole(-1), whole(0))
+	case e.Op == Euler:
+		return p.exp(whole(1))
+	case e.Op == Imaginary:
+		return p.made(p.float(), p.float().SetInt64(1), absent)
 	}
-	return c, size(r) <= maxBits
+	return number{}, false
 }
 
-// bitsPerStep is the work of exact arithmetic that takes as long as an operation on 64
-// bits of a float with its error.
-const bitsPerStep = 5
-
-// termSteps is the work of a term of a sum, besides the work of its parts.
-const termSteps = 40
-
-// circle is the number π.
-func (b ball) circle() ball {
-	return ball{re: circle.to(b.re.Prec()), err: 2 - b.bits()}
-}
-
-// exact is e if that is a rational number.
-func (p point) exact(e *Expr) (*big.Rat, bool) {
-	if e.Op == Number {
-		return e.Num, true
+// fold is a sum, a product, a quotient or a negative.
+func (p *evaluator) fold(e *Expr) (number, bool) {
+	total, ok := p.value(e.Args[0])
+	if e.Op == Neg && ok {
+		return p.neg(total), true
 	}
-	x := newFormer(p.complex)
-	r, ok := x.rational(e)
-	*p.work -= float64(maxWork-x.work) / bitsPerStep
-	return r, ok
-}
-
-func (p point) fold(e *Expr) (ball, bool) {
-	var total ball
-	for i, arg := range e.Args {
-		b, ok := p.value(arg)
+	for _, arg := range e.Args[1:] {
+		n, found := p.value(arg)
+		if e.Op == Div && found {
+			n, found = p.inverse(n)
+		}
 		switch {
-		case !ok:
-			return b, false
-		case i == 0:
-			total = b
-			continue
-		case e.Op == Add:
-			total, ok = total.add(b)
-		default:
-			total, ok = total.mul(b)
-		}
-		if !ok {
+		case !ok || !found:
 			return total, false
+		case e.Op == Add:
+			total, ok = p.add(total, n)
+		default:
+			total, ok = p.mul(total, n)
 		}
 	}
-	return total, true
+	return total, ok
 }
 
-// raise is base to the power of exponent. A negative number to the power of a
-// fraction with an odd denominator is real, as it is in school.
-func (p point) raise(base, exponent *Expr) (ball, bool) {
-	a, ok := p.value(base)
-	if !ok {
-		return a, false
-	}
-	if base.Op == Euler {
-		b, ok := p.value(exponent)
-		if !ok {
-			return b, false
-		}
-		return exp(b)
-	}
-	if r, ok := p.exact(exponent); ok {
-		if !p.complex && a.im == nil && a.re.Sign() < 0 && r.Denom().Bit(0) == 1 && r.Num().IsInt64() && !r.IsInt() {
-			if a, ok = root(a, new(big.Rat).SetInt(r.Denom()), true); !ok {
-				return a, false
-			}
-			r = new(big.Rat).SetInt(r.Num())
-		}
-		b, ok := a.rational(r)
-		if !ok {
-			return b, false
-		}
-		return power(a, b)
-	}
-	b, ok := p.value(exponent)
-	if !ok {
-		return b, false
-	}
-	return power(a, b)
-}
-
-func (p point) call(e *Expr) (ball, bool) {
-	if isSum(e) {
-		*p.work -= termSteps
-	}
+func (p *evaluator) call(e *Expr) (number, bool) {
 	if other := defined(e); other != nil {
 		return p.value(other)
 	}
-	switch e.Name {
-	case "factorial", "doublefactorial", "binom", "gcd", "lcm":
-		one := ball{re: newFloat(p.prec + guard)}
-		if r, ok := p.exact(e); ok {
-			return one.rational(r)
-		}
-		return one, false
-	}
 	if isSum(e) || len(e.Args) == 0 || len(e.Args) > 2 {
-		return ball{}, false
+		return number{}, false
 	}
 	a, ok := p.value(e.Args[0])
+	if !ok {
+		return a, false
+	}
+	if len(e.Args) == 2 {
+		b, ok := p.value(e.Args[1])
+		switch {
+		case !ok:
+			return b, false
+		case e.Name == "root":
+			if b, ok = p.inverse(b); !ok {
+				return b, false
+			}
+			return p.power(a, b, !p.complex)
+		case a.rat == nil || b.rat == nil || !a.rat.IsInt() || !b.rat.IsInt():
+			return a, false
+		}
+		return ofIntegers(e.Name, a.rat.Num(), b.rat.Num())
+	}
+	return p.unary(e.Name, a)
+}
+
+// ofIntegers is a function of two integers.
+func ofIntegers(name string, m, n *big.Int) (number, bool) {
 	switch {
-	case !ok:
-		return a, false
-	case len(e.Args) == 2 && e.Name == "root":
-		return p.root(a, e.Args[1])
-	case len(e.Args) == 2:
-		return a, false
-	case e.Name == "floor":
-		return p.floor(e.Args[0], a)
+	case name == "binom" && m.IsInt64() && n.IsInt64() && m.Sign() >= 0 && n.Sign() >= 0 && m.Int64() <= maxFactorial:
+		return rational(new(big.Rat).SetInt(new(big.Int).Binomial(m.Int64(), n.Int64()))), true
+	case name != "gcd" && name != "lcm" || m.Sign() == 0 || n.Sign() == 0:
+		return number{}, false
 	}
-	if p.height != nil && a.high() > 0 { // 1/x is in arctan x
-		*p.height += 2 * a.high()
+	m, n = new(big.Int).Abs(m), new(big.Int).Abs(n)
+	d := new(big.Int).GCD(nil, nil, m, n)
+	if name == "lcm" {
+		d = m.Mul(m, n.Quo(n, d))
 	}
-	return unary(e.Name, a)
+	return rational(new(big.Rat).SetInt(d)), true
 }
 
-// floor is the greatest integer that is no more than a real number: where it is not
-// clear which, it must be exact.
-func (p point) floor(e *Expr, b ball) (ball, bool) {
-	if b.im != nil || size2(b.re) > float64(p.prec) {
-		return ball{}, false
-	}
-	n, _ := b.re.Int(nil)
-	if b.re.Sign() < 0 && !b.re.IsInt() {
-		n.Sub(n, big.NewInt(1))
-	}
-	below := b.float().Sub(b.re, b.float().SetInt(n))
-	above := b.float().Sub(b.float().SetInt(n.Add(n, big.NewInt(1))), b.re)
-	n.Sub(n, big.NewInt(1))
-	if b.err > exactly && (size2(below)-1 <= b.err+1 || size2(above)-1 <= b.err+1) {
-		r, ok := p.exact(e)
-		if !ok {
-			return ball{}, false
-		}
-		n = floor(r)
-	}
-	return b.rational(new(big.Rat).SetInt(n))
-}
+// maxFactorial bounds numbers whose factorial is computed.
+const maxFactorial = 5000
 
-func (p point) root(a ball, degree *Expr) (ball, bool) {
-	if n, ok := p.exact(degree); ok {
-		return root(a, n, !p.complex)
-	}
-	b, ok := p.value(degree)
-	if !ok {
-		return b, false
-	}
-	inverse, ok := b.inverse()
-	if !ok {
-		return b, false
-	}
-	return power(a, inverse)
-}
-
-func unary(name string, b ball) (ball, bool) {
+func (p *evaluator) unary(name string, n number) (number, bool) {
 	switch name {
-	case "sqrt":
-		return b.sqrt()
-	case "ln":
-		return ln(b)
 	case "abs":
-		return b.size()
-	case "sin":
-		return sine(b)
-	case "cos":
-		return cosine(b)
-	case "arcsin":
-		c, ok := other(b)
-		return arc(c, b, ok)
-	case "arctan":
-		return arc(b.whole(1), b, true)
+		return p.abs(n)
 	case "conjugate":
-		if b.im != nil {
-			b.im = b.float().Neg(b.im)
+		if n.im != nil {
+			n.im = p.float().Neg(n.im)
 		}
-		return b, true
-	case "re":
-		return ball{re: b.re, err: b.err}, true
-	case "im":
-		return ball{re: b.imaginary(), err: b.err}, true
+		return n, true
+	case "re", "im":
+		switch {
+		case n.isReal() && name == "re":
+			return n, true
+		case n.isReal():
+			return whole(0), true
+		case name == "re":
+			return number{re: n.re, err: n.err}, true
+		}
+		return number{re: n.im, err: n.err}, true
+	case "floor":
+		return p.floor(n)
+	case "factorial", "doublefactorial":
+		if n.rat == nil || !n.rat.IsInt() || n.sign() < 0 || n.rat.Cmp(big.NewRat(maxFactorial, 1)) > 0 {
+			return n, false
+		}
+		step, product := int64(1), big.NewInt(1)
+		if name == "doublefactorial" {
+			step = 2
+		}
+		for k := n.rat.Num().Int64(); k > 1; k -= step {
+			product.Mul(product, big.NewInt(k))
+		}
+		return rational(new(big.Rat).SetInt(product)), true
+	case "sqrt":
+		return p.sqrt(n)
 	}
-	return ball{}, false
+	if p.prec == 0 {
+		return n, false
+	}
+	p.height += 2 * max(0, n.size()) // 1/n is in arctan n
+	switch name {
+	case "ln":
+		return p.ln(n)
+	case "sin", "cos":
+		return p.circular(n, name == "cos")
+	case "arctan":
+		return p.angle(whole(1), n)
+	case "arcsin":
+		square, _ := p.mul(n, n)
+		rest, ok := p.add(whole(1), p.neg(square))
+		if !ok {
+			return n, false
+		}
+		c, ok := p.sqrt(rest)
+		if !ok {
+			return n, false
+		}
+		return p.angle(c, n)
+	}
+	return n, false
+}
+
+// floor is the greatest integer that is no more than a real number. One that may be an
+// integer is one.
+func (p *evaluator) floor(n number) (number, bool) {
+	if n.rat != nil {
+		return rational(new(big.Rat).SetInt(floor(n.rat))), true
+	}
+	if !n.isReal() || n.size() > float64(p.prec)/2 {
+		return n, false
+	}
+	r, _ := n.re.Rat(nil)
+	nearest := floor(new(big.Rat).Add(r, big.NewRat(1, 2)))
+	if off := p.float().Sub(n.re, p.float().SetInt(nearest)); off.Sign() < 0 && size2(off) > n.err+1 {
+		nearest.Sub(nearest, big.NewInt(1))
+	}
+	return rational(new(big.Rat).SetInt(nearest)), true
+}
+
+// floor is the greatest integer that is no more than r.
+func floor(r *big.Rat) *big.Int {
+	return new(big.Int).Div(r.Num(), r.Denom()) // Euclidean, and the denominator is positive
+}
+
+// circular is the cosine (e^in + e^−in)/2, or the sine (e^in − e^−in)/2i.
+func (p *evaluator) circular(n number, cosine bool) (number, bool) {
+	if n.rat != nil && n.zero() {
+		if cosine {
+			return whole(1), true
+		}
+		return n, true
+	}
+	i := number{re: p.float(), im: p.float().SetInt64(1), err: absent}
+	turned, _ := p.mul(i, n)
+	up, ok := p.exp(turned)
+	if !ok {
+		return n, false
+	}
+	if n.isReal() {
+		if re, im, _ := p.parts(up); cosine {
+			return p.made(re, nil, up.error())
+		} else {
+			return p.made(im, nil, up.error())
+		}
+	}
+	down, ok := p.exp(p.neg(turned))
+	if !ok {
+		return n, false
+	}
+	if !cosine {
+		down = p.neg(down)
+	}
+	sum, ok := p.add(up, down)
+	if !ok {
+		return n, false
+	}
+	if !cosine {
+		if sum, ok = p.mul(sum, p.neg(i)); !ok {
+			return n, false
+		}
+	}
+	return p.mul(sum, rational(big.NewRat(1, 2)))
 }

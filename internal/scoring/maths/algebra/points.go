@@ -141,15 +141,15 @@ func excused(values []binding) bool {
 }
 
 // everywhere compares at generic points, where both must be defined alike and often
-// enough, and at special ones. Deep says that no difference is too small.
-func (c *comparison) everywhere(compare func(values []binding, deep bool) verdict) bool {
+// enough, and at special ones.
+func (c *comparison) everywhere() bool {
 	agreed := 0
 	for index := range 4 * len(ranges) {
 		if index >= len(ranges) && agreed >= needed {
 			break
 		}
 		values := c.generic(index)
-		switch compare(values, agreed < needed) {
+		switch c.compare(values, quick, maxPrec) {
 		case same:
 			agreed++
 		case different:
@@ -163,44 +163,94 @@ func (c *comparison) everywhere(compare func(values []binding, deep bool) verdic
 	if agreed < needed {
 		return false
 	}
-	special := c.special()
-	for _, values := range special {
-		if compare(values, len(special) <= maxDeep) == different {
+	c.work = maxSteps
+	for _, values := range c.special() {
+		if c.compare(values, quick, quick) == different {
 			return false
 		}
 	}
 	return c.work > 0
 }
 
-// defined reports whether two expressions of the same form have values, at the same
-// generic points.
-func (c *comparison) defined() bool {
-	partial := func(e *Expr) bool {
-		return e.Op == Call && strings.Contains(" sqrt root ln log ", " "+e.Name+" ") || e.Op == Pow && e.Args[1].Op != Number
-	}
-	if !c.unsure && (len(c.names) == 0 || !c.a.Any(partial) && !c.b.Any(partial)) {
-		return true
-	}
-	if len(c.names) == 0 {
-		_, okA := c.at(quick).value(c.a)
-		_, okB := c.at(quick).value(c.b)
-		return okA && okB
-	}
-	return c.everywhere(func(values []binding, _ bool) verdict {
-		if v := c.compare(values, false); v != undecided {
-			return v
+// special are points at which functions that are given piece by piece may differ while
+// they agree elsewhere, one variable after another and all at once: small integers, and
+// the numbers in the expressions with their neighbours, multiples and roots.
+func (c *comparison) special() (all [][]binding) {
+	byPieces := func(e *Expr) bool {
+		if e.Op == Pow {
+			r, ok := Exact(e.Args[1])
+			return ok && !r.IsInt()
 		}
-		return same
-	})
+		return e.Op == Call && strings.Contains(" abs sqrt root ln log max min floor ceil gcd lcm ", " "+e.Name+" ")
+	}
+	if !c.a.Any(byPieces) && !c.b.Any(byPieces) && !slices.ContainsFunc(c.names, func(name string) bool { return c.domain(name) != Reals }) {
+		return nil
+	}
+	values := c.steps()
+	for i, name := range c.names {
+		at, domain := c.generic(3+i%2), c.domain(name) // positive, or of mixed signs
+		for _, value := range values {
+			if domain != Reals && !value.IsInt() || domain == Naturals && value.Sign() < 0 {
+				continue
+			}
+			next := slices.Clone(at)
+			next[i].value = value
+			all = append(all, next)
+		}
+	}
+	return all
+}
+
+// steps are the values of a variable at special points: around small integers, and around
+// the numbers of both expressions, where their multiples, powers and roundings are.
+func (c *comparison) steps() (values []*big.Rat) {
+	for n := int64(-8); n <= 20; n++ {
+		values = append(values, big.NewRat(n, 1))
+		if n%2 == 0 {
+			values = append(values, big.NewRat(2*n+1, 8))
+		}
+	}
+	for _, r := range constants(c.b, constants(c.a, nil)) {
+		for k := int64(-2); k <= 2; k++ {
+			near := new(big.Rat).Add(r, big.NewRat(k, 2))
+			values = append(values, new(big.Rat).Mul(r, big.NewRat(k, 2)), near, new(big.Rat).Neg(near))
+			if r.Sign() != 0 {
+				jump := new(big.Rat).Quo(big.NewRat(k, 1), r)
+				values = append(values, jump, new(big.Rat).Add(jump, big.NewRat(-1, 1024)))
+			}
+		}
+		f, _ := r.Float64()
+		for _, g := range []float64{f * f / 2, f * f * 2, math.Exp(f) / 2, math.Exp(f) * 2, math.Exp(-f) / 2, math.Exp(-f) * 2} {
+			if power := new(big.Rat).SetFloat64(g); power != nil {
+				values = append(values, power)
+			}
+		}
+	}
+	return values
+}
+
+// constants adds the first few numbers in e to others.
+func constants(e *Expr, others []*big.Rat) []*big.Rat {
+	r, ok := Exact(e)
+	if ok && bits(r) < 100 && len(others) < 4 && !slices.ContainsFunc(others, func(o *big.Rat) bool { return o.Cmp(r) == 0 }) {
+		return append(others, r)
+	}
+	for _, arg := range e.Args {
+		if !ok {
+			others = constants(arg, others)
+		}
+	}
+	return others
 }
 
 // anywhere is a generic point at which both expressions have values other than zero.
 func (c *comparison) anywhere() ([]binding, bool) {
 	for index := range 2 * len(ranges) {
 		values := c.generic(index)
-		x, okX := c.at(quick).value(substitute(c.a, values))
-		y, okY := c.at(quick).value(substitute(c.b, values))
-		if okX && okY && !x.nought() && !y.nought() {
+		p := c.at(quick)
+		x, okX := p.value(substitute(c.a, values))
+		y, okY := p.value(substitute(c.b, values))
+		if okX && okY && !x.zero() && !y.zero() {
 			return values, true
 		}
 	}
