@@ -30,8 +30,6 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"data/importer", "log.*", "a command of its own, for the maintainers"},
 	{"data/fleet/fit", "os.*", "a command of its own, for the maintainers"},
 	{"pipeline/dag", "time.Sleep", "the pause between tries to lock a shared file system; it changes no result"},
-	{"internal/scoring/sandbox/cgroup", "os.Getpid", "names of control groups, which say whose they are"},
-	{"internal/scoring/sandbox/cgroup", "time.Sleep", "until the kernel lets go of a group whose processes were killed"},
 	{"internal/clock", "time.*", "the operating system's clock, behind the interface that others take"},
 	{"release", "os.*", "a command of its own, for the maintainers"},
 	{"release", "time.*", "a command of its own, for the maintainers"},

@@ -78,8 +78,7 @@ var importRules = []importRule{
 	{"internal/scoring/text", []string{"internal/scoring", "internal/scoring/maths", "internal/scoring/words"}},
 	{"internal/scoring/maths/latex", []string{"internal/scoring/maths/algebra", "internal/scoring/words"}},
 	{"internal/scoring/maths/algebra", nil},
-	{"internal/scoring/sandbox", []string{"internal/scoring/sandbox/cgroup", "internal/scoring/sandbox/child"}},
-	{"internal/scoring/sandbox/cgroup", nil},
+	{"internal/scoring/sandbox", []string{"internal/scoring/sandbox/child"}},
 	{"internal/scoring/sandbox/child", nil},
 	{"internal/scoring/*", []string{"internal/scoring"}}, // those that need no more
 	{"internal/scoring", nil},

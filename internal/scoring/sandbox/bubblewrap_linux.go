@@ -9,17 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-
-	"speceval/internal/scoring/sandbox/cgroup"
 )
 
 // nobodyID is the user id and group id that programs run as, which own nothing.
 const nobodyID = 65534
 
 // command is a sandbox with the driver in it, not started yet. filter is the
-// file descriptor of the filter of system calls in there; those of the files of the
-// control group, should there be one, follow.
-func (s *Sandbox) command(longest, filter int, group *cgroup.Group) *exec.Cmd {
+// file descriptor of the filter of system calls in there.
+func (s *Sandbox) command(longest, filter int) *exec.Cmd {
 	arguments := append(isolated(filter), "--as-pid-1")
 	attributes := &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
 	if os.Geteuid() == 0 {
@@ -36,12 +33,7 @@ func (s *Sandbox) command(longest, filter int, group *cgroup.Group) *exec.Cmd {
 	}
 	arguments = append(arguments, s.tree(longest)...)
 	arguments = append(arguments, s.python.Path, "-S", "-s", "-B", "-X", "utf8", "-c", driver)
-	spent, events := -1, -1
-	if group != nil {
-		attributes.UseCgroupFD, attributes.CgroupFD = true, int(group.Folder.Fd())
-		spent, events = filter+1, filter+2
-	}
-	for _, limit := range []int64{s.settings.Memory, MaxOutput, MaxFiles, MaxProcesses, maxOpen, s.settings.CPU.Milliseconds(), int64(spent), int64(events)} {
+	for _, limit := range []int64{s.settings.Memory, MaxOutput, MaxFiles, MaxProcesses, maxOpen, s.settings.CPU.Milliseconds()} {
 		arguments = append(arguments, strconv.FormatInt(limit, 10))
 	}
 	command := exec.Command(s.wrapper, append(arguments, s.python.Sites...)...)

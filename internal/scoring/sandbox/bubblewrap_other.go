@@ -5,13 +5,11 @@ package sandbox
 import (
 	"errors"
 	"os/exec"
-
-	"speceval/internal/scoring/sandbox/cgroup"
 )
 
 // Bubblewrap is for Linux only: without a filter, nothing of this is run.
 
-func (s *Sandbox) command(longest, filter int, group *cgroup.Group) *exec.Cmd {
+func (s *Sandbox) command(longest, filter int) *exec.Cmd {
 	return exec.Command(s.wrapper)
 }
 

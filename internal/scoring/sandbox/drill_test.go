@@ -86,27 +86,17 @@ func attackAll(ctx context.Context) error {
 		fmt.Printf("  %-18s %-7s %s  %s: %s\n", p.Name, result.End, seen, p.About, state)
 		most[p.Bound] = most[p.Bound].or(seen)
 	}
-	printBounds(box, most)
+	printBounds(most)
 	fmt.Printf("%d of %d attacks were contained; %d connections came in; %d processes are left\n",
 		len(programs)-len(faults), len(programs), host.connections.Load(), len(below(os.Getpid())))
 	return errors.Join(faults...)
 }
 
 // printBounds prints what each bound is held by, and the highest peak of an attack on it.
-func printBounds(box *sandbox.Sandbox, most map[string]peak) {
-	groups, err := box.Groups()
-	if err != nil {
-		fmt.Printf("there are no control groups: %v\n", strings.ReplaceAll(err.Error(), "\n", "; "))
-	} else {
-		fmt.Printf("control groups are made in %s\n", groups)
-	}
+func printBounds(most map[string]peak) {
 	fmt.Printf("  %-30s %s\n", "the most that was seen", columns)
 	for _, b := range bounds {
-		by := b.By
-		if b.Also != "" && err == nil {
-			by += "; " + b.Also
-		}
-		fmt.Printf("  %-30s %s  by %s\n", b.Name, most[b.Name], by)
+		fmt.Printf("  %-30s %s  by %s\n", b.Name, most[b.Name], b.By)
 	}
 }
 

@@ -9,9 +9,6 @@
 # an empty scratch folder. This process watches what limits of a single process
 # leave open, and kills all others before the next test. No process in here can
 # stop or kill process 1.
-#
-# Where the sandbox has a control group, its files are open here: what the group
-# has spent and whether its memory was used up is not for any process to hide.
 import _thread
 import ctypes
 import gc
@@ -19,8 +16,8 @@ import resource
 import select
 import time
 
-MEMORY, OUTPUT, FILES, PROCESSES, OPEN, PATIENCE, GROUP_CPU, GROUP_EVENTS = map(int, sys.argv[1:9])
-sys.path[:] = [path for path in sys.path if path] + sys.argv[9:]
+MEMORY, OUTPUT, FILES, PROCESSES, OPEN, PATIENCE = map(int, sys.argv[1:7])
+sys.path[:] = [path for path in sys.path if path] + sys.argv[7:]
 STACK = min(1 << 30, MEMORY // 2)  # bytes that a test has if it does not ask for more
 PERIOD = 0.02  # seconds between two looks, on average
 TICK = os.sysconf("SC_CLK_TCK")
@@ -225,41 +222,13 @@ def look():
     return cpu / TICK, sum(resident.values()) + other, state
 
 
-def group(file, name):
-    """A number of the control group, 0 if there is none."""
-    if file < 0:
-        return 0
-    return int(os.pread(file, 4096, 0).partition(name + b" ")[2].split()[0])
+def ended():
+    """CPU seconds of all processes that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
-class Spent:
-    """CPU seconds of all others from now on. Those of the group, where there is
-    one, are of this process as well, which knows its own."""
-
-    def __init__(self):
-        self.children, self.group = self.ended(), self.others()
-
-    @staticmethod
-    def ended():
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
-
-    @staticmethod
-    def others():
-        own = resource.getrusage(resource.RUSAGE_SELF)
-        return group(GROUP_CPU, b"usage_usec") / 1e6 - own.ru_utime - own.ru_stime if GROUP_CPU >= 0 else 0
-
-    def seconds(self, alive=0):
-        """What was spent, alive of it by processes that have not ended."""
-        return max(self.ended() - self.children + alive, self.others() - self.group)
-
-
-def out_of_memory():
-    """How often the control group has ended a process for want of memory."""
-    return group(GROUP_EVENTS, b"oom_kill")
-
-
-def watch(pid, seconds, spent):
+def watch(pid, seconds, before):
     """Waits for a process to end. Gives what was exceeded meanwhile, and its
     status, None if it has not ended. It looks at times that cannot be told before."""
     poll = select.poll()
@@ -282,7 +251,7 @@ def watch(pid, seconds, spent):
             held = held or state == "held"
             last = now
             scratch = os.statvfs(SCRATCH)
-            if spent.seconds(alive) > seconds:
+            if ended() - before + alive > seconds:
                 return "time", None
             if slept > PATIENCE / 1000:
                 return "wall" if held else "sleep", None  # a disk may have been slow
@@ -370,7 +339,7 @@ def test(run, quick):
     files = [os.open(SCRATCH, os.O_TMPFILE | os.O_RDWR, 0o600) for _ in range(3)]
     write(files[0], data)
     os.lseek(files[0], 0, os.SEEK_SET)
-    spent, out = Spent(), out_of_memory()
+    before = ended()
     pid = begin()
     if pid == 0:
         os.setsid()
@@ -384,12 +353,10 @@ def test(run, quick):
             flush()
             os._exit(0)
         return True
-    exceeded, status = watch(pid, seconds / 1000, spent)
+    exceeded, status = watch(pid, seconds / 1000, before)
     sweep()
-    cpu = spent.seconds()
+    cpu = ended() - before
     report = content(files[2])
-    if out_of_memory() > out:
-        exceeded = "memory"
     how, text = outcome(exceeded, status, report, os.fstat(files[1]).st_size, cpu > seconds / 1000)
     send(b"%s %d\n%s" % (how.encode(), cpu * 1000, b"" if how == "result" else text))
     send(text if how == "result" else content(files[1]) if how == "exit" else b"")

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/scoring/sandbox/cgroup"
 	"speceval/internal/scoring/sandbox/child"
 )
 
@@ -62,8 +61,7 @@ CPU 21 22
 `},
 }
 
-// TestLimits has a program pass each limit that programs meet. There is no control group:
-// what the driver bounds it bounds alone.
+// TestLimits has a program pass each limit that programs meet.
 func TestLimits(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/security.md")
 	if err != nil {
@@ -75,7 +73,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("docs/security.md has no row for %s", l.name)
 		}
 		t.Run(l.name, func(t *testing.T) { // none of them takes the time
-			if r := ungrouped(t, settings, l.source); r.End != l.end || r.Output != l.output {
+			if r := ended(t, settings, l.source); r.End != l.end || r.Output != l.output {
 				t.Errorf("%+v, want %s, %q", r, l.end, l.output)
 			}
 		})
@@ -85,15 +83,15 @@ func TestLimits(t *testing.T) {
 		const spin = "import time\nwhile time.process_time() < %s: pass"
 		for _, source := range []string{spin, "import os\nfor _ in range(2): os.fork()\n" + spin} { // of one, and of four together
 			seconds := map[bool]string{true: "0.4", false: "1.2"}[strings.Contains(source, "fork")]
-			if r := ungrouped(t, settings, strings.Replace(source, "%s", seconds, 1)); r.End != TimeLimit {
+			if r := ended(t, settings, strings.Replace(source, "%s", seconds, 1)); r.End != TimeLimit {
 				t.Errorf("%q: %+v", source, r)
 			}
 		}
 	})
 }
 
-// ungrouped is the result of a program without a control group.
-func ungrouped(t *testing.T, settings Settings, source string) Result {
+// ended is the result of a program.
+func ended(t *testing.T, settings Settings, source string) Result {
 	t.Helper()
 	box, err := New(t.Context(), settings)
 	if err != nil && os.Getenv("SPECEVAL_CI") != "1" {
@@ -102,7 +100,6 @@ func ungrouped(t *testing.T, settings Settings, source string) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box.groups = nil
 	session, err := box.Start(t.Context(), Program{Source: source, Inputs: []string{""}})
 	if err != nil {
 		t.Fatal(err)
@@ -162,13 +159,5 @@ func TestLimitsOfTheDriver(t *testing.T) {
 		if _, err := in.ask(time.Second, ""); err == nil || err.Error() != "a frame is too long" {
 			t.Errorf("%s: %v", what, err)
 		}
-	}
-}
-
-// TestLimitsOfAGroup has the limits that a control group gets, where there is one.
-func TestLimitsOfAGroup(t *testing.T) {
-	s := &Sandbox{settings: Settings{Memory: 256 << 20}}
-	if got, want := s.bounds(1<<20), (cgroup.Bounds{Memory: (256 + 64 + 32 + 1 + 64) << 20, Processes: 68}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -80,13 +80,10 @@ func (s *Session) once(ctx context.Context, i int, limit time.Duration) (Result,
 	if err == nil {
 		return result, nil
 	}
-	ended, outOfMemory := s.inside, s.inside.group.OutOfMemory()
+	ended := s.inside
 	s.drop()
 	if ctx.Err() != nil {
 		return Result{}, ctx.Err()
-	}
-	if outOfMemory { // and it was the driver that the kernel chose
-		return Result{End: MemoryLimit}, nil
 	}
 	return Result{End: Broke, Message: lastLine(ended.Complaint())}, nil
 }

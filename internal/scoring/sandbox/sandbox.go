@@ -21,8 +21,6 @@ import (
 	"fmt"
 	"os/exec"
 	"time"
-
-	"speceval/internal/scoring/sandbox/cgroup"
 )
 
 // Limits that are the same for all programs. Those of time and memory are in
@@ -54,9 +52,6 @@ type Sandbox struct {
 	wrapper  string // path of bwrap
 	python   interpreter
 	gate     gate
-
-	groups    *cgroup.Parent // nil without control groups
-	ungrouped error          // why there are none
 }
 
 // Program is Python source, and what it is run on.
@@ -115,21 +110,10 @@ func New(ctx context.Context, settings Settings) (*Sandbox, error) {
 		return nil, err
 	}
 	s := &Sandbox{settings: settings, wrapper: wrapper, python: python, gate: newGate(settings.AtATime)}
-	s.groups, s.ungrouped = cgroup.Find()
 	if err := s.try(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// Groups says where the control groups are that bound memory and processes as well,
-// and count CPU time; or the error, why there are none. Without them, the limits hold
-// for what the driver sees: see docs/security.md.
-func (s *Sandbox) Groups() (string, error) {
-	if s.groups == nil {
-		return "", s.ungrouped
-	}
-	return s.groups.String(), nil
 }
 
 // trial needs what programs need: a thread, a file, standard input and output.

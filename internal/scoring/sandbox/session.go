@@ -15,7 +15,6 @@ import (
 
 	_ "embed"
 
-	"speceval/internal/scoring/sandbox/cgroup"
 	"speceval/internal/scoring/sandbox/child"
 )
 
@@ -39,7 +38,6 @@ type Session struct {
 type inside struct {
 	*child.Child
 	output *bufio.Reader
-	group  *cgroup.Group // nil without control groups
 }
 
 // Start makes a sandbox for a program, once there is a place for it. The error
@@ -131,37 +129,14 @@ func (s *Sandbox) launch(longest int) (*inside, error) {
 	}
 	defer rules.Close()
 	in := &inside{}
-	if s.groups != nil {
-		if in.group, err = s.groups.New(s.bounds(longest)); err != nil {
-			return nil, fmt.Errorf("sandbox: %w", err)
-		}
-	}
-	command := s.command(longest, firstExtra, in.group)
+	command := s.command(longest, firstExtra)
 	command.ExtraFiles = []*os.File{rules}
-	if in.group != nil {
-		command.ExtraFiles = append(command.ExtraFiles, in.group.CPU, in.group.Events)
-	}
 	if in.Child, err = child.Start(command, child.Options{Inside: killInside}); err != nil {
-		in.release()
 		return nil, fmt.Errorf("sandbox: bubblewrap (are user namespaces allowed here?) %w", err)
 	}
 	in.output = bufio.NewReader(in.Output)
 	sacrifice(command.Process.Pid)
 	return in, nil
-}
-
-// bounds are the limits of a control group. They leave room for the driver and for
-// bubblewrap in addition to the program.
-func (s *Sandbox) bounds(longest int) cgroup.Bounds {
-	const others, theirMemory = 4, 64 << 20
-	return cgroup.Bounds{Memory: s.settings.Memory + scratch(longest) + theirMemory, Processes: MaxProcesses + others}
-}
-
-// release removes the control group. One that stays is removed by a later process.
-func (in *inside) release() {
-	if in.group != nil {
-		in.group.Close()
-	}
 }
 
 // stopTimeout is how long a driver may take to exit once its input is closed.
@@ -175,7 +150,6 @@ func (in *inside) end() {
 	defer context.AfterFunc(bounded, in.Kill)()
 	io.Copy(io.Discard, in.output) // until no process can write
 	in.Stop(stopTimeout)
-	in.release()
 }
 
 // longestHead bounds the first frame of an answer, in bytes.

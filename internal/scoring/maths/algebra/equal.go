@@ -111,7 +111,7 @@ func (c *comparison) difference(a, b *Expr, real bool, from, to uint) (verdict, 
 }
 
 // Exact is the value of e if it is a rational number: one that exact arithmetic finds, or
-// one with a small denominator that e cannot be told from.
+// one with a small denominator that e does not differ from.
 func Exact(e *Expr) (*big.Rat, bool) {
 	if e.Op == Number {
 		return e.Num, true
