@@ -1,6 +1,9 @@
 package maths
 
 import (
+	"cmp"
+	"math"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -8,13 +11,133 @@ import (
 	"speceval/internal/scoring/maths/latex"
 )
 
-// region is a set of numbers, the variable in it if one is named, and the domain of its
-// numbers: Z, N, Q, R or C, or 0 where none is stated, which means R.
+// point is a real number: the value of an expression, or a zero near a number.
+type point struct {
+	at   *algebra.Expr
+	near float64
+	zero bool // of a polynomial, whose exact value is not known
+}
+
+// close reports whether two points may be the same.
+func (x point) close(y point) bool {
+	return math.Abs(x.near-y.near) <= 1e-9*max(1, math.Abs(x.near))
+}
+
+// region is a set of numbers: the variable in it if one is named, the domain of its numbers,
+// Z, N, Q, R or C, or 0 where none is stated, which means R, the points at which it may begin
+// or end, and what is in it.
 type region struct {
 	name   string
 	domain byte
-	set    numbers
+	ends   []point
+	has    func(point) bool
 }
+
+func everywhere(point) bool { return true }
+func nowhere(point) bool    { return false }
+
+// exactly is the point of a constant.
+func exactly(e *algebra.Expr) (point, bool) {
+	near, ok := algebra.Float(e)
+	return point{at: e, near: near}, ok
+}
+
+// numbered is the point of a number.
+func numbered(f float64) point {
+	r := new(big.Rat).SetFloat64(f)
+	if r == nil {
+		r = new(big.Rat)
+	}
+	return point{at: algebra.Rational(r), near: f}
+}
+
+// against is the sign of a point less another one, 0 if they are the same.
+func (x point) against(y point) int {
+	if x.zero && x.close(y) {
+		return 0
+	}
+	sign, _ := algebra.Sign(algebra.Make(algebra.Add, x.at, algebra.Make(algebra.Neg, y.at)))
+	return sign
+}
+
+// places are the points at which regions may differ: their ends, and numbers before,
+// between and behind them; of integers all from before the first end to behind the last.
+func places(integers bool, regions ...region) (ends, between []point) {
+	for _, r := range regions {
+		for _, x := range r.ends {
+			if !slices.ContainsFunc(ends, func(y point) bool { return x.close(y) && (x.zero || !y.zero && x.against(y) == 0) }) {
+				ends = append(ends, x)
+			}
+		}
+	}
+	slices.SortFunc(ends, func(x, y point) int { return cmp.Compare(x.near, y.near) })
+	last := len(ends) - 1
+	if last < 0 {
+		return nil, []point{numbered(0)}
+	}
+	first, end := math.Floor(ends[0].near)-2, math.Ceil(ends[last].near)+2
+	if integers {
+		for k := first; k <= end && k-first <= maxIntegers; k++ {
+			between = append(between, numbered(k))
+		}
+		return nil, between
+	}
+	for i, x := range ends[1:] {
+		if gap := x.near - ends[i].near; gap > 0 {
+			between = append(between, numbered(ends[i].near+gap/2))
+		}
+	}
+	return ends, append(between, numbered(first), numbered(end))
+}
+
+// finite reports whether r has no intervals.
+func (r region) finite() bool {
+	_, between := places(false, r)
+	return !slices.ContainsFunc(between, r.has)
+}
+
+// empty reports whether there is nothing in r.
+func (r region) empty() bool {
+	ends, between := places(false, r)
+	return !slices.ContainsFunc(append(ends, between...), r.has)
+}
+
+// interval is the set between two ends. An end is infinite, or may be in the set.
+func interval(from, to latex.Answer, withFrom, withTo bool) (region, bool) {
+	if from.Kind != latex.Value || to.Kind != latex.Value {
+		return region{}, false
+	}
+	low, high := algebra.Infinite(from.Expr), algebra.Infinite(to.Expr)
+	if low > 0 || high < 0 || low < 0 && withFrom || high > 0 && withTo {
+		return region{}, false
+	}
+	above, below := everywhere, everywhere
+	var ends []point
+	if low == 0 {
+		x, ok := exactly(from.Expr)
+		if !ok {
+			return region{}, false
+		}
+		ends = append(ends, x)
+		above = func(y point) bool { sign := y.against(x); return sign > 0 || sign == 0 && withFrom }
+	}
+	if high == 0 {
+		x, ok := exactly(to.Expr)
+		if !ok {
+			return region{}, false
+		} else if len(ends) > 0 {
+			if order := x.against(ends[0]); order < 0 || order == 0 && !(withFrom && withTo) {
+				return region{}, false
+			}
+		}
+		ends = append(ends, x)
+		below = func(y point) bool { sign := y.against(x); return sign < 0 || sign == 0 && withTo }
+	}
+	return region{ends: ends, has: func(x point) bool { return above(x) && below(x) }}, true
+}
+
+// maxIntegers bounds sets of integers that are listed.
+const maxIntegers = 2000
 
 // equalSets compares sets of numbers in whichever way they are given: as lists,
 // intervals, unions of them, inequalities or conditions. An equation or an inequality of
@@ -31,10 +154,8 @@ func (c *comparer) equalSets(g, p latex.Answer) bool {
 	if !ok || !b.settle() || a.domain != b.domain || a.name != b.name && named(a.name) && named(b.name) {
 		return false
 	}
-	if len(a.set.breaks) != len(b.set.breaks) || !slices.Equal(a.set.in, b.set.in) {
-		return false
-	}
-	return c.inOrder(a.set.breaks, b.set.breaks)
+	ends, between := places(strings.IndexByte("ZN", a.domain) >= 0, a, b)
+	return !slices.ContainsFunc(append(ends, between...), func(x point) bool { return !c.spend(1) || a.has(x) != b.has(x) })
 }
 
 // equalUnions compares unions and the like part by part.
@@ -48,33 +169,45 @@ func (c *comparer) equalUnions(g, p latex.Answer) bool {
 // named reports whether a region says what is in it.
 func named(name string) bool { return name != "" && name != latex.Nameless }
 
-// settle writes a set of integers with integers, and a finite set as one of real numbers.
-// Whether zero is a natural number is left open: a set of natural numbers that reaches zero
-// keeps its domain, and equals no set of integers.
+// settle writes a finite set of integers as one of real numbers. Whether zero is a natural
+// number is left open: a set of natural numbers that reaches zero keeps its domain, and
+// equals no set of integers.
 func (r *region) settle() bool {
-	ok := true
 	switch r.domain {
 	case 0:
 		r.domain = 'R'
 	case 'N':
-		zero := latex.Answer{Kind: latex.Value, Expr: algebra.Int(0)}
-		if r.set, ok = r.set.combine(numbers{[]latex.Answer{zero}, []bool{false, true, true}}, both); !ok {
-			return false
-		}
-		inside, okay := r.set.combine(point(zero), both)
-		if ok = okay; inside.empty() {
+		inner, zero := r.has, numbered(0)
+		r.ends = append(r.ends, zero)
+		r.has = func(x point) bool { return x.near > -0.5 && inner(x) }
+		if !inner(zero) {
 			r.domain = 'Z'
 		}
-	}
-	if ok && (r.domain == 'Z' || r.domain == 'N') {
-		if r.set, ok = r.set.integers(); r.set.finite() && r.domain == 'Z' {
+	case 'Q':
+		ends, _ := places(false, *r)
+		if r.finite() && !slices.ContainsFunc(ends, func(x point) bool { _, ok := algebra.Exact(x.at); return !ok && r.has(x) }) {
 			r.domain = 'R'
 		}
 	}
-	if r.domain == 'Q' && r.set.finite() && !slices.ContainsFunc(r.set.breaks, func(a latex.Answer) bool { _, ok := rational(a); return !ok }) {
-		r.domain = 'R'
+	if r.domain != 'Z' || len(r.ends) == 0 {
+		return true
 	}
-	return ok
+	_, all := places(true, *r)
+	if len(all) > maxIntegers {
+		return false
+	}
+	if inner := *r; !inner.has(all[0]) && !inner.has(all[len(all)-1]) {
+		r.domain, r.ends = 'R', slices.DeleteFunc(all, func(x point) bool { return !inner.has(x) })
+		*r = region{r.name, 'R', r.ends, oneOfThem(r.ends)}
+	}
+	return true
+}
+
+// oneOfThem is the set of some points.
+func oneOfThem(all []point) func(point) bool {
+	return func(x point) bool {
+		return slices.ContainsFunc(all, func(y point) bool { return x.close(y) && x.against(y) == 0 })
+	}
 }
 
 // region is the set of numbers that an answer is.
@@ -87,19 +220,17 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 		if len(a.Items) != 2 {
 			return region{}, false
 		}
-		set, ok := interval(a.Items[0], a.Items[1], a.Open == '[', a.Close == ']')
-		return region{set: set}, ok
+		return interval(a.Items[0], a.Items[1], a.Open == '[', a.Close == ']')
 	case latex.Set:
-		set, ok := members(a.Items)
-		return region{set: set}, ok
+		return members(a.Items)
 	case latex.Value:
 		return setOfNumbers(a)
 	case latex.Words:
 		switch {
 		case isEmpty(a):
-			return region{set: nothing}, true
+			return region{has: nowhere}, true
 		case a.Text == "all real numbers" || a.Text == "all reals" || a.Text == "real numbers":
-			return region{set: line}, true
+			return region{has: everywhere}, true
 		}
 	case latex.Relation:
 		return c.solutions(a, solve)
@@ -125,19 +256,24 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 }
 
 // members is a finite set of numbers.
-func members(items []latex.Answer) (numbers, bool) {
-	all, ok := nothing, len(items) <= maxIntegers
+func members(items []latex.Answer) (region, bool) {
+	var all []point
 	for _, item := range items {
-		if !ok || item.Kind != latex.Value || algebra.Infinite(item.Expr) != 0 {
-			return all, false
+		if item.Kind != latex.Value || nameOf(item) != "" || len(all) == maxIntegers {
+			return region{}, false
 		}
-		if name := nameOf(item); name != "" {
-			return all, false
+		x, ok := exactly(item.Expr)
+		if !ok {
+			return region{}, false
 		}
-		all, ok = all.combine(point(item), either)
+		all = append(all, x)
 	}
-	return all, ok
+	return region{ends: all, has: oneOfThem(all)}, true
 }
+
+func both(a, b bool) bool    { return a && b }
+func either(a, b bool) bool  { return a || b }
+func without(a, b bool) bool { return a && !b }
 
 // setOfNumbers is one of ℤ, ℚ, ℝ and so on, or the part of it that a sign says.
 func setOfNumbers(a latex.Answer) (region, bool) {
@@ -148,23 +284,13 @@ func setOfNumbers(a latex.Answer) (region, bool) {
 	if !ok || name == "" || !strings.Contains("ZNQRC", name[:1]) || len(name) > 2 {
 		return region{}, false
 	}
-	zero := []latex.Answer{{Kind: latex.Value, Expr: algebra.Int(0)}}
-	r := region{domain: name[0]}
-	switch name[1:] {
-	case "":
-		r.set = line
-	case "+":
-		r.set = numbers{zero, []bool{false, false, true}}
-	case "0":
-		r.set = numbers{zero, []bool{false, true, true}}
-	case "-":
-		r.set = numbers{zero, []bool{true, false, false}}
-	case "*":
-		r.set = numbers{zero, []bool{true, false, true}}
-	default:
-		return r, false
+	signs := map[string]string{"": "<=>", "+": ">", "0": "=>", "-": "<", "*": "<>"}[name[1:]]
+	zero := numbered(0)
+	r := region{domain: name[0], has: func(x point) bool { return strings.IndexByte(signs, "<=>"[1+x.against(zero)]) >= 0 }}
+	if len(name) > 1 {
+		r.ends = []point{zero}
 	}
-	return r, true
+	return r, signs != ""
 }
 
 // join combines r with another region: an intersection is of the narrower numbers.
@@ -177,14 +303,15 @@ func (r *region) join(s region, keep func(a, b bool) bool) bool {
 	const narrower = "\x00CRQZN"
 	if !keep(true, false) {
 		r.domain = narrower[max(strings.IndexByte(narrower, r.domain), strings.IndexByte(narrower, s.domain))]
-	} else if r.domain%'R' != s.domain%'R' && !s.set.finite() {
+	} else if r.domain%'R' != s.domain%'R' && !s.finite() {
 		return false
 	} else if keep(false, true) && r.domain%'R' != s.domain%'R' {
 		return false
 	}
-	var ok bool
-	r.set, ok = r.set.combine(s.set, keep)
-	return ok
+	inner := r.has
+	r.ends = slices.Concat(r.ends, s.ends)
+	r.has = func(x point) bool { return keep(inner(x), s.has(x)) }
+	return true
 }
 
 // conditions is the region of a list of numbers, or of one of conditions on one variable,
@@ -194,8 +321,7 @@ func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
 		return region{}, false
 	}
 	if !slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind != latex.Value }) {
-		set, ok := members(a.Items)
-		return region{set: set}, ok
+		return members(a.Items)
 	}
 	var meet, union region
 	for i, item := range a.Items {
@@ -215,29 +341,29 @@ func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
 			meet, union = r, r
 			continue
 		}
-		stated := r.domain != 0 && len(r.set.breaks) == 0 // x ∈ ℤ
-		if meet.set.in == nil || !meet.join(r, both) {
+		stated := r.domain != 0 && len(r.ends) == 0 // x ∈ ℤ
+		if !meet.join(r, both) {
 			return meet, false
 		}
 		if stated {
 			union.join(r, both)
-		} else if !union.join(r, either) {
-			union.set.in = nil
+		} else if union.has == nil || !union.join(r, either) {
+			union.has = nil
 		}
 	}
-	if a.Op != "∨" && !meet.set.empty() {
+	if a.Op != "∨" && !meet.empty() {
 		return meet, true
 	}
 	if a.Op == "∧" && !solve {
 		return meet, false // x < 1 and x > 3, which only a gold may say for "or"
 	}
-	return union, union.set.in != nil
+	return union, union.has != nil
 }
 
 // built is the region of {x ∈ S : …} with one variable.
 func (c *comparer) built(a latex.Answer) (region, bool) {
 	head := a.Items[0]
-	all := region{name: nameOf(head), set: line}
+	all := region{name: nameOf(head), has: everywhere}
 	if head.Kind == latex.Relation {
 		var ok bool
 		if all, ok = c.solutions(head, true); !ok || head.Rels[0] != "∈" {
@@ -264,13 +390,15 @@ func (c *comparer) solutions(a latex.Answer, solve bool) (region, bool) {
 		name := nameOf(a.Items[0])
 		r, ok := c.region(a.Items[1], solve)
 		if a.Rels[0] == "∉" {
-			r.set, _ = line.combine(r.set, without)
-			ok = ok && r.domain == 0
+			if ok = ok && r.domain == 0; ok {
+				inner := r.has
+				r.has = func(x point) bool { return !inner(x) }
+			}
 		}
 		r.name = name
 		return r, ok && name != ""
 	}
-	all := region{set: line}
+	all := region{has: everywhere}
 	for i, rel := range a.Rels {
 		r, ok := c.solution(a.Items[i], a.Items[i+1], rel, solve)
 		if !ok || len(a.Rels) > 1 && (rel == "=" || rel == "≠") || !all.join(r, both) {
@@ -305,7 +433,7 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 	}
 	name += other
 	if infinity := algebra.Infinite(r) - algebra.Infinite(l); infinity != 0 {
-		return region{name: name, set: line}, name != "" && strings.Contains(map[int]string{1: "<≤≠", -1: ">≥≠"}[infinity], rel)
+		return region{name: name, has: everywhere}, name != "" && strings.Contains(map[int]string{1: "<≤≠", -1: ">≥≠"}[infinity], rel)
 	}
 	degree := 1
 	switch {
@@ -325,16 +453,22 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 		l, r, degree = squared(l), squared(r), max(degree, 2)
 	}
 	difference := algebra.Make(algebra.Add, l, algebra.Make(algebra.Neg, r))
-	set, ok := where(difference, name, degree, func(sign int) bool {
-		switch rel {
-		case "<", "≤":
-			return sign < 0 || sign == 0 && rel == "≤"
-		case ">", "≥":
-			return sign > 0 || sign == 0 && rel == "≥"
+	zeros, exact, ok := algebra.Zeros(difference, name, degree)
+	signs := map[string]string{"<": "<", "≤": "<=", ">": ">", "≥": "=>", "=": "=", "≠": "<>"}[rel]
+	all := region{name: name}
+	for _, zero := range zeros {
+		x, _ := exactly(zero)
+		x.zero = !exact
+		all.ends = append(all.ends, x)
+	}
+	all.has = func(x point) bool {
+		sign := 0
+		if !x.zero || !slices.ContainsFunc(all.ends, x.close) {
+			sign, _ = algebra.Sign(replaced(difference, name, x.at))
 		}
-		return (sign == 0) == (rel == "=")
-	})
-	return region{name: name, set: set}, ok && strings.Contains("< > ≤ ≥ = ≠", rel)
+		return strings.IndexByte(signs, "<=>"[1+sign]) >= 0
+	}
+	return all, ok && signs != ""
 }
 
 // isSize reports whether e is an absolute value and bound a positive number.
@@ -351,29 +485,4 @@ func squared(e *algebra.Expr) *algebra.Expr {
 		e = e.Args[0]
 	}
 	return algebra.Make(algebra.Pow, e, algebra.Int(2))
-}
-
-// where is the set of the numbers at which the sign of a polynomial of a degree up to the
-// given one is as is says.
-func where(e *algebra.Expr, name string, degree int, is func(sign int) bool) (numbers, bool) {
-	c, ok := algebra.Coefficients(e, name, degree)
-	if !ok || len(c) < 2 {
-		return nothing, false
-	}
-	roots, ok := algebra.Roots(c)
-	sign, known := algebra.Sign(c[len(c)-1])
-	if !ok || !known {
-		return nothing, false
-	}
-	all := numbers{in: []bool{is(sign)}}
-	for _, root := range slices.Backward(roots) {
-		if root.Odd {
-			sign = -sign
-		}
-		all.breaks = append(all.breaks, latex.Answer{Kind: latex.Value, Expr: root.At})
-		all.in = append(all.in, is(0), is(sign))
-	}
-	slices.Reverse(all.breaks)
-	slices.Reverse(all.in)
-	return all.combine(nothing, either)
 }

@@ -245,11 +245,31 @@ func renamed(a latex.Answer, from, to []string) latex.Answer {
 }
 
 func renamedExpr(e *algebra.Expr, from, to []string) *algebra.Expr {
-	if e.Op == algebra.Symbol {
-		if i := slices.Index(from, e.Name); i >= 0 {
+	return rewritten(e, func(name string) *algebra.Expr {
+		if i := slices.Index(from, name); i >= 0 {
 			return algebra.Var(to[i])
-		} else if slices.Contains(to, e.Name) {
-			return algebra.Var(e.Name + " of another")
+		} else if slices.Contains(to, name) {
+			return algebra.Var(name + " of another")
+		}
+		return nil
+	})
+}
+
+// replaced is an expression with another one for a variable.
+func replaced(e *algebra.Expr, name string, by *algebra.Expr) *algebra.Expr {
+	return rewritten(e, func(other string) *algebra.Expr {
+		if other == name {
+			return by
+		}
+		return nil
+	})
+}
+
+// rewritten is an expression with others for variables, nil for none.
+func rewritten(e *algebra.Expr, by func(name string) *algebra.Expr) *algebra.Expr {
+	if e.Op == algebra.Symbol {
+		if other := by(e.Name); other != nil {
+			return other
 		}
 	}
 	if len(e.Args) == 0 {
@@ -258,7 +278,7 @@ func renamedExpr(e *algebra.Expr, from, to []string) *algebra.Expr {
 	next := *e
 	next.Args = make([]*algebra.Expr, len(e.Args))
 	for i, arg := range e.Args {
-		next.Args[i] = renamedExpr(arg, from, to)
+		next.Args[i] = rewritten(arg, by)
 	}
 	return &next
 }

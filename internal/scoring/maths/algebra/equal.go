@@ -206,11 +206,15 @@ func Near(e *Expr, center, tolerance *big.Rat) bool {
 	return d.Abs(d).Cmp(tolerance) <= 0
 }
 
-// Floor is the greatest integer that is no more than a real constant, if that can be decided.
-func Floor(e *Expr) (*big.Int, bool) {
-	n, ok := constant(Apply("floor", e))
-	if !ok || n.rat == nil {
-		return nil, false
+// Float is a real constant as a floating-point number, if it has a value.
+func Float(e *Expr) (float64, bool) {
+	n, ok := constant(e)
+	if !ok {
+		return 0, false
+	} else if n.rat != nil {
+		f, _ := n.rat.Float64()
+		return f, true
 	}
-	return n.rat.Num(), true
+	f, _ := n.re.Float64()
+	return f, true
 }

@@ -6,101 +6,32 @@ import (
 	"slices"
 )
 
-// Root is a real zero of a polynomial, at which its sign changes if it is odd.
-type Root struct {
-	At  *Expr
-	Odd bool
-}
-
-// Roots are the real zeros in ascending order of a polynomial with the given
-// coefficients, the constant one first, which are constants: if there are at most two
-// beside rational ones.
-func Roots(c []*Expr) ([]Root, bool) {
-	switch len(c) {
-	case 0, 1:
-		return nil, false
-	case 2:
-		return []Root{{simplest(Make(Div, Make(Neg, c[0]), c[1])), true}}, true
-	case 3:
-		return quadratic(c)
-	}
-	p := make([]*big.Rat, len(c))
+// Zeros are the real zeros of e as a polynomial in a variable of a degree from 1 up to the
+// given one: exact if it is linear, else near enough to tell them apart. It is false for
+// what is no such polynomial or has other variables.
+func Zeros(e *Expr, name string, degree int) (zeros []*Expr, exact, ok bool) {
+	c, ok := Coefficients(e, name, degree)
 	f := make([]float64, len(c))
-	for i, e := range c {
-		var ok bool
-		if p[i], ok = Exact(e); !ok {
-			return nil, false
-		}
-		f[i], _ = p[i].Float64()
-	}
-	var roots []Root
-	for _, zero := range realZeros(f) {
-		at, times := coarse(zero), 0
-		for len(p) > 1 {
-			quotient, rest := divide(p, at)
-			if rest.Sign() != 0 {
-				break
-			}
-			p, times = quotient, times+1
-		}
-		if times > 0 {
-			roots = append(roots, Root{Rational(at), times%2 == 1})
-		}
-	}
-	if len(p) > 3 {
-		return nil, false
-	}
-	if len(p) > 1 {
-		rest := make([]*Expr, len(p))
-		for i, r := range p {
-			rest[i] = Rational(r)
-		}
-		more, ok := Roots(rest)
-		if !ok {
-			return nil, false
-		}
-		roots = append(roots, more...)
-	}
-	ordered := true
-	slices.SortFunc(roots, func(a, b Root) int {
-		sign, ok := Sign(Make(Add, a.At, Make(Neg, b.At)))
-		ordered = ordered && ok
-		return sign
-	})
-	return roots, ordered
-}
-
-// divide divides a polynomial by x − at.
-func divide(p []*big.Rat, at *big.Rat) (quotient []*big.Rat, rest *big.Rat) {
-	quotient, rest = make([]*big.Rat, len(p)-1), new(big.Rat)
-	for i := len(p) - 1; i >= 0; i-- {
-		rest = new(big.Rat).Add(new(big.Rat).Mul(rest, at), p[i])
-		if i > 0 {
-			quotient[i-1] = rest
-		}
-	}
-	return quotient, rest
-}
-
-func quadratic(c []*Expr) ([]Root, bool) {
-	lead, ok := Sign(c[2])
-	product := Make(Mul, Int(4), c[2], c[0])
-	discriminant := simplest(Make(Add, Make(Mul, c[1], c[1]), Make(Neg, product)))
-	sign, okay := Sign(discriminant)
-	if !ok || !okay || lead == 0 {
-		return nil, false
-	}
-	at := func(sign int) *Expr {
-		d := Make(Mul, Int(int64(sign)), Apply("sqrt", discriminant))
-		return simplest(Make(Div, Make(Add, Make(Neg, c[1]), d), Make(Mul, Int(2), c[2])))
+	for i, coefficient := range c {
+		near, known := Float(coefficient)
+		f[i], ok = near, ok && known
 	}
 	switch {
-	case sign < 0:
-		return nil, true
-	case sign == 0:
-		return []Root{{at(1), false}}, true
+	case !ok || len(c) < 2:
+		return nil, false, false
+	case len(c) == 2:
+		return []*Expr{simplest(Make(Div, Make(Neg, c[0]), c[1]))}, true, true
 	}
-	return []Root{{at(-lead), true}, {at(lead), true}}, true
+	for _, x := range realZeros(f) {
+		y, terms := 0.0, 0.0
+		for k, a := range f {
+			y, terms = y+a*math.Pow(x, float64(k)), terms+math.Abs(a)*math.Pow(max(1, math.Abs(x)), float64(k))
+		}
+		if r := new(big.Rat).SetFloat64(x); r != nil && math.Abs(y) <= 1e-9*terms { // a curve may only come near the axis
+			zeros = append(zeros, Rational(r))
+		}
+	}
+	return zeros, false, true
 }
 
 // simplest is a rational number as one.
@@ -180,21 +111,6 @@ func sums(c, d []*Expr, power int) []*Expr {
 		c[k+power] = simplest(Make(Add, c[k+power], f))
 	}
 	return c
-}
-
-// coarse is a fraction near f that is written with few digits.
-func coarse(f float64) *big.Rat {
-	for _, d := range []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12} {
-		if n := math.Round(f * d); math.Abs(f*d-n) < 1e-9*max(1, math.Abs(n)) && math.Abs(n) < 1<<52 && (n != 0 || f == 0) {
-			return big.NewRat(int64(n), int64(d))
-		}
-	}
-	mantissa, exp := math.Frexp(f)
-	r := new(big.Rat).SetFloat64(math.Ldexp(math.Round(mantissa*(1<<30)), exp-30))
-	if r == nil {
-		return new(big.Rat)
-	}
-	return r
 }
 
 // realZeros are the real zeros of a polynomial, which are between the extrema.

@@ -90,7 +90,7 @@ func (p *parser) absolute(end string) Answer {
 	p.expect(end)
 	if a.Kind == Matrix {
 		a.Open, a.Close = '|', '|'
-		return p.determinant(a)
+		return a
 	}
 	if a.Kind != Value {
 		return p.fail()

@@ -18,9 +18,6 @@ func (p *parser) function(name string) Answer {
 		}
 	}
 	arg := p.functionArgument()
-	if name == "det" && arg.Kind == Matrix && exponent == nil {
-		return p.determinant(arg)
-	}
 	if exponent != nil && exponent.Op == algebra.Neg && algebra.Same(exponent.Args[0], algebra.Int(1)) && len(name) == 3 {
 		name, exponent = "arc"+name, nil // sin^{-1}
 	}

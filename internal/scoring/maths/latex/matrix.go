@@ -12,9 +12,7 @@ func (p *parser) environment(name string) Answer {
 	switch name {
 	case "pmatrix", "bmatrix", "Bmatrix", "matrix", "smallmatrix", "psmallmatrix":
 		return p.matrix(name, 0)
-	case "vmatrix":
-		return p.determinant(p.matrix(name, '|'))
-	case "Vmatrix":
+	case "vmatrix", "Vmatrix":
 		return p.matrix(name, '|')
 	case "cases", "dcases", "rcases":
 		return p.cases(name)
@@ -97,8 +95,24 @@ func (p *parser) matrixProduct(a, b Answer) Answer {
 	return a
 }
 
-// largestProduct bounds the multiplications of a product of matrices.
-const largestProduct = 64
+// Bounds of products of matrices: of the multiplications, and of the nodes of an element.
+const (
+	largestProduct = 64
+	largestElement = 40
+)
+
+// transposed exchanges the rows and the columns of a matrix.
+func transposed(m Answer) Answer {
+	rows := len(m.Items) / m.Columns
+	items := make([]Answer, 0, len(m.Items))
+	for column := range m.Columns {
+		for row := range rows {
+			items = append(items, m.Items[row*m.Columns+column])
+		}
+	}
+	m.Items, m.Columns = items, rows
+	return m
+}
 
 // matrixPower is a matrix to a small whole power.
 func (p *parser) matrixPower(m, exponent Answer) Answer {
