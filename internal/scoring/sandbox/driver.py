@@ -222,7 +222,7 @@ def look():
     return cpu / TICK, sum(resident.values()) + other, state
 
 
-def ended():
+def spent():
     """CPU seconds of all processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -251,7 +251,7 @@ def watch(pid, seconds, before):
             held = held or state == "held"
             last = now
             scratch = os.statvfs(SCRATCH)
-            if ended() - before + alive > seconds:
+            if spent() - before + alive > seconds:
                 return "time", None
             if slept > PATIENCE / 1000:
                 return "wall" if held else "sleep", None  # a disk may have been slow
@@ -339,7 +339,7 @@ def test(run, quick):
     files = [os.open(SCRATCH, os.O_TMPFILE | os.O_RDWR, 0o600) for _ in range(3)]
     write(files[0], data)
     os.lseek(files[0], 0, os.SEEK_SET)
-    before = ended()
+    before = spent()
     pid = begin()
     if pid == 0:
         os.setsid()
@@ -355,7 +355,7 @@ def test(run, quick):
         return True
     exceeded, status = watch(pid, seconds / 1000, before)
     sweep()
-    cpu = ended() - before
+    cpu = spent() - before
     report = content(files[2])
     how, text = outcome(exceeded, status, report, os.fstat(files[1]).st_size, cpu > seconds / 1000)
     send(b"%s %d\n%s" % (how.encode(), cpu * 1000, b"" if how == "result" else text))

@@ -131,9 +131,9 @@ class Made:
 RECEIVE, clock = 0, Made()
 select.poll, time.monotonic, SCRATCH = lambda: clock, clock.monotonic, "/"
 reap, look, FILES = lambda pid: None, lambda: (STATE), 1 << 60
-print(watch(os.getpid(), 1, Spent())[0], int(clock.now))
+print(watch(os.getpid(), 1, spent())[0], int(clock.now))
 `
-		command := exec.CommandContext(t.Context(), "python3", "-c", functions+strings.Replace(made, "STATE", state, 1), "67108864", "1", "1", "1", "1", "1000", "-1", "-1")
+		command := exec.CommandContext(t.Context(), "python3", "-c", functions+strings.Replace(made, "STATE", state, 1), "67108864", "1", "1", "1", "1", "1000")
 		if out, err := command.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != want {
 			t.Errorf("%s: %s, %v, want %s", state, out, err, want)
 		}
