@@ -361,69 +361,34 @@ func familyOf(s assertion) (f family, ok bool) {
 	return f, len(f.rows) > 0
 }
 
-// maxRows bounds families.
-const maxRows = 200
-
 // equal reports whether two families have the same members.
 func (f family) equal(g family) bool {
 	return (f.name == g.name || f.name == "" || g.name == "") && f.within(g) && g.within(f)
 }
 
-// within reports whether each row of f is among those of g: as one of them, or as several
-// with wider steps.
+// longestPeriod bounds the members of a row that are compared: the pattern in which the rows
+// of another family meet them repeats.
+const longestPeriod = 210
+
+// within reports whether each member of f is among those of g.
 func (f family) within(g family) bool {
 	for _, r := range f.rows {
-		// The rows of g whose steps are q times the step of r meet it at p of q places.
-		places := map[int64]bool{}
-		all := int64(1)
-		for _, pass := range []bool{false, true} {
-			for _, s := range g.rows {
-				ratio, ok := algebra.Exact(algebra.Make(algebra.Div, s.step, r.step))
-				shift, okay := algebra.Exact(algebra.Make(algebra.Div, algebra.Make(algebra.Add, s.offset, algebra.Make(algebra.Neg, r.offset)), r.step))
-				if !ok || !okay || ratio.Sign() == 0 {
-					continue
-				}
-				// s holds the members of r at shift + ratio·ℤ that are integers: every q-th,
-				// from the first integer on.
-				every, first, meets := integersOf(shift, new(big.Rat).Abs(ratio))
-				if !meets || every > maxRows {
-					continue
-				}
-				if !pass {
-					if all = all / gcd(all, every) * every; all > maxRows {
-						return false
-					}
-					continue
-				}
-				for k := first % every; k < all; k += every {
-					places[k] = true
-				}
+		var places [][2]*big.Rat // member k of r is number place + k·step of a row of g
+		for _, s := range g.rows {
+			place, ok := algebra.Exact(algebra.Make(algebra.Div, algebra.Make(algebra.Add, r.offset, algebra.Make(algebra.Neg, s.offset)), s.step))
+			step, okay := algebra.Exact(algebra.Make(algebra.Div, r.step, s.step))
+			if ok && okay {
+				places = append(places, [2]*big.Rat{place, step})
 			}
 		}
-		if int64(len(places)) != all || len(places) == 0 {
-			return false
+		for k := range int64(longestPeriod) {
+			if !slices.ContainsFunc(places, func(at [2]*big.Rat) bool {
+				member := new(big.Rat).Mul(at[1], big.NewRat(k, 1))
+				return member.Add(member, at[0]).IsInt()
+			}) {
+				return false
+			}
 		}
 	}
 	return true
-}
-
-// integersOf returns the integers among shift + ratio·ℤ: their step every, and the first
-// one, which is not negative.
-func integersOf(shift, ratio *big.Rat) (every, first int64, ok bool) {
-	q := ratio.Denom()
-	for k := int64(0); q.IsInt64() && k < q.Int64() && k < maxRows; k++ {
-		at := new(big.Rat).Add(shift, new(big.Rat).Mul(ratio, big.NewRat(k, 1)))
-		if at.IsInt() && ratio.Num().IsInt64() {
-			n := ratio.Num().Int64()
-			return n, new(big.Int).Mod(at.Num(), big.NewInt(n)).Int64(), true
-		}
-	}
-	return 0, 0, false
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
