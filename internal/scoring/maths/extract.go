@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"regexp"
 	"strings"
 
 	"speceval/internal/scoring/maths/latex"
@@ -22,6 +23,7 @@ const (
 // where people look for it. Several says that the answers in the boxes of the
 // last line that has any belong together.
 func final(text string, ended, several bool) answer {
+	text = annotation.ReplaceAllString(text, "")
 	if content, note, found := words.Boxed(text, several); found {
 		return answer{content, note}
 	}
@@ -31,6 +33,9 @@ func final(text string, ended, several bool) answer {
 	if i := strings.LastIndex(text, "<answer>"); i >= 0 {
 		inside, _, _ := strings.Cut(text[i+len("<answer>"):], "</answer>")
 		return answer{trimmed(inside), "no box: the answer tag was read"}
+	}
+	if at := numberWord.FindStringSubmatchIndex(text); at != nil && words.States(text, at[2], at[3]) == words.Stated {
+		return answer{text[at[2]:at[3]], "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole {
 		if a, ok := latex.Read(whole); ok && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
@@ -61,6 +66,15 @@ func final(text string, ended, several bool) answer {
 	}
 	return answer{note: "no answer was found"}
 }
+
+var (
+	// annotation is a computation for a calculator, in responses in the style of GSM8K:
+	// 3 + 4 = <<3+4=7>>7.
+	annotation = regexp.MustCompile(`<<[^<>\n]*>>`)
+	// numberWord is the name of a number at the end of a text, said of something before it: The
+	// result is seven.
+	numberWord = regexp.MustCompile(`(?i)\b(?:is|are|equals) ((?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)?-?(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]{3,5}teen|[a-z]{3,5}ty))[.!]?\s*$`)
+)
 
 // stated is the answer that a gold states: in a box, in formulas of a sentence,
 // or as it is.

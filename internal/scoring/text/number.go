@@ -12,7 +12,7 @@ import (
 )
 
 // NumberVersion names the rules for numbers in scores and profiles.
-const NumberVersion = "speceval_number_v4"
+const NumberVersion = "speceval_number_v5"
 
 // Number scores answers that are a number, which may be off by a tolerance.
 //

@@ -48,6 +48,14 @@ func Names(label string) bool {
 	return len(all) > 0 && introduced(all, false) == Stated
 }
 
+// NamesEquation reports whether words may be the name of the equation that follows them: line,
+// the equation. Before a number they would be its place.
+func NamesEquation(label string) bool {
+	all := tokens(label)
+	last := len(all) - 1
+	return last >= 0 && (all[last] == "line" || all[last] == "equation") && introduced(all[:last], false) == Stated
+}
+
 // Introduces reports whether words say nothing but that a value follows: the answer is.
 func Introduces(label string) bool {
 	all := tokens(label)
@@ -113,6 +121,8 @@ func introduced(all []string, equation bool) Stance {
 			return Neither
 		case token == "impossible" && next == "that", token == "apart" && next == "from", token == "used" && next == "to" && i+2 == last, token == "guess" && role(next) == Link:
 			return Neither
+		case slices.Contains(crowd, token) && slices.Contains(sayings, next): // many people answer 7
+			return Neither
 		case (r == Earlier || token == "first") && (next == "answer" || next == "solution"):
 			return Neither
 		case r == Modal && i < last && i+2 >= last:
@@ -124,6 +134,13 @@ func introduced(all []string, equation bool) Stance {
 	}
 	return complement(all[last+1:], last >= 0)
 }
+
+// crowd are words for people other than the author, and sayings what they do with a value
+// that the author does not.
+var (
+	crowd   = strings.Fields("people students many some others someone everyone")
+	sayings = strings.Fields("answer answers answered say says said get gets got claim claims think thinks guess guesses write writes")
+)
 
 // complement is the stance of the words between a value and the link before it, or
 // the beginning of the statement. Behind a link an unknown word counts against the

@@ -48,6 +48,7 @@ func counts(phrase []string, few bool) bool {
 			return true
 		case noun && (isNumber(token) || (r == bounds || len(rest) > 0 && rest[0] == "than") && slices.ContainsFunc(rest, isNumber)): // 7 integers less than 10
 			return true
+		case noun && r == changes && i > 1 && phrase[i-1] == "a" && phrase[i-2] == "in": // 12 eggs in a dozen
 		case isNumber(token) && token != "one", token == "times" && len(rest) > 0 && (rest[0] == "the" || rest[0] == "as"):
 			return false
 		case r == pairs || r == joins:

@@ -29,8 +29,12 @@ func statesBox(before, behind string, equation bool) bool {
 
 // introducesBox does so for the words before a box.
 func introducesBox(all []string, equation bool) bool {
-	if n := len(all); n == 0 || all[n-1] == ":" {
+	n := len(all)
+	switch {
+	case n == 0, all[n-1] == ":":
 		return true
+	case all[n-1] == "but", n > 1 && all[n-2] == "rather" && all[n-1] == "than": // anything but, 13 rather than
+		return false
 	}
 	if !anyOf(all, open) && (!equation && !anyOf(all, Link, Modal) || slices.Contains(all, "answer")) {
 		return introduced(all, equation) == Stated

@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"regexp"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -59,6 +60,9 @@ func Read(text string) (Answer, bool) {
 	return a, ok
 }
 
+// also is another form of an answer behind it: 7 (or 7.0).
+var also = regexp.MustCompile(`\s*\((?:or|i\.e\.,?) ([^()]+)\)\.?\s*$`)
+
 // ReadCommas reads a text whose commas between digits might separate
 // thousands, as in 100,200,300, as the list that it might be as well. It is
 // false if the text has no such commas or cannot be read, and where a group begins with
@@ -75,7 +79,7 @@ func read(text string, commas bool) (a Answer, thousands, ok bool) {
 	if len(text) > maxLength {
 		return a, false, false
 	}
-	lx := lexer{text: Plain(text), commas: commas}
+	lx := lexer{text: also.ReplaceAllString(Plain(text), " or $1"), commas: commas}
 	lx.run(false)
 	if lx.failed || len(lx.tokens) == 0 {
 		return a, lx.thousands, false

@@ -261,7 +261,7 @@ func (p *parser) ratio() Answer {
 		b := p.ratio()
 		related := p.next(operator) && strings.Contains(relations, p.peek())
 		if related && b.Kind != Words { // Answer: 2x = 7, but not Wrong: 2x = 7
-			if !words.Names(a.Text) {
+			if !words.Names(a.Text) && !words.NamesEquation(a.Text) {
 				b.Limit = a.Text
 			}
 			return b
