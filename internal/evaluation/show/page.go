@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -194,9 +195,6 @@ func bounded(text string, most int, end bool) string {
 	return string(runes)
 }
 
-// mostTitles is the number of tasks up to which the points of a plot have titles.
-const mostTitles = 200
-
 // draw sets the plot: pass rates with their intervals, and the rollouts below them.
 func (v *view) draw() error {
 	rates := figure.NewPanel("", "", "pass rate")
@@ -204,16 +202,13 @@ func (v *view) draw() error {
 	figure.Cover(&rates.Y, 0, 1)
 	figure.Cover(&counts.Y, 0)
 	rates.X.Tick.Length, rates.X.Tick.Label.Font.Size = 0, 0
-	var at, spent []figure.Point
+	var at, spent plotter.XYs
 	size := max(0.6, min(2, 150/float64(len(v.Tasks))))
 	for i, t := range v.Tasks {
-		x, title := float64(i+1), ""
-		if len(v.Tasks) <= mostTitles {
-			title = fmt.Sprintf("%s: %.3f ± %.3f by %d rollouts", t.ID, t.Mean, t.Error, t.Count)
-		}
-		rates.Series("", "", figure.Style{Ink: figure.SkyBlue, Width: 0.8}, []figure.Point{{X: x, Y: t.Low / 100}, {X: x, Y: (t.Low + t.Width) / 100}})
-		at = append(at, figure.Point{X: x, Y: t.Mean, Title: title})
-		spent = append(spent, figure.Point{X: x, Y: float64(t.Count), Title: title})
+		x := float64(i + 1)
+		rates.Series("", "", figure.Style{Ink: figure.SkyBlue, Width: 0.8}, plotter.XYs{{X: x, Y: t.Low / 100}, {X: x, Y: (t.Low + t.Width) / 100}})
+		at = append(at, plotter.XY{X: x, Y: t.Mean})
+		spent = append(spent, plotter.XY{X: x, Y: float64(t.Count)})
 	}
 	dots := figure.Style{Ink: figure.Blue, Marker: draw.CircleGlyph{}, Size: vg.Length(size)}
 	rates.Series("", "", dots, at)
