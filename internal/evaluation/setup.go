@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -189,6 +190,8 @@ func (s *Setup) Check() error {
 		err = fmt.Errorf("%d tasks, want at least 2", tasks)
 	case s.Budget < 2 || s.Budget > design.MostBudget:
 		err = fmt.Errorf("a budget of %d rollouts per task, want 2 to %d", s.Budget, design.MostBudget)
+	case !s.fits(tasks):
+		err = fmt.Errorf("shares, clusters, donors, benchmarks or earlier stages that are not those of %d tasks", tasks)
 	case s.Price.check() != nil:
 		err = s.Price.check()
 	case s.Stop != nil && (!(s.Stop.Dollars >= 0 && s.Stop.Dollars < 1e9) || s.Stop.Dollars > 0 && s.Stop.Tokens > 0):
@@ -201,14 +204,41 @@ func (s *Setup) Check() error {
 		err = errors.New("an evaluation that extends another one has no limit on tokens or dollars")
 	case own.Uniform() && (d.Pilots != s.Budget || d.Weight != 1):
 		err = fmt.Errorf("a pilot of %d with weight %v under uniform, want all %d rollouts with weight 1", d.Pilots, d.Weight, s.Budget)
-	case s.Extends != nil:
-	case !own.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
+	case s.Extends == nil && !own.Uniform() && (d.Pilots < 1 || d.Pilots >= s.Budget || !(d.Weight > 0 && d.Weight < 1)):
 		err = fmt.Errorf("a pilot of %d rollouts with weight %v does not fit a budget of %d", d.Pilots, d.Weight, s.Budget)
 	}
 	if err != nil {
 		return err
 	}
 	return s.checkPassK()
+}
+
+// fits reports whether a setup, which a caller of the protocol may have made, holds for each
+// of its tasks what it holds for any, in counts that an evaluation can have.
+func (s *Setup) fits(tasks int) bool {
+	ok, next, most := s.Design.Rounds >= 0 && s.Design.Rounds <= design.MostBudget*tasks, 0, design.MostBudget*tasks
+	for _, d := range s.Donors {
+		for _, c := range append(slices.Clone(d.Fixed), d.Counts) {
+			ok = ok && len(c.Passes) == tasks && len(c.Rollouts) == tasks
+		}
+	}
+	for _, p := range s.Suite {
+		ok = ok && p.First == next && p.Tasks >= 1 && p.Tasks <= tasks-next
+		next += p.Tasks
+	}
+	if s.Extends != nil {
+		ok = ok && len(s.Extends.Stages) == tasks
+		for _, stages := range s.Extends.Stages {
+			weight := 0.0
+			for _, x := range stages {
+				weight += x.Weight
+				most -= x.Rollouts
+				ok = ok && x.Rollouts >= 0 && most >= 0 && (x.Rollouts > 0 || x.Weight == 0) && x.Rewards >= 0 && x.Rewards <= float64(x.Rollouts)
+			}
+			ok = ok && math.Abs(weight-1) <= 1e-6
+		}
+	}
+	return ok && (len(s.Suite) == 0 || next == tasks) && len(s.Shares)%tasks == 0 && len(s.Shares) <= tasks && len(s.Clusters)%tasks == 0 && len(s.Clusters) <= tasks
 }
 
 // Keep writes the setup into the folder of an evaluation where there is none, and
