@@ -14,6 +14,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
+	"speceval/internal/ledger"
 	"speceval/internal/policy"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
@@ -110,7 +111,7 @@ func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: as many as it takes to tell two models apart that differ by `D`")
 	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
 	fs.Func("price", "tokens of prompts and of answers cost `IN/OUT` dollars per million, such as 0.15/0.60", func(text string) (err error) {
-		g.Price, err = evaluation.ParsePrice(text)
+		g.Price, err = ledger.ParsePrice(text)
 		return err
 	})
 	fs.StringArrayVar(&g.Prior, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles (FILE#MODEL: one model's); may be repeated")

@@ -33,8 +33,8 @@ type meter struct {
 	untold    bool // tokens are not told
 	longer    int  // rollout of a task from which on answers are five times as long; 0: none
 	slow      time.Duration
-	charges   *evaluation.Price // that it reports the cost by
-	cancel    func()            // called when so many tokens were generated
+	charges   *ledger.Price // that it reports the cost by
+	cancel    func()        // called when so many tokens were generated
 	after     int64
 	generated atomic.Int64
 	answered  atomic.Int64
@@ -161,7 +161,7 @@ func TestALimitDoesNotChooseAnswers(t *testing.T) {
 // TestDollarsAreLimited evaluates under limits on dollars, where prompts cost as much as
 // answers, or much more for a token. The result states what was generated and prompted.
 func TestDollarsAreLimited(t *testing.T) {
-	for _, price := range []evaluation.Price{{Prompt: 0, Completion: 2}, {Prompt: 40, Completion: 2}} {
+	for _, price := range []ledger.Price{{Prompt: 0, Completion: 2}, {Prompt: 40, Completion: 2}} {
 		for _, reported := range []bool{false, true} {
 			m := &meter{mute: price.Prompt > 0, slow: 200 * time.Microsecond}
 			l := limited(t, m, 0, 5)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/ledger"
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/sampler"
@@ -560,7 +561,7 @@ func TestProgressIsTold(t *testing.T) {
 	l := newLab(t, "hbn-async", 8, 3, quiz...)
 	var last evaluation.Progress
 	l.settings.Watch = func(p evaluation.Progress) { last = p }
-	l.settings.Setup.Price = &evaluation.Price{Prompt: 1, Completion: 2}
+	l.settings.Setup.Price = &ledger.Price{Prompt: 1, Completion: 2}
 	r := l.run()
 	want := evaluation.Progress{Pilots: 30, AllPilots: 30, Continuations: last.Continuations, AllContinuations: 50, Mean: last.Mean, Tokens: last.Tokens, Dollars: last.Dollars,
 		At: last.At, Stage: 2, Tasks: last.Tasks}

@@ -248,15 +248,6 @@ func OverTasks(m estimate.Mean, shares []float64, clusters []string) (SampleErro
 	return SampleError{o.StandardError, [2]float64{o.Low, o.High}, o.Clusters, len(clusters) > 0}, nil
 }
 
-// Words are the error in words, for people.
-func (e SampleError) Words() string {
-	if e.Clusters < 2 {
-		return "all tasks are of one cluster: what they stand for cannot be told from them"
-	}
-	draws := map[bool]string{true: "clusters", false: "tasks"}[e.Clustered]
-	return fmt.Sprintf("± %.4f, %.4f to %.4f, for what these %d %s are a sample of", e.StandardErrorTasks, e.IntervalTasks[0], e.IntervalTasks[1], e.Clusters, draws)
-}
-
 // Shares are the weights of the tasks in the mean; nil where all are alike.
 func (r *Result) Shares() (shares []float64) {
 	for _, t := range r.Rows {

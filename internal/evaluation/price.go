@@ -3,42 +3,9 @@ package evaluation
 import (
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
+
+	"speceval/internal/ledger"
 )
-
-// Price is the charge of servers for tokens, in dollars per million.
-type Price struct {
-	Prompt     float64 `json:"prompt"`
-	Completion float64 `json:"completion"`
-}
-
-// ParsePrice reads a price of the form IN/OUT, such as 0.15/0.60.
-func ParsePrice(text string) (*Price, error) {
-	in, out, of := strings.Cut(text, "/")
-	prompt, wrong := strconv.ParseFloat(in, 64)
-	completion, err := strconv.ParseFloat(out, 64)
-	p := &Price{prompt, completion}
-	if !of || wrong != nil || err != nil || p.check() != nil {
-		return nil, fmt.Errorf("price %q: want IN/OUT in dollars per million tokens of prompts and of answers, such as 0.15/0.60; OUT is %v or more", text, least)
-	}
-	return p, nil
-}
-
-// least is the least price of answers: a limit in tokens of them is a 64-bit integer.
-const least = 1e-3
-
-func (p *Price) check() error {
-	if p != nil && !(p.Prompt >= 0 && p.Prompt < 1e6 && p.Completion >= least && p.Completion < 1e6) {
-		return fmt.Errorf("prices of %v and %v dollars per million tokens: want 0 or more for prompts, and %v or more for answers", p.Prompt, p.Completion, least)
-	}
-	return nil
-}
-
-// Of is the dollars that tokens cost.
-func (p *Price) Of(prompt, completion float64) float64 {
-	return (p.Prompt*prompt + p.Completion*completion) / 1e6
-}
 
 // PromptWeight is the count of a prompt's token toward [Setup.Limit].
 func (s *Setup) PromptWeight() float64 {
@@ -84,7 +51,7 @@ type Cost struct {
 }
 
 // charge sets what the requests cost, if their prices are known or servers told.
-func (r *Result) charge(rows []Request, price *Price) {
+func (r *Result) charge(rows []Request, price *ledger.Price) {
 	c := Cost{Reported: true}
 	for i := range rows {
 		dollars, reported := rows[i].cost(price)
@@ -106,7 +73,7 @@ func (q *Request) tokens() int64 {
 }
 
 // cost is the dollars of a request, and whether its server reported them.
-func (q *Request) cost(price *Price) (dollars float64, reported bool) {
+func (q *Request) cost(price *ledger.Price) (dollars float64, reported bool) {
 	switch {
 	case q.Cost > 0:
 		return q.Cost, true

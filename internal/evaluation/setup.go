@@ -52,12 +52,12 @@ type Setup struct {
 	Shares []float64 `json:"shares,omitempty"`
 	// Clusters is the cluster of each task, those of which are no independent sample of
 	// tasks; none where every task is its own.
-	Clusters []string `json:"clusters,omitempty"`
-	Suite    []Part   `json:"suite,omitempty"` // the benchmarks, where there are several
-	Price    *Price   `json:"price,omitempty"`
-	PassK    []int    `json:"pass_k,omitempty"` // numbers k of pass@k and pass^k
-	Donors   []Donor  `json:"donors,omitempty"`
-	Extends  *Extends `json:"extends,omitempty"`
+	Clusters []string      `json:"clusters,omitempty"`
+	Suite    []Part        `json:"suite,omitempty"` // the benchmarks, where there are several
+	Price    *ledger.Price `json:"price,omitempty"`
+	PassK    []int         `json:"pass_k,omitempty"` // numbers k of pass@k and pass^k
+	Donors   []Donor       `json:"donors,omitempty"`
+	Extends  *Extends      `json:"extends,omitempty"`
 
 	// Asked is all that rollouts depend on besides their seeds, by name: the
 	// digest of the prompts, the model and how it is sampled.
@@ -135,18 +135,6 @@ func (s *Setup) Spending() string {
 	}
 }
 
-// Stages is how they are spent, for people.
-func (s *Setup) Stages() string {
-	after := max(1, len(s.Design.Fractions))
-	switch {
-	case s.Design.Pilots == s.Budget:
-		return cmp.Or(s.Used, s.Policy)
-	case s.Extends != nil:
-		return fmt.Sprintf("%s in %d stages", s.Policy, after)
-	}
-	return fmt.Sprintf("%s with a pilot of %d each, in %d stages", s.Policy, s.Design.Pilots, after+1)
-}
-
 // way is the execution of the policy that is used.
 func (s *Setup) way() (*policy.Execution, error) {
 	return policy.FindExecution(cmp.Or(s.Used, s.Policy))
@@ -192,8 +180,8 @@ func (s *Setup) Check() error {
 		err = fmt.Errorf("a budget of %d rollouts per task, want 2 to %d", s.Budget, design.MostBudget)
 	case !s.fits(tasks):
 		err = fmt.Errorf("shares, clusters, donors, benchmarks or earlier stages that are not those of %d tasks", tasks)
-	case s.Price.check() != nil:
-		err = s.Price.check()
+	case s.Price.Check() != nil:
+		err = s.Price.Check()
 	case s.Stop != nil && (!(s.Stop.Dollars >= 0 && s.Stop.Dollars < 1e9) || s.Stop.Dollars > 0 && s.Stop.Tokens > 0):
 		err = fmt.Errorf("limits of %d tokens and %v dollars: want one of the two", s.Stop.Tokens, s.Stop.Dollars)
 	case own.Donors != (len(s.Donors) > 0):

@@ -1,5 +1,7 @@
 package evaluation
 
+import "speceval/internal/ledger"
+
 // Spec is what a user asks for, by flags or by the start message of the protocol, whose
 // fields have the names below. A Setup follows from it, the tasks and what is known of them.
 type Spec struct {
@@ -11,15 +13,15 @@ type Spec struct {
 
 	// What it may spend or is to reach: a budget, a plan or a target; limits join a target, or
 	// stand alone.
-	Budget      int     `json:"budget,omitempty"`       // rollouts per task on average
-	TargetSE    float64 `json:"target_se,omitempty"`    // standard error to come down to
-	Resolve     float64 `json:"-"`                      // difference that two such evaluations find four times in five
-	Plan        string  `json:"-"`                      // file of a plan whose budget is taken
-	From        string  `json:"-"`                      // stored evaluation of the tasks to forecast by; "": the prior
-	MaxRollouts int     `json:"max_rollouts,omitempty"` // in all
-	MaxTokens   int64   `json:"max_tokens,omitempty"`   // of answers, in all
-	MaxDollars  float64 `json:"max_usd,omitempty"`      // for all requests, in the place of MaxTokens
-	Price       *Price  `json:"-"`                      // of tokens; nil: not known
+	Budget      int           `json:"budget,omitempty"`       // rollouts per task on average
+	TargetSE    float64       `json:"target_se,omitempty"`    // standard error to come down to
+	Resolve     float64       `json:"-"`                      // difference that two such evaluations find four times in five
+	Plan        string        `json:"-"`                      // file of a plan whose budget is taken
+	From        string        `json:"-"`                      // stored evaluation of the tasks to forecast by; "": the prior
+	MaxRollouts int           `json:"max_rollouts,omitempty"` // in all
+	MaxTokens   int64         `json:"max_tokens,omitempty"`   // of answers, in all
+	MaxDollars  float64       `json:"max_usd,omitempty"`      // for all requests, in the place of MaxTokens
+	Price       *ledger.Price `json:"-"`                      // of tokens; nil: not known
 
 	Policy string  `json:"policy,omitempty"` // "": the default for what is known
 	Stages int     `json:"stages,omitempty"` // of policies that choose their number; 0: choose

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
+	"speceval/internal/ledger"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/config"
@@ -493,7 +494,7 @@ func TestPricesOfTheConfigurationAreTaken(t *testing.T) {
 	if err != nil || p.Dollars == nil || math.Abs(*p.Dollars-40*2500e-6) > 1e-9 {
 		t.Errorf("%+v, %v, want the cost of 40 rollouts", p, err)
 	}
-	limited := evaluation.Spec{MaxDollars: 0.4, Price: &evaluation.Price{Prompt: 100, Completion: 400}}
+	limited := evaluation.Spec{MaxDollars: 0.4, Price: &ledger.Price{Prompt: 100, Completion: 400}}
 	if r := l.evaluate(limited); r.Cost == nil || r.Cost.Dollars > 0.4*1.05 || r.Cost.Dollars < float64(r.Rollouts)*4500e-6 {
 		t.Errorf("cost %+v of %d rollouts, want that of the price that is given", r.Cost, r.Rollouts)
 	}

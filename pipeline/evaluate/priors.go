@@ -14,6 +14,7 @@ import (
 
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
 	"speceval/internal/profile"
 	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
@@ -325,6 +326,6 @@ func (p *Pooled) Text(w io.Writer) error {
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n  together    %.4f ± %.4f, 95%% interval %.4f to %.4f, by %d rollouts\n  %s\n%s",
-		p.Estimate, p.StandardError, p.Interval[0], p.Interval[1], p.Rollouts, p.SampleError.Words(), againLine(p.Losses, "lost       ", "mean"))
+		p.Estimate, p.StandardError, p.Interval[0], p.Interval[1], p.Rollouts, show.SampleError(p.SampleError), againLine(p.Losses, "lost       ", "mean"))
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"speceval/internal/clock"
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
+	"speceval/internal/ledger"
 	"speceval/internal/measurement"
 	"speceval/internal/scoring/family"
 	"speceval/internal/seed"
@@ -183,11 +184,11 @@ func namedModel(cfg *config.Config, name string) config.Model {
 }
 
 // price is the price of the model's tokens: as given, otherwise as configured; nil: not known.
-func (s *Subject) price(given *evaluation.Price) (*evaluation.Price, error) {
+func (s *Subject) price(given *ledger.Price) (*ledger.Price, error) {
 	if given != nil || s.model.Price == "" {
 		return given, nil
 	}
-	p, err := evaluation.ParsePrice(s.model.Price)
+	p, err := ledger.ParsePrice(s.model.Price)
 	if err != nil {
 		return nil, requestf("[[model]] %s: %w", s.model.ID, err)
 	}

@@ -37,6 +37,7 @@ type Page struct {
 // view is a page as its template reads it.
 type view struct {
 	Guard, About string
+	Sample       string // error over what the tasks are a sample of
 	Style        template.CSS
 	*evaluation.Result
 	Warnings []string
@@ -51,7 +52,6 @@ type view struct {
 type task struct {
 	evaluation.Task
 	Count          int
-	Earned         float64
 	Error          float64
 	Low, At, Width float64
 	Prompt         string
@@ -69,7 +69,7 @@ type answer struct {
 // cannot be read; without one of their files they are left out, and the page says so.
 func (p Page) Write(w io.Writer) error {
 	r := p.Result
-	v := view{Guard: display.PageGuard(""), About: about(r), Style: template.CSS(display.PageStyle), Result: r, Warnings: p.Said, Graded: evaluation.Graded(r.Rows)}
+	v := view{Guard: display.PageGuard(""), About: about(r), Sample: SampleError(r.SampleError), Style: template.CSS(display.PageStyle), Result: r, Warnings: p.Said, Graded: evaluation.Graded(r.Rows)}
 	var first []Line
 	for _, l := range Lines(r, p.Folder)[1:] {
 		switch l.Label {
@@ -86,7 +86,6 @@ func (p Page) Write(w io.Writer) error {
 	v.Tasks = make([]task, len(r.Rows))
 	for i, row := range r.Rows {
 		t := task{Task: row, Count: row.Rollouts(), Error: taskError(row)}
-		_, t.Earned = row.Counts()
 		t.Low = 100 * max(0, row.Mean-1.96*t.Error)
 		t.At, t.Width = 100*row.Mean, 100*min(1, row.Mean+1.96*t.Error)-t.Low
 		v.Tasks[i] = t

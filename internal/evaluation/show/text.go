@@ -2,6 +2,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -44,7 +45,7 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	for _, p := range r.Suite {
 		line(p.Benchmark, "%.4f ± %.4f by %d rollouts, with weight %.3g", p.Estimate, p.StandardError, p.Rollouts, p.Weight)
 	}
-	line("other tasks", "%s", r.SampleError.Words())
+	line("other tasks", "%s", SampleError(r.SampleError))
 	line("rollouts", "%s", rolloutsText(r))
 	if r.Known != nil {
 		line("donors", "%s", knownText(r.Known))
@@ -245,4 +246,25 @@ func tasksTable(r *evaluation.Result, all bool) table.Table {
 // taskError is the standard error of a task's pass rate.
 func taskError(t evaluation.Task) float64 {
 	return math.Sqrt(t.Variance / float64(t.Pilots+t.Continuations))
+}
+
+// SampleError is an error over what the tasks are a sample of, in words.
+func SampleError(e evaluation.SampleError) string {
+	if e.Clusters < 2 {
+		return "all tasks are of one cluster: what they stand for cannot be told from them"
+	}
+	draws := map[bool]string{true: "clusters", false: "tasks"}[e.Clustered]
+	return fmt.Sprintf("± %.4f, %.4f to %.4f, for what these %d %s are a sample of", e.StandardErrorTasks, e.IntervalTasks[0], e.IntervalTasks[1], e.Clusters, draws)
+}
+
+// Stages is how the rollouts of an evaluation are spent, in words.
+func Stages(s *evaluation.Setup) string {
+	after := max(1, len(s.Design.Fractions))
+	switch {
+	case s.Design.Pilots == s.Budget:
+		return cmp.Or(s.Used, s.Policy)
+	case s.Extends != nil:
+		return fmt.Sprintf("%s in %d stages", s.Policy, after)
+	}
+	return fmt.Sprintf("%s with a pilot of %d each, in %d stages", s.Policy, s.Design.Pilots, after+1)
 }
