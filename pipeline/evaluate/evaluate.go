@@ -281,7 +281,7 @@ type Rescored struct {
 // the scorers and the answers of today, and stores the result that follows. Its
 // tasks names the benchmarks' task files, none for benchmarks that it names itself.
 func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (*Rescored, error) {
-	stored, s, err := reopen(cfg, name, benchmarks, h.Warn)
+	stored, s, err := reopen(cfg, name, benchmarks, h.Warn, evaluation.RolloutsFile, evaluation.RequestsFile)
 	if err != nil {
 		return nil, err
 	}
@@ -289,9 +289,13 @@ func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []
 	return &Rescored{stored.Result, again, stored.Folder}, err
 }
 
-// reopen finds a stored evaluation, and its model on its benchmarks as they are now.
-func reopen(cfg *config.Config, name string, benchmarks []string, warn func(string)) (*evaluation.Stored, *Subject, error) {
+// reopen finds a stored evaluation with the files that are needed, and its model on its
+// benchmarks as they are now.
+func reopen(cfg *config.Config, name string, benchmarks []string, warn func(string), needs ...string) (*evaluation.Stored, *Subject, error) {
 	stored, err := Archive{cfg, warn}.Stored(name)
+	if err == nil {
+		err = stored.Needs(needs...)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
