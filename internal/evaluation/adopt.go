@@ -3,9 +3,7 @@ package evaluation
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,17 +31,23 @@ func (s *Settings) adopt() error {
 	if from == "" {
 		return nil
 	}
-	if err := os.MkdirAll(s.Folder, 0o777); err != nil {
-		return err
-	}
 	stored, err := Open(from)
+	under := errors.Is(err, fs.ErrNotExist)
+	if err == nil {
+		err = stored.Needs(RolloutsFile, ScoresFile, RequestsFile)
+	}
+	if err != nil && !extends && !under {
+		s.say(fmt.Sprintf("the answers of %s are not taken over: %v", from, err))
+		return nil
+	}
 	switch {
 	case err == nil:
 		err = s.copyStored(stored)
-	case !extends && errors.Is(err, fs.ErrNotExist):
-		err = copyFile(from, s.Folder, sampler.PartialsName) // first: an answer that ends meanwhile must be in a copy
-		for _, what := range journals {
-			err = errors.Join(err, copyFile(from, s.Folder, what+journal.Suffix))
+	case under && !extends:
+		err = nil
+		// Unfinished answers first: one that ends meanwhile must be in a copy.
+		for _, name := range []string{sampler.PartialsName, "rollouts" + journal.Suffix, "scores" + journal.Suffix, "requests" + journal.Suffix} {
+			err = errors.Join(err, atomicfile.Copy(filepath.Join(from, name), filepath.Join(s.Folder, name)))
 		}
 	}
 	if err != nil {
@@ -65,7 +69,7 @@ func (s *Settings) smaller() (folder string) {
 	var best *Stop
 	for _, e := range siblings {
 		there, err := ReadSetup(filepath.Join(parent, e.Name()))
-		if err == nil && there.Policy == s.Setup.Policy && there.Seed == s.Setup.Seed && there.Extends == nil &&
+		if err == nil && there.Policy == s.Setup.Policy && there.Seed == s.Setup.Seed && there.Extends == nil && len(there.Asked) == len(s.Setup.Asked) &&
 			there.Stop.below(s.Setup.Stop) && !there.Stop.below(best) && there.alike(&s.Setup) == nil {
 			folder, best = filepath.Join(parent, e.Name()), there.Stop
 		}
@@ -83,9 +87,6 @@ func (s *Stop) below(other *Stop) bool {
 // copyStored writes the files of a complete evaluation as the journals that they were made of.
 // Of answers that had not ended nothing is left: they are torn.
 func (s *Settings) copyStored(from *Stored) error {
-	if err := from.Needs(RolloutsFile, ScoresFile, RequestsFile); err != nil {
-		return err
-	}
 	path := func(what string) string { return filepath.Join(s.Folder, what+journal.Suffix) }
 	x, rules := s.Setup.Extends, from.Result.Rules
 	if x != nil {
@@ -93,14 +94,14 @@ func (s *Settings) copyStored(from *Stored) error {
 	}
 	counts := func(id rollout.ID) bool { return x == nil || int(id.Rollout) < x.rollouts(int(id.Task)) }
 	there, graded := make(map[rolloutKey]bool), make(map[rolloutKey]float64)
-	err := journaled(path("rollouts"), rollout.Rollouts([]string{from.path(RolloutsFile)}), func(r *rollout.Rollout) (*rollout.Rollout, bool) {
+	err := journal.Convert(path("rollouts"), rollout.Rollouts([]string{from.path(RolloutsFile)}), func(r *rollout.Rollout) (*rollout.Rollout, bool) {
 		there[rolloutKey{r.TaskID, r.Rollout}] = true
 		return r, counts(r.ID())
 	})
 	if err != nil {
 		return err
 	}
-	err = journaled(path("scores"), rollout.Scores(from.path(ScoresFile)), func(v *rollout.Score) (*verdict, bool) {
+	err = journal.Convert(path("scores"), rollout.Scores(from.path(ScoresFile)), func(v *rollout.Score) (*verdict, bool) {
 		graded[rolloutKey{v.TaskID, v.Rollout}] = v.Partial
 		return &verdict{*v, rules}, counts(v.ID())
 	})
@@ -127,35 +128,4 @@ func (s *Settings) copyStored(from *Stored) error {
 		}
 	}
 	return errors.Join(partials.Close(), journal.Write(path("requests"), slices.Values(all)))
-}
-
-// journaled writes a journal of those rows that are taken, in another form.
-func journaled[From, To any](path string, rows iter.Seq2[*From, error], take func(*From) (*To, bool)) (fault error) {
-	err := journal.Write(path, func(yield func(*To) bool) {
-		for r, err := range rows {
-			if fault = err; err != nil {
-				return
-			}
-			if to, taken := take(r); taken && !yield(to) {
-				return
-			}
-		}
-	})
-	return errors.Join(fault, err)
-}
-
-// copyFile copies a file to another folder, if there is one.
-func copyFile(from, to, name string) error {
-	f, err := os.Open(filepath.Join(from, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return atomicfile.Write(filepath.Join(to, name), func(w io.Writer) error {
-		_, err := io.Copy(w, f)
-		return err
-	})
 }

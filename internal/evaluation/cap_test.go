@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -346,5 +348,24 @@ func TestALargerLimitGoesOn(t *testing.T) {
 			t.Errorf("limit %d: no answer under way was asked for again", limit)
 		}
 		sound(t, l.settings.Folder, r)
+	}
+}
+
+// TestDamagedAnswersAreNotTakenOver goes on without those of a smaller limit.
+func TestDamagedAnswersAreNotTakenOver(t *testing.T) {
+	out, said := t.TempDir(), ""
+	for _, limit := range []int64{6500, 16000} {
+		l := limited(t, new(meter), limit, 3)
+		l.settings.Folder = l.settings.Setup.Path(out)
+		l.settings.Say = func(text string) { said += text }
+		if r := l.run(); r.Sessions != 1 {
+			t.Errorf("limit %d: %d sessions", limit, r.Sessions)
+		}
+		if err := os.Truncate(filepath.Join(l.settings.Folder, "rollouts.parquet"), 9); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(said, "are not taken over") || !strings.Contains(said, "rollouts.parquet") {
+		t.Errorf("said: %q", said)
 	}
 }

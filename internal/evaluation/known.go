@@ -255,8 +255,8 @@ func (x *Extends) past() *controller.Past {
 	return p
 }
 
-// all is how many rollouts it has; none of nil.
-func (x *Extends) all() (n int) {
+// All is the number of its rollouts; 0 of nil.
+func (x *Extends) All() (n int) {
 	if x == nil {
 		return 0
 	}

@@ -94,7 +94,7 @@ func (e *engine) progress() Progress {
 	tasks, m := len(e.Setup.TaskIDs), e.Setup.Design.Pilots
 	p := Progress{
 		At:        e.Clock.Now(),
-		AllPilots: tasks * m, AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.all(),
+		AllPilots: tasks * m, AllContinuations: tasks*(e.Setup.Budget-m) - e.Setup.Extends.All(),
 		Mean: e.provisional(), Tasks: make([]TaskSoFar, tasks),
 	}
 	e.mu.Lock()

@@ -214,14 +214,6 @@ func (r *Result) Gain() int {
 	return r.Uniform.estimate().Verdict(spent)
 }
 
-// Worse says so if Uniform would have needed fewer rollouts than were spent; "" otherwise.
-func (r *Result) Worse() string {
-	if r.Design.Risk == nil || r.Gain() >= 0 {
-		return ""
-	}
-	return fmt.Sprintf("this run did worse than Uniform, which needs %.1f rollouts per task for this error, and %.1f were spent. With few tasks, a small budget or a tight limit, or where all tasks are about as hard, take --policy uniform", r.Uniform.Budget, float64(r.Rollouts)/float64(r.Tasks))
-}
-
 // Update is the posterior of the tasks by their rollouts.
 func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
 	observed, rewards := make([]int, len(r.Rows)), make([]float64, len(r.Rows))

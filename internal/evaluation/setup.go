@@ -123,18 +123,6 @@ func (s *Setup) Path(out string) string {
 	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
 }
 
-// Spending is its limit in words, for people: 480 rollouts.
-func (s *Setup) Spending() string {
-	switch n := len(s.TaskIDs); {
-	case s.Stop != nil:
-		return s.Stop.Words()
-	case s.Extends != nil:
-		return fmt.Sprintf("%d rollouts after the %d of %s", n*s.Budget-s.Extends.all(), s.Extends.all(), s.Extends.Name)
-	default:
-		return fmt.Sprintf("%d rollouts", n*s.Budget)
-	}
-}
-
 // way is the execution of the policy that is used.
 func (s *Setup) way() (*policy.Execution, error) {
 	return policy.FindExecution(cmp.Or(s.Used, s.Policy))

@@ -261,7 +261,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	}
 	settings.Say, settings.Watch = h.Say, h.Watch
 	n := len(setup.TaskIDs)
-	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, setup.Spending(), show.Stages(&setup)))
+	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, show.Spending(&setup), show.Stages(&setup)))
 	result, err := evaluation.Run(ctx, settings)
 	if err == nil {
 		for _, line := range result.Answers.Lines(ending.Warned) {

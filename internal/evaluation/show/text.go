@@ -36,7 +36,7 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 		}
 		line(label, "%s", text)
 	}
-	if text := r.Worse(); text != "" {
+	if text := worse(r); text != "" {
 		line(warning, "%s", text)
 	}
 	for _, p := range r.PassK {
@@ -267,4 +267,24 @@ func Stages(s *evaluation.Setup) string {
 		return fmt.Sprintf("%s in %d stages", s.Policy, after)
 	}
 	return fmt.Sprintf("%s with a pilot of %d each, in %d stages", s.Policy, s.Design.Pilots, after+1)
+}
+
+// worse says so if Uniform would have needed fewer rollouts than were spent; "" otherwise.
+func worse(r *evaluation.Result) string {
+	if r.Design.Risk == nil || r.Gain() >= 0 {
+		return ""
+	}
+	return fmt.Sprintf("this run did worse than Uniform, which needs %.1f rollouts per task for this error, and %.1f were spent. With few tasks, a small budget or a tight limit, or where all tasks are about as hard, take --policy uniform", r.Uniform.Budget, float64(r.Rollouts)/float64(r.Tasks))
+}
+
+// Spending is the limit of an evaluation, in words: 480 rollouts.
+func Spending(s *evaluation.Setup) string {
+	all, before := len(s.TaskIDs)*s.Budget, s.Extends.All()
+	switch {
+	case s.Stop != nil:
+		return s.Stop.Words()
+	case s.Extends != nil:
+		return fmt.Sprintf("%d rollouts after the %d of %s", all-before, before, s.Extends.Name)
+	}
+	return fmt.Sprintf("%d rollouts", all)
 }

@@ -237,3 +237,18 @@ func formatLine[T any](record *T) ([]byte, error) {
 	line := fmt.Appendf(make([]byte, 0, len(text)+10), "%08x ", crc32.ChecksumIEEE(text))
 	return append(append(line, text...), '\n'), nil
 }
+
+// Convert writes a journal of the rows that are taken, in another form, as Write does.
+func Convert[From, To any](path string, rows iter.Seq2[*From, error], take func(*From) (*To, bool)) (fault error) {
+	err := Write(path, func(yield func(*To) bool) {
+		for r, err := range rows {
+			if fault = err; err != nil {
+				return
+			}
+			if to, taken := take(r); taken && !yield(to) {
+				return
+			}
+		}
+	})
+	return errors.Join(fault, err)
+}
