@@ -105,9 +105,7 @@ func TestAllocationsOfOwnProfiles(t *testing.T) {
 	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\n" +
 		"quiz,m,1,\"b \"\"é\"\"\",3,7\nquiz,m,0,a,7,7\n" +
 		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
-	if err := os.WriteFile(mine, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(mine, rows)
 	store(t, dir, []variance.Design{{Policy: variance.HBN, Donors: "none", NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
 	code, stdout, stderr := onShell("allocations", "--out", dir, "--set", "corpus.profiles="+mine, "--set", "experiment.budgets=[12]")
 	if code != 0 || strings.Count(stdout, "\n") != 2 {

@@ -185,9 +185,7 @@ func TestBenchmarksCheckHoldsThePapersIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := strings.NewReplacer(`"task_id":"3"`, `"task_id":"4"`, `"task_id":"4"`, `"task_id":"3"`).Replace(string(text))
-	if err := os.WriteFile(path, []byte(changed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(path, changed)
 	code, _, stderr = onShell("benchmarks", "check", path)
 	if code != exitFailed {
 		t.Errorf("another order: exit code %d", code)
@@ -207,9 +205,7 @@ func filesIn(t *testing.T, files map[string]string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		write(path, text)
 	}
 	return dir
 }
@@ -316,9 +312,7 @@ func TestCheckNeedsNoConfiguration(t *testing.T) {
 	const chat = `{"id":1,"messages":[{"role":"user","content":"1+1?"},{"role":"assistant","content":"2"},{"role":"user","content":"2+2?"}],"answer":4,"scorer":"math","level":3}
 {"id":2,"prompt":"3+3?","answer":6,"scorer":"math"}
 `
-	if err := os.WriteFile("chat.jsonl", []byte(chat), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write("chat.jsonl", chat)
 	code, stdout, stderr := ran(nil, "benchmarks", "check", "chat.jsonl")
 	const want = "\n[user]\n1+1?\n\n[assistant]\n2\n\n[user]\n2+2?\n\nKept with its rollouts and scores: {\"level\":3}\n"
 	if code != exitDone || !strings.HasSuffix(stdout, want) {
@@ -332,9 +326,7 @@ func TestCheckKnowsTheConfiguredFiles(t *testing.T) {
 	path := filepath.Join(dir, "mine.csv")
 	text := "[corpus]\nprompts = '" + filepath.Join(dir, "prompts") + "'\n[[benchmark]]\nid = \"own\"\ntasks = '" + path + "'\n"
 	file := filepath.Join(dir, "e.toml")
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(file, text)
 	code, stdout, stderr := sample(t, file, "out", "benchmarks", "check", path)
 	if code != exitDone || !strings.Contains(stdout, "mine.csv: 4 tasks of own: ") || !strings.Contains(stdout, "\nOwn: Which one") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)

@@ -20,9 +20,7 @@ import (
 func casesFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "cases.tsv")
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(path, text)
 	return path
 }
 

@@ -95,9 +95,7 @@ func keyed(t *testing.T, words ...string) (code int, stderr string) {
 // visitors to another.
 func TestEveryServerGetsItsOwnKey(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("own.jsonl", []byte(ownBenchmark), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write("own.jsonl", ownBenchmark)
 	for i, tt := range []struct {
 		a, b         string // what follows the addresses
 		wantA, wantB string
@@ -127,9 +125,7 @@ func TestEveryServerGetsItsOwnKey(t *testing.T) {
 // TestMessagesTellNoSecrets are words with a password or a key where none belongs.
 func TestMessagesTellNoSecrets(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("own.jsonl", []byte(ownBenchmark), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write("own.jsonl", ownBenchmark)
 	for _, words := range [][]string{
 		{"--worker", "http://me:hunter2@127.0.0.1:1"},
 		{"--worker=http://me:hunter2@127.0.0.1:1"},
@@ -150,9 +146,7 @@ func TestMessagesTellNoSecrets(t *testing.T) {
 		}
 	}
 	file := "[[worker]]\nname = \"a\"\nurls = [\"http://me:hunter2@127.0.0.1:1\"]\nkey_env = \"sk-hunter2\"\n[judge]\nurls = [\"http://me:hunter2@[::1\"]\nkey_env = 7\n"
-	if err := os.WriteFile("experiments.toml", []byte(file), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write("experiments.toml", file)
 	if code, stderr := keyed(t); code != exitUsage || strings.Count(stderr, "key_env") < 4 {
 		t.Errorf("a file: exit code %d: %s", code, stderr)
 	}

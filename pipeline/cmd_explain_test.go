@@ -123,9 +123,7 @@ func TestExplainRefusesWhatIsNotThere(t *testing.T) {
 		}
 		want(t, "stderr", stderr, c.want)
 	}
-	if err := os.WriteFile(filepath.Join(out, "tables", "table5_hbn_schedule.csv"), []byte("n_tasks,budget\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(filepath.Join(out, "tables", "table5_hbn_schedule.csv"), "n_tasks,budget\n")
 	code, _, stderr := explainIn(p, "table5", "19 8", "m")
 	if code != exitFailed {
 		t.Errorf("a table without rows: exit code %d", code)

@@ -177,9 +177,7 @@ func (a *announcer) Write(p []byte) (int, error) {
 func fleetOf(t *testing.T, workers, key string, words ...string) (lines []string, end func() (int, string)) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "e.toml")
-	if err := os.WriteFile(file, []byte(fleetConfig+workers), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(file, fleetConfig+workers)
 	var stdout buffer
 	stderr := announcer{text: "serving; interrupt to stop", said: make(chan struct{})}
 	interrupts := make(chan os.Signal, 2)
@@ -229,9 +227,7 @@ func TestFleetServes(t *testing.T) {
 	dir := t.TempDir()
 	profiles, log := filepath.Join(dir, "p.csv"), filepath.Join(dir, "log.jsonl")
 	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,10,10\nsmallbench,plain,1,math-product,0,10\n"
-	if err := os.WriteFile(profiles, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(profiles, rows)
 	lines, end := fleetOf(t, "", "secret", "--replicas", "3", "--port", "0", "--speed", "0", "--profiles", profiles, "--log", log, "--seed", "7")
 	if len(lines) != 3 || !strings.Contains(lines[0], "qwen3_5_4b  vLLM 0.23.0+simulated, 4096 tokens, 8 sequences, as Qwen3.5-4B on an H20, without waiting") ||
 		!strings.Contains(lines[1], "  org/plain  ") || !strings.Contains(lines[2], "  qwen3_5_4b  ") {
@@ -256,9 +252,7 @@ func TestFleetServes(t *testing.T) {
 func TestFleetIsSlowWhereItIsWrong(t *testing.T) {
 	profiles := filepath.Join(t.TempDir(), "p.csv")
 	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\nsmallbench,plain,0,judge-river,0,10\nsmallbench,plain,1,math-product,0,10\n"
-	if err := os.WriteFile(profiles, []byte(rows), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(profiles, rows)
 	var lengths []int
 	for _, factor := range []string{"1", "3"} {
 		lines, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--model", "plain", "--speed", "0", "--profiles", profiles, "--slow-wrong", factor)

@@ -20,10 +20,7 @@ import (
 )
 
 func (b *bench) wreck(file, content string) {
-	b.t.Helper()
-	if err := os.WriteFile(filepath.Join(b.out, filepath.FromSlash(file)), []byte(content), 0o666); err != nil {
-		b.t.Fatal(err)
-	}
+	write(filepath.Join(b.out, filepath.FromSlash(file)), content)
 }
 
 func TestPlanShowsReasonsAndTimes(t *testing.T) {
@@ -176,12 +173,6 @@ func quiz(answer string) string {
 func TestRolloutsBecomeTables(t *testing.T) {
 	dir := t.TempDir()
 	tasks := filepath.Join(dir, "quiz.jsonl")
-	write := func(path, text string) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 	write(tasks, quiz("C"))
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
 	if err != nil {

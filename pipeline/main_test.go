@@ -190,6 +190,23 @@ func want(t *testing.T, what, text string, parts ...string) {
 
 var errBroken = errors.New("broken")
 
+// fails makes a unit fail, and no other.
+func (b *bench) fails(failing string) {
+	b.hook = func(_ context.Context, unit string) error {
+		if unit == failing {
+			return errBroken
+		}
+		return nil
+	}
+}
+
+// write writes a file.
+func write(path, text string) {
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		panic(err)
+	}
+}
+
 // TestExitCodes is the contract with scripts.
 func TestExitCodes(t *testing.T) {
 	fail := func(b *bench) { b.hook = func(context.Context, string) error { return errBroken } }

@@ -90,12 +90,7 @@ func TestFewUnitsGetADatedLineEach(t *testing.T) {
 
 func TestFailuresGetALineAndAreListedLast(t *testing.T) {
 	b := newBench(t)
-	b.hook = func(_ context.Context, unit string) error {
-		if unit == "replay/b" {
-			return errBroken
-		}
-		return nil
-	}
+	b.fails("replay/b")
 	_, _, stderr := b.do("run")
 	want(t, "stderr", stderr, "Z replay/b failed\n")
 	if !strings.HasSuffix(stderr, "speceval: 1 unit failed, 2 not run\n  replay/b: broken\n") {
@@ -106,12 +101,7 @@ func TestFailuresGetALineAndAreListedLast(t *testing.T) {
 func TestBarOnATerminal(t *testing.T) {
 	b := newBench(t)
 	b.terminal = true
-	b.hook = func(_ context.Context, unit string) error {
-		if unit == "report/table" {
-			return errBroken
-		}
-		return nil
-	}
+	b.fails("report/table")
 	_, _, stderr := b.do("run")
 	want(t, "stderr", stderr, "\r", "replay", "report/table failed\n", "1 unit failed")
 	if strings.Contains(stderr, "\x1b[3") {
@@ -138,12 +128,7 @@ func (b *bench) logged() string {
 
 func TestARunLeavesALog(t *testing.T) {
 	b := newBench(t)
-	b.hook = func(_ context.Context, unit string) error {
-		if unit == "replay/b" {
-			return errBroken
-		}
-		return nil
-	}
+	b.fails("replay/b")
 	b.do("run -q")
 	want(t, "the log", b.logged(),
 		`"msg":"run started","host":"lab","pid":7,"command":"speceval run -q","commit":"abc","config":"experiments.toml","holder":"pid 7 on lab, `,
@@ -175,18 +160,12 @@ func (b *bench) runs() []runlog.Row {
 
 func TestEveryRunRecordsTheUnits(t *testing.T) {
 	b := newBench(t)
-	fail := func(_ context.Context, unit string) error {
-		if unit == "replay/b" {
-			return errBroken
-		}
-		return nil
-	}
 	b.hook = func(context.Context, string) error { return errBroken }
 	b.do("run")
 	if _, err := os.Stat(filepath.Join(b.out, runsFile)); err == nil {
 		t.Error("a record of nothing")
 	}
-	b.hook = fail
+	b.fails("replay/b")
 	b.do("run")
 	if rows := b.runs(); len(rows) != 1 || rows[0].Unit != "a" || rows[0].WallSeconds != 1 || rows[0].Host != "lab" || rows[0].Command != "speceval run" {
 		t.Errorf("after a run that failed: %+v", rows)

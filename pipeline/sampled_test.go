@@ -50,9 +50,7 @@ context_tokens = 4096
 name = "here"
 urls = [` + strings.Join(urls, ", ") + "]\n"
 	path := filepath.Join(t.TempDir(), "experiments.toml")
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(path, text)
 	return path
 }
 
@@ -166,9 +164,7 @@ func TestWhatStandsInTheWayOfSampling(t *testing.T) {
 		t.Errorf("no task files: exit code %d\n%s", code, stderr)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "smallbench.jsonl"), []byte("{\"task_id\":\"a\"}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(filepath.Join(dir, "smallbench.jsonl"), "{\"task_id\":\"a\"}\n")
 	code, _, stderr = sample(t, config, out, "plan", "--set", "corpus.tasks="+dir)
 	if code != 2 || !strings.Contains(stderr, "smallbench.jsonl: line 1: prompt: is missing") {
 		t.Errorf("a bad task file: exit code %d\n%s", code, stderr)
@@ -177,9 +173,7 @@ func TestWhatStandsInTheWayOfSampling(t *testing.T) {
 
 func TestATaskFileOfAnotherBenchmarkIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "smallbench.jsonl"), []byte(`{"benchmark_id":"quiz","task_id":"a","prompt":"?","answer":"1","scorer":"math"}`+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(filepath.Join(dir, "smallbench.jsonl"), `{"benchmark_id":"quiz","task_id":"a","prompt":"?","answer":"1","scorer":"math"}`+"\n")
 	code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), filepath.Join(dir, "out"), "plan", "--set", "corpus.tasks="+dir)
 	if code != 2 || !strings.Contains(stderr, "holds tasks of quiz") {
 		t.Errorf("exit code %d\n%s", code, stderr)

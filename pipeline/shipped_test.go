@@ -143,9 +143,7 @@ func TestOwnProfiles(t *testing.T) {
 		"quiz,m,1,b,3,7\nquiz,m,0,a,7,7\n" +
 		"exam,m,0,x,0,50\nexam,m,1,y,25,50\nexam,m,2,z,49,50\n" +
 		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
-	if err := os.WriteFile(mine, []byte(rows), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(mine, rows)
 	out := filepath.Join(dir, "out")
 	own := []string{"--set", "corpus.profiles=" + mine}
 	_, _, planned := speceval(t, out, append([]string{"plan"}, own...)...)

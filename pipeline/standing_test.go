@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -109,9 +108,7 @@ func TestAKilledRunRunsNothing(t *testing.T) {
 	line, _, _ := strings.Cut(b.logged(), `,"units"`)
 	_, rest, _ := strings.Cut(b.logged(), "\n")
 	started, _, _ := strings.Cut(rest, "\n")
-	if err := os.WriteFile(names[0], []byte(line+"}\n"+started+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(names[0], line+"}\n"+started+"\n")
 	if _, stages := b.status(""); stages["replay"].Running != 0 {
 		t.Errorf("a unit of a dead run is running: %+v", stages["replay"])
 	}
@@ -193,12 +190,8 @@ func TestNoTerminalObeysWhatOthersSay(t *testing.T) {
 		line, _ := json.Marshal(map[string]string{"id": id, "prompt": strings.ReplaceAll(evil, "\n", " ") + fmt.Sprint(i), "answer": evil, "scorer": "exact"})
 		fmt.Fprintf(&tasks, "%s\n", line)
 	}
-	if err := os.WriteFile("mine.jsonl", []byte(tasks.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("experiments.toml", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write("mine.jsonl", tasks.String())
+	write("experiments.toml", "")
 	if code, _, stderr := say(t, "benchmarks", "check", "mine.jsonl", "--unpublished"); code != 0 {
 		t.Fatal(stderr)
 	}
