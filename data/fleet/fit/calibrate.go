@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -48,16 +46,14 @@ func start(model string, sequences, base, sequence, context, prompt int) fleet.M
 }
 
 // calibrate fits one model after another.
-func calibrate(ctx context.Context, facts []*fact) (*fleet.Workload, error) {
+func calibrate(facts []*fact) *fleet.Workload {
 	workload := &fleet.Workload{}
 	for _, m := range starts {
 		if m.ThinkingTokens > 0 {
 			m.Timing.Base = time.Duration(math.Round(likeliestBase * float64(m.Timing.Base)))
 		}
 		s := newSearch(m, facts)
-		if err := s.run(ctx); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Model, err)
-		}
+		s.run()
 		workload.Models = append(workload.Models, s.model)
 		for _, c := range s.cells {
 			c.lengths.Loop, c.lengths.Pace = c.loop, math.Exp(c.pace)
@@ -67,7 +63,7 @@ func calibrate(ctx context.Context, facts []*fact) (*fleet.Workload, error) {
 	slices.SortFunc(workload.Lengths, func(a, b fleet.Lengths) int {
 		return cmp.Or(strings.Compare(a.Benchmark, b.Benchmark), strings.Compare(a.Model, b.Model))
 	})
-	return workload, nil
+	return workload
 }
 
 // linear is the problem at a point, as least squares: the normal equations.
@@ -88,24 +84,13 @@ func loss(z float64) (cost, weight float64) {
 }
 
 // linearize differentiates all residuals.
-func (s *search) linearize(ctx context.Context) (*linear, error) {
+func (s *search) linearize() *linear {
 	here := s.here()
-	cost, err := s.cost(ctx, here)
-	if err != nil {
-		return nil, err
-	}
 	timing, shape := len(s.timing), len(s.shape)
 	size := timing + shape*len(s.cells)
-	l := &linear{cost: cost, normal: mat.NewSymDense(size, nil), slope: mat.NewVecDense(size, nil)}
+	l := &linear{cost: s.cost(here), normal: mat.NewSymDense(size, nil), slope: mat.NewVecDense(size, nil)}
 	rows := make([][][]float64, len(s.cells)) // by cell and run: derivatives, then the residual, weighted
-	err = s.each(func(i int, c *cell) error {
-		var err error
-		rows[i], err = s.rows(ctx, c)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
+	s.each(func(i int, c *cell) { rows[i] = s.rows(c) })
 	for i := range s.cells {
 		columns := make([]int, timing+shape)
 		for j := range columns {
@@ -123,7 +108,7 @@ func (s *search) linearize(ctx context.Context) (*linear, error) {
 	for j, q := range s.timing {
 		l.add([]int{j}, q.residual(&here.model))
 	}
-	return l, nil
+	return l
 }
 
 // add takes up a residual with its derivatives in some columns.
@@ -140,34 +125,26 @@ func (l *linear) add(columns []int, row []float64) {
 }
 
 // rows are the residuals of a cell's runs with their derivatives.
-func (s *search) rows(ctx context.Context, c *cell) ([][]float64, error) {
-	base, err := c.residuals(ctx, s.model, c.lengths, s.draws)
-	if err != nil {
-		return nil, err
-	}
+func (s *search) rows(c *cell) [][]float64 {
+	base := c.residuals(s.model, c.lengths, s.draws)
 	var derivatives [][]float64
-	vary := func(m fleet.Model, l fleet.Lengths, step float64) error {
-		r, err := c.residuals(ctx, m, l, s.draws)
+	vary := func(m fleet.Model, l fleet.Lengths, step float64) {
+		r := c.residuals(m, l, s.draws)
 		for k := range r {
 			r[k] = (r[k] - base[k]) / step
 		}
 		derivatives = append(derivatives, r)
-		return err
 	}
 	for _, q := range s.timing {
 		m := s.model
 		q.set(&m, q.get(&m)+q.step)
-		if err := vary(m, c.lengths, q.get(&m)-q.get(&s.model)); err != nil {
-			return nil, err
-		}
+		vary(m, c.lengths, q.get(&m)-q.get(&s.model))
 	}
 	for _, q := range s.shape {
 		l := c.lengths
 		q.set(&l, q.get(&l)+q.step)
 		c.locate(&l)
-		if err := vary(s.model, l, q.step); err != nil {
-			return nil, err
-		}
+		vary(s.model, l, q.step)
 	}
 	var rows [][]float64
 	for k := range base {
@@ -182,7 +159,7 @@ func (s *search) rows(ctx context.Context, c *cell) ([][]float64, error) {
 		}
 		rows = append(rows, append(row, base[k]*weight))
 	}
-	return rows, nil
+	return rows
 }
 
 // parameter is a number that is fitted, on a scale on which it is free, and

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 
 	"speceval/data"
@@ -35,64 +34,43 @@ type fact struct {
 	selected     map[int][]int     // rollouts of each task that HBN accepts, by budget
 }
 
-// read reads what is published and leaves out what the fit may not see.
-func read() ([]*fact, error) {
-	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
+// must is a value of the published data, which tests read whole.
+func must[T any](value T, err error) T {
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
-	architectures, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
-	if err != nil {
-		return nil, err
-	}
-	releases, err := coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, profiles)
-	if err != nil {
-		return nil, err
-	}
+	return value
+}
+
+// read reads what is published and leaves out what the fit may not see: of HBN's runs it takes
+// the useful FLOPs and nothing else.
+func read() []*fact {
+	profiles := must(profile.Parse(data.Profiles(), data.ProfilesName))
+	architectures := must(flops.Parse(data.Architectures(), data.ArchitecturesName))
+	releases := must(coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, profiles))
 	kept, _, err := profile.Evaluated(profiles)
 	if err != nil {
-		return nil, err
+		panic(err)
 	}
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		return nil, err
-	}
+	prior := must(neyman.NewPrior(16))
 	var facts []*fact
 	byName := map[string]*fact{}
 	for _, p := range kept {
-		f := &fact{Profile: p, adaptive: map[int][]float64{}, selected: map[int][]int{}}
+		f := &fact{Profile: p, prompt: promptTokens[p.Benchmark], adaptive: map[int][]float64{}, selected: map[int][]int{}}
 		for _, a := range architectures {
 			if a.Model == p.Model {
 				f.architecture = a
 			}
 		}
-		if f.prompt = promptTokens[p.Benchmark]; f.prompt == 0 || f.architecture.Model == "" {
-			return nil, fmt.Errorf("%s: the benchmark has no prompt length, or the model no architecture", p.Name())
-		}
 		rewards := coupled.NewRewards(p, releases.Digest(p), rewardSeed)
 		for _, b := range budgets {
-			if f.selected[b], err = selection(prior, rewards, p.N(), b); err != nil {
-				return nil, fmt.Errorf("%s at b = %d: %w", p.Name(), b, err)
-			}
+			f.selected[b] = must(selection(prior, rewards, p.N(), b))
 		}
 		facts = append(facts, f)
 		byName[p.Name()] = f
 	}
-	return facts, addRuns(byName)
-}
-
-// addRuns hands the published runs to their profiles. Of HBN's runs it takes
-// the useful FLOPs and nothing else.
-func addRuns(byName map[string]*fact) error {
-	published, err := measurement.Parse(data.Measurements(), data.MeasurementsName)
-	if err != nil {
-		return err
-	}
-	for _, m := range published {
-		f := byName[m.Benchmark+"__model="+m.Model]
-		if f == nil {
-			return fmt.Errorf("%s: runs of %s and %s, which have no profile", data.MeasurementsName, m.Benchmark, m.Model)
-		}
+	for _, m := range must(measurement.Parse(data.Measurements(), data.MeasurementsName)) {
+		f := byName[m.Profile()]
 		if s := policy.FindStrategy(m.Strategy); s.Policy == policy.Uniform {
 			f.uniform = append(f.uniform, uniform{
 				int(m.ReferenceBudget), int(m.Budget), s.Equivalent, m.TimeSeconds, m.UsefulFLOPs,
@@ -101,7 +79,7 @@ func addRuns(byName map[string]*fact) error {
 			f.adaptive[int(m.Budget)] = append(f.adaptive[int(m.Budget)], m.UsefulFLOPs)
 		}
 	}
-	return nil
+	return facts
 }
 
 // rewardSeed is the master seed of the published runs.

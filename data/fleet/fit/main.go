@@ -10,10 +10,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 
 	"speceval/internal/fleet"
@@ -21,28 +19,11 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "fit:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context) error {
-	facts, err := read()
-	if err != nil {
-		return err
-	}
-	workload, err := calibrate(ctx, facts)
-	if err != nil {
-		return err
-	}
-	models, lengths := workload.Files()
+	models, lengths := calibrate(read()).Files()
 	for name, content := range map[string][]byte{fleet.ModelsName: models, fleet.LengthsName: lengths} {
 		if err := atomicfile.WriteText(filepath.Join("data", "fleet", name), string(content)); err != nil {
-			return err
+			fmt.Fprintln(os.Stderr, "fit:", err)
+			os.Exit(1)
 		}
 	}
-	return nil
 }

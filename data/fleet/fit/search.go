@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"math"
 	"runtime"
 	"sync"
@@ -56,20 +54,18 @@ func newCell(f *fact, m *fleet.Model) *cell {
 	return c
 }
 
-// each calls f for every cell, on all processors, and returns all faults.
-func (s *search) each(f func(i int, c *cell) error) error {
-	faults := make([]error, len(s.cells))
+// each calls f for every cell, on all processors.
+func (s *search) each(f func(i int, c *cell)) {
 	next := atomic.Int64{}
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(faults); i = int(next.Add(1)) - 1 {
-				faults[i] = f(i, s.cells[i])
+			for i := int(next.Add(1)) - 1; i < len(s.cells); i = int(next.Add(1)) - 1 {
+				f(i, s.cells[i])
 			}
 		})
 	}
 	workers.Wait()
-	return errors.Join(faults...)
 }
 
 // point is a place that the search may move to.
@@ -94,85 +90,60 @@ func (s *search) move(p point) {
 }
 
 // run searches, a few steps with half the draws first.
-func (s *search) run(ctx context.Context) error {
-	if err := s.each(func(_ int, c *cell) error {
+func (s *search) run() {
+	s.each(func(_ int, c *cell) {
 		if c.model.ThinkingTokens == 0 {
 			c.findLoops(make([]float64, len(c.uniform)))
 		}
-		return c.refresh(ctx, s.draws, true)
-	}); err != nil {
-		return err
-	}
+		c.refresh(s.draws, true)
+	})
 	if s.model.ThinkingTokens > 0 {
 		draws := s.draws
 		s.draws = max(1, draws/2)
-		if err := s.descend(ctx, 4); err != nil {
-			return err
-		}
+		s.descend(4)
 		s.draws = draws
 	}
-	if err := s.descend(ctx, s.rounds); err != nil {
-		return err
-	}
-	return s.each(func(_ int, c *cell) error {
-		r, err := c.residuals(ctx, s.model, c.lengths, s.draws)
-		if err == nil {
-			c.pace = r[len(r)-1]
-		}
-		return err
+	s.descend(s.rounds)
+	s.each(func(_ int, c *cell) {
+		r := c.residuals(s.model, c.lengths, s.draws)
+		c.pace = r[len(r)-1]
 	})
 }
 
 // descend takes a number of steps, and ends at the best of them.
-func (s *search) descend(ctx context.Context, rounds int) error {
+func (s *search) descend(rounds int) {
 	least, best := math.Inf(1), s.here()
 	for round := range rounds {
 		if round < rounds/2 {
 			s.recenter()
 		}
 		if round%3 == 1 && round < rounds-2 {
-			if err := s.each(func(_ int, c *cell) error { return s.reshape(ctx, c) }); err != nil {
-				return err
-			}
+			s.each(func(_ int, c *cell) { s.reshape(c) })
 		}
-		now, err := s.linearize(ctx)
-		if err != nil {
-			return err
-		}
+		now := s.linearize()
 		if round >= rounds/2 && now.cost < least {
 			least, best = now.cost, s.here()
 		}
-		if err := s.step(ctx, now); err != nil {
-			return err
-		}
-		if err := s.each(func(_ int, c *cell) error {
-			return c.refresh(ctx, s.draws, round < rounds/2 && round%3 == 2)
-		}); err != nil {
-			return err
-		}
+		s.step(now)
+		s.each(func(_ int, c *cell) { c.refresh(s.draws, round < rounds/2 && round%3 == 2) })
 	}
 	s.move(best)
-	return nil
 }
 
 // refresh brings up to date what follows from FLOPs once the model has moved.
-func (c *cell) refresh(ctx context.Context, draws int, all bool) error {
+func (c *cell) refresh(draws int, all bool) {
 	c.locate(&c.lengths)
 	if c.model.ThinkingTokens == 0 && all {
 		bulk := make([]float64, len(c.uniform))
 		for i, r := range c.uniform {
-			var err error
-			if bulk[i], err = c.seconds(ctx, *c.model, c.lengths, load{budget: r.budget}, c.seed("bulk").Index(r.budget)); err != nil {
-				return err
-			}
+			bulk[i] = c.seconds(*c.model, c.lengths, load{budget: r.budget}, c.seed("bulk").Index(r.budget))
 		}
 		c.findLoops(bulk)
 		c.locate(&c.lengths)
 	}
 	if all {
-		return c.chance(ctx, draws)
+		c.chance(draws)
 	}
-	return nil
 }
 
 // recenter sets what shapes are believed to be to their mean.
@@ -189,13 +160,9 @@ func (s *search) recenter() {
 }
 
 // cost is the cost of a point, over all profiles.
-func (s *search) cost(ctx context.Context, p point) (float64, error) {
+func (s *search) cost(p point) float64 {
 	costs := make([]float64, len(s.cells))
-	err := s.each(func(i int, c *cell) error {
-		var err error
-		costs[i], err = s.costOf(ctx, c, p.model, p.lengths[i])
-		return err
-	})
+	s.each(func(i int, c *cell) { costs[i] = s.costOf(c, p.model, p.lengths[i]) })
 	sum := 0.0
 	for _, v := range costs {
 		sum += v
@@ -203,12 +170,12 @@ func (s *search) cost(ctx context.Context, p point) (float64, error) {
 	for _, q := range s.timing {
 		sum += q.believed(&p.model)
 	}
-	return sum, err
+	return sum
 }
 
 // costOf is the cost of lengths for a profile.
-func (s *search) costOf(ctx context.Context, c *cell, m fleet.Model, l fleet.Lengths) (float64, error) {
-	r, err := c.residuals(ctx, m, l, s.draws)
+func (s *search) costOf(c *cell, m fleet.Model, l fleet.Lengths) float64 {
+	r := c.residuals(m, l, s.draws)
 	sum := 0.0
 	for k := range r {
 		if c.usable(k) {
@@ -219,13 +186,13 @@ func (s *search) costOf(ctx context.Context, c *cell, m fleet.Model, l fleet.Len
 	for _, q := range s.shape {
 		sum += q.believed(&l)
 	}
-	return sum, err
+	return sum
 }
 
 // step goes where the linear problem says it is better. Simulated times jump a
 // little: where no step is better, the least bad is taken, and run remembers the
 // best place.
-func (s *search) step(ctx context.Context, l *linear) error {
+func (s *search) step(l *linear) {
 	least, best := math.Inf(1), point{}
 	for range 3 {
 		size := l.slope.Len()
@@ -237,19 +204,14 @@ func (s *search) step(ctx context.Context, l *linear) error {
 		var factors mat.Cholesky
 		var move mat.VecDense
 		if !factors.Factorize(damped) {
-			return errors.New("the normal equations are singular")
+			panic("the normal equations are singular")
 		}
 		if err := factors.SolveVecTo(&move, l.slope); err != nil {
-			return err
+			panic(err)
 		}
 		p := s.target(&move)
-		if err := s.each(func(i int, c *cell) error { c.locate(&p.lengths[i]); return nil }); err != nil {
-			return err
-		}
-		cost, err := s.cost(ctx, p)
-		if err != nil {
-			return err
-		}
+		s.each(func(i int, c *cell) { c.locate(&p.lengths[i]) })
+		cost := s.cost(p)
 		if cost < least {
 			least, best = cost, p
 		}
@@ -260,7 +222,6 @@ func (s *search) step(ctx context.Context, l *linear) error {
 		s.damping = math.Min(4*s.damping, 10)
 	}
 	s.move(best)
-	return nil
 }
 
 // target is where a move leads to.
@@ -286,12 +247,9 @@ var (
 )
 
 // reshape gives a profile the best of these.
-func (s *search) reshape(ctx context.Context, c *cell) error {
+func (s *search) reshape(c *cell) {
 	best := c.lengths
-	least, err := s.costOf(ctx, c, s.model, best)
-	if err != nil {
-		return err
-	}
+	least := s.costOf(c, s.model, best)
 	for _, times := range spreads {
 		for _, going := range endless {
 			l := c.lengths
@@ -300,11 +258,7 @@ func (s *search) reshape(ctx context.Context, c *cell) error {
 				l.Endless = going
 			}
 			c.locate(&l)
-			cost, err := s.costOf(ctx, c, s.model, l)
-			if err != nil {
-				return err
-			}
-			if cost < least {
+			if cost := s.costOf(c, s.model, l); cost < least {
 				least, best = cost, l
 			}
 			if c.model.ThinkingTokens == 0 {
@@ -313,5 +267,4 @@ func (s *search) reshape(ctx context.Context, c *cell) error {
 		}
 	}
 	c.lengths = best
-	return nil
 }

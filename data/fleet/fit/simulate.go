@@ -21,13 +21,13 @@ const (
 type load struct{ budget, loops int }
 
 // seconds is how long a run takes on this model with these lengths.
-func (c *cell) seconds(ctx context.Context, m fleet.Model, l fleet.Lengths, at load, branch seed.Seed) (float64, error) {
+func (c *cell) seconds(m fleet.Model, l fleet.Lengths, at load, branch seed.Seed) float64 {
 	lengths, submitted, looping := fleet.NewLaw(m, l, c.Profile).Sampler(branch), 0, map[int]bool{}
 	random := branch.Child("loops").Stream()
 	for total := c.N() * at.budget; len(looping) < min(at.loops, total/2); {
 		looping[int(random.Float64()*float64(total))] = true
 	}
-	runs, err := virtual.Uniform(ctx, virtual.Settings{
+	runs := must(virtual.Uniform(context.Background(), virtual.Settings{
 		Timing: m.Timing, Replicas: replicas, Window: window, MaxSequences: m.MaxSequences, Handling: m.HandlingOf(c.N(), at.budget),
 		Lengths: func(id controller.ID) (prompt, tokens int) {
 			prompt, tokens = lengths(id)
@@ -37,23 +37,15 @@ func (c *cell) seconds(ctx context.Context, m fleet.Model, l fleet.Lengths, at l
 			submitted++
 			return prompt, tokens
 		},
-	}, c.N(), []int{at.budget})
-	if err != nil {
-		return 0, err
-	}
-	return runs[0].Time.Seconds(), nil
+	}, c.N(), []int{at.budget}))
+	return runs[0].Time.Seconds()
 }
 
 // repeat simulates a run several times and adds the seconds of each.
-func (c *cell) repeat(ctx context.Context, m fleet.Model, l fleet.Lengths, at load, purpose string, repeats int, add func(seconds float64)) error {
+func (c *cell) repeat(m fleet.Model, l fleet.Lengths, at load, purpose string, repeats int, add func(seconds float64)) {
 	for r := range repeats {
-		s, err := c.seconds(ctx, m, l, at, c.seed(purpose).Index(at.budget).Index(r))
-		if err != nil {
-			return err
-		}
-		add(s)
+		add(c.seconds(m, l, at, c.seed(purpose).Index(at.budget).Index(r)))
 	}
-	return nil
 }
 
 // seed is the branch of the seed tree of a profile's simulations.
@@ -189,17 +181,17 @@ const longest = 24
 // residuals are, for every run of Uniform, the logarithm of its time over the simulated
 // one's, less the profile's pace, then the residual of the mean FLOPs, by budget the
 // residual of HBN's useful FLOPs relative to Uniform's, and last the pace.
-func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, draws int) ([]float64, error) {
+func (c *cell) residuals(m fleet.Model, l fleet.Lengths, draws int) []float64 {
 	known := map[load]float64{}
-	simulate := func(at load) (float64, error) {
+	simulate := func(at load) float64 {
 		if v, ok := known[at]; ok {
-			return v, nil
+			return v
 		}
 		repeats := max(1, (draws+at.budget/2)/at.budget)
 		sum := 0.0
-		err := c.repeat(ctx, m, l, at, "residuals", repeats, func(s float64) { sum += math.Log(s) })
+		c.repeat(m, l, at, "residuals", repeats, func(s float64) { sum += math.Log(s) })
 		known[at] = sum / float64(repeats)
-		return known[at], err
+		return known[at]
 	}
 	more := c.work(m, l) * float64(c.N()) / replicas
 	r := make([]float64, len(c.uniform))
@@ -211,10 +203,7 @@ func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, dr
 		} else if run.budget > longest {
 			at.budget, beyond = reference, run.budget-reference
 		}
-		v, err := simulate(at)
-		if err != nil {
-			return nil, err
-		}
+		v := simulate(at)
 		if beyond > 0 {
 			v = math.Log(math.Exp(v) + float64(beyond)*more)
 		}
@@ -223,7 +212,7 @@ func (c *cell) residuals(ctx context.Context, m fleet.Model, l fleet.Lengths, dr
 	pace := c.takePace(r)
 	means := c.means(l)
 	r = append(append(r, math.Log(c.target/average(means))), c.gaps(means)...)
-	return append(r, pace), nil
+	return append(r, pace)
 }
 
 // takePace takes from the logarithms of times what all runs of the profile have in common,
@@ -270,17 +259,14 @@ func (c *cell) work(m fleet.Model, l fleet.Lengths) float64 {
 // chance estimates how far times are off by chance, from repeats at the two smallest
 // budgets: the drain's part does not grow with the budget, and the mean length's grows as
 // its root. To this comes the error that no model of ours explains.
-func (c *cell) chance(ctx context.Context, draws int) error {
+func (c *cell) chance(draws int) {
 	const repeats = 10
 	var deviation [2]float64 // seconds
 	for k, budget := range budgets[:2] {
 		sum, squares := 0.0, 0.0
-		err := c.repeat(ctx, *c.model, c.lengths, load{budget: budget}, "chance", repeats, func(s float64) {
+		c.repeat(*c.model, c.lengths, load{budget: budget}, "chance", repeats, func(s float64) {
 			sum, squares = sum+s, squares+s*s
 		})
-		if err != nil {
-			return err
-		}
 		deviation[k] = math.Sqrt(math.Max(0, squares-sum*sum/repeats) / (repeats - 1))
 	}
 	c.deviations = make([]float64, len(c.uniform))
@@ -292,7 +278,6 @@ func (c *cell) chance(ctx context.Context, draws int) error {
 	}
 	c.deviations = append(append(c.deviations, flopsDeviation), c.gapDeviations()...)
 	c.deviations = append(c.deviations, paceDeviation)
-	return nil
 }
 
 // flopsDeviation is how far off the mean FLOPs may be: they come out by the
