@@ -27,9 +27,7 @@ tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
 			if err != nil {
 				return err
 			}
-			outside, stop := s.evaluateOutside(cfg)
-			defer stop()
-			a, err := outside.Allocate(counted, spec)
+			a, err := s.evaluateOutside(cfg).Allocate(counted, spec)
 			if err != nil {
 				return err
 			}

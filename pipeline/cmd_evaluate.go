@@ -124,10 +124,9 @@ func (s *session) archive(cfg *config.Config) evaluate.Archive {
 	return evaluate.Archive{Config: cfg, Warn: func(message string) { s.warn("%s", message) }}
 }
 
-// evaluateOutside is this program around allocations that others run. stop ends it.
-func (s *session) evaluateOutside(cfg *config.Config) (o evaluate.Outside, stop func()) {
-	ctx, stop := s.interruptible()
-	return evaluate.Outside{Context: ctx, Config: cfg, Say: func(text string) { s.say("%s", text) }}, stop
+// evaluateOutside is this program around allocations that others run.
+func (s *session) evaluateOutside(cfg *config.Config) evaluate.Outside {
+	return evaluate.Outside{Context: context.Background(), Config: cfg, Say: func(text string) { s.say("%s", text) }}
 }
 
 // openBenchmark reads the tasks of a benchmark or several.
@@ -207,9 +206,7 @@ func (s *session) evaluatePlanCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := s.interruptible()
-			defer stop()
-			p, err := benchmark.Plan(ctx, goal)
+			p, err := benchmark.Plan(context.Background(), goal)
 			if err != nil {
 				return err
 			}

@@ -44,8 +44,7 @@ lists, shows and compares what came of it.`,
 
 // serve serves until the input ends.
 func (s *session) serve(cfg *config.Config, state string, keep bool) (err error) {
-	outside, stop := s.evaluateOutside(cfg)
-	defer stop()
+	outside := s.evaluateOutside(cfg)
 	reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
 	if err != nil {
 		return err

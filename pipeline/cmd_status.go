@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"path/filepath"
 	"time"
@@ -46,7 +47,5 @@ func (s *session) elsewhere(out string) ([]runlog.Event, error) {
 	if s.pipeline.elsewhere != nil {
 		return s.pipeline.elsewhere(out)
 	}
-	ctx, stop := s.interruptible()
-	defer stop()
-	return slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
+	return slurm.Standings(context.Background(), slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
 }

@@ -83,9 +83,7 @@ func (s *session) look(sel selection) (*opened, *dag.Plan, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, stop := s.interruptible()
-	defer stop()
-	plan, err := o.plan(ctx, sel.Selection)
+	plan, err := o.plan(context.Background(), sel.Selection)
 	return o, plan, err
 }
 

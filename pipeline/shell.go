@@ -112,7 +112,8 @@ func (s *shell) onInterrupts(done <-chan struct{}, answers ...func()) {
 }
 
 // interruptible is a context that the first interrupt cancels; then the command has
-// some seconds to end, and another interrupt ends it at once. stop ends the watch.
+// some seconds to end, and another interrupt ends it at once. stop ends the watch. Commands
+// with nothing to end or to store need none: where nothing watches, an interrupt ends the process.
 func (s *shell) interruptible() (ctx context.Context, stop func()) {
 	watched, stop := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(watched)
