@@ -81,7 +81,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	if err != nil {
 		return err
 	}
-	where, err := slurm.PlaceOf(ctx, plan, o.Workers, command, filepath.Join(o.Out, dag.JobsDir), jobs)
+	where, err := slurm.PlaceOf(ctx, plan, o.machines.Workers, command, filepath.Join(o.Out, dag.JobsDir), jobs)
 	var refused *slurm.RefusedError
 	if errors.As(err, &refused) {
 		return &usageError{err}

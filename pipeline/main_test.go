@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"speceval/internal/version"
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/runlog"
@@ -92,7 +93,7 @@ func (b *bench) load(file string, sets []string, o experiment.Outside) (*experim
 		report.Needs = append(report.Needs, dag.Ref{Stage: "replay", Unit: id})
 	}
 	return &experiment.Experiment{
-		Out: cmp.Or(o.Out, b.out), Workers: 1, Page: b.page,
+		Out: cmp.Or(o.Out, b.out), Executor: config.Executor{Workers: 1}, Page: b.page,
 		Stages: []dag.Stage{
 			{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
 			replay,

@@ -70,8 +70,7 @@ func (s *session) open(sel selection) (*opened, error) {
 	if err := o.graph.Check(sel.Selection); err != nil {
 		return nil, &usageError{err}
 	}
-	o.Workers = cmp.Or(int(sel.jobs), o.Workers, runtime.GOMAXPROCS(0))
-	o.machines = status.Machines{Workers: o.Workers, Elements: o.ElementSeconds()}
+	o.machines = status.Machines{Workers: cmp.Or(int(sel.jobs), o.Executor.Workers, runtime.GOMAXPROCS(0)), Elements: o.ElementSeconds()}
 	return o, nil
 }
 

@@ -53,9 +53,8 @@ func (o Outside) say(text string) {
 
 // Experiment is a configuration turned into stages.
 type Experiment struct {
-	Out     string      // output folder
-	Workers int         // units at a time; 0 = one per core
-	Stages  []dag.Stage // in order
+	Out    string      // output folder
+	Stages []dag.Stage // in order
 
 	Executor config.Executor
 	Servers  map[string]bool // stages whose units start servers
@@ -97,7 +96,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	sampled, timed := cfg.Corpus.Source == config.SourceVLLM, cfg.Systems.Engine == config.EngineVLLM
 	launched := slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Launch != "" })
 	e := &Experiment{
-		Out: o.Out, Workers: cfg.Executor.Workers, Executor: cfg.Executor,
+		Out: o.Out, Executor: cfg.Executor,
 		Servers: map[string]bool{"generate": launched && sampled, "systems": launched && timed},
 		Reports: stored.Settings{
 			Budgets: cfg.Experiment.Budgets, CaseStudy: stored.CaseStudy{Profile: cfg.Replay.CaseStudy.Profile, Budget: cfg.Replay.CaseStudy.Budget},
@@ -107,24 +106,23 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 		Notes:  map[string][]string{},
 		config: cfg, outside: o, file: file, sets: sets,
 	}
-	add := func(stage dag.Stage, err error) error {
-		e.Stages = append(e.Stages, stage)
-		return err
-	}
-	corpus := e.addKnown
+	corpus := e.knownCorpus
 	if sampled {
-		corpus = e.addSampled
+		corpus = e.sampledCorpus
 	}
-	if err := corpus(); err != nil {
-		return nil, err
-	}
-	if err := add(replay.Stage(e.replaySettings(), e.Reports.Pairs)); err != nil {
-		return nil, err
-	}
-	if err := add(e.systemsStage()); err != nil {
+	generating, scoring, err := corpus()
+	if err != nil {
 		return nil, err
 	}
 	r := &e.Reports
+	replaying, err := replay.Stage(e.replaySettings(), r.Pairs)
+	if err != nil {
+		return nil, err
+	}
+	timing, err := e.systemsStage()
+	if err != nil {
+		return nil, err
+	}
 	if r.Live.Second, err = e.readSecond(); err != nil {
 		return nil, fmt.Errorf("report.second: %w", err)
 	}
@@ -132,7 +130,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 		e.Notes["replay"] = append(e.Notes["replay"], why)
 	}
 	r.TeX, e.Notes["report"] = texEngine(cfg, o.Out, exec.LookPath, o.Environment)
-	add(report.Stage(*r), nil)
+	e.Stages = []dag.Stage{generating, scoring, replaying, timing, report.Stage(*r)}
 	e.Page = func(w io.Writer, h page.History) error {
 		for _, s := range cfg.Settings() {
 			h.Settings = append(h.Settings, page.Setting(s))
@@ -145,23 +143,22 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	return e, nil
 }
 
-// addKnown adds the first two stages with nothing to run: profiles stand in for rollouts, the
+// knownCorpus returns the first two stages with nothing to run: profiles stand in for rollouts, the
 // paper's or a file of the user's.
-func (e *Experiment) addKnown() error {
+func (e *Experiment) knownCorpus() (generating, scoring dag.Stage, err error) {
 	all, standIn, err := knownProfiles(e.config)
 	if err != nil {
-		return err
+		return generating, scoring, err
 	}
 	r := &e.Reports
 	if e.known, r.LeftOut, err = profile.Evaluated(all); err != nil {
-		return err
+		return generating, scoring, err
 	}
 	r.Pairs, r.Published = pair.AllKnown(e.known), arePublished(e.known)
 	for _, p := range r.LeftOut {
 		e.Notes["replay"] = append(e.Notes["replay"], p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}
-	e.Stages = append(e.Stages, generate.Satisfied(standIn), score.Satisfied(standIn))
-	return nil
+	return generate.Satisfied(standIn), score.Satisfied(standIn), nil
 }
 
 // knownProfiles reads profiles, sorted by benchmark and model, degenerate ones included, and says
@@ -195,35 +192,34 @@ func knownProfiles(cfg *config.Config) (all []profile.Profile, standIn string, e
 	return all, "published profiles stand in: " + data.ProfilesName, nil
 }
 
-// addSampled adds the stages that sample rollouts from servers, and score them.
-func (e *Experiment) addSampled() error {
+// sampledCorpus returns the stages that sample rollouts from servers, and score them.
+func (e *Experiment) sampledCorpus() (generating, scoring dag.Stage, err error) {
 	cfg, r := e.config, &e.Reports
 	servers, judges := Servers(cfg, e.outside), Judges(cfg, e.outside)
 	tasks, absent, err := readTasks(cfg)
 	if err = errors.Join(err, absent); err != nil {
-		return err
+		return generating, scoring, err
 	}
-	scoring, notes, err := ScoreSettings(cfg, e.outside, judges, tasks)
+	s, notes, err := ScoreSettings(cfg, e.outside, judges, tasks)
 	if err != nil {
-		return err
+		return generating, scoring, err
 	}
-	scored, err := score.Stage(scoring)
-	if err != nil {
-		return err
+	if scoring, err = score.Stage(s); err != nil {
+		return generating, scoring, err
 	}
-	sampled := generate.Stage(e.generateSettings(servers, tasks))
-	e.Stages, e.Notes["score"] = append(e.Stages, sampled, scored), notes
-	r.Pairs = score.Pairs(scoring)
+	generating = generate.Stage(e.generateSettings(servers, tasks))
+	e.Notes["score"] = notes
+	r.Pairs = score.Pairs(s)
 	slices.SortFunc(r.Pairs, func(a, b pair.Pair) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
 	r.Live.Rollouts = map[string]stored.Rollouts{}
-	for _, u := range sampled.Units {
+	for _, u := range generating.Units {
 		benchmark, model, _ := strings.Cut(u.ID, "/")
-		r.Live.Rollouts[profile.Profile{Benchmark: benchmark, Model: model}.Name()] = stored.Rollouts{By: dag.Ref{Stage: sampled.Name, Unit: u.ID}, Files: u.Outputs}
+		r.Live.Rollouts[profile.Profile{Benchmark: benchmark, Model: model}.Name()] = stored.Rollouts{By: dag.Ref{Stage: generating.Name, Unit: u.ID}, Files: u.Outputs}
 	}
 	e.close = append(e.close, servers.Close, judges.Close)
-	return nil
+	return generating, scoring, nil
 }
 
 // generateSettings returns the settings of the generate stage.

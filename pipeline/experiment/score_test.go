@@ -145,7 +145,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 func TestPairsAreInCanonicalOrder(t *testing.T) {
 	cfg, _ := sampledConfig(t)
 	e := &Experiment{config: cfg, Notes: map[string][]string{}}
-	if err := e.addSampled(); err != nil {
+	if _, _, err := e.sampledCorpus(); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
