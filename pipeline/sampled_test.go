@@ -171,15 +171,6 @@ func TestWhatStandsInTheWayOfSampling(t *testing.T) {
 	}
 }
 
-func TestATaskFileOfAnotherBenchmarkIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	write(filepath.Join(dir, "smallbench.jsonl"), `{"benchmark_id":"quiz","task_id":"a","prompt":"?","answer":"1","scorer":"math"}`+"\n")
-	code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), filepath.Join(dir, "out"), "plan", "--set", "corpus.tasks="+dir)
-	if code != 2 || !strings.Contains(stderr, "holds tasks of quiz") {
-		t.Errorf("exit code %d\n%s", code, stderr)
-	}
-}
-
 func TestTheSmallExperimentIsShippedForTheFleet(t *testing.T) {
 	code, plan, stderr := sample(t, "../experiments-small.toml", filepath.Join(t.TempDir(), "out"), "plan")
 	if code != 0 {

@@ -33,7 +33,7 @@ func speceval(t *testing.T, out string, args ...string) (code int, stdout, stder
 	return ran(nil, append(append(args, "--out", out), small...)...)
 }
 
-// files are the contents of all outputs below dir by name. Manifests, logs, the
+// folderFiles are the contents of all outputs below dir by name. Manifests, logs, the
 // record of the runs and the page of the report, which hold times, and the lock
 // are none.
 func folderFiles(t *testing.T, dir string) map[string]string {
@@ -133,7 +133,6 @@ func same(t *testing.T, a string, as map[string]string, b string, bs map[string]
 	}
 }
 
-// TestPublishedMeansExactlyThePapersProfiles guards the paper's columns: any
 // TestOwnProfiles runs profiles of a user's: other task counts, another number
 // of rollouts, and no paper to compare with.
 func TestOwnProfiles(t *testing.T) {

@@ -17,7 +17,8 @@ import (
 	"speceval/pipeline/config"
 )
 
-// other set of profiles must not be held against its numbers.
+// TestPublishedMeansExactlyThePapersProfiles guards the paper's columns: another set of profiles
+// must not be held against its numbers.
 func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
 	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
 	if err != nil {

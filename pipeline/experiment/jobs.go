@@ -37,14 +37,9 @@ func (e *Experiment) Jobs(s slurm.Settings) (*slurm.Settings, error) {
 	if s.Directory, err = os.Getwd(); err != nil {
 		return nil, err
 	}
-	absolute := func(path string) string {
-		if filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(s.Directory, path)
-	}
-	out := absolute(e.Out)
-	s.Program = []string{program, "--config", absolute(e.file), "--out", out}
+	out, _ := filepath.Abs(e.Out) // which fails where Getwd does
+	file, _ := filepath.Abs(e.file)
+	s.Program = []string{program, "--config", file, "--out", out}
 	for _, set := range e.sets {
 		s.Program = append(s.Program, "--set", set)
 	}
