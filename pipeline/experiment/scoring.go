@@ -72,7 +72,8 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 		}
 		s.Benchmarks = append(s.Benchmarks, scored)
 	}
-	return s, notes, setJudge(&s, cfg, o, servers, tasks)
+	err = setJudge(&s, cfg, o, servers, tasks)
+	return s, notes, err
 }
 
 // setJudge sets how the judge is asked. A prompt of the user's is part of its name.
