@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,7 @@ func TestPublishedProfiles(t *testing.T) {
 	if len(profiles) != 108 {
 		t.Errorf("%d profiles, want 108", len(profiles))
 	}
-	rows, passes, bySize := 0, 0, map[int]int{}
+	rows, passes, bySize, ids := 0, 0, map[int]int{}, map[string][]string{}
 	kept, degenerate, err := profile.Evaluated(profiles)
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +42,10 @@ func TestPublishedProfiles(t *testing.T) {
 		if p.TestedK != 1024 {
 			t.Errorf("%s: K = %d", p.Name(), p.TestedK)
 		}
+		if others := ids[p.Benchmark]; others != nil && !slices.Equal(others, p.TaskIDs) {
+			t.Errorf("%s has other tasks than the model before it", p.Name())
+		}
+		ids[p.Benchmark] = p.TaskIDs
 	}
 	if rows != 8508 || rows*1024 != 8_712_192 || passes != 4_137_190 {
 		t.Errorf("%d tasks, %d passes", rows, passes)
