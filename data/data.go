@@ -7,43 +7,23 @@ package data
 import (
 	"embed"
 	"io/fs"
+	"strings"
 )
 
-//go:embed profiles.parquet
-var profiles []byte
-
-//go:embed measurements.parquet
-var measurements []byte
-
-//go:embed profile_sha256.csv
-var profileSHA256 []byte
-
-//go:embed architectures.csv
-var architectures []byte
-
-//go:embed paper_targets.toml
-var paperTargets []byte
-
-//go:embed fleet/models.csv
-var fleetModels []byte
-
-//go:embed fleet/lengths.csv
-var fleetLengths []byte
-
-//go:embed smallbench/smallbench.jsonl
-var smallBenchmark []byte
-
-//go:embed smallmodel/primer.jsonl
-var primer []byte
+//go:embed *.parquet architectures.csv profile_sha256.csv paper_targets.toml fleet/*.csv smallbench/*.jsonl smallmodel/*.jsonl prompts/judge/*.txt
+var files embed.FS
 
 //go:embed prompts/*.txt
 var prompts embed.FS
 
-//go:embed prompts/judge/verdict.txt
-var verdictPrompt []byte
-
-//go:embed prompts/judge/grade.txt
-var gradePrompt []byte
+// file is the content of an embedded file.
+func file(name string) []byte {
+	content, err := files.ReadFile(strings.TrimPrefix(name, "data/"))
+	if err != nil {
+		panic(err) // only of a name that is not embedded
+	}
+	return content
+}
 
 // Names of the embedded files, as errors and plans show them.
 const (
@@ -61,40 +41,40 @@ const (
 )
 
 // Profiles is a Parquet file, to be read by profile.Parse: 108 profiles, one of
-// them degenerate. Like all that this package returns it is read-only.
-func Profiles() []byte { return profiles }
+// them degenerate.
+func Profiles() []byte { return file(ProfilesName) }
 
 // Measurements is a Parquet file, to be read by measurement.Parse: the runs of
 // the 107 evaluated profiles at four budgets.
-func Measurements() []byte { return measurements }
+func Measurements() []byte { return file(MeasurementsName) }
 
 // ProfileSHA256 is a CSV file with the columns benchmark, model and sha256:
 // the digest of the release's own profile file, from which the coupled
 // rewards of the systems study are derived.
-func ProfileSHA256() []byte { return profileSHA256 }
+func ProfileSHA256() []byte { return file(ProfileSHA256Name) }
 
 // Architectures is a CSV file, to be read by flops.Parse.
-func Architectures() []byte { return architectures }
+func Architectures() []byte { return file(ArchitecturesName) }
 
 // PaperTargets is a TOML file with every number of the paper's tables, as
 // printed: a table of values per table of the paper.
-func PaperTargets() []byte { return paperTargets }
+func PaperTargets() []byte { return file(PaperTargetsName) }
 
 // FleetModels and FleetLengths are CSV files, to be read by workload.Parse: how
 // fast the simulated fleet is and how long its answers are.
-func FleetModels() []byte { return fleetModels }
+func FleetModels() []byte { return file(FleetName + "/models.csv") }
 
 // FleetLengths is described at FleetModels.
-func FleetLengths() []byte { return fleetLengths }
+func FleetLengths() []byte { return file(FleetName + "/lengths.csv") }
 
 // SmallBenchmark is a task file of bare problems, to be read by a benchmark.Reader
 // with Prompts: a benchmark of our own, smallbench, with tasks for every kind of
 // scorer.
-func SmallBenchmark() []byte { return smallBenchmark }
+func SmallBenchmark() []byte { return file(SmallBenchmarkName) }
 
 // Primer is a whole task file: the benchmark primer, whose tasks the small model
 // in the same folder can be asked, in these very words.
-func Primer() []byte { return primer }
+func Primer() []byte { return file(PrimerName) }
 
 // BuiltInNames are the ids of the benchmarks whose task files are built in.
 func BuiltInNames() []string { return []string{"smallbench", "primer"} }
@@ -104,9 +84,9 @@ func BuiltInNames() []string { return []string{"smallbench", "primer"} }
 func BuiltIn(id string) (tasks []byte, name string, ok bool) {
 	switch id {
 	case "smallbench":
-		return smallBenchmark, SmallBenchmarkName, true
+		return SmallBenchmark(), SmallBenchmarkName, true
 	case "primer":
-		return primer, PrimerName, true
+		return Primer(), PrimerName, true
 	}
 	return nil, "", false
 }
@@ -123,8 +103,8 @@ func Prompts() fs.FS {
 
 // VerdictPrompt is a template of the turn by which a judge model is asked for a
 // verdict, to be read by judge.ParsePrompt.
-func VerdictPrompt() []byte { return verdictPrompt }
+func VerdictPrompt() []byte { return file(VerdictPromptName) }
 
 // GradePrompt is a template of the turn by which a judge model is asked for a grade, to be
 // read by judge.ParsePrompt.
-func GradePrompt() []byte { return gradePrompt }
+func GradePrompt() []byte { return file(GradePromptName) }
