@@ -7,8 +7,6 @@
 // and equal to the shipped experiments.toml.
 package config
 
-import "maps"
-
 // Config is the whole experiment. It is made by Load or Default and read-only.
 type Config struct {
 	Experiment Experiment  `toml:"experiment"`
@@ -247,9 +245,6 @@ type Report struct {
 	PDF    string `toml:"pdf" want:"auto|never"` // whether report.pdf is made
 	Second string `toml:"second"`                // profile file of a second generation to hold the first against; "" for none
 }
-
-// All gives the canonical text of every key, as Slice does.
-func (c *Config) All() map[string]string { return maps.Clone(c.values) }
 
 // Slice gives the canonical text of the named keys, for the part of the
 // configuration that a unit reads: {"replay.draws": "8192"}. Strings are

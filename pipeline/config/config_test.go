@@ -31,7 +31,8 @@ func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key := range config.Default().All() {
+	for _, s := range config.Default().Settings() {
+		key := s.Key
 		last := key[strings.LastIndexByte(key, '.')+1:]
 		if !strings.Contains(string(text), "\n"+last+" = ") && !strings.Contains(string(text), "[["+last+"]]") {
 			t.Errorf("experiments.toml does not show %s", key)
@@ -105,9 +106,9 @@ func TestSliceIsCanonical(t *testing.T) {
 	if got := one.Slice("replay.drws"); got["replay.drws"] != "" {
 		t.Errorf("an unknown key gives %q", got)
 	}
-	for key, text := range one.All() {
-		if text == "" {
-			t.Errorf("%s has no text", key)
+	for _, s := range one.Settings() {
+		if s.Value == "" {
+			t.Errorf("%s has no text", s.Key)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (c *Config) Settings() []Setting {
 
 // shown is the text of every key for people, without what may be secret.
 func (c *Config) shown() map[string]string {
-	values := c.All()
+	values := maps.Clone(c.values)
 	for key, command := range map[string]string{"submit": c.Executor.Submit, "status": c.Executor.Status, "cancel": c.Executor.Cancel} {
 		values["executor."+key] = canonical(firstWord(command))
 	}
