@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,10 +81,6 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		return err
 	}
 	where, err := slurm.PlaceOf(ctx, plan, o.machines.Workers, command, filepath.Join(o.Out, dag.JobsDir), jobs)
-	var refused *slurm.RefusedError
-	if errors.As(err, &refused) {
-		return &usageError{err}
-	}
 	if err != nil {
 		return err
 	}

@@ -73,10 +73,6 @@ func (s *session) sayUnit(unit dag.Ref, m *dag.Manifest) {
 // runElement runs the units of an element of a job that are not done yet.
 func (s *session) runElement(dir string) (err error) {
 	w, err := slurm.NewWorker(dir, s.variable, s.origin, s.now)
-	var none *slurm.RefusedError
-	if errors.As(err, &none) {
-		return &usageError{err}
-	}
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
+	"speceval/pipeline/slurm"
 )
 
 func main() {
@@ -66,6 +67,7 @@ func exitCode(err error) int {
 	var usage *usageError
 	var request *evaluate.RequestError
 	var stage *dag.UnknownStageError
+	var jobs *slurm.RefusedError
 	var run *dag.Error
 	switch {
 	case err == nil:
@@ -73,7 +75,7 @@ func exitCode(err error) int {
 	case errors.As(err, &run) && !run.Interrupted: // whatever its units failed of
 	case run != nil, errors.Is(err, context.Canceled), errors.Is(err, evaluation.ErrStopped):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.As(err, &request), errors.As(err, &stage):
+	case errors.As(err, &usage), errors.As(err, &request), errors.As(err, &stage), errors.As(err, &jobs):
 		return exitUsage
 	case errors.Is(err, errStale):
 		return exitStale
