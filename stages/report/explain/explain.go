@@ -4,12 +4,8 @@ package explain
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -52,11 +48,11 @@ func (x *Explainer) Table(word string) (Table, error) {
 	if err != nil {
 		return Table{}, err
 	}
-	file := report.TablePaths(bases[i])[0]
-	if _, err := os.Stat(filepath.Join(x.Out, filepath.FromSlash(file))); errors.Is(err, fs.ErrNotExist) {
+	in, file := stored.Folder(x.Out), report.TablePaths(bases[i])[0]
+	if _, err := in(file); err != nil {
 		return Table{}, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.Out, file)
 	}
-	src := stored.NewSource(&x.Settings, stored.Folder(x.Out))
+	src := stored.NewSource(&x.Settings, in)
 	sheet, err := all[i].Sheet(src)
 	if err != nil {
 		return Table{}, fmt.Errorf("%s: %w", bases[i], err)

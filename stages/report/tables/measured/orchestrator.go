@@ -75,7 +75,7 @@ func newUsage(s series) usage {
 		GapMedian: model.Maybe(mean(func(r measurement.Run) float64 { return r.GapMedian })),
 		GapP99:    model.Maybe(mean(func(r measurement.Run) float64 { return r.GapP99 })), Verdict: agreement.Shown,
 	}
-	if s.rewards == measurement.Coupled && s.provenance == measurement.Measured && !math.IsNaN(cpu/wall/cores) {
+	if s.rewards == measurement.Coupled && s.provenance == measurement.Measured && !math.IsNaN(cpu/wall/cores) && cores > 0 {
 		u.Verdict = agreement.CPU(float64(u.CPUShare))
 	}
 	return u
