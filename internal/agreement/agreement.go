@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/display"
 	"speceval/internal/table"
 )
 
@@ -217,10 +216,7 @@ func (c Comparison) Reason() string {
 	case c.Score != nil && c.SEs != nil:
 		why = fmt.Sprintf("%.1f standard deviations of one suite, %.2g each with the Monte Carlo error of the mean; more than %d differ", *c.SEs, *c.SE, Deviations)
 	case c.Verdict == Agrees && BeyondRounding(*c.Obtained, *c.Paper, c.Decimals) == 0:
-		decimals := "whole number"
-		if c.Decimals > 0 {
-			decimals = display.Count(c.Decimals, "decimal", "decimals")
-		}
+		decimals := [...]string{"whole number", "1 decimal", fmt.Sprintf("%d decimals", c.Decimals)}[min(2, c.Decimals)]
 		why = fmt.Sprintf("rounded to the paper's %s it is the paper's number", decimals)
 	case c.Verdict == Agrees:
 		why = "no further than the tolerance of this table"
