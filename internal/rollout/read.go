@@ -107,24 +107,28 @@ const (
 // WritePart writes rollouts as one Parquet file, in the order given, with the
 // given footer key-values. It stops at the first error of either side.
 func WritePart(w io.Writer, rollouts iter.Seq2[*Rollout, error], footer map[string]string) error {
-	return write(w, rollouts, (*Rollout).size, footer)
+	return write(w, rollouts, func(r *Rollout) (Rollout, error) { return *r, nil }, (*Rollout).size, footer)
 }
 
-// write writes rows, a row group at a time. size is about how much memory one
-// takes.
-func write[T any](w io.Writer, rows iter.Seq2[*T, error], size func(*T) int, footer map[string]string) error {
-	writer, err := rowfile.NewWriter[T](w, footer)
+// write writes a row for each value, a row group at a time. size is about how much memory a
+// row takes.
+func write[From, Row any](w io.Writer, all iter.Seq2[*From, error], row func(*From) (Row, error), size func(*From) int, footer map[string]string) error {
+	writer, err := rowfile.NewWriter[Row](w, footer)
 	if err != nil {
 		return err
 	}
-	var group []T
+	var group []Row
 	bytes := 0
-	for row, err := range rows {
+	for value, err := range all {
+		var next Row
+		if err == nil {
+			next, err = row(value)
+		}
 		if err != nil {
 			return err
 		}
-		group = append(group, *row)
-		if bytes += size(row); bytes >= groupBytes || len(group) == groupRows {
+		group = append(group, next)
+		if bytes += size(value); bytes >= groupBytes || len(group) == groupRows {
 			if err := writer.Append(group); err != nil {
 				return err
 			}

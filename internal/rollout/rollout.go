@@ -85,8 +85,8 @@ func Responses(parts []string) iter.Seq2[*Response, error] {
 	})
 }
 
-// LengthRow is the number of responses of a benchmark and a model with one length.
-type LengthRow struct {
+// Length is the number of responses of a benchmark and a model with one length.
+type Length struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`
 	Tokens    int32  `parquet:"completion_tokens"`
@@ -95,12 +95,6 @@ type LengthRow struct {
 
 // LengthSchema is the value of the footer key speceval.schema of files of them.
 const LengthSchema = "response-lengths/1"
-
-// Length is the number of responses with one length, in tokens.
-type Length struct {
-	Tokens    int32
-	Responses int64
-}
 
 // Lengths are the lengths of a profile's rollouts, ascending.
 type Lengths []Length
@@ -124,40 +118,39 @@ func (l Lengths) Quantile(share float64) int32 {
 	return 0
 }
 
-// CountLengths counts the responses in stored parts by their length, ascending.
-func CountLengths(parts []string) (Lengths, error) {
-	counts := map[int32]int64{}
+// CountLengths counts the responses in stored parts, by benchmark, model and length.
+func CountLengths(parts []string) (all Lengths, err error) {
+	type response struct {
+		Benchmark string `parquet:"benchmark"`
+		Model     string `parquet:"model"`
+		Tokens    int32  `parquet:"completion_tokens"`
+	}
+	counts := map[response]int64{}
 	for _, path := range parts {
-		responses, _, err := rowfile.ReadFile[struct {
-			Tokens int32 `parquet:"completion_tokens"`
-		}](path)
+		responses, _, err := rowfile.ReadFile[response](path)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range responses {
-			counts[r.Tokens]++
+			counts[r]++
 		}
 	}
-	var all Lengths
-	for tokens, n := range counts {
-		all = append(all, Length{tokens, n})
+	for r, n := range counts {
+		all = append(all, Length{r.Benchmark, r.Model, r.Tokens, n})
 	}
-	slices.SortFunc(all, byTokens)
+	slices.SortFunc(all, func(a, b Length) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Tokens, b.Tokens))
+	})
 	return all, nil
 }
 
-func byTokens(a, b Length) int { return cmp.Compare(a.Tokens, b.Tokens) }
-
-// ReadLengths reads a file of lengths, by benchmark and model.
+// ReadLengths reads a file that CountLengths' rows were stored in, by benchmark and model.
 func ReadLengths(path string) (map[[2]string]Lengths, error) {
-	rows, _, err := rowfile.ReadFile[LengthRow](path)
+	rows, _, err := rowfile.ReadFile[Length](path)
 	all := map[[2]string]Lengths{}
 	for _, r := range rows {
 		pair := [2]string{r.Benchmark, r.Model}
-		all[pair] = append(all[pair], Length{r.Tokens, r.Responses})
-	}
-	for _, l := range all {
-		slices.SortFunc(l, byTokens)
+		all[pair] = append(all[pair], r)
 	}
 	return all, err
 }

@@ -1,12 +1,9 @@
 package rollout
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-
-	"speceval/internal/store/rowfile"
 )
 
 // ScoreSchema is the value of the footer key speceval.schema of a file of
@@ -77,43 +74,27 @@ func (s *Score) size() int { return 160 + len(s.Answer) + len(s.Note) }
 // key-values. It stops at the first error of either side, and at a reward between 0 and 1,
 // and holds a row group at a time.
 func WriteScores(w io.Writer, scores iter.Seq2[*Score, error], footer map[string]string) error {
-	return write(w, mapped(scores, func(s *Score) (*Score, error) {
+	return write(w, scores, func(s *Score) (Score, error) {
 		if s.Graded() {
-			return nil, fmt.Errorf("benchmark %s: task %s: rollout %d has a reward of %v, in a file without rewards", s.Benchmark, s.TaskID, s.Rollout, s.Partial)
+			return *s, fmt.Errorf("benchmark %s: task %s: rollout %d has a reward of %v, in a file without rewards", s.Benchmark, s.TaskID, s.Rollout, s.Partial)
 		}
-		return s, s.Check()
-	}), (*Score).size, footer)
-}
-
-// rewardColumn stands behind the columns of a Score.
-const rewardColumn = "reward"
-
-// gradedScore is a row of a file with rewards.
-type gradedScore struct {
-	Score
-	Full float64 `parquet:"reward"`
+		return *s, s.Check()
+	}, (*Score).size, footer)
 }
 
 // WriteGraded is WriteScores with the column of rewards.
 func WriteGraded(w io.Writer, scores iter.Seq2[*Score, error], footer map[string]string) error {
-	return write(w, mapped(scores, func(s *Score) (*gradedScore, error) {
-		return &gradedScore{*s, s.Reward()}, s.Check()
-	}), (*gradedScore).size, footer)
+	type graded struct {
+		Score
+		Full float64 `parquet:"reward"`
+	}
+	return write(w, scores, func(s *Score) (graded, error) { return graded{*s, s.Reward()}, s.Check() }, (*Score).size, footer)
 }
 
-// mapped is a sequence of what f makes of the values of another.
-func mapped[From, To any](all iter.Seq2[*From, error], f func(*From) (*To, error)) iter.Seq2[*To, error] {
-	return func(yield func(*To, error) bool) {
-		for value, err := range all {
-			var made *To
-			if err == nil {
-				made, err = f(value)
-			}
-			if !yield(made, err) || err != nil {
-				return
-			}
-		}
-	}
+// storedScore is a row of a file of scores.
+type storedScore struct {
+	Score
+	Full *float64 `parquet:"reward,maybe"`
 }
 
 // Scores reads the file of scores at path, of one benchmark and model, as
@@ -121,11 +102,7 @@ func mapped[From, To any](all iter.Seq2[*From, error], f func(*From) (*To, error
 // to 1, or does not go with the verdict, is an error as well.
 func Scores(path string) iter.Seq2[*Score, error] {
 	return func(yield func(*Score, error) bool) {
-		for row, err := range inOrder([]string{path}, ScoreSchema, (*gradedScore).key) {
-			if missing := (*rowfile.MissingColumnError)(nil); errors.As(err, &missing) && missing.Column == rewardColumn {
-				inOrder([]string{path}, ScoreSchema, (*Score).key)(yield)
-				return
-			}
+		for row, err := range inOrder([]string{path}, ScoreSchema, (*storedScore).key) {
 			var s *Score
 			if err == nil {
 				s = &row.Score
@@ -137,14 +114,14 @@ func Scores(path string) iter.Seq2[*Score, error] {
 	}
 }
 
-func (s *Score) key() rowKey { return rowKey{s.Benchmark, s.Model, s.TaskID, s.ID(), nil} }
-
 // key returns the row's key, and sets the score's reward by the column.
-func (g *gradedScore) key() rowKey {
-	at, correct := g.Score.key(), g.Correct
-	at.fault = g.Score.Grade(g.Full)
-	if at.fault == nil && correct != g.Correct {
-		at.fault = fmt.Errorf("correct is %t beside a reward of %v", correct, g.Full)
+func (r *storedScore) key() rowKey {
+	at, correct := rowKey{r.Benchmark, r.Model, r.TaskID, r.ID(), nil}, r.Correct
+	if r.Full != nil {
+		at.fault = r.Grade(*r.Full)
+	}
+	if at.fault == nil && correct != r.Correct {
+		at.fault = fmt.Errorf("correct is %t beside a reward of %v", correct, *r.Full)
 	}
 	return at
 }

@@ -26,6 +26,7 @@ type File struct {
 	at     io.ReaderAt
 	size   int64 // in bytes
 	memory *pageMemory
+	rows   int64 // bytes that are left for what is made of the pages
 }
 
 // Open reads the footer of a file of the given size in bytes. Pages of more than maxPage
@@ -39,12 +40,24 @@ func Open(r parquet.ReaderAtSeeker, size int64, maxPage int) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("damaged Parquet file: %w", err)
 	}
-	return &File{Reader: reader, at: r, size: size, memory: memory}, nil
+	return &File{Reader: reader, at: r, size: size, memory: memory, rows: math.MaxInt64}, nil
 }
 
-// Allow lets the pages that are read from now on have the given bytes together, and refuses
-// pages that claim more. Without it they may have any number, each no more than maxPage.
-func (f *File) Allow(bytes int64) { f.memory.allowed, f.memory.left = bytes, bytes }
+// Allow lets the pages that are read from now on have the given bytes, and as many what is
+// made of them. Without it they may have any number.
+func (f *File) Allow(bytes int64) { f.rows, f.memory.left = bytes, bytes }
+
+// Take takes the given bytes for each of count things that are made of the file. The error
+// says that there is no memory left for them.
+func (f *File) Take(count, bytes int64) error { return take(&f.rows, count, bytes) }
+
+func take(left *int64, count, bytes int64) error {
+	if count < 0 || bytes > 0 && count > *left/bytes {
+		return errors.New("it takes more memory than may be used for one file")
+	}
+	*left -= count * bytes
+	return nil
+}
 
 // Recover, deferred, turns a panic of the Parquet library into an error that begins
 // with where.
@@ -143,16 +156,16 @@ const maxHeaderBytes = 1 << 16
 // pageMemory allocates for the library and refuses pages of absurd size. The
 // panic is turned into an error by all that reads.
 type pageMemory struct {
-	maxPage       int
-	allowed, left int64 // bytes of all pages
+	maxPage int
+	left    int64 // bytes of all pages
 }
 
 func (m *pageMemory) Allocate(size int) []byte {
 	if size < 0 || size > m.maxPage {
 		panic(fmt.Sprintf("a page claims %d bytes, at most %d can be read", size, m.maxPage))
 	}
-	if m.left -= int64(size); m.left < 0 {
-		panic(fmt.Sprintf("pages claim more than the %d MiB that can be read of them", m.allowed>>20))
+	if err := take(&m.left, 1, int64(size)); err != nil {
+		panic(err)
 	}
 	return make([]byte, size)
 }
@@ -170,29 +183,46 @@ func (*pageMemory) Free([]byte) {}
 
 // codecFault is why the codecs below could not be put in the place of the Parquet
 // package's own, before anything reads or writes.
-var codecFault = errors.Join(keepZstd(), readLZ4(), bound(compress.Codecs.Snappy), bound(compress.Codecs.Gzip), bound(compress.Codecs.Brotli))
+var codecFault = register()
 
 // Codecs puts codecs in place that keep to the size which a page claims, and a
 // zstd one that keeps its memory, for all readers and writers of this program. It
 // is the error of that.
 func Codecs() error { return codecFault }
 
-// keptZstd compresses with one encoder, which keeps its memory: the Parquet
-// package would make a new one, of megabytes, for every page. The bytes are the
-// same. It decompresses no more than a page claims, whatever a frame claims.
-type keptZstd struct {
+// codec decompresses no more than a page claims, for which dst has room. A panic is how the
+// Parquet package wants errors.
+type codec struct {
 	compress.Codec
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
+	encode func(src, dst []byte) []byte // nil: the package's
+	decode func(dst, src []byte) ([]byte, error)
 }
 
-// keepZstd registers the codec. The level is the only one at which this program
-// writes files.
-func keepZstd() error {
-	standard, err := compress.GetCodec(compress.Codecs.Zstd)
-	if err != nil {
-		return err
+// Decode decompresses src into the memory of dst.
+func (c codec) Decode(dst, src []byte) []byte {
+	if len(dst) == 0 {
+		return dst // without room the library would decompress everything
 	}
+	dst, err := c.decode(dst, src)
+	if err != nil {
+		panic(err)
+	}
+	return dst
+}
+
+// EncodeLevel compresses src. The level of zstd is always the encoder's.
+func (c codec) EncodeLevel(dst, src []byte, level int) []byte {
+	if c.encode == nil {
+		return c.Codec.EncodeLevel(dst, src, level)
+	}
+	return c.encode(src, dst[:0])
+}
+
+// register registers the codecs. Zstd compresses with one encoder, which keeps its memory,
+// at the only level at which this program writes: the Parquet package would make a new one,
+// of megabytes, for every page. The bytes are the same. LZ4_RAW, which DuckDB, Polars and
+// pyarrow write for "lz4", is unknown to the package.
+func register() error {
 	encoder, err := zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		return err
@@ -201,67 +231,30 @@ func keepZstd() error {
 	if err != nil {
 		return err
 	}
-	compress.RegisterCodec(compress.Codecs.Zstd, keptZstd{standard, encoder, decoder})
+	for _, algorithm := range []compress.Compression{compress.Codecs.Zstd, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli} {
+		standard, err := compress.GetCodec(algorithm)
+		if err != nil {
+			return err
+		}
+		c := codec{Codec: standard, decode: func(dst, src []byte) ([]byte, error) { return standard.Decode(dst, src), nil }}
+		switch algorithm {
+		case compress.Codecs.Zstd:
+			c.encode = encoder.EncodeAll
+			c.decode = func(dst, src []byte) ([]byte, error) { return decoder.DecodeAll(src, dst[:0]) }
+		case compress.Codecs.Snappy: // it makes room for what the data claims, in a varint at its beginning
+			c.decode = func(dst, src []byte) ([]byte, error) {
+				if claimed, _ := binary.Uvarint(src); claimed > uint64(len(dst)) {
+					return nil, fmt.Errorf("a page of %d bytes claims %d", len(dst), claimed)
+				}
+				return standard.Decode(dst, src), nil
+			}
+		}
+		compress.RegisterCodec(algorithm, c)
+	}
+	const lz4Raw = 7 // in the format
+	compress.RegisterCodec(lz4Raw, codec{decode: func(dst, src []byte) ([]byte, error) {
+		n, err := lz4.UncompressBlock(src, dst)
+		return dst[:max(0, n)], err
+	}})
 	return nil
-}
-
-// EncodeLevel compresses src; the level is always the encoder's.
-func (z keptZstd) EncodeLevel(dst, src []byte, _ int) []byte {
-	return z.encoder.EncodeAll(src, dst[:0])
-}
-
-// Decode decompresses src into the memory of dst. A panic is how the Parquet
-// package wants errors.
-func (z keptZstd) Decode(dst, src []byte) []byte {
-	dst, err := z.decoder.DecodeAll(src, dst[:0])
-	if err != nil {
-		panic(err)
-	}
-	return dst
-}
-
-// rawLZ4 decompresses LZ4_RAW, which DuckDB, Polars and pyarrow write for "lz4", and the
-// Parquet package does not know. Nothing is written by it.
-type rawLZ4 struct{ compress.Codec }
-
-func readLZ4() error {
-	const code = 7 // of LZ4_RAW in the format
-	compress.RegisterCodec(compress.Compression(code), rawLZ4{})
-	return nil
-}
-
-// Decode decompresses src into dst, which is as long as the page claims to be.
-func (rawLZ4) Decode(dst, src []byte) []byte {
-	n, err := lz4.UncompressBlock(src, dst)
-	if err != nil {
-		panic(err)
-	}
-	return dst[:n]
-}
-
-// bounded decompresses no more than the page claims.
-type bounded struct {
-	compress.Codec
-	snappy bool // it makes room for what the data claims, in a varint at their beginning
-}
-
-// bound puts a bounded codec in the place of the library's.
-func bound(algorithm compress.Compression) error {
-	standard, err := compress.GetCodec(algorithm)
-	if err != nil {
-		return err
-	}
-	compress.RegisterCodec(algorithm, bounded{standard, algorithm == compress.Codecs.Snappy})
-	return nil
-}
-
-// Decode decompresses src into dst, which is as long as the page claims to be.
-func (b bounded) Decode(dst, src []byte) []byte {
-	if len(dst) == 0 {
-		return dst // without room the library would decompress everything
-	}
-	if claimed, _ := binary.Uvarint(src); b.snappy && claimed > uint64(len(dst)) {
-		panic(fmt.Sprintf("a page of %d bytes claims %d", len(dst), claimed))
-	}
-	return b.Codec.Decode(dst, src)
 }

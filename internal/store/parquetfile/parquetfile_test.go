@@ -46,7 +46,7 @@ func TestAllowedPages(t *testing.T) {
 	for _, test := range []struct {
 		allowed int64
 		want    string
-	}{{1 << 20, ""}, {1000, "pages claim more than the 0 MiB"}} {
+	}{{1 << 20, ""}, {1000, "it takes more memory than may be used"}} {
 		_, err := decode(data, 1<<20, test.allowed)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%d bytes: %v, want %q", test.allowed, err, test.want)

@@ -13,6 +13,8 @@ import (
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
+
+	"speceval/internal/store/parquetfile"
 )
 
 // codec moves the values of one Go type to and from one physical type.
@@ -21,7 +23,7 @@ type codec interface {
 	write(chunk file.ColumnChunkWriter, rows reflect.Value, c column) error
 	// read sets field c of every row. An error of one row comes with its index,
 	// another with -1.
-	read(chunk file.ColumnChunkReader, rows reflect.Value, c column, room *room) (int, error)
+	read(chunk file.ColumnChunkReader, rows reflect.Value, c column, from *parquetfile.File) (int, error)
 }
 
 // typed is the codec between the Go type G and the library's type P.
@@ -70,7 +72,7 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 	return err
 }
 
-func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c column, room *room) (int, error) {
+func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c column, from *parquetfile.File) (int, error) {
 	reader, ok := chunk.(interface {
 		ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
 	})
@@ -94,7 +96,7 @@ func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c co
 		if err != nil {
 			return -1, fmt.Errorf("damaged Parquet file: %w", err)
 		}
-		if err := room.take(1, textBytes(buffer[:present])); err != nil {
+		if err := from.Take(1, textBytes(buffer[:present])); err != nil {
 			return -1, err
 		}
 		next := 0

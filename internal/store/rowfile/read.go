@@ -1,6 +1,7 @@
 package rowfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,39 +13,19 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 
+	"speceval/internal/store/files"
 	"speceval/internal/store/parquetfile"
 )
 
-// Limits on what a file may claim, far above any file of ours: they keep a
-// damaged or hostile file from taking all memory.
-const (
-	maxRows      = 1 << 26 // eight times the paper's whole corpus of responses
-	maxGroupRows = 1 << 22 // of a row group that is read alone; writers make them of 2^20 at most
-	maxPageBytes = 1 << 26
-)
+// maxPageBytes is how long a page may be.
+const maxPageBytes = 1 << 26
 
-// Limits on the memory for rows with their texts and for the pages that they are
-// read from, whatever their size in the file: a few bytes may repeat a row a million
-// times.
+// Limits on the memory for rows with their texts and for the pages that they are read from,
+// whatever their size in the file: a few bytes may repeat a row a million times.
 const (
 	storedBytes = 2 << 30   // of a file of results, or of a row group that is read alone
 	givenBytes  = 128 << 20 // of a file that is held in memory, which a user gives
 )
-
-// room is the memory that is left for rows.
-type room struct{ most, left int64 }
-
-func newRoom(bytes int64) *room { return &room{bytes, bytes} }
-
-// take takes the given bytes for each of count things. The error says that the room is used
-// up.
-func (r *room) take(count, bytes int64) error {
-	if bytes > 0 && count > r.left/bytes {
-		return fmt.Errorf("its rows take more than %d MiB of memory, which is more than is read of one file", r.most>>20)
-	}
-	r.left -= count * bytes
-	return nil
-}
 
 // MissingColumnError says that a file lacks a column of the row struct.
 type MissingColumnError struct{ Column string }
@@ -132,11 +113,15 @@ type Reader[T any] struct {
 // Next are like those of [Decode]; rows are counted over the whole file. Close
 // ends it.
 func Open[T any](path string) (*Reader[T], error) {
-	disk, size, err := openSized(path)
+	disk, err := files.OpenInput(path, files.Rows)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReader[T](disk, size, path)
+	info, err := disk.Stat()
+	var r *Reader[T]
+	if err == nil {
+		r, err = newReader[T](disk, info.Size(), path)
+	}
 	if err != nil {
 		disk.Close()
 		return nil, err
@@ -169,12 +154,23 @@ func (r *Reader[T]) Footer() map[string]string { return r.file.Footer() }
 // the error is io.EOF.
 func (r *Reader[T]) Next() (rows []T, err error) {
 	r.file.Allow(storedBytes)
-	return r.next(nil, maxGroupRows, newRoom(storedBytes))
+	return r.next(nil)
 }
 
-// next appends the rows of the next row group to rows; it may claim no more than most,
-// to be kept in some room.
-func (r *Reader[T]) next(rows []T, most int64, room *room) (_ []T, err error) {
+// all reads the rows of all groups into memory of at most some bytes, and the footer.
+func (r *Reader[T]) all(most int64) (rows []T, footer map[string]string, err error) {
+	r.file.Allow(most)
+	for err == nil {
+		rows, err = r.next(rows)
+	}
+	if !errors.Is(err, io.EOF) {
+		return nil, nil, err
+	}
+	return rows, r.Footer(), nil
+}
+
+// next appends the rows of the next row group to rows.
+func (r *Reader[T]) next(rows []T) (_ []T, err error) {
 	if r.group == r.file.NumRowGroups() {
 		return rows, io.EOF
 	}
@@ -182,16 +178,13 @@ func (r *Reader[T]) next(rows []T, most int64, room *room) (_ []T, err error) {
 	group := r.file.RowGroup(r.group)
 	r.group++
 	count := group.NumRows()
-	if count < 0 || count > most {
-		return nil, fmt.Errorf("%s: damaged Parquet file: a row group claims %d rows, at most %d can be read", r.name, count, most)
-	}
-	if err := room.take(count, bytesOf[T](r.sources)); err != nil {
+	if err := r.file.Take(count, bytesOf[T](r.sources)); err != nil {
 		return nil, fmt.Errorf("%s: row group %d: %w", r.name, r.group, err)
 	}
 	rows = append(rows, make([]T, count)...)
 	added := reflect.ValueOf(rows[len(rows)-int(count):])
 	for _, s := range r.sources {
-		at, err := r.column(group, s, added, room)
+		at, err := r.column(group, s, added)
 		if err != nil && at >= 0 {
 			return nil, fmt.Errorf("%s: column %s, row %d: %w", r.name, s.name, r.rows+at+1, err)
 		}
@@ -205,7 +198,7 @@ func (r *Reader[T]) next(rows []T, most int64, room *room) (_ []T, err error) {
 
 // column reads one column of a row group into rows. An error of one row comes with its
 // index, another with -1.
-func (r *Reader[T]) column(group *file.RowGroupReader, s source, rows reflect.Value, room *room) (at int, err error) {
+func (r *Reader[T]) column(group *file.RowGroupReader, s source, rows reflect.Value) (at int, err error) {
 	at = -1
 	defer parquetfile.Recover(fmt.Sprintf("row group %d", r.group), &err)
 	chunk, values, err := r.file.Column(group, s.index)
@@ -215,7 +208,7 @@ func (r *Reader[T]) column(group *file.RowGroupReader, s source, rows reflect.Va
 	if values != int64(rows.Len()) {
 		return -1, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, rows.Len())
 	}
-	return s.codec.read(chunk, rows, s.column, room)
+	return s.codec.read(chunk, rows, s.column, r.file)
 }
 
 // Close closes the file.

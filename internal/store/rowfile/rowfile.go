@@ -16,11 +16,9 @@ package rowfile
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 
@@ -30,49 +28,29 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/metadata"
 	"github.com/apache/arrow/go/v17/parquet/schema"
 
-	"speceval/internal/store/files"
 	"speceval/internal/store/parquetfile"
 )
 
 // ReadFile reads the rows and the footer key-values of the file at path, which take at
-// most 2 GiB, as do the pages that they are read of.
+// most 2 GiB, as do the pages that they are read from.
 func ReadFile[T any](path string) (rows []T, footer map[string]string, err error) {
-	f, size, err := openSized(path)
+	r, err := Open[T](path)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer f.Close()
-	return decode[T](f, size, path, storedBytes)
+	defer r.Close()
+	return r.all(storedBytes)
 }
 
 // ReadFooter reads only the number of rows and the footer key-values of the
 // file at path.
 func ReadFooter(path string) (rows int64, footer map[string]string, err error) {
-	defer parquetfile.Recover(path, &err)
-	f, size, err := openSized(path)
+	r, err := Open[struct{}](path)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer f.Close()
-	parsed, err := parquetfile.Open(f, size, maxPageBytes)
-	if err != nil {
-		return 0, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return parsed.NumRows(), parsed.Footer(), nil
-}
-
-// openSized opens the file at path and tells its size in bytes.
-func openSized(path string) (*os.File, int64, error) {
-	f, err := files.OpenInput(path, files.Rows)
-	if err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
+	defer r.Close()
+	return r.file.NumRows(), r.Footer(), nil
 }
 
 // IsParquet reports whether data begins as a Parquet file does.
@@ -84,23 +62,11 @@ func IsParquet(data []byte) bool { return parquetfile.IsParquet(data) }
 // is turned into one here. Rows and their texts take at most 128 MiB, and so do the pages
 // that they are read from.
 func Decode[T any](data []byte, name string) (rows []T, footer map[string]string, err error) {
-	return decode[T](bytes.NewReader(data), int64(len(data)), name, givenBytes)
-}
-
-func decode[T any](from parquet.ReaderAtSeeker, size int64, name string, most int64) ([]T, map[string]string, error) {
-	r, err := newReader[T](from, size, name)
+	r, err := newReader[T](bytes.NewReader(data), int64(len(data)), name)
 	if err != nil {
 		return nil, nil, err
 	}
-	r.file.Allow(most)
-	var rows []T
-	for room := newRoom(most); err == nil; {
-		rows, err = r.next(rows, maxRows-int64(len(rows)), room)
-	}
-	if !errors.Is(err, io.EOF) {
-		return nil, nil, err
-	}
-	return rows, r.Footer(), nil
+	return r.all(givenBytes)
 }
 
 // rowGroupRows is the number of rows of a row group, DuckDB's own default.

@@ -299,9 +299,9 @@ func (s *Source) Lengths() (map[[2]string]rollout.Lengths, error) {
 }
 
 // CountLengths counts the sampled responses by benchmark, model and length.
-func (s *Source) CountLengths() (rows []rollout.LengthRow, err error) {
+func (s *Source) CountLengths() (rollout.Lengths, error) {
+	var parts []string
 	for _, p := range s.Pairs {
-		var parts []string
 		for _, file := range s.Live.Rollouts[p.Name()].Files {
 			path, err := s.there(file)
 			if err != nil {
@@ -311,18 +311,8 @@ func (s *Source) CountLengths() (rows []rollout.LengthRow, err error) {
 				parts = append(parts, path)
 			}
 		}
-		lengths, err := rollout.CountLengths(parts)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range lengths {
-			rows = append(rows, rollout.LengthRow{Benchmark: p.Benchmark, Model: p.Model, Tokens: l.Tokens, Responses: l.Responses})
-		}
 	}
-	slices.SortStableFunc(rows, func(a, b rollout.LengthRow) int {
-		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
-	})
-	return rows, nil
+	return rollout.CountLengths(parts)
 }
 
 // Locate finds the local path of a file of the output folder. The error is a
