@@ -3,6 +3,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -85,14 +86,19 @@ func ReadInput(path string, kind Kind) ([]byte, error) {
 // ReadAll reads the rest of an open file or a stream; name is its name in errors. It is an
 // error if that is more than the kind may have, whatever size a file claims.
 func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, kind.MaxBytes+1))
-	if err != nil {
+	var text bytes.Buffer
+	if file, ok := r.(*os.File); ok {
+		if info, err := file.Stat(); err == nil {
+			text.Grow(int(min(info.Size(), 1<<20)) + bytes.MinRead) // a manifest needs no more
+		}
+	}
+	if _, err := text.ReadFrom(io.LimitReader(r, kind.MaxBytes+1)); err != nil {
 		return nil, err
 	}
-	if int64(len(text)) > kind.MaxBytes {
+	if int64(text.Len()) > kind.MaxBytes {
 		return nil, kind.long(name)
 	}
-	return text, nil
+	return text.Bytes(), nil
 }
 
 // wanted says what there is in the place of a file.

@@ -3,7 +3,6 @@ package rowfile
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -214,64 +213,44 @@ func codecsFor(kind reflect.Type) []codec {
 	case reflect.TypeFor[bool]():
 		return []codec{typed[bool, bool]{parquet.Types.Boolean, same[bool], same[bool]}}
 	case reflect.TypeFor[float64]():
-		return []codec{
-			typed[float64, float64]{parquet.Types.Double, same[float64], same[float64]},
-			typed[float64, float32]{parquet.Types.Float, convert[float64, float32], convert[float32, float64]},
-			typed[float64, int64]{parquet.Types.Int64, whole[int64], convert[int64, float64]},
-			typed[float64, int32]{parquet.Types.Int32, whole[int32], convert[int32, float64]},
-		}
+		return numbers[float64](parquet.Types.Double)
 	case reflect.TypeFor[int32]():
-		return []codec{
-			typed[int32, int32]{parquet.Types.Int32, same[int32], same[int32]},
-			typed[int32, int64]{parquet.Types.Int64, convert[int32, int64], narrow},
-			typed[int32, float64]{parquet.Types.Double, convert[int32, float64], whole[int32]},
-			typed[int32, float32]{parquet.Types.Float, convert[int32, float32], whole32[int32]},
-		}
+		return numbers[int32](parquet.Types.Int32)
 	case reflect.TypeFor[int64]():
-		return []codec{
-			typed[int64, int64]{parquet.Types.Int64, same[int64], same[int64]},
-			typed[int64, int32]{parquet.Types.Int32, narrow, convert[int32, int64]},
-			typed[int64, float64]{parquet.Types.Double, convert[int64, float64], whole[int64]},
-			typed[int64, float32]{parquet.Types.Float, convert[int64, float32], whole32[int64]},
-		}
+		return numbers[int64](parquet.Types.Int64)
 	case reflect.TypeFor[time.Time]():
-		return []codec{typed[time.Time, int64]{parquet.Types.Int64, encodeMoment, decodeMoment}}
+		encode := func(t time.Time, _ int64) (int64, error) { return t.UnixMicro(), nil }
+		decode := func(microseconds int64, _ time.Time) (time.Time, error) {
+			return time.UnixMicro(microseconds).UTC(), nil
+		}
+		return []codec{typed[time.Time, int64]{parquet.Types.Int64, encode, decode}}
 	}
 	return nil
 }
 
-func encodeMoment(t time.Time, _ int64) (int64, error) { return t.UnixMicro(), nil }
-
-func decodeMoment(microseconds int64, _ time.Time) (time.Time, error) {
-	return time.UnixMicro(microseconds).UTC(), nil
+// numbers are the codecs of a Go type of numbers: its own physical type, and others that
+// are read.
+func numbers[G int32 | int64 | float64](own parquet.Type) []codec {
+	return []codec{
+		typed[G, G]{own, same[G], same[G]},
+		typed[G, int32]{parquet.Types.Int32, nil, exactly[int32, G]}, typed[G, int64]{parquet.Types.Int64, nil, exactly[int64, G]},
+		typed[G, float32]{parquet.Types.Float, nil, exactly[float32, G]}, typed[G, float64]{parquet.Types.Double, nil, exactly[float64, G]},
+	}
 }
 
-// momentType is Parquet's type of a moment to the microsecond.
-var momentType = schema.NewTimestampLogicalType(true, schema.TimeUnitMicros)
-
-func same[V any](v, _ V) (V, error) { return v, nil }
-
-// convert is for numbers that lose nothing by it.
-func convert[From, To int32 | int64 | float32 | float64](v From, _ To) (To, error) { return To(v), nil }
-
-// whole reads a count that was written as a float.
-func whole[I int32 | int64](v float64, _ I) (I, error) {
-	const exact = 1 << 53 // below it every whole number is a float
-	n := I(v)
-	if !(math.Abs(v) < exact) || float64(n) != v {
-		return 0, fmt.Errorf("%v is no whole number of %d bits", v, 8*reflect.TypeFor[I]().Size())
+// exactly is a number of one type as one of another, which must be able to hold it.
+func exactly[From, To int32 | int64 | float32 | float64](v From, _ To) (To, error) {
+	n := To(v)
+	if nan := v != v && n != n; From(n) != v && !nan {
+		return 0, fmt.Errorf("%v is no whole number of %d bits", v, reflect.TypeFor[To]().Bits())
 	}
 	return n, nil
 }
 
-func whole32[I int32 | int64](v float32, before I) (I, error) { return whole(float64(v), before) }
+func same[V any](v, _ V) (V, error) { return v, nil }
 
-func narrow(v int64, _ int32) (int32, error) {
-	if v < math.MinInt32 || v > math.MaxInt32 {
-		return 0, fmt.Errorf("%d does not fit in 32 bits", v)
-	}
-	return int32(v), nil
-}
+// momentType is Parquet's type of a moment to the microsecond.
+var momentType = schema.NewTimestampLogicalType(true, schema.TimeUnitMicros)
 
 // Texts that repeat, as in columns that name the benchmark, the model or the
 // task, are kept once.

@@ -103,7 +103,7 @@ func TestRowsAreCountedOverTheWholeFile(t *testing.T) {
 	rows[24].N = 1 << 40
 	path := onDisk(t, inGroups(t, rows, 10))
 	got, groups, _, err := readAll[narrow](path)
-	wantError(t, err, path+": column n, row 25: 1099511627776 does not fit in 32 bits")
+	wantError(t, err, path+": column n, row 25: 1099511627776 is no whole number of 32 bits")
 	if len(got) != 20 || groups != 2 {
 		t.Errorf("%d rows before it", len(got))
 	}
@@ -287,5 +287,5 @@ func TestAFaultFarDownNamesItsRow(t *testing.T) {
 	rows := make([]wide, 10_000)
 	rows[9000].N = 1 << 40
 	_, _, err := rowfile.Decode[narrow](inGroups(t, rows, len(rows)), "far.parquet")
-	wantError(t, err, "far.parquet: column n, row 9001: 1099511627776 does not fit")
+	wantError(t, err, "far.parquet: column n, row 9001: 1099511627776 is no whole number")
 }

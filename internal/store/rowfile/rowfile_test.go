@@ -137,7 +137,33 @@ func TestIntegerWidths(t *testing.T) {
 		t.Errorf("int32 column into int64: %v, %v", back, err)
 	}
 	_, _, err = rowfile.Decode[narrow](encode(t, []wide{{7}, {1 << 40}}), "wide.parquet")
-	wantError(t, err, "wide.parquet: column n, row 2: 1099511627776 does not fit in 32 bits")
+	wantError(t, err, "wide.parquet: column n, row 2: 1099511627776 is no whole number of 32 bits")
+}
+
+// TestNumbersOfOtherTypes reads floats and integers into one another, as far as nothing is
+// lost.
+func TestNumbersOfOtherTypes(t *testing.T) {
+	type float struct {
+		N float64 `parquet:"n"`
+	}
+	type integer struct {
+		N int64 `parquet:"n"`
+	}
+	for _, v := range []float64{0, -3, 1 << 40, 1e18} {
+		rows, _, err := rowfile.Decode[integer](encode(t, []float{{v}}), "f")
+		if err != nil || float64(rows[0].N) != v {
+			t.Errorf("%v as an integer: %v, %v", v, rows, err)
+		}
+	}
+	for _, v := range []float64{0.5, 1e30, -1e19, math.NaN(), math.Inf(1)} {
+		_, _, err := rowfile.Decode[integer](encode(t, []float{{v}}), "f")
+		wantError(t, err, fmt.Sprintf("f: column n, row 1: %v is no whole number of 64 bits", v))
+	}
+	_, _, err := rowfile.Decode[float](encode(t, []integer{{1<<53 + 1}}), "f")
+	wantError(t, err, "row 1: 9007199254740993 is no")
+	if rows, _, err := rowfile.Decode[float](encode(t, []integer{{1 << 60}}), "f"); err != nil || rows[0].N != 1<<60 {
+		t.Errorf("%v, %v", rows, err)
+	}
 }
 
 // TestMomentsAreNoNumbers reads moments as numbers, and the other way round.
