@@ -57,7 +57,7 @@ func (r Reader) parse(data []byte, name string, folder *os.Root) ([]Task, error)
 	ending := filepath.Ext(name)
 	r.Benchmark = cmp.Or(r.Benchmark, strings.TrimSuffix(filepath.Base(name), ending))
 	faults := newFaults(name)
-	faults.most = cmp.Or(r.MostTold, shownFaults)
+	faults.Most = cmp.Or(r.MostTold, shownFaults)
 	file := &reading{Reader: r, folder: folder, faults: faults, check: newCheck(faults)}
 	records := lines
 	switch strings.ToLower(ending) {
@@ -73,10 +73,10 @@ func (r Reader) parse(data []byte, name string, folder *os.Root) ([]Task, error)
 	for number, record := range records(bytes.TrimPrefix(data, []byte("\ufeff"))) {
 		file.record(fmt.Sprintf("line %d", number), record)
 	}
-	if file.check.position == 0 && faults.count == 0 {
+	if file.check.position == 0 && faults.Count == 0 {
 		faults.add("", "", "is empty: it has no task")
 	}
-	if err := faults.err(); err != nil {
+	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	return file.tasks, nil
@@ -134,7 +134,7 @@ func (r *reading) record(place string, l line) {
 	r.ask(place, rec, &task)
 	r.check.task(place, task)
 	r.findTests(place, task)
-	if r.faults.count > 0 {
+	if r.faults.Count > 0 {
 		r.tasks = nil
 	} else {
 		r.tasks = append(r.tasks, task)

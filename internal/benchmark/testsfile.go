@@ -77,13 +77,13 @@ func readTestsFile(content io.Reader, name, digest string) ([]Test, error) {
 	case err != nil:
 	case len(tests) == 0:
 		err = errors.New("has no tests")
-	case digest != "" && check.faults.err() == nil && hex.EncodeToString(sum.Sum(nil)) != digest:
+	case digest != "" && check.faults.Err() == nil && hex.EncodeToString(sum.Sum(nil)) != digest:
 		err = errors.New("has other tests than tests_sha256 of the task file says: one of the two was changed after they were written; prepare the benchmark again")
 	}
 	if err != nil {
 		check.faults.add("", "", "%v", err)
 	}
-	return tests, check.faults.err()
+	return tests, check.faults.Err()
 }
 
 // readList reads and checks a list of tests.
@@ -150,7 +150,7 @@ func (t *TestsWriter) Add(test Test) error {
 	t.line.Reset()
 	t.line.WriteByte("[,"[min(t.check.count, 1)])
 	t.check.test(test)
-	if t.err = errors.Join(t.check.faults.err(), t.check.room()); t.err == nil {
+	if t.err = errors.Join(t.check.faults.Err(), t.check.room()); t.err == nil {
 		t.err = json.MarshalWrite(&t.line, &test)
 	}
 	if t.line.Len() > jsonlist.Longest {

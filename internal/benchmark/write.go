@@ -31,7 +31,7 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 	if len(tasks) == 0 {
 		faults.add("", "", "there are none")
 	}
-	if err := faults.err(); err != nil {
+	if err := faults.Err(); err != nil {
 		return err
 	}
 	_, err := text.WriteTo(w)

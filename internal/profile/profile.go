@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Profile is the task-probability profile of one benchmark and one model, its
@@ -285,34 +284,4 @@ func (l law) surprise(count int) float64 {
 func normalSurprise(count, mean, variance float64) float64 {
 	away := max(0, math.Abs(count-mean)-0.5)
 	return math.Erfc(away / math.Sqrt(2*variance))
-}
-
-// shownFaults is the number of faults of a file that one error lists.
-const shownFaults = 10
-
-// faults collects what is wrong with one file.
-type faults struct {
-	name  string // of the file
-	shown []string
-	count int
-}
-
-func (f *faults) add(format string, args ...any) {
-	f.count++
-	if len(f.shown) < shownFaults {
-		f.shown = append(f.shown, f.name+": "+fmt.Sprintf(format, args...))
-	}
-}
-
-// err is nil without faults, and otherwise tells the first ones and how many
-// more there are.
-func (f *faults) err() error {
-	if f.count == 0 {
-		return nil
-	}
-	text := strings.Join(f.shown, "\n")
-	if more := f.count - len(f.shown); more > 0 {
-		text += fmt.Sprintf("\n%s: and %d more faults", f.name, more)
-	}
-	return fmt.Errorf("%s", text)
 }

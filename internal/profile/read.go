@@ -54,7 +54,7 @@ func ReadAny(path string) ([]Profile, error) {
 // An error tells up to ten faults at once, each with the file and, where there
 // is one, the 1-based data row.
 func ParseAny(data []byte, name string) ([]Profile, error) {
-	faults := &faults{name: name}
+	faults := &files.Faults{Name: name, Most: shownFaults}
 	var read []row
 	var numbers []int
 	if rowfile.IsParquet(data) {
@@ -66,7 +66,7 @@ func ParseAny(data []byte, name string) ([]Profile, error) {
 		var wrong []error
 		read, numbers, wrong = csvfile.Decode[row](data)
 		for _, err := range wrong {
-			faults.add("%v", err)
+			faults.Add("%v", err)
 		}
 	}
 	var rows []numbered
@@ -77,17 +77,20 @@ func ParseAny(data []byte, name string) ([]Profile, error) {
 		}
 		rows = append(rows, numbered{r, number})
 	}
-	if len(rows) == 0 && faults.count == 0 {
-		faults.add("there are no rows")
+	if len(rows) == 0 && faults.Count == 0 {
+		faults.Add("there are no rows")
 	}
 	rows = slices.DeleteFunc(rows, func(r numbered) bool { return !checkRow(r, faults) })
-	incomplete := faults.count > 0 // rows are left out: do not call tasks missing
+	incomplete := faults.Count > 0 // rows are left out: do not call tasks missing
 	profiles := assemble(rows, incomplete, faults)
-	if err := faults.err(); err != nil {
+	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	return profiles, nil
 }
+
+// shownFaults is the number of faults of a file that one error lists.
+const shownFaults = 10
 
 // numbered is a row with its 1-based number among the data rows of its file.
 type numbered struct {
@@ -105,23 +108,23 @@ func plain(name string) bool {
 }
 
 // checkRow reports whether a row is sound in itself.
-func checkRow(r numbered, faults *faults) bool {
-	before := faults.count
+func checkRow(r numbered, faults *files.Faults) bool {
+	before := faults.Count
 	for _, name := range []struct{ column, value string }{{"benchmark", r.Benchmark}, {"model", r.Model}} {
 		if !plain(name.value) {
-			faults.add("row %d: %s %q is not a name of letters, digits, and . _ + - (write org__model for org/model)", r.number, name.column, name.value)
+			faults.Add("row %d: %s %q is not a name of letters, digits, and . _ + - (write org__model for org/model)", r.number, name.column, name.value)
 		}
 	}
 	if r.TaskID == "" {
-		faults.add("row %d: task_id is empty", r.number)
+		faults.Add("row %d: task_id is empty", r.number)
 	}
 	if r.TaskIndex < 0 {
-		faults.add("row %d: task_index %d is negative", r.number, r.TaskIndex)
+		faults.Add("row %d: task_index %d is negative", r.number, r.TaskIndex)
 	}
 	if r.TestedK < 1 {
-		faults.add("row %d: tested_k %d is not positive", r.number, r.TestedK)
+		faults.Add("row %d: tested_k %d is not positive", r.number, r.TestedK)
 	} else if r.PassCount < 0 || r.PassCount > r.TestedK {
-		faults.add("row %d: pass_count %d is outside 0 to tested_k = %d", r.number, r.PassCount, r.TestedK)
+		faults.Add("row %d: pass_count %d is outside 0 to tested_k = %d", r.number, r.PassCount, r.TestedK)
 	} else {
 		checkGrades(r, faults)
 	}
@@ -130,27 +133,27 @@ func checkRow(r numbered, faults *faults) bool {
 		value  *int64
 	}{{"prompt_tokens", r.PromptTokens}, {"completion_tokens", r.CompletionTokens}} {
 		if tokens.value != nil && *tokens.value < 0 {
-			faults.add("row %d: %s %d is negative", r.number, tokens.column, *tokens.value)
+			faults.Add("row %d: %s %d is negative", r.number, tokens.column, *tokens.value)
 		}
 	}
-	return faults.count == before
+	return faults.Count == before
 }
 
 // checkGrades checks that there are rewards from 0 to 1, pass_count of them 1, that
 // have such a sum and such a sum of squares.
-func checkGrades(r numbered, faults *faults) {
+func checkGrades(r numbered, faults *files.Faults) {
 	if r.Rewards == nil && r.Squares == nil {
 		return
 	}
 	if r.Rewards == nil || r.Squares == nil {
-		faults.add("row %d: rewards and squares are there together or not at all", r.number)
+		faults.Add("row %d: rewards and squares are there together or not at all", r.number)
 		return
 	}
 	passes, others := float64(r.PassCount), float64(r.TestedK-r.PassCount)
 	sum, squares := *r.Rewards, *r.Squares
 	off := 1e-9 * float64(r.TestedK) // what sums lose by rounding
 	if !(sum >= passes-off && sum <= passes+others+off) {
-		faults.add("row %d: rewards %v is outside pass_count %d to tested_k %d", r.number, sum, r.PassCount, r.TestedK)
+		faults.Add("row %d: rewards %v is outside pass_count %d to tested_k %d", r.number, sum, r.PassCount, r.TestedK)
 		return
 	}
 	least := passes
@@ -158,13 +161,13 @@ func checkGrades(r numbered, faults *faults) {
 		least += (sum - passes) * (sum - passes) / others
 	}
 	if !(squares >= least-off && squares <= sum+off) {
-		faults.add("row %d: squares %v is outside %v to %v, which rewards of that sum have", r.number, squares, least, sum)
+		faults.Add("row %d: squares %v is outside %v to %v, which rewards of that sum have", r.number, squares, least, sum)
 	}
 }
 
 // assemble sorts the rows and makes a profile of every run of one benchmark
 // and model.
-func assemble(rows []numbered, incomplete bool, faults *faults) []Profile {
+func assemble(rows []numbered, incomplete bool, faults *files.Faults) []Profile {
 	slices.SortStableFunc(rows, func(a, b numbered) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.TaskIndex, b.TaskIndex))
 	})
@@ -182,7 +185,7 @@ func assemble(rows []numbered, incomplete bool, faults *faults) []Profile {
 }
 
 // assembleOne makes a profile of its rows, sorted by task_index.
-func assembleOne(rows []numbered, incomplete bool, faults *faults) Profile {
+func assembleOne(rows []numbered, incomplete bool, faults *files.Faults) Profile {
 	first := rows[0]
 	p := Profile{
 		Benchmark: first.Benchmark, Model: first.Model, Scorer: text(first.Scorer), TestedK: int(first.TestedK),
@@ -191,19 +194,19 @@ func assembleOne(rows []numbered, incomplete bool, faults *faults) Profile {
 	seen := make(map[string]int, len(rows)) // task id to row number
 	for i, r := range rows {
 		if i > 0 && r.TaskIndex == rows[i-1].TaskIndex {
-			faults.add("row %d: %s has task_index %d already in row %d", r.number, p.Name(), r.TaskIndex, rows[i-1].number)
+			faults.Add("row %d: %s has task_index %d already in row %d", r.number, p.Name(), r.TaskIndex, rows[i-1].number)
 		}
 		if other, ok := seen[r.TaskID]; ok {
-			faults.add("row %d: %s has task_id %q already in row %d", r.number, p.Name(), r.TaskID, other)
+			faults.Add("row %d: %s has task_id %q already in row %d", r.number, p.Name(), r.TaskID, other)
 		}
 		if scorer := text(r.Scorer); scorer != p.Scorer {
-			faults.add("row %d: %s has scorer %q here but %q in row %d", r.number, p.Name(), scorer, p.Scorer, first.number)
+			faults.Add("row %d: %s has scorer %q here but %q in row %d", r.number, p.Name(), scorer, p.Scorer, first.number)
 		}
 		if source := text(r.Source); source != p.Source {
-			faults.add("row %d: %s has source %q here but %q in row %d", r.number, p.Name(), source, p.Source, first.number)
+			faults.Add("row %d: %s has source %q here but %q in row %d", r.number, p.Name(), source, p.Source, first.number)
 		}
 		if r.allocated() != p.Allocated {
-			faults.add("row %d: %s has allocated %t here but %t in row %d", r.number, p.Name(), r.allocated(), p.Allocated, first.number)
+			faults.Add("row %d: %s has allocated %t here but %t in row %d", r.number, p.Name(), r.allocated(), p.Allocated, first.number)
 		}
 		seen[r.TaskID] = r.number
 		p.TaskIDs = append(p.TaskIDs, r.TaskID)
@@ -217,17 +220,17 @@ func assembleOne(rows []numbered, incomplete bool, faults *faults) Profile {
 }
 
 // checkComplete checks that tasks 0 to N−1 are all there and that N ≥ 2.
-func checkComplete(p Profile, rows []numbered, faults *faults) {
+func checkComplete(p Profile, rows []numbered, faults *files.Faults) {
 	next := int32(0)
 	for _, r := range rows {
 		if r.TaskIndex > next {
-			faults.add("%s has no task_index %d (row %d has %d)", p.Name(), next, r.number, r.TaskIndex)
+			faults.Add("%s has no task_index %d (row %d has %d)", p.Name(), next, r.number, r.TaskIndex)
 			return
 		}
 		next = r.TaskIndex + 1
 	}
 	if p.N() < 2 {
-		faults.add("%s has 1 task, allocation needs at least 2", p.Name())
+		faults.Add("%s has 1 task, allocation needs at least 2", p.Name())
 	}
 }
 

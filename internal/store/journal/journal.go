@@ -64,12 +64,7 @@ func Open[T any, K comparable](path string, id func(*T) K) (j *Journal[T, K], da
 
 // scan indexes the lines and cuts off an unfinished one.
 func (j *Journal[T, K]) scan() (damaged int, err error) {
-	reader := bufio.NewReaderSize(j.file, bufferSize)
-	for {
-		line, err := reader.ReadBytes('\n')
-		if errors.Is(err, io.EOF) { // a line without its end is unfinished
-			return damaged, j.file.Truncate(j.end)
-		}
+	for line, err := range lines(j.file) {
 		if err != nil {
 			return 0, err
 		}
@@ -79,6 +74,21 @@ func (j *Journal[T, K]) scan() (damaged int, err error) {
 			damaged++
 		} else {
 			j.lines[j.id(record)] = at
+		}
+	}
+	return damaged, j.file.Truncate(j.end)
+}
+
+// lines reads the lines of a file; one without its end is unfinished and left out. An
+// error ends them.
+func lines(file *os.File) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		reader := bufio.NewReaderSize(file, 1<<16)
+		for {
+			line, err := reader.ReadBytes('\n')
+			if errors.Is(err, io.EOF) || !yield(line, err) || err != nil {
+				return
+			}
 		}
 	}
 }
@@ -181,8 +191,6 @@ func (j *Journal[T, K]) Remove() error {
 	return errors.Join(j.file.Close(), os.Remove(j.file.Name()))
 }
 
-const bufferSize = 1 << 16
-
 // Records reads the records of the journal at path in the order in which they
 // were appended, and skips lines that are damaged or unfinished. It changes
 // nothing, so that it may look at what another process writes or has left. An
@@ -195,12 +203,7 @@ func Records[T any](path string) iter.Seq2[*T, error] {
 			return
 		}
 		defer file.Close()
-		reader := bufio.NewReaderSize(file, bufferSize)
-		for {
-			line, err := reader.ReadBytes('\n')
-			if errors.Is(err, io.EOF) {
-				return
-			}
+		for line, err := range lines(file) {
 			if err != nil {
 				yield(nil, fmt.Errorf("read journal %s: %w", path, err))
 				return
