@@ -85,8 +85,8 @@ func Responses(parts []string) iter.Seq2[*Response, error] {
 	})
 }
 
-// Length is the number of responses of a benchmark and a model with one length.
-type Length struct {
+// LengthRow is the number of responses of a benchmark and a model with one length.
+type LengthRow struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`
 	Tokens    int32  `parquet:"completion_tokens"`
@@ -97,7 +97,7 @@ type Length struct {
 const LengthSchema = "response-lengths/1"
 
 // Lengths are the lengths of a profile's rollouts, ascending.
-type Lengths []Length
+type Lengths []LengthRow
 
 // Responses is how many there are.
 func (l Lengths) Responses() (n int64) {
@@ -136,9 +136,9 @@ func CountLengths(parts []string) (all Lengths, err error) {
 		}
 	}
 	for r, n := range counts {
-		all = append(all, Length{r.Benchmark, r.Model, r.Tokens, n})
+		all = append(all, LengthRow{r.Benchmark, r.Model, r.Tokens, n})
 	}
-	slices.SortFunc(all, func(a, b Length) int {
+	slices.SortFunc(all, func(a, b LengthRow) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Tokens, b.Tokens))
 	})
 	return all, nil
@@ -146,7 +146,7 @@ func CountLengths(parts []string) (all Lengths, err error) {
 
 // ReadLengths reads a file that CountLengths' rows were stored in, by benchmark and model.
 func ReadLengths(path string) (map[[2]string]Lengths, error) {
-	rows, _, err := rowfile.ReadFile[Length](path)
+	rows, _, err := rowfile.ReadFile[LengthRow](path)
 	all := map[[2]string]Lengths{}
 	for _, r := range rows {
 		pair := [2]string{r.Benchmark, r.Model}

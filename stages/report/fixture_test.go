@@ -213,9 +213,9 @@ func (s study) files(t testing.TB) map[string]file {
 		}
 	}
 	if s.tokens != nil {
-		var rows []rollout.Length
+		var rows []rollout.LengthRow
 		for _, n := range s.tokens {
-			rows = append(rows, rollout.Length{Benchmark: s.pairs[0].Benchmark, Model: s.pairs[0].Model, Tokens: n, Responses: 1})
+			rows = append(rows, rollout.LengthRow{Benchmark: s.pairs[0].Benchmark, Model: s.pairs[0].Model, Tokens: n, Responses: 1})
 		}
 		all[stored.LengthsFile] = rowsFile(stored.LengthsFile, rows)
 	}

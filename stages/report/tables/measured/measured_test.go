@@ -26,7 +26,7 @@ type results struct {
 	errors           []variance.ProfileError
 	runs             []measurement.Run
 	predictions      []measurement.Prediction
-	lengths          []rollout.Length
+	lengths          []rollout.LengthRow
 }
 
 // store writes rows to a file of an output folder, which is not there without any.
@@ -186,7 +186,7 @@ func TestRunsAreTogetherBySetting(t *testing.T) {
 func TestClassesAndTenths(t *testing.T) {
 	p := profile.Profile{Benchmark: "quiz", Model: "m", TestedK: 1000, PassCounts: []int{0, 1, 100, 101, 500, 899, 900, 999, 1000}}
 	p.TaskIDs = make([]string, p.N())
-	of := results{profiles: []profile.Profile{p}, lengths: []rollout.Length{{Benchmark: "quiz", Model: "m", Tokens: 10, Responses: 98}, {Benchmark: "quiz", Model: "m", Tokens: 20, Responses: 1}, {Benchmark: "quiz", Model: "m", Tokens: 500, Responses: 1}}}
+	of := results{profiles: []profile.Profile{p}, lengths: []rollout.LengthRow{{Benchmark: "quiz", Model: "m", Tokens: 10, Responses: 98}, {Benchmark: "quiz", Model: "m", Tokens: 20, Responses: 1}, {Benchmark: "quiz", Model: "m", Tokens: 500, Responses: 1}}}
 	s := of.sheet(t, Spread)
 	for column, want := range map[string]string{
 		"never": "1", "rarely": "2", "between": "3", "mostly": "2", "always": "1",
