@@ -234,38 +234,6 @@ func TestAbsurdAmountsOfTextAreErrors(t *testing.T) {
 	wantError(t, err, "absurd.parquet: column v: it takes more memory than may be used")
 }
 
-func TestEveryTruncatedFileIsAnError(t *testing.T) {
-	data := inGroups(t, someRows(50), 20)
-	for n := 0; n < len(data); n += 3 {
-		if _, _, _, err := readAll[row](onDisk(t, data[:n])); err == nil {
-			t.Fatalf("the first %d of %d bytes were read without an error", n, len(data))
-		}
-	}
-}
-
-// A reader and Decode find the same rows and the same faults in whatever a file
-// holds.
-func FuzzReader(f *testing.F) {
-	f.Add(inGroups(f, someRows(0), 1))
-	f.Add(inGroups(f, someRows(3), 2))
-	f.Add(inGroups(f, someRows(300), 100))
-	f.Add([]byte("PAR1PAR1PAR1"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		path := onDisk(t, data)
-		want, keys, wantErr := rowfile.Decode[row](data, path)
-		got, _, footer, err := readAll[row](path)
-		if err != nil && strings.Contains(err.Error(), "at most") {
-			return // a group of more rows than a reader takes
-		}
-		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Fatalf("error %v, Decode says %v", err, wantErr)
-		}
-		if err == nil && (len(got) != len(want) || !reflect.DeepEqual(footer, keys)) {
-			t.Errorf("%d rows and %v, Decode says %d and %v", len(got), footer, len(want), keys)
-		}
-	})
-}
-
 func BenchmarkReader(b *testing.B) {
 	path := onDisk(b, inGroups(b, someRows(100_000), 10_000))
 	b.ReportAllocs()
