@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -118,35 +119,31 @@ func (l Lengths) Quantile(share float64) int32 {
 	return 0
 }
 
-// CountLengths counts the responses in stored parts, by benchmark, model and length.
-func CountLengths(parts []string) (all Lengths, err error) {
-	type response struct {
-		Benchmark string `parquet:"benchmark"`
-		Model     string `parquet:"model"`
-		Tokens    int32  `parquet:"completion_tokens"`
-	}
-	counts := map[response]int64{}
+// CountLengths counts the responses of a benchmark and a model in stored parts by their
+// length, ascending.
+func CountLengths(benchmark, model string, parts []string) (all Lengths, err error) {
+	counts := map[int32]int64{}
 	for _, path := range parts {
-		responses, _, err := rowfile.ReadFile[response](path)
+		responses, _, err := rowfile.ReadFile[struct {
+			Tokens int32 `parquet:"completion_tokens"`
+		}](path)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range responses {
-			counts[r]++
+			counts[r.Tokens]++
 		}
 	}
-	for r, n := range counts {
-		all = append(all, LengthRow{r.Benchmark, r.Model, r.Tokens, n})
+	for _, tokens := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, LengthRow{benchmark, model, tokens, counts[tokens]})
 	}
-	slices.SortFunc(all, func(a, b LengthRow) int {
-		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Tokens, b.Tokens))
-	})
 	return all, nil
 }
 
-// ReadLengths reads a file that CountLengths' rows were stored in, by benchmark and model.
+// ReadLengths reads a file of lengths, by benchmark and model.
 func ReadLengths(path string) (map[[2]string]Lengths, error) {
 	rows, _, err := rowfile.ReadFile[LengthRow](path)
+	slices.SortStableFunc(rows, func(a, b LengthRow) int { return cmp.Compare(a.Tokens, b.Tokens) })
 	all := map[[2]string]Lengths{}
 	for _, r := range rows {
 		pair := [2]string{r.Benchmark, r.Model}

@@ -156,8 +156,8 @@ func TestEquivalentBudgets(t *testing.T) {
 	}
 }
 
-// TestADesignThatIsNoneIsNamed stores good designs and a spoiled one.
-func TestADesignThatIsNoneIsNamed(t *testing.T) {
+// TestADesignThatCannotBeIsNamed stores a pilot that has all of the weight.
+func TestADesignThatCannotBeIsNamed(t *testing.T) {
 	s := paperStudy(t)
 	if _, err := s.source(t).Designs(); err != nil {
 		t.Error(err)

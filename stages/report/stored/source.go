@@ -299,9 +299,9 @@ func (s *Source) Lengths() (map[[2]string]rollout.Lengths, error) {
 }
 
 // CountLengths counts the sampled responses by benchmark, model and length.
-func (s *Source) CountLengths() (rollout.Lengths, error) {
-	var parts []string
+func (s *Source) CountLengths() (all rollout.Lengths, err error) {
 	for _, p := range s.Pairs {
+		var parts []string
 		for _, file := range s.Live.Rollouts[p.Name()].Files {
 			path, err := s.there(file)
 			if err != nil {
@@ -311,8 +311,16 @@ func (s *Source) CountLengths() (rollout.Lengths, error) {
 				parts = append(parts, path)
 			}
 		}
+		lengths, err := rollout.CountLengths(p.Benchmark, p.Model, parts)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, lengths...)
 	}
-	return rollout.CountLengths(parts)
+	slices.SortStableFunc(all, func(a, b rollout.LengthRow) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
+	})
+	return all, nil
 }
 
 // Locate finds the local path of a file of the output folder. The error is a
