@@ -120,42 +120,52 @@ func StagedCandidates(budgets []int) Candidates {
 
 // StagedCoefficients estimates the coefficient C of what comes after the pilot, the mean of
 // Σ v·Σ c²/n over Σ v with weights that add up to one, on panels of tasks drawn from
-// a prior, for every candidate: the risk is b·{w²/m + (1−w)²·C} as in two stages
-// (paper, Eq. 11). All candidates share the panels.
-func StagedCoefficients(ctx context.Context, prior *informed.Prior, cs Candidates, after, panels int, random seed.Stream) ([]float64, error) {
-	trials := make([]*Trial, len(cs))
-	posterior := prior.Posterior()
-	for k, c := range cs {
-		stages, err := staged.New(prior.Tasks(), c.Budget, staged.Plan{Pilots: c.M, Fractions: Fractions(after)})
-		if err != nil {
-			return nil, err
-		}
-		trials[k] = NewTrial(stages, posterior)
-	}
-	sums, all := make([]float64, len(cs)), 0.0
-	ps := make([]float64, prior.Tasks())
-	for panel := range panels {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		own := random.At(uint64(panel))
-		prior.Draw(&own, ps)
-		for _, p := range ps {
-			all += p * (1 - p)
-		}
-		for k, t := range trials {
-			rollouts := own // the same for all
-			sum, err := t.Run(ps, nil, &rollouts)
+// a prior, for plans with some numbers of stages after the pilot and every candidate:
+// [plan][candidate][replicate]. The risk is b·{w²/m + (1−w)²·C} as in two stages (paper,
+// Eq. 11). A stream is a replicate, whose panels all plans and candidates share.
+func StagedCoefficients(ctx context.Context, prior *informed.Prior, cs Candidates, after []int, panels int, replicates []seed.Stream) ([][][]float64, error) {
+	trials, posterior := make([][]*Trial, len(after)), prior.Posterior()
+	coefficients := make([][][]float64, len(after))
+	for plan, n := range after {
+		for _, c := range cs {
+			stages, err := staged.New(prior.Tasks(), c.Budget, staged.Plan{Pilots: c.M, Fractions: Fractions(n)})
 			if err != nil {
 				return nil, err
 			}
-			sums[k] += sum
+			trials[plan] = append(trials[plan], NewTrial(stages, posterior))
+			coefficients[plan] = append(coefficients[plan], make([]float64, len(replicates)))
 		}
 	}
-	for k, c := range cs {
-		if sums[k] /= all; all == 0 { // no panel says anything
-			sums[k] = 1 / float64(c.Budget-c.M)
+	ps := make([]float64, prior.Tasks())
+	for replicate, random := range replicates {
+		all := 0.0
+		for panel := range panels {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			own := random.At(uint64(panel))
+			prior.Draw(&own, ps)
+			for _, p := range ps {
+				all += p * (1 - p)
+			}
+			for plan := range after {
+				for k, t := range trials[plan] {
+					rollouts := own // the same for all
+					sum, err := t.Run(ps, nil, &rollouts)
+					if err != nil {
+						return nil, err
+					}
+					coefficients[plan][k][replicate] += sum
+				}
+			}
+		}
+		for _, estimates := range coefficients {
+			for k, c := range cs {
+				if estimates[k][replicate] /= all; all == 0 { // no panel says anything
+					estimates[k][replicate] = 1 / float64(c.Budget-c.M)
+				}
+			}
 		}
 	}
-	return sums, nil
+	return coefficients, nil
 }

@@ -241,15 +241,11 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 func designed(t *testing.T, prior *informed.Prior, budget int) staged.Plan {
 	t.Helper()
 	cs := pilot.StagedCandidates([]int{budget})
-	estimates, err := pilot.StagedCoefficients(t.Context(), prior, cs, 4, 64, seed.Root(1).Stream())
+	estimates, err := pilot.StagedCoefficients(t.Context(), prior, cs, []int{4}, 64, []seed.Stream{seed.Root(1).Stream()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	coefficients := make([][]float64, len(cs))
-	for k, c := range estimates {
-		coefficients[k] = []float64{c}
-	}
-	rated := pilot.Rate(cs, coefficients)
+	rated := pilot.Rate(cs, estimates[0])
 	best := rated[slices.IndexFunc(rated, func(r pilot.Rated) bool { return r.Selected })]
 	return staged.Plan{Pilots: best.M, Weight: best.Weight, Fractions: pilot.Fractions(4)}
 }

@@ -74,8 +74,15 @@ func stagedCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]
 	if err != nil {
 		return nil, err
 	}
-	coefficients, err := pilot.StagedCoefficients(ctx, prior, p.Candidates, mostAfter, max(1, p.Draws/panelsPerDraw), random)
-	return [][]float64{coefficients}, err
+	estimates, err := pilot.StagedCoefficients(ctx, prior, p.Candidates, []int{mostAfter}, max(1, p.Draws/panelsPerDraw), []seed.Stream{random})
+	if err != nil {
+		return nil, err
+	}
+	var coefficients []float64
+	for _, one := range estimates[0] {
+		coefficients = append(coefficients, one...)
+	}
+	return [][]float64{coefficients}, nil
 }
 
 // Staged is HBN in more than two stages: sizes and weights of a stage are fixed

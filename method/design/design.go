@@ -268,19 +268,16 @@ func ComputeInStages(ctx context.Context, s StagesSettings) (InStages, error) {
 		s.Replicates = paperReplicates
 	}
 	cs := pilot.StagedCandidates([]int{s.Budget})
-	coefficients := make([][]float64, len(cs))
-	for replicate := range s.Replicates {
-		random := seed.Root(s.Seed).Child("design in stages").Index(replicate).Stream()
-		estimates, err := pilot.StagedCoefficients(ctx, s.Prior, cs, s.Stages-1, s.Panels, random)
-		if err != nil {
-			return InStages{}, fmt.Errorf("design in %d stages: %w", s.Stages, err)
-		}
-		for k, c := range estimates {
-			coefficients[k] = append(coefficients[k], c)
-		}
+	var replicates []seed.Stream
+	for k := range s.Replicates {
+		replicates = append(replicates, seed.Root(s.Seed).Child("design in stages").Index(k).Stream())
+	}
+	coefficients, err := pilot.StagedCoefficients(ctx, s.Prior, cs, []int{s.Stages - 1}, s.Panels, replicates)
+	if err != nil {
+		return InStages{}, fmt.Errorf("design in %d stages: %w", s.Stages, err)
 	}
 	d := InStages{Tasks: s.Prior.Tasks(), Budget: s.Budget}
-	for _, r := range pilot.Rate(cs, coefficients) {
+	for _, r := range pilot.Rate(cs, coefficients[0]) {
 		if r.Selected {
 			d.Plan = staged.Plan{Pilots: r.M, Weight: r.Weight, Fractions: pilot.Fractions(s.Stages - 1)}
 			d.Risk, d.RiskSE = r.Risk, r.RiskSE

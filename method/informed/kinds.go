@@ -98,48 +98,67 @@ func (c *taskGroups) settle() {
 	}
 }
 
-// shapes are the shapes of a group's posterior under a node.
-func (x *taskGroup) shapes(s *source, node int) (a, b float64) {
-	at := int(x.level)*s.nodes + node
-	return s.alpha[at] + float64(x.passes), s.beta[at] + float64(x.rollouts-x.passes)
+// shapes are the shapes of the tasks on a level under every node, before any rollout.
+func (s *source) shapes(level int32) (alpha, beta []float64) {
+	from, to := int(level)*s.nodes, int(level+1)*s.nodes
+	return s.alpha[from:to], s.beta[from:to]
 }
 
-// likelihood is the log likelihood of the further rollouts under a node, given those
-// before: of a task Π(α+s) over the passes, times Π(β+f) over the failures, over
+// observe adds to the log weights of nodes the log likelihood of the further rollouts, given
+// those before: of a task Π(α+s) over the passes, times Π(β+f) over the failures, over
 // Π(α+β+n) over both.
-func (c *taskGroups) likelihood(s *source, node int) float64 {
-	sum, product := 0.0, 1.0
-	for k := range c.list {
-		x := &c.list[k]
+func (b *belief) observe() {
+	b.sums, b.products = b.sums[:0], b.products[:0]
+	for range b.alive {
+		b.sums, b.products = append(b.sums, 0), append(b.products, 1)
+	}
+	sums, products := b.sums, b.products[:len(b.sums)]
+	for k := range b.list {
+		x := &b.list[k]
 		if x.more == 0 {
 			continue
 		}
-		a, b := x.shapes(s, node)
-		if x.tasks > mostFactors || !fits(a+b, x.more) {
-			sum += float64(x.tasks) * logOdds(a, b, int(x.passed), int(x.more-x.passed))
-			continue
-		}
-		ratio := odds(a, b, int(x.passed), int(x.more-x.passed))
-		for range x.tasks {
-			if product *= ratio; product < smallest {
-				sum += math.Log(product)
-				product = 1
+		passed, failed := int(x.passed), int(x.more-x.passed)
+		passes, failures := float64(x.passes), float64(x.rollouts-x.passes)
+		alphas, betas := b.shapes(x.level)
+		for j, node := range b.alive {
+			alpha, beta := alphas[node]+passes, betas[node]+failures
+			if x.tasks > mostFactors || !fits(alpha+beta, x.more) {
+				sums[j] += float64(x.tasks) * logOdds(alpha, beta, passed, failed)
+				continue
 			}
+			ratio, product := odds(alpha, beta, passed, failed), products[j]
+			for range x.tasks {
+				if product *= ratio; product < smallest {
+					sums[j] += math.Log(product)
+					product = 1
+				}
+			}
+			products[j] = product
 		}
 	}
-	return sum + math.Log(product)
+	for j, node := range b.alive {
+		b.weight[node] += sums[j] + math.Log(products[j])
+	}
 }
 
-// score adds to the scores of the kinds what a node of some weight says: E[p(1−p)].
-func (c *taskGroups) score(s *source, node int, weight float64) {
-	for k := range c.list {
-		x := &c.list[k]
-		if x.tasks == 0 {
-			continue
+// score sets the scores of the groups, E[p(1−p)], by the nodes on the given scale.
+func (b *belief) score(scale scale) {
+	b.sums = b.sums[:0]
+	for _, node := range b.alive {
+		b.sums = append(b.sums, scale.weight(b.weight[node]))
+	}
+	weights := b.sums
+	for k := range b.list {
+		x := &b.list[k]
+		passes, failures, sum := float64(x.passes), float64(x.rollouts-x.passes), 0.0
+		alphas, betas := b.shapes(x.level)
+		for j, node := range b.alive {
+			alpha, beta := alphas[node]+passes, betas[node]+failures
+			all := alpha + beta
+			sum += weights[j] * alpha * beta / (all * (all + 1))
 		}
-		a, b := x.shapes(s, node)
-		all := a + b
-		x.score += weight * a * b / (all * (all + 1))
+		x.score = sum
 	}
 }
 

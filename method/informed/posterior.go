@@ -21,6 +21,17 @@ type Posterior struct {
 	donors   scale    // the others
 	weighed  bool     // the scales are of the weights as they are
 	table    []int32  // for refining groups
+
+	pilots [longestPilot + 1]afterPilot // the last one of each size m
+	pilot  *afterPilot                  // if nothing else was observed
+}
+
+// afterPilot is what a pilot leaves, kept for plans that begin with the same one.
+type afterPilot struct {
+	passes       []int
+	beliefs      []belief
+	cold, donors scale
+	scores       []float64 // none before they are asked for
 }
 
 // scale turns the log weights of nodes into weights.
@@ -39,6 +50,8 @@ type belief struct {
 	pilots [longestPilot + 1]marginals // by m
 	places []int32                     // of a pilot's groups in the list, from 1: [level][S]
 	taskGroups
+
+	sums, products []float64 // of the nodes that matter
 }
 
 // Posterior returns the posterior before any rollout.
@@ -56,7 +69,7 @@ func (p *Prior) Posterior() *Posterior {
 
 // Restart forgets all rollouts.
 func (q *Posterior) Restart() {
-	q.observed, q.weighed = 0, false
+	q.observed, q.weighed, q.pilot = 0, false, nil
 	for k := range q.beliefs {
 		b := &q.beliefs[k]
 		copy(b.weight, b.log)
@@ -83,29 +96,55 @@ func (q *Posterior) Observe(rollouts, passes []int) error {
 			return fmt.Errorf("informed: task %d has %d passes of %d rollouts", i, s, n)
 		}
 	}
-	m := 0
-	if q.observed == 0 {
-		m = alike(rollouts)
+	q.pilot = nil
+	if q.observed++; q.observed == 1 {
+		if m := alike(rollouts); m > 0 {
+			q.observePilot(m, passes)
+			return nil
+		}
 	}
 	for k := range q.beliefs {
 		b := &q.beliefs[k]
 		if len(b.alive) == 0 {
 			continue
 		}
-		if m > 0 {
-			b.addPilot(m, passes)
-			continue
-		}
 		b.ready(b.level, b.levels)
 		b.refine(rollouts, passes, q.table)
-		for _, node := range b.alive {
-			b.weight[node] += b.likelihood(b.source, int(node))
-		}
+		b.observe()
 		b.settle()
 	}
-	q.observed++
 	q.weigh()
 	return nil
+}
+
+// observePilot observes a pilot of m rollouts of every task, before all else.
+func (q *Posterior) observePilot(m int, passes []int) {
+	q.pilot = &q.pilots[m]
+	if known := q.pilot; slices.Equal(known.passes, passes) {
+		for k := range q.beliefs {
+			q.beliefs[k].become(&known.beliefs[k])
+		}
+		q.cold, q.donors, q.weighed = known.cold, known.donors, true
+		return
+	}
+	for k := range q.beliefs {
+		q.beliefs[k].addPilot(m, passes)
+	}
+	q.weigh()
+	if q.pilot.beliefs == nil {
+		q.pilot.beliefs = make([]belief, len(q.beliefs))
+	}
+	for k := range q.beliefs {
+		q.pilot.beliefs[k].become(&q.beliefs[k])
+	}
+	q.pilot.passes = append(q.pilot.passes[:0], passes...)
+	q.pilot.cold, q.pilot.donors, q.pilot.scores = q.cold, q.donors, q.pilot.scores[:0]
+}
+
+// become makes b what another belief of the same source is.
+func (b *belief) become(other *belief) {
+	b.weight, b.alive = append(b.weight[:0], other.weight...), append(b.alive[:0], other.alive...)
+	b.of, b.list = append(b.of[:0], other.of...), append(b.list[:0], other.list...)
 }
 
 // weigh drops nodes that do not matter and normalizes the weights of the others: of the cold
@@ -159,6 +198,10 @@ func (q *Posterior) of(b *belief) scale {
 
 // Scores writes the posterior expectation of p(1−p) of every task. It is positive.
 func (q *Posterior) Scores(scores []float64) {
+	if q.pilot != nil && len(q.pilot.scores) > 0 {
+		copy(scores, q.pilot.scores)
+		return
+	}
 	if !q.weighed {
 		q.weigh()
 	}
@@ -169,16 +212,13 @@ func (q *Posterior) Scores(scores []float64) {
 			continue
 		}
 		b.ready(b.level, b.levels)
-		for j := range b.list {
-			b.list[j].score = 0
-		}
-		scale := q.of(b)
-		for _, node := range b.alive {
-			b.score(b.source, int(node), scale.weight(b.weight[node]))
-		}
+		b.score(q.of(b))
 		for i, group := range b.of {
 			scores[i] += b.list[group].score
 		}
+	}
+	if q.pilot != nil {
+		q.pilot.scores = append(q.pilot.scores, scores...)
 	}
 }
 
@@ -227,8 +267,8 @@ func (p *Prior) DrawByDonors(source rand.Source, ps []float64) {
 func (p *Prior) draw(place float64, source rand.Source, ps []float64) {
 	s, node := p.pick(place)
 	for i, level := range s.level {
-		a, b := s.alpha[int(level)*s.nodes+node], s.beta[int(level)*s.nodes+node]
-		ps[i] = neyman.DrawBeta(a, b, source)
+		alpha, beta := s.shapes(level)
+		ps[i] = neyman.DrawBeta(alpha[node], beta[node], source)
 	}
 }
 
@@ -250,8 +290,8 @@ func (p *Prior) pick(place float64) (*source, int) {
 func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }
 
 // marginals are the log likelihoods of a pilot of m rollouts of a task, by what a
-// source can tell apart: [level][S][node]. They are made when they are first used.
-type marginals []float64
+// source can tell apart: [level and S][node]. They are made when they are first used.
+type marginals [][]float64
 
 // longestPilot bounds the tables.
 const longestPilot = 64
@@ -275,7 +315,7 @@ func alike(rollouts []int) int {
 // group of each level and number of successes.
 func (b *belief) addPilot(m int, passes []int) {
 	if b.pilots[m] == nil {
-		b.pilots[m] = newMarginals(b.source, m)
+		b.pilots[m] = make(marginals, b.levels*(m+1))
 	}
 	b.list, b.places = b.list[:0], slices.Grow(b.places[:0], b.levels*(m+1))[:b.levels*(m+1)]
 	clear(b.places)
@@ -290,20 +330,13 @@ func (b *belief) addPilot(m int, passes []int) {
 	}
 	for k := range b.list {
 		x := &b.list[k]
-		row := int(x.level)*(m+1) + int(x.passes)
-		floats.AddScaled(b.weight, float64(x.tasks), b.pilots[m][row*b.nodes:(row+1)*b.nodes])
-	}
-}
-
-func newMarginals(s *source, m int) marginals {
-	t := make(marginals, s.levels*(m+1)*s.nodes)
-	for level := range s.levels {
-		for node := range s.nodes {
-			a, b := s.alpha[level*s.nodes+node], s.beta[level*s.nodes+node]
-			for passed := range m + 1 {
-				t[(level*(m+1)+passed)*s.nodes+node] = logOdds(a, b, passed, m-passed)
+		row := &b.pilots[m][int(x.level)*(m+1)+int(x.passes)]
+		if *row == nil {
+			alphas, betas := b.shapes(x.level)
+			for node, alpha := range alphas {
+				*row = append(*row, logOdds(alpha, betas[node], int(x.passes), m-int(x.passes)))
 			}
 		}
+		floats.AddScaled(b.weight, float64(x.tasks), *row)
 	}
-	return t
 }

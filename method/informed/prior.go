@@ -253,7 +253,9 @@ func (q *Posterior) Mixture() neyman.Mixture {
 	}
 	return neyman.Mixture{Tasks: q.prior.tasks, Weights: weights, Shapes: func(node, task int) (alpha, beta float64) {
 		at := places[node]
-		return at.list[at.of[task]].shapes(at.source, at.node)
+		x := &at.list[at.of[task]]
+		alphas, betas := at.shapes(x.level)
+		return alphas[at.node] + float64(x.passes), betas[at.node] + float64(x.rollouts-x.passes)
 	}}
 }
 

@@ -226,12 +226,18 @@ func (b *builder) onDonorsUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 		if known.Siblings && len(sources) == 0 {
 			job.Note("%s has no siblings: policies that would know them know nothing", of.Name())
 		}
-		for _, policy := range onDonors(known) {
-			work := rowsOf(onDonorsPart(policy, of), coefficientSchema,
-				func(ctx context.Context, _ *dag.Job, p profile.Profile, at seed.Seed) ([]coefficient, error) {
-					return b.estimateOnDonors(ctx, policy, p, sources, at)
-				})
-			if err := work(ctx, job, p, at); err != nil {
+		var estimates [][][]float64
+		if p.VarianceSum() > 0 {
+			if estimates, err = b.estimateOnDonors(ctx, known, p, sources, at); err != nil {
+				return err
+			}
+		}
+		for k, policy := range onDonors(known) {
+			var rows []coefficient
+			if estimates != nil {
+				rows = coefficientRows(b.candidates(policy), nil, estimates[k], 0)
+			}
+			if err := dag.WriteRows(job, onDonorsPart(policy, of), coefficientSchema, rows); err != nil {
 				return err
 			}
 		}
@@ -240,25 +246,22 @@ func (b *builder) onDonorsUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	return u
 }
 
-// estimateOnDonors is the estimates of one policy, of every candidate.
-func (b *builder) estimateOnDonors(ctx context.Context, of *policy.Policy, p profile.Profile, sources []profile.Profile, at seed.Seed) ([]coefficient, error) {
-	prior, err := informedBy(of.Donors, p, sources, at.Child("donors"))
+// estimateOnDonors is the estimates of the policies, of every candidate. All have the same.
+func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p profile.Profile, sources []profile.Profile, at seed.Seed) ([][][]float64, error) {
+	prior, err := informedBy(known, p, sources, at.Child("donors"))
 	if err != nil {
 		return nil, err
 	}
-	cs := b.candidates(of)
-	panels := max(fewestPanels, donorPanels*b.Draws/paperDraws)
-	estimates := newCoefficients(cs, donorReplicates)
-	for replicate := range donorReplicates {
-		one, err := pilot.StagedCoefficients(ctx, prior, cs, of.InStages.After, panels, at.Child("panels").Index(replicate).Stream())
-		if err != nil {
-			return nil, err
-		}
-		for k, c := range one {
-			estimates[k][replicate] = c
-		}
+	var after []int
+	var replicates []seed.Stream
+	for _, of := range onDonors(known) {
+		after = append(after, of.InStages.After)
 	}
-	return coefficientRows(cs, nil, estimates, 0), nil
+	for k := range donorReplicates {
+		replicates = append(replicates, at.Child("panels").Index(k).Stream())
+	}
+	panels := max(fewestPanels, donorPanels*b.Draws/paperDraws)
+	return pilot.StagedCoefficients(ctx, prior, b.candidates(onDonors(known)[0]), after, panels, replicates)
 }
 
 // informedBy is the prior that the donors of a profile inform, as they are or drawn from
