@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -290,7 +291,7 @@ func (p *Prior) pick(place float64) (*source, int) {
 func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }
 
 // marginals are the log likelihoods of a pilot of m rollouts of a task, by what a
-// source can tell apart: [level and S][node]. They are made when they are first used.
+// source can tell apart: [level and S][node].
 type marginals [][]float64
 
 // longestPilot bounds the tables.
@@ -330,13 +331,35 @@ func (b *belief) addPilot(m int, passes []int) {
 	}
 	for k := range b.list {
 		x := &b.list[k]
-		row := &b.pilots[m][int(x.level)*(m+1)+int(x.passes)]
-		if *row == nil {
-			alphas, betas := b.shapes(x.level)
-			for node, alpha := range alphas {
-				*row = append(*row, logOdds(alpha, betas[node], int(x.passes), m-int(x.passes)))
-			}
-		}
-		floats.AddScaled(b.weight, float64(x.tasks), *row)
+		floats.AddScaled(b.weight, float64(x.tasks), b.marginal(m, x))
 	}
 }
+
+// marginal is the log likelihoods of a task of a group after a pilot of m rollouts, by node.
+// They are made when they are first used.
+func (b *belief) marginal(m int, x *taskGroup) []float64 {
+	row := &b.pilots[m][int(x.level)*(m+1)+int(x.passes)]
+	if *row != nil {
+		return *row
+	}
+	shared := new(atomic.Pointer[[]float64])
+	if b.steps != nil {
+		shared = &shiftedMarginals[b.steps[x.level]][m][x.passes]
+	}
+	if known := shared.Load(); known != nil {
+		*row = *known
+		return *row
+	}
+	made := make([]float64, b.nodes)
+	alphas, betas := b.shapes(x.level)
+	for node, alpha := range alphas {
+		made[node] = logOdds(alpha, betas[node], int(x.passes), m-int(x.passes))
+	}
+	shared.Store(&made)
+	*row = made
+	return made
+}
+
+// shiftedMarginals are the marginals of shifted nodes, which are the same for all donors:
+// [step][m][S].
+var shiftedMarginals [2*steps + 1][longestPilot + 1][longestPilot + 1]atomic.Pointer[[]float64]

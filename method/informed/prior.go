@@ -59,6 +59,7 @@ type source struct {
 	nodes       int
 	alpha, beta []float64 // [level][node]
 	log         []float64 // of the prior weights, by node
+	steps       []int     // of a shifted source, the logit of each level as an index
 }
 
 // Donors that are none.
@@ -149,6 +150,7 @@ func shifted(donor int32, logits []float64) source {
 	s.level, values = levels(logits)
 	s.levels = len(values)
 	for _, d := range values {
+		s.steps = append(s.steps, steps+int(2*d))
 		for _, slope := range slopes {
 			for _, shift := range shifts {
 				mean := 1 / (1 + math.Exp(-shift-slope*d))
@@ -172,8 +174,9 @@ func same(donor int32, d Donor) source {
 	all := cold(len(d.Passes), coldOrder)
 	for k := range all.nodes {
 		a, b := all.alpha[k], all.beta[k]
+		before := [3]float64{logGamma(a), logGamma(b), logGamma(a + b)}
 		for _, g := range groups {
-			all.log[k] += g.tasks * logBeta(a, b, g.passes, g.failures)
+			all.log[k] += g.tasks * (logGamma(a+g.passes) - before[0] + logGamma(b+g.failures) - before[1] - logGamma(a+b+g.passes+g.failures) + before[2])
 		}
 	}
 	top := floats.Max(all.log)
@@ -322,12 +325,15 @@ func meanLogits(donors []Donor) []float64 {
 	return mean
 }
 
+// steps is how many steps of a half logits go up and down.
+const steps = 16
+
 // levels puts tasks with about the same logit together: into steps of a half, within
 // ±8. It returns the level of each task and the logit of each level.
 func levels(logits []float64) (of []int32, values []float64) {
 	number := map[int]int32{}
 	for _, x := range logits {
-		step := int(math.Round(2 * min(8, max(-8, x))))
+		step := int(math.Round(min(steps, max(-steps, 2*x))))
 		at, known := number[step]
 		if !known {
 			at = int32(len(values))

@@ -278,7 +278,7 @@ func informedBy(known *policy.Donors, p profile.Profile, sources []profile.Profi
 // designsUnit selects the designs of all policies from the estimates of the
 // given units.
 func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
-	u := b.gather(designsID, []string{keyBudgets, keyReplicates, keyAlphas}, []string{variance.DesignsFile})
+	u := b.gather(designsID, []string{keyBudgets, keyReplicates, keyAlphas}, []string{variance.DesignsFile, partFile(selectedID)})
 	for _, e := range estimates {
 		need(&u, []string{e.ID})
 	}
@@ -309,7 +309,11 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 				}
 			}
 		}
-		return dag.WriteRows(job, variance.DesignsFile, "designs.v2", rows)
+		if err := dag.WriteRows(job, variance.DesignsFile, designSchema, rows); err != nil {
+			return err
+		}
+		rows = slices.DeleteFunc(rows, func(d variance.Design) bool { return !d.Selected })
+		return dag.WriteRows(job, partFile(selectedID), designSchema, rows)
 	}
 	return u
 }
@@ -416,10 +420,10 @@ func designs(p *policy.Policy, tasks int, alpha *float64, cs pilot.Candidates, c
 	return rows
 }
 
-// selectedDesigns reads the designs for a number of tasks.
+// selectedDesigns reads the selected designs for a number of tasks: a tenth of all.
 func selectedDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
-	all, err := dag.ReadRows[variance.Design](job, variance.DesignsFile)
-	return slices.DeleteFunc(all, func(d variance.Design) bool { return !d.Selected || int(d.NTasks) != tasks }), err
+	all, err := dag.ReadRows[variance.Design](job, partFile(selectedID))
+	return slices.DeleteFunc(all, func(d variance.Design) bool { return int(d.NTasks) != tasks }), err
 }
 
 // designsFor is the designs of one policy.

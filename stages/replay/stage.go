@@ -67,6 +67,7 @@ const (
 // Names of the units that gather what others write.
 const (
 	designsID     = "designs"
+	selectedID    = "designs/selected" // of its outputs
 	twoStageID    = "two_stage"
 	differencesID = "differences"
 	errorsID      = "profile_errors"
@@ -75,6 +76,7 @@ const (
 
 // Schemas of the rows that units write.
 const (
+	designSchema     = "designs.v2"
 	ratioSchema      = "ratios.v2"
 	differenceSchema = "differences.v2"
 	errorSchema      = "profile_errors.v2"
