@@ -38,27 +38,28 @@ type stagesRun struct {
 }
 
 // Policies in stages are replayed on a fraction of the draws of others, which leaves their
-// means good to a fiftieth of a percentage point. Where donors are drawn anew, a replay has
-// donorDraws draws of them and a smaller fraction.
+// means good to a fiftieth of a percentage point. Where donors are drawn anew, what they are
+// decides as much as all else that is drawn: a draw of them has few evaluations, more of
+// fewer tasks.
 const (
-	donorDraws     = 32
 	stagesFraction = 8
-	donorsFraction = 16
+	donorsFraction = 64  // draws of donors
+	donorTasks     = 100 // that the evaluations with one of them have in all
 )
 
-// drawsOf is how many of the draws a replay with these donors takes, two at least for
-// an error, and how many times the donors are drawn.
-func drawsOf(known *policy.Donors, all int) (draws, clusters int) {
+// drawsOf is how many of the draws a replay of some tasks with these donors takes, two at
+// least for an error, and how many times the donors are drawn.
+func drawsOf(known *policy.Donors, tasks, all int) (draws, clusters int) {
 	if known.Rollouts == 0 {
 		return max(2, all/stagesFraction), 1
 	}
-	draws = max(2, all/donorsFraction)
-	return draws, min(donorDraws, max(1, draws/2))
+	clusters = max(2, all/donorsFraction)
+	return clusters * max(2, donorTasks/tasks), clusters
 }
 
 // replay takes all draws: the runs then have the ratios and the differences to HBN's.
 func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream) error {
-	draws, clusters := drawsOf(s.known, draws)
+	draws, clusters := drawsOf(s.known, s.profile.N(), draws)
 	longest := 0
 	for _, d := range s.hbn {
 		longest = max(longest, int(d.Budget)-1)
@@ -206,7 +207,7 @@ func stagesDifferences(known *policy.Donors, p pair.Pair) string {
 func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	u := b.unit(stagesID(known, of), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
 	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
-	draws, _ := drawsOf(known, b.Draws)
+	draws, _ := drawsOf(known, of.N(), b.Draws)
 	u.Cost *= float64(draws) / float64(b.Draws)
 	b.replayUnit(&u, of, known, stagesDifferences(known, of), func(ctx context.Context, job *dag.Job, p profile.Profile, selected []variance.Design, prior *neyman.Prior, at seed.Seed) ([]variance.Ratio, []variance.Difference, error) {
 		sources, err := b.sources(job, of, known)
