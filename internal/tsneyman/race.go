@@ -227,16 +227,25 @@ func (p *posterior) at(depth float64) density {
 	if log4y > 0 {
 		log4y = 0
 	}
-	root := math.Sqrt(-math.Expm1(log4y))
+	y4, root := 0.0, 0.0
+	if log4y < -1 {
+		y4 = math.Exp(log4y)
+		root = math.Sqrt(1 - y4)
+	} else {
+		rest := math.Expm1(log4y)
+		y4, root = 1+rest, math.Sqrt(-rest)
+	}
 	half := math.Log1p(root)
 	logQ, logRest := log4y-math.Ln2-half, half-math.Ln2
-	return density{
-		math.Exp(logQ),
-		math.Exp(p.a*logQ + p.b*logRest - p.logBeta),
-		math.Exp(p.b*logQ + p.a*logRest - p.logBeta),
-		root,
+	d := density{q: y4 / (2 + 2*root), near: math.Exp(p.a*logQ + p.b*logRest - p.logBeta), root: root}
+	if far := (p.b - p.a) * (logQ - logRest); far > negligible {
+		d.far = math.Exp(p.b*logQ + p.a*logRest - p.logBeta)
 	}
+	return d
 }
+
+// negligible is the logarithm of a share of a density that is left out.
+const negligible = -45
 
 // hazard is −log F(x) in 1/unit, where F is the distribution function of the
 // score p(1−p)/(n(n+1)):
@@ -267,28 +276,25 @@ func (p *posterior) hazard(d density) uint64 {
 
 // fractionBeta is the continued fraction in
 // I_x(a, b) = x^a (1−x)^b / (a B(a, b)) · fraction
-// (Abramowitz and Stegun 26.5.8, by the modified Lentz method).
+// (Abramowitz and Stegun 26.5.8). Numerators and denominators of its convergents go forward,
+// so that only their coefficients are divided.
 func fractionBeta(a, b, x float64) float64 {
-	const tiny, epsilon = 1e-300, 1e-14 // a hazard's unit is 10^−11
-	c, d := 1.0, 1-(a+b)*x/(a+1)
-	if math.Abs(d) < tiny {
-		d = tiny
-	}
-	d = 1 / d
-	h := d
+	const epsilon, tiny = 1e-14, 1e-140 // a hazard's unit is 10^−11
+	n, d := 1.0, 1-(a+b)*x/(a+1)
+	before, below := 1.0, 1.0 // numerator and denominator of the convergent before
 	for m := 1.0; m < 1e5; m++ {
 		even := m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
-		d, c = 1/(1+even*d), 1+even/c
-		h *= d * c
+		before, below = n+even*before, d+even*below
 		odd := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
-		d, c = 1/(1+odd*d), 1+odd/c
-		step := d * c
-		h *= step
-		if math.Abs(step-1) < epsilon {
+		n, d = before+odd*n, below+odd*d
+		if math.Abs(n*below-before*d) < epsilon*math.Abs(n*below) {
 			break
 		}
+		if math.Abs(d) < tiny {
+			n, d, before, below = n/tiny, d/tiny, before/tiny, below/tiny
+		}
 	}
-	return h
+	return n / d
 }
 
 // unit is the hazard 1. Hazards are whole multiples of 1/unit, so that sums of

@@ -249,12 +249,14 @@ func (t *table) newSplit(row int32, cell int) split {
 	w := &t.windows[r.window]
 	p := &r.posterior
 	var s split
-	depth := math.Inf(-1)
+	depth, start, last := math.Inf(-1), uint64(0), uint64(0)
 	if cell > 0 {
 		depth = w.depth[cell-1]
 	}
+	for _, m := range r.mass[:cell] {
+		start += m
+	}
 	upper := p.at(depth)
-	start, last := p.hazard(upper), uint64(0)
 	for j := range parts {
 		_, depth := w.bounds(cell, j)
 		lower := p.at(depth)

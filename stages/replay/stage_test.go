@@ -146,11 +146,10 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 // checkStages looks at a ratio of a policy in stages.
 func checkStages(t *testing.T, of *policy.Policy, r variance.Ratio, draws int) {
 	t.Helper()
-	part := 8
+	draws /= 8
 	if of.Donors.Rollouts > 0 {
-		part = 16
+		draws = draws / 8 * (100 / int(r.NTasks))
 	}
-	draws /= part
 	switch {
 	case int(r.Draws) != draws || r.M == nil || *r.M < 1 || *r.M >= r.Budget || !(r.VarianceRatio > 0 && r.VarianceRatio < 3) || !(r.RatioSE >= 0):
 		t.Errorf("ratio %+v", r)
