@@ -46,10 +46,10 @@ func (s scale) weight(log float64) float64 { return s.share * math.Exp(log-s.top
 // belief is the remaining nodes of one source.
 type belief struct {
 	*source
-	weight []float64                   // in the log domain, by node
-	alive  []int32                     // the nodes that matter, ascending
-	pilots [longestPilot + 1]marginals // by m
-	places []int32                     // of a pilot's groups in the list, from 1: [level][S]
+	weight []float64                                     // in the log domain, by node
+	alive  []int32                                       // the nodes that matter, ascending
+	pilots [longestPilot + 1][]atomic.Pointer[[]float64] // marginals, by m: [level and S][node]
+	places []int32                                       // of a pilot's groups in the list, from 1: [level][S]
 	taskGroups
 
 	sums, products []float64 // of the nodes that matter
@@ -290,10 +290,6 @@ func (p *Prior) pick(place float64) (*source, int) {
 // uniform returns a uniform number in [0, 1).
 func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }
 
-// marginals are the log likelihoods of a pilot of m rollouts of a task, by what a
-// source can tell apart: [level and S][node].
-type marginals [][]float64
-
 // longestPilot bounds the tables.
 const longestPilot = 64
 
@@ -316,7 +312,7 @@ func alike(rollouts []int) int {
 // group of each level and number of successes.
 func (b *belief) addPilot(m int, passes []int) {
 	if b.pilots[m] == nil {
-		b.pilots[m] = make(marginals, b.levels*(m+1))
+		b.pilots[m] = make([]atomic.Pointer[[]float64], b.levels*(m+1))
 	}
 	b.list, b.places = b.list[:0], slices.Grow(b.places[:0], b.levels*(m+1))[:b.levels*(m+1)]
 	clear(b.places)
@@ -339,24 +335,18 @@ func (b *belief) addPilot(m int, passes []int) {
 // They are made when they are first used.
 func (b *belief) marginal(m int, x *taskGroup) []float64 {
 	row := &b.pilots[m][int(x.level)*(m+1)+int(x.passes)]
-	if *row != nil {
-		return *row
-	}
-	shared := new(atomic.Pointer[[]float64])
 	if b.steps != nil {
-		shared = &shiftedMarginals[b.steps[x.level]][m][x.passes]
+		row = &shiftedMarginals[b.steps[x.level]][m][x.passes]
 	}
-	if known := shared.Load(); known != nil {
-		*row = *known
-		return *row
+	if known := row.Load(); known != nil {
+		return *known
 	}
 	made := make([]float64, b.nodes)
 	alphas, betas := b.shapes(x.level)
 	for node, alpha := range alphas {
 		made[node] = logOdds(alpha, betas[node], int(x.passes), m-int(x.passes))
 	}
-	shared.Store(&made)
-	*row = made
+	row.Store(&made)
 	return made
 }
 
