@@ -268,6 +268,27 @@ func TestDrawsByDonorsLeaveTheColdNodesOut(t *testing.T) {
 	mustNew(t, 3).DrawByDonors(source, ps) // of no donors
 }
 
+// TestAPosteriorMayBeginAgain has the bits of a posterior of its own for every evaluation,
+// whatever it observed before: the same pilot, another one of that size, or a longer one.
+func TestAPosteriorMayBeginAgain(t *testing.T) {
+	prior := mustNew(t, 5, donorOf(8, 8, 0, 3, 5, 1), donorOf(16, 12, 1, 3, 16, 0))
+	again := prior.Posterior()
+	for k, pilot := range [][]int{{2, 0, 1, 2, 0}, {2, 0, 1, 2, 0}, {0, 2, 1, 0, 2}, {2, 0, 1, 2, 0}, {3, 0, 1, 2, 3}, {2, 0, 1, 2, 0}} {
+		again.Restart()
+		fresh := prior.Posterior()
+		for _, stage := range [][2][]int{{slices.Repeat([]int{slices.Max(pilot)}, 5), pilot}, {{3, 0, 1, 2, 0}, {1, 0, 1, 0, 0}}} {
+			observe(t, again, stage[0], stage[1])
+			observe(t, fresh, stage[0], stage[1])
+			if k == 2 && stage[1][0] == 0 {
+				continue // without its scores
+			}
+			if got, want := scores(again, 5), scores(fresh, 5); !slices.Equal(got, want) {
+				t.Errorf("evaluation %d, after passes %v: scores %v, want %v", k, stage[1], got, want)
+			}
+		}
+	}
+}
+
 func TestObservingNeedsNoMemory(t *testing.T) {
 	post := mustNew(t, 100, donorOf(16, make([]int, 100)...)).Posterior()
 	rollouts, passes, all := slices.Repeat([]int{3}, 100), make([]int, 100), make([]float64, 100)
