@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
@@ -394,4 +397,16 @@ func publishedRuns(s *Settings) ([]measurement.Measurement, error) {
 		}
 	}
 	return runs, nil
+}
+
+// Folder finds the files of an output folder, for readers that are no unit.
+func Folder(outDir string) Locate {
+	return func(file string) (string, error) {
+		path := filepath.Join(outDir, filepath.FromSlash(file))
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			stage, _, _ := strings.Cut(file, "/")
+			return "", &dag.AbsentError{Output: file, Stage: stage}
+		}
+		return path, nil
+	}
 }

@@ -7,12 +7,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"speceval/internal/flops"
@@ -326,18 +323,6 @@ func (s *Source) CountLengths() (all rollout.Lengths, err error) {
 // Locate finds the local path of a file of the output folder. The error is a
 // *dag.AbsentError if the stage that makes it has not run.
 type Locate func(file string) (path string, err error)
-
-// Folder finds the files of an output folder, for readers that are no unit.
-func Folder(outDir string) Locate {
-	return func(file string) (string, error) {
-		path := filepath.Join(outDir, filepath.FromSlash(file))
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			stage, _, _ := strings.Cut(file, "/")
-			return "", &dag.AbsentError{Output: file, Stage: stage}
-		}
-		return path, nil
-	}
-}
 
 // there is the path of a file, empty where the stage that makes it has not run.
 func (s *Source) there(file string) (path string, err error) {
