@@ -26,27 +26,18 @@ type Job struct {
 	dir     string // the output folder
 	ref     Ref
 	unit    *Unit
-	key     string
-	origin  Origin
-	inputs  map[string]string // outputs of the needed units, to their SHA-256
+	before  Record            // of the unit, as the job found it
 	absent  map[string]string // outputs of wanted units that are not there, to their stage
 	altered []string          // inputs that are not as recorded
-
-	// recorded holds the hashes of the outputs that an earlier manifest
-	// vouches for: these bytes, and no others, may be overwritten.
-	recorded map[string]string
-	fresh    bool            // every output stands as recorded under this key
-	damaged  map[string]bool // outputs that do not, though a manifest of this key recorded them
 
 	advance func(Progress)  // nil: progress is discarded
 	drain   <-chan struct{} // nil: no drain can be requested
 
 	mu          sync.Mutex
 	held        *os.File // the lock of the scratch folder, once it is asked for
+	made        Manifest // as far as it is known
 	written     map[string]File
-	notes       []string
 	discredited map[string]bool // outputs whose present content is not wanted back
-	provenance  string          // where the unit leaves it open
 }
 
 // AbsentError says that an output that a unit only wants is not there.
@@ -56,13 +47,6 @@ func (e *AbsentError) Error() string {
 	return fmt.Sprintf("%s is not there: run `speceval run %s` first", e.Output, e.Stage)
 }
 
-// lacks notes the outputs of a wanted unit that are not there.
-func (j *Job) lacks(stage string, outputs []string) {
-	for _, output := range outputs {
-		j.absent[output] = stage
-	}
-}
-
 // Input is the local path of an output of a unit that this one needs or wants:
 // an *AbsentError if it is only wanted and not there. Any other file is an error
 // too: the key would not know of it.
@@ -70,18 +54,18 @@ func (j *Job) Input(output string) (path string, err error) {
 	if stage, wanted := j.absent[output]; wanted {
 		return "", &AbsentError{output, stage}
 	}
-	if _, needed := j.inputs[output]; !needed {
+	if _, needed := j.made.Parts.Inputs[output]; !needed {
 		return "", fmt.Errorf("unit %s reads %s, which none of the units that it needs writes", j.ref, output)
 	}
 	return j.path(output), nil
 }
 
 // Inputs are the outputs of all needed units, sorted.
-func (j *Job) Inputs() []string { return slices.Sorted(maps.Keys(j.inputs)) }
+func (j *Job) Inputs() []string { return slices.Sorted(maps.Keys(j.made.Parts.Inputs)) }
 
 // InputSHA256 is the digest of an input, as the unit's key has it; "" of any
 // other file.
-func (j *Job) InputSHA256(output string) string { return j.inputs[output] }
+func (j *Job) InputSHA256(output string) string { return j.made.Parts.Inputs[output] }
 
 // Path is the local path of a declared output, there or not.
 func (j *Job) Path(output string) string { return j.path(output) }
@@ -127,17 +111,17 @@ func (j *Job) Write(output string, rows int, write func(w io.Writer) error) erro
 func (j *Job) Footer(schema string) map[string]string {
 	return map[string]string{
 		"speceval.schema": schema,
-		"speceval.key":    j.key,
+		"speceval.key":    j.made.Key,
 		"speceval.commit": j.Commit(),
 	}
 }
 
 // Key is the unit's key.
-func (j *Job) Key() string { return j.key }
+func (j *Job) Key() string { return j.made.Key }
 
 // Commit is the git commit of the program, ending in "-dirty" if it was built
 // from uncommitted changes.
-func (j *Job) Commit() string { return j.origin.Revision() }
+func (j *Job) Commit() string { return j.made.Revision() }
 
 // Command is a command that makes the unit's outputs again. It is the same
 // however the unit came to run, so that it may be written into outputs.
@@ -169,16 +153,14 @@ func (j *Job) preserve(output, sum string) error {
 	if err != nil {
 		return fmt.Errorf("look at the %s that is to be replaced: %w", output, err)
 	}
-	if old == sum || old == j.recorded[output] {
+	if old == sum || old == j.before.recorded(output) {
 		return nil
 	}
 	aside := output + editedMark + short(old)
 	if err := os.Rename(j.path(output), j.path(aside)); err != nil {
 		return fmt.Errorf("move %s aside: %w", output, err)
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.notes = append(j.notes, fmt.Sprintf("%s was not as recorded; it is kept as %s", output, aside))
+	j.Note("%s was not as recorded; it is kept as %s", output, aside)
 	return nil
 }
 

@@ -224,7 +224,9 @@ func TestASingleUnitThatHasChanged(t *testing.T) {
 // starts one again that it only believes dead.
 func TestOneProcessAtAScratchFolder(t *testing.T) {
 	at := t.TempDir()
-	job := func() *Job { return &Job{dir: at, ref: Ref{"generate", "b/m"}, key: "0123456789abcdef"} }
+	job := func() *Job {
+		return &Job{dir: at, ref: Ref{"generate", "b/m"}, made: Manifest{Key: "0123456789abcdef"}}
+	}
 	first, second := job(), job()
 	dir, err := first.Scratch()
 	if err != nil {

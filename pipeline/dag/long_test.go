@@ -75,7 +75,7 @@ func TestScratchFoldersOfQuickUnits(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			job := &Job{dir: at, ref: Ref{Stage: "generate", Unit: fmt.Sprintf("b%d/m", i)}, key: "0123456789abcdef"}
+			job := &Job{dir: at, ref: Ref{Stage: "generate", Unit: fmt.Sprintf("b%d/m", i)}, made: Manifest{Key: "0123456789abcdef"}}
 			for range 500 {
 				dir, err := job.Scratch()
 				if err == nil {

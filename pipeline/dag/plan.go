@@ -1,7 +1,9 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -68,7 +70,7 @@ func (s *Snapshot) Plan(sel Selection) (*Plan, error) {
 	}
 	n := len(s.graph.nodes)
 	p := &planner{Snapshot: s, sel: sel, selected: selected, records: slices.Clone(s.records),
-		planned: make([]bool, n), behind: make([]bool, n), foreign: make(map[inputs][]int), noted: make(map[noted]bool)}
+		planned: make([]bool, n), foreign: make(map[inputs]map[int]bool)}
 	for i := range p.records {
 		p.assess(i)
 	}
@@ -82,16 +84,8 @@ type planner struct {
 	selected []bool // by stage
 
 	records []Record
-	planned []bool           // by unit: will run
-	behind  []bool           // by unit: would run if every stage were selected
-	foreign map[inputs][]int // units of stages not selected, each once
-	noted   map[noted]bool
-}
-
-// noted is a unit in one of the lists of foreign.
-type noted struct {
-	inputs
-	need int
+	planned []bool                  // by unit: will run
+	foreign map[inputs]map[int]bool // units of stages not selected
 }
 
 // inputs tells how one stage stands to units of another that is not selected.
@@ -105,13 +99,13 @@ const (
 	lacking    = iota // needed, and not there
 	wantedOnly        // not there, and not needed
 	outdated
+	ways
 )
 
 // assess judges unit i, and whether it will run.
 func (p *planner) assess(i int) {
 	r, n := &p.records[i], &p.graph.nodes[i]
 	own, key := p.judge(i)
-	p.behind[i] = len(own) > 0 || slices.ContainsFunc(n.needs, func(need int) bool { return p.behind[need] })
 	switch r.State = Fresh; {
 	case r.Last == nil && r.problem == nil:
 		r.State = Missing
@@ -170,14 +164,14 @@ func (p *planner) lookAbroad(i int) {
 	n := &p.graph.nodes[i]
 	note := func(how, need int) {
 		at := inputs{n.stage, p.graph.nodes[need].stage, how}
-		if !p.noted[noted{at, need}] {
-			p.noted[noted{at, need}] = true
-			p.foreign[at] = append(p.foreign[at], need)
+		if p.foreign[at] == nil {
+			p.foreign[at] = make(map[int]bool)
 		}
+		p.foreign[at][need] = true
 	}
 	for k, need := range n.needs {
 		switch {
-		case p.selected[p.graph.nodes[need].stage] || !p.behind[need]:
+		case p.selected[p.graph.nodes[need].stage] || p.records[need].State == Fresh:
 		case p.records[need].usable():
 			note(outdated, need)
 		case k < n.wanted:
@@ -198,19 +192,21 @@ func (p *planner) result() (*Plan, error) {
 		stage := &p.graph.stages[at]
 		plan.Stages[at].Stage = stage
 		for from := range at {
-			upstream := p.graph.stages[from].Name
-			if units := p.foreign[inputs{at, from, lacking}]; len(units) > 0 {
-				return nil, &MissingInputError{Stage: stage.Name, Upstream: upstream, Unit: p.records[units[0]].Unit.Unit, Units: len(units)}
-			}
-			if units := p.foreign[inputs{at, from, wantedOnly}]; len(units) > 0 {
-				plan.warn("%s has not run (%s, such as %s): %s goes without its outputs", upstream, count(len(units)), p.records[units[0]].Unit.Unit, stage.Name)
-			}
-			if units := p.foreign[inputs{at, from, outdated}]; len(units) > 0 {
-				because := "something before it is stale"
-				if reasons := p.records[units[0]].Reasons; len(reasons) > 0 {
-					because = Brief(reasons)
+			for how := range ways {
+				units := slices.Sorted(maps.Keys(p.foreign[inputs{at, from, how}]))
+				if len(units) == 0 {
+					continue
 				}
-				plan.warn("%s is stale (%s: %s); %s uses its stored outputs", upstream, count(len(units)), because, stage.Name)
+				upstream, n, first := p.graph.stages[from].Name, count(len(units)), p.records[units[0]]
+				switch how {
+				case lacking:
+					return nil, &MissingInputError{Stage: stage.Name, Upstream: upstream, Unit: first.Unit.Unit, Units: len(units)}
+				case wantedOnly:
+					plan.warn("%s has not run (%s, such as %s): %s goes without its outputs", upstream, n, first.Unit.Unit, stage.Name)
+				case outdated:
+					because := cmp.Or(Brief(first.Reasons), "something before it is stale")
+					plan.warn("%s is stale (%s: %s); %s uses its stored outputs", upstream, n, because, stage.Name)
+				}
 			}
 		}
 	}

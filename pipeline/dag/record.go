@@ -13,7 +13,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // State says how the stored outputs of a unit stand to what a run would make now.
@@ -90,13 +91,19 @@ func (r *Record) usable() bool {
 	return r.Last != nil && !slices.Contains(r.have, "")
 }
 
+// recorded is the SHA-256 of an output in the manifest; "" if it has none.
+func (r *Record) recorded(output string) string {
+	if r.Last == nil {
+		return ""
+	}
+	made, _ := r.Last.output(output)
+	return made.SHA256
+}
+
 // altered are the outputs that are there, and not as the manifest recorded them.
 func (r *Record) altered() (names []string) {
-	if r.Last == nil {
-		return nil
-	}
 	for k, output := range r.Declared.Outputs {
-		if made, known := r.Last.output(output); known && r.have[k] != "" && r.have[k] != made.SHA256 {
+		if made := r.recorded(output); made != "" && r.have[k] != "" && r.have[k] != made {
 			names = append(names, output)
 		}
 	}
@@ -124,21 +131,17 @@ func (g *Graph) snapshot(dir string) *Snapshot {
 // as a reason to run its unit; an output that cannot be read is an error.
 func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
 	s := g.snapshot(dir)
-	errs := make([]error, len(g.nodes))
-	var taken atomic.Int64
-	var workers sync.WaitGroup
-	for range 2 * runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := int(taken.Add(1)) - 1; i < len(g.nodes) && ctx.Err() == nil; i = int(taken.Add(1)) - 1 {
-				errs[i] = s.read(i)
+	var all errgroup.Group
+	all.SetLimit(2 * runtime.GOMAXPROCS(0))
+	for i := range g.nodes {
+		all.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
+			return s.read(i)
 		})
 	}
-	workers.Wait()
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if err := errors.Join(errs...); err != nil {
+	if err := all.Wait(); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -149,18 +149,16 @@ func (f *flight) next() bool {
 			return true
 		}
 		i := f.queue[0]
-		e, err := f.snapshot.prepare(i, f.Origin)
+		j, err := f.snapshot.prepare(i, f.Origin)
 		if err != nil {
 			f.queue = f.queue[1:]
 			f.fail(f.snapshot.graph.ref(i), "", err)
 			continue
 		}
-		e.job.drain, e.job.advance = f.drain, f.advanced(e.job.ref)
-		run := func(ctx context.Context) error { return e.run(ctx, f.Now) }
-		before := f.snapshot.records[i].Last
-		done := func() (bool, error) { return f.snapshot.done(e.job.ref, e.job.key, before) }
+		j.drain, j.advance = f.drain, f.advanced(j.ref)
 		f.head, f.prepared = Task{
-			Ref: e.job.ref, Key: e.job.key, Redo: e.job.fresh, Seconds: max(0, f.plan.records[i].Seconds), Run: run, Done: done, Advance: e.job.advance,
+			Ref: j.ref, Key: j.Key(), Redo: j.Redo(), Seconds: max(0, f.plan.records[i].Seconds), Advance: j.advance, Done: j.done,
+			Run: func(ctx context.Context) error { return j.run(ctx, f.Now) },
 		}, true
 	}
 	return false

@@ -45,14 +45,14 @@ func (j *Job) Draining() <-chan struct{} { return j.drain }
 func (j *Job) Note(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.notes = append(j.notes, fmt.Sprintf(format, args...))
+	j.made.Notes = append(j.made.Notes, fmt.Sprintf(format, args...))
 }
 
 // Provenance says where the numbers come from, for a unit that leaves it open.
 func (j *Job) Provenance(p string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.provenance = p
+	j.made.Provenance = p
 }
 
 // Scratch is a folder, made here, for work that a later attempt at the same
@@ -86,7 +86,7 @@ func (j *Job) makeFolder(dir string) (err error) {
 // scratch is the scratch folder, slash-separated and relative to the output
 // folder.
 func (j *Job) scratch() string {
-	return path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.key))
+	return path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.made.Key))
 }
 
 // scratchAttempts is how often units that end at the same moment may be in the way

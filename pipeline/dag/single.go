@@ -74,15 +74,15 @@ func (s *Snapshot) RunUnit(ctx context.Context, ref Ref, origin Origin, now func
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.prepare(i, origin)
+	j, err := s.prepare(i, origin)
 	if err != nil {
 		return nil, err
 	}
-	e.job.advance = advance
-	if err := e.run(ctx, now); err != nil {
-		return nil, fmt.Errorf("unit %s: %w", e.job.ref, err)
+	j.advance = advance
+	if err := j.run(ctx, now); err != nil {
+		return nil, fmt.Errorf("unit %s: %w", ref, err)
 	}
-	return readManifest(s.dir, e.job.ref)
+	return readManifest(s.dir, ref)
 }
 
 // Manifest returns the manifest of a unit; nil if none can be used.
@@ -94,16 +94,16 @@ func (s *Snapshot) Manifest(ref Ref) *Manifest {
 	return s.records[i].Last
 }
 
-// done reports whether a unit has run since before, its manifest of then, which is
-// nil if there was none: whether a manifest with the key is there, and not that
-// one.
-func (s *Snapshot) done(ref Ref, key string, before *Manifest) (bool, error) {
-	m, err := readManifest(s.dir, ref)
+// done reports whether the unit has run since the job was made: whether a manifest with its
+// key is there that was not there before.
+func (j *Job) done() (bool, error) {
+	m, err := readManifest(j.dir, j.ref)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil || m.Key != key {
+	if err != nil || m.Key != j.made.Key {
 		return false, err
 	}
+	before := j.before.Last
 	return before == nil || m.Host != before.Host || !m.Start.Equal(before.Start), nil
 }

@@ -13,12 +13,22 @@ import (
 
 // Redo reports whether every output stands as recorded under this key: the
 // unit runs only because it was asked to run again.
-func (j *Job) Redo() bool { return j.fresh }
+func (j *Job) Redo() bool { return j.sameKey() && !slices.ContainsFunc(j.unit.Outputs, j.changed) }
+
+// sameKey reports whether the manifest of the unit has this key.
+func (j *Job) sameKey() bool { return j.before.Last != nil && j.before.Last.Key == j.made.Key }
+
+// changed reports whether an output was not as recorded when the job was made.
+func (j *Job) changed(output string) bool {
+	return j.before.have[slices.Index(j.unit.Outputs, output)] != j.before.recorded(output)
+}
 
 // Damaged reports whether an output that was recorded under this key is there no
 // more, or has other content: what is there must not be kept, unless the unit knows
 // that it has made it since.
-func (j *Job) Damaged(output string) bool { return j.damaged[output] }
+func (j *Job) Damaged(output string) bool {
+	return j.sameKey() && j.before.recorded(output) != "" && j.changed(output)
+}
 
 // Discredit says that what stands at an output is damaged: it is kept when it makes
 // room, but Restore does not find it again.
