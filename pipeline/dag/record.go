@@ -70,17 +70,17 @@ func (r Record) Own() (own []Reason) {
 	return own
 }
 
-// Group puts records of the same name together, in order of first appearance.
-func Group(records []Record, name func(Record) string) (groups [][]Record) {
-	at := make(map[string]int)
-	for _, r := range records {
-		name := name(r)
-		i, seen := at[name]
+// Group puts values of the same key together, in order of first appearance.
+func Group[T any, K comparable](values []T, key func(T) K) (groups [][]T) {
+	at := make(map[K]int)
+	for _, v := range values {
+		k := key(v)
+		i, seen := at[k]
 		if !seen {
 			i = len(groups)
-			at[name], groups = i, append(groups, nil)
+			at[k], groups = i, append(groups, nil)
 		}
-		groups[i] = append(groups[i], r)
+		groups[i] = append(groups[i], v)
 	}
 	return groups
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
 
@@ -123,12 +124,8 @@ func (c *Jobs) of(t Target) scheduler {
 // ask asks how the open elements of arrays stand. The arrays of a cluster that does not
 // answer are left as they are; the error is the last one's.
 func (c *Jobs) ask(ctx context.Context, arrays []*array) (away error) {
-	byTarget := make(map[Target][]*array)
-	for _, a := range arrays {
-		byTarget[a.Target] = append(byTarget[a.Target], a)
-	}
-	for target, arrays := range byTarget {
-		states, err := c.of(target).elements(ctx, arrays)
+	for _, arrays := range dag.Group(arrays, func(a *array) Target { return a.Target }) {
+		states, err := c.of(arrays[0].Target).elements(ctx, arrays)
 		if err != nil {
 			away = err
 			continue
@@ -178,7 +175,7 @@ func live(arrays []*array) (jobs []string, units int) {
 // in them. It changes nothing. Of a cluster that does not answer, the elements' logs
 // alone decide what waits or runs.
 func Standings(ctx context.Context, run Command, folder string) ([]runlog.Event, error) {
-	arrays, _, err := reader(run, folder).load(ctx)
+	arrays, _, err := stored(ctx, run, folder)
 	if err != nil {
 		return nil, err
 	}

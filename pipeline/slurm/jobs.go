@@ -58,7 +58,6 @@ type Jobs struct {
 
 	results chan<- dag.Result
 	waiting []*piece             // to be submitted
-	later   []*piece             // likewise, after the next poll
 	unsure  []*array             // whose submission was not answered: there may be a job
 	open    map[*piece]bool      // submitted, or found in a job of an earlier run
 	live    map[unitKey]*element // of earlier runs, by what they are at
@@ -83,9 +82,9 @@ func newJobs(s Settings) *Jobs {
 		open: make(map[*piece]bool), live: make(map[unitKey]*element), fits: 1 << 20}
 }
 
-// reader is for reading the arrays in a folder.
-func reader(run Command, folder string) *Jobs {
-	return newJobs(Settings{Run: run, Folder: folder, Report: func(string) {}})
+// stored reads the arrays in a folder, for those who change nothing; away as of load.
+func stored(ctx context.Context, run Command, folder string) (arrays []*array, away, err error) {
+	return newJobs(Settings{Run: run, Folder: folder, Report: func(string) {}}).load(ctx)
 }
 
 // Attach asks whether the clusters would take the jobs of stages, and finds the jobs of
@@ -135,8 +134,8 @@ func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 	c.results = results
 	defer sweep(c.Folder)
 	var gathered, polled <-chan struct{}
-	for ready != nil || len(c.waiting)+len(c.later)+len(c.unsure)+len(c.open) > 0 {
-		if polled == nil && len(c.arrays)+len(c.later)+len(c.unsure) > 0 {
+	for ready != nil || len(c.waiting)+len(c.unsure)+len(c.open) > 0 {
+		if polled == nil && len(c.arrays)+len(c.waiting)+len(c.unsure) > 0 {
 			polled = c.alarm(ctx, c.Poll)
 		}
 		select {
@@ -241,7 +240,7 @@ func (c *Jobs) giveBack(err error, ready <-chan dag.Task) {
 	for _, a := range c.unsure {
 		c.postpone(a)
 	}
-	for _, p := range slices.Concat(c.waiting, c.later) {
+	for _, p := range c.waiting {
 		c.send(p, err)
 	}
 	for p := range c.open {

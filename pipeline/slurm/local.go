@@ -101,7 +101,7 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, fold
 // idle is an error if jobs of an earlier run wait or run. A cluster that does not answer
 // counts as one without jobs.
 func idle(ctx context.Context, run Command, folder string) error {
-	arrays, away, err := reader(run, folder).load(ctx)
+	arrays, away, err := stored(ctx, run, folder)
 	jobs, units := live(arrays)
 	if err != nil || away != nil || units == 0 {
 		return err

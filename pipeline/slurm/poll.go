@@ -27,7 +27,6 @@ func (c *Jobs) poll(ctx context.Context) {
 		}
 	}
 	c.closeArrays()
-	c.waiting, c.later = append(c.waiting, c.later...), nil
 }
 
 // note says once that something does not work, and once when it works again.

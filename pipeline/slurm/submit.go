@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"speceval/internal/display"
+	"speceval/pipeline/dag"
 )
 
 // arrayKey groups units into arrays: all of an array share it.
@@ -19,34 +20,30 @@ type arrayKey struct {
 	memory, minutes int
 }
 
-// submit submits all pieces that wait, in arrays.
+func (p *piece) arrayKey() arrayKey {
+	return arrayKey{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
+}
+
+// submit submits all pieces that wait, in arrays. Those that there is no room for wait on.
 func (c *Jobs) submit(ctx context.Context) {
-	byKey := make(map[arrayKey][]*piece)
-	var keys []arrayKey
-	for _, p := range c.waiting {
-		k := arrayKey{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
-		if byKey[k] == nil {
-			keys = append(keys, k)
-		}
-		byKey[k] = append(byKey[k], p)
-	}
+	pieces := c.waiting
 	c.waiting = nil
-	for _, k := range keys {
+	for _, group := range dag.Group(pieces, (*piece).arrayKey) {
+		k := group[0].arrayKey()
 		r := c.Stages[k.stage]
-		elements := pack(byKey[k], c.Element.Seconds()*float64(max(1, r.Workers)))
+		elements := pack(group, c.Element.Seconds()*float64(max(1, r.Workers)))
 		for len(elements) > 0 {
 			n := min(len(elements), c.ArraySize, max(1, c.allowed[k.stage].elements), c.fits)
-			if c.stopped(ctx) || c.Status != "" && c.Throttle > 0 && len(c.arrays) >= c.Throttle {
-				c.later = append(c.later, slices.Concat(elements...)...)
-				break
-			}
-			if c.submitArray(ctx, k, r, elements[:n]) {
+			full := c.stopped(ctx) || c.Status != "" && c.Throttle > 0 && len(c.arrays) >= c.Throttle
+			if !full && c.submitArray(ctx, k, r, elements[:n]) {
 				elements = elements[n:]
 				continue
 			}
-			c.fits = max(1, n/2)
-			if n == 1 { // there is no room at all
-				c.later = append(c.later, slices.Concat(elements...)...)
+			if !full {
+				c.fits = max(1, n/2)
+			}
+			if full || n == 1 {
+				c.waiting = append(c.waiting, slices.Concat(elements...)...)
 				break
 			}
 		}
@@ -101,7 +98,7 @@ func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, element
 	}
 	for _, p := range slices.Concat(elements...) {
 		if next, yes := p.next(verdict{final: how == refused}, c.Retries, 0); yes {
-			c.later = append(c.later, next)
+			c.waiting = append(c.waiting, next)
 			continue
 		}
 		c.send(p, fmt.Errorf("submit its job: %w", err))
@@ -125,10 +122,10 @@ func (c *Jobs) submitted(a *array) {
 	c.Report(fmt.Sprintf("%s: %s in %s submitted as job %s, %s", a.Stage, display.Units(n), display.Count(len(a.open), "element", "elements"), a.Job, a.dir))
 }
 
-// postpone has the pieces of an array that is no job wait for the next poll.
+// postpone has the pieces of an array that is no job wait.
 func (c *Jobs) postpone(a *array) {
 	for _, e := range a.open {
-		c.later = append(c.later, e.pieces...)
+		c.waiting = append(c.waiting, e.pieces...)
 	}
 }
 
