@@ -57,29 +57,20 @@ type Jobs struct {
 	allowed    map[string]allowed // by stage
 
 	results chan<- dag.Result
-	waiting []*piece             // to be submitted
-	unsure  []*array             // whose submission was not answered: there may be a job
-	open    map[*piece]bool      // submitted, or found in a job of an earlier run
-	live    map[unitKey]*element // of earlier runs, by what they are at
-	arrays  []*array             // that have not ended
-	number  int                  // of batches made
-	taken   bool                 // a job has been, in this run
-	fits    int                  // elements that an array may have for want of room; it doubles as arrays are taken
-	silent  time.Time            // since when a cluster does not answer; zero when all do
-	crowded time.Time            // since when jobs are not taken; zero when they are
+	waiting []*piece  // to be submitted
+	unsure  []*array  // whose submission was not answered: there may be a job
+	arrays  []*array  // that have not ended
+	number  int       // of batches made
+	taken   bool      // a job has been, in this run
+	fits    int       // elements that an array may have for want of room; it doubles as arrays are taken
+	silent  time.Time // since when a cluster does not answer; zero when all do
+	crowded time.Time // since when jobs are not taken; zero when they are
 }
 
 var _ dag.Executor = (*Jobs)(nil)
 
-// unitKey is a unit with its key.
-type unitKey struct {
-	dag.Ref
-	key string
-}
-
 func newJobs(s Settings) *Jobs {
-	return &Jobs{Settings: s, schedulers: make(map[Target]scheduler), allowed: make(map[string]allowed),
-		open: make(map[*piece]bool), live: make(map[unitKey]*element), fits: 1 << 20}
+	return &Jobs{Settings: s, schedulers: make(map[Target]scheduler), allowed: make(map[string]allowed), fits: 1 << 20}
 }
 
 // stored reads the arrays in a folder, for those who change nothing; away as of load.
@@ -97,21 +88,9 @@ func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
 			return nil, err
 		}
 	}
-	earlier, away, err := c.load(ctx)
-	c.adopt(earlier)
+	var away error
+	c.arrays, away, err = c.load(ctx)
 	return c, errors.Join(away, err)
-}
-
-// adopt takes over arrays of earlier runs.
-func (c *Jobs) adopt(earlier []*array) {
-	c.arrays = earlier
-	for _, a := range earlier {
-		for _, e := range a.open {
-			for _, m := range a.Elements[e.index] {
-				c.live[unitKey{a.Ref(m), m.Key}] = e
-			}
-		}
-	}
 }
 
 // target is where the jobs of a stage are submitted.
@@ -134,7 +113,7 @@ func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 	c.results = results
 	defer sweep(c.Folder)
 	var gathered, polled <-chan struct{}
-	for ready != nil || len(c.waiting)+len(c.unsure)+len(c.open) > 0 {
+	for ready != nil || len(c.waiting)+len(c.unsure)+len(c.open()) > 0 {
 		if polled == nil && len(c.arrays)+len(c.waiting)+len(c.unsure) > 0 {
 			polled = c.alarm(ctx, c.Poll)
 		}
@@ -178,21 +157,30 @@ func (c *Jobs) alarm(ctx context.Context, d time.Duration) <-chan struct{} {
 func (c *Jobs) take(task dag.Task) (waits bool) {
 	r := c.Stages[task.Ref.Stage]
 	p := &piece{task: task, attempt: 1, memory: r.MemoryMiB, minutes: r.Minutes}
-	if e := c.live[unitKey{task.Ref, task.Key}]; e != nil && !e.state.State.Ended() {
-		p.attempt = e.array.Attempt
-		c.open[p] = true
-		e.pieces = append(e.pieces, p)
-		return false
+	for _, a := range c.arrays { // of earlier runs
+		for _, e := range a.open {
+			if a.Stage == task.Ref.Stage && !e.state.State.Ended() && slices.Contains(a.Elements[e.index], member(p)) {
+				p.attempt, e.pieces = a.Attempt, append(e.pieces, p)
+				return false
+			}
+		}
 	}
 	c.waiting = append(c.waiting, p)
 	return true
 }
 
-// send ends a piece.
-func (c *Jobs) send(p *piece, err error) {
-	delete(c.open, p)
-	c.results <- dag.Result{Task: p.task, Err: err}
+// open are the pieces that elements are at.
+func (c *Jobs) open() (all []*piece) {
+	for _, a := range c.arrays {
+		for _, e := range a.open {
+			all = append(all, e.pieces...)
+		}
+	}
+	return all
 }
+
+// send ends a piece.
+func (c *Jobs) send(p *piece, err error) { c.results <- dag.Result{Task: p.task, Err: err} }
 
 // leave leaves the jobs alone, unless ctx is cancelled within the grace.
 func (c *Jobs) leave(ctx context.Context, ready <-chan dag.Task) {
@@ -240,10 +228,7 @@ func (c *Jobs) giveBack(err error, ready <-chan dag.Task) {
 	for _, a := range c.unsure {
 		c.postpone(a)
 	}
-	for _, p := range c.waiting {
-		c.send(p, err)
-	}
-	for p := range c.open {
+	for _, p := range append(c.waiting, c.open()...) {
 		c.send(p, err)
 	}
 	for task := range ready {

@@ -102,7 +102,6 @@ func (c *Jobs) cancelElement(ctx context.Context, e *element) {
 
 // again has a unit tried again, or reports it as failed.
 func (c *Jobs) again(e *element, p *piece, v verdict, cause error) {
-	delete(c.open, p)
 	log := LogPath(e.array.dir, e.index)
 	if _, err := os.Stat(log); err != nil {
 		log += ", which is not there: the output folder must be on a file system that all nodes share"

@@ -75,7 +75,7 @@ func TestAUnitOfAnEarlierJob(t *testing.T) {
 		c, results := attached(t, l), make(chan dag.Result, 1)
 		a := newArray(&Batch{Job: "7", Name: "b", Stage: "s", Attempt: test.attempt, Elements: [][]Member{{{"u0", test.key}}}}, t.TempDir())
 		c.results = results
-		c.adopt([]*array{a})
+		c.arrays = []*array{a}
 		e := a.open[0]
 		if test.ended {
 			c.poll(t.Context()) // Slurm knows no job 7

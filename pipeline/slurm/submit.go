@@ -113,7 +113,7 @@ func (c *Jobs) submitted(a *array) {
 	for _, e := range a.open {
 		e.state.Job = a.Job
 		for _, p := range e.pieces {
-			c.open[p], p.minutes = true, a.minutes
+			p.minutes = a.minutes
 			n++
 		}
 	}
