@@ -157,8 +157,8 @@ func (l *lab) single(name, key string) (*Manifest, bool, error) {
 		return nil, false, err
 	}
 	fresh, err := s.Fresh(ref, key)
-	if err != nil || fresh {
-		return nil, fresh, err
+	if err != nil || fresh != nil {
+		return nil, fresh != nil, err
 	}
 	m, err := s.RunUnit(context.Background(), ref, Origin{Queue: &Queue{Job: "12_3", Attempt: 2}}, time.Now, nil)
 	return m, false, err

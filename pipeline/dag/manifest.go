@@ -109,40 +109,29 @@ func (m *Manifest) output(name string) (File, bool) {
 // readManifest reads the manifest of a unit. The error wraps fs.ErrNotExist
 // if there is none; any other says why the one there cannot be used.
 func readManifest(dir string, ref Ref) (*Manifest, error) {
-	data, err := files.ReadInput(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))), files.Kind{Name: "a manifest", MaxBytes: mostManifest})
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, err
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", manifestPath(ref), err)
-	}
 	name := manifestPath(ref)
-	m, err := parseManifest(data)
+	data, err := files.ReadInput(filepath.Join(dir, filepath.FromSlash(name)), files.Kind{Name: "a manifest", MaxBytes: mostManifest})
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	if found := (Ref{m.Parts.Stage, m.Parts.Unit}); found != ref {
+	return parseManifest(data, name, ref)
+}
+
+// parseManifest reads the manifest of a unit; name is the file's, for errors.
+func parseManifest(data []byte, name string, ref Ref) (*Manifest, error) {
+	m := new(Manifest)
+	damage := json.Unmarshal(data, m)
+	switch found := (Ref{m.Parts.Stage, m.Parts.Unit}); {
+	case m.Format != manifestFormat && json.Valid(data): // of a later format no more can be read
+		return nil, fmt.Errorf("%s has format %d, this program knows format %d", name, m.Format, manifestFormat)
+	case damage != nil:
+		return nil, fmt.Errorf("%s is damaged: %w", name, damage)
+	case found != ref:
 		return nil, fmt.Errorf("%s belongs to another unit, %s", name, found)
-	}
-	if m.Key != m.Parts.Key() {
+	case m.Key != m.Parts.Key():
 		return nil, fmt.Errorf("%s was edited: its key is not that of its parts", name)
 	}
 	return m, nil
-}
-
-// parseManifest reads the layout that this program knows. Its errors continue
-// a sentence that begins with the file's name.
-func parseManifest(data []byte) (*Manifest, error) {
-	m := new(Manifest)
-	damage := json.Unmarshal(data, m)
-	if damage == nil && m.Format == manifestFormat {
-		return m, nil
-	}
-	var layout struct{ Format int } // of a later format no more can be read
-	if err := json.Unmarshal(data, &layout); err == nil && layout.Format != manifestFormat {
-		return nil, fmt.Errorf("has format %d, this program knows format %d", layout.Format, manifestFormat)
-	}
-	return nil, fmt.Errorf("is damaged: %w", damage)
 }
 
 // writeManifest writes the manifest of a unit, atomically.

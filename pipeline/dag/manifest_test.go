@@ -113,7 +113,7 @@ func FuzzParseManifest(f *testing.F) {
 	f.Add([]byte(`{"format":2,"key":7}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if m, err := parseManifest(data); (m == nil) != (err != nil) {
+		if m, err := parseManifest(data, "x.json", Ref{}); (m == nil) != (err != nil) {
 			t.Errorf("manifest %v with error %v", m, err)
 		}
 	})

@@ -39,8 +39,8 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 	}
 	f := &flight{
 		Runner: r, plan: plan, snapshot: s,
-		waiting: make(map[int]int), executions: make(map[Ref]int),
-		tasks: make(chan Task), results: make(chan Result),
+		waiting: make(map[int]int),
+		tasks:   make(chan Task), results: make(chan Result),
 		advances: make(chan Event, 64), drain: drain,
 	}
 	f.queueUp()
@@ -71,15 +71,13 @@ type flight struct {
 	plan     *Plan
 	snapshot *Snapshot
 
-	waiting    map[int]int // planned unit to its planned needs that are not done
-	queue      []int       // planned units that wait for nothing
-	head       Task        // the first of queue, if prepared
-	prepared   bool
-	executions map[Ref]int // units in flight, to their index
-	tasks      chan Task
-	results    chan Result
-	advances   chan Event // with progress
-	drain      <-chan struct{}
+	waiting  map[int]int // planned unit to its planned needs that are not done
+	queue    []Task      // of planned units that wait for nothing
+	running  int         // units in flight
+	tasks    chan Task
+	results  chan Result
+	advances chan Event // with progress
+	drain    <-chan struct{}
 
 	stopping bool
 	done     int
@@ -102,7 +100,7 @@ func (f *flight) queueUp() {
 				}
 			}
 			if f.waiting[u.index] == 0 {
-				f.queue = append(f.queue, u.index)
+				f.enqueue(u.index)
 			}
 		}
 	}
@@ -117,16 +115,18 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 			f.stopping = true
 		}
 		var start chan<- Task // nil: nothing to start
-		if f.next() {
-			start = f.tasks
-		} else if len(f.executions) == 0 {
+		var head Task
+		if len(f.queue) > 0 && !f.stopping {
+			start, head = f.tasks, f.queue[0]
+		} else if f.running == 0 {
 			return
 		}
 		select {
-		case start <- f.head:
-			f.executions[f.head.Ref] = f.queue[0]
-			f.queue, f.prepared = f.queue[1:], false
-			f.observe(Event{Unit: f.head.Ref, Key: f.head.Key})
+		case start <- head:
+			f.queue[0] = Task{} // for its job to be forgotten
+			f.queue = f.queue[1:]
+			f.running++
+			f.observe(Event{Unit: head.Ref, Key: head.Key})
 		case result := <-f.results:
 			f.land(ctx, result)
 		case e := <-f.advances:
@@ -141,27 +141,19 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 	}
 }
 
-// next reports whether a unit may start, and prepares the head of the queue for
-// it. A unit that cannot even be prepared fails here.
-func (f *flight) next() bool {
-	for len(f.queue) > 0 && !f.stopping {
-		if f.prepared {
-			return true
-		}
-		i := f.queue[0]
-		j, err := f.snapshot.prepare(i, f.Origin)
-		if err != nil {
-			f.queue = f.queue[1:]
-			f.fail(f.snapshot.graph.ref(i), "", err)
-			continue
-		}
-		j.drain, j.advance = f.drain, f.advanced(j.ref)
-		f.head, f.prepared = Task{
-			Ref: j.ref, Key: j.Key(), Redo: j.Redo(), Seconds: max(0, f.plan.records[i].Seconds), Advance: j.advance, Done: j.done,
-			Run: func(ctx context.Context) error { return j.run(ctx, f.Now) },
-		}, true
+// enqueue queues unit i, which waits for nothing. A unit that cannot even be prepared fails
+// here.
+func (f *flight) enqueue(i int) {
+	j, err := f.snapshot.prepare(i, f.Origin)
+	if err != nil {
+		f.fail(f.snapshot.graph.ref(i), "", err)
+		return
 	}
-	return false
+	j.drain, j.advance = f.drain, f.advanced(j.ref)
+	f.queue = append(f.queue, Task{
+		Ref: j.ref, Key: j.Key(), Redo: j.Redo(), Seconds: max(0, f.plan.records[i].Seconds), Advance: j.advance, Done: j.done,
+		Run: func(ctx context.Context) error { return j.run(ctx, f.Now) },
+	})
 }
 
 // advanced gives a unit the means to report its progress, from any goroutine.
@@ -187,8 +179,8 @@ func (f *flight) land(ctx context.Context, result Result) {
 		f.observe(<-f.advances)
 	}
 	ref, err := result.Task.Ref, result.Err
-	i := f.executions[ref]
-	delete(f.executions, ref)
+	i := f.snapshot.graph.index[ref]
+	f.running--
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return // it was cancelled: interrupted, not failed
 	}
@@ -208,7 +200,7 @@ func (f *flight) land(ctx context.Context, result Result) {
 		if f.waiting[d] > 0 {
 			f.waiting[d]--
 			if f.waiting[d] == 0 {
-				f.queue = append(f.queue, d)
+				f.enqueue(d)
 			}
 		}
 	}

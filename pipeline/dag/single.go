@@ -52,18 +52,20 @@ func (e *ChangedKeyError) Error() string {
 	return fmt.Sprintf("unit %s no longer has the key %s: its configuration or its inputs have changed since; `speceval plan` tells how", e.Unit, short(e.Want))
 }
 
-// Fresh reports whether a unit's manifest has the key that begins with key, and
-// its outputs are there. It is a *ChangedKeyError if the unit's key is another.
-func (s *Snapshot) Fresh(ref Ref, key string) (bool, error) {
+// Fresh returns the manifest of a unit whose key begins with key, nil if the unit is not
+// fresh. The error is a *ChangedKeyError if the unit's key is another.
+func (s *Snapshot) Fresh(ref Ref, key string) (*Manifest, error) {
 	i, err := s.graph.node(ref)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if !s.hasKey(i, key) {
-		return false, &ChangedKeyError{Unit: ref, Want: key}
+		return nil, &ChangedKeyError{Unit: ref, Want: key}
 	}
-	reasons, _ := s.judge(i)
-	return len(reasons) == 0, nil
+	if reasons, _ := s.judge(i); len(reasons) > 0 {
+		return nil, nil
+	}
+	return s.records[i].Last, nil
 }
 
 // RunUnit runs one unit, fresh or not, and writes its outputs and manifest. A
@@ -83,15 +85,6 @@ func (s *Snapshot) RunUnit(ctx context.Context, ref Ref, origin Origin, now func
 		return nil, fmt.Errorf("unit %s: %w", ref, err)
 	}
 	return readManifest(s.dir, ref)
-}
-
-// Manifest returns the manifest of a unit; nil if none can be used.
-func (s *Snapshot) Manifest(ref Ref) *Manifest {
-	i, err := s.graph.node(ref)
-	if err != nil {
-		return nil
-	}
-	return s.records[i].Last
 }
 
 // done reports whether the unit has run since the job was made: whether a manifest with its

@@ -153,7 +153,7 @@ func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Re
 		return err
 	}
 	m := &dag.Manifest{Key: key}
-	if !fresh || w.redo(snapshot.Manifest(ref)) {
+	if fresh == nil || w.redo(fresh) {
 		w.log.Log(runlog.Of(runlog.Started, ref, key))
 		m, err = snapshot.RunUnit(ctx, ref, w.Origin, w.now, w.advance(ref, key))
 	}
