@@ -57,7 +57,7 @@ func (j *Job) Input(output string) (path string, err error) {
 	if _, needed := j.made.Parts.Inputs[output]; !needed {
 		return "", fmt.Errorf("unit %s reads %s, which none of the units that it needs writes", j.ref, output)
 	}
-	return j.path(output), nil
+	return j.Path(output), nil
 }
 
 // Inputs are the outputs of all needed units, sorted.
@@ -67,8 +67,8 @@ func (j *Job) Inputs() []string { return slices.Sorted(maps.Keys(j.made.Parts.In
 // other file.
 func (j *Job) InputSHA256(output string) string { return j.made.Parts.Inputs[output] }
 
-// Path is the local path of a declared output, there or not.
-func (j *Job) Path(output string) string { return j.path(output) }
+// Path is the local path of a file in the output folder, there or not.
+func (j *Job) Path(output string) string { return filepath.Join(j.dir, filepath.FromSlash(output)) }
 
 // Write makes a declared output from what write writes: whole, or not at all.
 // rows is its number of rows, -1 when it is not tabular. A file that stands
@@ -77,10 +77,10 @@ func (j *Job) Write(output string, rows int, write func(w io.Writer) error) erro
 	if err := j.mayWrite(output); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(j.path(output)), 0o777); err != nil {
-		return atomicfile.Advise(j.path(output), err)
+	if err := os.MkdirAll(filepath.Dir(j.Path(output)), 0o777); err != nil {
+		return atomicfile.Advise(j.Path(output), err)
 	}
-	file, err := atomicfile.Create(j.path(output))
+	file, err := atomicfile.Create(j.Path(output))
 	if err != nil {
 		return err
 	}
@@ -127,10 +127,6 @@ func (j *Job) Commit() string { return j.made.Revision() }
 // however the unit came to run, so that it may be written into outputs.
 func (j *Job) Command() string { return "speceval run " + j.ref.Stage }
 
-func (j *Job) path(output string) string {
-	return filepath.Join(j.dir, filepath.FromSlash(output))
-}
-
 func (j *Job) mayWrite(output string) error {
 	if !slices.Contains(j.unit.Outputs, output) {
 		return fmt.Errorf("unit %s writes %s, which it does not declare", j.ref, output)
@@ -146,18 +142,18 @@ func (j *Job) mayWrite(output string) error {
 // preserve moves the file at output aside, unless its bytes are the new ones
 // or those that an earlier manifest vouches for.
 func (j *Job) preserve(output, sum string) error {
-	old, err := hashFile(j.path(output))
+	old, err := files.DigestOf(j.dir, output)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("look at the %s that is to be replaced: %w", output, err)
 	}
-	if old == sum || old == j.before.recorded(output) {
+	if old.SHA256 == sum || old.SHA256 == j.before.recorded(output) {
 		return nil
 	}
-	aside := output + editedMark + short(old)
-	if err := os.Rename(j.path(output), j.path(aside)); err != nil {
+	aside := output + editedMark + short(old.SHA256)
+	if err := os.Rename(j.Path(output), j.Path(aside)); err != nil {
 		return fmt.Errorf("move %s aside: %w", output, err)
 	}
 	j.Note("%s was not as recorded; it is kept as %s", output, aside)
@@ -174,7 +170,7 @@ func (j *Job) outputs() ([]File, error) {
 			return nil, fmt.Errorf("it ended without writing %s", output)
 		}
 		if made.Bytes >= large {
-			info, err := os.Stat(j.path(output))
+			info, err := os.Stat(j.Path(output))
 			if err != nil {
 				return nil, err
 			}

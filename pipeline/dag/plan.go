@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"speceval/internal/display"
 )
 
 // Plan is exactly what a run will do, and why.
@@ -55,7 +57,7 @@ type MissingInputError struct {
 
 func (e *MissingInputError) Error() string {
 	return fmt.Sprintf("%s needs outputs of %s that are not there (%s, such as %s): run `speceval run %s` first, or `speceval run --until %s`",
-		e.Stage, e.Upstream, count(e.Units), e.Unit, e.Upstream, e.Stage)
+		e.Stage, e.Upstream, display.Units(e.Units), e.Unit, e.Upstream, e.Stage)
 }
 
 // Plan computes what a run of the selection does. A unit is planned if it is
@@ -197,7 +199,7 @@ func (p *planner) result() (*Plan, error) {
 				if len(units) == 0 {
 					continue
 				}
-				upstream, n, first := p.graph.stages[from].Name, count(len(units)), p.records[units[0]]
+				upstream, n, first := p.graph.stages[from].Name, display.Units(len(units)), p.records[units[0]]
 				switch how {
 				case lacking:
 					return nil, &MissingInputError{Stage: stage.Name, Upstream: upstream, Unit: first.Unit.Unit, Units: len(units)}
@@ -262,12 +264,4 @@ func (p *planner) warnOfAltered(plan *Plan) {
 		}
 		plan.warn("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", which, are, p.graph.stages[at].Name)
 	}
-}
-
-// count is a number of units in words.
-func count(units int) string {
-	if units == 1 {
-		return "1 unit"
-	}
-	return fmt.Sprintf("%d units", units)
 }

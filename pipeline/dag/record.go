@@ -190,6 +190,9 @@ func (s *Snapshot) read(i int) error {
 	return nil
 }
 
+// buffers hold the bytes of files while they are hashed: a plan reads thousands.
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
 // sum is the SHA-256 of an output. A large one of the recorded size and modification
 // time is not read.
 func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
@@ -204,7 +207,12 @@ func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
 			return recorded.SHA256, nil
 		}
 	}
-	return hashOf(file)
+	h, buffer := sha256.New(), buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(buffer)
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{file}, buffer[:]); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // partsOf gathers all parts of unit i from what is on disk now. blocked lists
@@ -278,27 +286,4 @@ func (r *Record) outputReasons() (reasons []Reason) {
 		}
 	}
 	return reasons
-}
-
-// hashFile is the SHA-256 of a file's content in hex.
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	return hashOf(f)
-}
-
-// buffers hold the bytes of files while they are hashed: a plan reads thousands.
-var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
-// hashOf is the SHA-256 of what is left of a file, in hex.
-func hashOf(f *os.File) (string, error) {
-	h, buffer := sha256.New(), buffers.Get().(*[32 << 10]byte)
-	defer buffers.Put(buffer)
-	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, buffer[:]); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

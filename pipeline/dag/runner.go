@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"speceval/internal/display"
 	"speceval/internal/store/atomicfile"
 )
 
@@ -60,7 +61,7 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 		return &f.problems
 	}
 	if f.problems.NotRun > 0 {
-		return fmt.Errorf("%s of the plan did not run: the executor gave up", count(f.problems.NotRun))
+		return fmt.Errorf("%s of the plan did not run: the executor gave up", display.Units(f.problems.NotRun))
 	}
 	return nil
 }
@@ -258,7 +259,7 @@ func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
 	case e.Interrupted && e.NotRun > 0:
-		fmt.Fprintf(&b, "interrupted: %s not run", count(e.NotRun))
+		fmt.Fprintf(&b, "interrupted: %s not run", display.Units(e.NotRun))
 	case e.Interrupted:
 		b.WriteString("interrupted, when every unit had run")
 	}
@@ -266,7 +267,7 @@ func (e *Error) Error() string {
 		if e.Interrupted {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "%s failed", count(len(e.Failures)))
+		fmt.Fprintf(&b, "%s failed", display.Units(len(e.Failures)))
 		if e.NotRun > 0 && !e.Interrupted {
 			fmt.Fprintf(&b, ", %d not run", e.NotRun)
 		}

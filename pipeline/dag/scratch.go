@@ -60,7 +60,7 @@ func (j *Job) Provenance(p string) {
 // attempt at another key sees it, and no other process that is at the same unit:
 // that one gets a *BusyError.
 func (j *Job) Scratch() (dir string, err error) {
-	dir = j.path(j.scratch())
+	dir = j.Path(j.scratch())
 	if err := j.makeFolder(dir); err != nil {
 		return "", err
 	}
@@ -97,15 +97,15 @@ const scratchAttempts = 1000
 // become empty.
 func (j *Job) sweepScratch() error {
 	at := j.scratch()
-	if err := os.RemoveAll(j.path(at)); err != nil {
+	if err := os.RemoveAll(j.Path(at)); err != nil {
 		return fmt.Errorf("remove the scratch folder: %w", err)
 	}
-	if err := os.Remove(j.path(at) + heldMark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(j.Path(at) + heldMark); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the scratch folder's lock: %w", err)
 	}
 	j.letGo()
 	for at = path.Dir(at); at != "."; at = path.Dir(at) {
-		if os.Remove(j.path(at)) != nil {
+		if os.Remove(j.Path(at)) != nil {
 			return nil // it is not empty, or not there
 		}
 	}

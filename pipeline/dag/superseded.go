@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"speceval/internal/store/files"
 )
 
 // Redo reports whether every output stands as recorded under this key: the
@@ -54,17 +56,14 @@ func (j *Job) Keep(output string, rows int) error {
 	if err := j.mayWrite(output); err != nil {
 		return err
 	}
-	info, err := os.Stat(j.path(output))
+	kept, err := files.DigestOf(j.dir, output)
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", output, err)
 	}
-	sum, err := hashFile(j.path(output))
-	if err != nil {
-		return fmt.Errorf("keep %s: %w", output, err)
-	}
+	kept.Rows = rows
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.written[output] = File{Path: output, SHA256: sum, Bytes: info.Size(), Rows: rows}
+	j.written[output] = kept
 	return nil
 }
 
@@ -81,13 +80,13 @@ func (j *Job) Clear(keep func(name, path string) bool) error {
 		}
 	}
 	for _, folder := range folders {
-		entries, err := os.ReadDir(j.path(folder))
+		entries, err := os.ReadDir(j.Path(folder))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("look into %s: %w", folder, err)
 		}
 		for _, entry := range entries {
 			name := path.Join(folder, entry.Name())
-			if entry.IsDir() || keep(name, j.path(name)) {
+			if entry.IsDir() || keep(name, j.Path(name)) {
 				continue
 			}
 			if err := j.supersede(name); err != nil {
@@ -99,19 +98,19 @@ func (j *Job) Clear(keep func(name, path string) bool) error {
 }
 
 func (j *Job) supersede(name string) error {
-	sum, err := hashFile(j.path(name))
+	now, err := files.DigestOf(j.dir, name)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", name, err)
 	}
 	stem, ext := supersededName(name)
-	aside := stem + short(sum) + ext
+	aside := stem + short(now.SHA256) + ext
 	if j.takeDiscredit(name) {
-		aside = stem + damagedMark + short(sum) + ext // which Restore passes by
+		aside = stem + damagedMark + short(now.SHA256) + ext // which Restore passes by
 	}
-	if err := os.MkdirAll(filepath.Dir(j.path(aside)), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(j.Path(aside)), 0o777); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
-	if err := os.Rename(j.path(name), j.path(aside)); err != nil {
+	if err := os.Rename(j.Path(name), j.Path(aside)); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
 	j.Note("%s makes room for another; it is kept as %s", name, aside)
@@ -134,20 +133,20 @@ func supersededName(name string) (stem, ext string) {
 // turn.
 func (j *Job) Restore(output string, accept func(path string) bool) (restored bool, err error) {
 	stem, ext := supersededName(output)
-	entries, err := os.ReadDir(j.path(path.Dir(stem)))
+	entries, err := os.ReadDir(j.Path(path.Dir(stem)))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("look for an earlier %s: %w", output, err)
 	}
 	for _, entry := range entries {
 		name := path.Join(path.Dir(stem), entry.Name())
-		if !strings.HasPrefix(name, stem) || !strings.HasSuffix(name, ext) || !accept(j.path(name)) {
+		if !strings.HasPrefix(name, stem) || !strings.HasSuffix(name, ext) || !accept(j.Path(name)) {
 			continue
 		}
-		sum, err := hashFile(j.path(name))
+		now, err := files.DigestOf(j.dir, name)
 		if err != nil {
 			return false, fmt.Errorf("look at an earlier %s: %w", output, err)
 		}
-		if name == stem+short(sum)+ext {
+		if name == stem+short(now.SHA256)+ext {
 			return true, j.restore(output, name)
 		}
 	}
@@ -158,10 +157,10 @@ func (j *Job) restore(output, from string) error {
 	if err := j.supersede(output); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(j.path(output)), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(j.Path(output)), 0o777); err != nil {
 		return fmt.Errorf("restore %s: %w", output, err)
 	}
-	if err := os.Rename(j.path(from), j.path(output)); err != nil {
+	if err := os.Rename(j.Path(from), j.Path(output)); err != nil {
 		return fmt.Errorf("restore %s: %w", output, err)
 	}
 	j.Note("%s is back from %s", output, from)
