@@ -99,17 +99,9 @@ func (r Reason) Brief() string {
 func Brief(reasons []Reason) string { return strings.Join(Briefs(reasons), ", ") }
 
 // Briefs are the brief forms of reasons, each once.
-func Briefs(reasons []Reason) []string {
-	var briefs []string
-	seen := make(map[string]bool)
-	for i, r := range reasons {
-		if i > 0 && r.Kind == reasons[i-1].Kind && alike[r.Kind] != "" {
-			continue
-		}
-		if b := r.Brief(); !seen[b] {
-			seen[b] = true
-			briefs = append(briefs, b)
-		}
+func Briefs(reasons []Reason) (briefs []string) {
+	for _, same := range Group(reasons, Reason.Brief) {
+		briefs = append(briefs, same[0].Brief())
 	}
 	return briefs
 }
@@ -117,20 +109,13 @@ func Briefs(reasons []Reason) []string {
 // Explain joins reasons in full, but those that differ only in their subject
 // are counted: "8 inputs will be remade".
 func Explain(reasons []Reason) string {
-	units := make(map[string]int)
-	for _, r := range reasons {
-		units[r.Brief()]++
-	}
 	var parts []string
-	for _, r := range reasons {
-		switch brief := r.Brief(); units[brief] {
-		case 0: // counted already
-		case 1:
-			parts = append(parts, r.String())
-		default:
-			parts = append(parts, fmt.Sprintf("%d %s", units[brief], brief))
-			units[brief] = 0
+	for _, same := range Group(reasons, Reason.Brief) {
+		text := same[0].String()
+		if len(same) > 1 {
+			text = fmt.Sprintf("%d %s", len(same), same[0].Brief())
 		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
 }
