@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"github.com/schollz/progressbar/v3"
 
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
@@ -51,7 +55,8 @@ func (t *turn) due(now time.Time, interval time.Duration) bool {
 type view struct {
 	Console
 	turn
-	shown int // columns of the line in place
+	shown int                      // columns of the line in place
+	bar   *progressbar.ProgressBar // in its place; nil: none
 }
 
 // show shows a text if it is due: in place on a terminal, elsewhere as a dated line.
@@ -65,18 +70,44 @@ func (v *view) show(now time.Time, interval time.Duration, text func() string) {
 	}
 }
 
-// draw puts a text in the place of the line, cut to the terminal but for its last column.
-func (v *view) draw(text string) {
-	line := []rune(text)
-	if most := cmp.Or(max(0, v.Columns), usualColumns) - 1; len(line) > most {
-		line = append(line[:max(0, most-1)], '…')
+// columns are those of the terminal but for the last, behind which a terminal begins a line.
+func (c Console) columns() int { return cmp.Or(max(0, c.Columns), usualColumns) - 1 }
+
+// cut is the beginning of a text that is longer than a number of columns.
+func cut(text string, most int) string {
+	if line := []rune(text); len(line) > most {
+		return string(line[:max(0, most-1)]) + "…"
 	}
-	fmt.Fprintf(cmp.Or(v.Bars, v.W), "\r%-*s", v.shown, string(line))
-	v.shown = len(line)
+	return text
+}
+
+// draw puts a text in the place of the line, cut to the terminal.
+func (v *view) draw(text string) {
+	text = cut(text, v.columns())
+	fmt.Fprintf(cmp.Or(v.Bars, v.W), "\r%-*s", v.shown, text)
+	v.shown = utf8.RuneCountInString(text)
+}
+
+const (
+	barColumns = 10
+	barSteps   = 1000
+)
+
+// drawBar puts a share from 0 to 1 in the place of the line, as a bar behind a text.
+func (v *view) drawBar(share float64, text string) {
+	if v.bar == nil {
+		v.bar = progressbar.NewOptions(barSteps, progressbar.OptionSetWriter(cmp.Or(v.Bars, v.W)), progressbar.OptionSetWidth(barColumns),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
+	}
+	v.bar.Describe(cut(text, v.columns()-len(" 100% || ")-barColumns))
+	v.bar.Set(int(math.Round(share * barSteps)))
 }
 
 // End takes the line in place away.
 func (v *view) End() {
+	if v.bar != nil {
+		v.bar.Clear()
+	}
 	if v.shown > 0 {
 		v.draw("")
 		io.WriteString(cmp.Or(v.Bars, v.W), "\r")
@@ -94,12 +125,6 @@ func (v *view) write(text string) {
 		return
 	}
 	io.WriteString(v.W, table.WrapAt(cmp.Or(v.Columns, usualColumns), "", "  ", text))
-}
-
-// bar is a share from 0 to 1 as a bar: " 40% |████      | ".
-func bar(share float64) string {
-	const columns = 10
-	return fmt.Sprintf("%3.0f%% |%-*s| ", 100*share, columns, strings.Repeat("█", int(share*columns+0.5)))
 }
 
 // speed is how fast work goes on that reports how much of it is done.

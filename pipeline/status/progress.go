@@ -93,11 +93,11 @@ func (p *Run) redraw(stage string, now time.Time) {
 	for _, u := range p.long {
 		sum.Done, sum.Total, sum.What, rate = sum.Done+u.Done, sum.Total+u.Total, u.What, rate+u.rate(now)
 	}
-	text := bar(p.share()) + stage
+	text := stage
 	if sum.What != "" {
 		text += " " + far(sum, rate)
 	}
-	p.draw(text + ", " + p.timeLeft(now))
+	p.drawBar(p.share(), text+", "+p.timeLeft(now))
 }
 
 // far is "1,204/20,480 rollouts, 310/s".

@@ -52,19 +52,19 @@ func TestTheBarShowsPartsOfUnits(t *testing.T) {
 		}
 		clock = clock.Add(2 * time.Second)
 	}
-	at("0% |          | replay, time left unknown")
+	at("replay, time left unknown   0% |          |")
 	b.Observe(dag.Event{Unit: first, Progress: &dag.Progress{Done: 5, Total: 10, What: "rollouts"}})
-	at("25% |███       | replay 5/10 rollouts, about 6.0 s left")
+	at("replay 5/10 rollouts, about 6.0 s left  25% |██        |")
 	b.Observe(dag.Event{Unit: second, Progress: &dag.Progress{Done: 1, Total: 10, What: "rollouts"}})
-	at("30% |███       | replay 6/20 rollouts, about 9.3 s left")
+	at("replay 6/20 rollouts, about 9.3 s left  30% |███       |")
 	b.Observe(dag.Event{Unit: first, Progress: &dag.Progress{Done: 9, Total: 10, What: "rollouts"}})
-	at("50% |█████     | replay 10/20 rollouts, 1.0/s, about 6.0 s left")
+	at("replay 10/20 rollouts, 1.0/s, about 6.0 s left  50% |█████     |")
 	b.Observe(dag.Event{Unit: first, Manifest: &dag.Manifest{}})
-	at("55% |█████     | replay 1/10 rollouts, about 6.5 s left")
+	at("replay 1/10 rollouts, about 6.5 s left  55% |█████     |")
 	b.Observe(dag.Event{Unit: second, Progress: &dag.Progress{Done: 7, Total: 10, Stored: 4, What: "rollouts"}})
-	at("75% |████████  | replay 7/10 rollouts, 1.0/s, about 3.3 s left") // three of the six that this run has to make
+	at("replay 7/10 rollouts, 1.0/s, about 3.3 s left  75% |███████   |") // three of the six that this run has to make
 	b.Observe(dag.Event{Unit: second, Manifest: &dag.Manifest{}})
-	at("100% |██████████| replay, about 0.0 s left")
+	at("replay, about 0.0 s left 100% |██████████|")
 	b.End()
 	if !strings.HasSuffix(w.String(), " \r") {
 		t.Errorf("the bar stays: %q", w.String())
