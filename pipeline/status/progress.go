@@ -18,6 +18,7 @@ type Run struct {
 	weight   map[dag.Ref]float64 // seconds that units are expected to take
 	total    float64             // of weight
 	ended    float64             // of it, of units that have ended
+	unknown  map[dag.Ref]bool    // units left of unknown time, beside others of known time
 	stage    map[string]*stageProgress
 	long     map[dag.Ref]*long
 	noted    map[string]bool
@@ -44,7 +45,7 @@ const littleTime = 0.1
 func (c Console) Run(plan *dag.Plan, estimate float64) *Run {
 	p := &Run{
 		view: view{Console: c}, estimate: estimate, start: c.Now(),
-		weight: make(map[dag.Ref]float64), stage: make(map[string]*stageProgress), long: make(map[dag.Ref]*long), noted: make(map[string]bool),
+		weight: make(map[dag.Ref]float64), unknown: make(map[dag.Ref]bool), stage: make(map[string]*stageProgress), long: make(map[dag.Ref]*long), noted: make(map[string]bool),
 	}
 	p.last = p.start
 	for _, s := range plan.Stages {
@@ -53,7 +54,13 @@ func (c Console) Run(plan *dag.Plan, estimate float64) *Run {
 			w := max(r.Seconds, littleTime)
 			p.weight[r.Unit] = w
 			p.total += w
+			if r.Seconds < 0 {
+				p.unknown[r.Unit] = true
+			}
 		}
+	}
+	if len(p.unknown) == plan.Units() { // all count alike, and their pace is known soon
+		clear(p.unknown)
 	}
 	return p
 }
@@ -74,12 +81,13 @@ const trusted = 0.1
 func (p *Run) timeLeft(now time.Time) string {
 	elapsed, share := now.Sub(p.start).Seconds(), p.share()
 	switch {
+	case len(p.unknown) > 0:
 	case elapsed >= 0 && share > 0 && (share >= trusted || p.estimate == 0):
 		return about(elapsed * (1 - share) / share)
 	case p.estimate > 0:
 		return about(p.estimate * (1 - share))
 	}
-	return "time left unknown" // or the clock was set back
+	return "time left unknown" // also where the clock was set back
 }
 
 // redraw shows which stage is at work on a terminal, and how far its long units are
@@ -119,6 +127,7 @@ func (p *Run) Observe(e dag.Event) {
 	case e.Err != nil || e.Manifest != nil:
 		p.ended += p.weight[e.Unit]
 		delete(p.long, e.Unit)
+		delete(p.unknown, e.Unit)
 	}
 	p.redraw(e.Unit.Stage, now)
 	switch {

@@ -306,6 +306,22 @@ func TestThePaceStartsFromThePlan(t *testing.T) {
 	}
 }
 
+// TestNoTimeIsLeftToGuess has a unit of unknown time, such as one that asks servers, beside
+// others: what is left is not what the others take.
+func TestNoTimeIsLeftToGuess(t *testing.T) {
+	plan := manyUnits(t, 3)
+	run := plan.Stages[0].Run
+	run[0].Seconds, run[1].Seconds, run[2].Seconds = 2, 2, -1
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	p := Console{W: io.Discard, Now: func() time.Time { return start }}.Run(plan, 4)
+	for i, want := range []string{"time left unknown", "time left unknown", "about 1.9 s left"} {
+		if got := p.timeLeft(start.Add(2 * time.Second)); got != want {
+			t.Errorf("after %d units: %s, want %s", i, got, want)
+		}
+		p.Observe(dag.Event{Unit: run[2*i%3].Unit, Manifest: &dag.Manifest{}})
+	}
+}
+
 // TestEvaluationsFitTheirLine has all there is to say, in 60 columns.
 func TestEvaluationsFitTheirLine(t *testing.T) {
 	for terminal, want := range map[bool]string{
