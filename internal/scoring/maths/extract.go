@@ -34,8 +34,8 @@ func final(text string, ended, several bool) answer {
 		inside, _, _ := strings.Cut(text[i+len("<answer>"):], "</answer>")
 		return answer{trimmed(inside), "no box: the answer tag was read"}
 	}
-	if at := numberWord.FindStringSubmatchIndex(text); at != nil && words.States(text, at[2], at[3]) == words.Stated {
-		return answer{text[at[2]:at[3]], "no box: the last value was read"}
+	if word, ok := lastWord(text); ok {
+		return answer{word, "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole {
 		if a, ok := latex.Read(whole); ok && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
@@ -70,11 +70,21 @@ func final(text string, ended, several bool) answer {
 var (
 	// annotation is a computation for a calculator, in responses in the style of GSM8K:
 	// 3 + 4 = <<3+4=7>>7.
-	annotation = regexp.MustCompile(`<<[^<>\n]*>>`)
-	// numberWord is the name of a number at the end of a text, said of something before it: The
-	// result is seven.
-	numberWord = regexp.MustCompile(`(?i)\b(?:is|are|equals) ((?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)?-?(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|[a-z]{3,5}teen|[a-z]{3,5}ty))[.!]?\s*$`)
+	annotation = regexp.MustCompile(`<<[^<>\n]*=[^<>\n]*>>`)
+	lastOfText = regexp.MustCompile(`(?i)\b(?:is|are|equals) ([a-z]+(?:-[a-z]+)?)[.!]?\s*$`)
+	answered   = regexp.MustCompile(`(?i)answers?\b.*(?:\b(?:is|are|be|equals)\b|[:=])`)
 )
+
+// lastWord is the name of a number at the end of a text, said of something before it: The
+// result is seven. Behind the answer, as in "The answer is 9. Its root is three", it is none.
+func lastWord(text string) (string, bool) {
+	at := lastOfText.FindStringSubmatchIndex(text)
+	if at == nil || answered.MatchString(text[:at[0]]) || words.States(text, at[2], at[3]) != words.Stated {
+		return "", false
+	}
+	word := text[at[2]:at[3]]
+	return word, spelled(word) != word
+}
 
 // stated is the answer that a gold states: in a box, in formulas of a sentence,
 // or as it is.

@@ -121,7 +121,7 @@ func introduced(all []string, equation bool) Stance {
 			return Neither
 		case token == "impossible" && next == "that", token == "apart" && next == "from", token == "used" && next == "to" && i+2 == last, token == "guess" && role(next) == Link:
 			return Neither
-		case slices.Contains(crowd, token) && slices.Contains(sayings, next): // many people answer 7
+		case others(all[:i+1], next): // many people answer 7
 			return Neither
 		case (r == Earlier || token == "first") && (next == "answer" || next == "solution"):
 			return Neither
@@ -135,11 +135,24 @@ func introduced(all []string, equation bool) Stance {
 	return complement(all[last+1:], last >= 0)
 }
 
-// crowd are words for people other than the author, and sayings what they do with a value
-// that the author does not.
+// others reports whether a verb says what people other than the author think: people say,
+// many students get. But the students get 7 apples each.
+func others(subject []string, verb string) bool {
+	n := len(subject)
+	if last := subject[n-1]; last == "people" || last == "students" {
+		n--
+		if slices.Contains(opinions, verb) {
+			return n == 0 || subject[n-1] != "of" && subject[n-1] != "the"
+		}
+	}
+	return n > 0 && slices.Contains(crowd, subject[n-1]) && (n == 1 || subject[n-2] != "the") &&
+		(slices.Contains(opinions, verb) || slices.Contains(results, verb))
+}
+
 var (
-	crowd   = strings.Fields("people students many some others someone everyone")
-	sayings = strings.Fields("answer answers answered say says said get gets got claim claims think thinks guess guesses write writes")
+	crowd    = strings.Fields("many most some others someone")
+	opinions = strings.Fields("say says said claim claims think thinks guess guesses")
+	results  = strings.Fields("answer answers answered get gets got write writes")
 )
 
 // complement is the stance of the words between a value and the link before it, or
