@@ -134,6 +134,14 @@ func (s *Server) begin(session *session, notes []string, resumed bool) (any, err
 		case err != nil:
 		case !resumed && begun:
 			resumed = true
+			for _, r := range session.records() { // of what is extended: a kill may have left some out
+				if !s.Store.journal.Has(r.Rollout) {
+					records, err = append(records, r), errors.Join(err, s.Store.journal.Append(r))
+				}
+			}
+			if err != nil {
+				break
+			}
 			if session, err = begin(there, s.Reference, session.ahead, records); err != nil {
 				err = fmt.Errorf("%s: %w", s.Store.folder, err)
 			}

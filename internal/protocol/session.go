@@ -3,6 +3,7 @@ package protocol
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/ledger"
@@ -66,6 +67,9 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 		past: make([]int, tasks), tasks: make([][]entry, tasks),
 	}
 	for i, id := range setup.TaskIDs {
+		if _, again := s.index[id]; again {
+			return nil, faultf("setup.task_ids", "%q is there twice", id)
+		}
 		s.index[id] = i
 		if setup.Extends != nil {
 			for _, stage := range setup.Extends.Stages[i] {
@@ -80,6 +84,11 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 	for _, r := range known {
 		if err := s.put(r); err != nil {
 			return nil, err
+		}
+	}
+	for task, n := range s.past {
+		if k := slices.IndexFunc(s.tasks[task], func(e entry) bool { return e.state != completed }); len(s.tasks[task]) < n || k >= 0 && k < n {
+			return nil, faultf("rewards", "task %q lacks rewards of the %d rollouts that are extended", setup.TaskIDs[task], n)
 		}
 	}
 	return s, s.catchUp()

@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,6 +188,14 @@ func TestAnEvaluationIsExtended(t *testing.T) {
 		s = server(kept(folder))
 		if r := say(t, s, line); r["type"] != "started" || r["completed"] != 0.0 {
 			t.Fatal(r)
+		}
+		journal := filepath.Join(folder, "rollouts.journal")
+		text, err := os.ReadFile(journal)
+		if err == nil { // as a kill leaves it
+			err = os.Truncate(journal, int64(bytes.IndexByte(text, '\n')+1))
+		}
+		if s = server(kept(folder)); err != nil || say(t, s, line)["completed"] != 0.0 {
+			t.Fatalf("after a kill: %v", err)
 		}
 		finish(t, s, 1, rand.New(rand.NewPCG(2, 2)), nil, func(n int) bool { return added == 11 }, &added)
 		s = server(kept(folder))
@@ -481,15 +490,17 @@ func TestFaultsNameTheirField(t *testing.T) {
 		t.Errorf("before start: %v", r)
 	}
 	for line, field := range map[string]string{
-		`{"type":"start","protocol":2,"tasks":["a","b"],"budget":8}`:                          "protocol",
-		`{"type":"start","protocol":1,"tasks":["a"],"budget":8}`:                              "tasks",
-		`{"type":"start","protocol":1,"tasks":["a",3],"budget":8}`:                            "tasks",
-		`{"type":"start","protocol":1,"tasks":["a","b"],"budgte":8}`:                          "budgte",
-		resumed(`"policy":"hbn_informed_staged"`, `"donors":[{"passes":[1],"rollouts":[1]}]`): "snapshot.setup",
-		resumed(`"policy":"hbn_staged"`, `"extends":{"stages":[[],[]]}`):                      "snapshot.setup",
-		resumed(`"policy":"hbn_staged"`, `"suite":[{"first":7,"n_tasks":9}]`):                 "snapshot.setup",
-		resumed(`"policy":"hbn_staged"`, `"stop":{"rollouts":5}`, `"shares":[1,1]`):           "setup",
-		strings.Replace(resumed(`"policy":"hbn_staged"`), "[[1]", "[[1.5]", 1):                "reward",
+		`{"type":"start","protocol":2,"tasks":["a","b"],"budget":8}`:                                                                                        "protocol",
+		`{"type":"start","protocol":1,"tasks":["a"],"budget":8}`:                                                                                            "tasks",
+		`{"type":"start","protocol":1,"tasks":["a",3],"budget":8}`:                                                                                          "tasks",
+		`{"type":"start","protocol":1,"tasks":["a","b"],"budgte":8}`:                                                                                        "budgte",
+		resumed(`"policy":"hbn_informed_staged"`, `"donors":[{"passes":[1],"rollouts":[1]}]`):                                                               "snapshot.setup",
+		resumed(`"policy":"hbn_staged"`, `"extends":{"stages":[[],[]]}`):                                                                                    "snapshot.setup",
+		resumed(`"policy":"hbn_staged"`, `"suite":[{"first":7,"n_tasks":9}]`):                                                                               "snapshot.setup",
+		resumed(`"policy":"hbn_staged"`, `"stop":{"rollouts":5}`, `"shares":[1,1]`):                                                                         "setup",
+		strings.Replace(resumed(`"policy":"hbn_staged"`), "[[1]", "[[1.5]", 1):                                                                              "reward",
+		strings.Replace(resumed(`"policy":"hbn_staged"`, `"extends":{"stages":[[{"rollouts":2,"weight":1}],[{"rollouts":1,"weight":1}]]}`), "null", "1", 1): "rewards",
+		strings.Replace(resumed(`"policy":"hbn_staged"`), `["a","b"]`, `["a","a"]`, 1):                                                                      "setup.task_ids",
 		`{"type":"resume"}`:               "snapshot",
 		`{"type":"resume","snapshot":{}}`: "snapshot.setup",
 	} {
