@@ -68,13 +68,20 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 	return s, err
 }
 
+// ReadProgress is the progress of an evaluation that is not complete: the number of its
+// rewards alone where it has not begun or another program runs the rollouts.
+func ReadProgress(folder string) (*evaluation.Progress, error) {
+	p, err := evaluation.ReadProgress(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &evaluation.Progress{Pilots: protocol.Completed(folder)}, nil
+	}
+	return p, err
+}
+
 // soFar says how far an evaluation is that is not complete.
 func soFar(folder string) string {
-	p, err := evaluation.ReadProgress(folder)
-	if err != nil {
-		p = &evaluation.Progress{Pilots: protocol.Completed(folder)}
-	}
-	if p.Pilots+p.Continuations == 0 {
+	p, err := ReadProgress(folder)
+	if err != nil || p.Pilots+p.Continuations == 0 {
 		return "no rollout is scored so far"
 	}
 	text := display.Count(p.Pilots+p.Continuations, "rollout is", "rollouts are") + " scored so far"

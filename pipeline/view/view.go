@@ -184,19 +184,23 @@ func (v *View) state(l *line) (err error) {
 	if l.State = "paused"; dag.Holder(l.Folder) != "" {
 		l.State = running
 	}
-	if l.progress, err = evaluation.ReadProgress(l.Folder); errors.Is(err, fs.ErrNotExist) {
-		l.Why = "No rollout is scored yet."
-		return nil
+	p, err := evaluate.ReadProgress(l.Folder)
+	if err != nil {
+		return err
 	}
-	if p := l.progress; err == nil {
-		l.Mean, l.Provisional, l.Rollouts = p.Mean, true, p.Pilots+p.Continuations
+	l.Mean, l.Provisional, l.Rollouts = p.Mean, true, p.Pilots+p.Continuations
+	if l.Rollouts == 0 {
+		l.Why = "No rollout is scored yet."
+	}
+	if !p.At.IsZero() {
+		l.progress = p
 		l.Tokens = display.ThreeDigits(p.Tokens)
 		if p.Dollars > 0 {
 			l.Cost = fmt.Sprintf("$%.4g", p.Dollars)
 		}
 		l.Age = p.At.Format(time.DateTime)
 	}
-	return err
+	return nil
 }
 
 // detail sets what is known of the tasks of an evaluation that is not complete.

@@ -15,6 +15,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/golden"
+	"speceval/internal/store/journal"
 	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
@@ -90,6 +91,26 @@ func TestPages(t *testing.T) {
 	}
 	if first := get(t, v, "http://127.0.0.1"+name+"2"); strings.Index(first, "three") > strings.Index(first, ">one<") {
 		t.Error("the task with most rollouts to come is not the first")
+	}
+}
+
+// TestRolloutsOfAnotherProgramAreCounted has what serve keeps, whose progress is its journal.
+func TestRolloutsOfAnotherProgramAreCounted(t *testing.T) {
+	v, folder := newView(t)
+	if err := os.Remove(filepath.Join(folder, "progress.json")); err != nil {
+		t.Fatal(err)
+	}
+	type record struct {
+		Task   string  `json:"task"`
+		Number int     `json:"rollout"`
+		State  string  `json:"state"`
+		Reward float64 `json:"reward"`
+	}
+	if err := journal.Write(filepath.Join(folder, "rollouts.journal"), slices.Values([]*record{{"one", 1, "given", 0}, {"two", 1, "completed", 1}})); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, v, "http://127.0.0.1"+name+"2"); !strings.Contains(got, "1 of 24 rollouts") || strings.Contains(got, "No rollout") {
+		t.Error(got)
 	}
 }
 
