@@ -79,12 +79,16 @@ func (s *session) compare(words []string) (*comparison.Comparison, error) {
 	return comparison.Of(comparison.File{Name: words[0], Profiles: profiles}, other)
 }
 
-// profilesOf are the profiles of a file, or of logs.
+// profilesOf are the profiles of a file, whatever its name, or of logs.
 func profilesOf(name string) ([]profile.Profile, error) {
-	if _, err := os.Stat(name); err != nil || slices.Contains([]string{".csv", ".parquet"}, filepath.Ext(name)) {
-		return profile.Read(name)
+	profiles, fault := profile.Read(name)
+	if _, err := os.Stat(name); fault == nil || err != nil || slices.Contains([]string{".csv", ".parquet"}, filepath.Ext(name)) {
+		return profiles, fault
 	}
 	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: logs.Choice{Strict: true}, Paths: []string{name}})
+	if unknown := (*logs.UnknownError)(nil); errors.As(err, &unknown) {
+		return nil, fmt.Errorf("%w\nnor is it a file of profiles: %w", err, fault)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w; speceval import makes a file of logs with names and scores of your choice", err)
 	}

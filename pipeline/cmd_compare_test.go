@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,6 +151,23 @@ func TestCompareReadsLogs(t *testing.T) {
 	}
 	code, _, stderr := onShell("compare", logs+"inspect/zstd.eval")
 	if want(t, "graded rewards", stderr, "zstd.eval has graded rewards", "evaluate compare takes it"); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestCompareReadsProfilesOfAnyName has tables that are not called CSV: a spreadsheet's, say.
+func TestCompareReadsProfilesOfAnyName(t *testing.T) {
+	const table = "benchmark\tmodel\ttask_index\ttask_id\tpass_count\ttested_k\nquiz\tm\t0\ta\t1\t8\nquiz\tm\t1\tb\t%d\t8\n"
+	good, bad := fmt.Sprintf(table, 2), fmt.Sprintf(table, 9)
+	dir := filesIn(t, map[string]string{"mine.tsv": good, "MINE.CSV": good, "mine": good, "bad.tsv": bad})
+	for _, name := range []string{"mine.tsv", "MINE.CSV", "mine"} {
+		path := filepath.Join(dir, name)
+		if code, stdout, stderr := onShell("compare", path, path); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
+			t.Errorf("%s: exit code %d: %s%s", name, code, stdout, stderr)
+		}
+	}
+	code, _, stderr := onShell("compare", filepath.Join(dir, "bad.tsv"))
+	if want(t, "a bad row", stderr, "bad.tsv: no log of", "bad.tsv: row 2: pass_count 9 is outside 0 to tested_k = 8"); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
 }

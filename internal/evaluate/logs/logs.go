@@ -111,7 +111,14 @@ func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
 	case len(unusable) > 0:
 		return nil, nil, unusable[0]
 	}
-	return nil, nil, fmt.Errorf("%s: no log of %s is recognised", path, strings.Join(Formats(), ", "))
+	return nil, nil, &UnknownError{path}
+}
+
+// UnknownError is the error of a file or folder in which no format recognises a log.
+type UnknownError struct{ Path string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("%s: no log of %s is recognised", e.Path, strings.Join(Formats(), ", "))
 }
 
 // books recognises files, and puts those of one place together.
