@@ -88,7 +88,7 @@ func (s stage) table(t *model.Table) dag.Unit {
 	}
 	t.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		sheet, err := t.Sheet(s.source(job))
+		sheet, err := t.Uncompared(s.source(job))
 		if err != nil {
 			return err
 		}

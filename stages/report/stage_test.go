@@ -53,6 +53,29 @@ func TestTheStageStoresWhatVerifyReads(t *testing.T) {
 	}
 }
 
+// TestTheDocumentIsTheSameFromSharedMemory has runs of some profiles alone: the document reads
+// what the units of tables do not, to say so.
+func TestTheDocumentIsTheSameFromSharedMemory(t *testing.T) {
+	s := fleetStudy(t)
+	left := func(m measurement.Measurement) bool {
+		return m.Provenance == measurement.Simulated && m.Benchmark == s.pairs[0].Benchmark
+	}
+	s.timed = slices.DeleteFunc(s.timed, left)
+	s.repeats = slices.DeleteFunc(s.repeats, func(r measurement.Repeat) bool { return left(r.Measurement) })
+	s.benefit = slices.DeleteFunc(s.benefit, func(r measurement.Benefit) bool { return left(r.Measurement) })
+	own := s.folder(t)
+	dagtest.Run(t, own.stages, own.dir)
+	shared := s.folder(t).with(func(set *stored.Settings) { set.Memory = new(stored.Memory) })
+	dagtest.Run(t, shared.stages, shared.dir)
+	if want, got := own.content(t, "report.tex"), shared.content(t, "report.tex"); got != want {
+		for i, line := range strings.Split(got, "\n") {
+			if theirs := strings.Split(want, "\n"); i >= len(theirs) || line != theirs[i] {
+				t.Fatalf("the document says\n%s\nnot\n%s", line, theirs[min(i, len(theirs)-1)])
+			}
+		}
+	}
+}
+
 // checkOutput holds a file to the form of its kind.
 func checkOutput(t *testing.T, path string) {
 	t.Helper()

@@ -47,21 +47,26 @@ type Table struct {
 }
 
 // Sheet makes the table of stored results. Where some are not there it has fewer
-// rows, and says which stage has not run. It must not be changed.
+// rows, and says which stage has not run. It must not be changed. Its comparisons read
+// from the source: a unit that does not declare all that they read takes Uncompared.
 func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
-	return stored.Once(src, "table "+t.Base, func(src *stored.Source) (*Sheet, error) {
-		s, err := t.Make(src)
-		if err != nil {
-			return nil, err
-		}
-		s.Table = t
-		s.complete()
-		if t.Reads.Paper {
-			s.Paper, err = src.Paper()
-		}
-		s.Lacking = src.Lacking()
-		return s, err
-	})
+	return stored.Once(src, "table "+t.Base, t.Uncompared)
+}
+
+// Uncompared is Sheet for those who do not compare it. It is not remembered, and the source
+// is used for nothing else.
+func (t *Table) Uncompared(src *stored.Source) (*Sheet, error) {
+	s, err := t.Make(src)
+	if err != nil {
+		return nil, err
+	}
+	s.Table = t
+	s.complete()
+	if t.Reads.Paper {
+		s.Paper, err = src.Paper()
+	}
+	s.Lacking = src.Lacking()
+	return s, err
 }
 
 // Macro is a LaTeX command that stands for a number in running text.
