@@ -34,16 +34,21 @@ func TestSystems(t *testing.T) {
 	p, busy := s.start("run", "systems"), 0
 	p.Until(func() bool {
 		busy = inFlight(sampled(l, s.urls))
-		return busy > replicas && len(keptRuns(l, s.out)) > 0 // more than a warm-up
+		return busy > replicas && len(keptRuns(l, s.out)) > 0
 	})
 	p.Kill()
 	at, first := time.Now(), keptRuns(l, s.out)
 	l.Until("servers without requests", func() bool { return inFlight(sampled(l, s.urls)) == 0 })
 	l.Logf("speceval killed with %d requests at the servers, which had none %.2f s later; %d runs were kept", busy, time.Since(at).Seconds(), len(first))
 
-	// It loses a replica in the middle of a run, which is started again.
+	// It loses a replica in the middle of a run, which is started again: when the replica has
+	// made more tokens than the two windows of a warm-up have.
+	warm := sampled(l, s.urls[:1])[0].tokens + 2*window*64
 	p = s.start("run", "systems")
-	p.Until(func() bool { return inFlight(sampled(l, s.urls[:1])) >= window/8 })
+	p.Until(func() bool {
+		victim := sampled(l, s.urls[:1])
+		return victim[0].tokens > warm && inFlight(victim) >= window/8
+	})
 	s.victim.Kill()
 	l.Logf("replica %s killed in the middle of a run", s.urls[0])
 	s.serve("victim-again", s.models[0]["id"], 1, s.port)
