@@ -1,7 +1,6 @@
 package algebra
 
 import (
-	"math"
 	"math/big"
 	"slices"
 )
@@ -11,10 +10,12 @@ import (
 // what is no such polynomial or has other variables.
 func Zeros(e *Expr, name string, degree int) (zeros []*Expr, exact, ok bool) {
 	c, ok := Coefficients(e, name, degree)
-	f := make([]float64, len(c))
+	f := make([]*big.Float, len(c))
 	for i, coefficient := range c {
-		near, known := Float(coefficient)
-		f[i], ok = near, ok && known
+		n, known := constant(coefficient)
+		if f[i] = floating(n); !known || f[i] == nil {
+			ok = false
+		}
 	}
 	switch {
 	case !ok || len(c) < 2:
@@ -23,12 +24,17 @@ func Zeros(e *Expr, name string, degree int) (zeros []*Expr, exact, ok bool) {
 		return []*Expr{simplest(Make(Div, Make(Neg, c[0]), c[1]))}, true, true
 	}
 	for _, x := range realZeros(f) {
-		y, terms := 0.0, 0.0
-		for k, a := range f {
-			y, terms = y+a*math.Pow(x, float64(k)), terms+math.Abs(a)*math.Pow(max(1, math.Abs(x)), float64(k))
+		y, terms, size := real(0), real(0), real(0).Abs(x)
+		if size.Cmp(real(1)) < 0 {
+			size = real(1)
 		}
-		if r := new(big.Rat).SetFloat64(x); r != nil && math.Abs(y) <= 1e-9*terms { // a curve may only come near the axis
-			zeros = append(zeros, Rational(r))
+		for _, a := range slices.Backward(f) {
+			y.Add(y.Mul(y, x), a)
+			terms.Add(terms.Mul(terms, size), real(0).Abs(a))
+		}
+		if terms.Mul(terms, real(0x1p-100)); y.Abs(y).Cmp(terms) <= 0 { // a curve may only come near the axis
+			near, _ := x.Float64()
+			zeros = append(zeros, Rational(new(big.Rat).SetFloat64(near)))
 		}
 	}
 	return zeros, false, true
@@ -113,40 +119,53 @@ func sums(c, d []*Expr, power int) []*Expr {
 	return c
 }
 
-// realZeros are the real zeros of a polynomial, which are between the extrema.
-func realZeros(c []float64) []float64 {
-	for len(c) > 1 && c[len(c)-1] == 0 {
-		c = c[:len(c)-1]
+// real is a number of 320 bits, more than are known of numbers that are not rational: a zero
+// of order 8 of a polynomial is known to an eighth of them.
+func real(f float64) *big.Float { return new(big.Float).SetPrec(320).SetFloat64(f) }
+
+// floating is a real number with the precision of real, nil without a value.
+func floating(n number) *big.Float {
+	switch {
+	case n.rat != nil:
+		return real(0).SetRat(n.rat)
+	case n.re != nil:
+		return real(0).Set(n.re)
 	}
+	return nil
+}
+
+// realZeros are the real zeros of a polynomial, which are between the extrema. One where the
+// curve touches the axis is there several times, but for noise.
+func realZeros(c []*big.Float) []*big.Float {
 	n := len(c) - 1
 	if n < 1 {
 		return nil
 	}
-	if n == 1 {
-		return []float64{-c[0] / c[1]}
-	}
-	value := func(x float64) float64 {
-		y := 0.0
+	value := func(x *big.Float) *big.Float {
+		y := real(0)
 		for k := n; k >= 0; k-- {
-			y = y*x + c[k]
+			y.Add(y.Mul(y, x), c[k])
 		}
 		return y
 	}
-	derivative := make([]float64, n)
-	bound := 1.0
+	derivative := make([]*big.Float, n)
+	bound := real(1)
 	for k := 1; k <= n; k++ {
-		derivative[k-1] = float64(k) * c[k]
-		bound = max(bound, 1+math.Abs(c[k-1]/c[n]))
+		derivative[k-1] = real(0).Mul(real(float64(k)), c[k])
+		other := real(0).Quo(c[k-1], c[n])
+		if other.Add(other.Abs(other), real(1)); other.Cmp(bound) > 0 {
+			bound = other
+		}
 	}
-	var zeros []float64
-	ends := append(append([]float64{-bound}, realZeros(derivative)...), bound)
+	var zeros []*big.Float
+	ends := append(append([]*big.Float{real(0).Neg(bound)}, realZeros(derivative)...), bound)
 	for i, high := range ends[1:] {
 		low := ends[i]
-		rises := value(low) <= 0
-		if (value(high) > 0) == rises || value(high) == 0 {
+		if rises := value(low).Sign() <= 0; value(high).Sign() > 0 == rises {
 			a, b := low, high
-			for range 200 {
-				if middle := (a + b) / 2; (value(middle) <= 0) == rises {
+			for range 320 {
+				middle := real(0).Add(a, b)
+				if middle.Quo(middle, real(2)); value(middle).Sign() <= 0 == rises {
 					a = middle
 				} else {
 					b = middle
@@ -157,6 +176,6 @@ func realZeros(c []float64) []float64 {
 			zeros = append(zeros, high) // where a curve may touch the axis
 		}
 	}
-	slices.Sort(zeros)
+	slices.SortFunc(zeros, func(x, y *big.Float) int { return x.Cmp(y) })
 	return zeros
 }
