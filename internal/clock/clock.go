@@ -25,7 +25,7 @@ func (Wall) Now() time.Time { return time.Now() }
 
 // Sleep waits in real time. A duration of zero or less does not wait.
 func (Wall) Sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
+	if d <= 0 || ctx.Err() != nil {
 		return ctx.Err()
 	}
 	timer := time.NewTimer(d)

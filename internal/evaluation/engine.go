@@ -289,6 +289,11 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	e.ledger.Begin(rolloutID, r.PrefixTokens, promptBytes(&request))
 	leave := e.ledger.Enter(ctx)
 	defer leave()
+	ctx, abort := context.WithCancel(ctx)
+	defer abort()
+	if e.ledger.Reached() {
+		abort()
+	}
 	if err == nil {
 		err = e.store.requests.Append(r)
 	}
@@ -297,7 +302,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		return
 	}
 	h := e.listen(&request, r, rolloutID)
-	h.leave = leave
+	h.leave, h.abort = leave, abort
 	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
 	var kept *rollout.Rollout // nil if there is an error
 	if err == nil {

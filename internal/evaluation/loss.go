@@ -83,6 +83,7 @@ type heard struct {
 	usage    vllm.Usage
 
 	leave      func() // once something is seen
+	abort      func() // at once when the limit is reached: the run may notice late
 	ids, bytes int64  // that were received
 }
 
@@ -114,6 +115,9 @@ func (h *heard) hear(p vllm.Piece) {
 	h.received = h.received || len(p.IDs) > 0 || p.Text != "" || p.Reasoning != ""
 	h.ids, h.bytes = h.ids+int64(len(p.IDs)), h.bytes+int64(len(p.Text)+len(p.Reasoning))
 	h.ledger.Heard(h.id, int64(h.request.PrefixTokens), p.Usage, h.ids, h.bytes)
+	if h.ledger.Reached() {
+		h.abort()
+	}
 	if h.received {
 		h.leave()
 	}
