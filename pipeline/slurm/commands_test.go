@@ -34,7 +34,8 @@ list)
 			bash -c "$(cat "scripts/$job")" && s=Succeeded
 			[ "$(cat "$f")" != RUNNING ] || echo $s >"$f"
 		fi
-		[ "$(cat "$f")" = LOST ] || echo "$job $(cat "$f")"
+		s=$(cat "$f")
+		[ "$s" = LOST ] || { echo "$job $s"; touch "listed-$s"; }
 	done ;;
 cancel) shift; for j; do echo CANCELLED >"jobs/$j"; done ;;
 esac
@@ -93,7 +94,7 @@ func TestJobsOfCommands(t *testing.T) {
 		{"lost", "echo LOST >jobs/$job", nil, 14, "is gone: the cluster does not list it", ""},
 		{"an engine that is down", once + "touch down; exit 3; }\n" + manifests, nil, 5, "", "; waiting until jobs are taken"},
 		{"a queue that is away", once + "touch away; echo active >jobs/$job; (sleep 0.3;" + manifests + "echo done >jobs/$job) & exit 0; }\n" + manifests, nil, 2, "", "; asking on"},
-		{"a state that is not known", once + "echo odd >jobs/$job; (sleep 0.3; echo done >jobs/$job) & }\n" + manifests, nil, 2, "", `the state "odd", which counts as running`},
+		{"a state that is not known", once + "echo odd >jobs/$job; (until [ -e listed-odd ]; do sleep 0.05; done; echo done >jobs/$job) & }\n" + manifests, nil, 2, "", `the state "odd", which counts as running`},
 		{"a submit that fails", "", submits("echo no >&2; false {command}"), 0, "submit its job: executor.submit failed: bash: exit status 1: no", ""},
 		{"a submit that prints nothing", "", submits(": {command}"), 0, `executor.submit printed "" last, which is no id of a job`, ""},
 		{"a submit that prints words", "", submits("echo job 7 {command}"), 0, "which is no id of a job", ""},

@@ -227,7 +227,7 @@ func TestFilesComeLate(t *testing.T) {
 	task := l.unit("u0", 1)
 	looks := 0
 	task.Done = func() (bool, error) { looks++; return looks > 20, nil }
-	l.wantDone(through(t.Context(), nil, attached(t, l), []dag.Task{task}), 1)
+	l.wantDone(l.through(t.Context(), nil, attached(t, l), []dag.Task{task}), 1)
 	if len(l.jobs) != 1 {
 		t.Errorf("%d jobs, want 1", len(l.jobs))
 	}
@@ -247,7 +247,7 @@ func TestSomeStagesRunHere(t *testing.T) {
 	ran := 0
 	here := dag.Task{Ref: dag.Ref{Stage: "report", Unit: "tables"}, Run: func(context.Context) error { ran++; return nil }}
 	x := Routed{Here: Local{1}, Elsewhere: attached(t, l), IsHere: func(stage string) bool { return stage == "report" }}
-	got := through(t.Context(), nil, x, append(l.tasks(5), here))
+	got := l.through(t.Context(), nil, x, append(l.tasks(5), here))
 	l.wantDone(got, 6)
 	if ran != 1 || len(l.jobs) != 1 {
 		t.Errorf("%d units ran here, %d jobs", ran, len(l.jobs))
@@ -274,7 +274,7 @@ func TestHowUnitsStand(t *testing.T) {
 		return "", nil, false
 	}
 	x := attached(t, l)
-	through(t.Context(), interrupt, x, l.tasks(8)) // four in each of two elements
+	l.through(t.Context(), interrupt, x, l.tasks(8)) // four in each of two elements
 	l.answers, l.play = nil, func(*acting) State { return Running }
 	away := func(context.Context, string, ...string) (string, error) { return "", errors.New("away") }
 	for _, run := range []Command{l.command, away} {

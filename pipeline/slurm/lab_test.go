@@ -216,6 +216,7 @@ type lab struct {
 	*pretend
 	settings Settings
 	drain    chan struct{}
+	handing  sync.RWMutex // locked while tasks are handed to the executor
 	mu       sync.Mutex
 	said     []string
 }
@@ -226,7 +227,7 @@ func newLab(t *testing.T) *lab {
 		Run: l.command, Folder: filepath.Join(t.TempDir(), dag.JobsDir), Directory: "/", Program: []string{"/bin/speceval", "--out", "o'k"},
 		Build: "abc", Stages: map[string]Resources{"s": {CPUs: 1, Workers: 1, MemoryMiB: 1000, Minutes: 10}},
 		ArraySize: 1000, Element: time.Minute, Retries: 2, Poll: 5 * time.Millisecond, Settle: 5 * time.Millisecond, Grace: time.Millisecond,
-		Clock: clock.Wall{}, Drain: l.drain, Now: time.Now,
+		Clock: patient{handing: &l.handing}, Drain: l.drain, Now: time.Now,
 		Report: func(text string) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -264,11 +265,24 @@ func (l *lab) execute(ctx context.Context, tasks []dag.Task) map[string]error {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return through(ctx, l.drain, x, tasks)
+	return l.through(ctx, l.drain, x, tasks)
+}
+
+// patient is a clock that does not go on while tasks are handed to an executor.
+type patient struct {
+	clock.Wall
+	handing *sync.RWMutex
+}
+
+func (p patient) Sleep(ctx context.Context, d time.Duration) error {
+	err := p.Wall.Sleep(ctx, d)
+	p.handing.RLock()
+	p.handing.RUnlock()
+	return err
 }
 
 // through hands tasks to an executor as a run does, and returns how they ended.
-func through(ctx context.Context, drain <-chan struct{}, x dag.Executor, tasks []dag.Task) map[string]error {
+func (l *lab) through(ctx context.Context, drain <-chan struct{}, x dag.Executor, tasks []dag.Task) map[string]error {
 	ready, results, ended := make(chan dag.Task), make(chan dag.Result), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -276,11 +290,15 @@ func through(ctx context.Context, drain <-chan struct{}, x dag.Executor, tasks [
 	}()
 	got := make(map[string]error)
 	handed := 0
+	l.handing.Lock()
+	all := sync.OnceFunc(l.handing.Unlock)
 	for handed < len(tasks) || len(got) < handed {
 		var next chan<- dag.Task
 		var head dag.Task
 		if handed < len(tasks) {
 			next, head = ready, tasks[handed]
+		} else {
+			all()
 		}
 		select {
 		case next <- head:
@@ -290,6 +308,7 @@ func through(ctx context.Context, drain <-chan struct{}, x dag.Executor, tasks [
 		case <-drain:
 			tasks, drain = tasks[:handed], nil
 		case <-ctx.Done():
+			all()
 			tasks = tasks[:handed]
 			for len(got) < handed {
 				r := <-results
@@ -297,6 +316,7 @@ func through(ctx context.Context, drain <-chan struct{}, x dag.Executor, tasks [
 			}
 		}
 	}
+	all()
 	close(ready)
 	<-ended
 	return got

@@ -36,7 +36,7 @@ func TestLocal(t *testing.T) {
 				return nil
 			}})
 		}
-		got := through(t.Context(), nil, Local{workers}, tasks)
+		got := new(lab).through(t.Context(), nil, Local{workers}, tasks)
 		for i := range 12 {
 			if err, reported := got[fmt.Sprint(i)]; !reported || (err == odd) != (i%2 == 1) {
 				t.Errorf("%d workers: unit %d ended with %v", workers, i, err)

@@ -32,7 +32,7 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for unit, err := range through(t.Context(), interrupt, x, l.tasks(8)) {
+	for unit, err := range l.through(t.Context(), interrupt, x, l.tasks(8)) {
 		if !errors.Is(err, dag.ErrDrained) {
 			t.Errorf("after an interrupt %s ended with %v", unit, err)
 		}
@@ -50,7 +50,7 @@ func TestARerunFindsItsJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	holding = false
-	l.wantDone(through(t.Context(), nil, again, l.tasks(8)), 8)
+	l.wantDone(l.through(t.Context(), nil, again, l.tasks(8)), 8)
 	if len(l.jobs) != 1 {
 		t.Errorf("%d jobs: units were submitted again", len(l.jobs))
 	}
