@@ -13,7 +13,6 @@ import (
 	"speceval/internal/servers/sampler"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/journal"
-	"speceval/internal/store/rowfile"
 )
 
 // adopt begins the journals with what is there: the rollouts that count of the evaluation that
@@ -93,7 +92,7 @@ func (s *Settings) copyStored(from *Stored) error {
 		rules = s.Rules // its command has held them to be alike
 	}
 	counts := func(id rollout.ID) bool { return x == nil || int(id.Rollout) < x.rollouts(int(id.Task)) }
-	there, graded := make(map[rolloutKey]bool), make(map[rolloutKey]float64)
+	there := make(map[rolloutKey]bool)
 	err := journal.Convert(path("rollouts"), rollout.Rollouts([]string{from.path(RolloutsFile)}), func(r *rollout.Rollout) (*rollout.Rollout, bool) {
 		there[rolloutKey{r.TaskID, r.Rollout}] = true
 		return r, counts(r.ID())
@@ -102,13 +101,12 @@ func (s *Settings) copyStored(from *Stored) error {
 		return err
 	}
 	err = journal.Convert(path("scores"), rollout.Scores(from.path(ScoresFile)), func(v *rollout.Score) (*verdict, bool) {
-		graded[rolloutKey{v.TaskID, v.Rollout}] = v.Partial
 		return &verdict{*v, rules}, counts(v.ID())
 	})
 	if err != nil || x != nil {
 		return err
 	}
-	rows, _, err := rowfile.ReadFile[Request](from.path(RequestsFile))
+	rows, err := readRequests(from.Folder)
 	if err != nil {
 		return err
 	}
@@ -122,7 +120,7 @@ func (s *Settings) copyStored(from *Stored) error {
 		all[i] = q
 		switch {
 		case q.State == router.Accepted.String() || q.State == router.Discarded.String():
-			q.State, q.Partial = completed, graded[q.key()]
+			q.State = completed
 		case !there[q.key()] && (q.AbortedTokens == nil || *q.AbortedTokens > 0):
 			partials.Torn(rollout.ID{Task: int32(slices.Index(s.Setup.TaskIDs, q.Task)), Rollout: q.Rollout}, true)
 		}

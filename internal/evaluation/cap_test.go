@@ -36,10 +36,12 @@ type meter struct {
 	longer    int  // rollout of a task from which on answers are five times as long; 0: none
 	slow      time.Duration
 	charges   *ledger.Price // that it reports the cost by
+	again     int           // rollout of a task that begins anew after its first piece; 0: none
 	cancel    func()        // called when so many tokens were generated
 	after     int64
 	generated atomic.Int64
 	answered  atomic.Int64
+	charged   atomic.Int64 // for answers, in millionths of a dollar
 }
 
 // drawn is the answer to a request: whether it is right, and its length.
@@ -77,10 +79,15 @@ func (m *meter) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece
 			}
 			seen(piece)
 		}
+		if m.again > 0 && rolloutOf(r) == m.again && usage.Completion == step {
+			seen(vllm.Piece{Anew: true, Usage: vllm.Usage{Prompt: 3}})
+			usage.Completion, r.ID = 0, r.ID+"/again"
+		}
 	}
 	m.answered.Add(1)
 	if m.charges != nil {
 		usage.Cost = m.charges.Of(float64(usage.Prompt), float64(usage.Completion))
+		m.charged.Add(int64(math.Round(1e6 * usage.Cost)))
 	}
 	text := map[bool]string{true: "right", false: "wrong"}[right]
 	if m.untold {
@@ -349,6 +356,33 @@ func TestALargerLimitGoesOn(t *testing.T) {
 			t.Errorf("limit %d: no answer under way was asked for again", limit)
 		}
 		sound(t, l.settings.Folder, r)
+	}
+}
+
+// TestCostsGoOn has servers that report what they charge, answers of which some begin anew, and
+// two larger limits after a complete one, the first of them interrupted. The result states all
+// that was charged and generated.
+func TestCostsGoOn(t *testing.T) {
+	out := t.TempDir()
+	var charged, generated int64
+	for _, limit := range []int64{6500, 16000, 30000} {
+		m := &meter{charges: &ledger.Price{Prompt: 10, Completion: 2}, again: 1}
+		l := limited(t, m, limit, 3)
+		l.settings.Folder = l.settings.Setup.Path(out)
+		if limit == 16000 {
+			ctx, cancel := context.WithCancel(t.Context())
+			m.cancel, m.after = cancel, 2000
+			l.paused(ctx, "context canceled")
+			m.cancel = nil
+		}
+		r := l.run()
+		charged, generated = charged+m.charged.Load(), generated+m.generated.Load()
+		if r.Cost == nil || math.Abs(1e6*r.Cost.Dollars-float64(charged)) > 1 {
+			t.Errorf("limit %d: the cost is %+v, and %v dollars were charged", limit, r.Cost, float64(charged)/1e6)
+		}
+		if r.Tokens.All != generated {
+			t.Errorf("limit %d: %d tokens are stated of %d", limit, r.Tokens.All, generated)
+		}
 	}
 }
 

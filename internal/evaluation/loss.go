@@ -3,14 +3,12 @@ package evaluation
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"speceval/internal/display"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
 )
 
@@ -161,7 +159,7 @@ func fates(rows []Request) map[rolloutKey]fate {
 func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 	all := fates(own)
 	for x := s.Extends; x != nil; {
-		rows, _, err := rowfile.ReadFile[Request](filepath.Join(x.Folder, RequestsFile))
+		rows, err := readRequests(x.Folder)
 		if err != nil {
 			return nil, err
 		}

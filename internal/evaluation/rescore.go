@@ -12,7 +12,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/rollout"
 	"speceval/internal/store/atomicfile"
-	"speceval/internal/store/rowfile"
 )
 
 // Rescore scores the answers of a complete evaluation again, atATime at a time,
@@ -59,7 +58,7 @@ func (s *Settings) countAgain(again *Result, scores []*rollout.Score) error {
 	if err := c.end(); err != nil {
 		return err
 	}
-	own, _, err := rowfile.ReadFile[Request](filepath.Join(s.Folder, RequestsFile))
+	own, err := readRequests(s.Folder)
 	if err != nil {
 		return err
 	}

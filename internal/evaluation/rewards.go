@@ -3,6 +3,7 @@ package evaluation
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"speceval/internal/store/rowfile"
@@ -13,15 +14,21 @@ import (
 // gradedRequest is a row of requests.parquet where a reward of one is neither 0 nor 1.
 type gradedRequest struct {
 	Request
-	Reward *float64 `parquet:"reward"` // null without one
+	Reward *float64 `parquet:"reward,maybe"` // null without one
 }
 
-// writeRequests writes requests with their rewards, where passed does not say them.
+// chargedRequest is a row of requests.parquet where servers reported costs, or answers began anew
+// within a request.
+type chargedRequest struct {
+	gradedRequest
+	Cost float64 `parquet:"cost,maybe"`
+	Void int64   `parquet:"void_tokens,maybe"`
+}
+
+// writeRequests writes requests with those of their further columns that say anything.
 func writeRequests(w io.Writer, rows []Request, footer map[string]string) error {
-	if !slices.ContainsFunc(rows, func(q Request) bool { return q.Partial != 0 }) {
-		return rowfile.Write(w, rows, footer)
-	}
-	graded := make([]gradedRequest, len(rows))
+	isGraded, isCharged := false, false
+	graded, charged := make([]gradedRequest, len(rows)), make([]chargedRequest, len(rows))
 	for i, q := range rows {
 		graded[i].Request = q
 		if q.Passed != nil {
@@ -31,8 +38,30 @@ func writeRequests(w io.Writer, rows []Request, footer map[string]string) error 
 			}
 			graded[i].Reward = &reward
 		}
+		charged[i] = chargedRequest{graded[i], q.Cost, q.Void}
+		isGraded, isCharged = isGraded || q.Partial != 0, isCharged || q.Cost != 0 || q.Void != 0
 	}
-	return rowfile.Write(w, graded, footer)
+	switch {
+	case isCharged:
+		return rowfile.Write(w, charged, footer)
+	case isGraded:
+		return rowfile.Write(w, graded, footer)
+	}
+	return rowfile.Write(w, rows, footer)
+}
+
+// readRequests reads the requests of a complete evaluation.
+func readRequests(folder string) ([]Request, error) {
+	rows, _, err := rowfile.ReadFile[chargedRequest](filepath.Join(folder, RequestsFile))
+	all := make([]Request, len(rows))
+	for i, q := range rows {
+		all[i] = q.Request
+		all[i].Cost, all[i].Void = q.Cost, q.Void
+		if q.Reward != nil && *q.Reward < 1 {
+			all[i].Partial = *q.Reward
+		}
+	}
+	return all, err
 }
 
 // gradedTask is a row of tasks.parquet where a reward is neither 0 nor 1. Passes are

@@ -197,7 +197,7 @@ func Clear(folder string) error {
 const (
 	RolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
 	ScoresFile   = "scores.parquet"   // rollout.Score
-	RequestsFile = "requests.parquet" // Request, or gradedRequest
+	RequestsFile = "requests.parquet" // Request, gradedRequest or chargedRequest
 	tasksFile    = "tasks.parquet"    // Task, or gradedTask
 )
 

@@ -259,11 +259,17 @@ func (l *Ledger) Used(task, rollouts int) (u Used) {
 	return u
 }
 
-// Spent is the tokens of all answers that were submitted.
-func (l *Ledger) Spent() int64 {
+// Spent is the tokens of all answers, those of earlier sessions too that were not submitted
+// again; 0 without a limit.
+func (l *Ledger) Spent() (all int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.total
+	if l.limit > 0 {
+		for _, c := range l.costs {
+			all += c.all()
+		}
+	}
+	return all
 }
 
 // Least is a lower bound of the tokens of the given rollouts in all, with the ones that
