@@ -30,7 +30,7 @@ type manifest struct {
 	Version string         `json:"version"` // of the program
 	Commit  string         `json:"commit"`
 	Files   []files.Digest `json:"files"`
-	// Former are the records of files that a rescore replaces, until it has ended.
+	// Former are the records of files that are being replaced, until all are.
 	Former []files.Digest `json:"former,omitempty"`
 }
 

@@ -1,13 +1,10 @@
 package evaluation
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"speceval/internal/store/atomicfile"
-	"speceval/internal/store/files"
 	"speceval/method/controller"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
@@ -55,13 +52,16 @@ func (r *Result) take(s *Setup, least int, prior *neyman.Prior, reward func(task
 func (r *Result) Outside() bool { return r.Rules == "" }
 
 // Complete writes the result of an evaluation whose rollouts another program has run. With
-// it the evaluation in the folder is complete; rollouts stay where that program has them.
+// it the evaluation in the folder is complete; rollouts stay where that program has them. A
+// result that is there, before surplus was reported, is replaced.
 func (s *Setup) Complete(folder string, r *Result) error {
-	write := func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }
-	setup, err := files.DigestOf(folder, setupFile)
-	result, fault := recordOf(ResultFile, write)
-	if err := errors.Join(err, fault, atomicfile.Write(filepath.Join(folder, ResultFile), write)); err != nil {
+	was, err := readManifest(folder)
+	if err != nil {
 		return err
 	}
-	return newManifest("", setup, result).write(folder)
+	result := []part{{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }}}
+	if was.complete() {
+		return newManifest("", was.records(setupFile)...).replace(folder, was, result)
+	}
+	return newManifest("", was.records(setupFile)...).writeAll(folder, result)
 }

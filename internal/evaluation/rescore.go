@@ -11,7 +11,6 @@ import (
 
 	"speceval/internal/display"
 	"speceval/internal/rollout"
-	"speceval/internal/store/atomicfile"
 )
 
 // Rescore scores the answers of a complete evaluation again, atATime at a time,
@@ -77,32 +76,13 @@ func (r *Result) ownNotes() []string {
 	return slices.Clone(r.Notes[:max(0, len(r.Notes)-len(r.Known.warnings()))])
 }
 
-// rewrite puts verdicts, and what they lead to, in the place of the ones that are there. Until
-// all are, the manifest has the records of both.
+// rewrite puts verdicts, and what they lead to, in the place of the ones that are there.
 func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) error {
-	parts := s.scored(r, all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded))
 	now := newManifest(s.Footer["speceval.commit"])
 	for _, name := range []string{setupFile, RolloutsFile, RequestsFile} {
 		now.Files = append(now.Files, was.records(name)...)
 	}
-	for _, p := range parts {
-		now.Former = append(now.Former, was.records(p.name)...)
-		f, err := recordOf(p.name, p.write)
-		if err != nil {
-			return err
-		}
-		now.Files = append(now.Files, f)
-	}
-	if err := now.write(s.Folder); err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if err := atomicfile.Write(filepath.Join(s.Folder, p.name), p.write); err != nil {
-			return err
-		}
-	}
-	now.Former = nil
-	return now.write(s.Folder)
+	return now.replace(s.Folder, was, s.scored(r, all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded)))
 }
 
 // scoreAll scores every answer of rollouts.parquet, in its order.

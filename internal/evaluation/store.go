@@ -258,6 +258,29 @@ func (m *manifest) writeAll(folder string, parts []part) error {
 	return m.write(folder)
 }
 
+// replace puts files in the place of those that a manifest has. Until all are, the manifest has
+// the records of both, so that a kill leaves a folder that can be read.
+func (m *manifest) replace(folder string, was *manifest, parts []part) error {
+	for _, p := range parts {
+		m.Former = append(m.Former, was.records(p.name)...)
+		f, err := recordOf(p.name, p.write)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, f)
+	}
+	if err := m.write(folder); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := atomicfile.Write(filepath.Join(folder, p.name), p.write); err != nil {
+			return err
+		}
+	}
+	m.Former = nil
+	return m.write(folder)
+}
+
 // scored are the files that follow from verdicts; graded says that some are graded.
 func (s *Settings) scored(r *Result, scores iter.Seq2[*rollout.Score, error], graded bool) []part {
 	write := rollout.WriteScores
