@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -76,8 +77,12 @@ func (r *Result) ownNotes() []string {
 	return slices.Clone(r.Notes[:max(0, len(r.Notes)-len(r.Known.warnings()))])
 }
 
-// rewrite puts verdicts, and what they lead to, in the place of the ones that are there.
+// rewrite puts verdicts, and what they lead to, in the place of the ones that are there, and
+// removes the page first: a kill leaves none beside other numbers.
 func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) error {
+	if err := os.RemoveAll(filepath.Join(s.Folder, PageFile)); err != nil {
+		return err
+	}
 	now := newManifest(s.Footer["speceval.commit"])
 	for _, name := range []string{setupFile, RolloutsFile, RequestsFile} {
 		now.Files = append(now.Files, was.records(name)...)

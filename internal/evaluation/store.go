@@ -199,6 +199,7 @@ const (
 	ScoresFile   = "scores.parquet"   // rollout.Score
 	RequestsFile = "requests.parquet" // Request, gradedRequest or chargedRequest
 	tasksFile    = "tasks.parquet"    // Task, or gradedTask
+	PageFile     = "report.html"      // the page of package show, which the manifest does not have
 )
 
 // Values of the footer key speceval.schema.

@@ -293,6 +293,9 @@ func TestKilledWhileScoringAgain(t *testing.T) {
 			l := newLab(t, "hbn_staged", 8, 3, quiz...)
 			l.settings.Folder = keep(t, first.settings.Folder)
 			at := func(name string) string { return filepath.Join(l.settings.Folder, name) }
+			if err := os.WriteFile(at("report.html"), []byte("of the result before"), 0o666); err != nil {
+				t.Fatal(err)
+			}
 			strict := l.settings
 			strict.Rules = "r2"
 			var undo func()
@@ -309,6 +312,9 @@ func TestKilledWhileScoringAgain(t *testing.T) {
 				t.Fatal("no error of the obstacle")
 			}
 			undo()
+			if _, err := os.Lstat(at("report.html")); err == nil {
+				t.Error("the page of the result before is there")
+			}
 			strict.Score = func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
 				v, err := l.score(ctx, r)
 				v.Correct = !v.Correct

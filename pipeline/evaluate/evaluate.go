@@ -120,17 +120,17 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 	}
 	folder, h.Out = setup.Path(s.out()), s.out()
 	err = s.scoring(h, func(scored scoring) (err error) {
-		if result, err = s.complete(&setup, folder, scored.rules, h); result != nil || err != nil {
+		if result, err = s.complete(&setup, folder, scored.rules, h); err != nil {
 			return err
+		}
+		if result != nil {
+			return s.restorePage(folder, h)
 		}
 		servers := experiment.Servers(s.cfg, h.Outside)
 		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
 		result, err = s.run(ctx, setup, stages, scored, servers, h)
 		return err
 	})
-	if err == nil {
-		s.writePage(folder, h)
-	}
 	return result, folder, err
 }
 
@@ -146,10 +146,10 @@ func (s *Subject) scoring(h Host, do func(scoring) error) (err error) {
 	return do(scored)
 }
 
-// writePage writes the page of a complete evaluation, if none is there. A page that cannot be
-// written is no failure of the evaluation.
+// writePage writes the page of a complete evaluation whose lock is held, if none is there. A
+// page that cannot be written is no failure of the evaluation.
 func (s *Subject) writePage(folder string, h Host) {
-	path := filepath.Join(folder, show.PageFile)
+	path := filepath.Join(folder, evaluation.PageFile)
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
@@ -165,6 +165,20 @@ func (s *Subject) writePage(folder string, h Host) {
 		return
 	}
 	h.Say(path + " written")
+}
+
+// restorePage writes the page of a complete evaluation that a kill has left without one.
+func (s *Subject) restorePage(folder string, h Host) error {
+	if _, err := os.Lstat(filepath.Join(folder, evaluation.PageFile)); err == nil {
+		return nil
+	}
+	lock, err := s.lock(folder, h)
+	if err != nil {
+		h.Warn(fmt.Sprintf("%s is not written: %v", evaluation.PageFile, err))
+		return nil
+	}
+	s.writePage(folder, h)
+	return lock.Release()
 }
 
 // onLoss puts a rule for answers that are lost in the place of the configured one,
@@ -264,6 +278,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, show.Spending(&setup), show.Stages(&setup)))
 	result, err := evaluation.Run(ctx, settings)
 	if err == nil {
+		s.writePage(settings.Folder, h)
 		for _, line := range result.Answers.Lines(ending.Warned) {
 			h.Warn(line)
 		}
@@ -325,11 +340,8 @@ func (s *Subject) rescore(ctx context.Context, stored *evaluation.Stored, h Host
 		settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
 		settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
 		result, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
+		s.writePage(stored.Folder, h) // of what is there, if it failed
 		return err
 	})
-	if err == nil {
-		err = os.RemoveAll(filepath.Join(stored.Folder, show.PageFile))
-		s.writePage(stored.Folder, h)
-	}
 	return result, err
 }

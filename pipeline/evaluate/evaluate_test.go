@@ -295,7 +295,14 @@ func TestJournalsOfACompleteEvaluationGo(t *testing.T) {
 	}
 	l.url = "http://127.0.0.1:1"
 	l.write(filepath.Join(folder, "scores.journal"), "")
+	page := filepath.Join(folder, "report.html")
+	if err := os.Remove(page); err != nil {
+		t.Fatal(err)
+	}
 	l.evaluate(request(4, 1))
+	if _, err := os.Stat(page); err != nil {
+		t.Errorf("a page that a kill has taken: %v", err)
+	}
 	if left, _ := filepath.Glob(folder + "/*.journal"); len(left) > 0 {
 		t.Errorf("%q are left", left)
 	}
@@ -320,6 +327,9 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 	}
 	if stored, err := l.archive("out").Stored(folder); err != nil || stored.Result.Estimate != after.Estimate || stored.Result.Estimate >= r.Estimate || len(l.warned) > 0 {
 		t.Errorf("stored %+v, %v", stored, err)
+	}
+	if page, err := os.ReadFile(filepath.Join(folder, "report.html")); err != nil || !strings.Contains(string(page), fmt.Sprintf("<h1>%.4f", after.Estimate)) {
+		t.Errorf("the page is not of the mean %.4f: %v", after.Estimate, err)
 	}
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"red"`, `"violet"`, 1))
 	_, err = evaluate.Rescore(t.Context(), l.configuration(), folder, []string{"own.jsonl"}, l.host())

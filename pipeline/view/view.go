@@ -107,7 +107,7 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if p.One = p.Evaluations[at]; r.URL.Path == "/report" {
-			http.ServeFile(w, r, filepath.Join(p.One.Folder, show.PageFile))
+			http.ServeFile(w, r, filepath.Join(p.One.Folder, evaluation.PageFile))
 			return
 		}
 		if err := v.detail(p.One); err != nil {
@@ -175,7 +175,7 @@ func (v *View) state(l *line) (err error) {
 		if r.Cost != nil {
 			l.Cost = fmt.Sprintf("$%.4g", r.Cost.Dollars)
 		}
-		_, missing := os.Lstat(filepath.Join(l.Folder, show.PageFile))
+		_, missing := os.Lstat(filepath.Join(l.Folder, evaluation.PageFile))
 		l.Report, l.Facts = missing == nil, show.Lines(r, l.Folder)
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):

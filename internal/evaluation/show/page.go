@@ -22,9 +22,6 @@ import (
 	"speceval/internal/rollout"
 )
 
-// PageFile is the page in the folder of an evaluation.
-const PageFile = "report.html"
-
 //go:embed page.html.tmpl
 var layout string
 
