@@ -91,7 +91,7 @@ func (s *Settings) copyStored(from *Stored) error {
 	if x != nil {
 		rules = s.Rules // its command has held them to be alike
 	}
-	counts := func(id rollout.ID) bool { return x == nil || int(id.Rollout) < x.rollouts(int(id.Task)) }
+	counts := func(id rollout.ID) bool { return x == nil || int(id.Rollout) < x.Rollouts(int(id.Task)) }
 	there := make(map[rolloutKey]bool)
 	err := journal.Convert(path("rollouts"), rollout.Rollouts([]string{from.path(RolloutsFile)}), func(r *rollout.Rollout) (*rollout.Rollout, bool) {
 		there[rolloutKey{r.TaskID, r.Rollout}] = true

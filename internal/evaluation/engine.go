@@ -89,7 +89,7 @@ func (s *Setup) rolloutID(id controller.ID, pilots int) rollout.ID {
 	switch {
 	case id.Phase == controller.Pilot:
 	case s.Extends != nil:
-		n += int32(s.Extends.rollouts(int(id.Task)))
+		n += int32(s.Extends.Rollouts(int(id.Task)))
 	default:
 		n += int32(pilots)
 	}

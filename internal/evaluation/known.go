@@ -261,13 +261,16 @@ func (x *Extends) All() (n int) {
 		return 0
 	}
 	for i := range x.Stages {
-		n += x.rollouts(i)
+		n += x.Rollouts(i)
 	}
 	return n
 }
 
-// rollouts are the rollouts of a task.
-func (x *Extends) rollouts(task int) (n int) {
+// Rollouts is the number of its rollouts of a task; 0 of nil.
+func (x *Extends) Rollouts(task int) (n int) {
+	if x == nil {
+		return 0
+	}
 	for _, s := range x.Stages[task] {
 		n += s.Rollouts
 	}

@@ -165,7 +165,7 @@ func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 		}
 		lost := fates(rows)
 		for i, id := range s.TaskIDs {
-			for n := range x.rollouts(i) {
+			for n := range x.Rollouts(i) {
 				if f, there := lost[rolloutKey{id, int32(n)}]; there {
 					all[rolloutKey{id, int32(n)}] = f
 				}

@@ -70,12 +70,7 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 		if _, again := s.index[id]; again {
 			return nil, faultf("setup.task_ids", "%q is there twice", id)
 		}
-		s.index[id] = i
-		if setup.Extends != nil {
-			for _, stage := range setup.Extends.Stages[i] {
-				s.past[i] += stage.Rollouts
-			}
-		}
+		s.index[id], s.past[i] = i, setup.Extends.Rollouts(i)
 	}
 	var err error
 	if s.control, err = setup.Controller(reference, ahead, s.used, func(int64) {}); err != nil {

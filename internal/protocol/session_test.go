@@ -150,8 +150,9 @@ func TestACompleteEvaluationIsKept(t *testing.T) {
 	s, reported := server(kept(folder)), 0
 	say(t, s, startLine(10, ""))
 	finish(t, s, 9, rand.New(rand.NewPCG(1, 1)), nil, func(n int) bool { return reported == 30 }, &reported)
-	if _, err := evaluation.Open(folder); !errors.Is(err, fs.ErrNotExist) || protocol.Completed(folder) != 30 {
-		t.Errorf("after 30 rollouts: %v, %d", err, protocol.Completed(folder))
+	setup, fault := evaluation.ReadSetup(folder)
+	if _, err := evaluation.Open(folder); !errors.Is(err, fs.ErrNotExist) || fault != nil || protocol.ReportsOf(folder, setup).Count() != 30 {
+		t.Errorf("after 30 rollouts: %v, %v", err, fault)
 	}
 	flying := []protocol.Rollout{}
 	for _, r := range say(t, server(kept(folder)), startLine(10, ""))["in_flight"].([]any) {
@@ -198,6 +199,10 @@ func TestAnEvaluationIsExtended(t *testing.T) {
 			t.Fatalf("after a kill: %v", err)
 		}
 		finish(t, s, 1, rand.New(rand.NewPCG(2, 2)), nil, func(n int) bool { return added == 11 }, &added)
+		setup, err := evaluation.ReadSetup(folder)
+		if err != nil || protocol.ReportsOf(folder, setup).Count() != 11 {
+			t.Errorf("11 rollouts are added, and others counted: %v", err)
+		}
 		s = server(kept(folder))
 		if r := say(t, s, line); r["completed"] != 11.0 || r["resumed"] != true {
 			t.Fatal(r)

@@ -71,21 +71,36 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 
 func journalIn(folder string) string { return filepath.Join(folder, "rollouts"+journal.Suffix) }
 
-// Completed is how many rollouts of the evaluation in a folder have been reported so far.
-func Completed(folder string) (n int) {
-	last := make(map[Rollout]state)
-	for r, err := range journal.Records[record](journalIn(folder)) {
+// Reports counts the rollouts of an evaluation in a folder that have been reported so far, but
+// for those of the evaluation that it extends.
+type Reports struct {
+	path      string
+	past      map[string]int // rollouts of the evaluation that is extended, by task
+	at        int64          // end of what has been read
+	completed map[Rollout]bool
+}
+
+// ReportsOf are the reports of the evaluation of a setup in a folder.
+func ReportsOf(folder string, setup *evaluation.Setup) *Reports {
+	r := &Reports{path: journalIn(folder), past: make(map[string]int), completed: make(map[Rollout]bool)}
+	for i, id := range setup.TaskIDs {
+		r.past[id] = setup.Extends.Rollouts(i)
+	}
+	return r
+}
+
+// Count reads what has been reported since the last count; 0 if that cannot be read.
+func (r *Reports) Count() int {
+	for record, err := range journal.RecordsFrom[record](r.path, &r.at) {
 		if err != nil {
-			return 0
+			r.at, r.completed = 0, make(map[Rollout]bool)
+			break
 		}
-		last[r.Rollout] = r.State
-	}
-	for _, state := range last {
-		if state == completed {
-			n++
+		if record.State == completed && record.Number > r.past[record.Task] {
+			r.completed[record.Rollout] = true
 		}
 	}
-	return n
+	return len(r.completed)
 }
 
 // same is an error if a folder has another evaluation than the one that is asked for.

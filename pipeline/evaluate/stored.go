@@ -70,17 +70,21 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 
 // ReadProgress is the progress of an evaluation that is not complete: the number of its
 // rewards alone where it has not begun or another program runs the rollouts.
-func ReadProgress(folder string) (*evaluation.Progress, error) {
+func ReadProgress(folder string, reports *protocol.Reports) (*evaluation.Progress, error) {
 	p, err := evaluation.ReadProgress(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &evaluation.Progress{Pilots: protocol.Completed(folder)}, nil
+		return &evaluation.Progress{Pilots: reports.Count()}, nil
 	}
 	return p, err
 }
 
 // soFar says how far an evaluation is that is not complete.
 func soFar(folder string) string {
-	p, err := ReadProgress(folder)
+	setup, err := evaluation.ReadSetup(folder)
+	if err != nil {
+		return err.Error()
+	}
+	p, err := ReadProgress(folder, protocol.ReportsOf(folder, setup))
 	if err != nil || p.Pilots+p.Continuations == 0 {
 		return "no rollout is scored so far"
 	}

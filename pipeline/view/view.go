@@ -22,6 +22,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
+	"speceval/internal/protocol"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
@@ -42,6 +43,7 @@ type View struct {
 
 	mu       sync.Mutex
 	complete map[string]*evaluation.Stored // that have been read, by folder and time
+	reports  map[string]*protocol.Reports  // of those that other programs run, the same
 }
 
 // page is the data of the template: a folder, or one of its evaluations.
@@ -129,10 +131,13 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (v *View) lines() (all []*line) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.complete == nil {
+		v.complete, v.reports = make(map[string]*evaluation.Stored), make(map[string]*protocol.Reports)
+	}
 	v.Archive.Each(func(folder string, setup *evaluation.Setup, err error) {
 		l := &line{Name: folder, Folder: folder, State: "damaged", setup: setup}
 		if err == nil {
-			l.Name, l.All = evaluate.FullName(setup), setup.Budget*len(setup.TaskIDs)
+			l.Name, l.All = evaluate.FullName(setup), setup.Budget*len(setup.TaskIDs)-setup.Extends.All()
 			err = v.state(l)
 		}
 		if err != nil {
@@ -161,9 +166,6 @@ func (v *View) state(l *line) (err error) {
 	stored := v.complete[key]
 	if stored == nil {
 		if stored, err = evaluation.Open(l.Folder); err == nil {
-			if v.complete == nil {
-				v.complete = make(map[string]*evaluation.Stored)
-			}
 			v.complete[key] = stored
 		}
 	}
@@ -184,7 +186,10 @@ func (v *View) state(l *line) (err error) {
 	if l.State = "paused"; dag.Holder(l.Folder) != "" {
 		l.State = running
 	}
-	p, err := evaluate.ReadProgress(l.Folder)
+	if v.reports[key] == nil {
+		v.reports[key] = protocol.ReportsOf(l.Folder, l.setup)
+	}
+	p, err := evaluate.ReadProgress(l.Folder, v.reports[key])
 	if err != nil {
 		return err
 	}

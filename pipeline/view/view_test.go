@@ -94,7 +94,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestRolloutsOfAnotherProgramAreCounted has what serve keeps, whose progress is its journal.
+// TestRolloutsOfAnotherProgramAreCounted has what serve keeps, whose progress is its journal. What
+// has been read of it is not read again.
 func TestRolloutsOfAnotherProgramAreCounted(t *testing.T) {
 	v, folder := newView(t)
 	if err := os.Remove(filepath.Join(folder, "progress.json")); err != nil {
@@ -106,11 +107,15 @@ func TestRolloutsOfAnotherProgramAreCounted(t *testing.T) {
 		State  string  `json:"state"`
 		Reward float64 `json:"reward"`
 	}
-	if err := journal.Write(filepath.Join(folder, "rollouts.journal"), slices.Values([]*record{{"one", 1, "given", 0}, {"two", 1, "completed", 1}})); err != nil {
-		t.Fatal(err)
-	}
-	if got := get(t, v, "http://127.0.0.1"+name+"2"); !strings.Contains(got, "1 of 24 rollouts") || strings.Contains(got, "No rollout") {
-		t.Error(got)
+	records, path := []*record{{"one", 1, "given", 0}, {"two", 1, "completed", 1}}, filepath.Join(folder, "rollouts.journal")
+	for _, want := range []string{"1 of 24 rollouts", "2 of 24 rollouts"} {
+		if err := journal.Write(path, slices.Values(records)); err != nil {
+			t.Fatal(err)
+		}
+		if got := get(t, v, "http://127.0.0.1"+name+"2"); !strings.Contains(got, want) || strings.Contains(got, "No rollout") {
+			t.Error(got)
+		}
+		records[1].State, records = "unread ok", append(records, &record{"one", 1, "completed", 1})
 	}
 }
 
