@@ -12,6 +12,7 @@ import (
 	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/evaluate"
 )
 
 func (s *session) serveCommand() *cobra.Command {
@@ -58,6 +59,10 @@ func (s *session) serve(cfg *config.Config, state string, keep bool) (err error)
 				return "", nil, err
 			}
 			return folder, lock.Release, nil
+		}, Kept: func(folder string) {
+			if err := evaluate.WritePage(folder, nil); err != nil {
+				s.warn("the result is stored, but not its page: %v", err)
+			}
 		}}
 		defer func() { err = errors.Join(err, server.Store.Close()) }()
 	}

@@ -98,6 +98,11 @@ func TestWhatServeDoesIsAnEvaluation(t *testing.T) {
 	serve(of(2, "100000", 6))
 	want(t, "list", evaluate(exitDone, "list"), one, "0.6667", two, "0.1667")
 	want(t, "show", evaluate(exitDone, "show", one), "0.6667 ±", "6 of 3 tasks")
+	page, err := os.ReadFile(filepath.Join(folder, "evaluate", "benchmark=org%2Fquiz", "model=m", "uniform-b2-seed1", "report.html"))
+	if err != nil {
+		t.Error(err)
+	}
+	want(t, "the page", string(page), "<h1>0.6667 ±", "The answers are with the program that has run the rollouts")
 	want(t, "compare", evaluate(exitDone, "compare", one, two), "+0.5000 ±")
 	want(t, "compare", evaluate(exitUsage, "compare", one, one), "share rollouts")
 	want(t, "extend", evaluate(exitFailed, "extend", one, "--budget", "4"), "another program has run the rollouts")

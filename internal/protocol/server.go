@@ -305,7 +305,11 @@ func (s *Server) keepResult() error {
 		return err
 	}
 	s.kept = s.session.reported
-	return s.session.setup.Complete(s.Store.folder, r)
+	err = s.session.setup.Complete(s.Store.folder, r)
+	if err == nil && s.Store.Kept != nil {
+		s.Store.Kept(s.Store.folder)
+	}
+	return err
 }
 
 // longestLine bounds a message, in bytes. A snapshot is the longest that there is.

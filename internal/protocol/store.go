@@ -19,6 +19,8 @@ import (
 type Store struct {
 	// Place is the folder of a setup, for this process alone until it is released.
 	Place func(*evaluation.Setup) (folder string, release func() error, err error)
+	// Kept hears that the result in the folder was stored; may be nil.
+	Kept func(folder string)
 
 	folder  string
 	release func() error

@@ -153,18 +153,23 @@ func (s *Subject) writePage(folder string, h Host) {
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
-	stored, err := evaluation.Open(folder)
-	if err == nil {
-		page := show.Page{Stored: stored, Prompt: func(task int) string {
-			return strings.TrimSpace(s.tasks.Tasks[task].SystemPrompt + "\n\n" + s.tasks.Tasks[task].UserPrompt)
-		}}
-		err = atomicfile.Write(path, page.Write)
-	}
+	err := WritePage(folder, func(task int) string {
+		return strings.TrimSpace(s.tasks.Tasks[task].SystemPrompt + "\n\n" + s.tasks.Tasks[task].UserPrompt)
+	})
 	if err != nil {
 		h.Warn(fmt.Sprintf("the result is stored, but not its page: %v", err))
 		return
 	}
 	h.Say(path + " written")
+}
+
+// WritePage writes the page of a complete evaluation; prompt is of a task, and may be nil.
+func WritePage(folder string, prompt func(task int) string) error {
+	stored, err := evaluation.Open(folder)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(folder, evaluation.PageFile), show.Page{Stored: stored, Prompt: prompt}.Write)
 }
 
 // restorePage writes the page of a complete evaluation that a kill has left without one.

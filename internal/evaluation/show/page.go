@@ -28,7 +28,7 @@ var layout string
 // Page is the page of a complete evaluation.
 type Page struct {
 	*evaluation.Stored
-	Prompt func(task int) string
+	Prompt func(task int) string // nil where another program has run the rollouts
 }
 
 // view is a page as its template reads it.
@@ -43,6 +43,7 @@ type view struct {
 	Wide     int // pixels below which the plot scrolls
 	Tasks    []task
 	Graded   bool
+	NoText   string // why there are no answers; "": there are
 }
 
 // task is a task with its pass rate, 95% interval of it in percent, and some answers.
@@ -87,7 +88,12 @@ func (p Page) Write(w io.Writer) error {
 		t.At, t.Width = 100*row.Mean, 100*min(1, row.Mean+1.96*t.Error)-t.Low
 		v.Tasks[i] = t
 	}
-	if p.Needs(evaluation.RolloutsFile, evaluation.ScoresFile) == nil {
+	switch {
+	case r.Outside():
+		v.NoText = "The answers are with the program that has run the rollouts."
+	case p.Needs(evaluation.RolloutsFile, evaluation.ScoresFile) != nil:
+		v.NoText = "No answers are at hand: the folder lacks the files of them."
+	default:
 		if err := p.addAnswers(v.Tasks); err != nil {
 			return err
 		}

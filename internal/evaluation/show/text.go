@@ -53,11 +53,15 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	if text := lossesText(r.Losses); text != "" {
 		line("lost", "%s", text)
 	}
-	line("tokens", "%s", tokensText(r))
+	if !r.Outside() || r.Tokens != (evaluation.Tokens{}) {
+		line("tokens", "%s", tokensText(r))
+	}
 	if text := costText(r); text != "" {
 		line("cost", "%s", text)
 	}
-	line("time", "%s", timeText(r))
+	if !r.Outside() {
+		line("time", "%s", timeText(r))
+	}
 	if r.Design.Risk != nil {
 		line("Uniform", "%s", uniformText(r))
 	}
