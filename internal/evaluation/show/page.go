@@ -5,12 +5,11 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"image/color"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -19,11 +18,42 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/figure"
-	"speceval/internal/rollout"
 )
 
 //go:embed page.html.tmpl
 var layout string
+
+// sheet is what every page has: warnings, a headline with what it means, facts, and plots.
+type sheet struct {
+	Guard, Title, About string
+	Style               template.CSS
+	Warnings            []string
+	Headline            string
+	Below               []string // what it means
+	Facts               []Line
+	Plots               []plot
+}
+
+// plot is a plot of tasks or of what they differ in.
+type plot struct {
+	Art     template.HTML
+	Wide    int // pixels below which it scrolls
+	Caption string
+}
+
+func newSheet(title, about string) sheet {
+	return sheet{Guard: display.PageGuard(""), Style: template.CSS(display.PageStyle), Title: title, About: about}
+}
+
+// write writes a page by the template of its kind, evaluation or comparison. It loads nothing
+// else.
+func write(w io.Writer, kind string, page any) error {
+	all, err := template.New("").Parse(layout)
+	if err != nil {
+		return err
+	}
+	return all.ExecuteTemplate(display.NewEscapingWriter(w), kind, page)
+}
 
 // Page is the page of a complete evaluation.
 type Page struct {
@@ -31,24 +61,19 @@ type Page struct {
 	Prompt func(task int) string // nil where another program has run the rollouts
 }
 
-// view is a page as its template reads it.
-type view struct {
-	Guard, About string
-	Sample       string // error over what the tasks are a sample of
-	Style        template.CSS
-	*evaluation.Result
-	Warnings []string
-	Facts    []Line
-	Plot     template.HTML
-	Wide     int // pixels below which the plot scrolls
-	Tasks    []task
-	Graded   bool
-	NoText   string // why there are no answers; "": there are
+// evaluationPage is the page of an evaluation as its template reads it.
+type evaluationPage struct {
+	sheet
+	Tasks  []task
+	All    string // how many tasks there are, where not all are listed, and what has them
+	Mean   string // what is the mean of a task
+	NoText string // why there are no answers; "": there are
 }
 
 // task is a task with its pass rate, 95% interval of it in percent, and some answers.
 type task struct {
 	evaluation.Task
+	Name           string
 	Count          int
 	Error          float64
 	Low, At, Width float64
@@ -56,18 +81,25 @@ type task struct {
 	Answers        []answer
 }
 
-// answer is an answer with its verdict.
-type answer struct {
-	Number        int // from 1
-	Verdict, Kind string
-	Text          string
-}
+// Bounds of what a page has, in bytes, so that it stays below 500 kB.
+const (
+	mostBytes = 440_000
+	rowBytes  = 530 // of a task besides its name and texts
+	mostTasks = 500 // that are listed, and places of a plot
+	mostName  = 120
+)
 
-// Write writes the page, which loads nothing else. It is an error if the stored answers
-// cannot be read; without one of their files they are left out, and the page says so.
+// Write writes the page. It is an error if the stored answers cannot be read; without one of
+// their files they are left out, and the page says so.
 func (p Page) Write(w io.Writer) error {
 	r := p.Result
-	v := view{Guard: display.PageGuard(""), About: about(r), Sample: SampleError(r.SampleError), Style: template.CSS(display.PageStyle), Result: r, Warnings: p.Said, Graded: evaluation.Graded(r.Rows)}
+	v := evaluationPage{sheet: newSheet(fmt.Sprintf("%s with %s: %.4f ± %.4f", r.Benchmark, r.Model, r.Estimate, r.StandardError), about(r)), Mean: "pass rate"}
+	if evaluation.Graded(r.Rows) {
+		v.Mean = "mean reward"
+	}
+	v.Headline = fmt.Sprintf("%.4f ± %.4f on these tasks", r.Estimate, r.StandardError)
+	v.Below = []string{fmt.Sprintf("95%% interval %.4f to %.4f, for the error of rollouts on these %d tasks.", r.Interval[0], r.Interval[1], r.Tasks), SampleError(r.SampleError) + "."}
+	v.Warnings = slices.Clone(p.Said)
 	var first []Line
 	for _, l := range Lines(r, p.Folder)[1:] {
 		switch l.Label {
@@ -81,12 +113,16 @@ func (p Page) Write(w io.Writer) error {
 		}
 	}
 	v.Facts = append(first, v.Facts...)
-	v.Tasks = make([]task, len(r.Rows))
+	all := make([]task, len(r.Rows))
 	for i, row := range r.Rows {
-		t := task{Task: row, Count: row.Rollouts(), Error: taskError(row)}
+		t := task{Task: row, Name: bounded(row.ID, mostName, false), Count: row.Rollouts(), Error: taskError(row)}
 		t.Low = 100 * max(0, row.Mean-1.96*t.Error)
 		t.At, t.Width = 100*row.Mean, 100*min(1, row.Mean+1.96*t.Error)-t.Low
-		v.Tasks[i] = t
+		all[i] = t
+	}
+	v.Tasks = mostCounted(all)
+	if len(v.Tasks) < len(all) {
+		v.All = fmt.Sprintf("%d of %s tasks are listed, those with most rollouts; all are in %s.", len(v.Tasks), display.Thousands(len(all)), evaluation.ResultFile)
 	}
 	switch {
 	case r.Outside():
@@ -98,134 +134,78 @@ func (p Page) Write(w io.Writer) error {
 			return err
 		}
 	}
-	slices.SortStableFunc(v.Tasks, func(a, b task) int { return cmp.Compare(a.Mean, b.Mean) })
-	if err := v.draw(); err != nil {
+	byMean := func(a, b task) int { return cmp.Compare(a.Mean, b.Mean) }
+	slices.SortStableFunc(v.Tasks, byMean)
+	slices.SortStableFunc(all, byMean)
+	if err := v.draw(all); err != nil {
 		return err
 	}
-	parsed, err := template.New("page").Parse(layout)
-	if err != nil {
-		return err
-	}
-	out := display.NewEscapingWriter(w)
-	return parsed.Execute(out, v)
+	return write(w, "evaluation", v)
 }
 
-// Bounds of what a page has of prompts and answers, in bytes, so that it stays below 500 kB.
-const (
-	mostBytes   = 440_000
-	rowBytes    = 560 // of a task besides its texts
-	answerBytes = 100 // of an answer besides its text
-	leastText   = 200 // of an answer
-	mostText    = 2000
-	mostAnswers = 20 // of a task
-)
-
-// addAnswers adds the prompts and the first answers of all tasks.
-func (p Page) addAnswers(tasks []task) error {
-	room := max(0, mostBytes/len(tasks)-rowBytes)
-	prompt := min(mostText, room/3)
-	room -= prompt
-	answers := max(1, min(mostAnswers, room/(leastText+answerBytes), slices.MaxFunc(tasks, func(a, b task) int { return a.Count - b.Count }).Count))
-	each := max(0, min(mostText, room/answers-answerBytes))
-	shown := func(id rollout.ID) bool {
-		return int(id.Task) < len(tasks) && int(id.Rollout) < min(answers, tasks[id.Task].Count)
+// mostCounted are as many tasks as are listed, those with most rollouts, in their order.
+func mostCounted(all []task) []task {
+	listed := slices.Clone(all)
+	if len(listed) > mostTasks {
+		slices.SortStableFunc(listed, func(a, b task) int { return b.Count - a.Count })
+		listed = listed[:mostTasks]
+		slices.SortFunc(listed, func(a, b task) int { return int(a.Index - b.Index) })
 	}
-	for i := range tasks {
-		tasks[i].Prompt = bounded(p.Prompt(i), prompt, false)
-	}
-	verdicts := make(map[rollout.ID]*rollout.Score)
-	for v, err := range rollout.Scores(filepath.Join(p.Folder, evaluation.ScoresFile)) {
-		if err != nil {
-			return err
-		}
-		if shown(v.ID()) {
-			verdicts[v.ID()] = v
-		}
-	}
-	for r, err := range rollout.Rollouts([]string{filepath.Join(p.Folder, evaluation.RolloutsFile)}) {
-		if err != nil {
-			return err
-		}
-		if v := verdicts[r.ID()]; v != nil {
-			t := &tasks[r.TaskIndex]
-			t.Answers = append(t.Answers, newAnswer(r, v, each))
-		}
-	}
-	return nil
+	return listed
 }
 
-// newAnswer is an answer of about a number of bytes at most.
-func newAnswer(r *rollout.Rollout, v *rollout.Score, most int) answer {
-	text := r.Text
-	if strings.TrimSpace(text) == "" {
-		text = fmt.Sprintf("(no answer after %d characters of thinking)", utf8.RuneCountInString(r.Reasoning))
+// draw sets the plot: means with their intervals, and the rollouts below them.
+func (v *evaluationPage) draw(all []task) error {
+	rates, counts := make([]interval, len(all)), make([]interval, len(all))
+	for i, t := range all {
+		rates[i] = interval{t.Mean, t.Low / 100, (t.Low + t.Width) / 100}
+		counts[i] = interval{float64(t.Count), float64(t.Count), float64(t.Count)}
 	}
-	a := answer{Number: int(r.Rollout) + 1, Verdict: "failed", Kind: "bad", Text: bounded(text, most, true)}
-	switch {
-	case v.Correct:
-		a.Verdict, a.Kind = "passed", "good"
-	case v.Partial > 0:
-		a.Verdict, a.Kind = fmt.Sprintf("reward %.3g", v.Partial), "noise"
-	}
-	for _, said := range []string{v.Answer, v.Note} {
-		if said != "" {
-			a.Verdict += ": " + bounded(said, most/2, false)
-		}
-	}
-	return a
+	top, bottom := across("", v.Mean, rates, figure.Blue), across("tasks, by "+v.Mean, "rollouts", counts, figure.Vermilion)
+	figure.Cover(&top.Y, 0, 1)
+	figure.Cover(&bottom.Y, 0)
+	top.X.Tick.Length, top.X.Tick.Label.Font.Size = 0, 0
+	caption := fmt.Sprintf("Each task by its %s: posterior mean and 95%% interval above, rollouts below.", v.Mean)
+	return v.plot(caption, len(all), top, bottom)
 }
 
-// bounded cuts a text to about a number of bytes of a page: its end, or its beginning, is kept.
-func bounded(text string, most int, end bool) string {
-	text = strings.TrimSpace(text)
-	if len(template.HTMLEscapeString(text)) <= most {
-		return text
-	}
-	runes, size := []rune(text), 0
-	if end {
-		slices.Reverse(runes)
-	}
-	for i, r := range runes {
-		if size += len(template.HTMLEscapeString(string(r))); size > most {
-			runes = append(runes[:i], '…')
-			break
+// interval is a value with an interval around it.
+type interval struct{ at, low, high float64 }
+
+// across is a panel of values in their order, with their intervals. Of more than there are places
+// for, neighbours share one: with the mean of their values, and the ends of their intervals.
+func across(x, y string, all []interval, ink color.RGBA) *figure.Panel {
+	p, places := figure.NewPanel("", x, y), min(len(all), mostTasks)
+	var at plotter.XYs
+	for k := range places {
+		here := all[k*len(all)/places : (k+1)*len(all)/places]
+		joint := here[0]
+		joint.at = 0
+		for _, i := range here {
+			joint.low, joint.high, joint.at = min(joint.low, i.low), max(joint.high, i.high), joint.at+i.at/float64(len(here))
 		}
+		x := float64(k + 1)
+		if joint.low < joint.high {
+			p.Series("", "", figure.Style{Ink: figure.SkyBlue, Width: 0.8}, plotter.XYs{{X: x, Y: joint.low}, {X: x, Y: joint.high}})
+		}
+		at = append(at, plotter.XY{X: x, Y: joint.at})
 	}
-	if end {
-		slices.Reverse(runes)
-	}
-	return string(runes)
+	p.Series("", "", figure.Style{Ink: ink, Marker: draw.CircleGlyph{}, Size: vg.Length(max(0.6, min(2, 150/float64(places))))}, at)
+	figure.Cover(&p.X, 0, float64(places+1))
+	return p
 }
 
-// draw sets the plot: pass rates with their intervals, and the rollouts below them.
-func (v *view) draw() error {
-	rates := figure.NewPanel("", "", "pass rate")
-	counts := figure.NewPanel("", "tasks, by pass rate", "rollouts")
-	figure.Cover(&rates.Y, 0, 1)
-	figure.Cover(&counts.Y, 0)
-	rates.X.Tick.Length, rates.X.Tick.Label.Font.Size = 0, 0
-	var at, spent plotter.XYs
-	size := max(0.6, min(2, 150/float64(len(v.Tasks))))
-	for i, t := range v.Tasks {
-		x := float64(i + 1)
-		rates.Series("", "", figure.Style{Ink: figure.SkyBlue, Width: 0.8}, plotter.XYs{{X: x, Y: t.Low / 100}, {X: x, Y: (t.Low + t.Width) / 100}})
-		at = append(at, plotter.XY{X: x, Y: t.Mean})
-		spent = append(spent, plotter.XY{X: x, Y: float64(t.Count)})
+// plot adds a plot of panels, one above the other, of a number of tasks.
+func (s *sheet) plot(caption string, tasks int, panels ...*figure.Panel) error {
+	f := figure.Figure{Base: "tasks", Title: caption, Width: 440, Height: 110 * float64(len(panels))}
+	for _, p := range panels {
+		f.Panels = append(f.Panels, []*figure.Panel{p})
 	}
-	dots := figure.Style{Ink: figure.Blue, Marker: draw.CircleGlyph{}, Size: vg.Length(size)}
-	rates.Series("", "", dots, at)
-	dots.Ink = figure.Vermilion
-	counts.Series("", "", dots, spent)
-	f := figure.Figure{
-		Base: "tasks", Title: "pass rates of the tasks with 95% intervals, and their rollouts", Width: 440, Height: 220,
-		Panels: [][]*figure.Panel{{rates}, {counts}},
-	}
-	for _, p := range []*figure.Panel{rates, counts} {
-		figure.Cover(&p.X, 0, float64(len(v.Tasks)+1))
+	if tasks > mostTasks {
+		caption += fmt.Sprintf(" Of %s tasks, neighbours share a place: the mean of their values, and the ends of their intervals.", display.Thousands(tasks))
 	}
 	var svg strings.Builder
-	v.Wide = int(math.Round(f.Width))
 	err := figure.Inline(&svg, f)
-	v.Plot = template.HTML(svg.String())
+	s.Plots = append(s.Plots, plot{template.HTML(svg.String()), int(math.Round(f.Width)), caption})
 	return err
 }

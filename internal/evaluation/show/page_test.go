@@ -35,13 +35,14 @@ func page(t *testing.T, tasks, rollouts int) string {
 	var answers []*rollout.Rollout
 	var verdicts []*rollout.Score
 	for i := range tasks {
-		id := fmt.Sprintf("task-%03d%s", i, hostile)
-		if tasks > 100 {
-			id = fmt.Sprintf("a task of a usual name, %03d", i)
+		n := rollouts
+		if tasks > 1000 && i%10 > 0 {
+			n-- // fewer of most tasks
 		}
-		s.Result.Rows = append(s.Result.Rows, evaluation.Task{Index: int32(i), ID: id, Pilots: 4, Continuations: int32(rollouts - 4), Mean: float64(i) / float64(tasks), Variance: 0.2,
-			Stages: []estimate.Stage{{Rollouts: rollouts, Weight: 1}}})
-		for n := range rollouts {
+		id := fmt.Sprintf("task-%03d%s", i, hostile)
+		s.Result.Rows = append(s.Result.Rows, evaluation.Task{Index: int32(i), ID: id, Pilots: 4, Continuations: int32(n - 4), Mean: float64(i) / float64(tasks), Variance: 0.2,
+			Stages: []estimate.Stage{{Rollouts: n, Weight: 1}}})
+		for n := range n {
 			answers = append(answers, &rollout.Rollout{Benchmark: "quiz", Model: "m", TaskIndex: int32(i), TaskID: id, Rollout: int32(n), FinishReason: "stop",
 				Text: strings.Repeat(hostile, 30) + fmt.Sprintf(" so the answer %d of task %d is 7", n, i)})
 			verdicts = append(verdicts, &rollout.Score{Benchmark: "quiz", Model: "m", TaskIndex: int32(i), TaskID: id, Rollout: int32(n), Correct: n%2 == 0, Answer: "7" + hostile, Scorer: "math"})
@@ -90,6 +91,22 @@ func TestThePageOfManyTasksIsSmall(t *testing.T) {
 	}
 	if first, number := strings.Index(text, "a file is not as"), strings.Index(text, "<h1>"); first > number {
 		t.Error("warnings come after the number")
+	}
+}
+
+// TestThePageOfAnyNumberOfTasksIsSmall lists the tasks with most rollouts and says where all are.
+func TestThePageOfAnyNumberOfTasksIsSmall(t *testing.T) {
+	text := page(t, 5000, 5)
+	if len(text) > 500_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	for _, want := range []string{"500 of 5,000 tasks are listed, those with most rollouts; all are in result.json", "neighbours share a place", ">task-4990&lt;"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if n := strings.Count(text, "<details>"); n != 500 || strings.Contains(text, ">task-4991&lt;") {
+		t.Errorf("%d tasks are listed", n)
 	}
 }
 

@@ -1,0 +1,110 @@
+package show
+
+import (
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/rollout"
+)
+
+// answer is an answer with its verdict.
+type answer struct {
+	Number        int // from 1
+	Verdict, Kind string
+	Text          string
+}
+
+// Bounds of prompts and answers, in bytes.
+const (
+	answerBytes = 100 // of an answer besides its text
+	leastText   = 200 // of an answer
+	mostText    = 2000
+	mostAnswers = 20 // of a task
+)
+
+// addAnswers adds the prompts and the first answers of the tasks that are listed.
+func (p Page) addAnswers(tasks []task) error {
+	names, at := 0, make(map[int32]*task, len(tasks))
+	for i := range tasks {
+		names, at[tasks[i].Index] = names+len(template.HTMLEscapeString(tasks[i].Name)), &tasks[i]
+	}
+	room := max(0, (mostBytes-names)/len(tasks)-rowBytes)
+	prompt := min(mostText, room/3)
+	room -= prompt
+	answers := max(1, min(mostAnswers, room/(leastText+answerBytes), slices.MaxFunc(tasks, func(a, b task) int { return a.Count - b.Count }).Count))
+	each := max(0, min(mostText, room/answers-answerBytes))
+	shown := func(id rollout.ID) bool {
+		t := at[id.Task]
+		return t != nil && int(id.Rollout) < min(answers, t.Count)
+	}
+	for i := range tasks {
+		tasks[i].Prompt = bounded(p.Prompt(int(tasks[i].Index)), prompt, false)
+	}
+	verdicts := make(map[rollout.ID]*rollout.Score)
+	for v, err := range rollout.Scores(filepath.Join(p.Folder, evaluation.ScoresFile)) {
+		if err != nil {
+			return err
+		}
+		if shown(v.ID()) {
+			verdicts[v.ID()] = v
+		}
+	}
+	for r, err := range rollout.Rollouts([]string{filepath.Join(p.Folder, evaluation.RolloutsFile)}) {
+		if err != nil {
+			return err
+		}
+		if v := verdicts[r.ID()]; v != nil {
+			t := at[r.TaskIndex]
+			t.Answers = append(t.Answers, newAnswer(r, v, each))
+		}
+	}
+	return nil
+}
+
+// newAnswer is an answer of about a number of bytes at most.
+func newAnswer(r *rollout.Rollout, v *rollout.Score, most int) answer {
+	text := r.Text
+	if strings.TrimSpace(text) == "" {
+		text = fmt.Sprintf("(no answer after %d characters of thinking)", utf8.RuneCountInString(r.Reasoning))
+	}
+	a := answer{Number: int(r.Rollout) + 1, Verdict: "failed", Kind: "bad", Text: bounded(text, most, true)}
+	switch {
+	case v.Correct:
+		a.Verdict, a.Kind = "passed", "good"
+	case v.Partial > 0:
+		a.Verdict, a.Kind = fmt.Sprintf("reward %.3g", v.Partial), "noise"
+	}
+	for _, said := range []string{v.Answer, v.Note} {
+		if said != "" {
+			a.Verdict += ": " + bounded(said, most/2, false)
+		}
+	}
+	return a
+}
+
+// bounded cuts a text to about a number of bytes of a page: its end, or its beginning, is kept.
+func bounded(text string, most int, end bool) string {
+	text = strings.TrimSpace(text)
+	if len(template.HTMLEscapeString(text)) <= most {
+		return text
+	}
+	runes, size := []rune(text), 0
+	if end {
+		slices.Reverse(runes)
+	}
+	for i, r := range runes {
+		if size += len(template.HTMLEscapeString(string(r))); size > most {
+			runes = append(runes[:i], '…')
+			break
+		}
+	}
+	if end {
+		slices.Reverse(runes)
+	}
+	return string(runes)
+}
