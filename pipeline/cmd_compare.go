@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,53 +17,105 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
+	"speceval/internal/store/atomicfile"
+	"speceval/pipeline/config"
 	"speceval/pipeline/exchange"
 	"speceval/stages/score"
 )
 
-func (s *session) compareCommand() *cobra.Command {
+// compareCommand is the command of this name of a parent: speceval, or speceval evaluate.
+func (s *session) compareCommand(parent string) *cobra.Command {
+	resolve, page := 0.0, ""
 	c := &cobra.Command{
-		Use: "compare [FILE [OTHER]]", Short: "compare pass rates, task by task; exit 4 if any profile differs", Args: cobra.MaximumNArgs(2),
-		Example: `  speceval compare                      out/score/profiles.parquet with the published profiles
-  speceval compare mine.csv             a file of yours with them
-  speceval compare new.csv old.parquet  any two files, or logs of harnesses`,
-		RunE: func(_ *cobra.Command, words []string) error {
-			c, err := s.compare(words)
+		Use: "compare [A [B…]]", Short: "compare evaluations, logs and profiles of the same tasks",
+		Long: `Compare evaluations, logs of harnesses and profiles of the same tasks: the difference of each
+two with its errors, and tiers of models that cannot be told apart. A is an evaluation, a log,
+a file that show --json has printed, or a file of profiles (FILE#MODEL: one of them).
+
+Two files with profiles of the same benchmark and model are compared task by task, and so is
+one file with the published profiles; without words it is that of the score stage. Exit 4 if
+any of these profiles differs.`,
+		Example: strings.ReplaceAll(`  PARENT compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42 --page ab.html
+  PARENT compare mine/a/hbn_staged-b16-seed42 yesterday.eval other.parquet#model-c
+  PARENT compare                      what score has made with the published profiles
+  PARENT compare new.csv old.parquet  two files of profiles`, "PARENT", parent),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return s.evaluationNames(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: s.configured(func(cfg *config.Config, words []string) error {
+			if len(words) < 2 || agreeing(words) {
+				return s.compareProfiles(cfg, words)
+			}
+			c, err := s.archive(cfg).Compare(words, resolve)
 			if err != nil {
-				return &usageError{err}
-			}
-			write := c.Text
-			if s.json {
-				write = c.JSON
-			}
-			if err := write(s.stdout, s.all); err != nil {
 				return err
 			}
-			if n := c.Differing(); n > 0 {
-				return fmt.Errorf("%w: %d of %s", errOutside, n, display.Count(len(c.Profiles), "profile differs", "profiles differ"))
+			if page != "" {
+				if err := atomicfile.Write(page, c.Page); err != nil {
+					return err
+				}
+				s.say("%s written", page)
 			}
-			return nil
-		},
+			return s.printAs(c, func(w io.Writer) error { return c.Text(w, s.all) })
+		}),
 	}
+	c.Flags().Float64Var(&resolve, "resolve", 0, "show the budgets that find a difference of `D`, too")
+	c.Flags().StringVar(&page, "page", "", "write a page of the comparison to `FILE`, too")
 	s.jsonFlag(c)
-	s.allFlag(c, "list every task, not only the worst")
+	s.allFlag(c, "list every task of profiles, and every difference")
 	return c
 }
 
-// compare compares two files: without words the profiles that the score stage has
-// written, and without a second word the published ones.
-func (s *session) compare(words []string) (*comparison.Comparison, error) {
+// agreeing reports whether two words name profiles of the same benchmark and model, at least one
+// of them a file of profiles.
+func agreeing(words []string) bool {
+	if len(words) != 2 {
+		return false
+	}
+	_, first := profile.Read(words[0])
+	_, second := profile.Read(words[1])
+	if first != nil && second != nil {
+		return false
+	}
+	a, first := profilesOf(words[0])
+	b, second := profilesOf(words[1])
+	return first == nil && second == nil && slices.ContainsFunc(a, func(p profile.Profile) bool {
+		return slices.ContainsFunc(b, func(q profile.Profile) bool { return p.Name() == q.Name() })
+	})
+}
+
+// compareProfiles prints a comparison of two files of profiles: without words of the one that the
+// score stage has written, and without a second word with the published ones.
+func (s *session) compareProfiles(cfg *config.Config, words []string) error {
 	if len(words) == 0 {
-		cfg, err := s.configuration()
-		if err != nil {
-			return nil, err
-		}
 		file := filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", file)
+			return usagef("%s is not there: run `speceval run score` first, or name a file", file)
 		}
 		words = []string{file}
 	}
+	c, err := profilesCompared(words)
+	if err != nil {
+		if _, none := s.archive(cfg).Stored(words[0]); none == nil {
+			err = fmt.Errorf("say with what %s is to be compared: other evaluations, logs or profiles", words[0])
+		}
+		return &usageError{err}
+	}
+	write := c.Text
+	if s.json {
+		write = c.JSON
+	}
+	if err := write(s.stdout, s.all); err != nil {
+		return err
+	}
+	if n := c.Differing(); n > 0 {
+		return fmt.Errorf("%w: %d of %s", errOutside, n, display.Count(len(c.Profiles), "profile differs", "profiles differ"))
+	}
+	return nil
+}
+
+// profilesCompared compares one file with the published profiles, or two.
+func profilesCompared(words []string) (*comparison.Comparison, error) {
 	profiles, err := profilesOf(words[0])
 	if err != nil {
 		return nil, err
@@ -94,7 +148,7 @@ func profilesOf(name string) ([]profile.Profile, error) {
 	}
 	for _, p := range read.Profiles {
 		if p.Graded() || p.Allocated {
-			return nil, fmt.Errorf("%s has graded rewards or an allocation, whose pass rates are no probabilities: speceval evaluate compare takes it", name)
+			return nil, fmt.Errorf("%s has graded rewards or an allocation, whose pass rates are no probabilities: compare it with another log or evaluation", name)
 		}
 	}
 	return read.Profiles, nil

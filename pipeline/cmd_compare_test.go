@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"speceval/data"
 	"speceval/internal/comparison"
+	"speceval/internal/evaluation/show"
 	"speceval/internal/profile"
 	"speceval/internal/scoring/family"
 	"speceval/stages/score"
@@ -146,12 +148,62 @@ func TestCompareWithThePublishedProfiles(t *testing.T) {
 
 func TestCompareReadsLogs(t *testing.T) {
 	const logs = "../internal/evaluate/logs/testdata/"
-	if code, stdout, stderr := onShell("compare", logs+"lm-eval", logs+"lm-eval"); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
+	table := filepath.Join(t.TempDir(), "table.parquet")
+	if code, _, stderr := onShell("import", logs+"lm-eval", "--to", table); code != exitDone {
+		t.Fatal(stderr)
+	}
+	if code, stdout, stderr := onShell("compare", logs+"lm-eval", table); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	code, _, stderr := onShell("compare", logs+"inspect/zstd.eval")
-	if want(t, "graded rewards", stderr, "zstd.eval has graded rewards", "evaluate compare takes it"); code != exitUsage {
+	code, _, stderr := onShell("compare", logs+"lm-eval", logs+"lm-eval")
+	if want(t, "a log with itself", stderr, "share rollouts"); code != exitUsage {
 		t.Errorf("exit code %d", code)
+	}
+	code, _, stderr = onShell("compare", logs+"inspect/zstd.eval")
+	if want(t, "graded rewards", stderr, "zstd.eval has graded rewards", "compare it with another log or evaluation"); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestCompareFindsTiers has three models of which two cannot be told apart, in one file and two.
+func TestCompareFindsTiers(t *testing.T) {
+	rows := func(model string, passes ...int) (text string) {
+		for i, n := range passes {
+			text += fmt.Sprintf("quiz,%s,%d,t%d,%d,400\n", model, i, i, n)
+		}
+		return text
+	}
+	const head = "benchmark,model,task_index,task_id,pass_count,tested_k\n"
+	dir := filesIn(t, map[string]string{
+		"two.csv": head + rows("a", 200, 300, 100) + rows("b", 80, 90, 20), "one.csv": head + rows("c", 205, 299, 102), "other.csv": strings.ReplaceAll(head+rows("d", 1, 2, 3), "quiz", "exam"), "longer.csv": head + rows("e", 1, 2, 3, 4),
+	})
+	two, one, page := filepath.Join(dir, "two.csv"), filepath.Join(dir, "one.csv"), filepath.Join(dir, "page.html")
+	for _, command := range [][]string{{"compare"}, {"evaluate", "compare"}} {
+		code, stdout, stderr := onShell(append(command, two, one, "--page", page)...)
+		if code != exitDone {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		want(t, "the tiers", stdout, "   1  0.5050 ± ", "1200  3  "+one+"#c", "   1  0.5000 ± ", "   2  0.1583 ± ", "   1 − 2   +0.3417 ±", ": apart")
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, "the page", string(text), "<h1>2 tiers of 3 evaluations", "tier 2")
+	_, stdout, _ := onShell("compare", "--json", two+"#b", one, "--resolve", "0.01")
+	var c show.Comparison
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil || c.Pair == nil || !c.Apart || c.Resolve == nil || !reflect.DeepEqual(c.Tiers, [][]int{{2}, {1}}) || !slices.Equal(c.Rollouts, []int{1200, 1200}) {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	_, _, stderr := onShell("compare", one, filepath.Join(dir, "other.csv"))
+	want(t, "another name", stderr, "call the benchmark differently: exam, quiz")
+	for problem, words := range map[string][]string{
+		"two.csv has no profile of x, but of quiz__model=a, quiz__model=b": {two + "#x", one},
+		"they are of different tasks: quiz with 3, quiz with 4":            {two, filepath.Join(dir, "longer.csv")},
+	} {
+		if code, _, stderr := onShell(append([]string{"compare"}, words...)...); code != exitUsage || !strings.Contains(stderr, problem) {
+			t.Errorf("exit code %d: %s\nwant %s", code, stderr, problem)
+		}
 	}
 }
 
@@ -188,7 +240,7 @@ func TestCompareRefusesBadInput(t *testing.T) {
 		{[]string{good + ".absent"}, "no such file"},
 		{[]string{"--out", t.TempDir()}, "score/profiles.parquet is not there: run `speceval run score` first, or name a file"},
 		{[]string{"--config", "absent.toml"}, "absent.toml"},
-		{[]string{good, good, good}, "accepts at most 2 arg(s)"},
+		{[]string{good, good, good}, "both are of m under seed 0 and share rollouts"},
 	} {
 		code, stdout, stderr := onShell(append([]string{"compare"}, test.args...)...)
 		if code != exitUsage || stdout != "" {

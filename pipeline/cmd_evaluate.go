@@ -65,7 +65,7 @@ list has it.`,
 		}),
 	}
 	s.askedFlags(c, &o)
-	c.AddCommand(s.evaluatePlanCommand(), s.showCommand(), s.listCommand(), s.evaluateCompareCommand(),
+	c.AddCommand(s.evaluatePlanCommand(), s.showCommand(), s.listCommand(), s.compareCommand("speceval evaluate"),
 		s.rescoreCommand(), s.extendCommand(), s.poolCommand(), s.gateCommand())
 	return c
 }

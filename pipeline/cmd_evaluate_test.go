@@ -133,7 +133,7 @@ func TestStoredEvaluationsAreShown(t *testing.T) {
 	_, stdout = l.do(nil, "compare", name, "own/mine/hbn_staged-b6-seed7", "--resolve", "0.1")
 	want(t, "compare", stdout, "difference", "95% interval", "to find 0.1", "rollouts per task")
 	_, stdout = l.do(nil, "compare", name, "own/mine/hbn_staged-b6-seed7", "--resolve", "0.1", "--json")
-	var c evaluate.Comparison
+	var c show.Comparison
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil || c.Resolve == nil {
 		t.Fatalf("compare --json: %v\n%s", err, stdout)
 	}

@@ -52,17 +52,6 @@ func (s *session) listCommand() *cobra.Command {
 	return c
 }
 
-func (s *session) evaluateCompareCommand() *cobra.Command {
-	resolve := 0.0
-	c := printed(s, "compare E E", "show the difference of two evaluations, and what would resolve it", cobra.ExactArgs(2), func(a evaluate.Archive, words []string) (*evaluate.Comparison, error) {
-		return a.Compare([2]string(words), resolve)
-	})
-	c.Long = "Show the difference of two evaluations, and what would resolve it. E may be a log of a harness\nas well, or a file that show --json has printed."
-	c.Example = "  speceval evaluate compare mine/a/hbn_staged-b16-seed42 mine/b/hbn_staged-b16-seed42\n  speceval evaluate compare mine/a/hbn_staged-b16-seed42 yesterday.eval"
-	c.Flags().Float64Var(&resolve, "resolve", 0, "show the budgets that find a difference of `D`, too")
-	return c
-}
-
 func (s *session) poolCommand() *cobra.Command {
 	c := printed(s, "pool E E…", "join evaluations of one model under different seeds into one estimate", cobra.MinimumNArgs(2), evaluate.Archive.Pool)
 	c.Example = "  speceval evaluate pool mine/a/hbn_staged-b16-seed1 mine/a/hbn_staged-b16-seed2"

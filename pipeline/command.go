@@ -35,7 +35,7 @@ func (s *session) tree() *cobra.Command {
 		commands []*cobra.Command
 	}{
 		{"Reproduce the paper", []*cobra.Command{s.runCommand(), s.planCommand(), s.statusCommand(), s.whyCommand(), s.tablesCommand(), s.verifyCommand()}},
-		{"Evaluate", []*cobra.Command{s.evaluateCommand(), s.benchmarksCommand(), s.compareCommand(), s.viewCommand(), s.fleetCommand()}},
+		{"Evaluate", []*cobra.Command{s.evaluateCommand(), s.benchmarksCommand(), s.compareCommand("speceval"), s.viewCommand(), s.fleetCommand()}},
 		{"Other tools", []*cobra.Command{s.importCommand(), s.exportCommand(), s.serveCommand(), s.allocateCommand()}},
 		{lookCloser, []*cobra.Command{s.explainCommand(), s.allocationsCommand(), s.checkScorerCommand(), s.unitCommand(), s.versionCommand()}},
 	} {

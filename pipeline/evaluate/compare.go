@@ -5,77 +5,159 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
+	"speceval/internal/profile"
+	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
+	"speceval/method/neyman"
 )
 
-// Comparison is two evaluations side by side.
-type Comparison struct {
-	Evaluations   [2]string         `json:"evaluations"` // as they were named
-	Estimates     [2]float64        `json:"estimates"`
-	Errors        [2]float64        `json:"standard_errors"`
-	Difference    float64           `json:"difference"` // first minus second
-	StandardError float64           `json:"standard_error"`
-	Interval      [2]float64        `json:"interval"` // 95%, for these tasks
-	Tasks         *OverTasks        `json:"tasks"`    // for what the tasks are a sample of; null where they are of one cluster
-	Resolves      float64           `json:"resolves"` // difference that is found four times in five with these budgets
-	Budgets       [2]int            `json:"budgets"`
-	Losses        evaluation.Losses `json:"losses"`  // of both, and what they can have done to the difference
-	Resolve       *Resolution       `json:"resolve"` // null unless asked for
-}
-
-// Resolution is the need for finding a difference four times in five.
-type Resolution struct {
-	Difference float64 `json:"difference"`
-	Budgets    [2]int  `json:"budgets"`  // of each, in rollouts per task
-	Rollouts   int     `json:"rollouts"` // of both, in all
-}
-
-// OverTasks is a difference where the tasks are a sample of what they stand for. Both
-// models had the same ones, so that what makes a task hard for both cancels.
-type OverTasks struct {
-	StandardError float64    `json:"standard_error"`
-	Interval      [2]float64 `json:"interval"`    // 95%
-	Correlation   float64    `json:"correlation"` // of the two models, over samples of tasks
-	Unpaired      float64    `json:"unpaired"`    // the standard error on two samples of tasks
-	Clusters      int        `json:"clusters"`    // independent draws
-}
-
-// Compare returns the difference of two stored evaluations, and what it takes to find the difference resolve unless that is 0. It is a
-// *RequestError if their tasks differ or if they have rollouts in common.
-func (a Archive) Compare(names [2]string, resolve float64) (*Comparison, error) {
-	results, err := a.comparable(names)
-	if err != nil {
-		return nil, err
-	}
+// Compare compares the evaluations, logs and profiles that words name, each with each, and says
+// what it takes to find the difference resolve unless that is 0. It is a *RequestError if their
+// tasks differ or if two have rollouts in common.
+func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, error) {
 	if _, err := standardError(evaluation.Spec{Resolve: resolve}); err != nil {
 		return nil, err
 	}
-	first, second := results[0], results[1]
-	d := first.Mean().Minus(second.Mean())
-	c := &Comparison{
-		Evaluations: names, Estimates: [2]float64{first.Estimate, second.Estimate}, Errors: [2]float64{first.StandardError, second.StandardError},
-		Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
-		Resolves: estimate.Resolved(d.StandardError), Budgets: [2]int{first.Budget, second.Budget},
+	c, warn := new(show.Comparison), a.Warn
+	a.Warn = func(message string) {
+		c.Warnings = append(c.Warnings, message)
+		if warn != nil {
+			warn(message)
+		}
 	}
-	c.Losses = lossesOf(first, second)
+	for _, word := range words {
+		names, results, err := a.sources(word)
+		if err != nil {
+			return nil, err
+		}
+		c.Evaluations, c.Results = append(c.Evaluations, names...), append(c.Results, results...)
+	}
+	called := make(map[string]bool)
+	for _, r := range c.Results {
+		called[r.Benchmark] = true
+	}
+	if len(called) > 1 {
+		a.Warn("they are of the same tasks by their ids, and call the benchmark differently: " + strings.Join(slices.Sorted(maps.Keys(called)), ", "))
+	}
+	if err := aligned(c.Results); err != nil {
+		return nil, err
+	}
+	for _, r := range c.Results {
+		c.Estimates, c.Errors = append(c.Estimates, r.Estimate), append(c.Errors, r.StandardError)
+		c.Budgets, c.Rollouts = append(c.Budgets, r.Budget), append(c.Rollouts, r.Rollouts)
+	}
+	rate := 0.05 / float64(len(c.Results)*(len(c.Results)-1)) // of each end of the interval of a pair
+	for i := range c.Results {
+		for k := i + 1; k < len(c.Results); k++ {
+			p, err := pairOf(c.Results, i, k, rate, resolve)
+			if err != nil {
+				return nil, err
+			}
+			c.Pairs = append(c.Pairs, *p)
+		}
+	}
+	c.Sort(func(first, second int) bool {
+		return slices.ContainsFunc(c.Pairs, func(p show.Pair) bool {
+			return p.Apart && (p.Of == [2]int{first, second} || p.Of == [2]int{second, first})
+		})
+	})
+	if len(c.Results) == 2 {
+		c.Pair, c.Pairs = &c.Pairs[0], nil
+	}
+	return c, nil
+}
+
+// pairOf is the difference of two of the results.
+func pairOf(all []*evaluation.Result, i, k int, rate, resolve float64) (*show.Pair, error) {
+	first, second := all[i], all[k]
+	d := first.Mean().Minus(second.Mean())
+	p := &show.Pair{
+		Of: [2]int{i + 1, k + 1}, Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
+		Resolves: estimate.Resolved(d.StandardError), Losses: lossesOf(first, second),
+	}
+	low, high := first.Mean().Bounded().Minus(second.Mean().Bounded()).Bounds(rate)
+	p.Apart = low > 0 || high < 0
 	if paired, err := pairedTasks(first, second); err != nil {
 		return nil, err
 	} else if paired != nil {
-		c.Tasks = &OverTasks{paired.StandardError, [2]float64{paired.Low, paired.High}, paired.Correlation, paired.Unpaired, paired.Clusters}
+		p.Tasks = &show.OverTasks{StandardError: paired.StandardError, Interval: [2]float64{paired.Low, paired.High}, Correlation: paired.Correlation, Unpaired: paired.Unpaired, Clusters: paired.Clusters}
 	}
 	if resolve > 0 {
-		r := &Resolution{Difference: resolve, Budgets: d.Budgets(c.Budgets, resolve)}
+		r := &show.Resolution{Difference: resolve, Budgets: d.Budgets([2]int{first.Budget, second.Budget}, resolve)}
 		r.Rollouts = r.Budgets[0]*first.Tasks + r.Budgets[1]*second.Tasks
-		c.Resolve = r
+		p.Resolve = r
 	}
-	return c, nil
+	return p, nil
+}
+
+// sources are the results that a word names: a stored evaluation, the file of a result, a log, or
+// the profiles of a file, of which FILE#MODEL is one.
+func (a Archive) sources(word string) (names []string, results []*evaluation.Result, err error) {
+	path, model, one := strings.Cut(word, "#")
+	profiles, fault := profile.Read(path)
+	var missing *rowfile.MissingColumnError
+	if ext := filepath.Ext(path); fault != nil && (ext != ".csv" && ext != ".parquet" || errors.As(fault, &missing) && ext == ".parquet") {
+		r, err := a.storedOrFile(word)
+		return []string{word}, []*evaluation.Result{r}, err
+	}
+	if fault != nil {
+		return nil, nil, &RequestError{fault}
+	}
+	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
+	if err != nil {
+		return nil, nil, err
+	}
+	var others []string
+	for _, p := range profiles {
+		if one && p.Model != model && p.Name() != model {
+			others = append(others, p.Name())
+			continue
+		}
+		rewards := make([][]float64, p.N())
+		for i := range rewards {
+			rewards[i] = slices.Concat(slices.Repeat([]float64{1}, p.PassCounts[i]), make([]float64, p.Rollouts(i)-p.PassCounts[i]))
+		}
+		r, err := evaluation.Counted(p.Benchmark, p.Model, p.TaskIDs, rewards, prior)
+		if err != nil {
+			return nil, nil, requestf("%s: %w", path, err)
+		}
+		names, results = append(names, path+"#"+p.Model), append(results, r)
+	}
+	if len(results) == 0 {
+		return nil, nil, requestf("%s has no profile of %s, but of %s", path, model, brief(others))
+	}
+	return names, results, nil
+}
+
+// aligned is an error unless all results are of the same tasks, and none shares rollouts with
+// another. Those of other programs are put into the order of tasks of the first that is not.
+func aligned(all []*evaluation.Result) error {
+	if len(all) < 2 {
+		return requestf("there is nothing to compare with: name two or more evaluations, logs or profiles")
+	}
+	first := all[max(0, slices.IndexFunc(all, func(r *evaluation.Result) bool { return !r.Outside() }))]
+	ids := idsOf(first)
+	for i, r := range all {
+		all[i] = inOrder(r, ids, first.Benchmark)
+		if r = all[i]; first.Benchmark != r.Benchmark || !slices.EqualFunc(first.Rows, r.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
+			return requestf("they are of different tasks: %s with %d, %s with %d", first.Benchmark, len(first.Rows), r.Benchmark, len(r.Rows))
+		}
+		for _, other := range all[:i] {
+			if shareRollouts(other, r) {
+				return requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", r.Model, r.Seed)
+			}
+		}
+	}
+	return nil
 }
 
 // comparable reads two evaluations of the same tasks that share no rollouts. Each may be a
@@ -86,19 +168,7 @@ func (a Archive) comparable(names [2]string) (results [2]*evaluation.Result, err
 			return results, err
 		}
 	}
-	if results[1].Outside() {
-		results[1] = inOrder(results[1], idsOf(results[0]), results[0].Benchmark)
-	} else {
-		results[0] = inOrder(results[0], idsOf(results[1]), results[1].Benchmark)
-	}
-	first, second := results[0], results[1]
-	if first.Benchmark != second.Benchmark || !slices.EqualFunc(first.Rows, second.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
-		return results, requestf("they are of different tasks: %s with %d, %s with %d", first.Benchmark, len(first.Rows), second.Benchmark, len(second.Rows))
-	}
-	if shareRollouts(first, second) {
-		return results, requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", first.Model, first.Seed)
-	}
-	return results, nil
+	return results, aligned(results[:])
 }
 
 // idsOf are the ids of the tasks.
@@ -129,29 +199,6 @@ func pairedTasks(a, b *evaluation.Result) (*estimate.Paired, error) {
 	}
 	p, err := s.Minus(others)
 	return &p, err
-}
-
-// Text writes the comparison for people.
-func (c *Comparison) Text(w io.Writer) error {
-	var b strings.Builder
-	for i, name := range c.Evaluations {
-		fmt.Fprintf(&b, "%d  %.4f ± %.4f  %s\n", i+1, c.Estimates[i], c.Errors[i], name)
-	}
-	fmt.Fprintf(&b, "\n  difference      %+.4f ± %.4f, 95%% interval %+.4f to %+.4f\n", c.Difference, c.StandardError, c.Interval[0], c.Interval[1])
-	verdict := "0 is inside: these rollouts do not tell them apart"
-	if c.Interval[0] > 0 || c.Interval[1] < 0 {
-		verdict = "0 is outside: they differ"
-	}
-	fmt.Fprintf(&b, "                  %s\n%s", verdict, againLine(c.Losses, "lost           ", "difference"))
-	if t := c.Tasks; t != nil {
-		fmt.Fprintf(&b, "  other tasks     ± %.4f, %+.4f to %+.4f, for what these %d tasks, or clusters of them, are a\n                  sample of;\n                  ± %.4f if each model had tasks of its own\n", t.StandardError, t.Interval[0], t.Interval[1], t.Clusters, t.Unpaired)
-	}
-	fmt.Fprintf(&b, "  these budgets   find a difference of %.4f four times in five\n", c.Resolves)
-	if r := c.Resolve; r != nil {
-		fmt.Fprintf(&b, "  to find %-7.4g take %d and %d rollouts per task, %d in all; no more, since the\n                  allocation gets better with the budget\n", r.Difference, r.Budgets[0], r.Budgets[1], r.Rollouts)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 // Gating is the question whether a model is no worse than a baseline.

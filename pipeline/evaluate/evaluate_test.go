@@ -218,7 +218,7 @@ func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 	uses := map[string]func() error{
 		"evaluate": func() error { _, _, err := l.try(request(4, 1)); return err },
 		"show":     func() error { _, err := l.archive("out").Stored(name); return err },
-		"compare":  func() error { _, err := l.archive("out").Compare([2]string{other, name}, 0); return err },
+		"compare":  func() error { _, err := l.archive("out").Compare([]string{other, name}, 0); return err },
 		"gate": func() error {
 			_, err := l.archive("out").Gate([2]string{other, name}, evaluate.Gating{Margin: 0.1})
 			return err
@@ -459,13 +459,13 @@ func TestPlansAreTakenFromFiles(t *testing.T) {
 
 func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	l := newLab(t)
-	names := [2]string{"own/plain/hbn-async-b6-seed1", "own/plain/hbn-async-b4-seed2"}
+	names := []string{"own/plain/hbn-async-b6-seed1", "own/plain/hbn-async-b4-seed2"}
 	a, b := l.evaluate(request(6, 1)), l.evaluate(request(4, 2))
 	c, err := l.archive("out").Compare(names, 0.1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(c.Difference-(a.Estimate-b.Estimate)) > 1e-15 || c.StandardError != math.Hypot(a.StandardError, b.StandardError) || c.Evaluations != names || c.Budgets != [2]int{6, 4} {
+	if math.Abs(c.Difference-(a.Estimate-b.Estimate)) > 1e-15 || c.StandardError != math.Hypot(a.StandardError, b.StandardError) || !slices.Equal(c.Evaluations, names) || !slices.Equal(c.Budgets, []int{6, 4}) || len(c.Pairs) > 0 {
 		t.Errorf("%+v", c)
 	}
 	factor := math.Pow(c.StandardError*(1.959964+0.841621)/0.1, 2)
@@ -475,7 +475,7 @@ func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	if c, err := l.archive("out").Compare(names, 0); err != nil || c.Resolve != nil {
 		t.Errorf("%+v, %v, want no budgets", c, err)
 	}
-	_, err = l.archive("out").Compare([2]string{names[0], names[0]}, 0)
+	_, err = l.archive("out").Compare([]string{names[0], names[0]}, 0)
 	faulty(t, err, true, "share rollouts")
 
 	lock := evaluation.Setup{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 9, Seed: 1}

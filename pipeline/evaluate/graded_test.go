@@ -181,11 +181,11 @@ func TestLossesAreTold(t *testing.T) {
 	if text := shown(); !strings.Contains(text, "lost         2 rollouts continued from what was seen; "+want) {
 		t.Errorf("%q is not in %s", want, text)
 	}
-	c := evaluate.Comparison{}
+	c := show.Comparison{Pair: new(show.Pair)}
 	c.Losses.Add(r.Losses, 1)
 	c.Losses.Add(evaluation.Losses{AskedAgain: 3, TooHigh: 0.1, TooLow: 0.2, WorstCase: 0.3}, -0.5)
 	var b bytes.Buffer
-	if err := c.Text(&b); err != nil || !strings.Contains(b.String(), "4 rollouts asked again, for which the difference may be too high by 0.1125 at most, or too low by 0.0875") {
+	if err := c.Text(&b, false); err != nil || !strings.Contains(b.String(), "4 rollouts asked again, for which the difference may be too high by 0.1125 at most, or too low by 0.0875") {
 		t.Errorf("%s, %v", b.String(), err)
 	}
 }

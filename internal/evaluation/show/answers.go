@@ -36,11 +36,12 @@ func (p Page) addAnswers(tasks []task) error {
 	room := max(0, (mostBytes-names)/len(tasks)-rowBytes)
 	prompt := min(mostText, room/3)
 	room -= prompt
-	answers := max(1, min(mostAnswers, room/(leastText+answerBytes), slices.MaxFunc(tasks, func(a, b task) int { return a.Count - b.Count }).Count))
+	most := slices.MaxFunc(tasks, func(a, b task) int { return a.Rollouts() - b.Rollouts() })
+	answers := max(1, min(mostAnswers, room/(leastText+answerBytes), most.Rollouts()))
 	each := max(0, min(mostText, room/answers-answerBytes))
 	shown := func(id rollout.ID) bool {
 		t := at[id.Task]
-		return t != nil && int(id.Rollout) < min(answers, t.Count)
+		return t != nil && int(id.Rollout) < min(answers, t.Rollouts())
 	}
 	for i := range tasks {
 		tasks[i].Prompt = bounded(p.Prompt(int(tasks[i].Index)), prompt, false)

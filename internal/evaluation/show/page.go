@@ -70,15 +70,27 @@ type evaluationPage struct {
 	NoText string // why there are no answers; "": there are
 }
 
-// task is a task with its pass rate, 95% interval of it in percent, and some answers.
+// bar is a row with a value and its interval, in percent of the width of an axis.
+type bar struct {
+	Name           string
+	Low, At, Width float64
+	Shown          string // the value
+	Count          string // of rollouts
+}
+
+// newBar is the bar of an interval on an axis.
+func newBar(i interval, low, high float64) bar {
+	of := func(x float64) float64 { return 100 * (min(max(x, low), high) - low) / (high - low) }
+	return bar{Low: of(i.low), At: of(i.at), Width: of(i.high) - of(i.low)}
+}
+
+// task is a task with its pass rate, and some answers.
 type task struct {
 	evaluation.Task
-	Name           string
-	Count          int
-	Error          float64
-	Low, At, Width float64
-	Prompt         string
-	Answers        []answer
+	bar
+	rate    interval
+	Prompt  string
+	Answers []answer
 }
 
 // Bounds of what a page has, in bytes, so that it stays below 500 kB.
@@ -115,9 +127,10 @@ func (p Page) Write(w io.Writer) error {
 	v.Facts = append(first, v.Facts...)
 	all := make([]task, len(r.Rows))
 	for i, row := range r.Rows {
-		t := task{Task: row, Name: bounded(row.ID, mostName, false), Count: row.Rollouts(), Error: taskError(row)}
-		t.Low = 100 * max(0, row.Mean-1.96*t.Error)
-		t.At, t.Width = 100*row.Mean, 100*min(1, row.Mean+1.96*t.Error)-t.Low
+		e := taskError(row)
+		t := task{Task: row, rate: interval{row.Mean, max(0, row.Mean-1.96*e), min(1, row.Mean+1.96*e)}}
+		t.bar = newBar(t.rate, 0, 1)
+		t.Name, t.Shown, t.Count = bounded(row.ID, mostName, false), fmt.Sprintf("%.3f ± %.3f", row.Mean, e), fmt.Sprint(row.Rollouts())
 		all[i] = t
 	}
 	v.Tasks = mostCounted(all)
@@ -147,7 +160,7 @@ func (p Page) Write(w io.Writer) error {
 func mostCounted(all []task) []task {
 	listed := slices.Clone(all)
 	if len(listed) > mostTasks {
-		slices.SortStableFunc(listed, func(a, b task) int { return b.Count - a.Count })
+		slices.SortStableFunc(listed, func(a, b task) int { return b.Rollouts() - a.Rollouts() })
 		listed = listed[:mostTasks]
 		slices.SortFunc(listed, func(a, b task) int { return int(a.Index - b.Index) })
 	}
@@ -158,8 +171,8 @@ func mostCounted(all []task) []task {
 func (v *evaluationPage) draw(all []task) error {
 	rates, counts := make([]interval, len(all)), make([]interval, len(all))
 	for i, t := range all {
-		rates[i] = interval{t.Mean, t.Low / 100, (t.Low + t.Width) / 100}
-		counts[i] = interval{float64(t.Count), float64(t.Count), float64(t.Count)}
+		n := float64(t.Rollouts())
+		rates[i], counts[i] = t.rate, interval{n, n, n}
 	}
 	top, bottom := across("", v.Mean, rates, figure.Blue), across("tasks, by "+v.Mean, "rollouts", counts, figure.Vermilion)
 	figure.Cover(&top.Y, 0, 1)
