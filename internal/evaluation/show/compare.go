@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot/plotter"
+
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/figure"
@@ -109,7 +111,11 @@ func (c *Comparison) Text(w io.Writer, all bool) error {
 		shown = shown[:fewPairs]
 	}
 	for _, p := range shown {
-		fmt.Fprintf(&b, "  %2d − %-2d  %+.4f ± %.4f, 95%% interval %+.4f to %+.4f%s\n", p.Of[0], p.Of[1], p.Difference, p.StandardError, p.Interval[0], p.Interval[1], map[bool]string{true: ": apart"}[p.Apart])
+		fmt.Fprintf(&b, "  %2d − %-2d  %+.4f ± %.4f, 95%% interval %+.4f to %+.4f", p.Of[0], p.Of[1], p.Difference, p.StandardError, p.Interval[0], p.Interval[1])
+		if p.Tasks != nil {
+			fmt.Fprintf(&b, "; for other tasks ± %.4f", p.Tasks.StandardError)
+		}
+		b.WriteString(map[bool]string{true: ": apart\n", false: "\n"}[p.Apart])
 		if p.Resolve != nil {
 			fmt.Fprintf(&b, "           to find %g take %d and %d rollouts per task, %d in all\n", p.Resolve.Difference, p.Resolve.Budgets[0], p.Resolve.Budgets[1], p.Resolve.Rollouts)
 		}
@@ -194,7 +200,7 @@ func (c *Comparison) Page(w io.Writer) error {
 	}
 	if p := c.Pair; p != nil {
 		v.Headline = fmt.Sprintf("%+.4f ± %.4f: %s", p.Difference, p.StandardError, map[bool]string{true: "they differ", false: "not told apart"}[p.Apart])
-		v.Below = []string{fmt.Sprintf("The first less the second; 95%% interval %+.4f to %+.4f, for the error of rollouts on these %d tasks. In it, %s.", p.Interval[0], p.Interval[1], first.Tasks, p.verdict())}
+		v.Below = []string{fmt.Sprintf("The first less the second; 95%% interval %+.4f to %+.4f, for the error of rollouts on these %d tasks.", p.Interval[0], p.Interval[1], first.Tasks)}
 		for _, l := range p.lines()[1:] {
 			if l.Text = strings.ReplaceAll(l.Text, "\n", " "); l.Label == "lost" {
 				v.Warnings = append(v.Warnings, l.Text)
@@ -279,6 +285,7 @@ func (v *comparisonPage) tasks(c *Comparison) error {
 	slices.SortFunc(differences, func(a, b interval) int { return cmp.Compare(a.at, b.at) })
 	panel := across("tasks, by difference", "difference", differences, figure.Blue)
 	figure.Cover(&panel.Y, -0.1, 0.1)
+	panel.Series("", "", figure.Style{Ink: figure.Grey, Width: 0.5, Dash: figure.Dotted}, plotter.XYs{{X: 0}, {X: panel.X.Max}})
 	caption := fmt.Sprintf("Each task by the difference of its pass rates, %d less %d: posterior means, with 95%% intervals.", of[0], of[1])
 	return v.plot(caption, len(all), panel)
 }
