@@ -39,8 +39,14 @@ func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, er
 	}
 }
 
-// look is gather, once.
+// look is gather, once. A worker that could not start the model is not tried again, and no other
+// model stopped for it.
 func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
+	for _, w := range at.workers {
+		if err := at.failed[[2]string{w.Name, m.ID}]; err != nil {
+			return nil, fmt.Errorf("worker %s: %w", w.Name, err)
+		}
+	}
 	if err := s.clear(ctx, at); err != nil {
 		return nil, err
 	}
@@ -96,8 +102,11 @@ func (s *Servers) launch(ctx context.Context, at *site, w Worker, m Model) (*lau
 		Logs: filepath.Join(s.settings.Logs, w.Name, m.ID), Start: s.settings.Start, Clock: s.settings.Clock,
 		Environment: s.settings.Environment, Key: w.Key, Report: s.settings.Report, Memory: s.settings.Memory,
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		at.launched, at.model = append(at.launched, servers), m.ID
+	case ctx.Err() == nil:
+		at.failed[[2]string{w.Name, m.ID}] = err
 	}
 	return servers, err
 }

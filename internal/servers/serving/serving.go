@@ -77,6 +77,7 @@ type site struct {
 	open     map[string]*group
 	launched []*launcher.Servers // one a worker with a recipe, all of one model
 	model    string              // that they serve; "" for none
+	failed   map[[2]string]error // starts that have failed, by worker and model
 }
 
 // group is the replicas of a model in use or kept for use.
@@ -106,7 +107,7 @@ func lending(s Settings, users int, sites ...*site) *Servers {
 		s.Clock = clock.Wall{}
 	}
 	for _, one := range sites {
-		one.open = make(map[string]*group)
+		one.open, one.failed = make(map[string]*group), make(map[[2]string]error)
 	}
 	return &Servers{settings: s, users: users, changed: make(chan struct{}), sites: sites, waiting: make(map[string]int)}
 }

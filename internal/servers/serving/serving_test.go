@@ -388,16 +388,30 @@ func TestTwoUseAModelAtATime(t *testing.T) {
 	acquire(t, s, model("a"))
 }
 
+// TestAFailedStartLeavesNothingBehind has another model start after one that cannot, which those
+// who want it are told at once.
 func TestAFailedStartLeavesNothingBehind(t *testing.T) {
 	r := recipe(t, 1)
 	good := r.Command
-	s, _ := servers(t, serving.Worker{Name: "gpus", Recipe: r})
+	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: r})
 	r.Command = "false {model}"
 	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "worker gpus") || !strings.Contains(err.Error(), filepath.Join("gpus", "a", "replica-0.log")) {
 		t.Errorf("error %v", err)
 	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "replica-0.log") {
+				t.Errorf("once more: error %v", err)
+			}
+		})
+	}
+	all.Wait()
+	if n := strings.Count(log.all(), "starting 1 servers of a"); n != 1 {
+		t.Errorf("%d starts: %s", n, log.all())
+	}
 	r.Command = good
-	ask(t, acquire(t, s, model("a")), "a")
+	ask(t, acquire(t, s, model("b")), "b")
 }
 
 // TestWhatAWorkerLoads prepares a model before it is started.
