@@ -46,7 +46,7 @@ func (s *session) showCommand() *cobra.Command {
 }
 
 func (s *session) listCommand() *cobra.Command {
-	c := printed(s, "list", "list the evaluations in the output folder", cobra.NoArgs, func(a evaluate.Archive, _ []string) (evaluate.Lists, error) { return a.List() })
+	c := printed(s, "list", "list the evaluations in the output folder", cobra.NoArgs, func(a evaluate.Archive, _ []string) (evaluate.Lists, error) { return a.Reader().List() })
 	c.ValidArgsFunction = cobra.NoFileCompletions
 	c.Example = "  speceval evaluate list --json   one JSON document"
 	return c

@@ -30,9 +30,7 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 	c, warn := new(show.Comparison), a.Warn
 	a.Warn = func(message string) {
 		c.Warnings = append(c.Warnings, message)
-		if warn != nil {
-			warn(message)
-		}
+		Archive{Warn: warn}.warn(message)
 	}
 	for _, word := range words {
 		names, results, err := a.sources(word)

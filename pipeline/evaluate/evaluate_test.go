@@ -272,7 +272,7 @@ func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 	if err := os.Remove(whole + "/result.json"); err != nil {
 		t.Fatal(err)
 	}
-	all, err := l.archive("out").List()
+	all, err := l.archive("out").Reader().List()
 	at := slices.IndexFunc(all, func(e evaluate.Listed) bool { return e.Name == name })
 	if err != nil || at < 0 || all[at].State != "damaged" || all[at].Estimate != nil {
 		t.Errorf("listed %+v, %v", all, err)
@@ -480,11 +480,11 @@ func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 
 	lock := evaluation.Setup{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 9, Seed: 1}
 	l.write(filepath.Join(lock.Path("out"), "journal"), "") // of an evaluation without a setup yet
-	all, err := l.archive("out").List()
+	all, err := l.archive("out").Reader().List()
 	if err != nil || len(all) != 2 || all[0].Name != names[1] || all[1].Name != names[0] || all[0].Rollouts != 20 || all[0].State != "complete" || *all[0].Estimate != b.Estimate {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if none, err := l.archive("nowhere").List(); err != nil || none == nil || len(none) != 0 {
+	if none, err := l.archive("nowhere").Reader().List(); err != nil || none == nil || len(none) != 0 {
 		t.Errorf("%+v, %v", none, err)
 	}
 }

@@ -31,10 +31,9 @@ func (a Archive) ofLog(path string) (*evaluation.Result, error) {
 		return r, nil
 	case l.Allocated:
 		return nil, requestf("%s is of an allocation that it does not tell: its tasks' numbers of rollouts follow from what was seen, and their mean is biased", path)
-	case a.Warn != nil:
-		for _, note := range l.Notes {
-			a.Warn(path + ": " + note)
-		}
+	}
+	for _, note := range l.Notes {
+		a.warn(path + ": " + note)
 	}
 	ids, rewards := make([]string, len(l.Tasks)), make([][]float64, len(l.Tasks))
 	for i, t := range l.Tasks {

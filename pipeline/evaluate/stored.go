@@ -1,11 +1,9 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -15,12 +13,9 @@ import (
 	"strings"
 	"syscall"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/pilot"
 	"speceval/internal/policy"
-	"speceval/internal/protocol"
-	"speceval/internal/table"
 	"speceval/pipeline/config"
 )
 
@@ -63,44 +58,21 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 	}
 	s, err := a.open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it; %s", folder, soFar(folder))
+		setup, fault := evaluation.ReadSetup(folder)
+		if fault != nil {
+			return nil, fault
+		}
+		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it; %s", folder, a.soFar(folder, setup))
 	}
 	return s, err
-}
-
-// ReadProgress is the progress of an evaluation that is not complete: the number of its
-// rewards alone where it has not begun or another program runs the rollouts.
-func ReadProgress(folder string, reports *protocol.Reports) (*evaluation.Progress, error) {
-	p, err := evaluation.ReadProgress(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &evaluation.Progress{Pilots: reports.Count()}, nil
-	}
-	return p, err
-}
-
-// soFar says how far an evaluation is that is not complete.
-func soFar(folder string) string {
-	setup, err := evaluation.ReadSetup(folder)
-	if err != nil {
-		return err.Error()
-	}
-	p, err := ReadProgress(folder, protocol.ReportsOf(folder, setup))
-	if err != nil || p.Pilots+p.Continuations == 0 {
-		return "no rollout is scored so far"
-	}
-	text := display.Count(p.Pilots+p.Continuations, "rollout is", "rollouts are") + " scored so far"
-	if p.Mean != nil {
-		text += fmt.Sprintf(", and by complete stages the mean is %.4f ± %.4f (provisional)", p.Mean.Value, p.Mean.StandardError)
-	}
-	return text
 }
 
 // open is the evaluation in a folder; fs.ErrNotExist is in the error if none is complete.
 func (a Archive) open(folder string) (*evaluation.Stored, error) {
 	s, err := evaluation.Open(folder)
-	if err == nil && a.Warn != nil {
+	if err == nil {
 		for _, said := range s.Said {
-			a.Warn(said)
+			a.warn(said)
 		}
 	}
 	return s, err
@@ -130,79 +102,6 @@ func (a Archive) storedOrFile(name string) (*evaluation.Result, error) {
 		return nil, requestf("%w", errors.Join(none, err))
 	}
 	return r, err
-}
-
-// Listed is a line of a list of evaluations.
-type Listed struct {
-	Name          string   `json:"name"`           // benchmark/model/name; the folder of a damaged setup
-	State         string   `json:"state"`          // complete, not complete or damaged
-	Estimate      *float64 `json:"estimate"`       // null if not complete
-	StandardError *float64 `json:"standard_error"` // null if not complete
-	Rollouts      int      `json:"rollouts"`       // that count, or as many as are planned
-}
-
-// Lists is the evaluations of an output folder.
-type Lists []Listed
-
-// Each calls each with every evaluation of the output folder, or the error of its setup.
-func (a Archive) Each(each func(folder string, setup *evaluation.Setup, err error)) error {
-	folders, err := fs.Glob(os.DirFS(a.out()), evaluation.Folder+"/benchmark=*/model=*/*")
-	for _, folder := range folders {
-		folder = filepath.Join(a.out(), filepath.FromSlash(folder))
-		setup, err := evaluation.ReadSetup(folder)
-		if !errors.Is(err, fs.ErrNotExist) {
-			each(folder, setup, err)
-		}
-	}
-	return err
-}
-
-// FullName is the name of an evaluation in the output folder.
-func FullName(s *evaluation.Setup) string { return s.Benchmark + "/" + s.Model + "/" + s.Name() }
-
-// Names lists all evaluations, complete or not. It checks nothing of them.
-func (a Archive) Names() (names []string) {
-	a.Each(func(_ string, setup *evaluation.Setup, err error) {
-		if err == nil {
-			names = append(names, FullName(setup))
-		}
-	})
-	slices.Sort(names)
-	return names
-}
-
-// List reads which evaluations the output folder has, sorted by name. A warning about an
-// evaluation has its name.
-func (a Archive) List() (Lists, error) {
-	all := Lists{}
-	warn := func(text string) {
-		if a.Warn != nil {
-			a.Warn(text)
-		}
-	}
-	err := a.Each(func(folder string, setup *evaluation.Setup, err error) {
-		if err != nil {
-			warn(err.Error())
-			all = append(all, Listed{Name: folder, State: "damaged"})
-			return
-		}
-		line := Listed{Name: FullName(setup), State: "not complete", Rollouts: setup.Budget * len(setup.TaskIDs)}
-		s, err := evaluation.Open(folder)
-		switch {
-		case err == nil:
-			r := s.Result
-			line.State, line.Estimate, line.StandardError, line.Rollouts = "complete", &r.Estimate, &r.StandardError, r.Rollouts
-			for _, said := range s.Said {
-				warn(line.Name + ": " + said)
-			}
-		case !errors.Is(err, fs.ErrNotExist):
-			line.State = "damaged"
-			warn(err.Error())
-		}
-		all = append(all, line)
-	})
-	slices.SortFunc(all, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
-	return all, err
 }
 
 // Extend adds rollouts to a complete evaluation, named as in an Archive, up to an average
@@ -296,20 +195,4 @@ func (s *Subject) scoredAlike(r *evaluation.Result, folder string, h Host) error
 		}
 		return nil
 	})
-}
-
-// Text lists the evaluations for people.
-func (l Lists) Text(w io.Writer) error {
-	t := table.Table{
-		Title: "Evaluations",
-		Columns: []table.Column{
-			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
-		},
-	}
-	for _, e := range l {
-		t.Rows = append(t.Rows, []table.Cell{
-			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
-		})
-	}
-	return table.WriteText(w, t)
 }

@@ -22,7 +22,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
-	"speceval/internal/protocol"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
@@ -41,9 +40,8 @@ type View struct {
 	Prior   *neyman.Prior                  // of the tasks
 	Units   func() (*status.Status, error) // of the pipeline; a nil Status where none has run
 
-	mu       sync.Mutex
-	complete map[string]*evaluation.Stored // that have been read, by folder and time
-	reports  map[string]*protocol.Reports  // of those that other programs run, the same
+	mu     sync.Mutex
+	reader *evaluate.Reader
 }
 
 // page is the data of the template: a folder, or one of its evaluations.
@@ -60,18 +58,15 @@ type page struct {
 
 // line is an evaluation. What is provisional is by complete stages.
 type line struct {
-	Name, Folder, State, Fault string
-	Mean                       *evaluation.Provisional
-	Provisional                bool
-	Rollouts, All              int
-	Tokens, Cost, Age          string
-	Why                        string // where the next rollouts go
-	Facts                      []show.Line
-	Report                     bool // there is a page of it
-	Tasks                      []task
-
-	setup    *evaluation.Setup
-	progress *evaluation.Progress
+	evaluate.Listed
+	Mean              *evaluation.Provisional
+	Provisional       bool
+	All               int // rollouts that it is to have
+	Tokens, Cost, Age string
+	Why               string // where the next rollouts go
+	Facts             []show.Line
+	Report            bool // there is a page of it
+	Tasks             []task
 }
 
 // task is the knowledge of a task, and the number of its next rollouts.
@@ -98,7 +93,12 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := page{Guard: display.PageGuard(script, "'self'"), Style: template.CSS(display.PageStyle), Script: template.HTML("<script>" + script + "</script>"), Out: v.Archive.Config.Experiment.Out}
-	p.Evaluations = v.lines()
+	lines, err := v.lines()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	p.Evaluations = lines
 	switch r.URL.Path {
 	case "/":
 		p.Units, p.Fault = v.Units()
@@ -113,7 +113,7 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err := v.detail(p.One); err != nil {
-			p.One.Fault = err.Error()
+			p.One.Fault = err
 		}
 	default:
 		http.NotFound(w, r)
@@ -128,93 +128,66 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // lines are the evaluations: running ones first, then all others by name.
-func (v *View) lines() (all []*line) {
+func (v *View) lines() (all []*line, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.complete == nil {
-		v.complete, v.reports = make(map[string]*evaluation.Stored), make(map[string]*protocol.Reports)
+	if v.reader == nil {
+		v.reader = v.Archive.Reader()
 	}
-	v.Archive.Each(func(folder string, setup *evaluation.Setup, err error) {
-		l := &line{Name: folder, Folder: folder, State: "damaged", setup: setup}
-		if err == nil {
-			l.Name, l.All = evaluate.FullName(setup), setup.Budget*len(setup.TaskIDs)-setup.Extends.All()
-			err = v.state(l)
-		}
-		if err != nil {
-			l.Fault = err.Error()
-		}
-		all = append(all, l)
-	})
-	slices.SortFunc(all, func(a, b *line) int {
-		if a.State != b.State && (a.State == running || b.State == running) {
-			return map[bool]int{true: -1, false: 1}[a.State == running]
-		}
-		return cmp.Compare(a.Name, b.Name)
-	})
-	return all
+	listed, err := v.reader.List()
+	for _, l := range listed {
+		all = append(all, newLine(l))
+	}
+	first := func(l *line) int { return map[bool]int{true: 0, false: 1}[l.State == running] }
+	slices.SortStableFunc(all, func(a, b *line) int { return first(a) - first(b) })
+	return all, err
 }
 
-const running = "running"
+// The states of evaluations that are not complete.
+const (
+	running = "running"
+	paused  = "paused"
+)
 
-// state sets how far an evaluation is.
-func (v *View) state(l *line) (err error) {
-	made, err := os.Stat(filepath.Join(l.Folder, "manifest.json"))
-	if err != nil {
-		return err
-	}
-	key := fmt.Sprint(l.Folder, made.ModTime())
-	stored := v.complete[key]
-	if stored == nil {
-		if stored, err = evaluation.Open(l.Folder); err == nil {
-			v.complete[key] = stored
-		}
-	}
-	switch {
-	case err == nil:
-		r := stored.Result
-		l.State, l.Mean, l.Rollouts, l.All = "complete", &evaluation.Provisional{Value: r.Estimate, StandardError: r.StandardError}, r.Rollouts, r.Rollouts
+// newLine is an evaluation as it is shown.
+func newLine(e evaluate.Listed) *line {
+	l := &line{Listed: e}
+	switch e.State {
+	case evaluate.Complete:
+		r := e.Stored.Result
+		l.Mean, l.All = &evaluation.Provisional{Value: r.Estimate, StandardError: r.StandardError}, r.Rollouts
 		l.Tokens = display.ThreeDigits(r.Tokens.Completion + r.Tokens.Wasted)
 		if r.Cost != nil {
 			l.Cost = fmt.Sprintf("$%.4g", r.Cost.Dollars)
 		}
-		_, missing := os.Lstat(filepath.Join(l.Folder, evaluation.PageFile))
-		l.Report, l.Facts = missing == nil, show.Lines(r, l.Folder)
-		return nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	if l.State = "paused"; dag.Holder(l.Folder) != "" {
-		l.State = running
-	}
-	if v.reports[key] == nil {
-		v.reports[key] = protocol.ReportsOf(l.Folder, l.setup)
-	}
-	p, err := evaluate.ReadProgress(l.Folder, v.reports[key])
-	if err != nil {
-		return err
-	}
-	l.Mean, l.Provisional, l.Rollouts = p.Mean, true, p.Pilots+p.Continuations
-	if l.Rollouts == 0 {
-		l.Why = "No rollout is scored yet."
-	}
-	if !p.At.IsZero() {
-		l.progress = p
-		l.Tokens = display.ThreeDigits(p.Tokens)
+		_, missing := os.Lstat(filepath.Join(e.Folder, evaluation.PageFile))
+		l.Report, l.Facts = missing == nil, show.Lines(r, e.Folder)
+	case evaluate.NotComplete:
+		if l.State = paused; dag.Holder(e.Folder) != "" {
+			l.State = running
+		}
+		p := e.Progress
+		l.Mean, l.Provisional, l.Rollouts, l.All = p.Mean, true, p.Pilots+p.Continuations, e.Rollouts-e.Setup.Extends.All()
+		if l.Rollouts == 0 {
+			l.Why = "No rollout is scored yet."
+		}
+		if !p.At.IsZero() {
+			l.Tokens, l.Age = display.ThreeDigits(p.Tokens), p.At.Format(time.DateTime)
+		}
 		if p.Dollars > 0 {
 			l.Cost = fmt.Sprintf("$%.4g", p.Dollars)
 		}
-		l.Age = p.At.Format(time.DateTime)
 	}
-	return nil
+	return l
 }
 
 // detail sets what is known of the tasks of an evaluation that is not complete.
 func (v *View) detail(l *line) error {
-	p := l.progress
-	if p == nil || len(p.Tasks) != len(l.setup.TaskIDs) {
+	p := l.Progress
+	if p == nil || len(p.Tasks) != len(l.Setup.TaskIDs) {
 		return nil
 	}
-	l.Why = why(l.setup, p.Stage)
+	l.Why = why(l.Setup, p.Stage)
 	observed, rewards, most := make([]int, len(p.Tasks)), make([]float64, len(p.Tasks)), 1
 	for i, t := range p.Tasks {
 		observed[i], rewards[i], most = t.Scored, t.Rewards, max(most, t.Scored, t.Selected)
@@ -225,7 +198,7 @@ func (v *View) detail(l *line) error {
 	}
 	for i, t := range p.Tasks {
 		next := max(0, t.Selected-t.Scored)
-		row := task{ID: l.setup.TaskIDs[i], Scored: t.Scored, Selected: t.Selected, Next: next, Width: 100 * float64(t.Scored) / float64(most), Rest: 100 * float64(next) / float64(most)}
+		row := task{ID: l.Setup.TaskIDs[i], Scored: t.Scored, Selected: t.Selected, Next: next, Width: 100 * float64(t.Scored) / float64(most), Rest: 100 * float64(next) / float64(most)}
 		mean, variance := posterior.Moments(i)
 		row.Rate, row.Spread = mean, math.Sqrt(variance)
 		l.Tasks = append(l.Tasks, row)

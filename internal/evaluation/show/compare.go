@@ -23,7 +23,7 @@ type Comparison struct {
 	Errors      []float64 `json:"standard_errors"`
 	Budgets     []int     `json:"budgets"`
 	Rollouts    []int     `json:"rollouts"`
-	Tiers       [][]int   `json:"tiers"` // the best first; within a tier none is told apart from its first
+	Tiers       [][]int   `json:"tiers"` // the best first; within a tier none differs clearly from its first
 
 	*Pair        // of two; nil of more
 	Pairs []Pair `json:"pairs,omitempty"` // of more than two
@@ -62,7 +62,7 @@ type OverTasks struct {
 	Clusters      int        `json:"clusters"`    // independent draws
 }
 
-// Sort sets the tiers of the evaluations by the pairs that apart tells apart, by numbers from 1.
+// Sort sets the tiers: an evaluation is in the tier before unless apart finds it different from the first of that.
 func (c *Comparison) Sort(apart func(first, second int) bool) {
 	for _, n := range c.ranked() {
 		if k := len(c.Tiers) - 1; k >= 0 && !apart(c.Tiers[k][0], n) {
@@ -132,10 +132,10 @@ func (c *Comparison) Text(w io.Writer, all bool) error {
 
 // tiersText says what tiers are.
 func (c *Comparison) tiersText() string {
-	return fmt.Sprintf("Within a tier none is told apart from its first, at an error rate of 5%% for all %d differences together.", len(c.Pairs))
+	return fmt.Sprintf("In a tier no evaluation differs from the first one, at an error rate of 5%% for all %d differences together.", len(c.Pairs))
 }
 
-// verdict says whether two are told apart.
+// verdict says whether two differ clearly.
 func (p *Pair) verdict() string {
 	if p.Interval[0] > 0 || p.Interval[1] < 0 {
 		return "0 is outside: they differ"
@@ -172,7 +172,7 @@ type comparisonPage struct {
 	All     string // how many tasks there are, where not all are listed
 }
 
-// tier is evaluations that cannot be told apart from their first.
+// tier is evaluations of which none differs clearly from the first.
 type tier struct {
 	Number int
 	Bars   []bar
@@ -199,7 +199,7 @@ func (c *Comparison) Page(w io.Writer) error {
 		}
 	}
 	if p := c.Pair; p != nil {
-		v.Headline = fmt.Sprintf("%+.4f ± %.4f: %s", p.Difference, p.StandardError, map[bool]string{true: "they differ", false: "not told apart"}[p.Apart])
+		v.Headline = fmt.Sprintf("%+.4f ± %.4f: %s", p.Difference, p.StandardError, map[bool]string{true: "they differ", false: "no difference is shown"}[p.Apart])
 		v.Below = []string{fmt.Sprintf("The first less the second; 95%% interval %+.4f to %+.4f, for the error of rollouts on these %d tasks.", p.Interval[0], p.Interval[1], first.Tasks)}
 		for _, l := range p.lines()[1:] {
 			if l.Text = strings.ReplaceAll(l.Text, "\n", " "); l.Label == "lost" {

@@ -55,7 +55,7 @@ func comparisonPage(t *testing.T, models, tasks int) string {
 
 func TestAComparisonHasAPage(t *testing.T) {
 	for models, wants := range map[int][]string{
-		2: {"<h1>&#43;0.0500 ± 0.0280: not told apart</h1>", "a note on 1", "2  model-1&lt;", "for what these 20 tasks, or clusters of them", "neighbours"},
+		2: {"<h1>&#43;0.0500 ± 0.0280: no difference is shown</h1>", "a note on 1", "2  model-1&lt;", "for what these 20 tasks, or clusters of them", "neighbours"},
 		5: {"<h1>3 tiers of 5 evaluations</h1>", "tier 3", "1&nbsp;−&nbsp;3</td><td>&#43;0.1000 ± 0.0280", "± 0.0300</td><td>apart", "a note on 4", "neighbours"},
 	} {
 		text := comparisonPage(t, models, 20)

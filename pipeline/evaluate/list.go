@@ -1,0 +1,172 @@
+package evaluate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"speceval/internal/display"
+	"speceval/internal/evaluation"
+	"speceval/internal/protocol"
+	"speceval/internal/table"
+)
+
+// Listed is an evaluation of the output folder, as far as it is: a line of a list.
+type Listed struct {
+	Name          string   `json:"name"`           // benchmark/model/name; the folder of a damaged setup
+	State         string   `json:"state"`          // complete, not complete or damaged
+	Estimate      *float64 `json:"estimate"`       // null if not complete
+	StandardError *float64 `json:"standard_error"` // null if not complete
+	Rollouts      int      `json:"rollouts"`       // that count, or as many as are planned
+
+	Folder   string               `json:"-"`
+	Setup    *evaluation.Setup    `json:"-"` // nil of a damaged one
+	Stored   *evaluation.Stored   `json:"-"` // of a complete one
+	Progress *evaluation.Progress `json:"-"` // of one that is not: its rewards alone where it has not begun, or another program runs the rollouts
+	Fault    error                `json:"-"` // of a damaged one
+}
+
+// Lists is the evaluations of an output folder.
+type Lists []Listed
+
+// The states of evaluations in lists.
+const (
+	Complete    = "complete"
+	NotComplete = "not complete"
+	Damaged     = "damaged"
+)
+
+// Each calls each with every evaluation of the output folder, or the error of its setup.
+func (a Archive) Each(each func(folder string, setup *evaluation.Setup, err error)) error {
+	folders, err := fs.Glob(os.DirFS(a.out()), evaluation.Folder+"/benchmark=*/model=*/*")
+	for _, folder := range folders {
+		folder = filepath.Join(a.out(), filepath.FromSlash(folder))
+		setup, err := evaluation.ReadSetup(folder)
+		if !errors.Is(err, fs.ErrNotExist) {
+			each(folder, setup, err)
+		}
+	}
+	return err
+}
+
+// FullName is the name of an evaluation in the output folder.
+func FullName(s *evaluation.Setup) string { return s.Benchmark + "/" + s.Model + "/" + s.Name() }
+
+// Names lists all evaluations, complete or not. It checks nothing of them.
+func (a Archive) Names() (names []string) {
+	a.Each(func(_ string, setup *evaluation.Setup, err error) {
+		if err == nil {
+			names = append(names, FullName(setup))
+		}
+	})
+	slices.Sort(names)
+	return names
+}
+
+// Reader reads the evaluations of an output folder again and again: what is complete once, and of
+// journals what is new. It is not safe for concurrent use.
+type Reader struct {
+	Archive
+	stored  map[string]*evaluation.Stored // by folder and time of the manifest
+	reports map[string]*protocol.Reports  // the same
+}
+
+// Reader is a reader of the archive.
+func (a Archive) Reader() *Reader {
+	return &Reader{a, make(map[string]*evaluation.Stored), make(map[string]*protocol.Reports)}
+}
+
+// List reads which evaluations there are, sorted by name. A warning about an evaluation has its
+// name.
+func (r *Reader) List() (Lists, error) {
+	all := Lists{}
+	err := r.Each(func(folder string, setup *evaluation.Setup, err error) {
+		l := Listed{Name: folder, Folder: folder, Setup: setup, Fault: err}
+		if err == nil {
+			l.Name, l.State, l.Rollouts = FullName(setup), NotComplete, setup.Budget*len(setup.TaskIDs)
+			l.Fault = r.read(&l)
+		}
+		if l.Fault != nil {
+			l.State = Damaged
+			r.warn(l.Fault.Error())
+		}
+		all = append(all, l)
+	})
+	slices.SortFunc(all, func(a, b Listed) int { return cmp.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+func (a Archive) warn(text string) {
+	if a.Warn != nil {
+		a.Warn(text)
+	}
+}
+
+// read sets how far an evaluation is.
+func (r *Reader) read(l *Listed) error {
+	made, err := os.Stat(filepath.Join(l.Folder, "manifest.json"))
+	if err != nil {
+		return err
+	}
+	key := fmt.Sprint(l.Folder, made.ModTime())
+	if l.Stored = r.stored[key]; l.Stored == nil {
+		l.Stored, err = evaluation.Open(l.Folder)
+	}
+	switch {
+	case err == nil:
+		r.stored[key] = l.Stored
+		result := l.Stored.Result
+		l.State, l.Estimate, l.StandardError, l.Rollouts = Complete, &result.Estimate, &result.StandardError, result.Rollouts
+		for _, said := range l.Stored.Said {
+			r.warn(l.Name + ": " + said)
+		}
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if l.Progress, err = evaluation.ReadProgress(l.Folder); err == nil {
+		return nil
+	}
+	if r.reports[key] == nil {
+		r.reports[key] = protocol.ReportsOf(l.Folder, l.Setup)
+	}
+	l.Progress = &evaluation.Progress{Pilots: r.reports[key].Count()}
+	return nil
+}
+
+// soFar says how far an evaluation is that is not complete.
+func (a Archive) soFar(folder string, setup *evaluation.Setup) string {
+	l := Listed{Folder: folder, Setup: setup}
+	a.Warn = nil
+	err := a.Reader().read(&l)
+	p := l.Progress
+	if err != nil || p == nil || p.Pilots+p.Continuations == 0 {
+		return "no rollout is scored so far"
+	}
+	text := display.Count(p.Pilots+p.Continuations, "rollout is", "rollouts are") + " scored so far"
+	if p.Mean != nil {
+		text += fmt.Sprintf(", and by complete stages the mean is %.4f ± %.4f (provisional)", p.Mean.Value, p.Mean.StandardError)
+	}
+	return text
+}
+
+// Text lists the evaluations for people.
+func (l Lists) Text(w io.Writer) error {
+	t := table.Table{
+		Title: "Evaluations",
+		Columns: []table.Column{
+			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
+		},
+	}
+	for _, e := range l {
+		t.Rows = append(t.Rows, []table.Cell{
+			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
+		})
+	}
+	return table.WriteText(w, t)
+}
