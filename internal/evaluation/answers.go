@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"speceval/internal/ending"
@@ -26,15 +27,43 @@ func (r *Result) answered(t *ending.Tally) {
 	r.Notes = append(r.Notes, lines...)
 }
 
+// scored is an answer with its verdict.
+type scored struct {
+	answer *rollout.Rollout
+	score  *rollout.Score
+}
+
+// conclude sets what follows from the answers of a result, of which those that count must all be
+// there, in an order of tasks, and from what was lost of them by requests. least is of
+// [Setup.Floor].
+func (s *Settings) conclude(r *Result, answers iter.Seq2[scored, error], requests []Request, least int) error {
+	c := counting{Settings: s, r: r, rewards: make(map[rollout.ID]float64)}
+	for a, err := range answers {
+		if err != nil {
+			return err
+		}
+		c.add(a.answer, a.score)
+	}
+	if err := c.end(); err != nil {
+		return err
+	}
+	lost, err := s.Setup.lost(requests)
+	if err != nil {
+		return err
+	}
+	r.lose(lost, c.rewards)
+	return r.follow(&s.Setup, least, s.Prior)
+}
+
 // counting counts the rollouts of a result and their verdicts, task by task.
 type counting struct {
 	*Settings
-	r     *Result
-	tally ending.Tally
-	count int
-	task  int32 // the last one, and the texts of its answers
-	texts map[string]bool
-	vary  bool // the texts of a task differ
+	r       *Result
+	tally   ending.Tally
+	rewards map[rollout.ID]float64 // of those that count
+	task    int32                  // the last one, and the texts of its answers
+	texts   map[string]bool
+	vary    bool // the texts of a task differ
 }
 
 // add counts a rollout, if it is selected.
@@ -47,7 +76,7 @@ func (c *counting) add(a *rollout.Rollout, v *rollout.Score) {
 		c.task, c.texts = a.TaskIndex, make(map[string]bool)
 	}
 	c.texts[a.Reasoning+a.Text] = true
-	c.count, c.vary = c.count+1, c.vary || len(c.texts) > 1
+	c.vary = c.vary || len(c.texts) > 1
 	c.tallied(&c.tally, a, v)
 	if a.CompletionTokens == 0 { // of an answer that was counted there is one at least
 		c.r.Tokens.Untold++
@@ -55,13 +84,14 @@ func (c *counting) add(a *rollout.Rollout, v *rollout.Score) {
 	c.r.Tokens.Prompt += int64(a.PromptTokens)
 	c.r.Tokens.Completion += int64(a.CompletionTokens)
 	t.take(a.Rollout, v.Reward())
+	c.rewards[a.ID()] = v.Reward()
 	c.r.Scored = append(c.r.Scored, v.Scorer)
 }
 
 // end sets what follows from all rollouts, of which none may be missing.
 func (c *counting) end() error {
-	if c.count != c.r.Rollouts {
-		return fmt.Errorf("%s has %d of the %d rollouts that count", c.Folder, c.count, c.r.Rollouts)
+	if len(c.rewards) != c.r.Rollouts {
+		return fmt.Errorf("%s has %d of the %d rollouts that count", c.Folder, len(c.rewards), c.r.Rollouts)
 	}
 	const alike = "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one"
 	if !c.vary && !slices.Contains(c.r.Notes, alike) {

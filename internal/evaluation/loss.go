@@ -181,7 +181,7 @@ func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 }
 
 // lose sets what was lost of the rollouts that count.
-func (r *Result) lose(lost map[rolloutKey]fate, reward func(id rollout.ID) (float64, error)) error {
+func (r *Result) lose(lost map[rolloutKey]fate, rewards map[rollout.ID]float64) {
 	r.Losses = Losses{}
 	tasks := r.counted()
 	for i := range r.Rows {
@@ -194,18 +194,13 @@ func (r *Result) lose(lost map[rolloutKey]fate, reward func(id rollout.ID) (floa
 			if !f.again {
 				continue
 			}
-			x, err := reward(rollout.ID{Task: t.Index, Rollout: n})
-			if err != nil {
-				return err
-			}
-			weight := weightOf(tasks, i, int(n))
+			x, weight := rewards[rollout.ID{Task: t.Index, Rollout: n}], weightOf(tasks, i, int(n))
 			r.Losses.AskedAgain++
 			r.Losses.TooHigh += weight * x
 			r.Losses.TooLow += weight * (1 - x)
 			r.Losses.WorstCase += weight
 		}
 	}
-	return nil
 }
 
 // weightOf is the weight in the estimate of a rollout of a task, whose rollouts are

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"speceval/internal/display"
 	"speceval/internal/rollout"
@@ -33,40 +35,30 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 	for i := range again.Rows {
 		again.Rows[i].forget()
 	}
-	if err := s.countAgain(&again, scores); err != nil {
+	requests, err := readRequests(s.Folder)
+	if err != nil {
 		return nil, err
 	}
-	if err := again.follow(&s.Setup, s.Setup.Floor(s.Setup.Design.Pilots), s.Prior); err != nil {
+	if err := s.conclude(&again, s.stored(scores), requests, s.Setup.Floor(s.Setup.Design.Pilots)); err != nil {
 		return nil, err
 	}
 	return &again, s.rewrite(was.manifest, &again, scores)
 }
 
-// countAgain counts the stored rollouts by new verdicts, in one order, and what losses can have
-// done.
-func (s *Settings) countAgain(again *Result, scores []*rollout.Score) error {
-	c, k := counting{Settings: s, r: again}, 0
-	rewards := make(map[rollout.ID]float64, len(scores))
-	for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
-		if err != nil {
-			return err
+// stored are the answers of rollouts.parquet with new verdicts.
+func (s *Settings) stored(scores []*rollout.Score) iter.Seq2[scored, error] {
+	return func(yield func(scored, error) bool) {
+		for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
+			if err != nil {
+				yield(scored{}, err)
+				return
+			}
+			if !yield(scored{a, scores[0]}, nil) {
+				return
+			}
+			scores = scores[1:]
 		}
-		c.add(a, scores[k])
-		rewards[a.ID()] = scores[k].Reward()
-		k++
 	}
-	if err := c.end(); err != nil {
-		return err
-	}
-	own, err := readRequests(s.Folder)
-	if err != nil {
-		return err
-	}
-	lost, err := s.Setup.lost(own)
-	if err != nil {
-		return err
-	}
-	return again.lose(lost, func(id rollout.ID) (float64, error) { return rewards[id], nil })
 }
 
 // ownNotes are the notes but for those about donors.
@@ -91,41 +83,29 @@ func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) er
 }
 
 // scoreAll scores every answer of rollouts.parquet, in its order.
-func (s *Settings) scoreAll(ctx context.Context, atATime int) ([]*rollout.Score, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var scores []*rollout.Score
-	var mu sync.Mutex
-	var under sync.WaitGroup
-	places := make(chan struct{}, max(1, atATime))
-	var fault error
+func (s *Settings) scoreAll(ctx context.Context, atATime int) (scores []*rollout.Score, fault error) {
+	group, scoring := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, atATime))
 	for r, err := range rollout.Responses([]string{filepath.Join(s.Folder, RolloutsFile)}) {
-		if err != nil || ctx.Err() != nil {
+		if err != nil || scoring.Err() != nil {
 			fault = err
 			break
 		}
-		at := len(scores)
-		mu.Lock()
-		scores = append(scores, nil)
-		mu.Unlock()
-		places <- struct{}{}
-		under.Go(func() {
-			defer func() { <-places }()
-			v, err := s.Score(ctx, r)
+		score := new(rollout.Score)
+		scores = append(scores, score)
+		group.Go(func() error {
+			v, err := s.Score(scoring, r)
 			if err == nil {
 				err = v.Check()
 			}
 			if err != nil {
-				cancel(fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, display.EscapedLine(r.TaskID), err))
-				return
+				return fmt.Errorf("score rollout %d of task %s: %w", r.Rollout, display.EscapedLine(r.TaskID), err)
 			}
-			mu.Lock()
-			scores[at] = v
-			mu.Unlock()
+			*score = *v
+			return nil
 		})
 	}
-	under.Wait()
-	return scores, errors.Join(fault, context.Cause(ctx))
+	return scores, cmp.Or(ctx.Err(), errors.Join(fault, group.Wait()))
 }
 
 // all is a sequence of what is there.

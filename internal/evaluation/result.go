@@ -8,7 +8,6 @@ import (
 
 	"speceval/internal/ending"
 	"speceval/internal/ledger"
-	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/store/files"
 	"speceval/method/controller"
@@ -235,37 +234,26 @@ func (s *Setup) begun() *Result {
 	return r
 }
 
-// conclude makes the result of a run that has all its rollouts, and writes it
-// last.
-func (s *Settings) conclude(st *store, c *controller.Controller, record *router.Record, e *engine) (*Result, error) {
-	r := s.Setup.begun()
-	r.Provenance, r.Rules, r.Notes = s.Provenance, s.Rules, slices.Clone(s.Notes)
-	r.Sessions, r.Startup = int(st.session)+1, e.start.Sub(s.Began).Seconds()
-	r.rows(&s.Setup, c)
-	if err := r.count(st, s); err != nil {
-		return nil, err
-	}
-	r.limited(&s.Setup, e.ledger, e.dropped)
-	if err := r.follow(&s.Setup, c.Least, s.Prior); err != nil {
-		return nil, err
-	}
-	rows, err := st.rows()
+// result makes the result of a run that has all its rollouts, and writes it last.
+func (e *engine) result(record *router.Record) (*Result, error) {
+	r := e.Setup.begun()
+	r.Provenance, r.Rules, r.Notes = e.Provenance, e.Rules, slices.Clone(e.Notes)
+	r.Sessions, r.Startup = int(e.store.session)+1, e.start.Sub(e.Began).Seconds()
+	r.rows(&e.Setup, e.control)
+	r.limited(&e.Setup, e.ledger, e.dropped)
+	rows, err := e.store.rows()
 	if err != nil {
 		return nil, err
 	}
-	r.charge(rows, s.Setup.Price)
-	r.account(rows, st.session, record, s.Servers.Places())
-	lost, err := s.Setup.lost(rows)
-	if err != nil {
+	r.charge(rows, e.Setup.Price)
+	r.account(rows, e.store.session, record, e.Servers.Places())
+	if err := e.conclude(r, e.store.selected(r, e.Rules), rows, e.control.Least); err != nil {
 		return nil, err
 	}
-	if err := r.lose(lost, st.reward(s.Rules)); err != nil {
+	if err := e.write(e.store, r, rows); err != nil {
 		return nil, err
 	}
-	if err := s.write(st, r, rows); err != nil {
-		return nil, err
-	}
-	return r, Clear(s.Folder)
+	return r, Clear(e.Folder)
 }
 
 // limited sets what a limit on tokens has come to.
@@ -300,24 +288,6 @@ func (r *Result) follow(s *Setup, least int, prior *neyman.Prior) error {
 		return err
 	}
 	return r.known(s)
-}
-
-// count counts the selected rollouts, which must all be there.
-func (r *Result) count(st *store, s *Settings) error {
-	c := counting{Settings: s, r: r}
-	for i, t := range r.Rows {
-		for n := range t.Rollouts() {
-			answer, v, err := st.find(rollout.ID{Task: int32(i), Rollout: int32(n)}, s.Rules)
-			if err == nil && v == nil {
-				err = fmt.Errorf("rollout %d of task %s has no verdict", n, t.ID)
-			}
-			if err != nil {
-				return err
-			}
-			c.add(answer, &v.Score)
-		}
-	}
-	return c.end()
 }
 
 // row is a task with these stages of the controller, still without rewards. Of an evaluation

@@ -146,7 +146,7 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 		}
 		return nil, &PausedError{errors.Join(err, kept), st.rollouts.Len(), len(s.Setup.TaskIDs) * s.Setup.Budget, s.Folder}
 	}
-	return s.conclude(st, c, record, e)
+	return e.result(record)
 }
 
 func (s *Settings) say(message string) {

@@ -139,14 +139,24 @@ func (s *store) find(id rollout.ID, rules string) (*rollout.Rollout, *verdict, e
 	return r, v, nil
 }
 
-// reward gives the rewards of rollouts that have a verdict by the given rules.
-func (s *store) reward(rules string) func(id rollout.ID) (float64, error) {
-	return func(id rollout.ID) (float64, error) {
-		_, v, err := s.find(id, rules)
-		if err != nil || v == nil {
-			return 0, errors.Join(err, fmt.Errorf("%v has no verdict", id))
+// selected are the answers that count, with their verdicts by the given rules.
+func (s *store) selected(r *Result, rules string) iter.Seq2[scored, error] {
+	return func(yield func(scored, error) bool) {
+		for i, t := range r.Rows {
+			for n := range t.Rollouts() {
+				answer, v, err := s.find(rollout.ID{Task: int32(i), Rollout: int32(n)}, rules)
+				if err == nil && v == nil {
+					err = fmt.Errorf("rollout %d of task %s has no verdict", n, t.ID)
+				}
+				if err != nil {
+					yield(scored{}, err)
+					return
+				}
+				if !yield(scored{answer, &v.Score}, nil) {
+					return
+				}
+			}
 		}
-		return v.Reward(), nil
 	}
 }
 
