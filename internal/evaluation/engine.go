@@ -77,29 +77,28 @@ func (e *engine) Now() time.Duration { return e.at(e.Clock.Now()) }
 
 func (e *engine) at(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
 
-// rolloutID is the rollout of an id: pilots first, then continuations, whatever the
-// policy, so that files have one number for each rollout of a task.
-func (e *engine) rolloutID(id controller.ID) rollout.ID {
-	return e.Setup.rolloutID(id, e.control.Pilots)
+// rolloutID is the rollout of an id: those of the evaluation that is extended come first, then
+// pilots, then continuations, so that files have one number for each rollout of a task.
+func (s *Setup) rolloutID(id controller.ID) rollout.ID {
+	n := int(id.Ordinal) - 1 + s.Extends.Rollouts(int(id.Task))
+	if id.Phase != controller.Pilot {
+		n += s.Design.Pilots
+	}
+	return rollout.ID{Task: id.Task, Rollout: int32(n)}
 }
 
-// rolloutID is the rollout of an id under a policy with this many pilots a task.
-func (s *Setup) rolloutID(id controller.ID, pilots int) rollout.ID {
-	n := id.Ordinal - 1
-	switch {
-	case id.Phase == controller.Pilot:
-	case s.Extends != nil:
-		n += int32(s.Extends.Rollouts(int(id.Task)))
-	default:
-		n += int32(pilots)
+// numbered is the id of a rollout of a task, from 0 after the evaluation that is extended.
+func (s *Setup) numbered(task, n int) controller.ID {
+	if m := s.Design.Pilots; n >= m {
+		return controller.ID{Task: int32(task), Phase: controller.Continuation, Ordinal: int32(n + 1 - m)}
 	}
-	return rollout.ID{Task: id.Task, Rollout: n}
+	return controller.ID{Task: int32(task), Phase: controller.Pilot, Ordinal: int32(n + 1)}
 }
 
 // Submit gives the rollout that is there, or asks for it in the background.
 func (e *engine) Submit(number int, id controller.ID) {
-	e.ledger.List(e.rolloutID(id))
-	r, v, err := e.store.find(e.rolloutID(id), e.Rules)
+	e.ledger.List(e.Setup.rolloutID(id))
+	r, v, err := e.store.find(e.Setup.rolloutID(id), e.Rules)
 	if err != nil {
 		e.stop(err)
 		return
@@ -271,7 +270,7 @@ func seconds(d time.Duration) *float64 {
 
 // record is a request that is about to be sent.
 func (e *engine) record(number int, id controller.ID) *Request {
-	rolloutID := e.rolloutID(id)
+	rolloutID := e.Setup.rolloutID(id)
 	return &Request{
 		Session: e.store.session, Number: int32(number),
 		Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: rolloutID.Rollout,
@@ -282,7 +281,7 @@ func (e *engine) record(number int, id controller.ID) *Request {
 
 // ask sends a request and keeps what comes of it, and then its score.
 func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
-	rolloutID, end := e.rolloutID(id), e.Servers.ThinkEnd()
+	rolloutID, end := e.Setup.rolloutID(id), e.Servers.ThinkEnd()
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
 	err := e.resume(&request, r, rolloutID)

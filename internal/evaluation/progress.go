@@ -137,7 +137,7 @@ func (e *engine) provisional() *Provisional {
 			t.Stages[k-1].Weight += left
 		}
 		for n := range t.Rollouts() {
-			t.take(int32(n), e.rewards[e.numbered(i, n)])
+			t.take(int32(n), e.rewards[e.Setup.numbered(i, n)])
 		}
 		r.Rows = append(r.Rows, t)
 	}
@@ -161,7 +161,7 @@ func (e *engine) observe() {
 	}
 	e.observed, e.selected = slices.Clone(seen), make([]int, len(e.Setup.TaskIDs))
 	for i := range e.selected {
-		for e.control.Selected(e.numbered(i, e.selected[i])) {
+		for e.control.Selected(e.Setup.numbered(i, e.selected[i])) {
 			e.selected[i]++
 		}
 	}
@@ -172,19 +172,11 @@ func (e *engine) rounds() int {
 	n := e.Setup.Design.Pilots
 	for i := range e.Setup.TaskIDs {
 		for k := range n {
-			if _, there := e.rewards[e.numbered(i, k)]; !there {
+			if _, there := e.rewards[e.Setup.numbered(i, k)]; !there {
 				n = k
 				break
 			}
 		}
 	}
 	return n
-}
-
-// numbered is the id of a rollout of a task, from 0.
-func (e *engine) numbered(task, n int) controller.ID {
-	if m := e.Setup.Design.Pilots; n >= m {
-		return controller.ID{Task: int32(task), Phase: controller.Continuation, Ordinal: int32(n + 1 - m)}
-	}
-	return controller.ID{Task: int32(task), Phase: controller.Pilot, Ordinal: int32(n + 1)}
 }
