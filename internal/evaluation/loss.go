@@ -31,9 +31,6 @@ type Losses struct {
 	WorstCase  float64 `json:"worst_case"` // their sum, whatever the rewards: Σ weight
 }
 
-// Bound is by how much asking again can have moved the estimate, at most.
-func (l *Losses) Bound() float64 { return max(l.TooHigh, l.TooLow) }
-
 // Add adds those of another evaluation, whose estimate has a factor in what is made of
 // both, −1 in a difference.
 func (l *Losses) Add(other Losses, factor float64) {
