@@ -63,11 +63,7 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 			c.Pairs = append(c.Pairs, *p)
 		}
 	}
-	c.Sort(func(first, second int) bool {
-		return slices.ContainsFunc(c.Pairs, func(p show.Pair) bool {
-			return p.Apart && (p.Of == [2]int{first, second} || p.Of == [2]int{second, first})
-		})
-	})
+	c.SetTiers()
 	if len(c.Results) == 2 {
 		c.Pair, c.Pairs = &c.Pairs[0], nil
 	}
@@ -82,7 +78,10 @@ func pairOf(all []*evaluation.Result, i, k int, rate, resolve float64) (*show.Pa
 		Of: [2]int{i + 1, k + 1}, Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
 		Resolves: estimate.Resolved(d.StandardError), Losses: lossesOf(first, second),
 	}
-	low, high := first.Mean().Bounded().Minus(second.Mean().Bounded()).Bounds(rate)
+	low, high := d.Low, d.High
+	if len(all) > 2 {
+		low, high = first.Mean().Bounded().Minus(second.Mean().Bounded()).Bounds(rate)
+	}
 	p.Apart = low > 0 || high < 0
 	if paired, err := pairedTasks(first, second); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type Comparison struct {
 	Errors      []float64 `json:"standard_errors"`
 	Budgets     []int     `json:"budgets"`
 	Rollouts    []int     `json:"rollouts"`
-	Tiers       [][]int   `json:"tiers"` // the best first; within a tier none differs clearly from its first
+	Tiers       [][]int   `json:"tiers"` // the best first; an evaluation is in the tier before unless it is apart from the first of that
 
 	*Pair        // of two; nil of more
 	Pairs []Pair `json:"pairs,omitempty"` // of more than two
@@ -62,8 +62,11 @@ type OverTasks struct {
 	Clusters      int        `json:"clusters"`    // independent draws
 }
 
-// Sort sets the tiers: an evaluation is in the tier before unless apart finds it different from the first of that.
-func (c *Comparison) Sort(apart func(first, second int) bool) {
+// SetTiers sets the tiers by the pairs, which must all be there.
+func (c *Comparison) SetTiers() {
+	apart := func(a, b int) bool {
+		return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.Apart && (p.Of == [2]int{a, b} || p.Of == [2]int{b, a}) })
+	}
 	for _, n := range c.ranked() {
 		if k := len(c.Tiers) - 1; k >= 0 && !apart(c.Tiers[k][0], n) {
 			c.Tiers[k] = append(c.Tiers[k], n)
@@ -172,7 +175,7 @@ type comparisonPage struct {
 	All     string // how many tasks there are, where not all are listed
 }
 
-// tier is evaluations of which none differs clearly from the first.
+// tier is one of the tiers.
 type tier struct {
 	Number int
 	Bars   []bar

@@ -37,7 +37,7 @@ func comparison(models, tasks int) *show.Comparison {
 				Tasks: &show.OverTasks{StandardError: 0.03, Clusters: tasks}})
 		}
 	}
-	c.Sort(func(a, b int) bool { return a-b > 1 || b-a > 1 })
+	c.SetTiers()
 	if models == 2 {
 		c.Pair, c.Pairs = &c.Pairs[0], nil
 	}
