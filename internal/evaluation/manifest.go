@@ -121,3 +121,48 @@ func recordOf(name string, write func(io.Writer) error) (files.Digest, error) {
 	err := write(w)
 	return w.File(name), err
 }
+
+// part is a file of an evaluation.
+type part struct {
+	name  string
+	write func(io.Writer) error
+}
+
+// writeAll writes files, and then the manifest with them.
+func (m *manifest) writeAll(folder string, parts []part) error {
+	for _, p := range parts {
+		err := atomicfile.Write(filepath.Join(folder, p.name), func(w io.Writer) error {
+			to := files.NewDigestWriter(w)
+			err := p.write(to)
+			m.Files = append(m.Files, to.File(p.name))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return m.write(folder)
+}
+
+// replace puts files in the place of those that a manifest has. Until all are, the manifest has
+// the records of both, so that a kill leaves a folder that can be read.
+func (m *manifest) replace(folder string, was *manifest, parts []part) error {
+	for _, p := range parts {
+		m.Former = append(m.Former, was.records(p.name)...)
+		f, err := recordOf(p.name, p.write)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, f)
+	}
+	if err := m.write(folder); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := atomicfile.Write(filepath.Join(folder, p.name), p.write); err != nil {
+			return err
+		}
+	}
+	m.Former = nil
+	return m.write(folder)
+}

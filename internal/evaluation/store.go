@@ -22,62 +22,6 @@ import (
 	"speceval/internal/store/journal"
 )
 
-// Request is one request that was sent, as a row of requests.parquet. Times are
-// seconds since the first of its session, the process that sent it.
-type Request struct {
-	Session int32  `parquet:"session" json:"session"` // from 0
-	Number  int32  `parquet:"number" json:"number"`   // in the session, in order of submission
-	Task    string `parquet:"task" json:"task"`
-	Phase   string `parquet:"phase" json:"phase"`
-	Ordinal int32  `parquet:"ordinal" json:"ordinal"` // in the phase, from 1
-	Rollout int32  `parquet:"rollout" json:"rollout"` // of the task, as in rollouts.parquet
-	Seed    int64  `parquet:"seed" json:"seed"`
-	Server  string `parquet:"server" json:"server"` // "" if it reached none
-
-	Submitted   float64  `parquet:"submitted" json:"submitted"`
-	Started     *float64 `parquet:"started" json:"started"`           // its first tokens; null if none were seen
-	Finished    *float64 `parquet:"finished" json:"finished"`         // null if it was under way when the process ended
-	RewardReady *float64 `parquet:"reward_ready" json:"reward_ready"` // null without a reward
-
-	PromptTokens     int32  `parquet:"prompt_tokens" json:"prompt_tokens"`
-	CompletionTokens int32  `parquet:"completion_tokens" json:"completion_tokens"` // 0 unless it completed
-	AbortedTokens    *int32 `parquet:"aborted_tokens" json:"aborted_tokens"`       // seen before its end; null if it completed
-
-	State      string `parquet:"state" json:"state"`
-	Passed     *bool  `parquet:"passed" json:"passed"` // its reward; null without one
-	Prefetched bool   `parquet:"prefetched" json:"prefetched"`
-
-	PrefixTokens int32 `parquet:"prefix_tokens" json:"prefix_tokens"` // of earlier requests, from which it continues the answer
-	Continued    int32 `parquet:"continued" json:"continued"`         // how often it was lost itself and went on
-	AskedAgain   bool  `parquet:"asked_again" json:"asked_again"`     // it begins anew though something was seen before, or may have been
-
-	// Partial is the reward of one that has not passed, from 0 to below 1.
-	Partial float64 `parquet:"-" json:"reward,omitempty"`
-	// Void is the tokens of tries before, within the request, that came to nothing.
-	Void int64 `parquet:"-" json:"void,omitempty"`
-	// Cost is the dollars that the server charged; 0 where it does not tell.
-	Cost float64 `parquet:"-" json:"cost,omitempty"`
-}
-
-// rolloutKey names a rollout as requests do.
-type rolloutKey struct {
-	task    string
-	rollout int32
-}
-
-func (r *Request) key() rolloutKey { return rolloutKey{r.Task, r.Rollout} }
-
-// States of requests, in addition to those of package router.
-const (
-	lost      = "lost"      // under way when the process ended, or its answer was damaged
-	completed = "completed" // until it is known what is selected
-)
-
-// requestID finds a request again.
-type requestID struct{ Session, Number int32 }
-
-func (r *Request) id() requestID { return requestID{r.Session, r.Number} }
-
 // verdict is a score with what it depends on besides the answer.
 type verdict struct {
 	rollout.Score
@@ -245,51 +189,6 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema)) }},
 		{RequestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) }},
 	}, s.scored(r, st.scores(s.Rules), graded)...))
-}
-
-// part is a file of an evaluation.
-type part struct {
-	name  string
-	write func(io.Writer) error
-}
-
-// writeAll writes files, and then the manifest with them.
-func (m *manifest) writeAll(folder string, parts []part) error {
-	for _, p := range parts {
-		err := atomicfile.Write(filepath.Join(folder, p.name), func(w io.Writer) error {
-			to := files.NewDigestWriter(w)
-			err := p.write(to)
-			m.Files = append(m.Files, to.File(p.name))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return m.write(folder)
-}
-
-// replace puts files in the place of those that a manifest has. Until all are, the manifest has
-// the records of both, so that a kill leaves a folder that can be read.
-func (m *manifest) replace(folder string, was *manifest, parts []part) error {
-	for _, p := range parts {
-		m.Former = append(m.Former, was.records(p.name)...)
-		f, err := recordOf(p.name, p.write)
-		if err != nil {
-			return err
-		}
-		m.Files = append(m.Files, f)
-	}
-	if err := m.write(folder); err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if err := atomicfile.Write(filepath.Join(folder, p.name), p.write); err != nil {
-			return err
-		}
-	}
-	m.Former = nil
-	return m.write(folder)
 }
 
 // scored are the files that follow from verdicts; graded says that some are graded.

@@ -1,0 +1,273 @@
+package evaluation
+
+import (
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"speceval/internal/ledger"
+	"speceval/internal/router"
+	"speceval/internal/store/rowfile"
+	"speceval/method/controller"
+)
+
+// Request is one request that was sent, as a row of requests.parquet. Times are
+// seconds since the first of its session, the process that sent it.
+type Request struct {
+	Session int32  `parquet:"session" json:"session"` // from 0
+	Number  int32  `parquet:"number" json:"number"`   // in the session, in order of submission
+	Task    string `parquet:"task" json:"task"`
+	Phase   string `parquet:"phase" json:"phase"`
+	Ordinal int32  `parquet:"ordinal" json:"ordinal"` // in the phase, from 1
+	Rollout int32  `parquet:"rollout" json:"rollout"` // of the task, as in rollouts.parquet
+	Seed    int64  `parquet:"seed" json:"seed"`
+	Server  string `parquet:"server" json:"server"` // "" if it reached none
+
+	Submitted   float64  `parquet:"submitted" json:"submitted"`
+	Started     *float64 `parquet:"started" json:"started"`           // its first tokens; null if none were seen
+	Finished    *float64 `parquet:"finished" json:"finished"`         // null if it was under way when the process ended
+	RewardReady *float64 `parquet:"reward_ready" json:"reward_ready"` // null without a reward
+
+	PromptTokens     int32  `parquet:"prompt_tokens" json:"prompt_tokens"`
+	CompletionTokens int32  `parquet:"completion_tokens" json:"completion_tokens"` // 0 unless it completed
+	AbortedTokens    *int32 `parquet:"aborted_tokens" json:"aborted_tokens"`       // seen before its end; null if it completed
+
+	State      string `parquet:"state" json:"state"`
+	Passed     *bool  `parquet:"passed" json:"passed"` // its reward; null without one
+	Prefetched bool   `parquet:"prefetched" json:"prefetched"`
+
+	PrefixTokens int32 `parquet:"prefix_tokens" json:"prefix_tokens"` // of earlier requests, from which it continues the answer
+	Continued    int32 `parquet:"continued" json:"continued"`         // how often it was lost itself and went on
+	AskedAgain   bool  `parquet:"asked_again" json:"asked_again"`     // it begins anew though something was seen before, or may have been
+
+	// Partial is the reward of one that has not passed, from 0 to below 1.
+	Partial float64 `parquet:"-" json:"reward,omitempty"`
+	// Void is the tokens of tries before, within the request, that came to nothing.
+	Void int64 `parquet:"-" json:"void,omitempty"`
+	// Cost is the dollars that the server charged; 0 where it does not tell.
+	Cost float64 `parquet:"-" json:"cost,omitempty"`
+}
+
+// rolloutKey names a rollout as requests do.
+type rolloutKey struct {
+	task    string
+	rollout int32
+}
+
+func (r *Request) key() rolloutKey { return rolloutKey{r.Task, r.Rollout} }
+
+// States of requests, in addition to those of package router.
+const (
+	lost      = "lost"      // under way when the process ended, or its answer was damaged
+	completed = "completed" // until it is known what is selected
+)
+
+// requestID finds a request again.
+type requestID struct{ Session, Number int32 }
+
+func (r *Request) id() requestID { return requestID{r.Session, r.Number} }
+
+// gradedRequest is a row of requests.parquet where a reward of one is neither 0 nor 1.
+type gradedRequest struct {
+	Request
+	Reward *float64 `parquet:"reward,maybe"` // null without one
+}
+
+// chargedRequest is a row of requests.parquet where servers reported costs, or answers began anew
+// within a request.
+type chargedRequest struct {
+	gradedRequest
+	Cost float64 `parquet:"cost,maybe"`
+	Void int64   `parquet:"void_tokens,maybe"`
+}
+
+// writeRequests writes requests with those of their further columns that say anything.
+func writeRequests(w io.Writer, rows []Request, footer map[string]string) error {
+	isGraded, isCharged := false, false
+	graded, charged := make([]gradedRequest, len(rows)), make([]chargedRequest, len(rows))
+	for i, q := range rows {
+		graded[i].Request = q
+		if q.Passed != nil {
+			reward := q.Partial
+			if *q.Passed {
+				reward = 1
+			}
+			graded[i].Reward = &reward
+		}
+		charged[i] = chargedRequest{graded[i], q.Cost, q.Void}
+		isGraded, isCharged = isGraded || q.Partial != 0, isCharged || q.Cost != 0 || q.Void != 0
+	}
+	switch {
+	case isCharged:
+		return rowfile.Write(w, charged, footer)
+	case isGraded:
+		return rowfile.Write(w, graded, footer)
+	}
+	return rowfile.Write(w, rows, footer)
+}
+
+// readRequests reads the requests of a complete evaluation.
+func readRequests(folder string) ([]Request, error) {
+	rows, _, err := rowfile.ReadFile[chargedRequest](filepath.Join(folder, RequestsFile))
+	all := make([]Request, len(rows))
+	for i, q := range rows {
+		all[i] = q.Request
+		all[i].Cost, all[i].Void = q.Cost, q.Void
+		if q.Reward != nil && *q.Reward < 1 {
+			all[i].Partial = *q.Reward
+		}
+	}
+	return all, err
+}
+
+// Cost is the dollars of an evaluation.
+type Cost struct {
+	Dollars  float64 `json:"usd"`
+	Reported bool    `json:"reported"` // by the servers, of every request that reached one; otherwise by the prices
+}
+
+// charge sets what the requests cost, if their prices are known or servers told.
+func (r *Result) charge(rows []Request, price *ledger.Price) {
+	c := Cost{Reported: true}
+	for i := range rows {
+		dollars, reported := rows[i].cost(price)
+		c.Dollars += dollars
+		c.Reported = c.Reported && reported
+	}
+	if r.Cost = nil; c.Dollars > 0 {
+		r.Cost = &c
+	}
+}
+
+// tokens counts the generated tokens of a request.
+func (q *Request) tokens() int64 {
+	n := int64(q.CompletionTokens-q.PrefixTokens) + q.Void
+	if q.AbortedTokens != nil {
+		n += int64(*q.AbortedTokens)
+	}
+	return n
+}
+
+// cost is the dollars of a request, and whether its server reported them.
+func (q *Request) cost(price *ledger.Price) (dollars float64, reported bool) {
+	switch {
+	case q.Cost > 0:
+		return q.Cost, true
+	case price != nil:
+		return price.Of(float64(q.PromptTokens), float64(q.tokens())), q.PromptTokens == 0
+	}
+	return 0, false
+}
+
+// account sets what the requests came to, and tells those that count from the
+// others.
+func (r *Result) account(rows []Request, session int32, record *router.Record, places int) {
+	settle(rows, r.Rows)
+	r.tally(rows)
+	ends := make(map[int32]float64) // of earlier sessions
+	for i := range rows {
+		if q := &rows[i]; q.Session != session {
+			ends[q.Session] = max(ends[q.Session], q.end())
+		}
+	}
+	r.Seconds = record.Time.Seconds()
+	for _, s := range slices.Sorted(maps.Keys(ends)) {
+		r.Seconds += ends[s]
+	}
+	r.Barrier = idle(rows, session, record.Allocated.Seconds(), places)
+}
+
+// settle gives the requests that completed their states, now that it is known
+// what is selected. Where a rollout has two, since its first answer was damaged,
+// the last one counts.
+func settle(rows []Request, tasks []Task) {
+	selected := make(map[string]int32, len(tasks)) // rollouts, by task
+	for _, t := range tasks {
+		selected[t.ID] = t.Pilots + t.Continuations
+	}
+	seen := make(map[rolloutKey]bool)
+	for i := len(rows) - 1; i >= 0; i-- {
+		q := &rows[i]
+		at := q.key()
+		switch {
+		case q.State != completed:
+		case seen[at]:
+			q.State = lost
+		case q.Rollout < selected[q.Task]:
+			q.State = router.Accepted.String()
+		default:
+			q.State = router.Discarded.String()
+		}
+		seen[at] = seen[at] || q.State == router.Accepted.String() || q.State == router.Discarded.String()
+	}
+}
+
+// tally counts requests that do not count, by the states that they have in the end.
+func (r *Result) tally(rows []Request) {
+	gone := carried(rows)
+	for i := range rows {
+		q := &rows[i]
+		switch q.State {
+		case router.Discarded.String():
+			r.Extra++
+			r.Tokens.Wasted += int64(q.CompletionTokens)
+		case router.AbortedRunning.String():
+			r.Extra++
+			fallthrough
+		case router.Faulty.String():
+			if !gone[i] {
+				r.Tokens.Wasted += int64(*q.AbortedTokens)
+			}
+		case lost:
+			r.Lost++
+		}
+	}
+}
+
+// carried tells which requests another one went on from: their tokens are among its.
+func carried(rows []Request) map[int]bool {
+	gone, last := make(map[int]bool), make(map[rolloutKey]int)
+	for i := range rows {
+		if before, there := last[rows[i].key()]; there && rows[i].PrefixTokens > 0 {
+			gone[before] = true
+		}
+		last[rows[i].key()] = i
+	}
+	return gone
+}
+
+// end is the last time that is known of the request.
+func (q *Request) end() float64 {
+	end := q.Submitted
+	for _, at := range []*float64{q.Finished, q.RewardReady} {
+		if at != nil {
+			end = max(end, *at)
+		}
+	}
+	return end
+}
+
+// idle is how long places stood empty in a session between the submission of the
+// last pilot and the final allocation, on average over all places, in seconds. It
+// is 0 where no allocation was waited for.
+func idle(rows []Request, session int32, allocated float64, places int) float64 {
+	last := -1.0
+	for i := range rows {
+		if q := &rows[i]; q.Session == session && q.Phase == controller.Pilot.String() {
+			last = max(last, q.Submitted)
+		}
+	}
+	if last < 0 || allocated <= last {
+		return 0
+	}
+	busy := 0.0
+	for i := range rows {
+		q := &rows[i]
+		if q.Session != session || q.Finished == nil {
+			continue
+		}
+		busy += max(0, min(*q.Finished, allocated)-max(q.Submitted, last))
+	}
+	return max(0, (allocated-last)-busy/float64(places))
+}
