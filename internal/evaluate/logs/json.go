@@ -16,8 +16,10 @@ import (
 	"speceval/internal/store/files"
 )
 
-// maxText bounds a text, and a value that is read whole, in bytes.
-const maxText = 64 << 20
+// maxValue bounds a text, and a value that is read whole, in bytes.
+const maxValue = 64 << 20
+
+var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxValue>>20)
 
 // lenient is how logs are decoded: a key may stand twice, and the last one counts.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -26,11 +28,12 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 type head []byte
 
 func headOf(path string) (h head, err error) {
-	err = open(path, func(r io.Reader) error {
-		h, err = io.ReadAll(io.LimitReader(r, 64<<10))
-		return err
-	})
-	return h, err
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer disk.Close()
+	return io.ReadAll(io.LimitReader(disk, 64<<10))
 }
 
 // has reports whether the file begins as an object, with all of the words as keys or
@@ -44,18 +47,8 @@ func (h head) has(words ...string) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(h, " \t\r\n"), []byte("{"))
 }
 
-// open reads a file.
-func open(path string, read func(r io.Reader) error) error {
-	disk, err := files.OpenInput(path, files.Log)
-	if err != nil {
-		return err
-	}
-	defer disk.Close()
-	return read(disk)
-}
-
 // python is JSON as Python writes it: outside of texts NaN, Infinity and -Infinity become
-// null. It refuses a text that no log has.
+// null. It ends with errLong in a value that no log has.
 type python struct {
 	*bufio.Reader
 	decoder       *jsontext.Decoder
@@ -71,25 +64,19 @@ func decode(r io.Reader) *jsontext.Decoder {
 	return p.decoder
 }
 
-var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxText>>20)
-
 func (p *python) Read(b []byte) (n int, err error) {
-	if p.read-p.decoder.InputOffset() > maxText {
+	if p.read-p.decoder.InputOffset() > maxValue {
 		return 0, errLong
 	}
-	for n < len(b) {
+	for ; n < len(b) && err == nil; n++ {
 		if p.rest != "" {
-			k := copy(b[n:], p.rest)
-			n, p.rest = n+k, p.rest[k:]
+			b[n], p.rest = p.rest[0], p.rest[1:]
 			continue
 		}
-		c, err := p.ReadByte()
-		if err != nil && n == 0 {
-			return 0, err
-		} else if err != nil {
-			break
-		}
-		switch {
+		b[n], err = p.ReadByte()
+		switch c := b[n]; {
+		case err != nil:
+			n--
 		case p.escaped:
 			p.escaped = false
 		case c == '"':
@@ -100,15 +87,16 @@ func (p *python) Read(b []byte) (n int, err error) {
 			for _, word := range []string{"NaN", "Infinity", "-Infinity"} {
 				if next, _ := p.Peek(len(word) - 1); c == word[0] && string(next) == word[1:] {
 					p.Discard(len(next))
-					c, p.rest = 'n', "ull"
+					b[n], p.rest = 'n', "ull"
 				}
 			}
 		}
-		b[n] = c
-		n++
 	}
 	p.read += int64(n)
-	return n, nil
+	if n > 0 {
+		err = nil
+	}
+	return n, err
 }
 
 // into reads a text that is one JSON value.
@@ -128,21 +116,29 @@ func parse(v jsontext.Value, value any) error { return json.Unmarshal(v, value, 
 
 // object reads a file that is one JSON value.
 func object(path string, value any) error {
-	return open(path, func(r io.Reader) error { return into(r, value) })
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	return into(disk, value)
 }
 
-// rows calls each for every row of JSONL, from 1.
+// rows calls each for every row of JSONL.
 func rows[T any](path string, each func(row *T) error) error {
-	return open(path, func(r io.Reader) error {
-		l := list[T]{each: each}
-		for d := decode(r); ; {
-			if err := l.next(d); err == io.EOF {
-				return nil
-			} else if err != nil {
-				return fmt.Errorf("row %d: %w", l.row, fault(err))
-			}
-		}
-	})
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil {
+		return err
+	}
+	defer disk.Close()
+	l, d := list[T]{each: each}, decode(disk)
+	for err == nil {
+		err = l.next(d)
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return fmt.Errorf("row %d: %w", l.row, fault(err))
 }
 
 // list calls each for every value of a JSON list, one at a time; another value is passed
@@ -255,25 +251,18 @@ func (m *members) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// of returns the last value of a name, nil if there is none.
+// of returns the last value of a name, or of names with points between; nil if there is
+// none.
 func (m members) of(name string) (value jsontext.Value) {
 	for _, one := range m {
 		if one.name == name {
 			value = one.value
 		}
 	}
+	if outer, inner, deeper := strings.Cut(name, "."); value == nil && deeper {
+		var next members
+		parse(m.of(outer), &next)
+		return next.of(inner)
+	}
 	return value
-}
-
-// within returns the value of a name, or of names with points between.
-func (m members) within(name string) jsontext.Value {
-	if value := m.of(name); value != nil {
-		return value
-	}
-	outer, inner, deeper := strings.Cut(name, ".")
-	var next members
-	if !deeper || m.of(outer) == nil || parse(m.of(outer), &next) != nil {
-		return nil
-	}
-	return next.within(inner)
 }

@@ -54,7 +54,7 @@ func readLighteval(b *book, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := parquetfile.Open(disk, info.Size(), maxText)
+	f, err := parquetfile.Open(disk, info.Size(), maxValue)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (n *nemoLog) reward(row members) (reward float64, is bool, err error) {
 	at := slices.IndexFunc(known, func(name string) bool { return !null(row.of(name)) })
 	switch {
 	case n.wanted != "":
-		if known = nil; row.within(n.wanted) != nil {
+		if known = nil; row.of(n.wanted) != nil {
 			n.taken = n.wanted
 		}
 	case n.taken == "" && at >= 0:
@@ -107,7 +107,7 @@ func (n *nemoLog) reward(row members) (reward float64, is bool, err error) {
 	if n.taken == "" {
 		return 0, false, nil
 	}
-	value := row.within(n.taken)
+	value := row.of(n.taken)
 	reward, is, err = verdict(n.taken, value)
 	switch {
 	case !judgementField.MatchString(n.taken) || value.Kind() != '"':
