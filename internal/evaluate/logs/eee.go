@@ -67,7 +67,7 @@ func (d *draft) everyEval(row *everyEvalRow) error {
 		d.without("the sample ended in an error")
 		return nil
 	}
-	score := scoreOf(strings.ReplaceAll(cmp.Or(row.Result, row.Benchmark), "/", ":"), row.Evaluation.Score)
+	score := member{strings.ReplaceAll(cmp.Or(row.Result, row.Benchmark), "/", ":"), row.Evaluation.Score}
 	d.see(score.name)
 	if d.taken != "" && d.taken != score.name {
 		return nil // a row of another result
@@ -77,5 +77,5 @@ func (d *draft) everyEval(row *everyEvalRow) error {
 	if epoch, err := strconv.Atoi(text); err == nil && epoch > 0 {
 		number = epoch
 	}
-	return d.take(row.Sample, row.Usage.rollout(number), []scored{score})
+	return d.take(row.Sample, row.Usage.rollout(number), members{score}, nil)
 }

@@ -64,12 +64,12 @@ func readHarbor(b *book, path string) error {
 	if d.Created == "" || t.Started != "" && t.Started < d.Created {
 		d.Created = t.Started
 	}
-	var scores []scored
+	var scores members
 	for _, r := range t.Verifier.Rewards {
 		if r.name == "reward" { // before others
-			scores = slices.Insert(scores, 0, scoreOf(r.name, r.value))
+			scores = slices.Insert(scores, 0, member{r.name, r.value})
 		} else if r.value.Kind() != '"' {
-			scores = append(scores, scoreOf(r.name, r.value))
+			scores = append(scores, member{r.name, r.value})
 		}
 	}
 	r := Rollout{Number: d.next(t.Task), PromptTokens: tokens(t.Result.Input), CompletionTokens: tokens(t.Result.Output), Identity: identity(t.ID)}
@@ -81,5 +81,5 @@ func readHarbor(b *book, path string) error {
 		d.note("trials that ended in %s without a reward count as failed", t.Exception.Type)
 		return d.add(t.Task, r)
 	}
-	return d.take(t.Task, r, scores)
+	return d.take(t.Task, r, scores, nil)
 }

@@ -129,10 +129,8 @@ func readAt(path, format string) ([]Log, error) {
 // reading is a log of Inspect that is read from a stream.
 func reading(t *testing.T, r io.Reader) (*draft, error) {
 	t.Helper()
-	b := &book{at: make(map[[2]string]*draft)}
-	l := new(inspectLog)
+	l := &inspectLog{draft: new(book).draft("", "")}
 	l.Samples.each = l.sample
-	l.draft = b.draft("", "")
 	return l.draft, into(r, l)
 }
 

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -123,18 +125,17 @@ func (l *inspectLog) zip(path string) error {
 	if err != nil {
 		return fmt.Errorf("the zip is cut short or broken: %w", err)
 	}
-	directory.left = 1 << 62
+	directory.left = math.MaxInt64
 	archive.RegisterDecompressor(zstdMethod, zstd.ZipDecompressor(zstd.WithDecoderLowmem(true), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20)))
-	members := make(map[string]*zip.File) // of one name the last
-	var journal []int
+	members, journal := make(map[string]*zip.File), make(map[int]*zip.File) // of one name the last
 	for _, f := range archive.File {
+		members[f.Name] = f
 		name, is := strings.CutPrefix(f.Name, "_journal/summaries/")
 		if n, err := strconv.Atoi(strings.TrimSuffix(name, ".json")); is && err == nil {
-			journal = append(journal, n)
+			journal[n] = f
 		}
-		members[f.Name] = f
 	}
-	header, parts := members["header.json"], []*zip.File{members["summaries.json"]}
+	header := members["header.json"]
 	if header == nil {
 		header, l.Status = members["_journal/start.json"], "started"
 		l.draft.note("the run did not come to its end: what its journal has counts")
@@ -142,30 +143,23 @@ func (l *inspectLog) zip(path string) error {
 	if header == nil {
 		return errors.New("it has neither header.json nor _journal/start.json: it is no log of Inspect")
 	}
-	if parts[0] == nil {
-		slices.Sort(journal)
-		for _, n := range slices.Compact(journal) {
-			parts = append(parts, members[fmt.Sprintf("_journal/summaries/%d.json", n)])
-		}
+	if whole := members["summaries.json"]; whole != nil {
+		journal = map[int]*zip.File{0: whole}
 	}
 	err = unpack(header, l)
-	for _, part := range parts {
-		err = cmp.Or(err, unpack(part, &l.Samples))
+	for _, n := range slices.Sorted(maps.Keys(journal)) {
+		err = cmp.Or(err, unpack(journal[n], &l.Samples))
 	}
 	return err
 }
 
-// unpack reads a member as JSON; nil is none. One that has more than it claims is an error of
-// archive/zip.
+// unpack reads a member as JSON. One that has more than it claims is an error of archive/zip.
 func unpack(f *zip.File, value any) error {
-	if f == nil {
-		return nil
-	}
-	if f.UncompressedSize64 > maxUnpacked {
-		return fmt.Errorf("%s: it decompresses to more than %d GiB", f.Name, maxUnpacked>>30)
-	}
 	content, err := f.Open()
-	if err == nil {
+	switch {
+	case f.UncompressedSize64 > maxUnpacked:
+		err = fmt.Errorf("it decompresses to more than %d GiB", maxUnpacked>>30)
+	case err == nil:
 		defer content.Close()
 		err = into(content, value)
 	}
@@ -198,7 +192,7 @@ func (l *inspectLog) sample(s *inspectSample) error {
 	if u := s.Usage[l.Eval.Model]; u != nil {
 		r.PromptTokens, r.CompletionTokens = u.Input+u.Read+u.Write, u.Output
 	}
-	var scores []scored
+	var scores members
 	for _, by := range s.Scores {
 		var score struct {
 			Value jsontext.Value `json:"value"`
@@ -207,18 +201,16 @@ func (l *inspectLog) sample(s *inspectSample) error {
 			return err
 		}
 		if score.Value.Kind() != '{' {
-			scores = append(scores, scoreOf(by.name, score.Value))
+			scores = append(scores, member{by.name, score.Value})
 			continue
 		}
 		var parts members
-		if err := parse(score.Value, &parts); err != nil {
-			return err
-		}
+		parse(score.Value, &parts) // of a value that was read, so that it cannot fail
 		for _, part := range parts {
-			scores = append(scores, scoreOf(by.name+"/"+part.name, part.value))
+			scores = append(scores, member{by.name + "/" + part.name, part.value})
 		}
 	}
-	return l.draft.take(s.ID, r, scores)
+	return l.draft.take(s.ID, r, scores, nil)
 }
 
 // finish says what was evaluated, and keeps the selected rollouts of an allocation alone.

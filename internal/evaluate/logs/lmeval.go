@@ -34,11 +34,11 @@ func readLMEval(b *book, path string) error {
 	}{Model: folder(path, 0)}
 	beside(path, "results_"+at+".json", &about)
 	d := b.draft(task, about.Model)
-	d.Created = moment(about.Date)
-	d.Scorer = b.Scorer
+	d.Created, d.Scorer = moment(about.Date), b.Scorer
 	seen := make(map[taskID]bool)
 	return rows(path, func(row *members) error {
-		id, err := idOf(row.of("doc_id"))
+		var id taskID
+		err := id.UnmarshalJSON(row.of("doc_id"))
 		switch again := seen[id]; {
 		case err != nil:
 			return err
@@ -54,27 +54,24 @@ func readLMEval(b *book, path string) error {
 	})
 }
 
-// metrics takes a row: its metrics, as METRIC/FILTER, are of one response to a
-// document, or of several.
+// metrics takes a row: its metrics, as METRIC/FILTER, are of one response to a document, or
+// of several. Those that have a value for each response come first.
 func (d *draft) metrics(id taskID, row members) error {
 	filter, _ := textOf(row.of("filter"))
 	of := repeatsOf(row.of("resps"), row.of("filtered_resps"))
-	var single, lists []scored
+	var lists, single members
 	for _, m := range row {
-		s := scoreOf(joined("/", m.name, filter), m.value)
-		each := listOf(m.value)
+		s := member{joined("/", m.name, filter), m.value}
 		switch {
 		case slices.Contains(lmEvalKeys, m.name):
-		case len(each) > 1 && len(each) == of.all && !slices.ContainsFunc(each, func(v jsontext.Value) bool { return strings.ContainsRune(`"[{`, rune(v.Kind())) }):
-			s.values = each
+		case of.list(m.value) != nil:
 			lists = append(lists, s)
 		case strings.ContainsRune(`0tfn`, rune(m.value.Kind())):
-			s.share, s.refused = of.over(m.name, filter)
 			single = append(single, s)
 		}
 	}
 	scores := append(lists, single...)
-	if _, err := d.choice.of(scores); err != nil {
+	if err := d.choose(scores, of); err != nil {
 		return err
 	}
 	if _, taken, _ := strings.Cut(d.taken, "/"); len(scores) > 0 && (d.taken == "" || taken != filter) {
@@ -83,7 +80,7 @@ func (d *draft) metrics(id taskID, row members) error {
 	if of.all > 1 && of.seen == 1 && len(lists) == 0 {
 		d.note("the metrics are of the first of %d repeats of each document, or the one that the filter takes; --scorer NAME scores all of them", of.all)
 	}
-	return d.take(id, ioTokens{}.rollout(1), scores)
+	return d.take(id, ioTokens{}.rollout(1), scores, of)
 }
 
 // rescored takes all responses to a document, each with the reward of a scorer of ours.
@@ -116,8 +113,8 @@ func (d *draft) rescored(id taskID, row members, score func(gold, response strin
 
 // repeatsOf counts the responses to a document in resps, a list of them for each request,
 // and the responses that the filter left for the metrics.
-func repeatsOf(resps, filtered jsontext.Value) (of repeats) {
-	requests := listOf(resps)
+func repeatsOf(resps, filtered jsontext.Value) *repeats {
+	of, requests := new(repeats), listOf(resps)
 	for _, r := range requests {
 		of.all = max(of.all, len(listOf(r)))
 	}

@@ -4,6 +4,9 @@ package logs
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -12,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"speceval/internal/store/files"
 )
 
 // Log is a log of one model on one benchmark. As JSON it is without its rollouts.
@@ -95,7 +100,7 @@ func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
 		return nil, nil, err
 	}
 	for _, b := range books {
-		read, err := b.read()
+		read, err := b.logs()
 		switch {
 		case err == nil:
 			all = append(all, read...)
@@ -121,56 +126,6 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("%s: no log of %s is recognised", e.Path, strings.Join(Formats(), ", "))
 }
 
-// books recognises files, and puts those of one place together.
-func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
-	at := make(map[string]*book)
-	for _, path := range paths {
-		h, err := headOf(path)
-		if err != nil {
-			return nil, err
-		}
-		for i, f := range formats {
-			place, is := f.is(path, h)
-			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
-				continue
-			}
-			b := at[f.name+" "+place]
-			if b == nil {
-				b = &book{Choice: c, format: f, order: i, source: path, at: make(map[[2]string]*draft)}
-				at[f.name+" "+place], all = b, append(all, b)
-			} else {
-				b.source = place
-			}
-			b.paths = append(b.paths, path)
-			break
-		}
-	}
-	slices.SortStableFunc(all, func(a, b *book) int { return cmp.Compare(a.order, b.order) })
-	return all, nil
-}
-
-// read reads the files of one place.
-func (b *book) read() (all []Log, err error) {
-	if b.Scorer != "" && b.format.name != lmEval.name {
-		return nil, fmt.Errorf("%s: --scorer reads the answers of logs of %s alone: take the rewards of this one, or choose them with --reward", b.source, lmEval.name)
-	}
-	for _, path := range b.paths {
-		if err := b.format.read(b, path); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	if b.format.done != nil {
-		err = b.format.done(b)
-	}
-	if err == nil {
-		all, err = b.logs()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", b.source, err)
-	}
-	return all, nil
-}
-
 // find returns the file at path, or the regular files of the folder there that may be logs.
 // Links are not followed, and names that begin with a dot are passed over.
 func find(path string) (paths []string, folder bool, err error) {
@@ -185,11 +140,97 @@ func find(path string) (paths []string, folder bool, err error) {
 			return err
 		case hidden && d.IsDir():
 			return filepath.SkipDir
-		case hidden || !d.Type().IsRegular() || !slices.Contains([]string{".eval", ".json", ".jsonl", ".parquet"}, filepath.Ext(name)):
-			return nil
+		case !hidden && d.Type().IsRegular() && slices.Contains([]string{".eval", ".json", ".jsonl", ".parquet"}, filepath.Ext(name)):
+			paths = append(paths, name)
 		}
-		paths = append(paths, name)
 		return nil
 	})
 	return paths, true, err
+}
+
+// book is the files of one place, and the logs in them.
+type book struct {
+	Choice
+	format format
+	order  int // among formats
+	place  string
+	source string // the file, or the place of several
+	paths  []string
+	drafts []*draft
+	nemo   nemoLog // of NeMo-Skills
+}
+
+// books recognises files, and puts those of one place together.
+func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
+	for _, path := range paths {
+		h, err := headOf(path)
+		if err != nil {
+			return nil, err
+		}
+		for order, f := range formats {
+			place, is := f.is(path, h)
+			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
+				continue
+			}
+			at := slices.IndexFunc(all, func(b *book) bool { return b.order == order && b.place == place })
+			if at < 0 {
+				at, all = len(all), append(all, &book{Choice: c, format: f, order: order, place: place, source: path})
+			} else {
+				all[at].source = place
+			}
+			all[at].paths = append(all[at].paths, path)
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *book) int { return cmp.Compare(a.order, b.order) })
+	return all, nil
+}
+
+// draft returns the log of a benchmark and model, a new one for the first row.
+func (b *book) draft(benchmark, model string) *draft {
+	for _, d := range b.drafts {
+		if d.Benchmark == benchmark && d.Model == model {
+			return d
+		}
+	}
+	d := &draft{
+		Log:    Log{Format: b.format.name, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
+		wanted: b.Reward, places: make(map[string]int), left: make(map[string]int),
+	}
+	b.drafts = append(b.drafts, d)
+	return d
+}
+
+// logs reads the files, and returns all logs of the place.
+func (b *book) logs() (all []Log, err error) {
+	f := b.format
+	if b.Scorer != "" && f.name != "lm-eval" {
+		return nil, fmt.Errorf("%s: --scorer reads the answers of logs of lm-eval alone: take the rewards of this one, or choose them with --reward", b.source)
+	}
+	var digests []string
+	for _, path := range b.paths {
+		err := f.read(b, path)
+		d, fault := files.DigestOf("", path)
+		if err = cmp.Or(err, fault); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		digests = append(digests, d.SHA256)
+	}
+	if f.done != nil {
+		err = f.done(b)
+	}
+	slices.Sort(digests)
+	sum := sha256.Sum256([]byte(strings.Join(digests, " ")))
+	for _, d := range b.drafts {
+		d.Digest = hex.EncodeToString(sum[:])
+		err = cmp.Or(err, d.finish())
+		all = append(all, d.Log)
+	}
+	if len(all) == 0 {
+		err = cmp.Or(err, errors.New("no rollout in it is scored"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", b.source, err)
+	}
+	return all, nil
 }

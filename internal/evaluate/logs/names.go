@@ -13,16 +13,9 @@ import (
 // folder returns the name of the n-th folder above a file, 0 the one that it is in; "" above
 // the root.
 func folder(path string, n int) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
-	}
-	for range n + 1 {
-		path = filepath.Dir(path)
-	}
-	if path = filepath.Base(path); path == string(filepath.Separator) {
-		return ""
-	}
-	return path
+	path, _ = filepath.Abs(path)
+	names := strings.Split(filepath.ToSlash(path), "/")
+	return names[max(0, len(names)-2-n)]
 }
 
 // beside reads another file in the folder of a log, if it is there and sound.

@@ -20,7 +20,7 @@ var nemo = format{
 		return filepath.Dir(path), nemoFile.MatchString(filepath.Base(path)) && h.has("generation")
 	},
 	read: readNemo,
-	done: func(b *book) error { return b.nemo.check() },
+	done: checkNemo,
 }
 
 // Fields of a row that say whether it is correct, the first ones before others. Other
@@ -72,7 +72,7 @@ func readNemo(b *book, path string) error {
 // id returns the id of a row, or its place in its file if no row has an id.
 func (n *nemoLog) id(row members, place int) (id taskID, err error) {
 	for _, name := range []string{"id", "problem_id", "task_id", "index"} {
-		if id, err = idOf(row.of(name)); err != nil || id.text != "" {
+		if err = id.UnmarshalJSON(row.of(name)); err != nil || id.text != "" {
 			break
 		}
 	}
@@ -95,43 +95,39 @@ func (n *nemoLog) id(row members, place int) (id taskID, err error) {
 // of a row must agree.
 func (n *nemoLog) reward(row members) (reward float64, is bool, err error) {
 	known := n.known(row)
-	at := slices.IndexFunc(known, func(name string) bool { return !null(row.of(name)) })
-	switch {
-	case n.wanted != "":
-		if known = nil; row.of(n.wanted) != nil {
-			n.taken = n.wanted
+	if n.wanted != "" {
+		known = []string{n.wanted}
+	}
+	for _, name := range known {
+		if value := row.of(name); n.taken == "" && value != nil && (n.wanted != "" || !null(value)) {
+			n.taken = name
 		}
-	case n.taken == "" && at >= 0:
-		n.taken = known[at]
 	}
 	if n.taken == "" {
 		return 0, false, nil
 	}
 	value := row.of(n.taken)
 	reward, is, err = verdict(n.taken, value)
-	switch {
-	case !judgementField.MatchString(n.taken) || value.Kind() != '"':
-	case err != nil: // no verdict counts as wrong, as in NeMo-Skills
-		n.unworded++
-		reward, is, err = 0, true, nil
-	default:
-		n.readable++
-	}
-	if err != nil {
-		return 0, false, err
+	if judgementField.MatchString(n.taken) && value.Kind() == '"' {
+		if err == nil {
+			n.readable++
+		} else { // no verdict counts as wrong, as in NeMo-Skills
+			n.unworded++
+			reward, is, err = 0, true, nil
+		}
 	}
 	for _, name := range known {
-		other, says, err := verdict(name, row.of(name))
-		if name == n.taken || err != nil || !says || is && other == reward {
+		other, says, fault := verdict(name, row.of(name))
+		if err != nil || name == n.taken || fault != nil || !says || is && other == reward {
 			continue
 		}
 		word := "nothing"
 		if is {
 			word = fmt.Sprint(reward)
 		}
-		return 0, false, fmt.Errorf("%s says %s and %s says %v: choose one with --reward, of %s", n.taken, word, name, other, strings.Join(n.seen, ", "))
+		err = fmt.Errorf("%s says %s and %s says %v: choose one with --reward, of %s", n.taken, word, name, other, strings.Join(n.seen, ", "))
 	}
-	return reward, is, nil
+	return reward, is, err
 }
 
 // known returns the fields of a row that are known to be a verdict, and keeps the names of
@@ -155,8 +151,9 @@ func (n *nemoLog) known(row members) (known []string) {
 	return known
 }
 
-// check returns an error if no field could be chosen.
-func (n *nemoLog) check() error {
+// checkNemo returns an error if no field could be chosen.
+func checkNemo(b *book) error {
+	n := &b.nemo
 	choices := strings.Join(slices.Concat(n.seen, n.others), ", ")
 	switch {
 	case n.taken == "" && n.wanted != "":

@@ -63,7 +63,7 @@ func readTerminalBench(b *book, path string) error {
 			number, _ = strconv.Atoi(match[1])
 		}
 		r := Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(t.ID)}
-		if err := d.take(t.Task, r, []scored{scoreOf("is_resolved", t.Resolved)}); err != nil {
+		if err := d.take(t.Task, r, members{{"is_resolved", t.Resolved}}, nil); err != nil {
 			return err
 		}
 	}

@@ -94,18 +94,19 @@ func (d *draft) result(row *verifiersRow) error {
 		d.without("the rollout ended in an error")
 		return nil
 	}
-	scores := []scored{scoreOf("reward", row.Reward)}
+	scores := members{member{"reward", row.Reward}}
 	for _, m := range row.Metrics {
-		scores = append(scores, scoreOf("metrics/"+m.name, m.value))
+		scores = append(scores, member{"metrics/" + m.name, m.value})
 	}
-	return d.take(row.Example, row.Usage.rollout(d.next(row.Example)), scores)
+	return d.take(row.Example, row.Usage.rollout(d.next(row.Example)), scores, nil)
 }
 
 // episode takes a row of traces.jsonl. Of several traces the first counts.
 func (d *draft) episode(row *verifiersRow) error {
-	id, err := idOf(row.Task.of("key"))
+	var id taskID
+	err := id.UnmarshalJSON(row.Task.of("key"))
 	if err == nil && id.text == "" {
-		id, err = idOf(row.Task.of("hash"))
+		err = id.UnmarshalJSON(row.Task.of("hash"))
 	}
 	switch {
 	case err != nil:
@@ -122,7 +123,7 @@ func (d *draft) episode(row *verifiersRow) error {
 		d.note("its episodes have several traces: the first of each counts")
 	}
 	t := row.Traces[0]
-	scores, total := []scored{scoreOf("reward", nil)}, 0.0
+	scores, total := members{member{"reward", nil}}, 0.0
 	for _, m := range t.Rewards {
 		var part struct {
 			Score  jsontext.Value `json:"score"`
@@ -139,10 +140,10 @@ func (d *draft) episode(row *verifiersRow) error {
 			part.Weight = new(1.0)
 		}
 		total += score * *part.Weight
-		scores[0] = scoreOf("reward", jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64)))
-		scores = append(scores, scoreOf("rewards/"+m.name, part.Score))
+		scores[0] = member{"reward", jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))}
+		scores = append(scores, member{"rewards/" + m.name, part.Score})
 	}
 	r := ioTokens{t.Input, t.Output}.rollout(d.next(id))
 	r.Identity = identity(row.ID)
-	return d.take(id, r, scores)
+	return d.take(id, r, scores, nil)
 }

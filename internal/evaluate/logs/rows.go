@@ -2,8 +2,6 @@ package logs
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -14,73 +12,25 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"speceval/internal/store/files"
 )
 
 // maxRollouts bounds the rollouts of a log, and their numbers.
 const maxRollouts = 1 << 23
 
-// book collects the logs of one place while its files are read.
-type book struct {
-	Choice
-	format format
-	order  int    // among formats
-	source string // the file, or the place of several
-	paths  []string
-	drafts []*draft
-	at     map[[2]string]*draft
-	nemo   nemoLog // of NeMo-Skills
-}
-
 // draft is the log of a benchmark and a model that is being read.
 type draft struct {
 	Log
-	choice
+	wanted  string   // name of the score that the user chose; "": the first in the log's order
+	taken   string   // name of the score that counts; "" until a rollout has it
+	seen    []string // names of all scores so far, for errors and notes
+	refused error    // why none of the first scores can be taken
+
 	last     bool           // of several rollouts with one number the last counts; false: they are an error
 	places   map[string]int // of tasks
 	numeric  []bool         // by task: its id is a number
 	rollouts int
 	selected map[string]epochs // the rollouts that an allocation selected; nil: all count
 	left     map[string]int    // rollouts that are left out, by why
-}
-
-// draft returns the log of a benchmark and model, a new one for the first row.
-func (b *book) draft(benchmark, model string) *draft {
-	key := [2]string{benchmark, model}
-	if b.at[key] == nil {
-		b.at[key] = &draft{
-			Log:    Log{Format: b.format.name, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
-			choice: choice{wanted: b.Reward}, places: make(map[string]int), left: make(map[string]int),
-		}
-		b.drafts = append(b.drafts, b.at[key])
-	}
-	return b.at[key]
-}
-
-// logs returns all logs of the place.
-func (b *book) logs() (all []Log, err error) {
-	var digests []string
-	for _, path := range b.paths {
-		d, err := files.DigestOf("", path)
-		if err != nil {
-			return nil, err
-		}
-		digests = append(digests, d.SHA256)
-	}
-	slices.Sort(digests)
-	sum := sha256.Sum256([]byte(strings.Join(digests, " ")))
-	for _, d := range b.drafts {
-		d.Digest = hex.EncodeToString(sum[:])
-		if err := d.finish(); err != nil {
-			return nil, err
-		}
-		all = append(all, d.Log)
-	}
-	if len(all) == 0 {
-		err = errors.New("no rollout in it is scored")
-	}
-	return all, err
 }
 
 // without counts a rollout that is left out.
@@ -93,6 +43,13 @@ func (d *draft) without(why string) {
 func (d *draft) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Notes, text) {
 		d.Notes = append(d.Notes, text)
+	}
+}
+
+// see keeps the name of a score.
+func (d *draft) see(name string) {
+	if !slices.Contains(d.seen, name) && len(d.seen) < 64 {
+		d.seen = append(d.seen, name)
 	}
 }
 
@@ -112,12 +69,118 @@ func (id *taskID) UnmarshalJSON(v []byte) (err error) {
 	return err
 }
 
-// idOf is the id of a value, none of nil.
-func idOf(v jsontext.Value) (id taskID, err error) {
-	if v != nil {
-		err = id.UnmarshalJSON(v)
+var errNoID = errors.New("a task has no id")
+
+const unscored = "it is not scored"
+
+// choose chooses the score that counts by the first scores of a log: the wanted one, or the
+// first. Among the parts NAME/KEY of one score none is chosen unasked.
+func (d *draft) choose(scores members, of *repeats) error {
+	for _, s := range scores {
+		d.see(s.name)
 	}
-	return id, err
+	if d.taken != "" {
+		return nil
+	}
+	var fit []string
+	for _, s := range scores {
+		switch name, part, _ := strings.Cut(s.name, "/"); {
+		case d.wanted == s.name:
+			d.taken = s.name
+			return nil
+		case d.wanted != "":
+			if d.wanted == name || d.wanted == part {
+				fit = append(fit, s.name)
+			}
+		case part != "" && len(fit) > 0 && strings.HasPrefix(fit[0], name+"/"):
+			return fmt.Errorf("the score %s has several parts: choose one with --reward, of %s", name, strings.Join(d.seen, ", "))
+		default:
+			if _, err := of.share(s); err != nil {
+				d.refused = cmp.Or(d.refused, err)
+			} else if len(fit) == 0 {
+				fit = []string{s.name}
+			}
+		}
+	}
+	if len(fit) > 1 {
+		return fmt.Errorf("--reward %s is several: choose one of %s", d.wanted, strings.Join(fit, ", "))
+	}
+	d.taken = strings.Join(fit, "")
+	return nil
+}
+
+// take adds a rollout with the chosen one of its scores; or all rollouts of a task, where
+// that is a list of their rewards, or the share of them that passed.
+func (d *draft) take(id taskID, r Rollout, scores members, of *repeats) error {
+	if err := d.choose(scores, of); err != nil {
+		return err
+	}
+	at := slices.IndexFunc(scores, func(s member) bool { return s.name == d.taken })
+	switch {
+	case at < 0 && len(scores) > 0:
+		d.without("it has no score by the chosen scorer")
+		return nil
+	case at < 0:
+		d.without(unscored)
+		return nil
+	}
+	s := scores[at]
+	n, err := of.share(s)
+	if err != nil {
+		return err
+	}
+	values := of.list(s.value)
+	if values == nil {
+		values = []jsontext.Value{s.value}
+	}
+	for k, value := range values {
+		if len(values) > 1 {
+			r.Number = k + 1
+		}
+		reward, is, err := rewardOf(s.name, value)
+		switch r.Reward = reward; {
+		case err != nil:
+			err = fmt.Errorf("task %q, rollout %d: %w", id.text, r.Number, err)
+		case id.text == "":
+			err = errNoID
+		case !is:
+			d.without(unscored)
+		case n > 0 && reward >= 0 && reward <= 1:
+			err = d.addShare(id, r, s.name, n)
+		default:
+			err = d.add(id, r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewardOf converts a score to a reward, from 0 to 1 if the log is sound. is is false for
+// null and NaN.
+func rewardOf(name string, value jsontext.Value) (reward float64, is bool, err error) {
+	text, err := textOf(value)
+	switch value.Kind() {
+	case 0, 'n':
+		return 0, false, nil
+	case '[', '{':
+		return 0, false, fmt.Errorf("the score %s is a list or an object: speceval needs a number", name)
+	case 't', 'f':
+		text = string(value)
+	}
+	switch strings.ToLower(text) {
+	case "c", "yes", "true":
+		return 1, true, err
+	case "p":
+		return 0.5, true, err
+	case "i", "n", "no", "false":
+		return 0, true, err
+	}
+	if reward, err = strconv.ParseFloat(text, 64); err != nil {
+		return 0, false, fmt.Errorf("the score %s is %.40q: want a number, C, P, I or N", name, text)
+	}
+	return reward, !math.IsNaN(reward), nil
 }
 
 // add adds a rollout.
@@ -144,6 +207,28 @@ func (d *draft) add(of taskID, r Rollout) error {
 	}
 	d.Tasks[at].Rollouts = append(d.Tasks[at].Rollouts, r)
 	d.rollouts++
+	return nil
+}
+
+// addShare adds n rollouts; the reward of r is the share of them that passed.
+func (d *draft) addShare(id taskID, r Rollout, name string, n int) error {
+	share := r.Reward
+	passed := math.Round(share * float64(n))
+	if math.Abs(share*float64(n)-passed) > 1e-6*float64(n) || n > maxRollouts {
+		return fmt.Errorf("task %q: %s is %v, which no number of passes among %d responses is", id.text, name, share, n)
+	}
+	if n > 1 {
+		d.note("%s is the share of a task's responses that passed: each response is a rollout", name)
+	}
+	for k := range n {
+		r.Number, r.Reward = k+1, 0
+		if float64(k) < passed {
+			r.Reward = 1
+		}
+		if err := d.add(id, r); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -179,8 +264,7 @@ func (d *draft) finish() error {
 	d.Scorer = cmp.Or(d.Scorer, d.taken)
 	repeated, copies := 0, 0
 	for i := range d.Tasks {
-		task := &d.Tasks[i]
-		seen := make(map[uint64]bool)
+		task, seen := &d.Tasks[i], make(map[uint64]bool)
 		all := slices.DeleteFunc(task.Rollouts, func(r Rollout) bool {
 			again := !d.last && r.Identity != 0 && seen[r.Identity]
 			if seen[r.Identity] = true; again {
