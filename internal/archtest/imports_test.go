@@ -68,7 +68,7 @@ var importRules = []importRule{
 	{"internal/fleet/imitation", []string{"internal/fleet", "internal/seed", "internal/clock"}},
 
 	// Scoring: tasks, the families of scorers, and what they are made of.
-	{"internal/benchmark", []string{"internal/display", "internal/store/files", "internal/scoring", "internal/scoring/family", "internal/store/csvfile", "internal/jsonlist"}},
+	{"internal/benchmark", []string{"internal/display", "internal/store/files", "internal/scoring", "internal/scoring/family", "internal/store/csvfile"}},
 	{"internal/scoring/family", []string{"internal/scoring", "internal/scoring/*", "internal/seed", "internal/display"}},
 	{"internal/scoring/maths", []string{"internal/scoring", "internal/scoring/words", "internal/scoring/maths/latex", "internal/scoring/maths/algebra"}},
 	{"internal/scoring/choice", []string{"internal/scoring", "internal/scoring/words"}},
@@ -120,14 +120,13 @@ var importRules = []importRule{
 	{"internal/flops", []string{"internal/store/csvfile"}},
 	{"internal/profile", []string{"internal/store/files", "internal/store/csvfile", "internal/store/rowfile"}},
 	{"internal/store/csvfile", nil},
-	{"internal/jsonlist", nil},
 	{"internal/store/rowfile", []string{"internal/store/files", "internal/store/parquetfile"}},
 	{"internal/store/parquetfile", nil},
 
 	// What others publish: benchmarks, and the service that they are fetched from.
 	{"internal/upstream/rows", []string{"internal/store/files", "internal/store/parquetfile", "internal/store/csvfile"}},
-	{"internal/upstream", []string{"internal/benchmark", "internal/jsonlist", "internal/store/files", "internal/upstream/rows", "internal/store/atomicfile"}},
-	{"internal/evaluate/logs", []string{"internal/jsonlist", "internal/store/files", "internal/store/parquetfile"}},
+	{"internal/upstream", []string{"internal/benchmark", "internal/store/files", "internal/upstream/rows", "internal/store/atomicfile"}},
+	{"internal/evaluate/logs", []string{"internal/store/files", "internal/store/parquetfile"}},
 	{"internal/hub", []string{"internal/store/files", "internal/store/atomicfile", "internal/clock"}},
 
 	// Support, each of one idea.

@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"speceval/internal/display"
-	"speceval/internal/jsonlist"
 	"speceval/internal/scoring"
 )
 
@@ -62,7 +61,7 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case token.Kind() == '"' || token.Kind() == '0':
 		*t = given(token.String())
 	default:
-		return fmt.Errorf("must be a text, is %s", jsonlist.Kind(token.Kind()))
+		return fmt.Errorf("must be a text, is %s", kindOf(token.Kind()))
 	}
 	return nil
 }
@@ -182,7 +181,7 @@ func reason(e *json.SemanticError) error {
 	if e.Err != nil && e.JSONKind == 0 {
 		return e.Err
 	}
-	return fmt.Errorf("must be %s, is %s", wanted(e), jsonlist.Kind(e.JSONKind))
+	return fmt.Errorf("must be %s, is %s", wanted(e), kindOf(e.JSONKind))
 }
 
 // wanted is the kind of value that a key has.

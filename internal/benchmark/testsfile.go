@@ -18,7 +18,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/gzip"
 
-	"speceval/internal/jsonlist"
 	"speceval/internal/store/files"
 )
 
@@ -88,7 +87,7 @@ func readTestsFile(content io.Reader, name, digest string) ([]Test, error) {
 
 // readList reads and checks a list of tests.
 func readList(content io.Reader, check *testCheck) (tests []Test, err error) {
-	err = jsonlist.Read(content, []string{"kind", "function", "input", "output"}, func(_ int, members map[string]string) error {
+	err = ReadObjects(content, []string{"kind", "function", "input", "output"}, func(_ int, members map[string]string) error {
 		for _, key := range []string{"input", "output"} {
 			if _, there := members[key]; !there {
 				check.faults.add(check.next(), key, "is missing")
@@ -153,8 +152,8 @@ func (t *TestsWriter) Add(test Test) error {
 	if t.err = errors.Join(t.check.faults.Err(), t.check.room()); t.err == nil {
 		t.err = json.MarshalWrite(&t.line, &test)
 	}
-	if t.line.Len() > jsonlist.Longest {
-		t.err = fmt.Errorf("tests[%d]: is longer than %d MiB", t.check.count-1, jsonlist.Longest>>20)
+	if t.line.Len() > longestTest {
+		t.err = fmt.Errorf("tests[%d]: is longer than %d MiB", t.check.count-1, longestTest>>20)
 	}
 	return t.write()
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/jsonlist"
 )
 
 // save writes a file and the folders that it needs.
@@ -175,7 +174,7 @@ func TestTestsThatBreakTheRulesAreNotAdded(t *testing.T) {
 		`tests: tests[1]: kind: is "", must be`:     {},
 		`tests: tests[1]: kind: is "function", but`: {Kind: "function", Function: "f", Output: "1"},
 		`tests: tests[1]: function: is "f", but`:    {Kind: "stdin", Function: "f"},
-		"tests[1]: is longer than 64 MiB":           {Kind: "stdin", Input: strings.Repeat("x", jsonlist.Longest)},
+		"tests[1]: is longer than 64 MiB":           {Kind: "stdin", Input: strings.Repeat("x", 64<<20)},
 	} {
 		w := benchmark.NewTestsWriter(io.Discard)
 		if err := w.Add(good); err != nil {

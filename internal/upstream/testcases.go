@@ -11,7 +11,6 @@ import (
 	"github.com/klauspost/compress/zlib"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/jsonlist"
 )
 
 // ReadTestCases calls each for every test of a list, in order, as LiveCodeBench publishes
@@ -24,7 +23,7 @@ import (
 func ReadTestCases(text io.Reader, function string, each func(benchmark.Test) error) error {
 	in := bufio.NewReader(text)
 	list := func(text io.Reader) error {
-		err := jsonlist.Read(text, []string{"input", "output", "testtype"}, func(i int, test map[string]string) error {
+		err := benchmark.ReadObjects(text, []string{"input", "output", "testtype"}, func(i int, test map[string]string) error {
 			made := benchmark.Test{Kind: "stdin", Input: test["input"], Output: test["output"]}
 			switch kind := test["testtype"]; {
 			case len(test) < 3:

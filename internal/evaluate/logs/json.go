@@ -3,6 +3,7 @@ package logs
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/jsonlist"
 	"speceval/internal/store/files"
 )
 
@@ -185,7 +185,7 @@ func fault(err error) error {
 	case errors.As(err, &semantic) && semantic.Err != nil:
 		return fault(semantic.Err)
 	case errors.As(err, &semantic):
-		return fmt.Errorf("byte %d: %s is %s, another kind of value is wanted there", semantic.ByteOffset, semantic.JSONPointer, jsonlist.Kind(semantic.JSONKind))
+		return fmt.Errorf("byte %d: %s is %s, another kind of value is wanted there", semantic.ByteOffset, semantic.JSONPointer, cmp.Or(map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number"}[semantic.JSONKind], semantic.JSONKind.String()))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package jsonlist_test
+package benchmark_test
 
 import (
 	"encoding/json"
@@ -7,18 +7,17 @@ import (
 	"io"
 	"maps"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
 
-	"speceval/internal/jsonlist"
+	"speceval/internal/benchmark"
 )
 
-var keys = []string{"a", "b"}
+var someKeys = []string{"a", "b"}
 
-func read(r io.Reader) (objects []map[string]string, err error) {
-	err = jsonlist.Read(r, keys, func(i int, object map[string]string) error {
+func readObjects(r io.Reader) (objects []map[string]string, err error) {
+	err = benchmark.ReadObjects(r, someKeys, func(i int, object map[string]string) error {
 		if i != len(objects) {
 			return fmt.Errorf("object %d is called %d", len(objects), i)
 		}
@@ -28,25 +27,25 @@ func read(r io.Reader) (objects []map[string]string, err error) {
 	return objects, err
 }
 
-func TestRead(t *testing.T) {
+func TestReadObjects(t *testing.T) {
 	const text = ` [ {"a":"1\n\u00e9\ud83d\ude42 é","b":""} , {}, {"b":"{\"a\":[]}"} ] ` + "\n"
 	want := []map[string]string{{"a": "1\né🙂 é", "b": ""}, {}, {"b": `{"a":[]}`}}
 	for name, r := range map[string]io.Reader{"whole": strings.NewReader(text), "byte by byte": iotest.OneByteReader(strings.NewReader(text))} {
-		if got, err := read(r); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := readObjects(r); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 	}
-	if got, err := read(strings.NewReader("[]")); err != nil || got != nil {
+	if got, err := readObjects(strings.NewReader("[]")); err != nil || got != nil {
 		t.Errorf("an empty list: %q, %v", got, err)
 	}
 	for _, nothing := range []string{"", " \n"} {
-		if _, err := read(strings.NewReader(nothing)); err != io.EOF {
+		if _, err := readObjects(strings.NewReader(nothing)); err != io.EOF {
 			t.Errorf("%q: %v", nothing, err)
 		}
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestFaultsOfLists(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                      "must be a list, is an object",
 		`"a"`:                     "must be a list, is a text",
@@ -77,7 +76,7 @@ func TestFaults(t *testing.T) {
 		`[]x`:                     "more follows after its end",
 		"[]\x00":                  "more follows after its end",
 	} {
-		if _, err := read(strings.NewReader(text)); !strings.Contains(fmt.Sprint(err), want) {
+		if _, err := readObjects(strings.NewReader(text)); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%q: %v; want an error with %q", text, err, want)
 		}
 	}
@@ -86,15 +85,15 @@ func TestFaults(t *testing.T) {
 func TestErrorsOfOthersAreReturned(t *testing.T) {
 	broken := errors.New("broken")
 	for _, text := range []string{"", "[", `[{"a":`, `[{"a":"1"}`, "[]"} {
-		if _, err := read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		if _, err := readObjects(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 			t.Errorf("%q: %v", text, err)
 		}
-		if _, err := read(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrUnexpectedEOF))); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := readObjects(io.MultiReader(strings.NewReader(text), iotest.ErrReader(io.ErrUnexpectedEOF))); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 	calls := 0
-	err := jsonlist.Read(strings.NewReader("[{},{}]"), nil, func(int, map[string]string) error { calls++; return broken })
+	err := benchmark.ReadObjects(strings.NewReader("[{},{}]"), nil, func(int, map[string]string) error { calls++; return broken })
 	if err != broken || calls != 1 {
 		t.Errorf("%v after %d calls", err, calls)
 	}
@@ -134,53 +133,29 @@ func (e eager) Read(p []byte) (int, error) {
 // An object may be as long as it is allowed to be, and not longer even if much of it
 // was read together with the one before.
 func TestLongObjects(t *testing.T) {
-	const most = jsonlist.Longest - len(`[{"a":""}`)
+	const most = 64<<20 - len(`[{"a":""}`)
 	object := func(long int) io.Reader {
 		return io.MultiReader(strings.NewReader(`{"a":"`), &repeated{text: strings.Repeat("x", 1<<20), n: long >> 20}, strings.NewReader(strings.Repeat("x", long%(1<<20))+`"}`))
 	}
-	got, err := read(io.MultiReader(strings.NewReader("["), object(most), strings.NewReader("]")))
+	got, err := readObjects(io.MultiReader(strings.NewReader("["), object(most), strings.NewReader("]")))
 	if err != nil || len(got) != 1 || len(got[0]["a"]) != most {
 		t.Errorf("%d objects, %v", len(got), err)
 	}
-	_, err = read(eager{io.MultiReader(strings.NewReader("["), object(40<<20), strings.NewReader(","), object(most+1), strings.NewReader("]"))})
+	_, err = readObjects(eager{io.MultiReader(strings.NewReader("["), object(40<<20), strings.NewReader(","), object(most+1), strings.NewReader("]"))})
 	if !strings.Contains(fmt.Sprint(err), "item 1: is longer than 64 MiB") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A list of 128 MiB takes no more memory than a few of its objects.
-func TestMemory(t *testing.T) {
-	object := `{"a":"` + strings.Repeat("x", 1<<17) + `\n","b":"1"}`
-	list := io.MultiReader(strings.NewReader("["+object), &repeated{text: "," + object, n: 1 << 10}, strings.NewReader("]"))
-	before, most := live(), uint64(0)
-	err := jsonlist.Read(list, keys, func(i int, object map[string]string) error {
-		if i%128 == 0 {
-			most = max(most, live())
-		}
-		return nil
-	})
-	if err != nil || most > before+2<<20 {
-		t.Errorf("%d KiB of memory, %d before, %v", most>>10, before>>10, err)
-	}
-}
-
-// live is how much memory is in use, without what is left to be collected.
-func live() uint64 {
-	runtime.GC()
-	var now runtime.MemStats
-	runtime.ReadMemStats(&now)
-	return now.HeapAlloc
-}
-
-// FuzzRead reads what encoding/json reads, and the same, unless it says why not;
+// FuzzReadObjects reads what encoding/json reads, and the same, unless it says why not;
 // the same in pieces, but for the words of errors.
-func FuzzRead(f *testing.F) {
+func FuzzReadObjects(f *testing.F) {
 	for _, seed := range []string{"[]", `[{"a":"1\n","b":"\ud83d\ude42"},{}]`, `[{"a":"\ud800"}]`, `[{"c":1}]`, "[{\"a\":\"\xff\"}]", `[{"a":""},`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := read(iotest.HalfReader(strings.NewReader(text)))
-		if whole, errWhole := read(strings.NewReader(text)); !reflect.DeepEqual(whole, got) || (errWhole == nil) != (err == nil) {
+		got, err := readObjects(iotest.HalfReader(strings.NewReader(text)))
+		if whole, errWhole := readObjects(strings.NewReader(text)); !reflect.DeepEqual(whole, got) || (errWhole == nil) != (err == nil) {
 			t.Fatalf("%q: %q, %v in pieces; %q, %v at once", text, got, err, whole, errWhole)
 		}
 		if err != nil {
@@ -196,15 +171,4 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkRead(b *testing.B) {
-	text := "[" + strings.TrimSuffix(strings.Repeat(`{"a":"`+strings.Repeat(`123456 7890\n`, 1<<12)+`","b":"42\n"},`, 200), ",") + "]"
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := jsonlist.Read(strings.NewReader(text), keys, func(int, map[string]string) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
