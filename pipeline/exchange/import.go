@@ -34,36 +34,31 @@ type Imported struct {
 	To       string
 }
 
-// group is the logs of one profile.
-type group struct {
-	benchmark, model string // plain names
-	raw              [2]string
-	logs             []logs.Log
-}
-
 // Import reads logs and writes the file. An error names the log, or the flag that is
 // needed.
 func Import(r ImportRequest) (*Imported, error) {
-	write, known := map[string]func(io.Writer, *Imported) error{
-		".csv": func(w io.Writer, done *Imported) error { return profile.WriteCSV(w, done.Profiles) },
-		".parquet": func(w io.Writer, done *Imported) error {
-			all, _ := json.Marshal(done.Logs) // texts always marshal
-			return profile.Write(w, done.Profiles, map[string]string{"speceval.schema": profile.Schema, "speceval.imported": string(all)})
-		},
-	}[filepath.Ext(r.To)]
-	if !known {
+	form := filepath.Ext(r.To)
+	if form != ".csv" && form != ".parquet" {
 		return nil, fmt.Errorf("--to %q: want a file that ends in .csv or .parquet", r.To)
 	}
 	done, err := ReadLogs(r)
 	if err != nil {
 		return nil, err
 	}
-	return done, atomicfile.Write(r.To, func(w io.Writer) error { return write(w, done) })
+	return done, atomicfile.Write(r.To, func(w io.Writer) error {
+		if form == ".csv" {
+			return profile.WriteCSV(w, done.Profiles)
+		}
+		all, _ := json.Marshal(done.Logs) // texts always marshal
+		return profile.Write(w, done.Profiles, map[string]string{"speceval.schema": profile.Schema, "speceval.imported": string(all)})
+	})
 }
 
 // ReadLogs reads logs, and writes nothing.
 func ReadLogs(r ImportRequest) (*Imported, error) {
 	done := &Imported{To: r.To}
+	var groups [][]logs.Log         // of the profiles
+	at := make(map[[2]string]int)   // of the groups, by plain names
 	seen := make(map[string]string) // sources, by digests
 	for _, path := range r.Paths {
 		read, unusable, err := r.Choice.Read(path)
@@ -76,49 +71,35 @@ func ReadLogs(r ImportRequest) (*Imported, error) {
 				return nil, fmt.Errorf("%s is the same log as %s: its rollouts would count twice; name one of them", l.Source, other)
 			}
 			seen[key] = l.Source
+			names, err := r.names(&l)
+			if err != nil {
+				return nil, err
+			}
+			i, there := at[names]
+			if !there {
+				i = len(groups)
+				at[names], groups = i, append(groups, nil)
+				done.Profiles = append(done.Profiles, profile.Profile{Benchmark: names[0], Model: names[1]})
+			} else if first := groups[i][0]; l.Benchmark != first.Benchmark || l.Model != first.Model {
+				return nil, fmt.Errorf("%s is of %q with %q and %s of %q with %q, and both would be %s with %s: import them apart",
+					l.Source, l.Benchmark, l.Model, first.Source, first.Benchmark, first.Model, names[0], names[1])
+			}
+			groups[i] = append(groups[i], l)
 		}
 		done.Logs = append(done.Logs, read...)
 		done.Unusable = append(done.Unusable, unusable...)
 	}
-	groups, err := r.grouped(done.Logs)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range groups {
-		p, repeated, err := g.profile()
+	for i, g := range groups {
+		repeated, err := addUp(&done.Profiles[i], g)
 		if err != nil {
 			return nil, err
 		}
-		done.Profiles = append(done.Profiles, p)
 		done.Repeated += repeated
 	}
 	slices.SortFunc(done.Profiles, func(a, b profile.Profile) int {
 		return strings.Compare(a.Benchmark+"\x00"+a.Model, b.Benchmark+"\x00"+b.Model)
 	})
 	return done, nil
-}
-
-// grouped puts logs of the same benchmark and model together.
-func (r *ImportRequest) grouped(all []logs.Log) (groups []*group, err error) {
-	at := make(map[[2]string]*group)
-	for _, l := range all {
-		raw := [2]string{l.Benchmark, l.Model}
-		names, err := r.names(&l)
-		if err != nil {
-			return nil, err
-		}
-		g := at[names]
-		if g == nil {
-			g = &group{benchmark: names[0], model: names[1], raw: raw}
-			at[names], groups = g, append(groups, g)
-		}
-		if g.raw != raw {
-			return nil, fmt.Errorf("%s is of %q with %q and %s of %q with %q, and both would be %s with %s: import them apart",
-				l.Source, raw[0], raw[1], g.logs[0].Source, g.raw[0], g.raw[1], g.benchmark, g.model)
-		}
-		g.logs = append(g.logs, l)
-	}
-	return groups, nil
 }
 
 // names are the plain names of a log's benchmark and model.
@@ -146,38 +127,30 @@ func plain(name string) string {
 	return name
 }
 
-// check returns an error if the logs cannot be added up.
-func (g *group) check() error {
-	first := g.logs[0]
-	for _, l := range g.logs {
-		if l.Scorer != first.Scorer {
+// addable returns an error if logs cannot be added up.
+func addable(all []logs.Log) error {
+	first := all[0]
+	for _, l := range all {
+		switch {
+		case l.Scorer != first.Scorer:
 			return fmt.Errorf("%s has rewards by %q and %s by %q: choose one with --reward, or import them apart", first.Source, first.Scorer, l.Source, l.Scorer)
-		}
-		if l.Allocated && len(g.logs) > 1 {
+		case l.Allocated && len(all) > 1:
 			return fmt.Errorf("%s is of an allocation, whose numbers of rollouts follow from what was seen: added to %s they would bias its pass rates; import it alone",
-				l.Source, display.Count(len(g.logs)-1, "other log", "other logs"))
+				l.Source, display.Count(len(all)-1, "other log", "other logs"))
 		}
 	}
 	return nil
 }
 
-// sums add up the rollouts of a task.
-type sums struct {
-	passes, tested       int
-	rewards, squares     float64
-	prompts, completions int64 // tokens; −1 if one of its rollouts lacks them
-}
-
-// profile adds the logs up. A rollout that several of them have counts once: a log of a
+// addUp adds logs to a profile. A rollout that several of them have counts once: a log of a
 // run that was tried again has those of the run before.
-func (g *group) profile() (p profile.Profile, repeated int, err error) {
-	if err := g.check(); err != nil {
-		return p, 0, err
+func addUp(p *profile.Profile, all []logs.Log) (repeated int, err error) {
+	if err := addable(all); err != nil {
+		return 0, err
 	}
-	p.Benchmark, p.Model, p.Scorer = g.benchmark, g.model, g.logs[0].Scorer
-	p.Source, p.Allocated = g.source(), g.logs[0].Allocated
-	tallies, counted := make(map[string]*sums), make(map[uint64]bool)
-	for _, l := range g.logs {
+	p.Scorer, p.Source, p.Allocated = all[0].Scorer, source(all), all[0].Allocated
+	at, counted := make(map[string]int), make(map[uint64]bool)
+	for _, l := range all {
 		for _, t := range l.Tasks {
 			for _, r := range t.Rollouts {
 				if r.Identity != 0 && counted[r.Identity] {
@@ -185,48 +158,38 @@ func (g *group) profile() (p profile.Profile, repeated int, err error) {
 					continue
 				}
 				counted[r.Identity] = true
-				if tallies[t.ID] == nil {
-					tallies[t.ID], p.TaskIDs = new(sums), append(p.TaskIDs, t.ID)
+				i, there := at[t.ID]
+				if !there {
+					i = len(p.TaskIDs)
+					at[t.ID], p.TaskIDs = i, append(p.TaskIDs, t.ID)
+					p.PassCounts, p.Tested, p.Rewards, p.Squares = append(p.PassCounts, 0), append(p.Tested, 0), append(p.Rewards, 0), append(p.Squares, 0)
+					p.PromptTokens, p.CompletionTokens = append(p.PromptTokens, 0), append(p.CompletionTokens, 0)
 				}
-				tallies[t.ID].add(r)
+				if p.Tested[i]++; r.Reward == 1 {
+					p.PassCounts[i]++
+				}
+				p.Rewards[i] += r.Reward
+				p.Squares[i] += r.Reward * r.Reward
+				p.PromptTokens[i], p.CompletionTokens[i] = plus(p.PromptTokens[i], r.PromptTokens), plus(p.CompletionTokens[i], r.CompletionTokens)
 			}
 		}
 	}
 	if len(p.TaskIDs) < 2 {
-		return p, repeated, fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", g.benchmark, g.model)
+		return repeated, fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", p.Benchmark, p.Model)
 	}
-	graded, prompted, completed := false, false, false
-	for _, id := range p.TaskIDs {
-		t := tallies[id]
-		p.PassCounts, p.Tested = append(p.PassCounts, t.passes), append(p.Tested, t.tested)
-		p.Rewards, p.Squares = append(p.Rewards, t.rewards), append(p.Squares, t.squares)
-		p.PromptTokens, p.CompletionTokens = append(p.PromptTokens, t.prompts), append(p.CompletionTokens, t.completions)
-		graded, prompted, completed = graded || t.squares < t.rewards, prompted || t.prompts >= 0, completed || t.completions >= 0
-	}
-	if !graded {
+	if slices.Equal(p.Rewards, p.Squares) { // none is between 0 and 1
 		p.Rewards, p.Squares = nil, nil
 	}
-	if !prompted {
+	if slices.Max(p.PromptTokens) < 0 {
 		p.PromptTokens = nil
 	}
-	if !completed {
+	if slices.Max(p.CompletionTokens) < 0 {
 		p.CompletionTokens = nil
 	}
 	if slices.Min(p.Tested) == slices.Max(p.Tested) {
 		p.TestedK, p.Tested = p.Tested[0], nil
 	}
-	return p, repeated, nil
-}
-
-// add adds a rollout.
-func (t *sums) add(r logs.Rollout) {
-	t.tested++
-	if r.Reward == 1 {
-		t.passes++
-	}
-	t.rewards += r.Reward
-	t.squares += r.Reward * r.Reward
-	t.prompts, t.completions = plus(t.prompts, r.PromptTokens), plus(t.completions, r.CompletionTokens)
+	return repeated, nil
 }
 
 // plus adds numbers of tokens; −1 is an unknown number.
@@ -238,13 +201,13 @@ func plus(a, b int64) int64 {
 }
 
 // source lists the logs with their digests.
-func (g *group) source() string {
+func source(all []logs.Log) string {
 	const most = 5
 	var parts []string
-	for _, l := range g.logs[:min(most, len(g.logs))] {
+	for _, l := range all[:min(most, len(all))] {
 		parts = append(parts, fmt.Sprintf("%s %s %.12s", l.Format, filepath.Base(l.Source), l.Digest))
 	}
-	if more := len(g.logs) - most; more > 0 {
+	if more := len(all) - most; more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(parts, "; ")
@@ -261,15 +224,17 @@ func (d *Imported) Text(w io.Writer) error {
 	}
 	for i := range d.Logs {
 		l := &d.Logs[i]
-		var all sums
+		var rollouts int
+		var prompts, completions int64
 		for _, t := range l.Tasks {
+			rollouts += len(t.Rollouts)
 			for _, r := range t.Rollouts {
-				all.add(r)
+				prompts, completions = plus(prompts, r.PromptTokens), plus(completions, r.CompletionTokens)
 			}
 		}
 		read.Rows = append(read.Rows, []table.Cell{
 			table.Text(l.Source), table.Text(l.Format), table.Text(l.Benchmark), table.Text(l.Model), table.Text(l.Scorer),
-			table.Integer(len(l.Tasks)), table.Integer(all.tested), table.Integer(l.Left), tokens(all.prompts), tokens(all.completions),
+			table.Integer(len(l.Tasks)), table.Integer(rollouts), table.Integer(l.Left), tokens(prompts), tokens(completions),
 		})
 	}
 	if err := table.WriteText(w, read); err != nil {
