@@ -62,20 +62,19 @@ func readEveryEval(b *book, path string) error {
 }
 
 // everyEval takes a row.
-func (d *draft) everyEval(row *everyEvalRow) error {
-	if row.Error.Kind() == '"' {
-		d.without("the sample ended in an error")
-		return nil
+func (d *draft) everyEval(r *everyEvalRow) error {
+	if r.Error.Kind() == '"' {
+		return d.take(row{left: "the sample ended in an error"})
 	}
-	score := member{strings.ReplaceAll(cmp.Or(row.Result, row.Benchmark), "/", ":"), row.Evaluation.Score}
+	score := member{strings.ReplaceAll(cmp.Or(r.Result, r.Benchmark), "/", ":"), r.Evaluation.Score}
 	d.see(score.name)
 	if d.taken != "" && d.taken != score.name {
 		return nil // a row of another result
 	}
-	number := d.next(row.Sample)
-	text, _ := textOf(row.Metadata.Epoch)
+	number := d.next(r.Sample)
+	text, _ := textOf(r.Metadata.Epoch)
 	if epoch, err := strconv.Atoi(text); err == nil && epoch > 0 {
 		number = epoch
 	}
-	return d.take(row.Sample, row.Usage.rollout(number), members{score}, nil)
+	return d.take(row{Rollout: r.Usage.rollout(number, ""), id: r.Sample, scores: members{score}})
 }

@@ -72,14 +72,13 @@ func readHarbor(b *book, path string) error {
 			scores = append(scores, member{r.name, r.value})
 		}
 	}
-	r := Rollout{Number: d.next(t.Task), PromptTokens: tokens(t.Result.Input), CompletionTokens: tokens(t.Result.Output), Identity: identity(t.ID)}
+	r := row{Rollout: ioTokens(t.Result).rollout(d.next(t.Task), t.ID), id: t.Task, scores: scores}
 	switch own := slices.Contains(fair, t.Exception.Type); {
 	case t.Exception.Type != "" && !own:
-		d.without("the trial ended in " + t.Exception.Type)
-		return nil
+		r.left = "the trial ended in " + t.Exception.Type
 	case own && len(scores) == 0:
 		d.note("trials that ended in %s without a reward count as failed", t.Exception.Type)
-		return d.add(t.Task, r)
+		return d.add(t.Task, r.Rollout)
 	}
-	return d.take(t.Task, r, scores, nil)
+	return d.take(r)
 }

@@ -185,14 +185,12 @@ func (d *directory) ReadAt(p []byte, at int64) (int, error) {
 // sample takes an epoch of a sample, with the tokens of the evaluated model alone.
 func (l *inspectLog) sample(s *inspectSample) error {
 	if !null(s.Error) {
-		l.draft.without("the sample ended in an error")
-		return nil
+		return l.draft.take(row{left: "the sample ended in an error"})
 	}
-	r := Rollout{Number: s.Epoch, PromptTokens: -1, CompletionTokens: -1, Identity: identity(s.UUID)}
+	r := row{Rollout: ioTokens{}.rollout(s.Epoch, s.UUID), id: s.ID}
 	if u := s.Usage[l.Eval.Model]; u != nil {
 		r.PromptTokens, r.CompletionTokens = u.Input+u.Read+u.Write, u.Output
 	}
-	var scores members
 	for _, by := range s.Scores {
 		var score struct {
 			Value jsontext.Value `json:"value"`
@@ -201,16 +199,16 @@ func (l *inspectLog) sample(s *inspectSample) error {
 			return err
 		}
 		if score.Value.Kind() != '{' {
-			scores = append(scores, member{by.name, score.Value})
+			r.scores = append(r.scores, member{by.name, score.Value})
 			continue
 		}
 		var parts members
 		parse(score.Value, &parts) // of a value that was read, so that it cannot fail
 		for _, part := range parts {
-			scores = append(scores, member{by.name + "/" + part.name, part.value})
+			r.scores = append(r.scores, member{by.name + "/" + part.name, part.value})
 		}
 	}
-	return l.draft.take(s.ID, r, scores, nil)
+	return l.draft.take(r)
 }
 
 // finish says what was evaluated, and keeps the selected rollouts of an allocation alone.

@@ -98,7 +98,7 @@ func (d *draft) details(f *parquetfile.File, group *file.RowGroupReader) error {
 			scores = append(scores, member{metric, columns["metric."+metric][k]})
 		}
 		if err == nil {
-			err = d.take(id, ioTokens{}.rollout(1), scores, &of)
+			err = d.take(row{Rollout: ioTokens{}.rollout(1, ""), id: id, scores: scores, of: &of})
 		}
 		if err != nil {
 			return fmt.Errorf("row %d: %w", k+1, err)

@@ -56,11 +56,11 @@ func readLMEval(b *book, path string) error {
 
 // metrics takes a row: its metrics, as METRIC/FILTER, are of one response to a document, or
 // of several. Those that have a value for each response come first.
-func (d *draft) metrics(id taskID, row members) error {
-	filter, _ := textOf(row.of("filter"))
-	of := repeatsOf(row.of("resps"), row.of("filtered_resps"))
+func (d *draft) metrics(id taskID, fields members) error {
+	filter, _ := textOf(fields.of("filter"))
+	of := repeatsOf(fields.of("resps"), fields.of("filtered_resps"))
 	var lists, single members
-	for _, m := range row {
+	for _, m := range fields {
 		s := member{joined("/", m.name, filter), m.value}
 		switch {
 		case slices.Contains(lmEvalKeys, m.name):
@@ -80,7 +80,7 @@ func (d *draft) metrics(id taskID, row members) error {
 	if of.all > 1 && of.seen == 1 && len(lists) == 0 {
 		d.note("the metrics are of the first of %d repeats of each document, or the one that the filter takes; --scorer NAME scores all of them", of.all)
 	}
-	return d.take(id, ioTokens{}.rollout(1), scores, of)
+	return d.take(row{Rollout: ioTokens{}.rollout(1, ""), id: id, scores: scores, of: of})
 }
 
 // rescored takes all responses to a document, each with the reward of a scorer of ours.
@@ -101,7 +101,7 @@ func (d *draft) rescored(id taskID, row members, score func(gold, response strin
 				return cmp.Or(err, errors.New("its resps are no texts: --scorer reads answers"))
 			}
 			number++
-			next := ioTokens{}.rollout(number)
+			next := ioTokens{}.rollout(number, "")
 			next.Reward = score(gold, text)
 			if err := d.add(id, next); err != nil {
 				return err

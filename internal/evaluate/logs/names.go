@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"hash/fnv"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,7 +42,13 @@ type ioTokens struct {
 	Output jsontext.Value `json:"output_tokens"`
 }
 
-// rollout is a rollout with these tokens.
-func (t ioTokens) rollout(number int) Rollout {
-	return Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output)}
+// rollout is a rollout with these tokens, and a name by which logs know it, or "".
+func (t ioTokens) rollout(number int, name string) Rollout {
+	r := Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output)}
+	if name != "" {
+		sum := fnv.New64a()
+		sum.Write([]byte(name))
+		r.Identity = sum.Sum64()
+	}
+	return r
 }

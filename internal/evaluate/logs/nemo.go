@@ -63,7 +63,7 @@ func readNemo(b *book, path string) error {
 			n.without(unscored)
 			return nil
 		}
-		r := ioTokens{row.of("num_input_tokens"), row.of("num_generated_tokens")}.rollout(repeat + 1)
+		r := ioTokens{row.of("num_input_tokens"), row.of("num_generated_tokens")}.rollout(repeat+1, "")
 		r.Reward = reward
 		return n.add(id, r)
 	})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -73,6 +72,15 @@ var errNoID = errors.New("a task has no id")
 
 const unscored = "it is not scored"
 
+// row is a rollout as a format has it, or all rollouts of a task.
+type row struct {
+	Rollout
+	id     taskID
+	left   string // why it does not count; "": it does
+	scores members
+	of     *repeats // the responses that the scores are of; nil: one
+}
+
 // choose chooses the score that counts by the first scores of a log: the wanted one, or the
 // first. Among the parts NAME/KEY of one score none is chosen unasked.
 func (d *draft) choose(scores members, of *repeats) error {
@@ -111,25 +119,29 @@ func (d *draft) choose(scores members, of *repeats) error {
 
 // take adds a rollout with the chosen one of its scores; or all rollouts of a task, where
 // that is a list of their rewards, or the share of them that passed.
-func (d *draft) take(id taskID, r Rollout, scores members, of *repeats) error {
-	if err := d.choose(scores, of); err != nil {
-		return err
+func (d *draft) take(r row) error {
+	if r.left == "" {
+		if err := d.choose(r.scores, r.of); err != nil {
+			return err
+		}
 	}
-	at := slices.IndexFunc(scores, func(s member) bool { return s.name == d.taken })
+	at := slices.IndexFunc(r.scores, func(s member) bool { return s.name == d.taken })
 	switch {
-	case at < 0 && len(scores) > 0:
-		d.without("it has no score by the chosen scorer")
-		return nil
-	case at < 0:
-		d.without(unscored)
+	case r.left == "" && len(r.scores) == 0:
+		r.left = unscored
+	case r.left == "" && at < 0:
+		r.left = "it has no score by the chosen scorer"
+	}
+	if r.left != "" {
+		d.without(r.left)
 		return nil
 	}
-	s := scores[at]
-	n, err := of.share(s)
+	s := r.scores[at]
+	n, err := r.of.share(s)
 	if err != nil {
 		return err
 	}
-	values := of.list(s.value)
+	values := r.of.list(s.value)
 	if values == nil {
 		values = []jsontext.Value{s.value}
 	}
@@ -140,15 +152,15 @@ func (d *draft) take(id taskID, r Rollout, scores members, of *repeats) error {
 		reward, is, err := rewardOf(s.name, value)
 		switch r.Reward = reward; {
 		case err != nil:
-			err = fmt.Errorf("task %q, rollout %d: %w", id.text, r.Number, err)
-		case id.text == "":
+			err = fmt.Errorf("task %q, rollout %d: %w", r.id.text, r.Number, err)
+		case r.id.text == "":
 			err = errNoID
 		case !is:
 			d.without(unscored)
 		case n > 0 && reward >= 0 && reward <= 1:
-			err = d.addShare(id, r, s.name, n)
+			err = d.addShare(r, s.name, n)
 		default:
-			err = d.add(id, r)
+			err = d.add(r.id, r.Rollout)
 		}
 		if err != nil {
 			return err
@@ -211,11 +223,11 @@ func (d *draft) add(of taskID, r Rollout) error {
 }
 
 // addShare adds n rollouts; the reward of r is the share of them that passed.
-func (d *draft) addShare(id taskID, r Rollout, name string, n int) error {
+func (d *draft) addShare(r row, name string, n int) error {
 	share := r.Reward
 	passed := math.Round(share * float64(n))
 	if math.Abs(share*float64(n)-passed) > 1e-6*float64(n) || n > maxRollouts {
-		return fmt.Errorf("task %q: %s is %v, which no number of passes among %d responses is", id.text, name, share, n)
+		return fmt.Errorf("task %q: %s is %v, which no number of passes among %d responses is", r.id.text, name, share, n)
 	}
 	if n > 1 {
 		d.note("%s is the share of a task's responses that passed: each response is a rollout", name)
@@ -225,7 +237,7 @@ func (d *draft) addShare(id taskID, r Rollout, name string, n int) error {
 		if float64(k) < passed {
 			r.Reward = 1
 		}
-		if err := d.add(id, r); err != nil {
+		if err := d.add(r.id, r.Rollout); err != nil {
 			return err
 		}
 	}
@@ -238,16 +250,6 @@ func (d *draft) next(id taskID) int {
 		return len(d.Tasks[at].Rollouts) + 1
 	}
 	return 1
-}
-
-// identity is a hash of the log's name for a rollout, 0 if it has none.
-func identity(name string) uint64 {
-	if name == "" {
-		return 0
-	}
-	sum := fnv.New64a()
-	sum.Write([]byte(name))
-	return sum.Sum64()
 }
 
 // finish sorts the rollouts, each there once, and says what was chosen and left out.

@@ -62,8 +62,8 @@ func readTerminalBench(b *book, path string) error {
 		if match := trialNumber.FindStringSubmatch(t.Trial); match != nil {
 			number, _ = strconv.Atoi(match[1])
 		}
-		r := Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output), Identity: identity(t.ID)}
-		if err := d.take(t.Task, r, members{{"is_resolved", t.Resolved}}, nil); err != nil {
+		r := row{Rollout: ioTokens{t.Input, t.Output}.rollout(number, t.ID), id: t.Task, scores: members{{"is_resolved", t.Resolved}}}
+		if err := d.take(r); err != nil {
 			return err
 		}
 	}

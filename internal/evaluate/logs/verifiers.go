@@ -58,19 +58,19 @@ func readVerifiers(b *book, path string) error {
 	}
 	beside(path, "metadata.json", &about)
 	d, env, models := b.draft("", ""), "", []string(nil)
-	err := rows(path, func(row *verifiersRow) error {
-		env = cmp.Or(env, row.Env.Name, row.Env.ID)
-		for _, t := range row.Traces {
+	err := rows(path, func(r *verifiersRow) error {
+		env = cmp.Or(env, r.Env.Name, r.Env.ID)
+		for _, t := range r.Traces {
 			for _, call := range append(t.Calls, t.Agent.Config) {
 				if call.Model != "" && !slices.Contains(models, call.Model) && len(models) < 64 {
 					models = append(models, call.Model)
 				}
 			}
 		}
-		if row.Traces == nil && row.Task.of("key") == nil && row.Task.of("hash") == nil {
-			return d.result(row)
+		if r.Traces == nil && r.Task.of("key") == nil && r.Task.of("hash") == nil {
+			return d.result(r)
 		}
-		return d.episode(row)
+		return d.episode(r)
 	})
 	if len(models) > 1 {
 		d.note("its traces are by several models, %s", strings.Join(models, ", "))
@@ -86,49 +86,46 @@ func readVerifiers(b *book, path string) error {
 }
 
 // result takes a row of results.jsonl.
-func (d *draft) result(row *verifiersRow) error {
+func (d *draft) result(r *verifiersRow) error {
 	switch {
-	case row.Example.text == "":
+	case r.Example.text == "":
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
-	case !null(row.Error):
-		d.without("the rollout ended in an error")
-		return nil
+	case !null(r.Error):
+		return d.take(row{left: "the rollout ended in an error"})
 	}
-	scores := members{member{"reward", row.Reward}}
-	for _, m := range row.Metrics {
+	scores := members{{"reward", r.Reward}}
+	for _, m := range r.Metrics {
 		scores = append(scores, member{"metrics/" + m.name, m.value})
 	}
-	return d.take(row.Example, row.Usage.rollout(d.next(row.Example)), scores, nil)
+	return d.take(row{Rollout: r.Usage.rollout(d.next(r.Example), ""), id: r.Example, scores: scores})
 }
 
 // episode takes a row of traces.jsonl. Of several traces the first counts.
-func (d *draft) episode(row *verifiersRow) error {
+func (d *draft) episode(r *verifiersRow) error {
 	var id taskID
-	err := id.UnmarshalJSON(row.Task.of("key"))
+	err := id.UnmarshalJSON(r.Task.of("key"))
 	if err == nil && id.text == "" {
-		err = id.UnmarshalJSON(row.Task.of("hash"))
+		err = id.UnmarshalJSON(r.Task.of("hash"))
 	}
 	switch {
 	case err != nil:
 		return err
 	case id.text == "":
 		return errors.New("its task has neither key nor hash, by which rollouts of one task are recognised")
-	case row.OK != nil && !*row.OK:
-		d.without("the episode ended in an error")
-		return nil
-	case len(row.Traces) == 0:
-		d.without(unscored)
-		return nil
-	case len(row.Traces) > 1:
+	case r.OK != nil && !*r.OK:
+		return d.take(row{left: "the episode ended in an error"})
+	case len(r.Traces) == 0:
+		return d.take(row{left: unscored})
+	case len(r.Traces) > 1:
 		d.note("its episodes have several traces: the first of each counts")
 	}
-	t := row.Traces[0]
-	scores, total := members{member{"reward", nil}}, 0.0
+	t := r.Traces[0]
+	scores, total := members{{"reward", nil}}, 0.0
 	for _, m := range t.Rewards {
-		var part struct {
+		part := struct {
 			Score  jsontext.Value `json:"score"`
 			Weight *float64       `json:"weight"` // 1 if there is none
-		}
+		}{}
 		if err := parse(m.value, &part); err != nil {
 			return err
 		}
@@ -136,14 +133,12 @@ func (d *draft) episode(row *verifiersRow) error {
 		if err != nil {
 			continue // it is not scored by this one
 		}
-		if part.Weight == nil {
-			part.Weight = new(1.0)
+		if part.Weight != nil {
+			score *= *part.Weight
 		}
-		total += score * *part.Weight
-		scores[0] = member{"reward", jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))}
+		total += score
+		scores[0].value = jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))
 		scores = append(scores, member{"rewards/" + m.name, part.Score})
 	}
-	r := ioTokens{t.Input, t.Output}.rollout(d.next(id))
-	r.Identity = identity(row.ID)
-	return d.take(id, r, scores, nil)
+	return d.take(row{Rollout: ioTokens{t.Input, t.Output}.rollout(d.next(id), r.ID), id: id, scores: scores})
 }
