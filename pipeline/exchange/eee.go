@@ -1,7 +1,7 @@
 package exchange
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"speceval/internal/store/atomicfile"
 )
 
 const (
@@ -23,32 +25,13 @@ const (
 
 // everyEval writes the two files of Every Eval Ever in a store of records.
 func (e *Evaluation) everyEval(to string) (paths []string, err error) {
-	if to == "" {
-		to = "data"
-	}
-	if filepath.Ext(to) != "" {
+	if to = cmp.Or(to, "data"); filepath.Ext(to) != "" {
 		return nil, fmt.Errorf("--to %q: the format eee is a folder, whose files have the names of Every Eval Ever", to)
 	}
 	base := filepath.Join(to, filepath.FromSlash(e.recordPath()))
-	samples := func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		for a, err := range e.answers() {
-			if err == nil {
-				err = out.Encode(e.eeeSample(a))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	record := func(w io.Writer) error {
-		out := json.NewEncoder(w)
-		out.SetIndent("", "  ")
-		return out.Encode(e.eeeRecord())
-	}
-	if err = writeFile(base+samplesSuffix, samples); err == nil {
-		err = writeFile(base+".json", record)
+	err = writeFile(base+samplesSuffix, func(w io.Writer) error { return e.rows(w, "", "\n", "\n", e.eeeSample) })
+	if err == nil {
+		err = writeFile(base+".json", func(w io.Writer) error { return atomicfile.EncodeJSON(w, e.eeeRecord()) })
 	}
 	return []string{base + samplesSuffix, base + ".json"}, err
 }

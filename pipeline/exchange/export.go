@@ -61,27 +61,20 @@ func OpenEvaluation(s *evaluation.Stored, tasks []benchmark.Task) (*Evaluation, 
 // Write writes the evaluation in a format to a file, of eee to a folder, and returns the
 // paths of its files. Where to is empty the name is the evaluation's own id.
 func (e *Evaluation) Write(format, to string) (paths []string, err error) {
-	one := func(suffix string, write func(w io.Writer) error) error {
-		if to == "" {
-			to = e.uuid() + suffix
-		}
-		if filepath.Ext(to) != suffix {
-			return fmt.Errorf("--to %q: this format is a file that ends in %s", to, suffix)
-		}
-		paths = append(paths, to)
-		return writeFile(to, write)
-	}
+	suffix, write := ".json", e.plain
 	switch format {
 	case "eee":
 		return e.everyEval(to)
 	case "inspect":
-		err = one(".eval", e.inspect)
+		suffix, write = ".eval", e.inspect
 	case "json":
-		err = one(".json", e.plain)
 	default:
-		err = fmt.Errorf("there is no format %q: want one of %s", format, strings.Join(FormatNames(), ", "))
+		return nil, fmt.Errorf("there is no format %q: want one of %s", format, strings.Join(FormatNames(), ", "))
 	}
-	return paths, err
+	if to = cmp.Or(to, e.uuid()+suffix); filepath.Ext(to) != suffix {
+		return nil, fmt.Errorf("--to %q: this format is a file that ends in %s", to, suffix)
+	}
+	return []string{to}, writeFile(to, write)
 }
 
 // writeFile writes a file, and the folders that it is in.
@@ -105,30 +98,29 @@ type answer struct {
 	task    benchmark.Task // empty where it is not known
 }
 
-// answers are the rollouts that count, by task and number. Both files have them in
-// that order, among others.
+// answers are the rollouts that count, by task and number.
 func (e *Evaluation) answers() iter.Seq2[answer, error] {
 	path := filepath.Join(e.Folder, evaluation.RolloutsFile)
 	return func(yield func(answer, error) bool) {
-		next, stop := iter.Pull2(rollout.Scores(filepath.Join(e.Folder, evaluation.ScoresFile)))
-		defer stop()
-		found := 0
+		verdicts, found := make(map[rollout.ID]*rollout.Score), 0
+		for v, err := range rollout.Scores(filepath.Join(e.Folder, evaluation.ScoresFile)) {
+			if err != nil {
+				yield(answer{}, err)
+				return
+			}
+			verdicts[v.ID()] = v
+		}
 		for r, err := range rollout.Rollouts([]string{path}) {
 			if err == nil && (int(r.TaskIndex) >= len(e.Result.Rows) || int(r.Rollout) >= e.Result.Rows[r.TaskIndex].Rollouts()) {
 				continue
 			}
 			a := answer{Rollout: r}
-			for err == nil && (a.verdict == nil || a.verdict.ID().Compare(r.ID()) < 0) {
-				var more bool
-				if a.verdict, err, more = next(); !more {
-					break
+			if err == nil {
+				if a.verdict = verdicts[r.ID()]; a.verdict == nil {
+					err = fmt.Errorf("%s: %v counts and has no verdict", e.Folder, r.ID())
+				} else if e.tasks != nil {
+					a.task = e.tasks[r.TaskIndex]
 				}
-			}
-			if err == nil && (a.verdict == nil || a.verdict.ID() != r.ID()) {
-				err = fmt.Errorf("%s: %v counts and has no verdict", e.Folder, r.ID())
-			}
-			if err == nil && e.tasks != nil {
-				a.task = e.tasks[r.TaskIndex]
 			}
 			if found++; !yield(a, err) || err != nil {
 				return
@@ -155,52 +147,43 @@ func (e *Evaluation) sampling() object {
 // object is a JSON object, written with its keys sorted.
 type object map[string]any
 
-// list writes a JSON list of an object for each answer, and a line feed before each.
-func (e *Evaluation) list(w io.Writer, row func(a answer) object) error {
-	between := "[\n"
+// rows writes an object for each answer, with these texts before, between and after.
+func (e *Evaluation) rows(w io.Writer, before, between, after string, row func(a answer) object) error {
 	for a, err := range e.answers() {
 		var text []byte
 		if err == nil {
 			text, err = json.Marshal(row(a))
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s%s", between, text)
+			_, err = fmt.Fprintf(w, "%s%s", before, text)
 		}
 		if err != nil {
 			return err
 		}
-		between = ",\n"
+		before = between
 	}
-	_, err := io.WriteString(w, "\n]")
+	_, err := io.WriteString(w, after)
 	return err
 }
-
-// plainSchema names the format json.
-const plainSchema = "speceval-export/1"
 
 // plain writes one document: the result as it is stored, and the rollouts, numbered from 0.
 func (e *Evaluation) plain(w io.Writer) error {
 	result, err := json.Marshal(e.Result)
-	if err == nil {
-		_, err = fmt.Fprintf(w, "{\"schema\":%q,\n\"allocated\":%t,\n\"result\":%s,\n\"rollouts\":", plainSchema, e.allocated, result)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = e.list(w, func(a answer) object {
-			row := object{
-				"task_id": a.TaskID, "rollout": a.Rollout.Rollout, "reward": a.verdict.Reward(), "answer": a.verdict.Answer, "scorer": a.verdict.Scorer,
-				"seed": a.Seed, "prompt_tokens": a.PromptTokens, "completion_tokens": a.CompletionTokens, "finish_reason": a.FinishReason, "text": a.Text,
-			}
-			if a.verdict.Note != "" {
-				row["note"] = a.verdict.Note
-			}
-			if a.Reasoning != "" {
-				row["reasoning"] = a.Reasoning
-			}
-			return row
-		})
-	}
-	if err == nil {
-		_, err = io.WriteString(w, "}\n")
-	}
-	return err
+	before := fmt.Sprintf("{\"schema\":\"speceval-export/1\",\n\"allocated\":%t,\n\"result\":%s,\n\"rollouts\":[\n", e.allocated, result)
+	return e.rows(w, before, ",\n", "\n]}\n", func(a answer) object {
+		row := object{
+			"task_id": a.TaskID, "rollout": a.Rollout.Rollout, "reward": a.verdict.Reward(), "answer": a.verdict.Answer, "scorer": a.verdict.Scorer,
+			"seed": a.Seed, "prompt_tokens": a.PromptTokens, "completion_tokens": a.CompletionTokens, "finish_reason": a.FinishReason, "text": a.Text,
+		}
+		if a.verdict.Note != "" {
+			row["note"] = a.verdict.Note
+		}
+		if a.Reasoning != "" {
+			row["reasoning"] = a.Reasoning
+		}
+		return row
+	})
 }

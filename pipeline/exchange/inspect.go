@@ -49,7 +49,7 @@ func (e *Evaluation) inspect(w io.Writer) error {
 		}
 		prompts, completions = prompts+int64(a.PromptTokens), completions+int64(a.CompletionTokens)
 	}
-	summaries := func(w io.Writer) error { return e.list(w, e.inspectSummary) }
+	summaries := func(w io.Writer) error { return e.rows(w, "[\n", ",\n", "\n]", e.inspectSummary) }
 	if err := member("summaries.json", summaries); err != nil {
 		return err
 	}
