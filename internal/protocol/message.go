@@ -175,16 +175,3 @@ func decode(line []byte, into any, known bool) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "jsontext: "), "json: ")
 	return faultf("line", "it is no JSON object: %s", text)
 }
-
-// byRollout is the rewards of a message, each from 0 to 1 and there once.
-func byRollout(all []rewarded) (map[Rollout]float64, error) {
-	rewards := make(map[Rollout]float64, len(all))
-	for _, r := range all {
-		_, again := rewards[r.Rollout]
-		if r.Reward == nil || !(*r.Reward >= 0 && *r.Reward <= 1) || again {
-			return nil, faultf("rewards", "rollout %d of task %q: want one reward from 0 to 1", r.Number, r.Task)
-		}
-		rewards[r.Rollout] = *r.Reward
-	}
-	return rewards, nil
-}

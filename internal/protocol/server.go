@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 
@@ -50,7 +51,7 @@ func (s *Server) reply(line []byte) (any, error) {
 	begins := m.Type == "start" || m.Type == "resume"
 	switch {
 	case !known:
-		return nil, faultf("type", "there is no message %q: want one of %q", m.Type, Types)
+		return nil, faultf("type", "there is no message %q: want one of %q", m.Type, slices.Sorted(maps.Keys(answers)))
 	case begins && s.session != nil:
 		return nil, faultf("type", "the evaluation has begun: a server has one")
 	case !begins && s.session == nil:
@@ -58,9 +59,6 @@ func (s *Server) reply(line []byte) (any, error) {
 	}
 	return answer(s, line)
 }
-
-// Types are the types of messages, in the order of an evaluation.
-var Types = []string{"start", "next", "completed", "failed", "surplus", "aborted", "estimate", "snapshot", "resume"}
 
 // answers are by type how messages are replied to.
 var answers = map[string]func(s *Server, line []byte) (any, error){
@@ -255,10 +253,7 @@ func (s *Server) estimate(m *estimateMessage) (any, error) {
 	case m.Rewards != nil && !done:
 		return nil, faultf("rewards", "the evaluation is not complete")
 	case m.Rewards != nil:
-		var rewards map[Rollout]float64
-		if rewards, err = byRollout(m.Rewards); err == nil {
-			r, err = s.session.rescored(rewards)
-		}
+		r, err = s.session.rescored(m.Rewards)
 	case done:
 		r, err = s.session.result()
 	default:

@@ -327,10 +327,18 @@ func (s *session) result() (*evaluation.Result, error) {
 	return r, nil
 }
 
-// rescored is the result by another scorer's rewards of the same rollouts. How
-// many rollouts a task has is as it was decided: their weights were set before they were
-// seen, so that this mean is unbiased too.
-func (s *session) rescored(rewards map[Rollout]float64) (*evaluation.Result, error) {
+// rescored is the result by another scorer's rewards of the same rollouts, each from 0 to 1
+// and there once. How many rollouts a task has is as it was decided: their weights were set
+// before they were seen, so that this mean is unbiased too.
+func (s *session) rescored(all []rewarded) (*evaluation.Result, error) {
+	rewards := make(map[Rollout]float64, len(all))
+	for _, r := range all {
+		_, again := rewards[r.Rollout]
+		if r.Reward == nil || !(*r.Reward >= 0 && *r.Reward <= 1) || again {
+			return nil, faultf("rewards", "rollout %d of task %q: want one reward from 0 to 1", r.Number, r.Task)
+		}
+		rewards[r.Rollout] = *r.Reward
+	}
 	var missing error
 	result, err := s.setup.Outcome(s.control, s.reference, func(task, rollout int) float64 {
 		r := Rollout{s.setup.TaskIDs[task], rollout + 1}

@@ -656,22 +656,3 @@ func BenchmarkMessages(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
 }
-
-// BenchmarkJSON is the baseline of BenchmarkMessages: the message decoded, and a reply
-// encoded, and nothing done.
-func BenchmarkJSON(b *testing.B) {
-	line := []byte(`{"type":"completed","task":"task-00001","rollout":7,"reward":1,"tokens":812}`)
-	for b.Loop() {
-		var m struct {
-			Type, Task     string
-			Rollout        int
-			Reward, Tokens float64
-		}
-		if err := json.Unmarshal(line, &m); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := json.Marshal(protocol.Noted{Type: "noted"}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -155,11 +155,11 @@ func (l *inspectLog) zip(path string) error {
 
 // unpack reads a member as JSON. One that has more than it claims is an error of archive/zip.
 func unpack(f *zip.File, value any) error {
+	if f.UncompressedSize64 > maxUnpacked {
+		return fmt.Errorf("%s: it decompresses to more than %d GiB", f.Name, maxUnpacked>>30)
+	}
 	content, err := f.Open()
-	switch {
-	case f.UncompressedSize64 > maxUnpacked:
-		err = fmt.Errorf("it decompresses to more than %d GiB", maxUnpacked>>30)
-	case err == nil:
+	if err == nil {
 		defer content.Close()
 		err = into(content, value)
 	}
@@ -243,38 +243,40 @@ func (l *inspectLog) finish() error {
 	return nil
 }
 
-// epochs are the selected epochs of a task under an allocation: the first ones, or a list.
-type epochs struct {
-	first  int   // number of epochs; 0 with a list
-	listed []int // each once
-}
+// epochs are the selected epochs of a task under an allocation, sorted, each once. In a log
+// they are a list, or the number of the first ones.
+type epochs []int
 
-func (e *epochs) UnmarshalJSON(v []byte) (err error) {
+func (e *epochs) UnmarshalJSON(v []byte) error {
+	all, first := []int(nil), 0
+	err := json.Unmarshal(v, &all)
 	if jsontext.Value(v).Kind() != '[' {
-		err = json.Unmarshal(v, &e.first)
-	} else if err = json.Unmarshal(v, &e.listed); err == nil {
-		slices.Sort(e.listed)
-		e.listed = slices.Compact(e.listed)
+		err = json.Unmarshal(v, &first)
 	}
-	if err != nil || e.first < 0 || e.first > maxRollouts {
+	if err != nil || first < 0 || first > maxRollouts {
 		return fmt.Errorf("its allocation selects %.40q: want a number of epochs, or a list of them", v)
 	}
+	for n := range first {
+		all = append(all, n+1)
+	}
+	slices.Sort(all)
+	*e = slices.Compact(all)
 	return nil
 }
-
-// has reports whether an epoch was selected.
-func (e epochs) has(number int) bool { return number <= e.first || slices.Contains(e.listed, number) }
 
 // keepSelected removes the rollouts that the allocation did not select.
 func (d *draft) keepSelected() {
 	missing, removed := 0, 0
 	for _, e := range d.selected {
-		missing += max(e.first, len(e.listed))
+		missing += len(e)
 	}
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
 		all := len(t.Rollouts)
-		t.Rollouts = slices.DeleteFunc(t.Rollouts, func(r Rollout) bool { return !d.selected[t.ID].has(r.Number) })
+		t.Rollouts = slices.DeleteFunc(t.Rollouts, func(r Rollout) bool {
+			_, is := slices.BinarySearch(d.selected[t.ID], r.Number)
+			return !is
+		})
 		missing, removed = missing-len(t.Rollouts), removed+all-len(t.Rollouts)
 	}
 	d.Tasks = slices.DeleteFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) == 0 })
