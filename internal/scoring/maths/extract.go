@@ -71,19 +71,26 @@ var (
 	// annotation is a computation for a calculator, in responses in the style of GSM8K:
 	// 3 + 4 = <<3+4=7>>7.
 	annotation = regexp.MustCompile(`<<[^<>\n]*=[^<>\n]*>>`)
-	lastOfText = regexp.MustCompile(`(?i)\b(?:is|are|equals) ([a-z]+(?:-[a-z]+)?)[.!]?\s*$`)
+	isBefore   = regexp.MustCompile(`(?i)\b(?:is|are|equals) `)
 	answered   = regexp.MustCompile(`(?i)answers?\b.*(?:\b(?:is|are|be|equals)\b|[:=])`)
 )
 
 // lastWord is the name of a number at the end of a text, said of something before it: The
 // result is seven. Behind the answer, as in "The answer is 9. Its root is three", it is none.
 func lastWord(text string) (string, bool) {
-	at := lastOfText.FindStringSubmatchIndex(text)
-	if at == nil || answered.MatchString(text[:at[0]]) || words.States(text, at[2], at[3]) != words.Stated {
+	const most = 120 // bytes of a name
+	start := max(0, len(text)-most)
+	links := isBefore.FindAllStringIndex(text[start:], -1)
+	if links == nil {
 		return "", false
 	}
-	word := text[at[2]:at[3]]
-	return word, spelled(word) != word
+	last := links[len(links)-1]
+	word := strings.TrimRight(text[start+last[1]:], ".! \n")
+	to := start + last[1] + len(word)
+	if spelled(word) == word || answered.MatchString(text[:start+last[0]]) || words.States(text, start+last[1], to) != words.Stated {
+		return "", false
+	}
+	return word, true
 }
 
 // stated is the answer that a gold states: in a box, in formulas of a sentence,

@@ -295,6 +295,9 @@ func (c *comparer) equivalent(g, p latex.Answer) bool {
 		return false
 	}
 	sign := algebra.Ratio(gDiff, pDiff, c.domains)
+	if sign == 0 && gRel == "=" && pRel == "=" {
+		sign = algebra.Ratio(withoutPoles(gDiff), withoutPoles(pDiff), c.domains)
+	}
 	switch {
 	case sign == 0:
 		return false
@@ -304,6 +307,26 @@ func (c *comparer) equivalent(g, p latex.Answer) bool {
 		pRel = turned(pRel)
 	}
 	return gRel == pRel
+}
+
+// withoutPoles is a difference times its denominator, with the same zeros: xy − 1 for y − 1/x. A
+// difference whose numerator may be zero where the denominator is stays as it is, x/y − 2.
+func withoutPoles(e *algebra.Expr) *algebra.Expr {
+	above, below := algebra.Fraction(e)
+	for _, name := range algebra.Variables(below) {
+		c, ok := algebra.Coefficients(below, name, maxDegree)
+		last := len(c) - 1
+		pole := algebra.Int(0)
+		if last == 1 {
+			pole = algebra.Make(algebra.Neg, algebra.Make(algebra.Div, c[0], c[1]))
+		} else if !ok || slices.ContainsFunc(c[:last], func(e *algebra.Expr) bool { return !algebra.Same(e, pole) }) {
+			return e
+		}
+		if algebra.Ratio(replaced(above, name, pole), algebra.Int(1), nil) == 0 {
+			return e
+		}
+	}
+	return above
 }
 
 func difference(a latex.Answer) (*algebra.Expr, bool) {

@@ -86,7 +86,10 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 	case latex.Set:
 		return members(a.Items)
 	case latex.Value:
-		return setOfNumbers(a)
+		if r, ok := setOfNumbers(a); ok || solve || a.Unit != "" || a.Percent {
+			return r, ok
+		}
+		return members([]latex.Answer{a}) // 1, of (x−1)³ = 0
 	case latex.Words:
 		switch {
 		case isEmpty(a):
@@ -315,15 +318,24 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 		l, r, degree = squared(l), squared(r), max(degree, 2)
 	}
 	difference := algebra.Make(algebra.Add, l, algebra.Make(algebra.Neg, r))
-	zeros, exact, ok := algebra.Zeros(difference, name, degree)
-	signs := map[string]string{"<": "<", "≤": "<=", ">": ">", "≥": "=>", "=": "=", "≠": "<>"}[rel]
-	all := region{name: name}
-	for _, zero := range zeros {
-		x, _ := exactly(zero)
-		x.zero = !exact
-		all.ends = append(all.ends, x)
+	above, below := difference, algebra.Int(1)
+	if solve {
+		above, below = algebra.Fraction(difference)
 	}
+	zeros, ok := zerosOf(above, name, degree)
+	var poles []point
+	if slices.Contains(algebra.Variables(below), name) {
+		c, constant := algebra.Coefficients(above, name, 1)
+		found := false
+		poles, found = zerosOf(below, name, degree)
+		ok = found && (ok || constant && len(c) == 1)
+	}
+	signs := map[string]string{"<": "<", "≤": "<=", ">": ">", "≥": "=>", "=": "=", "≠": "<>"}[rel]
+	all := region{name: name, ends: append(zeros, poles...)}
 	all.has = func(x point) bool {
+		if slices.ContainsFunc(poles, func(pole point) bool { return pole.close(x) && (pole.zero || x.against(pole) == 0) }) {
+			return false
+		}
 		sign := 0
 		if !x.zero || !slices.ContainsFunc(all.ends, x.close) {
 			sign, _ = algebra.Sign(replaced(difference, name, x.at))
@@ -331,6 +343,17 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 		return strings.IndexByte(signs, "<=>"[1+sign]) >= 0
 	}
 	return all, ok && signs != ""
+}
+
+// zerosOf are the real zeros of a polynomial in a variable, see [algebra.Zeros].
+func zerosOf(e *algebra.Expr, name string, degree int) (points []point, ok bool) {
+	zeros, exact, ok := algebra.Zeros(e, name, degree)
+	for _, zero := range zeros {
+		x, _ := exactly(zero)
+		x.zero = !exact
+		points = append(points, x)
+	}
+	return points, ok
 }
 
 // isSize reports whether e is an absolute value and bound a positive number.

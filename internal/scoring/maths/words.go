@@ -10,7 +10,7 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// spelled writes a number below a hundred that is all of a text in digits, with a
+// spelled writes the name of a number that is all of a text in digits, with a
 // percent sign if it says so: forty-five percent. Other texts stay as they are.
 func spelled(text string) string {
 	if len(text) > 60 || strings.ContainsAny(text, "0123456789") {
@@ -23,7 +23,7 @@ func spelled(text string) string {
 		}
 	}
 	if n, ok := words.Number(name); ok {
-		return strconv.Itoa(n) + sign
+		return strconv.FormatInt(n, 10) + sign
 	}
 	return text
 }
@@ -41,7 +41,7 @@ func labelled(text string) (string, bool) {
 func spelledOut(a latex.Answer) latex.Answer {
 	if a.Kind == latex.Words {
 		if n, ok := words.Number(a.Text); ok {
-			return latex.Answer{Kind: latex.Value, Expr: algebra.Int(int64(n))}
+			return latex.Answer{Kind: latex.Value, Expr: algebra.Int(n)}
 		}
 	}
 	return a

@@ -5,7 +5,6 @@ package words
 
 import (
 	"math/big"
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -187,25 +186,58 @@ func Factor(word string) (factor *big.Rat, ok bool) {
 	return new(big.Rat).SetString(factors[word])
 }
 
-// small holds the names of the numbers from zero on, and tens the names of the tens.
-var (
-	small = strings.Fields(`zero one two three four five six seven eight nine ten eleven twelve
-		thirteen fourteen fifteen sixteen seventeen eighteen nineteen`)
-	tens = strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety")
-)
+// named holds the names of the numbers from zero to twenty, and of the tens, hundreds and so on.
+var named = func() map[string]int64 {
+	all := map[string]int64{"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+	for n, name := range strings.Fields(`zero one two three four five six seven eight nine ten eleven twelve
+		thirteen fourteen fifteen sixteen seventeen eighteen nineteen`) {
+		all[name] = int64(n)
+	}
+	for n, name := range strings.Fields("twenty thirty forty fifty sixty seventy eighty ninety") {
+		all[name] = int64(10 * (n + 2))
+	}
+	return all
+}()
 
-// Number reads the name of a number below a hundred in lower case: forty-five.
-func Number(name string) (n int, ok bool) {
-	if n := slices.Index(small, name); n >= 0 {
-		return n, true
+// longestName is the length of "seventeen".
+const longestName = 9
+
+// Number reads the name of a whole number in lower case, with or without blanks and hyphens:
+// forty-five, one hundred and twenty-five, a thousand.
+func Number(name string) (n int64, ok bool) {
+	rest := strings.NewReplacer(" ", "", "-", "").Replace(name)
+	group, limit := int64(-1), int64(1e15) // of the thousands that are being read; what comes next is smaller
+	if many, article := strings.CutPrefix(rest, "a"); article && named[many] >= 100 {
+		rest = "one" + many
 	}
-	for i, ten := range tens {
-		if rest, ok := strings.CutPrefix(name, ten); ok {
-			n := slices.Index(small[:10], strings.TrimPrefix(rest, "-"))
-			return 10*(i+2) + max(n, 0), rest == "" || n > 0
+	for rest != "" {
+		length := min(longestName, len(rest))
+		for length > 0 && named[rest[:length]] == 0 && rest[:length] != "zero" {
+			length--
 		}
+		value := named[rest[:length]]
+		joined := false
+		if length == 0 { // one hundred and five
+			joined = strings.HasPrefix(rest, "and") && len(rest) > 3 && (group < 0 && n > 0 || group >= 100 && group%100 == 0)
+			length = len("and")
+		}
+		switch {
+		case joined:
+		case group < 0 && 0 <= value && value < 100 && (length == len("zero") && value == 0 && n == 0 || value > 0):
+			group = value
+		case value > 0 && value < 10 && group >= 20 && group%10 == 0 && group%100 != 10,
+			value >= 10 && value < 100 && group >= 100 && group%100 == 0:
+			group += value
+		case value == 100 && 0 < group && group < 100:
+			group *= 100
+		case value > 100 && value < limit && group > 0:
+			n, group, limit = n+group*value, -1, value
+		default:
+			return 0, false
+		}
+		rest = rest[length:]
 	}
-	return 0, false
+	return n + max(group, 0), n > 0 || group >= 0
 }
 
 // Known reports whether a word in lower case is in the table.

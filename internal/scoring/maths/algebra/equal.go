@@ -89,6 +89,9 @@ func (c *comparison) difference(a, b *Expr, real bool, from, to uint) (verdict, 
 		case !okX && !okY:
 			return neither, x
 		case okX != okY:
+			if p.outside { // n!/(n−k)! is k!·C(n,k), which is zero below k
+				return undecided, x
+			}
 			if real { // √x·√x is x, for it is so for complex numbers
 				if v, _ := c.difference(a, b, false, quick, 4*quick); v != different {
 					return undecided, x

@@ -12,6 +12,7 @@ type evaluator struct {
 	real    bool     // there are no other numbers: roots of negative numbers are undefined
 	work    *float64 // in operations on 64 bits, that may yet be done
 	height  float64  // the sum of the sizes of all values in bits
+	outside bool     // a factorial or a binomial coefficient had a negative argument
 }
 
 // value is e. It is false where e is not defined, too large, or not known well enough to
@@ -124,6 +125,7 @@ func (p *evaluator) call(e *Expr) (number, bool) {
 		case a.rat == nil || b.rat == nil || !a.rat.IsInt() || !b.rat.IsInt():
 			return a, false
 		}
+		p.outside = p.outside || e.Name == "binom" && (a.rat.Sign() < 0 || b.rat.Sign() < 0)
 		return ofIntegers(e.Name, a.rat.Num(), b.rat.Num())
 	}
 	return p.unary(e.Name, a)
@@ -170,6 +172,7 @@ func (p *evaluator) unary(name string, n number) (number, bool) {
 	case "floor":
 		return p.floor(n)
 	case "factorial", "doublefactorial":
+		p.outside = p.outside || n.sign() < 0
 		if n.rat == nil || !n.rat.IsInt() || n.sign() < 0 || n.rat.Cmp(big.NewRat(maxFactorial, 1)) > 0 {
 			return n, false
 		}

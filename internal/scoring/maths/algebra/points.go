@@ -90,30 +90,64 @@ var ranges = [...]struct {
 	signed    bool
 }{{0.1, 0.9, false}, {1, 4, false}, {-4, -1, false}, {0.5, 3, false}, {0.5, 3, true}, {-1, -0.1, false}, {5, 12, true}}
 
+// scales widen the ranges, one round of points after another, for functions that have no
+// values near zero: √(x−20). Before the first wider round, the ranges begin at the numbers
+// of the expressions: √(x−20)·√(30−x).
+var scales = [...]int64{1, 1, 1, 1, 8, 60, 500}
+
 // generic is a point at which variables are numbers without any relation to one another.
-func (c *comparison) generic(index int) []binding {
+func (c *comparison) generic(index int) []binding { return c.near(index, new(big.Rat), 1) }
+
+// near is a generic point whose ranges are widened by a scale, and begin at a number.
+func (c *comparison) near(index int, start *big.Rat, scale int64) []binding {
 	r := ranges[index%len(ranges)]
 	values := make([]binding, len(c.names))
 	for i, name := range c.names {
 		unit, sign := random(index, name)
 		var value *big.Rat
-		switch c.domain(name) {
-		case Reals:
+		domain := c.domain(name)
+		if domain == Reals {
 			f := r.low + unit*(r.high-r.low)
 			value = new(big.Rat).SetFloat64(math.Round(f*(1<<12)) / (1 << 12))
-		case Integers:
-			if value = big.NewRat(int64(3+unit*17), 1); r.signed && sign || r.high < 0 {
-				value.Neg(value)
-			}
-		default:
+		} else {
 			value = big.NewRat(int64(3+unit*17), 1)
 		}
-		if r.signed && sign && c.domain(name) == Reals {
+		if r.signed && sign && domain != Naturals || r.high < 0 && domain == Integers {
 			value.Neg(value)
+		}
+		value.Mul(value, big.NewRat(scale, 1))
+		if domain == Reals || start.IsInt() && start.Sign() >= 0 {
+			value.Add(value, start)
 		}
 		values[i] = binding{name, value}
 	}
 	return values
+}
+
+// rounds are the generic points in the order in which they are tried.
+func (c *comparison) rounds(yield func([]binding) bool) {
+	index := 0
+	round := func(start *big.Rat, scale int64) bool {
+		for range ranges {
+			if !yield(c.near(index, start, scale)) {
+				return false
+			}
+			index++
+		}
+		return true
+	}
+	for i, scale := range scales {
+		if scale > 1 && scales[i-1] == 1 {
+			for _, number := range constants(c.b, constants(c.a, nil)) {
+				if !round(number, 1) {
+					return
+				}
+			}
+		}
+		if !round(new(big.Rat), scale) {
+			return
+		}
+	}
 }
 
 // random is a number from 0 to 1 and a sign, the same for the same point and name.
@@ -143,12 +177,11 @@ func excused(values []binding) bool {
 // everywhere compares at generic points, where both must be defined alike and often
 // enough, and at special ones.
 func (c *comparison) everywhere() bool {
-	agreed := 0
-	for index := range 4 * len(ranges) {
-		if index >= len(ranges) && agreed >= needed {
+	agreed, tried := 0, 0
+	for values := range c.rounds {
+		if tried++; tried > len(ranges) && agreed >= needed {
 			break
 		}
-		values := c.generic(index)
 		switch c.compare(values, quick, maxPrec) {
 		case same:
 			agreed++
@@ -245,8 +278,7 @@ func constants(e *Expr, others []*big.Rat) []*big.Rat {
 
 // anywhere is a generic point at which both expressions have values other than zero.
 func (c *comparison) anywhere() ([]binding, bool) {
-	for index := range 2 * len(ranges) {
-		values := c.generic(index)
+	for values := range c.rounds {
 		p := c.at(quick)
 		x, okX := p.value(substitute(c.a, values))
 		y, okY := p.value(substitute(c.b, values))

@@ -40,6 +40,56 @@ func Zeros(e *Expr, name string, degree int) (zeros []*Expr, exact, ok bool) {
 	return zeros, false, true
 }
 
+// Fraction is e as one quotient: sums have a common denominator, and neither part divides
+// by a variable. What would become too large stays as it is.
+func Fraction(e *Expr) (above, below *Expr) {
+	above, below = fraction(e)
+	if above.Size(maxNodes) >= maxNodes || below.Size(maxNodes) >= maxNodes {
+		return e, Int(1)
+	}
+	return above, below
+}
+
+func fraction(e *Expr) (above, below *Expr) {
+	if !e.Any(func(e *Expr) bool { return e.Op == Div || e.Op == Pow }) || !e.Any(isSymbol) {
+		return e, Int(1)
+	}
+	switch e.Op {
+	case Neg:
+		above, below = Fraction(e.Args[0])
+		return Make(Neg, above), below
+	case Div:
+		a, b := Fraction(e.Args[0])
+		c, d := Fraction(e.Args[1])
+		return Make(Mul, a, d), Make(Mul, b, c)
+	case Pow:
+		n, ok := Exact(e.Args[1])
+		if !ok || !n.IsInt() {
+			break
+		}
+		above, below = Fraction(e.Args[0])
+		if n.Sign() < 0 {
+			above, below, n = below, above, new(big.Rat).Neg(n)
+		}
+		return Make(Pow, above, Rational(n)), Make(Pow, below, Rational(n))
+	case Add, Mul:
+		above, below = Fraction(e.Args[0])
+		for _, arg := range e.Args[1:] {
+			a, b := Fraction(arg)
+			switch {
+			case e.Op == Mul:
+				above, below = Make(Mul, above, a), Make(Mul, below, b)
+			case Same(below, b):
+				above = Make(Add, above, a)
+			default:
+				above, below = Make(Add, Make(Mul, above, b), Make(Mul, a, below)), Make(Mul, below, b)
+			}
+		}
+		return above, below
+	}
+	return e, Int(1)
+}
+
 // simplest is a rational number as one.
 func simplest(e *Expr) *Expr {
 	if r, ok := Exact(e); ok {
