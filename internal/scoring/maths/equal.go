@@ -49,7 +49,7 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	if !c.spend(1) {
 		return false
 	}
-	g, p = spelledOut(g), spelledOut(p)
+	g, p = c.spelledOut(g), c.spelledOut(p)
 	if says(g) || says(p) {
 		if equal, decided := c.equalStated(g, p); decided {
 			return equal

@@ -19,11 +19,15 @@ func (c *comparer) equalValues(g, p latex.Answer) bool {
 	if !within(g.Nouns, p.Nouns) && !within(p.Nouns, g.Nouns) {
 		return false
 	}
-	if g.Unit == "$" && p.Unit == "¢" || g.Unit == "¢" && p.Unit == "$" || g.Unit == "" && p.Unit == "¢" {
-		return c.same(inCents(g), inCents(p))
+	if g.Unit == "" && p.Unit == "¢" {
+		g.Unit = "$"
 	}
-	if !sameUnit(g.Unit, p.Unit) || g.Percent && p.Unit != "" || p.Percent && g.Unit != "" {
+	if g.Percent && p.Unit != "" || p.Percent && g.Unit != "" {
 		return false
+	} else if !sameUnit(g.Unit, p.Unit) {
+		one, of := latex.Scale(g.Unit)
+		other, factor := latex.Scale(p.Unit)
+		return one == other && c.same(g.Expr, algebra.Make(algebra.Mul, p.Expr, algebra.Rational(factor.Quo(factor, of))))
 	}
 	if g.Percent == p.Percent {
 		return c.equalNumbers(g.Expr, p.Expr)
@@ -39,14 +43,6 @@ func (c *comparer) equalValues(g, p latex.Answer) bool {
 // within reports whether all words are among others.
 func within(words, others []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(others, w) })
-}
-
-// inCents is an amount of money in cents. One without a unit is in dollars.
-func inCents(a latex.Answer) *algebra.Expr {
-	if a.Unit == "¢" {
-		return a.Expr
-	}
-	return algebra.Make(algebra.Mul, a.Expr, algebra.Int(100))
 }
 
 // figures are the marks of figures that letters name, with or without the mark.

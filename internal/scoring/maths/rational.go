@@ -24,10 +24,12 @@ func ReadRational(text string) (r Rational, ok bool) {
 	if !ok || limit(a) != "" {
 		return r, false
 	}
+	c := newComparer()
+	a = c.spelledOut(a)
 	bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0 && (a.Percent || !prose.MatchString(text))
 	if _, value, defines := definition(a); defines {
 		a = value
-	} else if c := newComparer(); a.Kind == latex.Relation && !c.fails(a) {
+	} else if a.Kind == latex.Relation && !c.fails(a) {
 		if value, computes := c.computed(a, false); computes {
 			a = value
 		}

@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,14 +38,72 @@ func labelled(text string) (string, bool) {
 	return answer, ok && closed && words.Introduces(label)
 }
 
-// spelledOut reads a number that is given as a word, seven.
-func spelledOut(a latex.Answer) latex.Answer {
-	if a.Kind == latex.Words {
+// spelledOut is an answer in its plainest form: a number for its name, seven; the items for dots
+// between them, {0, 1, …, 9}; and one of two forms of a quantity, 5.5 hours or 330 minutes.
+func (c *comparer) spelledOut(a latex.Answer) latex.Answer {
+	switch a.Kind {
+	case latex.Words:
 		if n, ok := words.Number(a.Text); ok {
 			return latex.Answer{Kind: latex.Value, Expr: algebra.Int(n)}
 		}
+	case latex.List, latex.Set:
+		if n := len(a.Items); a.Op == "∨" && n == 2 && a.Items[0].Kind == latex.Value && a.Items[1].Kind == latex.Value && c.equalValues(a.Items[0], a.Items[1]) {
+			return a.Items[0]
+		}
+		a.Items = progression(a.Items)
 	}
 	return a
+}
+
+// progression is a list of numbers with all that dots before its last item stand for, if they can
+// only be those of an arithmetic progression.
+func progression(items []latex.Answer) []latex.Answer {
+	dots := slices.IndexFunc(items, func(item latex.Answer) bool {
+		return item.Kind == latex.Value && item.Expr.Op == algebra.Symbol && item.Expr.Name == `\ldots`
+	})
+	if dots < 1 || dots != len(items)-2 {
+		return items
+	}
+	var given []*big.Rat
+	for _, item := range slices.Delete(slices.Clone(items), dots, dots+1) {
+		r, ok := rational(item)
+		if !ok {
+			return items
+		}
+		given = append(given, r)
+	}
+	first, last, step := given[0], given[dots], big.NewRat(1, 1)
+	if dots > 1 {
+		step = new(big.Rat).Sub(given[1], first)
+	}
+	all := []latex.Answer{items[0]}
+	for next := new(big.Rat).Add(first, step); step.Sign() != 0 && len(all) < maxIntegers; next = new(big.Rat).Add(next, step) {
+		all = append(all, latex.Answer{Kind: latex.Value, Expr: algebra.Rational(next)})
+		if n := len(all); n <= dots && next.Cmp(given[n-1]) != 0 {
+			return items
+		} else if next.Cmp(last) == 0 && n > dots {
+			if dots == 2 && geometric(given) && step.Cmp(big.NewRat(1, 1)) != 0 {
+				return items // 2, 4, …, 64
+			}
+			return all
+		}
+	}
+	return items
+}
+
+// geometric reports whether the third of three numbers is a later one of the geometric progression
+// that the first two begin.
+func geometric(given []*big.Rat) bool {
+	if given[0].Sign() == 0 {
+		return false
+	}
+	ratio := new(big.Rat).Quo(given[1], given[0])
+	for next, n := given[1], 0; n < 64; n++ {
+		if next = new(big.Rat).Mul(next, ratio); next.Cmp(given[2]) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // limit is the phrase behind all numbers of an answer that says more than a unit, see

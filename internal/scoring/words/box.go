@@ -30,6 +30,11 @@ func statesBox(before, behind string, equation bool) bool {
 // introducesBox does so for the words before a box.
 func introducesBox(all []string, equation bool) bool {
 	n := len(all)
+	for i := range max(0, n-1) {
+		if others(all[:i+1], all[i+1]) { // others say
+			return false
+		}
+	}
 	switch {
 	case n == 0, all[n-1] == ":":
 		return true

@@ -60,8 +60,8 @@ func Read(text string) (Answer, bool) {
 	return a, ok
 }
 
-// also is another form of an answer behind it: 7 (or 7.0).
-var also = regexp.MustCompile(`\s*\((?:or|i\.e\.,?) ([^()]+)\)\.?\s*$`)
+// also is another form of an answer behind it: 7 (or 7.0), 5.5 hours (330 minutes).
+var also = regexp.MustCompile(`\s*\((?:(?:or|i\.e\.,?) |(\d[\d.,/]*\s*(?:\\text\{)?\s*[a-z]{3}))([^()]*)\)(\}*)\.?\s*$`)
 
 // ReadCommas reads a text whose commas between digits might separate
 // thousands, as in 100,200,300, as the list that it might be as well. It is
@@ -79,7 +79,7 @@ func read(text string, commas bool) (a Answer, thousands, ok bool) {
 	if len(text) > maxLength {
 		return a, false, false
 	}
-	lx := lexer{text: also.ReplaceAllString(Plain(text), " or $1"), commas: commas}
+	lx := lexer{text: also.ReplaceAllString(Plain(text), " or $1$2$3"), commas: commas}
 	lx.run(false)
 	if lx.failed || len(lx.tokens) == 0 {
 		return a, lx.thousands, false

@@ -45,7 +45,27 @@ func (p *parser) measured() Answer {
 	if a.Unit == "" {
 		a.Unit = p.unit
 	}
+	for !p.failed && a.Unit != "" && p.smaller(&a) {
+	}
 	return a
+}
+
+// smaller adds a part in a smaller unit that comes next: 5 hours and 30 minutes.
+func (p *parser) smaller(a *Answer) bool {
+	before := *p
+	p.accept("∧")
+	if of, large := Scale(a.Unit); p.next(number) && len(a.Nouns) == 0 && a.Limit == "" {
+		b := p.measured()
+		kind, small := Scale(b.Unit)
+		r, ok := algebra.Exact(algebra.Make(algebra.Mul, p.expr(b), algebra.Rational(small)))
+		if !p.failed && ok && b.Unit != "" && of == kind && r.Cmp(large) < 0 {
+			a.Expr = algebra.Make(algebra.Add, a.Expr, algebra.Rational(r.Quo(r, large)))
+			a.Nouns, a.Limit = b.Nouns, b.Limit
+			return true
+		}
+	}
+	*p = before
+	return false
 }
 
 // undegreed makes the sign for degrees of a value its unit.

@@ -90,7 +90,7 @@ func (lx *lexer) named(run string, prose bool) {
 	switch {
 	case constants[run] != "" && len(run) > 1:
 		lx.emit(symbol, constants[run])
-	case functions[run] != "":
+	case functions[run] != "" && !(isUnit && lx.measures()):
 		lx.emit(function, functions[run])
 	case prose, isUnit && lx.afterValue(), !product(run) && !(len(run) == 2 && run != "is" && lx.besideSign()):
 		if rest, name := functionIn(run); name != "" && !words.Known(lower) && run[0] >= 'a' && !prose && !isUnit {
@@ -102,6 +102,12 @@ func (lx *lexer) named(run string, prose bool) {
 	default:
 		lx.spread(run)
 	}
+}
+
+// measures reports whether a name stands where a unit does: 5 min, m/min, but not 5 min(1, 2).
+func (lx *lexer) measures() bool {
+	n := len(lx.tokens)
+	return !strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), "(") && n > 0 && (lx.tokens[n-1].kind == number || n > 1 && lx.after("/") && lx.tokens[n-2].kind == word)
 }
 
 // besideSign reports whether the letters read are a factor rather than a word: at in v + at.

@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,44 @@ func prefixed(run string) string {
 // the prefix.
 func isPrefixed(word string) bool {
 	return len(word) > 1 && strings.IndexByte(siPrefixes, word[0]) >= 0 && strings.Contains(strings.ToLower(siSymbols), " "+word[1:]+" ")
+}
+
+// scales are units as multiples of others.
+var scales = map[string]struct {
+	of     string
+	factor int64
+}{
+	"min": {"s", 60}, "h": {"s", 3600}, "day": {"s", 86400}, "week": {"s", 604800}, "year": {"month", 12},
+	"ft": {"in", 12}, "yd": {"in", 36}, "mi": {"in", 63360}, "lb": {"oz", 16}, "$": {"¢", 100},
+}
+
+// prefixes are the factors of siPrefixes.
+var prefixes = map[byte]string{'k': "1e3", 'm': "1e-3", 'M': "1e6", 'c': "1e-2", 'n': "1e-9", 'G': "1e9"}
+
+// Scale is a unit as a multiple of another one, in which all of its kind are multiples: 3600 s for
+// h, 1000/3600 m/s for km/h. A unit of a kind of its own is once itself.
+func Scale(unit string) (of string, factor *big.Rat) {
+	factor = big.NewRat(1, 1)
+	parts := strings.Split(unit, "/")
+	for i, part := range parts {
+		base := strings.TrimRight(part, "123456789")
+		power, name, scale := part[len(base):], base, big.NewRat(1, 1)
+		if s, ok := scales[base]; ok {
+			name, scale = s.of, big.NewRat(s.factor, 1)
+		} else if isPrefixed(base) {
+			name = base[1:]
+			scale.SetString(prefixes[base[0]])
+		}
+		if i > 0 {
+			scale.Inv(scale)
+		}
+		times, _ := strconv.Atoi(power)
+		for range min(max(1, times), 9) {
+			factor.Mul(factor, scale)
+		}
+		parts[i] = name + power
+	}
+	return strings.Join(parts, "/"), factor
 }
 
 // compass are the directions behind a latitude or a longitude.
