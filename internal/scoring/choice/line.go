@@ -16,7 +16,9 @@ func lines(text string) (first, last, before string, at int) {
 }
 
 // strip takes the marks of headings, lists and quotations off a line.
-func strip(line string) string { return strings.TrimSpace(strings.TrimLeft(line, "#>- \t")) }
+func strip(line string) string {
+	return strings.TrimSpace(strings.TrimLeft(line, "#>- \t✅✔☑→➡\ufe0f"))
+}
 
 // line reads what the last line states, or a letter that makes it up, alone or
 // with the text of its option, or failing that, the first line, alone.

@@ -3,6 +3,8 @@ package maths
 import (
 	"regexp"
 	"strings"
+
+	"speceval/internal/scoring/words"
 )
 
 // delimiters begin and end formulas. The longer ones come first.
@@ -23,6 +25,10 @@ func formulas(text string, from int, yield func(formula) bool) (open int) {
 			if text[i] == '\\' {
 				i++
 			}
+			i++
+			continue
+		}
+		if delimiters[d][0] == "$" && words.Money(text[i:]) {
 			i++
 			continue
 		}

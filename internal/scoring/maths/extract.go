@@ -9,7 +9,10 @@ import (
 )
 
 // answer is an answer found in a text, with a note on how it was found.
-type answer struct{ text, note string }
+type answer struct {
+	text, note string
+	boxed      bool
+}
 
 // Bounds on what is tried without a box.
 const (
@@ -25,20 +28,19 @@ const (
 func final(text string, ended, several bool) answer {
 	text = annotation.ReplaceAllString(text, "")
 	if content, note, found := words.Boxed(text, several); found {
-		return answer{content, note}
+		return answer{content, note, true}
 	}
 	if !ended {
 		return answer{note: "no box, and the response is cut"}
 	}
-	if i := strings.LastIndex(text, "<answer>"); i >= 0 {
-		inside, _, _ := strings.Cut(text[i+len("<answer>"):], "</answer>")
-		return answer{trimmed(inside), "no box: the answer tag was read"}
+	if tagged, found := words.Tagged(text); found {
+		return answer{text: trimmed(tagged), note: words.TagRead}
 	}
 	if word, ok := lastWord(text); ok {
-		return answer{word, "no box: the last value was read"}
+		return answer{text: word, note: "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole {
-		if a, ok := latex.Read(whole); ok && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
+		if a, ok := latex.Read(whole); ok && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
 			return answer{text: whole}
 		}
 	}
@@ -53,7 +55,7 @@ func final(text string, ended, several bool) answer {
 		}
 		if ok && p.from >= refused {
 			if value, ok := found(text, p, content); ok {
-				return answer{value, finder.note}
+				return answer{text: value, note: finder.note}
 			}
 			refused = p.to
 		}
@@ -87,7 +89,7 @@ func lastWord(text string) (string, bool) {
 	last := links[len(links)-1]
 	word := strings.TrimRight(text[start+last[1]:], ".! \n")
 	to := start + last[1] + len(word)
-	if spelled(word) == word || answered.MatchString(text[:start+last[0]]) || words.States(text, start+last[1], to) != words.Stated {
+	if spelled(word) == word && word != "infinity" || answered.MatchString(text[:start+last[0]]) || words.States(text, start+last[1], to) != words.Stated {
 		return "", false
 	}
 	return word, true

@@ -64,15 +64,14 @@ func New(gold string) *Scorer {
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
 	found := final(r.Text, !r.Cut, s.severals)
 	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.text)), Answer: scoring.Shorten(found.text), Note: found.note}
-	if !v.Correct() && !r.Cut && s.words(r.Text) {
-		v = scoring.Verdict{Reward: 1, Answer: scoring.Shorten(trimmed(r.Text))}
+	if !v.Correct() && !r.Cut && !s.read && !found.boxed {
+		for _, text := range []string{r.Text, announcedWords(r.Text)} {
+			if len(text) <= longestWhole && s.key != "" && sameWords(key(text), s.key) { // June 20
+				return scoring.Verdict{Reward: 1, Answer: scoring.Shorten(trimmed(text))}, nil
+			}
+		}
 	}
 	return v, nil
-}
-
-// words reports whether text is gold in words, perhaps with a number among them.
-func (s *Scorer) words(text string) bool {
-	return !s.read && len(text) <= longestWhole && s.key != "" && sameWords(key(text), s.key)
 }
 
 // Check compares a prediction by itself with gold, as a file of labelled cases

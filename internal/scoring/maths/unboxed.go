@@ -121,6 +121,26 @@ func announced(text string) (span, string, bool) {
 	return span{}, "", false
 }
 
+// announcedWords is what the last announcement of a text states, to the end of its sentence; ""
+// for nothing.
+func announcedWords(text string) string {
+	lower, at := lowered(text), -1
+	for _, phrase := range announcements {
+		if i := strings.LastIndex(lower, phrase); i >= 0 {
+			at = max(at, i+len(phrase))
+		}
+	}
+	if at < 0 {
+		return ""
+	}
+	tail := strings.TrimLeft(text[at:], " :*}\n\t")
+	p := span{len(text) - len(tail), len(text)}.until(text, "\n", ". ").trim(text)
+	if words.States(text, p.from, p.to) != words.Stated {
+		return ""
+	}
+	return p.of(text)
+}
+
 // lowered is a text of the same length with small letters for capitals.
 func lowered(text string) string {
 	b := []byte(text)

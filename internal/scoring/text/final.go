@@ -22,9 +22,13 @@ func readFinal(r scoring.Response) final {
 	if content, note, found := words.Boxed(text, false); found {
 		return final{strings.TrimSpace(content), true, note}
 	}
-	switch {
-	case r.Cut:
+	if r.Cut {
 		return final{note: "no box, and the response is cut"}
+	}
+	tagged, found := words.Tagged(text)
+	switch {
+	case found:
+		return final{text: strings.TrimSpace(tagged), note: words.TagRead}
 	case text == "":
 		return final{note: "empty response"}
 	}
@@ -32,7 +36,7 @@ func readFinal(r scoring.Response) final {
 }
 
 // label matches a label before the answer in the last line of a response.
-var label = regexp.MustCompile(`(?i)^\**(?:final )?answer:\**[ \t]*`)
+var label = regexp.MustCompile(`(?i)^\**(?:final )?answer\**:\**[ \t]*`)
 
 // deepest is how many wrappers and labels are taken off at most.
 const deepest = 5

@@ -26,7 +26,7 @@ const (
 // the value; elsewhere verbs and nouns are not known. Behind the value a noun may
 // follow, and then whatever does not take the value back.
 func States(text string, from, to int) Stance {
-	all, inside := tokens(text[max(0, from-near):from]), text[from:to]
+	all, inside := tokens(strings.TrimRight(text[max(0, from-near):from], "$*")), text[from:to]
 	if stance := introduced(all, strings.Contains(inside, "=")); stance != Stated {
 		return stance
 	}
@@ -34,8 +34,9 @@ func States(text string, from, to int) Stance {
 	if glued := strings.TrimLeft(behind, "$*}"); strings.HasPrefix(glued, "!") || startsVariable(glued) {
 		return Neither
 	}
-	behind = strings.TrimLeft(behind, " }*$\n")
-	if strings.HasSuffix(inside, ".") {
+	rest := strings.TrimLeft(behind, " }*$\n")
+	behind, gap := rest, behind[:len(behind)-len(rest)]
+	if strings.HasSuffix(inside, ".") || strings.Contains(gap, "\n") && (strings.Contains(gap, "\n\n") || rest != "" && 'A' <= rest[0] && rest[0] <= 'Z') {
 		behind = ". " + behind
 	}
 	few := inside == "1" || strings.HasPrefix(inside, "0.") || strings.Contains(inside, "frac") || strings.Contains(inside, "/")
@@ -155,6 +156,9 @@ var (
 	results  = strings.Fields("answer answers answered get gets got write writes")
 )
 
+// amounts are nouns whose value stands behind "of": a profit of 7.
+var amounts = strings.Fields("profit gain loss increase decrease deficit surplus discount balance deposit payment fee bill salary income revenue tip")
+
 // complement is the stance of the words between a value and the link before it, or
 // the beginning of the statement. Behind a link an unknown word counts against the
 // value.
@@ -162,7 +166,7 @@ func complement(all []string, linked bool) Stance {
 	n := len(all)
 	switch {
 	case linked && n == 1 && all[0] == "-",
-		n > 1 && all[n-1] == "of" && (role(all[n-2]) != Plain || all[n-2] == "one"),
+		n > 1 && all[n-1] == "of" && (role(all[n-2]) != Plain && !slices.Contains(amounts, all[n-2]) || all[n-2] == "one"),
 		n > 1 && all[n-1] == "with" && linked && all[n-2] != "left":
 		return Neither
 	}

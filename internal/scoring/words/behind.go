@@ -26,11 +26,19 @@ func Limit(phrase []string, few bool) string {
 	return strings.Join(phrase, " ")
 }
 
-// Counts reports whether the words behind a value begin with the noun that it counts.
+// Counts reports whether the words behind a value are the noun that it counts, or begin a
+// remark on it: 12 apples, which is.
 func Counts(behind string) bool {
 	all := tokens(behind)
-	return part(all) == len(all) && slices.ContainsFunc(all, isNoun)
+	end := part(all)
+	if end < len(all) && all[end] == "," {
+		return len(all) > end+1 && slices.Contains(reasons, all[end+1])
+	}
+	return end == len(all) && slices.ContainsFunc(all, isNoun) || end < len(all) && slices.Contains(reasons, all[end])
 }
+
+// reasons begin a remark on a value.
+var reasons = []string{"which", "because", "since"}
 
 // counts reports whether the phrase behind a number only names the counted things, their
 // place, or a unit.
@@ -162,7 +170,7 @@ func takesBack(remark []string, same bool, mark string) bool {
 		linked = linked || role(remark[0]) == Link
 		remark = remark[1:]
 	}
-	if len(remark) == 0 {
+	if len(remark) == 0 || linked && slices.Contains(remark, "left") { // and there are none left
 		return false
 	}
 	switch r := role(remark[0]); {

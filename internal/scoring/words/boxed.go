@@ -55,6 +55,20 @@ func Boxed(text string, several bool) (content, note string, found bool) {
 	return strings.Join(contents, ", "), note, true
 }
 
+// TagRead is the note on an answer of [Tagged].
+const TagRead = "no box: the answer tag was read"
+
+// Tagged is what the last <answer> of a text holds.
+func Tagged(text string) (inside string, found bool) {
+	const tag = "<answer>"
+	i := strings.LastIndex(text, tag)
+	if i < 0 {
+		return "", false
+	}
+	inside, _, _ = strings.Cut(text[i+len(tag):], "</answer>")
+	return inside, true
+}
+
 // states does so for the words around a box, or around the formula that it ends.
 func states(text string, b scoring.Box) bool {
 	line := text[max(0, b.From-near):b.From]

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -86,7 +87,7 @@ func tokenAt(text string, i int) (token string, to int) {
 	_, size := utf8.DecodeRuneInString(rest)
 	for _, d := range [...][2]string{{"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
 		if inside, opens := strings.CutPrefix(rest, d[0]); opens {
-			if n := strings.Index(inside, d[1]); n > 0 || n == 0 && d[0] != "$" {
+			if n := strings.Index(inside, d[1]); (n > 0 || n == 0 && d[0] != "$") && !(d[0] == "$" && Money(rest)) {
 				return value, i + len(d[0]) + n + len(d[1])
 			}
 		}
@@ -104,8 +105,8 @@ func tokenAt(text string, i int) (token string, to int) {
 		}
 		return strings.ReplaceAll(strings.ToLower(text[i:to]), "’", "'"), to
 	case '0' <= c && c <= '9':
-		run := strings.TrimLeftFunc(rest, func(r rune) bool { return isLetter(r) || strings.ContainsRune("0123456789%.,", r) })
-		return value, i + len(strings.TrimRight(rest[:len(rest)-len(run)], ".,"))
+		run := strings.TrimLeftFunc(rest, func(r rune) bool { return isLetter(r) || strings.ContainsRune("0123456789%.,/", r) })
+		return value, i + len(strings.TrimRight(rest[:len(rest)-len(run)], ".,/"))
 	case c == '\n':
 		space := rest[:len(rest)-len(strings.TrimLeft(rest, " \t\n\r\f"))]
 		return "\n", i + strings.LastIndexByte(space, '\n') + 1
@@ -118,6 +119,17 @@ func tokenAt(text string, i int) (token string, to int) {
 		return rest[:1], i + 1
 	}
 	return signs[rest[:size]], i + size
+}
+
+// worded matches a word that is no command.
+var worded = regexp.MustCompile(`(?:^|[^\\\pL{])\pL{3}`)
+
+// Money reports whether the dollar sign that a text begins with is one of money and not of a
+// formula: a number follows, and then another sum or words before the next one.
+func Money(text string) bool {
+	inside, rest, closed := strings.Cut(text[1:], "$")
+	digit := func(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
+	return closed && digit(inside) && (digit(rest) || worded.MatchString(inside))
 }
 
 // startsVariable reports whether a text begins with a letter by itself that is no unit.

@@ -54,7 +54,7 @@ func (lx *lexer) letters(prose bool) {
 // unitLetter reports whether a letter is a unit: behind a number and a space, at the end or
 // before a slash.
 func (lx *lexer) unitLetter(letter string) bool {
-	return strings.Contains("msghLNJWV", letter) && lx.lastUnit()
+	return strings.Contains("msghLNJWVK", letter) && lx.lastUnit()
 }
 
 // lastUnit reports whether the text read may be the unit of a number at the end: a space is
