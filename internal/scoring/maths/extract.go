@@ -40,7 +40,7 @@ func final(text string, ended, several bool) answer {
 		return answer{text: word, note: "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole {
-		if a, ok := latex.Read(whole); ok && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
+		if a, ok := latex.Read(whole); ok && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
 			return answer{text: whole}
 		}
 	}

@@ -209,15 +209,27 @@ func hasWords(a latex.Answer) bool {
 // wordy begins with a word of letters, and so hardly with an answer.
 var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}[.,:;]*(?:\s|$)`)
 
+// signed begins with the word for a minus sign.
+var signed = regexp.MustCompile(`^(?:minus|negative) [\d.]`)
+
+// because begins the reason for a value before it.
+var because = regexp.MustCompile(`\d[^.]*?(,? because |, since )`)
+
 // number is the longest answer at the end of the last line of a span, or else its last
 // number.
 func number(text string, in span) (span, bool) {
 	line := span{max(in.from, in.to-longestTail), in.to}
 	line.from += strings.LastIndexByte(strings.TrimRight(line.of(text), " \r\n"), '\n') + 1
+	if sentence := max(line.from, line.from+strings.LastIndex(line.of(text), ". ")); sentence < line.to {
+		if at := because.FindStringSubmatchIndex(text[sentence:line.to]); at != nil {
+			line.to = sentence + at[2]
+			in.to = line.to
+		}
+	}
 	starts := space.FindAllStringIndex(line.of(text), -1)
 	for _, at := range starts[max(0, len(starts)-mostWords):] {
 		part := span{line.from + at[0], line.to}
-		if inside := part.trim(text); !wordy.MatchString(part.of(text)) && mathematical(inside.of(text)) {
+		if inside := part.trim(text); (!wordy.MatchString(part.of(text)) || signed.MatchString(part.of(text))) && mathematical(inside.of(text)) {
 			return inside, true
 		}
 	}
@@ -249,6 +261,9 @@ func lastMath(text string) (p span, content string, ok bool) {
 		recent = append(recent, f)
 		return true
 	})
+	if n := len(recent); n > 1 && condition.MatchString(text[recent[n-2].end:recent[n-1].start]) && strings.Contains(text[recent[n-1].from:recent[n-1].to], "=") {
+		recent = recent[:n-1]
+	}
 	last := len(recent) - 1
 	if open > 0 && (last < 0 || open >= recent[last].end) {
 		if tail := (span{open, len(text)}).trim(text); mathematical(tail.of(text)) {
@@ -279,6 +294,9 @@ func lastMath(text string) (p span, content string, ok bool) {
 	}
 	return p, content, true
 }
+
+// condition says where the value before it is attained: -50, attained at x = 5.
+var condition = regexp.MustCompile(`^[ ,$]*(?:which is |is )?(?:attained |achieved |obtained |reached |occurring )?(?:when|where|at|for|with) $`)
 
 // concluding begins a sentence that says what follows from the formulas before it:
 // Therefore, there are 12 ways.

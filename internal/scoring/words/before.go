@@ -76,7 +76,7 @@ func statement(all []string, equation bool) []string {
 			return all[start:]
 		case (token == "then" || token == "namely") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
 			return all[start:]
-		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies) && !anyOf(earlier, Thinks):
+		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies, Doubts) && !anyOf(earlier, Thinks):
 			return all[start-1:]
 		case r == open, r == Link, r == Subject:
 			said = said || !isBreak(token)
@@ -177,7 +177,7 @@ func complement(all []string, linked bool) Stance {
 			return Neither
 		case beside && !linked && r != Plain:
 			return Stated
-		case r == Plain, r == joins, isBreak(token), len(token) == 1 && token != value:
+		case r == Plain, r == joins, isBreak(token), len(token) == 1 && token != value, token == "year":
 		case linked, r == bounds, r == changes, r == refs, r == sorts, r == Turns:
 			return Neither
 		case token == value:

@@ -31,7 +31,9 @@ func Limit(phrase []string, few bool) string {
 func Counts(behind string) bool {
 	all := tokens(behind)
 	end := part(all)
-	if end < len(all) && all[end] == "," {
+	if end < len(all) && all[end] == "(" {
+		return true
+	} else if end < len(all) && all[end] == "," {
 		return len(all) > end+1 && slices.Contains(reasons, all[end+1])
 	}
 	return end == len(all) && slices.ContainsFunc(all, isNoun) || end < len(all) && slices.Contains(reasons, all[end])
@@ -57,6 +59,8 @@ func counts(phrase []string, few bool) bool {
 		case noun && (isNumber(token) || (r == bounds || len(rest) > 0 && rest[0] == "than") && slices.ContainsFunc(rest, isNumber)): // 7 integers less than 10
 			return true
 		case noun && r == changes && i > 1 && phrase[i-1] == "a" && phrase[i-2] == "in": // 12 eggs in a dozen
+		case compares(phrase[i:], noun): // 2 more boys than girls, 2 years older than Sam
+			return true
 		case isNumber(token) && token != "one", token == "times" && len(rest) > 0 && (rest[0] == "the" || rest[0] == "as"):
 			return false
 		case r == pairs || r == joins:
@@ -77,6 +81,16 @@ func counts(phrase []string, few bool) bool {
 		head = head && !slices.Contains(prepositions, token)
 	}
 	return true
+}
+
+// compares reports whether a phrase compares two things by the number before it and what it counts:
+// more boys than girls. A number is no such thing, nor is a part.
+func compares(phrase []string, noun bool) bool {
+	than := slices.Index(phrase, "than")
+	comparative := noun && strings.HasSuffix(phrase[0], "er") || than > 1 && (phrase[0] == "more" || phrase[0] == "fewer" || phrase[0] == "less")
+	return comparative && than > 0 && than+1 < len(phrase) && !slices.ContainsFunc(phrase[than:], func(t string) bool {
+		return isNumber(t) || len(t) == 1 || role(t) == changes || role(t) == sorts
+	})
 }
 
 // ahead is the role of the next word with a meaning, changes for a number.

@@ -125,11 +125,11 @@ func tokenAt(text string, i int) (token string, to int) {
 var worded = regexp.MustCompile(`(?:^|[^\\\pL{])\pL{3}`)
 
 // Money reports whether the dollar sign that a text begins with is one of money and not of a
-// formula: a number follows, and then another sum or words before the next one.
+// formula: a number follows, and then words, or another sum.
 func Money(text string) bool {
 	inside, rest, closed := strings.Cut(text[1:], "$")
 	digit := func(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
-	return closed && digit(inside) && (digit(rest) || worded.MatchString(inside))
+	return digit(inside) && (closed && digit(rest) || worded.MatchString(inside))
 }
 
 // startsVariable reports whether a text begins with a letter by itself that is no unit.

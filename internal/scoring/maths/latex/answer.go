@@ -63,6 +63,9 @@ func Read(text string) (Answer, bool) {
 // also is another form of an answer behind it: 7 (or 7.0), 5.5 hours (330 minutes).
 var also = regexp.MustCompile(`\s*\((?:(?:or|i\.e\.,?) |(\d[\d.,/]*\s*(?:\\text\{)?\s*[a-z]{3}))([^()]*)\)(\}*)\.?\s*$`)
 
+// nearly is a rounded value behind an answer: 1/3 (about 0.33).
+var nearly = regexp.MustCompile(`\s*\((?:about|approximately|approx\.?|roughly|\\approx|≈|~)[^()]*\)\.?\s*$`)
+
 // ReadCommas reads a text whose commas between digits might separate
 // thousands, as in 100,200,300, as the list that it might be as well. It is
 // false if the text has no such commas or cannot be read, and where a group begins with
@@ -79,7 +82,7 @@ func read(text string, commas bool) (a Answer, thousands, ok bool) {
 	if len(text) > maxLength {
 		return a, false, false
 	}
-	lx := lexer{text: also.ReplaceAllString(Plain(text), " or $1$2$3"), commas: commas}
+	lx := lexer{text: also.ReplaceAllString(nearly.ReplaceAllString(Plain(text), ""), " or $1$2$3"), commas: commas}
 	lx.run(false)
 	if lx.failed || len(lx.tokens) == 0 {
 		return a, lx.thousands, false

@@ -34,7 +34,7 @@ func (p *parser) transposes() bool {
 
 // temperature reads the C of 25°C at the end.
 func (p *parser) temperature() {
-	if p.pos+1 == len(p.tokens) && p.next(symbol) && strings.Contains("CF", p.tokens[p.pos].text) {
+	if rest := p.tokens[min(len(p.tokens), p.pos+1):]; (len(rest) == 0 || len(rest) == 1 && rest[0].text == ".") && p.next(symbol) && strings.Contains("CF", p.tokens[p.pos].text) {
 		p.unit = "°" + p.tokens[p.pos].text
 		p.pos++
 	}
