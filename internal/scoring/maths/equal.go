@@ -49,7 +49,12 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	if !c.spend(1) {
 		return false
 	}
-	g, p = c.spelledOut(g), c.spelledOut(p)
+	g, p = spelledOut(g), spelledOut(p)
+	if all, forms := c.forms(g), c.forms(p); len(all) > 1 || len(forms) > 1 {
+		return slices.ContainsFunc(all, func(g latex.Answer) bool {
+			return slices.ContainsFunc(forms, func(p latex.Answer) bool { return c.equal(g, p) })
+		})
+	}
 	if says(g) || says(p) {
 		if equal, decided := c.equalStated(g, p); decided {
 			return equal

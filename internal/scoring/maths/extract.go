@@ -80,19 +80,27 @@ var (
 // lastWord is the name of a number at the end of a text, said of something before it: The
 // result is seven. Behind the answer, as in "The answer is 9. Its root is three", it is none.
 func lastWord(text string) (string, bool) {
-	const most = 120 // bytes of a name
+	word, before := behindLink(text)
+	return word, word != "" && (spelled(word) != word || word == "infinity") && !answered.MatchString(before)
+}
+
+// behindLink is what stands between the last "is" of a text and its end, if that is stated, and
+// what is before: Tuesday, of "It is Tuesday."
+func behindLink(text string) (word, before string) {
+	const most = 120 // bytes
 	start := max(0, len(text)-most)
 	links := isBefore.FindAllStringIndex(text[start:], -1)
 	if links == nil {
-		return "", false
+		return "", ""
 	}
 	last := links[len(links)-1]
-	word := strings.TrimRight(text[start+last[1]:], ".! \n")
-	to := start + last[1] + len(word)
-	if spelled(word) == word && word != "infinity" || answered.MatchString(text[:start+last[0]]) || words.States(text, start+last[1], to) != words.Stated {
-		return "", false
+	from := start + last[1]
+	word = strings.TrimRight(text[from:], ".!* \n")
+	from += len(word) - len(strings.TrimLeft(word, "*"))
+	if to := start + last[1] + len(word); words.States(text, from, to) == words.Stated {
+		return text[from:to], text[:start+last[0]]
 	}
-	return word, true
+	return "", ""
 }
 
 // stated is the answer that a gold states: in a box, in formulas of a sentence,

@@ -20,7 +20,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_math_v5"
+const Version = "speceval_math_v6"
 
 // longest is the length of the longest answer that is compared, in bytes.
 const longest = 10000
@@ -64,8 +64,9 @@ func New(gold string) *Scorer {
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
 	found := final(r.Text, !r.Cut, s.severals)
 	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.text)), Answer: scoring.Shorten(found.text), Note: found.note}
-	if !v.Correct() && !r.Cut && !s.read && !found.boxed {
-		for _, text := range []string{r.Text, announcedWords(r.Text)} {
+	if !v.Correct() && !r.Cut && (!s.read || s.answer.Kind == latex.Words) && !found.boxed {
+		tail, _ := behindLink(r.Text)
+		for _, text := range []string{r.Text, announcedWords(r.Text), tail} {
 			if len(text) <= longestWhole && s.key != "" && sameWords(key(text), s.key) { // June 20
 				return scoring.Verdict{Reward: 1, Answer: scoring.Shorten(trimmed(text))}, nil
 			}

@@ -16,29 +16,33 @@ type Rational struct {
 	Bare    bool // it has no name, no unit but a currency, and no words
 }
 
-// ReadRational reads a rational number, perhaps with its name, a unit and what it
-// counts, or at the end of a computation: 3 + 4 = 7. It is false for every other answer,
-// and for a number that words bound or change: at most 7.
-func ReadRational(text string) (r Rational, ok bool) {
-	a, ok := latex.Read(spelled(text))
-	if !ok || limit(a) != "" {
-		return r, false
+// ReadRationals reads a rational number, perhaps with its name, a unit and what it
+// counts, or at the end of a computation: 3 + 4 = 7; in all the forms in which it is there,
+// 5.5 hours or 330 minutes. There is none for every other answer, and for a number that words
+// bound or change: at most 7.
+func ReadRationals(text string) (all []Rational) {
+	read, ok := latex.Read(spelled(text))
+	if !ok || limit(read) != "" {
+		return nil
 	}
 	c := newComparer()
-	a = c.spelledOut(a)
-	bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0 && (a.Percent || !prose.MatchString(text))
-	if _, value, defines := definition(a); defines {
-		a = value
-	} else if a.Kind == latex.Relation && !c.fails(a) {
-		if value, computes := c.computed(a, false); computes {
+	for _, a := range c.forms(spelledOut(read)) {
+		bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0 && (a.Percent || !prose.MatchString(text))
+		if _, value, defines := definition(a); defines {
 			a = value
+		} else if a.Kind == latex.Relation && !c.fails(a) {
+			if value, computes := c.computed(a, false); computes {
+				a = value
+			}
+		}
+		if a.Kind != latex.Value || a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
+			continue
+		}
+		if value, ok := algebra.Exact(a.Expr); ok {
+			all = append(all, Rational{value, a.Percent, bare})
 		}
 	}
-	if a.Kind != latex.Value || a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
-		return r, false
-	}
-	value, ok := algebra.Exact(a.Expr)
-	return Rational{value, a.Percent, bare}, ok
+	return all
 }
 
 // Final is the final answer of a response as a scorer of this package reads it, and a

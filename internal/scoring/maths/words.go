@@ -39,20 +39,26 @@ func labelled(text string) (string, bool) {
 }
 
 // spelledOut is an answer in its plainest form: a number for its name, seven; the items for dots
-// between them, {0, 1, …, 9}; and one of two forms of a quantity, 5.5 hours or 330 minutes.
-func (c *comparer) spelledOut(a latex.Answer) latex.Answer {
+// between them, {0, 1, …, 9}.
+func spelledOut(a latex.Answer) latex.Answer {
 	switch a.Kind {
 	case latex.Words:
 		if n, ok := words.Number(a.Text); ok {
 			return latex.Answer{Kind: latex.Value, Expr: algebra.Int(n)}
 		}
 	case latex.List, latex.Set:
-		if n := len(a.Items); a.Op == "∨" && n == 2 && a.Items[0].Kind == latex.Value && a.Items[1].Kind == latex.Value && c.equalValues(a.Items[0], a.Items[1]) {
-			return a.Items[0]
-		}
 		a.Items = progression(a.Items)
 	}
 	return a
+}
+
+// forms are the forms of a quantity that an answer gives, 5.5 hours or 330 minutes; or the answer
+// alone.
+func (c *comparer) forms(a latex.Answer) []latex.Answer {
+	if len(a.Items) == 2 && a.Op == "∨" && a.Items[0].Kind == latex.Value && a.Items[1].Kind == latex.Value && c.equalValues(a.Items[0], a.Items[1]) {
+		return a.Items
+	}
+	return []latex.Answer{a}
 }
 
 // progression is a list of numbers with all that dots before its last item stand for, if they can

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring"
@@ -12,7 +13,7 @@ import (
 )
 
 // NumberVersion names the rules for numbers in scores and profiles.
-const NumberVersion = "speceval_number_v5"
+const NumberVersion = "speceval_number_v6"
 
 // Number scores answers that are a number, which may be off by a tolerance.
 //
@@ -83,8 +84,8 @@ func (s *Number) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	}
 	text, note := maths.Final(r)
 	v := scoring.Verdict{Answer: scoring.Shorten(text), Note: note}
-	if found, ok := read(strings.TrimPrefix(text, "A: ")); ok { // of prompts with Q: and A:
-		v.Reward = scoring.PassFail(s.right(found))
+	if found := read(strings.TrimPrefix(text, "A: ")); found != nil { // of prompts with Q: and A:
+		v.Reward = scoring.PassFail(slices.ContainsFunc(found, s.right))
 	} else if note == "" {
 		v.Note = "the final answer is no number"
 	}
@@ -112,15 +113,17 @@ func (s *Number) right(v maths.Rational) bool {
 
 // parse reads a number by itself.
 func parse(text string) (maths.Rational, bool) {
-	n, ok := read(text)
-	return n, ok && n.Bare
+	if all := read(text); len(all) == 1 && all[0].Bare {
+		return all[0], true
+	}
+	return maths.Rational{}, false
 }
 
-// read reads the number in a final answer, see [maths.ReadRational], whose digits may
+// read reads the number in a final answer, see [maths.ReadRationals], whose digits may
 // also be grouped by apostrophes and underscores.
-func read(text string) (maths.Rational, bool) {
+func read(text string) []maths.Rational {
 	text = micro.ReplaceAllString(strings.ReplaceAll(text, `\Omega`, `\text{ ohm}`), `\$1{u`)
-	return maths.ReadRational(grouped.ReplaceAllStringFunc(text, strings.NewReplacer("'", "", "’", "", "_", "").Replace))
+	return maths.ReadRationals(grouped.ReplaceAllStringFunc(text, strings.NewReplacer("'", "", "’", "", "_", "").Replace))
 }
 
 // grouped is a number with separators of thousands that mean something else in

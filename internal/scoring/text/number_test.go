@@ -61,6 +61,11 @@ func TestNumber(t *testing.T) {
 		{"42", "", "#### 42", true}, // of GSM8K
 		{"18", "", "A: 18 eggs", true}, {"18", "", "Q: 18", false}, {"18", "", "9 * 2 = 18", true}, {"18", "", "#### 9*2=18", true}, {"18", "", "So she makes 9 * 2 = $18.", true},
 		{"18", "", "That is 6 + 3 * 4 = 6 + 12 = 18 dollars every day.", true}, {"5", "", `\boxed{m + n = 5}`, true},
+		{"15", "", "So he spent $10 and then $5, a total of $15.", true}, {"5", "", "So he spent $10 and then $5, a total of $15.", false},
+		{"100", "", "The answer is one hundred.", true}, {"100", "", "The answer is not one hundred.", false},
+		{"7", "", "\\boxed{7 (or 7.0)}", true}, {"7", "", "\\boxed{7 (or 8)}", false},
+		{"5.5", "", "5.5 hours (330 minutes)", true}, {"330", "", "5.5 hours (330 minutes)", true}, {"5.5", "", "5.5 hours (300 minutes)", false},
+		{"8", "", "Answer: 8\nConfidence: 95%", true}, {"95", "", "Answer: 8\nConfidence: 95%", false},
 		{"18", "", "9 * 2 = 19", false}, {"19", "", "9 * 2 = 19", false}, {"7", "", "Answer: 2x = 7", false}, // no value of x
 		{"3.14", "0.01", `\boxed{22 / 7 \approx 3.1}`, true}, {"18", "", "9 * 2 < 18", false},
 		{"42", "", "2**42", false},

@@ -22,6 +22,11 @@ func TestExact(t *testing.T) {
 		{"a and b", `\boxed{\text{a} and \text{b}}`, false},
 		{"Paris", "Answer: Paris", true},
 		{"Paris", "**Final answer:** Paris\n\n", true},
+		{"Paris", "**Final Answer**: Paris", true},
+		{"Paris", "It is this: <answer>Paris</answer>", true},
+		{"Paris", "<answer>\nParis\n</answer>\n", true},
+		{"Paris", "<answer>Rome</answer> or <answer>Rome, not Paris</answer>", false},
+		{"Paris", "Others say \\boxed{Paris}.", false},
 		{"Paris", "Paris", true},
 		{"Paris", `\boxed{paris}`, false}, // case counts
 		{"Paris", "It is Paris", false},   // a line is read whole

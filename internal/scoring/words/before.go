@@ -74,6 +74,8 @@ func statement(all []string, equation bool) []string {
 		switch r := role(token); {
 		case ends(token), said && isBreak(token), r == Turns && !excepts(earlier, token, start == n):
 			return all[start:]
+		case token == "\n" && start > 1 && all[start-2] != ":" && slices.Contains(all[start:], "answer"): // another paragraph
+			return all[start:]
 		case (token == "then" || token == "namely") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
 			return all[start:]
 		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies, Doubts) && !anyOf(earlier, Thinks):

@@ -19,6 +19,12 @@ func (p *parser) measured() Answer {
 			p.unit = currency
 		} else if said := p.words(); p.next(number) && (said.Text == "minus" || said.Text == "negative") {
 			return p.each(p.measured(), func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+		} else if strings.HasSuffix(said.Text, "real numbers except") && (p.next(number) || p.peek() == "-") {
+			rest := p.list()
+			if rest.Kind != List {
+				rest.Items = []Answer{rest}
+			}
+			return Answer{Kind: Union, Op: "∖", Items: []Answer{value(algebra.Var(`\mathbb R`)), {Kind: Set, Items: rest.Items}}}
 		} else if !p.next(number) || !strings.Contains(" about approximately roughly around nearly ", " "+said.Text+" ") {
 			return said
 		}
