@@ -129,7 +129,7 @@ var worded = regexp.MustCompile(`(?:^|[^\\\pL{])\pL{3}`)
 func Money(text string) bool {
 	inside, rest, closed := strings.Cut(text[1:], "$")
 	digit := func(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
-	return digit(inside) && (closed && digit(rest) || worded.MatchString(inside))
+	return digit(inside) && (closed && digit(rest) || !strings.Contains(inside, `\`) && worded.MatchString(inside))
 }
 
 // startsVariable reports whether a text begins with a letter by itself that is no unit.
