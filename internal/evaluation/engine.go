@@ -290,9 +290,6 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	defer leave()
 	ctx, abort := context.WithCancel(ctx)
 	defer abort()
-	if e.ledger.Reached() {
-		abort()
-	}
 	if err == nil {
 		err = e.store.requests.Append(r)
 	}
