@@ -30,7 +30,7 @@ type Digest struct {
 }
 
 // bufferSize is the size, in bytes, of the buffer that files are hashed through.
-const bufferSize = 1 << 20
+const bufferSize = 1 << 16
 
 // DigestWriter passes on what is written to it, and knows its digest.
 type DigestWriter struct {
