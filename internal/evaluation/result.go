@@ -45,7 +45,7 @@ type Result struct {
 	Lost     int    `json:"lost_requests"`  // under way when a process ended
 	Losses   Losses `json:"losses"`
 	Tokens   Tokens `json:"tokens"`
-	Cost     *Cost  `json:"cost,omitempty"` // of all requests; nil where neither prices nor servers tell
+	Cost     *Cost  `json:"cost,omitempty"` // of all requests, without those of an evaluation that is extended; nil where neither prices nor servers tell
 	// Answers counts the rollouts that count whose answers are empty or not whole; nil where
 	// all are whole, and in results of earlier versions.
 	Answers  *ending.Tally `json:"answers,omitempty"`

@@ -152,3 +152,10 @@ func TestThePageInABrowser(t *testing.T) {
 		t.Errorf("frames of %v pixels have answered", widths)
 	}
 }
+
+func TestTheCostOfAnExtensionIsOfWhatWasAdded(t *testing.T) {
+	r := &evaluation.Result{Extends: "earlier", Cost: &evaluation.Cost{Dollars: 1.5, Reported: true}}
+	if lines := show.Lines(r, "folder"); !slices.Contains(lines, show.Line{Label: "cost", Text: "$1.5, as the servers report, for what was added"}) {
+		t.Errorf("%+v", lines)
+	}
+}

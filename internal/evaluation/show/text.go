@@ -193,6 +193,9 @@ func costText(r *evaluation.Result) string {
 	if r.Cost.Reported {
 		text = fmt.Sprintf("$%.4g, as the servers report", r.Cost.Dollars)
 	}
+	if r.Extends != "" {
+		text += ", for what was added"
+	}
 	if r.Stop != nil && r.Stop.Dollars > 0 {
 		text += fmt.Sprintf("; of $%g at most", r.Stop.Dollars)
 	}
