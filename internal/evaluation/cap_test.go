@@ -307,7 +307,7 @@ func TestEveryServerIsLimited(t *testing.T) {
 func TestMostRolloutsAreOfAll(t *testing.T) {
 	l := newLab(t, "hbn_staged", 8, 2, quiz...)
 	l.settings.Setup.Stop = &evaluation.Stop{Rollouts: 60}
-	l.lateBarrier()
+	l.lateBarrier(len(quiz)*2 - 1)
 	if r := l.run(); len(l.asked) != 60 || r.Rollouts != 60 || r.Extra != 0 {
 		t.Errorf("%d requests, %d rollouts and %d more, want 60", len(l.asked), r.Rollouts, r.Extra)
 	}

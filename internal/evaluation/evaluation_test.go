@@ -453,7 +453,7 @@ func TestDamagedLinesAreToldOf(t *testing.T) {
 
 func TestRescoringKeepsTheAllocation(t *testing.T) {
 	l := newLab(t, "hbn-async", 8, 3, quiz...)
-	l.lateBarrier()
+	l.lateBarrier(len(quiz)*8 - 1)
 	r := l.run()
 	if r.Extra == 0 {
 		t.Fatal("no surplus that could be counted")
@@ -536,12 +536,7 @@ func TestTimeLostAtTheBarrier(t *testing.T) {
 		l.places = 4
 		l.fail = func(n int, r vllm.Request) error {
 			if r.ID == "quiz/a%2Fb/t9/2" { // of the last pilots, unless there is none
-				until := time.Now().Add(10 * time.Second)
-				for asked := 0; asked < 340 && time.Now().Before(until); time.Sleep(time.Millisecond) {
-					l.mu.Lock()
-					asked = len(l.asked)
-					l.mu.Unlock()
-				}
+				l.await(func() bool { return len(l.asked) >= 340 })
 			}
 			return nil
 		}

@@ -34,15 +34,16 @@ type lab struct {
 	slow     time.Duration // of continuations
 	mute     bool          // nothing is seen of an answer before its end
 
-	mu     sync.Mutex
-	asked  []vllm.Request
-	scored int
-	fail   func(n int, r vllm.Request) error // of the n-th request, from 1; nil: never
-	unable func(n int) error                 // of the n-th answer to score; nil: never
-	spoil  func(n int, c *vllm.Completion)   // changes the n-th answer, from 1; nil: none
-	said   []string                          // by the evaluation, where a test asks
-	grade  func(r *rollout.Response) float64 // reward of an answer that is not right; nil: 0
-	random *rand.Rand
+	mu       sync.Mutex
+	asked    []vllm.Request
+	answered int
+	scored   int
+	fail     func(n int, r vllm.Request) error // of the n-th request, from 1; nil: never
+	unable   func(n int) error                 // of the n-th answer to score; nil: never
+	spoil    func(n int, c *vllm.Completion)   // changes the n-th answer, from 1; nil: none
+	said     []string                          // by the evaluation, where a test asks
+	grade    func(r *rollout.Response) float64 // reward of an answer that is not right; nil: 0
+	random   *rand.Rand
 }
 
 func newLab(t *testing.T, name string, budget, pilots int, passes ...float64) *lab {
@@ -104,15 +105,28 @@ func rolloutOf(r vllm.Request) int {
 	return n
 }
 
-// lateBarrier holds the last pilot of a task back until speculation has no more to
-// do: there will be surplus that has completed.
-func (l *lab) lateBarrier() {
+// lateBarrier holds the last pilot of a task back until a number of other requests have been
+// answered: those of speculation, say, so that there will be surplus that has completed.
+func (l *lab) lateBarrier(others int) {
 	l.fail = func(_ int, r vllm.Request) error {
 		if strings.HasSuffix(r.ID, "/t0/2") {
-			return (clock.Wall{}).Sleep(l.t.Context(), 100*time.Millisecond)
+			l.await(func() bool { return l.answered >= others })
 		}
 		return nil
 	}
+}
+
+// await waits until a condition on what the lab has counted holds.
+func (l *lab) await(holds func() bool) {
+	for until := time.Now().Add(time.Minute); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		there := holds()
+		l.mu.Unlock()
+		if there {
+			return
+		}
+	}
+	l.t.Error("what a test waits for has not come")
 }
 
 // Stream answers after a short time.
@@ -144,6 +158,9 @@ func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece))
 	if err := (clock.Wall{}).Sleep(ctx, wait); err != nil {
 		return vllm.Completion{}, "http://a:1", err
 	}
+	l.mu.Lock()
+	l.answered++
+	l.mu.Unlock()
 	c := vllm.Completion{Text: text, Finish: "stop", Usage: vllm.Usage{Prompt: 3, Completion: 5, Reasoning: -1}}
 	if l.spoil != nil {
 		l.spoil(n, &c)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,10 +149,10 @@ setTimeout(function () {
 // TestPagesInABrowser has pages that follow what is stored meanwhile.
 func TestPagesInABrowser(t *testing.T) {
 	v, folder := newView(t)
-	served := 0
+	var served atomic.Int32
 	pages := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v.ServeHTTP(w, r)
-		if served++; served == 2 { // both frames have their first page
+		if served.Add(1) == 2 { // both frames have their first page
 			text, err := os.ReadFile(filepath.Join(folder, "progress.json"))
 			if err == nil {
 				err = os.WriteFile(filepath.Join(folder, "progress.json"), []byte(strings.Replace(string(text), "0.4321", "0.5555", 1)), 0o666)
@@ -162,7 +163,7 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 	})
 	for _, target := range []string{"/", name + "2"} {
-		served = 0
+		served.Store(0)
 		var widths []int
 		for _, posted := range golden.Browse(t, pages, target, probe, os.Getenv("SPECEVAL_CI") != "") {
 			var got struct {
