@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/ledger"
@@ -502,7 +501,7 @@ func TestRescoringKeepsTheAllocation(t *testing.T) {
 func TestSurplusThatRunsIsAborted(t *testing.T) {
 	for _, seen := range []bool{true, false} {
 		l := newLab(t, "hbn-async", 40, 3, quiz...)
-		l.places, l.slow, l.mute = 400, time.Second, !seen
+		l.places, l.held, l.mute = 400, true, !seen
 		l.run()
 		count := map[string]int{}
 		for _, q := range read[evaluation.Request](t, l, "requests.parquet") {

@@ -31,12 +31,13 @@ type lab struct {
 	settings evaluation.Settings
 	passes   []float64 // by task
 	places   int
-	slow     time.Duration // of continuations
-	mute     bool          // nothing is seen of an answer before its end
+	held     bool // continuations, until one is aborted
+	mute     bool // nothing is seen of an answer before its end
 
 	mu       sync.Mutex
 	asked    []vllm.Request
 	answered int
+	aborted  int
 	scored   int
 	fail     func(n int, r vllm.Request) error // of the n-th request, from 1; nil: never
 	unable   func(n int) error                 // of the n-th answer to score; nil: never
@@ -149,18 +150,20 @@ func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece))
 	} else {
 		wait *= 4
 	}
-	if l.slow > 0 && rolloutOf(r) >= l.settings.Setup.Design.Pilots {
-		wait = time.Duration(1+rolloutOf(r)) * l.slow / 100 // the later ones, which surplus is of, longer
-	}
 	if !l.mute {
 		seen(vllm.Piece{Usage: vllm.Usage{Prompt: 3, Completion: 1}})
 	}
-	if err := (clock.Wall{}).Sleep(ctx, wait); err != nil {
+	if l.held && rolloutOf(r) >= l.settings.Setup.Design.Pilots {
+		l.await(func() bool { return l.aborted > 0 || ctx.Err() != nil })
+	}
+	err := (clock.Wall{}).Sleep(ctx, wait)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.aborted++
 		return vllm.Completion{}, "http://a:1", err
 	}
-	l.mu.Lock()
 	l.answered++
-	l.mu.Unlock()
 	c := vllm.Completion{Text: text, Finish: "stop", Usage: vllm.Usage{Prompt: 3, Completion: 5, Reasoning: -1}}
 	if l.spoil != nil {
 		l.spoil(n, &c)
