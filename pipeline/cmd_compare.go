@@ -43,8 +43,8 @@ any of these profiles differs.`,
 			return s.evaluationNames(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
-			if len(words) < 2 || agreeing(words) {
-				return s.compareProfiles(cfg, words)
+			if agreement, err := s.agreement(cfg, words); agreement != nil || err != nil {
+				return s.printAgreement(agreement, err)
 			}
 			c, err := s.archive(cfg).Compare(words, resolve)
 			if err != nil {
@@ -66,39 +66,49 @@ any of these profiles differs.`,
 	return c
 }
 
-// agreeing reports whether two words name profiles of the same benchmark and model, at least one
-// of them a file of profiles.
-func agreeing(words []string) bool {
-	if len(words) != 2 {
-		return false
-	}
-	_, first := profile.Read(words[0])
-	_, second := profile.Read(words[1])
-	if first != nil && second != nil {
-		return false
-	}
-	a, first := profilesOf(words[0])
-	b, second := profilesOf(words[1])
-	return first == nil && second == nil && slices.ContainsFunc(a, func(p profile.Profile) bool {
-		return slices.ContainsFunc(b, func(q profile.Profile) bool { return p.Name() == q.Name() })
-	})
-}
-
-// compareProfiles prints a comparison of two files of profiles: without words of the one that the
-// score stage has written, and without a second word with the published ones.
-func (s *session) compareProfiles(cfg *config.Config, words []string) error {
-	if len(words) == 0 {
+// agreement compares two files of profiles task by task: without words the one that the score
+// stage has written, and without a second word with the published ones. nil: the words name other
+// things, or files without a benchmark and model in common.
+func (s *session) agreement(cfg *config.Config, words []string) (*comparison.Comparison, error) {
+	other := comparison.File{Name: data.ProfilesName}
+	var err error
+	switch len(words) {
+	case 0:
 		file := filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return usagef("%s is not there: run `speceval run score` first, or name a file", file)
+			return nil, fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", file)
 		}
 		words = []string{file}
-	}
-	c, err := profilesCompared(words)
-	if err != nil {
-		if _, none := s.archive(cfg).Stored(words[0]); none == nil {
-			err = fmt.Errorf("say with what %s is to be compared: other evaluations, logs or profiles", words[0])
+		fallthrough
+	case 1:
+		other.Profiles, err = profile.Parse(data.Profiles(), other.Name)
+	case 2:
+		_, first := profile.Read(words[0])
+		if _, second := profile.Read(words[1]); first != nil && second != nil { // logs, say
+			return nil, nil
 		}
+		other.Name = words[1]
+		other.Profiles, err = profilesOf(other.Name)
+	default:
+		return nil, nil
+	}
+	profiles, fault := profilesOf(words[0])
+	c, none := (*comparison.Comparison)(nil), errors.Join(fault, err)
+	if none == nil {
+		c, none = comparison.Of(comparison.File{Name: words[0], Profiles: profiles}, other)
+	}
+	if none == nil || len(words) == 2 {
+		return c, nil
+	}
+	if _, there := s.archive(cfg).Stored(words[0]); there == nil {
+		none = fmt.Errorf("say with what %s is to be compared: other evaluations, logs or profiles", words[0])
+	}
+	return nil, none
+}
+
+// printAgreement prints a comparison of profiles, unless there is an error.
+func (s *session) printAgreement(c *comparison.Comparison, err error) error {
+	if err != nil {
 		return &usageError{err}
 	}
 	write := c.Text
@@ -112,25 +122,6 @@ func (s *session) compareProfiles(cfg *config.Config, words []string) error {
 		return fmt.Errorf("%w: %d of %s", errOutside, n, display.Count(len(c.Profiles), "profile differs", "profiles differ"))
 	}
 	return nil
-}
-
-// profilesCompared compares one file with the published profiles, or two.
-func profilesCompared(words []string) (*comparison.Comparison, error) {
-	profiles, err := profilesOf(words[0])
-	if err != nil {
-		return nil, err
-	}
-	other := comparison.File{Name: data.ProfilesName}
-	if len(words) == 1 {
-		other.Profiles, err = profile.Parse(data.Profiles(), other.Name)
-	} else {
-		other.Name = words[1]
-		other.Profiles, err = profilesOf(other.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return comparison.Of(comparison.File{Name: words[0], Profiles: profiles}, other)
 }
 
 // profilesOf are the profiles of a file, whatever its name, or of logs.
