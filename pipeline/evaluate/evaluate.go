@@ -305,8 +305,27 @@ func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []
 	if err != nil {
 		return nil, err
 	}
-	again, err := s.rescore(ctx, stored, h)
-	return &Rescored{stored.Result, again, stored.Folder}, err
+	r := &Rescored{Before: stored.Result, Folder: stored.Folder}
+	return r, s.scoring(h, func(scored scoring) (err error) {
+		lock, err := s.lock(stored.Folder, h)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, lock.Release()) }()
+		if stored, err = evaluation.Open(stored.Folder); err != nil { // another process may have replaced it
+			return err
+		}
+		open, err := s.open(ctx, scored)
+		if err != nil {
+			return err
+		}
+		defer open.release()
+		settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
+		settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
+		r.After, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
+		s.writePage(stored.Folder, h) // of what is there, if it failed
+		return err
+	})
 }
 
 // reopen finds a stored evaluation with the files that are needed, and its model on its
@@ -328,25 +347,4 @@ func reopen(cfg *config.Config, name string, benchmarks []string, warn func(stri
 	}
 	s, err := b.With(stored.Result.Model)
 	return stored, s, err
-}
-
-func (s *Subject) rescore(ctx context.Context, stored *evaluation.Stored, h Host) (result *evaluation.Result, err error) {
-	err = s.scoring(h, func(scored scoring) (err error) {
-		lock, err := s.lock(stored.Folder, h)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, lock.Release()) }()
-		open, err := s.open(ctx, scored)
-		if err != nil {
-			return err
-		}
-		defer open.release()
-		settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
-		settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
-		result, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
-		s.writePage(stored.Folder, h) // of what is there, if it failed
-		return err
-	})
-	return result, err
 }
