@@ -156,7 +156,9 @@ func newLine(e evaluate.Listed) *line {
 	case evaluate.Complete:
 		r := e.Stored.Result
 		l.Mean, l.All = &evaluation.Provisional{Value: r.Estimate, StandardError: r.StandardError}, r.Rollouts
-		l.Tokens = display.ThreeDigits(r.Tokens.Completion + r.Tokens.Wasted)
+		if n := r.Tokens.Completion + r.Tokens.Wasted; n > 0 { // another program may tell none
+			l.Tokens = display.ThreeDigits(n)
+		}
 		if r.Cost != nil {
 			l.Cost = fmt.Sprintf("$%.4g", r.Cost.Dollars)
 		}
