@@ -1,0 +1,105 @@
+package evaluate
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/pilot"
+	"speceval/internal/policy"
+	"speceval/pipeline/config"
+)
+
+// Extend adds rollouts to a complete evaluation, named as in an Archive, up to an average
+// budget of rollouts per task. What comes of it is an evaluation of its own, of which
+// the folder is returned; like others it is resumed, or returned where it is complete.
+// The benchmarks are those of the evaluation, none for those that it names itself. It is a
+// *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
+// have changed.
+func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {
+	stored, s, err := reopen(cfg, name, benchmarks, h.Warn, evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile)
+	if err != nil {
+		return nil, "", err
+	}
+	return s.extend(ctx, stored.Result, stored.Folder, budget, h)
+}
+
+// extend adds rollouts to an evaluation of the model.
+func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder string, budget int, h Host) (*evaluation.Result, string, error) {
+	was, err := evaluation.ReadSetup(folder)
+	if err != nil {
+		return nil, "", err
+	}
+	setup := s.setup(&was.Seed)
+	for _, key := range slices.Sorted(maps.Keys(setup.Asked)) {
+		if is, before := setup.Asked[key], was.Asked[key]; is != before {
+			return nil, "", requestf("%s was asked with other %s: what is added would be of another kind; put that back, or make a new evaluation", folder, key)
+		}
+	}
+	if setup.Price, err = s.price(was.Price); err != nil {
+		return nil, "", err
+	}
+	if err := add(&setup, was, r, folder, budget); err != nil {
+		return nil, "", err
+	}
+	if err := s.scoredAlike(r, folder, h); err != nil {
+		return nil, "", err
+	}
+	return s.evaluate(ctx, setup, 0, h)
+}
+
+// add makes of a setup one that adds rollouts to a complete evaluation in a folder, up to a
+// budget of rollouts per task.
+func add(setup, was *evaluation.Setup, r *evaluation.Result, folder string, budget int) error {
+	if err := checkBudget(budget); err != nil {
+		return err
+	}
+	tasks := len(was.TaskIDs)
+	if left := tasks*budget - r.Rollouts; left < tasks {
+		return requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
+	}
+	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
+	before, err := policy.FindExecution(was.Policy)
+	if err != nil {
+		return requestf("%s cannot be extended: %v", folder, err)
+	}
+	if before.Uniform() || !before.Adapts {
+		setup.Policy = policy.DefaultExecution(len(was.Donors) > 0).Name
+	}
+	setup.Design = extension(r, tasks, budget)
+	setup.Extends = evaluation.Extending(r, folder)
+	return nil
+}
+
+// informedRisk is about the variance relative to Uniform's of rollouts that are allocated
+// by all those of a complete evaluation, under the reference prior.
+const informedRisk = 0.5
+
+// addedStages is the number of stages of an extension. Its tasks are known, so few will do.
+const addedStages = 2
+
+// extension is how an evaluation of so many tasks is extended to a budget. The weight of
+// what is there is that of least variance, by variances that were known before its first
+// rollout: its own rewards must not decide on it.
+func extension(r *evaluation.Result, tasks, budget int) evaluation.Design {
+	risk := 1.0
+	if r.Design.Risk != nil {
+		risk = min(1, *r.Design.Risk)
+	}
+	before := risk / float64(r.Budget)
+	added := informedRisk / (float64(budget) - float64(r.Rollouts)/float64(tasks))
+	weight := added / (before + added)
+	joint := float64(budget) * before * added / (before + added)
+	return evaluation.Design{Weight: weight, Fractions: pilot.Fractions(addedStages), Risk: &joint, Source: "what is extended, and rollouts by all that it found"}
+}
+
+// scoredAlike is an error if answers are scored otherwise today than those of a result.
+func (s *Subject) scoredAlike(r *evaluation.Result, folder string, h Host) error {
+	return s.scoring(h, func(scored scoring) error {
+		if scored.rules != r.Rules {
+			return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %s", folder, folder)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,117 @@
+package evaluate
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/show"
+	"speceval/method/estimate"
+	"speceval/method/neyman"
+)
+
+// Pooled is several evaluations of one model on one benchmark, as one estimate.
+type Pooled struct {
+	Evaluations   []string          `json:"evaluations"` // as they were named
+	Weights       []float64         `json:"weights"`     // of their estimates
+	Estimates     []float64         `json:"estimates"`
+	Errors        []float64         `json:"standard_errors"`
+	Estimate      float64           `json:"estimate"`
+	StandardError float64           `json:"standard_error"`
+	Interval      [2]float64        `json:"interval"` // 95%
+	Rollouts      int               `json:"rollouts"`
+	Losses        evaluation.Losses `json:"losses"` // of all, with their weights
+	evaluation.SampleError
+}
+
+// Pool joins stored evaluations of one model under different seeds.
+// Each estimate has a weight by the variance that was expected of it before its first
+// rollout, so that the whole is unbiased; the error is by all rollouts. It is a
+// *RequestError if they are not of one model that was asked the same.
+func (a Archive) Pool(names []string) (*Pooled, error) {
+	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
+	if err != nil {
+		return nil, err
+	}
+	var all []*evaluation.Result
+	var first *evaluation.Setup
+	for k, name := range names {
+		stored, err := a.Stored(name)
+		if err != nil {
+			return nil, err
+		}
+		r, setup := stored.Result, stored.Setup
+		if k == 0 {
+			first = setup
+		}
+		if err := poolable(first, setup); err != nil {
+			return nil, requestf("%s and %s cannot be pooled: %w", names[0], name, err)
+		}
+		if slices.ContainsFunc(all, func(other *evaluation.Result) bool { return other.Seed == r.Seed }) {
+			return nil, requestf("two of them are under seed %d and share rollouts: they would count twice; evaluate under another --seed", r.Seed)
+		}
+		all = append(all, r)
+	}
+	return pooled(prior, names, all)
+}
+
+// poolable is an error if two evaluations are not of the same model, asked the same.
+func poolable(a, b *evaluation.Setup) error {
+	switch {
+	case a.Benchmark != b.Benchmark || !slices.Equal(a.TaskIDs, b.TaskIDs):
+		return fmt.Errorf("they are of different tasks, %s with %d and %s with %d", a.Benchmark, len(a.TaskIDs), b.Benchmark, len(b.TaskIDs))
+	case a.Model != b.Model:
+		return fmt.Errorf("they are of different models, %s and %s", a.Model, b.Model)
+	case !slices.Equal(a.Shares, b.Shares):
+		return fmt.Errorf("their tasks have different weights")
+	}
+	for _, key := range slices.Sorted(maps.Keys(a.Asked)) {
+		if a.Asked[key] != b.Asked[key] {
+			return fmt.Errorf("they were asked with different %s", key)
+		}
+	}
+	return nil
+}
+
+// pooled is the estimate of all: a task's stages are those of every evaluation.
+func pooled(prior *neyman.Prior, names []string, all []*evaluation.Result) (*Pooled, error) {
+	p := &Pooled{Evaluations: names}
+	var parts []estimate.Part
+	for _, r := range all {
+		part := estimate.Part{Precision: float64(r.Budget)}
+		if r.Design.Risk != nil {
+			part.Precision /= min(1, *r.Design.Risk)
+		}
+		for _, t := range r.Rows {
+			part.Tasks = append(part.Tasks, estimate.Task{Stages: t.Stages, Share: t.Share})
+		}
+		parts = append(parts, part)
+		p.Estimates, p.Errors = append(p.Estimates, r.Estimate), append(p.Errors, r.StandardError)
+		p.Rollouts += r.Rollouts
+	}
+	m, weights, err := estimate.Pool(prior, parts...)
+	if err != nil {
+		return nil, err
+	}
+	p.Weights = weights
+	for k, r := range all {
+		p.Losses.Add(r.Losses, weights[k])
+	}
+	p.Estimate, p.StandardError, p.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
+	p.SampleError, err = evaluation.OverTasks(m, all[0].Shares(), all[0].ClusterOf())
+	return p, err
+}
+
+// Text writes the pool for people.
+func (p *Pooled) Text(w io.Writer) error {
+	for k, name := range p.Evaluations {
+		if _, err := fmt.Fprintf(w, "%.4f ± %.4f  weight %.3f  %s\n", p.Estimates[k], p.Errors[k], p.Weights[k], name); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n  together    %.4f ± %.4f, 95%% interval %.4f to %.4f, by %d rollouts\n  %s\n%s",
+		p.Estimate, p.StandardError, p.Interval[0], p.Interval[1], p.Rollouts, show.SampleError(p.SampleError), againLine(p.Losses, "lost       ", "mean"))
+	return err
+}
