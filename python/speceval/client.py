@@ -76,25 +76,21 @@ class Client:
         """Send a message and return the reply. A `ProtocolError` says what is wrong with
         the message, a `ProgramError` that the program has ended."""
         line = json.dumps({"type": kind, **fields}, ensure_ascii=False, allow_nan=False) + "\n"
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
         with self._lock:
-            reply = self._exchange(line.encode())
+            try:
+                stdin.write(line.encode())
+                stdin.flush()
+                text = stdout.readline()
+            except (OSError, ValueError):  # it has ended, or was closed
+                text = b""
+            if not text.endswith(b"\n"):
+                raise ProgramError(f"speceval has ended: {self._last_words()}")
+        reply: dict[str, Any] = json.loads(text)
         if reply["type"] == "error":
             raise ProtocolError(reply["field"], reply["message"])
         return reply
-
-    def _exchange(self, line: bytes) -> dict[str, Any]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
-        try:
-            stdin.write(line)
-            stdin.flush()
-            reply = stdout.readline()
-        except (OSError, ValueError):  # it has ended, or was closed
-            reply = b""
-        if not reply.endswith(b"\n"):
-            raise ProgramError(f"speceval has ended: {self._last_words()}")
-        decoded: dict[str, Any] = json.loads(reply)
-        return decoded
 
     def _last_words(self) -> str:
         if self._errors.closed:

@@ -128,10 +128,8 @@ class HBN:
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
         """Wait until it is decided whether an epoch of a sample is run."""
-        run = _current.get()
-        if await run.wanted(str(id), epoch):
-            return None
-        return EarlyStop(id=id, epoch=epoch, reason=SKIPPED)
+        wanted = await _current.get().wanted(str(id), epoch)
+        return None if wanted else EarlyStop(id=id, epoch=epoch, reason=SKIPPED)
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:
         """Take the score of an epoch, also of one that an earlier run had."""
@@ -141,8 +139,7 @@ class HBN:
 
     async def complete_task(self) -> dict[str, Any]:
         """End the evaluation; what it came to goes into the log."""
-        run = _current.get()
-        return run.end()
+        return _current.get().end()
 
     def reward_of(self, scores: Mapping[str, SampleScore]) -> float | None:
         """The reward of an epoch by its scores; None if it has none."""
@@ -211,11 +208,8 @@ def _rewards(numbers: Mapping[tuple[str, int], int], values: Mapping[tuple[str, 
 
 def _places(task: EvalSpec) -> int:
     """How many samples run at a time: by the task, or by Inspect's default for most models."""
-    for config, name in ((task.config, "max_samples"), (task.model_generate_config, "max_connections")):
-        limit: int | None = getattr(config, name, None)
-        if limit is not None:
-            return limit
-    return 10
+    limits = (task.config.max_samples, task.model_generate_config.max_connections, 10)
+    return next(limit for limit in limits if limit is not None)
 
 
 class _Run:
@@ -360,14 +354,10 @@ class _Run:
         self.changed.set()
         self.changed = anyio.Event()
 
-    def estimate(self) -> dict[str, Any]:
-        """The estimate as far as it is known."""
-        return self.result if self.result is not None else self.client.estimate()
-
     def estimate_of(self, scores: Sequence[SampleScore]) -> Mapping[str, Any]:
         """The estimate by the scorer, or the part of one, that scores are of. Until the
         end only a task with one has one."""
-        e = self.estimate()
+        e = self.result if self.result is not None else self.client.estimate()
         if len(self._columns()) < 2:
             return e
         none = {"complete": False, "rollouts": e["rollouts"]}
