@@ -401,6 +401,26 @@ func TestTrialsWithoutARewardCountByTheirException(t *testing.T) {
 	}
 }
 
+// Harbor 0.26 says which rewards it counts: those of trials that its agent ended by any
+// exception but of the machinery.
+func TestTrialsCountAsHarborSays(t *testing.T) {
+	trial := func(id, exception, rewards, valid string) string {
+		return fmt.Sprintf(`{"id":%q,"task_name":"a","trial_name":%q,"agent_info":{"name":"x"},"source":"q","exception_info":%s,"verifier_result":%s,"reward_valid":%s}`, id, id, exception, rewards, valid)
+	}
+	files := map[string]string{
+		"j/1/result.json": trial("1", `{"exception_type":"RuntimeError"}`, `{"rewards":{"reward":0.5}}`, "true"),
+		"j/2/result.json": trial("2", `{"exception_type":"HealthcheckError"}`, "null", "false"),
+		"j/3/result.json": trial("3", `{"exception_type":"AgentTimeoutError"}`, "null", "false"),
+		"j/4/result.json": trial("4", `{"exception_type":"AgentTimeoutError"}`, `{"rewards":{"reward":1}}`, "false"),
+		"j/5/result.json": trial("5", "null", `{"rewards":{"reward":1}}`, "false"),
+		"j/6/result.json": trial("6", "null", `{"rewards":{"reward":1}}`, "true"),
+	}
+	l := one(t, written(t, files), logs.Choice{})
+	if said(l) != "a 1:0.5 2:0 3:1" || l.Left != 3 {
+		t.Errorf("%s, %d left out, %q", said(l), l.Left, l.Notes)
+	}
+}
+
 func TestAReplacementCharacterIsACharacter(t *testing.T) {
 	l := one(t, written(t, map[string]string{"q/output-rs0.jsonl": "{\"id\":\"\ufffd\",\"generation\":\"g\",\"is_correct\":true}"}), logs.Choice{})
 	if said(l) != "\ufffd 1:1" {

@@ -37,6 +37,7 @@ type harborTrial struct {
 	Exception struct {
 		Type string `json:"exception_type"`
 	} `json:"exception_info"`
+	Valid  *bool `json:"reward_valid"` // Harbor counts the reward; earlier versions do not say
 	Result struct {
 		Input  jsontext.Value `json:"n_input_tokens"`
 		Output jsontext.Value `json:"n_output_tokens"`
@@ -44,7 +45,7 @@ type harborTrial struct {
 }
 
 // fair are exceptions by which the agent itself ended a trial: it counts, as failed if
-// nothing was verified. Other exceptions are of the machinery.
+// nothing was verified. Where Harbor does not say more, others are of the machinery.
 var fair = []string{
 	"AgentTimeoutError", "ContextWindowExceededError", "OutputTokenExceededError", "ContextLengthExceededError",
 	"OutputLengthExceededError", "AgentSafetyRefusalError", "ContentPolicyViolationError",
@@ -74,8 +75,11 @@ func readHarbor(b *book, path string) error {
 	}
 	r := row{Rollout: ioTokens(t.Result).rollout(d.next(t.Task), t.ID), id: t.Task, scores: scores}
 	switch own := slices.Contains(fair, t.Exception.Type); {
+	case t.Valid != nil && *t.Valid:
 	case t.Exception.Type != "" && !own:
 		r.left = "the trial ended in " + t.Exception.Type
+	case t.Valid != nil && len(scores) > 0:
+		r.left = "Harbor says that its reward is not valid"
 	case own && len(scores) == 0:
 		d.note("trials that ended in %s without a reward count as failed", t.Exception.Type)
 		return d.add(t.Task, r.Rollout)
