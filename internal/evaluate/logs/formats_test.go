@@ -33,7 +33,7 @@ func TestLogsOfOthers(t *testing.T) {
 		{"verifiers-0.1", "", "verifiers", "quiz", "org/model", "reward", "0 1:1 2:0; 1 1:0.25", "1 left out: the rollout ended in an error", -1, -1},
 		{"harbor", "", "harbor", "quiz", "org/model+terminus", "reward", "a 1:1 2:0; b 1:0.5", "1 left out: the trial ended in HealthcheckError", 100, 10},
 		{"harbor", "speed", "harbor", "quiz", "org/model+terminus", "speed", "a 1:0.1 2:0.1; b 1:0.1", "", 100, 10},
-		{"terminal-bench", "", "terminal-bench", "quiz", "org/model+terminus", "is_resolved", "a 1:1 2:0; b 1:1", "1 left out: it is not scored", 100, 10},
+		{"terminal-bench", "", "terminal-bench", "quiz", "org/model+terminus", "is_resolved", "a 1:1 2:0; b 1:1", "1 left out: it is not scored, which Terminal-Bench counts as failed", 100, 10},
 		{"terminal-bench/run/results.json", "", "terminal-bench", "quiz", "org/model+terminus", "is_resolved", "a 1:1 2:0; b 1:1", "", 100, 10},
 		{"lighteval", "", "lighteval", "quiz", "org/model", "extractive_match", "0 1:1; 1 1:0", "--reward chooses another", -1, -1},
 		{"lighteval", "pass@k", "lighteval", "quiz", "org/model", "pass@k", "0 1:0.5; 1 1:0", "", -1, -1},

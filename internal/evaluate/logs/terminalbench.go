@@ -63,6 +63,9 @@ func readTerminalBench(b *book, path string) error {
 			number, _ = strconv.Atoi(match[1])
 		}
 		r := row{Rollout: ioTokens{t.Input, t.Output}.rollout(number, t.ID), id: t.Task, scores: members{{"is_resolved", t.Resolved}}}
+		if null(t.Resolved) { // its tests timed out or could not be read
+			r.left = unscored + ", which Terminal-Bench counts as failed"
+		}
 		if err := d.take(r); err != nil {
 			return err
 		}
