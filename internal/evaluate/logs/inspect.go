@@ -243,24 +243,22 @@ func (l *inspectLog) finish() error {
 	return nil
 }
 
-// epochs are the selected epochs of a task under an allocation, sorted, each once. In a log
-// they are a list, or the number of the first ones.
-type epochs []int
+// epochs are the selected epochs of a task under an allocation: the first ones, or a list.
+type epochs struct {
+	first  int   // number of epochs; 0 with a list
+	listed []int // sorted, each once
+}
 
 func (e *epochs) UnmarshalJSON(v []byte) error {
-	all, first := []int(nil), 0
-	err := json.Unmarshal(v, &all)
+	err := json.Unmarshal(v, &e.listed)
 	if jsontext.Value(v).Kind() != '[' {
-		err = json.Unmarshal(v, &first)
+		err = json.Unmarshal(v, &e.first)
 	}
-	if err != nil || first < 0 || first > maxRollouts {
+	if err != nil || e.first < 0 || e.first > maxRollouts {
 		return fmt.Errorf("its allocation selects %.40q: want a number of epochs, or a list of them", v)
 	}
-	for n := range first {
-		all = append(all, n+1)
-	}
-	slices.Sort(all)
-	*e = slices.Compact(all)
+	slices.Sort(e.listed)
+	e.listed = slices.Compact(e.listed)
 	return nil
 }
 
@@ -268,14 +266,15 @@ func (e *epochs) UnmarshalJSON(v []byte) error {
 func (d *draft) keepSelected() {
 	missing, removed := 0, 0
 	for _, e := range d.selected {
-		missing += len(e)
+		missing += max(e.first, len(e.listed))
 	}
 	for i := range d.Tasks {
 		t := &d.Tasks[i]
 		all := len(t.Rollouts)
+		chosen := d.selected[t.ID]
 		t.Rollouts = slices.DeleteFunc(t.Rollouts, func(r Rollout) bool {
-			_, is := slices.BinarySearch(d.selected[t.ID], r.Number)
-			return !is
+			_, listed := slices.BinarySearch(chosen.listed, r.Number)
+			return !listed && r.Number > chosen.first
 		})
 		missing, removed = missing-len(t.Rollouts), removed+all-len(t.Rollouts)
 	}

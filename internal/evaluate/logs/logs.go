@@ -152,16 +152,17 @@ func find(path string) (paths []string, folder bool, err error) {
 type book struct {
 	Choice
 	format format
-	order  int // among formats
-	place  string
+	order  int    // among formats
 	source string // the file, or the place of several
 	paths  []string
 	drafts []*draft
-	nemo   nemoLog // of NeMo-Skills
+	at     map[[2]string]*draft // by benchmark and model
+	nemo   nemoLog              // of NeMo-Skills
 }
 
 // books recognises files, and puts those of one place together.
 func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
+	at := make(map[string]*book)
 	for _, path := range paths {
 		h, err := headOf(path)
 		if err != nil {
@@ -172,13 +173,14 @@ func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
 				continue
 			}
-			at := slices.IndexFunc(all, func(b *book) bool { return b.order == order && b.place == place })
-			if at < 0 {
-				at, all = len(all), append(all, &book{Choice: c, format: f, order: order, place: place, source: path})
+			b := at[f.name+" "+place]
+			if b == nil {
+				b = &book{Choice: c, format: f, order: order, source: path, at: make(map[[2]string]*draft)}
+				at[f.name+" "+place], all = b, append(all, b)
 			} else {
-				all[at].source = place
+				b.source = place
 			}
-			all[at].paths = append(all[at].paths, path)
+			b.paths = append(b.paths, path)
 			break
 		}
 	}
@@ -188,16 +190,15 @@ func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 
 // draft returns the log of a benchmark and model, a new one for the first row.
 func (b *book) draft(benchmark, model string) *draft {
-	for _, d := range b.drafts {
-		if d.Benchmark == benchmark && d.Model == model {
-			return d
-		}
+	d := b.at[[2]string{benchmark, model}]
+	if d != nil {
+		return d
 	}
-	d := &draft{
+	d = &draft{
 		Log:    Log{Format: b.format.name, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
 		wanted: b.Reward, places: make(map[string]int), left: make(map[string]int),
 	}
-	b.drafts = append(b.drafts, d)
+	b.at[[2]string{benchmark, model}], b.drafts = d, append(b.drafts, d)
 	return d
 }
 
@@ -209,9 +210,11 @@ func (b *book) logs() (all []Log, err error) {
 	}
 	var digests []string
 	for _, path := range b.paths {
-		err := f.read(b, path)
-		d, fault := files.DigestOf("", path)
-		if err = cmp.Or(err, fault); err != nil {
+		if err := f.read(b, path); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		d, err := files.DigestOf("", path)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		digests = append(digests, d.SHA256)
