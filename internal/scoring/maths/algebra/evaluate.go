@@ -154,21 +154,6 @@ func (p *evaluator) unary(name string, n number) (number, bool) {
 	switch name {
 	case "abs":
 		return p.abs(n)
-	case "conjugate":
-		if n.im != nil {
-			n.im = p.float().Neg(n.im)
-		}
-		return n, true
-	case "re", "im":
-		switch {
-		case n.isReal() && name == "re":
-			return n, true
-		case n.isReal():
-			return whole(0), true
-		case name == "re":
-			return number{re: n.re, err: n.err}, true
-		}
-		return number{re: n.im, err: n.err}, true
 	case "floor":
 		return p.floor(n)
 	case "factorial", "doublefactorial":
@@ -235,42 +220,23 @@ func floor(r *big.Rat) *big.Int {
 	return new(big.Int).Div(r.Num(), r.Denom()) // Euclidean, and the denominator is positive
 }
 
-// circular is the cosine (e^in + e^−in)/2, or the sine (e^in − e^−in)/2i.
+// circular is the cosine of a real number or its sine, the parts of e^in.
 func (p *evaluator) circular(n number, cosine bool) (number, bool) {
-	if n.rat != nil && n.zero() {
-		if cosine {
-			return whole(1), true
-		}
-		return n, true
+	switch {
+	case n.rat != nil && n.zero() && cosine:
+		return whole(1), true
+	case n.rat != nil && n.zero() || !n.isReal():
+		return n, n.isReal()
 	}
 	i := number{re: p.float(), im: p.float().SetInt64(1), err: absent}
 	turned, _ := p.mul(i, n)
-	up, ok := p.exp(turned)
+	e, ok := p.exp(turned)
 	if !ok {
 		return n, false
 	}
-	if n.isReal() {
-		if re, im, _ := p.parts(up); cosine {
-			return p.made(re, nil, up.error())
-		} else {
-			return p.made(im, nil, up.error())
-		}
+	re, im, _ := p.parts(e)
+	if cosine {
+		return p.made(re, nil, e.error())
 	}
-	down, ok := p.exp(p.neg(turned))
-	if !ok {
-		return n, false
-	}
-	if !cosine {
-		down = p.neg(down)
-	}
-	sum, ok := p.add(up, down)
-	if !ok {
-		return n, false
-	}
-	if !cosine {
-		if sum, ok = p.mul(sum, p.neg(i)); !ok {
-			return n, false
-		}
-	}
-	return p.mul(sum, rational(big.NewRat(1, 2)))
+	return p.made(im, nil, e.error())
 }

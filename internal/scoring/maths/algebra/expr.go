@@ -46,7 +46,7 @@ func Make(op Op, args ...*Expr) *Expr { return &Expr{Op: op, Args: args} }
 
 // Apply is the function called name of args. Functions are named as in LaTeX
 // (sin, arctan, ln, binom), and root(x, n), log(x, base), degrees, abs, floor, ceil,
-// factorial, doublefactorial, conjugate, re, im, and gcd, lcm, max, min of two; a function that is not known has no value.
+// factorial, doublefactorial, and gcd, lcm, max, min of two; a function that is not known has no value.
 func Apply(name string, args ...*Expr) *Expr { return &Expr{Op: Call, Name: name, Args: args} }
 
 // Size counts the nodes of e, no further than limit.
