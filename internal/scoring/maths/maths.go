@@ -27,7 +27,7 @@ const longest = 10000
 
 // Scorer scores responses to a task with a known right answer.
 type Scorer struct {
-	key      string         // of gold as it is spelled, see key
+	key      string         // of gold as it is spelled, see [latex.Text.Key]
 	answer   latex.Answer   // gold, if it can be read
 	read     bool           // it can
 	as       []latex.Answer // other readings of gold
@@ -43,16 +43,13 @@ var _ scoring.Scorer = (*Scorer)(nil)
 func New(gold string) *Scorer {
 	text := stated(gold)
 	text = spelled(text[:min(len(text), longest)])
-	s := &Scorer{key: key(text)}
-	if letter, _, ok := choice(s.key); ok && s.key[0] == '(' {
-		_, text, _ = strings.Cut(text, ")")
-		text = strings.TrimLeft(text, "} ")
-		if strings.Count(text, "}") > strings.Count(text, "{") {
-			text = strings.TrimSuffix(text, "}") // of the \text around both
-		}
-		s.choice, s.key = letter, key(text)
+	cut := latex.Cut(text)
+	s := &Scorer{key: cut.Key()}
+	if letter, rest, ok := lettered(text, s.key); ok && s.key[0] == '(' {
+		text, cut = rest, latex.Cut(rest)
+		s.choice, s.key = letter, cut.Key()
 	}
-	s.answer, s.read = latex.Read(text)
+	s.answer, s.read = cut.Read()
 	if list, ok := latex.ReadCommas(text); ok {
 		s.as = append(s.as, list)
 	}
@@ -67,7 +64,7 @@ func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	if !v.Correct() && !r.Cut && (!s.read || s.answer.Kind == latex.Words) && !found.boxed {
 		tail, _ := behindLink(r.Text)
 		for _, text := range []string{r.Text, announcedWords(r.Text), tail} {
-			if len(text) <= longestWhole && s.key != "" && sameWords(key(text), s.key) { // June 20
+			if len(text) <= longestWhole && s.key != "" && sameWords(latex.Cut(text).Key(), s.key) { // June 20
 				return scoring.Verdict{Reward: 1, Answer: scoring.Shorten(trimmed(text))}, nil
 			}
 		}
@@ -88,14 +85,16 @@ func (s *Scorer) right(text string) bool {
 	if len(text) > longest {
 		return false
 	}
-	k := key(text)
+	text = spelled(text)
+	cut := latex.Cut(text)
+	k := cut.Key()
 	if k == "" || s.key == "" {
 		return false
 	}
 	if k == s.key || s.choice != "" && strings.Trim(k, "()") == s.choice {
 		return true
 	}
-	if letter, rest, ok := choice(k); ok { // (C) 12
+	if letter, rest, ok := lettered(text, k); ok { // (C) 12
 		if isLetter(s.key) && s.choice == "" {
 			return letter == strings.Trim(s.key, "()")
 		}
@@ -104,8 +103,7 @@ func (s *Scorer) right(text string) bool {
 		}
 		return s.right(rest)
 	}
-	text = spelled(text)
-	a, read := latex.Read(text)
+	a, read := cut.Read()
 	if !read {
 		if p, content, ok := announced(text); ok && content != text {
 			stated, ok := found(text, p, content)

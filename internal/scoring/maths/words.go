@@ -17,7 +17,7 @@ func spelled(text string) string {
 	if len(text) > 60 || strings.ContainsAny(text, "0123456789") {
 		return text
 	}
-	name, sign := strings.ToLower(key(text)), ""
+	name, sign := strings.ToLower(latex.Cut(text).Key()), ""
 	for _, word := range [...]string{"percent", "%", `\%`} {
 		if rest, ok := strings.CutSuffix(name, word); ok {
 			name, sign = strings.TrimRight(rest, "-"), "%"

@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -54,11 +55,60 @@ const (
 	maxSigns  = 3    // of ± in an answer
 )
 
-// Read parses an answer, and reports whether it could.
-func Read(text string) (Answer, bool) {
-	a, _, ok := read(text, false)
-	return a, ok
+// Text is a text that has been cut into tokens.
+type Text struct{ lexer }
+
+// Cut cuts a text into tokens, by commas those between digits as well.
+func Cut(text string) *Text { return cut(text, false) }
+
+func cut(text string, commas bool) *Text {
+	if strings.HasPrefix(strings.TrimLeft(text, " $"), `"`) { // and no inches
+		text = strings.ReplaceAll(text, `"`, "")
+	}
+	t := &Text{lexer{text: also.ReplaceAllString(nearly.ReplaceAllString(Plain(text), ""), " or $1$2$3"), commas: commas}}
+	if t.failed = len(text) > maxLength; !t.failed {
+		t.run(false)
+	}
+	return t
 }
+
+// Key spells a text in one of the ways in which it could be spelled: without space, fonts and
+// such. Texts with the same key are the same answer.
+func (t *Text) Key() string {
+	if t.failed {
+		return strings.Join(strings.Fields(strings.ReplaceAll(t.text, "$", "")), "")
+	}
+	var b strings.Builder
+	single := func(open int) bool { // x^{2}
+		return open >= 0 && open+2 < len(t.tokens) && t.tokens[open].text == "{" && len(t.tokens[open+1].text) == 1 && t.tokens[open+2].text == "}"
+	}
+	for i, token := range t.tokens {
+		if single(i) || single(i-2) {
+			continue
+		}
+		if token.kind == number && i > 0 && t.tokens[i-1].kind == number {
+			b.WriteByte(' ')
+		}
+		b.WriteString(cmp.Or(token.run, token.text))
+	}
+	return strings.TrimRight(strings.Trim(b.String(), " *"), ".,;: ")
+}
+
+// Read parses the tokens, once, and reports whether it could.
+func (t *Text) Read() (Answer, bool) {
+	if t.failed || len(t.tokens) == 0 {
+		return Answer{}, false
+	}
+	p := parser{tokens: stated(t.tokens)}
+	a := p.whole()
+	if p.failed {
+		return Answer{}, false
+	}
+	return expandSigns(undegreed(a))
+}
+
+// Read parses an answer, and reports whether it could.
+func Read(text string) (Answer, bool) { return Cut(text).Read() }
 
 // also is another form of an answer behind it: 7 (or 7.0), 5.5 hours (330 minutes).
 var also = regexp.MustCompile(`\s*\((?:(?:or|i\.e\.,?) |(\d[\d.,/]*\s*(?:\\text\{)?\s*[a-z]{3}))([^()]*)\)(\}*)\.?\s*$`)
@@ -71,29 +121,10 @@ var nearly = regexp.MustCompile(`\s*\((?:about|approximately|approx\.?|roughly|\
 // false if the text has no such commas or cannot be read, and where a group begins with
 // a zero, as no number of a list does.
 func ReadCommas(text string) (Answer, bool) {
-	if _, thousands, _ := read(text, false); !thousands || strings.Contains(text, ",0") {
+	if t := Cut(text); !t.thousands || strings.Contains(text, ",0") {
 		return Answer{}, false
 	}
-	a, _, ok := read(text, true)
-	return a, ok
-}
-
-func read(text string, commas bool) (a Answer, thousands, ok bool) {
-	if len(text) > maxLength {
-		return a, false, false
-	}
-	lx := lexer{text: also.ReplaceAllString(nearly.ReplaceAllString(Plain(text), ""), " or $1$2$3"), commas: commas}
-	lx.run(false)
-	if lx.failed || len(lx.tokens) == 0 {
-		return a, lx.thousands, false
-	}
-	p := parser{tokens: stated(lx.tokens)}
-	a = p.whole()
-	if p.failed {
-		return Answer{}, lx.thousands, false
-	}
-	a, ok = expandSigns(undegreed(a))
-	return a, lx.thousands, ok
+	return cut(text, true).Read()
 }
 
 // value makes an answer of an expression.

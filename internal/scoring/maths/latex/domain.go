@@ -63,7 +63,7 @@ func stated(tokens []token) []token {
 	return all
 }
 
-var comma = token{operator, ",", false}
+var comma = token{kind: operator, text: ","}
 
 // statement reads a statement at the beginning of tokens: how many of them it is, and
 // what it is with ∈.
@@ -113,7 +113,7 @@ func statement(tokens []token, inside bool) (n int, stated []token) {
 	if inside {
 		stated = append(stated, comma)
 	}
-	stated = append(append(stated, list...), token{operator, "∈", false}, token{operator, `\mathbb`, false}, token{operator, "{", false}, token{symbol, kind, false}, token{operator, "}", false})
+	stated = append(append(stated, list...), token{kind: operator, text: "∈"}, token{kind: operator, text: `\mathbb`}, token{kind: operator, text: "{"}, token{kind: symbol, text: kind}, token{kind: operator, text: "}"})
 	return i, stated
 }
 

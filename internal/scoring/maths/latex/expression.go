@@ -308,7 +308,7 @@ func (p *parser) digitArgument() *algebra.Expr {
 		t := &p.tokens[p.pos]
 		if plain := strings.Trim(t.text, "0123456789") == ""; plain && len(t.text) > 1 && !(t.space && p.endsInNumber()) {
 			digit := t.text[:1]
-			p.tokens[p.pos] = token{number, t.text[1:], false}
+			p.tokens[p.pos] = token{kind: number, text: t.text[1:]}
 			e, _ := numeral(digit)
 			return e
 		}

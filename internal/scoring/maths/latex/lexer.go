@@ -32,8 +32,15 @@ func (lx *lexer) emit(kind tokenKind, text string) {
 	case ")", "]", "\\}":
 		lx.brackets--
 	}
-	lx.tokens = append(lx.tokens, token{kind, text, lx.space})
+	lx.tokens = append(lx.tokens, token{kind: kind, text: text, space: lx.space})
 	lx.space = false
+}
+
+// emitRun emits a token for some letters.
+func (lx *lexer) emitRun(kind tokenKind, text, run string) {
+	if lx.emit(kind, text); !lx.failed {
+		lx.tokens[len(lx.tokens)-1].run = run
+	}
 }
 
 // run reads the text to its end, as prose rather than mathematics if it says so.
@@ -169,7 +176,7 @@ func (lx *lexer) command() {
 			lx.emit(symbol, letter)
 			return
 		}
-		lx.failed = true
+		lx.emit(operator, `\`+name) // which no answer has
 	}
 }
 

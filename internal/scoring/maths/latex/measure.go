@@ -175,7 +175,7 @@ func (p *parser) unitFraction() bool {
 		return false
 	}
 	tokens := append([]token{}, above...)
-	tokens = append(tokens, token{operator, "/", false})
+	tokens = append(tokens, token{kind: operator, text: "/"})
 	tokens = append(tokens, rest[:below]...)
 	p.tokens, p.pos = append(tokens, rest[below+1:]...), 0
 	return true

@@ -29,9 +29,9 @@ func (lx *lexer) letters(prose bool) {
 	lower := strings.ToLower(run)
 	switch {
 	case lower == "and":
-		lx.emit(operator, "∧")
+		lx.emitRun(operator, "∧", run)
 	case lower == "or":
-		lx.emit(operator, "∨")
+		lx.emitRun(operator, "∨", run)
 	case (lower == "p" || lower == "a") && lx.afterValue() && strings.HasPrefix(strings.ToLower(lx.text[lx.pos:min(lx.pos+2, len(lx.text))]), ".m"):
 		lx.pos += 2 // p.m.
 		if strings.HasPrefix(lx.text[lx.pos:], ".") {
@@ -98,7 +98,7 @@ func (lx *lexer) named(run string, prose bool) {
 			lx.spread(rest)
 			return
 		}
-		lx.emit(word, lower)
+		lx.emitRun(word, lower, run)
 	default:
 		lx.spread(run)
 	}

@@ -22,7 +22,7 @@ func (p *parser) degrees() bool {
 func (p *parser) transposes() bool {
 	rest := p.tokens[p.pos:]
 	switch {
-	case len(rest) > 0 && rest[0] == (token{symbol, "T", rest[0].space}):
+	case len(rest) > 0 && rest[0].kind == symbol && rest[0].text == "T":
 		p.pos++
 	case len(rest) > 2 && rest[0].text == "{" && rest[1].kind == symbol && rest[1].text == "T" && rest[2].text == "}":
 		p.pos += 3

@@ -15,7 +15,8 @@ const (
 type token struct {
 	kind  tokenKind
 	text  string
-	space bool // there is space before it
+	space bool   // there is space before it
+	run   string // the letters that it is read of; "" if they are text
 }
 
 // commands gives each LaTeX command that is an operator its one spelling.
