@@ -84,9 +84,9 @@ func valuesOf(text string, sentence span) (all []span) {
 		}
 		at = to
 	}
-	formulas(text[:sentence.to], sentence.from, func(f formula) bool {
-		between(f.start)
-		all, at = append(all, span{f.from, f.to}), f.end
+	words.Formulas(text[:sentence.to], sentence.from, func(f words.Formula) bool {
+		between(f.Start)
+		all, at = append(all, span{f.From, f.To}), f.End
 		return len(all) < maxItems
 	})
 	between(sentence.to)
@@ -166,7 +166,7 @@ func statement(text string, line span) (span, bool) {
 		}
 	}
 	var first span
-	formulas(text[:sentence.to], sentence.from, func(f formula) bool { first = span{f.from, f.to}; return false })
+	words.Formulas(text[:sentence.to], sentence.from, func(f words.Formula) bool { first = span{f.From, f.To}; return false })
 	if first.to > 0 {
 		if value, ok := linked(text, first.of(text), span{first.to, sentence.to}); ok {
 			return value, true
@@ -253,19 +253,19 @@ func lastNumber(text string) (span, string, bool) {
 // or a word like "and" separates from it. A formula that does not end goes on to
 // the end of the text: if it cannot be read, nothing is.
 func lastMath(text string) (p span, content string, ok bool) {
-	var recent []formula
-	open := formulas(text, 0, func(f formula) bool {
+	var recent []words.Formula
+	open := words.Formulas(text, 0, func(f words.Formula) bool {
 		if len(recent) == 2*maxItems {
 			recent = append(recent[:0], recent[maxItems:]...)
 		}
 		recent = append(recent, f)
 		return true
 	})
-	if n := len(recent); n > 1 && condition.MatchString(text[recent[n-2].end:recent[n-1].start]) && strings.Contains(text[recent[n-1].from:recent[n-1].to], "=") {
+	if n := len(recent); n > 1 && condition.MatchString(text[recent[n-2].End:recent[n-1].Start]) && strings.Contains(text[recent[n-1].From:recent[n-1].To], "=") {
 		recent = recent[:n-1]
 	}
 	last := len(recent) - 1
-	if open > 0 && (last < 0 || open >= recent[last].end) {
+	if open > 0 && (last < 0 || open >= recent[last].End) {
 		if tail := (span{open, len(text)}).trim(text); mathematical(tail.of(text)) {
 			return tail, tail.of(text), true
 		} else if strings.ContainsAny(tail.of(text), `\=^_{`) {
@@ -276,14 +276,14 @@ func lastMath(text string) (p span, content string, ok bool) {
 		return p, "", false
 	}
 	first := last
-	parts := []string{text[recent[last].from:recent[last].to]}
-	for first > 0 && len(parts) < maxItems && words.Listed(text[recent[first-1].end:recent[first].start]) {
+	parts := []string{text[recent[last].From:recent[last].To]}
+	for first > 0 && len(parts) < maxItems && words.Listed(text[recent[first-1].End:recent[first].Start]) {
 		first--
-		parts = append(parts, text[recent[first].from:recent[first].to])
+		parts = append(parts, text[recent[first].From:recent[first].To])
 	}
 	slices.Reverse(parts)
-	p, content = span{recent[first].from, recent[last].to}, strings.Join(parts, ", ")
-	rest := span{recent[last].end, len(text)}
+	p, content = span{recent[first].From, recent[last].To}, strings.Join(parts, ", ")
+	rest := span{recent[last].End, len(text)}
 	if value, ok := linked(text, content, rest); ok {
 		return value, value.of(text), true
 	}
@@ -319,3 +319,11 @@ func linked(text, formula string, rest span) (value span, ok bool) {
 	value, ok = statement(text, span{rest.from + at[1], rest.to}.until(text, "\n"))
 	return value, ok && mathematical(value.of(text))
 }
+
+var (
+	// prose is a word in a text, which is no formula then.
+	prose = regexp.MustCompile(`(?:^|[^\\\pL])(?:\pL{3}|\p{Lu}\pL(?:\PL|$))`)
+	// command is a command of LaTeX. A short text with one is a formula, and its last number
+	// is only a part of it.
+	command = regexp.MustCompile(`\\[a-zA-Z]`)
+)

@@ -1,7 +1,6 @@
 package maths
 
 import (
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,55 +60,51 @@ func (c *comparer) forms(a latex.Answer) []latex.Answer {
 	return []latex.Answer{a}
 }
 
-// progression is a list of numbers with all that dots before its last item stand for, if they can
+// progression is a list of integers with all that dots before its last item stand for, if they can
 // only be those of an arithmetic progression.
 func progression(items []latex.Answer) []latex.Answer {
-	dots := slices.IndexFunc(items, func(item latex.Answer) bool {
-		return item.Kind == latex.Value && item.Expr.Op == algebra.Symbol && item.Expr.Name == `\ldots`
-	})
-	if dots < 1 || dots != len(items)-2 {
+	n := len(items)
+	if n < 3 || items[n-2].Kind != latex.Value || items[n-2].Expr.Name != `\ldots` {
 		return items
 	}
-	var given []*big.Rat
-	for _, item := range slices.Delete(slices.Clone(items), dots, dots+1) {
+	var given []int64
+	for _, item := range slices.Concat(items[:n-2], items[n-1:]) {
 		r, ok := rational(item)
-		if !ok {
+		if !ok || !r.IsInt() || r.Num().BitLen() > 31 {
 			return items
 		}
-		given = append(given, r)
+		given = append(given, r.Num().Int64())
 	}
-	first, last, step := given[0], given[dots], big.NewRat(1, 1)
-	if dots > 1 {
-		step = new(big.Rat).Sub(given[1], first)
+	first, last, step := given[0], given[n-2], int64(1)
+	if n > 3 {
+		step = given[1] - first
 	}
-	all := []latex.Answer{items[0]}
-	for next := new(big.Rat).Add(first, step); step.Sign() != 0 && len(all) < maxIntegers; next = new(big.Rat).Add(next, step) {
-		all = append(all, latex.Answer{Kind: latex.Value, Expr: algebra.Rational(next)})
-		if n := len(all); n <= dots && next.Cmp(given[n-1]) != 0 {
+	for i, number := range given[:n-2] {
+		if number != first+int64(i)*step {
 			return items
-		} else if next.Cmp(last) == 0 && n > dots {
-			if dots == 2 && geometric(given) && step.Cmp(big.NewRat(1, 1)) != 0 {
-				return items // 2, 4, …, 64
-			}
-			return all
 		}
 	}
-	return items
+	if step == 0 || (last-first)%step != 0 || (last-first)/step < int64(n-2) || (last-first)/step > maxIntegers || n == 4 && step != 1 && geometric(given) {
+		return items
+	}
+	var all []latex.Answer
+	for number := first; number != last+step; number += step {
+		all = append(all, latex.Answer{Kind: latex.Value, Expr: algebra.Int(number)})
+	}
+	return all
 }
 
-// geometric reports whether the third of three numbers is a later one of the geometric progression
-// that the first two begin.
-func geometric(given []*big.Rat) bool {
-	if given[0].Sign() == 0 {
+// geometric reports whether a number is a later one of the geometric progression that two begin:
+// 2, 4, …, 64.
+func geometric(given []int64) bool {
+	if given[0] == 0 || given[1]%given[0] != 0 || given[1]/given[0] < 2 {
 		return false
 	}
-	ratio := new(big.Rat).Quo(given[1], given[0])
-	for next, n := given[1], 0; n < 64; n++ {
-		if next = new(big.Rat).Mul(next, ratio); next.Cmp(given[2]) == 0 {
-			return true
-		}
+	next := given[1]
+	for max(next, -next) < max(given[2], -given[2]) {
+		next *= given[1] / given[0]
 	}
-	return false
+	return next == given[2]
 }
 
 // limit is the phrase behind all numbers of an answer that says more than a unit, see

@@ -74,11 +74,13 @@ func states(text string, b scoring.Box) bool {
 	line := text[max(0, b.From-near):b.From]
 	line = line[:max(0, strings.LastIndexByte(line, '\\'))]
 	before, behind := line, strings.TrimLeft(text[b.To+1:min(len(text), b.To+near)], " }*")
-	for _, d := range [...][2]string{{"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
-		from := strings.LastIndex(line, d[0])
-		if d[0] == "$" && (strings.Count(line, "$")-strings.Count(line, `\$`))%2 == 1 || d[0] != "$" && from > strings.LastIndex(line, d[1]) {
-			before = line[:from]
-			_, behind, _ = strings.Cut(behind, d[1])
+	if open := Formulas(line, 0, func(Formula) bool { return true }); open >= 0 {
+		for _, d := range delimiters {
+			if outside, is := strings.CutSuffix(line[:open], d[0]); is {
+				before = outside
+				_, behind, _ = strings.Cut(behind, d[1])
+				break
+			}
 		}
 	}
 	return statesBox(before, strings.TrimLeft(behind, " $}*\n"), strings.HasSuffix(strings.TrimRight(line[len(before):], " "), "="))

@@ -1,7 +1,6 @@
 package words
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -85,11 +84,10 @@ func tokens(text string) (all []string) {
 func tokenAt(text string, i int) (token string, to int) {
 	rest := text[i:]
 	_, size := utf8.DecodeRuneInString(rest)
-	for _, d := range [...][2]string{{"$", "$"}, {`\(`, `\)`}, {`\[`, `\]`}} {
-		if inside, opens := strings.CutPrefix(rest, d[0]); opens {
-			if n := strings.Index(inside, d[1]); (n > 0 || n == 0 && d[0] != "$") && !(d[0] == "$" && Money(rest)) {
-				return value, i + len(d[0]) + n + len(d[1])
-			}
+	if d := delimiter(rest); d >= 0 {
+		begin, end := delimiters[d][0], delimiters[d][1]
+		if n := strings.Index(rest[len(begin):], end); n > 0 || n == 0 && begin != "$" {
+			return value, i + len(begin) + n + len(end)
 		}
 	}
 	switch c := rest[0]; {
@@ -119,17 +117,6 @@ func tokenAt(text string, i int) (token string, to int) {
 		return rest[:1], i + 1
 	}
 	return signs[rest[:size]], i + size
-}
-
-// worded matches a word that is no command.
-var worded = regexp.MustCompile(`(?:^|[^\\\pL{])\pL{3}`)
-
-// Money reports whether the dollar sign that a text begins with is one of money and not of a
-// formula: a number follows, and then words, or another sum.
-func Money(text string) bool {
-	inside, rest, closed := strings.Cut(text[1:], "$")
-	digit := func(s string) bool { return s != "" && '0' <= s[0] && s[0] <= '9' }
-	return digit(inside) && (closed && digit(rest) || !strings.Contains(inside, `\`) && worded.MatchString(inside))
 }
 
 // startsVariable reports whether a text begins with a letter by itself that is no unit.
