@@ -65,9 +65,9 @@
 #   drill-inspect    evaluations in Inspect, pinned and newest: its tests, bias and coverage of
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
-#   drill-decisions  drawn evaluations of all profiles: gates and pass^k;
-#                    and of skewed graded rewards (an hour of processor time;
-#                    DRILL=-small a minute)
+#   drill-decisions  drawn evaluations of all profiles and of skewed graded rewards:
+#                    gates, pass^k, intervals (two hours of processor time;
+#                    DRILL=-small some minutes)
 #   drill-docs       the commands of the README and of docs/, in a copy of the repository;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
 #                    munge (two or three minutes)
@@ -228,8 +228,8 @@ drill-slurm: build
 	@$(call DRILL_TEST,drills/runs,TestSlurm)
 
 drill-decisions:
-	$(if $(findstring -part,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestGradedLaws ./method/estimate -args $(filter -small,$(DRILL)))
-	$(if $(filter -small -part -part=%,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
+	$(GO) test -count=1 -v -timeout 0 -tags drill -run 'TestGradedLaws|TestGates$$' ./method/estimate -args $(filter -small,$(DRILL))
+	$(if $(filter -small,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
 	@$(call DRILL_TEST,drills/decisions,TestDecisions)
 
 drill-evaluate: build

@@ -131,13 +131,13 @@ func (s *session) gateCommand() *cobra.Command {
 	}
 	c.Long = `Ask whether a model is no worse than a baseline by a margin, with stated error rates; exit
 4 unless it passes. E and BASELINE are evaluations, logs of harnesses, or files that show
---json has printed. With --live the model is evaluated until that is decided.`
+--json has printed. With --live the model is evaluated until that is decided, or unlikely to be.`
 	c.Example = `  speceval evaluate gate mine/new/hbn_staged-b16-seed42 baseline.json --no-worse-than 0.02
   speceval evaluate gate baseline.json --live --model new --budget 32 --no-worse-than 0.02`
 	fs := c.Flags()
 	fs.Float64Var(&gating.Margin, "no-worse-than", 0, "pass a model that is worse by less than `D`, 0.02 for two points")
 	fs.BoolVar(&gating.OverTasks, "over-tasks", false, "ask it of what the tasks are a sample of, and not of these tasks")
-	fs.BoolVar(&live, "live", false, "evaluate the model until it is decided, at looks of which each doubles the rollouts up to --budget")
+	fs.BoolVar(&live, "live", false, "evaluate the model until it is decided, at up to 13 looks up to --budget")
 	s.askedFlags(c, &o)
 	return c
 }

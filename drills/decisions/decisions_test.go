@@ -1,12 +1,10 @@
 //go:build drill
 
-// Package decisions_test is `make drill-decisions`: what evaluations are turned into, on
-// evaluations by HBN that it draws of the published profiles. Gates and intervals of pass^k
-// may be wrong as often as they state.
+// Package decisions_test is `make drill-decisions`: intervals of pass^k and pass@k, on
+// evaluations by HBN that it draws of the published profiles.
 package decisions_test
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"runtime"
@@ -25,33 +23,18 @@ import (
 	"speceval/method/staged"
 )
 
-var only = flag.String("part", "", "gate or passk; empty: both")
-
 func TestDecisions(t *testing.T) {
 	l := drill.New(t, 4*time.Hour)
 	profiles, _, err := profile.Evaluated(must(profile.Parse(data.Profiles(), data.ProfilesName)))
 	l.OK(err)
-	number := l.Often(20, 1000)
 	if l.Small {
 		profiles = slices.DeleteFunc(profiles, func(p profile.Profile) bool { return p.N() > 30 })
 	}
-	prior := must(neyman.NewPrior(16))
-	made := 0
-	for _, part := range []struct {
-		name string
-		do   func(s *study)
-	}{{"gate", (*study).gate}, {"passk", (*study).passk}} {
-		if drill.Wanted(*only, part.name) {
-			made++
-			l.Sub(part.name, func(l *drill.Lab) { part.do(&study{l, profiles, prior, number}) })
-		}
-	}
-	if made == 0 {
-		l.Fatalf("-part %q: want gate or passk", *only)
-	}
+	s := &study{l, profiles, must(neyman.NewPrior(16)), l.Often(20, 1000)}
+	s.passk()
 }
 
-// study is what all parts have in common.
+// study is evaluations of profiles.
 type study struct {
 	*drill.Lab
 	profiles []profile.Profile
@@ -114,23 +97,6 @@ func (e *evaluator) evaluate(ps []float64, budget int, plan staged.Plan, random 
 	return e.spend(must(staged.New(len(ps), budget, plan)), make([]estimate.Task, len(ps)), ps, random)
 }
 
-// extend extends an evaluation by as many rollouts as it has, one for one in the mean:
-// half of the weight is that of the old ones.
-func (e *evaluator) extend(tasks []estimate.Task, ps []float64, more int, random *seed.Stream) []estimate.Task {
-	past, extended := staged.Past{}, make([]estimate.Task, len(ps))
-	for i, t := range tasks {
-		mean, shrinkage := 0.0, 0.0
-		for _, s := range t.Stages {
-			mean += s.Weight * s.Rewards / float64(s.Rollouts)
-			shrinkage += s.Weight * s.Weight / float64(s.Rollouts)
-			s.Weight /= 2
-			extended[i].Stages = append(extended[i].Stages, s)
-		}
-		past.Means, past.Shrinkage = append(past.Means, mean), append(past.Shrinkage, shrinkage)
-	}
-	return e.spend(must(staged.Extend(past, len(ps)*more, staged.Plan{Weight: 0.5, Fractions: []float64{1}})), extended, ps, random)
-}
-
 // spend draws the stages of an evaluation, allocated by all that was seen of the tasks.
 func (e *evaluator) spend(stages *staged.Stages, tasks []estimate.Task, ps []float64, random *seed.Stream) []estimate.Task {
 	for !stages.Done() {
@@ -164,81 +130,6 @@ func probabilities(p profile.Profile) []float64 {
 	return ps
 }
 
-func average(ps []float64) (mean float64) {
-	for _, p := range ps {
-		mean += p / float64(len(ps))
-	}
-	return mean
-}
-
-// shift moves the logits of all probabilities by the same number, so that their mean
-// moves by the given one, as far as possible.
-func shift(ps []float64, by float64) {
-	moved := func(x float64) []float64 {
-		all := slices.Clone(ps)
-		for i, p := range all {
-			p = min(0.999, max(0.001, p)) // a thousand rollouts cannot tell 0 and 1 from these
-			all[i] = 1 / (1 + math.Exp(-math.Log(p/(1-p))-x))
-		}
-		return all
-	}
-	goal := min(0.995, max(0.005, average(ps)+by))
-	low, high := -30.0, 30.0
-	for range 60 {
-		if middle := (low + high) / 2; average(moved(middle)) < goal {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	copy(ps, moved(low))
-}
-
-const (
-	margin    = 0.03 // that the gates allow
-	allowance = 0.01 // of wrong verdicts above the stated rate: bounds are of approximate intervals
-)
-
-// gated is a gate for a model that is better than its baseline by some margins.
-type gated struct {
-	budget int // of the first look; each further one doubles it
-	looks  int
-	better float64 // in margins: −1 is just too bad, 0 is as good
-}
-
-// verdicts counts the outcomes of one profile's gates, by estimate.Outcome.
-type verdicts [3]int
-
-// gate lets models pass a gate whose baseline is the profile, both evaluated by HBN, and
-// compares wrong verdicts with the gate's error rate.
-func (s *study) gate() {
-	var rows [][]any
-	for _, g := range []gated{{budget: 8, looks: 1}, {budget: 16, looks: 1}, {budget: 64, looks: 1}, {budget: 16, looks: 3}} {
-		for _, g.better = range []float64{-2, -1, 0} {
-			all := collect(s, fmt.Sprintf("gate %+v", g), func(p profile.Profile, random *seed.Stream) verdicts {
-				return s.passes(g, p, random)
-			})
-			var counts [3][]int
-			for _, v := range all {
-				for k, count := range v {
-					counts[k] = append(counts[k], count)
-				}
-			}
-			points := 100 * g.better * margin
-			noWorse, noWorseSE := rate(counts[estimate.NoWorse], s.number)
-			worse, worseSE := rate(counts[estimate.Worse], s.number)
-			rows = append(rows, []any{g.budget, g.looks, fmt.Sprintf("%+.0f", points), share(noWorse, noWorseSE), share(worse, worseSE)})
-			if g.better <= -1 {
-				s.atMost(noWorse, noWorseSE, estimate.GateRate+allowance, fmt.Sprintf("%+v: models that are %+.0f points better pass", g, points))
-			}
-			if g.better >= -1 {
-				s.atMost(worse, worseSE, estimate.GateRate+allowance, fmt.Sprintf("%+v: models that are %+.0f points better are worse", g, points))
-			}
-		}
-	}
-	drill.Table([]string{"b at the first look", "looks", "true difference, points", "no worse", "worse"}, rows)
-}
-
 // rate is a share over profiles, and its Monte Carlo error.
 func rate(counts []int, number int) (share, se float64) {
 	variance, n := 0.0, float64(len(counts))
@@ -254,46 +145,6 @@ func rate(counts []int, number int) (share, se float64) {
 func (s *study) atMost(rate, se, bound float64, what string) {
 	if !s.Small && rate > bound+4*se {
 		s.Errorf("%s: %.2f%% ± %.2f, want %.2f%% at most", what, 100*rate, 100*se, 100*bound)
-	}
-}
-
-// passes lets models pass the gate of one profile.
-func (s *study) passes(g gated, p profile.Profile, random *seed.Stream) (v verdicts) {
-	e, baseline := s.evaluator(), probabilities(p)
-	for i, q := range baseline { // a model can be worse on tasks that it solves
-		baseline[i] = min(0.999, max(0.001, q))
-	}
-	model := slices.Clone(baseline)
-	if g.better != 0 {
-		shift(model, g.better*margin)
-	}
-	if average(model)-average(baseline) > g.better*margin+1e-9 { // no model is as bad as that
-		baseline = slices.Clone(model)
-		shift(baseline, -g.better*margin)
-	}
-	for range s.number {
-		v[s.pass(e, g, [2][]float64{model, baseline}, random)]++
-	}
-	return v
-}
-
-// pass evaluates a model and its baseline until the gate is decided, or has had its looks.
-func (s *study) pass(e *evaluator, g gated, pair [2][]float64, random *seed.Stream) estimate.Outcome {
-	var tasks [2][]estimate.Task
-	for look := 1; ; look++ {
-		var means [2]estimate.Bounded
-		for k, ps := range pair {
-			if look == 1 {
-				tasks[k] = e.evaluate(ps, g.budget, plan(g.budget), random)
-			} else {
-				tasks[k] = e.extend(tasks[k], ps, g.budget<<(look-2), random)
-			}
-			means[k] = must(estimate.Of(s.prior, tasks[k])).Bounded()
-		}
-		verdict := must(estimate.Gate{Margin: margin, Look: look, Looks: g.looks}.Judge(means[0].Minus(means[1])))
-		if verdict.Outcome != estimate.Undecided || look == g.looks {
-			return verdict.Outcome
-		}
 	}
 }
 

@@ -96,10 +96,11 @@ var importRules = []importRule{
 	// Statistics, and the rows in which its results are stored.
 	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed", "method/neyman", "method/informed", "method/staged"}},
-	{"method/estimate", []string{"method/neyman", "method/design", "method/informed", "internal/seed"}},
+	{"method/estimate", []string{"method/neyman", "method/design", "method/informed", "method/sequential", "internal/seed"}},
 	{"method/drift", []string{"method/informed", "internal/seed"}},
 	{"method/design", []string{"internal/pilot", "internal/seed", "method/informed", "method/staged", "method/neyman"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
+	{"method/sequential", nil},
 	{"method/staged", []string{"method/neyman"}},
 	{"method/informed", []string{"method/neyman"}},
 	{"method/neyman", nil},

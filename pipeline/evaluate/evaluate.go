@@ -126,8 +126,11 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages i
 		if result != nil {
 			return s.restorePage(folder, h)
 		}
-		servers := experiment.Servers(s.cfg, h.Outside)
-		defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
+		servers := s.servers
+		if servers == nil {
+			servers = experiment.Servers(s.cfg, h.Outside)
+			defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
+		}
 		result, err = s.run(ctx, setup, stages, scored, servers, h)
 		return err
 	})

@@ -152,7 +152,8 @@ func (b *Benchmark) graded() *benchmark.Task {
 type Subject struct {
 	*Benchmark // its configuration has this model alone
 	model      config.Model
-	named      bool // the policy or its stages were asked for
+	named      bool             // the policy or its stages were asked for
+	servers    *serving.Servers // of all its evaluations; nil: each has its own
 }
 
 // With is the benchmark with a model: an id of the configuration, or a name under

@@ -1,0 +1,313 @@
+package evaluate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"speceval/internal/evaluation"
+	"speceval/method/estimate"
+	"speceval/pipeline/experiment"
+)
+
+// Gating is the question whether a model is no worse than a baseline.
+type Gating struct {
+	Margin    float64 // δ: how much worse still passes
+	OverTasks bool    // ask it of what the tasks are a sample of, and not of these tasks
+}
+
+// Gated is the outcome of a gate.
+type Gated struct {
+	Evaluations [2]string  `json:"evaluations"` // the model's, the baseline's
+	Estimates   [2]float64 `json:"estimates"`
+	Rollouts    [2]int     `json:"rollouts"`
+
+	Margin   float64    `json:"margin"`
+	Question string     `json:"question"` // of these tasks, or of what they are a sample of
+	Outcome  string     `json:"outcome"`  // no worse, worse, or undecided
+	Bounds   [2]float64 `json:"bounds"`   // of the difference, model less baseline, each with the rate
+	Rate     float64    `json:"rate"`     // of errors of either bound, at this look
+	Overall  float64    `json:"error_rate"`
+	Look     int        `json:"look"`
+	Looks    int        `json:"looks"`
+
+	Difference    float64 `json:"difference"`
+	StandardError float64 `json:"standard_error"`
+	Power         float64 `json:"power"`  // with which a model as good as the baseline passes at this error and rate
+	Chance        float64 `json:"chance"` // of such a model to pass at the last look, given this one, at most
+	Futile        bool    `json:"futile"` // undecided, and stopped since the chance is small
+	Sign          int     `json:"sign"`   // −1 below the baseline, +1 above, 0 neither shown
+
+	Losses evaluation.Losses `json:"losses"` // of both, and what they can have done to the difference
+}
+
+// The questions of a gate.
+const (
+	theseTasks = "these tasks"
+	otherTasks = "what the tasks are a sample of"
+)
+
+// Passed reports whether the model is no worse than the margin.
+func (g *Gated) Passed() bool { return g.Outcome == estimate.NoWorse.String() }
+
+// Gate asks whether the model of the first of two stored evaluations is no worse than
+// that of the second, which may be a file of a result. It is a *RequestError if they are
+// not to be compared.
+func (a Archive) Gate(names [2]string, q Gating) (*Gated, error) {
+	if err := notNumber(names[1]); err != nil {
+		return nil, err
+	}
+	results, err := a.comparable(names)
+	if err != nil {
+		return nil, err
+	}
+	if err := hasError(names[1], results[1]); err != nil {
+		return nil, err
+	}
+	g := Gated{Evaluations: names, Look: 1, Looks: 1}
+	return &g, g.judge(&estimate.Gate{Margin: q.Margin}, q, results, estimate.Look{Time: 1})
+}
+
+// notNumber is an error where a baseline is a mere number.
+func notNumber(baseline string) error {
+	if _, err := strconv.ParseFloat(baseline, 64); err == nil {
+		if _, err := os.Stat(baseline); err != nil {
+			return requestf("the baseline %s is a number without tasks and error, so that no difference from it has one: name an evaluation of it, a log, or a file that `speceval evaluate show --json` has printed", baseline)
+		}
+	}
+	return nil
+}
+
+// hasError is an error where the result of a baseline states none.
+func hasError(baseline string, r *evaluation.Result) error {
+	if r.StandardError == 0 {
+		return requestf("the baseline %s states no error: how far to trust its mean is not known", baseline)
+	}
+	return nil
+}
+
+// baseline is the result that a baseline names.
+func (a Archive) baseline(name string) (*evaluation.Result, error) {
+	if err := notNumber(name); err != nil {
+		return nil, err
+	}
+	r, err := a.storedOrFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return r, hasError(name, r)
+}
+
+// judge judges the two evaluations at a look, of which all but the difference is given.
+func (g *Gated) judge(gate *estimate.Gate, q Gating, results [2]*evaluation.Result, look estimate.Look) error {
+	a, b := results[0], results[1]
+	look.Difference, g.Question = a.Mean().Bounded().Minus(b.Mean().Bounded()), theseTasks
+	if q.OverTasks {
+		paired, err := pairedTasks(a, b)
+		if err != nil {
+			return err
+		}
+		if paired == nil {
+			return requestf("all tasks are of one cluster: what they stand for cannot be told from them")
+		}
+		look.Difference, g.Question = paired.Bounded, otherTasks
+	}
+	v, err := gate.Judge(look)
+	if err != nil {
+		return &RequestError{err}
+	}
+	g.Estimates, g.Rollouts = [2]float64{a.Estimate, b.Estimate}, [2]int{a.Rollouts, b.Rollouts}
+	g.Margin, g.Outcome, g.Bounds = q.Margin, v.Outcome.String(), [2]float64{v.Low, v.High}
+	g.Rate, g.Overall, g.Power, g.Sign = v.Rate, estimate.GateRate, v.Power, v.Sign
+	g.Chance, g.Futile = v.Chance, v.Futile
+	g.Difference, g.StandardError = look.Difference.Value, look.Difference.StandardError
+	g.Losses = lossesOf(a, b)
+	return nil
+}
+
+// Bounds of the looks of a live gate. More than mostGateLooks would save next to nothing.
+// With fewer new rollouts of a task there is nothing to allocate, and with fewer of a place
+// at the servers the barrier behind each look costs more time than stopping earlier saves.
+const (
+	mostGateLooks  = 13
+	leastOfTask    = 2
+	leastOfPlace   = 4
+	leastFirstLook = 4
+)
+
+// looks are the budgets of a live gate up to one, on servers with the given places: from a
+// quarter of it on in equal steps.
+func looks(budget, tasks, places int) (budgets []int) {
+	fill := (leastOfPlace*places + tasks - 1) / tasks
+	first := max(leastFirstLook, (budget+3)/4, fill)
+	step := max(leastOfTask, fill, (budget-first+mostGateLooks-2)/(mostGateLooks-1))
+	for b := budget; b >= first || b == budget; b -= step {
+		budgets = append(budgets, b)
+	}
+	slices.Reverse(budgets)
+	return budgets
+}
+
+// places is the number of requests that the servers of a worker take at a time.
+func (s *Subject) places() int {
+	replicas := 0
+	for _, w := range s.cfg.Workers {
+		if w.Launch != "" {
+			replicas = max(replicas, s.cfg.Systems.Replicas)
+		}
+		replicas = max(replicas, len(w.URLs))
+	}
+	return replicas * s.cfg.Systems.Window
+}
+
+// GateLive evaluates the model until it is known whether it is no worse than a stored
+// baseline, or until that has become unlikely to be found. It asks at a quarter of the
+// request's budget, and then again and again up to all of it. Each look is a complete
+// evaluation that extends the one before. The error rates are those of all looks together.
+// The error is an *evaluation.PausedError if the same request goes on from there.
+func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r evaluation.Spec, h Host) (_ *Gated, err error) {
+	base, err := s.archive().baseline(baseline)
+	if err != nil {
+		return nil, err
+	}
+	if r.Budget == 0 || r.TargetSE != 0 || r.Resolve != 0 || r.MaxRollouts != 0 || r.MaxTokens != 0 || r.Plan != "" {
+		return nil, requestf("gate --live wants a --budget: the most that it may spend")
+	}
+	if err := checkBudget(r.Budget); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, t := range s.tasks.Tasks {
+		ids = append(ids, t.ID)
+	}
+	base = inOrder(base, ids, s.tasks.ID)
+	if err := s.sameTasks(base); err != nil {
+		return nil, requestf("the baseline %s: %w", baseline, err)
+	}
+	if setup := s.setup(r.Seed); base.Model == setup.Model && base.Seed == setup.Seed && !base.Outside() {
+		return nil, requestf("the baseline is of %s under seed %d, too: take another --seed", setup.Model, setup.Seed)
+	}
+	h.Out, h.Warn = s.out(), once(h.Warn)
+	s.servers = experiment.Servers(s.cfg, h.Outside)
+	defer func() {
+		err = errors.Join(err, s.servers.Close(context.Background()))
+		s.servers = nil
+	}()
+	gate := &estimate.Gate{Margin: q.Margin}
+	budgets := looks(r.Budget, len(ids), s.places())
+	var before, result *evaluation.Result
+	var folder string
+	for k, budget := range budgets {
+		if before = result; k == 0 {
+			first := r
+			first.Budget = budget
+			result, folder, err = s.Evaluate(ctx, first, h)
+		} else {
+			result, folder, err = s.extend(ctx, result, folder, budget, h)
+		}
+		if err != nil {
+			return nil, err
+		}
+		g := &Gated{Evaluations: [2]string{folder, baseline}, Look: k + 1, Looks: len(budgets)}
+		err := g.judge(gate, q, [2]*evaluation.Result{result, base}, lookAt(result, before, r.Budget))
+		if err != nil || g.Outcome != estimate.Undecided.String() || g.Futile || g.Look == g.Looks {
+			return g, err
+		}
+		h.Say(fmt.Sprintf("look %d of %d, %d rollouts per task: undecided, the difference is %+.4f with bounds %+.4f to %+.4f", g.Look, g.Looks, budget, g.Difference, g.Bounds[0], g.Bounds[1]))
+	}
+	return nil, errors.New("a gate without looks")
+}
+
+// lookAt is the look at a result, which extends the one before if there is one, of a gate
+// with a largest budget. How the variance has become smaller goes by the tasks' rollouts, and
+// by what is known of the tasks now.
+func lookAt(r, before *evaluation.Result, budget int) estimate.Look {
+	l := estimate.Look{Time: float64(r.Budget) / float64(budget), Own: r.StandardError * r.StandardError}
+	if r.Budget < budget {
+		l.Ahead = extension(r, r.Tasks, budget).Weight
+	}
+	if before == nil {
+		return l
+	}
+	now, then := 0.0, 0.0
+	for i, t := range r.Rows {
+		share := cmp.Or(t.Share, 1)
+		now += share * share * t.Variance * t.Shrinkage
+		then += share * share * t.Variance * before.Rows[i].Shrinkage
+	}
+	l.Kept, l.Before = r.Design.Weight, l.Own*then/now
+	return l
+}
+
+// once says every message only once.
+func once(say func(string)) func(string) {
+	said := map[string]bool{}
+	return func(message string) {
+		if !said[message] {
+			said[message] = true
+			say(message)
+		}
+	}
+}
+
+// Text writes the verdict for people.
+func (g *Gated) Text(w io.Writer) error {
+	var b strings.Builder
+	for i, name := range g.Evaluations {
+		fmt.Fprintf(&b, "%s  %.4f by %d rollouts  %s\n", [2]string{"model   ", "baseline"}[i], g.Estimates[i], g.Rollouts[i], name)
+	}
+	fmt.Fprintf(&b, "\n  difference  %+.4f ± %.4f, bounds %+.4f and %+.4f, for %s\n", g.Difference, g.StandardError, g.Bounds[0], g.Bounds[1], g.Question)
+	fmt.Fprintf(&b, "%s  verdict     %s\n", againLine(g.Losses, "lost       ", "difference"), g.words())
+	fmt.Fprintf(&b, "  errors      a model that is worse by %g passes in %.3g%% of the cases at most", g.Margin, 100*g.Overall)
+	at := ""
+	if g.Looks > 1 {
+		fmt.Fprintf(&b, ", over all %d looks, of which this is look %d", g.Looks, g.Look)
+		at = " at this look"
+	}
+	fmt.Fprintf(&b, ";\n              one as good as the baseline passes%s in %.0f%%\n", at, 100*g.Power)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (g *Gated) words() string {
+	switch g.Outcome {
+	case estimate.NoWorse.String():
+		return fmt.Sprintf("no worse than %g below the baseline%s", g.Margin, map[int]string{-1: ", though below it", 0: "", 1: ": above it"}[g.Sign])
+	case estimate.Worse.String():
+		return fmt.Sprintf("worse, by more than %g", g.Margin)
+	}
+	if g.Futile {
+		return fmt.Sprintf("undecided, and stopped: a model as good as the baseline would pass from here in %.2g%% of the\n              cases at most; this rule fails such a model in 1.5%% at most", 100*g.Chance)
+	}
+	return fmt.Sprintf("undecided: these rollouts do not tell whether it is worse by %g", g.Margin)
+}
+
+// Check checks, before anything is read or spent, whether a gate can be asked.
+func (q Gating) Check() error {
+	if !(q.Margin >= 0 && q.Margin < 1) || math.IsNaN(q.Margin) {
+		return requestf("--no-worse-than %v: want a number from 0 to 1, such as 0.02 for two points", q.Margin)
+	}
+	return nil
+}
+
+// OpenLive is the subject of a live gate: the model on the baseline's benchmarks, none for
+// those that the baseline names.
+func (a Archive) OpenLive(baseline string, benchmarks []string, model string) (*Subject, error) {
+	base, err := Archive{Config: a.Config}.baseline(baseline) // of which GateLive warns
+	if err != nil {
+		return nil, err
+	}
+	b, err := again(a.Config, base, benchmarks)
+	if err != nil {
+		return nil, err
+	}
+	b.Warn = a.Warn
+	return b.With(model)
+}
