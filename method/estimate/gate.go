@@ -15,11 +15,16 @@ import (
 // worse that is not.
 const GateRate = 0.05
 
-// spending is the exponent of the power family by which a gate spends GateRate: GateRate·t⁴
-// at a part t of the largest budget (Kim and DeMets, Biometrika 74, 1987). Of 13 looks from a
-// quarter on, the largest budget is then 1.03 times the budget of a gate with one look; by
-// the spending function of O'Brien and Fleming it is 1.06 times.
-const spending = 4
+// spending is the exponent κ of the power family by which a gate spends GateRate: GateRate·t^κ
+// at a part t of the largest budget (Kim and DeMets, Biometrika 74, 1987). With 5 looks from a
+// quarter on and with 13, the largest budget is then 1.03 times the budget of a gate with one
+// look; of 13 by the spending function of O'Brien and Fleming it is 1.06 times.
+func spending(looks int) float64 {
+	if looks < 7 {
+		return 3
+	}
+	return 4
+}
 
 // Futility is the chance to pass below which a gate is not worth going on with. It is the
 // chance of a model as good as the baseline, given the look (stochastic curtailment: Lan,
@@ -33,6 +38,7 @@ const Futility = 0.05
 // several, of an evaluation that grows in between.
 type Gate struct {
 	Margin float64 // δ, at least 0 and less than 1: how much worse still passes
+	Looks  int     // that there will be at most; of no account where there is one
 
 	bounds sequential.Bounds
 }
@@ -115,7 +121,7 @@ func (g *Gate) Judge(l Look) (Verdict, error) {
 	always := max(0, difference.StandardError*difference.StandardError-l.Own)
 	now, before := always+l.Own, always+l.Before
 	correlation := min(mostCorrelation, (always+l.Kept*l.Before)/math.Sqrt(now*before))
-	bound, rate, err := g.bounds.Next(correlation, GateRate*math.Pow(l.Time, spending))
+	bound, rate, err := g.bounds.Next(correlation, GateRate*math.Pow(l.Time, spending(g.Looks)))
 	if err != nil {
 		return Verdict{}, err
 	}

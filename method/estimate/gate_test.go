@@ -173,7 +173,7 @@ func (s sequence) run(t *testing.T, margin, better float64, random *rand.Rand) (
 	always := s.baseline * total
 	variance := func(k int) float64 { return (total - always) * looks / float64(k) }
 	for range trials {
-		gate, baseline := estimate.Gate{Margin: margin}, math.Sqrt(always)*random.NormFloat64()
+		gate, baseline := estimate.Gate{Margin: margin, Looks: 5}, math.Sqrt(always)*random.NormFloat64()
 		own, before, futile, spent := 0.0, 0.0, false, 1.0
 		at := 0.0
 		for k := 2; k <= looks; k++ {

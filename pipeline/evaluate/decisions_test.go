@@ -208,6 +208,14 @@ func TestGatesAreAsked(t *testing.T) {
 	if g, err = s.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.01}, live, l.host()); err != nil || g.Passed() || g.Futile == (g.Look == g.Looks) || g.Futile != (g.Chance > 0) {
 		t.Errorf("%+v, %v", g, err)
 	}
+	l.sets = nil // 32 places, which four rollouts each do not fill by then
+	whole, err := l.archive("out").OpenLive("baseline.json", []string{"own.jsonl"}, "plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, err = whole.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.3}, live, l.host()); err != nil || g.Looks != 1 || g.Rollouts[0] != 80 {
+		t.Errorf("%+v, %v", g, err)
+	}
 	live.Seed = new(uint64)
 	*live.Seed = 2
 	var refused *evaluate.RequestError

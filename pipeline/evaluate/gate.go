@@ -133,11 +133,14 @@ func (g *Gated) judge(gate *estimate.Gate, q Gating, results [2]*evaluation.Resu
 }
 
 // Bounds of the looks of a live gate. More than mostGateLooks would save next to nothing.
-// With fewer new rollouts of a task there is nothing to allocate, and with fewer of a place
-// at the servers the barrier behind each look costs more time than stopping earlier saves.
+// With fewer new rollouts of a task there is little to allocate, and the error is stated too
+// large, more so at small budgets; with fewer of a place at the servers the barrier behind
+// each look costs more time than stopping earlier saves.
 const (
 	mostGateLooks  = 13
 	leastOfTask    = 2
+	leastOfSmall   = 3 // of a task, where the budget is small
+	smallBudget    = 31
 	leastOfPlace   = 4
 	leastFirstLook = 4
 )
@@ -145,9 +148,12 @@ const (
 // looks are the budgets of a live gate up to one, on servers with the given places: from a
 // quarter of it on in equal steps.
 func looks(budget, tasks, places int) (budgets []int) {
-	fill := (leastOfPlace*places + tasks - 1) / tasks
+	fill, least := (leastOfPlace*places+tasks-1)/tasks, leastOfTask
+	if budget <= smallBudget {
+		least = leastOfSmall
+	}
 	first := max(leastFirstLook, (budget+3)/4, fill)
-	step := max(leastOfTask, fill, (budget-first+mostGateLooks-2)/(mostGateLooks-1))
+	step := max(least, fill, (budget-first+mostGateLooks-2)/(mostGateLooks-1))
 	for b := budget; b >= first || b == budget; b -= step {
 		budgets = append(budgets, b)
 	}
@@ -200,8 +206,8 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 		err = errors.Join(err, s.servers.Close(context.Background()))
 		s.servers = nil
 	}()
-	gate := &estimate.Gate{Margin: q.Margin}
 	budgets := looks(r.Budget, len(ids), s.places())
+	gate := &estimate.Gate{Margin: q.Margin, Looks: len(budgets)}
 	var before, result *evaluation.Result
 	var folder string
 	for k, budget := range budgets {
