@@ -176,11 +176,11 @@ func (g *grower) spend(e *grown, stages *staged.Stages) {
 	e.mean = must(estimate.Of(g.prior, e.tasks))
 }
 
-// lookAt is a look at an evaluation and a baseline.
-func lookAt(e, before grown, baseline estimate.Bounded, budget int) estimate.Look {
+// lookAt is a look at an evaluation by its difference from a baseline.
+func lookAt(e, before grown, difference estimate.Bounded, budget int) estimate.Look {
 	own := e.mean.StandardError * e.mean.StandardError
 	l := estimate.Look{
-		Difference: e.mean.Bounded().Minus(baseline), Time: float64(e.budget) / float64(budget), Own: own,
+		Difference: difference, Time: float64(e.budget) / float64(budget), Own: own,
 		Ahead: e.precision / (e.precision + float64(budget-e.budget)/0.5),
 	}
 	if before.budget > 0 {
@@ -209,7 +209,7 @@ func (g *trial) ask(e, before grown, budget int) {
 	if g.done {
 		return
 	}
-	v := must(g.gate.Judge(lookAt(e, before, g.baseline, budget)))
+	v := must(g.gate.Judge(lookAt(e, before, e.mean.Bounded().Minus(g.baseline), budget)))
 	g.outcome, g.done = v.Outcome, v.Outcome != estimate.Undecided || e.budget == budget
 	if g.futile = g.futile || v.Futile; (g.done || g.futile) && g.spent == 0 {
 		g.spent = e.budget
@@ -322,12 +322,7 @@ func gateRow(t *testing.T, prior *neyman.Prior, name string, laws []law, budget 
 	designs := map[int]map[int]design.InStages{} // by tasks and budget
 	for _, l := range laws {
 		if designs[l.tasks] == nil {
-			designs[l.tasks] = map[int]design.InStages{}
-			for _, b := range []int{gateLooks(budget)[0], budget} {
-				designs[l.tasks][b] = must(design.ComputeInStages(context.Background(), design.StagesSettings{
-					Prior: must(informed.New(l.tasks, nil)), Budget: b, Stages: 5, Seed: 42, Replicates: 2, Panels: min(64, max(2, 1600/l.tasks)),
-				}))
-			}
+			designs[l.tasks] = designsFor(l.tasks, budget)
 		}
 	}
 	tallies, places := make([]tally, len(laws)), make(chan bool, runtime.NumCPU())
@@ -381,4 +376,82 @@ func atMost(t *testing.T, what string, wrong, number int) {
 	if most := estimate.GateRate*n + 5*math.Sqrt(estimate.GateRate*(1-estimate.GateRate)*n) + 1; float64(wrong) > most {
 		t.Errorf("%s: %d of %d verdicts are wrong", what, wrong, number)
 	}
+}
+
+// TestGatesOverTasks draws the tasks, too, from the tasks of two models on a benchmark, of which
+// one is worse by the margin.
+func TestGatesOverTasks(t *testing.T) {
+	const budget = 16
+	prior, laws, number := reference(t), published(t), 40
+	if *small {
+		number = 4
+	}
+	var passed, worse, all int
+	designs := map[int]map[int]design.InStages{}
+	for at := range laws[1:] {
+		a, b := laws[at], laws[at+1]
+		if benchmark, _, _ := strings.Cut(a.name, "__model="); !strings.HasPrefix(b.name, benchmark+"__model=") || a.tasks != b.tasks {
+			continue
+		}
+		if a.truth() > b.truth() {
+			a, b = b, a
+		}
+		n := a.tasks
+		if designs[n] == nil {
+			designs[n] = designsFor(n, budget)
+		}
+		random := seed.Root(12).Child(a.name).Stream()
+		p, w := overTasks(a, b, prior, designs[n], budget, number, &random)
+		passed, worse, all = passed+p, worse+w, all+number
+		atMost(t, a.name+" over tasks", max(p, w), number)
+	}
+	atMost(t, "over tasks", max(passed, worse), all)
+	fmt.Printf("over tasks: %d of %d at the edge pass, %d are worse\n", passed, all, worse)
+}
+
+// overTasks counts the outcomes of gates.
+func overTasks(a, b law, prior *neyman.Prior, designs map[int]design.InStages, budget, number int, random *seed.Stream) (passed, worse int) {
+	for range number {
+		tasks := make([]int, a.tasks)
+		for i := range tasks {
+			tasks[i] = int(random.Float64() * float64(a.tasks))
+		}
+		sampled := func(l law) *grower {
+			drawn := law{l.name, l.tasks, func(i int) float64 { return l.mean(tasks[i]) }, func(i int, random *seed.Stream) float64 { return l.draw(tasks[i], random) }}
+			return &grower{drawn, prior, prior.Partial(1), prior.NewWork(), random}
+		}
+		model, baseline := sampled(a), sampled(b).begin(budget, designs[budget])
+		var others []float64
+		for _, t := range baseline.mean.Tasks {
+			others = append(others, t.Value)
+		}
+		looks := gateLooks(budget)
+		gate := estimate.Gate{Margin: b.truth() - a.truth(), Looks: len(looks)}
+		var e, before grown
+		for k, rollouts := range looks {
+			if before = e; k == 0 {
+				e = model.begin(rollouts, designs[rollouts])
+			} else {
+				e = model.extend(before, rollouts)
+			}
+			v := must(gate.Judge(lookAt(e, before, must(e.mean.Sample(nil, nil).Minus(others)).Bounded, budget)))
+			passed, worse = passed+count(v.Outcome == estimate.NoWorse), worse+count(v.Outcome == estimate.Worse)
+			if v.Outcome != estimate.Undecided {
+				break
+			}
+		}
+	}
+	return passed, worse
+}
+
+// designsFor are the designs of gates on a number of tasks: of the first look, and of a gate with
+// one.
+func designsFor(tasks, budget int) map[int]design.InStages {
+	all := map[int]design.InStages{}
+	for _, b := range []int{gateLooks(budget)[0], budget} {
+		all[b] = must(design.ComputeInStages(context.Background(), design.StagesSettings{
+			Prior: must(informed.New(tasks, nil)), Budget: b, Stages: 5, Seed: 42, Replicates: 2, Panels: min(64, max(2, 1600/tasks)),
+		}))
+	}
+	return all
 }
