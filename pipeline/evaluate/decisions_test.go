@@ -208,6 +208,11 @@ func TestGatesAreAsked(t *testing.T) {
 	if g, err = s.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.01}, live, l.host()); err != nil || g.Passed() || g.Futile == (g.Look == g.Looks) || g.Futile != (g.Chance > 0) {
 		t.Errorf("%+v, %v", g, err)
 	}
+	// Looks that depend on each other have higher rates than the parts of the error that they spend.
+	spent := func(look int) float64 { return 0.05 * math.Pow(float64(look)/4, 3) }
+	if g.Look < 2 || g.Rate < 1.1*(spent(g.Look)-spent(g.Look-1)) || g.Rate > spent(g.Look) {
+		t.Errorf("look %d at the rate %v", g.Look, g.Rate)
+	}
 	l.sets = nil // 32 places, which four rollouts each do not fill by then
 	whole, err := l.archive("out").OpenLive("baseline.json", []string{"own.jsonl"}, "plain")
 	if err != nil {
