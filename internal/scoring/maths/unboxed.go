@@ -296,7 +296,7 @@ func lastMath(text string) (p span, content string, ok bool) {
 }
 
 // condition says where the value before it is attained: -50, attained at x = 5.
-var condition = regexp.MustCompile(`^[ ,$]*(?:which is |is )?(?:attained |achieved |obtained |reached |occurring )?(?:when|where|at|for|with) $`)
+var condition = regexp.MustCompile(`^[ ,$]*(?:which is |is )?(?:attained |achieved |obtained |reached |occurring )?(?:when|where|at) $`)
 
 // concluding begins a sentence that says what follows from the formulas before it:
 // Therefore, there are 12 ways.

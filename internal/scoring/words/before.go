@@ -78,7 +78,7 @@ func statement(all []string, equation bool) []string {
 			return all[start:]
 		case (token == "then" || token == "namely") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
 			return all[start:]
-		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies, Doubts) && !anyOf(earlier, Thinks):
+		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies) && !anyOf(earlier, Thinks) && !(start > 1 && slices.Contains(supposes, earlier[start-2])):
 			return all[start-1:]
 		case r == open, r == Link, r == Subject:
 			said = said || !isBreak(token)
@@ -86,6 +86,9 @@ func statement(all []string, equation bool) []string {
 	}
 	return all
 }
+
+// supposes begin a condition: if she had 7.
+var supposes = []string{"if", "unless", "whether"}
 
 // excepts reports whether "but" leaves out the value behind it: all but 7.
 func excepts(earlier []string, token string, last bool) bool {

@@ -65,7 +65,11 @@ func cut(text string, commas bool) *Text {
 	if strings.HasPrefix(strings.TrimLeft(text, " $"), `"`) { // and no inches
 		text = strings.ReplaceAll(text, `"`, "")
 	}
-	t := &Text{lexer{text: also.ReplaceAllString(nearly.ReplaceAllString(Plain(text), ""), " or $1$2$3"), commas: commas}}
+	text = Plain(text)
+	if strings.Contains(text, " (") {
+		text = also.ReplaceAllString(nearly.ReplaceAllString(text, ""), " or $1$2$3")
+	}
+	t := &Text{lexer{text: text, commas: commas}}
 	if t.failed = len(text) > maxLength; !t.failed {
 		t.run(false)
 	}
@@ -111,10 +115,10 @@ func (t *Text) Read() (Answer, bool) {
 func Read(text string) (Answer, bool) { return Cut(text).Read() }
 
 // also is another form of an answer behind it: 7 (or 7.0), 5.5 hours (330 minutes).
-var also = regexp.MustCompile(`\s*\((?:(?:or|i\.e\.,?) |(\d[\d.,/]*\s*(?:\\text\{)?\s*[a-z]{3}))([^()]*)\)(\}*)\.?\s*$`)
+var also = regexp.MustCompile(`\s+\((?:(?:or|i\.e\.,?) |(\d[\d.,/]*\s*(?:\\text\{)?\s*[a-z]{3}))([^()]*)\)(\}*)\.?\s*$`)
 
 // nearly is a rounded value behind an answer: 1/3 (about 0.33).
-var nearly = regexp.MustCompile(`\s*\((?:about|approximately|approx\.?|roughly|\\approx|≈|~)[^()]*\)\.?\s*$`)
+var nearly = regexp.MustCompile(`\s+\((?:about|approximately|approx\.?|roughly|\\approx|≈|~)[^()]*\)\.?\s*$`)
 
 // ReadCommas reads a text whose commas between digits might separate
 // thousands, as in 100,200,300, as the list that it might be as well. It is
