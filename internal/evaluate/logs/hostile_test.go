@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"speceval/internal/store/rowfile"
 )
 
 const smallHeader = `{"version":2,"status":"success","eval":{"task":"t","model":"m"}}`
@@ -208,6 +210,42 @@ func TestAGiganticTextIsRefused(t *testing.T) {
 	_, err := reading(t, io.MultiReader(strings.NewReader(`{"plan":"`), io.LimitReader(spaces{}, 1<<30)))
 	if err == nil || !strings.Contains(err.Error(), "a text or value is longer than 64 MiB") {
 		t.Error(err)
+	}
+}
+
+// A number of epochs, or a Parquet file of repeated texts, is small and says much: it is not
+// spread out in memory.
+func TestSmallFilesTakeLittleMemory(t *testing.T) {
+	allocation := `{"version":2,"status":"success","eval":{"task":"t","model":"m"},"results":{"early_stopping":{"manager":"speceval","metadata":{"speceval":{"protocol":1,"selected":{"x":1`
+	for i := range 20 {
+		allocation += fmt.Sprintf(`,"%d":%d`, i, maxRollouts)
+	}
+	details := filepath.Join(t.TempDir(), "details_x.parquet")
+	rows := slices.Repeat([]struct {
+		ID     string  `parquet:"doc.id"`
+		Metric float64 `parquet:"metric.m"`
+	}{{strings.Repeat("x", 100_000), 2}}, 5000)
+	var b bytes.Buffer
+	if err := rowfile.Write(&b, rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(details, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		stored(t, "x.json", []byte(allocation+"}}}}},\"samples\":["+sampleOf("x")+"]}")): "",
+		details: "the reward 2 is outside 0 to 1",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := readAt(path, "")
+		runtime.ReadMemStats(&after)
+		if said := fmt.Sprint(err); err == nil != (want == "") || !strings.Contains(said, want) {
+			t.Errorf("%s: %.200s", path, said)
+		}
+		if all := after.TotalAlloc - before.TotalAlloc; all > 100<<20 {
+			t.Errorf("%s: %d MB of memory", path, all>>20)
+		}
 	}
 }
 

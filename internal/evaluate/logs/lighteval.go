@@ -62,41 +62,46 @@ func readLighteval(b *book, path string) (err error) {
 // details takes the documents of a row group: their ids, how often each was asked if that
 // is there, and the metrics.
 func (d *draft) details(f *parquetfile.File, group *file.RowGroupReader) error {
-	columns, metrics := make(map[string][]jsontext.Value), []string(nil)
+	columns, names, metrics := make(map[string]func() (jsontext.Value, error)), []string(nil), 0
 	for i := range f.MetaData().Schema.NumColumns() {
 		column := f.MetaData().Schema.Column(i)
 		name := strings.ReplaceAll(column.Path(), "__", "") // of earlier versions: __doc__, __metric__
-		metric, is := strings.CutPrefix(name, "metric.")
-		if column.MaxRepetitionLevel() > 0 || !is && name != "doc.id" && name != "doc.num_samples" {
+		metric := strings.HasPrefix(name, "metric.")
+		if column.MaxRepetitionLevel() > 0 || !metric && name != "doc.id" && name != "doc.num_samples" {
 			continue
 		}
 		chunk, _, err := f.Column(group, i)
 		if err == nil {
-			columns[name], err = valuesOf(chunk, group.NumRows())
+			columns[name], err = valuesOf(chunk)
 		}
 		if err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
-		if is {
-			metrics = append(metrics, metric)
+		if names = append(names, name); metric {
+			metrics++
 		}
 	}
-	ids, samples := columns["doc.id"], columns["doc.num_samples"]
-	if ids == nil || len(metrics) == 0 {
+	if columns["doc.id"] == nil || metrics == 0 {
 		return errors.New("it has no columns doc.id and metric.…: it is no file of details")
 	}
-	for k := range ids {
+	for k := range group.NumRows() {
+		var scores members
+		values := make(map[string]jsontext.Value)
+		for _, name := range names {
+			value, err := columns[name]()
+			if err != nil {
+				return fmt.Errorf("row %d, column %s: %w", k+1, name, err)
+			}
+			values[name] = value
+			if metric, is := strings.CutPrefix(name, "metric."); is {
+				scores = append(scores, member{metric, value})
+			}
+		}
 		var id taskID
 		var of repeats
-		var scores members
-		err := id.UnmarshalJSON(ids[k])
-		if samples != nil {
-			of.all = int(max(0, min(tokens(samples[k]), maxRollouts)))
-			of.seen = of.all
-		}
-		for _, metric := range metrics {
-			scores = append(scores, member{metric, columns["metric."+metric][k]})
-		}
+		of.all = int(max(0, min(tokens(values["doc.num_samples"]), maxRollouts)))
+		of.seen = of.all
+		err := id.UnmarshalJSON(values["doc.id"])
 		if err == nil {
 			err = d.take(row{Rollout: ioTokens{}.rollout(1, ""), id: id, scores: scores, of: &of})
 		}
@@ -107,25 +112,25 @@ func (d *draft) details(f *parquetfile.File, group *file.RowGroupReader) error {
 	return nil
 }
 
-// valuesOf reads the values of a column as JSON.
-func valuesOf(chunk file.ColumnChunkReader, rows int64) ([]jsontext.Value, error) {
+// valuesOf reads the values of a column as JSON, one at a time: a small file may hold many.
+func valuesOf(chunk file.ColumnChunkReader) (func() (jsontext.Value, error), error) {
 	switch c := chunk.(type) {
 	case *file.Float64ColumnChunkReader:
-		return values(c, rows, func(v float64) string {
+		return values(c, func(v float64) string {
 			if math.IsNaN(v) {
 				return "null"
 			}
 			return strconv.FormatFloat(v, 'g', -1, 64)
-		})
+		}), nil
 	case *file.Int64ColumnChunkReader:
-		return values(c, rows, func(v int64) string { return strconv.FormatInt(v, 10) })
+		return values(c, func(v int64) string { return strconv.FormatInt(v, 10) }), nil
 	case *file.BooleanColumnChunkReader:
-		return values(c, rows, strconv.FormatBool)
+		return values(c, strconv.FormatBool), nil
 	case *file.ByteArrayColumnChunkReader:
-		return values(c, rows, func(v parquet.ByteArray) string {
+		return values(c, func(v parquet.ByteArray) string {
 			text, _ := jsontext.AppendQuote(nil, v)
 			return string(text)
-		})
+		}), nil
 	}
 	return nil, fmt.Errorf("%T holds neither numbers nor texts", chunk)
 }
@@ -134,11 +139,10 @@ func valuesOf(chunk file.ColumnChunkReader, rows int64) ([]jsontext.Value, error
 func values[P any](chunk interface {
 	file.ColumnChunkReader
 	ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
-}, rows int64, encode func(P) string) ([]jsontext.Value, error) {
-	all := []jsontext.Value{}
+}, encode func(P) string) func() (jsontext.Value, error) {
 	var value [1]P
 	var level [1]int16
-	for range rows {
+	return func() (jsontext.Value, error) {
 		n, _, err := chunk.ReadBatch(1, value[:], level[:], nil)
 		switch err := errors.Join(err, chunk.Err()); {
 		case err != nil:
@@ -146,10 +150,8 @@ func values[P any](chunk interface {
 		case n == 0:
 			return nil, errors.New("damaged Parquet file: it holds fewer values than it claims")
 		case level[0] < chunk.Descriptor().MaxDefinitionLevel():
-			all = append(all, jsontext.Value("null"))
-		default:
-			all = append(all, jsontext.Value(encode(value[0])))
+			return jsontext.Value("null"), nil
 		}
+		return jsontext.Value(encode(value[0])), nil
 	}
-	return all, nil
 }
