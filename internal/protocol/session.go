@@ -76,9 +76,14 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 	if s.control, err = setup.Controller(reference, ahead, s.used, func(int64) {}); err != nil {
 		return nil, faultf("setup", "%v", err)
 	}
-	for _, r := range known {
-		if err := s.put(r); err != nil {
-			return nil, err
+	for _, rewarded := range []bool{false, true} { // rewards let the controller go on: what is in flight is known before
+		for _, r := range known {
+			if (r.State == completed) != rewarded {
+				continue
+			}
+			if err := s.put(r); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for task, n := range s.past {

@@ -278,7 +278,12 @@ func TestNothingButRewardsDecides(t *testing.T) {
 				}
 				for _, r := range started["in_flight"].([]any) {
 					named := r.(map[string]any)
-					flying = append(flying, protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))})
+					r := protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))}
+					if trial%5 == 0 { // the program lost what was in flight
+						say(t, s, fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%d}`, r.Task, r.Number))
+					} else {
+						flying = append(flying, r)
+					}
 				}
 			}
 			stop := random.IntN(60)
