@@ -44,6 +44,9 @@ any of these profiles differs.`,
 		},
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			if agreement, err := s.agreement(cfg, words); agreement != nil || err != nil {
+				if err == nil && (page != "" || resolve != 0) {
+					return usagef("--page and --resolve are for two or more evaluations, logs and profiles of different models: name them")
+				}
 				return s.printAgreement(agreement, err)
 			}
 			c, err := s.archive(cfg).Compare(words, resolve)

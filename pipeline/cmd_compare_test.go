@@ -197,6 +197,9 @@ func TestCompareFindsTiers(t *testing.T) {
 	}
 	_, _, stderr := onShell("compare", one, filepath.Join(dir, "other.csv"))
 	want(t, "another name", stderr, "call the benchmark differently: exam, quiz")
+	if _, _, stderr := onShell("compare", filepath.Join(dir, "longer.csv"), filepath.Join(dir, "other.csv")); strings.Contains(stderr, "of the same tasks") {
+		t.Errorf("other tasks: %s", stderr)
+	}
 	for problem, words := range map[string][]string{
 		"two.csv has no profile of x, but of quiz__model=a, quiz__model=b": {two + "#x", one},
 		"they are of different tasks: quiz with 3, quiz with 4":            {two, filepath.Join(dir, "longer.csv")},
@@ -222,6 +225,10 @@ func TestCompareReadsProfilesOfAnyName(t *testing.T) {
 	if want(t, "a bad row", stderr, "bad.tsv: no log of", "bad.tsv: row 2: pass_count 9 is outside 0 to tested_k = 8"); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
+	code, _, stderr = onShell("compare", filepath.Join(dir, "mine.tsv"), filepath.Join(dir, "bad.tsv"))
+	if want(t, "a bad row of two files", stderr, "bad.tsv: no log of", "bad.tsv: row 2: pass_count 9 is outside 0 to tested_k = 8"); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
 }
 
 func TestCompareRefusesBadInput(t *testing.T) {
@@ -240,6 +247,7 @@ func TestCompareRefusesBadInput(t *testing.T) {
 		{[]string{good + ".absent"}, "no such file"},
 		{[]string{"--out", t.TempDir()}, "score/profiles.parquet is not there: run `speceval run score` first, or name a file"},
 		{[]string{"--config", "absent.toml"}, "absent.toml"},
+		{[]string{good, good, "--page", filepath.Join(dir, "page.html")}, "--page and --resolve are for two or more evaluations"},
 		{[]string{good, good, good}, "both are of m under seed 0 and share rollouts"},
 	} {
 		code, stdout, stderr := onShell(append([]string{"compare"}, test.args...)...)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
 	"speceval/internal/profile"
@@ -40,11 +41,11 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 	for _, r := range c.Results {
 		called[r.Benchmark] = true
 	}
-	if len(called) > 1 {
-		a.Warn("they are of the same tasks by their ids, and call the benchmark differently: " + strings.Join(slices.Sorted(maps.Keys(called)), ", "))
-	}
 	if err := aligned(c.Results); err != nil {
 		return nil, err
+	}
+	if len(called) > 1 {
+		a.Warn("they are of the same tasks by their ids, and call the benchmark differently: " + strings.Join(slices.Sorted(maps.Keys(called)), ", "))
 	}
 	for _, r := range c.Results {
 		c.Estimates, c.Errors = append(c.Estimates, r.Estimate), append(c.Errors, r.StandardError)
@@ -101,6 +102,9 @@ func (a Archive) sources(word string) (names []string, results []*evaluation.Res
 	var missing *rowfile.MissingColumnError
 	if ext := filepath.Ext(path); fault != nil && (ext != ".csv" && ext != ".parquet" || errors.As(fault, &missing) && ext == ".parquet") {
 		r, err := a.storedOrFile(word)
+		if unknown := (*logs.UnknownError)(nil); errors.As(err, &unknown) {
+			err = requestf("%w\nnor is it a file of profiles: %w", err, fault)
+		}
 		return []string{word}, []*evaluation.Result{r}, err
 	}
 	if fault != nil {
