@@ -17,7 +17,7 @@ type Barrier struct {
 	Shrinkage  []float64 // Σ c²/n of every task over these stages
 	Rest       []float64 // weight that each task has left (R)
 	TaskShares []float64 // of the tasks in the mean, by Plan.TaskShares; nil where all are alike
-	Least      int       // rollouts that must be left: for each task that has weight left, Plan.Least
+	Least      int       // rollouts that must be left: for each task that has weight left, Plan.Least, and for floors
 	Most       int       // rollouts that may be left, by Plan.Rounds; 0: any number
 	Left       int       // rollouts that are left
 }
@@ -27,12 +27,9 @@ type Barrier struct {
 func (s *Stages) Barrier(scores []float64) Barrier {
 	return Barrier{
 		Stages: s.stage + 1, Scores: scores, Shrinkage: s.shrinkage, Rest: s.ahead.rest, TaskShares: s.plan.TaskShares,
-		Least: s.least(), Most: len(s.ahead.open) * s.ahead.allocator.Most, Left: s.ahead.left,
+		Least: s.ahead.least(), Most: len(s.ahead.open) * s.ahead.allocator.Most, Left: s.ahead.left,
 	}
 }
-
-// least is the number of rollouts that must be left at a barrier.
-func (s *Stages) least() int { return len(s.ahead.open) * s.ahead.allocator.Least }
 
 // Variance is the expected variance of the estimated mean if the given rollouts are divided
 // at this barrier and executed in one stage: the variance of the stages so far, and
@@ -99,8 +96,8 @@ func (s *Stages) Resize(left int) error {
 	switch {
 	case !s.observed || s.Done():
 		return ErrOrder
-	case left < s.least():
-		return fmt.Errorf("staged: %d rollouts for %d tasks that have weight left: want at least %d for each", left, len(s.ahead.open), s.ahead.allocator.Least)
+	case left < s.ahead.least():
+		return fmt.Errorf("staged: %d rollouts for %d tasks that have weight left: want at least %d", left, len(s.ahead.open), s.ahead.least())
 	case s.ahead.allocator.Most > 0 && left > len(s.ahead.open)*s.ahead.allocator.Most:
 		return fmt.Errorf("staged: %d rollouts for %d tasks do not fit the rounds that are left: want at most %d for each", left, len(s.ahead.open), s.ahead.allocator.Most)
 	}
@@ -115,17 +112,17 @@ type Past struct{ Means, Shrinkage []float64 }
 // Extend begins an evaluation whose first stage is a complete evaluation. The plan's weight
 // is the weight of its estimates: it must not depend on them, or on anything else that was
 // random in it. left rollouts remain for the stages after it, which execute their fractions;
-// the plan's pilots are not used. The next step is Decide. The result cannot Restart.
+// the plan's pilots and cells are not used. The next step is Decide. The result cannot Restart.
 func Extend(past Past, left int, plan Plan) (*Stages, error) {
 	tasks := len(past.Means)
-	plan.Pilots, plan.LeaveOneOut = 1, nil
+	plan.Pilots, plan.LeaveOneOut, plan.Cells = 1, nil, nil
 	s, err := New(tasks, 1+max(1, plan.Least), plan)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(past.Shrinkage) != tasks:
 		return nil, fmt.Errorf("staged: means of %d tasks and shrinkage of %d", tasks, len(past.Shrinkage))
-	case left < s.least():
+	case left < s.ahead.least():
 		return nil, fmt.Errorf("staged: %d further rollouts for %d tasks: want at least %d for each", left, tasks, s.ahead.allocator.Least)
 	}
 	s.ahead.left, s.observed = left, true
@@ -150,15 +147,18 @@ type Ahead struct {
 	rest   []float64 // the weight, of all tasks
 	left   int       // rollouts
 	shares []float64 // of the tasks in the mean; nil where all are alike
+	cells  []Cell    // with what is still below their floors; nil: none
 
 	scores    []float64
+	others    []float64 // scores of cells above their floors
+	divided   []int
 	allocator neyman.Allocator
 }
 
 func (a *Ahead) clone() *Ahead {
 	return &Ahead{
 		open: slices.Clone(a.open), rest: slices.Clone(a.rest), left: a.left,
-		shares: a.shares,
+		shares: a.shares, cells: slices.Clone(a.cells), divided: make([]int, len(a.rest)),
 		scores: make([]float64, len(a.rest)), allocator: neyman.Allocator{Least: a.allocator.Least, Most: a.allocator.Most},
 	}
 }
@@ -167,7 +167,7 @@ func (a *Ahead) clone() *Ahead {
 // E[p(1−p)]: in proportion to the roots of R²·score, exactly and in whole rollouts, with at
 // least Plan.Least for each task that has weight left and none for the others, whose scores
 // are not read (Eq. 8 of the paper is the case R = 1−w). Where tasks have shares in the
-// mean, R is multiplied by them.
+// mean, R is multiplied by them. Cells have their floors.
 //
 // It is an error if there are not as many scores and shares as tasks, if a score is
 // negative or not finite, and if nothing is left.
@@ -192,7 +192,7 @@ func (a *Ahead) Divide(scores []float64, shares []int) error {
 			own[k] *= a.shares[i] * a.shares[i]
 		}
 	}
-	divided, err := a.allocator.Allocate(own, a.left)
+	divided, err := a.divide(own)
 	if err != nil {
 		return fmt.Errorf("staged: %w", err)
 	}
@@ -205,5 +205,6 @@ func (a *Ahead) Divide(scores []float64, shares []int) error {
 
 // close takes out the tasks that have executed all of their shares.
 func (a *Ahead) close(sizes, shares []int) {
+	a.spend(sizes)
 	a.open = slices.DeleteFunc(a.open, func(i int) bool { return sizes[i] == shares[i] })
 }

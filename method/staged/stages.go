@@ -84,7 +84,7 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 	if err := plan.check(tasks, budget); err != nil {
 		return nil, err
 	}
-	plan.Fractions, plan.TaskShares = slices.Clone(plan.Fractions), slices.Clone(plan.TaskShares)
+	plan.Fractions, plan.TaskShares, plan.Cells = slices.Clone(plan.Fractions), slices.Clone(plan.TaskShares), slices.Clone(plan.Cells)
 	s := &Stages{
 		plan: plan, budget: budget,
 		weights: make([]float64, tasks), means: make([]float64, tasks), shrinkage: make([]float64, tasks),
@@ -92,7 +92,8 @@ func New(tasks, budget int, plan Plan) (*Stages, error) {
 		latest: make([]float64, tasks), latestSizes: make([]int, tasks), latestWeights: make([]float64, tasks),
 		ahead: Ahead{
 			open: make([]int, 0, tasks), rest: make([]float64, tasks),
-			scores: make([]float64, tasks), shares: plan.TaskShares, allocator: neyman.Allocator{Least: max(1, plan.Least)},
+			scores: make([]float64, tasks), shares: plan.TaskShares, cells: slices.Clone(plan.Cells), divided: make([]int, tasks),
+			allocator: neyman.Allocator{Least: max(1, plan.Least)},
 		},
 	}
 	s.Restart()
@@ -111,6 +112,8 @@ func (s *Stages) Restart() {
 		s.weigh(i, s.plan.Weight)
 		s.ahead.open = append(s.ahead.open, i)
 	}
+	copy(s.ahead.cells, s.plan.Cells)
+	s.ahead.spend(s.sizes)
 }
 
 // bound bounds what a task may have in the stages ahead by the rounds that are left. Each
@@ -371,6 +374,9 @@ type Plan struct {
 	// TaskShares is the weight of each task in the mean over tasks, positive and one in all;
 	// nil where all are alike. Tasks of several benchmarks may count differently.
 	TaskShares []float64
+
+	// Cells divides the tasks, in their order, into cells with floors; nil: none.
+	Cells []Cell
 }
 
 // Stages is the number of stages, the pilot among them.
@@ -391,7 +397,7 @@ func (p Plan) check(tasks, budget int) error {
 	case len(p.Fractions) == 0 || p.Fractions[len(p.Fractions)-1] != 1:
 		return fmt.Errorf("staged: fractions %v: the last stage executes all that is left, 1", p.Fractions)
 	}
-	if err := p.checkShares(tasks); err != nil {
+	if err := errors.Join(p.checkShares(tasks), p.checkCells(tasks, budget)); err != nil {
 		return err
 	}
 	for _, f := range p.Fractions {
