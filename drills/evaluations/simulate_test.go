@@ -68,7 +68,7 @@ func plansFor(b *bench, tasks int) (all []plan) {
 		two, err := design.Compute(b.Ctx, settings)
 		b.OK(err)
 		more, err := design.ComputeInStages(b.Ctx, design.StagesSettings{
-			Prior: cold, Budget: budget, Stages: stages, Panels: 32, Replicates: 2, Seed: drill.Seed(),
+			Prior: informed.Suite{cold}, Budget: budget, Stages: stages, Panels: 32, Replicates: 2, Seed: drill.Seed(),
 		})
 		b.OK(err)
 		for _, p := range policiesDrawn {

@@ -186,7 +186,7 @@ func (s *Setup) saved(known *informed.Prior, found neyman.Mixture) (float64, err
 	}
 	stages := 1 + max(1, len(s.Design.Fractions))
 	d, err := design.ComputeInStages(context.Background(), design.StagesSettings{
-		Prior: cold, Budget: s.Budget, Stages: stages, Seed: savedSeed, Replicates: 2, Panels: min(32, max(2, savedTasks/(4*tasks))),
+		Prior: informed.Suite{cold}, Budget: s.Budget, Stages: stages, Seed: savedSeed, Replicates: 2, Panels: min(32, max(2, savedTasks/(4*tasks))),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("what donors have saved: %w", err)

@@ -25,6 +25,7 @@ import (
 	"speceval/method/estimate"
 	"speceval/method/informed"
 	"speceval/method/neyman"
+	"speceval/method/staged"
 )
 
 // Folder is the folder of evaluations in an output folder.
@@ -77,8 +78,9 @@ type Design struct {
 // Part is a benchmark of a suite.
 type Part struct {
 	Benchmark string  `json:"benchmark"`
-	Weight    float64 `json:"weight"` // in the mean, of all together 1
-	First     int     `json:"first"`  // its first task
+	Weight    float64 `json:"weight"`          // in the mean, of all together 1
+	Floor     int     `json:"floor,omitempty"` // rollouts that it has at least
+	First     int     `json:"first"`           // its first task
 	Tasks     int     `json:"n_tasks"`
 
 	// What came of it, in a result.
@@ -295,6 +297,37 @@ func sources(donors []Donor) string {
 // prior in the form of policies in stages.
 func (s *Setup) Informed() (*informed.Prior, error) { return s.informed(0, len(s.TaskIDs)) }
 
+// Priors are the priors that the setup's donors inform, one for each benchmark.
+func (s *Setup) Priors() (all informed.Suite, err error) {
+	for _, p := range s.parts() {
+		prior, err := s.informed(p.First, p.Tasks)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, prior)
+	}
+	return all, nil
+}
+
+// parts are the benchmarks of the setup, with tasks alone where there is one.
+func (s *Setup) parts() []Part {
+	if len(s.Suite) > 0 {
+		return s.Suite
+	}
+	return []Part{{Tasks: len(s.TaskIDs)}}
+}
+
+// Cells are the benchmarks with their floors, none where no benchmark has one.
+func (s *Setup) Cells() (all []staged.Cell) {
+	if !slices.ContainsFunc(s.Suite, func(p Part) bool { return p.Floor > 0 }) {
+		return nil
+	}
+	for _, p := range s.Suite {
+		all = append(all, staged.Cell{Tasks: p.Tasks, Least: p.Floor})
+	}
+	return all
+}
+
 // informed is the prior of a number of tasks from first on, by the donors that have
 // rollouts of any.
 func (s *Setup) informed(first, tasks int) (*informed.Prior, error) {
@@ -323,14 +356,14 @@ func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, first i
 
 // prior is the prior of the controller: the paper's where a policy has its two stages.
 func (s *Setup) prior(w *policy.Execution, reference *neyman.Prior) (controller.Prior, error) {
-	if len(s.Donors) == 0 && len(s.Design.Fractions) <= 1 {
+	if len(s.Donors) == 0 && len(s.Suite) == 0 && len(s.Design.Fractions) <= 1 {
 		return controller.Cold(reference), nil
 	}
-	prior, err := s.Informed()
+	priors, err := s.Priors()
 	if err != nil {
 		return nil, err
 	}
-	return controller.Informed(prior), nil
+	return controller.Informed(priors...), nil
 }
 
 // Controller is the policy, ready to begin, after the evaluation that the setup extends if

@@ -18,32 +18,37 @@ import (
 // Trial simulates evaluations under one plan and one prior, one after the other. It
 // serves one goroutine.
 type Trial struct {
-	stages    *staged.Stages
-	posterior *informed.Posterior
-	passes    []int
-	scores    []float64
+	stages     *staged.Stages
+	posteriors informed.Posteriors
+	passes     []int
+	scores     []float64
+	rollouts   []int
 
 	// Whole also draws the last stage, whose outcome decides nothing: the estimate is then
 	// there.
 	Whole bool
 }
 
-// NewTrial simulates evaluations of some tasks.
-func NewTrial(stages *staged.Stages, posterior *informed.Posterior) *Trial {
+// NewTrial simulates evaluations of some tasks, of one benchmark or of several with a
+// posterior each.
+func NewTrial(stages *staged.Stages, posteriors ...*informed.Posterior) *Trial {
 	n := len(stages.Sizes())
-	return &Trial{stages: stages, posterior: posterior, passes: make([]int, n), scores: make([]float64, n)}
+	return &Trial{stages: stages, posteriors: posteriors, passes: make([]int, n), scores: make([]float64, n), rollouts: make([]int, n)}
 }
 
 // Run simulates an evaluation of tasks with probabilities ps, whose pilot is given
 // by its passes, or drawn if it is nil. It returns Σ p(1−p)·Σ c²/n over the tasks and
-// their stages, the variance of the estimate times N².
+// their stages, the variance of the estimate times N². Where tasks have shares in the mean,
+// each counts by the square of its share times N.
 func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, error) {
 	t.stages.Restart()
-	t.posterior.Restart()
+	t.posteriors.Restart()
+	clear(t.rollouts)
 	passes := pilot
 	if pilot == nil {
 		passes = t.draw(ps, random)
 	}
+	t.count()
 	for {
 		if err := t.stages.Observe(passes); err != nil {
 			return 0, err
@@ -51,13 +56,14 @@ func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, er
 		if t.stages.Done() {
 			return t.variance(ps), nil
 		}
-		if err := t.posterior.Observe(t.stages.Sizes(), passes); err != nil {
+		if err := t.posteriors.Observe(t.stages.Sizes(), passes); err != nil {
 			return 0, err
 		}
-		t.posterior.Scores(t.scores)
+		t.posteriors.Scores(t.scores)
 		if err := t.stages.Decide(t.scores); err != nil {
 			return 0, err
 		}
+		t.count()
 		if t.stages.Left() == 0 && !t.Whole {
 			return t.variance(ps), nil
 		}
@@ -68,11 +74,22 @@ func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, er
 // Estimate is the mean that the last evaluation has found, if it was Whole.
 func (t *Trial) Estimate() float64 { return t.stages.Mean() }
 
-// variance is Σ p(1−p)·Σ c²/n.
+// Rollouts is the rollouts of each task in the last evaluation. It holds until the next one.
+func (t *Trial) Rollouts() []int { return t.rollouts }
+
+// count counts the rollouts of the stage under way.
+func (t *Trial) count() {
+	for i, n := range t.stages.Sizes() {
+		t.rollouts[i] += n
+	}
+}
+
+// variance is Σ p(1−p)·Σ c²/n, by shares.
 func (t *Trial) variance(ps []float64) float64 {
 	sum := 0.0
 	for i, s := range t.stages.Shrinkage() {
-		sum += ps[i] * (1 - ps[i]) * s
+		share := t.stages.Share(i)
+		sum += share * share * ps[i] * (1 - ps[i]) * s
 	}
 	return sum
 }
@@ -122,17 +139,20 @@ func StagedCandidates(budgets []int) Candidates {
 // Σ v·Σ c²/n over Σ v with weights that add up to one, on panels of tasks drawn from
 // a prior, for plans with some numbers of stages after the pilot and every candidate:
 // [plan][candidate][replicate]. The risk is b·{w²/m + (1−w)²·C} as in two stages (paper,
-// Eq. 11). A stream is a replicate, whose panels all plans and candidates share.
-func StagedCoefficients(ctx context.Context, prior *informed.Prior, cs Candidates, after []int, panels int, replicates []seed.Stream) ([][][]float64, error) {
-	trials, posterior := make([][]*Trial, len(after)), prior.Posterior()
+// Eq. 11). Where the plan has shares of tasks in the mean, v counts by the square of its
+// share. A stream is a replicate, whose panels all plans and candidates share.
+func StagedCoefficients(ctx context.Context, prior informed.Suite, like staged.Plan, cs Candidates, after []int, panels int, replicates []seed.Stream) ([][][]float64, error) {
+	trials, posteriors := make([][]*Trial, len(after)), prior.Posteriors()
+	var stages *staged.Stages
 	coefficients := make([][][]float64, len(after))
 	for plan, n := range after {
 		for _, c := range cs {
-			stages, err := staged.New(prior.Tasks(), c.Budget, staged.Plan{Pilots: c.M, Fractions: Fractions(n)})
-			if err != nil {
+			like.Pilots, like.Fractions = c.M, Fractions(n)
+			var err error
+			if stages, err = staged.New(prior.Tasks(), c.Budget, like); err != nil {
 				return nil, err
 			}
-			trials[plan] = append(trials[plan], NewTrial(stages, posterior))
+			trials[plan] = append(trials[plan], NewTrial(stages, posteriors...))
 			coefficients[plan] = append(coefficients[plan], make([]float64, len(replicates)))
 		}
 	}
@@ -145,8 +165,9 @@ func StagedCoefficients(ctx context.Context, prior *informed.Prior, cs Candidate
 			}
 			own := random.At(uint64(panel))
 			prior.Draw(&own, ps)
-			for _, p := range ps {
-				all += p * (1 - p)
+			for i, p := range ps {
+				share := stages.Share(i)
+				all += share * share * p * (1 - p)
 			}
 			for plan := range after {
 				for k, t := range trials[plan] {

@@ -241,7 +241,7 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 func designed(t *testing.T, prior *informed.Prior, budget int) staged.Plan {
 	t.Helper()
 	cs := pilot.StagedCandidates([]int{budget})
-	estimates, err := pilot.StagedCoefficients(t.Context(), prior, cs, []int{4}, 64, []seed.Stream{seed.Root(1).Stream()})
+	estimates, err := pilot.StagedCoefficients(t.Context(), informed.Suite{prior}, staged.Plan{}, cs, []int{4}, 64, []seed.Stream{seed.Root(1).Stream()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func stagedCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]
 	if err != nil {
 		return nil, err
 	}
-	estimates, err := pilot.StagedCoefficients(ctx, prior, p.Candidates, []int{mostAfter}, max(1, p.Draws/panelsPerDraw), []seed.Stream{random})
+	estimates, err := pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, p.Candidates, []int{mostAfter}, max(1, p.Draws/panelsPerDraw), []seed.Stream{random})
 	if err != nil {
 		return nil, err
 	}

@@ -75,21 +75,22 @@ func (p *coldPosterior) Scores(observed, successes []int, scores []float64) {
 	}
 }
 
-// Informed is a prior that knows donors. Its posteriors take in what is new since they
-// were last asked, stage by stage at barriers, which is how policies are replayed
-// (internal/trial): what is decided is the same, to the bit.
-func Informed(prior *informed.Prior) Prior { return informedPrior{prior} }
+// Informed is a prior that knows donors, of one benchmark or of several with a prior each.
+// Its posteriors take in what is new since they were last asked, stage by stage at barriers,
+// which is how policies are replayed (internal/pilot): what is decided is the same, to the
+// bit.
+func Informed(benchmarks ...*informed.Prior) Prior { return informedPrior{benchmarks} }
 
-type informedPrior struct{ *informed.Prior }
+type informedPrior struct{ informed.Suite }
 
 // Posterior is the update, which needs no pilot.
 func (p informedPrior) Posterior(int) Posterior {
-	return &informedPosterior{posterior: p.Prior.Posterior(), observed: make([]int, p.Tasks()), successes: make([]int, p.Tasks())}
+	return &informedPosterior{posterior: p.Posteriors(), observed: make([]int, p.Tasks()), successes: make([]int, p.Tasks())}
 }
 
 // informedPosterior is the update by what was observed so far.
 type informedPosterior struct {
-	posterior           *informed.Posterior
+	posterior           informed.Posteriors
 	observed, successes []int
 	rollouts, passes    []int // of them what is new
 }

@@ -226,9 +226,13 @@ type InStages struct {
 // StagesSettings are the evaluation that such a design is for, and the precision that it is
 // computed with.
 type StagesSettings struct {
-	Prior  *informed.Prior // of the tasks; without donors the reference prior
-	Budget int             // b, from 2 to MostBudget
-	Stages int             // the pilot among them, from 2 to MostStages
+	Prior  informed.Suite // of the tasks, by benchmark; without donors reference priors
+	Budget int            // b, from 2 to MostBudget
+	Stages int            // the pilot among them, from 2 to MostStages
+
+	// Of several benchmarks, as in staged.Plan.
+	TaskShares []float64
+	Cells      []staged.Cell
 
 	Panels     int    // of a replicate, up to 2^24; 0: 128
 	Replicates int    // independent of one another, up to 1024; 0: 8
@@ -243,7 +247,7 @@ const panelsInStages = 128
 // check says what is wrong with the settings, if anything.
 func (s StagesSettings) check() error {
 	switch {
-	case s.Prior == nil:
+	case len(s.Prior) == 0:
 		return fmt.Errorf("design: stages need a prior of the tasks")
 	case s.Stages < 2 || s.Stages > MostStages:
 		return fmt.Errorf("design: %d stages: want 2 to %d, the pilot among them", s.Stages, MostStages)
@@ -272,14 +276,16 @@ func ComputeInStages(ctx context.Context, s StagesSettings) (InStages, error) {
 	for k := range s.Replicates {
 		replicates = append(replicates, seed.Root(s.Seed).Child("design in stages").Index(k).Stream())
 	}
-	coefficients, err := pilot.StagedCoefficients(ctx, s.Prior, cs, []int{s.Stages - 1}, s.Panels, replicates)
+	like := staged.Plan{TaskShares: s.TaskShares, Cells: s.Cells}
+	coefficients, err := pilot.StagedCoefficients(ctx, s.Prior, like, cs, []int{s.Stages - 1}, s.Panels, replicates)
 	if err != nil {
 		return InStages{}, fmt.Errorf("design in %d stages: %w", s.Stages, err)
 	}
 	d := InStages{Tasks: s.Prior.Tasks(), Budget: s.Budget}
 	for _, r := range pilot.Rate(cs, coefficients[0]) {
 		if r.Selected {
-			d.Plan = staged.Plan{Pilots: r.M, Weight: r.Weight, Fractions: pilot.Fractions(s.Stages - 1)}
+			d.Plan = like
+			d.Plan.Pilots, d.Plan.Weight, d.Plan.Fractions = r.M, r.Weight, pilot.Fractions(s.Stages-1)
 			d.Risk, d.RiskSE = r.Risk, r.RiskSE
 		}
 	}

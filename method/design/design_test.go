@@ -92,13 +92,13 @@ func TestLargeBudgetsTakeSteps(t *testing.T) {
 	}
 }
 
-func reference(t *testing.T, tasks int, donors ...informed.Donor) *informed.Prior {
+func reference(t *testing.T, tasks int, donors ...informed.Donor) informed.Suite {
 	t.Helper()
 	p, err := informed.New(tasks, donors)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return informed.Suite{p}
 }
 
 // TestTwoStagesHaveHBNsRisk compares the risk of a design in two stages with that of

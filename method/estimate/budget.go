@@ -98,7 +98,7 @@ func (p Planner) expectInStages(ctx context.Context, budget int) (Expectation, e
 		}
 	}
 	d, err := design.ComputeInStages(ctx, design.StagesSettings{
-		Prior: prior, Budget: budget, Stages: plannedStages, Panels: max(2, min(plannedSimulated, 3200/p.Tasks)), Replicates: plannedSimulation, Seed: p.Seed,
+		Prior: informed.Suite{prior}, Budget: budget, Stages: plannedStages, Panels: max(2, min(plannedSimulated, 3200/p.Tasks)), Replicates: plannedSimulation, Seed: p.Seed,
 	})
 	if err != nil {
 		return Expectation{}, err

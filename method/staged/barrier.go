@@ -133,7 +133,7 @@ func Extend(past Past, left int, plan Plan) (*Stages, error) {
 			return nil, fmt.Errorf("staged: task %d has the estimate %v with the shrinkage %v", i, mean, shrinkage)
 		}
 		s.means[i] = plan.Weight * mean
-		s.sum += s.share(i) * s.means[i]
+		s.sum += s.Share(i) * s.means[i]
 		s.shrinkage[i] = plan.Weight * plan.Weight * shrinkage
 	}
 	return s, nil

@@ -216,8 +216,8 @@ func (s *Stages) add(sums []float64) float64 {
 			mean := x / float64(n)
 			s.latest[i] = mean
 			s.means[i] += s.weights[i] * mean
-			plain += s.share(i) * mean
-			weighted += s.share(i) * s.weights[i] * mean
+			plain += s.Share(i) * mean
+			weighted += s.Share(i) * s.weights[i] * mean
 		}
 	}
 	if common {
@@ -316,7 +316,7 @@ func (s *Stages) Drop() error {
 		weight := s.latestWeights[i]
 		s.shrinkage[i] += ((weight+rest)*(weight+rest)-weight*weight)/float64(s.latestSizes[i]) - s.weights[i]*s.weights[i]/float64(n)
 		s.means[i] += rest * s.latest[i]
-		s.sum += s.share(i) * rest * s.latest[i]
+		s.sum += s.Share(i) * rest * s.latest[i]
 		s.latestWeights[i], s.ahead.rest[i] = weight+rest, 0
 	}
 	copy(s.sizes, s.latestSizes)
@@ -329,8 +329,8 @@ func (s *Stages) Drop() error {
 // Done reports whether every task has finished, and the whole budget is spent.
 func (s *Stages) Done() bool { return s.observed && s.ahead.left == 0 }
 
-// share is a task's share in the mean times the number of tasks.
-func (s *Stages) share(task int) float64 {
+// Share is a task's share in the mean times the number of tasks: 1 where all are alike.
+func (s *Stages) Share(task int) float64 {
 	if s.plan.TaskShares == nil {
 		return 1
 	}

@@ -20,7 +20,9 @@ import (
 	"speceval/internal/store/csvfile"
 	"speceval/internal/store/files"
 	"speceval/internal/store/rowfile"
+	"speceval/method/design"
 	"speceval/method/estimate"
+	"speceval/method/informed"
 	"speceval/pipeline/exchange"
 )
 
@@ -123,7 +125,7 @@ func (a *Allocated) pilot(ctx context.Context) (next []int, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := inStages(ctx, prior, a.Budget, 2)
+	d, err := inStages(ctx, design.StagesSettings{Prior: informed.Suite{prior}, Budget: a.Budget, Stages: 2})
 	for _, s := range a.counts {
 		next = append(next, max(0, d.Plan.Pilots-s.Rollouts))
 	}

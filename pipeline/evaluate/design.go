@@ -17,7 +17,6 @@ import (
 	"speceval/internal/variance"
 	"speceval/method/design"
 	"speceval/method/estimate"
-	"speceval/method/informed"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 )
@@ -55,11 +54,11 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		d, source, err := b.inTwoStages(ctx, len(setup.TaskIDs), setup.Budget)
 		return stopped(setup, evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}), err
 	}
-	prior, err := setup.Informed()
-	if err != nil {
+	s := design.StagesSettings{Budget: setup.Budget, Stages: after + 1, TaskShares: setup.Shares, Cells: setup.Cells()}
+	if s.Prior, err = setup.Priors(); err != nil {
 		return evaluation.Design{}, err
 	}
-	d, err := inStages(ctx, prior, setup.Budget, after+1)
+	d, err := inStages(ctx, s)
 	return stopped(setup, evaluation.Design{
 		Pilots: d.Plan.Pilots, Weight: d.Plan.Weight, Fractions: d.Plan.Fractions, Risk: &d.Risk,
 		Source: fmt.Sprintf("computed for %d stages", after+1),
@@ -110,11 +109,9 @@ func stopped(setup *evaluation.Setup, d evaluation.Design) evaluation.Design {
 const designTasks = 3200
 
 // inStages is the design in stages for tasks that are known as far as the prior says.
-func inStages(ctx context.Context, prior *informed.Prior, budget, stages int) (design.InStages, error) {
-	return design.ComputeInStages(ctx, design.StagesSettings{
-		Prior: prior, Budget: budget, Stages: stages, Seed: designSeed,
-		Replicates: 2, Panels: min(64, max(2, designTasks/(2*prior.Tasks()))),
-	})
+func inStages(ctx context.Context, s design.StagesSettings) (design.InStages, error) {
+	s.Seed, s.Replicates, s.Panels = designSeed, 2, min(64, max(2, designTasks/(2*s.Prior.Tasks())))
+	return design.ComputeInStages(ctx, s)
 }
 
 // inTwoStages is HBN's design for a number of tasks and rollouts: of the replay stage where it

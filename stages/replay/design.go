@@ -11,6 +11,7 @@ import (
 	"speceval/internal/seed"
 	"speceval/internal/variance"
 	"speceval/method/informed"
+	"speceval/method/staged"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
@@ -261,7 +262,7 @@ func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p 
 		replicates = append(replicates, at.Child("panels").Index(k).Stream())
 	}
 	panels := max(fewestPanels, donorPanels*b.Draws/paperDraws)
-	return pilot.StagedCoefficients(ctx, prior, b.candidates(onDonors(known)[0]), after, panels, replicates)
+	return pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, b.candidates(onDonors(known)[0]), after, panels, replicates)
 }
 
 // informedBy is the prior that the donors of a profile inform, as they are or drawn from
