@@ -125,6 +125,19 @@ func knowingAll(like Policy) (all List) {
 	return all
 }
 
+// InStagesKnowing is the policy in more than two stages that has some donors.
+func InStagesKnowing(d *Donors) *Policy {
+	if d == None {
+		return Staged
+	}
+	return InformedStaged.knowing(d)
+}
+
+// SuiteFloor is the part of the rollouts of a separate run that every benchmark of a suite
+// has at least, where nothing else is said: the error of its own mean is then at most 1.5
+// times that of a separate run, on all of the paper's profiles (docs/policies.md).
+const SuiteFloor = 2.0 / 3
+
 // knowing is the policy of the list that has some donors.
 func (l List) knowing(d *Donors) *Policy {
 	return l[slices.IndexFunc(l, func(p *Policy) bool { return p.Donors == d })]

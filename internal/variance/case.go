@@ -254,10 +254,14 @@ func (b Benchmarks) Means(values []float64) []float64 {
 // Interval is the middle 95% of the means over the draws (the percentile
 // bootstrap), nil where there are not two benchmarks to tell apart.
 func (b Benchmarks) Interval(values []float64) *Interval {
+	return b.interval(b.Means(values))
+}
+
+// interval is the middle 95% of the values that the draws have, which it moves.
+func (b Benchmarks) interval(means []float64) *Interval {
 	if len(b.of) == 0 || slices.Max(b.of) == 0 {
 		return nil
 	}
-	means := b.Means(values)
 	return &Interval{quantile(means, (1-Confidence)/2), quantile(means, (1+Confidence)/2)}
 }
 

@@ -143,6 +143,7 @@ func (b *builder) units() []dag.Unit {
 	units = append(units, b.errorsUnit())
 	units = append(units, b.caseUnits()...)
 	units = append(units, b.tsUnits()...)
+	units = append(units, b.suiteUnits()...)
 	return append(units, b.ratiosUnit())
 }
 

@@ -139,6 +139,7 @@ func (s study) replayed() []unit {
 		{"profile_errors", []file{rowsFile(variance.ErrorsFile, s.errors)}},
 		{"differences", []file{rowsFile(variance.DifferencesFile, s.differences)}},
 		{"ratios", []file{rowsFile(variance.RatiosFile, s.ratios)}},
+		{"suite", []file{rowsFile(variance.SuiteFile, s.suites())}},
 	}
 	if s.estimates != nil {
 		units = append(units, unit{"case_study", []file{rowsFile(variance.EstimatesFile, s.estimates)}})

@@ -206,6 +206,9 @@ func (s stage) numbers() dag.Unit {
 	if s.Staged {
 		u.Wants = append(u.Wants, stored.BenefitRef)
 	}
+	if s.HasSuite() {
+		u.Wants = append(u.Wants, stored.SuiteRef)
+	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		macros, err := tables.Macros(s.source(job))
 		if err != nil {

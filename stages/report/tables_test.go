@@ -76,6 +76,7 @@ var contract = map[string]string{
 		"profiles_gaining,worst_profile,worst_ratio",
 	"table10_benefit": "budget,policy,donors,provenance,time,equivalent_time,delta,wasted_flops," +
 		"time_sd,equivalent_time_sd,delta_sd,wasted_flops_sd,profiles,repeats",
+	"table11_suite":      "budget,policy,donors,models,variance_ratio,variance_ratio_se,reduction_low,reduction_high,worst_error",
 	"robustness":         "budget,profiles,profiles_gaining,worst_profile,worst_ratio,worst_se",
 	"profile_ratios":     "benchmark,model,n_tasks,budget,policy,donors,alpha,m,w,variance_ratio,ratio_se,draws",
 	"error_split":        "budget,policy,donors,variance_ratio,replay_se,design_se,profile_se,shift,shift_se,resamples",

@@ -164,6 +164,7 @@ func outside(p profile.Profile) int64 {
 var (
 	DesignsRef  = dag.Ref{Stage: "replay", Unit: "designs"}
 	RatiosRef   = dag.Ref{Stage: "replay", Unit: "ratios"}
+	SuiteRef    = dag.Ref{Stage: "replay", Unit: "suite"}
 	TwoStageRef = dag.Ref{Stage: "replay", Unit: "two_stage"}
 	SearchRef   = dag.Ref{Stage: "replay", Unit: "ts_neyman"}
 	ErrorsRef   = dag.Ref{Stage: "replay", Unit: "profile_errors"}

@@ -219,6 +219,11 @@ func (s *Source) Candidates() ([]variance.Ratio, error) {
 	return read(s, variance.CandidatesFile, rowsOf[variance.Ratio])
 }
 
+// Suite is the benchmarks of all suites.
+func (s *Source) Suite() ([]variance.Suite, error) {
+	return read(s, variance.SuiteFile, rowsOf[variance.Suite])
+}
+
 // Search is every candidate of TS-Neyman.
 func (s *Source) Search() ([]variance.Search, error) {
 	return read(s, variance.SearchFile, rowsOf[variance.Search])
@@ -415,6 +420,18 @@ type Second struct {
 
 // HasCosts reports whether any runs are there for Tables 2 to 4.
 func (s *Settings) HasCosts() bool { return s.Published || s.Systems }
+
+// HasSuite reports whether a model has several benchmarks.
+func (s *Settings) HasSuite() bool {
+	seen := map[string]bool{}
+	for _, p := range s.Pairs {
+		if seen[p.Model] {
+			return true
+		}
+		seen[p.Model] = true
+	}
+	return false
+}
 
 // HasCase reports whether the case study's profile is evaluated.
 func (s *Settings) HasCase() bool {

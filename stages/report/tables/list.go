@@ -15,14 +15,14 @@ import (
 // All is every table that the report stores, in its order.
 var All = append([]*model.Table{
 	Variance, Compute, Time, Benefit, HBNSchedule, ENSchedule, measured.FLOPs, TSNeyman,
-	Policies, Worth, Robustness, Profiles, Errors, Paired, Equivalents,
+	Policies, Worth, Suite, Robustness, Profiles, Errors, Paired, Equivalents,
 }, measured.All...)
 
 // Texts are the numbers of the paper's text that no table has.
 var Texts = []*model.Table{measured.Corpus, CaseStudy}
 
 // quoted are the tables with numbers that a text quotes, in the order of numbers.tex.
-var quoted = []*model.Table{Variance, Robustness, measured.Corpus, TSNeyman, CaseStudy, Compute, Time, Benefit, Policies, Worth, Paired}
+var quoted = []*model.Table{Variance, Robustness, measured.Corpus, TSNeyman, CaseStudy, Compute, Time, Benefit, Policies, Worth, Suite, Paired}
 
 // Of is the stored tables that an experiment has.
 func Of(s *stored.Settings) (tables []*model.Table) {

@@ -1,0 +1,258 @@
+package replay
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"speceval/internal/pilot"
+	"speceval/internal/policy"
+	"speceval/internal/profile"
+	"speceval/internal/seed"
+	"speceval/internal/variance"
+	"speceval/method/design"
+	"speceval/method/informed"
+	"speceval/method/staged"
+	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
+)
+
+const (
+	suiteID     = "suite"
+	suiteSchema = "suite.v1"
+
+	// An evaluation of a suite averages over hundreds of tasks: few draws leave its variance
+	// good to a tenth of a percentage point. Designs have the precision of evaluate's.
+	suiteFraction    = 256
+	suitePanels      = 2
+	suiteReplicates  = 2
+	suiteSeconds     = 0.15 // of 1,000 tasks and one budget
+	suiteTaskSeconds = 1000
+)
+
+// suiteDonors is the knowledge that suites are replayed with.
+var suiteDonors = []*policy.Donors{policy.None, policy.Siblings}
+
+// suiteUnits are a unit for each donors and each model with several benchmarks, and one that
+// gathers their rows; none where no model has several.
+func (b *builder) suiteUnits() (units []dag.Unit) {
+	of := map[string][]pair.Pair{}
+	var models []string
+	for _, p := range b.pairs {
+		if of[p.Model] = append(of[p.Model], p); len(of[p.Model]) == 2 {
+			models = append(models, p.Model)
+		}
+	}
+	slices.Sort(models)
+	var ids []string
+	for _, known := range suiteDonors {
+		for _, model := range models {
+			u := b.suiteUnit(known, model, of[model])
+			units, ids = append(units, u), append(ids, u.ID)
+		}
+	}
+	if len(units) == 0 {
+		return nil
+	}
+	all := b.gather(suiteID, nil, []string{variance.SuiteFile}, ids...)
+	all.Run = func(_ context.Context, job *dag.Job) error {
+		var rows []variance.Suite
+		for _, id := range ids {
+			more, err := dag.ReadRows[variance.Suite](job, partFile(id))
+			if err != nil {
+				return err
+			}
+			rows = append(rows, more...)
+		}
+		return dag.WriteRows(job, variance.SuiteFile, suiteSchema, rows)
+	}
+	return append(units, all)
+}
+
+// suiteUnit evaluates all benchmarks of a model under one budget. A suite has two benchmarks
+// with variance at least, or no rows.
+func (b *builder) suiteUnit(known *policy.Donors, model string, pairs []pair.Pair) dag.Unit {
+	u := b.unit(suiteID+"/"+known.Name+"/"+model, []string{keySeed, keyBudgets, keyDraws})
+	at := b.branch(u.ID)
+	u.Seed = at.Label()
+	for _, of := range pairs {
+		of.Feed(&u)
+		u.Cost += b.ofDraws(suiteSeconds) * float64(of.N()*len(b.Budgets)) / suiteTaskSeconds
+		if known.Siblings {
+			for _, p := range pair.Siblings(b.pairs, of) {
+				p.Feed(&u)
+			}
+		}
+	}
+	u.Run = func(ctx context.Context, job *dag.Job) error {
+		s := suiteReplay{known: known, at: at}
+		for _, of := range pairs {
+			p, err := of.Profile(job)
+			if err != nil {
+				return err
+			}
+			if p.VarianceSum() == 0 {
+				continue
+			}
+			sources, err := b.sources(job, of, known)
+			if err != nil {
+				return err
+			}
+			prior, err := informedBy(known, p, sources, at)
+			if err != nil {
+				return err
+			}
+			s.profiles, s.priors, s.ps = append(s.profiles, p), append(s.priors, prior), append(s.ps, probabilities(p)...)
+		}
+		if len(s.profiles) > 1 {
+			for _, budget := range b.Budgets {
+				if err := s.replay(ctx, budget, max(2, b.Draws/suiteFraction), b.Seed); err != nil {
+					return err
+				}
+			}
+		}
+		return dag.WriteRows(job, u.Outputs[0], suiteSchema, s.rows)
+	}
+	return u
+}
+
+// suiteReplay replays the suite of a model's benchmarks.
+type suiteReplay struct {
+	profiles []profile.Profile
+	priors   informed.Suite
+	ps       []float64 // of all tasks
+	known    *policy.Donors
+	at       seed.Seed
+	rows     []variance.Suite
+}
+
+// suitePart is what came of a benchmark.
+type suitePart struct{ ratio, rollouts sample }
+
+// suiteRun is the replay of a plan.
+type suiteRun struct {
+	way    string
+	stages *staged.Stages
+	trial  *pilot.Trial
+	parts  []suitePart
+	whole  sample // ratios
+}
+
+// replay appends the rows of a budget. The plans with floors and without have one design and
+// the same draws.
+func (s *suiteReplay) replay(ctx context.Context, budget, draws int, designSeed uint64) error {
+	if s.known == policy.None {
+		s.equally(budget)
+	}
+	settings := design.StagesSettings{
+		Prior: s.priors, Budget: budget, Stages: 1 + policy.InStagesKnowing(s.known).InStages.After,
+		Seed: designSeed, Panels: suitePanels, Replicates: suiteReplicates,
+	}
+	var floors []staged.Cell
+	for _, p := range s.profiles {
+		settings.TaskShares = append(settings.TaskShares, slices.Repeat([]float64{1 / float64(p.N()*len(s.profiles))}, p.N())...)
+		floors = append(floors, staged.Cell{Tasks: p.N(), Least: int(policy.SuiteFloor * float64(p.N()*budget))})
+	}
+	d, err := design.ComputeInStages(ctx, settings)
+	if err != nil {
+		return err
+	}
+	var runs []*suiteRun
+	posteriors := s.priors.Posteriors()
+	for _, way := range []string{variance.OneBudget, variance.OneBudgetFloor} {
+		plan := d.Plan
+		if way == variance.OneBudgetFloor {
+			plan.Cells = floors
+		}
+		stages, err := staged.New(len(s.ps), budget, plan)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, &suiteRun{way: way, stages: stages, trial: pilot.NewTrial(stages, posteriors...), parts: make([]suitePart, len(s.profiles))})
+	}
+	for draw := range draws {
+		for _, r := range runs {
+			random := s.at.Child("draws").Stream().At(uint64(draw))
+			if _, err := r.trial.Run(s.ps, nil, &random); err != nil {
+				return err
+			}
+			r.whole.add(s.add(r.parts, r.stages.Shrinkage(), r.trial.Rollouts(), budget))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	m := int32(d.Plan.Pilots)
+	for _, r := range runs {
+		s.store(r.parts, variance.Suite{
+			Budget: int32(budget), Policy: r.way, M: &m, W: &d.Plan.Weight,
+			SuiteRatio: r.whole.mean(), SuiteRatioSE: r.whole.se(), Draws: int32(draws),
+		})
+	}
+	return nil
+}
+
+// add adds an evaluation to the parts, by Σ c²/n and the rollouts of each task, and returns
+// the ratio of the whole.
+func (s *suiteReplay) add(parts []suitePart, shrinkage []float64, rollouts []int, budget int) float64 {
+	own, all, task := 0.0, 0.0, 0
+	for k, p := range s.profiles {
+		sum, n := 0.0, 0
+		for range p.N() {
+			sum += s.ps[task] * (1 - s.ps[task]) * shrinkage[task]
+			n += rollouts[task]
+			task++
+		}
+		ratio := float64(budget) * sum / p.VarianceSum()
+		parts[k].ratio.add(ratio)
+		parts[k].rollouts.add(float64(n) / float64(p.N()))
+		uniform := uniformVariance(p, budget)
+		own, all = own+ratio*uniform, all+uniform
+	}
+	return own / all
+}
+
+// uniformVariance is the variance of a benchmark's mean with as many rollouts of each task.
+func uniformVariance(p profile.Profile, rollouts int) float64 {
+	return p.VarianceSum() / float64(p.N()*p.N()*rollouts)
+}
+
+// equally appends the rows of the two ways that decide nothing. Equal benchmarks have q
+// rollouts a task, which is no whole number: as many as that is between have one more, at
+// random, so that the mean of 1/n over tasks and chance is between 1/⌊q⌋ and 1/⌈q⌉. Where q is
+// below 1 some task would have none, and there are no rows.
+func (s *suiteReplay) equally(budget int) {
+	all := float64(len(s.ps) * budget)
+	for _, way := range []string{variance.UniformTasks, variance.UniformBenchmarks} {
+		parts, own, uniform := make([]suitePart, len(s.profiles)), 0.0, 0.0
+		for k, p := range s.profiles {
+			q := float64(budget)
+			if way == variance.UniformBenchmarks {
+				q = all / float64(len(s.profiles)*p.N())
+			}
+			if q < 1 {
+				return
+			}
+			low := math.Floor(q)
+			ratio := float64(budget) * ((1-(q-low))/low + (q-low)/(low+1))
+			parts[k].ratio.add(ratio)
+			parts[k].rollouts.add(q)
+			u := uniformVariance(p, budget)
+			own, uniform = own+ratio*u, uniform+u
+		}
+		s.store(parts, variance.Suite{Budget: int32(budget), Policy: way, SuiteRatio: own / uniform})
+	}
+}
+
+// store appends the rows of the parts, which are like a row in what they have in common.
+func (s *suiteReplay) store(parts []suitePart, like variance.Suite) {
+	for k, p := range s.profiles {
+		row := like
+		row.Benchmark, row.Model, row.NTasks, row.Donors = p.Benchmark, p.Model, int32(p.N()), s.known.Name
+		row.Rollouts, row.UniformVariance, row.VarianceRatio = parts[k].rollouts.mean(), uniformVariance(p, int(like.Budget)), parts[k].ratio.mean()
+		if like.Draws > 0 {
+			row.RatioSE = parts[k].ratio.se()
+		}
+		s.rows = append(s.rows, row)
+	}
+}
