@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -79,6 +80,11 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
 	fs.StringVar(&r.OnLoss, "on-loss", "", "answers that are lost under way: `RULE` continue (go on from what was seen, ask again where no server can), again, or refuse (pause rather than ask again); serving.on_loss")
 	goalFlags(fs, r)
+	fs.Func("floor", "with a --budget, every benchmark of a suite has `F` rollouts per task at least (two thirds of the budget); 0: no floor", func(text string) error {
+		floor, err := strconv.ParseFloat(text, 64)
+		r.Floor = &floor
+		return err
+	})
 	fs.IntSliceVar(&r.PassK, "pass-k", nil, "estimate pass@k and pass^k for these `K`s, too, with as many rollouts of every task as that takes")
 	fs.IntVar(&r.MaxRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se; nothing is asked ahead of its selection then")
 	fs.Int64Var(&r.MaxTokens, "max-tokens", 0, "spend `T` tokens of all answers at most, discarded and aborted ones too, alone or with --target-se; nothing is asked ahead of its selection then")
@@ -101,7 +107,21 @@ func (s *session) resultFlags(c *cobra.Command) {
 // suiteFlags define the flags that name benchmarks.
 func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
 	fs.StringArrayVar(&s.Names, "benchmark", nil, "evaluate on `B`: an id, or a task file; several are a suite under one budget")
-	fs.Float64SliceVar(&s.Weights, "weight", nil, "of the benchmarks of a suite, in their order, the mean has weights `W` (alike)")
+	fs.Func("weight", "of the benchmarks of a suite, in their order, the mean has weights `W`: numbers, macro (alike, as without the flag), or micro (all tasks alike)", func(text string) error {
+		s.Micro = text == "micro"
+		if s.Micro || text == "macro" {
+			s.Weights = nil
+			return nil
+		}
+		for word := range strings.SplitSeq(text, ",") {
+			w, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				return fmt.Errorf("%q: want a number, macro or micro", word)
+			}
+			s.Weights = append(s.Weights, w)
+		}
+		return nil
+	})
 }
 
 // goalFlags define what is to be spent or reached.

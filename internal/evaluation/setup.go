@@ -72,6 +72,7 @@ type Design struct {
 	Fractions []float64 `json:"fractions,omitempty"` // of what is left, by stage after the pilot; none: all of it, in two stages
 	Rounds    int       `json:"rounds,omitempty"`    // through all tasks, that all stages may take; 0: any number
 	Risk      *float64  `json:"risk"`                // variance relative to Uniform's that the prior expects; null under Uniform
+	FreeRisk  *float64  `json:"free_risk,omitempty"` // the same without floors; null where there are none
 	Source    string    `json:"source"`              // its file in the output folder, or what else it follows from
 }
 
@@ -201,7 +202,7 @@ func (s *Setup) fits(tasks int) bool {
 		}
 	}
 	for _, p := range s.Suite {
-		ok = ok && p.First == next && p.Tasks >= 1 && p.Tasks <= tasks-next
+		ok = ok && p.First == next && p.Tasks >= 1 && p.Tasks <= tasks-next && p.Floor >= 0 && p.Floor <= p.Tasks*s.Budget
 		next += p.Tasks
 	}
 	if s.Extends != nil {
@@ -273,6 +274,8 @@ func (s *Setup) alike(other *Setup) error {
 		return fmt.Errorf("with --pass-k %v, now %v, which decides on allocations", s.PassK, other.PassK)
 	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters):
 		return errors.New("with other weights or clusters of its tasks")
+	case !slices.Equal(s.Cells(), other.Cells()):
+		return errors.New("with another --floor, which decides on allocations")
 	case s.PromptWeight() != other.PromptWeight():
 		return errors.New("with another --price, which limits it")
 	}
@@ -384,7 +387,7 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 		return controller.New(c)
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
-	c.Least, c.Rounds = s.Floor(d.Pilots), d.Rounds
+	c.Least, c.Rounds, c.Cells = s.Floor(d.Pilots), d.Rounds, s.Cells()
 	if c.Prior, err = s.prior(own, reference); err != nil {
 		return nil, err
 	}

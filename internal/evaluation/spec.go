@@ -23,6 +23,10 @@ type Spec struct {
 	MaxDollars  float64       `json:"max_usd,omitempty"`      // for all requests, in the place of MaxTokens
 	Price       *ledger.Price `json:"-"`                      // of tokens; nil: not known
 
+	// Floor is the rollouts per task that every benchmark of a suite has at least; nil: the
+	// part policy.SuiteFloor of a budget, and none where no budget is given.
+	Floor *float64 `json:"-"`
+
 	Policy string  `json:"policy,omitempty"` // "": the default for what is known
 	Stages int     `json:"stages,omitempty"` // of policies that choose their number; 0: choose
 	Seed   *uint64 `json:"seed,omitempty"`   // nil: the experiment's

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,10 +134,13 @@ func InStagesKnowing(d *Donors) *Policy {
 	return InformedStaged.knowing(d)
 }
 
-// SuiteFloor is the part of the rollouts of a separate run that every benchmark of a suite
-// has at least, where nothing else is said: the error of its own mean is then at most 1.5
-// times that of a separate run, on all of the paper's profiles (docs/policies.md).
+// SuiteFloor is the part of its own budget that every benchmark of a suite has at least,
+// where nothing else is said. On all of the paper's profiles the error of its own mean is then
+// at most 1.5 times the error of a separate run (docs/policies.md).
 const SuiteFloor = 2.0 / 3
+
+// FloorOf is a floor of some rollouts per task in rollouts of a benchmark, rounded up.
+func FloorOf(tasks int, rollouts float64) int { return int(math.Ceil(float64(tasks)*rollouts - 1e-6)) }
 
 // knowing is the policy of the list that has some donors.
 func (l List) knowing(d *Donors) *Policy {

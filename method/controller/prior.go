@@ -243,6 +243,7 @@ type Settings struct {
 
 	// TaskShares is the weight of each task in the mean over tasks; nil where all are alike.
 	TaskShares []float64
+	Cells      []staged.Cell // of the tasks, with their floors; nil: none
 
 	// Remaining, if there is one, decides at every barrier how many rollouts are left from
 	// there on, in the place of Budget, brought between Barrier.Least and Barrier.Most. It
@@ -295,7 +296,7 @@ func (s Settings) check() error {
 
 // plan is how the budget is spent.
 func (s Settings) plan() staged.Plan {
-	p := staged.Plan{Pilots: s.Pilots, Weight: s.Weight, LeaveOneOut: s.LeaveOneOut, Fractions: s.Fractions, Least: s.Least, Rounds: s.Rounds, TaskShares: s.TaskShares}
+	p := staged.Plan{Pilots: s.Pilots, Weight: s.Weight, LeaveOneOut: s.LeaveOneOut, Fractions: s.Fractions, Least: s.Least, Rounds: s.Rounds, TaskShares: s.TaskShares, Cells: s.Cells}
 	if p.Fractions == nil {
 		p.Fractions = []float64{1}
 	}

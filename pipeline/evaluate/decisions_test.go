@@ -335,6 +335,9 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 	if more := float64(r.Suite[1].Rollouts) / 2; more < 1.5*float64(r.Suite[0].Rollouts)/5 {
 		t.Errorf("tasks that weigh more got %v rollouts each: %+v", more, r.Suite)
 	}
+	if r.Suite[0].Floor != 27 || r.Suite[1].Floor != 11 || r.Suite[0].Rollouts < 27 || r.Suite[1].Rollouts < 11 || r.Design.FreeRisk == nil {
+		t.Errorf("floors of two thirds of 40 and 16 rollouts: %+v, %+v", r.Suite, r.Design)
+	}
 	again, err := evaluate.Rescore(t.Context(), l.configuration(), folder, suite.Names, l.host())
 	if err != nil || again.After.Estimate != r.Estimate || again.After.Suite[0].Estimate != r.Suite[0].Estimate {
 		t.Errorf("rescored %+v, %v", again, err)
@@ -349,6 +352,68 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 		"name a benchmark":       {},
 	} {
 		if _, err := evaluate.OpenSuite(l.configuration(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestFloorsOfASuite has the benchmark that weighs less at its floor, and asks for others that
+// do not fit.
+func TestFloorsOfASuite(t *testing.T) {
+	l := newLab(t)
+	l.write("more.jsonl", `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math","cluster":"sums"}
+{"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
+`)
+	open := func(suite evaluate.Suite) *evaluate.Subject {
+		b, err := evaluate.OpenSuite(l.configuration(), suite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := b.With("plain")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	both := []string{"own.jsonl", "more.jsonl"}
+	rollouts := map[float64]int{}
+	for seed, floor := range []float64{0, 7.5} {
+		spec := informedBy(8, uint64(20+seed))
+		spec.Floor = &floor
+		r, _, err := open(evaluate.Suite{Names: both, Weights: []float64{1, 9}}).Evaluate(t.Context(), spec, l.host())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rollouts[floor] = r.Suite[0].Rollouts; r.Rollouts != 56 || (r.Design.FreeRisk != nil) != (floor > 0) {
+			t.Errorf("floor %v: %+v", floor, r)
+		}
+	}
+	if rollouts[0] >= 27 || rollouts[7.5] < 38 {
+		t.Errorf("rollouts of the first benchmark by floor: %v, want fewer than its default without one, and 38 or more", rollouts)
+	}
+	r, _, err := open(evaluate.Suite{Names: both, Micro: true}).Evaluate(t.Context(), informedBy(8, 23), l.host())
+	if err != nil || math.Abs(r.Suite[0].Weight-5.0/7) > 1e-12 || math.Abs(r.Rows[0].Share-r.Rows[6].Share) > 1e-12 {
+		t.Errorf("all tasks alike: %+v, %v", r, err)
+	}
+	spec := informedBy(8, 23) // begun with two thirds
+	less := 2.0
+	spec.Floor = &less
+	if _, _, err := open(evaluate.Suite{Names: both, Micro: true}).Evaluate(t.Context(), spec, l.host()); err == nil || !strings.Contains(err.Error(), "--floor") {
+		t.Errorf("%v, want another floor refused", err)
+	}
+	for want, c := range map[string]struct {
+		names []string
+		floor float64
+		se    float64
+	}{
+		"8.5: want 0 to the budget, 8": {both, 8.5, 0}, "-1: want 0": {both, -1, 0}, "NaN: want 0": {both, math.NaN(), 0},
+		"several benchmarks": {both[:1], 2, 0}, "part of a budget": {both, 2, 0.1},
+	} {
+		spec := informedBy(8, 24)
+		if spec.Floor = &c.floor; c.se > 0 {
+			spec.Budget, spec.TargetSE = 0, c.se
+		}
+		if _, _, err := open(evaluate.Suite{Names: c.names}).Evaluate(t.Context(), spec, l.host()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -59,10 +59,17 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		return evaluation.Design{}, err
 	}
 	d, err := inStages(ctx, s)
-	return stopped(setup, evaluation.Design{
+	made := evaluation.Design{
 		Pilots: d.Plan.Pilots, Weight: d.Plan.Weight, Fractions: d.Plan.Fractions, Risk: &d.Risk,
 		Source: fmt.Sprintf("computed for %d stages", after+1),
-	}), err
+	}
+	if err == nil && s.Cells != nil {
+		s.Cells = nil
+		var free design.InStages
+		free, err = inStages(ctx, s)
+		made.FreeRisk = &free.Risk
+	}
+	return stopped(setup, made), err
 }
 
 // alike is the design of Uniform.

@@ -106,7 +106,7 @@ func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(str
 	if setup.Stop != nil && chosen.Uniform() {
 		return setup, requestf("uniform has no barrier at which to stop: give it a --budget")
 	}
-	return setup, nil
+	return setup, s.floors(&setup, r.Floor)
 }
 
 // mostStages is the largest number of stages of an evaluation: each ends at a barrier.
@@ -284,6 +284,9 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	settings.Say, settings.Watch = h.Say, h.Watch
 	n := len(setup.TaskIDs)
 	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, show.Spending(&setup), show.Stages(&setup)))
+	if text := show.Floor(setup.Suite, setup.Design); text != "" {
+		h.Say(text)
+	}
 	result, err := evaluation.Run(ctx, settings)
 	if err == nil {
 		s.writePage(settings.Folder, h)

@@ -11,6 +11,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
+	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/serving"
 	"speceval/pipeline/config"
@@ -22,6 +23,7 @@ import (
 type Suite struct {
 	Names   []string  // ids of the configuration, built in, or task files
 	Weights []float64 // relative to their sum; none: alike
+	Micro   bool      // in the place of Weights, by the numbers of tasks: all tasks weigh alike
 }
 
 // OpenSuite reads the tasks of several benchmarks, which are evaluated under one budget:
@@ -34,36 +36,59 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 	if len(s.Names) <= 1 {
 		return OpenBenchmark(cfg, strings.Join(s.Names, ""))
 	}
+	var all []*Benchmark
+	var weights []float64
 	total := 0.0
-	for k := range s.Names {
-		w := s.weight(k)
+	for k, name := range s.Names {
+		w := 1.0
+		if len(s.Weights) > 0 {
+			w = s.Weights[k]
+		}
 		if !(w > 0 && w < 1e9) {
 			return nil, requestf("--weight %v: want a positive number", w)
 		}
-		total += w
-	}
-	var suite *Benchmark
-	for k, name := range s.Names {
 		b, err := OpenBenchmark(cfg, name)
 		if err != nil {
 			return nil, err
 		}
-		if suite == nil {
-			suite = &Benchmark{cfg: cfg, prior: b.prior}
-		}
-		if slices.ContainsFunc(suite.files, func(f experiment.TaskFile) bool { return f.ID == b.tasks.ID }) {
+		if slices.ContainsFunc(all, func(other *Benchmark) bool { return other.tasks.ID == b.tasks.ID }) {
 			return nil, requestf("benchmark %s is there twice", b.tasks.ID)
 		}
-		suite.join(b, s.weight(k)/total)
+		if s.Micro {
+			w = float64(len(b.tasks.Tasks))
+		}
+		all, weights, total = append(all, b), append(weights, w), total+w
+	}
+	suite := &Benchmark{cfg: cfg, prior: all[0].prior}
+	for k, b := range all {
+		suite.join(b, weights[k]/total)
 	}
 	return suite, nil
 }
 
-func (s Suite) weight(k int) float64 {
-	if len(s.Weights) == 0 {
-		return 1
+// floors sets the rollouts that each benchmark of a suite has at least: so many per task, or
+// policy.SuiteFloor of a budget.
+func (b *Benchmark) floors(setup *evaluation.Setup, given *float64) error {
+	floor := policy.SuiteFloor * float64(setup.Budget)
+	switch {
+	case given == nil && (len(b.parts) == 0 || setup.Stop != nil):
+		return nil
+	case given == nil:
+	case len(b.parts) == 0:
+		return requestf("--floor %v is of several benchmarks: name them with --benchmark", *given)
+	case setup.Stop != nil:
+		return requestf("--floor %v is part of a budget: give it a --budget", *given)
+	case !(*given >= 0 && *given <= float64(setup.Budget)):
+		return requestf("--floor %v: want 0 to the budget, %d rollouts per task", *given, setup.Budget)
+	default:
+		floor = *given
 	}
-	return s.Weights[k]
+	setup.Suite = slices.Clone(setup.Suite)
+	for k := range setup.Suite {
+		p := &setup.Suite[k]
+		p.Floor = policy.FloorOf(p.Tasks, floor)
+	}
+	return nil
 }
 
 // join adds a benchmark with its share in the mean. Its tasks are named by it.

@@ -151,7 +151,7 @@ func (s *suiteReplay) replay(ctx context.Context, budget, draws int, designSeed 
 	var floors []staged.Cell
 	for _, p := range s.profiles {
 		settings.TaskShares = append(settings.TaskShares, slices.Repeat([]float64{1 / float64(p.N()*len(s.profiles))}, p.N())...)
-		floors = append(floors, staged.Cell{Tasks: p.N(), Least: int(policy.SuiteFloor * float64(p.N()*budget))})
+		floors = append(floors, staged.Cell{Tasks: p.N(), Least: policy.FloorOf(p.N(), policy.SuiteFloor*float64(budget))})
 	}
 	d, err := design.ComputeInStages(ctx, settings)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestSuitesAreReplayed(t *testing.T) {
 		for _, r := range rows {
 			own, uniform = own+r.VarianceRatio*r.UniformVariance, uniform+r.UniformVariance
 			spent, all = spent+r.Rollouts*float64(r.NTasks), all+float64(r.NTasks*r.Budget)
-			if least := math.Floor(2 * float64(r.NTasks*r.Budget) / 3); k.way == variance.OneBudgetFloor && r.Rollouts*float64(r.NTasks) < least-1e-9 {
+			if least := 2 * float64(r.NTasks*r.Budget) / 3; k.way == variance.OneBudgetFloor && r.Rollouts*float64(r.NTasks) < least-1e-9 {
 				t.Errorf("%+v is below its floor", r)
 			}
 		}

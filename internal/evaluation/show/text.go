@@ -45,6 +45,9 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	for _, p := range r.Suite {
 		line(p.Benchmark, "%.4f ± %.4f by %d rollouts, with weight %.3g", p.Estimate, p.StandardError, p.Rollouts, p.Weight)
 	}
+	if text := Floor(r.Suite, r.Design); text != "" {
+		line("floor", "%s", text)
+	}
 	line("other tasks", "%s", SampleError(r.SampleError))
 	line("rollouts", "%s", rolloutsText(r))
 	if r.Known != nil {
@@ -274,6 +277,15 @@ func Stages(s *evaluation.Setup) string {
 		return fmt.Sprintf("%s in %d stages", s.Policy, after)
 	}
 	return fmt.Sprintf("%s with a pilot of %d each, in %d stages", s.Policy, s.Design.Pilots, after+1)
+}
+
+// Floor is the floors of a suite's benchmarks and their price in words; "" without floors.
+func Floor(suite []evaluation.Part, d evaluation.Design) string {
+	if d.FreeRisk == nil || len(suite) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.3g rollouts per task of every benchmark at least, expected to cost %.1f%% of the variance of the mean (--floor 0 goes without)",
+		float64(suite[0].Floor)/float64(suite[0].Tasks), 100*max(0, *d.Risk / *d.FreeRisk - 1))
 }
 
 // worse says so if Uniform would have needed fewer rollouts than were spent; "" otherwise.
