@@ -57,7 +57,7 @@ func (r *Result) known(s *Setup) error {
 	if len(s.Donors) == 0 {
 		return nil
 	}
-	prior, err := s.Informed()
+	prior, err := s.informed(0, len(s.TaskIDs))
 	if err != nil {
 		return err
 	}

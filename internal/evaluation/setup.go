@@ -272,10 +272,8 @@ func (s *Setup) alike(other *Setup) error {
 		return fmt.Errorf("knowing other donors (%s, now %s)", sources(s.Donors), sources(other.Donors))
 	case !slices.Equal(s.PassK, other.PassK):
 		return fmt.Errorf("with --pass-k %v, now %v, which decides on allocations", s.PassK, other.PassK)
-	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters):
-		return errors.New("with other weights or clusters of its tasks")
-	case !slices.Equal(s.Cells(), other.Cells()):
-		return errors.New("with another --floor, which decides on allocations")
+	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Cells(), other.Cells()) || !slices.Equal(s.Clusters, other.Clusters):
+		return errors.New("with other weights (--weight), floors (--floor) or clusters of its tasks")
 	case s.PromptWeight() != other.PromptWeight():
 		return errors.New("with another --price, which limits it")
 	}
@@ -296,13 +294,14 @@ func sources(donors []Donor) string {
 	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
-// Informed is the prior that knows the setup's donors; without any it is the reference
-// prior in the form of policies in stages.
-func (s *Setup) Informed() (*informed.Prior, error) { return s.informed(0, len(s.TaskIDs)) }
-
-// Priors are the priors that the setup's donors inform, one for each benchmark.
+// Priors are the priors that know the setup's donors, one for each benchmark; without donors
+// they are the reference prior in the form of policies in stages.
 func (s *Setup) Priors() (all informed.Suite, err error) {
-	for _, p := range s.parts() {
+	parts := s.Suite
+	if len(parts) == 0 {
+		parts = []Part{{Tasks: len(s.TaskIDs)}}
+	}
+	for _, p := range parts {
 		prior, err := s.informed(p.First, p.Tasks)
 		if err != nil {
 			return nil, err
@@ -312,21 +311,12 @@ func (s *Setup) Priors() (all informed.Suite, err error) {
 	return all, nil
 }
 
-// parts are the benchmarks of the setup, with tasks alone where there is one.
-func (s *Setup) parts() []Part {
-	if len(s.Suite) > 0 {
-		return s.Suite
-	}
-	return []Part{{Tasks: len(s.TaskIDs)}}
-}
-
-// Cells are the benchmarks with their floors, none where no benchmark has one.
+// Cells are the benchmarks with their floors: all have one, or none has.
 func (s *Setup) Cells() (all []staged.Cell) {
-	if !slices.ContainsFunc(s.Suite, func(p Part) bool { return p.Floor > 0 }) {
-		return nil
-	}
 	for _, p := range s.Suite {
-		all = append(all, staged.Cell{Tasks: p.Tasks, Least: p.Floor})
+		if p.Floor > 0 {
+			all = append(all, staged.Cell{Tasks: p.Tasks, Least: p.Floor})
+		}
 	}
 	return all
 }
@@ -357,18 +347,6 @@ func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, first i
 	return estimate.Informed(reference, known, tasks)
 }
 
-// prior is the prior of the controller: the paper's where a policy has its two stages.
-func (s *Setup) prior(w *policy.Execution, reference *neyman.Prior) (controller.Prior, error) {
-	if len(s.Donors) == 0 && len(s.Suite) == 0 && len(s.Design.Fractions) <= 1 {
-		return controller.Cold(reference), nil
-	}
-	priors, err := s.Priors()
-	if err != nil {
-		return nil, err
-	}
-	return controller.Informed(priors...), nil
-}
-
 // Controller is the policy, ready to begin, after the evaluation that the setup extends if
 // there is one. Without ahead, or where rollouts or tokens are limited, nothing is submitted
 // before it is selected. used returns what a task's first rollouts have taken, and small hears
@@ -388,8 +366,11 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
 	c.Least, c.Rounds, c.Cells = s.Floor(d.Pilots), d.Rounds, s.Cells()
-	if c.Prior, err = s.prior(own, reference); err != nil {
+	c.Prior = controller.Cold(reference)
+	if priors, err := s.Priors(); err != nil {
 		return nil, err
+	} else if len(s.Donors)+len(s.Suite) > 0 || len(d.Fractions) > 1 { // not the paper's two stages
+		c.Prior = controller.Informed(priors...)
 	}
 	if s.Extends != nil {
 		c.Past = s.Extends.past()

@@ -22,7 +22,6 @@ import (
 	"speceval/internal/store/rowfile"
 	"speceval/method/design"
 	"speceval/method/estimate"
-	"speceval/method/informed"
 	"speceval/pipeline/exchange"
 )
 
@@ -121,11 +120,11 @@ func (o Outside) Allocate(p profile.Profile, known evaluation.Spec) (*Allocated,
 
 // pilot counts the rollouts that tasks lack of a pilot.
 func (a *Allocated) pilot(ctx context.Context) (next []int, err error) {
-	prior, err := a.known.Informed()
+	priors, err := a.known.Priors()
 	if err != nil {
 		return nil, err
 	}
-	d, err := inStages(ctx, design.StagesSettings{Prior: informed.Suite{prior}, Budget: a.Budget, Stages: 2})
+	d, err := inStages(ctx, design.StagesSettings{Prior: priors, Budget: a.Budget, Stages: 2})
 	for _, s := range a.counts {
 		next = append(next, max(0, d.Plan.Pilots-s.Rollouts))
 	}
@@ -228,13 +227,13 @@ func (a *Allocated) With(more profile.Profile) (*Combined, error) {
 }
 
 func (a *Allocated) combine(tasks []estimate.Task) (*Combined, error) {
-	known, err := a.known.Informed()
+	known, err := a.known.Priors()
 	if err != nil {
 		return nil, err
 	}
 	m, err := estimate.Of(a.subject.prior, tasks)
 	if len(a.known.Donors) > 0 {
-		m, err = estimate.Informed(a.subject.prior, known, tasks)
+		m, err = estimate.Informed(a.subject.prior, known[0], tasks)
 	}
 	if err != nil {
 		return nil, err

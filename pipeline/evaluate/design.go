@@ -166,7 +166,10 @@ func (b *Benchmark) planner(from string, donors []evaluation.Donor) (p estimate.
 			names = append(names, d.Source)
 		}
 		known := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
-		p.Informed, err = known.Informed()
+		priors, err := known.Priors()
+		if err == nil {
+			p.Informed = priors[0]
+		}
 		return p, "what is known from " + brief(names), err
 	case from == "":
 		p.InStages = true

@@ -245,6 +245,18 @@ func (s *Settings) CaseConfig() map[string]string {
 	}
 }
 
+// HasSuite reports whether a model has several benchmarks.
+func (s *Settings) HasSuite() bool {
+	seen := map[string]bool{}
+	for _, p := range s.Pairs {
+		if seen[p.Model] {
+			return true
+		}
+		seen[p.Model] = true
+	}
+	return false
+}
+
 // feedRuns makes the timed runs inputs of a unit.
 func (s *Settings) feedRuns(u *dag.Unit) {
 	if s.Published {

@@ -421,18 +421,6 @@ type Second struct {
 // HasCosts reports whether any runs are there for Tables 2 to 4.
 func (s *Settings) HasCosts() bool { return s.Published || s.Systems }
 
-// HasSuite reports whether a model has several benchmarks.
-func (s *Settings) HasSuite() bool {
-	seen := map[string]bool{}
-	for _, p := range s.Pairs {
-		if seen[p.Model] {
-			return true
-		}
-		seen[p.Model] = true
-	}
-	return false
-}
-
 // HasCase reports whether the case study's profile is evaluated.
 func (s *Settings) HasCase() bool {
 	return slices.ContainsFunc(s.Pairs, func(p pair.Pair) bool { return p.Name() == s.CaseStudy.Profile })
