@@ -361,9 +361,10 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 // do not fit.
 func TestFloorsOfASuite(t *testing.T) {
 	l := newLab(t)
-	l.write("more.jsonl", `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math","cluster":"sums"}
+	sums := `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math","cluster":"sums"}
 {"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
-`)
+`
+	l.write("more.jsonl", sums)
 	open := func(suite evaluate.Suite) *evaluate.Subject {
 		b, err := evaluate.OpenSuite(l.configuration(), suite)
 		if err != nil {
@@ -400,6 +401,12 @@ func TestFloorsOfASuite(t *testing.T) {
 	spec.Floor = &less
 	if _, _, err := open(evaluate.Suite{Names: both, Micro: true}).Evaluate(t.Context(), spec, l.host()); err == nil || !strings.Contains(err.Error(), "--floor") {
 		t.Errorf("%v, want another floor refused", err)
+	}
+	long := strings.Repeat("a", 115)
+	l.write(long+".jsonl", sums)
+	r, folder, err := open(evaluate.Suite{Names: append([]string{long + ".jsonl"}, both...)}).Evaluate(t.Context(), informedBy(8, 25), l.host())
+	if err != nil || !strings.HasPrefix(r.Benchmark, long[:60]+"+2-more-") || len(r.Suite) != 3 || !strings.Contains(folder, r.Benchmark) {
+		t.Errorf("a suite with long names is called %s: %v", folder, err)
 	}
 	for want, c := range map[string]struct {
 		names []string

@@ -60,10 +60,27 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 		all, weights, total = append(all, b), append(weights, w), total+w
 	}
 	suite := &Benchmark{cfg: cfg, prior: all[0].prior}
+	var ids []string
 	for k, b := range all {
 		suite.join(b, weights[k]/total)
+		ids = append(ids, b.tasks.ID)
 	}
+	suite.tasks.ID = suiteID(ids)
 	return suite, nil
+}
+
+// longestID keeps the name of a suite's folder within what file systems take.
+const longestID = 120
+
+// suiteID is the name of a suite: its benchmarks, or where that is long the first one with a
+// digest of all.
+func suiteID(benchmarks []string) string {
+	all := strings.Join(benchmarks, "+")
+	if len(all) <= longestID {
+		return all
+	}
+	digest := sha256.Sum256([]byte(all))
+	return fmt.Sprintf("%.60s+%d-more-%x", benchmarks[0], len(benchmarks)-1, digest[:4])
 }
 
 // floors sets the rollouts that each benchmark of a suite has at least: so many per task, or
@@ -97,7 +114,6 @@ func (b *Benchmark) join(other *Benchmark, share float64) {
 		Benchmark: other.tasks.ID, Weight: share, First: len(b.tasks.Tasks), Tasks: len(other.tasks.Tasks),
 	})
 	b.files = append(b.files, other.tasks)
-	b.tasks.ID = strings.TrimPrefix(b.tasks.ID+"+"+other.tasks.ID, "+")
 	b.tasks.Path = strings.TrimPrefix(b.tasks.Path+", "+other.tasks.Path, ", ")
 	for _, t := range other.tasks.Tasks {
 		t.ID, t.Index = t.Benchmark+"/"+t.ID, len(b.tasks.Tasks)
