@@ -83,7 +83,7 @@ func suiteID(benchmarks []string) string {
 	return fmt.Sprintf("%.60s+%d-more-%x", benchmarks[0], len(benchmarks)-1, digest[:4])
 }
 
-// floors sets the rollouts that each benchmark of a suite has at least: so many per task, or
+// floors sets the rollouts that each benchmark of a suite has at least: a number per task, or
 // policy.SuiteFloor of a budget.
 func (b *Benchmark) floors(setup *evaluation.Setup, given *float64) error {
 	floor := policy.SuiteFloor * float64(setup.Budget)

@@ -126,7 +126,7 @@ type suiteReplay struct {
 	rows     []variance.Suite
 }
 
-// suitePart is what came of a benchmark.
+// suitePart is the ratio and the rollouts per task of a benchmark.
 type suitePart struct{ ratio, rollouts sample }
 
 // suiteRun is the replay of a plan.

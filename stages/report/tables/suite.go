@@ -9,7 +9,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// Suite is what one budget for all benchmarks of a model is worth. It is not in the paper.
+// Suite is the worth of one budget for all benchmarks of a model. It is not in the paper.
 var Suite = &model.Table{
 	Base: "table11_suite", Label: "tab:suite",
 	Reads: stored.Reads{Units: append([]dag.Ref{stored.SuiteRef}, bothRefs...)}, Has: (*stored.Settings).HasSuite,
