@@ -57,7 +57,7 @@ func (r *Result) known(s *Setup) error {
 	if len(s.Donors) == 0 {
 		return nil
 	}
-	prior, err := s.informed(0, len(s.TaskIDs))
+	priors, err := s.Priors(Part{Tasks: len(s.TaskIDs)})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *Result) known(s *Setup) error {
 		n, rewards := t.Counts()
 		rollouts[i], passes[i] = n, int(math.Round(rewards))
 	}
-	posterior := prior.Posterior()
+	posterior := priors[0].Posterior()
 	if err := posterior.Observe(rollouts, passes); err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func (r *Result) known(s *Setup) error {
 		k.Donors = append(k.Donors, w)
 	}
 	if s.Extends == nil {
-		if k.Saved, err = s.saved(prior, posterior.Mixture()); err != nil {
+		if k.Saved, err = s.saved(priors[0], posterior.Mixture()); err != nil {
 			return err
 		}
 	}
-	if err := k.drift(s, prior, r.Rows); err != nil {
+	if err := k.drift(s, priors[0], r.Rows); err != nil {
 		return err
 	}
 	r.Known = k

@@ -145,7 +145,7 @@ func (e *engine) provisional() *Provisional {
 	if len(seen) == 0 {
 		return nil
 	}
-	if m, err := e.Setup.estimate(e.Prior, r.counted(), 0); err == nil {
+	if m, err := e.Setup.estimate(e.Prior, r.counted()); err == nil {
 		return &Provisional{m.Value, m.StandardError}
 	}
 	return nil

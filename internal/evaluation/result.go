@@ -155,7 +155,7 @@ func (r *Result) counted() []estimate.Task {
 
 // estimate sets what follows from the tasks' counts.
 func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
-	m, err := s.estimate(prior, r.counted(), 0)
+	m, err := s.estimate(prior, r.counted())
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (r *Result) byPart(s *Setup, prior *neyman.Prior) error {
 	r.Suite = slices.Clone(r.Suite)
 	for k := range r.Suite {
 		p := &r.Suite[k]
-		m, err := s.estimate(prior, r.counted()[p.First:p.First+p.Tasks], p.First)
+		m, err := s.estimate(prior, r.counted()[p.First:p.First+p.Tasks], *p)
 		if err != nil {
 			return err
 		}

@@ -67,21 +67,21 @@ type Setup struct {
 
 // Design is how the budget is divided. Under Uniform the pilot is all there is.
 type Design struct {
-	Pilots    int       `json:"pilots"`              // m
-	Weight    float64   `json:"weight"`              // w, of the pilot, or of the evaluation that is extended
-	Fractions []float64 `json:"fractions,omitempty"` // of what is left, by stage after the pilot; none: all of it, in two stages
-	Rounds    int       `json:"rounds,omitempty"`    // through all tasks, that all stages may take; 0: any number
-	Risk      *float64  `json:"risk"`                // variance relative to Uniform's that the prior expects; null under Uniform
-	FreeRisk  *float64  `json:"free_risk,omitempty"` // the same without floors; null where there are none
-	Source    string    `json:"source"`              // its file in the output folder, or what else it follows from
+	Pilots    int           `json:"pilots"`              // m
+	Weight    float64       `json:"weight"`              // w, of the pilot, or of the evaluation that is extended
+	Fractions []float64     `json:"fractions,omitempty"` // of what is left, by stage after the pilot; none: all of it, in two stages
+	Rounds    int           `json:"rounds,omitempty"`    // through all tasks, that all stages may take; 0: any number
+	Risk      *float64      `json:"risk"`                // variance relative to Uniform's that the prior expects; null under Uniform
+	FreeRisk  *float64      `json:"free_risk,omitempty"` // the same without floors; null where there are none
+	Cells     []staged.Cell `json:"cells,omitempty"`     // the benchmarks of a suite, with their floors; none: no floors
+	Source    string        `json:"source"`              // its file in the output folder, or what else it follows from
 }
 
 // Part is a benchmark of a suite.
 type Part struct {
 	Benchmark string  `json:"benchmark"`
-	Weight    float64 `json:"weight"`          // in the mean, of all together 1
-	Floor     int     `json:"floor,omitempty"` // rollouts that it has at least
-	First     int     `json:"first"`           // its first task
+	Weight    float64 `json:"weight"` // in the mean, of all together 1
+	First     int     `json:"first"`  // its first task
 	Tasks     int     `json:"n_tasks"`
 
 	// What came of it, in a result.
@@ -202,7 +202,7 @@ func (s *Setup) fits(tasks int) bool {
 		}
 	}
 	for _, p := range s.Suite {
-		ok = ok && p.First == next && p.Tasks >= 1 && p.Tasks <= tasks-next && p.Floor >= 0 && p.Floor <= p.Tasks*s.Budget
+		ok = ok && p.First == next && p.Tasks >= 1 && p.Tasks <= tasks-next
 		next += p.Tasks
 	}
 	if s.Extends != nil {
@@ -272,8 +272,8 @@ func (s *Setup) alike(other *Setup) error {
 		return fmt.Errorf("knowing other donors (%s, now %s)", sources(s.Donors), sources(other.Donors))
 	case !slices.Equal(s.PassK, other.PassK):
 		return fmt.Errorf("with --pass-k %v, now %v, which decides on allocations", s.PassK, other.PassK)
-	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Cells(), other.Cells()) || !slices.Equal(s.Clusters, other.Clusters):
-		return errors.New("with other weights (--weight), floors (--floor) or clusters of its tasks")
+	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters):
+		return errors.New("with other weights or clusters of its tasks")
 	case s.PromptWeight() != other.PromptWeight():
 		return errors.New("with another --price, which limits it")
 	}
@@ -294,57 +294,39 @@ func sources(donors []Donor) string {
 	return cmp.Or(strings.Join(all, ", "), "none")
 }
 
-// Priors are the priors that know the setup's donors, one for each benchmark; without donors
-// they are the reference prior in the form of policies in stages.
-func (s *Setup) Priors() (all informed.Suite, err error) {
-	parts := s.Suite
-	if len(parts) == 0 {
-		parts = []Part{{Tasks: len(s.TaskIDs)}}
+// Priors are the priors that know the setup's donors, of some benchmarks; none: of all.
+// Without donors they are the reference prior in the form of policies in stages.
+func (s *Setup) Priors(of ...Part) (all informed.Suite, err error) {
+	if len(of) == 0 {
+		of = s.Suite
 	}
-	for _, p := range parts {
-		prior, err := s.informed(p.First, p.Tasks)
-		if err != nil {
-			return nil, err
+	if len(of) == 0 {
+		of = []Part{{Tasks: len(s.TaskIDs)}}
+	}
+	for _, p := range of {
+		var donors []informed.Donor
+		for _, d := range s.Donors {
+			own := informed.Donor{Name: d.Source, Passes: d.Passes[p.First : p.First+p.Tasks], Rollouts: d.Rollouts[p.First : p.First+p.Tasks]}
+			if slices.Max(own.Rollouts) > 0 {
+				donors = append(donors, own)
+			}
 		}
-		all = append(all, prior)
+		prior, fault := informed.New(p.Tasks, donors)
+		all, err = append(all, prior), errors.Join(err, fault)
 	}
-	return all, nil
+	return all, err
 }
 
-// Cells are the benchmarks with their floors: all have one, or none has.
-func (s *Setup) Cells() (all []staged.Cell) {
-	for _, p := range s.Suite {
-		if p.Floor > 0 {
-			all = append(all, staged.Cell{Tasks: p.Tasks, Least: p.Floor})
-		}
-	}
-	return all
-}
-
-// informed is the prior of a number of tasks from first on, by the donors that have
-// rollouts of any.
-func (s *Setup) informed(first, tasks int) (*informed.Prior, error) {
-	var donors []informed.Donor
-	for _, d := range s.Donors {
-		own := informed.Donor{Name: d.Source, Passes: d.Passes[first : first+tasks], Rollouts: d.Rollouts[first : first+tasks]}
-		if slices.Max(own.Rollouts) > 0 {
-			donors = append(donors, own)
-		}
-	}
-	return informed.New(tasks, donors)
-}
-
-// estimate is the mean over some tasks, of which the first is the one with this index. Its
-// error is by the donors as well, if there are any.
-func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, first int) (estimate.Mean, error) {
-	if len(s.Donors) == 0 {
+// estimate is the mean over the tasks of some benchmarks; none: of all.
+func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, of ...Part) (estimate.Mean, error) {
+	if len(s.Donors)+len(s.Suite) == 0 {
 		return estimate.Of(reference, tasks)
 	}
-	known, err := s.informed(first, len(tasks))
+	known, err := s.Priors(of...)
 	if err != nil {
 		return estimate.Mean{}, err
 	}
-	return estimate.Informed(reference, known, tasks)
+	return estimate.Informed(reference, tasks, known...)
 }
 
 // Controller is the policy, ready to begin, after the evaluation that the setup extends if
@@ -365,7 +347,7 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 		return controller.New(c)
 	}
 	c.Weight, c.Fractions, c.Order = d.Weight, d.Fractions, coupled.Ranks(s.TaskIDs, s.Seed)
-	c.Least, c.Rounds, c.Cells = s.Floor(d.Pilots), d.Rounds, s.Cells()
+	c.Least, c.Rounds, c.Cells = s.Floor(d.Pilots), d.Rounds, d.Cells
 	c.Prior = controller.Cold(reference)
 	if priors, err := s.Priors(); err != nil {
 		return nil, err

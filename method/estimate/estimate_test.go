@@ -338,7 +338,7 @@ func TestErrorByDonors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := estimate.Informed(prior, known, tasks)
+		m, err := estimate.Informed(prior, tasks, known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +362,7 @@ func TestErrorByDonors(t *testing.T) {
 	if adverse.StandardError < 0.95*plain.StandardError {
 		t.Errorf("by a donor that is wrong ± %v, without ± %v", adverse.StandardError, plain.StandardError)
 	}
-	if _, err := estimate.Informed(prior, mustInformed(t, n+1), tasks); err == nil {
+	if _, err := estimate.Informed(prior, tasks, mustInformed(t, n+1)); err == nil {
 		t.Error("no error for a prior of other tasks")
 	}
 }

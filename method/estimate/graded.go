@@ -61,10 +61,13 @@ func isGraded(tasks []Task) bool {
 	})
 }
 
-// grade sets what follows from rewards being graded, and the posterior's expectations to
+// grade sets what follows from rewards being graded, and the posteriors' expectations to
 // those of graded rewards. Shares add up to sum.
-func (v *variances) grade(posterior neyman.Mixture, tasks []Task, shares []float64, sum float64) {
-	g := &graded{variances: posterior.Variances()}
+func (v *variances) grade(posteriors []neyman.Mixture, tasks []Task, shares []float64, sum float64) {
+	g := &graded{}
+	for _, p := range posteriors {
+		g.variances = append(g.variances, p.Variances()...)
+	}
 	var mean, squares, passes float64
 	var cubes [2]float64
 	for i, t := range tasks {

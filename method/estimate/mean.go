@@ -110,15 +110,12 @@ const quantile = 1.959963984540054
 // their shares, of Σ c·X over the stages of each. Uniform is one stage with the weight
 // 1. It is an error if there are no tasks, if a task has no rollouts in a stage that
 // counts or weights that do not add up to one, or if sums are of no rewards in [0, 1].
-func Of(prior *neyman.Prior, tasks []Task) (Mean, error) { return of(prior, nil, tasks) }
+func Of(prior *neyman.Prior, tasks []Task) (Mean, error) { return Informed(prior, tasks) }
 
 // Informed is Of by a policy whose prior, known, knew more of the tasks than the reference
-// prior does. The error goes by known. The value is the same.
-func Informed(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) {
-	return of(prior, known, tasks)
-}
-
-func of(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) {
+// prior does, or several, one for each benchmark of a suite. The error goes by known. The
+// value is the same.
+func Informed(prior *neyman.Prior, tasks []Task, known ...*informed.Prior) (Mean, error) {
 	observed, rewards := make([]int, len(tasks)), make([]float64, len(tasks))
 	for i, t := range tasks {
 		if err := t.check(); err != nil {
@@ -130,9 +127,9 @@ func of(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) 
 	if err != nil {
 		return Mean{}, err
 	}
-	after := update.Mixture()
-	if known != nil {
-		if after, err = informedPosterior(known, observed, rewards); err != nil {
+	after := []neyman.Mixture{update.Mixture()}
+	if len(known) > 0 {
+		if after, err = informedPosteriors(known, observed, rewards); err != nil {
 			return Mean{}, err
 		}
 	}
@@ -153,18 +150,21 @@ func of(prior *neyman.Prior, known *informed.Prior, tasks []Task) (Mean, error) 
 	return m, nil
 }
 
-// informedPosterior is the posterior of a prior that knows donors. It has counts only: graded
-// rewards are rounded.
-func informedPosterior(known *informed.Prior, observed []int, rewards []float64) (neyman.Mixture, error) {
+// informedPosteriors are the posteriors of priors that know donors. They have counts only:
+// graded rewards are rounded.
+func informedPosteriors(known informed.Suite, observed []int, rewards []float64) (all []neyman.Mixture, err error) {
 	passes := make([]int, len(rewards))
 	for i, r := range rewards {
 		passes[i] = int(math.Round(r))
 	}
-	posterior := known.Posterior()
-	if err := posterior.Observe(observed, passes); err != nil {
-		return neyman.Mixture{}, err
+	posteriors := known.Posteriors()
+	if err := posteriors.Observe(observed, passes); err != nil {
+		return nil, err
 	}
-	return posterior.Mixture(), nil
+	for _, p := range posteriors {
+		all = append(all, p.Mixture())
+	}
+	return all, nil
 }
 
 // Task is the selected rollouts of one task.
@@ -303,8 +303,9 @@ type variances struct {
 	together, explained float64 // explained is the part of doubt that the mean over tasks explains
 }
 
-// newVariances takes tasks with their shares, whose sum is given.
-func newVariances(posterior neyman.Mixture, tasks []Task, shares []float64, sum float64) variances {
+// newVariances takes tasks with their shares, whose sum is given, and the posteriors of the
+// benchmarks that they are of, which are independent.
+func newVariances(posteriors []neyman.Mixture, tasks []Task, shares []float64, sum float64) variances {
 	n := len(tasks)
 	mean, own, single := neyman.Sum{P: make([]float64, n)}, neyman.Sum{V: make([]float64, n)}, neyman.Sum{V: make([]float64, n)}
 	var v variances
@@ -313,14 +314,25 @@ func newVariances(posterior neyman.Mixture, tasks []Task, shares []float64, sum 
 		mean.P[i], own.V[i], single.V[i] = share, share*share*t.shrinkage(), share*share
 		v.within.add(t.within(), share)
 	}
-	expectations, covariances := posterior.Joint(mean, own, single)
-	v.center, v.expected, v.single = expectations[0], expectations[1], expectations[2]
-	v.doubt = covariances[1][1] / (v.expected * v.expected)
-	v.singleDoubt = covariances[2][2] / (v.single * v.single)
-	v.together = covariances[1][2] / (v.expected * v.single)
-	v.explained = covariances[0][1] * covariances[0][1] / (covariances[0][0] * v.expected * v.expected)
+	var c [3][3]float64 // covariances of the three
+	first := 0
+	for _, p := range posteriors {
+		end := first + p.Tasks
+		expectations, covariances := p.Joint(neyman.Sum{P: mean.P[first:end]}, neyman.Sum{V: own.V[first:end]}, neyman.Sum{V: single.V[first:end]})
+		first = end
+		v.center, v.expected, v.single = v.center+expectations[0], v.expected+expectations[1], v.single+expectations[2]
+		for j := range c {
+			for l := range c[j] {
+				c[j][l] += covariances[j][l]
+			}
+		}
+	}
+	v.doubt = c[1][1] / (v.expected * v.expected)
+	v.singleDoubt = c[2][2] / (v.single * v.single)
+	v.together = c[1][2] / (v.expected * v.single)
+	v.explained = c[0][1] * c[0][1] / (c[0][0] * v.expected * v.expected)
 	if isGraded(tasks) {
-		v.grade(posterior, tasks, shares, sum)
+		v.grade(posteriors, tasks, shares, sum)
 	}
 	return v
 }

@@ -112,7 +112,7 @@ func TestTheLargerVarianceCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		shares, sum := shares(tasks)
-		return m, newVariances(update.Mixture(), tasks, shares, sum)
+		return m, newVariances([]neyman.Mixture{update.Mixture()}, tasks, shares, sum)
 	}
 	var alike, unlike []Task
 	for i := range 50 {

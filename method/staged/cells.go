@@ -8,8 +8,8 @@ import (
 
 // Cell is tasks that stand next to one another, such as a benchmark of a suite, with a floor.
 type Cell struct {
-	Tasks int
-	Least int // rollouts that they have in all stages together, at least
+	Tasks int `json:"n_tasks"`
+	Least int `json:"floor"` // rollouts that they have in all stages together, at least
 }
 
 // eachCell visits the cells that have tasks with weight left, with the places of these among

@@ -233,7 +233,7 @@ func (a *Allocated) combine(tasks []estimate.Task) (*Combined, error) {
 	}
 	m, err := estimate.Of(a.subject.prior, tasks)
 	if len(a.known.Donors) > 0 {
-		m, err = estimate.Informed(a.subject.prior, known[0], tasks)
+		m, err = estimate.Informed(a.subject.prior, tasks, known...)
 	}
 	if err != nil {
 		return nil, err

@@ -335,7 +335,7 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 	if more := float64(r.Suite[1].Rollouts) / 2; more < 1.5*float64(r.Suite[0].Rollouts)/5 {
 		t.Errorf("tasks that weigh more got %v rollouts each: %+v", more, r.Suite)
 	}
-	if r.Suite[0].Floor != 27 || r.Suite[1].Floor != 11 || r.Suite[0].Rollouts < 27 || r.Suite[1].Rollouts < 11 || r.Design.FreeRisk == nil {
+	if cells := r.Design.Cells; len(cells) != 2 || cells[0].Least != 27 || cells[1].Least != 11 || r.Suite[0].Rollouts < 27 || r.Suite[1].Rollouts < 11 || r.Design.FreeRisk == nil {
 		t.Errorf("floors of two thirds of 40 and 16 rollouts: %+v, %+v", r.Suite, r.Design)
 	}
 	again, err := evaluate.Rescore(t.Context(), l.configuration(), folder, suite.Names, l.host())

@@ -54,7 +54,7 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		d, source, err := b.inTwoStages(ctx, len(setup.TaskIDs), setup.Budget)
 		return stopped(setup, evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}), err
 	}
-	s := design.StagesSettings{Budget: setup.Budget, Stages: after + 1, TaskShares: setup.Shares, Cells: setup.Cells()}
+	s := design.StagesSettings{Budget: setup.Budget, Stages: after + 1, TaskShares: setup.Shares, Cells: setup.Design.Cells}
 	if s.Prior, err = setup.Priors(); err != nil {
 		return evaluation.Design{}, err
 	}

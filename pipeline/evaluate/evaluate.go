@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -214,6 +215,9 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 	if err == nil {
 		err = there.Matches(setup)
 	}
+	if err == nil && !slices.Equal(there.Design.Cells, setup.Design.Cells) {
+		err = fmt.Errorf("%s has begun with another --floor: put that back, or take another --seed", FullName(there))
+	}
 	if err != nil {
 		return nil, &RequestError{err}
 	}
@@ -263,10 +267,12 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	}
 	defer lease.Release()
 	if setup.Extends == nil {
+		cells := setup.Design.Cells
 		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places()); err != nil {
 			return nil, err
 		}
 		s.foresee(&setup)
+		setup.Design.Cells = cells
 	}
 	if err := setup.Check(); err != nil {
 		return nil, &RequestError{err}
@@ -284,7 +290,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	settings.Say, settings.Watch = h.Say, h.Watch
 	n := len(setup.TaskIDs)
 	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, show.Spending(&setup), show.Stages(&setup)))
-	if text := show.Floor(setup.Suite, setup.Design); text != "" {
+	if text := show.Floor(setup.Design); text != "" {
 		h.Say(text)
 	}
 	result, err := evaluation.Run(ctx, settings)

@@ -14,6 +14,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/serving"
+	"speceval/method/staged"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 	"speceval/stages/score"
@@ -100,10 +101,10 @@ func (b *Benchmark) floors(setup *evaluation.Setup, given *float64) error {
 	default:
 		floor = *given
 	}
-	setup.Suite = slices.Clone(setup.Suite)
-	for k := range setup.Suite {
-		p := &setup.Suite[k]
-		p.Floor = policy.FloorOf(p.Tasks, floor)
+	for _, p := range b.parts {
+		if floor > 0 {
+			setup.Design.Cells = append(setup.Design.Cells, staged.Cell{Tasks: p.Tasks, Least: policy.FloorOf(p.Tasks, floor)})
+		}
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	for _, p := range r.Suite {
 		line(p.Benchmark, "%.4f ± %.4f by %d rollouts, with weight %.3g", p.Estimate, p.StandardError, p.Rollouts, p.Weight)
 	}
-	if text := Floor(r.Suite, r.Design); text != "" {
+	if text := Floor(r.Design); text != "" {
 		line("floor", "%s", text)
 	}
 	line("other tasks", "%s", SampleError(r.SampleError))
@@ -280,12 +280,12 @@ func Stages(s *evaluation.Setup) string {
 }
 
 // Floor is the floors of a suite's benchmarks and their price in words; "" without floors.
-func Floor(suite []evaluation.Part, d evaluation.Design) string {
-	if d.FreeRisk == nil || len(suite) == 0 {
+func Floor(d evaluation.Design) string {
+	if d.FreeRisk == nil || len(d.Cells) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%.3g rollouts per task of every benchmark at least, expected to cost %.1f%% of the variance of the mean (--floor 0 goes without)",
-		float64(suite[0].Floor)/float64(suite[0].Tasks), 100*max(0, *d.Risk / *d.FreeRisk - 1))
+		float64(d.Cells[0].Least)/float64(d.Cells[0].Tasks), 100*max(0, *d.Risk / *d.FreeRisk - 1))
 }
 
 // worse says so if Uniform would have needed fewer rollouts than were spent; "" otherwise.
