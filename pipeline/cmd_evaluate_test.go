@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -334,4 +335,27 @@ func TestResultsOfServersThatTellNoTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "result", b.String(), "rollouts     30 of 5 tasks\n", "tokens       not told of 30 rollouts", "note         a note")
+}
+
+// TestSuitesByFlags has weights and floors of a suite by their flags.
+func TestSuitesByFlags(t *testing.T) {
+	l := newEvaluationLab(t)
+	if err := os.WriteFile("sums.jsonl", []byte(`{"id":"four","prompt":"What is 1+3?","answer":"4","scorer":"math"}`+"\n"+`{"id":"nine","prompt":"What is 4+5?","answer":"9","scorer":"math"}`+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	suite := []string{"--benchmark", "sums.jsonl", "--budget", "6"}
+	if r := l.evaluate(append(suite, "--weight", "1,3", "--floor", "2")...); len(r.Suite) != 2 || r.Suite[1].Weight != 0.75 || len(r.Design.Cells) != 2 || r.Design.Cells[1].Least != 4 {
+		t.Errorf("%+v", r)
+	}
+	if r := l.evaluate(append(suite, "--weight", "micro", "--seed", "2")...); math.Abs(r.Suite[1].Weight-2.0/float64(r.Tasks)) > 1e-12 || r.Design.Cells[1].Least != 8 {
+		t.Errorf("all tasks alike: %+v", r)
+	}
+	for want, words := range map[string][]string{
+		"want a number, macro or micro": {"--weight", "much"}, "want a positive number": {"--weight", "0,0"},
+		"want 0 to the budget": {"--floor", "7"}, "invalid syntax": {"--floor", "x"},
+	} {
+		if code, _ := l.do(nil, slices.Concat([]string{"--benchmark", "own.jsonl", "--model", "mine", "--worker", l.url}, suite, words)...); code != exitUsage || !strings.Contains(l.stderr, want) {
+			t.Errorf("%q: exit code %d, %s", words, code, l.stderr)
+		}
+	}
 }

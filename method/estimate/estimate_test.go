@@ -367,6 +367,35 @@ func TestErrorByDonors(t *testing.T) {
 	}
 }
 
+// TestBenchmarksOfASuiteErrIndependently has two benchmarks whose tasks all pass, so that the
+// posteriors alone have an error: the square is the sum of both, by their weights.
+func TestBenchmarksOfASuiteErrIndependently(t *testing.T) {
+	var all []estimate.Task
+	var want float64
+	var known []*informed.Prior
+	for k, n := range []int{4, 9} {
+		weight := []float64{0.3, 0.7}[k]
+		var own []estimate.Task
+		for range n {
+			own = append(own, estimate.Task{Stages: []estimate.Stage{estimate.Binary(2+k, 2+k, 0.4), estimate.Binary(5, 5, 0.6)}, Share: weight / float64(n)})
+		}
+		prior := mustInformed(t, n)
+		m, err := estimate.Informed(reference(t), own, prior)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += weight * weight * m.StandardError * m.StandardError
+		all, known = append(all, own...), append(known, prior)
+	}
+	m, err := estimate.Informed(reference(t), all, known...)
+	if err != nil || m.Value != 1 || math.Abs(m.StandardError*m.StandardError/want-1) > 1e-9 {
+		t.Errorf("%v ± %v, want 1 ± %v (%v)", m.Value, m.StandardError, math.Sqrt(want), err)
+	}
+	if _, err := estimate.Informed(reference(t), all, known[:1]...); err == nil {
+		t.Error("no error for a prior of the first benchmark alone")
+	}
+}
+
 func mustInformed(t *testing.T, tasks int) *informed.Prior {
 	t.Helper()
 	p, err := informed.New(tasks, nil)

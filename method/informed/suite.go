@@ -1,6 +1,9 @@
 package informed
 
-import "math/rand/v2"
+import (
+	"fmt"
+	"math/rand/v2"
+)
 
 // Suite is the priors of several benchmarks, whose tasks follow one another. What one
 // benchmark shows of its tasks says nothing of another's.
@@ -50,6 +53,9 @@ func (q Posteriors) Observe(rollouts, passes []int) error {
 			return err
 		}
 		rollouts, passes = rollouts[n:], passes[n:]
+	}
+	if more := max(len(rollouts), len(passes)); more > 0 {
+		return fmt.Errorf("informed: counts of %d tasks more than the benchmarks have", more)
 	}
 	return nil
 }
