@@ -63,47 +63,38 @@ type SuiteStanding struct {
 
 // SuiteStandings are the standings of every way to spend a budget, by budget, donors and way.
 func SuiteStandings(designs Schedules, ratios []Ratio, rows []Suite) (all []SuiteStanding, err error) {
-	var draws Benchmarks
-	for _, b := range suiteBudgets(rows) {
+	for _, b := range Budgets(ratios) {
+		uniform := suiteOf(rows, b, UniformTasks, policy.None)
+		var profiles []string
+		for _, r := range uniform.rows {
+			profiles = append(profiles, r.Benchmark)
+		}
+		draws := NewBenchmarks(profiles)
 		for _, known := range []*policy.Donors{policy.None, policy.Siblings} {
-			separate, err := separately(designs, ratios, rows, b, known)
+			separate, err := uniform.separately(designs, ratios, known)
 			if err != nil {
 				return nil, err
-			}
-			alone := map[string]float64{}
-			for _, r := range separate.rows {
-				alone[profileName(r.Benchmark, r.Model)] = r.VarianceRatio
 			}
 			for _, way := range SuiteWays {
 				s := separate
 				if way != Separate {
 					s = suiteOf(rows, b, way, known)
 				}
-				if len(s.rows) == 0 {
+				if len(s.rows) == 0 || len(s.rows) != len(uniform.rows) {
 					continue
 				}
-				draws = draws.For(s.ratios())
 				standing := SuiteStanding{Estimate: s.estimate(), Budget: b, Way: way, Donors: known, Models: len(s.models()), Between: draws.interval(s.resampled(draws)), WorstError: math.NaN()}
-				for _, r := range s.rows {
-					if own := alone[profileName(r.Benchmark, r.Model)]; own > 0 {
-						if e := math.Sqrt(r.VarianceRatio / own); !(e <= standing.WorstError) {
-							standing.WorstError = e
-						}
-					}
+				if len(separate.rows) > 0 {
+					standing.WorstError = 0
+				}
+				for i, r := range separate.rows {
+					standing.WorstError = max(standing.WorstError, math.Sqrt(s.rows[i].VarianceRatio/r.VarianceRatio))
 				}
 				all = append(all, standing)
 			}
 		}
 	}
 	return all, nil
-}
-
-func suiteBudgets(rows []Suite) (all []int32) {
-	for _, r := range rows {
-		all = append(all, r.Budget)
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // suite is the rows of a way to spend a budget, of all models.
@@ -127,32 +118,30 @@ func suiteOf(all []Suite, budget int32, way string, known *policy.Donors) (s sui
 	return s
 }
 
-// separately is the rows of separate runs by the policy in stages that knows the donors: of
-// each benchmark its ratio, and as many rollouts as Uniform's. There are none where a
-// benchmark was not replayed.
-func separately(designs Schedules, ratios []Ratio, all []Suite, budget int32, known *policy.Donors) (suite, error) {
-	of := policy.InStagesKnowing(known)
-	s := suiteOf(all, budget, UniformTasks, policy.None)
+// separately is the rows of separate runs, in the place of Uniform's, by the policy in stages
+// that knows the donors. There are none where a benchmark was not replayed.
+func (s suite) separately(designs Schedules, ratios []Ratio, known *policy.Donors) (separate suite, err error) {
 	var own []Ratio
 	var weights []float64
-	for _, rows := range s.models() {
+	models := s.models()
+	for _, rows := range models {
 		whole := 0.0
 		for _, r := range rows {
 			whole += r.UniformVariance
 		}
-		for i := range rows {
-			r := &rows[i]
-			ratio, ok := ProfileRatio(ratios, of, profileName(r.Benchmark, r.Model), budget)
+		for _, r := range rows {
+			ratio, ok := ProfileRatio(ratios, policy.InStagesKnowing(known), profileName(r.Benchmark, r.Model), r.Budget)
 			if !ok {
 				return suite{}, nil
 			}
-			own, weights = append(own, ratio), append(weights, r.UniformVariance/whole/float64(len(s.models())))
-			r.Policy, r.Donors, r.VarianceRatio, r.RatioSE = Separate, known.Name, ratio.VarianceRatio, ratio.RatioSE
+			own, weights = append(own, ratio), append(weights, r.UniformVariance/whole/float64(len(models)))
+			r.VarianceRatio = ratio.VarianceRatio
+			separate.rows = append(separate.rows, r)
 		}
 	}
 	e, err := SumErrors(designs, own, weights)
-	s.se = e.Total
-	return s, err
+	separate.se = e.Total
+	return separate, err
 }
 
 // models are the rows by model.
@@ -164,14 +153,6 @@ func (s suite) models() (all [][]Suite) {
 			n++
 		}
 		all, rest = append(all, rest[:n]), rest[n:]
-	}
-	return all
-}
-
-// ratios are the profiles of the rows.
-func (s suite) ratios() (all []Ratio) {
-	for _, r := range s.rows {
-		all = append(all, Ratio{Benchmark: r.Benchmark, Model: r.Model})
 	}
 	return all
 }

@@ -12,16 +12,14 @@ type Cell struct {
 	Least int `json:"floor"` // rollouts that they have in all stages together, at least
 }
 
-// eachCell visits the cells that have tasks with weight left, with the places of these among
-// the open tasks.
-func (a *Ahead) eachCell(visit func(c *Cell, from, to int)) {
+// eachCell visits the cells by their numbers, with the places of their tasks among the open
+// ones.
+func (a *Ahead) eachCell(visit func(c, from, to int)) {
 	from, task := 0, 0
-	for c := range a.cells {
-		task += a.cells[c].Tasks
+	for c, cell := range a.cells {
+		task += cell.Tasks
 		to, _ := slices.BinarySearch(a.open, task)
-		if to > from {
-			visit(&a.cells[c], from, to)
-		}
+		visit(c, from, to)
 		from = to
 	}
 }
@@ -32,7 +30,7 @@ func (a *Ahead) least() int {
 		return len(a.open) * a.allocator.Least
 	}
 	sum := 0
-	a.eachCell(func(c *Cell, from, to int) { sum += max(c.Least, (to-from)*a.allocator.Least) })
+	a.eachCell(func(c, from, to int) { sum += max(a.cells[c].Least, (to-from)*a.allocator.Least) })
 	return sum
 }
 
@@ -44,50 +42,43 @@ func (a *Ahead) divide(scores []float64) ([]int, error) {
 	if a.cells == nil {
 		return a.allocator.Allocate(scores, a.left)
 	}
-	type part struct {
-		*Cell
-		from, to int
-	}
-	var free, short []part
-	a.eachCell(func(c *Cell, from, to int) { free = append(free, part{c, from, to}) })
-	left := a.left
-	for {
+	left, raised := a.left, make([]bool, len(a.cells))
+	for again := true; again; {
 		a.others = a.others[:0]
-		for _, p := range free {
-			a.others = append(a.others, scores[p.from:p.to]...)
-		}
+		a.eachCell(func(c, from, to int) {
+			if !raised[c] {
+				a.others = append(a.others, scores[from:to]...)
+			}
+		})
 		all, err := a.allocator.Allocate(a.others, left)
 		if err != nil {
 			return nil, err
 		}
-		still := free[:0]
-		short = short[:0]
-		for _, p := range free {
-			own, sum := all[:p.to-p.from], 0
-			all = all[p.to-p.from:]
-			for _, n := range own {
-				sum += n
+		again = false
+		a.eachCell(func(c, from, to int) {
+			if raised[c] {
+				return
 			}
-			if sum < p.Least {
-				short = append(short, p)
-				continue
+			short := a.cells[c].Least
+			for i := from; i < to; i++ {
+				a.divided[i], all = all[0], all[1:]
+				short -= a.divided[i]
 			}
-			still = append(still, p)
-			copy(a.divided[p.from:], own)
-		}
-		if len(short) == 0 {
-			return a.divided[:len(scores)], nil
-		}
-		free = still
-		for _, p := range short {
-			own, err := a.allocator.Allocate(scores[p.from:p.to], p.Least)
-			if err != nil {
-				return nil, err
+			if short > 0 {
+				raised[c], again = true, true
+				left -= a.cells[c].Least
 			}
-			copy(a.divided[p.from:], own)
-			left -= p.Least
-		}
+		})
 	}
+	var faults error
+	a.eachCell(func(c, from, to int) {
+		if raised[c] {
+			own, err := a.allocator.Allocate(scores[from:to], a.cells[c].Least)
+			faults = errors.Join(faults, err)
+			copy(a.divided[from:to], own)
+		}
+	})
+	return a.divided[:len(scores)], faults
 }
 
 // spend counts the rollouts of all tasks toward the floors of their cells.

@@ -30,9 +30,6 @@ const (
 	suiteTaskSeconds = 1000
 )
 
-// suiteDonors is the knowledge that suites are replayed with.
-var suiteDonors = []*policy.Donors{policy.None, policy.Siblings}
-
 // suiteUnits are a unit for each donors and each model with several benchmarks, and one that
 // gathers their rows; none where no model has several.
 func (b *builder) suiteUnits() (units []dag.Unit) {
@@ -45,7 +42,7 @@ func (b *builder) suiteUnits() (units []dag.Unit) {
 	}
 	slices.Sort(models)
 	var ids []string
-	for _, known := range suiteDonors {
+	for _, known := range []*policy.Donors{policy.None, policy.Siblings} {
 		for _, model := range models {
 			u := b.suiteUnit(known, model, of[model])
 			units, ids = append(units, u), append(ids, u.ID)
@@ -106,7 +103,7 @@ func (b *builder) suiteUnit(known *policy.Donors, model string, pairs []pair.Pai
 		}
 		if len(s.profiles) > 1 {
 			for _, budget := range b.Budgets {
-				if err := s.replay(ctx, budget, max(2, b.Draws/suiteFraction), b.Seed); err != nil {
+				if err := s.replay(ctx, b, budget); err != nil {
 					return err
 				}
 			}
@@ -140,13 +137,13 @@ type suiteRun struct {
 
 // replay appends the rows of a budget. The plans with floors and without have one design and
 // the same draws.
-func (s *suiteReplay) replay(ctx context.Context, budget, draws int, designSeed uint64) error {
+func (s *suiteReplay) replay(ctx context.Context, b *builder, budget int) error {
 	if s.known == policy.None {
 		s.equally(budget)
 	}
 	settings := design.StagesSettings{
 		Prior: s.priors, Budget: budget, Stages: 1 + policy.InStagesKnowing(s.known).InStages.After,
-		Seed: designSeed, Panels: suitePanels, Replicates: suiteReplicates,
+		Seed: b.Seed, Panels: max(1, suitePanels*b.Draws/paperDraws), Replicates: suiteReplicates,
 	}
 	var floors []staged.Cell
 	for _, p := range s.profiles {
@@ -170,6 +167,7 @@ func (s *suiteReplay) replay(ctx context.Context, budget, draws int, designSeed 
 		}
 		runs = append(runs, &suiteRun{way: way, stages: stages, trial: pilot.NewTrial(stages, posteriors...), parts: make([]suitePart, len(s.profiles))})
 	}
+	draws := max(2, b.Draws/suiteFraction)
 	for draw := range draws {
 		for _, r := range runs {
 			random := s.at.Child("draws").Stream().At(uint64(draw))
@@ -222,13 +220,12 @@ func uniformVariance(p profile.Profile, rollouts int) float64 {
 // random, so that the mean of 1/n over tasks and chance is between 1/⌊q⌋ and 1/⌈q⌉. Where q is
 // below 1 some task would have none, and there are no rows.
 func (s *suiteReplay) equally(budget int) {
-	all := float64(len(s.ps) * budget)
 	for _, way := range []string{variance.UniformTasks, variance.UniformBenchmarks} {
 		parts, own, uniform := make([]suitePart, len(s.profiles)), 0.0, 0.0
 		for k, p := range s.profiles {
 			q := float64(budget)
 			if way == variance.UniformBenchmarks {
-				q = all / float64(len(s.profiles)*p.N())
+				q = float64(len(s.ps)*budget) / float64(len(s.profiles)*p.N())
 			}
 			if q < 1 {
 				return
@@ -237,8 +234,7 @@ func (s *suiteReplay) equally(budget int) {
 			ratio := float64(budget) * ((1-(q-low))/low + (q-low)/(low+1))
 			parts[k].ratio.add(ratio)
 			parts[k].rollouts.add(q)
-			u := uniformVariance(p, budget)
-			own, uniform = own+ratio*u, uniform+u
+			own, uniform = own+ratio*uniformVariance(p, budget), uniform+uniformVariance(p, budget)
 		}
 		s.store(parts, variance.Suite{Budget: int32(budget), Policy: way, SuiteRatio: own / uniform})
 	}

@@ -247,14 +247,11 @@ func (s *Settings) CaseConfig() map[string]string {
 
 // HasSuite reports whether a model has several benchmarks.
 func (s *Settings) HasSuite() bool {
-	seen := map[string]bool{}
+	models := map[string]bool{}
 	for _, p := range s.Pairs {
-		if seen[p.Model] {
-			return true
-		}
-		seen[p.Model] = true
+		models[p.Model] = true
 	}
-	return false
+	return len(models) < len(s.Pairs)
 }
 
 // feedRuns makes the timed runs inputs of a unit.

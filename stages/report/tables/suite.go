@@ -2,7 +2,6 @@ package tables
 
 import (
 	"speceval/internal/policy"
-	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -31,12 +30,6 @@ worst_error        The largest quotient, over benchmarks and models, of the stan
 `,
 }
 
-// suiteWay is a way to spend a budget.
-type suiteWay struct {
-	name   string
-	donors *policy.Donors
-}
-
 // suiteWays are the ways for people.
 var suiteWays = map[string]struct{ title, macro string }{
 	variance.UniformTasks:      {"Equal rollouts of every task", "SuiteUniformTasks"},
@@ -46,23 +39,12 @@ var suiteWays = map[string]struct{ title, macro string }{
 	variance.OneBudgetFloor:    {"Staged HBN on all, with a floor", "SuiteFloor"},
 }
 
-// String is the name.
-func (w suiteWay) String() string { return w.name }
-
-// Shown is the title.
-func (w suiteWay) Shown() table.Cell {
-	title := suiteWays[w.name].title
-	if w.donors != policy.None {
-		title += ", " + w.donors.Label
-	}
-	return table.Text(title)
-}
-
 type suiteRow struct {
-	Budget int32    `csv:"budget"`
-	Way    suiteWay `csv:"policy" head:"Budget spent on" align:"left"`
-	Donors string   `csv:"donors"`
-	Models int      `csv:"models"`
+	Budget int32  `csv:"budget"`
+	Way    string `csv:"policy"`
+	Title  string `head:"Budget spent on" align:"left"`
+	Donors string `csv:"donors"`
+	Models int    `csv:"models"`
 
 	Ratio   float64  `csv:"variance_ratio" head:"Variance" format:".1%±"`
 	RatioSE float64  `csv:"variance_ratio_se"`
@@ -94,7 +76,13 @@ func makeSuite(src *stored.Source) (*model.Sheet, error) {
 	}
 	var rows []suiteRow
 	for _, s := range all {
-		row := suiteRow{Budget: s.Budget, Way: suiteWay{s.Way, s.Donors}, Donors: s.Donors.Name, Models: s.Models, Ratio: s.Value, RatioSE: s.SE, Worst: model.Maybe(s.WorstError)}
+		row := suiteRow{
+			Budget: s.Budget, Way: s.Way, Title: suiteWays[s.Way].title, Donors: s.Donors.Name, Models: s.Models,
+			Ratio: s.Value, RatioSE: s.SE, Worst: model.Maybe(s.WorstError),
+		}
+		if s.Donors != policy.None {
+			row.Title += ", " + s.Donors.Label
+		}
 		if b := s.Between; b != nil {
 			low, high := 1-b.High, 1-b.Low
 			row.Low, row.High = &low, &high
