@@ -450,7 +450,7 @@ func designsFor(tasks, budget int) map[int]design.InStages {
 	all := map[int]design.InStages{}
 	for _, b := range []int{gateLooks(budget)[0], budget} {
 		all[b] = must(design.ComputeInStages(context.Background(), design.StagesSettings{
-			Prior: must(informed.New(tasks, nil)), Budget: b, Stages: 5, Seed: 42, Replicates: 2, Panels: min(64, max(2, 1600/tasks)),
+			Prior: informed.Suite{must(informed.New(tasks, nil))}, Budget: b, Stages: 5, Seed: 42, Replicates: 2, Panels: min(64, max(2, 1600/tasks)),
 		}))
 	}
 	return all
