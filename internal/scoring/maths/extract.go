@@ -84,6 +84,21 @@ func lastWord(text string) (string, bool) {
 	return word, word != "" && (spelled(word) != word || word == "infinity") && !answered.MatchString(before)
 }
 
+// closingWords is what the last sentence of a text says that something is, if nothing before is
+// called the answer and the sentence says so of one thing alone, with no reason or condition: not
+// "It is even, because 3 is odd."
+func closingWords(text string) string {
+	word, before := behindLink(text)
+	sentence := before[1+max(strings.LastIndexAny(before, ".?!\n"), -1):]
+	if _, tagged := words.Tagged(text); tagged || answered.MatchString(before) || isBefore.MatchString(sentence) || aside.MatchString(sentence) || announcedWords(text) != "" {
+		return ""
+	}
+	return word
+}
+
+// aside begins a part of a sentence that does not say the answer.
+var aside = regexp.MustCompile(`(?i)\b(?:because|since|as|if|when|while|where|whereas|although|though|unless|whether|what|which)\b[^,]*$`)
+
 // behindLink is what stands between the last "is" of a text and its end, if that is stated, and
 // what is before: Tuesday, of "It is Tuesday."
 func behindLink(text string) (word, before string) {

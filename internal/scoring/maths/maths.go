@@ -62,8 +62,7 @@ func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	found := final(r.Text, !r.Cut, s.severals)
 	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.text)), Answer: scoring.Shorten(found.text), Note: found.note}
 	if !v.Correct() && !r.Cut && (!s.read || s.answer.Kind == latex.Words) && !found.boxed {
-		tail, _ := behindLink(r.Text)
-		for _, text := range []string{r.Text, announcedWords(r.Text), tail} {
+		for _, text := range []string{r.Text, announcedWords(r.Text), closingWords(r.Text)} {
 			if len(text) <= longestWhole && s.key != "" && sameWords(latex.Cut(text).Key(), s.key) { // June 20
 				return scoring.Verdict{Reward: 1, Answer: scoring.Shorten(trimmed(text))}, nil
 			}

@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -128,7 +129,7 @@ func members(items []latex.Answer) (region, bool) {
 			return region{}, false
 		}
 		x, ok := exactly(item.Expr)
-		if !ok {
+		if !ok || math.IsInf(x.near, 0) {
 			return region{}, false
 		}
 		all = append(all, x)

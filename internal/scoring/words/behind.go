@@ -194,6 +194,8 @@ func takesBack(remark []string, same bool, mark string) bool {
 		return same || linked || len(remark) < 3
 	case r == Denies:
 		return !contrast(remark) && (!linked || len(remark) > 1) && len(remark) < 4 && !anyOf(remark[1:], open, sorts, Earlier)
+	case remark[0] == "doubt": // which I doubt
+		return true
 	case r == Doubts, r == bounds:
 		return same && !linked && mark != "which"
 	}

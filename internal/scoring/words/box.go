@@ -1,6 +1,7 @@
 package words
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,8 +25,11 @@ func statesBox(before, behind string, equation bool) bool {
 		before = before[strings.LastIndex(before, end)+1:]
 	}
 	behind, _, _ = strings.Cut(behind[:min(len(behind), remark)], "\n")
-	return introducesBox(statement(tokens(before), equation), equation) && !callsWrong(tokens(behind))
+	return introducesBox(statement(tokens(before), equation), equation) && !callsWrong(tokens(behind)) && !alternative.MatchString(behind)
 }
+
+// alternative begins another answer behind a box that is as good: or maybe 8.
+var alternative = regexp.MustCompile(`(?i)^[ $)]*[,;]?\s*(?:or (?:maybe|perhaps|possibly|probably)\b|(?:maybe|perhaps|possibly|probably) [ $*(]*\\f?boxed)`)
 
 // introducesBox does so for the words before a box.
 func introducesBox(all []string, equation bool) bool {

@@ -67,7 +67,7 @@ func cut(text string, commas bool) *Text {
 	}
 	text = Plain(text)
 	if strings.Contains(text, " (") {
-		text = also.ReplaceAllString(nearly.ReplaceAllString(text, ""), " or $1$2$3")
+		text = withForm(nearly.ReplaceAllString(text, ""))
 	}
 	t := &Text{lexer{text: text, commas: commas}}
 	if t.failed = len(text) > maxLength; !t.failed {
@@ -115,7 +115,21 @@ func (t *Text) Read() (Answer, bool) {
 func Read(text string) (Answer, bool) { return Cut(text).Read() }
 
 // also is another form of an answer behind it: 7 (or 7.0), 5.5 hours (330 minutes).
-var also = regexp.MustCompile(`\s+\((?:(?:or|i\.e\.,?) |(\d[\d.,/]*\s*(?:\\text\{)?\s*[a-z]{3}))([^()]*)\)(\}*)\.?\s*$`)
+var also = regexp.MustCompile(`\s+\((?:(?:or|i\.e\.,?) |(\d[\d.,/]*\s*(?:\\text\{)?\s*([a-z]{3,})))([^()]*)\)(\}*)\.?\s*$`)
+
+// withForm writes another form of an answer as an alternative: 7 or 7.0. A factor in brackets is
+// none, 2(3xyz) or 4(2sin x).
+func withForm(text string) string {
+	at := also.FindStringSubmatch(text)
+	if at == nil {
+		return text
+	}
+	measure, name, rest, closing := at[1], at[2], at[3], at[4]
+	if name != "" && (!isUnit(name) || functions[name] != "" && strings.Trim(rest, " }") != "") {
+		return text
+	}
+	return strings.TrimSuffix(text, at[0]) + " or " + measure + rest + closing
+}
 
 // nearly is a rounded value behind an answer: 1/3 (about 0.33).
 var nearly = regexp.MustCompile(`\s+\((?:about|approximately|approx\.?|roughly|\\approx|≈|~)[^()]*\)\.?\s*$`)

@@ -43,7 +43,7 @@ func (lx *lexer) letters(prose bool) {
 	case prose && (len(run) > 1 || lx.afterValue() || lx.inUnit()):
 		lx.named(run, prose)
 	case len(run) == 1 && lx.unitLetter(run):
-		lx.emit(word, lower)
+		lx.emitRun(word, lower, run)
 	case len(run) == 1:
 		lx.letter(run)
 	default:
