@@ -175,7 +175,7 @@ func TestCompareFindsTiers(t *testing.T) {
 	}
 	const head = "benchmark,model,task_index,task_id,pass_count,tested_k\n"
 	dir := filesIn(t, map[string]string{
-		"two.csv": head + rows("a", 200, 300, 100) + rows("b", 80, 90, 20), "one.csv": head + rows("c", 205, 299, 102), "other.csv": strings.ReplaceAll(head+rows("d", 1, 2, 3), "quiz", "exam"), "longer.csv": head + rows("e", 1, 2, 3, 4),
+		"two.csv": head + rows("a", 200, 300, 100) + rows("b", 80, 90, 20), "one.csv": head + rows("c", 205, 299, 102), "a#2.csv": head + rows("a", 201, 301, 99), "other.csv": strings.ReplaceAll(head+rows("d", 1, 2, 3), "quiz", "exam"), "longer.csv": head + rows("e", 1, 2, 3, 4),
 	})
 	two, one, page := filepath.Join(dir, "two.csv"), filepath.Join(dir, "one.csv"), filepath.Join(dir, "page.html")
 	for _, command := range [][]string{{"compare"}, {"evaluate", "compare"}} {
@@ -194,6 +194,12 @@ func TestCompareFindsTiers(t *testing.T) {
 	var c show.Comparison
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil || c.Pair == nil || !c.Apart || c.Resolve == nil || !reflect.DeepEqual(c.Tiers, [][]int{{2}, {1}}) || !slices.Equal(c.Rollouts, []int{1200, 1200}) {
 		t.Errorf("%v: %s", err, stdout)
+	}
+	// A file's name may have a # as well.
+	for _, words := range [][]string{{filepath.Join(dir, "a#2.csv#a"), two}, {filepath.Join(dir, "a#2.csv"), two + "#b"}} {
+		if code, stdout, stderr := onShell(append([]string{"compare"}, words...)...); code != exitDone || !strings.Contains(stdout, "a#2.csv#a") {
+			t.Errorf("%q: exit code %d: %s%s", words, code, stdout, stderr)
+		}
 	}
 	_, _, stderr := onShell("compare", one, filepath.Join(dir, "other.csv"))
 	want(t, "another name", stderr, "call the benchmark differently: exam, quiz")

@@ -97,7 +97,7 @@ func pairOf(all []*evaluation.Result, i, k int, rate, resolve float64) (*show.Pa
 // sources are the results that a word names: a stored evaluation, the file of a result, a log, or
 // the profiles of a file, of which FILE#MODEL is one.
 func (a Archive) sources(word string) (names []string, results []*evaluation.Result, err error) {
-	path, model, one := strings.Cut(word, "#")
+	path, model, one := ofModel(word)
 	profiles, fault := profile.Read(path)
 	var missing *rowfile.MissingColumnError
 	if ext := filepath.Ext(path); fault != nil && (ext != ".csv" && ext != ".parquet" || errors.As(fault, &missing) && ext == ".parquet") {

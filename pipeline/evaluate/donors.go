@@ -40,7 +40,7 @@ func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []
 
 // found is the content of a source: an evaluation, a file of profiles, or a log of a harness.
 func (b *Benchmark) found(source string, k evaluation.Spec, model string, seed uint64) ([]evaluation.Donor, error) {
-	path, _, _ := strings.Cut(source, "#")
+	path, _, _ := ofModel(source)
 	switch _, err := os.Stat(path); filepath.Ext(path) {
 	case ".csv":
 		return b.profiled(source, model)
@@ -89,9 +89,19 @@ func (b *Benchmark) logged(path, reward, model string) (all []evaluation.Donor, 
 	return all, nil
 }
 
+// ofModel is the file of FILE#MODEL and its model, or else the whole of a word. A file's name may
+// have a # as well.
+func ofModel(word string) (path, model string, one bool) {
+	at := strings.LastIndexByte(word, '#')
+	if _, err := os.Stat(word); err == nil || at < 0 {
+		return word, "", false
+	}
+	return word[:at], word[at+1:], true
+}
+
 // profiled is the profiles of a file: all of the benchmark, or one model's.
 func (b *Benchmark) profiled(source, evaluated string) (all []evaluation.Donor, err error) {
-	path, model, one := strings.Cut(source, "#")
+	path, model, one := ofModel(source)
 	profiles, err := profile.ReadAny(path)
 	if err != nil {
 		return nil, err
