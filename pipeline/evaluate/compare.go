@@ -137,7 +137,8 @@ func (a Archive) sources(word string) (names []string, results []*evaluation.Res
 }
 
 // aligned is an error unless all results are of the same tasks, and none shares rollouts with
-// another. Those of other programs are put into the order of tasks of the first that is not.
+// another. Those of other programs are put into the order of tasks of the first that is not. Those
+// that tell no clusters of the tasks have the clusters that others tell.
 func aligned(all []*evaluation.Result) error {
 	if len(all) < 2 {
 		return requestf("there is nothing to compare with: name two or more evaluations, logs or profiles")
@@ -152,6 +153,15 @@ func aligned(all []*evaluation.Result) error {
 		for _, other := range all[:i] {
 			if shareRollouts(other, r) {
 				return requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", r.Model, r.Seed)
+			}
+		}
+	}
+	at := slices.IndexFunc(all, func(r *evaluation.Result) bool { return r.Clustered })
+	for _, r := range all {
+		if at >= 0 && r.Outside() && !r.Clustered {
+			r.Clusters, r.Clustered = all[at].Clusters, true
+			for k := range r.Rows {
+				r.Rows[k].Cluster = all[at].Rows[k].Cluster
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package evaluate_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"slices"
@@ -226,6 +227,27 @@ func TestGatesAreAsked(t *testing.T) {
 	var refused *evaluate.RequestError
 	if _, err = s.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.2}, live, l.host()); !errors.As(err, &refused) || !strings.Contains(err.Error(), "take another --seed") {
 		t.Error(err)
+	}
+}
+
+// TestClustersAreOfTheTasks compares with profiles, which tell no clusters, in both orders.
+func TestClustersAreOfTheTasks(t *testing.T) {
+	l := newLab(t)
+	l.write("own.jsonl", strings.NewReplacer(`"scorer":"math"`, `"scorer":"math","cluster":"sums"`, `"scorer":"choice"`, `"scorer":"choice","cluster":"colours"`).Replace(ownBenchmark))
+	r, folder, err := l.try(request(8, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := "benchmark,model,task_index,task_id,pass_count,tested_k\n"
+	for i, task := range slices.Backward(r.Rows) {
+		table += fmt.Sprintf("own,other,%d,%s,%d,16\n", len(r.Rows)-1-i, task.ID, 3*i)
+	}
+	l.write("other.csv", table)
+	for _, words := range [][]string{{folder, "other.csv"}, {"other.csv", folder}} {
+		c, err := l.archive("out").Compare(words, 0)
+		if err != nil || c.Tasks == nil || c.Tasks.Clusters != r.Clusters || r.Clusters >= len(r.Rows) {
+			t.Errorf("%q: %+v, %v; want %d clusters", words, c, err, r.Clusters)
+		}
 	}
 }
 
