@@ -1,7 +1,10 @@
 package coupled_test
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -181,9 +184,13 @@ func TestPublishedDigests(t *testing.T) {
 			t.Errorf("b=%d: allocation digest %s, want %s", run.budget, got, run.allocated)
 		}
 		identities := coupled.NewIdentities(run.fingerprint, p.TaskIDs, master)
-		var accepted []coupled.Outcome
+		var accepted []string // of each the JSON list of identity, seed and reward
 		accept := func(id controller.ID) {
-			accepted = append(accepted, coupled.Outcome{ID: id, Passed: rewards.Reward(id)})
+			reward := 0
+			if rewards.Reward(id) {
+				reward = 1
+			}
+			accepted = append(accepted, fmt.Sprintf("[%q,%d,%d]", identities.Logical(id), identities.Seed(id), reward))
 		}
 		for task, l := range allocation {
 			for ordinal := range l {
@@ -193,7 +200,9 @@ func TestPublishedDigests(t *testing.T) {
 				accept(pilot(task, ordinal+1))
 			}
 		}
-		if got := identities.AcceptedDigest(accepted); got != run.accepted || len(accepted) != p.N()*run.budget {
+		slices.Sort(accepted)
+		sum := sha256.Sum256([]byte("[" + strings.Join(accepted, ",") + "]"))
+		if got := hex.EncodeToString(sum[:]); got != run.accepted || len(accepted) != p.N()*run.budget {
 			t.Errorf("b=%d: digest of %d accepted rollouts %s, want %s", run.budget, len(accepted), got, run.accepted)
 		}
 	}

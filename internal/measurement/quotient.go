@@ -12,9 +12,6 @@ type Quotient struct {
 	Above  []Term // their sums add up
 	Below  Term
 	Change bool // less one: the change relative to Below
-
-	Less *Quotient // which is subtracted; nil: nothing
-	Over *Quotient // by which it is divided; nil: nothing
 }
 
 // Value is the quotient over the settings.
@@ -26,12 +23,6 @@ func (q *Quotient) Value(settings []Setting) float64 {
 	v := above.total() / total(settings, q.Below).total()
 	if q.Change {
 		v--
-	}
-	if q.Less != nil {
-		v -= q.Less.Value(settings)
-	}
-	if q.Over != nil {
-		v /= q.Over.Value(settings)
 	}
 	return v
 }

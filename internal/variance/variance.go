@@ -7,7 +7,6 @@ package variance
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	"speceval/internal/policy"
@@ -188,9 +187,6 @@ func ReadDesigns(path string) ([]Design, error) {
 	}
 	return rows, nil
 }
-
-// Finite reports whether v is a number.
-func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // Entry names a result of one policy: alpha is 0 for policies without one.
 type Entry struct {
