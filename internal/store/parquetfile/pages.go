@@ -13,10 +13,6 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/schema"
 )
 
-// maxDictionary is how many values a dictionary may have: the library makes 24
-// bytes for each. Writers give dictionaries up at some megabytes of values.
-const maxDictionary = 1 << 22
-
 // checkedPages lets a page through only if it can hold the values that its header
 // claims. The library trusts the header: it loops for ever on levels that end early,
 // and makes room for what a dictionary claims.
@@ -60,8 +56,8 @@ func (p *checkedPages) check(page file.Page) error {
 	claimed, data := int64(page.NumValues()), page.Data()
 	split := page.Encoding() == byteStreamSplit
 	if _, ok := page.(*file.DictionaryPage); ok {
-		if claimed > min(maxDictionary, int64(len(data))) {
-			return fmt.Errorf("a dictionary of %d bytes claims %d values, at most %d can be read", len(data), claimed, maxDictionary)
+		if claimed > int64(len(data)) {
+			return errShortPage
 		}
 		return nil
 	}

@@ -1,7 +1,7 @@
 // Package parquetfile opens Parquet files of any writer, damaged ones too. The Parquet
 // library trusts the sizes and counts in a file: where they are wrong, it panics, loops
-// for ever or takes all memory. This package bounds the size of the footer, of a page and
-// of a dictionary, and turns panics into errors.
+// for ever or takes all memory. This package bounds the size of the footer and of a page,
+// and turns panics into errors.
 package parquetfile
 
 import (
@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
@@ -24,39 +23,21 @@ import (
 type File struct {
 	*file.Reader
 	at     io.ReaderAt
-	size   int64 // in bytes
-	memory *pageMemory
-	rows   int64 // bytes that are left for what is made of the pages
+	memory pageMemory
 }
 
 // Open reads the footer of a file of the given size in bytes. Pages of more than maxPage
 // bytes will be refused. It may panic, as does all that reads a damaged file: see [Recover].
 func Open(r parquet.ReaderAtSeeker, size int64, maxPage int) (*File, error) {
-	if err := errors.Join(codecFault, checkEnds(r, size)); err != nil {
+	if err := checkEnds(r, size); err != nil {
 		return nil, err
 	}
-	memory := &pageMemory{maxPage: maxPage, left: math.MaxInt64}
+	memory := pageMemory{maxPage}
 	reader, err := file.NewParquetReader(r, file.WithReadProps(parquet.NewReaderProperties(memory)))
 	if err != nil {
 		return nil, fmt.Errorf("damaged Parquet file: %w", err)
 	}
-	return &File{Reader: reader, at: r, size: size, memory: memory, rows: math.MaxInt64}, nil
-}
-
-// Allow lets the pages that are read from now on have the given bytes, and as many what is
-// made of them. Without it they may have any number.
-func (f *File) Allow(bytes int64) { f.rows, f.memory.left = bytes, bytes }
-
-// Take takes the given bytes for each of count things that are made of the file. The error
-// says that there is no memory left for them.
-func (f *File) Take(count, bytes int64) error { return take(&f.rows, count, bytes) }
-
-func take(left *int64, count, bytes int64) error {
-	if count < 0 || bytes > 0 && count > *left/bytes {
-		return errors.New("it takes more memory than may be used for one file")
-	}
-	*left -= count * bytes
-	return nil
+	return &File{Reader: reader, at: r, memory: memory}, nil
 }
 
 // Recover, deferred, turns a panic of the Parquet library into an error that begins
@@ -95,9 +76,6 @@ func (f *File) Column(group *file.RowGroupReader, i int) (reader file.ColumnChun
 	from, length := chunk.DataPageOffset(), chunk.TotalCompressedSize()
 	if chunk.HasDictionaryPage() && chunk.DictionaryPageOffset() > 0 {
 		from = min(from, chunk.DictionaryPageOffset())
-	}
-	if from < 0 || from > f.size || length < 0 || length > f.size-from {
-		return nil, 0, fmt.Errorf("damaged Parquet file: the column claims %d bytes at %d of a file of %d", length, from, f.size)
 	}
 	stream := bufio.NewReaderSize(io.NewSectionReader(f.at, from, length), maxHeaderBytes)
 	pages, err := file.NewPageReader(stream, chunk.NumValues(), chunk.Compression(), f.memory, nil)
@@ -155,22 +133,16 @@ const maxHeaderBytes = 1 << 16
 
 // pageMemory allocates for the library and refuses pages of absurd size. The
 // panic is turned into an error by all that reads.
-type pageMemory struct {
-	maxPage int
-	left    int64 // bytes of all pages
-}
+type pageMemory struct{ maxPage int }
 
-func (m *pageMemory) Allocate(size int) []byte {
+func (m pageMemory) Allocate(size int) []byte {
 	if size < 0 || size > m.maxPage {
 		panic(fmt.Sprintf("a page claims %d bytes, at most %d can be read", size, m.maxPage))
-	}
-	if err := take(&m.left, 1, int64(size)); err != nil {
-		panic(err)
 	}
 	return make([]byte, size)
 }
 
-func (m *pageMemory) Reallocate(size int, b []byte) []byte {
+func (m pageMemory) Reallocate(size int, b []byte) []byte {
 	if size <= cap(b) {
 		return b[:size]
 	}
@@ -179,35 +151,22 @@ func (m *pageMemory) Reallocate(size int, b []byte) []byte {
 	return grown
 }
 
-func (*pageMemory) Free([]byte) {}
+func (pageMemory) Free([]byte) {}
 
-// codecFault is why the codecs below could not be put in the place of the Parquet
-// package's own, before anything reads or writes.
-var codecFault = register()
-
-// Codecs puts codecs in place that keep to the size which a page claims, and a
-// zstd one that keeps its memory, for all readers and writers of this program. It
-// is the error of that.
-func Codecs() error { return codecFault }
-
-// codec decompresses no more than a page claims, for which dst has room. A panic is how the
-// Parquet package wants errors.
+// codec is a codec of the Parquet package, or one in its place. A panic is how the package
+// wants errors.
 type codec struct {
 	compress.Codec
 	encode func(src, dst []byte) []byte // nil: the package's
-	decode func(dst, src []byte) ([]byte, error)
+	decode func(dst, src []byte) []byte
 }
 
-// Decode decompresses src into the memory of dst.
+// Decode decompresses src into the memory of dst. A page without bytes may have no data.
 func (c codec) Decode(dst, src []byte) []byte {
 	if len(dst) == 0 {
-		return dst // without room the library would decompress everything
+		return dst
 	}
-	dst, err := c.decode(dst, src)
-	if err != nil {
-		panic(err)
-	}
-	return dst
+	return c.decode(dst, src)
 }
 
 // EncodeLevel compresses src. The level of zstd is always the encoder's.
@@ -218,43 +177,29 @@ func (c codec) EncodeLevel(dst, src []byte, level int) []byte {
 	return c.encode(src, dst[:0])
 }
 
-// register registers the codecs. Zstd compresses with one encoder, which keeps its memory,
-// at the only level at which this program writes: the Parquet package would make a new one,
-// of megabytes, for every page. The bytes are the same. LZ4_RAW, which DuckDB, Polars and
-// pyarrow write for "lz4", is unknown to the package.
-func register() error {
-	encoder, err := zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithEncoderLevel(zstd.SpeedFastest))
+// must is a value that comes with no error.
+func must[T any](v T, err error) T {
 	if err != nil {
-		return err
+		panic(err)
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(math.MaxInt32))
-	if err != nil {
-		return err
+	return v
+}
+
+// init puts codecs in the place of the package's, for all readers and writers of this
+// program. Zstd has one encoder, which keeps its memory, at the only level at which this
+// program writes: the package would make a new one, of megabytes, for every page. The bytes
+// are the same. Its decoder keeps to the size that a page claims. LZ4_RAW, which DuckDB,
+// Polars and pyarrow write for "lz4", is unknown to the package.
+func init() {
+	for _, known := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli} {
+		standard := must(compress.GetCodec(known))
+		compress.RegisterCodec(known, codec{Codec: standard, decode: standard.Decode})
 	}
-	for _, algorithm := range []compress.Compression{compress.Codecs.Zstd, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli} {
-		standard, err := compress.GetCodec(algorithm)
-		if err != nil {
-			return err
-		}
-		c := codec{Codec: standard, decode: func(dst, src []byte) ([]byte, error) { return standard.Decode(dst, src), nil }}
-		switch algorithm {
-		case compress.Codecs.Zstd:
-			c.encode = encoder.EncodeAll
-			c.decode = func(dst, src []byte) ([]byte, error) { return decoder.DecodeAll(src, dst[:0]) }
-		case compress.Codecs.Snappy: // it makes room for what the data claims, in a varint at its beginning
-			c.decode = func(dst, src []byte) ([]byte, error) {
-				if claimed, _ := binary.Uvarint(src); claimed > uint64(len(dst)) {
-					return nil, fmt.Errorf("a page of %d bytes claims %d", len(dst), claimed)
-				}
-				return standard.Decode(dst, src), nil
-			}
-		}
-		compress.RegisterCodec(algorithm, c)
-	}
-	const lz4Raw = 7 // in the format
-	compress.RegisterCodec(lz4Raw, codec{decode: func(dst, src []byte) ([]byte, error) {
-		n, err := lz4.UncompressBlock(src, dst)
-		return dst[:max(0, n)], err
+	encoder := must(zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithEncoderLevel(zstd.SpeedFastest)))
+	decoder := must(zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true)))
+	compress.RegisterCodec(compress.Codecs.Zstd, codec{must(compress.GetCodec(compress.Codecs.Zstd)), encoder.EncodeAll, func(dst, src []byte) []byte {
+		return must(decoder.DecodeAll(src, dst[:0]))
 	}})
-	return nil
+	const lz4Raw = 7 // in the format
+	compress.RegisterCodec(lz4Raw, codec{decode: func(dst, src []byte) []byte { return dst[:must(lz4.UncompressBlock(src, dst))] }})
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/schema"
-
-	"speceval/internal/store/parquetfile"
 )
 
 // codec moves the values of one Go type to and from one physical type.
@@ -22,7 +20,7 @@ type codec interface {
 	write(chunk file.ColumnChunkWriter, rows reflect.Value, c column) error
 	// read sets field c of every row. An error of one row comes with its index,
 	// another with -1.
-	read(chunk file.ColumnChunkReader, rows reflect.Value, c column, from *parquetfile.File) (int, error)
+	read(chunk file.ColumnChunkReader, rows reflect.Value, c column) (int, error)
 }
 
 // typed is the codec between the Go type G and the library's type P.
@@ -71,7 +69,7 @@ func (t typed[G, P]) write(chunk file.ColumnChunkWriter, rows reflect.Value, c c
 	return err
 }
 
-func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c column, from *parquetfile.File) (int, error) {
+func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c column) (int, error) {
 	reader, ok := chunk.(interface {
 		ReadBatch(batchSize int64, values []P, defLvls, repLvls []int16) (int64, int, error)
 	})
@@ -85,7 +83,7 @@ func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c co
 	}
 	var value G
 	for total := 0; total < rows.Len(); {
-		n, present, err := reader.ReadBatch(int64(min(batch, rows.Len()-total)), buffer, levels, nil)
+		n, _, err := reader.ReadBatch(int64(min(batch, rows.Len()-total)), buffer, levels, nil)
 		if err == nil {
 			err = chunk.Err()
 		}
@@ -94,9 +92,6 @@ func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c co
 		}
 		if err != nil {
 			return -1, fmt.Errorf("damaged Parquet file: %w", err)
-		}
-		if err := from.Take(1, textBytes(buffer[:present])); err != nil {
-			return -1, err
 		}
 		next := 0
 		for i := range int(n) {
@@ -121,16 +116,6 @@ func (t typed[G, P]) read(chunk file.ColumnChunkReader, rows reflect.Value, c co
 		total += int(n)
 	}
 	return 0, nil
-}
-
-// textBytes is the length of values that are texts. A damaged file can claim
-// that a long one is there a million times.
-func textBytes[P any](batch []P) (n int64) {
-	texts, _ := any(batch).([]parquet.ByteArray)
-	for _, text := range texts {
-		n += int64(len(text))
-	}
-	return n
 }
 
 var errNull = errors.New("null in a column that needs a value")

@@ -20,12 +20,8 @@ import (
 // maxPageBytes is how long a page may be.
 const maxPageBytes = 1 << 26
 
-// Limits on the memory for rows with their texts and for the pages that they are read from,
-// whatever their size in the file: a few bytes may repeat a row a million times.
-const (
-	storedBytes = 2 << 30   // of a file of results, or of a row group that is read alone
-	givenBytes  = 128 << 20 // of a file that is held in memory, which a user gives
-)
+// maxRows is how many rows a file may have that is read as a whole, or a row group.
+const maxRows = 1 << 22
 
 // MissingColumnError says that a file lacks a column of the row struct.
 type MissingColumnError struct{ Column string }
@@ -85,19 +81,6 @@ func (c column) means(logical schema.LogicalType) bool {
 	return false
 }
 
-// bytesOf is the memory of a row in bytes, without its texts: optional values stand
-// elsewhere.
-func bytesOf[T any](sources []source) int64 {
-	const elsewhere = 16
-	bytes := int64(reflect.TypeFor[T]().Size())
-	for _, s := range sources {
-		if s.optional {
-			bytes += elsewhere
-		}
-	}
-	return bytes
-}
-
 // Reader reads a file of more rows than fit in memory, a row group at a time.
 // It reads nothing but the footer and the columns of T.
 type Reader[T any] struct {
@@ -153,13 +136,11 @@ func (r *Reader[T]) Footer() map[string]string { return r.file.Footer() }
 // Next reads the next row group, into memory of its own. After the last one
 // the error is io.EOF.
 func (r *Reader[T]) Next() (rows []T, err error) {
-	r.file.Allow(storedBytes)
 	return r.next(nil)
 }
 
-// all reads the rows of all groups into memory of at most some bytes, and the footer.
-func (r *Reader[T]) all(most int64) (rows []T, footer map[string]string, err error) {
-	r.file.Allow(most)
+// all reads the rows of all groups, and the footer.
+func (r *Reader[T]) all() (rows []T, footer map[string]string, err error) {
 	for err == nil {
 		rows, err = r.next(rows)
 	}
@@ -178,8 +159,8 @@ func (r *Reader[T]) next(rows []T) (_ []T, err error) {
 	group := r.file.RowGroup(r.group)
 	r.group++
 	count := group.NumRows()
-	if err := r.file.Take(count, bytesOf[T](r.sources)); err != nil {
-		return nil, fmt.Errorf("%s: row group %d: %w", r.name, r.group, err)
+	if count < 0 || count > maxRows-int64(len(rows)) {
+		return nil, fmt.Errorf("%s: row group %d has %d rows, at most %d can be read at once", r.name, r.group, count, maxRows)
 	}
 	rows = append(rows, make([]T, count)...)
 	added := reflect.ValueOf(rows[len(rows)-int(count):])
@@ -208,7 +189,7 @@ func (r *Reader[T]) column(group *file.RowGroupReader, s source, rows reflect.Va
 	if values != int64(rows.Len()) {
 		return -1, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, rows.Len())
 	}
-	return s.codec.read(chunk, rows, s.column, r.file)
+	return s.codec.read(chunk, rows, s.column)
 }
 
 // Close closes the file.

@@ -31,15 +31,14 @@ import (
 	"speceval/internal/store/parquetfile"
 )
 
-// ReadFile reads the rows and the footer key-values of the file at path, which take at
-// most 2 GiB, as do the pages that they are read from.
+// ReadFile reads the rows and the footer key-values of the file at path.
 func ReadFile[T any](path string) (rows []T, footer map[string]string, err error) {
 	r, err := Open[T](path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer r.Close()
-	return r.all(storedBytes)
+	return r.all()
 }
 
 // ReadFooter reads only the number of rows and the footer key-values of the
@@ -59,14 +58,13 @@ func IsParquet(data []byte) bool { return parquetfile.IsParquet(data) }
 // Decode reads the rows and the footer key-values of a Parquet file held in memory; name is
 // the file's name in errors. Errors name the file, the column and, where one is at fault,
 // the 1-based row. Damaged and hostile files give errors too: a panic of the Parquet library
-// is turned into one here. Rows and their texts take at most 128 MiB, and so do the pages
-// that they are read from.
+// is turned into one here.
 func Decode[T any](data []byte, name string) (rows []T, footer map[string]string, err error) {
 	r, err := newReader[T](bytes.NewReader(data), int64(len(data)), name)
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.all(givenBytes)
+	return r.all()
 }
 
 // rowGroupRows is the number of rows of a row group, DuckDB's own default.
@@ -106,9 +104,6 @@ type Writer[T any] struct {
 // an error of any of its methods w has part of a file.
 func NewWriter[T any](w io.Writer, footer map[string]string) (_ *Writer[T], err error) {
 	defer recovered(&err)
-	if err := parquetfile.Codecs(); err != nil {
-		return nil, err
-	}
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
