@@ -2,8 +2,6 @@ package generate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +16,7 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 	"speceval/internal/store/rowfile"
 )
 
@@ -102,19 +101,11 @@ func (p *part) asWritten() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	file, err := os.Open(p.store.job.Path(p.output))
+	is, err := files.DigestOf(p.store.job.Path("."), p.output)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return false, err
-	}
-	return hex.EncodeToString(h.Sum(nil)) == string(want), nil
+	return is.SHA256 == string(want), err
 }
 
 // sumSuffix ends the names of the files that hold the digests of parts, until there
@@ -187,14 +178,15 @@ func (p *part) write() error {
 		return err
 	}
 	p.store.mine[p.output] = true
-	h := sha256.New()
+	var as *files.DigestWriter
 	err := p.store.job.Write(p.output, p.rows(), func(w io.Writer) error {
-		return rollout.WritePart(io.MultiWriter(w, h), p.rollouts(), p.store.footer())
+		as = files.NewDigestWriter(w)
+		return rollout.WritePart(as, p.rollouts(), p.store.footer())
 	})
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.WriteText(p.scratch(sumSuffix), hex.EncodeToString(h.Sum(nil))); err != nil {
+	if err := atomicfile.WriteText(p.scratch(sumSuffix), as.File(p.output).SHA256); err != nil {
 		return err
 	}
 	p.mu.Lock()

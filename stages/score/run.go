@@ -28,10 +28,10 @@ import (
 // pass is a unit under way.
 type pass struct {
 	*scoredRollouts
-	*scorers
-	job    *dag.Job
-	kept   *journal.Journal[rollout.Score, rollout.ID] // of slow verdicts; nil if there are none
-	stored int                                         // verdicts that earlier attempts had reached
+	scorers *Scorers
+	job     *dag.Job
+	kept    *journal.Journal[rollout.Score, rollout.ID] // of slow verdicts; nil if there are none
+	stored  int                                         // verdicts that earlier attempts had reached
 
 	unparsable atomic.Int64 // answers of the judge
 	counting   sync.Mutex   // guards the tally
@@ -59,7 +59,7 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 	if s.scorers, err = c.scorers(ctx); err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.scorers.Release()
 	t := newVerdictCounts(c)
 	err = job.Write(c.file("scores"), c.total(), func(w io.Writer) error {
 		if err := rollout.WriteScores(w, t.count(s.scores(ctx, parts)), c.footer(job)); err != nil {
@@ -162,7 +162,7 @@ func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score
 	if s.kept != nil && s.kept.Has(id) {
 		return s.kept.Read(id)
 	}
-	v, err := s.of(r.TaskIndex).Score(ctx, part.Response)
+	v, err := s.scorers.of(r.TaskIndex).Score(ctx, part.Response)
 	unparsable := errors.Is(err, judge.ErrUnparsable)
 	if unparsable {
 		v, err = scoring.Verdict{Note: judge.ErrUnparsable.Error()}, s.countUnparsable(err)
@@ -252,7 +252,7 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 			defer close(work)
 			s.read(ctx, parts, queue, work)
 		})
-		for range s.atATime {
+		for range s.scorers.atATime {
 			all.Go(func() {
 				for item := range work {
 					item.score, item.err = s.score(ctx, item.response)
@@ -269,7 +269,7 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 			written++
 			s.advance(written)
 			if written%s.Rollouts == 0 {
-				s.done(item.response.TaskIndex + 1)
+				s.scorers.done(item.response.TaskIndex + 1)
 			}
 		}
 		if err := ctx.Err(); err != nil {

@@ -2,6 +2,7 @@ package score
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
+	"speceval/internal/scoring/judge"
 )
 
 // version names the rules of a family, in scores and profiles.
@@ -29,25 +31,25 @@ func (c *scoredRollouts) version(f family.Family) string {
 	return f.Version
 }
 
-// scorers are the scorers of a corpus's tasks. They are made when they are needed, and
-// forgotten when their task is done. The tests of programs may be large: they are loaded
-// when a program is to be run.
-type scorers struct {
+// Scorers are the scorers of one benchmark's tasks, for the responses of one model. They are
+// made when they are needed, and forgotten when their task is done. The tests of programs may
+// be large: they are loaded when a program is to be run.
+type Scorers struct {
 	rollouts  *scoredRollouts
 	resources family.Resources
-	atATime   int    // responses to be scored at a time
-	release   func() // gives servers back, and closes the grader
+	atATime   int      // responses to be scored at a time
+	release   []func() // give servers back, and close the grader
 
 	mu   sync.Mutex
 	made map[int32]scoring.Scorer // by task index
 }
 
 // scorers finds what the scorers of the tasks need.
-func (c *scoredRollouts) scorers(ctx context.Context) (_ *scorers, err error) {
+func (c *scoredRollouts) scorers(ctx context.Context) (_ *Scorers, err error) {
 	if c.fault != nil {
 		return nil, c.fault
 	}
-	s := &scorers{rollouts: c, atATime: c.AtATime, release: func() {}, made: make(map[int32]scoring.Scorer)}
+	s := &Scorers{rollouts: c, atATime: c.AtATime, made: make(map[int32]scoring.Scorer)}
 	s.resources.Tests = c.benchmark.Tests
 	if slices.Contains(c.needs(), family.Sandbox) {
 		if s.resources.Runner, err = c.Runner(ctx); err != nil {
@@ -59,26 +61,23 @@ func (c *scoredRollouts) scorers(ctx context.Context) (_ *scorers, err error) {
 		if err != nil {
 			return nil, err
 		}
-		s.resources.Judge, s.release, s.atATime = judge.Settings, judge.Release, s.atATime+judge.Places
+		s.resources.Judge, s.atATime = judge.Settings, s.atATime+judge.Places
+		s.release = append(s.release, judge.Release)
 	}
 	if slices.Contains(c.needs(), family.Grader) {
 		grader, err := c.benchmark.Grader(ctx)
 		if err != nil {
-			s.release()
+			s.Release()
 			return nil, err
 		}
-		judged := s.release
 		s.resources.Grader, s.atATime = grader, max(s.atATime, grader.Places())
-		s.release = func() {
-			grader.Close()
-			judged()
-		}
+		s.release = append(s.release, grader.Close)
 	}
 	return s, nil
 }
 
 // of is the scorer of a task.
-func (s *scorers) of(task int32) scoring.Scorer {
+func (s *Scorers) of(task int32) scoring.Scorer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.made[task] == nil {
@@ -89,7 +88,7 @@ func (s *scorers) of(task int32) scoring.Scorer {
 }
 
 // done forgets the scorers of tasks before this one, and their tests.
-func (s *scorers) done(before int32) {
+func (s *Scorers) done(before int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for task, one := range s.made {
@@ -103,10 +102,32 @@ func (s *scorers) done(before int32) {
 	}
 }
 
-// close forgets all scorers, and gives servers and the grader back.
-func (s *scorers) close() {
+// Release forgets all scorers, and gives servers and the grader back.
+func (s *Scorers) Release() {
 	s.done(math.MaxInt32)
-	s.release()
+	for _, give := range slices.Backward(s.release) {
+		give()
+	}
+}
+
+// Score scores a response to a task; finish is why it ended, in the server's word.
+// Many goroutines may call it.
+func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scoring.Verdict, error) {
+	part, err := s.rollouts.model.partOf(&rollout.Response{Text: text, FinishReason: finish})
+	if err != nil {
+		return scoring.Verdict{}, err
+	}
+	v, err := s.of(int32(task)).Score(ctx, part.Response)
+	if errors.Is(err, judge.ErrUnparsable) {
+		return scoring.Verdict{Note: judge.ErrUnparsable.Error()}, nil
+	}
+	return v, err
+}
+
+// Version names the rules that a task's answers are scored by.
+func (s *Scorers) Version(task int) string {
+	c := s.rollouts
+	return c.version(c.family(c.benchmark.Tasks[task].Scorer))
 }
 
 // part is the part of a rollout that is scored: what follows the thinking. It is cut if the

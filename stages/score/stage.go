@@ -15,8 +15,6 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/profile"
-	"speceval/internal/rollout"
-	"speceval/internal/scoring"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/command"
 	"speceval/internal/scoring/family"
@@ -242,21 +240,14 @@ func (c *scoredRollouts) file(what string) string {
 	return fmt.Sprintf("score/benchmark=%s/model=%s/%s.parquet", c.benchmark.ID, c.model.ID, what)
 }
 
-// Scorers are the scorers of one benchmark's tasks, for responses of one model that are
-// scored as they come in, by the same rules as the stage's.
-type Scorers struct{ made *scorers }
-
-// Open finds what the scorers need. They must be released.
+// Open finds the scorers of responses that are scored as they come in, by the same rules as
+// the stage's, and what they need. They must be released.
 func (s *Settings) Open(ctx context.Context, benchmark, model string) (*Scorers, error) {
 	c := s.find(benchmark, model)
 	if c == nil {
 		return nil, fmt.Errorf("%s of %s is not among what is scored", model, benchmark)
 	}
-	made, err := c.scorers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Scorers{made}, nil
+	return c.scorers(ctx)
 }
 
 // Rules returns the rules that verdicts on a pair depend on besides the answers: the
@@ -290,29 +281,6 @@ func (s *Settings) find(benchmark, model string) *scoredRollouts {
 	}
 	return s.rolloutsOf(b, m)
 }
-
-// Score scores a response to a task; finish is why it ended, in the server's word.
-// Many goroutines may call it.
-func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scoring.Verdict, error) {
-	part, err := s.made.rollouts.model.partOf(&rollout.Response{Text: text, FinishReason: finish})
-	if err != nil {
-		return scoring.Verdict{}, err
-	}
-	v, err := s.made.of(int32(task)).Score(ctx, part.Response)
-	if errors.Is(err, judge.ErrUnparsable) {
-		return scoring.Verdict{Note: judge.ErrUnparsable.Error()}, nil
-	}
-	return v, err
-}
-
-// Version names the rules that a task's answers are scored by.
-func (s *Scorers) Version(task int) string {
-	c := s.made.rollouts
-	return c.version(c.family(c.benchmark.Tasks[task].Scorer))
-}
-
-// Release gives back what Open found.
-func (s *Scorers) Release() { s.made.close() }
 
 // ProfilesFile holds the profiles of all benchmarks and models.
 const ProfilesFile = "score/profiles.parquet"
