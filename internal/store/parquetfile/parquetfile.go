@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/compress"
@@ -29,6 +30,7 @@ type File struct {
 // Open reads the footer of a file of the given size in bytes. Pages of more than maxPage
 // bytes will be refused. It may panic, as does all that reads a damaged file: see [Recover].
 func Open(r parquet.ReaderAtSeeker, size int64, maxPage int) (*File, error) {
+	Codecs()
 	if err := checkEnds(r, size); err != nil {
 		return nil, err
 	}
@@ -185,12 +187,12 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// init puts codecs in the place of the package's, for all readers and writers of this
-// program. Zstd has one encoder, which keeps its memory, at the only level at which this
-// program writes: the package would make a new one, of megabytes, for every page. The bytes
-// are the same. Its decoder keeps to the size that a page claims. LZ4_RAW, which DuckDB,
-// Polars and pyarrow write for "lz4", is unknown to the package.
-func init() {
+// Codecs puts codecs in the place of the package's, for all that reads and writes. Zstd has
+// one encoder, which keeps its memory, at the only level at which this program writes: the
+// package would make a new one, of megabytes, for every page. The bytes are the same. Its
+// decoder keeps to the size that a page claims. LZ4_RAW, which DuckDB, Polars and pyarrow write
+// for "lz4", is unknown to the package.
+var Codecs = sync.OnceFunc(func() {
 	for _, known := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli} {
 		standard := must(compress.GetCodec(known))
 		compress.RegisterCodec(known, codec{Codec: standard, decode: standard.Decode})
@@ -202,4 +204,4 @@ func init() {
 	}})
 	const lz4Raw = 7 // in the format
 	compress.RegisterCodec(lz4Raw, codec{decode: func(dst, src []byte) []byte { return dst[:must(lz4.UncompressBlock(src, dst))] }})
-}
+})

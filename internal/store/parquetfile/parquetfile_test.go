@@ -194,6 +194,7 @@ func TestPagesLargerThanAllowed(t *testing.T) {
 
 // Some writers leave out the data of a page without bytes, as where all values are null.
 func TestPagesWithoutBytesNeedNoData(t *testing.T) {
+	parquetfile.Codecs()
 	const lz4Raw = 7 // in the format
 	for _, name := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli, compress.Codecs.Zstd, lz4Raw} {
 		codec, err := compress.GetCodec(name)

@@ -104,6 +104,7 @@ type Writer[T any] struct {
 // an error of any of its methods w has part of a file.
 func NewWriter[T any](w io.Writer, footer map[string]string) (_ *Writer[T], err error) {
 	defer recovered(&err)
+	parquetfile.Codecs()
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
