@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 					t.Errorf("error %v\nwants %q and names server 1 alone", err, want)
 				}
 			}
-			want := Served{URL: "http://server-0", Version: "0.23.0", Root: "folder", MaxModelLen: 4096, ThinkEnd: 260, Software: "vLLM"}
+			want := Served{URL: "http://server-0", Version: "0.23.0", MaxModelLen: 4096, ThinkEnd: 260, Software: "vLLM"}
 			if err == nil && (!reflect.DeepEqual(p.Served()[0], want) || (p.settings.Window*p.Alive() == 1) != (tt.name == "another model")) {
 				t.Errorf("served %+v, want %+v, with %d places", p.Served()[0], want, p.settings.Window*p.Alive())
 			}

@@ -20,7 +20,6 @@ type job struct {
 
 	continued, again int           // as in vllm.Completion
 	worked           time.Duration // by servers on the part that is resumed
-	first            time.Time     // when its first token came; zero: not yet
 	limited          time.Time     // when a replica first put it off; zero: never
 }
 
@@ -40,7 +39,7 @@ func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)
 	if j.anew && err == nil { // in no piece
 		j.again++
 	}
-	c.Continued, c.Again, c.Sent, c.First = j.continued, j.again, c.Sent.Add(-j.worked), cmp.Or(j.first, c.First)
+	c.Continued, c.Again, c.Sent = j.continued, j.again, c.Sent.Add(-j.worked)
 	return c, name, err
 }
 
@@ -177,7 +176,7 @@ func (j *job) proceed(c *vllm.Completion, err error, plain bool) error {
 		if grown {
 			j.continued++
 		}
-		j.request.Prefix, j.first = prefix, cmp.Or(j.first, c.First)
+		j.request.Prefix = prefix
 		j.worked += c.Finished.Sub(c.Sent)
 		return nil
 	case c.Text == "" && c.Reasoning == "" && len(c.TokenIDs) == 0 && !j.mayHaveSeen(err, plain):
@@ -186,7 +185,7 @@ func (j *job) proceed(c *vllm.Completion, err error, plain bool) error {
 	if j.request.OnLoss == vllm.Refuse {
 		return fmt.Errorf("%s: %w: %v", j.name(), vllm.ErrLost, err)
 	}
-	j.request.Prefix, j.anew, j.worked, j.first = nil, true, 0, time.Time{}
+	j.request.Prefix, j.anew, j.worked = nil, true, 0
 	return nil
 }
 

@@ -55,8 +55,8 @@ func TestRulesForLostAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if took := answer.Finished.Sub(answer.Sent); took <= 0 || took > time.Since(begin) || answer.First.Before(begin) {
-				t.Errorf("%s: it took %v of %v, first at %v after %v", name, took, time.Since(begin), answer.First, begin)
+			if took := answer.Finished.Sub(answer.Sent); took <= 0 || took > time.Since(begin) {
+				t.Errorf("%s: it took %v of %v", name, took, time.Since(begin))
 			}
 			continued, again = continued+answer.Continued, again+answer.Again
 		}

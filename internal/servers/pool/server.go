@@ -35,7 +35,6 @@ type Requirement struct {
 type Served struct {
 	URL         string
 	Version     string // whole, with what follows a "+"
-	Root        string // where the weights came from
 	MaxModelLen int    // tokens
 	ThinkEnd    int32  // id of the token </think>; -1 if that is no single token
 	Continues   bool   // it continues answers from their prefix, as far as Requirement.Continues asked
@@ -84,7 +83,7 @@ func (p *Pool) probe(ctx context.Context, c *vllm.Client) (served Served, err er
 	if err != nil {
 		return served, err
 	}
-	served.Root, served.MaxModelLen = m.Root, m.MaxModelLen
+	served.MaxModelLen = m.MaxModelLen
 	if need.Foreign && m.MaxModelLen > 0 && m.MaxModelLen < need.ContextTokens {
 		c.Treat(served.Plain, m.MaxModelLen)
 		served.note("has a context of %d tokens, less than sampling.context_tokens (%d): answers end with it, before sampling.max_tokens (%d) if need be",

@@ -18,7 +18,6 @@ import (
 // Model is a model that a server serves.
 type Model struct {
 	ID          string // the name that requests give
-	Root        string // where the weights came from
 	Owner       string // owned_by: "vllm", and what others call themselves
 	MaxModelLen int    // tokens of prompt and answer together; 0 if the server does not tell
 }
@@ -70,24 +69,24 @@ func (c *Client) Health(ctx context.Context) error {
 func (c *Client) Version(ctx context.Context) (string, error) {
 	var answer struct{ Version string }
 	err := c.question(ctx, "GET /version", nil, &answer)
-	if err == nil && (answer.Version == "" || len(answer.Version) > longestName) {
-		err = c.blame(ctx, garbage("a version of %d bytes in the answer to /version", len(answer.Version)))
+	if err == nil && answer.Version == "" {
+		err = c.blame(ctx, garbage("no version in the answer to /version"))
 	}
-	return answer.Version, err
+	return clip(answer.Version), err
 }
 
 // Models lists what the server serves.
 func (c *Client) Models(ctx context.Context) (models []Model, err error) {
 	var answer struct {
 		Data []struct {
-			ID, Root    label
+			ID          label
 			Owner       label  `json:"owned_by"`
 			MaxModelLen number `json:"max_model_len"`
 		}
 	}
 	err = c.question(ctx, "GET /v1/models", nil, &answer)
 	for _, m := range answer.Data {
-		models = append(models, Model{ID: string(m.ID), Root: string(m.Root), Owner: string(m.Owner), MaxModelLen: max(0, m.MaxModelLen.value())})
+		models = append(models, Model{ID: string(m.ID), Owner: string(m.Owner), MaxModelLen: max(0, m.MaxModelLen.value())})
 	}
 	return models, err
 }

@@ -44,7 +44,7 @@ func TestControl(t *testing.T) {
 		t.Errorf("version %q, %v", version, err)
 	}
 	models, err := c.Models(ctx)
-	if want := []Model{{"tiny-dense", "models/dense", "vllm", 4096}, {ID: "other"}}; !slices.Equal(models, want) || err != nil {
+	if want := []Model{{"tiny-dense", "vllm", 4096}, {ID: "other"}}; !slices.Equal(models, want) || err != nil {
 		t.Errorf("models %v, %v", models, err)
 	}
 	if ids, err := c.Tokenize(ctx, "m", "</think>"); !slices.Equal(ids, []int32{260}) || err != nil {

@@ -20,11 +20,9 @@ func TestAnswersBeyondTheirTokens(t *testing.T) {
 	for what, change := range map[string][2]string{
 		"more tokens than asked for":       {`"completion_tokens":1`, `"completion_tokens":100000`},
 		"more than 32 bits of tokens":      {`"completion_tokens":1`, `"completion_tokens":1e999`},
-		"billions of tokens of prompt":     {`"prompt_tokens":1`, `"prompt_tokens":2147483647`},
 		"a text longer than its tokens":    {`"content":"a"`, `"content":"` + long + `"`},
 		"a thought longer than its tokens": {`"content":"a"`, `"content":"a","reasoning":"` + long + `"`},
 		"more ids than tokens":             {`"index":0`, `"index":0,` + ids},
-		"ids of a prompt without end":      {`"usage"`, `"prompt_token_ids":[` + strings.Repeat("1,", someTemplate*2) + `1],"usage"`},
 		"an id of megabytes":               {`"choices"`, `"id":"` + name + `","choices"`},
 		"a reason of megabytes":            {`"stop"`, `"` + name + `"`},
 		"more JSON than tokens":            {`"choices"`, `"more":"` + strings.Repeat("m", 2<<20) + `","choices"`},
@@ -44,8 +42,6 @@ func TestAnswersBeyondTheirTokens(t *testing.T) {
 			})
 		}
 	}
-	_, err := client(t, Options{}, says(200, strings.Replace(good, `"content":"a"`, `"content":"`+long[:textOf(1)+1]+`"`, 1))).whole(t.Context(), request())
-	fails(t, err, Garbage) // of a server that counts every token
 }
 
 // TestLongestHonestAnswers are as long as tokens can be, all of them, and JSON can make them.
@@ -84,8 +80,6 @@ func TestEndlessAnswers(t *testing.T) {
 		"text":             {stream, 200, "", chunk(strings.Repeat("x", 9000), "null", 1), Garbage},
 		"one event":        {stream, 200, "data: ", strings.Repeat("x", 9000), Garbage},
 		"lines of one":     {stream, 200, "", "data: " + strings.Repeat("x", 9000) + "\n", Garbage},
-		"comments":         {stream, 200, "", ":" + strings.Repeat("x", 9000) + "\n\n", Garbage},
-		"empty pieces":     {stream, 200, "", chunk("", "null", 0), Garbage},
 		"a refusal":        {stream, 400, "", strings.Repeat("no ", 3000), Rejected},
 		"a server's fault": {stream, 500, "", strings.Repeat("no ", 3000), ServerFault},
 		"models":           {models, 200, `{"data":[`, list, Garbage},
@@ -109,8 +103,6 @@ func TestEndlessAnswers(t *testing.T) {
 	}
 	name := strings.Repeat("n", longestName+1)
 	fails(t, models(client(t, Options{}, says(200, `{"data":[{"id":"m"},{"id":"`+name+`"}]}`))), Garbage)
-	_, err := client(t, Options{}, says(200, `{"version":"`+name+`"}`)).Version(t.Context())
-	fails(t, err, Garbage)
 }
 
 // TestContinuationsAreBoundedToo: a server that goes on with an answer within a character

@@ -145,7 +145,6 @@ type Completion struct {
 	Mended      int     // halves of surrogate pairs without another; each became U+FFFD
 
 	Sent     time.Time // when the request was handed to the network
-	First    time.Time // when the first token arrived; zero if not streamed
 	Finished time.Time // when the last byte, or the error, arrived
 }
 

@@ -31,8 +31,6 @@ func TestTimeIsThatOfTokens(t *testing.T) {
 		"the same count":           {head, chunk("", "null", 0), second, [2]time.Duration{minute, minute}, Idle},
 		"a token, and nothing":     {head + chunk("a", "null", 1), role, second, [2]time.Duration{minute, minute}, Idle},
 		"tokens past the last":     {head, "", second, [2]time.Duration{11 * second, 27 * second}, Garbage},
-		"pieces past the last":     {head, delta(`"content":" word"`), second, [2]time.Duration{91 * second, 91 * second}, Idle},
-		"a token now and then":     {head, "", 59 * second, [2]time.Duration{149 * second, 149 * second}, Idle},
 		"headers that never end":   {"HTTP/1.0 200 OK\r\n", "X-More: 1\r\n", second, [2]time.Duration{minute, minute}, Idle},
 		"a refusal without an end": {"HTTP/1.0 500 No\r\n\r\n", "no ", second, [2]time.Duration{minute, minute}, Idle},
 	} {
@@ -61,6 +59,29 @@ func TestTimeIsThatOfTokens(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTimeOfWholeAnswers: an answer that comes whole may take the time of its tokens, and no more.
+func TestTimeOfWholeAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var servers sync.WaitGroup
+		defer servers.Wait()
+		c := dial(t, "http://h", Options{Idle: time.Minute, Dial: piped(&servers, func(theirs net.Conn, _ int) {
+			_, err := io.WriteString(theirs, head)
+			for err == nil {
+				time.Sleep(time.Second)
+				_, err = io.WriteString(theirs, " ")
+			}
+		})})
+		defer c.Close()
+		r, started := plainRequest(), time.Now()
+		r.MaxTokens = 10
+		_, err := c.whole(t.Context(), r)
+		fails(t, err, Idle)
+		if took := time.Since(started); took != 90*time.Second {
+			t.Errorf("ended after %v: %v", took, err)
+		}
+	})
 }
 
 // TestSilenceOfPlainServers: a request may wait for its turn as long as others are served, but
