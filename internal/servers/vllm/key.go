@@ -4,8 +4,6 @@ import (
 	"errors"
 	"html"
 	"net/url"
-	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -32,45 +30,32 @@ func (k Key) Check() error {
 // hidden stands in place of a key.
 const hidden = "…"
 
-// shortKey is the length in bytes below which a key is a word, such as EMPTY, and no secret:
-// it is hidden in refusals alone, as a whole word, since an answer may have the word too.
+// shortKey is the length in bytes below which a key is a word, such as EMPTY, and no secret.
 const shortKey = 8
 
 // hider hides a key in what a server sends.
 type hider struct {
-	short bool
-	whole *regexp.Regexp // the key, as text, JSON, URLs and HTML write it
-	parts *regexp.Regexp // it in any case, or a long beginning or end, as refusals shorten it
+	whole *strings.Replacer // the key, as text, JSON, URLs and HTML write it
+	parts *strings.Replacer // it, or a long beginning or end, as refusals shorten it
 }
 
-// hider of the key; nil of none.
+// hider of the key; nil of none, and of a word.
 func (k Key) hider() *hider {
-	if k == "" {
+	if len(k) < shortKey {
 		return nil
 	}
-	h := &hider{short: len(k) < shortKey}
-	chars := make([]string, len(k))
-	for i, c := range strings.Split(string(k), "") {
-		for _, form := range slices.Compact([]string{c, url.QueryEscape(c), url.PathEscape(c), html.EscapeString(c)}) {
-			chars[i] += "|" + regexp.QuoteMeta(form)
-		}
-		if chars[i] = chars[i][1:]; strings.Contains(`/"\`, c) {
-			chars[i] = `\\{0,3}` + regexp.QuoteMeta(c) + "|" + chars[i] // as PHP writes it, once and twice
-		}
-		if strings.Contains(chars[i], "|") {
-			chars[i] = "(?:" + chars[i] + ")"
-		}
+	key, forms := string(k), []string(nil)
+	for _, form := range []string{
+		key, strings.ReplaceAll(key, "/", `\/`), strings.ReplaceAll(key, "/", `\\/`), // as PHP writes it, once and twice
+		url.QueryEscape(key), url.PathEscape(key), html.EscapeString(key),
+	} {
+		forms = append(forms, form, hidden)
 	}
-	said := []string{strings.Join(chars, "")}
-	h.whole = regexp.MustCompile(said[0])
-	for n := len(k) - 1; n >= max(shortKey, len(k)/3); n-- { // the longest wins
-		said = append(said, strings.Join(chars[:n], ""), strings.Join(chars[len(k)-n:], ""))
+	h := &hider{whole: strings.NewReplacer(forms...)}
+	for n := len(key) - 1; n >= max(shortKey, len(key)/3); n-- { // the longest wins
+		forms = append(forms, key[:n], hidden, key[len(key)-n:], hidden)
 	}
-	pattern := "(?i:" + strings.Join(said, "|") + ")" // %2f is %2F
-	if h.short {
-		pattern = `\b` + pattern + `\b`
-	}
-	h.parts = regexp.MustCompile(pattern)
+	h.parts = strings.NewReplacer(forms...)
 	return h
 }
 
@@ -79,13 +64,13 @@ func (h *hider) refusal(text string) string {
 	if h == nil {
 		return text
 	}
-	return h.parts.ReplaceAllLiteralString(text, hidden)
+	return h.parts.Replace(text)
 }
 
-// answer is an answer, or a part of one, without the key. Most come back as they are.
+// answer is an answer, or a part of one, without the key.
 func (h *hider) answer(text []byte) []byte {
-	if h == nil || h.short || !h.whole.Match(text) {
+	if h == nil {
 		return text
 	}
-	return h.whole.ReplaceAllLiteral(text, []byte(hidden))
+	return []byte(h.whole.Replace(string(text)))
 }
