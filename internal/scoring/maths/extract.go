@@ -84,7 +84,7 @@ func lastWord(text string) (string, bool) {
 	return word, word != "" && (spelled(word) != word || word == "infinity") && !answered.MatchString(before)
 }
 
-// closingWords is what the last sentence of a text says that something is, if nothing before is
+// closingWords is all that the last sentence of a text says that something is, if nothing before is
 // called the answer and the sentence says so of one thing alone, with no reason or condition: not
 // "It is even, because 3 is odd."
 func closingWords(text string) string {

@@ -72,7 +72,7 @@ const slowestToken = 3 * time.Second
 // any time, since vLLM puts answers off when its cache is full.
 type silence struct {
 	client *Client
-	whole  int // tokens of an answer of which nothing is heard before the end; 0 for a stream
+	whole  int // tokens of an answer that is heard at its end alone; 0 for a stream
 	mu     sync.Mutex
 	tokens int       // that were heard
 	last   time.Time // when the last was, or the request
