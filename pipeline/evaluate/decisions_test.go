@@ -251,6 +251,25 @@ func TestClustersAreOfTheTasks(t *testing.T) {
 	}
 }
 
+// TestGatesOfOneCluster are refused before anything is spent.
+func TestGatesOfOneCluster(t *testing.T) {
+	l := newLab(t)
+	l.write("own.jsonl", strings.ReplaceAll(ownBenchmark, `"answer"`, `"cluster":"all","answer"`))
+	_, folder, err := l.try(request(4, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.archive("out").OpenLive(folder, []string{"own.jsonl"}, "plain")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.GateLive(t.Context(), folder, evaluate.Gating{Margin: 0.1, OverTasks: true}, request(8, 2), l.host())
+	faulty(t, err, true, "all tasks are of one cluster")
+	if names := l.archive("out").Names(); len(names) != 1 {
+		t.Errorf("%q have begun", names)
+	}
+}
+
 // TestGatesOfLittleUse are baselines without an error, or of other tasks.
 func TestGatesOfLittleUse(t *testing.T) {
 	l := newLab(t)

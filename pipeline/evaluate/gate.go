@@ -105,6 +105,9 @@ func (a Archive) baseline(name string) (*evaluation.Result, error) {
 	return r, hasError(name, r)
 }
 
+// errOneCluster means that a gate asks of what the tasks are a sample of, which they cannot tell.
+var errOneCluster = requestf("all tasks are of one cluster: what they stand for cannot be told from them")
+
 // judge judges the two evaluations at a look, of which all but the difference is given.
 func (g *Gated) judge(gate *estimate.Gate, q Gating, results [2]*evaluation.Result, look estimate.Look) error {
 	a, b := results[0], results[1]
@@ -115,7 +118,7 @@ func (g *Gated) judge(gate *estimate.Gate, q Gating, results [2]*evaluation.Resu
 			return err
 		}
 		if paired == nil {
-			return requestf("all tasks are of one cluster: what they stand for cannot be told from them")
+			return errOneCluster
 		}
 		look.Difference, g.Question = paired.Bounded, otherTasks
 	}
@@ -197,8 +200,12 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 	if err := s.sameTasks(base); err != nil {
 		return nil, requestf("the baseline %s: %w", baseline, err)
 	}
-	if setup := s.setup(r.Seed); base.Model == setup.Model && base.Seed == setup.Seed && !base.Outside() {
+	setup := s.setup(r.Seed)
+	if base.Model == setup.Model && base.Seed == setup.Seed && !base.Outside() {
 		return nil, requestf("the baseline is of %s under seed %d, too: take another --seed", setup.Model, setup.Seed)
+	}
+	if of := setup.Clusters; q.OverTasks && of != nil && !slices.ContainsFunc(of, func(c string) bool { return c != of[0] }) {
+		return nil, errOneCluster
 	}
 	h.Out, h.Warn = s.out(), once(h.Warn)
 	s.servers = experiment.Servers(s.cfg, h.Outside)
