@@ -29,7 +29,7 @@ func statesBox(before, behind string, equation bool) bool {
 }
 
 // alternative begins another answer behind a box that is as good: or maybe 8.
-var alternative = regexp.MustCompile(`(?i)^[ $)]*[,;]?\s*(?:or (?:maybe|perhaps|possibly|probably)\b|(?:maybe|perhaps|possibly|probably) [ $*(]*\\f?boxed)`)
+var alternative = regexp.MustCompile(`(?i)^[ $)]*[,;]?[ $(]*(?:or (?:maybe|perhaps|possibly|probably)\b|(?:maybe|perhaps|possibly|probably) [ $*(]*(?:\\f?boxed|-?\d))`)
 
 // introducesBox does so for the words before a box.
 func introducesBox(all []string, equation bool) bool {
