@@ -17,7 +17,10 @@ const (
 // it counts, what bounds or changes it if the statement speaks of the answer or has no
 // verb, and what calls it wrong behind it. A heading and what ends in a colon do nothing.
 func statesBox(before, behind string, equation bool) bool {
-	before = before[max(0, len(before)-sentence):]
+	before = markup.ReplaceAllString(before[max(0, len(before)-sentence):], " ")
+	if tags := tag.FindAllStringIndex(before, -1); tags != nil {
+		before = before[tags[len(tags)-1][1]:]
+	}
 	if i := strings.LastIndex(before, "\n#"); i >= 0 {
 		_, before, _ = strings.Cut(before[i+1:], "\n")
 	}
@@ -25,8 +28,16 @@ func statesBox(before, behind string, equation bool) bool {
 		before = before[strings.LastIndex(before, end)+1:]
 	}
 	behind, _, _ = strings.Cut(behind[:min(len(behind), remark)], "\n")
+	behind = tag.ReplaceAllString(behind, " ")
 	return introducesBox(statement(tokens(before), equation), equation) && !callsWrong(tokens(behind)) && !alternative.MatchString(behind)
 }
+
+// tag is one of XML, as of <answer>, and begins a statement of its own unless it is markup of HTML
+// within a line.
+var (
+	tag    = regexp.MustCompile(`</?[A-Za-z]\w*>`)
+	markup = regexp.MustCompile(`</?(?:b|i|u|em|strong|mark|span|code)>`)
+)
 
 // alternative begins another answer behind a box that is as good: or maybe 8.
 var alternative = regexp.MustCompile(`(?i)^[ $)]*[,;]?[ $(]*(?:or (?:maybe|perhaps|possibly|probably)\b|(?:maybe|perhaps|possibly|probably) [ $*(]*(?:\\f?boxed|-?\d))`)
