@@ -33,10 +33,10 @@ func statesBox(before, behind string, equation bool) bool {
 }
 
 // tag is one of XML, as of <answer>, and begins a statement of its own unless it is markup of HTML
-// within a line.
+// within a line. Nor is an arrow a comparison.
 var (
 	tag    = regexp.MustCompile(`</?[A-Za-z]\w*>`)
-	markup = regexp.MustCompile(`</?(?:b|i|u|em|strong|mark|span|code)>`)
+	markup = regexp.MustCompile(`</?(?:b|i|u|em|strong|mark|span|code)>|-+>`)
 )
 
 // alternative begins another answer behind a box that is as good: or maybe 8.
