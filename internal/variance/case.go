@@ -257,46 +257,13 @@ func (b Benchmarks) Interval(values []float64) *Interval {
 	return b.interval(b.Means(values))
 }
 
-// interval is the middle 95% of the values that the draws have, which it moves.
+// interval is the middle 95% of the values that the draws have, which it sorts.
 func (b Benchmarks) interval(means []float64) *Interval {
 	if len(b.of) == 0 || slices.Max(b.of) == 0 {
 		return nil
 	}
-	return &Interval{quantile(means, (1-Confidence)/2), quantile(means, (1+Confidence)/2)}
-}
-
-// quantile is Quantile of values in any order, which it moves.
-func quantile(values []float64, part float64) float64 {
-	place := part * float64(len(values)-1)
-	i, rest := int(place), values
-	for low := 0; len(rest) > 1; { // Hoare's selection: value i comes to its place
-		left, right, pivot := 0, len(rest)-1, rest[len(rest)/2]
-		for left <= right {
-			for rest[left] < pivot {
-				left++
-			}
-			for rest[right] > pivot {
-				right--
-			}
-			if left <= right {
-				rest[left], rest[right] = rest[right], rest[left]
-				left, right = left+1, right-1
-			}
-		}
-		switch {
-		case i-low <= right:
-			rest = rest[:right+1]
-		case i-low >= left:
-			rest, low = rest[left:], low+left
-		default:
-			rest = nil
-		}
-	}
-	next := values[i]
-	if above := values[i+1:]; len(above) > 0 {
-		next = slices.Min(above)
-	}
-	return Quantile([]float64{values[i], next}, place-float64(i))
+	slices.Sort(means)
+	return &Interval{Quantile(means, (1-Confidence)/2), Quantile(means, (1+Confidence)/2)}
 }
 
 // Quantile is the value below which a part of rising ones lie, interpolated
