@@ -3,6 +3,7 @@ package tsneyman
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"speceval/internal/seed"
 )
@@ -143,7 +144,7 @@ func (r *race) top(cell int) int32 {
 		case j < best:
 			best, same = j, true
 			r.tied = append(r.tied[:0], p.task)
-		case j == best && !contains(r.tied, p.task):
+		case j == best && !slices.Contains(r.tied, p.task):
 			r.tied = append(r.tied, p.task)
 			same = same && r.at[p.task] == r.at[r.tied[0]]
 		}
@@ -152,15 +153,6 @@ func (r *race) top(cell int) int32 {
 		return r.tied[0] // alone, or by symmetry
 	}
 	return r.among(cell, best)
-}
-
-func contains(tasks []int32, task int32) bool {
-	for _, t := range tasks {
-		if t == task {
-			return true
-		}
-	}
-	return false
 }
 
 // among draws the scores of the tasks that are known to have theirs in one part

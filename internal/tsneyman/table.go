@@ -27,16 +27,19 @@ type table struct {
 	numbers map[windowKey]int32
 	rows    []row   // from 1
 	splits  []split // from 1
-	byState index
+	byState map[state]int32
 }
 
+// state is the state of a task in a window.
+type state struct{ window, n, less int32 }
+
 // mostRows and mostSplits bound the table: above, it is emptied and fills again.
-// A row has 312 bytes, and 20 in the index, a split 64.
+// A row has 312 bytes, and up to 40 in the map, a split 64.
 const mostRows, mostSplits = 1 << 16, 1 << 17
 
 func newTable(alpha float64) *table {
 	return &table{
-		alpha: alpha, numbers: make(map[windowKey]int32), byState: newIndex(),
+		alpha: alpha, numbers: make(map[windowKey]int32), byState: make(map[state]int32),
 		rows:   make([]row, 1, mostRows+mostRows/16), // all at once: growing, it would lie there twice
 		splits: make([]split, 1, mostSplits+1),
 	}
@@ -45,7 +48,7 @@ func newTable(alpha float64) *table {
 // empty forgets rows and splits, but not windows.
 func (t *table) empty() {
 	t.rows, t.splits = t.rows[:1], t.splits[:1]
-	t.byState.empty()
+	clear(t.byState)
 }
 
 // window is the number of a window.
@@ -61,15 +64,9 @@ func (t *table) window(p windowKey) int32 {
 
 // row finds the row of a state.
 func (t *table) row(window, n, less int32) int32 {
-	hash := hash(window, n, less)
-	for at := hash; ; at++ {
-		i := t.byState.get(at)
-		if i == 0 {
-			break
-		}
-		if r := &t.rows[i]; r.n == n && r.less == less && r.window == window {
-			return i
-		}
+	of := state{window, n, less}
+	if i, known := t.byState[of]; known {
+		return i
 	}
 	r := row{n: n, less: less, window: window, posterior: newPosterior(t.alpha, n, less)}
 	above := uint64(0)
@@ -79,7 +76,7 @@ func (t *table) row(window, n, less int32) int32 {
 	}
 	t.rows = append(t.rows, r)
 	i := int32(len(t.rows) - 1)
-	t.byState.put(hash, i)
+	t.byState[of] = i
 	return i
 }
 
@@ -101,47 +98,6 @@ func (t *table) neighbourRow(i int32, direction int, window int32) int32 {
 	j := t.row(window, r.n, r.less)
 	t.rows[i].neighbours[direction] = j
 	return j
-}
-
-// index is a hash table of numbers above 0, with linear probing.
-type index struct {
-	slots  []int32
-	hashes []uint64 // by number
-}
-
-func newIndex() index { return index{make([]int32, 4096), make([]uint64, 1, 1024)} }
-
-func (x *index) empty() {
-	clear(x.slots)
-	x.hashes = x.hashes[:1]
-}
-
-func (x *index) get(at uint64) int32 { return x.slots[at&uint64(len(x.slots)-1)] }
-
-// put adds the number that follows the last one.
-func (x *index) put(hash uint64, number int32) {
-	x.hashes = append(x.hashes, hash)
-	if 2*len(x.hashes) > len(x.slots) {
-		x.slots = make([]int32, 2*len(x.slots))
-		for i, h := range x.hashes[1:] {
-			x.insert(h, int32(i+1))
-		}
-		return
-	}
-	x.insert(hash, number)
-}
-
-func (x *index) insert(at uint64, number int32) {
-	for x.get(at) != 0 {
-		at++
-	}
-	x.slots[at&uint64(len(x.slots)-1)] = number
-}
-
-func hash(a, b, c int32) uint64 {
-	h := (uint64(a)<<42 ^ uint64(b)<<21 ^ uint64(c)) * 0x9e3779b97f4a7c15
-	h = (h ^ h>>32) * 0xd6e8feb86659fd93
-	return h ^ h>>32
 }
 
 // States holds what is known of the states of a task: its rollouts n and passes
