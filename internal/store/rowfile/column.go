@@ -127,7 +127,8 @@ type column struct {
 	kind     reflect.Type // type of the value, behind the pointer if optional
 	optional bool
 	lenient  bool  // a file may lack it
-	codec    codec // in the physical type that is written
+	codec    codec // in the physical type that is written, or that a file has
+	index    int   // in a file that is read
 }
 
 // columnsOf lists the columns of a row struct, or of a struct at an index of it, in the

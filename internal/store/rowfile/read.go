@@ -30,15 +30,9 @@ func (e *MissingColumnError) Error() string {
 	return fmt.Sprintf("column %s is missing", e.Column)
 }
 
-// source is a column of a row struct as it stands in one file.
-type source struct {
-	column
-	index int // of the column in the file
-}
-
-// locate finds the columns of the struct in the file's schema, by name.
-func locate(file *schema.Schema, columns []column) ([]source, error) {
-	var sources []source
+// locate finds the columns of the struct in the file's schema, by name: the columns as they
+// stand in the file.
+func locate(file *schema.Schema, columns []column) (found []column, err error) {
 	for _, c := range columns {
 		index := file.ColumnIndexByName(c.name)
 		if index < 0 && c.lenient {
@@ -47,20 +41,21 @@ func locate(file *schema.Schema, columns []column) ([]source, error) {
 		if index < 0 {
 			return nil, &MissingColumnError{Column: c.name}
 		}
-		found := file.Column(index)
-		if _, empty := found.LogicalType().(schema.NullLogicalType); empty && c.optional {
+		leaf := file.Column(index)
+		if _, empty := leaf.LogicalType().(schema.NullLogicalType); empty && c.optional {
 			continue // a column of nulls alone, whose type its writer did not know
 		}
 		codecs := codecsFor(c.kind)
-		match := slices.IndexFunc(codecs, func(k codec) bool { return k.physical() == found.PhysicalType() })
-		if match < 0 || !flat(found) || !c.means(found.LogicalType()) {
+		match := slices.IndexFunc(codecs, func(k codec) bool { return k.physical() == leaf.PhysicalType() })
+		if match < 0 || !flat(leaf) || !c.means(leaf.LogicalType()) {
 			return nil, fmt.Errorf("column %s has type %s %s, want %s", c.name,
-				found.PhysicalType(), found.LogicalType(), c.codec.physical())
+				leaf.PhysicalType(), leaf.LogicalType(), c.codec.physical())
 		}
 		c.codec = codecs[match]
-		sources = append(sources, source{column: c, index: index})
+		c.index = index
+		found = append(found, c)
 	}
-	return sources, nil
+	return found, nil
 }
 
 // flat reports whether a column is neither a list nor nested.
@@ -87,7 +82,7 @@ type Reader[T any] struct {
 	name    string
 	disk    *os.File
 	file    *parquetfile.File
-	sources []source
+	columns []column
 	group   int // the next one
 	rows    int // before it
 }
@@ -122,7 +117,7 @@ func newReader[T any](from parquet.ReaderAtSeeker, size int64, name string) (_ *
 	}
 	r := &Reader[T]{name: name}
 	if r.file, err = parquetfile.Open(from, size, maxPageBytes); err == nil {
-		r.sources, err = locate(r.file.MetaData().Schema, columns)
+		r.columns, err = locate(r.file.MetaData().Schema, columns)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -164,32 +159,32 @@ func (r *Reader[T]) next(rows []T) (_ []T, err error) {
 	}
 	rows = append(rows, make([]T, count)...)
 	added := reflect.ValueOf(rows[len(rows)-int(count):])
-	for _, s := range r.sources {
-		at, err := r.column(group, s, added)
+	for _, c := range r.columns {
+		at, err := r.read(group, c, added)
 		if err != nil && at >= 0 {
-			return nil, fmt.Errorf("%s: column %s, row %d: %w", r.name, s.name, r.rows+at+1, err)
+			return nil, fmt.Errorf("%s: column %s, row %d: %w", r.name, c.name, r.rows+at+1, err)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: column %s: %w", r.name, s.name, err)
+			return nil, fmt.Errorf("%s: column %s: %w", r.name, c.name, err)
 		}
 	}
 	r.rows += int(count)
 	return rows, nil
 }
 
-// column reads one column of a row group into rows. An error of one row comes with its
+// read reads one column of a row group into rows. An error of one row comes with its
 // index, another with -1.
-func (r *Reader[T]) column(group *file.RowGroupReader, s source, rows reflect.Value) (at int, err error) {
+func (r *Reader[T]) read(group *file.RowGroupReader, c column, rows reflect.Value) (at int, err error) {
 	at = -1
 	defer parquetfile.Recover(fmt.Sprintf("row group %d", r.group), &err)
-	chunk, values, err := r.file.Column(group, s.index)
+	chunk, values, err := r.file.Column(group, c.index)
 	if err != nil {
 		return -1, err
 	}
 	if values != int64(rows.Len()) {
 		return -1, fmt.Errorf("damaged Parquet file: %d values in a row group of %d rows", values, rows.Len())
 	}
-	return s.codec.read(chunk, rows, s.column)
+	return c.codec.read(chunk, rows, c)
 }
 
 // Close closes the file.
