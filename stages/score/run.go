@@ -246,20 +246,11 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 		var all sync.WaitGroup
 		defer all.Wait()
 		defer cancel()
-		queue, work := make(chan *scored, window), make(chan *scored)
+		queue := make(chan *scored, window)
 		all.Go(func() {
 			defer close(queue)
-			defer close(work)
-			s.read(ctx, parts, queue, work)
+			s.read(ctx, parts, queue, &all)
 		})
-		for range s.scorers.atATime {
-			all.Go(func() {
-				for item := range work {
-					item.score, item.err = s.score(ctx, item.response)
-					close(item.done)
-				}
-			})
-		}
 		written := 0
 		for item := range queue {
 			<-item.done
@@ -278,9 +269,10 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 	}
 }
 
-// read hands every response to the writer's queue and to the workers, until
+// read hands every response to the writer's queue and has it scored, some at a time, until
 // there are no more or the run wants to end.
-func (s *pass) read(ctx context.Context, parts []string, queue, work chan<- *scored) {
+func (s *pass) read(ctx context.Context, parts []string, queue chan<- *scored, all *sync.WaitGroup) {
+	places := make(chan struct{}, s.scorers.atATime)
 	for response, err := range rollout.Responses(parts) {
 		item := &scored{response: response, err: err, done: make(chan struct{})}
 		if err == nil {
@@ -302,13 +294,12 @@ func (s *pass) read(ctx context.Context, parts []string, queue, work chan<- *sco
 		if item.err != nil {
 			return
 		}
-		select {
-		case work <- item:
-		case <-ctx.Done():
-			item.err = ctx.Err()
+		places <- struct{}{} // scoring ends soon where ctx does
+		all.Go(func() {
+			item.score, item.err = s.score(ctx, item.response)
 			close(item.done)
-			return
-		}
+			<-places
+		})
 	}
 }
 
