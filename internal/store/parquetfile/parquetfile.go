@@ -195,7 +195,12 @@ func must[T any](v T, err error) T {
 var Codecs = sync.OnceFunc(func() {
 	for _, known := range []compress.Compression{compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli} {
 		standard := must(compress.GetCodec(known))
-		compress.RegisterCodec(known, codec{Codec: standard, decode: standard.Decode})
+		compress.RegisterCodec(known, codec{Codec: standard, decode: func(dst, src []byte) []byte {
+			if claimed, _ := binary.Uvarint(src); known == compress.Codecs.Snappy && claimed > uint64(len(dst)) {
+				panic(errShortPage) // snappy would make room for all that its first bytes claim
+			}
+			return standard.Decode(dst, src)
+		}})
 	}
 	encoder := must(zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithEncoderLevel(zstd.SpeedFastest)))
 	decoder := must(zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true)))

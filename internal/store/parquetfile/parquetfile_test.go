@@ -207,6 +207,20 @@ func TestPagesWithoutBytesNeedNoData(t *testing.T) {
 	}
 }
 
+// The first bytes of snappy's data claim its length, up to 4 GiB.
+func TestSnappyThatClaimsTooMuchIsAnError(t *testing.T) {
+	e := entries{repetition: []int16{0}, definition: []int16{3}, texts: []string{strings.Repeat("x", 200)}}
+	data := encode(t, e, parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(false))
+	length := []byte{0xd8, 0x01} // of the page: twice 4 and 2 bytes of levels, 4 of the text's length, 200
+	claimed := bytes.Replace(data, length, []byte{0xd8, 0x7f}, 1)
+	if _, err := decode(data, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(claimed, 1<<20); err == nil || !strings.Contains(err.Error(), "a page holds fewer values than it claims") {
+		t.Error(err)
+	}
+}
+
 func TestNestedColumnsAreRefused(t *testing.T) {
 	text := schema.NewByteArrayNode("element", parquet.Repetitions.Optional, -1)
 	var node schema.Node = text
