@@ -188,11 +188,8 @@ type Load struct {
 	Answers   int // tokens of those answers
 }
 
-// Step is the duration of a step; without sequences it takes no time.
-func (t Timing) Step(l Load) time.Duration { return t.Steps(l, 1) }
-
-// Steps is the duration of k steps with the same sequences, with the load of the first.
-// Every step adds one token to every sequence.
+// Steps is the duration of k steps with the same sequences, with the load of the first;
+// without sequences they take no time. Every step adds one token to every sequence.
 func (t Timing) Steps(l Load, k int) time.Duration {
 	if l.Sequences <= 0 || k <= 0 {
 		return 0

@@ -22,7 +22,7 @@ var large = fleet.Timing{
 func TestStep(t *testing.T) {
 	// 14.4 ms + 24 × 0.357 ms (the graph for 17 sequences is of 24) + 1000 × 79 ns + 300 × 40 ns
 	want := 14400*time.Microsecond + 24*357*time.Microsecond + 79*time.Microsecond + 12*time.Microsecond
-	if got := large.Step(fleet.Load{Sequences: 17, Context: 1000, Late: 2, Answers: 300}); got != want {
+	if got := large.Steps(fleet.Load{Sequences: 17, Context: 1000, Late: 2, Answers: 300}, 1); got != want {
 		t.Errorf("a step takes %v, want %v", got, want)
 	}
 }
@@ -30,7 +30,7 @@ func TestStep(t *testing.T) {
 func TestGraphSizes(t *testing.T) {
 	timing := fleet.Timing{Sequence: 1, Graphs: true}
 	for n, want := range map[int]time.Duration{1: 1, 2: 2, 3: 4, 5: 8, 8: 8, 9: 16, 17: 24, 250: 256, 257: 272, 512: 512, 513: 513} {
-		if got := timing.Step(fleet.Load{Sequences: n}); got != want {
+		if got := timing.Steps(fleet.Load{Sequences: n}, 1); got != want {
 			t.Errorf("%d sequences cost as %d, want %d", n, got, want)
 		}
 	}
@@ -94,8 +94,8 @@ func TestFitFindsWhatServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		step := truth.Timing.Step(fleet.Load{Sequences: 8})
-		if fitted := got.Timing.Step(fleet.Load{Sequences: 8}); !within(fitted, step, 0.005, 0) {
+		step := truth.Timing.Steps(fleet.Load{Sequences: 8}, 1)
+		if fitted := got.Timing.Steps(fleet.Load{Sequences: 8}, 1); !within(fitted, step, 0.005, 0) {
 			t.Errorf("%+v: a step of 8 takes %v, fitted %v", truth.Timing, step, fitted)
 		}
 		if !within(got.Timing.Base, truth.Timing.Base, 0.02, 50*time.Microsecond) || !within(got.Timing.Sequence, truth.Timing.Sequence, 0.03, 0) ||

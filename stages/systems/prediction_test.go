@@ -143,7 +143,7 @@ func TestPredictionsComeTrue(t *testing.T) {
 	if len(speeds) != 1 {
 		t.Fatalf("%d speeds, want 1", len(speeds))
 	}
-	s, step := speeds[0], theTruth.Timing.Step(fleet.Load{Sequences: 8}).Seconds()
+	s, step := speeds[0], theTruth.Timing.Steps(fleet.Load{Sequences: 8}, 1).Seconds()
 	if s.Model != courseModel || s.Runs != 4 || s.Requests != 40*(6+7+16+20) || math.Abs(s.Base+8*s.Sequence-step) > 0.005*step {
 		t.Errorf("%+v, a step of 8 takes %v s", s, step)
 	}
@@ -193,7 +193,7 @@ func TestScalesHoldWhatRequestsDoNotTell(t *testing.T) {
 			t.Errorf("%s: the scale is %v, want 1.1", what, p.Scale)
 		}
 	}
-	s, step := read[measurement.Speed](t, c.dir, measurement.SpeedsFile)[0], theTruth.Timing.Step(fleet.Load{Sequences: 8}).Seconds()
+	s, step := read[measurement.Speed](t, c.dir, measurement.SpeedsFile)[0], theTruth.Timing.Steps(fleet.Load{Sequences: 8}, 1).Seconds()
 	if fitted := s.Base + 8*s.Sequence; math.Abs(fitted-step) > 0.005*step {
 		t.Errorf("a step of 8 takes %v s by the fit, want %v", fitted, step)
 	}

@@ -96,7 +96,7 @@ func TestSearchFindsTheModel(t *testing.T) {
 	}
 	s := fitted()
 	full := fleet.Load{Sequences: window, Context: 4000 * window}
-	if got, want := s.model.Timing.Step(full), m.Timing.Step(full); math.Abs(float64(got)/float64(want)-1) > 0.06 {
+	if got, want := s.model.Timing.Steps(full, 1), m.Timing.Steps(full, 1); math.Abs(float64(got)/float64(want)-1) > 0.06 {
 		t.Errorf("a step of a full replica takes %v, want %v", got, want)
 	}
 	for _, c := range s.cells {

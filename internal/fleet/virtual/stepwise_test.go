@@ -133,7 +133,7 @@ func (e *stepwise) step(i int, to time.Duration) bool {
 			}
 		}
 		r.stepping = true
-		r.end = r.at + e.settings.Timing.Step(load) + e.settings.Timing.Prefill(prompts)
+		r.end = r.at + e.settings.Timing.Steps(load, 1) + e.settings.Timing.Prefill(prompts)
 	}
 	if r.end > to {
 		return false
