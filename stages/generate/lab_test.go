@@ -72,7 +72,8 @@ func (l *lab) servers(_ context.Context, model string, _ <-chan struct{}) (gener
 	return l, nil
 }
 
-func (l *lab) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
+// Stream answers in two pieces, where somebody hears them.
+func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
 	if err := ctx.Err(); err != nil {
 		return vllm.Completion{}, "http://a:1", err
 	}
@@ -81,18 +82,11 @@ func (l *lab) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, st
 	n, answer := len(l.asked), l.answer
 	l.mu.Unlock()
 	c, err := answer(n, r)
-	return c, "http://a:1", err
-}
-
-// Stream is Complete in two pieces.
-func (l *lab) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
-	c, url, err := l.Complete(ctx, r)
-	half := len(c.TokenIDs) / 2
-	if half > 0 {
+	if half := len(c.TokenIDs) / 2; half > 0 && seen != nil {
 		seen(vllm.Piece{PromptIDs: c.PromptIDs, IDs: c.TokenIDs[:half]})
 		seen(vllm.Piece{IDs: c.TokenIDs[half:], Text: c.Text, Finish: c.Finish})
 	}
-	return c, url, err
+	return c, "http://a:1", err
 }
 
 func (l *lab) Continues() bool    { return l.continues }

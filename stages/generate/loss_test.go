@@ -35,22 +35,19 @@ func (l *losing) lose(id string) bool {
 	return true
 }
 
-func (l *losing) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
-	c, url, err := l.lab.Complete(ctx, r)
-	if err == nil && l.lose(r.ID) {
-		return vllm.Completion{}, url, errOutage
-	}
-	return c, url, err
-}
-
 func (l *losing) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
 	var begun vllm.Prefix
 	if r.Prefix != nil {
 		begun = *r.Prefix
 	}
-	c, url, err := l.lab.Complete(ctx, r)
-	if err != nil {
+	c, url, err := l.lab.Stream(ctx, r, nil)
+	switch {
+	case err != nil:
 		return c, url, err
+	case seen == nil && l.lose(r.ID):
+		return vllm.Completion{}, url, errOutage
+	case seen == nil:
+		return c, url, nil
 	}
 	next := int32(len(begun.IDs))
 	piece := vllm.Piece{PromptIDs: []int32{1, 2}, IDs: []int32{100 + next, 101 + next}, Text: " more"}

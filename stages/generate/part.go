@@ -259,7 +259,7 @@ func (f *sampling) resume(request *vllm.Request, id rollout.ID) (took time.Durat
 func (f *sampling) send(ctx context.Context, request vllm.Request, id rollout.ID) (vllm.Completion, string, error) {
 	log := f.store.log
 	if !f.keeps() {
-		answer, server, err := f.servers.Complete(ctx, request)
+		answer, server, err := f.servers.Stream(ctx, request, nil)
 		var failure *vllm.Error
 		if errors.As(err, &failure) && !failure.Worked() {
 			log.Torn(id, false)

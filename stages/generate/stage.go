@@ -70,10 +70,8 @@ type Model struct {
 // Servers answer requests for one model. Their methods may be called
 // concurrently.
 type Servers interface {
-	// Complete waits for a free place and asks; failures that another try may
-	// mend have been tried again.
-	Complete(ctx context.Context, r vllm.Request) (answer vllm.Completion, server string, err error)
-	// Stream is Complete in pieces, which seen hears.
+	// Stream waits for a free place and asks; failures that another try may mend have been
+	// tried again. seen hears the pieces of the answer unless it is nil.
 	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
 	// Continues reports whether they can go on with an answer from a part of it.
 	Continues() bool

@@ -91,8 +91,8 @@ func newLab(t testing.TB) *lab {
 	return l
 }
 
-// Complete is the judge.
-func (l *lab) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
+// Stream is the judge.
+func (l *lab) Stream(ctx context.Context, r vllm.Request, _ func(vllm.Piece)) (vllm.Completion, string, error) {
 	l.mu.Lock()
 	l.asked++
 	n := l.asked

@@ -36,7 +36,7 @@ const (
 
 // Asker sends a request to a server of the judge model.
 type Asker interface {
-	Complete(ctx context.Context, r vllm.Request) (answer vllm.Completion, server string, err error)
+	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
 }
 
 // Settings are how a judge is asked.
@@ -102,7 +102,7 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 	}
 	said := ""
 	for attempt, text := range []string{turn, turn + s.manner.reminder} {
-		answer, server, err := s.settings.Servers.Complete(ctx, s.request(text, r.Text, attempt))
+		answer, server, err := s.settings.Servers.Stream(ctx, s.request(text, r.Text, attempt), nil)
 		if failure := (*vllm.Error)(nil); errors.As(err, &failure) && failure.Kind == vllm.Rejected {
 			return scoring.Verdict{}, fmt.Errorf("%w: %w", ErrUnparsable, err)
 		}

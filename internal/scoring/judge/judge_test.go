@@ -27,7 +27,7 @@ type script struct {
 	asked   []vllm.Request
 }
 
-func (s *script) Complete(_ context.Context, r vllm.Request) (vllm.Completion, string, error) {
+func (s *script) Stream(_ context.Context, r vllm.Request, _ func(vllm.Piece)) (vllm.Completion, string, error) {
 	s.asked = append(s.asked, r)
 	if s.err != nil {
 		return vllm.Completion{}, "http://judge", s.err
@@ -272,8 +272,8 @@ func TestPrompts(t *testing.T) {
 // oneServer asks one server.
 type oneServer struct{ *vllm.Client }
 
-func (s oneServer) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
-	answer, err := s.Client.Stream(ctx, r, nil)
+func (s oneServer) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
+	answer, err := s.Client.Stream(ctx, r, seen)
 	return answer, s.URL(), err
 }
 

@@ -302,7 +302,7 @@ func ask(p *Pool, ctx context.Context, first, n int) (wait func() []outcome) {
 	for i := range n {
 		all.Go(func() {
 			o := &outcomes[i]
-			o.Completion, o.replica, o.err = p.Complete(ctx, asked(first+i))
+			o.Completion, o.replica, o.err = p.Stream(ctx, asked(first+i), nil)
 		})
 		synctest.Wait()
 	}

@@ -15,7 +15,7 @@ import (
 // ErrFull: no replica that is alive has a free place now.
 var ErrFull = errors.New("no replica has a free place")
 
-// Place is room for one request at one replica. Requests of Complete and Stream wait for one.
+// Place is room for one request at one replica. Requests of Stream wait for one.
 // Take takes one at once, in the order in which its callers ask, for those who time requests:
 // what is sent there is sent once.
 type Place struct {

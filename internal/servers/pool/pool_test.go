@@ -63,7 +63,7 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 				}
 				s.say(w, seed)
 			}
-			_, name, err := p.Complete(t.Context(), asked(1))
+			_, name, err := p.Stream(t.Context(), asked(1), nil)
 			if s.arrived() != tt.requests || name != "r0" || p.Resent() != tt.requests-1 {
 				t.Errorf("%d requests, %d sent again, replica %s", s.arrived(), p.Resent(), name)
 			}

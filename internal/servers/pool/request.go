@@ -23,11 +23,6 @@ type job struct {
 	limited          time.Time     // when a replica first put it off; zero: never
 }
 
-// Complete is Stream for those who need the whole answer alone.
-func (p *Pool) Complete(ctx context.Context, r vllm.Request) (vllm.Completion, string, error) {
-	return p.Stream(ctx, r, nil)
-}
-
 // Stream asks one of the replicas for a completion, whose pieces seen hears unless it is nil, and
 // returns the name of the replica that it came from, or that failed last. A request that is lost
 // under way goes on from what was seen of its answer, at any replica, or begins anew, which

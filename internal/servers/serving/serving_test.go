@@ -123,7 +123,7 @@ func ask(t *testing.T, l *serving.Lease, model string) {
 		Sampling: vllm.Sampling{Model: model, Temperature: 1, TopP: 1, MaxTokens: 3},
 		Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: 1,
 	}
-	if c, server, err := l.Complete(t.Context(), request); err != nil || c.Usage.Completion == 0 {
+	if c, server, err := l.Stream(t.Context(), request, nil); err != nil || c.Usage.Completion == 0 {
 		t.Errorf("%s at %q: %+v, %v", model, server, c, err)
 	}
 }
@@ -253,7 +253,7 @@ func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	a.Close()
 	failed := make(chan error)
 	go func() {
-		_, _, err := lease.Complete(t.Context(), vllm.Request{Sampling: vllm.Sampling{Model: "a", MaxTokens: 9}, Messages: []vllm.Message{{Role: "user", Content: "?"}}})
+		_, _, err := lease.Stream(t.Context(), vllm.Request{Sampling: vllm.Sampling{Model: "a", MaxTokens: 9}, Messages: []vllm.Message{{Role: "user", Content: "?"}}}, nil)
 		failed <- err
 	}()
 	close(drain)
@@ -362,7 +362,7 @@ func TestARecipeServesOneModelAtATime(t *testing.T) {
 	a.Release()
 	b := <-got
 	ask(t, b, "b")
-	if _, _, err := a.Complete(t.Context(), vllm.Request{}); !errors.Is(err, pool.ErrClosed) {
+	if _, _, err := a.Stream(t.Context(), vllm.Request{}, nil); !errors.Is(err, pool.ErrClosed) {
 		t.Errorf("a after it was given back and stopped: %v", err)
 	}
 	b.Release()
