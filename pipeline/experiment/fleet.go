@@ -86,7 +86,7 @@ func (f *Fleet) Replicas(cfg *config.Config) (all []Replica, err error) {
 	if len(models) == 0 {
 		return nil, fmt.Errorf("--model %s: the configuration has no such model", f.Model)
 	}
-	judge, err := f.imitate(cfg, config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, Path: cfg.Judge.Model, MaxSequences: 256}, tasks, nil)
+	judge, err := f.imitate(cfg, config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, MaxSequences: 256}, tasks, nil)
 	for i, place := range workers {
 		models[i%len(models)].Place = place
 		all = append(all, models[i%len(models)])
@@ -155,7 +155,7 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Ta
 	if model, fitted := calibration().Model(m.ID); fitted {
 		s.Timing, pace = model.Timing, m.Title+" on an H20"
 	}
-	s.Model, s.Root, s.MaxModelLen, s.MaxSequences = m.Served, m.Path, cmp.Or(s.MaxModelLen, cfg.Sampling.ContextTokens), m.MaxSequences
+	s.Model, s.MaxModelLen, s.MaxSequences = m.Served, cmp.Or(s.MaxModelLen, cfg.Sampling.ContextTokens), m.MaxSequences
 	s.Thinking, s.ReasoningParser = m.Thinking || m.ReasoningParser != "", m.ReasoningParser
 	s.Seed = cfg.Experiment.Seed
 	if f.Seed != nil {

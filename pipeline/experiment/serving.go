@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/clock"
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"
@@ -48,16 +47,15 @@ func judgeSettings(cfg *config.Config, o Outside) serving.Settings {
 
 func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 	s := serving.Settings{
-		Window:      cfg.Systems.Window,
-		Attempts:    cfg.Serving.Attempts,
+		Settings: pool.Settings{
+			Window: cfg.Systems.Window, Attempts: cfg.Serving.Attempts,
+			Outage: time.Duration(cfg.Serving.OutageSeconds) * time.Second, Report: o.Report,
+		},
 		Hang:        time.Duration(cfg.Serving.HangSeconds) * time.Second,
-		Outage:      time.Duration(cfg.Serving.OutageSeconds) * time.Second,
 		Start:       time.Duration(cfg.Serving.StartSeconds) * time.Second,
 		Environment: withoutKeys(o.Environment, cfg),
 		Logs:        cmp.Or(o.Logs, filepath.Join(o.Out, dag.LogsDir)),
-		Clock:       clock.Wall{},
 		Memory:      availableMemory,
-		Report:      o.Report,
 	}
 	oneHost := onOneHost(cfg.Workers)
 	for _, w := range cfg.Workers {

@@ -139,7 +139,7 @@ func (c *call) models() {
 		`"parent":null,"max_model_len":%d,"permission":[{"id":"modelperm-0","object":"model_permission","created":%d,`+
 		`"allow_create_engine":false,"allow_sampling":true,"allow_logprobs":true,"allow_search_indices":false,"allow_view":true,`+
 		`"allow_fine_tuning":false,"organization":"*","group":null,"is_blocking":false}]}]}`,
-		quote(c.Model), now, owner, quote(c.Root), c.MaxModelLen, now))
+		quote(c.Model), now, owner, quote(c.Model), c.MaxModelLen, now))
 }
 
 // metrics sends, in Prometheus's form, the metrics of vLLM that clients of this

@@ -15,7 +15,6 @@ const Version = "0.23.0+simulated"
 // has to be set.
 type Settings struct {
 	Model           string // name that it serves
-	Root            string // what /v1/models calls its origin; "": Model
 	MaxModelLen     int    // tokens of prompt and answer; 0: 32768
 	MaxSequences    int    // that run at a time, the others wait; 0: 256
 	Thinking        bool   // the chat template opens the thinking unless enable_thinking is false
@@ -48,7 +47,6 @@ type Settings struct {
 
 // completed fills in the defaults.
 func (s Settings) completed() Settings {
-	s.Root = cmp.Or(s.Root, s.Model)
 	s.MaxModelLen = cmp.Or(s.MaxModelLen, 32768)
 	s.MaxSequences = cmp.Or(s.MaxSequences, 256)
 	s.Timing = cmp.Or(s.Timing, fleet.Small)

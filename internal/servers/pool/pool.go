@@ -137,16 +137,20 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 	return p, nil
 }
 
-// open is a pool without replicas.
-func open(s Settings, need Requirement) *Pool {
-	s.Window, s.Attempts = max(s.Window, 1), max(s.Attempts, 1)
+// Completed is the settings with what is nil filled in.
+func (s Settings) Completed() Settings {
 	if s.Clock == nil {
 		s.Clock = clock.Wall{}
 	}
 	if s.Report == nil {
 		s.Report = func(string) {}
 	}
-	p := &Pool{settings: s, requirement: need}
+	return s
+}
+
+// open is a pool without replicas.
+func open(s Settings, need Requirement) *Pool {
+	p := &Pool{settings: s.Completed(), requirement: need}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	p.waits, p.stop = context.WithCancel(context.Background())
 	return p

@@ -21,8 +21,8 @@ func workers(t *testing.T, all ...serving.Worker) (*serving.Servers, *said) {
 	t.Helper()
 	log := new(said)
 	w := serving.NewWorkers(serving.Settings{
-		Workers: all, Window: 4, Attempts: 1, Start: time.Minute,
-		Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"), Report: log.report,
+		Settings: pool.Settings{Window: 4, Attempts: 1, Report: log.report},
+		Workers:  all, Start: time.Minute, Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"),
 	})
 	t.Cleanup(func() {
 		if err := w.Close(context.Background()); err != nil {
@@ -164,8 +164,8 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 	beside := running(t, imitation.Settings{Model: "a", Key: "sesame"})
 	for _, list := range []int{200, 403, 500} {
 		settings := serving.Settings{
-			Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}, Key: "sesame"}},
-			Window:  2, Attempts: 1,
+			Settings: pool.Settings{Window: 2, Attempts: 1},
+			Workers:  []serving.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}, Key: "sesame"}},
 		}
 		for _, s := range []*serving.Servers{serving.New(settings), serving.NewWorkers(settings)} {
 			lease, err := s.Acquire(t.Context(), foreign("a"))
@@ -190,7 +190,10 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 }
 
 func TestAKeyThatAnotherServerRefuses(t *testing.T) {
-	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"}}, Window: 1, Attempts: 1})
+	s := serving.New(serving.Settings{
+		Settings: pool.Settings{Window: 1, Attempts: 1},
+		Workers:  []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"}},
+	})
 	if _, err := s.Acquire(t.Context(), foreign("a")); err == nil || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
 		t.Errorf("error %v", err)
 	}

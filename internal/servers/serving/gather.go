@@ -72,9 +72,7 @@ func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, erro
 			all = append(all, r)
 		}
 	}
-	return pool.Open(ctx, all, m.Requires, pool.Settings{
-		Window: s.settings.Window, Attempts: s.settings.Attempts, Outage: s.settings.Outage, Clock: s.settings.Clock, Report: s.settings.Report,
-	})
+	return pool.Open(ctx, all, m.Requires, s.settings.Settings)
 }
 
 // clear stops the model that recipes have started at a site, which is not in use.

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/clock"
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
@@ -41,18 +40,14 @@ type Model struct {
 
 // Settings are the settings that all models share.
 type Settings struct {
-	Workers  []Worker
-	Window   int           // outstanding requests per replica
-	Attempts int           // tries of a request
-	Hang     time.Duration // without a token until a replica counts as hung
-	Outage   time.Duration // without a live replica until requests fail
-	Start    time.Duration // for launched servers to become healthy
+	pool.Settings // of every pool
+	Workers       []Worker
+	Hang          time.Duration // without a token until a replica counts as hung
+	Start         time.Duration // for launched servers to become healthy
 
 	Logs        string                // folder of the logs of launched servers
 	Environment []string              // of this process, for launched servers
 	Memory      func() (int64, error) // bytes that launched servers can have; nil: not asked
-	Clock       clock.Clock           // nil: clock.Wall
-	Report      func(text string)     // lines for the log, from several goroutines; may be nil
 }
 
 // Servers lend the replicas of workers. They are lent together to two users of a model at
@@ -100,12 +95,7 @@ func NewWorkers(s Settings) *Servers {
 }
 
 func lending(s Settings, users int, sites ...*site) *Servers {
-	if s.Report == nil {
-		s.Report = func(string) {}
-	}
-	if s.Clock == nil {
-		s.Clock = clock.Wall{}
-	}
+	s.Settings = s.Completed()
 	for _, one := range sites {
 		one.open, one.failed = make(map[string]*group), make(map[[2]string]error)
 	}

@@ -89,8 +89,8 @@ func servers(t *testing.T, workers ...serving.Worker) (*serving.Servers, *said) 
 	t.Helper()
 	log := new(said)
 	s := serving.New(serving.Settings{
-		Workers: workers, Window: 4, Attempts: 2, Start: time.Minute,
-		Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"), Report: log.report,
+		Settings: pool.Settings{Window: 4, Attempts: 2, Report: log.report},
+		Workers:  workers, Start: time.Minute, Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"),
 	})
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
@@ -219,8 +219,8 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 			}))
 			defer server.Close()
 			s := serving.New(serving.Settings{
-				Workers: []serving.Worker{{Name: "one", URLs: []string{server.URL}}}, Window: 1, Attempts: 1,
-				Outage: 20 * time.Second, Clock: hasty{time.Now()}, Report: log.report,
+				Settings: pool.Settings{Window: 1, Attempts: 1, Outage: 20 * time.Second, Clock: hasty{time.Now()}, Report: log.report},
+				Workers:  []serving.Worker{{Name: "one", URLs: []string{server.URL}}},
 			})
 			m := foreign("a")
 			m.Drain = drain
@@ -245,7 +245,8 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	a := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
 	s := serving.New(serving.Settings{
-		Workers: []serving.Worker{{Name: "one", URLs: []string{a.URL()}}}, Window: 1, Attempts: 2, Outage: time.Hour,
+		Settings: pool.Settings{Window: 1, Attempts: 2, Outage: time.Hour},
+		Workers:  []serving.Worker{{Name: "one", URLs: []string{a.URL()}}},
 	})
 	m, drain := foreign("a"), make(chan struct{})
 	m.Drain = drain
@@ -278,13 +279,15 @@ func TestManyCloseAtOnce(t *testing.T) {
 	}))
 	defer server.Close()
 	var ended atomic.Int32
-	s := serving.New(serving.Settings{Workers: []serving.Worker{{Name: "one", URLs: []string{server.URL}}}, Window: 1, Attempts: 1,
-		Report: func(text string) {
+	s := serving.New(serving.Settings{
+		Workers: []serving.Worker{{Name: "one", URLs: []string{server.URL}}},
+		Settings: pool.Settings{Window: 1, Attempts: 1, Report: func(text string) {
 			if strings.Contains(text, "surrogate") {
 				ended.Add(1)
 				time.Sleep(50 * time.Millisecond) // so that others come meanwhile
 			}
-		}})
+		}},
+	})
 	lease := acquire(t, s, foreign("a"))
 	ask(t, lease, "a")
 	lease.Release()
