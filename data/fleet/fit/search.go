@@ -3,9 +3,8 @@ package main
 import (
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/mat"
 
 	"speceval/internal/fleet"
@@ -56,16 +55,15 @@ func newCell(f *fact, m *fleet.Model) *cell {
 
 // each calls f for every cell, on all processors.
 func (s *search) each(f func(i int, c *cell)) {
-	next := atomic.Int64{}
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(s.cells); i = int(next.Add(1)) - 1 {
-				f(i, s.cells[i])
-			}
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, c := range s.cells {
+		all.Go(func() error {
+			f(i, c)
+			return nil
 		})
 	}
-	workers.Wait()
+	_ = all.Wait() // no f fails
 }
 
 // point is a place that the search may move to.
