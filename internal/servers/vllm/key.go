@@ -4,6 +4,7 @@ import (
 	"errors"
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -30,19 +31,24 @@ func (k Key) Check() error {
 // hidden stands in place of a key.
 const hidden = "…"
 
-// shortKey is the length in bytes below which a key is a word, such as EMPTY, and no secret.
+// shortKey is the length in bytes below which a key is a word, such as EMPTY, and no secret:
+// it is hidden in refusals alone, as a whole word, since an answer may have the word too.
 const shortKey = 8
 
 // hider hides a key in what a server sends.
 type hider struct {
+	word  *regexp.Regexp    // a short key; nil of others
 	whole *strings.Replacer // the key, as text, JSON, URLs and HTML write it
 	parts *strings.Replacer // it, or a long beginning or end, as refusals shorten it
 }
 
-// hider of the key; nil of none, and of a word.
+// hider of the key; nil of none.
 func (k Key) hider() *hider {
-	if len(k) < shortKey {
+	switch {
+	case k == "":
 		return nil
+	case len(k) < shortKey:
+		return &hider{word: regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(string(k)) + `\b`)}
 	}
 	key, forms := string(k), []string(nil)
 	for _, form := range []string{
@@ -61,15 +67,18 @@ func (k Key) hider() *hider {
 
 // refusal is the text of a refusal without the key and without long parts of it.
 func (h *hider) refusal(text string) string {
-	if h == nil {
+	switch {
+	case h == nil:
 		return text
+	case h.word != nil:
+		return h.word.ReplaceAllLiteralString(text, hidden)
 	}
 	return h.parts.Replace(text)
 }
 
 // answer is an answer, or a part of one, without the key.
 func (h *hider) answer(text []byte) []byte {
-	if h == nil {
+	if h == nil || h.word != nil {
 		return text
 	}
 	return []byte(h.whole.Replace(string(text)))

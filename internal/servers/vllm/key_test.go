@@ -70,9 +70,10 @@ func TestRefusalsRepeatNoKey(t *testing.T) {
 	}
 }
 
-// TestAWholeKeyLeavesNothing: not even a part that would be too short alone. A word is no secret.
+// TestAWholeKeyLeavesNothing: not even a part that would be too short alone. A short key is
+// hidden where it is a word.
 func TestAWholeKeyLeavesNothing(t *testing.T) {
-	tests := map[string][2]string{"tok": {"Bearer tok: tokens are not for (tok)", "Bearer tok: tokens are not for (tok)"}}
+	tests := map[string][2]string{"tok": {"Bearer tok: tokens are not for (tok)", "Bearer …: tokens are not for (…)"}}
 	for name, form := range forms(secret) {
 		if !strings.HasPrefix(name, "its") && name != "with Bearer" {
 			tests[secret+name] = [2]string{"bad " + form + " key", "bad … key"}
