@@ -277,7 +277,7 @@ type patient struct {
 func (p patient) Sleep(ctx context.Context, d time.Duration) error {
 	err := p.Wall.Sleep(ctx, d)
 	p.handing.RLock()
-	p.handing.RUnlock()
+	defer p.handing.RUnlock()
 	return err
 }
 
