@@ -20,9 +20,11 @@ func TestAnswersBeyondTheirTokens(t *testing.T) {
 	for what, change := range map[string][2]string{
 		"more tokens than asked for":       {`"completion_tokens":1`, `"completion_tokens":100000`},
 		"more than 32 bits of tokens":      {`"completion_tokens":1`, `"completion_tokens":1e999`},
+		"billions of tokens of prompt":     {`"prompt_tokens":1`, `"prompt_tokens":2147483647`},
 		"a text longer than its tokens":    {`"content":"a"`, `"content":"` + long + `"`},
 		"a thought longer than its tokens": {`"content":"a"`, `"content":"a","reasoning":"` + long + `"`},
 		"more ids than tokens":             {`"index":0`, `"index":0,` + ids},
+		"ids of a prompt without end":      {`"usage"`, `"prompt_token_ids":[` + strings.Repeat("1,", someTemplate*2) + `1],"usage"`},
 		"an id of megabytes":               {`"choices"`, `"id":"` + name + `","choices"`},
 		"a reason of megabytes":            {`"stop"`, `"` + name + `"`},
 		"more JSON than tokens":            {`"choices"`, `"more":"` + strings.Repeat("m", 2<<20) + `","choices"`},

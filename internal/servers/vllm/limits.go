@@ -12,6 +12,7 @@ type limits struct {
 	plain  bool
 	asked  int // max_tokens of the request
 	tokens int // of the answer, by the server's count or by their ids
+	prompt int // tokens of the prompt, the same
 	event  int // bytes of a line of the body, and of an event
 }
 
@@ -24,6 +25,7 @@ const (
 	someText      = 64 << 10 // bytes of text
 	someWire      = 1 << 20  // bytes of JSON
 	echoOfRequest = 16       // bytes of an answer that a byte of the request may come back as: ids and text of the prompt
+	someTemplate  = 64 << 10 // tokens that a server may add to a prompt
 	plainExcess   = 16       // tokens beyond max_tokens that other servers than vLLM may count: one that ends an answer, those of a draft
 	longestName   = 4 << 10  // bytes of an id, the name of a model and a reason to end
 )
@@ -38,7 +40,7 @@ func (r *Request) limits(body int, m manner) limits {
 	if r.Prefix != nil {
 		rest -= len(r.Prefix.IDs)
 	}
-	l := limits{plain: m.plain, asked: rest, tokens: rest}
+	l := limits{plain: m.plain, asked: rest, tokens: rest, prompt: body + someTemplate}
 	if m.plain {
 		l.tokens += plainExcess
 	}
@@ -49,14 +51,16 @@ func (r *Request) limits(body int, m manner) limits {
 // textOf is the number of bytes that a text of the given tokens may have.
 func textOf(tokens int) int { return someText + textOfToken*tokens }
 
-// check says that an answer has more ids, tokens by its usage or bytes of text than it can; nil
-// if it has not.
-func (l *limits) check(ids, tokens, text int) error {
+// check says that an answer has more ids, tokens by its usage, of its prompt as well, or bytes
+// of text than it can; nil if it has not.
+func (l *limits) check(ids, prompt, tokens, text int) error {
 	switch most := textOf(l.tokens); {
 	case text > most:
 		return garbage("a text of more than %d bytes, where max_tokens is %d", most, l.asked)
 	case max(ids, tokens) > l.tokens:
 		return garbage("an answer of %d tokens, where max_tokens is %d", max(ids, tokens), l.asked)
+	case prompt > l.prompt:
+		return garbage("a prompt of %d tokens, which cannot have more than %d", prompt, l.prompt)
 	}
 	return nil
 }

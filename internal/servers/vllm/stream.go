@@ -240,7 +240,7 @@ func (a *assembly) add(chunk *reply) error {
 		piece.PromptIDs = a.PromptIDs
 	}
 	u, counted := piece.Usage, chunk.Usage.told
-	if err := a.most.check(len(a.TokenIDs), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
+	if err := a.most.check(len(a.TokenIDs), max(len(chunk.PromptIDs), u.Prompt), u.Completion, a.text.Len()+a.reasoning.Len()); err != nil {
 		return err
 	}
 	if counted {
