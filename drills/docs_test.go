@@ -41,7 +41,7 @@ const begin = `set -eEo pipefail
 trap 'echo "exit code $?: $BASH_COMMAND"' ERR
 trap 'kill $(jobs -p) 2>/dev/null || true; wait; for c in ../*cluster; do [ ! -d $c ] || { drills/drill/cluster.sh stop $c; rm -rf $c; }; done' EXIT
 duckdb() { python3 -c 'import duckdb, sys; duckdb.sql(sys.argv[1]).show()' "$2"; }
-serve() { local log; log=$(mktemp -p .); "$@" >"$log" 2>&1 & until grep -q serving "$log"; do kill -0 $! || { cat "$log"; exit 1; }; sleep 0.1; done; }
+serve() { local log; log=$(mktemp -p .); "$@" >"$log" 2>&1 & until grep -q "interrupt to stop" "$log"; do kill -0 $! || { cat "$log"; exit 1; }; sleep 0.1; done; }
 rm -rf out/evaluate/benchmark=mine/model=my-model
 grep -E '"scorer":"(math|choice)"' data/smallbench/smallbench.jsonl >mine.jsonl
 printf '[[model]]\nid = "%s"\n' my-model model-a model-b >stand-in.toml
