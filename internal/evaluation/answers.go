@@ -33,9 +33,8 @@ type scored struct {
 	score  *rollout.Score
 }
 
-// conclude sets what follows from the answers of a result, of which those that count must all be
-// there, in an order of tasks, and from what was lost of them by requests. least is of
-// [Setup.Floor].
+// conclude sets what follows from the answers of a result and from its requests. The answers come
+// in an order of tasks; every answer that counts must be there. least is of [Setup.Floor].
 func (s *Settings) conclude(r *Result, answers iter.Seq2[scored, error], requests []Request, least int) error {
 	c := counting{Settings: s, r: r, rewards: make(map[rollout.ID]float64)}
 	for a, err := range answers {
@@ -60,7 +59,7 @@ type counting struct {
 	*Settings
 	r       *Result
 	tally   ending.Tally
-	rewards map[rollout.ID]float64 // of those that count
+	rewards map[rollout.ID]float64 // of the answers that count
 	task    int32                  // the last one, and the texts of its answers
 	texts   map[string]bool
 	vary    bool // the texts of a task differ

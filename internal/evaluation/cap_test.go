@@ -359,7 +359,7 @@ func TestALargerLimitGoesOn(t *testing.T) {
 	}
 }
 
-// TestCostsGoOn has servers that report what they charge, answers of which some begin anew, and
+// TestCostsGoOn has servers that report what they charge, some answers that begin anew, and
 // two larger limits after a complete one, the first of them interrupted. The result states all
 // that was charged and generated.
 func TestCostsGoOn(t *testing.T) {

@@ -144,8 +144,8 @@ func (m *manifest) writeAll(folder string, parts []part) error {
 	return m.write(folder)
 }
 
-// replace puts files in the place of those that a manifest has. Until all are, the manifest has
-// the records of both, so that a kill leaves a folder that can be read.
+// replace replaces files of a manifest. Until all are replaced, the manifest has the records of
+// the old and of the new ones, so that a kill leaves a folder that can be read.
 func (m *manifest) replace(folder string, was *manifest, parts []part) error {
 	for _, p := range parts {
 		m.Former = append(m.Former, was.records(p.name)...)

@@ -160,8 +160,7 @@ func (q *Request) cost(price *ledger.Price) (dollars float64, reported bool) {
 	return 0, false
 }
 
-// account sets what the requests came to, and tells those that count from the
-// others.
+// account sets what the requests came to, and marks the requests that count.
 func (r *Result) account(rows []Request, session int32, record *router.Record, places int) {
 	settle(rows, r.Rows)
 	r.tally(rows)

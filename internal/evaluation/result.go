@@ -373,8 +373,8 @@ type SampleError struct {
 	Clustered          bool       `json:"clustered"`
 }
 
-// OverTasks is the error of an estimate. Shares and clusters are the tasks', or nil. It is
-// the zero value where all tasks are of one cluster, of which nothing is known then.
+// OverTasks is the error of an estimate. Shares and clusters are the tasks', or nil. Where
+// all tasks are of one cluster nothing is known of others, and it has no error.
 func OverTasks(m estimate.Mean, shares []float64, clusters []string) (SampleError, error) {
 	if len(slices.Compact(slices.Clone(clusters))) == 1 {
 		return SampleError{Clusters: 1, Clustered: true}, nil

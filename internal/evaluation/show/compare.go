@@ -283,7 +283,7 @@ func (v *comparisonPage) tasks(c *Comparison) error {
 	slices.SortStableFunc(all, func(a, b compared) int { return cmp.Compare(b.spread, a.spread) })
 	v.Tasks = all[:min(len(all), mostTasks, 300_000/(rowBytes/2+30*len(v.Numbers)))]
 	if len(v.Tasks) < len(all) {
-		v.All = fmt.Sprintf("%d of %s tasks are listed, those that differ most.", len(v.Tasks), display.Thousands(len(all)))
+		v.All = fmt.Sprintf("%d of %s tasks are listed, by the largest difference.", len(v.Tasks), display.Thousands(len(all)))
 	}
 	slices.SortFunc(differences, func(a, b interval) int { return cmp.Compare(a.at, b.at) })
 	panel := across("tasks, by difference", "difference", differences, figure.Blue)

@@ -17,7 +17,7 @@ import (
 )
 
 // comparison is a made one of some models on tasks with hostile names. Each mean is .05 below the
-// one before, and those that are .05 apart cannot be told apart.
+// one before, and models .05 apart cannot be told apart.
 func comparison(models, tasks int) *show.Comparison {
 	c := new(show.Comparison)
 	for m := range models {
@@ -72,7 +72,7 @@ func TestAComparisonHasAPage(t *testing.T) {
 
 func TestThePageOfALargeComparisonIsSmall(t *testing.T) {
 	for _, models := range []int{2, 30} {
-		if text := comparisonPage(t, models, 5000); len(text) > 500_000 || !strings.Contains(text, " of 5,000 tasks are listed, those that differ most") || !strings.Contains(text, "neighbours share a place") {
+		if text := comparisonPage(t, models, 5000); len(text) > 500_000 || !strings.Contains(text, " of 5,000 tasks are listed, by the largest difference") || !strings.Contains(text, "neighbours share a place") {
 			t.Errorf("%d models: %d bytes", models, len(text))
 		}
 	}
