@@ -248,7 +248,7 @@ func (c Comparison) liveReason() string {
 	case c.SEs != nil:
 		return fmt.Sprintf("%.2f standard errors of the difference, %.2g each; up to %d are noise", *c.SEs, *c.SE, Sigmas)
 	case c.Difference != nil:
-		return "by exact tests at the stated rate of false alarms"
+		return "beyond the tolerance, and its error is not known"
 	}
 	return "nothing stored to compare"
 }

@@ -242,8 +242,7 @@ const (
 
 // Report sets the products of the report stage beside tables and figures.
 type Report struct {
-	PDF    string `toml:"pdf" want:"auto|never"` // whether report.pdf is made
-	Second string `toml:"second"`                // profile file of a second generation to hold the first against; "" for none
+	PDF string `toml:"pdf" want:"auto|never"` // whether report.pdf is made
 }
 
 // Slice gives the canonical text of the named keys, for the part of the

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +21,6 @@ import (
 	"speceval/internal/profile"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/store/files"
 	"speceval/internal/typeset"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -122,9 +120,6 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 	timing, err := e.systemsStage()
 	if err != nil {
 		return nil, err
-	}
-	if r.Live.Second, err = e.readSecond(); err != nil {
-		return nil, fmt.Errorf("report.second: %w", err)
 	}
 	if why := r.NoCaseStudy(); why != "" {
 		e.Notes["replay"] = append(e.Notes["replay"], why)
@@ -265,33 +260,6 @@ func (e *Experiment) replaySettings() replay.Settings {
 			Draws: r.TSNeyman.Draws, RaceDraws: r.TSNeyman.RaceDraws, FinalDraws: r.TSNeyman.FinalDraws, Finalists: r.TSNeyman.Finalists,
 		},
 	}
-}
-
-// readSecond reads the profiles of a second generation, a CSV or Parquet file; nil where none is
-// asked for. A file that is not there has none. Profiles of another benchmark or model than the
-// experiment's are an error that names them.
-func (e *Experiment) readSecond() (*stored.Second, error) {
-	path := e.config.Report.Second
-	if path == "" {
-		return nil, nil
-	}
-	data, err := files.ReadInput(path, files.Profiles)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &stored.Second{Path: path, Source: stored.SourceOf("second generation: not there", nil)}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	s := &stored.Second{Path: path, Source: stored.SourceOf("second generation", data)}
-	if s.Profiles, err = profile.Parse(data, path); err != nil {
-		return nil, err
-	}
-	for _, p := range s.Profiles {
-		if !slices.ContainsFunc(e.Reports.Pairs, func(of pair.Pair) bool { return of.Name() == p.Name() }) {
-			return nil, fmt.Errorf("%s has a profile of %s, which this experiment does not evaluate: name the file of a second generation of its own benchmarks and models", path, p.Name())
-		}
-	}
-	return s, nil
 }
 
 // pdfFile is the report as it is printed, in the output folder.

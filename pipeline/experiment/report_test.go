@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,12 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/profile"
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/serving"
 	"speceval/pipeline/config"
-	"speceval/pipeline/pair"
-	"speceval/stages/report/stored"
 )
 
 // TestWhoGetsWhichKey: a server gets the key that is named for it; what names none gets the
@@ -102,7 +98,7 @@ func TestLiveResultsAreThoseOfTheStages(t *testing.T) {
 			t.Fatal(err)
 		}
 		live := e.Reports.Live
-		if live.Timed != tt.servers || live.Predicted != tt.servers || live.Scored != tt.scored || (live.Second != nil) != (tt.file == "experiments-live.toml") || len(live.Rollouts) != tt.rollouts {
+		if live.Timed != tt.servers || live.Predicted != tt.servers || live.Scored != tt.scored || len(live.Rollouts) != tt.rollouts {
 			t.Errorf("%s: %+v", tt.file, live)
 		}
 		for _, p := range e.Reports.Pairs {
@@ -141,47 +137,5 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 		if _, notes := texEngine(cfg, out, none, nil); len(notes) != 1 || !strings.Contains(notes[0], "the report.pdf in "+out+" is of an earlier run") {
 			t.Errorf("%s, beside an old one: notes %q", pdf, notes)
 		}
-	}
-}
-
-// TestSecondGenerations reads a file that is not there, then one of the experiment's
-// profile, of another model, and of no profiles.
-func TestSecondGenerations(t *testing.T) {
-	p := profile.Profile{Benchmark: "primer", Model: "small", Scorer: "maths/1", TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}, TestedK: 4}
-	path := filepath.Join(t.TempDir(), "profiles.parquet")
-	e := &Experiment{config: config.Default(), Reports: stored.Settings{Pairs: []pair.Pair{pair.Known(p)}}}
-	if second, err := e.readSecond(); second != nil || err != nil {
-		t.Errorf("none is asked for: %+v, %v", second, err)
-	}
-	e.config.Report.Second = path
-	none, err := e.readSecond()
-	if err != nil || len(none.Profiles) != 0 || none.Path != path {
-		t.Fatalf("a file that is not there: %+v, %v", none, err)
-	}
-	store := func(content []byte) {
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	encoded := func(p profile.Profile) []byte {
-		var b bytes.Buffer
-		if err := profile.Write(&b, []profile.Profile{p}, nil); err != nil {
-			t.Fatal(err)
-		}
-		return b.Bytes()
-	}
-	store(encoded(p))
-	there, err := e.readSecond()
-	if err != nil || len(there.Profiles) != 1 || there.Source == none.Source {
-		t.Errorf("a file that is there: %+v, %v", there, err)
-	}
-	p.Model = "large"
-	store(encoded(p))
-	if _, err := e.readSecond(); err == nil || !strings.Contains(err.Error(), "primer__model=large") || !strings.Contains(err.Error(), path) {
-		t.Errorf("another model: error %v", err)
-	}
-	store([]byte("no profiles"))
-	if _, err := e.readSecond(); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("no profiles: error %v", err)
 	}
 }

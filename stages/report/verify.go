@@ -224,10 +224,8 @@ const liveLegend = `Measured beside predicted: s.e. is the standard error of the
 both sides; SEs is the difference in such errors. A predicted time agrees within
 5% of the measured one, whatever its error, and everything within 3 standard
 errors; ratios of variances are compared on the logarithmic scale. Uniform's times
-were fitted and are shown, and so is what fewer than 10 runs say. Two generations
-of one profile are said to differ by chance with a probability of 1%, all tests
-of the profile together. The orchestrator takes less than 5% of the
-processors of its machine during a timed run.
+were fitted and are shown, and so is what fewer than 10 runs say. The orchestrator
+takes less than 5% of the processors of its machine during a timed run.
 
 `
 

@@ -189,7 +189,6 @@ type Reads struct {
 	Runs     bool      // the timed runs, as Source.Costs gathers them
 	Profiles bool      // the profiles of all pairs
 	Case     bool      // the case study
-	Second   bool      // the second generation
 
 	Architectures bool // the constants of the FLOP proxy
 	Paper         bool // the paper's numbers, where the profiles are the paper's
@@ -212,12 +211,6 @@ func (r Reads) Feed(u *dag.Unit, s *Settings) {
 	}
 	if r.Runs {
 		s.feedRuns(u)
-	}
-	if second := s.Live.Second; r.Second && second != nil {
-		u.Sources = append(u.Sources, second.Source)
-		if len(second.Profiles) == 0 { // the tables say where it should be
-			configure(u, map[string]string{"report.second": second.Path})
-		}
 	}
 	if r.Profiles {
 		for _, p := range s.Pairs {

@@ -394,28 +394,20 @@ type CaseStudy struct {
 	Budget  int
 }
 
-// Live is an experiment's own measurements: runs on servers, rollouts, and
-// a second generation. The zero value is nothing.
+// Live is an experiment's own measurements: runs on servers, and rollouts. The zero
+// value is nothing.
 type Live struct {
 	Timed     bool // runs are made on servers, and stored in measurement.RunsFile
 	Predicted bool // their times are predicted, in measurement.PredictionsFile
 	Scored    bool // some are under real rewards
 
 	Rollouts map[string]Rollouts // by profile; empty where none are sampled
-	Second   *Second             // nil: none is asked for
 }
 
 // Rollouts are the stored rollouts of a profile.
 type Rollouts struct {
 	By    dag.Ref  // the unit that samples them
 	Files []string // relative to the output folder
-}
-
-// Second is a second, independent generation of some of the profiles.
-type Second struct {
-	Path     string
-	Profiles []profile.Profile // none where the file is not there
-	Source   dag.Source
 }
 
 // HasCosts reports whether any runs are there for Tables 2 to 4.

@@ -1,6 +1,5 @@
 // Package measured is the tables of what was measured here and of its prediction:
-// times, variances, the profiles of a second generation, the orchestrator's share of a
-// processor, and how the sampled profiles spread; and of what an experiment is given.
+// times, variances, the orchestrator's share of a processor, and how the sampled profiles spread; and of what an experiment is given.
 package measured
 
 import (
@@ -11,7 +10,7 @@ import (
 )
 
 // All is the tables of what was measured, in the order of the report.
-var All = []*model.Table{Times, Variance, Profile, Tasks, Orchestrator, Spread}
+var All = []*model.Table{Times, Variance, Orchestrator, Spread}
 
 // chapter is the section of the document that holds predictions against measurements.
 const chapter = "Prediction against measurement"

@@ -21,12 +21,12 @@ import (
 
 // results are stored results to make tables of.
 type results struct {
-	profiles, second []profile.Profile
-	ratios           []variance.Ratio
-	errors           []variance.ProfileError
-	runs             []measurement.Run
-	predictions      []measurement.Prediction
-	lengths          []rollout.LengthRow
+	profiles    []profile.Profile
+	ratios      []variance.Ratio
+	errors      []variance.ProfileError
+	runs        []measurement.Run
+	predictions []measurement.Prediction
+	lengths     []rollout.LengthRow
 }
 
 // store writes rows to a file of an output folder, which is not there without any.
@@ -57,7 +57,7 @@ func (r results) source(t *testing.T) *stored.Source {
 	store(t, dir, variance.TwoStageFile, r.ratios)
 	store(t, dir, variance.ErrorsFile, r.errors)
 	store(t, dir, stored.LengthsFile, r.lengths)
-	settings := &stored.Settings{Live: stored.Live{Second: &stored.Second{Path: "second.parquet", Profiles: r.second}}}
+	settings := &stored.Settings{}
 	for _, p := range r.profiles {
 		settings.Pairs = append(settings.Pairs, pair.Known(p))
 	}
@@ -198,37 +198,5 @@ func TestClassesAndTenths(t *testing.T) {
 	of.lengths = nil
 	if without := of.sheet(t, Spread); !at(t, without, 0, "length_max").IsMissing() {
 		t.Error("lengths of no rollouts")
-	}
-}
-
-func TestSecondMinusFirst(t *testing.T) {
-	second := twoTasks
-	second.PassCounts, second.TestedK = []int{20, 50}, 50
-	of := results{profiles: []profile.Profile{twoTasks}, second: []profile.Profile{second}}
-	s := of.sheet(t, Profile)
-	number(t, s, 0, "difference", 0.7-0.5)
-	whole(t, s, 0, "tasks_below", "1")
-	whole(t, s, 0, "tasks_differing", "1")
-	whole(t, s, 0, "tasks_verdict", "differs")
-	whole(t, s, 0, "mean_verdict", "differs")
-	tasks := of.sheet(t, Tasks)
-	number(t, tasks, 0, "difference", 0.15)
-	whole(t, tasks, 1, "second_passes", "50")
-	whole(t, tasks, 0, "verdict", "agrees")
-}
-
-func TestOtherTasksAndScorersAreNoted(t *testing.T) {
-	first, second := twoTasks, twoTasks
-	second.TaskIDs, second.Scorer = []string{"a", "c"}, "maths/2"
-	first.Scorer = "maths/1"
-	of := results{profiles: []profile.Profile{first}, second: []profile.Profile{second}}
-	if notes := of.sheet(t, Profile).Print().Notes; len(notes) != 2 {
-		t.Errorf("notes %q", notes)
-	}
-	of.second = nil
-	for _, table := range []*model.Table{Profile, Tasks} {
-		if notes := of.sheet(t, table).Print().Notes; len(notes) != 1 || !strings.Contains(notes[0], "second.parquet does not exist") {
-			t.Errorf("%s without a second generation: %q", table.Base, notes)
-		}
 	}
 }
