@@ -61,15 +61,11 @@ func folderFiles(t *testing.T, dir string) map[string]string {
 // TestShippedExperiment runs the pipeline as it is shipped, from the published
 // profiles to verdicts.
 func TestShippedExperiment(t *testing.T) {
-	dir := t.TempDir()
-	one, three := filepath.Join(dir, "one"), filepath.Join(dir, "three")
-	for out, jobs := range map[string]string{one: "1", three: "3"} {
-		if code, _, stderr := speceval(t, out, "run", "-j", jobs); code != 0 {
-			t.Fatalf("run -j %s: exit code %d\n%s", jobs, code, stderr)
-		}
+	one := t.TempDir()
+	if code, _, stderr := speceval(t, one, "run"); code != 0 {
+		t.Fatalf("run: exit code %d\n%s", code, stderr)
 	}
 	results := folderFiles(t, one)
-	same(t, "-j 1", results, "-j 3", folderFiles(t, three))
 	for _, want := range []string{
 		"replay/designs.parquet", "replay/ratios.parquet",
 		"tables/table1_variance.csv", "tables/table1_variance.tex", "tables/table5_hbn_schedule.csv",
@@ -134,12 +130,12 @@ func same(t *testing.T, a string, as map[string]string, b string, bs map[string]
 }
 
 // TestOwnProfiles runs profiles of a user's: other task counts, another number
-// of rollouts, and no paper to compare with.
+// of rollouts, and no paper to compare with. One job and three give the same bytes.
 func TestOwnProfiles(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine.csv")
 	rows := "benchmark,model,task_index,task_id,pass_count,tested_k\n" +
-		"quiz,m,1,b,3,7\nquiz,m,0,a,7,7\n" +
+		"quiz,m,1,b,3,7\nquiz,m,0,a,7,7\nquiz,n,1,b,2,7\nquiz,n,0,a,5,7\n" +
 		"exam,m,0,x,0,50\nexam,m,1,y,25,50\nexam,m,2,z,49,50\n" +
 		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
 	write(mine, rows)
@@ -148,18 +144,23 @@ func TestOwnProfiles(t *testing.T) {
 	_, _, planned := speceval(t, out, append([]string{"plan"}, own...)...)
 	want(t, "the plan", planned, "easy__model=m is left out: its variance is zero",
 		"no case study: the profile aime24__model=qwen3_5_4b is not among the evaluated ones; replay.case_study.profile names another")
-	code, _, stderr := speceval(t, out, append([]string{"run"}, own...)...)
+	code, _, stderr := speceval(t, out, append([]string{"run", "-j", "1"}, own...)...)
 	if code != 0 {
 		t.Fatalf("run: exit code %d\n%s", code, stderr)
 	}
-	want(t, "the run", stderr, "the mean over 2 profiles,\n", "\nbudget  Oracle  Tuned EN ", "  Uniform needs\n", "\n     8   ", filepath.Join(out, pageFile)+" written")
+	three := filepath.Join(dir, "three")
+	if code, _, stderr := speceval(t, three, append([]string{"run", "-j", "3"}, own...)...); code != 0 {
+		t.Fatalf("run -j 3: exit code %d\n%s", code, stderr)
+	}
+	same(t, "-j 1", folderFiles(t, out), "-j 3", folderFiles(t, three))
+	want(t, "the run", stderr, "the mean over 3 profiles,\n", "\nbudget  Oracle  Tuned EN ", "  Uniform needs\n", "\n     8   ", filepath.Join(out, pageFile)+" written")
 	table := folderFiles(t, out)["tables/table1_variance.csv"]
 	if strings.Contains(table, "paper") || !strings.HasPrefix(table, "budget,oracle,tuned_en,") || strings.Count(table, "\n") != 3 {
 		t.Errorf("table 1 of own profiles is\n%s", table)
 	}
 	robustness := folderFiles(t, out)["tables/robustness.csv"]
-	if !strings.Contains(robustness, "\n4,2,") {
-		t.Errorf("two of the three profiles can be evaluated, robustness says\n%s", robustness)
+	if !strings.Contains(robustness, "\n4,3,") {
+		t.Errorf("three of the four profiles can be evaluated, robustness says\n%s", robustness)
 	}
 	code, verdict, _ := speceval(t, out, append([]string{"verify"}, own...)...)
 	if code != 0 || !strings.Contains(verdict, "no verdict") {

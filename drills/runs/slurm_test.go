@@ -85,8 +85,9 @@ func (s *site) faults() {
 	s.each(ofCluster)
 }
 
-// fewDraws are settings for a minute's run of all units.
+// fewDraws are settings for a run of all units in a quarter of a minute.
 var fewDraws = []string{
+	"experiment.budgets=[8, 16]", "replay.case_study.budget=16",
 	"replay.draws=128", "replay.replicates=2", "replay.resamples=4", "replay.resample_draws=4",
 	"replay.case_study.repetitions=2000", "replay.ibn_alphas=[0.1, 0.2]", "replay.quadrature_order=8",
 	"replay.ts_neyman.alphas=[0.1, 0.2]", "replay.ts_neyman.race_draws=2", "replay.ts_neyman.final_draws=4", "report.pdf=never",
