@@ -189,8 +189,8 @@ func (s suite) resampled(draws Benchmarks) []float64 {
 		first += len(own)
 		for d, times := range draws.times {
 			var a, u, rollouts, uniform float64
-			for i, r := range own {
-				k := float64(times[of[i]])
+			for i := range own {
+				r, k := &own[i], float64(times[of[i]])
 				a, u = a+k*r.VarianceRatio*r.UniformVariance, u+k*r.UniformVariance
 				n := k * float64(r.NTasks)
 				rollouts, uniform = rollouts+n*r.Rollouts, uniform+n*float64(r.Budget)
