@@ -174,9 +174,9 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 	}
 }
 
-// docs/use.md shows the same two tasks in both forms.
+// docs/benchmarks.md shows the same two tasks in both forms.
 func TestOwnBenchmarksOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/use.md")
+	page, err := os.ReadFile("../../docs/benchmarks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,8 +205,8 @@ func TestOwnBenchmarksOfThePage(t *testing.T) {
 	if len(both[0]) != 2 || !reflect.DeepEqual(both[0], both[1]) {
 		t.Errorf("CSV %+v\nJSONL %+v", both[0], both[1])
 	}
-	cfg, err := config.Parse([]byte(block("toml", "mine")), "use.md", nil)
-	if err != nil || cfg.Benchmarks[0].Tasks != "mine.csv" {
+	cfg, err := config.Parse([]byte(block("toml", "mine")), "benchmarks.md", nil)
+	if err != nil || cfg.Benchmarks[0].Tasks != "mine.jsonl" {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 }
