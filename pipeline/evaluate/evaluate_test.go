@@ -352,7 +352,8 @@ func TestAnEvaluationIsMadeByOneProcess(t *testing.T) {
 	l.evaluate(request(3, 42))
 }
 
-// A design that the replay has selected comes before one that would be computed.
+// A design that the replay has selected comes before one that would be computed, and is
+// refused if the file is not as its unit made it.
 func TestTheReplaysDesignIsTaken(t *testing.T) {
 	l := newLab(t)
 	var file strings.Builder
@@ -366,6 +367,15 @@ func TestTheReplaysDesignIsTaken(t *testing.T) {
 	l.write("out/"+variance.DesignsFile, file.String())
 	if d := l.evaluate(request(4, 1)).Design; d.Pilots != 2 || d.Weight != 0.45 || *d.Risk != 0.9 || d.Source != variance.DesignsFile {
 		t.Errorf("%+v", d)
+	}
+	parts := dag.Parts{Stage: "replay", Unit: "designs"} // of another file than the one that is there
+	manifest, err := json.Marshal(dag.Manifest{Format: 1, Key: parts.Key(), Parts: parts, Outputs: []dag.File{{Path: variance.DesignsFile, Bytes: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.write("out/manifests/replay/designs.json", string(manifest))
+	if _, _, err := l.try(request(4, 2)); err == nil || !strings.Contains(err.Error(), "run the replay stage again") {
+		t.Errorf("an altered design is taken: %v", err)
 	}
 }
 
