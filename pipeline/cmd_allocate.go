@@ -13,8 +13,8 @@ func (s *session) allocateCommand() *cobra.Command {
 	var which evaluate.Counting
 	var with string
 	c := &cobra.Command{
-		Use: "allocate COUNTS --budget b", Short: "say what each task gets next, for tools that cannot ask while they run", Args: cobra.ExactArgs(1),
-		Long: `Say what each task gets next, for tools that cannot ask while they run.
+		Use: "allocate COUNTS --budget b", Short: "print what each task gets next, for tools that cannot ask while they run", Args: cobra.ExactArgs(1),
+		Long: `Print what each task gets next, for tools that cannot ask while they run.
 
 COUNTS is a file of profiles, a CSV file with the columns task_id, pass_count and
 tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
@@ -48,9 +48,9 @@ tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
 	}
 	fs := c.Flags()
 	fs.IntVar(&spec.Budget, "budget", 0, "have `b` rollouts per task on average in the end")
-	fs.StringArrayVar(&spec.Prior, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles; may be repeated")
-	fs.StringVar(&spec.Reward, "reward", "", "the rewards of logs are by scorer, metric or field `S`")
-	fs.StringVar(&with, "with", "", "the tasks have what they were to get: `COUNTS` of those rollouts alone")
+	fs.StringArrayVar(&spec.Prior, "prior", nil, "know the tasks from `SOURCE`: evaluation, log, profiles; repeatable")
+	fs.StringVar(&spec.Reward, "reward", "", "take rewards of logs by scorer, metric or field `S`")
+	fs.StringVar(&with, "with", "", "add `COUNTS` of the allocated rollouts alone, and print the mean")
 	fs.StringVar(&which.Benchmark, "benchmark", "", "of several in the file take `B`")
 	fs.StringVar(&which.Model, "model", "", "of several in the file take `M`")
 	s.jsonFlag(c)

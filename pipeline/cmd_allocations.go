@@ -23,7 +23,7 @@ const (
 func (s *session) allocationsCommand() *cobra.Command {
 	schedule := ""
 	c := &cobra.Command{
-		Use: "allocations", Short: "print the digest of every final HBN allocation under coupled rewards, as CSV", Args: cobra.NoArgs,
+		Use: "allocations", Short: "print digests of all final HBN allocations under coupled rewards, as CSV", Args: cobra.NoArgs,
 		Example: `  speceval allocations                    with the pilot sizes that the replay has designed
   speceval allocations --schedule paper   with those of the paper's Table 5, without a replay`,
 		RunE: func(*cobra.Command, []string) error {
@@ -33,7 +33,7 @@ func (s *session) allocationsCommand() *cobra.Command {
 			return s.allocations(schedule)
 		},
 	}
-	c.Flags().StringVar(&schedule, "schedule", computedSchedule, "take pilot sizes from `WHERE`: computed, by the replay stage, or paper, its Table 5")
+	c.Flags().StringVar(&schedule, "schedule", computedSchedule, "take pilot sizes from `WHERE`: computed or paper")
 	return c
 }
 

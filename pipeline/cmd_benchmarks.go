@@ -28,7 +28,7 @@ func (s *session) benchmarksCommand() *cobra.Command {
 	var o upstream.Options
 	download := false
 	c := &cobra.Command{
-		Use: "benchmarks [GROUP…]", Short: "make task files of the paper's benchmarks from the files of their authors",
+		Use: "benchmarks [GROUP…]", Short: "make task files of the paper's benchmarks from their authors' files",
 		Long: `Make task files of the paper's benchmarks from the files of their authors.
 
 Files are read from DIR/<dataset>/<file>. HF_TOKEN holds the token for those whose
@@ -42,7 +42,7 @@ terms must be accepted, HF_ENDPOINT another address of the service.`,
 	fs.StringVar(&o.From, "from", "", "read upstream files below `DIR`")
 	fs.BoolVar(&download, "download", false, "fetch what is missing, into upstream or the folder of --from")
 	fs.StringVar(&o.To, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
-	fs.BoolVar(&o.Unpublished, "unpublished", false, "prepare other data through the same selections, compared with nothing")
+	fs.BoolVar(&o.Unpublished, "unpublished", false, "prepare other data, compared with nothing")
 	c.AddCommand(s.benchmarksListCommand(), s.benchmarksCheckCommand())
 	return c
 }
@@ -137,7 +137,7 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 func (s *session) benchmarksCheckCommand() *cobra.Command {
 	unpublished := false
 	c := &cobra.Command{
-		Use: "check PATH", Short: "check a task file, or those of a folder, and show what will be asked", Args: cobra.ExactArgs(1),
+		Use: "check PATH", Short: "check task files, and show what will be asked", Args: cobra.ExactArgs(1),
 		Example: `  speceval benchmarks check tasks      task files, against the published ids
   speceval benchmarks check mine.csv   a file of your own, line by line`,
 		RunE: s.configured(func(cfg *config.Config, words []string) error { return s.checkTasks(cfg, words[0], unpublished) }),

@@ -31,14 +31,13 @@ type asked struct {
 func (s *session) evaluateCommand() *cobra.Command {
 	var o asked
 	c := &cobra.Command{
-		Use: "evaluate --benchmark B --model M --budget b", Short: "evaluate a model live: a mean with its error, for an exact budget of rollouts", Args: cobra.NoArgs,
-		Long: `Evaluate a model live: a benchmark mean with its error, for an exact budget of rollouts.
+		Use: "evaluate --benchmark B --model M --budget b", Short: "evaluate a model: a mean with its error, for an exact budget of rollouts", Args: cobra.NoArgs,
+		Long: `Evaluate a model: a benchmark mean with its error, for an exact budget of rollouts.
 
-B is a benchmark of the configuration, one that is built in, or a task file; M a model of
-the configuration, or any name under which the servers serve one; b the average number of
-rollouts per task. The same command again goes on where it was stopped, and shows the
-result of what is complete. E is an evaluation: its folder, or benchmark/model/name as
-list has it.`,
+B is a configured or built-in benchmark, or a task file; M a configured model, or its name
+at the servers; b the average number of rollouts per task. The same command again resumes,
+and shows the result when it is complete. E is an evaluation: its folder, or
+benchmark/model/name as in the list. docs/evaluate.md has all of it.`,
 		Example: `  speceval evaluate --benchmark smallbench --model qwen2_5_3b --budget 8
   speceval evaluate --benchmark mine.jsonl --model a --budget 16 --worker http://127.0.0.1:8000
   speceval evaluate --benchmark mine.jsonl --model a --budget 16 --prior mine/b/hbn_staged-b8-seed42
@@ -75,27 +74,27 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	fs, r := c.Flags(), &o.request
 	suiteFlags(fs, &o.suite)
 	fs.StringVar(&o.model, "model", "", "evaluate `M`: an id, or the name that servers give it")
-	fs.StringVar(&r.Policy, "policy", "", "one of "+strings.Join(policy.ExecutionNames(), ", ")+": `P` (hbn_staged; with donors hbn_informed_staged)")
-	fs.IntVar(&r.Stages, "stages", 0, "have `K` stages, the pilot among them, in the place of what suits rollouts per place at the servers")
-	seedFlag(fs, &r.Seed, "the seed of all rollouts, `S` (experiment.seed); another one is another evaluation")
-	fs.StringVar(&r.OnLoss, "on-loss", "", "answers that are lost under way: `RULE` continue (go on from what was seen, ask again where no server can), again, or refuse (pause rather than ask again); serving.on_loss")
+	fs.StringVar(&r.Policy, "policy", "", "use `P`: "+strings.Join(policy.ExecutionNames(), ", "))
+	fs.IntVar(&r.Stages, "stages", 0, "use `K` stages including the pilot (by rollouts per place)")
+	seedFlag(fs, &r.Seed, "seed `S` of all rollouts (experiment.seed)")
+	fs.StringVar(&r.OnLoss, "on-loss", "", "lost answers: `RULE` continue, again, refuse")
 	goalFlags(fs, r)
-	fs.Func("floor", "with a --budget, every benchmark of a suite has `F` rollouts per task at least (two thirds of the budget); 0: no floor", func(text string) error {
+	fs.Func("floor", "at least `F` rollouts a task of each benchmark (2/3 of b)", func(text string) error {
 		floor, err := strconv.ParseFloat(text, 64)
 		r.Floor = &floor
 		return err
 	})
-	fs.IntSliceVar(&r.PassK, "pass-k", nil, "estimate pass@k and pass^k for these `K`s, too, with as many rollouts of every task as that takes")
-	fs.IntVar(&r.MaxRollouts, "max-rollouts", 0, "spend `R` rollouts in all at most, alone or with --target-se; nothing is asked ahead of its selection then")
-	fs.Int64Var(&r.MaxTokens, "max-tokens", 0, "spend `T` tokens of all answers at most, discarded and aborted ones too, alone or with --target-se; nothing is asked ahead of its selection then")
-	fs.Float64Var(&r.MaxDollars, "max-usd", 0, "spend `D` dollars at most, by --price, in the place of --max-tokens")
+	fs.IntSliceVar(&r.PassK, "pass-k", nil, "estimate pass@k and pass^k for these `K`s, too")
+	fs.IntVar(&r.MaxRollouts, "max-rollouts", 0, "spend at most `R` rollouts in all")
+	fs.Int64Var(&r.MaxTokens, "max-tokens", 0, "spend at most `T` tokens of all answers, discarded ones too")
+	fs.Float64Var(&r.MaxDollars, "max-usd", 0, "spend at most `D` dollars, by --price")
 	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
 	s.workerFlag(c)
 	s.resultFlags(c)
 }
 
 func (s *session) workerFlag(c *cobra.Command) {
-	c.Flags().StringArrayVar(&s.workers, "worker", nil, "ask the server at `URL`, in the place of the configured workers; URL,key_env=NAME: with the key in the environment variable NAME; may be repeated")
+	c.Flags().StringArrayVar(&s.workers, "worker", nil, "use the server at `URL`, or URL,key_env=NAME; repeatable")
 }
 
 // resultFlags say how a result is printed.
@@ -106,8 +105,8 @@ func (s *session) resultFlags(c *cobra.Command) {
 
 // suiteFlags define the flags that name benchmarks.
 func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
-	fs.StringArrayVar(&s.Names, "benchmark", nil, "evaluate on `B`: an id, or a task file; several are a suite under one budget")
-	fs.Func("weight", "of the benchmarks of a suite, in their order, the mean has weights `W`: numbers, macro (alike, as without the flag), or micro (all tasks alike)", func(text string) error {
+	fs.StringArrayVar(&s.Names, "benchmark", nil, "evaluate on `B`, an id or task file; several are a suite")
+	fs.Func("weight", "weigh benchmarks by `W`: a number each, macro or micro", func(text string) error {
 		s.Micro = text == "micro"
 		if s.Micro || text == "macro" {
 			s.Weights = nil
@@ -127,15 +126,15 @@ func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
 // goalFlags define what is to be spent or reached.
 func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.IntVar(&g.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
-	fs.Float64Var(&g.TargetSE, "target-se", 0, "in the place of --budget: as many as it takes for a standard error of `X`")
-	fs.Float64Var(&g.Resolve, "resolve", 0, "in the place of --budget: as many as it takes to tell two models apart that differ by `D`")
-	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found, and not by the prior")
-	fs.Func("price", "tokens of prompts and of answers cost `IN/OUT` dollars per million, such as 0.15/0.60", func(text string) (err error) {
+	fs.Float64Var(&g.TargetSE, "target-se", 0, "spend what a standard error of `X` takes")
+	fs.Float64Var(&g.Resolve, "resolve", 0, "spend what it takes to find a difference of `D`")
+	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found")
+	fs.Func("price", "prices of prompt and answer tokens, `IN/OUT` dollars a million", func(text string) (err error) {
 		g.Price, err = ledger.ParsePrice(text)
 		return err
 	})
-	fs.StringArrayVar(&g.Prior, "prior", nil, "know the tasks from `SOURCE`: an evaluation, a log, or a file of profiles (FILE#MODEL: one model's); may be repeated")
-	fs.StringVar(&g.Reward, "reward", "", "the rewards of a log that --prior names are by scorer, metric or field `S`")
+	fs.StringArrayVar(&g.Prior, "prior", nil, "results of the tasks, `SOURCE` (an evaluation, log, profiles)")
+	fs.StringVar(&g.Reward, "reward", "", "take rewards of logs by scorer, metric or field `S`")
 	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")
 }
 
@@ -217,7 +216,7 @@ func (s *session) evaluatePlanCommand() *cobra.Command {
 	var goal evaluation.Spec
 	var c *cobra.Command
 	c = &cobra.Command{
-		Use: "plan --benchmark B --target-se X", Short: "show the budget that a standard error takes, its tokens, cost and command", Args: cobra.NoArgs,
+		Use: "plan --benchmark B --target-se X", Short: "show the budget, tokens, cost and command that a standard error takes", Args: cobra.NoArgs,
 		Example: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
   speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/b/hbn_staged-b16-seed42
   speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json`,
@@ -235,7 +234,7 @@ func (s *session) evaluatePlanCommand() *cobra.Command {
 		}),
 	}
 	suiteFlags(c.Flags(), &suite)
-	c.Flags().StringVar(&goal.Model, "model", "", "by the lengths of answers of `M`, where it has some")
+	c.Flags().StringVar(&goal.Model, "model", "", "plan by the lengths of answers of `M`, where known")
 	goalFlags(c.Flags(), &goal)
 	s.workerFlag(c)
 	s.jsonFlag(c)

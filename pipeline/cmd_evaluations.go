@@ -61,7 +61,7 @@ func (s *session) poolCommand() *cobra.Command {
 // benchmarksFlag defines the flag that names the benchmarks of an evaluation; none: those
 // that it names.
 func benchmarksFlag(c *cobra.Command, names *[]string) {
-	c.Flags().StringArrayVar(names, "benchmark", nil, "the tasks are those of `B`: an id, or a task file; of a suite all, in their order")
+	c.Flags().StringArrayVar(names, "benchmark", nil, "tasks of `B`, an id or task file; of a suite all, in order")
 }
 
 func (s *session) rescoreCommand() *cobra.Command {
@@ -135,9 +135,9 @@ func (s *session) gateCommand() *cobra.Command {
 	c.Example = `  speceval evaluate gate mine/new/hbn_staged-b16-seed42 baseline.json --no-worse-than 0.02
   speceval evaluate gate baseline.json --live --model new --budget 32 --no-worse-than 0.02`
 	fs := c.Flags()
-	fs.Float64Var(&gating.Margin, "no-worse-than", 0, "pass a model that is worse by less than `D`, 0.02 for two points")
-	fs.BoolVar(&gating.OverTasks, "over-tasks", false, "ask it of what the tasks are a sample of, and not of these tasks")
-	fs.BoolVar(&live, "live", false, "evaluate the model until it is decided, at up to 13 looks up to --budget")
+	fs.Float64Var(&gating.Margin, "no-worse-than", 0, "pass a model that is worse by less than `D` (0.02: two points)")
+	fs.BoolVar(&gating.OverTasks, "over-tasks", false, "decide for what the tasks are a sample of")
+	fs.BoolVar(&live, "live", false, "evaluate until decided: up to 13 looks, up to --budget")
 	s.askedFlags(c, &o)
 	return c
 }

@@ -17,12 +17,12 @@ import (
 
 func (s *session) explainCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "explain TABLE [ROW COLUMN]", Short: "say where a number of a table comes from: formula, files, units, keys and seeds", Args: cobra.MinimumNArgs(1),
-		Long: `Say where a number of a table comes from: formula, files, units, keys and seeds.
+		Use: "explain TABLE [ROW COLUMN]", Short: "trace a number of a table to its formula, files, units, keys and seeds", Args: cobra.MinimumNArgs(1),
+		Long: `Trace a number of a table to its formula, files, units, keys and seeds.
 
 Tables and columns are named as in out/tables, rows by their key columns: "b=8",
 "published b=8", "aime24__model=qwen3_5_4b b=8 hbn". Case does not matter, b= and N=
-may be left out, and so may what tells a name from no other.`,
+may be left out, and a unique part of a name is enough.`,
 		Example: `  speceval explain table1                             its rows and columns
   speceval explain table1_variance b=8 hbn            one number
   speceval explain table3 "simulated b=16" async_time --all`,
@@ -37,7 +37,7 @@ may be left out, and so may what tells a name from no other.`,
 		},
 	}
 	s.jsonFlag(c)
-	s.allFlag(c, "list every row, unit and source, in place of one line for those of a kind")
+	s.allFlag(c, "list every row, unit and source")
 	return c
 }
 

@@ -48,8 +48,8 @@ configured task files, or --tasks, have the inputs and targets.`,
 		}),
 	}
 	c.Flags().StringVar(&form, "format", "json", "write as `F`: "+strings.Join(exchange.FormatNames(), ", "))
-	c.Flags().StringVar(&to, "to", "", "write to `FILE`, of eee a folder (one named by the evaluation's own id)")
-	c.Flags().StringArrayVar(&files, "tasks", nil, "the tasks are in `FILE`; of a suite one for each benchmark, in their order")
+	c.Flags().StringVar(&to, "to", "", "write to `FILE`; eee: a folder (named by the evaluation)")
+	c.Flags().StringArrayVar(&files, "tasks", nil, "tasks in `FILE`; of a suite one a benchmark, in order")
 	return c
 }
 

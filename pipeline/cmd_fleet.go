@@ -25,24 +25,24 @@ func (s *session) fleetCommand() *cobra.Command {
 		RunE: s.configured(func(cfg *config.Config, _ []string) error { return s.serveFleet(cfg, served, log) }),
 	}
 	fs := c.Flags()
-	fs.IntVar(&served.Count, "replicas", 0, "serve `N` replicas and no judge (as many as the workers' URLs on this machine, at these, and the judge's)")
-	fs.IntVar(&served.Port, "port", 8000, "with --replicas: the first at port `P`, the others at the next ones; 0: free ones")
-	fs.StringVar(&served.Model, "model", "", "serve only this model of the configuration, by `ID` (all, in turn)")
-	fs.Float64Var(&served.Each.Speed, "speed", 1, "let time pass `X` times faster than the model; 0 never waits")
-	fs.IntVar(&served.Each.StreamInterval, "stream-interval", 1, "send `N` tokens in an event of a stream, as vLLM's flag of that name")
-	fs.Float64Var(&served.Slow, "slow-wrong", 1, "make wrong answers `X` times as long as right ones, so that what completes first is right more often")
-	fs.BoolVar(&served.Each.Unrepeatable, "unrepeatable", false, "ignore the seeds of requests: asked again, each gets another answer, as of vLLM on GPUs or hosted models")
-	fs.BoolVar(&served.Each.Plain, "plain", false, "serve as another server than vLLM: chats alone, without ids of tokens, so that no lost answer can be continued")
-	fs.StringArrayVar(&served.Tasks, "tasks", nil, "answer the tasks of this `FILE` as well; may be repeated")
-	fs.StringVar(&served.Profiles, "profiles", "", "answer right as often as the profiles in `FILE` say (spread by a hash)")
-	fs.Func("fail", "meet faults at these rates per request, `KIND=RATE`,…; kinds: crash, hang, 500, cut, garbage, slow", func(text string) (err error) {
+	fs.IntVar(&served.Count, "replicas", 0, "serve `N` replicas and no judge (as configured)")
+	fs.IntVar(&served.Port, "port", 8000, "first port `P` of --replicas; 0: free ones")
+	fs.StringVar(&served.Model, "model", "", "serve only `ID` of the configured models")
+	fs.Float64Var(&served.Each.Speed, "speed", 1, "run `X` times faster than the model; 0 never waits")
+	fs.IntVar(&served.Each.StreamInterval, "stream-interval", 1, "send `N` tokens an event, as vLLM's flag")
+	fs.Float64Var(&served.Slow, "slow-wrong", 1, "make wrong answers `X` times as long as right ones")
+	fs.BoolVar(&served.Each.Unrepeatable, "unrepeatable", false, "ignore seeds: asked again, a request has another answer")
+	fs.BoolVar(&served.Each.Plain, "plain", false, "serve as another server than vLLM: no answer continues")
+	fs.StringArrayVar(&served.Tasks, "tasks", nil, "answer the tasks of `FILE` as well; repeatable")
+	fs.StringVar(&served.Profiles, "profiles", "", "answer right as often as the profiles in `FILE`")
+	fs.Func("fail", "crash, hang, 500, cut, garbage or slow, `KIND=RATE`,…", func(text string) (err error) {
 		served.Each.Faults, err = imitation.ParseFaults(text)
 		return err
 	})
-	seedFlag(fs, &served.Seed, "draw faults and unseeded answers from seed `N` (experiment.seed)")
+	seedFlag(fs, &served.Seed, "seed `N` of faults and unseeded answers (experiment.seed)")
 	fs.StringVar(&log, "log", "", "append a JSON line per request to `FILE`, when it ends")
-	fs.IntVar(&served.Each.MaxModelLen, "max-model-len", 0, "refuse more than `N` tokens of prompt and answer (sampling.context_tokens)")
-	fs.DurationVar(&served.Each.Restart, "restart", 10*time.Second, "restart a crashed or hung replica after this `TIME`; 0: never")
+	fs.IntVar(&served.Each.MaxModelLen, "max-model-len", 0, "refuse more than `N` tokens (sampling.context_tokens)")
+	fs.DurationVar(&served.Each.Restart, "restart", 10*time.Second, "restart a failed replica after `TIME`; 0: never")
 	return c
 }
 

@@ -43,8 +43,8 @@ listed. Logs of one benchmark and model add up. --prior takes FILE.`,
 	}
 	fs := c.Flags()
 	fs.StringVar(&r.Format, "format", "", "the logs are of `F` (recognised from their content)")
-	fs.StringVar(&r.Reward, "reward", "", "the rewards are by scorer, metric or field `R` (the only one, or the first)")
-	fs.StringVar(&r.Scorer, "scorer", "", "score all answers in logs of lm-eval by `S`, one of "+checkable())
+	fs.StringVar(&r.Reward, "reward", "", "take rewards by scorer, metric or field `R` (the first)")
+	fs.StringVar(&r.Scorer, "scorer", "", "score lm-eval by `S`: "+checkable())
 	fs.BoolVar(&r.Strict, "strict", false, "a log that cannot be used is an error")
 	fs.StringVar(&r.Benchmark, "benchmark", "", "call the benchmark `B`, and not as the logs do")
 	fs.StringVar(&r.Model, "model", "", "call the model `M`, and not as the logs do")

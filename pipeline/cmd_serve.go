@@ -19,12 +19,12 @@ func (s *session) serveCommand() *cobra.Command {
 	var stdio, keep bool
 	var state string
 	c := &cobra.Command{
-		Use: "serve --stdio", Short: "tell another program which rollouts to run next, and what they come to", Args: cobra.NoArgs,
-		Long: `Tell another program which rollouts to run next, and what they come to.
+		Use: "serve --stdio", Short: "run the policy for another program, by messages in JSON", Args: cobra.NoArgs,
+		Long: `Run the policy for another program, by messages in JSON.
 
-Messages are JSON objects, one a line; for each there is one reply. docs/protocol.md has
-them all. With --keep or --state a server that is killed goes on where it was, and evaluate
-lists, shows and compares what came of it.`,
+A message is a JSON object on a line, and has one reply; docs/protocol.md has them all.
+With --keep or --state a killed server resumes, and evaluate lists, shows and compares the
+evaluation.`,
 		Example: `  speceval serve --stdio --keep
   echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio`,
 		RunE: s.configured(func(cfg *config.Config, _ []string) error {
@@ -37,9 +37,9 @@ lists, shows and compares what came of it.`,
 			return s.serve(cfg, state, keep)
 		}),
 	}
-	c.Flags().BoolVar(&stdio, "stdio", false, "read messages from standard input, and reply on standard output; there is no other way")
+	c.Flags().BoolVar(&stdio, "stdio", false, "read standard input, and reply on standard output")
 	c.Flags().BoolVar(&keep, "keep", false, "keep the evaluation in the output folder, as evaluate does")
-	c.Flags().StringVar(&state, "state", "", "keep the evaluation in the folder `DIR`, and go on with the one that is there")
+	c.Flags().StringVar(&state, "state", "", "keep the evaluation in `DIR`, and resume what is there")
 	return c
 }
 

@@ -21,7 +21,7 @@ func (s *session) tablesCommand() *cobra.Command {
 	sel := ofStage(reportStage)
 	sel.Force = true
 	c := &cobra.Command{
-		Use: "tables", Short: "write tables, figures and report.html again, from stored results; or print one table", Args: cobra.NoArgs,
+		Use: "tables", Short: "write tables, figures and report.html from stored results, or print one table", Args: cobra.NoArgs,
 		Example: `  speceval tables                       all tables, in two or three seconds
   speceval tables --show table1         one table as text
   speceval tables --show table1 --format latex > table1.tex`,

@@ -14,7 +14,7 @@ import (
 func (s *session) unitCommand() *cobra.Command {
 	element := ""
 	c := &cobra.Command{
-		Use: "unit STAGE KEY | --element DIR", Short: "run one unit, fresh or not: what an element of a job calls",
+		Use: "unit STAGE KEY | --element DIR", Short: "run one unit, fresh or not, as an element of a job does",
 		Example: "  speceval unit replay 2f39e31d75e99329   the unit of that key, or of the key that begins so",
 		Args: func(c *cobra.Command, words []string) error {
 			if element != "" {
@@ -30,7 +30,7 @@ func (s *session) unitCommand() *cobra.Command {
 			return s.runUnit(words[0], words[1])
 		},
 	}
-	c.Flags().StringVar(&element, "element", "", "run what is not done of an element of the job in `DIR`; SPECEVAL_ELEMENT or Slurm says which")
+	c.Flags().StringVar(&element, "element", "", "run the rest of an element of the job in `DIR`")
 	return c
 }
 

@@ -11,7 +11,7 @@ import (
 func (s *session) verifyCommand() *cobra.Command {
 	strict := false
 	c := &cobra.Command{
-		Use: "verify", Short: "compare with the paper, and measured with predicted; exit 4 outside tolerance", Args: cobra.NoArgs,
+		Use: "verify", Short: "compare with the paper and with predictions; exit 4 outside tolerance", Args: cobra.NoArgs,
 		Example: `  speceval verify          every number next to the paper's or its prediction, with a verdict
   speceval verify --json   one JSON document
   speceval verify --strict exit 4 too where results are missing`,

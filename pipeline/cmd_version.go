@@ -9,7 +9,7 @@ import (
 
 func (s *session) versionCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "version", Short: "print the version, and the commit and compiler that this program was built from", Args: cobra.NoArgs,
+		Use: "version", Short: "print version, commit and compiler of this program", Args: cobra.NoArgs,
 		Example: "  speceval version --json",
 		RunE: func(*cobra.Command, []string) error {
 			if s.json {

@@ -23,7 +23,7 @@ import (
 func (s *session) viewCommand() *cobra.Command {
 	port := 7878
 	c := &cobra.Command{
-		Use: "view [OUT]", Short: "serve a page on this machine about what runs and what is done", Args: cobra.MaximumNArgs(1),
+		Use: "view [OUT]", Short: "serve a page about what runs and what is done, on this machine", Args: cobra.MaximumNArgs(1),
 		Example: "  speceval view out --port 0   at a free port",
 		RunE: func(_ *cobra.Command, words []string) error {
 			if len(words) > 0 {

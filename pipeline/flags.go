@@ -28,8 +28,8 @@ const defaultConfig = "experiments.toml"
 func (o *options) define(fs *pflag.FlagSet) {
 	fs.StringVar(&o.config, "config", defaultConfig, "read the experiment from `FILE`")
 	fs.StringVar(&o.out, "out", "", "keep all outputs in `DIR` (as the configuration says: out)")
-	fs.BoolVarP(&o.quiet, "quiet", "q", false, "no progress and no messages but warnings and errors")
-	fs.StringArrayVar(&o.sets, "set", nil, "override a value of the configuration, `KEY=VALUE`; may be repeated")
+	fs.BoolVarP(&o.quiet, "quiet", "q", false, "print no progress and no messages but warnings and errors")
+	fs.StringArrayVar(&o.sets, "set", nil, "set a value of the configuration, `KEY=VALUE`; repeatable")
 }
 
 // jsonFlag defines the flag that asks for a document in place of text.

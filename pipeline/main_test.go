@@ -373,7 +373,7 @@ func TestManualPages(t *testing.T) {
 	}
 }
 
-// TestHelpOfEveryCommand has examples for all, in lines that fit a terminal.
+// TestHelpOfEveryCommand has examples for all, in lines that fit a terminal, and a line a flag.
 func TestHelpOfEveryCommand(t *testing.T) {
 	b := newBench(t)
 	overview, _ := b.ok("help")
@@ -384,6 +384,9 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		for line := range strings.Lines(text) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 100 {
 				t.Errorf("help of%s has a line of %d columns: %s", words, n, line)
+			}
+			if strings.HasPrefix(line, strings.Repeat(" ", 20)) {
+				t.Errorf("help of%s has a flag in two lines: %s", words, line)
 			}
 		}
 		if again, _ := b.ok("help" + words); again != text {
