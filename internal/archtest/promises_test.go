@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	namedTest = regexp.MustCompile("`(Test[A-Za-z0-9_]+)")
-	testFunc  = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9_]+)\(`)
+	namedTest = regexp.MustCompile("`((?:Test|Benchmark)[A-Z][A-Za-z0-9_]*)")
+	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)[A-Z][A-Za-z0-9_]*)\(`)
 )
 
-// TestPagesNameTestsThatExist holds docs/, whose tables name the test of each promise, to the
-// tests of the repository.
+// TestPagesNameTestsThatExist holds docs/, whose tables name the test of each promise, and
+// BENCHMARKS.md to the tests and benchmarks of the repository.
 func TestPagesNameTestsThatExist(t *testing.T) {
 	root := filepath.Join("..", "..")
 	exists := map[string]bool{}
@@ -37,7 +37,7 @@ func TestPagesNameTestsThatExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := 0
-	for _, page := range pages {
+	for _, page := range append(pages, filepath.Join(root, "BENCHMARKS.md")) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
