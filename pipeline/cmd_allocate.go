@@ -5,13 +5,11 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/pipeline/config"
-	"speceval/pipeline/evaluate"
 )
 
 func (s *session) allocateCommand() *cobra.Command {
 	spec := evaluation.Spec{OtherPrompts: true}
-	var which evaluate.Counting
-	var with string
+	var benchmark, model, with string
 	c := &cobra.Command{
 		Use: "allocate COUNTS --budget b", Short: "print what each task gets next, for tools that cannot ask while they run", Args: cobra.ExactArgs(1),
 		Long: `Print what each task gets next, for tools that cannot ask while they run.
@@ -22,8 +20,8 @@ tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
   speceval allocate logs --budget 16 --prior last-week.eval --json   lists of tasks, too
   speceval allocate counts.csv --budget 16 --with more.csv           the mean of both`,
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
-			which.Reward = spec.Reward
-			counted, err := which.Read(words[0])
+			archive := s.archive(cfg)
+			counted, err := archive.Counts(words[0], spec.Reward, benchmark, model)
 			if err != nil {
 				return err
 			}
@@ -32,7 +30,7 @@ tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
 				return err
 			}
 			if with != "" {
-				more, err := which.Read(with)
+				more, err := archive.Counts(with, spec.Reward, benchmark, model)
 				if err != nil {
 					return err
 				}
@@ -51,8 +49,8 @@ tested_k, or logs of a harness. Tasks without rollouts get a pilot first.`,
 	fs.StringArrayVar(&spec.Prior, "prior", nil, "know the tasks from `SOURCE`: evaluation, log, profiles; repeatable")
 	fs.StringVar(&spec.Reward, "reward", "", "take rewards of logs by scorer, metric or field `S`")
 	fs.StringVar(&with, "with", "", "add `COUNTS` of the allocated rollouts alone, and print the mean")
-	fs.StringVar(&which.Benchmark, "benchmark", "", "of several in the file take `B`")
-	fs.StringVar(&which.Model, "model", "", "of several in the file take `M`")
+	fs.StringVar(&benchmark, "benchmark", "", "of several in the file take `B`")
+	fs.StringVar(&model, "model", "", "of several in the file take `M`")
 	s.jsonFlag(c)
 	return c
 }

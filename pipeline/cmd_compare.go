@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,11 +14,9 @@ import (
 	"speceval/data"
 	"speceval/internal/comparison"
 	"speceval/internal/display"
-	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
 	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/config"
-	"speceval/pipeline/exchange"
 	"speceval/stages/score"
 )
 
@@ -73,40 +70,42 @@ any of these profiles differs.`,
 // stage has written, and without a second word with the published ones. nil: the words name other
 // things, or files without a benchmark and model in common.
 func (s *session) agreement(cfg *config.Config, words []string) (*comparison.Comparison, error) {
-	other := comparison.File{Name: data.ProfilesName}
-	var err error
-	switch len(words) {
-	case 0:
+	if len(words) > 2 {
+		return nil, nil
+	}
+	var files [2]comparison.File
+	files[1].Name = data.ProfilesName
+	if len(words) == 0 {
 		file := filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))
 		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", file)
 		}
 		words = []string{file}
-		fallthrough
-	case 1:
-		other.Profiles, err = profile.Parse(data.Profiles(), other.Name)
-	case 2:
-		_, first := profile.Read(words[0])
-		if _, second := profile.Read(words[1]); first != nil && second != nil { // logs, say
+	}
+	var err error
+	for i, name := range words {
+		files[i].Name = name
+		if files[i].Profiles, err = profile.Read(name); err != nil && len(words) == 2 {
+			return nil, nil // no profiles, or what Compare refuses
+		}
+	}
+	if len(words) == 2 {
+		c, none := comparison.Of(files[0], files[1])
+		if none != nil {
 			return nil, nil
 		}
-		other.Name = words[1]
-		other.Profiles, err = profilesOf(other.Name)
-	default:
-		return nil, nil
-	}
-	profiles, fault := profilesOf(words[0])
-	c, none := (*comparison.Comparison)(nil), errors.Join(fault, err)
-	if none == nil {
-		c, none = comparison.Of(comparison.File{Name: words[0], Profiles: profiles}, other)
-	}
-	if none == nil || len(words) == 2 {
 		return c, nil
 	}
-	if _, there := s.archive(cfg).Stored(words[0]); there == nil {
-		none = fmt.Errorf("say with what %s is to be compared: other evaluations, logs or profiles", words[0])
+	if err != nil {
+		if _, err = s.archive(cfg).Sources(words[0], ""); err == nil {
+			err = fmt.Errorf("say with what %s is to be compared: other evaluations, logs or profiles", words[0])
+		}
+		return nil, err
 	}
-	return nil, none
+	if files[1].Profiles, err = profile.Parse(data.Profiles(), data.ProfilesName); err != nil {
+		return nil, err
+	}
+	return comparison.Of(files[0], files[1])
 }
 
 // printAgreement prints a comparison of profiles, unless there is an error.
@@ -125,25 +124,4 @@ func (s *session) printAgreement(c *comparison.Comparison, err error) error {
 		return fmt.Errorf("%w: %d of %s", errOutside, n, display.Count(len(c.Profiles), "profile differs", "profiles differ"))
 	}
 	return nil
-}
-
-// profilesOf are the profiles of a file, whatever its name, or of logs.
-func profilesOf(name string) ([]profile.Profile, error) {
-	profiles, fault := profile.Read(name)
-	if _, err := os.Stat(name); fault == nil || err != nil || slices.Contains([]string{".csv", ".parquet"}, filepath.Ext(name)) {
-		return profiles, fault
-	}
-	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: logs.Choice{Strict: true}, Paths: []string{name}})
-	if unknown := (*logs.UnknownError)(nil); errors.As(err, &unknown) {
-		return nil, fmt.Errorf("%w\nnor is it a file of profiles: %w", err, fault)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w; speceval import makes a file of logs with names and scores of your choice", err)
-	}
-	for _, p := range read.Profiles {
-		if p.Graded() || p.Allocated {
-			return nil, fmt.Errorf("%s has graded rewards or an allocation, whose pass rates are no probabilities: compare it with another log or evaluation", name)
-		}
-	}
-	return read.Profiles, nil
 }

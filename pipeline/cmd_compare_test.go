@@ -152,16 +152,18 @@ func TestCompareReadsLogs(t *testing.T) {
 	if code, _, stderr := onShell("import", logs+"lm-eval", "--to", table); code != exitDone {
 		t.Fatal(stderr)
 	}
-	if code, stdout, stderr := onShell("compare", logs+"lm-eval", table); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
+	if code, stdout, stderr := onShell("compare", table, table); code != exitDone || !strings.Contains(stdout, "1 profile agrees") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	code, _, stderr := onShell("compare", logs+"lm-eval", logs+"lm-eval")
 	if want(t, "a log with itself", stderr, "share rollouts"); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	code, _, stderr = onShell("compare", logs+"inspect/zstd.eval")
-	if want(t, "graded rewards", stderr, "zstd.eval has graded rewards", "compare it with another log or evaluation"); code != exitUsage {
-		t.Errorf("exit code %d", code)
+	for _, alone := range []string{logs + "inspect/zstd.eval", table + "#org__dummy"} {
+		code, _, stderr = onShell("compare", alone)
+		if want(t, "one alone", stderr, "say with what "+alone+" is to be compared: other evaluations, logs or profiles"); code != exitUsage {
+			t.Errorf("exit code %d", code)
+		}
 	}
 }
 

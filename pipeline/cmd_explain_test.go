@@ -158,15 +158,16 @@ func TestImport(t *testing.T) {
 		t.Error(err)
 	}
 
-	// What follows from an allocation, or has grades, compares with nothing.
-	code, _, stderr = onShell("compare", to, to)
-	if code != exitUsage {
+	// A profile with grades says what its log says; what follows from an allocation compares with nothing.
+	code, stdout, stderr = onShell("compare", to, inspectLogs+"zstd.eval")
+	if want(t, "the comparison", stdout, "1  0.5833 ± ", "2  0.5833 ± "); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	onShell("import", inspectLogs+"allocated.eval", "--to", to)
+	code, _, stderr = onShell("compare", to, inspectLogs+"zstd.eval")
+	if want(t, "the error", stderr, "p.csv#mockllm__model is of an allocation that it does not tell"); code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	want(t, "the error", stderr, "p.csv: profile org__quiz__model=mockllm__model has rewards between 0 and 1", "speceval evaluate --prior")
-	onShell("import", inspectLogs+"allocated.eval", "--to", to)
-	_, _, stderr = onShell("compare", to, to)
-	want(t, "the error", stderr, "profile org__quiz__model=mockllm__model is of an allocation")
 
 	for _, words := range [][]string{{"import", "--to", to}, {"import", inspectLogs}, {"export"}, {"export", "x", "--format", "absent"}} {
 		if code, _, stderr := onShell(words...); code != exitUsage || stderr == "" {

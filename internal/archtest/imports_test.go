@@ -23,7 +23,7 @@ var importRules = []importRule{
 	{"pipeline", []string{"pipeline/status", "pipeline/config", "pipeline/evaluate", "pipeline/view", "pipeline/exchange", "pipeline/experiment", "pipeline/dag", "pipeline/slurm", "pipeline/runlog", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/view", []string{"pipeline/dag", "pipeline/evaluate", "pipeline/status", "internal/display", "internal/evaluation", "internal/evaluation/show", "method/neyman"}},
 	{"release", []string{"internal/version"}},
-	{"pipeline/evaluate", []string{"pipeline/exchange", "pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
+	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/exchange", []string{"internal/benchmark", "internal/evaluate/logs", "internal/profile", "internal/store/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/store/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/runlog"}},
@@ -127,7 +127,7 @@ var importRules = []importRule{
 	// What others publish: benchmarks, and the service that they are fetched from.
 	{"internal/upstream/rows", []string{"internal/store/files", "internal/store/parquetfile", "internal/store/csvfile"}},
 	{"internal/upstream", []string{"internal/benchmark", "internal/store/files", "internal/upstream/rows", "internal/store/atomicfile"}},
-	{"internal/evaluate/logs", []string{"internal/store/files", "internal/store/parquetfile"}},
+	{"internal/evaluate/logs", []string{"internal/store/files", "internal/store/parquetfile", "method/estimate"}},
 	{"internal/hub", []string{"internal/store/files", "internal/store/atomicfile", "internal/clock"}},
 
 	// Support, each of one idea.

@@ -15,36 +15,37 @@ import (
 // task. What requests came to is not in it.
 func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward func(task, rollout int) float64) (*Result, error) {
 	r := s.begun()
-	r.rows(s, c)
-	return r, r.take(s, c.Least, prior, reward)
-}
-
-// Counted is the result of rollouts that another program has run, by their rewards by task.
-// Their numbers must not have been decided by rewards.
-func Counted(benchmark, model string, ids []string, rewards [][]float64, prior *neyman.Prior) (*Result, error) {
-	if len(ids) < 2 {
-		return nil, fmt.Errorf("%s with %s has %d tasks: want 2 at least", benchmark, model, len(ids))
-	}
-	s := Setup{Benchmark: benchmark, Model: model, Policy: "uniform", TaskIDs: ids}
-	r := s.begun()
-	for i, all := range rewards {
-		r.Rollouts += len(all)
-		r.Rows = append(r.Rows, Task{Index: int32(i), ID: ids[i], Pilots: int32(len(all)), Stages: []estimate.Stage{{Rollouts: len(all), Weight: 1}}})
-	}
-	r.Budget = max(1, r.Rollouts/r.Tasks)
-	return r, r.take(&s, 1, prior, func(task, rollout int) float64 { return rewards[task][rollout] })
-}
-
-// take takes the rewards of all rollouts, and sets what follows from them.
-func (r *Result) take(s *Setup, least int, prior *neyman.Prior, reward func(task, rollout int) float64) error {
 	r.Provenance = "measured"
+	r.rows(s, c)
 	for i := range r.Rows {
 		t := &r.Rows[i]
 		for n := range t.Pilots + t.Continuations {
 			t.take(n, reward(i, int(n)))
 		}
 	}
-	return r.follow(s, least, prior)
+	return r, r.follow(s, c.Least, prior)
+}
+
+// Counted is the result of rollouts that another program has run, by the one stage of each task.
+// Their numbers must not have been decided by rewards.
+func Counted(benchmark, model string, ids []string, stages [][]estimate.Stage, prior *neyman.Prior) (*Result, error) {
+	if len(ids) < 2 {
+		return nil, fmt.Errorf("%s with %s has %d tasks: want 2 at least", benchmark, model, len(ids))
+	}
+	s := Setup{Benchmark: benchmark, Model: model, Policy: "uniform", TaskIDs: ids}
+	r := s.begun()
+	r.Provenance = "measured"
+	for i := range ids {
+		all := stages[i][0]
+		all.Weight = 1
+		t := Task{Index: int32(i), ID: ids[i], Pilots: int32(all.Rollouts), Stages: []estimate.Stage{all}}
+		if all.Rewards == all.Squares { // none is between 0 and 1
+			t.PilotPasses = int32(all.Rewards)
+		}
+		r.Rollouts, r.Rows = r.Rollouts+all.Rollouts, append(r.Rows, t)
+	}
+	r.Budget = max(1, r.Rollouts/r.Tasks)
+	return r, r.follow(&s, 1, prior)
 }
 
 // Outside reports whether another program has run the rollouts, so that they follow from no

@@ -1,44 +1,31 @@
 package evaluate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
-	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
-	"speceval/internal/profile"
-	"speceval/internal/store/csvfile"
-	"speceval/internal/store/files"
-	"speceval/internal/store/rowfile"
 	"speceval/method/design"
 	"speceval/method/estimate"
-	"speceval/pipeline/exchange"
 )
 
-// countsOf are the rollouts of a profile by task, how many there are in all, and of the task
+// countsOf are the rollouts of a source by task, how many there are in all, and of the task
 // with the fewest. It is an error if an allocation made them: what is added to them by a
 // further one needs to know their stages.
-func countsOf(p profile.Profile) (counts []estimate.Stage, all, fewest int, err error) {
-	if p.Allocated {
-		return nil, 0, 0, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: extend that evaluation, or name it with --prior", p.Name())
-	}
+func countsOf(s Source) (counts []estimate.Stage, all, fewest int, err error) {
 	fewest = math.MaxInt
-	for i := range p.TaskIDs {
-		s := estimate.Stage{Rollouts: p.Rollouts(i), Rewards: p.Reward(i), Squares: p.Reward(i)}
-		if p.Graded() {
-			s.Squares = p.Squares[i]
+	for i, stages := range s.Stages {
+		if s.Allocated || len(stages) > 1 {
+			return nil, 0, 0, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: extend that evaluation, or name it with --prior", s.Name)
 		}
-		counts, all, fewest = append(counts, s), all+s.Rollouts, min(fewest, s.Rollouts)
+		own := s.counts(i)
+		counts, all, fewest = append(counts, own), all+own.Rollouts, min(fewest, own.Rollouts)
 	}
 	return counts, all, fewest, nil
 }
@@ -74,20 +61,20 @@ type Level struct {
 	IDs     []string `json:"task_ids"`
 }
 
-// Allocate divides what the budget of a spec leaves among the tasks of a profile, some of
+// Allocate divides what the budget of a spec leaves among the tasks of a source, some of
 // which may have no rollouts yet.
-func (o Outside) Allocate(p profile.Profile, known evaluation.Spec) (*Allocated, error) {
+func (o Outside) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
 	if known.Budget == 0 {
 		return nil, requestf("say how many rollouts a task has on average in the end: --budget")
 	}
-	if err := checkTasks(p.TaskIDs); err != nil {
+	if err := checkTasks(p.IDs); err != nil {
 		return nil, requestf("the counts: %w", err)
 	}
 	counts, all, fewest, err := countsOf(p)
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.subject(evaluation.Spec{Benchmark: p.Benchmark, Model: p.Model, Tasks: p.TaskIDs})
+	s, err := o.subject(evaluation.Spec{Benchmark: p.Benchmark, Model: p.Model, Tasks: p.IDs})
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +94,7 @@ func (o Outside) Allocate(p profile.Profile, known evaluation.Spec) (*Allocated,
 		return nil, err
 	}
 	for i, own := range counts {
-		share := Share{ID: p.TaskIDs[i], Had: own.Rollouts, Next: next[i]}
+		share := Share{ID: p.IDs[i], Had: own.Rollouts, Next: next[i]}
 		if own.Rollouts > 0 {
 			share.Mean = own.Rewards / float64(own.Rollouts)
 		}
@@ -192,7 +179,7 @@ type Combined struct {
 
 // With is the estimate once the tasks have what they were to get, of which there must be
 // exactly that.
-func (a *Allocated) With(more profile.Profile) (*Combined, error) {
+func (a *Allocated) With(more Source) (*Combined, error) {
 	if a.Stage != "rest" {
 		return nil, requestf("the tasks have no pilot yet: add it to the counts, and ask again")
 	}
@@ -201,7 +188,7 @@ func (a *Allocated) With(more profile.Profile) (*Combined, error) {
 		return nil, err
 	}
 	at := make(map[string]int, len(counts))
-	for i, id := range more.TaskIDs {
+	for i, id := range more.IDs {
 		if _, there := at[id]; there {
 			return nil, requestf("the further rollouts have task %s twice: add its counts up", id)
 		}
@@ -254,90 +241,4 @@ func (c *Combined) Text(w io.Writer) error {
 `, c.Mean, c.StandardError, c.Interval[0], c.Interval[1], c.StandardErrorTasks, c.IntervalTasks[0], c.IntervalTasks[1],
 		c.Rollouts, c.Uniform.Budget, c.Uniform.Interval[0], c.Uniform.Interval[1])
 	return err
-}
-
-// Counting says which counts of a file are meant, where it has several; "": the only ones.
-type Counting struct {
-	Benchmark, Model string
-	Reward           string // scorer, metric or field of a log that is the reward
-}
-
-// Read reads counts by task: a file of profiles, a CSV file with the columns task_id,
-// pass_count and tested_k, or a log of a harness. What is wrong with it is a
-// *RequestError.
-func (c Counting) Read(path string) (profile.Profile, error) {
-	p, err := c.read(path)
-	if request := (*RequestError)(nil); err != nil && !errors.As(err, &request) {
-		err = &RequestError{err}
-	}
-	return p, err
-}
-
-func (c Counting) read(path string) (profile.Profile, error) {
-	if ext := filepath.Ext(path); ext != ".csv" && ext != ".parquet" {
-		return c.logged(path)
-	}
-	data, err := files.ReadInput(path, files.Profiles)
-	if err != nil {
-		return profile.Profile{}, err
-	}
-	if header, _, _ := bytes.Cut(data, []byte("\n")); !rowfile.IsParquet(data) && !bytes.Contains(header, []byte("benchmark")) {
-		return bare(data, path)
-	}
-	profiles, err := profile.ParseAny(data, path)
-	var missing *rowfile.MissingColumnError
-	switch {
-	case errors.As(err, &missing) && rowfile.IsParquet(data):
-		return c.logged(path)
-	case err != nil:
-		return profile.Profile{}, err
-	}
-	return c.only(profiles, path)
-}
-
-// only is the one profile that is meant.
-func (c Counting) only(profiles []profile.Profile, path string) (profile.Profile, error) {
-	all := slices.DeleteFunc(slices.Clone(profiles), func(p profile.Profile) bool {
-		return c.Benchmark != "" && c.Benchmark != p.Benchmark || c.Model != "" && c.Model != p.Model
-	})
-	if len(all) != 1 {
-		var names []string
-		for _, p := range profiles {
-			names = append(names, p.Name())
-		}
-		return profile.Profile{}, requestf("%s has the profiles %s: say one with --benchmark and --model", path, brief(names))
-	}
-	return all[0], nil
-}
-
-// bareColumns are the columns of counts without a benchmark and a model.
-var bareColumns = []string{"task_id", "pass_count", "tested_k"}
-
-// bare reads counts that name neither. Tasks may have no rollouts yet.
-func bare(data []byte, path string) (p profile.Profile, err error) {
-	records, wrong := csvfile.Parse(data, bareColumns)
-	if err := errors.Join(wrong...); err != nil {
-		return p, requestf("%s: %w", path, err)
-	}
-	for _, r := range records {
-		n, err := strconv.ParseFloat(strings.TrimSpace(r.Fields[2]), 64)
-		passes, wrong := strconv.ParseFloat(strings.TrimSpace(r.Fields[1]), 64)
-		if err != nil || wrong != nil || !(n >= 0 && n <= 1<<20) || n != math.Trunc(n) || !(passes >= 0 && passes <= n) {
-			return p, requestf("%s: row %d: pass_count %q and tested_k %q: want rollouts, and how many of them passed", path, r.Number, r.Fields[1], r.Fields[2])
-		}
-		if passes != math.Trunc(passes) {
-			return p, requestf("%s: row %d: pass_count %q: graded rewards need the columns of a profile, rewards and squares among them", path, r.Number, r.Fields[1])
-		}
-		p.TaskIDs, p.PassCounts, p.Tested = append(p.TaskIDs, r.Fields[0]), append(p.PassCounts, int(passes)), append(p.Tested, int(n))
-	}
-	return p, nil
-}
-
-// logged adds up the logs of one model on one benchmark.
-func (c Counting) logged(path string) (profile.Profile, error) {
-	read, err := exchange.ReadLogs(exchange.ImportRequest{Choice: logs.Choice{Reward: c.Reward, Strict: true}, Paths: []string{path}})
-	if err != nil {
-		return profile.Profile{}, err
-	}
-	return c.only(read.Profiles, path)
 }

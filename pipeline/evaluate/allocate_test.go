@@ -2,23 +2,25 @@ package evaluate
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/profile"
 	"speceval/internal/protocol"
+	"speceval/method/estimate"
 )
 
 // chances are of tasks, mostly easy ones, of which a pooled mean is off.
 var chances = []float64{0.95, 0.9, 0.9, 0.97, 0.5, 0.2, 1, 0.9, 0.8, 0.93}
 
 // drawn are counts of n rollouts of each task.
-func drawn(random *rand.Rand, n func(task int) int) (c profile.Profile) {
+func drawn(random *rand.Rand, n func(task int) int) (c Source) {
 	for i, p := range chances {
 		passes := 0
 		for range n(i) {
@@ -26,7 +28,7 @@ func drawn(random *rand.Rand, n func(task int) int) (c profile.Profile) {
 				passes++
 			}
 		}
-		c.TaskIDs, c.PassCounts, c.Tested = append(c.TaskIDs, string(rune('a'+i))), append(c.PassCounts, passes), append(c.Tested, n(i))
+		c.IDs, c.Stages = append(c.IDs, string(rune('a'+i))), append(c.Stages, []estimate.Stage{estimate.Binary(n(i), passes, 0)})
 	}
 	return c
 }
@@ -68,7 +70,8 @@ func TestAnAllocationIsSpentWholeAndUnbiased(t *testing.T) {
 		}
 		want := 0.0
 		for i := range chances {
-			want += (a.Weight*first.P(i) + (1-a.Weight)*second.P(i)) / float64(len(chances))
+			rate := func(s Source) float64 { return s.counts(i).Rewards / float64(s.counts(i).Rollouts) }
+			want += (a.Weight*rate(first) + (1-a.Weight)*rate(second)) / float64(len(chances))
 		}
 		if math.Abs(c.Mean-want) > 1e-12 {
 			t.Fatalf("the mean is %v, by the weight %v it is %v", c.Mean, a.Weight, want)
@@ -102,15 +105,15 @@ func TestWhatAnAllocationIsGivenMustFit(t *testing.T) {
 	if _, err := a.With(next); err != nil {
 		t.Errorf("what was to come: %v", err)
 	}
-	next.TaskIDs, next.PassCounts, next.Tested = append(next.TaskIDs, next.TaskIDs[0]), append(next.PassCounts, 0), append(next.Tested, 1)
-	if _, err := a.With(next); err == nil || !strings.Contains(err.Error(), "have task "+next.TaskIDs[0]+" twice") {
+	next.IDs, next.Stages = append(next.IDs, next.IDs[0]), append(next.Stages, next.Stages[0])
+	if _, err := a.With(next); err == nil || !strings.Contains(err.Error(), "have task "+next.IDs[0]+" twice") {
 		t.Errorf("a task that is there twice: %v", err)
 	}
 	if _, err := o.Allocate(first, evaluation.Spec{Budget: 4}); err == nil || !strings.Contains(err.Error(), "want 5 or more") {
 		t.Errorf("nothing left: %v", err)
 	}
 	for _, ids := range [][]string{{"a"}, {"a", "a"}, {"a", ""}} {
-		c := profile.Profile{TaskIDs: ids, PassCounts: make([]int, len(ids)), Tested: make([]int, len(ids))}
+		c := Source{IDs: ids, Stages: slices.Repeat([][]estimate.Stage{make([]estimate.Stage, 1)}, len(ids))}
 		if _, err := o.Allocate(c, evaluation.Spec{Budget: 8}); err == nil || !strings.Contains(err.Error(), "the counts: tasks") {
 			t.Errorf("tasks %q: %v", ids, err)
 		}
@@ -136,19 +139,20 @@ func TestCountsOfAllForms(t *testing.T) {
 		return path
 	}
 	bare := file("bare.csv", "task_id;pass_count;tested_k\nx; 1;2.0\ny;0;0\n")
-	c, err := Counting{}.Read(bare)
-	if err != nil || len(c.TaskIDs) != 2 || c.Rollouts(0) != 2 || c.PassCounts[0] != 1 || c.Rollouts(1) != 0 {
+	archive := Archive{Config: outside(t).Config}
+	c, err := archive.Counts(bare, "", "", "")
+	if err != nil || len(c.IDs) != 2 || c.counts(0) != estimate.Binary(2, 1, 0) || c.counts(1).Rollouts != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	two := file("two.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,2\nb,m,1,y,0,3\nb,n,0,x,1,2\nb,n,1,y,0,3\n")
-	if _, err := (Counting{}).Read(two); err == nil || !strings.Contains(err.Error(), "--model") {
+	if _, err := archive.Counts(two, "", "", ""); err == nil || !strings.Contains(err.Error(), "--model") {
 		t.Errorf("two profiles: %v", err)
 	}
-	if c, err := (Counting{Model: "n"}).Read(two); err != nil || c.Model != "n" || c.Rollouts(1) != 3 {
+	if c, err := archive.Counts(two, "", "", "n"); err != nil || c.Model != "n" || c.counts(1).Rollouts != 3 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, text := range []string{"x,3,2", "x,1.5,2", "x,-1,2", "x,a,2", "x,1,-2"} {
-		if _, err := (Counting{}).Read(file("bad.csv", "task_id,pass_count,tested_k\n"+text+"\ny,1,1\n")); err == nil || !strings.Contains(err.Error(), "row 1") {
+		if _, err := archive.Counts(file("bad.csv", "task_id,pass_count,tested_k\n"+text+"\ny,1,1\n"), "", "", ""); err == nil || !strings.Contains(err.Error(), "row 1") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -182,5 +186,40 @@ func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 		if !errors.As(err, &fault) || fault.Field != field {
 			t.Errorf("%+v: %v, want a fault of %s", m, err, field)
 		}
+	}
+}
+
+// TestSourcesOfAllForms reads what users name: files, folders and evaluations, one or several.
+func TestSourcesOfAllForms(t *testing.T) {
+	const logs = "../../internal/evaluate/logs/testdata/"
+	var said []string
+	archive := Archive{Config: outside(t).Config, Warn: func(text string) { said = append(said, text) }}
+	for word, want := range map[string]string{
+		logs + "inspect/zstd.eval":      "org/quiz mockllm/model: 3 tasks, 7 rollouts, rewards 4",
+		logs + "inspect/allocated.eval": "org/quiz mockllm/model: 3 tasks, 5 rollouts, allocated",
+		logs + "harbor":                 "quiz org/model+terminus: 2 tasks",
+		logs + "nemo-skills/aime24":     "aime24 : 2 tasks",
+		logs:                            "choose one with --reward",
+		"nowhere.csv":                   "nowhere.csv is no evaluation: want its folder, or its name as `speceval evaluate list` has it, or a file: ",
+		"../../go.mod":                  "nor is it a file of profiles",
+	} {
+		all, err := archive.Sources(word, "")
+		text := fmt.Sprint(err)
+		if err == nil && len(all) == 1 {
+			n, rewards := 0, 0.0
+			for i := range all[0].IDs {
+				n, rewards = n+all[0].counts(i).Rollouts, rewards+all[0].counts(i).Rewards
+			}
+			text = fmt.Sprintf("%s: %d tasks, %d rollouts, rewards %g", all[0].Name, len(all[0].IDs), n, rewards)
+			if all[0].Allocated {
+				text = fmt.Sprintf("%s: %d tasks, %d rollouts, allocated", all[0].Name, len(all[0].IDs), n)
+			}
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", word, text, want)
+		}
+	}
+	if !slices.ContainsFunc(said, func(text string) bool { return strings.Contains(text, "zstd.eval: 1 left out: it is not scored") }) {
+		t.Errorf("the notes of a log are not said: %q", said)
 	}
 }

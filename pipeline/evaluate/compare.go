@@ -1,21 +1,15 @@
 package evaluate
 
 import (
-	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
-	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
-	"speceval/internal/profile"
-	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
-	"speceval/method/neyman"
 )
 
 // Compare compares the evaluations, logs and profiles that words name, each with each, and says
@@ -31,11 +25,20 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 		Archive{Warn: warn}.warn(message)
 	}
 	for _, word := range words {
-		names, results, err := a.sources(word)
+		sources, err := a.Sources(word, "")
 		if err != nil {
 			return nil, err
 		}
-		c.Evaluations, c.Results = append(c.Evaluations, names...), append(c.Results, results...)
+		for _, s := range sources {
+			r, err := a.resultOf(s)
+			if err != nil {
+				return nil, err
+			}
+			if c.Results = append(c.Results, r); s.Setup != nil {
+				s.Path = word
+			}
+			c.Evaluations = append(c.Evaluations, s.Path)
+		}
 	}
 	called := make(map[string]bool)
 	for _, r := range c.Results {
@@ -94,48 +97,6 @@ func pairOf(all []*evaluation.Result, i, k int, rate, resolve float64) (*show.Pa
 	return p, nil
 }
 
-// sources are the results that a word names: a stored evaluation, the file of a result, a log, or
-// the profiles of a file, of which FILE#MODEL is one.
-func (a Archive) sources(word string) (names []string, results []*evaluation.Result, err error) {
-	path, model, one := ofModel(word)
-	profiles, fault := profile.Read(path)
-	var missing *rowfile.MissingColumnError
-	if ext := filepath.Ext(path); fault != nil && (ext != ".csv" && ext != ".parquet" || errors.As(fault, &missing) && ext == ".parquet") {
-		r, err := a.storedOrFile(word)
-		if unknown := (*logs.UnknownError)(nil); errors.As(err, &unknown) {
-			err = requestf("%w\nnor is it a file of profiles: %w", err, fault)
-		}
-		return []string{word}, []*evaluation.Result{r}, err
-	}
-	if fault != nil {
-		return nil, nil, &RequestError{fault}
-	}
-	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
-	if err != nil {
-		return nil, nil, err
-	}
-	var others []string
-	for _, p := range profiles {
-		if one && p.Model != model && p.Name() != model {
-			others = append(others, p.Name())
-			continue
-		}
-		rewards := make([][]float64, p.N())
-		for i := range rewards {
-			rewards[i] = slices.Concat(slices.Repeat([]float64{1}, p.PassCounts[i]), make([]float64, p.Rollouts(i)-p.PassCounts[i]))
-		}
-		r, err := evaluation.Counted(p.Benchmark, p.Model, p.TaskIDs, rewards, prior)
-		if err != nil {
-			return nil, nil, requestf("%s: %w", path, err)
-		}
-		names, results = append(names, path+"#"+p.Model), append(results, r)
-	}
-	if len(results) == 0 {
-		return nil, nil, requestf("%s has no profile of %s, but of %s", path, model, brief(others))
-	}
-	return names, results, nil
-}
-
 // aligned is an error unless all results are of the same tasks, and none shares rollouts with
 // another. Those of other programs are put into the order of tasks of the first that is not. Those
 // that tell no clusters of the tasks have the clusters that others tell.
@@ -168,11 +129,34 @@ func aligned(all []*evaluation.Result) error {
 	return nil
 }
 
+// inOrder is the result of another program with its tasks in the order of others, whatever
+// it calls the benchmark; r itself if it is no other program's or of other tasks.
+func inOrder(r *evaluation.Result, ids []string, benchmark string) *evaluation.Result {
+	if !r.Outside() || len(ids) != len(r.Rows) {
+		return r
+	}
+	rows := make(map[string]evaluation.Task, len(ids))
+	for _, t := range r.Rows {
+		rows[t.ID] = t
+	}
+	ordered := *r
+	ordered.Benchmark, ordered.Rows = benchmark, make([]evaluation.Task, len(ids))
+	for i, id := range ids {
+		t, there := rows[id]
+		if !there {
+			return r
+		}
+		t.Index = int32(i)
+		ordered.Rows[i] = t
+	}
+	return &ordered
+}
+
 // comparable reads two evaluations of the same tasks that share no rollouts. Each may be a
 // log, or the file of a result, a baseline that was kept.
 func (a Archive) comparable(names [2]string) (results [2]*evaluation.Result, err error) {
 	for i, name := range names {
-		if results[i], err = a.storedOrFile(name); err != nil {
+		if results[i], err = a.result(name); err != nil {
 			return results, err
 		}
 	}

@@ -90,15 +90,15 @@ func TestDonorsThatCannotBe(t *testing.T) {
 	gone := informedBy(8, 2)
 	gone.Policy = "hbn_informed"
 	for want, r := range map[string]evaluation.Spec{
-		"it has rollouts of this evaluation":          informedBy(8, 1, stored),
-		"it is there twice":                           informedBy(8, 2, stored, stored),
-		"no profile of own, but of else__model=big":   informedBy(8, 2, "else.csv"),
-		"no profile of own with tiny":                 informedBy(8, 2, "else.csv#tiny"),
-		"own__model=big has none of the tasks of own": informedBy(8, 2, "strangers.csv"),
-		"no such file":                                informedBy(8, 2, "nowhere.csv"),
-		"is no evaluation":                            informedBy(8, 2, "own/plain/other"),
-		"hbn-async makes no use of --prior":           uninformed,
-		"--policy hbn_informed_staged needs donors":   needing,
+		"it has rollouts of this evaluation":           informedBy(8, 1, stored),
+		"it is there twice":                            informedBy(8, 2, stored, stored),
+		"no profile of own, but of else__model=big":    informedBy(8, 2, "else.csv"),
+		"else.csv has no profile of tiny, but of else": informedBy(8, 2, "else.csv#tiny"),
+		"own__model=big has none of the tasks of own":  informedBy(8, 2, "strangers.csv"),
+		"no such file":                              informedBy(8, 2, "nowhere.csv"),
+		"is no evaluation":                          informedBy(8, 2, "own/plain/other"),
+		"hbn-async makes no use of --prior":         uninformed,
+		"--policy hbn_informed_staged needs donors": needing,
 		`no policy "hbn_informed": want one of hbn_staged, hbn_informed_staged, hbn-async, uniform`: gone,
 	} {
 		if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), want) {

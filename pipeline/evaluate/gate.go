@@ -98,7 +98,7 @@ func (a Archive) baseline(name string) (*evaluation.Result, error) {
 	if err := notNumber(name); err != nil {
 		return nil, err
 	}
-	r, err := a.storedOrFile(name)
+	r, err := a.result(name)
 	if err != nil {
 		return nil, err
 	}

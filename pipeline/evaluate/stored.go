@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -71,30 +70,4 @@ func (a Archive) open(folder string) (*evaluation.Stored, error) {
 		}
 	}
 	return s, err
-}
-
-// storedOrFile is the result of a stored evaluation, that in a file of one, which nothing
-// vouches for, or that of a log of a harness.
-func (a Archive) storedOrFile(name string) (*evaluation.Result, error) {
-	folder, none := find(a.out(), name)
-	if _, err := os.Stat(name); folder != "" || err != nil {
-		s, err := a.Stored(name)
-		if err != nil {
-			return nil, err
-		}
-		return s.Result, nil
-	}
-	if filepath.Ext(name) == ".json" {
-		r, err := evaluation.ReadResult(name)
-		if err == nil {
-			return r, nil
-		}
-		none = fmt.Errorf("%s: %w: want what speceval evaluate show --json prints, or a log", name, err)
-	}
-	r, err := a.ofLog(name)
-	var request *RequestError
-	if err != nil && !errors.As(err, &request) {
-		return nil, requestf("%w", errors.Join(none, err))
-	}
-	return r, err
 }

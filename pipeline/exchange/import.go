@@ -41,7 +41,7 @@ func Import(r ImportRequest) (*Imported, error) {
 	if form != ".csv" && form != ".parquet" {
 		return nil, fmt.Errorf("--to %q: want a file that ends in .csv or .parquet", r.To)
 	}
-	done, err := ReadLogs(r)
+	done, err := r.read()
 	if err != nil {
 		return nil, err
 	}
@@ -54,47 +54,35 @@ func Import(r ImportRequest) (*Imported, error) {
 	})
 }
 
-// ReadLogs reads logs, and writes nothing.
-func ReadLogs(r ImportRequest) (*Imported, error) {
+// read reads the logs.
+func (r *ImportRequest) read() (*Imported, error) {
 	done := &Imported{To: r.To}
-	var groups [][]logs.Log         // of the profiles
-	at := make(map[[2]string]int)   // of the groups, by plain names
-	seen := make(map[string]string) // sources, by digests
 	for _, path := range r.Paths {
 		read, unusable, err := r.Choice.Read(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range read {
-			key := l.Digest + " " + l.Benchmark + " " + l.Model
-			if other, there := seen[key]; there {
-				return nil, fmt.Errorf("%s is the same log as %s: its rollouts would count twice; name one of them", l.Source, other)
-			}
-			seen[key] = l.Source
-			names, err := r.names(&l)
-			if err != nil {
-				return nil, err
-			}
-			i, there := at[names]
-			if !there {
-				i = len(groups)
-				at[names], groups = i, append(groups, nil)
-				done.Profiles = append(done.Profiles, profile.Profile{Benchmark: names[0], Model: names[1]})
-			} else if first := groups[i][0]; l.Benchmark != first.Benchmark || l.Model != first.Model {
-				return nil, fmt.Errorf("%s is of %q with %q and %s of %q with %q, and both would be %s with %s: import them apart",
-					l.Source, l.Benchmark, l.Model, first.Source, first.Benchmark, first.Model, names[0], names[1])
-			}
-			groups[i] = append(groups[i], l)
-		}
-		done.Logs = append(done.Logs, read...)
-		done.Unusable = append(done.Unusable, unusable...)
+		done.Logs, done.Unusable = append(done.Logs, read...), append(done.Unusable, unusable...)
 	}
-	for i, g := range groups {
-		repeated, err := addUp(&done.Profiles[i], g)
+	sums, err := logs.Sums(done.Logs, r.names)
+	if err != nil {
+		return nil, err
+	}
+	for k, s := range sums {
+		for _, other := range sums[:k] {
+			if other.Benchmark == s.Benchmark && other.Model == s.Model {
+				l := s.Logs[0]
+				if !l.Allocated {
+					l = other.Logs[0]
+				}
+				return nil, fmt.Errorf("%s is of an allocation, whose numbers of rollouts follow from what was seen: added to another log they would bias its pass rates; import it alone", l.Source)
+			}
+		}
+		p, err := profileOf(s)
 		if err != nil {
 			return nil, err
 		}
-		done.Repeated += repeated
+		done.Profiles, done.Repeated = append(done.Profiles, p), done.Repeated+s.Repeated
 	}
 	slices.SortFunc(done.Profiles, func(a, b profile.Profile) int {
 		return strings.Compare(a.Benchmark+"\x00"+a.Model, b.Benchmark+"\x00"+b.Model)
@@ -103,17 +91,18 @@ func ReadLogs(r ImportRequest) (*Imported, error) {
 }
 
 // names are the plain names of a log's benchmark and model.
-func (r *ImportRequest) names(l *logs.Log) (names [2]string, err error) {
+func (r *ImportRequest) names(l *logs.Log) (benchmark, model string, err error) {
+	var names [2]string
 	for i, of := range []struct{ what, given, logged string }{{"benchmark", r.Benchmark, l.Benchmark}, {"model", r.Model, l.Model}} {
 		names[i] = cmp.Or(of.given, plain(of.logged))
 		if names[i] == "" {
-			return names, fmt.Errorf("%s does not say its %s: name it with --%s", l.Source, of.what, of.what)
+			return "", "", fmt.Errorf("%s does not say its %s: name it with --%s", l.Source, of.what, of.what)
 		}
 		if names[i] != plain(names[i]) {
-			return names, fmt.Errorf("--%s %q is not a name of letters, digits, and . _ + -: %s would be one", of.what, of.given, plain(of.given))
+			return "", "", fmt.Errorf("--%s %q is not a name of letters, digits, and . _ + -: %s would be one", of.what, of.given, plain(of.given))
 		}
 	}
-	return names, nil
+	return names[0], names[1], nil
 }
 
 var notPlain = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)
@@ -127,55 +116,17 @@ func plain(name string) string {
 	return name
 }
 
-// addable returns an error if logs cannot be added up.
-func addable(all []logs.Log) error {
-	first := all[0]
-	for _, l := range all {
-		switch {
-		case l.Scorer != first.Scorer:
-			return fmt.Errorf("%s has rewards by %q and %s by %q: choose one with --reward, or import them apart", first.Source, first.Scorer, l.Source, l.Scorer)
-		case l.Allocated && len(all) > 1:
-			return fmt.Errorf("%s is of an allocation, whose numbers of rollouts follow from what was seen: added to %s they would bias its pass rates; import it alone",
-				l.Source, display.Count(len(all)-1, "other log", "other logs"))
-		}
-	}
-	return nil
-}
-
-// addUp adds logs to a profile. A rollout that several of them have counts once: a log of a
-// run that was tried again has those of the run before.
-func addUp(p *profile.Profile, all []logs.Log) (repeated int, err error) {
-	if err := addable(all); err != nil {
-		return 0, err
-	}
-	p.Scorer, p.Source, p.Allocated = all[0].Scorer, source(all), all[0].Allocated
-	at, counted := make(map[string]int), make(map[uint64]bool)
-	for _, l := range all {
-		for _, t := range l.Tasks {
-			for _, r := range t.Rollouts {
-				if r.Identity != 0 && counted[r.Identity] {
-					repeated++
-					continue
-				}
-				counted[r.Identity] = true
-				i, there := at[t.ID]
-				if !there {
-					i = len(p.TaskIDs)
-					at[t.ID], p.TaskIDs = i, append(p.TaskIDs, t.ID)
-					p.PassCounts, p.Tested, p.Rewards, p.Squares = append(p.PassCounts, 0), append(p.Tested, 0), append(p.Rewards, 0), append(p.Squares, 0)
-					p.PromptTokens, p.CompletionTokens = append(p.PromptTokens, 0), append(p.CompletionTokens, 0)
-				}
-				if p.Tested[i]++; r.Reward == 1 {
-					p.PassCounts[i]++
-				}
-				p.Rewards[i] += r.Reward
-				p.Squares[i] += r.Reward * r.Reward
-				p.PromptTokens[i], p.CompletionTokens[i] = plus(p.PromptTokens[i], r.PromptTokens), plus(p.CompletionTokens[i], r.CompletionTokens)
-			}
-		}
+// profileOf makes a profile of logs.
+func profileOf(s *logs.Sum) (p profile.Profile, err error) {
+	first := s.Logs[0]
+	p = profile.Profile{Benchmark: s.Benchmark, Model: s.Model, Scorer: first.Scorer, Source: source(s.Logs), Allocated: first.Allocated}
+	for _, t := range s.Tasks {
+		p.TaskIDs, p.PassCounts, p.Tested = append(p.TaskIDs, t.ID), append(p.PassCounts, t.Passes), append(p.Tested, t.Rollouts)
+		p.Rewards, p.Squares = append(p.Rewards, t.Rewards), append(p.Squares, t.Squares)
+		p.PromptTokens, p.CompletionTokens = append(p.PromptTokens, t.PromptTokens), append(p.CompletionTokens, t.CompletionTokens)
 	}
 	if len(p.TaskIDs) < 2 {
-		return repeated, fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", p.Benchmark, p.Model)
+		return p, fmt.Errorf("%s with %s has 1 task: a profile needs 2 at least", p.Benchmark, p.Model)
 	}
 	if slices.Equal(p.Rewards, p.Squares) { // none is between 0 and 1
 		p.Rewards, p.Squares = nil, nil
@@ -189,15 +140,7 @@ func addUp(p *profile.Profile, all []logs.Log) (repeated int, err error) {
 	if slices.Min(p.Tested) == slices.Max(p.Tested) {
 		p.TestedK, p.Tested = p.Tested[0], nil
 	}
-	return repeated, nil
-}
-
-// plus adds numbers of tokens; −1 is an unknown number.
-func plus(a, b int64) int64 {
-	if a < 0 || b < 0 {
-		return -1
-	}
-	return a + b
+	return p, nil
 }
 
 // source lists the logs with their digests.
@@ -229,7 +172,7 @@ func (d *Imported) Text(w io.Writer) error {
 		for _, t := range l.Tasks {
 			rollouts += len(t.Rollouts)
 			for _, r := range t.Rollouts {
-				prompts, completions = plus(prompts, r.PromptTokens), plus(completions, r.CompletionTokens)
+				prompts, completions = logs.Plus(prompts, r.PromptTokens), logs.Plus(completions, r.CompletionTokens)
 			}
 		}
 		read.Rows = append(read.Rows, []table.Cell{

@@ -1,0 +1,295 @@
+package evaluate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"speceval/internal/evaluate/logs"
+	"speceval/internal/evaluation"
+	"speceval/internal/profile"
+	"speceval/internal/protocol"
+	"speceval/internal/store/csvfile"
+	"speceval/internal/store/files"
+	"speceval/internal/store/rowfile"
+	"speceval/method/estimate"
+	"speceval/method/neyman"
+)
+
+// Source is what is known of a model's rollouts on a benchmark: by a stored evaluation, a
+// profile, a table of counts, or logs of a harness.
+type Source struct {
+	Name             string // benchmark and model, as people know them
+	Path             string // where it is: a folder, a file, or FILE#MODEL
+	Benchmark, Model string // "" where it does not say
+	IDs              []string
+	Stages           [][]estimate.Stage // of each task; one stage unless there is a result
+	Allocated        bool               // what was seen decided on the numbers of rollouts, and how is not known
+
+	Result   *evaluation.Result // of an evaluation, or of a log with the state of its allocation; nil: it follows from the counts
+	Setup    *evaluation.Setup  // of a stored evaluation
+	profiled bool               // the file names the benchmark, which profiles of other benchmarks share
+}
+
+// Sources reads what a word names: a stored evaluation, a file of profiles (FILE#MODEL: one of
+// them), a table of counts, a log of a harness or a folder of logs, or what show --json has
+// printed. reward is the score of logs that counts; "": the only one. What is wrong with a file
+// is a *RequestError.
+func (a Archive) Sources(word, reward string) ([]Source, error) {
+	folder, none := find(a.out(), word)
+	if folder != "" {
+		stored, err := a.Stored(word)
+		if err != nil {
+			return nil, err
+		}
+		s := ofResult(stored.Result, stored.Folder)
+		s.Setup = stored.Setup
+		return []Source{s}, nil
+	}
+	path, model, one := ofModel(word)
+	all, err := a.files(path, reward)
+	switch {
+	case err != nil && none != nil && errors.Is(err, os.ErrNotExist):
+		return nil, requestf("%w, or a file: %w", none, err)
+	case err != nil:
+		return nil, &RequestError{err}
+	case !one:
+		return all, nil
+	}
+	var others []string
+	found := slices.DeleteFunc(all, func(s Source) bool {
+		others = append(others, s.Name)
+		return s.Model != model && s.Name != model
+	})
+	if len(found) == 0 {
+		return nil, requestf("%s has no profile of %s, but of %s", path, model, brief(others))
+	}
+	return found, nil
+}
+
+// Counts reads the one source of a benchmark and a model that a word names, see Sources; "": any.
+func (a Archive) Counts(word, reward, benchmark, model string) (Source, error) {
+	all, err := a.Sources(word, reward)
+	if err != nil {
+		return Source{}, err
+	}
+	var names []string
+	found := slices.DeleteFunc(slices.Clone(all), func(s Source) bool {
+		names = append(names, s.Name)
+		return benchmark != "" && s.Benchmark != benchmark || model != "" && s.Model != model
+	})
+	if len(found) != 1 {
+		return Source{}, requestf("%s has %s: say one with --benchmark and --model", word, brief(names))
+	}
+	return found[0], nil
+}
+
+// result reads the one result that a word names, see Sources.
+func (a Archive) result(word string) (*evaluation.Result, error) {
+	all, err := a.Sources(word, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > 1 {
+		return nil, requestf("%s has the results of several models, of %s: name one of them, %s#MODEL", word, all[0].Name, word)
+	}
+	return a.resultOf(all[0])
+}
+
+// resultOf is the result of a source: of an evaluation by its allocation, of counts the mean over
+// tasks of their means.
+func (a Archive) resultOf(s Source) (*evaluation.Result, error) {
+	switch {
+	case s.Result != nil:
+		return s.Result, nil
+	case s.Allocated:
+		return nil, requestf("%s is of an allocation that it does not tell: its tasks' numbers of rollouts follow from what was seen, and their mean is biased", s.Path)
+	}
+	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
+	if err != nil {
+		return nil, err
+	}
+	r, err := evaluation.Counted(s.Benchmark, s.Model, s.IDs, s.Stages, prior)
+	if err != nil {
+		return nil, requestf("%s: %w", s.Path, err)
+	}
+	return r, nil
+}
+
+// ofResult is what is known by a result.
+func ofResult(r *evaluation.Result, path string) Source {
+	s := Source{Name: r.Benchmark + " " + r.Model, Path: path, Benchmark: r.Benchmark, Model: r.Model, Result: r}
+	for _, t := range r.Rows {
+		s.IDs, s.Stages = append(s.IDs, t.ID), append(s.Stages, t.Stages)
+	}
+	return s
+}
+
+// counts are the rollouts of a task, of all stages.
+func (s Source) counts(task int) (all estimate.Stage) {
+	for _, x := range s.Stages[task] {
+		all.Rollouts, all.Rewards, all.Squares, all.Third = all.Rollouts+x.Rollouts, all.Rewards+x.Rewards, all.Squares+x.Squares, all.Third+x.Third
+	}
+	return all
+}
+
+// ofModel is the file of FILE#MODEL and its model, or else the whole of a word. A file's name may
+// have a # as well.
+func ofModel(word string) (path, model string, one bool) {
+	at := strings.LastIndexByte(word, '#')
+	if _, err := os.Stat(word); err == nil || at < 0 {
+		return word, "", false
+	}
+	return word[:at], word[at+1:], true
+}
+
+// files reads a file of counts, or logs: a folder, a zip, or JSON.
+func (a Archive) files(path, reward string) ([]Source, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if head := headOf(path); info.IsDir() || bytes.HasPrefix(head, []byte("{")) || bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+		return a.logs(path, reward)
+	}
+	data, err := files.ReadInput(path, files.Profiles)
+	if err != nil {
+		return nil, err
+	}
+	all, err := counted(data, path)
+	ext := filepath.Ext(path)
+	if missing := (*rowfile.MissingColumnError)(nil); err == nil || ext == ".csv" || ext == ".parquet" && !errors.As(err, &missing) {
+		return all, err
+	}
+	read, fault := a.logs(path, reward)
+	if unknown := (*logs.UnknownError)(nil); errors.As(fault, &unknown) {
+		fault = fmt.Errorf("%w\nnor is it a file of profiles: %w", fault, err)
+	}
+	return read, fault
+}
+
+// headOf returns the first bytes of a file but for white space.
+func headOf(path string) []byte {
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil {
+		return nil
+	}
+	defer disk.Close()
+	head, _ := io.ReadAll(io.LimitReader(disk, 64))
+	return bytes.TrimLeft(head, "\ufeff \t\r\n")
+}
+
+// logs reads the logs at a path, and adds up those of one benchmark and model; or the file of a
+// result.
+func (a Archive) logs(path, reward string) (all []Source, err error) {
+	read, _, err := logs.Choice{Reward: reward, Strict: true}.Read(path)
+	if unknown := (*logs.UnknownError)(nil); errors.As(err, &unknown) && filepath.Ext(path) == ".json" {
+		r, fault := evaluation.ReadResult(path)
+		if fault != nil {
+			return nil, fmt.Errorf("%w\nnor is it what speceval evaluate show --json prints: %w", err, fault)
+		}
+		return []Source{ofResult(r, path)}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sums, err := logs.Sums(read, func(l *logs.Log) (string, string, error) { return l.Benchmark, l.Model, nil })
+	if err != nil {
+		return nil, err
+	}
+	for _, sum := range sums {
+		first := sum.Logs[0]
+		for _, l := range sum.Logs {
+			for _, note := range l.Notes {
+				a.warn(l.Source + ": " + note)
+			}
+		}
+		s := Source{Name: sum.Benchmark + " " + sum.Model, Path: first.Source, Benchmark: sum.Benchmark, Model: sum.Model, Allocated: first.Allocated}
+		if more := len(sum.Logs) - 1; more > 0 {
+			s.Path += fmt.Sprintf(" and %d more", more)
+		}
+		for _, t := range sum.Tasks {
+			s.IDs, s.Stages = append(s.IDs, t.ID), append(s.Stages, []estimate.Stage{t.Stage})
+		}
+		if first.Snapshot != nil {
+			prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
+			if err != nil {
+				return nil, err
+			}
+			r, err := protocol.ResultOf(first.Snapshot, prior)
+			if err != nil {
+				return nil, fmt.Errorf("%s: its allocation: %w", first.Source, err)
+			}
+			known := ofResult(r, s.Path)
+			s.IDs, s.Stages, s.Result = known.IDs, known.Stages, r
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// counted reads the profiles of a file, or counts without names of a benchmark and a model, of
+// which tasks may have no rollouts yet.
+func counted(data []byte, path string) (all []Source, err error) {
+	if header, _, _ := bytes.Cut(data, []byte("\n")); !rowfile.IsParquet(data) && !bytes.Contains(header, []byte("benchmark")) {
+		return counts(data, path)
+	}
+	profiles, err := profile.ParseAny(data, path)
+	for _, p := range profiles {
+		all = append(all, profiled(p, path))
+	}
+	return all, err
+}
+
+// profiled is a profile of a file.
+func profiled(p profile.Profile, path string) Source {
+	s := Source{Name: p.Name(), Path: path + "#" + p.Model, Benchmark: p.Benchmark, Model: p.Model, IDs: p.TaskIDs, Allocated: p.Allocated, profiled: true}
+	for i := range p.TaskIDs {
+		stage := estimate.Stage{Rollouts: p.Rollouts(i), Rewards: p.Reward(i), Squares: p.Reward(i)}
+		if p.Graded() {
+			stage.Squares = p.Squares[i]
+		}
+		s.Stages = append(s.Stages, []estimate.Stage{stage})
+	}
+	return s
+}
+
+// countColumns are the columns of counts without a benchmark and a model.
+var countColumns = []string{"task_id", "pass_count", "tested_k"}
+
+// counts reads counts that name neither.
+func counts(data []byte, path string) ([]Source, error) {
+	records, wrong := csvfile.Parse(data, countColumns)
+	if err := errors.Join(wrong...); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s := Source{Name: filepath.Base(path), Path: path}
+	for _, r := range records {
+		n, err := strconv.ParseFloat(strings.TrimSpace(r.Fields[2]), 64)
+		passes, wrong := strconv.ParseFloat(strings.TrimSpace(r.Fields[1]), 64)
+		if err != nil || wrong != nil || !(n >= 0 && n <= 1<<20) || n != math.Trunc(n) || !(passes >= 0 && passes <= n) {
+			return nil, fmt.Errorf("%s: row %d: pass_count %q and tested_k %q: want rollouts, and how many of them passed", path, r.Number, r.Fields[1], r.Fields[2])
+		}
+		if passes != math.Trunc(passes) {
+			return nil, fmt.Errorf("%s: row %d: pass_count %q: graded rewards need the columns of a profile, rewards and squares among them", path, r.Number, r.Fields[1])
+		}
+		s.IDs, s.Stages = append(s.IDs, r.Fields[0]), append(s.Stages, []estimate.Stage{estimate.Binary(int(n), int(passes), 0)})
+	}
+	return []Source{s}, nil
+}
+
+// brief lists the first few names.
+func brief(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
