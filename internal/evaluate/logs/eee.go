@@ -26,7 +26,7 @@ var everyEval = format{
 type everyEvalRow struct {
 	Benchmark  string         `json:"evaluation_name"`
 	Model      string         `json:"model_id"`
-	Sample     taskID         `json:"sample_id"`
+	Sample     text           `json:"sample_id"`
 	Result     string         `json:"evaluation_result_id"`
 	Error      jsontext.Value `json:"error"`
 	Evaluation struct {
@@ -44,12 +44,11 @@ func readEveryEval(b *book, path string) error {
 		Library struct {
 			Name string `json:"name"`
 		} `json:"eval_library"`
-		At jsontext.Value `json:"evaluation_timestamp"`
 	}
 	beside(path, strings.TrimSuffix(filepath.Base(path), "_samples.jsonl")+".json", &about)
 	err := rows(path, func(row *everyEvalRow) error {
 		d := b.draft(row.Benchmark, row.Model)
-		d.Created, d.Allocated = moment(about.At), d.Allocated || row.Metadata.Speceval != nil
+		d.Allocated = d.Allocated || row.Metadata.Speceval != nil
 		return d.everyEval(row)
 	})
 	for _, d := range b.drafts {
@@ -67,13 +66,12 @@ func (d *draft) everyEval(r *everyEvalRow) error {
 		return d.take(row{left: "the sample ended in an error"})
 	}
 	score := member{strings.ReplaceAll(cmp.Or(r.Result, r.Benchmark), "/", ":"), r.Evaluation.Score}
-	d.see(score.name)
-	if d.taken != "" && d.taken != score.name {
-		return nil // a row of another result
+	if err := d.choose(members{score}, nil); err != nil || d.taken != score.name {
+		return err // it is a row of another result
 	}
 	number := d.next(r.Sample)
-	text, _ := textOf(r.Metadata.Epoch)
-	if epoch, err := strconv.Atoi(text); err == nil && epoch > 0 {
+	said, _ := textOf(r.Metadata.Epoch)
+	if epoch, err := strconv.Atoi(said); err == nil && epoch > 0 {
 		number = epoch
 	}
 	return d.take(row{Rollout: r.Usage.rollout(number, ""), id: r.Sample, scores: members{score}})

@@ -20,11 +20,10 @@ var harbor = format{
 
 // harborTrial is a trial of Harbor.
 type harborTrial struct {
-	ID      string `json:"id"`
-	Task    taskID `json:"task_name"`
-	Source  string `json:"source"`
-	Started string `json:"started_at"`
-	Agent   struct {
+	ID     string `json:"id"`
+	Task   text   `json:"task_name"`
+	Source string `json:"source"`
+	Agent  struct {
 		Name  string `json:"name"`
 		Model struct {
 			Name     string `json:"name"`
@@ -62,9 +61,6 @@ func readHarbor(b *book, path string) error {
 		model = t.Agent.Name
 	}
 	d := b.draft(cmp.Or(t.Source, folder(path, 1)), model)
-	if d.Created == "" || t.Started != "" && t.Started < d.Created {
-		d.Created = t.Started
-	}
 	var scores members
 	for _, r := range t.Verifier.Rewards {
 		if r.name == "reward" { // before others

@@ -109,7 +109,7 @@ func TestHostileArchives(t *testing.T) {
 		{"more after the end", packed(t, [2]string{"header.json", smallHeader + "[]"}), "header.json: byte"},
 		{"a version to come", packed(t, [2]string{"header.json", strings.Replace(smallHeader, "2", "3", 1)}), "its version is 3, this speceval reads up to 2"},
 		{"deep", packed(t, [2]string{"header.json", `{"plan":` + strings.Repeat("[", 50_000)}), "exceeded max depth"},
-		{"an object for a text", packed(t, [2]string{"header.json", `{"eval":{"task":{}}}`}), "/eval/task is an object, another kind of value is wanted there"},
+		{"an object for a text", packed(t, [2]string{"header.json", `{"eval":{"task":{}}}`}), "/eval/task is another kind of value than is wanted there"},
 		{"half of a surrogate pair", packed(t, [2]string{"header.json", smallHeader}, [2]string{"summaries.json", `[{"id":"\ud800","epoch":1,"scores":{"s":{"value":1}}}]`}), "is not UTF-8"},
 	}
 	for _, c := range cases {

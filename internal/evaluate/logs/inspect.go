@@ -29,8 +29,7 @@ var inspect = format{
 	read: readInspect,
 }
 
-// manager is the name under which speceval allocates in Inspect, and how its reasons
-// for skipped epochs begin.
+// manager is the name under which speceval allocates in Inspect.
 const manager = "speceval"
 
 // inspectVersion is the newest version of logs that is known.
@@ -44,17 +43,14 @@ type inspectLog struct {
 	Eval        struct {
 		Task     string         `json:"task"`
 		Model    string         `json:"model"`
-		Created  string         `json:"created"`
 		Metadata jsontext.Value `json:"metadata"`
 		Scorers  jsontext.Value `json:"scorers"`
 		Metrics  jsontext.Value `json:"metrics"`
 	} `json:"eval"`
 	Results struct {
 		Stopping struct {
-			Manager string `json:"manager"`
-			Stops   []struct {
-				Reason string `json:"reason"`
-			} `json:"early_stops"`
+			Manager  string           `json:"manager"`
+			Stops    []jsontext.Value `json:"early_stops"`
 			Metadata struct {
 				Allocation *struct {
 					Protocol int               `json:"protocol"`
@@ -71,7 +67,7 @@ type inspectLog struct {
 
 // inspectSample is an epoch of a sample.
 type inspectSample struct {
-	ID     taskID                   `json:"id"`
+	ID     text                     `json:"id"`
 	Epoch  int                      `json:"epoch"`
 	Scores members                  `json:"scores"`
 	UUID   string                   `json:"uuid"`
@@ -138,7 +134,6 @@ func (l *inspectLog) zip(path string) error {
 	header := members["header.json"]
 	if header == nil {
 		header, l.Status = members["_journal/start.json"], "started"
-		l.draft.note("the run did not come to its end: what its journal has counts")
 	}
 	if header == nil {
 		return errors.New("it has neither header.json nor _journal/start.json: it is no log of Inspect")
@@ -214,13 +209,13 @@ func (l *inspectLog) sample(s *inspectSample) error {
 // finish says what was evaluated, and keeps the selected rollouts of an allocation alone.
 func (l *inspectLog) finish() error {
 	d, stopping := l.draft, &l.Results.Stopping
-	d.Benchmark, d.Model, d.Created, d.Complete = l.Eval.Task, l.Eval.Model, l.Eval.Created, l.Status == "success"
+	d.Benchmark, d.Model = l.Eval.Task, l.Eval.Model
 	allocation := stopping.Metadata.Allocation
 	d.Allocated = allocation != nil || stopping.Manager == manager
-	for _, stop := range stopping.Stops {
-		d.Allocated = d.Allocated || strings.HasPrefix(stop.Reason, manager)
+	if l.Status != "success" {
+		d.note("the run did not come to its end, and its status is %q: what it has counts", l.Status)
 	}
-	if !d.Complete && stopping.Manager == "" {
+	if l.Status != "success" && stopping.Manager == "" {
 		for _, part := range []jsontext.Value{l.Eval.Metadata, l.Eval.Scorers, l.Eval.Metrics} {
 			d.Allocated = d.Allocated || bytes.Contains(part, []byte(`"`+manager+`"`)) || bytes.Contains(part, []byte(`"`+manager+`/`))
 		}

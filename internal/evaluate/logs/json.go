@@ -3,10 +3,13 @@ package logs
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
+	"math"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -185,8 +188,20 @@ func fault(err error) error {
 	case errors.As(err, &semantic) && semantic.Err != nil:
 		return fault(semantic.Err)
 	case errors.As(err, &semantic):
-		return fmt.Errorf("byte %d: %s is %s, another kind of value is wanted there", semantic.ByteOffset, semantic.JSONPointer, cmp.Or(map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a text", '0': "a number"}[semantic.JSONKind], semantic.JSONKind.String()))
+		return fmt.Errorf("byte %d: %s is another kind of value than is wanted there, %s", semantic.ByteOffset, semantic.JSONPointer, semantic.JSONKind)
 	}
+	return err
+}
+
+// text is an id: a text, or a number as whole numbers are written; "" if there is none.
+type text string
+
+func (t *text) UnmarshalJSON(v []byte) error {
+	said, err := textOf(v)
+	if n, fault := strconv.ParseFloat(said, 64); fault == nil && jsontext.Value(v).Kind() == '0' && math.Abs(n) < 1<<53 && n == math.Trunc(n) {
+		said = strconv.FormatInt(int64(n), 10)
+	}
+	*t = text(said)
 	return err
 }
 
@@ -265,4 +280,37 @@ func (m members) of(name string) (value jsontext.Value) {
 		return next.of(inner)
 	}
 	return value
+}
+
+// folder returns the name of the n-th folder above a file, 0 the one that it is in; "" above
+// the root.
+func folder(path string, n int) string {
+	path, _ = filepath.Abs(path)
+	names := strings.Split(filepath.ToSlash(path), "/")
+	return names[max(0, len(names)-2-n)]
+}
+
+// beside reads another file in the folder of a log, if it is there and sound.
+func beside(path, name string, about any) { object(filepath.Join(filepath.Dir(path), name), about) }
+
+// joined joins the names that are not empty.
+func joined(mark string, names ...string) string {
+	return strings.Join(slices.DeleteFunc(names, func(name string) bool { return name == "" }), mark)
+}
+
+// ioTokens are tokens as several tools count them.
+type ioTokens struct {
+	Input  jsontext.Value `json:"input_tokens"`
+	Output jsontext.Value `json:"output_tokens"`
+}
+
+// rollout is a rollout with these tokens, and a name by which logs know it, or "".
+func (t ioTokens) rollout(number int, name string) Rollout {
+	r := Rollout{Number: number, PromptTokens: tokens(t.Input), CompletionTokens: tokens(t.Output)}
+	if name != "" {
+		sum := fnv.New64a()
+		sum.Write([]byte(name))
+		r.Identity = sum.Sum64()
+	}
+	return r
 }

@@ -97,8 +97,8 @@ func (d *draft) details(f *parquetfile.File, group *file.RowGroupReader) error {
 				scores = append(scores, member{metric, value})
 			}
 		}
-		var id taskID
-		var of repeats
+		var id text
+		var of responses
 		of.all = int(max(0, min(tokens(values["doc.num_samples"]), maxRollouts)))
 		of.seen = of.all
 		err := id.UnmarshalJSON(values["doc.id"])

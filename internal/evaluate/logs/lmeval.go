@@ -29,20 +29,19 @@ func readLMEval(b *book, path string) error {
 		task, at = task[:cut], task[cut+1:]
 	}
 	about := struct {
-		Model string         `json:"model_name"`
-		Date  jsontext.Value `json:"date"`
-	}{Model: folder(path, 0)}
+		Model string `json:"model_name"`
+	}{folder(path, 0)}
 	beside(path, "results_"+at+".json", &about)
 	d := b.draft(task, about.Model)
-	d.Created, d.Scorer = moment(about.Date), b.Scorer
-	seen := make(map[taskID]bool)
+	d.Scorer = b.Scorer
+	seen := make(map[text]bool)
 	return rows(path, func(row *members) error {
-		var id taskID
+		var id text
 		err := id.UnmarshalJSON(row.of("doc_id"))
 		switch again := seen[id]; {
 		case err != nil:
 			return err
-		case id.text == "":
+		case id == "":
 			return errors.New("it has no doc_id")
 		case b.Score == nil:
 			return d.metrics(id, *row)
@@ -56,9 +55,9 @@ func readLMEval(b *book, path string) error {
 
 // metrics takes a row: its metrics, as METRIC/FILTER, are of one response to a document, or
 // of several. Those that have a value for each response come first.
-func (d *draft) metrics(id taskID, fields members) error {
+func (d *draft) metrics(id text, fields members) error {
 	filter, _ := textOf(fields.of("filter"))
-	of := repeatsOf(fields.of("resps"), fields.of("filtered_resps"))
+	of := responsesOf(fields.of("resps"), fields.of("filtered_resps"))
 	var lists, single members
 	for _, m := range fields {
 		s := member{joined("/", m.name, filter), m.value}
@@ -84,7 +83,7 @@ func (d *draft) metrics(id taskID, fields members) error {
 }
 
 // rescored takes all responses to a document, each with the reward of a scorer of ours.
-func (d *draft) rescored(id taskID, row members, score func(gold, response string) float64) error {
+func (d *draft) rescored(id text, row members, score func(gold, response string) float64) error {
 	gold, err := textOf(row.of("target"))
 	if err != nil || gold == "" {
 		return cmp.Or(err, errors.New("its target is no text: --scorer compares answers with it"))
@@ -111,10 +110,10 @@ func (d *draft) rescored(id taskID, row members, score func(gold, response strin
 	return nil
 }
 
-// repeatsOf counts the responses to a document in resps, a list of them for each request,
+// responsesOf counts the responses to a document in resps, a list of them for each request,
 // and the responses that the filter left for the metrics.
-func repeatsOf(resps, filtered jsontext.Value) *repeats {
-	of, requests := new(repeats), listOf(resps)
+func responsesOf(resps, filtered jsontext.Value) *responses {
+	of, requests := new(responses), listOf(resps)
 	for _, r := range requests {
 		of.all = max(of.all, len(listOf(r)))
 	}

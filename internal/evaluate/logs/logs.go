@@ -21,15 +21,13 @@ import (
 
 // Log is a log of one model on one benchmark. As JSON it is without its rollouts.
 type Log struct {
-	Format    string   `json:"format"`            // its name among Formats
-	Source    string   `json:"source"`            // path
-	Digest    string   `json:"sha256"`            // of its files' contents, in lower-case hex
-	Benchmark string   `json:"benchmark"`         // as the log names it
-	Model     string   `json:"model"`             // as the log names it
-	Scorer    string   `json:"scorer"`            // scorer or metric of the rewards
-	Created   string   `json:"created,omitempty"` // RFC 3339, "" if the log does not say
-	Complete  bool     `json:"complete"`          // false: crashed or cancelled
-	Notes     []string `json:"notes,omitempty"`   // for the user: rollouts that are left out, and doubts
+	Format    string   `json:"format"`          // its name among Formats
+	Source    string   `json:"source"`          // path
+	Digest    string   `json:"sha256"`          // of its files' contents, in lower-case hex
+	Benchmark string   `json:"benchmark"`       // as the log names it
+	Model     string   `json:"model"`           // as the log names it
+	Scorer    string   `json:"scorer"`          // scorer or metric of the rewards
+	Notes     []string `json:"notes,omitempty"` // for the user: rollouts that are left out, and doubts
 
 	Allocated bool           `json:"-"` // an allocation of speceval decided how many rollouts each task has
 	Snapshot  jsontext.Value `json:"-"` // of the allocation's evaluation, as the protocol has it; nil if there is none
@@ -69,7 +67,6 @@ type format struct {
 	// read as one log.
 	is   func(path string, h head) (place string, is bool)
 	read func(b *book, path string) error
-	done func(b *book) error // after the last file; nil: nothing
 }
 
 // formats are tried in this order.
@@ -157,7 +154,6 @@ type book struct {
 	paths  []string
 	drafts []*draft
 	at     map[[2]string]*draft // by benchmark and model
-	nemo   nemoLog              // of NeMo-Skills
 }
 
 // books recognises files, and puts those of one place together.
@@ -195,8 +191,8 @@ func (b *book) draft(benchmark, model string) *draft {
 		return d
 	}
 	d = &draft{
-		Log:    Log{Format: b.format.name, Source: b.source, Benchmark: benchmark, Model: model, Complete: true},
-		wanted: b.Reward, places: make(map[string]int), left: make(map[string]int),
+		Log:    Log{Format: b.format.name, Source: b.source, Benchmark: benchmark, Model: model},
+		wanted: b.Reward, places: make(map[string]int), counted: make(map[string]int),
 	}
 	b.at[[2]string{benchmark, model}], b.drafts = d, append(b.drafts, d)
 	return d
@@ -218,9 +214,6 @@ func (b *book) logs() (all []Log, err error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		digests = append(digests, d.SHA256)
-	}
-	if f.done != nil {
-		err = f.done(b)
 	}
 	slices.Sort(digests)
 	sum := sha256.Sum256([]byte(strings.Join(digests, " ")))

@@ -17,7 +17,7 @@ var own = format{
 
 // ownRollout is a rollout of the document, numbered from 0.
 type ownRollout struct {
-	Task       taskID         `json:"task_id"`
+	Task       text           `json:"task_id"`
 	Number     int            `json:"rollout"`
 	Reward     jsontext.Value `json:"reward"`
 	Prompt     jsontext.Value `json:"prompt_tokens"`

@@ -27,7 +27,7 @@ var terminalBench = format{
 type terminalTrial struct {
 	Results  []terminalTrial `json:"results"`
 	ID       string          `json:"id"`
-	Task     taskID          `json:"task_id"`
+	Task     text            `json:"task_id"`
 	Trial    string          `json:"trial_name"`
 	Resolved jsontext.Value  `json:"is_resolved"`
 	Input    jsontext.Value  `json:"total_input_tokens"`
@@ -46,7 +46,6 @@ func readTerminalBench(b *book, path string) error {
 		Model     string `json:"model_name"`
 		Agent     string `json:"agent_name"`
 		Benchmark string `json:"dataset_name"`
-		Started   string `json:"start_time"`
 	}
 	trials, place := t.Results, "run_metadata.json"
 	if trials == nil {
@@ -56,7 +55,6 @@ func readTerminalBench(b *book, path string) error {
 	}
 	beside(path, place, &about)
 	d := b.draft(about.Benchmark, joined("+", about.Model, about.Agent))
-	d.Created = about.Started
 	for _, t := range trials {
 		number := d.next(t.Task)
 		if match := trialNumber.FindStringSubmatch(t.Trial); match != nil {

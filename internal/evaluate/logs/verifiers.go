@@ -23,7 +23,7 @@ var verifiers = format{
 // verifiersRow is a row of either form.
 type verifiersRow struct {
 	ID      string         `json:"id"`
-	Example taskID         `json:"example_id"`
+	Example text           `json:"example_id"`
 	Error   jsontext.Value `json:"error"`
 	Reward  jsontext.Value `json:"reward"`
 	Metrics members        `json:"metrics"`
@@ -88,7 +88,7 @@ func readVerifiers(b *book, path string) error {
 // result takes a row of results.jsonl.
 func (d *draft) result(r *verifiersRow) error {
 	switch {
-	case r.Example.text == "":
+	case r.Example == "":
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
 	case !null(r.Error):
 		return d.take(row{left: "the rollout ended in an error"})
@@ -102,15 +102,15 @@ func (d *draft) result(r *verifiersRow) error {
 
 // episode takes a row of traces.jsonl. Of several traces the first counts.
 func (d *draft) episode(r *verifiersRow) error {
-	var id taskID
+	var id text
 	err := id.UnmarshalJSON(r.Task.of("key"))
-	if err == nil && id.text == "" {
+	if err == nil && id == "" {
 		err = id.UnmarshalJSON(r.Task.of("hash"))
 	}
 	switch {
 	case err != nil:
 		return err
-	case id.text == "":
+	case id == "":
 		return errors.New("its task has neither key nor hash, by which rollouts of one task are recognised")
 	case r.OK != nil && !*r.OK:
 		return d.take(row{left: "the episode ended in an error"})
