@@ -106,18 +106,13 @@ type (
 		Final    bool      `json:"final"`
 		Done     bool      `json:"done"`
 	}
-	// Noted replies to completed, failed and aborted.
+	// Noted replies to completed and failed.
 	Noted struct {
 		Type     string    `json:"type"`
 		Released bool      `json:"released"`
 		Final    bool      `json:"final"`
 		Done     bool      `json:"done"`
-		Surplus  []Rollout `json:"surplus,omitempty"`
-	}
-	// Surplus replies to surplus.
-	Surplus struct {
-		Type     string    `json:"type"`
-		Rollouts []Rollout `json:"rollouts"`
+		Surplus  []Rollout `json:"surplus,omitempty"` // in flight, and will not count: with the last decision
 	}
 	// Estimate replies to estimate.
 	Estimate struct {

@@ -63,8 +63,7 @@ func (s *Server) reply(line []byte) (any, error) {
 // answers are by type how messages are replied to.
 var answers = map[string]func(s *Server, line []byte) (any, error){
 	"start": to((*Server).start), "resume": to((*Server).resume), "next": to((*Server).next), "completed": to((*Server).completed),
-	"failed": to(ended(failed)), "aborted": to(ended(aborted)), "surplus": to((*Server).surplus), "estimate": to((*Server).estimate),
-	"snapshot": to((*Server).snapshot),
+	"failed": to((*Server).failed), "estimate": to((*Server).estimate), "snapshot": to((*Server).snapshot),
 }
 
 // to decodes the message that it answers.
@@ -231,19 +230,12 @@ func (s *Server) noted(released bool) Noted {
 	return Noted{Type: "noted", Released: released, Final: s.session.final(), Done: s.session.done()}
 }
 
-// ended takes a report without a reward.
-func ended(how state) func(*Server, *rolloutMessage) (any, error) {
-	return func(s *Server, m *rolloutMessage) (any, error) {
-		err := s.session.ended(m.Rollout, how)
-		if err == nil {
-			err = s.keep(&record{Rollout: m.Rollout, State: how})
-		}
-		return s.noted(false), err
+func (s *Server) failed(m *rolloutMessage) (any, error) {
+	err := s.session.failed(m.Rollout)
+	if err == nil {
+		err = s.keep(&record{Rollout: m.Rollout, State: failed})
 	}
-}
-
-func (s *Server) surplus(*typed) (any, error) {
-	return Surplus{"surplus", s.session.inFlight(true)}, nil
+	return s.noted(false), err
 }
 
 func (s *Server) estimate(m *estimateMessage) (any, error) {

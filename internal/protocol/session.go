@@ -46,8 +46,7 @@ type state string
 const (
 	given     state = "given" // in flight
 	completed state = "completed"
-	failed    state = "failed" // to be given again
-	aborted   state = "aborted"
+	failed    state = "failed" // to be given again, unless it is surplus
 )
 
 // mostRollouts is how many rollouts an evaluation may have in all, so that no message makes the
@@ -104,7 +103,7 @@ func (s *session) put(r *record) error {
 	switch {
 	case r.Number <= s.past[task] && (r.State != completed || !(r.Reward >= 0 && r.Reward <= 1)):
 		return faultf("rollout", "%d of task %q is of the evaluation that is extended, and has no reward from 0 to 1", r.Number, r.Task)
-	case r.Number <= s.past[task] || r.State == aborted:
+	case r.Number <= s.past[task]:
 		e.state, e.reward, e.tokens = r.State, r.Reward, r.Tokens
 		return nil
 	}
@@ -250,21 +249,15 @@ func (s *session) completed(r Rollout, reward float64, tokens int64) (released b
 	return released, err
 }
 
-// ended takes note that a rollout in flight has no reward: it failed, and is to be run
-// again, or it was surplus and is given up.
-func (s *session) ended(r Rollout, how state) error {
+// failed takes note that a rollout in flight has no reward, and is to be run again unless it is
+// surplus.
+func (s *session) failed(r Rollout) error {
 	task, e, err := s.flying(r)
 	if err != nil {
 		return err
 	}
-	id, end := s.id(task, r.Number), s.control.Failed
-	if how == aborted {
-		if end = s.control.Ended; !s.control.Surplus(id) {
-			return faultf("rollout", "%d of task %q may count yet and cannot be given up: report it completed, or failed to have it run again", r.Number, r.Task)
-		}
-	}
-	if e.state = how; e.submitted {
-		return end(id)
+	if e.state = failed; e.submitted {
+		return s.control.Failed(s.id(task, r.Number))
 	}
 	return nil
 }
@@ -285,19 +278,17 @@ func (s *session) flying(r Rollout) (task int, e *entry, err error) {
 		return task, e, nil
 	case completed:
 		return 0, nil, faultf("rollout", "%d of task %q has completed already", r.Number, r.Task)
-	case aborted:
-		return 0, nil, faultf("rollout", "%d of task %q was given up", r.Number, r.Task)
 	}
 	return 0, nil, faultf("rollout", "%d of task %q is not in flight: next gives rollouts, and only those count", r.Number, r.Task)
 }
 
-// inFlight are the rollouts that were given and have not been reported, or of them those
-// alone that will not count.
+// inFlight are the rollouts that were given and have not been reported: those that may count, or
+// the surplus.
 func (s *session) inFlight(surplus bool) []Rollout {
 	all := []Rollout{}
 	for task, entries := range s.tasks {
 		for k, e := range entries {
-			if e.state == given && (!surplus || s.control.Surplus(s.id(task, k+1))) {
+			if e.state == given && surplus == s.control.Surplus(s.id(task, k+1)) {
 				all = append(all, Rollout{s.setup.TaskIDs[task], k + 1})
 			}
 		}

@@ -408,48 +408,38 @@ func TestRoundsHoldWhatIsGiven(t *testing.T) {
 	}
 }
 
-// TestSurplusMayBeGivenUp lets speculation run far ahead.
-func TestSurplusMayBeGivenUp(t *testing.T) {
+// TestSurplusIsListed lets speculation run far ahead: what will not count is listed once, with the
+// last decision, is not given again, and is not in flight where the evaluation goes on.
+func TestSurplusIsListed(t *testing.T) {
 	s := server(nil)
 	say(t, s, startLine(10, ""))
-	run := say(t, s, `{"type":"next","most":1000}`)
-	var surplus []any
-	for _, r := range run["rollouts"].([]any) {
-		named := r.(map[string]any)
-		if named["rollout"].(float64) > 3 {
-			continue
-		}
-		task := named["task"].(string)
-		say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":%v}`, task, named["rollout"], reward(task, 1)))
-	}
-	for len(surplus) == 0 {
-		list := say(t, s, `{"type":"surplus"}`)["rollouts"].([]any)
-		if len(list) > 0 {
-			surplus = list
-			break
-		}
-		run := say(t, s, `{"type":"next","most":1000}`)
-		if run["done"].(bool) {
-			t.Fatal("no rollout that was given ahead is surplus")
-		}
-		snapshot := say(t, s, `{"type":"snapshot"}`)["snapshot"].(map[string]any)["rewards"].([]any)
-		for task, rewards := range snapshot {
-			for k, r := range rewards.([]any) {
-				if r == nil {
-					say(t, s, fmt.Sprintf(`{"type":"completed","task":"t%d","rollout":%d,"reward":%v}`, task, k+1, reward(fmt.Sprint("t", task), k+1)))
-					break
+	flying := say(t, s, `{"type":"next","most":1000}`)["rollouts"].([]any)
+	for len(flying) > 0 {
+		named := flying[0].(map[string]any)
+		task, number := named["task"].(string), int(named["rollout"].(float64))
+		flying = flying[1:]
+		noted := say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v}`, task, number, reward(task, number)))
+		if surplus, _ := noted["surplus"].([]any); len(surplus) > 0 {
+			first := surplus[0].(map[string]any)
+			if failed := say(t, s, fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%v}`, first["task"], first["rollout"])); failed["type"] != "noted" {
+				t.Errorf("given up: %v", failed)
+			}
+			given := fmt.Sprint(say(t, s, `{"type":"next","most":1000}`)["rollouts"])
+			snapshot, err := json.Marshal(say(t, s, `{"type":"snapshot"}`)["snapshot"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := fmt.Sprint(say(t, server(nil), fmt.Sprintf(`{"type":"resume","snapshot":%s}`, snapshot))["in_flight"])
+			for _, r := range surplus {
+				if strings.Contains(given, fmt.Sprint(r)) || strings.Contains(left, fmt.Sprint(r)) {
+					t.Errorf("%v is given again, or in flight: %s, %s", r, given, left)
 				}
 			}
+			return
 		}
+		flying = append(flying, say(t, s, `{"type":"next","most":1000}`)["rollouts"].([]any)...)
 	}
-	named := surplus[0].(map[string]any)
-	line := fmt.Sprintf(`{"type":"aborted","task":%q,"rollout":%v}`, named["task"], named["rollout"])
-	if noted := say(t, s, line); noted["type"] != "noted" {
-		t.Errorf("%s: %v", line, noted)
-	}
-	if again := say(t, s, line); again["field"] != "rollout" {
-		t.Errorf("given up twice: %v", again)
-	}
+	t.Fatal("no rollout that was given ahead is surplus")
 }
 
 // The estimate by rewards of another scorer is under the allocation that there is.
@@ -534,7 +524,6 @@ func TestFaultsNameTheirField(t *testing.T) {
 		`{"type":"completed","task":"t1","rollout":-1,"reward":1}`:            "rollout",
 		`{"type":"completed","task":"t1","rollout":9e15,"reward":1}`:          "rollout",
 		`{"type":"failed","task":"t2","rollout":1}`:                           "rollout",
-		`{"type":"aborted","task":"t1","rollout":1}`:                          "rollout",
 		`{"type":"next"}`:                     "most",
 		`{"type":"next","most":0}`:            "most",
 		`{"type":"nxet","most":1}`:            "type",
@@ -614,7 +603,7 @@ func TestLinesFromOutside(t *testing.T) {
 
 func FuzzReply(f *testing.F) {
 	for _, line := range []string{
-		`{"type":"next","most":3}`, `{"type":"completed","task":"t0","rollout":1,"reward":1}`, `{"type":"estimate"}`, `{"type":"surplus"}`,
+		`{"type":"next","most":3}`, `{"type":"completed","task":"t0","rollout":1,"reward":1}`, `{"type":"estimate"}`,
 		`{"type":"snapshot"}`, `{"type":"failed","task":"t0","rollout":1}`, `{"type":"resume","snapshot":{"protocol":1,"setup":{"policy":"uniform"},"rewards":[[1,null]]}}`,
 	} {
 		f.Add([]byte(line))
