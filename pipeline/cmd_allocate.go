@@ -8,7 +8,7 @@ import (
 )
 
 func (s *session) allocateCommand() *cobra.Command {
-	spec := evaluation.Spec{OtherPrompts: true}
+	var spec evaluation.Spec
 	var benchmark, model, with string
 	c := &cobra.Command{
 		Use: "allocate COUNTS --budget b", Short: "print what each task gets next, for tools that cannot ask while they run", Args: cobra.ExactArgs(1),

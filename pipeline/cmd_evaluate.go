@@ -88,7 +88,6 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	fs.IntVar(&r.MaxRollouts, "max-rollouts", 0, "spend at most `R` rollouts in all")
 	fs.Int64Var(&r.MaxTokens, "max-tokens", 0, "spend at most `T` tokens of all answers, discarded ones too")
 	fs.Float64Var(&r.MaxDollars, "max-usd", 0, "spend at most `D` dollars, by --price")
-	fs.StringVar(&r.Plan, "plan", "", "take the budget from `FILE`, which evaluate plan --json wrote")
 	s.workerFlag(c)
 	s.resultFlags(c)
 }
@@ -135,7 +134,6 @@ func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	})
 	fs.StringArrayVar(&g.Prior, "prior", nil, "results of the tasks, `SOURCE` (an evaluation, log, profiles)")
 	fs.StringVar(&g.Reward, "reward", "", "take rewards of logs by scorer, metric or field `S`")
-	fs.BoolVar(&g.OtherPrompts, "other-prompts", false, "let --prior be evaluations that asked other prompts")
 }
 
 // archive is the stored evaluations, and warns of files that are not as they were made.

@@ -228,10 +228,6 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if p.StandardError > 0.05 || *p.Target != 0.05 || p.Rollouts != 5*p.Budget {
 		t.Errorf("%+v", p)
 	}
-	l.write("plan.json", stdout)
-	if r := l.evaluate("--plan", "plan.json"); r.Budget != p.Budget {
-		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
-	}
 	if r := l.evaluate("--target-se", "0.05", "--seed", "9"); r.Budget != p.Budget {
 		t.Errorf("budget %d, planned %d", r.Budget, p.Budget)
 	}
@@ -283,7 +279,6 @@ func TestEvaluationsThatCannotBe(t *testing.T) {
 		"say what to spend, in one way":                      {own("--budget", "4", "--resolve", "0.1"), 2},
 		"--target-se -1: want a number between 0 and 0.5":    {own("--target-se", "-1"), 2},
 		"more rollouts per task than can be planned":         {own("--target-se", "0.00001"), 1},
-		"--plan plan.json: ":                                 {own("--plan", "plan.json"), 2},
 		"x is no evaluation: want its folder":                {[]string{"show", "x"}, 2},
 		`unknown command "bogus"`:                            {[]string{"bogus"}, 2},
 		"both are of mine under seed 1 and share rollouts":   {[]string{"compare", stored, "own/mine/uniform-b2-seed1"}, 2},

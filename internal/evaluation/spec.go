@@ -11,12 +11,11 @@ type Spec struct {
 	Clusters  []string  `json:"clusters,omitempty"` // of each task; tasks of one are no independent sample
 	Weights   []float64 `json:"weights,omitempty"`  // of each task in the mean
 
-	// What it may spend or is to reach: a budget, a plan or a target; limits join a target, or
+	// What it may spend or is to reach: a budget or a target; limits join a target, or
 	// stand alone.
 	Budget      int           `json:"budget,omitempty"`       // rollouts per task on average
 	TargetSE    float64       `json:"target_se,omitempty"`    // standard error to come down to
 	Resolve     float64       `json:"-"`                      // difference that two such evaluations find four times in five
-	Plan        string        `json:"-"`                      // file of a plan whose budget is taken
 	From        string        `json:"-"`                      // stored evaluation of the tasks to forecast by; "": the prior
 	MaxRollouts int           `json:"max_rollouts,omitempty"` // in all
 	MaxTokens   int64         `json:"max_tokens,omitempty"`   // of answers, in all
@@ -34,7 +33,6 @@ type Spec struct {
 	OnLoss string   `json:"-"`                // what to do about answers that are lost in flight; "": as configured
 
 	Prior        []string      `json:"prior,omitempty"` // evaluations, profiles and logs of the same tasks; FILE#MODEL is one model's
-	OtherPrompts bool          `json:"-"`               // evaluations of Prior may have asked other prompts
 	Reward       string        `json:"-"`               // scorer, metric or field of logs of Prior that is the reward; "": the only one
 	Donors       []InlineDonor `json:"donors,omitempty"`
 }

@@ -105,14 +105,13 @@ func TestDonorsThatCannotBe(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	// Of other prompts it is a donor if the user says so.
+	// Of other prompts it is a donor with a warning.
 	l.write("own.jsonl", strings.Replace(ownBenchmark, "What is 12+9?", "What is 9+12?", 1))
 	r := informedBy(8, 2, stored)
-	if _, _, err := l.try(r); err == nil || !strings.Contains(err.Error(), "asked other prompts") {
-		t.Errorf("%v", err)
-	}
-	r.OtherPrompts = true
 	l.evaluate(r)
+	if !strings.Contains(strings.Join(l.warned, "\n"), "asked other prompts") {
+		t.Errorf("warned of %q", l.warned)
+	}
 	// The same command with other donors is another evaluation.
 	r.Prior = []string{"own/plain/hbn-async-b6-seed1", "strangers.csv"}
 	l.write("strangers.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nown,big,0,one,9,16\nown,big,1,y,9,16\n")

@@ -1,24 +1,18 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
-	"path/filepath"
 	"strconv"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
-	"speceval/internal/store/files"
-	"speceval/internal/variance"
 	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
-	"speceval/pipeline/dag"
 )
 
 // designSeed is the seed of all designs that are computed for evaluations, so that a
@@ -51,8 +45,8 @@ func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stage
 		after = own.After(len(setup.TaskIDs)*setup.Budget, places)
 	}
 	if after == 1 && len(setup.Donors) == 0 && !own.Adapts {
-		d, source, err := b.inTwoStages(ctx, len(setup.TaskIDs), setup.Budget)
-		return stopped(setup, evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: source}), err
+		d, err := design.Compute(ctx, design.Settings{Tasks: len(setup.TaskIDs), Budget: setup.Budget, Seed: designSeed})
+		return stopped(setup, evaluation.Design{Pilots: d.Pilots, Weight: d.Weight, Risk: &d.Risk, Source: "computed"}), err
 	}
 	s := design.StagesSettings{Budget: setup.Budget, Stages: after + 1, TaskShares: setup.Shares, Cells: setup.Design.Cells}
 	if s.Prior, err = setup.Priors(); err != nil {
@@ -121,38 +115,6 @@ func inStages(ctx context.Context, s design.StagesSettings) (design.InStages, er
 	return design.ComputeInStages(ctx, s)
 }
 
-// inTwoStages is HBN's design for a number of tasks and rollouts: of the replay stage where it
-// has one, otherwise computed. source is its file in the output folder, or says so.
-func (b *Benchmark) inTwoStages(ctx context.Context, tasks, budget int) (d design.Design, source string, err error) {
-	if d, err = replayedDesign(b.out(), tasks, budget); err != nil || d.Tasks > 0 {
-		return d, variance.DesignsFile, err
-	}
-	d, err = design.Compute(ctx, design.Settings{Tasks: tasks, Budget: budget, Seed: designSeed})
-	return d, "computed", err
-}
-
-// replayedDesign finds a design that the replay stage has selected; the zero
-// Design if it has none.
-func replayedDesign(out string, tasks, budget int) (design.Design, error) {
-	path := filepath.Join(out, filepath.FromSlash(variance.DesignsFile))
-	if fault, err := dag.Fault(out, dag.Ref{Stage: "replay", Unit: "designs"}, variance.DesignsFile); err != nil || fault != "" {
-		return design.Design{}, fmt.Errorf("%s %s: run the replay stage again, or move the file away", path, cmp.Or(fault, fmt.Sprint(err)))
-	}
-	all, err := variance.ReadDesigns(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return design.Design{}, nil
-	}
-	if err != nil {
-		return design.Design{}, fmt.Errorf("%w: run the replay stage again, or move the file away", err)
-	}
-	for _, d := range all {
-		if d.Policy == variance.HBN && d.Selected && int(d.NTasks) == tasks && int(d.Budget) == budget {
-			return design.Design{Tasks: tasks, Budget: budget, Pilots: int(d.M), Weight: d.W, Risk: d.Risk, RiskSE: d.RiskSE}, nil
-		}
-	}
-	return design.Design{}, nil
-}
-
 // planner forecasts evaluations of the benchmark by a stored one, or by the prior
 // if none is named. source says which.
 func (b *Benchmark) planner(from string, donors []evaluation.Donor) (p estimate.Planner, source string, err error) {
@@ -215,7 +177,7 @@ func checkBudget(budget int) error {
 // of the rollouts at barriers; nil if nothing does.
 func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []evaluation.Donor, say func(string)) (int, *evaluation.Stop, error) {
 	given := 0
-	for _, is := range []bool{r.Budget != 0, r.TargetSE != 0, r.Resolve != 0, r.Plan != ""} {
+	for _, is := range []bool{r.Budget != 0, r.TargetSE != 0, r.Resolve != 0} {
 		if is {
 			given++
 		}
@@ -229,12 +191,9 @@ func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []ev
 	case r.MaxDollars != 0 && r.Price == nil && !b.outside:
 		return 0, nil, requestf("--max-usd %v needs the prices of tokens: --price IN/OUT in dollars per million, or price of its [[model]]", r.MaxDollars)
 	case given > 1 || given == 0 && !capped:
-		return 0, nil, requestf("say what to spend, in one way: --budget, --target-se, --resolve, --plan, or --max-rollouts, --max-tokens or --max-usd")
-	case capped && (r.Plan != "" || r.Budget != 0):
+		return 0, nil, requestf("say what to spend, in one way: --budget, --target-se, --resolve, or --max-rollouts, --max-tokens or --max-usd")
+	case capped && r.Budget != 0:
 		return 0, nil, requestf("--max-rollouts, --max-tokens and --max-usd limit a --target-se, or stand alone: a budget is spent whole")
-	case r.Plan != "":
-		budget, err := b.plannedBudget(r.Plan)
-		return budget, nil, err
 	case r.Budget != 0:
 		return r.Budget, nil, checkBudget(r.Budget)
 	}
@@ -279,23 +238,3 @@ func fourDigits(x float64) float64 {
 // unplanned is the budget that an evaluation is planned for which tokens limit: how many
 // rollouts they are is not known.
 const unplanned = 16
-
-// plannedBudget reads a budget from the file of a Plan, which must be of these
-// tasks.
-func (b *Benchmark) plannedBudget(path string) (int, error) {
-	text, err := files.ReadInput(path, files.Settings)
-	if err != nil {
-		return 0, requestf("--plan: %w", err)
-	}
-	var p Plan
-	if err := json.Unmarshal(text, &p); err != nil {
-		return 0, requestf("--plan %s: %w: want what speceval evaluate plan --json writes", path, err)
-	}
-	if f := b.tasks; p.Benchmark != f.ID || p.Tasks != len(f.Tasks) {
-		return 0, requestf("--plan %s is of %s with %d tasks, not of %s with %d", path, p.Benchmark, p.Tasks, f.ID, len(f.Tasks))
-	}
-	if p.Prompts != b.tasks.Prompts().SHA256 {
-		return 0, requestf("--plan %s was made for other prompts of %s: make it again", path, p.Benchmark)
-	}
-	return p.Budget, checkBudget(p.Budget)
-}

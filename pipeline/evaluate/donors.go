@@ -20,7 +20,7 @@ func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []
 		}
 		for _, s := range found {
 			if err == nil {
-				err = b.mayKnow(s, k.OtherPrompts, model, seed)
+				err = b.mayKnow(s, model, seed)
 			}
 		}
 		if err != nil {
@@ -56,12 +56,11 @@ func (b *Benchmark) ofBenchmark(all []Source) ([]Source, error) {
 	return found, nil
 }
 
-// mayKnow is an error if an evaluation asked something else, or has rollouts of the one under way.
-func (b *Benchmark) mayKnow(s Source, otherPrompts bool, model string, seed uint64) error {
-	if s.Setup != nil && !otherPrompts {
-		if is, was := b.tasks.Prompts().SHA256, s.Setup.Asked["prompts"]; is != was {
-			return fmt.Errorf("it asked other prompts (digest %.12s, of these %.12s): name it with --other-prompts if it knows something of these tasks all the same", was, is)
-		}
+// mayKnow is an error if an evaluation has rollouts of the one under way. It warns of one that
+// asked something else, which makes it a worse donor and no estimate biased.
+func (b *Benchmark) mayKnow(s Source, model string, seed uint64) error {
+	if s.Setup != nil && !b.outside && s.Setup.Asked["prompts"] != b.tasks.Prompts().SHA256 {
+		b.archive().warn(s.Path + " asked other prompts for these tasks: it helps as far as they are as hard as these; the estimate is unbiased all the same")
 	}
 	if r := s.Result; r != nil && r.Model == model && r.Seed == seed && (s.Setup != nil || !r.Outside()) {
 		return fmt.Errorf("it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", model, seed)

@@ -17,8 +17,6 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/ledger"
-	"speceval/internal/store/rowfile"
-	"speceval/internal/variance"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
@@ -352,33 +350,6 @@ func TestAnEvaluationIsMadeByOneProcess(t *testing.T) {
 	l.evaluate(request(3, 42))
 }
 
-// A design that the replay has selected comes before one that would be computed, and is
-// refused if the file is not as its unit made it.
-func TestTheReplaysDesignIsTaken(t *testing.T) {
-	l := newLab(t)
-	var file strings.Builder
-	if err := rowfile.Write(&file, []variance.Design{
-		{Policy: variance.HBN, Donors: "none", NTasks: 5, Budget: 4, M: 1, W: 0.1, Risk: 2},
-		{Policy: variance.TunedEN, Donors: "none", NTasks: 5, Budget: 4, M: 3, W: 0.6, Risk: 0.5, Selected: true},
-		{Policy: variance.HBN, Donors: "none", NTasks: 5, Budget: 4, M: 2, W: 0.45, Risk: 0.9, Selected: true},
-	}, nil); err != nil {
-		t.Fatal(err)
-	}
-	l.write("out/"+variance.DesignsFile, file.String())
-	if d := l.evaluate(request(4, 1)).Design; d.Pilots != 2 || d.Weight != 0.45 || *d.Risk != 0.9 || d.Source != variance.DesignsFile {
-		t.Errorf("%+v", d)
-	}
-	parts := dag.Parts{Stage: "replay", Unit: "designs"} // of another file than the one that is there
-	manifest, err := json.Marshal(dag.Manifest{Format: 1, Key: parts.Key(), Parts: parts, Outputs: []dag.File{{Path: variance.DesignsFile, Bytes: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.write("out/manifests/replay/designs.json", string(manifest))
-	if _, _, err := l.try(request(4, 2)); err == nil || !strings.Contains(err.Error(), "run the replay stage again") {
-		t.Errorf("an altered design is taken: %v", err)
-	}
-}
-
 func TestBudgetsArePlanned(t *testing.T) {
 	l := newLab(t)
 	p, err := l.benchmark().Plan(t.Context(), evaluation.Spec{TargetSE: 0.05})
@@ -434,39 +405,6 @@ func TestTokensAreLimited(t *testing.T) {
 }
 
 // The budget of a plan's file is taken if the plan is of these tasks.
-func TestPlansAreTakenFromFiles(t *testing.T) {
-	l := newLab(t)
-	plan, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Budget: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	planned := request(0, 1)
-	planned.Plan = "plan.json"
-	write := func(p evaluate.Plan) {
-		text, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.write("plan.json", string(text))
-	}
-	write(*plan)
-	if r := l.evaluate(planned); r.Budget != 4 {
-		t.Errorf("budget %d, planned 4", r.Budget)
-	}
-	for want, change := range map[string]func(p *evaluate.Plan){
-		"is of other with 5 tasks, not of own":  func(p *evaluate.Plan) { p.Benchmark = "other" },
-		"is of own with 9 tasks, not of own":    func(p *evaluate.Plan) { p.Tasks = 9 },
-		"was made for other prompts of own":     func(p *evaluate.Plan) { p.Prompts = "0" },
-		"--budget 1: want 2 to 4096 rollouts p": func(p *evaluate.Plan) { p.Budget = 1 },
-	} {
-		spoilt := *plan
-		change(&spoilt)
-		write(spoilt)
-		_, _, err := l.try(planned)
-		faulty(t, err, true, want)
-	}
-}
-
 func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	l := newLab(t)
 	names := []string{"own/plain/hbn-async-b6-seed1", "own/plain/hbn-async-b4-seed2"}

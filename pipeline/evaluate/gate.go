@@ -186,7 +186,7 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 	if err != nil {
 		return nil, err
 	}
-	if r.Budget == 0 || r.TargetSE != 0 || r.Resolve != 0 || r.MaxRollouts != 0 || r.MaxTokens != 0 || r.Plan != "" {
+	if r.Budget == 0 || r.TargetSE != 0 || r.Resolve != 0 || r.MaxRollouts != 0 || r.MaxTokens != 0 {
 		return nil, requestf("gate --live wants a --budget: the most that it may spend")
 	}
 	if err := checkBudget(r.Budget); err != nil {

@@ -106,7 +106,6 @@ func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m.OtherPrompts = true
 	setup, err := s.requested(o.Context, m, say)
 	if err != nil {
 		return nil, nil, err
