@@ -32,9 +32,9 @@ type Spec struct {
 	Ahead  *bool    `json:"ahead,omitempty"`  // give likely rollouts before they are selected; nil: true
 	OnLoss string   `json:"-"`                // what to do about answers that are lost in flight; "": as configured
 
-	Prior        []string      `json:"prior,omitempty"` // evaluations, profiles and logs of the same tasks; FILE#MODEL is one model's
-	Reward       string        `json:"-"`               // scorer, metric or field of logs of Prior that is the reward; "": the only one
-	Donors       []InlineDonor `json:"donors,omitempty"`
+	Prior  []string      `json:"prior,omitempty"` // evaluations, profiles and logs of the same tasks; FILE#MODEL is one model's
+	Reward string        `json:"-"`               // scorer, metric or field of logs of Prior that is the reward; "": the only one
+	Donors []InlineDonor `json:"donors,omitempty"`
 }
 
 // InlineDonor is a donor whose counts the message itself has.
