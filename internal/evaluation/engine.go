@@ -405,7 +405,8 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 	}
 	now := e.Now()
 	if request != nil {
-		request.RewardReady, request.Passed, request.Partial = seconds(now), &v.Correct, v.Partial
+		reward := v.Reward()
+		request.RewardReady, request.Passed, request.Reward = seconds(now), &v.Correct, &reward
 		if err := e.store.requests.Append(request); err != nil {
 			e.stop(err)
 			return

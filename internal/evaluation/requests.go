@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -34,19 +33,16 @@ type Request struct {
 	AbortedTokens    *int32 `parquet:"aborted_tokens" json:"aborted_tokens"`       // seen before its end; null if it completed
 
 	State      string `parquet:"state" json:"state"`
-	Passed     *bool  `parquet:"passed" json:"passed"` // its reward; null without one
+	Passed     *bool  `parquet:"passed" json:"passed"` // its reward is 1; null without one
 	Prefetched bool   `parquet:"prefetched" json:"prefetched"`
 
 	PrefixTokens int32 `parquet:"prefix_tokens" json:"prefix_tokens"` // of earlier requests, from which it continues the answer
 	Continued    int32 `parquet:"continued" json:"continued"`         // how often it was lost itself and went on
 	AskedAgain   bool  `parquet:"asked_again" json:"asked_again"`     // it begins anew though something was seen before, or may have been
 
-	// Partial is the reward of one that has not passed, from 0 to below 1.
-	Partial float64 `parquet:"-" json:"reward,omitempty"`
-	// Void is the tokens of tries before, within the request, that came to nothing.
-	Void int64 `parquet:"-" json:"void,omitempty"`
-	// Cost is the dollars that the server charged; 0 where it does not tell.
-	Cost float64 `parquet:"-" json:"cost,omitempty"`
+	Reward *float64 `parquet:"reward,maybe" json:"reward,omitempty"`    // null without one
+	Cost   float64  `parquet:"cost,maybe" json:"cost,omitempty"`        // dollars that the server charged; 0 where it does not tell
+	Void   int64    `parquet:"void_tokens,maybe" json:"void,omitempty"` // tokens of tries before, within the request, that came to nothing
 }
 
 // rolloutKey names a rollout as requests do.
@@ -68,57 +64,10 @@ type requestID struct{ Session, Number int32 }
 
 func (r *Request) id() requestID { return requestID{r.Session, r.Number} }
 
-// gradedRequest is a row of requests.parquet where a reward of one is neither 0 nor 1.
-type gradedRequest struct {
-	Request
-	Reward *float64 `parquet:"reward,maybe"` // null without one
-}
-
-// chargedRequest is a row of requests.parquet where servers reported costs, or answers began anew
-// within a request.
-type chargedRequest struct {
-	gradedRequest
-	Cost float64 `parquet:"cost,maybe"`
-	Void int64   `parquet:"void_tokens,maybe"`
-}
-
-// writeRequests writes requests with those of their further columns that say anything.
-func writeRequests(w io.Writer, rows []Request, footer map[string]string) error {
-	isGraded, isCharged := false, false
-	graded, charged := make([]gradedRequest, len(rows)), make([]chargedRequest, len(rows))
-	for i, q := range rows {
-		graded[i].Request = q
-		if q.Passed != nil {
-			reward := q.Partial
-			if *q.Passed {
-				reward = 1
-			}
-			graded[i].Reward = &reward
-		}
-		charged[i] = chargedRequest{graded[i], q.Cost, q.Void}
-		isGraded, isCharged = isGraded || q.Partial != 0, isCharged || q.Cost != 0 || q.Void != 0
-	}
-	switch {
-	case isCharged:
-		return rowfile.Write(w, charged, footer)
-	case isGraded:
-		return rowfile.Write(w, graded, footer)
-	}
-	return rowfile.Write(w, rows, footer)
-}
-
 // readRequests reads the requests of a complete evaluation.
 func readRequests(folder string) ([]Request, error) {
-	rows, _, err := rowfile.ReadFile[chargedRequest](filepath.Join(folder, RequestsFile))
-	all := make([]Request, len(rows))
-	for i, q := range rows {
-		all[i] = q.Request
-		all[i].Cost, all[i].Void = q.Cost, q.Void
-		if q.Reward != nil && *q.Reward < 1 {
-			all[i].Partial = *q.Reward
-		}
-	}
-	return all, err
+	rows, _, err := rowfile.ReadFile[Request](filepath.Join(folder, RequestsFile))
+	return rows, err
 }
 
 // Cost is the dollars of an evaluation.

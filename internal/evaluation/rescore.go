@@ -79,7 +79,7 @@ func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) er
 	for _, name := range []string{setupFile, RolloutsFile, RequestsFile} {
 		now.Files = append(now.Files, was.records(name)...)
 	}
-	return now.replace(s.Folder, was, s.scored(r, all(scores), slices.ContainsFunc(scores, (*rollout.Score).Graded)))
+	return now.replace(s.Folder, was, s.scored(r, all(scores)))
 }
 
 // scoreAll scores every answer of rollouts.parquet, in its order.

@@ -105,6 +105,14 @@ type Task struct {
 // Rollouts is how many of the task count.
 func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 
+// Graded reports whether a reward that counts is neither 0 nor 1.
+func Graded(rows []Task) bool {
+	return slices.ContainsFunc(rows, func(t Task) bool {
+		_, rewards := t.Counts()
+		return rewards != float64(t.PilotPasses+t.ContinuationPasses)
+	})
+}
+
 // ReadResult reads a result from a file; fs.ErrNotExist is in the error if there is
 // none.
 func ReadResult(path string) (*Result, error) {

@@ -20,6 +20,7 @@ import (
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
 	"speceval/internal/store/journal"
+	"speceval/internal/store/rowfile"
 )
 
 // verdict is a score with what it depends on besides the answer.
@@ -151,8 +152,8 @@ func Clear(folder string) error {
 const (
 	RolloutsFile = "rollouts.parquet" // rollout.Rollout, completed ones that do not count too
 	ScoresFile   = "scores.parquet"   // rollout.Score
-	RequestsFile = "requests.parquet" // Request, gradedRequest or chargedRequest
-	tasksFile    = "tasks.parquet"    // Task, or gradedTask
+	RequestsFile = "requests.parquet" // Request
+	tasksFile    = "tasks.parquet"    // Task
 	PageFile     = "report.html"      // the page of package show, which the manifest does not have
 )
 
@@ -180,26 +181,27 @@ func (s *Settings) write(st *store, r *Result, rows []Request) error {
 	if err != nil {
 		return err
 	}
-	graded, err := st.graded(s.Rules)
-	if err != nil {
-		return err
-	}
 	m := newManifest(s.Footer["speceval.commit"], setup)
 	return m.writeAll(s.Folder, append([]part{
 		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema)) }},
-		{RequestsFile, func(w io.Writer) error { return writeRequests(w, rows, s.footer(requestsSchema)) }},
-	}, s.scored(r, st.scores(s.Rules), graded)...))
+		{RequestsFile, func(w io.Writer) error { return rowfile.Write(w, rows, s.footer(requestsSchema)) }},
+	}, s.scored(r, st.scores(s.Rules))...))
 }
 
-// scored are the files that follow from verdicts; graded says that some are graded.
-func (s *Settings) scored(r *Result, scores iter.Seq2[*rollout.Score, error], graded bool) []part {
-	write := rollout.WriteScores
-	if graded {
-		write = rollout.WriteGraded
+// scored are the files that follow from verdicts.
+func (s *Settings) scored(r *Result, scores iter.Seq2[*rollout.Score, error]) []part {
+	type row struct {
+		Task
+		Rewards float64 `parquet:"rewards"` // their sum
+	}
+	tasks := make([]row, len(r.Rows))
+	for i, t := range r.Rows {
+		tasks[i].Task = t
+		_, tasks[i].Rewards = t.Counts()
 	}
 	return []part{
-		{ScoresFile, func(w io.Writer) error { return write(w, scores, s.footer(rollout.ScoreSchema)) }},
-		{tasksFile, func(w io.Writer) error { return writeTasks(w, r.Rows, s.footer(tasksSchema)) }},
+		{ScoresFile, func(w io.Writer) error { return rollout.WriteGraded(w, scores, s.footer(rollout.ScoreSchema)) }},
+		{tasksFile, func(w io.Writer) error { return rowfile.Write(w, tasks, s.footer(tasksSchema)) }},
 		{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }},
 	}
 }
