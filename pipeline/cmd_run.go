@@ -64,7 +64,6 @@ func (s *session) runSelection(sel selection, keepGoing bool) (*dag.Plan, error)
 		s.say("%s: %s", stage.Stage.Name, o.machines.Todo(&stage))
 	}
 	err = s.carryOut(ctx, drain, o, plan, holder, keepGoing)
-	s.writeRuns(o)
 	if err == nil {
 		s.sayStale(o.snapshot, plan)
 		err = s.writePage(o)

@@ -13,10 +13,6 @@ import (
 	"speceval/stages/report/page"
 )
 
-// runsFile is the record of how units came to be, in the output folder. As the
-// page of the report it is no output of a unit: it holds times.
-const runsFile = "runs.parquet"
-
 // recorder writes the log of a run in the output folder.
 func (s *session) recorder(o *opened, holder string) *runlog.Recorder {
 	return &runlog.Recorder{
@@ -26,19 +22,6 @@ func (s *session) recorder(o *opened, holder string) *runlog.Recorder {
 			return o.Executor.InJobs() && o.Executor.Stages[stage].Where == config.WhereJobs
 		},
 		Warn: func(err error) { s.warn("the log of this run has gaps, which its results have not: %v", err) },
-	}
-}
-
-// writeRuns writes the record of all units that have run, also after a run that
-// failed. That it cannot be written is no failure: the next run makes it whole.
-func (s *session) writeRuns(o *opened) {
-	rows := runlog.Rows(o.snapshot.Records())
-	if len(rows) == 0 {
-		return
-	}
-	write := func(w io.Writer) error { return runlog.WriteRuns(w, rows, s.origin.Revision()) }
-	if err := atomicfile.Write(filepath.Join(o.Out, runsFile), write); err != nil {
-		s.warn("the results are stored, but not the record of the runs: %v", err)
 	}
 }
 

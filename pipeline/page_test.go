@@ -9,9 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/runlog"
 	"speceval/stages/report/page"
 )
 
@@ -143,45 +141,4 @@ func TestARunLeavesALog(t *testing.T) {
 	if b.logged() != before {
 		t.Errorf("a run of nothing has written a log:\n%s", b.logged())
 	}
-}
-
-// runs are the rows of the record of runs.
-func (b *bench) runs() []runlog.Row {
-	b.t.Helper()
-	rows, footer, err := rowfile.ReadFile[runlog.Row](filepath.Join(b.out, runsFile))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if footer["speceval.schema"] != runlog.RunsSchema || footer["speceval.commit"] != "abc" {
-		b.t.Errorf("footer %v", footer)
-	}
-	return rows
-}
-
-func TestEveryRunRecordsTheUnits(t *testing.T) {
-	b := newBench(t)
-	b.hook = func(context.Context, string) error { return errBroken }
-	b.do("run")
-	if _, err := os.Stat(filepath.Join(b.out, runsFile)); err == nil {
-		t.Error("a record of nothing")
-	}
-	b.fails("replay/b")
-	b.do("run")
-	if rows := b.runs(); len(rows) != 1 || rows[0].Unit != "a" || rows[0].WallSeconds != 1 || rows[0].Host != "lab" || rows[0].Command != "speceval run" {
-		t.Errorf("after a run that failed: %+v", rows)
-	}
-	b.hook = nil
-	b.ok("run -q")
-	if rows := b.runs(); len(rows) != 4 || rows[3].Stage != "report" || rows[3].Command != "speceval run -q" || !rows[3].Finished.After(rows[3].Started) {
-		t.Errorf("after a whole run: %+v", rows)
-	}
-}
-
-func TestARecordThatCannotBeWrittenFailsNoRun(t *testing.T) {
-	b := newBench(t)
-	if err := os.MkdirAll(filepath.Join(b.out, runsFile), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	_, stderr := b.ok("run")
-	want(t, "stderr", stderr, "warning: the results are stored, but not the record of the runs: ")
 }

@@ -47,7 +47,7 @@ func folderFiles(t *testing.T, dir string) map[string]string {
 			return err
 		}
 		data, err := os.ReadFile(path)
-		if name, _ := filepath.Rel(dir, path); name != ".lock" && name != pageFile && name != runsFile {
+		if name, _ := filepath.Rel(dir, path); name != ".lock" && name != pageFile {
 			contents[name] = string(data)
 		}
 		return err

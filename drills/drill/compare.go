@@ -120,13 +120,13 @@ func (l *Lab) compareManifests(want, got string, wanted func(name string) bool) 
 }
 
 // own are the names at the top of an output folder that are no results: the
-// program's own files, what it has put aside, and the page and the table that also
-// tell when and where units ran.
-var own = []string{"manifests", "scratch", "superseded", "logs", "slurm", ".lock", "report.html", "runs.parquet"}
+// program's own files, what it has put aside, and the page, which also shows when
+// and where units ran.
+var own = []string{"manifests", "scratch", "superseded", "logs", "slurm", ".lock", "report.html"}
 
 // Results lists the files of an output folder that must be the same bytes in every
-// run of an experiment: all but the program's own, report.html, runs.parquet and
-// what was moved aside. They are slash-separated and sorted.
+// run of an experiment: all but the program's own, report.html and what was moved
+// aside. They are slash-separated and sorted.
 func (l *Lab) Results(out string) (all []string) {
 	l.Helper()
 	for _, path := range l.Walk(out) {

@@ -79,11 +79,6 @@ type Queue struct {
 	Attempt      int       `json:"attempt"`       // at this unit, from 1
 }
 
-// Finished is when the unit was done.
-func (m *Manifest) Finished() time.Time {
-	return m.Start.Add(time.Duration(m.WallSeconds * float64(time.Second)))
-}
-
 // mostManifest is the size, in bytes, of the largest manifest that is read.
 const mostManifest = 64 << 20
 

@@ -4,8 +4,6 @@
 // that run units write the logs; `speceval status` and the executors that run units on
 // other machines read them. Logs serve people and messages: only a manifest records that a
 // unit is done.
-//
-// The package also writes runs.parquet, with a row for each manifest.
 package runlog
 
 import (

@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v17/parquet"
@@ -159,7 +158,7 @@ func columnsOf(row reflect.Type, at ...int) ([]column, error) {
 		}
 		codecs := codecsFor(kind)
 		if codecs == nil {
-			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64, time.Time or a pointer to one", row, field.Name, field.Type)
+			return nil, fmt.Errorf("rowfile: field %s.%s has type %s, want string, bool, int32, int64, float64 or a pointer to one", row, field.Name, field.Type)
 		}
 		if option != "" && option != "maybe" {
 			return nil, fmt.Errorf("rowfile: field %s.%s has the option %q: there is maybe", row, field.Name, option)
@@ -204,12 +203,6 @@ func codecsFor(kind reflect.Type) []codec {
 		return numbers[int32](parquet.Types.Int32)
 	case reflect.TypeFor[int64]():
 		return numbers[int64](parquet.Types.Int64)
-	case reflect.TypeFor[time.Time]():
-		encode := func(t time.Time, _ int64) (int64, error) { return t.UnixMicro(), nil }
-		decode := func(microseconds int64, _ time.Time) (time.Time, error) {
-			return time.UnixMicro(microseconds).UTC(), nil
-		}
-		return []codec{typed[time.Time, int64]{parquet.Types.Int64, encode, decode}}
 	}
 	return nil
 }
@@ -234,9 +227,6 @@ func exactly[From, To int32 | int64 | float32 | float64](v From, _ To) (To, erro
 }
 
 func same[V any](v, _ V) (V, error) { return v, nil }
-
-// momentType is Parquet's type of a moment to the microsecond.
-var momentType = schema.NewTimestampLogicalType(true, schema.TimeUnitMicros)
 
 // Texts that repeat, as in columns that name the benchmark, the model or the
 // task, are kept once.
@@ -270,11 +260,8 @@ func schemaOf(columns []column) (*schema.GroupNode, error) {
 			repetition = parquet.Repetitions.Optional
 		}
 		logical := schema.LogicalType(schema.NoLogicalType{})
-		switch c.kind {
-		case reflect.TypeFor[string]():
+		if c.kind == reflect.TypeFor[string]() {
 			logical = schema.StringLogicalType{}
-		case reflect.TypeFor[time.Time]():
-			logical = momentType
 		}
 		node, err := schema.NewPrimitiveNodeLogical(c.name, repetition, logical, c.codec.physical(), -1, -1)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/apache/arrow/go/v17/parquet"
 	"github.com/apache/arrow/go/v17/parquet/file"
@@ -47,7 +46,7 @@ func locate(file *schema.Schema, columns []column) (found []column, err error) {
 		}
 		codecs := codecsFor(c.kind)
 		match := slices.IndexFunc(codecs, func(k codec) bool { return k.physical() == leaf.PhysicalType() })
-		if match < 0 || !flat(leaf) || !c.means(leaf.LogicalType()) {
+		if match < 0 || !flat(leaf) || !isPlain(leaf.LogicalType()) {
 			return nil, fmt.Errorf("column %s has type %s %s, want %s", c.name,
 				leaf.PhysicalType(), leaf.LogicalType(), c.codec.physical())
 		}
@@ -61,14 +60,9 @@ func locate(file *schema.Schema, columns []column) (found []column, err error) {
 // flat reports whether a column is neither a list nor nested.
 func flat(c *schema.Column) bool { return c.MaxRepetitionLevel() == 0 && c.MaxDefinitionLevel() <= 1 }
 
-// means reports whether the values of a column with a logical type mean what the
-// field does: a moment to the microsecond, or else what their physical type says
-// and no decimal or time.
-func (c column) means(logical schema.LogicalType) bool {
-	if c.kind == reflect.TypeFor[time.Time]() {
-		t, ok := logical.(*schema.TimestampLogicalType)
-		return ok && t.IsAdjustedToUTC() && t.TimeUnit() == schema.TimeUnitMicros
-	}
+// isPlain reports whether the values of a column with a logical type mean what their
+// physical type says, and no decimal or time.
+func isPlain(logical schema.LogicalType) bool {
 	switch logical.(type) {
 	case schema.NoLogicalType, schema.StringLogicalType, schema.IntLogicalType, *schema.IntLogicalType, schema.UnknownLogicalType:
 		return true

@@ -4,9 +4,8 @@
 // A row is a struct whose exported fields carry `parquet:"name"` tags. A struct
 // embedded in it without a tag stands for its own fields, and a field with the tag
 // "-" for none; columns are flat.
-// Field types are string, bool, int32, int64, float64 and time.Time, which is a
-// moment to the microsecond and comes back in UTC; a pointer to one of
-// them is an optional column, nil meaning null. A column with the option "maybe" in its tag,
+// Field types are string, bool, int32, int64 and float64; a pointer to one of them is an
+// optional column, nil meaning null. A column with the option "maybe" in its tag,
 // `parquet:"name,maybe"`, is one that a file may lack. Files are written with zstd,
 // dictionary-encoded strings and plain numbers, and the same rows and footer
 // give the same bytes. Columns are read by name, so that files of other
