@@ -97,7 +97,7 @@ var importRules = []importRule{
 	{"internal/policy/policytest", []string{"internal/policy", "method/neyman"}},
 	{"internal/pilot", []string{"internal/seed", "method/neyman", "method/informed", "method/staged"}},
 	{"method/estimate", []string{"method/neyman", "method/design", "method/informed", "method/sequential", "internal/seed"}},
-	{"method/drift", []string{"method/informed", "internal/seed"}},
+	{"method/drift", []string{"internal/seed"}},
 	{"method/design", []string{"internal/pilot", "internal/seed", "method/informed", "method/staged", "method/neyman"}},
 	{"internal/tsneyman", []string{"internal/seed"}},
 	{"method/sequential", nil},

@@ -27,10 +27,6 @@ type Known struct {
 	// more for this error, simulated on tasks as all that is known has them. It is
 	// negative if donors did harm.
 	Saved float64 `json:"saved"`
-
-	// Unexplained is how often models that the donors explain leave as much weight to none
-	// of them after such a pilot; null where every donor is of the same model.
-	Unexplained *float64 `json:"unexplained,omitempty"`
 }
 
 // Weighed is a donor with what it weighed.
@@ -88,7 +84,7 @@ func (r *Result) known(s *Setup) error {
 			return err
 		}
 	}
-	if err := k.drift(s, priors[0], r.Rows); err != nil {
+	if err := k.drift(s, r.Rows); err != nil {
 		return err
 	}
 	r.Known = k
@@ -96,40 +92,29 @@ func (r *Result) known(s *Setup) error {
 	return nil
 }
 
-// drift tests whether the pilot is of a model that is still what the donors say.
-func (k *Known) drift(s *Setup, prior *informed.Prior, rows []Task) error {
+// drift tests whether the pilot is of a model that is still what its earlier rollouts say.
+func (k *Known) drift(s *Setup, rows []Task) error {
 	if s.Extends != nil {
 		return nil
 	}
-	pilot, passes := make([]drift.Outcome, len(rows)), make([]int, len(rows))
+	pilot := make([]drift.Outcome, len(rows))
 	for i, t := range rows {
 		first := t.Stages[0]
 		if first.Squares != first.Rewards {
 			return nil // counts do not distinguish graded rewards
 		}
-		passes[i] = int(first.Rewards)
-		pilot[i] = drift.Passes(passes[i], first.Rollouts)
+		pilot[i] = drift.Passes(int(first.Rewards), first.Rollouts)
 	}
-	others := false
 	for at, d := range s.Donors {
 		if !d.Same {
-			others = true
 			continue
 		}
 		if err := k.Donors[at].test(d, pilot); err != nil {
 			return err
 		}
 	}
-	if !others {
-		return nil
-	}
-	e, err := drift.Explained(prior, s.Design.Pilots, passes, drift.Settings{Seed: savedSeed, Draws: explainedDraws})
-	k.Unexplained = &e.P
-	return err
+	return nil
 }
-
-// explainedDraws is how many models are drawn from the donors: enough for 1 in 100.
-const explainedDraws = 499
 
 // test holds the pilot to what of the donor was decided beforehand.
 func (w *Weighed) test(d Donor, pilot []drift.Outcome) error {
@@ -162,9 +147,6 @@ func (k *Known) warnings() (all []string) {
 		if d.Drift != nil && d.Drift.Moved {
 			all = append(all, fmt.Sprintf("the model is not what it was in %s: its mean has moved by %+.3f ± %.3f (p = %.4f; an unchanged model gets this warning in 1 of 100 evaluations). The estimate is unbiased all the same; what is known of it helps less", d.Source, d.Drift.Shift, d.Drift.Error, d.Drift.P))
 		}
-	}
-	if k.Unexplained != nil && *k.Unexplained <= drift.FalseAlarms {
-		all = append(all, fmt.Sprintf("the donors do not explain this model (p = %.4f; one that they do explain gets this warning in 1 of 100 evaluations). The estimate is unbiased all the same; what is known helps less", *k.Unexplained))
 	}
 	return all
 }

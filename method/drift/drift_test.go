@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"speceval/method/drift"
-	"speceval/method/informed"
 	"speceval/method/neyman"
 )
 
@@ -228,87 +227,6 @@ func TestComparisonsThatAreNone(t *testing.T) {
 		"no task has rollouts both":            {[]drift.Reference{{"x", []drift.Outcome{good[0], nil}}}, []drift.Outcome{nil, good[1]}, 9},
 	} {
 		if _, err := drift.Same(tt.references, tt.pilot, drift.Settings{Seed: 1, Draws: tt.draws}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-}
-
-// sibling is a donor of so many rollouts a task.
-func sibling(random *rand.Rand, ps []float64, rollouts int) informed.Donor {
-	d := informed.Donor{Name: "a sibling"}
-	for _, o := range draw(random, ps, rollouts) {
-		d.Passes, d.Rollouts = append(d.Passes, o[1].Rollouts), append(d.Rollouts, rollouts)
-	}
-	return d
-}
-
-// TestModelsOfThePriorAreExplained draws models from the donors' nodes: alarms are rare.
-// Of one whose tasks have nothing to do with the donors' they are not.
-func TestModelsOfThePriorAreExplained(t *testing.T) {
-	random := rand.New(rand.NewPCG(9, 4))
-	const tasks, pilots, models = 60, 4, 200
-	prior, err := informed.New(tasks, []informed.Donor{sibling(random, chances(random, tasks), 16), sibling(random, chances(random, tasks), 16)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	explain := func(ps []float64, n int) drift.Explanation {
-		var passes []int
-		for _, o := range draw(random, ps, pilots) {
-			passes = append(passes, o[1].Rollouts)
-		}
-		e, err := drift.Explained(prior, pilots, passes, drift.Settings{Seed: uint64(n), Draws: 199})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e
-	}
-	left, half, strangers := 0, 0, 0
-	ps := make([]float64, tasks)
-	for k := range models {
-		prior.DrawByDonors(random, ps)
-		e := explain(ps, k)
-		if e.Left {
-			left++
-		}
-		if e.P <= 0.5 {
-			half++
-		}
-		if k%10 == 0 && explain(chances(random, tasks), k).Left {
-			strangers++
-		}
-	}
-	if share := float64(left) / models; share > 0.01+4*math.Sqrt(0.01*0.99/models) {
-		t.Errorf("%v of the models as the donors have them are said to be others", share)
-	}
-	if share := float64(half) / models; share > 0.5+4*math.Sqrt(0.25/models) {
-		t.Errorf("p is at most 1/2 for %v of the models", share)
-	}
-	if strangers < 14 {
-		t.Errorf("%d of 20 strangers are found", strangers)
-	}
-}
-
-func TestExplanationsThatAreNone(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 4))
-	nobody, err := informed.New(3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	donor, err := informed.New(3, []informed.Donor{sibling(random, chances(random, 3), 16)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for want, explain := range map[string]func() error{
-		"without donors": func() error { _, err := drift.Explained(nobody, 2, []int{0, 1, 2}, settings(1)); return err },
-		"pilot of 0":     func() error { _, err := drift.Explained(donor, 0, []int{0, 0, 0}, settings(1)); return err },
-		"3 passes of 2":  func() error { _, err := drift.Explained(donor, 2, []int{0, 3, 0}, settings(1)); return err },
-		"want 3 of each": func() error { _, err := drift.Explained(donor, 2, []int{0}, settings(1)); return err },
-		"-5 draws": func() error {
-			_, err := drift.Explained(donor, 2, []int{0, 1, 2}, drift.Settings{Draws: -5})
-			return err
-		},
-	} {
-		if err := explain(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}

@@ -239,35 +239,6 @@ func TestDrawsAreOfThePrior(t *testing.T) {
 	}
 }
 
-// TestDrawsByDonorsLeaveTheColdNodesOut: draws from the prior are one part cold, where
-// p(1−p) is 1/12 on average, and two parts by donors, at 4 standard errors.
-func TestDrawsByDonorsLeaveTheColdNodesOut(t *testing.T) {
-	prior := mustNew(t, 3, donorOf(1000, 0, 500, 1000))
-	const draws = 40_000
-	sums, squares := make([]float64, 3), make([]float64, 3)
-	ps, source := make([]float64, 3), rand.NewPCG(8, 9)
-	for range draws {
-		prior.DrawByDonors(source, ps)
-		for i, p := range ps {
-			v := p * (1 - p)
-			sums[i] += v
-			squares[i] += v * v
-		}
-	}
-	for i, all := range scores(prior.Posterior(), 3) {
-		mean := sums[i] / draws
-		want := (all - neyman.MeanVariance/3) * 3 / 2
-		se := math.Sqrt((squares[i]/draws - mean*mean) / draws)
-		if math.Abs(mean-want) > 4*se {
-			t.Errorf("task %d has %v ± %v in draws, want %v", i, mean, se, want)
-		}
-	}
-	if prior.Donors() != 1 || mustNew(t, 3).Donors() != 0 || mustNew(t, 3, donorOf(2, 0, 1, 2), donorOf(2, 0, 1, 2)).Donors() != 2 {
-		t.Error("donors are miscounted")
-	}
-	mustNew(t, 3).DrawByDonors(source, ps) // of no donors
-}
-
 // TestAPosteriorMayBeginAgain has the bits of a posterior of its own for every evaluation,
 // whatever it observed before: the same pilot, another one of that size, or a longer one.
 func TestAPosteriorMayBeginAgain(t *testing.T) {

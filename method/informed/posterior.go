@@ -251,22 +251,7 @@ func (q *Posterior) Shares() (donors []float64, mean, none float64) {
 
 // Draw draws the probabilities of all tasks from the prior into ps.
 func (p *Prior) Draw(source rand.Source, ps []float64) {
-	p.draw(uniform(source), source, ps)
-}
-
-// DrawByDonors draws the probabilities of all tasks from the nodes of donors alone: of a
-// model that they are of use for, as the prior has it. Without donors it is Draw.
-func (p *Prior) DrawByDonors(source rand.Source, ps []float64) {
-	place := uniform(source)
-	if p.Donors() > 0 {
-		place = coldWeight + (1-coldWeight)*place
-	}
-	p.draw(place, source, ps)
-}
-
-// draw draws from the node at a place among the prior weights.
-func (p *Prior) draw(place float64, source rand.Source, ps []float64) {
-	s, node := p.pick(place)
+	s, node := p.pick(float64(source.Uint64()>>11) * 0x1p-53)
 	for i, level := range s.level {
 		alpha, beta := s.shapes(level)
 		ps[i] = neyman.DrawBeta(alpha[node], beta[node], source)
@@ -286,9 +271,6 @@ func (p *Prior) pick(place float64) (*source, int) {
 	}
 	return last, last.nodes - 1
 }
-
-// uniform returns a uniform number in [0, 1).
-func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) * 0x1p-53 }
 
 // longestPilot bounds the tables.
 const longestPilot = 64

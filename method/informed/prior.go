@@ -122,15 +122,6 @@ func New(tasks int, donors []Donor) (*Prior, error) {
 // Tasks is the number of tasks.
 func (p *Prior) Tasks() int { return p.tasks }
 
-// Donors is the number of donors.
-func (p *Prior) Donors() int {
-	donors := 0
-	for _, s := range p.sources {
-		donors = max(donors, int(s.donor)+1)
-	}
-	return donors
-}
-
 // cold is the reference prior on a quadrature of some order.
 func cold(tasks, order int) source {
 	reference, err := neyman.NewPrior(order)
