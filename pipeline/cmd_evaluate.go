@@ -127,7 +127,6 @@ func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.IntVar(&g.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
 	fs.Float64Var(&g.TargetSE, "target-se", 0, "spend what a standard error of `X` takes")
 	fs.Float64Var(&g.Resolve, "resolve", 0, "spend what it takes to find a difference of `D`")
-	fs.StringVar(&g.From, "from", "", "plan by what the evaluation `E` found")
 	fs.Func("price", "prices of prompt and answer tokens, `IN/OUT` dollars a million", func(text string) (err error) {
 		g.Price, err = ledger.ParsePrice(text)
 		return err
@@ -192,7 +191,7 @@ func (s *session) printResult(r *evaluation.Result, folder string) error {
 }
 
 // ofPlans are flags of a plan that an evaluation of its budget goes without.
-var ofPlans = []string{"budget", "target-se", "resolve", "from", "json", "quiet"}
+var ofPlans = []string{"budget", "target-se", "resolve", "json", "quiet"}
 
 // commandLine is the command line of an evaluation with the budget of a plan.
 func (s *session) commandLine(flags *pflag.FlagSet, budget int) string {

@@ -221,15 +221,6 @@ func (r *Result) Gain() int {
 	return r.Uniform.estimate().Verdict(spent)
 }
 
-// Update is the posterior of the tasks by their rollouts.
-func (r *Result) Update(prior *neyman.Prior) (*neyman.Update, error) {
-	observed, rewards := make([]int, len(r.Rows)), make([]float64, len(r.Rows))
-	for i, t := range r.Rows {
-		observed[i], rewards[i] = t.Counts()
-	}
-	return prior.UpdateGraded(observed, rewards)
-}
-
 // begun is a result without any rollout yet.
 func (s *Setup) begun() *Result {
 	r := &Result{

@@ -16,7 +16,6 @@ type Spec struct {
 	Budget      int           `json:"budget,omitempty"`       // rollouts per task on average
 	TargetSE    float64       `json:"target_se,omitempty"`    // standard error to come down to
 	Resolve     float64       `json:"-"`                      // difference that two such evaluations find four times in five
-	From        string        `json:"-"`                      // stored evaluation of the tasks to forecast by; "": the prior
 	MaxRollouts int           `json:"max_rollouts,omitempty"` // in all
 	MaxTokens   int64         `json:"max_tokens,omitempty"`   // of answers, in all
 	MaxDollars  float64       `json:"max_usd,omitempty"`      // for all requests, in the place of MaxTokens

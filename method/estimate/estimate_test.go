@@ -150,8 +150,14 @@ func TestStagesAndShares(t *testing.T) {
 	}
 }
 
+// plan is how an evaluation in two stages spends its budget: a pilot of a weight, and the rest.
+type plan struct {
+	Budget, Pilots int
+	Weight         float64
+}
+
 // evaluate is one evaluation by HBN of tasks with the given probabilities.
-func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p estimate.Plan, random *rand.Rand) []estimate.Task {
+func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p plan, random *rand.Rand) []estimate.Task {
 	t.Helper()
 	tasks := make([]estimate.Task, len(ps))
 	counts := make([]int, p.Pilots+1)
@@ -188,7 +194,7 @@ func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p estimate.Plan, 
 // do is somewhat more.
 func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	prior := reference(t)
-	p := estimate.Plan{Budget: 8, Pilots: 3, Weight: 0.3}
+	p := plan{Budget: 8, Pilots: 3, Weight: 0.3}
 	random := rand.New(rand.NewPCG(5, 6))
 	nothing, err := prior.Update(make([]int, 30), make([]int, 30))
 	if err != nil {
@@ -222,69 +228,6 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	}
 	if se := math.Sqrt(seen / evaluations); math.Abs(bias) > 4*se {
 		t.Errorf("bias %v ± %v", bias, se)
-	}
-}
-
-// A forecast by what is known of the tasks is the error that evaluations of them
-// have.
-func TestForecastsComeTrue(t *testing.T) {
-	prior := reference(t)
-	p := estimate.Plan{Budget: 8, Pilots: 3, Weight: 0.3}
-	random := rand.New(rand.NewPCG(7, 8))
-	const n, known = 40, 4000
-	ps, observed, successes := make([]float64, n), make([]int, n), make([]int, n)
-	for i := range ps {
-		observed[i] = known
-		if i%3 > 0 { // a third are hopeless
-			successes[i] = 1 + (i*97)%(known-1)
-		}
-		ps[i] = float64(successes[i]) / known
-	}
-	earlier, err := prior.Update(observed, successes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := estimate.Predict(prior, earlier.Mixture(), p, 400, random)
-	if err != nil {
-		t.Fatal(err)
-	}
-	truth, spread := 0.0, 0.0
-	for _, q := range ps {
-		truth += q / n
-		spread += q * (1 - q) / n / n
-	}
-	if math.Abs(f.Uniform/math.Sqrt(spread/8)-1) > 0.01 {
-		t.Errorf("Uniform's error is forecast as %v, it is %v", f.Uniform, math.Sqrt(spread/8))
-	}
-	const evaluations = 2000
-	seen, fourth := 0.0, 0.0
-	for range evaluations {
-		m, err := estimate.Of(prior, evaluate(t, prior, ps, p, random))
-		if err != nil {
-			t.Fatal(err)
-		}
-		square := (m.Value - truth) * (m.Value - truth)
-		seen += square / evaluations
-		fourth += square * square / evaluations
-	}
-	if se := math.Sqrt((fourth - seen*seen) / evaluations); math.Abs(f.StandardError*f.StandardError-seen) > 4*se+0.02*seen {
-		t.Errorf("forecast variance %v, seen %v ± %v", f.StandardError*f.StandardError, seen, se)
-	}
-}
-
-func TestForecastsNeedAPlanThatFits(t *testing.T) {
-	prior := reference(t)
-	u, err := prior.Update([]int{1, 1}, []int{0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		plan  estimate.Plan
-		draws int
-	}{{estimate.Plan{2, 2, 0.5}, 1}, {estimate.Plan{2, 0, 0.5}, 1}, {estimate.Plan{2, 1, 0.5}, 0}} {
-		if _, err := estimate.Predict(prior, u.Mixture(), tt.plan, tt.draws, rand.NewPCG(1, 1)); err == nil {
-			t.Errorf("%+v with %d draws: no error", tt.plan, tt.draws)
-		}
 	}
 }
 

@@ -132,7 +132,7 @@ func population(random *rand.Rand, clusters int, gap float64) (a, b [][]float64)
 // the population's. HBN gives its tasks rollouts of very different numbers.
 func TestSampledTasksAreCovered(t *testing.T) {
 	prior := reference(t)
-	plan := estimate.Plan{Budget: 8, Pilots: 3, Weight: 0.3}
+	plan := plan{Budget: 8, Pilots: 3, Weight: 0.3}
 	const evaluations = 500
 	for _, drawn := range []int{5, 12, 30} {
 		random := rand.New(rand.NewPCG(21, uint64(drawn)))
@@ -201,7 +201,7 @@ func values(t testing.TB, prior *neyman.Prior, tasks []estimate.Task) []float64 
 // over samples of tasks it does.
 func TestPairingOnTheseTasks(t *testing.T) {
 	prior := reference(t)
-	plan := estimate.Plan{Budget: 8, Pilots: 3, Weight: 0.3}
+	plan := plan{Budget: 8, Pilots: 3, Weight: 0.3}
 	random := rand.New(rand.NewPCG(31, 1))
 	pa, pb := population(random, 40, 0)
 	as, bs := slices.Concat(pa...), slices.Concat(pb...)

@@ -115,39 +115,23 @@ func inStages(ctx context.Context, s design.StagesSettings) (design.InStages, er
 	return design.ComputeInStages(ctx, s)
 }
 
-// planner forecasts evaluations of the benchmark by a stored one, or by the prior
-// if none is named. source says which.
-func (b *Benchmark) planner(from string, donors []evaluation.Donor) (p estimate.Planner, source string, err error) {
+// planner forecasts evaluations of the benchmark by what donors know, or else by the
+// reference prior. source says which.
+func (b *Benchmark) planner(donors []evaluation.Donor) (p estimate.Planner, source string, err error) {
 	p = estimate.Planner{Tasks: len(b.tasks.Tasks), Seed: designSeed}
-	switch {
-	case from != "" && len(donors) > 0:
-		return p, "", requestf("--from or --prior, not both: an evaluation that is a donor is planned by, too")
-	case from == "" && len(donors) > 0:
-		var names []string
-		for _, d := range donors {
-			names = append(names, d.Source)
-		}
-		known := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
-		priors, err := known.Priors()
-		if err == nil {
-			p.Informed = priors[0]
-		}
-		return p, "what is known from " + brief(names), err
-	case from == "":
-		p.InStages = true
+	if len(donors) == 0 {
 		return p, "the reference prior", nil
 	}
-	stored, err := b.archive().Stored(from)
-	if err != nil {
-		return p, "", requestf("--from: %w", err)
+	var names []string
+	for _, d := range donors {
+		names = append(names, d.Source)
 	}
-	r, folder := stored.Result, stored.Folder
-	if err := b.sameTasks(r); err != nil {
-		return p, "", requestf("--from %s: %w", folder, err)
+	known := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
+	priors, err := known.Priors()
+	if err == nil {
+		p.Prior = priors[0]
 	}
-	p.Prior = b.prior
-	p.Earlier, err = r.Update(b.prior)
-	return p, folder, err
+	return p, "what is known from " + brief(names), err
 }
 
 // standardError is that of an evaluation that reaches the goal; 0 if the goal is

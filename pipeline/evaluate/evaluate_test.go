@@ -223,10 +223,6 @@ func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 		},
 		"pool":    func() error { _, err := l.archive("out").Pool([]string{other, name}); return err },
 		"--prior": func() error { _, _, err := l.try(informedBy(8, 3, name)); return err },
-		"--from": func() error {
-			_, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Resolve: 0.2, From: name})
-			return err
-		},
 		"extend": func() error {
 			_, _, err := evaluate.Extend(t.Context(), l.configuration(), name, []string{"own.jsonl"}, 8, l.host())
 			return err
@@ -371,8 +367,8 @@ func TestBudgetsArePlanned(t *testing.T) {
 	if given, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Budget: p.Budget}); err != nil || given.Target != nil || given.StandardError != p.StandardError {
 		t.Errorf("%+v, %v, want the error of %+v", given, err, p)
 	}
-	known, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Resolve: 0.2, From: "own/plain/hbn-async-se0.05-seed9"})
-	if err != nil || !strings.HasPrefix(known.From, filepath.FromSlash("out/evaluate/benchmark=own")) || known.Budget == resolving.Budget && known.StandardError == resolving.StandardError {
+	known, err := l.benchmark().Plan(t.Context(), evaluation.Spec{Resolve: 0.2, Prior: []string{"own/plain/hbn-async-se0.05-seed9"}})
+	if err != nil || !strings.HasPrefix(known.From, filepath.FromSlash("what is known from out/evaluate/benchmark=own")) || known.Budget == resolving.Budget && known.StandardError == resolving.StandardError {
 		t.Errorf("%+v, %v, want a plan by the evaluation, unlike %+v", known, err, resolving)
 	}
 }

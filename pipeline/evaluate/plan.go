@@ -84,7 +84,7 @@ func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) 
 }
 
 func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evaluation.Donor) (*Plan, error) {
-	planner, source, err := b.planner(g.From, donors)
+	planner, source, err := b.planner(donors)
 	if err != nil {
 		return nil, err
 	}
