@@ -8,11 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
-	"math"
-	"slices"
-
-	"speceval/internal/store/rowfile"
 )
 
 // Schema is the value of the footer key speceval.schema of a part.
@@ -84,70 +79,4 @@ func Responses(parts []string) iter.Seq2[*Response, error] {
 	return inOrder(parts, Schema, func(r *Response) rowKey {
 		return rowKey{r.Benchmark, r.Model, r.TaskID, r.ID(), nil}
 	})
-}
-
-// LengthRow is the number of responses of a benchmark and a model with one length.
-type LengthRow struct {
-	Benchmark string `parquet:"benchmark"`
-	Model     string `parquet:"model"`
-	Tokens    int32  `parquet:"completion_tokens"`
-	Responses int64  `parquet:"responses"`
-}
-
-// LengthSchema is the value of the footer key speceval.schema of files of them.
-const LengthSchema = "response-lengths/1"
-
-// Lengths are the lengths of a profile's rollouts, ascending.
-type Lengths []LengthRow
-
-// Responses is how many there are.
-func (l Lengths) Responses() (n int64) {
-	for _, at := range l {
-		n += at.Responses
-	}
-	return n
-}
-
-// Quantile is the least length that a share of all responses does not exceed.
-func (l Lengths) Quantile(share float64) int32 {
-	rank := max(1, int64(math.Ceil(share*float64(l.Responses()))))
-	for _, at := range l {
-		if rank -= at.Responses; rank <= 0 {
-			return at.Tokens
-		}
-	}
-	return 0
-}
-
-// CountLengths counts the responses of a benchmark and a model in stored parts by their
-// length, ascending.
-func CountLengths(benchmark, model string, parts []string) (all Lengths, err error) {
-	counts := map[int32]int64{}
-	for _, path := range parts {
-		responses, _, err := rowfile.ReadFile[struct {
-			Tokens int32 `parquet:"completion_tokens"`
-		}](path)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range responses {
-			counts[r.Tokens]++
-		}
-	}
-	for _, tokens := range slices.Sorted(maps.Keys(counts)) {
-		all = append(all, LengthRow{benchmark, model, tokens, counts[tokens]})
-	}
-	return all, nil
-}
-
-// ReadLengths reads a file of lengths, by benchmark and model.
-func ReadLengths(path string) (map[[2]string]Lengths, error) {
-	rows, _, err := rowfile.ReadFile[LengthRow](path)
-	slices.SortStableFunc(rows, func(a, b LengthRow) int { return cmp.Compare(a.Tokens, b.Tokens) })
-	all := map[[2]string]Lengths{}
-	for _, r := range rows {
-		pair := [2]string{r.Benchmark, r.Model}
-		all[pair] = append(all[pair], r)
-	}
-	return all, err
 }

@@ -208,11 +208,6 @@ func (e *Experiment) sampledCorpus() (generating, scoring dag.Stage, err error) 
 	slices.SortFunc(r.Pairs, func(a, b pair.Pair) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
-	r.Live.Rollouts = map[string]stored.Rollouts{}
-	for _, u := range generating.Units {
-		benchmark, model, _ := strings.Cut(u.ID, "/")
-		r.Live.Rollouts[profile.Profile{Benchmark: benchmark, Model: model}.Name()] = stored.Rollouts{By: dag.Ref{Stage: generating.Name, Unit: u.ID}, Files: u.Outputs}
-	}
 	e.close = append(e.close, servers.Close, judges.Close)
 	return generating, scoring, nil
 }

@@ -15,7 +15,6 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
-	"speceval/internal/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -49,7 +48,6 @@ type study struct {
 	live        stored.Live
 	runs        []measurement.Run // nil: none are made
 	predictions []measurement.Prediction
-	tokens      []int32 // of the sampled responses, which are of the first pair
 }
 
 // costs is timed runs of all provenances, with the executions behind them.
@@ -147,28 +145,6 @@ func (s study) replayed() []unit {
 	return units
 }
 
-// sampled is the units of the generate stage, none without responses.
-func (s study) sampled() []unit {
-	if s.tokens == nil {
-		return nil
-	}
-	type rollout struct {
-		Text   string `parquet:"text"`
-		Tokens int32  `parquet:"completion_tokens"`
-	}
-	var rows []rollout
-	for _, n := range s.tokens {
-		rows = append(rows, rollout{"…", n})
-	}
-	return []unit{{generated.Unit, []file{rowsFile(generatedFile, rows)}}}
-}
-
-// generated is the unit that samples the responses, and generatedFile what it stores.
-var (
-	generated     = dag.Ref{Stage: "generate", Unit: "primer/small"}
-	generatedFile = "generate/part.parquet"
-)
-
 // systems is the units of the systems stage, none without runs of its own.
 func (s study) systems() (units []unit) {
 	if s.runs != nil {
@@ -208,17 +184,10 @@ func (s study) files(t testing.TB) map[string]file {
 	set, facts := s.settings(t), s.Experiment
 	facts.Compared = tables.Compared(&set)
 	all := map[string]file{stored.ExperimentFile: {stored.ExperimentFile, -1, func(w io.Writer, _ map[string]string) error { return facts.Write(w) }}}
-	for _, u := range slices.Concat(s.sampled(), s.replayed(), s.systems()) {
+	for _, u := range slices.Concat(s.replayed(), s.systems()) {
 		for _, f := range u.files {
 			all[f.name] = f
 		}
-	}
-	if s.tokens != nil {
-		var rows []rollout.LengthRow
-		for _, n := range s.tokens {
-			rows = append(rows, rollout.LengthRow{Benchmark: s.pairs[0].Benchmark, Model: s.pairs[0].Model, Tokens: n, Responses: 1})
-		}
-		all[stored.LengthsFile] = rowsFile(stored.LengthsFile, rows)
 	}
 	return all
 }
@@ -274,7 +243,7 @@ func (s study) stages(t testing.TB) []dag.Stage {
 
 // before is the stages before the report.
 func (s study) before() []dag.Stage {
-	all := []dag.Stage{storing("generate", s.sampled(), measurement.Measured), storing("replay", s.replayed(), "computed"),
+	all := []dag.Stage{storing("replay", s.replayed(), "computed"),
 		storing("systems", s.systems(), measurement.Simulated)}
 	return slices.DeleteFunc(all, func(s dag.Stage) bool { return len(s.Units) == 0 })
 }

@@ -72,7 +72,6 @@ var chapters = []chapter{
 		"Rows of a simulated or a measured run are means over repeats of the whole suite, with the standard deviation of one suite after the sign $\\pm$."}},
 	{Title: "Prediction against measurement", about: []string{
 		"What the other tables say of these profiles are predictions of what servers do. Here they are held against runs and rollouts that none of them has seen."}},
-	{Title: "The sampled profiles"},
 	{Title: "Designs and constants", about: []string{
 		"A two-stage policy has a pilot of $m$ rollouts per task, and a weight $w$ that the pilot has in the estimate."}},
 	{Title: "A sequential baseline"},

@@ -217,7 +217,7 @@ func TestVerdictsFollowTheMeasurements(t *testing.T) {
 		}, agreement.Shown, ""},
 		{"no replay", measured.Variance, "measured " + setting + "hbn-sync", "ratio", func(s *study) { s.ratios = nil }, agreement.Shown, ""},
 		{"biased runs", measured.Variance, "measured " + setting + "uniform", "mean", func(s *study) { each(s.runs, func(r *measurement.Run) { r.Estimate += 0.05 }) }, agreement.Differs, ""},
-		{"no profile", measured.Variance, "measured " + setting + "uniform", "mean", func(s *study) { s.pairs, s.tokens = nil, nil }, agreement.Shown, ""},
+		{"no profile", measured.Variance, "measured " + setting + "uniform", "mean", func(s *study) { s.pairs = nil }, agreement.Shown, ""},
 		{"a busy orchestrator", measured.Orchestrator, "measured " + setting + "coupled uniform", "cpu_share", func(s *study) { each(s.runs, func(r *measurement.Run) { r.CPU = 0.21 }) }, agreement.Differs, "less than 0.05 is the claim"},
 		{"one that scores", measured.Orchestrator, "measured " + setting + "scored uniform", "cpu_share", func(*study) {}, agreement.Shown, ""},
 		{"nothing measured", measured.Orchestrator, "all", "cpu_share", func(s *study) { s.runs = nil }, agreement.NotRun, ""},
@@ -291,14 +291,8 @@ func liveStudy() study {
 		s.predictions = append(s.predictions, measurement.Prediction{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Strategy: p.strategy, Runs: 3, Draws: 200,
 			Measured: p.measured, MeasuredSE: 0.05, Predicted: p.predicted, PredictedSD: 0.02, DifferenceSE: 0.055, Scale: 1.1})
 	}
-	for i := range int32(2000) {
-		s.tokens = append(s.tokens, 40+i%100+(i/100)*(i/100))
-	}
 	s.architectures = []flops.Architecture{{Model: "small", ThetaCore: 1000, ThetaHead: 100, FullAttentionLayers: 2, AttentionWidth: 64}}
-	s.live = stored.Live{
-		Timed: true, Predicted: true, Scored: true,
-		Rollouts: map[string]stored.Rollouts{first.Name(): {By: generated, Files: []string{generatedFile}}},
-	}
+	s.live = stored.Live{Timed: true, Predicted: true, Scored: true}
 	return s
 }
 

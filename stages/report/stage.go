@@ -19,8 +19,6 @@ import (
 	"strings"
 
 	"speceval/internal/figure"
-	"speceval/internal/rollout"
-	"speceval/internal/store/rowfile"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
@@ -47,9 +45,6 @@ func Stage(settings stored.Settings) dag.Stage {
 	}
 	for _, f := range figures.Of(s.Settings) {
 		units = append(units, s.figure(f))
-	}
-	if len(s.Live.Rollouts) > 0 {
-		units = append(units, s.lengths())
 	}
 	units = append(units, s.numbers(), s.document())
 	if s.TeX != nil {
@@ -176,24 +171,6 @@ func (s stage) experiment() dag.Unit {
 			return err
 		}
 		return job.Write(stored.ExperimentFile, -1, facts.Write)
-	}
-	return u
-}
-
-// lengths is the unit that counts the sampled responses by their length.
-func (s stage) lengths() dag.Unit {
-	u := dag.Unit{ID: stored.LengthsRef.Unit, Outputs: []string{stored.LengthsFile}, Provenance: "computed"}
-	for _, p := range s.Pairs {
-		if r, ok := s.Live.Rollouts[p.Name()]; ok {
-			u.Wants = append(u.Wants, r.By)
-		}
-	}
-	u.Run = func(_ context.Context, job *dag.Job) error {
-		rows, err := s.source(job).CountLengths()
-		if err != nil {
-			return err
-		}
-		return job.Write(stored.LengthsFile, len(rows), func(w io.Writer) error { return rowfile.Write(w, rows, job.Footer(rollout.LengthSchema)) })
 	}
 	return u
 }

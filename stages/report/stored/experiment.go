@@ -177,7 +177,6 @@ var (
 	CostsRef       = dag.Ref{Stage: "systems", Unit: "measurements"}
 
 	ExperimentRef = Own("experiment")
-	LengthsRef    = Own("lengths")
 )
 
 // Own is a unit of the report: a table or a figure by its base name, or another.

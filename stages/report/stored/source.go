@@ -16,7 +16,6 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
 	"speceval/internal/profile"
-	"speceval/internal/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/typeset"
 	"speceval/internal/variance"
@@ -291,40 +290,6 @@ func (s *Source) Profiles() ([]profile.Profile, error) {
 	})
 }
 
-// LengthsFile counts the sampled responses by their length, so that no table or
-// figure reads all rollouts again.
-const LengthsFile = "report/lengths.parquet"
-
-// Lengths is the lengths of the sampled responses, by benchmark and model.
-func (s *Source) Lengths() (map[[2]string]rollout.Lengths, error) {
-	return read(s, LengthsFile, rollout.ReadLengths)
-}
-
-// CountLengths counts the sampled responses by benchmark, model and length.
-func (s *Source) CountLengths() (all rollout.Lengths, err error) {
-	for _, p := range s.Pairs {
-		var parts []string
-		for _, file := range s.Live.Rollouts[p.Name()].Files {
-			path, err := s.there(file)
-			if err != nil {
-				return nil, err
-			}
-			if path != "" {
-				parts = append(parts, path)
-			}
-		}
-		lengths, err := rollout.CountLengths(p.Benchmark, p.Model, parts)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, lengths...)
-	}
-	slices.SortStableFunc(all, func(a, b rollout.LengthRow) int {
-		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
-	})
-	return all, nil
-}
-
 // Locate finds the local path of a file of the output folder. The error is a
 // *dag.AbsentError if the stage that makes it has not run.
 type Locate func(file string) (path string, err error)
@@ -394,20 +359,11 @@ type CaseStudy struct {
 	Budget  int
 }
 
-// Live is an experiment's own measurements: runs on servers, and rollouts. The zero
-// value is nothing.
+// Live is an experiment's own measurements, runs on servers. The zero value is nothing.
 type Live struct {
 	Timed     bool // runs are made on servers, and stored in measurement.RunsFile
 	Predicted bool // their times are predicted, in measurement.PredictionsFile
 	Scored    bool // some are under real rewards
-
-	Rollouts map[string]Rollouts // by profile; empty where none are sampled
-}
-
-// Rollouts are the stored rollouts of a profile.
-type Rollouts struct {
-	By    dag.Ref  // the unit that samples them
-	Files []string // relative to the output folder
 }
 
 // HasCosts reports whether any runs are there for Tables 2 to 4.

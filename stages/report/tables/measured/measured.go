@@ -1,5 +1,6 @@
 // Package measured is the tables of what was measured here and of its prediction:
-// times, variances, the orchestrator's share of a processor, and how the sampled profiles spread; and of what an experiment is given.
+// times, variances, and the orchestrator's share of a processor; and of what an experiment
+// is given.
 package measured
 
 import (
@@ -10,7 +11,7 @@ import (
 )
 
 // All is the tables of what was measured, in the order of the report.
-var All = []*model.Table{Times, Variance, Orchestrator, Spread}
+var All = []*model.Table{Times, Variance, Orchestrator}
 
 // chapter is the section of the document that holds predictions against measurements.
 const chapter = "Prediction against measurement"

@@ -10,7 +10,6 @@ import (
 
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
-	"speceval/internal/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/table"
 	"speceval/internal/variance"
@@ -26,7 +25,6 @@ type results struct {
 	errors      []variance.ProfileError
 	runs        []measurement.Run
 	predictions []measurement.Prediction
-	lengths     []rollout.LengthRow
 }
 
 // store writes rows to a file of an output folder, which is not there without any.
@@ -56,7 +54,6 @@ func (r results) source(t *testing.T) *stored.Source {
 	store(t, dir, measurement.PredictionsFile, r.predictions)
 	store(t, dir, variance.TwoStageFile, r.ratios)
 	store(t, dir, variance.ErrorsFile, r.errors)
-	store(t, dir, stored.LengthsFile, r.lengths)
 	settings := &stored.Settings{}
 	for _, p := range r.profiles {
 		settings.Pairs = append(settings.Pairs, pair.Known(p))
@@ -180,23 +177,5 @@ func TestRunsAreTogetherBySetting(t *testing.T) {
 	want := "b=8 scored uniform 2, b=8 scored hbn-async 1, b=8 scored hbn-sync 1, b=16 scored hbn-sync 2, b=16 scored uniform 1"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("rows %q", got)
-	}
-}
-
-func TestClassesAndTenths(t *testing.T) {
-	p := profile.Profile{Benchmark: "quiz", Model: "m", TestedK: 1000, PassCounts: []int{0, 1, 100, 101, 500, 899, 900, 999, 1000}}
-	p.TaskIDs = make([]string, p.N())
-	of := results{profiles: []profile.Profile{p}, lengths: []rollout.LengthRow{{Benchmark: "quiz", Model: "m", Tokens: 10, Responses: 98}, {Benchmark: "quiz", Model: "m", Tokens: 20, Responses: 1}, {Benchmark: "quiz", Model: "m", Tokens: 500, Responses: 1}}}
-	s := of.sheet(t, Spread)
-	for column, want := range map[string]string{
-		"never": "1", "rarely": "2", "between": "3", "mostly": "2", "always": "1",
-		"tenth_1": "2", "tenth_2": "2", "tenth_6": "1", "tenth_9": "1", "tenth_10": "3", "tenth_5": "0",
-		"length_median": "10", "length_p99": "20", "length_max": "500",
-	} {
-		whole(t, s, 0, column, want)
-	}
-	of.lengths = nil
-	if without := of.sheet(t, Spread); !at(t, without, 0, "length_max").IsMissing() {
-		t.Error("lengths of no rollouts")
 	}
 }
