@@ -78,7 +78,7 @@ func (s *smoke) freePorts(from string) []string {
 // speceval runs a command of the program on the experiment, and shows its output.
 func (s *smoke) speceval(words ...string) {
 	s.Helper()
-	p := s.Do(0, slices.Concat(words, []string{"--config", s.config, "--out", s.out})...)
+	p := s.Do(0, slices.Concat(words, []string{"--config", s.config, "--out", s.out, "--set", "corpus.rollouts_per_task=16"})...)
 	s.Logf("$ speceval %s\n%s", strings.Join(words, " "), p.Text())
 }
 
