@@ -39,31 +39,14 @@ func (e *engine) remember() error {
 	return err
 }
 
-// exhausted reports whether the limit on tokens is reached, or cannot hold the pilot and one
-// more stage.
-func (e *engine) exhausted() bool {
-	if e.ledger.Limit() == 0 || e.dropped > 0 {
-		return false
-	}
-	if e.control.Stage() == 0 && !e.ledger.Reached() {
-		return e.ledger.Least(e.leastRollouts()) > float64(e.ledger.Limit())
-	}
-	return e.ledger.Reached()
-}
-
-// exhaust drops the stage under way. In the pilot there is none before it, and so no
-// estimate.
+// exhaust drops the stage under way, since the limit is reached. In the pilot there is none
+// before it, and so no estimate.
 func (e *engine) exhaust() (router.Event, error) {
 	if e.dropped = e.control.Stage(); e.dropped > 0 {
 		return router.Event{Kind: router.Exhausted}, nil
 	}
-	e.tooSmall(ledger.Round(e.ledger.Enough(e.leastRollouts())))
+	e.tooSmall(e.ledger.Enough(len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))))
 	return router.Event{}, e.why()
-}
-
-// leastRollouts counts the rollouts of the pilot and of the least stage after it.
-func (e *engine) leastRollouts() int {
-	return len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))
 }
 
 // tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.

@@ -162,7 +162,7 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 		switch err := e.why(); {
 		case err != nil:
 			return router.Event{}, err
-		case e.exhausted():
+		case e.ledger.Reached() && e.dropped == 0:
 			return e.exhaust()
 		case len(e.ready) > 0:
 			event := e.ready[0]

@@ -26,9 +26,8 @@ type Ledger struct {
 	freed  chan struct{} // closed, and made anew, when one of them is seen or ends
 	over   chan struct{} // closed when the total is above the limit
 
-	answers       int64   // that count
-	sums, squares float64 // of their lengths
-	bytes, tokens int64   // of answers with a count by the server
+	answers       int   // that count
+	bytes, tokens int64 // of answers with a count by the server
 }
 
 // cost is the tokens of a rollout.
@@ -118,15 +117,12 @@ func (l *Ledger) change(id rollout.ID, by func(c *cost)) {
 }
 
 // sum adds a rollout to the sums, or takes it out, if it counts.
-func (l *Ledger) sum(id rollout.ID, c *cost, sign int64) {
+func (l *Ledger) sum(id rollout.ID, c *cost, sign int) {
 	if !l.listed[id] {
 		return
 	}
-	l.total += sign * c.all()
-	if c.done {
+	if l.total += int64(sign) * c.all(); c.done {
 		l.answers += sign
-		l.sums += float64(sign * c.length())
-		l.squares += float64(sign * c.length() * c.length())
 	}
 }
 
@@ -272,52 +268,15 @@ func (l *Ledger) Spent() (all int64) {
 	return all
 }
 
-// Least is a lower bound of the tokens of the given rollouts in all, with the ones that
-// count so far, wrong once in a thousand times. Answers in flight are at least as long as
-// their parts so far.
-func (l *Ledger) Least(rollouts int) float64 {
+// Enough is an upper bound of the tokens of the given rollouts in all, by the complete answers:
+// those in flight are longer, so the mean is all tokens over the complete ones. Without any, all
+// answers may be as long as can be.
+func (l *Ledger) Enough(rollouts int) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	least := float64(l.total)
-	if further := rollouts - len(l.listed); l.answers >= fewAnswers && further > 0 {
-		next := l.next()
-		least += max(0, 2*float64(further)*next.Mean-next.Most(further))
-	}
-	return least
-}
-
-// Enough is an upper bound of the tokens of the given rollouts in all, wrong about once in a
-// thousand times. Answers in flight are longer than complete ones: the mean is all tokens
-// over the complete answers. Without any, all answers may be as long as can be.
-func (l *Ledger) Enough(rollouts int) float64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	longest := float64(rollouts) * float64(l.longest)
+	longest := Round(float64(rollouts) * float64(l.longest))
 	if l.answers == 0 {
 		return longest
 	}
-	next := l.next()
-	variance := next.Square - next.Mean*next.Mean
-	next.Mean = float64(l.total) / next.Seen
-	next.Square = variance + next.Mean*next.Mean
-	if l.answers < fewAnswers {
-		next.Square = max(next.Square, 2*next.Mean*next.Mean)
-	}
-	further := rollouts - len(l.listed)
-	enough := float64(l.total) + max(float64(further)*next.Mean, next.Most(further))
-	for id := range l.listed {
-		if c := l.costs[id]; !c.done {
-			enough += max(0, next.Mean-float64(c.length()))
-		}
-	}
-	return min(enough, longest)
+	return min(longest, Foreseen(rollouts, l.answers, float64(l.total)/float64(l.answers)))
 }
-
-// next is the lengths of further answers, estimated by the answers so far.
-func (l *Ledger) next() Lengths {
-	n := float64(l.answers)
-	return Lengths{n, l.sums / n, l.squares / n}
-}
-
-// fewAnswers are too few to say from that a limit is too small.
-const fewAnswers = 6
