@@ -151,7 +151,7 @@ func TestACompleteEvaluationIsKept(t *testing.T) {
 	say(t, s, startLine(10, ""))
 	finish(t, s, 9, rand.New(rand.NewPCG(1, 1)), nil, func(n int) bool { return reported == 30 }, &reported)
 	setup, fault := evaluation.ReadSetup(folder)
-	if _, err := evaluation.Open(folder); !errors.Is(err, fs.ErrNotExist) || fault != nil || protocol.ReportsOf(folder, setup).Count() != 30 {
+	if _, err := evaluation.Open(folder); !errors.Is(err, fs.ErrNotExist) || fault != nil || protocol.Reported(folder, setup) != 30 {
 		t.Errorf("after 30 rollouts: %v, %v", err, fault)
 	}
 	flying := []protocol.Rollout{}
@@ -200,7 +200,7 @@ func TestAnEvaluationIsExtended(t *testing.T) {
 		}
 		finish(t, s, 1, rand.New(rand.NewPCG(2, 2)), nil, func(n int) bool { return added == 11 }, &added)
 		setup, err := evaluation.ReadSetup(folder)
-		if err != nil || protocol.ReportsOf(folder, setup).Count() != 11 {
+		if err != nil || protocol.Reported(folder, setup) != 11 {
 			t.Errorf("11 rollouts are added, and others counted: %v", err)
 		}
 		s = server(kept(folder))

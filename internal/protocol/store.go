@@ -73,36 +73,22 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 
 func journalIn(folder string) string { return filepath.Join(folder, "rollouts"+journal.Suffix) }
 
-// Reports counts the rollouts of an evaluation in a folder that have been reported so far, but
-// for those of the evaluation that it extends.
-type Reports struct {
-	path      string
-	past      map[string]int // rollouts of the evaluation that is extended, by task
-	at        int64          // end of what has been read
-	completed map[Rollout]bool
-}
-
-// ReportsOf are the reports of the evaluation of a setup in a folder.
-func ReportsOf(folder string, setup *evaluation.Setup) *Reports {
-	r := &Reports{path: journalIn(folder), past: make(map[string]int), completed: make(map[Rollout]bool)}
+// Reported counts the rollouts of the evaluation of a setup in a folder that have been reported so
+// far, but for those of the evaluation that it extends; 0 if that cannot be read.
+func Reported(folder string, setup *evaluation.Setup) int {
+	past, all := make(map[string]int), make(map[Rollout]bool)
 	for i, id := range setup.TaskIDs {
-		r.past[id] = setup.Extends.Rollouts(i)
+		past[id] = setup.Extends.Rollouts(i)
 	}
-	return r
-}
-
-// Count reads what has been reported since the last count; 0 if that cannot be read.
-func (r *Reports) Count() int {
-	for record, err := range journal.RecordsFrom[record](r.path, &r.at) {
+	for r, err := range journal.Records[record](journalIn(folder)) {
 		if err != nil {
-			r.at, r.completed = 0, make(map[Rollout]bool)
-			break
+			return 0
 		}
-		if record.State == completed && record.Number > r.past[record.Task] {
-			r.completed[record.Rollout] = true
+		if r.State == completed && r.Number > past[r.Task] {
+			all[r.Rollout] = true
 		}
 	}
-	return len(r.completed)
+	return len(all)
 }
 
 // same is an error if a folder has another evaluation than the one that is asked for.

@@ -68,17 +68,16 @@ func (a Archive) Names() (names []string) {
 	return names
 }
 
-// Reader reads the evaluations of an output folder again and again: what is complete once, and of
-// journals what is new. It is not safe for concurrent use.
+// Reader reads the evaluations of an output folder again and again, what is complete once. It is
+// not safe for concurrent use.
 type Reader struct {
 	Archive
-	stored  map[string]*evaluation.Stored // by folder and time of the manifest
-	reports map[string]*protocol.Reports  // the same
+	stored map[string]*evaluation.Stored // by folder and time of the manifest
 }
 
 // Reader is a reader of the archive.
 func (a Archive) Reader() *Reader {
-	return &Reader{a, make(map[string]*evaluation.Stored), make(map[string]*protocol.Reports)}
+	return &Reader{a, make(map[string]*evaluation.Stored)}
 }
 
 // List reads which evaluations there are, sorted by name. A warning about an evaluation has its
@@ -132,10 +131,7 @@ func (r *Reader) read(l *Listed) error {
 	if l.Progress, err = evaluation.ReadProgress(l.Folder); err == nil {
 		return nil
 	}
-	if r.reports[key] == nil {
-		r.reports[key] = protocol.ReportsOf(l.Folder, l.Setup)
-	}
-	l.Progress = &evaluation.Progress{Pilots: r.reports[key].Count()}
+	l.Progress = &evaluation.Progress{Pilots: protocol.Reported(l.Folder, l.Setup)}
 	return nil
 }
 

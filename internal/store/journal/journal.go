@@ -195,12 +195,7 @@ func (j *Journal[T, K]) Remove() error {
 // were appended, and skips lines that are damaged or unfinished. It changes
 // nothing, so that it may look at what another process writes or has left. An
 // error ends it.
-func Records[T any](path string) iter.Seq2[*T, error] { return RecordsFrom[T](path, new(int64)) }
-
-// RecordsFrom reads the records after the first bytes of a journal, and moves at to the end of
-// what it has read: what another process appends is read once. Where the journal is shorter than
-// that it is another one, and an error.
-func RecordsFrom[T any](path string, at *int64) iter.Seq2[*T, error] {
+func Records[T any](path string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		file, err := os.Open(path)
 		if err != nil {
@@ -208,20 +203,11 @@ func RecordsFrom[T any](path string, at *int64) iter.Seq2[*T, error] {
 			return
 		}
 		defer file.Close()
-		if info, err := file.Stat(); err == nil && info.Size() < *at {
-			yield(nil, fmt.Errorf("read journal %s: it has %d bytes, and had %d", path, info.Size(), *at))
-			return
-		}
-		if _, err := file.Seek(*at, io.SeekStart); err != nil {
-			yield(nil, err)
-			return
-		}
 		for line, err := range lines(file) {
 			if err != nil {
 				yield(nil, fmt.Errorf("read journal %s: %w", path, err))
 				return
 			}
-			*at += int64(len(line))
 			if record, err := parseLine[T](line); err == nil && !yield(record, nil) {
 				return
 			}
