@@ -24,7 +24,7 @@ var importRules = []importRule{
 	{"pipeline/view", []string{"pipeline/dag", "pipeline/evaluate", "pipeline/status", "internal/display", "internal/evaluation", "internal/evaluation/show", "method/neyman"}},
 	{"release", []string{"internal/version"}},
 	{"pipeline/evaluate", []string{"pipeline/config", "pipeline/experiment", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
-	{"pipeline/exchange", []string{"internal/benchmark", "internal/evaluate/logs", "internal/profile", "internal/store/atomicfile", "internal/table", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/store/rowfile", "internal/policy"}},
+	{"pipeline/exchange", []string{"internal/benchmark", "internal/evaluate/logs", "internal/profile", "internal/store/atomicfile", "internal/display", "internal/ending", "internal/evaluation", "internal/rollout", "internal/store/rowfile", "internal/policy"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
 	{"pipeline/status", []string{"pipeline/dag", "internal/evaluation", "internal/display", "internal/table", "pipeline/runlog"}},
 	{"pipeline/slurm", []string{"pipeline/dag", "pipeline/runlog", "internal/clock", "internal/display", "internal/process", "internal/store/atomicfile", "internal/store/files"}},

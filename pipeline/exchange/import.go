@@ -14,7 +14,6 @@ import (
 	"speceval/internal/evaluate/logs"
 	"speceval/internal/profile"
 	"speceval/internal/store/atomicfile"
-	"speceval/internal/table"
 )
 
 // ImportRequest names the logs to import and the file to write.
@@ -156,44 +155,28 @@ func source(all []logs.Log) string {
 	return strings.Join(parts, "; ")
 }
 
-// Text writes a table of the logs, and the profiles.
+// Text writes the logs with their notes, and the profiles.
 func (d *Imported) Text(w io.Writer) error {
-	read := table.Table{
-		Title: "Logs",
-		Columns: []table.Column{
-			{Name: "log", Align: table.Left}, {Name: "format", Align: table.Left}, {Name: "benchmark", Align: table.Left}, {Name: "model", Align: table.Left},
-			{Name: "scorer", Align: table.Left}, {Name: "tasks"}, {Name: "rollouts"}, {Name: "left out"}, {Name: "prompt tokens"}, {Name: "answer tokens"},
-		},
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(display.EscapedLine(fmt.Sprintf(format, args...)) + "\n")
 	}
-	for i := range d.Logs {
-		l := &d.Logs[i]
-		var rollouts int
-		var prompts, completions int64
+	for _, l := range d.Logs {
+		rollouts := 0
 		for _, t := range l.Tasks {
 			rollouts += len(t.Rollouts)
-			for _, r := range t.Rollouts {
-				prompts, completions = logs.Plus(prompts, r.PromptTokens), logs.Plus(completions, r.CompletionTokens)
-			}
 		}
-		read.Rows = append(read.Rows, []table.Cell{
-			table.Text(l.Source), table.Text(l.Format), table.Text(l.Benchmark), table.Text(l.Model), table.Text(l.Scorer),
-			table.Integer(len(l.Tasks)), table.Integer(rollouts), table.Integer(l.Left), tokens(prompts), tokens(completions),
-		})
-	}
-	if err := table.WriteText(w, read); err != nil {
-		return err
-	}
-	var b strings.Builder
-	for _, l := range d.Logs {
+		line("%s: %s with %s by %s (%s), %s, %s", l.Source, cmp.Or(l.Benchmark, "?"), cmp.Or(l.Model, "?"), l.Scorer, l.Format,
+			display.Count(len(l.Tasks), "task", "tasks"), display.Count(rollouts, "rollout", "rollouts"))
 		for _, note := range l.Notes {
-			fmt.Fprintf(&b, "%s: %s\n", display.EscapedLine(l.Source), display.EscapedLine(note))
+			line("  %s", note)
 		}
 	}
 	for _, err := range d.Unusable {
-		fmt.Fprintf(&b, "left out: %s\n", display.EscapedLine(err.Error()))
+		line("left out: %v", err)
 	}
 	if d.Repeated > 0 {
-		fmt.Fprintf(&b, "%s in several logs, and count once\n", display.Count(d.Repeated, "rollout is", "rollouts are"))
+		line("%s in several logs, and count once", display.Count(d.Repeated, "rollout is", "rollouts are"))
 	}
 	for _, p := range d.Profiles {
 		kind := ""
@@ -203,17 +186,9 @@ func (d *Imported) Text(w io.Writer) error {
 		if p.Allocated {
 			kind += ", allocated: for --prior alone"
 		}
-		fmt.Fprintf(&b, "%s: %d tasks, mean %.4f%s\n", p.Name(), p.N(), p.Mean(), kind)
+		line("%s: %d tasks, mean %.4f%s", p.Name(), p.N(), p.Mean(), kind)
 	}
-	fmt.Fprintf(&b, "written: %s\n", d.To)
+	line("written: %s", d.To)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// tokens formats a number of tokens, −1 as missing.
-func tokens(n int64) table.Cell {
-	if n < 0 {
-		return table.Missing()
-	}
-	return table.Integer(int(n))
 }
