@@ -11,16 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// everyEval is <uuid>_samples.jsonl of Every Eval Ever, a row for every scored answer;
-// the <uuid>.json next to it names the evaluator.
-var everyEval = format{
-	name: "every-eval-ever",
-	is: func(path string, h head) (string, bool) {
-		return path, strings.HasSuffix(path, ".jsonl") && h.has("evaluation_id", "sample_id", "evaluation")
-	},
-	read: readEveryEval,
-}
-
 // everyEvalRow is a row. Rows of several results of one evaluation are scores by several
 // scorers.
 type everyEvalRow struct {
@@ -39,6 +29,8 @@ type everyEvalRow struct {
 	} `json:"metadata"`
 }
 
+// readEveryEval reads <uuid>_samples.jsonl of Every Eval Ever, a row for every scored answer;
+// the <uuid>.json next to it names the evaluator.
 func readEveryEval(b *book, path string) error {
 	var about struct {
 		Library struct {

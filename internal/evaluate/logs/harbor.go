@@ -2,21 +2,10 @@ package logs
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// harbor is jobs/<job>/<trial>/result.json of Harbor: a file for every trial.
-var harbor = format{
-	name: "harbor",
-	is: func(path string, h head) (string, bool) {
-		return filepath.Dir(filepath.Dir(path)), strings.HasSuffix(path, ".json") && h.has("task_name", "trial_name", "agent_info")
-	},
-	read: readHarbor,
-}
 
 // harborTrial is a trial of Harbor.
 type harborTrial struct {
@@ -50,6 +39,7 @@ var fair = []string{
 	"OutputLengthExceededError", "AgentSafetyRefusalError", "ContentPolicyViolationError",
 }
 
+// readHarbor reads jobs/<job>/<trial>/result.json of Harbor: a file for every trial.
 func readHarbor(b *book, path string) error {
 	var t harborTrial
 	if err := object(path, &t); err != nil {

@@ -20,15 +20,6 @@ import (
 	"speceval/internal/store/files"
 )
 
-// inspect is the logs of Inspect, .eval and .json.
-var inspect = format{
-	name: "inspect",
-	is: func(path string, h head) (string, bool) {
-		return path, h.zipped() && strings.HasSuffix(path, ".eval") || h.has("version", "eval", "status", "task", "model")
-	},
-	read: readInspect,
-}
-
 // manager is the name under which speceval allocates in Inspect.
 const manager = "speceval"
 
@@ -83,12 +74,13 @@ type inspectUsage struct {
 	Output int64 `json:"output_tokens"`
 }
 
+// readInspect reads the logs of Inspect, .eval and .json.
 func readInspect(b *book, path string) error {
 	l := &inspectLog{draft: b.draft("", "")}
 	l.draft.last = true // a sample was run again
 	l.Samples.each = l.sample
-	h, err := headOf(path)
-	if err == nil && h.zipped() {
+	head, err := headOf(path)
+	if err == nil && bytes.HasPrefix(head, []byte(zipped)) {
 		err = l.zip(path)
 	} else if err == nil {
 		err = object(path, l)
@@ -96,7 +88,7 @@ func readInspect(b *book, path string) error {
 	return cmp.Or(err, l.finish())
 }
 
-func (h head) zipped() bool { return bytes.HasPrefix(h, []byte("PK\x03\x04")) }
+const zipped = "PK\x03\x04"
 
 const (
 	zstdMethod   = 93       // of zip

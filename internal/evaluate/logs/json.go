@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -27,27 +26,14 @@ var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxValue>>20)
 // lenient is how logs are decoded: a key may stand twice, and the last one counts.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// head is a file's first bytes, by which its format is recognised.
-type head []byte
-
-func headOf(path string) (h head, err error) {
+// headOf returns the first bytes of a file, by which its format is recognised.
+func headOf(path string) ([]byte, error) {
 	disk, err := files.OpenInput(path, files.Log)
 	if err != nil {
 		return nil, err
 	}
 	defer disk.Close()
 	return io.ReadAll(io.LimitReader(disk, 64<<10))
-}
-
-// has reports whether the file begins as an object, with all of the words as keys or
-// texts among its first bytes.
-func (h head) has(words ...string) bool {
-	for _, word := range words {
-		if !bytes.Contains(h, []byte(`"`+word+`"`)) {
-			return false
-		}
-	}
-	return bytes.HasPrefix(bytes.TrimLeft(h, " \t\r\n"), []byte("{"))
 }
 
 // python is JSON as Python writes it: outside of texts NaN, Infinity and -Infinity become

@@ -16,16 +16,8 @@ import (
 	"speceval/internal/store/parquetfile"
 )
 
-// lighteval is details/<model>/<time>/details_<task>_<time>.parquet of lighteval, a row
+// readLighteval reads details/<model>/<time>/details_<task>_<time>.parquet of lighteval, a row
 // for every document.
-var lighteval = format{
-	name: "lighteval",
-	is: func(path string, h head) (string, bool) {
-		return path, parquetfile.IsParquet(h) && strings.HasPrefix(filepath.Base(path), "details")
-	},
-	read: readLighteval,
-}
-
 func readLighteval(b *book, path string) (err error) {
 	benchmark := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "details_"), ".parquet")
 	if cut := strings.LastIndexByte(benchmark, '_'); cut > 0 && !strings.HasSuffix(benchmark, "_"+folder(path, 0)) {

@@ -10,19 +10,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lmEval is samples_<task>_<time>.jsonl of lm-evaluation-harness: a row for every
-// document and filter. Versions before 0.4 name no filter.
-var lmEval = format{
-	name: "lm-eval",
-	is: func(path string, h head) (string, bool) {
-		return path, strings.HasSuffix(path, ".jsonl") && h.has("doc_id") && (h.has("filtered_resps") || h.has("resps"))
-	},
-	read: readLMEval,
-}
-
 // lmEvalKeys are keys of a row that do not name a metric.
 var lmEvalKeys = []string{"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "doc_hash", "prompt_hash", "target_hash"}
 
+// readLMEval reads samples_<task>_<time>.jsonl of lm-evaluation-harness: a row for every
+// document and filter. Versions before 0.4 name no filter.
 func readLMEval(b *book, path string) error {
 	task, at := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "samples_"), ".jsonl"), ""
 	if cut := strings.LastIndexByte(task, '_'); cut > 0 {

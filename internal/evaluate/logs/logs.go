@@ -3,6 +3,7 @@
 package logs
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -62,22 +64,56 @@ type Choice struct {
 
 // format is a form of logs.
 type format struct {
-	name string
-	// is recognises a file by its path and its first bytes. All files of one place are
-	// read as one log.
-	is   func(path string, h head) (place string, is bool)
-	read func(b *book, path string) error
+	name   string
+	file   *regexp.Regexp // the name of a file
+	begins string         // its first bytes, but for white space
+	words  []string       // that are among its first bytes, as keys or texts
+	above  int            // folders above a file, whose files are one log together; 0: each by itself
+	read   func(b *book, path string) error
 }
 
+var (
+	anyFile   = regexp.MustCompile("")
+	evalFile  = regexp.MustCompile(`\.eval$`)
+	jsonFile  = regexp.MustCompile(`\.json$`)
+	linesFile = regexp.MustCompile(`\.jsonl$`)
+	nemoFile  = regexp.MustCompile(`^output(?:-rs(\d{1,6}))?\.jsonl$`)
+	lightFile = regexp.MustCompile(`^details`)
+)
+
 // formats are tried in this order.
-var formats = []format{inspect, lmEval, nemo, verifiers, everyEval, harbor, terminalBench, lighteval, own}
+var formats = []format{
+	{"inspect", evalFile, zipped, nil, 0, readInspect},
+	{"inspect", anyFile, "{", []string{"version", "eval", "status", "task", "model"}, 0, readInspect},
+	{"lm-eval", linesFile, "{", []string{"doc_id", "filtered_resps"}, 0, readLMEval},
+	{"lm-eval", linesFile, "{", []string{"doc_id", "resps"}, 0, readLMEval}, // before 0.4
+	{"nemo-skills", nemoFile, "{", []string{"generation"}, 1, readNemo},
+	{"verifiers", linesFile, "{", []string{"traces", "task"}, 0, readVerifiers},
+	{"verifiers", linesFile, "{", []string{"completion", "reward", "prompt"}, 0, readVerifiers},
+	{"every-eval-ever", linesFile, "{", []string{"evaluation_id", "sample_id", "evaluation"}, 0, readEveryEval},
+	{"harbor", jsonFile, "{", []string{"task_name", "trial_name", "agent_info"}, 2, readHarbor},
+	{"terminal-bench", jsonFile, "{", []string{"is_resolved", "trial_name", "results"}, 1, readTerminalBench},
+	{"terminal-bench", jsonFile, "{", []string{"is_resolved", "trial_name"}, 3, readTerminalBench},
+	{"lighteval", lightFile, "PAR1", nil, 0, readLighteval},
+	{"speceval", jsonFile, "{", []string{"schema", "speceval-export/1"}, 0, readOwn},
+}
+
+// is reports whether a file of these first bytes has the form.
+func (f *format) is(path string, head []byte) bool {
+	for _, word := range f.words {
+		if !bytes.Contains(head, []byte(`"`+word+`"`)) {
+			return false
+		}
+	}
+	return f.file.MatchString(filepath.Base(path)) && bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(f.begins))
+}
 
 // Formats returns the names of all formats.
 func Formats() (names []string) {
 	for _, f := range formats {
 		names = append(names, f.name)
 	}
-	return names
+	return slices.Compact(names)
 }
 
 // Read reads the logs at path, a file or a folder of logs, sorted by format and then
@@ -149,7 +185,6 @@ func find(path string) (paths []string, folder bool, err error) {
 type book struct {
 	Choice
 	format format
-	order  int    // among formats
 	source string // the file, or the place of several
 	paths  []string
 	drafts []*draft
@@ -160,18 +195,21 @@ type book struct {
 func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 	at := make(map[string]*book)
 	for _, path := range paths {
-		h, err := headOf(path)
+		head, err := headOf(path)
 		if err != nil {
 			return nil, err
 		}
-		for order, f := range formats {
-			place, is := f.is(path, h)
-			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
+		for _, f := range formats {
+			if c.Format != "" && c.Format != f.name || !f.is(path, head) && (c.Format == "" || folder) {
 				continue
+			}
+			place := path
+			for range f.above {
+				place = filepath.Dir(place)
 			}
 			b := at[f.name+" "+place]
 			if b == nil {
-				b = &book{Choice: c, format: f, order: order, source: path, at: make(map[[2]string]*draft)}
+				b = &book{Choice: c, format: f, source: path, at: make(map[[2]string]*draft)}
 				at[f.name+" "+place], all = b, append(all, b)
 			} else {
 				b.source = place
@@ -180,7 +218,8 @@ func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 			break
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *book) int { return cmp.Compare(a.order, b.order) })
+	order := func(b *book) int { return slices.Index(Formats(), b.format.name) }
+	slices.SortStableFunc(all, func(a, b *book) int { return cmp.Compare(order(a), order(b)) })
 	return all, nil
 }
 

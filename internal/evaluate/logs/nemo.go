@@ -11,20 +11,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// nemo is eval-results/<benchmark>/output-rs<k>.jsonl of NeMo-Skills: a file for every
-// repeat, with a row for every problem.
-var nemo = format{
-	name: "nemo-skills",
-	is: func(path string, h head) (string, bool) {
-		return filepath.Dir(path), nemoFile.MatchString(filepath.Base(path)) && h.has("generation")
-	},
-	read: readNemo,
-}
-
 // Fields of a row that say whether it is correct, the first ones before others. Other
 // truth values say something else: generation_finished, truncated.
 var (
-	nemoFile       = regexp.MustCompile(`^output(?:-rs(\d{1,6}))?\.jsonl$`)
 	firstFields    = []string{"symbolic_correct", "judge_correct", "is_correct"}
 	verdictField   = regexp.MustCompile(`^(symbolic_correct|judge_correct|is_correct(-.+)?|correct|passed)$`)
 	judgementField = regexp.MustCompile(`^judge?ment([-_].+)?$`)
@@ -32,6 +21,8 @@ var (
 	bareWord       = regexp.MustCompile(`(?i)^\W*(yes|no|true|false|correct|incorrect)\W*$`)
 )
 
+// readNemo reads eval-results/<benchmark>/output-rs<k>.jsonl of NeMo-Skills: a file for every
+// repeat, with a row for every problem.
 func readNemo(b *book, path string) error {
 	d := b.draft(folder(path, 0), "")
 	repeat, place := 0, 0

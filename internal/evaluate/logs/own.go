@@ -1,19 +1,8 @@
 package logs
 
 import (
-	"strings"
-
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// own is the document that speceval export --format json writes.
-var own = format{
-	name: "speceval",
-	is: func(path string, h head) (string, bool) {
-		return path, strings.HasSuffix(path, ".json") && h.has("schema", "speceval-export/1")
-	},
-	read: readOwn,
-}
 
 // ownRollout is a rollout of the document, numbered from 0.
 type ownRollout struct {
@@ -24,6 +13,7 @@ type ownRollout struct {
 	Completion jsontext.Value `json:"completion_tokens"`
 }
 
+// readOwn reads the document that speceval export --format json writes.
 func readOwn(b *book, path string) error {
 	d := b.draft("", "")
 	var document struct {

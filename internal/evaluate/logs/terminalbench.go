@@ -1,27 +1,11 @@
 package logs
 
 import (
-	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// terminalBench is <run>/<task>/<trial>/results.json of Terminal-Bench 1, a file for
-// every trial, or <run>/results.json, which has all of them.
-var terminalBench = format{
-	name: "terminal-bench",
-	is: func(path string, h head) (string, bool) {
-		run := filepath.Dir(path)
-		if !h.has("results") {
-			run = filepath.Dir(filepath.Dir(run))
-		}
-		return run, strings.HasSuffix(path, ".json") && h.has("is_resolved", "trial_name")
-	},
-	read: readTerminalBench,
-}
 
 // terminalTrial is a trial, or all trials of a run.
 type terminalTrial struct {
@@ -37,6 +21,8 @@ type terminalTrial struct {
 // trialNumber is the number in the name of a trial, "hello.2-of-5.run".
 var trialNumber = regexp.MustCompile(`\.(\d{1,6})-of-\d+\.`)
 
+// readTerminalBench reads <run>/<task>/<trial>/results.json of Terminal-Bench 1, a file for
+// every trial, or <run>/results.json, which has all of them.
 func readTerminalBench(b *book, path string) error {
 	var t terminalTrial
 	if err := object(path, &t); err != nil {

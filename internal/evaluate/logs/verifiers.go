@@ -10,16 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// verifiers is traces.jsonl of Verifiers, a row for every episode, and results.jsonl of
-// its earlier versions, a row for every rollout.
-var verifiers = format{
-	name: "verifiers",
-	is: func(path string, h head) (string, bool) {
-		return path, strings.HasSuffix(path, ".jsonl") && (h.has("traces", "task") || h.has("completion", "reward", "prompt"))
-	},
-	read: readVerifiers,
-}
-
 // verifiersRow is a row of either form.
 type verifiersRow struct {
 	ID      string         `json:"id"`
@@ -50,6 +40,8 @@ type modelName struct {
 	Model string `json:"model"`
 }
 
+// readVerifiers reads traces.jsonl of Verifiers, a row for every episode, and results.jsonl of
+// its earlier versions, a row for every rollout.
 func readVerifiers(b *book, path string) error {
 	var about struct {
 		ID    string `json:"env_id"`
