@@ -29,7 +29,7 @@ const problemsProgram = "smallmodel/problems.py"
 // primer is the benchmark that ships.
 func primer(t *testing.T) []benchmark.Task {
 	t.Helper()
-	tasks, err := benchmark.ParseTasks(data.Primer(), data.PrimerName)
+	tasks, err := benchmark.Reader{}.Parse(data.Primer(), data.PrimerName)
 	if err != nil {
 		t.Fatal(err)
 	}

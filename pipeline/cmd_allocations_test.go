@@ -11,6 +11,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 )
@@ -52,10 +53,10 @@ func paperDesigns(t *testing.T) []variance.Design {
 			if !ok {
 				t.Fatalf("no pilot size for N=%d b=%d", n, b)
 			}
-			d := variance.Design{Policy: variance.HBN, Donors: "none", NTasks: int32(n), Budget: int32(b), M: int32(m), W: 0.5, Selected: true}
+			d := variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: int32(n), Budget: int32(b), M: int32(m), W: 0.5, Selected: true}
 			worse, other := d, d
 			worse.M, worse.Selected = 3, false
-			other.Policy, other.M = variance.TunedEN, 5
+			other.Policy, other.M = policy.EN.Name, 5
 			designs = append(designs, worse, other, d)
 		}
 	}
@@ -106,7 +107,7 @@ func TestAllocationsOfOwnProfiles(t *testing.T) {
 		"quiz,m,1,\"b \"\"é\"\"\",3,7\nquiz,m,0,a,7,7\n" +
 		"easy,m,0,x,5,5\neasy,m,1,y,5,5\n"
 	write(mine, rows)
-	store(t, dir, []variance.Design{{Policy: variance.HBN, Donors: "none", NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
+	store(t, dir, []variance.Design{{Policy: policy.HBN.Name, Donors: "none", NTasks: 2, Budget: 12, M: 5, W: 0.5, Selected: true}})
 	code, stdout, stderr := onShell("allocations", "--out", dir, "--set", "corpus.profiles="+mine, "--set", "experiment.budgets=[12]")
 	if code != 0 || strings.Count(stdout, "\n") != 2 {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
@@ -118,8 +119,8 @@ func TestAllocationFaults(t *testing.T) {
 	empty, covered, twice, broken := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 	designs := paperDesigns(t)
 	store(t, covered, designs)
-	store(t, twice, append(designs, variance.Design{Policy: variance.HBN, Donors: "none", NTasks: 19, Budget: 8, M: 6, W: 0.5, Selected: true}))
-	store(t, broken, append(designs, variance.Design{Policy: variance.HBN, Donors: "none", NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
+	store(t, twice, append(designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: 8, M: 6, W: 0.5, Selected: true}))
+	store(t, broken, append(designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
 	tests := []struct {
 		args   string
 		code   int

@@ -59,7 +59,7 @@ func TestABenchmarkOfOnesOwn(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 		// What is asked is a task file like any other.
-		if again, err := benchmark.ParseTasks([]byte(written(t, got)), "other.jsonl"); err != nil || !reflect.DeepEqual(again, want) {
+		if again, err := (benchmark.Reader{}).Parse([]byte(written(t, got)), "other.jsonl"); err != nil || !reflect.DeepEqual(again, want) {
 			t.Errorf("%s: read back as %+v, %v", name, again, err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 			continue
 		}
-		if again, err := benchmark.ParseTasks([]byte(written(t, got)), "b.jsonl"); err != nil || !reflect.DeepEqual(again, got) {
+		if again, err := (benchmark.Reader{}).Parse([]byte(written(t, got)), "b.jsonl"); err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%s: read back as %+v, %v", text, again, err)
 		}
 		bare, _ := reader(t).Parse([]byte(record+"}"), "b.jsonl")
@@ -170,7 +170,7 @@ func TestMessages(t *testing.T) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 			continue
 		}
-		if again, err := benchmark.ParseTasks([]byte(written(t, got)), "b.jsonl"); err != nil || !reflect.DeepEqual(again, got) {
+		if again, err := (benchmark.Reader{}).Parse([]byte(written(t, got)), "b.jsonl"); err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%s: read back as %+v, %v", text, again, err)
 		}
 		row := "id,messages,answer,scorer\na,\"" + strings.ReplaceAll(text[len(`{"id":"a",`)+strings.Index(text, `"messages":`)-len(`{"id":"a",`)+len(`"messages":`):len(text)-len(end)], `"`, `""`) + "\",2,math\n"
@@ -226,7 +226,7 @@ func TestFaultsOfRows(t *testing.T) {
 			t.Errorf("%.120q: error %q, want one fault with %q", c.text, text, c.want)
 		}
 	}
-	_, err := benchmark.ParseTasks([]byte(ownLines), "b.jsonl")
+	_, err := benchmark.Reader{}.Parse([]byte(ownLines), "b.jsonl")
 	if !strings.Contains(fmt.Sprint(err), "line 1: user_prompt: is missing or empty") {
 		t.Errorf("without templates: %v", err)
 	}
@@ -338,7 +338,7 @@ func FuzzParseRows(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := benchmark.ParseTasks([]byte(written(t, tasks)), "b.jsonl")
+		again, err := benchmark.Reader{}.Parse([]byte(written(t, tasks)), "b.jsonl")
 		if err != nil || !reflect.DeepEqual(again, tasks) {
 			t.Fatalf("read back as %+v, %v\nwas %+v", again, err, tasks)
 		}
@@ -376,11 +376,11 @@ func TestTolerances(t *testing.T) {
 `,
 		"mine.csv": "id,prompt,user_prompt,answer,tolerance,scorer\na,pi?,pi,3.14,0.01,number\nb,c?,c,3e8,1%,number\nd,d?,d,,,command\n",
 	} {
-		got, err := benchmark.ParseTasks([]byte(text), name)
+		got, err := benchmark.Reader{}.Parse([]byte(text), name)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
-		if again, err := benchmark.ParseTasks([]byte(written(t, got)), "other.jsonl"); err != nil || !reflect.DeepEqual(again, want) {
+		if again, err := (benchmark.Reader{}).Parse([]byte(written(t, got)), "other.jsonl"); err != nil || !reflect.DeepEqual(again, want) {
 			t.Errorf("%s: read back as %+v, %v", name, again, err)
 		}
 	}
@@ -403,7 +403,7 @@ func TestRecordsThatGrow(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := benchmark.ParseTasks([]byte(c.record), "own.jsonl")
+		_, err := benchmark.Reader{}.Parse([]byte(c.record), "own.jsonl")
 		runtime.ReadMemStats(&after)
 		if !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %.300v, want %q", name, err, c.want)

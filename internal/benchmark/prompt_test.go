@@ -115,7 +115,7 @@ func FuzzParseTasks(f *testing.F) {
 		if err := benchmark.WriteTasks(&first, tasks); err != nil {
 			t.Fatalf("what was read cannot be written: %v", err)
 		}
-		again, err := benchmark.ParseTasks(first.Bytes(), "other.jsonl")
+		again, err := benchmark.Reader{}.Parse(first.Bytes(), "other.jsonl")
 		if err != nil || !reflect.DeepEqual(again, tasks) {
 			t.Fatalf("read back as %+v, %v\nwas %+v", again, err, tasks)
 		}

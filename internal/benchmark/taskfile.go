@@ -29,12 +29,6 @@ type Reader struct {
 	MostTold  int      // how many faults an error tells at most; 0: 20
 }
 
-// ReadTasks reads the task file at path by the zero [Reader].
-func ReadTasks(path string) ([]Task, error) { return Reader{}.Read(path) }
-
-// ParseTasks reads a task file held in memory by the zero [Reader].
-func ParseTasks(data []byte, name string) ([]Task, error) { return Reader{}.Parse(data, name) }
-
 // Read reads the task file at path, and checks that the files with tests
 // exist. It does not read those: see [ReadTests].
 func (r Reader) Read(path string) ([]Task, error) {

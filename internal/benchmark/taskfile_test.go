@@ -36,7 +36,7 @@ func TestEveryKeyIsReadAndWritten(t *testing.T) {
 		{Benchmark: "b", ID: "z", Index: 5, Prompt: "Longer", UserPrompt: "Longer", Scorer: "code", TestsFile: "tests/z.json.gz", TestsSHA256: hexDigest},
 		{Benchmark: "b", ID: "j", Index: 6, Prompt: "Why?", UserPrompt: "Why?", Answer: "So", Scorer: "judge"},
 	}
-	got, err := benchmark.ParseTasks([]byte(wide), "b.jsonl")
+	got, err := benchmark.Reader{}.Parse([]byte(wide), "b.jsonl")
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -78,7 +78,7 @@ func TestTextsAreWrittenAsTheyAre(t *testing.T) {
 	if text != want {
 		t.Errorf("written as %q, want %q", text, want)
 	}
-	got, err := benchmark.ParseTasks([]byte(text), "b.jsonl")
+	got, err := benchmark.Reader{}.Parse([]byte(text), "b.jsonl")
 	if err != nil || !reflect.DeepEqual(got, tasks) {
 		t.Errorf("read back as %+v, %v", got, err)
 	}
@@ -247,7 +247,7 @@ func TestTasksThatBreakTheRulesAreNotWritten(t *testing.T) {
 
 func TestDigestsCoverWhatTheySay(t *testing.T) {
 	digests := func(text string) [2]string {
-		tasks, err := benchmark.ParseTasks([]byte(text), "b.jsonl")
+		tasks, err := benchmark.Reader{}.Parse([]byte(text), "b.jsonl")
 		if err != nil {
 			t.Fatal(err)
 		}

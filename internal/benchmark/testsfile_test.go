@@ -43,13 +43,13 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	save := func(name, text string) string { return save(t, filepath.Join(dir, filepath.FromSlash(name)), text) }
 	path := save("folder/b.jsonl", wide)
-	if _, err := benchmark.ReadTasks(path); !strings.Contains(fmt.Sprint(err), path+": line 5: tests_file: ") {
+	if _, err := (benchmark.Reader{}).Read(path); !strings.Contains(fmt.Sprint(err), path+": line 5: tests_file: ") {
 		t.Errorf("without the file: %v", err)
 	}
 	save("folder/tests/z.json.gz", "")
 	want := []benchmark.Test{{Kind: "function", Function: "f", Input: "\"é<\"", Output: "null"}}
 	save("folder/tests/l.json", listOf(t, want))
-	tasks, err := benchmark.ReadTasks(path)
+	tasks, err := benchmark.Reader{}.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,14 +80,14 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 		}
 	}
 	save("folder/b.jsonl", strings.ReplaceAll(wide, "tests/l.json", "link.json"))
-	if _, err := benchmark.ReadTasks(path); !strings.Contains(fmt.Sprint(err), "line 5: tests_file: ") {
+	if _, err := (benchmark.Reader{}).Read(path); !strings.Contains(fmt.Sprint(err), "line 5: tests_file: ") {
 		t.Errorf("a link out of the folder: %v", err)
 	}
 	save("folder/b.jsonl", strings.ReplaceAll(wide, "tests/l.json", "tests"))
-	if _, err := benchmark.ReadTasks(path); !strings.Contains(fmt.Sprint(err), "is a directory") {
+	if _, err := (benchmark.Reader{}).Read(path); !strings.Contains(fmt.Sprint(err), "is a directory") {
 		t.Errorf("a folder: %v", err)
 	}
-	if _, err := benchmark.ReadTasks(filepath.Join(dir, "none.jsonl")); err == nil {
+	if _, err := (benchmark.Reader{}).Read(filepath.Join(dir, "none.jsonl")); err == nil {
 		t.Error("a file that is not there was read")
 	}
 }

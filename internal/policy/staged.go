@@ -153,7 +153,6 @@ func (l List) knowing(d *Donors) *Policy {
 type Donors struct {
 	Name  string // in files; never changes
 	Label string // for people, behind a policy's label
-	Words string // for people, the knowledge in words
 	Macro string // within the names of LaTeX commands, letters only
 
 	// Rollouts is how many each task has of a donor, drawn anew from its profile; 0
@@ -167,24 +166,16 @@ type Donors struct {
 
 // What there is to know.
 var (
-	None = &Donors{Name: "none", Label: "nothing known", Words: "nothing"}
+	None = &Donors{Name: "none", Label: "nothing known"}
 
-	Siblings = &Donors{
-		Name: "siblings", Label: "siblings", Macro: "Siblings", Siblings: true,
-		Words: "the published counts of the other checkpoints on the benchmark",
-	}
-	Siblings16 = &Donors{
-		Name: "siblings16", Label: "siblings by 16", Macro: "SiblingsOneSix", Rollouts: 16, Siblings: true,
-		Words: "16 rollouts of each task by every other checkpoint, drawn anew",
-	}
-	Earlier16 = &Donors{
-		Name: "earlier16", Label: "earlier 16", Macro: "EarlierOneSix", Rollouts: 16,
-		Words: "an earlier evaluation of the same model with 16 rollouts of each task, drawn anew",
-	}
-	Earlier64 = &Donors{
-		Name: "earlier64", Label: "earlier 64", Macro: "EarlierSixFour", Rollouts: 64,
-		Words: "an earlier evaluation of the same model with 64 rollouts of each task, drawn anew",
-	}
+	// The published counts of the other checkpoints on the benchmark, or 16 rollouts of each
+	// task by every one of them.
+	Siblings   = &Donors{Name: "siblings", Label: "siblings", Macro: "Siblings", Siblings: true}
+	Siblings16 = &Donors{Name: "siblings16", Label: "siblings by 16", Macro: "SiblingsOneSix", Rollouts: 16, Siblings: true}
+
+	// An earlier evaluation of the same model with 16 or 64 rollouts of each task.
+	Earlier16 = &Donors{Name: "earlier16", Label: "earlier 16", Macro: "EarlierOneSix", Rollouts: 16}
+	Earlier64 = &Donors{Name: "earlier64", Label: "earlier 64", Macro: "EarlierSixFour", Rollouts: 64}
 )
 
 // AllDonors is all that a policy may know, in the order of files and tables.

@@ -35,15 +35,6 @@ func Parse(data []byte, name string) ([]Profile, error) {
 	return profiles, nil
 }
 
-// ReadAny reads the profiles of the CSV or Parquet file at path, as ParseAny does.
-func ReadAny(path string) ([]Profile, error) {
-	data, err := files.ReadInput(path, files.Profiles)
-	if err != nil {
-		return nil, err
-	}
-	return ParseAny(data, path)
-}
-
 // ParseAny reads profiles from a CSV or a Parquet file held in memory, whose format is found
 // from its content; name is the file's name in errors. The file has a row per task, in any
 // order, with the columns benchmark, model, task_index (0-based), task_id, pass_count and

@@ -45,7 +45,7 @@ func files(t *testing.T, sources string) ([]upstream.Group, upstream.Options) {
 func read(t *testing.T, o upstream.Options, g upstream.Group) (string, []benchmark.Task) {
 	t.Helper()
 	path := filepath.Join(o.To, g.ID+".jsonl")
-	tasks, err := benchmark.ReadTasks(path)
+	tasks, err := benchmark.Reader{}.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}

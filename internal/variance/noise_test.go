@@ -24,8 +24,8 @@ func TestStandardErrorOfAMeanIsThatOfASimulation(t *testing.T) {
 	}
 	profiles := []fixed{{30, 0.11, 0.0002}, {30, 0.10, 0.0001}, {30, 0.05, 0.0003}, {100, 0.12, 0.0001}, {100, 0.06, 0.0002}}
 	designs := map[int32]variance.Design{
-		30:  {Policy: variance.HBN, Donors: "none", NTasks: 30, Budget: budget, M: m, W: 0.35, RiskSE: 0.002, Selected: true},
-		100: {Policy: variance.HBN, Donors: "none", NTasks: 100, Budget: budget, M: m, W: 0.33, RiskSE: 0.003, Selected: true},
+		30:  {Policy: policy.HBN.Name, Donors: "none", NTasks: 30, Budget: budget, M: m, W: 0.35, RiskSE: 0.002, Selected: true},
+		100: {Policy: policy.HBN.Name, Donors: "none", NTasks: 100, Budget: budget, M: m, W: 0.33, RiskSE: 0.003, Selected: true},
 	}
 	ratio := func(w, c float64) float64 {
 		b, m := float64(budget), float64(m)
@@ -35,7 +35,7 @@ func TestStandardErrorOfAMeanIsThatOfASimulation(t *testing.T) {
 	var ratios []variance.Ratio
 	for _, p := range profiles {
 		w := designs[p.nTasks].W
-		ratios = append(ratios, variance.Ratio{Policy: variance.HBN, Donors: "none", NTasks: p.nTasks, Budget: budget,
+		ratios = append(ratios, variance.Ratio{Policy: policy.HBN.Name, Donors: "none", NTasks: p.nTasks, Budget: budget,
 			M: &m, W: &w, VarianceRatio: ratio(w, p.c), RatioSE: p.se})
 	}
 	got, err := variance.MeanRatio(variance.NewSchedules([]variance.Design{designs[30], designs[100]}), ratios)

@@ -13,16 +13,6 @@ import (
 	"speceval/internal/store/rowfile"
 )
 
-// Names of policies, for readers that know one by its name alone.
-var (
-	Oracle   = policy.Oracle.Name
-	TunedEN  = policy.EN.Name
-	TunedIBN = policy.IBN.Name
-	HBN      = policy.HBN.Name
-	TSNeyman = policy.TS.Name
-	Uniform  = policy.Uniform.Name
-)
-
 // Files of the output folder, with the rows that they hold.
 const (
 	DesignsFile     = "replay/designs.parquet"        // Design

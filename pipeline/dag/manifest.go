@@ -2,9 +2,7 @@ package dag
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -136,21 +134,4 @@ func writeManifest(dir string, ref Ref, m *Manifest) error {
 		return atomicfile.Advise(file, err)
 	}
 	return atomicfile.WriteJSON(file, m)
-}
-
-// Fault says what is no longer as recorded of an output of a unit; "" if nothing is, or
-// if no manifest is there that speaks of it. A manifest that cannot be used is an error.
-func Fault(outDir string, unit Ref, output string) (string, error) {
-	m, err := readManifest(outDir, unit)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	f, recorded := m.output(output)
-	if !recorded {
-		return "", nil
-	}
-	return f.Fault(outDir), nil
 }

@@ -46,7 +46,11 @@ func TestLogsOfOneBenchmarkAndModelAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := profile.ReadAny(to)
+		data, err := os.ReadFile(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := profile.ParseAny(data, to)
 		if err != nil || !reflect.DeepEqual(read, done.Profiles) || len(read) != 1 {
 			t.Fatalf("%s: %v, %v, want %v", name, read, err, done.Profiles)
 		}

@@ -41,7 +41,7 @@ func withCase(t testing.TB, s study) study {
 		}
 	}
 	for i := range s.designs { // Table 5 prints one decimal less
-		if d := &s.designs[i]; d.Policy == variance.HBN && d.NTasks == 30 && d.Budget == 32 && d.Selected {
+		if d := &s.designs[i]; d.Policy == policy.HBN.Name && d.NTasks == 30 && d.Budget == 32 && d.Selected {
 			d.W = numbers.Number(paper.CaseStudy, "w_b32")
 			d.Risk = float64(d.Budget) * d.W / float64(d.M)
 		}
@@ -122,7 +122,7 @@ func strength(loss float64) func(*study) {
 	return func(s *study) {
 		other := 0.14
 		for i, r := range s.ratios {
-			if r.Policy == variance.TunedIBN && r.Budget == 8 {
+			if r.Policy == policy.IBN.Name && r.Budget == 8 {
 				s.ratios[i].Alpha = &other
 			}
 		}
@@ -132,7 +132,7 @@ func strength(loss float64) func(*study) {
 			}
 		}
 		for _, d := range slices.Clone(s.designs) {
-			if d.Policy == variance.TunedIBN && d.Budget == 8 {
+			if d.Policy == policy.IBN.Name && d.Budget == 8 {
 				d.Alpha = &other
 				s.designs = append(s.designs, d)
 			}
@@ -151,7 +151,7 @@ func noisy(s *study) {
 func hbnOn(profile string, budget int32, ratio float64) func(*study) {
 	return func(s *study) {
 		for i, r := range s.ratios {
-			if r.Profile() == profile && r.Policy == variance.HBN && r.Budget == budget {
+			if r.Profile() == profile && r.Policy == policy.HBN.Name && r.Budget == budget {
 				s.ratios[i].VarianceRatio = ratio
 			}
 		}
@@ -168,7 +168,7 @@ func another(ratio float64) func(*study) { return hbnOn("aime24__model=qwen3_5_4
 func weight(d float64) func(*study) {
 	return func(s *study) {
 		for i := range s.designs {
-			if x := &s.designs[i]; x.Policy == variance.TunedEN && x.NTasks == 30 && x.Budget == 8 && x.Selected {
+			if x := &s.designs[i]; x.Policy == policy.EN.Name && x.NTasks == 30 && x.Budget == 8 && x.Selected {
 				x.W += d
 			}
 		}
@@ -278,7 +278,7 @@ func (s *study) raiseEquivalent(budget int32, d float64) {
 	}
 	by := own / (own + d*tasks)
 	for i := range s.ratios {
-		if r := &s.ratios[i]; r.Policy == variance.HBN && r.Budget == budget && r.Profile() != adverseProfile {
+		if r := &s.ratios[i]; r.Policy == policy.HBN.Name && r.Budget == budget && r.Profile() != adverseProfile {
 			r.VarianceRatio *= by
 		}
 	}

@@ -71,7 +71,7 @@ var (
 // measured profile.
 func smallCosts(ratios []variance.Ratio) (c costs) {
 	for i, r := range ratios {
-		if r.Policy != variance.HBN {
+		if r.Policy != policy.HBN.Name {
 			continue
 		}
 		size := 1 + float64(i%5)

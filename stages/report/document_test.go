@@ -12,6 +12,7 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/golden"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/typeset"
 	"speceval/internal/variance"
@@ -56,7 +57,7 @@ func (f folder) with(change func(*stored.Settings)) folder {
 
 func TestTheDocumentOfThePaperIsReadyForPrint(t *testing.T) {
 	s := fleetStudy(t)
-	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&s)
+	swap(policy.EN.Name, 100, 64, 54, 0.0002)(&s)
 	f := s.folder(t)
 	dagtest.Run(t, f.stages, f.dir)
 	f.compiled(t)

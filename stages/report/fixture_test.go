@@ -14,6 +14,7 @@ import (
 	"speceval/data"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
@@ -324,7 +325,7 @@ func madeErrors(ratios []variance.Ratio) []variance.ProfileError {
 			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
 			ProfileSE: 0.006, Shift: 0.001, ShiftSE: 0.0003, Resamples: 100, Draws: 512,
 		}
-		if r.Policy == variance.Oracle {
+		if r.Policy == policy.Oracle.Name {
 			e.ProfileSE, e.Draws = 0.002, 0
 		}
 		all = append(all, e)
@@ -341,13 +342,13 @@ func madeDifferences(ratios []variance.Ratio) []variance.Difference {
 	}
 	hbn := map[place]variance.Ratio{}
 	for _, r := range ratios {
-		if r.Policy == variance.HBN {
+		if r.Policy == policy.HBN.Name {
 			hbn[place{r.Profile(), r.Budget}] = r
 		}
 	}
 	all := []variance.Difference{}
 	for _, r := range ratios {
-		if h, ok := hbn[place{r.Profile(), r.Budget}]; ok && r.Policy != variance.HBN {
+		if h, ok := hbn[place{r.Profile(), r.Budget}]; ok && r.Policy != policy.HBN.Name {
 			all = append(all, variance.Difference{
 				Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
 				Difference: r.VarianceRatio - h.VarianceRatio, DifferenceSE: math.Hypot(r.RatioSE, h.RatioSE) / 10, Draws: r.Draws,
@@ -375,13 +376,13 @@ func smallStudy() study {
 		s.Profiles = append(s.Profiles, stored.ProfileFact{Name: made.Name(), NTasks: p.nTasks, TestedK: made.TestedK})
 		for _, b := range s.Budgets {
 			r := variance.Ratio{Benchmark: p.benchmark, Model: p.model, NTasks: p.nTasks, Budget: b, Donors: "none"}
-			r.Policy, r.VarianceRatio = variance.Oracle, 0.4+0.05*float64(i)
+			r.Policy, r.VarianceRatio = policy.Oracle.Name, 0.4+0.05*float64(i)
 			s.ratios = append(s.ratios, r)
 			r.M, r.W, r.RatioSE, r.Draws = &m4, &w4, 0.0005, 64
-			r.Policy, r.VarianceRatio = variance.HBN, 0.9+0.08*float64(i)
+			r.Policy, r.VarianceRatio = policy.HBN.Name, 0.9+0.08*float64(i)
 			s.ratios = append(s.ratios, r)
 			r.M, r.W = &m6, &w6
-			r.Policy, r.VarianceRatio = variance.TunedEN, 0.95
+			r.Policy, r.VarianceRatio = policy.EN.Name, 0.95
 			s.ratios = append(s.ratios, r)
 		}
 	}
@@ -389,9 +390,9 @@ func smallStudy() study {
 	for _, b := range s.Budgets {
 		for _, n := range []int32{100, 30} {
 			s.designs = append(s.designs,
-				variance.Design{Policy: variance.HBN, Donors: "none", NTasks: n, Budget: b, M: 4, W: w4, Risk: 2 * w4, RiskSE: 0.001, Selected: true},
-				variance.Design{Policy: variance.HBN, Donors: "none", NTasks: n, Budget: b, M: 5, W: 0.61, Risk: 0.976, RiskSE: 0.001},
-				variance.Design{Policy: variance.TunedEN, Donors: "none", NTasks: n, Budget: b, M: 6, W: w6, Risk: 0.96, RiskSE: 0.002, Selected: true})
+				variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: n, Budget: b, M: 4, W: w4, Risk: 2 * w4, RiskSE: 0.001, Selected: true},
+				variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: n, Budget: b, M: 5, W: 0.61, Risk: 0.976, RiskSE: 0.001},
+				variance.Design{Policy: policy.EN.Name, Donors: "none", NTasks: n, Budget: b, M: 6, W: w6, Risk: 0.96, RiskSE: 0.002, Selected: true})
 		}
 	}
 	s.architectures = []flops.Architecture{

@@ -11,6 +11,7 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
@@ -73,25 +74,25 @@ func TestVerdictsOnTheCaseStudy(t *testing.T) {
 		change      func(*study)
 		want        agreement.Verdict
 	}{
-		{"b=8", "hbn_ratio", ratio(variance.HBN, 8, 0.0007), agreement.Within},
-		{"b=32", "hbn_ratio", ratio(variance.HBN, 32, 0.004), agreement.Differs},
-		{"b=64", "oracle_ratio", ratio(variance.Oracle, 64, 0.0006), agreement.Differs},
+		{"b=8", "hbn_ratio", ratio(policy.HBN.Name, 8, 0.0007), agreement.Within},
+		{"b=32", "hbn_ratio", ratio(policy.HBN.Name, 32, 0.004), agreement.Differs},
+		{"b=64", "oracle_ratio", ratio(policy.Oracle.Name, 64, 0.0006), agreement.Differs},
 		{"all", "endpoint_tasks", passes(0, 9), agreement.Differs},
 		{"all", "share_below_02", passes(0, 512), agreement.Differs},
 		{"all", "share_above_08", passes(1020, 512), agreement.Differs},
 		{"b=32", "uniform_halfwidth_pp", passes(9, 512), agreement.Differs},
 		{"b=32", "hbn_w", func(s *study) {
 			for i := range s.designs {
-				if d := &s.designs[i]; d.Policy == variance.HBN && d.NTasks == 30 && d.Budget == 32 {
+				if d := &s.designs[i]; d.Policy == policy.HBN.Name && d.NTasks == 30 && d.Budget == 32 {
 					d.W += 0.02
 				}
 			}
 		}, agreement.Differs},
-		{"b=32", "hbn_bias_pp", estimate(variance.HBN, func(e *variance.Estimates) { e.Mean = e.Truth + 2.9*e.MeanSE }), agreement.Agrees},
-		{"b=32", "hbn_bias_pp", estimate(variance.HBN, func(e *variance.Estimates) { e.Mean = e.Truth - 3.1*e.MeanSE }), agreement.Differs},
-		{"b=32", "uniform_sd_pp", estimate(variance.Uniform, func(e *variance.Estimates) { e.SD = 1.01 * e.Expected }), agreement.Differs},
-		{"b=32", "oracle_sd_pp", estimate(variance.Oracle, func(e *variance.Estimates) { e.SD = 0.99 * e.Expected }), agreement.Differs},
-		{"b=32", "hbn_ratio", without(variance.HBN), agreement.Absent},
+		{"b=32", "hbn_bias_pp", estimate(policy.HBN.Name, func(e *variance.Estimates) { e.Mean = e.Truth + 2.9*e.MeanSE }), agreement.Agrees},
+		{"b=32", "hbn_bias_pp", estimate(policy.HBN.Name, func(e *variance.Estimates) { e.Mean = e.Truth - 3.1*e.MeanSE }), agreement.Differs},
+		{"b=32", "uniform_sd_pp", estimate(policy.Uniform.Name, func(e *variance.Estimates) { e.SD = 1.01 * e.Expected }), agreement.Differs},
+		{"b=32", "oracle_sd_pp", estimate(policy.Oracle.Name, func(e *variance.Estimates) { e.SD = 0.99 * e.Expected }), agreement.Differs},
+		{"b=32", "hbn_ratio", without(policy.HBN.Name), agreement.Absent},
 		{"b=32", "oracle_bias_pp", func(s *study) { s.estimates = []variance.Estimates{} }, agreement.Absent},
 	} {
 		s := withCase(t, paperStudy(t))
@@ -159,7 +160,7 @@ func TestTheErrorOfASpread(t *testing.T) {
 		e.SD, e.Expected, e.Repetitions = 0.02, 0.03, 201
 	}
 	for i := range s.ratios {
-		if r := &s.ratios[i]; r.Profile() == tables.PaperCase && r.Policy == variance.HBN && r.Budget == 32 {
+		if r := &s.ratios[i]; r.Profile() == tables.PaperCase && r.Policy == policy.HBN.Name && r.Budget == 32 {
 			r.RatioSE = r.VarianceRatio / 10
 		}
 	}

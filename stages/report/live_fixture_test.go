@@ -12,6 +12,7 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/variance"
 	"speceval/pipeline/pair"
@@ -163,8 +164,8 @@ func TestVerdictsOnTSNeyman(t *testing.T) {
 		{"lower beyond noise", table, row, "ts", mse(-0.009), agreement.Differs},
 		{"the gap with it", table, row, "delta", mse(0.009), agreement.Differs},
 		{"the gap within noise", table, row, "delta", mse(0.006), agreement.Within},
-		{"HBN", table, row, "hbn", shift(variance.HBN, 16, 0.01), agreement.Differs},
-		{"the gap without HBN's change", table, row, "delta", shift(variance.HBN, 16, -0.02), agreement.Differs},
+		{"HBN", table, row, "hbn", shift(policy.HBN.Name, 16, 0.01), agreement.Differs},
+		{"the gap without HBN's change", table, row, "delta", shift(policy.HBN.Name, 16, -0.02), agreement.Differs},
 		{"another strength, as good", table, row, "alpha", other(0.009), agreement.Tie},
 		{"another strength, better", table, row, "alpha", other(0.011), agreement.Differs},
 		{"the same warm start", table, row, "m0", other(0.011), agreement.Agrees},
@@ -262,10 +263,10 @@ func liveStudy() study {
 	s := study{Experiment: stored.Experiment{Budgets: []int32{8}}, pairs: []pair.Pair{pair.Known(first)}}
 	m, w := int32(4), 0.45
 	s.ratios = []variance.Ratio{
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.Oracle, Donors: "none", VarianceRatio: 0.6},
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: variance.HBN, Donors: "none", M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
+		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: policy.Oracle.Name, Donors: "none", VarianceRatio: 0.6},
+		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: policy.HBN.Name, Donors: "none", M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
 	}
-	s.designs = []variance.Design{{Policy: variance.HBN, Donors: "none", NTasks: 24, Budget: 8, M: m, W: w, Risk: 0.9, RiskSE: 0.001, Selected: true}}
+	s.designs = []variance.Design{{Policy: policy.HBN.Name, Donors: "none", NTasks: 24, Budget: 8, M: m, W: w, Risk: 0.9, RiskSE: 0.001, Selected: true}}
 	mean, sd := first.Mean(), first.VarianceSum()/(24*24*8)
 	for _, strategy := range []string{measurement.Uniform, measurement.HBNSync, measurement.HBNAsync} {
 		of := 1.0

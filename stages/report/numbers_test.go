@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"speceval/internal/golden"
+	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag/dagtest"
@@ -114,8 +115,8 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 	}}
 	for budget, mean := range map[int32]float64{8: 0.8725, 64: 0.6644} {
 		m, w := int32(2), 0.3
-		searched.ratios = append(searched.ratios, variance.Ratio{Benchmark: "a", Model: "b", NTasks: 19, Budget: budget, Policy: variance.HBN, Donors: "none", M: &m, W: &w, VarianceRatio: mean})
-		searched.designs = append(searched.designs, variance.Design{Policy: variance.HBN, Donors: "none", NTasks: 19, Budget: budget, M: m, W: w, Risk: 0.9, Selected: true})
+		searched.ratios = append(searched.ratios, variance.Ratio{Benchmark: "a", Model: "b", NTasks: 19, Budget: budget, Policy: policy.HBN.Name, Donors: "none", M: &m, W: &w, VarianceRatio: mean})
+		searched.designs = append(searched.designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: budget, M: m, W: w, Risk: 0.9, Selected: true})
 	}
 	fleet := fleetStudy(t)
 	all := macros(t, fleet, tables.Variance, tables.Robustness, tables.Compute, tables.Time, tables.Benefit)
@@ -146,7 +147,7 @@ func TestNumbersOfTheCaseStudyMatchTheGoldenFile(t *testing.T) {
 func TestTheStageStoresEveryNumberOnce(t *testing.T) {
 	s := fleetStudy(t)
 	for i := range s.ratios {
-		if r := &s.ratios[i]; r.Policy == variance.HBN && r.Budget == 8 {
+		if r := &s.ratios[i]; r.Policy == policy.HBN.Name && r.Budget == 8 {
 			r.VarianceRatio += 0.2
 		}
 	}

@@ -27,7 +27,7 @@ func TestErrorsBySource(t *testing.T) {
 		if of("variance_ratio") != number(t, means, i/4, name) {
 			t.Errorf("%s: the mean is not that of Table 1", label)
 		}
-		if name == variance.Oracle {
+		if name == policy.Oracle.Name {
 			near(t, label+": Monte Carlo error", math.Hypot(of("replay_se"), of("design_se")), 0)
 			near(t, label+": error from profiles", of("profile_se"), 0.002/math.Sqrt(107))
 			continue
@@ -37,7 +37,7 @@ func TestErrorsBySource(t *testing.T) {
 		near(t, label+": shift", of("shift"), 0.001)
 		near(t, label+": its error", of("shift_se"), 0.0003/math.Sqrt(107))
 		near(t, label+": replay", of("replay_se"), replaySE/math.Sqrt(107))
-		if name == variance.HBN && of("design_se") == 0 {
+		if name == policy.HBN.Name && of("design_se") == 0 {
 			t.Errorf("%s: no error from the design", label)
 		}
 	}
@@ -49,7 +49,7 @@ func TestProfilesThatWereNotRedrawnLeaveTheErrorOpen(t *testing.T) {
 	s := paperStudy(t)
 	s.errors = madeErrors(s.ratios)
 	s.errors[4*4].Resamples = 7 // of the Oracle at b = 8, on the second profile
-	i := slices.IndexFunc(s.errors, func(e variance.ProfileError) bool { return e.Policy == variance.HBN && e.Budget == 16 })
+	i := slices.IndexFunc(s.errors, func(e variance.ProfileError) bool { return e.Policy == policy.HBN.Name && e.Budget == 16 })
 	s.errors = slices.Delete(s.errors, i, i+1)
 	split := s.sheet(t, tables.Errors)
 	for i, label := range split.Labels() {
@@ -102,7 +102,7 @@ func TestDifferencesWithinNoiseCountForNeitherSide(t *testing.T) {
 	s := smallStudy()
 	s.differences = madeDifferences(s.ratios)
 	for i := range s.differences {
-		if d := &s.differences[i]; d.Policy == variance.TunedEN {
+		if d := &s.differences[i]; d.Policy == policy.EN.Name {
 			d.Difference, d.DifferenceSE = []float64{0.00195, 0.00197, -0.00197}[i/2%3], 0.001
 		}
 	}
@@ -133,7 +133,7 @@ func TestEquivalentBudgets(t *testing.T) {
 	designs := variance.NewSchedules(s.designs)
 	var hbn []variance.Ratio
 	for _, r := range s.ratios {
-		if r.Policy == variance.HBN {
+		if r.Policy == policy.HBN.Name {
 			hbn = append(hbn, r)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/measurement"
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
@@ -200,7 +201,7 @@ func checkLinks(t *testing.T, f folder, p webPage) {
 func TestOnlyWhatShouldAgreeIsRed(t *testing.T) {
 	s := fleetStudy(t)
 	cost(measurement.Simulated, 8, "sync_time", 0.05)(&s)
-	shift(variance.HBN, 8, 0.0015)(&s)
+	shift(policy.HBN.Name, 8, 0.0015)(&s)
 	p := s.reported(t).page(t)
 	if got := p.cell(t, "table3_time", "simulated b=8", "sync_time"); !strings.HasSuffix(got, "noise ≠") {
 		t.Errorf("a prediction that differs is shown as %q", got)

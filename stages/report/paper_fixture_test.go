@@ -137,7 +137,7 @@ func equivalentRatios(t testing.TB, ratios []variance.Ratio, timed []measurement
 	var at []int
 	mean := 0.0
 	for i, r := range ratios {
-		if r.Policy == variance.HBN && r.Budget == budget && r.VarianceRatio < 1 {
+		if r.Policy == policy.HBN.Name && r.Budget == budget && r.VarianceRatio < 1 {
 			at, mean = append(at, i), mean+r.VarianceRatio
 		}
 	}
@@ -231,9 +231,9 @@ func paperDesigns(numbers theirs, budgets []int32) []variance.Design {
 		for _, b := range budgets {
 			hbn := numbers.schedule(paper.HBNSchedule, n, b)
 			alpha := numbers.at(paper.Variance, "ibn_alpha", b)
-			out = append(out, candidates(variance.HBN, n, b, nil, hbn)...)
-			out = append(out, candidates(variance.TunedEN, n, b, nil, numbers.schedule(paper.ENSchedule, n, b))...)
-			out = append(out, candidates(variance.TunedIBN, n, b, &alpha, hbn)...)
+			out = append(out, candidates(policy.HBN.Name, n, b, nil, hbn)...)
+			out = append(out, candidates(policy.EN.Name, n, b, nil, numbers.schedule(paper.ENSchedule, n, b))...)
+			out = append(out, candidates(policy.IBN.Name, n, b, &alpha, hbn)...)
 		}
 	}
 	return out
@@ -277,7 +277,7 @@ func paperSearch(numbers theirs) []variance.Search {
 func paperCandidates(ratios []variance.Ratio) []variance.Ratio {
 	var out []variance.Ratio
 	for _, r := range ratios {
-		if r.Policy != variance.TunedIBN {
+		if r.Policy != policy.IBN.Name {
 			continue
 		}
 		next := r

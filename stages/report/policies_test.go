@@ -23,7 +23,7 @@ func withOurs(s study) study {
 	s = s.clone()
 	of := append(policy.List{policy.LOO, policy.Staged}, append(policy.Informed, policy.InformedStaged...)...)
 	for _, r := range slices.Clone(s.ratios) {
-		if r.Policy != variance.HBN {
+		if r.Policy != policy.HBN.Name {
 			continue
 		}
 		for i, p := range of {
@@ -215,7 +215,7 @@ func TestWordsOfIntervalsFollowTheNumbers(t *testing.T) {
 	names := map[string]int{}
 	for i := range s.differences {
 		d := &s.differences[i]
-		if d.Policy != variance.TunedIBN {
+		if d.Policy != policy.IBN.Name {
 			continue
 		}
 		if _, seen := names[d.Benchmark]; !seen {
@@ -225,8 +225,8 @@ func TestWordsOfIntervalsFollowTheNumbers(t *testing.T) {
 		d.Difference = map[int32]float64{8: 0.02, 16: 0.02 * side, 32: -0.02, 64: 0.0003}[d.Budget]
 	}
 	for _, r := range slices.Clone(s.ratios) { // TS-Neyman, which has draws of its own
-		if r.Policy == variance.HBN {
-			r.Policy, r.W = variance.TSNeyman, nil
+		if r.Policy == policy.HBN.Name {
+			r.Policy, r.W = policy.TS.Name, nil
 			r.VarianceRatio += 0.01
 			s.ratios = append(s.ratios, r)
 		}

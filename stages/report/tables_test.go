@@ -11,8 +11,8 @@ import (
 	"speceval/data"
 	"speceval/internal/flops"
 	"speceval/internal/golden"
+	"speceval/internal/policy"
 	"speceval/internal/table"
-	"speceval/internal/variance"
 	"speceval/stages/report/model"
 	"speceval/stages/report/tables"
 	"speceval/stages/report/tables/measured"
@@ -115,7 +115,7 @@ func TestRealLaTeXSetsEveryTable(t *testing.T) {
 	dir := t.TempDir()
 	var paths []string
 	full := fleetStudy(t)
-	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&full)
+	swap(policy.EN.Name, 100, 64, 54, 0.0002)(&full)
 	for study, all := range map[string][]*model.Sheet{
 		"full": sheets(t, full), "small": sheets(t, ofThePaper(smallStudy())), "own": sheets(t, smallStudy()), "live": sheets(t, liveStudy()),
 	} {
@@ -151,7 +151,7 @@ func TestIBNOfMixedStrengthsIsAnError(t *testing.T) {
 	s := paperStudy(t)
 	other := 0.2
 	for i, r := range s.ratios {
-		if r.Policy == variance.TunedIBN && r.Profile() == adverseProfile {
+		if r.Policy == policy.IBN.Name && r.Profile() == adverseProfile {
 			s.ratios[i].Alpha = &other
 		}
 	}

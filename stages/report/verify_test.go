@@ -11,6 +11,7 @@ import (
 	"speceval/internal/golden"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/variance"
 	"speceval/stages/report"
 	"speceval/stages/report/stored"
@@ -84,19 +85,19 @@ func TestResultsOfThePaperAgreeInEveryCell(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	const t1, t5, t6, t7, rob = "table1_variance", "table5_hbn_schedule", "table6_en_schedule", "table7_flop_coefficients", "robustness"
 	for _, c := range []verdictCase{
-		{"within the tolerance", t1, "b=8", "hbn", shift(variance.HBN, 8, 0.0009), agreement.Agrees},
-		{"beyond tolerance and noise", t1, "b=8", "hbn", shift(variance.HBN, 8, 0.0015), agreement.Differs},
-		{"beyond it downwards", t1, "b=8", "hbn", shift(variance.HBN, 8, -0.0015), agreement.Differs},
-		{"beyond tolerance, within noise", t1, "b=8", "hbn", do(shift(variance.HBN, 8, 0.0015), noisy), agreement.Within},
-		{"the Oracle has no tolerance", t1, "b=16", "oracle", shift(variance.Oracle, 16, 0.0009), agreement.Differs},
-		{"the Oracle rounds", t1, "b=16", "oracle", shift(variance.Oracle, 16, 0.0004), agreement.Agrees},
+		{"within the tolerance", t1, "b=8", "hbn", shift(policy.HBN.Name, 8, 0.0009), agreement.Agrees},
+		{"beyond tolerance and noise", t1, "b=8", "hbn", shift(policy.HBN.Name, 8, 0.0015), agreement.Differs},
+		{"beyond it downwards", t1, "b=8", "hbn", shift(policy.HBN.Name, 8, -0.0015), agreement.Differs},
+		{"beyond tolerance, within noise", t1, "b=8", "hbn", do(shift(policy.HBN.Name, 8, 0.0015), noisy), agreement.Within},
+		{"the Oracle has no tolerance", t1, "b=16", "oracle", shift(policy.Oracle.Name, 16, 0.0009), agreement.Differs},
+		{"the Oracle rounds", t1, "b=16", "oracle", shift(policy.Oracle.Name, 16, 0.0004), agreement.Agrees},
 		{"another strength, as good", t1, "b=8", "ibn_alpha", strength(0.0001), agreement.Tie},
 		{"another strength, better", t1, "b=8", "ibn_alpha", strength(0.002), agreement.Differs},
-		{"another pilot, as good", t5, "N=19 b=64", "m", swap(variance.HBN, 19, 64, 16, 0.0001), agreement.Tie},
-		{"another pilot, better", t5, "N=19 b=64", "m", swap(variance.HBN, 19, 64, 16, 0.01), agreement.Differs},
-		{"another EN pilot, as good", t6, "N=100 b=64", "m", swap(variance.TunedEN, 100, 64, 54, 0.0002), agreement.Tie},
-		{"another EN pilot, better", t6, "N=100 b=64", "m", swap(variance.TunedEN, 100, 64, 54, 0.002), agreement.Differs},
-		{"weight of the paper's pilot", t6, "N=100 b=64", "w", swap(variance.TunedEN, 100, 64, 54, 0.002), agreement.Agrees},
+		{"another pilot, as good", t5, "N=19 b=64", "m", swap(policy.HBN.Name, 19, 64, 16, 0.0001), agreement.Tie},
+		{"another pilot, better", t5, "N=19 b=64", "m", swap(policy.HBN.Name, 19, 64, 16, 0.01), agreement.Differs},
+		{"another EN pilot, as good", t6, "N=100 b=64", "m", swap(policy.EN.Name, 100, 64, 54, 0.0002), agreement.Tie},
+		{"another EN pilot, better", t6, "N=100 b=64", "m", swap(policy.EN.Name, 100, 64, 54, 0.002), agreement.Differs},
+		{"weight of the paper's pilot", t6, "N=100 b=64", "w", swap(policy.EN.Name, 100, 64, 54, 0.002), agreement.Agrees},
 		{"weight rounds", t6, "N=30 b=8", "w", weight(0.0004), agreement.Agrees},
 		{"weight within noise", t6, "N=30 b=8", "w", weight(0.004), agreement.Within},
 		{"weight beyond noise", t6, "N=30 b=8", "w", weight(0.02), agreement.Differs},
@@ -111,9 +112,9 @@ func TestVerdicts(t *testing.T) {
 		{"another worst profile, as bad", rob, "b=16", "worst_profile", another(1.0245), agreement.Tie},
 		{"endpoint tasks", rob, "all", "adverse_outside_02_08", func(s *study) { s.Find("math_100__model=qwen3_5_4b").Outside = 95 }, agreement.Differs},
 		{"a profile too few", "corpus", "all", "profiles", func(s *study) { s.Profiles = s.Profiles[1:] }, agreement.Differs},
-		{"a policy not replayed", t1, "b=8", "tuned_ibn", without(variance.TunedIBN), agreement.Absent},
-		{"a policy without designs", t6, "N=19 b=8", "m", without(variance.TunedEN), agreement.Absent},
-		{"the tolerance itself", t1, "b=8", "hbn", shift(variance.HBN, 8, 0.001), agreement.Agrees},
+		{"a policy not replayed", t1, "b=8", "tuned_ibn", without(policy.IBN.Name), agreement.Absent},
+		{"a policy without designs", t6, "N=19 b=8", "m", without(policy.EN.Name), agreement.Absent},
+		{"the tolerance itself", t1, "b=8", "hbn", shift(policy.HBN.Name, 8, 0.001), agreement.Agrees},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.check(t, paperStudy(t)) })
 	}
@@ -122,7 +123,7 @@ func TestVerdicts(t *testing.T) {
 // atAnEnd has HBN select the pilot of b − 1 rollouts for 19 tasks at b = 8.
 func atAnEnd(s *study) {
 	const more = 3 // of m = 4
-	of := func(d variance.Design) bool { return d.Policy == variance.HBN && d.NTasks == 19 && d.Budget == 8 }
+	of := func(d variance.Design) bool { return d.Policy == policy.HBN.Name && d.NTasks == 19 && d.Budget == 8 }
 	s.designs = slices.DeleteFunc(s.designs, func(d variance.Design) bool { return of(d) && d.M > 4 })
 	for i := range s.designs {
 		if d := &s.designs[i]; of(*d) {
@@ -130,7 +131,7 @@ func atAnEnd(s *study) {
 		}
 	}
 	for i := range s.ratios {
-		if r := &s.ratios[i]; r.Policy == variance.HBN && r.NTasks == 19 && r.Budget == 8 {
+		if r := &s.ratios[i]; r.Policy == policy.HBN.Name && r.NTasks == 19 && r.Budget == 8 {
 			m := *r.M + more
 			r.M = &m
 		}
@@ -205,7 +206,7 @@ func TestFilesOfDifferentRunsAreAnError(t *testing.T) {
 	s := paperStudy(t)
 	m := int32(3)
 	for i := range s.ratios {
-		if s.ratios[i].Policy == variance.HBN && s.ratios[i].Budget == 8 {
+		if s.ratios[i].Policy == policy.HBN.Name && s.ratios[i].Budget == 8 {
 			s.ratios[i].M = &m
 		}
 	}
@@ -224,8 +225,8 @@ func TestFilesOfDifferentRunsAreAnError(t *testing.T) {
 // three studies, since no study is like this.
 func TestVerdictsPrint(t *testing.T) {
 	as, shifted, slower := fleetStudy(t), fleetStudy(t), fleetStudy(t)
-	shift(variance.HBN, 8, 0.0015)(&shifted)
-	swap(variance.TunedEN, 100, 64, 54, 0.0002)(&shifted)
+	shift(policy.HBN.Name, 8, 0.0015)(&shifted)
+	swap(policy.EN.Name, 100, 64, 54, 0.0002)(&shifted)
 	cost(measurement.Simulated, 8, "sync_time", 0.05)(&slower)
 	v := shifted.verdicts(t)
 	benefit := as.verdicts(t).Cells.Of(paper.Benefit)

@@ -11,7 +11,6 @@ import (
 	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
-	"speceval/internal/variance"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
 	"speceval/stages/report/model"
@@ -167,7 +166,7 @@ func TestAPolicyThatThePaperLacks(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		s := fleetStudy(t)
 		for _, r := range before.ratios {
-			if r.Policy == variance.TunedEN {
+			if r.Policy == policy.EN.Name {
 				r.Policy, r.M, r.W = ours.Name, nil, nil
 				s.ratios = append(s.ratios, r)
 			}
