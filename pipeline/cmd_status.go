@@ -21,13 +21,12 @@ func (s *session) statusCommand() *cobra.Command {
 		Example: `  speceval status --check    for scripts: exit code 3 if anything is stale or missing
   speceval status --json     one JSON document`,
 		RunE: func(*cobra.Command, []string) error {
-			x, plan, err := s.look(selection{})
+			st, unknown, err := s.statusOf(context.Background())
 			if err != nil {
 				return err
 			}
-			st := status.Of(x.Out, plan)
-			if err := st.At(plan, s.elsewhere); err != nil {
-				s.warn("what is queued, running and failed is not known: %v", err)
+			if unknown != nil {
+				s.warn("what is queued, running and failed is not known: %v", unknown)
 			}
 			err = s.printAs(st, func(w io.Writer) error { return st.Text(w, s.width) })
 			if err == nil && check && !st.Fresh {
@@ -41,11 +40,23 @@ func (s *session) statusCommand() *cobra.Command {
 	return c
 }
 
-// elsewhere are the units of an output folder that wait or run in jobs, or have
-// failed there.
-func (s *session) elsewhere(out string) ([]runlog.Event, error) {
-	if s.pipeline.elsewhere != nil {
-		return s.pipeline.elsewhere(out)
+// statusOf is the status of the units of the pipeline; unknown is why it lacks what is queued,
+// running and failed.
+func (s *session) statusOf(ctx context.Context) (st *status.Status, unknown, err error) {
+	x, err := s.open(selection{})
+	if err != nil {
+		return nil, nil, err
 	}
-	return slurm.Standings(context.Background(), slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
+	plan, err := x.plan(ctx, dag.Selection{})
+	if err != nil {
+		return nil, nil, err
+	}
+	elsewhere := s.pipeline.elsewhere
+	if elsewhere == nil {
+		elsewhere = func(out string) ([]runlog.Event, error) {
+			return slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
+		}
+	}
+	st = status.Of(x.Out, plan)
+	return st, st.At(plan, elsewhere), nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/method/neyman"
-	"speceval/pipeline/dag"
-	"speceval/pipeline/runlog"
-	"speceval/pipeline/slurm"
 	"speceval/pipeline/status"
 	"speceval/pipeline/view"
 )
@@ -79,30 +77,14 @@ func (s *session) units(ctx context.Context, out string) func() (*status.Status,
 	var mu sync.Mutex
 	var read time.Time
 	var st *status.Status
-	var err error
+	var unknown, err error
 	return func() (*status.Status, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, none := os.Stat(filepath.Join(out, "manifests")); none == nil && s.now().Sub(read) >= unitsEvery {
-			st, err = s.statusOf(ctx)
+			st, unknown, err = s.statusOf(ctx)
 			read = s.now()
 		}
-		return st, err
+		return st, cmp.Or(err, unknown)
 	}
-}
-
-// statusOf is the status of the units of the pipeline.
-func (s *session) statusOf(ctx context.Context) (*status.Status, error) {
-	x, err := s.open(selection{})
-	if err != nil {
-		return nil, err
-	}
-	plan, err := x.plan(ctx, dag.Selection{})
-	if err != nil {
-		return nil, err
-	}
-	st := status.Of(x.Out, plan)
-	return st, st.At(plan, func(out string) ([]runlog.Event, error) {
-		return slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
-	})
 }

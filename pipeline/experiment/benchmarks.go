@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"speceval/internal/benchmark"
@@ -140,21 +141,12 @@ func PaperBenchmarks() (all PaperList) {
 
 // Text writes a table of the benchmarks and one of their sources.
 func (l PaperList) Text(w io.Writer) error {
-	left := func(name string) table.Column { return table.Column{Name: name, Align: table.Left} }
-	benchmarks := table.Table{
-		Title:   "Benchmarks",
-		Columns: []table.Column{left("benchmark"), {Name: "tasks"}, left("scorer"), left("dataset"), left("which tasks")},
-	}
-	sources := table.Table{
-		Title:   "Their sources",
-		Columns: []table.Column{left("dataset"), left("revision"), left("files"), left("licence"), left("gated")},
-	}
+	benchmarks := table.Grid{Title: "Benchmarks", Heads: []string{"<benchmark", "tasks", "<scorer", "<dataset", "<which tasks"}}
+	sources := table.Grid{Title: "\nTheir sources", Heads: []string{"<dataset", "<revision", "<files", "<licence", "<gated"}}
 	tasks := 0
 	for i, b := range l {
 		tasks += b.Tasks
-		benchmarks.Rows = append(benchmarks.Rows, []table.Cell{
-			table.Text(b.Benchmark), table.Integer(b.Tasks), table.Text(b.Scorer), table.Text(b.Dataset), table.Text(b.which),
-		})
+		benchmarks.Add(b.Benchmark, strconv.Itoa(b.Tasks), b.Scorer, b.Dataset, b.which)
 		if i > 0 && l[i-1].Dataset == b.Dataset {
 			continue
 		}
@@ -165,14 +157,8 @@ func (l PaperList) Text(w io.Writer) error {
 		if b.Gated {
 			gated = "accept its terms"
 		}
-		sources.Rows = append(sources.Rows, []table.Cell{
-			table.Text(b.Dataset), table.Text(b.Revision), table.Text(files), table.Text(b.Licence), table.Text(gated),
-		})
+		sources.Add(b.Dataset, b.Revision, files, b.Licence, gated)
 	}
 	benchmarks.Notes = []string{fmt.Sprintf("%d tasks in all", tasks)}
-	if err := table.WriteText(w, benchmarks); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	return table.WriteText(w, sources)
+	return cmp.Or(benchmarks.Write(w), sources.Write(w))
 }
