@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -16,37 +17,43 @@ import (
 
 func (s *session) serveCommand() *cobra.Command {
 	var stdio, keep bool
+	var state string
 	c := &cobra.Command{
 		Use: "serve --stdio", Short: "run the policy for another program, by messages in JSON", Args: cobra.NoArgs,
 		Long: `Run the policy for another program, by messages in JSON.
 
 A message is a JSON object on a line, and has one reply; docs/protocol.md has them all.
-With --keep a killed server resumes, and evaluate lists, shows and compares the evaluation.`,
+With --keep or --state a killed server resumes, and evaluate lists, shows and compares the
+evaluation.`,
 		Example: `  speceval serve --stdio --keep
   echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio`,
 		RunE: s.configured(func(cfg *config.Config, _ []string) error {
 			if !stdio {
 				return usagef("say how messages come: --stdio")
 			}
-			return s.serve(cfg, keep)
+			if keep && state != "" {
+				return usagef("--keep names the folder itself, and --state %s another one: give one of them", state)
+			}
+			return s.serve(cfg, state, keep)
 		}),
 	}
 	c.Flags().BoolVar(&stdio, "stdio", false, "read standard input, and reply on standard output")
-	c.Flags().BoolVar(&keep, "keep", false, "keep the evaluation in the output folder, and resume it")
+	c.Flags().BoolVar(&keep, "keep", false, "keep the evaluation in the output folder, as evaluate does")
+	c.Flags().StringVar(&state, "state", "", "keep the evaluation in `DIR`, and resume what is there")
 	return c
 }
 
 // serve serves until the input ends.
-func (s *session) serve(cfg *config.Config, keep bool) (err error) {
+func (s *session) serve(cfg *config.Config, state string, keep bool) (err error) {
 	outside := s.evaluateOutside(cfg)
 	reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
 	if err != nil {
 		return err
 	}
 	server := &protocol.Server{Program: "speceval " + version.Tag, Reference: reference, Setup: outside.Setup}
-	if keep {
+	if keep || state != "" {
 		server.Store = &protocol.Store{Place: func(setup *evaluation.Setup) (string, func() error, error) {
-			folder := setup.Path(cfg.Experiment.Out)
+			folder := cmp.Or(state, setup.Path(cfg.Experiment.Out))
 			lock, err := dag.Acquire(folder, s.holder())
 			if err != nil {
 				return "", nil, err

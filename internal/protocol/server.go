@@ -143,7 +143,7 @@ func (s *Server) begin(session *session, notes []string, resumed bool) (any, err
 				err = fmt.Errorf("%s: %w", s.Store.folder, err)
 			}
 		case len(records) > 0:
-			err = faultf("snapshot", "the folder has rollouts of this evaluation already: send start")
+			err = faultf("snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder")
 		default:
 			for _, r := range session.records() {
 				err = errors.Join(err, s.Store.journal.Append(r))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"slices"
 
 	"speceval/internal/evaluation"
@@ -92,8 +93,11 @@ func Reported(folder string, setup *evaluation.Setup) int {
 
 // same is an error if a folder has another evaluation than the one that is asked for.
 func same(there, setup *evaluation.Setup) error {
-	if there.Name() != setup.Name() || there.Design.Rounds != setup.Design.Rounds {
-		return faultf("type", "the folder has %s of %d rounds, not %s of %d: take another seed", there.Name(), there.Design.Rounds, setup.Name(), setup.Design.Rounds)
+	switch {
+	case there.Name() != setup.Name() || !reflect.DeepEqual(there.Stop, setup.Stop) || there.Design.Rounds != setup.Design.Rounds:
+		return faultf("type", "the state folder has %s of %d rounds, not %s of %d: name another folder", there.Name(), there.Design.Rounds, setup.Name(), setup.Design.Rounds)
+	case there.Benchmark != setup.Benchmark || there.Model != setup.Model:
+		return faultf("type", "the state folder has an evaluation of %s on %s, not of %s on %s: name another folder", there.Model, there.Benchmark, setup.Model, setup.Benchmark)
 	}
 	if err := there.Matches(setup); err != nil {
 		return faultf("type", "%v", err)

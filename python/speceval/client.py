@@ -55,13 +55,13 @@ class Client:
     threads: each message waits for its reply."""
 
     def __init__(self, state: str | None = None, binary: str | None = None, keep: bool = False) -> None:
-        """Start the process. With `keep` an evaluation that was interrupted resumes, in the
-        output folder, or in `state` if that is named."""
+        """Start the process. With `state`, a folder, or with `keep`, in the output folder,
+        an evaluation that was interrupted resumes."""
         command = [binary or program(), "-q", "serve", "--stdio"]
-        if keep or state is not None:
+        if keep:
             command.append("--keep")
         if state is not None:
-            command += ["--out", state]
+            command += ["--state", state]
         self._lock = threading.Lock()
         self._left: list[tuple[str, int]] = []
         self._errors = tempfile.TemporaryFile()
