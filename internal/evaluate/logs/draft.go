@@ -29,6 +29,7 @@ type draft struct {
 	unread   int            // rollouts whose judgement says neither Yes nor No, and that count as wrong
 	last     bool           // of several rollouts with one number the last counts; false: they are an error
 	places   map[string]int // of tasks
+	numbers  []bool         // whether the id of a task is a number
 	rollouts int
 	selected map[string]epochs // the rollouts that an allocation selected; nil: all count
 	counted  map[string]int    // notes that begin with a number
@@ -52,7 +53,7 @@ const unscored = "it is not scored"
 // row is a rollout as a format has it, or all rollouts of a task.
 type row struct {
 	Rollout
-	id     text
+	id     taskID
 	left   string // why it does not count; "": it does
 	scores members
 	of     *responses // that the scores are of; nil: one
@@ -132,7 +133,7 @@ func (d *draft) take(r row) error {
 		switch r.Reward = reward; {
 		case err != nil:
 			return fmt.Errorf("task %q, rollout %d: %w", r.id, r.Number, err)
-		case r.id == "":
+		case r.id.text == "":
 			return errNoID
 		case !is:
 			d.without(unscored)
@@ -177,8 +178,8 @@ func rewardOf(name string, value jsontext.Value) (reward float64, is bool, err e
 var errNoID = errors.New("a task has no id")
 
 // add adds a rollout.
-func (d *draft) add(of text, r Rollout) error {
-	id := string(of)
+func (d *draft) add(of taskID, r Rollout) error {
+	id := of.text
 	switch {
 	case id == "":
 		return errNoID
@@ -192,7 +193,10 @@ func (d *draft) add(of text, r Rollout) error {
 	at, there := d.places[id]
 	if !there {
 		at = len(d.Tasks)
-		d.places[id], d.Tasks = at, append(d.Tasks, Task{ID: id})
+		d.places[id], d.Tasks, d.numbers = at, append(d.Tasks, Task{ID: id}), append(d.numbers, of.number)
+	}
+	if d.numbers[at] != of.number {
+		return fmt.Errorf("the ids %s and %q are both in the log, a number and a text: they would count as one task; rename one of them", id, id)
 	}
 	d.Tasks[at].Rollouts = append(d.Tasks[at].Rollouts, r)
 	d.rollouts++
@@ -200,8 +204,8 @@ func (d *draft) add(of text, r Rollout) error {
 }
 
 // next is the number of the next rollout of a task where the log does not number them.
-func (d *draft) next(id text) int {
-	if at, there := d.places[string(id)]; there {
+func (d *draft) next(id taskID) int {
+	if at, there := d.places[id.text]; there {
 		return len(d.Tasks[at].Rollouts) + 1
 	}
 	return 1

@@ -16,7 +16,7 @@ import (
 type everyEvalRow struct {
 	Benchmark  string         `json:"evaluation_name"`
 	Model      string         `json:"model_id"`
-	Sample     text           `json:"sample_id"`
+	Sample     taskID         `json:"sample_id"`
 	Result     string         `json:"evaluation_result_id"`
 	Error      jsontext.Value `json:"error"`
 	Evaluation struct {

@@ -181,8 +181,9 @@ func TestRewardsOfNeMoSkills(t *testing.T) {
 		{"no words of another field", "grade", nemo(`,"grade":"A"`), "", "", `the score grade is "A": want a number`},
 		{"truth values of other spellings", "", nemo(`,"is_correct":1`, `,"is_correct":"False"`, `,"is_correct":"true"`), "is_correct", "p0 1:1; p1 1:0; p2 1:1", ""},
 		{"two that agree", "", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":true`, `,"judgement":"Judgement: No","symbolic_correct":false`), "symbolic_correct", "p0 1:1; p1 1:0", ""},
-		{"two that disagree", "", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":true`, `,"judgement":"Judgement: Yes","symbolic_correct":false`), "symbolic_correct", "p0 1:1; p1 1:0", ""},
-		{"some have one, some the other", "", nemo(`,"symbolic_correct":true`, `,"symbolic_correct":null,"judgement":"Judgement: No"`), "symbolic_correct", "p0 1:1", ""},
+		{"two that disagree", "", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":true`, `,"judgement":"Judgement: Yes","symbolic_correct":false`), "", "",
+			`row 2: task "p1": symbolic_correct says 0 and judgement says 1: choose one with --reward`},
+		{"some have one, some the other", "", nemo(`,"symbolic_correct":true`, `,"symbolic_correct":null,"judgement":"Judgement: No"`), "", "", `symbolic_correct says nothing and judgement says 0`},
 		{"the one that is asked for", "judgement", nemo(`,"judgement":"Judgement: Yes","symbolic_correct":false`, `,"judgement":"Judgement: No","symbolic_correct":false`), "judgement", "p0 1:1; p1 1:0", ""},
 		{"a field within another", "swe-bench-metrics.resolved", nemo(`,"swe-bench-metrics":{"resolved":true}`, `,"swe-bench-metrics":{"resolved":false}`), "swe-bench-metrics.resolved", "p0 1:1; p1 1:0", ""},
 		{"a null is left out", "", nemo(`,"is_correct":null`, `,"is_correct":true`), "is_correct", "p1 1:1", ""},
@@ -324,8 +325,8 @@ func TestMetricsOverSamplesOfLighteval(t *testing.T) {
 	}
 }
 
-// The number 1, 1.0 and the text "1" are one task, in every format; names that differ by case
-// or spaces are two.
+// The number 1 and the text "1" are two tasks that profiles cannot tell apart, in every
+// format; 1.0 is the number 1, and names that differ by case or spaces are two tasks.
 func TestIDsThatAreAlike(t *testing.T) {
 	sample := `{"id":%s,"epoch":1,"scores":{"s":{"value":1}}}`
 	inspect := func(a, b string) string {
@@ -354,7 +355,9 @@ func TestIDsThatAreAlike(t *testing.T) {
 		if said(l) != "a 1:1; A  1:1" {
 			t.Errorf("%s: %s", c.name, said(l))
 		}
-		_, err := read(written(t, map[string]string{c.name: c.text("1", "null")}), "")
+		_, err := read(written(t, map[string]string{c.name: c.text("1", `"1"`)}), "")
+		refuses(t, err, `the ids 1 and "1" are both in the log`, filepath.Base(c.name))
+		_, err = read(written(t, map[string]string{c.name: c.text("1", "null")}), "")
 		refuses(t, err, filepath.Base(c.name))
 	}
 }

@@ -10,7 +10,7 @@ import (
 // harborTrial is a trial of Harbor.
 type harborTrial struct {
 	ID     string `json:"id"`
-	Task   text   `json:"task_name"`
+	Task   taskID `json:"task_name"`
 	Source string `json:"source"`
 	Agent  struct {
 		Name  string `json:"name"`

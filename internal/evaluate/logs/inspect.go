@@ -58,7 +58,7 @@ type inspectLog struct {
 
 // inspectSample is an epoch of a sample.
 type inspectSample struct {
-	ID     text                     `json:"id"`
+	ID     taskID                   `json:"id"`
 	Epoch  int                      `json:"epoch"`
 	Scores members                  `json:"scores"`
 	UUID   string                   `json:"uuid"`

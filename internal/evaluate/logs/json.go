@@ -179,17 +179,23 @@ func fault(err error) error {
 	return err
 }
 
-// text is an id: a text, or a number as whole numbers are written; "" if there is none.
-type text string
+// taskID is the id of a task, a number or a text: the number 1 and the text "1" are two ids. A
+// whole number is written without a fraction.
+type taskID struct {
+	text   string
+	number bool
+}
 
-func (t *text) UnmarshalJSON(v []byte) error {
-	said, err := textOf(v)
-	if n, fault := strconv.ParseFloat(said, 64); fault == nil && jsontext.Value(v).Kind() == '0' && math.Abs(n) < 1<<53 && n == math.Trunc(n) {
-		said = strconv.FormatInt(int64(n), 10)
+func (id *taskID) UnmarshalJSON(v []byte) (err error) {
+	id.number = jsontext.Value(v).Kind() == '0'
+	id.text, err = textOf(v)
+	if n, fault := strconv.ParseFloat(id.text, 64); fault == nil && id.number && math.Abs(n) < 1<<53 && n == math.Trunc(n) {
+		id.text = strconv.FormatInt(int64(n), 10)
 	}
-	*t = text(said)
 	return err
 }
+
+func (id taskID) String() string { return id.text }
 
 // textOf returns a text, or the digits of a number; "" for another value.
 func textOf(v jsontext.Value) (string, error) {

@@ -89,7 +89,7 @@ func (d *draft) details(f *parquetfile.File, group *file.RowGroupReader) error {
 				scores = append(scores, member{metric, value})
 			}
 		}
-		var id text
+		var id taskID
 		var of responses
 		of.all = int(max(0, min(tokens(values["doc.num_samples"]), maxRollouts)))
 		of.seen = of.all

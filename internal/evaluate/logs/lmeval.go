@@ -26,14 +26,14 @@ func readLMEval(b *book, path string) error {
 	beside(path, "results_"+at+".json", &about)
 	d := b.draft(task, about.Model)
 	d.Scorer = b.Scorer
-	seen := make(map[text]bool)
+	seen := make(map[taskID]bool)
 	return rows(path, func(row *members) error {
-		var id text
+		var id taskID
 		err := id.UnmarshalJSON(row.of("doc_id"))
 		switch again := seen[id]; {
 		case err != nil:
 			return err
-		case id == "":
+		case id.text == "":
 			return errors.New("it has no doc_id")
 		case b.Score == nil:
 			return d.metrics(id, *row)
@@ -47,7 +47,7 @@ func readLMEval(b *book, path string) error {
 
 // metrics takes a row: its metrics, as METRIC/FILTER, are of one response to a document, or
 // of several. Those that have a value for each response come first.
-func (d *draft) metrics(id text, fields members) error {
+func (d *draft) metrics(id taskID, fields members) error {
 	filter, _ := textOf(fields.of("filter"))
 	of := responsesOf(fields.of("resps"), fields.of("filtered_resps"))
 	var lists, single members
@@ -75,7 +75,7 @@ func (d *draft) metrics(id text, fields members) error {
 }
 
 // rescored takes all responses to a document, each with the reward of a scorer of ours.
-func (d *draft) rescored(id text, row members, score func(gold, response string) float64) error {
+func (d *draft) rescored(id taskID, row members, score func(gold, response string) float64) error {
 	gold, err := textOf(row.of("target"))
 	if err != nil || gold == "" {
 		return cmp.Or(err, errors.New("its target is no text: --scorer compares answers with it"))

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,18 +31,18 @@ func readNemo(b *book, path string) error {
 		repeat, _ = strconv.Atoi(match[1]) // "" is 0
 	}
 	return rows(path, func(fields *members) error {
-		var id text
+		var id taskID
 		for _, name := range []string{"id", "problem_id", "task_id", "index"} {
 			if err := id.UnmarshalJSON(fields.of(name)); err != nil {
 				return err
-			} else if id != "" {
+			} else if id.text != "" {
 				break
 			}
 		}
-		if unnamed := id == ""; d.rollouts+d.Left > 0 && unnamed != d.unnamed {
+		if unnamed := id.text == ""; d.rollouts+d.Left > 0 && unnamed != d.unnamed {
 			return errors.New("some rows have an id and others have none")
 		} else if d.unnamed = unnamed; unnamed {
-			id = text(strconv.Itoa(place))
+			id = taskID{strconv.Itoa(place), true}
 			d.note("the rows have no ids: tasks are called by their place, from 0")
 		}
 		place++
@@ -64,8 +65,28 @@ func readNemo(b *book, path string) error {
 		if slices.Contains(unread, d.taken) { // it counts as wrong, as in NeMo-Skills
 			d.unread++
 		}
+		if err == nil && d.wanted == "" {
+			err = disagreement(id, d.taken, r.scores, unread)
+		}
 		return err
 	})
+}
+
+// disagreement is an error that names two verdicts on a row that differ: which one counts is not
+// guessed. Verdicts that say nothing agree with all, but for the one that counts.
+func disagreement(id taskID, taken string, verdicts members, unread []string) error {
+	counts, there, _ := rewardOf(taken, verdicts.of(taken))
+	word := "nothing"
+	if there {
+		word = fmt.Sprint(counts)
+	}
+	for _, v := range verdicts {
+		says, is, err := rewardOf(v.name, v.value)
+		if is && err == nil && (says != counts || !there) && !slices.Contains(unread, v.name) {
+			return fmt.Errorf("task %q: %s says %s and %s says %v: choose one with --reward", id, taken, word, v.name, says)
+		}
+	}
+	return nil
 }
 
 // verdicts are the fields of a row that are known to be a verdict, and the one that is wanted.

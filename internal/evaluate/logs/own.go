@@ -6,7 +6,7 @@ import (
 
 // ownRollout is a rollout of the document, numbered from 0.
 type ownRollout struct {
-	Task       text           `json:"task_id"`
+	Task       taskID         `json:"task_id"`
 	Number     int            `json:"rollout"`
 	Reward     jsontext.Value `json:"reward"`
 	Prompt     jsontext.Value `json:"prompt_tokens"`

@@ -11,7 +11,7 @@ import (
 type terminalTrial struct {
 	Results  []terminalTrial `json:"results"`
 	ID       string          `json:"id"`
-	Task     text            `json:"task_id"`
+	Task     taskID          `json:"task_id"`
 	Trial    string          `json:"trial_name"`
 	Resolved jsontext.Value  `json:"is_resolved"`
 	Input    jsontext.Value  `json:"total_input_tokens"`

@@ -13,7 +13,7 @@ import (
 // verifiersRow is a row of either form.
 type verifiersRow struct {
 	ID      string         `json:"id"`
-	Example text           `json:"example_id"`
+	Example taskID         `json:"example_id"`
 	Error   jsontext.Value `json:"error"`
 	Reward  jsontext.Value `json:"reward"`
 	Metrics members        `json:"metrics"`
@@ -80,7 +80,7 @@ func readVerifiers(b *book, path string) error {
 // result takes a row of results.jsonl.
 func (d *draft) result(r *verifiersRow) error {
 	switch {
-	case r.Example == "":
+	case r.Example.text == "":
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
 	case !null(r.Error):
 		return d.take(row{left: "the rollout ended in an error"})
@@ -94,15 +94,15 @@ func (d *draft) result(r *verifiersRow) error {
 
 // episode takes a row of traces.jsonl. Of several traces the first counts.
 func (d *draft) episode(r *verifiersRow) error {
-	var id text
+	var id taskID
 	err := id.UnmarshalJSON(r.Task.of("key"))
-	if err == nil && id == "" {
+	if err == nil && id.text == "" {
 		err = id.UnmarshalJSON(r.Task.of("hash"))
 	}
 	switch {
 	case err != nil:
 		return err
-	case id == "":
+	case id.text == "":
 		return errors.New("its task has neither key nor hash, by which rollouts of one task are recognised")
 	case r.OK != nil && !*r.OK:
 		return d.take(row{left: "the episode ended in an error"})
