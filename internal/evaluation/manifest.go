@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
@@ -29,21 +30,17 @@ type manifest struct {
 	Format  int            `json:"format"`
 	Version string         `json:"version"` // of the program
 	Commit  string         `json:"commit"`
-	Files   []files.Digest `json:"files"`
-	// Former are the records of files that are being replaced, until all are.
-	Former []files.Digest `json:"former,omitempty"`
+	Files   []files.Digest `json:"files"` // of one that is being replaced, the new record and the old
 }
 
 // complete reports whether the evaluation has ended.
 func (m *manifest) complete() bool { return len(m.records(ResultFile)) > 0 }
 
-// records are the records of a file, the last one first.
+// records are the records of a file.
 func (m *manifest) records(name string) (all []files.Digest) {
-	for _, list := range [][]files.Digest{m.Files, m.Former} {
-		for _, f := range list {
-			if f.Path == name {
-				all = append(all, f)
-			}
+	for _, f := range m.Files {
+		if f.Path == name {
+			all = append(all, f)
 		}
 	}
 	return all
@@ -144,18 +141,20 @@ func (m *manifest) writeAll(folder string, parts []part) error {
 	return m.write(folder)
 }
 
-// replace replaces files of a manifest. Until all are replaced, the manifest has the records of
-// the old and of the new ones, so that a kill leaves a folder that can be read.
+// replace replaces files of a manifest. Until all are replaced, the manifest in the folder has the
+// records of the old and of the new ones, so that a kill leaves a folder that can be read.
 func (m *manifest) replace(folder string, was *manifest, parts []part) error {
+	both := *m
+	both.Files = slices.Clone(m.Files)
 	for _, p := range parts {
-		m.Former = append(m.Former, was.records(p.name)...)
 		f, err := recordOf(p.name, p.write)
 		if err != nil {
 			return err
 		}
 		m.Files = append(m.Files, f)
+		both.Files = append(append(both.Files, f), was.records(p.name)...)
 	}
-	if err := m.write(folder); err != nil {
+	if err := both.write(folder); err != nil {
 		return err
 	}
 	for _, p := range parts {
@@ -163,6 +162,5 @@ func (m *manifest) replace(folder string, was *manifest, parts []part) error {
 			return err
 		}
 	}
-	m.Former = nil
 	return m.write(folder)
 }

@@ -53,7 +53,7 @@ func Open(folder string) (*Stored, error) {
 			s.Said = append(s.Said, fmt.Sprintf("%s %s; the result is as it was made", s.path(name), fault))
 		}
 	}
-	if len(s.manifest.Former) > 0 && !s.Result.Outside() {
+	if len(s.manifest.records(ScoresFile)) > 1 {
 		s.faults[ScoresFile] = "is of a rescore that has not ended"
 		s.Said = append(s.Said, fmt.Sprintf("%s %s: the result may be the one before; %s", s.path(ScoresFile), s.faults[ScoresFile], s.rescore()))
 	}

@@ -400,7 +400,6 @@ func TestTokensAreLimited(t *testing.T) {
 	}
 }
 
-// The budget of a plan's file is taken if the plan is of these tasks.
 func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	l := newLab(t)
 	names := []string{"own/plain/hbn-async-b6-seed1", "own/plain/hbn-async-b4-seed2"}
