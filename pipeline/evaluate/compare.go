@@ -152,17 +152,6 @@ func inOrder(r *evaluation.Result, ids []string, benchmark string) *evaluation.R
 	return &ordered
 }
 
-// comparable reads two evaluations of the same tasks that share no rollouts. Each may be a
-// log, or the file of a result, a baseline that was kept.
-func (a Archive) comparable(names [2]string) (results [2]*evaluation.Result, err error) {
-	for i, name := range names {
-		if results[i], err = a.result(name); err != nil {
-			return results, err
-		}
-	}
-	return results, aligned(results[:])
-}
-
 // idsOf are the ids of the tasks.
 func idsOf(r *evaluation.Result) (ids []string) {
 	for _, t := range r.Rows {

@@ -61,48 +61,35 @@ func (g *Gated) Passed() bool { return g.Outcome == estimate.NoWorse.String() }
 // that of the second, which may be a file of a result. It is a *RequestError if they are
 // not to be compared.
 func (a Archive) Gate(names [2]string, q Gating) (*Gated, error) {
-	if err := notNumber(names[1]); err != nil {
-		return nil, err
-	}
-	results, err := a.comparable(names)
+	base, err := a.baseline(names[1])
 	if err != nil {
 		return nil, err
 	}
-	if err := hasError(names[1], results[1]); err != nil {
+	own, err := a.result(names[0])
+	if err != nil {
+		return nil, err
+	}
+	results := [2]*evaluation.Result{own, base}
+	if err := aligned(results[:]); err != nil {
 		return nil, err
 	}
 	g := Gated{Evaluations: names, Look: 1, Looks: 1}
 	return &g, g.judge(&estimate.Gate{Margin: q.Margin}, q, results, estimate.Look{Time: 1})
 }
 
-// notNumber is an error where a baseline is a mere number.
-func notNumber(baseline string) error {
-	if _, err := strconv.ParseFloat(baseline, 64); err == nil {
-		if _, err := os.Stat(baseline); err != nil {
-			return requestf("the baseline %s is a number without tasks and error, so that no difference from it has one: name an evaluation of it, a log, or a file that `speceval evaluate show --json` has printed", baseline)
+// baseline is the result that a baseline names, with an error: of a mere number, and of a mean
+// whose error is not known, no difference has one.
+func (a Archive) baseline(name string) (*evaluation.Result, error) {
+	if _, err := strconv.ParseFloat(name, 64); err == nil {
+		if _, err := os.Stat(name); err != nil {
+			return nil, requestf("the baseline %s is a number without tasks and error, so that no difference from it has one: name an evaluation of it, a log, or a file that `speceval evaluate show --json` has printed", name)
 		}
 	}
-	return nil
-}
-
-// hasError is an error where the result of a baseline states none.
-func hasError(baseline string, r *evaluation.Result) error {
-	if r.StandardError == 0 {
-		return requestf("the baseline %s states no error: how far to trust its mean is not known", baseline)
-	}
-	return nil
-}
-
-// baseline is the result that a baseline names.
-func (a Archive) baseline(name string) (*evaluation.Result, error) {
-	if err := notNumber(name); err != nil {
-		return nil, err
-	}
 	r, err := a.result(name)
-	if err != nil {
-		return nil, err
+	if err == nil && r.StandardError == 0 {
+		err = requestf("the baseline %s states no error: how far to trust its mean is not known", name)
 	}
-	return r, hasError(name, r)
+	return r, err
 }
 
 // errOneCluster means that a gate asks of what the tasks are a sample of, which they cannot tell.
