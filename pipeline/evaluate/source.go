@@ -75,15 +75,19 @@ func (a Archive) Sources(word, reward string) ([]Source, error) {
 }
 
 // Counts reads the one source of a benchmark and a model that a word names, see Sources; "": any.
+// org__model is org/model, as import writes it.
 func (a Archive) Counts(word, reward, benchmark, model string) (Source, error) {
 	all, err := a.Sources(word, reward)
 	if err != nil {
 		return Source{}, err
 	}
 	var names []string
+	other := func(name, wanted string) bool {
+		return wanted != "" && name != wanted && strings.ReplaceAll(name, "/", "__") != wanted
+	}
 	found := slices.DeleteFunc(slices.Clone(all), func(s Source) bool {
 		names = append(names, s.Name)
-		return benchmark != "" && s.Benchmark != benchmark || model != "" && s.Model != model
+		return other(s.Benchmark, benchmark) || other(s.Model, model)
 	})
 	if len(found) != 1 {
 		return Source{}, requestf("%s has %s: say one with --benchmark and --model", word, brief(names))

@@ -47,7 +47,7 @@ func readNemo(b *book, path string) error {
 		}
 		place++
 		r := row{Rollout: ioTokens{fields.of("num_input_tokens"), fields.of("num_generated_tokens")}.rollout(repeat+1, ""), id: id}
-		if r.scores = verdicts(*fields, d.wanted); len(r.scores) == 0 {
+		if r.scores = verdicts(*fields, d.wanted); len(r.scores) == 0 && d.wanted == "" {
 			r.left = "no field is known to say that it is correct: choose one with --reward"
 		}
 		r.scores = slices.DeleteFunc(r.scores, func(m member) bool { return null(m.value) })
