@@ -22,7 +22,7 @@ func (s *Snapshot) prepare(i int, origin Origin) (*Job, error) {
 	}
 	j := &Job{
 		dir: s.dir, ref: g.ref(i), unit: g.nodes[i].unit, before: s.records[i],
-		absent: make(map[string]string), discredited: make(map[string]bool), written: make(map[string]File),
+		absent: make(map[string]string), written: make(map[string]File),
 		made: Manifest{Format: manifestFormat, Key: parts.Key(), Parts: parts, Origin: origin, Inputs: []File{}, Seeds: []string{}},
 	}
 	read := make(map[string]bool) // outputs; the same unit may be needed twice

@@ -33,11 +33,10 @@ type Job struct {
 	advance func(Progress)  // nil: progress is discarded
 	drain   <-chan struct{} // nil: no drain can be requested
 
-	mu          sync.Mutex
-	held        *os.File // the lock of the scratch folder, once it is asked for
-	made        Manifest // as far as it is known
-	written     map[string]File
-	discredited map[string]bool // outputs whose present content is not wanted back
+	mu      sync.Mutex
+	held    *os.File // the lock of the scratch folder, once it is asked for
+	made    Manifest // as far as it is known
+	written map[string]File
 }
 
 // AbsentError says that an output that a unit only wants is not there.

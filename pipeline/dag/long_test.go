@@ -160,7 +160,9 @@ func TestDamagedOutputsDoNotComeBack(t *testing.T) {
 	var damaged, restored bool
 	l := long(t, func(_ context.Context, job *Job) error {
 		if damaged = job.Damaged(output); damaged {
-			job.Discredit(output)
+			if err := job.SetAside(output); err != nil {
+				return err
+			}
 		}
 		if err := job.Clear(func(string, string) bool { return false }); err != nil {
 			return err

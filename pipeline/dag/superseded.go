@@ -32,22 +32,13 @@ func (j *Job) Damaged(output string) bool {
 	return j.sameKey() && j.before.recorded(output) != "" && j.changed(output)
 }
 
-// Discredit says that what stands at an output is damaged: it is kept when it makes
-// room, but Restore does not find it again.
-func (j *Job) Discredit(output string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.discredited[output] = true
-}
-
-// takeDiscredit reports whether what stands at an output is discredited, once: what
-// comes in its place is not.
-func (j *Job) takeDiscredit(output string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	was := j.discredited[output]
-	delete(j.discredited, output)
-	return was
+// SetAside moves what stands at an output out of the way, since it is damaged: it is kept, and
+// Restore does not find it. Where nothing stands nothing happens.
+func (j *Job) SetAside(output string) error {
+	if err := j.supersede(output, damagedMark); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Keep takes a declared output as it stands, made by an earlier attempt at the
@@ -89,7 +80,7 @@ func (j *Job) Clear(keep func(name, path string) bool) error {
 			if entry.IsDir() || keep(name, j.Path(name)) {
 				continue
 			}
-			if err := j.supersede(name); err != nil {
+			if err := j.supersede(name, ""); err != nil {
 				return err
 			}
 		}
@@ -97,16 +88,15 @@ func (j *Job) Clear(keep func(name, path string) bool) error {
 	return nil
 }
 
-func (j *Job) supersede(name string) error {
+// supersede moves a file to superseded/, under a name with a mark and the first digits of its
+// hash.
+func (j *Job) supersede(name, mark string) error {
 	now, err := files.DigestOf(j.dir, name)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", name, err)
 	}
 	stem, ext := supersededName(name)
-	aside := stem + short(now.SHA256) + ext
-	if j.takeDiscredit(name) {
-		aside = stem + damagedMark + short(now.SHA256) + ext // which Restore passes by
-	}
+	aside := stem + mark + short(now.SHA256) + ext
 	if err := os.MkdirAll(filepath.Dir(j.Path(aside)), 0o777); err != nil {
 		return fmt.Errorf("move %s aside: %w", name, err)
 	}
@@ -117,7 +107,7 @@ func (j *Job) supersede(name string) error {
 	return nil
 }
 
-// damagedMark stands before the hash of a file that was discredited.
+// damagedMark stands before the hash of a damaged file.
 const damagedMark = "damaged-"
 
 // supersededName is the beginning and the end of the names that a file gets
@@ -154,7 +144,7 @@ func (j *Job) Restore(output string, accept func(path string) bool) (restored bo
 }
 
 func (j *Job) restore(output, from string) error {
-	if err := j.supersede(output); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := j.supersede(output, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(j.Path(output)), 0o777); err != nil {

@@ -85,7 +85,9 @@ func (p *part) find() (bool, error) {
 		return there, nil
 	}
 	if _, footer, err := rowfile.ReadFooter(job.Path(p.output)); err != nil || footer["speceval.key"] == job.Key() {
-		job.Discredit(p.output) // otherwise it is of another setting, and whole as far as anybody knows
+		if err := job.SetAside(p.output); err != nil { // otherwise it is of another setting, and whole as far as anybody knows
+			return false, err
+		}
 	}
 	return job.Restore(p.output, good)
 }
