@@ -85,7 +85,7 @@ func corpusOf(t *testing.T, out, model string) []rollout.Rollout {
 func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 	config, out := fleetExperiment(t, imitation.Faults{}), filepath.Join(t.TempDir(), "out")
 	_, plan, _ := sample(t, config, out, "plan")
-	want(t, "plan", plan, "generate  2 of 2 units to run", "360 requests, 216,000 tokens at most of what no published run covers")
+	want(t, "plan", plan, "generate  2 of 2 units to run", "360 requests, 216,000 tokens of answers at most")
 	if code, _, stderr := sample(t, config, out, "run", "generate"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}

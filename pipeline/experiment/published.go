@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-	"sort"
 	"sync"
 
 	"speceval/data"
@@ -77,43 +76,27 @@ func gpuHours(seconds float64) float64 { return seconds * 8 / 3600 }
 
 const gpuHoursName = "GPU-hours as in the published runs on H20"
 
-// cost is the cost of a rollout in the published timing runs.
-type cost struct{ tokens, gpuHours float64 }
-
-// publishedCosts derives costs, by benchmark and model, from the longest run of each under
-// Uniform.
-var publishedCosts = sync.OnceValue(func() map[[2]string]cost {
-	longest := map[[2]string]int{}
-	all := map[[2]string]cost{}
+// hoursOfRollout are the GPU-hours of a rollout in the published runs, by benchmark and model:
+// in the longest run of each under Uniform.
+var hoursOfRollout = sync.OnceValue(func() map[[2]string]float64 {
+	longest, hours := map[[2]string]int32{}, map[[2]string]float64{}
 	for _, run := range publishedRuns() {
-		at := slices.IndexFunc(architectures(), func(a flops.Architecture) bool { return a.Model == run.Model })
-		key, n := [2]string{run.Benchmark, run.Model}, int(run.AcceptedRollouts)
-		if run.Strategy != measurement.Uniform || at < 0 || n <= longest[key] {
-			continue
+		key, n := [2]string{run.Benchmark, run.Model}, run.AcceptedRollouts
+		if run.Strategy == measurement.Uniform && n > longest[key] {
+			longest[key], hours[key] = n, gpuHours(run.TimeSeconds)/float64(n)
 		}
-		longest[key] = n
-		all[key] = cost{tokens: tokensOf(architectures()[at], run.UsefulFLOPs/float64(n)), gpuHours: gpuHours(run.TimeSeconds) / float64(n)}
 	}
-	return all
+	return hours
 })
-
-// tokensOf inverts the FLOP proxy: tokens of prompt and answer, all counted as
-// if they were the answer's. Where prompts are the most of it that is too few,
-// by θ_head/(θ_core + θ_head), 15% at most (paper, Table 7).
-func tokensOf(a flops.Architecture, work float64) float64 {
-	return float64(sort.Search(1<<20, func(n int) bool { return a.Request(0, n) >= work }))
-}
 
 // expectedRollouts returns the expected use of a number of rollouts.
 func expectedRollouts(benchmark, model string, rollouts, maxTokens int) []dag.Quantity {
 	n := float64(rollouts)
-	known, ok := publishedCosts()[[2]string{benchmark, model}]
-	if !ok {
-		return []dag.Quantity{{Name: "requests", Amount: n}, {Name: "tokens at most of what no published run covers", Amount: n * float64(maxTokens)}}
+	all := []dag.Quantity{{Name: "requests", Amount: n}, {Name: "tokens of answers at most", Amount: n * float64(maxTokens)}}
+	if hours, known := hoursOfRollout()[[2]string{benchmark, model}]; known {
+		all = append(all, dag.Quantity{Name: gpuHoursName, Amount: n * hours})
 	}
-	return []dag.Quantity{
-		{Name: "requests", Amount: n}, {Name: "tokens of prompts and answers", Amount: n * known.tokens}, {Name: gpuHoursName, Amount: n * known.gpuHours},
-	}
+	return all
 }
 
 // expectedSuite returns the expected use of repeated runs of all strategies in a setting: as they

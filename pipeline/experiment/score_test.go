@@ -354,18 +354,21 @@ func TestRolloutsDependOnTheModelNotOnItsServer(t *testing.T) {
 }
 
 func TestPublishedRunsTellWhatRolloutsTake(t *testing.T) {
-	costs := publishedCosts()
-	if len(costs) != 107 {
-		t.Errorf("%d benchmarks and models, want 107", len(costs))
+	hours := hoursOfRollout()
+	if len(hours) != 107 {
+		t.Errorf("%d benchmarks and models, want 107", len(hours))
 	}
-	for key, c := range costs {
-		if c.tokens < 1 || c.tokens > 16384+1024 || c.gpuHours <= 0 {
-			t.Errorf("%v: %+v", key, c)
+	for key, each := range hours {
+		if each <= 0 {
+			t.Errorf("%v: %v GPU-hours", key, each)
 		}
 	}
 	got := expectedRollouts("aime24", "qwen3_5_4b", 30*1024, 16384)
-	if len(got) != 3 || got[0].Amount != 30720 || got[1].Amount < 30720*4000 || got[1].Amount > 30720*16384 {
+	if len(got) != 3 || got[0].Amount != 30720 || got[1].Amount != 30720*16384 || got[2].Amount < 1 || got[2].Amount > 300 {
 		t.Errorf("aime24 of Qwen3.5-4B takes %v", got)
+	}
+	if unknown := expectedRollouts("mine", "m", 10, 100); len(unknown) != 2 {
+		t.Errorf("what was never run takes %v", unknown)
 	}
 }
 
