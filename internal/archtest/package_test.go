@@ -60,27 +60,9 @@ func readBackFaults(f folder) (faults []string) {
 	return faults
 }
 
-// circleFaults finds packages of the report that import one that the rules have
-// above them.
-func circleFaults(rules []importRule) (faults []string) {
-	place := map[string]int{}
-	for i, r := range rules {
-		place[r.packages] = i
-	}
-	for i, r := range rules {
-		for _, may := range r.may {
-			if at, ruled := place[may]; ruled && at < i && strings.HasPrefix(may, reportPackages) {
-				faults = append(faults, fmt.Sprintf("%s may import %s, which is above it", r.packages, may))
-			}
-		}
-	}
-	return faults
-}
-
 func TestPackagesHoldOneIdea(t *testing.T) {
 	for _, f := range repository(t) {
 		report(t, packageFaults(f))
 		report(t, readBackFaults(f))
 	}
-	report(t, circleFaults(importRules))
 }

@@ -100,6 +100,3 @@ func report(t *testing.T, faults []string) {
 		t.Error(f)
 	}
 }
-
-// catches checks that a rule finds a fault that holds want, or none if want
-// is empty.
