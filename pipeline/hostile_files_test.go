@@ -98,13 +98,13 @@ var readers = map[string]struct {
 	"prompts": {"math.txt", func(dir, _ string) []string {
 		return []string{"benchmarks", "check", "../data/smallbench/smallbench.jsonl", "--set", "corpus.prompts=" + dir}
 	}, folderToo},
-	"profiles": {"own.parquet", func(_, path string) []string { return []string{"compare", path, path} }, nil},
+	"profiles": {"own.parquet", func(_, path string) []string { return []string{"compare", path, path} }, ofLogs},
 	"profiles of the experiment": {"own.csv", func(_, path string) []string {
 		return []string{"plan", "--set", "corpus.profiles=" + path}
 	}, nil},
 	"a prior": {"own.csv", func(dir, path string) []string {
 		return []string{"evaluate", "plan", "--benchmark", "../data/smallbench/smallbench.jsonl", "--budget", "4", "--prior", path, "--out", filepath.Join(dir, "out")}
-	}, nil},
+	}, ofLogs},
 	"a prior in a log": {"own.json", func(dir, path string) []string {
 		return []string{"evaluate", "plan", "--benchmark", "../data/smallbench/smallbench.jsonl", "--budget", "4", "--prior", path, "--out", filepath.Join(dir, "out")}
 	}, map[string]string{"a folder": ""}},
@@ -122,6 +122,9 @@ var readers = map[string]struct {
 		return []string{"plan", "--config", "../experiments-small.toml", "--set", "judge.prompt=" + path}
 	}, nil},
 }
+
+// ofLogs is for commands that take a folder of logs as well, and this one has none.
+var ofLogs = map[string]string{"a folder": "no log of "}
 
 // folderToo is for commands that take a folder of files as well.
 var folderToo = map[string]string{"a folder": ""}
