@@ -149,15 +149,15 @@ type Search struct {
 
 	MSE      float64 `parquet:"mse"`    // with the control variate
 	MSESE    float64 `parquet:"mse_se"` // Monte Carlo standard error
-	Raw      float64 `parquet:"raw"`    // the plain mean of squared errors
+	Raw      float64 `parquet:"raw"`    // the plain mean of squared errors; NaN without trajectories
 	RawSE    float64 `parquet:"raw_se"`
 	RawSD    float64 `parquet:"raw_sd"`   // of the mean over one trajectory of each profile
-	Draws    int32   `parquet:"draws"`    // trajectories of each profile, at least
+	Draws    int32   `parquet:"draws"`    // trajectories of each profile, at least; 0: the mean is by the curve of a race
 	Finalist bool    `parquet:"finalist"` // it ran all trajectories
 	Selected bool    `parquet:"selected"` // least MSE of the finalists at its budget
 
 	// Excess is the mean less the mean of the selected candidate, by the race or the
-	// exhaustive search: after a race, by a curve through the candidates.
+	// exhaustive search: after a race, by a curve through the candidates that ran it.
 	Excess   float64 `parquet:"excess"`
 	ExcessSE float64 `parquet:"excess_se"`
 }

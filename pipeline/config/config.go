@@ -126,7 +126,7 @@ type TSNeyman struct {
 	Alphas     []float64 `toml:"alphas" want:"1e-6 to 1000"`          // candidate prior strengths, ascending and unique
 	WarmStarts []int     `toml:"warm_starts" want:"set of 1 to 2^20"` // candidate initial rollouts per task, ascending and unique
 	Draws      int       `toml:"draws" want:"2 to 2^24"`              // trajectories of a candidate in the exhaustive search
-	RaceDraws  int       `toml:"race_draws" want:"2 to 2^24"`         // trajectories of every candidate in the race, of 100 tasks at the largest budget
+	RaceDraws  int       `toml:"race_draws" want:"2 to 2^24"`         // trajectories of a candidate in the race, of 100 tasks at the largest budget
 	FinalDraws int       `toml:"final_draws" want:"2 to 2^24"`        // further trajectories of a finalist
 	Finalists  int       `toml:"finalists" want:"1 to 2^20"`          // candidates that go on from the race, at each budget
 }

@@ -19,7 +19,7 @@ type TSNeyman struct {
 	Alphas     []float64 // prior strengths, ascending
 	WarmStarts []int     // first rollouts of every task, ascending
 	Draws      int
-	RaceDraws  int // trajectories of every candidate in the race, of 100 tasks at the largest budget
+	RaceDraws  int // trajectories of a candidate in the race, of 100 tasks at the largest budget
 	FinalDraws int // further trajectories of a finalist, of the same
 	Finalists  int // candidates that go on from the race, at each budget
 }
@@ -28,6 +28,7 @@ type TSNeyman struct {
 // selected candidates.
 const (
 	tsID         = "ts_neyman"
+	tsRunners    = "ts_neyman/runners"
 	tsFinalists  = "ts_neyman/finalists"
 	tsRatiosFile = "replay/parts/ts_neyman/ratios.parquet"
 )
@@ -43,55 +44,68 @@ const (
 	keyTSFinalists  = "replay.ts_neyman.finalists"
 )
 
-// tsUnits are the units of the search for TS-Neyman: a race of all candidates, a unit for
-// each prior strength, and a unit for each candidate that may win it; or, exhaustively, a
-// unit for each prior strength and profile.
+// Heats of a race have trajectories of their own, by the first.
+const (
+	finalFirst  = 1 << 40
+	runnerFirst = 2 << 40
+)
+
+// In a race run prior strengths that are apart by a ratio of at least apart, a curve leads to
+// those between, and scoutDraws trajectories say which are near the best.
+const (
+	apart      = 1.5
+	scoutDraws = 2
+)
+
+// tsUnits are the units of the search for TS-Neyman. In a race, a unit for each prior strength
+// of a coarse grid runs a few trajectories; another one runs the others where it is near the
+// best; then a unit for each prior strength of the fine grid runs its finalists. Exhaustively,
+// a unit for each prior strength and profile runs all.
 func (b *builder) tsUnits() []dag.Unit {
-	var trials, finals []dag.Unit
 	ts := b.TSNeyman
 	if ts.Exhaustive {
+		var trials []dag.Unit
 		for _, alpha := range ts.Alphas {
 			for _, p := range b.pairs {
 				id := fmt.Sprintf("ts_neyman/exhaustive/alpha=%g/%s", alpha, p.Name())
-				task := tsTask{alpha: alpha, warmStarts: ts.WarmStarts, draws: ts.Draws, equally: true}
-				trials = append(trials, b.tsTrial(id, []string{keyTSWarmStarts, keyTSDraws}, []pair.Pair{p}, task))
+				trials = append(trials, b.tsTrial(id, []string{keyTSDraws}, []pair.Pair{p}, tsTask{alpha: alpha, draws: ts.Draws, equally: true}))
 			}
 		}
-		return append(trials, b.tsSelectUnit(trials, nil, nil))
+		return append(trials, b.tsSelectUnit(nil, trials))
 	}
+	var coarse []float64
 	for _, alpha := range ts.Alphas {
-		id := fmt.Sprintf("ts_neyman/race/alpha=%g", alpha)
-		task := tsTask{alpha: alpha, warmStarts: ts.WarmStarts, draws: ts.RaceDraws}
-		trials = append(trials, b.tsTrial(id, []string{keyTSWarmStarts, keyTSRace}, b.pairs, task))
-	}
-	finalists := b.tsFinalistsUnit(trials)
-	candidates := len(ts.Alphas) * len(ts.WarmStarts)
-	for _, alpha := range ts.Alphas {
-		for _, warm := range ts.WarmStarts {
-			id := fmt.Sprintf("ts_neyman/final/alpha=%g/m0=%d", alpha, warm)
-			task := tsTask{alpha: alpha, warmStarts: []int{warm}, draws: ts.FinalDraws, first: afterRace, final: true}
-			u := b.tsTrial(id, []string{keyTSFinal}, b.pairs, task)
-			need(&u, []string{tsFinalists})
-			// Most candidates are no finalists, and the finalists of the budgets are about the same.
-			u.Cost = u.Cost * float64(min(candidates, ts.Finalists)) / float64(candidates)
-			finals = append(finals, u)
+		if len(coarse) == 0 || alpha >= apart*coarse[len(coarse)-1] {
+			coarse = append(coarse, alpha)
 		}
 	}
-	more := append([]dag.Unit{finalists}, finals...)
-	return slices.Concat(trials, more, []dag.Unit{b.tsSelectUnit(trials, more, finals)})
+	heat := func(name string, keys []string, alphas []float64, like tsTask) (trials []dag.Unit) {
+		for _, alpha := range alphas {
+			like.alpha = alpha
+			trials = append(trials, b.tsTrial(fmt.Sprintf("ts_neyman/%s/alpha=%g", name, alpha), keys, b.pairs, like))
+		}
+		return trials
+	}
+	scouts := heat("scout", nil, coarse, tsTask{draws: scoutDraws})
+	runners := b.tsPickUnit(tsRunners, nil, tsSearch.runners, scouts)
+	race := heat("race", []string{keyTSRace}, coarse, tsTask{draws: ts.RaceDraws, first: runnerFirst, picked: tsRunners, part: 0.6})
+	finalists := b.tsPickUnit(tsFinalists, []string{keyTSAlphas, keyTSFinalists}, func(s tsSearch) []tsCandidateAt {
+		return s.finalists(ts.Alphas, ts.Finalists)
+	}, scouts, race)
+	candidates := len(ts.Alphas) * len(ts.WarmStarts)
+	finals := heat("final", []string{keyTSFinal}, ts.Alphas,
+		tsTask{draws: ts.FinalDraws, first: finalFirst, picked: tsFinalists, part: float64(min(candidates, ts.Finalists)) / float64(candidates)})
+	return slices.Concat(scouts, []dag.Unit{runners}, race, []dag.Unit{finalists}, finals, []dag.Unit{b.tsSelectUnit(finals, scouts, race)})
 }
-
-// afterRace is the first trajectory of finalists: beyond all that a race can have.
-const afterRace = 1 << 40
 
 // tsTask is the work of a trial on each of its profiles.
 type tsTask struct {
-	alpha      float64
-	warmStarts []int
-	draws      int  // trajectories: of 100 tasks at the largest budget
-	equally    bool // of as many tasks as there are at every budget, in place of that
-	first      int  // trajectory
-	final      bool // of finalists alone, at the budgets that they won
+	alpha   float64
+	draws   int     // trajectories: of 100 tasks at the largest budget
+	equally bool    // of as many tasks as there are at every budget, in place of that
+	first   int     // trajectory
+	picked  string  // the unit that picks those that run, candidates at budgets; empty: all do
+	part    float64 // that they are likely to be of all
 }
 
 // tsSpan is how many trajectories of a candidate are looked at, at a budget. At a
@@ -124,30 +138,33 @@ func (t tsTask) spans(budgets []int, warm, tasks int) []tsSpan {
 	return tsSpans(budgets, warm, t.draws*max(100, tasks)/tasks, false)
 }
 
-// tsTrial is the unit that runs candidates of one prior strength on profiles, all on
-// the same branch of the seed tree. It has no rows of candidates that are no finalists,
-// if only these go on.
+// tsTrial is the unit that runs the candidates of one prior strength on profiles, all on
+// the same branch of the seed tree.
 func (b *builder) tsTrial(id string, keys []string, pairs []pair.Pair, task tsTask) dag.Unit {
-	u := b.unit(id, append([]string{keySeed, keyBudgets}, keys...))
+	u := b.unit(id, append([]string{keySeed, keyBudgets, keyTSWarmStarts}, keys...))
 	u.Cost = b.tsCost(pairs, task)
+	if task.picked != "" {
+		need(&u, []string{task.picked})
+		u.Cost *= task.part
+	}
 	at := seed.Root(b.Seed).Child(name).Child("ts_neyman")
 	u.Seed = at.Label()
 	for _, p := range pairs {
 		p.Feed(&u)
 	}
 	u.Run = func(ctx context.Context, job *dag.Job) (err error) {
-		var finalists []tsCandidateAt
-		if task.final {
-			if finalists, err = dag.ReadRows[tsCandidateAt](job, partFile(tsFinalists)); err != nil {
+		var picked []tsCandidateAt
+		if task.picked != "" {
+			if picked, err = dag.ReadRows[tsCandidateAt](job, partFile(task.picked)); err != nil {
 				return err
 			}
 		}
 		candidate := tsCandidate{policy.TS.Sequential(task.alpha), tsneyman.NewStates(task.alpha)}
 		var rows []tsRow
 		for done, of := range pairs {
-			for _, warm := range task.warmStarts {
+			for _, warm := range b.TSNeyman.WarmStarts {
 				spans := slices.DeleteFunc(task.spans(b.Budgets, warm, of.N()), func(s tsSpan) bool {
-					return task.final && !slices.Contains(finalists, tsCandidateAt{int32(s.budget), task.alpha, int32(warm)})
+					return task.picked != "" && !slices.Contains(picked, tsCandidateAt{int32(s.budget), task.alpha, int32(warm)})
 				})
 				more, err := b.tsRows(ctx, job, of, candidate, task, warm, spans, at)
 				if err != nil {
@@ -180,7 +197,7 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, of pair.Pair, candid
 	var rows []tsRow
 	for k, span := range spans {
 		like := tsRow{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), tsCandidateAt: tsCandidateAt{int32(span.budget), task.alpha, int32(warm)}}
-		rows = append(rows, batched(like, all[k])...)
+		rows = append(rows, batched(like, all[k], min(tsBatches, task.draws))...)
 	}
 	return rows, nil
 }
@@ -190,7 +207,7 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, of pair.Pair, candid
 func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
 	steps := 0.0
 	for _, p := range pairs {
-		for _, warm := range task.warmStarts {
+		for _, warm := range b.TSNeyman.WarmStarts {
 			trajectories := 0
 			spans := task.spans(b.Budgets, warm, p.N())
 			for k := len(spans) - 1; k >= 0; k-- { // trajectories of a larger budget pass by the smaller
@@ -269,7 +286,7 @@ func uniformMSE(probabilities []float64, budget int) float64 {
 }
 
 // tsBatches is how many batches the trajectories of a candidate on a profile are
-// reported in: the spread between them tells how sure a comparison of candidates
+// reported in, at most: the spread between them tells how sure a comparison of candidates
 // is, which share their outcomes.
 const tsBatches = 8
 
@@ -289,9 +306,8 @@ type tsRow struct {
 }
 
 // batched puts the errors of trajectories into rows that are like one.
-func batched(like tsRow, errors tsErrors) []tsRow {
+func batched(like tsRow, errors tsErrors, batches int) []tsRow {
 	draws := len(errors.raw)
-	batches := min(tsBatches, draws)
 	var rows []tsRow
 	for k := range batches {
 		from, to := k*draws/batches, (k+1)*draws/batches

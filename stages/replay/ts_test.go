@@ -86,7 +86,7 @@ func TestBatchesAddUpToTheWhole(t *testing.T) {
 		e.raw = append(e.raw, random.Float64())
 		e.controlled = append(e.controlled, 1+random.Float64())
 	}
-	rows := batched(tsRow{Benchmark: "a"}, e)
+	rows := batched(tsRow{Benchmark: "a"}, e, tsBatches)
 	if len(rows) != tsBatches {
 		t.Fatalf("%d batches", len(rows))
 	}
@@ -125,7 +125,7 @@ func TestTheRaceSendsOnTheBestOfEachBudget(t *testing.T) {
 		1: {{8, 0.2, 2}, {16, 0.1, 2}},
 		2: {{8, 0.1, 2}, {8, 0.2, 2}, {16, 0.1, 2}, {16, 0.3, 5}},
 	} {
-		if got := search.finalists(each); !slices.Equal(got, want) {
+		if got := search.finalists(nil, each); !slices.Equal(got, want) {
 			t.Errorf("%d of each budget: %v, want %v", each, got, want)
 		}
 	}
@@ -134,7 +134,7 @@ func TestTheRaceSendsOnTheBestOfEachBudget(t *testing.T) {
 func TestFinalistsAreJudgedByTheirLastTrajectories(t *testing.T) {
 	first := slices.Concat(candidateRows(8, 0.1, 2, 4, 0.5, 0.5), candidateRows(8, 0.2, 2, 4, 0.6, 0.6), candidateRows(8, 0.3, 2, 4, 0.9, 0.9))
 	last := slices.Concat(candidateRows(8, 0.1, 2, 100, 0.8, 0.9), candidateRows(8, 0.2, 2, 100, 0.7, 0.8))
-	search, ratios := selectTS(newSearch(first), newSearch(last), false)
+	search, ratios := selectTS(newSearch(first), newSearch(last), nil)
 	want := []struct {
 		mse, excess        float64
 		draws              int32
@@ -161,40 +161,76 @@ func TestFinalistsAreJudgedByTheirLastTrajectories(t *testing.T) {
 	}
 }
 
+// TestTheBestPriorStrengthsRun has one that is the best by one warm start alone, and is out.
+func TestTheBestPriorStrengthsRun(t *testing.T) {
+	var rows []tsRow
+	var want []tsCandidateAt
+	for k, alpha := range []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7} {
+		means := []float64{0.8 + 0.01*float64(k), 0.8 + 0.01*float64(k)}
+		if k == 2 {
+			means = []float64{0.7, 1.2}
+		}
+		for j, m0 := range []int32{2, 5} {
+			rows = append(rows, candidateRows(8, alpha, m0, 4, means[j], means[j])...)
+			if k != 2 && k != 6 {
+				want = append(want, tsCandidateAt{8, alpha, m0})
+			}
+		}
+	}
+	if got := newSearch(rows).runners(); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestACurveTellsCandidatesApart has a law that is on the curve, with noise, of
-// which the curve leaves less; the stated errors are those that occur.
+// which the curve leaves less; the stated errors are those that occur. Most candidates are
+// between those that ran.
 func TestACurveTellsCandidatesApart(t *testing.T) {
-	alphas := []float64{0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.18, 0.2}
+	ran := []float64{0.03, 0.05, 0.08, 0.12, 0.18}
 	warm := []int32{2, 5, 10}
 	law := func(alpha float64, m0 int32) float64 {
 		l := math.Log(alpha / 0.06)
-		return 0.7 + 0.005*l*l - 0.001*l*l*l + float64(m0)*0.0001*(1+l)
+		return 0.7 + 0.005*l*l + float64(m0)*0.0001
 	}
 	random := seed.Root(9).Stream()
-	var squares, stated, own float64
+	var squares, stated, own, out float64
 	const repeats = 200
 	for range repeats {
-		var rows []tsRow
-		for _, a := range alphas {
-			for _, m := range warm {
-				for p := range 5 {
-					for b := range tsBatches {
-						noise := 0.01 * (random.Float64() - 0.5) * math.Sqrt(12)
-						rows = append(rows, tsRow{Benchmark: string(rune('a' + p)), tsCandidateAt: tsCandidateAt{8, a, m}, Batch: int32(b), MSE: law(a, m) + noise, Draws: 1})
-					}
+		var scouts, rows []tsRow
+		run := func(to *[]tsRow, a float64, m int32, batches int) {
+			for p := range 5 {
+				for b := range batches {
+					noise := 0.01 * (random.Float64() - 0.5) * math.Sqrt(12)
+					*to = append(*to, tsRow{Benchmark: string(rune('a' + p)), tsCandidateAt: tsCandidateAt{8, a, m}, Batch: int32(b), MSE: law(a, m) + noise, Draws: 1})
 				}
 			}
 		}
-		search := newSearch(rows)
-		ranking := search.rank(search.order, true)
-		at := func(alpha float64, m0 int32) int { return slices.Index(search.order, tsCandidateAt{8, alpha, m0}) }
-		k, j := at(0.1, 5), at(0.05, 2)
-		excess := ranking.excess(k, j)
-		d := excess.value - (law(0.1, 5) - law(0.05, 2))
+		for _, m := range warm {
+			for _, a := range ran {
+				run(&scouts, a, m, 2)
+				run(&rows, a, m, tsBatches)
+			}
+			run(&scouts, 1, m, 2)
+		}
+		search := newSearch(scouts, rows)
+		ranking := search.rank(search.order, []float64{0.01, 0.03, 0.04, 0.05, 0.08, 0.1, 0.12, 0.18, 0.5, 1})
+		if want := 3 * 8; len(ranking.candidates) != want { // 0.01 and 0.5 are not on the curve
+			t.Fatalf("%v, want %d", ranking.candidates, want)
+		}
+		at := func(r tsRanking, alpha float64, m0 int32) int {
+			return slices.Index(r.candidates, tsCandidateAt{8, alpha, m0})
+		}
+		excess := ranking.excess(at(ranking, 0.1, 5), at(ranking, 0.04, 2))
+		d := excess.value - (law(0.1, 5) - law(0.04, 2))
 		squares += d * d / repeats
 		stated += excess.se * excess.se / repeats
-		unfitted := search.rank(search.order, false).excess(k, j)
-		own += unfitted.se * unfitted.se / repeats
+		unfitted := search.rank(search.order, nil)
+		alone := unfitted.excess(at(unfitted, 0.12, 5), at(unfitted, 0.03, 2))
+		own += alone.se * alone.se / repeats
+		out += ranking.excess(at(ranking, 1, 5), at(ranking, 0.04, 2)).value / repeats
+	}
+	if want := law(1, 5) - law(0.04, 2); math.Abs(out-want) > 0.001 { // seven standard errors
+		t.Errorf("%v worse by the first trajectories alone, want %v", out, want)
 	}
 	if ratio := squares / stated; ratio < 0.6 || ratio > 1.5 { // 200 squares: ±10%, and the errors of the errors
 		t.Errorf("errors of %.3g where %.3g is stated", math.Sqrt(squares), math.Sqrt(stated))

@@ -177,8 +177,8 @@ func judgeChoice(r variance.Envelope, alpha float64, m0 int32) (a, m agreement.C
 			if c.Verdict == agreement.Agrees {
 				return c.Noted(told)
 			}
-			theirs := math.Hypot(paperNoise(s), paperNoise(r.Best))
-			return agreement.Choice(c, loss, math.Hypot(se, theirs)/math.Sqrt2).Noted(note)
+			// the paper's noise is alike for both: a candidate that the curve alone knows has none of ours
+			return agreement.Choice(c, loss, math.Hypot(se/math.Sqrt2, paperNoise(r.Best))).Noted(note)
 		}
 		return tie(a), tie(m)
 	}
