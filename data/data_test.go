@@ -160,16 +160,20 @@ func TestArchitecturesCoverTheModels(t *testing.T) {
 }
 
 func TestEveryProfileHasItsDigest(t *testing.T) {
-	records, faults := csvfile.Parse(data.ProfileSHA256(), []string{"benchmark", "model", "sha256"})
-	if len(faults) > 0 || len(records) != 108 {
-		t.Fatalf("%d records, %v", len(records), faults)
+	rows, _, faults := csvfile.Decode[struct {
+		Benchmark string `csv:"benchmark"`
+		Model     string `csv:"model"`
+		SHA256    string `csv:"sha256"`
+	}](data.ProfileSHA256())
+	if len(faults) > 0 || len(rows) != 108 {
+		t.Fatalf("%d rows, %v", len(rows), faults)
 	}
 	known := map[string]bool{}
-	for _, r := range records {
-		if len(r.Fields[2]) != 64 {
-			t.Errorf("row %d: digest %q", r.Number, r.Fields[2])
+	for _, r := range rows {
+		if len(r.SHA256) != 64 {
+			t.Errorf("%+v", r)
 		}
-		known[r.Fields[0]+"__model="+r.Fields[1]] = true
+		known[r.Benchmark+"__model="+r.Model] = true
 	}
 	for _, p := range published(t) {
 		if !known[p.Name()] {

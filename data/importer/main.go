@@ -50,23 +50,20 @@ func run(from, to string) error {
 	scorers := map[string]string{} // by benchmark and number of tasks
 	var runs []measurement.Measurement
 	err = errors.Join(
-		read(from, "benchmarks.csv", "benchmark,n_tasks,scorer", func(fields []string) error {
-			scorers[fields[0]+" of "+fields[1]+" tasks"] = fields[2]
+		read(from, "benchmarks.csv", func(b benchmark) error {
+			scorers[fmt.Sprintf("%s of %d tasks", b.Name, b.Tasks)] = b.Scorer
 			return nil
 		}),
 		// The runs at the original budgets, and after them those of Uniform at the equivalent
 		// ones, which wasted nothing (paper, Appendix B.5).
-		read(from, "measurements.csv", "profile,budget,budget,time_seconds,useful_eflop,strategy,wasted_eflop,accepted_rollouts,extra_rollouts", func(fields []string) error {
-			m, err := parseRun(named, fields)
+		read(from, "measurements.csv", func(r execution) error {
+			m, err := r.measured(named, r.Budget)
 			runs = append(runs, m)
 			return err
 		}),
-		read(from, "uniform_equivalent.csv", "profile,reference_budget,budget,time_seconds,useful_eflop", func(fields []string) error {
-			accepted := ""
-			if budget, err := strconv.Atoi(fields[2]); err == nil {
-				accepted = strconv.Itoa(named[fields[0]].N() * budget)
-			}
-			m, err := parseRun(named, append(fields, policy.UniformEquivalent.Name, "0", accepted, "0"))
+		read(from, "uniform_equivalent.csv", func(e equivalent) error {
+			r := execution{timed: e.timed, Strategy: policy.UniformEquivalent.Name, Wasted: "0", Accepted: e.Budget * int32(named[e.Profile].N())}
+			m, err := r.measured(named, e.Reference)
 			runs = append(runs, m)
 			return err
 		}))
@@ -94,49 +91,69 @@ func run(from, to string) error {
 		atomicfile.Write(filepath.Join(to, "measurements.parquet"), func(w io.Writer) error { return rowfile.Write(w, runs, footer(measurement.Schema)) }))
 }
 
-// read reads columns of a file, row by row. Its error is the first fault.
-func read(dir, name, columns string, row func(fields []string) error) error {
+// benchmark is a row of benchmarks.csv.
+type benchmark struct {
+	Name   string `csv:"benchmark"`
+	Tasks  int    `csv:"n_tasks"`
+	Scorer string `csv:"scorer"`
+}
+
+// timed is what the rows of both files of runs have.
+type timed struct {
+	Profile string  `csv:"profile"`
+	Budget  int32   `csv:"budget"`
+	Time    float64 `csv:"time_seconds"`
+	Useful  string  `csv:"useful_eflop"`
+}
+
+// execution is a row of measurements.csv.
+type execution struct {
+	timed
+	Strategy string `csv:"strategy"`
+	Wasted   string `csv:"wasted_eflop"`
+	Accepted int32  `csv:"accepted_rollouts"`
+	Extra    int32  `csv:"extra_rollouts"`
+}
+
+// equivalent is a row of uniform_equivalent.csv.
+type equivalent struct {
+	timed
+	Reference int32 `csv:"reference_budget"`
+}
+
+// read reads a file row by row. Its error is the first fault.
+func read[T any](dir, name string, row func(T) error) error {
 	content, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return err
 	}
-	records, faults := csvfile.Parse(content, strings.Split(columns, ","))
+	rows, numbers, faults := csvfile.Decode[T](content)
 	if len(faults) > 0 {
 		return fmt.Errorf("%s: %w", name, faults[0])
 	}
-	for _, r := range records {
-		if err := row(r.Fields); err != nil {
-			return fmt.Errorf("%s: row %d: %w", name, r.Number, err)
+	for i, r := range rows {
+		if err := row(r); err != nil {
+			return fmt.Errorf("%s: row %d: %w", name, numbers[i], err)
 		}
 	}
 	return nil
 }
 
-// parseRun is a run of a profile: its name, reference budget, budget, time, useful compute,
-// strategy, wasted compute, accepted and extra rollouts.
-func parseRun(named map[string]profile.Profile, fields []string) (measurement.Measurement, error) {
-	p, known := named[fields[0]]
+// measured is a run of a profile in the setting of a reference budget.
+func (r execution) measured(named map[string]profile.Profile, reference int32) (measurement.Measurement, error) {
+	p, known := named[r.Profile]
 	if !known {
-		return measurement.Measurement{}, fmt.Errorf("no profile %s", fields[0])
+		return measurement.Measurement{}, fmt.Errorf("no profile %s", r.Profile)
 	}
-	var faults []error
-	integer := func(text string) int32 {
-		value, err := strconv.ParseInt(text, 10, 32)
-		faults = append(faults, err)
-		return int32(value)
-	}
-	number := func(text string, exponent int) float64 {
-		value, err := parseScaled(text, exponent)
-		faults = append(faults, err)
-		return value
+	useful, err := parseScaled(r.Useful, 18)
+	wasted, fault := parseScaled(r.Wasted, 18)
+	if err = errors.Join(err, fault); err != nil {
+		return measurement.Measurement{}, err
 	}
 	m := measurement.Measurement{
 		Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Provenance: measurement.Published,
-		ReferenceBudget: integer(fields[1]), Budget: integer(fields[2]), TimeSeconds: number(fields[3], 0), UsefulFLOPs: number(fields[4], 18),
-		Strategy: fields[5], WastedFLOPs: number(fields[6], 18), AcceptedRollouts: integer(fields[7]), ExtraRollouts: integer(fields[8]),
-	}
-	if err := errors.Join(faults...); err != nil {
-		return m, err
+		ReferenceBudget: reference, Budget: r.Budget, TimeSeconds: r.Time, UsefulFLOPs: useful,
+		Strategy: r.Strategy, WastedFLOPs: wasted, AcceptedRollouts: r.Accepted, ExtraRollouts: r.Extra,
 	}
 	return m, m.Check()
 }

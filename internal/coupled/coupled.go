@@ -250,7 +250,12 @@ var fileDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 // CSV file with the columns benchmark, model and sha256; name is its name in errors.
 // It has a row for each of the published profiles, and no other.
 func ParseReleases(data []byte, name string, published []profile.Profile) (Releases, error) {
-	records, faults := csvfile.Parse(data, []string{"benchmark", "model", "sha256"})
+	type release struct {
+		Benchmark string `csv:"benchmark"`
+		Model     string `csv:"model"`
+		SHA256    string `csv:"sha256"`
+	}
+	rows, numbers, faults := csvfile.Decode[release](data)
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %w", name, faults[0])
 	}
@@ -259,16 +264,16 @@ func ParseReleases(data []byte, name string, published []profile.Profile) (Relea
 		content[p.Name()] = p.SHA256()
 	}
 	releases := Releases{}
-	for _, r := range records {
-		profile := profile.Profile{Benchmark: r.Fields[0], Model: r.Fields[1]}.Name()
+	for i, r := range rows {
+		profile := profile.Profile{Benchmark: r.Benchmark, Model: r.Model}.Name()
 		said, known := content[profile]
 		switch {
 		case !known:
-			return nil, fmt.Errorf("%s: row %d: %s is no published profile, or is there twice", name, r.Number, profile)
-		case !fileDigest.MatchString(r.Fields[2]):
-			return nil, fmt.Errorf("%s: row %d: sha256 %q is not 64 lower-case hex digits", name, r.Number, r.Fields[2])
+			return nil, fmt.Errorf("%s: row %d: %s is no published profile, or is there twice", name, numbers[i], profile)
+		case !fileDigest.MatchString(r.SHA256):
+			return nil, fmt.Errorf("%s: row %d: sha256 %q is not 64 lower-case hex digits", name, numbers[i], r.SHA256)
 		}
-		releases[said] = r.Fields[2]
+		releases[said] = r.SHA256
 		delete(content, profile)
 	}
 	for _, p := range published {

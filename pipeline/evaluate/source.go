@@ -265,26 +265,30 @@ func profiled(p profile.Profile, path string) Source {
 	return s
 }
 
-// countColumns are the columns of counts without a benchmark and a model.
-var countColumns = []string{"task_id", "pass_count", "tested_k"}
+// count is a row of counts without a benchmark and a model.
+type count struct {
+	ID     string `csv:"task_id"`
+	Passes string `csv:"pass_count"`
+	Tested string `csv:"tested_k"`
+}
 
 // counts reads counts that name neither.
 func counts(data []byte, path string) ([]Source, error) {
-	records, wrong := csvfile.Parse(data, countColumns)
+	rows, numbers, wrong := csvfile.Decode[count](data)
 	if err := errors.Join(wrong...); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s := Source{Name: filepath.Base(path), Path: path}
-	for _, r := range records {
-		n, err := strconv.ParseFloat(strings.TrimSpace(r.Fields[2]), 64)
-		passes, wrong := strconv.ParseFloat(strings.TrimSpace(r.Fields[1]), 64)
+	for i, r := range rows {
+		n, err := strconv.ParseFloat(strings.TrimSpace(r.Tested), 64)
+		passes, wrong := strconv.ParseFloat(strings.TrimSpace(r.Passes), 64)
 		if err != nil || wrong != nil || !(n >= 0 && n <= 1<<20) || n != math.Trunc(n) || !(passes >= 0 && passes <= n) {
-			return nil, fmt.Errorf("%s: row %d: pass_count %q and tested_k %q: want rollouts, and how many of them passed", path, r.Number, r.Fields[1], r.Fields[2])
+			return nil, fmt.Errorf("%s: row %d: pass_count %q and tested_k %q: want rollouts, and how many of them passed", path, numbers[i], r.Passes, r.Tested)
 		}
 		if passes != math.Trunc(passes) {
-			return nil, fmt.Errorf("%s: row %d: pass_count %q: graded rewards need the columns of a profile, rewards and squares among them", path, r.Number, r.Fields[1])
+			return nil, fmt.Errorf("%s: row %d: pass_count %q: graded rewards need the columns of a profile, rewards and squares among them", path, numbers[i], r.Passes)
 		}
-		s.IDs, s.Stages = append(s.IDs, r.Fields[0]), append(s.Stages, []estimate.Stage{estimate.Binary(int(n), int(passes), 0)})
+		s.IDs, s.Stages = append(s.IDs, r.ID), append(s.Stages, []estimate.Stage{estimate.Binary(int(n), int(passes), 0)})
 	}
 	return []Source{s}, nil
 }

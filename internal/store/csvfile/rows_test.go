@@ -12,10 +12,15 @@ import (
 )
 
 func TestColumnsAreFoundByName(t *testing.T) {
-	records, faults := csvfile.Parse([]byte("\ufeffc,a,extra,b\n3,1,x,2\n\"6\n6\",4,x,5\n"), []string{"a", "b"}, "c", "d")
-	want := []csvfile.Record{{Number: 1, Fields: []string{"1", "2", "3", ""}}, {Number: 2, Fields: []string{"4", "5", "6\n6", ""}}}
-	if len(faults) > 0 || !reflect.DeepEqual(records, want) {
-		t.Errorf("got %v, %v", records, faults)
+	type texts struct {
+		A string `csv:"a"`
+		B string `csv:"b"`
+		C string `csv:"c,maybe"`
+		D string `csv:"d,maybe"`
+	}
+	rows, numbers, faults := csvfile.Decode[texts]([]byte("\ufeffc,a,extra,b\n3,1,x,2\n\"6\n6\",4,x,5\n"))
+	if want := []texts{{"1", "2", "3", ""}, {"4", "5", "6\n6", ""}}; len(faults) > 0 || !reflect.DeepEqual(rows, want) || !reflect.DeepEqual(numbers, []int{1, 2}) {
+		t.Errorf("got %v, %v, %v", rows, numbers, faults)
 	}
 }
 
@@ -24,9 +29,12 @@ func TestSeparators(t *testing.T) {
 	for text, want := range map[string]string{
 		"a;b\n1,5;2\n": "1,5 2", "\ufeff\r\n a \tb\r\n1\t\"2;3\"\r\n": "1 2;3", "b, a\n2;0,1\n": "1 2;0", "\"a\";\"b\"\n\"1;0\";2\n": "1;0 2",
 	} {
-		records, faults := csvfile.Parse([]byte(text), []string{"a", "b"})
-		if len(faults) > 0 || len(records) != 1 || strings.Join(records[0].Fields, " ") != want {
-			t.Errorf("%q: %+v, %v, want %q", text, records, faults, want)
+		rows, _, faults := csvfile.Decode[struct {
+			A string `csv:"a"`
+			B string `csv:"b"`
+		}]([]byte(text))
+		if len(faults) > 0 || len(rows) != 1 || rows[0].A+" "+rows[0].B != want {
+			t.Errorf("%q: %+v, %v, want %q", text, rows, faults, want)
 		}
 	}
 }
@@ -71,6 +79,11 @@ func TestCellsAreRead(t *testing.T) {
 	}
 }
 
+// single is a row of one column.
+type single struct {
+	A string `csv:"a"`
+}
+
 func TestAllFaultsAreTold(t *testing.T) {
 	cases := map[string]string{
 		"":                       "the file is empty",
@@ -82,7 +95,7 @@ func TestAllFaultsAreTold(t *testing.T) {
 		"a\n1\n\"unfinished\n\n": "row 2: ",
 	}
 	for text, want := range cases {
-		_, faults := csvfile.Parse([]byte(text), []string{"a"})
+		_, _, faults := csvfile.Decode[single]([]byte(text))
 		var all []string
 		for _, fault := range faults {
 			all = append(all, fault.Error())
@@ -108,13 +121,13 @@ func TestCrowdedFiles(t *testing.T) {
 	for name, test := range cases {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		records, faults := csvfile.Parse([]byte(test.text), []string{"a"})
+		rows, _, faults := csvfile.Decode[single]([]byte(test.text))
 		runtime.ReadMemStats(&after)
 		if made := after.TotalAlloc - before.TotalAlloc; made > 160<<20 {
 			t.Errorf("%s: %d MiB were allocated", name, made>>20)
 		}
-		if len(records) > csvfile.MaxRecords || len(faults) > 1001 {
-			t.Errorf("%s: %d records, %d faults", name, len(records), len(faults))
+		if len(rows) > csvfile.MaxRecords || len(faults) > 1001 {
+			t.Errorf("%s: %d records, %d faults", name, len(rows), len(faults))
 		}
 		last := ""
 		if len(faults) > 0 {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // column is a tagged field of a struct.
@@ -19,6 +20,7 @@ type column struct {
 	name  string
 	index []int
 	maybe bool // a file may lack it
+	at    int  // in a file that is read; -1: it is not there
 }
 
 // columnsOf lists the columns of a struct. Fields of a struct without a tag stand in its
@@ -28,7 +30,7 @@ func columnsOf(row reflect.Type, at ...int) (all []column) {
 		field, index := row.Field(i), append(slices.Clone(at), i)
 		tag := cmp.Or(field.Tag.Get("csv"), field.Tag.Get("parquet"))
 		if name, option, _ := strings.Cut(tag, ","); name != "" {
-			all = append(all, column{name, index, option == "maybe"})
+			all = append(all, column{name: name, index: index, maybe: option == "maybe"})
 		} else if field.Type.Kind() == reflect.Struct {
 			all = append(all, columnsOf(field.Type, index...)...)
 		}
@@ -36,42 +38,97 @@ func columnsOf(row reflect.Type, at ...int) (all []column) {
 	return all
 }
 
-// Decode reads the rows of a CSV file, as [Parse] does, into structs whose fields are tagged
-// `csv:"name"`, or `parquet:"name"` as in Parquet files. Fields are texts, whole numbers
-// ("12.0" is one, as pandas writes columns with gaps), float64, bool and durations, whose
-// column's name ends in the unit: _ns, _us or _ms; a pointer to one is nil where the cell is
-// empty. A file may lack a column with the option maybe. numbers are the numbers of the
-// rows, which have no fault.
+// Decode reads the rows of a CSV file into structs whose fields are tagged `csv:"name"`, or
+// `parquet:"name"` as in Parquet files. Columns may stand in any order, and further ones are
+// passed over. Fields are texts, whole numbers ("12.0" is one, as pandas writes columns with
+// gaps), float64, bool and durations, whose column's name ends in the unit: _ns, _us or _ms; a
+// pointer to one is nil where the cell is empty. A file may lack a column with the option maybe.
+//
+// To lack another column is a fault, as is a row of another length, or a cell that is not of its
+// field or not UTF-8. All faults are returned, each with its row but without the name of the file,
+// unless they are more than a thousand. rows are those without fault, and numbers their numbers,
+// from 1.
 func Decode[T any](data []byte) (rows []T, numbers []int, faults []error) {
 	columns := columnsOf(reflect.TypeFor[T]())
-	var required, optional []string
-	for _, c := range columns {
-		if c.maybe {
-			optional = append(optional, c.name)
-		} else {
-			required = append(required, c.name)
+	var header []string
+	number := -1
+	for line, err := range Rows(data) {
+		number++
+		switch {
+		case header == nil && err != nil:
+			return nil, nil, []error{fmt.Errorf("header: %w", err)}
+		case header == nil:
+			header = line.Cells
+			for i, name := range header {
+				header[i] = strings.TrimSpace(name)
+			}
+			if faults = locate(header, columns); len(faults) > 0 {
+				return nil, nil, faults
+			}
+			continue
+		case len(faults) >= maxFaults:
+			return rows, numbers, append(faults, fmt.Errorf("row %d and those after it were not read: there are too many faults", number))
+		case number > MaxRecords:
+			return rows, numbers, append(faults, fmt.Errorf("row %d is one too many: a file has at most %d", number, MaxRecords))
+		case err == nil && len(line.Cells) != len(header):
+			err = fmt.Errorf("%d fields, the header has %d", len(line.Cells), len(header))
 		}
-	}
-	records, faults := Parse(data, required, optional...)
-	names := slices.Concat(required, optional)
-	for _, record := range records {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("row %d: %w", number, err))
+			continue
+		}
 		var row T
 		before := len(faults)
 		for _, c := range columns {
-			text := record.Fields[slices.Index(names, c.name)]
+			if c.at < 0 {
+				continue
+			}
+			text := line.Cells[c.at]
 			if err := c.set(reflect.ValueOf(&row).Elem().FieldByIndex(c.index), text); err != nil {
-				faults = append(faults, fmt.Errorf("row %d: %s %q is %w", record.Number, c.name, strings.TrimSpace(text), err))
+				faults = append(faults, fmt.Errorf("row %d: %s %q is %w", number, c.name, strings.TrimSpace(text), err))
 			}
 		}
 		if len(faults) == before {
-			rows, numbers = append(rows, row), append(numbers, record.Number)
+			rows, numbers = append(rows, row), append(numbers, number)
 		}
+	}
+	if header == nil {
+		return nil, nil, []error{fmt.Errorf("the file is empty, expected a header with the columns %s", strings.Join(required(columns), ", "))}
 	}
 	return rows, numbers, faults
 }
 
+// required are the names of the columns that a file may not lack.
+func required(columns []column) (names []string) {
+	for _, c := range columns {
+		if !c.maybe {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// locate sets the position of every column in the header, -1 of one that is not there and may be
+// lacking.
+func locate(header []string, columns []column) (faults []error) {
+	for i := range columns {
+		c := &columns[i]
+		c.at = slices.Index(header, c.name)
+		switch {
+		case c.at < 0 && !c.maybe:
+			faults = append(faults, fmt.Errorf("column %s is missing (the header is %q)", c.name, header))
+		case c.at >= 0 && slices.Contains(header[c.at+1:], c.name):
+			faults = append(faults, fmt.Errorf("column %s is there twice", c.name))
+		}
+	}
+	return faults
+}
+
 // set sets a field to the value of a cell. The error continues a sentence: "not a number".
 func (c column) set(field reflect.Value, text string) (err error) {
+	if !utf8.ValidString(text) {
+		return errors.New("not valid UTF-8")
+	}
 	if field.Kind() == reflect.Pointer {
 		if text == "" {
 			return nil
