@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/internal/display"
+	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/dag"
 )
 
@@ -114,15 +114,7 @@ func (s *session) print(t texter) error { return s.printAs(t, t.Text) }
 // printAs is print of a document whose text is written by a function of its own.
 func (s *session) printAs(document any, text func(w io.Writer) error) error {
 	if s.json {
-		return writeJSON(s.stdout, document)
+		return atomicfile.EncodeJSON(s.stdout, document)
 	}
 	return text(s.stdout)
-}
-
-// writeJSON writes a document for scripts.
-func writeJSON(w io.Writer, document any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
 }

@@ -3,7 +3,6 @@
 package comparison
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"speceval/internal/agreement"
 	"speceval/internal/display"
 	"speceval/internal/profile"
+	"speceval/internal/store/atomicfile"
 	"speceval/internal/table"
 )
 
@@ -251,8 +251,5 @@ func (c *Comparison) JSON(w io.Writer, all bool) error {
 		line.Tasks, line.Only = listed(p, all), lists(p.Only)
 		document.Profiles = append(document.Profiles, line)
 	}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
+	return atomicfile.EncodeJSON(w, document)
 }

@@ -76,9 +76,6 @@ func (j *Job) Write(output string, rows int, write func(w io.Writer) error) erro
 	if err := j.mayWrite(output); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(j.Path(output)), 0o777); err != nil {
-		return atomicfile.Advise(j.Path(output), err)
-	}
 	file, err := atomicfile.Create(j.Path(output))
 	if err != nil {
 		return err

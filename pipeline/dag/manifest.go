@@ -3,7 +3,6 @@ package dag
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"time"
@@ -129,9 +128,5 @@ func parseManifest(data []byte, name string, ref Ref) (*Manifest, error) {
 
 // writeManifest writes the manifest of a unit, atomically.
 func writeManifest(dir string, ref Ref, m *Manifest) error {
-	file := filepath.Join(dir, filepath.FromSlash(manifestPath(ref)))
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return atomicfile.Advise(file, err)
-	}
-	return atomicfile.WriteJSON(file, m)
+	return atomicfile.WriteJSON(filepath.Join(dir, filepath.FromSlash(manifestPath(ref))), m)
 }

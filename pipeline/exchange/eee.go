@@ -29,9 +29,9 @@ func (e *Evaluation) everyEval(to string) (paths []string, err error) {
 		return nil, fmt.Errorf("--to %q: the format eee is a folder, whose files have the names of Every Eval Ever", to)
 	}
 	base := filepath.Join(to, filepath.FromSlash(e.recordPath()))
-	err = writeFile(base+samplesSuffix, func(w io.Writer) error { return e.rows(w, "", "\n", "\n", e.eeeSample) })
+	err = atomicfile.Write(base+samplesSuffix, func(w io.Writer) error { return e.rows(w, "", "\n", "\n", e.eeeSample) })
 	if err == nil {
-		err = writeFile(base+".json", func(w io.Writer) error { return atomicfile.EncodeJSON(w, e.eeeRecord()) })
+		err = atomicfile.Write(base+".json", func(w io.Writer) error { return atomicfile.EncodeJSON(w, e.eeeRecord()) })
 	}
 	return []string{base + samplesSuffix, base + ".json"}, err
 }

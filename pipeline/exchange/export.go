@@ -74,15 +74,7 @@ func (e *Evaluation) Write(format, to string) (paths []string, err error) {
 	if to = cmp.Or(to, e.uuid()+suffix); filepath.Ext(to) != suffix {
 		return nil, fmt.Errorf("--to %q: this format is a file that ends in %s", to, suffix)
 	}
-	return []string{to}, writeFile(to, write)
-}
-
-// writeFile writes a file, and the folders that it is in.
-func writeFile(path string, write func(w io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, write)
+	return []string{to}, atomicfile.Write(to, write)
 }
 
 // uuid is an id in the form of a UUID of version 4, the same for the same result.

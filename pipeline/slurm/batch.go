@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -107,14 +106,7 @@ func ReadBatch(dir string) (*Batch, error) {
 
 // write stores the batch in its folder under folder.
 func (b *Batch) write(folder string) error {
-	if err := os.MkdirAll(filepath.Join(folder, b.Name), 0o777); err != nil {
-		return err
-	}
-	return atomicfile.Write(filepath.Join(folder, b.Name, batchFile), func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", " ")
-		return e.Encode(b)
-	})
+	return atomicfile.WriteJSON(filepath.Join(folder, b.Name, batchFile), b)
 }
 
 // batches reads those under folder that have not ended, the oldest first. One

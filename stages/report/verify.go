@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"speceval/internal/agreement"
 	"speceval/internal/paper"
+	"speceval/internal/store/atomicfile"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -135,15 +135,12 @@ func (v Verdicts) Summary() string {
 // JSON writes the verdicts as one object: published, passed; agree and total of the
 // classes that decide; missing, classes, score, summary, cells.
 func (v Verdicts) JSON(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
 	deciding := v.Cells.Deciding()
 	var score *agreement.Score
 	if s := v.Cells.Score(); s.Cells > 0 {
 		score = &s
 	}
-	return out.Encode(struct {
+	return atomicfile.EncodeJSON(w, struct {
 		Verdicts
 		Passed  bool `json:"passed"`
 		Agree   int  `json:"agree"`

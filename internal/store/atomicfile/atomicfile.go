@@ -192,8 +192,8 @@ func WriteJSON(path string, v any) error {
 	return Write(path, func(w io.Writer) error { return EncodeJSON(w, v) })
 }
 
-// EncodeJSON writes a value as manifests, setups and results are stored: indented JSON that
-// escapes no HTML.
+// EncodeJSON writes a value as manifests, setups and results are stored, and as documents are
+// printed: indented JSON that escapes no HTML.
 func EncodeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
