@@ -77,9 +77,10 @@ func (e *engine) Now() time.Duration { return e.at(e.Clock.Now()) }
 
 func (e *engine) at(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
 
-// rolloutID is the rollout of an id: those of the evaluation that is extended come first, then
-// pilots, then continuations, so that files have one number for each rollout of a task.
-func (s *Setup) rolloutID(id controller.ID) rollout.ID {
+// RolloutID is the rollout of an id, numbered from 0: those of the evaluation that is extended
+// come first, then pilots, then continuations, so that files have one number for each rollout of
+// a task.
+func (s *Setup) RolloutID(id controller.ID) rollout.ID {
 	n := int(id.Ordinal) - 1 + s.Extends.Rollouts(int(id.Task))
 	if id.Phase != controller.Pilot {
 		n += s.Design.Pilots
@@ -87,8 +88,8 @@ func (s *Setup) rolloutID(id controller.ID) rollout.ID {
 	return rollout.ID{Task: id.Task, Rollout: int32(n)}
 }
 
-// numbered is the id of a rollout of a task, from 0 after the evaluation that is extended.
-func (s *Setup) numbered(task, n int) controller.ID {
+// ControllerID is the id of a rollout of a task, from 0 after the evaluation that is extended.
+func (s *Setup) ControllerID(task, n int) controller.ID {
 	if m := s.Design.Pilots; n >= m {
 		return controller.ID{Task: int32(task), Phase: controller.Continuation, Ordinal: int32(n + 1 - m)}
 	}
@@ -97,8 +98,8 @@ func (s *Setup) numbered(task, n int) controller.ID {
 
 // Submit gives the rollout that is there, or asks for it in the background.
 func (e *engine) Submit(number int, id controller.ID) {
-	e.ledger.List(e.Setup.rolloutID(id))
-	r, v, err := e.store.find(e.Setup.rolloutID(id), e.Rules)
+	e.ledger.List(e.Setup.RolloutID(id))
+	r, v, err := e.store.find(e.Setup.RolloutID(id), e.Rules)
 	if err != nil {
 		e.stop(err)
 		return
@@ -270,7 +271,7 @@ func seconds(d time.Duration) *float64 {
 
 // record is a request that is about to be sent.
 func (e *engine) record(number int, id controller.ID) *Request {
-	rolloutID := e.Setup.rolloutID(id)
+	rolloutID := e.Setup.RolloutID(id)
 	return &Request{
 		Session: e.store.session, Number: int32(number),
 		Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: rolloutID.Rollout,
@@ -281,7 +282,7 @@ func (e *engine) record(number int, id controller.ID) *Request {
 
 // ask sends a request and keeps what comes of it, and then its score.
 func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
-	rolloutID, end := e.Setup.rolloutID(id), e.Servers.ThinkEnd()
+	rolloutID, end := e.Setup.RolloutID(id), e.Servers.ThinkEnd()
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
 	err := e.resume(&request, r, rolloutID)

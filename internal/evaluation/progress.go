@@ -137,7 +137,7 @@ func (e *engine) provisional() *Provisional {
 			t.Stages[k-1].Weight += left
 		}
 		for n := range t.Rollouts() {
-			t.take(int32(n), e.rewards[e.Setup.numbered(i, n)])
+			t.take(int32(n), e.rewards[e.Setup.ControllerID(i, n)])
 		}
 		r.Rows = append(r.Rows, t)
 	}
@@ -161,7 +161,7 @@ func (e *engine) observe() {
 	}
 	e.observed, e.selected = slices.Clone(seen), make([]int, len(e.Setup.TaskIDs))
 	for i := range e.selected {
-		for e.control.Selected(e.Setup.numbered(i, e.selected[i])) {
+		for e.control.Selected(e.Setup.ControllerID(i, e.selected[i])) {
 			e.selected[i]++
 		}
 	}
@@ -172,7 +172,7 @@ func (e *engine) rounds() int {
 	n := e.Setup.Design.Pilots
 	for i := range e.Setup.TaskIDs {
 		for k := range n {
-			if _, there := e.rewards[e.Setup.numbered(i, k)]; !there {
+			if _, there := e.rewards[e.Setup.ControllerID(i, k)]; !there {
 				n = k
 				break
 			}

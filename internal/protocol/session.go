@@ -135,11 +135,7 @@ func (s *session) used(task, rollouts int) (u ledger.Used) {
 
 // id is the controller's name of a rollout that is not of the past.
 func (s *session) id(task, number int) controller.ID {
-	number -= s.past[task]
-	if m := s.control.Pilots; number > m {
-		return controller.ID{Task: int32(task), Phase: controller.Continuation, Ordinal: int32(number - m)}
-	}
-	return controller.ID{Task: int32(task), Phase: controller.Pilot, Ordinal: int32(number)}
+	return s.setup.ControllerID(task, number-1-s.past[task])
 }
 
 // at is the entry of a rollout, which is made if it is not there.
@@ -187,10 +183,7 @@ func (s *session) pull() (more bool, err error) {
 		return false, nil
 	}
 	s.speculating = !s.control.Selected(id)
-	number := s.past[id.Task] + int(id.Ordinal)
-	if id.Phase == controller.Continuation {
-		number += s.control.Pilots
-	}
+	number := int(s.setup.RolloutID(id).Rollout) + 1
 	e := s.at(int(id.Task), number)
 	e.submitted = true
 	switch e.state {
