@@ -2,9 +2,7 @@ package evaluate
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"strconv"
 
@@ -19,17 +17,9 @@ import (
 // design does not depend on which evaluation came first.
 const designSeed = 42
 
-// designOf is the design of an evaluation on servers with so many places: the one that
-// it has begun with, and otherwise what follows from its tasks, rollouts and donors.
-// stages is their number if that is not to be chosen; 0: choose.
+// designOf is the design of an evaluation on servers with so many places, by its tasks, rollouts
+// and donors. stages is their number if that is not to be chosen; 0: choose.
 func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stages, places int) (evaluation.Design, error) {
-	there, err := evaluation.ReadSetup(setup.Path(b.out()))
-	if err == nil {
-		return there.Design, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return evaluation.Design{}, err
-	}
 	own, err := policy.FindExecution(setup.Policy)
 	if err != nil {
 		return evaluation.Design{}, err
@@ -80,16 +70,6 @@ const noGain = 0.999
 func gainless(s *evaluation.Setup) bool {
 	stops := s.Stop != nil && *s.Stop != evaluation.Stop{Rollouts: s.Stop.Rollouts}
 	return !stops && len(s.Donors) == 0 && s.Design.Risk != nil && *s.Design.Risk >= noGain
-}
-
-// foresee lets Uniform take the place of the default policy, in an evaluation that has
-// not begun, where the design expects no gain.
-func (s *Subject) foresee(setup *evaluation.Setup) {
-	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil {
-		setup.Used = there.Used
-	} else if !s.named && gainless(setup) {
-		setup.Used, setup.Design = "uniform", alike(setup.Budget)
-	}
 }
 
 // mostStopped is the greatest weight of a pilot where the rest follows from what it

@@ -266,12 +266,18 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		return nil, err
 	}
 	defer lease.Release()
-	if setup.Extends == nil {
+	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil {
+		setup.Design, setup.Used = there.Design, there.Used
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	} else if setup.Extends == nil {
 		cells := setup.Design.Cells
 		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places()); err != nil {
 			return nil, err
 		}
-		s.foresee(&setup)
+		if !s.named && gainless(&setup) {
+			setup.Used, setup.Design = "uniform", alike(setup.Budget)
+		}
 		setup.Design.Cells = cells
 	}
 	if err := setup.Check(); err != nil {
