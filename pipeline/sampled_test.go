@@ -121,11 +121,13 @@ func TestTheSmallBenchmarkIsSampledOverHTTP(t *testing.T) {
 	}
 }
 
+// TestFaultsOfServersLeaveNoTrace asks again for what is lost: a server repeats an answer by its
+// seed, and goes on with one by another seed, so that a cut within its first tokens would show.
 func TestFaultsOfServersLeaveNoTrace(t *testing.T) {
 	faulty, clean := filepath.Join(t.TempDir(), "faulty"), filepath.Join(t.TempDir(), "clean")
 	// That twelve attempts of one of 360 requests all fail happens in 5e-8 of runs.
 	faults := imitation.Faults{Error: 0.05, Cut: 0.05, Garbage: 0.05}
-	if code, _, stderr := sample(t, fleetExperiment(t, faults), faulty, "run", "generate", "--set", "serving.attempts=12"); code != 0 {
+	if code, _, stderr := sample(t, fleetExperiment(t, faults), faulty, "run", "generate", "--set", "serving.attempts=12", "--set", "serving.on_loss=again"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}
 	if code, _, stderr := sample(t, fleetExperiment(t, imitation.Faults{}), clean, "run", "generate"); code != 0 {
