@@ -44,17 +44,14 @@ const (
 	keyTSFinalists  = "replay.ts_neyman.finalists"
 )
 
-// Heats of a race have trajectories of their own, by the first.
-const (
-	finalFirst  = 1 << 40
-	runnerFirst = 2 << 40
-)
-
 // In a race run prior strengths that are apart by a ratio of at least apart, a curve leads to
-// those between, and scoutDraws trajectories say which are near the best.
+// those between: first some trajectories of all, then others of the best at each budget.
 const (
-	apart      = 1.5
-	scoutDraws = 2
+	apart       = 1.5
+	scoutDraws  = 2
+	strengths   = 5
+	runnerFirst = 2 << 40 // trajectory
+	finalFirst  = 1 << 40
 )
 
 // tsUnits are the units of the search for TS-Neyman. In a race, a unit for each prior strength
@@ -113,29 +110,20 @@ type tsTask struct {
 // so is the time.
 type tsSpan struct{ budget, draws int }
 
-// tsSpans are the spans of budgets in rising order, draws trajectories at the last, or at
-// each. Budgets below the warm start are left out.
-func tsSpans(budgets []int, warm, draws int, equally bool) []tsSpan {
-	var spans []tsSpan
+// spans are the task's for a warm start and a profile, of budgets in rising order. Budgets below
+// the warm start are left out. Of fewer than 100 tasks there are as many more trajectories, which
+// take as long and have more noise.
+func (t tsTask) spans(budgets []int, warm, tasks int) (spans []tsSpan) {
 	for _, b := range budgets {
-		switch {
-		case b < warm:
-		case equally:
+		draws := t.draws
+		if !t.equally {
+			draws = draws * max(100, tasks) / tasks * budgets[len(budgets)-1] / b
+		}
+		if b >= warm {
 			spans = append(spans, tsSpan{b, draws})
-		default:
-			spans = append(spans, tsSpan{b, draws * budgets[len(budgets)-1] / b})
 		}
 	}
 	return spans
-}
-
-// spans are the task's for a warm start and a profile. Of fewer than 100 tasks there are as many
-// more trajectories, which take as long and have more noise.
-func (t tsTask) spans(budgets []int, warm, tasks int) []tsSpan {
-	if t.equally {
-		return tsSpans(budgets, warm, t.draws, true)
-	}
-	return tsSpans(budgets, warm, t.draws*max(100, tasks)/tasks, false)
 }
 
 // tsTrial is the unit that runs the candidates of one prior strength on profiles, all on

@@ -81,7 +81,6 @@ func (b *builder) tsSelectUnit(finals []dag.Unit, heats ...[]dag.Unit) dag.Unit 
 // it ran in.
 type tsSearch struct {
 	profiles map[tsCandidateAt][]tsProfile
-	order    []tsCandidateAt
 	last     map[tsCandidateAt][]tsProfile // of those that ran in the last heat
 }
 
@@ -100,28 +99,22 @@ type tsError struct{ value, se float64 }
 // newSearch puts the rows of every candidate together, its profiles and their batches in the
 // order of the rows.
 func newSearch(heats ...[]tsRow) tsSearch {
-	type pair struct {
+	type part struct {
 		tsCandidateAt
 		benchmark, model string
 	}
+	of := func(r tsRow) part { return part{r.tsCandidateAt, r.Benchmark, r.Model} }
 	s := tsSearch{profiles: map[tsCandidateAt][]tsProfile{}}
 	for _, rows := range heats {
-		parts := map[pair][]tsRow{}
-		var order []pair
-		for _, r := range rows {
-			at := pair{r.tsCandidateAt, r.Benchmark, r.Model}
-			if parts[at] == nil {
-				order = append(order, at)
-			}
-			parts[at] = append(parts[at], r)
-		}
 		s.last = map[tsCandidateAt][]tsProfile{}
-		for _, at := range order {
-			s.last[at.tsCandidateAt] = append(s.last[at.tsCandidateAt], ofBatches(parts[at]))
+		for from, to := 0, 0; from < len(rows); from = to {
+			for to = from + 1; to < len(rows) && of(rows[to]) == of(rows[from]); to++ {
+			}
+			at := rows[from].tsCandidateAt
+			s.last[at] = append(s.last[at], ofBatches(rows[from:to]))
 		}
 		maps.Copy(s.profiles, s.last)
 	}
-	s.order = slices.SortedFunc(maps.Keys(s.profiles), tsCandidateAt.compare)
 	return s
 }
 
@@ -169,10 +162,10 @@ func (s tsSearch) found(c tsCandidateAt) variance.Search {
 	}
 }
 
-// atBudgets splits the candidates by budget.
+// atBudgets are the candidates of each budget, in order.
 func (s tsSearch) atBudgets() [][]tsCandidateAt {
 	var groups [][]tsCandidateAt
-	for _, c := range s.order {
+	for _, c := range slices.SortedFunc(maps.Keys(s.profiles), tsCandidateAt.compare) {
 		if n := len(groups); n == 0 || groups[n-1][0].Budget != c.Budget {
 			groups = append(groups, nil)
 		}
@@ -181,16 +174,13 @@ func (s tsSearch) atBudgets() [][]tsCandidateAt {
 	return groups
 }
 
-// strengths is how many prior strengths run the race, at each budget.
-const strengths = 5
-
 // runners are the candidates of every budget with the prior strengths that are best, by the
 // mean over the warm starts.
 func (s tsSearch) runners() (all []tsCandidateAt) {
 	for _, group := range s.atBudgets() {
-		own, sums := s.rank(group, nil), map[float64]float64{}
-		for k, c := range group {
-			sums[c.Alpha] += own.mean(k)
+		sums := map[float64]float64{}
+		for _, c := range group {
+			sums[c.Alpha] += s.found(c).MSE
 		}
 		best := slices.SortedFunc(maps.Keys(sums), func(a, b float64) int { return cmp.Or(cmp.Compare(sums[a], sums[b]), cmp.Compare(a, b)) })
 		best = best[:min(strengths, len(best))]
@@ -205,17 +195,15 @@ func (s tsSearch) runners() (all []tsCandidateAt) {
 
 // finalists are the best candidates of every budget, at most each of them, by the curve
 // through the prior strengths.
-func (s tsSearch) finalists(alphas []float64, each int) []tsCandidateAt {
-	var all []tsCandidateAt
+func (s tsSearch) finalists(alphas []float64, each int) (all []tsCandidateAt) {
 	for _, group := range s.atBudgets() {
 		r := s.rank(group, alphas)
-		best := slices.Clone(r.candidates)
-		place := func(c tsCandidateAt) float64 { return r.mean(slices.Index(r.candidates, c)) }
-		slices.SortStableFunc(best, func(a, b tsCandidateAt) int { return cmp.Compare(place(a), place(b)) })
-		best = best[:min(each, len(best))]
-		slices.SortFunc(best, tsCandidateAt.compare)
-		all = append(all, best...)
+		best := slices.SortedFunc(maps.Keys(r.weights), func(a, b tsCandidateAt) int {
+			return cmp.Or(cmp.Compare(r.mean(a).value, r.mean(b).value), a.compare(b))
+		})
+		all = append(all, best[:min(each, len(best))]...)
 	}
+	slices.SortFunc(all, tsCandidateAt.compare)
 	return all
 }
 
@@ -226,11 +214,17 @@ func (s tsSearch) finalists(alphas []float64, each int) []tsCandidateAt {
 // strength and warm start.
 func selectTS(first, last tsSearch, alphas []float64) (search []variance.Search, ratios []variance.Ratio) {
 	for _, group := range first.atBudgets() {
+		r := first.rank(group, alphas)
+		for c := range r.weights {
+			if first.profiles[c] == nil {
+				group = append(group, c)
+			}
+		}
+		slices.SortFunc(group, tsCandidateAt.compare)
 		var rows []variance.Search
 		selected := -1
-		ranking := first.rank(group, alphas)
-		for k, c := range ranking.candidates {
-			row := variance.Search{Budget: c.Budget, Alpha: c.Alpha, M0: c.M0}
+		for k, c := range group {
+			var row variance.Search
 			switch {
 			case last.profiles[c] != nil:
 				row = last.found(c)
@@ -241,19 +235,22 @@ func selectTS(first, last tsSearch, alphas []float64) (search []variance.Search,
 			case first.profiles[c] != nil:
 				row = first.found(c)
 			default:
-				curve := ranking.combined(ranking.weights[k])
-				row.MSE, row.MSESE = curve.value, curve.se
-				row.Raw, row.RawSE, row.RawSD = math.NaN(), math.NaN(), math.NaN()
+				mean, none := r.mean(c), math.NaN()
+				row = variance.Search{Budget: c.Budget, Alpha: c.Alpha, M0: c.M0, MSE: mean.value, MSESE: mean.se, Raw: none, RawSE: none, RawSD: none}
 			}
 			rows = append(rows, row)
 		}
 		rows[selected].Selected = true
-		for k := range rows {
-			excess := ranking.excess(k, selected)
+		best := r.mean(group[selected])
+		for k, c := range group {
+			excess := tsError{rows[k].MSE - best.value, math.Hypot(rows[k].MSESE, best.se)} // heats share no trajectories
+			if r.weights[c] != nil {
+				excess = r.excess(c, group[selected])
+			}
 			rows[k].Excess, rows[k].ExcessSE = excess.value, excess.se
 		}
 		search = append(search, rows...)
-		ratios = append(ratios, last.ratios(ranking.candidates[selected])...)
+		ratios = append(ratios, last.ratios(group[selected])...)
 	}
 	return search, ratios
 }
@@ -270,139 +267,87 @@ func (s tsSearch) ratios(c tsCandidateAt) (ratios []variance.Ratio) {
 	return ratios
 }
 
-// tsRanking compares the candidates of a budget. The mean of each is a linear
-// combination of what was seen of those that ran.
+// tsRanking compares candidates of a budget. The mean of each is a linear combination of the
+// means of those that ran in the last heat.
 type tsRanking struct {
-	candidates []tsCandidateAt
-	weights    [][]float64   // of each candidate, by those that ran
-	profiles   [][]tsProfile // of each that ran
-	last       []bool        // whether it did in the last heat
+	ran     [][]tsProfile
+	weights map[tsCandidateAt][]float64 // by those that ran
 }
 
-// rank compares candidates that ran, each by its own trajectories. With prior strengths it
-// goes by a curve through the candidates of the last heat, to all between them.
+// rank compares the candidates of a budget that ran in the last heat, each by its own
+// trajectories, or, with at least three prior strengths among them, all between them by a
+// curve.
 //
 // The MSE is a smooth function of the prior strength, and changes little with the warm start:
 // near the best it is a parabola in log α, which each further warm start shifts, fitted by
 // least squares.
-func (s tsSearch) rank(ran []tsCandidateAt, alphas []float64) tsRanking {
-	var r tsRanking
-	weights := map[tsCandidateAt][]float64{}
-	for k, c := range ran {
-		r.profiles, r.last = append(r.profiles, s.profiles[c]), append(r.last, s.last[c] != nil)
-		weights[c] = make([]float64, len(ran))
-		weights[c][k] = 1
+func (s tsSearch) rank(group []tsCandidateAt, alphas []float64) tsRanking {
+	r := tsRanking{weights: map[tsCandidateAt][]float64{}}
+	ran := slices.DeleteFunc(slices.Clone(group), func(c tsCandidateAt) bool { return s.last[c] == nil })
+	var warm []int32
+	for _, c := range ran {
+		r.ran = append(r.ran, s.last[c])
+		if !slices.Contains(warm, c.M0) {
+			warm = append(warm, c.M0)
+		}
 	}
-	s.fit(ran, alphas, weights)
-	r.candidates = slices.SortedFunc(maps.Keys(weights), tsCandidateAt.compare)
-	for _, c := range r.candidates {
-		r.weights = append(r.weights, weights[c])
+	parabola := func(c tsCandidateAt) []float64 {
+		l := math.Log(c.Alpha)
+		row := append([]float64{1, l, l * l}, make([]float64, len(warm)-1)...)
+		if k := slices.Index(warm, c.M0); k > 0 {
+			row[2+k] = 1
+		}
+		return row
+	}
+	columns := 2 + len(warm)
+	own, x := mat.NewDense(len(ran), len(ran), nil), mat.NewDense(len(ran), columns, nil)
+	for k, c := range ran {
+		own.Set(k, k, 1)
+		x.SetRow(k, parabola(c))
+		r.weights[c] = own.RawRowView(k)
+	}
+	var inverse mat.Dense
+	if len(alphas) == 0 || len(ran) < 3*len(warm) || inverse.Solve(x, own) != nil {
+		return r
+	}
+	for _, alpha := range alphas {
+		for _, m0 := range warm {
+			c := tsCandidateAt{ran[0].Budget, alpha, m0}
+			if alpha < ran[0].Alpha || alpha > ran[len(ran)-1].Alpha || s.profiles[c] != nil && s.last[c] == nil {
+				continue
+			}
+			var weights mat.Dense
+			weights.Mul(mat.NewDense(1, columns, parabola(c)), &inverse)
+			r.weights[c] = weights.RawRowView(0)
+		}
 	}
 	return r
 }
 
-// fit sets the weights of the candidates on the curve. There is none through fewer than three
-// prior strengths.
-func (s tsSearch) fit(ran []tsCandidateAt, alphas []float64, weights map[tsCandidateAt][]float64) {
-	var on []int
-	var warm []int32
-	for k, c := range ran {
-		if s.last[c] != nil {
-			on = append(on, k)
-			if !slices.Contains(warm, c.M0) {
-				warm = append(warm, c.M0)
-			}
-		}
-	}
-	if len(on) < 3*len(warm) {
-		return
-	}
-	columns := 2 + len(warm)
-	x, unit := mat.NewDense(len(on), columns, nil), mat.NewDense(len(on), len(on), nil)
-	for row, k := range on {
-		x.SetRow(row, parabola(ran[k], warm))
-		unit.Set(row, row, 1)
-	}
-	var inverse mat.Dense
-	if err := inverse.Solve(x, unit); err != nil {
-		return
-	}
-	for _, alpha := range alphas {
-		if alpha < ran[on[0]].Alpha || alpha > ran[on[len(on)-1]].Alpha {
-			continue
-		}
-		for _, m0 := range warm {
-			c := tsCandidateAt{ran[0].Budget, alpha, m0}
-			if weights[c] != nil && s.last[c] == nil {
-				continue
-			}
-			var hat mat.Dense
-			hat.Mul(mat.NewDense(1, columns, parabola(c, warm)), &inverse)
-			weights[c] = make([]float64, len(ran))
-			for col, k := range on {
-				weights[c][k] = hat.At(0, col)
-			}
-		}
-	}
-}
+// mean is the mean of a candidate over the profiles.
+func (r tsRanking) mean(c tsCandidateAt) tsError { return r.combined(r.weights[c]) }
 
-// parabola is a candidate's row of the curve: a parabola in log α, and a shift for every warm
-// start but the first.
-func parabola(c tsCandidateAt, warm []int32) []float64 {
-	l := math.Log(c.Alpha)
-	at := []float64{1, l, l * l}
-	for _, m0 := range warm[1:] {
-		if c.M0 == m0 {
-			at = append(at, 1)
-		} else {
-			at = append(at, 0)
-		}
-	}
-	return at
-}
-
-// mean is the mean of candidate k over the profiles.
-func (r tsRanking) mean(k int) float64 { return r.combined(r.weights[k]).value }
-
-// excess is the mean of candidate k less the mean of another, with the standard error of the
+// excess is the mean of a candidate less the mean of another, with the standard error of the
 // difference.
-func (r tsRanking) excess(k, other int) tsError {
-	weights := slices.Clone(r.weights[k])
-	for j, w := range r.weights[other] {
-		weights[j] -= w
-	}
+func (r tsRanking) excess(c, other tsCandidateAt) tsError {
+	weights := slices.Clone(r.weights[c])
+	floats.Sub(weights, r.weights[other])
 	return r.combined(weights)
 }
 
-// combined is a linear combination of the candidates' means. Heats share no trajectories.
+// combined is a linear combination of the means of those that ran. Batches of the same number
+// have the same outcomes, so that its error is seen in their spread.
 func (r tsRanking) combined(weights []float64) tsError {
-	first, last := r.within(weights, false), r.within(weights, true)
-	return tsError{first.value + last.value, math.Hypot(first.se, last.se)}
-}
-
-// within is the part of a linear combination that ran in the last heat, or before. Batches of
-// the same number have the same outcomes, so that its error is seen in their spread.
-func (r tsRanking) within(weights []float64, last bool) tsError {
 	sum, squares := 0.0, 0.0
-	for p := range r.profiles[0] {
-		var values []float64 // of the batches
+	for p, first := range r.ran[0] {
+		values := make([]float64, len(first.batches))
 		for k, w := range weights {
-			if w == 0 || r.last[k] != last {
-				continue
-			}
-			batches := r.profiles[k][p].batches
-			if values == nil {
-				values = make([]float64, len(batches))
-			}
-			floats.AddScaled(values, w, batches)
-		}
-		if values == nil {
-			return tsError{}
+			floats.AddScaled(values, w, r.ran[k][p].batches)
 		}
 		mean, square := moments(values)
 		sum += mean
 		squares += max(square-mean*mean, 0) / max(float64(len(values))-1, 1)
 	}
-	n := float64(len(r.profiles[0]))
+	n := float64(len(r.ran[0]))
 	return tsError{sum / n, math.Sqrt(squares) / n}
 }

@@ -27,7 +27,7 @@ func trajectories(t *testing.T, alpha float64, ps []float64, warm int, spans []t
 var mixed = []float64{0, 0.02, 0.3, 0.5, 0.9, 1, 0.7, 0.99}
 
 func TestSmallerBudgetsHaveMoreTrajectories(t *testing.T) {
-	if got, want := tsSpans([]int{8, 16, 64}, 10, 6, false), []tsSpan{{16, 24}, {64, 6}}; !slices.Equal(got, want) {
+	if got, want := (tsTask{draws: 6}).spans([]int{8, 16, 64}, 10, 100), []tsSpan{{16, 24}, {64, 6}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	got := trajectories(t, 0.1, mixed, 2, []tsSpan{{3, 6}, {8, 4}}, 0)
@@ -74,7 +74,7 @@ func TestTheControlVariateHasMeanZero(t *testing.T) {
 }
 
 func TestAWarmStartMaySpendTheWholeBudget(t *testing.T) {
-	if got := tsSpans([]int{5, 8, 10}, 8, 3, true); !slices.Equal(got, []tsSpan{{8, 3}, {10, 3}}) {
+	if got := (tsTask{draws: 3, equally: true}).spans([]int{5, 8, 10}, 8, 30); !slices.Equal(got, []tsSpan{{8, 3}, {10, 3}}) {
 		t.Errorf("spans %v", got)
 	}
 }
@@ -196,7 +196,7 @@ func TestACurveTellsCandidatesApart(t *testing.T) {
 	var squares, stated, own, out float64
 	const repeats = 200
 	for range repeats {
-		var scouts, rows []tsRow
+		var scouts, rows, finals []tsRow
 		run := func(to *[]tsRow, a float64, m int32, batches int) {
 			for p := range 5 {
 				for b := range batches {
@@ -212,22 +212,22 @@ func TestACurveTellsCandidatesApart(t *testing.T) {
 			}
 			run(&scouts, 1, m, 2)
 		}
+		run(&finals, 0.04, 2, tsBatches)
 		search := newSearch(scouts, rows)
-		ranking := search.rank(search.order, []float64{0.01, 0.03, 0.04, 0.05, 0.08, 0.1, 0.12, 0.18, 0.5, 1})
-		if want := 3 * 8; len(ranking.candidates) != want { // 0.01 and 0.5 are not on the curve
-			t.Fatalf("%v, want %d", ranking.candidates, want)
+		group := search.atBudgets()[0]
+		at := func(alpha float64, m0 int32) tsCandidateAt { return tsCandidateAt{8, alpha, m0} }
+		ranking := search.rank(group, []float64{0.01, 0.03, 0.04, 0.05, 0.08, 0.1, 0.12, 0.18, 0.5, 1})
+		if want := 3 * 7; len(ranking.weights) != want { // 0.01, 0.5 and 1 are not on the curve
+			t.Fatalf("%v, want %d", ranking.weights, want)
 		}
-		at := func(r tsRanking, alpha float64, m0 int32) int {
-			return slices.Index(r.candidates, tsCandidateAt{8, alpha, m0})
-		}
-		excess := ranking.excess(at(ranking, 0.1, 5), at(ranking, 0.04, 2))
+		excess := ranking.excess(at(0.1, 5), at(0.04, 2))
 		d := excess.value - (law(0.1, 5) - law(0.04, 2))
 		squares += d * d / repeats
 		stated += excess.se * excess.se / repeats
-		unfitted := search.rank(search.order, nil)
-		alone := unfitted.excess(at(unfitted, 0.12, 5), at(unfitted, 0.03, 2))
+		alone := search.rank(group, nil).excess(at(0.12, 5), at(0.03, 2))
 		own += alone.se * alone.se / repeats
-		out += ranking.excess(at(ranking, 1, 5), at(ranking, 0.04, 2)).value / repeats
+		result, _ := selectTS(search, newSearch(finals), []float64{0.04})
+		out += result[len(result)-2].Excess / repeats
 	}
 	if want := law(1, 5) - law(0.04, 2); math.Abs(out-want) > 0.001 { // seven standard errors
 		t.Errorf("%v worse by the first trajectories alone, want %v", out, want)
