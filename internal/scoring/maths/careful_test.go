@@ -64,7 +64,7 @@ var careful = []row{
 		same: []string{`[«a»,«b»]\cup(«b»,«c»]`, `[«a»,«b»]\cup[«b»,«c»]`, `[«a»,«c»)\cup\{«c»\}`, `(-\infty,«c»]\cap[«a»,\infty)`, `\mathbb{R}\setminus((-\infty,«a»)\cup(«c»,\infty))`, `[«a»,«c+1»]\setminus(«c»,«c+1»]`},
 		near: []string{`[«a»,«b»)\cup(«b»,«c»]`, `(«a»,«c»]`, `[«a»,«c»]\setminus\{«b»\}`, `(-\infty,«c»)\cap[«a»,\infty)`, `[«a»,«b»]\cap[«b»,«c»]`}},
 	{kind: "shape of a set", draw: `m = 3..30 ; r = 0..m-1 ; k = -3..3 not 0 ; v = n | x | a`, gold: `«v»\equiv «r»\pmod{«m»}`,
-		same: []string{`«v»\equiv «r+k*m»\pmod{«m»}`, `«v»\equiv «r+m» \pmod «m»`, `«v»\equiv «r» \ (\text{mod } «m»)`, `«v»=«m»k+«r», k\in\mathbb{Z}`, `«v»\equiv «r»,«r+m»\pmod{«2*m»}`},
+		same: []string{`«v»\equiv «r+k*m»\pmod{«m»}`, `«v»\equiv «r+m» \pmod «m»`, `«v»\equiv «r» \ (\text{mod } «m»)`, `«v»=«m»k+«r», k\in\mathbb{Z}`},
 		near: []string{`«v»\equiv «r+1»\pmod{«m»}`, `«v»\equiv «r»\pmod{«m+1»}`, `«v»\equiv «r»\pmod{«2*m»}`, `«v»=«r»`, `«v»=«m»k+«r», k\in\mathbb{N}`, `«m-r»\pmod{«m+1»}`}},
 	{kind: "shape of a set", draw: `a = 1..9 ; b = -9..9 not 0 ; f = f | g | h | P ; v = x | u | y ; w = t | s | z`, gold: `«f»(«v»)=«a»«v»^2«signed(b)»`,
 		same: []string{`«f»(«w»)=«a»«w»^2«signed(b)»`, `«f»(«w»)=«b»+«a»«w»^2`}, near: []string{`«f»(«w»)=«a»«v»^2«signed(b)»`, `«f»(«w»)=«a»«w»^2«signed(-b)»`, `q(«w»)=«a»«w»^2«signed(b)»`, `«f»(«w»)=«a+1»«w»^2«signed(b)»`}},

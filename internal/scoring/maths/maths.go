@@ -119,7 +119,7 @@ func (s *Scorer) right(text string) bool {
 		return false
 	}
 	c := newComparer()
-	if c.equal(s.answer, a) || samePeriods(s.answer, a) {
+	if c.equal(s.answer, a) || c.samePeriods(s.answer, a, false) {
 		return true
 	}
 	for _, other := range s.as {

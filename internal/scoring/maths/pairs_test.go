@@ -296,8 +296,8 @@ func TestPairs(t *testing.T) {
 		r.print(&said, 3, false)
 		t.Error(said.String())
 	}
-	if n := len(kinds()); n != 74 {
-		t.Errorf("%d kinds, want 74", n)
+	if n := len(kinds()); n != 73 {
+		t.Errorf("%d kinds, want 73", n)
 	}
 	if _, err := named("integer,nothing"); err == nil {
 		t.Error("a kind that does not exist is found")

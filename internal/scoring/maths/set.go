@@ -1,7 +1,6 @@
 package maths
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -9,68 +8,137 @@ import (
 	"speceval/internal/scoring/maths/latex"
 )
 
-// equalSets compares sets of numbers in whichever way they are given: as lists,
-// intervals, unions of them, inequalities or conditions. An equation or an inequality of
-// gold may have to be solved; that of an answer is solved already.
+// region is a set of numbers, in pieces: points in order, and what is before, between and behind
+// them, of which no piece is like the next.
+type region struct {
+	name    string          // of the variable in it; "" for none
+	domain  byte            // of its numbers: Z, N, Q, R or C; 0 where none is stated, which means R
+	ends    []*algebra.Expr // the points
+	at      []bool          // whether each of them is in it
+	between []bool          // whether the numbers around them are, one more than there are points
+}
+
+// cut is the region of the numbers for which a test holds, which may change at some points alone.
+func cut(ends []*algebra.Expr, holds func(x *algebra.Expr) bool) region {
+	ends = slices.Clone(ends)
+	slices.SortFunc(ends, algebra.Compare)
+	ends = slices.CompactFunc(ends, func(x, y *algebra.Expr) bool { return algebra.Compare(x, y) == 0 })
+	sample := algebra.Int(0)
+	if len(ends) > 0 {
+		sample = algebra.Make(algebra.Add, ends[0], algebra.Int(-1))
+	}
+	r := region{between: []bool{holds(sample)}}
+	for i, end := range ends {
+		sample = algebra.Make(algebra.Add, end, algebra.Int(1))
+		if i+1 < len(ends) {
+			sample = algebra.Make(algebra.Div, algebra.Make(algebra.Add, end, ends[i+1]), algebra.Int(2))
+		}
+		before, here, next := r.between[len(r.ends)], holds(end), holds(sample)
+		if here != before || next != before {
+			r.ends, r.at, r.between = append(r.ends, end), append(r.at, here), append(r.between, next)
+		}
+	}
+	return r
+}
+
+// has reports whether a number is in r, if it is in the domain.
+func (r region) has(x *algebra.Expr) bool {
+	for i, end := range r.ends {
+		if order := algebra.Compare(x, end); order < 0 {
+			return r.between[i]
+		} else if order == 0 {
+			return r.at[i]
+		}
+	}
+	return r.between[len(r.ends)]
+}
+
+// finite reports whether r has no intervals.
+func (r region) finite() bool { return !slices.Contains(r.between, true) }
+
+// join combines r with another region: an intersection is of the narrower numbers.
+func (r *region) join(s region, keep func(a, b bool) bool) bool {
+	const narrower = "\x00CRQZN"
+	domain := r.domain
+	if !keep(true, false) {
+		domain = narrower[max(strings.IndexByte(narrower, r.domain), strings.IndexByte(narrower, s.domain))]
+	} else if r.domain%'R' != s.domain%'R' && (keep(false, true) || !s.finite()) {
+		return false
+	}
+	if r.name != "" && s.name != "" && r.name != s.name {
+		return false
+	}
+	name, inner := max(r.name, s.name), *r
+	*r = cut(slices.Concat(r.ends, s.ends), func(x *algebra.Expr) bool { return keep(inner.has(x), s.has(x)) })
+	r.name, r.domain = name, domain
+	return true
+}
+
+func both(a, b bool) bool    { return a && b }
+func either(a, b bool) bool  { return a || b }
+func without(a, b bool) bool { return a && !b }
+
+// settle makes a finite set of integers one of the domain Z. Whether zero is a natural number is
+// left open: a set of natural numbers that reaches zero keeps its domain, and equals no other.
+func (r *region) settle() {
+	isInteger := func(x *algebra.Expr) bool { n, ok := algebra.Exact(x); return ok && n.IsInt() }
+	switch zero := algebra.Int(0); {
+	case r.domain == 'N' && !r.has(zero):
+		r.join(cut([]*algebra.Expr{zero}, func(x *algebra.Expr) bool { return algebra.Compare(x, zero) > 0 }), both)
+		r.domain = 'Z'
+	case r.domain%'R' == 0 && r.finite() && !slices.ContainsFunc(r.ends, func(x *algebra.Expr) bool { return !isInteger(x) }):
+		r.domain = 'Z'
+	case r.domain == 0:
+		r.domain = 'R'
+	}
+}
+
+// maxIntegers bounds the integers among which sets of them are compared.
+const maxIntegers = 2000
+
+// equal reports whether two regions that are settled have the same numbers.
+func (r region) equal(s region) bool {
+	if r.domain != s.domain {
+		return false
+	}
+	ends := slices.Concat(r.ends, s.ends)
+	same := slices.Equal(r.at, s.at) && slices.Equal(r.between, s.between) && slices.EqualFunc(r.ends, s.ends, func(x, y *algebra.Expr) bool { return algebra.Compare(x, y) == 0 })
+	if same || r.domain != 'Z' || len(ends) == 0 {
+		return same
+	}
+	first, okFirst := algebra.Float(slices.MinFunc(ends, algebra.Compare))
+	last, okLast := algebra.Float(slices.MaxFunc(ends, algebra.Compare))
+	if !okFirst || !okLast || last-first > maxIntegers || max(-first, last) > 1<<50 {
+		return false
+	}
+	for k := int64(first) - 2; k <= int64(last)+2; k++ {
+		if x := algebra.Int(k); r.has(x) != s.has(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalSets compares sets of numbers in whichever way they are given: as lists, intervals, unions
+// of them, inequalities or conditions. An equation or an inequality of gold may have to be solved;
+// that of an answer is solved already.
 func (c *comparer) equalSets(g, p latex.Answer) bool {
-	if g.Kind == latex.Union && p.Kind == latex.Union && g.Op == p.Op && c.equalUnions(g, p) {
+	if g.Kind == latex.Union && p.Kind == latex.Union && g.Op == p.Op && len(g.Items) == len(p.Items) && len(g.Items) <= maxItems &&
+		(g.Op == "∖" && c.inOrder(g.Items, p.Items) || g.Op != "∖" && c.matched(g.Items, p.Items, c.equal, false)) {
 		return true
 	}
 	a, ok := c.region(g, true)
-	if !ok || !a.settle() {
+	if !ok {
 		return false
 	}
 	b, ok := c.region(p, false)
-	if !ok || !b.settle() || a.domain != b.domain || a.name != b.name && named(a.name) && named(b.name) {
+	named := func(r region) bool { return r.name != "" && r.name != latex.Nameless }
+	if !ok || a.name != b.name && named(a) && named(b) {
 		return false
 	}
-	ends, between := places(strings.IndexByte("ZN", a.domain) >= 0, a, b)
-	return len(between) > 0 && !slices.ContainsFunc(append(ends, between...), func(x point) bool { return !c.spend(1) || a.has(x) != b.has(x) })
-}
-
-// equalUnions compares unions and the like part by part.
-func (c *comparer) equalUnions(g, p latex.Answer) bool {
-	if len(g.Items) != len(p.Items) || len(g.Items) > maxItems {
-		return false
-	}
-	return g.Op == "∖" && c.inOrder(g.Items, p.Items) || g.Op != "∖" && c.matched(g.Items, p.Items, c.equal, false)
-}
-
-// named reports whether a region says what is in it.
-func named(name string) bool { return name != "" && name != latex.Nameless }
-
-// settle writes a finite set of integers as one of real numbers. Whether zero is a natural
-// number is left open: a set of natural numbers that reaches zero keeps its domain, and
-// equals no set of integers.
-func (r *region) settle() bool {
-	switch r.domain {
-	case 0:
-		r.domain = 'R'
-	case 'N':
-		inner, zero := r.has, numbered(0)
-		r.ends = append(r.ends, zero)
-		r.has = func(x point) bool { return x.near > -0.5 && inner(x) }
-		if !inner(zero) {
-			r.domain = 'Z'
-		}
-	case 'Q':
-		ends, _ := places(false, *r)
-		if r.finite() && !slices.ContainsFunc(ends, func(x point) bool { _, ok := algebra.Exact(x.at); return !ok && r.has(x) }) {
-			r.domain = 'R'
-		}
-	}
-	if r.domain != 'Z' || len(r.ends) == 0 {
-		return true
-	}
-	_, all := places(true, *r)
-	if len(all) == 0 {
-		return false
-	}
-	if inner := *r; !inner.has(all[0]) && !inner.has(all[len(all)-1]) {
-		r.domain, r.ends = 'R', slices.DeleteFunc(all, func(x point) bool { return !inner.has(x) })
-		*r = region{r.name, 'R', r.ends, oneOfThem(r.ends)}
-	}
-	return true
+	a.settle()
+	b.settle()
+	return a.equal(b)
 }
 
 // region is the set of numbers that an answer is.
@@ -78,26 +146,22 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 	if !c.spend(10) {
 		return region{}, false
 	}
+	everything, nothing := region{between: []bool{true}}, region{between: []bool{false}}
 	switch a.Kind {
 	case latex.Tuple:
-		if len(a.Items) != 2 {
-			return region{}, false
-		}
-		return interval(a.Items[0], a.Items[1], a.Open == '[', a.Close == ']')
+		return interval(a)
 	case latex.Set:
 		return members(a.Items)
 	case latex.Value:
 		if r, ok := setOfNumbers(a); ok || solve || a.Unit != "" || a.Percent {
 			return r, ok
 		}
-		return members([]latex.Answer{a}) // 1, of (x−1)³ = 0
+		return members([]latex.Answer{a}) // 1, of (x−1)² = 0
 	case latex.Words:
-		switch {
-		case isEmpty(a):
-			return region{has: nowhere}, true
-		case a.Text == "all real numbers" || a.Text == "all reals" || a.Text == "real numbers":
-			return region{has: everywhere}, true
+		if isEmpty(a) {
+			return nothing, true
 		}
+		return everything, a.Text == "all real numbers" || a.Text == "all reals" || a.Text == "real numbers"
 	case latex.Relation:
 		return c.solutions(a, solve)
 	case latex.List:
@@ -106,40 +170,88 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 		keep := map[string]func(a, b bool) bool{"∪": either, "∩": both, "∖": without}[a.Op]
 		all, ok := c.region(a.Items[0], solve)
 		for _, item := range a.Items[1:] {
-			if !ok {
-				break
+			next, is := region{}, false
+			if ok {
+				next, is = c.region(item, solve)
 			}
-			var next region
-			if next, ok = c.region(item, solve); ok {
-				ok = all.join(next, keep)
-			}
+			ok = is && all.join(next, keep)
 		}
 		return all, ok
-	case latex.Builder:
-		return c.built(a)
+	case latex.Builder: // {x ∈ S : …} with one variable
+		head := a.Items[0]
+		all, ok := everything, true
+		if all.name = nameOf(head); head.Kind == latex.Relation {
+			all, ok = c.solutions(head, true)
+			ok = ok && head.Rels[0] == "∈"
+		}
+		for _, condition := range a.Items[1:] {
+			r, is := c.region(condition, true)
+			ok = ok && is && all.name != "" && r.name == all.name && all.join(r, both)
+		}
+		all.name = ""
+		return all, ok
 	}
 	return region{}, false
 }
 
-// members is a finite set of numbers.
-func members(items []latex.Answer) (region, bool) {
-	var all []point
-	for _, item := range items {
-		if item.Kind != latex.Value || nameOf(item) != "" || len(all) == maxIntegers {
+// point is a real number as an end of a region.
+func point(a latex.Answer) (*algebra.Expr, bool) {
+	if a.Kind != latex.Value || nameOf(a) != "" {
+		return nil, false
+	}
+	_, ok := algebra.Float(a.Expr)
+	return a.Expr, ok
+}
+
+// interval is the set between two ends, which are infinite or may be in the set.
+func interval(a latex.Answer) (region, bool) {
+	if len(a.Items) != 2 || a.Items[0].Kind != latex.Value || a.Items[1].Kind != latex.Value {
+		return region{}, false
+	}
+	var ends []*algebra.Expr
+	for i, item := range a.Items {
+		if infinity := algebra.Infinite(item.Expr); infinity == 0 {
+			x, ok := point(item)
+			if !ok {
+				return region{}, false
+			}
+			ends = append(ends, x)
+		} else if infinity != 2*i-1 || a.Open == '[' && i == 0 || a.Close == ']' && i == 1 {
 			return region{}, false
 		}
-		x, ok := exactly(item.Expr)
-		if !ok || math.IsInf(x.near, 0) {
+	}
+	if len(ends) == 2 {
+		if order := algebra.Compare(ends[0], ends[1]); order > 0 || order == 0 && (a.Open != '[' || a.Close != ']') {
+			return region{}, false
+		}
+	}
+	low, high := algebra.Infinite(a.Items[0].Expr) == 0, algebra.Infinite(a.Items[1].Expr) == 0
+	return cut(ends, func(x *algebra.Expr) bool {
+		above, below := 1, -1
+		if low {
+			above = algebra.Compare(x, a.Items[0].Expr)
+		}
+		if high {
+			below = algebra.Compare(x, a.Items[1].Expr)
+		}
+		return (above > 0 || above == 0 && a.Open == '[') && (below < 0 || below == 0 && a.Close == ']')
+	}), true
+}
+
+// members is a finite set of numbers.
+func members(items []latex.Answer) (region, bool) {
+	var all []*algebra.Expr
+	for _, item := range items {
+		x, ok := point(item)
+		if !ok || len(all) == maxItems {
 			return region{}, false
 		}
 		all = append(all, x)
 	}
-	return region{ends: all, has: oneOfThem(all)}, true
+	return cut(all, func(x *algebra.Expr) bool {
+		return slices.ContainsFunc(all, func(y *algebra.Expr) bool { return algebra.Compare(x, y) == 0 })
+	}), true
 }
-
-func both(a, b bool) bool    { return a && b }
-func either(a, b bool) bool  { return a || b }
-func without(a, b bool) bool { return a && !b }
 
 // setOfNumbers is one of ℤ, ℚ, ℝ and so on, or the part of it that a sign says.
 func setOfNumbers(a latex.Answer) (region, bool) {
@@ -150,34 +262,11 @@ func setOfNumbers(a latex.Answer) (region, bool) {
 	if !ok || name == "" || !strings.Contains("ZNQRC", name[:1]) || len(name) > 2 {
 		return region{}, false
 	}
+	zero := algebra.Int(0)
 	signs := map[string]string{"": "<=>", "+": ">", "0": "=>", "-": "<", "*": "<>"}[name[1:]]
-	zero := numbered(0)
-	r := region{domain: name[0], has: func(x point) bool { return strings.IndexByte(signs, "<=>"[1+x.against(zero)]) >= 0 }}
-	if len(name) > 1 {
-		r.ends = []point{zero}
-	}
+	r := cut([]*algebra.Expr{zero}, func(x *algebra.Expr) bool { return strings.IndexByte(signs, "<=>"[1+algebra.Compare(x, zero)]) >= 0 })
+	r.domain = name[0]
 	return r, signs != ""
-}
-
-// join combines r with another region: an intersection is of the narrower numbers.
-func (r *region) join(s region, keep func(a, b bool) bool) bool {
-	if r.name == "" {
-		r.name = s.name
-	} else if s.name != "" && s.name != r.name {
-		return false
-	}
-	const narrower = "\x00CRQZN"
-	if !keep(true, false) {
-		r.domain = narrower[max(strings.IndexByte(narrower, r.domain), strings.IndexByte(narrower, s.domain))]
-	} else if r.domain%'R' != s.domain%'R' && !s.finite() {
-		return false
-	} else if keep(false, true) && r.domain%'R' != s.domain%'R' {
-		return false
-	}
-	inner := r.has
-	r.ends = slices.Concat(r.ends, s.ends)
-	r.has = func(x point) bool { return keep(inner(x), s.has(x)) }
-	return true
 }
 
 // conditions is the region of a list of numbers, or of one of conditions on one variable,
@@ -190,81 +279,48 @@ func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
 		return members(a.Items)
 	}
 	var meet, union region
+	parts := true // the union is one of numbers of the same domain
+	last := a.Items[0]
 	for i, item := range a.Items {
-		if before := a.Items[max(i, 1)-1]; item.Kind == latex.Value && before.Kind == latex.Relation && len(before.Rels) == 1 && strings.Contains("≠=", before.Rels[0]) { // x ≠ 2, 3
-			before.Items = []latex.Answer{before.Items[0], item}
-			a.Items = slices.Clone(a.Items)
-			item, a.Items[i] = before, before
+		if item.Kind == latex.Value && last.Kind == latex.Relation && slices.Equal(last.Rels, []string{"≠"}) { // x ≠ 2, 3
+			item = latex.Answer{Kind: latex.Relation, Items: []latex.Answer{last.Items[0], item}, Rels: last.Rels}
 		}
-		if item.Kind != latex.Relation {
+		if last = item; item.Kind != latex.Relation {
 			return meet, false
 		}
 		r, ok := c.region(item, solve)
-		if !ok {
-			return meet, false
-		}
-		if i == 0 {
-			meet, union = r, r
-			continue
-		}
 		stated := r.domain != 0 && len(r.ends) == 0 // x ∈ ℤ
-		if !meet.join(r, both) {
+		switch {
+		case !ok:
 			return meet, false
-		}
-		if stated {
+		case i == 0:
+			meet, union = r, r
+		case !meet.join(r, both):
+			return meet, false
+		case stated:
 			union.join(r, both)
-		} else if union.has == nil || !union.join(r, either) {
-			union.has = nil
+		default:
+			parts = parts && union.join(r, either)
 		}
 	}
-	if a.Op != "∨" && !meet.empty() {
+	if a.Op != "∨" && !(meet.finite() && !slices.Contains(meet.at, true)) {
 		return meet, true
 	}
-	if a.Op == "∧" && !solve {
-		return meet, false // x < 1 and x > 3, which only a gold may say for "or"
-	}
-	return union, union.has != nil
-}
-
-// built is the region of {x ∈ S : …} with one variable.
-func (c *comparer) built(a latex.Answer) (region, bool) {
-	head := a.Items[0]
-	all := region{name: nameOf(head), has: everywhere}
-	if head.Kind == latex.Relation {
-		var ok bool
-		if all, ok = c.solutions(head, true); !ok || head.Rels[0] != "∈" {
-			return all, false
-		}
-	}
-	if all.name == "" {
-		return all, false
-	}
-	for _, condition := range a.Items[1:] {
-		r, ok := c.region(condition, true)
-		if !ok || r.name != all.name || !all.join(r, both) {
-			return all, false
-		}
-	}
-	all.name = ""
-	return all, true
+	return union, parts && (a.Op != "∧" || solve) // x < 1 and x > 3, which only a gold may say for "or"
 }
 
 // solutions is the region that a relation gives a variable: x > 2, 1 < x ≤ 5, x ≠ 3,
 // x ∈ S, |x − 8| < 7, and x² = 4 if it is to be solved.
 func (c *comparer) solutions(a latex.Answer, solve bool) (region, bool) {
 	if len(a.Rels) == 1 && (a.Rels[0] == "∈" || a.Rels[0] == "∉") {
-		name := nameOf(a.Items[0])
 		r, ok := c.region(a.Items[1], solve)
-		if a.Rels[0] == "∉" {
-			if ok = ok && r.domain == 0; ok {
-				inner := r.has
-				r.has = func(x point) bool { return !inner(x) }
-			}
+		if ok && a.Rels[0] == "∉" {
+			ok, r = r.domain == 0, cut(r.ends, func(x *algebra.Expr) bool { return !r.has(x) })
 		}
-		r.name = name
-		return r, ok && name != ""
+		r.name = nameOf(a.Items[0])
+		return r, ok && r.name != ""
 	}
-	all := region{has: everywhere}
+	all := region{between: []bool{true}}
 	for i, rel := range a.Rels {
 		r, ok := c.solution(a.Items[i], a.Items[i+1], rel, solve)
 		if !ok || len(a.Rels) > 1 && (rel == "=" || rel == "≠") || !all.join(r, both) {
@@ -286,26 +342,21 @@ func side(a latex.Answer) (e *algebra.Expr, name string) {
 	return nil, ""
 }
 
-// maxDegree is the highest degree of gold's equations and inequalities that are solved.
-const maxDegree = 8
-
-// solution is the region that a relation between two sides gives its only variable, or
-// the one that stands by itself.
+// solution is the region that a relation between two sides gives its only variable, or the one
+// that stands by itself: of an inequality of the first degree, or of the second if it is to be
+// solved or of a distance.
 func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (region, bool) {
 	l, name := side(left)
 	r, other := side(right)
-	if l == nil || r == nil || name != "" && other != "" || !c.spend(numericWork*(l.Size(enoughWork)+r.Size(enoughWork))) {
+	signs := map[string]string{"<": "<", "≤": "<=", ">": ">", "≥": "=>", "=": "=", "≠": "<>"}[rel]
+	if l == nil || r == nil || signs == "" || name != "" && other != "" || !c.spend(numericWork*(l.Size(enoughWork)+r.Size(enoughWork))) {
 		return region{}, false
 	}
 	name += other
 	if infinity := algebra.Infinite(r) - algebra.Infinite(l); infinity != 0 {
-		return region{name: name, has: everywhere}, name != "" && strings.Contains(map[int]string{1: "<≤≠", -1: ">≥≠"}[infinity], rel)
+		return region{name: name, between: []bool{true}}, name != "" && strings.Contains(map[int]string{1: "<≤≠", -1: ">≥≠"}[infinity], rel)
 	}
-	degree := 1
-	switch {
-	case solve:
-		degree = maxDegree
-	case rel == "=" && name == "":
+	if rel == "=" && name == "" && !solve {
 		return region{}, false
 	}
 	if name == "" {
@@ -315,46 +366,24 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 		}
 		name = variables[0]
 	}
+	degree := 1
+	if solve {
+		degree = 2
+	}
 	if isSize(l, r) || isSize(r, l) { // |p| < 5 is p² < 5²
-		l, r, degree = squared(l), squared(r), max(degree, 2)
+		l, r, degree = squared(l), squared(r), 2
 	}
 	difference := algebra.Make(algebra.Add, l, algebra.Make(algebra.Neg, r))
-	above, below := difference, algebra.Int(1)
-	if solve {
-		above, below = algebra.Fraction(difference)
+	zeros, ok := algebra.Zeros(difference, name, degree)
+	if !ok {
+		return region{}, false
 	}
-	zeros, ok := zerosOf(above, name, degree)
-	var poles []point
-	if slices.Contains(algebra.Variables(below), name) {
-		c, constant := algebra.Coefficients(above, name, 1)
-		found := false
-		poles, found = zerosOf(below, name, degree)
-		ok = found && (ok || constant && len(c) == 1)
-	}
-	signs := map[string]string{"<": "<", "≤": "<=", ">": ">", "≥": "=>", "=": "=", "≠": "<>"}[rel]
-	all := region{name: name, ends: append(zeros, poles...)}
-	all.has = func(x point) bool {
-		if slices.ContainsFunc(poles, func(pole point) bool { return pole.close(x) && (pole.zero || x.against(pole) == 0) }) {
-			return false
-		}
-		sign := 0
-		if !x.zero || !slices.ContainsFunc(all.ends, x.close) {
-			sign, _ = algebra.Sign(replaced(difference, name, x.at))
-		}
+	all := cut(zeros, func(x *algebra.Expr) bool {
+		sign, _ := algebra.Sign(replaced(difference, name, x))
 		return strings.IndexByte(signs, "<=>"[1+sign]) >= 0
-	}
-	return all, ok && signs != ""
-}
-
-// zerosOf are the real zeros of a polynomial in a variable, see [algebra.Zeros].
-func zerosOf(e *algebra.Expr, name string, degree int) (points []point, ok bool) {
-	zeros, exact, ok := algebra.Zeros(e, name, degree)
-	for _, zero := range zeros {
-		x, _ := exactly(zero)
-		x.zero = !exact
-		points = append(points, x)
-	}
-	return points, ok
+	})
+	all.name = name
+	return all, true
 }
 
 // isSize reports whether e is an absolute value and bound a positive number.

@@ -2,7 +2,6 @@ package maths
 
 import (
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -16,103 +15,85 @@ type assertion struct {
 	domains map[string]string // Z, N, Z+ and so on by the name of the variable
 }
 
-// state takes what is said of variables off a list, a set given by its elements or a
-// congruence.
-func state(a latex.Answer) (s assertion, ok bool) {
-	s = assertion{core: a, domains: map[string]string{}}
+// state takes what is said of variables off a list or a set given by its elements.
+func state(a latex.Answer) assertion {
+	s := assertion{core: a, domains: map[string]string{}}
 	items := a.Items
-	switch a.Kind {
-	case latex.Builder:
+	switch {
+	case a.Kind == latex.Builder && nameOf(a.Items[0]) == "" && a.Items[0].Kind != latex.Relation:
 		items = a.Items[1:]
-		if nameOf(a.Items[0]) != "" || a.Items[0].Kind == latex.Relation {
-			return s, false
-		}
-	case latex.List:
-	default:
-		return s, a.Modulus != nil
+	case a.Kind != latex.List:
+		return s
 	}
 	var kept []latex.Answer
 	for _, item := range items {
-		if item.Kind != latex.Relation || !slices.Equal(item.Rels, []string{"∈"}) {
+		var set region
+		name, isSet := "", false
+		if item.Kind == latex.Relation && slices.Equal(item.Rels, []string{"∈"}) {
+			name = nameOf(item.Items[0])
+			set, isSet = setOfNumbers(item.Items[1])
+		}
+		if name == "" || !isSet || set.domain == 0 {
 			kept = append(kept, item)
 			continue
 		}
-		set, isSet := setOfNumbers(item.Items[1])
-		name := nameOf(item.Items[0])
-		if !isSet || name == "" || set.domain == 0 {
-			kept = append(kept, item)
-			continue
-		}
-		domain := strings.TrimPrefix(item.Items[1].Expr.Name, `\mathbb `)
-		s.domains[name] = domain
+		s.domains[name] = strings.TrimPrefix(item.Items[1].Expr.Name, `\mathbb `)
 		for n := len(kept); n > 0 && a.Kind == latex.List && kept[n-1].Kind == latex.Value && kept[n-1].Expr.Op == algebra.Symbol; n-- { // m, n ∈ ℤ
-			s.domains[kept[n-1].Expr.Name] = domain
+			s.domains[kept[n-1].Expr.Name] = s.domains[name]
 			kept = kept[:n-1]
 		}
 	}
 	if a.Kind == latex.Builder {
 		if len(kept) > 0 {
-			return s, false
+			return assertion{core: a}
 		}
-		kept = []latex.Answer{a.Items[0]}
+		kept = a.Items[:1]
 	}
-	switch s.core.Items = kept; {
-	case len(kept) == 1:
+	if s.core.Items = kept; len(kept) == 1 {
 		s.core = kept[0]
-	case a.Kind == latex.List && len(kept) > 0 && kept[len(kept)-1].Modulus != nil: // n ≡ 1, 4 (mod 5)
-		for i := range kept {
-			if kept[i].Modulus == nil {
-				kept[i].Modulus = kept[len(kept)-1].Modulus
+	}
+	return s
+}
+
+// equalStated compares answers of which one or both state something of their variables, or are a
+// congruence or a set given by conditions: as sets of numbers, as progressions, or else with the
+// same statements, but for those that the name of a variable implies.
+func (c *comparer) equalStated(g, p latex.Answer) bool {
+	if c.equalSets(g, p) || c.samePeriods(g, p, true) {
+		return true
+	}
+	if g.Kind == latex.Builder || p.Kind == latex.Builder {
+		return g.Kind == p.Kind && c.equalBuilt(g, p)
+	}
+	a, b := state(g), state(p)
+	if !says(a.core) && !says(b.core) && c.agree(a, b) {
+		return len(a.core.Items) == 0 && len(b.core.Items) == 0 && a.core.Kind == latex.List && b.core.Kind == latex.List || c.equal(a.core, b.core)
+	}
+	return false
+}
+
+// agree reports whether two answers say the same of their variables. One may leave out what the
+// name of a variable implies, or the place of the defined a_n, where that does not bound the answer.
+func (c *comparer) agree(a, b assertion) bool {
+	defined, _, _ := definition(a.core)
+	implied := func(name, domain string) bool {
+		if algebra.Whole(name) && strings.ContainsAny(defined, "_(") && strings.Contains(defined, name) {
+			return strings.Contains("Z N Z+ Z0", domain)
+		}
+		return domain == "R" && !algebra.Whole(name) || domain == "Z" && algebra.Whole(name)
+	}
+	if bounds(a.core) || bounds(b.core) {
+		return maps.Equal(a.domains, b.domains)
+	}
+	for _, pair := range [][2]assertion{{a, b}, {b, a}} {
+		for name, domain := range pair[0].domains {
+			if other, says := pair[1].domains[name]; other != domain && (says || !implied(name, domain)) {
+				return false
 			}
 		}
-		return s, true
 	}
-	return s, len(s.domains) > 0
+	return true
 }
-
-// equalStated compares answers if one or both state something of their variables, or are a
-// congruence or a set given by conditions. Otherwise decided is false.
-func (c *comparer) equalStated(g, p latex.Answer) (equal, decided bool) {
-	if c.equalSets(g, p) {
-		return true, true
-	}
-	a, saysA := state(g)
-	b, saysB := state(p)
-	if !saysA && !saysB {
-		built := g.Kind == latex.Builder || p.Kind == latex.Builder
-		return built && c.equalBuilt(g, p), built
-	}
-	if x, ok := familyOf(a); ok {
-		if y, ok := familyOf(b); ok && x.equal(y) {
-			return true, true
-		}
-	}
-	if congruent(a.core) && congruent(b.core) && a.core.Kind == latex.List && b.core.Kind == latex.List {
-		return c.matched(a.core.Items, b.core.Items, c.equal, false), true
-	}
-	if congruent(a.core) || congruent(b.core) || g.Kind == latex.Builder && !saysB || p.Kind == latex.Builder && !saysA || g.Kind == latex.Builder && p.Kind == latex.Builder && (!saysA || !saysB) {
-		return false, true
-	}
-	if one, other := a.parameter(), b.parameter(); one != "" && other != "" && one != other {
-		b = b.renamed(other, one)
-	}
-	if !c.agree(a, b) || (bounds(a.core) || bounds(b.core)) && !maps.Equal(a.domains, b.domains) {
-		return false, true
-	}
-	if a.empty() || b.empty() {
-		return a.empty() && b.empty(), true
-	}
-	before := c.domains
-	defer func() { c.domains = before }()
-	c.domains = algebra.Domains{}
-	for name, domain := range a.domains {
-		c.domains[name] = map[byte]algebra.Domain{'Z': algebra.Integers, 'N': algebra.Naturals}[domain[0]]
-	}
-	return c.equal(a.core, b.core), true
-}
-
-// empty reports whether an answer states nothing but the domain of its variables.
-func (s assertion) empty() bool { return s.core.Kind == latex.List && len(s.core.Items) == 0 }
 
 // bounds reports whether an answer is an interval or has an inequality: it is another one
 // for integers.
@@ -130,89 +111,12 @@ func bounds(a latex.Answer) bool {
 
 // equalBuilt compares sets given by conditions, whose variables may have other names.
 func (c *comparer) equalBuilt(g, p latex.Answer) bool {
-	if g.Kind != latex.Builder || p.Kind != latex.Builder || len(g.Items) != len(p.Items) {
-		return false
-	}
 	names, others := variablesOf(g.Items[0]), variablesOf(p.Items[0])
 	if len(names) != len(others) {
 		return false
 	}
 	p = renamed(p, others, names)
 	return c.equal(g.Items[0], p.Items[0]) && c.matched(g.Items[1:], p.Items[1:], c.equal, false)
-}
-
-// domain is the stated domain of a variable, or the one that its name implies.
-func (s assertion) domain(name string) string {
-	if d, ok := s.domains[name]; ok {
-		return d
-	}
-	return implied(name)
-}
-
-func implied(name string) string {
-	if algebra.Implied(name) == algebra.Integers {
-		return "Z"
-	}
-	return "R"
-}
-
-// agree reports whether two answers say the same of their variables. Of one that has a
-// number as its value, the number must be what is said; what defines the value of f(n)
-// or a_n may say nothing of n.
-func (c *comparer) agree(a, b assertion) bool {
-	for _, pair := range [][2]assertion{{a, b}, {b, a}} {
-		s, t := pair[0], pair[1]
-		defined, value, defines := definition(s.core)
-		for name, domain := range s.domains {
-			if other := t.domain(name); other == domain {
-				continue
-			} else if _, says := t.domains[name]; says {
-				return false
-			}
-			switch {
-			case defines && name == defined && value.Kind == latex.Value:
-				r, exact := algebra.Exact(value.Expr)
-				inside := domain == "R" || exact && (domain == "Q" || r.IsInt() && (domain == "Z" || r.Sign() > 0 && strings.Contains("N Z+", domain) || r.Sign() >= 0 && domain == "Z0"))
-				if !inside {
-					return false
-				}
-			case defines && strings.ContainsAny(defined, "_(") && strings.Contains(defined, name) && implied(name) == "Z" && strings.Contains("N Z+ Z0", domain):
-			default:
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// parameter is the only variable with a statement, except the defined one; or the only
-// variable of all.
-func (s assertion) parameter() string {
-	defined, _, _ := definition(s.core)
-	var names []string
-	for name := range s.domains {
-		if name != defined {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		names = slices.DeleteFunc(variablesOf(s.core), func(name string) bool { return name == defined })
-	}
-	if len(names) != 1 {
-		return ""
-	}
-	return names[0]
-}
-
-func (s assertion) renamed(from, to string) assertion {
-	r := assertion{renamed(s.core, []string{from}, []string{to}), map[string]string{}}
-	for name, domain := range s.domains {
-		if name == from {
-			name = to
-		}
-		r.domains[name] = domain
-	}
-	return r
 }
 
 // variablesOf are the names of the variables of an answer.
@@ -235,24 +139,20 @@ func variablesOf(a latex.Answer) []string {
 // that has one of the new names already takes a name that no variable has.
 func renamed(a latex.Answer, from, to []string) latex.Answer {
 	if a.Expr != nil {
-		a.Expr = renamedExpr(a.Expr, from, to)
+		a.Expr = rewritten(a.Expr, func(name string) *algebra.Expr {
+			if i := slices.Index(from, name); i >= 0 {
+				return algebra.Var(to[i])
+			} else if slices.Contains(to, name) {
+				return algebra.Var(name + "#")
+			}
+			return nil
+		})
 	}
 	a.Items = slices.Clone(a.Items)
 	for i := range a.Items {
 		a.Items[i] = renamed(a.Items[i], from, to)
 	}
 	return a
-}
-
-func renamedExpr(e *algebra.Expr, from, to []string) *algebra.Expr {
-	return rewritten(e, func(name string) *algebra.Expr {
-		if i := slices.Index(from, name); i >= 0 {
-			return algebra.Var(to[i])
-		} else if slices.Contains(to, name) {
-			return algebra.Var(name + " of another")
-		}
-		return nil
-	})
 }
 
 // replaced is an expression with another one for a variable.
@@ -283,19 +183,38 @@ func rewritten(e *algebra.Expr, by func(name string) *algebra.Expr) *algebra.Exp
 	return &next
 }
 
-// samePeriods compares solutions of trigonometric equations that do not say that their
-// parameter is an integer: π/2 + πn is π/2 + πk.
-func samePeriods(g, p latex.Answer) bool {
+// progression is an arithmetic progression in both directions, a + bℤ: the numbers that are
+// congruent, or some of the solutions of an equation like sin x = 1/2.
+type progression struct{ offset, step *algebra.Expr }
+
+// samePeriods compares answers that are progressions one by one: 10 mod 7 is 3 mod 7, and π/4 + kπ
+// is 5π/4 + nπ. Where nothing says that a parameter is an integer, its name must, and there must be π.
+func (c *comparer) samePeriods(g, p latex.Answer, said bool) bool {
 	hasPi := func(e *algebra.Expr) bool { return e.Op == algebra.Pi }
-	if !anyExpr(g, hasPi) || !anyExpr(p, hasPi) {
+	if !said && !(anyExpr(g, hasPi) && anyExpr(p, hasPi)) {
 		return false
 	}
-	f, ok := familyOf(assertion{core: g})
-	if !ok {
+	name, gold, ok := progressions(state(g))
+	other, rows, okay := progressions(state(p))
+	if !ok || !okay || len(gold) != len(rows) || name != other && name != "" && other != "" {
 		return false
 	}
-	other, ok := familyOf(assertion{core: p})
-	return ok && f.equal(other)
+	integer := func(a, b *algebra.Expr) bool {
+		r, ok := algebra.Exact(algebra.Make(algebra.Div, a, b))
+		return ok && r.IsInt()
+	}
+	left := slices.Clone(rows)
+	for _, r := range gold {
+		i := slices.IndexFunc(left, func(s progression) bool {
+			apart := algebra.Make(algebra.Add, r.offset, algebra.Make(algebra.Neg, s.offset))
+			return c.spend(numericWork) && integer(r.step, s.step) && integer(s.step, r.step) && integer(apart, r.step)
+		})
+		if i < 0 {
+			return false
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return true
 }
 
 // anyExpr reports whether is holds for a node of an expression in a.
@@ -303,92 +222,45 @@ func anyExpr(a latex.Answer, is func(*algebra.Expr) bool) bool {
 	return a.Expr != nil && a.Expr.Any(is) || slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return anyExpr(item, is) })
 }
 
-// family is a union of arithmetic progressions in both directions, a + bℤ: the numbers
-// that are congruent, or the solutions of an equation like sin x = 1/2.
-type family struct {
-	name string
-	rows []row
-}
-
-type row struct{ offset, step *algebra.Expr }
-
-func congruent(a latex.Answer) bool {
-	return a.Modulus != nil || a.Kind == latex.List && slices.ContainsFunc(a.Items, congruent)
-}
-
-// familyOf reads a family: of congruences, or of values that are linear in an integer.
-func familyOf(s assertion) (f family, ok bool) {
+// progressions reads congruences, or values that are linear in an integer, with the name of what
+// they are.
+func progressions(s assertion) (name string, all []progression, ok bool) {
 	items := []latex.Answer{s.core}
-	if s.core.Kind == latex.List || s.core.Kind == latex.Set {
+	if collection(s.core) {
 		items = s.core.Items
 	}
-	for _, item := range items {
-		modulus, name := item.Modulus, ""
-		if defined, value, ok := definition(item); ok && modulus == nil {
-			name, item = defined, value
+	for i, item := range items {
+		modulus, own := item.Modulus, ""
+		if last := items[len(items)-1]; modulus == nil && len(items) > 1 {
+			modulus = last.Modulus // n ≡ 1, 4 (mod 5)
+		}
+		if defined, value, ok := definition(item); ok && item.Modulus == nil {
+			own, item = defined, value
 		} else if item.Kind == latex.Relation && modulus != nil && len(item.Items) == 2 {
-			if name, item = nameOf(item.Items[0]), item.Items[1]; name == "" {
-				return f, false
-			}
+			own, item = nameOf(item.Items[0]), item.Items[1]
 		}
-		if len(f.rows) > 0 && name != f.name && name != "" {
-			return f, false
-		} else if name != "" {
-			f.name = name
+		if i == 0 {
+			name = own
 		}
-		if item.Kind != latex.Value {
-			return f, false
+		if item.Kind != latex.Value || own != "" && own != name || own == "" && items[i].Kind == latex.Relation {
+			return "", nil, false
 		}
-		r := row{item.Expr, modulus}
+		r := progression{item.Expr, modulus}
 		if modulus == nil {
-			parameter := ""
-			for _, name := range algebra.Variables(item.Expr) {
-				if _, says := s.domains[name]; s.domain(name) == "Z" && (says || len(s.domains) == 0) {
-					if parameter != "" {
-						return f, false
-					}
-					parameter = name
-				}
+			parameters := slices.DeleteFunc(algebra.Variables(item.Expr), func(name string) bool {
+				domain, says := s.domains[name]
+				return says && domain != "Z" || !says && (len(s.domains) > 0 || !algebra.Whole(name))
+			})
+			if len(parameters) != 1 {
+				return "", nil, false
 			}
-			c, linear := algebra.Coefficients(item.Expr, parameter, 1)
-			if parameter == "" || !linear || len(c) != 2 {
-				return f, false
+			c, linear := algebra.Coefficients(item.Expr, parameters[0], 1)
+			if !linear || len(c) != 2 {
+				return "", nil, false
 			}
-			r = row{c[0], c[1]}
+			r = progression{c[0], c[1]}
 		}
-		f.rows = append(f.rows, r)
+		all = append(all, r)
 	}
-	return f, len(f.rows) > 0
-}
-
-// equal reports whether two families have the same members.
-func (f family) equal(g family) bool {
-	return (f.name == g.name || f.name == "" || g.name == "") && f.within(g) && g.within(f)
-}
-
-// longestPeriod bounds the members of a row that are compared: the pattern in which the rows
-// of another family meet them repeats.
-const longestPeriod = 210
-
-// within reports whether each member of f is among those of g.
-func (f family) within(g family) bool {
-	for _, r := range f.rows {
-		var places [][2]*big.Rat // member k of r is number place + k·step of a row of g
-		for _, s := range g.rows {
-			place, ok := algebra.Exact(algebra.Make(algebra.Div, algebra.Make(algebra.Add, r.offset, algebra.Make(algebra.Neg, s.offset)), s.step))
-			step, okay := algebra.Exact(algebra.Make(algebra.Div, r.step, s.step))
-			if ok && okay {
-				places = append(places, [2]*big.Rat{place, step})
-			}
-		}
-		for k := range int64(longestPeriod) {
-			if !slices.ContainsFunc(places, func(at [2]*big.Rat) bool {
-				member := new(big.Rat).Mul(at[1], big.NewRat(k, 1))
-				return member.Add(member, at[0]).IsInt()
-			}) {
-				return false
-			}
-		}
-	}
-	return true
+	return name, all, len(all) > 0
 }

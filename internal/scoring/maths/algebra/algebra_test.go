@@ -52,15 +52,6 @@ func TestEqual(t *testing.T) {
 		{"log to base two", a.Apply("log", num(8), num(2)), num(3), true},
 		{"5!", a.Apply("factorial", num(5)), num(120), true},
 		{"floor of minus a half", a.Apply("floor", div(num(-1), num(2))), num(-1), true},
-		{"a sum", a.Sum(false, pow(x, num(2)), "x", num(1), num(10)), num(385), true},
-		{"a sum and one more", a.Sum(false, pow(x, num(2)), "x", num(1), num(10)), num(386), false},
-		{"a sum of roots", a.Sum(false, sqrt(x), "x", num(1), num(3)), add(num(1), sqrt(num(2)), sqrt(num(3))), true},
-		{"a sum up to n", a.Sum(false, x, "x", num(1), n), div(mul(n, add(n, num(1))), num(2)), true},
-		{"a sum up to n, and another", a.Sum(false, x, "x", num(1), n), div(mul(n, n), num(2)), false},
-		{"sums in a sum", a.Sum(false, a.Sum(false, mul(x, y), "y", num(1), x), "x", num(1), num(4)), num(65), true},
-		{"a product", a.Sum(true, x, "x", num(1), num(5)), num(120), true},
-		{"an empty sum", a.Sum(false, x, "x", num(5), num(1)), num(0), false},
-		{"too many terms", a.Sum(false, x, "x", num(1), num(100000)), num(5000050000), false},
 		{"gcd", a.Apply("gcd", num(12), num(-18)), num(6), true},
 		{"lcm", a.Apply("lcm", num(4), num(6)), num(12), true},
 		{"max", a.Apply("max", num(4), div(num(9), num(2))), div(num(9), num(2)), true},
@@ -96,10 +87,10 @@ func TestEqual(t *testing.T) {
 		{"too large, alike", pow(num(9), pow(num(9), pow(num(9), num(9)))), pow(num(9), pow(num(9), pow(num(9), num(9)))), true},
 		{"tan of a right angle", a.Apply("tan", div(pi, num(2))), num(0), false},
 	} {
-		if got := a.Equal(test.p, test.q, nil); got != test.want {
+		if got := a.Equal(test.p, test.q); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
-		if got := a.Equal(test.q, test.p, nil); got != test.want {
+		if got := a.Equal(test.q, test.p); got != test.want {
 			t.Errorf("%s, exchanged: %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -137,13 +128,13 @@ func TestRandomExpressions(t *testing.T) {
 	for range 100 {
 		p := random(r, 4)
 		q := rewritten(r, p)
-		if !a.Equal(p, q, nil) {
-			if a.Equal(p, add(p, num(0)), nil) { // defined, that is
+		if !a.Equal(p, q) {
+			if a.Equal(p, add(p, num(0))) { // defined, that is
 				t.Fatalf("%s is not %s", show(p), show(q))
 			}
 			continue
 		}
-		if a.Equal(p, add(q, a.Rational(big.NewRat(1, 1_000_000_007))), nil) {
+		if a.Equal(p, add(q, a.Rational(big.NewRat(1, 1_000_000_007)))) {
 			t.Fatalf("%s is equal to a little more", show(p))
 		}
 	}

@@ -2,40 +2,11 @@ package algebra
 
 import "math/big"
 
-// Bounds of sums and products of several terms: those beyond them have no value here.
-const (
-	maxSummed  = 10000 // terms
-	maxWritten = 40000 // nodes of all terms
-)
-
-// Sum is the sum of body for whole numbers k between from and to, or their
-// product.
-func Sum(product bool, body *Expr, k string, from, to *Expr) *Expr {
-	name := "sum"
-	if product {
-		name = "prod"
-	}
-	return Apply(name, body, Var(k), from, to)
-}
-
-func isSum(e *Expr) bool {
-	return e.Op == Call && (e.Name == "sum" || e.Name == "prod") && len(e.Args) == 4 && e.Args[1].Op == Symbol
-}
-
-// HasSum reports whether e has a sum or a product of several terms in it, which
-// takes much longer to compare than its size says.
-func (e *Expr) HasSum() bool { return e.Any(isSum) }
-
-// defined writes a function by others, and a sum by its terms; it is nil for a function
-// that is not defined by others.
+// defined writes a function by others; it is nil for a function that is not defined by others.
 func defined(e *Expr) *Expr {
 	switch e.Name {
 	case "sqrt", "root", "abs", "ln", "sin", "cos", "floor":
 		return nil
-	case "sum", "prod":
-		if isSum(e) {
-			return terms(e)
-		}
 	}
 	if len(e.Args) == 2 && (e.Name == "max" || e.Name == "min") {
 		size := Apply("abs", minus(e.Args[0], e.Args[1]))
@@ -95,34 +66,13 @@ func defined(e *Expr) *Expr {
 
 func minus(a, b *Expr) *Expr { return Make(Add, a, Make(Neg, b)) }
 
-// terms writes a sum or a product out, nil if it is too long or has no terms.
-func terms(e *Expr) *Expr {
-	from, okFrom := Exact(e.Args[2])
-	to, okTo := Exact(e.Args[3])
-	if !okFrom || !okTo || !from.IsInt() || !to.IsInt() || !from.Num().IsInt64() || !to.Num().IsInt64() {
-		return nil
-	}
-	first, last := from.Num().Int64(), to.Num().Int64()
-	if last < first || last-first < 0 || last-first >= maxSummed || int(last-first+1)*e.Args[0].Size(maxNodes) > maxWritten {
-		return nil
-	}
-	all := &Expr{Op: Add}
-	if e.Name == "prod" {
-		all.Op = Mul
-	}
-	for k := first; k <= last; k++ {
-		all.Args = append(all.Args, substitute(e.Args[0], []binding{{e.Args[1].Name, big.NewRat(k, 1)}}))
-	}
-	return all
-}
-
 // binding is the value of a variable.
 type binding struct {
 	name  string
 	value *big.Rat
 }
 
-// substitute is e with values for variables, except the variables of its sums.
+// substitute is e with values for variables.
 func substitute(e *Expr, values []binding) *Expr {
 	if e.Op == Symbol {
 		for _, b := range values {
@@ -136,30 +86,8 @@ func substitute(e *Expr, values []binding) *Expr {
 	}
 	next := *e
 	next.Args = make([]*Expr, len(e.Args))
-	inner := values
-	if isSum(e) {
-		inner = without(values, e.Args[1].Name)
-	}
 	for i, arg := range e.Args {
-		switch {
-		case !isSum(e) || i > 1:
-			next.Args[i] = substitute(arg, values)
-		case i == 0:
-			next.Args[i] = substitute(arg, inner)
-		default:
-			next.Args[i] = arg
-		}
+		next.Args[i] = substitute(arg, values)
 	}
 	return &next
-}
-
-// without are the values of the other variables.
-func without(values []binding, name string) []binding {
-	var others []binding
-	for _, b := range values {
-		if b.name != name {
-			others = append(others, b)
-		}
-	}
-	return others
 }

@@ -13,9 +13,10 @@ const (
 )
 
 // Equal reports whether a and b have the same value, for all values of their variables
-// in their domains. It errs on the side of no: it is false if either has no value, or
+// in their domains: a variable is an integer if its letter is like n, a natural number in n! and
+// binomial coefficients, and else real. It errs on the side of no: it is false if either has no value, or
 // none that bounded arithmetic finds, unless both are written alike.
-func Equal(a, b *Expr, in Domains) bool {
+func Equal(a, b *Expr) bool {
 	if Same(a, b) {
 		return true
 	}
@@ -25,7 +26,7 @@ func Equal(a, b *Expr, in Domains) bool {
 	if a.Size(maxNodes) >= maxNodes || b.Size(maxNodes) >= maxNodes {
 		return false
 	}
-	c := newComparison(a, b, in)
+	c := newComparison(a, b)
 	if len(c.names) == 0 {
 		return c.compare(nil, quick, maxPrec) == same
 	}
@@ -47,13 +48,12 @@ const (
 type comparison struct {
 	a, b    *Expr
 	names   []string // of the variables
-	in      Domains
 	complex bool
 	work    float64
 }
 
-func newComparison(a, b *Expr, in Domains) *comparison {
-	c := &comparison{a: a, b: b, in: in, work: maxSteps, complex: a.Any(isImaginary) || b.Any(isImaginary)}
+func newComparison(a, b *Expr) *comparison {
+	c := &comparison{a: a, b: b, work: maxSteps, complex: a.Any(isImaginary) || b.Any(isImaginary)}
 	c.names = variables(b, variables(a, nil))
 	return c
 }
@@ -135,7 +135,7 @@ func Exact(e *Expr) (*big.Rat, bool) {
 		nearest := floor(r.Add(r, half))
 		if off := f.Sub(f, new(big.Float).SetInt(nearest)); size2(off) < -enough/2 {
 			r := new(big.Rat).SetFrac(nearest, big.NewInt(d))
-			v, _ := newComparison(e, e, nil).difference(e, Rational(r), false, quick, maxPrec)
+			v, _ := newComparison(e, e).difference(e, Rational(r), false, quick, maxPrec)
 			return r, v == same
 		}
 	}
@@ -150,7 +150,7 @@ func constant(e *Expr) (number, bool) {
 	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
 		return number{}, false
 	}
-	n, ok := newComparison(e, e, nil).at(2 * quick).value(e)
+	n, ok := newComparison(e, e).at(2 * quick).value(e)
 	return n, ok && n.isReal()
 }
 
@@ -161,20 +161,29 @@ func Sign(e *Expr) (sign int, ok bool) {
 	} else if _, ok := constant(e); !ok {
 		return 0, false
 	}
-	v, d := newComparison(e, Int(0), nil).difference(e, Int(0), false, quick, maxPrec)
+	v, d := newComparison(e, Int(0)).difference(e, Int(0), false, quick, maxPrec)
 	if v == different {
 		return d.sign(), true
 	}
 	return 0, v == same
 }
 
+// Compare is the sign of a less b, for two constants; 0 if it cannot be decided.
+func Compare(a, b *Expr) int {
+	if a.Op == Number && b.Op == Number {
+		return a.Num.Cmp(b.Num)
+	}
+	sign, _ := Sign(minus(a, b))
+	return sign
+}
+
 // Ratio is the sign of a/b where that is the same number other than zero for
 // all values of their variables; 0 otherwise.
-func Ratio(a, b *Expr, in Domains) int {
+func Ratio(a, b *Expr) int {
 	if a.Size(maxNodes) >= maxNodes || b.Size(maxNodes) >= maxNodes {
 		return 0
 	}
-	c := newComparison(a, b, in)
+	c := newComparison(a, b)
 	first, ok := c.anywhere()
 	if !ok {
 		return 0
@@ -189,7 +198,7 @@ func Ratio(a, b *Expr, in Domains) int {
 		signA, signB = 1, 1
 	}
 	// a/b is constant if a·b₁ is b·a₁, with a₁ and b₁ the values at the first point.
-	if !Equal(Make(Mul, a, atB), Make(Mul, b, atA), in) {
+	if !Equal(Make(Mul, a, atB), Make(Mul, b, atA)) {
 		return 0
 	}
 	return signA * signB

@@ -105,7 +105,7 @@ func (p *evaluator) call(e *Expr) (number, bool) {
 	if other := defined(e); other != nil {
 		return p.value(other)
 	}
-	if isSum(e) || len(e.Args) == 0 || len(e.Args) > 2 {
+	if len(e.Args) == 0 || len(e.Args) > 2 {
 		return number{}, false
 	}
 	a, ok := p.value(e.Args[0])

@@ -8,65 +8,45 @@ import (
 	"strings"
 )
 
-// Domain is the set of numbers that a variable stands for.
-type Domain uint8
+// domain is the set of numbers that a variable stands for.
+type domain uint8
 
-// The domains of variables.
 const (
-	Reals Domain = iota
-	Integers
-	Naturals // and zero
+	reals domain = iota
+	integers
+	naturals // and zero
 )
 
-// Domains maps variables to their domains. A variable without one is an integer if its
-// letter is like n, a natural number in n! and binomial coefficients, and else real.
-type Domains map[string]Domain
-
-// Variables are the names of the variables of e, except the variables of its sums.
+// Variables are the names of the variables of e.
 func Variables(e *Expr) []string { return variables(e, nil) }
 
-// variables adds the names of the variables of e to names, except the variables of its sums.
+// variables adds the names of the variables of e to names.
 func variables(e *Expr, names []string) []string {
-	if e.Op == Symbol && !slices.Contains(names, e.Name) {
-		return append(names, e.Name)
-	}
-	for i, arg := range e.Args {
-		if isSum(e) && i < 2 {
-			if i == 0 {
-				inner := variables(arg, nil)
-				for _, name := range inner {
-					if name != e.Args[1].Name && !slices.Contains(names, name) {
-						names = append(names, name)
-					}
-				}
-			}
-			continue
+	e.Any(func(e *Expr) bool {
+		if e.Op == Symbol && !slices.Contains(names, e.Name) {
+			names = append(names, e.Name)
 		}
-		names = variables(arg, names)
-	}
+		return false
+	})
 	return names
 }
 
-// domain is the given domain of a variable, or the one that its use and name imply.
-func (c *comparison) domain(name string) Domain {
-	if d, ok := c.in[name]; ok {
-		return d
+// domain is the domain of a variable that its use and name imply.
+func (c *comparison) domain(name string) domain {
+	d := reals
+	if Whole(name) {
+		d = integers
 	}
-	d := Implied(name)
 	for _, e := range []*Expr{c.a, c.b} {
 		e.Any(func(e *Expr) bool {
 			switch {
-			case isSum(e):
-				if slices.Contains(variables(e.Args[2], variables(e.Args[3], nil)), name) {
-					d = Naturals
-				}
 			case e.Op == Call && (e.Name == "factorial" || e.Name == "doublefactorial" || e.Name == "binom"):
 				if slices.Contains(variables(e, nil), name) {
-					d = Naturals
+					d = naturals
 				}
-			case e.Op == Pow && d == Reals && slices.Contains(variables(e.Args[1], nil), name):
+			case e.Op == Pow && d == reals && slices.Contains(variables(e.Args[1], nil), name):
 				if r, ok := Exact(e.Args[0]); ok && r.Sign() < 0 { // (−1)^n
-					d = Integers
+					d = integers
 				}
 			}
 			return false
@@ -75,12 +55,10 @@ func (c *comparison) domain(name string) Domain {
 	return d
 }
 
-// Implied is the domain that the name of a variable implies.
-func Implied(name string) Domain {
-	if base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_"); len(base) == 1 && strings.Contains("nmkjNMK", base) {
-		return Integers
-	}
-	return Reals
+// Whole reports whether the name of a variable implies that it is an integer.
+func Whole(name string) bool {
+	base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_")
+	return len(base) == 1 && strings.Contains("nmkjNMK", base)
 }
 
 // ranges holds the ranges of real variables at generic points. With signed, each variable is
@@ -106,17 +84,17 @@ func (c *comparison) near(index int, start *big.Rat, scale int64) []binding {
 		unit, sign := random(index, name)
 		var value *big.Rat
 		domain := c.domain(name)
-		if domain == Reals {
+		if domain == reals {
 			f := r.low + unit*(r.high-r.low)
 			value = new(big.Rat).SetFloat64(math.Round(f*(1<<12)) / (1 << 12))
 		} else {
 			value = big.NewRat(int64(3+unit*17), 1)
 		}
-		if r.signed && sign && domain != Naturals || r.high < 0 && domain == Integers {
+		if r.signed && sign && domain != naturals || r.high < 0 && domain == integers {
 			value.Neg(value)
 		}
 		value.Mul(value, big.NewRat(scale, 1))
-		if domain == Reals || start.IsInt() && start.Sign() >= 0 {
+		if domain == reals || start.IsInt() && start.Sign() >= 0 {
 			value.Add(value, start)
 		}
 		values[i] = binding{name, value}
@@ -216,14 +194,14 @@ func (c *comparison) special() (all [][]binding) {
 		}
 		return e.Op == Call && strings.Contains(" abs sqrt root ln log max min floor ceil gcd lcm ", " "+e.Name+" ")
 	}
-	if !c.a.Any(byPieces) && !c.b.Any(byPieces) && !slices.ContainsFunc(c.names, func(name string) bool { return c.domain(name) != Reals }) {
+	if !c.a.Any(byPieces) && !c.b.Any(byPieces) && !slices.ContainsFunc(c.names, func(name string) bool { return c.domain(name) != reals }) {
 		return nil
 	}
 	values := c.steps()
 	for i, name := range c.names {
 		at, domain := c.generic(3+i%2), c.domain(name) // positive, or of mixed signs
 		for _, value := range values {
-			if domain != Reals && !value.IsInt() || domain == Naturals && value.Sign() < 0 {
+			if domain != reals && !value.IsInt() || domain == naturals && value.Sign() < 0 {
 				continue
 			}
 			next := slices.Clone(at)

@@ -191,9 +191,6 @@ func (p *parser) times(a, b Answer) Answer {
 		}
 		return value(algebra.Make(algebra.Mul, p.expr(a), p.expr(b)))
 	}
-	if a.Kind == Matrix && b.Kind == Matrix {
-		return p.matrixProduct(a, b)
-	}
 	if a.Kind == Value {
 		a, b = b, a
 	}
@@ -256,17 +253,9 @@ func (p *parser) power() Answer {
 				p.temperature()
 				continue
 			}
-			if a.Kind == Matrix && a.Columns > 0 && p.transposes() {
-				a = transposed(a)
-				continue
-			}
 			exponent := p.group()
 			if len(p.tokens) > p.pos && p.peek() == "^" {
 				return p.fail()
-			}
-			if a.Kind == Matrix {
-				a = p.matrixPower(a, exponent)
-				continue
 			}
 			a = value(algebra.Make(algebra.Pow, p.expr(a), p.expr(exponent)))
 		case "°":

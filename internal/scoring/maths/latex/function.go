@@ -83,40 +83,11 @@ func (p *parser) sqrt() Answer {
 	return value(algebra.Apply("sqrt", p.expr(p.group())))
 }
 
-// several reads the terms of \sum_{k=1}^{n} or \prod, which are one product.
-func (p *parser) several(product bool) Answer {
-	var k string
-	var from, to *algebra.Expr
-	for !p.failed && (from == nil || to == nil) {
-		switch {
-		case p.accept("^"):
-			to = p.expr(p.group())
-		case p.accept("_") && p.accept("{") && p.next(symbol):
-			k = p.tokens[p.pos].text
-			p.pos++
-			p.expect("=")
-			from = p.expr(p.sum())
-			p.expect("}")
-		default:
-			return p.fail()
-		}
+// several reads a sum or a product of several terms, which has no value here.
+func (p *parser) several(name string) Answer {
+	for script := p.peek(); script == "_" || script == "^"; script = p.peek() {
+		p.pos++
+		name += script + p.raw()
 	}
-	return value(algebra.Sum(product, counted(p.expr(p.product()), k), k, from, to))
-}
-
-// counted is e with a variable where its letter is read as a constant
-// elsewhere: the i of a sum is no root of -1.
-func counted(e *algebra.Expr, k string) *algebra.Expr {
-	if k == "i" && e.Op == algebra.Imaginary || k == "e" && e.Op == algebra.Euler {
-		return algebra.Var(k)
-	}
-	if len(e.Args) == 0 || k != "i" && k != "e" {
-		return e
-	}
-	next := *e
-	next.Args = make([]*algebra.Expr, len(e.Args))
-	for i, arg := range e.Args {
-		next.Args[i] = counted(arg, k)
-	}
-	return &next
+	return value(algebra.Apply(name, p.expr(p.product())))
 }

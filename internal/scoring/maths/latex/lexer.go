@@ -274,7 +274,7 @@ func (lx *lexer) upright(name string) {
 	}
 	if strings.HasPrefix(name, "b") || name == "mathbf" {
 		if len(inner) == 1 && isLetter(inner[0]) && (lx.after("×") || strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), `\times`)) {
-			lx.emit(symbol, vectorMark+inner) // \mathbf{a} \times \mathbf{b}
+			lx.emit(symbol, `\vec `+inner) // \mathbf{a} \times \mathbf{b}
 			return
 		}
 	}

@@ -69,111 +69,16 @@ func (p *parser) matrix(name string, bracket byte) Answer {
 	return m
 }
 
-// matrixProduct multiplies two matrices, as long as that stays small.
-func (p *parser) matrixProduct(a, b Answer) Answer {
-	rows, n, columns := len(a.Items)/a.Columns, a.Columns, b.Columns
-	if a.Open == '|' || b.Open == '|' || a.Open == '{' || b.Open == '{' || len(b.Items) != n*columns || rows*n*columns > largestProduct {
-		return p.fail()
-	}
-	items := make([]Answer, 0, rows*columns)
-	for i := range rows {
-		for k := range columns {
-			terms := make([]*algebra.Expr, n)
-			for j := range n {
-				terms[j] = algebra.Make(algebra.Mul, p.expr(a.Items[i*n+j]), p.expr(b.Items[j*columns+k]))
-			}
-			e := algebra.Make(algebra.Add, terms...)
-			if r, ok := algebra.Exact(e); ok {
-				e = algebra.Rational(r)
-			} else if e.Size(largestElement) == largestElement {
-				return p.fail()
-			}
-			items = append(items, value(e))
-		}
-	}
-	a.Items, a.Columns = items, columns
-	return a
-}
-
-// Bounds of products of matrices: of the multiplications, and of the nodes of an element.
-const (
-	largestProduct = 64
-	largestElement = 40
-)
-
-// transposed exchanges the rows and the columns of a matrix.
-func transposed(m Answer) Answer {
-	rows := len(m.Items) / m.Columns
-	items := make([]Answer, 0, len(m.Items))
-	for column := range m.Columns {
-		for row := range rows {
-			items = append(items, m.Items[row*m.Columns+column])
-		}
-	}
-	m.Items, m.Columns = items, rows
-	return m
-}
-
-// matrixPower is a matrix to a small whole power.
-func (p *parser) matrixPower(m, exponent Answer) Answer {
-	n, ok := algebra.Exact(p.expr(exponent))
-	if p.failed || !ok || !n.IsInt() || !n.Num().IsInt64() || n.Num().Int64() < 1 || n.Num().Int64() > 12 {
-		return p.fail()
-	}
-	product := m
-	for range n.Num().Int64() - 1 {
-		product = p.matrixProduct(product, m)
-		if p.failed {
-			break
-		}
-	}
-	return product
-}
-
-// cross multiplies with a × sign, which is the cross product between two vectors.
-// That is a variable with the names of both, in the order of the alphabet.
+// cross multiplies with a × sign, which is another product between two vectors, and not read.
 func (p *parser) cross(a, b Answer) Answer {
-	u, v := vector(a), vector(b)
-	if u == nil || v == nil {
-		if hasVector(a) && hasVector(b) {
-			return p.fail()
-		}
-		return p.times(a, b)
+	hasVector := func(a Answer) bool {
+		return a.Kind == Value && a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol && strings.HasPrefix(e.Name, `\vec `) })
 	}
-	product := algebra.Var(vectorMark + "(" + u.Name + "×" + v.Name + ")")
-	if u.Name > v.Name {
-		product = algebra.Make(algebra.Neg, algebra.Var(vectorMark+"("+v.Name+"×"+u.Name+")"))
+	if hasVector(a) && hasVector(b) {
+		return p.fail()
 	}
-	if a.Expr == u {
-		return value(product)
-	}
-	args := append(a.Expr.Args[:len(a.Expr.Args)-1:len(a.Expr.Args)-1], product)
-	return value(algebra.Make(algebra.Mul, args...))
+	return p.times(a, b)
 }
-
-// vector is the last factor of a value, if it is a vector.
-func vector(a Answer) *algebra.Expr {
-	if a.Kind != Value {
-		return nil
-	}
-	e := a.Expr
-	if e.Op == algebra.Mul {
-		e = e.Args[len(e.Args)-1]
-	}
-	if !isVector(e) {
-		return nil
-	}
-	return e
-}
-
-// vectorMark begins the names of vectors.
-const vectorMark = `\vec `
-
-func isVector(e *algebra.Expr) bool {
-	return e.Op == algebra.Symbol && strings.HasPrefix(e.Name, vectorMark)
-}
-
-func hasVector(a Answer) bool { return a.Kind == Value && a.Expr.Any(isVector) }
 
 // expandSigns replaces an answer with ± by the list of its readings: ± and ∓
 // of the first one go together, and each further ± goes by itself.

@@ -51,7 +51,7 @@ func (p *parser) primary() Answer {
 	case `\mathbb`:
 		return p.numbers()
 	case `\sum`, `\prod`:
-		return p.several(t.text == `\prod`)
+		return p.several(t.text)
 	case "_":
 		return p.selections()
 	case "∅":

@@ -18,20 +18,6 @@ func (p *parser) degrees() bool {
 	return false
 }
 
-// transposes accepts the T of a transposed matrix.
-func (p *parser) transposes() bool {
-	rest := p.tokens[p.pos:]
-	switch {
-	case len(rest) > 0 && rest[0].kind == symbol && rest[0].text == "T":
-		p.pos++
-	case len(rest) > 2 && rest[0].text == "{" && rest[1].kind == symbol && rest[1].text == "T" && rest[2].text == "}":
-		p.pos += 3
-	default:
-		return false
-	}
-	return true
-}
-
 // temperature reads the C of 25°C at the end.
 func (p *parser) temperature() {
 	if rest := p.tokens[min(len(p.tokens), p.pos+1):]; (len(rest) == 0 || len(rest) == 1 && rest[0].text == ".") && p.next(symbol) && strings.Contains("CF", p.tokens[p.pos].text) {
