@@ -43,7 +43,6 @@ func NewRunner(ctx context.Context, s sandbox.Settings) (*Runner, error) {
 type Scorer struct {
 	runner *Runner
 	source source
-	known  known
 	graded bool
 }
 
@@ -61,16 +60,12 @@ func New(r *Runner, graded bool, load func() ([]scoring.Test, error)) *Scorer {
 func (s *Scorer) Drop() { s.runner.shelf.drop(&s.source) }
 
 // Score runs the program of a response on one test after another, until one
-// fails or, if it is graded, to the last. It is correct if none fails. A program whose verdict is known is not run
-// again, if it cannot get another one. The error is one of the sandbox, of the
-// tests' source or of the context, never of the program.
+// fails or, if it is graded, to the last. It is correct if none fails. The error is one of the
+// sandbox, of the tests' source or of the context, never of the program.
 func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict, error) {
 	program, why := Extract(r.Text)
 	if why != "" {
 		return scoring.Verdict{Note: why}, nil
-	}
-	if verdict, ok := s.known.of(program); ok {
-		return verdict, nil
 	}
 	tests, err := s.runner.shelf.take(ctx, &s.source)
 	if err != nil {
@@ -90,48 +85,30 @@ func (s *Scorer) run(ctx context.Context, program string, tests *tests) (scoring
 		return scoring.Verdict{}, err
 	}
 	defer session.Close()
-	var o outcome
+	passed, first := 0, "" // a fault, with its test
 	for i, test := range tests.all {
 		result, err := session.Run(ctx, i)
 		if err != nil {
 			return scoring.Verdict{}, fmt.Errorf("test %d: %w", i+1, err)
 		}
-		o.add(i, s.fault(test, result), result.End)
-		if o.first != "" && !s.graded {
+		if fault := s.fault(test, result); fault == "" {
+			passed++
+		} else if first == "" {
+			first = fmt.Sprintf("test %d: %s", i+1, fault)
+		}
+		if first != "" && !s.graded {
 			break
 		}
 	}
-	verdict := scoring.Verdict{Answer: scoring.Shorten(program), Note: scoring.Shorten(o.first)}
+	verdict := scoring.Verdict{Answer: scoring.Shorten(program), Note: scoring.Shorten(first)}
 	switch {
-	case o.first == "":
+	case first == "":
 		verdict.Reward = 1
 	case s.graded:
-		verdict.Reward = float64(o.passed) / float64(len(tests.all))
-		verdict.Note = scoring.Shorten(fmt.Sprintf("%d of %d tests passed; %s", o.passed, len(tests.all), o.first))
-	}
-	if !o.fickle {
-		s.known.remember(program, verdict)
+		verdict.Reward = float64(passed) / float64(len(tests.all))
+		verdict.Note = scoring.Shorten(fmt.Sprintf("%d of %d tests passed; %s", passed, len(tests.all), first))
 	}
 	return verdict, nil
-}
-
-// outcome is the outcome of a program's tests.
-type outcome struct {
-	passed int
-	first  string // fault, with its test; "" if there is none
-	fickle bool   // a fault may not be there another time
-}
-
-// add adds a test that has a fault, "" for none, after it ended so.
-func (o *outcome) add(i int, fault string, end sandbox.End) {
-	if fault == "" {
-		o.passed++
-		return
-	}
-	if o.first == "" {
-		o.first = fmt.Sprintf("test %d: %s", i+1, fault)
-	}
-	o.fickle = o.fickle || !steady(end)
 }
 
 // address is where something happened to be in memory.

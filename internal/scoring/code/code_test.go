@@ -189,41 +189,7 @@ func BenchmarkScore(b *testing.B) {
 	}
 }
 
-// A program of which the verdict is known is not run again: where nothing can be
-// run, it still gets the same one. Whatever might end otherwise is run.
-func TestKnownPrograms(t *testing.T) {
-	s := of(false, runner(t), stdin("1\n", "1\n"))
-	never, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, test := range []struct {
-		program string
-		known   bool
-	}{
-		{"print(input())", true},
-		{"print(2)", true},
-		{"1/0", true},
-		{"import random\nprint(1)", false},
-		{"import time\nprint(1)", false},
-		{"print(open('/proc/self/stat').read())", false},
-		{"while True: pass", false},
-	} {
-		first, err := s.Score(t.Context(), fenced(test.program))
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := s.Score(never, fenced(test.program))
-		if known := err == nil; known != test.known || known && again != first {
-			t.Errorf("%s: %+v, then %+v, %v", test.program, first, again, err)
-		}
-	}
-	other := of(false, runner(t), stdin("1\n", "2\n"))
-	if v, err := other.Score(t.Context(), fenced("print(input())")); err != nil || v.Correct() {
-		t.Errorf("another task has the verdict %+v, %v", v, err)
-	}
-}
-
-// Tests are loaded when a program is run, not before, and not again for one whose
-// verdict is known.
+// Tests are loaded when a program is run, not before, and stay for the next one.
 func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 	loads := 0
 	s := code.New(runner(t), false, func() ([]scoring.Test, error) {
@@ -243,9 +209,6 @@ func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 		}
 	}
 	s.Drop()
-	if v, err := s.Score(t.Context(), fenced("print(input())")); err != nil || !v.Correct() || loads != 1 {
-		t.Errorf("known: %+v, %v, loaded %d times", v, err, loads)
-	}
 	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct() || loads != 2 {
 		t.Errorf("after they were dropped: %+v, %v, loaded %d times", v, err, loads)
 	}

@@ -31,12 +31,12 @@ var patterns = Family{
 	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return text.Pattern(t.Answer) },
 	Check: checked(func(gold string) scoring.Scorer { return text.Pattern(gold) }),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		sample, _ := text.Sample(t.Answer, func(n int) int { return pick(s, n) })
+		sample, _ := text.Sample(t.Answer)
 		return said(s, text.Pattern(t.Answer), sample, right, nil)
 	},
 	Unsimulated: func(t scoring.Task) string {
 		s := seed.Root(0).Child("sample").Child(t.ID).Stream()
-		sample, found := text.Sample(t.Answer, func(n int) int { return pick(&s, n) })
+		sample, found := text.Sample(t.Answer)
 		if !found || !is(text.Pattern(t.Answer), said(&s, text.Pattern(t.Answer), sample, true, nil)) {
 			return "no text is known that its expression matches"
 		}
