@@ -240,12 +240,8 @@ func TestSlowGraders(t *testing.T) {
 			s.Timeout = time.Second
 		})
 		for _, response := range []string{"hang", "deaf"} {
-			began := time.Now()
 			if _, err := l.score(response); err == nil || !strings.Contains(err.Error(), "it took more than 1s") {
 				t.Errorf("%s: %v", response, err)
-			}
-			if took := time.Since(began); took > 15*time.Second {
-				t.Errorf("%s: %v", response, took)
 			}
 		}
 	})
