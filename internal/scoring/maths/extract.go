@@ -90,11 +90,17 @@ func lastWord(text string) (string, bool) {
 func closingWords(text string) string {
 	word, before := behindLink(text)
 	sentence := before[1+max(strings.LastIndexAny(before, ".?!\n"), -1):]
+	if first := firstSentence.FindStringSubmatch(before); first != nil && !words.Remark(first[1]) { // Blue. Tom's favourite is red
+		return ""
+	}
 	if _, tagged := words.Tagged(text); tagged || answered.MatchString(before) || isBefore.MatchString(sentence) || aside.MatchString(sentence) || announcedWords(text) != "" {
 		return ""
 	}
 	return word
 }
+
+// firstSentence is a first sentence of one word.
+var firstSentence = regexp.MustCompile(`^\W*(\pL+)\W*[.!]\W`)
 
 // aside begins a part of a sentence that does not say the answer.
 var aside = regexp.MustCompile(`(?i)\b(?:because|since|as|if|when|while|where|whereas|although|though|unless|whether|what|which)\b[^,]*$`)

@@ -215,6 +215,9 @@ var signed = regexp.MustCompile(`^(?:minus|negative) [\d.]`)
 // because begins the reason for a value before it.
 var because = regexp.MustCompile(`\d[^.]*?(,? because |, since )`)
 
+// total is a sum at the end of a sentence, behind what it is of: 8*5=40, total $64; or $15 in total.
+var total = regexp.MustCompile(`, (?:(?:so |and )?(?:the |a )?total(?: is| of| =|:)? (\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)?|(\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)? (?:in total|in all|altogether))[.!* ]*$`)
+
 // number is the longest answer at the end of the last line of a span, or else its last
 // number.
 func number(text string, in span) (span, bool) {
@@ -225,6 +228,10 @@ func number(text string, in span) (span, bool) {
 			line.to = sentence + at[2]
 			in.to = line.to
 		}
+	}
+	if at := total.FindStringSubmatchIndex(line.of(text)); at != nil {
+		i := max(at[2], at[4])
+		return span{line.from + i, line.from + max(at[3], at[5])}, true
 	}
 	starts := space.FindAllStringIndex(line.of(text), -1)
 	for _, at := range starts[max(0, len(starts)-mostWords):] {

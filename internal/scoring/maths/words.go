@@ -45,10 +45,10 @@ func spelledOut(a latex.Answer) latex.Answer {
 	return a
 }
 
-// forms are the forms of a quantity that an answer gives, 5.5 hours or 330 minutes; or the answer
-// alone.
+// forms are the forms of a quantity that an answer gives, 5.5 hours or 330 minutes, 1/3 or 0.33;
+// or the answer alone.
 func (c *comparer) forms(a latex.Answer) []latex.Answer {
-	if len(a.Items) == 2 && a.Op == "∨" && a.Items[0].Kind == latex.Value && a.Items[1].Kind == latex.Value && c.equalValues(a.Items[0], a.Items[1]) {
+	if len(a.Items) == 2 && a.Op == "∨" && a.Items[0].Kind == latex.Value && a.Items[1].Kind == latex.Value && (c.equalValues(a.Items[0], a.Items[1]) || rounds(a.Items[0].Expr, a.Items[1].Expr)) {
 		return a.Items
 	}
 	return []latex.Answer{a}

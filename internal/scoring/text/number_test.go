@@ -55,6 +55,13 @@ func TestNumber(t *testing.T) {
 		{"42", "", `\boxed{\infty}`, false},
 		{"2", "", `\boxed{\frac{\pi}{2}}`, false},
 		{"42", "", "It is 42.", true},
+		{"15.5", "", "She pays $15 and 50 cents.", true},
+		{"15", "", "Pears are $10 and apples $5, $15 in total.", true},
+		{"64", "", "She pays 3*8=24, 8*5=40, total $64.", true},
+		{"2.5", "", "2 hours, 30 minutes", true},
+		{"0.25", "", "The chance is 1 in 4.", true},
+		{"5", "", `\boxed{5} or 6`, false},
+		{"0.33", "", `\boxed{\frac13} or 0.33`, true},
 		{"42", "", "First 7, then 42", true},
 		{"42", "", "So it is **42**", true}, // of Markdown
 		{"42", "", "**Answer:** $\\mathbf{42}$", true},

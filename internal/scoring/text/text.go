@@ -22,8 +22,8 @@ import (
 
 // ExactVersion and PatternVersion name the rules in scores and profiles.
 const (
-	ExactVersion   = "speceval_exact_v4"
-	PatternVersion = "speceval_regex_v4"
+	ExactVersion   = "speceval_exact_v5"
+	PatternVersion = "speceval_regex_v5"
 )
 
 // Bounds on expressions. Matching takes time in proportion to the product of the

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -27,10 +28,13 @@ const (
 // follow, and then whatever does not take the value back.
 func States(text string, from, to int) Stance {
 	all, inside := tokens(strings.TrimRight(text[max(0, from-near):from], "$*")), text[from:to]
+	behind := text[to:min(len(text), to+near)]
+	if n := len(all); n > 0 && all[n-1] == "," && altogether.MatchString(behind) { // each for $5, $15 in total
+		all = nil
+	}
 	if stance := introduced(all, strings.Contains(inside, "=")); stance != Stated {
 		return stance
 	}
-	behind := text[to:min(len(text), to+near)]
 	if glued := strings.TrimLeft(behind, "$*}"); strings.HasPrefix(glued, "!") || startsVariable(glued) {
 		return Neither
 	}
@@ -42,6 +46,9 @@ func States(text string, from, to int) Stance {
 	few := inside == "1" || strings.HasPrefix(inside, "0.") || strings.Contains(inside, "frac") || strings.Contains(inside, "/")
 	return followed(tokens(behind), few)
 }
+
+// altogether makes what is before it a sum.
+var altogether = regexp.MustCompile(`^(?: [a-z]+)? (?:in total|in all|altogether)\b`)
 
 // Names reports whether words may be the name of the value that follows them.
 func Names(label string) bool {
@@ -76,7 +83,7 @@ func statement(all []string, equation bool) []string {
 			return all[start:]
 		case token == "\n" && start > 1 && all[start-2] != ":" && slices.Contains(all[start:], "answer"): // another paragraph
 			return all[start:]
-		case (token == "then" || token == "namely") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
+		case (token == "then" || token == "namely" || token == "total") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
 			return all[start:]
 		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies) && !anyOf(earlier, Thinks) && !(start > 1 && slices.Contains(supposes, earlier[start-2])):
 			return all[start-1:]

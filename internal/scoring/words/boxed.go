@@ -52,8 +52,15 @@ func Boxed(text string, several bool) (content, note string, found bool) {
 	}) {
 		note = "several boxes: the last was read"
 	}
-	return strings.Join(contents, ", "), note, true
+	content = strings.Join(contents, ", ")
+	if other := orNumber.FindStringSubmatch(text[boxes[last].To+1:]); other != nil && !strings.Contains(content, ",") {
+		content += " or " + other[1]
+	}
+	return content, note, true
 }
+
+// orNumber is another number behind a box that ends the sentence: \boxed{1/2}, or 0.5.
+var orNumber = regexp.MustCompile(`^[ $]*,?[ (]*or [ $]*(-?\d+(?:\.\d+)?(?:/\d+)?)(?:[ $).]*$|[$)]*\.?[ \n][^a-z])`)
 
 // TagRead is the note on an answer of [Tagged].
 const TagRead = "no box: the answer tag was read"

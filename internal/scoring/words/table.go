@@ -161,6 +161,11 @@ func Of(word string) Class {
 	return class
 }
 
+// Remark reports whether a word that is a sentence by itself is no answer: Sure!
+func Remark(word string) bool {
+	return Of(word).In(Plain|Turns|Breaks|Neutral|Filler|Leads|Approves) || strings.Contains(" absolutely hello hi great thanks ", " "+strings.ToLower(word)+" ")
+}
+
 // longest bounds the words of classes, in bytes.
 const longest = 16
 

@@ -48,6 +48,9 @@ func (lx *lexer) run(prose bool) {
 	for lx.pos < len(lx.text) && !lx.failed {
 		c := lx.text[lx.pos]
 		switch {
+		case c == '$' && lx.pos+1 < len(lx.text) && isDigit(lx.text[lx.pos+1]) && strings.Count(lx.text, "$") == 1: // $5
+			lx.emit(operator, "$")
+			lx.pos++
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~' || c == '$':
 			lx.space = true
 			lx.pos++

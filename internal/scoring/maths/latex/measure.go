@@ -35,7 +35,7 @@ func (p *parser) measured() Answer {
 	} else if p.accept(`\choose`) {
 		a = value(algebra.Apply("binom", p.expr(a), p.expr(p.sum())))
 	}
-	if a.Kind != Value {
+	if a.Kind != Value || p.chance(&a) {
 		return a
 	}
 	if p.accept("%") {
@@ -56,9 +56,24 @@ func (p *parser) measured() Answer {
 	return a
 }
 
+// chance reads the rest of 1 in 3, if that is all.
+func (p *parser) chance(a *Answer) bool {
+	rest := p.tokens[p.pos:]
+	if len(rest) < 2 || len(rest) > 3 || rest[0].text != "in" || rest[1].kind != number || len(rest) == 3 && rest[2].text != "." || a.Expr.Op != algebra.Number {
+		return false
+	}
+	of, ok := numeral(rest[1].text)
+	if !ok || a.Expr.Num.Cmp(of.Num) > 0 {
+		return false
+	}
+	a.Expr, p.pos = algebra.Make(algebra.Div, a.Expr, of), p.pos+2
+	return true
+}
+
 // smaller adds a part in a smaller unit that comes next: 5 hours and 30 minutes.
 func (p *parser) smaller(a *Answer) bool {
 	before := *p
+	p.accept(",")
 	p.accept("∧")
 	if of, large := Scale(a.Unit); p.next(number) && len(a.Nouns) == 0 && a.Limit == "" {
 		b := p.measured()
