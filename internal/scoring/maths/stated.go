@@ -139,7 +139,7 @@ func variablesOf(a latex.Answer) []string {
 // that has one of the new names already takes a name that no variable has.
 func renamed(a latex.Answer, from, to []string) latex.Answer {
 	if a.Expr != nil {
-		a.Expr = rewritten(a.Expr, func(name string) *algebra.Expr {
+		a.Expr = algebra.Rewrite(a.Expr, func(name string) *algebra.Expr {
 			if i := slices.Index(from, name); i >= 0 {
 				return algebra.Var(to[i])
 			} else if slices.Contains(to, name) {
@@ -157,30 +157,12 @@ func renamed(a latex.Answer, from, to []string) latex.Answer {
 
 // replaced is an expression with another one for a variable.
 func replaced(e *algebra.Expr, name string, by *algebra.Expr) *algebra.Expr {
-	return rewritten(e, func(other string) *algebra.Expr {
+	return algebra.Rewrite(e, func(other string) *algebra.Expr {
 		if other == name {
 			return by
 		}
 		return nil
 	})
-}
-
-// rewritten is an expression with others for variables, nil for none.
-func rewritten(e *algebra.Expr, by func(name string) *algebra.Expr) *algebra.Expr {
-	if e.Op == algebra.Symbol {
-		if other := by(e.Name); other != nil {
-			return other
-		}
-	}
-	if len(e.Args) == 0 {
-		return e
-	}
-	next := *e
-	next.Args = make([]*algebra.Expr, len(e.Args))
-	for i, arg := range e.Args {
-		next.Args[i] = rewritten(arg, by)
-	}
-	return &next
 }
 
 // progression is an arithmetic progression in both directions, a + bℤ: the numbers that are

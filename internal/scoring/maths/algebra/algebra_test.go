@@ -55,7 +55,6 @@ func TestEqual(t *testing.T) {
 		{"gcd", a.Apply("gcd", num(12), num(-18)), num(6), true},
 		{"lcm", a.Apply("lcm", num(4), num(6)), num(12), true},
 		{"max", a.Apply("max", num(4), div(num(9), num(2))), div(num(9), num(2)), true},
-		{"7!!", a.Apply("doublefactorial", num(7)), num(105), true},
 		{"floor of √2", a.Apply("floor", sqrt(num(2))), num(1), true},
 		{"ceil of √2", a.Apply("ceil", sqrt(num(2))), num(2), true},
 

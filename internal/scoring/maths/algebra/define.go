@@ -20,10 +20,7 @@ func defined(e *Expr) *Expr {
 		return nil
 	}
 	x := e.Args[0]
-	one, half := Int(1), Rational(big.NewRat(1, 2))
 	exp := func(x *Expr) *Expr { return Make(Pow, Make(Euler), x) }
-	sinh := func() *Expr { return Make(Mul, half, minus(exp(x), exp(Make(Neg, x)))) }
-	cosh := func() *Expr { return Make(Mul, half, Make(Add, exp(x), exp(Make(Neg, x)))) }
 	complement := func(name string) *Expr { return minus(Make(Div, Make(Pi), Int(2)), Apply(name, x)) }
 	switch e.Name {
 	case "exp":
@@ -36,32 +33,30 @@ func defined(e *Expr) *Expr {
 		return Make(Neg, Apply("floor", Make(Neg, x)))
 	case "gcd", "lcm", "max", "min":
 		return x
-	case "tan":
-		return Make(Div, Apply("sin", x), Apply("cos", x))
-	case "cot":
-		return Make(Div, Apply("cos", x), Apply("sin", x))
-	case "sec":
-		return Make(Div, one, Apply("cos", x))
-	case "csc":
-		return Make(Div, one, Apply("sin", x))
 	case "sinh":
-		return sinh()
+		return Make(Div, minus(exp(x), exp(Make(Neg, x))), Int(2))
 	case "cosh":
-		return cosh()
-	case "tanh":
-		return Make(Div, sinh(), cosh())
-	case "coth":
-		return Make(Div, cosh(), sinh())
-	case "sech":
-		return Make(Div, one, cosh())
-	case "csch":
-		return Make(Div, one, sinh())
+		return Make(Div, Make(Add, exp(x), exp(Make(Neg, x))), Int(2))
 	case "arccos":
 		return complement("arcsin")
 	case "arccot":
 		return complement("arctan")
 	}
-	return nil
+	parts, ok := quotients[e.Name]
+	if !ok {
+		return nil
+	}
+	above := Int(1)
+	if parts[0] != "" {
+		above = Apply(parts[0], x)
+	}
+	return Make(Div, above, Apply(parts[1], x))
+}
+
+// quotients are functions that are the quotient of two others, or one over another.
+var quotients = map[string][2]string{
+	"tan": {"sin", "cos"}, "cot": {"cos", "sin"}, "sec": {"", "cos"}, "csc": {"", "sin"},
+	"tanh": {"sinh", "cosh"}, "coth": {"cosh", "sinh"}, "sech": {"", "cosh"}, "csch": {"", "sinh"},
 }
 
 func minus(a, b *Expr) *Expr { return Make(Add, a, Make(Neg, b)) }
@@ -74,20 +69,12 @@ type binding struct {
 
 // substitute is e with values for variables.
 func substitute(e *Expr, values []binding) *Expr {
-	if e.Op == Symbol {
+	return Rewrite(e, func(name string) *Expr {
 		for _, b := range values {
-			if b.name == e.Name {
+			if b.name == name {
 				return Rational(b.value)
 			}
 		}
-	}
-	if len(e.Args) == 0 {
-		return e
-	}
-	next := *e
-	next.Args = make([]*Expr, len(e.Args))
-	for i, arg := range e.Args {
-		next.Args[i] = substitute(arg, values)
-	}
-	return &next
+		return nil
+	})
 }

@@ -156,19 +156,12 @@ func (p *evaluator) unary(name string, n number) (number, bool) {
 		return p.abs(n)
 	case "floor":
 		return p.floor(n)
-	case "factorial", "doublefactorial":
+	case "factorial":
 		p.outside = p.outside || n.sign() < 0
 		if n.rat == nil || !n.rat.IsInt() || n.sign() < 0 || n.rat.Cmp(big.NewRat(maxFactorial, 1)) > 0 {
 			return n, false
 		}
-		step, product := int64(1), big.NewInt(1)
-		if name == "doublefactorial" {
-			step = 2
-		}
-		for k := n.rat.Num().Int64(); k > 1; k -= step {
-			product.Mul(product, big.NewInt(k))
-		}
-		return rational(new(big.Rat).SetInt(product)), true
+		return rational(new(big.Rat).SetInt(new(big.Int).MulRange(1, n.rat.Num().Int64()))), true
 	case "sqrt":
 		return p.sqrt(n)
 	}

@@ -46,7 +46,7 @@ func Make(op Op, args ...*Expr) *Expr { return &Expr{Op: op, Args: args} }
 
 // Apply is the function called name of args. Functions are named as in LaTeX
 // (sin, arctan, ln, binom), and root(x, n), log(x, base), degrees, abs, floor, ceil,
-// factorial, doublefactorial, and gcd, lcm, max, min of two; a function that is not known has no value.
+// factorial, and gcd, lcm, max, min of two; a function that is not known has no value.
 func Apply(name string, args ...*Expr) *Expr { return &Expr{Op: Call, Name: name, Args: args} }
 
 // Size counts the nodes of e, no further than limit.
@@ -88,6 +88,24 @@ func Same(a, b *Expr) bool {
 		}
 	}
 	return true
+}
+
+// Rewrite is e with other expressions for its variables; nil leaves one as it is.
+func Rewrite(e *Expr, by func(name string) *Expr) *Expr {
+	if e.Op == Symbol {
+		if other := by(e.Name); other != nil {
+			return other
+		}
+	}
+	if len(e.Args) == 0 {
+		return e
+	}
+	next := *e
+	next.Args = make([]*Expr, len(e.Args))
+	for i, arg := range e.Args {
+		next.Args[i] = Rewrite(arg, by)
+	}
+	return &next
 }
 
 // Infinite is the sign of an infinity, and 0 for any other expression.

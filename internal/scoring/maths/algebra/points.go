@@ -40,7 +40,7 @@ func (c *comparison) domain(name string) domain {
 	for _, e := range []*Expr{c.a, c.b} {
 		e.Any(func(e *Expr) bool {
 			switch {
-			case e.Op == Call && (e.Name == "factorial" || e.Name == "doublefactorial" || e.Name == "binom"):
+			case e.Op == Call && (e.Name == "factorial" || e.Name == "binom"):
 				if slices.Contains(variables(e, nil), name) {
 					d = naturals
 				}

@@ -244,9 +244,6 @@ func (p *parser) power() Answer {
 	for !p.failed {
 		switch p.peek() {
 		case "^":
-			if p.ordinal() {
-				continue
-			}
 			p.pos++
 			if p.degrees() {
 				a = p.each(a, degrees)
@@ -263,13 +260,10 @@ func (p *parser) power() Answer {
 			a = p.each(a, degrees)
 			p.temperature()
 		case "!":
-			p.pos++
-			name := "factorial"
-			if p.peek() == "!" && !p.tokens[p.pos].space {
-				p.pos++
-				name = "doublefactorial"
+			if p.pos++; p.peek() == "!" { // 7!! is no factorial of 7!
+				return p.fail()
 			}
-			a = value(algebra.Apply(name, p.expr(a)))
+			a = value(algebra.Apply("factorial", p.expr(a)))
 		default:
 			return a
 		}

@@ -52,8 +52,6 @@ func (p *parser) primary() Answer {
 		return p.numbers()
 	case `\sum`, `\prod`:
 		return p.several(t.text)
-	case "_":
-		return p.selections()
 	case "∅":
 		return Answer{Kind: Set}
 	case "$", "£", "€", "₹", "¥", "₩":
@@ -64,23 +62,6 @@ func (p *parser) primary() Answer {
 		return p.environment(name)
 	}
 	return p.fail()
-}
-
-// selections reads _5C_2 and _5P_2, the numbers of ways to choose 2 of 5.
-func (p *parser) selections() Answer {
-	n := p.expr(p.group())
-	if !p.next(symbol) || !strings.Contains("CP", p.tokens[p.pos].text) {
-		return p.fail()
-	}
-	ordered := p.tokens[p.pos].text == "P"
-	p.pos++
-	p.expect("_")
-	k := p.expr(p.group())
-	if !ordered {
-		return value(algebra.Apply("binom", n, k))
-	}
-	rest := algebra.Make(algebra.Add, n, algebra.Make(algebra.Neg, k))
-	return value(algebra.Make(algebra.Div, algebra.Apply("factorial", n), algebra.Apply("factorial", rest)))
 }
 
 func (p *parser) numeral(t token) Answer {

@@ -26,33 +26,6 @@ func (p *parser) temperature() {
 	}
 }
 
-// ordinal skips the letters of 1^{st}.
-func (p *parser) ordinal() bool {
-	if !p.endsInNumber() {
-		return false
-	}
-	end, letters := p.pos+1, ""
-	braces := end < len(p.tokens) && p.tokens[end].text == "{"
-	if braces {
-		end++
-	}
-	for ; end < len(p.tokens) && len(letters) < 2 && (p.tokens[end].kind == word || p.tokens[end].kind == symbol); end++ {
-		letters += p.tokens[end].text
-	}
-	if braces && (end == len(p.tokens) || p.tokens[end].text != "}") {
-		return false
-	} else if braces {
-		end++
-	}
-	n := p.tokens[p.pos-1].text
-	want := map[byte]string{'1': "st", '2': "nd", '3': "rd"}[n[len(n)-1]]
-	if letters != "th" && (letters != want || want == "") {
-		return false
-	}
-	p.pos = end
-	return true
-}
-
 func degrees(e *algebra.Expr) *algebra.Expr { return algebra.Apply("degrees", e) }
 
 // plainDegrees takes the signs for degrees off an angle. Those in the argument
