@@ -91,14 +91,10 @@ func (s *Scorers) of(task int32) scoring.Scorer {
 func (s *Scorers) done(before int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for task, one := range s.made {
-		if task >= before {
-			continue
+	for task := range s.made {
+		if task < before {
+			delete(s.made, task)
 		}
-		if held, is := one.(interface{ Drop() }); is {
-			held.Drop()
-		}
-		delete(s.made, task)
 	}
 }
 

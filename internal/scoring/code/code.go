@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"speceval/internal/scoring"
@@ -21,12 +23,11 @@ const (
 	GradedVersion = "speceval_code_graded_v1"
 )
 
-// Runner runs programs for scorers, and keeps the tests of the tasks that it loads. It may
-// be used concurrently.
+// Runner runs programs for scorers. It may be used concurrently.
 type Runner struct {
-	box   *sandbox.Sandbox
-	cpu   time.Duration
-	shelf shelf
+	box     *sandbox.Sandbox
+	cpu     time.Duration
+	loading sync.Mutex // held while tests are loaded, see Scorer.tests
 }
 
 // NewRunner tries the sandbox once. The error says what is missing and how to
@@ -42,22 +43,20 @@ func NewRunner(ctx context.Context, s sandbox.Settings) (*Runner, error) {
 // Scorer scores responses to one task.
 type Scorer struct {
 	runner *Runner
-	source source
+	load   func() ([]scoring.Test, error)
+	kept   atomic.Pointer[[]scoring.Test]
 	graded bool
 }
 
 var _ scoring.Scorer = (*Scorer)(nil)
 
 // New is the scorer for a task whose tests are loaded when a program has to be
-// run, and forgotten when there is no room for them. They must always be the same.
+// run, and forgotten if they are large. They must always be the same.
 // A graded scorer runs all tests, whatever comes of them, and rewards the share
 // that is passed.
 func New(r *Runner, graded bool, load func() ([]scoring.Test, error)) *Scorer {
-	return &Scorer{runner: r, source: source{load: load}, graded: graded}
+	return &Scorer{runner: r, load: load, graded: graded}
 }
-
-// Drop forgets tests that were loaded and are not in use.
-func (s *Scorer) Drop() { s.runner.shelf.drop(&s.source) }
 
 // Score runs the program of a response on one test after another, until one
 // fails or, if it is graded, to the last. It is correct if none fails. The error is one of the
@@ -67,26 +66,25 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 	if why != "" {
 		return scoring.Verdict{Note: why}, nil
 	}
-	tests, err := s.runner.shelf.take(ctx, &s.source)
+	tests, done, err := s.tests()
 	if err != nil {
 		return scoring.Verdict{}, err
 	}
-	defer s.runner.shelf.giveBack(&s.source)
-	return s.run(ctx, program, tests)
-}
-
-// run runs a program.
-func (s *Scorer) run(ctx context.Context, program string, tests *tests) (scoring.Verdict, error) {
-	if len(tests.all) == 0 {
+	defer done()
+	if len(tests) == 0 {
 		return scoring.Verdict{}, errors.New("the task has no tests")
 	}
-	session, err := s.runner.box.Start(ctx, sandbox.Program{Source: program, Function: tests.all[0].Function, Inputs: tests.inputs})
+	var inputs []string
+	for _, test := range tests {
+		inputs = append(inputs, test.Input)
+	}
+	session, err := s.runner.box.Start(ctx, sandbox.Program{Source: program, Function: tests[0].Function, Inputs: inputs})
 	if err != nil {
 		return scoring.Verdict{}, err
 	}
 	defer session.Close()
 	passed, first := 0, "" // a fault, with its test
-	for i, test := range tests.all {
+	for i, test := range tests {
 		result, err := session.Run(ctx, i)
 		if err != nil {
 			return scoring.Verdict{}, fmt.Errorf("test %d: %w", i+1, err)
@@ -105,8 +103,8 @@ func (s *Scorer) run(ctx context.Context, program string, tests *tests) (scoring
 	case first == "":
 		verdict.Reward = 1
 	case s.graded:
-		verdict.Reward = float64(passed) / float64(len(tests.all))
-		verdict.Note = scoring.Shorten(fmt.Sprintf("%d of %d tests passed; %s", passed, len(tests.all), first))
+		verdict.Reward = float64(passed) / float64(len(tests))
+		verdict.Note = scoring.Shorten(fmt.Sprintf("%d of %d tests passed; %s", passed, len(tests), first))
 	}
 	return verdict, nil
 }

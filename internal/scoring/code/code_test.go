@@ -196,7 +196,6 @@ func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 		loads++
 		return stdin("1\n", "1\n"), nil
 	})
-	s.Drop()
 	for _, c := range []struct {
 		response scoring.Response
 		correct  bool
@@ -207,10 +206,6 @@ func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 		if v, err := s.Score(t.Context(), c.response); err != nil || v.Correct() != c.correct || loads != c.loads {
 			t.Errorf("%q: %+v, %v, loaded %d times; want %t, %d times", c.response.Text, v, err, loads, c.correct, c.loads)
 		}
-	}
-	s.Drop()
-	if v, err := s.Score(t.Context(), fenced("print(int(input()))")); err != nil || !v.Correct() || loads != 2 {
-		t.Errorf("after they were dropped: %+v, %v, loaded %d times", v, err, loads)
 	}
 	broken := code.New(runner(t), false, func() ([]scoring.Test, error) { return nil, errors.New("no tests.json") })
 	if v, err := broken.Score(t.Context(), fenced("print(1)")); err == nil || err.Error() != "no tests.json" {
