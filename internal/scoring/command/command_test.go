@@ -448,7 +448,12 @@ func TestDiesWithItsUser(t *testing.T) {
 		l := newLab(t, sandboxed)
 		var s command.Settings
 		sandboxed(&s)
-		l.write("grade.sh", "trap '' TERM HUP INT\nsleep 3600 & sleep 3600; sleep 3600\n")
+		// Only the sandbox ends what the grader has started as well.
+		grader, sleepers := "trap '' TERM HUP INT\nexec sleep 3600\n", 1
+		if s.Sandbox {
+			grader, sleepers = "trap '' TERM HUP INT\nsleep 3600 & sleep 3600; sleep 3600\n", 2
+		}
+		l.write("grade.sh", grader)
 		user := exec.Command(os.Args[0])
 		user.Env = append(os.Environ(), "SPECEVAL_TEST_GRADER="+l.folder, "SPECEVAL_TEST_SANDBOX="+strconv.FormatBool(s.Sandbox))
 		if err := user.Start(); err != nil {
@@ -456,7 +461,7 @@ func TestDiesWithItsUser(t *testing.T) {
 		}
 		defer user.Process.Kill()
 		var below []int
-		for sleeping := 0; sleeping < 2; time.Sleep(20 * time.Millisecond) { // the test as a whole has a limit of time
+		for sleeping := 0; sleeping < sleepers; time.Sleep(20 * time.Millisecond) { // the test as a whole has a limit of time
 			below, sleeping = descendants(t, user.Process.Pid), 0
 			for _, process := range below {
 				if text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", process)); strings.HasPrefix(string(text), "sleep\x003600") {

@@ -92,7 +92,7 @@ func (s *Settings) starter(ctx context.Context) (func() (*child.Child, error), e
 	return func() (*child.Child, error) {
 		c := exec.Command(path, s.Arguments[1:]...)
 		c.Dir, c.Env, c.SysProcAttr = s.Folder, s.Environment, child.OwnGroup()
-		return child.Start(c, child.Options{Group: true, Keep: true})
+		return child.Start(c, child.Options{Group: true})
 	}, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,8 +32,6 @@ type Options struct {
 	Inside func(pid int)
 	// Group kills the process group, what the program leaves behind included.
 	Group bool
-	// Keep has that happen should this program be killed.
-	Keep bool
 }
 
 // Start starts a program that has a process group of its own, see [OwnGroup]. The
@@ -70,12 +67,12 @@ func Start(command *exec.Cmd, o Options) (*Child, error) {
 		c.closePipes()
 		return nil, fmt.Errorf("cannot be started: %w", err)
 	}
-	return c, c.killBy(o, command.Process.Pid)
+	c.killBy(o, command.Process.Pid)
+	return c, nil
 }
 
-// killBy sets how the child is killed. It is killed if that fails.
-func (c *Child) killBy(o Options, pid int) (err error) {
-	dismiss := func() {}
+// killBy sets how the child is killed.
+func (c *Child) killBy(o Options, pid int) {
 	c.Kill = sync.OnceFunc(func() {
 		select {
 		case <-c.Died:
@@ -92,15 +89,7 @@ func (c *Child) killBy(o Options, pid int) (err error) {
 		c.Kill()
 		c.closePipes()
 		<-c.Died
-		dismiss()
 	})
-	if o.Keep {
-		if dismiss, err = keep(pid); err != nil {
-			dismiss = func() {}
-			c.Drop()
-		}
-	}
-	return err
 }
 
 func (c *Child) closePipes() {
@@ -130,30 +119,6 @@ func (c *Child) DiesWithin(patience time.Duration) bool {
 
 // Complaint is the end of what the child has written to standard error.
 func (c *Child) Complaint() string { return c.complaint.String() }
-
-// keeping waits until the other end of its input is closed, and kills the
-// process group $1.
-const keeping = `read -r nothing; kill -s KILL -- "-$1" 2>/dev/null`
-
-// keep starts a shell that kills a process group should this program be killed.
-func keep(group int) (dismiss func(), err error) {
-	theirs, ours, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer theirs.Close()
-	shell := exec.Command("/bin/sh", "-c", keeping, "keeper", strconv.Itoa(group))
-	shell.Stdin, shell.SysProcAttr = theirs, &syscall.SysProcAttr{Setpgid: true}
-	if err := shell.Start(); err != nil {
-		ours.Close()
-		return nil, fmt.Errorf("start the shell that ends it with this program: %w", err)
-	}
-	return func() {
-		_ = shell.Process.Kill()
-		_ = shell.Wait() // killed
-		ours.Close()
-	}, nil
-}
 
 // complaint keeps the end of what a process writes to standard error.
 type complaint struct {
