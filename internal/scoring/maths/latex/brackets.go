@@ -56,13 +56,9 @@ func (p *parser) set() Answer {
 
 // brackets reads a tuple or an interval, or what is in parentheses by itself.
 func (p *parser) brackets(open byte) Answer {
-	turned := p.tokens[p.pos-1].text == "]"
 	a := p.inner()
 	end := p.peek()
-	if end == "[" {
-		end, turned = ")", true
-	}
-	if end != ")" && end != "]" || turned && (a.Kind != List || len(a.Items) != 2) {
+	if end != ")" && end != "]" {
 		return p.fail()
 	}
 	p.pos++

@@ -158,26 +158,12 @@ func (p *parser) juxtaposed() bool {
 			return !p.fractionOfWords()
 		case "(":
 			return !p.modular()
-		case "{", `\binom`, "|(", "‖(", "⌊", "⌈", `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`, `\mathbb`, `\sum`, `\prod`:
+		case "{", "[", `\binom`, "|(", "‖(", "⌊", "⌈", `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`, `\mathbb`, `\sum`, `\prod`:
 			return true
-		case "[":
-			return !p.opensOutward()
 		case "|":
 			return p.bars == 0
 		}
 		return strings.HasPrefix(t.text, `\begin`)
-	}
-	return false
-}
-
-// opensOutward reports whether [ is the end of an interval, as in ]1,2[.
-func (p *parser) opensOutward() bool {
-	if p.pos+1 == len(p.tokens) {
-		return true
-	}
-	switch t := p.tokens[p.pos+1]; t.text {
-	case "∪", "∩", "∖", ",", ";", "∨", "∧", ")", "}", `\}`, ".":
-		return t.kind == operator
 	}
 	return false
 }

@@ -76,16 +76,6 @@ func (lx *lexer) run(prose bool) {
 		case strings.HasPrefix(lx.text[lx.pos:], "{:}"):
 			lx.emit(operator, ":")
 			lx.pos += 3
-		case (c == '\'' || c == '"') && len(lx.tokens) > 0 && lx.tokens[len(lx.tokens)-1].kind == number: // 6' 2"
-			length, unit := 1, "ft"
-			if strings.HasPrefix(lx.text[lx.pos:], "''") {
-				length = 2
-			}
-			if length == 2 || c == '"' {
-				unit = "in"
-			}
-			lx.emit(word, unit)
-			lx.pos += length
 		default:
 			lx.emit(operator, string(c))
 			lx.pos++

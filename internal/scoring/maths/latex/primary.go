@@ -30,8 +30,6 @@ func (p *parser) primary() Answer {
 		return p.set()
 	case "(", "[":
 		return p.brackets(t.text[0])
-	case "]": // ]1,2[ is (1,2)
-		return p.brackets('(')
 	case "|":
 		return p.absolute("|")
 	case "|(", "‖(":
