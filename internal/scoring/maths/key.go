@@ -13,7 +13,9 @@ func sameWords(a, b string) bool {
 
 // unquoted takes quotation marks and parentheses off a text.
 func unquoted(s string) string {
-	s = strings.Trim(s, "\"'`")
+	if s != "" && strings.IndexByte("\"'`", s[0]) >= 0 { // else the marks are of feet and inches
+		s = strings.Trim(s, "\"'`")
+	}
 	if strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") {
 		s = s[1 : len(s)-1]
 	}
