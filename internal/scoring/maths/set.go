@@ -23,22 +23,32 @@ func cut(ends []*algebra.Expr, holds func(x *algebra.Expr) bool) region {
 	ends = slices.Clone(ends)
 	slices.SortFunc(ends, algebra.Compare)
 	ends = slices.CompactFunc(ends, func(x, y *algebra.Expr) bool { return algebra.Compare(x, y) == 0 })
-	sample := algebra.Int(0)
-	if len(ends) > 0 {
-		sample = algebra.Make(algebra.Add, ends[0], algebra.Int(-1))
-	}
-	r := region{between: []bool{holds(sample)}}
+	points := append(append([]*algebra.Expr{nil}, ends...), nil)
+	r := region{between: []bool{holds(amid(nil, points[1]))}}
 	for i, end := range ends {
-		sample = algebra.Make(algebra.Add, end, algebra.Int(1))
-		if i+1 < len(ends) {
-			sample = algebra.Make(algebra.Div, algebra.Make(algebra.Add, end, ends[i+1]), algebra.Int(2))
-		}
-		before, here, next := r.between[len(r.ends)], holds(end), holds(sample)
-		if here != before || next != before {
-			r.ends, r.at, r.between = append(r.ends, end), append(r.at, here), append(r.between, next)
+		before, here, behind := r.between[len(r.ends)], holds(end), holds(amid(end, points[i+2]))
+		if here != before || behind != before {
+			r.ends, r.at, r.between = append(r.ends, end), append(r.at, here), append(r.between, behind)
 		}
 	}
 	return r
+}
+
+// amid is a number between two points, or beside the one that is there.
+func amid(low, high *algebra.Expr) *algebra.Expr {
+	x := algebra.Int(0)
+	switch {
+	case low != nil && high != nil:
+		x = algebra.Make(algebra.Div, algebra.Make(algebra.Add, low, high), algebra.Int(2))
+	case low != nil:
+		x = algebra.Make(algebra.Add, low, algebra.Int(1))
+	case high != nil:
+		x = algebra.Make(algebra.Add, high, algebra.Int(-1))
+	}
+	if r, ok := algebra.Exact(x); ok {
+		return algebra.Rational(r)
+	}
+	return x
 }
 
 // has reports whether a number is in r, if it is in the domain.
@@ -57,7 +67,10 @@ func (r region) has(x *algebra.Expr) bool {
 func (r region) finite() bool { return !slices.Contains(r.between, true) }
 
 // join combines r with another region: an intersection is of the narrower numbers.
-func (r *region) join(s region, keep func(a, b bool) bool) bool {
+func (c *comparer) join(r *region, s region, keep func(a, b bool) bool) bool {
+	if n := len(r.ends) + len(s.ends); !c.spend(4 * n * n) {
+		return false
+	}
 	const narrower = "\x00CRQZN"
 	domain := r.domain
 	if !keep(true, false) {
@@ -80,11 +93,11 @@ func without(a, b bool) bool { return a && !b }
 
 // settle makes a finite set of integers one of the domain Z. Whether zero is a natural number is
 // left open: a set of natural numbers that reaches zero keeps its domain, and equals no other.
-func (r *region) settle() {
+func (c *comparer) settle(r *region) {
 	isInteger := func(x *algebra.Expr) bool { n, ok := algebra.Exact(x); return ok && n.IsInt() }
 	switch zero := algebra.Int(0); {
 	case r.domain == 'N' && !r.has(zero):
-		r.join(cut([]*algebra.Expr{zero}, func(x *algebra.Expr) bool { return algebra.Compare(x, zero) > 0 }), both)
+		c.join(r, cut([]*algebra.Expr{zero}, func(x *algebra.Expr) bool { return algebra.Compare(x, zero) > 0 }), both)
 		r.domain = 'Z'
 	case r.domain%'R' == 0 && r.finite() && !slices.ContainsFunc(r.ends, func(x *algebra.Expr) bool { return !isInteger(x) }):
 		r.domain = 'Z'
@@ -136,8 +149,8 @@ func (c *comparer) equalSets(g, p latex.Answer) bool {
 	if !ok || a.name != b.name && named(a) && named(b) {
 		return false
 	}
-	a.settle()
-	b.settle()
+	c.settle(&a)
+	c.settle(&b)
 	return a.equal(b)
 }
 
@@ -174,7 +187,7 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 			if ok {
 				next, is = c.region(item, solve)
 			}
-			ok = is && all.join(next, keep)
+			ok = is && c.join(&all, next, keep)
 		}
 		return all, ok
 	case latex.Builder: // {x ∈ S : …} with one variable
@@ -186,7 +199,7 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 		}
 		for _, condition := range a.Items[1:] {
 			r, is := c.region(condition, true)
-			ok = ok && is && all.name != "" && r.name == all.name && all.join(r, both)
+			ok = ok && is && all.name != "" && r.name == all.name && c.join(&all, r, both)
 		}
 		all.name = ""
 		return all, ok
@@ -198,6 +211,9 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 func point(a latex.Answer) (*algebra.Expr, bool) {
 	if a.Kind != latex.Value || nameOf(a) != "" {
 		return nil, false
+	}
+	if r, ok := algebra.Exact(a.Expr); ok {
+		return algebra.Rational(r), true
 	}
 	_, ok := algebra.Float(a.Expr)
 	return a.Expr, ok
@@ -295,12 +311,12 @@ func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
 			return meet, false
 		case i == 0:
 			meet, union = r, r
-		case !meet.join(r, both):
+		case !c.join(&meet, r, both):
 			return meet, false
 		case stated:
-			union.join(r, both)
+			c.join(&union, r, both)
 		default:
-			parts = parts && union.join(r, either)
+			parts = parts && c.join(&union, r, either)
 		}
 	}
 	if a.Op != "∨" && !(meet.finite() && !slices.Contains(meet.at, true)) {
@@ -323,7 +339,7 @@ func (c *comparer) solutions(a latex.Answer, solve bool) (region, bool) {
 	all := region{between: []bool{true}}
 	for i, rel := range a.Rels {
 		r, ok := c.solution(a.Items[i], a.Items[i+1], rel, solve)
-		if !ok || len(a.Rels) > 1 && (rel == "=" || rel == "≠") || !all.join(r, both) {
+		if !ok || len(a.Rels) > 1 && (rel == "=" || rel == "≠") || !c.join(&all, r, both) {
 			return all, false
 		}
 	}
