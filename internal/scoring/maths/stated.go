@@ -138,27 +138,20 @@ func variablesOf(a latex.Answer) []string {
 // renamed is an answer with other names for its variables, all at once; another variable
 // that has one of the new names already takes a name that no variable has.
 func renamed(a latex.Answer, from, to []string) latex.Answer {
-	if a.Expr != nil {
-		a.Expr = algebra.Rewrite(a.Expr, func(name string) *algebra.Expr {
-			if i := slices.Index(from, name); i >= 0 {
-				return algebra.Var(to[i])
-			} else if slices.Contains(to, name) {
-				return algebra.Var(name + "#")
-			}
-			return nil
-		})
-	}
-	a.Items = slices.Clone(a.Items)
-	for i := range a.Items {
-		a.Items[i] = renamed(a.Items[i], from, to)
-	}
-	return a
+	return a.Rewrite(func(e *algebra.Expr) *algebra.Expr {
+		if i := slices.Index(from, e.Name); e.Op == algebra.Symbol && i >= 0 {
+			return algebra.Var(to[i])
+		} else if e.Op == algebra.Symbol && slices.Contains(to, e.Name) {
+			return algebra.Var(e.Name + "#")
+		}
+		return nil
+	})
 }
 
 // replaced is an expression with another one for a variable.
 func replaced(e *algebra.Expr, name string, by *algebra.Expr) *algebra.Expr {
-	return algebra.Rewrite(e, func(other string) *algebra.Expr {
-		if other == name {
+	return algebra.Rewrite(e, func(e *algebra.Expr) *algebra.Expr {
+		if e.Op == algebra.Symbol && e.Name == name {
 			return by
 		}
 		return nil
@@ -173,7 +166,7 @@ type progression struct{ offset, step *algebra.Expr }
 // is 5π/4 + nπ. Where nothing says that a parameter is an integer, its name must, and there must be π.
 func (c *comparer) samePeriods(g, p latex.Answer, said bool) bool {
 	hasPi := func(e *algebra.Expr) bool { return e.Op == algebra.Pi }
-	if !said && !(anyExpr(g, hasPi) && anyExpr(p, hasPi)) {
+	if !said && !(g.Any(hasPi) && p.Any(hasPi)) {
 		return false
 	}
 	name, gold, ok := progressions(state(g))
@@ -197,11 +190,6 @@ func (c *comparer) samePeriods(g, p latex.Answer, said bool) bool {
 		left = slices.Delete(left, i, i+1)
 	}
 	return true
-}
-
-// anyExpr reports whether is holds for a node of an expression in a.
-func anyExpr(a latex.Answer, is func(*algebra.Expr) bool) bool {
-	return a.Expr != nil && a.Expr.Any(is) || slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return anyExpr(item, is) })
 }
 
 // progressions reads congruences, or values that are linear in an integer, with the name of what

@@ -69,9 +69,9 @@ type binding struct {
 
 // substitute is e with values for variables.
 func substitute(e *Expr, values []binding) *Expr {
-	return Rewrite(e, func(name string) *Expr {
+	return Rewrite(e, func(e *Expr) *Expr {
 		for _, b := range values {
-			if b.name == name {
+			if e.Op == Symbol && b.name == e.Name {
 				return Rational(b.value)
 			}
 		}

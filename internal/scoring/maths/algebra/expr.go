@@ -90,22 +90,20 @@ func Same(a, b *Expr) bool {
 	return true
 }
 
-// Rewrite is e with other expressions for its variables; nil leaves one as it is.
-func Rewrite(e *Expr, by func(name string) *Expr) *Expr {
-	if e.Op == Symbol {
-		if other := by(e.Name); other != nil {
-			return other
+// Rewrite is e with other nodes for some, from the leaves on; nil leaves one as it is.
+func Rewrite(e *Expr, by func(e *Expr) *Expr) *Expr {
+	if len(e.Args) > 0 {
+		next := *e
+		next.Args = make([]*Expr, len(e.Args))
+		for i, arg := range e.Args {
+			next.Args[i] = Rewrite(arg, by)
 		}
+		e = &next
 	}
-	if len(e.Args) == 0 {
-		return e
+	if other := by(e); other != nil {
+		return other
 	}
-	next := *e
-	next.Args = make([]*Expr, len(e.Args))
-	for i, arg := range e.Args {
-		next.Args[i] = Rewrite(arg, by)
-	}
-	return &next
+	return e
 }
 
 // Infinite is the sign of an infinity, and 0 for any other expression.

@@ -3,6 +3,7 @@ package latex
 import (
 	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -143,6 +144,23 @@ func ReadCommas(text string) (Answer, bool) {
 		return Answer{}, false
 	}
 	return cut(text, true).Read()
+}
+
+// Rewrite is a with other nodes for some of its expressions, see [algebra.Rewrite].
+func (a Answer) Rewrite(by func(e *algebra.Expr) *algebra.Expr) Answer {
+	if a.Expr != nil {
+		a.Expr = algebra.Rewrite(a.Expr, by)
+	}
+	a.Items = slices.Clone(a.Items)
+	for i := range a.Items {
+		a.Items[i] = a.Items[i].Rewrite(by)
+	}
+	return a
+}
+
+// Any reports whether is holds for a node of an expression in a.
+func (a Answer) Any(is func(e *algebra.Expr) bool) bool {
+	return a.Expr != nil && a.Expr.Any(is) || slices.ContainsFunc(a.Items, func(item Answer) bool { return item.Any(is) })
 }
 
 // value makes an answer of an expression.

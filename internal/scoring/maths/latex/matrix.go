@@ -100,7 +100,19 @@ func expandSigns(a Answer) (Answer, bool) {
 		a.Items = items
 		return a, true
 	}
-	n, op := countSigns(a)
+	up, down := 0, 0
+	a.Any(func(e *algebra.Expr) bool {
+		if isSign(e) && e.Name == "±" {
+			up++
+		} else if isSign(e) {
+			down++
+		}
+		return false
+	})
+	n, op := up, "±"
+	if up == 0 {
+		n, op = min(down, 1), "∓"
+	}
 	if n == 0 {
 		return a, true
 	}
@@ -110,77 +122,22 @@ func expandSigns(a Answer) (Answer, bool) {
 	var readings []Answer
 	for bits := range 1 << n {
 		k := 0
-		readings = append(readings, chosen(a, bits, &k))
+		readings = append(readings, a.Rewrite(func(e *algebra.Expr) *algebra.Expr {
+			minus := bits&1 == 0 // of ∓
+			if isSign(e) && e.Name == "±" {
+				minus = bits>>k&1 == 1
+				k++
+			}
+			switch {
+			case !isSign(e):
+				return nil
+			case minus:
+				return algebra.Make(algebra.Neg, e.Args[0])
+			}
+			return e.Args[0]
+		}))
 	}
 	return Answer{Kind: List, Items: readings, Op: op}, true
 }
 
 func isSign(e *algebra.Expr) bool { return e.Op == algebra.Call && strings.Contains("±∓", e.Name) }
-
-// countSigns counts the ± that go by themselves: all but those ∓ with a ±. Op is ∓
-// if there is no ±.
-func countSigns(a Answer) (n int, op string) {
-	up, down := 0, 0
-	visit(a, func(e *algebra.Expr) {
-		if isSign(e) && e.Name == "±" {
-			up++
-		} else if isSign(e) {
-			down++
-		}
-	})
-	if up == 0 {
-		return min(down, 1), "∓"
-	}
-	return up, "±"
-}
-
-func visit(a Answer, f func(*algebra.Expr)) {
-	if a.Expr != nil {
-		a.Expr.Any(func(e *algebra.Expr) bool { f(e); return false })
-	}
-	for _, item := range a.Items {
-		visit(item, f)
-	}
-}
-
-// chosen is a with the k-th ± read as a minus sign where the k-th of the bits
-// is set.
-func chosen(a Answer, bits int, k *int) Answer {
-	if a.Expr != nil {
-		a.Expr = choose(a.Expr, bits, k)
-	}
-	items := make([]Answer, len(a.Items))
-	for i, item := range a.Items {
-		items[i] = chosen(item, bits, k)
-	}
-	a.Items = items
-	return a
-}
-
-func choose(e *algebra.Expr, bits int, k *int) *algebra.Expr {
-	if len(e.Args) == 0 {
-		return e
-	}
-	minus := false
-	if isSign(e) {
-		minus = bits>>*k&1 == 1
-		if e.Name == "±" {
-			*k++
-		} else {
-			minus = bits&1 == 0
-		}
-	}
-	args := make([]*algebra.Expr, len(e.Args))
-	for i, arg := range e.Args {
-		args[i] = choose(arg, bits, k)
-	}
-	switch {
-	case !isSign(e):
-		next := *e
-		next.Args = args
-		return &next
-	case minus:
-		return algebra.Make(algebra.Neg, args[0])
-	}
-	return args[0]
-}
