@@ -45,7 +45,7 @@ func (p *parser) measured() Answer {
 		p.pos++
 		a.Unit = sign
 	}
-	if p.unitFraction() || p.next(word) {
+	if p.fractionOfWords() || p.next(word) {
 		p.units(&a)
 	}
 	if a.Unit == "" {
@@ -126,9 +126,18 @@ func (p *parser) words() Answer {
 // units reads the words after a number.
 func (p *parser) units(a *Answer) {
 	var parts []string
+	fraction := false
 	for p.pos < len(p.tokens) && len(parts) < 8 {
 		t := p.tokens[p.pos]
 		switch {
+		case p.fractionOfWords():
+			fraction = true
+			p.pos++
+		case fraction && t.text == "}" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == "{":
+			parts = append(parts, "/")
+			p.pos++
+		case fraction && t.text == "}":
+			fraction = false
 		case t.kind == word && t.text == "to":
 			p.finish(a, parts)
 			return
@@ -160,45 +169,9 @@ func (p *parser) units(a *Answer) {
 	p.finish(a, parts)
 }
 
-// unitFraction writes a fraction of units that comes next, \frac{km}{h}, with a
-// slash.
-func (p *parser) unitFraction() bool {
-	if p.peek() != `\frac` || !p.fractionOfWords() {
-		return false
-	}
-	end := p.pos + 2
-	for end < len(p.tokens) && p.tokens[end].text != "}" {
-		end++
-	}
-	if end+1 >= len(p.tokens) || p.tokens[end+1].text != "{" {
-		return false
-	}
-	above, rest := p.tokens[p.pos+2:end], p.tokens[end+2:]
-	below := 0
-	for depth := 1; below < len(rest); below++ {
-		switch rest[below].text {
-		case "{":
-			depth++
-		case "}":
-			depth--
-		}
-		if depth == 0 {
-			break
-		}
-	}
-	if below == len(rest) {
-		return false
-	}
-	tokens := append([]token{}, above...)
-	tokens = append(tokens, token{kind: operator, text: "/"})
-	tokens = append(tokens, rest[:below]...)
-	p.tokens, p.pos = append(tokens, rest[below+1:]...), 0
-	return true
-}
-
-// fractionOfWords reports whether the next \frac has words as its numerator.
+// fractionOfWords reports whether a fraction comes next that has words as its numerator, \frac{km}{h}.
 func (p *parser) fractionOfWords() bool {
-	return p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "{" && p.tokens[p.pos+2].kind == word
+	return p.peek() == `\frac` && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "{" && p.tokens[p.pos+2].kind == word
 }
 
 // currencies are the signs of money, before or after a number.
