@@ -8,7 +8,7 @@ import (
 	"speceval/internal/scoring"
 )
 
-// counted is a scorer of a task with tests of so many bytes, and how often they were loaded.
+// counted is a scorer of a task with tests of a size in bytes, and how often they were loaded.
 func counted(r *Runner, size int) (*Scorer, *int) {
 	loads := 0
 	text := strings.Repeat("x", size)

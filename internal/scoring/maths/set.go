@@ -8,8 +8,8 @@ import (
 	"speceval/internal/scoring/maths/latex"
 )
 
-// region is a set of numbers, in pieces: points in order, and what is before, between and behind
-// them, of which no piece is like the next.
+// region is a set of numbers, in pieces: points in order, and the numbers before, between and behind
+// them. No piece is like the next.
 type region struct {
 	name    string          // of the variable in it; "" for none
 	domain  byte            // of its numbers: Z, N, Q, R or C; 0 where none is stated, which means R

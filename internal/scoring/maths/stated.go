@@ -55,7 +55,7 @@ func state(a latex.Answer) assertion {
 	return s
 }
 
-// equalStated compares answers of which one or both state something of their variables, or are a
+// equalStated compares answers if one or both state something of their variables, or are a
 // congruence or a set given by conditions: as sets of numbers, as progressions, or else with the
 // same statements, but for those that the name of a variable implies.
 func (c *comparer) equalStated(g, p latex.Answer) bool {
