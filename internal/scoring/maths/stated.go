@@ -57,7 +57,7 @@ func state(a latex.Answer) assertion {
 
 // equalStated compares answers if one or both state something of their variables, or are a
 // congruence or a set given by conditions: as sets of numbers, as progressions, or else with the
-// same statements, but for those that the name of a variable implies.
+// same statements, except the ones that the name of a variable implies.
 func (c *comparer) equalStated(g, p latex.Answer) bool {
 	if c.equalSets(g, p) || c.samePeriods(g, p, true) {
 		return true
