@@ -230,10 +230,16 @@ func (p *parser) power() Answer {
 	for !p.failed {
 		switch p.peek() {
 		case "^":
-			p.pos++
+			if p.pos++; p.ordinal() {
+				continue
+			}
 			if p.degrees() {
 				a = p.each(a, degrees)
 				p.temperature()
+				continue
+			}
+			if a.Kind == Matrix && a.Columns > 0 && p.transposes() {
+				a = transposed(a)
 				continue
 			}
 			exponent := p.group()

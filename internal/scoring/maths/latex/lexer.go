@@ -156,6 +156,8 @@ func (lx *lexer) command() {
 	case len(name) == 1 && strings.Contains("ZNQRC", name): // \R, as many define it
 		lx.emit(operator, `\mathbb`)
 		lx.emit(symbol, name)
+	case name == "not":
+		lx.not()
 	case constants[name] != "":
 		lx.emit(symbol, constants[name])
 	case functions[name] != "":
@@ -171,6 +173,19 @@ func (lx *lexer) command() {
 	}
 }
 
+// not reads what \not negates.
+func (lx *lexer) not() {
+	rest := strings.TrimLeft(lx.text[lx.pos:], " ")
+	for sign, negated := range map[string]string{"=": "≠", `\in`: "∉"} {
+		if after, ok := strings.CutPrefix(rest, sign); ok && (after == "" || sign == "=" || !isLetter(after[0])) {
+			lx.pos = len(lx.text) - len(after)
+			lx.emit(operator, negated)
+			return
+		}
+	}
+	lx.failed = true
+}
+
 // escape reads a backslash with what is not a letter after it.
 func (lx *lexer) escape(rest string) {
 	lx.pos += min(2, 1+len(rest))
@@ -182,6 +197,11 @@ func (lx *lexer) escape(rest string) {
 		if c == '\\' && doubled(rest[1:]) {
 			lx.pos--
 			return
+		}
+		if commands[string(c)] == `\\` && strings.HasPrefix(rest, `\[`) { // the space after a row: \\[2pt]
+			if end := strings.IndexByte(rest, ']'); end > 0 && end < 12 && strings.HasSuffix(rest[:end], "pt") {
+				lx.pos += end
+			}
 		}
 		lx.emit(operator, commands[string(c)])
 	case '!':

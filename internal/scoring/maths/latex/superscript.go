@@ -18,6 +18,38 @@ func (p *parser) degrees() bool {
 	return false
 }
 
+// ordinal skips the letters of 1^{st}.
+func (p *parser) ordinal() bool {
+	at, letters := p.pos-1, ""
+	if at == 0 || p.tokens[at-1].kind != number {
+		return false
+	}
+	braces := p.accept("{")
+	for len(letters) < 2 && p.pos < len(p.tokens) && (p.tokens[p.pos].kind == word || p.tokens[p.pos].kind == symbol) {
+		letters += p.tokens[p.pos].text
+		p.pos++
+	}
+	n := p.tokens[at-1].text
+	if want := map[byte]string{'1': "st", '2': "nd", '3': "rd"}[n[len(n)-1]]; (letters == "th" || letters != "" && letters == want) && (!braces || p.accept("}")) {
+		return true
+	}
+	p.pos = at + 1
+	return false
+}
+
+// transposes accepts the T of a transposed matrix.
+func (p *parser) transposes() bool {
+	at := p.pos
+	braces := p.accept("{")
+	if p.next(symbol) && p.tokens[p.pos].text == "T" {
+		if p.pos++; !braces || p.accept("}") {
+			return true
+		}
+	}
+	p.pos = at
+	return false
+}
+
 // temperature reads the C of 25°C at the end.
 func (p *parser) temperature() {
 	if rest := p.tokens[min(len(p.tokens), p.pos+1):]; (len(rest) == 0 || len(rest) == 1 && rest[0].text == ".") && p.next(symbol) && strings.Contains("CF", p.tokens[p.pos].text) {
