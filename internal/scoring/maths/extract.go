@@ -90,7 +90,7 @@ func lastWord(text string) (string, bool) {
 func closingWords(text string) string {
 	word, before := behindLink(text)
 	sentence := before[1+max(strings.LastIndexAny(before, ".?!\n"), -1):]
-	if first := firstSentence.FindStringSubmatch(before); first != nil && !words.Remark(first[1]) { // Blue. Tom's favourite is red
+	if first := firstSentence.FindStringSubmatch(before); first != nil && !words.Remark(first[1]) && !strings.EqualFold(first[1], word) { // Blue. Tom's favourite is red
 		return ""
 	}
 	if _, tagged := words.Tagged(text); tagged || answered.MatchString(before) || isBefore.MatchString(sentence) || aside.MatchString(sentence) || announcedWords(text) != "" {

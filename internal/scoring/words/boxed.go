@@ -60,7 +60,7 @@ func Boxed(text string, several bool) (content, note string, found bool) {
 }
 
 // orNumber is another number behind a box that ends the sentence: \boxed{1/2}, or 0.5.
-var orNumber = regexp.MustCompile(`^[ $]*,?[ (]*or [ $]*(-?\d+(?:\.\d+)?(?:/\d+)?)(?:[ $).]*$|[$)]*\.?[ \n][^a-z])`)
+var orNumber = regexp.MustCompile(`^[ $]*,?[ (]*or [ $]*(-?\d+(?:\.\d+)?(?:/\d+)?)[ $)]*(?:\.?\s*$|\. |\.?\n)`)
 
 // TagRead is the note on an answer of [Tagged].
 const TagRead = "no box: the answer tag was read"
