@@ -153,7 +153,7 @@ func matrices(d *dice) sample {
 	return s
 }
 
-// boxes are lists of which every element has a box of its own.
+// boxes are lists with a box for every element.
 func boxes(d *dice) sample {
 	all := elements(d, d.from(2, 3))
 	s := a(strings.Join(golds(all), ", "))

@@ -121,7 +121,7 @@ func announced(text string) (span, string, bool) {
 	return span{}, "", false
 }
 
-// announcedWords is what the last announcement of a text states, to the end of its sentence; ""
+// announcedWords are the words behind the last announcement of a text, to the end of its sentence; ""
 // for nothing.
 func announcedWords(text string) string {
 	lower, at := lowered(text), -1

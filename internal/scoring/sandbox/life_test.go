@@ -142,7 +142,7 @@ func TestDiesWithItsUser(t *testing.T) {
 	}
 }
 
-// alive tells whether a process is there and no zombie.
+// alive reports whether a process is there and no zombie.
 func alive(process string) bool {
 	status, err := os.ReadFile("/proc/" + process + "/stat")
 	if err != nil {
