@@ -17,11 +17,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"speceval/internal/agreement"
 	"speceval/internal/version"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/runlog"
+	"speceval/stages/report"
 	"speceval/stages/report/page"
 )
 
@@ -119,13 +121,16 @@ func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
 		}}
 }
 
-// opinion is a verdict on everything at once.
-type opinion bool
-
-func (o opinion) Text(w io.Writer) error { _, err := fmt.Fprintln(w, "agree:", o); return err }
-func (o opinion) JSON(w io.Writer) error { return o.Text(w) }
-func (o opinion) Passed() bool           { return bool(o) }
-func (o opinion) Missing() int           { return 2 }
+// verdicts are those of two numbers whose stage has not run, and of one that agrees, or differs.
+func (b *bench) verdicts() (v report.Verdicts) {
+	one, two := 1.0, 2.0
+	judged := agreement.Comparison{Table: "table", Class: agreement.Computed, Obtained: &one, Paper: &two, Verdict: agreement.Differs}
+	if b.agree {
+		judged.Verdict = agreement.Agrees
+	}
+	absent := agreement.Comparison{Table: "table", Class: agreement.Computed, Paper: &two, Verdict: agreement.NotRun}
+	return report.Verdicts{Published: true, Cells: agreement.Comparisons{judged, absent, absent}}
+}
 
 // do carries out a command line and returns its exit code, stdout and stderr.
 func (b *bench) do(line string) (code int, stdout, stderr string) {
@@ -135,7 +140,7 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 		origin:     dag.Origin{Commit: "abc", Host: "lab", GoVersion: "go1.26", Command: "speceval " + line},
 		interrupts: b.interrupts, release: func() {},
 	}
-	p := pipeline{load: b.load, verify: func(*experiment.Experiment) (verdicts, error) { return opinion(b.agree), nil }}
+	p := pipeline{load: b.load, verify: func(*experiment.Experiment) (report.Verdicts, error) { return b.verdicts(), nil }}
 	if b.far != nil {
 		p.elsewhere = func(string) ([]runlog.Event, error) { return b.far, nil }
 	}
@@ -235,8 +240,8 @@ func TestExitCodes(t *testing.T) {
 		{"status", nil, 0, "missing", ""},
 		{"why replay", nil, 0, "never run", ""},
 		{"tables", done, 0, "", "1 file written from stored results"},
-		{"verify", func(b *bench) { b.agree = true }, 0, "agree: true", "replay is not fresh"},
-		{"verify --strict", func(b *bench) { b.agree = true }, 4, "agree: true", "outside tolerance"},
+		{"verify", func(b *bench) { b.agree = true }, 0, "computed 1 of 1 agree", "replay is not fresh"},
+		{"verify --strict", func(b *bench) { b.agree = true }, 4, "computed 1 of 1 agree", "2 numbers of stages that have not run"},
 		{"version", nil, 0, "speceval " + version.Tag + " (abc, go1.26", ""},
 		{"version --json", nil, 0, `{"version":"` + version.Tag + `","commit":"abc","modified":`, ""},
 		{"--version", nil, 0, "speceval " + version.Tag + " (abc, go1.26", ""},
@@ -287,7 +292,7 @@ func TestExitCodes(t *testing.T) {
 
 		{"status --check", done, 0, "fresh", ""},
 		{"status --check", nil, 3, "missing", "stale"},
-		{"verify", func(b *bench) { b.agree = false }, 4, "agree: false", "outside tolerance"},
+		{"verify", func(b *bench) { b.agree = false }, 4, "computed 0 of 1 agree", "outside tolerance"},
 		{"run", interrupt, 130, "", "interrupted: 3 units not run"},
 	}
 	for _, test := range tests {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/runlog"
 	"speceval/stages/report"
@@ -14,24 +12,16 @@ type pipeline struct {
 	// load reads the configuration, with overrides of the form key=value.
 	load func(file string, sets []string, o experiment.Outside) (*experiment.Experiment, error)
 	// verify compares the results of an experiment with the paper.
-	verify func(e *experiment.Experiment) (verdicts, error)
+	verify func(e *experiment.Experiment) (report.Verdicts, error)
 	// elsewhere returns the units of an output folder that run, or ran, on other
 	// machines; nil: those of jobs.
 	elsewhere func(out string) ([]runlog.Event, error)
-}
-
-// verdicts is the comparison of results with the paper.
-type verdicts interface {
-	Text(io.Writer) error
-	JSON(io.Writer) error
-	Passed() bool
-	Missing() int
 }
 
 // reportStage is the stage that `speceval tables` runs.
 const reportStage = "report"
 
 // shipped is the pipeline of experiments.toml.
-var shipped = pipeline{load: experiment.Load, verify: func(e *experiment.Experiment) (verdicts, error) {
+var shipped = pipeline{load: experiment.Load, verify: func(e *experiment.Experiment) (report.Verdicts, error) {
 	return report.VerifyFolder(e.Reports, e.Out)
 }}
