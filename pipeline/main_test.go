@@ -121,7 +121,7 @@ func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
 		}}
 }
 
-// verdicts are those of two numbers whose stage has not run, and of one that agrees, or differs.
+// verdicts judges three numbers: the stage of two has not run, and one agrees, or differs.
 func (b *bench) verdicts() (v report.Verdicts) {
 	one, two := 1.0, 2.0
 	judged := agreement.Comparison{Table: "table", Class: agreement.Computed, Obtained: &one, Paper: &two, Verdict: agreement.Differs}

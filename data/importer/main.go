@@ -98,7 +98,7 @@ type benchmark struct {
 	Scorer string `csv:"scorer"`
 }
 
-// timed is what the rows of both files of runs have.
+// timed has the columns of both files of runs.
 type timed struct {
 	Profile string  `csv:"profile"`
 	Budget  int32   `csv:"budget"`
