@@ -21,7 +21,7 @@ import (
 // small makes a copy of the repository whose experiments take seconds. Their servers get
 // other ports than those of a user.
 const small = `set -eo pipefail; mkdir "$SCRATCH"; git ls-files -z -co --exclude-standard | tar --null --ignore-failed-read -cT - | tar -xC "$SCRATCH"; cd "$SCRATCH"
-sed -i s/127.0.0.1:8/127.0.0.1:30/ experiments*.toml
+sed -i s/127.0.0.1:8/127.0.0.1:30/g experiments*.toml
 sed -zi -E 's/\[\[model\]\]\nid = "(qwen2_5_.?.b|qwen3_5_.?[79]b)"[^[]*//g
 s/\[\[benchmark\]\]\nid = "(aime2[56]|gpqa|hle|livecode|math|mmlu|supergpqa)[a-z0-9_]*"\n//g
 s/(ibn_alphas|\nalphas) = \[[^]]*\]/\1 = [0.05, 0.1]/g
@@ -49,12 +49,15 @@ printf '[[benchmark]]\nid = "mine"\ntasks = "mine.jsonl"\n[[worker]]\nname = "w"
 serve speceval fleet --config stand-in.toml --tasks mine.jsonl --speed 0
 `
 
-// results are those that pages read; docs/outputs.md must have their columns.
+// results are those that pages read; docs/outputs.md must have their columns. On a busy machine a
+// replica at 100 times its speed makes many tokens of a request before its end is noticed, which
+// voids a timed run: running again makes those alone.
 const results = "```sh server" + `
 speceval fleet --config experiments-small.toml --speed 100
 ` + "```\n```sh" + `
 speceval run -q
-speceval run -q --config experiments-small.toml
+small() { speceval run -q --config experiments-small.toml; }
+small || small || small
 speceval evaluate -q --benchmark mine.jsonl --model model-a --budget 16 --worker http://127.0.0.1:8001
 speceval evaluate -q --benchmark mine.jsonl --model model-b --budget 16 --worker http://127.0.0.1:8002
 ` + "```\n```python" + `
