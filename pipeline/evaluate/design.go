@@ -17,7 +17,7 @@ import (
 // design does not depend on which evaluation came first.
 const designSeed = 42
 
-// designOf is the design of an evaluation on servers with so many places, by its tasks, rollouts
+// designOf is the design of an evaluation on servers with a number of places, by its tasks, rollouts
 // and donors. stages is their number if that is not to be chosen; 0: choose.
 func (b *Benchmark) designOf(ctx context.Context, setup *evaluation.Setup, stages, places int) (evaluation.Design, error) {
 	own, err := policy.FindExecution(setup.Policy)

@@ -65,7 +65,7 @@ var orNumber = regexp.MustCompile(`^[ $]*,?[ (]*or [ $]*(-?\d+(?:\.\d+)?(?:/\d+)
 // TagRead is the note on an answer of [Tagged].
 const TagRead = "no box: the answer tag was read"
 
-// Tagged is what the last <answer> of a text holds.
+// Tagged is the content of the last <answer> of a text.
 func Tagged(text string) (inside string, found bool) {
 	const tag = "<answer>"
 	i := strings.LastIndex(text, tag)
