@@ -232,7 +232,7 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 		return nil, err
 	}
 	if stored.Result.Rules != rules {
-		h.Say("note: answers or scorers have changed since: speceval evaluate rescore " + folder)
+		h.Warn("answers or scorers have changed since: speceval evaluate rescore " + folder)
 	}
 	h.Say("this evaluation is complete; another --seed makes another one")
 	return stored.Result, nil

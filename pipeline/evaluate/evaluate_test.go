@@ -310,7 +310,7 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 	}
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"answer":"2"`, `"answer":"7777"`, 1))
 	l.evaluate(request(6, 42))
-	heard(t, l.said, "speceval evaluate rescore "+folder)
+	heard(t, l.warned, "speceval evaluate rescore "+folder)
 	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed42", []string{"own.jsonl"}, l.host())
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,9 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 	if len(s.Weights) > 0 && len(s.Weights) != len(s.Names) {
 		return nil, requestf("%d of --weight for %d of --benchmark: want one for each, in their order, or none", len(s.Weights), len(s.Names))
 	}
+	if i := slices.IndexFunc(s.Weights, func(w float64) bool { return !(w > 0 && w < 1e9) }); i >= 0 {
+		return nil, requestf("--weight %v: want a positive number", s.Weights[i])
+	}
 	if len(s.Names) <= 1 {
 		return OpenBenchmark(cfg, strings.Join(s.Names, ""))
 	}
@@ -44,9 +47,6 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 		w := 1.0
 		if len(s.Weights) > 0 {
 			w = s.Weights[k]
-		}
-		if !(w > 0 && w < 1e9) {
-			return nil, requestf("--weight %v: want a positive number", w)
 		}
 		b, err := OpenBenchmark(cfg, name)
 		if err != nil {
