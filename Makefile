@@ -66,7 +66,7 @@
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
 #   drill-decisions  drawn evaluations of all profiles and of skewed graded rewards:
-#                    gates, pass^k, intervals (two hours of processor time;
+#                    gates, pass^k, intervals, ranks (two hours of processor time;
 #                    DRILL=-small some minutes)
 #   drill-docs       the commands of the README and of docs/, in a copy of the repository;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
@@ -231,7 +231,7 @@ drill-slurm: build
 drill-decisions:
 	$(GO) test -count=1 -v -timeout 0 -tags drill -run 'TestGradedLaws|TestGates($$|OverTasks)' ./method/estimate -args $(filter -small,$(DRILL))
 	$(if $(filter -small,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
-	@$(call DRILL_TEST,drills/decisions,TestDecisions)
+	@$(call DRILL_TEST,drills/decisions,Test(Decisions|Ranks))
 
 drill-evaluate: build
 	@$(call DRILL_TEST,drills/evaluations,TestEvaluate$$)

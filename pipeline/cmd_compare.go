@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"speceval/data"
 	"speceval/internal/comparison"
@@ -50,20 +51,33 @@ any of these profiles differs.`,
 			if err != nil {
 				return err
 			}
-			if page != "" {
-				if err := atomicfile.Write(page, c.Page); err != nil {
-					return err
-				}
-				s.say("%s written", page)
+			if err := s.comparisonPage(page, c.Page); err != nil {
+				return err
 			}
 			return s.printAs(c, func(w io.Writer) error { return c.Text(w, s.all) })
 		}),
 	}
 	c.Flags().Float64Var(&resolve, "resolve", 0, "show the budgets that find a difference of `D`, too")
-	c.Flags().StringVar(&page, "page", "", "write a page of the comparison to `FILE`, too")
+	pageFlag(c.Flags(), &page)
 	s.jsonFlag(c)
 	s.allFlag(c, "list every task of profiles, and every difference")
 	return c
+}
+
+func pageFlag(fs *pflag.FlagSet, page *string) {
+	fs.StringVar(page, "page", "", "write a page of the comparison to `FILE`, too")
+}
+
+// comparisonPage writes the page of a comparison to a file, unless it is "".
+func (s *session) comparisonPage(file string, page func(io.Writer) error) error {
+	if file == "" {
+		return nil
+	}
+	if err := atomicfile.Write(file, page); err != nil {
+		return err
+	}
+	s.say("%s written", file)
+	return nil
 }
 
 // agreement compares two files of profiles task by task: without words the one that the score

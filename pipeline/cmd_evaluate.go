@@ -66,7 +66,7 @@ benchmark/model/name as in the list. docs/evaluate.md has all of it.`,
 	}
 	s.askedFlags(c, &o)
 	c.AddCommand(s.evaluatePlanCommand(), s.showCommand(), s.listCommand(), s.compareCommand("speceval evaluate"),
-		s.rescoreCommand(), s.extendCommand(), s.poolCommand(), s.gateCommand())
+		s.rescoreCommand(), s.extendCommand(), s.poolCommand(), s.gateCommand(), s.rankCommand())
 	return c
 }
 
@@ -77,7 +77,7 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	fs.StringVar(&r.Policy, "policy", "", "use `P`: "+strings.Join(policy.ExecutionNames(), ", "))
 	fs.IntVar(&r.Stages, "stages", 0, "use `K` stages including the pilot (by rollouts per place)")
 	seedFlag(fs, &r.Seed, "seed `S` of all rollouts (experiment.seed)")
-	fs.StringVar(&r.OnLoss, "on-loss", "", "lost answers: `RULE` continue, again, refuse")
+	lossFlag(fs, r)
 	goalFlags(fs, r)
 	fs.Func("floor", "at least `F` rollouts a task of each benchmark (2/3 of b)", func(text string) error {
 		floor, err := strconv.ParseFloat(text, 64)
@@ -90,6 +90,17 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	fs.Float64Var(&r.MaxDollars, "max-usd", 0, "spend at most `D` dollars, by --price")
 	s.workerFlag(c)
 	s.resultFlags(c)
+}
+
+func lossFlag(fs *pflag.FlagSet, r *evaluation.Spec) {
+	fs.StringVar(&r.OnLoss, "on-loss", "", "lost answers: `RULE` continue, again, refuse")
+}
+
+func priceFlag(fs *pflag.FlagSet, r *evaluation.Spec) {
+	fs.Func("price", "prices of prompt and answer tokens, `IN/OUT` dollars a million", func(text string) (err error) {
+		r.Price, err = ledger.ParsePrice(text)
+		return err
+	})
 }
 
 func (s *session) workerFlag(c *cobra.Command) {
@@ -127,10 +138,7 @@ func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.IntVar(&g.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
 	fs.Float64Var(&g.TargetSE, "target-se", 0, "spend what a standard error of `X` takes")
 	fs.Float64Var(&g.Resolve, "resolve", 0, "spend what it takes to find a difference of `D`")
-	fs.Func("price", "prices of prompt and answer tokens, `IN/OUT` dollars a million", func(text string) (err error) {
-		g.Price, err = ledger.ParsePrice(text)
-		return err
-	})
+	priceFlag(fs, g)
 	fs.StringArrayVar(&g.Prior, "prior", nil, "results of the tasks, `SOURCE` (an evaluation, log, profiles)")
 	fs.StringVar(&g.Reward, "reward", "", "take rewards of logs by scorer, metric or field `S`")
 }

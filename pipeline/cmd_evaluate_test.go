@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"speceval/data"
@@ -29,17 +30,21 @@ const ownBenchmark = `{"id":"one","prompt":"What is 1+1?","answer":"2","scorer":
 {"id":"blue","prompt":"Which is blue?","answer":"A","scorer":"choice","options":["sky","rose"]}
 `
 
-// evaluationLab is a folder without an experiment, with a task file and a server.
+// evaluationLab is a folder without an experiment, with a task file and a server, or several.
 type evaluationLab struct {
-	t      *testing.T
-	url    string
-	stderr string
-	asked  func(n int) // hears of the server's n-th request, from 1; nil: nobody does
-	count  int
+	t       *testing.T
+	url     string
+	workers []string // flags of all servers
+	stderr  string
+	asked   func(n int) // hears of the n-th request of all servers, from 1; nil: nobody does
+	count   int
+	mu      sync.Mutex // guards count
 }
 
-// Write hears of a request that has ended at the server.
+// Write hears of a request that has ended at a server.
 func (l *evaluationLab) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.count++; l.asked != nil {
 		l.asked(l.count)
 	}
@@ -51,6 +56,14 @@ func newEvaluationLab(t *testing.T) *evaluationLab {
 	t.Chdir(t.TempDir())
 	l := &evaluationLab{t: t}
 	l.write("own.jsonl", ownBenchmark)
+	l.url = l.serve("mine")
+	return l
+}
+
+// serve starts a server of a model.
+func (l *evaluationLab) serve(model string) (url string) {
+	t := l.t
+	t.Helper()
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
 	if err != nil {
 		t.Fatal(err)
@@ -59,13 +72,13 @@ func newEvaluationLab(t *testing.T) *evaluationLab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := imitation.New(imitation.Settings{Model: "mine", Log: l, Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "mine", Tasks: tasks})})
+	r := imitation.New(imitation.Settings{Model: model, Log: l, Author: fleet.MustAuthor(fleet.AuthorSettings{Model: model, Tasks: tasks})})
 	t.Cleanup(r.Close)
 	if err := r.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	l.url = r.URL()
-	return l
+	l.workers = append(l.workers, "--worker", r.URL())
+	return r.URL()
 }
 
 func (l *evaluationLab) write(name, text string) {

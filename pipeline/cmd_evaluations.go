@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -154,4 +155,53 @@ func (s *session) gate(a evaluate.Archive, words []string, gating evaluate.Gatin
 	host, ctx, stop := s.watched()
 	defer stop() // before anything is printed
 	return subject.GateLive(ctx, words[0], gating, o.request, host)
+}
+
+func (s *session) rankCommand() *cobra.Command {
+	var (
+		suite evaluate.Suite
+		q     evaluate.Ranking
+		r     evaluation.Spec
+		page  string
+	)
+	c := &cobra.Command{
+		Use: "rank A B… --benchmark B --budget b", Short: "find the best of several models, or their order, under one budget", ValidArgsFunction: complete(s.modelNames),
+		Long: `Find the best of several models, or their order, under one budget of b rollouts per task on
+average over the models. In stages the rollouts go to the models, and tasks of theirs, where
+they decide; every mean stays unbiased. A, B, … are models of the configuration, or names under
+which servers have them. The same command again goes on where it was stopped.`,
+		Example: `  speceval evaluate rank qwen3_5_4b qwen3_5_9b qwen2_5_3b --benchmark aime24 --budget 8
+  speceval evaluate rank a b c --benchmark mine.jsonl --budget 16 --goal order --page rank.html`,
+		RunE: s.configured(func(cfg *config.Config, words []string) error {
+			benchmark, err := s.openBenchmark(cfg, suite)
+			if err != nil {
+				return err
+			}
+			host, ctx, stop := s.watched()
+			defer stop()
+			q.Models = words
+			ranked, err := benchmark.Rank(ctx, q, r, host)
+			if err != nil {
+				return err
+			}
+			stop() // before anything is printed
+			if err := s.comparisonPage(page, ranked.Page); err != nil {
+				return err
+			}
+			return s.printAs(ranked, func(w io.Writer) error { return ranked.Text(w, s.all) })
+		}),
+	}
+	fs := c.Flags()
+	suiteFlags(fs, &suite)
+	fs.IntVar(&r.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 4")
+	fs.StringVar(&q.Goal, "goal", "best", "find `G`: best, or the order of all models")
+	fs.IntVar(&q.Floor, "floor", 0, "at least `F` rollouts a task of each model")
+	seedFlag(fs, &r.Seed, "seed `S` of all rollouts (experiment.seed)")
+	lossFlag(fs, &r)
+	priceFlag(fs, &r)
+	pageFlag(fs, &page)
+	s.workerFlag(c)
+	s.jsonFlag(c)
+	s.allFlag(c, "show every difference")
+	return c
 }

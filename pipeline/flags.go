@@ -91,6 +91,17 @@ func (s *session) stageNames() []string {
 	return o.graph.StageNames()
 }
 
+// modelNames are the models of the configuration.
+func (s *session) modelNames() (names []string) {
+	cfg, err := s.configuration()
+	if err == nil {
+		for _, m := range cfg.Models {
+			names = append(names, m.ID)
+		}
+	}
+	return names
+}
+
 // evaluationNames are the evaluations in the output folder.
 func (s *session) evaluationNames() []string {
 	cfg, err := s.configuration()

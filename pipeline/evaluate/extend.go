@@ -27,26 +27,32 @@ func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []s
 
 // extend adds rollouts to an evaluation of the model.
 func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder string, budget int, h Host) (*evaluation.Result, string, error) {
-	was, err := evaluation.ReadSetup(folder)
+	setup, err := s.extended(r, folder, budget, h)
 	if err != nil {
 		return nil, "", err
+	}
+	return s.evaluate(ctx, setup, 0, h)
+}
+
+// extended is an evaluation that adds rollouts to one of the model.
+func (s *Subject) extended(r *evaluation.Result, folder string, budget int, h Host) (evaluation.Setup, error) {
+	was, err := evaluation.ReadSetup(folder)
+	if err != nil {
+		return evaluation.Setup{}, err
 	}
 	setup := s.setup(&was.Seed)
 	for _, key := range slices.Sorted(maps.Keys(setup.Asked)) {
 		if is, before := setup.Asked[key], was.Asked[key]; is != before {
-			return nil, "", requestf("%s was asked with other %s: what is added would be of another kind; put that back, or make a new evaluation", folder, key)
+			return setup, requestf("%s was asked with other %s: what is added would be of another kind; put that back, or make a new evaluation", folder, key)
 		}
 	}
 	if setup.Price, err = s.price(was.Price); err != nil {
-		return nil, "", err
+		return setup, err
 	}
 	if err := add(&setup, was, r, folder, budget); err != nil {
-		return nil, "", err
+		return setup, err
 	}
-	if err := s.scoredAlike(r, folder, h); err != nil {
-		return nil, "", err
-	}
-	return s.evaluate(ctx, setup, 0, h)
+	return setup, s.scoredAlike(r, folder, h)
 }
 
 // add makes of a setup one that adds rollouts to a complete evaluation in a folder, up to a

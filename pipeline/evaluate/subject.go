@@ -25,6 +25,7 @@ import (
 	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
+	"speceval/stages/score"
 )
 
 // Options say which configuration evaluations have.
@@ -154,6 +155,7 @@ type Subject struct {
 	model      config.Model
 	named      bool             // the policy or its stages were asked for
 	servers    *serving.Servers // of all its evaluations; nil: each has its own
+	scored     *score.Settings  // the same
 }
 
 // With is the benchmark with a model: an id of the configuration, or a name under

@@ -154,9 +154,13 @@ type scoring struct {
 
 // scorers score the benchmarks' tasks, by the rules of the score stage.
 func (s *Subject) scorers(o experiment.Outside, judges *serving.Servers) (scoring, error) {
-	settings, _, err := experiment.ScoreSettings(s.cfg, o, judges, s.files)
-	if err != nil {
-		return scoring{}, err
+	settings := s.scored
+	if settings == nil {
+		own, _, err := experiment.ScoreSettings(s.cfg, o, judges, s.files)
+		if err != nil {
+			return scoring{}, err
+		}
+		settings = &own
 	}
 	var text []byte
 	for k, f := range s.files {
@@ -167,7 +171,7 @@ func (s *Subject) scorers(o experiment.Outside, judges *serving.Servers) (scorin
 		}
 	}
 	digest := sha256.Sum256(text)
-	return scoring{&settings, hex.EncodeToString(digest[:])}, nil
+	return scoring{settings, hex.EncodeToString(digest[:])}, nil
 }
 
 // opened are the scorers of all tasks, by benchmark.

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"speceval/internal/evaluation/show"
+)
+
+// rank ranks models on servers of theirs.
+func (l *evaluationLab) rank(words ...string) (r show.Ranked) {
+	l.t.Helper()
+	code, stdout := l.do(nil, slices.Concat([]string{"rank", "--benchmark", "own.jsonl", "--json"}, l.workers, words)...)
+	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
+		l.t.Fatalf("%q: exit code %d, %v\n%s", words, code, err, l.stderr)
+	}
+	return r
+}
+
+func TestModelsAreRanked(t *testing.T) {
+	l := newEvaluationLab(t)
+	l.serve("weak")
+	l.serve("strong")
+	r := l.rank("mine", "weak", "strong", "--budget", "8", "--page", "rank.html")
+	sum, spent := 0.0, 0
+	for k, p := range r.Chances {
+		sum, spent = sum+p, spent+r.Rollouts[k]
+	}
+	if math.Abs(sum-1) > 1e-9 || spent != 3*8*5 || len(r.Pairs) != 3 || len(slices.Concat(r.Tiers...)) != 3 || !(r.Wrong >= 0 && r.Wrong < 1) || r.Goal != "best" {
+		t.Errorf("%+v", r)
+	}
+	if best := slices.Index(r.Chances, slices.Max(r.Chances)); math.Abs(1-r.Chances[best]-r.Wrong) > 1e-9 && r.Estimates[best] == slices.Max(r.Estimates) {
+		t.Errorf("wrong with a probability of %v, and best are %v", r.Wrong, r.Chances)
+	}
+	if page, err := os.ReadFile("rank.html"); err != nil || !strings.Contains(string(page), "strong") {
+		t.Errorf("a page of %d bytes, %v", len(page), err)
+	}
+	_, compared := l.do(nil, append([]string{"compare", "--json"}, r.Evaluations...)...)
+	var c show.Ranked
+	if err := json.Unmarshal([]byte(compared), &c); err != nil || fmt.Sprint(c.Tiers, c.Estimates, c.Pairs[0].Interval) != fmt.Sprint(r.Tiers, r.Estimates, r.Pairs[0].Interval) {
+		t.Errorf("compared: %+v, %v", c.Comparison, err)
+	}
+	if code, shown := l.do(nil, "show", r.Evaluations[2]); code != 0 {
+		t.Error(l.stderr)
+	} else {
+		want(t, "show", shown, fmt.Sprintf("%d of 5 tasks", r.Rollouts[2]))
+	}
+
+	asked := l.count
+	code, text := l.do(nil, slices.Concat([]string{"rank", "mine", "weak", "strong", "--benchmark", "own.jsonl", "--budget", "8"}, l.workers)...)
+	if want(t, "text", text, "P(best)  model", "is not the best with a probability of", "tier  mean", r.Evaluations[1]); code != 0 || l.count != asked {
+		t.Errorf("a contest that is over: exit code %d, %d requests more", code, l.count-asked)
+	}
+	if r := l.rank("strong", "mine", "weak", "--budget", "4", "--goal", "order", "--floor", "4"); fmt.Sprint(r.Rollouts) != "[20 20 20]" || r.Goal != "order" {
+		t.Errorf("a floor of the whole budget: %+v", r)
+	}
+	l.write("next.jsonl", strings.ReplaceAll(ownBenchmark, "1+1", "2+2"))
+	if r := l.rank("mine", "weak", "--budget", "4", "--benchmark", "next.jsonl", "--weight", "3,1"); r.Rollouts[0]+r.Rollouts[1] != 2*4*10 {
+		t.Errorf("of a suite: %+v", r)
+	}
+}
+
+// A contest that is stopped in any of its stages goes on to what it would have come to.
+func TestAStoppedContestGoesOn(t *testing.T) {
+	l := newEvaluationLab(t)
+	l.serve("weak")
+	asked := []string{"mine", "weak", "--budget", "6", "--set", "systems.window=2"}
+	stops := 0
+	for _, after := range []int{12, 10, 10} {
+		interrupts, from := make(chan os.Signal, 1), l.count
+		l.asked = func(n int) {
+			if n == from+after {
+				interrupts <- os.Interrupt
+			}
+		}
+		if code, _ := l.do(interrupts, slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, asked)...); code == exitInterrupted {
+			stops++
+			want(t, "pause", l.stderr, "the evaluation is paused: stopped", "are kept in out/evaluate", "stage ")
+		} else if code != 0 {
+			t.Fatalf("exit code %d\n%s", code, l.stderr)
+		}
+	}
+	l.asked = nil
+	r, whole := l.rank(asked...), l.rank(append(asked, "--out", "undisturbed")...)
+	if stops < 2 || fmt.Sprint(r.Estimates, r.Rollouts, r.Chances) != fmt.Sprint(whole.Estimates, whole.Rollouts, whole.Chances) {
+		t.Errorf("stopped %d times: %+v\nundisturbed %+v", stops, r, whole)
+	}
+}
+
+func TestContestsThatCannotBe(t *testing.T) {
+	l := newEvaluationLab(t)
+	l.serve("weak")
+	for want, tt := range map[string]struct {
+		words []string
+		code  int
+	}{
+		"a rank is of two models or more: name them": {[]string{"mine", "--budget", "8"}, 2},
+		"model weak is there twice":                  {[]string{"weak", "mine", "weak", "--budget", "8"}, 2},
+		"say what to spend: --budget":                {[]string{"mine", "weak"}, 2},
+		"--budget 3: want 4 rollouts per task":       {[]string{"mine", "weak", "--budget", "3"}, 2},
+		"--budget 2049: want 4 rollouts per task":    {[]string{"mine", "weak", "--budget", "2049"}, 2},
+		"--floor 9: want 0 to the budget, 8":         {[]string{"mine", "weak", "--budget", "8", "--floor", "9"}, 2},
+		"--goal worst: want best or order":           {[]string{"mine", "weak", "--budget", "8", "--goal", "worst"}, 2},
+		"--weight -1: want a positive number":        {[]string{"mine", "weak", "--budget", "8", "--weight=-1"}, 2},
+		"--weight 0: want a positive number":         {[]string{"mine", "weak", "--budget", "8", "--weight=0"}, 2},
+		`--on-loss "never": want one of continue`:    {[]string{"mine", "weak", "--budget", "8", "--on-loss", "never"}, 2},
+		`no server serves "absent"`:                  {[]string{"mine", "absent", "--budget", "8"}, 1},
+	} {
+		code, stdout := l.do(nil, slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, tt.words)...)
+		if code != tt.code || !strings.Contains(l.stderr, want) || stdout != "" {
+			t.Errorf("%q: exit code %d, want %d\n%s%s\nwant %s", tt.words, code, tt.code, stdout, l.stderr, want)
+		}
+	}
+	if l.count > 3*5*2 {
+		t.Errorf("%d requests for contests that cannot be", l.count)
+	}
+}
