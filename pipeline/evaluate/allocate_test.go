@@ -144,6 +144,13 @@ func TestCountsOfAllForms(t *testing.T) {
 	if err != nil || len(c.IDs) != 2 || c.counts(0) != estimate.Binary(2, 1, 0) || c.counts(1).Rollouts != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
+	// A table names neither, so that names which choose among profiles leave it as it is.
+	if c, err := archive.Counts(bare, "", "b", "n"); err != nil || len(c.IDs) != 2 {
+		t.Errorf("with names: %+v, %v", c, err)
+	}
+	if _, err := archive.Counts(file("twice.csv", "task_id,pass_count,tested_k\nx,0,2\nx,2,2\n"), "", "", ""); err == nil || !strings.Contains(err.Error(), `row 2: task "x" is there twice`) {
+		t.Errorf("a task twice: %v", err)
+	}
 	two := file("two.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,2\nb,m,1,y,0,3\nb,n,0,x,1,2\nb,n,1,y,0,3\n")
 	if _, err := archive.Counts(two, "", "", ""); err == nil || !strings.Contains(err.Error(), "--model") {
 		t.Errorf("two profiles: %v", err)

@@ -83,7 +83,7 @@ func (a Archive) Counts(word, reward, benchmark, model string) (Source, error) {
 	}
 	var names []string
 	other := func(name, wanted string) bool {
-		return wanted != "" && name != wanted && strings.ReplaceAll(name, "/", "__") != wanted
+		return wanted != "" && name != "" && name != wanted && strings.ReplaceAll(name, "/", "__") != wanted
 	}
 	found := slices.DeleteFunc(slices.Clone(all), func(s Source) bool {
 		names = append(names, s.Name)
@@ -278,8 +278,12 @@ func counts(data []byte, path string) ([]Source, error) {
 	if err := errors.Join(wrong...); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	s := Source{Name: filepath.Base(path), Path: path}
+	s, seen := Source{Name: filepath.Base(path), Path: path}, make(map[string]bool, len(rows))
 	for i, r := range rows {
+		if seen[r.ID] {
+			return nil, fmt.Errorf("%s: row %d: task %q is there twice: add its counts up", path, numbers[i], r.ID)
+		}
+		seen[r.ID] = true
 		n, err := strconv.ParseFloat(strings.TrimSpace(r.Tested), 64)
 		passes, wrong := strconv.ParseFloat(strings.TrimSpace(r.Passes), 64)
 		if err != nil || wrong != nil || !(n >= 0 && n <= 1<<20) || n != math.Trunc(n) || !(passes >= 0 && passes <= n) {
