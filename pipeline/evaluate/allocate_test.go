@@ -151,6 +151,12 @@ func TestCountsOfAllForms(t *testing.T) {
 	if _, err := archive.Counts(file("twice.csv", "task_id,pass_count,tested_k\nx,0,2\nx,2,2\n"), "", "", ""); err == nil || !strings.Contains(err.Error(), `row 2: task "x" is there twice`) {
 		t.Errorf("a task twice: %v", err)
 	}
+	for _, column := range []string{"rewards", "allocated"} {
+		text := "task_id,pass_count,tested_k," + column + "\nx,0,2,1\ny,2,2,1\n"
+		if _, err := archive.Sources(file("unnamed.csv", text), ""); err == nil || !strings.Contains(err.Error(), "column benchmark is missing") {
+			t.Errorf("counts with %s: %v", column, err)
+		}
+	}
 	two := file("two.csv", "benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,2\nb,m,1,y,0,3\nb,n,0,x,1,2\nb,n,1,y,0,3\n")
 	if _, err := archive.Counts(two, "", "", ""); err == nil || !strings.Contains(err.Error(), "--model") {
 		t.Errorf("two profiles: %v", err)

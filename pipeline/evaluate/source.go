@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,10 +240,13 @@ func (a Archive) logs(path, reward string) (all []Source, err error) {
 	return all, nil
 }
 
+// ofProfiles are columns that profiles alone have: counts would pass over grades and allocations.
+var ofProfiles = regexp.MustCompile("benchmark|rewards|squares|allocated")
+
 // counted reads the profiles of a file, or counts without names of a benchmark and a model, of
 // which tasks may have no rollouts yet.
 func counted(data []byte, path string) (all []Source, err error) {
-	if header, _, _ := bytes.Cut(data, []byte("\n")); !rowfile.IsParquet(data) && !bytes.Contains(header, []byte("benchmark")) {
+	if header, _, _ := bytes.Cut(data, []byte("\n")); !rowfile.IsParquet(data) && !ofProfiles.Match(header) {
 		return counts(data, path)
 	}
 	profiles, err := profile.ParseAny(data, path)
