@@ -158,7 +158,13 @@ func TestImport(t *testing.T) {
 		t.Error(err)
 	}
 
-	// A profile with grades says what its log says; what follows from an allocation compares with nothing.
+	// A profile with grades says what its log says, whose rollouts it has; what follows from an
+	// allocation compares with nothing.
+	code, _, stderr = onShell("compare", to, inspectLogs+"zstd.eval")
+	if want(t, "the error", stderr, "share rollouts"); code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	onShell("import", inspectLogs+"zstd.eval", "--to", to, "--model", "other")
 	code, stdout, stderr = onShell("compare", to, inspectLogs+"zstd.eval")
 	if want(t, "the comparison", stdout, "1  0.5833 ± ", "2  0.5833 ± "); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -161,10 +160,14 @@ func idsOf(r *evaluation.Result) (ids []string) {
 }
 
 // shareRollouts reports whether evaluations have rollouts in common. Those of another program
-// follow from no seed; one that extends another one has the rollouts of that.
+// follow from no seed, and share all if they say the same of each task: a profile says less of
+// grades than its log, and calls org/model org__model. One that extends another one has the
+// rollouts of that.
 func shareRollouts(a, b *evaluation.Result) bool {
-	alike := a.Model == b.Model && a.Seed == b.Seed
-	return alike && (!a.Outside() && !b.Outside() || a.Extends+b.Extends != "" || reflect.DeepEqual(a.Rows, b.Rows))
+	alike := strings.ReplaceAll(a.Model, "/", "__") == strings.ReplaceAll(b.Model, "/", "__") && a.Seed == b.Seed
+	return alike && (!a.Outside() && !b.Outside() || a.Extends+b.Extends != "" || slices.EqualFunc(a.Rows, b.Rows, func(x, y evaluation.Task) bool {
+		return x.ID == y.ID && x.Rollouts() == y.Rollouts() && x.Estimate == y.Estimate
+	}))
 }
 
 // pairedTasks is the difference over what the tasks are a sample of; nil where they are
