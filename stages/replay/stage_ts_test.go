@@ -88,6 +88,26 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 	}
 }
 
+// TestEveryPriorStrengthIsACandidate has strengths that are close together, and a last one that is
+// close to the one before it.
+func TestEveryPriorStrengthIsACandidate(t *testing.T) {
+	for _, alphas := range [][]float64{{0.1}, {0.1, 0.12}, {0.1, 0.12, 0.14}, {0.05, 0.08, 0.12, 0.15}} {
+		dir := t.TempDir()
+		s := searching(false)
+		s.TSNeyman.Alphas, s.TSNeyman.WarmStarts, s.TSNeyman.Finalists = alphas, []int{2}, len(alphas)
+		dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
+		var got []float64
+		for _, c := range read[variance.Search](t, dir, variance.SearchFile) {
+			if c.Budget == 6 && c.Finalist {
+				got = append(got, c.Alpha)
+			}
+		}
+		if !slices.Equal(got, alphas) {
+			t.Errorf("%v: finalists %v, want all", alphas, got)
+		}
+	}
+}
+
 // TestExhaustiveSearchHasTheTrajectoriesOfTheRace runs as many trajectories of
 // every candidate as the race first does of four tasks: the same ones.
 func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {

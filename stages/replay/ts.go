@@ -71,10 +71,13 @@ func (b *builder) tsUnits() []dag.Unit {
 		return append(trials, b.tsSelectUnit(nil, trials))
 	}
 	var coarse []float64
-	for _, alpha := range ts.Alphas {
-		if len(coarse) == 0 || alpha >= apart*coarse[len(coarse)-1] {
+	for k, alpha := range ts.Alphas {
+		if k == 0 || k == len(ts.Alphas)-1 || alpha >= apart*coarse[len(coarse)-1] {
 			coarse = append(coarse, alpha)
 		}
+	}
+	if len(coarse) < 3 { // no curve leads through so few
+		coarse = ts.Alphas
 	}
 	heat := func(name string, keys []string, alphas []float64, like tsTask) (trials []dag.Unit) {
 		for _, alpha := range alphas {
