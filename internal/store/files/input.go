@@ -27,7 +27,7 @@ type Kind struct {
 var (
 	Configuration = Kind{"a configuration", 1 << 20}
 	Prompt        = Kind{"a prompt", 1 << 20}
-	Settings      = Kind{"a file of settings in JSON", 64 << 20} // plans, results, a model's config.json
+	Settings      = Kind{"a file of settings in JSON", 64 << 20} // a model's config.json
 	Cases         = Kind{"a file of cases", 64 << 20}
 	Profiles      = Kind{"a file of profiles", 128 << 20}
 	Tasks         = Kind{"a task file", 256 << 20}
