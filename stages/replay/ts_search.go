@@ -274,9 +274,13 @@ type tsRanking struct {
 	weights map[tsCandidateAt][]float64 // by those that ran
 }
 
+// nearTheBest is how much more than the least an MSE may be, relative to Uniform's and beyond
+// three standard errors, for its candidate to be on the curve.
+const nearTheBest = 0.02
+
 // rank compares the candidates of a budget that ran in the last heat, each by its own
-// trajectories, or, with at least three prior strengths among them, all between them by a
-// curve.
+// trajectories, or, with at least three near the best for each warm start, those near the best
+// and all between them by a curve.
 //
 // The MSE is a smooth function of the prior strength, and changes little with the warm start:
 // near the best it is a parabola in log α, which each further warm start shifts, fitted by
@@ -284,12 +288,24 @@ type tsRanking struct {
 func (s tsSearch) rank(group []tsCandidateAt, alphas []float64) tsRanking {
 	r := tsRanking{weights: map[tsCandidateAt][]float64{}}
 	ran := slices.DeleteFunc(slices.Clone(group), func(c tsCandidateAt) bool { return s.last[c] == nil })
+	own := mat.NewDense(len(ran), len(ran), nil)
+	for k, c := range ran {
+		own.Set(k, k, 1)
+		r.ran, r.weights[c] = append(r.ran, s.last[c]), own.RawRowView(k)
+	}
+	best := slices.MinFunc(ran, func(a, b tsCandidateAt) int { return cmp.Compare(r.mean(a).value, r.mean(b).value) })
+	near := slices.DeleteFunc(slices.Clone(ran), func(c tsCandidateAt) bool {
+		excess := r.excess(c, best)
+		return excess.value > nearTheBest+3*excess.se
+	})
 	var warm []int32
-	for _, c := range ran {
-		r.ran = append(r.ran, s.last[c])
+	for _, c := range near {
 		if !slices.Contains(warm, c.M0) {
 			warm = append(warm, c.M0)
 		}
+	}
+	if len(alphas) == 0 || len(near) < 3*len(warm) {
+		return r
 	}
 	parabola := func(c tsCandidateAt) []float64 {
 		l := math.Log(c.Alpha)
@@ -300,20 +316,20 @@ func (s tsSearch) rank(group []tsCandidateAt, alphas []float64) tsRanking {
 		return row
 	}
 	columns := 2 + len(warm)
-	own, x := mat.NewDense(len(ran), len(ran), nil), mat.NewDense(len(ran), columns, nil)
+	x := mat.NewDense(len(ran), columns, nil) // rows of zeros, for those far from the best, weigh nothing
 	for k, c := range ran {
-		own.Set(k, k, 1)
-		x.SetRow(k, parabola(c))
-		r.weights[c] = own.RawRowView(k)
+		if slices.Contains(near, c) {
+			x.SetRow(k, parabola(c))
+		}
 	}
 	var inverse mat.Dense
-	if len(alphas) == 0 || len(ran) < 3*len(warm) || inverse.Solve(x, own) != nil {
+	if inverse.Solve(x, own) != nil { // of too few prior strengths
 		return r
 	}
 	for _, alpha := range alphas {
 		for _, m0 := range warm {
 			c := tsCandidateAt{ran[0].Budget, alpha, m0}
-			if alpha < ran[0].Alpha || alpha > ran[len(ran)-1].Alpha || s.profiles[c] != nil && s.last[c] == nil {
+			if alpha < near[0].Alpha || alpha > near[len(near)-1].Alpha || s.profiles[c] != nil && !slices.Contains(near, c) {
 				continue
 			}
 			var weights mat.Dense

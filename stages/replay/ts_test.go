@@ -182,6 +182,19 @@ func TestTheBestPriorStrengthsRun(t *testing.T) {
 	}
 }
 
+// TestNoCurveLeadsFarFromTheBest has prior strengths that are far apart, of which a curve through all
+// would choose another one.
+func TestNoCurveLeadsFarFromTheBest(t *testing.T) {
+	var rows []tsRow
+	alphas := []float64{0.01, 0.1, 1, 10}
+	for k, mean := range []float64{0.75, 0.7, 0.96, 0.99} {
+		rows = append(rows, candidateRows(8, alphas[k], 2, 4, mean, mean)...)
+	}
+	if got, want := newSearch(rows).finalists(alphas, 1), []tsCandidateAt{{8, 0.1, 2}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // TestACurveTellsCandidatesApart has a law that is on the curve, with noise, of
 // which the curve leaves less; the stated errors are those that occur. Most candidates are
 // between those that ran.
