@@ -2,6 +2,7 @@ package archtest
 
 import (
 	"fmt"
+	"go/token"
 	"path"
 	"strconv"
 	"strings"
@@ -82,5 +83,26 @@ func (r *importRule) allows(pkg string) bool {
 func TestImportsGoOneWay(t *testing.T) {
 	for _, f := range repository(t) {
 		report(t, importFaults(f))
+	}
+}
+
+// TestLayersAreHeld has source that breaks each layer, and some that does not.
+func TestLayersAreHeld(t *testing.T) {
+	for _, test := range []struct {
+		pkg, imports string
+		may          bool
+	}{
+		{"stages/score", "stages/generate", false}, {"stages/report", "stages/replay", false}, {"stages/report/page", "stages/report", true},
+		{"internal/display", "pipeline/config", false}, {"internal/ledger", "method/neyman", true}, {"method/neyman", "internal/display", false},
+		{"pipeline/dag", "stages/score", false}, {"internal/store/journal", "internal/display", false}, {"drills/drill", "pipeline/dag", false},
+		{"data", "internal/seed", false}, {"another", "internal/seed", false},
+	} {
+		source, err := parseFile(token.NewFileSet(), "f.go", "package p\n\nimport _ "+strconv.Quote(module+"/"+test.imports))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if faults := importFaults(folder{test.pkg, []file{source}}); (len(faults) == 0) != test.may {
+			t.Errorf("%s imports %s: %v", test.pkg, test.imports, faults)
+		}
 	}
 }
