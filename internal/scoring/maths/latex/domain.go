@@ -29,53 +29,122 @@ func (p *parser) numbers() Answer {
 	return value(algebra.Var(`\mathbb ` + name))
 }
 
-// stated writes what is said of a variable, "where k ∈ ℤ", "(k ∈ ℤ)", "k is an integer" or "any
-// integer k", with the sign ∈ and a comma before it.
-func stated(tokens []token) []token {
-	at := slices.IndexFunc(tokens, func(t token) bool {
-		return t.text == "∈" || t.kind == word && (t.text == "integer" || t.text == "integers")
-	})
-	if at < 0 || tokens[at].kind != word && (at == 0 || at == len(tokens)-1) {
-		return tokens
-	}
-	back := func(i int, words string) int { // over some words before i
-		for i > 0 && tokens[i-1].kind == word && strings.Contains(words, " "+tokens[i-1].text+" ") {
-			i--
-		}
-		return i
-	}
-	const leads, verbs = " where for with when if any all some every each an ", " is are be an any "
-	variable := back(at, verbs) - 1
-	rest, said := tokens[at:], []token{{kind: operator, text: "∈"}, {kind: operator, text: `\mathbb`}, {kind: operator, text: "{"}, {kind: symbol, text: "Z"}, {kind: operator, text: "}"}}
-	if tokens[at].kind != word {
-		said = nil
-	} else if rest = tokens[at+1:]; (variable < 0 || tokens[variable].kind != symbol) && len(rest) > 0 && rest[0].kind == symbol { // any integer k
-		from := back(at, leads)
-		said = append([]token{rest[0]}, said...)
-		if rest = rest[1:]; len(rest) > 0 { // integers x > 2
-			rest = append([]token{{kind: operator, text: ","}, said[0]}, rest...)
-		}
-		return append(separated(tokens[:from]), append(said, rest...)...)
-	}
-	if variable < 0 || tokens[variable].kind != symbol {
-		return tokens
-	}
-	from := back(variable, leads)
-	if last := len(tokens) - 1; from == variable && from > 0 && tokens[from-1].text == "(" && tokens[last].text == ")" {
-		from, rest = from-1, rest[:len(rest)-1]
-	} else if from == variable && tokens[at].kind != word {
-		return tokens
-	}
-	return append(append(separated(tokens[:from]), tokens[variable]), append(said, rest...)...)
+// kinds are words for sets of numbers, with the word before that narrows them.
+var kinds = map[string]string{
+	"integer": "Z", "integers": "Z", "natural": "N", "naturals": "N", "real": "R", "reals": "R", "rational": "Q", "rationals": "Q", "complex": "C",
+	"positive integer": "Z+", "positive integers": "Z+", "nonnegative integer": "Z0", "nonnegative integers": "Z0", "negative integer": "Z-", "negative integers": "Z-",
+	"nonzero integer": "Z*", "nonzero integers": "Z*", "positive real": "R+", "positive reals": "R+",
 }
 
-// separated is tokens with a comma behind them, if there are any.
-func separated(tokens []token) []token {
-	tokens = slices.Clone(tokens)
-	if n := len(tokens); n > 0 && tokens[n-1].text != "," {
-		tokens = append(tokens, token{kind: operator, text: ","})
+// Words around a statement of the kind of number that a variable stands for.
+const (
+	leads       = " where for with when if "
+	quantifiers = " any all some every each an a arbitrary the "
+	verbs       = " is are be being "
+)
+
+// stated writes statements in words, "where k is an integer", with the sign ∈, and
+// takes them out of parentheses at the end.
+func stated(tokens []token) []token {
+	if !slices.ContainsFunc(tokens, func(t token) bool {
+		return t.text == "∈" || t.kind == word && kinds[t.text] != ""
+	}) {
+		return tokens
 	}
-	return tokens
+	var all []token
+	for i := 0; i < len(tokens); {
+		if n, statement := statement(tokens[i:], len(all) > 0); n > 0 {
+			all, i = append(all, statement...), i+n
+			continue
+		}
+		all = append(all, tokens[i])
+		i++
+	}
+	return all
+}
+
+var comma = token{kind: operator, text: ","}
+
+// statement reads a statement at the beginning of tokens: how many of them it is, and
+// what it is with ∈.
+func statement(tokens []token, inside bool) (n int, stated []token) {
+	i := 0
+	is := func(words string) bool {
+		return i < len(tokens) && tokens[i].kind == word && strings.Contains(words, " "+tokens[i].text+" ")
+	}
+	skip := func(words string) bool {
+		start := i
+		for is(words) {
+			i++
+		}
+		return i > start
+	}
+	if inside && tokens[0].text == "(" && len(tokens) > 3 && tokens[1].kind == symbol && tokens[len(tokens)-1].text == ")" {
+		rest := tokens[1 : len(tokens)-1]
+		if j, more := statement(rest, true); j == len(rest) {
+			return len(tokens), more
+		}
+		if in := slices.IndexFunc(rest, func(t token) bool { return t.text == "∈" }); in > 0 && variables(rest[:in]) {
+			return len(tokens), append([]token{comma}, rest...)
+		}
+	}
+	led := skip(leads)
+	skip(quantifiers)
+	kind, length := kindOf(tokens[i:])
+	i += length
+	names := i
+	for i < len(tokens) && (tokens[i].kind == symbol || i > names && (tokens[i].text == "," || tokens[i].text == "∧")) {
+		i++
+	}
+	list := tokens[names:i]
+	switch {
+	case len(list) == 0 || !variables(list):
+		return 0, nil
+	case kind == "" && led && i < len(tokens) && tokens[i].text == "∈":
+		return names, []token{comma}
+	case kind == "":
+		skip(verbs)
+		skip(quantifiers)
+		if kind, length = kindOf(tokens[i:]); kind == "" {
+			return 0, nil
+		}
+		i += length
+	}
+	if inside {
+		stated = append(stated, comma)
+	}
+	stated = append(append(stated, list...), token{kind: operator, text: "∈"}, token{kind: operator, text: `\mathbb`}, token{kind: operator, text: "{"}, token{kind: symbol, text: kind}, token{kind: operator, text: "}"})
+	return i, stated
+}
+
+// variables reports whether tokens are variables with commas between.
+func variables(list []token) bool {
+	for i, t := range list {
+		if (t.kind == symbol) != (i%2 == 0) || i%2 == 1 && t.text != "," && t.text != "∧" {
+			return false
+		}
+	}
+	return len(list)%2 == 1
+}
+
+// kindOf reads words for a set of numbers.
+func kindOf(tokens []token) (kind string, length int) {
+	words := ""
+	for length < len(tokens) && length < 4 && (tokens[length].kind == word || tokens[length].text == "-") {
+		if t := tokens[length].text; t == "-" { // non-negative
+			words = strings.TrimSuffix(words, " ")
+		} else {
+			words += t + " "
+		}
+		length++
+		if k := kinds[strings.TrimSpace(words)]; k != "" {
+			for length < len(tokens) && tokens[length].kind == word && strings.Contains(" number numbers ", " "+tokens[length].text+" ") {
+				length++
+			}
+			return k, length
+		}
+	}
+	return "", 0
 }
 
 // builder reads a set that is given by a condition, {x ∈ ℝ : x > 2} or {2k+1 | k ∈ ℤ},
