@@ -59,6 +59,9 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	if set, ok := oneOf(g, p); ok { // {5} and 5
 		return c.equal(set[0], set[1])
 	}
+	if collection(g) && collection(p) && tuples(g) != tuples(p) {
+		g, p = points(g), points(p)
+	}
 	switch {
 	case g.Kind == latex.Value && p.Kind == latex.Value:
 		return c.equalValues(g, p)
@@ -188,6 +191,39 @@ func mixed(a latex.Answer) (latex.Answer, bool) {
 	sum := a.Items[1]
 	sum.Expr = algebra.Make(algebra.Add, a.Items[0].Expr, fraction)
 	return sum, true
+}
+
+// tuples reports whether the items of a list are tuples, by the first one.
+func tuples(a latex.Answer) bool { return len(a.Items) > 0 && a.Items[0].Kind == latex.Tuple }
+
+// points makes tuples of a list that gives values to the same variables again and
+// again: p=5, q=2; p=7, q=2.
+func points(a latex.Answer) latex.Answer {
+	var names []string
+	for _, item := range a.Items {
+		name, _, ok := definition(item)
+		if !ok || slices.Contains(names, name) {
+			break
+		}
+		names = append(names, name)
+	}
+	n := len(names)
+	if n < 2 || n == len(a.Items) || len(a.Items)%n != 0 || len(a.Items) > maxItems {
+		return a
+	}
+	all := latex.Answer{Kind: latex.List}
+	for i, item := range a.Items {
+		name, value, ok := definition(item)
+		if !ok || name != names[i%n] {
+			return a
+		}
+		if i%n == 0 {
+			all.Items = append(all.Items, latex.Answer{Kind: latex.Tuple, Open: '(', Close: ')'})
+		}
+		point := &all.Items[len(all.Items)-1]
+		point.Items = append(point.Items, value)
+	}
+	return all
 }
 
 // byName sorts a list that gives values to several variables by their names:

@@ -281,8 +281,9 @@ func isTotal(a latex.Answer) bool {
 // equivalent reports whether two relations between two sides hold for the same values of
 // their variables, as far as a constant factor shows.
 func (c *comparer) equivalent(g, p latex.Answer) bool {
-	if len(g.Rels) != 1 || len(p.Rels) != 1 {
-		return slices.Equal(g.Rels, p.Rels) && c.inOrder(g.Items, p.Items)
+	if len(g.Rels) != 1 || len(p.Rels) != 1 { // a < b < c is c > b > a
+		back := reversed(p)
+		return slices.Equal(g.Rels, p.Rels) && c.inOrder(g.Items, p.Items) || slices.Equal(g.Rels, back.Rels) && c.inOrder(g.Items, back.Items)
 	}
 	gRel, pRel := g.Rels[0], p.Rels[0]
 	gDiff, ok := difference(g)
@@ -324,4 +325,14 @@ func turned(rel string) string {
 		return "≤"
 	}
 	return rel
+}
+
+func reversed(a latex.Answer) latex.Answer {
+	a.Items, a.Rels = slices.Clone(a.Items), slices.Clone(a.Rels)
+	slices.Reverse(a.Items)
+	slices.Reverse(a.Rels)
+	for i, rel := range a.Rels {
+		a.Rels[i] = turned(rel)
+	}
+	return a
 }

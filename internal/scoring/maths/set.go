@@ -298,7 +298,7 @@ func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
 	parts := true // the union is one of numbers of the same domain
 	last := a.Items[0]
 	for i, item := range a.Items {
-		if item.Kind == latex.Value && last.Kind == latex.Relation && slices.Equal(last.Rels, []string{"≠"}) { // x ≠ 2, 3
+		if item.Kind == latex.Value && last.Kind == latex.Relation && len(last.Rels) == 1 && strings.Contains("≠=", last.Rels[0]) { // x ≠ 2, 3
 			item = latex.Answer{Kind: latex.Relation, Items: []latex.Answer{last.Items[0], item}, Rels: last.Rels}
 		}
 		if last = item; item.Kind != latex.Relation {
