@@ -68,7 +68,12 @@ func (r region) finite() bool { return !slices.Contains(r.between, true) }
 
 // join combines r with another region: an intersection is of the narrower numbers.
 func (c *comparer) join(r *region, s region, keep func(a, b bool) bool) bool {
-	if n := len(r.ends) + len(s.ends); !c.spend(4 * n * n) {
+	ends, size := slices.Concat(r.ends, s.ends), 0
+	for _, end := range ends { // comparing sines takes longer than comparing roots, and roots than numbers
+		n := end.Size(enoughWork)
+		size = min(size+n*n, enoughWork)
+	}
+	if !c.spend(4 * len(ends) * size) {
 		return false
 	}
 	const narrower = "\x00CRQZN"
@@ -82,7 +87,7 @@ func (c *comparer) join(r *region, s region, keep func(a, b bool) bool) bool {
 		return false
 	}
 	name, inner := max(r.name, s.name), *r
-	*r = cut(slices.Concat(r.ends, s.ends), func(x *algebra.Expr) bool { return keep(inner.has(x), s.has(x)) })
+	*r = cut(ends, func(x *algebra.Expr) bool { return keep(inner.has(x), s.has(x)) })
 	r.name, r.domain = name, domain
 	return true
 }

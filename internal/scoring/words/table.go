@@ -163,7 +163,7 @@ func Of(word string) Class {
 
 // Remark reports whether a word that is a sentence by itself is no answer: Sure!
 func Remark(word string) bool {
-	return Of(word).In(Plain|Turns|Breaks|Neutral|Filler|Leads|Approves) || strings.Contains(" absolutely hello hi great thanks ", " "+strings.ToLower(word)+" ")
+	return Of(word).In(Plain|Turns|Breaks|Neutral|Filler|Leads|Approves) || strings.Contains(" absolutely alright excellent good great hello hi interesting nice note perfect thanks well wow ", " "+strings.ToLower(word)+" ")
 }
 
 // longest bounds the words of classes, in bytes.
