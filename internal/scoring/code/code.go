@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,9 +24,9 @@ const (
 
 // Runner runs programs for scorers. It may be used concurrently.
 type Runner struct {
-	box     *sandbox.Sandbox
-	cpu     time.Duration
-	loading sync.Mutex // held while tests are loaded, see Scorer.tests
+	box   *sandbox.Sandbox
+	cpu   time.Duration
+	shelf shelf
 }
 
 // NewRunner tries the sandbox once. The error says what is missing and how to
@@ -44,14 +43,14 @@ func NewRunner(ctx context.Context, s sandbox.Settings) (*Runner, error) {
 type Scorer struct {
 	runner *Runner
 	load   func() ([]scoring.Test, error)
-	kept   atomic.Pointer[[]scoring.Test]
+	kept   atomic.Pointer[loaded] // nil: not on the runner's shelf
 	graded bool
 }
 
 var _ scoring.Scorer = (*Scorer)(nil)
 
 // New is the scorer for a task whose tests are loaded when a program has to be
-// run, and forgotten if they are large. They must always be the same.
+// run, and may be loaded again later. They must always be the same.
 // A graded scorer runs all tests, whatever comes of them, and rewards the share
 // that is passed.
 func New(r *Runner, graded bool, load func() ([]scoring.Test, error)) *Scorer {
@@ -66,7 +65,7 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 	if why != "" {
 		return scoring.Verdict{Note: why}, nil
 	}
-	tests, done, err := s.tests()
+	tests, done, err := s.tests(ctx)
 	if err != nil {
 		return scoring.Verdict{}, err
 	}
