@@ -49,7 +49,7 @@ printf '[[benchmark]]\nid = "mine"\ntasks = "mine.jsonl"\n[[worker]]\nname = "w"
 serve speceval fleet --config stand-in.toml --tasks mine.jsonl --speed 0
 `
 
-// results are those that pages read; docs/outputs.md must have their columns. On a busy machine a
+// results makes the files whose columns docs/outputs.md must have. On a busy machine a
 // replica at 100 times its speed makes many tokens of a request before its end is noticed, which
 // voids a timed run: running again makes those alone.
 const results = "```sh server" + `

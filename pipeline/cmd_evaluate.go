@@ -224,7 +224,7 @@ func (s *session) evaluatePlanCommand() *cobra.Command {
 		Use: "plan --benchmark B --target-se X", Short: "show the budget, tokens, cost and command that a standard error takes", Args: cobra.NoArgs,
 		Example: `  speceval evaluate plan --benchmark mine.jsonl --resolve 0.02
   speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/b/hbn_staged-b16-seed42
-  speceval evaluate plan --benchmark aime24 --target-se 0.01 --json > plan.json`,
+  speceval evaluate plan --benchmark aime24 --target-se 0.01 --json`,
 		RunE: s.configured(func(cfg *config.Config, _ []string) error {
 			benchmark, err := s.openBenchmark(cfg, suite)
 			if err != nil {

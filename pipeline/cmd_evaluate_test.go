@@ -36,7 +36,7 @@ type evaluationLab struct {
 	url     string
 	workers []string // flags of all servers
 	stderr  string
-	asked   func(n int) // hears of the n-th request of all servers, from 1; nil: nobody does
+	asked   func(n int) // is called at the n-th request to any server, from 1; may be nil
 	count   int
 	mu      sync.Mutex // guards count
 }
@@ -262,7 +262,6 @@ func TestEvaluationsThatCannotBe(t *testing.T) {
 	l.write("one.jsonl", ownBenchmark[:strings.Index(ownBenchmark, "\n")+1])
 	l.write("keyless.jsonl", strings.Replace(ownBenchmark, `"answer":"21",`, "", 1))
 	l.write("other.jsonl", strings.ReplaceAll(ownBenchmark, "rose", "tulip"))
-	l.write("plan.json", "{")
 	l.evaluate("--budget", "3", "--seed", "1")
 	l.evaluate("--budget", "2", "--policy", "uniform", "--seed", "1")
 	stored := "own/mine/hbn_staged-b3-seed1"

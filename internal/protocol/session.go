@@ -275,8 +275,8 @@ func (s *session) flying(r Rollout) (task int, e *entry, err error) {
 	return 0, nil, faultf("rollout", "%d of task %q is not in flight: next gives rollouts, and only those count", r.Number, r.Task)
 }
 
-// inFlight are the rollouts that were given and have not been reported: those that may count, or
-// the surplus.
+// inFlight are the rollouts that were given and have not been reported: the surplus, or all others,
+// which may count.
 func (s *session) inFlight(surplus bool) []Rollout {
 	all := []Rollout{}
 	for task, entries := range s.tasks {

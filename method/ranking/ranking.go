@@ -17,10 +17,11 @@
 //	f / √(2π(V_i+V_j)).
 //
 // (With M the mean and V the variance of the difference in the end, Φ(−|M|/√V) solves the heat
-// equation but for its kink at M = 0, so that its expectation changes with V by the kink alone.) For the best of several models only meetings above all others count; for their
-// order all do. The sum over a model's pairs is the weight λ of its variance. Rollouts that
-// minimize Σ λ·V are in proportion to R·σ·√λ, where R is the weight that a model has left and
-// σ² the variance of a rollout per task.
+// equation but for its kink at M = 0, so that its expectation changes with V by the kink alone.)
+// For the best of several models only meetings above all others count; for their order all do.
+// The sum over a model's pairs is the weight λ of its variance. Rollouts that minimize Σ λ·V are
+// in proportion to R·σ·√λ, where R is the weight that a model has left and σ² the variance of a
+// rollout per task.
 //
 // With differences that are known this is the optimal computing budget allocation of Chen,
 // Lin, Yücesan and Chick (Discrete Event Dynamic Systems 10, 2000); the expectation over what

@@ -44,8 +44,8 @@ const (
 	keyTSFinalists  = "replay.ts_neyman.finalists"
 )
 
-// In a race run prior strengths that are apart by a ratio of at least apart, a curve leads to
-// those between: first some trajectories of all, then others of the best at each budget.
+// In a race, prior strengths with a ratio of at least apart run first: a few trajectories of every
+// candidate, then others of the best at each budget. A curve through them leads to the finalists.
 const (
 	apart       = 1.5
 	scoutDraws  = 2
