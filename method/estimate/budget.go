@@ -6,21 +6,18 @@ import (
 	"fmt"
 	"math"
 
-	"speceval/internal/seed"
+	"gonum.org/v1/gonum/floats"
+
 	"speceval/method/design"
 	"speceval/method/informed"
-	"speceval/method/neyman"
 )
 
 // Planner forecasts evaluations of one benchmark in five stages before any rollout is
 // spent, each with the design for its budget, and finds the least budget for a standard
 // error.
 type Planner struct {
-	Tasks int    // N, from 2 to design.MostTasks
-	Seed  uint64 // of the panels of designs
-
-	// Prior is the prior of evaluations that know donors; nil: they know none.
-	Prior *informed.Prior
+	Prior *informed.Prior // of the tasks, 2 to design.MostTasks: by what donors know, or without any
+	Seed  uint64          // of the panels of designs
 }
 
 // Expectation is a budget with the error that is expected of it.
@@ -40,7 +37,6 @@ const (
 	plannedStages     = 5
 	plannedPanels     = 32 // of a replicate
 	plannedReplicates = 2
-	plannedDraws      = 256 // of all tasks, for the variance of a rollout
 )
 
 // idealRisk is about the variance relative to Uniform's of an allocation with
@@ -51,15 +47,8 @@ const idealRisk = 0.35
 // standard error, √(Risk·v̄/(N·b)) under the prior. Its own error is about 3%. A budget or
 // a number of tasks out of range is an error of design.ComputeInStages.
 func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
-	prior := p.Prior
-	if prior == nil {
-		var err error
-		if prior, err = informed.New(p.Tasks, nil); err != nil {
-			return Expectation{}, err
-		}
-	}
 	d, err := design.ComputeInStages(ctx, design.StagesSettings{
-		Prior: informed.Suite{prior}, Budget: budget, Stages: plannedStages, Panels: max(2, min(plannedPanels, 3200/p.Tasks)), Replicates: plannedReplicates, Seed: p.Seed,
+		Prior: informed.Suite{p.Prior}, Budget: budget, Stages: plannedStages, Panels: max(2, min(plannedPanels, 3200/p.Prior.Tasks())), Replicates: plannedReplicates, Seed: p.Seed,
 	})
 	if err != nil {
 		return Expectation{}, err
@@ -70,22 +59,11 @@ func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
 	}, nil
 }
 
-// single is the expected variance of an estimate by one rollout of each task: with donors,
-// of tasks drawn from the prior.
+// single is the expected variance of an estimate by one rollout of each task.
 func (p Planner) single() float64 {
-	if p.Prior == nil {
-		return neyman.MeanVariance / float64(p.Tasks)
-	}
-	stream := seed.Root(p.Seed).Child("plan with donors").Stream()
-	ps := make([]float64, p.Tasks)
-	sum := 0.0
-	for range plannedDraws {
-		p.Prior.Draw(&stream, ps)
-		for _, q := range ps {
-			sum += q * (1 - q)
-		}
-	}
-	return sum / plannedDraws / float64(p.Tasks*p.Tasks)
+	scores := make([]float64, p.Prior.Tasks())
+	p.Prior.Posterior().Scores(scores)
+	return floats.Sum(scores) / float64(len(scores)*len(scores))
 }
 
 // Least returns the expectation for the least budget with an expected standard

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"speceval/method/estimate"
+	"speceval/method/informed"
 	"speceval/method/neyman"
 )
 
@@ -62,7 +63,12 @@ func ExampleMean_Minus() {
 // The least budget for a benchmark of 100 tasks at which two models that differ by
 // 0.03 are resolved, before any rollout.
 func ExamplePlanner_Least() {
-	planner := estimate.Planner{Tasks: 100, Seed: 1}
+	prior, err := informed.New(100, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	planner := estimate.Planner{Prior: prior, Seed: 1}
 	e, err := planner.Least(context.Background(), estimate.ResolvingEach(0.03))
 	if err != nil {
 		fmt.Println(err)

@@ -98,20 +98,20 @@ func inStages(ctx context.Context, s design.StagesSettings) (design.InStages, er
 // planner forecasts evaluations of the benchmark by what donors know, or else by the
 // reference prior. source says which.
 func (b *Benchmark) planner(donors []evaluation.Donor) (p estimate.Planner, source string, err error) {
-	p = estimate.Planner{Tasks: len(b.tasks.Tasks), Seed: designSeed}
-	if len(donors) == 0 {
-		return p, "the reference prior", nil
-	}
-	var names []string
-	for _, d := range donors {
-		names = append(names, d.Source)
-	}
-	known := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
+	known := evaluation.Setup{TaskIDs: make([]string, len(b.tasks.Tasks)), Donors: donors}
 	priors, err := known.Priors()
-	if err == nil {
-		p.Prior = priors[0]
+	if err != nil {
+		return p, "", err
 	}
-	return p, "what is known from " + brief(names), err
+	p, source = estimate.Planner{Prior: priors[0], Seed: designSeed}, "the reference prior"
+	if len(donors) > 0 {
+		var names []string
+		for _, d := range donors {
+			names = append(names, d.Source)
+		}
+		source = "what is known from " + brief(names)
+	}
+	return p, source, nil
 }
 
 // standardError is that of an evaluation that reaches the goal; 0 if the goal is

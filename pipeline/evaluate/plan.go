@@ -92,7 +92,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Benchmark: b.tasks.ID, Tasks: planner.Tasks, Prompts: b.tasks.Prompts().SHA256, From: source}
+	p := &Plan{Benchmark: b.tasks.ID, Tasks: len(b.tasks.Tasks), Prompts: b.tasks.Prompts().SHA256, From: source}
 	var e estimate.Expectation
 	if target > 0 {
 		p.Target = &target
