@@ -17,7 +17,7 @@ import (
 // The budget that is found has the error, and one rollout less has not; both by the
 // prior and by donors.
 func TestTheLeastBudgetIsFound(t *testing.T) {
-	const n, target = 12, 0.02
+	const n, target = 12, 0.005
 	donor := informed.Donor{Rollouts: make([]int, n), Passes: make([]int, n)}
 	for i := range n {
 		donor.Rollouts[i], donor.Passes[i] = 20, []int{0, 20, 20, 11}[i%4]
