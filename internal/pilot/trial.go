@@ -23,6 +23,7 @@ type Trial struct {
 	passes     []int
 	scores     []float64
 	rollouts   []int
+	decisive   Decisive
 
 	// Whole also draws the last stage, whose outcome decides nothing: the estimate is then
 	// there.
@@ -33,8 +34,15 @@ type Trial struct {
 // posterior each.
 func NewTrial(stages *staged.Stages, posteriors ...*informed.Posterior) *Trial {
 	n := len(stages.Sizes())
-	return &Trial{stages: stages, posteriors: posteriors, passes: make([]int, n), scores: make([]float64, n), rollouts: make([]int, n)}
+	return &Trial{
+		stages: stages, posteriors: posteriors, passes: make([]int, n), scores: make([]float64, n), rollouts: make([]int, n),
+		decisive: Decisive{make([]int, n), make([]int, n)},
+	}
 }
+
+// Decisive is the rollouts of each task, and the passes among them, by which an evaluation
+// was decided: all but the last stage's.
+type Decisive struct{ Rollouts, Passes []int }
 
 // Run simulates an evaluation of tasks with probabilities ps, whose pilot is given
 // by its passes, or drawn if it is nil. It returns Σ p(1−p)·Σ c²/n over the tasks and
@@ -44,6 +52,8 @@ func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, er
 	t.stages.Restart()
 	t.posteriors.Restart()
 	clear(t.rollouts)
+	clear(t.decisive.Rollouts)
+	clear(t.decisive.Passes)
 	passes := pilot
 	if pilot == nil {
 		passes = t.draw(ps, random)
@@ -58,6 +68,10 @@ func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, er
 		}
 		if err := t.posteriors.Observe(t.stages.Sizes(), passes); err != nil {
 			return 0, err
+		}
+		for i, n := range t.stages.Sizes() {
+			t.decisive.Rollouts[i] += n
+			t.decisive.Passes[i] += passes[i]
 		}
 		t.posteriors.Scores(t.scores)
 		if err := t.stages.Decide(t.scores); err != nil {
@@ -76,6 +90,10 @@ func (t *Trial) Estimate() float64 { return t.stages.Mean() }
 
 // Rollouts is the rollouts of each task in the last evaluation. It holds until the next one.
 func (t *Trial) Rollouts() []int { return t.rollouts }
+
+// Decided is what decided the last evaluation, and Σ c²/n of each task in it. Both hold until
+// the next one.
+func (t *Trial) Decided() (Decisive, []float64) { return t.decisive, t.stages.Shrinkage() }
 
 // count counts the rollouts of the stage under way.
 func (t *Trial) count() {

@@ -137,7 +137,7 @@ type Causes struct {
 	Replay, Design float64
 	Total          float64 // of both
 
-	// What comes from the profiles; nil where the replay has not redrawn all of
+	// What comes from the profiles; nil where the replay has no errors of all of
 	// them.
 	Profiles *ProfileCauses
 }
@@ -158,7 +158,7 @@ func NewCauses(designs Schedules, errors ProfileErrors, ratios []Ratio, weights 
 	return c, err
 }
 
-// newProfileCauses is the causes from the profiles, nil if some were not redrawn.
+// newProfileCauses is the causes from the profiles, nil if some have no errors.
 func newProfileCauses(all ProfileErrors, ratios []Ratio, weights []float64) *ProfileCauses {
 	p := ProfileCauses{Resamples: math.MaxInt32}
 	var se2, shift2 float64

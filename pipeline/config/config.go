@@ -95,8 +95,8 @@ type Replay struct {
 	Panels          string    `toml:"panels" want:"even|independent"`  // how those of a replicate are drawn, PanelsEven or PanelsIndependent
 	QuadratureOrder int       `toml:"quadrature_order" want:"1 to 64"` // Gauss–Legendre nodes in each of ξ and δ
 	IBNAlphas       []float64 `toml:"ibn_alphas" want:"1e-6 to 1000"`  // candidate prior strengths of IBN, ascending and unique
-	Resamples       int       `toml:"resamples" want:"2 to 2^20"`      // profiles redrawn from each, for the error that comes from their rollouts
-	ResampleDraws   int       `toml:"resample_draws" want:"2 to 2^24"` // pilot vectors of the replay of one
+	Resamples       int       `toml:"resamples" want:"2 to 2^20"`      // profiles redrawn from each for the Oracle, for the error that comes from their rollouts
+	ResampleDraws   int       `toml:"resample_draws" want:"2 to 2^24"` // pilot vectors on each, for the derivatives of the other ratios
 	CaseStudy       CaseStudy `toml:"case_study"`
 	TSNeyman        TSNeyman  `toml:"ts_neyman"`
 }

@@ -9,7 +9,7 @@ func Default() *Config {
 		Sampling:   Sampling{Temperature: 0.6, TopP: 0.95, TopK: 0, MaxTokens: 16384, ContextTokens: 32768},
 		Replay: Replay{
 			Draws: 8192, Replicates: 8, Panels: PanelsEven, QuadratureOrder: 16, IBNAlphas: defaultAlphas(),
-			Resamples: 128, ResampleDraws: 64,
+			Resamples: 128, ResampleDraws: 256,
 			CaseStudy: CaseStudy{Profile: "aime24__model=qwen3_5_4b", Budget: 32, Repetitions: 200_000},
 			TSNeyman: TSNeyman{
 				Search: SearchRacing, Alphas: defaultAlphas(), WarmStarts: []int{2, 5, 10},

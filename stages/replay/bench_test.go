@@ -16,7 +16,7 @@ import (
 // paper is the paper's setting of everything that costs time.
 var paper = Settings{
 	Seed: 42, Budgets: []int{8, 16, 32, 64}, Draws: 8192, Replicates: 8, QuadratureOrder: 16,
-	Resamples: 128, ResampleDraws: 64,
+	Resamples: 128, ResampleDraws: 256,
 	Alphas: []float64{
 		0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.10,
 		0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19, 0.20, 0.25, 0.50, 1.00,
@@ -80,7 +80,7 @@ func BenchmarkResampleProfile(b *testing.B) {
 		ratios := benchRatios(tasks)
 		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := resample(b.Context(), p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
+				if _, err := profileErrors(b.Context(), p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
 					b.Fatal(err)
 				}
 			}

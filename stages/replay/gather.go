@@ -127,13 +127,13 @@ func (b *builder) differencesUnit() dag.Unit {
 // errorsUnit gathers the errors of all ratios that come from the profiles.
 func (b *builder) errorsUnit() dag.Unit {
 	u := b.gather(errorsID, nil, []string{variance.ErrorsFile},
-		slices.Concat(b.ids(resampleID), b.stagesIDs(counted(), stagesResampleID))...)
+		slices.Concat(b.ids(resampleID), b.stagesIDs(counted(), stagesID))...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		all, err := ofEachPair[variance.ProfileError](job, b.pairs, func(p pair.Pair) string { return partFile(resampleID(p)) })
 		if err != nil {
 			return err
 		}
-		all, err = withStages(job, b, all, counted(), func(known *policy.Donors, p pair.Pair) string { return partFile(stagesResampleID(known, p)) })
+		all, err = withStages(job, b, all, counted(), stagesErrors)
 		if err != nil {
 			return err
 		}

@@ -200,7 +200,6 @@ func eachValue(sw *pilot.Sweep, designs []variance.Design, of func(k int) (polic
 // analytic is the ratios of the policies whose allocation is known beforehand,
 // as the Oracle's, at each budget that the designs have.
 func analytic(p profile.Profile, designs []variance.Design) ([]variance.Ratio, error) {
-	vs := variances(probabilities(p))
 	var ratios []variance.Ratio
 	seen := map[int32]bool{}
 	for _, d := range designs {
@@ -212,18 +211,28 @@ func analytic(p profile.Profile, designs []variance.Design) ([]variance.Ratio, e
 			if of.Fixed == nil {
 				continue
 			}
-			allocation, err := of.Fixed(vs, p.N()*int(d.Budget))
+			r, err := knownRatio(of, p, d.Budget)
 			if err != nil {
-				return nil, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), d.Budget, err)
+				return nil, err
 			}
-			ratios = append(ratios, variance.Ratio{
-				Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: d.Budget,
-				Policy: of.Name, Donors: of.Donors.Name,
-				VarianceRatio: neyman.VarianceRatio(vs, allocation, int(d.Budget)),
-			})
+			ratios = append(ratios, r)
 		}
 	}
 	return ratios, nil
+}
+
+// knownRatio is the ratio of a policy whose allocation is known beforehand.
+func knownRatio(of *policy.Policy, p profile.Profile, budget int32) (variance.Ratio, error) {
+	vs := variances(probabilities(p))
+	allocation, err := of.Fixed(vs, p.N()*int(budget))
+	if err != nil {
+		return variance.Ratio{}, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), budget, err)
+	}
+	return variance.Ratio{
+		Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: budget,
+		Policy: of.Name, Donors: of.Donors.Name,
+		VarianceRatio: neyman.VarianceRatio(vs, allocation, int(budget)),
+	}, nil
 }
 
 // differences turns ratios into differences to HBN's. The last ratios are the runs' own, the
@@ -269,24 +278,32 @@ func differencesPart(p pair.Pair) string { return partFile("differences/" + p.Na
 func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 	u := b.unit(profileID(of), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
 	u.Cost = b.ofDraws(profileSeconds)
-	b.replayUnit(&u, of, policy.None, differencesPart(of), func(ctx context.Context, _ *dag.Job, p profile.Profile, designs []variance.Design, prior *neyman.Prior, at seed.Seed) ([]variance.Ratio, []variance.Difference, error) {
+	u.Outputs = append(u.Outputs, differencesPart(of))
+	b.replayUnit(&u, of, policy.None, func(ctx context.Context, _ *dag.Job, p profile.Profile, designs []variance.Design, prior *neyman.Prior, at seed.Seed) (r results, err error) {
 		designs = slices.DeleteFunc(designs, func(d variance.Design) bool {
 			p := policy.All.Find(d.Key())
 			return p != nil && p.TwoStage == nil
 		})
-		return replay(ctx, p, designs, prior, b.Draws, at.Stream())
+		r.ratios, r.differences, err = replay(ctx, p, designs, prior, b.Draws, at.Stream())
+		return r, err
 	})
 	return u
 }
 
+// results are the rows that a replay of a profile writes: its ratios, their differences to
+// HBN's, and, where the replay knows them, their errors that come from the profile.
+type results struct {
+	ratios      []variance.Ratio
+	differences []variance.Difference
+	errors      []variance.ProfileError
+}
+
 // replayUnit makes a unit replay designs on a profile, unless it is degenerate, and
-// write the ratios and their differences to HBN.
-func (b *builder) replayUnit(u *dag.Unit, of pair.Pair, known *policy.Donors, differencesFile string,
-	replay func(context.Context, *dag.Job, profile.Profile, []variance.Design, *neyman.Prior, seed.Seed) ([]variance.Ratio, []variance.Difference, error)) {
-	u.Outputs = append(u.Outputs, differencesFile)
+// write the results to its outputs.
+func (b *builder) replayUnit(u *dag.Unit, of pair.Pair, known *policy.Donors,
+	replay func(context.Context, *dag.Job, profile.Profile, []variance.Design, *neyman.Prior, seed.Seed) (results, error)) {
 	b.onProfile(u, of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error {
-		var ratios []variance.Ratio
-		var differences []variance.Difference
+		var all results
 		if p.VarianceSum() > 0 {
 			selected, err := selectedDesigns(job, p.N())
 			if err != nil {
@@ -296,13 +313,17 @@ func (b *builder) replayUnit(u *dag.Unit, of pair.Pair, known *policy.Donors, di
 			if err != nil {
 				return err
 			}
-			if ratios, differences, err = replay(ctx, job, p, selected, prior, at); err != nil {
+			if all, err = replay(ctx, job, p, selected, prior, at); err != nil {
 				return err
 			}
 		}
-		if err := dag.WriteRows(job, u.Outputs[0], ratioSchema, ratios); err != nil {
-			return err
+		err := dag.WriteRows(job, u.Outputs[0], ratioSchema, all.ratios)
+		if err == nil {
+			err = dag.WriteRows(job, u.Outputs[1], differenceSchema, all.differences)
 		}
-		return dag.WriteRows(job, differencesFile, differenceSchema, differences)
+		if err == nil && len(u.Outputs) > 2 {
+			err = dag.WriteRows(job, u.Outputs[2], errorSchema, all.errors)
+		}
+		return err
 	})
 }

@@ -54,62 +54,33 @@ func TestRedrawnProfilesAreBinomial(t *testing.T) {
 	}
 }
 
-// TestContinuationsMayChangeProfiles keeps continuations over profiles whose sure
-// tasks are others, and wants of every draw what new ones give.
-func TestContinuationsMayChangeProfiles(t *testing.T) {
-	prior, err := neyman.NewPrior(8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ratios := benchRatios(6)
-	kept, err := newResampled(ratios, prior, 30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, counts := range [][]int{{4, 4, 0, 1, 2, 4}, {0, 4, 1, 4, 4, 0}, {1, 0, 4, 2, 4, 4}} {
-		fresh, err := newResampled(ratios, prior, 30)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var values [2][]float64
-		for of, s := range []*resampled{kept, fresh} {
-			if err := s.replay(t.Context(), profileOf(4, counts...), seed.Root(34).Stream(), func(_, _ int, ratio float64) {
-				values[of] = append(values[of], ratio)
-			}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !slices.Equal(values[0], values[1]) {
-			t.Errorf("profile %d: kept continuations give other values", i+1)
-		}
-	}
-}
-
-// TestResamplingMatchesEnumeration resamples a profile of which all redrawn
-// ones and all their pilots can be listed. Forty runs give mean and error of
-// what is estimated: the spread's square and the shift must be exact at five
-// standard errors, which are small, and the errors claimed for shifts must be
-// those seen, within what forty runs can tell.
-func TestResamplingMatchesEnumeration(t *testing.T) {
-	p := profileOf(4, 1, 2, 0)
+// TestErrorsMatchTheRatiosDerivatives has profiles whose ratio is known exactly, by all
+// pilots, at any pass probabilities. Forty runs give mean and error of the estimates: the
+// errors are those by the derivatives of the exact ratio at five standard errors, and the
+// errors claimed for shifts are those seen, within what forty runs can tell.
+func TestErrorsMatchTheRatiosDerivatives(t *testing.T) {
+	p := profileOf(4000, 1000, 2200, 0)
 	prior, err := neyman.NewPrior(16)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ratios, byTask := resampleCase(t, p)
-	const runs, resamples, draws = 40, 201, 3
+	const runs, resamples, draws = 40, 2, 4000
 	all := make([][]variance.ProfileError, runs)
 	for run := range all {
-		if all[run], err = resample(t.Context(), p, ratios, prior, resamples, draws, seed.Root(33).Index(run)); err != nil {
+		if all[run], err = profileErrors(t.Context(), p, ratios, prior, resamples, draws, seed.Root(33).Index(run)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for k, r := range ratios {
-		spread, shift := redrawnLaw(t, p, r, byTask[k])
+		if r.M == nil {
+			continue
+		}
+		square, shift := byDerivatives(t, p, r, byTask[k])
 		var squares, shifts, claimed []float64
 		for _, rows := range all {
 			e := rows[k]
-			if e.Policy != r.Policy || e.Budget != r.Budget || e.Alpha != r.Alpha || e.Resamples != resamples || (e.Draws == draws) != (r.M != nil) {
+			if e.Policy != r.Policy || e.Budget != r.Budget || e.Alpha != r.Alpha || e.Draws != draws || e.Resamples != 0 {
 				t.Fatalf("error %+v of ratio %+v", e, r)
 			}
 			squares = append(squares, e.ProfileSE*e.ProfileSE)
@@ -117,16 +88,61 @@ func TestResamplingMatchesEnumeration(t *testing.T) {
 			claimed = append(claimed, e.ShiftSE*e.ShiftSE)
 		}
 		mean, se := pilot.MeanAndError(squares)
-		if !(math.Abs(mean-spread*spread) < 5*se) || se > 0.08*mean {
-			t.Errorf("%s: mean square of the error %v ± %v, exactly %v", r.Policy, mean, se, spread*spread)
+		if !(math.Abs(mean-square) < 5*se) || se > 0.05*mean {
+			t.Errorf("%s: mean square of the error %v ± %v, exactly %v", r.Policy, mean, se, square)
 		}
 		mean, se = pilot.MeanAndError(shifts)
-		if !(math.Abs(mean-shift) < 5*se) || se > 0.04*spread {
+		if !(math.Abs(mean-shift) < 5*se) || se > 0.1*math.Abs(shift) {
 			t.Errorf("%s: shift %v ± %v, exactly %v", r.Policy, mean, se, shift)
 		}
 		theirs, _ := pilot.MeanAndError(claimed)
 		if seen := se * se * runs; theirs < 0.4*seen || theirs > 2.5*seen { // χ² of 39: five standard errors
 			t.Errorf("%s: shifts vary with variance %v, claimed %v", r.Policy, seen, theirs)
+		}
+	}
+}
+
+// byDerivatives is the square of a ratio's error and its shift by finite differences of the
+// exact ratio.
+func byDerivatives(t *testing.T, p profile.Profile, r variance.Ratio, scores policytest.Scores) (square, shift float64) {
+	t.Helper()
+	const step = 40 // rollouts
+	for i, passes := range p.PassCounts {
+		if passes == 0 || passes == p.TestedK {
+			continue
+		}
+		at := func(more int) float64 {
+			other := p
+			other.PassCounts = slices.Clone(p.PassCounts)
+			other.PassCounts[i] += more
+			return exactRatio(t, other, r, scores)
+		}
+		h, each := float64(step)/float64(p.TestedK), p.P(i)*(1-p.P(i))/float64(p.TestedK)
+		slope := (at(step) - at(-step)) / (2 * h)
+		square += slope * slope * each
+		shift += (at(step) - 2*at(0) + at(-step)) / (h * h) / 2 * each
+	}
+	return square, shift
+}
+
+// TestErrorsAreThoseOfRedrawnProfiles lists all redrawn profiles of a profile of two tasks
+// with sixty rollouts each: the leading order is within a tenth of the exact law.
+func TestErrorsAreThoseOfRedrawnProfiles(t *testing.T) {
+	p := profileOf(60, 5, 27)
+	prior, err := neyman.NewPrior(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ratios, byTask := resampleCase(t, p)
+	rows, err := profileErrors(t.Context(), p, ratios, prior, 4000, 8000, seed.Root(34))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, r := range ratios {
+		spread, shift := redrawnLaw(t, p, r, byTask[k])
+		e := rows[k]
+		if math.Abs(e.ProfileSE-spread) > spread/10+1e-12 || math.Abs(e.Shift-shift) > spread/10+1e-12 {
+			t.Errorf("%s: error %v, shift %v, of redrawn profiles %v, %v", r.Policy, e.ProfileSE, e.Shift, spread, shift)
 		}
 	}
 }
@@ -192,15 +208,15 @@ func redrawnLaw(t *testing.T, p profile.Profile, r variance.Ratio, scores policy
 	return math.Sqrt(square - mean*mean), mean
 }
 
-// TestInTwoStagesItIsHBN replays a policy that is HBN by another way, in stages of
-// which there are two: on the same pilots the two differ by the nodes that the one
-// leaves out.
+// TestInTwoStagesItIsHBN replays a policy that is HBN by another way, in stages, two of
+// them: on the same pilots the two differ by the nodes that the one leaves out. The errors
+// that come from the profile are alike as well.
 func TestInTwoStagesItIsHBN(t *testing.T) {
 	again := &policy.Policy{
 		Name: "again", Donors: policy.None, InStages: &policy.InStages{After: 1}, Design: policy.Design{As: policy.HBN},
 	}
 	s := paper
-	s.Draws, s.Replicates, s.Budgets = 300, 2, []int{8, 16}
+	s.Draws, s.Replicates, s.Budgets, s.ResampleDraws = 4000, 2, []int{8, 16}, 2000
 	s.Slice = func(...string) map[string]string { return map[string]string{} }
 	dir := t.TempDir()
 	policytest.Replace(t, policy.List{policy.HBN, again})
@@ -212,6 +228,15 @@ func TestInTwoStagesItIsHBN(t *testing.T) {
 	rows, _, err := rowfile.ReadFile[variance.Difference](dir + "/" + variance.DifferencesFile)
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d differences, %v", len(rows), err)
+	}
+	errors, _, err := rowfile.ReadFile[variance.ProfileError](dir + "/" + variance.ErrorsFile)
+	if err != nil || len(errors) != 4 {
+		t.Fatalf("%d errors of profiles, %v", len(errors), err)
+	}
+	for k, hbn := range errors[:len(errors)-1] {
+		if again := errors[k+1]; again.Budget == hbn.Budget && (math.Abs(again.ProfileSE-hbn.ProfileSE) > 0.1*hbn.ProfileSE || math.Abs(again.Shift-hbn.Shift) > 5*math.Hypot(again.ShiftSE, hbn.ShiftSE)) {
+			t.Errorf("b = %d: the errors from the profile are %+v and %+v", hbn.Budget, hbn, again)
+		}
 	}
 	for _, d := range rows {
 		if math.Abs(d.Difference) > 1e-3 || d.DifferenceSE > 1e-3 {

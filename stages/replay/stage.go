@@ -33,8 +33,8 @@ type Settings struct {
 	EvenPanels      bool      // fewer panels than Draws, as precise: see policy.Panels
 	QuadratureOrder int       // Gauss–Legendre nodes in each of ξ and δ
 	Alphas          []float64 // IBN's prior strengths, ascending
-	Resamples       int       // profiles redrawn from each, at least 2
-	ResampleDraws   int       // pilot vectors of the replay of one
+	Resamples       int       // profiles redrawn from each, at least 2, for allocations known beforehand
+	ResampleDraws   int       // pilot vectors on each, for the derivatives of other policies' ratios
 	CaseStudy       CaseStudy
 	TSNeyman        TSNeyman
 
@@ -136,9 +136,6 @@ func (b *builder) units() []dag.Unit {
 	units = append(units, b.twoStageUnit(), b.differencesUnit())
 	for _, of := range b.pairs {
 		units = append(units, b.resampleUnit(of))
-		for _, known := range counted() {
-			units = append(units, b.stagesResampleUnit(known, of))
-		}
 	}
 	units = append(units, b.errorsUnit())
 	units = append(units, b.caseUnits()...)
@@ -270,19 +267,18 @@ func counted() []*policy.Donors {
 // in a run of the shipped experiment on the machine that dag compares others with.
 // Plans, and the packing of units into jobs, go by them where a unit has never run.
 const (
-	profileSeconds        = 0.28
-	resampleSeconds       = 0.14
-	stagesSeconds         = 3.3 // of 100 tasks
-	stagesResampleSeconds = 0.18
-	donorDesignSeconds    = 0.22 // of 100 tasks
-	caseSeconds           = 1.4
-	gatherSeconds         = 0.004 // a profile, of what only reads and sums up
-	leastSeconds          = 0.02
-	tsStepSeconds         = 2.5e-7
+	profileSeconds     = 0.28
+	resampleSeconds    = 0.14
+	stagesSeconds      = 3.3  // of 100 tasks
+	donorDesignSeconds = 0.22 // of 100 tasks
+	caseSeconds        = 1.4
+	gatherSeconds      = 0.004 // a profile, of what only reads and sums up
+	leastSeconds       = 0.02
+	tsStepSeconds      = 2.5e-7
 
-	paperDraws     = 8192
-	paperResamples = 128 * 64
-	paperCase      = 200_000
+	paperDraws         = 8192
+	paperResampleDraws = 256
+	paperCase          = 200_000
 )
 
 // ofDraws is the seconds of work that grows with the draws.

@@ -88,12 +88,12 @@ func TestStageLeavesProfileErrors(t *testing.T) {
 		if e.Benchmark != r.Benchmark || e.Model != r.Model || e.NTasks != r.NTasks || e.Budget != r.Budget || e.Key() != r.Key() || !reflect.DeepEqual(e.Alpha, r.Alpha) {
 			t.Errorf("error %+v of ratio %+v", e, r)
 		}
-		draws, resamples := int32(s.ResampleDraws), s.Resamples
+		draws, resamples := max(16, int32(s.ResampleDraws)), 0 // two in each of eight groups, at least
 		switch {
 		case r.Policy == policy.Oracle.Name:
-			draws = 0
+			draws, resamples = 0, s.Resamples
 		case policy.All.Find(r.Key()).InStages != nil:
-			draws, resamples = draws/4, resamples/4
+			draws = r.Draws
 		}
 		if !(e.ProfileSE >= 0 && e.ProfileSE < 1 && e.ShiftSE >= 0 && math.Abs(e.Shift) < 1) || int(e.Resamples) != resamples || e.Draws != draws {
 			t.Errorf("error %+v", e)

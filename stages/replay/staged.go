@@ -34,7 +34,8 @@ type stagesRun struct {
 	design variance.Design
 	trial  *pilot.Trial // under the donors of the replicate at hand
 
-	ratio, difference clustered // of the ratio itself, and of how far it is above HBN's
+	ratio, difference clustered    // of the ratio itself, and of how far it is above HBN's
+	errors            *sensitivity // of the ratio to the profile; nil where donors are drawn, which may be from it
 }
 
 // Policies in stages are replayed on a fraction of the draws of others, which leaves their
@@ -90,6 +91,10 @@ func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream
 					return fmt.Errorf("%s at budget %d: %w", r.policy.Key(), r.design.Budget, err)
 				}
 				r.ratio.add(ratio)
+				if r.errors != nil {
+					decisive, shrinkage := r.trial.Decided()
+					r.errors.add(decisive.Rollouts, decisive.Passes, shrinkage)
+				}
 				if its := hbn[r.design.Budget]; its != nil {
 					r.difference.add(ratio - its[draw])
 				}
@@ -142,24 +147,10 @@ func (s *stagesReplay) renew(cluster int) error {
 	return nil
 }
 
-// once is the ratio of one evaluation, all being Σ p(1−p); a nil prefix has its pilot
-// drawn too.
+// once is the ratio of one evaluation, all being Σ p(1−p).
 func (r *stagesRun) once(ps []float64, all float64, prefix []int, random *seed.Stream) (float64, error) {
 	sum, err := r.trial.Run(ps, prefix, random)
 	return float64(r.design.Budget) * sum / all, err
-}
-
-// ratios are the ratios of some draws on a profile.
-func (r *stagesRun) ratios(p profile.Profile, draws int, random seed.Stream) ([]float64, error) {
-	ps, all, ratios := probabilities(p), p.VarianceSum(), make([]float64, draws)
-	for draw := range ratios {
-		own := random.At(uint64(draw))
-		var err error
-		if ratios[draw], err = r.once(ps, all, nil, &own); err != nil {
-			return nil, err
-		}
-	}
-	return ratios, nil
 }
 
 // clustered is the mean of values that come in clusters: evaluations with the same draw of
@@ -201,6 +192,11 @@ func stagesDifferences(known *policy.Donors, p pair.Pair) string {
 	return partFile("differences/" + known.Name + "/" + p.Name())
 }
 
+// stagesErrors is where it keeps the errors that come from the profile.
+func stagesErrors(known *policy.Donors, p pair.Pair) string {
+	return partFile("errors/" + known.Name + "/" + p.Name())
+}
+
 // stagesUnit replays the policies in stages that have some donors on one profile. A
 // profile without siblings has none to be informed by: it is replayed without, and
 // a note says so.
@@ -209,32 +205,37 @@ func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
 	draws, _ := drawsOf(known, of.N(), b.Draws)
 	u.Cost *= float64(draws) / float64(b.Draws)
-	b.replayUnit(&u, of, known, stagesDifferences(known, of), func(ctx context.Context, job *dag.Job, p profile.Profile, selected []variance.Design, prior *neyman.Prior, at seed.Seed) ([]variance.Ratio, []variance.Difference, error) {
+	u.Outputs = append(u.Outputs, stagesDifferences(known, of))
+	if known.Rollouts == 0 {
+		u.Outputs = append(u.Outputs, stagesErrors(known, of))
+	}
+	b.replayUnit(&u, of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, selected []variance.Design, prior *neyman.Prior, at seed.Seed) (results, error) {
 		sources, err := b.sources(job, of, known)
 		if err != nil {
-			return nil, nil, err
+			return results{}, err
 		}
 		s := &stagesReplay{profile: p, sources: sources, known: known, prior: prior, at: at}
 		s.hbn = designsFor(selected, policy.HBN)
 		for _, policy := range inStages(known) {
 			for _, d := range designsFor(selected, policy) {
 				if d.For(p.Benchmark, p.Model) {
-					s.runs = append(s.runs, &stagesRun{policy: policy, design: d})
+					run := &stagesRun{policy: policy, design: d}
+					if known.Rollouts == 0 {
+						run.errors = newSensitivity(p, d.Budget)
+					}
+					s.runs = append(s.runs, run)
 				}
 			}
 		}
-		if err := s.replay(ctx, b.Draws, b.branch(profileID(of)).Stream()); err != nil {
-			return nil, nil, err
-		}
-		ratios, differences := s.rows()
-		return ratios, differences, nil
+		err = s.replay(ctx, b.Draws, b.branch(profileID(of)).Stream())
+		return s.results(), err
 	})
 	return u
 }
 
-// rows are the ratios of all runs, and their differences to HBN's where that is
-// replayed.
-func (s *stagesReplay) rows() (ratios []variance.Ratio, differences []variance.Difference) {
+// results are the rows of all runs. There are differences to HBN where that is replayed, and
+// errors that come from the profile where there are draws enough.
+func (s *stagesReplay) results() (all results) {
 	for _, r := range s.runs {
 		d := &r.design
 		ratio := variance.Ratio{
@@ -245,13 +246,18 @@ func (s *stagesReplay) rows() (ratios []variance.Ratio, differences []variance.D
 		if r.policy.InStages.LeaveOneOut {
 			ratio.W = nil // each task has its own
 		}
-		ratios = append(ratios, ratio)
+		all.ratios = append(all.ratios, ratio)
+		if r.errors != nil && r.errors.draws >= fewestDraws {
+			row := profileErrorOf(ratio)
+			r.errors.fill(&row)
+			all.errors = append(all.errors, row)
+		}
 		if r.difference.all.draws > 0 {
-			differences = append(differences, variance.Difference{
+			all.differences = append(all.differences, variance.Difference{
 				Benchmark: ratio.Benchmark, Model: ratio.Model, NTasks: d.NTasks, Budget: d.Budget, Policy: ratio.Policy, Donors: ratio.Donors,
 				Difference: r.difference.all.mean(), DifferenceSE: r.difference.se(), Draws: int32(r.difference.all.draws),
 			})
 		}
 	}
-	return ratios, differences
+	return all
 }

@@ -24,16 +24,17 @@ replay_se       The part of its error that comes from the finite number of draws
 design_se       The part that comes from the estimation of the design: (1/J)·√(Σ_N (Σ_{j of N} (dr_j/dw)·s_w)²), with the error s_w of the stage weight that all profiles with one task count
                 share. Of replay/designs.parquet; 0 for a policy without a design.
 profile_se      The part that no longer replay would make smaller: the profiles are estimates, of K rollouts per task. (1/J)·√(Σ_j t_j²), with the standard deviation t_j of the ratio over
-                profiles redrawn by the binomial law of their pass counts (profile_se of replay/profile_errors.parquet). Profiles are taken to err independently, as their rollouts were.
+                profiles redrawn by the binomial law of their pass counts (profile_se of replay/profile_errors.parquet): to the leading order in 1/K, by the ratio's derivatives. Profiles are
+                taken to err independently, as their rollouts were.
 shift           By how much the mean ratio over redrawn profiles is above the ratio of the profiles themselves, (1/J)·Σ_j d_j: an estimate of the bias that redrawing adds once more, and so
                 of the one that the finite K has given the table already. Of replay/profile_errors.parquet.
 shift_se        The Monte Carlo standard error of shift, (1/J)·√(Σ_j e_j²), with shift_se of replay/profile_errors.parquet.
-resamples       How many times each profile was redrawn. Of replay/profile_errors.parquet.
+resamples       How many times each profile was redrawn: for the Oracle; 0 where the derivatives tell. Of replay/profile_errors.parquet.
 `,
 }
 
 // errorRow is the mean of a policy at a budget with its errors. The last four are nil
-// where the replay has not redrawn all profiles.
+// where the replay has no errors of the profiles.
 type errorRow struct {
 	Budget int32 `csv:"budget"`
 	model.PolicyKeys
