@@ -64,3 +64,25 @@ func TestCasesInJSONL(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
+
+// TestThinkingIsNoAnswer has predictions of models whose server does not separate their thinking.
+func TestThinkingIsNoAnswer(t *testing.T) {
+	for _, of := range []struct{ scorer, gold, prediction string }{
+		{"math", "16", "<think>\nmaybe 15\n</think>\n\n16"},
+		{"math", "16", "<think>The answer is 15.</think>Final answer: 16"},
+		{"number", "16", "<think>15</think>**16**"},
+		{"choice", "B", "<think>The answer is A.</think>\nB"},
+		{"exact", "Paris", "<think>Lyon?</think>\n\nParis"},
+	} {
+		f, err := Named(of.scorer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := f.Check(of.gold, of.prediction); !v.Correct() {
+			t.Errorf("%s: %q against %s: %+v", of.scorer, of.prediction, of.gold, v)
+		}
+		if v := f.Check(of.gold, "<think>"+of.gold); v.Correct() {
+			t.Errorf("%s: thinking that does not end is an answer: %+v", of.scorer, v)
+		}
+	}
+}

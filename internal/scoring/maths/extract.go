@@ -2,6 +2,7 @@ package maths
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring/maths/latex"
@@ -36,6 +37,7 @@ func final(text string, ended, several bool) answer {
 	if tagged, found := words.Tagged(text); found {
 		return answer{text: trimmed(tagged), note: words.TagRead}
 	}
+	text = unchecked(text)
 	if word, ok := lastWord(text); ok {
 		return answer{text: word, note: "no box: the last value was read"}
 	}
@@ -73,9 +75,34 @@ var (
 	// annotation is a computation for a calculator, in responses in the style of GSM8K:
 	// 3 + 4 = <<3+4=7>>7.
 	annotation = regexp.MustCompile(`<<[^<>\n]*=[^<>\n]*>>`)
-	isBefore   = regexp.MustCompile(`(?i)\b(?:is|are|equals) `)
+	isBefore   = regexp.MustCompile(`(?i)\b(?:is|are|equals|must be) `)
 	answered   = regexp.MustCompile(`(?i)answers?\b.*(?:\b(?:is|are|be|equals)\b|[:=])`)
 )
+
+var (
+	// checked begins a check at the end of a text: Check: 16 + 2 = 18.
+	checked = regexp.MustCompile(`(?i)(?:\n|[.!] |\()[\s*#_>(-]*(?:(?:let'?s|let us|let me|we can|to|quick|double|as a|as)[ -])*(?:check|checking|verify|verifying|verification|substituting|plugging)\b`)
+	// concludes is a word by which a check says more than that the answer holds.
+	concludes = regexp.MustCompile(`(?i)\b(?:answers?|so|therefore|thus|hence|total|actually|wrong|mistake|instead|not|n't|fails?|but|however|only|extraneous|reject|invalid|final|or)\b|[✗✘❌≠]|\\neq?\b`)
+)
+
+// remark is a remark in brackets behind a value at the end of a text.
+var remark = regexp.MustCompile(`(\d[^\n(]*) \((?i:the|i\.?e\.?,?|that is|since|because|as|which|note:?|approximately|approx\.?|about|rounded|only|also|or (?:about|approximately)) [^()]*\)[.*]*\s*$`)
+
+// unchecked is a text without a remark in brackets at its end, and without a check, which
+// substitutes the last number before it and concludes nothing: x = 16. Check: 16 + 2 = 18.
+func unchecked(text string) string {
+	text = remark.ReplaceAllString(text, "$1")
+	start := max(0, len(text)-longestWhole)
+	for _, at := range checked.FindAllStringIndex(text[start:], -1) {
+		head, tail := text[:start+at[0]+1], text[start+at[1]:]
+		given := numeral.FindAllString(head[max(0, len(head)-longestTail):], -1)
+		if len(given) > 0 && !concludes.MatchString(tail) && slices.Contains(numeral.FindAllString(tail, maxItems), given[len(given)-1]) {
+			return strings.TrimRight(head, "\n (")
+		}
+	}
+	return text
+}
 
 // lastWord is the name of a number at the end of a text, said of something before it: The
 // result is seven. Behind the answer, as in "The answer is 9. Its root is three", it is none.

@@ -212,8 +212,8 @@ var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}[.,:;]*(?:\s|$)`)
 // signed begins with the word for a minus sign.
 var signed = regexp.MustCompile(`^(?:minus|negative) [\d.]`)
 
-// because begins the reason for a value before it.
-var because = regexp.MustCompile(`\d[^.]*?(,? because |, since )`)
+// because begins what is no part of a value before it: its reason, or $5 more.
+var because = regexp.MustCompile(`\d(?:( (?:more|fewer|extra)\b[^\d=]*$)|[^.]*?(,? because |, since |, which (?:he|she|they|we|I) ))`)
 
 // total is a sum at the end of a sentence, behind what it is of: 8*5=40, total $64; or $15 in total.
 var total = regexp.MustCompile(`, (?:(?:so |and )?(?:the |a )?total(?: is| of| =|:)? (\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)?|(\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)? (?:in total|in all|altogether))[.!* ]*$`)
@@ -225,7 +225,7 @@ func number(text string, in span) (span, bool) {
 	line.from += strings.LastIndexByte(strings.TrimRight(line.of(text), " \r\n"), '\n') + 1
 	if sentence := max(line.from, line.from+strings.LastIndex(line.of(text), ". ")); sentence < line.to {
 		if at := because.FindStringSubmatchIndex(text[sentence:line.to]); at != nil {
-			line.to = sentence + at[2]
+			line.to = sentence + max(at[2], at[4])
 			in.to = line.to
 		}
 	}

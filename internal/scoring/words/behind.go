@@ -9,12 +9,18 @@ import (
 func followed(all []string, few bool) Stance {
 	end := part(all)
 	phrase, rest := all[:end], all[end:]
+	if end > 0 && slices.Contains(further, phrase[0]) && !slices.Contains(phrase, "than") { // $5 more
+		phrase, end = phrase[1:], end-1
+	}
 	said := end > 0 && (role(phrase[0]) == Link || role(phrase[0]) >= Modal && role(phrase[0]) != Doubts && !contrast(phrase))
 	if said && !affirms(phrase) || !said && !counts(phrase, few) || retracts(rest) {
 		return Neither
 	}
 	return Stated
 }
+
+// further says of what a number counts that there is some already.
+var further = []string{"more", "fewer", "extra"}
 
 // Limit is the phrase behind a number if it says more than a unit or a noun that is counted:
 // at most, plus one, odd; "" if it leaves the number as it is. With few the number is at most
