@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"path/filepath"
@@ -57,6 +58,8 @@ func (s *session) statusOf(ctx context.Context) (st *status.Status, unknown, err
 			return slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
 		}
 	}
-	st = status.Of(x.Out, plan)
-	return st, st.At(plan, elsewhere), nil
+	holder := dag.Holder(x.Out)
+	logged, unread := runlog.Stand(filepath.Join(x.Out, dag.LogsDir), holder)
+	far, unknown := elsewhere(x.Out) // which knows better
+	return status.Of(x.Out, holder, plan, append(logged, far...)), cmp.Or(unread, unknown), nil
 }

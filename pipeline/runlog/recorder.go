@@ -3,11 +3,8 @@ package runlog
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"speceval/pipeline/dag"
@@ -30,13 +27,11 @@ type Recorder struct {
 	file   *os.File // nil if it cannot be made
 	units  int
 	counts Counts
-	begun  map[dag.Ref]string // key of each unit that has not ended
 }
 
 // Begin begins the log.
 func (r *Recorder) Begin(plan *dag.Plan) {
-	r.units, r.begun = plan.Units(), make(map[dag.Ref]string)
-	if r.units == 0 {
+	if r.units = plan.Units(); r.units == 0 {
 		return
 	}
 	var w io.Writer = io.Discard
@@ -54,43 +49,25 @@ func (r *Recorder) Begin(plan *dag.Plan) {
 func (r *Recorder) Observe(e dag.Event) {
 	switch {
 	case e.Progress != nil:
-		return
 	case e.Err != nil:
 		r.counts.Failed++
 		r.log.Failed(e.Unit, e.Key, e.Err, false)
 	case e.Manifest != nil:
 		r.counts.Done++
 		r.log.Done(e.Unit, e.Manifest)
+	case r.Elsewhere(e.Unit.Stage):
+		r.log.Log(Of(Queued, e.Unit, e.Key))
 	default:
-		r.begun[e.Unit] = e.Key
-		what := Started
-		if r.Elsewhere(e.Unit.Stage) {
-			what = Queued
-		}
-		r.log.Log(Of(what, e.Unit, e.Key))
-		return
+		r.log.Log(Of(Started, e.Unit, e.Key))
 	}
-	delete(r.begun, e.Unit)
 }
 
-// End writes which units were stopped and what came of the run, and closes the
-// log. It does not know which units on other machines were stopped.
+// End writes what came of the run, and closes the log.
 func (r *Recorder) End() {
-	if r.log == nil {
-		return
+	if r.log != nil {
+		r.log.Log(Event{What: RunEnded, Units: r.units, Counts: &r.counts})
+		r.file.Close() // nil where it could not be made
 	}
-	c := &r.counts
-	for _, unit := range slices.SortedFunc(maps.Keys(r.begun), func(a, b dag.Ref) int { return strings.Compare(a.String(), b.String()) }) {
-		if r.Elsewhere(unit.Stage) {
-			c.Left++
-			continue
-		}
-		c.Stopped++
-		r.log.Log(Of(Stopped, unit, r.begun[unit]))
-	}
-	c.NotRun = r.units - c.Done - c.Failed - c.Stopped - c.Left
-	r.log.Log(Event{What: RunEnded, Units: r.units, Counts: c})
-	r.file.Close() // nil where it could not be made
 }
 
 // kept is how many logs of runs a folder keeps; the oldest go first.

@@ -8,7 +8,6 @@ package runlog
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
 	"sync"
@@ -44,8 +43,6 @@ type Event struct {
 	ID    string `json:"unit,omitempty"` // of the unit, if it is about one
 	Key   string `json:"key,omitempty"`  // as far as the writer knew it
 	*Use
-	RanOn        string  `json:"ran_on,omitempty"` // in the log of a run, of a unit that ran elsewhere
-	QueueSeconds float64 `json:"queue_seconds,omitempty"`
 
 	Error    string        `json:"error,omitempty"`    // of a failure
 	Final    bool          `json:"final,omitempty"`    // of a failure: trying again cannot help
@@ -74,13 +71,10 @@ type Run struct {
 	Holder  string `json:"holder"`  // what it wrote into the lock of the output folder, see [dag.Holder]
 }
 
-// Counts are how the planned units of a run ended.
+// Counts are the planned units of a run that it has seen end.
 type Counts struct {
-	Done    int `json:"done"`
-	Failed  int `json:"failed"`
-	Stopped int `json:"stopped"` // before their end
-	Left    int `json:"left"`    // on other machines, where they may go on
-	NotRun  int `json:"not_run"` // never begun
+	Done   int `json:"done"`
+	Failed int `json:"failed"`
 }
 
 // Unit is the unit that an event is about.
@@ -111,14 +105,10 @@ func New(w io.Writer, now func() time.Time, host, job string) *Logger {
 
 // Log writes an event, with the time and the place.
 func (l *Logger) Log(e Event) {
-	e.Time, e.Level, e.Host = l.now().UTC(), "INFO", l.host
-	switch {
-	case e.What == Failed:
+	e.Time, e.Level, e.Host, e.Job = l.now().UTC(), "INFO", l.host, l.job
+	if e.What == Failed {
 		e.Level = "ERROR"
-	case e.What == Stopped, e.What == RunEnded && e.Counts.Done < e.Units:
-		e.Level = "WARN"
 	}
-	e.Job = cmp.Or(e.Job, l.job)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b bytes.Buffer
@@ -139,14 +129,10 @@ func (l *Logger) Log(e Event) {
 	}
 }
 
-// Done says that a unit has its manifest; where it ran in another place than
-// the log is written, and how long it had to wait for that, is said too.
+// Done says that a unit has its manifest.
 func (l *Logger) Done(unit dag.Ref, m *dag.Manifest) {
 	e := Of(Done, unit, m.Key)
 	e.Use = &Use{m.WallSeconds, m.CPUSeconds, m.PeakBytes}
-	if m.Queue != nil && m.Job != l.job {
-		e.Job, e.RanOn, e.QueueSeconds = m.Job, m.Host, m.QueueSeconds
-	}
 	l.Log(e)
 }
 

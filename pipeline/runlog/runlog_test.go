@@ -50,7 +50,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	halfway, failed, done := event(Told, "INFO"), event(Failed, "ERROR"), event(Done, "INFO")
 	halfway.Progress, done.Use = &far, &Use{}
 	failed.Error, failed.Final = "no\nroom", true
-	if want := []Event{event(Started, "INFO"), halfway, failed, done, event(Stopped, "WARN")}; !reflect.DeepEqual(got, want) {
+	if want := []Event{event(Started, "INFO"), halfway, failed, done, event(Stopped, "INFO")}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	if more, err := reader.Next(); len(more) > 0 || err != nil {
@@ -152,8 +152,7 @@ func summary(t *testing.T, path string) string {
 	for text := range strings.Lines(string(text)) {
 		var l struct {
 			Msg, Unit, Key, Host, Error, Command, Commit, Config, Holder string
-			PID, Units, Done, Failed, Stopped, Left                      int
-			NotRun                                                       int `json:"not_run"`
+			PID, Units, Done, Failed                                     int
 		}
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("%v in %q", err, text)
@@ -162,7 +161,7 @@ func summary(t *testing.T, path string) string {
 		case RunStarted:
 			words = append(words, fmt.Sprint("run of ", l.Units, " by ", l.PID, l.Host, l.Command, l.Commit, l.Config, l.Holder))
 		case RunEnded:
-			words = append(words, fmt.Sprint("ended ", l.Units, l.Done, l.Failed, l.Stopped, l.Left, l.NotRun))
+			words = append(words, fmt.Sprint("ended ", l.Units, l.Done, l.Failed))
 		default:
 			if len(l.Key) != 64 {
 				t.Errorf("the key of %q is %q", text, l.Key)
@@ -177,7 +176,7 @@ func TestARunIsRecorded(t *testing.T) {
 	out := t.TempDir()
 	recorded(t, out, three(map[string]error{"b": errBroken}), nil)
 	path := filepath.Join(out, "logs", "run-20260101T120000.000Z-7.jsonl")
-	const want = "run of 3 by 7n1speceval runabce.tomlpid 7 on n1; started a; done a; started b; failed b; started c; done c; ended 3 2 1 0 0 0"
+	const want = "run of 3 by 7n1speceval runabce.tomlpid 7 on n1; started a; done a; started b; failed b; started c; done c; ended 3 2 1"
 	if got := summary(t, path); got != want {
 		t.Errorf("the log says %s\nwant %s", got, want)
 	}
@@ -196,7 +195,7 @@ func TestARunOfNothingLeavesNoLog(t *testing.T) {
 	}
 }
 
-func TestStoppedUnitsAreNamed(t *testing.T) {
+func TestARunThatIsStopped(t *testing.T) {
 	dir := t.TempDir()
 	r := &Recorder{Dir: dir, Now: func() time.Time { return noon }, Run: Run{Holder: "pid 7 on n1: all"}, Elsewhere: func(stage string) bool { return stage == "far" }}
 	r.Begin(dagtest.Plan(t, three(nil), t.TempDir(), dag.Selection{}))
@@ -215,7 +214,7 @@ func TestStoppedUnitsAreNamed(t *testing.T) {
 	if open, err := Stand(dir, "pid 7 on n1"); err != nil || len(open) > 0 {
 		t.Errorf("at the end it stands %+v, %v", open, err)
 	}
-	if got := summary(t, runLogs(dir)[0]); !strings.HasSuffix(got, "stopped b; ended 3 0 0 1 1 1") {
+	if got := summary(t, runLogs(dir)[0]); !strings.HasSuffix(got, "started b; queued a; ended 3 0 0") {
 		t.Errorf("the log says %s", got)
 	}
 }

@@ -163,7 +163,7 @@ func TestReasonsFitTheirLine(t *testing.T) {
 	}
 	dagtest.Run(t, table("1111"), out)
 	plan := dagtest.Plan(t, table("2222"), out, dag.Selection{})
-	st := Of(out, plan)
+	st := Of(out, "", plan, nil)
 	var text, planned, document strings.Builder
 	for _, err := range []error{st.Text(&text, 0), WritePlan(&planned, plan, Machines{Workers: 1}, 0), json.NewEncoder(&document).Encode(st)} {
 		if err != nil {
@@ -261,7 +261,7 @@ func TestEverythingFitsANarrowTerminal(t *testing.T) {
 	plan := dagtest.Plan(t, stages, out, dag.Selection{})
 	var planned, why, stood, bars strings.Builder
 	m := Machines{Workers: 2}
-	st := Of(out, plan)
+	st := Of(out, "", plan, nil)
 	st.Stages[1].Failed = 1
 	st.Failures = []runlog.Event{{Stage: "replay", ID: id + "0", Error: "the server on port 8000 has not answered within a minute", Log: "logs/run-1.jsonl"}}
 	st.Run = "pid 7 on a host of a rather long name, since noon"

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,10 +41,11 @@ type Stage struct {
 	Reasons   []Reason `json:"reasons,omitempty"`
 }
 
-// Of is how the stages of a plan of everything stand in the folder out, still
-// without what their units are at.
-func Of(out string, plan *dag.Plan) *Status {
-	st := &Status{Out: out, Fresh: plan.Units() == 0}
+// Of is how the stages of a plan of everything stand in the folder out, and what its units are
+// at: queued, running or failed, by the last event of each. Holder has the lock of the folder.
+func Of(out, holder string, plan *dag.Plan, events []runlog.Event) *Status {
+	st := &Status{Out: out, Fresh: plan.Units() == 0, Run: holder}
+	stale := make(map[dag.Ref]string) // keys; empty where they depend on inputs to be made
 	for _, p := range plan.Stages {
 		s := Stage{
 			Name: p.Stage.Name, About: p.Stage.About, Satisfied: p.Stage.Satisfied, State: dag.Stale.String(),
@@ -60,34 +60,15 @@ func Of(out string, plan *dag.Plan) *Status {
 			s.State = dag.Missing.String()
 		}
 		st.Stages = append(st.Stages, s)
-	}
-	return st
-}
-
-// At adds to the status of a plan of everything what its units are at: queued, running or
-// failed, by the log of the newest run and by elsewhere, which has the units on other
-// machines and knows better.
-func (st *Status) At(plan *dag.Plan, elsewhere func(out string) ([]runlog.Event, error)) error {
-	st.Run = dag.Holder(st.Out)
-	logged, err := runlog.Stand(filepath.Join(st.Out, dag.LogsDir), st.Run)
-	if err != nil {
-		return err
-	}
-	far, err := elsewhere(st.Out)
-	if err != nil {
-		return err
-	}
-	found := make(map[dag.Ref]runlog.Event)
-	for _, e := range append(logged, far...) {
-		found[e.Unit()] = e
-	}
-	stale := make(map[dag.Ref]string) // keys; empty where they depend on inputs to be made
-	for _, stage := range plan.Stages {
-		for _, r := range stage.Run {
+		for _, r := range p.Run {
 			stale[r.Unit] = r.Key
 		}
 	}
-	for _, e := range slices.SortedFunc(maps.Values(found), func(a, b runlog.Event) int {
+	last := make(map[dag.Ref]runlog.Event)
+	for _, e := range events {
+		last[e.Unit()] = e
+	}
+	for _, e := range slices.SortedFunc(maps.Values(last), func(a, b runlog.Event) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Stage, b.Stage), cmp.Compare(a.ID, b.ID))
 	}) {
 		at := slices.IndexFunc(st.Stages, func(s Stage) bool { return s.Name == e.Stage })
@@ -108,7 +89,7 @@ func (st *Status) At(plan *dag.Plan, elsewhere func(out string) ([]runlog.Event,
 			st.Failures = append(st.Failures, e)
 		}
 	}
-	return nil
+	return st
 }
 
 // fewFailures is how many failed units status lists; --json has all.
