@@ -15,10 +15,10 @@ type Run struct {
 	view
 	estimate float64 // seconds of the whole plan; 0 if unknown
 	start    time.Time
-	weight   map[dag.Ref]float64 // seconds that units are expected to take
-	total    float64             // of weight
+	seconds  map[dag.Ref]float64 // that units are expected to take; negative if unknown
+	total    float64             // of seconds
 	ended    float64             // of it, of units that have ended
-	unknown  map[dag.Ref]bool    // units left of unknown time, beside others of known time
+	unknown  int                 // units left of unknown time, beside others of known time
 	stage    map[string]*stageProgress
 	long     map[dag.Ref]*long
 	noted    map[string]bool
@@ -37,30 +37,27 @@ type long struct {
 	turn // of its lines
 }
 
-// littleTime is the weight, in seconds, of a unit of unknown time.
-const littleTime = 0.1
+// weight is the part of the work that a unit is, in seconds; of unknown time it is little.
+func (p *Run) weight(unit dag.Ref) float64 { return max(p.seconds[unit], 0.1) }
 
 // Run begins to show a run of a plan that is expected to take a number of seconds; 0 if
 // unknown.
 func (c Console) Run(plan *dag.Plan, estimate float64) *Run {
 	p := &Run{
 		view: view{Console: c}, estimate: estimate, start: c.Now(),
-		weight: make(map[dag.Ref]float64), unknown: make(map[dag.Ref]bool), stage: make(map[string]*stageProgress), long: make(map[dag.Ref]*long), noted: make(map[string]bool),
+		seconds: make(map[dag.Ref]float64), stage: make(map[string]*stageProgress), long: make(map[dag.Ref]*long), noted: make(map[string]bool),
 	}
 	p.last = p.start
 	for _, s := range plan.Stages {
 		p.stage[s.Stage.Name] = &stageProgress{total: len(s.Run), turn: turn{p.start}}
 		for _, r := range s.Run {
-			w := max(r.Seconds, littleTime)
-			p.weight[r.Unit] = w
-			p.total += w
-			if r.Seconds < 0 {
-				p.unknown[r.Unit] = true
-			}
+			p.seconds[r.Unit] = r.Seconds
+			p.total += p.weight(r.Unit)
 		}
+		p.unknown += s.Estimate(1).Unknown
 	}
-	if len(p.unknown) == plan.Units() { // all count alike, and their pace is known soon
-		clear(p.unknown)
+	if p.unknown == plan.Units() { // all count alike, and their pace is known soon
+		p.unknown = 0
 	}
 	return p
 }
@@ -69,7 +66,7 @@ func (c Console) Run(plan *dag.Plan, estimate float64) *Run {
 func (p *Run) share() float64 {
 	done := p.ended
 	for unit, u := range p.long {
-		done += p.weight[unit] * float64(u.Done-u.Stored) / float64(max(1, u.Total-u.Stored))
+		done += p.weight(unit) * float64(u.Done-u.Stored) / float64(max(1, u.Total-u.Stored))
 	}
 	return min(1, done/p.total)
 }
@@ -81,7 +78,7 @@ const trusted = 0.1
 func (p *Run) timeLeft(now time.Time) string {
 	elapsed, share := now.Sub(p.start).Seconds(), p.share()
 	switch {
-	case len(p.unknown) > 0:
+	case p.unknown > 0:
 	case elapsed >= 0 && share > 0 && (share >= trusted || p.estimate == 0):
 		return about(elapsed * (1 - share) / share)
 	case p.estimate > 0:
@@ -125,9 +122,11 @@ func (p *Run) Observe(e dag.Event) {
 		p.advance(e.Unit, *e.Progress, now)
 		return
 	case e.Err != nil || e.Manifest != nil:
-		p.ended += p.weight[e.Unit]
+		p.ended += p.weight(e.Unit)
 		delete(p.long, e.Unit)
-		delete(p.unknown, e.Unit)
+		if p.seconds[e.Unit] < 0 {
+			p.unknown--
+		}
 	}
 	p.redraw(e.Unit.Stage, now)
 	switch {
