@@ -22,6 +22,7 @@ var importRules = []importRule{
 	{"pipeline/view", []string{"pipeline/evaluate", "pipeline/status", "pipeline/dag", "method/…", "internal/…"}},
 	{"pipeline/evaluate", []string{"pipeline/experiment", "pipeline/exchange", "pipeline/config", "pipeline/dag", "stages/score", "data", "method/…", "internal/…"}},
 	{"pipeline/experiment", []string{"pipeline/config", "pipeline/slurm", "pipeline/dag", "pipeline/pair", "stages/…", "data", "method/…", "internal/…"}},
+	{"pipeline/slurm", []string{"pipeline/config", "pipeline/dag", "pipeline/runlog", "internal/…"}},
 	{"pipeline/…", []string{"pipeline/dag", "pipeline/runlog", "internal/…"}},
 	{"stages/report/…", []string{"stages/report/…", "pipeline/dag", "pipeline/lineage", "pipeline/pair", "internal/…"}},
 	{"stages/*", []string{"pipeline/dag", "pipeline/pair", "method/…", "internal/…"}},       // never one another: they meet in files

@@ -1,14 +1,12 @@
 package experiment
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"speceval/internal/clock"
-	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/slurm"
 )
@@ -43,36 +41,14 @@ func (e *Experiment) Jobs(s slurm.Settings) (*slurm.Settings, error) {
 	for _, set := range e.sets {
 		s.Program = append(s.Program, "--set", set)
 	}
-	x := e.Executor
-	s.Folder, s.Stages, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), e.jobStages(), clock.Wall{}, grace
-	if x.Kind == config.ExecutorCommand {
-		s.Templates = slurm.Templates{Submit: x.Submit, Status: x.Status, Cancel: x.Cancel}
-	}
-	s.ArraySize, s.Throttle, s.Retries = x.ArraySize, x.Throttle, x.Retries
-	s.Element, s.Poll, s.Settle = seconds(60*x.ElementMinutes), seconds(x.PollSeconds), seconds(x.SettleSeconds)
+	s.Executor, s.Resources = e.Executor, e.inJobs()
+	s.Folder, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), clock.Wall{}, grace
 	return &s, nil
 }
 
-// jobStages are the resources of the stages that run in jobs. One whose units
-// start servers runs one unit at a time on a node.
-func (e *Experiment) jobStages() map[string]slurm.Resources {
-	stages := make(map[string]slurm.Resources)
-	x := e.Executor
-	for name, r := range x.Stages {
-		if r.Where != config.WhereJobs {
-			continue
-		}
-		resources := slurm.Resources{
-			Partition: cmp.Or(r.Partition, x.Partition), Account: cmp.Or(r.Account, x.Account), QOS: cmp.Or(r.QOS, x.QOS),
-			CPUs: r.CPUs, MemoryMiB: r.MemoryMiB, Minutes: r.Minutes, Arguments: r.Arguments, Workers: r.CPUs,
-			Clusters: slurm.Clusters(r.Arguments, func(name string) string { return Variable(e.outside.Environment, name) }),
-		}
-		if e.Servers[name] {
-			resources.GPUs, resources.Exclusive, resources.Workers = r.GPUs, r.Exclusive, 1
-		}
-		stages[name] = resources
-	}
-	return stages
+// inJobs are the resources of the stages that run in jobs.
+func (e *Experiment) inJobs() map[string]slurm.Resources {
+	return slurm.ResourcesOf(e.Executor, e.Servers, func(name string) string { return Variable(e.outside.Environment, name) })
 }
 
 // ElementSeconds is how long one core would take for what an element of a job
@@ -82,7 +58,7 @@ func (e *Experiment) ElementSeconds() map[string]float64 {
 		return nil
 	}
 	seconds := make(map[string]float64)
-	for name, r := range e.jobStages() {
+	for name, r := range e.inJobs() {
 		seconds[name] = 60 * e.Executor.ElementMinutes * float64(max(1, r.Workers))
 	}
 	return seconds

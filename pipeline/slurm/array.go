@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
@@ -108,14 +109,13 @@ func (e *element) vanished(others bool) State {
 // of is the scheduler of a target. The configuration's commands replace the recorded ones:
 // they may have been put right.
 func (c *Jobs) of(t Target) scheduler {
-	recorded := Templates{Status: t.Status, Cancel: t.Cancel}
-	if t.Status != "" && c.Status != "" {
-		recorded, t = c.Templates, Target{Status: c.Status}
+	if t.Status != "" && c.Kind == config.ExecutorCommand {
+		t = Target{Status: c.Status, Cancel: c.Cancel}
 	}
 	if c.schedulers[t] == nil {
 		c.schedulers[t] = &cluster{run: c.Run, names: t.Clusters}
 		if t.Status != "" {
-			c.schedulers[t] = &commands{Templates: recorded, run: c.Run, report: c.Report, strange: make(map[string]bool)}
+			c.schedulers[t] = &commands{Target: t, submits: c.Submit, run: c.Run, report: c.Report, strange: make(map[string]bool)}
 		}
 	}
 	return c.schedulers[t]

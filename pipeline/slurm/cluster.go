@@ -19,9 +19,9 @@ type cluster struct {
 	noAccounting bool // sacct has said so
 }
 
-// Clusters returns the clusters that arguments of sbatch choose, or else the environment,
+// clusters returns the clusters that arguments of sbatch choose, or else the environment,
 // as sbatch reads them; empty for the local one.
-func Clusters(arguments []string, variable func(name string) string) string {
+func clusters(arguments []string, variable func(name string) string) string {
 	names := ""
 	for i, argument := range arguments {
 		name, value, given := strings.Cut(argument, "=")

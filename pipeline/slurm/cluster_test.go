@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"speceval/pipeline/config"
 )
 
 // answers is a cluster that answers as Slurm 22.05 did.
@@ -113,12 +115,12 @@ func TestTheClusterOfAJob(t *testing.T) {
 	} {
 		s, l, _ := strings.Cut(test.environment, " ")
 		variables := map[string]string{"SBATCH_CLUSTERS": s, "SLURM_CLUSTERS": l}
-		if got := Clusters(test.arguments, func(name string) string { return variables[name] }); got != test.want {
+		if got := clusters(test.arguments, func(name string) string { return variables[name] }); got != test.want {
 			t.Errorf("%q, %q: %q, want %q", test.arguments, test.environment, got, test.want)
 		}
 	}
 	l := newLab(t)
-	l.settings.Stages["s"] = Resources{CPUs: 1, Workers: 1, Arguments: []string{"-Mcpu,lab"}, Clusters: "cpu,lab"}
+	l.settings.Resources["s"] = Resources{config.Resources{CPUs: 1, Arguments: []string{"-Mcpu,lab"}}, 1, "cpu,lab"}
 	failed := false
 	l.play = func(r *acting) State {
 		if !failed {

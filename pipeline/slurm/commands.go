@@ -21,14 +21,12 @@ const (
 
 // commands is the scheduler that runs commands of the user's. A job has one element.
 type commands struct {
-	Templates
+	Target
+	submits string // executor.submit, as the others
 	run     Command
 	report  func(string)
 	strange map[string]bool // states that have been reported
 }
-
-// Templates are the commands of the user's; without Status there are none.
-type Templates struct{ Submit, Status, Cancel string }
 
 // shell runs a template with the values of placeholders, which alternate. A pipeline of which
 // a part fails has failed.
@@ -38,7 +36,7 @@ func (c *commands) shell(ctx context.Context, template string, values ...string)
 
 // check has a shell read the commands, and look for the program of each.
 func (c *commands) check(ctx context.Context, _ string, _ Resources) (allowed, error) {
-	for _, t := range []struct{ key, template string }{{"submit", c.Submit}, {"status", c.Status}, {"cancel", c.Cancel}} {
+	for _, t := range []struct{ key, template string }{{"submit", c.submits}, {"status", c.Status}, {"cancel", c.Cancel}} {
 		_, err := c.run(ctx, "bash", "-n", "-c", t.template)
 		if program, _, _ := strings.Cut(strings.TrimSpace(t.template), " "); err == nil && display.ShellWord(program) == program && !strings.Contains(program, "=") {
 			_, err = c.run(ctx, "bash", "-c", "command -v "+program)
@@ -54,11 +52,11 @@ func (c *commands) check(ctx context.Context, _ string, _ Resources) (allowed, e
 }
 
 func (c *commands) submit(ctx context.Context, b *Batch, dir string, r Resources, _ int) (outcome, error) {
-	named := strings.Contains(c.Submit, namePlaceholder)
+	named := strings.Contains(c.submits, namePlaceholder)
 	if named {
 		b.Job = b.label()
 	}
-	text, err := c.shell(ctx, c.Submit,
+	text, err := c.shell(ctx, c.submits,
 		commandPlaceholder, "bash "+display.ShellWord(filepath.Join(dir, scriptFile))+" 0", namePlaceholder, b.label(), "{log}", display.ShellWord(LogPath(dir, 0)),
 		"{cpus}", strconv.Itoa(max(1, r.CPUs)), "{memory_mib}", strconv.Itoa(max(0, r.MemoryMiB)), "{minutes}", strconv.Itoa(r.Minutes), "{gpus}", strconv.Itoa(r.GPUs))
 	if err != nil {
@@ -76,7 +74,7 @@ func (c *commands) submit(ctx context.Context, b *Batch, dir string, r Resources
 // find returns the name of a job that has one. Of others nothing but their answer would
 // tell.
 func (c *commands) find(_ context.Context, b *Batch) (string, error) {
-	if strings.Contains(c.Submit, namePlaceholder) {
+	if strings.Contains(c.submits, namePlaceholder) {
 		return b.label(), nil
 	}
 	return "", nil

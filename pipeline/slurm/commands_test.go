@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )
 
@@ -59,9 +60,9 @@ func engineLab(t *testing.T, script string, n int) (l *lab, dir string, tasks []
 	}
 	run := "cd " + dir + " && sh engine.sh "
 	l.settings.Run = Run(os.Environ(), time.Minute)
-	l.settings.Templates = Templates{run + "submit '{command}'", run + "list {jobs} | cat", run + "cancel {jobs}"}
+	l.settings.Kind, l.settings.Submit, l.settings.Status, l.settings.Cancel = config.ExecutorCommand, run+"submit '{command}'", run+"list {jobs} | cat", run+"cancel {jobs}"
 	l.settings.Program = []string{"/bin/sh", filepath.Join(dir, "element.sh")}
-	l.settings.Poll, l.settings.Settle, l.settings.Element = 10*time.Millisecond, time.Millisecond, 30*time.Second
+	l.settings.PollSeconds, l.settings.SettleSeconds, l.settings.ElementMinutes = 0.01, 0.001, 0.5
 	tasks = l.tasks(n)
 	for i := range tasks {
 		unit := tasks[i].Ref.Unit
@@ -76,11 +77,11 @@ func engineLab(t *testing.T, script string, n int) (l *lab, dir string, tasks []
 // TestJobsOfCommands has six units in two jobs of an engine, which end in some way.
 func TestJobsOfCommands(t *testing.T) {
 	const once = "[ -e once ] || { touch once; "
-	submits := func(text string) func(*Templates) { return func(c *Templates) { c.Submit = text } }
-	named := func(c *Templates) { c.Submit += " {name} >/dev/null" }
+	submits := func(text string) func(*Settings) { return func(c *Settings) { c.Submit = text } }
+	named := func(c *Settings) { c.Submit += " {name} >/dev/null" }
 	for _, test := range []struct {
 		name, script string
-		change       func(*Templates)
+		change       func(*Settings)
 		jobs         int
 		err          string // "": all units are done
 		said         string // once
@@ -103,7 +104,7 @@ func TestJobsOfCommands(t *testing.T) {
 			t.Parallel()
 			l, dir, tasks := engineLab(t, test.script, 6)
 			if test.change != nil {
-				test.change(&l.settings.Templates)
+				test.change(&l.settings)
 			}
 			got := l.execute(t.Context(), tasks)
 			for unit, err := range got {
@@ -169,15 +170,16 @@ func TestAnInterruptedEngine(t *testing.T) {
 
 func TestCommandsThatCannotRun(t *testing.T) {
 	for _, test := range []struct {
-		commands Templates
+		commands [3]string
 		want     string
 	}{
-		{Templates{"no-such-program {command}", "true", "true {jobs}"}, "executor.submit cannot be run: no-such-program is not there"},
-		{Templates{"true {command}", "if true", "true {jobs}"}, "executor.status cannot be run: bash: exit status 2"},
-		{Templates{"A=b true {command}", "for i in 1; do :; done", "true '{jobs}"}, "executor.cancel cannot be run"},
+		{[3]string{"no-such-program {command}", "true", "true {jobs}"}, "executor.submit cannot be run: no-such-program is not there"},
+		{[3]string{"true {command}", "if true", "true {jobs}"}, "executor.status cannot be run: bash: exit status 2"},
+		{[3]string{"A=b true {command}", "for i in 1; do :; done", "true '{jobs}"}, "executor.cancel cannot be run"},
 	} {
 		l := newLab(t)
-		l.settings.Run, l.settings.Templates = Run(os.Environ(), time.Minute), test.commands
+		l.settings.Run, l.settings.Kind = Run(os.Environ(), time.Minute), config.ExecutorCommand
+		l.settings.Submit, l.settings.Status, l.settings.Cancel = test.commands[0], test.commands[1], test.commands[2]
 		var refused *RefusedError
 		if _, err := Attach(t.Context(), l.settings, "s"); !errors.As(err, &refused) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want %s", err, test.want)

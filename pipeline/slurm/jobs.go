@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,41 +9,49 @@ import (
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )
 
 // Resources are requested for the jobs of a stage.
 type Resources struct {
-	Partition, Account, QOS string
-	CPUs                    int
-	MemoryMiB               int // of an element; 0: the site's default, wholeNode: all that a node has
-	Minutes                 int // 0: the partition's default
-	GPUs                    int
-	Exclusive               bool
-	Arguments               []string // more for sbatch
-	Workers                 int      // units of an element at a time
-	Clusters                string   // of Slurm; empty: the local one
+	config.Resources
+	Workers  int    // units of an element at a time
+	Clusters string // of Slurm; empty: the local one
+}
+
+// ResourcesOf are those of the stages that run in jobs. One whose units start servers runs one
+// unit at a time on a node. Variable gives the values of the environment.
+func ResourcesOf(x config.Executor, servers map[string]bool, variable func(name string) string) map[string]Resources {
+	stages := make(map[string]Resources)
+	for name, r := range x.Stages {
+		if !x.InJobs() || r.Where != config.WhereJobs {
+			continue
+		}
+		workers := r.CPUs
+		r.Partition, r.Account, r.QOS = cmp.Or(r.Partition, x.Partition), cmp.Or(r.Account, x.Account), cmp.Or(r.QOS, x.QOS)
+		if servers[name] {
+			workers = 1
+		} else {
+			r.GPUs, r.Exclusive = 0, false
+		}
+		stages[name] = Resources{r, workers, clusters(r.Arguments, variable)}
+	}
+	return stages
 }
 
 // Settings say how units run in jobs.
 type Settings struct {
-	Run       Command
-	Templates          // of commands of the user's; without them jobs are Slurm's
-	Folder    string   // of the batches, absolute
-	Directory string   // in which elements run
-	Program   []string // command line of speceval up to the command
-	Build     string   // of the program, see Batch.Build
-	Process   int      // of this run, for the names of batches
-	Stages    map[string]Resources
+	config.Executor
+	Resources map[string]Resources // by stage, of those that run in jobs
+	Folder    string               // of the batches, absolute
+	Directory string               // in which elements run
+	Program   []string             // command line of speceval up to the command
+	Build     string               // of the program, see Batch.Build
+	Process   int                  // of this run, for the names of batches
 
-	ArraySize int           // elements of an array at most
-	Throttle  int           // elements of an array, or jobs of one element, that run at a time; 0: no limit
-	Element   time.Duration // that an element should take
-	Retries   int           // of a unit that failed
-	Poll      time.Duration // between two polls
-	Settle    time.Duration // that files of other machines may take to be seen here
-	Grace     time.Duration // after an interrupt, for a second one
-
+	Run    Command
+	Grace  time.Duration // after an interrupt, for a second one
 	Clock  clock.Clock
 	Drain  <-chan struct{} // closed by the first interrupt
 	Report func(string)    // takes a line for people
@@ -84,7 +93,7 @@ func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
 	c := newJobs(s)
 	var err error
 	for _, stage := range stages {
-		if c.allowed[stage], err = c.of(c.target(stage)).check(ctx, stage, s.Stages[stage]); err != nil {
+		if c.allowed[stage], err = c.of(c.target(stage)).check(ctx, stage, s.Resources[stage]); err != nil {
 			return nil, err
 		}
 	}
@@ -95,10 +104,10 @@ func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
 
 // target is where the jobs of a stage are submitted.
 func (s *Settings) target(stage string) Target {
-	if s.Status != "" {
+	if s.Kind == config.ExecutorCommand {
 		return Target{Status: s.Status, Cancel: s.Cancel}
 	}
-	return Target{Clusters: s.Stages[stage].Clusters}
+	return Target{Clusters: s.Resources[stage].Clusters}
 }
 
 // gather is how long tasks may keep arriving for the same arrays.
@@ -115,7 +124,7 @@ func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 	var gathered, polled <-chan struct{}
 	for ready != nil || len(c.waiting)+len(c.unsure)+len(c.open()) > 0 {
 		if polled == nil && len(c.arrays)+len(c.waiting)+len(c.unsure) > 0 {
-			polled = c.alarm(ctx, c.Poll)
+			polled = c.alarm(ctx, seconds(c.PollSeconds))
 		}
 		select {
 		case task, open := <-ready:
@@ -124,7 +133,7 @@ func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 				continue
 			}
 			if c.take(task) {
-				gathered = c.alarm(ctx, min(gather, c.Poll))
+				gathered = c.alarm(ctx, min(gather, seconds(c.PollSeconds)))
 			}
 		case <-gathered:
 			gathered = nil
@@ -143,6 +152,8 @@ func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 	}
 }
 
+func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
+
 // alarm is closed after d, or when ctx is done.
 func (c *Jobs) alarm(ctx context.Context, d time.Duration) <-chan struct{} {
 	rings := make(chan struct{})
@@ -155,7 +166,7 @@ func (c *Jobs) alarm(ctx context.Context, d time.Duration) <-chan struct{} {
 
 // take books a task: as one to submit, or as one that a job is at already.
 func (c *Jobs) take(task dag.Task) (waits bool) {
-	r := c.Stages[task.Ref.Stage]
+	r := c.Resources[task.Ref.Stage]
 	p := &piece{task: task, attempt: 1, memory: r.MemoryMiB, minutes: r.Minutes}
 	for _, a := range c.arrays { // of earlier runs
 		for _, e := range a.open {

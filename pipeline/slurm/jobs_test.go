@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
@@ -18,10 +18,10 @@ import (
 func TestUnitsRunAsArrays(t *testing.T) {
 	l := newLab(t)
 	l.settings.Throttle = 3
-	l.settings.Stages["s"] = Resources{
-		Partition: "lab", Account: "us", QOS: "high", CPUs: 4, Workers: 1, MemoryMiB: 1000, Minutes: 10, GPUs: 8, Exclusive: true,
+	l.settings.Resources["s"] = Resources{Workers: 1, Resources: config.Resources{
+		Partition: "lab", Account: "us", QOS: "high", CPUs: 4, MemoryMiB: 1000, Minutes: 10, GPUs: 8, Exclusive: true,
 		Arguments: []string{"--constraint=h20"},
-	}
+	}}
 	l.wantDone(l.execute(t.Context(), l.tasks(30)), 30) // 300 s: five elements of a minute, the site allows four
 	if len(l.jobs) != 2 {
 		t.Fatalf("%d arrays, want 2", len(l.jobs))
@@ -223,7 +223,7 @@ func TestAUnitIsDoneBeforeItsElement(t *testing.T) {
 // TestFilesComeLate has a manifest be seen only some time after its job ended.
 func TestFilesComeLate(t *testing.T) {
 	l := newLab(t)
-	l.settings.Settle = time.Hour
+	l.settings.SettleSeconds = 3600
 	task := l.unit("u0", 1)
 	looks := 0
 	task.Done = func() (bool, error) { looks++; return looks > 20, nil }

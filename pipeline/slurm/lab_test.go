@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"speceval/internal/clock"
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
@@ -225,9 +226,10 @@ func newLab(t *testing.T) *lab {
 	l := &lab{pretend: newPretend(t), drain: make(chan struct{})}
 	l.settings = Settings{
 		Run: l.command, Folder: filepath.Join(t.TempDir(), dag.JobsDir), Directory: "/", Program: []string{"/bin/speceval", "--out", "o'k"},
-		Build: "abc", Stages: map[string]Resources{"s": {CPUs: 1, Workers: 1, MemoryMiB: 1000, Minutes: 10}},
-		ArraySize: 1000, Element: time.Minute, Retries: 2, Poll: 5 * time.Millisecond, Settle: 5 * time.Millisecond, Grace: time.Millisecond,
-		Clock: patient{handing: &l.handing}, Drain: l.drain, Now: time.Now,
+		Executor: config.Executor{Kind: config.ExecutorSlurm, ArraySize: 1000, ElementMinutes: 1, Retries: 2, PollSeconds: 0.005, SettleSeconds: 0.005},
+		Build:    "abc", Grace: time.Millisecond,
+		Resources: map[string]Resources{"s": {Resources: config.Resources{CPUs: 1, MemoryMiB: 1000, Minutes: 10}, Workers: 1}},
+		Clock:     patient{handing: &l.handing}, Drain: l.drain, Now: time.Now,
 		Report: func(text string) {
 			l.mu.Lock()
 			defer l.mu.Unlock()

@@ -79,7 +79,7 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, fold
 	if jobs == nil {
 		return here, idle(ctx, run, folder)
 	}
-	isHere := func(stage string) bool { _, inJobs := jobs.Stages[stage]; return !inJobs }
+	isHere := func(stage string) bool { _, inJobs := jobs.Resources[stage]; return !inJobs }
 	var stages []string
 	for _, stage := range plan.Stages {
 		if !isHere(stage.Stage.Name) && len(stage.Run) > 0 {

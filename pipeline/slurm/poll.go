@@ -59,7 +59,7 @@ func (c *Jobs) conclude(ctx context.Context, e *element) {
 		e.pieces = nil
 		return
 	}
-	settled := ended && c.Now().Sub(e.ended) >= c.Settle
+	settled := ended && c.Now().Sub(e.ended) >= seconds(c.SettleSeconds)
 	if settled && len(e.pieces) > 0 && slices.Contains(lost, e.state.State) {
 		c.cancelElement(ctx, e) // it might come back, and its units are about to be submitted again
 	}

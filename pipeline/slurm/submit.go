@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"speceval/internal/display"
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )
 
@@ -30,11 +31,11 @@ func (c *Jobs) submit(ctx context.Context) {
 	c.waiting = nil
 	for _, group := range dag.Group(pieces, (*piece).arrayKey) {
 		k := group[0].arrayKey()
-		r := c.Stages[k.stage]
-		elements := pack(group, c.Element.Seconds()*float64(max(1, r.Workers)))
+		r := c.Resources[k.stage]
+		elements := pack(group, 60*c.ElementMinutes*float64(max(1, r.Workers)))
 		for len(elements) > 0 {
 			n := min(len(elements), c.ArraySize, max(1, c.allowed[k.stage].elements), c.fits)
-			full := c.stopped(ctx) || c.Status != "" && c.Throttle > 0 && len(c.arrays) >= c.Throttle
+			full := c.stopped(ctx) || c.Kind == config.ExecutorCommand && c.Throttle > 0 && len(c.arrays) >= c.Throttle
 			if !full && c.submitArray(ctx, k, r, elements[:n]) {
 				elements = elements[n:]
 				continue

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"speceval/pipeline/config"
 )
 
 // TestThereIsNoRoomForNow has a limit leave room for so many elements, of which those of
@@ -74,7 +75,7 @@ func TestARequeuedElementIsWaitedFor(t *testing.T) {
 		}
 		return "", nil, false
 	}
-	l.settings.Settle = time.Hour
+	l.settings.SettleSeconds = 3600
 	l.play = func(r *acting) State {
 		if !requeued {
 			r.begin(r.members[0])
@@ -117,13 +118,13 @@ func TestAJobThatWouldWaitForEver(t *testing.T) {
 func TestWhatSlurmWouldNotTake(t *testing.T) {
 	tests := []struct {
 		name string
-		r    Resources
+		r    config.Resources
 		want string
 	}{
-		{"partition", Resources{Partition: "gpu"}, `partition "gpu" of stage s does not exist, there are main, lab: set executor.s.partition`},
-		{"days", Resources{Partition: "lab", Minutes: 1500}, "partition lab allows 1441"},
-		{"minutes", Resources{Minutes: 61}, "executor.s.minutes = 61: partition main allows 60"},
-		{"anything else", Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
+		{"partition", config.Resources{Partition: "gpu"}, `partition "gpu" of stage s does not exist, there are main, lab: set executor.s.partition`},
+		{"days", config.Resources{Partition: "lab", Minutes: 1500}, "partition lab allows 1441"},
+		{"minutes", config.Resources{Minutes: 61}, "executor.s.minutes = 61: partition main allows 60"},
+		{"anything else", config.Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
 	}
 	none := newLab(t)
 	none.settings.Run = answers{}.command
@@ -132,7 +133,7 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 	}
 	for _, test := range tests {
 		l := newLab(t)
-		l.settings.Stages["s"] = test.r
+		l.settings.Resources["s"] = Resources{Resources: test.r}
 		l.answers = func(program string, words []string) (string, error, bool) {
 			if option(words, "--qos") == "bad" {
 				return "", errors.New("Invalid qos specification"), true
