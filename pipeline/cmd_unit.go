@@ -2,12 +2,12 @@ package main
 
 import (
 	"cmp"
-	"errors"
 
 	"github.com/spf13/cobra"
 
 	"speceval/internal/display"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/experiment"
 	"speceval/pipeline/slurm"
 )
 
@@ -71,21 +71,18 @@ func (s *session) sayUnit(unit dag.Ref, m *dag.Manifest) {
 }
 
 // runElement runs the units of an element of a job that are not done yet.
-func (s *session) runElement(dir string) (err error) {
-	w, err := slurm.NewWorker(dir, s.variable, s.origin, s.now)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.SameProgram(); err != nil {
-		return w.Refuse(err)
-	}
-	s.logs = w.Logs
-	o, err := s.open(ofStage(w.Stage))
-	if err != nil {
-		return w.Refuse(err)
-	}
+func (s *session) runElement(dir string) error {
 	ctx, stop := s.interruptible()
 	defer stop()
-	return cmp.Or(w.Run(ctx, o.graph, o.Out, s.sayUnit), o.Close(ctx))
+	o := &opened{Experiment: new(experiment.Experiment)}
+	w := slurm.Worker{Variable: s.variable, Origin: s.origin, Now: s.now, Done: s.sayUnit, Open: func(stage, logs string) (*dag.Graph, string, error) {
+		s.logs = logs
+		opened, err := s.open(ofStage(stage))
+		if err != nil {
+			return nil, "", err
+		}
+		o = opened
+		return o.graph, o.Out, nil
+	}}
+	return cmp.Or(w.Run(ctx, dir), o.Close(ctx))
 }

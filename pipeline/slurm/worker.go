@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"speceval/internal/process"
 	"speceval/internal/store/files"
@@ -25,88 +26,106 @@ const (
 	jobVariable     = "SLURM_ARRAY_JOB_ID"
 )
 
-// Worker runs the units of one element of a job array, in its job. It is made
-// by NewWorker, and ended by Close.
+// Worker runs the units of one element of a job, in its job.
 type Worker struct {
-	Stage  string     // of its units
-	Logs   string     // folder for logs of what they start: nodes that write in one file spoil it
-	Origin dag.Origin // of their manifests, with the time in the queue
+	Variable func(name string) string // values of the environment
+	Origin   dag.Origin               // of this program
+	Now      func() time.Time
 
-	batch   *Batch
-	members []Member
-	file    io.Closer
-	log     *runlog.Logger
-	before  map[Member]runlog.Event // the last of each unit, of an earlier life of the element
-	now     func() time.Time
-	start   time.Time
+	// Open opens the stage of the units. What they start has its logs in a folder of its own:
+	// nodes that write in one file spoil it.
+	Open func(stage, logs string) (graph *dag.Graph, out string, err error)
+	// Done takes the manifest of each unit: without a start if it was done before.
+	Done func(dag.Ref, *dag.Manifest)
+
+	batch  *Batch
+	log    *runlog.Logger
+	before map[Member]runlog.Event // the last of each unit, of an earlier life of the element
 }
 
-// NewWorker reads the batch whose folder is dir, and opens the log of the
-// element that the variables name: a *RefusedError if they name none. Origin is that of the
-// program.
-func NewWorker(dir string, variable func(name string) string, origin dag.Origin, now func() time.Time) (*Worker, error) {
-	w := &Worker{Origin: origin, now: now, start: now()}
-	var err error
+// Run runs the units of the batch's element that the environment numbers, as far as they are not
+// done yet, and as many at a time as the batch says. One that fails does not keep the others from
+// running. The batch's folder is dir. A *RefusedError says that there is no such element.
+func (w *Worker) Run(ctx context.Context, dir string) (err error) {
+	start := w.Now()
 	if w.batch, err = ReadBatch(dir); err != nil {
-		return nil, err
+		return err
 	}
-	number, job := variable(elementVariable), w.batch.label()
+	number, job := w.Variable(elementVariable), w.batch.label()
 	if number == "" {
-		number = variable(arrayVariable)
-		job = variable(jobVariable) + "_" + number
+		number = w.Variable(arrayVariable)
+		job = w.Variable(jobVariable) + "_" + number
 	}
 	index, err := strconv.Atoi(number)
 	if err != nil || index < 0 || index >= len(w.batch.Elements) {
-		return nil, &RefusedError{fmt.Errorf("%s or %s is %q: want the number of one of the %d elements of %s", elementVariable, arrayVariable, number, len(w.batch.Elements), dir)}
+		return &RefusedError{fmt.Errorf("%s or %s is %q: want the number of one of the %d elements of %s", elementVariable, arrayVariable, number, len(w.batch.Elements), dir)}
 	}
-	w.Stage, w.members = w.batch.Stage, w.batch.Elements[index]
-	w.Logs = filepath.Join(dir, fmt.Sprintf("element-%d", index))
 	e := newArray(w.batch, dir).open[index]
 	if err := e.read(); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(EventsPath(dir, index), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	w.before, w.log = e.events, runlog.New(file, w.Now, w.Origin.Host, job)
+	w.Origin.Queue = &dag.Queue{Job: job, Submitted: w.batch.Submitted, Attempt: w.batch.Attempt,
+		QueueSeconds: max(0, start.Sub(w.batch.Submitted).Seconds())}
+	defer func() {
+		used := process.Used() // as much as the units, and what it took to begin
+		w.log.Log(runlog.Event{What: runlog.Ended, Use: &runlog.Use{WallSeconds: w.Now().Sub(start).Seconds(), CPUSeconds: used.CPUSeconds, PeakBytes: used.PeakBytes}})
+		err = errors.Join(err, file.Close())
+	}()
+	members := w.batch.Elements[index]
+	snapshot, err := w.open(members, filepath.Join(dir, fmt.Sprintf("element-%d", index)))
+	if err != nil { // another attempt would meet the same
+		for _, m := range members {
+			w.log.Failed(w.batch.Ref(m), m.Key, err, true)
+		}
+		return err
+	}
+	errs := make([]error, len(members))
+	var all errgroup.Group
+	all.SetLimit(max(1, w.batch.Workers))
+	for i, m := range members {
+		all.Go(func() error {
+			errs[i] = w.runUnit(ctx, snapshot, w.batch.Ref(m), m.Key)
+			return nil
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// open opens what the units of the element need.
+func (w *Worker) open(members []Member, logs string) (*dag.Snapshot, error) {
+	if err := w.sameProgram(); err != nil {
 		return nil, err
 	}
-	w.before = e.events
-	file, err := os.OpenFile(EventsPath(dir, index), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	graph, out, err := w.Open(w.batch.Stage, logs)
 	if err != nil {
 		return nil, err
 	}
-	w.file, w.log = file, runlog.New(file, now, origin.Host, job)
-	w.Origin.Queue = &dag.Queue{Job: job, Submitted: w.batch.Submitted, Attempt: w.batch.Attempt,
-		QueueSeconds: max(0, w.start.Sub(w.batch.Submitted).Seconds())}
-	return w, nil
-}
-
-// Close ends the log.
-func (w *Worker) Close() error {
-	used := process.Used() // as much as the units, and what it took to begin
-	w.log.Log(runlog.Event{What: runlog.Ended, Use: &runlog.Use{WallSeconds: w.now().Sub(w.start).Seconds(), CPUSeconds: used.CPUSeconds, PeakBytes: used.PeakBytes}})
-	return w.file.Close()
-}
-
-// Refuse fails all units for a reason that another attempt would meet, too.
-func (w *Worker) Refuse(err error) error {
-	for _, m := range w.members {
-		w.log.Failed(w.batch.Ref(m), m.Key, err, true)
+	var refs []dag.Ref
+	for _, m := range members {
+		refs = append(refs, w.batch.Ref(m))
 	}
-	return err
+	return graph.ScanUnits(out, refs)
 }
 
-// SameProgram is an error if this program is not the one that submitted the
+// sameProgram is an error if this program is not the one that submitted the
 // element: another version might make other bytes.
-func (w *Worker) SameProgram() error {
+func (w *Worker) sameProgram() error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	build, err := BuildOf(program)
-	if err != nil {
-		return err
-	}
-	if build != w.batch.Build {
-		return fmt.Errorf("%s on %s is not the program that submitted this job (sha256 %.8s…, not %.8s…): it was built again, or nodes have another; run again with one program everywhere",
+	if err == nil && build != w.batch.Build {
+		err = fmt.Errorf("%s on %s is not the program that submitted this job (sha256 %.8s…, not %.8s…): it was built again, or nodes have another; run again with one program everywhere",
 			filepath.Base(program), w.Origin.Host, build, w.batch.Build)
 	}
-	return nil
+	return err
 }
 
 // BuildOf is the SHA-256 of a program, as Batch.Build has it.
@@ -115,34 +134,8 @@ func BuildOf(program string) (string, error) {
 	return digest.SHA256, err
 }
 
-// Run runs the units that are not done yet, as many at a time as the batch says,
-// and passes the manifest of each to done: without a start for one that was done before.
-// One that fails does not keep the others from running.
-func (w *Worker) Run(ctx context.Context, graph *dag.Graph, out string, done func(dag.Ref, *dag.Manifest)) error {
-	refs := make([]dag.Ref, len(w.members))
-	for i, m := range w.members {
-		refs[i] = w.batch.Ref(m)
-	}
-	snapshot, err := graph.ScanUnits(out, refs)
-	if err != nil {
-		return w.Refuse(err)
-	}
-	errs := make([]error, len(w.members))
-	places := make(chan struct{}, max(1, w.batch.Workers))
-	var all sync.WaitGroup
-	for i, m := range w.members {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			errs[i] = w.runUnit(ctx, snapshot, refs[i], m.Key, done)
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
-}
-
 // runUnit runs a unit that is not done, and logs how it ends.
-func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Ref, key string, done func(dag.Ref, *dag.Manifest)) error {
+func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Ref, key string) error {
 	if before := w.before[Member{Unit: ref.Unit, Key: key}]; before.What == runlog.Failed { // the run that submitted it may have done so again
 		return fmt.Errorf("unit %s failed before it was requeued, and is left alone: %s", ref, before.Error)
 	}
@@ -155,12 +148,12 @@ func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Re
 	m := &dag.Manifest{Key: key}
 	if fresh == nil || w.redo(fresh) {
 		w.log.Log(runlog.Of(runlog.Started, ref, key))
-		m, err = snapshot.RunUnit(ctx, ref, w.Origin, w.now, w.advance(ref, key))
+		m, err = snapshot.RunUnit(ctx, ref, w.Origin, w.Now, w.advance(ref, key))
 	}
 	switch {
 	case err == nil:
 		w.log.Done(ref, m)
-		done(ref, m)
+		w.Done(ref, m)
 	case ctx.Err() != nil:
 		w.log.Log(runlog.Of(runlog.Stopped, ref, key))
 	default:
@@ -184,7 +177,7 @@ func (w *Worker) advance(ref dag.Ref, key string) func(dag.Progress) {
 	return func(p dag.Progress) {
 		one.Lock()
 		defer one.Unlock()
-		now := w.now()
+		now := w.Now()
 		if !last.IsZero() && now.Sub(last) < advanceInterval {
 			return
 		}
