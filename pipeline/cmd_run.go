@@ -94,7 +94,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || where.Jobs,
-		Shared:    where.Shared,
+		Shared:    where.Earlier > 0,
 	}
 	log.Begin(plan)
 	err = runner.Run(ctx, drain, plan)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 
+	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )
 
@@ -67,50 +68,46 @@ func (r Routed) Execute(ctx context.Context, ready <-chan dag.Task, results chan
 type Place struct {
 	dag.Executor
 	Jobs    bool // some of them in jobs, which go on whatever happens to others
-	Shared  bool // jobs of an earlier run write in the output folder already
-	Earlier int  // units at which those are at work
+	Earlier int  // units at which jobs of an earlier run are at work: these write in the output folder
 }
 
 // PlaceOf is where the units of a plan run: so many at a time here, or in jobs
 // where these have settings. Folder is that of the batches. Without jobs of its
-// own a run must not begin while those of an earlier one run, which is an error.
+// own a run must not begin while those of an earlier one run, which is an error. A cluster that
+// does not answer counts as one without jobs.
 func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, folder string, jobs *Settings) (Place, error) {
 	here := Place{Executor: Local{Workers: workers}}
-	if jobs == nil {
-		return here, idle(ctx, run, folder)
-	}
-	isHere := func(stage string) bool { _, inJobs := jobs.Resources[stage]; return !inJobs }
+	isHere := func(string) bool { return true }
 	var stages []string
+	if jobs != nil {
+		isHere = func(stage string) bool { _, inJobs := jobs.Resources[stage]; return !inJobs }
+	}
 	for _, stage := range plan.Stages {
 		if !isHere(stage.Stage.Name) && len(stage.Run) > 0 {
 			stages = append(stages, stage.Stage.Name)
 		}
 	}
-	if len(stages) == 0 {
-		here.Shared = idle(ctx, run, folder) != nil
-		return here, nil
+	if len(stages) > 0 {
+		x, err := Attach(ctx, *jobs, stages...)
+		if err != nil {
+			return here, err
+		}
+		_, units := live(x.arrays)
+		return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, units}, nil
 	}
-	x, err := Attach(ctx, *jobs, stages...)
-	if err != nil {
-		return Place{}, err
-	}
-	_, units := live(x.arrays)
-	return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, units > 0, units}, nil
-}
-
-// idle is an error if jobs of an earlier run wait or run. A cluster that does not answer
-// counts as one without jobs.
-func idle(ctx context.Context, run Command, folder string) error {
 	arrays, away, err := stored(ctx, run, folder)
-	jobs, units := live(arrays)
+	ids, units := live(arrays)
 	if err != nil || away != nil || units == 0 {
-		return err
+		return here, err
 	}
-	kind, cancel := "slurm", "scancel"
-	if a := arrays[0]; a.Status != "" {
-		kind, cancel = "command", a.Cancel
+	if here.Earlier = units; jobs == nil {
+		kind, cancel := config.ExecutorSlurm, "scancel"
+		if a := arrays[0]; a.Status != "" {
+			kind, cancel = config.ExecutorCommand, a.Cancel
+		}
+		err = fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with executor.kind = %q, or cancel them with %s", ids, units, kind, cancel)
 	}
-	return fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with executor.kind = %q, or cancel them with %s", jobs, units, kind, cancel)
+	return here, err
 }
 
 // piece is a unit on its way through a job.
