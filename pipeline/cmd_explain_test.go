@@ -19,7 +19,7 @@ import (
 
 // published is a pipeline that reports the published numbers alone: what the
 // replay would store is declared, and has not run.
-func published(t *testing.T, out string) pipeline {
+func published(t *testing.T, out string) loader {
 	t.Helper()
 	settings := stored.Settings{
 		Published: true, Budgets: []int{8, 16}, Targets: data.PaperTargets(),
@@ -27,17 +27,17 @@ func published(t *testing.T, out string) pipeline {
 	}
 	stages := []dag.Stage{onlyUnits(report.Stage(settings), "experiment", "table7_flop_coefficients")}
 	dagtest.Run(t, stages, out)
-	return pipeline{load: func(string, []string, experiment.Outside) (*experiment.Experiment, error) {
+	return func(string, []string, experiment.Outside) (*experiment.Experiment, error) {
 		return &experiment.Experiment{Out: out, Reports: settings, Stages: stages}, nil
-	}}
+	}
 }
 
 // explainIn runs explain on a pipeline's output folder.
-func explainIn(p pipeline, args ...string) (code int, stdout, stderr string) {
+func explainIn(p loader, args ...string) (code int, stdout, stderr string) {
 	return commandIn(p, append([]string{"explain"}, args...)...)
 }
 
-func commandIn(p pipeline, words ...string) (code int, stdout, stderr string) {
+func commandIn(p loader, words ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
 	sh := &shell{stdout: &o, stderr: &e, interrupts: nil}
 	code = run(words, sh, p)

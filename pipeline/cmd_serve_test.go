@@ -188,7 +188,7 @@ func fleetOf(t *testing.T, workers, key string, words ...string) (lines []string
 	interrupts := make(chan os.Signal, 2)
 	s := &shell{stdout: &stdout, stderr: &stderr, now: time.Now, environment: []string{experiment.KeyVariable + "=" + key}, interrupts: interrupts, release: func() {}}
 	code := make(chan int, 1)
-	go func() { code <- run(append([]string{"fleet", "--config", file}, words...), s, shipped) }()
+	go func() { code <- run(append([]string{"fleet", "--config", file}, words...), s, experiment.Load) }()
 	select {
 	case c := <-code:
 		return nil, func() (int, string) { return c, stderr.take() }

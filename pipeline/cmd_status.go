@@ -52,14 +52,8 @@ func (s *session) statusOf(ctx context.Context) (st *status.Status, unknown, err
 	if err != nil {
 		return nil, nil, err
 	}
-	elsewhere := s.pipeline.elsewhere
-	if elsewhere == nil {
-		elsewhere = func(out string) ([]runlog.Event, error) {
-			return slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(out, dag.JobsDir))
-		}
-	}
 	holder := dag.Holder(x.Out)
 	logged, unread := runlog.Stand(filepath.Join(x.Out, dag.LogsDir), holder)
-	far, unknown := elsewhere(x.Out) // which knows better
+	far, unknown := slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(x.Out, dag.JobsDir)) // knows better
 	return status.Of(x.Out, holder, plan, append(logged, far...)), cmp.Or(unread, unknown), nil
 }

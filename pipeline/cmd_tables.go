@@ -15,6 +15,9 @@ import (
 	"speceval/stages/report/tables"
 )
 
+// reportStage is the stage that tables runs.
+const reportStage = "report"
+
 func (s *session) tablesCommand() *cobra.Command {
 	var list bool
 	var show, format string

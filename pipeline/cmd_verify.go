@@ -25,7 +25,7 @@ func (s *session) verifyCommand() *cobra.Command {
 					s.warn("%s is not fresh; `speceval plan` says why", stage.Stage.Name)
 				}
 			}
-			v, err := s.pipeline.verify(x.Experiment)
+			v, err := x.Verify()
 			if err != nil {
 				return err
 			}

@@ -65,11 +65,11 @@ const helpColumns = 98
 
 // run carries out a command line and returns the exit code. Text is escaped on both
 // streams, whatever servers, models, task files and folders have put into it.
-func run(args []string, sh *shell, p pipeline) int {
+func run(args []string, sh *shell, load loader) int {
 	own := *sh
 	own.bars = sh.stderr
 	own.stdout, own.stderr = display.NewEscapingWriter(sh.stdout), display.NewEscapingWriter(sh.stderr)
-	s := &session{shell: &own, pipeline: p, args: args}
+	s := &session{shell: &own, load: load, args: args}
 	root := s.tree()
 	root.SetArgs(args)
 	c, err := root.ExecuteC()

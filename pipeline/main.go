@@ -19,6 +19,7 @@ import (
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
+	"speceval/pipeline/experiment"
 	"speceval/pipeline/slurm"
 )
 
@@ -27,7 +28,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	relay := process.NewRelay(signals, clock.Wall{})
 	os.Exit(relay.Run(func() int {
-		return run(os.Args[1:], newShell(os.Args, signals, relay), shipped)
+		return run(os.Args[1:], newShell(os.Args, signals, relay), experiment.Load)
 	}, func() int { // files are written whole or not at all
 		fmt.Fprintln(os.Stderr, "speceval: interrupted, and ended at once; what was stored stays")
 		return exitInterrupted

@@ -22,7 +22,6 @@ import (
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
-	"speceval/pipeline/runlog"
 	"speceval/stages/report"
 	"speceval/stages/report/page"
 )
@@ -36,7 +35,6 @@ type bench struct {
 	hook       func(ctx context.Context, unit string) error // before a unit's own work
 	agree      bool                                         // what verify finds
 	page       func(w io.Writer, h page.History) error      // nil: there is none
-	far        []runlog.Event                               // units on other machines
 	interrupts chan os.Signal
 	terminal   bool
 
@@ -95,7 +93,7 @@ func (b *bench) load(file string, sets []string, o experiment.Outside) (*experim
 		report.Needs = append(report.Needs, dag.Ref{Stage: "replay", Unit: id})
 	}
 	return &experiment.Experiment{
-		Out: cmp.Or(o.Out, b.out), Executor: config.Executor{Workers: 1}, Page: b.page,
+		Out: cmp.Or(o.Out, b.out), Executor: config.Executor{Workers: 1}, Page: b.page, Verify: b.verdicts,
 		Stages: []dag.Stage{
 			{Name: "generate", About: "rollouts", Satisfied: "published profiles stand in"},
 			replay,
@@ -122,14 +120,14 @@ func (b *bench) unit(name, output string, config map[string]string) dag.Unit {
 }
 
 // verdicts judges three numbers: the stage of two has not run, and one agrees, or differs.
-func (b *bench) verdicts() (v report.Verdicts) {
+func (b *bench) verdicts() (report.Verdicts, error) {
 	one, two := 1.0, 2.0
 	judged := agreement.Comparison{Table: "table", Class: agreement.Computed, Obtained: &one, Paper: &two, Verdict: agreement.Differs}
 	if b.agree {
 		judged.Verdict = agreement.Agrees
 	}
 	absent := agreement.Comparison{Table: "table", Class: agreement.Computed, Paper: &two, Verdict: agreement.NotRun}
-	return report.Verdicts{Published: true, Cells: agreement.Comparisons{judged, absent, absent}}
+	return report.Verdicts{Published: true, Cells: agreement.Comparisons{judged, absent, absent}}, nil
 }
 
 // do carries out a command line and returns its exit code, stdout and stderr.
@@ -140,11 +138,7 @@ func (b *bench) do(line string) (code int, stdout, stderr string) {
 		origin:     dag.Origin{Commit: "abc", Host: "lab", GoVersion: "go1.26", Command: "speceval " + line},
 		interrupts: b.interrupts, release: func() {},
 	}
-	p := pipeline{load: b.load, verify: func(*experiment.Experiment) (report.Verdicts, error) { return b.verdicts(), nil }}
-	if b.far != nil {
-		p.elsewhere = func(string) ([]runlog.Event, error) { return b.far, nil }
-	}
-	code = run(strings.Fields(line), sh, p)
+	code = run(strings.Fields(line), sh, b.load)
 	return code, b.stdout.take(), b.stderr.take()
 }
 
@@ -172,7 +166,7 @@ func (b *bench) ok(line string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// ran carries out a command line of the shipped pipeline, in a shell that change changes;
+// ran carries out a command line of the program, in a shell that change changes;
 // nil: in none of its own.
 func ran(change func(*shell), args ...string) (code int, stdout, stderr string) {
 	var o, e bytes.Buffer
@@ -180,7 +174,7 @@ func ran(change func(*shell), args ...string) (code int, stdout, stderr string) 
 	if change != nil {
 		change(s)
 	}
-	code = run(args, s, shipped)
+	code = run(args, s, experiment.Load)
 	return code, o.String(), e.String()
 }
 

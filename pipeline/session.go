@@ -20,14 +20,17 @@ import (
 	"speceval/pipeline/status"
 )
 
+// loader makes an experiment of a configuration file and overrides: experiment.Load, but in tests.
+type loader func(file string, sets []string, o experiment.Outside) (*experiment.Experiment, error)
+
 // session is one command at work.
 type session struct {
 	*shell
 	options
-	pipeline pipeline
-	args     []string // of the command line
-	began    bool     // the command line is in order
-	logs     string   // folder for logs of what units start; "": in the output folder
+	load  loader
+	args  []string // of the command line
+	began bool     // the command line is in order
+	logs  string   // folder for logs of what units start; "": in the output folder
 }
 
 // console is where progress is shown.
@@ -59,7 +62,7 @@ func (s *session) outside() experiment.Outside {
 // open reads the configuration and checks the selection against its stages.
 // What is wrong with either is a usageError.
 func (s *session) open(sel selection) (*opened, error) {
-	e, err := s.pipeline.load(s.config, s.sets, s.outside())
+	e, err := s.load(s.config, s.sets, s.outside())
 	if err != nil {
 		return nil, &usageError{err}
 	}

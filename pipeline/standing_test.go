@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 	"unicode"
 
 	"speceval/pipeline/dag"
-	"speceval/pipeline/runlog"
 	"speceval/pipeline/status"
 )
 
@@ -126,29 +124,6 @@ func TestAKilledRunRunsNothing(t *testing.T) {
 		}
 		lock.Release()
 	}
-}
-
-func TestStatusOfUnitsElsewhere(t *testing.T) {
-	b := newBench(t)
-	b.hook = func(_ context.Context, unit string) error {
-		if unit != "report/table" {
-			return errors.New("lost its machine")
-		}
-		return nil
-	}
-	b.do("run --keep-going")
-	b.far = []runlog.Event{
-		{Stage: "replay", ID: "a", What: runlog.Queued, Job: "12_3"},
-		{Stage: "replay", ID: "b", What: runlog.Started, Job: "12_4", Host: "n1"},
-		{Stage: "replay", ID: "c", What: runlog.Failed, Job: "12_5", Host: "n2", Error: "out of memory", Log: "slurm/1/element-5.log"},
-		{Stage: "unknown", ID: "x", What: runlog.Started},
-	}
-	st, stages := b.status("")
-	if r := stages["replay"]; r.Queued != 1 || r.Running != 1 || r.Failed != 1 || len(st.Failures) != 1 {
-		t.Errorf("%+v, failures %+v", r, st.Failures)
-	}
-	text, _ := b.ok("status")
-	want(t, "status", text, "  replay/c: out of memory\n    slurm/1/element-5.log, job 12_5, on n2\n", "missing: 3 missing, 1 queued, 1 running, 1 failed; never run")
 }
 
 // evil is text that clears a screen, names a window, turns text around and begins a line

@@ -65,6 +65,8 @@ type Experiment struct {
 	// Findings writes what profiles of one's own have shown; nil where they are the paper's,
 	// with which verify compares.
 	Findings func(w io.Writer) error
+	// Verify compares the results with the paper.
+	Verify func() (report.Verdicts, error)
 
 	config  *config.Config
 	outside Outside
@@ -132,6 +134,7 @@ func Load(file string, sets []string, o Outside) (*Experiment, error) {
 		}
 		return page.Write(w, stored.NewSource(r, stored.Folder(o.Out)), h)
 	}
+	e.Verify = func() (report.Verdicts, error) { return report.VerifyFolder(*r, o.Out) }
 	if !r.Published {
 		e.Findings = func(w io.Writer) error { return tables.Findings(w, stored.NewSource(r, stored.Folder(o.Out))) }
 	}

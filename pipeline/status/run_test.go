@@ -214,17 +214,28 @@ func TestPlansOfJobs(t *testing.T) {
 	}
 }
 
-func TestStatusListsTheLastFailures(t *testing.T) {
-	st := Status{Stages: []Stage{{Name: "s"}}}
-	for i := range 7 {
-		st.Failures = append(st.Failures, runlog.Event{Stage: "s", ID: fmt.Sprint(i), Error: "e", Log: "l"})
+// TestWhatUnitsAreAt has units on other machines, whose events come last, and more failures than
+// a text lists.
+func TestWhatUnitsAreAt(t *testing.T) {
+	failed := runlog.Event{Stage: "replay", What: runlog.Failed, Error: "out of memory\nat last", Job: "12_5", Host: "n2", Log: "element-5.log"}
+	var events []runlog.Event
+	for i := range 9 {
+		failed.ID = fmt.Sprint(i)
+		events = append(events, failed)
+	}
+	events = append(events, runlog.Event{Stage: "replay", ID: "0", What: runlog.Queued}, runlog.Event{Stage: "replay", ID: "1", What: runlog.Started},
+		runlog.Event{Stage: "unknown", ID: "x", What: runlog.Started})
+	st := Of("out", "pid 7", manyUnits(t, 8), events) // the ninth is fresh since
+	if r := st.Stages[0]; r.Queued != 1 || r.Running != 1 || r.Failed != 6 || len(st.Failures) != 6 {
+		t.Errorf("%+v, failures %+v", r, st.Failures)
 	}
 	var b strings.Builder
 	if err := st.Text(&b, 0); err != nil {
 		t.Fatal(err)
 	}
-	want(t, "status", b.String(), "  s/2: e\n", "  s/6: e\n", "  and 2 units before: `speceval status --json`\n")
-	if strings.Contains(b.String(), "s/1") {
+	want(t, "status", b.String(), "missing: 8 missing, 1 queued, 1 running, 6 failed; never run", "a run is under way: pid 7\n",
+		"  replay/3: out of memory\n    element-5.log, job 12_5, on n2\n", "  and 1 unit before: `speceval status --json`\n")
+	if strings.Contains(b.String(), "replay/2:") {
 		t.Errorf("more than five failures:\n%s", b.String())
 	}
 }
