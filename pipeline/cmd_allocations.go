@@ -3,21 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/variance"
 	"speceval/pipeline/experiment"
-)
-
-// Values of --schedule.
-const (
-	computedSchedule = "computed"
-	paperSchedule    = "paper"
 )
 
 func (s *session) allocationsCommand() *cobra.Command {
@@ -27,31 +17,28 @@ func (s *session) allocationsCommand() *cobra.Command {
 		Example: `  speceval allocations                    with the pilot sizes that the replay has designed
   speceval allocations --schedule paper   with those of the paper's Table 5, without a replay`,
 		RunE: func(*cobra.Command, []string) error {
-			if schedule != computedSchedule && schedule != paperSchedule {
-				return usagef("--schedule %s: want %s or %s", schedule, computedSchedule, paperSchedule)
+			if schedule != "computed" && schedule != "paper" {
+				return usagef("--schedule %s: want computed or paper", schedule)
 			}
-			return s.allocations(schedule)
+			return s.allocations(schedule == "paper")
 		},
 	}
-	c.Flags().StringVar(&schedule, "schedule", computedSchedule, "take pilot sizes from `WHERE`: computed or paper")
+	c.Flags().StringVar(&schedule, "schedule", "computed", "take pilot sizes from `WHERE`: computed or paper")
 	return c
 }
 
 // allocations prints the digests, and warns of the stored files behind them that are not fresh.
-func (s *session) allocations(schedule string) error {
+func (s *session) allocations(byPaper bool) error {
 	x, plan, err := s.look(selection{})
 	if err != nil {
 		return err
 	}
 	var rows bytes.Buffer // all or nothing
-	read, err := x.WriteAllocations(&rows, schedule == paperSchedule)
-	var none *experiment.NoPilotsError
-	switch {
-	case errors.As(err, &none):
-		return usagef("%w: take --schedule %s", err, computedSchedule)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule %s", filepath.Join(x.Out, filepath.FromSlash(variance.DesignsFile)), paperSchedule)
-	case err != nil:
+	read, err := x.WriteAllocations(&rows, byPaper)
+	if errors.Is(err, experiment.ErrNoPilots) {
+		return &usageError{err}
+	}
+	if err != nil {
 		return err
 	}
 	for _, stage := range plan.Stages {

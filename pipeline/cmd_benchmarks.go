@@ -48,15 +48,13 @@ terms must be accepted, HF_ENDPOINT another address of the service.`,
 }
 
 func (s *session) benchmarksListCommand() *cobra.Command {
-	c := &cobra.Command{
+	return s.jsonFlag(&cobra.Command{
 		Use: "list", Short: "list the paper's benchmarks, and where their tasks come from", Args: cobra.NoArgs,
 		Example: "  speceval benchmarks list --json   one JSON document",
 		RunE: func(*cobra.Command, []string) error {
 			return s.print(experiment.PaperBenchmarks())
 		},
-	}
-	s.jsonFlag(c)
-	return c
+	})
 }
 
 func (s *session) makeBenchmarks(cfg *config.Config, words []string, o upstream.Options, download bool) error {

@@ -21,7 +21,7 @@ func checkable() string {
 }
 
 func (s *session) checkScorerCommand() *cobra.Command {
-	c := &cobra.Command{
+	return s.jsonFlag(&cobra.Command{
 		Use: "check-scorer SCORER FILE", Short: "compare a scorer with labelled cases", Args: cobra.ExactArgs(2),
 		Long: "Compare a scorer with labelled cases. " + checkable() + ` can be tried so.
 
@@ -47,9 +47,7 @@ is printed, then agree and total as JSON. The exit code is 0 however many there 
 			}
 			return s.print(found)
 		},
-	}
-	s.jsonFlag(c)
-	return c
+	})
 }
 
 // checker is the scorer of a name.

@@ -22,15 +22,13 @@ func (s *session) ofStored(use, short string, args cobra.PositionalArgs, run fun
 
 // printed is a command on stored evaluations that prints what it makes of them.
 func printed[T texter](s *session, use, short string, args cobra.PositionalArgs, make func(evaluate.Archive, []string) (T, error)) *cobra.Command {
-	c := s.ofStored(use, short, args, func(a evaluate.Archive, words []string) error {
+	return s.jsonFlag(s.ofStored(use, short, args, func(a evaluate.Archive, words []string) error {
 		made, err := make(a, words)
 		if err != nil {
 			return err
 		}
 		return s.print(made)
-	})
-	s.jsonFlag(c)
-	return c
+	}))
 }
 
 func (s *session) showCommand() *cobra.Command {

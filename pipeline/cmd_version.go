@@ -8,7 +8,7 @@ import (
 )
 
 func (s *session) versionCommand() *cobra.Command {
-	c := &cobra.Command{
+	return s.jsonFlag(&cobra.Command{
 		Use: "version", Short: "print version, commit and compiler of this program", Args: cobra.NoArgs,
 		Example: "  speceval version --json",
 		RunE: func(*cobra.Command, []string) error {
@@ -18,7 +18,5 @@ func (s *session) versionCommand() *cobra.Command {
 			_, err := fmt.Fprintln(s.stdout, s.build())
 			return err
 		},
-	}
-	s.jsonFlag(c)
-	return c
+	})
 }

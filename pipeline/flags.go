@@ -32,9 +32,10 @@ func (o *options) define(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&o.sets, "set", nil, "set a value of the configuration, `KEY=VALUE`; repeatable")
 }
 
-// jsonFlag defines the flag that asks for a document in place of text.
-func (o *options) jsonFlag(c *cobra.Command) {
+// jsonFlag adds the flag that asks for a document in place of text.
+func (o *options) jsonFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
+	return c
 }
 
 func (o *options) allFlag(c *cobra.Command, what string) {

@@ -39,21 +39,17 @@ func (e *Experiment) profiles() (profiles []profile.Profile, stored string, err 
 func paperSchedule(tasks, budget int) (int, error) {
 	m, ok := paperNumbers().At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(tasks), Budget: int32(budget)})
 	if !ok {
-		return 0, &NoPilotsError{tasks, budget}
+		return 0, fmt.Errorf("Table 5 of the paper has no pilot size for %d tasks at budget %d: %w", tasks, budget, ErrNoPilots)
 	}
 	return int(m), nil
 }
 
-// NoPilotsError is a setting that the paper's Table 5 does not have.
-type NoPilotsError struct{ Tasks, Budget int }
-
-func (e *NoPilotsError) Error() string {
-	return fmt.Sprintf("Table 5 of the paper has no pilot size for %d tasks at budget %d", e.Tasks, e.Budget)
-}
+// ErrNoPilots is what to do about a setting that the paper's Table 5 does not have.
+var ErrNoPilots = errors.New("take --schedule computed")
 
 // WriteAllocations writes the digest of the HBN allocation of every profile at
-// every budget under coupled rewards, as CSV. Pilot sizes come from the paper's Table 5, or
-// from the designs of the replay stage, fs.ErrNotExist where it has stored none.
+// every budget under coupled rewards, as CSV. Pilot sizes come from the paper's Table 5 (the error
+// may wrap ErrNoPilots), or from the designs that the replay stage has stored.
 // read are the files of the output folder that it follows from.
 func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string, err error) {
 	profiles, stored, err := e.profiles()
@@ -64,7 +60,11 @@ func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string,
 	schedule := systems.Schedule(paperSchedule)
 	if !byPaper {
 		read = append(read, variance.DesignsFile)
-		designs, err := variance.ReadDesigns(filepath.Join(e.Out, filepath.FromSlash(variance.DesignsFile)))
+		path := filepath.Join(e.Out, filepath.FromSlash(variance.DesignsFile))
+		designs, err := variance.ReadDesigns(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule paper", path)
+		}
 		if err != nil {
 			return nil, err
 		}
