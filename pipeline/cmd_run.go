@@ -87,19 +87,19 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(where.Earlier))
 	}
 	start, before := s.now(), process.Used()
-	log, shown := s.recorder(o, holder), s.console().Run(plan, o.machines.Seconds(plan))
+	shown := s.console().Run(plan, o.machines.Seconds(plan))
+	log, end := s.record(o, plan, holder)
 	runner := dag.Runner{
 		Executor:  where.Executor,
-		Observe:   func(e dag.Event) { log.Observe(e); shown.Observe(e) },
+		Observe:   func(e dag.Event) { log(e); shown.Observe(e) },
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || where.Jobs,
 		Shared:    where.Earlier > 0,
 	}
-	log.Begin(plan)
 	err = runner.Run(ctx, drain, plan)
 	shown.End()
-	log.End()
+	end()
 	err = cmp.Or(err, o.Close(ctx))
 	if plan.Units() > 0 {
 		used := process.Used()

@@ -10,63 +10,44 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Recorder writes the log of a run: Begin comes before its first event, End after the last.
-// A run of nothing leaves no log.
-type Recorder struct {
-	Dir  string // of the logs
-	Run  Run
-	Host string
-	Now  func() time.Time
-	Warn func(error) // called once if the log cannot be written; the run goes on
-
-	// Elsewhere reports whether units of a stage run on other machines, where they
-	// begin later.
-	Elsewhere func(stage string) bool
-
-	log    *Logger  // nil where there is nothing to run
-	file   *os.File // nil if it cannot be made
-	units  int
-	counts Counts
-}
-
-// Begin begins the log.
-func (r *Recorder) Begin(plan *dag.Plan) {
-	if r.units = plan.Units(); r.units == 0 {
-		return
+// Record begins the log of a run in a folder: observe takes the run's events, and end writes what
+// came of it. A run of nothing leaves no log. Warn is called once if the log cannot be written; the
+// run goes on. Elsewhere reports whether units of a stage run on other machines, where they begin
+// later.
+func Record(dir string, r Run, host string, now func() time.Time, plan *dag.Plan, elsewhere func(stage string) bool, warn func(error)) (observe func(dag.Event), end func()) {
+	units := plan.Units()
+	if units == 0 {
+		return func(dag.Event) {}, func() {}
 	}
 	var w io.Writer = io.Discard
-	if file, err := create(r.Dir, r.Now(), r.Run.PID); err != nil {
-		r.Warn(err)
+	file, err := create(dir, now(), r.PID)
+	if err != nil {
+		warn(err)
 	} else {
-		r.file, w = file, file
+		w = file
 	}
-	r.log = New(w, r.Now, r.Host, "")
-	r.log.Warn = r.Warn
-	r.log.Log(Event{What: RunStarted, Units: r.units, Run: &r.Run})
-}
-
-// Observe writes that a unit begins, or waits to, and how it ended.
-func (r *Recorder) Observe(e dag.Event) {
-	switch {
-	case e.Progress != nil:
-	case e.Err != nil:
-		r.counts.Failed++
-		r.log.Failed(e.Unit, e.Key, e.Err, false)
-	case e.Manifest != nil:
-		r.counts.Done++
-		r.log.Done(e.Unit, e.Manifest)
-	case r.Elsewhere(e.Unit.Stage):
-		r.log.Log(Of(Queued, e.Unit, e.Key))
-	default:
-		r.log.Log(Of(Started, e.Unit, e.Key))
+	log := New(w, now, host, "")
+	log.Warn = warn
+	log.Log(Event{What: RunStarted, Units: units, Run: &r})
+	var counts Counts
+	observe = func(e dag.Event) {
+		switch {
+		case e.Progress != nil:
+		case e.Err != nil:
+			counts.Failed++
+			log.Failed(e.Unit, e.Key, e.Err, false)
+		case e.Manifest != nil:
+			counts.Done++
+			log.Done(e.Unit, e.Manifest)
+		case elsewhere(e.Unit.Stage):
+			log.Log(Of(Queued, e.Unit, e.Key))
+		default:
+			log.Log(Of(Started, e.Unit, e.Key))
+		}
 	}
-}
-
-// End writes what came of the run, and closes the log.
-func (r *Recorder) End() {
-	if r.log != nil {
-		r.log.Log(Event{What: RunEnded, Units: r.units, Counts: &r.counts})
-		r.file.Close() // nil where it could not be made
+	return observe, func() {
+		log.Log(Event{What: RunEnded, Units: units, Counts: &counts})
+		file.Close() // nil where it could not be made
 	}
 }
 

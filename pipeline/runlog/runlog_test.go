@@ -123,22 +123,16 @@ func three(fail map[string]error) []dag.Stage {
 	return []dag.Stage{stage}
 }
 
-// recorded runs what is stale of the stages, with the log of a recorder.
-func recorded(t *testing.T, out string, stages []dag.Stage, change func(*Recorder)) {
+// recorded runs what is stale of the stages as process pid, with a log, and returns what it warns of.
+func recorded(t *testing.T, out string, stages []dag.Stage, pid int) (warnings int) {
 	t.Helper()
-	r := &Recorder{
-		Dir: filepath.Join(out, "logs"), Host: "n1", Now: func() time.Time { return noon },
-		Run:  Run{PID: 7, Command: "speceval run", Commit: "abc", Config: "e.toml", Holder: "pid 7 on n1"},
-		Warn: func(err error) { t.Errorf("warned: %v", err) }, Elsewhere: func(string) bool { return false },
-	}
-	if change != nil {
-		change(r)
-	}
 	plan := dagtest.Plan(t, stages, out, dag.Selection{})
-	runner := dag.Runner{Executor: dagtest.Serial{}, Observe: r.Observe, Origin: dagtest.Origin, Now: time.Now, KeepGoing: true}
-	r.Begin(plan)
+	of := Run{PID: pid, Command: "speceval run", Commit: "abc", Config: "e.toml", Holder: "pid 7 on n1"}
+	observe, end := Record(filepath.Join(out, "logs"), of, "n1", func() time.Time { return noon }, plan, func(string) bool { return false }, func(error) { warnings++ })
+	runner := dag.Runner{Executor: dagtest.Serial{}, Observe: observe, Origin: dagtest.Origin, Now: time.Now, KeepGoing: true}
 	runner.Run(t.Context(), nil, plan)
-	r.End()
+	end()
+	return warnings
 }
 
 // summary is what a log says, a word or two for each line.
@@ -174,7 +168,9 @@ func summary(t *testing.T, path string) string {
 
 func TestARunIsRecorded(t *testing.T) {
 	out := t.TempDir()
-	recorded(t, out, three(map[string]error{"b": errBroken}), nil)
+	if recorded(t, out, three(map[string]error{"b": errBroken}), 7) != 0 {
+		t.Error("it warns")
+	}
 	path := filepath.Join(out, "logs", "run-20260101T120000.000Z-7.jsonl")
 	const want = "run of 3 by 7n1speceval runabce.tomlpid 7 on n1; started a; done a; started b; failed b; started c; done c; ended 3 2 1"
 	if got := summary(t, path); got != want {
@@ -188,8 +184,8 @@ func TestARunIsRecorded(t *testing.T) {
 
 func TestARunOfNothingLeavesNoLog(t *testing.T) {
 	out := t.TempDir()
-	recorded(t, out, three(nil), nil)
-	recorded(t, out, three(nil), func(r *Recorder) { r.Run.PID = 8 })
+	recorded(t, out, three(nil), 7)
+	recorded(t, out, three(nil), 8)
 	if all := runLogs(filepath.Join(out, "logs")); len(all) != 1 {
 		t.Errorf("logs %v, want that of the first run alone", all)
 	}
@@ -197,11 +193,11 @@ func TestARunOfNothingLeavesNoLog(t *testing.T) {
 
 func TestARunThatIsStopped(t *testing.T) {
 	dir := t.TempDir()
-	r := &Recorder{Dir: dir, Now: func() time.Time { return noon }, Run: Run{Holder: "pid 7 on n1: all"}, Elsewhere: func(stage string) bool { return stage == "far" }}
-	r.Begin(dagtest.Plan(t, three(nil), t.TempDir(), dag.Selection{}))
+	plan := dagtest.Plan(t, three(nil), t.TempDir(), dag.Selection{})
+	observe, end := Record(dir, Run{Holder: "pid 7 on n1: all"}, "", func() time.Time { return noon }, plan, func(stage string) bool { return stage == "far" }, nil)
 	key := strings.Repeat("k", 64)
-	r.Observe(dag.Event{Unit: dag.Ref{Stage: "replay", Unit: "b"}, Key: key})
-	r.Observe(dag.Event{Unit: dag.Ref{Stage: "far", Unit: "a"}, Key: key})
+	observe(dag.Event{Unit: dag.Ref{Stage: "replay", Unit: "b"}, Key: key})
+	observe(dag.Event{Unit: dag.Ref{Stage: "far", Unit: "a"}, Key: key})
 	if open, err := Stand(dir, "pid 7 on n1"); err != nil || len(open) != 2 || open[0].What != Started || open[1].What != Queued {
 		t.Errorf("under way it stands %+v, %v", open, err)
 	}
@@ -210,7 +206,7 @@ func TestARunThatIsStopped(t *testing.T) {
 			t.Errorf("killed, while %q has the lock, it stands %+v, %v", holder, open, err)
 		}
 	}
-	r.End()
+	end()
 	if open, err := Stand(dir, "pid 7 on n1"); err != nil || len(open) > 0 {
 		t.Errorf("at the end it stands %+v, %v", open, err)
 	}
@@ -284,10 +280,8 @@ func TestWithoutALogTheRunGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(out, "logs"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	warnings := 0
-	recorded(t, out, three(nil), func(r *Recorder) { r.Warn = func(error) { warnings++ } })
-	if warnings != 1 {
-		t.Errorf("%d warnings, want one", warnings)
+	if n := recorded(t, out, three(nil), 7); n != 1 {
+		t.Errorf("%d warnings, want one", n)
 	}
 	for _, id := range []string{"a", "b", "c"} {
 		if _, err := os.Stat(filepath.Join(out, id+".txt")); err != nil {
