@@ -7,14 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 	"unicode"
 
-	"speceval/pipeline/dag"
 	"speceval/pipeline/status"
 )
 
@@ -94,35 +92,6 @@ func TestAUnitFailedUntilItIsFreshOrAnother(t *testing.T) {
 	b.ok("unit replay " + key) // writes no log of a run
 	if st, stages := b.status(""); stages["replay"].Failed != 0 || len(st.Failures) != 0 {
 		t.Errorf("after it has run: %+v", st)
-	}
-}
-
-// TestAKilledRunRunsNothing takes the end of a log away, as a kill does.
-func TestAKilledRunRunsNothing(t *testing.T) {
-	b := newBench(t)
-	b.hook = func(context.Context, string) error { return errBroken }
-	b.do("run")
-	names, _ := filepath.Glob(filepath.Join(b.out, "logs", "run-*"))
-	line, _, _ := strings.Cut(b.logged(), `,"units"`)
-	_, rest, _ := strings.Cut(b.logged(), "\n")
-	started, _, _ := strings.Cut(rest, "\n")
-	write(names[0], line+"}\n"+started+"\n")
-	if _, stages := b.status(""); stages["replay"].Running != 0 {
-		t.Errorf("a unit of a dead run is running: %+v", stages["replay"])
-	}
-	var log struct{ Holder string }
-	if err := json.Unmarshal([]byte(line+"}"), &log); err != nil {
-		t.Fatal(err)
-	}
-	for holder, want := range map[string]int{log.Holder: 1, "pid 8 on lab: another run": 0} {
-		lock, err := dag.Acquire(b.out, holder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, stages := b.status(""); stages["replay"].Running != want {
-			t.Errorf("with the lock of %s %d units are running, want %d", holder, stages["replay"].Running, want)
-		}
-		lock.Release()
 	}
 }
 

@@ -178,11 +178,10 @@ type Worker struct {
 	// Launch is the command that starts a replica, with {model}, {port} and
 	// {replica} in the place of what they name; flags of the setting follow it.
 	Launch      string   `toml:"launch"`
-	Port        int      `toml:"port" want:"1 to 65535"`       // of replica 0; the others have the next ones
-	Arguments   []string `toml:"arguments"`                    // further flags, which win over those of the setting
-	Environment []string `toml:"environment"`                  // KEY=VALUE
-	MemoryGiB   float64  `toml:"memory_gib" want:"0 to 65536"` // main memory that a launched replica needs; 0: not checked
-	Weights     string   `toml:"weights" want:"|dummy"`        // of the models that it starts: "" for theirs, "dummy" for random ones
+	Port        int      `toml:"port" want:"1 to 65535"` // of replica 0; the others have the next ones
+	Arguments   []string `toml:"arguments"`              // further flags, which win over those of the setting
+	Environment []string `toml:"environment"`            // KEY=VALUE
+	Weights     string   `toml:"weights" want:"|dummy"`  // of the models that it starts: "" for theirs, "dummy" for random ones
 
 	KeyEnv string `toml:"key_env" want:"variable" json:",omitempty"` // environment variable with the key that servers want; "": SPECEVAL_API_KEY if all workers are on one host
 }

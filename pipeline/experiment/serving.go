@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -55,7 +54,6 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 		Start:       time.Duration(cfg.Serving.StartSeconds) * time.Second,
 		Environment: withoutKeys(o.Environment, cfg),
 		Logs:        cmp.Or(o.Logs, filepath.Join(o.Out, dag.LogsDir)),
-		Memory:      availableMemory,
 	}
 	oneHost := onOneHost(cfg.Workers)
 	for _, w := range cfg.Workers {
@@ -71,7 +69,7 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 		if w.Launch != "" {
 			worker.Recipe = &launcher.Recipe{
 				Command: w.Launch, Arguments: w.Arguments, Environment: w.Environment,
-				Port: w.Port, Replicas: cfg.Systems.Replicas, MemoryGiB: w.MemoryGiB,
+				Port: w.Port, Replicas: cfg.Systems.Replicas,
 			}
 			if gpus := Variable(o.Environment, "CUDA_VISIBLE_DEVICES"); gpus != "" { // as in a Slurm job
 				worker.Recipe.GPUs = strings.Split(gpus, ",")
@@ -139,15 +137,6 @@ func withoutKeys(environment []string, cfg *config.Config) []string {
 		name, _, _ := strings.Cut(variable, "=")
 		return name != "" && slices.Contains(names, name)
 	})
-}
-
-// availableMemory is how many bytes new processes can have here.
-func availableMemory() (int64, error) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, err
-	}
-	return launcher.AvailableMemory(string(text))
 }
 
 // Continues reports whether answers that are lost under way are to go on: they come in pieces.

@@ -21,10 +21,9 @@ type Options struct {
 	Logs        string        // folder for replica-<i>.log, appended to
 	Start       time.Duration // how long a server may take until it is healthy
 	Clock       clock.Clock
-	Environment []string              // of this process, as KEY=VALUE; servers inherit it
-	Key         vllm.Key              // that clients must send; "" none
-	Report      func(string)          // takes one line for people, from any goroutine; may be nil
-	Memory      func() (int64, error) // how many bytes new processes can have; nil: it is not asked
+	Environment []string     // of this process, as KEY=VALUE; servers inherit it
+	Key         vllm.Key     // that clients must send; "" none
+	Report      func(string) // takes one line for people, from any goroutine; may be nil
 }
 
 const (
@@ -56,7 +55,7 @@ type replica struct {
 // from there. A done ctx stops the start; later it does not matter, and Stop must be
 // called.
 func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) {
-	if err := r.check(o.Memory); err != nil {
+	if err := r.check(); err != nil {
 		return nil, err
 	}
 	if o.Report == nil {

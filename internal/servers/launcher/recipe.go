@@ -18,7 +18,6 @@ type Recipe struct {
 	Port        int      // of replica 0; replica i has Port+i
 	Replicas    int      // one per GPU
 	GPUs        []string // that this process may use, as CUDA calls them, one for each replica; nil: all, by number
-	MemoryGiB   float64  // main memory that a replica needs; 0: not checked
 }
 
 // Model is the model that all replicas serve.
@@ -104,38 +103,12 @@ func (r Recipe) fill(m Model, replica int, texts []string) (filled []string) {
 	return filled
 }
 
-// check compares a recipe with what there is: GPUs, and memory as memory tells it in
-// bytes, unless that is nil.
-func (r Recipe) check(memory func() (int64, error)) error {
+// check compares a recipe with the GPUs that there are.
+func (r Recipe) check() error {
 	if r.GPUs != nil && len(r.GPUs) < r.Replicas {
 		return fmt.Errorf("CUDA_VISIBLE_DEVICES leaves %d GPUs for %d replicas: ask for more, or start fewer (systems.replicas)", len(r.GPUs), r.Replicas)
 	}
-	if r.MemoryGiB <= 0 || memory == nil {
-		return nil
-	}
-	available, err := memory()
-	if err != nil {
-		return fmt.Errorf("how much memory is free: %w (set the worker's memory_gib to 0 to go without this check)", err)
-	}
-	if has, need := float64(available)/(1<<30), r.MemoryGiB*float64(r.Replicas); need > has {
-		return fmt.Errorf("%d replicas of %g GiB need %.1f GiB of memory, and %.1f GiB are available: "+
-			"stop something, set systems.replicas to %d, or correct the worker's memory_gib",
-			r.Replicas, r.MemoryGiB, need, has, max(1, int(has/r.MemoryGiB)))
-	}
 	return nil
-}
-
-var availableLine = regexp.MustCompile(`(?m)^MemAvailable:\s+(\d+) kB$`)
-
-// AvailableMemory reads from the text of /proc/meminfo how many bytes new
-// processes can have without swapping.
-func AvailableMemory(meminfo string) (int64, error) {
-	found := availableLine.FindStringSubmatch(meminfo)
-	if found == nil {
-		return 0, errors.New("/proc/meminfo has no MemAvailable in kB")
-	}
-	kib, err := strconv.ParseInt(found[1], 10, 54)
-	return kib << 10, err
 }
 
 var (

@@ -2,7 +2,6 @@ package launcher
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,38 +72,14 @@ func TestRecipeWins(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	free := func(gib float64) func() (int64, error) {
-		return func() (int64, error) { return int64(gib * (1 << 30)), nil }
-	}
-	unknown := func() (int64, error) { return 0, errors.New("no such file") }
-	three := Recipe{Replicas: 3, MemoryGiB: 2.5}
-	for _, tt := range []struct {
-		r      Recipe
-		memory func() (int64, error)
-		want   string // "" none
-	}{
-		{Recipe{Replicas: 4, GPUs: []string{"0", "1", "2"}}, nil, "CUDA_VISIBLE_DEVICES leaves 3 GPUs for 4 replicas"},
-		{Recipe{Replicas: 2, GPUs: []string{"0", "1", "2"}}, nil, ""},
-		{three, nil, ""},
-		{three, free(7.5), ""},
-		{three, free(7.4), "3 replicas of 2.5 GiB need 7.5 GiB of memory, and 7.4 GiB are available: stop something, set systems.replicas to 2"},
-		{three, unknown, "memory_gib to 0"},
-		{Recipe{Replicas: 3}, unknown, ""},
-	} {
-		if err := tt.r.check(tt.memory); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: got %v, want an error with %q", tt.r, err, tt.want)
+	for replicas, want := range map[int]string{4: "CUDA_VISIBLE_DEVICES leaves 3 GPUs for 4 replicas", 3: ""} {
+		err := Recipe{Replicas: replicas, GPUs: []string{"0", "1", "2"}}.check()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%d replicas: got %v, want %q", replicas, err, want)
 		}
 	}
-}
-
-func TestAvailableMemory(t *testing.T) {
-	if got, err := AvailableMemory("MemTotal: 24 kB\nMemAvailable:    8388608 kB\n"); err != nil || got != 8<<30 {
-		t.Errorf("%d bytes, %v", got, err)
-	}
-	for _, text := range []string{"", "MemAvailable: many kB\n", "MemAvailable: -1 kB\n", "MemAvailable: 18014398509481984 kB\n"} {
-		if got, err := AvailableMemory(text); err == nil {
-			t.Errorf("%q has %d bytes", text, got)
-		}
+	if err := (Recipe{Replicas: 4}).check(); err != nil {
+		t.Errorf("GPUs by number: %v", err)
 	}
 }
 

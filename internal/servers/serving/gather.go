@@ -98,7 +98,7 @@ func (s *Servers) launch(ctx context.Context, at *site, w Worker, m Model) (*lau
 	s.settings.Report(fmt.Sprintf("worker %s: starting %d servers of %s", w.Name, w.Recipe.Replicas, m.ID))
 	servers, err := launcher.Start(ctx, *w.Recipe, load, launcher.Options{
 		Logs: filepath.Join(s.settings.Logs, w.Name, m.ID), Start: s.settings.Start, Clock: s.settings.Clock,
-		Environment: s.settings.Environment, Key: w.Key, Report: s.settings.Report, Memory: s.settings.Memory,
+		Environment: s.settings.Environment, Key: w.Key, Report: s.settings.Report,
 	})
 	switch {
 	case err == nil:

@@ -45,9 +45,8 @@ type Settings struct {
 	Hang          time.Duration // without a token until a replica counts as hung
 	Start         time.Duration // for launched servers to become healthy
 
-	Logs        string                // folder of the logs of launched servers
-	Environment []string              // of this process, for launched servers
-	Memory      func() (int64, error) // bytes that launched servers can have; nil: not asked
+	Logs        string   // folder of the logs of launched servers
+	Environment []string // of this process, for launched servers
 }
 
 // Servers lend the replicas of workers. They are lent together to two users of a model at
