@@ -22,12 +22,12 @@ func (s *session) statusCommand() *cobra.Command {
 		Example: `  speceval status --check    for scripts: exit code 3 if anything is stale or missing
   speceval status --json     one JSON document`,
 		RunE: func(*cobra.Command, []string) error {
-			st, unknown, err := s.statusOf(context.Background())
-			if err != nil {
+			st, err := s.statusOf(context.Background())
+			if st == nil {
 				return err
 			}
-			if unknown != nil {
-				s.warn("what is queued, running and failed is not known: %v", unknown)
+			if err != nil {
+				s.warn("what is queued, running and failed is not known: %v", err)
 			}
 			err = s.printAs(st, func(w io.Writer) error { return st.Text(w, s.width) })
 			if err == nil && check && !st.Fresh {
@@ -41,19 +41,19 @@ func (s *session) statusCommand() *cobra.Command {
 	return c
 }
 
-// statusOf is the status of the units of the pipeline; unknown is why it lacks what is queued,
-// running and failed.
-func (s *session) statusOf(ctx context.Context) (st *status.Status, unknown, err error) {
+// statusOf is the status of the units of the pipeline. An error beside it is why it lacks what is
+// queued, running and failed.
+func (s *session) statusOf(ctx context.Context) (*status.Status, error) {
 	x, err := s.open(selection{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	plan, err := x.plan(ctx, dag.Selection{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	holder := dag.Holder(x.Out)
 	logged, unread := runlog.Stand(filepath.Join(x.Out, dag.LogsDir), holder)
 	far, unknown := slurm.Standings(ctx, slurm.Run(s.environment, time.Minute), filepath.Join(x.Out, dag.JobsDir)) // knows better
-	return status.Of(x.Out, holder, plan, append(logged, far...)), cmp.Or(unread, unknown), nil
+	return status.Of(x.Out, holder, plan, append(logged, far...)), cmp.Or(unread, unknown)
 }

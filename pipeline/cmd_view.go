@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,14 +76,14 @@ func (s *session) units(ctx context.Context, out string) func() (*status.Status,
 	var mu sync.Mutex
 	var read time.Time
 	var st *status.Status
-	var unknown, err error
+	var err error
 	return func() (*status.Status, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if _, none := os.Stat(filepath.Join(out, "manifests")); none == nil && s.now().Sub(read) >= unitsEvery {
-			st, unknown, err = s.statusOf(ctx)
+			st, err = s.statusOf(ctx)
 			read = s.now()
 		}
-		return st, cmp.Or(err, unknown)
+		return st, err
 	}
 }

@@ -78,19 +78,16 @@ type Jobs struct {
 
 var _ dag.Executor = (*Jobs)(nil)
 
-func newJobs(s Settings) *Jobs {
-	return &Jobs{Settings: s, schedulers: make(map[Target]scheduler), allowed: make(map[string]allowed), fits: 1 << 20}
-}
-
 // stored reads the arrays in a folder, for those who change nothing; away as of load.
 func stored(ctx context.Context, run Command, folder string) (arrays []*array, away, err error) {
-	return newJobs(Settings{Run: run, Folder: folder, Report: func(string) {}}).load(ctx)
+	c := Jobs{Settings: Settings{Run: run, Folder: folder, Report: func(string) {}}, schedulers: make(map[Target]scheduler)}
+	return c.load(ctx)
 }
 
 // Attach asks whether the clusters would take the jobs of stages, and finds the jobs of
 // earlier runs in the folder. A *RefusedError names keys of the configuration.
 func Attach(ctx context.Context, s Settings, stages ...string) (*Jobs, error) {
-	c := newJobs(s)
+	c := &Jobs{Settings: s, schedulers: make(map[Target]scheduler), allowed: make(map[string]allowed), fits: 1 << 20}
 	var err error
 	for _, stage := range stages {
 		if c.allowed[stage], err = c.of(c.target(stage)).check(ctx, stage, s.Resources[stage]); err != nil {
