@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"speceval/data"
 	"speceval/internal/clock"
@@ -276,8 +275,5 @@ func texEngine(cfg *config.Config, out string, look func(string) (string, error)
 	if _, err := os.Stat(filepath.Join(out, pdfFile)); err == nil {
 		notes = append(notes, fmt.Sprintf("the %s in %s is of an earlier run", pdfFile, out))
 	}
-	if notes == nil {
-		return nil, nil
-	}
-	return nil, []string{strings.Join(notes, "; ")}
+	return nil, notes
 }

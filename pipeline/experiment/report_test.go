@@ -126,9 +126,9 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(out, pdfFile), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, pdf := range []string{config.PDFNever, config.PDFAuto} {
+	for n, pdf := range []string{config.PDFNever, config.PDFAuto} {
 		cfg.Report.PDF = pdf
-		if _, notes := texEngine(cfg, out, none, nil); len(notes) != 1 || !strings.Contains(notes[0], "the report.pdf in "+out+" is of an earlier run") {
+		if _, notes := texEngine(cfg, out, none, nil); len(notes) != 1+n || !strings.Contains(notes[n], "the report.pdf in "+out+" is of an earlier run") {
 			t.Errorf("%s, beside an old one: notes %q", pdf, notes)
 		}
 	}
