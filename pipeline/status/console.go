@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/schollz/progressbar/v3"
 
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
@@ -52,7 +55,8 @@ func (t *turn) due(now time.Time, interval time.Duration) bool {
 type view struct {
 	Console
 	turn
-	shown int // columns of the line in place
+	shown int                      // columns of the line in place
+	bar   *progressbar.ProgressBar // in its place; nil: none
 }
 
 // show shows a text if it is due: in place on a terminal, elsewhere as a dated line.
@@ -84,16 +88,26 @@ func (v *view) draw(text string) {
 	v.shown = utf8.RuneCountInString(text)
 }
 
-const barColumns = 10
+const (
+	barColumns = 10
+	barSteps   = 1000
+)
 
 // drawBar puts a share from 0 to 1 in the place of the line, as a bar behind a text.
 func (v *view) drawBar(share float64, text string) {
-	bar := fmt.Sprintf(" %3.0f%% |%-*s|", 100*share, barColumns, strings.Repeat("█", int(share*barColumns+0.05)))
-	v.draw(cut(text, v.columns()-utf8.RuneCountInString(bar)) + bar)
+	if v.bar == nil {
+		v.bar = progressbar.NewOptions(barSteps, progressbar.OptionSetWriter(cmp.Or(v.Bars, v.W)), progressbar.OptionSetWidth(barColumns),
+			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
+	}
+	v.bar.Describe(cut(text, v.columns()-len(" 100% || ")-barColumns))
+	v.bar.Set(int(math.Round(share * barSteps)))
 }
 
 // End takes the line in place away.
 func (v *view) End() {
+	if v.bar != nil {
+		v.bar.Clear()
+	}
 	if v.shown > 0 {
 		v.draw("")
 		io.WriteString(cmp.Or(v.Bars, v.W), "\r")
