@@ -83,7 +83,7 @@ func TestShippedExperiment(t *testing.T) {
 
 	checkPage(t, filepath.Join(one, pageFile))
 
-	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 1552 units fresh") {
+	if code, plan, _ := speceval(t, one, "plan"); code != 0 || !strings.Contains(plan, "nothing to run: 1338 units fresh") {
 		t.Errorf("plan after the run: exit code %d\n%s", code, plan)
 	}
 	if code, plan, _ := speceval(t, one, "plan", "--set", "replay.quadrature_order=8"); code != 0 ||
