@@ -103,7 +103,7 @@ func (k *Known) drift(s *Setup, rows []Task) error {
 		if first.Squares != first.Rewards {
 			return nil // counts do not distinguish graded rewards
 		}
-		pilot[i] = drift.Passes(int(first.Rewards), first.Rollouts)
+		pilot[i] = drift.Outcome{Passes: int(first.Rewards), Rollouts: first.Rollouts}
 	}
 	for at, d := range s.Donors {
 		if !d.Same {
@@ -123,7 +123,7 @@ func (w *Weighed) test(d Donor, pilot []drift.Outcome) error {
 		of := drift.Reference{Name: d.Source}
 		any := false
 		for i, n := range c.Rollouts {
-			of.Tasks = append(of.Tasks, drift.Passes(c.Passes[i], n))
+			of.Tasks = append(of.Tasks, drift.Outcome{Passes: c.Passes[i], Rollouts: n})
 			any = any || n > 0
 		}
 		if any {
@@ -133,7 +133,7 @@ func (w *Weighed) test(d Donor, pilot []drift.Outcome) error {
 	if len(references) == 0 {
 		return nil
 	}
-	v, err := drift.Same(references, pilot, drift.Settings{Seed: savedSeed})
+	v, err := drift.Same(references, pilot, drift.Draws, savedSeed)
 	if err != nil {
 		return err
 	}

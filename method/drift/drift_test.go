@@ -13,13 +13,12 @@ import (
 	"speceval/method/neyman"
 )
 
-func settings(n int) drift.Settings {
-	return drift.Settings{Seed: uint64(n), Draws: 199}
-}
+// fewDraws are enough where a rate of alarms is found.
+const fewDraws = 199
 
-func same(t testing.TB, references []drift.Reference, pilot []drift.Outcome, s drift.Settings) drift.Verdict {
+func same(t testing.TB, references []drift.Reference, pilot []drift.Outcome, draws, seed int) drift.Verdict {
 	t.Helper()
-	v, err := drift.Same(references, pilot, s)
+	v, err := drift.Same(references, pilot, draws, uint64(seed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +34,7 @@ func draw(random *rand.Rand, ps []float64, rollouts ...int) (all []drift.Outcome
 				passes++
 			}
 		}
-		all = append(all, drift.Passes(passes, n))
+		all = append(all, drift.Outcome{passes, n})
 	}
 	return all
 }
@@ -63,7 +62,7 @@ func TestOneTaskIsFishersTest(t *testing.T) {
 	const draws = 20_000
 	for _, tt := range [][4]int{{9, 12, 2, 8}, {30, 40, 8, 8}, {1, 5, 3, 4}} {
 		old, n, fresh, m := tt[0], tt[1], tt[2], tt[3]
-		v := same(t, []drift.Reference{{Tasks: []drift.Outcome{drift.Passes(old, n)}}}, []drift.Outcome{drift.Passes(fresh, m)}, drift.Settings{Seed: 3, Draws: draws})
+		v := same(t, []drift.Reference{{Tasks: []drift.Outcome{drift.Outcome{old, n}}}}, []drift.Outcome{drift.Outcome{fresh, m}}, draws, 3)
 		passes := old + fresh
 		expected := float64(m) * float64(passes) / float64(n+m)
 		want := 0.0
@@ -82,34 +81,21 @@ func TestOneTaskIsFishersTest(t *testing.T) {
 	}
 }
 
-// TestModelsThatStayAreLeftAlone draws references and pilots of the same tasks: binary
-// with many and with few rollouts, of different numbers for every task, and graded. The
-// rate of alarms is at most 1%, and the stated error is that of the shift.
+// TestModelsThatStayAreLeftAlone draws references and pilots of the same tasks: with many
+// and with few rollouts, and of different numbers for every task. The rate of alarms is at most 1%, and the stated error is that of the shift.
 func TestModelsThatStayAreLeftAlone(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	ps := chances(random, 40)
-	grades := func(n int) (all []drift.Outcome) {
-		for _, p := range ps {
-			var o drift.Outcome
-			for range n {
-				x := math.Round(4*p*random.Float64()) / 4
-				o = append(o, drift.Reward{Value: x, Rollouts: 1})
-			}
-			all = append(all, o)
-		}
-		return all
-	}
 	for name, outcomes := range map[string]func() (old, fresh []drift.Outcome){
 		"many":   func() (old, fresh []drift.Outcome) { return draw(random, ps, 64), draw(random, ps, 4) },
 		"few":    func() (old, fresh []drift.Outcome) { return draw(random, ps, 2), draw(random, ps, 3) },
 		"uneven": func() (old, fresh []drift.Outcome) { return draw(random, ps, 1, 0, 30, 7), draw(random, ps, 4) },
-		"graded": func() (old, fresh []drift.Outcome) { return grades(12), grades(4) },
 	} {
 		const pairs = 700
 		alarms, seen, stated := 0, 0.0, 0.0
 		for k := range pairs {
 			old, fresh := outcomes()
-			v := same(t, []drift.Reference{{Tasks: old}}, fresh, settings(k))
+			v := same(t, []drift.Reference{{Tasks: old}}, fresh, fewDraws, k)
 			if v.Moved {
 				alarms++
 			}
@@ -141,17 +127,17 @@ func TestEvaluationsAsReferences(t *testing.T) {
 		first := draw(random, ps, m)
 		counts, scores := make([]int, m+1), make([]float64, len(ps))
 		for _, o := range first {
-			counts[o[1].Rollouts]++
+			counts[o.Passes]++
 		}
 		by := posterior.Scores(counts, work)
 		for i, o := range first {
-			scores[i] = by.At(o[1].Rollouts)
+			scores[i] = by.At(o.Passes)
 		}
 		allocation, err := neyman.Allocate(scores, len(ps)*(budget-m))
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := same(t, []drift.Reference{{Name: "pilot", Tasks: first}, {Name: "last stage", Tasks: draw(random, ps, allocation...)}}, draw(random, ps, 4), settings(k))
+		v := same(t, []drift.Reference{{Name: "pilot", Tasks: first}, {Name: "last stage", Tasks: draw(random, ps, allocation...)}}, draw(random, ps, 4), fewDraws, k)
 		if v.Moved {
 			alarms++
 		}
@@ -182,11 +168,11 @@ func TestMovedModelsAreFound(t *testing.T) {
 	var shifted, changed int
 	for k := range pairs {
 		old := []drift.Reference{{Tasks: draw(random, ps, 32)}}
-		v := same(t, old, draw(random, worse, 8), settings(k))
+		v := same(t, old, draw(random, worse, 8), fewDraws, k)
 		if v.Moved && v.By[0].ShiftP <= 0.01 && math.Abs(v.By[0].Shift-gap) < 5*v.By[0].Error {
 			shifted++
 		}
-		if v = same(t, old, draw(random, other, 8), settings(k)); v.Moved && v.By[0].ChangeP <= 0.01 {
+		if v = same(t, old, draw(random, other, 8), fewDraws, k); v.Moved && v.By[0].ChangeP <= 0.01 {
 			changed++
 		}
 	}
@@ -199,34 +185,33 @@ func TestSeedsDecideTheDraws(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 4))
 	ps := chances(random, 20)
 	old, fresh := []drift.Reference{{Tasks: draw(random, ps, 16)}}, draw(random, ps, 4)
-	a, b, c := same(t, old, fresh, settings(1)), same(t, old, fresh, settings(1)), same(t, old, fresh, settings(2))
+	a, b, c := same(t, old, fresh, fewDraws, 1), same(t, old, fresh, fewDraws, 1), same(t, old, fresh, fewDraws, 2)
 	if !reflect.DeepEqual(a, b) || a.By[0].ShiftP == c.By[0].ShiftP {
 		t.Errorf("%+v\n%+v\n%+v", a, b, c)
 	}
 	// Tasks that tell nothing change nothing but the mean shift's denominator.
-	old[0].Tasks = append(old[0].Tasks, drift.Passes(5, 5), nil, drift.Passes(2, 3))
-	fresh = append(fresh, drift.Passes(4, 4), drift.Passes(1, 4), nil)
-	if d := same(t, old, fresh, settings(1)); d.P != a.P || d.By[0].Tasks != 21 || math.Abs(d.By[0].Shift*21-a.By[0].Shift*20) > 1e-12 {
+	old[0].Tasks = append(old[0].Tasks, drift.Outcome{5, 5}, drift.Outcome{}, drift.Outcome{2, 3})
+	fresh = append(fresh, drift.Outcome{4, 4}, drift.Outcome{1, 4}, drift.Outcome{})
+	if d := same(t, old, fresh, fewDraws, 1); d.P != a.P || d.By[0].Tasks != 21 || math.Abs(d.By[0].Shift*21-a.By[0].Shift*20) > 1e-12 {
 		t.Errorf("%+v, without them %+v", d, a)
 	}
 }
 
 func TestComparisonsThatAreNone(t *testing.T) {
-	good := []drift.Outcome{drift.Passes(1, 4), drift.Passes(2, 2)}
+	good := []drift.Outcome{{1, 4}, {2, 2}}
 	for want, tt := range map[string]struct {
 		references []drift.Reference
 		pilot      []drift.Outcome
 		draws      int
 	}{
-		"no reference":                         {nil, good, 9},
-		"-1 draws":                             {[]drift.Reference{{Tasks: good}}, good, -1},
+		"0 references and 9 draws":             {nil, good, 9},
+		"1 references and 0 draws":             {[]drift.Reference{{Tasks: good}}, good, 0},
 		"last month: 1 tasks, the pilot has 2": {[]drift.Reference{{"last month", good[:1]}}, good, 9},
-		"last month: task 1: -1 rollouts":      {[]drift.Reference{{"last month", []drift.Outcome{good[0], drift.Passes(3, 2)}}}, good, 9},
-		"task 0: 1 rollouts with the reward 2": {[]drift.Reference{{"x", good}}, []drift.Outcome{{{2, 1}}, good[1]}, 9},
-		"with the reward NaN":                  {[]drift.Reference{{"x", good}}, []drift.Outcome{{{math.NaN(), 1}}, good[1]}, 9},
-		"no task has rollouts both":            {[]drift.Reference{{"x", []drift.Outcome{good[0], nil}}}, []drift.Outcome{nil, good[1]}, 9},
+		"last month: task 1: 3 passes of 2":    {[]drift.Reference{{"last month", []drift.Outcome{good[0], {3, 2}}}}, good, 9},
+		"task 0: -1 passes of 1 rollouts":      {[]drift.Reference{{"x", good}}, []drift.Outcome{{-1, 1}, good[1]}, 9},
+		"no task has rollouts both":            {[]drift.Reference{{"x", []drift.Outcome{good[0], {}}}}, []drift.Outcome{{}, good[1]}, 9},
 	} {
-		if _, err := drift.Same(tt.references, tt.pilot, drift.Settings{Seed: 1, Draws: tt.draws}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := drift.Same(tt.references, tt.pilot, tt.draws, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
@@ -238,10 +223,10 @@ func ExampleSame() {
 	known := drift.Reference{Name: "last month"}
 	var pilot []drift.Outcome
 	for _, passes := range []int{16, 15, 12, 14, 9, 16, 11, 13, 0, 15} {
-		known.Tasks = append(known.Tasks, drift.Passes(passes, 16))
-		pilot = append(pilot, drift.Passes(passes/5, 4))
+		known.Tasks = append(known.Tasks, drift.Outcome{passes, 16})
+		pilot = append(pilot, drift.Outcome{passes / 5, 4})
 	}
-	v, err := drift.Same([]drift.Reference{known}, pilot, drift.Settings{Seed: 1})
+	v, err := drift.Same([]drift.Reference{known}, pilot, drift.Draws, 1)
 	if err != nil {
 		fmt.Println(err)
 		return
