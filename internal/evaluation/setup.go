@@ -326,7 +326,7 @@ func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, of ...P
 	if err != nil {
 		return estimate.Mean{}, err
 	}
-	return estimate.Informed(reference, tasks, known...)
+	return estimate.Of(reference, tasks, known...)
 }
 
 // Controller is the policy, ready to begin, after the evaluation that the setup extends if

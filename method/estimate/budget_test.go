@@ -97,7 +97,7 @@ func TestErrorsThatNoBudgetHas(t *testing.T) {
 // Two evaluations at the budgets that Budgets returns have the difference's error
 // that Resolving asks for, as far as errors fall with the root of the budget.
 func TestBudgetsFindTheDifference(t *testing.T) {
-	d := estimate.Difference{StandardError: 0.05}
+	d := estimate.Bounded{StandardError: 0.05}
 	given := [2]int{100, 400}
 	more := d.Budgets(given, 0.07)
 	for i := range more {
@@ -108,8 +108,8 @@ func TestBudgetsFindTheDifference(t *testing.T) {
 	if few := d.Budgets(given, 5); few != [2]int{2, 2} {
 		t.Errorf("budgets %v, want the least", few)
 	}
-	if each := estimate.ResolvingEach(0.07); math.Abs(math.Hypot(each, each)-estimate.Resolving(0.07)) > 1e-15 || math.Abs(estimate.ResolvedByEach(each)-0.07) > 1e-15 {
-		t.Errorf("an error of %v each does not resolve 0.07", each)
+	if found := estimate.Resolved(estimate.Resolving(0.07)); math.Abs(found-0.07) > 1e-15 {
+		t.Errorf("the error that resolves 0.07 resolves %v", found)
 	}
 }
 

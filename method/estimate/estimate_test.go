@@ -234,11 +234,11 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 func TestDifferences(t *testing.T) {
 	a := estimate.Mean{Value: 0.6, StandardError: 0.03, Low: 0.54, High: 0.66}
 	b := estimate.Mean{Value: 0.5, StandardError: 0.04, Low: 0.42, High: 0.58}
-	d := a.Minus(b)
+	d := a.Bounded().Minus(b.Bounded())
 	if math.Abs(d.Value-0.1) > 1e-15 || math.Abs(d.StandardError-0.05) > 1e-15 || math.Abs(d.Low-0) > 1e-12 || math.Abs(d.High-0.2) > 1e-12 {
 		t.Errorf("%+v", d)
 	}
-	if e := b.Minus(a); e.Value != -d.Value || math.Abs(e.Low+d.High) > 1e-15 || math.Abs(e.High+d.Low) > 1e-15 {
+	if e := b.Bounded().Minus(a.Bounded()); e.Value != -d.Value || math.Abs(e.Low+d.High) > 1e-15 || math.Abs(e.High+d.Low) > 1e-15 {
 		t.Errorf("the other way round %+v", e)
 	}
 }
@@ -281,7 +281,7 @@ func TestErrorByDonors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := estimate.Informed(prior, tasks, known)
+		m, err := estimate.Of(prior, tasks, known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +305,7 @@ func TestErrorByDonors(t *testing.T) {
 	if adverse.StandardError < 0.95*plain.StandardError {
 		t.Errorf("by a donor that is wrong ± %v, without ± %v", adverse.StandardError, plain.StandardError)
 	}
-	if _, err := estimate.Informed(prior, tasks, mustInformed(t, n+1)); err == nil {
+	if _, err := estimate.Of(prior, tasks, mustInformed(t, n+1)); err == nil {
 		t.Error("no error for a prior of other tasks")
 	}
 }
@@ -323,18 +323,18 @@ func TestBenchmarksOfASuiteErrIndependently(t *testing.T) {
 			own = append(own, estimate.Task{Stages: []estimate.Stage{estimate.Binary(2+k, 2+k, 0.4), estimate.Binary(5, 5, 0.6)}, Share: weight / float64(n)})
 		}
 		prior := mustInformed(t, n)
-		m, err := estimate.Informed(reference(t), own, prior)
+		m, err := estimate.Of(reference(t), own, prior)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want += weight * weight * m.StandardError * m.StandardError
 		all, known = append(all, own...), append(known, prior)
 	}
-	m, err := estimate.Informed(reference(t), all, known...)
+	m, err := estimate.Of(reference(t), all, known...)
 	if err != nil || m.Value != 1 || math.Abs(m.StandardError*m.StandardError/want-1) > 1e-9 {
 		t.Errorf("%v ± %v, want 1 ± %v (%v)", m.Value, m.StandardError, math.Sqrt(want), err)
 	}
-	if _, err := estimate.Informed(reference(t), all, known[:1]...); err == nil {
+	if _, err := estimate.Of(reference(t), all, known[:1]...); err == nil {
 		t.Error("no error for a prior of the first benchmark alone")
 	}
 }

@@ -1,7 +1,6 @@
 package estimate
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -161,50 +160,27 @@ func (g *Gate) chance(value, now, last float64) float64 {
 	return distuv.UnitNormal.CDF((mean + g.Margin - z*math.Sqrt(last)) / max(math.Sqrt(last*(1-known)), tiny))
 }
 
-// Difference is the difference of two benchmark means, of independent evaluations.
-type Difference struct {
-	Value         float64
-	StandardError float64
-	Low, High     float64 // ends of the 95% interval
-}
-
-// Minus is the difference m − other. The interval joins the intervals of the two as
-// Newcombe's does (Statistics in Medicine 17, 1998, method 10).
-func (m Mean) Minus(other Mean) Difference {
-	d := Difference{Value: m.Value - other.Value, StandardError: math.Hypot(m.StandardError, other.StandardError)}
-	d.Low = d.Value - math.Hypot(m.Value-m.Low, other.High-other.Value)
-	d.High = d.Value + math.Hypot(m.High-m.Value, other.Value-other.Low)
-	return d
-}
-
 // power is the power of planned tests, 80%, as a quantile of the standard normal.
 const power = 0.8416212335729143
 
 // Resolving is the standard error at which a true difference is found by a two-sided test at
 // 5% four times in five. For a difference of two evaluations it is the standard error of
-// both together.
+// both together, √2 times the one of each where they are alike.
 func Resolving(difference float64) float64 { return math.Abs(difference) / (quantile + power) }
-
-// ResolvingEach is the standard error that each of two alike, independent evaluations needs
-// for their difference to have the standard error of Resolving.
-func ResolvingEach(difference float64) float64 { return Resolving(difference) / math.Sqrt2 }
 
 // Resolved is the inverse of Resolving: the true difference that is found four
 // times in five under this standard error of a difference.
 func Resolved(standardError float64) float64 { return standardError / Resolving(1) }
 
-// ResolvedByEach is the inverse of ResolvingEach.
-func ResolvedByEach(standardError float64) float64 { return Resolved(standardError * math.Sqrt2) }
-
-// Budgets are the rollouts per task at which the two evaluations behind d would
+// Budgets are the rollouts per task at which the two evaluations behind a difference would
 // find a true difference other than 0 four times in five, at least 2 each. given
 // are the budgets that they had. Both grow by the same factor, the inverse ratio of
 // the variances: no more is needed, since the allocation gets better with the
 // budget.
-func (d Difference) Budgets(given [2]int, difference float64) [2]int {
-	factor := math.Pow(d.StandardError/Resolving(difference), 2)
-	for i, b := range given {
-		given[i] = max(2, int(math.Ceil(factor*float64(b))))
+func (b Bounded) Budgets(given [2]int, difference float64) [2]int {
+	factor := math.Pow(b.StandardError/Resolving(difference), 2)
+	for i, n := range given {
+		given[i] = max(2, int(math.Ceil(factor*float64(n))))
 	}
 	return given
 }
@@ -245,9 +221,12 @@ func Share(value, expected, variance float64) Bounded {
 // Minus is the difference of two independent estimates. Its bounds join theirs as
 // Newcombe's do (Statistics in Medicine 17, 1998, method 10).
 func (b Bounded) Minus(other Bounded) Bounded {
-	return newBounded(b.Value-other.Value, math.Hypot(b.StandardError, other.StandardError), func(rate float64) (low, high float64) {
+	d := newBounded(b.Value-other.Value, math.Hypot(b.StandardError, other.StandardError), func(rate float64) (low, high float64) {
 		return minus(b, other, 0, rate)
 	})
+	d.Low = d.Value - math.Hypot(b.Value-b.Low, other.High-other.Value)
+	d.High = d.Value + math.Hypot(b.High-b.Value, other.Value-other.Low)
+	return d
 }
 
 // minus is the bounds of b − other, whose errors have a correlation (Zou and Donner,
@@ -274,15 +253,11 @@ func (m Mean) Bounded() Bounded {
 	return b
 }
 
-// ErrNoInterval means that a value is outside of its interval, or that the interval
-// is not within 0 and 1.
-var ErrNoInterval = errors.New("a mean and its 95% interval must be numbers between 0 and 1, the mean within the interval")
-
 // Stored is a mean that has been written down. Without an interval, low and high being
-// the value, it counts as known exactly. An error is ErrNoInterval.
+// the value, it counts as known exactly. It is an error if the value is not within the interval, or that not within 0 and 1.
 func Stored(value, standardError, low, high float64) (Mean, error) {
 	if !(0 <= low && low <= value && value <= high && high <= 1 && standardError >= 0 && standardError <= 1) {
-		return Mean{}, fmt.Errorf("%v ± %v, %v to %v: %w", value, standardError, low, high, ErrNoInterval)
+		return Mean{}, fmt.Errorf("%v ± %v, %v to %v: a mean and its 95%% interval must be numbers between 0 and 1, the mean within the interval", value, standardError, low, high)
 	}
 	return Mean{Value: value, StandardError: standardError, Low: low, High: high}, nil
 }

@@ -135,7 +135,7 @@ func drawn(t *testing.T, prior *neyman.Prior, l law, policy string, budget, numb
 			t.Fatal(err)
 		}
 		settings.Prior = controller.Informed(known)
-		of = func(tasks []estimate.Task) (estimate.Mean, error) { return estimate.Informed(prior, tasks, known) }
+		of = func(tasks []estimate.Task) (estimate.Mean, error) { return estimate.Of(prior, tasks, known) }
 	}
 	settings.Tasks, settings.Budget = l.tasks, budget
 	streams, truth := root.Stream(), l.truth()

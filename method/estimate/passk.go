@@ -85,102 +85,59 @@ func (q Question) BestFloor(pilots, budget int) int {
 	return max(q.Floor(pilots), min(q.K, budget-pilots))
 }
 
-// Answer is an estimate of pass^k or pass@k, of the mean over tasks.
-type Answer struct {
-	Bounded
-	Tasks []PassTask
-}
-
-// PassTask is the answer of one task.
-type PassTask struct {
-	Value    float64 // unbiased
-	Mean     float64 // posterior expectation under the reference prior
-	Variance float64 // of Value, expected by the posterior
-}
-
-// Sample is the tasks as a sample of what they stand for, as estimate.Mean has it.
-func (a Answer) Sample(shares []float64, clusters []string) Sample {
-	s := Sample{Shares: shares, Clusters: clusters}
-	for _, t := range a.Tasks {
-		s.Values = append(s.Values, t.Value)
-	}
-	return s
-}
-
-// ErrGraded means that rewards are not all 0 or 1: k rollouts then have no number that
-// passed.
-var ErrGraded = errors.New("graded rewards have no pass@k and pass^k: these need rollouts that pass or fail")
-
 // Of answers the question by the selected rollouts of all tasks, as estimate.Of
-// estimates their mean. It is an error if tasks are not as that function wants them, if
+// estimates their mean, of pass^k or pass@k as the mean over tasks. It is an error if tasks are not as that function wants them, if
 // rewards are graded, and if a task's stages have too few rollouts for k.
-func (q Question) Of(prior *neyman.Prior, tasks []Task) (Answer, error) {
+func (q Question) Of(prior *neyman.Prior, tasks []Task) (Bounded, error) {
 	if q.K < 1 || q.K > MostK || q.Least < 0 {
-		return Answer{}, fmt.Errorf("%v with at least %d rollouts ahead: want k from 1 to %d, and no fewer than 0", q, q.Least, MostK)
-	}
-	if _, err := Of(prior, tasks); err != nil {
-		return Answer{}, err
+		return Bounded{}, fmt.Errorf("%v with at least %d rollouts ahead: want k from 1 to %d, and no fewer than 0", q, q.Least, MostK)
 	}
 	observed, successes := make([]int, len(tasks)), make([]int, len(tasks))
-	paths := make([]path, len(tasks))
+	paths, classes := make([]path, len(tasks)), make([]class, len(tasks))
 	for i, t := range tasks {
 		stages, err := q.stages(t)
 		if err == nil {
 			paths[i], err = q.follow(stages)
 		}
 		if err != nil {
-			return Answer{}, fmt.Errorf("task %d: %v: %w", i, q, err)
+			return Bounded{}, fmt.Errorf("task %d: %v: %w", i, q, err)
 		}
-		for _, s := range paths[i].stages {
-			observed[i] += s.rollouts
-			successes[i] += s.passes
+		for _, s := range stages {
+			classes[i].rollouts += s.rollouts
+			classes[i].passes += s.passes
 		}
+		observed[i], successes[i] = classes[i].rollouts, classes[i].passes
 	}
 	update, err := prior.Update(observed, successes)
 	if err != nil {
-		return Answer{}, err
+		return Bounded{}, err
 	}
-	classes := make([]class, len(tasks))
-	for i, n := range observed {
-		classes[i] = class{n, successes[i]}
-	}
-	return q.answer(update, newPopulation(classes), tasks, paths, classes), nil
-}
-
-// answer is the mean over tasks, by their shares.
-func (q Question) answer(update *neyman.Update, population population, tasks []Task, paths []path, classes []class) Answer {
-	var a Answer
-	var value, expected, variance, suggested, all float64
-	alike := true
-	for _, t := range tasks {
-		alike = alike && t.Share == 0
-	}
+	population := newPopulation(classes)
+	var value, expected, variance, suggested float64
+	shares, all := shares(tasks)
 	for i, p := range paths {
 		powers := update.Powers(i, 2*q.K)
-		t := PassTask{Value: p.value, Mean: powers[q.K], Variance: max(0, p.variance.expect(powers))}
+		own, mean := p.value, powers[q.K]
 		if q.Any {
-			t.Value, t.Mean = 1-t.Value, 1-t.Mean
+			own, mean = 1-own, 1-mean
 		}
-		share := tasks[i].Share
-		if alike {
-			share = 1
-		}
-		all += share
-		value += share * t.Value
-		expected += share * t.Mean
-		variance += share * share * t.Variance
+		share := shares[i]
+		value += share * own
+		expected += share * mean
+		variance += share * share * max(0, p.variance.expect(powers))
 		suggested += share * share * population.expect(p.variance, classes[i])
-		a.Tasks = append(a.Tasks, t)
 	}
-	a.Bounded = Share(value/all, expected/all, max(variance, suggested)/(all*all))
-	return a
+	return Share(value/all, expected/all, max(variance, suggested)/(all*all)), nil
 }
 
 // stages are a task's, with failures counted as passes for pass@k: 1 − E[(1−p)^k].
 func (q Question) stages(t Task) (stages []stage, err error) {
+	if err := t.check(); err != nil {
+		return nil, err
+	}
 	for _, s := range t.Stages {
 		if s.Rewards != math.Trunc(s.Rewards) || s.Squares != s.Rewards {
-			return nil, ErrGraded
+			return nil, errors.New("graded rewards have no pass@k and pass^k: these need rollouts that pass or fail")
 		}
 		passes := int(s.Rewards)
 		if q.Any {
@@ -199,7 +156,6 @@ type stage struct {
 
 // path is a task's way through its stages.
 type path struct {
-	stages   []stage
 	value    float64 // A_0 after the last
 	variance polynomial
 }
@@ -209,7 +165,7 @@ const nothing = 1e-9
 
 // follow goes through the stages of a task.
 func (q Question) follow(stages []stage) (path, error) {
-	p := path{stages: stages, variance: make(polynomial, 2*q.K+1)}
+	p := path{variance: make(polynomial, 2*q.K+1)}
 	ahead := make([]float64, q.K+1) // A, by the number of rollouts to come
 	ahead[q.K] = 1
 	rest := 1.0

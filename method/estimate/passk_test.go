@@ -1,7 +1,6 @@
 package estimate_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -48,7 +47,7 @@ func passkReference(t testing.TB) *neyman.Prior {
 	return prior
 }
 
-func answer(t testing.TB, q estimate.Question, tasks []estimate.Task) estimate.Answer {
+func answer(t testing.TB, q estimate.Question, tasks []estimate.Task) estimate.Bounded {
 	t.Helper()
 	a, err := q.Of(passkReference(t), tasks)
 	if err != nil {
@@ -78,15 +77,6 @@ func TestOneIsTheMean(t *testing.T) {
 		if math.Abs(a.Value-m.Value) > 1e-14 || a.StandardError < m.StandardError-1e-12 {
 			t.Errorf("any %v: %v ± %v, the mean is %v ± %v", any, a.Value, a.StandardError, m.Value, m.StandardError)
 		}
-		for i, of := range a.Tasks {
-			if math.Abs(of.Value-m.Tasks[i].Value) > 1e-14 || math.Abs(of.Mean-m.Tasks[i].Mean) > 1e-12 || of.Variance > m.Tasks[i].Variance {
-				t.Errorf("task %d: %+v, %+v", i, of, m.Tasks[i])
-			}
-		}
-	}
-	s := answer(t, estimate.Question{K: 1}, tasks).Sample([]float64{1, 1, 3}, nil)
-	if len(s.Values) != 3 || s.Values[1] != 1 || s.Shares[2] != 3 {
-		t.Errorf("%+v", s)
 	}
 }
 
@@ -115,7 +105,7 @@ func TestQuestionsThatHaveNoAnswer(t *testing.T) {
 		"task 1: pass^6: stage 0: 4 rollouts, of which 5 would be needed": {estimate.Question{K: 6}, []estimate.Task{task(0, estimate.Binary(8, 2, 0.5), estimate.Binary(1, 1, 0.5)), good}},
 		"task 0: pass@4: stage 1: 2 rollouts, of which":                   {estimate.Question{K: 4, Any: true, Least: 4}, []estimate.Task{task(0, estimate.Binary(4, 1, 0.4), estimate.Binary(2, 2, 0.6)), good}},
 		"task 0: pass^9: stage 0: 8 rollouts, of which 9":                 {estimate.Question{K: 9}, []estimate.Task{task(0, estimate.Binary(8, 2, 1))}},
-		"task 1: the weights": {estimate.Question{K: 1}, []estimate.Task{good, task(0, estimate.Binary(4, 1, 0.4))}},
+		"task 1: pass^1: the weights": {estimate.Question{K: 1}, []estimate.Task{good, task(0, estimate.Binary(4, 1, 0.4))}},
 		"rollouts of 0 tasks": {estimate.Question{K: 1}, nil},
 	} {
 		if _, err := tt.q.Of(passkReference(t), tt.tasks); err == nil || !strings.Contains(err.Error(), want) {
@@ -123,7 +113,7 @@ func TestQuestionsThatHaveNoAnswer(t *testing.T) {
 		}
 	}
 	for _, graded := range []estimate.Stage{{Rollouts: 4, Rewards: 1.5, Squares: 1.25, Weight: 1}, {Rollouts: 4, Rewards: 2, Squares: 1.5, Weight: 1}} {
-		if _, err := (estimate.Question{K: 2}).Of(passkReference(t), []estimate.Task{good, task(0, graded)}); !errors.Is(err, estimate.ErrGraded) || !strings.Contains(err.Error(), "task 1") {
+		if _, err := (estimate.Question{K: 2}).Of(passkReference(t), []estimate.Task{good, task(0, graded)}); err == nil || !strings.Contains(err.Error(), "graded rewards") || !strings.Contains(err.Error(), "task 1") {
 			t.Errorf("graded rewards: %v", err)
 		}
 	}

@@ -40,8 +40,7 @@ func (m Mean) Sample(shares []float64, clusters []string) Sample {
 // OverTasks is a mean with the error that it has for what its tasks are a sample of.
 type OverTasks struct {
 	Bounded
-	Clusters int     // independent draws
-	Freedom  float64 // degrees of freedom of the standard error
+	Clusters int // independent draws
 }
 
 // cluster is the tasks of one cluster.
@@ -81,7 +80,7 @@ func (s Sample) Mean() (OverTasks, error) {
 		return OverTasks{}, err
 	}
 	b, _ := d.bounded(func(c cluster) float64 { return c.sum })
-	return OverTasks{Bounded: b, Clusters: len(d.clusters), Freedom: d.freedom()}, nil
+	return OverTasks{Bounded: b, Clusters: len(d.clusters)}, nil
 }
 
 // Paired is the difference of two models on the same tasks, with the error that it has
@@ -91,7 +90,6 @@ type Paired struct {
 	Correlation float64 // of the two means over samples of tasks
 	Unpaired    float64 // the standard error that the difference would have on two samples
 	Clusters    int
-	Freedom     float64
 }
 
 // Minus is the mean difference s.Values − others over the same tasks. Its standard error is
@@ -109,7 +107,7 @@ func (s Sample) Minus(others []float64) (Paired, error) {
 	own, ownVariance := d.bounded(func(c cluster) float64 { return c.sum })
 	other, otherVariance := d.bounded(func(c cluster) float64 { return c.other })
 	variance := d.variance(own.Value-other.Value, func(c cluster) float64 { return c.sum - c.other })
-	p := Paired{Unpaired: math.Sqrt(ownVariance + otherVariance), Clusters: len(d.clusters), Freedom: d.freedom()}
+	p := Paired{Unpaired: math.Sqrt(ownVariance + otherVariance), Clusters: len(d.clusters)}
 	if both := math.Sqrt(ownVariance * otherVariance); both > 0 {
 		p.Correlation = min(1, max(-1, (ownVariance+otherVariance-variance)/(2*both)))
 	}

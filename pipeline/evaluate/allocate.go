@@ -218,10 +218,10 @@ func (a *Allocated) combine(tasks []estimate.Task) (*Combined, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := estimate.Of(a.subject.prior, tasks)
-	if len(a.known.Donors) > 0 {
-		m, err = estimate.Informed(a.subject.prior, tasks, known...)
+	if len(a.known.Donors) == 0 {
+		known = nil
 	}
+	m, err := estimate.Of(a.subject.prior, tasks, known...)
 	if err != nil {
 		return nil, err
 	}

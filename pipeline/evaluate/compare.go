@@ -73,14 +73,14 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 // pairOf is the difference of two of the results.
 func pairOf(all []*evaluation.Result, i, k int, rate, resolve float64) (*show.Pair, error) {
 	first, second := all[i], all[k]
-	d := first.Mean().Minus(second.Mean())
+	d := first.Mean().Bounded().Minus(second.Mean().Bounded())
 	p := &show.Pair{
 		Of: [2]int{i + 1, k + 1}, Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
 		Resolves: estimate.Resolved(d.StandardError), Losses: lossesOf(first, second),
 	}
 	low, high := d.Low, d.High
 	if len(all) > 2 {
-		low, high = first.Mean().Bounded().Minus(second.Mean().Bounded()).Bounds(rate)
+		low, high = d.Bounds(rate)
 	}
 	p.Apart = low > 0 || high < 0
 	if paired, err := pairedTasks(first, second); err != nil {

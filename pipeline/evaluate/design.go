@@ -125,7 +125,7 @@ func standardError(g evaluation.Spec) (float64, error) {
 	case g.Resolve < 0 || g.Resolve >= 1 || math.IsNaN(g.Resolve):
 		return 0, requestf("--resolve %v: want a difference between 0 and 1", g.Resolve)
 	case g.Resolve > 0:
-		return estimate.ResolvingEach(g.Resolve), nil
+		return estimate.Resolving(g.Resolve) / math.Sqrt2, nil // of each of two alike
 	}
 	return g.TargetSE, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
@@ -109,7 +110,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 	if err := p.price(b, g); err != nil {
 		return nil, err
 	}
-	p.Resolves, p.UniformBudget, p.Uniform = estimate.ResolvedByEach(e.StandardError), e.UniformBudget, e.UniformBudget*p.Tasks
+	p.Resolves, p.UniformBudget, p.Uniform = estimate.Resolved(e.StandardError*math.Sqrt2), e.UniformBudget, e.UniformBudget*p.Tasks
 	if p.UniformBudget > p.Budget+1 {
 		return p, nil
 	}
