@@ -240,7 +240,7 @@ func (c *cell) draw(l *drill.Lab, prior *neyman.Prior, root seed.Seed) {
 		known, err := informed.New(c.Tasks, donors)
 		l.OK(err)
 		c.Prior = controller.Informed(known)
-		estimated = func(tasks []estimate.Task) (estimate.Mean, error) { return estimate.Informed(prior, tasks, known) }
+		estimated = func(tasks []estimate.Task) (estimate.Mean, error) { return estimate.Of(prior, tasks, known) }
 	}
 	single, budget := 0.0, float64(c.Budget) // variance with one rollout per task, times N²
 	for i := range c.Tasks {
