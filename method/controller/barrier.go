@@ -1,8 +1,6 @@
 package controller
 
 import (
-	"cmp"
-	"container/heap"
 	"slices"
 
 	"speceval/method/staged"
@@ -49,7 +47,7 @@ func (c *Controller) settle() {
 			c.settled[i].add(r.reward)
 		}
 		c.rewards[i] = sum.Rewards
-		c.counts.set(i, c.settled[i])
+		c.note(i, c.settled[i])
 	}
 }
 
@@ -116,7 +114,17 @@ func (c *Controller) enter() {
 func (c *Controller) count(task int, reward float64) {
 	c.missing--
 	c.known++
-	c.counts.add(task, reward)
+	to := c.counts.all[task]
+	to.add(reward)
+	c.note(task, to)
+}
+
+// note sets the count of a task, and tells the forecast.
+func (c *Controller) note(task int, to Count) {
+	c.counts.set(task, to)
+	if c.Policy == Async && !c.final {
+		c.spec.news = append(c.spec.news, news{task, to})
+	}
 }
 
 // Stage is the stage under way, from 0, the pilot. Under Uniform there is no other.
@@ -206,19 +214,20 @@ func (c *Controller) Shrinkage() []float64 {
 	return slices.Repeat([]float64{1 / float64(c.Budget)}, c.Tasks)
 }
 
-// speculation is HBN-async's queue of continuations beyond the stage under way: all
+// speculation is HBN-async's order of continuations beyond the stage under way: all
 // (i, ℓ) with ℓ ≤ L̃_i in the order of ℓ/L̃_i, then of ℓ, then of the tasks' ranks
 // (paper, Section 3.3), where ℓ counts from what is selected already and L̃ divides all
 // that is left. Since ℓ/L̃ rises within a task, a task's continuations are submitted in
-// order, and the queue need hold no more of a task than the next one.
+// order, and the first of all is the next one of some task.
 type speculation struct {
-	posterior Posterior     // for snapshots alone: they are solved concurrently with the rest
-	ahead     *staged.Ahead // of the stage under way
-	observed  int           // rewards in the latest snapshot or decision
-	version   int           // of the latest snapshot
-	inForce   int           // version in force
-	incoming  *Provisional  // in force, but not yet in the queue
-	queue     candidates
+	forecast *forecast     // for snapshots alone: they are solved concurrently with the rest
+	news     []news        // of the counts since the beginning, for the forecast
+	ahead    *staged.Ahead // of the stage under way
+	observed int           // rewards in the latest snapshot or decision
+	version  int           // of the latest snapshot
+	inForce  int           // version in force
+	incoming *Provisional  // in force, but not yet in shares
+	shares   []int         // L̃ of every task
 }
 
 // enter puts in force what the stage that has been decided leaves of its shares, from
@@ -233,35 +242,45 @@ func (s *speculation) enter(c *Controller) {
 	s.incoming = &Provisional{solved: left, done: true}
 }
 
-// next takes the first of the queue.
+// next takes the first, by ℓ/L̃ compared exactly, by cross-multiplication.
 func (s *speculation) next(c *Controller) (ID, bool) {
 	if s.incoming != nil {
 		if allocation := s.incoming.allocation(); allocation != nil {
-			s.queue.fill(c, allocation)
+			s.shares = allocation
 		}
 		s.incoming = nil
 	}
-	if len(s.queue) == 0 {
+	first, ordinal, share := -1, 0, 0
+	for i, most := range s.shares {
+		next := len(c.tasks[i].continuations) - c.selected[i] + 1
+		if next > most {
+			continue
+		}
+		if before := next*share - ordinal*most; first < 0 || before < 0 || before == 0 && (next < ordinal || next == ordinal && c.rank(i) < c.rank(first)) {
+			first, ordinal, share = i, next, most
+		}
+	}
+	if first < 0 {
 		return ID{}, false
 	}
-	first := &s.queue[0]
-	id := ID{first.task, Continuation, int32(c.selected[first.task]) + first.ordinal}
-	first.ordinal++
-	if int(first.ordinal) > int(first.share) {
-		heap.Pop(&s.queue)
-	} else {
-		heap.Fix(&s.queue, 0)
+	return ID{int32(first), Continuation, int32(c.selected[first] + ordinal)}, true
+}
+
+// rank is the place of a task where speculation is tied.
+func (c *Controller) rank(task int) int {
+	if c.Order == nil {
+		return task
 	}
-	return id, true
+	return c.Order[task]
 }
 
 // Provisional is an allocation of all continuations that the stage under way leaves,
 // by the rewards of selected rollouts that are there so far.
 type Provisional struct {
-	version   int
-	counts    counts
-	posterior Posterior
-	ahead     *staged.Ahead
+	version  int
+	news     []news
+	forecast *forecast
+	ahead    *staged.Ahead
 
 	done   bool
 	solved []int // nil if the prior gave what is no score
@@ -279,7 +298,7 @@ func (c *Controller) Snapshot() *Provisional {
 	}
 	s.observed = c.known
 	s.version++
-	return &Provisional{version: s.version, counts: c.counts.clone(), posterior: s.posterior, ahead: s.ahead}
+	return &Provisional{version: s.version, news: s.news, forecast: s.forecast, ahead: s.ahead}
 }
 
 // Stale reports whether rewards have come since the snapshot was taken.
@@ -297,9 +316,8 @@ func (p *Provisional) allocation() []int {
 		return p.solved
 	}
 	p.done = true
-	scores, shares := make([]float64, len(p.counts.all)), make([]int, len(p.counts.all))
-	p.counts.score(p.posterior, scores)
-	if p.ahead.Divide(scores, shares) == nil { // else the barrier meets the same, and says so
+	shares := make([]int, len(p.forecast.scores))
+	if p.ahead.Divide(p.forecast.score(p.news), shares) == nil { // else the barrier meets the same, and says so
 		p.solved = shares
 	}
 	return p.solved
@@ -316,52 +334,3 @@ func (c *Controller) Apply(p *Provisional) bool {
 	c.spec.inForce, c.spec.incoming = p.version, p
 	return true
 }
-
-// candidate is the next continuation of a task.
-type candidate struct {
-	task, ordinal int32 // ℓ, from what is selected already
-	share         int32 // L̃ of the task
-	rank          int32
-}
-
-// candidates is a heap with the continuation of the least ℓ/L̃ on top.
-type candidates []candidate
-
-// fill makes the queue of an allocation, past what has been submitted.
-func (q *candidates) fill(c *Controller, allocation []int) {
-	*q = (*q)[:0]
-	for i := range c.tasks {
-		next := int32(len(c.tasks[i].continuations) - c.selected[i] + 1)
-		if int(next) > allocation[i] {
-			continue
-		}
-		rank := int32(i)
-		if c.Order != nil {
-			rank = int32(c.Order[i])
-		}
-		*q = append(*q, candidate{task: int32(i), ordinal: next, share: int32(allocation[i]), rank: rank})
-	}
-	heap.Init(q)
-}
-
-// Less compares ℓ/L̃ exactly, by cross-multiplication.
-func (q candidates) Less(i, j int) bool {
-	a, b := q[i], q[j]
-	return cmp.Or(
-		cmp.Compare(int64(a.ordinal)*int64(b.share), int64(b.ordinal)*int64(a.share)),
-		cmp.Compare(a.ordinal, b.ordinal),
-		cmp.Compare(a.rank, b.rank),
-	) < 0
-}
-
-// Len is the number of tasks in the queue.
-func (q candidates) Len() int { return len(q) }
-
-// Swap exchanges two tasks of the queue.
-func (q candidates) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push is never used: the queue is filled at once.
-func (q *candidates) Push(any) { panic("controller: a candidate is pushed") }
-
-// Pop drops the last.
-func (q *candidates) Pop() any { *q = (*q)[:len(*q)-1]; return nil }

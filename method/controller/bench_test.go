@@ -7,7 +7,7 @@ import (
 	"speceval/method/neyman"
 )
 
-// BenchmarkProvisional is a provisional allocation and the start of its queue,
+// BenchmarkProvisional is a provisional allocation and the first that it submits,
 // N = 100, with half of the pilot's rewards known.
 func BenchmarkProvisional(b *testing.B) {
 	prior, err := neyman.NewPrior(16)
@@ -33,10 +33,8 @@ func BenchmarkProvisional(b *testing.B) {
 			for version := 1; b.Loop(); version++ {
 				p := *snapshot
 				p.version, p.done = version, false
-				p.Solve()
 				c.Apply(&p)
-				c.spec.incoming = nil
-				c.spec.queue.fill(c, p.solved)
+				c.spec.next(c)
 			}
 		})
 	}

@@ -116,7 +116,7 @@ func New(s Settings) (*Controller, error) {
 	}
 	c.posterior = s.Prior.Posterior(s.Pilots)
 	if s.Policy == Async {
-		c.spec.posterior = s.Prior.Posterior(s.Pilots)
+		c.spec.forecast = &forecast{posterior: s.Prior.Posterior(s.Pilots), counts: newCounts(s.Tasks), scores: make([]float64, s.Tasks)}
 	}
 	if s.Past != nil {
 		return c, c.extend()
@@ -136,7 +136,7 @@ func (c *Controller) extend() error {
 			return fmt.Errorf("controller: task %d has %d earlier rollouts with rewards of %v and squares of %v in all", i, n.Rollouts, n.Rewards, n.Squares)
 		}
 		c.settled[i] = n
-		c.counts.set(i, n)
+		c.note(i, n)
 	}
 	c.seen = append(c.seen, Stage{slices.Clone(c.stages.Sizes()), slices.Clone(c.stages.Weights())})
 	return c.decide()

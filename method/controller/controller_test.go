@@ -299,7 +299,7 @@ func TestPartialAllocation(t *testing.T) {
 		t.Error("there is a second snapshot of the same rewards")
 	}
 	scores := make([]float64, 30)
-	p.posterior.Scores(p.counts.observed, p.counts.successes, scores)
+	copy(scores, p.forecast.score(p.news))
 	for task, want := range map[int]float64{29: 0.0382687865019, 10: 0.0465603418156, 11: 0.0344508078459, 1: 0.0360546628860, 0: 0.0260630249845} {
 		if math.Abs(scores[task]-want) > 1e-12 {
 			t.Errorf("the score of task %d is %.13f, want %.13f", task, scores[task], want)

@@ -177,22 +177,35 @@ func newCounts(tasks int) counts {
 	return counts{make([]Count, tasks), numbers[:tasks], numbers[tasks:]}
 }
 
-func (c *counts) add(task int, reward float64) {
-	n := c.all[task]
-	n.add(reward)
-	c.set(task, n)
-}
-
 func (c *counts) set(task int, to Count) {
 	c.all[task], c.observed[task], c.successes[task] = to, to.Rollouts, int(math.Round(to.Rewards))
 }
 
-func (c *counts) clone() counts {
-	copied := newCounts(len(c.all))
-	copy(copied.all, c.all)
-	copy(copied.observed, c.observed)
-	copy(copied.successes, c.successes)
-	return copied
+// news is the count that a task has come to.
+type news struct {
+	task int
+	Count
+}
+
+// forecast scores the tasks by the news up to some time, in most cases later than the last.
+type forecast struct {
+	posterior Posterior
+	counts    counts
+	taken     int // news that the counts contain
+	scores    []float64
+}
+
+// score returns the scores, which hold until the next call.
+func (f *forecast) score(all []news) []float64 {
+	if f.taken > len(all) {
+		f.counts, f.taken = newCounts(len(f.scores)), 0
+	}
+	for _, n := range all[f.taken:] {
+		f.counts.set(n.task, n.Count)
+	}
+	f.taken = len(all)
+	f.counts.score(f.posterior, f.scores)
+	return f.scores
 }
 
 // trust is how many rollouts of a task the spread of all tasks' rewards counts for,
@@ -205,16 +218,17 @@ const trust = 4
 // own as there come to be more of them.
 func (c *counts) score(posterior Posterior, scores []float64) {
 	posterior.Scores(c.observed, c.successes, scores)
-	graded := false
+	if !slices.ContainsFunc(c.all, func(n Count) bool { return n.Squares != n.Rewards }) {
+		return
+	}
 	var seen, binary float64
 	for i, n := range c.all {
-		graded = graded || n.Squares != n.Rewards
 		if n.Rollouts > 1 {
 			seen += n.spread()
 			binary += float64(n.Rollouts-1) * scores[i]
 		}
 	}
-	if !graded || binary == 0 {
+	if binary == 0 {
 		return
 	}
 	share := min(1, max(seen, 1e-6*binary)/binary)
