@@ -1,19 +1,30 @@
 package fleet
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"time"
 )
 
-// Sequence is one request in a replica. Its owner keeps the pointer; the batch
-// changes nothing but Generated.
+// Sequence is one request in a replica. Its owner keeps the pointer.
 type Sequence struct {
 	Owner any // for its owner's use
 
-	Prompt    int // tokens of the prompt
-	Tokens    int // tokens of the answer, at least 1: known beforehand, since nothing is really sampled
-	Generated int // tokens of the answer so far
+	Prompt int // tokens of the prompt
+	Tokens int // tokens of the answer, at least 1: known beforehand, since nothing is really sampled
+
+	batch *Batch // that runs it
+	from  int    // its steps before the first of the sequence
+	made  int    // tokens when it left the batch
+}
+
+// Generated is the tokens of the answer so far.
+func (s *Sequence) Generated() int {
+	if s.batch == nil {
+		return s.made
+	}
+	return s.batch.steps - s.from
 }
 
 // Batch is the state of one replica's continuous batching: running sequences up to a limit,
@@ -22,7 +33,10 @@ type Sequence struct {
 type Batch struct {
 	timing   Timing
 	most     int
+	steps    int // so far
 	running  []*Sequence
+	changes  []int // steps so far when each running sequence ends or becomes late
+	soonest  int   // of these
 	waiting  []*Sequence
 	load     Load // of the running sequences
 	admitted int  // prompt tokens that the coming step has to read
@@ -31,17 +45,22 @@ type Batch struct {
 
 // NewBatch is an empty batch that runs at most the given number of sequences at a time, and
 // at least one.
-func NewBatch(t Timing, sequences int) *Batch { return &Batch{timing: t, most: max(1, sequences)} }
+func NewBatch(t Timing, sequences int) *Batch {
+	return &Batch{timing: t, most: max(1, sequences), soonest: math.MaxInt}
+}
 
 // Clone is the batch as it stands, of other sequences in the place of its own.
 func (b *Batch) Clone(other func(*Sequence) *Sequence) *Batch {
 	c := *b
-	c.ended = nil
+	c.ended, c.changes = nil, slices.Clone(b.changes)
 	for _, list := range []*[]*Sequence{&c.running, &c.waiting} {
 		*list = slices.Clone(*list)
 		for i, s := range *list {
 			(*list)[i] = other(s)
 		}
+	}
+	for _, s := range c.running {
+		s.batch = &c
 	}
 	return &c
 }
@@ -62,10 +81,22 @@ func (b *Batch) Withdraw(s *Sequence) bool {
 // the steps under way, but their duration stays the same.
 func (b *Batch) Remove(s *Sequence) {
 	if i := slices.Index(b.running, s); i >= 0 {
-		b.running = slices.Delete(b.running, i, i+1)
-		b.count(s, -1)
+		b.running, b.changes = slices.Delete(b.running, i, i+1), slices.Delete(b.changes, i, i+1)
+		b.soonest = math.MaxInt
+		for _, at := range b.changes {
+			b.soonest = min(b.soonest, at)
+		}
+		b.leave(s)
 	}
 	b.Withdraw(s)
+}
+
+// End has a running sequence end after some more steps, at most the planned ones.
+func (b *Batch) End(s *Sequence, steps int) {
+	s.Tokens = s.Generated() + steps
+	at := &b.changes[slices.Index(b.running, s)]
+	*at = b.steps + steps
+	b.soonest = min(b.soonest, *at)
 }
 
 // Running is the number of sequences that run.
@@ -94,69 +125,79 @@ func (b *Batch) Begin(k int) time.Duration {
 	return b.timing.Steps(b.load, k) + b.timing.Prefill(b.admitted)
 }
 
-// late reports whether a sequence counts as late.
-func (b *Batch) late(s *Sequence) bool { return b.timing.After > 0 && s.Generated >= b.timing.After }
-
-// count adds a sequence to the load, or with sign -1 takes it out.
-func (b *Batch) count(s *Sequence, sign int) {
-	b.load.Sequences += sign
-	b.load.Context += sign * (s.Prompt + s.Generated)
-	if b.late(s) {
-		b.load.Late += sign
-		b.load.Answers += sign * s.Generated
+// leave takes a sequence that runs no more from the load.
+func (b *Batch) leave(s *Sequence) {
+	s.made, s.batch = s.Generated(), nil
+	b.load.Sequences--
+	b.load.Context -= s.Prompt + s.made
+	if b.timing.After > 0 && s.made >= b.timing.After {
+		b.load.Late--
+		b.load.Answers -= s.made
 	}
 }
 
 // Next admits what there is room for and is the number of steps until a running
 // sequence ends or becomes late, 0 with nothing to run. Until then the batch changes
-// only by Next or Remove: Begin and Advance may take all these steps at once.
+// only by Next, Remove or End: Begin and Advance may take all these steps at once.
 func (b *Batch) Next() int {
-	n := max(0, min(b.most-len(b.running), len(b.waiting)))
-	for _, s := range b.waiting[:n] {
-		b.running = append(b.running, s)
-		b.count(s, 1)
-		b.admitted += s.Prompt
-	}
-	b.waiting = slices.Delete(b.waiting, 0, n)
-	steps := 0
-	for _, s := range b.running {
-		left := max(1, s.Tokens-s.Generated)
-		if young := b.timing.After - s.Generated; young > 0 {
-			left = min(left, young)
+	if n := min(b.most-len(b.running), len(b.waiting)); n > 0 {
+		for _, s := range b.waiting[:n] {
+			s.batch, s.from = b, b.steps
+			at := max(1, s.Tokens)
+			if b.timing.After > 0 {
+				at = min(at, b.timing.After)
+			}
+			at += b.steps
+			b.running, b.changes, b.soonest = append(b.running, s), append(b.changes, at), min(b.soonest, at)
+			b.load.Sequences++
+			b.load.Context += s.Prompt
+			b.admitted += s.Prompt
 		}
-		if steps == 0 || left < steps {
-			steps = left
-		}
+		b.waiting = slices.Delete(b.waiting, 0, n)
 	}
-	return steps
+	if len(b.running) == 0 {
+		return 0
+	}
+	return b.soonest - b.steps
 }
 
 // Advance ends k steps: every running sequence has k more tokens, and complete ones
 // leave and are returned. The slice is good until the next call.
 func (b *Batch) Advance(k int) (ended []*Sequence) {
 	b.admitted = 0
-	ended = b.ended[:0]
+	b.ended = b.ended[:0]
 	b.load.Context += k * b.load.Sequences
 	b.load.Answers += k * b.load.Late
-	kept := b.running[:0]
-	for _, s := range b.running {
-		late := b.late(s)
-		s.Generated += k
-		if !late && b.late(s) {
-			b.load.Late++
-			b.load.Answers += s.Generated
-		}
-		if s.Generated < s.Tokens {
-			kept = append(kept, s)
-			continue
-		}
-		b.count(s, -1)
-		ended = append(ended, s)
+	b.steps += k
+	if b.steps < b.soonest {
+		return nil
 	}
-	clear(b.running[len(kept):])
-	b.running = kept
-	b.ended = ended
-	return ended
+	kept := 0
+	b.soonest = math.MaxInt
+	for i, at := range b.changes {
+		s := b.running[i]
+		if at <= b.steps {
+			made := s.Generated()
+			if made == b.timing.After {
+				b.load.Late++
+				b.load.Answers += made
+			}
+			if made >= s.Tokens {
+				b.leave(s)
+				b.ended = append(b.ended, s)
+				continue
+			}
+			at = s.from + s.Tokens
+		}
+		if kept < i {
+			b.running[kept] = s
+		}
+		b.changes[kept], b.soonest = at, min(b.soonest, at)
+		kept++
+	}
+	clear(b.running[kept:])
+	b.running, b.changes = b.running[:kept], b.changes[:kept]
+	return b.ended
 }
 
 // Within is the number of whole steps that are over after a time, at most the planned number

@@ -38,7 +38,7 @@ func (j *job) tell(state int) {
 	case <-j.notice:
 	default:
 	}
-	j.noticed = j.sequence.Generated
+	j.noticed = j.sequence.Generated()
 	j.notice <- progress{j.noticed, state}
 }
 
@@ -89,7 +89,7 @@ func (e *engine) leave(j *job) (tokens int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.batch.Remove(&j.sequence)
-	return j.sequence.Generated
+	return j.sequence.Generated()
 }
 
 // run computes until the engine dies.
@@ -133,7 +133,7 @@ func (e *engine) begin() (steps int, took time.Duration) {
 		if j.mishap.kind == slow {
 			factor = 10
 		}
-		if s.Generated == 0 {
+		if s.Generated() == 0 {
 			e.prompts += s.Prompt
 		}
 	})
@@ -173,7 +173,7 @@ func (e *engine) advance(steps int) {
 	ended := e.batch.Advance(steps)
 	e.batch.Each(func(s *fleet.Sequence) {
 		j := s.Owner.(*job)
-		if j.stream && (j.noticed == 0 || s.Generated-j.noticed >= e.StreamInterval) {
+		if j.stream && (j.noticed == 0 || s.Generated()-j.noticed >= e.StreamInterval) {
 			j.tell(working)
 		}
 		e.strike(j)
@@ -193,7 +193,7 @@ func (e *engine) advance(steps int) {
 
 // strike lets the engine die or hang if the job's time for it has come.
 func (e *engine) strike(j *job) {
-	if j.sequence.Generated < j.at {
+	if j.sequence.Generated() < j.at {
 		return
 	}
 	switch j.mishap.kind {

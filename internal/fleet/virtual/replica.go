@@ -83,7 +83,7 @@ func (r *replica) add(f *flight, now time.Duration) {
 // abort has a flight leave with the end of the step under way, and reports whether it
 // has left at once.
 func (r *replica) abort(f *flight, now time.Duration) bool {
-	f.aborted, f.seen = true, f.sequence.Generated
+	f.aborted, f.seen = true, f.sequence.Generated()
 	if r.batch.Withdraw(&f.sequence) {
 		r.unstarted = min(r.unstarted, r.batch.Waiting())
 		return true
@@ -94,6 +94,6 @@ func (r *replica) abort(f *flight, now time.Duration) bool {
 	}
 	f.seen += r.batch.Within(r.steps, now-r.at)
 	r.cut(now)
-	f.sequence.Tokens = f.sequence.Generated + r.steps
+	r.batch.End(&f.sequence, r.steps)
 	return false
 }
