@@ -9,6 +9,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"speceval/method/controller"
@@ -25,6 +26,9 @@ type Settings struct {
 	// Retries is how often a rollout that failed is submitted again. A further
 	// failure ends the execution.
 	Retries int
+
+	// Requests is memory for the requests of the record; nil: its own.
+	Requests []Request
 
 	// Sparse works as the published runs did where the paper asks for more: a
 	// provisional allocation that newer rewards have overtaken is dropped, and
@@ -59,7 +63,7 @@ func (e *FailedError) Unwrap() error { return e.Err }
 // have requests outstanding, and the record holds the part until then.
 func Run(ctx context.Context, s Settings) (*Record, error) {
 	r := &run{Settings: s, slots: s.Engine.Slots(), record: &Record{Policy: s.Controller.Policy}}
-	r.record.Requests = make([]Request, 0, s.Controller.Tasks*s.Controller.Budget+r.slots)
+	r.record.Requests = slices.Grow(s.Requests[:0], s.Controller.Tasks*s.Controller.Budget+r.slots)
 	if r.slots < 1 {
 		return r.record, fmt.Errorf("router: the engine has no place for a request")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"speceval/method/informed"
 	"speceval/method/neyman"
@@ -33,25 +34,25 @@ type Posterior interface {
 
 // Cold is the reference hierarchical prior, under which tasks are exchangeable (paper,
 // Eq. 5). Controllers that are given the same Cold share its tables.
-func Cold(prior *neyman.Prior) Prior { return &cold{prior, prior.Partial(0)} }
+func Cold(prior *neyman.Prior) Prior { return &cold{prior: prior, partial: prior.Partial(0)} }
 
 type cold struct {
-	prior   *neyman.Prior
-	partial *neyman.Partial
+	prior    *neyman.Prior
+	partial  *neyman.Partial
+	complete sync.Map // *neyman.Posterior of complete pilots, by their size
 }
 
 // Posterior is the update by Eqs. 6 and 7 once the pilot is complete, and by Eq. 13
 // otherwise, which differ by rounding.
 func (p *cold) Posterior(pilots int) Posterior {
-	return &coldPosterior{cold: p, pilots: pilots, work: p.prior.NewWork()}
+	return &coldPosterior{cold: p, pilots: pilots, work: p.prior.NewWork(), counts: make([]int, pilots+1)}
 }
 
 type coldPosterior struct {
 	*cold
-	pilots   int
-	work     *neyman.Work
-	complete *neyman.Posterior // of complete pilots; nil until there are some
-	counts   []int             // of complete pilots by successes
+	pilots int
+	work   *neyman.Work
+	counts []int // of complete pilots by successes
 }
 
 // Scores implements Posterior.
@@ -62,14 +63,15 @@ func (p *coldPosterior) Scores(observed, successes []int, scores []float64) {
 			return
 		}
 	}
-	if p.complete == nil {
-		p.complete, p.counts = p.prior.Pilot(p.pilots), make([]int, p.pilots+1)
+	complete, made := p.complete.Load(p.pilots)
+	if !made {
+		complete, _ = p.complete.LoadOrStore(p.pilots, p.prior.Pilot(p.pilots))
 	}
 	clear(p.counts)
 	for _, s := range successes {
 		p.counts[s]++
 	}
-	quadratic := p.complete.Scores(p.counts, p.work)
+	quadratic := complete.(*neyman.Posterior).Scores(p.counts, p.work)
 	for i, s := range successes {
 		scores[i] = quadratic.At(s)
 	}

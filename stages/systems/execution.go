@@ -14,7 +14,6 @@ import (
 	"speceval/internal/router"
 	"speceval/internal/seed"
 	"speceval/method/controller"
-	"speceval/method/neyman"
 	"speceval/method/staged"
 	"speceval/pipeline/dag"
 )
@@ -23,8 +22,7 @@ import (
 type execution struct {
 	*setting
 	plan
-	profile  profile.Profile
-	digest   string // that coupled rewards follow from
+	*subject
 	strategy *policy.Strategy
 	repeat   int
 
@@ -33,6 +31,21 @@ type execution struct {
 
 	inStages  *inStages // nil: the two stages of the plan, under the reference prior
 	lengthsAt seed.Seed // the lengths of simulated answers are drawn from; zero: by the strategy
+}
+
+// subject is the profile that is executed, and what follows from it.
+type subject struct {
+	profile profile.Profile
+	digest  string // that coupled rewards follow from
+	ranks   []int  // of tasks where speculation is tied
+}
+
+func (s *setting) subject(job *dag.Job) (*subject, error) {
+	p, err := s.pair.Profile(job)
+	if err != nil {
+		return nil, err
+	}
+	return &subject{p, s.Releases.Digest(p), coupled.Ranks(p.TaskIDs, s.Seed)}, nil
 }
 
 // inStages is a policy in stages, ready to be executed.
@@ -49,7 +62,7 @@ func (s *setting) executions(job *dag.Job, p *plan, repeats int) ([]execution, e
 	if p == nil {
 		return nil, nil
 	}
-	known, err := s.pair.Profile(job)
+	subject, err := s.subject(job)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +76,7 @@ func (s *setting) executions(job *dag.Job, p *plan, repeats int) ([]execution, e
 	for repeat := range repeats {
 		for k := range order {
 			all = append(all, execution{
-				setting: s, plan: *p, profile: known, digest: s.Releases.Digest(known),
+				setting: s, plan: *p, subject: subject,
 				strategy: order[(k+repeat)%len(order)], repeat: repeat, rewards: measurement.Coupled,
 			})
 		}
@@ -92,25 +105,23 @@ func (e execution) controller() (*controller.Controller, error) {
 		p := e.inStages.plan
 		s.Weight, s.LeaveOneOut, s.Fractions, s.Prior = p.Weight, p.LeaveOneOut, p.Fractions, e.inStages.prior
 	default:
-		prior, err := neyman.NewPrior(e.QuadratureOrder)
-		if err != nil {
+		var err error
+		if s.Prior, err = e.cold(); err != nil {
 			return nil, err
 		}
-		s.Prior = controller.Cold(prior)
 	}
-	s.Order = coupled.Ranks(e.profile.TaskIDs, e.Seed)
+	s.Order = e.ranks
 	return controller.New(s)
 }
 
-// run executes the strategy on an engine, under these rewards.
-func (e execution) run(ctx context.Context, engine router.Engine, reward func(controller.ID) bool) (outcome, error) {
-	ctl, err := e.controller()
-	if err != nil {
+// run executes the strategy on the engine, and under the rewards, of the settings.
+func (e execution) run(ctx context.Context, s router.Settings) (outcome, error) {
+	var err error
+	if s.Controller, err = e.controller(); err != nil {
 		return outcome{}, err
 	}
-	record, err := router.Run(ctx, router.Settings{
-		Controller: ctl, Engine: engine, Reward: router.PassFail(reward), Sparse: e.AsPublished,
-	})
+	s.Sparse = e.AsPublished
+	record, err := router.Run(ctx, s)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -192,32 +203,33 @@ func (o outcome) check() error {
 // (paper, Section 3: μ̂₀ and μ̂₁).
 func (o outcome) means() (pilots, continuations float64) {
 	n := o.profile.N()
-	passed := map[controller.Phase][]float64{controller.Pilot: make([]float64, n), controller.Continuation: make([]float64, n)}
-	counts := map[controller.Phase][]float64{controller.Pilot: make([]float64, n), controller.Continuation: make([]float64, n)}
-	for _, q := range o.record.Requests {
+	counts, passed := make([]float64, 2*n), make([]float64, 2*n) // of the pilots by task, and of the continuations
+	for i := range o.record.Requests {
+		q := &o.record.Requests[i]
 		if q.State != router.Accepted {
 			continue
 		}
-		counts[q.ID.Phase][q.ID.Task]++
+		at := int(q.ID.Phase)*n + int(q.ID.Task)
+		counts[at]++
 		if q.Passed() {
-			passed[q.ID.Phase][q.ID.Task]++
+			passed[at]++
 		}
 	}
-	mean := func(phase controller.Phase) float64 {
+	mean := func(from int) float64 {
 		sum := 0.0
-		for i, count := range counts[phase] {
-			if count > 0 {
-				sum += passed[phase][i] / count
+		for i := from; i < from+n; i++ {
+			if counts[i] > 0 {
+				sum += passed[i] / counts[i]
 			}
 		}
 		return sum / float64(n)
 	}
-	return mean(controller.Pilot), mean(controller.Continuation)
+	return mean(0), mean(n)
 }
 
 // coupledRewards are the rewards of every run of the setting.
-func (e execution) coupledRewards() func(controller.ID) bool {
-	return coupled.NewRewards(e.profile, e.digest, e.Seed).Reward
+func (e execution) coupledRewards() func(controller.ID) float64 {
+	return router.PassFail(coupled.NewRewards(e.profile, e.digest, e.Seed).Reward)
 }
 
 // requests are the outcome's requests as rows, in the order of submission.

@@ -10,6 +10,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/measurement"
+	"speceval/internal/router"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/servers/worker"
@@ -235,7 +236,7 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 	reward := e.coupledRewards()
 	if e.rewards == measurement.Scored {
 		v := &verdicts{scorer: b.scorer, passed: make(map[controller.ID]bool)}
-		w.Answer, reward = v.take, v.reward
+		w.Answer, reward = v.take, router.PassFail(v.reward)
 	}
 	if !warm {
 		each := warmUpWindows * e.Measured.Window
@@ -251,7 +252,7 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 		return err
 	}
 	started, cpu := e.Measured.Clock.Now(), e.Measured.CPU()
-	o, err := e.run(ctx, engine, reward)
+	o, err := e.run(ctx, router.Settings{Engine: engine, Reward: reward})
 	cpu = e.Measured.CPU() - cpu
 	if closed := engine.Close(ctx); err == nil {
 		err = closed

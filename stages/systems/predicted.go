@@ -11,6 +11,7 @@ import (
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/router"
 	"speceval/internal/seed"
 	"speceval/pipeline/dag"
 )
@@ -297,7 +298,7 @@ func (o *observed) execute(ctx context.Context, s *timedSetting, e execution, dr
 	if err != nil {
 		return 0, err
 	}
-	out, err := e.run(ctx, engine, e.coupledRewards())
+	out, err := e.run(ctx, router.Settings{Engine: engine, Reward: e.coupledRewards()})
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", e.strategy.Name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
+	"speceval/internal/router"
 	"speceval/internal/seed"
 	"speceval/method/controller"
 	"speceval/method/informed"
@@ -57,8 +58,9 @@ func (s *setting) simulatedUnit() dag.Unit {
 		}
 		var runs []measurement.Run
 		var requests []measurement.Request
+		var known memory
 		for _, e := range all {
-			o, err := e.simulate(ctx)
+			o, err := e.simulate(ctx, &known)
 			if err != nil {
 				return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
 			}
@@ -72,9 +74,35 @@ func (s *setting) simulatedUnit() dag.Unit {
 	return u
 }
 
+// memory is what the executions of a unit, one after the other, leave to the next.
+type memory struct {
+	requests []router.Request
+	rewards  [2][][]float64 // coupled ones by phase, task and ordinal − 1; negative where not known yet
+}
+
+// reward remembers coupled rewards, which are the same under all strategies.
+func (m *memory) reward(of func(controller.ID) float64) func(controller.ID) float64 {
+	return func(id controller.ID) float64 {
+		tasks := &m.rewards[id.Phase]
+		for int(id.Task) >= len(*tasks) {
+			*tasks = append(*tasks, nil)
+		}
+		known := &(*tasks)[id.Task]
+		for int(id.Ordinal) > len(*known) {
+			*known = append(*known, -1)
+		}
+		reward := &(*known)[id.Ordinal-1]
+		if *reward < 0 {
+			*reward = of(id)
+		}
+		return *reward
+	}
+}
+
 // simulate executes the strategy on a simulated worker. Lengths are drawn anew
-// for every execution, as servers would make them.
-func (e execution) simulate(ctx context.Context) (outcome, error) {
+// for every execution, as servers would make them. The outcome's requests hold until
+// the next one.
+func (e execution) simulate(ctx context.Context, known *memory) (outcome, error) {
 	lengths := e.lengthsAt
 	if lengths == (seed.Seed{}) {
 		lengths = e.seed().Index(e.budget).Child(e.strategy.Name).Index(e.repeat)
@@ -87,10 +115,11 @@ func (e execution) simulate(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	o, err := e.run(ctx, engine, e.coupledRewards())
+	o, err := e.run(ctx, router.Settings{Engine: engine, Reward: known.reward(e.coupledRewards()), Requests: known.requests})
 	if err != nil {
 		return o, err
 	}
+	known.requests = o.record.Requests
 	return o, o.check()
 }
 
@@ -113,8 +142,8 @@ func (s *setting) stagedRepeats() int { return (s.Simulated.Repeats + 1) / 2 }
 // stagedRuns makes the executions of a setting.
 type stagedRuns struct {
 	*setting
-	profile  profile.Profile
-	digest   string
+	*subject
+	memory
 	siblings []profile.Profile
 	known    map[*policy.Donors]controller.Prior // of donors that are the same in all repeats
 	rows     []measurement.PolicyRun
@@ -128,10 +157,9 @@ func (s *setting) timeStaged(ctx context.Context, job *dag.Job) error {
 	}
 	plans = slices.DeleteFunc(plans, func(p stagedPlan) bool { return p.settingKey != s.key() })
 	r := stagedRuns{setting: s, known: map[*policy.Donors]controller.Prior{}}
-	if r.profile, err = s.pair.Profile(job); err != nil {
+	if r.subject, err = s.subject(job); err != nil {
 		return err
 	}
-	r.digest = s.Releases.Digest(r.profile)
 	for _, p := range pair.Siblings(s.Pairs, s.pair) {
 		sibling, err := p.Profile(job)
 		if err != nil {
@@ -163,11 +191,11 @@ func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int)
 		}
 		strategy := policy.HBNAsync
 		e := execution{
-			setting: r.setting, plan: plan{Pilots: p.Pilots}, profile: r.profile, digest: r.digest,
+			setting: r.setting, plan: plan{Pilots: p.Pilots}, subject: r.subject,
 			strategy: strategy, repeat: repeat, rewards: measurement.Coupled, inStages: &inStages{stages, prior},
 			lengthsAt: r.seed().Index(r.budget).Child(p.Policy).Child(p.Donors).Child(strategy.Name).Index(repeat),
 		}
-		o, err := e.simulate(ctx)
+		o, err := e.simulate(ctx, &r.memory)
 		if err != nil {
 			return fmt.Errorf("%s: %w", of.Key(), err)
 		}

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"speceval/internal/coupled"
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/seed"
+	"speceval/method/controller"
+	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
@@ -44,6 +47,8 @@ type Settings struct {
 	Simulated *Simulated // nil: no simulated runs
 	Measured  *Measured  // nil: no measured runs
 
+	cold func() (controller.Prior, error) // of HBN, whose tables all executions share
+
 	// Slice gives the canonical text of keys of the configuration, by key.
 	Slice func(keys ...string) map[string]string
 }
@@ -73,6 +78,13 @@ func Stage(s Settings) (dag.Stage, error) {
 	if err := s.check(); err != nil {
 		return stage, err
 	}
+	s.cold = sync.OnceValues(func() (controller.Prior, error) {
+		prior, err := neyman.NewPrior(s.QuadratureOrder)
+		if err != nil {
+			return nil, err
+		}
+		return controller.Cold(prior), nil
+	})
 	stage.Units = append(stage.Units, s.plansUnit())
 	e := executed{}
 	for _, setting := range s.settings() {
