@@ -87,7 +87,8 @@ type informedPrior struct{ informed.Suite }
 
 // Posterior is the update, which needs no pilot.
 func (p informedPrior) Posterior(int) Posterior {
-	return &informedPosterior{posterior: p.Posteriors(), observed: make([]int, p.Tasks()), successes: make([]int, p.Tasks())}
+	n := p.Tasks()
+	return &informedPosterior{p.Posteriors(), make([]int, n), make([]int, n), make([]int, n), make([]int, n)}
 }
 
 // informedPosterior is the update by what was observed so far.
@@ -119,10 +120,9 @@ func (p *informedPosterior) anew(observed, successes []int) bool {
 
 // add takes in what is new. It returns false if the last counts are no part of these.
 func (p *informedPosterior) add(observed, successes []int) bool {
-	p.rollouts, p.passes = p.rollouts[:0], p.passes[:0]
 	news := 0
 	for i, n := range observed {
-		p.rollouts, p.passes = append(p.rollouts, n-p.observed[i]), append(p.passes, successes[i]-p.successes[i])
+		p.rollouts[i], p.passes[i] = n-p.observed[i], successes[i]-p.successes[i]
 		news = max(news, p.rollouts[i])
 	}
 	switch {

@@ -1,17 +1,14 @@
 package informed
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // taskGroups is the groups of tasks that a source cannot distinguish: those on one
 // level with as many rollouts and passes. Every update refines them.
 type taskGroups struct {
-	of   []int32 // group of each task
-	list []taskGroup
-	next []taskGroup
-	same []int32 // of a group, the next one without further rollouts, from 1
+	of    []int32 // group of each task
+	list  []taskGroup
+	fresh []int32 // groups with further rollouts, in the order of their first tasks
+	free  []int32 // groups without tasks
 }
 
 // taskGroup is one of them.
@@ -30,6 +27,7 @@ func (c *taskGroups) ready(level []int32, levels int) {
 	if len(c.list) > 0 {
 		return
 	}
+	c.free = c.free[:0]
 	for k := range levels {
 		c.list = append(c.list, taskGroup{level: int32(k)})
 	}
@@ -48,24 +46,13 @@ func newTable(tasks int) []int32 {
 	return make([]int32, size)
 }
 
-// refine splits groups by further rollouts. Most have none where it is called
-// often, and stay together.
-func (c *taskGroups) refine(rollouts, passes []int, table []int32) {
+// refine takes the tasks with further rollouts out of their groups, into groups of their own.
+func (c *taskGroups) refine(tasks []int32, rollouts, passes []int, table []int32) {
 	clear(table)
-	c.next = c.next[:0]
-	c.same = slices.Grow(c.same[:0], len(c.list))[:len(c.list)]
-	clear(c.same)
+	c.fresh = c.fresh[:0]
 	mask := uint64(len(table) - 1)
-	for i, from := range c.of {
-		more, passed := int32(rollouts[i]), int32(passes[i])
-		if more == 0 {
-			if c.same[from] == 0 {
-				c.same[from] = c.split(from, 0, 0) + 1
-			}
-			c.of[i] = c.same[from] - 1
-			c.next[c.of[i]].tasks++
-			continue
-		}
+	for _, i := range tasks {
+		from, more, passed := c.of[i], int32(rollouts[i]), int32(passes[i])
 		key := (uint64(from)<<40 ^ uint64(more)<<20 ^ uint64(passed)) * 0x9e3779b97f4a7c15
 		for at := key >> 32 & mask; ; at = (at + 1) & mask {
 			number := table[at] - 1
@@ -73,26 +60,35 @@ func (c *taskGroups) refine(rollouts, passes []int, table []int32) {
 				number = c.split(from, more, passed)
 				table[at] = number + 1
 			}
-			if x := &c.next[number]; x.from == from && x.more == more && x.passed == passed {
+			if x := &c.list[number]; x.from == from && x.more == more && x.passed == passed {
 				x.tasks++
 				c.of[i] = number
 				break
 			}
 		}
+		if c.list[from].tasks--; c.list[from].tasks == 0 {
+			c.free = append(c.free, from)
+		}
 	}
-	c.list, c.next = c.next, c.list
 }
 
 // split begins a group of tasks with further rollouts, and returns its number.
-func (c *taskGroups) split(from, more, passed int32) int32 {
-	x := &c.list[from]
-	c.next = append(c.next, taskGroup{level: x.level, rollouts: x.rollouts, passes: x.passes, more: more, passed: passed, from: from})
-	return int32(len(c.next) - 1)
+func (c *taskGroups) split(from, more, passed int32) (number int32) {
+	x := taskGroup{level: c.list[from].level, rollouts: c.list[from].rollouts, passes: c.list[from].passes, more: more, passed: passed, from: from}
+	if last := len(c.free) - 1; last >= 0 {
+		number, c.free = c.free[last], c.free[:last]
+		c.list[number] = x
+	} else {
+		number = int32(len(c.list))
+		c.list = append(c.list, x)
+	}
+	c.fresh = append(c.fresh, number)
+	return number
 }
 
 // settle takes the further rollouts in.
 func (c *taskGroups) settle() {
-	for k := range c.list {
+	for _, k := range c.fresh {
 		x := &c.list[k]
 		x.rollouts, x.passes = x.rollouts+x.more, x.passes+x.passed
 	}
@@ -113,11 +109,8 @@ func (b *belief) observe() {
 		b.sums, b.products = append(b.sums, 0), append(b.products, 1)
 	}
 	sums, products := b.sums, b.products[:len(b.sums)]
-	for k := range b.list {
+	for _, k := range b.fresh {
 		x := &b.list[k]
-		if x.more == 0 {
-			continue
-		}
 		passed, failed := int(x.passed), int(x.more-x.passed)
 		passes, failures := float64(x.passes), float64(x.rollouts-x.passes)
 		alphas, betas := b.shapes(x.level)
@@ -151,6 +144,9 @@ func (b *belief) score(scale scale) {
 	weights := b.sums
 	for k := range b.list {
 		x := &b.list[k]
+		if x.tasks == 0 {
+			continue
+		}
 		passes, failures, sum := float64(x.passes), float64(x.rollouts-x.passes), 0.0
 		alphas, betas := b.shapes(x.level)
 		for j, node := range b.alive {

@@ -20,12 +20,16 @@ func TestKindsAreTheTasksThatAreAlike(t *testing.T) {
 		k.ready(level, 2)
 		for step := range 2 {
 			more, passed := make([]int, tasks), make([]int, tasks)
+			var changed []int32
 			for i := range tasks {
 				more[i] = random.IntN(3)
 				passed[i] = random.IntN(more[i] + 1)
+				if more[i] > 0 {
+					changed = append(changed, int32(i))
+				}
 				seen[i][1+step] = more[i]*10 + passed[i]
 			}
-			k.refine(more, passed, table)
+			k.refine(changed, more, passed, table)
 			k.settle()
 		}
 		for i := range tasks {

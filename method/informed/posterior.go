@@ -21,6 +21,7 @@ type Posterior struct {
 	cold     scale    // the cold source
 	donors   scale    // the others
 	weighed  bool     // the scales are of the weights as they are
+	changed  []int32  // tasks with further rollouts
 	table    []int32  // for refining groups
 
 	pilots [longestPilot + 1]afterPilot // the last one of each size m
@@ -92,9 +93,13 @@ func (q *Posterior) Observe(rollouts, passes []int) error {
 	if len(rollouts) != q.prior.tasks || len(passes) != q.prior.tasks {
 		return fmt.Errorf("informed: rollouts of %d tasks and passes of %d, want %d of each", len(rollouts), len(passes), q.prior.tasks)
 	}
+	q.changed = q.changed[:0]
 	for i, n := range rollouts {
 		if s := passes[i]; n < 0 || s < 0 || s > n {
 			return fmt.Errorf("informed: task %d has %d passes of %d rollouts", i, s, n)
+		}
+		if n > 0 {
+			q.changed = append(q.changed, int32(i))
 		}
 	}
 	q.pilot = nil
@@ -110,7 +115,7 @@ func (q *Posterior) Observe(rollouts, passes []int) error {
 			continue
 		}
 		b.ready(b.level, b.levels)
-		b.refine(rollouts, passes, q.table)
+		b.refine(q.changed, rollouts, passes, q.table)
 		b.observe()
 		b.settle()
 	}
@@ -145,7 +150,7 @@ func (q *Posterior) observePilot(m int, passes []int) {
 // become makes b what another belief of the same source is.
 func (b *belief) become(other *belief) {
 	b.weight, b.alive = append(b.weight[:0], other.weight...), append(b.alive[:0], other.alive...)
-	b.of, b.list = append(b.of[:0], other.of...), append(b.list[:0], other.list...)
+	b.of, b.list, b.free = append(b.of[:0], other.of...), append(b.list[:0], other.list...), b.free[:0]
 }
 
 // weigh drops nodes that do not matter and normalizes the weights of the others: of the cold
@@ -296,7 +301,7 @@ func (b *belief) addPilot(m int, passes []int) {
 	if b.pilots[m] == nil {
 		b.pilots[m] = make([]atomic.Pointer[[]float64], b.levels*(m+1))
 	}
-	b.list, b.places = b.list[:0], slices.Grow(b.places[:0], b.levels*(m+1))[:b.levels*(m+1)]
+	b.list, b.free, b.places = b.list[:0], b.free[:0], slices.Grow(b.places[:0], b.levels*(m+1))[:b.levels*(m+1)]
 	clear(b.places)
 	for i, level := range b.level {
 		place := &b.places[int(level)*(m+1)+passes[i]]
