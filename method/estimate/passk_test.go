@@ -105,8 +105,8 @@ func TestQuestionsThatHaveNoAnswer(t *testing.T) {
 		"task 1: pass^6: stage 0: 4 rollouts, of which 5 would be needed": {estimate.Question{K: 6}, []estimate.Task{task(0, estimate.Binary(8, 2, 0.5), estimate.Binary(1, 1, 0.5)), good}},
 		"task 0: pass@4: stage 1: 2 rollouts, of which":                   {estimate.Question{K: 4, Any: true, Least: 4}, []estimate.Task{task(0, estimate.Binary(4, 1, 0.4), estimate.Binary(2, 2, 0.6)), good}},
 		"task 0: pass^9: stage 0: 8 rollouts, of which 9":                 {estimate.Question{K: 9}, []estimate.Task{task(0, estimate.Binary(8, 2, 1))}},
-		"task 1: pass^1: the weights": {estimate.Question{K: 1}, []estimate.Task{good, task(0, estimate.Binary(4, 1, 0.4))}},
-		"rollouts of 0 tasks": {estimate.Question{K: 1}, nil},
+		"task 1: pass^1: the weights":                                     {estimate.Question{K: 1}, []estimate.Task{good, task(0, estimate.Binary(4, 1, 0.4))}},
+		"rollouts of 0 tasks":                                             {estimate.Question{K: 1}, nil},
 	} {
 		if _, err := tt.q.Of(passkReference(t), tt.tasks); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", tt.q, err, want)
