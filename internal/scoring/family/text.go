@@ -59,14 +59,14 @@ var numbers = Family{
 
 // checked scores a prediction by itself, as a file of labelled cases has it.
 func checked(scorer func(gold string) scoring.Scorer) func(gold, prediction string) scoring.Verdict {
-	return thought(func(gold, prediction string) scoring.Verdict {
+	return pastThinking(func(gold, prediction string) scoring.Verdict {
 		v, _ := scorer(gold).Score(context.Background(), scoring.Response{Text: prediction})
 		return v
 	})
 }
 
-// thought scores what follows the thinking in a prediction.
-func thought(check func(gold, prediction string) scoring.Verdict) func(gold, prediction string) scoring.Verdict {
+// pastThinking checks the part of a prediction that follows the thinking.
+func pastThinking(check func(gold, prediction string) scoring.Verdict) func(gold, prediction string) scoring.Verdict {
 	return func(gold, prediction string) scoring.Verdict {
 		answer, _ := ending.AfterThinking(prediction, ending.Finished, false)
 		return check(gold, answer)
@@ -113,7 +113,7 @@ var choices = Family{
 	New: func(t scoring.Task, _ Resources) scoring.Scorer {
 		return choice.New(t.Answer[0], t.Options, t.OptionTexts)
 	},
-	Check: thought(choice.Check),
+	Check: pastThinking(choice.Check),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		letter := t.Answer
 		if !right {
@@ -148,7 +148,7 @@ func otherLetter(s *seed.Stream, right string, options int) string {
 var mathematics = Family{
 	Name: "math", Version: maths.Version, Prompt: "math",
 	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return maths.New(t.Answer) },
-	Check: thought(maths.Check),
+	Check: pastThinking(maths.Check),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		result := t.Answer
 		if !right {

@@ -82,22 +82,27 @@ var (
 var (
 	// checked begins a check at the end of a text: Check: 16 + 2 = 18.
 	checked = regexp.MustCompile(`(?i)(?:\n|[.!] |\()[\s*#_>(-]*(?:(?:let'?s|let us|let me|we can|to|quick|double|as a|as)[ -])*(?:check|checking|verify|verifying|verification|substituting|plugging)\b`)
-	// concludes is a word by which a check says more than that the answer holds.
-	concludes = regexp.MustCompile(`(?i)\b(?:answers?|so|therefore|thus|hence|total|actually|wrong|mistake|instead|not|n't|fails?|but|however|only|extraneous|reject|invalid|final|or)\b|[✗✘❌≠]|\\neq?\b`)
+	// letters are a word, or a command of LaTeX.
+	letters = regexp.MustCompile(`\\?[\pL'’]{2,}`)
+	// confirms are the words of a check that says no more than that the answer holds.
+	confirms = strings.Fields(`and are as back both checks condition conditions correct correctly does equal equals equation equations expected for get gives good hand have holds in
+		indeed into is it left makes matches means now of original our over problem required right satisfied satisfies satisfy sense side sides sum that the this true value values we which with works yes`)
 )
 
 // remark is a remark in brackets behind a value at the end of a text.
 var remark = regexp.MustCompile(`(\d[^\n(]*) \((?i:the|i\.?e\.?,?|that is|since|because|as|which|note:?|approximately|approx\.?|about|rounded|only|also|or (?:about|approximately)) [^()]*\)[.*]*\s*$`)
 
-// unchecked is a text without a remark in brackets at its end, and without a check, which
-// substitutes the last number before it and concludes nothing: x = 16. Check: 16 + 2 = 18.
+// unchecked is a text without a remark in brackets at its end, and without a check, which has the
+// last number before it and says no more than that this holds: x = 16. Check: 16 + 2 = 18.
 func unchecked(text string) string {
-	text = remark.ReplaceAllString(text, "$1")
 	start := max(0, len(text)-longestWhole)
+	text = text[:start] + remark.ReplaceAllString(text[start:], "$1")
 	for _, at := range checked.FindAllStringIndex(text[start:], -1) {
 		head, tail := text[:start+at[0]+1], text[start+at[1]:]
 		given := numeral.FindAllString(head[max(0, len(head)-longestTail):], -1)
-		if len(given) > 0 && !concludes.MatchString(tail) && slices.Contains(numeral.FindAllString(tail, maxItems), given[len(given)-1]) {
+		more := func(word string) bool { return word[0] != '\\' && !slices.Contains(confirms, strings.ToLower(word)) }
+		if len(given) > 0 && slices.Contains(numeral.FindAllString(tail, maxItems), given[len(given)-1]) &&
+			!slices.ContainsFunc(letters.FindAllString(tail, -1), more) && !strings.ContainsAny(tail, "✗✘❌≠") && !strings.Contains(tail, `\ne`) {
 			return strings.TrimRight(head, "\n (")
 		}
 	}
