@@ -30,7 +30,7 @@ func TestContinuationsAreThoseOfTheAllocator(t *testing.T) {
 	}
 	for name, p := range profiles {
 		for _, budget := range []int{2, 8, 33, 100} {
-			random := pilot.OneStream(seed.Root(1).Child(name).Index(budget).Stream())
+			random := seed.Root(1).Child(name).Index(budget).Stream()
 			err := pilot.EachSweep(t.Context(), p, 40, budget-1, random, func(sw *pilot.Sweep, _ int) error {
 				for sw.M() < sw.Rollouts() {
 					sw.Advance()

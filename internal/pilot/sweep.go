@@ -53,39 +53,18 @@ func (s *Sweep) size(draws int) int {
 
 // EachSweep visits all draws of a profile, in order, as many at a time as a
 // sweep holds. The first draw of a sweep has the given index among all.
-func EachSweep(ctx context.Context, probabilities []float64, draws, rollouts int, random Streams, visit func(sw *Sweep, first int) error) error {
+func EachSweep(ctx context.Context, probabilities []float64, draws, rollouts int, random seed.Stream, visit func(sw *Sweep, first int) error) error {
 	sw := newSweep(probabilities, rollouts)
 	for first := 0; first < draws; first += sw.draws {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		sw.start(first, min(sw.size(draws), draws-first), random)
+		sw.start(min(sw.size(draws), draws-first), &random)
 		if err := visit(sw, first); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Streams gives the stream that a word of the path of a task in a draw, counted
-// from zero among all draws, is drawn from. It holds until the next call.
-type Streams func(draw, task, word int) *seed.Stream
-
-// OneStream draws all paths from one stream, one after the other.
-func OneStream(random seed.Stream) Streams {
-	return func(_, _, _ int) *seed.Stream { return &random }
-}
-
-// OwnStreams keeps a stream for every word of every path, so that profiles of as
-// many tasks have common random numbers: the same uniform number decides on the
-// same outcome, which passes where that number is below p.
-func OwnStreams(random seed.Stream, tasks, rollouts int) Streams {
-	words := PathWords(rollouts)
-	var own seed.Stream
-	return func(draw, task, word int) *seed.Stream {
-		own = random.At(uint64((draw*tasks+task)*words + word))
-		return &own
-	}
 }
 
 // newSweep returns a sweep of a profile, still without draws.
@@ -110,9 +89,9 @@ func newSweep(probabilities []float64, rollouts int) *Sweep {
 	return s
 }
 
-// start draws the paths of some draws, with the indices from first on among all, and stands
-// before the first rollout. Each task of each draw is independent.
-func (s *Sweep) start(first, draws int, random Streams) {
+// start draws the paths of some draws and stands before the first rollout. Each task of each
+// draw is independent.
+func (s *Sweep) start(draws int, random *seed.Stream) {
 	s.draws, s.m = draws, 0
 	s.paths = sized(s.paths, draws*len(s.uncertain)*s.words)
 	s.rises = zeroed(s.rises, draws*s.rollouts*s.taskWords)
@@ -126,9 +105,7 @@ func (s *Sweep) start(first, draws int, random Streams) {
 		rises := s.rises[draw*s.rollouts*s.taskWords:]
 		for u, task := range s.uncertain {
 			path := s.path(draw, u)
-			for word := range path {
-				Bernoulli(path[word:word+1], min(64, s.rollouts-word<<6), s.probabilities[u], random(first+draw, task, word))
-			}
+			Bernoulli(path, s.rollouts, s.probabilities[u], random)
 			Fold(path, s.rollouts, events)
 			bit := uint64(1) << (task & 63)
 			for i, word := range events {

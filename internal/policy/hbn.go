@@ -213,7 +213,7 @@ func enCoefficients(ctx context.Context, probabilities []float64, cs pilot.Candi
 		coefficients[k] = make([]float64, Batches(draws))
 	}
 	var continuation pilot.Symmetric
-	err := pilot.EachSweep(ctx, probabilities, draws, rollouts, pilot.OneStream(random), func(sw *pilot.Sweep, first int) error {
+	err := pilot.EachSweep(ctx, probabilities, draws, rollouts, random, func(sw *pilot.Sweep, first int) error {
 		for m := 1; m <= rollouts; m++ {
 			sw.Advance()
 			which := cs.WithPilot(m)

@@ -148,7 +148,7 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 		}
 	}
 	bench := policy.Bench{Prior: prior}
-	err = pilot.EachSweep(ctx, probabilities(p), draws, longest, pilot.OneStream(random), func(sw *pilot.Sweep, _ int) error {
+	err = pilot.EachSweep(ctx, probabilities(p), draws, longest, random, func(sw *pilot.Sweep, _ int) error {
 		for _, run := range runs {
 			run.values = run.values[:0]
 		}

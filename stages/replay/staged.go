@@ -70,7 +70,7 @@ func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream
 	}
 	ps, all, prefix := probabilities(s.profile), s.profile.VarianceSum(), make([]int, s.profile.N())
 	cluster := -1
-	err := pilot.EachSweep(ctx, ps, draws, longest, pilot.OneStream(pilots), func(sw *pilot.Sweep, first int) error {
+	err := pilot.EachSweep(ctx, ps, draws, longest, pilots, func(sw *pilot.Sweep, first int) error {
 		hbn, err := s.hbnRatios(sw)
 		if err != nil {
 			return err
@@ -234,7 +234,7 @@ func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 }
 
 // results are the rows of all runs. There are differences to HBN where that is replayed, and
-// errors that come from the profile where there are draws enough.
+// errors that come from the profile where its donors are known and there are fewestDraws.
 func (s *stagesReplay) results() (all results) {
 	for _, r := range s.runs {
 		d := &r.design
