@@ -91,8 +91,8 @@ func (t *Trial) Estimate() float64 { return t.stages.Mean() }
 // Rollouts is the rollouts of each task in the last evaluation. It holds until the next one.
 func (t *Trial) Rollouts() []int { return t.rollouts }
 
-// Decided is what decided the last evaluation, and Σ c²/n of each task in it. Both hold until
-// the next one.
+// Decided returns the rollouts by which the last evaluation was decided, and Σ c²/n of each
+// task in it. Both hold until the next evaluation.
 func (t *Trial) Decided() (Decisive, []float64) { return t.decisive, t.stages.Shrinkage() }
 
 // count counts the rollouts of the stage under way.

@@ -82,7 +82,8 @@ func TestOneTaskIsFishersTest(t *testing.T) {
 }
 
 // TestModelsThatStayAreLeftAlone draws references and pilots of the same tasks: with many
-// and with few rollouts, and of different numbers for every task. The rate of alarms is at most 1%, and the stated error is that of the shift.
+// and with few rollouts, and of different numbers for every task. The rate of alarms is
+// at most 1%, and the shift has the stated error.
 func TestModelsThatStayAreLeftAlone(t *testing.T) {
 	random := rand.New(rand.NewPCG(4, 4))
 	ps := chances(random, 40)

@@ -219,7 +219,8 @@ func Share(value, expected, variance float64) Bounded {
 }
 
 // Minus is the difference of two independent estimates. Its bounds join theirs as
-// Newcombe's do (Statistics in Medicine 17, 1998, method 10).
+// Newcombe's do (Statistics in Medicine 17, 1998, method 10), and its 95% interval the
+// intervals as they are stored.
 func (b Bounded) Minus(other Bounded) Bounded {
 	d := newBounded(b.Value-other.Value, math.Hypot(b.StandardError, other.StandardError), func(rate float64) (low, high float64) {
 		return minus(b, other, 0, rate)
@@ -254,7 +255,8 @@ func (m Mean) Bounded() Bounded {
 }
 
 // Stored is a mean that has been written down. Without an interval, low and high being
-// the value, it counts as known exactly. It is an error if the value is not within the interval, or that not within 0 and 1.
+// the value, it counts as known exactly. It is an error if the value is not within the interval,
+// or the interval not within 0 and 1.
 func Stored(value, standardError, low, high float64) (Mean, error) {
 	if !(0 <= low && low <= value && value <= high && high <= 1 && standardError >= 0 && standardError <= 1) {
 		return Mean{}, fmt.Errorf("%v ± %v, %v to %v: a mean and its 95%% interval must be numbers between 0 and 1, the mean within the interval", value, standardError, low, high)

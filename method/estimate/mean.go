@@ -109,8 +109,9 @@ const quantile = 1.959963984540054
 // Of is the estimate by the selected rollouts of all tasks: the mean over tasks, by
 // their shares, of Σ c·X over the stages of each. Uniform is one stage with the weight
 // 1. The error goes by the reference prior, or by priors, known, that knew more of the tasks
-// when they were allocated: one, or one for each benchmark of a suite. It is an error if there are no tasks, if a task has no rollouts in a stage that
-// counts or weights that do not add up to one, or if sums are of no rewards in [0, 1].
+// when they were allocated: one, or one for each benchmark of a suite. It is an error if there
+// are no tasks, if a task has no rollouts in a stage that counts or weights that do not add up
+// to one, or if sums are of no rewards in [0, 1].
 func Of(prior *neyman.Prior, tasks []Task, known ...*informed.Prior) (Mean, error) {
 	observed, rewards := make([]int, len(tasks)), make([]float64, len(tasks))
 	for i, t := range tasks {

@@ -85,9 +85,9 @@ func (q Question) BestFloor(pilots, budget int) int {
 	return max(q.Floor(pilots), min(q.K, budget-pilots))
 }
 
-// Of answers the question by the selected rollouts of all tasks, as estimate.Of
-// estimates their mean, of pass^k or pass@k as the mean over tasks. It is an error if tasks are not as that function wants them, if
-// rewards are graded, and if a task's stages have too few rollouts for k.
+// Of estimates the mean of pass^k or pass@k over tasks by their selected rollouts, as
+// estimate.Of does the mean reward. It is an error if tasks are not as that function wants
+// them, if rewards are graded, and if a task's stages have too few rollouts for k.
 func (q Question) Of(prior *neyman.Prior, tasks []Task) (Bounded, error) {
 	if q.K < 1 || q.K > MostK || q.Least < 0 {
 		return Bounded{}, fmt.Errorf("%v with at least %d rollouts ahead: want k from 1 to %d, and no fewer than 0", q, q.Least, MostK)

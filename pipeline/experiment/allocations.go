@@ -44,7 +44,7 @@ func paperSchedule(tasks, budget int) (int, error) {
 	return int(m), nil
 }
 
-// ErrNoPilots is what to do about a setting that the paper's Table 5 does not have.
+// ErrNoPilots: the paper's Table 5 has no pilot size for a setting. Its text is the way out.
 var ErrNoPilots = errors.New("take --schedule computed")
 
 // WriteAllocations writes the digest of the HBN allocation of every profile at

@@ -20,8 +20,9 @@ type Resources struct {
 	Clusters string // of Slurm; empty: the local one
 }
 
-// ResourcesOf are those of the stages that run in jobs. One whose units start servers runs one
-// unit at a time on a node. Variable gives the values of the environment.
+// ResourcesOf returns the resources of each stage that runs in jobs, by its name. A stage whose
+// units start servers runs one unit at a time on a node. Variable gives the values of the
+// environment.
 func ResourcesOf(x config.Executor, servers map[string]bool, variable func(name string) string) map[string]Resources {
 	stages := make(map[string]Resources)
 	for name, r := range x.Stages {
@@ -43,7 +44,7 @@ func ResourcesOf(x config.Executor, servers map[string]bool, variable func(name 
 // Settings say how units run in jobs.
 type Settings struct {
 	config.Executor
-	Resources map[string]Resources // by stage, of those that run in jobs
+	Resources map[string]Resources // by the name of each stage that runs in jobs
 	Folder    string               // of the batches, absolute
 	Directory string               // in which elements run
 	Program   []string             // command line of speceval up to the command

@@ -14,16 +14,18 @@ const groups = 8
 
 // sensitivity is how the variance ratio of a policy changes with the pass probabilities p of
 // its profile, from evaluations simulated on the profile. With K rollouts behind each
-// probability, and F' and F” the derivatives of the ratio in the p of one task, the ratio has
+// probability, and F₁ and F₂ the first two derivatives of the ratio in the p of one task, the
+// ratio has
 //
-//	variance Σ F'²·p(1−p)/K,   shift ½ Σ F''·p(1−p)/K,
+//	variance Σ F₁²·p(1−p)/K,   shift ½ Σ F₂·p(1−p)/K,
 //
 // over profiles redrawn by the binomial law of their pass counts, to the leading order in 1/K.
 // An evaluation with the value f = b·Σ v·t/Σ v, for v = p(1−p) and t = Σ c²/n of a task, has
-// its derivatives by the likelihood L of the rollouts that decided on it:
+// its derivatives by the log likelihood l of the rollouts that decided on it, with the same
+// indices:
 //
-//	F'  = E[f·(log L)' + f'],
-//	F'' = E[f·((log L)'² + (log L)'') + 2·f'·(log L)' + f''].
+//	F₁ = E[f·l₁ + f₁],
+//	F₂ = E[f·(l₁² + l₂) + 2·f₁·l₁ + f₂].
 type sensitivity struct {
 	profile profile.Profile
 	ps, vs  []float64
@@ -39,8 +41,8 @@ type groupSums struct {
 	tasks        []taskSums
 }
 
-// taskSums are sums for one task: of the factors of f in F' and F”, of their products with
-// f, and of t − Σ v·t/Σ v by itself and times (log L)'.
+// taskSums are sums for one task: of l₁ and l₁² + l₂, of their products with f, and of
+// t − Σ v·t/Σ v by itself and times l₁.
 type taskSums struct {
 	first, valueFirst, second, valueSecond, direct, directFirst float64
 }
@@ -85,8 +87,8 @@ func (s *sensitivity) add(rollouts, passes []int, shrinkage []float64) {
 	}
 }
 
-// derivatives are F' and F” of a task by a group. The factors of f have the mean zero, so
-// that the group's mean value is taken off.
+// derivatives are F₁ and F₂ of a task by a group. The factors of f and f₁ have the mean zero:
+// covariances have less noise than means of products.
 func (s *sensitivity) derivatives(g *groupSums, i int) (first, second float64) {
 	t, n, slope := g.tasks[i], g.draws, 1-2*s.ps[i]
 	covariance := func(product, a, b float64) float64 { return (product - a*b/n) / (n - 1) }

@@ -74,7 +74,7 @@ func (s *setting) simulatedUnit() dag.Unit {
 	return u
 }
 
-// memory is what the executions of a unit, one after the other, leave to the next.
+// memory is what the executions of a unit share, one after the other.
 type memory struct {
 	requests []router.Request
 	rewards  [2][][]float64 // coupled ones by phase, task and ordinal − 1; negative where not known yet
