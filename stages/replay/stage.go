@@ -47,7 +47,7 @@ const (
 	name = "replay"
 
 	// version is raised when the same inputs give other numbers, or other columns.
-	version = 4
+	version = 5
 
 	// mostTasks bounds a profile, so that a count of its tasks fits the 16 bits
 	// that the panels give it.
