@@ -131,7 +131,7 @@ func TestAllocationFaults(t *testing.T) {
 		{"--out " + twice, 1, "two designs are selected for 19 tasks at budget 8, m = 4 and m = 6"},
 		{"--out " + broken, 1, "replay/designs.parquet: row 61: m = 8, w = 0.5"},
 		{"--schedule papr", 2, "--schedule papr: want computed or paper"},
-		{"--schedule paper --set experiment.budgets=[8,12]", 2, "Table 5 of the paper has no pilot size for 30 tasks at budget 12: take --schedule computed"},
+		{"--schedule paper --set experiment.budgets=[8,12]", 2, "no pilot size for 30 tasks at budget 12 is in Table 5 of the paper: take --schedule computed"},
 		{"now", 2, `unknown command "now"`},
 		{"--config ../experiments-small.toml", 1, "score/profiles.parquet is not there: run `speceval run --until score` first"},
 		{"--config ../absent.toml", 2, "absent.toml"},

@@ -39,7 +39,7 @@ func (e *Experiment) profiles() (profiles []profile.Profile, stored string, err 
 func paperSchedule(tasks, budget int) (int, error) {
 	m, ok := paperNumbers().At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(tasks), Budget: int32(budget)})
 	if !ok {
-		return 0, fmt.Errorf("Table 5 of the paper has no pilot size for %d tasks at budget %d: %w", tasks, budget, ErrNoPilots)
+		return 0, fmt.Errorf("no pilot size for %d tasks at budget %d is in Table 5 of the paper: %w", tasks, budget, ErrNoPilots)
 	}
 	return int(m), nil
 }
