@@ -1,8 +1,10 @@
 package logs_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -321,6 +323,43 @@ func TestMetricsOverSamplesOfLighteval(t *testing.T) {
 		}
 		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
 			t.Errorf("%v: %v, %+v", c.metrics, err, all)
+		}
+	}
+}
+
+// TestAByteOrderMarkIsNoReasonToPassOver puts one before every JSON file of other tools: the
+// counts stay, and no trial or repeat is passed over.
+func TestAByteOrderMarkIsNoReasonToPassOver(t *testing.T) {
+	for _, folder := range []string{"harbor/job", "terminal-bench", "nemo-skills", "lm-eval", "verifiers", "every-eval-ever"} {
+		from, to := filepath.Join("testdata", filepath.FromSlash(folder)), t.TempDir()
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		marked := 0
+		err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+			if ext := filepath.Ext(path); err != nil || d.IsDir() || ext != ".json" && ext != ".jsonl" {
+				return err
+			}
+			marked++
+			text, err := os.ReadFile(path)
+			return cmp.Or(err, os.WriteFile(path, append([]byte("\ufeff"), text...), 0o666))
+		})
+		if err != nil || marked == 0 {
+			t.Fatalf("%s: %d files, %v", folder, marked, err)
+		}
+		want, err := read(from, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := read(to, "")
+		if err != nil || len(got) != len(want) {
+			t.Errorf("%s: %d logs, want %d: %v", folder, len(got), len(want), err)
+			continue
+		}
+		for i := range want {
+			if a, b := fmt.Sprint(got[i].Tasks), fmt.Sprint(want[i].Tasks); a != b {
+				t.Errorf("%s: %s, want %s", folder, a, b)
+			}
 		}
 	}
 }

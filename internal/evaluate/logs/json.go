@@ -42,9 +42,12 @@ type python struct {
 	rest          string // of a null
 }
 
-// decode returns a decoder of r.
+// decode returns a decoder of r, which may begin with a byte order mark.
 func decode(r io.Reader) *jsontext.Decoder {
 	p := &python{Reader: bufio.NewReaderSize(r, 64<<10)}
+	if mark, _ := p.Peek(3); string(mark) == "\ufeff" {
+		p.Discard(3)
+	}
 	p.decoder = jsontext.NewDecoder(p, lenient)
 	return p.decoder
 }

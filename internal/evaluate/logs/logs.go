@@ -105,7 +105,7 @@ func (f *format) is(path string, head []byte) bool {
 			return false
 		}
 	}
-	return f.file.MatchString(filepath.Base(path)) && bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte(f.begins))
+	return f.file.MatchString(filepath.Base(path)) && bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte(f.begins))
 }
 
 // Formats returns the names of all formats.
