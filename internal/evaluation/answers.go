@@ -2,7 +2,7 @@ package evaluation
 
 import (
 	"fmt"
-	"iter"
+	"path/filepath"
 	"slices"
 
 	"speceval/internal/ending"
@@ -27,79 +27,57 @@ func (r *Result) answered(t *ending.Tally) {
 	r.Notes = append(r.Notes, lines...)
 }
 
-// scored is an answer with its verdict.
-type scored struct {
-	answer *rollout.Rollout
-	score  *rollout.Score
-}
-
-// conclude sets what follows from the answers of a result and from its requests. The answers come
-// in an order of tasks; every answer that counts must be there. least is of [Setup.Floor].
-func (s *Settings) conclude(r *Result, answers iter.Seq2[scored, error], requests []Request, least int) error {
-	c := counting{Settings: s, r: r, rewards: make(map[rollout.ID]float64)}
-	for a, err := range answers {
+// conclude sets what follows from the stored answers of a result, their verdicts in the same order,
+// and its requests. Every answer that counts must be there. least is of [Setup.Floor].
+func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Request, least int) error {
+	var tally ending.Tally
+	rewards, vary := make(map[rollout.ID]float64), false
+	first := make(map[int32]string) // answer of each task
+	for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
 		if err != nil {
 			return err
 		}
-		c.add(a.answer, a.score)
+		t := &r.Rows[a.TaskIndex]
+		for len(scores) > 0 && scores[0].ID().Compare(a.ID()) < 0 {
+			scores = scores[1:]
+		}
+		if int(a.Rollout) >= t.Rollouts() {
+			continue
+		}
+		if len(scores) == 0 || scores[0].ID() != a.ID() {
+			return fmt.Errorf("rollout %d of task %s has no verdict", a.Rollout, t.ID)
+		}
+		v, text := scores[0], a.Reasoning+a.Text
+		if a.Rollout == 0 {
+			first[a.TaskIndex] = text
+		}
+		vary = vary || text != first[a.TaskIndex]
+		s.tallied(&tally, a, v)
+		if a.CompletionTokens == 0 { // of an answer that was counted there is one at least
+			r.Tokens.Untold++
+		}
+		r.Tokens.Prompt += int64(a.PromptTokens)
+		r.Tokens.Completion += int64(a.CompletionTokens)
+		t.take(a.Rollout, v.Reward())
+		rewards[a.ID()] = v.Reward()
+		r.Scored = append(r.Scored, v.Scorer)
 	}
-	if err := c.end(); err != nil {
-		return err
+	if len(rewards) != r.Rollouts {
+		return fmt.Errorf("%s has %d of the %d rollouts that count", s.Folder, len(rewards), r.Rollouts)
 	}
+	const alike = "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one"
+	if !vary && !slices.Contains(r.Notes, alike) {
+		r.Notes = append(r.Notes, alike)
+	}
+	r.answered(&tally)
+	slices.Sort(r.Scored)
+	r.Scored = slices.Compact(r.Scored)
 	lost, err := s.Setup.lost(requests)
 	if err != nil {
 		return err
 	}
-	r.lose(lost, c.rewards)
+	r.lose(lost, rewards)
 	return r.follow(&s.Setup, least, s.Prior)
-}
-
-// counting counts the rollouts of a result and their verdicts, task by task.
-type counting struct {
-	*Settings
-	r       *Result
-	tally   ending.Tally
-	rewards map[rollout.ID]float64 // of the answers that count
-	task    int32                  // the last one, and the texts of its answers
-	texts   map[string]bool
-	vary    bool // the texts of a task differ
-}
-
-// add counts a rollout, if it is selected.
-func (c *counting) add(a *rollout.Rollout, v *rollout.Score) {
-	t := &c.r.Rows[a.TaskIndex]
-	if int(a.Rollout) >= t.Rollouts() {
-		return
-	}
-	if c.texts == nil || c.task != a.TaskIndex {
-		c.task, c.texts = a.TaskIndex, make(map[string]bool)
-	}
-	c.texts[a.Reasoning+a.Text] = true
-	c.vary = c.vary || len(c.texts) > 1
-	c.tallied(&c.tally, a, v)
-	if a.CompletionTokens == 0 { // of an answer that was counted there is one at least
-		c.r.Tokens.Untold++
-	}
-	c.r.Tokens.Prompt += int64(a.PromptTokens)
-	c.r.Tokens.Completion += int64(a.CompletionTokens)
-	t.take(a.Rollout, v.Reward())
-	c.rewards[a.ID()] = v.Reward()
-	c.r.Scored = append(c.r.Scored, v.Scorer)
-}
-
-// end sets what follows from all rollouts, of which none may be missing.
-func (c *counting) end() error {
-	if len(c.rewards) != c.r.Rollouts {
-		return fmt.Errorf("%s has %d of the %d rollouts that count", c.Folder, len(c.rewards), c.r.Rollouts)
-	}
-	const alike = "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one"
-	if !c.vary && !slices.Contains(c.r.Notes, alike) {
-		c.r.Notes = append(c.r.Notes, alike)
-	}
-	c.r.answered(&c.tally)
-	slices.Sort(c.r.Scored)
-	c.r.Scored = slices.Compact(c.r.Scored)
-	return nil
 }
 
 // early is how many answers an evaluation has when it is warned of empty ones.

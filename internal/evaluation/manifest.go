@@ -125,8 +125,8 @@ type part struct {
 	write func(io.Writer) error
 }
 
-// writeAll writes files, and then the manifest with them.
-func (m *manifest) writeAll(folder string, parts []part) error {
+// put writes files, which the manifest has then.
+func (m *manifest) put(folder string, parts []part) error {
 	for _, p := range parts {
 		err := atomicfile.Write(filepath.Join(folder, p.name), func(w io.Writer) error {
 			to := files.NewDigestWriter(w)
@@ -138,7 +138,7 @@ func (m *manifest) writeAll(folder string, parts []part) error {
 			return err
 		}
 	}
-	return m.write(folder)
+	return nil
 }
 
 // replace replaces files of a manifest. Until all are replaced, the manifest in the folder has the

@@ -61,8 +61,12 @@ func (s *Setup) Complete(folder string, r *Result) error {
 		return err
 	}
 	result := []part{{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }}}
+	m := newManifest("", was.records(setupFile)...)
 	if was.complete() {
-		return newManifest("", was.records(setupFile)...).replace(folder, was, result)
+		return m.replace(folder, was, result)
 	}
-	return newManifest("", was.records(setupFile)...).writeAll(folder, result)
+	if err := m.put(folder, result); err != nil {
+		return err
+	}
+	return m.write(folder)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,26 +38,10 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 	if err != nil {
 		return nil, err
 	}
-	if err := s.conclude(&again, s.stored(scores), requests, s.Setup.Floor(s.Setup.Design.Pilots)); err != nil {
+	if err := s.conclude(&again, scores, requests, s.Setup.Floor(s.Setup.Design.Pilots)); err != nil {
 		return nil, err
 	}
 	return &again, s.rewrite(was.manifest, &again, scores)
-}
-
-// stored are the answers of rollouts.parquet with new verdicts.
-func (s *Settings) stored(scores []*rollout.Score) iter.Seq2[scored, error] {
-	return func(yield func(scored, error) bool) {
-		for a, err := range rollout.Rollouts([]string{filepath.Join(s.Folder, RolloutsFile)}) {
-			if err != nil {
-				yield(scored{}, err)
-				return
-			}
-			if !yield(scored{a, scores[0]}, nil) {
-				return
-			}
-			scores = scores[1:]
-		}
-	}
 }
 
 // ownNotes are the notes but for those about donors.
@@ -79,7 +62,7 @@ func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) er
 	for _, name := range []string{setupFile, RolloutsFile, RequestsFile} {
 		now.Files = append(now.Files, was.records(name)...)
 	}
-	return now.replace(s.Folder, was, s.scored(r, all(scores)))
+	return now.replace(s.Folder, was, s.scored(r, scores))
 }
 
 // scoreAll scores every answer of rollouts.parquet, in its order.
@@ -106,15 +89,4 @@ func (s *Settings) scoreAll(ctx context.Context, atATime int) (scores []*rollout
 		})
 	}
 	return scores, cmp.Or(ctx.Err(), errors.Join(fault, group.Wait()))
-}
-
-// all is a sequence of what is there.
-func all(scores []*rollout.Score) iter.Seq2[*rollout.Score, error] {
-	return func(yield func(*rollout.Score, error) bool) {
-		for _, v := range scores {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
 }

@@ -3,13 +3,16 @@ package evaluation
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
 	"speceval/internal/ending"
 	"speceval/internal/ledger"
+	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/store/files"
+	"speceval/internal/store/rowfile"
 	"speceval/method/controller"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
@@ -233,7 +236,8 @@ func (s *Setup) begun() *Result {
 	return r
 }
 
-// result makes the result of a run that has all its rollouts, and writes it last.
+// result makes the result of a run that has all its rollouts from its rows, and writes both, the
+// manifest last: with it the evaluation is complete, and needs its journals no more.
 func (e *engine) result(record *router.Record) (*Result, error) {
 	r := e.Setup.begun()
 	r.Provenance, r.Rules, r.Notes = e.Provenance, e.Rules, slices.Clone(e.Notes)
@@ -246,10 +250,28 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 	}
 	r.charge(rows, e.Setup.Price)
 	r.account(rows, e.store.session, record, e.Servers.Places())
-	if err := e.conclude(r, e.store.selected(r, e.Rules), rows, e.control.Least); err != nil {
+	setup, err := files.DigestOf(e.Folder, setupFile)
+	if err != nil {
 		return nil, err
 	}
-	if err := e.write(e.store, r, rows); err != nil {
+	m := newManifest(e.Footer["speceval.commit"], setup)
+	if err := m.put(e.Folder, []part{
+		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, e.store.answers(), e.footer(rollout.Schema)) }},
+		{RequestsFile, func(w io.Writer) error { return rowfile.Write(w, rows, e.footer(requestsSchema)) }},
+	}); err != nil {
+		return nil, err
+	}
+	scores, err := e.store.scores(e.Rules)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.conclude(r, scores, rows, e.control.Least); err != nil {
+		return nil, err
+	}
+	if err := m.put(e.Folder, e.scored(r, scores)); err != nil {
+		return nil, err
+	}
+	if err := m.write(e.Folder); err != nil {
 		return nil, err
 	}
 	return r, Clear(e.Folder)

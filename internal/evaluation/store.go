@@ -18,7 +18,6 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/servers/sampler"
 	"speceval/internal/store/atomicfile"
-	"speceval/internal/store/files"
 	"speceval/internal/store/journal"
 	"speceval/internal/store/rowfile"
 )
@@ -82,27 +81,6 @@ func (s *store) find(id rollout.ID, rules string) (*rollout.Rollout, *verdict, e
 		return r, nil, err
 	}
 	return r, v, nil
-}
-
-// selected are the answers that count, with their verdicts by the given rules.
-func (s *store) selected(r *Result, rules string) iter.Seq2[scored, error] {
-	return func(yield func(scored, error) bool) {
-		for i, t := range r.Rows {
-			for n := range t.Rollouts() {
-				answer, v, err := s.find(rollout.ID{Task: int32(i), Rollout: int32(n)}, rules)
-				if err == nil && v == nil {
-					err = fmt.Errorf("rollout %d of task %s has no verdict", n, t.ID)
-				}
-				if err != nil {
-					yield(scored{}, err)
-					return
-				}
-				if !yield(scored{answer, &v.Score}, nil) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // rows are all requests of all sessions, in order.
@@ -174,22 +152,8 @@ func (s *Settings) footer(schema string) map[string]string {
 	return footer
 }
 
-// write writes the files of the evaluation, the manifest last: with it the evaluation is
-// complete, and needs its journals no more.
-func (s *Settings) write(st *store, r *Result, rows []Request) error {
-	setup, err := files.DigestOf(s.Folder, setupFile)
-	if err != nil {
-		return err
-	}
-	m := newManifest(s.Footer["speceval.commit"], setup)
-	return m.writeAll(s.Folder, append([]part{
-		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, st.answers(), s.footer(rollout.Schema)) }},
-		{RequestsFile, func(w io.Writer) error { return rowfile.Write(w, rows, s.footer(requestsSchema)) }},
-	}, s.scored(r, st.scores(s.Rules))...))
-}
-
 // scored are the files that follow from verdicts.
-func (s *Settings) scored(r *Result, scores iter.Seq2[*rollout.Score, error]) []part {
+func (s *Settings) scored(r *Result, scores []*rollout.Score) []part {
 	type row struct {
 		Task
 		Rewards float64 `parquet:"rewards"` // their sum
@@ -199,8 +163,15 @@ func (s *Settings) scored(r *Result, scores iter.Seq2[*rollout.Score, error]) []
 		tasks[i].Task = t
 		_, tasks[i].Rewards = t.Counts()
 	}
+	all := func(yield func(*rollout.Score, error) bool) {
+		for _, v := range scores {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
 	return []part{
-		{ScoresFile, func(w io.Writer) error { return rollout.WriteGraded(w, scores, s.footer(rollout.ScoreSchema)) }},
+		{ScoresFile, func(w io.Writer) error { return rollout.WriteGraded(w, all, s.footer(rollout.ScoreSchema)) }},
 		{tasksFile, func(w io.Writer) error { return rowfile.Write(w, tasks, s.footer(tasksSchema)) }},
 		{ResultFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, r) }},
 	}
@@ -219,23 +190,19 @@ func (s *store) answers() iter.Seq2[*rollout.Rollout, error] {
 	}
 }
 
-// scores are the verdicts by some rules, in the order of files.
-func (s *store) scores(rules string) iter.Seq2[*rollout.Score, error] {
-	return func(yield func(*rollout.Score, error) bool) {
-		for _, id := range s.ids() {
-			_, v, err := s.find(id, rules)
-			if err == nil && v == nil {
-				continue // surplus that was not requested in this session
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(&v.Score, nil) {
-				return
-			}
+// scores are the verdicts by some rules, in the order of files, but for surplus that was not
+// requested in this session.
+func (s *store) scores(rules string) (all []*rollout.Score, err error) {
+	for _, id := range s.ids() {
+		_, v, err := s.find(id, rules)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			all = append(all, &v.Score)
 		}
 	}
+	return all, nil
 }
 
 // ids are the rollouts that have been answered, in the order of files.
