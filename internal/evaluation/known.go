@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"speceval/internal/pilot"
 	"speceval/internal/seed"
@@ -84,15 +85,14 @@ func (r *Result) known(s *Setup) error {
 			return err
 		}
 	}
-	if err := k.drift(s, r.Rows); err != nil {
-		return err
-	}
 	r.Known = k
+	err = k.drift(s, r.Rows)
 	r.Notes = append(r.Notes, k.warnings()...)
-	return nil
+	return err
 }
 
-// drift tests whether the pilot is of a model that is still what its earlier rollouts say.
+// drift tests whether the pilot is of a model that is still what its earlier rollouts say, by the
+// parts of each donor that were decided beforehand.
 func (k *Known) drift(s *Setup, rows []Task) error {
 	if s.Extends != nil {
 		return nil
@@ -106,38 +106,26 @@ func (k *Known) drift(s *Setup, rows []Task) error {
 		pilot[i] = drift.Outcome{Passes: int(first.Rewards), Rollouts: first.Rollouts}
 	}
 	for at, d := range s.Donors {
-		if !d.Same {
-			continue
-		}
-		if err := k.Donors[at].test(d, pilot); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// test holds the pilot to what of the donor was decided beforehand.
-func (w *Weighed) test(d Donor, pilot []drift.Outcome) error {
-	var references []drift.Reference
-	for _, c := range d.Fixed {
-		of := drift.Reference{Name: d.Source}
-		any := false
-		for i, n := range c.Rollouts {
-			of.Tasks = append(of.Tasks, drift.Outcome{Passes: c.Passes[i], Rollouts: n})
-			any = any || n > 0
-		}
-		if any {
+		var references []drift.Reference
+		for _, c := range d.Fixed {
+			if !d.Same || slices.Max(c.Rollouts) == 0 {
+				continue
+			}
+			of := drift.Reference{Name: d.Source}
+			for i, n := range c.Rollouts {
+				of.Tasks = append(of.Tasks, drift.Outcome{Passes: c.Passes[i], Rollouts: n})
+			}
 			references = append(references, of)
 		}
+		if len(references) == 0 {
+			continue
+		}
+		v, err := drift.Same(references, pilot, drift.Draws, savedSeed)
+		if err != nil {
+			return err
+		}
+		k.Donors[at].Drift = &Drift{P: v.P, Moved: v.Moved, Shift: v.By[0].Shift, Error: v.By[0].Error}
 	}
-	if len(references) == 0 {
-		return nil
-	}
-	v, err := drift.Same(references, pilot, drift.Draws, savedSeed)
-	if err != nil {
-		return err
-	}
-	w.Drift = &Drift{P: v.P, Moved: v.Moved, Shift: v.By[0].Shift, Error: v.By[0].Error}
 	return nil
 }
 
@@ -239,22 +227,20 @@ func (x *Extends) past() *controller.Past {
 
 // All is the number of its rollouts; 0 of nil.
 func (x *Extends) All() (n int) {
-	if x == nil {
-		return 0
-	}
-	for i := range x.Stages {
-		n += x.Rollouts(i)
+	if x != nil {
+		for i := range x.Stages {
+			n += x.Rollouts(i)
+		}
 	}
 	return n
 }
 
 // Rollouts is the number of its rollouts of a task; 0 of nil.
 func (x *Extends) Rollouts(task int) (n int) {
-	if x == nil {
-		return 0
-	}
-	for _, s := range x.Stages[task] {
-		n += s.Rollouts
+	if x != nil {
+		for _, s := range x.Stages[task] {
+			n += s.Rollouts
+		}
 	}
 	return n
 }

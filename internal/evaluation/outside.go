@@ -26,26 +26,23 @@ func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward fu
 	return r, r.follow(s, c.Least, prior)
 }
 
-// Counted is the result of rollouts that another program has run, by the one stage of each task.
-// Their numbers must not have been decided by rewards.
-func Counted(benchmark, model string, ids []string, stages [][]estimate.Stage, prior *neyman.Prior) (*Result, error) {
-	if len(ids) < 2 {
-		return nil, fmt.Errorf("%s with %s has %d tasks: want 2 at least", benchmark, model, len(ids))
+// Of is the result of rollouts that another program has run, by the stages of each task.
+func (s *Setup) Of(stages [][]estimate.Stage, prior *neyman.Prior) (*Result, error) {
+	if len(s.TaskIDs) < 2 {
+		return nil, fmt.Errorf("%s with %s has %d tasks: want 2 at least", s.Benchmark, s.Model, len(s.TaskIDs))
 	}
-	s := Setup{Benchmark: benchmark, Model: model, Policy: "uniform", TaskIDs: ids}
 	r := s.begun()
 	r.Provenance = "measured"
-	for i := range ids {
-		all := stages[i][0]
-		all.Weight = 1
-		t := Task{Index: int32(i), ID: ids[i], Pilots: int32(all.Rollouts), Stages: []estimate.Stage{all}}
-		if all.Rewards == all.Squares { // none is between 0 and 1
-			t.PilotPasses = int32(all.Rewards)
+	for i, id := range s.TaskIDs {
+		first := stages[i][0]
+		t := Task{Index: int32(i), ID: id, Pilots: int32(first.Rollouts), Stages: stages[i]}
+		if first.Rewards == first.Squares { // none is between 0 and 1
+			t.PilotPasses = int32(first.Rewards)
 		}
-		r.Rollouts, r.Rows = r.Rollouts+all.Rollouts, append(r.Rows, t)
+		r.Rollouts, r.Rows = r.Rollouts+first.Rollouts, append(r.Rows, t)
 	}
 	r.Budget = max(1, r.Rollouts/r.Tasks)
-	return r, r.follow(&s, 1, prior)
+	return r, r.follow(s, 1, prior)
 }
 
 // Outside reports whether another program has run the rollouts, so that they follow from no

@@ -29,7 +29,10 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 		return nil, err
 	}
 	again := *was.Result
-	again.Rules, again.Scored, again.Rows, again.Notes = s.Rules, nil, slices.Clone(again.Rows), again.ownNotes()
+	again.Rules, again.Scored, again.Rows, again.Notes = s.Rules, nil, slices.Clone(again.Rows), slices.Clone(again.Notes)
+	if k := again.Known; k != nil { // it is known anew, with its notes
+		again.Notes = again.Notes[:max(0, len(again.Notes)-len(k.warnings()))]
+	}
 	again.Tokens.Prompt, again.Tokens.Completion, again.Tokens.Untold = 0, 0, 0
 	for i := range again.Rows {
 		again.Rows[i].forget()
@@ -41,28 +44,14 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 	if err := s.conclude(&again, scores, requests, s.Setup.Floor(s.Setup.Design.Pilots)); err != nil {
 		return nil, err
 	}
-	return &again, s.rewrite(was.manifest, &again, scores)
-}
-
-// ownNotes are the notes but for those about donors.
-func (r *Result) ownNotes() []string {
-	if r.Known == nil {
-		return slices.Clone(r.Notes)
-	}
-	return slices.Clone(r.Notes[:max(0, len(r.Notes)-len(r.Known.warnings()))])
-}
-
-// rewrite puts verdicts, and what they lead to, in the place of the ones that are there, and
-// removes the page first: a kill leaves none beside other numbers.
-func (s *Settings) rewrite(was *manifest, r *Result, scores []*rollout.Score) error {
-	if err := os.RemoveAll(filepath.Join(s.Folder, PageFile)); err != nil {
-		return err
+	if err := os.RemoveAll(filepath.Join(s.Folder, PageFile)); err != nil { // a kill leaves none beside other numbers
+		return nil, err
 	}
 	now := newManifest(s.Footer["speceval.commit"])
 	for _, name := range []string{setupFile, RolloutsFile, RequestsFile} {
-		now.Files = append(now.Files, was.records(name)...)
+		now.Files = append(now.Files, was.manifest.records(name)...)
 	}
-	return now.replace(s.Folder, was, s.scored(r, scores))
+	return &again, now.replace(s.Folder, was.manifest, s.scored(&again, scores))
 }
 
 // scoreAll scores every answer of rollouts.parquet, in its order.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"speceval/internal/ending"
-	"speceval/internal/ledger"
 	"speceval/internal/rollout"
 	"speceval/internal/router"
 	"speceval/internal/store/files"
@@ -243,7 +242,12 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 	r.Provenance, r.Rules, r.Notes = e.Provenance, e.Rules, slices.Clone(e.Notes)
 	r.Sessions, r.Startup = int(e.store.session)+1, e.start.Sub(e.Began).Seconds()
 	r.rows(&e.Setup, e.control)
-	r.limited(&e.Setup, e.ledger, e.dropped)
+	if r.Dropped = e.dropped; e.Setup.PromptWeight() == 0 {
+		r.Tokens.All = e.ledger.Spent()
+	}
+	if r.Dropped > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("stage %d reached the limit of %s and was dropped: the stage before it was the last, with all the weight that was left", r.Dropped+1, e.Setup.LimitText(e.Setup.Limit())))
+	}
 	rows, err := e.store.rows()
 	if err != nil {
 		return nil, err
@@ -275,16 +279,6 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 		return nil, err
 	}
 	return r, Clear(e.Folder)
-}
-
-// limited sets what a limit on tokens has come to.
-func (r *Result) limited(s *Setup, l *ledger.Ledger, dropped int) {
-	if r.Dropped = dropped; s.PromptWeight() == 0 {
-		r.Tokens.All = l.Spent()
-	}
-	if dropped > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("stage %d reached the limit of %s and was dropped: the stage before it was the last, with all the weight that was left", dropped+1, s.LimitText(l.Limit())))
-	}
 }
 
 // rows sets the tasks of a complete controller, still without rewards.

@@ -228,23 +228,18 @@ func (s *Setup) Keep(folder string) error {
 		return fmt.Errorf("the evaluation %s: %w", folder, err)
 	}
 	there, err := ReadSetup(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.begin(folder)
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return there.Matches(s)
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return there.Matches(s)
-}
-
-// begin writes the setup, its hash first.
-func (s *Setup) begin(folder string) error {
 	write := func(w io.Writer) error { return atomicfile.EncodeJSON(w, s) }
 	f, err := recordOf(setupFile, write)
 	if err != nil {
 		return err
 	}
-	if err := newManifest("", f).write(folder); err != nil {
+	if err := newManifest("", f).write(folder); err != nil { // its hash first
 		return err
 	}
 	return atomicfile.Write(filepath.Join(folder, setupFile), write)
@@ -269,7 +264,7 @@ func (s *Setup) alike(other *Setup) error {
 	case !slices.Equal(s.TaskIDs, other.TaskIDs):
 		return fmt.Errorf("with other tasks (%d, now %d)", len(s.TaskIDs), len(other.TaskIDs))
 	case !reflect.DeepEqual(s.Donors, other.Donors) && len(s.Donors)+len(other.Donors) > 0:
-		return fmt.Errorf("knowing other donors (%s, now %s)", sources(s.Donors), sources(other.Donors))
+		return fmt.Errorf("knowing other donors (%s, now %s)", cmp.Or(strings.Join(Sources(s.Donors), ", "), "none"), cmp.Or(strings.Join(Sources(other.Donors), ", "), "none"))
 	case !slices.Equal(s.PassK, other.PassK):
 		return fmt.Errorf("with --pass-k %v, now %v, which decides on allocations", s.PassK, other.PassK)
 	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters):
@@ -285,13 +280,12 @@ func (s *Setup) alike(other *Setup) error {
 	return nil
 }
 
-// sources are where donors come from, for messages.
-func sources(donors []Donor) string {
-	var all []string
+// Sources are where donors come from, for messages.
+func Sources(donors []Donor) (all []string) {
 	for _, d := range donors {
 		all = append(all, d.Source)
 	}
-	return cmp.Or(strings.Join(all, ", "), "none")
+	return all
 }
 
 // Priors are the priors that know the setup's donors, of some benchmarks; none: of all.

@@ -194,7 +194,7 @@ func (a *Allocated) With(more Source) (*Combined, error) {
 		}
 		at[id] = i
 	}
-	tasks := make([]estimate.Task, len(a.Tasks))
+	stages := make([][]estimate.Stage, len(a.Tasks))
 	for i, t := range a.Tasks {
 		first, second := a.counts[i], estimate.Stage{}
 		if k, there := at[t.ID]; there {
@@ -205,31 +205,16 @@ func (a *Allocated) With(more Source) (*Combined, error) {
 			return nil, requestf("task %s has %d further rollouts, and was to get %d: the mean is unbiased with exactly those", t.ID, second.Rollouts, t.Next)
 		}
 		first.Weight, second.Weight = a.Weight, 1-a.Weight
-		tasks[i].Stages = []estimate.Stage{first, second}
+		stages[i] = []estimate.Stage{first, second}
 	}
 	for id := range at {
 		return nil, requestf("task %s is none of those that got something", id)
 	}
-	return a.combine(tasks)
-}
-
-func (a *Allocated) combine(tasks []estimate.Task) (*Combined, error) {
-	known, err := a.known.Priors()
+	r, err := a.known.Of(stages, a.subject.prior)
 	if err != nil {
 		return nil, err
 	}
-	if len(a.known.Donors) == 0 {
-		known = nil
-	}
-	m, err := estimate.Of(a.subject.prior, tasks, known...)
-	if err != nil {
-		return nil, err
-	}
-	sample, err := evaluation.OverTasks(m, nil, nil)
-	return &Combined{
-		Rollouts: a.Budget * len(tasks), Mean: m.Value, StandardError: m.StandardError, Interval: [2]float64{m.Low, m.High}, SampleError: sample,
-		Uniform: evaluation.Equivalent{Budget: m.Uniform.Value, Rollouts: int(math.Ceil(m.Uniform.Value*float64(len(tasks)) - 1e-6)), Interval: [2]float64{m.Uniform.Low, m.Uniform.High}},
-	}, err
+	return &Combined{a.Budget * len(stages), r.Estimate, r.StandardError, r.Interval, r.SampleError, r.Uniform}, nil
 }
 
 // Text writes the estimate for people.

@@ -105,11 +105,7 @@ func (b *Benchmark) planner(donors []evaluation.Donor) (p estimate.Planner, sour
 	}
 	p, source = estimate.Planner{Prior: priors[0], Seed: designSeed}, "the reference prior"
 	if len(donors) > 0 {
-		var names []string
-		for _, d := range donors {
-			names = append(names, d.Source)
-		}
-		source = "what is known from " + brief(names)
+		source = "what is known from " + brief(evaluation.Sources(donors))
 	}
 	return p, source, nil
 }

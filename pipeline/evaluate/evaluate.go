@@ -70,7 +70,7 @@ func (s *Subject) Evaluate(ctx context.Context, r evaluation.Spec, h Host) (resu
 		return nil, "", err
 	}
 	s.named = r.Policy != "" || r.Stages != 0
-	return s.evaluate(ctx, setup, r.Stages, h)
+	return s.evaluate(ctx, setup, nil, r.Stages, h)
 }
 
 // requested is the evaluation that is asked for, still without a design.
@@ -114,13 +114,16 @@ func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(str
 const mostStages = 12
 
 // evaluate carries out the evaluation of a setup, in so many stages if they are not to be
-// chosen, or returns its result if it is complete.
-func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, stages int, h Host) (result *evaluation.Result, folder string, err error) {
+// chosen, or returns its result if it is complete. after is the result that it extends, if any.
+func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *evaluation.Result, stages int, h Host) (result *evaluation.Result, folder string, err error) {
 	if len(s.cfg.Workers) == 0 {
 		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
 	}
 	folder, h.Out = setup.Path(s.out()), s.out()
 	err = s.scoring(h, func(scored scoring) (err error) {
+		if after != nil && scored.rules != after.Rules {
+			return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %[1]s", setup.Extends.Folder)
+		}
 		if result, err = s.complete(&setup, folder, scored.rules, h); err != nil {
 			return err
 		}
@@ -256,11 +259,11 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	open, err := s.open(ctx, scored)
+	score, release, err := s.open(ctx, scored)
+	defer release()
 	if err != nil {
 		return nil, err
 	}
-	defer open.release()
 	lease, err := s.acquire(ctx, servers, h.Drain)
 	if err != nil {
 		return nil, err
@@ -283,7 +286,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	if err := setup.Check(); err != nil {
 		return nil, &RequestError{err}
 	}
-	settings := s.settings(setup, open, scored.rules, h.Commit)
+	settings := s.settings(setup, score, scored.rules, h.Commit)
 	settings.OnLoss = vllm.OnLoss(s.cfg.Serving.OnLoss)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
 	settings.Provenance, settings.Notes = provenance(lease), pool.Notes(lease.Served())
@@ -333,12 +336,12 @@ func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []
 		if stored, err = evaluation.Open(stored.Folder); err != nil { // another process may have replaced it
 			return err
 		}
-		open, err := s.open(ctx, scored)
+		score, release, err := s.open(ctx, scored)
+		defer release()
 		if err != nil {
 			return err
 		}
-		defer open.release()
-		settings := s.settings(*stored.Setup, open, scored.rules, h.Commit)
+		settings := s.settings(*stored.Setup, score, scored.rules, h.Commit)
 		settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
 		r.After, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
 		s.writePage(stored.Folder, h) // of what is there, if it failed

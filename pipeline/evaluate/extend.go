@@ -27,15 +27,15 @@ func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []s
 
 // extend adds rollouts to an evaluation of the model.
 func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder string, budget int, h Host) (*evaluation.Result, string, error) {
-	setup, err := s.extended(r, folder, budget, h)
+	setup, err := s.extended(r, folder, budget)
 	if err != nil {
 		return nil, "", err
 	}
-	return s.evaluate(ctx, setup, 0, h)
+	return s.evaluate(ctx, setup, r, 0, h)
 }
 
 // extended is an evaluation that adds rollouts to one of the model.
-func (s *Subject) extended(r *evaluation.Result, folder string, budget int, h Host) (evaluation.Setup, error) {
+func (s *Subject) extended(r *evaluation.Result, folder string, budget int) (evaluation.Setup, error) {
 	was, err := evaluation.ReadSetup(folder)
 	if err != nil {
 		return evaluation.Setup{}, err
@@ -49,10 +49,7 @@ func (s *Subject) extended(r *evaluation.Result, folder string, budget int, h Ho
 	if setup.Price, err = s.price(was.Price); err != nil {
 		return setup, err
 	}
-	if err := add(&setup, was, r, folder, budget); err != nil {
-		return setup, err
-	}
-	return setup, s.scoredAlike(r, folder, h)
+	return setup, add(&setup, was, r, folder, budget)
 }
 
 // add makes of a setup one that adds rollouts to a complete evaluation in a folder, up to a
@@ -98,14 +95,4 @@ func extension(r *evaluation.Result, tasks, budget int) evaluation.Design {
 	weight := added / (before + added)
 	joint := float64(budget) * before * added / (before + added)
 	return evaluation.Design{Weight: weight, Fractions: pilot.Fractions(addedStages), Risk: &joint, Source: "what is extended, and rollouts by all that it found"}
-}
-
-// scoredAlike is an error if answers are scored otherwise today than those of a result.
-func (s *Subject) scoredAlike(r *evaluation.Result, folder string, h Host) error {
-	return s.scoring(h, func(scored scoring) error {
-		if scored.rules != r.Rules {
-			return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %s", folder, folder)
-		}
-		return nil
-	})
 }

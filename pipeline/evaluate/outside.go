@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,7 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 		return nil, &protocol.FieldError{Field: "extend", Message: "it goes with budget, places, rounds and ahead alone: the rest is as it was"}
 	}
 	if m.Model != "" && m.Model != was.Model || m.Benchmark != "" && m.Benchmark != was.Benchmark {
-		return nil, &protocol.FieldError{Field: "extend", Message: fmt.Sprintf("it is of %s on %s, and not of %s on %s", was.Model, was.Benchmark, orUnnamed(m.Model), orUnnamed(m.Benchmark))}
+		return nil, &protocol.FieldError{Field: "extend", Message: fmt.Sprintf("it is of %s on %s, and not of %s on %s", was.Model, was.Benchmark, cmp.Or(m.Model, unnamed), cmp.Or(m.Benchmark, unnamed))}
 	}
 	setup := &evaluation.Setup{
 		Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
@@ -129,7 +130,7 @@ func (o Outside) subject(m evaluation.Spec) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := experiment.TaskFile{ID: orUnnamed(m.Benchmark)}
+	file := experiment.TaskFile{ID: cmp.Or(m.Benchmark, unnamed)}
 	for i, id := range m.Tasks {
 		file.Tasks = append(file.Tasks, benchmark.Task{Benchmark: file.ID, ID: id, Index: i})
 	}
@@ -140,18 +141,11 @@ func (o Outside) subject(m evaluation.Spec) (*Subject, error) {
 	for i, d := range m.Donors {
 		own, err := inline(d, len(m.Tasks))
 		if err != nil {
-			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: fmt.Sprintf("%s: %v", orUnnamed(d.Name), err)}
+			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: fmt.Sprintf("%s: %v", cmp.Or(d.Name, unnamed), err)}
 		}
 		b.inline = append(b.inline, own)
 	}
-	return b.With(orUnnamed(m.Model))
-}
-
-func orUnnamed(name string) string {
-	if name == "" {
-		return unnamed
-	}
-	return name
+	return b.With(cmp.Or(m.Model, unnamed))
 }
 
 // checkTasks says what is wrong with the ids of tasks, if anything.
@@ -203,5 +197,5 @@ func inline(d evaluation.InlineDonor, tasks int) (evaluation.Donor, error) {
 			return evaluation.Donor{}, fmt.Errorf("%d passes of %d rollouts of its task %d: want 0 to all of them, and %d rollouts at most", d.Passes[i], n, i, mostOfTask)
 		}
 	}
-	return evaluation.Donor{Name: orUnnamed(d.Name), Source: "the program", Same: d.Same, Counts: evaluation.Counts{Passes: d.Passes, Rollouts: d.Rollouts}}, nil
+	return evaluation.Donor{Name: cmp.Or(d.Name, unnamed), Source: "the program", Same: d.Same, Counts: evaluation.Counts{Passes: d.Passes, Rollouts: d.Rollouts}}, nil
 }

@@ -41,6 +41,16 @@ type Plan struct {
 
 // Text writes the plan for people.
 func (p *Plan) Text(w io.Writer) error {
+	tokens, used := fmt.Sprintf("%s of answers at most", display.ThreeDigits(int64(p.Tokens))), ""
+	if p.Earlier > 0 {
+		tokens = fmt.Sprintf("%s of answers, by %d earlier ones", display.ThreeDigits(int64(p.Tokens)), p.Earlier)
+	}
+	if p.Dollars != nil {
+		tokens += fmt.Sprintf("; $%.3g with their prompts", *p.Dollars)
+	}
+	if p.Used != "" {
+		used = "  policy          uniform takes the place of the default: no gain is expected of so few tasks and rollouts\n"
+	}
 	_, err := fmt.Fprintf(w, `%s, %d tasks, by %s
 
   budget          %d rollouts per task, %d in all; a pilot of %d each
@@ -50,28 +60,8 @@ func (p *Plan) Text(w io.Writer) error {
   tokens          %s
 %s
 %s
-`, p.Benchmark, p.Tasks, p.From, p.Budget, p.Rollouts, p.Pilots, p.StandardError, p.Resolves, p.UniformBudget, p.Uniform, p.tokensText(), p.usedText(), p.Command)
+`, p.Benchmark, p.Tasks, p.From, p.Budget, p.Rollouts, p.Pilots, p.StandardError, p.Resolves, p.UniformBudget, p.Uniform, tokens, used, p.Command)
 	return err
-}
-
-// usedText is a line about Uniform in the place of the default policy; "" without.
-func (p *Plan) usedText() string {
-	if p.Used == "" {
-		return ""
-	}
-	return "  policy          uniform takes the place of the default: no gain is expected of so few tasks and rollouts\n"
-}
-
-// tokensText is the tokens and dollars of the rollouts, in words.
-func (p *Plan) tokensText() string {
-	text := fmt.Sprintf("%s of answers at most", display.ThreeDigits(int64(p.Tokens)))
-	if p.Earlier > 0 {
-		text = fmt.Sprintf("%s of answers, by %d earlier ones", display.ThreeDigits(int64(p.Tokens)), p.Earlier)
-	}
-	if p.Dollars != nil {
-		text += fmt.Sprintf("; $%.3g with their prompts", *p.Dollars)
-	}
-	return text
 }
 
 // Plan finds the least budget that reaches the goal, or what the budget of the

@@ -194,7 +194,7 @@ func (c *contest) evaluate(ctx context.Context, k, n int, h Host) (*evaluation.R
 		first.Policy, first.Budget = "uniform", n
 		return s.Evaluate(ctx, first, h)
 	}
-	setup, err := s.extended(before, c.folders[k], before.Budget+n, h)
+	setup, err := s.extended(before, c.folders[k], before.Budget+n)
 	if err != nil {
 		return nil, "", err
 	}
@@ -209,7 +209,7 @@ func (c *contest) evaluate(ctx context.Context, k, n int, h Host) (*evaluation.R
 	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil && there.Design.Weight != setup.Design.Weight {
 		return nil, "", requestf("%s has begun by other results of the stages before, which were scored again since: take another --seed", FullName(there))
 	}
-	return s.evaluate(ctx, setup, 0, h)
+	return s.evaluate(ctx, setup, before, 0, h)
 }
 
 // watch shows the progress of all models together.
@@ -254,7 +254,7 @@ func (c *contest) decide() error {
 		for _, t := range r.Rows {
 			variances, shrinkage = append(variances, t.Variance), append(shrinkage, t.Shrinkage)
 		}
-		now := normal(r)
+		now := ranking.Normal{Mean: r.Estimate, Variance: r.StandardError * r.StandardError}
 		standings[k] = ranking.Standing{Normal: now, Spread: ranking.Spread(now.Variance, r.Shares(), variances, shrinkage), Rest: c.stages.Rest()[k]}
 	}
 	scores, err := ranking.Scores(c.goal, standings, c.stages.Left())
@@ -263,11 +263,6 @@ func (c *contest) decide() error {
 	}
 	c.number++
 	return c.stages.Decide(scores)
-}
-
-// normal is the knowledge of a mean by a result.
-func normal(r *evaluation.Result) ranking.Normal {
-	return ranking.Normal{Mean: r.Estimate, Variance: r.StandardError * r.StandardError}
 }
 
 // outcome is the outcome of a contest that is over.
@@ -284,7 +279,7 @@ func (c *contest) outcome(b *Benchmark) (*show.Ranked, error) {
 	var single []float64
 	for k, result := range c.results {
 		r.Evaluations[k] = result.Benchmark + "/" + result.Model + "/" + filepath.Base(c.folders[k])
-		normals = append(normals, normal(result))
+		normals = append(normals, ranking.Normal{Mean: result.Estimate, Variance: result.StandardError * result.StandardError})
 		single = append(single, result.Uniform.Budget*normals[k].Variance)
 	}
 	r.Chances, r.Wrong = ranking.Chances(normals), ranking.Wrong(c.goal, normals)

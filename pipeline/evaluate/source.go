@@ -121,7 +121,13 @@ func (a Archive) resultOf(s Source) (*evaluation.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := evaluation.Counted(s.Benchmark, s.Model, s.IDs, s.Stages, prior)
+	setup, stages := evaluation.Setup{Benchmark: s.Benchmark, Model: s.Model, Policy: "uniform", TaskIDs: s.IDs}, make([][]estimate.Stage, len(s.IDs))
+	for i := range stages {
+		all := s.counts(i)
+		all.Weight = 1
+		stages[i] = []estimate.Stage{all}
+	}
+	r, err := setup.Of(stages, prior)
 	if err != nil {
 		return nil, requestf("%s: %w", s.Path, err)
 	}

@@ -215,9 +215,9 @@ func (s *Subject) setup(seed *uint64) evaluation.Setup {
 }
 
 // settings are the settings of an evaluation, without its servers.
-func (s *Subject) settings(setup evaluation.Setup, open *opened, rules, commit string) evaluation.Settings {
+func (s *Subject) settings(setup evaluation.Setup, score scorer, rules, commit string) evaluation.Settings {
 	return evaluation.Settings{
-		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: open.score, Rules: rules,
+		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: score, Rules: rules,
 		Unparted: experiment.Unparted(s.model), Found: family.Found,
 		Corpus: sampler.Corpus{
 			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.cfg, s.model),

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -131,20 +132,17 @@ func (b *Benchmark) join(other *Benchmark, share float64) {
 func (b *Benchmark) setupTasks(s *evaluation.Setup) {
 	clustered := false
 	for _, t := range b.tasks.Tasks {
-		s.TaskIDs = append(s.TaskIDs, t.ID)
+		s.TaskIDs, s.Clusters = append(s.TaskIDs, t.ID), append(s.Clusters, cmp.Or(t.Cluster, t.ID))
 		clustered = clustered || t.Cluster != ""
 	}
-	if clustered {
-		for _, t := range b.tasks.Tasks {
-			cluster := t.Cluster
-			if cluster == "" {
-				cluster = t.ID
-			}
-			s.Clusters = append(s.Clusters, cluster)
-		}
+	if !clustered {
+		s.Clusters = nil
 	}
 	s.Shares, s.Suite = b.shares, b.parts
 }
+
+// scorer scores an answer.
+type scorer = func(context.Context, *rollout.Response) (*rollout.Score, error)
 
 // scoring is how answers are scored.
 type scoring struct {
@@ -174,49 +172,38 @@ func (s *Subject) scorers(o experiment.Outside, judges *serving.Servers) (scorin
 	return scoring{settings, hex.EncodeToString(digest[:])}, nil
 }
 
-// opened are the scorers of all tasks, by benchmark.
-type opened struct {
-	*Subject
-	scorers []*score.Scorers
-}
-
-// open opens the scorers of all benchmarks. They must be released.
-func (s *Subject) open(ctx context.Context, by scoring) (*opened, error) {
-	o := &opened{Subject: s}
+// open opens the scorers of all benchmarks. They must be released, whatever the error.
+func (s *Subject) open(ctx context.Context, by scoring) (scorer, func(), error) {
+	var all []*score.Scorers
+	release := func() {
+		for _, scorers := range all {
+			scorers.Release()
+		}
+	}
 	for _, f := range s.files {
 		scorers, err := by.Open(ctx, f.ID, s.model.ID)
 		if err != nil {
-			o.release()
-			return nil, fmt.Errorf("answers on %s cannot be scored: %w", f.ID, err)
+			return nil, release, fmt.Errorf("answers on %s cannot be scored: %w", f.ID, err)
 		}
-		o.scorers = append(o.scorers, scorers)
+		all = append(all, scorers)
 	}
-	return o, nil
-}
-
-func (o *opened) release() {
-	for _, s := range o.scorers {
-		s.Release()
-	}
-}
-
-// score scores an answer.
-func (o *opened) score(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
-	at, task := 0, int(r.TaskIndex)
-	for task >= len(o.files[at].Tasks) {
-		task -= len(o.files[at].Tasks)
-		at++
-	}
-	v, err := o.scorers[at].Score(ctx, task, r.Text, r.FinishReason)
-	if err != nil {
-		return nil, err
-	}
-	score := &rollout.Score{
-		Benchmark: o.tasks.ID, Model: o.model.ID, TaskIndex: r.TaskIndex, TaskID: o.tasks.Tasks[r.TaskIndex].ID, Rollout: r.Rollout,
-		Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: o.scorers[at].Version(task),
-		Metadata: o.tasks.Tasks[r.TaskIndex].Metadata,
-	}
-	return score, score.Grade(v.Reward)
+	return func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+		at, task := 0, int(r.TaskIndex)
+		for task >= len(s.files[at].Tasks) {
+			task -= len(s.files[at].Tasks)
+			at++
+		}
+		v, err := all[at].Score(ctx, task, r.Text, r.FinishReason)
+		if err != nil {
+			return nil, err
+		}
+		t := s.tasks.Tasks[r.TaskIndex]
+		score := &rollout.Score{
+			Benchmark: s.tasks.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: t.ID, Rollout: r.Rollout,
+			Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: all[at].Version(task), Metadata: t.Metadata,
+		}
+		return score, score.Grade(v.Reward)
+	}, release, nil
 }
 
 // again opens the benchmarks of a stored result: those that are named, by files that are
