@@ -168,7 +168,11 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 		case len(e.ready) > 0:
 			event := e.ready[0]
 			e.ready = e.ready[1:]
-			return e.deliver(event), nil
+			if abort := e.outstanding[event.Request]; abort != nil && event.Kind != router.Answered && event.Kind != router.Computed {
+				abort() // it has ended: this frees its context
+				delete(e.outstanding, event.Request)
+			}
+			return event, nil
 		}
 		select {
 		case event := <-e.events:
@@ -179,15 +183,6 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// deliver forgets a request whose last event is taken.
-func (e *engine) deliver(event router.Event) router.Event {
-	if abort := e.outstanding[event.Request]; abort != nil && event.Kind != router.Answered && event.Kind != router.Computed {
-		abort() // it has ended: this frees its context
-		delete(e.outstanding, event.Request)
-	}
-	return event
 }
 
 // reward notes a reward, for the router to ask for.
@@ -286,7 +281,11 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
 	err := e.resume(&request, r, rolloutID)
-	e.ledger.Begin(rolloutID, r.PrefixTokens, promptBytes(&request))
+	prompt := 0 // bytes
+	for _, m := range request.Messages {
+		prompt += len(m.Content)
+	}
+	e.ledger.Begin(rolloutID, r.PrefixTokens, prompt)
 	leave := e.ledger.Enter(ctx)
 	defer leave()
 	ctx, abort := context.WithCancel(ctx)
@@ -335,14 +334,6 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		return
 	}
 	e.score(int(r.Number), id, kept, r)
-}
-
-// promptBytes is the size of the text of a request.
-func promptBytes(r *vllm.Request) (n int) {
-	for _, m := range r.Messages {
-		n += len(m.Content)
-	}
-	return n
 }
 
 // keep stores an answer with all that had come in when it did.

@@ -8,7 +8,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
-	"speceval/method/estimate"
 )
 
 // Losses are the rollouts that count whose answers were lost while they came in: a
@@ -176,45 +175,35 @@ func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 	return all, nil
 }
 
-// lose sets what was lost of the rollouts that count.
+// lose sets what was lost of the rollouts that count, which are numbered stage by stage.
 func (r *Result) lose(lost map[rolloutKey]fate, rewards map[rollout.ID]float64) {
 	r.Losses = Losses{}
-	tasks := r.counted()
-	for i := range r.Rows {
-		t := &r.Rows[i]
-		for n := range t.Pilots + t.Continuations {
-			f := lost[rolloutKey{t.ID, n}]
-			if f.continued {
-				r.Losses.Continued++
-			}
-			if !f.again {
-				continue
-			}
-			x, weight := rewards[rollout.ID{Task: t.Index, Rollout: n}], weightOf(tasks, i, int(n))
-			r.Losses.AskedAgain++
-			r.Losses.TooHigh += weight * x
-			r.Losses.TooLow += weight * (1 - x)
-			r.Losses.WorstCase += weight
-		}
-	}
-}
-
-// weightOf is the weight in the estimate of a rollout of a task, whose rollouts are
-// numbered stage by stage.
-func weightOf(tasks []estimate.Task, task, n int) float64 {
 	shares := 0.0
-	for _, t := range tasks {
+	for _, t := range r.Rows {
 		shares += t.Share
 	}
-	share := 1 / float64(len(tasks))
-	if shares > 0 {
-		share = tasks[task].Share / shares
-	}
-	for _, s := range tasks[task].Stages {
-		if n < s.Rollouts {
-			return share * s.Weight / float64(s.Rollouts)
+	for i := range r.Rows {
+		t, n := &r.Rows[i], int32(0)
+		share := 1 / float64(len(r.Rows))
+		if shares > 0 {
+			share = t.Share / shares
 		}
-		n -= s.Rollouts
+		for _, stage := range t.Stages {
+			weight := share * stage.Weight / float64(stage.Rollouts)
+			for range stage.Rollouts {
+				f := lost[rolloutKey{t.ID, n}]
+				if f.continued {
+					r.Losses.Continued++
+				}
+				if f.again {
+					x := rewards[rollout.ID{Task: t.Index, Rollout: n}]
+					r.Losses.AskedAgain++
+					r.Losses.TooHigh += weight * x
+					r.Losses.TooLow += weight * (1 - x)
+					r.Losses.WorstCase += weight
+				}
+				n++
+			}
+		}
 	}
-	return 0
 }

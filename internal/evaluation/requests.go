@@ -76,19 +76,6 @@ type Cost struct {
 	Reported bool    `json:"reported"` // by the servers, of every request that reached one; otherwise by the prices
 }
 
-// charge sets what the requests cost, if their prices are known or servers told.
-func (r *Result) charge(rows []Request, price *ledger.Price) {
-	c := Cost{Reported: true}
-	for i := range rows {
-		dollars, reported := rows[i].cost(price)
-		c.Dollars += dollars
-		c.Reported = c.Reported && reported
-	}
-	if r.Cost = nil; c.Dollars > 0 {
-		r.Cost = &c
-	}
-}
-
 // tokens counts the generated tokens of a request.
 func (q *Request) tokens() int64 {
 	n := int64(q.CompletionTokens-q.PrefixTokens) + q.Void
@@ -109,15 +96,23 @@ func (q *Request) cost(price *ledger.Price) (dollars float64, reported bool) {
 	return 0, false
 }
 
-// account sets what the requests came to, and marks the requests that count.
-func (r *Result) account(rows []Request, session int32, record *router.Record, places int) {
+// account sets what the requests came to, and cost if their prices are known or servers told, and
+// marks the requests that count.
+func (r *Result) account(rows []Request, price *ledger.Price, session int32, record *router.Record, places int) {
 	settle(rows, r.Rows)
 	r.tally(rows)
-	ends := make(map[int32]float64) // of earlier sessions
+	ends, c := make(map[int32]float64), Cost{Reported: true} // of earlier sessions
 	for i := range rows {
-		if q := &rows[i]; q.Session != session {
-			ends[q.Session] = max(ends[q.Session], q.end())
+		dollars, reported := rows[i].cost(price)
+		c.Dollars, c.Reported = c.Dollars+dollars, c.Reported && reported
+		for _, at := range []*float64{&rows[i].Submitted, rows[i].Finished, rows[i].RewardReady} {
+			if q := &rows[i]; q.Session != session && at != nil {
+				ends[q.Session] = max(ends[q.Session], *at)
+			}
 		}
+	}
+	if c.Dollars > 0 {
+		r.Cost = &c
 	}
 	r.Seconds = record.Time.Seconds()
 	for _, s := range slices.Sorted(maps.Keys(ends)) {
@@ -153,7 +148,13 @@ func settle(rows []Request, tasks []Task) {
 
 // tally counts requests that do not count, by the states that they have in the end.
 func (r *Result) tally(rows []Request) {
-	gone := carried(rows)
+	gone, last := make(map[int]bool), make(map[rolloutKey]int) // requests that another one went on from: their tokens are among its
+	for i := range rows {
+		if before, there := last[rows[i].key()]; there && rows[i].PrefixTokens > 0 {
+			gone[before] = true
+		}
+		last[rows[i].key()] = i
+	}
 	for i := range rows {
 		q := &rows[i]
 		switch q.State {
@@ -171,29 +172,6 @@ func (r *Result) tally(rows []Request) {
 			r.Lost++
 		}
 	}
-}
-
-// carried tells which requests another one went on from: their tokens are among its.
-func carried(rows []Request) map[int]bool {
-	gone, last := make(map[int]bool), make(map[rolloutKey]int)
-	for i := range rows {
-		if before, there := last[rows[i].key()]; there && rows[i].PrefixTokens > 0 {
-			gone[before] = true
-		}
-		last[rows[i].key()] = i
-	}
-	return gone
-}
-
-// end is the last time that is known of the request.
-func (q *Request) end() float64 {
-	end := q.Submitted
-	for _, at := range []*float64{q.Finished, q.RewardReady} {
-		if at != nil {
-			end = max(end, *at)
-		}
-	}
-	return end
 }
 
 // idle is how long places stood empty in a session between the submission of the

@@ -13,6 +13,7 @@ import (
 
 	"speceval/internal/display"
 	"speceval/internal/rollout"
+	"speceval/method/estimate"
 )
 
 // Rescore scores the answers of a complete evaluation again, atATime at a time,
@@ -33,9 +34,14 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 	if k := again.Known; k != nil { // it is known anew, with its notes
 		again.Notes = again.Notes[:max(0, len(again.Notes)-len(k.warnings()))]
 	}
+	again.Suite = slices.Clone(again.Suite)
 	again.Tokens.Prompt, again.Tokens.Completion, again.Tokens.Untold = 0, 0, 0
 	for i := range again.Rows {
-		again.Rows[i].forget()
+		t := &again.Rows[i]
+		t.PilotPasses, t.ContinuationPasses, t.Stages = 0, 0, slices.Clone(t.Stages)
+		for k, stage := range t.Stages {
+			t.Stages[k] = estimate.Stage{Rollouts: stage.Rollouts, Weight: stage.Weight}
+		}
 	}
 	requests, err := readRequests(s.Folder)
 	if err != nil {

@@ -171,8 +171,16 @@ func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
 	}
 	r.Estimate, r.StandardError, r.Interval = m.Value, m.StandardError, [2]float64{m.Low, m.High}
 	r.Uniform = Equivalent{m.Uniform.Value, int(math.Ceil(m.Uniform.Value*float64(r.Tasks) - 1e-6)), [2]float64{m.Uniform.Low, m.Uniform.High}}
-	if err := r.byPart(s, prior); err != nil {
-		return err
+	for k := range r.Suite {
+		p := &r.Suite[k]
+		part, err := s.estimate(prior, r.counted()[p.First:p.First+p.Tasks], *p)
+		if err != nil {
+			return err
+		}
+		p.Estimate, p.StandardError, p.Interval, p.Rollouts = part.Value, part.StandardError, [2]float64{part.Low, part.High}, 0
+		for _, t := range r.Rows[p.First : p.First+p.Tasks] {
+			p.Rollouts += t.Rollouts()
+		}
 	}
 	if r.SampleError, err = OverTasks(m, r.Shares(), r.ClusterOf()); err != nil {
 		return err
@@ -182,23 +190,6 @@ func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
 		t.Mean, t.Variance, t.Estimate, t.Shrinkage = m.Tasks[i].Mean, m.Tasks[i].Variance, m.Tasks[i].Value, 0
 		for _, s := range t.Stages {
 			t.Shrinkage += s.Weight * s.Weight / float64(s.Rollouts)
-		}
-	}
-	return nil
-}
-
-// byPart sets what follows for each benchmark of a suite.
-func (r *Result) byPart(s *Setup, prior *neyman.Prior) error {
-	r.Suite = slices.Clone(r.Suite)
-	for k := range r.Suite {
-		p := &r.Suite[k]
-		m, err := s.estimate(prior, r.counted()[p.First:p.First+p.Tasks], *p)
-		if err != nil {
-			return err
-		}
-		p.Estimate, p.StandardError, p.Interval, p.Rollouts = m.Value, m.StandardError, [2]float64{m.Low, m.High}, 0
-		for _, t := range r.Rows[p.First : p.First+p.Tasks] {
-			p.Rollouts += t.Rollouts()
 		}
 	}
 	return nil
@@ -252,8 +243,7 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.charge(rows, e.Setup.Price)
-	r.account(rows, e.store.session, record, e.Servers.Places())
+	r.account(rows, e.Setup.Price, e.store.session, record, e.Servers.Places())
 	setup, err := files.DigestOf(e.Folder, setupFile)
 	if err != nil {
 		return nil, err
@@ -348,15 +338,6 @@ func (t *Task) Counts() (rollouts int, rewards float64) {
 		rollouts, rewards = rollouts+s.Rollouts, rewards+s.Rewards
 	}
 	return rollouts, rewards
-}
-
-// forget takes all rewards back.
-func (t *Task) forget() {
-	t.PilotPasses, t.ContinuationPasses = 0, 0
-	t.Stages = slices.Clone(t.Stages)
-	for k := range t.Stages {
-		t.Stages[k].Rewards, t.Stages[k].Squares, t.Stages[k].Third = 0, 0, 0
-	}
 }
 
 // take counts the reward of a selected rollout. Those of a task are numbered stage by

@@ -133,7 +133,12 @@ func (p Page) Write(w io.Writer) error {
 		t.Name, t.Shown, t.Count = bounded(row.ID, mostName, false), fmt.Sprintf("%.3f ± %.3f", row.Mean, e), fmt.Sprint(row.Rollouts())
 		all[i] = t
 	}
-	v.Tasks = mostCounted(all)
+	v.Tasks = slices.Clone(all)
+	if len(all) > mostTasks { // those with most rollouts are listed, in their order
+		slices.SortStableFunc(v.Tasks, func(a, b task) int { return b.Rollouts() - a.Rollouts() })
+		v.Tasks = v.Tasks[:mostTasks]
+		slices.SortFunc(v.Tasks, func(a, b task) int { return int(a.Index - b.Index) })
+	}
 	if len(v.Tasks) < len(all) {
 		v.All = fmt.Sprintf("%d of %s tasks are listed, those with most rollouts; all are in %s.", len(v.Tasks), display.Thousands(len(all)), evaluation.ResultFile)
 	}
@@ -154,17 +159,6 @@ func (p Page) Write(w io.Writer) error {
 		return err
 	}
 	return write(w, "evaluation", v)
-}
-
-// mostCounted are as many tasks as are listed, those with most rollouts, in their order.
-func mostCounted(all []task) []task {
-	listed := slices.Clone(all)
-	if len(listed) > mostTasks {
-		slices.SortStableFunc(listed, func(a, b task) int { return b.Rollouts() - a.Rollouts() })
-		listed = listed[:mostTasks]
-		slices.SortFunc(listed, func(a, b task) int { return int(a.Index - b.Index) })
-	}
-	return listed
 }
 
 // draw sets the plot: means with their intervals, and the rollouts below them.

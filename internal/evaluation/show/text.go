@@ -36,8 +36,9 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 		}
 		line(label, "%s", text)
 	}
-	if text := worse(r); text != "" {
-		line(warning, "%s", text)
+	spent := float64(r.Rollouts) / float64(r.Tasks)
+	if r.Design.Risk != nil && r.Gain() < 0 {
+		line(warning, "this run did worse than Uniform, which needs %.1f rollouts per task for this error, and %.1f were spent. With few tasks, a small budget or a tight limit, or where all tasks are about as hard, take --policy uniform", r.Uniform.Budget, spent)
 	}
 	for _, p := range r.PassK {
 		line(p.Name(), "%.4f ± %.4f, 95%% interval %.4f to %.4f", p.Estimate, p.StandardError, p.Interval[0], p.Interval[1])
@@ -53,8 +54,15 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	if r.Known != nil {
 		line("donors", "%s", knownText(r.Known))
 	}
-	if text := lossesText(r.Losses); text != "" {
-		line("lost", "%s", text)
+	var lost []string
+	if n := r.Losses.Continued; n > 0 {
+		lost = append(lost, display.Count(n, "rollout", "rollouts")+" continued from what was seen")
+	}
+	if r.Losses.AskedAgain > 0 {
+		lost = append(lost, AgainText(r.Losses, "mean"))
+	}
+	if len(lost) > 0 {
+		line("lost", "%s", strings.Join(lost, "; "))
 	}
 	if !r.Outside() || r.Tokens != (evaluation.Tokens{}) {
 		line("tokens", "%s", tokensText(r))
@@ -63,10 +71,21 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 		line("cost", "%s", text)
 	}
 	if !r.Outside() {
-		line("time", "%s", timeText(r))
+		text := display.Duration(r.Seconds)
+		if r.Barrier > 0 {
+			text += fmt.Sprintf(", with places empty for %s before the last allocation", display.Duration(r.Barrier))
+		}
+		if r.Sessions > 1 {
+			text += fmt.Sprintf(", in %d runs", r.Sessions)
+		}
+		line("time", "%s", text)
 	}
-	if r.Design.Risk != nil {
-		line("Uniform", "%s", uniformText(r))
+	if u := r.Uniform; r.Design.Risk != nil {
+		text := fmt.Sprintf("would have needed %.1f rollouts per task for this error (%.1f to %.1f)", u.Budget, u.Interval[0], u.Interval[1])
+		if r.Gain() == 0 {
+			text += fmt.Sprintf(": no gain over the %.4g that were spent can be claimed", spent)
+		}
+		line("Uniform", "%s", text)
 	}
 	line("files", "%s", folder)
 	for _, note := range r.Notes {
@@ -94,16 +113,6 @@ func Text(w io.Writer, r *evaluation.Result, folder string, all bool) error {
 		return err
 	}
 	return table.WriteText(w, tasksTable(r, all))
-}
-
-// uniformText is the need of Uniform in words, with the claim that it allows.
-func uniformText(r *evaluation.Result) string {
-	u := r.Uniform
-	text := fmt.Sprintf("would have needed %.1f rollouts per task for this error (%.1f to %.1f)", u.Budget, u.Interval[0], u.Interval[1])
-	if r.Gain() == 0 {
-		text += fmt.Sprintf(": no gain over the %.4g that were spent can be claimed", float64(r.Rollouts)/float64(r.Tasks))
-	}
-	return text
 }
 
 // spentText is the budget or goal in words.
@@ -158,18 +167,6 @@ func rolloutsText(r *evaluation.Result) string {
 	return text
 }
 
-// lossesText says what became of rollouts that were lost under way; "" of none.
-func lossesText(l evaluation.Losses) string {
-	var parts []string
-	if l.Continued > 0 {
-		parts = append(parts, fmt.Sprintf("%s continued from what was seen", display.Count(l.Continued, "rollout", "rollouts")))
-	}
-	if l.AskedAgain > 0 {
-		parts = append(parts, AgainText(l, "mean"))
-	}
-	return strings.Join(parts, "; ")
-}
-
 // AgainText says what rollouts that were asked for again can have done to a number.
 func AgainText(l evaluation.Losses, to string) string {
 	return fmt.Sprintf("%s asked again, for which the %s may be too high by %.4f at most, or too low by %.4f",
@@ -201,17 +198,6 @@ func costText(r *evaluation.Result) string {
 	}
 	if r.Stop != nil && r.Stop.Dollars > 0 {
 		text += fmt.Sprintf("; of $%g at most", r.Stop.Dollars)
-	}
-	return text
-}
-
-func timeText(r *evaluation.Result) string {
-	text := display.Duration(r.Seconds)
-	if r.Barrier > 0 {
-		text += fmt.Sprintf(", with places empty for %s before the last allocation", display.Duration(r.Barrier))
-	}
-	if r.Sessions > 1 {
-		text += fmt.Sprintf(", in %d runs", r.Sessions)
 	}
 	return text
 }
@@ -286,14 +272,6 @@ func Floor(d evaluation.Design) string {
 	}
 	return fmt.Sprintf("%.3g rollouts per task of every benchmark at least, expected to cost %.1f%% of the variance of the mean (--floor 0 goes without)",
 		float64(d.Cells[0].Least)/float64(d.Cells[0].Tasks), 100*max(0, *d.Risk / *d.FreeRisk - 1))
-}
-
-// worse says so if Uniform would have needed fewer rollouts than were spent; "" otherwise.
-func worse(r *evaluation.Result) string {
-	if r.Design.Risk == nil || r.Gain() >= 0 {
-		return ""
-	}
-	return fmt.Sprintf("this run did worse than Uniform, which needs %.1f rollouts per task for this error, and %.1f were spent. With few tasks, a small budget or a tight limit, or where all tasks are about as hard, take --policy uniform", r.Uniform.Budget, float64(r.Rollouts)/float64(r.Tasks))
 }
 
 // Spending is the limit of an evaluation, in words: 480 rollouts.
