@@ -29,7 +29,12 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	limit, tasks := setup.Limit(), len(setup.TaskIDs)
 	d := evaluation.Design{Pilots: 1, Weight: probeWeight, Source: "a small pilot, for a limit on tokens"}
 	if !b.outside {
-		d.Pilots = max(1, int(limit)/(4*tasks*(b.cfg.Sampling.MaxTokens+b.promptUnits(setup))))
+		longest := 0 // prompt, in bytes
+		for _, t := range b.tasks.Tasks {
+			longest = max(longest, len(t.SystemPrompt)+len(t.UserPrompt))
+		}
+		prompt := int(setup.PromptWeight() * float64(longest) / ledger.BytesPerToken)
+		d.Pilots = max(1, int(limit)/(4*tasks*(b.cfg.Sampling.MaxTokens+prompt)))
 	}
 	if rollouts, prompt, completion := b.lengths(setup); rollouts > 0 {
 		mean := completion + setup.PromptWeight()*prompt
@@ -54,15 +59,6 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	risk := n * (w*w/m + (1-w)*(1-w)/(n-m)) // of a rest that is divided evenly
 	d.Risk = &risk
 	return d, nil
-}
-
-// promptUnits is the count of the longest prompt toward a limit.
-func (b *Benchmark) promptUnits(setup *evaluation.Setup) int {
-	longest := 0
-	for _, t := range b.tasks.Tasks {
-		longest = max(longest, len(t.SystemPrompt)+len(t.UserPrompt))
-	}
-	return int(setup.PromptWeight() * float64(longest) / ledger.BytesPerToken)
 }
 
 // lengths are the answers of earlier evaluations that asked the same model for the same, under

@@ -171,7 +171,11 @@ func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []ev
 		if err != nil {
 			return 0, nil, err
 		}
-		stop.StandardError = fourDigits(*p.Target)
+		unit := math.Pow(10, 3-math.Floor(math.Log10(*p.Target))) // rounded down to four digits, as names have it
+		stop.StandardError, err = strconv.ParseFloat(strconv.FormatFloat(math.Floor(*p.Target*unit*(1+1e-12))/unit, 'g', 4, 64), 64)
+		if err != nil {
+			return 0, nil, err
+		}
 		say(fmt.Sprintf("a standard error of %.4g is expected to take %d rollouts per task; what is found decides", *p.Target, p.Budget))
 		budget = p.Budget
 	}
@@ -182,17 +186,6 @@ func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []ev
 		}
 	}
 	return budget, stop, nil
-}
-
-// fourDigits is a positive number rounded down to four significant digits, as names have
-// it.
-func fourDigits(x float64) float64 {
-	unit := math.Pow(10, 3-math.Floor(math.Log10(x)))
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(math.Floor(x*unit*(1+1e-12))/unit, 'g', 4, 64), 64)
-	if err != nil {
-		return x
-	}
-	return rounded
 }
 
 // unplanned is the budget that an evaluation is planned for which tokens limit: how many

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"speceval/internal/evaluation"
@@ -46,8 +45,21 @@ func (a Archive) Pool(names []string) (*Pooled, error) {
 		if k == 0 {
 			first = setup
 		}
-		if err := poolable(first, setup); err != nil {
-			return nil, requestf("%s and %s cannot be pooled: %w", names[0], name, err)
+		differ := ""
+		switch {
+		case first.Benchmark != setup.Benchmark || !slices.Equal(first.TaskIDs, setup.TaskIDs):
+			differ = fmt.Sprintf("they are of different tasks, %s with %d and %s with %d", first.Benchmark, len(first.TaskIDs), setup.Benchmark, len(setup.TaskIDs))
+		case first.Model != setup.Model:
+			differ = fmt.Sprintf("they are of different models, %s and %s", first.Model, setup.Model)
+		case !slices.Equal(first.Shares, setup.Shares):
+			differ = "their tasks have different weights"
+		default:
+			if key := otherwise(first, setup); key != "" {
+				differ = "they were asked with different " + key
+			}
+		}
+		if differ != "" {
+			return nil, requestf("%s and %s cannot be pooled: %s", names[0], name, differ)
 		}
 		if slices.ContainsFunc(all, func(other *evaluation.Result) bool { return other.Seed == r.Seed }) {
 			return nil, requestf("two of them are under seed %d and share rollouts: they would count twice; evaluate under another --seed", r.Seed)
@@ -55,24 +67,6 @@ func (a Archive) Pool(names []string) (*Pooled, error) {
 		all = append(all, r)
 	}
 	return pooled(prior, names, all)
-}
-
-// poolable is an error if two evaluations are not of the same model, asked the same.
-func poolable(a, b *evaluation.Setup) error {
-	switch {
-	case a.Benchmark != b.Benchmark || !slices.Equal(a.TaskIDs, b.TaskIDs):
-		return fmt.Errorf("they are of different tasks, %s with %d and %s with %d", a.Benchmark, len(a.TaskIDs), b.Benchmark, len(b.TaskIDs))
-	case a.Model != b.Model:
-		return fmt.Errorf("they are of different models, %s and %s", a.Model, b.Model)
-	case !slices.Equal(a.Shares, b.Shares):
-		return fmt.Errorf("their tasks have different weights")
-	}
-	for _, key := range slices.Sorted(maps.Keys(a.Asked)) {
-		if a.Asked[key] != b.Asked[key] {
-			return fmt.Errorf("they were asked with different %s", key)
-		}
-	}
-	return nil
 }
 
 // pooled is the estimate of all: a task's stages are those of every evaluation.

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,9 +92,11 @@ func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
 	named := config.Benchmark{ID: name}
 	if i := slices.IndexFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == name }); i >= 0 {
 		named = cfg.Benchmarks[i]
-	} else if isTaskFile(name) {
-		file := filepath.Base(name)
-		named = config.Benchmark{ID: strings.TrimSuffix(file, filepath.Ext(file)), Tasks: name}
+	} else {
+		info, err := os.Stat(name)
+		if ext := filepath.Ext(name); ext == ".jsonl" || ext == ".csv" || err == nil && !info.IsDir() {
+			named = config.Benchmark{ID: strings.TrimSuffix(filepath.Base(name), ext), Tasks: name}
+		}
 	}
 	tasks, err := experiment.ReadTasks(cfg, named)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,16 +116,6 @@ func filesBeside(path string) string {
 		return ""
 	}
 	return " (there are " + strings.Join(there, ", ") + ")"
-}
-
-// isTaskFile tells a path from the id of a benchmark.
-func isTaskFile(name string) bool {
-	switch filepath.Ext(name) {
-	case ".jsonl", ".csv":
-		return true
-	}
-	info, err := os.Stat(name)
-	return err == nil && !info.IsDir()
 }
 
 // sameTasks is nil if an evaluation was of these tasks.
@@ -158,32 +151,23 @@ type Subject struct {
 	scored     *score.Settings  // the same
 }
 
-// With is the benchmark with a model: an id of the configuration, or a name under
-// which servers have one.
+// With is the benchmark with a model: an id of the configuration, or a name under which servers
+// have one. One that is not configured answers without thinking apart.
 func (b *Benchmark) With(model string) (*Subject, error) {
 	if model == "" {
 		return nil, requestf("name a model with --model: an id of the configuration, or the name that servers give it")
 	}
 	cfg, with := *b.cfg, *b
-	s := &Subject{Benchmark: &with, model: namedModel(&cfg, model)}
+	at := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.ID == model })
+	if at < 0 {
+		at = slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.Served == model })
+	}
+	s := &Subject{Benchmark: &with, model: config.Model{ID: model, Title: model, Path: model, Served: model, MaxSequences: cfg.Systems.Window}}
+	if at >= 0 {
+		s.model = cfg.Models[at]
+	}
 	cfg.Models, with.cfg = []config.Model{s.model}, &cfg
 	return s, nil
-}
-
-// namedModel is the model of a name: of the configuration, or one that servers
-// have under that name and that answers without thinking apart.
-func namedModel(cfg *config.Config, name string) config.Model {
-	for _, m := range cfg.Models {
-		if m.ID == name {
-			return m
-		}
-	}
-	for _, m := range cfg.Models {
-		if m.Served == name {
-			return m
-		}
-	}
-	return config.Model{ID: name, Title: name, Path: name, Served: name, MaxSequences: cfg.Systems.Window}
 }
 
 // price is the price of the model's tokens: as given, otherwise as configured; nil: not known.
@@ -208,7 +192,15 @@ func (s *Subject) setup(seed *uint64) evaluation.Setup {
 	if seed != nil {
 		setup.Seed = *seed
 	}
-	s.setupTasks(&setup)
+	clustered := false // where some tasks have clusters, every other one is one of its own
+	for _, t := range s.tasks.Tasks {
+		setup.TaskIDs, setup.Clusters = append(setup.TaskIDs, t.ID), append(setup.Clusters, cmp.Or(t.Cluster, t.ID))
+		clustered = clustered || t.Cluster != ""
+	}
+	if !clustered {
+		setup.Clusters = nil
+	}
+	setup.Shares, setup.Suite = s.shares, s.parts
 	setup.Asked["prompts"] = s.tasks.Prompts().SHA256
 	setup.Asked["model"] = experiment.ModelText(s.model)
 	return setup

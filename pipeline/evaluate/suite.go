@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -125,20 +124,6 @@ func (b *Benchmark) join(other *Benchmark, share float64) {
 		b.tasks.Tasks = append(b.tasks.Tasks, t)
 		b.shares = append(b.shares, share/float64(len(other.tasks.Tasks)))
 	}
-}
-
-// setupTasks sets what a setup says of the tasks. Where some have clusters, every other
-// task is one of its own.
-func (b *Benchmark) setupTasks(s *evaluation.Setup) {
-	clustered := false
-	for _, t := range b.tasks.Tasks {
-		s.TaskIDs, s.Clusters = append(s.TaskIDs, t.ID), append(s.Clusters, cmp.Or(t.Cluster, t.ID))
-		clustered = clustered || t.Cluster != ""
-	}
-	if !clustered {
-		s.Clusters = nil
-	}
-	s.Shares, s.Suite = b.shares, b.parts
 }
 
 // scorer scores an answer.
