@@ -3,6 +3,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -20,8 +21,7 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	costs  map[rollout.ID]*cost
-	listed map[rollout.ID]bool // that count in the total: submitted in this session
-	total  int64
+	total  int64         // of those that are listed
 	unseen int           // requests without any part of an answer yet
 	freed  chan struct{} // closed, and made anew, when one of them is seen or ends
 	over   chan struct{} // closed when the total is above the limit
@@ -39,12 +39,10 @@ type cost struct {
 	tries  int64
 	open   bool // the length of the latest try is unknown, too
 	done   bool // last is an answer's
+	listed bool // submitted in this session: it counts in the total
 }
 
 func (c *cost) all() int64 { return c.before + c.last*(1+c.lost) + c.prompt*c.tries }
-
-// length is the tokens of one such answer, with its prompt.
-func (c *cost) length() int64 { return c.last + c.prompt }
 
 // again begins a further try, which goes on from prefix tokens of the one before.
 func (c *cost) again(prefix int64) {
@@ -60,7 +58,7 @@ func (c *cost) again(prefix int64) {
 // weight what a token of a prompt counts.
 func New(limit int64, longest int, weight float64) *Ledger {
 	return &Ledger{
-		limit: limit, longest: int64(longest), weight: weight, costs: make(map[rollout.ID]*cost), listed: make(map[rollout.ID]bool),
+		limit: limit, longest: int64(longest), weight: weight, costs: make(map[rollout.ID]*cost),
 		freed: make(chan struct{}), over: make(chan struct{}),
 	}
 }
@@ -84,20 +82,12 @@ type Try struct {
 // Earlier takes in a request of an earlier session. It counts when its rollout is submitted
 // again, as it did then.
 func (l *Ledger) Earlier(id rollout.ID, t Try) {
-	c := l.of(id)
-	c.again(t.Prefix)
-	l.asked(c, t.Prompt)
-	c.before += t.Void
-	c.last, c.done, c.open = max(c.last, t.Tokens), t.Answered, !t.Known
-}
-
-func (l *Ledger) of(id rollout.ID) *cost {
-	c := l.costs[id]
-	if c == nil {
-		c = new(cost)
-		l.costs[id] = c
-	}
-	return c
+	l.change(id, func(c *cost) {
+		c.again(t.Prefix)
+		l.asked(c, t.Prompt)
+		c.before += t.Void
+		c.last, c.done, c.open = max(c.last, t.Tokens), t.Answered, !t.Known
+	})
 }
 
 // change changes what a rollout has cost.
@@ -107,28 +97,32 @@ func (l *Ledger) change(id rollout.ID, by func(c *cost)) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.of(id)
-	l.sum(id, c, -1)
+	c := l.costs[id]
+	if c == nil {
+		c = new(cost)
+		l.costs[id] = c
+	}
+	l.sum(c, -1)
 	by(c)
-	l.sum(id, c, 1)
+	l.sum(c, 1)
 	if l.total > l.limit && !l.Reached() {
 		close(l.over)
 	}
 }
 
 // sum adds a rollout to the sums, or takes it out, if it counts.
-func (l *Ledger) sum(id rollout.ID, c *cost, sign int) {
-	if !l.listed[id] {
-		return
+func (l *Ledger) sum(c *cost, sign int) {
+	if c.listed {
+		l.total += int64(sign) * c.all()
 	}
-	if l.total += int64(sign) * c.all(); c.done {
+	if c.listed && c.done {
 		l.answers += sign
 	}
 }
 
 // List makes a rollout count that is submitted.
 func (l *Ledger) List(id rollout.ID) {
-	l.change(id, func(c *cost) { l.listed[id] = true })
+	l.change(id, func(c *cost) { c.listed = true })
 }
 
 // Begin begins a request for a rollout, which goes on from prefix tokens of the one before,
@@ -137,7 +131,7 @@ func (l *Ledger) Begin(id rollout.ID, prefix int32, prompt int) {
 	l.change(id, func(c *cost) {
 		c.again(int64(prefix))
 		if c.prompt == 0 {
-			l.asked(c, int(ratio(BytesPerToken).tokens(int64(prompt))))
+			l.asked(c, int(tokens(int64(prompt), BytesPerToken)))
 		}
 	})
 }
@@ -162,13 +156,11 @@ func (l *Ledger) Anew(id rollout.ID) (void int64) {
 // text.
 func (l *Ledger) Answered(r *rollout.Rollout) {
 	l.change(r.ID(), func(c *cost) {
-		bytes, tokens := int64(len(r.Text)+len(r.Reasoning)), int64(r.CompletionTokens)
-		if tokens == 0 {
-			tokens = ratio(BytesPerToken).tokens(bytes)
-		} else if !c.done {
-			l.bytes, l.tokens = l.bytes+bytes, l.tokens+tokens
+		bytes, counted := int64(len(r.Text)+len(r.Reasoning)), int64(r.CompletionTokens)
+		if counted > 0 && !c.done {
+			l.bytes, l.tokens = l.bytes+bytes, l.tokens+counted
 		}
-		c.last, c.done, c.open = tokens, true, false
+		c.last, c.done, c.open = cmp.Or(counted, tokens(bytes, BytesPerToken)), true, false
 		l.asked(c, int(r.PromptTokens))
 	})
 }
@@ -176,24 +168,22 @@ func (l *Ledger) Answered(r *rollout.Rollout) {
 // BytesPerToken is the bytes of English prose for a token, by most tokenizers.
 const BytesPerToken = 4
 
-// ratio is bytes of text for a token.
-type ratio float64
-
-func (r ratio) tokens(bytes int64) int64 { return int64(math.Ceil(float64(bytes) / float64(r))) }
+// tokens of a text, by the bytes of each.
+func tokens(bytes int64, each float64) int64 { return int64(math.Ceil(float64(bytes) / each)) }
 
 // Heard notes the length of an answer so far: the server's count, or else the pieces of the
 // text, whose tokens are estimated by the answers so far.
 func (l *Ledger) Heard(id rollout.ID, prefix int64, usage vllm.Usage, ids, bytes int64) {
 	l.change(id, func(c *cost) {
-		tokens := int64(usage.Completion)
-		if tokens <= 0 {
-			by := ratio(BytesPerToken)
+		so := int64(usage.Completion)
+		if so <= 0 {
+			each := float64(BytesPerToken)
 			if l.tokens > 0 && l.bytes > 0 {
-				by = ratio(float64(l.bytes) / float64(l.tokens))
+				each = float64(l.bytes) / float64(l.tokens)
 			}
-			tokens = prefix + max(ids, by.tokens(bytes))
+			so = prefix + max(ids, tokens(bytes, each))
 		}
-		c.last = max(c.last, tokens)
+		c.last = max(c.last, so)
 		l.asked(c, usage.Prompt)
 	})
 }
@@ -248,7 +238,7 @@ func (l *Ledger) Used(task, rollouts int) (u Used) {
 	defer l.mu.Unlock()
 	for n := range rollouts {
 		if c := l.costs[rollout.ID{Task: int32(task), Rollout: int32(n)}]; c != nil {
-			length := float64(c.length())
+			length := float64(c.last + c.prompt) // of one such answer
 			u.Add(Used{float64(c.all()), length, length * length})
 		}
 	}
