@@ -181,7 +181,7 @@ func (s *Setup) simulate(prior *informed.Prior, plan staged.Plan, found neyman.M
 	for k := range min(64, max(4, savedTasks/found.Tasks)) {
 		stream := seed.Root(savedSeed).Child("saved").Index(k).Stream() // the same for both
 		found.Draw(&stream, ps)
-		variance, err := run.Run(ps, nil, &stream)
+		variance, err := run.Run(ps, pilot.Independent(&stream))
 		if err != nil {
 			return 0, err
 		}

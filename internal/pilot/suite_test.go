@@ -37,7 +37,7 @@ func TestSuitesAreUnbiased(t *testing.T) {
 		random := seed.Root(9).Index(k).Stream()
 		var sum, squares, expected float64
 		for range evaluations {
-			variance, err := run.Run(ps, nil, &random)
+			variance, err := run.Run(ps, pilot.Independent(&random))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -149,18 +149,6 @@ func (s *Sweep) path(draw, u int) []uint64 {
 	return s.paths[first : first+s.words]
 }
 
-// Pilot writes into successes the successes of every task among the first m rollouts of a
-// draw. m is at most Rollouts, and successes has a place for each task.
-func (s *Sweep) Pilot(draw, m int, successes []int) {
-	clear(successes)
-	for _, task := range s.passing {
-		successes[task] = m
-	}
-	for u, task := range s.uncertain {
-		successes[task] = Successes(s.path(draw, u), m)
-	}
-}
-
 // Advance takes every draw one pilot rollout further.
 func (s *Sweep) Advance() {
 	s.m++

@@ -44,34 +44,32 @@ func NewTrial(stages *staged.Stages, posteriors ...*informed.Posterior) *Trial {
 // was decided: all but the last stage's.
 type Decisive struct{ Rollouts, Passes []int }
 
-// Run simulates an evaluation of tasks with probabilities ps, whose pilot is given
-// by its passes, or drawn if it is nil. It returns Σ p(1−p)·Σ c²/n over the tasks and
-// their stages, the variance of the estimate times N². Where tasks have shares in the mean,
-// each counts by the square of its share times N.
-func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, error) {
+// Run simulates an evaluation of tasks with probabilities ps. It returns Σ p(1−p)·Σ c²/n
+// over the tasks and their stages, the variance of the estimate times N². Where tasks have
+// shares in the mean, each counts by the square of its share times N.
+func (t *Trial) Run(ps []float64, draw Outcomes) (float64, error) {
 	t.stages.Restart()
 	t.posteriors.Restart()
 	clear(t.rollouts)
 	clear(t.decisive.Rollouts)
 	clear(t.decisive.Passes)
-	passes := pilot
-	if pilot == nil {
-		passes = t.draw(ps, random)
-	}
 	t.count()
 	for {
-		if err := t.stages.Observe(passes); err != nil {
+		for i, n := range t.stages.Sizes() {
+			t.passes[i] = draw(t.stages.Stage(), i, n, ps[i])
+		}
+		if err := t.stages.Observe(t.passes); err != nil {
 			return 0, err
 		}
 		if t.stages.Done() {
 			return t.variance(ps), nil
 		}
-		if err := t.posteriors.Observe(t.stages.Sizes(), passes); err != nil {
+		if err := t.posteriors.Observe(t.stages.Sizes(), t.passes); err != nil {
 			return 0, err
 		}
 		for i, n := range t.stages.Sizes() {
 			t.decisive.Rollouts[i] += n
-			t.decisive.Passes[i] += passes[i]
+			t.decisive.Passes[i] += t.passes[i]
 		}
 		t.posteriors.Scores(t.scores)
 		if err := t.stages.Decide(t.scores); err != nil {
@@ -81,7 +79,6 @@ func (t *Trial) Run(ps []float64, pilot []int, random *seed.Stream) (float64, er
 		if t.stages.Left() == 0 && !t.Whole {
 			return t.variance(ps), nil
 		}
-		passes = t.draw(ps, random)
 	}
 }
 
@@ -110,17 +107,6 @@ func (t *Trial) variance(ps []float64) float64 {
 		sum += share * share * ps[i] * (1 - ps[i]) * s
 	}
 	return sum
-}
-
-// draw draws the passes of the stage under way. Each task has a stream of its own, so
-// that tasks of other probabilities meet the same numbers.
-func (t *Trial) draw(ps []float64, random *seed.Stream) []int {
-	stage := random.Fork()
-	for i, n := range t.stages.Sizes() {
-		own := stage.At(uint64(i))
-		t.passes[i] = Binomial(n, ps[i], &own)
-	}
-	return t.passes
 }
 
 // growth is how much larger each stage after the pilot is than the one before. On
@@ -176,27 +162,27 @@ func StagedCoefficients(ctx context.Context, prior informed.Suite, like staged.P
 	}
 	ps := make([]float64, prior.Tasks())
 	for replicate, random := range replicates {
-		all := 0.0
+		all, even := 0.0, NewEven(panels, len(ps)+len(prior), random.At(uint64(panels)))
 		for panel := range panels {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			own := random.At(uint64(panel))
-			prior.Draw(&own, ps)
+			prior.Draw(func(k int) float64 { return even.Uniform(0, len(ps)+k) }, &own, ps)
 			for i, p := range ps {
 				share := stages.Share(i)
 				all += share * share * p * (1 - p)
 			}
 			for plan := range after {
 				for k, t := range trials[plan] {
-					rollouts := own // the same for all
-					sum, err := t.Run(ps, nil, &rollouts)
+					sum, err := t.Run(ps, even.Passes)
 					if err != nil {
 						return nil, err
 					}
 					coefficients[plan][k][replicate] += sum
 				}
 			}
+			even.Next()
 		}
 		for _, estimates := range coefficients {
 			for k, c := range cs {

@@ -219,7 +219,7 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 			random := seed.Root(7).Index(at).Index(k).Stream()
 			var sum, squares, expected float64
 			for range evaluations {
-				variance, err := run.Run(ps, nil, &random)
+				variance, err := run.Run(ps, pilot.Independent(&random))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -280,7 +280,7 @@ func TestUselessDonorsCostLittle(t *testing.T) {
 				run := pilot.NewTrial(mustStages(t, len(ps), budget, designed(t, prior, budget)), prior.Posterior())
 				random := seed.Root(6).Index(at).Stream()
 				for range evaluations {
-					variance, err := run.Run(ps, nil, &random)
+					variance, err := run.Run(ps, pilot.Independent(&random))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -297,5 +297,59 @@ func TestUselessDonorsCostLittle(t *testing.T) {
 				t.Errorf("b = %d: %s donors cost %.1f%%", budget, kind, 100*(means[kind]/means["none"]-1))
 			}
 		}
+	}
+}
+
+// TestEvenDrawsHaveTheLaw draws evaluations of four tasks in three stages: every task in every
+// stage passes as often as a binomial number does, whatever the stage before gave, and a lattice
+// of draws has each quantile of a task once.
+func TestEvenDrawsHaveTheLaw(t *testing.T) {
+	const draws, replicates, rollouts = 37, 4000, 3
+	ps := []float64{0.02, 0.3, 0.7, 1}
+	var seen [4][3][rollouts + 1]float64
+	var both [4][rollouts + 1][rollouts + 1]float64 // of the first two stages
+	spread := 0.0                                   // of the passes of a task over a lattice
+	for replicate := range replicates {
+		even := pilot.NewEven(draws, len(ps), seed.Root(12).Index(replicate).Stream())
+		sum := 0
+		for range draws {
+			for task, p := range ps {
+				var n [3]int
+				for stage := range n {
+					n[stage] = even.Passes(stage, task, rollouts, p)
+					seen[task][stage][n[stage]]++
+				}
+				both[task][n[0]][n[1]]++
+				if task == 1 {
+					sum += n[0]
+				}
+			}
+			even.Next()
+		}
+		spread += math.Pow(float64(sum)-draws*rollouts*ps[1], 2) / replicates
+	}
+	const all = draws * replicates
+	off := func(got, want float64) bool { // by more than five standard errors, or a few of what is rare
+		return math.Abs(got/all-want) > (5*math.Sqrt(want*(1-want)*all)+4)/all
+	}
+	mass := func(k int, p float64) float64 {
+		return []float64{1, 3, 3, 1}[k] * math.Pow(p, float64(k)) * math.Pow(1-p, float64(rollouts-k))
+	}
+	for task, p := range ps {
+		for a := range rollouts + 1 {
+			for stage := range 3 {
+				if got, want := seen[task][stage][a], mass(a, p); off(got, want) {
+					t.Errorf("p = %v, stage %d: %d passes with frequency %v, want %v", p, stage, a, got/all, want)
+				}
+			}
+			for b := range rollouts + 1 {
+				if got, want := both[task][a][b], mass(a, p)*mass(b, p); off(got, want) {
+					t.Errorf("p = %v: %d and then %d passes with frequency %v, want %v", p, a, b, got/all, want)
+				}
+			}
+		}
+	}
+	if independent := draws * rollouts * ps[1] * (1 - ps[1]); spread > 0.1*independent {
+		t.Errorf("the passes of a lattice vary by %v, of independent draws by %v", spread, independent)
 	}
 }

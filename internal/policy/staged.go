@@ -66,7 +66,7 @@ func (s *InStages) Text() string {
 
 // panelsPerDraw is how many draws of a replay one panel of a design counts for: a
 // panel is an evaluation in stages for every candidate.
-const panelsPerDraw = 64
+const panelsPerDraw = 96
 
 // stagedCoefficients estimates the coefficients C of a policy without donors on one
 // replicate of panels of the reference prior.
@@ -93,7 +93,7 @@ var Staged = &Policy{
 	InStages: &InStages{After: mostAfter},
 	Design: Design{
 		Unit: "staged", OnPanels: stagedCoefficients, Candidates: pilot.StagedCandidates,
-		Seconds: func(tasks int) float64 { return 0.04 + 0.0015*float64(tasks) },
+		Seconds: func(tasks int) float64 { return 0.03 + 0.001*float64(tasks) },
 	},
 }
 
@@ -204,25 +204,25 @@ func (p *Policy) Title() string {
 }
 
 // Count returns the knowledge of a profile's tasks by the counts of others, as they are or
-// drawn anew: its siblings, or itself where the donor is an earlier evaluation of the same
-// model. A profile is never a donor of its own counts.
-func (d *Donors) Count(p profile.Profile, sources []profile.Profile, random *seed.Stream) ([]informed.Donor, error) {
+// drawn anew, each source as a stage: its siblings, or itself where the donor is an earlier
+// evaluation of the same model. A profile is never a donor of its own counts.
+func (d *Donors) Count(p profile.Profile, sources []profile.Profile, draw pilot.Outcomes) ([]informed.Donor, error) {
 	var all []informed.Donor
-	for _, source := range sources {
+	for stage, source := range sources {
 		if source.Benchmark != p.Benchmark {
 			return nil, fmt.Errorf("%s is of another benchmark than %s: it cannot be its donor", source.Name(), p.Name())
 		}
 		if (d.Siblings || d.Rollouts == 0) && source.Model == p.Model {
 			return nil, fmt.Errorf("%s cannot be a donor of itself", p.Name())
 		}
-		all = append(all, counted(p, source, d.Rollouts, random))
+		all = append(all, counted(p, source, d.Rollouts, stage, draw))
 	}
 	return all, nil
 }
 
 // counted is one profile's counts of another's tasks, or with rollouts above 0 as many
 // rollouts of each, drawn from it. Tasks that it lacks have none.
-func counted(p, source profile.Profile, rollouts int, random *seed.Stream) informed.Donor {
+func counted(p, source profile.Profile, rollouts, stage int, draw pilot.Outcomes) informed.Donor {
 	d := informed.Donor{Name: source.Name(), Passes: make([]int, p.N()), Rollouts: make([]int, p.N())}
 	at := make(map[string]int, source.N())
 	for i, id := range source.TaskIDs {
@@ -235,7 +235,7 @@ func counted(p, source profile.Profile, rollouts int, random *seed.Stream) infor
 		case rollouts == 0:
 			d.Passes[i], d.Rollouts[i] = source.PassCounts[k], source.Rollouts(k)
 		default:
-			d.Passes[i], d.Rollouts[i] = pilot.Binomial(rollouts, source.P(k), random), rollouts
+			d.Passes[i], d.Rollouts[i] = draw(stage, i, rollouts, source.P(k)), rollouts
 		}
 	}
 	return d

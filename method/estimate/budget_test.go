@@ -66,7 +66,7 @@ func drawnVariance(prior *informed.Prior) (mean float64) {
 	const draws = 40_000
 	ps, source := make([]float64, prior.Tasks()), rand.NewPCG(4, 2)
 	for range draws {
-		prior.Draw(source, ps)
+		prior.Draw(float64(source.Uint64()>>11)*0x1p-53, source, ps)
 		for _, p := range ps {
 			mean += p * (1 - p) / float64(draws*len(ps))
 		}

@@ -223,7 +223,7 @@ func TestDrawsAreOfThePrior(t *testing.T) {
 	sums, squares := make([]float64, 3), make([]float64, 3)
 	ps, source := make([]float64, 3), rand.NewPCG(8, 8)
 	for range draws {
-		prior.Draw(source, ps)
+		prior.Draw(float64(source.Uint64()>>11)*0x1p-53, source, ps)
 		for i, p := range ps {
 			v := p * (1 - p)
 			sums[i] += v

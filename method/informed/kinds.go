@@ -96,7 +96,11 @@ func (c *taskGroups) settle() {
 
 // shapes are the shapes of the tasks on a level under every node, before any rollout.
 func (s *source) shapes(level int32) (alpha, beta []float64) {
-	from, to := int(level)*s.nodes, int(level+1)*s.nodes
+	at := int(level)
+	if s.steps != nil {
+		at = s.steps[level]
+	}
+	from, to := at*s.nodes, (at+1)*s.nodes
 	return s.alpha[from:to], s.beta[from:to]
 }
 

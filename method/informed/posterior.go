@@ -1,6 +1,7 @@
 package informed
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -254,27 +255,49 @@ func (q *Posterior) Shares() (donors []float64, mean, none float64) {
 	return donors, mean, none
 }
 
-// Draw draws the probabilities of all tasks from the prior into ps.
-func (p *Prior) Draw(source rand.Source, ps []float64) {
-	s, node := p.pick(float64(source.Uint64()>>11) * 0x1p-53)
-	for i, level := range s.level {
-		alpha, beta := s.shapes(level)
-		ps[i] = neyman.DrawBeta(alpha[node], beta[node], source)
+// Draw draws the probabilities of all tasks into ps from the node at a place, from 0 to 1,
+// among the weights of all nodes in the order of the expected Σ p(1−p). Uniform places give
+// draws from the prior; places spread evenly give even ones.
+func (p *Prior) Draw(place float64, source rand.Source, ps []float64) {
+	var at ordered
+	for _, at = range p.order() {
+		if place -= at.weight; place < 0 {
+			break
+		}
+	}
+	for i, level := range at.level {
+		alpha, beta := at.shapes(level)
+		ps[i] = neyman.DrawBeta(alpha[at.node], beta[at.node], source)
 	}
 }
 
-// pick is the node at a place from 0 to 1 among the prior weights.
-func (p *Prior) pick(place float64) (*source, int) {
-	var last *source
+// ordered is a node of a source, its prior weight, and the Σ p(1−p) that it expects.
+type ordered struct {
+	*source
+	node             int
+	weight, variance float64
+}
+
+// ordered is all nodes, by their variance.
+func (p *Prior) ordered() (nodes []ordered) {
 	for k := range p.sources {
-		last = &p.sources[k]
-		for node, l := range last.log {
-			if place -= math.Exp(l); place < 0 {
-				return last, node
+		s := &p.sources[k]
+		tasks := make([]float64, s.levels)
+		for _, level := range s.level {
+			tasks[level]++
+		}
+		for node, log := range s.log {
+			x := ordered{source: s, node: node, weight: math.Exp(log)}
+			for level, n := range tasks {
+				alphas, betas := s.shapes(int32(level))
+				a, b := alphas[node], betas[node]
+				x.variance += n * a * b / ((a + b) * (a + b + 1))
 			}
+			nodes = append(nodes, x)
 		}
 	}
-	return last, last.nodes - 1
+	slices.SortStableFunc(nodes, func(x, y ordered) int { return cmp.Compare(x.variance, y.variance) })
+	return nodes
 }
 
 // longestPilot bounds the tables.

@@ -39,6 +39,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -49,6 +50,7 @@ import (
 type Prior struct {
 	tasks   int
 	sources []source // the cold one first
+	order   func() []ordered
 }
 
 // source is a set of nodes that see the same tasks alike: the nodes of one level.
@@ -57,7 +59,7 @@ type source struct {
 	level       []int32 // of each task
 	levels      int
 	nodes       int
-	alpha, beta []float64 // [level][node]
+	alpha, beta []float64 // [level][node], of a shifted source [step][node]
 	log         []float64 // of the prior weights, by node
 	steps       []int     // of a shifted source, the logit of each level as an index
 }
@@ -101,6 +103,7 @@ func New(tasks int, donors []Donor) (*Prior, error) {
 		return nil, fmt.Errorf("informed: %w", err)
 	}
 	p := &Prior{tasks: tasks}
+	p.order = sync.OnceValue(p.ordered)
 	if len(donors) == 0 {
 		p.sources = []source{cold(tasks, aloneOrder)}
 		return p, nil
@@ -134,23 +137,29 @@ func cold(tasks, order int) source {
 	return s
 }
 
+// shiftedShapes are the shapes of shifted nodes: [step][node].
+var shiftedShapes = func() (shapes [2][]float64) {
+	for step := range 2*steps + 1 {
+		for _, slope := range slopes {
+			for _, shift := range shifts {
+				mean := 1 / (1 + math.Exp(-shift-slope*float64(step-steps)/2))
+				for _, kappa := range concentrations {
+					shapes[0], shapes[1] = append(shapes[0], kappa*mean), append(shapes[1], kappa*(1-mean))
+				}
+			}
+		}
+	}
+	return shapes
+}()
+
 // shifted is the nodes that follow some logits.
 func shifted(donor int32, logits []float64) source {
-	s := source{donor: donor, nodes: len(shifts) * len(slopes) * len(concentrations)}
+	s := source{donor: donor, nodes: len(shifts) * len(slopes) * len(concentrations), alpha: shiftedShapes[0], beta: shiftedShapes[1]}
 	var values []float64
 	s.level, values = levels(logits)
 	s.levels = len(values)
 	for _, d := range values {
 		s.steps = append(s.steps, steps+int(2*d))
-		for _, slope := range slopes {
-			for _, shift := range shifts {
-				mean := 1 / (1 + math.Exp(-shift-slope*d))
-				for _, kappa := range concentrations {
-					s.alpha = append(s.alpha, kappa*mean)
-					s.beta = append(s.beta, kappa*(1-mean))
-				}
-			}
-		}
 	}
 	s.log = make([]float64, s.nodes)
 	floats.AddConst(-math.Log(float64(s.nodes)), s.log)

@@ -17,10 +17,11 @@ func (s Suite) Tasks() (n int) {
 	return n
 }
 
-// Draw draws the probabilities of all tasks into ps.
-func (s Suite) Draw(source rand.Source, ps []float64) {
-	for _, p := range s {
-		p.Draw(source, ps[:p.tasks])
+// Draw draws the probabilities of all tasks into ps, by the place for each benchmark: see
+// [Prior.Draw].
+func (s Suite) Draw(place func(benchmark int) float64, source rand.Source, ps []float64) {
+	for k, p := range s {
+		p.Draw(place(k), source, ps[:p.tasks])
 		ps = ps[p.tasks:]
 	}
 }

@@ -209,7 +209,7 @@ func BenchmarkReplayStages(b *testing.B) {
 			}
 			b.Run(fmt.Sprintf("%s/N=%d", of.Name, tasks), func(b *testing.B) {
 				for b.Loop() {
-					if err := s.replay(b.Context(), draws, seed.Root(1).Stream()); err != nil {
+					if err := s.replay(b.Context(), draws); err != nil {
 						b.Fatal(err)
 					}
 				}

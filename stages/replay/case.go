@@ -32,33 +32,42 @@ func fixed(ps []float64, allocation []int) evaluation {
 	}
 }
 
-// twoStage evaluates in two stages: a pilot of every task, the exact integer
-// allocation of the continuation to its scores, fresh rollouts, and the two
-// means with fixed weights (paper, Eqs. 4 and 6 to 8).
-func twoStage(ps []float64, s policy.Setting, w float64, rule pilot.Scores) evaluation {
-	m, tasks := s.M, float64(len(ps))
-	counts, byCount := make([]int, m+1), make([]float64, m+1)
-	successes, scores := make([]int, len(ps)), make([]float64, len(ps))
-	return func(random *seed.Stream) float64 {
+// continued divides the continuation of a pilot, by the passes of all tasks: the exact
+// integer allocation to their scores (paper, Eqs. 6 to 8). It holds until the next call.
+func continued(s policy.Setting, rule pilot.Scores) func(passes []int) ([]int, error) {
+	counts, byCount, scores := make([]int, s.M+1), make([]float64, s.M+1), make([]float64, s.Tasks)
+	var allocator neyman.Allocator
+	return func(passes []int) ([]int, error) {
 		clear(counts)
-		first, second := 0, 0.0
-		for i, p := range ps {
-			successes[i] = pilot.Passes(m, p, random)
-			counts[successes[i]]++
-			first += successes[i]
+		for _, n := range passes {
+			counts[n]++
 		}
 		rule(counts, byCount)
-		for i, n := range successes {
+		for i, n := range passes {
 			scores[i] = byCount[n]
 		}
-		allocation, err := neyman.Allocate(scores, len(ps)*(s.Budget-m))
+		return allocator.Allocate(scores, s.Tasks*(s.Budget-s.M))
+	}
+}
+
+// twoStage evaluates in two stages: a pilot of every task, its continuation in fresh
+// rollouts, and the two means with fixed weights (paper, Eq. 4).
+func twoStage(ps []float64, s policy.Setting, w float64, rule pilot.Scores) evaluation {
+	passes, continuation := make([]int, len(ps)), continued(s, rule)
+	return func(random *seed.Stream) float64 {
+		first, second, tasks := 0, 0.0, float64(len(ps))
+		for i, p := range ps {
+			passes[i] = pilot.Passes(s.M, p, random)
+			first += passes[i]
+		}
+		allocation, err := continuation(passes)
 		if err != nil { // a design leaves each task a rollout, and no scores are negative
 			panic(err)
 		}
 		for i, n := range allocation {
 			second += float64(pilot.Passes(n, ps[i], random)) / float64(n)
 		}
-		return float64(w*(float64(first)/(tasks*float64(m)))) + (1-w)*(second/tasks)
+		return float64(w*(float64(first)/(tasks*float64(s.M)))) + (1-w)*(second/tasks)
 	}
 }
 

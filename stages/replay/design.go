@@ -194,7 +194,7 @@ func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
 // least numbers of panels.
 const (
 	donorReplicates = 4
-	donorPanels     = 16
+	donorPanels     = 9
 	fewestPanels    = 4
 )
 
@@ -249,7 +249,8 @@ func (b *builder) onDonorsUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 
 // estimateOnDonors is the estimates of the policies, of every candidate. All have the same.
 func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p profile.Profile, sources []profile.Profile, at seed.Seed) ([][][]float64, error) {
-	prior, err := informedBy(known, p, sources, at.Child("donors"))
+	random := at.Child("donors").Stream()
+	prior, err := informedBy(known, p, sources, pilot.InTurn(&random))
 	if err != nil {
 		return nil, err
 	}
@@ -265,11 +266,9 @@ func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p 
 	return pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, b.candidates(onDonors(known)[0]), after, panels, replicates)
 }
 
-// informedBy is the prior that the donors of a profile inform, as they are or drawn from
-// a branch of the seed tree.
-func informedBy(known *policy.Donors, p profile.Profile, sources []profile.Profile, at seed.Seed) (*informed.Prior, error) {
-	random := at.Stream()
-	donors, err := known.Count(p, sources, &random)
+// informedBy is the prior that the donors of a profile inform, as they are or drawn.
+func informedBy(known *policy.Donors, p profile.Profile, sources []profile.Profile, draw pilot.Outcomes) (*informed.Prior, error) {
+	donors, err := known.Count(p, sources, draw)
 	if err != nil {
 		return nil, err
 	}

@@ -79,32 +79,28 @@ func redrawnErrors(p profile.Profile, r variance.Ratio, resamples int, random se
 	return nil
 }
 
+// pilotGroups is the groups of pilots behind the errors of a two-stage policy's ratio.
+const pilotGroups = 8
+
 // designErrors fills in the errors of the ratio of a two-stage policy.
 func designErrors(p profile.Profile, r variance.Ratio, prior *neyman.Prior, draws int, random seed.Stream, row *variance.ProfileError) error {
 	m, w, n := int(*r.M), *r.W, p.N()
-	scores := policy.All.Find(r.Key()).TwoStage.Allocates(prior, setting(variance.Design{NTasks: r.NTasks, Budget: r.Budget, Alpha: r.Alpha, M: *r.M}))
-	of, rollouts, passes := newSensitivity(p, r.Budget), slices.Repeat([]int{m}, n), make([]int, n)
-	counts, byPasses := make([]int, m+1), make([]float64, m+1)
-	byTask, shrinkage := make([]float64, n), make([]float64, n)
-	var allocator neyman.Allocator
-	for range draws {
-		clear(counts)
+	s := setting(variance.Design{NTasks: r.NTasks, Budget: r.Budget, Alpha: r.Alpha, M: *r.M})
+	scores := policy.All.Find(r.Key()).TwoStage.Allocates(prior, s)
+	of, rollouts, passes := newSensitivity(p, r.Budget, pilotGroups), slices.Repeat([]int{m}, n), make([]int, n)
+	shrinkage, continuation := make([]float64, n), continued(s, scores)
+	for draw := range draws {
 		for i, p := range of.ps {
 			passes[i] = pilot.Binomial(m, p, &random)
-			counts[passes[i]]++
 		}
-		scores(counts, byPasses)
-		for i, s := range passes {
-			byTask[i] = byPasses[s]
-		}
-		allocation, err := allocator.Allocate(byTask, n*(int(r.Budget)-m))
+		allocation, err := continuation(passes)
 		if err != nil {
 			return err
 		}
 		for i, l := range allocation {
 			shrinkage[i] = w*w/float64(m) + (1-w)*(1-w)/float64(l)
 		}
-		of.add(rollouts, passes, shrinkage)
+		of.add(draw%pilotGroups, rollouts, passes, shrinkage)
 	}
 	of.fill(row)
 	return nil
@@ -123,7 +119,7 @@ func resampleID(p pair.Pair) string { return "resample/" + p.Name() }
 // of two-stage policies, and of allocations known beforehand.
 func (b *builder) resampleUnit(of pair.Pair) dag.Unit {
 	u := b.unit(resampleID(of), []string{keySeed, keyOrder, keyResamples, keyResampleDraws}, twoStageID)
-	draws := max(fewestDraws, b.ResampleDraws)
+	draws := max(pilotGroups, b.ResampleDraws)
 	u.Cost = resampleSeconds * float64(draws) / paperResampleDraws
 	b.onProfile(&u, of, policy.None, rowsOf(u.Outputs[0], errorSchema, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.ProfileError, error) {
 		ratios, prior, err := b.underDesigns(job, of)

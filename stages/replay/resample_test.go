@@ -216,7 +216,7 @@ func TestInTwoStagesItIsHBN(t *testing.T) {
 		Name: "again", Donors: policy.None, InStages: &policy.InStages{After: 1}, Design: policy.Design{As: policy.HBN},
 	}
 	s := paper
-	s.Draws, s.Replicates, s.Budgets, s.ResampleDraws = 4000, 2, []int{8, 16}, 2000
+	s.Draws, s.Replicates, s.Budgets, s.ResampleDraws = 40_000, 2, []int{8, 16}, 2000
 	s.Slice = func(...string) map[string]string { return map[string]string{} }
 	dir := t.TempDir()
 	policytest.Replace(t, policy.List{policy.HBN, again})
@@ -253,25 +253,26 @@ func TestDonorsAreNeverTheProfilesOwnCounts(t *testing.T) {
 	}
 	own, other := of("q", "a", "x y z", 1, 2, 3), of("q", "b", "z w x", 30, 40, 50)
 	random := seed.Root(1).Stream()
-	all, err := policy.Siblings.Count(own, []profile.Profile{other}, &random)
+	draw := pilot.InTurn(&random)
+	all, err := policy.Siblings.Count(own, []profile.Profile{other}, draw)
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
 	if d := all[0]; d.Passes[0] != 50 || d.Passes[1] != 0 || d.Passes[2] != 30 || d.Rollouts[0] != 64 || d.Rollouts[1] != 0 {
 		t.Errorf("the donor is %+v", d)
 	}
-	if all, err = policy.Siblings16.Count(own, []profile.Profile{other}, &random); err != nil || all[0].Rollouts[0] != 16 || all[0].Passes[0] > 16 || all[0].Rollouts[1] != 0 {
+	if all, err = policy.Siblings16.Count(own, []profile.Profile{other}, draw); err != nil || all[0].Rollouts[0] != 16 || all[0].Passes[0] > 16 || all[0].Rollouts[1] != 0 {
 		t.Errorf("drawn anew it is %+v, %v", all, err)
 	}
-	if all, err = policy.Earlier64.Count(own, []profile.Profile{own}, &random); err != nil || all[0].Rollouts[1] != 64 {
+	if all, err = policy.Earlier64.Count(own, []profile.Profile{own}, draw); err != nil || all[0].Rollouts[1] != 64 {
 		t.Errorf("an earlier evaluation is %+v, %v", all, err)
 	}
 	for _, known := range []*policy.Donors{policy.Siblings, policy.Siblings16} {
-		if _, err := known.Count(own, []profile.Profile{own}, &random); err == nil || !strings.Contains(err.Error(), "cannot be a donor of itself") {
+		if _, err := known.Count(own, []profile.Profile{own}, draw); err == nil || !strings.Contains(err.Error(), "cannot be a donor of itself") {
 			t.Errorf("%s: a profile is its own sibling: %v", known.Name, err)
 		}
 	}
-	if _, err := policy.Siblings.Count(own, []profile.Profile{of("r", "b", "x", 1)}, &random); err == nil || !strings.Contains(err.Error(), "another benchmark") {
+	if _, err := policy.Siblings.Count(own, []profile.Profile{of("r", "b", "x", 1)}, draw); err == nil || !strings.Contains(err.Error(), "another benchmark") {
 		t.Errorf("a donor of another benchmark: %v", err)
 	}
 }
@@ -303,5 +304,50 @@ func TestFewTasksAndNoSiblings(t *testing.T) {
 	}
 	if want := 3 * 2 * 14; len(rows) != want { // but for TS-Neyman, of which there is no search
 		t.Errorf("%d ratios, want %d", len(rows), want)
+	}
+}
+
+// TestStagedErrorsAreHonest replays policies in stages under forty seeds: their means vary as
+// their standard errors say, within what forty of them can tell.
+func TestStagedErrorsAreHonest(t *testing.T) {
+	p := benchProfile(20)
+	prior, err := neyman.NewPrior(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []*policy.Donors{policy.None, policy.Siblings16} {
+		const runs = 40
+		values, differences := make([][]float64, 2), make([][]float64, 2)
+		stated, statedDifferences := make([]float64, 2), make([]float64, 2)
+		for run := range runs {
+			s := &stagesReplay{profile: p, known: known, prior: prior, at: seed.Root(35).Index(run)}
+			if known.Siblings {
+				s.sources = benchSiblings(p)
+			}
+			s.hbn = []variance.Design{{Policy: policy.HBN.Name, NTasks: 20, Budget: 16, M: 6, W: 0.33}}
+			for _, of := range inStages(known) {
+				s.runs = append(s.runs, &stagesRun{policy: of, design: variance.Design{NTasks: 20, Budget: 16, M: 4, W: 0.2}})
+			}
+			if err := s.replay(t.Context(), 8192); err != nil {
+				t.Fatal(err)
+			}
+			rows := s.results()
+			for k, r := range rows.ratios {
+				values[k], stated[k] = append(values[k], r.VarianceRatio), stated[k]+r.RatioSE*r.RatioSE/runs
+				d := rows.differences[k]
+				differences[k], statedDifferences[k] = append(differences[k], d.Difference), statedDifferences[k]+d.DifferenceSE*d.DifferenceSE/runs
+			}
+		}
+		for k := range values {
+			for what, of := range map[string]struct {
+				values []float64
+				stated float64
+			}{"ratio": {values[k], stated[k]}, "difference": {differences[k], statedDifferences[k]}} {
+				_, se := pilot.MeanAndError(of.values)
+				if seen := se * se * runs; of.stated < 0.4*seen || of.stated > 2.5*seen { // χ² of 39: five standard errors
+					t.Errorf("%s, policy %d: the %s varies by %v, stated %v", known.Name, k+1, what, seen, of.stated)
+				}
+			}
+		}
 	}
 }

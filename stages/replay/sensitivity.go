@@ -8,10 +8,6 @@ import (
 	"speceval/internal/variance"
 )
 
-// groups is the number of groups of draws whose derivatives are kept apart. Products of
-// different groups have no noise in their mean, and their spread is the error.
-const groups = 8
-
 // sensitivity is how the variance ratio of a policy changes with the pass probabilities p of
 // its profile, from evaluations simulated on the profile. With K rollouts behind each
 // probability, and F₁ and F₂ the first two derivatives of the ratio in the p of one task, the
@@ -26,13 +22,15 @@ const groups = 8
 //
 //	F₁ = E[f·l₁ + f₁],
 //	F₂ = E[f·(l₁² + l₂) + 2·f₁·l₁ + f₂].
+//
+// Draws are in groups that are independent of one another: products of different groups have
+// no noise in their mean, and their spread is the error.
 type sensitivity struct {
 	profile profile.Profile
 	ps, vs  []float64
 	all     float64 // Σ v
 	budget  float64
-	draws   int
-	sums    [groups]groupSums
+	groups  []groupSums
 }
 
 // groupSums are sums over the draws of a group.
@@ -47,20 +45,20 @@ type taskSums struct {
 	first, valueFirst, second, valueSecond, direct, directFirst float64
 }
 
-func newSensitivity(p profile.Profile, budget int32) *sensitivity {
-	s := &sensitivity{profile: p, ps: probabilities(p), all: p.VarianceSum(), budget: float64(budget)}
+// newSensitivity is of a budget b, by two groups of draws or more.
+func newSensitivity(p profile.Profile, budget int32, groups int) *sensitivity {
+	s := &sensitivity{profile: p, ps: probabilities(p), all: p.VarianceSum(), budget: float64(budget), groups: make([]groupSums, groups)}
 	s.vs = variances(s.ps)
-	for g := range s.sums {
-		s.sums[g].tasks = make([]taskSums, p.N())
+	for g := range s.groups {
+		s.groups[g].tasks = make([]taskSums, p.N())
 	}
 	return s
 }
 
-// add takes an evaluation: of each task the rollouts that decided on it, the passes among
-// them, and t.
-func (s *sensitivity) add(rollouts, passes []int, shrinkage []float64) {
-	g := &s.sums[s.draws%groups]
-	s.draws++
+// add takes an evaluation of a group: of each task the rollouts that decided on it, the passes
+// among them, and t.
+func (s *sensitivity) add(group int, rollouts, passes []int, shrinkage []float64) {
+	g := &s.groups[group]
 	mean := 0.0
 	for i, v := range s.vs {
 		mean += v * shrinkage[i]
@@ -87,40 +85,43 @@ func (s *sensitivity) add(rollouts, passes []int, shrinkage []float64) {
 	}
 }
 
-// derivatives are F₁ and F₂ of a task by a group. The factors of f and f₁ have the mean zero:
-// covariances have less noise than means of products.
-func (s *sensitivity) derivatives(g *groupSums, i int) (first, second float64) {
-	t, n, slope := g.tasks[i], g.draws, 1-2*s.ps[i]
-	covariance := func(product, a, b float64) float64 { return (product - a*b/n) / (n - 1) }
-	direct := s.budget / s.all * t.direct / n
-	first = covariance(t.valueFirst, g.value, t.first) + slope*direct
-	second = covariance(t.valueSecond, g.value, t.second) +
-		2*slope*s.budget/s.all*covariance(t.directFirst, t.direct, t.first) -
-		2*direct*(1+slope*slope/s.all)
+// derivatives are F₁ and F₂ of a task by a group. The factors of f and f₁ have the mean zero,
+// so that the mean of other groups is taken off first, which leaves less noise.
+func (s *sensitivity) derivatives(group, i int) (first, second float64) {
+	var value, direct, draws float64
+	for other := range s.groups {
+		if g := &s.groups[other]; other != group {
+			value, direct, draws = value+g.value, direct+g.tasks[i].direct, draws+g.draws
+		}
+	}
+	value, direct = value/draws, direct/draws
+	g := &s.groups[group]
+	t, slope, scale := g.tasks[i], 1-2*s.ps[i], s.budget/s.all
+	first = (t.valueFirst - value*t.first + slope*scale*t.direct) / g.draws
+	second = (t.valueSecond - value*t.second + 2*slope*scale*(t.directFirst-direct*t.first) - 2*scale*t.direct*(1+slope*slope/s.all)) / g.draws
 	return first, second
 }
 
-// fewestDraws is the fewest draws that have derivatives.
-const fewestDraws = 2 * groups
-
-// fill fills in the errors of a ratio, after fewestDraws or more.
+// fill fills in the errors of a ratio.
 func (s *sensitivity) fill(row *variance.ProfileError) {
-	square, shifts := 0.0, make([]float64, groups)
+	n := float64(len(s.groups))
+	square, shifts := 0.0, make([]float64, len(s.groups))
 	for i, v := range s.vs {
-		each := v / float64(s.profile.Rollouts(i))
-		sum, squares := 0.0, 0.0
-		for g := range s.sums {
-			if v == 0 {
-				continue
-			}
-			first, second := s.derivatives(&s.sums[g], i)
+		if v == 0 {
+			continue
+		}
+		each, sum, squares := v/float64(s.profile.Rollouts(i)), 0.0, 0.0
+		for g := range s.groups {
+			first, second := s.derivatives(g, i)
 			sum += first
 			squares += first * first
 			shifts[g] += second * each / 2
 		}
-		square += each * (sum*sum - squares) / (groups * (groups - 1))
+		square += each * (sum*sum - squares) / (n * (n - 1))
 	}
 	row.ProfileSE = math.Sqrt(max(0, square))
 	row.Shift, row.ShiftSE = pilot.MeanAndError(shifts)
-	row.Draws = int32(s.draws)
+	for g := range s.groups {
+		row.Draws += int32(s.groups[g].draws)
+	}
 }

@@ -15,9 +15,8 @@ import (
 	"speceval/pipeline/pair"
 )
 
-// stagesReplay replays policies in stages, all with the same donors, on one profile. Their
-// pilots are HBN's, draw by draw; the stages after have random numbers of their own, which
-// all of them share.
+// stagesReplay replays policies in stages, with the same donors, on one profile, and HBN on
+// the same draws.
 type stagesReplay struct {
 	profile profile.Profile
 	sources []profile.Profile // of the donors
@@ -32,153 +31,144 @@ type stagesReplay struct {
 type stagesRun struct {
 	policy *policy.Policy
 	design variance.Design
-	trial  *pilot.Trial // under the donors of the replicate at hand
+	stages *staged.Stages
+	trial  *pilot.Trial // under the donors of the draw at hand
 
-	ratio, difference clustered    // of the ratio itself, and of how far it is above HBN's
+	ratio, difference replicated   // of the ratio itself, and of how far it is above HBN's
 	errors            *sensitivity // of the ratio to the profile; nil where donors are drawn, which may be from it
 }
 
-// Policies in stages are replayed on a fraction of the draws of others, which leaves their
-// means good to a fiftieth of a percentage point. Where donors are drawn anew, what they are
-// decides as much as all else that is drawn: a draw of them has few evaluations, more of
-// fewer tasks.
+// A replay of policies in stages has few draws, in even replicates whose means agree far
+// better than means of as many independent draws. Where donors are drawn anew, each draw has
+// its own.
 const (
-	stagesFraction = 8
-	donorsFraction = 64  // draws of donors
-	donorTasks     = 100 // that the evaluations with one of them have in all
+	stagesDraws    = 37   // of a replicate
+	donorsDraws    = 17   // of one where donors are drawn anew
+	stagesFraction = 1024 // draws of other policies for which there is a replicate
 )
 
-// drawsOf is how many of the draws a replay of some tasks with these donors takes, two at
-// least for an error, and how many times the donors are drawn.
-func drawsOf(known *policy.Donors, tasks, all int) (draws, clusters int) {
-	if known.Rollouts == 0 {
-		return max(2, all/stagesFraction), 1
+// drawsOf is the draws of a replicate with these donors, and the number of replicates, two at
+// least for an error.
+func drawsOf(known *policy.Donors, all int) (draws, replicates int) {
+	draws = stagesDraws
+	if known.Rollouts > 0 {
+		draws = donorsDraws
 	}
-	clusters = max(2, all/donorsFraction)
-	return clusters * max(2, donorTasks/tasks), clusters
+	return draws, max(2, all/stagesFraction)
 }
 
 // replay takes all draws: the runs then have the ratios and the differences to HBN's.
-func (s *stagesReplay) replay(ctx context.Context, draws int, pilots seed.Stream) error {
-	draws, clusters := drawsOf(s.known, s.profile.N(), draws)
-	longest := 0
+func (s *stagesReplay) replay(ctx context.Context, all int) error {
+	ps, tasks, sum := probabilities(s.profile), s.profile.N(), s.profile.VarianceSum()
+	hbn := map[int32]func(pilot.Outcomes) (float64, error){}
 	for _, d := range s.hbn {
-		longest = max(longest, int(d.Budget)-1)
+		hbn[d.Budget] = twoStageRatio(ps, d, policy.HBN.TwoStage.Allocates(s.prior, setting(d)))
 	}
-	for _, r := range s.runs {
-		longest = max(longest, int(r.design.Budget)-1)
-	}
-	ps, all, prefix := probabilities(s.profile), s.profile.VarianceSum(), make([]int, s.profile.N())
-	cluster := -1
-	err := pilot.EachSweep(ctx, ps, draws, longest, pilots, func(sw *pilot.Sweep, first int) error {
-		hbn, err := s.hbnRatios(sw)
-		if err != nil {
-			return err
-		}
-		for draw := range sw.Draws() {
-			if now := (first + draw) * clusters / draws; now != cluster {
-				cluster = now
-				if err := s.renew(cluster); err != nil {
+	draws, replicates := drawsOf(s.known, all)
+	for replicate := range replicates {
+		even := pilot.NewEven(draws, tasks*(1+len(s.sources)), s.at.Child("draws").Index(replicate).Stream())
+		for draw := range draws {
+			if s.known.Rollouts > 0 || replicate+draw == 0 {
+				donors := func(source, task, rollouts int, p float64) int { // whose tasks come after the profile's
+					return even.Passes(0, tasks*(1+source)+task, rollouts, p)
+				}
+				if err := s.renew(donors); err != nil {
 					return err
 				}
 			}
-			later := s.at.Child("later").Stream().At(uint64(first + draw))
+			known := map[int32]float64{}
+			for budget, ratio := range hbn {
+				var err error
+				if known[budget], err = ratio(even.Passes); err != nil {
+					return err
+				}
+			}
 			for _, r := range s.runs {
-				sw.Pilot(draw, int(r.design.M), prefix)
-				random := later
-				ratio, err := r.once(ps, all, prefix, &random)
+				ratio, err := r.once(ps, sum, even.Passes)
 				if err != nil {
 					return fmt.Errorf("%s at budget %d: %w", r.policy.Key(), r.design.Budget, err)
 				}
-				r.ratio.add(ratio)
+				r.ratio.within.add(ratio)
 				if r.errors != nil {
 					decisive, shrinkage := r.trial.Decided()
-					r.errors.add(decisive.Rollouts, decisive.Passes, shrinkage)
+					r.errors.add(replicate, decisive.Rollouts, decisive.Passes, shrinkage)
 				}
-				if its := hbn[r.design.Budget]; its != nil {
-					r.difference.add(ratio - its[draw])
+				if its, there := known[r.design.Budget]; there {
+					r.difference.within.add(ratio - its)
 				}
 			}
+			even.Next()
 		}
-		return ctx.Err()
-	})
-	for _, r := range s.runs {
-		r.ratio.next()
-		r.difference.next()
+		for _, r := range s.runs {
+			r.ratio.next()
+			r.difference.next()
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
-// hbnRatios are HBN's ratios on the draws of a sweep, by budget.
-func (s *stagesReplay) hbnRatios(sw *pilot.Sweep) (map[int32][]float64, error) {
-	ratios := map[int32][]float64{}
-	bench := policy.Bench{Prior: s.prior}
-	of := func(k int) (policy.Continuation, error) { return continuation(s.hbn[k], &bench) }
-	err := eachValue(sw, s.hbn, of, func(k, _ int, c float64) {
-		d := s.hbn[k]
-		ratios[d.Budget] = append(ratios[d.Budget], neyman.Risk(int(d.Budget), int(d.M), d.W, c))
-	})
-	return ratios, err
+// twoStageRatio is the ratio of a policy in two stages by its pilot.
+func twoStageRatio(ps []float64, d variance.Design, rule pilot.Scores) func(pilot.Outcomes) (float64, error) {
+	vs, passes, continuation := variances(ps), make([]int, len(ps)), continued(setting(d), rule)
+	all := total(vs)
+	return func(draw pilot.Outcomes) (float64, error) {
+		for i, p := range ps {
+			passes[i] = draw(0, i, int(d.M), p)
+		}
+		allocation, err := continuation(passes)
+		sum := 0.0
+		for i, n := range allocation {
+			sum += vs[i] / float64(n)
+		}
+		return neyman.Risk(int(d.Budget), int(d.M), d.W, sum/all), err
+	}
 }
 
-// renew begins a cluster of draws: with donors drawn anew, if they are drawn.
-func (s *stagesReplay) renew(cluster int) error {
-	prior, err := informedBy(s.known, s.profile, s.sources, s.at.Child("donors").Index(cluster))
+// renew gives the runs donors, whose counts are drawn if they are not known.
+func (s *stagesReplay) renew(draw pilot.Outcomes) error {
+	prior, err := informedBy(s.known, s.profile, s.sources, draw)
 	if err != nil {
 		return err
 	}
 	posterior := prior.Posterior()
 	for _, r := range s.runs {
-		if cluster > 0 {
-			r.ratio.next()
-			r.difference.next()
+		if d, tasks := r.design, s.profile.N(); r.stages == nil {
+			plan, err := r.policy.InStages.Plan(tasks, int(d.Budget), int(d.M), d.W)
+			if err != nil {
+				return err
+			}
+			if r.stages, err = staged.New(tasks, int(d.Budget), plan); err != nil {
+				return err
+			}
 		}
-		d, tasks := r.design, s.profile.N()
-		plan, err := r.policy.InStages.Plan(tasks, int(d.Budget), int(d.M), d.W)
-		if err != nil {
-			return err
-		}
-		stages, err := staged.New(tasks, int(d.Budget), plan)
-		if err != nil {
-			return err
-		}
-		r.trial = pilot.NewTrial(stages, posterior)
+		r.trial = pilot.NewTrial(r.stages, posterior)
 	}
 	return nil
 }
 
 // once is the ratio of one evaluation, all being Σ p(1−p).
-func (r *stagesRun) once(ps []float64, all float64, prefix []int, random *seed.Stream) (float64, error) {
-	sum, err := r.trial.Run(ps, prefix, random)
+func (r *stagesRun) once(ps []float64, all float64, draw pilot.Outcomes) (float64, error) {
+	sum, err := r.trial.Run(ps, draw)
 	return float64(r.design.Budget) * sum / all, err
 }
 
-// clustered is the mean of values that come in clusters: evaluations with the same draw of
-// donors.
-type clustered struct {
-	means  sample // of the clusters
-	within sample // of the values of the cluster at hand
-	all    sample
+// replicated is the mean of values that come in independent replicates.
+type replicated struct {
+	means  sample // of the replicates
+	within sample // of the values of the replicate at hand
+	draws  int32
 }
 
-func (c *clustered) add(value float64) {
-	c.within.add(value)
-	c.all.add(value)
-}
-
-// next ends a cluster.
-func (c *clustered) next() {
-	c.means.add(c.within.mean())
-	c.within = sample{}
-}
-
-// se is the standard error of the mean: by the clusters, or by the values where all
-// are in one.
-func (c *clustered) se() float64 {
-	if c.means.draws > 1 {
-		return c.means.se()
+// next ends a replicate.
+func (r *replicated) next() {
+	if r.within.draws > 0 {
+		r.means.add(r.within.mean())
+		r.draws += int32(r.within.draws)
 	}
-	return c.all.se()
+	r.within = sample{}
 }
 
 // stagesID is the unit that replays the policies in stages with some donors on a
@@ -203,8 +193,8 @@ func stagesErrors(known *policy.Donors, p pair.Pair) string {
 func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	u := b.unit(stagesID(known, of), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
 	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
-	draws, _ := drawsOf(known, of.N(), b.Draws)
-	u.Cost *= float64(draws) / float64(b.Draws)
+	draws, replicates := drawsOf(known, b.Draws)
+	u.Cost *= float64(draws*replicates) / float64(b.Draws)
 	u.Outputs = append(u.Outputs, stagesDifferences(known, of))
 	if known.Rollouts == 0 {
 		u.Outputs = append(u.Outputs, stagesErrors(known, of))
@@ -221,41 +211,41 @@ func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 				if d.For(p.Benchmark, p.Model) {
 					run := &stagesRun{policy: policy, design: d}
 					if known.Rollouts == 0 {
-						run.errors = newSensitivity(p, d.Budget)
+						run.errors = newSensitivity(p, d.Budget, replicates)
 					}
 					s.runs = append(s.runs, run)
 				}
 			}
 		}
-		err = s.replay(ctx, b.Draws, b.branch(profileID(of)).Stream())
+		err = s.replay(ctx, b.Draws)
 		return s.results(), err
 	})
 	return u
 }
 
 // results are the rows of all runs. There are differences to HBN where that is replayed, and
-// errors that come from the profile where its donors are known and there are fewestDraws.
+// errors that come from the profile where the donors are not drawn from it.
 func (s *stagesReplay) results() (all results) {
 	for _, r := range s.runs {
 		d := &r.design
 		ratio := variance.Ratio{
 			Benchmark: s.profile.Benchmark, Model: s.profile.Model, NTasks: d.NTasks, Budget: d.Budget,
 			Policy: r.policy.Name, Donors: r.policy.Donors.Name, M: &d.M, W: &d.W,
-			VarianceRatio: r.ratio.all.mean(), RatioSE: r.ratio.se(), Draws: int32(r.ratio.all.draws),
+			VarianceRatio: r.ratio.means.mean(), RatioSE: r.ratio.means.se(), Draws: r.ratio.draws,
 		}
 		if r.policy.InStages.LeaveOneOut {
 			ratio.W = nil // each task has its own
 		}
 		all.ratios = append(all.ratios, ratio)
-		if r.errors != nil && r.errors.draws >= fewestDraws {
+		if r.errors != nil {
 			row := profileErrorOf(ratio)
 			r.errors.fill(&row)
 			all.errors = append(all.errors, row)
 		}
-		if r.difference.all.draws > 0 {
+		if r.difference.draws > 0 {
 			all.differences = append(all.differences, variance.Difference{
 				Benchmark: ratio.Benchmark, Model: ratio.Model, NTasks: d.NTasks, Budget: d.Budget, Policy: ratio.Policy, Donors: ratio.Donors,
-				Difference: r.difference.all.mean(), DifferenceSE: r.difference.se(), Draws: int32(r.difference.all.draws),
+				Difference: r.difference.means.mean(), DifferenceSE: r.difference.means.se(), Draws: r.difference.draws,
 			})
 		}
 	}

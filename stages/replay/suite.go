@@ -95,7 +95,7 @@ func (b *builder) suiteUnit(known *policy.Donors, model string, pairs []pair.Pai
 			if err != nil {
 				return err
 			}
-			prior, err := informedBy(known, p, sources, at)
+			prior, err := informedBy(known, p, sources, nil)
 			if err != nil {
 				return err
 			}
@@ -171,7 +171,7 @@ func (s *suiteReplay) replay(ctx context.Context, b *builder, budget int) error 
 	for draw := range draws {
 		for _, r := range runs {
 			random := s.at.Child("draws").Stream().At(uint64(draw))
-			if _, err := r.trial.Run(s.ps, nil, &random); err != nil {
+			if _, err := r.trial.Run(s.ps, pilot.Independent(&random)); err != nil {
 				return err
 			}
 			r.whole.add(s.add(r.parts, r.stages.Shrinkage(), r.trial.Rollouts(), budget))

@@ -7,6 +7,7 @@ import (
 
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/measurement"
+	"speceval/internal/pilot"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/router"
@@ -224,7 +225,7 @@ func (r *stagedRuns) prior(donors *policy.Donors, own map[*policy.Donors]control
 		sources = []profile.Profile{r.profile}
 	}
 	random := r.seed().Index(r.budget).Child("donors").Child(donors.Name).Index(repeat).Stream()
-	counts, err := donors.Count(r.profile, sources, &random)
+	counts, err := donors.Count(r.profile, sources, pilot.InTurn(&random))
 	if err != nil {
 		return nil, err
 	}
