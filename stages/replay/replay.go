@@ -99,16 +99,6 @@ func setting(d variance.Design) policy.Setting {
 	return s
 }
 
-// continuation is the continuation of a design; it holds until the next call with this
-// bench.
-func continuation(d variance.Design, bench *policy.Bench) (policy.Continuation, error) {
-	p := policy.All.Find(d.Key())
-	if p == nil || p.TwoStage == nil {
-		return nil, fmt.Errorf("design of policy %q: this replay does not know it", d.Key())
-	}
-	return p.TwoStage.Continuation(bench, setting(d)), nil
-}
-
 // ratio turns the draws into the variance ratio b·{w²/m + (1−w)²·C} with its
 // Monte Carlo standard error (paper, Eq. 9 over Uniform's variance).
 func (r *replayed) ratio(p profile.Profile) variance.Ratio {
@@ -119,6 +109,17 @@ func (r *replayed) ratio(p profile.Profile) variance.Ratio {
 		VarianceRatio: neyman.Risk(int(d.Budget), int(d.M), d.W, c.sum/c.draws),
 		RatioSE:       r.slope() * math.Sqrt(c.variance()) / math.Sqrt(c.draws),
 		Draws:         int32(c.draws),
+	}
+}
+
+// take adds the coefficients of all draws of a sweep at the design's pilot size.
+func (r *replayed) take(sw *pilot.Sweep, bench *policy.Bench) {
+	c := policy.All.Find(r.design.Key()).TwoStage.Continuation(bench, setting(r.design))
+	r.values = r.values[:0]
+	for draw := range sw.Draws() {
+		value := c.Value(sw, draw, int(r.design.Budget)) / sw.Total()
+		r.values = append(r.values, value)
+		r.coefficients.add(value)
 	}
 }
 
@@ -149,13 +150,14 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 	}
 	bench := policy.Bench{Prior: prior}
 	err = pilot.EachSweep(ctx, probabilities(p), draws, longest, random, func(sw *pilot.Sweep, _ int) error {
-		for _, run := range runs {
-			run.values = run.values[:0]
+		for sw.M() < sw.Rollouts() {
+			sw.Advance()
+			for _, run := range runs {
+				if int(run.design.M) == sw.M() {
+					run.take(sw, &bench)
+				}
+			}
 		}
-		err := eachValue(sw, designs, func(k int) (policy.Continuation, error) { return continuation(designs[k], &bench) }, func(k, _ int, c float64) {
-			runs[k].values = append(runs[k].values, c)
-			runs[k].coefficients.add(c)
-		})
 		for _, run := range runs {
 			if its := hbn[run.design.Budget]; its != nil && its != run {
 				slope, other := run.slope(), its.slope()
@@ -164,7 +166,7 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 				}
 			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -173,28 +175,6 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 		ratios = append(ratios, run.ratio(p))
 	}
 	return ratios, differences(ratios, runs), nil
-}
-
-// eachValue takes a sweep to its end and visits the continuation coefficient of
-// every draw under every design, by the design's index. At a design's pilot size
-// it asks for the continuation, which it uses at once for all draws.
-func eachValue(sw *pilot.Sweep, designs []variance.Design, of func(k int) (policy.Continuation, error), visit func(k, draw int, coefficient float64)) error {
-	for sw.M() < sw.Rollouts() {
-		sw.Advance()
-		for k, d := range designs {
-			if int(d.M) != sw.M() {
-				continue
-			}
-			c, err := of(k)
-			if err != nil {
-				return err
-			}
-			for draw := range sw.Draws() {
-				visit(k, draw, c.Value(sw, draw, int(d.Budget))/sw.Total())
-			}
-		}
-	}
-	return nil
 }
 
 // analytic is the ratios of the policies whose allocation is known beforehand,
@@ -282,7 +262,7 @@ func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 	b.replayUnit(&u, of, policy.None, func(ctx context.Context, _ *dag.Job, p profile.Profile, designs []variance.Design, prior *neyman.Prior, at seed.Seed) (r results, err error) {
 		designs = slices.DeleteFunc(designs, func(d variance.Design) bool {
 			p := policy.All.Find(d.Key())
-			return p != nil && p.TwoStage == nil
+			return p == nil || p.TwoStage == nil
 		})
 		r.ratios, r.differences, err = replay(ctx, p, designs, prior, b.Draws, at.Stream())
 		return r, err
