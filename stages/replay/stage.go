@@ -268,7 +268,7 @@ func counted() []*policy.Donors {
 // Plans, and the packing of units into jobs, go by them where a unit has never run.
 const (
 	profileSeconds     = 0.28
-	resampleSeconds    = 0.14
+	resampleSeconds    = 0.04
 	stagesSeconds      = 5    // of 100 tasks
 	donorDesignSeconds = 0.12 // of 100 tasks
 	caseSeconds        = 1.4
