@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -211,48 +210,3 @@ func TestTestsThatBreakTheRulesAreNotAdded(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, fmt.Errorf("the disk is full") }
-
-// large are tests of so many bytes: numbers, as most inputs are.
-func large(size int) []benchmark.Test {
-	r := rand.New(rand.NewPCG(1, 2))
-	var tests []benchmark.Test
-	for size > 0 {
-		var b strings.Builder
-		for b.Len() < 1<<20 {
-			fmt.Fprintf(&b, "%d %d\n", r.IntN(1e9), r.IntN(1e9))
-		}
-		tests = append(tests, benchmark.Test{Kind: "stdin", Input: b.String(), Output: "1\n"})
-		size -= b.Len()
-	}
-	return tests
-}
-
-func BenchmarkTestsWriter(b *testing.B) {
-	tests := large(32 << 20)
-	b.SetBytes(32 << 20)
-	for b.Loop() {
-		w := benchmark.NewTestsWriter(io.Discard)
-		for _, test := range tests {
-			if err := w.Add(test); err != nil {
-				b.Fatal(err)
-			}
-		}
-		if _, err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkReadTests(b *testing.B) {
-	file, digest := zipped(b, large(32<<20)...)
-	b.ReportMetric(float64(len(file))/(32<<20), "ratio")
-	dir := b.TempDir()
-	save(b, filepath.Join(dir, "t.json.gz"), file)
-	b.SetBytes(32 << 20)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := benchmark.ReadTests(filepath.Join(dir, "b.jsonl"), benchmark.Task{TestsFile: "t.json.gz", TestsSHA256: digest}, ""); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

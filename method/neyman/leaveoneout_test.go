@@ -1,7 +1,6 @@
 package neyman
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -130,27 +129,5 @@ func TestLeaveOneOutNeedsNoMemory(t *testing.T) {
 	others := pilotsOf(rand.New(rand.NewPCG(1, 1)), 100, 10)
 	if n := testing.AllocsPerRun(10, func() { rule.Weight(others) }); n != 0 {
 		t.Errorf("%v allocations", n)
-	}
-}
-
-func BenchmarkLeaveOneOut(b *testing.B) {
-	for _, setting := range []struct{ budget, pilots int }{{8, 4}, {16, 6}, {32, 10}, {64, 14}} {
-		b.Run(fmt.Sprintf("b=%d", setting.budget), func(b *testing.B) {
-			rule, err := NewLeaveOneOut(mustPrior(b, 16), 100, setting.budget, setting.pilots)
-			if err != nil {
-				b.Fatal(err)
-			}
-			random := rand.New(rand.NewPCG(1, 1))
-			var draws [64][]int
-			for i := range draws {
-				draws[i] = pilotsOf(random, 100, setting.pilots)
-			}
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				if w := rule.Weight(draws[i%len(draws)]); !(w > 0 && w < 1) {
-					b.Fatal(w)
-				}
-			}
-		})
 	}
 }
