@@ -98,10 +98,7 @@ func TestLayersAreHeld(t *testing.T) {
 		{"pipeline/dag", "stages/score", false}, {"internal/store/journal", "internal/display", false}, {"drills/drill", "pipeline/dag", false},
 		{"data", "internal/seed", false}, {"another", "internal/seed", false},
 	} {
-		source, err := parseFile(token.NewFileSet(), "f.go", "package p\n\nimport _ "+strconv.Quote(module+"/"+test.imports))
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must(parseFile(token.NewFileSet(), "f.go", "package p\n\nimport _ "+strconv.Quote(module+"/"+test.imports)))
 		if faults := importFaults(folder{test.pkg, []file{source}}); (len(faults) == 0) != test.may {
 			t.Errorf("%s imports %s: %v", test.pkg, test.imports, faults)
 		}

@@ -36,10 +36,7 @@ func layoutFaults(page string, packages []string) []string {
 }
 
 func TestLayoutListsEveryPackage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(layoutPage)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(layoutPage))))
 	var packages []string
 	for _, f := range repository(t) {
 		packages = append(packages, f.path)

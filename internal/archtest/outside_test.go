@@ -127,15 +127,9 @@ func main() {
 // TestOutsidersCanUseTheMethod runs a program of another module, with the versions
 // of this module's dependencies and no network.
 func TestOutsidersCanUseTheMethod(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(filepath.Abs(filepath.Join("..", "..")))
 	read := func(name string) string {
-		content, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must(os.ReadFile(filepath.Join(root, name)))
 		return string(content)
 	}
 	ours := regexp.MustCompile(`(?m)^module .*$`).ReplaceAllString(read("go.mod"), "module outsider")
@@ -145,9 +139,7 @@ func TestOutsidersCanUseTheMethod(t *testing.T) {
 		"go.mod":  ours + "\nrequire " + module + " v0.0.0\n\nreplace " + module + " => " + fmt.Sprintf("%q", root) + "\n",
 		"go.sum":  read("go.sum"),
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 	}
 	command := exec.CommandContext(t.Context(), "go", "run", "-trimpath", "-mod=mod", ".")
 	command.Dir = dir

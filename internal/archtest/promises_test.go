@@ -32,16 +32,10 @@ func TestPagesNameTestsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(filepath.Glob(filepath.Join(root, "docs", "*.md")))
 	named := 0
 	for _, page := range append(pages, filepath.Join(root, "BENCHMARKS.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(page))
 		for _, m := range namedTest.FindAllStringSubmatch(string(text), -1) {
 			named++
 			if !exists[m[1]] {

@@ -16,18 +16,12 @@ var unpinned = []string{"--no-index", `"$folder/bin/pip" install --quiet "$@"`}
 func TestPythonPackagesArePinned(t *testing.T) {
 	scripts := []string{"../../Makefile", "../../.ci/run"}
 	for _, pattern := range []string{"../../*/*.sh", "../../*/*/*.sh"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(filepath.Glob(pattern))
 		scripts = append(scripts, found...)
 	}
 	installations := 0
 	for _, script := range scripts {
-		text, err := os.ReadFile(script)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(script))
 		for number, line := range strings.Split(string(text), "\n") {
 			if command := strings.TrimSpace(line); strings.HasPrefix(command, "#") || !strings.Contains(line, "pip") || !strings.Contains(line, " install ") || strings.Contains(line, "apt-get") {
 				continue
@@ -50,10 +44,7 @@ func TestPythonPackagesArePinned(t *testing.T) {
 // TestPinsHaveHashes looks at the lists of packages, each of which is the whole of what
 // is installed by it.
 func TestPinsHaveHashes(t *testing.T) {
-	sources, err := filepath.Glob("../../*/*/requirements.in")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sources := must(filepath.Glob("../../*/*/requirements.in"))
 	var lists []string
 	for _, source := range append(sources, "../../vllm-cpu/requirements.in", "../../internal/scoring/maths/testdata/mathverify/requirements.in") {
 		lists = append(lists, strings.TrimSuffix(source, "in")+"txt")
@@ -62,14 +53,8 @@ func TestPinsHaveHashes(t *testing.T) {
 		t.Errorf("%d lists were found: %s", len(lists), lists)
 	}
 	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wanted, err := os.ReadFile(strings.TrimSuffix(list, "txt") + "in")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(list))
+		wanted := must(os.ReadFile(strings.TrimSuffix(list, "txt") + "in"))
 		pins := " " + strings.ReplaceAll(strings.ToLower(string(text)), "_", "-")
 		for line := range strings.Lines(string(wanted)) {
 			name, version, pinned := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(line)), "_", "-"), "==")
@@ -85,5 +70,21 @@ func TestPinsHaveHashes(t *testing.T) {
 				t.Errorf("%s: %.60q has no hash", list, entry)
 			}
 		}
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -66,10 +66,7 @@ func TestWords(t *testing.T) {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
 	for _, page := range append(pages, filepath.Join("..", "..", "README.md"), filepath.Join("..", "..", "CONTRIBUTING.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(page))
 		for i, line := range strings.Split(string(text), "\n") {
 			if word := dialect.FindString(line); word != "" {
 				t.Errorf("%s:%d: %q: name the noun, and what it does", filepath.Base(page), i+1, word)

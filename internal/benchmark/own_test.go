@@ -243,10 +243,7 @@ func TestAsManyFaultsAreToldAsAreWanted(t *testing.T) {
 }
 
 func TestTemplatesOfAFolderWin(t *testing.T) {
-	shipped, err := benchmark.ParsePrompts(templates(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	shipped := must(benchmark.ParsePrompts(templates(nil)))
 	folder := func(files ...string) fstest.MapFS {
 		all := fstest.MapFS{"README.md": {}, "old.txt/x": {}}
 		for i := 0; i < len(files); i += 2 {
@@ -254,10 +251,7 @@ func TestTemplatesOfAFolderWin(t *testing.T) {
 		}
 		return all
 	}
-	prompts, err := shipped.With(folder("math.txt", "M {{.Problem}}", "gpqa.txt", "G {{.Problem}} {{.Options}}\n", "mine.txt", "{{.Problem}}?"), "gpqa", "mine", "math")
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompts := must(shipped.With(folder("math.txt", "M {{.Problem}}", "gpqa.txt", "G {{.Problem}} {{.Options}}\n", "mine.txt", "{{.Problem}}?"), "gpqa", "mine", "math"))
 	choice := benchmark.Task{ID: "x", Prompt: "p", Scorer: "choice", OptionTexts: []string{"1", "2"}}
 	for _, c := range []struct {
 		names []string
@@ -311,18 +305,13 @@ func asRows(t *testing.T, tasks []benchmark.Task) []byte {
 			options = fmt.Sprint(task.Options)
 		}
 		if len(task.OptionTexts) > 0 {
-			list, err := json.Marshal(task.OptionTexts)
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := must(json.Marshal(task.OptionTexts))
 			texts = string(list)
 		}
 		rows.Write([]string{task.ID, task.Prompt, task.UserPrompt, task.SystemPrompt, task.Answer, task.Scorer, options, texts, task.TestsFile})
 	}
 	rows.Flush()
-	if err := rows.Error(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rows.Error())
 	return b.Bytes()
 }
 
@@ -412,10 +401,7 @@ func TestRecordsThatGrow(t *testing.T) {
 			t.Errorf("%s: %d MiB were allocated", name, made>>20)
 		}
 	}
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompts := must(benchmark.ParsePrompts(data.Prompts()))
 	laughs := `{{define "a0"}}{{printf "%100000d" 1}}{{end}}`
 	for i := range 20 {
 		laughs += fmt.Sprintf(`{{define "a%d"}}{{template "a%d"}}{{template "a%d"}}{{end}}`, i+1, i, i)

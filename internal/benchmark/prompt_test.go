@@ -41,18 +41,12 @@ func templates(replaced map[string]string) fs.FS {
 // reader asks by small templates.
 func reader(t testing.TB) benchmark.Reader {
 	t.Helper()
-	prompts, err := benchmark.ParsePrompts(templates(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompts := must(benchmark.ParsePrompts(templates(nil)))
 	return benchmark.Reader{Prompts: prompts}
 }
 
 func TestProblemsAreInsertedAsTheyAre(t *testing.T) {
-	prompts, err := benchmark.ParsePrompts(templates(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompts := must(benchmark.ParsePrompts(templates(nil)))
 	const problem = " {{.Problem}} <&> \u2028\r\n"
 	call := []benchmark.Test{{Kind: "function", Function: "f"}}
 	for _, c := range []struct {

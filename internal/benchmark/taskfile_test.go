@@ -48,9 +48,7 @@ func TestEveryKeyIsReadAndWritten(t *testing.T) {
 func written(t *testing.T, tasks []benchmark.Task) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := benchmark.WriteTasks(&b, tasks); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, benchmark.WriteTasks(&b, tasks))
 	return b.String()
 }
 
@@ -247,10 +245,7 @@ func TestTasksThatBreakTheRulesAreNotWritten(t *testing.T) {
 
 func TestDigestsCoverWhatTheySay(t *testing.T) {
 	digests := func(text string) [2]string {
-		tasks, err := benchmark.Reader{}.Parse([]byte(text), "b.jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		tasks := must(benchmark.Reader{}.Parse([]byte(text), "b.jsonl"))
 		return [2]string{benchmark.Digest(tasks), benchmark.PromptDigest(tasks)}
 	}
 	base := digests(wide)

@@ -19,22 +19,15 @@ import (
 // save writes a file and the folders that it needs.
 func save(t testing.TB, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	ok(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
 // listOf is the file of tests.
 func listOf(t *testing.T, tests []benchmark.Test) string {
 	t.Helper()
-	text, err := json.Marshal(tests)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(tests))
 	return string(text) + "\n"
 }
 
@@ -48,10 +41,7 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 	save("folder/tests/z.json.gz", "")
 	want := []benchmark.Test{{Kind: "function", Function: "f", Input: "\"é<\"", Output: "null"}}
 	save("folder/tests/l.json", listOf(t, want))
-	tasks, err := benchmark.Reader{}.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks := must(benchmark.Reader{}.Read(path))
 	if got, err := benchmark.ReadTests(path, tasks[4], ""); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("tests %+v, %v", got, err)
 	}
@@ -70,9 +60,7 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 		}
 	}
 	outside := save("outside.json", listOf(t, want))
-	if err := os.Symlink(outside, filepath.Join(dir, "folder", "link.json")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Symlink(outside, filepath.Join(dir, "folder", "link.json")))
 	for _, name := range []string{"../outside.json", "link.json", "tests"} {
 		if _, err := benchmark.ReadTests(path, benchmark.Task{ID: "x", TestsFile: name}, ""); err == nil {
 			t.Errorf("%s was read", name)
@@ -97,14 +85,9 @@ func zipped(t testing.TB, tests ...benchmark.Test) (file, digest string) {
 	var b bytes.Buffer
 	w := benchmark.NewTestsWriter(&b)
 	for _, test := range tests {
-		if err := w.Add(test); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, w.Add(test))
 	}
-	digest, err := w.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	digest = must(w.Close())
 	return b.String(), digest
 }
 
@@ -176,9 +159,7 @@ func TestTestsThatBreakTheRulesAreNotAdded(t *testing.T) {
 		"tests[1]: is longer than 64 MiB":           {Kind: "stdin", Input: strings.Repeat("x", 64<<20)},
 	} {
 		w := benchmark.NewTestsWriter(io.Discard)
-		if err := w.Add(good); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, w.Add(good))
 		for range 2 { // the second one is good, and comes too late
 			if err := w.Add(test); !strings.Contains(fmt.Sprint(err), want) {
 				t.Errorf("error %v, want %q", err, want)
@@ -210,3 +191,19 @@ func TestTestsThatBreakTheRulesAreNotAdded(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, fmt.Errorf("the disk is full") }
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -314,10 +314,7 @@ func TestProgramsDoWhatWasDrawn(t *testing.T) {
 			}
 		}
 	}
-	input, err := json.Marshal(programs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must(json.Marshal(programs))
 	var faults bytes.Buffer
 	run := exec.Command(interpreter, "-c", harness)
 	run.Stdin, run.Stderr = bytes.NewReader(input), &faults

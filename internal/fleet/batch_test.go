@@ -45,10 +45,7 @@ func servedBy(t *testing.T, s virtual.Settings, requests int, random seed.Stream
 		long := math.Exp(4 + float64(1.2*(own.Float64()+own.Float64()+own.Float64()-1.5)))
 		return 20 + int(60*own.Float64()), 1 + int(long)
 	}
-	e, err := virtual.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(virtual.New(s))
 	all := make([]fleet.Served, 2)
 	submitted := make([]time.Duration, 0, requests)
 	submit := func() {
@@ -61,10 +58,7 @@ func servedBy(t *testing.T, s virtual.Settings, requests int, random seed.Stream
 		submit()
 	}
 	for range requests {
-		event, err := e.Next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := must(e.Next(context.Background()))
 		all[event.Replica] = append(all[event.Replica], fleet.ServedRequest{
 			Submitted: submitted[event.Request].Seconds(), Finished: event.Finished.Seconds(), Prompt: event.Prompt, Tokens: event.Generated,
 		})
@@ -90,10 +84,7 @@ func TestFitFindsWhatServed(t *testing.T) {
 		for run := range 4 {
 			all = append(all, servedBy(t, truth, 400, seed.Root(uint64(run)).Stream())...)
 		}
-		got, err := fleet.FitSpeed(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(fleet.FitSpeed(all))
 		step := truth.Timing.Steps(fleet.Load{Sequences: 8}, 1)
 		if fitted := got.Timing.Steps(fleet.Load{Sequences: 8}, 1); !within(fitted, step, 0.005, 0) {
 			t.Errorf("%+v: a step of 8 takes %v, fitted %v", truth.Timing, step, fitted)

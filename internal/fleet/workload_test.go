@@ -23,10 +23,7 @@ const (
 
 func calibrated(t *testing.T) *fleet.Workload {
 	t.Helper()
-	w, err := fleet.ParseWorkload([]byte(models), []byte(lengths))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(fleet.ParseWorkload([]byte(models), []byte(lengths)))
 	return w
 }
 
@@ -76,10 +73,7 @@ func TestUnknownProfiles(t *testing.T) {
 // errors and a quadrature error of two parts in a thousand.
 func TestLengthsFollowTheLaw(t *testing.T) {
 	for _, model := range []string{"thinker", "plain"} {
-		_, law, err := calibrated(t).Law(quiz(model))
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, law := must2(calibrated(t).Law(quiz(model)))
 		for _, task := range []int{0, 10, 19} {
 			for power, f := range map[int]func(float64) float64{1: func(x float64) float64 { return x }, 2: func(x float64) float64 { return x * x }} {
 				const n = 40_000
@@ -105,10 +99,7 @@ func TestLengthsFollowTheLaw(t *testing.T) {
 }
 
 func TestHardTasksTakeLonger(t *testing.T) {
-	_, law, err := calibrated(t).Law(quiz("plain"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, law := must2(calibrated(t).Law(quiz("plain")))
 	tokens := func(x float64) float64 { return x }
 	if hard, easy := law.Mean(0, tokens), law.Mean(19, tokens); hard < 1.3*easy {
 		t.Errorf("a hard task takes %.0f tokens, an easy one %.0f", hard, easy)
@@ -124,10 +115,7 @@ func TestHardTasksTakeLonger(t *testing.T) {
 }
 
 func TestSamplerDependsOnTheIDAlone(t *testing.T) {
-	_, law, err := calibrated(t).Law(quiz("thinker"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, law := must2(calibrated(t).Law(quiz("thinker")))
 	node := seed.Root(3).Child("x")
 	one, again, other := law.Sampler(node), law.Sampler(node), law.Sampler(seed.Root(3).Child("y"))
 	var ids []controller.ID
@@ -158,4 +146,20 @@ func TestSamplerDependsOnTheIDAlone(t *testing.T) {
 	if same > 20 || phases > 10 {
 		t.Errorf("%d of %d lengths are those of another execution, %d those of the other phase", same, len(ids), phases)
 	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// must2 is two results whose error ends the tests.
+func must2[T, U any](one T, two U, err error) (T, U) {
+	if err != nil {
+		panic(err)
+	}
+	return one, two
 }

@@ -22,22 +22,14 @@ import (
 func files(t *testing.T, sources string) ([]upstream.Group, upstream.Options) {
 	t.Helper()
 	groups := slices.DeleteFunc(upstream.Groups(), func(g upstream.Group) bool { return !strings.HasPrefix(g.Source.ID, sources) })
-	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	profiles := must(profile.Parse(data.Profiles(), data.ProfilesName))
 	ids := map[string][]string{}
 	for _, p := range profiles {
 		ids[p.Benchmark] = p.TaskIDs
 	}
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompts := must(benchmark.ParsePrompts(data.Prompts()))
 	o := upstream.Options{From: t.TempDir(), To: t.TempDir(), Prompts: prompts, Published: ids}
-	if err := made.Write(o.From, made.Options{Groups: groups, IDs: ids, Seed: 1, Tests: 1 << 20, Images: 3000}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, made.Write(o.From, made.Options{Groups: groups, IDs: ids, Seed: 1, Tests: 1 << 20, Images: 3000}))
 	return groups, o
 }
 
@@ -45,10 +37,7 @@ func files(t *testing.T, sources string) ([]upstream.Group, upstream.Options) {
 func read(t *testing.T, o upstream.Options, g upstream.Group) (string, []benchmark.Task) {
 	t.Helper()
 	path := filepath.Join(o.To, g.ID+".jsonl")
-	tasks, err := benchmark.Reader{}.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks := must(benchmark.Reader{}.Read(path))
 	return path, tasks
 }
 
@@ -106,9 +95,7 @@ func checkTask(t *testing.T, task benchmark.Task) {
 func TestDataThatWasNeverPublished(t *testing.T) {
 	groups, o := files(t, "mmlu")
 	o.Unpublished, o.Published = true, nil
-	if err := upstream.Prepare(t.Context(), groups, o); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, upstream.Prepare(t.Context(), groups, o))
 	for _, g := range groups {
 		_, tasks := read(t, o, g)
 		for _, task := range tasks {
@@ -133,9 +120,7 @@ func TestDataThatWasNeverPublished(t *testing.T) {
 
 func TestPrograms(t *testing.T) {
 	groups, o := files(t, "livecodebench")
-	if err := upstream.Prepare(t.Context(), groups, o); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, upstream.Prepare(t.Context(), groups, o))
 	functions, plain := 0, 0
 	for _, g := range groups {
 		path, tasks := read(t, o, g)
@@ -188,14 +173,10 @@ func TestSameBytes(t *testing.T) {
 		}
 		return all
 	}
-	if err := upstream.Prepare(t.Context(), groups[:1], o); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, upstream.Prepare(t.Context(), groups[:1], o))
 	first := hash()
 	o.To = t.TempDir()
-	if err := upstream.Prepare(t.Context(), groups[:1], o); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, upstream.Prepare(t.Context(), groups[:1], o))
 	second := hash()
 	if len(first) != 101 {
 		t.Errorf("%d files", len(first))
@@ -233,19 +214,13 @@ func TestBadFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			groups, o := files(t, test.source)
 			path := groups[0].Source.Path(o.From, groups[0].Source.Files[0])
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(os.ReadFile(path))
 			if test.spoil == nil {
-				err = os.Remove(path)
+				ok(t, os.Remove(path))
 			} else {
-				err = os.WriteFile(path, []byte(test.spoil(string(text))), 0o666)
+				ok(t, os.WriteFile(path, []byte(test.spoil(string(text))), 0o666))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = upstream.Prepare(t.Context(), groups, o)
+			err := upstream.Prepare(t.Context(), groups, o)
 			if err == nil {
 				t.Fatal("it is prepared")
 			}
@@ -258,5 +233,21 @@ func TestBadFiles(t *testing.T) {
 				t.Errorf("%v: %d files are left", err, len(left))
 			}
 		})
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

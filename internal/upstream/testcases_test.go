@@ -81,10 +81,7 @@ func TestRead(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	const stdin = `[{"input":"1","output":"2","testtype":"stdin"}]`
 	good := packed(pickled(stdin))
-	zipped, err := base64.StdEncoding.DecodeString(good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	zipped := must(base64.StdEncoding.DecodeString(good))
 	encoded := base64.StdEncoding.EncodeToString
 	flipped := bytes.Clone(zipped)
 	flipped[len(flipped)-1] ^= 1

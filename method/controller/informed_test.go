@@ -90,10 +90,7 @@ func informedCase(t *testing.T, random *seed.Stream) (ps []float64, prior *infor
 		ps = append(ps, p)
 		donor.Passes, donor.Rollouts = append(donor.Passes, int(32*p)), append(donor.Rollouts, 32)
 	}
-	prior, err := informed.New(len(ps), []informed.Donor{donor})
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior = must(informed.New(len(ps), []informed.Donor{donor}))
 	return ps, prior
 }
 
@@ -110,13 +107,10 @@ func TestStagesAreThoseOfTheReplay(t *testing.T) {
 			own := stream.At(uint64(id.Task)<<33 | uint64(id.Phase)<<32 | uint64(id.Ordinal))
 			return own.Float64() < ps[id.Task]
 		}
-		c, err := controller.New(controller.Settings{
+		c := must(controller.New(controller.Settings{
 			Policy: controller.Async, Tasks: len(ps), Budget: 12, Pilots: plan.Pilots, Weight: plan.Weight, Fractions: plan.Fractions,
 			Prior: controller.Informed(prior),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		for running := []controller.ID(nil); !c.Done(); {
 			for len(running) < 16 {
 				id, ok := c.Next()
@@ -135,10 +129,7 @@ func TestStagesAreThoseOfTheReplay(t *testing.T) {
 				c.Apply(p)
 			}
 		}
-		stages, err := staged.New(len(ps), 12, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stages := must(staged.New(len(ps), 12, plan))
 		posterior, scores := prior.Posterior(), make([]float64, len(ps))
 		asked := make([]int, len(ps))
 		for k, got := range c.Observed() {
@@ -158,19 +149,13 @@ func TestStagesAreThoseOfTheReplay(t *testing.T) {
 					}
 				}
 			}
-			if err := stages.Observe(passes); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, stages.Observe(passes))
 			if stages.Done() {
 				break
 			}
-			if err := posterior.Observe(got.Sizes, passes); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, posterior.Observe(got.Sizes, passes))
 			posterior.Scores(scores)
-			if err := stages.Decide(scores); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, stages.Decide(scores))
 		}
 		if !stages.Done() || stages.Mean() != c.Estimate() {
 			t.Errorf("trial %d: the estimate is %v, want %v", trial, c.Estimate(), stages.Mean())
@@ -210,10 +195,7 @@ func TestInformedScoresBeginAnew(t *testing.T) {
 // time that complete in an order drawn from a seed, and what is surplus aborted.
 func execute(t *testing.T, s controller.Settings, reward func(controller.ID) float64, order uint64) *controller.Controller {
 	t.Helper()
-	c, err := controller.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(controller.New(s))
 	random := rand.New(rand.NewPCG(order, 1))
 	for running := []controller.ID(nil); !c.Done(); {
 		for len(running) < 16 {
@@ -226,10 +208,7 @@ func execute(t *testing.T, s controller.Settings, reward func(controller.ID) flo
 		at := random.IntN(len(running))
 		id := running[at]
 		running = slices.Delete(running, at, at+1)
-		released, err := c.Rewarded(id, reward(id))
-		if err != nil {
-			t.Fatal(err)
-		}
+		released := must(c.Rewarded(id, reward(id)))
 		if released {
 			running = abort(c, running)
 		}
@@ -242,10 +221,7 @@ func execute(t *testing.T, s controller.Settings, reward func(controller.ID) flo
 
 func cold(t *testing.T) controller.Prior {
 	t.Helper()
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(16))
 	return controller.Cold(prior)
 }
 
@@ -279,10 +255,7 @@ func TestGradedRewardsAnyOrder(t *testing.T) {
 	if a, b := execute(t, s, graded, 3), execute(t, s, graded, 4); a.Estimate() != b.Estimate() {
 		t.Errorf("uniform: %v, in another order %v", a.Estimate(), b.Estimate())
 	}
-	c, err := controller.New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(controller.New(s))
 	id, _ := c.Next()
 	for _, reward := range []float64{-0.1, 1.1, math.NaN()} {
 		if _, err := c.Rewarded(id, reward); err == nil {
@@ -372,5 +345,21 @@ func TestAnEvaluationIsExtended(t *testing.T) {
 	s.Past.Counts = s.Past.Counts[:2]
 	if _, err := controller.New(s); err == nil {
 		t.Error("an evaluation of other tasks goes through")
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

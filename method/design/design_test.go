@@ -39,10 +39,7 @@ func TestBadSettings(t *testing.T) {
 // TestWorkersChangeNothing computes the same bits with any number of workers.
 func TestWorkersChangeNothing(t *testing.T) {
 	s := design.Settings{Tasks: 7, Budget: 9, Panels: 100, Replicates: 3, Seed: 5, Workers: 1}
-	want, err := design.Compute(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(design.Compute(t.Context(), s))
 	for _, workers := range []int{0, 2, 8, 100} {
 		s.Workers = workers
 		if got, err := design.Compute(t.Context(), s); err != nil || got != want {
@@ -73,10 +70,7 @@ func TestStandardError(t *testing.T) {
 // TestLargeBudgetsTakeSteps considers every pilot size up to 64, and beyond it up
 // to 4·b^⅔ in steps of at most a thirty-second.
 func TestLargeBudgetsTakeSteps(t *testing.T) {
-	curve, err := design.Curve(t.Context(), design.Settings{Tasks: 5, Budget: 300, Panels: 2, Replicates: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	curve := must(design.Curve(t.Context(), design.Settings{Tasks: 5, Budget: 300, Panels: 2, Replicates: 1}))
 	last := 0
 	for _, d := range curve {
 		if d.Pilots <= last || d.Pilots > last+1 && (last < 64 || d.Pilots-last > last/32) {
@@ -94,24 +88,15 @@ func TestLargeBudgetsTakeSteps(t *testing.T) {
 
 func reference(t *testing.T, tasks int, donors ...informed.Donor) informed.Suite {
 	t.Helper()
-	p, err := informed.New(tasks, donors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(informed.New(tasks, donors))
 	return informed.Suite{p}
 }
 
 // TestTwoStagesHaveHBNsRisk compares the risk of a design in two stages with that of
 // HBN's, at 5 standard errors.
 func TestTwoStagesHaveHBNsRisk(t *testing.T) {
-	d, err := design.ComputeInStages(t.Context(), design.StagesSettings{Prior: reference(t, 30), Budget: 16, Stages: 2, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	curve, err := design.Curve(t.Context(), design.Settings{Tasks: 30, Budget: 16, Panels: 512, Replicates: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(design.ComputeInStages(t.Context(), design.StagesSettings{Prior: reference(t, 30), Budget: 16, Stages: 2, Seed: 1}))
+	curve := must(design.Curve(t.Context(), design.Settings{Tasks: 30, Budget: 16, Panels: 512, Replicates: 4}))
 	hbn := curve[slices.IndexFunc(curve, func(c design.Design) bool { return c.Pilots == d.Plan.Pilots })]
 	if away := math.Abs(d.Risk - hbn.Risk); away > 5*math.Hypot(d.RiskSE, hbn.RiskSE) || !(d.RiskSE > 0) {
 		t.Errorf("m = %d: risk %v ± %v, HBN's %v ± %v", d.Plan.Pilots, d.Risk, d.RiskSE, hbn.Risk, hbn.RiskSE)
@@ -131,10 +116,7 @@ func TestWhatIsKnownIsWorthSomething(t *testing.T) {
 		{Prior: reference(t, 60), Stages: 2}, {Prior: reference(t, 60), Stages: 5}, {Prior: reference(t, 60, donor), Stages: 5},
 	} {
 		s.Budget, s.Panels, s.Replicates = 16, 64, 4
-		d, err := design.ComputeInStages(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must(design.ComputeInStages(t.Context(), s))
 		if d.Risk >= last || d.Plan.Stages() != s.Stages || d.Tasks != 60 || d.Budget != 16 {
 			t.Errorf("%+v after a risk of %v", d, last)
 		}
@@ -158,4 +140,12 @@ func TestStagesAreChecked(t *testing.T) {
 	if d, err := design.ComputeInStages(t.Context(), design.StagesSettings{Prior: reference(t, 1), Budget: 2, Stages: 4}); err != nil || d.Plan.Pilots != 1 {
 		t.Errorf("one task: %+v, %v", d, err)
 	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
 }

@@ -17,16 +17,10 @@ import (
 // exact expectation over all pilots of two and three tasks, at six standard
 // errors of 64 replicates.
 func TestCurveMatchesEnumeration(t *testing.T) {
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(16))
 	for _, s := range []design.Settings{{Tasks: 2, Budget: 2}, {Tasks: 2, Budget: 6}, {Tasks: 3, Budget: 4}} {
 		s.Panels, s.Replicates, s.Seed = 1024, 64, 3
-		curve, err := design.Curve(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		curve := must(design.Curve(t.Context(), s))
 		if len(curve) != s.Budget-1 {
 			t.Fatalf("%d tasks, b = %d: %d pilot sizes, want all", s.Tasks, s.Budget, len(curve))
 		}
@@ -76,10 +70,7 @@ func value(t *testing.T, posterior *neyman.Posterior, work *neyman.Work, success
 	for _, s := range successes {
 		vs = append(vs, scores.At(s))
 	}
-	allocation, err := neyman.Allocate(vs, len(vs)*(budget-m))
-	if err != nil {
-		t.Fatal(err)
-	}
+	allocation := must(neyman.Allocate(vs, len(vs)*(budget-m)))
 	sum := 0.0
 	for i, v := range vs {
 		sum += v / float64(allocation[i])
@@ -215,10 +206,7 @@ func TestScheduleIsThePapers(t *testing.T) {
 	for i, tasks := range paper.Tasks {
 		for j, budget := range []int{8, 16, 32, 64} {
 			m, w := paper.M[i][j], paper.W[i][j]
-			curve, err := design.Curve(t.Context(), design.Settings{Tasks: tasks, Budget: budget, Panels: 256})
-			if err != nil {
-				t.Fatal(err)
-			}
+			curve := must(design.Curve(t.Context(), design.Settings{Tasks: tasks, Budget: budget, Panels: 256}))
 			least := curve[0]
 			for _, d := range curve {
 				if d.Risk < least.Risk {

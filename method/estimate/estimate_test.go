@@ -11,14 +11,8 @@ import (
 	"speceval/method/neyman"
 )
 
-func reference(t testing.TB) *neyman.Prior {
-	t.Helper()
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prior
-}
+// prior is the paper's.
+var prior = must(neyman.NewPrior(16))
 
 // two is a task with a pilot of weight w and a continuation.
 func two(pilots, pilotPasses, continuations, continuationPasses int, weight float64) estimate.Task {
@@ -31,10 +25,7 @@ func one(rollouts, passes int) estimate.Task {
 }
 
 func TestTheEstimateIsThePapers(t *testing.T) {
-	m, err := estimate.Of(reference(t), []estimate.Task{two(4, 1, 10, 4, 0.3), two(4, 4, 2, 1, 0.3)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(estimate.Of(prior, []estimate.Task{two(4, 1, 10, 4, 0.3), two(4, 4, 2, 1, 0.3)}))
 	if want := (0.3*0.25 + 0.7*0.4 + 0.3 + 0.7*0.5) / 2; math.Abs(m.Value-want) > 1e-15 {
 		t.Errorf("estimate %v, want %v", m.Value, want)
 	}
@@ -52,10 +43,7 @@ func TestTheEstimateIsThePapers(t *testing.T) {
 
 // Uniform is a pilot and nothing else: its error is that of b rollouts a task.
 func TestUniformIsItsOwnEquivalent(t *testing.T) {
-	m, err := estimate.Of(reference(t), []estimate.Task{one(16, 3), one(16, 16), one(16, 9)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(estimate.Of(prior, []estimate.Task{one(16, 3), one(16, 16), one(16, 9)}))
 	if u := m.Uniform; math.Abs(u.Value-16) > 1e-9 || math.Abs(u.Low-16) > 1e-6 || math.Abs(u.High-16) > 1e-6 || u.Verdict(16) != 0 || math.Abs(m.Value-28.0/48) > 1e-15 {
 		t.Errorf("%+v", m)
 	}
@@ -64,21 +52,14 @@ func TestUniformIsItsOwnEquivalent(t *testing.T) {
 // Where all rollouts agree the interval has the estimate at its end, and a length
 // that falls with the rollouts.
 func TestUnanimousRolloutsLeaveDoubt(t *testing.T) {
-	prior := reference(t)
 	last := 1.0
 	for _, b := range []int{2, 8, 64} {
 		var none, every []estimate.Task
 		for range 30 {
 			none, every = append(none, one(b, 0)), append(every, one(b, b))
 		}
-		low, err := estimate.Of(prior, none)
-		if err != nil {
-			t.Fatal(err)
-		}
-		high, err := estimate.Of(prior, every)
-		if err != nil {
-			t.Fatal(err)
-		}
+		low := must(estimate.Of(prior, none))
+		high := must(estimate.Of(prior, every))
 		if low.Value != 0 || low.Low != 0 || low.High <= 0 || low.High >= last || high.Value != 1 || high.High != 1 {
 			t.Errorf("b = %d: %v to %v, and %v to %v", b, low.Low, low.High, high.Low, high.High)
 		}
@@ -90,7 +71,6 @@ func TestUnanimousRolloutsLeaveDoubt(t *testing.T) {
 }
 
 func TestBadNumbersAreRefused(t *testing.T) {
-	prior := reference(t)
 	good := two(2, 1, 1, 1, 0.5)
 	stage := func(s estimate.Stage) estimate.Task { return estimate.Task{Stages: []estimate.Stage{s}} }
 	shared := func(share float64) estimate.Task { return estimate.Task{Stages: good.Stages, Share: share} }
@@ -127,10 +107,7 @@ func TestBadNumbersAreRefused(t *testing.T) {
 func TestStagesAndShares(t *testing.T) {
 	early := estimate.Task{Share: 3, Stages: []estimate.Stage{{Rollouts: 2, Rewards: 1.5, Squares: 1.25, Weight: 0.25}, {Rollouts: 1, Rewards: 0.5, Squares: 0.25, Weight: 0.75}, {}}}
 	late := estimate.Task{Share: 1, Stages: []estimate.Stage{estimate.Binary(2, 1, 0.2), estimate.Binary(3, 1, 0.3), estimate.Binary(4, 3, 0.5)}}
-	m, err := estimate.Of(reference(t), []estimate.Task{early, late})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(estimate.Of(prior, []estimate.Task{early, late}))
 	values := []float64{0.25*0.75 + 0.75*0.5, 0.2/2 + 0.3/3 + 0.5*0.75}
 	shrinkages := []float64{0.25*0.25/2 + 0.75*0.75, 0.04/2 + 0.09/3 + 0.25/4}
 	posterior := 0.0
@@ -157,8 +134,7 @@ type plan struct {
 }
 
 // evaluate is one evaluation by HBN of tasks with the given probabilities.
-func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p plan, random *rand.Rand) []estimate.Task {
-	t.Helper()
+func evaluate(ps []float64, p plan, random *rand.Rand) []estimate.Task {
 	tasks := make([]estimate.Task, len(ps))
 	counts := make([]int, p.Pilots+1)
 	pass := func(q float64, n int) (s int) {
@@ -179,10 +155,7 @@ func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p plan, random *r
 	for i := range scores {
 		scores[i] = by.At(passes[i])
 	}
-	allocation, err := neyman.Allocate(scores, len(ps)*(p.Budget-p.Pilots))
-	if err != nil {
-		t.Fatal(err)
-	}
+	allocation := must(neyman.Allocate(scores, len(ps)*(p.Budget-p.Pilots)))
 	for i, l := range allocation {
 		tasks[i] = two(p.Pilots, passes[i], l, pass(ps[i], l), p.Weight)
 	}
@@ -193,13 +166,9 @@ func evaluate(t testing.TB, prior *neyman.Prior, ps []float64, p plan, random *r
 // errors, in spite of an allocation that follows the pilot; the larger of two that both
 // do is somewhat more.
 func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
-	prior := reference(t)
 	p := plan{Budget: 8, Pilots: 3, Weight: 0.3}
 	random := rand.New(rand.NewPCG(5, 6))
-	nothing, err := prior.Update(make([]int, 30), make([]int, 30))
-	if err != nil {
-		t.Fatal(err)
-	}
+	nothing := must(prior.Update(make([]int, 30), make([]int, 30)))
 	const evaluations = 3000
 	ps := make([]float64, 30)
 	var stated, posterior, seen, fourth, bias float64
@@ -209,11 +178,8 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 		for _, q := range ps {
 			truth += q / 30
 		}
-		tasks := evaluate(t, prior, ps, p, random)
-		m, err := estimate.Of(prior, tasks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tasks := evaluate(ps, p, random)
+		m := must(estimate.Of(prior, tasks))
 		away := m.Value - truth
 		for i, task := range tasks {
 			posterior += m.Tasks[i].Variance * (0.09/3 + 0.49/float64(task.Stages[1].Rollouts)) / 900 / evaluations
@@ -228,18 +194,6 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	}
 	if se := math.Sqrt(seen / evaluations); math.Abs(bias) > 4*se {
 		t.Errorf("bias %v ± %v", bias, se)
-	}
-}
-
-func TestDifferences(t *testing.T) {
-	a := estimate.Mean{Value: 0.6, StandardError: 0.03, Low: 0.54, High: 0.66}
-	b := estimate.Mean{Value: 0.5, StandardError: 0.04, Low: 0.42, High: 0.58}
-	d := a.Bounded().Minus(b.Bounded())
-	if math.Abs(d.Value-0.1) > 1e-15 || math.Abs(d.StandardError-0.05) > 1e-15 || math.Abs(d.Low-0) > 1e-12 || math.Abs(d.High-0.2) > 1e-12 {
-		t.Errorf("%+v", d)
-	}
-	if e := b.Bounded().Minus(a.Bounded()); e.Value != -d.Value || math.Abs(e.Low+d.High) > 1e-15 || math.Abs(e.High+d.Low) > 1e-15 {
-		t.Errorf("the other way round %+v", e)
 	}
 }
 
@@ -264,7 +218,6 @@ func TestResolvingHasThePower(t *testing.T) {
 // rollouts smaller, the value is the same, and without donors it is Of.
 func TestErrorByDonors(t *testing.T) {
 	const n = 40
-	prior := reference(t)
 	donor := informed.Donor{Name: "earlier", Passes: make([]int, n), Rollouts: slices.Repeat([]int{50}, n)}
 	var tasks []estimate.Task
 	for i := range n {
@@ -277,20 +230,9 @@ func TestErrorByDonors(t *testing.T) {
 		tasks = append(tasks, estimate.Task{Stages: stages})
 	}
 	by := func(donors ...informed.Donor) estimate.Mean {
-		known, err := informed.New(n, donors)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := estimate.Of(prior, tasks, known)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
+		return must(estimate.Of(prior, tasks, priorOf(n, donors...)))
 	}
-	plain, err := estimate.Of(prior, tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must(estimate.Of(prior, tasks))
 	if none := by(); none.Value != plain.Value || math.Abs(none.StandardError/plain.StandardError-1) > 0.01 {
 		t.Errorf("without donors %v ± %v, want %v ± %v", none.Value, none.StandardError, plain.Value, plain.StandardError)
 	}
@@ -305,7 +247,7 @@ func TestErrorByDonors(t *testing.T) {
 	if adverse.StandardError < 0.95*plain.StandardError {
 		t.Errorf("by a donor that is wrong ± %v, without ± %v", adverse.StandardError, plain.StandardError)
 	}
-	if _, err := estimate.Of(prior, tasks, mustInformed(t, n+1)); err == nil {
+	if _, err := estimate.Of(prior, tasks, priorOf(n+1)); err == nil {
 		t.Error("no error for a prior of other tasks")
 	}
 }
@@ -322,28 +264,32 @@ func TestBenchmarksOfASuiteErrIndependently(t *testing.T) {
 		for range n {
 			own = append(own, estimate.Task{Stages: []estimate.Stage{estimate.Binary(2+k, 2+k, 0.4), estimate.Binary(5, 5, 0.6)}, Share: weight / float64(n)})
 		}
-		prior := mustInformed(t, n)
-		m, err := estimate.Of(reference(t), own, prior)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cold := priorOf(n)
+		m := must(estimate.Of(prior, own, cold))
 		want += weight * weight * m.StandardError * m.StandardError
-		all, known = append(all, own...), append(known, prior)
+		all, known = append(all, own...), append(known, cold)
 	}
-	m, err := estimate.Of(reference(t), all, known...)
+	m, err := estimate.Of(prior, all, known...)
 	if err != nil || m.Value != 1 || math.Abs(m.StandardError*m.StandardError/want-1) > 1e-9 {
 		t.Errorf("%v ± %v, want 1 ± %v (%v)", m.Value, m.StandardError, math.Sqrt(want), err)
 	}
-	if _, err := estimate.Of(reference(t), all, known[:1]...); err == nil {
+	if _, err := estimate.Of(prior, all, known[:1]...); err == nil {
 		t.Error("no error for a prior of the first benchmark alone")
 	}
 }
 
-func mustInformed(t *testing.T, tasks int) *informed.Prior {
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
 	t.Helper()
-	p, err := informed.New(tasks, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
 }

@@ -78,14 +78,6 @@ func published(t *testing.T) (all []law) {
 	return all
 }
 
-// must ends the drill with an error that is no fault of a method.
-func must[R any](result R, err error) R {
-	if err != nil {
-		panic(err)
-	}
-	return result
-}
-
 // gateLooks are the budgets of the looks up to one, as of `evaluate gate --live` on servers
 // with few places.
 func gateLooks(budget int) (budgets []int) {
@@ -298,7 +290,7 @@ func count(is bool) int {
 // TestGates draws gates of all laws by `evaluate gate --live`, prints a table, and holds their
 // errors, power and budgets to what is stated.
 func TestGates(t *testing.T) {
-	prior, scale := reference(t), 1
+	scale := 1
 	if *small {
 		scale = 10
 	}
@@ -382,7 +374,7 @@ func atMost(t *testing.T, what string, wrong, number int) {
 // one is worse by the margin.
 func TestGatesOverTasks(t *testing.T) {
 	const budget = 16
-	prior, laws, number := reference(t), published(t), 40
+	laws, number := published(t), 40
 	if *small {
 		number = 4
 	}

@@ -82,28 +82,19 @@ func ExamplePlanner_Least() {
 
 // found is a difference with a standard error of 0.01 on its way to a normal one: of
 // means near one half with narrow intervals.
-func found(t testing.TB, difference, se float64) estimate.Bounded {
-	t.Helper()
+func found(difference, se float64) estimate.Bounded {
 	each := se / math.Sqrt2
 	mean := func(value float64) estimate.Bounded {
 		low, high := textbook(value, value*(1-value)/each/each, 1.959963984540054)
-		m, err := estimate.Stored(value, each, low, high)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(estimate.Stored(value, each, low, high))
 		return m.Bounded()
 	}
 	return mean(0.5 + difference/2).Minus(mean(0.5 - difference/2))
 }
 
 // once asks a gate at its only look.
-func once(t testing.TB, margin float64, d estimate.Bounded) estimate.Verdict {
-	t.Helper()
-	v, err := (&estimate.Gate{Margin: margin}).Judge(estimate.Look{Difference: d, Time: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+func once(margin float64, d estimate.Bounded) estimate.Verdict {
+	return must((&estimate.Gate{Margin: margin}).Judge(estimate.Look{Difference: d, Time: 1}))
 }
 
 func TestGatesAreOneSided(t *testing.T) {
@@ -116,7 +107,7 @@ func TestGatesAreOneSided(t *testing.T) {
 		{0.03, estimate.NoWorse, 1}, {0.0, estimate.NoWorse, 0}, {-0.0033, estimate.NoWorse, 0}, {-0.0038, estimate.Undecided, 0},
 		{-0.018, estimate.Undecided, -1}, {-0.036, estimate.Undecided, -1}, {-0.037, estimate.Worse, -1}, {-0.2, estimate.Worse, -1},
 	} {
-		v := once(t, 0.02, found(t, tt.difference, 0.01))
+		v := once(0.02, found(tt.difference, 0.01))
 		if v.Outcome != tt.want || v.Sign != tt.sign || v.Rate != 0.05 || v.Futile || math.Abs(v.Power-0.6388) > 1e-3 {
 			t.Errorf("%v: %+v, want %v and %d", tt.difference, v, tt.want, tt.sign)
 		}
@@ -125,7 +116,7 @@ func TestGatesAreOneSided(t *testing.T) {
 		}
 	}
 	// A tight evaluation can show both: below the baseline, and within the margin.
-	if v := once(t, 0.02, found(t, -0.008, 0.002)); v.Outcome != estimate.NoWorse || v.Sign != -1 {
+	if v := once(0.02, found(-0.008, 0.002)); v.Outcome != estimate.NoWorse || v.Sign != -1 {
 		t.Errorf("%+v", v)
 	}
 	if estimate.Worse.String() != "worse" || estimate.NoWorse.String() != "no worse" || estimate.Undecided.String() != "undecided" {
@@ -171,11 +162,8 @@ func (s sequence) run(t *testing.T, margin, better float64, random *rand.Rand) (
 				own = l.Kept*l.Kept*before + (1-l.Kept)*(1-l.Kept)*fresh
 				at = l.Kept*at + (1-l.Kept)*(better*margin+math.Sqrt(fresh)*random.NormFloat64())
 			}
-			l.Own, l.Before, l.Difference = own, before, found(t, at-baseline, math.Sqrt(own+always))
-			v, err := gate.Judge(l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l.Own, l.Before, l.Difference = own, before, found(at-baseline, math.Sqrt(own+always))
+			v := must(gate.Judge(l))
 			if done := v.Outcome != estimate.Undecided; (done || v.Futile) && !futile {
 				spent = l.Time
 			}
@@ -236,7 +224,7 @@ func TestGatesStopEarly(t *testing.T) {
 }
 
 func TestGatesThatAreNone(t *testing.T) {
-	look := estimate.Look{Difference: found(t, 0, 0.01), Time: 1}
+	look := estimate.Look{Difference: found(0, 0.01), Time: 1}
 	for _, margin := range []float64{-0.1, 1, math.NaN()} {
 		if _, err := (&estimate.Gate{Margin: margin}).Judge(look); err == nil || !strings.Contains(err.Error(), "a gate with a margin of") {
 			t.Errorf("%v: %v", margin, err)
@@ -256,10 +244,10 @@ func TestGatesThatAreNone(t *testing.T) {
 		}
 	}
 	exact := estimate.Mean{Value: 0.5, Low: 0.5, High: 0.5}.Bounded()
-	if v := once(t, 0.02, exact.Minus(exact)); v.Power != 1 || v.Outcome != estimate.NoWorse {
+	if v := once(0.02, exact.Minus(exact)); v.Power != 1 || v.Outcome != estimate.NoWorse {
 		t.Errorf("without an error %+v", v)
 	}
-	if v := once(t, 0, exact.Minus(exact)); math.Abs(v.Power-0.05) > 1e-9 {
+	if v := once(0, exact.Minus(exact)); math.Abs(v.Power-0.05) > 1e-9 {
 		t.Errorf("without an error and a margin %+v", v)
 	}
 }
@@ -277,10 +265,7 @@ func TestBoundsAreWilsonsAtEveryRate(t *testing.T) {
 	for _, share := range []float64{0.003, 0.2, 0.5, 0.97} {
 		for _, n := range []float64{3, 40, 1000} {
 			low, high := textbook(share, n, 1.959963984540054)
-			m, err := estimate.Stored(share, 0.01, low, high)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must(estimate.Stored(share, 0.01, low, high))
 			b := m.Bounded()
 			for rate, z := range map[float64]float64{0.025: 1.959963984540054, 0.05: 1.6448536269514722, 0.001: 3.0902323061678132} {
 				low, high := textbook(share, n, z)
@@ -301,10 +286,7 @@ func TestBoundsOfOddIntervals(t *testing.T) {
 	for _, tt := range []struct{ low, value, high, wantLow, wantHigh float64 }{
 		{0.7, 0.7, 0.7, 0.7, 0.7}, {0, 0, 0, 0, 0}, {1, 1, 1, 1, 1}, {0, 0.5, 1, 0, 1}, {0, 0.2, 0.2, 0, 0.2},
 	} {
-		m, err := estimate.Stored(tt.value, 0, tt.low, tt.high)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(estimate.Stored(tt.value, 0, tt.low, tt.high))
 		if l, h := m.Bounded().Bounds(0.01); l != tt.wantLow || h != tt.wantHigh {
 			t.Errorf("%+v: %v to %v", tt, l, h)
 		}
@@ -319,9 +301,14 @@ func TestBoundsOfOddIntervals(t *testing.T) {
 func TestDifferencesAtEveryRate(t *testing.T) {
 	a := estimate.Mean{Value: 0.6, StandardError: 0.03, Low: 0.54, High: 0.66}
 	b := estimate.Mean{Value: 0.5, StandardError: 0.04, Low: 0.42, High: 0.58}
-	bounded := a.Bounded().Minus(b.Bounded())
-	low, high := bounded.Bounds(0.025)
-	if math.Abs(low-bounded.Low) > 1e-12 || math.Abs(high-bounded.High) > 1e-12 {
-		t.Errorf("%+v, and at its rate %v to %v", bounded, low, high)
+	d := a.Bounded().Minus(b.Bounded())
+	if math.Abs(d.Value-0.1) > 1e-15 || math.Abs(d.StandardError-0.05) > 1e-15 || math.Abs(d.Low) > 1e-12 || math.Abs(d.High-0.2) > 1e-12 {
+		t.Errorf("%+v", d)
+	}
+	if e := b.Bounded().Minus(a.Bounded()); e.Value != -d.Value || math.Abs(e.Low+d.High) > 1e-15 || math.Abs(e.High+d.Low) > 1e-15 {
+		t.Errorf("the other way round %+v", e)
+	}
+	if low, high := d.Bounds(0.025); math.Abs(low-d.Low) > 1e-12 || math.Abs(high-d.High) > 1e-12 {
+		t.Errorf("%+v, and at its rate %v to %v", d, low, high)
 	}
 }

@@ -68,7 +68,7 @@ func thirds(tasks int) law {
 // TestGradedLaws draws evaluations of every law by every policy at b = 8 and 16, and by
 // Uniform below, prints a table, and holds intervals and the bounds behind gates to the truth.
 func TestGradedLaws(t *testing.T) {
-	prior, number := reference(t), 2000
+	number := 2000
 	if *small {
 		number = 100
 	}
@@ -79,7 +79,7 @@ func TestGradedLaws(t *testing.T) {
 				if policy != "Uniform" && budget < 8 {
 					continue
 				}
-				c := drawn(t, prior, l, policy, budget, number)
+				c := drawn(l, policy, budget, number)
 				fmt.Printf("| %s | %s | %d | %.1f%% | %.1f%% | %.1f%% | %.4f |\n", l.name, policy, budget,
 					c.percent(c.covered), c.percent(c.above), c.percent(c.below), c.length/float64(number))
 				c.check(t, fmt.Sprintf("%s by %s at b = %d", l.name, policy, budget))

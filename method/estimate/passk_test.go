@@ -38,22 +38,8 @@ func Example() {
 	// pass@4 0.899 ± 0.136, 95% interval 0.531 to 0.986
 }
 
-func passkReference(t testing.TB) *neyman.Prior {
-	t.Helper()
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prior
-}
-
-func answer(t testing.TB, q estimate.Question, tasks []estimate.Task) estimate.Bounded {
-	t.Helper()
-	a, err := q.Of(passkReference(t), tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+func answer(q estimate.Question, tasks []estimate.Task) estimate.Bounded {
+	return must(q.Of(prior, tasks))
 }
 
 func task(share float64, stages ...estimate.Stage) estimate.Task {
@@ -68,12 +54,9 @@ func TestOneIsTheMean(t *testing.T) {
 		task(1, estimate.Binary(3, 3, 0.3), estimate.Binary(1, 1, 0.7)),
 		task(3, estimate.Binary(3, 0, 0.3), estimate.Binary(2, 1, 0.2), estimate.Binary(3, 0, 0.5)),
 	}
-	m, err := estimate.Of(passkReference(t), tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(estimate.Of(prior, tasks))
 	for _, any := range []bool{false, true} {
-		a := answer(t, estimate.Question{K: 1, Any: any}, tasks)
+		a := answer(estimate.Question{K: 1, Any: any}, tasks)
 		if math.Abs(a.Value-m.Value) > 1e-14 || a.StandardError < m.StandardError-1e-12 {
 			t.Errorf("any %v: %v ± %v, the mean is %v ± %v", any, a.Value, a.StandardError, m.Value, m.StandardError)
 		}
@@ -84,7 +67,7 @@ func TestOneIsTheMean(t *testing.T) {
 func TestAnyIsAllOfTheFailures(t *testing.T) {
 	tasks := []estimate.Task{task(0, estimate.Binary(4, 1, 0.4), estimate.Binary(5, 2, 0.6)), task(0, estimate.Binary(4, 4, 0.4), estimate.Binary(3, 2, 0.6))}
 	swapped := []estimate.Task{task(0, estimate.Binary(4, 3, 0.4), estimate.Binary(5, 3, 0.6)), task(0, estimate.Binary(4, 0, 0.4), estimate.Binary(3, 1, 0.6))}
-	one, all := answer(t, estimate.Question{K: 3, Any: true, Least: 3}, tasks), answer(t, estimate.Question{K: 3, Least: 3}, swapped)
+	one, all := answer(estimate.Question{K: 3, Any: true, Least: 3}, tasks), answer(estimate.Question{K: 3, Least: 3}, swapped)
 	if math.Abs(one.Value-1+all.Value) > 1e-14 || math.Abs(one.StandardError-all.StandardError) > 1e-12 || math.Abs(one.Low-1+all.High) > 1e-12 {
 		t.Errorf("%+v\n%+v", one, all)
 	}
@@ -108,12 +91,12 @@ func TestQuestionsThatHaveNoAnswer(t *testing.T) {
 		"task 1: pass^1: the weights":                                     {estimate.Question{K: 1}, []estimate.Task{good, task(0, estimate.Binary(4, 1, 0.4))}},
 		"rollouts of 0 tasks":                                             {estimate.Question{K: 1}, nil},
 	} {
-		if _, err := tt.q.Of(passkReference(t), tt.tasks); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := tt.q.Of(prior, tt.tasks); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", tt.q, err, want)
 		}
 	}
 	for _, graded := range []estimate.Stage{{Rollouts: 4, Rewards: 1.5, Squares: 1.25, Weight: 1}, {Rollouts: 4, Rewards: 2, Squares: 1.5, Weight: 1}} {
-		if _, err := (estimate.Question{K: 2}).Of(passkReference(t), []estimate.Task{good, task(0, graded)}); err == nil || !strings.Contains(err.Error(), "graded rewards") || !strings.Contains(err.Error(), "task 1") {
+		if _, err := (estimate.Question{K: 2}).Of(prior, []estimate.Task{good, task(0, graded)}); err == nil || !strings.Contains(err.Error(), "graded rewards") || !strings.Contains(err.Error(), "task 1") {
 			t.Errorf("graded rewards: %v", err)
 		}
 	}
@@ -133,17 +116,10 @@ func TestQuestionsThatHaveNoAnswer(t *testing.T) {
 // three stages with a floor: squared errors average to the stated variances, and
 // intervals cover the truth.
 func TestPassKErrorsAreCalibratedUnderThePrior(t *testing.T) {
-	prior := passkReference(t)
 	const tasks, budget, evaluations = 20, 10, 800
 	q := estimate.Question{K: 4, Least: 3}
-	s, err := staged.New(tasks, budget, staged.Plan{Pilots: 2, Weight: 0.2, Fractions: []float64{0.4, 1}, Least: q.Least})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nothing, err := prior.Update(make([]int, tasks), make([]int, tasks))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(staged.New(tasks, budget, staged.Plan{Pilots: 2, Weight: 0.2, Fractions: []float64{0.4, 1}, Least: q.Least}))
+	nothing := must(prior.Update(make([]int, tasks), make([]int, tasks)))
 	random := rand.New(rand.NewPCG(11, 12))
 	partial, work := prior.Partial(budget), prior.NewWork()
 	ps, scores, passes := make([]float64, tasks), make([]float64, tasks), make([]int, tasks)
@@ -170,21 +146,14 @@ func TestPassKErrorsAreCalibratedUnderThePrior(t *testing.T) {
 				successes[i] += passes[i]
 				all[i].Stages = append(all[i].Stages, estimate.Binary(n, passes[i], s.Weights()[i]))
 			}
-			if err := s.Observe(passes); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Observe(passes))
 			if s.Done() {
 				break
 			}
 			partial.Scores(observed, successes, work, scores)
-			if err := s.Decide(scores); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Decide(scores))
 		}
-		a, err := q.Of(prior, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(q.Of(prior, all))
 		away := a.Value - truth
 		stated += a.StandardError * a.StandardError / evaluations
 		seen += away * away / evaluations
@@ -209,7 +178,6 @@ func TestPassKErrorsAreCalibratedUnderThePrior(t *testing.T) {
 // twenty rollouts and the others fail as often: by the reference prior most of these are
 // closer to 0 and 1, and the error of pass^4 would be a third too small.
 func TestTasksUnlikeThePriors(t *testing.T) {
-	prior := passkReference(t)
 	random := rand.New(rand.NewPCG(13, 12))
 	const tasks, rollouts, evaluations = 60, 8, 300
 	q := estimate.Question{K: 4}
@@ -226,10 +194,7 @@ func TestTasksUnlikeThePriors(t *testing.T) {
 			}
 			all = append(all, task(0, estimate.Binary(rollouts, passes, 1)))
 		}
-		a, err := q.Of(prior, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(q.Of(prior, all))
 		stated += a.StandardError * a.StandardError / evaluations
 		seen += (a.Value - truth) * (a.Value - truth) / evaluations
 		fourth += math.Pow(a.Value-truth, 4) / evaluations

@@ -9,23 +9,13 @@ import (
 	"testing"
 
 	"speceval/method/estimate"
-	"speceval/method/neyman"
 )
-
-func over(t testing.TB, s estimate.Sample) estimate.OverTasks {
-	t.Helper()
-	m, err := s.Mean()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
 
 // TestClustersOfOneSizeAreTheTextbooks is G/(G−1)·Σu² by hand, and without clusters the
 // sample variance over N.
 func TestClustersOfOneSizeAreTheTextbooks(t *testing.T) {
 	values := []float64{1, 0.5, 0, 0.25, 0.75, 0.75}
-	m := over(t, estimate.Sample{Values: values})
+	m := must(estimate.Sample{Values: values}.Mean())
 	mean, squares := 3.25/6, 0.0
 	for _, v := range values {
 		squares += (v - mean) * (v - mean)
@@ -33,7 +23,7 @@ func TestClustersOfOneSizeAreTheTextbooks(t *testing.T) {
 	if want := math.Sqrt(squares / 5 / 6); math.Abs(m.Value-mean) > 1e-15 || math.Abs(m.StandardError-want) > 1e-15 || m.Clusters != 6 {
 		t.Errorf("%+v, want %v ± %v of 6", m, mean, want)
 	}
-	m = over(t, estimate.Sample{Values: values, Clusters: []string{"a", "b", "a", "c", "b", "c"}})
+	m = must(estimate.Sample{Values: values, Clusters: []string{"a", "b", "a", "c", "b", "c"}}.Mean())
 	want := 0.0
 	for _, sum := range []float64{1, 1.25, 1} { // of a, b and c
 		u := (sum - 2*mean) / 6
@@ -56,12 +46,12 @@ func TestCopiesAddNothing(t *testing.T) {
 			copies.Clusters = append(copies.Clusters, strconv.Itoa(i))
 		}
 	}
-	a, b := over(t, once), over(t, copies)
+	a, b := must(once.Mean()), must(copies.Mean())
 	if math.Abs(a.Value-b.Value) > 1e-15 || math.Abs(a.StandardError-b.StandardError) > 1e-15 || a.Clusters != b.Clusters {
 		t.Errorf("%+v once, %+v of copies", a, b)
 	}
 	copies.Clusters = nil
-	if c := over(t, copies); c.StandardError > 0.7*a.StandardError {
+	if c := must(copies.Mean()); c.StandardError > 0.7*a.StandardError {
 		t.Errorf("copies taken for others have the error %v, once %v", c.StandardError, a.StandardError)
 	}
 }
@@ -70,12 +60,12 @@ func TestCopiesAddNothing(t *testing.T) {
 func TestEqualValuesAreNotCertain(t *testing.T) {
 	last := 1.0
 	for _, n := range []int{2, 5, 20, 100} {
-		m := over(t, estimate.Sample{Values: slices.Repeat([]float64{1}, n)})
+		m := must(estimate.Sample{Values: slices.Repeat([]float64{1}, n)}.Mean())
 		if m.StandardError != 0 || m.High != 1 || !(m.Low < 1-1/float64(n)) || m.Low < 1-last {
 			t.Errorf("%d tasks that pass: %+v", n, m)
 		}
 		last = 1 - m.Low
-		half := over(t, estimate.Sample{Values: slices.Repeat([]float64{0.5}, n)})
+		half := must(estimate.Sample{Values: slices.Repeat([]float64{0.5}, n)}.Mean())
 		if half.StandardError > 1e-15 || !(half.Low < 0.5-0.9/float64(n) && half.High > 0.5+0.9/float64(n)) {
 			t.Errorf("%d tasks of one half: %+v", n, half)
 		}
@@ -131,7 +121,6 @@ func population(random *rand.Rand, clusters int, gap float64) (a, b [][]float64)
 // evaluate both models on them, and holds the intervals of a mean and of a difference to
 // the population's. HBN gives its tasks rollouts of very different numbers.
 func TestSampledTasksAreCovered(t *testing.T) {
-	prior := reference(t)
 	plan := plan{Budget: 8, Pilots: 3, Weight: 0.3}
 	const evaluations = 500
 	for _, drawn := range []int{5, 12, 30} {
@@ -154,12 +143,9 @@ func TestSampledTasksAreCovered(t *testing.T) {
 				as, bs = append(as, pa[g]...), append(bs, pb[g]...)
 				names = append(names, slices.Repeat([]string{strconv.Itoa(k)}, len(pa[g]))...)
 			}
-			s := estimate.Sample{Values: values(t, prior, evaluate(t, prior, as, plan, random)), Clusters: names}
-			m := over(t, s)
-			d, err := s.Minus(values(t, prior, evaluate(t, prior, bs, plan, random)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := estimate.Sample{Values: values(evaluate(as, plan, random)), Clusters: names}
+			m := must(s.Mean())
+			d := must(s.Minus(values(evaluate(bs, plan, random))))
 			if m.Low <= ta && ta <= m.High {
 				covered++
 			}
@@ -187,12 +173,8 @@ func TestSampledTasksAreCovered(t *testing.T) {
 }
 
 // values are what an evaluation finds of its tasks.
-func values(t testing.TB, prior *neyman.Prior, tasks []estimate.Task) []float64 {
-	t.Helper()
-	m, err := estimate.Of(prior, tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+func values(tasks []estimate.Task) []float64 {
+	m := must(estimate.Of(prior, tasks))
 	return m.Sample(nil, nil).Values
 }
 
@@ -200,7 +182,6 @@ func values(t testing.TB, prior *neyman.Prior, tasks []estimate.Task) []float64 
 // difference on these tasks nothing cancels, since their rollouts are independent; only
 // over samples of tasks it does.
 func TestPairingOnTheseTasks(t *testing.T) {
-	prior := reference(t)
 	plan := plan{Budget: 8, Pilots: 3, Weight: 0.3}
 	random := rand.New(rand.NewPCG(31, 1))
 	pa, pb := population(random, 40, 0)
@@ -209,21 +190,12 @@ func TestPairingOnTheseTasks(t *testing.T) {
 	var sums [5]float64 // a, b, a², b², ab
 	var se, paired float64
 	for range evaluations {
-		ma, err := estimate.Of(prior, evaluate(t, prior, as, plan, random))
-		if err != nil {
-			t.Fatal(err)
-		}
-		mb, err := estimate.Of(prior, evaluate(t, prior, bs, plan, random))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ma := must(estimate.Of(prior, evaluate(as, plan, random)))
+		mb := must(estimate.Of(prior, evaluate(bs, plan, random)))
 		for k, x := range []float64{ma.Value, mb.Value, ma.Value * ma.Value, mb.Value * mb.Value, ma.Value * mb.Value} {
 			sums[k] += x / evaluations
 		}
-		d, err := ma.Sample(nil, nil).Minus(mb.Sample(nil, nil).Values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must(ma.Sample(nil, nil).Minus(mb.Sample(nil, nil).Values))
 		se += ma.Bounded().Minus(mb.Bounded()).StandardError / evaluations
 		paired += d.StandardError / evaluations
 	}
@@ -239,7 +211,6 @@ func TestPairingOnTheseTasks(t *testing.T) {
 // A pool has the weighted mean of the estimates, and the variance that its rollouts
 // have with their weights.
 func TestPools(t *testing.T) {
-	prior := reference(t)
 	a := []estimate.Task{two(4, 1, 10, 4, 0.3), two(4, 4, 2, 1, 0.3)}
 	b := []estimate.Task{one(8, 3), one(8, 7)}
 	m, weights, err := estimate.Pool(prior, estimate.Part{Tasks: a, Precision: 30}, estimate.Part{Tasks: b, Precision: 10})
@@ -249,11 +220,7 @@ func TestPools(t *testing.T) {
 	if len(weights) != 2 || weights[0] != 0.75 || weights[1] != 0.25 {
 		t.Errorf("weights %v", weights)
 	}
-	ma, errA := estimate.Of(prior, a)
-	mb, errB := estimate.Of(prior, b)
-	if errA != nil || errB != nil {
-		t.Fatal(errA, errB)
-	}
+	ma, mb := must(estimate.Of(prior, a)), must(estimate.Of(prior, b))
 	if want := 0.75*ma.Value + 0.25*mb.Value; math.Abs(m.Value-want) > 1e-15 {
 		t.Errorf("estimate %v, want %v", m.Value, want)
 	}
@@ -280,10 +247,8 @@ func TestPools(t *testing.T) {
 }
 
 func TestPoolsOfWhatDoesNotFit(t *testing.T) {
-	prior := reference(t)
 	good := estimate.Part{Tasks: []estimate.Task{one(8, 3), one(8, 7)}, Precision: 1}
-	heavy := estimate.Part{Tasks: []estimate.Task{one(8, 3), one(8, 7)}, Precision: 1}
-	heavy.Tasks[1].Share = 2
+	heavy := estimate.Part{Tasks: []estimate.Task{one(8, 3), {Stages: one(8, 7).Stages, Share: 2}}, Precision: 1}
 	for name, parts := range map[string][]estimate.Part{
 		"none":              nil,
 		"no precision":      {good, {Tasks: good.Tasks}},

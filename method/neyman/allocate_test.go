@@ -64,10 +64,7 @@ func TestAllocationIsTheGreedyOne(t *testing.T) {
 	for range 20_000 {
 		scores := kindsOfScores(&random)
 		total := len(scores) + int(random.Uint64()%uint64(20*len(scores)))
-		got, err := Allocate(scores, total)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(Allocate(scores, total))
 		if want := greedy(scores, total, 1); !slices.Equal(got, want) {
 			t.Fatalf("Allocate(%v, %d) =\n%v, greedy gives\n%v", scores, total, got, want)
 		}
@@ -85,10 +82,7 @@ func TestAllocationOfManyTasksIsTheGreedyOne(t *testing.T) {
 		}
 		a.Least = 1 + int(random.Uint64()%3)
 		total := a.Least*len(scores) + int(random.Uint64()%uint64(4*len(scores)))
-		got, err := a.Allocate(scores, total)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(a.Allocate(scores, total))
 		if want := greedy(scores, total, a.Least); !slices.Equal(got, want) {
 			t.Fatalf("Allocate(%v, %d) =\n%v, greedy gives\n%v", scores, total, got, want)
 		}
@@ -102,10 +96,7 @@ func TestAllocationAboveAFloorIsTheGreedyOne(t *testing.T) {
 		scores := kindsOfScores(&random)
 		a.Least = 1 + int(random.Uint64()%8)
 		total := a.Least*len(scores) + int(random.Uint64()%uint64(20*len(scores)))
-		got, err := a.Allocate(scores, total)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(a.Allocate(scores, total))
 		if want := greedy(scores, total, a.Least); !slices.Equal(got, want) {
 			t.Fatalf("Allocate(%v, %d) above %d =\n%v, greedy gives\n%v", scores, total, a.Least, got, want)
 		}
@@ -128,10 +119,7 @@ func TestAllocationBelowACeilingIsTheGreedyOne(t *testing.T) {
 		a.Least = 1 + int(random.Uint64()%4)
 		a.Most = a.Least + int(random.Uint64()%30)
 		total := a.Least*len(scores) + int(random.Uint64()%uint64(1+(a.Most-a.Least)*len(scores)))
-		got, err := a.Allocate(scores, total)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(a.Allocate(scores, total))
 		want := slices.Repeat([]int{a.Least}, len(scores))
 		for spent := a.Least * len(scores); spent < total; spent++ {
 			best, gain := -1, -1.0
@@ -165,10 +153,7 @@ func TestAllocationIsOptimal(t *testing.T) {
 		least := 1 + int(random.Uint64()%3)
 		total := least*len(scores) + int(random.Uint64()%8)
 		a := Allocator{Least: least}
-		got, err := a.Allocate(scores, total)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(a.Allocate(scores, total))
 		value := VarianceRatio(scores, got, 1)
 		best := math.Inf(1)
 		every(len(scores), total, least, func(allocation []int) {

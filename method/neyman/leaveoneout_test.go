@@ -73,10 +73,7 @@ func TestLeaveOneOutIsThatOfTheFormula(t *testing.T) {
 	for range 60 {
 		tasks, pilots := 1+random.IntN(20), 1+random.IntN(8)
 		budget := pilots + 1 + random.IntN(10)
-		rule, err := NewLeaveOneOut(prior, tasks, budget, pilots)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := must(NewLeaveOneOut(prior, tasks, budget, pilots))
 		for range 3 {
 			others := pilotsOf(random, tasks, pilots)
 			got, want := rule.Weight(others), directWeight(prior, others, budget, pilots)
@@ -90,10 +87,7 @@ func TestLeaveOneOutIsThatOfTheFormula(t *testing.T) {
 // TestLeaveOneOutFollowsTheOthers has others that are all alike, whose task has the
 // rest of the budget to itself if it differs, and others that differ.
 func TestLeaveOneOutFollowsTheOthers(t *testing.T) {
-	rule, err := NewLeaveOneOut(mustPrior(t, 16), 100, 8, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := must(NewLeaveOneOut(mustPrior(t, 16), 100, 8, 4))
 	alike, mixed := rule.Weight([]int{99, 0, 0, 0, 0}), rule.Weight([]int{10, 20, 39, 20, 10})
 	if !(alike < mixed) {
 		t.Errorf("a pilot weighs %v where all others fail, %v where they are mixed", alike, mixed)
@@ -107,10 +101,7 @@ func TestLeaveOneOutRefuses(t *testing.T) {
 			t.Errorf("%+v is taken", tt)
 		}
 	}
-	rule, err := NewLeaveOneOut(prior, 3, 4, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := must(NewLeaveOneOut(prior, 3, 4, 2))
 	for _, others := range [][]int{nil, {1, 1}, {1, 1, 1}, {0, 1, 1, 0}} {
 		if w := rule.Weight(others); !math.IsNaN(w) {
 			t.Errorf("others %v: weight %v", others, w)
@@ -122,10 +113,7 @@ func TestLeaveOneOutRefuses(t *testing.T) {
 }
 
 func TestLeaveOneOutNeedsNoMemory(t *testing.T) {
-	rule, err := NewLeaveOneOut(mustPrior(t, 16), 100, 32, 10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := must(NewLeaveOneOut(mustPrior(t, 16), 100, 32, 10))
 	others := pilotsOf(rand.New(rand.NewPCG(1, 1)), 100, 10)
 	if n := testing.AllocsPerRun(10, func() { rule.Weight(others) }); n != 0 {
 		t.Errorf("%v allocations", n)

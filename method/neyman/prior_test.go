@@ -13,10 +13,7 @@ import (
 
 func mustPrior(t testing.TB, order int) *Prior {
 	t.Helper()
-	p, err := NewPrior(order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(NewPrior(order))
 	return p
 }
 
@@ -190,10 +187,7 @@ func TestUpdateIsThatOfPartial(t *testing.T) {
 			}
 		}
 		partial.Scores(observed, successes, work, scores)
-		u, err := prior.Update(observed, successes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must(prior.Update(observed, successes))
 		for i := range observed {
 			mean, variance := u.Moments(i)
 			if math.Abs(variance/scores[i]-1) > 1e-9 {
@@ -251,10 +245,7 @@ func directMean(p *Prior, observed, successes []int, task int) float64 {
 // Drawn profiles have the moments of the posterior.
 func TestDrawsHaveThePosteriorsMoments(t *testing.T) {
 	prior := mustPrior(t, 16)
-	u, err := prior.Update([]int{8, 8, 4, 0, 40}, []int{8, 3, 0, 0, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(prior.Update([]int{8, 8, 4, 0, 40}, []int{8, 3, 0, 0, 1}))
 	const draws = 20000
 	source := rand.NewPCG(3, 4)
 	ps := make([]float64, 5)
@@ -295,10 +286,7 @@ func TestUpdateRefusesWhatIsNoCount(t *testing.T) {
 func TestGradedRewardsCountByPart(t *testing.T) {
 	prior := mustPrior(t, 4)
 	observed, rewards := []int{3, 40, 0, 2}, []float64{1.25, 39.5, 0, 2}
-	u, err := prior.UpdateGraded(observed, rewards)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(prior.UpdateGraded(observed, rewards))
 	beta := func(a, b float64) float64 { return math.Gamma(a) * math.Gamma(b) / math.Gamma(a+b) }
 	for i, n := range observed {
 		var total, mean, variance float64
@@ -327,14 +315,8 @@ func TestGradedRewardsCountByPart(t *testing.T) {
 // TestPowersAgreeWithMoments: E[p] and E[p(1−p)] are powers, too; and without rollouts a
 // task's p² has the prior's expectation by its nodes.
 func TestPowersAgreeWithMoments(t *testing.T) {
-	prior, err := NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := prior.Update([]int{0, 7, 300}, []int{0, 7, 120})
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(NewPrior(16))
+	u := must(prior.Update([]int{0, 7, 300}, []int{0, 7, 120}))
 	for task := range 3 {
 		mean, variance := u.Moments(task)
 		powers := u.Powers(task, 4)
@@ -352,10 +334,7 @@ func TestPowersAgreeWithMoments(t *testing.T) {
 // TestSumsHaveTheMomentsOfDraws holds expectations and covariances of sums against
 // draws from the joint posterior, and against the moments of single tasks.
 func TestSumsHaveTheMomentsOfDraws(t *testing.T) {
-	u, err := mustPrior(t, 8).Update([]int{6, 6, 2, 40}, []int{6, 2, 0, 31})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(mustPrior(t, 8).Update([]int{6, 6, 2, 40}, []int{6, 2, 0, 31}))
 	sums := []Sum{{P: []float64{1, 2, 3, 4}}, {V: []float64{5, 1, 0, 2}}, {P: []float64{0, 1, 0, 0}, V: []float64{0, 0, 3, 0}}}
 	means, covariances := u.Mixture().Joint(sums...)
 	p1, _ := u.Moments(1)
@@ -394,4 +373,12 @@ func TestSumsHaveTheMomentsOfDraws(t *testing.T) {
 			}
 		}
 	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
 }

@@ -19,9 +19,7 @@ func law(t *testing.T, ps []float64, rebuild func() *staged.Stages, decide func(
 	replayed := func(p past) *staged.Stages {
 		s := rebuild()
 		for k, passes := range p.passes {
-			if err := s.Observe(passes); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Observe(passes))
 			if !s.Done() {
 				decide(s, past{p.sizes[:k+1], p.passes[:k+1]})
 			}
@@ -90,13 +88,9 @@ func TestStoppingByWhatIsSeenIsUnbiased(t *testing.T) {
 		_, successes := p.totals(2)
 		scores := arbitrary(3)(p, 2)
 		if left := s.Barrier(scores).Least + (successes[0]+2*successes[1])%3; s.Stage() == 0 {
-			if err := s.Resize(left); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Resize(left))
 		}
-		if err := s.Decide(scores); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, s.Decide(scores))
 	}
 	cases := map[string]struct {
 		shares  []float64
@@ -143,9 +137,7 @@ func TestADroppedStageLeavesItsWeight(t *testing.T) {
 				return
 			}
 			before := s.Barrier(nil).Left
-			if err := s.Drop(); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Drop())
 			if !s.Done() || s.Stage() != 1 || before != 0 || math.Abs(s.Weights()[0]-0.7) > 1e-15 || s.Rest()[0] != 0 {
 				t.Fatalf("done %v in stage %d with weights %v, %v left", s.Done(), s.Stage(), s.Weights(), s.Rest())
 			}
@@ -174,13 +166,9 @@ func TestAnExtensionIsUnbiased(t *testing.T) {
 	each = func(p past, chance float64) {
 		s := first()
 		for k, passes := range p.passes {
-			if err := s.Observe(passes); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Observe(passes))
 			if !s.Done() {
-				if err := s.Decide(arbitrary(5)(past{p.sizes[:k+1], p.passes[:k+1]}, 2)); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, s.Decide(arbitrary(5)(past{p.sizes[:k+1], p.passes[:k+1]}, 2)))
 			}
 		}
 		if !s.Done() {
@@ -192,18 +180,11 @@ func TestAnExtensionIsUnbiased(t *testing.T) {
 		}
 		was := staged.Past{Means: s.Means(), Shrinkage: s.Shrinkage()}
 		m, v, st := law(t, ps, func() *staged.Stages {
-			x, err := staged.Extend(was, 3, staged.Plan{Weight: 0.4, Fractions: []float64{0.5, 1}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := x.Decide(arbitrary(7)(p, 2)); err != nil {
-				t.Fatal(err)
-			}
+			x := must(staged.Extend(was, 3, staged.Plan{Weight: 0.4, Fractions: []float64{0.5, 1}}))
+			ok(t, x.Decide(arbitrary(7)(p, 2)))
 			return x
 		}, func(x *staged.Stages, q past) {
-			if err := x.Decide(arbitrary(9)(past{append(slices.Clone(p.sizes), q.sizes...), append(slices.Clone(p.passes), q.passes...)}, 2)); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, x.Decide(arbitrary(9)(past{append(slices.Clone(p.sizes), q.sizes...), append(slices.Clone(p.passes), q.passes...)}, 2)))
 		})
 		mean += chance * m
 		square += chance * (v + m*m)
@@ -227,15 +208,9 @@ func TestRewardsMayBeGraded(t *testing.T) {
 	if err := s.ObserveRewards([]float64{0.5, math.NaN()}); err == nil {
 		t.Error("a reward that is no number goes through")
 	}
-	if err := s.ObserveRewards([]float64{1.5, 0.5}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Decide([]float64{1, 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.ObserveRewards([]float64{0.5, 1}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.ObserveRewards([]float64{1.5, 0.5}))
+	ok(t, s.Decide([]float64{1, 1}))
+	ok(t, s.ObserveRewards([]float64{0.5, 1}))
 	if got, want := s.Mean(), (0.25*0.75+0.75*0.25+0.25*0.25+0.75*0.5)/2; math.Abs(got-want) > 1e-15 {
 		t.Errorf("the mean is %v, want %v", got, want)
 	}
@@ -245,9 +220,7 @@ func TestRewardsMayBeGraded(t *testing.T) {
 // it.
 func TestReachingIsTheLeast(t *testing.T) {
 	s := begin(t, 3, 40, staged.Plan{Pilots: 4, Weight: 0.1, Fractions: []float64{0.5, 1}})
-	if err := s.Observe([]int{1, 2, 4}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Observe([]int{1, 2, 4}))
 	b := s.Barrier([]float64{0.2, 0.25, 0.05})
 	if b.Stages != 1 || b.Least != 3 || b.Left != 3*36 {
 		t.Fatalf("the barrier is %+v", b)
@@ -286,10 +259,24 @@ func TestReachingIsTheLeast(t *testing.T) {
 	if err := s.Resize(50); err != nil || s.Left() != 50 {
 		t.Error(err, s.Left())
 	}
-	if err := s.Decide(b.Scores); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Decide(b.Scores))
 	if err := s.Resize(60); !errors.Is(err, staged.ErrOrder) {
 		t.Errorf("a rest that is changed within a stage: %v", err)
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

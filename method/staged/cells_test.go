@@ -63,9 +63,7 @@ func TestFloorsHold(t *testing.T) {
 func cannotImprove(t *testing.T, s *staged.Stages, cells []staged.Cell, rollouts []int, scores []float64) {
 	t.Helper()
 	shares := make([]int, len(scores))
-	if err := s.Ahead().Divide(scores, shares); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Ahead().Divide(scores, shares))
 	var cell, sums []int
 	for c, x := range cells {
 		sums = append(sums, 0)
@@ -119,9 +117,7 @@ func TestFloorsCountAtBarriers(t *testing.T) {
 	if err := s.Resize(5); err == nil {
 		t.Error("a floor was resized away")
 	}
-	if err := s.Resize(6); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Resize(6))
 	decide(t, s, 0, 0.2, 0.2)
 	if !slices.Equal(s.Sizes(), []int{4, 1, 1}) {
 		t.Errorf("sizes %v", s.Sizes())

@@ -108,15 +108,11 @@ func replay(t *testing.T, s *staged.Stages, p past, score scorer) {
 		if !slices.Equal(s.Sizes(), p.sizes[k]) {
 			t.Fatalf("after the same past the sizes are %v, and were %v", s.Sizes(), p.sizes[k])
 		}
-		if err := s.Observe(passes); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, s.Observe(passes))
 		if s.Done() {
 			return
 		}
-		if err := s.Decide(score(past{p.sizes[:k+1], p.passes[:k+1]}, tasks)); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, s.Decide(score(past{p.sizes[:k+1], p.passes[:k+1]}, tasks)))
 	}
 }
 
@@ -253,10 +249,7 @@ func TestEveryOutcome(t *testing.T) {
 
 func checkShape(t *testing.T, tasks, budget int, plan staged.Plan, ps []float64, score scorer) {
 	t.Helper()
-	s, err := staged.New(tasks, budget, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(staged.New(tasks, budget, plan))
 	mean := 0.0
 	for _, p := range ps {
 		mean += p / float64(tasks)

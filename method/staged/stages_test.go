@@ -15,12 +15,8 @@ import (
 // TestTwoStagesAreThePapers is Eq. 3 by hand.
 func TestTwoStagesAreThePapers(t *testing.T) {
 	s := begin(t, 2, 4, staged.Plan{Pilots: 2, Weight: 0.25, Fractions: []float64{1}})
-	if err := s.Observe([]int{2, 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Decide([]float64{0.01, 0.16}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Observe([]int{2, 1}))
+	ok(t, s.Decide([]float64{0.01, 0.16}))
 	if n := s.Sizes(); n[0] != 1 || n[1] != 3 {
 		t.Fatalf("continuations %v, want 1 and 3", n)
 	}
@@ -37,10 +33,7 @@ func TestTwoStagesAreThePapers(t *testing.T) {
 
 func begin(t *testing.T, tasks, budget int, plan staged.Plan) *staged.Stages {
 	t.Helper()
-	s, err := staged.New(tasks, budget, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(staged.New(tasks, budget, plan))
 	return s
 }
 
@@ -59,16 +52,12 @@ func evaluate(t *testing.T, s *staged.Stages, ps []float64, score scorer, random
 			}
 		}
 		p.sizes, p.passes = append(p.sizes, slices.Clone(s.Sizes())), append(p.passes, passes)
-		if err := s.Observe(passes); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, s.Observe(passes))
 		if s.Done() {
 			return p
 		}
 		rest := slices.Clone(s.Rest())
-		if err := s.Decide(score(p, len(ps))); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, s.Decide(score(p, len(ps))))
 		each(rest)
 	}
 }
@@ -199,16 +188,12 @@ func TestSharesAreNeymans(t *testing.T) {
 
 func observe(t *testing.T, s *staged.Stages, passes ...int) {
 	t.Helper()
-	if err := s.Observe(passes); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Observe(passes))
 }
 
 func decide(t *testing.T, s *staged.Stages, scores ...float64) {
 	t.Helper()
-	if err := s.Decide(scores); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, s.Decide(scores))
 }
 
 // TestRoundsHoldAllStages lets scores ask for all that there is, again and again.
@@ -225,9 +210,7 @@ func TestRoundsHoldAllStages(t *testing.T) {
 					all += n
 				}
 				p.sizes, p.passes = append(p.sizes, slices.Clone(s.Sizes())), append(p.passes, make([]int, tasks))
-				if err := s.Observe(make([]int, tasks)); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, s.Observe(make([]int, tasks)))
 				if s.Done() {
 					break
 				}

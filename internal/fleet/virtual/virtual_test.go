@@ -71,10 +71,7 @@ func execute(t *testing.T, e router.Engine, l load, random seed.Stream) []string
 		if len(out) == 0 && !computing {
 			return log
 		}
-		event, err := e.Next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := must(e.Next(context.Background()))
 		log = append(log, fmt.Sprintf("%+v at %d", event, e.Now()))
 		if e.Now() < last || event.Finished > e.Now() {
 			t.Fatalf("the clock shows %d after %d, and event %+v", e.Now(), last, event)
@@ -104,10 +101,7 @@ func TestAsStepByStep(t *testing.T) {
 		random := seed.Root(uint64(trial)).Stream()
 		l := randomLoad(&random)
 		decisions := random.Fork()
-		e, err := virtual.New(l.settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(virtual.New(l.settings))
 		got, want := execute(t, e, l, decisions), execute(t, newStepwise(l.settings), l, decisions)
 		for i := range want {
 			if i >= len(got) || got[i] != want[i] {
@@ -124,10 +118,7 @@ func TestFaults(t *testing.T) {
 	if _, err := virtual.New(virtual.Settings{Replicas: 1, Window: 1}); err == nil || !strings.Contains(err.Error(), "needs replicas, a window and lengths") {
 		t.Errorf("without lengths: %v", err)
 	}
-	e, err := virtual.New(virtual.Settings{Replicas: 1, Window: 1, Timing: fleet.Timing{Base: 1}, Lengths: func(controller.ID) (int, int) { return 1, 1 }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(virtual.New(virtual.Settings{Replicas: 1, Window: 1, Timing: fleet.Timing{Base: 1}, Lengths: func(controller.ID) (int, int) { return 1, 1 }}))
 	if _, err := e.Next(context.Background()); err == nil || !strings.Contains(err.Error(), "nothing is outstanding") {
 		t.Errorf("with nothing to wait for: %v", err)
 	}
@@ -147,27 +138,23 @@ func TestUniformAtManyBudgetsIsThatOfTheRouter(t *testing.T) {
 		l := randomLoad(&random)
 		tasks, budgets := 1+int(random.Float64()*7), []int{1 + int(random.Float64()*3), 4 + int(random.Float64()*9), 3}
 		slices.Sort(budgets)
-		runs, err := virtual.Uniform(t.Context(), l.settings, tasks, budgets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must(virtual.Uniform(t.Context(), l.settings, tasks, budgets))
 		for k, b := range budgets {
-			e, err := virtual.New(l.settings)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := controller.New(controller.Settings{Policy: controller.Uniform, Tasks: tasks, Budget: b, Pilots: b})
-			if err != nil {
-				t.Fatal(err)
-			}
-			record, err := router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: func(controller.ID) float64 { return 0 }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must(virtual.New(l.settings))
+			c := must(controller.New(controller.Settings{Policy: controller.Uniform, Tasks: tasks, Budget: b, Pilots: b}))
+			record := must(router.Run(t.Context(), router.Settings{Controller: c, Engine: e, Reward: func(controller.ID) float64 { return 0 }}))
 			tokens, wasted := record.Tokens()
 			if runs[k] != (virtual.UniformRun{Time: record.Time, Tokens: tokens}) || wasted != (flops.Tokens{}) {
 				t.Fatalf("trial %d, %+v: %d tasks at %d of %d: %+v, by the router %v and %+v", trial, l, tasks, b, budgets, runs[k], record.Time, tokens)
 			}
 		}
 	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
 }

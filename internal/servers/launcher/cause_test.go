@@ -10,10 +10,7 @@ import (
 // The files are logs of real servers that did not start, shortened in their middle.
 func TestCause(t *testing.T) {
 	file := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join("testdata", name)))
 		return string(text)
 	}
 	const hollow = "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"

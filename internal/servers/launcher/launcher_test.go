@@ -38,14 +38,10 @@ type watched struct {
 func started(t *testing.T, r Recipe) *watched {
 	t.Helper()
 	w := &watched{t: t, reports: make(chan string, 64), logs: t.TempDir()}
-	var err error
-	w.Servers, err = Start(t.Context(), r, tiny, Options{
+	w.Servers = must(Start(t.Context(), r, tiny, Options{
 		Logs: w.logs, Start: time.Minute, Clock: &w.clock, Environment: os.Environ(), Key: "secret",
 		Report: func(s string) { w.reports <- s },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(w.ended)
 	return w
 }
@@ -84,10 +80,7 @@ func TestServersStartAndStop(t *testing.T) {
 		}
 		w.reported("is healthy at http://127.0.0.1:")
 	}
-	log, err := os.ReadFile(filepath.Join(w.logs, "replica-2.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must(os.ReadFile(filepath.Join(w.logs, "replica-2.log")))
 	// The server has the key, and wrote it; the header must not.
 	header, rest, _ := strings.Cut(string(log), "\n")
 	if !strings.HasPrefix(header, "== ") || !strings.Contains(header, ` env "CUDA_VISIBLE_DEVICES=2" `) || !strings.HasSuffix(header, ` "--seed" "2" "--disable-uvicorn-access-log"`) || strings.Contains(header, "secret") || !strings.Contains(rest, "key secret") {
@@ -117,10 +110,7 @@ func TestFailedStarts(t *testing.T) {
 			limit := time.Minute
 			switch tt.kind {
 			case "taken", "answering":
-				other, err := net.Listen("tcp", strings.TrimPrefix(r.url(1), "http://"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				other := must(net.Listen("tcp", strings.TrimPrefix(r.url(1), "http://")))
 				status := map[string]int{"taken": http.StatusServiceUnavailable, "answering": http.StatusOK}[tt.kind]
 				go http.Serve(other, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 				defer other.Close()
@@ -171,9 +161,7 @@ func TestRestarts(t *testing.T) {
 	other, runs := w.Process(0), map[int]bool{w.Process(1): true}
 	restart := func() {
 		t.Helper()
-		if err := w.Restart(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, w.Restart(t.Context(), 1))
 		if p := w.Process(1); p == 0 || runs[p] || w.Process(0) != other {
 			t.Errorf("processes %d and %d", w.Process(0), p)
 		}
@@ -208,10 +196,7 @@ func TestTheWholeGroupEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, tell := listener(t)
 			w := started(t, recipeAt(ports(t, 1), 1, "family", tell))
-			engine, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			engine := must(l.Accept())
 			end(w)
 			ends(t, engine)
 		})
@@ -220,13 +205,8 @@ func TestTheWholeGroupEnds(t *testing.T) {
 		l, tell := listener(t)
 		parent := exec.Command(os.Args[0])
 		parent.Env = append(os.Environ(), "SERVER=parent", tell, "PORT="+strconv.Itoa(ports(t, 1)), "LOGS="+t.TempDir())
-		if err := parent.Start(); err != nil {
-			t.Fatal(err)
-		}
-		engine, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, parent.Start())
+		engine := must(l.Accept())
 		_ = parent.Process.Kill()
 		_ = parent.Wait() // killed
 		ends(t, engine)
@@ -237,10 +217,7 @@ func TestTheWholeGroupEnds(t *testing.T) {
 func TestDeafGroup(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	deaf := []string{"/bin/sh", "-c", `trap "" TERM; echo deaf; while :; do sleep 0.1; done`}
-	p, err := launch(deaf, os.Environ(), nil, log, time.Now(), time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(launch(deaf, os.Environ(), nil, log, time.Now(), time.Second))
 	for !strings.Contains(p.words(), "deaf") {
 		time.Sleep(time.Millisecond)
 	}
@@ -253,10 +230,7 @@ func TestDeafGroup(t *testing.T) {
 // listener accepts the connections that tell of a process's life.
 func listener(t *testing.T) (net.Listener, string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { l.Close() })
 	return l, "TELL=" + l.Addr().String()
 }
@@ -266,5 +240,21 @@ func ends(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if _, err := io.ReadAll(conn); err != nil && !errors.Is(err, syscall.ECONNRESET) {
 		t.Error(err)
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -30,10 +30,7 @@ func TestPaperCommands(t *testing.T) {
 	var text bytes.Buffer
 	for _, m := range paper() {
 		for _, i := range []int{0, 7} {
-			words, err := r.words(m, i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			words := must(r.words(m, i))
 			fmt.Fprintf(&text, "%s, replica %d, %s\n", m.Served, i, r.url(i))
 			for _, v := range r.variables(m, i, "secret") {
 				fmt.Fprintf(&text, "  %s\n", v)
@@ -52,10 +49,7 @@ func TestRecipeWins(t *testing.T) {
 		Port:        9000, Replicas: 2, GPUs: []string{"4", "GPU-ab", "7"},
 	}
 	m := Model{Path: "/models/a b", Served: "tiny", MaxSequences: 8, ContextTokens: 64, Flags: []string{"--load-format", "dummy"}}
-	words, err := r.words(m, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	words := must(r.words(m, 1))
 	begin := []string{"/opt/my env/python", "-m", "server", "--model", "/models/a b", "--tag", "1:9001", "--host", "127.0.0.1", "--port", "9001"}
 	if !slices.Equal(words[:len(begin)], begin) {
 		t.Errorf("the command begins with %q, want %q", words[:len(begin)], begin)

@@ -103,10 +103,7 @@ func ports(t *testing.T, n int) int {
 	t.Helper()
 next:
 	for {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(net.Listen("tcp", "127.0.0.1:0"))
 		defer l.Close()
 		first := l.Addr().(*net.TCPAddr).Port
 		for i := 1; i < n; i++ {

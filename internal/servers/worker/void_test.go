@@ -58,9 +58,7 @@ func TestVoid(t *testing.T) {
 					tt.change(s, w)
 				}
 			})
-			if err := b.WarmUp(t.Context(), question(64), 1); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, b.WarmUp(t.Context(), question(64), 1))
 			e := b.begin()
 			e.Submit(0, of(endless))
 			tt.happen(b, e)
@@ -103,10 +101,7 @@ func TestVoidAtTheEnd(t *testing.T) {
 	// A replica dies of somebody else's request, and is back before a poll.
 	e := b.begin()
 	e.Submit(0, of(5))
-	place, err := b.Pool.Take(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := must(b.Pool.Take(t.Context()))
 	failed := make(chan error)
 	go func() {
 		_, err := place.Stream(question(endless), nil)

@@ -49,20 +49,12 @@ func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *wor
 		}
 		r := imitation.New(s)
 		t.Cleanup(r.Close)
-		if err := r.Listen("127.0.0.1:0"); err != nil {
-			t.Fatal(err)
-		}
-		c, err := vllm.New(r.URL(), vllm.Options{Connections: window + 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, r.Listen("127.0.0.1:0"))
+		c := must(vllm.New(r.URL(), vllm.Options{Connections: window + 2}))
 		b.replicas, b.clients = append(b.replicas, r), append(b.clients, c)
 		members = append(members, pool.Replica{Client: c})
 	}
-	p, err := pool.Open(t.Context(), members, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(pool.Open(t.Context(), members, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: window, Attempts: 1, Outage: time.Hour}))
 	settings.Pool = p
 	t.Cleanup(settings.Pool.Close)
 	b.Worker = settings
@@ -94,10 +86,7 @@ func (b *bench) begin() *worker.Engine {
 
 func next(t *testing.T, e *worker.Engine) router.Event {
 	t.Helper()
-	event, err := e.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := must(e.Next(t.Context()))
 	return event
 }
 
@@ -170,18 +159,14 @@ func TestWarmUp(t *testing.T) {
 	for _, each := range []int{1, 6} {
 		var log [3]bytes.Buffer
 		b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Worker) { s.Speed, s.Log = 0, &log[i] })
-		if err := b.WarmUp(t.Context(), question(1000), each); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, b.WarmUp(t.Context(), question(1000), each))
 		seeds, lengths := map[int64]bool{}, map[int]int{}
 		for i, r := range b.replicas {
 			r.Close()
 			asked := 0
 			for decoder := json.NewDecoder(&log[i]); decoder.More(); asked++ {
 				var entry imitation.Entry
-				if err := decoder.Decode(&entry); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, decoder.Decode(&entry))
 				seeds[*entry.Seed] = true
 				lengths[entry.Tokens]++
 			}
@@ -259,10 +244,7 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	b := setUp(t, 1, nil)
 	ctx, cancel := context.WithCancel(t.Context())
-	e, err := b.Begin(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(b.Begin(ctx))
 	e.Submit(0, of(endless))
 	b.running(0, 1, 1)
 	cancel()
@@ -276,5 +258,21 @@ func TestInterrupt(t *testing.T) {
 	again := b.begin() // ended before the replicas are compared
 	if err := again.Close(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
 		t.Errorf("an interrupted close: %v", err)
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

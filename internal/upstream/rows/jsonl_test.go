@@ -54,9 +54,7 @@ func TestFaultsOfJSONL(t *testing.T) {
 		wantError(t, err, path+": row 2: ", test.want)
 	}
 	path := save(t, "jsonl", "{\"text\":\"first\"}\n")
-	if err := os.Truncate(path, 257<<20); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Truncate(path, 257<<20))
 	wantError(t, readJSON(path, func(rows.Row) error { return nil }), path+": row 2: is longer than 256 MiB")
 }
 
@@ -91,28 +89,18 @@ func TestValuesOfJSONL(t *testing.T) {
 
 func TestPlaces(t *testing.T) {
 	text := "\"\\/\b\f\n\r\té∑🧮 plain \u2028<&>\x7f"
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	quoted := must(json.Marshal(text))
 	path := save(t, "jsonl", `{"text":"","place":""}`+"\n"+`{"text":"é","place":  "∑ plain"}`+"\n"+`{"place":`+strings.ReplaceAll(string(quoted), "🧮", `\ud83e\uddee`)+`,"text":""}`)
 	var at []rows.Span
-	if err := readJSON(path, func(r rows.Row) error { at = append(at, r.Place("place")); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, readJSON(path, func(r rows.Row) error { at = append(at, r.Place("place")); return nil }))
 	for i, want := range []string{"", "∑ plain", text} {
-		opened, err := rows.OpenText(path, at[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		opened := must(rows.OpenText(path, at[i]))
 		if got, err := io.ReadAll(opened); err != nil || string(got) != want || opened.Close() != nil {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}
-	if err := os.WriteFile(path, []byte(strings.Repeat(`\x`, 100)), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	_, err = rows.OpenText(path, at[2])
+	ok(t, os.WriteFile(path, []byte(strings.Repeat(`\x`, 100)), 0o666))
+	_, err := rows.OpenText(path, at[2])
 	wantError(t, err, path, "has the file changed?")
 }
 
@@ -141,10 +129,7 @@ func TestJSONLTakesTheMemoryOfItsLongestLine(t *testing.T) {
 		t.Errorf("20 lines of %d bytes take %d bytes", len(line), took)
 	}
 	took = allocated(func() {
-		text, err := rows.OpenText(path, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(rows.OpenText(path, at))
 		defer text.Close()
 		if n, err := io.Copy(io.Discard, text); err != nil || n != 8<<20 {
 			t.Errorf("%d bytes, %v", n, err)
@@ -160,25 +145,17 @@ func TestJSONLTakesTheMemoryOfItsLongestLine(t *testing.T) {
 func TestALargeColumnTakesTheMemoryOfPages(t *testing.T) {
 	const count, size = 50, 2 << 20
 	path := filepath.Join(t.TempDir(), "images.parquet")
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(os.Create(path))
 	root := schema.MustGroup(schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{schema.NewByteArrayNode("image", parquet.Repetitions.Optional, -1)}, -1))
 	w := file.NewParquetWriter(out, root, file.WithWriterProps(parquet.NewWriterProperties(parquet.WithDictionaryDefault(false), parquet.WithStats(false), parquet.WithBatchSize(1))))
-	images, err := w.AppendRowGroup().NextColumn()
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must(w.AppendRowGroup().NextColumn())
 	for i := range count {
 		image := parquet.ByteArray(strings.Repeat(string(rune('a'+i%26)), size))
 		if _, err := images.(*file.ByteArrayColumnChunkWriter).WriteBatch([]parquet.ByteArray{image}, []int16{1}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, w.Close())
 	heap := func() uint64 {
 		runtime.GC()
 		var stats runtime.MemStats
@@ -186,7 +163,7 @@ func TestALargeColumnTakesTheMemoryOfPages(t *testing.T) {
 		return stats.HeapAlloc
 	}
 	read, before, most := 0, heap(), uint64(0)
-	err = rows.Read(context.Background(), path, map[string]rows.Kind{"image": rows.Text}, func(r rows.Row) error {
+	err := rows.Read(context.Background(), path, map[string]rows.Kind{"image": rows.Text}, func(r rows.Row) error {
 		if read += len(r.Text("image")); r.Number%10 == 0 {
 			most = max(most, heap())
 		}
@@ -194,5 +171,21 @@ func TestALargeColumnTakesTheMemoryOfPages(t *testing.T) {
 	})
 	if err != nil || read != count*size || most > before+16<<20 {
 		t.Errorf("%d bytes of images, at most %d bytes of memory after %d, %v", read, most, before, err)
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -213,10 +213,7 @@ func TestFaultsOfParquet(t *testing.T) {
 // no panic and no endless loop.
 func TestDamagedParquet(t *testing.T) {
 	for _, name := range []string{"snappy", "pages", "duckdb"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name+".parquet"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(filepath.Join("testdata", name+".parquet")))
 		for i := 8; i < len(data); i += 31 {
 			path := save(t, "parquet", string(data[:i]))
 			_, err := readLines(path, allColumns)
@@ -232,9 +229,7 @@ func TestDamagedParquet(t *testing.T) {
 func save(t *testing.T, format, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "made."+format)
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
