@@ -17,10 +17,7 @@ import (
 
 func published(t *testing.T) []profile.Profile {
 	t.Helper()
-	profiles, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	profiles := must(profile.Parse(data.Profiles(), data.ProfilesName))
 	return profiles
 }
 
@@ -100,10 +97,7 @@ func count(yes bool) int {
 }
 
 func TestPublishedMeasurements(t *testing.T) {
-	runs, err := measurement.Parse(data.Measurements(), data.MeasurementsName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := must(measurement.Parse(data.Measurements(), data.MeasurementsName))
 	kept, _, err := profile.Evaluated(published(t))
 	if err != nil {
 		t.Fatal(err)
@@ -141,10 +135,7 @@ func TestPublishedMeasurements(t *testing.T) {
 }
 
 func TestArchitecturesCoverTheModels(t *testing.T) {
-	architectures, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	architectures := must(flops.Parse(data.Architectures(), data.ArchitecturesName))
 	known := map[string]flops.Architecture{}
 	for _, a := range architectures {
 		known[a.Model] = a
@@ -185,10 +176,7 @@ func TestEveryProfileHasItsDigest(t *testing.T) {
 // The README gives the digest of every embedded file, so that a changed file
 // is noticed and a copy can be checked.
 func TestReadmeGivesTheDigests(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must(os.ReadFile("README.md"))
 	files := map[string][]byte{
 		data.ProfilesName: data.Profiles(), data.MeasurementsName: data.Measurements(),
 		data.ProfileSHA256Name: data.ProfileSHA256(),
@@ -200,5 +188,21 @@ func TestReadmeGivesTheDigests(t *testing.T) {
 		if !strings.Contains(string(readme), line) {
 			t.Errorf("README.md lacks the line %q", line)
 		}
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -50,10 +50,7 @@ func TestOtherReadersReadTheSame(t *testing.T) {
 		}
 	}
 
-	runs, err := measurement.Parse(data.Measurements(), data.MeasurementsName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs := must(measurement.Parse(data.Measurements(), data.MeasurementsName))
 	var seconds float64
 	for _, m := range runs {
 		seconds += m.TimeSeconds
@@ -88,9 +85,7 @@ func TestOtherReadersReadEveryType(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := rowfile.Write(&b, rows, map[string]string{"k": "v"}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rowfile.Write(&b, rows, map[string]string{"k": "v"}))
 	path := filepath.Join(t.TempDir(), "types.parquet")
 	save(t, path, b.Bytes())
 	for reader, got := range read(t, python, path) {
@@ -154,9 +149,7 @@ func equal(a, b [][2]string) bool {
 
 func save(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(path, content, 0o644))
 }
 
 // interpreter is a Python with pyarrow and duckdb.
@@ -194,9 +187,7 @@ func (p interpreter) run(t *testing.T, args ...string) []byte {
 func read(t *testing.T, python interpreter, path string) map[string]summary {
 	t.Helper()
 	var summaries map[string]summary
-	if err := json.Unmarshal(python.run(t, "testdata/read.py", path), &summaries); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal(python.run(t, "testdata/read.py", path), &summaries))
 	if len(summaries) != 2 {
 		t.Fatalf("summaries of %d readers, want 2", len(summaries))
 	}
@@ -207,24 +198,16 @@ func read(t *testing.T, python interpreter, path string) map[string]summary {
 // were found to have at the paper's number of trajectories: with the control variate,
 // without, and by the default search, within 3 standard errors.
 func TestTheDefaultSearchAgreesWithTheLongOne(t *testing.T) {
-	file, err := os.Open("ts_neyman_8192.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Open("ts_neyman_8192.csv"))
 	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(csv.NewReader(file).ReadAll())
 	if len(rows) != 5 {
 		t.Fatalf("%d lines, want a head and four budgets", len(rows))
 	}
 	for _, row := range rows[1:] {
 		of := map[string]float64{}
 		for i, name := range rows[0] {
-			if of[name], err = strconv.ParseFloat(row[i], 64); err != nil {
-				t.Fatal(err)
-			}
+			of[name] = must(strconv.ParseFloat(row[i], 64))
 		}
 		apart := func(a, aSE, b, bSE string) {
 			if d := math.Abs(of[a] - of[b]); d > 3*math.Hypot(of[aSE], of[bSE]) {

@@ -15,19 +15,14 @@ import (
 // smallTasks is the tasks of the small benchmark.
 func smallTasks(t *testing.T) []benchmark.Task {
 	t.Helper()
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompts := must(benchmark.ParsePrompts(data.Prompts()))
+	tasks := must(benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName))
 	return tasks
 }
 
-// What is asked is part of what rollouts are of: a change of a problem or of a
-// template sets aside those that people have. If it is meant, change the digest.
+// TestWhatIsAskedStays: a change of a problem or of a template sets aside the rollouts that
+// people have, and answers were worked out once in another way than the problems were made. If
+// it is meant, change the digest.
 func TestWhatIsAskedStays(t *testing.T) {
 	const want = "2b58cb80ff93babca495030b3d75145931b433481b480e0cd76213ec9245126e"
 	if got := benchmark.PromptDigest(smallTasks(t)); got != want {
@@ -112,10 +107,7 @@ func withWrongEnd(tests []benchmark.Test) []benchmark.Test {
 
 func runSolutions(t *testing.T, python string, tasks []benchmark.Task) string {
 	t.Helper()
-	input, err := json.Marshal(tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must(json.Marshal(tasks))
 	command := exec.Command(python, "testdata/smallbench/run.py")
 	command.Stdin = bytes.NewReader(input)
 	var stderr strings.Builder
