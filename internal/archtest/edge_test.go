@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"slices"
-	"strconv"
 	"testing"
 )
 
@@ -48,28 +47,15 @@ var allowed = []struct{ pkg, name, reason string }{
 // hidden randomness.
 var seeded = []string{"Rand", "Source", "PCG", "ChaCha8", "Zipf", "New", "NewPCG", "NewChaCha8", "NewZipf"}
 
-func edgeFaults(f folder) []string {
-	var faults []string
+func edgeFaults(f folder) (faults []string) {
 	for _, file := range f.files {
-		imported := importNames(file)
-		ast.Inspect(file.ast, func(n ast.Node) bool {
-			sel, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			x, ok := sel.X.(*ast.Ident)
-			if !ok {
-				return true
-			}
-			if pkg, name := imported[x.Name], sel.Sel.Name; forbidden(f.path, pkg, name) {
+		file.selectors(func(sel *ast.SelectorExpr, pkg, name string) {
+			if forbidden(f.path, pkg, name) {
 				faults = append(faults, fmt.Sprintf("%s: %s uses %s.%s: inject it from the edge", file.at(sel), f.path, pkg, name))
 			}
-			return true
 		})
-		for local, pkg := range imported {
-			if local == "." && edge[pkg] != nil {
-				faults = append(faults, fmt.Sprintf("%s: dot import of %s", file.name, pkg))
-			}
+		if pkg := file.importNames()["."]; edge[pkg] != nil {
+			faults = append(faults, fmt.Sprintf("%s: dot import of %s", file.name, pkg))
 		}
 	}
 	return faults
@@ -91,34 +77,4 @@ func forbidden(in, pkg, name string) bool {
 	return true
 }
 
-// importNames maps the local names of a file's imports to their paths.
-func importNames(f file) map[string]string {
-	names := make(map[string]string)
-	for _, spec := range f.ast.Imports {
-		target, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			continue // the parser would have refused it
-		}
-		local := target
-		for i := len(target) - 1; i >= 0; i-- {
-			if target[i] == '/' {
-				local = target[i+1:]
-				break
-			}
-		}
-		if target == "math/rand/v2" {
-			local = "rand"
-		}
-		if spec.Name != nil {
-			local = spec.Name.Name
-		}
-		names[local] = target
-	}
-	return names
-}
-
-func TestOnlyTheEdgeTouchesTheWorld(t *testing.T) {
-	for _, f := range repository(t) {
-		report(t, edgeFaults(f))
-	}
-}
+func TestOnlyTheEdgeTouchesTheWorld(t *testing.T) { hold(t, edgeFaults) }

@@ -1,45 +1,60 @@
 package archtest
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// layoutPage is where the list of all packages stands.
-const layoutPage = "docs/architecture.md"
-
 // layoutLine is a line of the layout of docs/architecture.md: a folder and what it is for.
 var layoutLine = regexp.MustCompile(`(?m)^([a-z/]+)/ +\S`)
 
-// layoutFaults compares the folders that the page lists with the packages. Test
-// helpers (…test below another package) and programs that make data need no
-// line.
-func layoutFaults(page string, packages []string) []string {
-	var listed, faults []string
-	for _, match := range layoutLine.FindAllStringSubmatch(page, -1) {
-		listed = append(listed, match[1])
-		if !slices.Contains(packages, match[1]) {
-			faults = append(faults, layoutPage+" lists "+match[1]+", which is no package")
+// TestLayoutListsEveryPackage compares the folders that docs/architecture.md lists with the
+// packages. Test helpers (…test below another package) and programs that make data need no line.
+func TestLayoutListsEveryPackage(t *testing.T) {
+	unlisted := map[string]bool{}
+	for _, f := range repository() {
+		unlisted[f.path] = true
+	}
+	for _, match := range layoutLine.FindAllStringSubmatch(read("docs/architecture.md"), -1) {
+		if !unlisted[match[1]] {
+			t.Errorf("docs/architecture.md lists %s, which is no package, or twice", match[1])
+		}
+		delete(unlisted, match[1])
+	}
+	for p := range unlisted {
+		if helper := strings.HasSuffix(p, "test") && strings.Count(p, "/") > 1; !helper && !strings.HasPrefix(p, "data/") {
+			t.Errorf("docs/architecture.md does not list %s", p)
 		}
 	}
-	for _, p := range packages {
-		helper := strings.HasSuffix(p, "test") && strings.Count(p, "/") > 1 || strings.HasPrefix(p, "data/")
-		if !helper && !slices.Contains(listed, p) {
-			faults = append(faults, layoutPage+" does not list "+p)
-		}
-	}
-	return faults
 }
 
-func TestLayoutListsEveryPackage(t *testing.T) {
-	page := must(os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(layoutPage))))
-	var packages []string
-	for _, f := range repository(t) {
-		packages = append(packages, f.path)
+var (
+	namedTest = regexp.MustCompile("`((?:Test|Benchmark)[A-Z][A-Za-z0-9_]*)")
+	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)[A-Z][A-Za-z0-9_]*)\(`)
+)
+
+// TestPagesNameTestsThatExist holds docs/, whose tables name the test of each promise, and
+// BENCHMARKS.md to the tests and benchmarks of the repository.
+func TestPagesNameTestsThatExist(t *testing.T) {
+	var exists []string
+	walk(func(name, source string) {
+		if strings.HasSuffix(name, "_test.go") {
+			for _, m := range testFunc.FindAllStringSubmatch(source, -1) {
+				exists = append(exists, m[1])
+			}
+		}
+	})
+	named := 0
+	for _, page := range append(glob("docs/*.md"), "BENCHMARKS.md") {
+		for _, m := range namedTest.FindAllStringSubmatch(read(page), -1) {
+			if named++; !slices.Contains(exists, m[1]) {
+				t.Errorf("%s names %s, which is no test", page, m[1])
+			}
+		}
 	}
-	report(t, layoutFaults(string(page), packages))
+	if named < 20 {
+		t.Errorf("the pages name %d tests", named)
+	}
 }

@@ -3,8 +3,6 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,23 +51,18 @@ func wordFaults(f folder) (faults []string) {
 }
 
 func TestWords(t *testing.T) {
+	hold(t, wordFaults)
 	n := 0
-	for _, f := range repository(t) {
-		report(t, wordFaults(f))
+	for _, f := range repository() {
 		n += vagueWords(f)
 	}
 	if n > mostVague {
 		t.Errorf("%d vague words in comments (%s), at most %d: name the noun", n, vague, mostVague)
 	}
-	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
-	if err != nil || len(pages) < 5 {
-		t.Fatalf("%d pages, %v", len(pages), err)
-	}
-	for _, page := range append(pages, filepath.Join("..", "..", "README.md"), filepath.Join("..", "..", "CONTRIBUTING.md")) {
-		text := must(os.ReadFile(page))
-		for i, line := range strings.Split(string(text), "\n") {
+	for _, page := range append(glob("docs/*.md"), "README.md", "CONTRIBUTING.md") {
+		for i, line := range strings.Split(read(page), "\n") {
 			if word := dialect.FindString(line); word != "" {
-				t.Errorf("%s:%d: %q: name the noun, and what it does", filepath.Base(page), i+1, word)
+				t.Errorf("%s:%d: %q: name the noun, and what it does", page, i+1, word)
 			}
 		}
 	}
