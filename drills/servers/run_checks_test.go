@@ -8,9 +8,7 @@ import (
 	"slices"
 
 	"speceval/drills/drill"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/method/controller"
 )
 
 // shape is the worker that runs were on, and their origin. Every strategy has one run.
@@ -76,15 +74,6 @@ func (r run) exact() error {
 		return fmt.Errorf("%d ids for %d requests", len(ids), len(r.requests))
 	}
 	return nil
-}
-
-// id is the rollout of a request.
-func (r run) id(q measurement.Request) controller.ID {
-	id := controller.ID{Task: int32(slices.Index(r.of.profile.TaskIDs, q.Task)), Ordinal: q.Ordinal}
-	if q.Phase == continuation {
-		id.Phase = controller.Continuation
-	}
-	return id
 }
 
 // ordered checks the order of pilots and continuations.

