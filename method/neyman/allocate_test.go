@@ -12,21 +12,17 @@ import (
 
 // greedy is the paper's procedure word for word: start from one rollout a task, or
 // from a larger floor, and give each further one to the task with the largest marginal
-// reduction, the first of those that are equal.
-func greedy(scores []float64, total, least int) []int {
+// reduction, the first of those that are equal, among tasks below a ceiling.
+func greedy(scores []float64, total, least, most int) []int {
 	allocation := slices.Repeat([]int{least}, len(scores))
-	if slices.Max(scores) == 0 {
-		for spent := least * len(scores); spent < total; spent++ {
-			allocation[spent%len(scores)]++
-		}
-		return allocation
-	}
 	for spent := least * len(scores); spent < total; spent++ {
-		best, gain := 0, -1.0
+		best, gain := spent%len(scores), 0.0 // in turn where no task has a variance
+		if slices.Max(scores) > 0 || allocation[best] >= most {
+			gain = -1
+		}
 		for i, v := range scores {
-			l := allocation[i]
-			if g := v / float64(l*(l+1)); g > gain {
-				best, gain = i, g
+			if l := allocation[i]; l < most && v/float64(l*(l+1)) > gain {
+				best, gain = i, v/float64(l*(l+1))
 			}
 		}
 		allocation[best]++
@@ -59,87 +55,51 @@ func kindsOfScores(random *seed.Stream) []float64 {
 	return scores
 }
 
+// TestAllocationIsTheGreedyOne draws scores, totals, floors and ceilings. Below a ceiling it
+// compares values, since tasks without variance may have any numbers.
 func TestAllocationIsTheGreedyOne(t *testing.T) {
-	random := seed.Root(1).Stream()
-	for range 20_000 {
-		scores := kindsOfScores(&random)
-		total := len(scores) + int(random.Uint64()%uint64(20*len(scores)))
-		got := must(Allocate(scores, total))
-		if want := greedy(scores, total, 1); !slices.Equal(got, want) {
-			t.Fatalf("Allocate(%v, %d) =\n%v, greedy gives\n%v", scores, total, got, want)
-		}
-	}
-}
-
-// TestAllocationOfManyTasksIsTheGreedyOne has tasks whose equal scores are one class.
-func TestAllocationOfManyTasksIsTheGreedyOne(t *testing.T) {
-	random := seed.Root(5).Stream()
-	var a Allocator
-	for range 5 {
-		var scores []float64
-		for n := manyTasks + int(random.Uint64()%100); len(scores) < n; {
-			scores = append(scores, kindsOfScores(&random)...)
-		}
-		a.Least = 1 + int(random.Uint64()%3)
-		total := a.Least*len(scores) + int(random.Uint64()%uint64(4*len(scores)))
-		got := must(a.Allocate(scores, total))
-		if want := greedy(scores, total, a.Least); !slices.Equal(got, want) {
-			t.Fatalf("Allocate(%v, %d) =\n%v, greedy gives\n%v", scores, total, got, want)
-		}
-	}
-}
-
-func TestAllocationAboveAFloorIsTheGreedyOne(t *testing.T) {
-	random := seed.Root(3).Stream()
-	var a Allocator
-	for range 20_000 {
-		scores := kindsOfScores(&random)
-		a.Least = 1 + int(random.Uint64()%8)
-		total := a.Least*len(scores) + int(random.Uint64()%uint64(20*len(scores)))
-		got := must(a.Allocate(scores, total))
-		if want := greedy(scores, total, a.Least); !slices.Equal(got, want) {
-			t.Fatalf("Allocate(%v, %d) above %d =\n%v, greedy gives\n%v", scores, total, a.Least, got, want)
-		}
-	}
-}
-
-// TestAllocationBelowACeilingIsTheGreedyOne compares values, since tasks without
-// variance may have any numbers.
-func TestAllocationBelowACeilingIsTheGreedyOne(t *testing.T) {
-	random := seed.Root(4).Stream()
 	value := func(scores []float64, allocation []int) (sum float64) {
 		for i, v := range scores {
 			sum += v / float64(allocation[i])
 		}
 		return sum
 	}
-	var a Allocator
-	for range 20_000 {
-		scores := kindsOfScores(&random)
-		a.Least = 1 + int(random.Uint64()%4)
-		a.Most = a.Least + int(random.Uint64()%30)
-		total := a.Least*len(scores) + int(random.Uint64()%uint64(1+(a.Most-a.Least)*len(scores)))
-		got := must(a.Allocate(scores, total))
-		want := slices.Repeat([]int{a.Least}, len(scores))
-		for spent := a.Least * len(scores); spent < total; spent++ {
-			best, gain := -1, -1.0
-			for i, v := range scores {
-				if g := v / float64(want[i]*(want[i]+1)); want[i] < a.Most && g > gain {
-					best, gain = i, g
-				}
+	for name, tt := range map[string]struct{ rounds, tasks, floors, ceilings, more int }{
+		"each has one": {8000, 1, 1, 0, 20}, "above a floor": {8000, 1, 8, 0, 20}, "below a ceiling": {8000, 1, 4, 30, 0},
+		"many tasks, whose equal scores are one class": {5, manyTasks, 3, 0, 4},
+	} {
+		random := seed.Root(1).Child(name).Stream()
+		below := func(n int) int { return int(random.Uint64() % uint64(n)) }
+		var a Allocator
+		for range tt.rounds {
+			var scores []float64
+			for n := tt.tasks + below(min(tt.tasks, 100)); len(scores) < n; {
+				scores = append(scores, kindsOfScores(&random)...)
 			}
-			want[best]++
+			n, most := len(scores), math.MaxInt
+			a.Least = 1 + below(tt.floors)
+			total := a.Least * n
+			if tt.ceilings > 0 {
+				most = a.Least + below(tt.ceilings)
+				a.Most, total = most, total+below(1+(most-a.Least)*n)
+			} else {
+				total += below(tt.more * n)
+			}
+			got, want, all := must(a.Allocate(scores, total)), greedy(scores, total, a.Least, most), 0
+			for _, n := range got {
+				all += n
+			}
+			alike := slices.Equal(got, want)
+			if tt.ceilings > 0 {
+				alike = all == total && slices.Min(got) >= a.Least && slices.Max(got) <= most && value(scores, got) <= value(scores, want)*(1+1e-12)
+			}
+			if !alike {
+				t.Fatalf("%s: Allocate(%v, %d) from %d to %d =\n%v, greedy gives\n%v", name, scores, total, a.Least, most, got, want)
+			}
 		}
-		all := 0
-		for _, n := range got {
-			all += n
+		if _, err := a.Allocate([]float64{1, 2}, 2*a.Most+1); a.Most > 0 && err == nil {
+			t.Error("more rollouts than fit below the ceiling are allocated")
 		}
-		if all != total || slices.Min(got) < a.Least || slices.Max(got) > a.Most || value(scores, got) > value(scores, want)*(1+1e-12) {
-			t.Fatalf("Allocate(%v, %d) from %d to %d =\n%v, greedy gives\n%v", scores, total, a.Least, a.Most, got, want)
-		}
-	}
-	if _, err := a.Allocate([]float64{1, 2}, 2*a.Most+1); err == nil {
-		t.Error("more rollouts than fit below the ceiling are allocated")
 	}
 }
 
@@ -268,7 +228,7 @@ func BenchmarkAllocate(b *testing.B) {
 				b.Skip("it takes minutes")
 			}
 			for b.Loop() {
-				greedy(scores, n*32, 1)
+				greedy(scores, n*32, 1, math.MaxInt)
 			}
 			perSecond(b, "allocations/s")
 		})

@@ -9,73 +9,22 @@ import (
 	"speceval/method/staged"
 )
 
-// law visits every outcome of an evaluation of tasks with the chances ps, by following
-// step after every stage from the start: rebuild makes the evaluation anew, and decide
-// takes it past a barrier. It returns the mean of the estimates and their variance.
+// law is the mean of the estimates over every outcome, their variance, and the stated one.
 func law(t *testing.T, ps []float64, rebuild func() *staged.Stages, decide func(s *staged.Stages, p past)) (mean, variance, stated float64) {
 	t.Helper()
 	var square float64
-	var visit func(p past, chance float64)
-	replayed := func(p past) *staged.Stages {
-		s := rebuild()
-		for k, passes := range p.passes {
-			ok(t, s.Observe(passes))
-			if !s.Done() {
-				decide(s, past{p.sizes[:k+1], p.passes[:k+1]})
+	every(t, ps, rebuild, decide, func(s *staged.Stages, _ past, chance float64) {
+		mean += chance * s.Mean()
+		square += chance * s.Mean() * s.Mean()
+		for i, q := range ps {
+			share := 1 / float64(len(ps))
+			if shares := s.Barrier(nil).TaskShares; shares != nil {
+				share = shares[i]
 			}
+			stated += chance * q * (1 - q) * s.Shrinkage()[i] * share * share
 		}
-		return s
-	}
-	visit = func(p past, chance float64) {
-		s := replayed(p)
-		if s.Done() {
-			x := s.Mean()
-			mean += chance * x
-			square += chance * x * x
-			for i, q := range ps {
-				share := 1 / float64(len(ps))
-				if shares := s.Barrier(nil).TaskShares; shares != nil {
-					share = shares[i]
-				}
-				stated += chance * q * (1 - q) * s.Shrinkage()[i] * share * share
-			}
-			return
-		}
-		sizes := slices.Clone(s.Sizes())
-		outcomes(sizes, func(passes []int) {
-			visit(past{append(slices.Clone(p.sizes), sizes), append(slices.Clone(p.passes), passes)}, chance*probability(sizes, passes, ps))
-		})
-	}
-	visit(past{}, 1)
+	})
 	return mean, square - mean*mean, stated
-}
-
-// outcomes visits all passes of some sizes.
-func outcomes(sizes []int, visit func(passes []int)) {
-	passes := make([]int, len(sizes))
-	for {
-		visit(slices.Clone(passes))
-		i := 0
-		for ; i < len(sizes) && passes[i] == sizes[i]; i++ {
-			passes[i] = 0
-		}
-		if i == len(sizes) {
-			return
-		}
-		passes[i]++
-	}
-}
-
-func probability(sizes, passes []int, ps []float64) float64 {
-	product := 1.0
-	for i, n := range sizes {
-		s := passes[i]
-		product *= math.Pow(ps[i], float64(s)) * math.Pow(1-ps[i], float64(n-s))
-		for k := range s {
-			product *= float64(n-k) / float64(k+1)
-		}
-	}
-	return product
 }
 
 // TestStoppingByWhatIsSeenIsUnbiased lists every outcome of evaluations whose rest is
@@ -162,22 +111,7 @@ func TestAnExtensionIsUnbiased(t *testing.T) {
 		return begin(t, 2, 2, staged.Plan{Pilots: 1, Weight: 0.3, Fractions: []float64{1}})
 	}
 	var mean, square, stated float64
-	var each func(p past, chance float64)
-	each = func(p past, chance float64) {
-		s := first()
-		for k, passes := range p.passes {
-			ok(t, s.Observe(passes))
-			if !s.Done() {
-				ok(t, s.Decide(arbitrary(5)(past{p.sizes[:k+1], p.passes[:k+1]}, 2)))
-			}
-		}
-		if !s.Done() {
-			sizes := slices.Clone(s.Sizes())
-			outcomes(sizes, func(passes []int) {
-				each(past{append(slices.Clone(p.sizes), sizes), append(slices.Clone(p.passes), passes)}, chance*probability(sizes, passes, ps))
-			})
-			return
-		}
+	every(t, ps, first, func(s *staged.Stages, p past) { ok(t, s.Decide(arbitrary(5)(p, 2))) }, func(s *staged.Stages, p past, chance float64) {
 		was := staged.Past{Means: s.Means(), Shrinkage: s.Shrinkage()}
 		m, v, st := law(t, ps, func() *staged.Stages {
 			x := must(staged.Extend(was, 3, staged.Plan{Weight: 0.4, Fractions: []float64{0.5, 1}}))
@@ -189,8 +123,7 @@ func TestAnExtensionIsUnbiased(t *testing.T) {
 		mean += chance * m
 		square += chance * (v + m*m)
 		stated += chance * st
-	}
-	each(past{}, 1)
+	})
 	if want := (ps[0] + ps[1]) / 2; math.Abs(mean-want) > 1e-14 {
 		t.Errorf("the mean estimate is off by %g", mean-want)
 	}

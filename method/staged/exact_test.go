@@ -32,10 +32,7 @@ type scorer func(p past, tasks int) []float64
 
 // cold scores by the reference prior.
 func cold(p past, tasks int) []float64 {
-	update, err := prior.Update(p.totals(tasks))
-	if err != nil {
-		panic(err)
-	}
+	update := must(prior.Update(p.totals(tasks)))
 	scores := make([]float64, tasks)
 	for i := range scores {
 		_, scores[i] = update.Moments(i)
@@ -43,13 +40,7 @@ func cold(p past, tasks int) []float64 {
 	return scores
 }
 
-var prior = func() *neyman.Prior {
-	p, err := neyman.NewPrior(6)
-	if err != nil {
-		panic(err)
-	}
-	return p
-}()
+var prior = must(neyman.NewPrior(6))
 
 // wrong scores by a prior of probabilities near 0.99, whatever they are.
 func wrong(p past, tasks int) []float64 {
@@ -99,91 +90,47 @@ func others(salt uint64) func([]int) float64 {
 	}
 }
 
-// replay is a past, up to the stage after it, which is decided.
-func replay(t *testing.T, s *staged.Stages, p past, score scorer) {
+// every visits all outcomes of an evaluation of tasks with the chances ps, by following it
+// after every stage from the start: begin is the evaluation before its pilot, and decide takes
+// it past a barrier.
+func every(t *testing.T, ps []float64, begin func() *staged.Stages, decide func(s *staged.Stages, p past), end func(s *staged.Stages, p past, chance float64)) {
 	t.Helper()
-	s.Restart()
-	tasks := len(s.Sizes())
-	for k, passes := range p.passes {
-		if !slices.Equal(s.Sizes(), p.sizes[k]) {
-			t.Fatalf("after the same past the sizes are %v, and were %v", s.Sizes(), p.sizes[k])
+	var follow func(p past, chance float64)
+	follow = func(p past, chance float64) {
+		s := begin()
+		for k, passes := range p.passes {
+			if !slices.Equal(s.Sizes(), p.sizes[k]) {
+				t.Fatalf("after the same past the sizes are %v, and were %v", s.Sizes(), p.sizes[k])
+			}
+			ok(t, s.Observe(passes))
+			if !s.Done() {
+				decide(s, past{p.sizes[:k+1], p.passes[:k+1]})
+			}
 		}
-		ok(t, s.Observe(passes))
 		if s.Done() {
+			end(s, p, chance)
 			return
 		}
-		ok(t, s.Decide(score(past{p.sizes[:k+1], p.passes[:k+1]}, tasks)))
-	}
-}
-
-// evaluation is one under enumeration.
-type evaluation struct {
-	*staged.Stages
-	budget int
-	ps     []float64 // of the tasks' rollouts
-	score  scorer
-	weigh  func(others []int) float64 // the pilot
-}
-
-// moments are expectations over all that can follow a past: of the estimate, of its
-// square, of what its variance should be, and of the pilots' part in that of pairs of
-// tasks.
-type moments struct{ mean, square, formula, pairs float64 }
-
-// enumerate goes through all outcomes that can follow a past.
-func (e evaluation) enumerate(t *testing.T, p past) moments {
-	t.Helper()
-	replay(t, e.Stages, p, e.score)
-	if e.Done() {
-		return e.ended(t, p)
-	}
-	sizes := slices.Clone(e.Sizes())
-	var sum moments
-	passes := make([]int, len(e.ps))
-	for {
-		chance := 1.0
-		for i, x := range passes {
-			chance *= binomial(sizes[i], x, e.ps[i])
+		sizes, passes := slices.Clone(s.Sizes()), make([]int, len(ps))
+		for i := 0; i < len(ps); {
+			own := chance
+			for i, x := range passes {
+				own *= binomial(sizes[i], x, ps[i])
+			}
+			follow(past{append(slices.Clone(p.sizes), sizes), append(slices.Clone(p.passes), slices.Clone(passes))}, own)
+			for i = 0; i < len(ps) && passes[i] == sizes[i]; i++ {
+				passes[i] = 0
+			}
+			if i < len(ps) {
+				passes[i]++
+			}
 		}
-		next := past{append(slices.Clone(p.sizes), sizes), append(slices.Clone(p.passes), slices.Clone(passes))}
-		m := e.enumerate(t, next)
-		sum.mean += chance * m.mean
-		sum.square += chance * m.square
-		sum.formula += chance * m.formula
-		sum.pairs += chance * m.pairs
-		i := 0
-		for ; i < len(passes) && passes[i] == sizes[i]; i++ {
-			passes[i] = 0
-		}
-		if i == len(passes) {
-			return sum
-		}
-		passes[i]++
 	}
-}
-
-// ended checks what must hold of every evaluation and returns what it came to.
-func (e evaluation) ended(t *testing.T, p past) moments {
-	t.Helper()
-	observed, _ := p.totals(len(e.ps))
-	all, sum, formula := 0, 0.0, 0.0
-	for i, n := range observed {
-		all += n
-		sum += e.Means()[i]
-		formula += e.ps[i] * (1 - e.ps[i]) * e.Shrinkage()[i]
-	}
-	n := float64(len(e.ps))
-	if all != len(e.ps)*e.budget || e.Left() != 0 {
-		t.Fatalf("%d rollouts in all, %d left, want %d and 0", all, e.Left(), len(e.ps)*e.budget)
-	}
-	if math.Abs(sum/n-e.Mean()) > 1e-15 {
-		t.Fatalf("the mean is %v, the tasks' %v", e.Mean(), sum/n)
-	}
-	return moments{e.Mean(), e.Mean() * e.Mean(), formula / (n * n), e.pairs(p) / (n * n)}
+	follow(past{}, 1)
 }
 
 // pairs is Σ w_i·w_j·(X_i−p_i)·(X_j−p_j) over the pilots of pairs of tasks.
-func (e evaluation) pairs(p past) float64 {
+func pairs(p past, ps []float64, weigh func(others []int) float64) float64 {
 	m := p.sizes[0][0]
 	counts := make([]int, m+1)
 	for _, x := range p.passes[0] {
@@ -192,7 +139,7 @@ func (e evaluation) pairs(p past) float64 {
 	all, own := 0.0, 0.0
 	for i, x := range p.passes[0] {
 		counts[x]--
-		error := e.weigh(counts) * (float64(x)/float64(m) - e.ps[i])
+		error := weigh(counts) * (float64(x)/float64(m) - ps[i])
 		counts[x]++
 		all += error
 		own += error * error
@@ -249,24 +196,38 @@ func TestEveryOutcome(t *testing.T) {
 
 func checkShape(t *testing.T, tasks, budget int, plan staged.Plan, ps []float64, score scorer) {
 	t.Helper()
-	s := must(staged.New(tasks, budget, plan))
-	mean := 0.0
-	for _, p := range ps {
-		mean += p / float64(tasks)
-	}
 	weigh := plan.LeaveOneOut
 	if weigh == nil {
 		weigh = func([]int) float64 { return plan.Weight }
 	}
-	m := evaluation{s, budget, ps, score, weigh}.enumerate(t, past{})
-	if math.Abs(m.mean-mean) > 1e-14 {
-		t.Errorf("the expected estimate is %.17f, want %.17f", m.mean, mean)
+	s, n := begin(t, tasks, budget, plan), float64(tasks)
+	var want, mean, square, formula, paired float64
+	for _, p := range ps {
+		want += p / n
 	}
-	if variance := m.square - m.mean*m.mean; math.Abs(variance-m.formula-m.pairs) > 1e-14 {
-		t.Errorf("the variance is %.17f, by the formula %.17f and pairs of pilots %.17f", variance, m.formula, m.pairs)
+	decide := func(s *staged.Stages, p past) { ok(t, s.Decide(score(p, tasks))) }
+	every(t, ps, func() *staged.Stages { s.Restart(); return s }, decide, func(s *staged.Stages, p past, chance float64) {
+		all, sum := 0, 0.0
+		observed, _ := p.totals(tasks)
+		for i, x := range observed {
+			all, sum = all+x, sum+s.Means()[i]
+			formula += chance * ps[i] * (1 - ps[i]) * s.Shrinkage()[i] / (n * n)
+		}
+		if all != tasks*budget || s.Left() != 0 || math.Abs(sum/n-s.Mean()) > 1e-15 {
+			t.Fatalf("%d rollouts in all, %d left, want %d and 0; the mean is %v, the tasks' %v", all, s.Left(), tasks*budget, s.Mean(), sum/n)
+		}
+		mean += chance * s.Mean()
+		square += chance * s.Mean() * s.Mean()
+		paired += chance * pairs(p, ps, weigh) / (n * n)
+	})
+	if math.Abs(mean-want) > 1e-14 {
+		t.Errorf("the expected estimate is %.17f, want %.17f", mean, want)
 	}
-	if plan.LeaveOneOut == nil && math.Abs(m.pairs) > 1e-14 {
-		t.Errorf("pairs of pilots have the covariance %v", m.pairs)
+	if variance := square - mean*mean; math.Abs(variance-formula-paired) > 1e-14 {
+		t.Errorf("the variance is %.17f, by the formula %.17f and pairs of pilots %.17f", variance, formula, paired)
+	}
+	if plan.LeaveOneOut == nil && math.Abs(paired) > 1e-14 {
+		t.Errorf("pairs of pilots have the covariance %v", paired)
 	}
 }
 

@@ -33,8 +33,7 @@ func TestTwoStagesAreThePapers(t *testing.T) {
 
 func begin(t *testing.T, tasks, budget int, plan staged.Plan) *staged.Stages {
 	t.Helper()
-	s := must(staged.New(tasks, budget, plan))
-	return s
+	return must(staged.New(tasks, budget, plan))
 }
 
 // evaluate goes through an evaluation whose tasks pass with the chances ps, and calls
