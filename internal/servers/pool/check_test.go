@@ -52,8 +52,8 @@ func TestCheck(t *testing.T) {
 				}
 			}
 			want := Served{URL: "http://server-0", Version: "0.23.0", MaxModelLen: 4096, ThinkEnd: 260, Software: "vLLM"}
-			if err == nil && (!reflect.DeepEqual(p.Served()[0], want) || (p.settings.Window*p.Alive() == 1) != (tt.name == "another model")) {
-				t.Errorf("served %+v, want %+v, with %d places", p.Served()[0], want, p.settings.Window*p.Alive())
+			if err == nil && (!reflect.DeepEqual(p.Served()[0], want) || (p.places() == 1) != (tt.name == "another model")) {
+				t.Errorf("served %+v, want %+v, with %d places", p.Served()[0], want, p.places())
 			}
 		})
 	}
@@ -85,17 +85,17 @@ func TestCheckOfDeadReplicas(t *testing.T) {
 			all[1].set(func() { spoil(all[1], false) })
 			p, end, err := f.open(settings, need)
 			defer end()
-			if err != nil || len(p.Served()) != 1 || p.Served()[0].URL != "http://server-1" || p.settings.Window*p.Alive() != 3 {
-				t.Fatalf("served %+v with %d places, %v", p.Served(), p.settings.Window*p.Alive(), err)
+			if err != nil || len(p.Served()) != 1 || p.Served()[0].URL != "http://server-1" || p.places() != 3 {
+				t.Fatalf("served %+v with %d places, %v", p.Served(), p.places(), err)
 			}
 			all[0].set(func() { spoil(all[0], false); all[0].context = 1 })
 			time.Sleep(time.Minute)
-			if p.settings.Window*p.Alive() != 3 {
+			if p.places() != 3 {
 				t.Error("a replica with too small a context is in")
 			}
 			all[0].set(func() { all[0].context = 4096 })
 			time.Sleep(time.Minute)
-			if p.settings.Window*p.Alive() != 6 {
+			if p.places() != 6 {
 				t.Error("a replica that is well again is out")
 			}
 		})
@@ -127,19 +127,16 @@ func TestReturnMeetsRequirement(t *testing.T) {
 	} {
 		bubble(t, want, func(t *testing.T) {
 			f := start(t, 2)
-			p, end, err := f.open(Settings{Window: 1, Attempts: 2}, Requirement{Model: "m", ContextTokens: 4096})
+			p, end := f.pool(Settings{Window: 1, Attempts: 2}, Requirement{Model: "m", ContextTokens: 4096})
 			defer end()
-			if err != nil {
-				t.Fatal(err)
-			}
 			wait := ask(p, t.Context(), 0, 2)
 			s := f.servers[1]
 			s.kill()
 			answered(t, wait(), 0)
 			s.set(func() { s.down = false; spoil(s) })
 			time.Sleep(time.Minute)
-			if p.settings.Window*p.Alive() != 1 || !f.reported("r1 stays out", want) {
-				t.Errorf("%d slots; log %q", p.settings.Window*p.Alive(), f.log())
+			if p.places() != 1 || !f.reported("r1 stays out", want) {
+				t.Errorf("%d slots; log %q", p.places(), f.log())
 			}
 		})
 	}

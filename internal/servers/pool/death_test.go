@@ -14,16 +14,13 @@ import (
 // TestReplicaDies kills one of three with requests on it: the others answer
 // them, and it is used again when it is back.
 func TestReplicaDies(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 3)
-		p, end := f.pool(Settings{Window: 2, Attempts: 3, Outage: time.Minute})
-		defer end()
+	pooled(t, "", 3, Settings{Window: 2, Attempts: 3, Outage: time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 		wait := ask(p, t.Context(), 0, 12)
 		time.Sleep(500 * time.Millisecond)
 		f.servers[1].kill()
 		synctest.Wait()
-		if p.settings.Window*p.Alive() != 4 || !f.reported("replica r1 is out", "2 of 3 left") {
-			t.Errorf("%d slots after a death, want 4; log %q", p.settings.Window*p.Alive(), f.log())
+		if p.places() != 4 || !f.reported("replica r1 is out", "2 of 3 left") {
+			t.Errorf("%d slots after a death, want 4; log %q", p.places(), f.log())
 		}
 		counts := answered(t, wait(), 0)
 		if counts["r1"] != 0 || p.Resent() != 2 {
@@ -31,8 +28,8 @@ func TestReplicaDies(t *testing.T) {
 		}
 		f.servers[1].set(func() { f.servers[1].down = false })
 		time.Sleep(time.Minute)
-		if p.settings.Window*p.Alive() != 6 || !f.reported("replica r1 is back") {
-			t.Errorf("%d slots after its return, want 6; log %q", p.settings.Window*p.Alive(), f.log())
+		if p.places() != 6 || !f.reported("replica r1 is back") {
+			t.Errorf("%d slots after its return, want 6; log %q", p.places(), f.log())
 		}
 		if counts := answered(t, ask(p, t.Context(), 12, 6)(), 12); counts["r1"] != 2 {
 			t.Errorf("answers by %v after its return", counts)
@@ -43,10 +40,7 @@ func TestReplicaDies(t *testing.T) {
 // TestGivenBackRequestsComeFirst kills a replica while others wait: what it had
 // is served before those.
 func TestGivenBackRequestsComeFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Minute})
-		defer end()
+	pooled(t, "", 2, Settings{Window: 1, Attempts: 3, Outage: time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 		wait := ask(p, t.Context(), 0, 5)
 		f.servers[1].kill() // had request 1
 		answered(t, wait(), 0)
@@ -69,10 +63,7 @@ func TestEngineDies(t *testing.T) {
 		},
 	}
 	for name, die := range deaths {
-		bubble(t, name, func(t *testing.T) {
-			f := start(t, 2)
-			p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Minute})
-			defer end()
+		pooled(t, name, 2, Settings{Window: 1, Attempts: 3, Outage: time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 			s := f.servers[0]
 			s.http.ErrorLog = nil
 			s.answer = func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -80,8 +71,8 @@ func TestEngineDies(t *testing.T) {
 				die(w)
 			}
 			counts := answered(t, ask(p, t.Context(), 0, 3)(), 0)
-			if counts["r1"] != 3 || p.settings.Window*p.Alive() != 1 {
-				t.Errorf("answers by %v, %d slots", counts, p.settings.Window*p.Alive())
+			if counts["r1"] != 3 || p.places() != 1 {
+				t.Errorf("answers by %v, %d slots", counts, p.places())
 			}
 		})
 	}
@@ -90,10 +81,7 @@ func TestEngineDies(t *testing.T) {
 // TestLateFailureOfAnEarlierLife fails two requests of one death, the second
 // when the replica is back: it stays in.
 func TestLateFailureOfAnEarlierLife(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 2, Attempts: 3, Outage: time.Minute})
-		defer end()
+	pooled(t, "", 1, Settings{Window: 2, Attempts: 3, Outage: time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 		s := f.servers[0]
 		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
 			if s.arrived() > 2 {
@@ -119,10 +107,7 @@ func TestLateFailureOfAnEarlierLife(t *testing.T) {
 
 // TestDeadlyRequest has a request that kills whatever it touches.
 func TestDeadlyRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 4, Attempts: 3, Outage: time.Hour})
-		defer end()
+	pooled(t, "", 2, Settings{Window: 4, Attempts: 3, Outage: time.Hour}, func(t *testing.T, f *fleet, p *Pool) {
 		deaths := 0
 		for _, s := range f.servers {
 			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
@@ -152,10 +137,7 @@ func TestDeadlyRequest(t *testing.T) {
 // TestRefusedConnectionsAreNobodysFault lets a replica look well and refuse
 // requests more often than a request may see deaths.
 func TestRefusedConnectionsAreNobodysFault(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Hour})
-		defer end()
+	pooled(t, "", 1, Settings{Window: 1, Attempts: 1, Outage: time.Hour}, func(t *testing.T, f *fleet, p *Pool) {
 		s := f.servers[0]
 		time.Sleep(10 * time.Second) // no connection is kept
 		s.set(func() { s.down = true })
@@ -167,10 +149,7 @@ func TestRefusedConnectionsAreNobodysFault(t *testing.T) {
 }
 
 func TestOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: 10 * time.Minute})
-		defer end()
+	pooled(t, "", 2, Settings{Window: 1, Attempts: 3, Outage: 10 * time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 		wait := ask(p, t.Context(), 0, 4)
 		started := time.Now()
 		for _, s := range f.servers {
@@ -196,10 +175,7 @@ func TestOutage(t *testing.T) {
 // TestOutageEndsInTime brings a replica back before the outage counts, and lets
 // it die again: that is another outage.
 func TestOutageEndsInTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 9, Outage: 4 * time.Minute})
-		defer end()
+	pooled(t, "", 1, Settings{Window: 1, Attempts: 9, Outage: 4 * time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 		s := f.servers[0]
 		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
 			if rest(r, time.Minute) {
@@ -231,15 +207,15 @@ func TestRestart(t *testing.T) {
 				return nil
 			}
 		}
-		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Minute})
+		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Minute}, Requirement{Model: "m"})
 		defer end()
 		wait := ask(p, t.Context(), 0, 4)
 		f.servers[1].kill()
 		answered(t, wait(), 0)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(restarts) != 2 || restarts[0] != 1 || p.settings.Window*p.Alive() != 2 || !f.reported("r1", "not started again") {
-			t.Errorf("restarts %v, %d slots; log %q", restarts, p.settings.Window*p.Alive(), f.log())
+		if len(restarts) != 2 || restarts[0] != 1 || p.places() != 2 || !f.reported("r1", "not started again") {
+			t.Errorf("restarts %v, %d slots; log %q", restarts, p.places(), f.log())
 		}
 	})
 }

@@ -85,10 +85,25 @@ func start(t *testing.T, n int) *fleet {
 	return f
 }
 
+// pooled runs a test on a pool of n servers, in virtual time, as a subtest if it has a name.
+func pooled(t *testing.T, name string, n int, s Settings, test func(t *testing.T, f *fleet, p *Pool)) {
+	t.Helper()
+	bubble(t, name, func(t *testing.T) {
+		f := start(t, n)
+		p, end := f.pool(s, Requirement{Model: "m"})
+		defer end()
+		test(t, f, p)
+	})
+}
+
+// places is how many requests the pool has at servers at most.
+func (p *Pool) places() int { return p.settings.Window * p.Alive() }
+
 // pool is a pool of the fleet, which is closed, and the servers with it, by the
 // function that is returned.
-func (f *fleet) pool(s Settings) (*Pool, func()) {
-	p, end, err := f.open(s, Requirement{Model: "m"})
+func (f *fleet) pool(s Settings, need Requirement) (*Pool, func()) {
+	f.t.Helper()
+	p, end, err := f.open(s, need)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -324,9 +339,13 @@ func answered(t *testing.T, outcomes []outcome, first int) map[string]int {
 	return counts
 }
 
-// bubble runs a test on virtual time. It fails if a goroutine is left.
+// bubble runs a test on virtual time, as a subtest if it has a name. It fails if a goroutine is left.
 func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
+	if name == "" {
+		synctest.Test(t, f)
+		return
+	}
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 

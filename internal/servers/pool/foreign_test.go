@@ -203,11 +203,8 @@ func TestAShortContext(t *testing.T) {
 		bubble(t, name, func(t *testing.T) {
 			f := start(t, 1)
 			change(f.servers[0])
-			p, end, err := f.open(Settings{Window: 1, Attempts: 1}, foreign)
+			p, end := f.pool(Settings{Window: 1, Attempts: 1}, foreign)
 			defer end()
-			if err != nil {
-				t.Fatal(err)
-			}
 			r := asked(1)
 			r.MaxTokens = 3000
 			if _, _, err := p.Stream(t.Context(), r, nil); err != nil {
@@ -224,7 +221,7 @@ func TestAShortContext(t *testing.T) {
 func TestHalvesOfCharacters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1})
+		p, end := f.pool(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m"})
 		f.servers[0].handler = func(_ *server, w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"\udc00 \ud800"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\ndata: [DONE]\n\n")
 		}
@@ -243,11 +240,8 @@ func TestMixedPool(t *testing.T) {
 		f := start(t, 3)
 		foreigner(nil)(f.servers[1])
 		f.servers[2].set(func() { f.servers[2].version, f.servers[2].caching = "0.22.0", "True" })
-		p, end, err := f.open(Settings{Window: 2, Attempts: 1}, foreign)
+		p, end := f.pool(Settings{Window: 2, Attempts: 1}, foreign)
 		defer end()
-		if err != nil {
-			t.Fatal(err)
-		}
 		served := p.Served()
 		if served[0].Plain || !served[1].Plain || served[2].Software != "vLLM" {
 			t.Fatalf("%+v", served)
@@ -283,11 +277,8 @@ func TestOtherServerDies(t *testing.T) {
 			for _, s := range f.servers {
 				foreigner(nil)(s)
 			}
-			p, end, err := f.open(Settings{Window: 2, Attempts: 3, Outage: time.Hour}, foreign)
+			p, end := f.pool(Settings{Window: 2, Attempts: 3, Outage: time.Hour}, foreign)
 			defer end()
-			if err != nil {
-				t.Fatal(err)
-			}
 			s := f.servers[1]
 			if name == "hangs" {
 				harm(s, true)
@@ -297,13 +288,13 @@ func TestOtherServerDies(t *testing.T) {
 			if name == "dies" {
 				harm(s, true)
 			}
-			if counts := answered(t, wait(), 1); counts["r0"] != 8 || p.settings.Window*p.Alive() != 2 {
-				t.Errorf("answers by %v, %d slots", counts, p.settings.Window*p.Alive())
+			if counts := answered(t, wait(), 1); counts["r0"] != 8 || p.places() != 2 {
+				t.Errorf("answers by %v, %d slots", counts, p.places())
 			}
 			harm(s, false)
 			time.Sleep(5 * time.Minute)
-			if p.settings.Window*p.Alive() != 4 {
-				t.Errorf("%d slots after its return; log %q", p.settings.Window*p.Alive(), f.log())
+			if p.places() != 4 {
+				t.Errorf("%d slots after its return; log %q", p.places(), f.log())
 			}
 			if counts := answered(t, ask(p, t.Context(), 11, 8)(), 11); counts["r1"] != 4 {
 				t.Errorf("answers by %v", counts)
@@ -316,11 +307,8 @@ func TestOtherServerDies(t *testing.T) {
 func TestReturnsAsAnotherServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, end, err := f.open(Settings{Window: 1, Attempts: 3, Outage: time.Hour}, foreign)
+		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Hour}, foreign)
 		defer end()
-		if err != nil {
-			t.Fatal(err)
-		}
 		wait := ask(p, t.Context(), 1, 2)
 		s := f.servers[1]
 		s.kill()
@@ -328,8 +316,8 @@ func TestReturnsAsAnotherServer(t *testing.T) {
 		foreigner(nil)(s)
 		s.set(func() { s.down = false })
 		time.Sleep(time.Minute)
-		if p.settings.Window*p.Alive() != 1 || !f.reported("r1 stays out", "was vLLM and is llama.cpp b1 now") {
-			t.Errorf("%d slots; log %q", p.settings.Window*p.Alive(), f.log())
+		if p.places() != 1 || !f.reported("r1 stays out", "was vLLM and is llama.cpp b1 now") {
+			t.Errorf("%d slots; log %q", p.places(), f.log())
 		}
 	})
 }
@@ -340,11 +328,8 @@ func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 1)
 		foreigner(func(d *dialect) { d.window = 2 })(f.servers[0])
-		p, end, err := f.open(Settings{Window: 6, Attempts: 1, Outage: time.Minute}, foreign)
+		p, end := f.pool(Settings{Window: 6, Attempts: 1, Outage: time.Minute}, foreign)
 		defer end()
-		if err != nil {
-			t.Fatal(err)
-		}
 		started := time.Now()
 		answered(t, ask(p, t.Context(), 1, 6)(), 1)
 		if took := time.Since(started); took != 7*time.Second || len(p.Lost()) > 0 || f.servers[0].arrived() != 2+3+4+2 {
@@ -358,15 +343,12 @@ func TestRateLimit(t *testing.T) {
 
 // TestEndlessRateLimit: a request is not put off for ever.
 func TestEndlessRateLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 2, Attempts: 2, Outage: time.Minute})
-		defer end()
+	pooled(t, "", 1, Settings{Window: 2, Attempts: 2, Outage: time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 		f.servers[0].answer = func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(429) }
 		started := time.Now()
 		o := ask(p, t.Context(), 1, 1)()[0]
 		var e *vllm.Error
-		if took := time.Since(started); !errors.As(o.err, &e) || e.Status != 429 || took < 30*time.Second || took > 3*time.Minute || p.settings.Window*p.Alive() != 2 {
+		if took := time.Since(started); !errors.As(o.err, &e) || e.Status != 429 || took < 30*time.Second || took > 3*time.Minute || p.places() != 2 {
 			t.Errorf("%v after %v", o.err, took)
 		}
 		if n := f.servers[0].arrived(); n > 12 {
@@ -378,10 +360,7 @@ func TestEndlessRateLimit(t *testing.T) {
 // TestRestsGrow has a server that takes no more requests twice in a row, and once
 // again after it has answered, and never says for how long.
 func TestRestsGrow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1, Outage: time.Minute})
-		defer end()
+	pooled(t, "", 1, Settings{Window: 1, Attempts: 1, Outage: time.Minute}, func(t *testing.T, f *fleet, p *Pool) {
 		s := f.servers[0]
 		s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
 			if n := s.arrived(); n == 3 || n == 5 {

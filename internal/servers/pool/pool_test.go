@@ -15,10 +15,7 @@ import (
 
 // TestWindow keeps every replica full, never fuller, and serves in order.
 func TestWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 3, Attempts: 1})
-		defer end()
+	pooled(t, "", 2, Settings{Window: 3, Attempts: 1}, func(t *testing.T, f *fleet, p *Pool) {
 		started := time.Now()
 		counts := answered(t, ask(p, t.Context(), 0, 30)(), 0)
 		if took := time.Since(started); took != 5*time.Second || counts["r0"] != 15 || counts["r1"] != 15 {
@@ -51,10 +48,7 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 		{"permanent", 400, 1, 3, 1, "rejected"},
 	}
 	for _, tt := range tests {
-		bubble(t, tt.name, func(t *testing.T) {
-			f := start(t, 1)
-			p, end := f.pool(Settings{Window: 1, Attempts: tt.attempts})
-			defer end()
+		pooled(t, tt.name, 1, Settings{Window: 1, Attempts: tt.attempts}, func(t *testing.T, f *fleet, p *Pool) {
 			s := f.servers[0]
 			s.answer = func(w http.ResponseWriter, r *http.Request, seed int) {
 				if s.arrived() <= tt.fail {
@@ -70,7 +64,7 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
-			if p.settings.Window*p.Alive() != 1 {
+			if p.places() != 1 {
 				t.Error("the replica was taken out")
 			}
 		})
@@ -78,10 +72,7 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 }
 
 func TestCallerGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 3})
-		defer end()
+	pooled(t, "", 1, Settings{Window: 1, Attempts: 3}, func(t *testing.T, f *fleet, p *Pool) {
 		f.servers[0].answer = forever
 		ctx, cancel := context.WithCancel(t.Context())
 		wait := ask(p, ctx, 0, 3) // one runs, two wait
@@ -104,7 +95,7 @@ func TestCallerGivesUp(t *testing.T) {
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Hour})
+		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Hour}, Requirement{Model: "m"})
 		for _, s := range f.servers {
 			s.answer = forever
 		}
@@ -129,7 +120,7 @@ func TestTheEndOfAnOutage(t *testing.T) {
 	for want, stop := range map[error]func(*Pool){ErrClosed: (*Pool).Close, vllm.ErrStopped: (*Pool).StopWaiting} {
 		bubble(t, want.Error(), func(t *testing.T) {
 			f := start(t, 1)
-			p, end := f.pool(Settings{Window: 1, Attempts: 2, Outage: time.Hour})
+			p, end := f.pool(Settings{Window: 1, Attempts: 2, Outage: time.Hour}, Requirement{Model: "m"})
 			f.servers[0].kill()
 			wait := ask(p, t.Context(), 0, 3)
 			time.Sleep(SayAfter)
@@ -151,10 +142,7 @@ func TestTheEndOfAnOutage(t *testing.T) {
 
 // TestStopWaitingBetweenTries ends the pause before another try; what replicas have goes on.
 func TestStopWaitingBetweenTries(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 2, Attempts: 9})
-		defer end()
+	pooled(t, "", 1, Settings{Window: 2, Attempts: 9}, func(t *testing.T, f *fleet, p *Pool) {
 		f.servers[0].handler = func(_ *server, w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "86400")
 			w.WriteHeader(http.StatusInternalServerError)
@@ -204,10 +192,7 @@ func TestPlaceIsSentOnce(t *testing.T) {
 		{"hangs", func(s *server) { s.answer = forever }, "replica r0 is lost: ", true},
 	}
 	for _, tt := range tests {
-		bubble(t, tt.name, func(t *testing.T) {
-			f := start(t, 2)
-			p, end := f.pool(Settings{Window: 2, Attempts: 3})
-			defer end()
+		pooled(t, tt.name, 2, Settings{Window: 2, Attempts: 3}, func(t *testing.T, f *fleet, p *Pool) {
 			tt.spoil(f.servers[0])
 			place := takes(t, p, 1)[0]
 			defer place.Release()

@@ -33,7 +33,7 @@ func TestHang(t *testing.T) {
 					return nil
 				}
 			}
-			p, end := f.pool(Settings{Window: 2, Attempts: 2, Outage: time.Hour})
+			p, end := f.pool(Settings{Window: 2, Attempts: 2, Outage: time.Hour}, Requirement{Model: "m"})
 			defer end()
 			undo := s.hang()
 			let = func() func() { undo(); return nil }
@@ -42,16 +42,16 @@ func TestHang(t *testing.T) {
 			if took := time.Since(started); took < 2*time.Minute || took > 2*time.Minute+5*time.Second || counts["r0"] != 4 {
 				t.Errorf("answers by %v after %v, want all by r0 after 2 m", counts, took)
 			}
-			if time.Sleep(20 * time.Minute); !f.reported("r1 is out", "no token came for 2m0s") || p.settings.Window*p.Alive() != 2 {
-				t.Errorf("%d slots; log %q", p.settings.Window*p.Alive(), f.log())
+			if time.Sleep(20 * time.Minute); !f.reported("r1 is out", "no token came for 2m0s") || p.places() != 2 {
+				t.Errorf("%d slots; log %q", p.places(), f.log())
 			}
 			if restarts == 0 {
 				let()
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			if restarted != restarts || p.settings.Window*p.Alive() != 4 {
-				t.Errorf("%d restarts, %d slots; log %q", restarted, p.settings.Window*p.Alive(), f.log())
+			if restarted != restarts || p.places() != 4 {
+				t.Errorf("%d restarts, %d slots; log %q", restarted, p.places(), f.log())
 			}
 		})
 	}
