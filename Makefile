@@ -36,7 +36,7 @@
 #   drill-generate   kill a run of rollouts over and over, on a fleet with
 #                    faults, and count what is left; needs python3 (minutes)
 #   drill-faults     runs of all stages through kills, a full disk, damaged files,
-#                    locks, edits and clocks, each held to an undisturbed run byte
+#                    locks and edits, each held to an undisturbed run byte
 #                    for byte; needs bwrap and python3, and root for a full disk
 #                    (minutes; DRILL=-small one or two)
 #   drill-slurm      runs through a Slurm cluster that it starts on this machine, held

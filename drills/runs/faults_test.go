@@ -17,11 +17,7 @@ import (
 	"speceval/drills/drill"
 )
 
-var (
-	clock = flag.Bool("clock", false, "faults: also set the clock of this machine back and forth during a run; "+
-		"as root, and alone on the machine")
-	only = flag.String("only", "", "faults: those named, with commas; empty: all")
-)
+var only = flag.String("only", "", "faults: those named, with commas; empty: all")
 
 // TestFaults makes the faults of one machine: it kills runs in every stage, fills their
 // disk, damages their outputs, manifests and journals, leaves half-written files and
@@ -43,7 +39,6 @@ func TestFaults(t *testing.T) {
 type fault struct {
 	name  string
 	large bool // not made in the short version
-	named bool // made only where the flag -only or its own names it
 	make  func(s *site)
 
 	strike func(s *site, r *struck) (hit bool)
@@ -68,7 +63,6 @@ var ofMachine = []fault{
 	{name: "file times", make: (*site).times},
 	{name: "edited during the run", make: (*site).edits},
 	{name: "read-only folder", make: (*site).readOnly},
-	{name: "clock set", named: true, make: (*site).clockSet},
 }
 
 // ofCluster are the faults of a Slurm cluster.
@@ -93,7 +87,7 @@ func (f *fault) wanted(small bool) bool {
 	if *only != "" {
 		return drill.Wanted(*only, f.name)
 	}
-	return !(f.large && small) && (!f.named || *clock)
+	return !(f.large && small)
 }
 
 // each makes faults. One that fails does not keep the others from being made.

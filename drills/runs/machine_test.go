@@ -214,23 +214,3 @@ func (s *site) bytesOf(stage string) (n int64) {
 	}
 	return n
 }
-
-// clockSet sets the clock of this machine back and forth by minutes during a run, and
-// to the right time at the end.
-func (s *site) clockSet() {
-	if os.Getuid() != 0 {
-		s.Missing("the clock is for root to set")
-	}
-	out := s.copied("clock", "generate")
-	start := time.Now() // with the monotonic clock, which cannot be set
-	set := func(ahead time.Duration) error {
-		now := syscall.NsecToTimeval(start.UnixNano() + int64(time.Since(start)+ahead))
-		return syscall.Settimeofday(&now)
-	}
-	defer set(0) // whatever fails
-	jumps := []time.Duration{-5 * time.Minute, 7 * time.Minute, 0, -time.Hour}
-	n := s.during(out, 200*time.Millisecond, func(round int) { s.OK(set(jumps[round%len(jumps)])) })
-	s.OK(set(0))
-	s.Logf("%d jumps", n)
-	s.finish(out)
-}

@@ -52,19 +52,6 @@ func written(t *testing.T, tasks []benchmark.Task) string {
 	return b.String()
 }
 
-func TestMinimalRecords(t *testing.T) {
-	const text = `{"task_id":"x","prompt":"1+1?","answer":"2","scorer":"math"}
- { "scorer" : "judge", "answer":"\u0061", "task_id":"y", "system_prompt":"", "prompt":"Why?" } `
-	got, err := reader(t).Parse([]byte(text), "some/where/mine.jsonl")
-	want := []benchmark.Task{
-		{Benchmark: "mine", ID: "x", Prompt: "1+1?", UserPrompt: "P: 1+1?\n", Answer: "2", Scorer: "math"},
-		{Benchmark: "mine", ID: "y", Index: 1, Prompt: "Why?", UserPrompt: "Why?", Answer: "a", Scorer: "judge"},
-	}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v", got, err)
-	}
-}
-
 // The escapes are those of json.dumps with ensure_ascii=False in Python 3.
 func TestTextsAreWrittenAsTheyAre(t *testing.T) {
 	tasks := []benchmark.Task{{

@@ -158,37 +158,6 @@ func deflated(text string) []byte {
 	return b.Bytes()
 }
 
-// live is how much memory is in use, without what is left to be collected.
-func live() uint64 {
-	runtime.GC()
-	var now runtime.MemStats
-	runtime.ReadMemStats(&now)
-	return now.HeapAlloc
-}
-
-// Packed tests of 300 MB are read in the memory of a few of them: 100 kB each.
-func TestMemory(t *testing.T) {
-	const n = 3000
-	test := `{"input":"` + strings.Repeat(`1 2 3 4 5\n`, 9000) + `","output":"` + strings.Repeat("7", 1000) + `","testtype":"stdin"}`
-	r, w := io.Pipe()
-	go func() { w.CloseWithError(list{"[", test + ",", n - 1, test + "]"}.pack(w)) }()
-	before, most, read, size := live(), uint64(0), 0, 0
-	err := upstream.ReadTestCases(r, "", func(test benchmark.Test) error {
-		read, size = read+1, size+len(test.Input)+len(test.Output)
-		if read%200 == 0 {
-			most = max(most, live())
-		}
-		return nil
-	})
-	if err != nil || read != n || size != n*91000 {
-		t.Fatalf("%d tests of %d bytes, %v", read, size, err)
-	}
-	t.Logf("%.1f MB in memory, %.1f MB before", float64(most)/1e6, float64(before)/1e6)
-	if most > before+3e6 {
-		t.Errorf("%.1f MB in memory, %.1f MB before", float64(most)/1e6, float64(before)/1e6)
-	}
-}
-
 // What is small when packed and large in truth is left off in time.
 func TestBombs(t *testing.T) {
 	for name, c := range map[string]struct{ head, piece, want string }{

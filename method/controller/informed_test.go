@@ -107,28 +107,10 @@ func TestStagesAreThoseOfTheReplay(t *testing.T) {
 			own := stream.At(uint64(id.Task)<<33 | uint64(id.Phase)<<32 | uint64(id.Ordinal))
 			return own.Float64() < ps[id.Task]
 		}
-		c := must(controller.New(controller.Settings{
+		c := execute(t, controller.Settings{
 			Policy: controller.Async, Tasks: len(ps), Budget: 12, Pilots: plan.Pilots, Weight: plan.Weight, Fractions: plan.Fractions,
 			Prior: controller.Informed(prior),
-		}))
-		for running := []controller.ID(nil); !c.Done(); {
-			for len(running) < 16 {
-				id, ok := c.Next()
-				if !ok {
-					break
-				}
-				running = append(running, id)
-			}
-			at := int(random.Float64() * float64(len(running)))
-			id := running[at]
-			running = slices.Delete(running, at, at+1)
-			if _, err := c.Completed(id, reward(id)); err != nil {
-				t.Fatal(err)
-			}
-			if p := c.Snapshot(); p != nil && random.Float64() < 0.7 {
-				c.Apply(p)
-			}
-		}
+		}, func(id controller.ID) float64 { return map[bool]float64{true: 1}[reward(id)] }, uint64(trial))
 		stages := must(staged.New(len(ps), 12, plan))
 		posterior, scores := prior.Posterior(), make([]float64, len(ps))
 		asked := make([]int, len(ps))
@@ -208,8 +190,7 @@ func execute(t *testing.T, s controller.Settings, reward func(controller.ID) flo
 		at := random.IntN(len(running))
 		id := running[at]
 		running = slices.Delete(running, at, at+1)
-		released := must(c.Rewarded(id, reward(id)))
-		if released {
+		if must(c.Rewarded(id, reward(id))) {
 			running = abort(c, running)
 		}
 		if p := c.Snapshot(); p != nil && random.Float64() < 0.7 {
@@ -219,11 +200,7 @@ func execute(t *testing.T, s controller.Settings, reward func(controller.ID) flo
 	return c
 }
 
-func cold(t *testing.T) controller.Prior {
-	t.Helper()
-	prior := must(neyman.NewPrior(16))
-	return controller.Cold(prior)
-}
+var cold = controller.Cold(must(neyman.NewPrior(16)))
 
 // graded rewards lie between 0 and 1; task 0's hardly vary, task 1's do.
 func graded(id controller.ID) float64 {
@@ -240,7 +217,7 @@ func graded(id controller.ID) float64 {
 // TestGradedRewardsAnyOrder has the same estimate and allocation, to the bit, whatever
 // the order that rewards come in, and spends on the task whose rewards vary.
 func TestGradedRewardsAnyOrder(t *testing.T) {
-	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 24, Pilots: 4, Weight: 0.2, Fractions: []float64{0.3, 0.5, 1}, Prior: cold(t)}
+	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 24, Pilots: 4, Weight: 0.2, Fractions: []float64{0.3, 0.5, 1}, Prior: cold}
 	first := execute(t, s, graded, 1)
 	for order := range uint64(20) {
 		c := execute(t, s, graded, order+2)
@@ -268,7 +245,7 @@ func TestGradedRewardsAnyOrder(t *testing.T) {
 // after the next stage.
 func TestWhatIsLeftIsDecidedAtBarriers(t *testing.T) {
 	var seen []int
-	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 10, Pilots: 2, Weight: 0.2, Fractions: []float64{0.5, 1}, Prior: cold(t)}
+	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 10, Pilots: 2, Weight: 0.2, Fractions: []float64{0.5, 1}, Prior: cold}
 	s.Remaining = func(b controller.Barrier) int {
 		seen = append(seen, b.Left)
 		if b.Stages == 1 {
@@ -291,7 +268,7 @@ func TestWhatIsLeftIsDecidedAtBarriers(t *testing.T) {
 
 // TestAnEvaluationIsExtended adds 30 rollouts to one that is complete.
 func TestAnEvaluationIsExtended(t *testing.T) {
-	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 8, Pilots: 2, Weight: 0.2, Prior: cold(t)}
+	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 8, Pilots: 2, Weight: 0.2, Prior: cold}
 	first := execute(t, s, graded, 1)
 	past := &controller.Past{Counts: make([]controller.Count, 6)}
 	sums := make([]float64, 6)

@@ -11,13 +11,26 @@ import (
 	"speceval/method/neyman"
 )
 
-func mustNew(t testing.TB, tasks int, donors ...informed.Donor) *informed.Prior {
-	t.Helper()
-	p, err := informed.New(tasks, donors)
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return p
+	return result
+}
+
+func priorOf(tasks int, donors ...informed.Donor) *informed.Prior {
+	return must(informed.New(tasks, donors))
+}
+
+// byReference are the scores of Eq. 7.
+func byReference(rollouts, passes []int) (all []float64) {
+	update := must(must(neyman.NewPrior(16)).Update(rollouts, passes))
+	for i := range rollouts {
+		_, v := update.Moments(i)
+		all = append(all, v)
+	}
+	return all
 }
 
 // donorOf has so many rollouts of every task.
@@ -52,24 +65,11 @@ func closeTo(t *testing.T, got, want []float64, share float64) {
 // TestWithoutDonorsItIsTheReferencePrior compares scores with those of Eq. 7, after
 // a pilot and after rollouts of any numbers.
 func TestWithoutDonorsItIsTheReferencePrior(t *testing.T) {
-	reference, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rollouts, passes := []int{4, 4, 4, 4, 4, 4}, []int{0, 0, 1, 4, 2, 0}
-	post := mustNew(t, 6).Posterior()
+	post := priorOf(6).Posterior()
 	for range 3 {
 		observe(t, post, []int{4, 4, 4, 4, 4, 4}, []int{0, 0, 1, 4, 2, 0})
-		update, err := reference.Update(rollouts, passes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []float64
-		for i := range rollouts {
-			_, v := update.Moments(i)
-			want = append(want, v)
-		}
-		closeTo(t, scores(post, 6), want, 0.01)
+		closeTo(t, scores(post, 6), byReference(rollouts, passes), 0.01)
 		for i, n := range []int{4, 4, 4, 4, 4, 4} {
 			rollouts[i] += n
 			passes[i] += []int{0, 0, 1, 4, 2, 0}[i]
@@ -80,7 +80,7 @@ func TestWithoutDonorsItIsTheReferencePrior(t *testing.T) {
 // TestStepsAreAsGoodAsOne observes the same rollouts at once, one by one, and of
 // different numbers in each step.
 func TestStepsAreAsGoodAsOne(t *testing.T) {
-	prior := mustNew(t, 5, donorOf(16, 0, 3, 8, 16, 15), donorOf(1000, 100, 0, 900, 1000, 500))
+	prior := priorOf(5, donorOf(16, 0, 3, 8, 16, 15), donorOf(1000, 100, 0, 900, 1000, 500))
 	rollouts, passes := []int{3, 3, 3, 3, 3}, []int{0, 1, 2, 3, 3}
 	once := prior.Posterior()
 	observe(t, once, rollouts, passes)
@@ -136,18 +136,18 @@ func TestThePilotDecidesWhoHelps(t *testing.T) {
 		other.Passes = append(other.Passes, random.IntN(201))
 		pilot[i] = count(4, p)
 	}
-	post := mustNew(t, tasks, other, like, same).Posterior()
+	post := priorOf(tasks, other, like, same).Posterior()
 	observe(t, post, slices.Repeat([]int{4}, tasks), pilot)
 	shares, mean, none := post.Shares()
 	if len(shares) != 3 || shares[2] < 0.9 || none < 0.05-1e-12 || math.Abs(shares[0]+shares[1]+shares[2]+mean+none-1) > 1e-9 {
 		t.Errorf("the donors have the shares %v, their mean %v, none %v", shares, mean, none)
 	}
-	post = mustNew(t, tasks, other, like).Posterior()
+	post = priorOf(tasks, other, like).Posterior()
 	observe(t, post, slices.Repeat([]int{4}, tasks), pilot)
 	if shares, _, none := post.Shares(); shares[0] > 0.01 || shares[1] < 0.9 {
 		t.Errorf("without the same model they have %v, none %v", shares, none)
 	}
-	post = mustNew(t, tasks, other).Posterior()
+	post = priorOf(tasks, other).Posterior()
 	observe(t, post, slices.Repeat([]int{4}, tasks), pilot)
 	if _, _, none := post.Shares(); none < 0.9 {
 		t.Errorf("a donor that is of no use leaves %v to none", none)
@@ -171,7 +171,7 @@ func TestDonorsMayBeAnything(t *testing.T) {
 				d.Rollouts[0] = max(1, d.Rollouts[0])
 				donors = append(donors, d)
 			}
-			post := mustNew(t, tasks, donors...).Posterior()
+			post := priorOf(tasks, donors...).Posterior()
 			for range 3 {
 				rollouts, passes := make([]int, tasks), make([]int, tasks)
 				for i := range tasks {
@@ -207,7 +207,7 @@ func TestBadDonorsAreNamed(t *testing.T) {
 	if _, err := informed.New(0, nil); err == nil {
 		t.Error("a prior of no tasks is made")
 	}
-	post := mustNew(t, 2).Posterior()
+	post := priorOf(2).Posterior()
 	for _, tt := range [][2][]int{{{1}, {1}}, {{1, 1}, {2, 0}}, {{1, -1}, {0, 0}}, {{1, 1}, {0, -1}}} {
 		if err := post.Observe(tt[0], tt[1]); err == nil {
 			t.Errorf("%v is observed", tt)
@@ -218,7 +218,7 @@ func TestBadDonorsAreNamed(t *testing.T) {
 // TestDrawsAreOfThePrior compares the mean of p(1−p) over draws with the scores
 // before any rollout, at 4 standard errors.
 func TestDrawsAreOfThePrior(t *testing.T) {
-	prior := mustNew(t, 3, donorOf(16, 0, 8, 16), informed.Donor{Name: "b", Passes: []int{1, 0, 0}, Rollouts: []int{2, 0, 0}})
+	prior := priorOf(3, donorOf(16, 0, 8, 16), informed.Donor{Name: "b", Passes: []int{1, 0, 0}, Rollouts: []int{2, 0, 0}})
 	const draws = 40_000
 	sums, squares := make([]float64, 3), make([]float64, 3)
 	ps, source := make([]float64, 3), rand.NewPCG(8, 8)
@@ -242,7 +242,7 @@ func TestDrawsAreOfThePrior(t *testing.T) {
 // TestAPosteriorMayBeginAgain has the bits of a posterior of its own for every evaluation,
 // whatever it observed before: the same pilot, another one of that size, or a longer one.
 func TestAPosteriorMayBeginAgain(t *testing.T) {
-	prior := mustNew(t, 5, donorOf(8, 8, 0, 3, 5, 1), donorOf(16, 12, 1, 3, 16, 0))
+	prior := priorOf(5, donorOf(8, 8, 0, 3, 5, 1), donorOf(16, 12, 1, 3, 16, 0))
 	again := prior.Posterior()
 	for k, pilot := range [][]int{{2, 0, 1, 2, 0}, {2, 0, 1, 2, 0}, {0, 2, 1, 0, 2}, {2, 0, 1, 2, 0}, {3, 0, 1, 2, 3}, {2, 0, 1, 2, 0}} {
 		again.Restart()
@@ -261,7 +261,7 @@ func TestAPosteriorMayBeginAgain(t *testing.T) {
 }
 
 func TestObservingNeedsNoMemory(t *testing.T) {
-	post := mustNew(t, 100, donorOf(16, make([]int, 100)...)).Posterior()
+	post := priorOf(100, donorOf(16, make([]int, 100)...)).Posterior()
 	rollouts, passes, all := slices.Repeat([]int{3}, 100), make([]int, 100), make([]float64, 100)
 	evaluate := func() {
 		post.Restart()
@@ -281,12 +281,8 @@ func TestObservingNeedsNoMemory(t *testing.T) {
 // TestEveryTaskIsOfItsOwnKind has many tasks of different counts, in two steps.
 func TestEveryTaskIsOfItsOwnKind(t *testing.T) {
 	const tasks = 300
-	reference, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
 	random := rand.New(rand.NewPCG(6, 6))
-	post := mustNew(t, tasks).Posterior()
+	post := priorOf(tasks).Posterior()
 	rollouts, passes, ps := make([]int, tasks), make([]int, tasks), make([]float64, tasks)
 	for i := range ps {
 		ps[i] = random.Float64()
@@ -305,23 +301,14 @@ func TestEveryTaskIsOfItsOwnKind(t *testing.T) {
 		}
 		observe(t, post, more, passed)
 	}
-	update, err := reference.Update(rollouts, passes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []float64
-	for i := range tasks {
-		_, v := update.Moments(i)
-		want = append(want, v)
-	}
-	closeTo(t, scores(post, tasks), want, 0.01)
+	closeTo(t, scores(post, tasks), byReference(rollouts, passes), 0.01)
 }
 
 // TestMixtureIsThePosterior holds the joint law to the scores of the same posterior, and
 // to draws from it.
 func TestMixtureIsThePosterior(t *testing.T) {
 	const tasks, draws = 4, 100_000
-	post := mustNew(t, tasks, donorOf(20, 1, 10, 19, 20), donorOf(4, 0, 0, 4, 4)).Posterior()
+	post := priorOf(tasks, donorOf(20, 1, 10, 19, 20), donorOf(4, 0, 0, 4, 4)).Posterior()
 	observe(t, post, []int{3, 3, 3, 3}, []int{0, 2, 3, 3})
 	observe(t, post, []int{0, 5, 1, 2}, []int{0, 2, 1, 1})
 	want, mixture := scores(post, tasks), post.Mixture()

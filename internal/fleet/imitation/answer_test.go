@@ -11,25 +11,6 @@ import (
 	"speceval/internal/fleet/imitation"
 )
 
-// TestStreamsAreTheWholeAnswer asks for the same answers whole and in chunks.
-func TestStreamsAreTheWholeAnswer(t *testing.T) {
-	for name, s := range map[string]imitation.Settings{"dense": dense(), "thinking": thinking()} {
-		for _, interval := range []int{1, 7} {
-			s.StreamInterval = interval
-			r := imitation.New(s)
-			for seed := range 20 {
-				body := func(more string) string {
-					return fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"Which?"}],"seed":%d,"return_token_ids":true%s}`, seed, more)
-				}
-				whole := parse(t, post(r, chats, body("")).Body.Bytes())
-				stream := events(t, post(r, chats, body(`,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}`)).Body)
-				compare(t, fmt.Sprintf("%s, interval %d, seed %d", name, interval, seed), whole, stream)
-			}
-			r.Close()
-		}
-	}
-}
-
 func compare(t *testing.T, what string, whole answer, stream []string) {
 	t.Helper()
 	if len(stream) < 3 || stream[len(stream)-1] != "[DONE]" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -16,21 +15,6 @@ import (
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 )
-
-func workers(t *testing.T, all ...serving.Worker) (*serving.Servers, *said) {
-	t.Helper()
-	log := new(said)
-	w := serving.NewWorkers(serving.Settings{
-		Settings: pool.Settings{Window: 4, Attempts: 1, Report: log.report},
-		Workers:  all, Start: time.Minute, Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"),
-	})
-	t.Cleanup(func() {
-		if err := w.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return w, log
-}
 
 // inVain asks for a worker for a short time.
 func inVain(t *testing.T, w *serving.Servers, m serving.Model) {
@@ -190,10 +174,7 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 }
 
 func TestAKeyThatAnotherServerRefuses(t *testing.T) {
-	s := serving.New(serving.Settings{
-		Settings: pool.Settings{Window: 1, Attempts: 1},
-		Workers:  []serving.Worker{{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"}},
-	})
+	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"})
 	if _, err := s.Acquire(t.Context(), foreign("a")); err == nil || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
 		t.Errorf("error %v", err)
 	}

@@ -104,42 +104,6 @@ func TestPlaces(t *testing.T) {
 	wantError(t, err, path, "has the file changed?")
 }
 
-// allocated is how many bytes a call allocates in all, freed or not.
-func allocated(call func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	call()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
-// TestJSONLTakesTheMemoryOfItsLongestLine reads lines of 16 MB, then one text of a
-// line as a stream.
-func TestJSONLTakesTheMemoryOfItsLongestLine(t *testing.T) {
-	long := strings.Repeat("QUJD+/09", 1<<20)
-	line := `{"text":"short","other":["` + long + `"],"place":"` + long + "\"}\n"
-	path := save(t, "jsonl", strings.Repeat(line, 20))
-	var at rows.Span
-	took := allocated(func() {
-		if err := readJSON(path, func(r rows.Row) error { at = r.Place("place"); return nil }); err != nil {
-			t.Error(err)
-		}
-	})
-	if took > 7*uint64(len(line)) { // the line grows by a quarter at a time
-		t.Errorf("20 lines of %d bytes take %d bytes", len(line), took)
-	}
-	took = allocated(func() {
-		text := must(rows.OpenText(path, at))
-		defer text.Close()
-		if n, err := io.Copy(io.Discard, text); err != nil || n != 8<<20 {
-			t.Errorf("%d bytes, %v", n, err)
-		}
-	})
-	if took > 1<<20 {
-		t.Errorf("a text of %d bytes takes %d", at.Length, took)
-	}
-}
-
 // TestALargeColumnTakesTheMemoryOfPages reads 100 MB of images in one row group, in
 // pages of 2 MB.
 func TestALargeColumnTakesTheMemoryOfPages(t *testing.T) {
