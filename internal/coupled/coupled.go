@@ -21,7 +21,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -243,43 +242,25 @@ func (r *Rewards) Pilot(m int) []int {
 // digest of what each profile says (profile.Profile.SHA256).
 type Releases map[string]string
 
-// fileDigest is a SHA-256 as the release writes it.
-var fileDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
-
-// ParseReleases reads the digests of the published profiles' own files from a
-// CSV file with the columns benchmark, model and sha256; name is its name in errors.
-// It has a row for each of the published profiles, and no other.
+// ParseReleases reads the digests of the published profiles' own files from a CSV file with
+// the columns benchmark, model and sha256, which has a row for each; name is its name in errors.
 func ParseReleases(data []byte, name string, published []profile.Profile) (Releases, error) {
 	type release struct {
 		Benchmark string `csv:"benchmark"`
 		Model     string `csv:"model"`
 		SHA256    string `csv:"sha256"`
 	}
-	rows, numbers, faults := csvfile.Decode[release](data)
+	rows, _, faults := csvfile.Decode[release](data)
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %w", name, faults[0])
 	}
-	content := map[string]string{} // digest of what a profile says, by name
-	for _, p := range published {
-		content[p.Name()] = p.SHA256()
-	}
 	releases := Releases{}
-	for i, r := range rows {
-		profile := profile.Profile{Benchmark: r.Benchmark, Model: r.Model}.Name()
-		said, known := content[profile]
-		switch {
-		case !known:
-			return nil, fmt.Errorf("%s: row %d: %s is no published profile, or is there twice", name, numbers[i], profile)
-		case !fileDigest.MatchString(r.SHA256):
-			return nil, fmt.Errorf("%s: row %d: sha256 %q is not 64 lower-case hex digits", name, numbers[i], r.SHA256)
-		}
-		releases[said] = r.SHA256
-		delete(content, profile)
-	}
 	for _, p := range published {
-		if _, left := content[p.Name()]; left {
+		i := slices.IndexFunc(rows, func(r release) bool { return r.Benchmark == p.Benchmark && r.Model == p.Model })
+		if i < 0 {
 			return nil, fmt.Errorf("%s: there is no row for %s", name, p.Name())
 		}
+		releases[p.SHA256()] = rows[i].SHA256
 	}
 	return releases, nil
 }
