@@ -32,6 +32,7 @@ type pass struct {
 	job     *dag.Job
 	kept    *journal.Journal[rollout.Score, rollout.ID] // of slow verdicts; nil if there are none
 	stored  int                                         // verdicts that earlier attempts had reached
+	passed  []int                                       // rollouts, by task
 
 	unparsable atomic.Int64 // answers of the judge
 	counting   sync.Mutex   // guards the tally
@@ -49,7 +50,7 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 		return err
 	}
 	job.Provenance(from)
-	s := &pass{scoredRollouts: c, job: job}
+	s := &pass{scoredRollouts: c, job: job, passed: make([]int, len(c.benchmark.Tasks))}
 	if err := s.openKept(); err != nil {
 		return err
 	}
@@ -60,17 +61,16 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 		return err
 	}
 	defer s.scorers.Release()
-	t := newVerdictCounts(c)
 	err = job.Write(c.file("scores"), c.total(), func(w io.Writer) error {
-		if err := rollout.WriteScores(w, t.count(s.scores(ctx, parts)), c.footer(job)); err != nil {
+		if err := rollout.WriteScores(w, s.scores(ctx, parts), c.footer(job)); err != nil {
 			return err
 		}
-		return errors.Join(t.short(), c.supersede(job))
+		return c.supersede(job)
 	})
 	if err != nil {
 		return err
 	}
-	return s.writeProfile(t.profile())
+	return s.writeProfile(c.profile(s.passed))
 }
 
 // writeProfile writes the profile, and notes what is odd about it.
@@ -257,6 +257,9 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 			if !yield(item.score, item.err) || item.err != nil {
 				return
 			}
+			if item.score.Correct {
+				s.passed[item.response.TaskIndex]++
+			}
 			written++
 			s.advance(written)
 			if written%s.Rollouts == 0 {
@@ -265,6 +268,8 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 		}
 		if err := ctx.Err(); err != nil {
 			yield(nil, err)
+		} else if written < s.total() {
+			yield(nil, fmt.Errorf("%d of %d rollouts are there; run `speceval run generate` to sample the missing ones", written, s.total()))
 		}
 	}
 }
@@ -272,12 +277,13 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 // read hands every response to the writer's queue and has it scored, some at a time, until
 // there are no more or the run wants to end.
 func (s *pass) read(ctx context.Context, parts []string, queue chan<- *scored, all *sync.WaitGroup) {
-	places := make(chan struct{}, s.scorers.atATime)
+	places, place := make(chan struct{}, s.scorers.atATime), 0
 	for response, err := range rollout.Responses(parts) {
 		item := &scored{response: response, err: err, done: make(chan struct{})}
 		if err == nil {
-			item.err = s.check(response)
+			item.err = s.check(response, place)
 		}
+		place++
 		select {
 		case <-s.job.Draining():
 			item.err = dag.ErrDrained

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -145,82 +144,31 @@ func (m *Model) partOf(r *rollout.Response) (part, error) {
 	return part{scoring.Response{Text: answer, Cut: end != ending.Finished || !closed}, end, closed}, nil
 }
 
-// verdictCounts counts verdicts of the rollouts of one model on one benchmark, by task.
-type verdictCounts struct {
-	*scoredRollouts
-	scored []int // rollouts, by task
-	passed []int // of these
-}
-
-func newVerdictCounts(c *scoredRollouts) *verdictCounts {
-	n := len(c.benchmark.Tasks)
-	return &verdictCounts{scoredRollouts: c, scored: make([]int, n), passed: make([]int, n)}
-}
-
-// check says what is wrong with a response, which then cannot be of this corpus.
-func (c *scoredRollouts) check(r *rollout.Response) error {
-	switch i := int(r.TaskIndex); {
-	case r.Benchmark != c.benchmark.ID || r.Model != c.model.ID:
-		return fmt.Errorf("a rollout of %s by %s is among those of %s by %s", r.Benchmark, r.Model, c.benchmark.ID, c.model.ID)
-	case i < 0 || i >= len(c.benchmark.Tasks):
-		return fmt.Errorf("there is a rollout of task %d (%s), but %s has %d tasks", i, r.TaskID, c.benchmark.ID, len(c.benchmark.Tasks))
-	case r.TaskID != c.benchmark.Tasks[i].ID:
-		return fmt.Errorf("there is a rollout of task %s, but task %d of %s is %s", r.TaskID, i, c.benchmark.ID, c.benchmark.Tasks[i].ID)
-	case r.Rollout < 0 || int(r.Rollout) >= c.Rollouts:
-		return fmt.Errorf("there is a rollout %d of task %s, of which there should be %d", r.Rollout, r.TaskID, c.Rollouts)
+// check is an error if a response is not the one at a place of the corpus.
+func (c *scoredRollouts) check(r *rollout.Response, place int) error {
+	name := func(id rollout.ID, task, benchmark, model string) string {
+		return fmt.Sprintf("%v (%s of %s by %s)", id, task, benchmark, model)
+	}
+	is, wanted := name(r.ID(), r.TaskID, r.Benchmark, r.Model), "the end"
+	if place < c.total() {
+		task := place / c.Rollouts
+		wanted = name(rollout.ID{Task: int32(task), Rollout: int32(place % c.Rollouts)}, c.benchmark.Tasks[task].ID, c.benchmark.ID, c.model.ID)
+	}
+	if is != wanted {
+		return fmt.Errorf("%s is where %s should be; run `speceval run generate` to sample what is missing", is, wanted)
 	}
 	return nil
 }
 
-// count passes scores on and counts them.
-func (t *verdictCounts) count(scores iter.Seq2[*rollout.Score, error]) iter.Seq2[*rollout.Score, error] {
-	return func(yield func(*rollout.Score, error) bool) {
-		for s, err := range scores {
-			if err == nil {
-				t.scored[s.TaskIndex]++
-				if s.Correct {
-					t.passed[s.TaskIndex]++
-				}
-			}
-			if !yield(s, err) {
-				return
-			}
-		}
-	}
-}
-
-// shownTasks bounds the tasks that an error names.
-const shownTasks = 10
-
-// short is an error that names the tasks with fewer rollouts than there should
-// be.
-func (t *verdictCounts) short() error {
-	var short []string
-	for i, n := range t.scored {
-		if n < t.Rollouts {
-			short = append(short, fmt.Sprintf("%s has %d", t.benchmark.Tasks[i].ID, n))
-		}
-	}
-	if len(short) == 0 {
-		return nil
-	}
-	more := ""
-	if n := len(short) - shownTasks; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Errorf("%d of %d tasks have fewer than %d rollouts: %s%s; run `speceval run generate` to sample the missing ones",
-		len(short), len(t.scored), t.Rollouts, strings.Join(short[:min(len(short), shownTasks)], ", "), more)
-}
-
-// profile is the profile of all that was counted.
-func (t *verdictCounts) profile() profile.Profile {
-	p := profile.Profile{Benchmark: t.benchmark.ID, Model: t.model.ID, PassCounts: slices.Clone(t.passed), TestedK: t.Rollouts}
-	for _, task := range t.benchmark.Tasks {
+// profile is the profile of the passes of all tasks.
+func (c *scoredRollouts) profile(passed []int) profile.Profile {
+	p := profile.Profile{Benchmark: c.benchmark.ID, Model: c.model.ID, PassCounts: passed, TestedK: c.Rollouts}
+	for _, task := range c.benchmark.Tasks {
 		p.TaskIDs = append(p.TaskIDs, task.ID)
 	}
 	var versions []string
-	for _, f := range t.families {
-		versions = append(versions, t.version(f))
+	for _, f := range c.families {
+		versions = append(versions, c.version(f))
 	}
 	p.Scorer = strings.Join(versions, "+")
 	return p

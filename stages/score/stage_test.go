@@ -178,15 +178,15 @@ func TestBadCorpora(t *testing.T) {
 		spoil func(l *lab)
 		want  string
 	}{
-		"a missing rollout":  {func(l *lab) { l.rollouts = slices.Delete(l.rollouts, 3, 4) }, "1 of 4 tasks have fewer than 2 rollouts: which has 1; run `speceval run generate`"},
-		"missing tasks":      {func(l *lab) { l.rollouts = l.rollouts[:2] }, "3 of 4 tasks have fewer than 2 rollouts: which has 0, river has 0, again has 0"},
-		"an unknown task":    {func(l *lab) { l.rollouts[6].TaskID, l.rollouts[7].TaskID = "new", "new" }, "there is a rollout of task new, but task 3 of quiz is again"},
-		"a task too many":    {func(l *lab) { l.rollouts[7].TaskIndex = 4 }, "there is a rollout of task 4 (again), but quiz has 4 tasks"},
-		"a rollout too many": {func(l *lab) { l.rollouts[7].Rollout = 2 }, "there is a rollout 2 of task again, of which there should be 2"},
+		"a missing rollout":  {func(l *lab) { l.rollouts = slices.Delete(l.rollouts, 3, 4) }, "rollout 0 of task 2 (river of quiz by m) is where rollout 1 of task 1 (which of quiz by m) should be; run `speceval run generate`"},
+		"missing tasks":      {func(l *lab) { l.rollouts = l.rollouts[:2] }, "2 of 8 rollouts are there; run `speceval run generate`"},
+		"an unknown task":    {func(l *lab) { l.rollouts[6].TaskID, l.rollouts[7].TaskID = "new", "new" }, "rollout 0 of task 3 (new of quiz by m) is where rollout 0 of task 3 (again of quiz by m) should be"},
+		"a task too many":    {func(l *lab) { l.rollouts[7].TaskIndex = 4 }, "rollout 1 of task 4 (again of quiz by m) is where rollout 1 of task 3 (again"},
+		"a rollout too many": {func(l *lab) { l.rollouts[7].Rollout = 2 }, "rollout 2 of task 3 (again of quiz by m) is where rollout 1 of task 3 (again"},
 		"a rollout twice":    {func(l *lab) { l.rollouts[1] = l.rollouts[0] }, "rollout 0 of task 0 stands after rollout 0 of task 0"},
 		"an unknown end":     {func(l *lab) { l.rollouts[2].FinishReason = "novel_end" }, `score rollout 0 of task 1 (which): finish_reason "novel_end"`},
 		"no end":             {func(l *lab) { l.rollouts[2].FinishReason = "" }, `score rollout 0 of task 1 (which): finish_reason ""`},
-		"another model":      {func(l *lab) { l.eachRollout(func(r *rollout.Rollout) { r.Model = "other" }) }, "a rollout of quiz by other is among those of quiz by m"},
+		"another model":      {func(l *lab) { l.eachRollout(func(r *rollout.Rollout) { r.Model = "other" }) }, "rollout 0 of task 0 (sum of quiz by other) is where rollout 0 of task 0 (sum of quiz by m) should be"},
 		"no sandbox":         {func(l *lab) { l.settings.Benchmarks[0].Tasks[3].Scorer = "code" }, "no sandbox here"},
 		"a fault of a scorer": {func(l *lab) {
 			l.loseTests()
