@@ -84,7 +84,6 @@ type sampling struct {
 	tokens    atomic.Int64 // of the completions of this run
 	continued atomic.Int64 // answers that went on from a part
 	faults    faults
-	told      reportTimes
 }
 
 // all hands out the missing places to as many askers as servers have places
@@ -106,15 +105,13 @@ func (f *sampling) all(ctx context.Context) error {
 		return err
 	}
 	f.advance()
-	switch cause := context.Cause(ctx); {
-	case cause != nil:
+	if cause := context.Cause(ctx); cause != nil {
 		return cause
-	case f.faults.any():
-		return f.faults.err(f.sampledRollouts)
-	case drained:
-		return dag.ErrDrained
 	}
-	return nil
+	if err := f.faults.err(f.sampledRollouts); err != nil || !drained {
+		return err
+	}
+	return dag.ErrDrained
 }
 
 // handOut sends the missing places until there are none, or the run wants to
@@ -153,9 +150,6 @@ func (f *sampling) one(ctx context.Context, place int) {
 	f.store.log.Deliver(r)
 	f.faults.success()
 	f.tokens.Add(int64(r.CompletionTokens))
-	if f.told.due(f.Clock.Now()) {
-		f.advance()
-	}
 }
 
 func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error) {
@@ -176,9 +170,10 @@ func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error)
 	return f.asked.Rollout(id, &answer, server, end)
 }
 
-// keepSynced syncs the journals until ctx is done.
+// keepSynced syncs the journals and reports progress until ctx is done.
 func (f *sampling) keepSynced(ctx context.Context) {
 	for f.Clock.Sleep(ctx, syncEvery) == nil {
+		f.advance()
 		if err := f.store.sync(); err != nil {
 			f.cancel(err)
 			return
@@ -196,23 +191,4 @@ func (f *sampling) advance() {
 		detail += fmt.Sprintf(", %d continued", n)
 	}
 	f.job.Advance(dag.Progress{Done: f.store.count(), Total: f.total(), Stored: f.store.before, What: "rollouts", Detail: detail})
-}
-
-// reportEvery is the interval between progress reports.
-const reportEvery = 500 * time.Millisecond
-
-// reportTimes spaces reports.
-type reportTimes struct {
-	mu   sync.Mutex
-	last time.Time
-}
-
-func (t *reportTimes) due(now time.Time) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if since := now.Sub(t.last); since >= 0 && since < reportEvery {
-		return false // otherwise a report is due, or the clock was set back
-	}
-	t.last = now
-	return true
 }

@@ -183,47 +183,31 @@ type taskFault struct {
 	rejected bool
 }
 
-// add notes a failed request. fatal is not nil if the unit should end.
+// add notes a failed request. fatal is not nil if the unit should end: no other request can
+// do better where servers want another key, know no such model, or none is left.
 func (f *faults) add(task int, err error) (fatal error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	kind, ends := kindOf(err)
-	if ends {
+	failure, lost := (*vllm.Error)(nil), errors.Is(err, vllm.ErrLost)
+	if !lost && (!errors.As(err, &failure) || failure.Kind == vllm.Unauthorized || failure.Kind == vllm.UnknownModel) {
 		return err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.tasks == nil {
 		f.tasks = make(map[int]*taskFault)
 	}
-	t := f.tasks[task]
-	if t == nil {
-		t = &taskFault{first: err}
-		f.tasks[task] = t
+	if f.tasks[task] == nil {
+		f.tasks[task] = &taskFault{first: err}
 	}
+	t := f.tasks[task]
 	t.count++
-	switch kind {
-	case vllm.Rejected:
-		t.rejected = true
-		return nil // of this task alone
-	case vllm.NotContinued:
-		return nil // of this rollout alone
+	if lost || failure.Kind == vllm.Rejected || failure.Kind == vllm.NotContinued { // of this task or rollout alone
+		t.rejected = t.rejected || !lost && failure.Kind == vllm.Rejected
+		return nil
 	}
 	if f.row++; f.row >= manyFailures {
 		return fmt.Errorf("%d requests in a row failed, the last one: %w", f.row, err)
 	}
 	return nil
-}
-
-// kindOf tells the kind of a failure, and whether no other request can do
-// better: servers want another key or know no such model, or none is left.
-func kindOf(err error) (kind vllm.Kind, ends bool) {
-	var failure *vllm.Error
-	switch {
-	case errors.Is(err, vllm.ErrLost):
-		return vllm.NotContinued, false
-	case !errors.As(err, &failure):
-		return 0, true
-	}
-	return failure.Kind, failure.Kind == vllm.Unauthorized || failure.Kind == vllm.UnknownModel
 }
 
 func (f *faults) success() {
@@ -241,16 +225,13 @@ func (f *faults) refused(task int) bool {
 	return t != nil && t.rejected
 }
 
-func (f *faults) any() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.tasks) > 0
-}
-
-// err names the tasks whose rollouts are not complete, and why.
+// err names the tasks whose rollouts are not complete, and why; nil if there are none.
 func (f *faults) err(c *sampledRollouts) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.tasks) == 0 {
+		return nil
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %d tasks have rollouts missing; all others are stored, and running again asks for the missing ones alone", len(f.tasks), len(c.benchmark.Tasks))
 	for i, task := range slices.Sorted(maps.Keys(f.tasks)) {

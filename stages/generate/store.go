@@ -62,7 +62,7 @@ func openStore(c *sampledRollouts, job *dag.Job) (_ *store, err error) {
 		}
 		s.stored += n
 	}
-	s.versions = unique(s.versions)
+	s.versions = slices.Compact(slices.Sorted(slices.Values(s.versions)))
 	for _, p := range s.parts { // now that all files are known that must stay
 		p.writeIfComplete()
 	}
@@ -193,13 +193,8 @@ func (s *store) readVersions() error {
 func (s *store) asked(versions []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.versions = unique(slices.Concat(versions, s.versions))
+	s.versions = slices.Compact(slices.Sorted(slices.Values(slices.Concat(versions, s.versions))))
 	return atomicfile.WriteText(filepath.Join(s.dir, versionsFile), strings.Join(s.versions, "\n")+"\n")
-}
-
-func unique(versions []string) []string {
-	slices.Sort(versions)
-	return slices.Compact(versions)
 }
 
 // provenance is measured unless any of the servers asked was an imitation, as
