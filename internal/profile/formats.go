@@ -9,11 +9,11 @@ import (
 
 // WriteCSV writes profiles as a CSV file, as Write does a Parquet file.
 func WriteCSV(w io.Writer, profiles []Profile) error {
-	rows := rowsOf(profiles)
-	if wider(profiles) {
-		return csvfile.Write(w, rows)
+	rows, narrow := rowsOf(profiles)
+	if narrow != nil {
+		return csvfile.Write(w, narrow)
 	}
-	return csvfile.Write(w, narrow(rows))
+	return csvfile.Write(w, rows)
 }
 
 // Schema is the value of the footer key speceval.schema of a profile file.
@@ -47,37 +47,22 @@ type narrowRow struct {
 	Scorer string `parquet:"scorer"`
 }
 
-// wider reports whether profiles have more than counts of passes.
-func wider(profiles []Profile) bool {
-	for _, p := range profiles {
-		if p.Graded() || p.PromptTokens != nil || p.CompletionTokens != nil || p.Source != "" || p.Allocated {
-			return true
-		}
-	}
-	return false
-}
-
 // Write writes profiles as a Parquet file with the given footer, a row per
 // task, in the order given.
 func Write(w io.Writer, profiles []Profile, footer map[string]string) error {
-	rows := rowsOf(profiles)
-	if wider(profiles) {
-		return rowfile.Write(w, rows, footer)
+	rows, narrow := rowsOf(profiles)
+	if narrow != nil {
+		return rowfile.Write(w, narrow, footer)
 	}
-	return rowfile.Write(w, narrow(rows), footer)
+	return rowfile.Write(w, rows, footer)
 }
 
-func narrow(rows []row) []narrowRow {
-	all := make([]narrowRow, len(rows))
-	for i, r := range rows {
-		all[i] = narrowRow{r.plainRow, *r.Scorer}
-	}
-	return all
-}
-
-// rowsOf is the rows of profiles, all columns of them.
-func rowsOf(profiles []Profile) (rows []row) {
+// rowsOf is the rows of profiles: with all columns, and without those that nothing stands in,
+// nil where something does.
+func rowsOf(profiles []Profile) (rows []row, narrow []narrowRow) {
+	narrow, wider := []narrowRow{}, false
 	for _, p := range profiles {
+		wider = wider || p.Graded() || p.PromptTokens != nil || p.CompletionTokens != nil || p.Source != "" || p.Allocated
 		for i, id := range p.TaskIDs {
 			r := row{
 				plainRow: plainRow{
@@ -90,10 +75,13 @@ func rowsOf(profiles []Profile) (rows []row) {
 			if p.Graded() {
 				r.Rewards, r.Squares = &p.Rewards[i], &p.Squares[i]
 			}
-			rows = append(rows, r)
+			rows, narrow = append(rows, r), append(narrow, narrowRow{r.plainRow, p.Scorer})
 		}
 	}
-	return rows
+	if wider {
+		return rows, nil
+	}
+	return rows, narrow
 }
 
 // tokensOf returns the tokens of task i, nil if they were not counted.

@@ -73,7 +73,16 @@ func ParseAny(data []byte, name string) ([]Profile, error) {
 	}
 	rows = slices.DeleteFunc(rows, func(r numbered) bool { return !checkRow(r, faults) })
 	incomplete := faults.Count > 0 // rows are left out: do not call tasks missing
-	profiles := assemble(rows, incomplete, faults)
+	slices.SortStableFunc(rows, func(a, b numbered) int {
+		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.TaskIndex, b.TaskIndex))
+	})
+	var profiles []Profile
+	for start, end := 0, 0; start < len(rows); start = end {
+		for end < len(rows) && rows[end].Benchmark == rows[start].Benchmark && rows[end].Model == rows[start].Model {
+			end++
+		}
+		profiles = append(profiles, assemble(rows[start:end], incomplete, faults))
+	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
@@ -156,31 +165,12 @@ func checkGrades(r numbered, faults *files.Faults) {
 	}
 }
 
-// assemble sorts the rows and makes a profile of every run of one benchmark
-// and model.
-func assemble(rows []numbered, incomplete bool, faults *files.Faults) []Profile {
-	slices.SortStableFunc(rows, func(a, b numbered) int {
-		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.TaskIndex, b.TaskIndex))
-	})
-	var profiles []Profile
-	for start := 0; start < len(rows); {
-		first := rows[start]
-		end := start
-		for end < len(rows) && rows[end].Benchmark == first.Benchmark && rows[end].Model == first.Model {
-			end++
-		}
-		profiles = append(profiles, assembleOne(rows[start:end], incomplete, faults))
-		start = end
-	}
-	return profiles
-}
-
-// assembleOne makes a profile of its rows, sorted by task_index.
-func assembleOne(rows []numbered, incomplete bool, faults *files.Faults) Profile {
+// assemble makes a profile of its rows, sorted by task_index.
+func assemble(rows []numbered, incomplete bool, faults *files.Faults) Profile {
 	first := rows[0]
 	p := Profile{
-		Benchmark: first.Benchmark, Model: first.Model, Scorer: text(first.Scorer), TestedK: int(first.TestedK),
-		Source: text(first.Source), Allocated: first.allocated(),
+		Benchmark: first.Benchmark, Model: first.Model, Scorer: or(first.Scorer, ""), TestedK: int(first.TestedK),
+		Source: or(first.Source, ""), Allocated: or(first.Allocated, false),
 	}
 	seen := make(map[string]int, len(rows)) // task id to row number
 	for i, r := range rows {
@@ -190,14 +180,13 @@ func assembleOne(rows []numbered, incomplete bool, faults *files.Faults) Profile
 		if other, ok := seen[r.TaskID]; ok {
 			faults.Add("row %d: %s has task_id %q already in row %d", r.number, p.Name(), r.TaskID, other)
 		}
-		if scorer := text(r.Scorer); scorer != p.Scorer {
-			faults.Add("row %d: %s has scorer %q here but %q in row %d", r.number, p.Name(), scorer, p.Scorer, first.number)
-		}
-		if source := text(r.Source); source != p.Source {
-			faults.Add("row %d: %s has source %q here but %q in row %d", r.number, p.Name(), source, p.Source, first.number)
-		}
-		if r.allocated() != p.Allocated {
-			faults.Add("row %d: %s has allocated %t here but %t in row %d", r.number, p.Name(), r.allocated(), p.Allocated, first.number)
+		for _, all := range [...]struct {
+			column      string
+			here, first any
+		}{{"scorer", or(r.Scorer, ""), p.Scorer}, {"source", or(r.Source, ""), p.Source}, {"allocated", or(r.Allocated, false), p.Allocated}} {
+			if all.here != all.first {
+				faults.Add("row %d: %s has %s %#v here but %#v in row %d", r.number, p.Name(), all.column, all.here, all.first, first.number)
+			}
 		}
 		seen[r.TaskID] = r.number
 		p.TaskIDs = append(p.TaskIDs, r.TaskID)
@@ -227,33 +216,28 @@ func checkComplete(p Profile, rows []numbered, faults *files.Faults) {
 
 // count sets what rows may lack: rollouts where they differ, graded rewards, tokens.
 func (p *Profile) count(rows []numbered) {
-	for _, r := range rows {
-		if r.TestedK != rows[0].TestedK {
-			p.TestedK = 0
-		}
+	any := func(has func(numbered) bool) bool { return slices.ContainsFunc(rows, has) }
+	differ := any(func(r numbered) bool { return r.TestedK != rows[0].TestedK })
+	graded := any(func(r numbered) bool { return r.graded() })
+	prompts := any(func(r numbered) bool { return r.PromptTokens != nil })
+	completions := any(func(r numbered) bool { return r.CompletionTokens != nil })
+	if differ {
+		p.TestedK = 0
 	}
-	graded, prompts, completions := false, false, false
 	for _, r := range rows {
-		if p.TestedK == 0 {
+		if differ {
 			p.Tested = append(p.Tested, int(r.TestedK))
 		}
-		graded = graded || r.graded()
-		prompts = prompts || r.PromptTokens != nil
-		completions = completions || r.CompletionTokens != nil
-	}
-	for _, r := range rows {
-		if graded {
-			sum, squares := float64(r.PassCount), float64(r.PassCount)
-			if r.graded() {
-				sum, squares = *r.Rewards, *r.Squares
-			}
-			p.Rewards, p.Squares = append(p.Rewards, sum), append(p.Squares, squares)
+		if passes := float64(r.PassCount); graded && r.graded() {
+			p.Rewards, p.Squares = append(p.Rewards, *r.Rewards), append(p.Squares, *r.Squares)
+		} else if graded {
+			p.Rewards, p.Squares = append(p.Rewards, passes), append(p.Squares, passes)
 		}
 		if prompts {
-			p.PromptTokens = append(p.PromptTokens, tokens(r.PromptTokens))
+			p.PromptTokens = append(p.PromptTokens, or(r.PromptTokens, -1))
 		}
 		if completions {
-			p.CompletionTokens = append(p.CompletionTokens, tokens(r.CompletionTokens))
+			p.CompletionTokens = append(p.CompletionTokens, or(r.CompletionTokens, -1))
 		}
 	}
 }
@@ -264,20 +248,10 @@ func (r row) graded() bool {
 	return r.Rewards != nil && r.Squares != nil && (math.Abs(*r.Rewards-passes) > rounding || math.Abs(*r.Squares-passes) > rounding)
 }
 
-func (r row) allocated() bool { return r.Allocated != nil && *r.Allocated }
-
-// text is a text, "" if there is none.
-func text(t *string) string {
-	if t == nil {
-		return ""
+// or is the value at a pointer, or another one where there is none.
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
 	}
-	return *t
-}
-
-// tokens is a number of tokens, −1 if there is none.
-func tokens(n *int64) int64 {
-	if n == nil {
-		return -1
-	}
-	return *n
+	return *p
 }
