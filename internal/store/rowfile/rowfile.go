@@ -14,6 +14,7 @@
 package rowfile
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -96,7 +97,10 @@ type Writer[T any] struct {
 	root    *schema.GroupNode
 	footer  metadata.KeyValueMetadata
 	file    *file.Writer // nil before the first row group
-	sink    *sink
+
+	// The library does not report every error of a writer, and closes what it can: a buffer
+	// keeps the first error, and cannot be closed.
+	buffer *bufio.Writer
 }
 
 // NewWriter begins a Parquet file with the given footer key-values on w. After
@@ -112,17 +116,19 @@ func NewWriter[T any](w io.Writer, footer map[string]string) (_ *Writer[T], err 
 	if err != nil {
 		return nil, err
 	}
-	keyValues, err := footerOf(footer)
-	if err != nil {
-		return nil, err
+	keyValues := metadata.NewKeyValueMetadata()
+	for _, key := range slices.Sorted(maps.Keys(footer)) { // the bytes must not depend on a map
+		if err := keyValues.Append(key, footer[key]); err != nil {
+			return nil, fmt.Errorf("write parquet footer: %w", err)
+		}
 	}
-	return &Writer[T]{columns: columns, root: root, footer: keyValues, sink: &sink{w: w}}, nil
+	return &Writer[T]{columns: columns, root: root, footer: keyValues, buffer: bufio.NewWriter(w)}, nil
 }
 
 // begin begins the file. Its first rows decide which columns have a dictionary.
 func (w *Writer[T]) begin(rows []T) {
 	if w.file == nil {
-		w.file = file.NewParquetWriter(w.sink, w.root,
+		w.file = file.NewParquetWriter(w.buffer, w.root,
 			file.WithWriterProps(writerProperties(w.columns, reflect.ValueOf(rows))), file.WithWriteMetadata(w.footer))
 	}
 }
@@ -152,7 +158,7 @@ func (w *Writer[T]) Close() (err error) {
 	if err := w.file.Close(); err != nil {
 		return fmt.Errorf("write parquet: %w", err)
 	}
-	return w.sink.err
+	return w.buffer.Flush()
 }
 
 // recovered turns a panic of the Parquet library into an error.
@@ -177,31 +183,4 @@ func writerProperties(columns []column, rows reflect.Value) *parquet.WriterPrope
 		properties = append(properties, parquet.WithDictionaryFor(c.name, c.repeats(rows)))
 	}
 	return parquet.NewWriterProperties(properties...)
-}
-
-// footerOf orders the key-values, so that the bytes do not depend on a map.
-func footerOf(footer map[string]string) (metadata.KeyValueMetadata, error) {
-	keyValues := metadata.NewKeyValueMetadata()
-	for _, key := range slices.Sorted(maps.Keys(footer)) {
-		if err := keyValues.Append(key, footer[key]); err != nil {
-			return nil, fmt.Errorf("write parquet footer: %w", err)
-		}
-	}
-	return keyValues, nil
-}
-
-// sink keeps the first error of w, which the library does not always report,
-// and hides any Close method of w from it.
-type sink struct {
-	w   io.Writer
-	err error
-}
-
-func (s *sink) Write(p []byte) (int, error) {
-	if s.err != nil {
-		return 0, s.err
-	}
-	n, err := s.w.Write(p)
-	s.err = err
-	return n, err
 }
