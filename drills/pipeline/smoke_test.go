@@ -131,7 +131,7 @@ func (s *smoke) checkScores(profiles []profile.Profile) {
 
 // checkRuns counts the timed runs.
 func (s *smoke) checkRuns(profiles []profile.Profile) {
-	runs, err := measurement.Read(filepath.Join(s.out, filepath.FromSlash(measurement.File)))
+	runs, _, err := rowfile.ReadFile[measurement.Measurement](filepath.Join(s.out, filepath.FromSlash(measurement.File)))
 	s.OK(err)
 	budgets := map[int32]bool{}
 	for _, r := range runs {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -58,11 +56,7 @@ func encode[T any](t *testing.T, rows []T) []byte {
 
 func TestSoundRowsComeBack(t *testing.T) {
 	want := append(setting(measurement.Simulated), setting(measurement.Measured)...)
-	path := filepath.Join(t.TempDir(), "m.parquet")
-	if err := os.WriteFile(path, encode(t, want), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := measurement.Read(path); err != nil || !reflect.DeepEqual(got, want) {
+	if got, err := measurement.Parse(encode(t, want), "m.parquet"); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
 	}
 }
@@ -89,40 +83,8 @@ func TestUnsoundRowsAreRefused(t *testing.T) {
 	for want, spoil := range cases {
 		rows := setting(measurement.Simulated)
 		spoil(&rows[1])
-		_, err := measurement.Parse(encode(t, rows), "m.parquet")
-		wantError(t, err, "m.parquet: row 2 (b__model=", want)
+		wantError(t, rows[1].Check(), "", want)
 	}
-}
-
-func TestSettingsThatAreNotWholeAreRefused(t *testing.T) {
-	simulated, measured := setting(measurement.Simulated), setting(measurement.Measured)
-	other := setting(measurement.Simulated)
-	other[3].NTasks, other[3].AcceptedRollouts = 31, 279
-	mixed := append(setting(measurement.Simulated)[:2], measured[2:]...)
-	for _, c := range []struct {
-		name  string
-		rows  []measurement.Measurement
-		wants []string
-	}{
-		{"doubled", append(setting(measurement.Simulated), simulated[1]),
-			[]string{"row 5 (b__model=m at budget 8): a second simulated hbn-sync, after row 2"}},
-		{"missing", append(setting(measurement.Measured), simulated[0], simulated[1], simulated[2]),
-			[]string{"row 5 (b__model=m at budget 8): the setting has no simulated uniform-equivalent", "but a measured one"}},
-		{"missing everywhere", simulated[1:], []string{"row 1 (b__model=m at budget 8): the setting has no simulated uniform"}},
-		{"mixed", mixed, []string{"row 1 (b__model=m at budget 8): the setting has no simulated hbn-async but a measured one: provenances may not be mixed within a setting"}},
-		{"task counts", other, []string{"row 4 (b__model=m at budget 8): n_tasks 31, but 30 in row"}},
-	} {
-		_, err := measurement.Parse(encode(t, c.rows), "m.parquet")
-		wantError(t, err, "m.parquet: ", c.wants...)
-	}
-}
-
-func TestUnreadableFilesAreNamed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "absent.parquet")
-	_, err := measurement.Read(path)
-	wantError(t, err, "", "absent.parquet")
-	_, err = measurement.Parse([]byte("PAR1"), "m.parquet")
-	wantError(t, err, "m.parquet: ", "truncated")
 }
 
 func wantError(t *testing.T, err error, prefix string, texts ...string) {

@@ -11,25 +11,10 @@ import (
 	"speceval/internal/store/rowfile"
 )
 
-// Read reads the measurement file at path, as Parse does.
-func Read(path string) ([]Measurement, error) {
-	rows, _, err := rowfile.ReadFile[Measurement](path)
-	if err != nil {
-		return nil, err
-	}
-	return rows, check(rows, path)
-}
-
-// Parse reads a measurement file held in memory; name is the file's name in errors. Every
-// row must pass Check. The settings must be whole: in each provenance that a setting, a
-// profile at a budget, has been run in, one row for each of the strategies, with the same
-// number of tasks. Errors name the file, the row and the setting.
+// Parse reads a measurement file held in memory; name is the file's name in errors.
 func Parse(data []byte, name string) ([]Measurement, error) {
 	rows, _, err := rowfile.Decode[Measurement](data, name)
-	if err != nil {
-		return nil, err
-	}
-	return rows, check(rows, name)
+	return rows, err
 }
 
 // settingKey names a setting.
@@ -45,48 +30,6 @@ func (m *Measurement) setting() settingKey {
 
 func (k settingKey) String() string {
 	return fmt.Sprintf("%s__model=%s at budget %d", k.benchmark, k.model, k.budget)
-}
-
-// check checks every row and that settings are whole. A lack that a run of another
-// provenance would fill is called by its name.
-func check(rows []Measurement, name string) error {
-	settings := map[settingKey]map[string]int{} // rows, from 0, by strategy
-	for i, r := range rows {
-		err, runs := r.Check(), settings[r.setting()]
-		if runs == nil {
-			runs = map[string]int{}
-			settings[r.setting()] = runs
-		}
-		before, doubled := runs[r.Strategy]
-		for _, other := range runs {
-			if err == nil && !doubled && rows[other].NTasks != r.NTasks {
-				err = fmt.Errorf("n_tasks %d, but %d in row %d", r.NTasks, rows[other].NTasks, other+1)
-			}
-		}
-		if err == nil && doubled {
-			err = fmt.Errorf("a second %s %s, after row %d", r.Provenance, r.Strategy, before+1)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: row %d (%s): %w", name, i+1, r.setting(), err)
-		}
-		runs[r.Strategy] = i
-	}
-	for i, r := range rows {
-		for _, s := range policy.Strategies {
-			at := r.setting()
-			if _, ok := settings[at][s.Name]; ok {
-				continue
-			}
-			err := fmt.Errorf("%s: row %d (%s): the setting has no %s %s", name, i+1, at, r.Provenance, s.Name)
-			for _, at.provenance = range Provenances {
-				if _, ok := settings[at][s.Name]; ok {
-					return fmt.Errorf("%w but a %s one: provenances may not be mixed within a setting", err, at.provenance)
-				}
-			}
-			return err
-		}
-	}
-	return nil
 }
 
 // Setting is the runs of one profile at one budget in one provenance, one for each

@@ -344,7 +344,7 @@ func readCosts(s *Source) (Costs, error) {
 	if err != nil || path == "" {
 		return costs, err
 	}
-	runs, err := measurement.Read(path)
+	runs, err := rowsOf[measurement.Measurement](path)
 	if err != nil {
 		return costs, err
 	}
