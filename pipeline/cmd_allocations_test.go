@@ -116,10 +116,9 @@ func TestAllocationsOfOwnProfiles(t *testing.T) {
 }
 
 func TestAllocationFaults(t *testing.T) {
-	empty, covered, twice, broken := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	empty, covered, broken := t.TempDir(), t.TempDir(), t.TempDir()
 	designs := paperDesigns(t)
 	store(t, covered, designs)
-	store(t, twice, append(designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: 8, M: 6, W: 0.5, Selected: true}))
 	store(t, broken, append(designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: 8, M: 8, W: 0.5, Selected: true}))
 	tests := []struct {
 		args   string
@@ -127,9 +126,8 @@ func TestAllocationFaults(t *testing.T) {
 		stderr string
 	}{
 		{"--out " + empty, 1, empty + "/replay/designs.parquet is not there: run `speceval run replay` first, or take --schedule paper"},
-		{"--out " + covered + " --set experiment.budgets=[8,12]", 1, "aime24__model=qwen2_5_32b: no design for 30 tasks at budget 12: run `speceval run replay` first"},
-		{"--out " + twice, 1, "two designs are selected for 19 tasks at budget 8, m = 4 and m = 6"},
-		{"--out " + broken, 1, "replay/designs.parquet: row 61: m = 8, w = 0.5"},
+		{"--out " + covered + " --set experiment.budgets=[8,12]", 1, "aime24__model=qwen2_5_32b: no design of hbn for 30 tasks at budget 12 is selected; run the replay stage again"},
+		{"--out " + broken, 1, "a pilot of 8 rollouts per task does not fit a budget of 8"},
 		{"--schedule papr", 2, "--schedule papr: want computed or paper"},
 		{"--schedule paper --set experiment.budgets=[8,12]", 2, "no pilot size for 30 tasks at budget 12 is in Table 5 of the paper: take --schedule computed"},
 		{"now", 2, `unknown command "now"`},

@@ -70,7 +70,7 @@ func NewCase(p profile.Profile, budget int32, ratios []Ratio, estimates []Estima
 // not replayed. Uniform's is one.
 func (c Case) Ratio(of *policy.Policy, budget int32) (r Ratio, ok bool) {
 	if of == policy.Uniform {
-		return Ratio{Benchmark: c.Benchmark, Model: c.Model, NTasks: int32(c.N()), Budget: budget, Policy: of.Name, Donors: of.Donors.Name, VarianceRatio: 1}, true
+		return Ratio{Subject: Subject{Benchmark: c.Benchmark, Model: c.Model, NTasks: int32(c.N()), Budget: budget, Policy: of.Name, Donors: of.Donors.Name}, VarianceRatio: 1}, true
 	}
 	return ProfileRatio(c.Ratios, of, c.Name(), budget)
 }

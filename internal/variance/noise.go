@@ -187,14 +187,13 @@ func Standings(designs Schedules, ratios []Ratio) (all []Standing, err error) {
 // Mean is the mean over profiles of the ratios of one policy at one budget.
 type Mean struct {
 	agreement.Estimate
-	Policy  *policy.Policy
-	Ratios  []Ratio
-	Designs Schedules // that they were replayed under
+	Policy *policy.Policy
+	Ratios []Ratio
 }
 
 // NewMean is the mean of a policy's ratios, of no ratios where it was not replayed.
 func NewMean(designs Schedules, ratios []Ratio, of *policy.Policy, budget int32) (Mean, error) {
-	m := Mean{Policy: of, Ratios: Pick(ratios, of, budget), Designs: designs}
+	m := Mean{Policy: of, Ratios: Pick(ratios, of, budget)}
 	if len(m.Ratios) == 0 {
 		return m, nil
 	}

@@ -35,7 +35,7 @@ func TestStandardErrorOfAMeanIsThatOfASimulation(t *testing.T) {
 	var ratios []variance.Ratio
 	for _, p := range profiles {
 		w := designs[p.nTasks].W
-		ratios = append(ratios, variance.Ratio{Policy: policy.HBN.Name, Donors: "none", NTasks: p.nTasks, Budget: budget,
+		ratios = append(ratios, variance.Ratio{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none", NTasks: p.nTasks, Budget: budget},
 			M: &m, W: &w, VarianceRatio: ratio(w, p.c), RatioSE: p.se})
 	}
 	got, err := variance.MeanRatio(variance.NewSchedules([]variance.Design{designs[30], designs[100]}), ratios)
@@ -99,7 +99,7 @@ func TestRoundedBudgetsMoveAsTheirNoiseSays(t *testing.T) {
 	var ratios []variance.Ratio
 	var tasks float64
 	for i := range 107 {
-		r := variance.Ratio{NTasks: []int32{19, 30, 86, 93, 100}[i%5], Budget: 64, VarianceRatio: 0.55 + 0.2*source.Float64(), RatioSE: se}
+		r := variance.Ratio{Subject: variance.Subject{NTasks: []int32{19, 30, 86, 93, 100}[i%5], Budget: 64}, VarianceRatio: 0.55 + 0.2*source.Float64(), RatioSE: se}
 		ratios, tasks = append(ratios, r), tasks+float64(r.NTasks)
 	}
 	continuous, rounded, err := variance.EquivalentErrors(nil, ratios)
@@ -132,7 +132,7 @@ func TestRoundedBudgetsMoveAsTheirNoiseSays(t *testing.T) {
 
 // TestTheMeanEquivalentIsByTasks has b/r = 20 on 10 tasks and 10 on 30.
 func TestTheMeanEquivalentIsByTasks(t *testing.T) {
-	got := variance.MeanEquivalent([]variance.Ratio{{NTasks: 10, Budget: 8, VarianceRatio: 0.4}, {NTasks: 30, Budget: 8, VarianceRatio: 0.8}})
+	got := variance.MeanEquivalent([]variance.Ratio{{Subject: variance.Subject{NTasks: 10, Budget: 8}, VarianceRatio: 0.4}, {Subject: variance.Subject{NTasks: 30, Budget: 8}, VarianceRatio: 0.8}})
 	if math.Abs(got-12.5) > 1e-12 {
 		t.Errorf("the mean is %v, want 12.5", got)
 	}
@@ -157,7 +157,7 @@ func TestDonorsTellPoliciesApart(t *testing.T) {
 	var designs []variance.Design
 	for i, p := range policy.Informed {
 		ratios = append(ratios, variance.Ratio{
-			Benchmark: "quiz", Model: "m", NTasks: 30, Budget: 8, Policy: p.Name, Donors: p.Donors.Name, M: &m, W: &w, VarianceRatio: 0.6, RatioSE: 0.01,
+			Subject: variance.Subject{Benchmark: "quiz", Model: "m", NTasks: 30, Budget: 8, Policy: p.Name, Donors: p.Donors.Name}, M: &m, W: &w, VarianceRatio: 0.6, RatioSE: 0.01,
 		})
 		designs = append(designs, variance.Design{
 			Policy: p.Name, Donors: p.Donors.Name, NTasks: 30, Budget: 8, M: m, W: w, RiskSE: 0.01 * float64(i+1), Selected: true,

@@ -26,17 +26,6 @@ type PairedEntry struct {
 	Other, HBN Ratio
 }
 
-// apart is the difference of ratios that have draws of their own.
-func apart(other, hbn Ratio) PairedEntry {
-	e := PairedEntry{Other: other, HBN: hbn}
-	e.Difference = Difference{
-		Benchmark: other.Benchmark, Model: other.Model, NTasks: other.NTasks, Budget: other.Budget,
-		Policy: other.Policy, Donors: other.Donors, Alpha: other.Alpha,
-		Difference: other.VarianceRatio - hbn.VarianceRatio, DifferenceSE: e.Independent(),
-	}
-	return e
-}
-
 // Independent is the standard error if the two had draws of their own.
 func (e PairedEntry) Independent() float64 { return math.Hypot(e.Other.RatioSE, e.HBN.RatioSE) }
 
@@ -61,7 +50,9 @@ func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 				d, ok := differences[r.Entry()]
 				switch h, both := hbn[r.Profile()]; {
 				case both && row.Apart:
-					row.Entries = append(row.Entries, apart(r, h))
+					e := PairedEntry{Difference{Subject: r.Subject, Difference: r.VarianceRatio - h.VarianceRatio}, r, h}
+					e.DifferenceSE = e.Independent()
+					row.Entries = append(row.Entries, e)
 				case both && ok:
 					row.Entries = append(row.Entries, PairedEntry{d, r, h})
 				}

@@ -28,7 +28,7 @@ func neyman(roots map[string][]float64, budget int32, tasks []int32) (rows []var
 			rows = append(rows, row)
 			m, w := int32(1), 0.2
 			ratios = append(ratios, variance.Ratio{
-				Benchmark: row.Benchmark, Model: model, NTasks: tasks[k], Budget: budget, Policy: policy.Staged.Name, Donors: policy.None.Name, M: &m, W: &w,
+				Subject: variance.Subject{Benchmark: row.Benchmark, Model: model, NTasks: tasks[k], Budget: budget, Policy: policy.Staged.Name, Donors: policy.None.Name}, M: &m, W: &w,
 				VarianceRatio: 0.5, RatioSE: 0.01,
 			})
 		}

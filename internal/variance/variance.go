@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"speceval/internal/policy"
-	"speceval/internal/store/rowfile"
 )
 
 // Files of the output folder, with the rows that they hold.
@@ -62,9 +61,8 @@ func (d Design) For(benchmark, model string) bool {
 	return d.Benchmark == nil || *d.Benchmark == benchmark && *d.Model == model
 }
 
-// Ratio is the Uniform-normalized variance of one policy on one profile at one
-// budget (paper, Eq. 9 over the variance of Uniform).
-type Ratio struct {
+// Subject is what a result is of: one policy on one profile at one budget.
+type Subject struct {
 	Benchmark string   `parquet:"benchmark"`
 	Model     string   `parquet:"model"`
 	NTasks    int32    `parquet:"n_tasks"`
@@ -72,8 +70,14 @@ type Ratio struct {
 	Policy    string   `parquet:"policy"`
 	Donors    string   `parquet:"donors"` // what the policy knows beforehand, by name; "none" for nothing
 	Alpha     *float64 `parquet:"alpha"`  // prior strength; null where there is none
-	M         *int32   `parquet:"m"`      // pilot rollouts per task; null for the Oracle
-	W         *float64 `parquet:"w"`      // stage weight of the pilot; null where tasks have no single one
+}
+
+// Ratio is the Uniform-normalized variance of its subject (paper, Eq. 9 over the variance
+// of Uniform).
+type Ratio struct {
+	Subject
+	M *int32   `parquet:"m"` // pilot rollouts per task; null for the Oracle
+	W *float64 `parquet:"w"` // stage weight of the pilot; null where tasks have no single one
 
 	VarianceRatio float64 `parquet:"variance_ratio"`               // 1 = as Uniform
 	RatioSE       float64 `parquet:"ratio_se" of:"variance_ratio"` // Monte Carlo standard error given (m, w); 0 when analytic
@@ -83,14 +87,7 @@ type Ratio struct {
 // Difference is by how much another policy's ratio on a profile is above HBN's,
 // from the draws that both share.
 type Difference struct {
-	Benchmark string   `parquet:"benchmark"`
-	Model     string   `parquet:"model"`
-	NTasks    int32    `parquet:"n_tasks"`
-	Budget    int32    `parquet:"budget"`
-	Policy    string   `parquet:"policy"` // the other one
-	Donors    string   `parquet:"donors"` // what it knows beforehand
-	Alpha     *float64 `parquet:"alpha"`  // its prior strength; null where there is none
-
+	Subject              // the other policy
 	Difference   float64 `parquet:"difference"`    // its variance ratio minus HBN's
 	DifferenceSE float64 `parquet:"difference_se"` // Monte Carlo standard error, given both designs
 	Draws        int32   `parquet:"draws"`         // pilot vectors that both were replayed on
@@ -99,13 +96,7 @@ type Difference struct {
 // ProfileError is the error of a ratio that comes from its profile: the pass probabilities
 // are estimates by a limited number of rollouts each.
 type ProfileError struct {
-	Benchmark string   `parquet:"benchmark"`
-	Model     string   `parquet:"model"`
-	NTasks    int32    `parquet:"n_tasks"`
-	Budget    int32    `parquet:"budget"`
-	Policy    string   `parquet:"policy"`
-	Donors    string   `parquet:"donors"` // what it knows beforehand
-	Alpha     *float64 `parquet:"alpha"`
+	Subject
 
 	// ProfileSE is the standard deviation of the ratio over profiles redrawn by the binomial
 	// law of their pass counts, under the same designs. Shift is by how much the mean ratio
@@ -163,22 +154,6 @@ type Search struct {
 	ExcessSE float64 `parquet:"excess_se"`
 }
 
-// ReadDesigns reads a file of designs and checks each: a pilot within the
-// budget, a weight within (0, 1). Errors name the file and the row.
-func ReadDesigns(path string) ([]Design, error) {
-	rows, _, err := rowfile.ReadFile[Design](path)
-	if err != nil {
-		return nil, err
-	}
-	for i, d := range rows {
-		if !(d.W > 0 && d.W < 1) || d.M < 1 || d.M >= d.Budget || !(d.RiskSE >= 0) {
-			return nil, fmt.Errorf("%s: row %d: m = %d, w = %v, risk_se = %v are no design for budget %d",
-				path, i+1, d.M, d.W, d.RiskSE, d.Budget)
-		}
-	}
-	return rows, nil
-}
-
 // Entry names a result of one policy: alpha is 0 for policies without one.
 type Entry struct {
 	Profile string
@@ -187,18 +162,16 @@ type Entry struct {
 	Alpha   float64
 }
 
-// Entry names the ratio.
-func (r Ratio) Entry() Entry { return Entry{r.Profile(), r.Key(), r.Budget, AlphaOf(r.Alpha)} }
+// Entry names the result.
+func (s Subject) Entry() Entry { return Entry{s.Profile(), s.Key(), s.Budget, AlphaOf(s.Alpha)} }
 
-// Entry names the ratio that is held against HBN's.
-func (d Difference) Entry() Entry {
-	return Entry{profileName(d.Benchmark, d.Model), d.Key(), d.Budget, AlphaOf(d.Alpha)}
-}
+// Key is the policy of the result.
+func (s Subject) Key() policy.Key { return policy.Key{Name: s.Policy, Donors: s.Donors} }
 
-// Entry names the ratio that has the error.
-func (e ProfileError) Entry() Entry {
-	return Entry{profileName(e.Benchmark, e.Model), e.Key(), e.Budget, AlphaOf(e.Alpha)}
-}
+// Profile is the profile of the result, as the paper's files spell it.
+func (s Subject) Profile() string { return profileName(s.Benchmark, s.Model) }
+
+func profileName(benchmark, model string) string { return benchmark + "__model=" + model }
 
 // ProfileErrors is the errors from the profiles, by the ratio that has them.
 type ProfileErrors = map[Entry]ProfileError
@@ -214,11 +187,6 @@ func ByEntry[T interface{ Entry() Entry }](rows []T) map[Entry]T {
 	}
 	return all
 }
-
-// Profile is the profile of a ratio, as the paper's files spell it.
-func (r Ratio) Profile() string { return profileName(r.Benchmark, r.Model) }
-
-func profileName(benchmark, model string) string { return benchmark + "__model=" + model }
 
 // AlphaOf is a prior strength as a comparable value: 0, which no prior has,
 // where there is none.
@@ -239,17 +207,8 @@ func Budgets(ratios []Ratio) []int32 {
 	return slices.Compact(all)
 }
 
-// Key is the policy of a ratio.
-func (r Ratio) Key() policy.Key { return policy.Key{Name: r.Policy, Donors: r.Donors} }
-
 // Key is the policy of a design.
 func (d Design) Key() policy.Key { return policy.Key{Name: d.Policy, Donors: d.Donors} }
-
-// Key is the policy that HBN is held against.
-func (d Difference) Key() policy.Key { return policy.Key{Name: d.Policy, Donors: d.Donors} }
-
-// Key is the policy whose ratio has the error.
-func (e ProfileError) Key() policy.Key { return policy.Key{Name: e.Policy, Donors: e.Donors} }
 
 // Pick is the ratios of a policy at a budget, in stored order.
 func Pick(ratios []Ratio, of *policy.Policy, budget int32) []Ratio {
@@ -308,18 +267,22 @@ func (s Schedules) Of(of *policy.Policy) []Design {
 	return out
 }
 
-// behind is the design that a ratio was replayed under. Its absence, or
-// another pilot size than the ratio's, means that the two files are not of
-// one run.
-func (s Schedules) behind(r Ratio) (Design, error) {
-	d, ok := s[scheduleKey{r.Key(), r.NTasks, r.Budget, AlphaOf(r.Alpha)}]
+// Selected is the selected candidate of a design.
+func (s Schedules) Selected(of policy.Key, nTasks, budget int32, alpha *float64) (Design, error) {
+	d, ok := s[scheduleKey{of, nTasks, budget, AlphaOf(alpha)}]
 	if !ok {
-		return d, fmt.Errorf("no design of %s for %d tasks at budget %d is selected; run the replay stage again",
-			r.Key(), r.NTasks, r.Budget)
-	}
-	if r.M == nil || *r.M != d.M {
-		return d, fmt.Errorf("%s on %s at budget %d was not replayed under the stored design; run the replay stage again",
-			r.Key(), r.Profile(), r.Budget)
+		return d, fmt.Errorf("no design of %s for %d tasks at budget %d is selected; run the replay stage again", of, nTasks, budget)
 	}
 	return d, nil
+}
+
+// behind is the design that a ratio was replayed under. Another pilot size than the ratio's
+// means that the two files are not of one run.
+func (s Schedules) behind(r Ratio) (Design, error) {
+	d, err := s.Selected(r.Key(), r.NTasks, r.Budget, r.Alpha)
+	if err == nil && (r.M == nil || *r.M != d.M) {
+		err = fmt.Errorf("%s on %s at budget %d was not replayed under the stored design; run the replay stage again",
+			r.Key(), r.Profile(), r.Budget)
+	}
+	return d, err
 }

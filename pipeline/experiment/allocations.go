@@ -11,7 +11,9 @@ import (
 
 	"speceval/internal/coupled"
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
+	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/method/neyman"
 	"speceval/stages/score"
@@ -57,19 +59,21 @@ func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string,
 		return nil, err
 	}
 	read = []string{stored}
-	schedule := systems.Schedule(paperSchedule)
+	schedule := paperSchedule
 	if !byPaper {
 		read = append(read, variance.DesignsFile)
 		path := filepath.Join(e.Out, filepath.FromSlash(variance.DesignsFile))
-		designs, err := variance.ReadDesigns(path)
+		designs, _, err := rowfile.ReadFile[variance.Design](path)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule paper", path)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if schedule, err = systems.Computed(designs); err != nil {
-			return nil, err
+		schedules := variance.NewSchedules(designs)
+		schedule = func(tasks, budget int) (int, error) {
+			d, err := schedules.Selected(policy.HBN.Key(), int32(tasks), int32(budget), nil)
+			return int(d.M), err
 		}
 	}
 	prior, err := neyman.NewPrior(e.config.Replay.QuadratureOrder)

@@ -96,7 +96,7 @@ func BenchmarkCaseStudy(b *testing.B) {
 		b.Fatal(err)
 	}
 	m, w := int32(10), 0.286
-	hbn := variance.Ratio{Budget: 32, Policy: policy.HBN.Name, Donors: "none", M: &m, W: &w, VarianceRatio: 0.84}
+	hbn := variance.Ratio{Subject: variance.Subject{Budget: 32, Policy: policy.HBN.Name, Donors: "none"}, M: &m, W: &w, VarianceRatio: 0.84}
 	if _, err := caseStudy(b.Context(), benchProfile(30), hbn, prior, b.N, seed.Root(1)); err != nil {
 		b.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func benchRatios(tasks int) []variance.Ratio {
 	var ratios []variance.Ratio
 	for _, d := range benchDesigns(tasks) {
 		if d.Alpha == nil || *d.Alpha == 0.13 {
-			ratios = append(ratios, variance.Ratio{Policy: d.Policy, Donors: d.Donors, NTasks: d.NTasks, Budget: d.Budget, Alpha: d.Alpha, M: &d.M, W: &d.W})
+			ratios = append(ratios, variance.Ratio{Subject: variance.Subject{Policy: d.Policy, Donors: d.Donors, NTasks: d.NTasks, Budget: d.Budget, Alpha: d.Alpha}, M: &d.M, W: &d.W})
 		}
 	}
 	return ratios

@@ -23,7 +23,7 @@ func TestEvaluationsHaveTheExactLaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, w := int32(2), 0.35
-	hbn := variance.Ratio{NTasks: 3, Budget: 4, Policy: policy.HBN.Name, Donors: "none", M: &m, W: &w}
+	hbn := variance.Ratio{Subject: variance.Subject{NTasks: 3, Budget: 4, Policy: policy.HBN.Name, Donors: "none"}, M: &m, W: &w}
 	hbn.VarianceRatio = exactRatio(t, p, hbn, policytest.ByTask(t, policy.HBN.Name, 0))
 	const repetitions = 100_000
 	rows, err := caseStudy(t.Context(), p, hbn, prior, repetitions, seed.Root(41))
@@ -134,7 +134,7 @@ func TestBinsSuitTheSpread(t *testing.T) {
 	for _, tasks := range []int{4, 30, 100, 400} {
 		p := benchProfile(tasks)
 		m, w := int32(3), 0.4
-		rows, err := caseStudy(t.Context(), p, variance.Ratio{Policy: policy.HBN.Name, Donors: "none", Budget: 20, M: &m, W: &w, VarianceRatio: 0.8}, prior, 50, seed.Root(42))
+		rows, err := caseStudy(t.Context(), p, variance.Ratio{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none", Budget: 20}, M: &m, W: &w, VarianceRatio: 0.8}, prior, 50, seed.Root(42))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestCaseStudyStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, w := int32(1), 0.5
-	_, err = caseStudy(ctx, benchProfile(5), variance.Ratio{Policy: policy.HBN.Name, Donors: "none", Budget: 2, M: &m, W: &w}, prior, 1<<30, seed.Root(43))
+	_, err = caseStudy(ctx, benchProfile(5), variance.Ratio{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none", Budget: 2}, M: &m, W: &w}, prior, 1<<30, seed.Root(43))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

@@ -104,8 +104,7 @@ func setting(d variance.Design) policy.Setting {
 func (r *replayed) ratio(p profile.Profile) variance.Ratio {
 	d, c := r.design, &r.coefficients
 	return variance.Ratio{
-		Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget,
-		Policy: d.Policy, Donors: d.Donors, Alpha: d.Alpha, M: &d.M, W: &d.W,
+		Subject: variance.Subject{Benchmark: p.Benchmark, Model: p.Model, NTasks: d.NTasks, Budget: d.Budget, Policy: d.Policy, Donors: d.Donors, Alpha: d.Alpha}, M: &d.M, W: &d.W,
 		VarianceRatio: neyman.Risk(int(d.Budget), int(d.M), d.W, c.sum/c.draws),
 		RatioSE:       r.slope() * math.Sqrt(c.variance()) / math.Sqrt(c.draws),
 		Draws:         int32(c.draws),
@@ -209,8 +208,7 @@ func knownRatio(of *policy.Policy, p profile.Profile, budget int32) (variance.Ra
 		return variance.Ratio{}, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), budget, err)
 	}
 	return variance.Ratio{
-		Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: budget,
-		Policy: of.Name, Donors: of.Donors.Name,
+		Subject:       variance.Subject{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: budget, Policy: of.Name, Donors: of.Donors.Name},
 		VarianceRatio: neyman.VarianceRatio(vs, allocation, int(budget)),
 	}, nil
 }
@@ -233,8 +231,7 @@ func differences(ratios []variance.Ratio, runs []*replayed) []variance.Differenc
 			continue
 		}
 		row := variance.Difference{
-			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
-			Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
+			Subject:    r.Subject,
 			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: its.RatioSE, Draws: its.Draws,
 		}
 		if i >= analytic {

@@ -42,7 +42,7 @@ func profileErrors(ctx context.Context, p profile.Profile, ratios []variance.Rat
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		row, err := profileErrorOf(r), error(nil)
+		row, err := variance.ProfileError{Subject: r.Subject}, error(nil)
 		if r.M == nil {
 			err = redrawnErrors(p, r, resamples, at.Child("profiles").Stream(), &row)
 		} else {
@@ -54,14 +54,6 @@ func profileErrors(ctx context.Context, p profile.Profile, ratios []variance.Rat
 		rows = append(rows, row)
 	}
 	return rows, nil
-}
-
-// profileErrorOf is the row of the errors of a ratio, still without them.
-func profileErrorOf(r variance.Ratio) variance.ProfileError {
-	return variance.ProfileError{
-		Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget,
-		Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
-	}
 }
 
 // redrawnErrors fills in the errors of the ratio of an allocation known beforehand.

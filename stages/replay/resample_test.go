@@ -154,10 +154,10 @@ func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []policyte
 	ms, ws := []int32{3, 2, 2}, []float64{0.4, 0.3, 0.6}
 	byTask := []policytest.Scores{nil, policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13), policytest.ByTask(t, policy.HBN.Name, 0)}
 	ratios := []variance.Ratio{
-		{Policy: policy.Oracle.Name, Donors: "none"},
-		{Policy: policy.EN.Name, Donors: "none", M: &ms[0], W: &ws[0]},
-		{Policy: policy.IBN.Name, Donors: "none", M: &ms[1], W: &ws[1], Alpha: &alpha},
-		{Policy: policy.HBN.Name, Donors: "none", M: &ms[2], W: &ws[2]},
+		{Subject: variance.Subject{Policy: policy.Oracle.Name, Donors: "none"}},
+		{Subject: variance.Subject{Policy: policy.EN.Name, Donors: "none"}, M: &ms[0], W: &ws[0]},
+		{Subject: variance.Subject{Policy: policy.IBN.Name, Donors: "none", Alpha: &alpha}, M: &ms[1], W: &ws[1]},
+		{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none"}, M: &ms[2], W: &ws[2]},
 	}
 	for k := range ratios {
 		ratios[k].NTasks, ratios[k].Budget = int32(p.N()), 5

@@ -55,9 +55,9 @@ func TestDesignsSelectTheLeastRisk(t *testing.T) {
 func TestTuningKeepsTheBestStrength(t *testing.T) {
 	small, large := 0.1, 0.2
 	row := func(benchmark string, alpha *float64, ratio float64) variance.Ratio {
-		return variance.Ratio{Benchmark: benchmark, Budget: 8, Policy: policy.IBN.Name, Donors: "none", Alpha: alpha, VarianceRatio: ratio}
+		return variance.Ratio{Subject: variance.Subject{Benchmark: benchmark, Budget: 8, Policy: policy.IBN.Name, Donors: "none", Alpha: alpha}, VarianceRatio: ratio}
 	}
-	hbn := variance.Ratio{Benchmark: "a", Budget: 8, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.5}
+	hbn := variance.Ratio{Subject: variance.Subject{Benchmark: "a", Budget: 8, Policy: policy.HBN.Name, Donors: "none"}, VarianceRatio: 0.5}
 	all := []variance.Ratio{hbn, row("a", &small, 0.75), row("a", &large, 0.5), row("b", &small, 0.5), row("b", &large, 0.5)}
 	ratios, strengths := tune(all)
 	if len(strengths) != 4 || len(ratios) != 3 || ratios[0] != hbn || *ratios[1].Alpha != large {

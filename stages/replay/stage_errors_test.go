@@ -39,7 +39,7 @@ func checkDifferences(t *testing.T, ratios []variance.Ratio, differences []varia
 			continue
 		}
 		want := variance.Difference{
-			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
+			Subject:    r.Subject,
 			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: differences[i].DifferenceSE, Draws: its.Draws,
 		}
 		if !reflect.DeepEqual(differences[i], want) {

@@ -229,8 +229,7 @@ func (s *stagesReplay) results() (all results) {
 	for _, r := range s.runs {
 		d := &r.design
 		ratio := variance.Ratio{
-			Benchmark: s.profile.Benchmark, Model: s.profile.Model, NTasks: d.NTasks, Budget: d.Budget,
-			Policy: r.policy.Name, Donors: r.policy.Donors.Name, M: &d.M, W: &d.W,
+			Subject: variance.Subject{Benchmark: s.profile.Benchmark, Model: s.profile.Model, NTasks: d.NTasks, Budget: d.Budget, Policy: r.policy.Name, Donors: r.policy.Donors.Name}, M: &d.M, W: &d.W,
 			VarianceRatio: r.ratio.means.mean(), RatioSE: r.ratio.means.se(), Draws: r.ratio.draws,
 		}
 		if r.policy.InStages.LeaveOneOut {
@@ -238,14 +237,13 @@ func (s *stagesReplay) results() (all results) {
 		}
 		all.ratios = append(all.ratios, ratio)
 		if r.errors != nil {
-			row := profileErrorOf(ratio)
+			row := variance.ProfileError{Subject: ratio.Subject}
 			r.errors.fill(&row)
 			all.errors = append(all.errors, row)
 		}
 		if r.difference.draws > 0 {
 			all.differences = append(all.differences, variance.Difference{
-				Benchmark: ratio.Benchmark, Model: ratio.Model, NTasks: d.NTasks, Budget: d.Budget, Policy: ratio.Policy, Donors: ratio.Donors,
-				Difference: r.difference.means.mean(), DifferenceSE: r.difference.means.se(), Draws: r.difference.draws,
+				Subject: ratio.Subject, Difference: r.difference.means.mean(), DifferenceSE: r.difference.means.se(), Draws: r.difference.draws,
 			})
 		}
 	}

@@ -259,8 +259,7 @@ func selectTS(first, last tsSearch, alphas []float64) (search []variance.Search,
 func (s tsSearch) ratios(c tsCandidateAt) (ratios []variance.Ratio) {
 	for _, p := range s.profiles[c] {
 		ratios = append(ratios, variance.Ratio{
-			Benchmark: p.benchmark, Model: p.model, NTasks: p.tasks, Budget: c.Budget,
-			Policy: policy.TS.Name, Donors: policy.TS.Donors.Name, Alpha: &c.Alpha, M: &c.M0,
+			Subject: variance.Subject{Benchmark: p.benchmark, Model: p.model, NTasks: p.tasks, Budget: c.Budget, Policy: policy.TS.Name, Donors: policy.TS.Donors.Name, Alpha: &c.Alpha}, M: &c.M0,
 			VarianceRatio: p.mse.value, RatioSE: p.mse.se, Draws: p.draws,
 		})
 	}

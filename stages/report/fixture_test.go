@@ -322,7 +322,7 @@ func madeErrors(ratios []variance.Ratio) []variance.ProfileError {
 	all := []variance.ProfileError{}
 	for _, r := range ratios {
 		e := variance.ProfileError{
-			Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
+			Subject:   r.Subject,
 			ProfileSE: 0.006, Shift: 0.001, ShiftSE: 0.0003, Resamples: 100, Draws: 512,
 		}
 		if r.Policy == policy.Oracle.Name {
@@ -350,7 +350,7 @@ func madeDifferences(ratios []variance.Ratio) []variance.Difference {
 	for _, r := range ratios {
 		if h, ok := hbn[place{r.Profile(), r.Budget}]; ok && r.Policy != policy.HBN.Name {
 			all = append(all, variance.Difference{
-				Benchmark: r.Benchmark, Model: r.Model, NTasks: r.NTasks, Budget: r.Budget, Policy: r.Policy, Donors: r.Donors, Alpha: r.Alpha,
+				Subject:    r.Subject,
 				Difference: r.VarianceRatio - h.VarianceRatio, DifferenceSE: math.Hypot(r.RatioSE, h.RatioSE) / 10, Draws: r.Draws,
 			})
 		}
@@ -375,7 +375,7 @@ func smallStudy() study {
 		s.pairs = append(s.pairs, pair.Known(made))
 		s.Profiles = append(s.Profiles, stored.ProfileFact{Name: made.Name(), NTasks: p.nTasks, TestedK: made.TestedK})
 		for _, b := range s.Budgets {
-			r := variance.Ratio{Benchmark: p.benchmark, Model: p.model, NTasks: p.nTasks, Budget: b, Donors: "none"}
+			r := variance.Ratio{Subject: variance.Subject{Benchmark: p.benchmark, Model: p.model, NTasks: p.nTasks, Budget: b, Donors: "none"}}
 			r.Policy, r.VarianceRatio = policy.Oracle.Name, 0.4+0.05*float64(i)
 			s.ratios = append(s.ratios, r)
 			r.M, r.W, r.RatioSE, r.Draws = &m4, &w4, 0.0005, 64

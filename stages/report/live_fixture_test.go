@@ -263,8 +263,8 @@ func liveStudy() study {
 	s := study{Experiment: stored.Experiment{Budgets: []int32{8}}, pairs: []pair.Pair{pair.Known(first)}}
 	m, w := int32(4), 0.45
 	s.ratios = []variance.Ratio{
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: policy.Oracle.Name, Donors: "none", VarianceRatio: 0.6},
-		{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: policy.HBN.Name, Donors: "none", M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
+		{Subject: variance.Subject{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: policy.Oracle.Name, Donors: "none"}, VarianceRatio: 0.6},
+		{Subject: variance.Subject{Benchmark: "primer", Model: "small", NTasks: 24, Budget: 8, Policy: policy.HBN.Name, Donors: "none"}, M: &m, W: &w, VarianceRatio: 0.72, RatioSE: 0.001, Draws: 1024},
 	}
 	s.designs = []variance.Design{{Policy: policy.HBN.Name, Donors: "none", NTasks: 24, Budget: 8, M: m, W: w, Risk: 0.9, RiskSE: 0.001, Selected: true}}
 	mean, sd := first.Mean(), first.VarianceSum()/(24*24*8)

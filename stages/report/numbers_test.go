@@ -115,7 +115,7 @@ func TestNumbersMatchTheGoldenFileAndLaTeX(t *testing.T) {
 	}}
 	for budget, mean := range map[int32]float64{8: 0.8725, 64: 0.6644} {
 		m, w := int32(2), 0.3
-		searched.ratios = append(searched.ratios, variance.Ratio{Benchmark: "a", Model: "b", NTasks: 19, Budget: budget, Policy: policy.HBN.Name, Donors: "none", M: &m, W: &w, VarianceRatio: mean})
+		searched.ratios = append(searched.ratios, variance.Ratio{Subject: variance.Subject{Benchmark: "a", Model: "b", NTasks: 19, Budget: budget, Policy: policy.HBN.Name, Donors: "none"}, M: &m, W: &w, VarianceRatio: mean})
 		searched.designs = append(searched.designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 19, Budget: budget, M: m, W: w, Risk: 0.9, Selected: true})
 	}
 	fleet := fleetStudy(t)

@@ -98,7 +98,7 @@ func makePaperStudy(t testing.TB) study {
 	for _, p := range kept {
 		for _, b := range s.Budgets {
 			s.ratios = append(s.ratios, paperRatios(numbers, variance.Ratio{
-				Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: b, Draws: 8192})...)
+				Subject: variance.Subject{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: b}, Draws: 8192})...)
 		}
 	}
 	s.candidates = paperCandidates(s.ratios)

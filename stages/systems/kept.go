@@ -17,26 +17,19 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// runs are the good runs of a unit so far, in its scratch folder: what has been
-// measured is never measured again because of another run.
-type runs struct {
-	dir string
-}
-
-func openRuns(job *dag.Job) (*runs, error) {
-	dir, err := job.Scratch()
-	return &runs{dir}, err
-}
+// runs is the folder of the good runs of a unit so far: what has been measured is never
+// measured again because of another run.
+type runs string
 
 // voidsFile lists the void runs, a line each.
 const voidsFile = "void.txt"
 
-func (r *runs) path(e execution, what string) string {
-	return filepath.Join(r.dir, fmt.Sprintf("repeat=%d.%s.%s.parquet", e.repeat, e.strategy.Name, what))
+func (r runs) path(e execution, what string) string {
+	return filepath.Join(string(r), fmt.Sprintf("repeat=%d.%s.%s.parquet", e.repeat, e.strategy.Name, what))
 }
 
 // read is a run that was kept. The error says that it is not there, whole.
-func (r *runs) read(e execution) (measurement.Run, []measurement.Request, error) {
+func (r runs) read(e execution) (measurement.Run, []measurement.Request, error) {
 	rows, _, err := rowfile.ReadFile[measurement.Run](r.path(e, "run"))
 	if err == nil && len(rows) != 1 {
 		err = fmt.Errorf("%s has %d rows, want 1", r.path(e, "run"), len(rows))
@@ -49,21 +42,15 @@ func (r *runs) read(e execution) (measurement.Run, []measurement.Request, error)
 }
 
 // missing are the runs that are not there, or of another provenance.
-func (r *runs) missing(all []execution, provenance string) []execution {
+func (r runs) missing(all []execution, provenance string) []execution {
 	return slices.DeleteFunc(slices.Clone(all), func(e execution) bool {
 		row, _, err := r.read(e)
 		return err == nil && row.Provenance == provenance
 	})
 }
 
-// complete reports whether all runs are there, of one provenance.
-func (r *runs) complete(all []execution) bool {
-	row, _, err := r.read(all[0])
-	return err == nil && len(r.missing(all, row.Provenance)) == 0
-}
-
 // keep stores a run, its requests first: the run itself says that all is there.
-func (r *runs) keep(e execution, row measurement.Run, requests []measurement.Request) error {
+func (r runs) keep(e execution, row measurement.Run, requests []measurement.Request) error {
 	err := atomicfile.Write(r.path(e, "requests"), func(w io.Writer) error { return rowfile.Write(w, requests, nil) })
 	if err != nil {
 		return err
@@ -72,8 +59,8 @@ func (r *runs) keep(e execution, row measurement.Run, requests []measurement.Req
 }
 
 // void notes a run that was void, as why says.
-func (r *runs) void(now time.Time, why error) error {
-	f, err := os.OpenFile(filepath.Join(r.dir, voidsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+func (r runs) void(now time.Time, why error) error {
+	f, err := os.OpenFile(filepath.Join(string(r), voidsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
 	if err != nil {
 		return fmt.Errorf("note a void run: %w", err)
 	}
@@ -84,7 +71,7 @@ func (r *runs) void(now time.Time, why error) error {
 
 // assemble makes the outputs of all runs, which must be there, of one
 // provenance, and puts the void ones into the manifest.
-func (r *runs) assemble(job *dag.Job, s *setting, kind string, all []execution) error {
+func (r runs) assemble(job *dag.Job, s *setting, kind string, all []execution) error {
 	var rows []measurement.Run
 	var requests []measurement.Request
 	for _, e := range all {
@@ -95,7 +82,7 @@ func (r *runs) assemble(job *dag.Job, s *setting, kind string, all []execution) 
 		rows, requests = append(rows, row), append(requests, more...)
 	}
 	job.Provenance(rows[0].Provenance)
-	text, err := os.ReadFile(filepath.Join(r.dir, voidsFile))
+	text, err := os.ReadFile(filepath.Join(string(r), voidsFile))
 	switch {
 	case err == nil:
 		job.Note("void runs that were made again:\n%s", strings.TrimSpace(string(text)))

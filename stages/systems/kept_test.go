@@ -328,8 +328,8 @@ func TestReplayMustCoverTheSetting(t *testing.T) {
 		spoil func(l *lab)
 		want  string
 	}{
-		"no design":      {func(l *lab) { l.designs = l.designs[:1] }, "no selected design of HBN for 5 tasks at budget 9"},
-		"m = b":          {func(l *lab) { l.designs[1].M = 9 }, "are no design for budget 9"},
+		"no design":      {func(l *lab) { l.designs = l.designs[:1] }, "no design of hbn for 5 tasks at budget 9 is selected"},
+		"m = b":          {func(l *lab) { l.designs[1].M = 9 }, "a pilot of 9 rollouts per task does not fit a budget of 9"},
 		"no ratio":       {func(l *lab) { l.ratios = l.ratios[:3] }, "does not cover quiz__model=qwen2_5_3b with hbn at budget 9"},
 		"negative ratio": {func(l *lab) { l.ratios[3].VarianceRatio = -1 }, "quiz__model=qwen2_5_3b at budget 9: variance ratio -1"},
 		"huge ratio":     {func(l *lab) { l.ratios[3].VarianceRatio = 99 }, "leaves Uniform no rollout"},

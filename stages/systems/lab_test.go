@@ -53,7 +53,7 @@ func newLab(t testing.TB) *lab {
 	for _, budget := range []int32{4, 9} {
 		l.designs = append(l.designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 5, Budget: budget, M: budget / 3, W: 0.4, Risk: 0.8, Selected: true})
 		for _, p := range l.profiles {
-			l.ratios = append(l.ratios, variance.Ratio{Benchmark: p.Benchmark, Model: p.Model, NTasks: 5, Budget: budget, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.7})
+			l.ratios = append(l.ratios, variance.Ratio{Subject: variance.Subject{Benchmark: p.Benchmark, Model: p.Model, NTasks: 5, Budget: budget, Policy: policy.HBN.Name, Donors: "none"}, VarianceRatio: 0.7})
 			if p.Model == "qwen2_5_3b" && budget == 4 {
 				l.ratios[len(l.ratios)-1].VarianceRatio = 1
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"speceval/internal/benchmark"
@@ -118,10 +119,11 @@ func (s *setting) serverUnit(kind string, list func(*dag.Job, *plan) ([]executio
 			job.Provenance("computed")
 			return s.write(job, kind, nil, nil)
 		}
-		kept, err := openRuns(job)
+		scratch, err := job.Scratch()
 		if err != nil {
 			return err
 		}
+		kept := runs(scratch)
 		if err := s.measureMissing(ctx, job, all, kept); err != nil {
 			return err
 		}
@@ -149,8 +151,8 @@ func (s *setting) matchTasks() error {
 }
 
 // measureMissing makes the runs that are not kept yet.
-func (s *setting) measureMissing(ctx context.Context, job *dag.Job, all []execution, kept *runs) error {
-	if kept.complete(all) {
+func (s *setting) measureMissing(ctx context.Context, job *dag.Job, all []execution, kept runs) error {
+	if row, _, err := kept.read(all[0]); err == nil && len(kept.missing(all, row.Provenance)) == 0 {
 		return nil
 	}
 	b := bench{kept: kept}
@@ -220,7 +222,7 @@ func (s *setting) acquire(ctx context.Context, job *dag.Job) (Lease, error) {
 type bench struct {
 	Lease
 	scorer Scorer // of runs under real rewards
-	kept   *runs
+	kept   runs
 }
 
 // measure executes the strategy on a worker, which is warmed up unless it is
@@ -235,8 +237,19 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 	}
 	reward := e.coupledRewards()
 	if e.rewards == measurement.Scored {
-		v := &verdicts{scorer: b.scorer, passed: make(map[controller.ID]bool)}
-		w.Answer, reward = v.take, router.PassFail(v.reward)
+		var verdicts sync.Map // by rollout
+		w.Answer = func(ctx context.Context, id controller.ID, c vllm.Completion) error {
+			correct, err := b.scorer.Score(ctx, int(id.Task), c)
+			if err != nil {
+				return fmt.Errorf("score the response: %w", err)
+			}
+			verdicts.Store(id, correct)
+			return nil
+		}
+		reward = router.PassFail(func(id controller.ID) bool {
+			correct, _ := verdicts.Load(id)
+			return correct == true
+		})
 	}
 	if !warm {
 		each := warmUpWindows * e.Measured.Window

@@ -61,116 +61,89 @@ var (
 	stagedPlansRef = dag.Ref{Stage: name, Unit: "staged_plans"}
 )
 
-// plansUnit looks HBN's plans of all settings up in the replay's results.
+// plansUnit looks HBN's plans of all settings up in the replay's results: its selected design,
+// and its variance ratio on the profile (paper, Section 4.3, A5).
 func (s *Settings) plansUnit() dag.Unit {
-	u := s.gather(plansRef, plansFile)
-	u.Needs = []dag.Ref{{Stage: "replay", Unit: "designs"}, {Stage: "replay", Unit: "two_stage"}}
+	u := s.planning(plansRef, plansFile, "designs", "two_stage")
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		path, err := job.Input(variance.DesignsFile)
+		designs, err := dag.ReadRows[variance.Design](job, variance.DesignsFile)
 		if err != nil {
 			return err
 		}
-		designs, err := variance.ReadDesigns(path)
-		if err != nil {
-			return err
-		}
-		rows, err := planned(job, s, variance.TwoStageFile, func(t *setting, ratios []variance.Ratio) ([]hbnPlan, error) {
-			p, err := t.newPlan(designs, ratios)
-			return []hbnPlan{p}, err
+		schedules := variance.NewSchedules(designs)
+		return writePlans(job, s, variance.TwoStageFile, plansFile, plansSchema, func(t *setting, ratios []variance.Ratio) ([]hbnPlan, error) {
+			d, err := schedules.Selected(policy.HBN.Key(), int32(t.pair.N()), int32(t.budget), nil)
+			if err != nil {
+				return nil, err
+			}
+			_, equivalent, err := t.worth(ratios, variance.TwoStageFile, policy.HBN)
+			return []hbnPlan{{t.key(), plan{d.M, d.W, equivalent}}}, err
 		})
-		if err != nil {
-			return err
-		}
-		return dag.WriteRows(job, plansFile, plansSchema, rows)
 	}
-	return s.planning(u)
+	return u
 }
 
 // stagedPlansUnit looks the plans of all timed policies up in the replay's results.
 func (s *Settings) stagedPlansUnit() dag.Unit {
-	u := s.gather(stagedPlansRef, stagedPlansFile)
-	u.Needs = []dag.Ref{{Stage: "replay", Unit: "ratios"}}
+	u := s.planning(stagedPlansRef, stagedPlansFile, "ratios")
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		rows, err := planned(job, s, variance.RatiosFile, func(t *setting, ratios []variance.Ratio) (rows []stagedPlan, err error) {
-			if !s.simulates(t.pair) {
-				return nil, nil
-			}
+		return writePlans(job, s, variance.RatiosFile, stagedPlansFile, stagedPlansSchema, func(t *setting, ratios []variance.Ratio) (rows []stagedPlan, err error) {
 			for _, p := range policy.Timed {
-				row, err := t.newStagedPlan(ratios, p)
+				if !s.simulates(t.pair) {
+					break
+				}
+				r, equivalent, err := t.worth(ratios, variance.RatiosFile, p)
 				if err != nil {
 					return nil, err
+				}
+				row := stagedPlan{t.key(), r.Policy, r.Donors, plan{*r.M, 0, equivalent}}
+				if r.W != nil {
+					row.Weight = *r.W
 				}
 				rows = append(rows, row)
 			}
 			return rows, nil
 		})
-		if err != nil {
-			return err
-		}
-		return dag.WriteRows(job, stagedPlansFile, stagedPlansSchema, rows)
 	}
-	return s.planning(u)
+	return u
 }
 
-// planning completes a unit that makes plans of all settings.
-func (s *Settings) planning(u dag.Unit) dag.Unit {
+// planning is a unit that makes plans of all settings by units of the replay.
+func (s *Settings) planning(ref dag.Ref, file string, replays ...string) dag.Unit {
+	u := s.gather(ref, file)
 	u.Config, u.Provenance = s.Slice("experiment.budgets"), "computed"
+	for _, unit := range replays {
+		u.Needs = append(u.Needs, dag.Ref{Stage: "replay", Unit: unit})
+	}
 	for _, p := range s.Pairs {
 		p.Feed(&u)
 	}
 	return u
 }
 
-// planned makes the plans of all settings by a file of ratios. There are none of a
-// degenerate profile.
-func planned[T any](job *dag.Job, s *Settings, file string, of func(*setting, []variance.Ratio) ([]T, error)) ([]T, error) {
-	ratios, err := dag.ReadRows[variance.Ratio](job, file)
+// writePlans writes the plans of all settings by a file of ratios. There are none of a degenerate
+// profile.
+func writePlans[T any](job *dag.Job, s *Settings, from, to, schema string, of func(*setting, []variance.Ratio) ([]T, error)) error {
+	ratios, err := dag.ReadRows[variance.Ratio](job, from)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var all []T
 	for _, t := range s.settings() {
 		known, err := t.pair.Profile(job)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if known.VarianceSum() == 0 {
 			continue
 		}
 		rows, err := of(t, ratios)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		all = append(all, rows...)
 	}
-	return all, nil
-}
-
-// newPlan looks up HBN's selected design and its variance ratio r on a profile
-// (paper, Section 4.3, A5). It is an error if the replay does not cover the
-// setting, or not with this design.
-func (s *setting) newPlan(designs []variance.Design, ratios []variance.Ratio) (hbnPlan, error) {
-	d := slices.IndexFunc(designs, func(d variance.Design) bool {
-		return d.Policy == policy.HBN.Name && d.Selected && int(d.NTasks) == s.pair.N() && int(d.Budget) == s.budget
-	})
-	if d < 0 {
-		return hbnPlan{}, fmt.Errorf("%s has no selected design of HBN for %d tasks at budget %d; run the replay stage again", variance.DesignsFile, s.pair.N(), s.budget)
-	}
-	_, equivalent, err := s.worth(ratios, variance.TwoStageFile, policy.HBN)
-	return hbnPlan{s.key(), plan{designs[d].M, designs[d].W, equivalent}}, err
-}
-
-// newStagedPlan is the plan of a policy in the setting.
-func (s *setting) newStagedPlan(ratios []variance.Ratio, p *policy.Policy) (stagedPlan, error) {
-	r, equivalent, err := s.worth(ratios, variance.RatiosFile, p)
-	if err != nil {
-		return stagedPlan{}, err
-	}
-	row := stagedPlan{s.key(), r.Policy, r.Donors, plan{*r.M, 0, equivalent}}
-	if r.W != nil {
-		row.Weight = *r.W
-	}
-	return row, nil
+	return dag.WriteRows(job, to, schema, all)
 }
 
 // worth finds a policy's ratio in the setting, and the budget at which Uniform would be
@@ -262,32 +235,4 @@ func Allocation(prior *neyman.Prior, rewards *coupled.Rewards, pilots, budget in
 	}
 	successes := rewards.Pilot(pilots)
 	return controller.Allocate(prior.Pilot(pilots), prior.NewWork(), pilots, successes, len(successes)*(budget-pilots))
-}
-
-// Schedule is the pilot size m of HBN's ex-ante design for a number of tasks
-// and a budget; the error says that there is none.
-type Schedule func(tasks, budget int) (pilots int, err error)
-
-// Computed is the schedule of the designs that the replay stage has selected.
-// It is an error if they select two pilot sizes for the same.
-func Computed(designs []variance.Design) (Schedule, error) {
-	type shape struct{ tasks, budget int }
-	selected := map[shape]int{}
-	for _, d := range designs {
-		if d.Policy != policy.HBN.Name || !d.Selected {
-			continue
-		}
-		at := shape{int(d.NTasks), int(d.Budget)}
-		if m, twice := selected[at]; twice {
-			return nil, fmt.Errorf("two designs are selected for %d tasks at budget %d, m = %d and m = %d: run `speceval run replay --force`", at.tasks, at.budget, m, d.M)
-		}
-		selected[at] = int(d.M)
-	}
-	return func(tasks, budget int) (int, error) {
-		m, ok := selected[shape{tasks, budget}]
-		if !ok {
-			return 0, fmt.Errorf("no design for %d tasks at budget %d: run `speceval run replay` first", tasks, budget)
-		}
-		return m, nil
-	}, nil
 }

@@ -52,7 +52,7 @@ func newCourse(t *testing.T) *course {
 	c.designs, c.ratios = nil, nil
 	for budget, m := range map[int32]int32{6: 2, 16: 5} {
 		c.designs = append(c.designs, variance.Design{Policy: policy.HBN.Name, Donors: "none", NTasks: 40, Budget: budget, M: m, W: 0.4, Selected: true})
-		c.ratios = append(c.ratios, variance.Ratio{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.8})
+		c.ratios = append(c.ratios, variance.Ratio{Subject: variance.Subject{Benchmark: "quiz", Model: courseModel, NTasks: 40, Budget: budget, Policy: policy.HBN.Name, Donors: "none"}, VarianceRatio: 0.8})
 	}
 	c.settings.Simulated.Repeats = 1
 	c.settings.Simulated.Worker = func(_ profile.Profile, budget int, _ seed.Seed) (virtual.Settings, error) {
@@ -271,24 +271,6 @@ func TestWhatCannotBePredicted(t *testing.T) {
 		manifest, err := os.ReadFile(filepath.Join(c.dir, "manifests", "systems", "predictions.json"))
 		if err != nil || !strings.Contains(string(manifest), "no times of "+courseModel+" are predicted") || !strings.Contains(string(manifest), want) {
 			t.Errorf("%v: the manifest does not say %q:\n%s", err, want, manifest)
-		}
-	}
-}
-
-// TestRowsOfNoRepeat has files that were changed by hand.
-func TestRowsOfNoRepeat(t *testing.T) {
-	for want, spoil := range map[string]func([]measurement.Run, []measurement.Request){
-		"row 1: there is no repeat -1": func(runs []measurement.Run, _ []measurement.Request) { runs[0].Repeat = -1 },
-		"in repeat -3 is none": func(_ []measurement.Run, requests []measurement.Request) {
-			for i := range requests {
-				requests[i].Repeat = -3
-			}
-		},
-	} {
-		c := newCourse(t)
-		c.spoil = spoil
-		if err := dagtest.Try(t, c.courses(), c.dir, dag.Selection{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

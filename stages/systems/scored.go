@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
-	"sync"
 
 	"speceval/internal/measurement"
 	"speceval/internal/profile"
@@ -74,32 +73,6 @@ func (s *setting) scoredExecutions(job *dag.Job, p *plan) ([]execution, error) {
 	return scored, err
 }
 
-// verdicts are the scorers' verdicts on the rollouts of one run.
-type verdicts struct {
-	scorer Scorer
-	mu     sync.Mutex
-	passed map[controller.ID]bool
-}
-
-// take scores the response of a rollout.
-func (v *verdicts) take(ctx context.Context, id controller.ID, c vllm.Completion) error {
-	correct, err := v.scorer.Score(ctx, int(id.Task), c)
-	if err != nil {
-		return fmt.Errorf("score the response: %w", err)
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.passed[id] = correct
-	return nil
-}
-
-// reward is the verdict on a rollout that has been taken.
-func (v *verdicts) reward(id controller.ID) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.passed[id]
-}
-
 // Drawn is where the lengths of answers come from if not from the models.
 type Drawn struct {
 	// Lengths gives every rollout of a profile the tokens of its prompt and of its
@@ -136,19 +109,6 @@ func (e execution) lengths() (Lengths, error) {
 func (s *setting) asks() bool {
 	_, there := s.Measured.Tasks[s.pair.Benchmark]
 	return there
-}
-
-// askDrawn is the question of a rollout whose answer has its drawn length.
-func (e execution) askDrawn(id controller.ID, lengths Lengths) vllm.Request {
-	prompt, tokens := lengths(id)
-	var r vllm.Request
-	if e.asks() {
-		r = e.ask(int(id.Task))
-	} else {
-		r = e.Measured.Models[e.pair.Model].Request("", e.Measured.Drawn.Prompt(e.pair.Model, int(id.Task), prompt))
-	}
-	r.MaxTokens, r.IgnoreEOS = tokens, true
-	return r
 }
 
 // checkLengths holds the requests of a run to what was drawn for them: a server
@@ -195,17 +155,22 @@ func (e execution) requester(lengths Lengths) func(controller.ID) vllm.Request {
 	}
 }
 
-// question is the request for a rollout.
-func (e execution) question(id controller.ID, lengths Lengths) vllm.Request {
+// question is the request for a rollout: its task, or filler where there is no task file.
+func (e execution) question(id controller.ID, lengths Lengths) (r vllm.Request) {
+	prompt, tokens := 0, 0
 	if lengths != nil {
-		return e.askDrawn(id, lengths)
+		prompt, tokens = lengths(id)
 	}
-	return e.ask(int(id.Task))
-}
-
-// ask is the question of a task.
-func (e execution) ask(task int) vllm.Request {
-	return sampler.Asked(e.Measured.Models[e.pair.Model], &e.Measured.Tasks[e.pair.Benchmark].Tasks[task])
+	of := e.Measured.Models[e.pair.Model]
+	if e.asks() {
+		r = sampler.Asked(of, &e.Measured.Tasks[e.pair.Benchmark].Tasks[id.Task])
+	} else {
+		r = of.Request("", e.Measured.Drawn.Prompt(e.pair.Model, int(id.Task), prompt))
+	}
+	if lengths != nil {
+		r.MaxTokens, r.IgnoreEOS = tokens, true
+	}
+	return r
 }
 
 // warmUp is the first task, under the master seed.

@@ -370,7 +370,7 @@ func BenchmarkSetting(b *testing.B) {
 		}, nil
 	}
 	l.designs = []variance.Design{{Policy: policy.HBN.Name, Donors: "none", NTasks: 100, Budget: 64, M: 16, W: 0.22, Selected: true}}
-	l.ratios = []variance.Ratio{{Benchmark: "quiz", Model: "qwen3_5_4b", NTasks: 100, Budget: 64, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.6}}
+	l.ratios = []variance.Ratio{{Subject: variance.Subject{Benchmark: "quiz", Model: "qwen3_5_4b", NTasks: 100, Budget: 64, Policy: policy.HBN.Name, Donors: "none"}, VarianceRatio: 0.6}}
 	for b.Loop() {
 		l.dir = b.TempDir()
 		l.run()

@@ -1,8 +1,6 @@
 package systems
 
 import (
-	"fmt"
-
 	"speceval/internal/fleet"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
@@ -45,11 +43,6 @@ func timed(job *dag.Job, settings []*setting, model string) ([]*timedSetting, er
 		if len(t.runs) == 0 {
 			continue
 		}
-		for i, r := range t.runs {
-			if !t.repeated(r.Repeat) {
-				return nil, fmt.Errorf("%s: row %d: there is no repeat %d of this setting", s.runsFile(measuredKind), i+1, r.Repeat)
-			}
-		}
 		plan, err := s.readPlan(job)
 		if err != nil {
 			return nil, err
@@ -61,34 +54,24 @@ func timed(job *dag.Job, settings []*setting, model string) ([]*timedSetting, er
 		if err != nil {
 			return nil, err
 		}
-		if err := t.take(rows); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.requestsFile(measuredKind), err)
-		}
+		t.take(rows)
 		found = append(found, t)
 	}
 	return found, nil
 }
 
-// repeated reports whether the setting has a repeat.
-func (t *timedSetting) repeated(repeat int32) bool {
-	return repeat >= 0 && int(repeat) < t.measuredRepeats()
-}
-
 // take keeps the requests of Uniform, and their lengths.
-func (t *timedSetting) take(rows []measurement.Request) error {
+func (t *timedSetting) take(rows []measurement.Request) {
 	tasks := make(map[string]int32, t.pair.N())
 	for i, id := range t.pair.TaskIDs {
 		tasks[id] = int32(i)
 	}
 	t.seen, t.prompts = make(map[rollout]int), make([]int, t.pair.N())
-	for i, r := range rows {
+	for _, r := range rows {
 		if !ofUniform(r.Strategy) {
 			continue
 		}
-		task, known := tasks[r.Task]
-		if !known || r.CompletionTokens < 1 || int(r.Replica) >= t.Measured.Replicas || r.Replica < 0 || !t.repeated(r.Repeat) {
-			return fmt.Errorf("row %d: task %q with %d tokens at replica %d in repeat %d is none of this setting", i+1, r.Task, r.CompletionTokens, r.Replica, r.Repeat)
-		}
+		task := tasks[r.Task]
 		id := controller.ID{Task: task, Phase: controller.Pilot, Ordinal: r.Ordinal}
 		if r.Phase != controller.Pilot.String() {
 			id.Phase = controller.Continuation
@@ -97,7 +80,6 @@ func (t *timedSetting) take(rows []measurement.Request) error {
 		t.prompts[task] = int(r.PromptTokens)
 		t.requests = append(t.requests, r)
 	}
-	return nil
 }
 
 // run is the row of an execution; nil if there is none.

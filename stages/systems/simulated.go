@@ -59,9 +59,9 @@ func (s *setting) simulatedUnit() dag.Unit {
 		}
 		var runs []measurement.Run
 		var requests []measurement.Request
-		var known memory
+		var memory []router.Request
 		for _, e := range all {
-			o, err := e.simulate(ctx, &known)
+			o, err := e.simulate(ctx, &memory)
 			if err != nil {
 				return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
 			}
@@ -75,35 +75,10 @@ func (s *setting) simulatedUnit() dag.Unit {
 	return u
 }
 
-// memory is what the executions of a unit share, one after the other.
-type memory struct {
-	requests []router.Request
-	rewards  [2][][]float64 // coupled ones by phase, task and ordinal − 1; negative where not known yet
-}
-
-// reward remembers coupled rewards, which are the same under all strategies.
-func (m *memory) reward(of func(controller.ID) float64) func(controller.ID) float64 {
-	return func(id controller.ID) float64 {
-		tasks := &m.rewards[id.Phase]
-		for int(id.Task) >= len(*tasks) {
-			*tasks = append(*tasks, nil)
-		}
-		known := &(*tasks)[id.Task]
-		for int(id.Ordinal) > len(*known) {
-			*known = append(*known, -1)
-		}
-		reward := &(*known)[id.Ordinal-1]
-		if *reward < 0 {
-			*reward = of(id)
-		}
-		return *reward
-	}
-}
-
 // simulate executes the strategy on a simulated worker. Lengths are drawn anew
-// for every execution, as servers would make them. The outcome's requests hold until
-// the next one.
-func (e execution) simulate(ctx context.Context, known *memory) (outcome, error) {
+// for every execution, as servers would make them. The outcome's requests are in the given
+// memory, and hold until the next one.
+func (e execution) simulate(ctx context.Context, memory *[]router.Request) (outcome, error) {
 	lengths := e.lengthsAt
 	if lengths == (seed.Seed{}) {
 		lengths = e.seed().Index(e.budget).Child(e.strategy.Name).Index(e.repeat)
@@ -116,11 +91,11 @@ func (e execution) simulate(ctx context.Context, known *memory) (outcome, error)
 	if err != nil {
 		return outcome{}, err
 	}
-	o, err := e.run(ctx, router.Settings{Engine: engine, Reward: known.reward(e.coupledRewards()), Requests: known.requests})
+	o, err := e.run(ctx, router.Settings{Engine: engine, Reward: e.coupledRewards(), Requests: *memory})
 	if err != nil {
 		return o, err
 	}
-	known.requests = o.record.Requests
+	*memory = o.record.Requests
 	return o, o.check()
 }
 
@@ -144,7 +119,7 @@ func (s *setting) stagedRepeats() int { return (s.Simulated.Repeats + 1) / 2 }
 type stagedRuns struct {
 	*setting
 	*subject
-	memory
+	memory   []router.Request
 	siblings []profile.Profile
 	known    map[*policy.Donors]controller.Prior // of donors that are the same in all repeats
 	rows     []measurement.PolicyRun

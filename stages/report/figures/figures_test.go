@@ -82,7 +82,7 @@ func smallPairs() (all []variance.Ratio) {
 			benchmark, model string
 			nTasks           int32
 		}{{"aime24", "qwen3_5_4b", 30}, {"math_100", "qwen3_5_4b", 100}, {"math_100", "my_model", 100}} {
-			r := variance.Ratio{Benchmark: p.benchmark, Model: p.model, NTasks: p.nTasks, Budget: b, Policy: policy.Oracle.Name, Donors: "none", VarianceRatio: 0.4 + 0.05*float64(i)}
+			r := variance.Ratio{Subject: variance.Subject{Benchmark: p.benchmark, Model: p.model, NTasks: p.nTasks, Budget: b, Policy: policy.Oracle.Name, Donors: "none"}, VarianceRatio: 0.4 + 0.05*float64(i)}
 			all = append(all, r)
 			r.Policy, r.VarianceRatio, r.RatioSE, r.Draws = policy.HBN.Name, 0.9+0.08*float64(i), 0.0005, 64
 			all = append(all, r)
@@ -107,7 +107,7 @@ func paperCase(t *testing.T) results {
 		budget      int32
 		hbn, oracle float64
 	}{{8, 0.937, 0.655}, {16, 0.892, 0.649}, {32, 0.842, 0.646}, {64, 0.801, 0.644}} {
-		ratio := variance.Ratio{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: at.budget, Policy: policy.Oracle.Name, Donors: "none", VarianceRatio: at.oracle}
+		ratio := variance.Ratio{Subject: variance.Subject{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: at.budget, Policy: policy.Oracle.Name, Donors: "none"}, VarianceRatio: at.oracle}
 		r.ratios = append(r.ratios, ratio)
 		ratio.Policy, ratio.VarianceRatio, ratio.RatioSE = policy.HBN.Name, at.hbn, 0.0004
 		r.ratios = append(r.ratios, ratio)
@@ -192,7 +192,7 @@ func TestEveryProfileIsAPoint(t *testing.T) {
 	var ratios []variance.Ratio
 	for b := range int32(12) {
 		for i := range 300 {
-			ratios = append(ratios, variance.Ratio{Benchmark: "b<&>", Model: "m", Budget: b + 2, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.5 + float64(i)/1000, RatioSE: 0.01})
+			ratios = append(ratios, variance.Ratio{Subject: variance.Subject{Benchmark: "b<&>", Model: "m", Budget: b + 2, Policy: policy.HBN.Name, Donors: "none"}, VarianceRatio: 0.5 + float64(i)/1000, RatioSE: 0.01})
 		}
 	}
 	ratios[700].VarianceRatio = 1.5

@@ -173,7 +173,7 @@ func (s *Source) Experiment() (Experiment, error) {
 
 // Designs is every candidate of every ex-ante design.
 func (s *Source) Designs() ([]variance.Design, error) {
-	return read(s, variance.DesignsFile, variance.ReadDesigns)
+	return read(s, variance.DesignsFile, rowsOf[variance.Design])
 }
 
 // Ratios is the ratios of the selected policies on every profile.

@@ -112,7 +112,7 @@ func TestVariancesAreAboutEachStrategysOwnMean(t *testing.T) {
 	coupled.Rewards, other.ReferenceBudget = measurement.Coupled, 16
 	s := results{
 		profiles: []profile.Profile{twoTasks},
-		ratios:   []variance.Ratio{{Benchmark: "quiz", Model: "m", NTasks: 2, Budget: 8, Policy: policy.HBN.Name, Donors: "none", VarianceRatio: 0.5, RatioSE: 0.1}},
+		ratios:   []variance.Ratio{{Subject: variance.Subject{Benchmark: "quiz", Model: "m", NTasks: 2, Budget: 8, Policy: policy.HBN.Name, Donors: "none"}, VarianceRatio: 0.5, RatioSE: 0.1}},
 		runs: []measurement.Run{
 			run(measurement.Uniform, 0.1), run(measurement.Uniform, 0.9), coupled,
 			run(measurement.HBNSync, 0.4), run(measurement.HBNSync, 0.6),
