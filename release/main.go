@@ -27,13 +27,10 @@ func main() {
 	}
 }
 
-// fault is the error that ends a release: a step that fails panics with it.
-type fault struct{ error }
-
-// must is the value of a step that has to succeed.
+// must is the value of a step that has to succeed: its error ends the release.
 func must[T any](value T, err error) T {
 	if err != nil {
-		panic(fault{err})
+		panic(err)
 	}
 	return value
 }
@@ -41,20 +38,17 @@ func must[T any](value T, err error) T {
 // run carries out a command line in the root of the repository.
 func run(args []string) (err error) {
 	defer func() {
-		if f, ended := recover().(fault); ended {
-			err = f.error
+		if fault, ended := recover().(error); ended {
+			err = fault
 		}
 	}()
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	to := flags.String("to", "dist", "folder that is made; one that was made before is replaced")
 	only := flags.String("only", "", "this system alone, such as linux/amd64; host: this machine's")
 	must(0, flags.Parse(args))
-	var some []system
-	for _, s := range systems {
-		if *only == "" || *only == s.String() || *only == "host" && s.String() == runtime.GOOS+"/"+runtime.GOARCH {
-			some = append(some, s)
-		}
-	}
+	some := slices.DeleteFunc(slices.Clone(systems), func(s system) bool {
+		return *only != "" && *only != s.String() && (*only != "host" || s.String() != runtime.GOOS+"/"+runtime.GOARCH)
+	})
 	if len(some) == 0 || flags.NArg() > 0 {
 		return fmt.Errorf("want flags alone, and --only of %v or host, have %q", systems, args)
 	}
@@ -103,13 +97,13 @@ func release(systems []system) []file {
 	}
 	work := must(os.MkdirTemp("", "release-"))
 	defer os.RemoveAll(work)
+	program := filepath.Join(work, "speceval")
 	build := func(variables ...string) file {
-		binary := filepath.Join(work, "speceval")
 		flags := fmt.Sprintf("-s -w -X main.linkedCommit=%s -X main.linkedDirty=%t -X main.linkedDate=%s", commit, dirty, date.Format("2006-01-02"))
 		// Nothing of this machine: no settings of its user, no C.
 		variables = append(variables, "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off")
-		output(variables, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", binary, "./pipeline")
-		return file{"speceval", must(os.ReadFile(binary)), 0o755}
+		output(variables, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", program, "./pipeline")
+		return file{"speceval", must(os.ReadFile(program)), 0o755}
 	}
 	var programs []file
 	for _, s := range systems {
@@ -117,13 +111,11 @@ func release(systems []system) []file {
 		programs = append(programs, build("GOOS="+s.os, "GOARCH="+s.arch))
 	}
 	build() // for this machine, whose program writes completions and manual pages
-	var made []file
+	output(nil, program, "man", filepath.Join(work, "man", "man1"))
+	made := matching(work, "man/man1/*.1")
 	for _, c := range [][2]string{{"bash", "speceval.bash"}, {"zsh", "_speceval"}, {"fish", "speceval.fish"}} {
-		text := output(nil, filepath.Join(work, "speceval"), "completion", c[0])
-		made = append(made, file{"completions/" + c[1], []byte(text), 0o644})
+		made = append(made, file{"completions/" + c[1], []byte(output(nil, program, "completion", c[0])), 0o644})
 	}
-	output(nil, filepath.Join(work, "speceval"), "man", filepath.Join(work, "man", "man1"))
-	made = append(made, matching(work, "man/man1/*.1")...)
 	parts := partsOf(programs)
 	files := append(matching(".", "experiments.schema.json"), file{"speceval-" + version.Number + ".cdx.json", cycloneDX(commit, date, parts), 0o644})
 	for i, s := range systems {
@@ -164,7 +156,7 @@ func output(variables []string, words ...string) string {
 	c.Env, c.Stderr = append(os.Environ(), variables...), os.Stderr
 	printed, err := c.Output()
 	if err != nil {
-		panic(fault{fmt.Errorf("%s: %w", strings.Join(words, " "), err)})
+		panic(fmt.Errorf("%s: %w", strings.Join(words, " "), err))
 	}
 	return string(printed)
 }
