@@ -48,22 +48,15 @@ type Design struct {
 	RiskSE float64 // Monte Carlo standard error of Risk; NaN of a single replicate
 }
 
-// StandardError is the standard error that the prior expects of the estimate of
-// a benchmark's mean: √(Risk·v̄/(N·b)), where v̄ is the mean of p(1−p) over the
-// tasks. Under the reference prior that is neyman.MeanVariance.
-func (d Design) StandardError(meanVariance float64) float64 {
-	return math.Sqrt(d.Risk * meanVariance / (float64(d.Tasks) * float64(d.Budget)))
-}
-
 // Settings are the evaluation that a design is for, and the precision that it is computed
 // with. Zeros stand for the paper's precision, RiskSE about 0.001.
 type Settings struct {
 	Tasks  int // N, from 2 to MostTasks
 	Budget int // b, from 2 to MostBudget
 
-	Panels          int    // of a replicate, up to 2^24; 0: 2^16/N within 256 and 4096, fewer for large budgets
-	Replicates      int    // independent of one another, up to 1024; 0: 8
-	QuadratureOrder int    // Gauss–Legendre nodes in each of ξ and δ, up to 64; 0: 16
+	Panels          int    // of a replicate; 0: 2^16/N within 256 and 4096, fewer for large budgets
+	Replicates      int    // independent of one another; 0: 8
+	QuadratureOrder int    // Gauss–Legendre nodes in each of ξ and δ; 0: 16
 	Seed            uint64 // of the panels
 	Workers         int    // goroutines, which change no result; 0: as many as processors
 }
@@ -74,13 +67,6 @@ const (
 	MostBudget = 4096
 )
 
-// The largest precision.
-const (
-	mostPanels     = 1 << 24
-	mostReplicates = 1 << 10
-	mostOrder      = 64
-)
-
 // check says what is wrong with the settings, if anything.
 func (s Settings) check() error {
 	switch {
@@ -88,14 +74,8 @@ func (s Settings) check() error {
 		return fmt.Errorf("design: %d tasks: want 2 to %d; split a larger benchmark", s.Tasks, MostTasks)
 	case s.Budget < 2 || s.Budget > MostBudget:
 		return fmt.Errorf("design: a budget of %d rollouts a task: want 2 to %d, at least one for the pilot and one for the continuation", s.Budget, MostBudget)
-	case s.Panels < 0 || s.Panels > mostPanels:
-		return fmt.Errorf("design: %d panels: want 1 to %d, or 0 for the paper's precision", s.Panels, mostPanels)
-	case s.Replicates < 0 || s.Replicates > mostReplicates:
-		return fmt.Errorf("design: %d replicates: want 1 to %d, or 0 for the paper's number", s.Replicates, mostReplicates)
-	case s.QuadratureOrder < 0 || s.QuadratureOrder > mostOrder:
-		return fmt.Errorf("design: a quadrature of order %d: want 1 to %d, or 0 for the paper's order", s.QuadratureOrder, mostOrder)
-	case s.Workers < 0:
-		return fmt.Errorf("design: %d workers: want at least 1, or 0 for as many as there are processors", s.Workers)
+	case min(s.Panels, s.Replicates, s.QuadratureOrder, s.Workers) < 0:
+		return fmt.Errorf("design: %d panels, %d replicates, a quadrature of order %d and %d workers: want none below 0", s.Panels, s.Replicates, s.QuadratureOrder, s.Workers)
 	}
 	return nil
 }
@@ -234,8 +214,8 @@ type StagesSettings struct {
 	TaskShares []float64
 	Cells      []staged.Cell
 
-	Panels     int    // of a replicate, up to 2^24; 0: 128
-	Replicates int    // independent of one another, up to 1024; 0: 8
+	Panels     int    // of a replicate; 0: 128
+	Replicates int    // independent of one another; 0: 8
 	Seed       uint64 // of the panels
 }
 

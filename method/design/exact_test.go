@@ -131,11 +131,11 @@ func Example() {
 	}
 	fmt.Printf("%d pilots of every task, then %d continuations among them\n", d.Pilots, d.Tasks*(d.Budget-d.Pilots))
 	fmt.Printf("the pilot weighs %.2f\n", d.Weight)
-	fmt.Printf("%.2f of Uniform's variance, standard error %.4f\n", d.Risk, d.StandardError(neyman.MeanVariance))
+	fmt.Printf("%.2f of Uniform's variance\n", d.Risk)
 	// Output:
 	// 10 pilots of every task, then 2200 continuations among them
 	// the pilot weighs 0.29
-	// 0.91 of Uniform's variance, standard error 0.0049
+	// 0.91 of Uniform's variance
 }
 
 // The risk of every pilot size at a small budget: few pilots say little of where

@@ -418,12 +418,6 @@ func (p *Partial) weigh(rows []partialRow, passed, failed, all []float64, w *Wor
 			}
 		}
 	}
-	top := largest(w.log)
-	for k, l := range w.log {
-		w.weights[k] = 0
-		if l -= top; l > -negligible {
-			w.weights[k] = math.Exp(l)
-		}
-	}
+	exponentiate(w.weights, w.log)
 	floats.Scale(1/floats.Sum(w.weights), w.weights)
 }

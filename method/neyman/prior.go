@@ -167,20 +167,27 @@ func (p *Posterior) Scores(counts []int, w *Work) Scores {
 			floats.AddScaled(log, float64(n), p.marginal[s][lo:hi])
 		}
 	}
-	w.largest = largest(log)
 	weights := w.weights[lo:hi]
-	for k, l := range log {
-		weights[k] = 0
-		if l -= w.largest; l > -negligible {
-			weights[k] = math.Exp(l)
-		}
-	}
+	w.largest = exponentiate(weights, log)
 	scale := 1 / floats.Sum(weights)
 	return Scores{
 		scale * floats.Dot(weights, p.moments[0][lo:hi]),
 		scale * floats.Dot(weights, p.moments[1][lo:hi]),
 		scale * floats.Dot(weights, p.moments[2][lo:hi]),
 	}
+}
+
+// exponentiate sets weights to the exponentials of logs less the largest, which it returns.
+// Negligible ones are 0.
+func exponentiate(weights, logs []float64) (top float64) {
+	top = largest(logs)
+	for k, l := range logs {
+		weights[k] = 0
+		if l -= top; l > -negligible {
+			weights[k] = math.Exp(l)
+		}
+	}
+	return top
 }
 
 // Narrow takes the outer values of ξ out of play at which, after the pilot last
