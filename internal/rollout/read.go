@@ -113,35 +113,31 @@ func WritePart(w io.Writer, rollouts iter.Seq2[*Rollout, error], footer map[stri
 // write writes a row for each value, a row group at a time. size is about how much memory a
 // row takes.
 func write[From, Row any](w io.Writer, all iter.Seq2[*From, error], row func(*From) (Row, error), size func(*From) int, footer map[string]string) error {
-	writer, err := rowfile.NewWriter[Row](w, footer)
-	if err != nil {
-		return err
-	}
-	var group []Row
-	bytes := 0
-	for value, err := range all {
-		var next Row
-		if err == nil {
-			next, err = row(value)
-		}
-		if err != nil {
-			return err
-		}
-		group = append(group, next)
-		if bytes += size(value); bytes >= groupBytes || len(group) == groupRows {
-			if err := writer.Append(group); err != nil {
-				return err
+	return rowfile.WriteGroups(w, func(yield func([]Row, error) bool) {
+		var group []Row
+		bytes := 0
+		for value, err := range all {
+			var next Row
+			if err == nil {
+				next, err = row(value)
 			}
-			clear(group)
-			group, bytes = group[:0], 0
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			group = append(group, next)
+			if bytes += size(value); bytes >= groupBytes || len(group) == groupRows {
+				if !yield(group, nil) {
+					return
+				}
+				clear(group)
+				group, bytes = group[:0], 0
+			}
 		}
-	}
-	if len(group) > 0 {
-		if err := writer.Append(group); err != nil {
-			return err
+		if len(group) > 0 {
+			yield(group, nil)
 		}
-	}
-	return writer.Close()
+	}, footer)
 }
 
 // CheckPart checks the part at path, which must be whole, of this schema, made under the

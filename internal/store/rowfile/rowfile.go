@@ -18,6 +18,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -26,7 +27,6 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/file"
 	"github.com/apache/arrow/go/v17/parquet/metadata"
-	"github.com/apache/arrow/go/v17/parquet/schema"
 
 	"speceval/internal/store/parquetfile"
 )
@@ -79,93 +79,84 @@ const valuesBetweenChecks = 64
 // bytes depend on the rows and the footer alone. An error leaves w with part
 // of a file: write to a temporary file and rename it.
 func Write[T any](w io.Writer, rows []T, footer map[string]string) error {
-	writer, err := NewWriter[T](w, footer)
-	if err != nil {
-		return err
-	}
-	for group := range slices.Chunk(rows, rowGroupRows) {
-		if err := writer.Append(group); err != nil {
-			return err
+	return WriteGroups(w, func(yield func([]T, error) bool) {
+		for group := range slices.Chunk(rows, rowGroupRows) {
+			if !yield(group, nil) {
+				return
+			}
 		}
-	}
-	return writer.Close()
+	}, footer)
 }
 
-// Writer writes a file of more rows than fit in memory, a row group at a time.
-type Writer[T any] struct {
-	columns []column
-	root    *schema.GroupNode
-	footer  metadata.KeyValueMetadata
-	file    *file.Writer // nil before the first row group
-
-	// The library does not report every error of a writer, and closes what it can: a buffer
-	// keeps the first error, and cannot be closed.
-	buffer *bufio.Writer
-}
-
-// NewWriter begins a Parquet file with the given footer key-values on w. After
-// an error of any of its methods w has part of a file.
-func NewWriter[T any](w io.Writer, footer map[string]string) (_ *Writer[T], err error) {
-	defer recovered(&err)
+// WriteGroups writes a file of more rows than fit in memory, a row group at a time; an error
+// among them ends it. Readers are quickest with groups of some hundred thousand rows, or of
+// some ten megabytes where rows are long.
+func WriteGroups[T any](w io.Writer, groups iter.Seq2[[]T, error], footer map[string]string) error {
 	parquetfile.Codecs()
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root, err := schemaOf(columns)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	keyValues := metadata.NewKeyValueMetadata()
 	for _, key := range slices.Sorted(maps.Keys(footer)) { // the bytes must not depend on a map
 		if err := keyValues.Append(key, footer[key]); err != nil {
-			return nil, fmt.Errorf("write parquet footer: %w", err)
+			return fmt.Errorf("write parquet footer: %w", err)
 		}
 	}
-	return &Writer[T]{columns: columns, root: root, footer: keyValues, buffer: bufio.NewWriter(w)}, nil
-}
-
-// begin begins the file. Its first rows decide which columns have a dictionary.
-func (w *Writer[T]) begin(rows []T) {
-	if w.file == nil {
-		w.file = file.NewParquetWriter(w.buffer, w.root,
-			file.WithWriterProps(writerProperties(w.columns, reflect.ValueOf(rows))), file.WithWriteMetadata(w.footer))
+	// The library does not report every error of a writer, and closes what it can: a buffer
+	// keeps the first error, and cannot be closed.
+	buffer := bufio.NewWriter(w)
+	begin := func(rows []T) *file.Writer { // the first rows decide which columns have a dictionary
+		return file.NewParquetWriter(buffer, root, file.WithWriterProps(writerProperties(columns, reflect.ValueOf(rows))), file.WithWriteMetadata(keyValues))
 	}
-}
-
-// Append writes rows as one row group. Readers are quickest with groups of
-// some hundred thousand rows, or of some ten megabytes where rows are long.
-func (w *Writer[T]) Append(rows []T) (err error) {
-	defer recovered(&err)
-	w.begin(rows)
-	group := w.file.AppendRowGroup()
-	for _, c := range w.columns {
-		chunk, err := group.NextColumn()
+	var out *file.Writer
+	for rows, err := range groups {
+		if err == nil && out == nil {
+			out = begin(rows)
+		}
+		if err == nil {
+			err = guarded(func() error { return writeGroup(out, columns, reflect.ValueOf(rows)) })
+		}
 		if err != nil {
-			return fmt.Errorf("write column %s: %w", c.name, err)
+			return err
 		}
-		if err := c.codec.write(chunk, reflect.ValueOf(rows), c); err != nil {
+	}
+	if out == nil {
+		out = begin(nil)
+	}
+	if err := guarded(out.Close); err != nil {
+		return fmt.Errorf("write parquet: %w", err)
+	}
+	return buffer.Flush()
+}
+
+// writeGroup writes rows as one row group.
+func writeGroup(out *file.Writer, columns []column, rows reflect.Value) error {
+	group := out.AppendRowGroup()
+	for _, c := range columns {
+		chunk, err := group.NextColumn()
+		if err == nil {
+			err = c.codec.write(chunk, rows, c)
+		}
+		if err != nil {
 			return fmt.Errorf("write column %s: %w", c.name, err)
 		}
 	}
 	return group.Close()
 }
 
-// Close ends the file with its footer. It does not close what it writes to.
-func (w *Writer[T]) Close() (err error) {
-	defer recovered(&err)
-	w.begin(nil)
-	if err := w.file.Close(); err != nil {
-		return fmt.Errorf("write parquet: %w", err)
-	}
-	return w.buffer.Flush()
-}
-
-// recovered turns a panic of the Parquet library into an error.
-func recovered(err *error) {
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("write parquet: %v", r)
-	}
+// guarded turns a panic of the Parquet library into an error.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("write parquet: %v", r)
+		}
+	}()
+	return do()
 }
 
 // writerProperties chooses the encodings of columns for a file that begins with these rows. A

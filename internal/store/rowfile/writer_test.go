@@ -16,17 +16,15 @@ import (
 func TestGroupsWrittenOneByOneReadAsOne(t *testing.T) {
 	rows := someRows(300)
 	var b bytes.Buffer
-	w, err := rowfile.NewWriter[row](&b, footer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, size := range []int{1, 199, 100} {
-		if err := w.Append(rows[:size]); err != nil {
-			t.Fatal(err)
+	err := rowfile.WriteGroups(&b, func(yield func([]row, error) bool) {
+		for _, size := range []int{1, 199, 100} {
+			if !yield(rows[:size], nil) {
+				return
+			}
+			rows = rows[size:]
 		}
-		rows = rows[size:]
-	}
-	if err := w.Close(); err != nil {
+	}, footer)
+	if err != nil {
 		t.Fatal(err)
 	}
 	got, keys, err := rowfile.Decode[row](b.Bytes(), "groups.parquet")
