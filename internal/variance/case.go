@@ -154,18 +154,12 @@ type ProfileCauses struct {
 // shared within a task count.
 func NewCauses(designs Schedules, errors ProfileErrors, ratios []Ratio, weights []float64) (Causes, error) {
 	c, err := SumErrors(designs, ratios, weights)
-	c.Profiles = newProfileCauses(errors, ratios, weights)
-	return c, err
-}
-
-// newProfileCauses is the causes from the profiles, nil if some have no errors.
-func newProfileCauses(all ProfileErrors, ratios []Ratio, weights []float64) *ProfileCauses {
 	p := ProfileCauses{Resamples: math.MaxInt32}
 	var se2, shift2 float64
 	for j, r := range ratios {
-		e, ok := all[r.Entry()]
+		e, ok := errors[r.Entry()]
 		if !ok {
-			return nil
+			return c, err
 		}
 		g := weights[j]
 		se2 += g * g * e.ProfileSE * e.ProfileSE
@@ -174,7 +168,8 @@ func newProfileCauses(all ProfileErrors, ratios []Ratio, weights []float64) *Pro
 		p.Resamples = min(p.Resamples, e.Resamples)
 	}
 	p.SE, p.ShiftSE = math.Sqrt(se2), math.Sqrt(shift2)
-	return &p
+	c.Profiles = &p
+	return c, err
 }
 
 // Resamples is how often the benchmarks of a study are drawn anew.

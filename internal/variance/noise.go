@@ -17,14 +17,11 @@ const GainZ = 1.96
 // MeanRatio is the mean over profiles of ratios of one policy at one budget,
 // the entry of Table 1, with the standard error of both its noises.
 func MeanRatio(designs Schedules, ratios []Ratio) (agreement.Estimate, error) {
-	n := float64(len(ratios))
-	var sum float64
-	ones := make([]float64, len(ratios))
-	for i, r := range ratios {
+	n, sum := float64(len(ratios)), 0.0
+	for _, r := range ratios {
 		sum += r.VarianceRatio
-		ones[i] = 1
 	}
-	e, err := SumErrors(designs, ratios, ones)
+	e, err := SumErrors(designs, ratios, slices.Repeat([]float64{1}, len(ratios)))
 	return agreement.Estimate{Value: sum / n, SE: e.Total / n}, err
 }
 
@@ -204,11 +201,7 @@ func NewMean(designs Schedules, ratios []Ratio, of *policy.Policy, budget int32)
 
 // Weights make a sum over the profiles their mean.
 func (m Mean) Weights() []float64 {
-	weights := make([]float64, len(m.Ratios))
-	for i := range weights {
-		weights[i] = 1 / float64(len(weights))
-	}
-	return weights
+	return slices.Repeat([]float64{1 / float64(len(m.Ratios))}, len(m.Ratios))
 }
 
 // Means are the means of several policies at one budget.
@@ -242,25 +235,15 @@ func NewMeans(designs Schedules, ratios []Ratio, policies []*policy.Policy) (all
 					p.Key(), n, b, row.Profiles)
 			}
 			if row.Of[p] = m; p.Strength {
-				if row.Alpha, err = oneAlpha(m.Ratios); err != nil {
-					return nil, err
+				row.Alpha = m.Ratios[0].Alpha
+				if slices.ContainsFunc(m.Ratios, func(r Ratio) bool { return AlphaOf(r.Alpha) != AlphaOf(row.Alpha) }) {
+					return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", p.Key(), b)
 				}
 			}
 		}
 		all = append(all, row)
 	}
 	return all, nil
-}
-
-// oneAlpha is the prior strength that all ratios share.
-func oneAlpha(ratios []Ratio) (*float64, error) {
-	alpha := ratios[0].Alpha
-	for _, r := range ratios {
-		if AlphaOf(r.Alpha) != AlphaOf(alpha) {
-			return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", r.Key(), r.Budget)
-		}
-	}
-	return alpha, nil
 }
 
 // Best is the feasible policy with the least mean, nil if none was replayed.

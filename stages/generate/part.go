@@ -96,12 +96,9 @@ func (p *part) find() (bool, error) {
 // when it wrote it. Without such a note it must not differ from a manifest of this key, if
 // one is left.
 func (p *part) asWritten() (bool, error) {
-	want, err := os.ReadFile(p.scratch(sumSuffix))
-	if errors.Is(err, fs.ErrNotExist) {
-		return !p.store.job.Damaged(p.output), nil
-	}
-	if err != nil {
-		return false, err
+	want, err := p.store.noted(filepath.Base(p.scratch(sumSuffix)))
+	if want == nil || err != nil {
+		return !p.store.job.Damaged(p.output), err
 	}
 	is, err := files.DigestOf(p.store.job.Path("."), p.output)
 	if errors.Is(err, fs.ErrNotExist) {

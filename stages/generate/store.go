@@ -49,12 +49,21 @@ func openStore(c *sampledRollouts, job *dag.Job) (_ *store, err error) {
 	if s.dir, err = job.Scratch(); err != nil {
 		return nil, err
 	}
-	if err := s.readRedo(); err != nil {
+	if job.Redo() {
+		if err := atomicfile.WriteText(filepath.Join(s.dir, redoFile), ""); err != nil {
+			return nil, err
+		}
+	}
+	redo, err := s.noted(redoFile)
+	s.redo = redo != nil
+	if err != nil {
 		return nil, err
 	}
-	if err := s.readVersions(); err != nil {
+	versions, err := s.noted(versionsFile)
+	if err != nil {
 		return nil, err
 	}
+	s.versions = strings.Fields(string(versions))
 	for _, p := range s.parts {
 		n, err := p.open()
 		if err != nil {
@@ -66,27 +75,22 @@ func openStore(c *sampledRollouts, job *dag.Job) (_ *store, err error) {
 	for _, p := range s.parts { // now that all files are known that must stay
 		p.writeIfComplete()
 	}
-	if err := s.openLog(); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	s.before = s.count()
-	return s, nil
-}
-
-// openLog takes up the answers that were under way.
-func (s *store) openLog() (err error) {
 	damaged := 0
 	s.log, damaged, err = sampler.OpenPartials(s.dir, sampler.PartialsSettings{
-		Clock: s.rollouts.Clock, Keep: s.put, Sync: s.syncParts,
+		Clock: c.Clock, Keep: s.put, Sync: s.syncParts,
 		Has: func(id rollout.ID) bool {
-			place := s.rollouts.place(id)
+			place := c.place(id)
 			return s.parts[place/partRows].has(place)
 		},
 	})
 	if damaged > 0 {
-		s.job.Note("%d lines of the journal of partial answers were damaged; answers that they were of are begun again", damaged)
+		job.Note("%d lines of the journal of partial answers were damaged; answers that they were of are begun again", damaged)
 	}
-	return err
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	s.before = s.count()
+	return s, nil
 }
 
 // missing gives the places whose rollouts are not there, in order. Each place is checked
@@ -154,23 +158,18 @@ func (s *store) close() error {
 	return errors.Join(errs...)
 }
 
+// noted is the content of a file of the scratch folder; nil if it is not there.
+func (s *store) noted(file string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(s.dir, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
 // redoFile stands in the scratch folder while a corpus is sampled again, though
 // it was complete: its old parts are not wanted back then.
 const redoFile = "redo"
-
-func (s *store) readRedo() error {
-	path := filepath.Join(s.dir, redoFile)
-	if s.job.Redo() {
-		s.redo = true
-		return atomicfile.WriteText(path, "")
-	}
-	_, err := os.Stat(path)
-	s.redo = err == nil
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
 
 // versionsKey is the footer key under which a part names the versions of the
 // servers that its corpus came from.
@@ -179,15 +178,6 @@ const versionsKey = "speceval.vllm"
 // versionsFile names, in the scratch folder, the versions of the servers that
 // earlier attempts have asked.
 const versionsFile = "versions"
-
-func (s *store) readVersions() error {
-	text, err := os.ReadFile(filepath.Join(s.dir, versionsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	s.versions = strings.Fields(string(text))
-	return err
-}
 
 // asked notes the versions of the servers that are going to be asked.
 func (s *store) asked(versions []string) error {

@@ -41,15 +41,11 @@ type pass struct {
 
 // run is the unit. The profile is written last: with it, all is there.
 func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
-	parts, err := c.parts(job)
+	parts, provenance, err := parts(job)
 	if err != nil {
 		return err
 	}
-	from, err := provenance(parts)
-	if err != nil {
-		return err
-	}
-	job.Provenance(from)
+	job.Provenance(provenance)
 	s := &pass{scoredRollouts: c, job: job, passed: make([]int, len(c.benchmark.Tasks))}
 	if err := s.openKept(); err != nil {
 		return err
@@ -62,7 +58,9 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 	}
 	defer s.scorers.Release()
 	err = job.Write(c.file("scores"), c.total(), func(w io.Writer) error {
-		if err := rollout.WriteScores(w, s.scores(ctx, parts), c.footer(job)); err != nil {
+		footer := job.Footer(rollout.ScoreSchema)
+		footer[rollout.RolloutsKey] = c.rollouts(job)
+		if err := rollout.WriteScores(w, s.scores(ctx, parts), footer); err != nil {
 			return err
 		}
 		return c.supersede(job)
@@ -89,32 +87,23 @@ func (s *pass) writeProfile(p profile.Profile) error {
 	})
 }
 
-// parts are the files of the rollouts.
-func (c *scoredRollouts) parts(job *dag.Job) ([]string, error) {
-	var paths []string
+// parts are the files of the rollouts, and their provenance: simulated if one is.
+func parts(job *dag.Job) (paths []string, provenance string, err error) {
 	for _, output := range job.Inputs() {
 		path, err := job.Input(output)
 		if err != nil {
-			return nil, err
+			return nil, "", err
+		}
+		_, footer, err := rowfile.ReadFooter(path)
+		if err != nil {
+			return nil, "", err
+		}
+		if p := footer["speceval.provenance"]; provenance == "" || p == "simulated" {
+			provenance = p
 		}
 		paths = append(paths, path)
 	}
-	return paths, nil
-}
-
-// provenance is the provenance of the rollouts, as their files say.
-func provenance(parts []string) (string, error) {
-	found := ""
-	for _, path := range parts {
-		_, footer, err := rowfile.ReadFooter(path)
-		if err != nil {
-			return "", err
-		}
-		if p := footer["speceval.provenance"]; found == "" || p == "simulated" {
-			found = p
-		}
-	}
-	return found, nil
+	return paths, provenance, nil
 }
 
 // openKept opens the journal of slow verdicts, if there will be some.
@@ -198,13 +187,6 @@ func (s *pass) countUnparsable(last error) error {
 	return fmt.Errorf("on more than %g%% of %d responses: %w; mend the judge (judge.model, judge.prompt) and run again, which asks for the missing verdicts alone", 100*tolerated, asked, last)
 }
 
-// footer is the footer of a file of scores.
-func (c *scoredRollouts) footer(job *dag.Job) map[string]string {
-	footer := job.Footer(rollout.ScoreSchema)
-	footer[rollout.RolloutsKey] = c.rollouts(job)
-	return footer
-}
-
 // rollouts tells one set of rollouts from another.
 func (c *scoredRollouts) rollouts(job *dag.Job) string {
 	var digests []string
@@ -238,6 +220,9 @@ type scored struct {
 	done     chan struct{} // closed when score or err is there
 }
 
+// advanceEvery is the number of responses between progress reports.
+const advanceEvery = 64
+
 // scores gives the scores of all responses, in the order in which these are
 // stored, while several are being scored. The first error ends it.
 func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Score, error] {
@@ -260,8 +245,9 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 			if item.score.Correct {
 				s.passed[item.response.TaskIndex]++
 			}
-			written++
-			s.advance(written)
+			if written++; written%advanceEvery == 0 || written == s.total() {
+				s.job.Advance(dag.Progress{Done: written, Total: s.total(), Stored: min(s.stored, written), What: "responses"})
+			}
 			if written%s.Rollouts == 0 {
 				s.scorers.done(item.response.TaskIndex + 1)
 			}
@@ -306,15 +292,5 @@ func (s *pass) read(ctx context.Context, parts []string, queue chan<- *scored, a
 			close(item.done)
 			<-places
 		})
-	}
-}
-
-// advanceEvery is the number of responses between progress reports.
-const advanceEvery = 64
-
-// advance tells how far the unit is.
-func (s *pass) advance(done int) {
-	if done%advanceEvery == 0 || done == s.total() {
-		s.job.Advance(dag.Progress{Done: done, Total: s.total(), Stored: min(s.stored, done), What: "responses"})
 	}
 }

@@ -256,7 +256,9 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 		if e.AsPublished {
 			each = 1
 		}
-		if err := w.WarmUp(ctx, e.warmUp(lengths), each); err != nil {
+		first := e.question(controller.ID{}, lengths)
+		first.ID, first.Seed = "warm-up", int64(e.Seed&(1<<62-1))
+		if err := w.WarmUp(ctx, first, each); err != nil {
 			return err
 		}
 	}

@@ -16,24 +16,6 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// predictAll are the rows of all settings.
-func (o *observed) predictAll(ctx context.Context) ([]measurement.Prediction, error) {
-	var all []predicted
-	for _, s := range o.settings {
-		rows, err := o.predict(ctx, s)
-		if err != nil {
-			return nil, fmt.Errorf("predict times of %s: %w", s.id(), err)
-		}
-		all = append(all, rows...)
-	}
-	setErrors(all)
-	var rows []measurement.Prediction
-	for _, p := range all {
-		rows = append(rows, p.Prediction)
-	}
-	return rows, nil
-}
-
 // predicted is a row with what was missed in each of its runs, relative to what is
 // predicted of the run.
 type predicted struct {
@@ -62,28 +44,20 @@ func (o *observed) predict(ctx context.Context, s *timedSetting) ([]predicted, e
 				return nil, err
 			}
 		}
-		rows = append(rows, compare(measurement.Prediction{
+		once, scale := average(drawn), average(scales) // the scales of the repeats multiply the times of draws
+		_, measuredSE := measurement.Spread(measured)
+		sd, _ := measurement.Spread(drawn)
+		p := predicted{Prediction: measurement.Prediction{
 			Benchmark: s.pair.Benchmark, Model: s.pair.Model, NTasks: int32(s.pair.N()), Budget: int32(s.budget), Strategy: strategy.Name,
 			Runs: int32(len(measured)), Draws: draws,
-		}, measured, scales, drawn))
+			Measured: average(measured), MeasuredSE: measuredSE, Predicted: scale * once, PredictedSD: sd * scale, Scale: scale,
+		}}
+		for i, t := range measured {
+			p.missed = append(p.missed, t/(scales[i]*once)-1)
+		}
+		rows = append(rows, p)
 	}
 	return rows, nil
-}
-
-// compare completes a row but for its error: by the times of the runs, the scales
-// of their repeats, and the times of the draws, which the scales multiply.
-func compare(row measurement.Prediction, measured, scales, drawn []float64) predicted {
-	p := predicted{Prediction: row}
-	once := average(drawn)
-	p.Scale = average(scales)
-	p.Measured, p.Predicted = average(measured), p.Scale*once
-	_, p.MeasuredSE = measurement.Spread(measured)
-	p.PredictedSD, _ = measurement.Spread(drawn)
-	p.PredictedSD *= p.Scale
-	for i, t := range measured {
-		p.missed = append(p.missed, t/(scales[i]*once)-1)
-	}
-	return p
 }
 
 // setErrors sets the errors of the differences of a model's rows. The distance of a run from
@@ -172,11 +146,18 @@ func (s *Settings) predictionsUnit(settings []*setting) dag.Unit {
 				continue
 			}
 			speeds = append(speeds, o.row(m))
-			rows, err := o.predictAll(ctx)
-			if err != nil {
-				return err
+			var all []predicted
+			for _, s := range o.settings {
+				rows, err := o.predict(ctx, s)
+				if err != nil {
+					return fmt.Errorf("predict times of %s: %w", s.id(), err)
+				}
+				all = append(all, rows...)
 			}
-			predictions = append(predictions, rows...)
+			setErrors(all)
+			for _, p := range all {
+				predictions = append(predictions, p.Prediction)
+			}
 		}
 		if err := dag.WriteRows(job, measurement.PredictionsFile, measurement.PredictionSchema, predictions); err != nil {
 			return err

@@ -3,6 +3,7 @@ package systems
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 
@@ -46,31 +47,23 @@ func (s *setting) scoredRepeats() int {
 	return s.Measured.Scored.Repeats[s.budgetIndex()]
 }
 
-// scoredUnit executes the setting on servers under real rewards.
+// scoredUnit executes the setting on servers under real rewards: the strategies of Section 4.3
+// in turn, every run under seeds of its own.
 func (s *setting) scoredUnit() dag.Unit {
-	u := s.serverUnit(scoredKind, s.scoredExecutions)
+	u := s.serverUnit(scoredKind, func(job *dag.Job, p *plan) (scored []execution, err error) {
+		all, err := s.executions(job, p, s.scoredRepeats())
+		for _, e := range all {
+			if !e.strategy.Equivalent {
+				e.rewards, e.replicate = measurement.Scored, 1+len(scored)
+				scored = append(scored, e)
+			}
+		}
+		return scored, err
+	})
 	u.Config["systems.scored_repeats"] = strconv.Itoa(s.scoredRepeats())
-	for key, value := range s.Measured.Scored.Rules(s.pair) {
-		u.Config[key] = value
-	}
+	maps.Copy(u.Config, s.Measured.Scored.Rules(s.pair))
 	u.Sources = append(u.Sources, s.Measured.Scored.Answers[s.pair.Benchmark])
 	return u
-}
-
-// scoredExecutions lists the runs under real rewards in the order in which they
-// are made: the strategies of Section 4.3 in turn, every run under seeds of its
-// own.
-func (s *setting) scoredExecutions(job *dag.Job, p *plan) ([]execution, error) {
-	all, err := s.executions(job, p, s.scoredRepeats())
-	var scored []execution
-	for _, e := range all {
-		if e.strategy.Equivalent {
-			continue
-		}
-		e.rewards, e.replicate = measurement.Scored, 1+len(scored)
-		scored = append(scored, e)
-	}
-	return scored, err
 }
 
 // Drawn is where the lengths of answers come from if not from the models.
@@ -170,12 +163,5 @@ func (e execution) question(id controller.ID, lengths Lengths) (r vllm.Request) 
 	if lengths != nil {
 		r.MaxTokens, r.IgnoreEOS = tokens, true
 	}
-	return r
-}
-
-// warmUp is the first task, under the master seed.
-func (e execution) warmUp(lengths Lengths) vllm.Request {
-	r := e.question(controller.ID{}, lengths)
-	r.ID, r.Seed = "warm-up", int64(e.Seed&(1<<62-1))
 	return r
 }

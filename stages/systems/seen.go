@@ -125,31 +125,24 @@ func (o *observed) lengths(s *timedSetting, e execution, draw int) func(controll
 		strategy = e.strategy.Name
 	}
 	repeat := draw % s.measuredRepeats()
-	random := s.seed().Child("predictions").Index(s.budget).Child(e.strategy.Name).Index(draw).Stream()
-	return func(id controller.ID) (prompt, tokens int) {
-		if tokens, there := s.seen[rollout{strategy, repeat, id}]; there {
-			return s.prompts[id.Task], tokens
-		}
-		all := o.ofTask(s, id.Task)
-		own := random.At(uint64(id.Task)<<33 | uint64(id.Phase)<<32 | uint64(uint32(id.Ordinal)))
-		return s.prompts[id.Task], all[int(own.Float64()*float64(len(all)))]
-	}
-}
-
-// ofTask are the lengths of a task in all runs of Uniform on its profile, in
-// the order of the settings and their rows.
-func (o *observed) ofTask(s *timedSetting, task int32) []int {
-	key := benchmarkTask{s.pair.Benchmark, s.pair.TaskIDs[task]}
 	if o.tasks == nil {
 		o.tasks = make(map[benchmarkTask][]int)
-		for _, other := range o.settings {
+		for _, other := range o.settings { // in the order of the settings and their rows
 			for _, r := range other.requests {
 				k := benchmarkTask{other.pair.Benchmark, r.Task}
 				o.tasks[k] = append(o.tasks[k], int(r.CompletionTokens))
 			}
 		}
 	}
-	return o.tasks[key]
+	random := s.seed().Child("predictions").Index(s.budget).Child(e.strategy.Name).Index(draw).Stream()
+	return func(id controller.ID) (prompt, tokens int) {
+		if tokens, there := s.seen[rollout{strategy, repeat, id}]; there {
+			return s.prompts[id.Task], tokens
+		}
+		all := o.tasks[benchmarkTask{s.pair.Benchmark, s.pair.TaskIDs[id.Task]}]
+		own := random.At(uint64(id.Task)<<33 | uint64(id.Phase)<<32 | uint64(uint32(id.Ordinal)))
+		return s.prompts[id.Task], all[int(own.Float64()*float64(len(all)))]
+	}
 }
 
 // benchmarkTask names a task.

@@ -237,24 +237,19 @@ func (r *stagedRuns) uniforms(ctx context.Context, budgets []int, repeat int) er
 		if err != nil {
 			return err
 		}
-		for k, run := range runs {
-			r.rows = append(r.rows, r.uniformRow(alike[k], repeat, run))
+		n := r.profile.N()
+		for k, run := range runs { // rows of what a run took, and no more
+			r.rows = append(r.rows, measurement.PolicyRun{
+				Of: measurement.Of{Policy: policy.Uniform.Name, Donors: policy.Uniform.Donors.Name, Equivalent: int32(alike[k])},
+				Run: measurement.Run{
+					Benchmark: r.profile.Benchmark, Model: r.profile.Model, NTasks: int32(n), ReferenceBudget: int32(r.budget), Budget: int32(alike[k]),
+					Strategy: policy.UniformEquivalent.Name, Provenance: measurement.Simulated, Rewards: measurement.Coupled, Repeat: int32(repeat),
+					Time: run.Time.Seconds(), Accepted: int32(n * alike[k]),
+					UsefulTokens: run.Tokens.Sequence, UsefulCompletion: run.Tokens.Completion, UsefulPairs: run.Tokens.Pairs,
+				},
+			})
 		}
 		budgets = others
 	}
 	return nil
-}
-
-// uniformRow is an execution of Uniform as a row: what it took, and no more.
-func (r *stagedRuns) uniformRow(budget, repeat int, run virtual.UniformRun) measurement.PolicyRun {
-	n := r.profile.N()
-	return measurement.PolicyRun{
-		Of: measurement.Of{Policy: policy.Uniform.Name, Donors: policy.Uniform.Donors.Name, Equivalent: int32(budget)},
-		Run: measurement.Run{
-			Benchmark: r.profile.Benchmark, Model: r.profile.Model, NTasks: int32(n), ReferenceBudget: int32(r.budget), Budget: int32(budget),
-			Strategy: policy.UniformEquivalent.Name, Provenance: measurement.Simulated, Rewards: measurement.Coupled, Repeat: int32(repeat),
-			Time: run.Time.Seconds(), Accepted: int32(n * budget),
-			UsefulTokens: run.Tokens.Sequence, UsefulCompletion: run.Tokens.Completion, UsefulPairs: run.Tokens.Pairs,
-		},
-	}
 }
