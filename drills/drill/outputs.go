@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"speceval/internal/rollout"
 	"speceval/internal/seed"
 	"speceval/internal/store/files"
+	"speceval/internal/store/journal"
 )
 
 // Stages are the stages of the pipeline, in order.
@@ -123,12 +125,12 @@ func (d Difference) String() string { return fmt.Sprintf("%s %s", d.Path, d.Why)
 // seed is the first 63 bits of the node generate, benchmark, model, task id, number of the
 // rollout in the tree of the experiment's seed. The rule of the stage is repeated here, so
 // that neither can change alone.
-func Rollouts(master uint64, benchmark, model string, ids []string, each int) (all []rollout.Place) {
+func Rollouts(master uint64, benchmark, model string, ids []string, each int) (all []Place) {
 	node := seed.Root(master).Child("generate").Child(benchmark).Child(model)
 	for task, id := range ids {
 		for n := range each {
 			stream := node.Child(id).Index(n).Stream()
-			all = append(all, rollout.Place{
+			all = append(all, Place{
 				Benchmark: benchmark, Model: model, TaskIndex: int32(task), Rollout: int32(n), Seed: int64(stream.Uint64() >> 1),
 			})
 		}
@@ -136,18 +138,43 @@ func Rollouts(master uint64, benchmark, model string, ids []string, each int) (a
 	return all
 }
 
-// Stored are the rollouts that an output folder has.
-func (l *Lab) Stored(out string) []rollout.Place {
+// Place is a rollout with its seed.
+type Place struct {
+	Benchmark, Model   string
+	TaskIndex, Rollout int32
+	Seed               int64
+}
+
+// Stored are the rollouts that an output folder has, in its parts and journals.
+func (l *Lab) Stored(out string) (all []Place) {
 	l.Helper()
-	all, err := rollout.Stored(out)
-	return Must(l, all, err)
+	add := func(rollouts iter.Seq2[*rollout.Rollout, error]) {
+		for r, err := range rollouts {
+			l.OK(err)
+			all = append(all, Place{r.Benchmark, r.Model, r.TaskIndex, r.Rollout, r.Seed})
+		}
+	}
+	l.OK(filepath.WalkDir(out, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // nothing was stored, or it was just removed
+		case err != nil || entry.IsDir():
+			return err
+		case filepath.Ext(path) == rollout.JournalSuffix:
+			add(journal.Records[rollout.Rollout](path))
+		case filepath.Ext(path) == ".parquet" && strings.HasPrefix(entry.Name(), "part-"):
+			add(rollout.Rollouts([]string{path}))
+		}
+		return nil
+	}))
+	return all
 }
 
 // Complete fails unless every wanted rollout is stored in the end, once, and no other one,
 // with all that were there before.
-func (l *Lab) Complete(final, wanted, before []rollout.Place) {
+func (l *Lab) Complete(final, wanted, before []Place) {
 	l.Helper()
-	times := map[rollout.Place]int{}
+	times := map[Place]int{}
 	for _, p := range final {
 		times[p]++
 	}

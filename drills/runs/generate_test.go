@@ -66,8 +66,8 @@ type generation struct {
 
 // kill is what was found after a kill.
 type kill struct {
-	seen  int             // requests that had reached the fleet
-	found []rollout.Place // what was stored
+	seen  int           // requests that had reached the fleet
+	found []drill.Place // what was stored
 }
 
 const (
@@ -237,20 +237,20 @@ func (t tails) settled(l *drill.Lab, log string) (seeds []int64) {
 }
 
 // sentAgain lists the seeds that were requested though they were stored.
-func sentAgain(asked []int64, stored []rollout.Place) []int64 {
+func sentAgain(asked []int64, stored []drill.Place) []int64 {
 	there := seedsOf(stored)
 	return slices.DeleteFunc(slices.Clone(asked), func(s int64) bool { return !there[s] })
 }
 
 // unstored lists the different seeds that were requested and are not stored.
-func unstored(asked []int64, stored []rollout.Place) []int64 {
+func unstored(asked []int64, stored []drill.Place) []int64 {
 	there := seedsOf(stored)
 	asked = slices.Compact(slices.Sorted(slices.Values(asked)))
 	return slices.DeleteFunc(asked, func(s int64) bool { return there[s] || s == noSeed })
 }
 
 // seedsOf are the different seeds of rollouts.
-func seedsOf(places []rollout.Place) map[int64]bool {
+func seedsOf(places []drill.Place) map[int64]bool {
 	seeds := make(map[int64]bool, len(places))
 	for _, p := range places {
 		seeds[p.Seed] = true

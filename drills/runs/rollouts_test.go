@@ -24,7 +24,7 @@ func (g *generation) check() {
 		}
 	})
 	g.Sub("every rollout is there once, by the seed of the rule, and nothing that was stored was lost", func(l *drill.Lab) {
-		var before []rollout.Place
+		var before []drill.Place
 		for _, k := range g.killed {
 			before = append(before, k.found...)
 		}
@@ -61,7 +61,7 @@ func (g *generation) check() {
 }
 
 // rule are the rollouts of both benchmarks.
-func (g *generation) rule() []rollout.Place {
+func (g *generation) rule() []drill.Place {
 	ids := map[string][]string{}
 	for _, task := range g.tasks {
 		ids[task.Benchmark] = append(ids[task.Benchmark], task.ID)

@@ -130,31 +130,3 @@ func TestAPartEndsAtTheFirstError(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
-
-func TestStoredListsPartsAndJournals(t *testing.T) {
-	dir := t.TempDir()
-	if got, err := rollout.Stored(filepath.Join(dir, "absent")); len(got) != 0 || err != nil {
-		t.Errorf("nothing there: %v, %v", got, err)
-	}
-	deep := filepath.Join(dir, "generate", "benchmark=b", "model=m")
-	if err := os.MkdirAll(deep, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	if err := rollout.WritePart(&b, sequence([]*rollout.Rollout{some(0, 0), some(0, 1)}, nil), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(deep, "part-0000.parquet"), b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	j := open(t, filepath.Join(dir, "scratch.journal"))
-	appendAll(t, j, some(4, 2))
-	if err := os.WriteFile(filepath.Join(dir, "half.journal"), []byte("0123"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	got, err := rollout.Stored(dir)
-	want := []rollout.Place{{"b", "m", 0, 0, 0}, {"b", "m", 0, 1, 1}, {"b", "m", 4, 2, 4002}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v", got, err)
-	}
-}

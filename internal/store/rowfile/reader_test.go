@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,18 +20,14 @@ import (
 func inGroups[T any](t testing.TB, rows []T, size int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := rowfile.NewWriter[T](&b, footer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(rows) > 0 {
-		n := min(size, len(rows))
-		if err := w.Append(rows[:n]); err != nil {
-			t.Fatal(err)
+	err := rowfile.WriteGroups(&b, func(yield func([]T, error) bool) {
+		for group := range slices.Chunk(rows, size) {
+			if !yield(group, nil) {
+				return
+			}
 		}
-		rows = rows[n:]
-	}
-	if err := w.Close(); err != nil {
+	}, footer)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -169,21 +166,19 @@ func TestReadingTakesTheMemoryOfAGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := rowfile.NewWriter[long](file, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	const groups, size = 60, 1 << 20
-	for g := range groups {
-		rows := make([]long, 8)
-		for i := range rows {
-			rows[i].Text = strings.Repeat(string(rune('a'+(g+i)%26)), size/len(rows))
+	err = rowfile.WriteGroups(file, func(yield func([]long, error) bool) {
+		for g := range groups {
+			rows := make([]long, 8)
+			for i := range rows {
+				rows[i].Text = strings.Repeat(string(rune('a'+(g+i)%26)), size/len(rows))
+			}
+			if !yield(rows, nil) {
+				return
+			}
 		}
-		if err := w.Append(rows); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(w.Close(), file.Close()); err != nil {
+	}, nil)
+	if err := errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
 	r, err := rowfile.Open[long](path)
