@@ -101,7 +101,14 @@ func New(s Settings) (*Controller, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	c := newController(s)
+	c := &Controller{
+		Settings: s, tasks: make([]task, s.Tasks), scores: make([]float64, s.Tasks), rewards: make([]float64, s.Tasks), round: 1,
+		settled: make([]Count, s.Tasks), first: make([]int, s.Tasks), selected: make([]int, s.Tasks), counts: newCounts(s.Tasks),
+	}
+	all := make([]rollout, s.Tasks*s.Pilots)
+	for i := range c.tasks {
+		c.tasks[i].pilots = all[i*s.Pilots : (i+1)*s.Pilots]
+	}
 	if s.Policy == Uniform {
 		for i := range c.selected {
 			c.selected[i] = s.Budget - s.Pilots
@@ -111,7 +118,12 @@ func New(s Settings) (*Controller, error) {
 		return c, nil
 	}
 	var err error
-	if c.stages, err = s.stages(); err != nil {
+	if s.Past != nil {
+		c.stages, err = staged.Extend(s.Past.Past, s.Left, s.plan())
+	} else {
+		c.stages, err = staged.New(s.Tasks, s.Budget, s.plan())
+	}
+	if err != nil {
 		return nil, err
 	}
 	c.posterior = s.Prior.Posterior(s.Pilots)
@@ -140,19 +152,6 @@ func (c *Controller) extend() error {
 	}
 	c.seen = append(c.seen, Stage{slices.Clone(c.stages.Sizes()), slices.Clone(c.stages.Weights())})
 	return c.decide()
-}
-
-// newController has the memory and nothing in it.
-func newController(s Settings) *Controller {
-	c := &Controller{
-		Settings: s, tasks: make([]task, s.Tasks), scores: make([]float64, s.Tasks), rewards: make([]float64, s.Tasks), round: 1,
-		settled: make([]Count, s.Tasks), first: make([]int, s.Tasks), selected: make([]int, s.Tasks), counts: newCounts(s.Tasks),
-	}
-	all := make([]rollout, s.Tasks*s.Pilots)
-	for i := range c.tasks {
-		c.tasks[i].pilots = all[i*s.Pilots : (i+1)*s.Pilots]
-	}
-	return c
 }
 
 // Next is the rollout to submit next, if one may be submitted now; it then

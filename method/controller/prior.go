@@ -101,21 +101,20 @@ type informedPosterior struct {
 // Scores implements Posterior. Counts that do not contain the last ones begin anew; counts
 // that are impossible for the prior's tasks have NaN as scores.
 func (p *informedPosterior) Scores(observed, successes []int, scores []float64) {
-	if len(observed) != len(p.observed) || !p.add(observed, successes) && !p.anew(observed, successes) {
-		for i := range scores {
-			scores[i] = math.NaN()
-		}
+	known := len(observed) == len(p.observed) && p.add(observed, successes)
+	if !known && len(observed) == len(p.observed) {
+		p.posterior.Restart()
+		clear(p.observed)
+		clear(p.successes)
+		known = p.add(observed, successes)
+	}
+	if known {
+		p.posterior.Scores(scores)
 		return
 	}
-	p.posterior.Scores(scores)
-}
-
-// anew forgets what was observed so far.
-func (p *informedPosterior) anew(observed, successes []int) bool {
-	p.posterior.Restart()
-	clear(p.observed)
-	clear(p.successes)
-	return p.add(observed, successes)
+	for i := range scores {
+		scores[i] = math.NaN()
+	}
 }
 
 // add takes in what is new. It returns false if the last counts are no part of these.
@@ -317,12 +316,4 @@ func (s Settings) plan() staged.Plan {
 		p.Fractions = []float64{1}
 	}
 	return p
-}
-
-// stages begins the stages of a policy that has some.
-func (s Settings) stages() (*staged.Stages, error) {
-	if s.Past != nil {
-		return staged.Extend(s.Past.Past, s.Left, s.plan())
-	}
-	return staged.New(s.Tasks, s.Budget, s.plan())
 }

@@ -126,8 +126,17 @@ func Of(prior *neyman.Prior, tasks []Task, known ...*informed.Prior) (Mean, erro
 	}
 	after := []neyman.Mixture{update.Mixture()}
 	if len(known) > 0 {
-		if after, err = informedPosteriors(known, observed, rewards); err != nil {
+		passes := make([]int, len(rewards)) // priors that know donors have counts only: graded rewards are rounded
+		for i, r := range rewards {
+			passes[i] = int(math.Round(r))
+		}
+		posteriors := informed.Suite(known).Posteriors()
+		if err := posteriors.Observe(observed, passes); err != nil {
 			return Mean{}, err
+		}
+		after = nil
+		for _, p := range posteriors {
+			after = append(after, p.Mixture())
 		}
 	}
 	shares, n := shares(tasks)
@@ -145,23 +154,6 @@ func Of(prior *neyman.Prior, tasks []Task, known ...*informed.Prior) (Mean, erro
 	m.Value = value / n
 	m.Low, m.High = variances.interval(m.Value)
 	return m, nil
-}
-
-// informedPosteriors are the posteriors of priors that know donors. They have counts only:
-// graded rewards are rounded.
-func informedPosteriors(known informed.Suite, observed []int, rewards []float64) (all []neyman.Mixture, err error) {
-	passes := make([]int, len(rewards))
-	for i, r := range rewards {
-		passes[i] = int(math.Round(r))
-	}
-	posteriors := known.Posteriors()
-	if err := posteriors.Observe(observed, passes); err != nil {
-		return nil, err
-	}
-	for _, p := range posteriors {
-		all = append(all, p.Mixture())
-	}
-	return all, nil
 }
 
 // Task is the selected rollouts of one task.

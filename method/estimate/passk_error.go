@@ -80,10 +80,6 @@ const (
 // class is tasks with the same numbers of rollouts and passes.
 type class struct{ rollouts, passes int }
 
-func compareClasses(a, b class) int {
-	return cmp.Or(cmp.Compare(a.rollouts, b.rollouts), cmp.Compare(a.passes, b.passes))
-}
-
 // newPopulation is the law under which what was seen of the tasks is most likely, as far
 // as some rounds of the EM algorithm go (Laird, JASA 73, 1978).
 func newPopulation(tasks []class) population {
@@ -96,7 +92,9 @@ func newPopulation(tasks []class) population {
 	for _, c := range tasks {
 		counts[c]++
 	}
-	kinds := slices.SortedFunc(maps.Keys(counts), compareClasses)
+	kinds := slices.SortedFunc(maps.Keys(counts), func(a, b class) int {
+		return cmp.Or(cmp.Compare(a.rollouts, b.rollouts), cmp.Compare(a.passes, b.passes))
+	})
 	for _, c := range kinds {
 		p.likelihoods[c] = p.likelihood(c)
 	}

@@ -321,19 +321,15 @@ func (u *Update) Powers(task, most int) []float64 {
 }
 
 // Partial is the update of the prior by rollouts whose number may differ by task: Eq. 13 of
-// the paper, with n_i rollouts of task i in the place of m. Its tables have a row for each
-// number of rollouts up to the largest that has been asked for. A Partial is safe for
-// concurrent use, each goroutine with a Work of its own.
+// the paper, with n_i rollouts of task i in the place of m. Its tables grow with the largest
+// number of rollouts that has been asked for. A Partial is safe for concurrent use, each
+// goroutine with a Work of its own.
 type Partial struct {
 	prior *Prior
-	mu    sync.Mutex
-	rows  []partialRow // by number of rollouts; one that is there stays as it is
-}
 
-// partialRow is the tables of one number of rollouts n, at every node.
-type partialRow struct {
-	successes, failures, all []float64    // logs of the rising factorials of ξκ, (1−ξ)κ and κ
-	moments                  [3][]float64 // the score's coefficients of 1, S and −S²
+	mu      sync.Mutex
+	pilots  *Pilots        // of up to that number, and more
+	moments [][3][]float64 // by number of rollouts: the score's coefficients of 1, S and −S²
 }
 
 // Partial returns the update by rollouts, with tables for up to longest of a task. They
@@ -344,33 +340,19 @@ func (p *Prior) Partial(longest int) *Partial {
 	return partial
 }
 
-// upTo returns the rows of up to longest rollouts.
-func (p *Partial) upTo(longest int) []partialRow {
+// upTo returns the tables of up to longest rollouts.
+func (p *Partial) upTo(longest int) (*Pilots, [][3][]float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for n := len(p.rows); n <= longest; n++ {
-		p.rows = append(p.rows, p.row(n))
+	if p.pilots == nil || longest >= len(p.pilots.all) {
+		p.pilots = p.prior.Pilots(2 * longest)
 	}
-	return p.rows[:longest+1]
-}
-
-// row makes the row of n rollouts.
-func (p *Partial) row(n int) partialRow {
-	nodes := len(p.prior.a)
-	var post Posterior
-	post.setMoments(p.prior, n)
-	r := partialRow{make([]float64, nodes), make([]float64, nodes), make([]float64, nodes), post.moments}
-	if n == 0 {
-		return r
+	for n := len(p.moments); n <= longest; n++ {
+		var post Posterior
+		post.setMoments(p.prior, n)
+		p.moments = append(p.moments, post.moments)
 	}
-	last, factor := p.rows[n-1], float64(n-1)
-	for k, a := range p.prior.a {
-		b := p.prior.b[k]
-		r.successes[k] = last.successes[k] + math.Log(a+factor)
-		r.failures[k] = last.failures[k] + math.Log(b+factor)
-		r.all[k] = last.all[k] + math.Log(a+b+factor)
-	}
-	return r
+	return p.pilots, p.moments
 }
 
 // Scores writes into scores the posterior expectation of p(1−p) of every task, given that
@@ -381,7 +363,7 @@ func (p *Partial) Scores(observed, successes []int, w *Work, scores []float64) {
 	for _, n := range observed {
 		longest = max(longest, n)
 	}
-	rows := p.upTo(longest)
+	pilots, moments := p.upTo(longest)
 	w.counts = sized(w.counts, 3*(longest+1))
 	clear(w.counts)
 	passed, failed, all := w.counts[:longest+1], w.counts[longest+1:2*(longest+1)], w.counts[2*(longest+1):]
@@ -390,29 +372,14 @@ func (p *Partial) Scores(observed, successes []int, w *Work, scores []float64) {
 		failed[n-successes[i]]++
 		all[n]--
 	}
-	p.weigh(rows, passed, failed, all, w)
-	w.scores = sized(w.scores, longest+1)
-	for n, count := range all {
-		if count != 0 {
-			m := &rows[n].moments
-			w.scores[n] = Scores{floats.Dot(w.weights, m[0]), floats.Dot(w.weights, m[1]), floats.Dot(w.weights, m[2])}
-		}
-	}
-	for i, n := range observed {
-		scores[i] = w.scores[n].At(successes[i])
-	}
-}
-
-// weigh sets the weights of the hyperposterior, which sum to 1: the marginal
-// likelihoods of all tasks are rising factorials of ξκ, (1−ξ)κ and κ, here with
-// the number of tasks that have each.
-func (p *Partial) weigh(rows []partialRow, passed, failed, all []float64, w *Work) {
+	// The weights of the hyperposterior: the marginal likelihoods of all tasks are rising
+	// factorials of ξκ, (1−ξ)κ and κ, here with the number of tasks that have each.
 	copy(w.log, p.prior.log)
-	for s := 1; s < len(all); s++ {
+	for s := 1; s <= longest; s++ {
 		for _, term := range [...]struct {
 			count float64
 			row   []float64
-		}{{passed[s], rows[s].successes}, {failed[s], rows[s].failures}, {all[s], rows[s].all}} {
+		}{{passed[s], pilots.successes[s]}, {failed[s], pilots.failures[s]}, {all[s], pilots.all[s]}} {
 			if term.count != 0 {
 				floats.AddScaled(w.log, term.count, term.row)
 			}
@@ -420,4 +387,14 @@ func (p *Partial) weigh(rows []partialRow, passed, failed, all []float64, w *Wor
 	}
 	exponentiate(w.weights, w.log)
 	floats.Scale(1/floats.Sum(w.weights), w.weights)
+	w.scores = sized(w.scores, longest+1)
+	for n, count := range all {
+		if count != 0 {
+			m := &moments[n]
+			w.scores[n] = Scores{floats.Dot(w.weights, m[0]), floats.Dot(w.weights, m[1]), floats.Dot(w.weights, m[2])}
+		}
+	}
+	for i, n := range observed {
+		scores[i] = w.scores[n].At(successes[i])
+	}
 }
