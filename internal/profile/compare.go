@@ -59,7 +59,7 @@ type TaskDifference struct {
 // for any number of rollouts. The p-value of the bias comes from the passes of all tasks
 // together, given the passes of both task by task; their distribution is the convolution of
 // these. Half of the level goes to the bias; the other half is divided among the tasks by
-// Holm's procedure.
+// Holm's procedure (1979).
 func Compare(a, b Profile, level float64) Comparison {
 	c := Comparison{
 		Benchmark: a.Benchmark, Model: a.Model,
@@ -85,7 +85,12 @@ func Compare(a, b Profile, level float64) Comparison {
 	}
 	c.overall()
 	c.Biased = c.P <= level/2
-	c.holm(level / 2)
+	for k, i := range c.bySurprise() { // the smallest p-value against level/n, the next one against level/(n−1)
+		if c.Tasks[i].P > level/2/float64(len(c.Tasks)-k) {
+			break
+		}
+		c.Tasks[i].Differs = true
+	}
 	return c
 }
 
@@ -124,15 +129,16 @@ func (c *Comparison) overall() {
 		c.SE += t.SE * t.SE
 		passes += t.Passes[0]
 		expected += float64(float64(t.Passes[0]+t.Passes[1]) * float64(n1) / float64(n1+n2))
-		variance += sharedVariance(n1, n2, t.Passes[0]+t.Passes[1])
+		all, both := float64(n1+n2), float64(t.Passes[0]+t.Passes[1])
+		variance += float64(n1) * float64(n2) * both * (all - both) / (all * all * max(all-1, 1))
 	}
 	n := float64(len(c.Tasks))
 	c.Mean[0] /= n
 	c.Mean[1] /= n
 	c.SE = math.Sqrt(c.SE) / n
 	c.Bias = c.Mean[0] - c.Mean[1]
-	if variance > exactVariance {
-		c.P = normalSurprise(float64(passes), expected, variance)
+	if variance > exactVariance { // of a normal law, where a count stands for the half on its either side
+		c.P = math.Erfc(max(0, math.Abs(float64(passes)-expected)-0.5) / math.Sqrt(2*variance))
 		return
 	}
 	laws := make([]law, len(c.Tasks))
@@ -140,18 +146,6 @@ func (c *Comparison) overall() {
 		laws[i] = shared(t.Rollouts[0], t.Rollouts[1], t.Passes[0]+t.Passes[1])
 	}
 	c.P = sum(laws).surprise(passes)
-}
-
-// holm marks the tasks that differ, with the given probability of any mark if
-// none does: the smallest of n p-values is held against level/n, the next one
-// against level/(n−1), until one is too large (Holm 1979).
-func (c *Comparison) holm(level float64) {
-	for k, i := range c.bySurprise() {
-		if c.Tasks[i].P > level/float64(len(c.Tasks)-k) {
-			return
-		}
-		c.Tasks[i].Differs = true
-	}
 }
 
 // bySurprise is the places of the tasks, the smallest p-value first.

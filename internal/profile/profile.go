@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -209,24 +208,14 @@ func shared(n1, n2, s int) law {
 		}
 		p = append(p, value)
 	}
-	return law{from, p}.normalized()
-}
-
-// sharedVariance is the variance of that law.
-func sharedVariance(n1, n2, s int) float64 {
-	n := float64(n1 + n2)
-	return float64(n1) * float64(n2) * float64(s) * (n - float64(s)) / (n * n * max(n-1, 1))
-}
-
-func (l law) normalized() law {
-	sum := 0.0
-	for _, p := range l.p {
-		sum += p
+	total := 0.0
+	for _, x := range p {
+		total += x
 	}
-	for i := range l.p {
-		l.p[i] /= sum
+	for i := range p {
+		p[i] /= total
 	}
-	return l
+	return law{from, p}
 }
 
 // plus is the law of the sum of independent counts.
@@ -277,11 +266,4 @@ func (l law) surprise(count int) float64 {
 		}
 	}
 	return min(1, 2*min(below, above))
-}
-
-// normalSurprise is the same of a normal law, where a count stands for the half
-// on its either side.
-func normalSurprise(count, mean, variance float64) float64 {
-	away := max(0, math.Abs(count-mean)-0.5)
-	return math.Erfc(away / math.Sqrt(2*variance))
 }

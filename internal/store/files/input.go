@@ -63,8 +63,12 @@ func checked(file *os.File, err error, name string, kind Kind) (*os.File, error)
 		return nil, err
 	}
 	info, err := file.Stat()
-	if err == nil {
-		err = kind.check(name, info)
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = kind.wanted(name, info.Mode())
+	case info.Size() > kind.MaxBytes:
+		err = kind.long(name)
 	}
 	if err != nil {
 		file.Close()
@@ -103,18 +107,11 @@ func ReadAll(r io.Reader, name string, kind Kind) ([]byte, error) {
 
 // wanted says what there is in the place of a file.
 func (k Kind) wanted(name string, mode fs.FileMode) error {
-	return fmt.Errorf("%s is %s, and %s is wanted%s", name, Described(mode), k.Name, advice(mode))
-}
-
-// check is why a file cannot be of the kind; nil if it can.
-func (k Kind) check(name string, info fs.FileInfo) error {
-	if mode := info.Mode(); !mode.IsRegular() {
-		return k.wanted(name, mode)
+	advice := ""
+	if mode&(fs.ModeNamedPipe|fs.ModeDevice) != 0 {
+		advice = ", a regular file: write what comes from it into one, and name that"
 	}
-	if info.Size() > k.MaxBytes {
-		return k.long(name)
-	}
-	return nil
+	return fmt.Errorf("%s is %s, and %s is wanted%s", name, Described(mode), k.Name, advice)
 }
 
 func (k Kind) long(name string) error {
@@ -134,14 +131,6 @@ func Described(mode fs.FileMode) string {
 		return "a device"
 	}
 	return "no file"
-}
-
-// advice says what to name in the place of a pipe or a device.
-func advice(mode fs.FileMode) string {
-	if mode&(fs.ModeNamedPipe|fs.ModeDevice) == 0 {
-		return ""
-	}
-	return ", a regular file: write what comes from it into one, and name that"
 }
 
 // InputFolder is the folder at a path, of whose files all are of one kind.
