@@ -156,18 +156,6 @@ func TestEquivalentBudgets(t *testing.T) {
 	}
 }
 
-// TestADesignThatCannotBeIsNamed stores a pilot that has all of the weight.
-func TestADesignThatCannotBeIsNamed(t *testing.T) {
-	s := paperStudy(t)
-	if _, err := s.source(t).Designs(); err != nil {
-		t.Error(err)
-	}
-	s.designs[4].W = 1
-	if _, err := s.source(t).Designs(); err == nil || !strings.Contains(filepath.ToSlash(err.Error()), variance.DesignsFile+": row 5: ") {
-		t.Errorf("error %v", err)
-	}
-}
-
 // TestTablesWaitForWhatTheyAreMadeOf makes the report where ratios are stored, but
 // neither redrawn profiles nor paired differences.
 func TestTablesWaitForWhatTheyAreMadeOf(t *testing.T) {
