@@ -80,9 +80,10 @@ class InInspect(unittest.TestCase):
         return values
 
     def test_exactly_the_budget_runs(self) -> None:
-        log = self.eval(task(), model(1))
-        values = self.complete(log)
-        self.assertEqual(len(log.samples), N * BUDGET)
+        budget = 8  # with less, so few tasks may well get equally many rollouts
+        log = self.eval(task(early_stopping=HBN(budget=budget)), model(1))
+        values = self.complete(log, N * budget)
+        self.assertEqual(len(log.samples), N * budget)
         self.assertTrue(values["ci_low"] < values["mean"] < values["ci_high"])
         self.assertGreater(values["stderr_samples"], values["stderr"])
         counts = Counter(s.id for s in log.samples)
@@ -142,7 +143,7 @@ class InInspect(unittest.TestCase):
         file = os.path.relpath(Path(__file__).parent / "breaking.py")
         command = [*inspect, "eval", file, "--model", "mockllm/model", "-T", "after=0", "--log-dir", self.logs, "--display", "none", "--max-samples", "4", "--log-buffer", "1"]
         running = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while int(Path(environment["SPECEVAL_TEST_COUNT"]).read_text() or "0") < 35:
             self.assertLess(time.monotonic(), deadline)
             self.assertIsNone(running.poll())
