@@ -67,35 +67,32 @@ func (p *planner) slower() float64 {
 	return took / stated
 }
 
-// The measurement: work of the kind that units do, and what it took on the machine whose
-// seconds their costs are.
+// The measurement: work of the kind that units do, and the processor time that it took on
+// the machine whose seconds the costs of units are. Systems count such time by ticks of
+// some milliseconds: shorter work is not measured.
 const (
-	samples         = 5
-	sampleSteps     = 100_000
-	referenceSample = 0.93e-3 // seconds
+	measuredSteps    = 4_000_000
+	referenceSeconds = 37e-3
 )
 
 // measure compares this machine with the one whose seconds the costs of units are, by
-// the processor's time: others may use the machine now. The fastest of the samples counts.
+// the processor's time: others may use the machine now.
 func measure() float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	fastest, sink := math.Inf(1), 0.0
+	start, sink := process.ThreadSeconds(), 0.0
 	table := make([]float64, 1<<12)
-	for range samples {
-		start := process.ThreadSeconds()
-		for i := range sampleSteps {
-			x := math.Exp(-float64(i%97) / 64)
-			at := &table[(i*2654435761)&(len(table)-1)]
-			*at += x * float64(i&7)
-			sink += *at / (1 + x)
-		}
-		fastest = min(fastest, process.ThreadSeconds()-start)
+	for i := range measuredSteps {
+		x := math.Exp(-float64(i%97) / 64)
+		at := &table[(i*2654435761)&(len(table)-1)]
+		*at += x * float64(i&7)
+		sink += *at / (1 + x)
 	}
-	if fastest <= 0 || sink < 0 { // the system does not tell; sink keeps the work from being optimized away
+	took := process.ThreadSeconds() - start
+	if took <= 0 || sink < 0 { // the system does not tell; sink keeps the work from being optimized away
 		return 1
 	}
-	return fastest / referenceSample
+	return took / referenceSeconds
 }
 
 // Estimate is how long units will take.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -325,6 +327,25 @@ func TestCostsAreScaledByWhatUnitsTookHere(t *testing.T) {
 		if got := p.Stages[0].Run[0]; !got.Stated || got.Seconds <= 0 || (got.Seconds == 30) != scaled {
 			t.Errorf("after %v s: %+v", took, got)
 		}
+	}
+}
+
+// TestMeasurementsOfTheMachineAgree has one machine, which others use: their share of its
+// caches and cores makes it up to twice as slow.
+func TestMeasurementsOfTheMachineAgree(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells a thread's CPU time")
+	}
+	least, most := math.Inf(1), 0.0
+	for range 8 {
+		slower := measure()
+		least, most = min(least, slower), max(most, slower)
+		if slower == 1 {
+			t.Error("the machine was not measured")
+		}
+	}
+	if most > 2.5*least {
+		t.Errorf("the same machine is %.2f and %.2f times as slow as the reference", least, most)
 	}
 }
 
