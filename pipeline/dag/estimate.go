@@ -52,8 +52,8 @@ const enough = 30
 // slower is how many seconds a unit takes here for a second of its cost: as the units
 // that have run did, or as a short measurement says.
 func (p *planner) slower() float64 {
-	if p.slow > 0 {
-		return p.slow
+	if p.snapshot.slow > 0 {
+		return p.snapshot.slow
 	}
 	took, stated := 0.0, 0.0
 	for i := range p.records {

@@ -72,7 +72,7 @@ func (j *Job) run(ctx context.Context, now func() time.Time) (err error) {
 		return err
 	}
 	m.Provenance = cmp.Or(j.unit.Provenance, m.Provenance)
-	m.Start, m.WallSeconds = start.UTC(), microseconds(elapsed(start, now()))
+	m.Start, m.WallSeconds = start.UTC(), microseconds(max(0, now().Sub(start).Seconds())) // the clock may be set back
 	m.CPUSeconds, m.PeakBytes = microseconds(process.ThreadSeconds()-cpu), process.Used().PeakBytes
 	if j.unit.Seed != "" {
 		m.Seeds = append(m.Seeds, j.unit.Seed)
@@ -85,10 +85,6 @@ func (j *Job) run(ctx context.Context, now func() time.Time) (err error) {
 	}
 	return j.sweepScratch()
 }
-
-// elapsed is the time from start to end in seconds; none where the clock was set
-// back in between.
-func elapsed(start, end time.Time) float64 { return max(0, end.Sub(start).Seconds()) }
 
 // microseconds rounds seconds to what clocks can tell.
 func microseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e6 }

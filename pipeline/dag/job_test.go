@@ -154,7 +154,7 @@ func (l *lab) single(name, key string) (*Manifest, bool, error) {
 	l.t.Helper()
 	stage, unit, _ := strings.Cut(name, "/")
 	ref := Ref{stage, unit}
-	s, err := l.graph().ScanUnits(l.dir, []Ref{ref})
+	s, err := l.graph().Scan(l.t.Context(), l.dir, ref)
 	if err != nil {
 		return nil, false, err
 	}

@@ -3,7 +3,6 @@ package dag
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -17,14 +16,13 @@ type Plan struct {
 
 	snapshot *Snapshot
 	records  []Record // of all units
+	planned  []bool   // by unit: will run
 }
 
 // StagePlan is the part of a plan that concerns one stage.
 type StagePlan struct {
-	Stage   *Stage
-	Run     []Record // in running order
-	Fresh   int      // units with nothing to do
-	Missing int      // units of Run that have never run; the others are stale, or forced
+	Stage *Stage
+	Run   []Record // units with something to do, in running order
 }
 
 // Units is the number of units that will run.
@@ -70,30 +68,34 @@ func (s *Snapshot) Plan(sel Selection) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := len(s.graph.nodes)
-	p := &planner{Snapshot: s, sel: sel, selected: selected, records: slices.Clone(s.records),
-		planned: make([]bool, n), foreign: make(map[inputs]map[int]bool)}
+	p := &planner{graph: s.graph, sel: sel, selected: selected,
+		Plan: &Plan{snapshot: s, records: slices.Clone(s.records), planned: make([]bool, len(s.records))}}
 	for i := range p.records {
 		p.assess(i)
 	}
-	return p.result()
+	if err := p.warnOfForeign(); err != nil {
+		return nil, err
+	}
+	p.warnOfAltered()
+	p.expect()
+	p.share()
+	return p.Plan, nil
 }
 
-// planner walks the units in order, once.
+// planner makes a plan: it walks the units in order, once.
 type planner struct {
-	*Snapshot
+	*Plan
+	graph    *Graph
 	sel      Selection
-	selected []bool // by stage
-
-	records []Record
-	planned []bool                  // by unit: will run
-	foreign map[inputs]map[int]bool // units of stages not selected
+	selected []bool  // by stage
+	foreign  []input // from stages not selected
 }
 
-// inputs tells how one stage stands to units of another that is not selected.
-type inputs struct {
+// input is a unit of one stage that another stage reads.
+type input struct {
 	stage, from int // into Graph.stages
 	how         int
+	unit        int // into Graph.nodes
 }
 
 // How inputs from a stage that is not selected stand.
@@ -101,13 +103,12 @@ const (
 	lacking    = iota // needed, and not there
 	wantedOnly        // not there, and not needed
 	outdated
-	ways
 )
 
 // assess judges unit i, and whether it will run.
 func (p *planner) assess(i int) {
 	r, n := &p.records[i], &p.graph.nodes[i]
-	own, key := p.judge(i)
+	own, key := p.snapshot.judge(i)
 	switch r.State = Fresh; {
 	case r.Last == nil && r.problem == nil:
 		r.State = Missing
@@ -164,69 +165,57 @@ func (p *planner) reasons(i int, own []Reason) []Reason {
 // are missing, or stale.
 func (p *planner) lookAbroad(i int) {
 	n := &p.graph.nodes[i]
-	note := func(how, need int) {
-		at := inputs{n.stage, p.graph.nodes[need].stage, how}
-		if p.foreign[at] == nil {
-			p.foreign[at] = make(map[int]bool)
-		}
-		p.foreign[at][need] = true
-	}
 	for k, need := range n.needs {
+		from, how := p.graph.nodes[need].stage, lacking
 		switch {
-		case p.selected[p.graph.nodes[need].stage] || p.records[need].State == Fresh:
+		case p.selected[from] || p.records[need].State == Fresh:
+			continue
 		case p.records[need].usable():
-			note(outdated, need)
-		case k < n.wanted:
-			if p.planned[i] {
-				note(lacking, need)
-			}
-		default:
-			note(wantedOnly, need)
+			how = outdated
+		case k >= n.wanted:
+			how = wantedOnly
+		case !p.planned[i]:
+			continue
 		}
+		p.foreign = append(p.foreign, input{n.stage, from, how, need})
 	}
 }
 
-// result turns what was noted into the error or the warnings, in the order of the
-// stages, and shares the records out.
-func (p *planner) result() (*Plan, error) {
-	plan := &Plan{snapshot: p.Snapshot, records: p.records, Stages: make([]StagePlan, len(p.graph.stages))}
-	for at := range p.graph.stages {
-		stage := &p.graph.stages[at]
-		plan.Stages[at].Stage = stage
-		for from := range at {
-			for how := range ways {
-				units := slices.Sorted(maps.Keys(p.foreign[inputs{at, from, how}]))
-				if len(units) == 0 {
-					continue
-				}
-				upstream, n, first := p.graph.stages[from].Name, display.Units(len(units)), p.records[units[0]]
-				switch how {
-				case lacking:
-					return nil, &MissingInputError{Stage: stage.Name, Upstream: upstream, Unit: first.Unit.Unit, Units: len(units)}
-				case wantedOnly:
-					plan.warn("%s has not run (%s, such as %s): %s goes without its outputs", upstream, n, first.Unit.Unit, stage.Name)
-				case outdated:
-					because := cmp.Or(Brief(first.Reasons), "something before it is stale")
-					plan.warn("%s is stale (%s: %s); %s uses its stored outputs", upstream, n, because, stage.Name)
-				}
-			}
+// warnOfForeign turns what was noted into the error or the warnings, in the order of the
+// stages.
+func (p *planner) warnOfForeign() error {
+	slices.SortFunc(p.foreign, func(a, b input) int {
+		return cmp.Or(a.stage-b.stage, a.from-b.from, a.how-b.how, a.unit-b.unit)
+	})
+	for _, units := range Group(slices.Compact(p.foreign), func(f input) input { return input{f.stage, f.from, f.how, 0} }) {
+		f := units[0]
+		stage, upstream, n, first := p.graph.stages[f.stage].Name, p.graph.stages[f.from].Name, display.Units(len(units)), p.records[f.unit]
+		switch f.how {
+		case lacking:
+			return &MissingInputError{Stage: stage, Upstream: upstream, Unit: first.Unit.Unit, Units: len(units)}
+		case wantedOnly:
+			p.warn("%s has not run (%s, such as %s): %s goes without its outputs", upstream, n, first.Unit.Unit, stage)
+		case outdated:
+			because := cmp.Or(Brief(first.Reasons), "something before it is stale")
+			p.warn("%s is stale (%s: %s); %s uses its stored outputs", upstream, n, because, stage)
 		}
 	}
-	p.warnOfAltered(plan)
-	p.expect()
+	return nil
+}
+
+// share hands the records of the units that will run to their stages.
+func (p *planner) share() {
+	run := make([][]Record, len(p.graph.stages))
 	for i, r := range p.records {
-		stage := &plan.Stages[p.graph.nodes[i].stage]
-		switch {
-		case !p.planned[i]:
-			stage.Fresh++
-			continue
-		case r.State == Missing:
-			stage.Missing++
+		if at := p.graph.nodes[i].stage; p.planned[i] {
+			run[at] = append(run[at], r)
 		}
-		stage.Run = append(stage.Run, r)
 	}
-	plan.Stages = slices.DeleteFunc(plan.Stages, func(s StagePlan) bool { return !p.selected[p.graph.member[s.Stage.Name]] })
-	return plan, nil
+	for at, selected := range p.selected {
+		if selected {
+			p.Stages = append(p.Stages, StagePlan{&p.graph.stages[at], run[at]})
+		}
+	}
 }
 
 func (p *Plan) warn(format string, args ...any) {
@@ -238,7 +227,7 @@ const mostAltered = 5
 
 // warnOfAltered warns of the stored outputs that planned units are made from, at any
 // distance, and that were edited or damaged since they were made.
-func (p *planner) warnOfAltered(plan *Plan) {
+func (p *planner) warnOfAltered() {
 	behind := slices.Clone(p.planned)
 	for i := len(behind) - 1; i >= 0; i-- {
 		for _, need := range p.graph.nodes[i].needs {
@@ -246,9 +235,11 @@ func (p *planner) warnOfAltered(plan *Plan) {
 		}
 	}
 	byStage := make([][]string, len(p.graph.stages))
-	for i := range p.records {
-		if at := p.graph.nodes[i].stage; behind[i] && !p.planned[i] {
-			byStage[at] = append(byStage[at], p.records[i].altered()...)
+	for i, r := range p.records {
+		for _, reason := range r.Reasons {
+			if at := p.graph.nodes[i].stage; behind[i] && !p.planned[i] && reason.Kind == OutputEdited {
+				byStage[at] = append(byStage[at], reason.Subject)
+			}
 		}
 	}
 	for at, names := range byStage {
@@ -262,6 +253,6 @@ func (p *planner) warnOfAltered(plan *Plan) {
 		if len(names) > 1 {
 			are = "are"
 		}
-		plan.warn("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", which, are, p.graph.stages[at].Name)
+		p.warn("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", which, are, p.graph.stages[at].Name)
 	}
 }

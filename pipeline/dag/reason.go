@@ -37,62 +37,52 @@ type Reason struct {
 	Old, New string // empty where there was none or is none any more
 }
 
+// texts are the reasons in full, by kind, and what reasons of a kind have in common that differ
+// from unit to unit.
+var texts = [...]struct{ full, alike string }{
+	Forced:         {full: "forced"},
+	NeverRun:       {full: "never run"},
+	Unreadable:     {"its manifest cannot be used: {new}", "manifest cannot be used"},
+	KeyFormat:      {full: "key format {old} → {new}"},
+	Version:        {full: "code version {old} → {new}"},
+	Config:         {full: "{subject} {old} → {new}"},
+	Seed:           {"seed label {old} → {new}", "seed label changed"},
+	SourceChanged:  {full: "source {subject} {change}"},
+	InputChanged:   {"input {subject} {change}", "inputs changed"},
+	InputMissing:   {"input {subject} is missing", "inputs are missing"},
+	InputRemade:    {"input {subject} will be remade", "inputs will be remade"},
+	OutputMissing:  {"output {subject} is missing", "outputs are missing"},
+	OutputEdited:   {"output {subject} is not as recorded: edited by hand, or its remake was cut short {hashes}", "outputs are not as recorded"},
+	OutputDeclared: {"output {subject} is {new}", "declares other outputs"},
+	Provenance:     {full: "provenance {old} → {new}"},
+}
+
 // String is the reason in full.
-func (r Reason) String() string {
-	from, to := orNone(r.Old), orNone(r.New)
-	switch r.Kind {
-	case Forced:
-		return "forced"
-	case NeverRun:
-		return "never run"
-	case Unreadable:
-		return "its manifest cannot be used: " + r.New
-	case KeyFormat:
-		return fmt.Sprintf("key format %s → %s", from, to)
-	case Version:
-		return fmt.Sprintf("code version %s → %s", from, to)
-	case Config:
-		return fmt.Sprintf("%s %s → %s", r.Subject, from, to)
-	case Seed:
-		return fmt.Sprintf("seed label %s → %s", from, to)
-	case SourceChanged:
-		return fmt.Sprintf("source %s %s", r.Subject, hashChange(r.Old, r.New))
-	case InputChanged:
-		return fmt.Sprintf("input %s %s", r.Subject, hashChange(r.Old, r.New))
-	case InputMissing:
-		return fmt.Sprintf("input %s is missing", r.Subject)
-	case InputRemade:
-		return fmt.Sprintf("input %s will be remade", r.Subject)
-	case OutputMissing:
-		return fmt.Sprintf("output %s is missing", r.Subject)
-	case OutputEdited:
-		return fmt.Sprintf("output %s is not as recorded: edited by hand, or its remake was cut short (sha256 %s… → %s…)", r.Subject, short(r.Old), short(r.New))
-	case OutputDeclared:
-		return fmt.Sprintf("output %s is %s", r.Subject, r.New)
+func (r Reason) String() string { return r.full(orNone(r.Old), orNone(r.New)) }
+
+// full is the reason in full, with the values as they are shown.
+func (r Reason) full(from, to string) string {
+	hashes := fmt.Sprintf("(sha256 %s… → %s…)", short(r.Old), short(r.New))
+	change := "changed " + hashes
+	switch {
+	case r.Old == "":
+		change = fmt.Sprintf("added (sha256 %s…)", short(r.New))
+	case r.New == "":
+		change = "no longer read"
 	}
-	return fmt.Sprintf("provenance %s → %s", from, to)
+	return strings.NewReplacer("{subject}", r.Subject, "{old}", from, "{new}", to, "{hashes}", hashes, "{change}", change).Replace(texts[r.Kind].full)
 }
 
 // MarshalText is String.
 func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// alike is the common text of reasons of a kind that differ from unit to unit.
-var alike = map[Kind]string{
-	Unreadable: "manifest cannot be used", Seed: "seed label changed",
-	InputChanged: "inputs changed", InputMissing: "inputs are missing", InputRemade: "inputs will be remade",
-	OutputMissing: "outputs are missing", OutputEdited: "outputs are not as recorded", OutputDeclared: "declares other outputs",
-}
-
 // Brief is the reason without what differs from unit to unit, so that units
 // with the same brief can be counted together.
 func (r Reason) Brief() string {
-	if brief := alike[r.Kind]; brief != "" {
-		return brief
+	if alike := texts[r.Kind].alike; alike != "" {
+		return alike
 	}
-	if r.Kind == Config {
-		return fmt.Sprintf("%s %s → %s", r.Subject, shorten(orNone(r.Old)), shorten(orNone(r.New)))
-	}
-	return r.String()
+	return r.full(shorten(orNone(r.Old)), shorten(orNone(r.New)))
 }
 
 // Brief joins the brief forms of reasons, each once.
@@ -167,16 +157,6 @@ func orNone(value string) string {
 		return "(none)"
 	}
 	return value
-}
-
-func hashChange(old, new string) string {
-	switch {
-	case old == "":
-		return fmt.Sprintf("added (sha256 %s…)", short(new))
-	case new == "":
-		return "no longer read"
-	}
-	return fmt.Sprintf("changed (sha256 %s… → %s…)", short(old), short(new))
 }
 
 func short(hash string) string { return hash[:min(8, len(hash))] }

@@ -49,7 +49,6 @@ type Record struct {
 
 	problem error    // why the manifest there cannot be used
 	have    []string // SHA-256 of each declared output, "" where missing
-	index   int      // into Graph.nodes
 }
 
 // String is "replay/design/hbn/n=30 stale: never run".
@@ -100,16 +99,6 @@ func (r *Record) recorded(output string) string {
 	return made.SHA256
 }
 
-// altered are the outputs that are there, and not as the manifest recorded them.
-func (r *Record) altered() (names []string) {
-	for k, output := range r.Declared.Outputs {
-		if made := r.recorded(output); made != "" && r.have[k] != "" && r.have[k] != made {
-			names = append(names, output)
-		}
-	}
-	return names
-}
-
 // Snapshot is the content of an output folder when it was read: every manifest,
 // and the content hash of every output that a manifest speaks of. A run keeps
 // it up to date with what it makes, and nothing else may use it meanwhile.
@@ -121,19 +110,30 @@ type Snapshot struct {
 	slow float64 // seconds that units take here for a second of their cost; 0: by earlier runs, or measured
 }
 
-func (g *Graph) snapshot(dir string) *Snapshot {
-	return &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]Record, len(g.nodes))}
-}
-
 // Scan reads the manifests and hashes the outputs in dir, several at a time. A large
 // output of the recorded size and modification time counts as unchanged and is not
 // read. A folder that does not exist is an empty one. A fault of a manifest is kept
-// as a reason to run its unit; an output that cannot be read is an error.
-func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
-	s := g.snapshot(dir)
+// as a reason to run its unit; an output that cannot be read is an error. Where units are
+// named it looks at these and at those whose outputs they read; nothing may be asked of the
+// others.
+func (g *Graph) Scan(ctx context.Context, dir string, named ...Ref) (*Snapshot, error) {
+	s := &Snapshot{graph: g, dir: filepath.Clean(dir), records: make([]Record, len(g.nodes))}
+	wanted := make(map[int]bool)
+	for _, ref := range named {
+		i, err := g.node(ref)
+		if err != nil {
+			return nil, err
+		}
+		for _, look := range append(slices.Clone(g.nodes[i].needs), i) {
+			wanted[look] = true
+		}
+	}
 	var all errgroup.Group
 	all.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for i := range g.nodes {
+		if named != nil && !wanted[i] {
+			continue
+		}
 		all.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -147,31 +147,10 @@ func (g *Graph) Scan(ctx context.Context, dir string) (*Snapshot, error) {
 	return s, nil
 }
 
-// ScanUnits is Scan of some units and of those whose outputs they read; nothing
-// may be asked of the others.
-func (g *Graph) ScanUnits(dir string, refs []Ref) (*Snapshot, error) {
-	s := g.snapshot(dir)
-	for _, ref := range refs {
-		i, err := g.node(ref)
-		if err != nil {
-			return nil, err
-		}
-		for _, look := range append(slices.Clone(g.nodes[i].needs), i) {
-			if s.records[look].Declared != nil {
-				continue
-			}
-			if err := s.read(look); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return s, nil
-}
-
 // read fills the record of unit i from disk.
 func (s *Snapshot) read(i int) error {
 	unit, ref := s.graph.nodes[i].unit, s.graph.ref(i)
-	r := Record{Unit: ref, Declared: unit, index: i, have: make([]string, len(unit.Outputs))}
+	r := Record{Unit: ref, Declared: unit, have: make([]string, len(unit.Outputs))}
 	m, err := readManifest(s.dir, ref)
 	switch {
 	case err == nil:

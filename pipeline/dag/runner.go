@@ -56,7 +56,7 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 	<-executed
 
 	f.problems.NotRun = plan.Units() - f.done - len(f.problems.Failures)
-	f.problems.Interrupted = f.problems.Interrupted || ctx.Err() != nil || closed(drain)
+	f.problems.Interrupted = ctx.Err() != nil || closed(drain)
 	if f.problems.Interrupted || len(f.problems.Failures) > 0 {
 		return &f.problems
 	}
@@ -87,22 +87,17 @@ type flight struct {
 
 // queueUp counts what each planned unit waits for.
 func (f *flight) queueUp() {
-	planned := make(map[int]bool)
-	for _, stage := range f.plan.Stages {
-		for _, r := range stage.Run {
-			planned[r.index] = true
+	for i, planned := range f.plan.planned {
+		if !planned {
+			continue
 		}
-	}
-	for _, stage := range f.plan.Stages {
-		for _, u := range stage.Run {
-			for _, need := range f.snapshot.graph.nodes[u.index].needs {
-				if planned[need] {
-					f.waiting[u.index]++
-				}
+		for _, need := range f.snapshot.graph.nodes[i].needs {
+			if f.plan.planned[need] {
+				f.waiting[i]++
 			}
-			if f.waiting[u.index] == 0 {
-				f.enqueue(u.index)
-			}
+		}
+		if f.waiting[i] == 0 {
+			f.enqueue(i)
 		}
 	}
 }
@@ -133,7 +128,7 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 		case e := <-f.advances:
 			f.observe(e)
 		case <-drain:
-			drain, f.stopping, f.problems.Interrupted = nil, true, true
+			drain, f.stopping = nil, true
 		case <-cancelled:
 			cancelled, f.stopping = nil, true
 		case <-executed:

@@ -77,7 +77,7 @@ func (w *Worker) Run(ctx context.Context, dir string) (err error) {
 		err = errors.Join(err, file.Close())
 	}()
 	members := w.batch.Elements[index]
-	snapshot, err := w.open(members, filepath.Join(dir, fmt.Sprintf("element-%d", index)))
+	snapshot, err := w.open(ctx, members, filepath.Join(dir, fmt.Sprintf("element-%d", index)))
 	if err != nil { // another attempt would meet the same
 		for _, m := range members {
 			w.log.Failed(w.batch.Ref(m), m.Key, err, true)
@@ -98,7 +98,7 @@ func (w *Worker) Run(ctx context.Context, dir string) (err error) {
 }
 
 // open opens what the units of the element need.
-func (w *Worker) open(members []Member, logs string) (*dag.Snapshot, error) {
+func (w *Worker) open(ctx context.Context, members []Member, logs string) (*dag.Snapshot, error) {
 	if err := w.sameProgram(); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (w *Worker) open(members []Member, logs string) (*dag.Snapshot, error) {
 	for _, m := range members {
 		refs = append(refs, w.batch.Ref(m))
 	}
-	return graph.ScanUnits(out, refs)
+	return graph.Scan(ctx, out, refs...)
 }
 
 // sameProgram is an error if this program is not the one that submitted the

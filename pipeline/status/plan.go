@@ -43,7 +43,7 @@ func (m Machines) Todo(stage *dag.StagePlan) string {
 	case stage.Stage.Satisfied != "":
 		return "nothing to run: " + stage.Stage.Satisfied
 	case n == 0:
-		return fmt.Sprintf("nothing to run: %s fresh", display.Units(stage.Fresh))
+		return fmt.Sprintf("nothing to run: %s fresh", display.Units(len(stage.Stage.Units)))
 	}
 	seconds, inJobs := m.Elements[stage.Stage.Name]
 	e := stage.Estimate(m.Workers)
@@ -51,7 +51,7 @@ func (m Machines) Todo(stage *dag.StagePlan) string {
 		e = stage.Estimate(1)
 		jobs = ", in about " + display.Count(e.Unknown+min(n-e.Unknown, int(math.Ceil(e.Seconds/max(seconds, 1)))), "job", "jobs")
 	}
-	return fmt.Sprintf("%d of %s to run, %s%s", n, display.Units(n+stage.Fresh), estimated(e, inJobs), jobs)
+	return fmt.Sprintf("%d of %s to run, %s%s", n, display.Units(len(stage.Stage.Units)), estimated(e, inJobs), jobs)
 }
 
 // Seconds is how long the whole plan takes here; 0 where jobs run it, as long as they do.

@@ -208,7 +208,7 @@ func TestPlansOfJobs(t *testing.T) {
 		"replay": "120 of 120 units to run, about 1 core-hours by earlier runs, in about 12 jobs", // of five minutes
 		"report": "120 of 120 units to run, about 30 min 0 s by earlier runs",                     // here
 	} {
-		if got := m.Todo(&dag.StagePlan{Stage: &dag.Stage{Name: name}, Run: run}); got != want {
+		if got := m.Todo(&dag.StagePlan{Stage: &dag.Stage{Name: name, Units: make([]dag.Unit, len(run))}, Run: run}); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

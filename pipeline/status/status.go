@@ -49,7 +49,13 @@ func Of(out, holder string, plan *dag.Plan, events []runlog.Event) *Status {
 	for _, p := range plan.Stages {
 		s := Stage{
 			Name: p.Stage.Name, About: p.Stage.About, Satisfied: p.Stage.Satisfied, State: dag.Stale.String(),
-			Fresh: p.Fresh, Missing: p.Missing, Stale: len(p.Run) - p.Missing, Reasons: reasonsOf(p.Run),
+			Fresh: len(p.Stage.Units) - len(p.Run), Stale: len(p.Run), Reasons: reasonsOf(p.Run),
+		}
+		for _, r := range p.Run {
+			stale[r.Unit] = r.Key
+			if r.State == dag.Missing {
+				s.Missing, s.Stale = s.Missing+1, s.Stale-1
+			}
 		}
 		switch {
 		case s.Satisfied != "":
@@ -60,9 +66,6 @@ func Of(out, holder string, plan *dag.Plan, events []runlog.Event) *Status {
 			s.State = dag.Missing.String()
 		}
 		st.Stages = append(st.Stages, s)
-		for _, r := range p.Run {
-			stale[r.Unit] = r.Key
-		}
 	}
 	last := make(map[dag.Ref]runlog.Event)
 	for _, e := range events {
