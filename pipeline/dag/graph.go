@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"speceval/internal/store/atomicfile"
 )
 
 // The parts of an output folder that hold no outputs.
@@ -19,9 +17,6 @@ const (
 	LogsDir       = "logs"       // of runs, and of what units start
 	JobsDir       = "slurm"      // what was submitted to a scheduler
 )
-
-// reserved are the names at the top of an output folder that no unit may use.
-var reserved = []string{manifestDir, scratchDir, supersededDir, LogsDir, JobsDir, lockName}
 
 // Graph is a checked list of stages with their units in running order.
 // It is immutable.
@@ -70,15 +65,12 @@ func (g *Graph) node(ref Ref) (int, error) {
 }
 
 // New checks the stages and orders their units: each after those that it needs, and
-// everything else as declared. Odd or repeated names, outputs that two units write,
-// needs that do not exist or lie in a later stage, and cycles are errors.
+// everything else as declared. Odd names, names and outputs of two units, needs that do
+// not exist or lie in a later stage, and cycles are errors.
 func New(stages []Stage) (*Graph, error) {
 	b := &builder{declared: make(map[Ref]node), owner: make(map[string]Ref),
 		Graph: &Graph{stages: stages, index: make(map[Ref]int), member: make(map[string]int)}}
 	for s := range stages {
-		if _, twice := b.member[stages[s].Name]; twice {
-			return nil, fmt.Errorf("two stages are named %s", stages[s].Name)
-		}
 		b.member[stages[s].Name] = s
 		for u := range stages[s].Units {
 			if err := b.declare(s, &stages[s].Units[u]); err != nil {
@@ -111,13 +103,8 @@ func (b *builder) declare(stage int, u *Unit) error {
 		return fmt.Errorf("two units are named %s", ref)
 	}
 	b.declared[ref] = node{stage: stage, unit: u, wanted: len(u.Needs)}
-	switch fault := pathFault(u.ID); {
-	case fault != "":
+	if fault := pathFault(u.ID); fault != "" {
 		return fmt.Errorf("unit %s: its name %s", ref, fault)
-	case u.Run == nil:
-		return fmt.Errorf("unit %s has nothing to run", ref)
-	case len(u.Outputs) == 0:
-		return fmt.Errorf("unit %s has no output", ref)
 	}
 	for _, s := range u.Sources {
 		if s.SHA256 == "" {
@@ -125,14 +112,10 @@ func (b *builder) declare(stage int, u *Unit) error {
 		}
 	}
 	for _, output := range u.Outputs {
-		top, _, _ := strings.Cut(output, "/")
-		other, taken := b.owner[output]
-		switch fault := pathFault(output); {
-		case fault != "":
+		if fault := pathFault(output); fault != "" {
 			return fmt.Errorf("unit %s: output %q %s", ref, output, fault)
-		case slices.Contains(reserved, top) || strings.HasSuffix(output, atomicfile.Suffix) || strings.Contains(output, editedMark):
-			return fmt.Errorf("unit %s: output %q is where the runner keeps its own files", ref, output)
-		case taken:
+		}
+		if other, taken := b.owner[output]; taken {
 			return fmt.Errorf("%s is an output of both %s and %s", output, other, ref)
 		}
 		b.owner[output] = ref

@@ -149,11 +149,8 @@ func (j *Job) preserve(output, sum string) error {
 		return nil
 	}
 	aside := output + editedMark + short(old.SHA256)
-	if err := os.Rename(j.Path(output), j.Path(aside)); err != nil {
-		return fmt.Errorf("move %s aside: %w", output, err)
-	}
 	j.Note("%s was not as recorded; it is kept as %s", output, aside)
-	return nil
+	return j.move(output, aside)
 }
 
 // outputs lists what was written, in the order declared; an error names what

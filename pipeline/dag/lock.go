@@ -27,19 +27,9 @@ const (
 // it for the process, and takes it back however the process ends.
 type Lock struct{ file *os.File }
 
-// LockedError says who holds the lock of an output folder.
-type LockedError struct {
-	Dir    string
-	Holder string // what the holder said about itself: process, host, command
-}
-
-func (e *LockedError) Error() string {
-	return fmt.Sprintf("another run is writing in %s (%s): wait until it ends, or choose another folder with --out", e.Dir, e.Holder)
-}
-
 // Acquire takes the lock of an output folder, making the folder if needed.
 // holder says who asks, for the message that others get: process, host and
-// command. Its error is a *LockedError if another process has the lock.
+// command.
 func Acquire(dir, holder string) (*Lock, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("make the output folder: %w", atomicfile.Advise(dir, err))
@@ -52,7 +42,7 @@ func Acquire(dir, holder string) (*Lock, error) {
 	if err := tryLock(file); err != nil {
 		defer file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &LockedError{Dir: dir, Holder: readHolder(file)}
+			return nil, fmt.Errorf("another run is writing in %s (%s): wait until it ends, or choose another folder with --out", dir, readHolder(file))
 		}
 		return nil, fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
 	}

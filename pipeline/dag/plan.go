@@ -44,25 +44,11 @@ func (s *Snapshot) Records() []Record {
 	return p.records
 }
 
-// MissingInputError says that a unit selected needs the outputs of a stage
-// that is not selected and has not made them.
-type MissingInputError struct {
-	Stage    string // whose units cannot run
-	Upstream string // the stage to run first
-	Unit     string // one of the units of Upstream that are wanting
-	Units    int    // how many are
-}
-
-func (e *MissingInputError) Error() string {
-	return fmt.Sprintf("%s needs outputs of %s that are not there (%s, such as %s): run `speceval run %s` first, or `speceval run --until %s`",
-		e.Stage, e.Upstream, display.Units(e.Units), e.Unit, e.Upstream, e.Stage)
-}
-
 // Plan computes what a run of the selection does. A unit is planned if it is
 // not fresh or is forced, or if a selected unit that it needs is planned.
 // Inputs from stages not selected are used as they are stored: with a warning
-// if they are stale, and a *MissingInputError if they are not there and needed,
-// or only wanted and the selection is strict.
+// if they are stale or only wanted and not there, and an error if they are needed and not
+// there.
 func (s *Snapshot) Plan(sel Selection) (*Plan, error) {
 	selected, err := s.graph.selected(sel)
 	if err != nil {
@@ -192,7 +178,8 @@ func (p *planner) warnOfForeign() error {
 		stage, upstream, n, first := p.graph.stages[f.stage].Name, p.graph.stages[f.from].Name, display.Units(len(units)), p.records[f.unit]
 		switch f.how {
 		case lacking:
-			return &MissingInputError{Stage: stage, Upstream: upstream, Unit: first.Unit.Unit, Units: len(units)}
+			return fmt.Errorf("%s needs outputs of %s that are not there (%s, such as %s): run `speceval run %s` first, or `speceval run --until %s`",
+				stage, upstream, n, first.Unit.Unit, upstream, stage)
 		case wantedOnly:
 			p.warn("%s has not run (%s, such as %s): %s goes without its outputs", upstream, n, first.Unit.Unit, stage)
 		case outdated:

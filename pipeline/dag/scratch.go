@@ -57,8 +57,8 @@ func (j *Job) Provenance(p string) {
 
 // Scratch is a folder, made here, for work that a later attempt at the same
 // key continues. It is removed when the unit succeeds; while it lasts, no
-// attempt at another key sees it, and no other process that is at the same unit:
-// that one gets a *BusyError.
+// attempt at another key sees it, and no other process that is at the same unit, such
+// as a job that a scheduler believes dead: that one gets an error.
 func (j *Job) Scratch() (dir string, err error) {
 	dir = j.Path(j.scratch())
 	if err := j.makeFolder(dir); err != nil {
@@ -116,23 +116,16 @@ func (j *Job) sweepScratch() error {
 // while a process works there.
 const heldMark = ".lock"
 
-// BusyError says that another process works on a unit: a job that a scheduler
-// believes dead, for one.
-type BusyError struct{ Unit Ref }
-
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("another process is at work on unit %s: wait until it ends, or end it", e.Unit)
-}
-
 // hold takes the lock of the scratch folder, once in a job. The operating system
 // gives it back however the process ends.
 func (j *Job) hold(path string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	busy := fmt.Errorf("another process is at work on unit %s: wait until it ends, or end it", j.ref)
 	for j.held == nil {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 		if errors.Is(err, fs.ErrNotExist) {
-			return &BusyError{j.ref} // who was at it has just removed the folder
+			return busy // it at it has just removed the folder
 		}
 		if err != nil {
 			return fmt.Errorf("lock the scratch folder: %w", err)
@@ -140,7 +133,7 @@ func (j *Job) hold(path string) error {
 		if err := tryLock(file); err != nil {
 			file.Close()
 			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return &BusyError{j.ref}
+				return busy
 			}
 			return fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
 		}

@@ -1,7 +1,9 @@
 package dag
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -35,41 +37,20 @@ func (g *Graph) selected(sel Selection) ([]bool, error) {
 	if len(sel.Stages) > 0 && (sel.From != "" || sel.Until != "") {
 		return nil, fmt.Errorf("name stages, or give a range with --from and --until, not both")
 	}
-	place := func(name string) (int, error) {
-		i, known := g.member[name]
-		if !known {
-			return 0, &UnknownStageError{Name: name, Known: g.StageNames()}
-		}
-		return i, nil
-	}
-	marks := make([]bool, len(g.stages))
-	for _, name := range sel.Stages {
-		i, err := place(name)
-		if err != nil {
-			return nil, err
-		}
-		marks[i] = true
-	}
-	if len(sel.Stages) > 0 {
-		return marks, nil
-	}
-	first, last := 0, len(g.stages)-1
-	var err error
-	if sel.From != "" {
-		if first, err = place(sel.From); err != nil {
-			return nil, err
+	names := g.StageNames()
+	from, until := cmp.Or(sel.From, names[0]), cmp.Or(sel.Until, names[len(names)-1])
+	for _, name := range append([]string{from, until}, sel.Stages...) {
+		if _, known := g.member[name]; !known {
+			return nil, &UnknownStageError{Name: name, Known: names}
 		}
 	}
-	if sel.Until != "" {
-		if last, err = place(sel.Until); err != nil {
-			return nil, err
-		}
+	first, last := g.member[from], g.member[until]
+	if first > last {
+		return nil, fmt.Errorf("--until %s comes before --from %s: stages are %s", until, from, strings.Join(names, ", "))
 	}
-	if sel.From != "" && sel.Until != "" && first > last {
-		return nil, fmt.Errorf("--until %s comes before --from %s: stages are %s", sel.Until, sel.From, strings.Join(g.StageNames(), ", "))
-	}
-	for i := range marks {
-		marks[i] = first <= i && i <= last
+	marks := make([]bool, len(names))
+	for i, name := range names {
+		marks[i] = first <= i && i <= last && (len(sel.Stages) == 0 || slices.Contains(sel.Stages, name))
 	}
 	return marks, nil
 }

@@ -1,6 +1,7 @@
 package dag
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -97,14 +98,8 @@ func (j *Job) supersede(name, mark string) error {
 	}
 	stem, ext := supersededName(name)
 	aside := stem + mark + short(now.SHA256) + ext
-	if err := os.MkdirAll(filepath.Dir(j.Path(aside)), 0o777); err != nil {
-		return fmt.Errorf("move %s aside: %w", name, err)
-	}
-	if err := os.Rename(j.Path(name), j.Path(aside)); err != nil {
-		return fmt.Errorf("move %s aside: %w", name, err)
-	}
 	j.Note("%s makes room for another; it is kept as %s", name, aside)
-	return nil
+	return j.move(name, aside)
 }
 
 // damagedMark stands before the hash of a damaged file.
@@ -137,22 +132,20 @@ func (j *Job) Restore(output string, accept func(path string) bool) (restored bo
 			return false, fmt.Errorf("look at an earlier %s: %w", output, err)
 		}
 		if name == stem+short(now.SHA256)+ext {
-			return true, j.restore(output, name)
+			if err := j.supersede(output, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return false, err
+			}
+			j.Note("%s is back from %s", output, name)
+			return true, j.move(name, output)
 		}
 	}
 	return false, nil
 }
 
-func (j *Job) restore(output, from string) error {
-	if err := j.supersede(output, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// move moves a file within the output folder.
+func (j *Job) move(from, to string) error {
+	if err := cmp.Or(os.MkdirAll(filepath.Dir(j.Path(to)), 0o777), os.Rename(j.Path(from), j.Path(to))); err != nil {
+		return fmt.Errorf("move %s to %s: %w", from, to, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(j.Path(output)), 0o777); err != nil {
-		return fmt.Errorf("restore %s: %w", output, err)
-	}
-	if err := os.Rename(j.Path(from), j.Path(output)); err != nil {
-		return fmt.Errorf("restore %s: %w", output, err)
-	}
-	j.Note("%s is back from %s", output, from)
 	return nil
 }
