@@ -20,36 +20,31 @@ func (s *session) allocationsCommand() *cobra.Command {
 			if schedule != "computed" && schedule != "paper" {
 				return usagef("--schedule %s: want computed or paper", schedule)
 			}
-			return s.allocations(schedule == "paper")
+			x, plan, err := s.look(selection{})
+			if err != nil {
+				return err
+			}
+			var rows bytes.Buffer // all or nothing
+			read, err := x.WriteAllocations(&rows, schedule == "paper")
+			if errors.Is(err, experiment.ErrNoPilots) {
+				return &usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			for _, stage := range plan.Stages {
+				for _, r := range stage.Run {
+					for _, output := range r.Declared.Outputs {
+						if slices.Contains(read, output) {
+							s.warn("%s is not fresh; `speceval plan %s` says why", output, stage.Stage.Name)
+						}
+					}
+				}
+			}
+			_, err = rows.WriteTo(s.stdout)
+			return err
 		},
 	}
 	c.Flags().StringVar(&schedule, "schedule", "computed", "take pilot sizes from `WHERE`: computed or paper")
 	return c
-}
-
-// allocations prints the digests, and warns of the stored files behind them that are not fresh.
-func (s *session) allocations(byPaper bool) error {
-	x, plan, err := s.look(selection{})
-	if err != nil {
-		return err
-	}
-	var rows bytes.Buffer // all or nothing
-	read, err := x.WriteAllocations(&rows, byPaper)
-	if errors.Is(err, experiment.ErrNoPilots) {
-		return &usageError{err}
-	}
-	if err != nil {
-		return err
-	}
-	for _, stage := range plan.Stages {
-		for _, r := range stage.Run {
-			for _, output := range r.Declared.Outputs {
-				if slices.Contains(read, output) {
-					s.warn("%s is not fresh; `speceval plan %s` says why", output, stage.Stage.Name)
-				}
-			}
-		}
-	}
-	_, err = rows.WriteTo(s.stdout)
-	return err
 }

@@ -36,7 +36,41 @@ terms must be accepted, HF_ENDPOINT another address of the service.`,
 		Example: `  speceval benchmarks --download               fetch all (5 GB) into upstream/ and make all 18
   speceval benchmarks --download aime24 hmmt   two of them
   speceval benchmarks --from /data/upstream    from files that are there, into corpus.tasks`,
-		RunE: s.configured(func(cfg *config.Config, words []string) error { return s.makeBenchmarks(cfg, words, o, download) }),
+		RunE: s.configured(func(cfg *config.Config, words []string) error {
+			groups, err := experiment.PaperGroups(words...)
+			if err != nil {
+				return &usageError{err}
+			}
+			if o.From == "" && !download {
+				return usagef("name the folder of upstream files with --from, or fetch them with --download")
+			}
+			if o.Prompts, err = experiment.Prompts(cfg); err != nil {
+				return &usageError{err}
+			}
+			o.Published = experiment.PaperIDs()
+			o.From, o.To = cmp.Or(o.From, upstreamFolder), cmp.Or(o.To, cfg.Corpus.Tasks)
+			ctx, stop := s.interruptible()
+			defer stop()
+			var absent error
+			if download {
+				if groups, absent = s.download(ctx, groups, o.From); ctx.Err() != nil {
+					return absent
+				}
+			}
+			ids := ", the published ids in order"
+			if o.Unpublished {
+				ids = ""
+				fmt.Fprintln(s.stdout, "compared with no published ids: this is not the paper's corpus")
+			}
+			o.Done = func(p upstream.Prepared) {
+				tests := ""
+				if p.Tests > 0 {
+					tests = fmt.Sprintf(", %d tests", p.Tests)
+				}
+				fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, experiment.AskedIn(p.Group, p.PromptsSHA256))
+			}
+			return errors.Join(absent, upstream.Prepare(ctx, groups, o))
+		}),
 	}
 	fs := c.Flags()
 	fs.StringVar(&o.From, "from", "", "read upstream files below `DIR`")
@@ -55,42 +89,6 @@ func (s *session) benchmarksListCommand() *cobra.Command {
 			return s.print(experiment.PaperBenchmarks())
 		},
 	})
-}
-
-func (s *session) makeBenchmarks(cfg *config.Config, words []string, o upstream.Options, download bool) error {
-	groups, err := experiment.PaperGroups(words...)
-	if err != nil {
-		return &usageError{err}
-	}
-	if o.From == "" && !download {
-		return usagef("name the folder of upstream files with --from, or fetch them with --download")
-	}
-	if o.Prompts, err = experiment.Prompts(cfg); err != nil {
-		return &usageError{err}
-	}
-	o.Published = experiment.PaperIDs()
-	o.From, o.To = cmp.Or(o.From, upstreamFolder), cmp.Or(o.To, cfg.Corpus.Tasks)
-	ctx, stop := s.interruptible()
-	defer stop()
-	var absent error
-	if download {
-		if groups, absent = s.download(ctx, groups, o.From); ctx.Err() != nil {
-			return absent
-		}
-	}
-	ids := ", the published ids in order"
-	if o.Unpublished {
-		ids = ""
-		fmt.Fprintln(s.stdout, "compared with no published ids: this is not the paper's corpus")
-	}
-	o.Done = func(p upstream.Prepared) {
-		tests := ""
-		if p.Tests > 0 {
-			tests = fmt.Sprintf(", %d tests", p.Tests)
-		}
-		fmt.Fprintf(s.stdout, "%s: %d tasks%s%s; %s\n", p.Path, p.Tasks, tests, ids, experiment.AskedIn(p.Group, p.PromptsSHA256))
-	}
-	return errors.Join(absent, upstream.Prepare(ctx, groups, o))
 }
 
 // download fetches the files of groups that are not there. It returns the groups whose
@@ -132,60 +130,59 @@ func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstrea
 	return nil
 }
 
+// benchmarksCheckCommand reports what is wrong with a task file, or with those of a folder,
+// and what the tasks of a single one ask if nothing is.
 func (s *session) benchmarksCheckCommand() *cobra.Command {
 	unpublished := false
 	c := &cobra.Command{
 		Use: "check PATH", Short: "check task files, and show what will be asked", Args: cobra.ExactArgs(1),
 		Example: `  speceval benchmarks check tasks      task files, against the published ids
   speceval benchmarks check mine.csv   a file of your own, line by line`,
-		RunE: s.configured(func(cfg *config.Config, words []string) error { return s.checkTasks(cfg, words[0], unpublished) }),
+		RunE: s.configured(func(cfg *config.Config, words []string) error {
+			path := words[0]
+			if _, err := experiment.Prompts(cfg); err != nil {
+				return &usageError{err}
+			}
+			info, err := os.Stat(path)
+			if err != nil {
+				return &usageError{err}
+			}
+			files := []string{path}
+			if info.IsDir() {
+				entries, err := os.ReadDir(path)
+				if err != nil {
+					return err
+				}
+				files = nil
+				for _, entry := range entries {
+					if ending := strings.ToLower(filepath.Ext(entry.Name())); ending == ".jsonl" || ending == ".csv" {
+						files = append(files, filepath.Join(path, entry.Name()))
+					}
+				}
+			}
+			if len(files) == 0 {
+				return usagef("%s has no task files: names end in .jsonl or .csv", path)
+			}
+			var faults []error
+			var tasks []benchmark.Task
+			for _, file := range files {
+				content := ""
+				tasks, content, err = experiment.CheckTasks(cfg, file, unpublished)
+				if faults = append(faults, err); err == nil {
+					fmt.Fprintf(s.stdout, "%s: %s\n", file, content)
+				}
+			}
+			if err = errors.Join(faults...); err == nil && !info.IsDir() {
+				s.showTask(tasks[0])
+				for _, same := range experiment.AskedTwice(tasks) {
+					s.say("note: %s has the same user turn as %s: if all else is the same too, the mean counts it twice; the simulated fleet refuses it", display.EscapedLine(same[1].ID), display.EscapedLine(same[0].ID))
+				}
+			}
+			return err
+		}),
 	}
 	c.Flags().BoolVar(&unpublished, "unpublished", false, "compare with no published ids")
 	return c
-}
-
-// checkTasks reports what is wrong with a task file, or with those of a folder, and what
-// the tasks of a single one ask if nothing is.
-func (s *session) checkTasks(cfg *config.Config, path string, unpublished bool) error {
-	if _, err := experiment.Prompts(cfg); err != nil {
-		return &usageError{err}
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return &usageError{err}
-	}
-	files := []string{path}
-	if info.IsDir() {
-		entries, err := os.ReadDir(path)
-		if err != nil {
-			return err
-		}
-		files = nil
-		for _, entry := range entries {
-			if ending := strings.ToLower(filepath.Ext(entry.Name())); ending == ".jsonl" || ending == ".csv" {
-				files = append(files, filepath.Join(path, entry.Name()))
-			}
-		}
-	}
-	if len(files) == 0 {
-		return usagef("%s has no task files: names end in .jsonl or .csv", path)
-	}
-	var faults []error
-	var tasks []benchmark.Task
-	for _, file := range files {
-		content := ""
-		tasks, content, err = experiment.CheckTasks(cfg, file, unpublished)
-		if faults = append(faults, err); err == nil {
-			fmt.Fprintf(s.stdout, "%s: %s\n", file, content)
-		}
-	}
-	if err = errors.Join(faults...); err == nil && !info.IsDir() {
-		s.showTask(tasks[0])
-		for _, same := range experiment.AskedTwice(tasks) {
-			s.say("note: %s has the same user turn as %s: if all else is the same too, the mean counts it twice; the simulated fleet refuses it", display.EscapedLine(same[1].ID), display.EscapedLine(same[0].ID))
-		}
-	}
-	return err
 }
 
 // showTask prints a task as it will be asked.

@@ -16,13 +16,44 @@ import (
 
 func (s *session) fleetCommand() *cobra.Command {
 	var served experiment.Fleet
-	var log string
+	var logFile string
 	c := &cobra.Command{
 		Use: "fleet", Short: "serve simulated vLLM replicas until interrupted", Args: cobra.NoArgs,
 		Example: `  speceval fleet --config experiments-small.toml   the replicas that the configuration names
   speceval fleet --replicas 8 --port 8000          eight, at ports 8000 to 8007
   speceval fleet --speed 100 --fail crash=0.0001,cut=0.01 --log requests.jsonl`,
-		RunE: s.configured(func(cfg *config.Config, _ []string) error { return s.serveFleet(cfg, served, log) }),
+		RunE: s.configured(func(cfg *config.Config, _ []string) (err error) {
+			served.Each.Key, served.Say, served.Warn = s.variable(experiment.KeyVariable), s.say, s.warn
+			replicas, err := served.Replicas(cfg)
+			if err != nil {
+				return &usageError{err}
+			}
+			var log io.Writer
+			if logFile != "" {
+				file, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, file.Close()) }()
+				log = file
+			}
+			ctx, stop := s.interruptible()
+			defer stop()
+			for i, r := range replicas {
+				r.Index, r.Log = i, log
+				replica := imitation.New(r.Settings)
+				defer replica.Close()
+				if err := replica.Listen(r.Place); err != nil {
+					return fmt.Errorf("replica %d: %w; something else may be serving there", i, err)
+				}
+				if _, err := fmt.Fprintf(s.stdout, "%s  %s  %s\n", replica.URL(), r.Model, r.About); err != nil {
+					return err
+				}
+			}
+			s.say("serving; interrupt to stop")
+			<-ctx.Done()
+			return nil
+		}),
 	}
 	fs := c.Flags()
 	fs.IntVar(&served.Count, "replicas", 0, "serve `N` replicas and no judge (as configured)")
@@ -40,42 +71,8 @@ func (s *session) fleetCommand() *cobra.Command {
 		return err
 	})
 	seedFlag(fs, &served.Seed, "seed `N` of faults and unseeded answers (experiment.seed)")
-	fs.StringVar(&log, "log", "", "append a JSON line per request to `FILE`, when it ends")
+	fs.StringVar(&logFile, "log", "", "append a JSON line per request to `FILE`, when it ends")
 	fs.IntVar(&served.Each.MaxModelLen, "max-model-len", 0, "refuse more than `N` tokens (sampling.context_tokens)")
 	fs.DurationVar(&served.Each.Restart, "restart", 10*time.Second, "restart a failed replica after `TIME`; 0: never")
 	return c
-}
-
-// serveFleet serves until an interrupt. Having served is success.
-func (s *session) serveFleet(cfg *config.Config, served experiment.Fleet, logFile string) (err error) {
-	served.Each.Key, served.Say, served.Warn = s.variable(experiment.KeyVariable), s.say, s.warn
-	replicas, err := served.Replicas(cfg)
-	if err != nil {
-		return &usageError{err}
-	}
-	var log io.Writer
-	if logFile != "" {
-		file, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		log = file
-	}
-	ctx, stop := s.interruptible()
-	defer stop()
-	for i, r := range replicas {
-		r.Index, r.Log = i, log
-		replica := imitation.New(r.Settings)
-		defer replica.Close()
-		if err := replica.Listen(r.Place); err != nil {
-			return fmt.Errorf("replica %d: %w; something else may be serving there", i, err)
-		}
-		if _, err := fmt.Fprintf(s.stdout, "%s  %s  %s\n", replica.URL(), r.Model, r.About); err != nil {
-			return err
-		}
-	}
-	s.say("serving; interrupt to stop")
-	<-ctx.Done()
-	return nil
 }

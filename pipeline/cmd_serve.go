@@ -27,44 +27,39 @@ With --keep or --state a killed server resumes, and evaluate lists, shows and co
 evaluation.`,
 		Example: `  speceval serve --stdio --keep
   echo '{"type":"start","protocol":1,"tasks":["a","b","c"],"budget":8}' | speceval serve --stdio`,
-		RunE: s.configured(func(cfg *config.Config, _ []string) error {
+		RunE: s.configured(func(cfg *config.Config, _ []string) (err error) {
 			if !stdio {
 				return usagef("say how messages come: --stdio")
 			}
 			if keep && state != "" {
 				return usagef("--keep names the folder itself, and --state %s another one: give one of them", state)
 			}
-			return s.serve(cfg, state, keep)
+			outside := s.evaluateOutside(cfg)
+			reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
+			if err != nil {
+				return err
+			}
+			server := &protocol.Server{Program: "speceval " + version.Tag, Reference: reference, Setup: outside.Setup}
+			if keep || state != "" {
+				server.Store = &protocol.Store{Place: func(setup *evaluation.Setup) (string, func() error, error) {
+					folder := cmp.Or(state, setup.Path(cfg.Experiment.Out))
+					lock, err := dag.Acquire(folder, s.holder())
+					if err != nil {
+						return "", nil, err
+					}
+					return folder, lock.Release, nil
+				}, Kept: func(folder string) {
+					if err := evaluate.WritePage(folder, nil); err != nil {
+						s.warn("the result is stored, but not its page: %v", err)
+					}
+				}}
+				defer func() { err = errors.Join(err, server.Store.Close()) }()
+			}
+			return server.Serve(outside.Context, s.stdin, s.stdout)
 		}),
 	}
 	c.Flags().BoolVar(&stdio, "stdio", false, "read standard input, and reply on standard output")
 	c.Flags().BoolVar(&keep, "keep", false, "keep the evaluation in the output folder, as evaluate does")
 	c.Flags().StringVar(&state, "state", "", "keep the evaluation in `DIR`, and resume what is there")
 	return c
-}
-
-// serve serves until the input ends.
-func (s *session) serve(cfg *config.Config, state string, keep bool) (err error) {
-	outside := s.evaluateOutside(cfg)
-	reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-	if err != nil {
-		return err
-	}
-	server := &protocol.Server{Program: "speceval " + version.Tag, Reference: reference, Setup: outside.Setup}
-	if keep || state != "" {
-		server.Store = &protocol.Store{Place: func(setup *evaluation.Setup) (string, func() error, error) {
-			folder := cmp.Or(state, setup.Path(cfg.Experiment.Out))
-			lock, err := dag.Acquire(folder, s.holder())
-			if err != nil {
-				return "", nil, err
-			}
-			return folder, lock.Release, nil
-		}, Kept: func(folder string) {
-			if err := evaluate.WritePage(folder, nil); err != nil {
-				s.warn("the result is stored, but not its page: %v", err)
-			}
-		}}
-		defer func() { err = errors.Join(err, server.Store.Close()) }()
-	}
-	return server.Serve(outside.Context, s.stdin, s.stdout)
 }

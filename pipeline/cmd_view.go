@@ -26,46 +26,41 @@ func (s *session) viewCommand() *cobra.Command {
 			if len(words) > 0 {
 				s.out = words[0]
 			}
-			return s.view(port)
+			cfg, err := s.configuration()
+			if err != nil {
+				return err
+			}
+			out := cfg.Experiment.Out
+			if err := view.Check(out); err != nil {
+				return &usageError{err}
+			}
+			prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
+			if err != nil {
+				return err
+			}
+			listener, err := view.Listen(port)
+			if err != nil {
+				return &usageError{err}
+			}
+			archive := s.archive(cfg)
+			archive.Warn = nil // the page says so
+			ctx, stop := s.interruptible()
+			defer stop()
+			server := &http.Server{Handler: &view.View{Archive: archive, Prior: prior, Units: s.units(ctx, out)}, ReadHeaderTimeout: 10 * time.Second}
+			go func() {
+				<-ctx.Done()
+				server.Close()
+			}()
+			fmt.Fprintf(s.stdout, "http://%s/\n", listener.Addr())
+			s.say("showing %s; interrupt to stop", out)
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
 		},
 	}
 	c.Flags().IntVar(&port, "port", port, "serve at port `P` of 127.0.0.1; 0: a free one")
 	return c
-}
-
-// view serves until an interrupt. Having served is success.
-func (s *session) view(port int) error {
-	cfg, err := s.configuration()
-	if err != nil {
-		return err
-	}
-	out := cfg.Experiment.Out
-	if err := view.Check(out); err != nil {
-		return &usageError{err}
-	}
-	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-	if err != nil {
-		return err
-	}
-	listener, err := view.Listen(port)
-	if err != nil {
-		return &usageError{err}
-	}
-	archive := s.archive(cfg)
-	archive.Warn = nil // the page says so
-	ctx, stop := s.interruptible()
-	defer stop()
-	server := &http.Server{Handler: &view.View{Archive: archive, Prior: prior, Units: s.units(ctx, out)}, ReadHeaderTimeout: 10 * time.Second}
-	go func() {
-		<-ctx.Done()
-		server.Close()
-	}()
-	fmt.Fprintf(s.stdout, "http://%s/\n", listener.Addr())
-	s.say("showing %s; interrupt to stop", out)
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }
 
 // unitsEvery is the time for which the status of the pipeline is not read again.
