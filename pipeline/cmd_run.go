@@ -12,6 +12,7 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/process"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/runlog"
 	"speceval/pipeline/slurm"
 )
 
@@ -74,12 +75,11 @@ func (s *session) runSelection(sel selection, keepGoing bool) (*dag.Plan, error)
 // carryOut runs the plan, as the holder of the output folder, and says what it
 // took.
 func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened, plan *dag.Plan, holder string, keepGoing bool) error {
-	command := slurm.Run(s.environment, o.Answer())
-	jobs, err := o.Jobs(slurm.Settings{Run: command, Process: s.pid, Drain: drain, Report: s.report, Now: s.now})
+	jobs, err := o.Jobs(slurm.Settings{Process: s.pid, Drain: drain, Report: s.report, Now: s.now})
 	if err != nil {
 		return err
 	}
-	where, err := slurm.PlaceOf(ctx, plan, o.machines.Workers, command, filepath.Join(o.Out, dag.JobsDir), jobs)
+	where, err := slurm.PlaceOf(ctx, plan, o.machines.Workers, jobs)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,11 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	}
 	start, before := s.now(), process.Used()
 	shown := s.console().Run(plan, o.machines.Seconds(plan))
-	log, end := s.record(o, plan, holder)
+	wanted := runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder}
+	elsewhere := func(stage string) bool { _, is := o.machines.Elements[stage]; return is }
+	log, end := runlog.Record(filepath.Join(o.Out, dag.LogsDir), wanted, s.origin.Host, s.now, plan, elsewhere, func(err error) {
+		s.warn("the log of this run has gaps, which its results have not: %v", err)
+	})
 	runner := dag.Runner{
 		Executor:  where.Executor,
 		Observe:   func(e dag.Event) { log(e); shown.Observe(e) },

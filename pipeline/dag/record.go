@@ -2,19 +2,17 @@ package dag
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"speceval/internal/store/files"
 )
 
 // State says how the stored outputs of a unit stand to what a run would make now.
@@ -169,29 +167,22 @@ func (s *Snapshot) read(i int) error {
 	return nil
 }
 
-// buffers hold the bytes of files while they are hashed: a plan reads thousands.
-var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
-
 // sum is the SHA-256 of an output. A large one of the recorded size and modification
 // time is not read.
 func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
-	file, err := os.Open(filepath.Join(s.dir, filepath.FromSlash(output))) // a shared file system has the times of an open file
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
 	if recorded, _ := m.output(output); recorded.Modified != 0 {
+		file, err := os.Open(filepath.Join(s.dir, filepath.FromSlash(output))) // a shared file system has the times of an open file
+		if err != nil {
+			return "", err
+		}
 		info, err := file.Stat()
+		file.Close()
 		if err == nil && info.Size() == recorded.Bytes && info.ModTime().UnixNano() == recorded.Modified {
 			return recorded.SHA256, nil
 		}
 	}
-	h, buffer := sha256.New(), buffers.Get().(*[32 << 10]byte)
-	defer buffers.Put(buffer)
-	if _, err := io.CopyBuffer(h, struct{ io.Reader }{file}, buffer[:]); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	now, err := files.DigestOf(s.dir, output)
+	return now.SHA256, err
 }
 
 // partsOf gathers all parts of unit i from what is on disk now. blocked lists

@@ -16,34 +16,29 @@ const grace = 10 * time.Second
 
 func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 
-// Answer is how long a command that submits, polls or cancels jobs may take.
-func (e *Experiment) Answer() time.Duration { return seconds(e.Executor.AnswerSeconds) }
-
-// Jobs completes the settings of jobs, which come with Run, Process, Drain, Report and Now,
-// by what the configuration and the environment say; nil where all units run on this machine.
-func (e *Experiment) Jobs(s slurm.Settings) (*slurm.Settings, error) {
-	if !e.Executor.InJobs() {
-		return nil, nil
+// Jobs completes the settings of jobs, which come with Process, Drain, Report and Now,
+// by what the configuration and the environment say.
+func (e *Experiment) Jobs(s slurm.Settings) (slurm.Settings, error) {
+	out, err := filepath.Abs(e.Out)
+	s.Executor, s.Resources, s.Run = e.Executor, e.inJobs(), slurm.Run(e.outside.Environment, seconds(e.Executor.AnswerSeconds))
+	s.Folder, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), clock.Wall{}, grace
+	if err != nil || !s.InJobs() {
+		return s, err
 	}
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the program for the jobs: %w", err)
+		return s, fmt.Errorf("find the program for the jobs: %w", err)
 	}
 	if s.Build, err = slurm.BuildOf(program); err != nil {
-		return nil, err
+		return s, err
 	}
-	if s.Directory, err = os.Getwd(); err != nil {
-		return nil, err
-	}
-	out, _ := filepath.Abs(e.Out) // which fails where Getwd does
-	file, _ := filepath.Abs(e.file)
+	s.Directory, err = os.Getwd()
+	file, _ := filepath.Abs(e.file) // which fails where Getwd does
 	s.Program = []string{program, "--config", file, "--out", out}
 	for _, set := range e.sets {
 		s.Program = append(s.Program, "--set", set)
 	}
-	s.Executor, s.Resources = e.Executor, e.inJobs()
-	s.Folder, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), clock.Wall{}, grace
-	return &s, nil
+	return s, err
 }
 
 // inJobs are the resources of the stages that run in jobs.

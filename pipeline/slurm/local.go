@@ -72,35 +72,32 @@ type Place struct {
 }
 
 // PlaceOf is where the units of a plan run: so many at a time here, or in jobs
-// where these have settings. Folder is that of the batches. Without jobs of its
+// where the stage has resources. Without jobs of its
 // own a run must not begin while those of an earlier one run, which is an error. A cluster that
 // does not answer counts as one without jobs.
-func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, run Command, folder string, jobs *Settings) (Place, error) {
+func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, s Settings) (Place, error) {
 	here := Place{Executor: Local{Workers: workers}}
-	isHere := func(string) bool { return true }
+	isHere := func(stage string) bool { _, inJobs := s.Resources[stage]; return !inJobs }
 	var stages []string
-	if jobs != nil {
-		isHere = func(stage string) bool { _, inJobs := jobs.Resources[stage]; return !inJobs }
-	}
 	for _, stage := range plan.Stages {
 		if !isHere(stage.Stage.Name) && len(stage.Run) > 0 {
 			stages = append(stages, stage.Stage.Name)
 		}
 	}
 	if len(stages) > 0 {
-		x, err := Attach(ctx, *jobs, stages...)
+		x, err := Attach(ctx, s, stages...)
 		if err != nil {
 			return here, err
 		}
 		_, units := live(x.arrays)
 		return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, units}, nil
 	}
-	arrays, away, err := stored(ctx, run, folder)
+	arrays, away, err := stored(ctx, s.Run, s.Folder)
 	ids, units := live(arrays)
 	if err != nil || away != nil || units == 0 {
 		return here, err
 	}
-	if here.Earlier = units; jobs == nil {
+	if here.Earlier = units; !s.InJobs() {
 		kind, cancel := config.ExecutorSlurm, "scancel"
 		if a := arrays[0]; a.Status != "" {
 			kind, cancel = config.ExecutorCommand, a.Cancel

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // Digest is a file as it was when it was made.
@@ -29,8 +30,11 @@ type Digest struct {
 	Modified int64 `json:"modified,omitempty"`
 }
 
-// bufferSize is the size, in bytes, of the buffer that files are hashed through.
+// bufferSize is the size, in bytes, of the buffers that files are hashed through.
 const bufferSize = 1 << 16
+
+// buffers are kept: a plan hashes thousands of files.
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 // DigestWriter passes on what is written to it, and knows its digest.
 type DigestWriter struct {
@@ -61,8 +65,9 @@ func DigestOf(folder, path string) (Digest, error) {
 		return Digest{}, err
 	}
 	defer file.Close()
-	w := NewDigestWriter(io.Discard)
-	if _, err := io.CopyBuffer(w, struct{ io.Reader }{file}, make([]byte, bufferSize)); err != nil {
+	w, buffer := NewDigestWriter(io.Discard), buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buffer)
+	if _, err := io.CopyBuffer(w, struct{ io.Reader }{file}, buffer[:]); err != nil {
 		return Digest{}, fmt.Errorf("read %s: %w", file.Name(), err)
 	}
 	return w.File(path), nil

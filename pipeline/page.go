@@ -8,18 +8,8 @@ import (
 
 	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/runlog"
 	"speceval/stages/report/page"
 )
-
-// record begins the log of a run in the output folder.
-func (s *session) record(o *opened, plan *dag.Plan, holder string) (observe func(dag.Event), end func()) {
-	run := runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder}
-	elsewhere := func(stage string) bool { _, is := o.machines.Elements[stage]; return is }
-	return runlog.Record(filepath.Join(o.Out, dag.LogsDir), run, s.origin.Host, s.now, plan, elsewhere, func(err error) {
-		s.warn("the log of this run has gaps, which its results have not: %v", err)
-	})
-}
 
 // pageFile is the page of the report, in the output folder. It is no output of
 // a unit: it shows when and where units ran, which no key knows.
