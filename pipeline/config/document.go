@@ -65,21 +65,6 @@ func (t *table) table(name string) *table {
 	return t.at(t.join(name), content)
 }
 
-// list is a named array of tables in t.
-func (t *table) list(name string) (tables []*table, given bool) {
-	t.known = append(t.known, name)
-	value, given := t.content[name]
-	contents, ok := value.([]map[string]any)
-	if given && !ok {
-		t.fault(name, "must be an array of tables: write [[%s]] before the keys of each", name)
-		return nil, false
-	}
-	for i, content := range contents {
-		tables = append(tables, t.at(fmt.Sprintf("%s[%d]", t.join(name), i), content))
-	}
-	return tables, given
-}
-
 // join is the path of a key of t.
 func (t *table) join(key string) string { return join(t.path, key) }
 
@@ -100,12 +85,6 @@ func (t *table) fault(key, format string, args ...any) {
 		}
 	}
 	t.faultAt(path, subject+": "+fmt.Sprintf(format, args...))
-}
-
-// secretFault is fault of a value that may be secret.
-func (t *table) secretFault(key, text string) {
-	path := t.join(key)
-	t.faultAt(path, path+": "+text)
 }
 
 // faultAt records a fault at the line of path or of the table around it.

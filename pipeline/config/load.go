@@ -89,14 +89,10 @@ func (d *document) override(set string) {
 		}
 		content = sub
 	}
-	content[keys[len(keys)-1]] = overrideValue(text)
-	d.sets[path] = text
-}
-
-func overrideValue(text string) any {
 	var parsed map[string]any
 	if _, err := toml.Decode("value = "+text, &parsed); err != nil || len(parsed) != 1 {
-		return text
+		parsed = map[string]any{"value": text}
 	}
-	return parsed["value"]
+	content[keys[len(keys)-1]] = parsed["value"]
+	d.sets[path] = text
 }

@@ -59,13 +59,19 @@ func isTables(v reflect.Value) bool {
 // bindList reads an array of tables, which replaces the default one whole. The first field
 // of a table is its name, which no two may share.
 func (t *table) bindList(key string, list reflect.Value) {
-	tables, given := t.list(key)
-	if !given {
+	t.known = append(t.known, key)
+	value, given := t.content[key]
+	contents, ok := value.([]map[string]any)
+	if !ok {
+		if given {
+			t.fault(key, "must be an array of tables: write [[%s]] before the keys of each", key)
+		}
 		return
 	}
-	list.Set(reflect.MakeSlice(list.Type(), len(tables), len(tables)))
+	list.Set(reflect.MakeSlice(list.Type(), len(contents), len(contents)))
 	seen := map[string]bool{}
-	for i, sub := range tables {
+	for i, content := range contents {
+		sub := t.at(fmt.Sprintf("%s[%d]", t.join(key), i), content)
 		sub.bind(list.Index(i).Addr().Interface())
 		name := list.Index(i).Field(0).String()
 		if seen[name] && name != "" {
@@ -83,7 +89,7 @@ func (t *table) read(key, want string, target reflect.Value) {
 	case !given && want == "id":
 		t.fault(key, "is missing")
 	case given && must != "":
-		t.secretFault(key, must)
+		t.faultAt(t.join(key), t.join(key)+": "+must)
 	case given:
 		if typed, override := t.sets[t.join(key)]; override {
 			value = retyped(value, typed, want, target)

@@ -64,7 +64,17 @@ func (s *Snapshot) Plan(sel Selection) (*Plan, error) {
 	}
 	p.warnOfAltered()
 	p.expect()
-	p.share()
+	run := make([][]Record, len(s.graph.stages))
+	for i, r := range p.records {
+		if at := s.graph.nodes[i].stage; p.planned[i] {
+			run[at] = append(run[at], r)
+		}
+	}
+	for at := range run {
+		if selected[at] {
+			p.Stages = append(p.Stages, StagePlan{&s.graph.stages[at], run[at]})
+		}
+	}
 	return p.Plan, nil
 }
 
@@ -188,21 +198,6 @@ func (p *planner) warnOfForeign() error {
 		}
 	}
 	return nil
-}
-
-// share hands the records of the units that will run to their stages.
-func (p *planner) share() {
-	run := make([][]Record, len(p.graph.stages))
-	for i, r := range p.records {
-		if at := p.graph.nodes[i].stage; p.planned[i] {
-			run[at] = append(run[at], r)
-		}
-	}
-	for at, selected := range p.selected {
-		if selected {
-			p.Stages = append(p.Stages, StagePlan{&p.graph.stages[at], run[at]})
-		}
-	}
 }
 
 func (p *Plan) warn(format string, args ...any) {

@@ -44,8 +44,19 @@ func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) err
 		tasks:   make(chan Task), results: make(chan Result),
 		advances: make(chan Event, 64), drain: drain,
 	}
-	f.queueUp()
-
+	for i, planned := range plan.planned {
+		if !planned {
+			continue
+		}
+		for _, need := range s.graph.nodes[i].needs {
+			if plan.planned[need] {
+				f.waiting[i]++
+			}
+		}
+		if f.waiting[i] == 0 {
+			f.enqueue(i)
+		}
+	}
 	executed := make(chan struct{})
 	go func() {
 		defer close(executed)
@@ -83,23 +94,6 @@ type flight struct {
 	stopping bool
 	done     int
 	problems Error
-}
-
-// queueUp counts what each planned unit waits for.
-func (f *flight) queueUp() {
-	for i, planned := range f.plan.planned {
-		if !planned {
-			continue
-		}
-		for _, need := range f.snapshot.graph.nodes[i].needs {
-			if f.plan.planned[need] {
-				f.waiting[i]++
-			}
-		}
-		if f.waiting[i] == 0 {
-			f.enqueue(i)
-		}
-	}
 }
 
 // fly starts units and takes results until nothing is in flight and nothing

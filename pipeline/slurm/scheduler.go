@@ -36,10 +36,9 @@ type allowed struct {
 }
 
 // RefusedError says what of the configuration the cluster refuses.
-type RefusedError struct{ Err error }
+type RefusedError struct{ error }
 
-func (e *RefusedError) Error() string { return e.Err.Error() }
-func (e *RefusedError) Unwrap() error { return e.Err }
+func (e *RefusedError) Unwrap() error { return e.error }
 
 // outcome is the outcome of an attempt to submit that has an error.
 type outcome int
