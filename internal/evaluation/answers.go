@@ -16,17 +16,6 @@ func (s *Settings) tallied(t *ending.Tally, r *rollout.Rollout, v *rollout.Score
 	t.Add(text, closed, len(r.Text)+len(r.Reasoning), end, v == nil || s.Found == nil || s.Found(v.Scorer, v.Answer))
 }
 
-// answered sets the counts of the answers that count, and says in the notes what is not
-// whole, in place of what they said of the counts before.
-func (r *Result) answered(t *ending.Tally) {
-	before, lines := r.Answers.Lines(0), t.Lines(0)
-	if r.Answers = t; len(lines) == 0 {
-		r.Answers = nil
-	}
-	r.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(note string) bool { return slices.Contains(before, note) })
-	r.Notes = append(r.Notes, lines...)
-}
-
 // conclude sets what follows from the stored answers of a result, their verdicts in the same order,
 // and its requests. Every answer that counts must be there. least is of [Setup.Floor].
 func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Request, least int) error {
@@ -69,7 +58,12 @@ func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Reque
 	if !vary && !slices.Contains(r.Notes, alike) {
 		r.Notes = append(r.Notes, alike)
 	}
-	r.answered(&tally)
+	before, lines := r.Answers.Lines(0), tally.Lines(0)
+	if r.Answers = &tally; len(lines) == 0 {
+		r.Answers = nil
+	}
+	r.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(note string) bool { return slices.Contains(before, note) })
+	r.Notes = append(r.Notes, lines...)
 	slices.Sort(r.Scored)
 	r.Scored = slices.Compact(r.Scored)
 	lost, err := s.Setup.lost(requests)
@@ -78,16 +72,4 @@ func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Reque
 	}
 	r.lose(lost, rewards)
 	return r.follow(&s.Setup, least, s.Prior)
-}
-
-// early is how many answers an evaluation has when it is warned of empty ones.
-const early = 16
-
-// warnOfEmpty tells the user, when the first answers are in, that many are empty.
-func (e *engine) warnOfEmpty(r *rollout.Rollout) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.tallied(&e.tally, r, nil); e.tally.All == early && e.tally.Empty >= early/4 {
-		e.say("warning: of the first answers, " + e.tally.Lines(0)[0])
-	}
 }

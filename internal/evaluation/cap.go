@@ -6,7 +6,6 @@ import (
 
 	"speceval/internal/ledger"
 	"speceval/internal/rollout"
-	"speceval/internal/router"
 )
 
 // remember takes in the requests of earlier sessions: what they spent, for progress and the
@@ -37,16 +36,6 @@ func (e *engine) remember() error {
 		e.ledger.Earlier(id, try)
 	}
 	return err
-}
-
-// exhaust drops the stage under way, since the limit is reached. In the pilot there is none
-// before it, and so no estimate.
-func (e *engine) exhaust() (router.Event, error) {
-	if e.dropped = e.control.Stage(); e.dropped > 0 {
-		return router.Event{Kind: router.Exhausted}, nil
-	}
-	e.tooSmall(e.ledger.Enough(len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))))
-	return router.Event{}, e.why()
 }
 
 // tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.

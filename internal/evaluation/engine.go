@@ -64,7 +64,14 @@ func newEngine(ctx context.Context, s Settings, st *store) *engine {
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
-	e.chore.Go(e.keepSynced)
+	e.chore.Go(func() {
+		for e.Clock.Sleep(e.ctx, syncEvery) == nil {
+			if err := e.store.sync(); err != nil {
+				e.stop(err)
+				return
+			}
+		}
+	})
 	return e
 }
 
@@ -73,9 +80,7 @@ func newEngine(ctx context.Context, s Settings, st *store) *engine {
 func (e *engine) Slots() int { return max(1, e.Servers.Places()) }
 
 // Now is the time since the engine was made.
-func (e *engine) Now() time.Duration { return e.at(e.Clock.Now()) }
-
-func (e *engine) at(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
+func (e *engine) Now() time.Duration { return max(0, e.Clock.Now().Sub(e.start)) }
 
 // RolloutID is the rollout of an id, numbered from 0: those of the evaluation that is extended
 // come first, then pilots, then continuations, so that files have one number for each rollout of
@@ -98,8 +103,9 @@ func (s *Setup) ControllerID(task, n int) controller.ID {
 
 // Submit gives the rollout that is there, or asks for it in the background.
 func (e *engine) Submit(number int, id controller.ID) {
-	e.ledger.List(e.Setup.RolloutID(id))
-	r, v, err := e.store.find(e.Setup.RolloutID(id), e.Rules)
+	rolloutID := e.Setup.RolloutID(id)
+	e.ledger.List(rolloutID)
+	r, v, err := e.store.find(rolloutID, e.Rules)
 	if err != nil {
 		e.stop(err)
 		return
@@ -107,8 +113,12 @@ func (e *engine) Submit(number int, id controller.ID) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	e.outstanding[number] = cancel
 	if r == nil {
-		request := e.record(number, id)
-		e.tasks.Go(func() { e.ask(ctx, request, id) })
+		request := &Request{
+			Session: e.store.session, Number: int32(number),
+			Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: rolloutID.Rollout,
+			Submitted: e.Now().Seconds(), State: lost, Prefetched: !e.control.Selected(id),
+		}
+		e.tasks.Go(func() { e.ask(ctx, request, id, rolloutID) })
 		return
 	}
 	e.ledger.Answered(r)
@@ -164,7 +174,12 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 		case err != nil:
 			return router.Event{}, err
 		case e.ledger.Reached() && e.dropped == 0:
-			return e.exhaust()
+			if e.dropped = e.control.Stage(); e.dropped > 0 {
+				return router.Event{Kind: router.Exhausted}, nil
+			}
+			// Without a stage before it, a pilot that is dropped leaves no estimate.
+			e.tooSmall(e.ledger.Enough(len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))))
+			return router.Event{}, e.why()
 		case len(e.ready) > 0:
 			event := e.ready[0]
 			e.ready = e.ready[1:]
@@ -249,35 +264,14 @@ var errOver = errors.New("the evaluation is over")
 // killed loses nothing that has arrived.
 const syncEvery = time.Second
 
-// keepSynced syncs the journals until the engine ends.
-func (e *engine) keepSynced() {
-	for e.Clock.Sleep(e.ctx, syncEvery) == nil {
-		if err := e.store.sync(); err != nil {
-			e.stop(err)
-			return
-		}
-	}
-}
-
 func seconds(d time.Duration) *float64 {
 	s := d.Seconds()
 	return &s
 }
 
-// record is a request that is about to be sent.
-func (e *engine) record(number int, id controller.ID) *Request {
-	rolloutID := e.Setup.RolloutID(id)
-	return &Request{
-		Session: e.store.session, Number: int32(number),
-		Task: e.Setup.TaskIDs[id.Task], Phase: id.Phase.String(), Ordinal: id.Ordinal, Rollout: rolloutID.Rollout,
-		Submitted: e.Now().Seconds(), State: lost,
-		Prefetched: !e.control.Selected(id),
-	}
-}
-
 // ask sends a request and keeps what comes of it, and then its score.
-func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
-	rolloutID, end := e.Setup.RolloutID(id), e.Servers.ThinkEnd()
+func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutID rollout.ID) {
+	end := e.Servers.ThinkEnd()
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
 	err := e.resume(&request, r, rolloutID)
@@ -297,8 +291,11 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 		e.stop(err)
 		return
 	}
-	h := e.listen(&request, r, rolloutID)
-	h.leave, h.abort = leave, abort
+	h := &heard{engine: e, request: r, id: rolloutID, keeps: e.keeps(), started: -1, leave: leave, abort: abort}
+	if request.Prefix != nil {
+		h.before = e.store.partials.Find(rolloutID).Took
+	}
+	e.store.partials.Asked(rolloutID, h.keeps)
 	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
 	var kept *rollout.Rollout // nil if there is an error
 	if err == nil {
@@ -336,13 +333,20 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID) {
 	e.score(int(r.Number), id, kept, r)
 }
 
+// early is the number of answers after which an evaluation warns of empty ones.
+const early = 16
+
 // keep stores an answer with all that had come in when it did.
 func (e *engine) keep(answer *rollout.Rollout, r *Request) error {
 	if err := <-e.store.partials.Deliver(answer); err != nil {
 		return err
 	}
 	e.ledger.Answered(answer)
-	e.warnOfEmpty(answer)
+	e.mu.Lock()
+	if e.tallied(&e.tally, answer, nil); e.tally.All == early && e.tally.Empty >= early/4 {
+		e.say("warning: of the first answers, " + e.tally.Lines(0)[0])
+	}
+	e.mu.Unlock()
 	r.State, r.PromptTokens, r.CompletionTokens = completed, answer.PromptTokens, answer.CompletionTokens
 	e.ended(r)
 	return e.store.requests.Append(r)

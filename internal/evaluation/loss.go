@@ -80,16 +80,6 @@ type heard struct {
 	ids, bytes int64  // that were received
 }
 
-// listen begins to keep what comes in for a request.
-func (e *engine) listen(request *vllm.Request, r *Request, id rollout.ID) *heard {
-	h := &heard{engine: e, request: r, id: id, keeps: e.keeps(), started: -1}
-	if request.Prefix != nil {
-		h.before = e.store.partials.Find(id).Took
-	}
-	e.store.partials.Asked(id, h.keeps)
-	return h
-}
-
 // hear takes a piece of the answer.
 func (h *heard) hear(p vllm.Piece) {
 	if p.Anew {

@@ -64,19 +64,6 @@ func ReadProgress(folder string) (*Progress, error) {
 	return p, json.Unmarshal(text, p)
 }
 
-// watch reports progress until stop is called, and then once more.
-func (e *engine) watch() (stop func()) {
-	e.chore.Go(func() {
-		for e.Clock.Sleep(e.ctx, watchEvery) == nil {
-			e.report()
-		}
-	})
-	return func() {
-		e.observe()
-		e.report()
-	}
-}
-
 // report passes the progress on, and writes it for other programs, which can do without.
 func (e *engine) report() {
 	p := e.progress()
@@ -124,8 +111,18 @@ func (e *engine) provisional() *Provisional {
 	}
 	e.mu.Lock()
 	seen := e.observed
-	if n := e.rounds(); len(seen) == 0 && n > 0 {
-		seen = e.Setup.rounds(n)
+	if n := e.Setup.Design.Pilots; len(seen) == 0 {
+		for i := range e.Setup.TaskIDs {
+			for k := range n {
+				if _, there := e.rewards[e.Setup.ControllerID(i, k)]; !there {
+					n = k
+					break
+				}
+			}
+		}
+		if n > 0 {
+			seen = e.Setup.rounds(n)
+		}
 	}
 	var r Result
 	for i := range e.Setup.TaskIDs {
@@ -165,18 +162,4 @@ func (e *engine) observe() {
 			e.selected[i]++
 		}
 	}
-}
-
-// rounds is how many rollouts of the pilot are complete of every task.
-func (e *engine) rounds() int {
-	n := e.Setup.Design.Pilots
-	for i := range e.Setup.TaskIDs {
-		for k := range n {
-			if _, there := e.rewards[e.Setup.ControllerID(i, k)]; !there {
-				n = k
-				break
-			}
-		}
-	}
-	return n
 }

@@ -115,18 +115,13 @@ func Graded(rows []Task) bool {
 	})
 }
 
-// ReadResult reads a result from a file; fs.ErrNotExist is in the error if there is
-// none.
+// ReadResult reads a result from a file that may come from elsewhere; fs.ErrNotExist is in the
+// error if there is none.
 func ReadResult(path string) (*Result, error) {
 	text, err := files.ReadInput(path, files.Kind{Name: "a result", MaxBytes: mostBytes})
 	if err != nil {
 		return nil, err
 	}
-	return parseResult(text, path)
-}
-
-// parseResult is a result of the text of a file.
-func parseResult(text []byte, path string) (*Result, error) {
 	var r Result
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -134,24 +129,18 @@ func parseResult(text []byte, path string) (*Result, error) {
 	if r.Schema != resultSchema {
 		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, r.Schema, resultSchema)
 	}
-	return &r, r.check(path)
-}
-
-// check says what is wrong with a stored result, if anything: one may have been edited,
-// or come from elsewhere.
-func (r *Result) check(path string) error {
 	if len(r.Rows) != r.Tasks || r.Tasks < 2 {
-		return fmt.Errorf("%s has %d tasks, and says %d: want 2 at least", path, len(r.Rows), r.Tasks)
+		return nil, fmt.Errorf("%s has %d tasks, and says %d: want 2 at least", path, len(r.Rows), r.Tasks)
 	}
 	if _, err := estimate.Stored(r.Estimate, r.StandardError, r.Interval[0], r.Interval[1]); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for i, t := range r.Rows {
 		if n, _ := t.Counts(); n != t.Rollouts() || len(t.Stages) == 0 || t.Pilots < 0 || t.Continuations < 0 || int(t.Index) != i {
-			return fmt.Errorf("%s: task %s at %d has the index %d and %d rollouts in its stages, %d + %d in all", path, t.ID, i, t.Index, n, t.Pilots, t.Continuations)
+			return nil, fmt.Errorf("%s: task %s at %d has the index %d and %d rollouts in its stages, %d + %d in all", path, t.ID, i, t.Index, n, t.Pilots, t.Continuations)
 		}
 	}
-	return nil
+	return &r, nil
 }
 
 // counted are the tasks' selected rollouts, for the estimate.

@@ -116,7 +116,9 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, st.close()) }()
+	defer func() { // the partials first, which store rollouts to the last
+		err = errors.Join(err, st.partials.Close(), st.rollouts.Close(), st.verdicts.Close(), st.requests.Close())
+	}()
 	if st.damaged > 0 {
 		s.say(fmt.Sprintf("%d damaged lines in the journals of %s: what they held is asked for again", st.damaged, s.Folder))
 	}
@@ -129,10 +131,15 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	}
 	c := e.control
 	e.observe()
-	stop := e.watch()
+	e.chore.Go(func() {
+		for e.Clock.Sleep(e.ctx, watchEvery) == nil {
+			e.report()
+		}
+	})
 	record, err := router.Run(ctx, router.Settings{Controller: c, Engine: e, Reward: e.rewarded, Retries: retries})
 	kept := e.finish()
-	stop()
+	e.observe()
+	e.report()
 	if err != nil || kept != nil {
 		if cause := e.why(); err != nil && !errors.Is(cause, errOver) {
 			err = cause

@@ -106,18 +106,10 @@ func (s *store) sync() error {
 	return errors.Join(s.partials.Sync(), s.rollouts.Sync(), s.verdicts.Sync(), s.requests.Sync())
 }
 
-// close closes the partials first, which store rollouts to the last.
-func (s *store) close() error {
-	return errors.Join(s.partials.Close(), s.rollouts.Close(), s.verdicts.Close(), s.requests.Close())
-}
-
-// journals are the names of journals in the folder of an evaluation, without their suffix.
-var journals = []string{"rollouts", "scores", "requests"}
-
 // Clear removes the journals of an evaluation that is complete.
 func Clear(folder string) error {
 	errs := []error{sampler.RemovePartials(folder), os.RemoveAll(filepath.Join(folder, progressFile)), os.RemoveAll(filepath.Join(folder, progressFile+".new"))}
-	for _, what := range journals {
+	for _, what := range []string{"rollouts", "scores", "requests"} {
 		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("remove a journal that is no longer needed: %w", err))

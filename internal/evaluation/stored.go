@@ -1,10 +1,10 @@
 package evaluation
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 )
 
 // Stored is a complete evaluation in its folder, whose setup and result are as they were
@@ -37,11 +37,8 @@ func Open(folder string) (*Stored, error) {
 	if s.Text, err = s.manifest.read(folder, ResultFile, putBack); err != nil {
 		return nil, err
 	}
-	if s.Result, err = parseResult(s.Text, s.path(ResultFile)); err != nil {
-		return nil, err
-	}
-	if !slices.EqualFunc(s.Result.Rows, s.Setup.TaskIDs, func(t Task, id string) bool { return t.ID == id }) {
-		return nil, altered(folder, ResultFile, "is of other tasks than "+setupFile, putBack)
+	if err := json.Unmarshal(s.Text, &s.Result); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.path(ResultFile), err)
 	}
 	for _, name := range []string{RolloutsFile, ScoresFile, RequestsFile, tasksFile} {
 		if s.Result.Outside() {
