@@ -157,7 +157,12 @@ func (c *Comparison) Text(w io.Writer, all bool) error {
 			})
 		}
 	}
-	profiles.Notes = c.notes()
+	profiles.Notes = []string{"± is the standard error of a difference if the success probabilities are the same."}
+	for i, names := range c.Only {
+		if len(names) > 0 {
+			profiles.Notes = append(profiles.Notes, fmt.Sprintf("Only in %s: %s", c.Files[i], some(names)))
+		}
+	}
 	if err := table.WriteText(w, profiles); err != nil {
 		return err
 	}
@@ -168,7 +173,12 @@ func (c *Comparison) Text(w io.Writer, all bool) error {
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintln(w, c.summary())
+	n, differing := len(c.Profiles), c.Differing()
+	verdict := display.Count(n, "profile agrees", "profiles agree")
+	if differing > 0 {
+		verdict = fmt.Sprintf("%d of %s", differing, display.Count(n, "profile differs", "profiles differ"))
+	}
+	_, err := fmt.Fprintf(w, "%s. If all success probabilities are the same, any is said to differ in at most %g %% of such comparisons.\n", verdict, 100*agreement.FalseAlarms)
 	return err
 }
 
@@ -181,27 +191,6 @@ func pValue(p float64) string {
 		return fmt.Sprintf("%.1e", p)
 	}
 	return fmt.Sprintf("%.3f", p)
-}
-
-// notes say what ± is, and count the profiles that are in one file alone.
-func (c *Comparison) notes() []string {
-	notes := []string{"± is the standard error of a difference if the success probabilities are the same."}
-	for i, names := range c.Only {
-		if len(names) > 0 {
-			notes = append(notes, fmt.Sprintf("Only in %s: %s", c.Files[i], some(names)))
-		}
-	}
-	return notes
-}
-
-func (c *Comparison) summary() string {
-	n, differing := len(c.Profiles), c.Differing()
-	verdict := display.Count(n, "profile agrees", "profiles agree")
-	if differing > 0 {
-		verdict = fmt.Sprintf("%d of %s", differing, display.Count(n, "profile differs", "profiles differ"))
-	}
-	return fmt.Sprintf("%s. If all success probabilities are the same, any is said to differ in at most %g %% of such comparisons.",
-		verdict, 100*agreement.FalseAlarms)
 }
 
 // some is the number of profiles and the names of the first.

@@ -40,7 +40,7 @@ func (e *engine) remember() error {
 
 // tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.
 func (e *engine) tooSmall(least int64) {
-	e.stop(&CapError{Setup: &e.Setup, Least: max(least, ledger.Round(float64(e.ledger.Limit()+1))), Folder: e.Folder})
+	e.stop(&CapError{Setup: &e.Setup, Least: max(least, ledger.Round(float64(e.Setup.Limit()+1))), Folder: e.Folder})
 	e.end()
 }
 

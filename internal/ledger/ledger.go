@@ -63,10 +63,7 @@ func New(limit int64, longest int, weight float64) *Ledger {
 	}
 }
 
-// Limit is the tokens that all answers may take; 0: any number.
-func (l *Ledger) Limit() int64 { return l.limit }
-
-// Over is closed when they have taken more.
+// Over is closed when all answers have taken more than the limit.
 func (l *Ledger) Over() <-chan struct{} { return l.over }
 
 // Try is a request of an earlier session.
@@ -201,7 +198,13 @@ func (l *Ledger) Enter(ctx context.Context) (leave func()) {
 		if l.unseen == 0 || most <= (1+slack)*float64(l.limit) {
 			l.unseen++
 			l.mu.Unlock()
-			return sync.OnceFunc(l.leave)
+			return sync.OnceFunc(func() {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.unseen--
+				close(l.freed)
+				l.freed = make(chan struct{})
+			})
 		}
 		freed := l.freed
 		l.mu.Unlock()
@@ -212,14 +215,6 @@ func (l *Ledger) Enter(ctx context.Context) (leave func()) {
 		}
 	}
 	return func() {}
-}
-
-func (l *Ledger) leave() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.unseen--
-	close(l.freed)
-	l.freed = make(chan struct{})
 }
 
 // Reached reports whether the total is above the limit.

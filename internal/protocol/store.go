@@ -46,7 +46,16 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 	case errors.Is(err, fs.ErrNotExist):
 		there, err = setup, setup.Keep(s.folder)
 	case err == nil:
-		err = same(there, setup)
+		switch {
+		case there.Name() != setup.Name() || !reflect.DeepEqual(there.Stop, setup.Stop) || there.Design.Rounds != setup.Design.Rounds:
+			err = faultf("type", "the state folder has %s of %d rounds, not %s of %d: name another folder", there.Name(), there.Design.Rounds, setup.Name(), setup.Design.Rounds)
+		case there.Benchmark != setup.Benchmark || there.Model != setup.Model:
+			err = faultf("type", "the state folder has an evaluation of %s on %s, not of %s on %s: name another folder", there.Model, there.Benchmark, setup.Model, setup.Benchmark)
+		default:
+			if other := there.Matches(setup); other != nil {
+				err = faultf("type", "%v", other)
+			}
+		}
 	}
 	if err != nil {
 		return nil, nil, false, err
@@ -89,20 +98,6 @@ func Reported(folder string, setup *evaluation.Setup) int {
 		}
 	}
 	return len(all)
-}
-
-// same is an error if a folder has another evaluation than the one that is asked for.
-func same(there, setup *evaluation.Setup) error {
-	switch {
-	case there.Name() != setup.Name() || !reflect.DeepEqual(there.Stop, setup.Stop) || there.Design.Rounds != setup.Design.Rounds:
-		return faultf("type", "the state folder has %s of %d rounds, not %s of %d: name another folder", there.Name(), there.Design.Rounds, setup.Name(), setup.Design.Rounds)
-	case there.Benchmark != setup.Benchmark || there.Model != setup.Model:
-		return faultf("type", "the state folder has an evaluation of %s on %s, not of %s on %s: name another folder", there.Model, there.Benchmark, setup.Model, setup.Benchmark)
-	}
-	if err := there.Matches(setup); err != nil {
-		return faultf("type", "%v", err)
-	}
-	return nil
 }
 
 // Close closes the store and releases its folder; what was stored is there.

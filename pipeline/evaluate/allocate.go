@@ -101,7 +101,18 @@ func (o Outside) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
 		a.Rollouts += next[i]
 		a.Tasks = append(a.Tasks, share)
 	}
-	a.Levels = levels(a.Tasks)
+	a.Levels = []Level{}
+	for _, t := range a.Tasks {
+		if t.Next == 0 {
+			continue
+		}
+		at := slices.IndexFunc(a.Levels, func(l Level) bool { return l.Repeats == t.Next })
+		if at < 0 {
+			at, a.Levels = len(a.Levels), append(a.Levels, Level{Repeats: t.Next})
+		}
+		a.Levels[at].IDs = append(a.Levels[at].IDs, t.ID)
+	}
+	slices.SortFunc(a.Levels, func(a, b Level) int { return cmp.Compare(b.Repeats, a.Repeats) })
 	return a, nil
 }
 
@@ -141,20 +152,6 @@ func (a *Allocated) rest(all int) ([]int, error) {
 		return nil, err
 	}
 	return c.Allocation(), nil
-}
-
-// levels are the tasks by what they get.
-func levels(tasks []Share) (all []Level) {
-	all = []Level{}
-	for _, t := range tasks {
-		at := slices.IndexFunc(all, func(l Level) bool { return l.Repeats == t.Next })
-		if at < 0 {
-			at, all = len(all), append(all, Level{Repeats: t.Next})
-		}
-		all[at].IDs = append(all[at].IDs, t.ID)
-	}
-	slices.SortFunc(all, func(a, b Level) int { return cmp.Compare(b.Repeats, a.Repeats) })
-	return slices.DeleteFunc(all, func(l Level) bool { return l.Repeats == 0 })
 }
 
 // CSV writes a row for each task.

@@ -104,7 +104,10 @@ func aligned(all []*evaluation.Result) error {
 		return requestf("there is nothing to compare with: name two or more evaluations, logs or profiles")
 	}
 	first := all[max(0, slices.IndexFunc(all, func(r *evaluation.Result) bool { return !r.Outside() }))]
-	ids := idsOf(first)
+	var ids []string
+	for _, t := range first.Rows {
+		ids = append(ids, t.ID)
+	}
 	for i, r := range all {
 		all[i] = inOrder(r, ids, first.Benchmark)
 		if r = all[i]; first.Benchmark != r.Benchmark || !slices.EqualFunc(first.Rows, r.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
@@ -149,14 +152,6 @@ func inOrder(r *evaluation.Result, ids []string, benchmark string) *evaluation.R
 		ordered.Rows[i] = t
 	}
 	return &ordered
-}
-
-// idsOf are the ids of the tasks.
-func idsOf(r *evaluation.Result) (ids []string) {
-	for _, t := range r.Rows {
-		ids = append(ids, t.ID)
-	}
-	return ids
 }
 
 // shareRollouts reports whether evaluations have rollouts in common. Those of another program

@@ -95,30 +95,15 @@ func inStages(ctx context.Context, s design.StagesSettings) (design.InStages, er
 	return design.ComputeInStages(ctx, s)
 }
 
-// planner forecasts evaluations of the benchmark by what donors know, or else by the
-// reference prior. source says which.
-func (b *Benchmark) planner(donors []evaluation.Donor) (p estimate.Planner, source string, err error) {
-	known := evaluation.Setup{TaskIDs: make([]string, len(b.tasks.Tasks)), Donors: donors}
-	priors, err := known.Priors()
-	if err != nil {
-		return p, "", err
-	}
-	p, source = estimate.Planner{Prior: priors[0], Seed: designSeed}, "the reference prior"
-	if len(donors) > 0 {
-		source = "what is known from " + brief(evaluation.Sources(donors))
-	}
-	return p, source, nil
-}
-
 // standardError is that of an evaluation that reaches the goal; 0 if the goal is
 // a budget.
 func standardError(g evaluation.Spec) (float64, error) {
 	switch {
 	case g.TargetSE != 0 && g.Resolve != 0:
 		return 0, requestf("--target-se or --resolve, not both")
-	case g.TargetSE < 0 || g.TargetSE >= 0.5 || math.IsNaN(g.TargetSE):
+	case !(g.TargetSE >= 0 && g.TargetSE < 0.5):
 		return 0, requestf("--target-se %v: want a number between 0 and 0.5", g.TargetSE)
-	case g.Resolve < 0 || g.Resolve >= 1 || math.IsNaN(g.Resolve):
+	case !(g.Resolve >= 0 && g.Resolve < 1):
 		return 0, requestf("--resolve %v: want a difference between 0 and 1", g.Resolve)
 	case g.Resolve > 0:
 		return estimate.Resolving(g.Resolve) / math.Sqrt2, nil // of each of two alike

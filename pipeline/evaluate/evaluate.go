@@ -20,6 +20,7 @@ import (
 	"speceval/internal/ending"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
+	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"
@@ -264,7 +265,10 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	if err != nil {
 		return nil, err
 	}
-	lease, err := s.acquire(ctx, servers, h.Drain)
+	model := experiment.ServedModel(s.cfg, s.model)
+	model.Requires.Foreign, model.Requires.Version = true, "" // any server that speaks OpenAI's protocol
+	model.Requires.Continues, model.Drain = experiment.Continues(s.cfg), h.Drain
+	lease, err := servers.Acquire(ctx, model)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +293,10 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	settings := s.settings(setup, score, scored.rules, h.Commit)
 	settings.OnLoss = vllm.OnLoss(s.cfg.Serving.OnLoss)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
-	settings.Provenance, settings.Notes = provenance(lease), pool.Notes(lease.Served())
+	settings.Provenance, settings.Notes = measurement.Measured, pool.Notes(lease.Served())
+	if strings.Contains(strings.Join(lease.Versions(), " "), "simulated") {
+		settings.Provenance = measurement.Simulated
+	}
 	if setup.Used != "" {
 		settings.Notes = append(settings.Notes, fmt.Sprintf("%s was used in the place of %s: no gain is expected of so few tasks and rollouts; --policy %s takes it all the same", setup.Used, setup.Policy, setup.Policy))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -151,18 +150,6 @@ func looks(budget, tasks, places int) (budgets []int) {
 	return budgets
 }
 
-// places is the number of requests that the servers of a worker take at a time.
-func (s *Subject) places() int {
-	replicas := 0
-	for _, w := range s.cfg.Workers {
-		if w.Launch != "" {
-			replicas = max(replicas, s.cfg.Systems.Replicas)
-		}
-		replicas = max(replicas, len(w.URLs))
-	}
-	return replicas * s.cfg.Systems.Window
-}
-
 // GateLive evaluates the model until it is known whether it is no worse than a stored
 // baseline, or until that has become unlikely to be found. It asks at a quarter of the
 // request's budget, and then again and again up to all of it. Each look is a complete
@@ -200,11 +187,19 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 		err = errors.Join(err, s.servers.Close(context.Background()))
 		s.servers = nil
 	}()
-	budgets := looks(r.Budget, len(ids), s.places())
+	replicas := 0 // of a worker
+	for _, w := range s.cfg.Workers {
+		if w.Launch != "" {
+			replicas = max(replicas, s.cfg.Systems.Replicas)
+		}
+		replicas = max(replicas, len(w.URLs))
+	}
+	budgets := looks(r.Budget, len(ids), replicas*s.cfg.Systems.Window)
 	gate := &estimate.Gate{Margin: q.Margin, Looks: len(budgets)}
 	var before, result *evaluation.Result
 	var folder string
-	for k, budget := range budgets {
+	for k := 0; ; k++ { // the last look returns
+		budget := budgets[k]
 		if before = result; k == 0 {
 			first := r
 			first.Budget = budget
@@ -222,7 +217,6 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 		}
 		h.Say(fmt.Sprintf("look %d of %d, %d rollouts per task: undecided, the difference is %+.4f with bounds %+.4f to %+.4f", g.Look, g.Looks, budget, g.Difference, g.Bounds[0], g.Bounds[1]))
 	}
-	return nil, errors.New("a gate without looks")
 }
 
 // lookAt is the look at a result, which extends the one before if there is one, of a gate
@@ -291,7 +285,7 @@ func (g *Gated) words() string {
 
 // Check checks, before anything is read or spent, whether a gate can be asked.
 func (q Gating) Check() error {
-	if !(q.Margin >= 0 && q.Margin < 1) || math.IsNaN(q.Margin) {
+	if !(q.Margin >= 0 && q.Margin < 1) {
 		return requestf("--no-worse-than %v: want a number from 0 to 1, such as 0.02 for two points", q.Margin)
 	}
 	return nil

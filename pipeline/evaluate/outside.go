@@ -48,7 +48,12 @@ func (o Outside) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.R
 	}
 	var request *RequestError
 	if errors.As(err, &request) {
-		err = &protocol.FieldError{Field: field(err.Error()), Message: err.Error()}
+		field := "start"
+		if flag, of := strings.CutPrefix(err.Error(), "--"); of {
+			flag, _, _ = strings.Cut(flag, " ")
+			field = strings.ReplaceAll(strings.TrimSuffix(flag, ":"), "-", "_")
+		}
+		err = &protocol.FieldError{Field: field, Message: err.Error()}
 	}
 	return setup, notes, err
 }
@@ -85,16 +90,6 @@ func checkRounds(rounds int, s *evaluation.Setup, r *evaluation.Result) error {
 		return &RequestError{err}
 	}
 	return nil
-}
-
-// field is the field of a message whose flag an error begins with.
-func field(message string) string {
-	flag, of := strings.CutPrefix(message, "--")
-	if !of {
-		return "start"
-	}
-	flag, _, _ = strings.Cut(flag, " ")
-	return strings.ReplaceAll(strings.TrimSuffix(flag, ":"), "-", "_")
 }
 
 func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {

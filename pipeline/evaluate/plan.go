@@ -75,15 +75,20 @@ func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) 
 }
 
 func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evaluation.Donor) (*Plan, error) {
-	planner, source, err := b.planner(donors)
+	p := &Plan{Benchmark: b.tasks.ID, Tasks: len(b.tasks.Tasks), Prompts: b.tasks.Prompts().SHA256, From: "the reference prior"}
+	setup := evaluation.Setup{Policy: policy.DefaultExecution(len(donors) > 0).Name, TaskIDs: make([]string, p.Tasks), Donors: donors}
+	priors, err := setup.Priors()
 	if err != nil {
 		return nil, err
+	}
+	if len(donors) > 0 {
+		p.From = "what is known from " + brief(evaluation.Sources(donors))
 	}
 	target, err := standardError(g)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Benchmark: b.tasks.ID, Tasks: len(b.tasks.Tasks), Prompts: b.tasks.Prompts().SHA256, From: source}
+	planner := estimate.Planner{Prior: priors[0], Seed: designSeed}
 	var e estimate.Expectation
 	if target > 0 {
 		p.Target = &target
@@ -104,7 +109,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 	if p.UniformBudget > p.Budget+1 {
 		return p, nil
 	}
-	setup := evaluation.Setup{Policy: policy.DefaultExecution(len(donors) > 0).Name, Budget: p.Budget, TaskIDs: make([]string, p.Tasks), Donors: donors}
+	setup.Budget = p.Budget
 	setup.Design, err = b.designOf(ctx, &setup, 0, 1)
 	if gainless(&setup) {
 		p.Used = "uniform"

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,7 +16,6 @@ import (
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/ledger"
-	"speceval/internal/measurement"
 	"speceval/internal/scoring/family"
 	"speceval/internal/seed"
 	"speceval/internal/servers/sampler"
@@ -247,22 +245,4 @@ func workers(named []string) ([]config.Worker, error) {
 		all[at].URLs = append(all[at].URLs, address)
 	}
 	return all, nil
-}
-
-// acquire waits for servers of the model, of any kind that speaks OpenAI's
-// protocol, until drain is closed.
-func (s *Subject) acquire(ctx context.Context, servers *serving.Servers, drain <-chan struct{}) (*serving.Lease, error) {
-	model := experiment.ServedModel(s.cfg, s.model)
-	model.Requires.Foreign, model.Requires.Version = true, ""
-	model.Requires.Continues = experiment.Continues(s.cfg)
-	model.Drain = drain
-	return servers.Acquire(ctx, model)
-}
-
-// provenance says whether the replicas are simulated ones.
-func provenance(l *serving.Lease) string {
-	if strings.Contains(strings.Join(l.Versions(), " "), "simulated") {
-		return measurement.Simulated
-	}
-	return measurement.Measured
 }

@@ -66,23 +66,16 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 		suite.join(b, weights[k]/total)
 		ids = append(ids, b.tasks.ID)
 	}
-	suite.tasks.ID = suiteID(ids)
+	if suite.tasks.ID = strings.Join(ids, "+"); len(suite.tasks.ID) > longestID {
+		digest := sha256.Sum256([]byte(suite.tasks.ID))
+		suite.tasks.ID = fmt.Sprintf("%.60s+%d-more-%x", ids[0], len(ids)-1, digest[:4])
+	}
 	return suite, nil
 }
 
-// longestID keeps the name of a suite's folder within what file systems take.
+// longestID keeps the name of a suite's folder within what file systems take: where its
+// benchmarks are longer, it is the first one with a digest of all.
 const longestID = 120
-
-// suiteID is the name of a suite: its benchmarks, or where that is long the first one with a
-// digest of all.
-func suiteID(benchmarks []string) string {
-	all := strings.Join(benchmarks, "+")
-	if len(all) <= longestID {
-		return all
-	}
-	digest := sha256.Sum256([]byte(all))
-	return fmt.Sprintf("%.60s+%d-more-%x", benchmarks[0], len(benchmarks)-1, digest[:4])
-}
 
 // floors sets the rollouts that each benchmark of a suite has at least: a number per task, or
 // policy.SuiteFloor of a budget.

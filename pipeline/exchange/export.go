@@ -92,9 +92,8 @@ type answer struct {
 
 // answers are the rollouts that count, by task and number.
 func (e *Evaluation) answers() iter.Seq2[answer, error] {
-	path := filepath.Join(e.Folder, evaluation.RolloutsFile)
 	return func(yield func(answer, error) bool) {
-		verdicts, found := make(map[rollout.ID]*rollout.Score), 0
+		verdicts := make(map[rollout.ID]*rollout.Score)
 		for v, err := range rollout.Scores(filepath.Join(e.Folder, evaluation.ScoresFile)) {
 			if err != nil {
 				yield(answer{}, err)
@@ -102,24 +101,21 @@ func (e *Evaluation) answers() iter.Seq2[answer, error] {
 			}
 			verdicts[v.ID()] = v
 		}
-		for r, err := range rollout.Rollouts([]string{path}) {
-			if err == nil && (int(r.TaskIndex) >= len(e.Result.Rows) || int(r.Rollout) >= e.Result.Rows[r.TaskIndex].Rollouts()) {
-				continue
-			}
-			a := answer{Rollout: r}
-			if err == nil {
-				if a.verdict = verdicts[r.ID()]; a.verdict == nil {
-					err = fmt.Errorf("%s: %v counts and has no verdict", e.Folder, r.ID())
-				} else if e.tasks != nil {
-					a.task = e.tasks[r.TaskIndex]
-				}
-			}
-			if found++; !yield(a, err) || err != nil {
+		for r, err := range rollout.Rollouts([]string{filepath.Join(e.Folder, evaluation.RolloutsFile)}) {
+			if err != nil {
+				yield(answer{}, err)
 				return
 			}
-		}
-		if found != e.Result.Rollouts {
-			yield(answer{}, fmt.Errorf("%s has %d of the %d rollouts that count", path, found, e.Result.Rollouts))
+			if int(r.Rollout) >= e.Result.Rows[r.TaskIndex].Rollouts() {
+				continue
+			}
+			a := answer{Rollout: r, verdict: verdicts[r.ID()]}
+			if e.tasks != nil {
+				a.task = e.tasks[r.TaskIndex]
+			}
+			if !yield(a, nil) {
+				return
+			}
 		}
 	}
 }

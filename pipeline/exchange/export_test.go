@@ -269,14 +269,6 @@ func TestWhatIsLackingIsTold(t *testing.T) {
 			t.Error("part of a file was left")
 		}
 	}
-	more := stored(t, "uniform", func(r *evaluation.Result) {
-		r.Rows[1].Continuations, r.Rows[1].Stages[0].Rollouts, r.Rollouts = 2, 3, 6
-	})
-	for form, to := range places {
-		if form != "eee" {
-			fails(more, form, filepath.Join(t.TempDir(), to), "has 5 of the 6 rollouts that count")
-		}
-	}
 	sound := stored(t, "uniform", nil)
 	fails(sound, "inspect", filepath.Join(t.TempDir(), "r.json"), "this format is a file that ends in .eval")
 	fails(sound, "eee", filepath.Join(t.TempDir(), "r.json"), "the format eee is a folder")

@@ -138,18 +138,14 @@ func (c *Comparison) tiersText() string {
 	return fmt.Sprintf("In a tier no evaluation differs from the first one, at an error rate of 5%% for all %d differences together.", len(c.Pairs))
 }
 
-// verdict says whether two differ clearly.
-func (p *Pair) verdict() string {
-	if p.Interval[0] > 0 || p.Interval[1] < 0 {
-		return "0 is outside: they differ"
-	}
-	return "0 is inside: these rollouts do not tell them apart"
-}
-
 // lines are the facts about a difference, the difference first.
 func (p *Pair) lines() (all []Line) {
 	line := func(label, format string, args ...any) { all = append(all, Line{label, fmt.Sprintf(format, args...)}) }
-	line("difference", "%+.4f ± %.4f, 95%% interval %+.4f to %+.4f\n%s", p.Difference, p.StandardError, p.Interval[0], p.Interval[1], p.verdict())
+	verdict := "0 is inside: these rollouts do not tell them apart"
+	if p.Interval[0] > 0 || p.Interval[1] < 0 {
+		verdict = "0 is outside: they differ"
+	}
+	line("difference", "%+.4f ± %.4f, 95%% interval %+.4f to %+.4f\n%s", p.Difference, p.StandardError, p.Interval[0], p.Interval[1], verdict)
 	if p.Losses.AskedAgain > 0 {
 		line("lost", "%s", AgainText(p.Losses, "difference"))
 	}

@@ -96,9 +96,16 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	return all
 }
 
-// about says of what a result is.
+// about says what a result is of: its budget or goal in words, too.
 func about(r *evaluation.Result) string {
-	return fmt.Sprintf("%s with %s: %s, %s, seed %d (%s)", r.Benchmark, r.Model, r.Policy, spentText(r), r.Seed, r.Provenance)
+	spent := fmt.Sprintf("%d rollouts per task on average", r.Budget)
+	if r.Stop != nil {
+		spent = r.Stop.Words()
+	}
+	if r.Extends != "" {
+		spent += ", those of " + r.Extends + " among them"
+	}
+	return fmt.Sprintf("%s with %s: %s, %s, seed %d (%s)", r.Benchmark, r.Model, r.Policy, spent, r.Seed, r.Provenance)
 }
 
 // Text writes a result for people, with some tasks or all. Folder is the folder of the
@@ -113,18 +120,6 @@ func Text(w io.Writer, r *evaluation.Result, folder string, all bool) error {
 		return err
 	}
 	return table.WriteText(w, tasksTable(r, all))
-}
-
-// spentText is the budget or goal in words.
-func spentText(r *evaluation.Result) string {
-	text := fmt.Sprintf("%d rollouts per task on average", r.Budget)
-	if r.Stop != nil {
-		text = r.Stop.Words()
-	}
-	if r.Extends != "" {
-		text += ", those of " + r.Extends + " among them"
-	}
-	return text
 }
 
 // knownText is the weight of donors and their saving, in words.
