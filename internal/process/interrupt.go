@@ -32,24 +32,16 @@ func NewRelay(signals <-chan os.Signal, c clock.Clock) *Relay {
 	r := &Relay{Signals: passed, clock: c, ended: make(chan struct{})}
 	go func() {
 		for s := range signals {
-			if !r.passes(s, passed) {
+			waiting, stop := r.after(patience)
+			select {
+			case passed <- s:
+			case <-waiting: // no listener
 				r.end()
 			}
+			stop()
 		}
 	}()
 	return r
-}
-
-// passes reports whether a signal found a listener.
-func (r *Relay) passes(s os.Signal, to chan<- os.Signal) bool {
-	waiting, stop := r.after(patience)
-	defer stop()
-	select {
-	case to <- s:
-		return true
-	case <-waiting:
-		return false
-	}
 }
 
 // Within ends the process unless done is closed within d.

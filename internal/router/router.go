@@ -116,11 +116,13 @@ func (r *run) loop(ctx context.Context) error {
 // handle takes note of one event and fills the places that are free then.
 func (r *run) handle(e Event) error {
 	if e.Kind == Computed {
-		r.computed()
-		if r.Sparse {
-			return nil
+		p := r.computing
+		if r.computing = nil; !(r.Sparse && r.Controller.Stale(p)) && r.Controller.Apply(p) {
+			r.record.Updates++
 		}
-		r.fill(never)
+		if r.compute(); !r.Sparse {
+			r.fill(never)
+		}
 		return nil
 	}
 	if e.Kind == Exhausted {
@@ -130,9 +132,6 @@ func (r *run) handle(e Event) error {
 		r.record.Allocated = r.since(r.Engine.Now())
 		r.abortSurplus()
 		return nil
-	}
-	if e.Request < 0 || e.Request >= len(r.record.Requests) {
-		return fmt.Errorf("router: an event of request %d, of %d", e.Request, len(r.record.Requests))
 	}
 	q := &r.record.Requests[e.Request]
 	switch {
@@ -168,7 +167,10 @@ func (r *run) handle(e Event) error {
 		q.State = Scoring
 		r.scoring++
 	case Aborted:
-		err = r.aborted(q)
+		if q.State = AbortedRunning; q.Started < 0 {
+			q.State = CancelledQueued
+		}
+		err = r.Controller.Ended(q.ID)
 	default:
 		err = r.failed(q, e.Err)
 	}
@@ -203,24 +205,18 @@ func (r *run) completed(q *Request) error {
 		r.record.PilotReady = max(r.record.PilotReady, q.RewardReady)
 	}
 	if released {
-		r.released()
+		now := r.since(r.Engine.Now())
+		// Several barriers, where one stage had speculated all that the next one selects.
+		for len(r.record.Barriers) < r.Controller.Stage() {
+			r.record.Barriers = append(r.record.Barriers, now)
+		}
+		if r.Controller.Allocation() != nil { // nothing more can be selected
+			r.record.Allocated = now
+			r.abortSurplus()
+		}
 	}
 	r.compute()
 	return nil
-}
-
-// released notes when barriers were passed, several at once where one stage had
-// speculated all that the next one selects. At the last of them nothing more can be
-// selected.
-func (r *run) released() {
-	now := r.since(r.Engine.Now())
-	for len(r.record.Barriers) < r.Controller.Stage() {
-		r.record.Barriers = append(r.record.Barriers, now)
-	}
-	if r.Controller.Allocation() != nil {
-		r.record.Allocated = now
-		r.abortSurplus()
-	}
 }
 
 // abortSurplus ends, at the last barrier, what is not selected.
@@ -235,17 +231,6 @@ func (r *run) abortSurplus() {
 			q.State = Discarded
 		}
 	}
-}
-
-func (r *run) aborted(q *Request) error {
-	if !r.Controller.Surplus(q.ID) {
-		return fmt.Errorf("router: %v was aborted by someone else", q.ID)
-	}
-	q.State = AbortedRunning
-	if q.Started < 0 {
-		q.State = CancelledQueued
-	}
-	return r.Controller.Ended(q.ID)
 }
 
 func (r *run) failed(q *Request, cause error) error {
@@ -275,15 +260,6 @@ func (r *run) compute() {
 		r.computing = p
 		r.Engine.Compute(p.Solve)
 	}
-}
-
-func (r *run) computed() {
-	p := r.computing
-	r.computing = nil
-	if p != nil && !(r.Sparse && r.Controller.Stale(p)) && r.Controller.Apply(p) {
-		r.record.Updates++
-	}
-	r.compute()
 }
 
 // never is the time of what has not been.

@@ -55,8 +55,8 @@ type replica struct {
 // from there. A done ctx stops the start; later it does not matter, and Stop must be
 // called.
 func Start(ctx context.Context, r Recipe, m Model, o Options) (*Servers, error) {
-	if err := r.check(); err != nil {
-		return nil, err
+	if r.GPUs != nil && len(r.GPUs) < r.Replicas {
+		return nil, fmt.Errorf("CUDA_VISIBLE_DEVICES leaves %d GPUs for %d replicas: ask for more, or start fewer (systems.replicas)", len(r.GPUs), r.Replicas)
 	}
 	if o.Report == nil {
 		o.Report = func(string) {}

@@ -103,14 +103,6 @@ func (r Recipe) fill(m Model, replica int, texts []string) (filled []string) {
 	return filled
 }
 
-// check compares a recipe with the GPUs that there are.
-func (r Recipe) check() error {
-	if r.GPUs != nil && len(r.GPUs) < r.Replicas {
-		return fmt.Errorf("CUDA_VISIBLE_DEVICES leaves %d GPUs for %d replicas: ask for more, or start fewer (systems.replicas)", len(r.GPUs), r.Replicas)
-	}
-	return nil
-}
-
 var (
 	wordPattern   = regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
 	quotedPattern = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)

@@ -66,14 +66,11 @@ func TestRecipeWins(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	for replicas, want := range map[int]string{4: "CUDA_VISIBLE_DEVICES leaves 3 GPUs for 4 replicas", 3: ""} {
-		err := Recipe{Replicas: replicas, GPUs: []string{"0", "1", "2"}}.check()
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+	for replicas, want := range map[int]string{4: "CUDA_VISIBLE_DEVICES leaves 3 GPUs for 4 replicas", 3: "launch command: it is empty"} {
+		_, err := Start(t.Context(), Recipe{Replicas: replicas, GPUs: []string{"0", "1", "2"}}, Model{}, Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d replicas: got %v, want %q", replicas, err, want)
 		}
-	}
-	if err := (Recipe{Replicas: 4}).check(); err != nil {
-		t.Errorf("GPUs by number: %v", err)
 	}
 }
 

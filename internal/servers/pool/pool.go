@@ -91,7 +91,9 @@ type replica struct {
 // replica, and what to do; it wraps ErrUnserved if no live replica is left. A replica that
 // comes, or comes back, has to meet the same requirement. The pool must be closed.
 func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings) (*Pool, error) {
-	p := open(s, need)
+	p := &Pool{settings: s.Completed(), requirement: need}
+	p.ctx, p.end = context.WithCancel(context.Background())
+	p.waits, p.stop = context.WithCancel(context.Background())
 	served, errs := make([]Served, len(replicas)), make([]error, len(replicas))
 	var all sync.WaitGroup
 	for i, r := range replicas {
@@ -146,14 +148,6 @@ func (s Settings) Completed() Settings {
 		s.Report = func(string) {}
 	}
 	return s
-}
-
-// open is a pool without replicas.
-func open(s Settings, need Requirement) *Pool {
-	p := &Pool{settings: s.Completed(), requirement: need}
-	p.ctx, p.end = context.WithCancel(context.Background())
-	p.waits, p.stop = context.WithCancel(context.Background())
-	return p
 }
 
 // add adds a replica that is taken to be alive.

@@ -70,7 +70,13 @@ func (j *job) run(ctx context.Context) (completion vllm.Completion, name string,
 		if err := j.proceed(&completion, err, plain); err != nil {
 			return completion, name, err
 		}
-		if !notContinued && !j.putOff(e) && !(isLost && lost.unsent) {
+		putOff := e != nil && e.Limited() // it just waits for its turn again, unless that takes longer than an outage may
+		if putOff {
+			now := p.settings.Clock.Now()
+			j.limited = cmp.Or(j.limited, now)
+			putOff = now.Add(e.Later).Sub(j.limited) <= p.settings.Outage
+		}
+		if !notContinued && !putOff && !(isLost && lost.unsent) {
 			if failures++; failures >= p.settings.Attempts {
 				return completion, name, attempts(failures, err)
 			}
@@ -126,17 +132,6 @@ func (p *Pool) pause(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// putOff reports whether the request just waits for its turn again, at a server that takes no more
-// for now. One that has been put off for longer than Settings.Outage fails like any other.
-func (j *job) putOff(e *vllm.Error) bool {
-	if e == nil || !e.Limited() {
-		return false
-	}
-	now := j.pool.settings.Clock.Now()
-	j.limited = cmp.Or(j.limited, now)
-	return now.Add(e.Later).Sub(j.limited) <= j.pool.settings.Outage
-}
-
 // name says which request it is.
 func (j *job) name() string {
 	if j.request.ID != "" {
@@ -174,19 +169,17 @@ func (j *job) proceed(c *vllm.Completion, err error, plain bool) error {
 		j.request.Prefix = prefix
 		j.worked += c.Finished.Sub(c.Sent)
 		return nil
-	case c.Text == "" && c.Reasoning == "" && len(c.TokenIDs) == 0 && !j.mayHaveSeen(err, plain):
-		return nil // nothing is thrown away
+	case c.Text == "" && c.Reasoning == "" && len(c.TokenIDs) == 0:
+		// A failure before the first token may tell something of the answer, that it had not come
+		// after a while, unless a stream of vLLM would have told its first token.
+		var e *vllm.Error
+		if !plain && j.request.LeaveOut&vllm.LeaveStream == 0 || errors.As(err, &e) && !e.Worked() {
+			return nil // nothing is thrown away
+		}
 	}
 	if j.request.OnLoss == vllm.Refuse {
 		return fmt.Errorf("%s: %w: %v", j.name(), vllm.ErrLost, err)
 	}
 	j.request.Prefix, j.anew, j.worked = nil, true, 0
 	return nil
-}
-
-// mayHaveSeen reports whether a failure before the first token may tell something of the answer:
-// that it had not come after a while. A stream of vLLM would have told its first token.
-func (j *job) mayHaveSeen(err error, plain bool) bool {
-	var e *vllm.Error
-	return (plain || j.request.LeaveOut&vllm.LeaveStream != 0) && (!errors.As(err, &e) || e.Worked())
 }

@@ -39,15 +39,22 @@ func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, er
 	}
 }
 
-// look is gather, once. A worker that could not start the model is not tried again, and no other
-// model stopped for it.
+// look is gather, once: it stops the model that recipes have started at the site, which is not in
+// use, unless a worker could not start the new one before.
 func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
 	for _, w := range at.workers {
 		if err := at.failed[[2]string{w.Name, m.ID}]; err != nil {
 			return nil, fmt.Errorf("worker %s: %w", w.Name, err)
 		}
 	}
-	if err := s.clear(ctx, at); err != nil {
+	s.mu.Lock()
+	old := at.open[at.model]
+	delete(at.open, at.model)
+	s.mu.Unlock()
+	if old != nil {
+		old.Close()
+	}
+	if err := at.stop(ctx); err != nil {
 		return nil, err
 	}
 	var all []pool.Replica
@@ -73,18 +80,6 @@ func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, erro
 		}
 	}
 	return pool.Open(ctx, all, m.Requires, s.settings.Settings)
-}
-
-// clear stops the model that recipes have started at a site, which is not in use.
-func (s *Servers) clear(ctx context.Context, at *site) error {
-	s.mu.Lock()
-	old := at.open[at.model]
-	delete(at.open, at.model)
-	s.mu.Unlock()
-	if old != nil {
-		old.Close()
-	}
-	return at.stop(ctx)
 }
 
 // launch starts the model on a worker with a recipe.

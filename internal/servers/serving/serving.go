@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -176,11 +178,12 @@ func onDrain(m Model, over <-chan struct{}, do func()) {
 // refused are in use or left to others. mu is held.
 func (s *Servers) choose(model string, refusals []error) (at int, possible bool) {
 	at = -1
+	used := func(g *group) bool { return g.users > 0 }
 	for i, one := range s.sites {
 		if refusals[i] != nil {
 			continue
 		}
-		if possible = true; one.busy || one.name != "" && one.inUse() {
+		if possible = true; one.busy || one.name != "" && slices.ContainsFunc(slices.Collect(maps.Values(one.open)), used) {
 			continue
 		}
 		switch g, other := one.open[model], one.open[one.model]; {
@@ -191,15 +194,6 @@ func (s *Servers) choose(model string, refusals []error) (at int, possible bool)
 		}
 	}
 	return at, possible
-}
-
-func (s *site) inUse() bool {
-	for _, g := range s.open {
-		if g.users > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // lease lends a model that is up. mu is held.

@@ -89,7 +89,13 @@ func (e *Error) Error() string {
 	if e.Kind == Unauthorized {
 		said += ": " + cmp.Or(e.Hint, "give the key that the server was started with")
 	}
-	return display.EscapedLine(said + e.leave())
+	for _, f := range fields {
+		if f.name != "" && e.refuses(f.named) {
+			said += fmt.Sprintf(" (leave it out by --set sampling.leave_out=%s)", f.name)
+			break
+		}
+	}
+	return display.EscapedLine(said)
 }
 
 // Unwrap is the cause.

@@ -2,7 +2,6 @@ package vllm
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -99,16 +98,6 @@ func FieldsNamed(names []string) Fields {
 // refuses reports whether a server said that it does not take a field of a request.
 func (e *Error) refuses(named *regexp.Regexp) bool {
 	return (e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity) && named.MatchString(e.Param+" "+e.Message)
-}
-
-// leave names the way around the refusal of a field; "" if there is none.
-func (e *Error) leave() string {
-	for _, f := range fields {
-		if f.name != "" && e.refuses(f.named) {
-			return fmt.Sprintf(" (leave it out by --set sampling.leave_out=%s)", f.name)
-		}
-	}
-	return ""
 }
 
 // tooLong matches vLLM's refusal of a request that its context is too short for.

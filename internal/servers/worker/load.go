@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -37,17 +36,6 @@ const (
 	settleWithin = 30 * time.Second
 	drainPoll    = 20 * time.Millisecond
 )
-
-// begin waits until the replica has nothing to do, and empties its prefix cache.
-func (l *load) begin(ctx context.Context, c clock.Clock) (err error) {
-	if l.before, err = l.drain(ctx, c, drainWithin); err != nil {
-		return err
-	}
-	if err := l.Client.ResetPrefixCache(ctx); err != nil && !errors.Is(err, vllm.ErrNotOffered) {
-		return err
-	}
-	return l.Client.Health(ctx)
-}
 
 // end waits until the replica has nothing left to do, and returns the fault that its metrics show.
 func (l *load) end(ctx context.Context, c clock.Clock) error {

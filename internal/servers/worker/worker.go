@@ -96,7 +96,16 @@ func (w Worker) Begin(ctx context.Context) (*Engine, error) {
 	for _, r := range all {
 		e.loads = append(e.loads, &load{Replica: r})
 	}
-	if err := e.each(func(l *load) error { return l.begin(ctx, w.Clock) }); err != nil || ctx.Err() != nil {
+	err := e.each(func(l *load) (err error) {
+		if l.before, err = l.drain(ctx, w.Clock, drainWithin); err != nil {
+			return err
+		}
+		if err := l.Client.ResetPrefixCache(ctx); err != nil && !errors.Is(err, vllm.ErrNotOffered) {
+			return err
+		}
+		return l.Client.Health(ctx)
+	})
+	if err != nil || ctx.Err() != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
