@@ -264,7 +264,7 @@ func TestOnlyTheExperimentsRunsAreShown(t *testing.T) {
 	few := s.clone()
 	few.pairs = few.pairs[:5]
 	for _, s := range []study{s, few} {
-		costs, err := s.source(t).Costs()
+		costs, err := stored.Costs(s.source(t))
 		if err != nil || len(costs.Runs) != 4*len(s.pairs) || costs.Runs[0].ReferenceBudget != 16 {
 			t.Errorf("%d runs of %d profiles, %v", len(costs.Runs), len(s.pairs), err)
 		}
@@ -287,14 +287,14 @@ func TestBadRunsAreNamed(t *testing.T) {
 		runs = slices.Delete(runs, 1712, 1712+96) // in the place of the measured ones
 		put(t, filepath.Join(dir, filepath.FromSlash(measurement.File)), encoded(t, runs, nil))
 		set := s.settings(t)
-		_, err := stored.NewSource(&set, stored.Folder(dir)).Costs()
+		_, err := stored.Costs(stored.NewSource(&set, stored.Folder(dir)))
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(filepath.ToSlash(err.Error()), measurement.File) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
 	s := paperStudy(t)
 	s.timed = slices.DeleteFunc(s.timed, func(m measurement.Measurement) bool { return m.Benchmark == "aime24" && m.ReferenceBudget == 32 })
-	if _, err := s.source(t).Costs(); err == nil || !strings.Contains(err.Error(), "data/measurements.parquet: 101 of the 107 profiles have runs at budget 32") {
+	if _, err := stored.Costs(s.source(t)); err == nil || !strings.Contains(err.Error(), "data/measurements.parquet: 101 of the 107 profiles have runs at budget 32") {
 		t.Errorf("profiles without runs: error %v", err)
 	}
 }

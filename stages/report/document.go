@@ -72,7 +72,7 @@ func eachOnce[T comparable](values, there []T) (out []T) {
 func (s stage) gather(job *dag.Job) (d Document, err error) {
 	src := s.source(job)
 	d = Document{Comment: TableOrigin(job), Macros: map[string]bool{}}
-	if d.Experiment, err = src.Experiment(); err != nil {
+	if d.Experiment, err = stored.Facts(src); err != nil {
 		return d, err
 	}
 	macros, err := tables.Macros(src)
@@ -87,14 +87,14 @@ func (s stage) gather(job *dag.Job) (d Document, err error) {
 		if err != nil {
 			return d, err
 		}
-		d.Sheets = append(d.Sheets, sheet)
+		d.Exhibits = append(d.Exhibits, TableExhibit(sheet))
 	}
 	for _, f := range figures.Of(s.Settings) {
 		made, err := f.Make(src)
 		if err != nil {
 			return d, fmt.Errorf("caption of %s: %w", f.Base, err)
 		}
-		d.Figures = append(d.Figures, Figure{Base: f.Base, Chapter: f.Chapter, Remarks: f.Remarks, Caption: made.Caption, Label: made.Label, Judged: f.Judged})
+		d.Exhibits = append(d.Exhibits, Exhibit{Base: f.Base, Chapter: f.Chapter, Remarks: f.Remarks, Caption: made.Caption, Label: made.Label, Judged: f.Judged})
 	}
 	if d.Published || len(d.Compared) > 0 {
 		d.Verdicts, err = Verify(src)

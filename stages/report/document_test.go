@@ -218,10 +218,6 @@ func smallDocument(t *testing.T, published bool) report.Document {
 	d := report.Document{
 		Experiment: stored.Experiment{Published: published, Budgets: []int32{8, 12}},
 		Comment:    "command: c; commit: d; key: e", Macros: map[string]bool{},
-		Figures: []report.Figure{
-			{Base: figures.Pairs.Base, Chapter: figures.Pairs.Chapter, Remarks: figures.Pairs.Remarks, Caption: "Caption of b.", Label: "fig:pairs"},
-			{Base: "figure9_own", Caption: "A figure that no chapter names.", Label: "fig:own"},
-		},
 	}
 	for _, of := range []*model.Table{tables.Variance, tables.Robustness} { // no text quotes the others
 		macros, err := of.Macros(s.source(t))
@@ -235,9 +231,12 @@ func smallDocument(t *testing.T, published bool) report.Document {
 	set := s.settings(t)
 	for _, of := range tables.Of(&set) {
 		if of != tables.TSNeyman { // it is not there
-			d.Sheets = append(d.Sheets, s.sheet(t, of))
+			d.Exhibits = append(d.Exhibits, report.TableExhibit(s.sheet(t, of)))
 		}
 	}
+	d.Exhibits = append(d.Exhibits,
+		report.Exhibit{Base: figures.Pairs.Base, Chapter: figures.Pairs.Chapter, Remarks: figures.Pairs.Remarks, Caption: "Caption of b.", Label: "fig:pairs"},
+		report.Exhibit{Base: "figure9_own", Caption: "A figure that no chapter names.", Label: "fig:own"})
 	if published {
 		d.Verdicts = someVerdicts()
 	}

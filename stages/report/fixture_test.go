@@ -16,6 +16,7 @@ import (
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
 	"speceval/internal/profile"
+	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/variance"
 	"speceval/pipeline/dag"
@@ -184,7 +185,7 @@ func (s study) files(t testing.TB) map[string]file {
 	t.Helper()
 	set, facts := s.settings(t), s.Experiment
 	facts.Compared = tables.Compared(&set)
-	all := map[string]file{stored.ExperimentFile: {stored.ExperimentFile, -1, func(w io.Writer, _ map[string]string) error { return facts.Write(w) }}}
+	all := map[string]file{stored.ExperimentFile: {stored.ExperimentFile, -1, func(w io.Writer, _ map[string]string) error { return atomicfile.EncodeJSON(w, facts) }}}
 	for _, u := range slices.Concat(s.replayed(), s.systems()) {
 		for _, f := range u.files {
 			all[f.name] = f

@@ -15,6 +15,7 @@ import (
 	"speceval/internal/variance"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
+	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
 
@@ -181,7 +182,7 @@ func TestEvaluationsThatAllAgreeCanBeRead(t *testing.T) {
 	one := s.estimates[3]
 	one.Count, one.Repetitions, one.SD, one.MeanSE = 2, 2, 0, 0
 	s.estimates = []variance.Estimates{one}
-	if rows, err := s.source(t).Estimates(); err != nil || len(rows) != 1 {
+	if rows, err := stored.Estimates(s.source(t)); err != nil || len(rows) != 1 {
 		t.Fatalf("%d rows, error %v", len(rows), err)
 	}
 	if err := s.verdicts(t).JSON(new(bytes.Buffer)); err != nil {

@@ -35,35 +35,52 @@ var documentText string
 
 const title = "Speculative evaluation of stochastic LLMs: results recomputed"
 
-// Document is the content of report.tex.
+// Document is report.tex and what it is made of. A sentence that quotes a number or a table
+// that is not there is left out.
 type Document struct {
 	stored.Experiment
 	Comment  string          // its first line: command, commit and key
 	Macros   map[string]bool // names of the commands that tables/numbers.tex defines
-	Sheets   []*model.Sheet  // in the order of the report, as are the figures
-	Figures  []Figure
+	Exhibits []Exhibit       // tables, then figures, in the order of the report
 	Verdicts Verdicts
+
+	// What LaTeX makes of that.
+	Chapters      []chapter
+	Long          []Exhibit
+	OfPaper, Live agreement.Comparisons
+
+	count int // LaTeX's counter of tables
+	most  int // the greatest that it was
 }
 
-// Figure is a figure as the document places it.
-type Figure struct {
-	Base    string   // file name in figures/, without extension
+// Exhibit is a table or a figure as the document places it.
+type Exhibit struct {
+	Base    string   // file name, without extension
 	Chapter string   // that shows it; empty: the one after all others
 	Remarks []string // sentences before it, as those of model.Table
 
 	Caption string // plain text
 	Label   string
 	Judged  string // what the verdicts beneath it call it; Base where empty
+
+	Sheet     *model.Sheet // nil for a figure
+	Printed   table.Printed
+	InChapter bool // of chapters
+}
+
+// TableExhibit is a table in its place.
+func TableExhibit(s *model.Sheet) Exhibit {
+	return Exhibit{Base: s.Base, Chapter: s.Chapter, Remarks: s.Remarks, Caption: s.Title, Label: s.Label, Sheet: s}
 }
 
 // chapter is a section of the document.
 type chapter struct {
 	Title    string
 	about    []string // sentences before its first table or figure
-	Exhibits []exhibit
+	Exhibits []Exhibit
 }
 
-// chapters are the sections of the document; model.Table and Figure say which one
+// chapters are the sections of the document; model.Table and figures.Figure say which one
 // shows them. What none of them shows comes after them.
 var chapters = []chapter{
 	{Title: "Variance"},
@@ -83,52 +100,34 @@ var chapters = []chapter{
 // longRows is from how many lines on a table runs over pages, in the appendix.
 const longRows = 36
 
-// exhibit is a table or a figure in its place.
-type exhibit struct {
-	Figure
-	Sheet     *model.Sheet // nil for a figure
-	Printed   table.Printed
-	InChapter bool // of chapters
-}
-
 // Empty reports whether it is a table without rows, which is mentioned alone.
-func (e exhibit) Empty() bool { return e.Sheet != nil && e.Printed.Rows == 0 }
+func (e Exhibit) Empty() bool { return e.Sheet != nil && e.Printed.Rows == 0 }
 
 // Long reports whether it is a table that is set over pages, in the appendix.
-func (e exhibit) Long() bool { return e.Printed.Rows > longRows }
+func (e Exhibit) Long() bool { return e.Printed.Rows > longRows }
 
 // Notes are the notes of a table.
-func (e exhibit) Notes() string { return strings.Join(e.Sheet.Print().Notes, " ") }
-
-// prose is the document in the making. A sentence that quotes a number or a table
-// that is not there is left out.
-type prose struct {
-	Document
-	Chapters      []chapter
-	Long          []exhibit
-	OfPaper, Live agreement.Comparisons
-
-	exhibits []exhibit // tables, then figures
-	count    int       // LaTeX's counter of tables
-	most     int       // the greatest that it was
-}
+func (e Exhibit) Notes() string { return strings.Join(e.Sheet.Print().Notes, " ") }
 
 // LaTeX is report.tex. A sheet that cannot be printed is an error.
-func LaTeX(d Document) (string, error) {
-	p := &prose{Document: d}
-	p.OfPaper, p.Live = d.Verdicts.Cells.Sides()
-	for _, s := range d.Sheets {
-		printed, err := table.Print(s.Print())
-		if err != nil {
+func LaTeX(d Document) (text string, err error) {
+	d.OfPaper, d.Live = d.Verdicts.Cells.Sides()
+	for i := range d.Exhibits {
+		e := &d.Exhibits[i]
+		e.Judged = cmp.Or(e.Judged, e.Base)
+		e.InChapter = slices.ContainsFunc(chapters, func(c chapter) bool { return c.Title == e.Chapter })
+		if e.Sheet == nil {
+			continue
+		}
+		if e.Printed, err = table.Print(e.Sheet.Print()); err != nil {
 			return "", err
 		}
-		p.add(exhibit{Figure: Figure{Base: s.Base, Chapter: s.Chapter, Remarks: s.Remarks, Caption: s.Title, Label: s.Label}, Sheet: s, Printed: printed})
-	}
-	for _, f := range d.Figures {
-		p.add(exhibit{Figure: f})
+		if e.Long() {
+			d.Long = append(d.Long, *e)
+		}
 	}
 	for _, c := range append(slices.Clone(chapters), chapter{Title: "More results"}) {
-		for _, e := range p.exhibits {
+		for _, e := range d.Exhibits {
 			if e.Chapter != c.Title && (e.InChapter || e.Long() || c.Title != "More results") {
 				continue
 			}
@@ -138,44 +137,34 @@ func LaTeX(d Document) (string, error) {
 			c.Exhibits = append(c.Exhibits, e)
 		}
 		if c.Exhibits != nil {
-			p.Chapters = append(p.Chapters, c)
+			d.Chapters = append(d.Chapters, c)
 		}
 	}
 	var b strings.Builder
 	t, err := template.New("report.tex").Funcs(template.FuncMap{
 		"preamble": func() string { return preamble }, "title": func() string { return title },
 		"say": func(sentence string) string {
-			return strings.Join(append([]string{""}, p.sayable([]string{sentence})...), "\n")
+			return strings.Join(append([]string{""}, d.sayable([]string{sentence})...), "\n")
 		},
-		"paragraph": func(sentences []string) string { return strings.Join(p.sayable(sentences), "\n") },
-		"of":        p.Verdicts.Cells.Of, "verdict": verdictText, "number": p.number,
+		"paragraph": func(sentences []string) string { return strings.Join(d.sayable(sentences), "\n") },
+		"of":        d.Verdicts.Cells.Of, "verdict": verdictText, "number": d.number,
 		"tally": func(v agreement.Comparisons) string { return table.Escape(v.Tally()) },
 		"legend": func(v agreement.Comparisons) string {
 			return table.Escape(strings.Join(strings.Fields(Legend(v)), " "))
 		},
 		"sentence": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." },
-		"escape":   table.Escape, "typewriter": table.Typewriter, "comparisons": p.comparisons,
+		"escape":   table.Escape, "typewriter": table.Typewriter, "comparisons": d.comparisons,
 	}).Parse(documentText)
 	if err == nil {
-		err = t.Execute(&b, p)
+		err = t.Execute(&b, d)
 	}
 	return b.String(), err
 }
 
-// add places a table or a figure.
-func (p *prose) add(e exhibit) {
-	e.Judged = cmp.Or(e.Judged, e.Base)
-	e.InChapter = slices.ContainsFunc(chapters, func(c chapter) bool { return c.Title == e.Chapter })
-	p.exhibits = append(p.exhibits, e)
-	if e.Long() {
-		p.Long = append(p.Long, e)
-	}
-}
-
 // sayable is those of the sentences that can be said, filled in.
-func (p *prose) sayable(sentences []string) (said []string) {
+func (d *Document) sayable(sentences []string) (said []string) {
 	for _, s := range sentences {
-		if text, ok := p.expand(s); ok {
+		if text, ok := d.expand(s); ok {
 			said = append(said, text)
 		}
 	}
@@ -190,16 +179,16 @@ var (
 // expand fills in a sentence: <low> and <high> are the least and the greatest
 // budget, <LOW> and <HIGH> how macros spell them, <ref BASE> is a reference to a
 // table or a figure. ok is false if something that it names is not there.
-func (p *prose) expand(s string) (text string, ok bool) {
-	if len(p.Budgets) > 0 {
-		low, high := slices.Min(p.Budgets), slices.Max(p.Budgets)
+func (d *Document) expand(s string) (text string, ok bool) {
+	if len(d.Budgets) > 0 {
+		low, high := slices.Min(d.Budgets), slices.Max(d.Budgets)
 		s = strings.NewReplacer("<low>", fmt.Sprint(low), "<high>", fmt.Sprint(high),
 			"<LOW>", "B"+model.Spelled(low), "<HIGH>", "B"+model.Spelled(high)).Replace(s)
 	}
 	ok = true
 	s = refMark.ReplaceAllStringFunc(s, func(mark string) string {
 		base := refMark.FindStringSubmatch(mark)[1]
-		for _, e := range p.exhibits {
+		for _, e := range d.Exhibits {
 			switch {
 			case e.Base != base || e.Empty():
 			case e.Sheet != nil:
@@ -212,7 +201,7 @@ func (p *prose) expand(s string) (text string, ok bool) {
 		return mark
 	})
 	for _, m := range macro.FindAllStringSubmatch(s, -1) {
-		ok = ok && p.Macros[m[1]]
+		ok = ok && d.Macros[m[1]]
 	}
 	return s, ok
 }
@@ -223,13 +212,13 @@ const paperTables = 8
 // number gives the next table the number of the paper's, and one beyond all of the
 // paper's where it has none, whatever tables are missing: texts name tables by
 // these numbers. base is empty for a table that is no file.
-func (p *prose) number(base string) (counter string) {
+func (d *Document) number(base string) (counter string) {
 	next, _ := paper.Number(base)
-	next = cmp.Or(next, max(p.most, paperTables)+1)
-	if next != p.count+1 {
+	next = cmp.Or(next, max(d.most, paperTables)+1)
+	if next != d.count+1 {
 		counter = fmt.Sprintf(`\setcounter{table}{%d}`, next-1)
 	}
-	p.count, p.most = next, max(p.most, next)
+	d.count, d.most = next, max(d.most, next)
 	return counter
 }
 
@@ -284,7 +273,7 @@ func inFull(c agreement.Comparison) string {
 }
 
 // comparisons are cells of one kind as a table over pages.
-func (p *prose) comparisons(v agreement.Comparisons, title, label string) (string, error) {
+func (d *Document) comparisons(v agreement.Comparisons, title, label string) (string, error) {
 	t := table.Table{Title: title, Label: label}
 	obtained, expected := v[0].Sides()
 	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "class and verdict")
@@ -298,7 +287,7 @@ func (p *prose) comparisons(v agreement.Comparisons, title, label string) (strin
 	}
 	printed, err := table.Print(t)
 	printed.Align = "@{}" + table.Ragged(20) + table.Ragged(34) + "rrrrr" + table.Ragged(28) + "@{}"
-	return p.number("") + "\n{\\scriptsize\\setlength{\\tabcolsep}{3.5pt}\n" + printed.Long() + "}", err
+	return d.number("") + "\n{\\scriptsize\\setlength{\\tabcolsep}{3.5pt}\n" + printed.Long() + "}", err
 }
 
 // appendixRow is a comparison as a row of the appendix.

@@ -12,13 +12,13 @@ import (
 )
 
 // sheet is a made-up table with so many rows.
-func sheet(base, chapter string, rows int) *model.Sheet {
+func sheet(base, chapter string, rows int) Exhibit {
 	s := &model.Sheet{Rows: rows, Title: "Rows of " + base, Notes: []string{"A note."},
 		Table: &model.Table{Base: base, Label: "tab:" + base, Chapter: chapter, Remarks: []string{"<ref " + base + "> is made up."}}}
 	s.Add(model.Column{Name: "budget", Words: "The budget.",
 		Head: table.Head{Plain: "b"}, Cell: func(i int) table.Cell { return table.Integer(8 + i) }},
 		model.Column{Name: base + "_value", Words: "A value of " + base + ".", Head: table.Head{Plain: "Value"}, Cell: func(int) table.Cell { return table.Number(0.5) }})
-	return s
+	return TableExhibit(s)
 }
 
 // text is the document, which must have some lines in this order, and some not.
@@ -45,9 +45,9 @@ func text(t *testing.T, d Document, inOrder, without []string) {
 
 func TestChaptersShowTablesAndThenFigures(t *testing.T) {
 	text(t, Document{
-		Sheets: []*model.Sheet{sheet("own", "", 2), sheet("table3_time", "What speculation costs", 1), sheet("table1_variance", "Variance", 1),
-			sheet("many", "Profiles, one by one", 40), sheet("none", "Profiles, one by one", 0), sheet("other", "", 40)},
-		Figures: []Figure{{Base: "figure1_pairs", Chapter: "Variance", Label: "fig:pairs", Remarks: []string{"<ref figure1_pairs> is drawn.", "<ref table9_absent> is not.", "<ref none> is not."}}},
+		Exhibits: []Exhibit{sheet("own", "", 2), sheet("table3_time", "What speculation costs", 1), sheet("table1_variance", "Variance", 1),
+			sheet("many", "Profiles, one by one", 40), sheet("none", "Profiles, one by one", 0), sheet("other", "", 40),
+			{Base: "figure1_pairs", Chapter: "Variance", Label: "fig:pairs", Remarks: []string{"<ref figure1_pairs> is drawn.", "<ref table9_absent> is not.", "<ref none> is not."}}},
 	}, []string{
 		`\section{Variance}`, `Table~\ref{tab:table1_variance} is made up.`, `\input{tables/table1_variance.tex}`, `Figure~\ref{fig:pairs} is drawn.`, `figures/figure1_pairs.pdf`,
 		`\section{What speculation costs}`, "Times and computation are summed", `Table~\ref{tab:table3_time}`, `\setcounter{table}{2}`, `\input{tables/table3_time.tex}`,
@@ -58,7 +58,7 @@ func TestChaptersShowTablesAndThenFigures(t *testing.T) {
 }
 
 func TestSentencesWithoutTheirNumbersAreLeftOut(t *testing.T) {
-	p := prose{Document: Document{Experiment: stored.Experiment{Budgets: []int32{64, 8}}, Macros: map[string]bool{"specABSixFour": true}}}
+	p := Document{Experiment: stored.Experiment{Budgets: []int32{64, 8}}, Macros: map[string]bool{"specABSixFour": true}}
 	got := p.sayable([]string{`It is \specA<HIGH>{} at $b=<high>$.`, `It is \specA<LOW>{} at $b=<low>$.`, "From <low>."})
 	if want := []string{`It is \specABSixFour{} at $b=64$.`, "From 8."}; !slices.Equal(got, want) {
 		t.Errorf("said %q, want %q", got, want)
@@ -68,7 +68,7 @@ func TestSentencesWithoutTheirNumbersAreLeftOut(t *testing.T) {
 // TestTablesHaveThePapersNumbers leaves out tables of the paper: the others keep
 // the numbers by which formulas name them.
 func TestTablesHaveThePapersNumbers(t *testing.T) {
-	p, got := &prose{}, []string{}
+	p, got := &Document{}, []string{}
 	for _, base := range []string{"table1_variance", "table5_hbn_schedule", "table6_en_schedule", "robustness", "", "table7_flop_coefficients", "profile_ratios"} {
 		if counter := p.number(base); counter != "" {
 			got = append(got, counter)
@@ -110,7 +110,7 @@ func TestVerdictsStandBeneathWhatTheyAreOf(t *testing.T) {
 	half := 0.5
 	text(t, Document{
 		Experiment: stored.Experiment{Published: true},
-		Figures:    []Figure{{Base: "figure2_case", Chapter: "Variance", Judged: "case_study"}},
+		Exhibits:   []Exhibit{{Base: "figure2_case", Chapter: "Variance", Judged: "case_study"}},
 		Verdicts: Verdicts{Published: true, Cells: []agreement.Comparison{
 			agreement.Compare(agreement.Estimate{Value: 0.5}, half, 1, 0).As(agreement.Computed).In("case_study", "b=8", "hbn_ratio"),
 			{Class: agreement.Measured, Table: "prediction", Row: "b=8", Column: "seconds", Live: true, Obtained: &half, Predicted: &half, Verdict: agreement.Agrees, Decimals: 1},

@@ -122,9 +122,9 @@ func TestThePage(t *testing.T) {
 		t.Errorf("%d predictions are folded", listed)
 	}
 	for _, c := range []struct{ table, row, column, want string }{
-		{"table1_variance", "b=8", "hbn", "87.200% 0.020 paper 87.2% good ✓"},
-		{"table1_variance", "b=8", "oracle", "40.7%  paper 40.7% good ✓"},
-		{"table1_variance", "b=64", "ibn_alpha", "0.11  paper 0.11 good ✓"},
+		{"table1_variance", "b=8", "hbn", "87.20% 0.02 paper 87.2% good ✓"},
+		{"table1_variance", "b=8", "oracle", "40.70%  paper 40.7% good ✓"},
+		{"table1_variance", "b=64", "ibn_alpha", "0.110  paper 0.11 good ✓"},
 		{"table2_compute", "published b=16", "wasted_flops", "+0.5115%  paper +0.51% good ✓"},
 		{"table4_benefit", "published b=8", "delta", "−7.360%  paper −7.36% good ✓"},
 		{"table5_hbn_schedule", "N=19 b=64", "m", "17  paper 17 good ✓"},

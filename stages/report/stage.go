@@ -15,10 +15,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
+	"strconv"
 	"strings"
 
 	"speceval/internal/figure"
+	"speceval/internal/store/atomicfile"
 	"speceval/internal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
@@ -150,18 +151,17 @@ func (s stage) experiment() dag.Unit {
 	u := dag.Unit{
 		ID: stored.ExperimentRef.Unit, Outputs: []string{stored.ExperimentFile}, Provenance: "computed",
 		Config: map[string]string{
-			"experiment.budgets":   fmt.Sprint(s.Budgets),
-			"report.paper_columns": fmt.Sprint(s.Published),
+			"experiment.budgets":        fmt.Sprint(s.Budgets),
+			"report.paper_columns":      fmt.Sprint(s.Published),
+			"replay.case_study.profile": strconv.Quote(s.CaseStudy.Profile),
+			"replay.case_study.budget":  fmt.Sprint(s.CaseStudy.Budget),
 		},
 	}
-	maps.Copy(u.Config, s.CaseConfig())
 	compared := tables.Compared(s.Settings)
 	if len(compared) > 0 {
 		u.Config["report.compared"] = fmt.Sprint(compared)
 	}
-	for _, p := range s.Pairs {
-		p.Feed(&u)
-	}
+	stored.Reads{Profiles: true}.Feed(&u, s.Settings)
 	for _, p := range s.LeftOut {
 		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.SHA256()})
 	}
@@ -170,7 +170,7 @@ func (s stage) experiment() dag.Unit {
 		if err != nil {
 			return err
 		}
-		return job.Write(stored.ExperimentFile, -1, facts.Write)
+		return job.Write(stored.ExperimentFile, -1, func(w io.Writer) error { return atomicfile.EncodeJSON(w, facts) })
 	}
 	return u
 }

@@ -38,7 +38,7 @@ func VerifyFolder(s stored.Settings, outDir string) (Verdicts, error) {
 	}
 	s.Memory = nil
 	src := stored.NewSource(&s, stored.Folder(outDir))
-	e, err := src.Experiment()
+	e, err := stored.Facts(src)
 	if err == nil {
 		// What is stored is compared as what it was stored as.
 		s.Published = e.Published
@@ -58,13 +58,13 @@ func VerifyFolder(s stored.Settings, outDir string) (Verdicts, error) {
 // the experiment's budgets cover gets a cell, which says so where the stage that
 // makes the number has not run.
 func Verify(src *stored.Source) (v Verdicts, err error) {
-	e, err := src.Experiment()
+	e, err := stored.Facts(src)
 	if err != nil {
 		return v, err
 	}
 	v.Published = e.Published
 	if e.Published {
-		numbers, err := src.Paper()
+		numbers, err := stored.Paper(src)
 		if err != nil {
 			return v, err
 		}

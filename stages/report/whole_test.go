@@ -56,7 +56,7 @@ func checkList(t *testing.T, shown map[string]*model.Sheet) {
 			t.Errorf("no study here has rows of %s", of.Base)
 			continue
 		}
-		d.Sheets = append(d.Sheets, shown[of.Base])
+		d.Exhibits = append(d.Exhibits, report.TableExhibit(shown[of.Base]))
 		if (of.Section != "") != of.Reads.Paper || of.Label == "" || of.Chapter == "" {
 			t.Errorf("%s: section %q, label %q, chapter %q, reads the paper's numbers: %v", of.Base, of.Section, of.Label, of.Chapter, of.Reads.Paper)
 		}
@@ -84,7 +84,7 @@ func checkColumns(t *testing.T, s *model.Sheet) {
 		if of := s.Column(c.Of); c.Of != "" && (of == nil || strings.HasSuffix(c.Name, "_sd") && of.Of != "") {
 			t.Errorf("%s is of %q", c.Name, c.Of)
 		}
-		dressed := c.Group != (table.Head{}) || c.Format != (table.Format{}) || c.PlusMinus || c.Paired
+		dressed := c.Group != (table.Head{}) || c.PlusMinus || c.Paired
 		if s.Layout == nil && dressed && !c.Printed() {
 			t.Errorf("%s is set in print, where it is not", c.Name)
 		}
@@ -203,7 +203,7 @@ func TestAPolicyThatThePaperLacks(t *testing.T) {
 	}
 	// Blank tables, which explain and diff read, have its columns too.
 	for _, of := range tables.All {
-		if _, err := of.Sheet(stored.NewSource(&stored.Settings{Published: true, Targets: data.PaperTargets()}, stored.Folder(t.TempDir()))); err != nil {
+		if _, err := of.Sheet(stored.NewSource(&stored.Settings{Published: true, Targets: data.PaperTargets(), Architectures: data.Architectures()}, stored.Folder(t.TempDir()))); err != nil {
 			t.Errorf("%s without rows: %v", of.Base, err)
 		}
 	}

@@ -113,7 +113,7 @@ func (x *Explainer) Explain(t Table, row, column int) *Explanation {
 	if t.Paper == nil && t.Claims == nil {
 		return e
 	}
-	experiment, err := t.src.Experiment()
+	experiment, err := stored.Facts(t.src)
 	var compared agreement.Comparisons
 	if err == nil {
 		compared, err = t.Compare(experiment)

@@ -33,7 +33,7 @@ var Case = &Figure{
 		`Of its \specCaseTasks{} tasks, \specCaseShareBelow{} are passed with a probability below 0.2 and \specCaseShareAbove{} with one above 0.8.`,
 	},
 	Make: func(src *stored.Source) (figure.Figure, error) {
-		c, err := src.Case()
+		c, err := stored.Case(src)
 		return drawCase(c), err
 	},
 }

@@ -237,7 +237,7 @@ func TestPairsWithoutHBN(t *testing.T) {
 		t.Errorf("the source lacks %q, error %v", absent.Lacking(), err)
 	}
 	src := (results{ratios: smallPairs()}).source(t)
-	if _, err := src.Runs(); err != nil || len(src.Lacking()) != 1 {
+	if _, err := stored.Runs(src); err != nil || len(src.Lacking()) != 1 {
 		t.Fatal(err, src.Lacking())
 	}
 	if f, err := Pairs.Make(src); err != nil || len(f.Data.Rows) != 6 {

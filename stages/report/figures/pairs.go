@@ -27,7 +27,7 @@ var Pairs = &Figure{
 	Chapter: "Variance",
 	Remarks: []string{`<ref figure1_pair_distribution> shows the profiles behind the means.`},
 	Make: func(src *stored.Source) (figure.Figure, error) {
-		ratios, err := src.Ratios()
+		ratios, err := stored.Ratios(src)
 		if err != nil {
 			return figure.Figure{}, err
 		}

@@ -23,7 +23,7 @@ var Policies = &Figure{
 	Chapter: "Beyond the paper",
 	Remarks: []string{`<ref figure3_policies> shows how far each is from the Oracle, which no evaluation can reach.`},
 	Make: func(src *stored.Source) (figure.Figure, error) {
-		rows, err := src.Standings()
+		rows, err := stored.Standings(src)
 		return drawPolicies(rows), err
 	},
 }

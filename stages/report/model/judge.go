@@ -132,18 +132,16 @@ func (s *Sheet) estimated(c Column, row int, want float64, decimals int) agreeme
 		return agreement.Lacking(want, decimals, s.Absent)
 	}
 	e := agreement.Estimate{Value: *value}
-	if se := s.spread(c, row); se != nil {
+	if se := s.Spread(c, row); se != nil {
 		e.SE = *se
 	}
 	return agreement.Compare(e, want, decimals, c.Rule.Tolerance)
 }
 
-// spread is the number in the column of a column's error, nil where there is none.
-func (s *Sheet) spread(c Column, row int) *float64 {
-	for _, e := range s.Columns {
-		if e.Of == c.Name {
-			return e.Cell(row).Value()
-		}
+// Spread is the number in the column of a column's error, nil where there is none.
+func (s *Sheet) Spread(c Column, row int) *float64 {
+	if e := s.ErrorOf(c.Name); e != nil {
+		return e.Cell(row).Value()
 	}
 	return nil
 }

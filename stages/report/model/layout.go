@@ -44,7 +44,7 @@ func (s *Sheet) inOrder(t *table.Table) {
 			t.Columns = append(t.Columns, head, theirs)
 			show := c.Rule.Printed
 			if show == nil {
-				show = func(key paper.Key) table.Cell { return s.paperCell(c, key) }
+				show = func(key paper.Key) table.Cell { return s.theirs(c, key) }
 			}
 			cells = append(cells, s.printing(c), func(row int) table.Cell { return show(s.Key(row)) })
 			continue
@@ -75,7 +75,7 @@ func (s *Sheet) printing(c Column) func(row int) table.Cell {
 		}
 		cell := show(row)
 		if c.PlusMinus {
-			if se := s.spread(c, row); se != nil {
+			if se := s.Spread(c, row); se != nil {
 				cell = cell.PlusMinus(*se)
 			}
 		}

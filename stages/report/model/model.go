@@ -50,7 +50,7 @@ type Table struct {
 // rows, and says which stage has not run. It must not be changed. Its comparisons read
 // from the source: a unit that does not declare all that they read takes Uncompared.
 func (t *Table) Sheet(src *stored.Source) (*Sheet, error) {
-	return stored.Once(src, "table "+t.Base, t.Uncompared)
+	return stored.Once("table "+t.Base, t.Uncompared)(src)
 }
 
 // Uncompared is Sheet for those who do not compare it. It is not remembered, and the source
@@ -63,7 +63,7 @@ func (t *Table) Uncompared(src *stored.Source) (*Sheet, error) {
 	s.Table = t
 	s.complete()
 	if t.Reads.Paper {
-		s.Paper, err = src.Paper()
+		s.Paper, err = stored.Paper(src)
 	}
 	s.Lacking = src.Lacking()
 	return s, err
@@ -127,10 +127,17 @@ func (s *Sheet) Add(columns ...Column) { s.Columns = append(s.Columns, columns..
 
 // Column is the column of that name, nil if there is none.
 func (s *Sheet) Column(name string) *Column {
-	for i := range s.Columns {
-		if s.Columns[i].Name == name {
-			return &s.Columns[i]
-		}
+	return s.first(func(c Column) bool { return c.Name == name })
+}
+
+// ErrorOf is the first column that is the error of a column, nil if there is none.
+func (s *Sheet) ErrorOf(name string) *Column {
+	return s.first(func(c Column) bool { return c.Of == name })
+}
+
+func (s *Sheet) first(is func(Column) bool) *Column {
+	if i := slices.IndexFunc(s.Columns, is); i >= 0 {
+		return &s.Columns[i]
 	}
 	return nil
 }
@@ -164,11 +171,18 @@ func (s *Sheet) paperColumn(c Column) Column {
 		words = "The number that the paper prints for " + c.Name + " (" + where + "), as " + paper.File + " has it: rounded, and with no error of its own given."
 	}
 	return Column{Name: PaperPrefix + c.Name, Of: c.Name, Words: words, Format: c.Format,
-		Cell: func(row int) table.Cell { return s.paperCell(c, s.Key(row)) }}
+		Cell: func(row int) table.Cell { return s.Theirs(c, row) }}
 }
 
-// paperCell is the paper's number in a row of the paper, missing where it has none.
-func (s *Sheet) paperCell(c Column, key paper.Key) table.Cell {
+// Theirs is the paper's number for a cell, missing where it has none.
+func (s *Sheet) Theirs(c Column, row int) table.Cell {
+	if s.Paper == nil || c.Rule == nil {
+		return table.Missing()
+	}
+	return s.theirs(c, s.Key(row))
+}
+
+func (s *Sheet) theirs(c Column, key paper.Key) table.Cell {
 	if c.Rule.Cell != nil {
 		return c.Rule.Cell(key)
 	}

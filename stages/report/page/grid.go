@@ -2,10 +2,13 @@ package page
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"speceval/internal/agreement"
+	"speceval/internal/display"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
 )
@@ -71,48 +74,91 @@ func (g *grid) fill(s *model.Sheet, compared agreement.Comparisons) {
 	for _, label := range s.Labels() {
 		g.Rows = append(g.Rows, row{Label: label})
 	}
-	stored := s.Stored()
-	errorOf, paperOf := map[string]model.Column{}, map[string]model.Column{}
-	var values []model.Column
-	for _, c := range stored {
-		_, taken := errorOf[c.Of]
-		switch {
-		case c.IsKey():
-		case c.IsPaper():
-			paperOf[c.Of] = c
-		case c.Of != "" && !taken && slices.ContainsFunc(stored, func(of model.Column) bool { return of.Name == c.Of }):
-			errorOf[c.Of] = c
-		default:
-			values = append(values, c)
-		}
-	}
-	var last scale // with a unit, which bounds after it share
-	for _, c := range values {
-		numbers := column{scale: newScale(c)}
-		if numbers.unit != "" {
-			last = numbers.scale
-		} else if last.unit != "" && (strings.HasSuffix(c.Name, "_low") || strings.HasSuffix(c.Name, "_high")) {
-			numbers.scale = last
-		}
-		for i := range g.Rows {
-			numbers.cells = append(numbers.cells, c.Cell(i))
-			numbers.judged = append(numbers.judged, at[[2]string{g.Rows[i].Label, c.Name}])
-			numbers.errors = append(numbers.errors, cellIn(errorOf, c.Name, i))
-			numbers.paper = append(numbers.paper, cellIn(paperOf, c.Name, i))
+	for _, c := range s.Stored() {
+		if e := s.ErrorOf(c.Of); c.IsKey() || c.IsPaper() || c.Of != "" && e.Name == c.Name {
+			continue
 		}
 		g.Heads = append(g.Heads, head{c.Name, heading(c.Name), c.Words})
-		for i, cell := range numbers.shown() {
-			g.Rows[i].Cells = append(g.Rows[i].Cells, cell)
+		var judged []*agreement.Comparison
+		for _, r := range g.Rows {
+			judged = append(judged, at[[2]string{r.Label, c.Name}])
+		}
+		decimals := decimalsOf(c, judged)
+		for i := range g.Rows {
+			g.Rows[i].Cells = append(g.Rows[i].Cells, newCell(s, c, i, judged[i], decimals))
 		}
 	}
 }
 
-// cellIn is a cell of a column of a map, Missing where it has none.
-func cellIn(columns map[string]model.Column, name string, row int) table.Cell {
-	if c, ok := columns[name]; ok {
-		return c.Cell(row)
+// units are behind numbers that are multiplied in print.
+var units = map[float64]string{100: " pp", 1000: " ms"}
+
+// printed is a number in the unit of a format, with a number of decimals.
+func printed(f table.Format, v float64, decimals int) string {
+	f.Decimals, f.Fine = max(0, decimals), false
+	return table.Minus(f.Print(v)) + units[f.Scale]
+}
+
+// places are the decimals of a fraction that the unit of a format takes away.
+func places(f table.Format) int {
+	if f.Percent {
+		return 2
 	}
-	return table.Missing()
+	return int(math.Log10(cmp.Or(f.Scale, 1)))
+}
+
+// decimalsOf are one more than the paper prints in a column, or enough to give its largest
+// number four digits.
+func decimalsOf(c model.Column, judged []*agreement.Comparison) int {
+	decimals, largest := -1, 0.0
+	for i, of := range judged {
+		if v, ok := c.Cell(i).Float(); ok {
+			largest = max(largest, math.Abs(v))
+		}
+		if of != nil {
+			decimals = max(decimals, of.Decimals+1)
+		}
+	}
+	if decimals < 0 && largest > 0 {
+		decimals = min(6, 3-int(math.Floor(math.Log10(largest))))
+	}
+	return decimals - places(c.Format)
+}
+
+// newCell is a cell as the page shows it.
+func newCell(s *model.Sheet, c model.Column, row int, judged *agreement.Comparison, decimals int) cell {
+	of := c.Cell(row)
+	shown := cell{Value: count(of), Exact: of.Exact(), Text: of.IsText()}
+	if v, ok := of.Float(); ok {
+		shown.Value = printed(c.Format, v, decimals)
+	}
+	if se := s.Spread(c, row); se != nil && *se > 0 {
+		shown.Spread = printed(table.Format{}, *se*math.Pow10(places(c.Format)), decimals)
+		shown.Exact += " ± " + table.Number(*se).Exact()
+	}
+	if judged == nil {
+		return shown
+	}
+	shown.mark, shown.Why, shown.Expected = markOf(*judged), judged.Sentence(), judged.PaperName
+	_, shown.Beside = judged.Sides()
+	theirs, expected := s.Theirs(c, row), judged.Expected()
+	_, isFloat := theirs.Float()
+	switch {
+	case shown.Expected != "":
+	case !theirs.IsMissing() && !isFloat: // a count, which may be compared in another unit
+		shown.Expected = count(theirs)
+	case expected != nil:
+		shown.Expected = printed(c.Format, *expected, judged.Decimals-places(c.Format))
+	}
+	return shown
+}
+
+// count is a count with commas, and any other cell as it is.
+func count(of table.Cell) string {
+	if n, err := strconv.ParseInt(of.Exact(), 10, 64); err == nil && !of.IsText() {
+		return display.Thousands(n)
+	}
+	return of.Exact()
 }
 
 // spellings are words of column names that are no plain words.

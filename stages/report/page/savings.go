@@ -78,12 +78,12 @@ const certain = 2
 
 // replayed is the stored ratios, and their errors that come from the profiles; both are
 // empty where the replay has not run.
-func replayed(src *stored.Source) (stored.Results, variance.ProfileErrors, error) {
-	results, err := src.Results()
+func replayed(src *stored.Source) (stored.Replay, variance.ProfileErrors, error) {
+	results, err := stored.Results(src)
 	if err != nil {
 		return results, nil, err
 	}
-	errors, err := src.ProfileErrors()
+	errors, err := stored.ProfileErrors(src)
 	return results, errors, err
 }
 
@@ -154,8 +154,7 @@ func byProfile(src *stored.Source) (*grid, error) {
 
 // saved is the cell of a ratio with its standard error.
 func saved(r variance.Ratio, se float64) cell {
-	percent := scale{factor: 100, unit: "%"}
-	c := cell{Value: percent.print(1-r.VarianceRatio, 1), Spread: scale{factor: 100}.print(se, 1), Exact: fmt.Sprintf("%.6g ± %.2g", 1-r.VarianceRatio, se),
+	c := cell{Value: printed(table.Format{Percent: true}, 1-r.VarianceRatio, 1), Spread: printed(table.Format{}, 100*se, 1), Exact: fmt.Sprintf("%.6g ± %.2g", 1-r.VarianceRatio, se),
 		Source: fmt.Sprintf("profile_ratios\t%s b=%d %s\tvariance_ratio", r.Profile(), r.Budget, r.Key())}
 	switch gain := 1 - r.VarianceRatio; {
 	case math.Abs(gain) < certain*se:

@@ -1,14 +1,13 @@
 package stored
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,38 +66,21 @@ func (e Experiment) Find(name string) *ProfileFact {
 	return nil
 }
 
-// CountProfiles counts the profiles with a number of tasks.
-func (e Experiment) CountProfiles(nTasks int32) (n int64) {
-	for _, p := range e.Profiles {
-		if p.NTasks == nTasks {
-			n++
-		}
-	}
-	return n
-}
-
-// Write writes the facts as JSON.
-func (e Experiment) Write(w io.Writer) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	return out.Encode(e)
-}
-
-func readExperiment(in Locate) (Experiment, error) {
-	path, err := in(ExperimentFile)
+// Facts is the facts that the report stored of the experiment.
+var Facts = Once(ExperimentFile, func(s *Source) (e Experiment, err error) {
+	path, err := s.locate(ExperimentFile)
 	if err != nil {
-		return Experiment{}, err
+		return e, err
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return Experiment{}, err
+		return e, err
 	}
-	var e Experiment
 	if err := json.Unmarshal(data, &e); err != nil {
 		return Experiment{}, fmt.Errorf("%s: %w; run the report stage again", path, err)
 	}
 	return e, nil
-}
+})
 
 // Has reports whether the experiment asks for a budget.
 func (e Experiment) Has(budget int32) bool { return slices.Contains(e.Budgets, budget) }
@@ -110,54 +92,38 @@ func NewExperiment(s *Settings, compared []string, in Locate) (Experiment, error
 	for _, b := range s.Budgets {
 		e.Budgets = append(e.Budgets, int32(b))
 	}
-	all := slices.Clone(s.LeftOut)
+	counted := map[string]bool{} // benchmarks
+	count := func(p profile.Profile) (outside int64) {
+		if !counted[p.Benchmark] {
+			counted[p.Benchmark] = true
+			e.Corpus.Tasks += int64(p.N())
+		}
+		for i := range p.N() {
+			e.Corpus.Responses += int64(p.Rollouts(i))
+			if v := p.P(i); v < 0.2 || v > 0.8 {
+				outside++
+			}
+		}
+		return outside
+	}
+	for _, p := range s.LeftOut {
+		count(p)
+	}
 	for _, pair := range s.Pairs {
 		p, err := pair.ProfileIn(in)
 		if err != nil {
 			return e, err
 		}
-		all = append(all, p)
+		outside := count(p)
 		if p.Name() == s.CaseStudy.Profile {
 			e.CaseStudy = &CaseFact{Benchmark: p.Benchmark, Model: p.Model, Budget: int32(s.CaseStudy.Budget),
 				TestedK: p.TestedK, Tested: p.Tested, TaskIDs: p.TaskIDs, PassCounts: p.PassCounts}
 		}
-		if p.VarianceSum() == 0 {
-			continue
+		if p.VarianceSum() > 0 {
+			e.Profiles = append(e.Profiles, ProfileFact{Name: p.Name(), NTasks: int32(p.N()), TestedK: p.TestedK, Outside: outside, SHA256: p.SHA256()})
 		}
-		e.Profiles = append(e.Profiles, ProfileFact{
-			Name: p.Name(), NTasks: int32(p.N()), TestedK: p.TestedK, Outside: outside(p), SHA256: p.SHA256(),
-		})
 	}
-	e.Corpus = corpusFact(all)
 	return e, nil
-}
-
-// corpusFact is the size of a corpus of profiles.
-func corpusFact(all []profile.Profile) CorpusFact {
-	var c CorpusFact
-	counted := map[string]bool{}
-	for _, p := range all {
-		if !counted[p.Benchmark] {
-			counted[p.Benchmark] = true
-			c.Tasks += int64(p.N())
-		}
-		for i := range p.N() {
-			c.Responses += int64(p.Rollouts(i))
-		}
-	}
-	return c
-}
-
-// outside counts the tasks whose pass probability is outside [0.2, 0.8], the
-// paper's measure of a profile near the endpoints.
-func outside(p profile.Profile) int64 {
-	var n int64
-	for i := range p.N() {
-		if v := p.P(i); v < 0.2 || v > 0.8 {
-			n++
-		}
-	}
-	return n
 }
 
 // Units that the report is made of.
@@ -196,44 +162,42 @@ type Reads struct {
 // Feed makes what is read inputs of a unit.
 func (r Reads) Feed(u *dag.Unit, s *Settings) {
 	u.Wants = append(u.Wants, r.Units...)
+	configure := func(key, value string) {
+		if u.Config == nil {
+			u.Config = map[string]string{}
+		}
+		u.Config[key] = value
+	}
 	if r.Architectures {
 		u.Sources = append(u.Sources, SourceOf(ArchitecturesFile, s.Architectures))
 	}
 	if r.Paper {
-		configure(u, map[string]string{"report.paper_columns": strconv.FormatBool(s.Published)})
+		configure("report.paper_columns", strconv.FormatBool(s.Published))
 		if s.Published {
 			u.Sources = append(u.Sources, SourceOf(paper.File, s.Targets))
 		}
 	}
 	if r.Case {
-		s.feedCase(u)
+		configure("replay.case_study.profile", strconv.Quote(s.CaseStudy.Profile))
+		configure("replay.case_study.budget", fmt.Sprint(s.CaseStudy.Budget))
+		if s.HasCase() {
+			u.Wants = append(u.Wants, ExperimentRef)
+		}
+		if s.HasEstimates() {
+			u.Wants = append(u.Wants, CaseRef)
+		}
 	}
-	if r.Runs {
-		s.feedRuns(u)
+	if r.Runs && s.Published {
+		configure("experiment.budgets", fmt.Sprint(s.Budgets))
+		u.Sources = append(u.Sources, SourceOf(MeasurementsFile, s.Measurements))
+	}
+	if r.Runs && s.Systems {
+		u.Wants = append(u.Wants, CostsRef)
 	}
 	if r.Profiles {
 		for _, p := range s.Pairs {
 			p.Feed(u)
 		}
-	}
-}
-
-// feedCase makes the case study an input of a unit, but for the ratios.
-func (s *Settings) feedCase(u *dag.Unit) {
-	if s.HasCase() {
-		u.Wants = append(u.Wants, ExperimentRef)
-	}
-	if s.HasEstimates() {
-		u.Wants = append(u.Wants, CaseRef)
-	}
-	configure(u, s.CaseConfig())
-}
-
-// CaseConfig is the part of the configuration that the case study depends on.
-func (s *Settings) CaseConfig() map[string]string {
-	return map[string]string{
-		"replay.case_study.profile": strconv.Quote(s.CaseStudy.Profile),
-		"replay.case_study.budget":  fmt.Sprint(s.CaseStudy.Budget),
 	}
 }
 
@@ -244,24 +208,6 @@ func (s *Settings) HasSuite() bool {
 		models[p.Model] = true
 	}
 	return len(models) < len(s.Pairs)
-}
-
-// feedRuns makes the timed runs inputs of a unit.
-func (s *Settings) feedRuns(u *dag.Unit) {
-	if s.Published {
-		configure(u, map[string]string{"experiment.budgets": fmt.Sprint(s.Budgets)})
-		u.Sources = append(u.Sources, SourceOf(MeasurementsFile, s.Measurements))
-	}
-	if s.Systems {
-		u.Wants = append(u.Wants, CostsRef)
-	}
-}
-
-func configure(u *dag.Unit, keys map[string]string) {
-	if u.Config == nil {
-		u.Config = map[string]string{}
-	}
-	maps.Copy(u.Config, keys)
 }
 
 // SourceOf is an input from outside the output folder, by its content.
@@ -286,56 +232,47 @@ func (c CaseFact) Evaluated() profile.Profile {
 	return profile.Profile{Benchmark: c.Benchmark, Model: c.Model, TestedK: c.TestedK, Tested: c.Tested, TaskIDs: c.TaskIDs, PassCounts: c.PassCounts}
 }
 
-// Case is the case study, as far as it is there: of no tasks where the experiment
-// has none, or has not stored its facts.
-func (s *Source) Case() (variance.Case, error) {
+// Case is the case study, as far as it is there: of no tasks where the experiment has none,
+// or has not stored its facts.
+func Case(s *Source) (c variance.Case, err error) {
 	if !s.HasCase() {
-		return variance.Case{}, nil
+		return c, nil
 	}
-	e, err := s.Experiment()
+	e, err := Facts(s)
 	var absent *dag.AbsentError
 	if errors.As(err, &absent) {
-		return variance.Case{}, nil
+		return c, nil
 	}
-	if err != nil {
-		return variance.Case{}, err
-	}
-	ratios, err := s.Ratios()
-	if err != nil {
-		return variance.Case{}, err
-	}
+	ratios, noRatios := Ratios(s)
 	var estimates []variance.Estimates
-	if s.HasEstimates() {
-		if estimates, err = s.Estimates(); err != nil {
-			return variance.Case{}, err
-		}
+	if err = cmp.Or(err, noRatios); err == nil && s.HasEstimates() {
+		estimates, err = Estimates(s)
 	}
-	if e.CaseStudy == nil {
-		return variance.Case{}, fmt.Errorf("%s has no case study; run the report stage again", ExperimentFile)
+	if err == nil && e.CaseStudy == nil {
+		err = fmt.Errorf("%s has no case study; run the report stage again", ExperimentFile)
 	}
-	c := variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates)
+	if err != nil {
+		return c, err
+	}
+	c = variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates)
 	c.Simulated = s.HasEstimates()
 	return c, nil
 }
 
-// Costs is the timed runs of an experiment.
-type Costs struct {
+// Timed is the timed runs of an experiment.
+type Timed struct {
 	Runs    []measurement.Measurement // published runs, and those of the systems stage
 	Repeats []*measurement.Repeat     // the executions behind those of the systems stage
 	Drawn   bool                      // answers of measured runs had drawn lengths
 }
 
-// readCosts gathers the runs that Tables 2 to 4 are made of: the published
-// ones, where the profiles are the paper's, and those of the systems stage,
-// where the experiment has one.
-func readCosts(s *Source) (Costs, error) {
-	var costs Costs
+// Costs gathers the runs that Tables 2 to 4 are made of: the published ones, where the
+// profiles are the paper's, and those of the systems stage, where the experiment has one.
+var Costs = Once("costs", func(s *Source) (costs Timed, err error) {
 	if s.Published {
-		published, err := publishedRuns(s.Settings)
-		if err != nil {
+		if costs.Runs, err = publishedRuns(s.Settings); err != nil {
 			return costs, err
 		}
-		costs.Runs = published
 	}
 	if !s.Systems {
 		return costs, nil
@@ -361,17 +298,17 @@ func readCosts(s *Source) (Costs, error) {
 	repeats, err := rowsOf[measurement.Repeat](path)
 	costs.Repeats = measurement.Executions(repeats)
 	return costs, err
-}
+})
 
 // Groups is the runs in groups that have each of the strategies.
-func (s *Source) Groups(strategies ...string) ([]measurement.Group, error) {
-	return Once(s, fmt.Sprint("groups", strategies), func(s *Source) ([]measurement.Group, error) {
-		costs, err := s.Costs()
+func Groups(s *Source, strategies ...string) ([]measurement.Group, error) {
+	return Once(fmt.Sprint("groups", strategies), func(s *Source) ([]measurement.Group, error) {
+		costs, err := Costs(s)
 		if err != nil {
 			return nil, err
 		}
 		return measurement.Groups(costs.Runs, costs.Repeats, strategies...)
-	})
+	})(s)
 }
 
 func isPublished(m measurement.Measurement) bool { return m.Provenance == measurement.Published }

@@ -28,35 +28,28 @@ import (
 // Lacking names the stage. It is for one goroutine.
 type Source struct {
 	*Settings
-	in      Locate
-	memory  *Memory
-	found   map[string]located // files that were looked for
-	lacking []string
-	reads   map[string]string // versions of the files that were asked for
+	in     Locate
+	memory *Memory
+	found  map[string]located // files that were looked for
+	reads  map[string]located // the ones that were asked for
 }
 
-// located is where a file is.
+// located is where a file is: its path, size and time, or an error.
 type located struct {
-	path    string
-	err     error
-	version string // path, size and time, or the error where it is not there
+	path, version string
+	err           error
 }
 
 // Memory holds values made of stored files, by name. Sources of several goroutines may
 // share one, if their settings are the same.
-type Memory struct {
-	mu      sync.Mutex
-	entries map[string]*entry
-}
+type Memory struct{ sync.Map }
 
-// entry is the value for one name, with the versions of the files that were read for it.
-type entry struct {
-	mu      sync.Mutex
-	made    bool
-	value   any
-	err     error
-	reads   map[string]string
-	lacking []string // stages that would have to run for all of it
+// made is the value for one name, with the files that were read for it: nil before it is made.
+type made struct {
+	sync.Mutex
+	value any
+	err   error
+	reads map[string]located
 }
 
 // NewSource returns the source of the files that in finds. What was made of files counts
@@ -67,20 +60,24 @@ func NewSource(s *Settings, in Locate) *Source {
 
 // Anew is the same source, with nothing lacking so far.
 func (s *Source) Anew() *Source {
-	return &Source{Settings: s.Settings, in: s.in, memory: s.memory, found: s.found, reads: map[string]string{}}
+	return &Source{s.Settings, s.in, s.memory, s.found, map[string]located{}}
 }
 
-// Lacking lists the stages that were asked for and have not run.
-func (s *Source) Lacking() []string { return s.lacking }
+// Lacking lists the stages that were asked for and have not run, by the names of their files.
+func (s *Source) Lacking() (stages []string) {
+	for _, file := range slices.Sorted(maps.Keys(s.reads)) {
+		var absent *dag.AbsentError
+		if errors.As(s.reads[file].err, &absent) && !slices.Contains(stages, absent.Stage) {
+			stages = append(stages, absent.Stage)
+		}
+	}
+	return stages
+}
 
 // locate finds a file, and notes it.
 func (s *Source) locate(file string) (path string, err error) {
 	at := s.place(file)
-	var absent *dag.AbsentError
-	if errors.As(at.err, &absent) {
-		s.lacking = union(s.lacking, absent.Stage)
-	}
-	s.reads[file] = at.version
+	s.reads[file] = at
 	return at.path, at.err
 }
 
@@ -88,7 +85,6 @@ func (s *Source) place(file string) located {
 	at, known := s.found[file]
 	if !known {
 		at.path, at.err = s.in(file)
-		at.version = fmt.Sprint(at.path, at.err)
 		if info, err := os.Stat(at.path); err == nil {
 			at.version = fmt.Sprint(at.path, info.Size(), info.ModTime().UnixNano())
 		}
@@ -97,49 +93,38 @@ func (s *Source) place(file string) located {
 	return at
 }
 
-// Once makes what the name stands for when it is first asked for. It must not be changed.
-func Once[T any](s *Source, name string, make func(*Source) (T, error)) (T, error) {
-	e := s.memory.entry(name)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for file, version := range e.reads {
-		e.made = e.made && s.place(file).version == version
+// Once has a value made when it is first asked for, and remembers it by a name. It must not be changed.
+func Once[T any](name string, make func(*Source) (T, error)) func(*Source) (T, error) {
+	return func(s *Source) (T, error) {
+		of, _ := s.memory.LoadOrStore(name, new(made))
+		m := of.(*made)
+		m.Lock()
+		defer m.Unlock()
+		fresh := m.reads != nil
+		for file, read := range m.reads {
+			fresh = fresh && s.place(file).version == read.version
+		}
+		if !fresh {
+			inner := s.Anew()
+			m.value, m.err = make(inner)
+			m.reads = inner.reads
+		}
+		maps.Copy(s.reads, m.reads)
+		return m.value.(T), m.err
 	}
-	if !e.made {
-		inner := s.Anew()
-		e.value, e.err = make(inner)
-		e.made, e.reads, e.lacking = true, inner.reads, inner.lacking
-	}
-	s.lacking = union(s.lacking, e.lacking...)
-	maps.Copy(s.reads, e.reads)
-	return e.value.(T), e.err
 }
 
-func (m *Memory) entry(name string) *entry {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.entries == nil {
-		m.entries = map[string]*entry{}
-	}
-	if m.entries[name] == nil {
-		m.entries[name] = new(entry)
-	}
-	return m.entries[name]
-}
-
-// read reads the file by which a name is known, the zero value where the stage that
-// makes it has not run.
-func read[T any](s *Source, file string, of func(path string) (T, error)) (T, error) {
-	return Once(s, file, func(s *Source) (rows T, err error) {
+// read reads a file, the zero value where the stage that makes it has not run.
+func read[T any](file string, of func(path string) (T, error)) func(*Source) (T, error) {
+	return Once(file, func(s *Source) (held T, err error) {
 		path, err := s.there(file)
 		if err != nil || path == "" {
-			return rows, err
+			return held, err
 		}
 		return of(path)
 	})
 }
 
-// rowsOf reads rows that need no check.
 func rowsOf[T any](path string) ([]T, error) {
 	rows, _, err := rowfile.ReadFile[T](path)
 	return rows, err
@@ -151,134 +136,50 @@ func byEntry[T interface{ Entry() variance.Entry }](path string) (map[variance.E
 	return variance.ByEntry(rows), err
 }
 
-// Results is the replayed ratios of the selected policies on every profile, with
-// the designs that they were replayed under.
-type Results struct {
+// Rows that other stages have stored.
+var (
+	Designs       = read(variance.DesignsFile, rowsOf[variance.Design])               // every candidate of every ex-ante design
+	Ratios        = read(variance.RatiosFile, rowsOf[variance.Ratio])                 // of the selected policies on every profile
+	TwoStage      = read(variance.TwoStageFile, rowsOf[variance.Ratio])               // of the policies of two stages
+	Candidates    = read(variance.CandidatesFile, rowsOf[variance.Ratio])             // of IBN at every prior strength of the grid
+	Suite         = read(variance.SuiteFile, rowsOf[variance.Suite])                  // the benchmarks of all suites
+	Search        = read(variance.SearchFile, rowsOf[variance.Search])                // every candidate of TS-Neyman
+	Estimates     = read(variance.EstimatesFile, rowsOf[variance.Estimates])          // sampling distributions of the case study
+	ProfileErrors = read(variance.ErrorsFile, byEntry[variance.ProfileError])         // that come from the profiles
+	Differences   = read(variance.DifferencesFile, byEntry[variance.Difference])      // to HBN, on common draws
+	Benefit       = read(measurement.BenefitFile, rowsOf[measurement.Benefit])        // executions of policies in stages, and of Uniform
+	Runs          = read(measurement.RunsFile, rowsOf[measurement.Run])               // the executions of the systems stage, one by one
+	Predictions   = read(measurement.PredictionsFile, rowsOf[measurement.Prediction]) // of the times of runs on servers
+)
+
+// Replay is the replayed ratios of the selected policies on every profile, with the
+// designs that they were replayed under.
+type Replay struct {
 	Designs variance.Schedules
 	Ratios  []variance.Ratio
 }
 
-// Paper is the paper's numbers, nil unless the profiles are the paper's.
-func (s *Source) Paper() (*paper.Numbers, error) {
-	if !s.Published {
-		return nil, nil
-	}
-	return Once(s, paper.File, func(s *Source) (*paper.Numbers, error) { return paper.Parse(s.Targets) })
-}
-
-// Experiment is the facts that the report stored of the experiment.
-func (s *Source) Experiment() (Experiment, error) {
-	return Once(s, ExperimentFile, func(s *Source) (Experiment, error) { return readExperiment(s.locate) })
-}
-
-// Designs is every candidate of every ex-ante design.
-func (s *Source) Designs() ([]variance.Design, error) {
-	return read(s, variance.DesignsFile, rowsOf[variance.Design])
-}
-
-// Ratios is the ratios of the selected policies on every profile.
-func (s *Source) Ratios() ([]variance.Ratio, error) {
-	return read(s, variance.RatiosFile, rowsOf[variance.Ratio])
-}
-
-// Results is the ratios and the designs that they were replayed under; both are
-// empty where one is, which alone is of no use.
-func (s *Source) Results() (Results, error) {
-	return Once(s, "results", func(s *Source) (Results, error) {
-		designs, err := s.Designs()
-		if err != nil {
-			return Results{}, err
+// What is made of stored results.
+var (
+	// Results is both empty where one is, which alone is of no use.
+	Results = Once("results", func(s *Source) (Replay, error) {
+		designs, err := Designs(s)
+		ratios, noRatios := Ratios(s)
+		if err := cmp.Or(err, noRatios); err != nil || len(designs) == 0 || len(ratios) == 0 {
+			return Replay{}, err
 		}
-		ratios, err := s.Ratios()
-		if err != nil || len(designs) == 0 || len(ratios) == 0 {
-			return Results{}, err
-		}
-		return Results{variance.NewSchedules(designs), ratios}, nil
+		return Replay{variance.NewSchedules(designs), ratios}, nil
 	})
-}
-
-// Standings is the worth of every policy, by budget.
-func (s *Source) Standings() ([]variance.Standing, error) {
-	return Once(s, "standings", func(s *Source) ([]variance.Standing, error) {
-		r, err := s.Results()
+	// Standings is the worth of every policy, by budget.
+	Standings = Once("standings", func(s *Source) ([]variance.Standing, error) {
+		r, err := Results(s)
 		if err != nil {
 			return nil, err
 		}
 		return variance.Standings(r.Designs, r.Ratios)
 	})
-}
-
-// TwoStage is the ratios of the policies of two stages.
-func (s *Source) TwoStage() ([]variance.Ratio, error) {
-	return read(s, variance.TwoStageFile, rowsOf[variance.Ratio])
-}
-
-// Candidates is the ratios of IBN at every prior strength of the grid.
-func (s *Source) Candidates() ([]variance.Ratio, error) {
-	return read(s, variance.CandidatesFile, rowsOf[variance.Ratio])
-}
-
-// Suite is the benchmarks of all suites.
-func (s *Source) Suite() ([]variance.Suite, error) {
-	return read(s, variance.SuiteFile, rowsOf[variance.Suite])
-}
-
-// Search is every candidate of TS-Neyman.
-func (s *Source) Search() ([]variance.Search, error) {
-	return read(s, variance.SearchFile, rowsOf[variance.Search])
-}
-
-// ProfileErrors is the errors that come from the profiles.
-func (s *Source) ProfileErrors() (variance.ProfileErrors, error) {
-	return read(s, variance.ErrorsFile, byEntry[variance.ProfileError])
-}
-
-// Differences is the paired differences to HBN.
-func (s *Source) Differences() (variance.Differences, error) {
-	return read(s, variance.DifferencesFile, byEntry[variance.Difference])
-}
-
-// Costs is the timed runs: the published ones, where the profiles are the paper's,
-// and those of the systems stage, where the experiment has one.
-func (s *Source) Costs() (Costs, error) {
-	return Once(s, "costs", readCosts)
-}
-
-// Benefit is the executions of policies in stages, and those of Uniform.
-func (s *Source) Benefit() ([]measurement.Benefit, error) {
-	return read(s, measurement.BenefitFile, rowsOf[measurement.Benefit])
-}
-
-// Architectures is the constants of the FLOP proxy.
-func (s *Source) Architectures() ([]flops.Architecture, error) {
-	return Once(s, ArchitecturesFile, func(s *Source) ([]flops.Architecture, error) {
-		if len(s.Settings.Architectures) == 0 {
-			return nil, nil
-		}
-		return flops.Parse(s.Settings.Architectures, ArchitecturesFile)
-	})
-}
-
-// Estimates is the sampling distributions of the case study.
-func (s *Source) Estimates() ([]variance.Estimates, error) {
-	return read(s, variance.EstimatesFile, rowsOf[variance.Estimates])
-}
-
-// Runs is the executions of the systems stage, one by one.
-func (s *Source) Runs() ([]measurement.Run, error) {
-	return read(s, measurement.RunsFile, rowsOf[measurement.Run])
-}
-
-// Predictions is the predicted times of runs on servers, with the measured ones.
-func (s *Source) Predictions() ([]measurement.Prediction, error) {
-	return read(s, measurement.PredictionsFile, rowsOf[measurement.Prediction])
-}
-
-// Profiles is the profiles of all pairs. A *dag.AbsentError says that they are not
-// made yet.
-func (s *Source) Profiles() ([]profile.Profile, error) {
-	return Once(s, "profiles", func(s *Source) ([]profile.Profile, error) {
-		var all []profile.Profile
+	// Profiles is the profiles of all pairs. A *dag.AbsentError says that they are not made yet.
+	Profiles = Once("profiles", func(s *Source) (all []profile.Profile, err error) {
 		for _, pair := range s.Pairs {
 			p, err := pair.ProfileIn(s.locate)
 			if err != nil {
@@ -288,7 +189,18 @@ func (s *Source) Profiles() ([]profile.Profile, error) {
 		}
 		return all, nil
 	})
-}
+	// Paper is the paper's numbers, nil unless the profiles are the paper's.
+	Paper = Once(paper.File, func(s *Source) (*paper.Numbers, error) {
+		if !s.Published {
+			return nil, nil
+		}
+		return paper.Parse(s.Targets)
+	})
+	// Architectures is the constants of the FLOP proxy.
+	Architectures = Once(ArchitecturesFile, func(s *Source) ([]flops.Architecture, error) {
+		return flops.Parse(s.Settings.Architectures, ArchitecturesFile)
+	})
+)
 
 // Locate finds the local path of a file of the output folder. The error is a
 // *dag.AbsentError if the stage that makes it has not run.
@@ -302,16 +214,6 @@ func (s *Source) there(file string) (path string, err error) {
 		return "", nil
 	}
 	return path, err
-}
-
-// union is list with those of more that it lacks.
-func union(list []string, more ...string) []string {
-	for _, s := range more {
-		if !slices.Contains(list, s) {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 // Settings are the report's settings, by the experiment.

@@ -30,7 +30,7 @@ const PaperCase = "aime24__model=qwen3_5_4b"
 // makeCase compares the case study, and holds the simulated evaluations against the
 // formulas. There are no comparisons where another profile is studied.
 func makeCase(src *stored.Source) (*model.Sheet, error) {
-	ratios, err := src.Ratios()
+	ratios, err := stored.Ratios(src)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 		}
 		var estimates []variance.Estimates
 		if e.Has(e.CaseStudy.Budget) {
-			if estimates, err = src.Estimates(); err != nil {
+			if estimates, err = stored.Estimates(src); err != nil {
 				return nil, err
 			}
 		}
@@ -107,7 +107,7 @@ func (j caseJudge) cells() ([]agreement.Comparison, error) {
 func (j caseJudge) ratio(p *policy.Policy, budget int32) (agreement.Comparison, error) {
 	want := j.want(fmt.Sprintf("%s_ratio_b%d", p.Name, budget))
 	r, ok := j.Ratio(p, budget)
-	res, err := j.source.Results()
+	res, err := stored.Results(j.source)
 	if err != nil || !ok {
 		return agreement.Lacking(want, 3, "not replayed"), err
 	}
@@ -118,7 +118,7 @@ func (j caseJudge) ratio(p *policy.Policy, budget int32) (agreement.Comparison, 
 // weight compares HBN's stage weight at a budget, as Table 5 does with one decimal
 // less.
 func (j caseJudge) weight(budget int32) (agreement.Comparison, error) {
-	all, err := j.source.Designs()
+	all, err := stored.Designs(j.source)
 	if err != nil {
 		return agreement.Comparison{}, err
 	}
@@ -154,7 +154,7 @@ func (j caseJudge) evaluations() (cells []agreement.Comparison) {
 // caseMacros are the numbers of the case study: \specCaseHBNRatioBThreeTwo is HBN's
 // variance ratio at b = 32. There are none without a case study.
 func caseMacros(src *stored.Source) (all []model.Macro, err error) {
-	c, err := src.Case()
+	c, err := stored.Case(src)
 	if err != nil || c.N() == 0 {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ func (r *costRow) spread(of cost) float64 {
 }
 
 // fill computes the numbers of a row.
-func (r *costRow) fill(res stored.Results) error {
+func (r *costRow) fill(res stored.Replay) error {
 	var ratios []variance.Ratio
 	if r.kind.replayed {
 		var err error
@@ -163,18 +163,18 @@ func (r *costRow) fill(res stored.Results) error {
 // rows computes the table: a row for each provenance and budget that has a whole
 // setting.
 func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
-	return stored.Once(src, k.section, func(src *stored.Source) ([]*costRow, error) {
-		costs, err := src.Costs()
+	return stored.Once(k.section, func(src *stored.Source) ([]*costRow, error) {
+		costs, err := stored.Costs(src)
 		if err != nil {
 			return nil, err
 		}
-		var res stored.Results
+		var res stored.Replay
 		if k.replayed {
-			if res, err = src.Results(); err != nil || len(res.Ratios) == 0 {
+			if res, err = stored.Results(src); err != nil || len(res.Ratios) == 0 {
 				return nil, err // the replay has not run
 			}
 		}
-		groups, err := src.Groups(k.strategies...)
+		groups, err := stored.Groups(src, k.strategies...)
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +187,7 @@ func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
 			rows = append(rows, row)
 		}
 		return rows, nil
-	})
+	})(src)
 }
 
 // costKeys tell rows apart.
@@ -201,7 +201,7 @@ type costKeys struct {
 // gives the paper's, row by row.
 func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 	rows, err := k.rows(src)
-	numbers, noNumbers := src.Paper()
+	numbers, noNumbers := stored.Paper(src)
 	if err := cmp.Or(err, noNumbers); err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		}
 	}
 	s.Lack = func(i int, _ paper.Key) string {
-		e, err := src.Experiment()
+		e, err := stored.Facts(src)
 		switch {
 		case i < 0:
 			return "no such row is stored"

@@ -49,8 +49,8 @@ type errorRow struct {
 
 // makeErrors has the policies that were replayed at every budget.
 func makeErrors(src *stored.Source) (*model.Sheet, error) {
-	res, err := src.Results()
-	redrawn, noRedrawn := src.ProfileErrors()
+	res, err := stored.Results(src)
+	redrawn, noRedrawn := stored.ProfileErrors(src)
 	if err := cmp.Or(err, noRedrawn); err != nil {
 		return nil, err
 	}

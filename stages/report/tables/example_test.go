@@ -3,6 +3,7 @@ package tables
 import (
 	"testing"
 
+	"speceval/data"
 	"speceval/internal/policy"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -11,7 +12,7 @@ import (
 
 // blank is a table of which nothing is stored.
 func blank(of *model.Table) (*model.Sheet, error) {
-	return of.Sheet(stored.NewSource(&stored.Settings{}, func(file string) (string, error) { return "", &dag.AbsentError{Output: file} }))
+	return of.Sheet(stored.NewSource(&stored.Settings{Architectures: data.Architectures()}, func(file string) (string, error) { return "", &dag.AbsentError{Output: file} }))
 }
 
 // TestTablesHaveTheirColumnsWithoutRows: a table whose stages have not run is stored with its header.
@@ -22,7 +23,7 @@ func TestTablesHaveTheirColumnsWithoutRows(t *testing.T) {
 			t.Errorf("%s: %v", of.Base, err)
 			continue
 		}
-		if s.Rows != 0 || len(model.Keys(s.Columns)) == 0 {
+		if s.Rows != 0 && of.Reads.Units != nil || len(model.Keys(s.Columns)) == 0 {
 			t.Errorf("%s has %d rows, and the keys %v", of.Base, s.Rows, model.Keys(s.Columns))
 		}
 		for _, c := range s.Columns {

@@ -48,21 +48,19 @@ type pairedRow struct {
 	Better      int        `csv:"profiles_better" head:"HBN lower"`
 	Worse       int        `csv:"profiles_worse" head:"HBN higher"`
 	Profiles    int        `csv:"profiles" head:"Profiles"`
-	Low         *float64   `csv:"difference_low"`
-	High        *float64   `csv:"difference_high"`
+	Low         *float64   `csv:"difference_low" format:"+.1pt"`
+	High        *float64   `csv:"difference_high" format:"+.1pt"`
 	Lower       int        `csv:"profiles_lower"`
 }
 
-func pairedRows(src *stored.Source) ([]variance.PairedRow, error) {
-	return stored.Once(src, "paired rows", func(src *stored.Source) ([]variance.PairedRow, error) {
-		ratios, err := src.Ratios()
-		differences, noDifferences := src.Differences()
-		if err := cmp.Or(err, noDifferences); err != nil {
-			return nil, err
-		}
-		return variance.PairedRows(ratios, differences)
-	})
-}
+var pairedRows = stored.Once("paired rows", func(src *stored.Source) ([]variance.PairedRow, error) {
+	ratios, err := stored.Ratios(src)
+	differences, noDifferences := stored.Differences(src)
+	if err := cmp.Or(err, noDifferences); err != nil {
+		return nil, err
+	}
+	return variance.PairedRows(ratios, differences)
+})
 
 func makePaired(src *stored.Source) (*model.Sheet, error) {
 	all, err := pairedRows(src)

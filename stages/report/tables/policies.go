@@ -51,7 +51,7 @@ type policyRow struct {
 }
 
 func makePolicies(src *stored.Source) (*model.Sheet, error) {
-	all, err := src.Standings()
+	all, err := stored.Standings(src)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func besideEachOther(t *table.Table, rows []variance.Standing) {
 // policyMacros are the mean of every policy that the paper has not, and of every
 // policy what it leaves to 100%, from the least to the most.
 func policyMacros(src *stored.Source) (all []model.Macro, err error) {
-	rows, err := src.Standings()
+	rows, err := stored.Standings(src)
 	for _, r := range rows {
 		add := func(name, value string) { all = append(all, macroOf(r.Policy.Macro+name, r.Spread.Budget, value)) }
 		if r.Policy.PaperTable == 0 {

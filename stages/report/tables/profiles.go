@@ -32,7 +32,7 @@ draws           The pilot vectors, or trajectories, that the ratio was replayed 
 }
 
 func makeProfiles(src *stored.Source) (*model.Sheet, error) {
-	rows, err := src.Ratios()
+	rows, err := stored.Ratios(src)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ type equivalentRow struct {
 }
 
 func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
-	res, err := src.Results()
+	res, err := stored.Results(src)
 	if err != nil {
 		return nil, err
 	}

@@ -47,8 +47,8 @@ type robustnessRow struct {
 func printedProfile(r variance.Ratio) string { return r.Benchmark + ", " + model.ModelName(r.Model) }
 
 func makeRobustness(src *stored.Source) (*model.Sheet, error) {
-	ratios, err := src.Ratios()
-	numbers, noNumbers := src.Paper()
+	ratios, err := stored.Ratios(src)
+	numbers, noNumbers := stored.Paper(src)
 	if err := cmp.Or(err, noNumbers); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 // noiseOf is the standard error of a ratio, by replay and design. That designs and
 // ratios are of one run is for Table 1 to find.
 func noiseOf(src *stored.Source, r variance.Ratio) float64 {
-	res, _ := src.Results()
+	res, _ := stored.Results(src)
 	se, _ := variance.TotalSE(res.Designs, r)
 	return se
 }
@@ -198,7 +198,7 @@ func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper
 
 // robustnessMacros are the counts and the worst profile at every budget.
 func robustnessMacros(src *stored.Source) (all []model.Macro, err error) {
-	ratios, err := src.Ratios()
+	ratios, err := stored.Ratios(src)
 	for _, s := range variance.Spreads(ratios) {
 		all = append(all,
 			macroOf("Profiles", s.Budget, strconv.Itoa(len(s.Ratios))),

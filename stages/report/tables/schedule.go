@@ -68,8 +68,8 @@ func (k schedule) table(label, remark, words string) *model.Table {
 }
 
 func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
-	all, err := src.Designs()
-	numbers, noNumbers := src.Paper()
+	all, err := stored.Designs(src)
+	numbers, noNumbers := stored.Paper(src)
 	if err := cmp.Or(err, noNumbers); err != nil {
 		return nil, err
 	}

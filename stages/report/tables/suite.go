@@ -55,19 +55,17 @@ type suiteRow struct {
 }
 
 // suiteStandings are the standings of all ways.
-func suiteStandings(src *stored.Source) ([]variance.SuiteStanding, error) {
-	return stored.Once(src, "suite standings", func(src *stored.Source) ([]variance.SuiteStanding, error) {
-		r, err := src.Results()
-		if err != nil {
-			return nil, err
-		}
-		rows, err := src.Suite()
-		if err != nil {
-			return nil, err
-		}
-		return variance.SuiteStandings(r.Designs, r.Ratios, rows)
-	})
-}
+var suiteStandings = stored.Once("suite standings", func(src *stored.Source) ([]variance.SuiteStanding, error) {
+	r, err := stored.Results(src)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stored.Suite(src)
+	if err != nil {
+		return nil, err
+	}
+	return variance.SuiteStandings(r.Designs, r.Ratios, rows)
+})
 
 func makeSuite(src *stored.Source) (*model.Sheet, error) {
 	all, err := suiteStandings(src)

@@ -71,8 +71,8 @@ type tsRow struct {
 }
 
 func makeTS(src *stored.Source) (*model.Sheet, error) {
-	res, err := src.Results()
-	search, noSearch := src.Search()
+	res, err := stored.Results(src)
+	search, noSearch := stored.Search(src)
 	if err := cmp.Or(err, noSearch); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func judgeChoice(r variance.Envelope, alpha float64, m0 int32) (a, m agreement.C
 // tsMacros are what the search for TS-Neyman found at each budget, and HBN's
 // mean variance there.
 func tsMacros(src *stored.Source) (all []model.Macro, err error) {
-	search, err := src.Search()
+	search, err := stored.Search(src)
 	rows, noRows := means(src)
 	if err := cmp.Or(err, noRows); err != nil {
 		return nil, err

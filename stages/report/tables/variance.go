@@ -69,15 +69,13 @@ var bothRefs = []dag.Ref{stored.DesignsRef, stored.RatiosRef}
 var meanPolicies = []*policy.Policy{policy.Oracle, policy.EN, policy.IBN, policy.HBN}
 
 // means are the means of these policies, by budget.
-func means(src *stored.Source) ([]variance.Means, error) {
-	return stored.Once(src, "means", func(src *stored.Source) ([]variance.Means, error) {
-		res, err := src.Results()
-		if err != nil {
-			return nil, err
-		}
-		return variance.NewMeans(res.Designs, res.Ratios, meanPolicies)
-	})
-}
+var means = stored.Once("means", func(src *stored.Source) ([]variance.Means, error) {
+	res, err := stored.Results(src)
+	if err != nil {
+		return nil, err
+	}
+	return variance.NewMeans(res.Designs, res.Ratios, meanPolicies)
+})
 
 // makeVariance sets each policy in percent, in print next to the paper's entry. The
 // least feasible policy of a row is bold.
@@ -132,7 +130,7 @@ func judgeStrength(src *stored.Source, r variance.Means, want float64) agreement
 	if c.Verdict == agreement.Agrees {
 		return c
 	}
-	candidates, err := src.Candidates()
+	candidates, err := stored.Candidates(src)
 	best, okBest := variance.StrengthMean(candidates, r.Budget, got)
 	theirs, okPaper := variance.StrengthMean(candidates, r.Budget, want)
 	if err != nil || !okBest || !okPaper {

@@ -57,33 +57,31 @@ type worthKeys struct {
 }
 
 // worthRows are the rows of the table: by budget, then policy, then provenance.
-func worthRows(src *stored.Source) ([]*costRow, error) {
-	return stored.Once(src, "worth", func(src *stored.Source) (all []*costRow, err error) {
-		rows, err := src.Benefit()
-		costs, noCosts := src.Costs()
-		if err := cmp.Or(err, noCosts); err != nil {
-			return nil, err
-		}
-		groups, err := measurement.BenefitGroups(rows, worthTable.strategies...)
-		if err != nil {
-			return nil, err
-		}
-		if groups[policy.HBN.Key()], err = src.Groups(worthTable.strategies...); err != nil {
-			return nil, err
-		}
-		for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
-			for _, g := range groups[p.Key()] {
-				row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
-				if err := row.fill(stored.Results{}); err != nil {
-					return nil, err
-				}
-				all = append(all, row)
+var worthRows = stored.Once("worth", func(src *stored.Source) (all []*costRow, err error) {
+	rows, err := stored.Benefit(src)
+	costs, noCosts := stored.Costs(src)
+	if err := cmp.Or(err, noCosts); err != nil {
+		return nil, err
+	}
+	groups, err := measurement.BenefitGroups(rows, worthTable.strategies...)
+	if err != nil {
+		return nil, err
+	}
+	if groups[policy.HBN.Key()], err = stored.Groups(src, worthTable.strategies...); err != nil {
+		return nil, err
+	}
+	for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
+		for _, g := range groups[p.Key()] {
+			row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
+			if err := row.fill(stored.Replay{}); err != nil {
+				return nil, err
 			}
+			all = append(all, row)
 		}
-		slices.SortStableFunc(all, func(a, b *costRow) int { return int(a.Budget - b.Budget) })
-		return all, nil
-	})
-}
+	}
+	slices.SortStableFunc(all, func(a, b *costRow) int { return int(a.Budget - b.Budget) })
+	return all, nil
+})
 
 func makeWorth(src *stored.Source) (*model.Sheet, error) {
 	rows, err := worthRows(src)

@@ -44,7 +44,8 @@ func makeCorpus(*stored.Source) (*model.Sheet, error) {
 		for _, key := range s.Paper.Rows(paper.HBNSchedule) { // by task count
 			if key.NTasks != last {
 				last = key.NTasks
-				cells = append(cells, count(fmt.Sprintf("profiles_n%d", last), e.CountProfiles(last)))
+				others := slices.DeleteFunc(slices.Clone(e.Profiles), func(p stored.ProfileFact) bool { return p.NTasks == last })
+				cells = append(cells, count(fmt.Sprintf("profiles_n%d", last), int64(len(e.Profiles)-len(others))))
 			}
 		}
 		return append(cells, count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
@@ -56,7 +57,7 @@ func makeCorpus(*stored.Source) (*model.Sheet, error) {
 // corpusMacros count what was evaluated: profiles and their benchmarks, and the
 // tasks and the responses of the corpus.
 func corpusMacros(src *stored.Source) ([]model.Macro, error) {
-	e, err := src.Experiment()
+	e, err := stored.Facts(src)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func counted(constants []flops.Architecture) ([]flops.Architecture, error) {
 }
 
 func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
-	constants, err := src.Architectures()
+	constants, err := stored.Architectures(src)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func newUsage(s series) usage {
 }
 
 func makeOrchestrator(src *stored.Source) (*model.Sheet, error) {
-	runs, err := src.Runs()
+	runs, err := stored.Runs(src)
 	if err != nil {
 		return nil, err
 	}

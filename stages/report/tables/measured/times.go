@@ -54,7 +54,7 @@ type timeRow struct {
 }
 
 func makeTimes(src *stored.Source) (*model.Sheet, error) {
-	all, err := src.Predictions()
+	all, err := stored.Predictions(src)
 	if err != nil {
 		return nil, err
 	}

@@ -84,8 +84,8 @@ type varianceRow struct {
 // Uniform's variance, and whatever bias there is, which has a test of its own
 // here.
 func makeVariance(src *stored.Source) (*model.Sheet, error) {
-	runs, err := src.Runs()
-	profiles, noProfiles := src.Profiles()
+	runs, err := stored.Runs(src)
+	profiles, noProfiles := stored.Profiles(src)
 	replayed, noReplay := replayedRatios(src)
 	if err := cmp.Or(err, noProfiles, noReplay); err != nil {
 		return nil, err
@@ -191,11 +191,11 @@ func combined(samples []agreement.Sample) agreement.Sample {
 // their errors: of the replay's draws and, where profiles have been redrawn, of the
 // profile.
 func replayedRatios(src *stored.Source) (func(setting) agreement.Estimate, error) {
-	ratios, err := src.TwoStage()
+	ratios, err := stored.TwoStage(src)
 	if err != nil {
 		return nil, err
 	}
-	redrawn, err := src.ProfileErrors()
+	redrawn, err := stored.ProfileErrors(src)
 	return func(s setting) agreement.Estimate {
 		r, ok := variance.ProfileRatio(ratios, policy.HBN, s.profile(), s.budget)
 		if !ok {
