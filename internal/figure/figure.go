@@ -18,7 +18,6 @@ import (
 
 // Figure is a grid of panels.
 type Figure struct {
-	Base    string // file name in figures/, without extension
 	Title   string // what is seen, in one plain sentence
 	Caption string
 	Label   string // LaTeX label, "fig:pairs"
@@ -92,7 +91,7 @@ func (f Figure) draw(sheet draw.Canvas) error {
 		tiles.Cols = len(row)
 		for _, p := range row {
 			if err := plotter.CheckFloats(p.X.Min, p.X.Max, p.Y.Min, p.Y.Max); err != nil {
-				return fmt.Errorf("figure %s: panel %q: %w", f.Base, p.title, err)
+				return fmt.Errorf("panel %q: %w", p.title, err)
 			}
 			plots[i] = append(plots[i], p.Plot)
 		}

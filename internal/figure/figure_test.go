@@ -44,7 +44,7 @@ func sample() figure.Figure {
 	one.Series("a & b", "", figure.Style{Ink: figure.Green, Width: 1}, line(7)[:1])
 	one.Series("nothing", "", figure.Style{}, nil)
 	f := figure.Figure{
-		Base: "sample", Title: "A sample & its <parts>", Caption: "A sample.", Label: "fig:sample", Width: 440, Height: 220,
+		Title: "A sample & its <parts>", Caption: "A sample.", Label: "fig:sample", Width: 440, Height: 220,
 		Panels: [][]*figure.Panel{{points, lines}, {one, figure.NewPanel("(d) Nothing", "", "").Instead("What would be here needs a stage that has not run.")}},
 	}
 	f.Data.Columns = []table.Column{{Name: "x"}}
@@ -216,7 +216,7 @@ func TestBadFiguresAreRefused(t *testing.T) {
 		f := sample()
 		f.Panels[0][0].Series("", "", figure.Style{}, plotter.XYs{bad})
 		for form, write := range forms {
-			if err := write(io.Discard, f); err == nil || !strings.Contains(err.Error(), "figure sample: panel \"(a) Points\"") {
+			if err := write(io.Discard, f); err == nil || !strings.Contains(err.Error(), "panel \"(a) Points\"") {
 				t.Errorf("%s of %v: error %v", form, bad, err)
 			}
 		}

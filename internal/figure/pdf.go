@@ -1,7 +1,6 @@
 package figure
 
 import (
-	"fmt"
 	"io"
 	"time"
 
@@ -32,10 +31,7 @@ func PDF(w io.Writer, f Figure) error {
 	for _, m := range marks {
 		m.writeTo(doc)
 	}
-	if err := doc.Output(w); err != nil {
-		return fmt.Errorf("figure %s: %w", f.Base, err)
-	}
-	return nil
+	return doc.Output(w)
 }
 
 func (m mark) writeTo(doc *fpdf.Fpdf) {

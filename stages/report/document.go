@@ -20,22 +20,10 @@ const (
 	pdfFile = "report.pdf"
 )
 
-// parts are the units of the stage that the document shows.
-func (s stage) parts() []dag.Ref {
-	refs := []dag.Ref{stored.ExperimentRef, stored.Own("numbers")}
-	for _, t := range tables.Of(s.Settings) {
-		refs = append(refs, stored.Own(t.Base))
-	}
-	for _, f := range figures.Of(s.Settings) {
-		refs = append(refs, stored.Own(f.Base))
-	}
-	return refs
-}
-
-// document is the unit of report.tex. It sets captions and verdicts of what tables and
+// document is the unit of report.tex, which shows the units of the stage. It sets captions and verdicts of what tables and
 // figures are made of.
-func (s stage) document() dag.Unit {
-	u := dag.Unit{ID: "document", Needs: s.parts(), Outputs: []string{texFile}, Provenance: "computed"}
+func (s stage) document(shown []dag.Ref) dag.Unit {
+	u := dag.Unit{ID: "document", Needs: shown, Outputs: []string{texFile}}
 	stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef, stored.TwoStageRef, stored.SearchRef}, Case: true}.Feed(&u, s.Settings)
 	for _, t := range tables.Of(s.Settings) {
 		t.Reads.Feed(&u, s.Settings)
@@ -103,9 +91,9 @@ func (s stage) gather(job *dag.Job) (d Document, err error) {
 }
 
 // pdf is the unit of report.pdf.
-func (s stage) pdf() dag.Unit {
+func (s stage) pdf(needs []dag.Ref) dag.Unit {
 	return dag.Unit{
-		ID: "pdf", Needs: append(s.parts(), stored.Own("document")), Outputs: []string{pdfFile}, Provenance: "computed",
+		ID: "pdf", Needs: needs, Outputs: []string{pdfFile},
 		Sources: []dag.Source{stored.SourceOf("TeX engine: "+s.TeX.Version, []byte(s.TeX.Version))},
 		Run: func(ctx context.Context, job *dag.Job) error {
 			inputs, err := texInputs(job)

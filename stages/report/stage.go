@@ -47,12 +47,17 @@ func Stage(settings stored.Settings) dag.Stage {
 	for _, f := range figures.Of(s.Settings) {
 		units = append(units, s.figure(f))
 	}
-	units = append(units, s.numbers(), s.document())
+	units = append(units, s.numbers())
+	var shown []dag.Ref
+	for _, u := range units {
+		shown = append(shown, stored.Own(u.ID))
+	}
+	units = append(units, s.document(shown))
 	if s.TeX != nil {
-		units = append(units, s.pdf())
+		units = append(units, s.pdf(append(shown, stored.Own("document"))))
 	}
 	for i := range units {
-		units[i].Cost = unitSeconds
+		units[i].Cost, units[i].Provenance = unitSeconds, "computed"
 	}
 	return dag.Stage{
 		Name:    "report",
@@ -78,10 +83,7 @@ func (s stage) source(job *dag.Job) *stored.Source {
 
 // table is the unit of a table.
 func (s stage) table(t *model.Table) dag.Unit {
-	u := dag.Unit{ID: t.Base, Outputs: TablePaths(t.Base), Provenance: "computed"}
-	if t.Provenance != "" {
-		u.Provenance = t.Provenance
-	}
+	u := dag.Unit{ID: t.Base, Outputs: TablePaths(t.Base)}
 	t.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		sheet, err := t.Uncompared(s.source(job))
@@ -115,7 +117,7 @@ func TableOrigin(job *dag.Job) string {
 // figure is the unit of a figure, in all its forms.
 func (s stage) figure(f *figures.Figure) dag.Unit {
 	paths := FigurePaths(f.Base)
-	u := dag.Unit{ID: f.Base, Outputs: paths, Provenance: "computed"}
+	u := dag.Unit{ID: f.Base, Outputs: paths}
 	f.Reads.Feed(&u, s.Settings)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		made, err := f.Make(s.source(job))
@@ -149,7 +151,7 @@ func FigurePaths(base string) []string {
 // experiment is the unit that stores the facts of the experiment.
 func (s stage) experiment() dag.Unit {
 	u := dag.Unit{
-		ID: stored.ExperimentRef.Unit, Outputs: []string{stored.ExperimentFile}, Provenance: "computed",
+		ID: stored.ExperimentRef.Unit, Outputs: []string{stored.ExperimentFile},
 		Config: map[string]string{
 			"experiment.budgets":        fmt.Sprint(s.Budgets),
 			"report.paper_columns":      fmt.Sprint(s.Published),
@@ -178,7 +180,7 @@ func (s stage) experiment() dag.Unit {
 // numbers is the unit of the numbers that a text quotes. A number below zero has
 // TeX's sign, not a hyphen.
 func (s stage) numbers() dag.Unit {
-	u := dag.Unit{ID: "numbers", Needs: []dag.Ref{stored.ExperimentRef}, Outputs: []string{numbersFile}, Provenance: "computed"}
+	u := dag.Unit{ID: "numbers", Needs: []dag.Ref{stored.ExperimentRef}, Outputs: []string{numbersFile}}
 	stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef, stored.SearchRef, stored.PairedRef}, Case: true, Runs: true}.Feed(&u, s.Settings)
 	if s.Staged {
 		u.Wants = append(u.Wants, stored.BenefitRef)
@@ -191,12 +193,13 @@ func (s stage) numbers() dag.Unit {
 		if err != nil {
 			return err
 		}
-		var b strings.Builder
-		fmt.Fprintf(&b, "%% %s\n", TableOrigin(job))
-		for _, m := range macros {
-			fmt.Fprintf(&b, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(table.Minus(m.Value)))
-		}
-		return writeText(job, numbersFile, b.String())
+		return job.Write(numbersFile, -1, func(w io.Writer) error {
+			fmt.Fprintf(w, "%% %s\n", TableOrigin(job))
+			for _, m := range macros {
+				fmt.Fprintf(w, "\\newcommand{\\%s}{%s}\n", m.Name, table.Escape(table.Minus(m.Value)))
+			}
+			return nil
+		})
 	}
 	return u
 }

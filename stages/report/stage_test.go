@@ -199,7 +199,7 @@ func TestKeysFollowWhatUnitsRead(t *testing.T) {
 		same := slices.Equal(u.Sources, b.Units[i].Sources)
 		quotes := u.ID == "document" || u.ID == "pdf"
 		if of := named(u.ID); of != nil {
-			quotes = of.Section != ""
+			quotes = of.Reads.Paper
 		}
 		if same == quotes {
 			t.Errorf("%s: reads the paper's numbers: %v, same sources after an edit: %v", u.ID, quotes, same)

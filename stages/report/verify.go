@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -54,48 +55,37 @@ func VerifyFolder(s stored.Settings, outDir string) (Verdicts, error) {
 	return Verdicts{}, fmt.Errorf("verify: %w", err)
 }
 
-// Of compares what a source has. Every number of the paper's tables and text that
+// Verify compares what a source has. Every number of the paper's tables and text that
 // the experiment's budgets cover gets a cell, which says so where the stage that
 // makes the number has not run.
 func Verify(src *stored.Source) (v Verdicts, err error) {
 	e, err := stored.Facts(src)
-	if err != nil {
+	numbers, noNumbers := stored.Paper(src)
+	if err := cmp.Or(err, noNumbers); err != nil {
 		return v, err
 	}
-	v.Published = e.Published
-	if e.Published {
-		numbers, err := stored.Paper(src)
-		if err != nil {
-			return v, err
-		}
-		for _, t := range slices.Concat(tables.All, tables.Texts) {
-			if t.Section == "" {
-				continue
-			}
-			if err := v.add(t, src, e); err != nil {
-				return v, err
-			}
-		}
+	var compared []*model.Table
+	if v.Published = e.Published; e.Published {
 		v.Skipped = skipped(e, numbers)
+		compared = slices.DeleteFunc(slices.Concat(tables.All, tables.Texts), func(t *model.Table) bool { return !t.Reads.Paper })
 	}
 	for _, t := range tables.Of(src.Settings) {
 		if t.Live && slices.Contains(e.Compared, t.Base) {
-			if err := v.add(t, src, e); err != nil {
-				return v, err
-			}
+			compared = append(compared, t)
 		}
 	}
-	return v, nil
-}
-
-func (v *Verdicts) add(t *model.Table, src *stored.Source, e stored.Experiment) error {
-	sheet, err := t.Sheet(src)
-	if err != nil {
-		return err
+	for _, t := range compared {
+		sheet, err := t.Sheet(src)
+		if err != nil {
+			return v, err
+		}
+		cells, err := sheet.Compare(e)
+		if err != nil {
+			return v, err
+		}
+		v.Cells = append(v.Cells, cells...)
 	}
-	cells, err := sheet.Compare(e)
-	v.Cells = append(v.Cells, cells...)
-	return err
+	return v, nil
 }
 
 // skipped names what of the paper the experiment does not have: budgets, and the

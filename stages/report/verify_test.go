@@ -176,7 +176,7 @@ func TestTable7IsCountedFromShapes(t *testing.T) {
 	}
 	s.architectures[0].Model = "other"
 	sheet := s.sheet(t, measured.FLOPs)
-	if c := sheet.Column("theta_core"); c.Rule.ClassOf(paper.Key{Model: "other"}) != agreement.Copied || c.Cell(0).Exact() != "2774773761" {
+	if c := sheet.Column("theta_core"); c.Rule.Class(paper.Key{Model: "other"}) != agreement.Copied || c.Cell(0).Exact() != "2774773761" {
 		t.Errorf("a checkpoint without a shape has %s", c.Cell(0).Exact())
 	}
 }

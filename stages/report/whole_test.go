@@ -57,8 +57,8 @@ func checkList(t *testing.T, shown map[string]*model.Sheet) {
 			continue
 		}
 		d.Exhibits = append(d.Exhibits, report.TableExhibit(shown[of.Base]))
-		if (of.Section != "") != of.Reads.Paper || of.Label == "" || of.Chapter == "" {
-			t.Errorf("%s: section %q, label %q, chapter %q, reads the paper's numbers: %v", of.Base, of.Section, of.Label, of.Chapter, of.Reads.Paper)
+		if of.Label == "" || of.Chapter == "" {
+			t.Errorf("%s: label %q, chapter %q", of.Base, of.Label, of.Chapter)
 		}
 	}
 	text, err := report.LaTeX(d)
@@ -128,15 +128,15 @@ func TestEveryListOfThePaperIsAColumn(t *testing.T) {
 	}
 	src := paperStudy(t).source(t)
 	for _, of := range slices.Concat(tables.All, tables.Texts) {
-		if of.Section == "" {
+		if !of.Reads.Paper {
 			continue
 		}
 		sheet, err := of.Sheet(src)
 		if err != nil {
 			t.Fatal(err)
 		}
-		keys := file[of.Section]
-		delete(file, of.Section)
+		keys := file[of.Base]
+		delete(file, of.Base)
 		for key, value := range keys {
 			if _, list := value.([]any); !list || slices.Contains([]string{"budget", "n_tasks", "model"}, key) {
 				continue

@@ -204,7 +204,7 @@ func across(x, y string, all []interval, ink color.RGBA) *figure.Panel {
 
 // plot adds a plot of panels, one above the other, of a number of tasks.
 func (s *sheet) plot(caption string, tasks int, panels ...*figure.Panel) error {
-	f := figure.Figure{Base: "tasks", Title: caption, Width: 440, Height: 110 * float64(len(panels))}
+	f := figure.Figure{Title: caption, Width: 440, Height: 110 * float64(len(panels))}
 	for _, p := range panels {
 		f.Panels = append(f.Panels, []*figure.Panel{p})
 	}

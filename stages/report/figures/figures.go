@@ -80,8 +80,8 @@ func styleOf(p *policy.Policy) figure.Style {
 }
 
 // newFigure is a figure without panels, whose data have columns of these names.
-func newFigure(base, label string, width, height float64, title string, columns ...string) figure.Figure {
-	return figure.Figure{Base: base, Label: label, Width: width, Height: height, Title: title,
+func newFigure(label string, width, height float64, title string, columns ...string) figure.Figure {
+	return figure.Figure{Label: label, Width: width, Height: height, Title: title,
 		Data: table.Table{Title: title, Label: label, Columns: table.Named(columns...)}}
 }
 

@@ -36,7 +36,7 @@ var Pairs = &Figure{
 }
 
 func drawPairs(ratios []variance.Ratio, absent bool) (figure.Figure, error) {
-	f := newFigure("figure1_pair_distribution", "fig:pair-distribution", columnWidth, 172, "Variance of HBN relative to Uniform, by profile and budget",
+	f := newFigure("fig:pair-distribution", columnWidth, 172, "Variance of HBN relative to Uniform, by profile and budget",
 		"benchmark", "model", "budget", "variance_ratio", "ratio_se", "budget_profiles", "budget_q1", "budget_median", "budget_q3", "budget_mean")
 	f.Caption = f.Title + "."
 	p := figure.NewPanel("", budgetAxis, "Variance of HBN / variance of Uniform")

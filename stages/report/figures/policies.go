@@ -42,7 +42,7 @@ var knowledges = []struct {
 var landmarks = policy.List{policy.HBN, policy.Oracle}
 
 func drawPolicies(rows []variance.Standing) figure.Figure {
-	f := newFigure("figure3_policies", "fig:policies", 2*columnWidth, 210, "Mean variance of every policy relative to Uniform, over the budgets",
+	f := newFigure("fig:policies", 2*columnWidth, 210, "Mean variance of every policy relative to Uniform, over the budgets",
 		"panel", "budget", "policy", "donors", "variance_ratio", "low", "high")
 	f.Caption = `Mean variance of every policy relative to Uniform, by average budget b, with 95% intervals over resampled benchmarks; HBN and the Oracle are in every panel. ` +
 		`Policies that know nothing beforehand, that know how other checkpoints did on the tasks, and that know an earlier run of the same model: by so many rollouts a task, or by the published counts.`

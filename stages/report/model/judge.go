@@ -13,8 +13,7 @@ import (
 
 // Rule is how the numbers of a column are compared with the paper's.
 type Rule struct {
-	Class   agreement.Class                     // where the column's numbers come from; only some classes decide
-	ClassOf func(key paper.Key) agreement.Class // where that depends on the row
+	Class func(key paper.Key) agreement.Class // where the numbers come from; nil: computed
 
 	Decimals   int                     // as printed
 	DecimalsOf func(paper float64) int // where they depend on the number
@@ -35,15 +34,6 @@ type Claim struct {
 	Column   string
 	Decimals int // with which the numbers are shown
 	Of       func(row int) agreement.Comparison
-}
-
-// Against is a comparison of a sheet beyond the rules of its columns.
-type Against struct {
-	PaperRows []paper.Key                                             // that are compared; nil: all of the section
-	Absent    string                                                  // why a row or a number that is not there cannot be compared
-	Lack      func(row int, key paper.Key) string                     // why a row cannot be, -1 if absent; nil: the absent ones
-	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
-	Claims    []Claim                                                 // of measured numbers
 }
 
 // Compare is the comparisons of a sheet: row by row of the paper, where it has the
@@ -67,7 +57,7 @@ func (s *Sheet) Compare(e stored.Experiment) ([]agreement.Comparison, error) {
 func (s *Sheet) withPaper(e stored.Experiment) (all []agreement.Comparison) {
 	rows := s.PaperRows
 	if rows == nil {
-		rows = s.Paper.Rows(s.Section)
+		rows = s.Paper.Rows(s.Base)
 	}
 	s.Absent = cmp.Or(s.Absent, "no such row is stored")
 	lackOf := s.Lack
@@ -118,10 +108,10 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 	default:
 		cell = s.estimated(c, row, want, decimals)
 	}
-	if r.ClassOf != nil {
-		return cell.As(r.ClassOf(key)), true
+	if r.Class != nil {
+		return cell.As(r.Class(key)), true
 	}
-	return cell.As(r.Class), true
+	return cell.As(agreement.Computed), true
 }
 
 // estimated compares a number by its own error, which is none where the sheet has no

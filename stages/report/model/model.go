@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/agreement"
 	"speceval/internal/paper"
 	"speceval/internal/policy"
 	"speceval/internal/table"
@@ -17,14 +18,12 @@ import (
 
 // Table is a table of the report: what it is called, what it is made of, and how.
 type Table struct {
-	Base    string // file name in tables/, without extension; what verdicts call it
-	Label   string // LaTeX label
-	Section string // of the paper's numbers, or empty: see package paper
-	Where   string // they stand in the paper; empty: in the table of the section's number
-	Words   string // what columns are, a name and its words each: see words.go
+	Base  string // file name in tables/, without extension; what verdicts call it, and package paper its numbers
+	Label string // LaTeX label
+	Where string // the paper's numbers stand; empty: in the table with the number of Base
+	Words string // what columns are, a name and its words each: see words.go
 
-	Reads      stored.Reads
-	Provenance string // of its numbers; "computed" where empty
+	Reads stored.Reads
 
 	// Has reports whether an experiment has the table; nil: every one.
 	Has func(*stored.Settings) bool
@@ -119,7 +118,12 @@ type Sheet struct {
 	Heading func(row int) table.Head // of the section of rows that a row is in; nil: no sections
 	Layout  func(*table.Table)       // sets columns and rows of the printed form otherwise than in order; nil: in order
 
-	Against
+	// Comparisons beyond the rules of the columns.
+	PaperRows []paper.Key                                             // that are compared; nil: all of the section
+	Absent    string                                                  // why a row or a number that is not there cannot be compared
+	Lack      func(row int, key paper.Key) string                     // why a row cannot be, -1 if absent; nil: the absent ones
+	Extra     func(stored.Experiment) ([]agreement.Comparison, error) // of numbers that are in no column
+	Claims    []Claim                                                 // of measured numbers
 }
 
 // Add adds columns.
@@ -164,7 +168,7 @@ const PaperPrefix = "paper_"
 func (s *Sheet) paperColumn(c Column) Column {
 	where := s.Where
 	if where == "" {
-		_, where = paper.Number(s.Section)
+		_, where = paper.Number(s.Base)
 	}
 	words := s.wordsOf(PaperPrefix + c.Name)
 	if words == "" {
@@ -197,7 +201,7 @@ func (s *Sheet) want(c Column, key paper.Key) (float64, bool) {
 	if c.Rule.Want != nil {
 		return c.Rule.Want(key)
 	}
-	return s.Paper.At(s.Section, c.Name, key)
+	return s.Paper.At(s.Base, c.Name, key)
 }
 
 // Data is the CSV form.

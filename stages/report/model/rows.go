@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 )
@@ -24,7 +23,8 @@ import (
 //	        noise, and "paired" where that number is printed next to ours
 //
 // A field without a name and a heading is no column. Fields of an embedded struct are columns
-// in its place. A nil pointer, an empty name and a Maybe that is not finite are missing.
+// in its place. A nil pointer and an empty name are missing, and so is a number that is not
+// finite where the tag missing is "NaN".
 func NewSheet[T any](title string, rows []T) *Sheet {
 	s := &Sheet{Title: title, Rows: len(rows)}
 	all := reflect.ValueOf(rows)
@@ -36,12 +36,6 @@ func NewSheet[T any](title string, rows []T) *Sheet {
 	}
 	return s
 }
-
-// Maybe is a number that may not be there: NaN.
-type Maybe float64
-
-// Float is the number.
-func (v Maybe) Float() float64 { return float64(v) }
 
 // Shower is a field that is printed otherwise than it is stored in CSV.
 type Shower interface{ Shown() table.Cell }
@@ -55,11 +49,14 @@ func columnOf(name string, f reflect.StructField, at func(row int) any) Column {
 		Align: map[string]table.Align{"left": table.Left, "center": table.Center}[f.Tag.Get("align")],
 		Cell:  func(row int) table.Cell { return cellOf(at(row)) },
 	}
+	if f.Tag.Get("missing") == "NaN" {
+		c.Cell = func(row int) table.Cell { return table.Finite(at(row).(float64)) }
+	}
 	if f.Type.Implements(reflect.TypeFor[Shower]()) {
 		c.Shown = func(row int) table.Cell { return at(row).(Shower).Shown() }
 	}
 	if words := strings.Fields(f.Tag.Get("paper")); len(words) > 0 {
-		c.Rule = &Rule{Class: agreement.Computed, Decimals: int(number(words[0]))}
+		c.Rule = &Rule{Decimals: int(number(words[0]))}
 		for _, word := range words[1:] {
 			if word == "paired" {
 				c.Paired = true
@@ -91,8 +88,6 @@ func cellOf(field any) table.Cell {
 	switch v := field.(type) {
 	case table.Cell:
 		return v
-	case Maybe:
-		return table.Finite(float64(v))
 	case fmt.Stringer:
 		return table.Text(v.String())
 	}

@@ -75,7 +75,7 @@ var benefitTable = &costTable{
 // Benefit is the paper's Table 4: HBN-async against the Uniform that has its
 // variance.
 var Benefit = &model.Table{
-	Base: paper.Benefit, Section: paper.Benefit, Label: "tab:systems-benefit",
+	Base: paper.Benefit, Label: "tab:systems-benefit",
 	Reads: stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef}, Runs: true, Paper: true}, Has: (*stored.Settings).HasCosts,
 	Chapter: "What speculation costs",
 	Remarks: []string{`<ref table4_benefit> asks what the same variance would have cost with Uniform.`},

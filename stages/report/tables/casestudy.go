@@ -19,7 +19,7 @@ import (
 // CaseStudy is the numbers that the paper's text and the caption of Figure 2 give
 // of its case study. It is no file: its numbers are compared, and quoted.
 var CaseStudy = &model.Table{
-	Base: paper.CaseStudy, Section: paper.CaseStudy,
+	Base:  paper.CaseStudy,
 	Reads: stored.Reads{Units: []dag.Ref{stored.RatiosRef}, Case: true, Paper: true},
 	Make:  makeCase, Macros: caseMacros,
 }

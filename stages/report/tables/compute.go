@@ -31,7 +31,7 @@ var computeTable = &costTable{
 
 // Compute is the paper's Table 2: what HBN-async computes beyond Uniform.
 var Compute = &model.Table{
-	Base: paper.Compute, Section: paper.Compute, Label: "tab:systems-compute",
+	Base: paper.Compute, Label: "tab:systems-compute",
 	Reads: stored.Reads{Runs: true, Paper: true}, Has: (*stored.Settings).HasCosts,
 	Chapter: "What speculation costs",
 	Remarks: []string{`<ref table2_compute> has the computation: rollouts beyond those that count, and the FLOPs of both.`},

@@ -264,8 +264,8 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 				return table.Number(rows[i].cells[j].Value).Marked(mark)
 			},
 			Rule: &model.Rule{DecimalsOf: c.decimals,
-				ClassOf: func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
-				Judge:   func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) }},
+				Class: func(key paper.Key) agreement.Class { return c.class(key.Provenance) },
+				Judge: func(i int, want float64) agreement.Comparison { return rows[i].judge(j, want) }},
 		})
 		if c.replayed {
 			noise = append(noise, model.Column{Name: c.name + "_se", Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].SE) }})

@@ -39,15 +39,15 @@ worst_ratio        The variance ratio on the worst profile. Of replay/ratios.par
 type policyRow struct {
 	Budget int32 `csv:"budget"`
 	model.PolicyKeys
-	Profiles   int         `csv:"profiles"`
-	Ratio      float64     `csv:"variance_ratio"`
-	RatioSE    float64     `csv:"variance_ratio_se"`
-	Worth      model.Maybe `csv:"equivalent_budget"`
-	Low        *float64    `csv:"reduction_low"`
-	High       *float64    `csv:"reduction_high"`
-	Gaining    int         `csv:"profiles_gaining"`
-	Worst      string      `csv:"worst_profile"`
-	WorstRatio float64     `csv:"worst_ratio"`
+	Profiles   int      `csv:"profiles"`
+	Ratio      float64  `csv:"variance_ratio"`
+	RatioSE    float64  `csv:"variance_ratio_se"`
+	Worth      float64  `csv:"equivalent_budget" missing:"NaN"`
+	Low        *float64 `csv:"reduction_low"`
+	High       *float64 `csv:"reduction_high"`
+	Gaining    int      `csv:"profiles_gaining"`
+	Worst      string   `csv:"worst_profile"`
+	WorstRatio float64  `csv:"worst_ratio"`
 }
 
 func makePolicies(src *stored.Source) (*model.Sheet, error) {
@@ -59,11 +59,11 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 	for _, r := range all {
 		row := policyRow{
 			Budget: r.Spread.Budget, PolicyKeys: model.KeysOf(r.Policy), Profiles: len(r.Ratios),
-			Ratio: r.Value, RatioSE: r.SE, Worth: model.Maybe(math.NaN()),
+			Ratio: r.Value, RatioSE: r.SE, Worth: math.NaN(),
 			Gaining: r.Spread.Gaining, Worst: r.Spread.Worst.Profile(), WorstRatio: r.Spread.Worst.VarianceRatio,
 		}
 		if worth := variance.MeanEquivalent(r.Ratios); worth > 0 { // a simulated ratio may be below zero
-			row.Worth = model.Maybe(worth)
+			row.Worth = worth
 		}
 		if b := r.Between; b != nil {
 			low, high := 1-b.High, 1-b.Low

@@ -19,7 +19,7 @@ import (
 // Robustness counts the profiles on which HBN gains, and names the worst one, by
 // budget (paper, appendix on profile robustness).
 var Robustness = &model.Table{
-	Base: paper.Robustness, Section: paper.Robustness, Where: "Appendix C.1", Label: "tab:profile-robustness",
+	Base: paper.Robustness, Where: "Appendix C.1", Label: "tab:profile-robustness",
 	Reads:   stored.Reads{Units: []dag.Ref{stored.RatiosRef}, Paper: true},
 	Chapter: "Profiles, one by one",
 	Remarks: []string{`A mean hides profiles that lose: <ref robustness> counts those that gain beyond noise, and names the worst.`},

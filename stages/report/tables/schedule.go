@@ -60,7 +60,7 @@ type scheduleRow struct {
 
 func (k schedule) table(label, remark, words string) *model.Table {
 	return &model.Table{
-		Base: k.section, Section: k.section, Label: label, Words: words,
+		Base: k.section, Label: label, Words: words,
 		Reads:   stored.Reads{Units: []dag.Ref{stored.DesignsRef}, Paper: true},
 		Chapter: "Designs and constants", Remarks: []string{remark},
 		Make: k.make,

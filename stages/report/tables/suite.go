@@ -51,7 +51,7 @@ type suiteRow struct {
 	Low     *float64 `csv:"reduction_low" head:"from" group:"Reduction" format:".1%"`
 	High    *float64 `csv:"reduction_high" head:"to" group:"Reduction" format:".1%"`
 
-	Worst model.Maybe `csv:"worst_error" head:"Worst benchmark" format:".2"`
+	Worst float64 `csv:"worst_error" head:"Worst benchmark" format:".2" missing:"NaN"`
 }
 
 // suiteStandings are the standings of all ways.
@@ -76,7 +76,7 @@ func makeSuite(src *stored.Source) (*model.Sheet, error) {
 	for _, s := range all {
 		row := suiteRow{
 			Budget: s.Budget, Way: s.Way, Title: suiteWays[s.Way].title, Donors: s.Donors.Name, Models: s.Models,
-			Ratio: s.Value, RatioSE: s.SE, Worst: model.Maybe(s.WorstError),
+			Ratio: s.Value, RatioSE: s.SE, Worst: s.WorstError,
 		}
 		if s.Donors != policy.None {
 			row.Title += ", " + s.Donors.Label

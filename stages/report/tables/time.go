@@ -63,7 +63,7 @@ var timeTable = &costTable{
 
 // Time is the paper's Table 3: how much longer HBN takes than Uniform.
 var Time = &model.Table{
-	Base: paper.Time, Section: paper.Time, Label: "tab:systems-time",
+	Base: paper.Time, Label: "tab:systems-time",
 	Reads: stored.Reads{Runs: true, Paper: true}, Has: (*stored.Settings).HasCosts,
 	Chapter: "What speculation costs",
 	Remarks: []string{

@@ -19,7 +19,7 @@ import (
 // TSNeyman is the paper's Table 8: the hindsight envelope of Bernoulli TS-Neyman
 // against HBN.
 var TSNeyman = &model.Table{
-	Base: paper.TSNeyman, Section: paper.TSNeyman, Label: "tab:ts-neyman-envelope",
+	Base: paper.TSNeyman, Label: "tab:ts-neyman-envelope",
 	Reads:   stored.Reads{Units: []dag.Ref{stored.SearchRef, stored.DesignsRef, stored.RatiosRef}, Paper: true},
 	Chapter: "A sequential baseline",
 	Remarks: []string{

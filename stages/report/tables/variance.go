@@ -19,7 +19,7 @@ import (
 // Variance is the paper's Table 1: mean Uniform-normalized variance over profiles,
 // by budget and policy.
 var Variance = &model.Table{
-	Base: paper.Variance, Section: paper.Variance, Label: "tab:bayesian-neyman-main",
+	Base: paper.Variance, Label: "tab:bayesian-neyman-main",
 	Reads:   stored.Reads{Units: bothRefs, Paper: true},
 	Chapter: "Variance",
 	Remarks: []string{

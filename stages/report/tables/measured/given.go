@@ -23,7 +23,7 @@ import (
 // Corpus is the size of the corpus that the paper's text gives. It is no file: its
 // numbers are compared, and quoted.
 var Corpus = &model.Table{
-	Base: paper.Corpus, Section: paper.Corpus,
+	Base:  paper.Corpus,
 	Reads: stored.Reads{Paper: true}, Make: makeCorpus, Macros: corpusMacros,
 }
 
@@ -77,7 +77,7 @@ func corpusMacros(src *stored.Source) ([]model.Macro, error) {
 // FLOPs is the paper's Table 7: the coefficients of the FLOP proxy, exact in CSV,
 // in billions of parameters in print.
 var FLOPs = &model.Table{
-	Base: paper.FLOPs, Section: paper.FLOPs, Label: "tab:systems-flop-coefficients",
+	Base: paper.FLOPs, Label: "tab:systems-flop-coefficients",
 	Reads:   stored.Reads{Architectures: true, Paper: true},
 	Chapter: "Designs and constants",
 	Remarks: []string{`<ref table7_flop_coefficients> has the constants by which tokens become FLOPs, counted from the shapes of the checkpoints.`},
@@ -142,7 +142,7 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 			unit = 1e9
 			c.Shown = func(i int) table.Cell { return table.Number(*c.Cell(i).Value()) }
 		}
-		c.Rule.ClassOf = func(key paper.Key) agreement.Class {
+		c.Rule.Class = func(key paper.Key) agreement.Class {
 			if _, known := checkpoint.Find(key.Model); known {
 				return agreement.Computed // counted from its shape
 			}

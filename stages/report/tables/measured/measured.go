@@ -4,7 +4,6 @@
 package measured
 
 import (
-	"speceval/internal/agreement"
 	"speceval/internal/policy"
 	"speceval/internal/table"
 	"speceval/stages/report/model"
@@ -42,9 +41,4 @@ func (s strategy) Shown() table.Cell {
 		return table.Text("HBN, both")
 	}
 	return table.Text(string(s))
-}
-
-// maybe is an estimate with its error as a row has them.
-func maybe(e agreement.Estimate) (value, se model.Maybe) {
-	return model.Maybe(e.Value), model.Maybe(e.SE)
 }

@@ -46,14 +46,14 @@ type usage struct {
 	Budget    int32             `csv:"budget" head:"b|$b$"`
 	Strategy  strategy          `csv:"strategy" head:"Strategy" align:"left"`
 	Runs      int               `csv:"runs" head:"Runs"`
-	Wall      model.Maybe       `csv:"wall_seconds" head:"Seconds" format:".2"`
-	CPU       model.Maybe       `csv:"cpu_seconds"`
-	Cores     model.Maybe       `csv:"cores"`
-	CoreShare model.Maybe       `csv:"core_share" head:"of a core" group:"CPU" format:".2%"`
-	CPUShare  model.Maybe       `csv:"cpu_share" head:"of all" group:"CPU" format:".2%"`
-	Router    model.Maybe       `csv:"router_share" head:"Router" format:".2%"`
-	GapMedian model.Maybe       `csv:"gap_median_seconds" head:"median" group:"Gap (ms)" format:".2ms"`
-	GapP99    model.Maybe       `csv:"gap_p99_seconds" head:"99%" group:"Gap (ms)" format:".2ms"`
+	Wall      float64           `csv:"wall_seconds" head:"Seconds" format:".2" missing:"NaN"`
+	CPU       float64           `csv:"cpu_seconds" missing:"NaN"`
+	Cores     float64           `csv:"cores" missing:"NaN"`
+	CoreShare float64           `csv:"core_share" head:"of a core" group:"CPU" format:".2%" missing:"NaN"`
+	CPUShare  float64           `csv:"cpu_share" head:"of all" group:"CPU" format:".2%" missing:"NaN"`
+	Router    float64           `csv:"router_share" head:"Router" format:".2%" missing:"NaN"`
+	GapMedian float64           `csv:"gap_median_seconds" head:"median" group:"Gap (ms)" format:".2ms" missing:"NaN"`
+	GapP99    float64           `csv:"gap_p99_seconds" head:"99%" group:"Gap (ms)" format:".2ms" missing:"NaN"`
 	Verdict   agreement.Verdict `csv:"verdict" head:"Verdict" align:"left"`
 }
 
@@ -70,10 +70,10 @@ func newUsage(s series) usage {
 	cores := mean(func(r measurement.Run) float64 { return float64(r.Cores) })
 	u := usage{
 		Provenance: s.provenance, profileKeys: s.keys(), Rewards: s.rewards, Budget: s.budget, Strategy: strategy(s.strategy), Runs: len(s.runs),
-		Wall: model.Maybe(wall), CPU: model.Maybe(cpu), Cores: model.Maybe(cores), CoreShare: model.Maybe(cpu / wall), CPUShare: model.Maybe(cpu / wall / cores),
-		Router:    model.Maybe(mean(func(r measurement.Run) float64 { return r.Handling }) / wall),
-		GapMedian: model.Maybe(mean(func(r measurement.Run) float64 { return r.GapMedian })),
-		GapP99:    model.Maybe(mean(func(r measurement.Run) float64 { return r.GapP99 })), Verdict: agreement.Shown,
+		Wall: wall, CPU: cpu, Cores: cores, CoreShare: cpu / wall, CPUShare: cpu / wall / cores,
+		Router:    mean(func(r measurement.Run) float64 { return r.Handling }) / wall,
+		GapMedian: mean(func(r measurement.Run) float64 { return r.GapMedian }),
+		GapP99:    mean(func(r measurement.Run) float64 { return r.GapP99 }), Verdict: agreement.Shown,
 	}
 	if s.rewards == measurement.Coupled && s.provenance == measurement.Measured && !math.IsNaN(cpu/wall/cores) && cores > 0 {
 		u.Verdict = agreement.CPU(float64(u.CPUShare))
@@ -94,7 +94,7 @@ func makeOrchestrator(src *stored.Source) (*model.Sheet, error) {
 		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of all; "+
 		"under real rewards it scores responses as well.", rows)
 	s.Claims = []model.Claim{{Column: "cpu_share", Decimals: 4, Of: func(i int) agreement.Comparison {
-		return agreement.Against(rows[i].Verdict, rows[i].CPUShare.Float(), math.NaN(), 0, math.NaN()).Within(agreement.MostCPU)
+		return agreement.Against(rows[i].Verdict, rows[i].CPUShare, math.NaN(), 0, math.NaN()).Within(agreement.MostCPU)
 	}}}
 	return s, nil
 }

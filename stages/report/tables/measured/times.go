@@ -42,14 +42,14 @@ type timeRow struct {
 	Budget       int32             `csv:"budget" head:"b|$b$"`
 	Strategy     strategy          `csv:"strategy" head:"Strategy" align:"left"`
 	Runs         int32             `csv:"runs" head:"Runs"`
-	Measured     model.Maybe       `csv:"measured_seconds" head:"measured" group:"Seconds" format:".2±"`
-	MeasuredSE   model.Maybe       `csv:"measured_se" of:"measured_seconds"`
-	Predicted    model.Maybe       `csv:"predicted_seconds" head:"predicted" group:"Seconds" format:".2±"`
-	PredictedSD  model.Maybe       `csv:"predicted_sd" of:"predicted_seconds"`
-	Difference   model.Maybe       `csv:"difference" head:"Difference" format:"+.1%±"`
-	DifferenceSE model.Maybe       `csv:"difference_se"`
-	Error        model.Maybe       `csv:"error_seconds"`
-	Scale        model.Maybe       `csv:"scale" head:"Scale" format:".2"`
+	Measured     float64           `csv:"measured_seconds" head:"measured" group:"Seconds" format:".2±" missing:"NaN"`
+	MeasuredSE   float64           `csv:"measured_se" of:"measured_seconds" missing:"NaN"`
+	Predicted    float64           `csv:"predicted_seconds" head:"predicted" group:"Seconds" format:".2±" missing:"NaN"`
+	PredictedSD  float64           `csv:"predicted_sd" of:"predicted_seconds" missing:"NaN"`
+	Difference   float64           `csv:"difference" head:"Difference" format:"+.1%±" missing:"NaN"`
+	DifferenceSE float64           `csv:"difference_se" missing:"NaN"`
+	Error        float64           `csv:"error_seconds" missing:"NaN"`
+	Scale        float64           `csv:"scale" head:"Scale" format:".2" missing:"NaN"`
 	Verdict      agreement.Verdict `csv:"verdict" head:"Verdict" align:"left"`
 }
 
@@ -64,13 +64,11 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 		if s := policy.FindStrategy(p.Strategy); s != nil && s.Policy == policy.Uniform {
 			d.Verdict = agreement.Fitted // at whichever budget
 		}
-		row := timeRow{
-			profileKeys: profileKeys{p.Benchmark, model.Checkpoint(p.Model)}, Budget: p.Budget, Strategy: strategy(p.Strategy), Runs: int32(p.Runs),
-			Measured: model.Maybe(p.Measured), MeasuredSE: model.Maybe(p.MeasuredSE), Predicted: model.Maybe(p.Predicted), PredictedSD: model.Maybe(p.PredictedSD),
-			Error: model.Maybe(p.DifferenceSE), Scale: model.Maybe(p.Scale), Verdict: d.Verdict,
-		}
-		row.Difference, row.DifferenceSE = maybe(d.Estimate)
-		rows = append(rows, row)
+		rows = append(rows, timeRow{
+			profileKeys: profileKeys{p.Benchmark, model.Checkpoint(p.Model)}, Budget: p.Budget, Strategy: strategy(p.Strategy), Runs: p.Runs,
+			Measured: p.Measured, MeasuredSE: p.MeasuredSE, Predicted: p.Predicted, PredictedSD: p.PredictedSD,
+			Difference: d.Value, DifferenceSE: d.SE, Error: p.DifferenceSE, Scale: p.Scale, Verdict: d.Verdict,
+		})
 	}
 	s := model.NewSheet("Measured times, and those that a timing model predicts which has seen the runs of Uniform alone. "+
 		"±: of a measured time the standard error by the spread of its runs; of a predicted one the spread by the lengths of rollouts that Uniform did not have, one draw of which all runs share; "+
@@ -79,7 +77,7 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 		"Difference: measured minus predicted, over measured; it agrees within 5%, or within 3 standard errors. Of Uniform it is how well the model fits.", rows)
 	s.Claims = []model.Claim{{Column: "measured_seconds", Decimals: 2, Of: func(i int) agreement.Comparison {
 		r := rows[i]
-		return agreement.Against(r.Verdict, r.Measured.Float(), r.Predicted.Float(), r.Error.Float(), math.NaN()).Within(agreement.TimeTolerance * r.Measured.Float())
+		return agreement.Against(r.Verdict, r.Measured, r.Predicted, r.Error, math.NaN()).Within(agreement.TimeTolerance * r.Measured)
 	}}}
 	return s, nil
 }

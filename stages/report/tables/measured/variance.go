@@ -60,19 +60,19 @@ type varianceRow struct {
 	Strategy        strategy          `csv:"strategy" head:"Strategy" align:"left"`
 	Runs            int               `csv:"runs" head:"Runs"`
 	UniformRuns     int               `csv:"uniform_runs"`
-	Variance        model.Maybe       `csv:"variance"`
-	UniformVariance model.Maybe       `csv:"uniform_variance"`
-	Ratio           model.Maybe       `csv:"ratio" head:"measured" group:"Variance over Uniform's" format:".3±"`
-	RatioSE         model.Maybe       `csv:"ratio_se"`
-	Replayed        model.Maybe       `csv:"replayed" head:"replayed" group:"Variance over Uniform's" format:".3±"`
-	ReplayedSE      model.Maybe       `csv:"replayed_se"`
-	Z               model.Maybe       `csv:"z" head:"z|$z$" group:"Variance over Uniform's" format:"+.1"`
+	Variance        float64           `csv:"variance" missing:"NaN"`
+	UniformVariance float64           `csv:"uniform_variance" missing:"NaN"`
+	Ratio           float64           `csv:"ratio" head:"measured" group:"Variance over Uniform's" format:".3±" missing:"NaN"`
+	RatioSE         float64           `csv:"ratio_se" missing:"NaN"`
+	Replayed        float64           `csv:"replayed" head:"replayed" group:"Variance over Uniform's" format:".3±" missing:"NaN"`
+	ReplayedSE      float64           `csv:"replayed_se" missing:"NaN"`
+	Z               float64           `csv:"z" head:"z|$z$" group:"Variance over Uniform's" format:"+.1" missing:"NaN"`
 	Verdict         agreement.Verdict `csv:"verdict" head:"verdict" group:"Variance over Uniform's" align:"left"`
-	Mean            model.Maybe       `csv:"mean"`
-	ProfileMean     model.Maybe       `csv:"profile_mean"`
-	Bias            model.Maybe       `csv:"bias" head:"points" group:"Bias" format:"+.2pt±"`
-	BiasSE          model.Maybe       `csv:"bias_se"`
-	BiasZ           model.Maybe       `csv:"bias_z" head:"z|$z$" group:"Bias" format:"+.1"`
+	Mean            float64           `csv:"mean" missing:"NaN"`
+	ProfileMean     float64           `csv:"profile_mean" missing:"NaN"`
+	Bias            float64           `csv:"bias" head:"points" group:"Bias" format:"+.2pt±" missing:"NaN"`
+	BiasSE          float64           `csv:"bias_se" missing:"NaN"`
+	BiasZ           float64           `csv:"bias_z" head:"z|$z$" group:"Bias" format:"+.1" missing:"NaN"`
 	BiasVerdict     agreement.Verdict `csv:"bias_verdict" head:"verdict" group:"Bias" align:"left"`
 }
 
@@ -131,11 +131,11 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	s.Claims = []model.Claim{
 		{Column: "ratio", Decimals: 3, Of: func(i int) agreement.Comparison {
 			r := rows[i]
-			return agreement.Against(r.Verdict, r.Ratio.Float(), r.Replayed.Float(), math.Hypot(r.RatioSE.Float(), r.ReplayedSE.Float()), r.Z.Float())
+			return agreement.Against(r.Verdict, r.Ratio, r.Replayed, math.Hypot(r.RatioSE, r.ReplayedSE), r.Z)
 		}},
 		{Column: "mean", Decimals: 4, Of: func(i int) agreement.Comparison {
 			r := rows[i]
-			return agreement.Against(r.BiasVerdict, r.Mean.Float(), r.ProfileMean.Float(), r.BiasSE.Float(), r.BiasZ.Float())
+			return agreement.Against(r.BiasVerdict, r.Mean, r.ProfileMean, r.BiasSE, r.BiasZ)
 		}},
 	}
 	return s, nil
@@ -145,29 +145,29 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 // none of, and their mean with that of the profile.
 func newVarianceRow(in setting, of string, samples []agreement.Sample, uniform agreement.Sample, replayed, truth agreement.Estimate) varianceRow {
 	all := combined(samples)
-	row := varianceRow{
-		Provenance: in.provenance, profileKeys: in.keys(), Budget: in.budget, Strategy: strategy(of),
-		Runs: all.Runs, UniformRuns: uniform.Runs, Variance: model.Maybe(all.Variance), UniformVariance: model.Maybe(uniform.Variance),
-		Mean: model.Maybe(all.Mean), ProfileMean: model.Maybe(truth.Value), Z: model.Maybe(math.NaN()),
-	}
-	row.Ratio, row.RatioSE = maybe(unknown)
+	bias := agreement.Mean(all, truth)
 	if of == measurement.Uniform {
 		replayed = unknown
-	} else if ratio, ok := agreement.Over(samples, uniform); !ok {
-		row.Verdict = agreement.TooFew
-	} else {
-		row.Ratio, row.RatioSE = maybe(ratio.Estimate)
-		row.Verdict = agreement.Shown
-		if !math.IsNaN(replayed.Value) {
-			d := ratio.Against(replayed)
-			row.Z, row.Verdict = model.Maybe(d.Z), d.Verdict
-		}
 	}
-	row.Replayed, row.ReplayedSE = maybe(replayed)
-	bias := agreement.Mean(all, truth)
-	row.Bias, row.BiasSE = maybe(bias.Estimate)
-	if row.BiasZ, row.BiasVerdict = model.Maybe(bias.Z), bias.Verdict; math.IsNaN(truth.Value) {
+	row := varianceRow{
+		Provenance: in.provenance, profileKeys: in.keys(), Budget: in.budget, Strategy: strategy(of),
+		Runs: all.Runs, UniformRuns: uniform.Runs, Variance: all.Variance, UniformVariance: uniform.Variance,
+		Ratio: math.NaN(), RatioSE: math.NaN(), Replayed: replayed.Value, ReplayedSE: replayed.SE, Z: math.NaN(),
+		Mean: all.Mean, ProfileMean: truth.Value, Bias: bias.Value, BiasSE: bias.SE, BiasZ: bias.Z, BiasVerdict: bias.Verdict,
+	}
+	if math.IsNaN(truth.Value) {
 		row.BiasVerdict = agreement.Shown
+	}
+	ratio, ok := agreement.Over(samples, uniform)
+	switch {
+	case of == measurement.Uniform:
+	case !ok:
+		row.Verdict = agreement.TooFew
+	case math.IsNaN(replayed.Value):
+		row.Ratio, row.RatioSE, row.Verdict = ratio.Value, ratio.SE, agreement.Shown
+	default:
+		d := ratio.Against(replayed)
+		row.Ratio, row.RatioSE, row.Z, row.Verdict = ratio.Value, ratio.SE, d.Z, d.Verdict
 	}
 	return row
 }
