@@ -5,26 +5,15 @@ import "math"
 // Term is a number of a setting that is summed.
 type Term func(Setting) float64
 
-// Quotient is a cost over many settings: numbers are summed over the settings first
-// and divided once, so that settings weigh as much as they cost (paper,
-// Appendix B.5).
-type Quotient struct {
-	Above  []Term // their sums add up
-	Below  Term
-	Change bool // less one: the change relative to Below
-}
-
-// Value is the quotient over the settings.
-func (q *Quotient) Value(settings []Setting) float64 {
-	above := total(settings, q.Above[0])
-	for _, t := range q.Above[1:] {
-		above.add(total(settings, t).total())
+// Quotient is a cost over many settings: numbers are summed over the settings first and
+// divided once, so that settings weigh as much as they cost (paper, Appendix B.5). The sums
+// of several terms add up.
+func Quotient(settings []Setting, below Term, above ...Term) float64 {
+	sum := total(settings, above[0])
+	for _, t := range above[1:] {
+		sum.add(total(settings, t).total())
 	}
-	v := above.total() / total(settings, q.Below).total()
-	if q.Change {
-		v--
-	}
-	return v
+	return sum.total() / total(settings, below).total()
 }
 
 func total(settings []Setting, t Term) (all sum) {

@@ -19,9 +19,6 @@ func TestQuotientsArePlainSums(t *testing.T) {
 	flops := func(s measurement.Setting) float64 { return s.Run(measurement.HBNAsync).UsefulFLOPs }
 	wasted := func(s measurement.Setting) float64 { return s.Run(measurement.HBNAsync).WastedFLOPs }
 	uniform := func(s measurement.Setting) float64 { return s.Uniform().UsefulFLOPs }
-	slower := func(strategy string) *measurement.Quotient {
-		return &measurement.Quotient{Above: []measurement.Term{seconds(strategy)}, Below: seconds(measurement.Uniform), Change: true}
-	}
 	source := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		runs := randomRuns(source, 1+source.IntN(9))
@@ -34,15 +31,14 @@ func TestQuotientsArePlainSums(t *testing.T) {
 		settings := measurement.Settings(runs, measurement.Simulated, 8)
 		base, compute := time[measurement.Uniform], useful[measurement.Uniform]
 		for name, c := range map[string]struct {
-			quotient *measurement.Quotient
-			want     float64
+			got, want float64
 		}{
-			"a share":         {&measurement.Quotient{Above: []measurement.Term{wasted}, Below: uniform}, waste / compute},
-			"a change":        {slower(measurement.HBNSync), time[measurement.HBNSync]/base - 1},
-			"a change of two": {&measurement.Quotient{Above: []measurement.Term{flops, wasted}, Below: uniform, Change: true}, (useful[measurement.HBNAsync]+waste)/compute - 1},
+			"a share":        {measurement.Quotient(settings, uniform, wasted), waste / compute},
+			"a slowdown":     {measurement.Quotient(settings, seconds(measurement.Uniform), seconds(measurement.HBNSync)), time[measurement.HBNSync] / base},
+			"a share of two": {measurement.Quotient(settings, uniform, flops, wasted), (useful[measurement.HBNAsync] + waste) / compute},
 		} {
-			if got := c.quotient.Value(settings); math.Abs(got-c.want) > 1e-12*(1+math.Abs(c.want)) {
-				t.Fatalf("%s is %v, want %v", name, got, c.want)
+			if math.Abs(c.got-c.want) > 1e-12*(1+math.Abs(c.want)) {
+				t.Fatalf("%s is %v, want %v", name, c.got, c.want)
 			}
 		}
 	}
@@ -64,8 +60,7 @@ func TestSumsAreCompensated(t *testing.T) {
 			all = append(all, m)
 		}
 	}
-	q := &measurement.Quotient{Above: []measurement.Term{seconds(measurement.HBNSync)}, Below: seconds(measurement.Uniform), Change: true}
-	got := q.Value(measurement.Settings(all, measurement.Simulated, 8))
+	got := measurement.Quotient(measurement.Settings(all, measurement.Simulated, 8), seconds(measurement.Uniform), seconds(measurement.HBNSync)) - 1
 	if want := 199.8 / (1e15 + 99.9); math.Abs(got-want) > 2e-16 {
 		t.Errorf("slowdown %v, want %v", got, want)
 	}

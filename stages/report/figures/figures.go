@@ -12,6 +12,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/table"
+	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )
 
@@ -87,20 +88,9 @@ func newFigure(label string, width, height float64, title string, columns ...str
 
 // add adds a row to a figure's data; nil and an empty text are missing.
 func add(f *figure.Figure, values ...any) {
-	row := make([]table.Cell, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case float64:
-			row[i] = table.Number(v)
-		case int32:
-			row[i] = table.Integer(v)
-		case int64:
-			row[i] = table.Integer(v)
-		case string:
-			if v != "" {
-				row[i] = table.Text(v)
-			}
-		}
+	var row []table.Cell
+	for _, v := range values {
+		row = append(row, model.CellOf(v))
 	}
 	f.Data.Rows = append(f.Data.Rows, row)
 }

@@ -19,12 +19,12 @@ type Rule struct {
 	DecimalsOf func(paper float64) int // where they depend on the number
 	Tolerance  float64                 // accepted difference whatever the noise
 
-	Want     func(key paper.Key) (v float64, ok bool) // nil: the number of the column's name
-	Cell     func(key paper.Key) table.Cell           // its form in CSV, where it is not that number
-	Printed  func(key paper.Key) table.Cell           // in print, where it is not that form
-	Unjudged bool                                     // it is shown, not compared
+	Cell     func(key paper.Key) table.Cell // the paper's; nil: the number of the column's name
+	Printed  func(key paper.Key) table.Cell // in print, where it is not that
+	Unjudged bool                           // it is shown, not compared
 
-	// Judge compares a number; nil: rounding, its error and the tolerance decide.
+	// Judge compares with a number of the paper's, 0 for a name; nil: rounding, its error and
+	// the tolerance decide.
 	Judge func(row int, want float64) agreement.Comparison
 }
 
@@ -92,9 +92,12 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 	if r == nil || r.Unjudged {
 		return cell, false
 	}
-	want, ok := s.want(c, key)
-	if !ok {
+	theirs, want := s.theirs(c, key), 0.0
+	if theirs.IsMissing() {
 		return cell, false
+	}
+	if v := theirs.Value(); v != nil {
+		want = *v
 	}
 	decimals := r.Decimals
 	if r.DecimalsOf != nil {

@@ -190,18 +190,10 @@ func (s *Sheet) theirs(c Column, key paper.Key) table.Cell {
 	if c.Rule.Cell != nil {
 		return c.Rule.Cell(key)
 	}
-	if v, ok := s.want(c, key); ok {
+	if v, ok := s.Paper.At(s.Base, c.Name, key); ok {
 		return table.Number(v)
 	}
 	return table.Missing()
-}
-
-// want is the paper's number in a row of the paper.
-func (s *Sheet) want(c Column, key paper.Key) (float64, bool) {
-	if c.Rule.Want != nil {
-		return c.Rule.Want(key)
-	}
-	return s.Paper.At(s.Base, c.Name, key)
 }
 
 // Data is the CSV form.

@@ -47,7 +47,7 @@ func columnOf(name string, f reflect.StructField, at func(row int) any) Column {
 		Name: name, Of: f.Tag.Get("of"), Head: HeadOf(f.Tag.Get("head")), Group: HeadOf(f.Tag.Get("group")),
 		Format: table.ParseFormat(format), PlusMinus: spread,
 		Align: map[string]table.Align{"left": table.Left, "center": table.Center}[f.Tag.Get("align")],
-		Cell:  func(row int) table.Cell { return cellOf(at(row)) },
+		Cell:  func(row int) table.Cell { return CellOf(at(row)) },
 	}
 	if f.Tag.Get("missing") == "NaN" {
 		c.Cell = func(row int) table.Cell { return table.Finite(at(row).(float64)) }
@@ -83,9 +83,11 @@ func HeadOf(tag string) table.Head {
 	return table.Head{Plain: plain, TeX: tex}
 }
 
-// cellOf is a field as a cell.
-func cellOf(field any) table.Cell {
+// CellOf is a value as a cell.
+func CellOf(field any) table.Cell {
 	switch v := field.(type) {
+	case nil:
+		return table.Missing()
 	case table.Cell:
 		return v
 	case fmt.Stringer:
@@ -96,7 +98,7 @@ func cellOf(field any) table.Cell {
 		if v.IsNil() {
 			return table.Missing()
 		}
-		return cellOf(v.Elem().Interface())
+		return CellOf(v.Elem().Interface())
 	case reflect.Float64:
 		return table.Number(v.Float())
 	case reflect.Int, reflect.Int32, reflect.Int64:

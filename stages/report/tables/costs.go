@@ -23,13 +23,15 @@ type cost func(*costRow, []measurement.Setting) float64
 
 // over is sums over a sum; change is how much more than that they are, relatively.
 func over(below measurement.Term, above ...measurement.Term) cost {
-	q := &measurement.Quotient{Above: above, Below: below}
-	return func(_ *costRow, settings []measurement.Setting) float64 { return q.Value(settings) }
+	return func(_ *costRow, settings []measurement.Setting) float64 {
+		return measurement.Quotient(settings, below, above...)
+	}
 }
 
 func change(below measurement.Term, above ...measurement.Term) cost {
-	q := &measurement.Quotient{Above: above, Below: below, Change: true}
-	return func(_ *costRow, settings []measurement.Setting) float64 { return q.Value(settings) }
+	return func(_ *costRow, settings []measurement.Setting) float64 {
+		return measurement.Quotient(settings, below, above...) - 1
+	}
 }
 
 // less is one number minus another.
@@ -142,46 +144,43 @@ func (r *costRow) spread(of cost) float64 {
 	return sd
 }
 
-// fill computes the numbers of a row.
-func (r *costRow) fill(res stored.Replay) error {
+// row computes the numbers of a group of runs.
+func (k *costTable) row(g measurement.Group, costs stored.Timed, res stored.Replay) (*costRow, error) {
+	r := &costRow{Group: g, kind: k, drawn: costs.Drawn && g.Provenance == measurement.Measured}
 	var ratios []variance.Ratio
-	if r.kind.replayed {
-		var err error
+	var err error
+	if k.replayed {
 		if ratios, err = r.replayed(res.Ratios); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for _, c := range r.kind.columns {
-		r.cells = append(r.cells, costCell{exactly(c.of(r, r.Settings)), r.spread(c.of)})
+	for _, c := range k.columns {
+		r.cells = append(r.cells, costCell{exactly(c.of(r, g.Settings)), r.spread(c.of)})
 	}
-	if r.kind.replayed {
-		return r.equivalents(res.Designs, ratios)
+	if k.replayed {
+		err = r.equivalents(res.Designs, ratios)
 	}
-	return nil
+	return r, err
 }
 
 // rows computes the table: a row for each provenance and budget that has a whole
 // setting.
 func (k *costTable) rows(src *stored.Source) ([]*costRow, error) {
-	return stored.Once(k.section, func(src *stored.Source) ([]*costRow, error) {
+	return stored.Once(k.section, func(src *stored.Source) (rows []*costRow, err error) {
 		costs, err := stored.Costs(src)
-		if err != nil {
-			return nil, err
-		}
 		var res stored.Replay
-		if k.replayed {
-			if res, err = stored.Results(src); err != nil || len(res.Ratios) == 0 {
+		if err == nil && k.replayed {
+			if res, err = stored.Results(src); len(res.Ratios) == 0 {
 				return nil, err // the replay has not run
 			}
 		}
-		groups, err := stored.Groups(src, k.strategies...)
-		if err != nil {
+		groups, noGroups := stored.Groups(src, k.strategies...)
+		if err := cmp.Or(err, noGroups); err != nil {
 			return nil, err
 		}
-		var rows []*costRow
 		for _, g := range groups {
-			row := &costRow{Group: g, kind: k, drawn: costs.Drawn && g.Provenance == measurement.Measured}
-			if err := row.fill(res); err != nil {
+			row, err := k.row(g, costs, res)
+			if err != nil {
 				return nil, err
 			}
 			rows = append(rows, row)

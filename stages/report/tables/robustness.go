@@ -60,59 +60,56 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("Profiles on which HBN improves on Uniform: Monte Carlo estimate plus 1.96 standard errors "+
 		"below one. The worst profile has the largest variance ratio, with its standard error.", rows)
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: int32(rows[i].Budget)} }
-	s.Lack = func(int, paper.Key) string { return "" } // column by column
-	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
-		return judgeEndpoints(e, ratios, numbers), nil
-	}
 	profiles, gaining, worst, ratio := s.Column("profiles"), s.Column("profiles_gaining"), s.Column("worst_profile"), s.Column("worst_ratio")
 	of := func(gaining, profiles float64) table.Cell {
 		return table.Text(fmt.Sprintf("%.0f/%.0f", gaining, profiles))
 	}
-	profiles.Rule.Unjudged = true
-	profiles.Rule.Want = func(key paper.Key) (v float64, ok bool) {
-		_, ok = numbers.At(paper.Robustness, "profiles_gaining", key)
-		return numbers.Number(paper.Corpus, "profiles"), ok
-	}
 	gaining.Shown = func(i int) table.Cell { return of(float64(rows[i].Gaining), float64(rows[i].Profiles)) }
+	worst.Shown = func(i int) table.Cell { return table.Text(printedProfile(all[i].Worst)) }
+	if numbers == nil {
+		return s, nil
+	}
+	s.Lack = func(int, paper.Key) string { return "" } // column by column
+	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+		return judgeEndpoints(e, ratios, numbers), nil
+	}
+	studied, name := numbers.Number(paper.Corpus, "profiles"), numbers.Name(paper.Robustness, "adverse_profile")
+	profiles.Rule.Unjudged = true
+	profiles.Rule.Cell = func(key paper.Key) table.Cell {
+		if _, ok := numbers.At(paper.Robustness, "profiles_gaining", key); ok {
+			return table.Number(studied)
+		}
+		return table.Missing()
+	}
 	gaining.Rule.Printed = func(key paper.Key) table.Cell {
 		if n, ok := numbers.At(paper.Robustness, "profiles_gaining", key); ok {
-			return of(n, numbers.Number(paper.Corpus, "profiles"))
+			return of(n, studied)
 		}
 		return table.Missing()
 	}
 	gaining.Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeGaining(src, all, i, int(want)) }
 
 	// the paper names the worst profile only where it is worse than Uniform
-	adverse := func(key paper.Key) (ratio float64, ok bool) {
+	ratio.Rule.Cell = func(key paper.Key) table.Cell {
 		if key.Budget != 16 && key.Budget != 32 {
-			return 0, false
-		}
-		return numbers.Number(paper.Robustness, fmt.Sprintf("adverse_ratio_b%d", key.Budget)), true
-	}
-	worst.Shown = func(i int) table.Cell { return table.Text(printedProfile(all[i].Worst)) }
-	worst.Rule.Want, ratio.Rule.Want = adverse, adverse
-	worst.Rule.Cell = func(key paper.Key) table.Cell {
-		if _, ok := adverse(key); ok {
-			return table.Text(numbers.Name(paper.Robustness, "adverse_profile"))
-		}
-		return table.Missing()
-	}
-	worst.Rule.Judge = func(i int, want float64) agreement.Comparison {
-		c, _ := judgeAdverse(src, all, i, numbers.Name(paper.Robustness, "adverse_profile"), want)
-		return c
-	}
-	ratio.Rule.Judge = func(i int, want float64) agreement.Comparison {
-		_, c := judgeAdverse(src, all, i, numbers.Name(paper.Robustness, "adverse_profile"), want)
-		return c
-	}
-	if numbers != nil {
-		s.Add(model.Column{Head: model.Theirs, Group: ratio.Group, Format: ratio.Format, Shown: func(i int) table.Cell {
-			if v, ok := adverse(s.Key(i)); ok {
-				return table.Number(v)
-			}
 			return table.Missing()
-		}})
+		}
+		return table.Number(numbers.Number(paper.Robustness, fmt.Sprintf("adverse_ratio_b%d", key.Budget)))
 	}
+	worst.Rule.Cell = func(key paper.Key) table.Cell {
+		if ratio.Rule.Cell(key).IsMissing() {
+			return table.Missing()
+		}
+		return table.Text(name)
+	}
+	worst.Rule.Judge = func(i int, _ float64) agreement.Comparison { return judgeWorst(src, all, i, name) }
+	ratio.Rule.Judge = func(i int, want float64) agreement.Comparison {
+		if theirs, ok := ratioOf(all, i, name); ok {
+			return agreement.Compare(agreement.Estimate{Value: theirs.VarianceRatio, SE: noiseOf(src, theirs)}, want, 3, 0)
+		}
+		return agreement.Lacking(want, 3, "not replayed")
+	}
+	s.Add(model.Column{Head: model.Theirs, Group: ratio.Group, Format: ratio.Format, Shown: func(i int) table.Cell { return ratio.Rule.Cell(s.Key(i)) }})
 	return s, nil
 }
 
@@ -151,28 +148,32 @@ func judgeGaining(src *stored.Source, rows []variance.Spread, i, want int) agree
 	return c
 }
 
-// judgeAdverse compares the worst profile at a budget, by name, and the ratio
-// of the paper's worst.
-func judgeAdverse(src *stored.Source, rows []variance.Spread, i int, profile string, want float64) (worst, value agreement.Comparison) {
-	worst = agreement.Comparison{PaperName: profile, Verdict: agreement.Absent}
-	value = agreement.Lacking(want, 3, "not replayed")
+// ratioOf is HBN's ratio on a profile in a row, which may be absent.
+func ratioOf(rows []variance.Spread, i int, profile string) (variance.Ratio, bool) {
 	if i < 0 {
-		return worst, value
+		return variance.Ratio{}, false
+	}
+	return variance.ProfileRatio(rows[i].Ratios, policy.HBN, profile, rows[i].Budget)
+}
+
+// judgeWorst compares the worst profile at a budget with the paper's, by name.
+func judgeWorst(src *stored.Source, rows []variance.Spread, i int, profile string) agreement.Comparison {
+	c := agreement.Comparison{PaperName: profile, Verdict: agreement.Absent}
+	if i < 0 {
+		return c
 	}
 	top := rows[i].Worst
-	worst.ObtainedName, worst.Verdict = top.Profile(), agreement.Differs
-	theirs, ok := variance.ProfileRatio(rows[i].Ratios, policy.HBN, profile, top.Budget)
-	if !ok {
-		return worst, value
+	c.ObtainedName, c.Verdict = top.Profile(), agreement.Differs
+	if c.ObtainedName == profile {
+		c.Verdict = agreement.Agrees
+		return c
 	}
-	se := noiseOf(src, theirs)
-	value = agreement.Compare(agreement.Estimate{Value: theirs.VarianceRatio, SE: se}, want, 3, 0)
-	if worst.ObtainedName == profile {
-		worst.Verdict = agreement.Agrees
-		return worst, value
+	theirs, ok := ratioOf(rows, i, profile)
+	if !ok {
+		return c
 	}
 	loss := top.VarianceRatio - theirs.VarianceRatio
-	return agreement.Choice(worst, loss, math.Hypot(se, noiseOf(src, top))).Noted(fmt.Sprintf("the paper's has a ratio %.4f lower", loss)), value
+	return agreement.Choice(c, loss, math.Hypot(noiseOf(src, theirs), noiseOf(src, top))).Noted(fmt.Sprintf("the paper's has a ratio %.4f lower", loss))
 }
 
 // judgeEndpoints compares the adverse profile's Oracle ratio, at the smallest

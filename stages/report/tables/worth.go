@@ -72,10 +72,11 @@ var worthRows = stored.Once("worth", func(src *stored.Source) (all []*costRow, e
 	}
 	for _, p := range append(policy.List{policy.HBN}, policy.Timed...) {
 		for _, g := range groups[p.Key()] {
-			row := &costRow{Group: g, kind: worthTable, policy: p, drawn: costs.Drawn && g.Provenance == measurement.Measured}
-			if err := row.fill(stored.Replay{}); err != nil {
+			row, err := worthTable.row(g, costs, stored.Replay{})
+			if err != nil {
 				return nil, err
 			}
+			row.policy = p
 			all = append(all, row)
 		}
 	}

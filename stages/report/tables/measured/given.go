@@ -155,7 +155,7 @@ func makeFLOPs(src *stored.Source) (*model.Sheet, error) {
 			return table.Missing()
 		}
 		c.Rule.Judge = func(i int, want float64) agreement.Comparison {
-			return agreement.Compare(agreement.Estimate{Value: *c.Cell(i).Value() / unit}, want, c.Rule.Decimals, 0)
+			return agreement.Compare(agreement.Estimate{Value: *c.Cell(i).Value() / unit}, want/unit, c.Rule.Decimals, 0)
 		}
 	}
 	return s, nil
