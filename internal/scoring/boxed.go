@@ -17,59 +17,41 @@ type Box struct {
 // Boxes are the boxes of a text that are not inside another, in order. Braces after a
 // backslash do not count. They take time in proportion to the text, whatever that is.
 func Boxes(text string) iter.Seq[Box] {
-	return func(yield func(Box) bool) { walk(text, yield) }
-}
-
-func walk(text string, yield func(Box) bool) {
-	var room [16]int
-	open := room[:0] // boxes and other braces that are open: where their argument begins, or -1
-	inside := 0      // how many of them are boxes
-	for i := first(text); i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			if n := macro(text[i:]); n > 0 {
-				open, inside = append(open, i+n), inside+1
-				i += n - 1
-			} else {
-				i++ // \{, \} and \\ among others
+	return func(yield func(Box) bool) {
+		var open []int // where the arguments of open boxes begin, and -1 for other open braces
+		inside := 0    // open boxes
+		for i := 0; i < len(text); i++ {
+			switch text[i] {
+			case '\\':
+				if n := macro(text[i:]); n > 0 {
+					open, inside = append(open, i+n), inside+1
+					i += n - 1
+				} else {
+					i++ // \{, \} and \\ among others
+				}
+			case '{':
+				open = append(open, -1)
+			case '}':
+				if len(open) == 0 {
+					continue
+				}
+				from := open[len(open)-1]
+				open = open[:len(open)-1]
+				if from < 0 {
+					continue
+				}
+				if inside--; inside == 0 && !yield(Box{From: from, To: i}) {
+					return
+				}
 			}
-		case '{':
-			open = append(open, -1)
-		case '}':
-			if len(open) == 0 {
-				continue
-			}
-			from := open[len(open)-1]
-			open = open[:len(open)-1]
-			if from < 0 {
-				continue
-			}
-			if inside--; inside == 0 && !yield(Box{From: from, To: i}) {
+		}
+		for _, from := range open {
+			if from >= 0 {
+				yield(Box{From: from, To: len(text), Open: true})
 				return
 			}
 		}
 	}
-	for _, from := range open {
-		if from >= 0 {
-			yield(Box{From: from, To: len(text), Open: true})
-			return
-		}
-	}
-}
-
-// first is where the first box of a text begins, with the backslashes before it. An odd
-// number of them would hide it.
-func first(text string) int {
-	at := len(text)
-	for _, name := range boxes {
-		if i := strings.Index(text[:at], name); i >= 0 {
-			at = i
-		}
-	}
-	for at > 0 && text[at-1] == '\\' {
-		at--
-	}
-	return at
 }
 
 // macro is the length of a box macro with its opening brace at the beginning of

@@ -53,12 +53,8 @@ func Shorten(text string) string {
 		}
 		text = text[:end] + "…"
 	}
-	if utf8.ValidString(text) {
-		return text
+	if !utf8.ValidString(text) {
+		return Shorten(string([]rune(text)))
 	}
-	valid := make([]byte, 0, len(text))
-	for _, r := range text {
-		valid = utf8.AppendRune(valid, r)
-	}
-	return Shorten(string(valid))
+	return text
 }
