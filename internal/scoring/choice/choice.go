@@ -38,7 +38,7 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // Scorer scores responses to a task with a known right option.
 type Scorer struct {
-	gold    byte
+	gold    byte // 0 if it is no letter
 	options int
 	texts   []string // see plain
 	longest int      // bytes in which the text of an option may be written
@@ -46,12 +46,21 @@ type Scorer struct {
 
 var _ scoring.Scorer = (*Scorer)(nil)
 
-// New returns the scorer for a task with options from A on, 26 at most, where gold is the
-// right one. Texts are the texts of the options, nil where they are not known.
-func New(gold byte, options int, texts []string) *Scorer {
-	options = min(max(options, 0), len(letters))
-	s := &Scorer{gold: gold &^ 0x20, options: options}
-	for _, text := range texts[:min(len(texts), options)] {
+// New returns the scorer for a task with options from A on, 26 at most, where gold names the right
+// one. Where their number is not known, 0, there are four if gold is one of A to D, else ten, or as
+// many as gold needs. Texts are the texts of the options, nil where they are not known.
+func New(gold string, options int, texts []string) *Scorer {
+	s := &Scorer{options: options}
+	if m, ok := markAt(gold, 0); ok && strings.TrimRight(gold[m.to:], " \t.") == "" {
+		s.gold = m.letter
+	}
+	if options == 0 {
+		s.options = 4
+		if place := int(s.gold-'A') + 1; s.gold != 0 && place > s.options {
+			s.options = max(10, place)
+		}
+	}
+	for _, text := range texts {
 		s.texts = append(s.texts, plain(text))
 		s.longest = max(s.longest, 2*len(text)+40)
 	}
@@ -60,6 +69,9 @@ func New(gold byte, options int, texts []string) *Scorer {
 
 // Score never fails.
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
+	if s.gold == 0 {
+		return scoring.Verdict{Note: "the right answer is no letter"}, nil
+	}
 	r.Text = strings.ReplaceAll(r.Text, "\u00a0", " ")
 	read := s.read(r)
 	if read.letter == 0 {
@@ -67,22 +79,6 @@ func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	}
 	i := int(read.letter - 'A')
 	return scoring.Verdict{Reward: scoring.PassFail(read.letter == s.gold), Answer: letters[i : i+1], Note: read.note}, nil
-}
-
-// Check scores a prediction as a file of labelled cases has them, where neither
-// the number of options nor their texts are known: there are four if gold is one
-// of A to D, else ten, or as many as gold needs.
-func Check(gold, prediction string) scoring.Verdict {
-	m, ok := markAt(gold, 0)
-	if !ok || strings.TrimRight(gold[m.to:], " \t.") != "" {
-		return scoring.Verdict{Note: "the right answer is no letter"}
-	}
-	options := 4
-	if place := int(m.letter-'A') + 1; place > options {
-		options = max(10, place)
-	}
-	v, _ := New(m.letter, options, nil).Score(context.Background(), scoring.Response{Text: prediction})
-	return v
 }
 
 // reading is the result of reading a response, or a part of it.

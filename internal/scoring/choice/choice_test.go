@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 			continue
 		}
 		seen[line] = true
-		if got := choice.Check(fields[0], fields[1]); got.Correct() != (fields[2] == "true") {
+		if got, _ := choice.New(fields[0], 0, nil).Score(t.Context(), scoring.Response{Text: fields[1]}); got.Correct() != (fields[2] == "true") {
 			t.Errorf("line %d: %q for %s: read %q (%s), want %s", i+1, fields[1], fields[0], got.Answer, got.Note, fields[2])
 		}
 	}
@@ -65,7 +65,7 @@ func TestStatements(t *testing.T) {
 // read is the letter that is read of a response, and the note.
 func read(t testing.TB, options int, texts []string, text string, cut bool) (string, string) {
 	t.Helper()
-	v, err := choice.New('A', options, texts).Score(t.Context(), scoring.Response{Text: text, Cut: cut})
+	v, err := choice.New("A", options, texts).Score(t.Context(), scoring.Response{Text: text, Cut: cut})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestNumbersOfOptions(t *testing.T) {
 			}
 		}
 	}
-	for _, options := range []int{-1, 0, 1, 99} {
+	for _, options := range []int{0, 1, 99} {
 		read(t, options, []string{"one", "two"}, "The answer is two. \\boxed{B}", false)
 	}
 }
@@ -271,7 +271,7 @@ func TestNumbersOfOptions(t *testing.T) {
 func TestGoldDoesNotCount(t *testing.T) {
 	for _, text := range []string{"A\nB", `\boxed{c}`, "The answer is B or C", "I"} {
 		var answers []string
-		for gold := byte('A'); gold <= 'J'; gold++ {
+		for _, gold := range strings.Split("ABCDEFGHIJ", "") {
 			v, _ := choice.New(gold, 10, nil).Score(t.Context(), scoring.Response{Text: text})
 			answers = append(answers, v.Answer)
 		}
@@ -344,7 +344,7 @@ var responses = map[string]string{
 }
 
 func BenchmarkScore(b *testing.B) {
-	scorer4 := choice.New('C', 4, []string{"red", "blue", "green", "yellow"})
+	scorer4 := choice.New("C", 4, []string{"red", "blue", "green", "yellow"})
 	for _, kind := range []string{"box", "phrase", "line", "text", "none"} {
 		r := scoring.Response{Text: responses[kind]}
 		b.Run(kind, func(b *testing.B) {

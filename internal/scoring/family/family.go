@@ -5,12 +5,14 @@
 package family
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"speceval/internal/ending"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/command"
@@ -42,9 +44,8 @@ type Family struct {
 	// New makes the scorer of a task that has what it must have.
 	New func(t scoring.Task, r Resources) scoring.Scorer
 
-	// Check scores the prediction of a labelled case with nothing but its right answer. If
-	// it is nil, Unchecked says why.
-	Check     func(gold, prediction string) scoring.Verdict
+	// Unchecked says why a labelled case needs more than its right answer, see [Family.Check]; "" if it
+	// does not.
 	Unchecked string
 
 	// Answer is the end of a simulated model's answer: the result, right or wrong,
@@ -57,6 +58,14 @@ type Family struct {
 	// Reply is the reply of a simulated judge to a turn about a response to a task; nil
 	// where no judge is asked.
 	Reply func(s *seed.Stream, turn string, t scoring.Task) string
+}
+
+// Check scores the prediction of a labelled case, a whole text of a model, with nothing but its right
+// answer.
+func (f Family) Check(gold, prediction string) scoring.Verdict {
+	answer, _ := ending.AfterThinking(prediction, ending.Finished, false)
+	v, _ := f.New(scoring.Task{Answer: gold}, Resources{}).Score(context.Background(), scoring.Response{Text: answer})
+	return v
 }
 
 // Need names a resource that scoring needs besides the task.

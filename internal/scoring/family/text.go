@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/ending"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/choice"
 	"speceval/internal/scoring/maths"
@@ -17,9 +16,8 @@ import (
 // exactTexts are answers that must be the right one, character by character.
 var exactTexts = Family{
 	Name: "exact", Version: text.ExactVersion, Prompt: "exact",
-	Gold:  func(t scoring.Task) string { return text.ExactFault(t.Answer) },
-	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return text.Exact(t.Answer) },
-	Check: checked(func(gold string) scoring.Scorer { return text.Exact(gold) }),
+	Gold: func(t scoring.Task) string { return text.ExactFault(t.Answer) },
+	New:  func(t scoring.Task, _ Resources) scoring.Scorer { return text.Exact(t.Answer) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
 		return said(s, text.Exact(t.Answer), t.Answer, right, others)
 	},
@@ -28,9 +26,8 @@ var exactTexts = Family{
 // patterns are answers that a regular expression matches.
 var patterns = Family{
 	Name: "regex", Version: text.PatternVersion, Prompt: "exact",
-	Gold:  func(t scoring.Task) string { return text.PatternFault(t.Answer) },
-	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return text.Pattern(t.Answer) },
-	Check: checked(func(gold string) scoring.Scorer { return text.Pattern(gold) }),
+	Gold: func(t scoring.Task) string { return text.PatternFault(t.Answer) },
+	New:  func(t scoring.Task, _ Resources) scoring.Scorer { return text.Pattern(t.Answer) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
 		sample, _ := text.Sample(t.Answer)
 		return said(s, text.Pattern(t.Answer), sample, right, nil)
@@ -51,26 +48,9 @@ var numbers = Family{
 	Gold:      func(t scoring.Task) string { return text.NumberFault(t.Answer) },
 	Tolerance: func(t scoring.Task) string { return text.ToleranceFault(t.Answer, t.Tolerance) },
 	New:       func(t scoring.Task, _ Resources) scoring.Scorer { return text.NewNumber(t.Answer, t.Tolerance) },
-	Check:     checked(func(gold string) scoring.Scorer { return text.NewNumber(gold, "") }),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
 		return said(s, text.NewNumber(t.Answer, t.Tolerance), t.Answer, right, others)
 	},
-}
-
-// checked scores a prediction by itself, as a file of labelled cases has it.
-func checked(scorer func(gold string) scoring.Scorer) func(gold, prediction string) scoring.Verdict {
-	return pastThinking(func(gold, prediction string) scoring.Verdict {
-		v, _ := scorer(gold).Score(context.Background(), scoring.Response{Text: prediction})
-		return v
-	})
-}
-
-// pastThinking checks the part of a prediction that follows the thinking.
-func pastThinking(check func(gold, prediction string) scoring.Verdict) func(gold, prediction string) scoring.Verdict {
-	return func(gold, prediction string) scoring.Verdict {
-		answer, _ := ending.AfterThinking(prediction, ending.Finished, false)
-		return check(gold, answer)
-	}
 }
 
 // is reports whether a scorer finds an answer right.
@@ -111,9 +91,8 @@ var choices = Family{
 	Options: true,
 	Gold:    letterFault,
 	New: func(t scoring.Task, _ Resources) scoring.Scorer {
-		return choice.New(t.Answer[0], t.Options, t.OptionTexts)
+		return choice.New(t.Answer, t.Options, t.OptionTexts)
 	},
-	Check: pastThinking(choice.Check),
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		letter := t.Answer
 		if !right {
@@ -147,8 +126,7 @@ func otherLetter(s *seed.Stream, right string, options int) string {
 // mathematics are answers that are compared by their mathematical value.
 var mathematics = Family{
 	Name: "math", Version: maths.Version, Prompt: "math",
-	New:   func(t scoring.Task, _ Resources) scoring.Scorer { return maths.New(t.Answer) },
-	Check: pastThinking(maths.Check),
+	New: func(t scoring.Task, _ Resources) scoring.Scorer { return maths.New(t.Answer) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		result := t.Answer
 		if !right {

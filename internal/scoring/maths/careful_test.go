@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/scoring/maths"
 	"speceval/internal/seed"
 )
 
@@ -83,7 +82,7 @@ func TestCarefulPairs(t *testing.T) {
 		if p.truth == undecided {
 			continue
 		}
-		if v := maths.Check(p.gold, p.prediction); v.Correct() != (p.truth == equal) {
+		if v := check(p.gold, p.prediction); v.Correct() != (p.truth == equal) {
 			t.Errorf("%s: %s and %s are %s; read %q", p.kind, p.gold, p.prediction, p.truth, v.Answer)
 		}
 	}
@@ -93,7 +92,7 @@ func TestCarefulPairs(t *testing.T) {
 func TestSpaces(t *testing.T) {
 	for _, gold := range []string{"7", "(1,2)", `x+1`, `12\text{ cm}`, `\{x\in\mathbb{R} : x>3\}`} {
 		for _, prediction := range []string{"Final Answer\n" + gold, "**Final Answer**\n\n$" + gold + "$", `\boxed{` + strings.ReplaceAll(gold, " ", "\u00a0") + "\u00a0}"} {
-			if v := maths.Check(gold, prediction); !v.Correct() {
+			if v := check(gold, prediction); !v.Correct() {
 				t.Errorf("%q is not %s: %+v", prediction, gold, v)
 			}
 		}
@@ -111,18 +110,18 @@ func TestSolved(t *testing.T) {
 				fmt.Sprintf(`x=%d \text{ or } x=%d`, b, a): true, fmt.Sprintf(`x\in\{%d,%d\}`, a, b): true, fmt.Sprintf(`\{%d,%d\}`, a, b): true,
 				fmt.Sprintf("x=%d", a): false, fmt.Sprintf(`x=%d \text{ or } x=%d`, a, b+1): false, fmt.Sprintf("x=%d, x=%d, x=%d", a, b, b+1): false, fmt.Sprintf("[%d,%d]", a, b): false,
 			} {
-				if maths.Check(equation, solution).Correct() != right {
+				if check(equation, solution).Correct() != right {
 					t.Errorf("%s for %s is not %v", solution, equation, right)
 				}
 			}
 			for solution, right := range map[string]bool{
 				fmt.Sprintf("(%d,%d)", a, b): true, fmt.Sprintf("%d<x<%d", a, b): true, fmt.Sprintf("[%d,%d]", a, b): false, fmt.Sprintf("%d<x<%d", a, b+1): false, fmt.Sprintf(`\{%d,%d\}`, a, b): false,
 			} {
-				if maths.Check(inequality, solution).Correct() != right {
+				if check(inequality, solution).Correct() != right {
 					t.Errorf("%s for %s is not %v", solution, inequality, right)
 				}
 			}
-			if set := fmt.Sprintf(`\{%d,%d\}`, a, b); maths.Check(set, equation).Correct() {
+			if set := fmt.Sprintf(`\{%d,%d\}`, a, b); check(set, equation).Correct() {
 				t.Errorf("%s answers %s", equation, set)
 			}
 		}

@@ -21,17 +21,17 @@ func FuzzCheck(f *testing.F) {
 	f.Add(`\begin{pmatrix}1\\2\end{pmatrix}`, `(1,2)`)
 	f.Add(`\text{(C)}`, "\x00\xffC")
 	f.Fuzz(func(t *testing.T, gold, prediction string) {
-		there := maths.Check(gold, prediction)
+		there := check(gold, prediction)
 		if len(there.Answer) > 500 {
 			t.Fatalf("an answer of %d bytes", len(there.Answer))
 		}
 		if _, err := maths.New(gold).Score(context.Background(), scoring.Response{Text: prediction, Cut: true}); err != nil {
 			t.Fatal(err)
 		}
-		if back := maths.Check(prediction, gold); back.Correct() != there.Correct() && alone(gold) && alone(prediction) {
+		if back := check(prediction, gold); back.Correct() != there.Correct() && alone(gold) && alone(prediction) {
 			t.Fatalf("%.300q and %.300q: %v there, %v back", gold, prediction, there.Correct(), back.Correct())
 		}
-		if plain(gold) && !maths.Check(gold, gold).Correct() {
+		if plain(gold) && !check(gold, gold).Correct() {
 			t.Fatalf("%.300q is not equal to itself", gold)
 		}
 	})
@@ -62,7 +62,7 @@ func TestHeldOutCases(t *testing.T) {
 	all := cases(t, "heldout.tsv")
 	falseCorrect, falseWrong := 0, 0
 	for _, c := range all {
-		switch right := maths.Check(c.gold, c.prediction).Correct(); {
+		switch right := check(c.gold, c.prediction).Correct(); {
 		case right && !c.equal:
 			falseCorrect++
 		case !right && c.equal:
@@ -92,18 +92,18 @@ func TestHostile(t *testing.T) {
 		"the answer is " + megabyte(`\frac{`), `\boxed{` + megabyte("x+") + "}", `\boxed{` + megabyte("{}") + "}", megabyte("the answer is $"), megabyte(`\(\)`), megabyte("word "), megabyte(`not \boxed{7} `),
 	}
 	for _, text := range texts {
-		maths.Check("5", text)
-		maths.Check(text, `x^2+1`)
+		check("5", text)
+		check(text, `x^2+1`)
 		if len(text) > 1<<19 {
 			continue
 		}
 		for _, gold := range []string{`\{1,2,3\}`, `(1,x)`, `x>5`} {
-			maths.Check(gold, text)
-			maths.Check(text, gold)
+			check(gold, text)
+			check(text, gold)
 		}
-		maths.Check(text, text+" ")
-		maths.Check(text+"+0", text)
-		maths.Check(text, "1\\cdot "+text)
+		check(text, text+" ")
+		check(text+"+0", text)
+		check(text, "1\\cdot "+text)
 	}
 }
 

@@ -293,7 +293,7 @@ func TestRules(t *testing.T) {
 		"a gold may be in a sentence": {{`The value is $\frac{1}{2}$.`, "0.5", true}, {`$\boxed{7}$`, "7", true}, {`\text{at most 3}`, "3", false}, {`\text{at most 3}`, `\text{At most } 3`, true}},
 	} {
 		for _, pair := range pairs {
-			if got := maths.Check(pair.gold, pair.answer); got.Correct() != pair.want {
+			if got := check(pair.gold, pair.answer); got.Correct() != pair.want {
 				t.Errorf("%s: gold %q, answer %q: %v", rule, pair.gold, pair.answer, got)
 			}
 		}

@@ -71,14 +71,6 @@ func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	return v, nil
 }
 
-// Check compares a prediction by itself with gold, as a file of labelled cases
-// has them: a bare expression, one in $…$ or in a box, or a sentence with one.
-func Check(gold, prediction string) scoring.Verdict {
-	s := New(gold)
-	v, _ := s.Score(context.Background(), scoring.Response{Text: prediction})
-	return v
-}
-
 // right reports whether text is gold.
 func (s *Scorer) right(text string) bool {
 	if len(text) > longest {

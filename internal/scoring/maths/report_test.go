@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
-
-	"speceval/internal/scoring/maths"
 )
 
 // share is the part of the decided pairs on which our scorer must agree with
@@ -28,7 +26,7 @@ type judgement struct {
 // to agree with ours.
 func judgements(ctx context.Context, all []pair, j *judge) (judged []judgement, err error) {
 	for _, p := range all {
-		verdict := maths.Check(p.gold, p.prediction)
+		verdict := check(p.gold, p.prediction)
 		one := judgement{pair: p, ours: verdict.Correct(), read: verdict.Answer, theirs: verdict.Correct()}
 		if j != nil {
 			said, err := j.says(ctx, p)

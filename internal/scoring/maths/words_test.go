@@ -3,8 +3,6 @@ package maths_test
 import (
 	"strings"
 	"testing"
-
-	"speceval/internal/scoring/maths"
 )
 
 // spelled are golds with the forms in which a sentence has them.
@@ -69,7 +67,7 @@ func TestSentences(t *testing.T) {
 				for _, form := range forms {
 					count++
 					text := strings.ReplaceAll(sentence, "§", form)
-					if v := maths.Check(gold, text); v.Correct() != s.states {
+					if v := check(gold, text); v.Correct() != s.states {
 						wrong++
 						t.Errorf("gold %s, %q: %v (read %q; %s)", gold, text, v.Correct(), v.Answer, v.Note)
 					}
@@ -96,7 +94,7 @@ func TestWordsAroundABox(t *testing.T) {
 				if strings.Contains(sentence, "$") && form[0] != '\\' {
 					continue
 				}
-				if v := maths.Check("7", text); v.Correct() != states {
+				if v := check("7", text); v.Correct() != states {
 					t.Errorf("%q: %v (read %q; %s)", text, v.Correct(), v.Answer, v.Note)
 				}
 			}

@@ -219,7 +219,7 @@ func TestPhrases(t *testing.T) {
 				if v := check(NewNumber(gold, ""), text); v.Correct() != right {
 					t.Errorf("number: gold %s, %q: %+v", gold, text, v)
 				}
-				if v := maths.Check(gold, text); v.Correct() != right {
+				if v := check(maths.New(gold), text); v.Correct() != right {
 					t.Errorf("math: gold %s, %q: %+v", gold, text, v)
 				}
 			}
