@@ -7,16 +7,11 @@ import (
 )
 
 // lastNoun is the place of the last noun that ends before end; 0, 0 if there is
-// none. Nouns have six letters and end in "wer", "ion", "ice" or "ter".
+// none. Nouns have six letters.
 func lastNoun(text string, end int) (from, to int) {
 	for i := end; i >= 6; i-- {
-		if c := text[i-1] | 0x20; c != 'r' && c != 'n' && c != 'e' {
-			continue
-		}
-		if strings.IndexByte("eoc", text[i-2]|0x20) < 0 || strings.IndexByte("wit", text[i-3]|0x20) < 0 || i < len(text) && isLetter(text[i]) {
-			continue
-		}
-		if from = i - 6; classOf(text[from:i]).In(noun) && !wordyBefore(text, from) {
+		from := i - 6
+		if isLetter(text[i-1]) && (i == len(text) || !isLetter(text[i])) && classOf(text[from:i]).In(noun) && !wordyBefore(text, from) {
 			return from, i
 		}
 	}
@@ -81,14 +76,8 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 
 // clauseWith is the clause that holds a place, which begins at first or after.
 func clauseWith(text string, first, at int) (c clause) {
-	i := first
-	for k := i; k < at; k++ {
-		if n := prefix(text[k:at], stops); n > 0 {
-			i = k + n
-		}
-	}
 	end := min(len(text), at+longest)
-	for c.to = i; c.to <= at; {
+	for c.to = first; c.to <= at; {
 		c = clauseAt(text[:end], c.to)
 	}
 	c.known = c.known && (c.to < end || end == len(text))

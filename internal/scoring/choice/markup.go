@@ -31,9 +31,6 @@ func prefix(s string, texts []string) int {
 
 // opener is the length of what may open a mark at the beginning of s.
 func opener(s string) int {
-	if strings.HasPrefix(s, "</") {
-		return 0
-	}
 	if n := prefix(s, openers); n > 0 || s[0] != '\\' {
 		return n
 	}
@@ -65,11 +62,7 @@ func skipOpeners(s string, i int) int {
 // skip is the place after some of texts, 16 at most.
 func skip(s string, i int, texts []string) int {
 	for range 16 {
-		n := prefix(s[i:], texts)
-		if n == 0 {
-			break
-		}
-		i += n
+		i += prefix(s[i:], texts)
 	}
 	return i
 }

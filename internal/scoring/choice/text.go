@@ -34,9 +34,6 @@ func glyph(s string) (r rune, n int) {
 // optionOf is the option whose text a text is, and how many have that text. An
 // option without any text is none.
 func (s *Scorer) optionOf(text string) (letter byte, n int) {
-	if len(text) > s.longest || len(s.texts) == 0 {
-		return 0, 0
-	}
 	text = plain(text)
 	for i, option := range s.texts {
 		if option == text && text != "" {
