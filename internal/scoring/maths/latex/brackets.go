@@ -9,8 +9,7 @@ func (p *parser) braces() Answer {
 	if p.accept("}") { // {} is nothing: {}^2
 		return p.primary()
 	}
-	if p.next(number) && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "}" && p.tokens[p.pos+2].text == "_" {
-		t := p.tokens[p.pos] // {220}_3
+	if t := p.ahead(0); p.next(number) && p.sees(t.text, "}", "_") { // {220}_3
 		p.pos += 2
 		return p.numeral(t)
 	}

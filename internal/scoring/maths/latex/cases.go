@@ -42,7 +42,7 @@ func (p *parser) cases(name string) Answer {
 
 // conditional skips the words before a condition.
 func (p *parser) conditional() {
-	for p.next(word) && strings.Contains(" if for when where ", " "+p.tokens[p.pos].text+" ") {
+	for p.next(word) && strings.Contains(" if for when where ", " "+p.ahead(0).text+" ") {
 		p.pos++
 	}
 }

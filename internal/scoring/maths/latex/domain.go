@@ -70,7 +70,8 @@ var comma = token{kind: operator, text: ","}
 func statement(tokens []token, inside bool) (n int, stated []token) {
 	i := 0
 	is := func(words string) bool {
-		return i < len(tokens) && tokens[i].kind == word && strings.Contains(words, " "+tokens[i].text+" ")
+		t := at(tokens, i)
+		return t.kind == word && strings.Contains(words, " "+t.text+" ")
 	}
 	skip := func(words string) bool {
 		start := i
@@ -93,14 +94,14 @@ func statement(tokens []token, inside bool) (n int, stated []token) {
 	kind, length := kindOf(tokens[i:])
 	i += length
 	names := i
-	for i < len(tokens) && (tokens[i].kind == symbol || i > names && (tokens[i].text == "," || tokens[i].text == "∧")) {
+	for t := at(tokens, i); t.kind == symbol || i > names && (t.text == "," || t.text == "∧"); t = at(tokens, i) {
 		i++
 	}
 	list := tokens[names:i]
 	switch {
 	case len(list) == 0 || !variables(list):
 		return 0, nil
-	case kind == "" && led && i < len(tokens) && tokens[i].text == "∈":
+	case kind == "" && led && at(tokens, i).text == "∈":
 		return names, []token{comma}
 	case kind == "":
 		skip(verbs)
@@ -130,15 +131,15 @@ func variables(list []token) bool {
 // kindOf reads words for a set of numbers.
 func kindOf(tokens []token) (kind string, length int) {
 	words := ""
-	for length < len(tokens) && length < 4 && (tokens[length].kind == word || tokens[length].text == "-") {
-		if t := tokens[length].text; t == "-" { // non-negative
+	for t := at(tokens, 0); length < 4 && (t.kind == word || t.text == "-"); t = at(tokens, length) {
+		if t.text == "-" { // non-negative
 			words = strings.TrimSuffix(words, " ")
 		} else {
-			words += t + " "
+			words += t.text + " "
 		}
 		length++
 		if k := kinds[strings.TrimSpace(words)]; k != "" {
-			for length < len(tokens) && tokens[length].kind == word && strings.Contains(" number numbers ", " "+tokens[length].text+" ") {
+			for next := at(tokens, length); next.kind == word && (next.text == "number" || next.text == "numbers"); next = at(tokens, length) {
 				length++
 			}
 			return k, length
@@ -222,5 +223,5 @@ func (p *parser) modulus(a *Answer) {
 
 // modular reports whether a modulus in parentheses comes next.
 func (p *parser) modular() bool {
-	return p.peek() == "(" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == "mod"
+	return p.sees("(", "mod")
 }

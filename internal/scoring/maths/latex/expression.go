@@ -142,14 +142,11 @@ func (p *parser) signed() Answer {
 	return p.power()
 }
 
-func (p *parser) endsInNumber() bool { return p.pos > 0 && p.tokens[p.pos-1].kind == number }
+func (p *parser) endsInNumber() bool { return p.ahead(-1).kind == number }
 
 // juxtaposed reports whether a factor follows without a sign.
 func (p *parser) juxtaposed() bool {
-	if p.pos >= len(p.tokens) {
-		return false
-	}
-	switch t := p.tokens[p.pos]; t.kind {
+	switch t := p.ahead(0); t.kind {
 	case number, symbol, function:
 		return true
 	case operator:
@@ -189,23 +186,23 @@ func (p *parser) times(a, b Answer) Answer {
 func (p *parser) mixed() (Answer, bool) {
 	start := p.pos
 	braces := p.accept("{")
-	if !p.next(number) || strings.ContainsAny(p.tokens[p.pos].text, ".(e") {
+	whole := p.ahead(0).text
+	if !p.next(number) || strings.ContainsAny(whole, ".(e") {
 		p.pos = start
 		return Answer{}, false
 	}
-	whole := p.tokens[p.pos].text
 	p.pos++
 	closed := !braces || p.accept("}")
 	var num, den *algebra.Expr
-	inner := p.peek() == "{" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == `\frac` && p.accept("{")
+	inner := p.sees("{", `\frac`) && p.accept("{")
 	switch {
 	case p.peek() == `\frac`:
 		p.pos++
 		num, den = p.digitArgument(), p.digitArgument()
 		closed = closed && (!inner || p.accept("}"))
-	case p.next(number) && p.tokens[p.pos].space && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "/" && p.tokens[p.pos+2].kind == number:
-		num, _ = numeral(p.tokens[p.pos].text)
-		den, _ = numeral(p.tokens[p.pos+2].text)
+	case p.next(number) && p.ahead(0).space && p.ahead(1).text == "/" && p.ahead(2).kind == number:
+		num, _ = numeral(p.ahead(0).text)
+		den, _ = numeral(p.ahead(2).text)
 		p.pos += 3
 	}
 	if !closed || p.failed || num == nil || den == nil || num.Op != algebra.Number || den.Op != algebra.Number ||
@@ -243,7 +240,7 @@ func (p *parser) power() Answer {
 				continue
 			}
 			exponent := p.group()
-			if len(p.tokens) > p.pos && p.peek() == "^" {
+			if p.peek() == "^" {
 				return p.fail()
 			}
 			a = value(algebra.Make(algebra.Pow, p.expr(a), p.expr(exponent)))
@@ -270,9 +267,8 @@ func (p *parser) group() Answer {
 		return p.signed()
 	}
 	if p.next(symbol) { // e^x y is e^x times y
-		name := p.tokens[p.pos].text
 		p.pos++
-		return value(p.variable(name))
+		return value(p.variable(p.ahead(-1).text))
 	}
 	return p.primary()
 }

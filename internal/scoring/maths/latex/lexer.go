@@ -43,6 +43,12 @@ func (lx *lexer) emitRun(kind tokenKind, text, run string) {
 	}
 }
 
+// rest is the text that is still to be cut.
+func (lx *lexer) rest() string { return lx.text[lx.pos:] }
+
+// last is the n-th token from the end of what has been read, if there is one.
+func (lx *lexer) last(n int) token { return at(lx.tokens, len(lx.tokens)-n) }
+
 // run reads the text to its end, as prose rather than mathematics if it says so.
 func (lx *lexer) run(prose bool) {
 	for lx.pos < len(lx.text) && !lx.failed {
@@ -56,7 +62,7 @@ func (lx *lexer) run(prose bool) {
 			lx.pos++
 		case isDigit(c) || c == '.' && lx.pos+1 < len(lx.text) && isDigit(lx.text[lx.pos+1]):
 			lx.number()
-		case strings.HasPrefix(lx.text[lx.pos:], "...") && len(lx.tokens) > 0 && lx.tokens[len(lx.tokens)-1].text == ",": // 1, 2, ..., 9
+		case strings.HasPrefix(lx.rest(), "...") && lx.last(1).text == ",": // 1, 2, ..., 9
 			lx.emit(symbol, `\ldots`)
 			lx.pos += 3
 		case c == '\\':
@@ -66,14 +72,14 @@ func (lx *lexer) run(prose bool) {
 			lx.pos += len("mod")
 		case isLetter(c) || c >= utf8.RuneSelf:
 			lx.letters(prose)
-		case c == '*' && strings.HasPrefix(lx.text[lx.pos:], "**"):
-			if n := len(lx.tokens); n > 0 && lx.pos+2 < len(lx.text) && lx.afterValue() && isDigit(lx.text[lx.pos+2]) {
+		case strings.HasPrefix(lx.rest(), "**"):
+			if lx.pos+2 < len(lx.text) && lx.afterValue() && isDigit(lx.text[lx.pos+2]) {
 				lx.emit(operator, "^") // 2**3; else the bold of Markdown
 			}
 			lx.pos += 2
 		case c == '<' || c == '>' || c == '!' || c == ':':
 			lx.comparison(c)
-		case strings.HasPrefix(lx.text[lx.pos:], "{:}"):
+		case strings.HasPrefix(lx.rest(), "{:}"):
 			lx.emit(operator, ":")
 			lx.pos += 3
 		default:
@@ -85,13 +91,13 @@ func (lx *lexer) run(prose bool) {
 
 // standsAlone reports whether a word comes next that is no part of a longer one.
 func (lx *lexer) standsAlone(word string) bool {
-	rest, ok := strings.CutPrefix(lx.text[lx.pos:], word)
+	rest, ok := strings.CutPrefix(lx.rest(), word)
 	return ok && (rest == "" || !isLetter(rest[0])) && (lx.pos == 0 || !isLetter(lx.text[lx.pos-1]))
 }
 
 func (lx *lexer) comparison(c byte) {
 	lx.pos++
-	if lx.pos < len(lx.text) && lx.text[lx.pos] == '=' {
+	if strings.HasPrefix(lx.rest(), "=") {
 		lx.pos++
 		lx.emit(operator, map[byte]string{'<': "≤", '>': "≥", '!': "≠", ':': "="}[c])
 		return
@@ -104,23 +110,13 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // afterValue reports whether the last token ends a number, a variable or a group.
 func (lx *lexer) afterValue() bool {
-	if len(lx.tokens) == 0 {
-		return false
-	}
-	t := lx.tokens[len(lx.tokens)-1]
-	switch t.kind {
+	switch t := lx.last(1); t.kind {
 	case number, symbol, word:
 		return true
 	case operator:
 		return t.text == ")" || t.text == "}" || t.text == "]" || t.text == "%" || t.text == "°" || t.text == "∘" || t.text == "!"
 	}
 	return false
-}
-
-// after reports whether the last token is the operator text.
-func (lx *lexer) after(text string) bool {
-	n := len(lx.tokens)
-	return n > 0 && lx.tokens[n-1].kind == operator && lx.tokens[n-1].text == text
 }
 
 // command reads what begins with a backslash.
@@ -150,7 +146,7 @@ func (lx *lexer) command() {
 		if name == "quad" || name == "qquad" {
 			lx.space = true
 		}
-		if (name == "left" || name == "right") && strings.HasPrefix(lx.text[lx.pos:], ".") {
+		if (name == "left" || name == "right") && strings.HasPrefix(lx.rest(), ".") {
 			lx.pos++ // no bracket
 		}
 	case len(name) == 1 && strings.Contains("ZNQRC", name): // \R, as many define it
@@ -175,7 +171,7 @@ func (lx *lexer) command() {
 
 // not reads what \not negates.
 func (lx *lexer) not() {
-	rest := strings.TrimLeft(lx.text[lx.pos:], " ")
+	rest := strings.TrimLeft(lx.rest(), " ")
 	for sign, negated := range map[string]string{"=": "≠", `\in`: "∉"} {
 		if after, ok := strings.CutPrefix(rest, sign); ok && (after == "" || sign == "=" || !isLetter(after[0])) {
 			lx.pos = len(lx.text) - len(after)
@@ -229,7 +225,7 @@ func doubled(text string) bool {
 
 // argument skips a group in braces, or nothing, and is its content.
 func (lx *lexer) argument() string {
-	rest := strings.TrimLeft(lx.text[lx.pos:], " ")
+	rest := strings.TrimLeft(lx.rest(), " ")
 	if !strings.HasPrefix(rest, "{") {
 		return ""
 	}
@@ -253,7 +249,7 @@ func (lx *lexer) argument() string {
 
 // upright reads the argument of \text, \mathrm and the like in place.
 func (lx *lexer) upright(name string) {
-	if !strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), "{") {
+	if !strings.HasPrefix(strings.TrimLeft(lx.rest(), " "), "{") {
 		return // \mathrm x
 	}
 	content := lx.argument()
@@ -266,7 +262,7 @@ func (lx *lexer) upright(name string) {
 		prose = false
 	}
 	if strings.HasPrefix(name, "b") || name == "mathbf" {
-		if len(inner) == 1 && isLetter(inner[0]) && (lx.after("×") || strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), `\times`)) {
+		if len(inner) == 1 && isLetter(inner[0]) && (lx.last(1).text == "×" || strings.HasPrefix(strings.TrimLeft(lx.rest(), " "), `\times`)) {
 			lx.emit(symbol, `\vec `+inner) // \mathbf{a} \times \mathbf{b}
 			return
 		}

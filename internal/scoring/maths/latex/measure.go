@@ -14,7 +14,7 @@ func (p *parser) measured() Answer {
 	defer func() { p.unit = outer }()
 	p.unit = ""
 	if p.next(word) {
-		if currency, _ := words.Unit(p.tokens[p.pos].text); strings.Contains("$€£", currency) && currency != "" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == number {
+		if currency, _ := words.Unit(p.ahead(0).text); strings.Contains("$€£", currency) && currency != "" && p.ahead(1).kind == number {
 			p.pos++ // USD 5
 			p.unit = currency
 		} else if said := p.words(); p.next(number) && (said.Text == "minus" || said.Text == "negative") {
@@ -58,11 +58,10 @@ func (p *parser) measured() Answer {
 
 // chance reads the rest of 1 in 3, if that is all.
 func (p *parser) chance(a *Answer) bool {
-	rest := p.tokens[p.pos:]
-	if len(rest) < 2 || len(rest) > 3 || rest[0].text != "in" || rest[1].kind != number || len(rest) == 3 && rest[2].text != "." || a.Expr.Op != algebra.Number {
+	if !p.sees("in") || p.ahead(1).kind != number || !p.lastBut(2) || a.Expr.Op != algebra.Number {
 		return false
 	}
-	of, ok := numeral(rest[1].text)
+	of, ok := numeral(p.ahead(1).text)
 	if !ok || a.Expr.Num.Cmp(of.Num) > 0 {
 		return false
 	}
@@ -116,8 +115,8 @@ func undegreed(a Answer) Answer {
 // words reads a run of words.
 func (p *parser) words() Answer {
 	var text []string
-	for p.next(word) || p.next(symbol) && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word {
-		text = append(text, p.tokens[p.pos].text)
+	for p.next(word) || p.next(symbol) && p.ahead(1).kind == word {
+		text = append(text, p.ahead(0).text)
 		p.pos++
 	}
 	return Answer{Kind: Words, Text: strings.Join(text, " ")}
@@ -127,13 +126,13 @@ func (p *parser) words() Answer {
 func (p *parser) units(a *Answer) {
 	var parts []string
 	fraction := false
-	for p.pos < len(p.tokens) && len(parts) < 8 {
-		t := p.tokens[p.pos]
+	for len(parts) < 8 {
+		t := p.ahead(0)
 		switch {
 		case p.fractionOfWords():
 			fraction = true
 			p.pos++
-		case fraction && t.text == "}" && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].text == "{":
+		case fraction && p.sees("}", "{"):
 			parts = append(parts, "/")
 			p.pos++
 		case fraction && t.text == "}":
@@ -159,7 +158,7 @@ func (p *parser) units(a *Answer) {
 				return
 			}
 			continue
-		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.pos+1 < len(p.tokens) && p.tokens[p.pos+1].kind == word): // sq. cm
+		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.ahead(1).kind == word): // sq. cm
 		default:
 			p.finish(a, parts)
 			return
@@ -171,7 +170,7 @@ func (p *parser) units(a *Answer) {
 
 // fractionOfWords reports whether a fraction comes next that has words as its numerator, \frac{km}{h}.
 func (p *parser) fractionOfWords() bool {
-	return p.peek() == `\frac` && p.pos+2 < len(p.tokens) && p.tokens[p.pos+1].text == "{" && p.tokens[p.pos+2].kind == word
+	return p.sees(`\frac`, "{") && p.ahead(2).kind == word
 }
 
 // currencies are the signs of money, before or after a number.
@@ -189,12 +188,12 @@ func (p *parser) exponent() string {
 		p.fail()
 		return ""
 	}
-	text := p.tokens[p.pos].text
+	sign += p.ahead(0).text
 	p.pos++
 	if braces {
 		p.expect("}")
 	}
-	return sign + text
+	return sign
 }
 
 // parenthesis reads a remark of words, (approximately) say; nil if none comes next.

@@ -19,7 +19,7 @@ func (lx *lexer) number() {
 	if first >= 1 && first <= 3 {
 		lx.groups(&b, lx.commas || lx.brackets > 0 || listed)
 	}
-	rest := lx.text[lx.pos:]
+	rest := lx.rest()
 	if strings.HasPrefix(rest, "{.}") && len(rest) > 3 && isDigit(rest[3]) {
 		lx.pos += 2
 		rest = rest[2:]
@@ -33,7 +33,7 @@ func (lx *lexer) number() {
 		lx.pos++
 		b.WriteByte('.')
 		b.WriteString(lx.digits())
-		if n := repeats(lx.text[lx.pos:]); n > 0 {
+		if n := repeats(lx.rest()); n > 0 {
 			lx.pos += n
 			part := lx.argument()
 			if part == "" && lx.pos < len(lx.text) && isDigit(lx.text[lx.pos]) {
@@ -57,7 +57,7 @@ func (lx *lexer) number() {
 // recurring reads the dots of 0.1666…, or the end of 0.(3), and marks in b what
 // repeats: a digit that is there three times, or a group that is there twice.
 func (lx *lexer) recurring(b *strings.Builder) bool {
-	rest := lx.text[lx.pos:]
+	rest := lx.rest()
 	if strings.HasPrefix(rest, ".(") && b.Len() > 0 && strings.IndexByte(b.String(), '.') < 0 {
 		end := strings.IndexByte(rest, ')')
 		if end < 3 || end > 30 || strings.Trim(rest[2:end], "0123456789") != "" {
@@ -115,7 +115,7 @@ func repeats(text string) int {
 // groups reads the groups of three digits after the first, if they reach the end of the
 // number: 1,234,567 but not 1,234,56. In a list bare commas separate its items.
 func (lx *lexer) groups(b *strings.Builder, list bool) {
-	rest, found := lx.text[lx.pos:], ""
+	rest, found := lx.rest(), ""
 	comma := false
 	for {
 		n, isComma := mark(rest)
@@ -172,7 +172,7 @@ func group(text string) bool {
 
 // exponent reads the e5 of 3.2e5.
 func (lx *lexer) exponent() string {
-	rest := lx.text[lx.pos:]
+	rest := lx.rest()
 	if len(rest) < 2 || rest[0]|0x20 != 'e' {
 		return ""
 	}

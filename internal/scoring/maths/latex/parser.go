@@ -25,16 +25,40 @@ func (p *parser) fail() Answer {
 	return value(algebra.Int(0))
 }
 
+// ahead is the token n places behind the next one, or before it with a negative n.
+func (p *parser) ahead(n int) token { return at(p.tokens, p.pos+n) }
+
+// at is the i-th of some tokens, if there is one.
+func at(tokens []token, i int) token {
+	if i < 0 || i >= len(tokens) {
+		return token{kind: nothing}
+	}
+	return tokens[i]
+}
+
 // peek is the text of the next token, if it is an operator.
 func (p *parser) peek() string {
-	if p.pos < len(p.tokens) && p.tokens[p.pos].kind == operator {
-		return p.tokens[p.pos].text
+	if p.next(operator) {
+		return p.ahead(0).text
 	}
 	return ""
 }
 
-func (p *parser) next(kind tokenKind) bool {
-	return p.pos < len(p.tokens) && p.tokens[p.pos].kind == kind
+func (p *parser) next(kind tokenKind) bool { return p.ahead(0).kind == kind }
+
+// lastBut reports whether no more than n tokens are left, but for a point.
+func (p *parser) lastBut(n int) bool {
+	return p.ahead(n).kind == nothing || p.ahead(n).text == "." && p.ahead(n+1).kind == nothing
+}
+
+// sees reports whether the next tokens have these texts.
+func (p *parser) sees(texts ...string) bool {
+	for i, text := range texts {
+		if p.ahead(i).text != text {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *parser) accept(text string) bool {
@@ -150,7 +174,7 @@ const relations = "= < > ≤ ≥ ≠ ≈ ∈ ∉ ≡"
 
 func (p *parser) relation() Answer {
 	if p.label() {
-		name := value(algebra.Var(p.tokens[p.pos].text))
+		name := value(algebra.Var(p.ahead(0).text))
 		p.pos++
 		return Answer{Kind: Relation, Items: []Answer{name, p.primary()}, Rels: []string{"="}}
 	}
@@ -197,27 +221,18 @@ func (p *parser) relation() Answer {
 
 // label reports whether a point with its name comes next, A(1,2).
 func (p *parser) label() bool {
-	if !p.next(symbol) || p.pos+1 >= len(p.tokens) || p.tokens[p.pos+1].text != "(" {
+	if name := p.ahead(0).text; !p.next(symbol) || p.ahead(1).text != "(" || len(name) != 1 || name[0] < 'A' || 'Z' < name[0] {
 		return false
 	}
-	if name := p.tokens[p.pos].text; len(name) != 1 || name[0] < 'A' || 'Z' < name[0] {
-		return false
-	}
-	end, comma := p.pos+2, false
-	for ; end < len(p.tokens) && p.tokens[end].text != ")"; end++ {
-		if p.tokens[end].text == "(" {
+	end, comma := 2, false
+	for ; p.ahead(end).text != ")"; end++ {
+		if t := p.ahead(end); t.text == "(" || t.kind == nothing {
 			return false
 		}
-		comma = comma || p.tokens[end].text == ","
+		comma = comma || p.ahead(end).text == ","
 	}
-	if end == len(p.tokens) || !comma {
-		return false
-	}
-	if end+1 == len(p.tokens) {
-		return true
-	}
-	after := p.tokens[end+1]
-	return after.kind == operator && strings.Contains(", ; ∨ ∧ .", after.text)
+	after := p.ahead(end + 1)
+	return comma && after.kind >= operator && strings.Contains(", ; ∨ ∧ .", after.text)
 }
 
 // continued skips the end of a line if a relation goes on behind it.
@@ -225,12 +240,12 @@ func (p *parser) continued() {
 	if p.peek() != `\\` || p.cells > 0 {
 		return
 	}
-	i := p.pos + 1
-	for i < len(p.tokens) && p.tokens[i].text == "&" {
+	i := 1
+	for p.ahead(i).text == "&" {
 		i++
 	}
-	if i < len(p.tokens) && p.tokens[i].kind == operator && strings.Contains(relations, p.tokens[i].text) {
-		p.pos = i
+	if t := p.ahead(i); t.kind == operator && strings.Contains(relations, t.text) {
+		p.pos += i
 	}
 }
 
@@ -273,7 +288,7 @@ func (p *parser) ratio() Answer {
 	}
 	r := Answer{Kind: Ratio, Items: []Answer{a}}
 	for more := true; more && !p.failed; more = p.colon() {
-		r.Clock = p.next(number) && len(p.tokens[p.pos].text) == 2
+		r.Clock = p.next(number) && len(p.ahead(0).text) == 2
 		r.Items = append(r.Items, p.measured())
 	}
 	for _, item := range r.Items {
@@ -288,7 +303,7 @@ func (p *parser) ratio() Answer {
 
 // colon accepts what separates the parts of a ratio: 3:2, or 3 to 2.
 func (p *parser) colon() bool {
-	if p.next(word) && p.tokens[p.pos].text == "to" {
+	if p.next(word) && p.sees("to") {
 		p.pos++
 		return true
 	}

@@ -8,10 +8,10 @@ import (
 
 // primary reads what has no operator in it, except in brackets.
 func (p *parser) primary() Answer {
-	if p.pos >= len(p.tokens) || p.failed {
+	t := p.ahead(0)
+	if t.kind == nothing || p.failed {
 		return p.fail()
 	}
-	t := p.tokens[p.pos]
 	p.pos++
 	switch t.kind {
 	case number:
@@ -121,36 +121,26 @@ func (p *parser) applied(name string) bool {
 	if p.peek() != "(" {
 		return false
 	}
-	end := p.pos + 1
-	for end < len(p.tokens) && p.tokens[end].text != ")" {
-		if p.tokens[end].text == "(" {
+	end := 1
+	for ; p.ahead(end).text != ")"; end++ {
+		if t := p.ahead(end); t.text == "(" || t.kind == nothing {
 			return false
 		}
-		end++
-	}
-	if end >= len(p.tokens) {
-		return false
 	}
 	base := strings.TrimRight(name, "'")
 	base, _, _ = strings.Cut(base, "_")
 	if base == "f" || base == "g" {
 		return true
 	}
-	return p.pos == 1 && end+1 < len(p.tokens) && p.tokens[end+1].text == "="
+	return p.pos == 1 && p.ahead(end+1).text == "="
 }
 
 // arguments skips arguments in parentheses, and is their text.
 func (p *parser) arguments() string {
-	var b strings.Builder
-	for p.pos < len(p.tokens) {
-		t := p.tokens[p.pos].text
-		b.WriteString(t)
-		p.pos++
-		if t == ")" {
-			break
-		}
+	start := p.pos
+	for p.pos++; p.ahead(-1).text != ")"; p.pos++ {
 	}
-	return b.String()
+	return join(p.tokens[start:p.pos])
 }
 
 // raw skips a group in braces or one token, and is its text.
@@ -160,7 +150,7 @@ func (p *parser) raw() string {
 		return ""
 	}
 	if !p.accept("{") {
-		if text := p.tokens[p.pos]; text.kind == symbol && p.pos > 0 && p.tokens[p.pos-1].text != "_" { // \angle ABC
+		if p.next(symbol) && p.ahead(-1).text != "_" { // \angle ABC
 			start := p.pos
 			for p.next(symbol) {
 				p.pos++
@@ -168,7 +158,7 @@ func (p *parser) raw() string {
 			return join(p.tokens[start:p.pos])
 		}
 		p.pos++
-		return p.tokens[p.pos-1].text
+		return p.ahead(-1).text
 	}
 	start, depth := p.pos, 1
 	for ; p.pos < len(p.tokens); p.pos++ {

@@ -12,7 +12,7 @@ import (
 func (lx *lexer) letters(prose bool) {
 	start := lx.pos
 	for lx.pos < len(lx.text) {
-		r, size := utf8.DecodeRuneInString(lx.text[lx.pos:])
+		r, size := utf8.DecodeRuneInString(lx.rest())
 		next, _ := utf8.DecodeRuneInString(lx.text[lx.pos+size:])
 		if !unicode.IsLetter(r) && !(prose && r == '-' && lx.pos > start && unicode.IsLetter(next)) {
 			break
@@ -32,13 +32,13 @@ func (lx *lexer) letters(prose bool) {
 		lx.emitRun(operator, "∧", run)
 	case lower == "or":
 		lx.emitRun(operator, "∨", run)
-	case (lower == "p" || lower == "a") && lx.afterValue() && strings.HasPrefix(strings.ToLower(lx.text[lx.pos:min(lx.pos+2, len(lx.text))]), ".m"):
+	case (lower == "p" || lower == "a") && lx.afterValue() && (strings.HasPrefix(lx.rest(), ".m") || strings.HasPrefix(lx.rest(), ".M")):
 		lx.pos += 2 // p.m.
-		if strings.HasPrefix(lx.text[lx.pos:], ".") {
+		if strings.HasPrefix(lx.rest(), ".") {
 			lx.pos++
 		}
 		lx.emit(word, lower+"m")
-	case run == "x" && lx.afterValue() && strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), "10^"): // 2 x 10^3
+	case run == "x" && lx.afterValue() && strings.HasPrefix(strings.TrimLeft(lx.rest(), " "), "10^"): // 2 x 10^3
 		lx.emit(operator, "*")
 	case prose && (len(run) > 1 || lx.afterValue() || lx.inUnit()):
 		lx.named(run, prose)
@@ -60,11 +60,10 @@ func (lx *lexer) unitLetter(letter string) bool {
 // lastUnit reports whether the text read may be the unit of a number at the end: a space is
 // between them, or the number has separators of thousands and so is no coefficient.
 func (lx *lexer) lastUnit() bool {
-	n := len(lx.tokens)
-	if n == 0 || lx.tokens[n-1].kind != number || !lx.space && lx.grouped != n {
+	if lx.last(1).kind != number || !lx.space && lx.grouped != len(lx.tokens) {
 		return false
 	}
-	rest := strings.TrimRight(lx.text[lx.pos:], " .$")
+	rest := strings.TrimRight(lx.rest(), " .$")
 	rest = strings.TrimSuffix(strings.TrimSuffix(rest, `\)`), `\]`)
 	rest = strings.TrimSuffix(strings.TrimSuffix(rest, "^2"), "^{2}")
 	return rest == "" || len(rest) < 5 && rest[0] == '/' && isLetter(rest[len(rest)-1])
@@ -73,11 +72,7 @@ func (lx *lexer) lastUnit() bool {
 // inUnit reports whether a word begins the numerator or denominator of a fraction that is a
 // unit: the numerator behind a number, or the denominator below other words.
 func (lx *lexer) inUnit() bool {
-	n := len(lx.tokens)
-	if n < 3 || lx.tokens[n-1].text != "{" {
-		return false
-	}
-	return lx.tokens[n-2].text == `\frac` && lx.tokens[n-3].kind == number || lx.tokens[n-2].text == "}" && lx.tokens[n-3].kind == word
+	return lx.last(1).text == "{" && (lx.last(2).text == `\frac` && lx.last(3).kind == number || lx.last(2).text == "}" && lx.last(3).kind == word)
 }
 
 // named reads a run of several letters, or one that is a unit.
@@ -106,20 +101,13 @@ func (lx *lexer) named(run string, prose bool) {
 
 // measures reports whether a name stands where a unit does: 5 min, m/min, but not 5 min(1, 2).
 func (lx *lexer) measures() bool {
-	n := len(lx.tokens)
-	return !strings.HasPrefix(strings.TrimLeft(lx.text[lx.pos:], " "), "(") && n > 0 && (lx.tokens[n-1].kind == number || n > 1 && lx.after("/") && lx.tokens[n-2].kind == word)
+	return !strings.HasPrefix(strings.TrimLeft(lx.rest(), " "), "(") && (lx.last(1).kind == number || lx.last(1).text == "/" && lx.last(2).kind == word)
 }
 
 // besideSign reports whether the letters read are a factor rather than a word: at in v + at.
 func (lx *lexer) besideSign() bool {
-	if rest := strings.TrimLeft(lx.text[lx.pos:], " "); rest != "" && strings.IndexByte("+-*/^", rest[0]) >= 0 {
-		return true
-	}
-	if len(lx.tokens) == 0 {
-		return false
-	}
-	t := lx.tokens[len(lx.tokens)-1]
-	return t.kind == operator && strings.Contains("+-*/^", t.text)
+	rest, t := strings.TrimLeft(lx.rest(), " "), lx.last(1)
+	return rest != "" && strings.IndexByte("+-*/^", rest[0]) >= 0 || t.kind == operator && strings.Contains("+-*/^", t.text)
 }
 
 // functionIn finds the name of a function at the beginning of a run whose rest

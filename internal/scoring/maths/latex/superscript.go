@@ -11,7 +11,7 @@ func (p *parser) degrees() bool {
 	if p.accept("∘") || p.accept("°") {
 		return true
 	}
-	if p.pos+2 < len(p.tokens) && p.peek() == "{" && p.tokens[p.pos+1].text == "∘" && p.tokens[p.pos+2].text == "}" {
+	if p.sees("{", "∘", "}") {
 		p.pos += 3
 		return true
 	}
@@ -20,20 +20,19 @@ func (p *parser) degrees() bool {
 
 // ordinal skips the letters of 1^{st}.
 func (p *parser) ordinal() bool {
-	at, letters := p.pos-1, ""
-	if at == 0 || p.tokens[at-1].kind != number {
+	start, n, letters := p.pos, p.ahead(-2), ""
+	if n.kind != number {
 		return false
 	}
 	braces := p.accept("{")
-	for len(letters) < 2 && p.pos < len(p.tokens) && (p.tokens[p.pos].kind == word || p.tokens[p.pos].kind == symbol) {
-		letters += p.tokens[p.pos].text
+	for len(letters) < 2 && (p.next(word) || p.next(symbol)) {
+		letters += p.ahead(0).text
 		p.pos++
 	}
-	n := p.tokens[at-1].text
-	if want := map[byte]string{'1': "st", '2': "nd", '3': "rd"}[n[len(n)-1]]; (letters == "th" || letters != "" && letters == want) && (!braces || p.accept("}")) {
+	if want := map[byte]string{'1': "st", '2': "nd", '3': "rd"}[n.text[len(n.text)-1]]; (letters == "th" || letters != "" && letters == want) && (!braces || p.accept("}")) {
 		return true
 	}
-	p.pos = at + 1
+	p.pos = start
 	return false
 }
 
@@ -41,7 +40,7 @@ func (p *parser) ordinal() bool {
 func (p *parser) transposes() bool {
 	at := p.pos
 	braces := p.accept("{")
-	if p.next(symbol) && p.tokens[p.pos].text == "T" {
+	if p.next(symbol) && p.sees("T") {
 		if p.pos++; !braces || p.accept("}") {
 			return true
 		}
@@ -52,8 +51,8 @@ func (p *parser) transposes() bool {
 
 // temperature reads the C of 25°C at the end.
 func (p *parser) temperature() {
-	if rest := p.tokens[min(len(p.tokens), p.pos+1):]; (len(rest) == 0 || len(rest) == 1 && rest[0].text == ".") && p.next(symbol) && strings.Contains("CF", p.tokens[p.pos].text) {
-		p.unit = "°" + p.tokens[p.pos].text
+	if p.next(symbol) && strings.Contains("CF", p.ahead(0).text) && p.lastBut(1) {
+		p.unit = "°" + p.ahead(0).text
 		p.pos++
 	}
 }

@@ -10,6 +10,7 @@ const (
 	function                  // sin, ln, sqrt
 	word                      // of prose, or a unit
 	operator                  // all else: + ( \frac \in
+	nothing                   // before the first token, or behind the last
 )
 
 type token struct {
