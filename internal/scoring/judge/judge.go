@@ -51,34 +51,17 @@ type Settings struct {
 type Scorer struct {
 	settings       Settings
 	question, gold string
-	manner         *manner
+	verdict        *field
 }
 
 var _ scoring.Scorer = (*Scorer)(nil)
 
-// manner is a way to ask.
-type manner struct {
-	prompt   func(s *Settings) *template.Template
-	verdict  *field
-	reminder string // is added to the turn when a first reply held no verdict
-}
-
 // New is the scorer for a question whose right answer is gold; "" where none is known.
-func New(s Settings, question, gold string) *Scorer {
-	return &Scorer{s, question, gold, &manner{
-		func(s *Settings) *template.Template { return s.Prompt }, correct,
-		"\n\nYour reply must have one line that is either \"correct: yes\" or \"correct: no\".",
-	}}
-}
+func New(s Settings, question, gold string) *Scorer { return &Scorer{s, question, gold, correct} }
 
 // NewGraded is the scorer that grades responses to a question by what a full answer
 // has: the right answer, or a list of what earns how much; "" where that is not known.
-func NewGraded(s Settings, question, full string) *Scorer {
-	return &Scorer{s, question, full, &manner{
-		func(s *Settings) *template.Template { return s.Grading }, grade,
-		"\n\nYour reply must have one line \"grade: N\" with a number N from 0 to 10.",
-	}}
-}
+func NewGraded(s Settings, question, full string) *Scorer { return &Scorer{s, question, full, grade} }
 
 // ErrUnparsable is in the error about a judge whose reply holds no verdict, asked
 // as often as is sensible, and about one that refuses a question, because it is
@@ -101,7 +84,7 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 		return scoring.Verdict{}, err
 	}
 	said := ""
-	for attempt, text := range []string{turn, turn + s.manner.reminder} {
+	for attempt, text := range []string{turn, turn + s.verdict.reminder} {
 		answer, server, err := s.settings.Servers.Stream(ctx, s.request(text, r.Text, attempt), nil)
 		if failure := (*vllm.Error)(nil); errors.As(err, &failure) && failure.Kind == vllm.Rejected {
 			return scoring.Verdict{}, fmt.Errorf("%w: %w", ErrUnparsable, err)
@@ -110,7 +93,7 @@ func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict
 			return scoring.Verdict{}, fmt.Errorf("judge: %w", err)
 		}
 		// What was cut short may end in a quotation of the response.
-		if reward, found, ok := s.manner.verdict.parse(answer.Text); ok && ending.Of(answer.Finish) == ending.Finished {
+		if reward, found, ok := s.verdict.parse(answer.Text); ok && ending.Of(answer.Finish) == ending.Finished {
 			return scoring.Verdict{Reward: reward, Answer: scoring.Shorten(found)}, nil
 		}
 		said = fmt.Sprintf("%s ended with %q by %s", server, tail(answer.Text), answer.Finish)
@@ -124,7 +107,7 @@ const unknown = "none is given. Whatever is said above, solve the question yours
 // turn is the user turn for the judge about a response.
 func (s *Scorer) turn(response string) (string, error) {
 	var b strings.Builder
-	if err := s.manner.prompt(&s.settings).Execute(&b, asked{s.question, response, cmp.Or(s.gold, unknown)}); err != nil {
+	if err := s.verdict.prompt(&s.settings).Execute(&b, asked{s.question, response, cmp.Or(s.gold, unknown)}); err != nil {
 		return "", fmt.Errorf("the judge's prompt: %w", err)
 	}
 	return strings.ToValidUTF8(b.String(), "\ufffd"), nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"unicode"
 
 	"speceval/internal/ending"
@@ -13,16 +14,14 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// field is where a reply has its verdict.
+// field is the field of a reply with the verdict, and how it is asked for.
 type field struct {
+	prompt    func(s *Settings) *template.Template
+	reminder  string         // is added to the turn when a first reply held no verdict
 	line, key *regexp.Regexp // it in a line, and in JSON
 	in        func(o object) any
 	read      func(value string) (reward float64, ok bool)
 	graded    bool // any of several verdicts may be the last
-}
-
-func newField(name string, graded bool, in func(o object) any, read func(string) (float64, bool)) *field {
-	return &field{fieldLine(name), regexp.MustCompile(`(?i)"` + name + `"\s*:`), in, read, graded}
 }
 
 // fieldLine matches a line such as `**correct:** yes`, `3. correct: yes` or
@@ -34,10 +33,18 @@ func fieldLine(name string) *regexp.Regexp {
 
 var (
 	answerLine = fieldLine("extracted_final_answer")
-	correct    = newField("correct", false, func(o object) any { return o.Correct }, yesOrNo)
+	correct    = &field{
+		func(s *Settings) *template.Template { return s.Prompt },
+		"\n\nYour reply must have one line that is either \"correct: yes\" or \"correct: no\".",
+		fieldLine("correct"), regexp.MustCompile(`(?i)"correct"\s*:`), func(o object) any { return o.Correct }, yesOrNo, false,
+	}
 	// grade is a number from 0 to 10. A reply that ends with another one has no verdict,
 	// whatever it said before.
-	grade = newField("grade", true, func(o object) any { return o.Grade }, readGrade)
+	grade = &field{
+		func(s *Settings) *template.Template { return s.Grading },
+		"\n\nYour reply must have one line \"grade: N\" with a number N from 0 to 10.",
+		fieldLine("grade"), regexp.MustCompile(`(?i)"grade"\s*:`), func(o object) any { return o.Grade }, readGrade, true,
+	}
 )
 
 // object is a verdict in JSON.
