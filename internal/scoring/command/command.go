@@ -74,80 +74,59 @@ func New(g *Grader, t scoring.Task, graded bool) *Scorer {
 // Score asks the grader, and a fresh one if there is no verdict. The error says
 // what became of the second.
 func (s *Scorer) Score(ctx context.Context, r scoring.Response) (scoring.Verdict, error) {
-	line, err := requestLine(request{&s.task, strings.ToValidUTF8(r.Text, "\ufffd"), r.Cut})
-	if err != nil {
-		return scoring.Verdict{}, err
-	}
-	return s.grader.ask(ctx, line, func(reply []byte) (scoring.Verdict, error) { return parse(reply, s.graded) })
-}
-
-// requestLine is a request as a line.
-func requestLine(r request) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
-		return nil, fmt.Errorf("ask the grader: %w", err)
+	if err := e.Encode(request{&s.task, strings.ToValidUTF8(r.Text, "\ufffd"), r.Cut}); err != nil {
+		return scoring.Verdict{}, fmt.Errorf("ask the grader: %w", err)
 	}
-	return b.Bytes(), nil
+	return s.grader.ask(ctx, line.Bytes(), s.graded)
 }
 
 // reply is a line of the grader.
 type reply struct {
-	Reward json.RawMessage `json:"reward"`
+	Reward json.RawMessage `json:"reward"` // a number, or true or false for 1 and 0
 	Answer string          `json:"answer"`
 	Note   string          `json:"note"`
 }
 
 // parse reads a reply. The error says what is wrong with it.
-func parse(line []byte, graded bool) (scoring.Verdict, error) {
+func parse(line []byte, graded bool) (v scoring.Verdict, err error) {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	var r reply
-	if err := d.Decode(&r); err != nil {
-		return scoring.Verdict{}, fmt.Errorf("wrote %s, which is no reply: %w", shown(line), plainly(err))
+	switch err := d.Decode(&r); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return v, fmt.Errorf("wrote %s, which is no reply: it must be a JSON object on one line", shown(line))
+	case err != nil: // which may repeat a key of any length
+		return v, fmt.Errorf("wrote %s, which is no reply: %s", shown(line), scoring.Shorten(strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	fault := ""
+	switch string(r.Reward) {
+	case "":
+		fault = "there is no reward"
+	case "null":
+		fault = "the reward is null"
+	case "true":
+		v.Reward = 1
+	case "false":
+	default:
+		if json.Unmarshal(r.Reward, &v.Reward) != nil {
+			fault = "the reward is no number"
+		}
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return scoring.Verdict{}, fmt.Errorf("wrote %s: more than one JSON object", shown(line))
+		fault = "more than one JSON object"
+	} else if v.Reward += 0; !(v.Reward >= 0 && v.Reward <= 1) { // -0 is 0
+		fault = "a reward is from 0 to 1"
+	} else if !graded && v.Reward != 0 && v.Reward != 1 {
+		fault = "a reward between 0 and 1 is for tasks whose scorer is command-graded"
 	}
-	reward, err := rewardOf(r.Reward)
-	switch {
-	case err != nil:
-		return scoring.Verdict{}, fmt.Errorf("wrote %s: %w", shown(line), err)
-	case !(reward >= 0 && reward <= 1):
-		return scoring.Verdict{}, fmt.Errorf("wrote %s: a reward is from 0 to 1", shown(line))
-	case !graded && reward != 0 && reward != 1:
-		return scoring.Verdict{}, fmt.Errorf("wrote %s: a reward between 0 and 1 is for tasks whose scorer is command-graded", shown(line))
+	if fault != "" {
+		return scoring.Verdict{}, fmt.Errorf("wrote %s: %s", shown(line), fault)
 	}
-	return scoring.Verdict{Reward: reward, Answer: scoring.Shorten(r.Answer), Note: scoring.Shorten(r.Note)}, nil
-}
-
-// rewardOf reads a reward: a number, or true or false for 1 and 0.
-func rewardOf(value json.RawMessage) (float64, error) {
-	switch string(value) {
-	case "":
-		return 0, errors.New("there is no reward")
-	case "true":
-		return 1, nil
-	case "false":
-		return 0, nil
-	case "null":
-		return 0, errors.New("the reward is null")
-	}
-	var reward float64
-	if err := json.Unmarshal(value, &reward); err != nil {
-		return 0, errors.New("the reward is no number")
-	}
-	return reward + 0, nil
-}
-
-// plainly is an error of the decoder without the words that name it, and short
-// enough: it may repeat a key of any length.
-func plainly(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it must be a JSON object on one line")
-	}
-	return errors.New(scoring.Shorten(strings.TrimPrefix(err.Error(), "json: ")))
+	v.Answer, v.Note = scoring.Shorten(r.Answer), scoring.Shorten(r.Note)
+	return v, nil
 }
 
 // shown is a line for an error.

@@ -100,7 +100,7 @@ func (s *Settings) starter(ctx context.Context) (func() (*child.Child, error), e
 const tries = 2
 
 // ask asks a process, and a fresh one if that gives no verdict.
-func (g *Grader) ask(ctx context.Context, line []byte, parse func([]byte) (scoring.Verdict, error)) (scoring.Verdict, error) {
+func (g *Grader) ask(ctx context.Context, line []byte, graded bool) (scoring.Verdict, error) {
 	select {
 	case g.places <- struct{}{}:
 		defer func() { <-g.places }()
@@ -109,7 +109,7 @@ func (g *Grader) ask(ctx context.Context, line []byte, parse func([]byte) (scori
 	}
 	var fault error
 	for try := range tries {
-		v, err := g.once(ctx, line, parse, try > 0)
+		v, err := g.once(ctx, line, graded, try > 0)
 		if err == nil || ctx.Err() != nil {
 			return v, err
 		}
@@ -119,7 +119,7 @@ func (g *Grader) ask(ctx context.Context, line []byte, parse func([]byte) (scori
 }
 
 // once asks one process, a fresh one if it must be.
-func (g *Grader) once(ctx context.Context, line []byte, parse func([]byte) (scoring.Verdict, error), fresh bool) (scoring.Verdict, error) {
+func (g *Grader) once(ctx context.Context, line []byte, graded, fresh bool) (scoring.Verdict, error) {
 	p, err := g.take(fresh)
 	if err != nil {
 		return scoring.Verdict{}, err
@@ -129,7 +129,7 @@ func (g *Grader) once(ctx context.Context, line []byte, parse func([]byte) (scor
 	reply, err := p.ask(bounded, line)
 	var v scoring.Verdict
 	if err == nil {
-		v, err = parse(reply)
+		v, err = parse(reply, graded)
 	}
 	if err == nil {
 		g.giveBack(p)
