@@ -49,14 +49,6 @@ type Record struct {
 	have    []string // SHA-256 of each declared output, "" where missing
 }
 
-// String is "replay/design/hbn/n=30 stale: never run".
-func (r Record) String() string {
-	if len(r.Reasons) == 0 {
-		return fmt.Sprintf("%s %s", r.Unit, r.State)
-	}
-	return fmt.Sprintf("%s %s: %s", r.Unit, r.State, Explain(r.Reasons))
-}
-
 // Own are the reasons of the unit itself, whatever becomes of its inputs.
 func (r Record) Own() (own []Reason) {
 	for _, reason := range r.Reasons {

@@ -16,7 +16,6 @@ import (
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
-	"speceval/stages/generate"
 )
 
 // KeyVariable is the environment variable with the key of workers that name none. It is
@@ -181,5 +180,3 @@ func ModelText(m config.Model) string {
 // Unparted reports whether the prompts of a model open its thinking and no server separates
 // it from the answer.
 func Unparted(m config.Model) bool { return m.Thinking && m.ReasoningParser == "" }
-
-var _ generate.Servers = (*serving.Lease)(nil)

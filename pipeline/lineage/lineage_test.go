@@ -45,15 +45,14 @@ func TestChainsHaveWhatAUnitIsMadeOf(t *testing.T) {
 func TestStagesStandAsTheirUnits(t *testing.T) {
 	records := []dag.Record{unit("a", 1), unit("b", 1), {Unit: dag.Ref{Stage: "replay", Unit: "c"}}, {Unit: dag.Ref{Stage: "systems", Unit: "x"}}}
 	records[1].State = dag.Stale
-	all := Standings(records)
-	if s := all["replay"]; s != (Standing{1, 1, 1}) || !strings.HasSuffix(s.Warning("replay"), "would make (1 of 3 units fresh).") {
-		t.Errorf("%+v: %s, %s", s, s, s.Warning("replay"))
+	if n, state, w := Standing("replay", records); n != 3 || state != "1 of 3 units fresh" || !strings.HasSuffix(w, "would make (1 of 3 units fresh).") {
+		t.Errorf("%d units, %s: %s", n, state, w)
 	}
-	if w := all["systems"].Warning("systems"); w != "The systems stage has not run: its results are missing here." {
+	if _, _, w := Standing("systems", records); w != "The systems stage has not run: its results are missing here." {
 		t.Errorf("warning %q", w)
 	}
-	if s := (Standing{dag.Fresh: 2}); s.String() != "fresh" || s.Warning("x") != "" {
-		t.Errorf("%s, %q", s, s.Warning("x"))
+	if n, state, w := Standing("replay", records[:1]); n != 1 || state != "fresh" || w != "" {
+		t.Errorf("%d units, %s, %q", n, state, w)
 	}
 }
 

@@ -9,42 +9,25 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Standing is how many units of a stage stand how to what a run would make now, by
-// [dag.State].
-type Standing [3]int
-
-// Standings is how the units of every stage stand.
-func Standings(records []dag.Record) map[string]Standing {
-	all := map[string]Standing{}
+// Standing is how the units of a stage stand to what a run would make now: how many there
+// are, "fresh" or "4 of 6 units fresh", and a warning where results that are shown are not
+// what a run would make.
+func Standing(stage string, records []dag.Record) (units int, state, warning string) {
+	var of [3]int // by dag.State
 	for _, r := range records {
-		s := all[r.Unit.Stage]
-		s[r.State]++
-		all[r.Unit.Stage] = s
+		if r.Unit.Stage == stage {
+			units, of[r.State] = units+1, of[r.State]+1
+		}
 	}
-	return all
-}
-
-// Units is the number of the units.
-func (s Standing) Units() int { return s[dag.Missing] + s[dag.Stale] + s[dag.Fresh] }
-
-// String is "fresh", or "4 of 6 units fresh".
-func (s Standing) String() string {
-	if s[dag.Fresh] < s.Units() {
-		return fmt.Sprintf("%d of %d units fresh", s[dag.Fresh], s.Units())
+	if of[dag.Fresh] == units {
+		return units, dag.Fresh.String(), ""
 	}
-	return dag.Fresh.String()
-}
-
-// Warning says where results of a stage that are shown are not what a run would make
-// now; empty where all are.
-func (s Standing) Warning(stage string) string {
-	switch s.Units() {
-	case s[dag.Fresh]:
-		return ""
-	case s[dag.Missing]:
-		return fmt.Sprintf("The %s stage has not run: its results are missing here.", stage)
+	state = fmt.Sprintf("%d of %d units fresh", of[dag.Fresh], units)
+	warning = fmt.Sprintf("The stored results of the %s stage are shown, though not all are what the present configuration and program would make (%s).", stage, state)
+	if of[dag.Missing] == units {
+		warning = fmt.Sprintf("The %s stage has not run: its results are missing here.", stage)
 	}
-	return fmt.Sprintf("The stored results of the %s stage are shown, though not all are what the present configuration and program would make (%s).", stage, s)
+	return units, state, warning
 }
 
 // Fact is a fact about what made stored results: each value that units have recorded,

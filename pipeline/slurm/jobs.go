@@ -77,8 +77,6 @@ type Jobs struct {
 	crowded time.Time // since when jobs are not taken; zero when they are
 }
 
-var _ dag.Executor = (*Jobs)(nil)
-
 // stored reads the arrays in a folder, for those who change nothing; away as of load.
 func stored(ctx context.Context, run Command, folder string) (arrays []*array, away, err error) {
 	c := Jobs{Settings: Settings{Run: run, Folder: folder, Report: func(string) {}}, schedulers: make(map[Target]scheduler)}

@@ -20,8 +20,6 @@ import (
 // Local runs units on this machine, Workers at a time (at least one).
 type Local struct{ Workers int }
 
-var _ dag.Executor = Local{}
-
 // Execute runs the tasks that arrive on ready until it is closed.
 func (l Local) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
 	var workers sync.WaitGroup
@@ -41,8 +39,6 @@ type Routed struct {
 	Elsewhere dag.Executor
 	IsHere    func(stage string) bool
 }
-
-var _ dag.Executor = Routed{}
 
 // Execute hands each task to the executor of its stage. Tasks that one executor
 // cannot start yet do not keep the other's waiting.

@@ -65,8 +65,6 @@ func epoch() time.Time { return time.Unix(0, 0) }
 // Serial runs one unit at a time.
 type Serial struct{}
 
-var _ dag.Executor = Serial{}
-
 // Execute runs the tasks in the order in which they come.
 func (Serial) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
 	for task := range ready {

@@ -35,9 +35,8 @@ type stage struct {
 // warnings name the stages whose stored results are not what a run would make now.
 // The page is written where the report itself is fresh.
 func warnings(h History) (all []string) {
-	stages := lineage.Standings(h.Records)
 	for _, s := range h.Stages {
-		if w := stages[s.Name].Warning(s.Name); w != "" && s.Name != "report" {
+		if _, _, w := lineage.Standing(s.Name, h.Records); w != "" && s.Name != "report" {
 			all = append(all, w)
 		}
 	}
@@ -46,9 +45,9 @@ func warnings(h History) (all []string) {
 
 // stagesOf is the state of every stage, and what its units took.
 func stagesOf(h History) (all []stage) {
-	standings := lineage.Standings(h.Records)
 	for _, of := range h.Stages {
-		s := stage{Name: of.Name, About: of.About, Units: standings[of.Name].Units(), State: standings[of.Name].String()}
+		s := stage{Name: of.Name, About: of.About}
+		s.Units, s.State, _ = lineage.Standing(of.Name, h.Records)
 		if of.Satisfied != "" {
 			s.State = "nothing to run: " + of.Satisfied
 		}
