@@ -13,30 +13,26 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// arrayKey groups units into arrays: all of an array share it.
-type arrayKey struct {
-	stage           string
-	redo            bool
-	attempt         int
-	memory, minutes int
-}
-
-func (p *piece) arrayKey() arrayKey {
-	return arrayKey{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
-}
-
 // submit submits all pieces that wait, in arrays. Those that there is no room for wait on.
 func (c *Jobs) submit(ctx context.Context) {
 	pieces := c.waiting
 	c.waiting = nil
-	for _, group := range dag.Group(pieces, (*piece).arrayKey) {
-		k := group[0].arrayKey()
-		r := c.Resources[k.stage]
+	type shared struct { // by the units of an array
+		stage                    string
+		redo                     bool
+		attempt, memory, minutes int
+	}
+	for _, group := range dag.Group(pieces, func(p *piece) shared {
+		return shared{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
+	}) {
+		stage := group[0].task.Ref.Stage
+		r := c.Resources[stage]
+		r.MemoryMiB, r.Minutes = group[0].memory, group[0].minutes
 		elements := pack(group, 60*c.ElementMinutes*float64(max(1, r.Workers)))
 		for len(elements) > 0 {
-			n := min(len(elements), c.ArraySize, max(1, c.allowed[k.stage].elements), c.fits)
+			n := min(len(elements), c.ArraySize, max(1, c.allowed[stage].elements), c.fits)
 			full := c.stopped(ctx) || c.Kind == config.ExecutorCommand && c.Throttle > 0 && len(c.arrays) >= c.Throttle
-			if !full && c.submitArray(ctx, k, r, elements[:n]) {
+			if !full && c.submitArray(ctx, r, elements[:n]) {
 				elements = elements[n:]
 				continue
 			}
@@ -63,10 +59,10 @@ func (c *Jobs) stopped(ctx context.Context) bool {
 
 // submitArray submits one array, and reports whether its pieces are dealt with: false if
 // there is no room for it now.
-func (c *Jobs) submitArray(ctx context.Context, k arrayKey, r Resources, elements [][]*piece) bool {
-	r.MemoryMiB, r.Minutes = k.memory, minutesOf(elements, k.minutes, r.Workers, c.allowed[k.stage].minutes)
+func (c *Jobs) submitArray(ctx context.Context, r Resources, elements [][]*piece) bool {
+	r.Minutes = minutesOf(elements, r.Minutes, r.Workers, c.allowed[elements[0][0].task.Ref.Stage].minutes)
 	var how outcome
-	a, err := c.prepare(k, r, elements)
+	a, err := c.prepare(r, elements)
 	if err == nil {
 		how, err = c.of(a.Target).submit(ctx, a.Batch, a.dir, r, c.Throttle)
 	}
@@ -150,12 +146,13 @@ func (c *Jobs) lookFor(ctx context.Context) {
 
 // prepare writes the folder of a new batch. What it holds is there before a cluster
 // hears of it: however this process ends, the next finds its jobs.
-func (c *Jobs) prepare(k arrayKey, r Resources, elements [][]*piece) (*array, error) {
+func (c *Jobs) prepare(r Resources, elements [][]*piece) (*array, error) {
 	c.number++
-	now := c.Now().UTC()
+	now, first := c.Now().UTC(), elements[0][0]
+	stage := first.task.Ref.Stage
 	b := &Batch{
-		Format: batchFormat, Stage: k.stage, Submitted: now, Build: c.Build, Redo: k.redo, Attempt: k.attempt, Workers: max(1, r.Workers),
-		Name: fmt.Sprintf("%s-%d-%s-%d", now.Format("20060102T150405.000Z"), c.Process, k.stage, c.number), Target: c.target(k.stage),
+		Format: batchFormat, Stage: stage, Submitted: now, Build: c.Build, Redo: first.task.Redo, Attempt: first.attempt, Workers: max(1, r.Workers),
+		Name: fmt.Sprintf("%s-%d-%s-%d", now.Format("20060102T150405.000Z"), c.Process, stage, c.number), Target: c.target(stage),
 	}
 	for i, element := range elements {
 		b.Elements = append(b.Elements, nil)
