@@ -83,12 +83,12 @@ type planner struct {
 	*Plan
 	graph    *Graph
 	sel      Selection
-	selected []bool  // by stage
-	foreign  []input // from stages not selected
+	selected []bool    // by stage
+	foreign  []foreign // inputs from stages not selected that are not fresh
 }
 
-// input is a unit of one stage that another stage reads.
-type input struct {
+// foreign is a unit of one stage that another stage reads.
+type foreign struct {
 	stage, from int // into Graph.stages
 	how         int
 	unit        int // into Graph.nodes
@@ -101,89 +101,59 @@ const (
 	outdated
 )
 
-// assess judges unit i, and whether it will run.
+// assess judges unit i, and whether it will run: for reasons of its own, for inputs that will
+// be remade or are not there, or since it is asked to.
 func (p *planner) assess(i int) {
 	r, n := &p.records[i], &p.graph.nodes[i]
-	own, key := p.snapshot.judge(i)
+	r.Reasons, r.Key = p.snapshot.judge(i)
 	switch r.State = Fresh; {
 	case r.Last == nil && r.problem == nil:
 		r.State = Missing
-	case len(own) > 0 || p.spoiled(n):
+	case len(r.Reasons) > 0:
 		r.State = Stale
 	}
-	if r.Key, r.Reasons = key, own; !p.selected[n.stage] {
-		return
-	}
-	r.Reasons = p.reasons(i, own)
-	p.planned[i] = len(r.Reasons) > 0
-	if slices.ContainsFunc(n.needs, func(need int) bool { return p.planned[need] }) {
-		r.Key = ""
-	}
-	p.lookAbroad(i)
-}
-
-// spoiled reports whether a need makes a unit stale. A wanted unit that never ran does
-// not: it is done without.
-func (p *planner) spoiled(n *node) bool {
+	selected := p.selected[n.stage]
 	for k, need := range n.needs {
-		if r := &p.records[need]; r.State != Fresh && (k < n.wanted || r.usable()) {
-			return true
+		input, needed := &p.records[need], k < n.wanted
+		if r.State == Fresh && input.State != Fresh && (needed || input.usable()) { // others are done without
+			r.State = Stale
 		}
-	}
-	return false
-}
-
-// reasons are those of the unit itself, and the inputs that will be remade or
-// are not there.
-func (p *planner) reasons(i int, own []Reason) []Reason {
-	reasons, n := own, &p.graph.nodes[i]
-	for k, need := range n.needs {
-		kind, missing := InputRemade, k < n.wanted && !p.records[need].usable()
-		switch {
-		case !p.planned[need] && !missing:
+		if !selected {
 			continue
-		case !p.planned[need]:
-			kind = InputMissing
-		case p.records[i].State == Missing:
-			continue // that it has never run says enough
 		}
-		for _, output := range p.graph.nodes[need].unit.Outputs {
-			reasons = append(reasons, Reason{Kind: kind, Subject: output})
-		}
-	}
-	if len(reasons) == 0 && p.sel.Force {
-		reasons = []Reason{{Kind: Forced}}
-	}
-	return reasons
-}
-
-// lookAbroad notes the inputs of unit i that come from stages not selected and
-// are missing, or stale.
-func (p *planner) lookAbroad(i int) {
-	n := &p.graph.nodes[i]
-	for k, need := range n.needs {
-		from, how := p.graph.nodes[need].stage, lacking
+		kind, how := Forced, wantedOnly // Forced: no reason
 		switch {
-		case p.selected[from] || p.records[need].State == Fresh:
-			continue
-		case p.records[need].usable():
+		case p.planned[need]:
+			if r.Key = ""; r.State != Missing { // that it has never run says enough
+				kind = InputRemade
+			}
+		case input.usable():
 			how = outdated
-		case k >= n.wanted:
-			how = wantedOnly
-		case !p.planned[i]:
-			continue
+		case needed:
+			kind, how = InputMissing, lacking
 		}
-		p.foreign = append(p.foreign, input{n.stage, from, how, need})
+		for _, output := range input.Declared.Outputs {
+			if kind != Forced {
+				r.Reasons = append(r.Reasons, Reason{Kind: kind, Subject: output})
+			}
+		}
+		if from := p.graph.nodes[need].stage; !p.selected[from] && input.State != Fresh {
+			p.foreign = append(p.foreign, foreign{n.stage, from, how, need})
+		}
 	}
+	if selected && len(r.Reasons) == 0 && p.sel.Force {
+		r.Reasons = []Reason{{Kind: Forced}}
+	}
+	p.planned[i] = selected && len(r.Reasons) > 0
 }
 
 // warnOfForeign turns what was noted into the error or the warnings, in the order of the
 // stages.
 func (p *planner) warnOfForeign() error {
-	slices.SortFunc(p.foreign, func(a, b input) int {
+	slices.SortFunc(p.foreign, func(a, b foreign) int {
 		return cmp.Or(a.stage-b.stage, a.from-b.from, a.how-b.how, a.unit-b.unit)
 	})
-	for _, units := range Group(slices.Compact(p.foreign), func(f input) input { return input{f.stage, f.from, f.how, 0} }) {
+	for _, units := range Group(slices.Compact(p.foreign), func(f foreign) foreign { return foreign{f.stage, f.from, f.how, 0} }) {
 		f := units[0]
 		stage, upstream, n, first := p.graph.stages[f.stage].Name, p.graph.stages[f.from].Name, display.Units(len(units)), p.records[f.unit]
 		switch f.how {
