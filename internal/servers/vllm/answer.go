@@ -21,6 +21,8 @@ import (
 // reply is a chat completion, whole or one event of a stream. It is reused: names stay
 // until another comes.
 type reply struct {
+	spoke, mused bool // deltas have brought text, and thinking, which a message at their end repeats (Perplexity, MiniMax)
+
 	ID          label          `json:"id"`
 	Model       label          `json:"model"`
 	Fingerprint label          `json:"system_fingerprint"`
@@ -66,6 +68,7 @@ func (m *message) told() bool {
 type counts struct {
 	Prompt     number  `json:"prompt_tokens"`
 	Completion number  `json:"completion_tokens"`
+	Total      number  `json:"total_tokens"`
 	Cost       dollars `json:"cost"`
 	Details    object[struct {
 		Reasoning number `json:"reasoning_tokens"`
@@ -260,7 +263,7 @@ var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.Allo
 
 // read reads one JSON text.
 func (c *reply) read(data []byte) error {
-	*c = reply{ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
+	*c = reply{spoke: c.spoke, mused: c.mused, ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
 	err := json.Unmarshal(data, c, lenient)
 	if err == nil && utf8.Valid(data) {
 		return nil
@@ -293,12 +296,17 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 	for i := range c.Choices {
 		next := &c.Choices[i]
 		d, m := &next.Delta, &next.Message
-		said := cmp.Or(d.Content.answer, m.Content.answer, next.Text.answer, d.Refusal.all(), m.Refusal.all())
+		said, thought := cmp.Or(d.Content.answer, next.Text.answer, d.Refusal.all()), cmp.Or(d.thought(), next.Text.thought)
+		if c.spoke = c.spoke || said != ""; !c.spoke {
+			said = cmp.Or(m.Content.answer, m.Refusal.all())
+		}
+		if c.mused = c.mused || thought != ""; !c.mused {
+			thought = m.thought()
+		}
 		if next.Index.value() > 0 || next.Index < 0 || p.Text != "" && said != "" {
 			return p, told, whole, garbage("a second choice, of index %d, where one was asked for", next.Index.value())
 		}
-		p.Text = cmp.Or(said, p.Text)
-		p.Reasoning = cmp.Or(d.thought(), m.thought(), next.Text.thought, p.Reasoning)
+		p.Text, p.Reasoning = cmp.Or(said, p.Text), cmp.Or(thought, p.Reasoning)
 		p.Finish, p.IDs = cmp.Or(string(next.Finish), p.Finish), append(p.IDs, next.TokenIDs...)
 		told, whole = told || d.told() || m.told() || next.Text.told, whole || m.told()
 	}

@@ -81,6 +81,9 @@ var dialects = []struct {
 	{"zeros for a text", chunk("a", `"stop"`, 0) + done, "a", "", "stop", untold, 0},
 	{"thinking that is no part of the answer's tokens", chunk("a", "null", 1) + dataOf(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":9}}}`) + done,
 		"a", "", "stop", Usage{1, 1, -1, 0}, 0},
+	{"thinking in the total alone", withUsage(`{"prompt_tokens":2,"completion_tokens":3,"total_tokens":14}`), "a", "", "stop", Usage{2, 12, -1, 0}, 0},
+	{"thinking beside the answer's tokens", withUsage(`{"prompt_tokens":2,"completion_tokens":3,"total_tokens":14,"completion_tokens_details":{"reasoning_tokens":9}}`), "a", "", "stop", Usage{2, 12, 9, 0}, 0},
+	{"a total of more than was asked for", withUsage(`{"prompt_tokens":2,"completion_tokens":3,"total_tokens":2000000000}`), "a", "", "stop", Usage{2, 4 + plainExcess, -1, 0}, 0},
 	{"a byte order mark, CRLF, comments, bare data and other events",
 		"\ufeff" + strings.ReplaceAll(chunk("a", "null", 1)+": hi\n\ndata:\n\ndata: \n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n"+
 			"data: {\"object\":\"x\"}\n\ndata\n\n:\n\n"+chunk("b", `"stop"`, 2)+"data: [DONE] \n\n", "\n", "\r\n"),
@@ -89,6 +92,11 @@ var dialects = []struct {
 		dataOf(`{"choices":[{"index":0,"message":{"content":null},"delta":{"content":"b","content":null},"text":""}]}`) +
 		dataOf(`{"choices":[{"index":0,"delta":{"content":"c"},"message":{"content":"abc"},"finish_reason":"null"}]}`) + chunk("", `"stop"`, 3) + done,
 		"abc", "r", "stop", Usage{1, 3, -1, 0}, 0},
+	{"a message that repeats the deltas at their end", delta(`"reasoning_content":"r"`) + dataOf(`{"choices":[{"index":0,"delta":{"content":"a"},"message":{"content":"a"}}]}`) + delta(`"content":"b"`) +
+		dataOf(`{"choices":[{"index":0,"delta":{"content":""},"message":{"content":"ab","reasoning_content":"r"},"finish_reason":"stop"}]}`) + // Perplexity
+		dataOf(`{"object":"chat.completion","choices":[{"index":0,"message":{"content":"ab"},"finish_reason":"stop"}]}`) + done, // MiniMax
+		"ab", "r", "stop", untold, 0},
+	{"messages in place of deltas", strings.ReplaceAll(a+a+stopped, `"delta":{"content"`, `"message":{"content"`), "aa", "", "stop", Usage{}, 0},
 	{"a refusal in place of a text", dataOf(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No"}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{"refusal":"."},"finish_reason":"stop"}]}`) + done,
 		"No.", "", "stop", untold, 0},
 	{"an end in other words, kept as it came", chunk("a", `"MAX_TOKENS"`, 1) + done, "a", "", "MAX_TOKENS", Usage{1, 1, -1, 0}, 0},

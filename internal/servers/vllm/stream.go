@@ -244,6 +244,9 @@ func (a *assembly) add(chunk *reply) error {
 		return err
 	}
 	if counted {
+		if plain && u.Prompt > 0 { // Gemini and xAI count thinking in the total alone
+			u.Completion = max(u.Completion, min(chunk.Usage.is.Total.value()-u.Prompt, a.most.tokens))
+		}
 		if err := u.check(); err == nil {
 			a.Usage = u
 		} else if counted = false; !plain { // an impossible count of a plain server is ignored
