@@ -138,7 +138,7 @@ func TestCountsOfAllForms(t *testing.T) {
 		}
 		return path
 	}
-	bare := file("bare.csv", "task_id;pass_count;tested_k\nx; 1;2.0\ny;0;0\n")
+	bare := file("bare.csv", "task_id;pass_count;tested_k\nx; 1;2.0\ny;0;0\n;;\n")
 	archive := Archive{Config: outside(t).Config}
 	c, err := archive.Counts(bare, "", "", "")
 	if err != nil || len(c.IDs) != 2 || c.counts(0) != estimate.Binary(2, 1, 0) || c.counts(1).Rollouts != 0 {

@@ -25,6 +25,7 @@ type draft struct {
 	refused error    // why none of the first scores can be taken
 
 	unnamed  bool           // rows have no ids
+	asked    []string       // by such rows, at their places
 	unread   int            // rollouts whose judgement says neither Yes nor No, and that count as wrong
 	last     bool           // of several rollouts with one number the last counts; false: they are an error
 	places   map[string]int // of tasks
@@ -170,6 +171,9 @@ func rewardOf(name string, value jsontext.Value) (reward float64, is bool, err e
 	}
 	if reward, err = strconv.ParseFloat(word, 64); err != nil {
 		return 0, false, fmt.Errorf("the score %s is %.40q: want a number, C, P, I or N", name, word)
+	}
+	if whole := math.Round(reward); math.Abs(reward-whole) < 1e-9 { // a sum by weights
+		reward = whole
 	}
 	return reward, !math.IsNaN(reward), nil
 }

@@ -167,6 +167,14 @@ func nemo(fields ...string) map[string]string {
 	return map[string]string{"hle/output-rs0.jsonl": b.String()}
 }
 
+// unnamed is a file of NeMo-Skills whose rows have no ids, with these problems.
+func unnamed(problems ...string) (text string) {
+	for _, p := range problems {
+		text += fmt.Sprintf("{\"problem\":%q,\"generation\":\"g\",\"is_correct\":true}\n", p)
+	}
+	return text
+}
+
 func TestRewardsOfNeMoSkills(t *testing.T) {
 	long := strings.Repeat("step ", 1000)
 	cases := []struct {
@@ -191,6 +199,12 @@ func TestRewardsOfNeMoSkills(t *testing.T) {
 		{"a null is left out", "", nemo(`,"is_correct":null`, `,"is_correct":true`), "is_correct", "p1 1:1", ""},
 		{"no known field", "", nemo(`,"truncated":false,"cached":"False"`, `,"truncated":false`), "", "",
 			"no rollout in it is scored: 2 left out: no field is known to say that it is correct: choose one with --reward"},
+		{"sums by weights", "", nemo(`,"is_correct":0.9999999999999999`, `,"is_correct":1.0000000000000002`, `,"is_correct":5e-17`), "is_correct", "p0 1:1; p1 1:1; p2 1:0", ""},
+		{"rows without ids", "", map[string]string{"q/output-rs0.jsonl": unnamed("a", "b"), "q/output-rs1.jsonl": unnamed("a", "b") + " "}, "is_correct", "0 1:1 2:1; 1 1:1 2:1", ""},
+		{"rows without ids in another order", "", map[string]string{"q/output-rs0.jsonl": unnamed("a", "b"), "q/output-rs1.jsonl": unnamed("b", "a")}, "", "",
+			"output-rs1.jsonl: row 1: it has no id, and asks something else than this row of another file"},
+		{"a file and its copy", "", map[string]string{"q/output-rs0.jsonl": unnamed("a", "b"), "q/output-rs1.jsonl": unnamed("a", "b")}, "", "",
+			"output-rs0.jsonl: its rollouts would count twice"},
 		{"an absent field", "absent", nemo(`,"is_correct":true`), "", "", `it has no scores by "absent", but by is_correct`},
 		{"answers that are judgements", "", nemo(`,"judgement":"Judgement: Yes","expected_judgement":"Judgement: No"`), "", "", "no field is known to say that it is correct: choose one with --reward"},
 		{"some rows without ids", "", map[string]string{"q/output-rs0.jsonl": `{"generation":"g","is_correct":true}` + "\n" + `{"id":0,"generation":"g","is_correct":false}`}, "", "",

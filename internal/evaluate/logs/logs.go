@@ -252,6 +252,9 @@ func (b *book) logs() (all []Log, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+		if at := slices.Index(digests, d.SHA256); at >= 0 && f.name == "nemo-skills" { // a file for every repeat
+			return nil, fmt.Errorf("%s is the same as %s: its rollouts would count twice; remove one of them", path, b.paths[at])
+		}
 		digests = append(digests, d.SHA256)
 	}
 	slices.Sort(digests)

@@ -44,6 +44,11 @@ func readNemo(b *book, path string) error {
 		} else if d.unnamed = unnamed; unnamed {
 			id = taskID{strconv.Itoa(place), true}
 			d.note("the rows have no ids: tasks are called by their place, from 0")
+			if asked := string(fields.of("problem")) + string(fields.of("question")); place == len(d.asked) {
+				d.asked = append(d.asked, asked)
+			} else if asked != d.asked[place] {
+				return errors.New("it has no id, and asks something else than this row of another file: give the rows ids, or import the files apart")
+			}
 		}
 		place++
 		r := row{Rollout: ioTokens{fields.of("num_input_tokens"), fields.of("num_generated_tokens")}.rollout(repeat+1, ""), id: id}

@@ -70,6 +70,8 @@ func Decode[T any](data []byte) (rows []T, numbers []int, faults []error) {
 			return rows, numbers, append(faults, fmt.Errorf("row %d and those after it were not read: there are too many faults", number))
 		case number > MaxRecords:
 			return rows, numbers, append(faults, fmt.Errorf("row %d is one too many: a file has at most %d", number, MaxRecords))
+		case err == nil && strings.TrimSpace(strings.Join(line.Cells, "")) == "": // a blank row of a spreadsheet
+			continue
 		case err == nil && len(line.Cells) != len(header):
 			err = fmt.Errorf("%d fields, the header has %d", len(line.Cells), len(header))
 		}
