@@ -42,7 +42,7 @@ type Even struct {
 }
 
 // generator is the factor between the dimensions of a lattice: of the numbers that serve
-// lattices of 37 and of 17 points, one with small errors in four dimensions.
+// lattices of 27 and of 17 points, one with small errors in four dimensions.
 const generator = 3301
 
 // NewEven prepares the draws of some tasks. The first is under way.

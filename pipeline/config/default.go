@@ -13,7 +13,7 @@ func Default() *Config {
 			CaseStudy: CaseStudy{Profile: "aime24__model=qwen3_5_4b", Budget: 32, Repetitions: 200_000},
 			TSNeyman: TSNeyman{
 				Search: SearchRacing, Alphas: defaultAlphas(), WarmStarts: []int{2, 5, 10},
-				Draws: 8192, RaceDraws: 8, FinalDraws: 48, Finalists: 1,
+				Draws: 8192, RaceDraws: 5, FinalDraws: 46, Finalists: 1,
 			},
 		},
 		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper, Lengths: LengthsNatural},

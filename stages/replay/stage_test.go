@@ -146,7 +146,7 @@ func TestStageLeavesDesignsAndRatios(t *testing.T) {
 // checkStages looks at a ratio of a policy in stages.
 func checkStages(t *testing.T, of *policy.Policy, r variance.Ratio) {
 	t.Helper()
-	draws := 2 * 37
+	draws := 2 * 27
 	if of.Donors.Rollouts > 0 {
 		draws = 2 * 17
 	}

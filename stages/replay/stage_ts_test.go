@@ -26,7 +26,7 @@ func searching(exhaustive bool) replay.Settings {
 		Draws: 6, RaceDraws: 6, FinalDraws: 20, Finalists: 1,
 	}
 	if exhaustive {
-		s.TSNeyman.Alphas = []float64{0.02, 0.5}
+		s.TSNeyman.Alphas = []float64{0.04, 0.5}
 	}
 	base := s
 	s.Slice = func(keys ...string) map[string]string { return sliceOf(base, keys) }
@@ -68,7 +68,8 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 			selected[c.Budget] = c
 		}
 	}
-	if want := append(slices.Repeat([]int32{3}, 7), slices.Repeat([]int32{6}, 14)...); !slices.Equal(feasible, want) || len(selected) != 2 {
+	// of the prior strength that is out at once, the first warm start alone has run
+	if want := append(slices.Repeat([]int32{3}, 7), slices.Repeat([]int32{6}, 13)...); !slices.Equal(feasible, want) || len(selected) != 2 {
 		t.Errorf("candidates at budgets %v, want %v; %d selected", feasible, want, len(selected))
 	}
 	sums := map[int32]float64{}

@@ -42,7 +42,7 @@ type stagesRun struct {
 // better than means of as many independent draws. Where donors are drawn anew, each draw has
 // its own.
 const (
-	stagesDraws    = 37   // of a replicate
+	stagesDraws    = 27   // of a replicate
 	donorsDraws    = 17   // of one where donors are drawn anew
 	stagesFraction = 1024 // draws of other policies for which there is a replicate
 )

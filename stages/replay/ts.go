@@ -44,8 +44,9 @@ const (
 	keyTSFinalists  = "replay.ts_neyman.finalists"
 )
 
-// In a race, prior strengths with a ratio of at least apart run first: a few trajectories of every
-// candidate, then others of the best at each budget. A curve through them leads to the finalists.
+// In a race, prior strengths with a ratio of at least apart run first: a few trajectories of each,
+// under the first warm start, then others of the best at each budget, under all. A curve through
+// them leads to the finalists.
 const (
 	apart       = 1.5
 	scoutDraws  = 2
@@ -55,7 +56,7 @@ const (
 )
 
 // tsUnits are the units of the search for TS-Neyman. In a race, a unit for each prior strength
-// of a coarse grid runs a few trajectories; another one runs the others where it is near the
+// of a coarse grid runs a few trajectories; another one runs others where it is near the
 // best; then a unit for each prior strength of the fine grid runs its finalists. Exhaustively,
 // a unit for each prior strength and profile runs all.
 func (b *builder) tsUnits() []dag.Unit {
@@ -65,7 +66,7 @@ func (b *builder) tsUnits() []dag.Unit {
 		for _, alpha := range ts.Alphas {
 			for _, p := range b.pairs {
 				id := fmt.Sprintf("ts_neyman/exhaustive/alpha=%g/%s", alpha, p.Name())
-				trials = append(trials, b.tsTrial(id, []string{keyTSDraws}, []pair.Pair{p}, tsTask{alpha: alpha, draws: ts.Draws, equally: true}))
+				trials = append(trials, b.tsTrial(id, []string{keyTSDraws}, []pair.Pair{p}, tsTask{alpha: alpha, draws: ts.Draws, warm: ts.WarmStarts, equally: true}))
 			}
 		}
 		return append(trials, b.tsSelectUnit(nil, trials))
@@ -86,15 +87,15 @@ func (b *builder) tsUnits() []dag.Unit {
 		}
 		return trials
 	}
-	scouts := heat("scout", nil, coarse, tsTask{draws: scoutDraws})
-	runners := b.tsPickUnit(tsRunners, nil, tsSearch.runners, scouts)
-	race := heat("race", []string{keyTSRace}, coarse, tsTask{draws: ts.RaceDraws, first: runnerFirst, picked: tsRunners, part: 0.6})
+	scouts := heat("scout", nil, coarse, tsTask{draws: scoutDraws, warm: ts.WarmStarts[:min(1, len(ts.WarmStarts))]})
+	runners := b.tsPickUnit(tsRunners, nil, func(s tsSearch) []tsCandidateAt { return s.runners(ts.WarmStarts) }, scouts)
+	race := heat("race", []string{keyTSRace}, coarse, tsTask{draws: ts.RaceDraws, first: runnerFirst, warm: ts.WarmStarts, picked: tsRunners, part: 0.6})
 	finalists := b.tsPickUnit(tsFinalists, []string{keyTSAlphas, keyTSFinalists}, func(s tsSearch) []tsCandidateAt {
 		return s.finalists(ts.Alphas, ts.Finalists)
 	}, scouts, race)
 	candidates := len(ts.Alphas) * len(ts.WarmStarts)
 	finals := heat("final", []string{keyTSFinal}, ts.Alphas,
-		tsTask{draws: ts.FinalDraws, first: finalFirst, picked: tsFinalists, part: float64(min(candidates, ts.Finalists)) / float64(candidates)})
+		tsTask{draws: ts.FinalDraws, first: finalFirst, warm: ts.WarmStarts, picked: tsFinalists, part: float64(min(candidates, ts.Finalists)) / float64(candidates)})
 	return slices.Concat(scouts, []dag.Unit{runners}, race, []dag.Unit{finalists}, finals, []dag.Unit{b.tsSelectUnit(finals, scouts, race)})
 }
 
@@ -104,6 +105,7 @@ type tsTask struct {
 	draws   int     // trajectories: of 100 tasks at the largest budget
 	equally bool    // of as many tasks as there are at every budget, in place of that
 	first   int     // trajectory
+	warm    []int   // starts that run
 	picked  string  // the unit that picks those that run, candidates at budgets; empty: all do
 	part    float64 // that they are likely to be of all
 }
@@ -153,7 +155,7 @@ func (b *builder) tsTrial(id string, keys []string, pairs []pair.Pair, task tsTa
 		candidate := tsCandidate{policy.TS.Sequential(task.alpha), tsneyman.NewStates(task.alpha)}
 		var rows []tsRow
 		for done, of := range pairs {
-			for _, warm := range b.TSNeyman.WarmStarts {
+			for _, warm := range task.warm {
 				spans := slices.DeleteFunc(task.spans(b.Budgets, warm, of.N()), func(s tsSpan) bool {
 					return task.picked != "" && !slices.Contains(picked, tsCandidateAt{int32(s.budget), task.alpha, int32(warm)})
 				})
@@ -198,7 +200,7 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, of pair.Pair, candid
 func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
 	steps := 0.0
 	for _, p := range pairs {
-		for _, warm := range b.TSNeyman.WarmStarts {
+		for _, warm := range task.warm {
 			trajectories := 0
 			spans := task.spans(b.Budgets, warm, p.N())
 			for k := len(spans) - 1; k >= 0; k-- { // trajectories of a larger budget pass by the smaller

@@ -174,22 +174,21 @@ func (s tsSearch) atBudgets() [][]tsCandidateAt {
 	return groups
 }
 
-// runners are the candidates of every budget with the prior strengths that are best, by the
-// mean over the warm starts.
-func (s tsSearch) runners() (all []tsCandidateAt) {
+// runners are the candidates of every budget with the prior strengths that did best.
+func (s tsSearch) runners(warmStarts []int) (all []tsCandidateAt) {
 	for _, group := range s.atBudgets() {
-		sums := map[float64]float64{}
-		for _, c := range group {
-			sums[c.Alpha] += s.found(c).MSE
-		}
-		best := slices.SortedFunc(maps.Keys(sums), func(a, b float64) int { return cmp.Or(cmp.Compare(sums[a], sums[b]), cmp.Compare(a, b)) })
-		best = best[:min(strengths, len(best))]
-		for _, c := range group {
-			if slices.Contains(best, c.Alpha) {
-				all = append(all, c)
+		slices.SortFunc(group, func(a, b tsCandidateAt) int {
+			return cmp.Or(cmp.Compare(s.found(a).MSE, s.found(b).MSE), a.compare(b))
+		})
+		for _, c := range group[:min(strengths, len(group))] {
+			for _, m0 := range warmStarts {
+				if m0 <= int(c.Budget) {
+					all = append(all, tsCandidateAt{c.Budget, c.Alpha, int32(m0)})
+				}
 			}
 		}
 	}
+	slices.SortFunc(all, tsCandidateAt.compare)
 	return all
 }
 

@@ -161,23 +161,24 @@ func TestFinalistsAreJudgedByTheirLastTrajectories(t *testing.T) {
 	}
 }
 
-// TestTheBestPriorStrengthsRun has one that is the best by one warm start alone, and is out.
+// TestTheBestPriorStrengthsRun has scouts of seven prior strengths, and a budget that is below a
+// warm start.
 func TestTheBestPriorStrengthsRun(t *testing.T) {
 	var rows []tsRow
 	var want []tsCandidateAt
-	for k, alpha := range []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7} {
-		means := []float64{0.8 + 0.01*float64(k), 0.8 + 0.01*float64(k)}
-		if k == 2 {
-			means = []float64{0.7, 1.2}
-		}
-		for j, m0 := range []int32{2, 5} {
-			rows = append(rows, candidateRows(8, alpha, m0, 4, means[j], means[j])...)
-			if k != 2 && k != 6 {
-				want = append(want, tsCandidateAt{8, alpha, m0})
+	for _, budget := range []int32{4, 8} {
+		for k, alpha := range []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7} {
+			mean := 0.8 + 0.01*float64(3*k%7) // 0.3 and 0.5 have the largest
+			rows = append(rows, candidateRows(budget, alpha, 2, 4, mean, mean)...)
+			if alpha == 0.3 || alpha == 0.5 {
+				continue
+			}
+			if want = append(want, tsCandidateAt{budget, alpha, 2}); budget == 8 {
+				want = append(want, tsCandidateAt{budget, alpha, 5})
 			}
 		}
 	}
-	if got := newSearch(rows).runners(); !slices.Equal(got, want) {
+	if got := newSearch(rows).runners([]int{2, 5}); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
