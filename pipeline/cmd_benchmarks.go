@@ -21,9 +21,6 @@ import (
 	"speceval/pipeline/experiment"
 )
 
-// upstreamFolder is where downloaded files are kept.
-const upstreamFolder = "upstream"
-
 func (s *session) benchmarksCommand() *cobra.Command {
 	var o upstream.Options
 	download := false
@@ -48,7 +45,7 @@ terms must be accepted, HF_ENDPOINT another address of the service.`,
 				return &usageError{err}
 			}
 			o.Published = experiment.PaperIDs()
-			o.From, o.To = cmp.Or(o.From, upstreamFolder), cmp.Or(o.To, cfg.Corpus.Tasks)
+			o.From, o.To = cmp.Or(o.From, "upstream"), cmp.Or(o.To, cfg.Corpus.Tasks)
 			ctx, stop := s.interruptible()
 			defer stop()
 			var absent error

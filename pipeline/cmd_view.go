@@ -63,11 +63,9 @@ func (s *session) viewCommand() *cobra.Command {
 	return c
 }
 
-// unitsEvery is the time for which the status of the pipeline is not read again.
-const unitsEvery = 10 * time.Second
-
 // units reads the status of the pipeline, at intervals; nil where no unit has run.
 func (s *session) units(ctx context.Context, out string) func() (*status.Status, error) {
+	const unitsEvery = 10 * time.Second // for which the status is not read again
 	var mu sync.Mutex
 	var read time.Time
 	var st *status.Status

@@ -52,16 +52,13 @@ func (s *session) tree() *cobra.Command {
 	completion, _, _ := root.Find([]string{"completion"})
 	completion.RunE = func(*cobra.Command, []string) error { return usagef("want a shell: bash, zsh, fish or powershell") }
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpColumns)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 98"))
 	root.SetFlagErrorFunc(hintFlag)
 	return root
 }
 
 // lookCloser is the heading of the commands that few need.
 const lookCloser = "Look closer"
-
-// helpColumns is how long lines of help about flags are.
-const helpColumns = 98
 
 // run carries out a command line and returns the exit code. Text is escaped on both
 // streams, whatever servers, models, task files and folders have put into it.

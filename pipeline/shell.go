@@ -94,9 +94,6 @@ func revision() (commit string, dirty bool, date string) {
 	return commit, dirty, date
 }
 
-// interruptedSeconds is how long a command may take to end after an interrupt.
-const interruptedSeconds = 10
-
 // onInterrupts answers each of the next interrupts by a function, until done is closed.
 func (s *shell) onInterrupts(done <-chan struct{}, answers ...func()) {
 	go func() {
@@ -112,7 +109,7 @@ func (s *shell) onInterrupts(done <-chan struct{}, answers ...func()) {
 }
 
 // interruptible is a context that the first interrupt cancels; then the command has
-// some seconds to end, and another interrupt ends it at once. stop ends the watch. Commands
+// ten seconds to end, and another interrupt ends it at once. stop ends the watch. Commands
 // with nothing to end or to store need none: where nothing watches, an interrupt ends the process.
 func (s *shell) interruptible() (ctx context.Context, stop func()) {
 	watched, stop := context.WithCancel(context.Background())
@@ -120,7 +117,7 @@ func (s *shell) interruptible() (ctx context.Context, stop func()) {
 	s.onInterrupts(watched.Done(), func() {
 		cancel()
 		if s.endWithin != nil {
-			s.endWithin(interruptedSeconds*time.Second, watched.Done())
+			s.endWithin(10*time.Second, watched.Done())
 		}
 	})
 	return ctx, stop

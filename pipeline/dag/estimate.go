@@ -45,13 +45,10 @@ func (r *Record) asConfigured() bool {
 	return maps.Equal(r.Last.Parts.Config, r.Declared.Config)
 }
 
-// enough is how many seconds of units that have run tell more of a machine than a
-// measurement does.
-const enough = 30
-
 // slower is how many seconds a unit takes here for a second of its cost: as the units
 // that have run did, or as a short measurement says.
 func (p *planner) slower() float64 {
+	const enough = 30 // seconds of units that have run tell more of a machine than a measurement
 	if p.snapshot.slow > 0 {
 		return p.snapshot.slow
 	}

@@ -79,13 +79,10 @@ type Queue struct {
 // mostManifest is the size, in bytes, of the largest manifest that is read.
 const mostManifest = 64 << 20
 
-// manifestExt ends the names of manifests.
-const manifestExt = ".json"
-
 // manifestPath is where the manifest of a unit stands, slash-separated and
 // relative to the output folder.
 func manifestPath(ref Ref) string {
-	return path.Join(manifestDir, ref.Stage, ref.Unit+manifestExt)
+	return path.Join(manifestDir, ref.Stage, ref.Unit+".json")
 }
 
 // output finds the record of an output.

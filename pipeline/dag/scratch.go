@@ -72,6 +72,7 @@ func (j *Job) Scratch() (dir string, err error) {
 
 // makeFolder makes a scratch folder and those above it.
 func (j *Job) makeFolder(dir string) (err error) {
+	const scratchAttempts = 1000 // times units that end at the same moment may be in the way
 	for range scratchAttempts {
 		if err = os.MkdirAll(dir, 0o777); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			break // otherwise a unit that ended has just removed a folder above
@@ -88,10 +89,6 @@ func (j *Job) makeFolder(dir string) (err error) {
 func (j *Job) scratch() string {
 	return path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.made.Key))
 }
-
-// scratchAttempts is how often units that end at the same moment may be in the way
-// of a scratch folder.
-const scratchAttempts = 1000
 
 // sweepScratch removes the unit's scratch folder and those above it that have
 // become empty.

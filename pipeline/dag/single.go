@@ -12,9 +12,6 @@ import (
 // The functions here run single units by name: an executor calls them on another
 // machine, without a plan.
 
-// leastDigits of a key are enough to find a unit.
-const leastDigits = 8
-
 // Find is the unit of a stage whose key begins with key, eight digits or more.
 func (s *Snapshot) Find(stage, key string) (Ref, error) {
 	if _, known := s.graph.member[stage]; !known {
@@ -36,10 +33,10 @@ func (s *Snapshot) Find(stage, key string) (Ref, error) {
 	return s.graph.ref(found), nil
 }
 
-// hasKey reports whether the key of unit i is known and begins with key.
+// hasKey reports whether the key of unit i is known and begins with key, eight digits or more.
 func (s *Snapshot) hasKey(i int, key string) bool {
 	parts, blocked := s.partsOf(i)
-	return len(blocked) == 0 && len(key) >= leastDigits && strings.HasPrefix(parts.Key(), key)
+	return len(blocked) == 0 && len(key) >= 8 && strings.HasPrefix(parts.Key(), key)
 }
 
 // ChangedKeyError says that a unit is no longer the one that was asked for.

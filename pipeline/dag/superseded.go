@@ -36,7 +36,7 @@ func (j *Job) Damaged(output string) bool {
 // SetAside moves what stands at an output out of the way, since it is damaged: it is kept, and
 // Restore does not find it. Where nothing stands nothing happens.
 func (j *Job) SetAside(output string) error {
-	if err := j.supersede(output, damagedMark); !errors.Is(err, fs.ErrNotExist) {
+	if err := j.supersede(output, "damaged-"); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
@@ -101,9 +101,6 @@ func (j *Job) supersede(name, mark string) error {
 	j.Note("%s makes room for another; it is kept as %s", name, aside)
 	return j.move(name, aside)
 }
-
-// damagedMark stands before the hash of a damaged file.
-const damagedMark = "damaged-"
 
 // supersededName is the beginning and the end of the names that a file gets
 // when it makes room; the first digits of its hash stand between them.

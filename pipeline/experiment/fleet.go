@@ -232,11 +232,9 @@ func (f *Fleet) sayUnsimulated(tasks []benchmark.Task) {
 	}
 }
 
-// largestTests is the size of a tests_file, in bytes, that the fleet can answer by.
-const largestTests = 64 << 10
-
 // withTests gives tasks the tests that are in small files of their own.
 func withTests(path string, tasks []benchmark.Task) []benchmark.Task {
+	const largestTests = 64 << 10 // bytes of a tests_file that the fleet can answer by
 	tasks = slices.Clone(tasks)
 	for i, t := range tasks {
 		if t.TestsFile == "" {

@@ -11,9 +11,6 @@ import (
 	"speceval/pipeline/slurm"
 )
 
-// grace is the time after an interrupt in which another one cancels the jobs.
-const grace = 10 * time.Second
-
 func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
 
 // Jobs completes the settings of jobs, which come with Process, Drain, Report and Now,
@@ -21,7 +18,7 @@ func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Se
 func (e *Experiment) Jobs(s slurm.Settings) (slurm.Settings, error) {
 	out, err := filepath.Abs(e.Out)
 	s.Executor, s.Resources, s.Run = e.Executor, e.inJobs(), slurm.Run(e.outside.Environment, seconds(e.Executor.AnswerSeconds))
-	s.Folder, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), clock.Wall{}, grace
+	s.Folder, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), clock.Wall{}, 10*time.Second
 	if err != nil || !s.InJobs() {
 		return s, err
 	}

@@ -84,11 +84,9 @@ func EventsPath(dir string, element int) string {
 	return filepath.Join(dir, fmt.Sprintf("element-%d.jsonl", element))
 }
 
-// mostBatch is the size, in bytes, of the largest file of a batch that is read.
-const mostBatch = 256 << 20
-
 // ReadBatch reads the batch whose folder is dir.
 func ReadBatch(dir string) (*Batch, error) {
+	const mostBatch = 256 << 20 // bytes
 	path := filepath.Join(dir, batchFile)
 	text, err := files.ReadInput(path, files.Kind{Name: "a batch", MaxBytes: mostBatch})
 	if err != nil {
@@ -127,11 +125,9 @@ func batches(folder string) ([]*Batch, error) {
 	return all, nil
 }
 
-// keptBatches is how many folders of ended batches stay, for their logs.
-const keptBatches = 100
-
 // sweep removes the folders of the oldest batches that have ended.
 func sweep(folder string) {
+	const keptBatches = 100            // folders of ended batches, for their logs
 	entries, err := os.ReadDir(folder) // sorted by name, which begins with the time
 	if err != nil {
 		return

@@ -53,11 +53,8 @@ func (c *cluster) ask(ctx context.Context, program string, words ...string) (str
 	return c.run(ctx, program, words...)
 }
 
-// defaultArraySize is Slurm's own, where the site has no other.
-const defaultArraySize = 1001
-
 func (c *cluster) check(ctx context.Context, stage string, r Resources) (allowed, error) {
-	limits := allowed{elements: defaultArraySize}
+	limits := allowed{elements: 1001} // of Slurm, where the site has no other
 	text, err := c.ask(ctx, "scontrol", "show", "config")
 	if errors.Is(err, exec.ErrNotFound) {
 		return limits, &RefusedError{fmt.Errorf("scontrol is not there: run on a machine from which jobs are submitted, or set executor.kind = \"local\" (%w)", err)}

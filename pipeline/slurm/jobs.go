@@ -106,15 +106,13 @@ func (s *Settings) target(stage string) Target {
 	return Target{Clusters: s.Resources[stage].Clusters}
 }
 
-// gather is how long tasks may keep arriving for the same arrays.
-const gather = 300 * time.Millisecond
-
 // Execute submits the tasks that arrive on ready, those that arrive together in
 // as few arrays as may be, and watches them until each has its manifest or has
 // failed for good. Units that jobs of an earlier run are at are not submitted
 // again. After an interrupt it leaves the jobs alone, and cancels them when
 // ctx is cancelled.
 func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<- dag.Result) {
+	const gather = 300 * time.Millisecond // in which tasks may keep arriving for the same arrays
 	c.results = results
 	defer sweep(c.Folder)
 	var gathered, polled <-chan struct{}

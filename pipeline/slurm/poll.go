@@ -184,12 +184,10 @@ func judge(state State, begun bool) verdict {
 	return v
 }
 
-// mostLost bounds how often a unit is tried again without a fault of its own.
-const mostLost = 10
-
 // next is the unit's next attempt after a failure; false if there is none. Longest is the
 // longest time limit in minutes; 0: there is none.
 func (p *piece) next(v verdict, retries, longest int) (*piece, bool) {
+	const mostLost = 10 // attempts without a fault of the unit
 	q := *p
 	q.alone = p.alone || v.begun // it may be what ends elements
 	if v.lost {

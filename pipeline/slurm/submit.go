@@ -175,12 +175,10 @@ func (c *Jobs) prepare(r Resources, elements [][]*piece) (*array, error) {
 	return a, b.writeScript(c.Folder, c.Directory, c.Program, threads)
 }
 
-// slack is how much longer than it is known to take an element may take.
-const slack = 4
-
 // minutesOf is the time limit of an array: the configured one, or more where its units are
 // known to take long, up to the longest; 0 of these: the partition's default, and no limit.
 func minutesOf(elements [][]*piece, configured, workers, longest int) int {
+	const slack = 4 // times as long as it is known to take an element may take
 	minutes := configured
 	for _, element := range elements {
 		sum, most := 0.0, 0.0

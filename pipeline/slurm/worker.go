@@ -167,11 +167,9 @@ func (w *Worker) redo(m *dag.Manifest) bool {
 	return w.batch.Redo && (m.Queue == nil || !m.Submitted.Equal(w.batch.Submitted))
 }
 
-// advanceInterval is the time between two lines about how far a long unit is.
-const advanceInterval = 10 * time.Second
-
 // advance logs how far a unit is, at intervals.
 func (w *Worker) advance(ref dag.Ref, key string) func(dag.Progress) {
+	const advanceInterval = 10 * time.Second // between two lines about a long unit
 	var last time.Time
 	var one sync.Mutex
 	return func(p dag.Progress) {

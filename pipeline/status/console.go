@@ -170,11 +170,9 @@ type Evaluation struct {
 // Evaluation begins to show how far an evaluation is.
 func (c Console) Evaluation() *Evaluation { return &Evaluation{view: view{Console: c}} }
 
-// evaluationInterval is the time between two dated lines of an evaluation.
-const evaluationInterval = 30 * time.Second
-
 // Show takes in how far the evaluation is.
 func (v *Evaluation) Show(p evaluation.Progress) {
+	const evaluationInterval = 30 * time.Second // between two dated lines
 	all, now := p.AllPilots+p.AllContinuations, v.Now()
 	v.report(now, float64(min(p.Pilots+p.Continuations, all)), float64(all))
 	v.show(now, evaluationInterval, func() string { return v.text(p, now) })

@@ -71,11 +71,9 @@ func (p *Run) share() float64 {
 	return min(1, done/p.total)
 }
 
-// trusted is the part of a plan after which its own pace counts, not the estimate.
-const trusted = 0.1
-
 // timeLeft is the predicted time to the end.
 func (p *Run) timeLeft(now time.Time) string {
+	const trusted = 0.1 // part of a plan after which its own pace counts, not the estimate
 	elapsed, share := now.Sub(p.start).Seconds(), p.share()
 	switch {
 	case p.unknown > 0:
@@ -158,13 +156,10 @@ func (p *Run) advance(unit dag.Ref, of dag.Progress, now time.Time) {
 	}
 }
 
-// fewUnits is how many units of a stage get a line each. Of more, lines come at
-// intervals.
-const fewUnits = 20
-
 // finish writes the notes of a unit that no other unit has left, and a line if the unit is one
 // of few or the last of its stage, or if the stage has not had a line for some time.
 func (p *Run) finish(unit dag.Ref, m *dag.Manifest, now time.Time) {
+	const fewUnits = 20 // units of a stage get a line each; of more, lines come at intervals
 	s := p.stage[unit.Stage]
 	for _, note := range m.Notes {
 		if !p.noted[note] {

@@ -95,12 +95,10 @@ func Of(out, holder string, plan *dag.Plan, events []runlog.Event) *Status {
 	return st
 }
 
-// fewFailures is how many failed units status lists; --json has all.
-const fewFailures = 5
-
 // Text writes the stages, the run under way, and the last failures; columns as for
 // WritePlan.
 func (st *Status) Text(w io.Writer, columns int) error {
+	const fewFailures = 5 // failed units; --json has all
 	p, width := &page{columns: columns}, 0
 	for _, s := range st.Stages {
 		width = max(width, len(s.Name))
