@@ -134,23 +134,15 @@ func (j *Job) hold(path string) error {
 			}
 			return fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
 		}
-		if !stands(file, path) { // its holder has ended, and removed it
+		open, fault := file.Stat()
+		there, gone := os.Stat(path)
+		if fault != nil || gone != nil || !os.SameFile(open, there) { // its holder has ended, and removed it
 			file.Close()
 			continue
 		}
 		j.held = file
 	}
 	return nil
-}
-
-// stands reports whether an open file is still the one at path.
-func stands(file *os.File, path string) bool {
-	open, err := file.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(open, there)
 }
 
 // letGo gives the lock of the scratch folder back.

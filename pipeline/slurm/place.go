@@ -6,11 +6,8 @@
 package slurm
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
-	"slices"
 	"sync"
 
 	"speceval/pipeline/config"
@@ -101,47 +98,4 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, s Settings) (Plac
 		err = fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with executor.kind = %q, or cancel them with %s", ids, units, kind, cancel)
 	}
 	return here, err
-}
-
-// piece is a unit on its way through a job.
-type piece struct {
-	task    dag.Task
-	attempt int // from 1
-	lost    int // attempts that ended for no fault of the unit
-	minutes int // time limit that it needs; 0: the partition's default
-	memory  int // MiB that it needs; 0: the site's default, wholeNode: all of a node's
-	alone   bool
-}
-
-// mostTogether bounds the units of an element: its line must fit a command.
-const mostTogether = 1000
-
-// pack puts units together in elements that take about so many seconds each. A
-// unit whose duration is unknown, or that has failed before, has
-// an element of its own. The others go, the longest first, each to the element
-// with the least to do so far.
-func pack(pieces []*piece, seconds float64) [][]*piece {
-	var alone [][]*piece
-	var together []*piece
-	sum := 0.0
-	for _, p := range pieces {
-		if p.alone || p.task.Seconds <= 0 {
-			alone = append(alone, []*piece{p})
-			continue
-		}
-		together = append(together, p)
-		sum += p.task.Seconds
-	}
-	n := len(together)
-	if seconds > 0 {
-		n = min(n, max(1+n/mostTogether, int(math.Ceil(sum/seconds))))
-	}
-	slices.SortStableFunc(together, func(a, b *piece) int { return cmp.Compare(b.task.Seconds, a.task.Seconds) })
-	elements, loads := make([][]*piece, n), make([]float64, n) // loads in seconds
-	for _, p := range together {
-		least := slices.Index(loads, slices.Min(loads))
-		elements[least] = append(elements[least], p)
-		loads[least] += p.task.Seconds
-	}
-	return append(elements, alone...)
 }
