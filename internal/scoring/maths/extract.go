@@ -173,12 +173,15 @@ func stated(gold string) string {
 // trimmed is a text without the marks around it. A single quotation mark is the
 // sign for inches.
 func trimmed(text string) string {
-	text = strings.Trim(strings.TrimSpace(text), "*#` \n")
+	text = strings.Trim(exclaimed.ReplaceAllString(strings.TrimSpace(text), "$1"), "*#` \n")
 	if strings.HasPrefix(text, `"`) {
 		text = strings.Trim(text, "*#\"` \n")
 	}
 	return text
 }
+
+// exclaimed is a mark of a sentence behind bold letters or a formula, and no factorial: **5**!
+var exclaimed = regexp.MustCompile(`(\*\*|\$|\\[)\]])!+$`)
 
 // spoken reports whether a list begins with words and ends in something else, as a sentence
 // does: Therefore, x = 42.

@@ -231,6 +231,25 @@ func TestALabelBeforeARelation(t *testing.T) {
 	}
 }
 
+// TestLinesOfResponses has answers in lines whose neighbours end without a point, behind headings, and
+// before exclamation marks and conditions.
+func TestLinesOfResponses(t *testing.T) {
+	for text, right := range map[string]bool{
+		"So there are 10-5=<<10-5=5>>5 bolts of fabric\n#### 5": true, "There are 10/2=5 bolts\n\n#### 5": true, "2 + 3 = 5\nAnswer: 5": true, "- 10/2 = 5\n- **Answer:** 5": true,
+		"1. 10/2 = 5\n2. Final answer: 5": true, "### Final Answer\nThe farmer has **5** cows.": true, "**Final Answer**\nHe has 5 of them.": true,
+		"The answer is **5**!": true, "The answer is $5$!": true, "The maximum is 5, attained at x = 2.": true, "There were 5 downloads over the 3 months.": true,
+		"There are 5 bolts\n#### 6": false, "There are 6 bolts\n#### not 5": false, "6 bolts\n#### 5 or 6": false, "It is not:\nAnswer: 5": false, "I doubt that the\nanswer is 5": false,
+		"The answer is 5!": false, "### Final Answer\nIt is not 5.": false, "There were 5 over 3": false, "The minimum is 6, attained at x = 5.": false,
+	} {
+		if v := check("5", text); v.Correct() != right {
+			t.Errorf("%q: %+v", text, v)
+		}
+	}
+	if check("120", "The answer is **5**!").Correct() || !check("120", "The answer is $5!$.").Correct() {
+		t.Error("a mark of a sentence is a factorial, or a factorial is none")
+	}
+}
+
 func TestCutResponses(t *testing.T) {
 	for text, right := range map[string]bool{
 		`The answer is 7`:            false,

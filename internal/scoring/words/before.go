@@ -27,7 +27,11 @@ const (
 // the value; elsewhere verbs and nouns are not known. Behind the value a noun may
 // follow, and then whatever does not take the value back.
 func States(text string, from, to int) Stance {
-	all, inside := tokens(strings.TrimRight(text[max(0, from-near):from], "$*")), text[from:to]
+	before := text[max(0, from-near):from]
+	if labels := answerLine.FindAllStringIndex(before, -1); labels != nil {
+		before = before[labels[len(labels)-1][1]:]
+	}
+	all, inside := tokens(strings.TrimRight(before, "$*")), text[from:to]
 	behind := text[to:min(len(text), to+near)]
 	if n := len(all); n > 0 && all[n-1] == "," && altogether.MatchString(behind) { // each for $5, $15 in total
 		all = nil
@@ -35,7 +39,7 @@ func States(text string, from, to int) Stance {
 	if stance := introduced(all, strings.Contains(inside, "=")); stance != Stated {
 		return stance
 	}
-	if glued := strings.TrimLeft(behind, "$*}"); strings.HasPrefix(glued, "!") || startsVariable(glued) {
+	if strings.HasPrefix(strings.TrimLeft(behind, "}"), "!") || startsVariable(strings.TrimLeft(behind, "$*}")) {
 		return Neither
 	}
 	rest := strings.TrimLeft(behind, " }*$\n")
@@ -46,6 +50,10 @@ func States(text string, from, to int) Stance {
 	few := inside == "1" || strings.HasPrefix(inside, "0.") || strings.Contains(inside, "frac") || strings.Contains(inside, "/")
 	return followed(tokens(behind), few)
 }
+
+// answerLine is the label of a statement of its own, whatever the line before says, unless that ends in
+// a colon: "Answer: 7", or "#### 7" as in GSM8K; or a heading that is all of a line.
+var answerLine = regexp.MustCompile(`(?i)[^:\s]\s*\n(?:[\s*#>_-]*(?:\d+[.)] )?\**(?:the )?(?:final |correct )?answer\**:|\s*#### )|(?:#+ *|\*\*)(?:final )?answer:?\**:?\s*\n`)
 
 // altogether makes what is before it a sum.
 var altogether = regexp.MustCompile(`^(?: [a-z]+)? (?:in total|in all|altogether)\b`)

@@ -69,6 +69,8 @@ func counts(phrase []string, few bool) bool {
 			return true
 		case isNumber(token) && token != "one", token == "times" && len(rest) > 0 && (rest[0] == "the" || rest[0] == "as"):
 			return false
+		case noun && (token == "over" || token == "within") && len(rest) > 0 && rest[0] == "the": // 7 apples over the three days
+			return true
 		case r == pairs || r == joins:
 			if follows == changes || follows == sorts || i > 0 && len(rest) == 0 && phrase[i-1] == "and" {
 				return false
