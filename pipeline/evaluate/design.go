@@ -91,7 +91,7 @@ const designTasks = 3200
 
 // inStages is the design in stages for tasks that are known as far as the prior says.
 func inStages(ctx context.Context, s design.StagesSettings) (design.InStages, error) {
-	s.Seed, s.Replicates, s.Panels = designSeed, 2, min(64, max(2, designTasks/(2*s.Prior.Tasks())))
+	s.Seed, s.Replicates, s.Panels = designSeed, 2, min(64, max(4, designTasks/(2*s.Prior.Tasks())))
 	return design.ComputeInStages(ctx, s)
 }
 

@@ -24,9 +24,9 @@ const (
 	// An evaluation of a suite averages over hundreds of tasks: few draws leave its variance
 	// good to a tenth of a percentage point. Designs have the precision of evaluate's.
 	suiteFraction    = 256
-	suitePanels      = 2
+	suitePanels      = 4
 	suiteReplicates  = 2
-	suiteSeconds     = 0.15 // of 1,000 tasks and one budget
+	suiteSeconds     = 0.17 // of 1,000 tasks and one budget
 	suiteTaskSeconds = 1000
 )
 
