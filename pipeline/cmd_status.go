@@ -44,11 +44,7 @@ func (s *session) statusCommand() *cobra.Command {
 // statusOf is the status of the units of the pipeline. An error beside it is why it lacks what is
 // queued, running and failed.
 func (s *session) statusOf(ctx context.Context) (*status.Status, error) {
-	x, err := s.open(selection{})
-	if err != nil {
-		return nil, err
-	}
-	plan, err := x.plan(ctx, dag.Selection{})
+	x, plan, err := s.look(selection{})
 	if err != nil {
 		return nil, err
 	}
