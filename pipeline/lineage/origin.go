@@ -72,12 +72,7 @@ func (o Origin) Fresh() bool {
 // sources. Units of one kind share a line, and profiles are counted, unless all are asked
 // for; those of the profile own stand by themselves.
 func (o Origin) Print(b *strings.Builder, own string, all bool) error {
-	for _, g := range []*table.Grid{o.files(), o.units(own, all), o.sources(own, all)} {
-		if err := g.Write(b); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(o.files().Write(b), o.units(own, all).Write(b), o.sources(own, all).Write(b))
 }
 
 func (o Origin) files() *table.Grid {

@@ -13,7 +13,7 @@ import (
 )
 
 // poll reads the states of all elements from the clusters and the shared folder, and acts
-// on them.
+// on them. It forgets elements that have ended, and arrays that have none left.
 func (c *Jobs) poll(ctx context.Context) {
 	c.lookFor(ctx)
 	err := c.ask(ctx, c.arrays)
@@ -26,7 +26,15 @@ func (c *Jobs) poll(ctx context.Context) {
 			c.conclude(ctx, e)
 		}
 	}
-	c.closeArrays()
+	c.arrays = slices.DeleteFunc(c.arrays, func(a *array) bool {
+		a.open = slices.DeleteFunc(a.open, func(e *element) bool {
+			return len(e.pieces) == 0 && e.state.State.Ended()
+		})
+		if a.Ended = len(a.open) == 0; a.Ended {
+			c.complain(a.write(c.Folder))
+		}
+		return a.Ended
+	})
 }
 
 // note says once that something does not work, and once when it works again.
@@ -123,19 +131,6 @@ func (c *Jobs) again(e *element, p *piece, v verdict, cause error) {
 		err = fmt.Errorf("failed %d times, the last time: %w", p.attempt, err)
 	}
 	c.send(p, err)
-}
-
-// closeArrays forgets elements that have ended and arrays that have none left.
-func (c *Jobs) closeArrays() {
-	c.arrays = slices.DeleteFunc(c.arrays, func(a *array) bool {
-		a.open = slices.DeleteFunc(a.open, func(e *element) bool {
-			return len(e.pieces) == 0 && e.state.State.Ended()
-		})
-		if a.Ended = len(a.open) == 0; a.Ended {
-			c.complain(a.write(c.Folder))
-		}
-		return a.Ended
-	})
 }
 
 // firstLine is the first line of an error.
