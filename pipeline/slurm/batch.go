@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"speceval/internal/display"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
 	"speceval/pipeline/dag"
@@ -147,19 +148,16 @@ func (b *Batch) writeScript(folder, directory string, program []string, threads 
 	dir := filepath.Join(folder, b.Name)
 	var s strings.Builder
 	s.WriteString("#!/bin/bash\n# An element of a job of speceval; batch.json in this folder has its units.\n")
-	fmt.Fprintf(&s, "cd %s && test -r %s || {\n", quote(directory), quote(filepath.Join(dir, batchFile)))
+	fmt.Fprintf(&s, "cd %s && test -r %s || {\n", display.ShellWord(directory), display.ShellWord(filepath.Join(dir, batchFile)))
 	s.WriteString("  echo \"$(hostname) does not have the folder of the run: it must be on a file system that nodes share\" >&2\n  exit 1\n}\n")
-	fmt.Fprintf(&s, "if [ $# -gt 0 ]; then\n  export %s=\"$1\"\n  exec >>%s/element-\"$1\".log 2>&1\nfi\n", elementVariable, quote(dir))
+	fmt.Fprintf(&s, "if [ $# -gt 0 ]; then\n  export %s=\"$1\"\n  exec >>%s/element-\"$1\".log 2>&1\nfi\n", elementVariable, display.ShellWord(dir))
 	if threads > 0 {
 		fmt.Fprintf(&s, "export GOMAXPROCS=%d\n", threads)
 	}
 	s.WriteString("exec")
 	for _, word := range program {
-		s.WriteString(" " + quote(word))
+		s.WriteString(" " + display.ShellWord(word))
 	}
-	fmt.Fprintf(&s, " unit --element %s\n", quote(dir))
+	fmt.Fprintf(&s, " unit --element %s\n", display.ShellWord(dir))
 	return atomicfile.WriteText(filepath.Join(dir, scriptFile), s.String())
 }
-
-// quote makes a word of any text for a shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -39,7 +39,7 @@ func TestUnitsRunAsArrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `exec '/bin/speceval' '--out' 'o'\''k' unit --element '` + l.jobs[0].dir + "'\n"; !strings.HasSuffix(string(text), want) {
+	if want := `exec /bin/speceval --out 'o'\''k' unit --element ` + l.jobs[0].dir + "\n"; !strings.HasSuffix(string(text), want) {
 		t.Errorf("script:\n%swant it to end %s", text, want)
 	}
 	if strings.Contains(string(text), "GOMAXPROCS") {
