@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"speceval/internal/display"
 )
 
 // Kind says what sort of reason a unit has to run.
@@ -82,7 +84,8 @@ func (r Reason) Brief() string {
 	if alike := texts[r.Kind].alike; alike != "" {
 		return alike
 	}
-	return r.full(shorten(orNone(r.Old)), shorten(orNone(r.New)))
+	short := func(value string) string { return display.Within([]string{orNone(value)}, 48) }
+	return r.full(short(r.Old), short(r.New))
 }
 
 // Brief joins the brief forms of reasons, each once.
@@ -160,12 +163,3 @@ func orNone(value string) string {
 }
 
 func short(hash string) string { return hash[:min(8, len(hash))] }
-
-func shorten(value string) string {
-	const most = 48
-	runes := []rune(value)
-	if len(runes) <= most {
-		return value
-	}
-	return string(runes[:most-1]) + "…"
-}

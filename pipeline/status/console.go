@@ -73,17 +73,9 @@ func (v *view) show(now time.Time, interval time.Duration, text func() string) {
 // columns are those of the terminal but for the last, behind which a terminal begins a line.
 func (c Console) columns() int { return cmp.Or(max(0, c.Columns), usualColumns) - 1 }
 
-// cut is the beginning of a text that is longer than a number of columns.
-func cut(text string, most int) string {
-	if line := []rune(text); len(line) > most {
-		return string(line[:max(0, most-1)]) + "…"
-	}
-	return text
-}
-
 // draw puts a text in the place of the line, cut to the terminal.
 func (v *view) draw(text string) {
-	text = cut(text, v.columns())
+	text = display.Within([]string{text}, v.columns())
 	fmt.Fprintf(cmp.Or(v.Bars, v.W), "\r%-*s", v.shown, text)
 	v.shown = utf8.RuneCountInString(text)
 }
@@ -99,7 +91,7 @@ func (v *view) drawBar(share float64, text string) {
 		v.bar = progressbar.NewOptions(barSteps, progressbar.OptionSetWriter(cmp.Or(v.Bars, v.W)), progressbar.OptionSetWidth(barColumns),
 			progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
 	}
-	v.bar.Describe(cut(text, v.columns()-len(" 100% || ")-barColumns))
+	v.bar.Describe(display.Within([]string{text}, v.columns()-len(" 100% || ")-barColumns))
 	v.bar.Set(int(math.Round(share * barSteps)))
 }
 
