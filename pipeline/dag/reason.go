@@ -60,7 +60,7 @@ var texts = [...]struct{ full, alike string }{
 }
 
 // String is the reason in full.
-func (r Reason) String() string { return r.full(orNone(r.Old), orNone(r.New)) }
+func (r Reason) String() string { return r.full(cmp.Or(r.Old, "(none)"), cmp.Or(r.New, "(none)")) }
 
 // full is the reason in full, with the values as they are shown.
 func (r Reason) full(from, to string) string {
@@ -84,7 +84,7 @@ func (r Reason) Brief() string {
 	if alike := texts[r.Kind].alike; alike != "" {
 		return alike
 	}
-	short := func(value string) string { return display.Within([]string{orNone(value)}, 48) }
+	short := func(value string) string { return display.Within([]string{cmp.Or(value, "(none)")}, 48) }
 	return r.full(short(r.Old), short(r.New))
 }
 
@@ -151,13 +151,6 @@ func mapChanges(kind Kind, before, now map[string]string) []Reason {
 func shown(value string, present bool) string {
 	if present && value == "" {
 		return `""`
-	}
-	return value
-}
-
-func orNone(value string) string {
-	if value == "" {
-		return "(none)"
 	}
 	return value
 }

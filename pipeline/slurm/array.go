@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -86,9 +87,7 @@ func (a *array) update(states []Element) {
 		if !ok {
 			s = Element{Job: a.Job, Index: e.index, State: e.vanished(len(known) > 0)}
 		}
-		if s.Node == "" {
-			s.Node = e.state.Node
-		}
+		s.Node = cmp.Or(s.Node, e.state.Node)
 		e.state = s
 	}
 }

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,13 +37,7 @@ func clusters(arguments []string, variable func(name string) string) string {
 		}
 		names = value
 	}
-	if names != "" {
-		return names
-	}
-	if names = variable("SBATCH_CLUSTERS"); names == "" {
-		names = variable("SLURM_CLUSTERS")
-	}
-	return names
+	return cmp.Or(names, variable("SBATCH_CLUSTERS"), variable("SLURM_CLUSTERS"))
 }
 
 // ask runs a program of Slurm for the jobs of the cluster.
