@@ -29,24 +29,6 @@ func (s *Setup) Floor(pilots int) int {
 	return least
 }
 
-// checkPassK says which k cannot be answered by the design.
-func (s *Setup) checkPassK() error {
-	for _, k := range s.PassK {
-		if k < 1 || k > estimate.MostK {
-			return fmt.Errorf("pass^k for k = %d: want 1 to %d", k, estimate.MostK)
-		}
-	}
-	for _, k := range s.PassK {
-		switch {
-		case s.Design.Pilots == s.Budget && k > s.Budget:
-			return fmt.Errorf("pass^%d by %d rollouts of each task: want a budget of %d at least", k, s.Budget, k)
-		case s.Design.Pilots < s.Budget && s.Floor(s.Design.Pilots) > s.Budget-s.Design.Pilots:
-			return fmt.Errorf("pass^%d takes %d rollouts of every task after a pilot of %d: want a budget of %d at least", k, s.Floor(s.Design.Pilots), s.Design.Pilots, s.Floor(s.Design.Pilots)+s.Design.Pilots)
-		}
-	}
-	return nil
-}
-
 // passK answers what was asked of k rollouts.
 func (r *Result) passK(ks []int, least int, prior *neyman.Prior) error {
 	r.PassK = nil

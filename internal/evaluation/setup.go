@@ -183,7 +183,21 @@ func (s *Setup) Check() error {
 	if err != nil {
 		return err
 	}
-	return s.checkPassK()
+	for _, k := range s.PassK {
+		if k < 1 || k > estimate.MostK {
+			return fmt.Errorf("pass^k for k = %d: want 1 to %d", k, estimate.MostK)
+		}
+	}
+	least := s.Floor(d.Pilots)
+	for _, k := range s.PassK {
+		switch {
+		case d.Pilots == s.Budget && k > s.Budget:
+			return fmt.Errorf("pass^%d by %d rollouts of each task: want a budget of %d at least", k, s.Budget, k)
+		case d.Pilots < s.Budget && least > s.Budget-d.Pilots:
+			return fmt.Errorf("pass^%d takes %d rollouts of every task after a pilot of %d: want a budget of %d at least", k, least, d.Pilots, least+d.Pilots)
+		}
+	}
+	return nil
 }
 
 // fits reports whether a setup, which a caller of the protocol may have made, holds for each
@@ -328,7 +342,10 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 	}
 	d, tasks := s.Design, len(s.TaskIDs)
 	c := controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
-	if c.Policy == controller.Async && (!ahead || s.Stop.capped()) {
+	// Where a limit counts what is submitted, nothing is submitted that has not been selected:
+	// what it takes depends on time.
+	capped := s.Stop != nil && *s.Stop != Stop{StandardError: s.Stop.StandardError}
+	if c.Policy == controller.Async && (!ahead || capped) {
 		c.Policy = controller.Sync
 	}
 	if own.Uniform() {

@@ -43,10 +43,6 @@ func (s Stop) join(by, standardError, rollouts, tokens, dollars string) string {
 	return strings.Join(parts, by)
 }
 
-// capped reports whether rollouts or tokens are limited: nothing is submitted then that has
-// not been selected, since what it takes depends on time, and would count.
-func (s *Stop) capped() bool { return s != nil && (s.Rollouts > 0 || s.Tokens > 0 || s.Dollars > 0) }
-
 // remaining decides at barriers how many rollouts are left. used is that of
 // [Setup.Controller]. small hears of a limit on tokens that is too small for one more stage
 // after the pilot, and of the least that is enough.

@@ -160,7 +160,9 @@ func decode(line []byte, into any, known bool) error {
 		return nil
 	case errors.As(err, &syntax) && errors.Is(syntax.Err, jsontext.ErrDuplicateName):
 		return faultf(syntax.JSONPointer.LastToken(), "it stands twice in one object")
-	case errors.As(err, &semantic) && semantic.JSONPointer != "":
+	case errors.As(err, &semantic) && semantic.JSONPointer == "":
+		return faultf("line", "it is no JSON object, but %s", semantic.JSONKind)
+	case errors.As(err, &semantic):
 		field, _, _ := strings.Cut(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/")
 		if errors.Is(semantic.Err, json.ErrUnknownName) {
 			return faultf(semantic.JSONPointer.LastToken(), "there is no such field in this message")

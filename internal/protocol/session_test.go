@@ -539,6 +539,9 @@ func TestFaultsNameTheirField(t *testing.T) {
 			t.Errorf("%q: %v, want a fault of %s", line, r, field)
 		}
 	}
+	if r := say(t, s, `[]`); r["message"] != "it is no JSON object, but [" {
+		t.Errorf("a list: %v", r)
+	}
 	if after := say(t, s, `{"type":"snapshot"}`); !reflect.DeepEqual(after, before) {
 		t.Errorf("faults have changed the session from\n%v\nto\n%v", before, after)
 	}

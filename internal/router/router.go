@@ -46,18 +46,6 @@ func PassFail(passed func(controller.ID) bool) func(controller.ID) float64 {
 	}
 }
 
-// FailedError is the end of an execution by a request that failed too often.
-type FailedError struct {
-	ID  controller.ID
-	Err error
-}
-
-// Error names the rollout.
-func (e *FailedError) Error() string { return fmt.Sprintf("%v failed: %v", e.ID, e.Err) }
-
-// Unwrap is the failure.
-func (e *FailedError) Unwrap() error { return e.Err }
-
 // Run executes a policy. It returns when every selected rollout has its reward and every
 // surplus request has ended, with its reward if it completed. After an error the engine may
 // have requests outstanding, and the record holds the part until then.
@@ -143,7 +131,7 @@ func (r *run) handle(e Event) error {
 		r.fill(never)
 		return nil
 	case q.State == Scoring && e.Kind == Failed:
-		return &FailedError{q.ID, e.Err}
+		return fmt.Errorf("%v failed: %w", q.ID, e.Err)
 	case q.State != Outstanding:
 		return fmt.Errorf("router: an event of request %d, which is not outstanding", e.Request)
 	}
@@ -244,7 +232,7 @@ func (r *run) failed(q *Request, cause error) error {
 	}
 	r.failures[q.ID]++
 	if r.failures[q.ID] > r.Retries {
-		return &FailedError{q.ID, cause}
+		return fmt.Errorf("%v failed: %w", q.ID, cause)
 	}
 	r.record.Retries++
 	return nil

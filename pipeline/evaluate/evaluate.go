@@ -22,6 +22,7 @@ import (
 	"speceval/internal/evaluation/show"
 	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/scoring/family"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
@@ -78,8 +79,10 @@ func (s *Subject) Evaluate(ctx context.Context, r evaluation.Spec, h Host) (resu
 func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(string)) (evaluation.Setup, error) {
 	setup := s.setup(r.Seed)
 	var err error
-	if t := s.graded(); t != nil && len(r.PassK) > 0 {
-		return setup, requestf("--pass-k: task %s is scored by %s, whose rewards are graded: only rollouts that pass or fail have pass@k and pass^k", t.ID, t.Scorer)
+	for _, t := range s.tasks.Tasks {
+		if f, err := family.Named(t.Scorer); err == nil && f.Graded && len(r.PassK) > 0 {
+			return setup, requestf("--pass-k: task %s is scored by %s, whose rewards are graded: only rollouts that pass or fail have pass@k and pass^k", t.ID, t.Scorer)
+		}
 	}
 	setup.PassK, setup.Price = r.PassK, r.Price
 	if setup.Donors, err = s.donors(r, setup.Model, setup.Seed); err != nil {

@@ -257,8 +257,17 @@ func (g *Gated) Text(w io.Writer) error {
 	for i, name := range g.Evaluations {
 		fmt.Fprintf(&b, "%s  %.4f by %d rollouts  %s\n", [2]string{"model   ", "baseline"}[i], g.Estimates[i], g.Rollouts[i], name)
 	}
+	words := fmt.Sprintf("undecided: these rollouts do not tell whether it is worse by %g", g.Margin)
+	switch {
+	case g.Passed():
+		words = fmt.Sprintf("no worse than %g below the baseline%s", g.Margin, map[int]string{-1: ", though below it", 0: "", 1: ": above it"}[g.Sign])
+	case g.Outcome == estimate.Worse.String():
+		words = fmt.Sprintf("worse, by more than %g", g.Margin)
+	case g.Futile:
+		words = fmt.Sprintf("undecided, and stopped: a model as good as the baseline would pass from here in %.2g%% of the\n              cases at most; this rule fails such a model in 1.5%% at most", 100*g.Chance)
+	}
 	fmt.Fprintf(&b, "\n  difference  %+.4f ± %.4f, bounds %+.4f and %+.4f, for %s\n", g.Difference, g.StandardError, g.Bounds[0], g.Bounds[1], g.Question)
-	fmt.Fprintf(&b, "%s  verdict     %s\n", againLine(g.Losses, "lost       ", "difference"), g.words())
+	fmt.Fprintf(&b, "%s  verdict     %s\n", againLine(g.Losses, "lost       ", "difference"), words)
 	fmt.Fprintf(&b, "  errors      a model that is worse by %g passes in %.3g%% of the cases at most", g.Margin, 100*g.Overall)
 	at := ""
 	if g.Looks > 1 {
@@ -268,19 +277,6 @@ func (g *Gated) Text(w io.Writer) error {
 	fmt.Fprintf(&b, ";\n              one as good as the baseline passes%s in %.0f%%\n", at, 100*g.Power)
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func (g *Gated) words() string {
-	switch g.Outcome {
-	case estimate.NoWorse.String():
-		return fmt.Sprintf("no worse than %g below the baseline%s", g.Margin, map[int]string{-1: ", though below it", 0: "", 1: ": above it"}[g.Sign])
-	case estimate.Worse.String():
-		return fmt.Sprintf("worse, by more than %g", g.Margin)
-	}
-	if g.Futile {
-		return fmt.Sprintf("undecided, and stopped: a model as good as the baseline would pass from here in %.2g%% of the\n              cases at most; this rule fails such a model in 1.5%% at most", 100*g.Chance)
-	}
-	return fmt.Sprintf("undecided: these rollouts do not tell whether it is worse by %g", g.Margin)
 }
 
 // Check checks, before anything is read or spent, whether a gate can be asked.

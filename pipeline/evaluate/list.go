@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/protocol"
 	"speceval/internal/table"
@@ -133,22 +132,6 @@ func (r *Reader) read(l *Listed) error {
 	}
 	l.Progress = &evaluation.Progress{Pilots: protocol.Reported(l.Folder, l.Setup)}
 	return nil
-}
-
-// soFar says how far an evaluation is that is not complete.
-func (a Archive) soFar(folder string, setup *evaluation.Setup) string {
-	l := Listed{Folder: folder, Setup: setup}
-	a.Warn = nil
-	err := a.Reader().read(&l)
-	p := l.Progress
-	if err != nil || p == nil || p.Pilots+p.Continuations == 0 {
-		return "no rollout is scored so far"
-	}
-	text := display.Count(p.Pilots+p.Continuations, "rollout is", "rollouts are") + " scored so far"
-	if p.Mean != nil {
-		text += fmt.Sprintf(", and by complete stages the mean is %.4f ± %.4f (provisional)", p.Mean.Value, p.Mean.StandardError)
-	}
-	return text
 }
 
 // Text lists the evaluations for people.

@@ -44,7 +44,16 @@ func (o Outside) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.R
 		setup, err = extended(m, was, r)
 	}
 	if err == nil {
-		err = checkRounds(m.Rounds, setup, r)
+		added := setup.Budget
+		if r != nil {
+			added -= r.Rollouts / r.Tasks // of what is extended
+		}
+		setup.Design.Rounds = m.Rounds
+		if least := added + max(1, len(setup.Design.Fractions)); m.Rounds != 0 && m.Rounds < least {
+			err = &protocol.FieldError{Field: "rounds", Message: fmt.Sprintf("%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", m.Rounds, setup.Budget, least, 4*added)}
+		} else if fault := setup.Check(); fault != nil {
+			err = &RequestError{fault}
+		}
 	}
 	var request *RequestError
 	if errors.As(err, &request) {
@@ -73,23 +82,6 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 		Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
 	}
 	return setup, add(setup, was, r, was.Name(), m.Budget)
-}
-
-// checkRounds puts a number of rounds through all tasks into a setup, which must be enough after
-// the result that it extends, if there is one.
-func checkRounds(rounds int, s *evaluation.Setup, r *evaluation.Result) error {
-	s.Design.Rounds = rounds
-	added := s.Budget
-	if r != nil {
-		added -= r.Rollouts / r.Tasks // of what is extended
-	}
-	if least := added + max(1, len(s.Design.Fractions)); rounds != 0 && rounds < least {
-		return &protocol.FieldError{Field: "rounds", Message: fmt.Sprintf("%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", rounds, s.Budget, least, 4*added)}
-	}
-	if err := s.Check(); err != nil {
-		return &RequestError{err}
-	}
-	return nil
 }
 
 func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
@@ -134,11 +126,19 @@ func (o Outside) subject(m evaluation.Spec) (*Subject, error) {
 		return nil, &protocol.FieldError{Field: "donors", Message: fmt.Sprintf("%d donors: want %d at most", len(m.Donors)+len(m.Prior), mostDonors)}
 	}
 	for i, d := range m.Donors {
-		own, err := inline(d, len(m.Tasks))
-		if err != nil {
-			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: fmt.Sprintf("%s: %v", cmp.Or(d.Name, unnamed), err)}
+		name := cmp.Or(d.Name, unnamed)
+		fault := func(format string, args ...any) (*Subject, error) {
+			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: name + ": " + fmt.Sprintf(format, args...)}
 		}
-		b.inline = append(b.inline, own)
+		if len(d.Rollouts) != len(m.Tasks) || len(d.Passes) != len(m.Tasks) {
+			return fault("rollouts of %d and passes of %d tasks, want %d", len(d.Rollouts), len(d.Passes), len(m.Tasks))
+		}
+		for k, n := range d.Rollouts {
+			if n < 0 || n > mostOfTask || d.Passes[k] < 0 || d.Passes[k] > n {
+				return fault("%d passes of %d rollouts of its task %d: want 0 to all of them, and %d rollouts at most", d.Passes[k], n, k, mostOfTask)
+			}
+		}
+		b.inline = append(b.inline, evaluation.Donor{Name: name, Source: "the program", Same: d.Same, Counts: evaluation.Counts{Passes: d.Passes, Rollouts: d.Rollouts}})
 	}
 	return b.With(cmp.Or(m.Model, unnamed))
 }
@@ -180,17 +180,4 @@ func shares(weights []float64, tasks int) ([]float64, error) {
 		}
 	}
 	return all, nil
-}
-
-// inline is a donor whose counts are in the message itself.
-func inline(d evaluation.InlineDonor, tasks int) (evaluation.Donor, error) {
-	if len(d.Rollouts) != tasks || len(d.Passes) != tasks {
-		return evaluation.Donor{}, fmt.Errorf("rollouts of %d and passes of %d tasks, want %d", len(d.Rollouts), len(d.Passes), tasks)
-	}
-	for i, n := range d.Rollouts {
-		if n < 0 || n > mostOfTask || d.Passes[i] < 0 || d.Passes[i] > n {
-			return evaluation.Donor{}, fmt.Errorf("%d passes of %d rollouts of its task %d: want 0 to all of them, and %d rollouts at most", d.Passes[i], n, i, mostOfTask)
-		}
-	}
-	return evaluation.Donor{Name: cmp.Or(d.Name, unnamed), Source: "the program", Same: d.Same, Counts: evaluation.Counts{Passes: d.Passes, Rollouts: d.Rollouts}}, nil
 }

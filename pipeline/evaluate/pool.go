@@ -27,14 +27,17 @@ type Pooled struct {
 
 // Pool joins stored evaluations of one model under different seeds.
 // Each estimate has a weight by the variance that was expected of it before its first
-// rollout, so that the whole is unbiased; the error is by all rollouts. It is a
+// rollout, so that the whole is unbiased; the error is by all rollouts: a task's stages are
+// those of every evaluation. It is a
 // *RequestError if they are not of one model that was asked the same.
 func (a Archive) Pool(names []string) (*Pooled, error) {
 	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
 	if err != nil {
 		return nil, err
 	}
+	p := &Pooled{Evaluations: names}
 	var all []*evaluation.Result
+	var parts []estimate.Part
 	var first *evaluation.Setup
 	for k, name := range names {
 		stored, err := a.Stored(name)
@@ -64,16 +67,6 @@ func (a Archive) Pool(names []string) (*Pooled, error) {
 		if slices.ContainsFunc(all, func(other *evaluation.Result) bool { return other.Seed == r.Seed }) {
 			return nil, requestf("two of them are under seed %d and share rollouts: they would count twice; evaluate under another --seed", r.Seed)
 		}
-		all = append(all, r)
-	}
-	return pooled(prior, names, all)
-}
-
-// pooled is the estimate of all: a task's stages are those of every evaluation.
-func pooled(prior *neyman.Prior, names []string, all []*evaluation.Result) (*Pooled, error) {
-	p := &Pooled{Evaluations: names}
-	var parts []estimate.Part
-	for _, r := range all {
 		part := estimate.Part{Precision: float64(r.Budget)}
 		if r.Design.Risk != nil {
 			part.Precision /= min(1, *r.Design.Risk)
@@ -81,7 +74,7 @@ func pooled(prior *neyman.Prior, names []string, all []*evaluation.Result) (*Poo
 		for _, t := range r.Rows {
 			part.Tasks = append(part.Tasks, estimate.Task{Stages: t.Stages, Share: t.Share})
 		}
-		parts = append(parts, part)
+		all, parts = append(all, r), append(parts, part)
 		p.Estimates, p.Errors = append(p.Estimates, r.Estimate), append(p.Errors, r.StandardError)
 		p.Rollouts += r.Rollouts
 	}

@@ -54,7 +54,12 @@ func (a Archive) Sources(word, reward string) ([]Source, error) {
 		s.Setup = stored.Setup
 		return []Source{s}, nil
 	}
-	path, model, one := ofModel(word)
+	path, model, one := word, "", false
+	if at := strings.LastIndexByte(word, '#'); at >= 0 { // a file's name may have one as well
+		if _, err := os.Stat(word); err != nil {
+			path, model, one = word[:at], word[at+1:], true
+		}
+	}
 	all, err := a.files(path, reward)
 	switch {
 	case err != nil && none != nil && errors.Is(err, os.ErrNotExist):
@@ -151,16 +156,6 @@ func (s Source) counts(task int) (all estimate.Stage) {
 	return all
 }
 
-// ofModel is the file of FILE#MODEL and its model, or else the whole of a word. A file's name may
-// have a # as well.
-func ofModel(word string) (path, model string, one bool) {
-	at := strings.LastIndexByte(word, '#')
-	if _, err := os.Stat(word); err == nil || at < 0 {
-		return word, "", false
-	}
-	return word[:at], word[at+1:], true
-}
-
 // files reads a file of counts, or logs: a folder, a zip, or JSON.
 func (a Archive) files(path, reward string) ([]Source, error) {
 	info, err := os.Stat(path)
@@ -180,7 +175,7 @@ func (a Archive) files(path, reward string) ([]Source, error) {
 		return all, err
 	}
 	read, fault := a.logs(path, reward)
-	if unknown := (*logs.UnknownError)(nil); errors.As(fault, &unknown) {
+	if errors.Is(fault, logs.ErrUnknown) {
 		fault = fmt.Errorf("%w\nnor is it a file of profiles: %w", fault, err)
 	}
 	return read, fault
@@ -201,7 +196,7 @@ func headOf(path string) []byte {
 // result.
 func (a Archive) logs(path, reward string) (all []Source, err error) {
 	read, _, err := logs.Choice{Reward: reward, Strict: true}.Read(path)
-	if unknown := (*logs.UnknownError)(nil); errors.As(err, &unknown) && filepath.Ext(path) == ".json" {
+	if errors.Is(err, logs.ErrUnknown) && filepath.Ext(path) == ".json" {
 		r, fault := evaluation.ReadResult(path)
 		if fault != nil {
 			return nil, fmt.Errorf("%w\nnor is it what speceval evaluate show --json prints: %w", err, fault)
@@ -257,22 +252,17 @@ func counted(data []byte, path string) (all []Source, err error) {
 	}
 	profiles, err := profile.ParseAny(data, path)
 	for _, p := range profiles {
-		all = append(all, profiled(p, path))
+		s := Source{Name: p.Name(), Path: path + "#" + p.Model, Benchmark: p.Benchmark, Model: p.Model, IDs: p.TaskIDs, Allocated: p.Allocated, profiled: true}
+		for i := range p.TaskIDs {
+			stage := estimate.Stage{Rollouts: p.Rollouts(i), Rewards: p.Reward(i), Squares: p.Reward(i)}
+			if p.Graded() {
+				stage.Squares = p.Squares[i]
+			}
+			s.Stages = append(s.Stages, []estimate.Stage{stage})
+		}
+		all = append(all, s)
 	}
 	return all, err
-}
-
-// profiled is a profile of a file.
-func profiled(p profile.Profile, path string) Source {
-	s := Source{Name: p.Name(), Path: path + "#" + p.Model, Benchmark: p.Benchmark, Model: p.Model, IDs: p.TaskIDs, Allocated: p.Allocated, profiled: true}
-	for i := range p.TaskIDs {
-		stage := estimate.Stage{Rollouts: p.Rollouts(i), Rewards: p.Reward(i), Squares: p.Reward(i)}
-		if p.Graded() {
-			stage.Squares = p.Squares[i]
-		}
-		s.Stages = append(s.Stages, []estimate.Stage{stage})
-	}
-	return s
 }
 
 // count is a row of counts without a benchmark and a model.

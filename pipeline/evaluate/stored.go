@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/pipeline/config"
 )
@@ -56,7 +57,15 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 		if fault != nil {
 			return nil, fault
 		}
-		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it; %s", folder, a.soFar(folder, setup))
+		l, soFar := Listed{Folder: folder, Setup: setup}, "no rollout is scored so far"
+		a.Warn = nil
+		if fault := a.Reader().read(&l); fault == nil && l.Progress != nil && l.Progress.Pilots+l.Progress.Continuations > 0 {
+			soFar = display.Count(l.Progress.Pilots+l.Progress.Continuations, "rollout is", "rollouts are") + " scored so far"
+			if m := l.Progress.Mean; m != nil {
+				soFar += fmt.Sprintf(", and by complete stages the mean is %.4f ± %.4f (provisional)", m.Value, m.StandardError)
+			}
+		}
+		return nil, fmt.Errorf("%s is not complete: the command that began it goes on with it; %s", folder, soFar)
 	}
 	return s, err
 }

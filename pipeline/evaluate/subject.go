@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"speceval/data"
-	"speceval/internal/benchmark"
 	"speceval/internal/clock"
 	"speceval/internal/display"
 	"speceval/internal/evaluation"
@@ -125,16 +124,6 @@ func (b *Benchmark) sameTasks(r *evaluation.Result) error {
 	for i, t := range r.Rows {
 		if t.ID != f.Tasks[i].ID {
 			return fmt.Errorf("its task %d is %s, that of %s is %s", i, t.ID, f.ID, f.Tasks[i].ID)
-		}
-	}
-	return nil
-}
-
-// graded is a task whose rewards may be neither 0 nor 1; nil if there is none.
-func (b *Benchmark) graded() *benchmark.Task {
-	for i, t := range b.tasks.Tasks {
-		if f, err := family.Named(t.Scorer); err == nil && f.Graded {
-			return &b.tasks.Tasks[i]
 		}
 	}
 	return nil

@@ -40,21 +40,6 @@ func Import(r ImportRequest) (*Imported, error) {
 	if form != ".csv" && form != ".parquet" {
 		return nil, fmt.Errorf("--to %q: want a file that ends in .csv or .parquet", r.To)
 	}
-	done, err := r.read()
-	if err != nil {
-		return nil, err
-	}
-	return done, atomicfile.Write(r.To, func(w io.Writer) error {
-		if form == ".csv" {
-			return profile.WriteCSV(w, done.Profiles)
-		}
-		all, _ := json.Marshal(done.Logs) // texts always marshal
-		return profile.Write(w, done.Profiles, map[string]string{"speceval.schema": profile.Schema, "speceval.imported": string(all)})
-	})
-}
-
-// read reads the logs.
-func (r *ImportRequest) read() (*Imported, error) {
 	done := &Imported{To: r.To}
 	for _, path := range r.Paths {
 		read, unusable, err := r.Choice.Read(path)
@@ -86,7 +71,13 @@ func (r *ImportRequest) read() (*Imported, error) {
 	slices.SortFunc(done.Profiles, func(a, b profile.Profile) int {
 		return strings.Compare(a.Benchmark+"\x00"+a.Model, b.Benchmark+"\x00"+b.Model)
 	})
-	return done, nil
+	return done, atomicfile.Write(r.To, func(w io.Writer) error {
+		if form == ".csv" {
+			return profile.WriteCSV(w, done.Profiles)
+		}
+		all, _ := json.Marshal(done.Logs) // texts always marshal
+		return profile.Write(w, done.Profiles, map[string]string{"speceval.schema": profile.Schema, "speceval.imported": string(all)})
+	})
 }
 
 // names are the plain names of a log's benchmark and model.

@@ -98,16 +98,6 @@ var formats = []format{
 	{"speceval", jsonFile, "{", []string{"schema", "speceval-export/1"}, 0, readOwn},
 }
 
-// is reports whether a file of these first bytes has the form.
-func (f *format) is(path string, head []byte) bool {
-	for _, word := range f.words {
-		if !bytes.Contains(head, []byte(`"`+word+`"`)) {
-			return false
-		}
-	}
-	return f.file.MatchString(filepath.Base(path)) && bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte(f.begins))
-}
-
 // Formats returns the names of all formats.
 func Formats() (names []string) {
 	for _, f := range formats {
@@ -149,15 +139,11 @@ func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
 	case len(unusable) > 0:
 		return nil, nil, unusable[0]
 	}
-	return nil, nil, &UnknownError{path}
+	return nil, nil, fmt.Errorf("%s: no log of %s %w", path, strings.Join(Formats(), ", "), ErrUnknown)
 }
 
-// UnknownError is the error of a file or folder in which no format recognises a log.
-type UnknownError struct{ Path string }
-
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("%s: no log of %s is recognised", e.Path, strings.Join(Formats(), ", "))
-}
+// ErrUnknown is in the error of a file or folder in which no format recognises a log.
+var ErrUnknown = errors.New("is recognised")
 
 // find returns the file at path, or the regular files of the folder there that may be logs.
 // Links are not followed, and names that begin with a dot are passed over.
@@ -200,7 +186,9 @@ func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 			return nil, err
 		}
 		for _, f := range formats {
-			if c.Format != "" && c.Format != f.name || !f.is(path, head) && (c.Format == "" || folder) {
+			lacks := func(word string) bool { return !bytes.Contains(head, []byte(`"`+word+`"`)) }
+			is := f.file.MatchString(filepath.Base(path)) && bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte(f.begins)) && !slices.ContainsFunc(f.words, lacks)
+			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
 				continue
 			}
 			place := path

@@ -155,14 +155,6 @@ func (p Page) Write(w io.Writer) error {
 	byMean := func(a, b task) int { return cmp.Compare(a.Mean, b.Mean) }
 	slices.SortStableFunc(v.Tasks, byMean)
 	slices.SortStableFunc(all, byMean)
-	if err := v.draw(all); err != nil {
-		return err
-	}
-	return write(w, "evaluation", v)
-}
-
-// draw sets the plot: means with their intervals, and the rollouts below them.
-func (v *evaluationPage) draw(all []task) error {
 	rates, counts := make([]interval, len(all)), make([]interval, len(all))
 	for i, t := range all {
 		n := float64(t.Rollouts())
@@ -173,7 +165,10 @@ func (v *evaluationPage) draw(all []task) error {
 	figure.Cover(&bottom.Y, 0)
 	top.X.Tick.Length, top.X.Tick.Label.Font.Size = 0, 0
 	caption := fmt.Sprintf("Each task by its %s: posterior mean and 95%% interval above, rollouts below.", v.Mean)
-	return v.plot(caption, len(all), top, bottom)
+	if err := v.plot(caption, len(all), top, bottom); err != nil {
+		return err
+	}
+	return write(w, "evaluation", v)
 }
 
 // interval is a value with an interval around it.

@@ -48,7 +48,11 @@ func launch(words, parent, variables []string, log string, now time.Time, grace 
 		return nil, fmt.Errorf("start %s: %w", words[0], err)
 	}
 	p := &process{cmd: cmd, exited: make(chan struct{}), log: log, header: header}
-	keeper, err := p.keep(grace)
+	keeper := exec.Command("/bin/sh", "-c", keeping, "keeper", strconv.Itoa(cmd.Process.Pid), strconv.Itoa(int(grace.Seconds())))
+	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals do not reach it
+	if p.keeper, err = keeper.StdinPipe(); err == nil {
+		err = keeper.Start()
+	}
 	if err != nil {
 		p.kill()
 		_ = cmd.Wait() // killed
@@ -74,16 +78,6 @@ for second in $(seq "$2"); do
   sleep 1
 done
 kill -s KILL -- "-$1"`
-
-// keep starts the shell that ends the group.
-func (p *process) keep(grace time.Duration) (shell *exec.Cmd, err error) {
-	shell = exec.Command("/bin/sh", "-c", keeping, "keeper", strconv.Itoa(p.cmd.Process.Pid), strconv.Itoa(int(grace.Seconds())))
-	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a terminal's signals do not reach it
-	if p.keeper, err = shell.StdinPipe(); err != nil {
-		return nil, err
-	}
-	return shell, shell.Start()
-}
 
 // kill ends all processes of the group at once; it ignores processes that are gone.
 func (p *process) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }

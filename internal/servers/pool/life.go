@@ -83,7 +83,18 @@ func (p *Pool) revive(r *replica, restart bool) {
 		restart = true
 		err := p.well(p.ctx, r)
 		if err == nil {
-			p.takeBack(r)
+			p.mu.Lock()
+			r.alive, r.fault, p.outage = true, nil, nil
+			r.life++
+			p.alive++
+			alive := p.alive
+			if p.endOutage != nil {
+				p.endOutage()
+				p.endOutage = nil
+			}
+			p.dispatch()
+			p.mu.Unlock()
+			p.settings.Report(fmt.Sprintf("replica %s is back, %d of %d alive", r.Name, alive, len(p.replicas)))
 			return
 		}
 		if text := err.Error(); text != said && p.ctx.Err() == nil {
@@ -98,22 +109,6 @@ func (p *Pool) revive(r *replica, restart bool) {
 			return
 		}
 	}
-}
-
-func (p *Pool) takeBack(r *replica) {
-	p.mu.Lock()
-	r.alive, r.fault = true, nil
-	r.life++
-	p.alive++
-	alive := p.alive
-	p.outage = nil
-	if p.endOutage != nil {
-		p.endOutage()
-		p.endOutage = nil
-	}
-	p.dispatch()
-	p.mu.Unlock()
-	p.settings.Report(fmt.Sprintf("replica %s is back, %d of %d alive", r.Name, alive, len(p.replicas)))
 }
 
 // well says why a replica is not fit for requests; nil if it is: it meets the requirement, is the

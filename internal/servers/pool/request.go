@@ -80,7 +80,14 @@ func (j *job) run(ctx context.Context) (completion vllm.Completion, name string,
 			if failures++; failures >= p.settings.Attempts {
 				return completion, name, attempts(failures, err)
 			}
-			if wait := j.wait(failures, e); !isLost {
+			if !isLost {
+				// Less a random half, so that requests that failed together do not return together.
+				wait := min(firstWait<<min(failures-1, 20), lastWait)
+				stream := seed.Root(uint64(j.request.Seed)).Child("retry").Index(failures).Stream()
+				wait -= time.Duration(stream.Float64() * float64(wait) / 2)
+				if e != nil {
+					wait = max(wait, e.Later)
+				}
 				if failures > 1 { // one failure is nothing to speak of: see Resent
 					p.settings.Report(fmt.Sprintf("%s failed, attempt %d of %d, again in %v: %v", j.name(), failures, p.settings.Attempts, wait.Round(time.Millisecond), err))
 				}
@@ -108,18 +115,6 @@ const (
 	firstWait = 250 * time.Millisecond
 	lastWait  = 30 * time.Second
 )
-
-// wait is the time after a failure, counted from 1: no less than the server wants, and else less a
-// random half, so that requests that failed together do not return together.
-func (j *job) wait(failure int, e *vllm.Error) time.Duration {
-	whole := min(firstWait<<min(failure-1, 20), lastWait)
-	stream := seed.Root(uint64(j.request.Seed)).Child("retry").Index(failure).Stream()
-	whole -= time.Duration(stream.Float64() * float64(whole) / 2)
-	if e == nil {
-		return whole
-	}
-	return max(whole, e.Later)
-}
 
 // pause waits between two tries, unless StopWaiting ends that.
 func (p *Pool) pause(ctx context.Context, d time.Duration) error {

@@ -129,22 +129,17 @@ func listed(url string, need *Requirement, models []vllm.Model, err error) (vllm
 		at = slices.IndexFunc(models, func(m vllm.Model) bool { return vllm.Serves(need.Model, m.ID) })
 	}
 	if at < 0 {
+		var ids []string
+		for _, m := range models[:min(len(models), 20)] {
+			ids = append(ids, fmt.Sprintf("%.200q", m.ID))
+		}
+		if more := len(models) - len(ids); more > 0 {
+			ids = append(ids, fmt.Sprintf("and %d more", more))
+		}
 		return vllm.Model{}, fmt.Errorf("%s: %w %s, not %q: ask for one of these, or serve the model under that name (--served-model-name of vLLM)",
-			url, errServes, names(models), need.Model)
+			url, errServes, display.EscapedLine(strings.Join(ids, ", ")), need.Model)
 	}
 	return models[at], nil
-}
-
-// names lists models for a message, of very many the first.
-func names(models []vllm.Model) string {
-	var ids []string
-	for _, m := range models[:min(len(models), 20)] {
-		ids = append(ids, fmt.Sprintf("%.200q", m.ID))
-	}
-	if more := len(models) - len(ids); more > 0 {
-		ids = append(ids, fmt.Sprintf("and %d more", more))
-	}
-	return display.EscapedLine(strings.Join(ids, ", "))
 }
 
 // probeVLLM asks a server of vLLM for what it has beyond its list.

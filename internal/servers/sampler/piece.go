@@ -58,16 +58,6 @@ func (a *answer) add(ids []int32, words, reasoning, finish string) {
 	a.Finish = cmp.Or(finish, a.Finish)
 }
 
-// fresh is the piece since the last tick.
-func (a *answer) fresh() piece {
-	p, w := a.piece, &a.written
-	p.From, p.IDs, p.Text, p.Reasoning = len(w.IDs), a.IDs[len(w.IDs):], a.Text[len(w.Text):], a.Reasoning[len(w.Reasoning):]
-	if w.Prompt != nil {
-		p.Prompt = nil
-	}
-	return p
-}
-
 // take takes what there is to write; anew, all that the journal has to hold.
 func (l *Partials) take(anew bool) (e entry, waiting []chan<- error) {
 	l.mu.Lock()
@@ -76,7 +66,12 @@ func (l *Partials) take(anew bool) (e entry, waiting []chan<- error) {
 		if anew {
 			e.Pieces = append(e.Pieces, a.piece)
 		} else if a.changed {
-			e.Pieces = append(e.Pieces, a.fresh())
+			p, w := a.piece, &a.written // since the last tick
+			p.From, p.IDs, p.Text, p.Reasoning = len(w.IDs), a.IDs[len(w.IDs):], a.Text[len(w.Text):], a.Reasoning[len(w.Reasoning):]
+			if w.Prompt != nil {
+				p.Prompt = nil
+			}
+			e.Pieces = append(e.Pieces, p)
 		}
 		a.changed, a.written = false, a.piece
 	}
@@ -152,7 +147,17 @@ func (l *Partials) replay() error {
 			return err
 		}
 		for i := range e.Pieces {
-			l.add(&e.Pieces[i])
+			p := &e.Pieces[i]
+			a := l.of(p.ID)
+			if p.Prompt != nil {
+				a.piece = piece{ID: p.ID, Prompt: p.Prompt}
+			}
+			if p.From != len(a.IDs) || a.Prompt == nil && len(p.IDs) > 0 {
+				a.Torn = true
+				continue
+			}
+			a.add(p.IDs, string(p.Text), string(p.Reasoning), p.Finish)
+			a.Torn, a.Took, a.written = p.Torn, p.Took, a.piece
 		}
 		for _, id := range e.Again {
 			l.again[id] = true
@@ -169,18 +174,4 @@ func (l *Partials) replay() error {
 	}
 	maps.DeleteFunc(l.answers, func(id rollout.ID, _ *answer) bool { return l.Has(id) })
 	return nil
-}
-
-// add takes up a piece of the journal.
-func (l *Partials) add(p *piece) {
-	a := l.of(p.ID)
-	if p.Prompt != nil {
-		a.piece = piece{ID: p.ID, Prompt: p.Prompt}
-	}
-	if p.From != len(a.IDs) || a.Prompt == nil && len(p.IDs) > 0 {
-		a.Torn = true
-		return
-	}
-	a.add(p.IDs, string(p.Text), string(p.Reasoning), p.Finish)
-	a.Torn, a.Took, a.written = p.Torn, p.Took, a.piece
 }

@@ -37,15 +37,6 @@ func SameModel(asked, named string) bool {
 	return asked != "" && err == nil && same
 }
 
-// answeredBy checks the model that an answer names; "" if it names none. An answer may leave
-// out what the name that was asked for has in front or behind: "openai/m", "m:free".
-func (r *Request) answeredBy(named string, plain bool) error {
-	if named == "" || named == r.Model || plain && (SameModel(r.Model, named) || SameModel(named, r.Model)) {
-		return nil
-	}
-	return &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", r.Model, named)}
-}
-
 // Health asks whether the engine is alive, which a hung one is; a dead one is an Error of kind
 // EngineDead. A plain server is alive if it answers anything to a question for its models.
 func (c *Client) Health(ctx context.Context) error {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -219,7 +220,11 @@ func (a *assembly) add(chunk *reply) error {
 	now, plain := a.client.options.Clock.Now(), a.most.plain
 	piece, told, whole, err := chunk.piece()
 	if err == nil && string(chunk.Model) != a.Model {
-		err = a.request.answeredBy(string(chunk.Model), plain)
+		// An answer may leave out what the name that was asked for has in front or behind: "openai/m", "m:free".
+		asked, named := a.request.Model, string(chunk.Model)
+		if named != "" && named != asked && !(plain && (SameModel(asked, named) || SameModel(named, asked))) {
+			err = &Error{Kind: OtherModel, Message: fmt.Sprintf("asked for the model %q, and %q answered: ask for that one, or serve the other under its name", asked, named)}
+		}
 	}
 	if err == nil && !a.events && a.chosen && whole {
 		err = garbage("a second answer")
