@@ -34,6 +34,12 @@ func (p Parts) Key() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// equal reports whether two have the same key.
+func (p *Parts) equal(q *Parts) bool {
+	return p.Format == q.Format && p.Stage == q.Stage && p.Version == q.Version && p.Unit == q.Unit && p.Seed == q.Seed &&
+		maps.Equal(p.Config, q.Config) && maps.Equal(p.Sources, q.Sources) && maps.Equal(p.Inputs, q.Inputs)
+}
+
 // partsOf gathers the parts of a unit but for its inputs.
 func partsOf(s *Stage, u *Unit) Parts {
 	p := Parts{

@@ -55,6 +55,8 @@ func TestReasons(t *testing.T) {
 			map[string]string{"replay/y": "provenance computed → measured", "report/all": remade}},
 		{"other outputs", func(l *lab) { l.unit("report/all").Outputs = []string{"report/new.txt"} },
 			map[string]string{"report/all": "output report/new.txt is new; output report/all.txt is no longer written"}},
+		{"seed label", func(l *lab) { l.unit("report/all").Seed = "seed/other" },
+			map[string]string{"report/all": "seed label seed/all → seed/other"}},
 		{"source", func(l *lab) { l.unit("report/all").Sources = []Source{{"data/paper.toml", "abcdefabcdef"}} },
 			map[string]string{"report/all": "source data/paper.toml added (sha256 abcdefab…)"}},
 	}

@@ -204,7 +204,11 @@ func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
 func (s *Snapshot) judge(i int) (reasons []Reason, key string) {
 	r := &s.records[i]
 	parts, blocked := s.partsOf(i)
-	if len(blocked) == 0 {
+	switch {
+	case len(blocked) > 0:
+	case r.Last != nil && parts.equal(&r.Last.Parts):
+		key, r.Last.Parts = r.Last.Key, parts // the same, in strings that are there once
+	default:
 		key = parts.Key()
 	}
 	switch {
