@@ -13,21 +13,15 @@ import (
 // PairedRow is a policy held against HBN at a budget, over the profiles that
 // both were replayed on.
 type PairedRow struct {
-	Budget  int32
-	Policy  *policy.Policy
-	Apart   bool // the two have draws of their own
-	Entries []PairedEntry
-	Between *Interval // of the mean difference, by other benchmarks; nil with a single one
+	Budget        int32
+	Policy        *policy.Policy
+	Profiles      int
+	Difference    agreement.Estimate // the mean over profiles, which err independently
+	IndependentSE float64            // of that mean, if the two had draws of their own
+	Better, Worse int                // profiles on which HBN's ratio is the lower, or the higher, beyond noise
+	Lower         int                // and on which it is the lower, by however little
+	Between       *Interval          // of the mean, by other benchmarks; nil with a single one
 }
-
-// PairedEntry is the difference on a profile.
-type PairedEntry struct {
-	Difference
-	Other, HBN Ratio
-}
-
-// Independent is the standard error if the two had draws of their own.
-func (e PairedEntry) Independent() float64 { return math.Hypot(e.Other.RatioSE, e.HBN.RatioSE) }
 
 // PairedRows are all policies but HBN at every budget, as far as their
 // differences are stored; sequential ones have draws of their own. A file that lacks
@@ -45,88 +39,48 @@ func PairedRows(ratios []Ratio, differences Differences) ([]PairedRow, error) {
 			if p == policy.HBN {
 				continue
 			}
-			row, others := PairedRow{Budget: b, Policy: p, Apart: p.Sequential != nil}, Pick(ratios, p, b)
+			row, others := PairedRow{Budget: b, Policy: p}, Pick(ratios, p, b)
+			var values []float64
+			var shared, own float64 // sums of squared errors
 			for _, r := range others {
 				d, ok := differences[r.Entry()]
-				switch h, both := hbn[r.Profile()]; {
-				case both && row.Apart:
-					e := PairedEntry{Difference{Subject: r.Subject, Difference: r.VarianceRatio - h.VarianceRatio}, r, h}
-					e.DifferenceSE = e.Independent()
-					row.Entries = append(row.Entries, e)
-				case both && ok:
-					row.Entries = append(row.Entries, PairedEntry{d, r, h})
+				h, both := hbn[r.Profile()]
+				if p.Sequential != nil {
+					d.Difference, d.DifferenceSE, ok = r.VarianceRatio-h.VarianceRatio, math.Hypot(r.RatioSE, h.RatioSE), true
+				}
+				if !both || !ok {
+					continue
+				}
+				values = append(values, d.Difference)
+				row.Difference.Value += d.Difference
+				shared += d.DifferenceSE * d.DifferenceSE
+				own += r.RatioSE*r.RatioSE + h.RatioSE*h.RatioSE
+				switch noise := GainZ * d.DifferenceSE; {
+				case d.Difference > noise:
+					row.Better++
+				case -d.Difference > noise:
+					row.Worse++
+				}
+				if d.Difference > 0 {
+					row.Lower++
 				}
 			}
-			found := len(row.Entries)
-			if found == 0 {
+			if row.Profiles = len(values); row.Profiles == 0 {
 				continue
 			}
-			if found != len(others) || found != len(hbn) {
+			if row.Profiles != len(others) || row.Profiles != len(hbn) {
 				return nil, fmt.Errorf("%s: %s has %d differences to HBN at budget %d, but %d ratios; run the replay stage again",
-					DifferencesFile, p.Key(), found, b, len(others))
+					DifferencesFile, p.Key(), row.Profiles, b, len(others))
 			}
+			n := float64(row.Profiles)
+			row.Difference.Value /= n
+			row.Difference.SE, row.IndependentSE = math.Sqrt(shared)/n, math.Sqrt(own)/n
 			draws = draws.For(others)
-			row.Between = draws.Interval(row.values())
+			row.Between = draws.Interval(values)
 			rows = append(rows, row)
 		}
 	}
 	return rows, nil
-}
-
-// Mean is the mean over profiles.
-func (r PairedRow) Mean(of func(PairedEntry) float64) float64 {
-	sum := 0.0
-	for _, e := range r.Entries {
-		sum += of(e)
-	}
-	return sum / float64(len(r.Entries))
-}
-
-// values are the differences, profile by profile.
-func (r PairedRow) values() (all []float64) {
-	for _, e := range r.Entries {
-		all = append(all, e.Difference.Difference)
-	}
-	return all
-}
-
-// Lower counts the profiles on which HBN's ratio is the lower, by however little.
-func (r PairedRow) Lower() (n int) {
-	for _, d := range r.values() {
-		if d > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// RMS is the error of a mean over profiles that err independently.
-func (r PairedRow) RMS(of func(PairedEntry) float64) float64 {
-	sum := 0.0
-	for _, e := range r.Entries {
-		sum += of(e) * of(e)
-	}
-	return math.Sqrt(sum) / float64(len(r.Entries))
-}
-
-// Beyond counts the profiles on which HBN's ratio is the lower beyond noise (sign
-// +1), or the higher (−1).
-func (r PairedRow) Beyond(sign float64) (n int) {
-	for _, e := range r.Entries {
-		if sign*e.Difference.Difference > GainZ*e.DifferenceSE {
-			n++
-		}
-	}
-	return n
-}
-
-// IndependentSE is the error that draws of their own would leave.
-func (r PairedRow) IndependentSE() float64 {
-	sum := 0.0
-	for _, e := range r.Entries {
-		sum += e.Other.RatioSE*e.Other.RatioSE + e.HBN.RatioSE*e.HBN.RatioSE
-	}
-	return math.Sqrt(sum) / float64(len(r.Entries))
 }
 
 // EquivalentBudget is ⌊b/r⌋, the largest whole budget at which Uniform has no

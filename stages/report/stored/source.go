@@ -15,6 +15,7 @@ import (
 	"speceval/internal/flops"
 	"speceval/internal/measurement"
 	"speceval/internal/paper"
+	"speceval/internal/policy"
 	"speceval/internal/profile"
 	"speceval/internal/store/rowfile"
 	"speceval/internal/typeset"
@@ -114,20 +115,33 @@ func Once[T any](name string, make func(*Source) (T, error)) func(*Source) (T, e
 	}
 }
 
-// read reads a file, the zero value where the stage that makes it has not run.
+// read reads a file, the zero value where the stage that makes it has not run, and
+// remembers it; look does not, for files that one value is made of.
 func read[T any](file string, of func(path string) (T, error)) func(*Source) (T, error) {
-	return Once(file, func(s *Source) (held T, err error) {
+	return Once(file, look(file, of))
+}
+
+func look[T any](file string, of func(path string) (T, error)) func(*Source) (T, error) {
+	return func(s *Source) (held T, err error) {
 		path, err := s.there(file)
 		if err != nil || path == "" {
 			return held, err
 		}
 		return of(path)
-	})
+	}
 }
 
 func rowsOf[T any](path string) ([]T, error) {
 	rows, _, err := rowfile.ReadFile[T](path)
 	return rows, err
+}
+
+// designsOf reads the selected ex-ante designs, and all candidates of those that the paper prints.
+func designsOf(path string) ([]variance.Design, error) {
+	rows, err := rowsOf[variance.Design](path)
+	return slices.Clone(slices.DeleteFunc(rows, func(d variance.Design) bool {
+		return !d.Selected && d.Policy != policy.HBN.Name && d.Policy != policy.EN.Name
+	})), err
 }
 
 // byEntry reads rows by the ratio that each is about.
@@ -138,16 +152,16 @@ func byEntry[T interface{ Entry() variance.Entry }](path string) (map[variance.E
 
 // Rows that other stages have stored.
 var (
-	Designs       = read(variance.DesignsFile, rowsOf[variance.Design])               // every candidate of every ex-ante design
+	Designs       = read(variance.DesignsFile, designsOf)
 	Ratios        = read(variance.RatiosFile, rowsOf[variance.Ratio])                 // of the selected policies on every profile
 	TwoStage      = read(variance.TwoStageFile, rowsOf[variance.Ratio])               // of the policies of two stages
 	Candidates    = read(variance.CandidatesFile, rowsOf[variance.Ratio])             // of IBN at every prior strength of the grid
-	Suite         = read(variance.SuiteFile, rowsOf[variance.Suite])                  // the benchmarks of all suites
+	Suite         = look(variance.SuiteFile, rowsOf[variance.Suite])                  // the benchmarks of all suites
 	Search        = read(variance.SearchFile, rowsOf[variance.Search])                // every candidate of TS-Neyman
 	Estimates     = read(variance.EstimatesFile, rowsOf[variance.Estimates])          // sampling distributions of the case study
 	ProfileErrors = read(variance.ErrorsFile, byEntry[variance.ProfileError])         // that come from the profiles
-	Differences   = read(variance.DifferencesFile, byEntry[variance.Difference])      // to HBN, on common draws
-	Benefit       = read(measurement.BenefitFile, rowsOf[measurement.Benefit])        // executions of policies in stages, and of Uniform
+	Differences   = look(variance.DifferencesFile, byEntry[variance.Difference])      // to HBN, on common draws
+	Benefit       = look(measurement.BenefitFile, rowsOf[measurement.Benefit])        // executions of policies in stages, and of Uniform
 	Runs          = read(measurement.RunsFile, rowsOf[measurement.Run])               // the executions of the systems stage, one by one
 	Predictions   = read(measurement.PredictionsFile, rowsOf[measurement.Prediction]) // of the times of runs on servers
 )

@@ -109,12 +109,12 @@ var equivalentHead = stacked("equivalent", " Uniform")
 
 // replayed is HBN's ratio in each setting, which the row keeps by profile. A setting that
 // the replay does not cover is an error.
-func (r *costRow) replayed(ratios []variance.Ratio) (all []variance.Ratio, err error) {
+func (r *costRow) replayed(g measurement.Group, ratios []variance.Ratio) (all []variance.Ratio, err error) {
 	r.ratios = map[string]variance.Ratio{}
 	for _, ratio := range variance.Pick(ratios, policy.HBN, r.Budget) {
 		r.ratios[ratio.Profile()] = ratio
 	}
-	for _, s := range r.Settings {
+	for _, s := range g.Settings {
 		ratio, ok := r.ratios[s.Profile()]
 		if !ok || ratio.NTasks != s.NTasks() {
 			return nil, fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
@@ -128,12 +128,12 @@ func (r *costRow) replayed(ratios []variance.Ratio) (all []variance.Ratio, err e
 // equivalents fills in the Monte Carlo standard errors of the equivalent budgets, and how many
 // were executed otherwise than the ratios have them. A published one was executed whatever
 // this replay says.
-func (r *costRow) equivalents(designs variance.Schedules, ratios []variance.Ratio) error {
+func (r *costRow) equivalents(g measurement.Group, designs variance.Schedules, ratios []variance.Ratio) error {
 	worth, err := variance.Equivalents(designs, ratios)
 	if err != nil {
 		return err
 	}
-	for i, s := range r.Settings {
+	for i, s := range g.Settings {
 		another := worth[i].Another()
 		r.another = append(r.another, another)
 		r.expected += another
@@ -211,7 +211,7 @@ func budgetNotes(rows []*costRow) []string {
 	settings, differing := map[string]int{}, map[string]int{}
 	for _, r := range rows {
 		worst = max(worst, r.cells[continuousColumn].SE)
-		settings[r.Provenance] += len(r.Settings)
+		settings[r.Provenance] += r.profiles
 		differing[r.Provenance] += r.differing
 		if r.Provenance == measurement.Published {
 			expected += r.expected

@@ -124,12 +124,12 @@ func (j caseJudge) weight(budget int32) (agreement.Comparison, error) {
 	}
 	key := paper.Key{NTasks: int32(j.N()), Budget: budget}
 	m, _ := j.numbers.At(paper.HBNSchedule, "m", key)
-	candidates := slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Policy != policy.HBN.Name })
-	selected := slices.IndexFunc(candidates, func(d variance.Design) bool { return d.Selected && keyOf(d) == key })
-	if _, ok := designAt(candidates, key, int32(m)); !ok || selected < 0 {
+	selected := slices.IndexFunc(all, func(d variance.Design) bool { return d.Policy == policy.HBN.Name && d.Selected && keyOf(d) == key })
+	theirs, ok := designAt(all, policy.HBN, key, int32(m))
+	if !ok || selected < 0 {
 		return agreement.Lacking(j.want("w_b32"), 3, "no such design is stored"), nil
 	}
-	_, w := judgePair(candidates, candidates[selected], int32(m), j.want("w_b32"), 3)
+	_, w := judgePair(theirs, all[selected], j.want("w_b32"), 3)
 	return w, nil
 }
 

@@ -101,13 +101,15 @@ func (c costColumn) decimals(paper float64) int {
 	return c.format.Decimals + 2
 }
 
-// costRow is a row of Tables 2 to 4, and of Table 10.
+// costRow is a row of Tables 2 to 4, and of Table 10: a group of runs without the runs.
 type costRow struct {
-	measurement.Group
-	kind   *costTable
-	policy *policy.Policy // that was executed, where a table has several
-	drawn  bool           // the lengths of answers were drawn, and not the models'
-	cells  []costCell     // by column
+	Provenance        string
+	Budget            int32
+	profiles, repeats int
+	kind              *costTable
+	policy            *policy.Policy // that was executed, where a table has several
+	drawn             bool           // the lengths of answers were drawn, and not the models'
+	cells             []costCell     // by column
 
 	// Of equivalent budgets: HBN's ratios by profile; in how many settings another budget
 	// was executed than they give; and the probabilities, and their sum, that a replay of
@@ -119,46 +121,41 @@ type costRow struct {
 }
 
 // costCell is a number with its Monte Carlo error, and the standard deviation of a single
-// execution of the suite, NaN with fewer than two.
+// execution of the suite, NaN with fewer than two; and what a naive fleet would make of it.
 type costCell struct {
 	agreement.Estimate
-	sd float64
-}
-
-// forecast is what the executions of the suite foretell of a further one, as the
-// published suite is: it has met as many long answers as it happened to.
-func (r *costRow) forecast(of cost) agreement.Forecast {
-	if of == nil {
-		return agreement.Forecast{}
-	}
-	return agreement.NewForecast(of(r, r.Settings), r.spread(of), r.Repeats())
-}
-
-// spread is the standard deviation of a number over executions of the suite.
-func (r *costRow) spread(of cost) float64 {
-	var values []float64
-	for _, settings := range r.Suites {
-		values = append(values, of(r, settings))
-	}
-	sd, _ := measurement.Spread(values)
-	return sd
+	sd    float64
+	naive agreement.Forecast
 }
 
 // row computes the numbers of a group of runs.
-func (k *costTable) row(g measurement.Group, costs stored.Timed, res stored.Replay) (*costRow, error) {
-	r := &costRow{Group: g, kind: k, drawn: costs.Drawn && g.Provenance == measurement.Measured}
+func (k *costTable) row(g measurement.Group, costs stored.Timed, res stored.Replay) (r *costRow, err error) {
+	r = &costRow{Provenance: g.Provenance, Budget: g.Budget, profiles: len(g.Settings), repeats: g.Repeats(), kind: k,
+		drawn: costs.Drawn && g.Provenance == measurement.Measured}
 	var ratios []variance.Ratio
-	var err error
 	if k.replayed {
-		if ratios, err = r.replayed(res.Ratios); err != nil {
+		if ratios, err = r.replayed(g, res.Ratios); err != nil {
 			return nil, err
 		}
 	}
+	// spread is the standard deviation of a number over executions of the suite
+	spread := func(of cost) float64 {
+		var values []float64
+		for _, settings := range g.Suites {
+			values = append(values, of(r, settings))
+		}
+		sd, _ := measurement.Spread(values)
+		return sd
+	}
 	for _, c := range k.columns {
-		r.cells = append(r.cells, costCell{exactly(c.of(r, g.Settings)), r.spread(c.of)})
+		cell := costCell{Estimate: exactly(c.of(r, g.Settings)), sd: spread(c.of)}
+		if c.naive != nil {
+			cell.naive = agreement.NewForecast(c.naive(r, g.Settings), spread(c.naive), r.repeats)
+		}
+		r.cells = append(r.cells, cell)
 	}
 	if k.replayed {
-		err = r.equivalents(res.Designs, ratios)
+		err = r.equivalents(g, res.Designs, ratios)
 	}
 	return r, err
 }
@@ -236,8 +233,8 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		switch {
 		case i < 0:
 			return "no such row is stored"
-		case err == nil && rows[i].Provenance != measurement.Measured && len(rows[i].Settings) != len(e.Profiles):
-			return fmt.Sprintf("%d of the %d profiles were run", len(rows[i].Settings), len(e.Profiles))
+		case err == nil && rows[i].Provenance != measurement.Measured && rows[i].profiles != len(e.Profiles):
+			return fmt.Sprintf("%d of the %d profiles were run", rows[i].profiles, len(e.Profiles))
 		}
 		return ""
 	}
@@ -276,8 +273,8 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 	}
 	s.Add(noise...)
 	s.Add(
-		model.Column{Name: "profiles", Cell: func(i int) table.Cell { return table.Integer(len(rows[i].Settings)) }},
-		model.Column{Name: "repeats", Cell: func(i int) table.Cell { return table.Integer(rows[i].Repeats()) }})
+		model.Column{Name: "profiles", Cell: func(i int) table.Cell { return table.Integer(rows[i].profiles) }},
+		model.Column{Name: "repeats", Cell: func(i int) table.Cell { return table.Integer(rows[i].repeats) }})
 }
 
 // differs reports whether a published number prints otherwise than the paper's, and
@@ -314,13 +311,15 @@ func (k *costTable) differences(rows []*costRow, numbers *paper.Numbers) (notes 
 func (r *costRow) judge(column int, want float64) agreement.Comparison {
 	c, cell := r.kind.columns[column], r.cells[column]
 	decimals := c.decimals(want)
+	// a further execution of the suite, as the published one is, meets as many long answers as it happens to
+	forecast := agreement.NewForecast(cell.Value, cell.sd, r.repeats)
 	switch class := c.class(r.Provenance); {
 	case class == agreement.Measured:
 		return r.shown(cell.Value, want, decimals)
 	case class == agreement.Predicted:
-		return agreement.Foretold(r.forecast(c.of), r.forecast(c.naive), want, decimals)
+		return agreement.Foretold(forecast, cell.naive, want, decimals)
 	case class == agreement.InFit:
-		return agreement.Foretold(r.forecast(c.of), r.forecast(c.naive), want, decimals).Seen()
+		return agreement.Foretold(forecast, cell.naive, want, decimals).Seen()
 	case r.kind.replayed && column == continuousColumn && r.Provenance != measurement.Published:
 		return agreement.Beside(cell.Value, want, decimals).Shown("the same number is compared in the published row")
 	}
@@ -329,7 +328,7 @@ func (r *costRow) judge(column int, want float64) agreement.Comparison {
 
 // shown is a number with the paper's, without a verdict.
 func (r *costRow) shown(value, want float64, decimals int) agreement.Comparison {
-	return agreement.Beside(value, want, decimals).Shown(fmt.Sprintf("other machines; profiles: %d", len(r.Settings)))
+	return agreement.Beside(value, want, decimals).Shown(fmt.Sprintf("other machines; profiles: %d", r.profiles))
 }
 
 // provenanceLabels head the rows of a provenance.
@@ -347,7 +346,7 @@ func heading(rows []*costRow, provenance string) table.Head {
 	for _, r := range rows {
 		if r.Provenance == provenance {
 			drawn = r.drawn
-			profiles, repeats = append(profiles, len(r.Settings)), append(repeats, r.Repeats())
+			profiles, repeats = append(profiles, r.profiles), append(repeats, r.repeats)
 		}
 	}
 	head := fmt.Sprintf("%s (profiles: %s", provenanceLabels[provenance], model.Between(profiles))
@@ -378,7 +377,7 @@ func (k *costTable) macros(src *stored.Source) (all []model.Macro, err error) {
 		}
 		if k.replayed {
 			add("ExtraBudgetKept", points.Print(r.kept().Value))
-			add("Executions", strconv.Itoa(r.Repeats()))
+			add("Executions", strconv.Itoa(r.repeats))
 		}
 	}
 	return all, err

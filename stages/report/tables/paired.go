@@ -71,10 +71,8 @@ func makePaired(src *stored.Source) (*model.Sheet, error) {
 	for _, r := range all {
 		row := pairedRow{
 			Budget: r.Budget, PolicyKeys: model.KeysOf(r.Policy),
-			Difference:  r.Mean(func(e variance.PairedEntry) float64 { return e.Difference.Difference }),
-			SE:          r.RMS(func(e variance.PairedEntry) float64 { return e.DifferenceSE }),
-			Independent: r.IndependentSE(),
-			Better:      r.Beyond(1), Worse: r.Beyond(-1), Profiles: len(r.Entries), Lower: r.Lower(),
+			Difference: r.Difference.Value, SE: r.Difference.SE, Independent: r.IndependentSE,
+			Better: r.Better, Worse: r.Worse, Profiles: r.Profiles, Lower: r.Lower,
 		}
 		if b := r.Between; b != nil {
 			row.Low, row.High = &b.Low, &b.High
@@ -145,13 +143,13 @@ func (r rival) profiles() string {
 	var budgets, counts, against []string
 	for _, row := range r.rows {
 		budgets = append(budgets, fmt.Sprint(row.Budget))
-		counts = append(counts, fmt.Sprint(row.Lower()))
-		if 2*row.Lower() < len(row.Entries) {
+		counts = append(counts, fmt.Sprint(row.Lower))
+		if 2*row.Lower < row.Profiles {
 			against = append(against, fmt.Sprint(row.Budget))
 		}
 	}
 	const form = "HBN has the lower variance on %s of %d profiles at %s"
-	all := len(r.rows[0].Entries)
+	all := r.rows[0].Profiles
 	if len(slices.Compact(slices.Clone(counts))) == 1 {
 		return fmt.Sprintf(form, counts[0], all, "every budget")
 	}
@@ -174,7 +172,7 @@ func rivalMacros(src *stored.Source) (all []model.Macro, err error) {
 		for _, row := range r.rows {
 			all = append(all, macroOf(name+"Low", row.Budget, signedPoints(row.Between.Low)),
 				macroOf(name+"High", row.Budget, signedPoints(row.Between.High)),
-				macroOf(name+"Lower", row.Budget, fmt.Sprint(row.Lower())))
+				macroOf(name+"Lower", row.Budget, fmt.Sprint(row.Lower)))
 		}
 		all = append(all, model.Macro{Name: "spec" + name + "Interval", Value: r.interval()},
 			model.Macro{Name: "spec" + name + "Profiles", Value: r.profiles()})

@@ -78,17 +78,11 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	for _, d := range selected {
 		rows = append(rows, scheduleRow{d.NTasks, d.Budget, d.M, d.W, d.Risk, d.RiskSE})
 	}
-	var candidates []variance.Design
-	for _, d := range all {
-		if d.Policy == k.policy.Name {
-			candidates = append(candidates, d)
-		}
-	}
 	s := model.NewSheet(k.title, rows)
 	s.Key = func(i int) paper.Key { return keyOf(selected[i]) }
 	s.Lack = func(i int, key paper.Key) string {
 		m, _ := numbers.At(k.section, "m", key)
-		if _, ok := designAt(candidates, key, int32(m)); i < 0 || !ok {
+		if _, ok := designAt(all, k.policy, key, int32(m)); i < 0 || !ok {
 			return "no such design is stored"
 		}
 		return ""
@@ -100,7 +94,8 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 	}
 	judged := func(i int) (m, w agreement.Comparison) {
 		pm, pw, _ := theirs(s.Key(i))
-		return judgePair(candidates, selected[i], pm, pw, k.decimals)
+		candidate, _ := designAt(all, k.policy, s.Key(i), pm)
+		return judgePair(candidate, selected[i], pw, k.decimals)
 	}
 	s.Column("m").Rule.Judge = func(i int, _ float64) agreement.Comparison { m, _ := judged(i); return m }
 	s.Column("w").Rule.Judge = func(i int, _ float64) agreement.Comparison { _, w := judged(i); return w }
@@ -152,32 +147,31 @@ func judgeEnds(rows []variance.Design, numbers *paper.Numbers) []agreement.Compa
 // keyOf is the row of the paper that a design is.
 func keyOf(d variance.Design) paper.Key { return paper.Key{NTasks: d.NTasks, Budget: d.Budget} }
 
-// designAt is the candidate with a pilot size.
-func designAt(candidates []variance.Design, key paper.Key, m int32) (variance.Design, bool) {
-	i := slices.IndexFunc(candidates, func(d variance.Design) bool { return keyOf(d) == key && d.M == m })
+// designAt is the candidate of a policy with a pilot size.
+func designAt(all []variance.Design, of *policy.Policy, key paper.Key, m int32) (d variance.Design, ok bool) {
+	i := slices.IndexFunc(all, func(d variance.Design) bool { return d.Policy == of.Name && keyOf(d) == key && d.M == m })
 	if i < 0 {
-		return variance.Design{}, false
+		return d, false
 	}
-	return candidates[i], true
+	return all[i], true
 }
 
-// judgePair compares a selected design with a printed (m, w), of which a candidate
-// with that m is there.
+// judgePair compares a selected design with a printed (m, w): theirs is the candidate with
+// that m.
 //
 // The weight is compared at the paper's pilot size, whether or not we select
 // it: rounding plus noise. Where m differs, or w does beyond noise, the risk
 // decides: how much worse is the paper's (m, w) than our selection under our
 // own masses? Common random numbers make the noise of that difference, GapSE,
 // small, so a tie is a statement of substance.
-func judgePair(candidates []variance.Design, ours variance.Design, paperM int32, paperW float64, decimals int) (m, w agreement.Comparison) {
-	theirs, _ := designAt(candidates, keyOf(ours), paperM)
-	m = agreement.Compare(exactly(float64(ours.M)), float64(paperM), 0, 0)
+func judgePair(theirs, ours variance.Design, paperW float64, decimals int) (m, w agreement.Comparison) {
+	m = agreement.Compare(exactly(float64(ours.M)), float64(theirs.M), 0, 0)
 	w = agreement.Compare(agreement.Estimate{Value: theirs.W, SE: variance.WeightSE(theirs)}, paperW, decimals, 0)
 	loss := theirs.RiskAt(nearest(theirs.W, paperW, decimals)) - ours.Risk
 	note := fmt.Sprintf("the paper's (m, w) has a risk %.6f higher", loss)
 	if m.Verdict == agreement.Differs {
 		m = agreement.Choice(m, loss, theirs.GapSE).Noted(note)
-		w.Note = fmt.Sprintf("ours at m = %d", paperM)
+		w.Note = fmt.Sprintf("ours at m = %d", theirs.M)
 	}
 	if w.Verdict == agreement.Differs {
 		w = agreement.Choice(w, loss, theirs.GapSE).Noted(note)

@@ -126,8 +126,8 @@ func worthNotes(rows []*costRow) (notes []string) {
 // benefit is the saving of a policy, with its error.
 func (r *costRow) benefit() (value, se float64) {
 	delta := r.cells[2]
-	if r.Repeats() > 1 {
-		se = delta.sd / math.Sqrt(float64(r.Repeats()))
+	if r.repeats > 1 {
+		se = delta.sd / math.Sqrt(float64(r.repeats))
 	}
 	return delta.Value, se
 }
