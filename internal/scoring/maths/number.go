@@ -161,11 +161,7 @@ func power(n int) *big.Rat {
 
 // digits counts the significant digits of a decimal number.
 func digits(e *algebra.Expr) int {
-	scaled := new(big.Rat).Mul(e.Num, power(e.Places))
-	if !scaled.IsInt() {
-		return 0
-	}
-	return len(scaled.Num().String())
+	return len(new(big.Rat).Mul(e.Num, power(e.Places)).Num().String())
 }
 
 // rational is the value of an answer that is a rational number.

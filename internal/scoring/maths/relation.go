@@ -141,12 +141,14 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 			g.Clock = g.Clock && !strings.Contains(pName, ":")
 			return c.equal(g, pValue) || bounds(g) && c.equalSets(g, p)
 		}
-		return c.equalLast(p, g, false) || c.equalSets(g, p)
+		value, ok := c.computed(p, false)
+		return ok && c.equal(g, value) || c.equalSets(g, p)
 	case p.Kind != latex.Relation:
 		if gDefines {
 			return c.equal(gValue, p) || gName[0] == '|' && c.equalSets(g, p) // |x| = 3
 		}
-		return c.equalLast(g, p, true) || c.equalSets(g, p)
+		value, ok := c.computed(g, true)
+		return ok && c.equal(value, p) || c.equalSets(g, p)
 	}
 	return c.equivalent(g, p) || c.equalSets(g, p)
 }
@@ -215,15 +217,6 @@ func sameName(a, b string) bool {
 	return strings.EqualFold(a, b) || words(a) || words(b)
 }
 
-// equalLast compares the value of a computation with another, see computed.
-func (c *comparer) equalLast(relation, value latex.Answer, relationIsGold bool) bool {
-	last, ok := c.computed(relation, relationIsGold)
-	if relationIsGold {
-		return ok && c.equal(last, value)
-	}
-	return ok && c.equal(value, last)
-}
-
 // computed is the value of a computation, 2 + 3 = 5 or a + b = 2 + 3 = 5, or of a
 // response the total m + n = 5. A rounded value does not count: 1/3 in 1/3 ≈ 0.33.
 func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Answer, ok bool) {
@@ -233,9 +226,6 @@ func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Ans
 		}
 	}
 	computation := relation.Items
-	if len(computation) < 2 {
-		return value, false
-	}
 	if !isGold && len(computation) == 2 && c.identity(computation[0], computation[1]) {
 		return computation[1], true
 	}
@@ -294,15 +284,11 @@ func (c *comparer) equivalent(g, p latex.Answer) bool {
 	if !c.spend(numericWork * (gDiff.Size(enoughWork) + pDiff.Size(enoughWork))) {
 		return false
 	}
-	switch sign := algebra.Ratio(gDiff, pDiff); {
-	case sign == 0:
-		return false
-	case gRel == "=" || gRel == "≠":
-		return gRel == pRel
-	case sign < 0:
+	sign := algebra.Ratio(gDiff, pDiff)
+	if sign < 0 {
 		pRel = turned(pRel)
 	}
-	return gRel == pRel
+	return sign != 0 && gRel == pRel
 }
 
 func difference(a latex.Answer) (*algebra.Expr, bool) {

@@ -262,9 +262,6 @@ func lastNumber(text string) (span, string, bool) {
 func lastMath(text string) (p span, content string, ok bool) {
 	var recent []words.Formula
 	open := words.Formulas(text, 0, func(f words.Formula) bool {
-		if len(recent) == 2*maxItems {
-			recent = append(recent[:0], recent[maxItems:]...)
-		}
 		recent = append(recent, f)
 		return true
 	})

@@ -156,9 +156,7 @@ func constant(e *Expr) (number, bool) {
 
 // Sign is the sign of a constant, if it is real and that can be decided.
 func Sign(e *Expr) (sign int, ok bool) {
-	if s := Infinite(e); s != 0 {
-		return s, true
-	} else if _, ok := constant(e); !ok {
+	if _, ok := constant(e); !ok {
 		return 0, false
 	}
 	v, d := newComparison(e, Int(0)).difference(e, Int(0), false, quick, maxPrec)

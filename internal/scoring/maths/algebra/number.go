@@ -41,13 +41,10 @@ func (n number) size() float64 {
 	return float64(n.rat.Num().BitLen() - n.rat.Denom().BitLen())
 }
 
-// sign is the sign of the real part, or of the imaginary part where that is the larger one.
+// sign is the sign of the real part.
 func (n number) sign() int {
-	switch {
-	case n.rat != nil:
+	if n.rat != nil {
 		return n.rat.Sign()
-	case size2(n.im) > size2(n.re):
-		return n.im.Sign()
 	}
 	return n.re.Sign()
 }

@@ -66,7 +66,7 @@ func cut(text string, commas bool) *Text {
 	if strings.HasPrefix(strings.TrimLeft(text, " $"), `"`) { // and no inches
 		text = strings.ReplaceAll(text, `"`, "")
 	}
-	text = Plain(text)
+	text = plain(text)
 	if strings.Contains(text, " (") {
 		text = withForm(nearly.ReplaceAllString(text, ""))
 	}

@@ -67,16 +67,12 @@ func (p *parser) brackets(open byte) Answer {
 	if open == '(' && end != ")" || open == '[' && end != "]" {
 		return p.fail()
 	}
-	if a.Kind == Matrix && a.Open == 0 {
-		a.Open, a.Close = open, end[0]
-	}
 	return a
 }
 
 func (p *parser) absolute(end string) Answer {
-	p.bars++
-	if end != "|" {
-		p.bars--
+	if end == "|" {
+		p.bars++
 	}
 	a := p.list()
 	if end == "|" {
@@ -86,9 +82,6 @@ func (p *parser) absolute(end string) Answer {
 	if a.Kind == Matrix {
 		a.Open, a.Close = '|', '|'
 		return a
-	}
-	if a.Kind != Value {
-		return p.fail()
 	}
 	return value(algebra.Apply("abs", p.expr(a)))
 }

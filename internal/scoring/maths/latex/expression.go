@@ -15,16 +15,12 @@ func (p *parser) sum() Answer {
 	total := p.term()
 	for !p.failed {
 		p.align()
-		sign := p.peek()
-		switch sign {
+		switch p.peek() {
 		case "+", "-", "±", "∓":
+			total = p.plus(total, p.term())
 		default:
 			return total
 		}
-		if sign == "-" && total.Kind != Value && total.Kind != Matrix && total.Kind != Tuple {
-			return total
-		}
-		total = p.plus(total, p.term())
 	}
 	return total
 }
@@ -210,10 +206,7 @@ func (p *parser) mixed() (Answer, bool) {
 		p.pos, p.failed = start, false
 		return Answer{}, false
 	}
-	n, ok := numeral(whole)
-	if !ok {
-		return p.fail(), true
-	}
+	n, _ := numeral(whole)
 	return value(algebra.Make(algebra.Add, n, algebra.Make(algebra.Div, num, den))), true
 }
 

@@ -17,9 +17,6 @@ func (p *parser) environment(name string) Answer {
 	case "cases", "dcases", "rcases":
 		return p.cases(name)
 	case "array":
-		if p.peek() == "[" {
-			return p.fail()
-		}
 		p.raw() // the columns
 		a := p.matrix(name, 0)
 		if a.Columns == 1 && !slices.ContainsFunc(a.Items, func(item Answer) bool { return item.Kind != Relation }) {

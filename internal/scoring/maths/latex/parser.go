@@ -184,11 +184,8 @@ func (p *parser) relation() Answer {
 	var rels []string
 	for !p.failed {
 		p.continued()
+		p.align()
 		sign := p.peek()
-		if sign == "&" && p.cells == 0 {
-			p.pos++
-			continue
-		}
 		if sign == "" || !strings.Contains(relations, sign) {
 			break
 		}
@@ -257,12 +254,8 @@ func (p *parser) union() Answer {
 		return a
 	}
 	items := []Answer{a}
-	for p.accept(op) {
+	for p.accept(op) { // a mixture needs brackets
 		items = append(items, p.ratio())
-	}
-	switch p.peek() {
-	case "∪", "∩", "∖":
-		return p.fail() // a mixture needs brackets
 	}
 	return Answer{Kind: Union, Op: op, Items: items}
 }
