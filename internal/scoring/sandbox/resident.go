@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring/sandbox/child"
@@ -39,7 +40,7 @@ func NewResident(ctx context.Context, r Resident) (*Resident, error) {
 		return nil, fmt.Errorf("sandbox: there is no bubblewrap: install it (Debian, Ubuntu and Fedora call the package bubblewrap): %w", err)
 	}
 	r.wrapper = wrapper
-	r.Arguments = append([]string{}, r.Arguments...)
+	r.Arguments = slices.Clone(r.Arguments)
 	name := r.Arguments[0]
 	if isPython.MatchString(filepath.Base(name)) {
 		if r.python, err = probe(ctx, name); err != nil {
@@ -100,23 +101,6 @@ func (r *Resident) limited() []string {
 
 // systemFolders are seen by residents.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"}
-
-// seen lists what the program sees in addition to the system's folders.
-func (r *Resident) seen() []string {
-	paths := append([]string{}, r.python.Folders...)
-	if r.python.Path != "" {
-		paths = append(paths, r.python.Path)
-	} else {
-		paths = append(paths, r.Arguments[0])
-	}
-	var all []string
-	for _, path := range append(paths, r.Visible...) {
-		if path != "" && !inSystem(path) {
-			all = append(all, path)
-		}
-	}
-	return all
-}
 
 // inSystem reports whether a path is in a folder that every sandbox sees.
 func inSystem(path string) bool {

@@ -29,7 +29,7 @@ func (r *Resident) tree() []string {
 	t.show(systemFolders...)
 	outside := func(folders []string) []string { return slices.DeleteFunc(folders, inSystem) }
 	t.make(outside(append(ancestors(r.Folder), r.Folder))...)
-	for _, path := range r.seen() {
+	for _, path := range outside(slices.Concat(r.python.Folders, r.Arguments[:1], r.Visible)) {
 		t.make(outside(ancestors(path))...)
 		t.add("--ro-bind", path, path)
 	}
