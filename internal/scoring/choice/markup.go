@@ -22,7 +22,7 @@ func prefix(s string, texts []string) int {
 		return 0
 	}
 	for _, t := range texts {
-		if s[0] == t[0] && strings.HasPrefix(s, t) {
+		if strings.HasPrefix(s, t) {
 			return len(t)
 		}
 	}
