@@ -2,6 +2,7 @@ package choice
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"speceval/internal/scoring/words"
 )
@@ -11,7 +12,7 @@ import (
 func lastNoun(text string, end int) (from, to int) {
 	for i := end; i >= 6; i-- {
 		from := i - 6
-		if isLetter(text[i-1]) && (i == len(text) || !isLetter(text[i])) && classOf(text[from:i]).In(noun) && !wordyBefore(text, from) {
+		if r, _ := utf8.DecodeLastRuneInString(text[:from]); isLetter(text[i-1]) && (i == len(text) || !isLetter(text[i])) && !wordy(r) && classOf(text[from:i]).In(noun) {
 			return from, i
 		}
 	}

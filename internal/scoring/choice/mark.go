@@ -138,11 +138,5 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 // wordy reports what may be part of a word or a number.
 func wordy(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
-// wordyBefore reports whether a letter or a digit is before i.
-func wordyBefore(s string, i int) bool {
-	r, _ := utf8.DecodeLastRuneInString(s[:i])
-	return wordy(r)
-}
-
 // word is the word at i.
 func word(s string, i int) string { return s[i:words.Word(s, i)] }

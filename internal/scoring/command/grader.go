@@ -166,7 +166,10 @@ func (g *Grader) take(fresh bool) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newProcess(c), nil
+	done := make(chan struct{})
+	p := &process{Child: c, lines: make(chan []byte), quit: sync.OnceFunc(func() { close(done) })}
+	go p.read(done)
+	return p, nil
 }
 
 // giveBack keeps a process for another response, if there will be one.

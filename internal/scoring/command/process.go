@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
 	"time"
 
 	"speceval/internal/scoring/sandbox/child"
@@ -26,14 +25,6 @@ type process struct {
 	lines chan []byte // replies; closed when no other can come, and why is set
 	why   error       // why no other reply can come
 	quit  func()      // no more are wanted
-}
-
-// newProcess reads the replies of a grader that was started.
-func newProcess(c *child.Child) *process {
-	done := make(chan struct{})
-	p := &process{Child: c, lines: make(chan []byte), quit: sync.OnceFunc(func() { close(done) })}
-	go p.read(done)
-	return p
 }
 
 // read reads lines until there are no more, or one is too long.

@@ -226,8 +226,8 @@ func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Ans
 		}
 	}
 	computation := relation.Items
-	if !isGold && len(computation) == 2 && c.identity(computation[0], computation[1]) {
-		return computation[1], true
+	if left, right := computation[0], computation[1]; !isGold && len(computation) == 2 && left.Kind == latex.Value && right.Kind == latex.Value && c.same(left.Expr, right.Expr) {
+		return right, true // for all values of their variables
 	}
 	if len(computation) > 2 || !isGold && isTotal(computation[0]) {
 		computation = computation[1:]
@@ -241,11 +241,6 @@ func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Ans
 		return relation.Items[i], true
 	}
 	return computation[len(computation)-1], true
-}
-
-// identity reports whether two sides are equal for all values of their variables.
-func (c *comparer) identity(a, b latex.Answer) bool {
-	return a.Kind == latex.Value && b.Kind == latex.Value && c.same(a.Expr, b.Expr)
 }
 
 // isTotal reports whether an answer is a sum of several variables, such as the m + n that a

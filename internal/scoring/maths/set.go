@@ -400,7 +400,12 @@ func (c *comparer) solution(left, right latex.Answer, rel string, solve bool) (r
 		return region{}, false
 	}
 	all := cut(zeros, func(x *algebra.Expr) bool {
-		sign, _ := algebra.Sign(replaced(difference, name, x))
+		sign, _ := algebra.Sign(algebra.Rewrite(difference, func(e *algebra.Expr) *algebra.Expr {
+			if e.Op == algebra.Symbol && e.Name == name {
+				return x
+			}
+			return nil
+		}))
 		return strings.IndexByte(signs, "<=>"[1+sign]) >= 0
 	})
 	all.name = name

@@ -151,16 +151,6 @@ func renamed(a latex.Answer, from, to []string) latex.Answer {
 	})
 }
 
-// replaced is an expression with another one for a variable.
-func replaced(e *algebra.Expr, name string, by *algebra.Expr) *algebra.Expr {
-	return algebra.Rewrite(e, func(e *algebra.Expr) *algebra.Expr {
-		if e.Op == algebra.Symbol && e.Name == name {
-			return by
-		}
-		return nil
-	})
-}
-
 // progression is an arithmetic progression in both directions, a + bℤ: the numbers that are
 // congruent, or some of the solutions of an equation like sin x = 1/2.
 type progression struct{ offset, step *algebra.Expr }

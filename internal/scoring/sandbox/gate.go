@@ -9,10 +9,6 @@ type gate struct {
 	alone    chan struct{} // one place: to collect the places of tests
 }
 
-func newGate(n int) gate {
-	return gate{make(chan struct{}, n), make(chan struct{}, n), make(chan struct{}, 1)}
-}
-
 // take waits for a place.
 func take(ctx context.Context, places chan struct{}) error {
 	select {

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 
 	"speceval/internal/scoring/sandbox/child"
 )
@@ -88,26 +87,4 @@ func (r *Resident) Start() (*child.Child, error) {
 	command := r.command(firstExtra)
 	command.ExtraFiles = []*os.File{rules}
 	return child.Start(command, child.Options{Inside: killInside, Group: true})
-}
-
-// limited is the words of a shell that bounds the memory of a program.
-func (r *Resident) limited() []string {
-	bounds := "ulimit -c 0; "
-	if r.Memory > 0 {
-		bounds += fmt.Sprintf("ulimit -v %d; ", r.Memory>>10)
-	}
-	return append([]string{"/bin/sh", "-c", bounds + `exec "$@"`, "sh"}, r.Arguments...)
-}
-
-// systemFolders are seen by residents.
-var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"}
-
-// inSystem reports whether a path is in a folder that every sandbox sees.
-func inSystem(path string) bool {
-	for _, folder := range systemFolders {
-		if path == folder || strings.HasPrefix(path, folder+"/") {
-			return true
-		}
-	}
-	return false
 }

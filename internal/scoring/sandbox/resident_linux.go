@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -15,11 +16,18 @@ import (
 func (r *Resident) command(filter int) *exec.Cmd {
 	id := strconv.Itoa(nobodyID)
 	arguments := append(isolated(filter), "--unshare-user", "--uid", id, "--gid", id, "--cap-drop", "ALL")
-	arguments = append(arguments, r.tree()...)
-	command := exec.Command(r.wrapper, append(arguments, r.limited()...)...)
+	bounds := "ulimit -c 0; "
+	if r.Memory > 0 {
+		bounds += fmt.Sprintf("ulimit -v %d; ", r.Memory>>10)
+	}
+	arguments = slices.Concat(arguments, r.tree(), []string{"/bin/sh", "-c", bounds + `exec "$@"`, "sh"}, r.Arguments)
+	command := exec.Command(r.wrapper, arguments...)
 	command.SysProcAttr = child.OwnGroup()
 	return command
 }
+
+// systemFolders are seen by residents.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"}
 
 // tree says what a resident sees of files.
 func (r *Resident) tree() []string {
@@ -27,7 +35,11 @@ func (r *Resident) tree() []string {
 	t.add("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", strconv.Itoa(MaxScratch), "--tmpfs", "/tmp")
 	t.made = append([]string{"/", "/tmp"}, systemFolders...)
 	t.show(systemFolders...)
-	outside := func(folders []string) []string { return slices.DeleteFunc(folders, inSystem) }
+	outside := func(paths []string) []string {
+		return slices.DeleteFunc(paths, func(path string) bool {
+			return slices.ContainsFunc(systemFolders, func(folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") })
+		})
+	}
 	t.make(outside(append(ancestors(r.Folder), r.Folder))...)
 	for _, path := range outside(slices.Concat(r.python.Folders, r.Arguments[:1], r.Visible)) {
 		t.make(outside(ancestors(path))...)

@@ -109,7 +109,7 @@ func New(ctx context.Context, settings Settings) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{settings: settings, wrapper: wrapper, python: python, gate: newGate(settings.AtATime)}
+	s := &Sandbox{settings: settings, wrapper: wrapper, python: python, gate: gate{make(chan struct{}, settings.AtATime), make(chan struct{}, settings.AtATime), make(chan struct{}, 1)}}
 	if err := s.try(ctx); err != nil {
 		return nil, err
 	}

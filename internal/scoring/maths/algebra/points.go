@@ -73,10 +73,8 @@ var ranges = [...]struct {
 // of the expressions: √(x−20)·√(30−x).
 var scales = [...]int64{1, 1, 1, 1, 8, 60, 500}
 
-// generic is a point at which variables are numbers without any relation to one another.
-func (c *comparison) generic(index int) []binding { return c.near(index, new(big.Rat), 1) }
-
-// near is a generic point whose ranges are widened by a scale, and begin at a number.
+// near is a generic point, at which variables are numbers without any relation to one another, whose
+// ranges are widened by a scale, and begin at a number.
 func (c *comparison) near(index int, start *big.Rat, scale int64) []binding {
 	r := ranges[index%len(ranges)]
 	values := make([]binding, len(c.names))
@@ -199,7 +197,7 @@ func (c *comparison) special() (all [][]binding) {
 	}
 	values := c.steps()
 	for i, name := range c.names {
-		at, domain := c.generic(3+i%2), c.domain(name) // positive, or of mixed signs
+		at, domain := c.near(3+i%2, new(big.Rat), 1), c.domain(name) // positive, or of mixed signs
 		for _, value := range values {
 			if domain != reals && !value.IsInt() || domain == naturals && value.Sign() < 0 {
 				continue

@@ -42,19 +42,13 @@ func (lx *lexer) letters(prose bool) {
 		lx.emit(operator, "*")
 	case prose && (len(run) > 1 || lx.afterValue() || lx.inUnit()):
 		lx.named(run, prose)
-	case len(run) == 1 && lx.unitLetter(run):
+	case len(run) == 1 && strings.Contains("msghLNJWVK", run) && lx.lastUnit():
 		lx.emitRun(word, lower, run)
 	case len(run) == 1:
 		lx.letter(run)
 	default:
 		lx.named(run, prose)
 	}
-}
-
-// unitLetter reports whether a letter is a unit: behind a number and a space, at the end or
-// before a slash.
-func (lx *lexer) unitLetter(letter string) bool {
-	return strings.Contains("msghLNJWVK", letter) && lx.lastUnit()
 }
 
 // lastUnit reports whether the text read may be the unit of a number at the end: a space is

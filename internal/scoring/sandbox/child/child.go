@@ -67,12 +67,7 @@ func Start(command *exec.Cmd, o Options) (*Child, error) {
 		c.closePipes()
 		return nil, fmt.Errorf("cannot be started: %w", err)
 	}
-	c.killBy(o, command.Process.Pid)
-	return c, nil
-}
-
-// killBy sets how the child is killed.
-func (c *Child) killBy(o Options, pid int) {
+	pid := command.Process.Pid
 	c.Kill = sync.OnceFunc(func() {
 		select {
 		case <-c.Died:
@@ -90,6 +85,7 @@ func (c *Child) killBy(o Options, pid int) {
 		c.closePipes()
 		<-c.Died
 	})
+	return c, nil
 }
 
 func (c *Child) closePipes() {
