@@ -27,27 +27,20 @@ func byCommand(name, version string, graded bool) Family {
 		Need:           Grader,
 		New:            func(t scoring.Task, r Resources) scoring.Scorer { return command.New(r.Grader, t, graded) },
 		Unchecked:      "it asks a program of yours, which the configuration names, about a whole task",
-		Answer:         literally,
-		Unsimulated:    unanswered,
+		Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
+			result := t.Answer
+			if !right || result == "" {
+				result = otherAnswer(s, result, append([]string{"nothing of the kind"}, others...))
+			}
+			return "\n\n" + strings.TrimSpace(result)
+		},
+		Unsimulated: func(t scoring.Task) string {
+			if t.Answer == "" {
+				return "it has no answer that could be said to its grader"
+			}
+			return ""
+		},
 	}
-}
-
-// literally ends an answer with the right one as it stands, alone in its lines, or
-// with another one.
-func literally(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-	result := t.Answer
-	if !right || result == "" {
-		result = otherAnswer(s, result, append([]string{"nothing of the kind"}, others...))
-	}
-	return "\n\n" + strings.TrimSpace(result)
-}
-
-// unanswered says that nothing is known of what the grader of a task takes.
-func unanswered(t scoring.Task) string {
-	if t.Answer == "" {
-		return "it has no answer that could be said to its grader"
-	}
-	return ""
 }
 
 // programs are rewarded if all tests pass, and gradedPrograms for each passed test.

@@ -89,38 +89,29 @@ func said(s *seed.Stream, by scoring.Scorer, result string, right bool, others [
 var choices = Family{
 	Name: "choice", Version: choice.Version, Prompt: "choice",
 	Options: true,
-	Gold:    letterFault,
+	Gold: func(t scoring.Task) string {
+		last := 'A' + rune(t.Options) - 1
+		if t.Options < 2 || t.Options > scoring.MostOptions || len(t.Answer) == 1 && 'A' <= t.Answer[0] && rune(t.Answer[0]) <= last {
+			return "" // how many options there may be is checked elsewhere
+		}
+		return fmt.Sprintf("is %q, must be a letter from A to %c", t.Answer, last)
+	},
 	New: func(t scoring.Task, _ Resources) scoring.Scorer {
 		return choice.New(t.Answer, t.Options, t.OptionTexts)
 	},
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		letter := t.Answer
 		if !right {
-			letter = otherLetter(s, letter, t.Options)
+			var others []string
+			for i := range min(max(t.Options, 2), scoring.MostOptions) {
+				if other := string(rune('A' + i)); other != letter {
+					others = append(others, other)
+				}
+			}
+			letter = others[pick(s, len(others))]
 		}
 		return "\n\nSo the answer is \\boxed{" + letter + "}."
 	},
-}
-
-// letterFault says why the answer is no letter of an option. How many of those
-// there may be is not its concern.
-func letterFault(t scoring.Task) string {
-	last := 'A' + rune(t.Options) - 1
-	if t.Options < 2 || t.Options > scoring.MostOptions || len(t.Answer) == 1 && 'A' <= t.Answer[0] && rune(t.Answer[0]) <= last {
-		return ""
-	}
-	return fmt.Sprintf("is %q, must be a letter from A to %c", t.Answer, last)
-}
-
-// otherLetter is another option than the right one.
-func otherLetter(s *seed.Stream, right string, options int) string {
-	var others []string
-	for i := range min(max(options, 2), scoring.MostOptions) {
-		if letter := string(rune('A' + i)); letter != right {
-			others = append(others, letter)
-		}
-	}
-	return others[pick(s, len(others))]
 }
 
 // mathematics are answers that are compared by their mathematical value.
