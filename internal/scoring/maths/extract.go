@@ -9,12 +9,6 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// answer is an answer found in a text, with a note on how it was found.
-type answer struct {
-	text, note string
-	boxed      bool
-}
-
 // Bounds on what is tried without a box.
 const (
 	longestWhole = 400 // of a text that is an answer as a whole, in bytes
@@ -26,49 +20,46 @@ const (
 // is none and the text ends where its author wanted, what is at the places
 // where people look for it. Several says that the answers in the boxes of the
 // last line that has any belong together.
-func final(text string, ended, several bool) answer {
+func final(text string, ended, several bool) words.Final {
 	text = annotation.ReplaceAllString(text, "")
-	if content, note, found := words.Boxed(text, several); found {
-		return answer{content, note, true}
-	}
-	if !ended {
-		return answer{note: "no box, and the response is cut"}
-	}
-	if tagged, found := words.Tagged(text); found {
-		return answer{text: trimmed(tagged), note: words.TagRead}
+	if found, ends := words.Marked(text, !ended, several); ends {
+		if !found.Boxed {
+			found.Text = trimmed(found.Text)
+		}
+		return found
 	}
 	text = unchecked(text)
 	if word, ok := lastWord(text); ok {
-		return answer{text: word, note: "no box: the last value was read"}
+		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole {
 		if a, ok := latex.Read(whole); ok && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
-			return answer{text: whole}
+			return words.Final{Text: whole}
 		}
 	}
 	refused := -1
 	for i, finder := range finders {
 		if i == amongWords && !prose.MatchString(text[:min(len(text), 2000)]) && !strings.Contains(text, " is ") {
-			return answer{text: trimmed(text)[:min(len(trimmed(text)), longest)]}
+			return words.Final{Text: trimmed(text)[:min(len(trimmed(text)), longest)]}
 		}
 		p, content, ok := finder.find(text)
 		if ok && content == "" {
-			return answer{note: "no box, and the last formula does not end"}
+			return words.Final{Note: "no box, and the last formula does not end"}
 		}
 		if ok && p.from >= refused {
 			if value, ok := found(text, p, content); ok {
-				return answer{text: value, note: finder.note}
+				return words.Final{Text: value, Note: finder.note}
 			}
 			refused = p.to
 		}
 	}
 	if refused > 0 {
-		return answer{note: "no box, and no value is stated as the answer"}
+		return words.Final{Note: "no box, and no value is stated as the answer"}
 	}
 	if len(text) <= longestWhole {
-		return answer{text: trimmed(text)}
+		return words.Final{Text: trimmed(text)}
 	}
-	return answer{note: "no answer was found"}
+	return words.Final{Note: "no answer was found"}
 }
 
 var (

@@ -60,8 +60,8 @@ func New(gold string) *Scorer {
 // Score never fails.
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
 	found := final(r.Text, !r.Cut, s.severals)
-	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.text)), Answer: scoring.Shorten(found.text), Note: found.note}
-	if !v.Correct() && !r.Cut && (!s.read || s.answer.Kind == latex.Words) && !found.boxed {
+	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.Text)), Answer: scoring.Shorten(found.Text), Note: found.Note}
+	if !v.Correct() && !r.Cut && (!s.read || s.answer.Kind == latex.Words) && !found.Boxed {
 		for _, text := range []string{r.Text, announcedWords(r.Text), closingWords(r.Text)} {
 			if len(text) <= longestWhole && s.key != "" && sameWords(latex.Cut(text).Key(), s.key) { // June 20
 				return scoring.Verdict{Reward: 1, Answer: scoring.Shorten(trimmed(text))}, nil

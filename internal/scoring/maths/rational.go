@@ -49,8 +49,8 @@ func ReadRationals(text string) (all []Rational) {
 // note for people where it was not in a box.
 func Final(r scoring.Response) (text, note string) {
 	found := final(r.Text, !r.Cut, false)
-	if answer, ok := labelled(found.text); ok {
-		return answer, found.note
+	if answer, ok := labelled(found.Text); ok {
+		return answer, found.Note
 	}
-	return strings.TrimSpace(found.text), found.note
+	return strings.TrimSpace(found.Text), found.Note
 }

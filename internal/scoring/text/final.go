@@ -8,31 +8,17 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// final is the final answer of a response.
-type final struct {
-	text  string // "" if nothing was read
-	boxed bool   // it was in a box
-	note  string // where else it was read, or why it was not
-}
-
-// readFinal reads what the boxes of a response state, see [words.Boxed], or, where there
-// is none, the last line that is not empty, but of a response that is cut.
-func readFinal(r scoring.Response) final {
+// readFinal reads what a response marks, see [words.Marked], or else its last line that is not empty.
+func readFinal(r scoring.Response) words.Final {
 	text := strings.TrimSpace(r.Text)
-	if content, note, found := words.Boxed(text, false); found {
-		return final{strings.TrimSpace(content), true, note}
+	final, ends := words.Marked(text, r.Cut, false)
+	if text == "" && !ends {
+		final.Note = "empty response"
+	} else if !ends {
+		final.Text, final.Note = text[strings.LastIndexByte(text, '\n')+1:], "no box: the last line was read"
 	}
-	if r.Cut {
-		return final{note: "no box, and the response is cut"}
-	}
-	tagged, found := words.Tagged(text)
-	switch {
-	case found:
-		return final{text: strings.TrimSpace(tagged), note: words.TagRead}
-	case text == "":
-		return final{note: "empty response"}
-	}
-	return final{text: strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]), note: "no box: the last line was read"}
+	final.Text = strings.TrimSpace(final.Text)
+	return final
 }
 
 // label matches a label before the answer in the last line of a response.
@@ -44,11 +30,11 @@ const deepest = 5
 // readings are the ways to read a final answer: as it stands; without the word
 // "Answer:" or "Final answer:" before it, where it is a line; and without each of the
 // wrappers around it. There is none if nothing was read.
-func (f final) readings() (all []string) {
-	for text := f.text; text != "" && len(all) <= deepest; {
+func readings(f words.Final) (all []string) {
+	for text := f.Text; text != "" && len(all) <= deepest; {
 		all = append(all, text)
 		inner := unwrap(text)
-		if inner == text && !f.boxed {
+		if inner == text && !f.Boxed {
 			inner = label.ReplaceAllString(text, "")
 		}
 		if inner = strings.TrimSpace(inner); inner == text {

@@ -84,12 +84,12 @@ func (m *Matcher) Score(_ context.Context, r scoring.Response) (scoring.Verdict,
 		return scoring.Verdict{Note: scoring.Shorten(m.fault)}, nil
 	}
 	final := readFinal(r)
-	v := scoring.Verdict{Note: final.note}
-	if m.longest > 0 && len(final.text) > m.longest {
-		v.Note = fmt.Sprintf("the final answer has %d bytes, at most %d are matched", len(final.text), m.longest)
+	v := scoring.Verdict{Note: final.Note}
+	if m.longest > 0 && len(final.Text) > m.longest {
+		v.Note = fmt.Sprintf("the final answer has %d bytes, at most %d are matched", len(final.Text), m.longest)
 		return v, nil
 	}
-	for _, reading := range final.readings() {
+	for _, reading := range readings(final) {
 		v.Answer = scoring.Shorten(reading)
 		if m.matches(normal(reading)) {
 			v.Reward = 1

@@ -62,8 +62,23 @@ func Boxed(text string, several bool) (content, note string, found bool) {
 // orNumber is another number behind a box that ends the sentence: \boxed{1/2}, or 0.5.
 var orNumber = regexp.MustCompile(`^[ $]*,?[ (]*or [ $]*(-?\d+(?:\.\d+)?(?:/\d+)?)[ $)]*(?:\.?\s*$|\. |\.?\n)`)
 
-// TagRead is the note on an answer of [Tagged].
-const TagRead = "no box: the answer tag was read"
+// Final is a final answer.
+type Final struct {
+	Text, Note string // what was read, and for people where, or why nothing was
+	Boxed      bool   // it was in a box
+}
+
+// Marked is the final answer that a text marks: what its boxes state, see [Boxed], or its last
+// <answer>, unless it is cut short. It is false where it may be found without a mark.
+func Marked(text string, cut, several bool) (f Final, ends bool) {
+	if content, note, found := Boxed(text, several); found {
+		return Final{content, note, true}, true
+	} else if cut {
+		return Final{Note: "no box, and the response is cut"}, true
+	}
+	tagged, found := Tagged(text)
+	return Final{Text: tagged, Note: "no box: the answer tag was read"}, found
+}
 
 // Tagged is the content of the last <answer> of a text.
 func Tagged(text string) (inside string, found bool) {
