@@ -44,8 +44,6 @@ type Scorer struct {
 	longest int      // bytes in which the text of an option may be written
 }
 
-var _ scoring.Scorer = (*Scorer)(nil)
-
 // New returns the scorer for a task with options from A on, 26 at most, where gold names the right
 // one. Where their number is not known, 0, there are four if gold is one of A to D, else ten, or as
 // many as gold needs. Texts are the texts of the options, nil where they are not known.

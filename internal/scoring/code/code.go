@@ -47,8 +47,6 @@ type Scorer struct {
 	graded bool
 }
 
-var _ scoring.Scorer = (*Scorer)(nil)
-
 // New is the scorer for a task whose tests are loaded when a program has to be
 // run, and may be loaded again later. They must always be the same.
 // A graded scorer runs all tests, whatever comes of them, and rewards the share

@@ -43,8 +43,6 @@ type Scorer struct {
 	graded bool
 }
 
-var _ scoring.Scorer = (*Scorer)(nil)
-
 // task is a task as requests to the grader have it.
 type task struct {
 	Benchmark    string          `json:"benchmark"`

@@ -54,8 +54,6 @@ type Scorer struct {
 	verdict        *field
 }
 
-var _ scoring.Scorer = (*Scorer)(nil)
-
 // New is the scorer for a question whose right answer is gold; "" where none is known.
 func New(s Settings, question, gold string) *Scorer { return &Scorer{s, question, gold, correct} }
 

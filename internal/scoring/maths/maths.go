@@ -35,8 +35,6 @@ type Scorer struct {
 	severals bool           // gold is a list, which may be spread over several boxes
 }
 
-var _ scoring.Scorer = (*Scorer)(nil)
-
 // New is the scorer for a task whose right answer is gold, in LaTeX or plain
 // text. Any gold will do: one that cannot be read as mathematics is compared as
 // text.

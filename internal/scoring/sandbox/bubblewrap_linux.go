@@ -14,10 +14,9 @@ import (
 // nobodyID is the user id and group id that programs run as, which own nothing.
 const nobodyID = 65534
 
-// command is a sandbox with the driver in it, not started yet. filter is the
-// file descriptor of the filter of system calls in there.
-func (s *Sandbox) command(longest, filter int) *exec.Cmd {
-	arguments := append(isolated(filter), "--as-pid-1")
+// command is a sandbox with the driver in it, not started yet.
+func (s *Sandbox) command(longest int) *exec.Cmd {
+	arguments := append(isolated(), "--as-pid-1")
 	attributes := &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is for us
 	if os.Geteuid() == 0 {
 		// The limit of processes does not apply to root, so the driver changes to the
@@ -42,10 +41,10 @@ func (s *Sandbox) command(longest, filter int) *exec.Cmd {
 }
 
 // isolated is the arguments that all sandboxes have.
-func isolated(filter int) []string {
+func isolated() []string {
 	return []string{
 		"--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
-		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv", "--seccomp", strconv.Itoa(filter),
+		"--hostname", "sandbox", "--die-with-parent", "--new-session", "--clearenv", "--seccomp", strconv.Itoa(rulesFile),
 	}
 }
 

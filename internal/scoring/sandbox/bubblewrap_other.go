@@ -9,11 +9,11 @@ import (
 
 // Bubblewrap is for Linux only: without a filter, nothing of this is run.
 
-func (s *Sandbox) command(longest, filter int) *exec.Cmd {
+func (s *Sandbox) command(longest int) *exec.Cmd {
 	return exec.Command(s.wrapper)
 }
 
-func (r *Resident) command(filter int) *exec.Cmd { return exec.Command(r.wrapper) }
+func (r *Resident) command() *exec.Cmd { return exec.Command(r.wrapper) }
 
 func filter(architecture string, resident bool) ([]byte, error) {
 	return nil, errors.New("sandbox: programs run behind bubblewrap, which is for Linux only")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -78,13 +77,4 @@ func program(name string) (string, error) {
 }
 
 // Start starts the program behind bubblewrap.
-func (r *Resident) Start() (*child.Child, error) {
-	rules, err := rules(true)
-	if err != nil {
-		return nil, err
-	}
-	defer rules.Close()
-	command := r.command(firstExtra)
-	command.ExtraFiles = []*os.File{rules}
-	return child.Start(command, child.Options{Inside: killInside, Group: true})
-}
+func (r *Resident) Start() (*child.Child, error) { return start(r.command(), true) }

@@ -10,12 +10,11 @@ import (
 	"speceval/internal/scoring/sandbox/child"
 )
 
-// command is a resident in its sandbox. filter is the file descriptor of the
-// filter of system calls in there. The program runs as nobodyID in a user namespace of its
+// command is a resident in its sandbox. The program runs as nobodyID in a user namespace of its
 // own, without any capability.
-func (r *Resident) command(filter int) *exec.Cmd {
+func (r *Resident) command() *exec.Cmd {
 	id := strconv.Itoa(nobodyID)
-	arguments := append(isolated(filter), "--unshare-user", "--uid", id, "--gid", id, "--cap-drop", "ALL")
+	arguments := append(isolated(), "--unshare-user", "--uid", id, "--gid", id, "--cap-drop", "ALL")
 	bounds := "ulimit -c 0; "
 	if r.Memory > 0 {
 		bounds += fmt.Sprintf("ulimit -v %d; ", r.Memory>>10)

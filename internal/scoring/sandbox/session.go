@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -75,10 +76,13 @@ func (s *Session) open(ctx context.Context) error {
 	for _, input := range s.program.Inputs {
 		longest = max(longest, len(input))
 	}
-	in, err := s.sandbox.launch(longest)
+	command := s.sandbox.command(longest)
+	c, err := start(command, false)
 	if err != nil {
 		return err
 	}
+	sacrifice(command.Process.Pid)
+	in := &inside{c, bufio.NewReader(c.Output)}
 	s.inside = in
 	defer context.AfterFunc(ctx, in.Kill)()
 	if err := in.send([]byte(s.program.Source), []byte(s.program.Function)); err == nil {
@@ -100,11 +104,11 @@ func noSandbox(c *child.Child) error {
 		"see user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns on Ubuntu")
 }
 
-// firstExtra is the file descriptor of the first further file of a process.
-const firstExtra = 3
+// rulesFile is the file descriptor of the filter of system calls in a sandbox.
+const rulesFile = 3
 
-// rules is a file with the filter of system calls.
-func rules(resident bool) (*os.File, error) {
+// start starts bubblewrap, with a filter of system calls for residents or for programs.
+func start(command *exec.Cmd, resident bool) (*child.Child, error) {
 	rules, err := filter(runtime.GOARCH, resident)
 	if err != nil {
 		return nil, err
@@ -113,30 +117,17 @@ func rules(resident bool) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
+	defer out.Close()
 	_, err = in.Write(rules) // less than a pipe holds
 	if err = errors.Join(err, in.Close()); err != nil {
-		out.Close()
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
-	return out, nil
-}
-
-// launch starts bubblewrap.
-func (s *Sandbox) launch(longest int) (*inside, error) {
-	rules, err := rules(false)
+	command.ExtraFiles = []*os.File{out}
+	c, err := child.Start(command, child.Options{Inside: killInside, Group: resident})
 	if err != nil {
-		return nil, err
-	}
-	defer rules.Close()
-	in := &inside{}
-	command := s.command(longest, firstExtra)
-	command.ExtraFiles = []*os.File{rules}
-	if in.Child, err = child.Start(command, child.Options{Inside: killInside}); err != nil {
 		return nil, fmt.Errorf("sandbox: bubblewrap (are user namespaces allowed here?) %w", err)
 	}
-	in.output = bufio.NewReader(in.Output)
-	sacrifice(command.Process.Pid)
-	return in, nil
+	return c, nil
 }
 
 // stopTimeout is how long a driver may take to exit once its input is closed.
