@@ -48,17 +48,15 @@ func TestPattern(t *testing.T) {
 
 func TestPatternFault(t *testing.T) {
 	for expression, fault := range map[string]string{
-		`a+`:                      "",
-		`(a`:                      "missing closing ): \"(a\"",
-		`a**`:                     "invalid nested repetition operator: \"**\"",
-		`(?<=a)b`:                 "invalid named capture",
-		`\1`:                      "invalid escape sequence",
-		`a{2000}`:                 "invalid repeat count",
-		`(((a{100}){100}){100})`:  "expression",
-		`a\)(b`:                   "missing closing )",
-		`a)(b`:                    "unexpected )",
-		strings.Repeat("a", 4097): "is 4097 bytes long",
-		`[a-z]{1000}[^x]{1000}[a-z]{1000}[^x]{1000}[a-z]{1000}[^x]{1000}`: "is too large",
+		`a+`:                     "",
+		`(a`:                     "missing closing ): \"(a\"",
+		`a**`:                    "invalid nested repetition operator: \"**\"",
+		`(?<=a)b`:                "invalid named capture",
+		`\1`:                     "invalid escape sequence",
+		`a{2000}`:                "invalid repeat count",
+		`(((a{100}){100}){100})`: "expression",
+		`a\)(b`:                  "missing closing )",
+		`a)(b`:                   "unexpected )",
 	} {
 		if got := PatternFault(expression); (got == "") != (fault == "") || !strings.Contains(got, fault) {
 			t.Errorf("%.40q: %q, want %q", expression, got, fault)
