@@ -2,8 +2,8 @@ package dag
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 )
 
@@ -30,8 +30,7 @@ func (p Parts) Key() string {
 	if err != nil {
 		panic(err) // strings always marshal
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
 // equal reports whether two have the same key.

@@ -2,7 +2,7 @@ package experiment
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -55,11 +55,7 @@ func calibrationSource() dag.Source {
 
 // digest is the SHA-256 of files, one after the other.
 func digest(files ...[]byte) string {
-	h := sha256.New()
-	for _, f := range files {
-		h.Write(f)
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("%x", sha256.Sum256(slices.Concat(files...)))
 }
 
 // arePublished reports whether profiles, evaluated ones, are exactly the

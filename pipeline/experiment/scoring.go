@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os/exec"
@@ -190,7 +189,7 @@ func (f TaskFile) answers() (source dag.Source, sums map[string]string, err erro
 		h.Write(text)
 		sums[t.TestsFile] = digest(text)
 	}
-	return dag.Source{Name: f.Path + " (answers and tests)", SHA256: hex.EncodeToString(h.Sum(nil))}, sums, nil
+	return dag.Source{Name: f.Path + " (answers and tests)", SHA256: fmt.Sprintf("%x", h.Sum(nil))}, sums, nil
 }
 
 // graders are the programs of the user's own that score answers: one for every

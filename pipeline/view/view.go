@@ -84,7 +84,7 @@ func (v *View) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if host != "localhost" && !net.ParseIP(host).IsLoopback() {
 		http.Error(w, "this page is for this machine alone", http.StatusForbidden)
 		return
 	}
