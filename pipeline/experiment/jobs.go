@@ -51,7 +51,7 @@ func (e *Experiment) ElementSeconds() map[string]float64 {
 	}
 	seconds := make(map[string]float64)
 	for name, r := range e.inJobs() {
-		seconds[name] = 60 * e.Executor.ElementMinutes * float64(max(1, r.Workers))
+		seconds[name] = 60 * e.Executor.ElementMinutes * float64(r.Workers)
 	}
 	return seconds
 }

@@ -144,7 +144,7 @@ func (r Resources) words(b *Batch, log string, throttle int) []string {
 	words := []string{
 		"--parsable", "--requeue", "--open-mode=append", "--ntasks=1", "--nodes=1",
 		"--job-name=" + b.Name, "--array=" + array, "--output=" + log, "--error=" + log,
-		"--cpus-per-task=" + strconv.Itoa(max(1, r.CPUs)),
+		"--cpus-per-task=" + strconv.Itoa(r.CPUs),
 	}
 	number := func(n int) string {
 		if n <= 0 {

@@ -58,7 +58,7 @@ func (c *commands) submit(ctx context.Context, b *Batch, dir string, r Resources
 	}
 	text, err := c.shell(ctx, c.submits,
 		commandPlaceholder, "bash "+display.ShellWord(filepath.Join(dir, scriptFile))+" 0", namePlaceholder, b.label(), "{log}", display.ShellWord(LogPath(dir, 0)),
-		"{cpus}", strconv.Itoa(max(1, r.CPUs)), "{memory_mib}", strconv.Itoa(max(0, r.MemoryMiB)), "{minutes}", strconv.Itoa(r.Minutes), "{gpus}", strconv.Itoa(r.GPUs))
+		"{cpus}", strconv.Itoa(r.CPUs), "{memory_mib}", strconv.Itoa(max(0, r.MemoryMiB)), "{minutes}", strconv.Itoa(r.Minutes), "{gpus}", strconv.Itoa(r.GPUs))
 	if err != nil {
 		return failed, fmt.Errorf("executor.submit failed: %w", err)
 	}

@@ -39,7 +39,7 @@ func (c *Jobs) submit(ctx context.Context) {
 		stage := group[0].task.Ref.Stage
 		r := c.Resources[stage]
 		r.MemoryMiB, r.Minutes = group[0].memory, group[0].minutes
-		elements := pack(group, 60*c.ElementMinutes*float64(max(1, r.Workers)))
+		elements := pack(group, 60*c.ElementMinutes*float64(r.Workers))
 		for len(elements) > 0 {
 			n := min(len(elements), c.ArraySize, max(1, c.allowed[stage].elements), c.fits)
 			full := c.stopped(ctx) || c.Kind == config.ExecutorCommand && c.Throttle > 0 && len(c.arrays) >= c.Throttle
@@ -162,7 +162,7 @@ func (c *Jobs) prepare(r Resources, elements [][]*piece) (*array, error) {
 	now, first := c.Now().UTC(), elements[0][0]
 	stage := first.task.Ref.Stage
 	b := &Batch{
-		Format: batchFormat, Stage: stage, Submitted: now, Build: c.Build, Redo: first.task.Redo, Attempt: first.attempt, Workers: max(1, r.Workers),
+		Format: batchFormat, Stage: stage, Submitted: now, Build: c.Build, Redo: first.task.Redo, Attempt: first.attempt, Workers: r.Workers,
 		Name: fmt.Sprintf("%s-%d-%s-%d", now.Format("20060102T150405.000Z"), c.Process, stage, c.number), Target: c.target(stage),
 	}
 	for i, element := range elements {
@@ -197,7 +197,7 @@ func minutesOf(elements [][]*piece, configured, workers, longest int) int {
 			sum += p.task.Seconds
 			most = max(most, p.task.Seconds)
 		}
-		if seconds := max(most, sum/float64(max(1, workers))); configured > 0 {
+		if seconds := max(most, sum/float64(workers)); configured > 0 {
 			minutes = max(minutes, int(math.Ceil(slack*seconds/60)))
 		}
 	}
