@@ -23,9 +23,20 @@ func (s *Settings) adopt() error {
 	if _, err := os.Lstat(filepath.Join(s.Folder, setupFile)); err == nil {
 		return nil
 	}
-	from, extends := s.smaller(), s.Setup.Extends != nil
+	from, extends := "", s.Setup.Extends != nil
 	if extends {
 		from = s.Setup.Extends.Folder
+	} else if s.Setup.Stop != nil { // the largest of smaller limits
+		parent := filepath.Dir(s.Folder)
+		siblings, _ := os.ReadDir(parent) // none of the first evaluation
+		var best *Stop
+		for _, e := range siblings {
+			there, err := ReadSetup(filepath.Join(parent, e.Name()))
+			if err == nil && there.Policy == s.Setup.Policy && there.Seed == s.Setup.Seed && there.Extends == nil && len(there.Asked) == len(s.Setup.Asked) &&
+				there.Stop.below(s.Setup.Stop) && !there.Stop.below(best) && there.alike(&s.Setup) == nil {
+				from, best = filepath.Join(parent, e.Name()), there.Stop
+			}
+		}
 	}
 	if from == "" {
 		return nil
@@ -56,24 +67,6 @@ func (s *Settings) adopt() error {
 		s.say("the answers of " + filepath.Base(from) + ", whose limit is smaller, are taken over")
 	}
 	return nil
-}
-
-// smaller finds the folder of the evaluation with the largest of smaller limits; "": none.
-func (s *Settings) smaller() (folder string) {
-	if s.Setup.Stop == nil {
-		return ""
-	}
-	parent := filepath.Dir(s.Folder)
-	siblings, _ := os.ReadDir(parent) // none of the first evaluation
-	var best *Stop
-	for _, e := range siblings {
-		there, err := ReadSetup(filepath.Join(parent, e.Name()))
-		if err == nil && there.Policy == s.Setup.Policy && there.Seed == s.Setup.Seed && there.Extends == nil && len(there.Asked) == len(s.Setup.Asked) &&
-			there.Stop.below(s.Setup.Stop) && !there.Stop.below(best) && there.alike(&s.Setup) == nil {
-			folder, best = filepath.Join(parent, e.Name()), there.Stop
-		}
-	}
-	return folder
 }
 
 // below reports whether a limit differs from another one in being smaller alone.

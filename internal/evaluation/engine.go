@@ -311,7 +311,13 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 	event := router.Event{Request: int(r.Number), Started: h.started, Finished: finished}
 	if err != nil {
 		event.Kind, r.State = e.failure(ctx, h.started, id, err)
-		h.failed(err)
+		var failure *vllm.Error
+		switch { // where it is made again
+		case h.keeps && h.received && e.store.partials.Find(rolloutID) == nil:
+			e.store.partials.Torn(rolloutID, true) // it was heard, and is not kept
+		case !h.keeps && h.started < 0 && errors.As(err, &failure) && !failure.Worked():
+			e.store.partials.Torn(rolloutID, false)
+		}
 		tokens := int32(max(0, h.usage.Completion))
 		r.PromptTokens, r.AbortedTokens, r.Cost = int32(max(0, h.usage.Prompt)), &tokens, h.usage.Cost
 		e.ended(r)

@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -106,18 +105,6 @@ func (h *heard) hear(p vllm.Piece) {
 	}
 	if h.keeps {
 		h.store.partials.Saw(h.id, p)
-	}
-}
-
-// failed notes whether anything is lost of a request that has failed, if it is made
-// again.
-func (h *heard) failed(err error) {
-	var failure *vllm.Error
-	switch {
-	case h.keeps && h.received && h.store.partials.Find(h.id) == nil:
-		h.store.partials.Torn(h.id, true) // it was heard, and is not kept
-	case !h.keeps && h.started < 0 && errors.As(err, &failure) && !failure.Worked():
-		h.store.partials.Torn(h.id, false)
 	}
 }
 

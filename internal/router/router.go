@@ -160,7 +160,18 @@ func (r *run) handle(e Event) error {
 		}
 		err = r.Controller.Ended(q.ID)
 	default:
-		err = r.failed(q, e.Err)
+		q.State = Faulty
+		surplus := r.Controller.Surplus(q.ID)
+		if err = r.Controller.Failed(q.ID); err != nil || surplus {
+			break
+		}
+		if r.failures == nil {
+			r.failures = make(map[controller.ID]int)
+		}
+		if r.failures[q.ID]++; r.failures[q.ID] > r.Retries {
+			return fmt.Errorf("%v failed: %w", q.ID, e.Err)
+		}
+		r.record.Retries++
 	}
 	if err != nil {
 		return err
@@ -219,23 +230,6 @@ func (r *run) abortSurplus() {
 			q.State = Discarded
 		}
 	}
-}
-
-func (r *run) failed(q *Request, cause error) error {
-	q.State = Faulty
-	surplus := r.Controller.Surplus(q.ID)
-	if err := r.Controller.Failed(q.ID); err != nil || surplus {
-		return err
-	}
-	if r.failures == nil {
-		r.failures = make(map[controller.ID]int)
-	}
-	r.failures[q.ID]++
-	if r.failures[q.ID] > r.Retries {
-		return fmt.Errorf("%v failed: %w", q.ID, cause)
-	}
-	r.record.Retries++
-	return nil
 }
 
 // compute starts a provisional allocation of the latest rewards, unless one is

@@ -114,7 +114,13 @@ func aligned(all []*evaluation.Result) error {
 			return requestf("they are of different tasks: %s with %d, %s with %d", first.Benchmark, len(first.Rows), r.Benchmark, len(r.Rows))
 		}
 		for _, other := range all[:i] {
-			if shareRollouts(other, r) {
+			// Rollouts of another program follow from no seed: all are shared where both say the same of
+			// each task. A profile says less of grades than its log, and calls org/model org__model.
+			alike := strings.ReplaceAll(other.Model, "/", "__") == strings.ReplaceAll(r.Model, "/", "__") && other.Seed == r.Seed
+			same := func(x, y evaluation.Task) bool {
+				return x.ID == y.ID && x.Rollouts() == y.Rollouts() && x.Estimate == y.Estimate
+			}
+			if alike && (!other.Outside() && !r.Outside() || other.Extends+r.Extends != "" || slices.EqualFunc(other.Rows, r.Rows, same)) {
 				return requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", r.Model, r.Seed)
 			}
 		}
@@ -152,17 +158,6 @@ func inOrder(r *evaluation.Result, ids []string, benchmark string) *evaluation.R
 		ordered.Rows[i] = t
 	}
 	return &ordered
-}
-
-// shareRollouts reports whether evaluations have rollouts in common. Those of another program
-// follow from no seed, and share all if they say the same of each task: a profile says less of
-// grades than its log, and calls org/model org__model. One that extends another one has the
-// rollouts of that.
-func shareRollouts(a, b *evaluation.Result) bool {
-	alike := strings.ReplaceAll(a.Model, "/", "__") == strings.ReplaceAll(b.Model, "/", "__") && a.Seed == b.Seed
-	return alike && (!a.Outside() && !b.Outside() || a.Extends+b.Extends != "" || slices.EqualFunc(a.Rows, b.Rows, func(x, y evaluation.Task) bool {
-		return x.ID == y.ID && x.Rollouts() == y.Rollouts() && x.Estimate == y.Estimate
-	}))
 }
 
 // pairedTasks is the difference over what the tasks are a sample of; nil where they are

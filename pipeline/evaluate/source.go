@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -162,7 +161,9 @@ func (a Archive) files(path, reward string) ([]Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if head := headOf(path); info.IsDir() || bytes.HasPrefix(head, []byte("{")) || bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+	head, _ := logs.Head(path) // of a folder there is none
+	head = bytes.TrimLeft(head, "\ufeff \t\r\n")
+	if info.IsDir() || bytes.HasPrefix(head, []byte("{")) || bytes.HasPrefix(head, []byte("PK\x03\x04")) {
 		return a.logs(path, reward)
 	}
 	data, err := files.ReadInput(path, files.Profiles)
@@ -179,17 +180,6 @@ func (a Archive) files(path, reward string) ([]Source, error) {
 		fault = fmt.Errorf("%w\nnor is it a file of profiles: %w", fault, err)
 	}
 	return read, fault
-}
-
-// headOf returns the first bytes of a file but for white space.
-func headOf(path string) []byte {
-	disk, err := files.OpenInput(path, files.Log)
-	if err != nil {
-		return nil
-	}
-	defer disk.Close()
-	head, _ := io.ReadAll(io.LimitReader(disk, 64))
-	return bytes.TrimLeft(head, "\ufeff \t\r\n")
 }
 
 // logs reads the logs at a path, and adds up those of one benchmark and model; or the file of a

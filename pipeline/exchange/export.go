@@ -18,7 +18,6 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
-	"speceval/internal/policy"
 	"speceval/internal/rollout"
 	"speceval/internal/store/atomicfile"
 )
@@ -47,15 +46,11 @@ func OpenEvaluation(s *evaluation.Stored, tasks []benchmark.Task) (*Evaluation, 
 	if tasks != nil && benchmark.PromptDigest(tasks) != s.Setup.Asked["prompts"] {
 		return nil, fmt.Errorf("%s: %w", s.Folder, ErrOtherPrompts)
 	}
-	own, err := policy.FindExecution(cmp.Or(s.Result.Used, s.Result.Policy))
-	if err != nil {
-		return nil, err
-	}
 	info, err := os.Stat(filepath.Join(s.Folder, evaluation.ResultFile))
 	if err != nil {
 		return nil, err
 	}
-	return &Evaluation{s, tasks, !own.Uniform(), info.ModTime().UTC(), sha256.Sum256(s.Text)}, nil
+	return &Evaluation{s, tasks, cmp.Or(s.Result.Used, s.Result.Policy) != "uniform", info.ModTime().UTC(), sha256.Sum256(s.Text)}, nil
 }
 
 // Write writes the evaluation in a format to a file, of eee to a folder, and returns the

@@ -41,10 +41,14 @@ func (e *Evaluation) inspect(w io.Writer) error {
 	}
 	var prompts, completions int64
 	for a, err := range e.answers() {
-		if err == nil {
-			err = member(sampleName(a), value(e.inspectSample(a)))
-		}
 		if err != nil {
+			return err
+		}
+		id := a.TaskID // in the name of a member, as Inspect looks for it
+		if strings.Contains(id, "..") || strings.HasPrefix(id, "/") || strings.Contains(id, `\`) {
+			id = url.PathEscape(strings.ReplaceAll(id, ".", "_"))
+		}
+		if err := member(fmt.Sprintf("samples/%s_epoch_%d.json", id, a.Rollout.Rollout+1), value(e.inspectSample(a))); err != nil {
 			return err
 		}
 		prompts, completions = prompts+int64(a.PromptTokens), completions+int64(a.CompletionTokens)
@@ -65,15 +69,6 @@ func (e *Evaluation) inspect(w io.Writer) error {
 		return err
 	}
 	return archive.Close()
-}
-
-// sampleName is the member of a rollout, as Inspect looks for it.
-func sampleName(a answer) string {
-	id := a.TaskID
-	if strings.Contains(id, "..") || strings.HasPrefix(id, "/") || strings.Contains(id, `\`) {
-		id = url.PathEscape(strings.ReplaceAll(id, ".", "_"))
-	}
-	return fmt.Sprintf("samples/%s_epoch_%d.json", id, a.Rollout.Rollout+1)
 }
 
 // inspectSpec describes the evaluation. Its epochs are rollouts per task on average: Inspect

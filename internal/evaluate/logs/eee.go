@@ -38,10 +38,22 @@ func readEveryEval(b *book, path string) error {
 		} `json:"eval_library"`
 	}
 	beside(path, strings.TrimSuffix(filepath.Base(path), "_samples.jsonl")+".json", &about)
-	err := rows(path, func(row *everyEvalRow) error {
-		d := b.draft(row.Benchmark, row.Model)
-		d.Allocated = d.Allocated || row.Metadata.Speceval != nil
-		return d.everyEval(row)
+	err := rows(path, func(r *everyEvalRow) error {
+		d := b.draft(r.Benchmark, r.Model)
+		d.Allocated = d.Allocated || r.Metadata.Speceval != nil
+		if r.Error.Kind() == '"' {
+			return d.take(row{left: "the sample ended in an error"})
+		}
+		score := member{strings.ReplaceAll(cmp.Or(r.Result, r.Benchmark), "/", ":"), r.Evaluation.Score}
+		if err := d.choose(members{score}, nil); err != nil || d.taken != score.name {
+			return err // it is a row of another result
+		}
+		number := d.next(r.Sample)
+		said, _ := textOf(r.Metadata.Epoch)
+		if epoch, err := strconv.Atoi(said); err == nil && epoch > 0 {
+			number = epoch
+		}
+		return d.take(row{Rollout: r.Usage.rollout(number, ""), id: r.Sample, scores: members{score}})
 	})
 	for _, d := range b.drafts {
 		repeated := slices.ContainsFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) > 1 })
@@ -50,21 +62,4 @@ func readEveryEval(b *book, path string) error {
 		}
 	}
 	return err
-}
-
-// everyEval takes a row.
-func (d *draft) everyEval(r *everyEvalRow) error {
-	if r.Error.Kind() == '"' {
-		return d.take(row{left: "the sample ended in an error"})
-	}
-	score := member{strings.ReplaceAll(cmp.Or(r.Result, r.Benchmark), "/", ":"), r.Evaluation.Score}
-	if err := d.choose(members{score}, nil); err != nil || d.taken != score.name {
-		return err // it is a row of another result
-	}
-	number := d.next(r.Sample)
-	said, _ := textOf(r.Metadata.Epoch)
-	if epoch, err := strconv.Atoi(said); err == nil && epoch > 0 {
-		number = epoch
-	}
-	return d.take(row{Rollout: r.Usage.rollout(number, ""), id: r.Sample, scores: members{score}})
 }

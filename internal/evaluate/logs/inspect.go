@@ -79,7 +79,7 @@ func readInspect(b *book, path string) error {
 	l := &inspectLog{draft: b.draft("", "")}
 	l.draft.last = true // a sample was run again
 	l.Samples.each = l.sample
-	head, err := headOf(path)
+	head, err := Head(path)
 	if err == nil && bytes.HasPrefix(head, []byte(zipped)) {
 		err = l.zip(path)
 	} else if err == nil {

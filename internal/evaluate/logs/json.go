@@ -22,8 +22,8 @@ var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxValue>>20)
 // lenient is how logs are decoded: a key may stand twice, and the last one counts.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// headOf returns the first bytes of a file, by which its format is recognised.
-func headOf(path string) ([]byte, error) {
+// Head returns the first bytes of a file, by which its format is recognised.
+func Head(path string) ([]byte, error) {
 	disk, err := files.OpenInput(path, files.Log)
 	if err != nil {
 		return nil, err

@@ -181,7 +181,7 @@ type book struct {
 func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 	at := make(map[string]*book)
 	for _, path := range paths {
-		head, err := headOf(path)
+		head, err := Head(path)
 		if err != nil {
 			return nil, err
 		}
