@@ -264,9 +264,9 @@ func TestSavingsByProfile(t *testing.T) {
 	}
 	p := s.reported(t).page(t)
 	for row, want := range map[string]string{
-		"aime24__model=qwen3_5_4b, HBN":   "10.0% 0.6    ",
-		"math_100__model=qwen3_5_4b, HBN": "2.0% 2.1   none ?",
-		"math_100__model=my_model, HBN":   "−6.0% 0.6   noise !",
+		"aime24__model=qwen3_5_4b, HBN":   "10.00% 0.60    ",
+		"math_100__model=qwen3_5_4b, HBN": "2.00% 2.09   none ?",
+		"math_100__model=my_model, HBN":   "−6.00% 0.60   noise !",
 	} {
 		if got := p.cell(t, "savings", row, "8"); got != want {
 			t.Errorf("%s: %q, want %q", row, got, want)

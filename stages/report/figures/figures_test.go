@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -205,6 +206,27 @@ func TestEveryProfileIsAPoint(t *testing.T) {
 	}
 	if want := ">b&lt;&amp;&gt;, m</text>"; !strings.Contains(page, want) {
 		t.Errorf("the page lacks %q", want)
+	}
+}
+
+// TestALongNameLeavesRoom: the name of the worst profile takes none of the width of the plot.
+func TestALongNameLeavesRoom(t *testing.T) {
+	x := regexp.MustCompile(`<circle cx="([0-9.]+)"`)
+	width := func(name string) float64 {
+		var ratios []variance.Ratio
+		for _, b := range []int32{8, 16, 32, 64} {
+			ratios = append(ratios, variance.Ratio{Subject: variance.Subject{Benchmark: name, Model: "m", Budget: b, Policy: policy.HBN.Name, Donors: "none"}, VarianceRatio: 1 + float64(b)/1000})
+		}
+		page, _ := drawn(t, Pairs, results{ratios: ratios})
+		var at []float64
+		for _, m := range x.FindAllStringSubmatch(page, -1) {
+			v, _ := strconv.ParseFloat(m[1], 64)
+			at = append(at, v)
+		}
+		return slices.Max(at) - slices.Min(at)
+	}
+	if short, long := width("b"), width(strings.Repeat("long_", 16)); long < 0.98*short {
+		t.Errorf("the points are %v wide, with a long name %v", short, long)
 	}
 }
 

@@ -68,7 +68,14 @@ func drawPairs(ratios []variance.Ratio, absent bool) (figure.Figure, error) {
 	p.Series("", "", figure.Style{Ink: figure.Black, Dash: figure.Dashed, Width: 0.8}, plotter.XYs{{X: first, Y: 1}, {X: last, Y: 1}})
 	p.Note(policy.Uniform.Label, draw.XLeft, first, 1, 5)
 	if worst.VarianceRatio > 1 {
-		p.Note(printed(worst), draw.XLeft, float64(slices.Index(variance.Budgets(all), worst.Budget))+0.08, worst.VarianceRatio, 3)
+		name, at, side, aside := []rune(printed(worst)), slices.Index(variance.Budgets(all), worst.Budget), draw.XLeft, 0.08
+		if len(name) > longName {
+			name = append(name[:longName-1], '…')
+		}
+		if 2*at > len(budgets)-1 { // towards the middle, where there is room
+			side, aside = draw.XRight, -aside
+		}
+		p.Note(string(name), side, float64(at)+aside, worst.VarianceRatio, 3)
 	}
 	f.Title = "Variance of HBN relative to Uniform on " + model.Between(profiles) + " profiles, by budget"
 	f.Data.Title = f.Title
@@ -77,6 +84,9 @@ func drawPairs(ratios []variance.Ratio, absent bool) (figure.Figure, error) {
 		`HBN would be no better than Uniform.`
 	return f, nil
 }
+
+// longName is how many letters of the name of a profile fit in the figure.
+const longName = 40
 
 // quartiles are what a box shows of some values: quartiles, interpolated between
 // neighbours as most programs do, and the mean.

@@ -83,7 +83,7 @@ func (g *grid) fill(s *model.Sheet, compared agreement.Comparisons) {
 		for _, r := range g.Rows {
 			judged = append(judged, at[[2]string{r.Label, c.Name}])
 		}
-		decimals := decimalsOf(c, judged)
+		decimals := decimalsOf(s, c, judged)
 		for i := range g.Rows {
 			g.Rows[i].Cells = append(g.Rows[i].Cells, newCell(s, c, i, judged[i], decimals))
 		}
@@ -108,22 +108,31 @@ func places(f table.Format) int {
 }
 
 // decimalsOf are one more than the paper prints in a column, or enough to give its largest
-// number four digits.
-func decimalsOf(c model.Column, judged []*agreement.Comparison) int {
-	decimals, largest := -1, 0.0
+// number four digits and its largest error two.
+func decimalsOf(s *model.Sheet, c model.Column, judged []*agreement.Comparison) int {
+	decimals, largest, spread := -1, 0.0, 0.0
 	for i, of := range judged {
 		if v, ok := c.Cell(i).Float(); ok {
 			largest = max(largest, math.Abs(v))
+		}
+		if se := s.Spread(c, i); se != nil {
+			spread = max(spread, *se)
 		}
 		if of != nil {
 			decimals = max(decimals, of.Decimals+1)
 		}
 	}
 	if decimals < 0 && largest > 0 {
-		decimals = min(6, 3-int(math.Floor(math.Log10(largest))))
+		decimals = digits(4, largest)
+		if spread > 0 {
+			decimals = max(decimals, digits(2, spread))
+		}
 	}
-	return decimals - places(c.Format)
+	return min(6, decimals) - places(c.Format)
 }
+
+// digits are the decimals that give a number as many digits.
+func digits(n int, v float64) int { return n - 1 - int(math.Floor(math.Log10(v))) }
 
 // newCell is a cell as the page shows it.
 func newCell(s *model.Sheet, c model.Column, row int, judged *agreement.Comparison, decimals int) cell {

@@ -154,12 +154,12 @@ func byProfile(src *stored.Source) (*grid, error) {
 
 // saved is the cell of a ratio with its standard error.
 func saved(r variance.Ratio, se float64) cell {
-	c := cell{Value: printed(table.Format{Percent: true}, 1-r.VarianceRatio, 1), Spread: printed(table.Format{}, 100*se, 1), Exact: fmt.Sprintf("%.6g ± %.2g", 1-r.VarianceRatio, se),
+	c := cell{Value: printed(table.Format{Percent: true}, 1-r.VarianceRatio, 2), Spread: printed(table.Format{}, 100*se, 2), Exact: fmt.Sprintf("%.6g ± %.2g", 1-r.VarianceRatio, se),
 		Source: fmt.Sprintf("profile_ratios\t%s b=%d %s\tvariance_ratio", r.Profile(), r.Budget, r.Key())}
 	switch gain := 1 - r.VarianceRatio; {
 	case math.Abs(gain) < certain*se:
 		c.mark = mark{"?", "uncertain", "none"}
-	case gain < 0:
+	case gain <= -0.00005: // as it is printed
 		c.mark = mark{"!", "needs more", "noise"}
 	}
 	return c
