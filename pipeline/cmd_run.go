@@ -88,9 +88,9 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	}
 	start, before := s.now(), process.Used()
 	shown := s.console().Run(plan, o.machines.Seconds(plan))
-	wanted := runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder}
+	about := runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder}
 	elsewhere := func(stage string) bool { _, is := o.machines.Elements[stage]; return is }
-	log, end := runlog.Record(filepath.Join(o.Out, dag.LogsDir), wanted, s.origin.Host, s.now, plan, elsewhere, func(err error) {
+	log, end := runlog.Record(filepath.Join(o.Out, dag.LogsDir), about, s.origin.Host, s.now, plan, elsewhere, func(err error) {
 		s.warn("the log of this run has gaps, which its results have not: %v", err)
 	})
 	runner := dag.Runner{
@@ -119,10 +119,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 
 // sayStale names the stages after the first of the plan that are stale once it is done.
 func (s *session) sayStale(snapshot *dag.Snapshot, done *dag.Plan) {
-	whole, err := snapshot.Plan(dag.Selection{})
-	if err != nil {
-		return // cannot be: a plan of everything has no missing inputs
-	}
+	whole, _ := snapshot.Plan(dag.Selection{}) // a plan of everything lacks no input
 	var stale []string
 	begun := false
 	for _, stage := range whole.Stages {
