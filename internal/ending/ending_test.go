@@ -10,8 +10,8 @@ import (
 func TestEndReasons(t *testing.T) {
 	for want, words := range map[ending.Ending]string{
 		ending.Open:     "|null|None|not_finished",
-		ending.Finished: "stop|STOP|Stop|eos_token|stop_sequence|end_turn|COMPLETE|STOP_SEQUENCE|eosFound|stopStringFound|eos|FinishReason.STOP|FINISH_REASON_STOP|finished",
-		ending.Cut: "length|LENGTH|max_tokens|MAX_TOKENS|repetition|model_length|maxPredictedTokensReached|contextLengthReached|" +
+		ending.Finished: "stop|STOP|Stop|eos_token|stop_sequence|end_turn|COMPLETE|STOP_SEQUENCE|eosFound|stopStringFound|eos|FinishReason.STOP|FINISH_REASON_STOP|finished|normal",
+		ending.Cut: "length|LENGTH|context|max_tokens|MAX_TOKENS|repetition|model_length|maxPredictedTokensReached|contextLengthReached|" +
 			"model_context_window_exceeded|pause_turn|time_limit|ERROR_LIMIT|FinishReason.MAX_TOKENS",
 		ending.Filtered: "content_filter|content-filter|SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|LANGUAGE|ERROR_TOXIC|sensitive|guardrail_intervened|content_filter: PROHIBITED_CONTENT",
 		ending.Refused:  "refusal",

@@ -164,7 +164,7 @@ func (s *Setup) Check() error {
 	case s.Budget < 2 || s.Budget > design.MostBudget:
 		err = fmt.Errorf("a budget of %d rollouts per task, want 2 to %d", s.Budget, design.MostBudget)
 	case !s.fits(tasks):
-		err = fmt.Errorf("shares, clusters, donors, benchmarks or earlier stages that are not those of %d tasks", tasks)
+		err = fmt.Errorf("shares, clusters, donors or earlier stages that are not those of %d tasks", tasks)
 	case s.Price.Check() != nil:
 		err = s.Price.Check()
 	case s.Stop != nil && (!(s.Stop.Dollars >= 0 && s.Stop.Dollars < 1e9) || s.Stop.Dollars > 0 && s.Stop.Tokens > 0):
@@ -203,15 +203,12 @@ func (s *Setup) Check() error {
 // fits reports whether a setup, which a caller of the protocol may have made, holds for each
 // of its tasks what it holds for any, in counts that an evaluation can have.
 func (s *Setup) fits(tasks int) bool {
-	ok, next, most := s.Design.Rounds >= 0 && s.Design.Rounds <= design.MostBudget*tasks, 0, design.MostBudget*tasks
+	most := design.MostBudget * tasks
+	ok := s.Design.Rounds >= 0 && s.Design.Rounds <= most
 	for _, d := range s.Donors {
 		for _, c := range append(slices.Clone(d.Fixed), d.Counts) {
 			ok = ok && len(c.Passes) == tasks && len(c.Rollouts) == tasks
 		}
-	}
-	for _, p := range s.Suite {
-		ok = ok && p.First == next && p.Tasks >= 1 && p.Tasks <= tasks-next
-		next += p.Tasks
 	}
 	if s.Extends != nil {
 		ok = ok && len(s.Extends.Stages) == tasks
@@ -225,7 +222,7 @@ func (s *Setup) fits(tasks int) bool {
 			ok = ok && math.Abs(weight-1) <= 1e-6
 		}
 	}
-	return ok && (len(s.Suite) == 0 || next == tasks) && len(s.Shares)%tasks == 0 && len(s.Shares) <= tasks && len(s.Clusters)%tasks == 0 && len(s.Clusters) <= tasks
+	return ok && len(s.Shares)%tasks == 0 && len(s.Shares) <= tasks && len(s.Clusters)%tasks == 0 && len(s.Clusters) <= tasks
 }
 
 // Keep writes the setup, which was checked, into the folder of an evaluation where there is none,
