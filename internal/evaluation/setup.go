@@ -225,10 +225,13 @@ func (s *Setup) fits(tasks int) bool {
 	return ok && len(s.Shares)%tasks == 0 && len(s.Shares) <= tasks && len(s.Clusters)%tasks == 0 && len(s.Clusters) <= tasks
 }
 
-// Keep writes the setup, which was checked, into the folder of an evaluation where there is none,
-// and otherwise reports whether it is the one that is there.
+// Keep writes the setup into the folder of an evaluation where there is none, and
+// otherwise reports whether it is the one that is there.
 func (s *Setup) Keep(folder string) error {
 	s.Schema = setupSchema
+	if err := s.Check(); err != nil {
+		return fmt.Errorf("the evaluation %s: %w", folder, err)
+	}
 	there, err := ReadSetup(folder)
 	switch {
 	case err == nil:
