@@ -35,13 +35,6 @@ const (
 	install = "on Debian: apt-get install texlive-latex-base texlive-latex-recommended lmodern"
 )
 
-// Document is LaTeX to be set: Main and what it reads, by slash-separated
-// relative path.
-type Document struct {
-	Main  string // "report.tex"
-	Files map[string][]byte
-}
-
 // ErrUnsettled is the error of a document that changed in every pass, so that its
 // references are never right.
 var ErrUnsettled = errors.New("references change in every pass")
@@ -72,9 +65,10 @@ func Find(ctx context.Context, lookPath func(program string) (path string, err e
 	return nil, fmt.Errorf("no TeX is installed (looked for %s); %s", program, install)
 }
 
-// PDF sets a document and returns the PDF, whose bytes depend on the document
-// and the engine alone. A cancelled context ends the engine.
-func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
+// PDF sets the document main, which is among some files of a folder and reads the others, and
+// returns the PDF, whose bytes depend on these files and the engine alone. A cancelled
+// context ends the engine.
+func (e *Engine) PDF(ctx context.Context, from fs.FS, main string, names []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, mostTime, fmt.Errorf("%s did not end within %v", program, mostTime))
 	defer cancel()
 	dir, err := os.MkdirTemp("", "speceval-tex-")
@@ -82,13 +76,23 @@ func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := d.write(dir); err != nil {
-		return nil, err
+	for _, name := range names {
+		data, err := fs.ReadFile(from, name)
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o777)
+		}
+		if err == nil {
+			err = os.WriteFile(path, data, 0o666)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	job := strings.TrimSuffix(d.Main, filepath.Ext(d.Main))
+	job := strings.TrimSuffix(main, filepath.Ext(main))
 	before := ""
 	for range passes {
-		if err := e.pass(ctx, dir, job, d.Main); err != nil {
+		if err := e.pass(ctx, dir, job, main); err != nil {
 			return nil, err
 		}
 		after, err := left(dir, job)
@@ -100,24 +104,7 @@ func (e *Engine) PDF(ctx context.Context, d Document) ([]byte, error) {
 		}
 		before = after
 	}
-	return nil, fmt.Errorf("%s: %s: %w", program, d.Main, ErrUnsettled)
-}
-
-// write puts the files of a document into a folder.
-func (d Document) write(dir string) error {
-	for name, data := range d.Files {
-		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return fmt.Errorf("typeset: %s is not a file next to the document", name)
-		}
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
+	return nil, fmt.Errorf("%s: %s: %w", program, main, ErrUnsettled)
 }
 
 // settings end the environment of TeX: no date, no file from above its

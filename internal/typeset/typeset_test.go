@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 )
 
@@ -26,9 +29,14 @@ func engine(t *testing.T) *Engine {
 	return e
 }
 
-func document(body string) Document {
+func document(body string) fstest.MapFS {
 	text := "\\documentclass{article}\n\\begin{document}\n" + body + "\n\\end{document}\n"
-	return Document{Main: "doc.tex", Files: map[string][]byte{"doc.tex": []byte(text)}}
+	return fstest.MapFS{"doc.tex": {Data: []byte(text)}}
+}
+
+// set sets a document of all files.
+func (e *Engine) set(ctx context.Context, files fstest.MapFS) ([]byte, error) {
+	return e.PDF(ctx, files, "doc.tex", slices.Collect(maps.Keys(files)))
 }
 
 func TestSameBytesInEveryFolder(t *testing.T) {
@@ -37,13 +45,13 @@ func TestSameBytesInEveryFolder(t *testing.T) {
 		t.Errorf("version %q", e.Version)
 	}
 	d := document("\\tableofcontents\\section{One}\\label{one}See \\ref{two}.\\newpage\\section{Two}\\label{two}See \\pageref{one}. \\today")
-	first, err := e.PDF(t.Context(), d)
+	first, err := e.set(t.Context(), d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	elsewhere := t.TempDir()
 	t.Setenv("TMPDIR", elsewhere)
-	second, err := e.PDF(t.Context(), d)
+	second, err := e.set(t.Context(), d)
 	if err != nil || !bytes.Equal(first, second) {
 		t.Errorf("two runs differ: %d and %d bytes, %v", len(first), len(second), err)
 	}
@@ -57,7 +65,7 @@ func TestSameBytesInEveryFolder(t *testing.T) {
 
 // counting is a document that counts its passes up to a most, in a file by
 // which passes tell the next, and writes into the PDF how far it came.
-func counting(most string) Document {
+func counting(most string) fstest.MapFS {
 	return document("\\newcount\\x\\InputIfFileExists{doc.lof}{}{}\\ifnum\\x<" + most + " \\advance\\x by 1 \\fi" +
 		"\\pdfobjcompresslevel=0\\pdfinfo{/Keywords (pass \\the\\x)}x" +
 		"\\newwrite\\f\\immediate\\openout\\f=doc.lof \\immediate\\write\\f{\\x=\\the\\x\\relax}\\immediate\\closeout\\f")
@@ -65,11 +73,11 @@ func counting(most string) Document {
 
 func TestADocumentIsSetUntilItSettles(t *testing.T) {
 	e := engine(t)
-	pdf, err := e.PDF(t.Context(), counting("4"))
+	pdf, err := e.set(t.Context(), counting("4"))
 	if err != nil || !bytes.Contains(pdf, []byte("(pass 4)")) {
 		t.Errorf("references that settle in pass 4: %v", err)
 	}
-	if _, err := e.PDF(t.Context(), counting("99")); !errors.Is(err, ErrUnsettled) {
+	if _, err := e.set(t.Context(), counting("99")); !errors.Is(err, ErrUnsettled) {
 		t.Errorf("a document that never settles: %v", err)
 	}
 }
@@ -81,17 +89,17 @@ func TestErrorsQuoteTeX(t *testing.T) {
 		"\\input{tables/gone.tex}":  "File `tables/gone.tex' not found",
 		"\\usepackage{booktabs}":    "doc.tex:3: ",
 	} {
-		if _, err := e.PDF(t.Context(), document(body)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := e.set(t.Context(), document(body)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", body, err, want)
 		}
 	}
 	d := document("x")
-	d.Files["doc.tex"] = bytes.Replace(d.Files["doc.tex"], []byte("\\begin"), []byte("\\usepackage{nosuchstyle}\n\\begin"), 1)
-	if _, err := e.PDF(t.Context(), d); err == nil || !strings.Contains(err.Error(), "nosuchstyle.sty' not found") {
+	d["doc.tex"].Data = bytes.Replace(d["doc.tex"].Data, []byte("\\begin"), []byte("\\usepackage{nosuchstyle}\n\\begin"), 1)
+	if _, err := e.set(t.Context(), d); err == nil || !strings.Contains(err.Error(), "nosuchstyle.sty' not found") {
 		t.Errorf("missing style: %v", err)
 	}
-	d.Files["doc.tex"] = []byte("\\documentclass{article}\\usepackage[T1]{fontenc}\\begin{document}x\\end{document}")
-	if pdf, err := e.PDF(t.Context(), d); err == nil && bytes.Contains(pdf, []byte("/Type3")) {
+	d["doc.tex"].Data = []byte("\\documentclass{article}\\usepackage[T1]{fontenc}\\begin{document}x\\end{document}")
+	if pdf, err := e.set(t.Context(), d); err == nil && bytes.Contains(pdf, []byte("/Type3")) {
 		t.Error("a bitmap font was made")
 	} else if err != nil && !strings.Contains(err.Error(), "lacks a part; on Debian: apt-get install") {
 		t.Errorf("missing font: %v", err)
@@ -105,17 +113,17 @@ func TestTeXMayDoNothingElse(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.PDF(t.Context(), document("\\input{"+secret+"}")); err == nil {
+	if _, err := e.set(t.Context(), document("\\input{"+secret+"}")); err == nil {
 		t.Error("it read a file that is not of the document")
 	}
 	made := filepath.Join(dir, "made")
-	e.PDF(t.Context(), document("\\immediate\\write18{touch "+made+"}x"))
+	e.set(t.Context(), document("\\immediate\\write18{touch "+made+"}x"))
 	if _, err := os.Stat(made); err == nil {
 		t.Error("it ran a command")
 	}
 	d := document("x")
-	d.Files["../up.tex"] = nil
-	if _, err := e.PDF(t.Context(), d); err == nil {
+	d["../up.tex"] = new(fstest.MapFile)
+	if _, err := e.set(t.Context(), d); err == nil {
 		t.Error("a document wrote above its folder")
 	}
 }
@@ -125,12 +133,12 @@ func TestEndlessDocumentsAreEnded(t *testing.T) {
 	endless, late := errors.New("late"), document("\\def\\x{\\x}\\x")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, endless)
 	defer cancel()
-	if _, err := e.PDF(ctx, late); !errors.Is(err, endless) {
+	if _, err := e.set(ctx, late); !errors.Is(err, endless) {
 		t.Errorf("time limit: %v", err)
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()
-	if _, err := e.PDF(ctx, document("x")); !errors.Is(err, context.Canceled) {
+	if _, err := e.set(ctx, document("x")); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -172,7 +180,7 @@ func TestInterruptsAreNotForTeX(t *testing.T) {
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (&Engine{Path: path}).PDF(t.Context(), document("")); err != nil {
+	if _, err := (&Engine{Path: path}).set(t.Context(), document("")); err != nil {
 		t.Errorf("it shares our process group: %v", err)
 	}
 }

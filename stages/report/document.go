@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 
-	"speceval/internal/typeset"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/stored"
@@ -96,33 +95,12 @@ func (s stage) pdf(needs []dag.Ref) dag.Unit {
 		ID: "pdf", Needs: needs, Outputs: []string{pdfFile},
 		Sources: []dag.Source{stored.SourceOf("TeX engine: "+s.TeX.Version, []byte(s.TeX.Version))},
 		Run: func(ctx context.Context, job *dag.Job) error {
-			inputs, err := texInputs(job)
-			if err != nil {
-				return err
-			}
-			pdf, err := s.TeX.PDF(ctx, typeset.Document{Main: texFile, Files: inputs})
+			files := slices.DeleteFunc(job.Inputs(), func(file string) bool { return path.Ext(file) != ".tex" && path.Ext(file) != ".pdf" })
+			pdf, err := s.TeX.PDF(ctx, os.DirFS(job.Path(".")), texFile, files)
 			if err != nil {
 				return fmt.Errorf(`%s stands, but TeX cannot set it (report.pdf = "never" does without): %w`, texFile, err)
 			}
 			return writeText(job, pdfFile, string(pdf))
 		},
 	}
-}
-
-// texInputs reads what TeX may ask for.
-func texInputs(job *dag.Job) (map[string][]byte, error) {
-	inputs := map[string][]byte{}
-	for _, file := range job.Inputs() {
-		if ext := path.Ext(file); ext != ".tex" && ext != ".pdf" {
-			continue
-		}
-		local, err := job.Input(file)
-		if err != nil {
-			return nil, err
-		}
-		if inputs[file], err = os.ReadFile(local); err != nil {
-			return nil, err
-		}
-	}
-	return inputs, nil
 }

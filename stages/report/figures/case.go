@@ -39,7 +39,7 @@ var Case = &Figure{
 }
 
 func drawCase(c variance.Case) figure.Figure {
-	who := c.Benchmark + ", " + model.ModelName(c.Model)
+	who := model.ProfileTitle(c.Benchmark, c.Model)
 	f := newFigure("fig:case-study", pageWidth, 262,
 		"Case study of "+who+": task probabilities, interval half-width, variance ratio and sampling densities",
 		"panel", "quantity", "policy", "task_id", "budget", "x", "value", "value_se", "count")

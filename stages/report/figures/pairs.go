@@ -68,7 +68,7 @@ func drawPairs(ratios []variance.Ratio, absent bool) (figure.Figure, error) {
 	p.Series("", "", figure.Style{Ink: figure.Black, Dash: figure.Dashed, Width: 0.8}, plotter.XYs{{X: first, Y: 1}, {X: last, Y: 1}})
 	p.Note(policy.Uniform.Label, draw.XLeft, first, 1, 5)
 	if worst.VarianceRatio > 1 {
-		name, at, side, aside := []rune(printed(worst)), slices.Index(variance.Budgets(all), worst.Budget), draw.XLeft, 0.08
+		name, at, side, aside := []rune(model.ProfileTitle(worst.Benchmark, worst.Model)), slices.Index(variance.Budgets(all), worst.Budget), draw.XLeft, 0.08
 		if len(name) > longName {
 			name = append(name[:longName-1], '…')
 		}
@@ -141,6 +141,3 @@ func swarm(ys []float64, high, wide float64) []float64 {
 	}
 	return aside
 }
-
-// printed is the profile of a ratio as the paper prints it.
-func printed(r variance.Ratio) string { return r.Benchmark + ", " + model.ModelName(r.Model) }

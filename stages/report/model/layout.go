@@ -31,26 +31,25 @@ func (s *Sheet) Print() table.Table {
 }
 
 func (s *Sheet) inOrder(t *table.Table) {
-	var cells []func(row int) table.Cell
+	var shown []Column
 	for _, c := range s.Columns {
 		if !c.Printed() {
 			continue
 		}
-		head := table.Column{Head: c.Head, Group: c.Group, Align: c.Align, Format: c.Format}
-		theirs := head
 		if c.Paired && s.Paper != nil {
-			head.Head, head.Group = Ours, c.Head
-			theirs.Head, theirs.Group = Theirs, c.Head
-			t.Columns = append(t.Columns, head, theirs)
-			show := c.Rule.Printed
-			if show == nil {
-				show = func(key paper.Key) table.Cell { return s.theirs(c, key) }
+			theirs := c.Rule.Printed
+			if theirs == nil {
+				theirs = func(key paper.Key) table.Cell { return s.theirs(c, key) }
 			}
-			cells = append(cells, s.printing(c), func(row int) table.Cell { return show(s.Key(row)) })
+			shown = append(shown, c, Column{Head: Theirs, Align: c.Align, Format: c.Format, Shown: func(row int) table.Cell { return theirs(s.Key(row)) }})
+			last := len(shown) - 1
+			shown[last-1].Head, shown[last-1].Group, shown[last].Group = Ours, c.Head, c.Head
 			continue
 		}
-		t.Columns = append(t.Columns, head)
-		cells = append(cells, s.printing(c))
+		shown = append(shown, c)
+	}
+	for _, c := range shown {
+		t.Columns = append(t.Columns, table.Column{Head: c.Head, Group: c.Group, Align: c.Align, Format: c.Format})
 	}
 	for i := range s.Rows {
 		if s.Heading != nil {
@@ -58,29 +57,24 @@ func (s *Sheet) inOrder(t *table.Table) {
 				t.Sections = append(t.Sections, table.Section{Row: i, Head: head})
 			}
 		}
-		line := make([]table.Cell, len(cells))
-		for j, cell := range cells {
-			line[j] = cell(i)
+		var line []table.Cell
+		for _, c := range shown {
+			line = append(line, s.printed(c, i))
 		}
 		t.Rows = append(t.Rows, line)
 	}
 }
 
-// printing is the cells of a column as they are printed.
-func (s *Sheet) printing(c Column) func(row int) table.Cell {
-	return func(row int) table.Cell {
-		show := c.Cell
-		if c.Shown != nil {
-			show = c.Shown
-		}
-		cell := show(row)
-		if c.PlusMinus {
-			if se := s.Spread(c, row); se != nil {
-				cell = cell.PlusMinus(*se)
-			}
-		}
-		return cell
+// printed is a cell as it is printed.
+func (s *Sheet) printed(c Column, row int) table.Cell {
+	cell := c.Cell
+	if c.Shown != nil {
+		cell = c.Shown
 	}
+	if se := s.Spread(c, row); c.PlusMinus && se != nil {
+		return cell(row).PlusMinus(*se)
+	}
+	return cell(row)
 }
 
 // Place is a row of a sheet in a layout that sets budgets side by side.
@@ -137,6 +131,9 @@ var modelID = regexp.MustCompile(`^qwen(\d+)_(\d+)_(\d+)b$`)
 // ModelName is a checkpoint as the paper prints it; an identifier of another
 // form is its own name.
 func ModelName(id string) string { return modelID.ReplaceAllString(id, "Qwen$1.$2-${3}B") }
+
+// ProfileTitle is a profile as the paper prints it.
+func ProfileTitle(benchmark, model string) string { return benchmark + ", " + ModelName(model) }
 
 // Between is the least and the greatest of some counts: "107", or "3 to 107".
 func Between(counts []int) string {

@@ -142,14 +142,10 @@ func about(s *stored.Settings, live bool) string {
 // newGrid is a table, nil if it is left out.
 func (v *view) newGrid(src *stored.Source, of *model.Table, compared agreement.Comparisons) (*grid, error) {
 	sheet, err := of.Sheet(src)
-	why, err := notRun(err)
 	if err != nil {
 		return nil, err
 	}
-	if why == "" {
-		why = noRows(sheet)
-	}
-	if why != "" {
+	if why := noRows(sheet); why != "" {
 		v.Left = append(v.Left, leftOut{placeName(of.Base), why})
 		return nil, nil
 	}
@@ -169,15 +165,11 @@ func (v *view) addFigures(src *stored.Source) error {
 	for _, of := range figures.Of(src.Settings) {
 		src := src.Anew()
 		made, err := of.Make(src)
-		why, err := notRun(err)
 		if err != nil {
 			return fmt.Errorf("%s: %w", of.Base, err)
 		}
-		if lacking := src.Lacking(); why == "" && len(made.Data.Rows) == 0 && len(lacking) > 0 {
-			why = stagesLack(lacking)
-		}
-		if why != "" {
-			v.Left = append(v.Left, leftOut{placeName(of.Base), why})
+		if lacking := src.Lacking(); len(made.Data.Rows) == 0 && len(lacking) > 0 {
+			v.Left = append(v.Left, leftOut{placeName(of.Base), stagesLack(lacking)})
 			continue
 		}
 		var svg strings.Builder

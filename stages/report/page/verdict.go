@@ -2,12 +2,10 @@ package page
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
 	"speceval/internal/agreement"
-	"speceval/pipeline/dag"
 	"speceval/stages/report"
 	"speceval/stages/report/model"
 )
@@ -106,16 +104,6 @@ func outcome(v report.Verdicts) string {
 func newLine(c agreement.Comparison) line {
 	words := c.Line()
 	return line{placeName(c.Table), c.Row, c.Column, cmp.Or(words[2].Exact(), "none") + "; " + c.Sentence(), markOf(c)}
-}
-
-// notRun takes the error of a file that is not there for a reason: the stage that makes
-// it has not run.
-func notRun(err error) (why string, other error) {
-	var missing *dag.AbsentError
-	if errors.As(err, &missing) {
-		return stagesLack([]string{missing.Stage}), nil
-	}
-	return "", err
 }
 
 func stagesLack(stages []string) string {

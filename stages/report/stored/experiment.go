@@ -58,10 +58,8 @@ type ProfileFact struct {
 
 // Find is the fact of a profile, nil where the experiment lacks it.
 func (e Experiment) Find(name string) *ProfileFact {
-	for i := range e.Profiles {
-		if e.Profiles[i].Name == name {
-			return &e.Profiles[i]
-		}
+	if i := slices.IndexFunc(e.Profiles, func(p ProfileFact) bool { return p.Name == name }); i >= 0 {
+		return &e.Profiles[i]
 	}
 	return nil
 }

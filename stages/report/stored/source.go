@@ -192,14 +192,16 @@ var (
 		}
 		return variance.Standings(r.Designs, r.Ratios)
 	})
-	// Profiles is the profiles of all pairs. A *dag.AbsentError says that they are not made yet.
+	// Profiles is the profiles of all pairs that are made yet.
 	Profiles = Once("profiles", func(s *Source) (all []profile.Profile, err error) {
 		for _, pair := range s.Pairs {
 			p, err := pair.ProfileIn(s.locate)
-			if err != nil {
+			var absent *dag.AbsentError
+			if err == nil {
+				all = append(all, p)
+			} else if !errors.As(err, &absent) {
 				return nil, err
 			}
-			all = append(all, p)
 		}
 		return all, nil
 	})

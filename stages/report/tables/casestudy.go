@@ -36,20 +36,18 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := &model.Sheet{}
 	s.PaperRows = []paper.Key{}
-	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
+	s.Extra = func(e stored.Experiment) (cells []agreement.Comparison, err error) {
 		if e.CaseStudy == nil || e.CaseStudy.Evaluated().Name() != PaperCase {
 			return nil, nil
 		}
+		designs, err := stored.Designs(src)
 		var estimates []variance.Estimates
-		if e.Has(e.CaseStudy.Budget) {
-			if estimates, err = stored.Estimates(src); err != nil {
-				return nil, err
-			}
+		if err == nil && e.Has(e.CaseStudy.Budget) {
+			estimates, err = stored.Estimates(src)
 		}
-		j := caseJudge{Case: variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), numbers: s.Paper, source: src, experiment: e}
-		cells, err := j.cells()
-		for i := range cells { // of profile and replay alone
-			cells[i].Class = agreement.Computed
+		j := caseJudge{variance.NewCase(e.CaseStudy.Evaluated(), e.CaseStudy.Budget, ratios, estimates), s.Paper, src, designs}
+		for _, c := range j.cells(e) { // of profile and replay alone
+			cells = append(cells, c.As(agreement.Computed))
 		}
 		return cells, err
 	}
@@ -59,14 +57,14 @@ func makeCase(src *stored.Source) (*model.Sheet, error) {
 // caseJudge compares a case study.
 type caseJudge struct {
 	variance.Case
-	numbers    *paper.Numbers
-	source     *stored.Source
-	experiment stored.Experiment
+	numbers *paper.Numbers
+	source  *stored.Source
+	designs []variance.Design
 }
 
 func (j caseJudge) want(key string) float64 { return j.numbers.Number(paper.CaseStudy, key) }
 
-func (j caseJudge) cells() ([]agreement.Comparison, error) {
+func (j caseJudge) cells(e stored.Experiment) []agreement.Comparison {
 	n := float64(j.N())
 	fact := func(key string, v float64, decimals int) agreement.Comparison {
 		return agreement.Compare(exactly(v), j.want(key), decimals, 0).In(paper.CaseStudy, "all", key)
@@ -77,60 +75,40 @@ func (j caseJudge) cells() ([]agreement.Comparison, error) {
 		fact("endpoint_tasks", float64(j.Endpoints()), 0),
 	}
 	for _, b := range []int32{8, 32, 64} {
-		if !j.experiment.Has(b) {
+		if !e.Has(b) {
 			continue
 		}
 		row := paper.Key{Budget: b}.Label()
 		for _, p := range []*policy.Policy{policy.HBN, policy.Oracle} {
-			c, err := j.ratio(p, b)
-			if err != nil {
-				return nil, err
+			c := agreement.Lacking(j.want(fmt.Sprintf("%s_ratio_b%d", p.Name, b)), 3, "not replayed")
+			if r, ok := j.Ratio(p, b); ok {
+				c = agreement.Compare(agreement.Estimate{Value: r.VarianceRatio, SE: noiseOf(j.source, r)}, *c.Paper, 3, 0)
 			}
 			cells = append(cells, c.In(paper.CaseStudy, row, p.Name+"_ratio"))
 		}
 		if b == 32 {
 			half := agreement.Compare(exactly(100*j.HalfWidth(1, b)), j.want("halfwidth_uniform_b32_pp"), 2, 0)
-			w, err := j.weight(b)
-			if err != nil {
-				return nil, err
-			}
-			cells = append(cells, half.In(paper.CaseStudy, row, "uniform_halfwidth_pp"), w.In(paper.CaseStudy, row, "hbn_w"))
+			cells = append(cells, half.In(paper.CaseStudy, row, "uniform_halfwidth_pp"), j.weight(b).In(paper.CaseStudy, row, "hbn_w"))
 		}
 	}
-	if j.experiment.Has(j.Budget) {
+	if e.Has(j.Budget) {
 		cells = append(cells, j.evaluations()...)
 	}
-	return cells, nil
-}
-
-// ratio compares the profile's ratio under a policy.
-func (j caseJudge) ratio(p *policy.Policy, budget int32) (agreement.Comparison, error) {
-	want := j.want(fmt.Sprintf("%s_ratio_b%d", p.Name, budget))
-	r, ok := j.Ratio(p, budget)
-	res, err := stored.Results(j.source)
-	if err != nil || !ok {
-		return agreement.Lacking(want, 3, "not replayed"), err
-	}
-	se, err := variance.TotalSE(res.Designs, r)
-	return agreement.Compare(agreement.Estimate{Value: r.VarianceRatio, SE: se}, want, 3, 0), err
+	return cells
 }
 
 // weight compares HBN's stage weight at a budget, as Table 5 does with one decimal
 // less.
-func (j caseJudge) weight(budget int32) (agreement.Comparison, error) {
-	all, err := stored.Designs(j.source)
-	if err != nil {
-		return agreement.Comparison{}, err
-	}
+func (j caseJudge) weight(budget int32) agreement.Comparison {
 	key := paper.Key{NTasks: int32(j.N()), Budget: budget}
 	m, _ := j.numbers.At(paper.HBNSchedule, "m", key)
-	selected := slices.IndexFunc(all, func(d variance.Design) bool { return d.Policy == policy.HBN.Name && d.Selected && keyOf(d) == key })
-	theirs, ok := designAt(all, policy.HBN, key, int32(m))
+	selected := slices.IndexFunc(j.designs, func(d variance.Design) bool { return d.Policy == policy.HBN.Name && d.Selected && keyOf(d) == key })
+	theirs, ok := designAt(j.designs, policy.HBN, key, int32(m))
 	if !ok || selected < 0 {
-		return agreement.Lacking(j.want("w_b32"), 3, "no such design is stored"), nil
+		return agreement.Lacking(j.want("w_b32"), 3, "no such design is stored")
 	}
-	_, w := judgePair(theirs, all[selected], j.want("w_b32"), 3)
-	return w, nil
+	_, w := judgePair(theirs, j.designs[selected], j.want("w_b32"), 3)
+	return w
 }
 
 // evaluations holds the simulated evaluations of each policy against what the

@@ -101,6 +101,12 @@ func (c costColumn) decimals(paper float64) int {
 	return c.format.Decimals + 2
 }
 
+// quoted is a number as texts quote it, without a plus sign.
+func (c costColumn) quoted(v float64) string {
+	c.format.Signed = false
+	return c.format.Print(v)
+}
+
 // costRow is a row of Tables 2 to 4, and of Table 10: a group of runs without the runs.
 type costRow struct {
 	Provenance        string
@@ -206,7 +212,17 @@ func (k *costTable) make(src *stored.Source) (*model.Sheet, error) {
 		keys = append(keys, costKeys{r.Budget, r.Provenance})
 	}
 	s := model.NewSheet(k.title, keys)
-	s.Notes = k.differences(rows, numbers)
+	for _, r := range rows {
+		var theirs []string
+		for j, c := range k.columns {
+			if want, differs := k.differs(r, j, numbers); differs {
+				theirs = append(theirs, strings.ReplaceAll(c.name, "_", " ")+" "+c.format.Print(want))
+			}
+		}
+		if len(theirs) > 0 {
+			s.Notes = append(s.Notes, fmt.Sprintf("%s paper, b = %d: %s", model.Dagger, r.Budget, strings.Join(theirs, "; ")))
+		}
+	}
 	s.Key = func(i int) paper.Key { return paper.Key{Provenance: rows[i].Provenance, Budget: rows[i].Budget} }
 	s.Heading = func(i int) table.Head { return heading(rows, rows[i].Provenance) }
 	k.addNumbers(s, rows, numbers)
@@ -288,22 +304,6 @@ func (k *costTable) differs(r *costRow, j int, numbers *paper.Numbers) (want flo
 	return want, ok && agreement.BeyondRounding(r.cells[j].Value, want, c.decimals(want)) != 0
 }
 
-// differences are notes on the published numbers that print otherwise.
-func (k *costTable) differences(rows []*costRow, numbers *paper.Numbers) (notes []string) {
-	for _, r := range rows {
-		var theirs []string
-		for j, c := range k.columns {
-			if want, differs := k.differs(r, j, numbers); differs {
-				theirs = append(theirs, strings.ReplaceAll(c.name, "_", " ")+" "+c.format.Print(want))
-			}
-		}
-		if len(theirs) > 0 {
-			notes = append(notes, fmt.Sprintf("%s paper, b = %d: %s", model.Dagger, r.Budget, strings.Join(theirs, "; ")))
-		}
-	}
-	return notes
-}
-
 // judge compares a number with the paper's: those of the published runs and of the
 // replay by rounding and noise, predictions by their own deviation. What the fit has
 // seen is shown only, and so are numbers of other machines, and the average of b/r, which
@@ -370,9 +370,7 @@ func (k *costTable) macros(src *stored.Source) (all []model.Macro, err error) {
 		}
 		for j, c := range k.columns {
 			if c.macro != "" {
-				f := c.format
-				f.Signed = false
-				add(c.macro, f.Print(r.cells[j].Value))
+				add(c.macro, c.quoted(r.cells[j].Value))
 			}
 		}
 		if k.replayed {

@@ -43,9 +43,6 @@ type robustnessRow struct {
 	WorstSE    float64         `csv:"worst_se" of:"worst_ratio" head:"s.e." group:"Worst profile" format:".4"`
 }
 
-// printedProfile is a profile in print.
-func printedProfile(r variance.Ratio) string { return r.Benchmark + ", " + model.ModelName(r.Model) }
-
 func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	ratios, err := stored.Ratios(src)
 	numbers, noNumbers := stored.Paper(src)
@@ -65,7 +62,9 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 		return table.Text(fmt.Sprintf("%.0f/%.0f", gaining, profiles))
 	}
 	gaining.Shown = func(i int) table.Cell { return of(float64(rows[i].Gaining), float64(rows[i].Profiles)) }
-	worst.Shown = func(i int) table.Cell { return table.Text(printedProfile(all[i].Worst)) }
+	worst.Shown = func(i int) table.Cell {
+		return table.Text(model.ProfileTitle(all[i].Worst.Benchmark, all[i].Worst.Model))
+	}
 	if numbers == nil {
 		return s, nil
 	}
@@ -204,7 +203,7 @@ func robustnessMacros(src *stored.Source) (all []model.Macro, err error) {
 		all = append(all,
 			macroOf("Profiles", s.Budget, strconv.Itoa(len(s.Ratios))),
 			macroOf("ProfilesGaining", s.Budget, strconv.Itoa(s.Gaining)),
-			macroOf("WorstProfile", s.Budget, printedProfile(s.Worst)),
+			macroOf("WorstProfile", s.Budget, model.ProfileTitle(s.Worst.Benchmark, s.Worst.Model)),
 			macroOf("WorstRatio", s.Budget, fixed(s.Worst.VarianceRatio, 3)))
 	}
 	return all, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"speceval/internal/agreement"
@@ -110,12 +111,14 @@ func makeTS(src *stored.Source) (*model.Sheet, error) {
 		}
 		return table.Missing()
 	}
-	judged := func(i int) (alpha, m0 agreement.Comparison) {
-		a, m, _ := theirs(s.Key(i))
-		return judgeChoice(all[i], a, int32(m))
+	s.Column("alpha").Rule.Judge = func(i int, want float64) agreement.Comparison {
+		_, m0, _ := theirs(s.Key(i))
+		return judgeChoice(all[i], agreement.Compare(exactly(rows[i].Alpha), want, 2, 0), want, int32(m0))
 	}
-	s.Column("alpha").Rule.Judge = func(i int, _ float64) agreement.Comparison { a, _ := judged(i); return a }
-	s.Column("m0").Rule.Judge = func(i int, _ float64) agreement.Comparison { _, m := judged(i); return m }
+	s.Column("m0").Rule.Judge = func(i int, want float64) agreement.Comparison {
+		alpha, _, _ := theirs(s.Key(i))
+		return judgeChoice(all[i], agreement.Compare(exactly(float64(rows[i].M0)), want, 0, 0), alpha, int32(want))
+	}
 	s.Column("ts").Rule.Judge = func(i int, want float64) agreement.Comparison {
 		return warranted(rows[i].TS, math.Hypot(rows[i].TSSE, paperNoise(all[i].Best)), want)
 	}
@@ -153,37 +156,25 @@ func warranted(obtained, se, paper float64) agreement.Comparison {
 	return c.Noted(fmt.Sprintf("its s.e. tells no less than %.2f points apart", 100*agreement.Sigmas*se))
 }
 
-// judgeChoice compares the selected prior strength and warm start. Another
-// choice is a tie if the paper's does no worse in our search than the noise of
-// both searches allows.
-func judgeChoice(r variance.Envelope, alpha float64, m0 int32) (a, m agreement.Comparison) {
-	a = agreement.Compare(exactly(r.Best.Alpha), alpha, 2, 0)
-	m = agreement.Compare(exactly(float64(r.Best.M0)), float64(m0), 0, 0)
+// judgeChoice compares the selected prior strength, or warm start. Another choice is a tie
+// if the paper's does no worse in our search than the noise of both searches allows.
+func judgeChoice(r variance.Envelope, c agreement.Comparison, alpha float64, m0 int32) agreement.Comparison {
 	told := fmt.Sprintf("%d of the %d other candidates are as good within 3 s.e.", len(r.Ties), len(r.Candidates)-1)
-	if a.Verdict == agreement.Agrees && m.Verdict == agreement.Agrees {
-		return a.Noted(told), m.Noted(told)
+	at := slices.IndexFunc(r.Candidates, func(s variance.Search) bool { return s.Alpha == alpha && s.M0 == m0 })
+	switch {
+	case at < 0:
+		return c.Noted("the search lacks the paper's candidate")
+	case c.Verdict == agreement.Agrees:
+		return c.Noted(told)
 	}
-	for _, s := range r.Candidates {
-		if s.Alpha != alpha || s.M0 != m0 {
-			continue
-		}
-		loss, se := s.Excess, s.ExcessSE
-		higher := "higher"
-		if loss < 0 { // in the race, which did not decide between finalists
-			higher = "lower"
-		}
-		note := fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f; %s", alpha, m0, math.Abs(loss), higher, se, told)
-		tie := func(c agreement.Comparison) agreement.Comparison {
-			if c.Verdict == agreement.Agrees {
-				return c.Noted(told)
-			}
-			// the paper's noise is alike for both: a candidate that the curve alone knows has none of ours
-			return agreement.Choice(c, loss, math.Hypot(se/math.Sqrt2, paperNoise(r.Best))).Noted(note)
-		}
-		return tie(a), tie(m)
+	loss, se := r.Candidates[at].Excess, r.Candidates[at].ExcessSE
+	higher := "higher"
+	if loss < 0 { // in the race, which did not decide between finalists
+		higher = "lower"
 	}
-	const note = "the search lacks the paper's candidate"
-	return a.Noted(note), m.Noted(note)
+	// the paper's noise is alike for both: a candidate that the curve alone knows has none of ours
+	return agreement.Choice(c, loss, math.Hypot(se/math.Sqrt2, paperNoise(r.Best))).
+		Noted(fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f; %s", alpha, m0, math.Abs(loss), higher, se, told))
 }
 
 // tsMacros are what the search for TS-Neyman found at each budget, and HBN's

@@ -193,9 +193,7 @@ func worthMacros(src *stored.Source) (all []model.Macro, err error) {
 	for _, r := range rows {
 		for j, c := range worthTable.columns {
 			if r.policy != policy.HBN {
-				f := c.format
-				f.Signed = false
-				all = append(all, macroOf("Simulated"+r.policy.Macro+c.macro, r.Budget, f.Print(r.cells[j].Value)))
+				all = append(all, macroOf("Simulated"+r.policy.Macro+c.macro, r.Budget, c.quoted(r.cells[j].Value)))
 			}
 		}
 	}
