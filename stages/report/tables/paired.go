@@ -120,40 +120,43 @@ func rivals(rows []variance.PairedRow) (all []rival) {
 	return all
 }
 
+// budgets are those of the rows.
+func (r rival) budgets() (all []int32) {
+	for _, row := range r.rows {
+		all = append(all, row.Budget)
+	}
+	return all
+}
+
 // interval says where the interval of the difference lies, by budget. It is judged
 // as it is printed, so that one that begins at 0.0 includes zero.
 func (r rival) interval() string {
-	said := []string{"lies above zero", "includes zero", "lies below zero"}
-	at := make([][]int32, len(said))
-	for _, row := range r.rows {
-		k := 1
-		switch b := row.Between; {
+	return byBudgets([]string{"lies above zero", "includes zero", "lies below zero"}, r.budgets(), func(i int) int {
+		switch b := r.rows[i].Between; {
 		case math.Round(1000*b.Low) > 0:
-			k = 0
+			return 0
 		case math.Round(1000*b.High) < 0:
-			k = 2
+			return 2
 		}
-		at[k] = append(at[k], row.Budget)
-	}
-	return byBudgets(said, at)
+		return 1
+	})
 }
 
 // profiles says on how many profiles HBN's variance is the lower, by budget.
 func (r rival) profiles() string {
-	var budgets, counts, against []string
+	var counts []int
+	var against []int32
 	for _, row := range r.rows {
-		budgets = append(budgets, fmt.Sprint(row.Budget))
-		counts = append(counts, fmt.Sprint(row.Lower))
-		if 2*row.Lower < row.Profiles {
-			against = append(against, fmt.Sprint(row.Budget))
+		if counts = append(counts, row.Lower); 2*row.Lower < row.Profiles {
+			against = append(against, row.Budget)
 		}
 	}
 	const form = "HBN has the lower variance on %s of %d profiles at %s"
 	all := r.rows[0].Profiles
-	if len(slices.Compact(slices.Clone(counts))) == 1 {
-		return fmt.Sprintf(form, counts[0], all, "every budget")
+	if slices.Min(counts) == slices.Max(counts) {
+		return fmt.Sprintf(form, fmt.Sprint(counts[0]), all, "every budget")
 	}
-	said := fmt.Sprintf(form, display.And(counts), all, "b = "+display.And(budgets))
+	said := fmt.Sprintf(form, display.And(counts), all, "b = "+display.And(r.budgets()))
 	switch len(against) {
 	case 0:
 		return said

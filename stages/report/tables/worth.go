@@ -151,34 +151,33 @@ func simulated(rows []*costRow, of ...*policy.Policy) map[int32]*costRow {
 // againstHBN says at which budgets rows save more than HBN-async, by 1.96 standard
 // errors of the difference.
 func againstHBN(rows []*costRow, own map[int32]*costRow) string {
-	said, at := []string{"more than HBN-async", "as much as HBN-async", "less than HBN-async"}, make([][]int32, 3)
 	hbn := simulated(rows, policy.HBN)
-	for _, b := range slices.Sorted(maps.Keys(own)) {
-		if hbn[b] == nil {
-			continue
-		}
-		theirs, error1 := hbn[b].benefit()
-		ours, error2 := own[b].benefit()
-		k := 1
+	budgets := slices.DeleteFunc(slices.Sorted(maps.Keys(own)), func(b int32) bool { return hbn[b] == nil })
+	return byBudgets([]string{"more than HBN-async", "as much as HBN-async", "less than HBN-async"}, budgets, func(i int) int {
+		theirs, error1 := hbn[budgets[i]].benefit()
+		ours, error2 := own[budgets[i]].benefit()
 		if d := ours - theirs; math.Abs(d) > variance.GainZ*math.Hypot(error1, error2) {
-			k = 1 - int(math.Copysign(1, d))
+			return 1 - int(math.Copysign(1, d))
 		}
-		at[k] = append(at[k], b)
-	}
-	return byBudgets(said, at)
+		return 1
+	})
 }
 
-// byBudgets says what holds at which budgets.
-func byBudgets(said []string, at [][]int32) string {
-	var words []string
-	for k, budgets := range at {
-		if len(budgets) > 0 {
-			words = append(words, said[k]+" at b = "+display.And(budgets))
-		}
+// byBudgets says what holds at which budgets: at each of them, the phrase with the number of.
+func byBudgets(said []string, budgets []int32, of func(budget int) int) string {
+	at := make([][]int32, len(said))
+	for i, b := range budgets {
+		at[of(i)] = append(at[of(i)], b)
 	}
-	if len(words) == 1 {
-		words[0], _, _ = strings.Cut(words[0], " at b = ")
-		words[0] += " at every budget"
+	var words []string
+	for k, some := range at {
+		switch len(some) {
+		case 0:
+		case len(budgets):
+			return said[k] + " at every budget"
+		default:
+			words = append(words, said[k]+" at b = "+display.And(some))
+		}
 	}
 	return display.And(words)
 }
@@ -205,16 +204,11 @@ func worthMacros(src *stored.Source) (all []model.Macro, err error) {
 	}
 	if most := simulated(rows, policy.Timed...); len(most) > 0 {
 		var titles []string
-		at := make([][]int32, len(policy.Timed))
-		for k, p := range policy.Timed {
+		for _, p := range policy.Timed {
 			titles = append(titles, p.Title())
-			for _, b := range slices.Sorted(maps.Keys(most)) {
-				if most[b].policy == p {
-					at[k] = append(at[k], b)
-				}
-			}
 		}
-		words("BenefitBest", byBudgets(titles, at))
+		budgets := slices.Sorted(maps.Keys(most))
+		words("BenefitBest", byBudgets(titles, budgets, func(i int) int { return slices.Index(policy.Timed, most[budgets[i]].policy) }))
 		words("BenefitBestOverHBN", againstHBN(rows, most))
 	}
 	return all, nil
