@@ -154,7 +154,13 @@ func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score
 	v, err := s.scorers.of(r.TaskIndex).Score(ctx, part.Response)
 	unparsable := errors.Is(err, judge.ErrUnparsable)
 	if unparsable {
-		v, err = scoring.Verdict{Note: judge.ErrUnparsable.Error()}, s.countUnparsable(err)
+		v = scoring.Verdict{Note: judge.ErrUnparsable.Error()}
+		asked := s.responses(family.Judge)
+		if most := math.Ceil(tolerated * float64(asked)); float64(s.unparsable.Add(1)) > most {
+			err = fmt.Errorf("on more than %g%% of %d responses: %w; mend the judge (judge.model, judge.prompt) and run again, which asks for the missing verdicts alone", 100*tolerated, asked, err)
+		} else {
+			err = nil
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
@@ -176,16 +182,6 @@ func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score
 
 // tolerated is the share of responses on which a judge may give no verdict.
 const tolerated = 0.01
-
-// countUnparsable is an error once the judge has given no verdict too often.
-func (s *pass) countUnparsable(last error) error {
-	asked := s.responses(family.Judge)
-	n := s.unparsable.Add(1)
-	if float64(n) <= math.Ceil(tolerated*float64(asked)) {
-		return nil
-	}
-	return fmt.Errorf("on more than %g%% of %d responses: %w; mend the judge (judge.model, judge.prompt) and run again, which asks for the missing verdicts alone", 100*tolerated, asked, last)
-}
 
 // rollouts tells one set of rollouts from another.
 func (c *scoredRollouts) rollouts(job *dag.Job) string {

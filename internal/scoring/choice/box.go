@@ -17,7 +17,7 @@ func (s *Scorer) boxes(text string) (got reading, end, seen int) {
 	for b := range scoring.Boxes(text) {
 		content := text[b.From:b.To]
 		if b.Open {
-			got = reading{note: noteOpen, ends: true}
+			got = reading{note: "no answer: the response ends inside its box", ends: true}
 		}
 		if b.Open || blank(content) {
 			continue

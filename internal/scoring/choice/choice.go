@@ -86,29 +86,10 @@ type reading struct {
 	ends   bool   // without a letter: no other rule may be tried
 }
 
-// Notes, for people.
-const (
-	noteEmpty      = "empty response"
-	noteOpen       = "no answer: the response ends inside its box"
-	noteCut        = "no answer: cut short without a box that names an option"
-	noteNothing    = "no answer: nothing in the response names an option"
-	noteAmbiguous  = "no answer: several options are named"
-	noteOutOfRange = "no answer: there is no option of this letter"
-	noteWithdrawn  = "no answer: the option is taken back or left open"
-	noteTexts      = "no answer: the text of several options"
-)
-
-const (
-	notePhrase   = "read from a phrase"
-	noteLine     = "read from the last line"
-	noteText     = "read from the option's text in a phrase"
-	noteTextLine = "the last line is the option's text"
-)
-
 // read applies the rules in order.
 func (s *Scorer) read(r scoring.Response) reading {
 	if blank(r.Text) {
-		return reading{note: noteEmpty}
+		return reading{note: "empty response"}
 	}
 	got, end, seen := s.boxes(r.Text)
 	if got.letter != 0 {
@@ -125,18 +106,18 @@ func (s *Scorer) read(r scoring.Response) reading {
 		return got
 	}
 	if r.Cut {
-		return reading{note: noteCut}
+		return reading{note: "no answer: cut short without a box that names an option"}
 	}
 	byLetter, byText := s.phrase(r.Text, 0)
-	got, note := byLetter, notePhrase
+	got, note := byLetter, "read from a phrase"
 	if got.open() && seen < 2 {
-		got, note = s.line(r.Text), noteLine
+		got, note = s.line(r.Text), "read from the last line"
 	}
 	if got.open() {
-		got, note = byText, noteText
+		got, note = byText, "read from the option's text in a phrase"
 	}
-	if got.open() && seen < 2 {
-		got, note = s.textLine(r.Text), noteTextLine
+	if _, last, prior, _ := lines(r.Text); got.open() && seen < 2 && !undoes(prior) {
+		got, note = said(s.optionOf(last)), "the last line is the option's text"
 	}
 	switch {
 	case got.letter != 0:
@@ -144,7 +125,7 @@ func (s *Scorer) read(r scoring.Response) reading {
 			got.note = "no option in the box: " + note
 		}
 	case !got.ends:
-		got.note = noteNothing
+		got.note = "no answer: nothing in the response names an option"
 	}
 	return got
 }
@@ -155,12 +136,12 @@ func (r reading) open() bool { return r.letter == 0 && !r.ends }
 // settle is the reading of a letter that stands for an option.
 func (s *Scorer) settle(letter byte) reading {
 	if int(letter-'A') >= s.options {
-		return reading{note: noteOutOfRange, ends: true}
+		return reading{note: "no answer: there is no option of this letter", ends: true}
 	}
 	return reading{letter: letter}
 }
 
 var (
-	ambiguous = reading{note: noteAmbiguous, ends: true}
-	withdrawn = reading{note: noteWithdrawn, ends: true}
+	ambiguous = reading{note: "no answer: several options are named", ends: true}
+	withdrawn = reading{note: "no answer: the option is taken back or left open", ends: true}
 )

@@ -82,15 +82,6 @@ func (s *Scorer) labels(line string, m mark, alone bool) bool {
 	return !c.In(verb | joins | denies | doubts | others)
 }
 
-// textLine reads the text of an option that makes up the last line.
-func (s *Scorer) textLine(text string) reading {
-	_, last, prior, _ := lines(text)
-	if undoes(prior) {
-		return reading{}
-	}
-	return said(s.optionOf(last))
-}
-
 // undoes reports whether a line denies or doubts what is on the next: "It is not:".
 func undoes(line string) bool {
 	line = strings.TrimRight(line, ":")

@@ -9,10 +9,8 @@ import (
 // openers and closers may stand around a letter: brackets, quotes, markdown, HTML and LaTeX.
 // A longer one comes before the shorter ones that it begins with.
 var (
-	openers = []string{"*", "_", "$", "(", "[", "{", `"`, "'", "`", "“", "‘", "«", "「",
-		`\(`, `\[`, `\ `, `\,`, `\;`, `\:`, `\!`, `\{`, "<b>", "<strong>", "<i>", "<em>", "<u>", "<"}
-	closers = []string{"*", "_", "$", ")", "]", "}", ">", `"`, "'", "`", `\)`, `\]`, `\}`, `\right)`, `\right]`, "”", "’", "»", "」",
-		"</b>", "</strong>", "</i>", "</em>", "</u>"}
+	openers = append(strings.Fields("* _ $ ( [ { \" ' ` “ ‘ « 「 \\( \\[ \\, \\; \\: \\! \\{ <b> <strong> <i> <em> <u> <"), `\ `)
+	closers = strings.Fields("* _ $ ) ] } > \" ' ` \\) \\] \\} \\right) \\right] ” ’ » 」 </b> </strong> </i> </em> </u>")
 )
 
 // prefix is the length of the first of some texts that s begins with; 0 if there is none. No

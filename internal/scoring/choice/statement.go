@@ -67,9 +67,6 @@ type item struct {
 // stops end a clause.
 var stops = []string{".", ",", ";", ":", "!", "?", "\n", "—", "– ", "- ", "。", "，"}
 
-// crosses deny what they stand behind.
-var crosses = []string{"✗", "✘", "❌", "✖"}
-
 // next is the item at i.
 func next(s string, i int) item {
 	for i < len(s) {
@@ -91,7 +88,7 @@ func next(s string, i int) item {
 	if n := prefix(s[i:], stops); n > 0 {
 		return item{stop: true, question: s[i] == '?', from: i, to: i + n}
 	}
-	if n := prefix(s[i:], crosses); n > 0 {
+	if n := prefix(s[i:], []string{"✗", "✘", "❌", "✖"}); n > 0 { // which deny what they stand behind
 		return item{class: denies | verb, from: i, to: i + n}
 	}
 	if m, ok := markAt(s, i); ok && !m.lower && (m.closed || m.stands(s) || m.isSubject(s)) {

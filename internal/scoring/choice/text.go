@@ -94,5 +94,5 @@ func said(letter byte, n int) reading {
 	case 1:
 		return reading{letter: letter}
 	}
-	return reading{note: noteTexts, ends: true}
+	return reading{note: "no answer: the text of several options", ends: true}
 }

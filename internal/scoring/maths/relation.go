@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -281,7 +282,7 @@ func (c *comparer) equivalent(g, p latex.Answer) bool {
 	}
 	sign := algebra.Ratio(gDiff, pDiff)
 	if sign < 0 {
-		pRel = turned(pRel)
+		pRel = cmp.Or(turned[pRel], pRel)
 	}
 	return sign != 0 && gRel == pRel
 }
@@ -293,27 +294,15 @@ func difference(a latex.Answer) (*algebra.Expr, bool) {
 	return algebra.Make(algebra.Add, a.Items[0].Expr, algebra.Make(algebra.Neg, a.Items[1].Expr)), true
 }
 
-// turned is a relation with its sides exchanged.
-func turned(rel string) string {
-	switch rel {
-	case "<":
-		return ">"
-	case ">":
-		return "<"
-	case "≤":
-		return "≥"
-	case "≥":
-		return "≤"
-	}
-	return rel
-}
+// turned are relations with their sides exchanged; others are the same then.
+var turned = map[string]string{"<": ">", ">": "<", "≤": "≥", "≥": "≤"}
 
 func reversed(a latex.Answer) latex.Answer {
 	a.Items, a.Rels = slices.Clone(a.Items), slices.Clone(a.Rels)
 	slices.Reverse(a.Items)
 	slices.Reverse(a.Rels)
 	for i, rel := range a.Rels {
-		a.Rels[i] = turned(rel)
+		a.Rels[i] = cmp.Or(turned[rel], rel)
 	}
 	return a
 }

@@ -176,7 +176,8 @@ func (c *comparer) region(a latex.Answer, solve bool) (region, bool) {
 		}
 		return members([]latex.Answer{a}) // 1, of (x−1)² = 0
 	case latex.Words:
-		if isEmpty(a) {
+		switch phrase(a.Text) {
+		case "emptyset", "nullset", "nosolution":
 			return nothing, true
 		}
 		return everything, a.Text == "all real numbers" || a.Text == "all reals" || a.Text == "real numbers"

@@ -62,8 +62,15 @@ func (c *comparer) equalStated(g, p latex.Answer) bool {
 	if c.equalSets(g, p) || c.samePeriods(g, p, true) {
 		return true
 	}
-	if g.Kind == latex.Builder || p.Kind == latex.Builder {
-		return g.Kind == p.Kind && c.equalBuilt(g, p)
+	if g.Kind == latex.Builder && p.Kind == latex.Builder { // their variables may have other names
+		names, others := variablesOf(g.Items[0]), variablesOf(p.Items[0])
+		if len(names) != len(others) {
+			return false
+		}
+		p = renamed(p, others, names)
+		return c.equal(g.Items[0], p.Items[0]) && c.matched(g.Items[1:], p.Items[1:], c.equal, false)
+	} else if g.Kind == latex.Builder || p.Kind == latex.Builder {
+		return false
 	}
 	a, b := state(g), state(p)
 	if names, others := slices.Collect(maps.Keys(a.domains)), slices.Collect(maps.Keys(b.domains)); len(names) == 1 && len(others) == 1 && names[0] != others[0] { // (2k, 3k) and (2n, 3n)
@@ -110,16 +117,6 @@ func bounds(a latex.Answer) bool {
 		return strings.Trim(strings.Join(a.Rels, ""), "=≈") != ""
 	}
 	return a.Kind == latex.List && slices.ContainsFunc(a.Items, bounds)
-}
-
-// equalBuilt compares sets given by conditions, whose variables may have other names.
-func (c *comparer) equalBuilt(g, p latex.Answer) bool {
-	names, others := variablesOf(g.Items[0]), variablesOf(p.Items[0])
-	if len(names) != len(others) {
-		return false
-	}
-	p = renamed(p, others, names)
-	return c.equal(g.Items[0], p.Items[0]) && c.matched(g.Items[1:], p.Items[1:], c.equal, false)
 }
 
 // variablesOf are the names of the variables of an answer.

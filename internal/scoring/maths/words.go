@@ -140,14 +140,3 @@ func phrase(text string) string {
 	}
 	return strings.ReplaceAll(text, " ", "")
 }
-
-// isEmpty reports whether an answer in words is the set without elements.
-func isEmpty(a latex.Answer) bool {
-	if a.Kind == latex.Words {
-		switch phrase(a.Text) {
-		case "emptyset", "nullset", "nosolution":
-			return true
-		}
-	}
-	return false
-}

@@ -34,7 +34,16 @@ func (s *Session) Run(ctx context.Context, i int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return plain(result), nil
+	switch result.End {
+	case slept, starved:
+		result.End = TimeLimit
+	case returned:
+		result.End = Finished
+	}
+	if result.End != Finished {
+		result.Output = ""
+	}
+	return result, nil
 }
 
 // atEdge reports whether a result may be another one when the test runs alone.
@@ -46,20 +55,6 @@ func atEdge(r Result, limit time.Duration) bool {
 		return true
 	}
 	return r.CPU >= limit*8/10
-}
-
-// plain is a result in the words of others.
-func plain(r Result) Result {
-	switch r.End {
-	case slept, starved:
-		r.End = TimeLimit
-	case returned:
-		r.End = Finished
-	}
-	if r.End != Finished {
-		r.Output = ""
-	}
-	return r
 }
 
 // once runs a test.

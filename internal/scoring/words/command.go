@@ -12,7 +12,7 @@ const (
 )
 
 // looks are the commands that change how a text looks alone.
-var looks = byWord(map[Look]string{
+var looks = ByWord(map[Look]string{
 	Font: `text textbf textit textrm textnormal textsf texttt textup mbox hbox emph mathrm mathbf mathit mathsf mathtt mathcal mathscr mathfrak boldsymbol bm
 		operatorname pmb mathnormal textsuperscript bold`,
 	Frame: "boxed fbox",

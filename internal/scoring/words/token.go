@@ -57,12 +57,10 @@ func endsWord(s string) bool {
 }
 
 // signs are characters and commands that are read as words.
-var signs = map[string]string{
-	"=": "equals", "≠": "not", "<": "than", ">": "than", "≤": "than", "≥": "than", "<=": "than", ">=": "than", "!=": "not", "+": "plus", "±": "plus", "×": "times", "·": "times",
-	"÷": "over", "/": "over", "^": "fold", "√": "root", "²": "squared", "³": "cubed", "–": "-", "—": "-", "−": "-",
-	`\ne`: "not", `\neq`: "not", `\not`: "not", `\lt`: "than", `\gt`: "than", `\le`: "than", `\ge`: "than", `\leq`: "than", `\geq`: "than", `\pm`: "plus", `\times`: "times",
-	`\cdot`: "times",
-}
+var signs = ByWord(map[string]string{
+	"equals": "=", "not": `≠ != \ne \neq \not`, "than": `< > ≤ ≥ <= >= \lt \gt \le \ge \leq \geq`, "plus": `+ ± \pm`, "times": `× · \times \cdot`, "over": "÷ /",
+	"fold": "^", "root": "√", "squared": "²", "cubed": "³", "-": "– — −",
+})
 
 // tokens cuts a text into words in lower case, values, and the marks , ; : ( ) - . ? !
 // and a line break that ends a part.

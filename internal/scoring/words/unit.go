@@ -4,7 +4,7 @@ import "strings"
 
 // unitNames gives units one spelling each. A name that maps to "" may follow a
 // number, but says nothing to be compared.
-var unitNames = byWord(map[string]string{
+var unitNames = ByWord(map[string]string{
 	"cm":  "cm centimeter centimeters centimetre centimetres",
 	"mm":  "mm millimeter millimeters millimetre millimetres",
 	"km":  "km kilometer kilometers kilometre kilometres",
@@ -41,8 +41,8 @@ func Unit(name string) (spelled string, ok bool) {
 	return spelled, ok
 }
 
-// byWord turns lists of words round.
-func byWord[T comparable](lists map[T]string) map[string]T {
+// ByWord turns lists of words round.
+func ByWord[T comparable](lists map[T]string) map[string]T {
 	all := map[string]T{}
 	for of, list := range lists {
 		for _, word := range strings.Fields(list) {

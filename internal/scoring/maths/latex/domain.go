@@ -5,15 +5,15 @@ import (
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
 
-// sets gives the sets of numbers and their parts one name each: what stands behind
+// sets gives the sets of numbers and their parts one name each, for what stands behind
 // \mathbb, with a sign above or below.
-var sets = map[string]string{
-	"Z+": "Z+", "Z>0": "Z+", "Z≥1": "Z+", "Z≥0": "Z0", "Z0": "Z0", "Z0+": "Z0", "Z*": "Z*", "Z≠0": "Z*", "Z-": "Z-", "Z<0": "Z-",
-	"N+": "Z+", "N*": "Z+", "N>0": "Z+", "N≥1": "Z+", "N0": "Z0", "N≥0": "Z0",
-	"R+": "R+", "R>0": "R+", "R≥0": "R0", "R*": "R*", "R≠0": "R*", "R-": "R-", "R<0": "R-", "Q+": "Q+", "Q>0": "Q+",
-}
+var sets = words.ByWord(map[string]string{
+	"Z+": "Z+ Z>0 Z≥1 N+ N* N>0 N≥1", "Z0": "Z≥0 Z0 Z0+ N0 N≥0", "Z*": "Z* Z≠0", "Z-": "Z- Z<0", "R+": "R+ R>0", "R0": "R≥0", "R*": "R* R≠0", "R-": "R- R<0",
+	"Q+": "Q+ Q>0",
+})
 
 // numbers reads the name of a set of numbers behind \mathbb, with its sign.
 func (p *parser) numbers() Answer {
@@ -29,11 +29,10 @@ func (p *parser) numbers() Answer {
 	return value(algebra.Var(`\mathbb ` + name))
 }
 
-// kinds are words for sets of numbers, with the word before that narrows them.
+// kinds are words for sets of numbers, in the singular, with the word before that narrows them.
 var kinds = map[string]string{
-	"integer": "Z", "integers": "Z", "natural": "N", "naturals": "N", "real": "R", "reals": "R", "rational": "Q", "rationals": "Q", "complex": "C",
-	"positive integer": "Z+", "positive integers": "Z+", "nonnegative integer": "Z0", "nonnegative integers": "Z0", "negative integer": "Z-", "negative integers": "Z-",
-	"nonzero integer": "Z*", "nonzero integers": "Z*", "positive real": "R+", "positive reals": "R+",
+	"integer": "Z", "natural": "N", "real": "R", "rational": "Q", "complex": "C", "positive integer": "Z+", "nonnegative integer": "Z0", "negative integer": "Z-",
+	"nonzero integer": "Z*", "positive real": "R+",
 }
 
 // Words around a statement of the kind of number that a variable stands for.
@@ -47,7 +46,7 @@ const (
 // takes them out of parentheses at the end.
 func stated(tokens []token) []token {
 	if !slices.ContainsFunc(tokens, func(t token) bool {
-		return t.text == "∈" || t.kind == word && kinds[t.text] != ""
+		return t.text == "∈" || t.kind == word && kinds[strings.TrimSuffix(t.text, "s")] != ""
 	}) {
 		return tokens
 	}
@@ -138,7 +137,7 @@ func kindOf(tokens []token) (kind string, length int) {
 			words += t.text + " "
 		}
 		length++
-		if k := kinds[strings.TrimSpace(words)]; k != "" {
+		if k := kinds[strings.TrimSuffix(strings.TrimSpace(words), "s")]; k != "" {
 			for next := at(tokens, length); next.kind == word && (next.text == "number" || next.text == "numbers"); next = at(tokens, length) {
 				length++
 			}

@@ -1,9 +1,11 @@
 package latex
 
 import (
+	"strconv"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
 
 // primary reads what has no operator in it, except in brackets.
@@ -66,8 +68,8 @@ func (p *parser) numeral(t token) Answer {
 	if p.peek() == "_" { // in the base of its subscript
 		p.pos++
 		base := p.raw()
-		if digits, ok := bases[base]; ok {
-			base = digits
+		if n, ok := words.Number(base); ok {
+			base = strconv.FormatInt(n, 10)
 		}
 		if base != "10" {
 			return value(algebra.Var(strings.TrimLeft(t.text, "0") + "_" + base))
@@ -79,10 +81,6 @@ func (p *parser) numeral(t token) Answer {
 	}
 	return value(e)
 }
-
-// bases are the bases of numbers in words.
-var bases = map[string]string{"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7",
-	"eight": "8", "nine": "9", "ten": "10", "twelve": "12", "sixteen": "16"}
 
 // symbol reads a variable with its subscript and primes, or a constant.
 func (p *parser) symbol(name string) Answer {

@@ -1,6 +1,10 @@
 package latex
 
-import "strings"
+import (
+	"strings"
+
+	"speceval/internal/scoring/words"
+)
 
 type tokenKind uint8
 
@@ -20,21 +24,17 @@ type token struct {
 	run   string // the letters that it is read of; "" if they are text
 }
 
-// commands gives each LaTeX command that is an operator its one spelling.
-var commands = map[string]string{
-	"cdot": "*", "times": "×", "ast": "*", "div": "/", "pm": "±", "mp": "∓", "bullet": "*",
-	"le": "≤", "leq": "≤", "leqslant": "≤", "leqq": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "geqq": "≥",
-	"lt": "<", "gt": ">", "ne": "≠", "neq": "≠", "approx": "≈", "simeq": "≈", "cong": "≈", "equiv": "≡", "bmod": "mod", "pmod": "mod", "mod": "mod", "pod": "mod", "notin": "∉", "in": "∈",
-	"cup": "∪", "bigcup": "∪", "cap": "∩", "bigcap": "∩", "setminus": "∖", "backslash": "∖", "lor": "∨", "vee": "∨", "wedge": "∧", "land": "∧",
-	"lbrace": "\\{", "rbrace": "\\}", "{": "\\{", "}": "\\}", "lbrack": "[", "rbrack": "]", "langle": "(", "rangle": ")", "lparen": "(", "rparen": ")",
-	"vert": "|", "mid": "|", "|": "‖", "Vert": "‖", "lVert": "‖(", "rVert": "‖)", "lvert": "|(", "rvert": "|)",
-	"lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "emptyset": "∅", "varnothing": "∅",
-	"%": "%", "$": "$", "dollar": "$", "pounds": "£", "euro": "€", "degree": "°", "circ": "∘", "prime": "'", "colon": ":", "&": "&", "\\": "\\\\", "newline": "\\\\",
-	"frac": "\\frac", "dfrac": "\\frac", "tfrac": "\\frac", "cfrac": "\\frac", "nicefrac": "\\frac", "sfrac": "\\frac", "fracd": "\\frac",
-	"binom": "\\binom", "dbinom": "\\binom", "tbinom": "\\binom", "over": "\\over", "choose": "\\choose",
-	"overline": "\\bar", "bar": "\\bar", "overrightarrow": "\\vec", "vec": "\\vec", "hat": "\\hat", "widehat": "\\hat", "tilde": "\\tilde", "dot": "\\dot", "ddot": "\\ddot", "overleftrightarrow": "\\bar", "overarc": "\\bar",
-	"sum": "\\sum", "prod": "\\prod", "angle": "\\angle", "measuredangle": "\\angle", "triangle": "\\triangle", "square": "\\square", "mathbb": "\\mathbb", "mathds": "\\mathbb",
-}
+// commands gives LaTeX commands that are operators one spelling each.
+var commands = words.ByWord(map[string]string{
+	"*": "cdot ast bullet", "×": "times", "/": "div", "±": "pm", "∓": "mp", "≤": "le leq leqslant leqq", "≥": "ge geq geqslant geqq", "<": "lt", ">": "gt",
+	"≠": "ne neq", "≈": "approx simeq cong", "≡": "equiv", "mod": "bmod pmod mod pod", "∉": "notin", "∈": "in", "∪": "cup bigcup", "∩": "cap bigcap",
+	"∖": "setminus backslash", "∨": "lor vee", "∧": "wedge land", `\{`: "lbrace {", `\}`: "rbrace }", "[": "lbrack", "]": "rbrack", "(": "langle lparen",
+	")": "rangle rparen", "|": "vert mid", "‖": "| Vert", "‖(": "lVert", "‖)": "rVert", "|(": "lvert", "|)": "rvert", "⌊": "lfloor", "⌋": "rfloor", "⌈": "lceil",
+	"⌉": "rceil", "∅": "emptyset varnothing", "%": "%", "$": "$ dollar", "£": "pounds", "€": "euro", "°": "degree", "∘": "circ", "'": "prime", ":": "colon", "&": "&",
+	`\\`: `\ newline`, `\frac`: "frac dfrac tfrac cfrac nicefrac sfrac fracd", `\binom`: "binom dbinom tbinom", `\over`: "over", `\choose`: "choose",
+	`\bar`: "overline bar overleftrightarrow overarc", `\vec`: "overrightarrow vec", `\hat`: "hat widehat", `\tilde`: "tilde", `\dot`: "dot", `\ddot`: "ddot",
+	`\sum`: "sum", `\prod`: "prod", `\angle`: "angle measuredangle", `\triangle`: "triangle", `\square`: "square", `\mathbb`: "mathbb mathds",
+})
 
 // functions are the names of functions, as commands and as plain words, and
 // what the algebra calls them.
