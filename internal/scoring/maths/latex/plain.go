@@ -3,36 +3,37 @@ package latex
 import (
 	"regexp"
 	"strings"
+
+	"speceval/internal/scoring/words"
 )
 
 // spelled gives characters beyond ASCII the spelling that the lexer knows, and digits and signs above
 // and below the line themselves.
-var spelled = map[rune]string{
-	'−': "-", '–': "-", '—': "-", '‐': "-", '‑': "-", '﹣': "-", '－': "-",
-	'＋': "+", '×': `\times `, '⋅': `\cdot `, '·': `\cdot `, '∙': `\cdot `, '•': `\cdot `, '∗': "*", '÷': `\div `,
-	'＝': "=", '／': "/", '∕': "/", '⁄': "/", '≤': `\le `, '⩽': `\le `, '≥': `\ge `, '⩾': `\ge `, '≠': `\ne `, '≈': `\approx `,
-	'＜': "<", '＞': ">", '±': `\pm `, '∓': `\mp `, '√': `\sqrt `, '∛': `\sqrt[3]`, '∞': `\infty `,
-	'∪': `\cup `, '∩': `\cap `, '∈': `\in `, '∉': `\notin `, '≡': `\equiv `, '∖': `\setminus `, '∅': `\emptyset `, '⌀': `\emptyset `,
-	'π': `\pi `, 'Π': `\Pi `, 'Φ': `\Phi `, 'Γ': `\Gamma `, 'θ': `\theta `, 'α': `\alpha `, 'β': `\beta `, 'γ': `\gamma `, 'δ': `\delta `, 'λ': `\lambda `,
-	'μ': `\mu `, 'µ': `\mu `, 'φ': `\phi `, 'ϕ': `\phi `, 'ω': `\omega `, 'σ': `\sigma `, 'ε': `\epsilon `, 'ρ': `\rho `, 'τ': `\tau `,
-	'Δ': `\Delta `, 'Ω': `\Omega `, 'Σ': `\Sigma `, '∠': `\angle `, '△': `\triangle `, 'ℝ': `\mathbb{R}`, 'ℤ': `\mathbb{Z}`, 'ℕ': `\mathbb{N}`, 'ℚ': `\mathbb{Q}`, 'ℂ': `\mathbb{C}`,
-	'°': `^\circ `, 'º': `^\circ `, '′': "'", '’': "'", '⌊': `\lfloor `, '⌋': `\rfloor `, '⌈': `\lceil `, '⌉': `\rceil `,
-	'½': `\frac{1}{2}`, '⅓': `\frac{1}{3}`, '⅔': `\frac{2}{3}`, '¼': `\frac{1}{4}`, '¾': `\frac{3}{4}`, '⅕': `\frac{1}{5}`, '⅛': `\frac{1}{8}`, '⅙': `\frac{1}{6}`,
-	'（': "(", '）': ")", '［': "[", '］': "]", '｛': `\{`, '｝': `\}`, '，': ",", '、': ",", '；': ";", '：': ":", '％': "%", '。': ".", '．': ".",
-	'…': `\ldots `, '∣': "|", '｜': "|", '“': "", '”': "", '£': `\pounds `, '€': `\euro `, '¢': " cents",
-	'\u00a0': " ", '\u2009': " ", '\u202f': " ", '\u2002': " ", '\u2003': " ", '\u3000': " ", '\u200b': "", '\ufeff': "", '\u2061': "", '\u2062': "", '\ufffd': "",
-	'⁰': "0", '¹': "1", '²': "2", '³': "3", '⁴': "4", '⁵': "5", '⁶': "6", '⁷': "7", '⁸': "8", '⁹': "9", '⁺': "+", '⁻': "-", 'ⁿ': "n",
-	'₀': "0", '₁': "1", '₂': "2", '₃': "3", '₄': "4", '₅': "5", '₆': "6", '₇': "7", '₈': "8", '₉': "9", '₊': "+", '₋': "-", 'ₙ': "n",
-}
+var spelled = words.ByWord(map[string]string{
+	"-": "− – — ‐ ‑ ﹣ － ⁻ ₋", "+": "＋ ⁺ ₊", `\times `: "×", `\cdot `: "⋅ · ∙ •", "*": "∗", `\div `: "÷", "=": "＝", "/": "／ ∕ ⁄", `\le `: "≤ ⩽",
+	`\ge `: "≥ ⩾", `\ne `: "≠", `\approx `: "≈", "<": "＜", ">": "＞", `\pm `: "±", `\mp `: "∓", `\sqrt `: "√", `\sqrt[3]`: "∛", `\infty `: "∞",
+	`\cup `: "∪", `\cap `: "∩", `\in `: "∈", `\notin `: "∉", `\equiv `: "≡", `\setminus `: "∖", `\emptyset `: "∅ ⌀", `\pi `: "π", `\Pi `: "Π",
+	`\Phi `: "Φ", `\Gamma `: "Γ", `\theta `: "θ", `\alpha `: "α", `\beta `: "β", `\gamma `: "γ", `\delta `: "δ", `\lambda `: "λ", `\mu `: "μ µ",
+	`\phi `: "φ ϕ", `\omega `: "ω", `\sigma `: "σ", `\epsilon `: "ε", `\rho `: "ρ", `\tau `: "τ", `\Delta `: "Δ", `\Omega `: "Ω", `\Sigma `: "Σ",
+	`\angle `: "∠", `\triangle `: "△", `\mathbb{R}`: "ℝ", `\mathbb{Z}`: "ℤ", `\mathbb{N}`: "ℕ", `\mathbb{Q}`: "ℚ", `\mathbb{C}`: "ℂ", `^\circ `: "° º",
+	"'": "′ ’", `\lfloor `: "⌊", `\rfloor `: "⌋", `\lceil `: "⌈", `\rceil `: "⌉", `\frac{1}{2}`: "½", `\frac{1}{3}`: "⅓", `\frac{2}{3}`: "⅔",
+	`\frac{1}{4}`: "¼", `\frac{3}{4}`: "¾", `\frac{1}{5}`: "⅕", `\frac{1}{8}`: "⅛", `\frac{1}{6}`: "⅙", "(": "（", ")": "）", "[": "［", "]": "］",
+	`\{`: "｛", `\}`: "｝", ",": "， 、", ";": "；", ":": "：", "%": "％", ".": "。 ．", `\ldots `: "…", "|": "∣ ｜",
+	"": "“ ” \u200b \ufeff \u2061 \u2062 \ufffd", `\pounds `: "£", `\euro `: "€", " cents": "¢", "0": "⁰ ₀", "1": "¹ ₁", "2": "² ₂", "3": "³ ₃",
+	"4": "⁴ ₄", "5": "⁵ ₅", "6": "⁶ ₆", "7": "⁷ ₇", "8": "⁸ ₈", "9": "⁹ ₉", "n": "ⁿ ₙ",
+})
 
 var (
 	spelling = func() *strings.Replacer {
-		pairs := []string{"\x7f", " "}
+		var pairs []string
 		for character, spelled := range spelled {
-			pairs = append(pairs, string(character), spelled)
+			pairs = append(pairs, character, spelled)
 		}
 		for control := range ' ' {
 			pairs = append(pairs, string(control), " ")
+		}
+		for _, space := range "\x7f\u00a0\u2009\u202f\u2002\u2003\u3000" {
+			pairs = append(pairs, string(space), " ")
 		}
 		return strings.NewReplacer(pairs...)
 	}()
