@@ -2,11 +2,11 @@ package scoring
 
 import (
 	"iter"
-	"strings"
+	"regexp"
 )
 
-// boxes are the macros whose argument is a final answer.
-var boxes = [...]string{`\boxed`, `\fbox`}
+// macro matches what begins a box: a macro whose argument is a final answer, with its opening brace.
+var macro = regexp.MustCompile(`^\\(?:boxed|fbox)[ \t\n]*\{`)
 
 // Box is the argument of a \boxed or \fbox.
 type Box struct {
@@ -23,7 +23,7 @@ func Boxes(text string) iter.Seq[Box] {
 		for i := 0; i < len(text); i++ {
 			switch text[i] {
 			case '\\':
-				if n := macro(text[i:]); n > 0 {
+				if n := len(macro.FindString(text[i:])); n > 0 {
 					open, inside = append(open, i+n), inside+1
 					i += n - 1
 				} else {
@@ -52,18 +52,4 @@ func Boxes(text string) iter.Seq[Box] {
 			}
 		}
 	}
-}
-
-// macro is the length of a box macro with its opening brace at the beginning of
-// text, spaces between them allowed; 0 if there is none.
-func macro(text string) int {
-	for _, name := range boxes {
-		if rest, is := strings.CutPrefix(text, name); is {
-			trimmed := strings.TrimLeft(rest, " \t\n")
-			if strings.HasPrefix(trimmed, "{") {
-				return len(text) - len(trimmed) + 1
-			}
-		}
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package choice
 
 import (
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring/words"
@@ -54,10 +55,5 @@ func classAt(s string, from, to int) class {
 
 // is reports whether a word is one of others, in any case.
 func is(w string, others ...string) bool {
-	for _, other := range others {
-		if len(w) == len(other) && strings.EqualFold(w, other) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(w, other) })
 }

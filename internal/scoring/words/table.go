@@ -6,7 +6,6 @@ package words
 import (
 	"math/big"
 	"strings"
-	"unicode/utf8"
 )
 
 // Class is a set of what a word does to a statement. A word is in at most one of the
@@ -138,24 +137,9 @@ const number = 2*Denies - 1
 
 // Of is the classes of a word in any case; a "…n't" denies.
 func Of(word string) Class {
-	var lower [longest]byte
-	n := 0
-	for i := 0; i < len(word); i, n = i+1, n+1 {
-		if n == len(lower) {
-			return 0
-		}
-		switch c := word[i]; {
-		case 'A' <= c && c <= 'Z':
-			lower[n] = c | 0x20
-		case c >= utf8.RuneSelf && strings.HasPrefix(word[i:], "’"):
-			lower[n] = '\''
-			i += len("’") - 1
-		default:
-			lower[n] = c
-		}
-	}
-	class := byName[string(lower[:n])]
-	if n > 3 && string(lower[n-3:n]) == "n't" {
+	lower := strings.ReplaceAll(strings.ToLower(word), "’", "'")
+	class := byName[lower]
+	if len(lower) > 3 && strings.HasSuffix(lower, "n't") {
 		class |= Denies | Verb
 	}
 	return class
@@ -165,9 +149,6 @@ func Of(word string) Class {
 func Remark(word string) bool {
 	return Of(word).In(Plain|Turns|Breaks|Neutral|Filler|Leads|Approves) || strings.Contains(" absolutely alright excellent good great hello hi interesting nice note perfect thanks well wow ", " "+strings.ToLower(word)+" ")
 }
-
-// longest bounds the words of classes, in bytes.
-const longest = 16
 
 // open is a noun, a name or a verb: every word that says nothing of its own of a number.
 const open Class = 0
