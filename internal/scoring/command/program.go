@@ -72,7 +72,14 @@ func (p *Program) Digest() (string, error) {
 			if err != nil {
 				return err
 			}
-			return file(h, at, inside)
+			info, err := os.Stat(at)
+			if err != nil || !info.Mode().IsRegular() {
+				return err // sockets and the like have no content
+			}
+			content, err := files.DigestOf("", at)
+			text(h, filepath.ToSlash(inside))
+			text(h, content.SHA256)
+			return err
 		})
 		if err != nil {
 			return "", fmt.Errorf("the grader's files: %w", err)
@@ -83,18 +90,3 @@ func (p *Program) Digest() (string, error) {
 
 // text adds a text to a digest.
 func text(h hash.Hash, text string) { fmt.Fprintf(h, "%d %s\n", len(text), text) }
-
-// file adds a file to a digest, by its name and content.
-func file(h hash.Hash, path, name string) error {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return err // sockets and the like have no content
-	}
-	content, err := files.DigestOf("", path)
-	if err != nil {
-		return err
-	}
-	text(h, filepath.ToSlash(name))
-	text(h, content.SHA256)
-	return nil
-}

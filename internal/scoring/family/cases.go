@@ -112,21 +112,16 @@ func parseObject(line string) (Disagreement, error) {
 func (o *Outcome) Text(w io.Writer) error {
 	var b bytes.Buffer // all or nothing
 	for _, d := range o.Disagreements {
-		fmt.Fprintf(&b, "%s:%d: gold %q, prediction %q, label %t: scored %t, %s\n", o.name, d.Line, d.Gold, d.Prediction, d.Label, d.Correct, d.read())
+		read := "read nothing"
+		if d.Answer != "" {
+			read = fmt.Sprintf("read %q", d.Answer)
+		}
+		if d.Note != "" {
+			read += " (" + display.EscapedLine(d.Note) + ")"
+		}
+		fmt.Fprintf(&b, "%s:%d: gold %q, prediction %q, label %t: scored %t, %s\n", o.name, d.Line, d.Gold, d.Prediction, d.Label, d.Correct, read)
 	}
 	fmt.Fprintf(&b, "{\"agree\":%d,\"total\":%d}\n", o.Agree, o.Total)
 	_, err := b.WriteTo(w)
 	return err
-}
-
-// read says what the scorer read of the prediction.
-func (d Disagreement) read() string {
-	text := "read nothing"
-	if d.Answer != "" {
-		text = fmt.Sprintf("read %q", d.Answer)
-	}
-	if d.Note != "" {
-		text += " (" + display.EscapedLine(d.Note) + ")"
-	}
-	return text
 }

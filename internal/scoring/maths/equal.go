@@ -56,8 +56,11 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	if g.Kind == latex.Relation || p.Kind == latex.Relation {
 		return c.equalRelations(g, p)
 	}
-	if set, ok := oneOf(g, p); ok { // {5} and 5
-		return c.equal(set[0], set[1])
+	switch { // {5} and 5
+	case g.Kind == latex.Set && len(g.Items) == 1 && p.Kind == latex.Value:
+		return c.equal(g.Items[0], p)
+	case p.Kind == latex.Set && len(p.Items) == 1 && g.Kind == latex.Value:
+		return c.equal(g, p.Items[0])
 	}
 	if collection(g) && collection(p) && tuples(g) != tuples(p) {
 		g, p = points(g), points(p)
@@ -111,17 +114,6 @@ func says(a latex.Answer) bool {
 	return a.Modulus != nil || a.Kind == latex.Builder || a.Kind == latex.List && slices.ContainsFunc(a.Items, func(item latex.Answer) bool {
 		return item.Modulus != nil || item.Kind == latex.Relation && item.Rels[0] == "∈"
 	})
-}
-
-// oneOf takes the element of a set with one element that meets a single thing.
-func oneOf(g, p latex.Answer) ([2]latex.Answer, bool) {
-	switch {
-	case g.Kind == latex.Set && len(g.Items) == 1 && p.Kind == latex.Value:
-		return [2]latex.Answer{g.Items[0], p}, true
-	case p.Kind == latex.Set && len(p.Items) == 1 && g.Kind == latex.Value:
-		return [2]latex.Answer{g, p.Items[0]}, true
-	}
-	return [2]latex.Answer{}, false
 }
 
 // round reports whether a list has parentheses, no brackets, or too many items for an

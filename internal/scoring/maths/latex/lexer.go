@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -190,7 +191,7 @@ func (lx *lexer) escape(rest string) {
 	}
 	switch c := rest[0]; c {
 	case '{', '}', '|', '%', '$', '&', '\\':
-		if c == '\\' && doubled(rest[1:]) {
+		if c == '\\' && doubled.MatchString(rest[1:]) {
 			lx.pos--
 			return
 		}
@@ -212,16 +213,9 @@ func (lx *lexer) escape(rest string) {
 	}
 }
 
-// doubled reports whether a backslash before text is doubled by mistake: a line break is
-// hardly followed by these names.
-func doubled(text string) bool {
-	for _, name := range [...]string{"frac", "dfrac", "tfrac", "sqrt", "text", "pi", "cdot", "times", "infty", "left", "right", "boxed"} {
-		if strings.HasPrefix(text, name) && (len(text) == len(name) || !isLetter(text[len(name)])) {
-			return true
-		}
-	}
-	return false
-}
+// doubled matches what is behind a backslash that is doubled by mistake: a line break is hardly
+// followed by these names.
+var doubled = regexp.MustCompile(`^(?:[dt]?frac|sqrt|text|pi|cdot|times|infty|left|right|boxed)(?:[^a-zA-Z]|$)`)
 
 // argument skips a group in braces, or nothing, and is its content.
 func (lx *lexer) argument() string {

@@ -53,13 +53,12 @@ var constants = map[string]string{"pi": "π", "infty": "∞", "infinity": "∞",
 // same letter.
 func greek(name string) (string, bool) {
 	name = strings.TrimPrefix(name, "var")
-	switch strings.ToLower(name) {
-	case "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi",
-		"omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega":
+	among := func(names, name string) bool { return strings.Contains(names, " "+name+" ") }
+	switch {
+	case among(" alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi omega ", strings.ToLower(name)),
+		among(" ell hbar nabla partial infty aleph star ", name):
 		return `\` + name, true
-	case "ell", "hbar", "nabla", "partial", "infty", "aleph", "star":
-		return `\` + name, true
-	case "ldots", "dots", "cdots", "dotsc", "dotsb":
+	case among(" ldots dots cdots dotsc dotsb ", name):
 		return `\ldots`, true
 	}
 	return "", false
