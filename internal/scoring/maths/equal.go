@@ -86,12 +86,7 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 		if mixed, ok := mixed(p); ok && c.equal(g, mixed) {
 			return true
 		}
-		for _, item := range p.Items {
-			if !c.equal(g, item) {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(p.Items, func(item latex.Answer) bool { return !c.equal(g, item) })
 	case g.Op != p.Op && oppositeOps[g.Op] == p.Op && g.Kind == latex.List && p.Kind == latex.List:
 		return strings.Contains("±∓", g.Op) && c.inOrder(g.Items, p.Items)
 	case collection(g) && collection(p):
@@ -124,17 +119,7 @@ func round(a latex.Answer) bool {
 
 func collection(a latex.Answer) bool { return a.Kind == latex.List || a.Kind == latex.Set }
 
-func (c *comparer) inOrder(g, p []latex.Answer) bool {
-	if len(g) != len(p) {
-		return false
-	}
-	for i := range g {
-		if !c.equal(g[i], p[i]) {
-			return false
-		}
-	}
-	return true
-}
+func (c *comparer) inOrder(g, p []latex.Answer) bool { return slices.EqualFunc(g, p, c.equal) }
 
 // maxItems bounds lists that are compared in any order.
 const maxItems = 60

@@ -1,6 +1,9 @@
 package algebra
 
-import "math/big"
+import (
+	"math/big"
+	"slices"
+)
 
 // Op is the kind of a node of an expression.
 type Op uint8
@@ -63,31 +66,12 @@ func (e *Expr) Size(limit int) int {
 
 // Any reports whether is holds for a node of e.
 func (e *Expr) Any(is func(*Expr) bool) bool {
-	if is(e) {
-		return true
-	}
-	for _, arg := range e.Args {
-		if arg.Any(is) {
-			return true
-		}
-	}
-	return false
+	return is(e) || slices.ContainsFunc(e.Args, func(arg *Expr) bool { return arg.Any(is) })
 }
 
 // Same reports whether a and b are written alike, node by node.
 func Same(a, b *Expr) bool {
-	if a.Op != b.Op || a.Name != b.Name || len(a.Args) != len(b.Args) {
-		return false
-	}
-	if a.Op == Number {
-		return a.Num.Cmp(b.Num) == 0
-	}
-	for i := range a.Args {
-		if !Same(a.Args[i], b.Args[i]) {
-			return false
-		}
-	}
-	return true
+	return a.Op == b.Op && a.Name == b.Name && (a.Op != Number || a.Num.Cmp(b.Num) == 0) && slices.EqualFunc(a.Args, b.Args, Same)
 }
 
 // Rewrite is e with other nodes for some, from the leaves on; nil leaves one as it is.

@@ -2,6 +2,7 @@ package latex
 
 import (
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -58,22 +59,13 @@ func (lx *lexer) number() {
 // repeats: a digit that is there three times, or a group that is there twice.
 func (lx *lexer) recurring(b *strings.Builder) bool {
 	rest := lx.rest()
-	if strings.HasPrefix(rest, ".(") && b.Len() > 0 && strings.IndexByte(b.String(), '.') < 0 {
-		end := strings.IndexByte(rest, ')')
-		if end < 3 || end > 30 || strings.Trim(rest[2:end], "0123456789") != "" {
-			return false
-		}
-		lx.pos += end + 1
-		b.WriteString(rest[:end+1])
+	whole, fraction, point := strings.Cut(b.String(), ".")
+	if part := period.FindString(rest); part != "" && whole != "" && !point {
+		lx.pos += len(part)
+		b.WriteString(part)
 		return true
 	}
-	length := 0
-	for _, dots := range [...]string{"...", `\ldots`, `\dots`, `\cdots`} {
-		if strings.HasPrefix(rest, dots) {
-			length = len(dots)
-		}
-	}
-	whole, fraction, point := strings.Cut(b.String(), ".")
+	length := len(dots.FindString(rest))
 	if length == 0 || !point || strings.Contains(fraction, "(") {
 		return false
 	}
@@ -95,22 +87,26 @@ func (lx *lexer) recurring(b *strings.Builder) bool {
 }
 
 func (lx *lexer) digits() string {
-	start := lx.pos
-	for lx.pos < len(lx.text) && isDigit(lx.text[lx.pos]) {
-		lx.pos++
-	}
-	return lx.text[start:lx.pos]
+	rest := lx.rest()
+	n := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	lx.pos += n
+	return rest[:n]
 }
 
 // repeats is the length of a macro that begins a repeating part.
 func repeats(text string) int {
-	for _, macro := range [...]string{`\overline`, `\bar`, `\dot`} {
-		if strings.HasPrefix(text, macro) && len(text) > len(macro) && !isLetter(text[len(macro)]) {
-			return len(macro)
-		}
+	if m := overlined.FindStringSubmatch(text); m != nil {
+		return len(m[1])
 	}
 	return 0
 }
+
+var (
+	overlined  = regexp.MustCompile(`^(\\(?:overline|bar|dot))[^a-zA-Z]`)
+	dots       = regexp.MustCompile(`^(?:\.\.\.|\\[lc]?dots)`)
+	period     = regexp.MustCompile(`^\.\(\d{1,28}\)`)
+	scientific = regexp.MustCompile(`^([eE][-+]?\d{1,4})(?:[^0-9a-zA-Z]|$)`)
+)
 
 // groups reads the groups of three digits after the first, if they reach the end of the
 // number: 1,234,567 but not 1,234,56. In a list bare commas separate its items.
@@ -172,23 +168,11 @@ func group(text string) bool {
 
 // exponent reads the e5 of 3.2e5.
 func (lx *lexer) exponent() string {
-	rest := lx.rest()
-	if len(rest) < 2 || rest[0]|0x20 != 'e' {
-		return ""
+	if m := scientific.FindStringSubmatch(lx.rest()); m != nil {
+		lx.pos += len(m[1])
+		return m[1]
 	}
-	n := 1
-	if rest[n] == '-' || rest[n] == '+' {
-		n++
-	}
-	start := n
-	for n < len(rest) && isDigit(rest[n]) {
-		n++
-	}
-	if n == start || n-start > 4 || n < len(rest) && isLetter(rest[n]) {
-		return ""
-	}
-	lx.pos += n
-	return rest[:n]
+	return ""
 }
 
 // numeral is the number that a token spells.
