@@ -173,7 +173,7 @@ func verdict(s *seed.Stream, turn string, t scoring.Task) string {
 	case strings.EqualFold(result, strings.TrimSpace(supposed(t))):
 		correct = "yes"
 	}
-	return "extracted_final_answer: " + strings.Join(strings.Fields(result), " ") +
+	return "extracted_final_answer: " + inOneLine(result) +
 		"\n\nreasoning: " + strings.TrimSpace(Thought(s)) +
 		"\n\ncorrect: " + correct + "\n\nconfidence: " + confidence
 }

@@ -14,7 +14,7 @@ const value = "0"
 func Word(s string, i int) (end int) {
 	for end = i; end < len(s); {
 		r, n := utf8.DecodeRuneInString(s[end:])
-		if !isLetter(r) && !(end > i && joint(r) && startsWord(s[end+n:])) {
+		if !unicode.IsLetter(r) && !(end > i && joint(r) && startsWord(s[end+n:])) {
 			break
 		}
 		end += n
@@ -28,11 +28,9 @@ func Before(s string, i int) (word string, from int) {
 	for i > 0 && strings.IndexByte(" \t*_([\"$", s[i-1]) >= 0 {
 		i--
 	}
-	for from = i; from > 0 && s[from-1]|0x20 >= 'a' && s[from-1]|0x20 <= 'z'; from-- {
-	}
-	for from > 0 {
+	for from = i; from > 0; {
 		r, n := utf8.DecodeLastRuneInString(s[:from])
-		if !isLetter(r) && !(from < i && joint(r) && endsWord(s[:from-n])) {
+		if !unicode.IsLetter(r) && !(from < i && joint(r) && endsWord(s[:from-n])) {
 			break
 		}
 		from -= n
@@ -42,18 +40,14 @@ func Before(s string, i int) (word string, from int) {
 
 func joint(r rune) bool { return r == '\'' || r == '’' || r == '-' }
 
-func isLetter(r rune) bool {
-	return 'a' <= r|0x20 && r|0x20 <= 'z' || r >= utf8.RuneSelf && unicode.IsLetter(r)
-}
-
 func startsWord(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return isLetter(r)
+	return unicode.IsLetter(r)
 }
 
 func endsWord(s string) bool {
 	r, _ := utf8.DecodeLastRuneInString(s)
-	return isLetter(r)
+	return unicode.IsLetter(r)
 }
 
 // signs are characters and commands that are read as words.
@@ -101,7 +95,7 @@ func tokenAt(text string, i int) (token string, to int) {
 		}
 		return strings.ReplaceAll(strings.ToLower(text[i:to]), "’", "'"), to
 	case '0' <= c && c <= '9':
-		run := strings.TrimLeftFunc(rest, func(r rune) bool { return isLetter(r) || strings.ContainsRune("0123456789%.,/", r) })
+		run := strings.TrimLeftFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || strings.ContainsRune("0123456789%.,/", r) })
 		return value, i + len(strings.TrimRight(rest[:len(rest)-len(run)], ".,/"))
 	case c == '\n':
 		space := rest[:len(rest)-len(strings.TrimLeft(rest, " \t\n\r\f"))]

@@ -38,16 +38,15 @@ var commands = words.ByWord(map[string]string{
 
 // functions are the names of functions, as commands and as plain words, and
 // what the algebra calls them.
-var functions = map[string]string{
-	"sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "tg": "tan", "ctg": "cot", "cosec": "csc",
-	"sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "coth": "coth", "sech": "sech", "csch": "csch",
-	"arcsin": "arcsin", "arccos": "arccos", "arctan": "arctan", "arccot": "arccot", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "arctg": "arctan",
-	"ln": "ln", "log": "log", "lg": "lg", "exp": "exp", "sqrt": "sqrt", "abs": "abs", "floor": "floor", "ceil": "ceil",
-	"max": "max", "min": "min", "gcd": "gcd", "lcm": "lcm", "det": "det", "cis": "cis", "Re": "re", "Im": "im", "arg": "arg",
-}
+var functions = words.ByWord(map[string]string{
+	"sin": "sin", "cos": "cos", "tan": "tan tg", "cot": "cot ctg", "sec": "sec", "csc": "csc cosec", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "coth": "coth",
+	"sech": "sech", "csch": "csch", "arcsin": "arcsin asin", "arccos": "arccos acos", "arctan": "arctan atan arctg", "arccot": "arccot", "ln": "ln", "log": "log",
+	"lg": "lg", "exp": "exp", "sqrt": "sqrt", "abs": "abs", "floor": "floor", "ceil": "ceil", "max": "max", "min": "min", "gcd": "gcd", "lcm": "lcm", "det": "det",
+	"cis": "cis", "re": "Re", "im": "Im", "arg": "arg",
+})
 
 // constants are words for constants.
-var constants = map[string]string{"pi": "π", "infty": "∞", "infinity": "∞", "inf": "∞", "oo": "∞", "e": "e", "i": "i", "varpi": "π"}
+var constants = words.ByWord(map[string]string{"π": "pi varpi", "∞": "infty infinity inf oo", "e": "e", "i": "i"})
 
 // greek returns the letter that a command names, and whether it names one. Variants are the
 // same letter.
