@@ -55,7 +55,7 @@ func newLab(t *testing.T, name string, budget, pilots int, passes ...float64) *l
 	}
 	l := &lab{t: t, passes: passes, places: 7, random: rand.New(rand.NewPCG(1, 1))}
 	setup := evaluation.Setup{
-		Benchmark: "quiz", Model: "a/b", Policy: name, Budget: budget, Seed: 42,
+		Head:   evaluation.Head{Benchmark: "quiz", Model: "a/b", Policy: name, Budget: budget, Seed: 42},
 		Design: evaluation.Design{Pilots: pilots, Weight: 0.4, Source: "made up"},
 		Asked:  map[string]string{"prompts": "p1", "sampling.temperature": "0.6"},
 	}

@@ -19,7 +19,7 @@ func TestLimitsInDollars(t *testing.T) {
 		{1e-9, &ledger.Price{Prompt: 1, Completion: 4}, 1},
 		{1e9, &ledger.Price{Prompt: 1, Completion: ledger.LeastPrice}, 1e18},
 	} {
-		s := &Setup{Stop: &Stop{Dollars: c.dollars}, Price: c.price}
+		s := &Setup{Head: Head{Stop: &Stop{Dollars: c.dollars}}, Price: c.price}
 		if got := float64(s.Limit()); math.Abs(got-c.want) > 1e-9*c.want {
 			t.Errorf("%v dollars by %v: %v tokens, want %v", c.dollars, c.price, got, c.want)
 		}

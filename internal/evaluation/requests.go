@@ -99,8 +99,7 @@ func (q *Request) cost(price *ledger.Price) (dollars float64, reported bool) {
 // account sets what the requests came to, and cost if their prices are known or servers told, and
 // marks the requests that count.
 func (r *Result) account(rows []Request, price *ledger.Price, session int32, record *router.Record, places int) {
-	settle(rows, r.Rows)
-	r.tally(rows)
+	r.settle(rows)
 	ends, c := make(map[int32]float64), Cost{Reported: true} // of earlier sessions
 	for i := range rows {
 		dollars, reported := rows[i].cost(price)
@@ -121,42 +120,29 @@ func (r *Result) account(rows []Request, price *ledger.Price, session int32, rec
 	r.Barrier = idle(rows, session, record.Allocated.Seconds(), places)
 }
 
-// settle gives the requests that completed their states, now that it is known
-// what is selected. Where a rollout has two, since its first answer was damaged,
-// the last one counts.
-func settle(rows []Request, tasks []Task) {
-	selected := make(map[string]int32, len(tasks)) // rollouts, by task
-	for _, t := range tasks {
-		selected[t.ID] = t.Pilots + t.Continuations
+// settle gives the requests that completed their states, now that it is known what is selected,
+// and counts the requests that do not count. Where a rollout has two that completed, since its
+// first answer was damaged, the last one counts.
+func (r *Result) settle(rows []Request) {
+	selected := make(map[string]int, len(r.Rows)) // rollouts, by task
+	for _, t := range r.Rows {
+		selected[t.ID] = t.Rollouts()
 	}
-	seen := make(map[rolloutKey]bool)
-	for i := len(rows) - 1; i >= 0; i-- {
-		q := &rows[i]
+	whole, later := make(map[rolloutKey]bool), make(map[rolloutKey]*Request)
+	for i := range rows {
+		q := &rows[len(rows)-1-i]
 		at := q.key()
-		switch {
-		case q.State != completed:
-		case seen[at]:
-			q.State = lost
-		case q.Rollout < selected[q.Task]:
-			q.State = router.Accepted.String()
-		default:
+		next := later[at]
+		later[at] = q
+		if q.State == completed {
 			q.State = router.Discarded.String()
+			if whole[at] {
+				q.State = lost
+			} else if int(q.Rollout) < selected[q.Task] {
+				q.State = router.Accepted.String()
+			}
+			whole[at] = true
 		}
-		seen[at] = seen[at] || q.State == router.Accepted.String() || q.State == router.Discarded.String()
-	}
-}
-
-// tally counts requests that do not count, by the states that they have in the end.
-func (r *Result) tally(rows []Request) {
-	gone, last := make(map[int]bool), make(map[rolloutKey]int) // requests that another one went on from: their tokens are among its
-	for i := range rows {
-		if before, there := last[rows[i].key()]; there && rows[i].PrefixTokens > 0 {
-			gone[before] = true
-		}
-		last[rows[i].key()] = i
-	}
-	for i := range rows {
-		q := &rows[i]
 		switch q.State {
 		case router.Discarded.String():
 			r.Extra++
@@ -165,7 +151,7 @@ func (r *Result) tally(rows []Request) {
 			r.Extra++
 			fallthrough
 		case router.Faulty.String():
-			if !gone[i] {
+			if next == nil || next.PrefixTokens == 0 { // else its tokens are among those of the next, which went on from it
 				r.Tokens.Wasted += int64(*q.AbortedTokens)
 			}
 		case lost:

@@ -24,14 +24,7 @@ const resultSchema = "evaluation-result/2"
 
 // Result is the result of an evaluation.
 type Result struct {
-	Schema     string `json:"schema"`
-	Benchmark  string `json:"benchmark"`
-	Model      string `json:"model"`
-	Policy     string `json:"policy"`
-	Used       string `json:"policy_used,omitempty"` // see Setup
-	Budget     int    `json:"budget"`                // b; with a Stop what was planned
-	Stop       *Stop  `json:"stop,omitempty"`
-	Seed       uint64 `json:"seed"`
+	Head
 	Tasks      int    `json:"n_tasks"`
 	Provenance string `json:"provenance"`
 	Design     Design `json:"design"`
@@ -205,11 +198,8 @@ func (r *Result) Gain() int {
 
 // begun is a result without any rollout yet.
 func (s *Setup) begun() *Result {
-	r := &Result{
-		Schema: resultSchema, Benchmark: s.Benchmark, Model: s.Model, Policy: s.Policy, Used: s.Used, Budget: s.Budget,
-		Seed: s.Seed, Stop: s.Stop, Tasks: len(s.TaskIDs), Design: s.Design, Suite: slices.Clone(s.Suite),
-	}
-	if s.Extends != nil {
+	r := &Result{Head: s.Head, Tasks: len(s.TaskIDs), Design: s.Design, Suite: slices.Clone(s.Suite)}
+	if r.Schema = resultSchema; s.Extends != nil {
 		r.Extends = s.Extends.Folder
 	}
 	return r

@@ -36,18 +36,23 @@ const (
 	setupSchema = "evaluation/1"
 )
 
+// Head is the subject of an evaluation and its spending, in a setup and in its result.
+type Head struct {
+	Schema    string `json:"schema"`
+	Benchmark string `json:"benchmark"`
+	Model     string `json:"model"`
+	Policy    string `json:"policy"`
+	Used      string `json:"policy_used,omitempty"` // in its place, since no gain was foreseen; "": itself
+	Budget    int    `json:"budget"`                // b, average rollouts per task; with a Stop what was planned
+	Stop      *Stop  `json:"stop,omitempty"`
+	Seed      uint64 `json:"seed"`
+}
+
 // Setup describes an evaluation. It is fixed before the first request.
 type Setup struct {
-	Schema    string   `json:"schema"`
-	Benchmark string   `json:"benchmark"`
-	Model     string   `json:"model"`
-	Policy    string   `json:"policy"`
-	Used      string   `json:"policy_used,omitempty"` // in its place, since no gain was foreseen; "": itself
-	Budget    int      `json:"budget"`                // b, average rollouts per task; with a Stop what was planned
-	Stop      *Stop    `json:"stop,omitempty"`
-	Seed      uint64   `json:"seed"`
-	Design    Design   `json:"design"`
-	TaskIDs   []string `json:"task_ids"`
+	Head
+	Design  Design   `json:"design"`
+	TaskIDs []string `json:"task_ids"`
 
 	// Shares is the weight of each task in the mean; none where all are alike.
 	Shares []float64 `json:"shares,omitempty"`

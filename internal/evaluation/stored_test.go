@@ -333,7 +333,7 @@ func TestKilledWhileAResultIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	s := evaluation.Setup{Benchmark: "quiz", Model: "m", Policy: "uniform", Budget: 2, TaskIDs: []string{"one", "two"}, Design: evaluation.Design{Pilots: 2, Weight: 1}}
+	s := evaluation.Setup{Head: evaluation.Head{Benchmark: "quiz", Model: "m", Policy: "uniform", Budget: 2}, TaskIDs: []string{"one", "two"}, Design: evaluation.Design{Pilots: 2, Weight: 1}}
 	c, err := s.Controller(prior, false, nil, nil)
 	if err != nil {
 		t.Fatal(err)

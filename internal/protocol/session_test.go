@@ -41,7 +41,7 @@ func setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (_ *e
 		return nil, nil, &protocol.FieldError{Field: "tasks", Message: "2 at least"}
 	}
 	s := &evaluation.Setup{
-		Benchmark: "b", Model: "m", Policy: "hbn_staged", Budget: m.Budget, Seed: 42, TaskIDs: m.Tasks, Asked: map[string]string{},
+		Head: evaluation.Head{Benchmark: "b", Model: "m", Policy: "hbn_staged", Budget: m.Budget, Seed: 42}, TaskIDs: m.Tasks, Asked: map[string]string{},
 		Design: evaluation.Design{Pilots: 3, Weight: 0.3, Fractions: []float64{0.4, 1}, Rounds: m.Rounds, Source: "a test"},
 	}
 	if m.MaxTokens > 0 {

@@ -135,7 +135,7 @@ func (a *Allocated) rest(all int) ([]int, error) {
 	if left := tasks*a.Budget - all; left < tasks {
 		return nil, requestf("--budget %d: there are %d rollouts of %d tasks already, and every task gets one more at least: want %d or more", a.Budget, all, tasks, (all+2*tasks-1)/tasks)
 	}
-	was := &evaluation.Result{Budget: max(1, all/tasks), Rollouts: all}
+	was := &evaluation.Result{Head: evaluation.Head{Budget: max(1, all/tasks)}, Rollouts: all}
 	a.known.Design = extension(was, tasks, a.Budget)
 	a.known.Design.Fractions = []float64{1}
 	a.Weight = a.known.Design.Weight

@@ -333,7 +333,7 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 // A folder that another process works in is left alone.
 func TestAnEvaluationIsMadeByOneProcess(t *testing.T) {
 	l := newLab(t)
-	setup := evaluation.Setup{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 3, Seed: 42}
+	setup := evaluation.Setup{Head: evaluation.Head{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 3, Seed: 42}}
 	lock, err := dag.Acquire(setup.Path("out"), "pid 1 on alpha")
 	if err != nil {
 		t.Fatal(err)
@@ -421,7 +421,7 @@ func TestStoredEvaluationsAreComparedAndListed(t *testing.T) {
 	_, err = l.archive("out").Compare([]string{names[0], names[0]}, 0)
 	faulty(t, err, true, "share rollouts")
 
-	lock := evaluation.Setup{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 9, Seed: 1}
+	lock := evaluation.Setup{Head: evaluation.Head{Benchmark: "own", Model: "plain", Policy: "hbn-async", Budget: 9, Seed: 1}}
 	l.write(filepath.Join(lock.Path("out"), "journal"), "") // of an evaluation without a setup yet
 	all, err := l.archive("out").Reader().List()
 	if err != nil || len(all) != 2 || all[0].Name != names[1] || all[1].Name != names[0] || all[0].Rollouts != 20 || all[0].State != "complete" || *all[0].Estimate != b.Estimate {

@@ -79,7 +79,7 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 		return nil, &protocol.FieldError{Field: "extend", Message: fmt.Sprintf("it is of %s on %s, and not of %s on %s", was.Model, was.Benchmark, cmp.Or(m.Model, unnamed), cmp.Or(m.Benchmark, unnamed))}
 	}
 	setup := &evaluation.Setup{
-		Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
+		Head: evaluation.Head{Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed}, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
 	}
 	return setup, add(setup, was, r, was.Name(), m.Budget)
 }

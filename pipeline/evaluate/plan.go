@@ -76,7 +76,7 @@ func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) 
 
 func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evaluation.Donor) (*Plan, error) {
 	p := &Plan{Benchmark: b.tasks.ID, Tasks: len(b.tasks.Tasks), Prompts: b.tasks.Prompts().SHA256, From: "the reference prior"}
-	setup := evaluation.Setup{Policy: policy.DefaultExecution(len(donors) > 0).Name, TaskIDs: make([]string, p.Tasks), Donors: donors}
+	setup := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
 	priors, err := setup.Priors()
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 	if p.UniformBudget > p.Budget+1 {
 		return p, nil
 	}
-	setup.Budget = p.Budget
+	setup.Policy, setup.Budget = policy.DefaultExecution(len(donors) > 0).Name, p.Budget
 	setup.Design, err = b.designOf(ctx, &setup, 0, 1)
 	if gainless(&setup) {
 		p.Used = "uniform"

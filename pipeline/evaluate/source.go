@@ -125,7 +125,7 @@ func (a Archive) resultOf(s Source) (*evaluation.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	setup, stages := evaluation.Setup{Benchmark: s.Benchmark, Model: s.Model, Policy: "uniform", TaskIDs: s.IDs}, make([][]estimate.Stage, len(s.IDs))
+	setup, stages := evaluation.Setup{Head: evaluation.Head{Benchmark: s.Benchmark, Model: s.Model, Policy: "uniform"}, TaskIDs: s.IDs}, make([][]estimate.Stage, len(s.IDs))
 	for i := range stages {
 		all := s.counts(i)
 		all.Weight = 1

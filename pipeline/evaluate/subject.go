@@ -172,10 +172,7 @@ func (s *Subject) price(given *ledger.Price) (*ledger.Price, error) {
 // setup is an evaluation, still without a policy, a budget and a design. A seed of nil
 // stands for the experiment's.
 func (s *Subject) setup(seed *uint64) evaluation.Setup {
-	setup := evaluation.Setup{
-		Benchmark: s.tasks.ID, Model: s.model.ID, Seed: s.cfg.Experiment.Seed,
-		Asked: s.cfg.Asked(),
-	}
+	setup := evaluation.Setup{Head: evaluation.Head{Benchmark: s.tasks.ID, Model: s.model.ID, Seed: s.cfg.Experiment.Seed}, Asked: s.cfg.Asked()}
 	if seed != nil {
 		setup.Seed = *seed
 	}

@@ -35,7 +35,7 @@ func stored(t *testing.T, policy string, change func(r *evaluation.Result)) *exc
 	t.Helper()
 	folder := t.TempDir()
 	r := &evaluation.Result{
-		Schema: "evaluation-result/2", Benchmark: "quiz", Model: "org/model", Policy: policy, Budget: 2, Seed: 7, Tasks: 2, Provenance: "measured",
+		Head: evaluation.Head{Schema: "evaluation-result/2", Benchmark: "quiz", Model: "org/model", Policy: policy, Budget: 2, Seed: 7}, Tasks: 2, Provenance: "measured",
 		Estimate: 0.75, StandardError: 0.1, Interval: [2]float64{0.55, 0.95}, Rollouts: 5, Seconds: 90, Scored: []string{"s/1"}, Notes: []string{},
 		SampleError: evaluation.SampleError{StandardErrorTasks: 0.2, IntervalTasks: [2]float64{0.3, 1}},
 	}

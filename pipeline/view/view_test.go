@@ -38,7 +38,7 @@ func newView(t *testing.T) (v *view.View, folder string) {
 		t.Fatal(err)
 	}
 	for _, seed := range []uint64{1, 2} {
-		setup := evaluation.Setup{Benchmark: "quiz", Model: "a/b", Policy: "hbn_staged", Budget: 8, Seed: seed, TaskIDs: []string{"one", "two", "three" + hostile},
+		setup := evaluation.Setup{Head: evaluation.Head{Benchmark: "quiz", Model: "a/b", Policy: "hbn_staged", Budget: 8, Seed: seed}, TaskIDs: []string{"one", "two", "three" + hostile},
 			Design: evaluation.Design{Pilots: 2, Weight: 0.4, Fractions: []float64{0.5, 1}}}
 		folder = setup.Path(cfg.Experiment.Out)
 		if err := errors.Join(os.MkdirAll(folder, 0o777), setup.Keep(folder)); err != nil {

@@ -23,7 +23,7 @@ func comparison(models, tasks int) *show.Comparison {
 	for m := range models {
 		mean := 0.7 - 0.05*float64(m)
 		r := &evaluation.Result{
-			Benchmark: "quiz" + hostile, Model: "m", Policy: "hbn_staged", Budget: 8, Tasks: tasks, Rollouts: 8 * tasks, Rules: "r1", Notes: []string{fmt.Sprint("a note on ", m)},
+			Head: evaluation.Head{Benchmark: "quiz" + hostile, Model: "m", Policy: "hbn_staged", Budget: 8}, Tasks: tasks, Rollouts: 8 * tasks, Rules: "r1", Notes: []string{fmt.Sprint("a note on ", m)},
 			Estimate: mean, StandardError: 0.02, Interval: [2]float64{mean - 0.04, mean + 0.04}, Uniform: evaluation.Equivalent{Budget: 8},
 		}
 		for i := range tasks {

@@ -26,8 +26,8 @@ func page(t *testing.T, tasks, rollouts int) string {
 	t.Helper()
 	risk := 0.8
 	s := &evaluation.Stored{Folder: t.TempDir(), Said: []string{"a file is not as it was made"}, Result: &evaluation.Result{
-		Rules:     "r1",
-		Benchmark: "quiz" + hostile, Model: "m", Policy: "hbn_staged", Budget: rollouts, Tasks: tasks, Provenance: "measured", Rollouts: tasks * rollouts,
+		Rules: "r1",
+		Head:  evaluation.Head{Benchmark: "quiz" + hostile, Model: "m", Policy: "hbn_staged", Budget: rollouts}, Tasks: tasks, Provenance: "measured", Rollouts: tasks * rollouts,
 		Estimate: 0.4321, StandardError: 0.0123, Interval: [2]float64{0.408, 0.456}, Notes: []string{"a note"}, Design: evaluation.Design{Risk: &risk},
 		SampleError: evaluation.SampleError{StandardErrorTasks: 0.0456, Clusters: tasks}, Uniform: evaluation.Equivalent{Budget: 33.3, Interval: [2]float64{30, 37}},
 		Tokens: evaluation.Tokens{Completion: 123456}, Cost: &evaluation.Cost{Dollars: 7.89},
