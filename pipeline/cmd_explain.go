@@ -13,6 +13,7 @@ import (
 
 	"speceval/internal/display"
 	"speceval/stages/report/explain"
+	"speceval/stages/report/model"
 )
 
 func (s *session) explainCommand() *cobra.Command {
@@ -74,14 +75,14 @@ func (s *session) explain(words []string) error {
 		return fmt.Errorf("%s has no rows: what it is made of has not run (`speceval plan` says what), or this experiment has none of it", sheet.Base)
 	}
 	last := len(words) - 1 // before it is the row, whose words need no quotes around them
-	row, err := sheet.Row(strings.Join(words[1:max(2, last)], " "))
+	row, err := display.Locate("row of "+sheet.Base, strings.Join(words[1:max(2, last)], " "), sheet.Labels())
 	if err != nil {
 		return err
 	}
 	if last == 1 {
 		return usagef("name a column behind the row: `speceval explain %s` lists them", sheet.Base)
 	}
-	column, err := sheet.Column(words[last])
+	column, err := display.Locate("column of "+sheet.Base, words[last], sheet.Names())
 	if err != nil {
 		return err
 	}
@@ -93,15 +94,15 @@ func (s *session) explain(words []string) error {
 const fewRows = 20
 
 // listTable prints how the rows and columns of a table are called.
-func (s *session) listTable(sheet explain.Table) error {
-	document := map[string]any{"table": sheet.Base, "rows": append([]string{}, sheet.Labels...), "columns": sheet.Columns}
-	rows := sheet.Labels
+func (s *session) listTable(sheet *model.Sheet) error {
+	rows, names := sheet.Labels(), sheet.Names()
+	document := map[string]any{"table": sheet.Base, "rows": rows, "columns": names}
 	if more := len(rows) - fewRows; more > 1 && !s.all {
 		rows = append(rows[:fewRows:fewRows], fmt.Sprintf("… and %d more (--all)", more))
 	}
 	const next = "\n  "
 	return s.printAs(document, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s\n\nrows:%s\n\ncolumns:%s\n", sheet.Base, next+strings.Join(rows, next), next+strings.Join(sheet.Columns, next))
+		_, err := fmt.Fprintf(w, "%s\n\nrows:%s\n\ncolumns:%s\n", sheet.Base, next+strings.Join(rows, next), next+strings.Join(names, next))
 		return err
 	})
 }

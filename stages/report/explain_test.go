@@ -91,8 +91,8 @@ func ask(t *testing.T, x *explain.Explainer, base, row, column string) *explain.
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, noRow := table.Row(row)
-	j, noColumn := table.Column(column)
+	i, noRow := display.Locate("row of "+table.Base, row, table.Labels())
+	j, noColumn := display.Locate("column of "+table.Base, column, table.Names())
 	if err := errors.Join(noRow, noColumn); err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +121,9 @@ func TestNamesOfCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, noRow := table.Row("7")
-	_, noColumn := table.Column("hbm")
-	_, several := table.Column("tuned_")
+	_, noRow := display.Locate("row of "+table.Base, "7", table.Labels())
+	_, noColumn := display.Locate("column of "+table.Base, "hbm", table.Names())
+	_, several := display.Locate("column of "+table.Base, "tuned_", table.Names())
 	_, noTable := x.Table("tabel1_variance")
 	for i, want := range []string{
 		`there is no row of table1_variance "7"; the nearest are b=8`,
@@ -153,11 +153,11 @@ func TestEveryCellIsExplained(t *testing.T) {
 		if table.Rows == 0 {
 			t.Errorf("%s has no row", base)
 		}
-		for i := range table.Labels {
+		for i := range table.Labels() {
 			if i > 4 && i%173 != 0 {
 				continue
 			}
-			for j, column := range table.Columns {
+			for j, column := range table.Names() {
 				e := x.Explain(table, i, j)
 				if len(e.Warnings) > 0 || e.Formula == "" || len(e.Units) == 0 || len(e.Files) < 2 {
 					t.Errorf("%s %q %s: warnings %q, formula %q, %d units, %d files", base, e.Row, column, e.Warnings, e.Formula, len(e.Units), len(e.Files))

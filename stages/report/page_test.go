@@ -163,11 +163,11 @@ func checkNames(t *testing.T, f folder, p webPage) {
 		for _, row := range shown.all(rowOfTable) {
 			labels = append(labels, row[0])
 		}
-		if long := table.Rows > 64; long != (labels == nil) || !long && !slices.Equal(labels, table.Labels) {
+		if long := table.Rows > 64; long != (labels == nil) || !long && !slices.Equal(labels, table.Labels()) {
 			t.Errorf("%s has the rows %q of %d", base, labels, table.Rows)
 		}
 		for _, head := range shown.all(headOfCell) {
-			if head[1] == "" || !slices.Contains(table.Columns, head[0]) {
+			if head[1] == "" || !slices.Contains(table.Names(), head[0]) {
 				t.Errorf("%s: the formula of %q is %q", base, head[0], head[1])
 			}
 		}

@@ -3,8 +3,8 @@
 // From the bottom up: package stored reads results, model describes a table, and tables
 // and figures hold those of the report. This package stores tables (stage.go), compares
 // them with the paper's numbers (verify.go), and writes the document (document.go,
-// latex.go) and, outside the stage's units, the HTML page (page.go).
-// Package explain explains a number.
+// latex.go). Package page writes the HTML page, outside the stage's units, and package
+// explain explains a number.
 //
 // Nothing here computes a design, replays a profile or times anything, so all
 // tables can be made again in a moment. Tables of runs have rows of three

@@ -27,18 +27,10 @@ type Explainer struct {
 	Records  []dag.Record // of the units of the experiment that the settings are of
 }
 
-// Table is a table as the stored results make it, which are what its file was made of.
-type Table struct {
-	*model.Sheet
-	Labels  []string // the names of the rows
-	Columns []string // the names of the columns in CSV
-
-	src *stored.Source
-}
-
-// Table is the table that word names. The error is a *display.NameError if it names none. A
-// table whose file is not there is an error, too.
-func (x *Explainer) Table(word string) (Table, error) {
+// Table is the table that word names, as the stored results make it, which are what its file
+// was made of. The error is a *display.NameError if it names none. A table whose file is not
+// there is an error, too.
+func (x *Explainer) Table(word string) (*model.Sheet, error) {
 	var bases []string
 	all := tables.Of(&x.Settings)
 	for _, t := range all {
@@ -46,32 +38,21 @@ func (x *Explainer) Table(word string) (Table, error) {
 	}
 	i, err := display.Locate("table", strings.TrimSuffix(word, ".csv"), bases)
 	if err != nil {
-		return Table{}, err
+		return nil, err
 	}
-	in, file := stored.Folder(x.Out), report.TablePaths(bases[i])[0]
-	if _, err := in(file); err != nil {
-		return Table{}, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.Out, file)
+	file := report.TablePaths(bases[i])[0]
+	if _, err := stored.Folder(x.Out)(file); err != nil {
+		return nil, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.Out, file)
 	}
-	src := stored.NewSource(&x.Settings, in)
-	sheet, err := all[i].Sheet(src)
+	sheet, err := all[i].Sheet(x.source())
 	if err != nil {
-		return Table{}, fmt.Errorf("%s: %w", bases[i], err)
+		return nil, fmt.Errorf("%s: %w", bases[i], err)
 	}
-	t := Table{Sheet: sheet, Labels: sheet.Labels(), src: src}
-	for _, c := range sheet.Stored() {
-		t.Columns = append(t.Columns, c.Name)
-	}
-	return t, nil
+	return sheet, nil
 }
 
-// Row is the index of the row that word names.
-func (t Table) Row(word string) (int, error) {
-	return display.Locate("row of "+t.Base, word, t.Labels)
-}
-
-// Column is the index of the column that word names.
-func (t Table) Column(word string) (int, error) {
-	return display.Locate("column of "+t.Base, word, t.Columns)
+func (x *Explainer) source() *stored.Source {
+	return stored.NewSource(&x.Settings, stored.Folder(x.Out))
 }
 
 // Explanation is where a cell of a table comes from.
@@ -101,19 +82,19 @@ type Compared struct {
 }
 
 // Explain explains a cell. What cannot be found out is a warning of the explanation.
-func (x *Explainer) Explain(t Table, row, column int) *Explanation {
+func (x *Explainer) Explain(t *model.Sheet, row, column int) *Explanation {
 	c := t.Stored()[column]
 	cell := c.Cell(row)
-	e := &Explanation{Table: t.Base, Row: t.Labels[row], Column: c.Name, Stored: cell.Exact(), Value: cell.Value(), Formula: c.Words}
+	e := &Explanation{Table: t.Base, Row: t.Labels()[row], Column: c.Name, Stored: cell.Exact(), Value: cell.Value(), Formula: c.Words}
 	e.Origin = lineage.Of(x.Records, stored.Own(t.Base))
-	if benchmark := t.Sheet.Column("benchmark"); benchmark != nil {
-		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), t.Sheet.Column("model").Cell(row).Exact())
+	if benchmark := t.Column("benchmark"); benchmark != nil {
+		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), t.Column("model").Cell(row).Exact())
 	}
 	e.Warnings = append([]string{}, stale(e.Origin)...)
 	if t.Paper == nil && t.Claims == nil {
 		return e
 	}
-	experiment, err := stored.Facts(t.src)
+	experiment, err := stored.Facts(x.source())
 	var compared agreement.Comparisons
 	if err == nil {
 		compared, err = t.Compare(experiment)

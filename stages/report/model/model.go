@@ -161,6 +161,14 @@ func (s *Sheet) Stored() []Column {
 	return append(ours, theirs...)
 }
 
+// Names are the names of these columns.
+func (s *Sheet) Names() (names []string) {
+	for _, c := range s.Stored() {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 // PaperPrefix begins the names of columns with the paper's numbers.
 const PaperPrefix = "paper_"
 

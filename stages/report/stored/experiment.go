@@ -149,7 +149,7 @@ func Own(unit string) dag.Ref { return dag.Ref{Stage: "report", Unit: unit} }
 // Reads is the stored results that something is made of, in addition to the settings.
 type Reads struct {
 	Units    []dag.Ref // read as far as they have run
-	Runs     bool      // the timed runs, as Source.Costs gathers them
+	Runs     bool      // the timed runs, as Costs gathers them
 	Profiles bool      // the profiles of all pairs
 	Case     bool      // the case study
 
