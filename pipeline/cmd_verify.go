@@ -33,10 +33,10 @@ func (s *session) verifyCommand() *cobra.Command {
 			if s.json {
 				write = v.JSON
 			}
-			switch err, missing := write(s.stdout), v.Missing(); {
+			switch err, missing := write(s.stdout), v.Cells.Missing(); {
 			case err != nil:
 				return err
-			case !v.Passed():
+			case !v.Cells.Passed():
 				return errOutside
 			case strict && missing > 0:
 				return fmt.Errorf("%w: %s of stages that have not run", errOutside, display.Count(missing, "number", "numbers"))

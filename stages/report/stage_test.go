@@ -48,7 +48,7 @@ func TestTheStageStoresWhatVerifyReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Passed() || len(v.Cells) != paperCells+130 {
+	if !v.Cells.Passed() || len(v.Cells) != paperCells+130 {
 		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
 	}
 }
@@ -107,7 +107,7 @@ func TestOtherProfilesGetNoVerdict(t *testing.T) {
 	paperSettings := s.settings(t)
 	paperSettings.Published = true // what is stored is judged as what it was stored as
 	v, err := report.VerifyFolder(paperSettings, dir)
-	if err != nil || v.Published || len(v.Cells) != 0 || !v.Passed() {
+	if err != nil || v.Published || len(v.Cells) != 0 || !v.Cells.Passed() {
 		t.Errorf("%s, %v", v.Summary(), err)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, "tables", "table1_variance.csv"))
@@ -143,7 +143,7 @@ func TestMissingOrDamagedResultsAreNamed(t *testing.T) {
 				t.Errorf("no %s: error %v", file, err)
 			}
 		case measurement.File: // of a stage that has not run, so that there are no rows to compare
-			if err != nil || len(v.Cells) != paperCells || !v.Passed() {
+			if err != nil || len(v.Cells) != paperCells || !v.Cells.Passed() {
 				t.Errorf("no %s: error %v, %s", file, err, v.Summary())
 			}
 		default:
@@ -171,7 +171,7 @@ func TestAReportOfWhatThereIs(t *testing.T) {
 		}
 	}
 	v, err := report.VerifyFolder(s.settings(t), dir)
-	if err != nil || !v.Passed() || v.Cells.Missing() == 0 || v.Cells.Judged() == 0 {
+	if err != nil || !v.Cells.Passed() || v.Cells.Missing() == 0 || v.Cells.Judged() == 0 {
 		t.Errorf("a report of what there is: %s, error %v", v.Summary(), err)
 	}
 	for _, c := range v.Cells {

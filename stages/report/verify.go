@@ -107,13 +107,6 @@ func skipped(e stored.Experiment, numbers *paper.Numbers) string {
 	return strings.Join(parts, "; ")
 }
 
-// Passed reports that no cell of a class that decides differs, or is missing though
-// its stage has run. It is true where there are no cells.
-func (v Verdicts) Passed() bool { return v.Cells.Passed() }
-
-// Missing counts the cells of numbers whose stage has not run.
-func (v Verdicts) Missing() int { return v.Cells.Missing() }
-
 // Summary is the verdict in one line, which counts each class.
 func (v Verdicts) Summary() string {
 	if tally := v.Cells.Tally(); tally != "" {
@@ -126,6 +119,12 @@ func (v Verdicts) Summary() string {
 // classes that decide; missing, classes, score, summary, cells.
 func (v Verdicts) JSON(w io.Writer) error {
 	deciding := v.Cells.Deciding()
+	var classes []count // that occur
+	for _, class := range agreement.Classes {
+		if cells := v.Cells.InClass(class); len(cells) > 0 {
+			classes = append(classes, count{class, len(cells), cells.Judged(), cells.Agreeing()})
+		}
+	}
 	var score *agreement.Score
 	if s := v.Cells.Score(); s.Cells > 0 {
 		score = &s
@@ -140,7 +139,7 @@ func (v Verdicts) JSON(w io.Writer) error {
 		Classes []count          `json:"classes"`
 		Score   *agreement.Score `json:"score"` // of the predictions; null where none is judged
 		Summary string           `json:"summary"`
-	}{v, v.Passed(), deciding.Agreeing(), deciding.Judged(), v.Missing(), v.counts(), score, v.Summary()})
+	}{v, v.Cells.Passed(), deciding.Agreeing(), deciding.Judged(), v.Cells.Missing(), classes, score, v.Summary()})
 }
 
 // count is how many cells a class has, how many of them carry a verdict, and how
@@ -150,16 +149,6 @@ type count struct {
 	Cells  int             `json:"cells"`
 	Judged int             `json:"judged"`
 	Agree  int             `json:"agree"`
-}
-
-// counts are the counts of the classes that occur.
-func (v Verdicts) counts() (all []count) {
-	for _, class := range agreement.Classes {
-		if cells := v.Cells.InClass(class); len(cells) > 0 {
-			all = append(all, count{class, len(cells), cells.Judged(), cells.Agreeing()})
-		}
-	}
-	return all
 }
 
 // Text writes the verdicts for a terminal: a block for each table of the

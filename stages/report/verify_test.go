@@ -51,9 +51,9 @@ func (c verdictCase) check(t *testing.T, s study) report.Verdicts {
 		t.Error("a cell without a class")
 	}
 	switch fails := c.want == agreement.Differs || c.want == agreement.Absent; {
-	case fails && got.Class.Decides() && v.Passed():
+	case fails && got.Class.Decides() && v.Cells.Passed():
 		t.Errorf("passed with a %s cell that does not", got.Class)
-	case c.want == agreement.Differs && got.Class == agreement.Predicted && !v.Passed():
+	case c.want == agreement.Differs && got.Class == agreement.Predicted && !v.Cells.Passed():
 		t.Error("a prediction decides")
 	}
 	if err := v.Text(new(bytes.Buffer)); err != nil {
@@ -67,7 +67,7 @@ func (c verdictCase) check(t *testing.T, s study) report.Verdicts {
 
 func TestResultsOfThePaperAgreeInEveryCell(t *testing.T) {
 	v := paperStudy(t).verdicts(t)
-	if !v.Passed() || len(v.Cells) != paperCells || v.Cells.Judged() != paperJudged {
+	if !v.Cells.Passed() || len(v.Cells) != paperCells || v.Cells.Judged() != paperJudged {
 		t.Errorf("%d cells: %s", len(v.Cells), v.Summary())
 	}
 	for _, c := range v.Cells {
@@ -149,7 +149,7 @@ func TestCopiesDoNotDecide(t *testing.T) {
 			t.Errorf("%s: %s %s", column, c.Class, c.Verdict)
 		}
 	}
-	if !v.Passed() || !strings.Contains(v.Summary(), "copied 6 of 8 agree") {
+	if !v.Cells.Passed() || !strings.Contains(v.Summary(), "copied 6 of 8 agree") {
 		t.Errorf("%s", v.Summary())
 	}
 }
@@ -167,8 +167,8 @@ func TestTable7IsCountedFromShapes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := cellOf(t, v, paper.FLOPs, "qwen2_5_3b", "theta_core"); c.Verdict != agreement.Differs || c.Class != agreement.Computed || v.Passed() {
-		t.Errorf("%s %s, passed %t", c.Class, c.Verdict, v.Passed())
+	if c := cellOf(t, v, paper.FLOPs, "qwen2_5_3b", "theta_core"); c.Verdict != agreement.Differs || c.Class != agreement.Computed || v.Cells.Passed() {
+		t.Errorf("%s %s, passed %t", c.Class, c.Verdict, v.Cells.Passed())
 	}
 	s.architectures[0].ThetaCore++
 	if _, err := measured.FLOPs.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "qwen2_5_3b has the constants") {
@@ -185,14 +185,14 @@ func TestNothingIsComparedWithOtherProfilesOrBudgets(t *testing.T) {
 	s := paperStudy(t)
 	s.Published = false
 	v := s.verdicts(t)
-	if !v.Passed() || len(v.Cells) != 0 || !strings.Contains(v.Summary(), "no verdict") {
+	if !v.Cells.Passed() || len(v.Cells) != 0 || !strings.Contains(v.Summary(), "no verdict") {
 		t.Errorf("other profiles: %d cells, %s", len(v.Cells), v.Summary())
 	}
 
 	s = paperStudy(t)
 	s.Budgets = []int32{8, 128}
 	v = s.verdicts(t)
-	if !v.Passed() || !strings.Contains(v.Skipped, "[16 32 64]") {
+	if !v.Cells.Passed() || !strings.Contains(v.Skipped, "[16 32 64]") {
 		t.Errorf("other budgets: %s; %s", v.Summary(), v.Skipped)
 	}
 	for _, c := range v.Cells {

@@ -55,7 +55,7 @@ func markOf(c agreement.Comparison) mark {
 }
 
 func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
-	v := &verdict{Passed: of.Passed(), Line: outcome(of), Counts: strings.TrimPrefix(of.Summary(), "verify: "), Skipped: of.Skipped}
+	v := &verdict{Passed: of.Cells.Passed(), Line: outcome(of), Counts: strings.TrimPrefix(of.Summary(), "verify: "), Skipped: of.Skipped}
 	for _, base := range of.Cells.Tables() {
 		v.Tables = append(v.Tables, tableCount{placeName(base), of.Cells.Of(base).Tally()})
 	}
@@ -80,7 +80,7 @@ func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
 // outcome is the verdict of the numbers that decide.
 func outcome(v report.Verdicts) string {
 	deciding, other := v.Cells.Deciding(), "the paper"
-	if computed := v.Cells.InClass(agreement.Computed); computed.Judged() > 0 && v.Passed() {
+	if computed := v.Cells.InClass(agreement.Computed); computed.Judged() > 0 && v.Cells.Passed() {
 		deciding = computed
 	} else if !v.Published {
 		other = "their predictions"
@@ -95,7 +95,7 @@ func outcome(v report.Verdicts) string {
 	case agree == all:
 		text = fmt.Sprintf("All %d measured numbers agree with %s.", all, other)
 	}
-	if n := v.Missing(); n > 0 {
+	if n := v.Cells.Missing(); n > 0 {
 		text += fmt.Sprintf(" %d are of stages that have not run.", n)
 	}
 	return text
