@@ -239,7 +239,7 @@ func TestLinesOfResponses(t *testing.T) {
 		"1. 10/2 = 5\n2. Final answer: 5": true, "### Final Answer\nThe farmer has **5** cows.": true, "**Final Answer**\nHe has 5 of them.": true,
 		"The answer is **5**!": true, "The answer is $5$!": true, "The maximum is 5, attained at x = 2.": true, "There were 5 downloads over the 3 months.": true,
 		"There are 5 bolts\n#### 6": false, "There are 6 bolts\n#### not 5": false, "6 bolts\n#### 5 or 6": false, "It is not:\nAnswer: 5": false, "I doubt that the\nanswer is 5": false,
-		"The answer is 5!": false, "### Final Answer\nIt is not 5.": false, "There were 5 over 3": false, "The minimum is 6, attained at x = 5.": false,
+		"The answer is 5!": false, "### Final Answer\nIt is not 5.": false, "There were 5 over 3": false, "The minimum is 6, attained at x = 5.": false, "This is not the **answer**\n5": false, "He left at 3, reached at 5": true,
 	} {
 		if v := check("5", text); v.Correct() != right {
 			t.Errorf("%q: %+v", text, v)

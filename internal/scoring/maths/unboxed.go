@@ -213,7 +213,7 @@ var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}[.,:;]*(?:\s|$)`)
 var signed = regexp.MustCompile(`^(?:minus|negative) [\d.]`)
 
 // because begins what is no part of a value before it: its reason, where it is attained, or $5 more.
-var because = regexp.MustCompile(`\d(?:( (?:more|fewer|extra)\b[^\d=]*$|,? (?:which is )?(?:attained|achieved|obtained|reached) (?:only )?(?:at|when|where|for) )|[^.]*?(,? because |, since |, which (?:he|she|they|we|I) ))`)
+var because = regexp.MustCompile(`\d(?:( (?:more|fewer|extra)\b[^\d=]*$|,? (?:which is )?(?:attained|achieved|obtained|reached) (?:only )?(?:at|when|where|for) [$(]*[a-z]\w* ?=)|[^.]*?(,? because |, since |, which (?:he|she|they|we|I) ))`)
 
 // total is a sum at the end of a sentence, behind what it is of: 8*5=40, total $64; or $15 in total.
 var total = regexp.MustCompile(`, (?:(?:so |and )?(?:the |a )?total(?: is| of| =|:)? (\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)?|(\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)? (?:in total|in all|altogether))[.!* ]*$`)

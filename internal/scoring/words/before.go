@@ -53,7 +53,7 @@ func States(text string, from, to int) Stance {
 
 // answerLine is the label of a statement of its own, whatever the line before says, unless that ends in
 // a colon: "Answer: 7", or "#### 7" as in GSM8K; or a heading that is all of a line.
-var answerLine = regexp.MustCompile(`(?i)[^:\s]\s*\n(?:[\s*#>_-]*(?:\d+[.)] )?\**(?:the )?(?:final |correct )?answer\**:|\s*#### )|(?:#+ *|\*\*)(?:final )?answer:?\**:?\s*\n`)
+var answerLine = regexp.MustCompile(`(?i)[^:\s]\s*\n(?:[\s*#>_-]*(?:\d+[.)] )?\**(?:the )?(?:final |correct )?answer\**:|\s*#### )|(?m:^)(?:#+ *|\*\*)(?:final )?answer:?\**:?\s*\n`)
 
 // altogether makes what is before it a sum.
 var altogether = regexp.MustCompile(`^(?: [a-z]+)? (?:in total|in all|altogether)\b`)
