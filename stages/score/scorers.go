@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -90,11 +91,7 @@ func (s *Scorers) of(task int32) scoring.Scorer {
 func (s *Scorers) done(before int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for task := range s.made {
-		if task < before {
-			delete(s.made, task)
-		}
-	}
+	maps.DeleteFunc(s.made, func(task int32, _ scoring.Scorer) bool { return task < before })
 }
 
 // Release forgets all scorers, and gives servers and the grader back.

@@ -45,10 +45,7 @@ func amid(low, high *algebra.Expr) *algebra.Expr {
 	case high != nil:
 		x = algebra.Make(algebra.Add, high, algebra.Int(-1))
 	}
-	if r, ok := algebra.Exact(x); ok {
-		return algebra.Rational(r)
-	}
-	return x
+	return algebra.Simplest(x)
 }
 
 // has reports whether a number is in r, if it is in the domain.

@@ -14,22 +14,22 @@ func Zeros(e *Expr, name string, degree int) (zeros []*Expr, ok bool) {
 	}
 	negative := Make(Neg, c[len(c)-2])
 	if len(c) == 2 {
-		return []*Expr{simplest(Make(Div, negative, c[1]))}, true
+		return []*Expr{Simplest(Make(Div, negative, c[1]))}, true
 	}
 	below := Make(Mul, Int(2), c[2])
-	discriminant := simplest(minus(Make(Pow, c[1], Int(2)), Make(Mul, Int(4), c[0], c[2])))
+	discriminant := Simplest(minus(Make(Pow, c[1], Int(2)), Make(Mul, Int(4), c[0], c[2])))
 	switch sign, known := Sign(discriminant); {
 	case sign < 0 || !known:
 		return nil, known
 	case sign == 0:
-		return []*Expr{simplest(Make(Div, negative, below))}, true
+		return []*Expr{Simplest(Make(Div, negative, below))}, true
 	}
 	root := Apply("sqrt", discriminant)
-	return []*Expr{simplest(Make(Div, minus(negative, root), below)), simplest(Make(Div, Make(Add, negative, root), below))}, true
+	return []*Expr{Simplest(Make(Div, minus(negative, root), below)), Simplest(Make(Div, Make(Add, negative, root), below))}, true
 }
 
-// simplest is a rational number as one.
-func simplest(e *Expr) *Expr {
+// Simplest is a number that is rational as a node, and else the expression itself.
+func Simplest(e *Expr) *Expr {
 	if r, ok := Exact(e); ok {
 		return Rational(r)
 	}
@@ -52,7 +52,7 @@ func polynomial(e *Expr, name string, degree int) (c []*Expr, ok bool) {
 	case e.Op == Symbol && e.Name == name:
 		return []*Expr{Int(0), Int(1)}, true
 	case !e.Any(func(e *Expr) bool { return e.Op == Symbol && e.Name == name }):
-		return []*Expr{simplest(e)}, true
+		return []*Expr{Simplest(e)}, true
 	case e.Op == Pow:
 		n, exact := Exact(e.Args[1])
 		if !exact || !n.IsInt() || n.Sign() <= 0 || n.Cmp(big.NewRat(int64(2*degree), 1)) > 0 {
@@ -81,7 +81,7 @@ func polynomial(e *Expr, name string, degree int) (c []*Expr, ok bool) {
 			for k, f := range d {
 				scaled := make([]*Expr, len(c))
 				for j, g := range c {
-					scaled[j] = simplest(Make(Mul, f, g))
+					scaled[j] = Simplest(Make(Mul, f, g))
 				}
 				product = sums(product, scaled, k)
 			}
@@ -98,7 +98,7 @@ func sums(c, d []*Expr, power int) []*Expr {
 		for len(c) <= k+power {
 			c = append(c, Int(0))
 		}
-		c[k+power] = simplest(Make(Add, c[k+power], f))
+		c[k+power] = Simplest(Make(Add, c[k+power], f))
 	}
 	return c
 }
