@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/flops"
-	"speceval/internal/measurement"
-	"speceval/internal/profile"
+	"speceval/internal/results/measurement"
+	"speceval/internal/servers/flops"
 	"speceval/internal/store/csvfile"
+	"speceval/internal/store/profile"
 )
 
 func published(t *testing.T) []profile.Profile {

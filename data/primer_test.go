@@ -19,7 +19,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 )
 
 // problemsProgram makes the primer and the training texts of the small model.

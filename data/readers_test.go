@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/measurement"
-	"speceval/internal/profile"
+	"speceval/internal/results/measurement"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/paper"
 	"speceval/internal/policy"
+	"speceval/internal/results/paper"
+	"speceval/internal/results/variance"
 	"speceval/internal/store/rowfile"
-	"speceval/internal/variance"
 )
 
 // onShell runs the shipped pipeline, with the shipped configuration unless

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/display"
-	"speceval/internal/hub"
+	"speceval/internal/benchmark/hub"
+	"speceval/internal/benchmark/upstream"
 	"speceval/internal/scoring"
-	"speceval/internal/upstream"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"speceval/drills/made"
+	"speceval/internal/benchmark/upstream"
 	"speceval/internal/golden"
-	"speceval/internal/upstream"
 	"speceval/pipeline/experiment"
 )
 

@@ -3,10 +3,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"speceval/internal/display"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
 	"speceval/internal/store/files"
+	"speceval/internal/terminal/display"
 )
 
 // checkable lists the scorers that a file of cases can try.

@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"speceval/data"
-	"speceval/internal/comparison"
-	"speceval/internal/display"
-	"speceval/internal/profile"
+	"speceval/internal/evaluation/comparison"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/profile"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
 	"speceval/stages/score"
 )

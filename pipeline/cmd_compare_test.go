@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/comparison"
+	"speceval/internal/evaluation/comparison"
 	"speceval/internal/evaluation/show"
-	"speceval/internal/profile"
 	"speceval/internal/scoring/family"
+	"speceval/internal/store/profile"
 	"speceval/stages/score"
 )
 
@@ -147,7 +147,7 @@ func TestCompareWithThePublishedProfiles(t *testing.T) {
 }
 
 func TestCompareReadsLogs(t *testing.T) {
-	const logs = "../internal/evaluate/logs/testdata/"
+	const logs = "../internal/evaluation/logs/testdata/"
 	table := filepath.Join(t.TempDir(), "table.parquet")
 	if code, _, stderr := onShell("import", logs+"lm-eval", "--to", table); code != exitDone {
 		t.Fatal(stderr)

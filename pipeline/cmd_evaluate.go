@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
+	"speceval/internal/evaluation/ledger"
 	"speceval/internal/evaluation/show"
-	"speceval/internal/ledger"
 	"speceval/internal/policy"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 )

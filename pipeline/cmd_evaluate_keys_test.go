@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"speceval/internal/process"
+	"speceval/internal/machine/process"
 )
 
 // listener is a server that notes with which keys it is asked.

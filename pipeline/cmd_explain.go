@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 	"speceval/stages/report/explain"
 	"speceval/stages/report/model"
 )

@@ -145,7 +145,7 @@ func onlyUnits(s dag.Stage, ids ...string) dag.Stage {
 	return s
 }
 
-const inspectLogs = "../internal/evaluate/logs/testdata/inspect/"
+const inspectLogs = "../internal/evaluation/logs/testdata/inspect/"
 
 func TestImport(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "p.csv")

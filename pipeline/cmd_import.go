@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/evaluate/logs"
-	"speceval/internal/table"
+	"speceval/internal/evaluation/logs"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/exchange"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/display"
-	"speceval/internal/process"
+	"speceval/internal/machine/process"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 	"speceval/pipeline/slurm"

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/protocol"
-	"speceval/internal/version"
+	"speceval/internal/evaluation/protocol"
+	"speceval/internal/machine/version"
 	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"

@@ -106,7 +106,7 @@ func TestWhatServeDoesIsAnEvaluation(t *testing.T) {
 	want(t, "compare", evaluate(exitDone, "compare", one, two), "+0.5000 ±")
 	want(t, "compare", evaluate(exitUsage, "compare", one, one), "share rollouts")
 	want(t, "extend", evaluate(exitFailed, "extend", one, "--budget", "4"), "another program has run the rollouts")
-	quiz := "../internal/evaluate/logs/testdata/inspect/"
+	quiz := "../internal/evaluation/logs/testdata/inspect/"
 	want(t, "compare with a log", evaluate(exitDone, "compare", one, quiz+"zstd.eval"), "+0.0833 ±", "zstd.eval: 1 left out: it is not scored")
 	want(t, "gate", evaluate(exitOutside, "gate", quiz+"zstd.eval", one, "--no-worse-than", "0.02"), "undecided")
 	want(t, "an allocation without its state", evaluate(exitUsage, "compare", one, quiz+"allocated.eval"), "an allocation that it does not tell")

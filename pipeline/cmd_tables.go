@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/display"
-	"speceval/internal/table"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"

@@ -15,7 +15,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/status"
 )
 

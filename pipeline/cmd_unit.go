@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 	"speceval/pipeline/slurm"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 func (s *session) verifyCommand() *cobra.Command {

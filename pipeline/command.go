@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"speceval/internal/display"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 )
 

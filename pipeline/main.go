@@ -14,9 +14,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"speceval/internal/clock"
 	"speceval/internal/evaluation"
-	"speceval/internal/process"
+	"speceval/internal/machine/clock"
+	"speceval/internal/machine/process"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
 	"speceval/pipeline/experiment"

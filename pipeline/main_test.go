@@ -17,8 +17,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"speceval/internal/agreement"
-	"speceval/internal/version"
+	"speceval/internal/machine/version"
+	"speceval/internal/results/agreement"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"

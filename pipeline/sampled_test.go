@@ -11,7 +11,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/internal/table"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"

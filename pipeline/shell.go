@@ -14,9 +14,9 @@ import (
 
 	"golang.org/x/term"
 
-	"speceval/internal/display"
-	"speceval/internal/process"
-	"speceval/internal/version"
+	"speceval/internal/machine/process"
+	"speceval/internal/machine/version"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"speceval/internal/policy"
+	"speceval/internal/results/variance"
 	"speceval/internal/store/rowfile"
-	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 )
 

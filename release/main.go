@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/version"
+	"speceval/internal/machine/version"
 )
 
 func main() {

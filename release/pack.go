@@ -18,7 +18,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"speceval/internal/version"
+	"speceval/internal/machine/version"
 )
 
 // file is a file of a release, or of an archive of it.

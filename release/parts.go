@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/version"
+	"speceval/internal/machine/version"
 )
 
 // part is a Go module that was linked into a program, or Go's own library.

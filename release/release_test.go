@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/version"
+	"speceval/internal/machine/version"
 )
 
 // anyLinux is a system whose wheels fit every kind of Linux.

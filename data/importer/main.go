@@ -19,11 +19,11 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
+	"speceval/internal/results/measurement"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/csvfile"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/measurement"
-	"speceval/internal/profile"
+	"speceval/internal/results/measurement"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
 )
 

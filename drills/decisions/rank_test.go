@@ -15,9 +15,9 @@ import (
 
 	"speceval/data"
 	"speceval/drills/drill"
-	"speceval/internal/pilot"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 	"speceval/method/estimate"
 	"speceval/method/neyman"
 	"speceval/method/ranking"

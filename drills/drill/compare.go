@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"speceval/internal/profile"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/config"
 )
 

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // Flags that all drills have.

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"speceval/internal/rollout"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 	"speceval/internal/store/files"
 	"speceval/internal/store/journal"
+	"speceval/internal/store/rollout"
 )
 
 // Stages are the stages of the pipeline, in order.

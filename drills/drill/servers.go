@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/launcher"
 	"speceval/pipeline/config"
 )

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"speceval/drills/drill"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 )
 
 // coverage draws evaluations of the published profiles and of others that were made to

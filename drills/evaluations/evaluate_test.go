@@ -22,7 +22,7 @@ import (
 
 	"speceval/data"
 	"speceval/drills/drill"
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 	"speceval/method/neyman"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"speceval/drills/drill"
 	"speceval/internal/evaluation"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 )
 
 var (

@@ -13,10 +13,10 @@ import (
 	"speceval/drills/drill"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
-	"speceval/internal/variance"
 )
 
 // disturbedKills is how often an evaluation of the disturbed arm is killed.

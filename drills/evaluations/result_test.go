@@ -9,9 +9,9 @@ import (
 	"regexp"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/profile"
-	"speceval/internal/rollout"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
+	"speceval/internal/store/rollout"
 	"speceval/method/controller"
 )
 

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"speceval/drills/drill"
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 	"speceval/method/estimate"
 )
 

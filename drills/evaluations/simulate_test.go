@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"speceval/drills/drill"
-	"speceval/internal/pilot"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 	"speceval/method/controller"
 	"speceval/method/design"
 	"speceval/method/estimate"

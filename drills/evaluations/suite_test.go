@@ -12,9 +12,9 @@ import (
 
 	"speceval/drills/drill"
 	"speceval/internal/evaluation"
-	"speceval/internal/profile"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
-	"speceval/internal/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/pair"

@@ -26,7 +26,7 @@ import (
 	"github.com/apache/arrow/go/v17/parquet/compress"
 	"github.com/apache/arrow/go/v17/parquet/pqarrow"
 
-	"speceval/internal/upstream"
+	"speceval/internal/benchmark/upstream"
 )
 
 // Options say what is made.

@@ -12,7 +12,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"speceval/internal/upstream"
+	"speceval/internal/benchmark/upstream"
 )
 
 // Problems of LiveCodeBench in all files, and those after the published hundred of each

@@ -14,8 +14,8 @@ import (
 	"speceval/data"
 	"speceval/drills/drill"
 	"speceval/drills/made"
-	"speceval/internal/profile"
-	"speceval/internal/upstream"
+	"speceval/internal/benchmark/upstream"
+	"speceval/internal/store/profile"
 )
 
 var (

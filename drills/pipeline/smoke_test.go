@@ -17,10 +17,10 @@ import (
 
 	"speceval/drills/drill"
 	"speceval/internal/fleet"
-	"speceval/internal/measurement"
-	"speceval/internal/profile"
-	"speceval/internal/rollout"
+	"speceval/internal/results/measurement"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/profile"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
 

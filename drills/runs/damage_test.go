@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"speceval/drills/drill"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 )
 
 // damage is a way to damage a file; other is another file of its sort.

@@ -20,7 +20,7 @@ import (
 
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 )
 
 var (

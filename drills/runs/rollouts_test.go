@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"speceval/drills/drill"
-	"speceval/internal/rollout"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rollout"
 )
 
 // check compares the stored rollouts with the requests.

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"speceval/drills/drill"
-	"speceval/internal/measurement"
-	"speceval/internal/profile"
+	"speceval/internal/results/measurement"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
 )
 

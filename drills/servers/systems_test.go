@@ -12,8 +12,8 @@ import (
 
 	"speceval/data"
 	"speceval/drills/drill"
-	"speceval/internal/measurement"
-	"speceval/internal/profile"
+	"speceval/internal/results/measurement"
+	"speceval/internal/store/profile"
 )
 
 var short = flag.Bool("short", false, "drill-systems: one profile at one budget")

@@ -11,7 +11,7 @@ import (
 
 	"speceval/drills/drill"
 	"speceval/internal/benchmark"
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 )
 
 // masterSeed is the seed of the experiments.

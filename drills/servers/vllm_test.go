@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"speceval/drills/drill"
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/launcher"
 )
 

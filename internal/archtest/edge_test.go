@@ -29,7 +29,7 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"data/importer", "log.*", "a command of its own, for the maintainers"},
 	{"data/fleet/fit", "os.*", "a command of its own, for the maintainers"},
 	{"pipeline/dag", "time.Sleep", "the pause between tries to lock a shared file system; it changes no result"},
-	{"internal/clock", "time.*", "the operating system's clock, behind the interface that others take"},
+	{"internal/machine/clock", "time.*", "the operating system's clock, behind the interface that others take"},
 	{"release", "os.*", "a command of its own, for the maintainers"},
 	{"release", "time.*", "a command of its own, for the maintainers"},
 	{"drills/evaluations", "time.*", "waits for the program"},
@@ -40,7 +40,7 @@ var allowed = []struct{ pkg, name, reason string }{
 	{"drills/pipeline", "time.*", "measures the program that it runs"},
 	{"drills/runs", "os.*", "starts programs in an environment of their own"},
 	{"drills/runs", "time.*", "strikes and measures the program that it runs"},
-	{"internal/seed", "math/rand/v2.*", "the only place that makes random sources, from seeds"},
+	{"internal/policy/seed", "math/rand/v2.*", "the only place that makes random sources, from seeds"},
 }
 
 // types and constructors of math/rand/v2 that draw from a given source are no

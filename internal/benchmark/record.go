@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/display"
 	"speceval/internal/scoring"
+	"speceval/internal/terminal/display"
 )
 
 // record is a task as a line of a file holds it, and as [WriteTasks] writes it. Other keys

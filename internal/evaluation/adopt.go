@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/rollout"
-	"speceval/internal/router"
-	"speceval/internal/servers/sampler"
+	"speceval/internal/benchmark/sampler"
+	"speceval/internal/servers/router"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/journal"
+	"speceval/internal/store/rollout"
 )
 
 // adopt begins the journals with what is there: the rollouts that count of the evaluation that

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/ending"
-	"speceval/internal/rollout"
+	"speceval/internal/servers/ending"
+	"speceval/internal/store/rollout"
 )
 
 // tallied counts a rollout; v is its verdict, nil if there is none yet.

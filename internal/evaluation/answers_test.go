@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/ending"
 	"speceval/internal/evaluation"
+	"speceval/internal/servers/ending"
 	"speceval/internal/servers/vllm"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"speceval/internal/ledger"
-	"speceval/internal/rollout"
+	"speceval/internal/evaluation/ledger"
+	"speceval/internal/store/rollout"
 )
 
 // remember takes in the requests of earlier sessions: what they spent, for progress and the

@@ -18,10 +18,10 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"speceval/internal/clock"
 	"speceval/internal/evaluation"
-	"speceval/internal/ledger"
-	"speceval/internal/seed"
+	"speceval/internal/evaluation/ledger"
+	"speceval/internal/machine/clock"
+	"speceval/internal/policy/seed"
 	"speceval/internal/servers/vllm"
 	"speceval/method/neyman"
 )

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/display"
-	"speceval/internal/ending"
-	"speceval/internal/ledger"
-	"speceval/internal/rollout"
-	"speceval/internal/router"
+	"speceval/internal/evaluation/ledger"
+	"speceval/internal/servers/ending"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
+	"speceval/internal/terminal/display"
 	"speceval/method/controller"
 )
 

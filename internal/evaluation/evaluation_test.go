@@ -14,12 +14,12 @@ import (
 	"sync"
 	"testing"
 
+	"speceval/internal/benchmark/sampler"
 	"speceval/internal/evaluation"
-	"speceval/internal/ledger"
+	"speceval/internal/evaluation/ledger"
 	"speceval/internal/policy"
-	"speceval/internal/rollout"
-	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
 )

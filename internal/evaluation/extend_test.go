@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/pilot"
-	"speceval/internal/rollout"
+	"speceval/internal/policy/pilot"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
 

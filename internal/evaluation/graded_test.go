@@ -11,7 +11,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 )
 
 // newGradedLab is a lab in which wrong answers have part of a reward, in steps whose

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/pilot"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
 	"speceval/method/controller"
 	"speceval/method/design"
 	"speceval/method/drift"

@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/clock"
+	"speceval/internal/benchmark/sampler"
 	"speceval/internal/evaluation"
-	"speceval/internal/pilot"
+	"speceval/internal/machine/clock"
 	"speceval/internal/policy"
-	"speceval/internal/rollout"
-	"speceval/internal/seed"
-	"speceval/internal/servers/sampler"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/method/neyman"
 )
 

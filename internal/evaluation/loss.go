@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"speceval/internal/display"
-	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
+	"speceval/internal/terminal/display"
 )
 
 // Losses are the rollouts that count whose answers were lost while they came in: a

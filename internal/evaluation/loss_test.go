@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/clock"
 	"speceval/internal/evaluation"
-	"speceval/internal/rollout"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 )
 
 // writers are servers that write token by token and never repeat themselves: after

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"speceval/internal/machine/version"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
-	"speceval/internal/version"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/ledger"
+	"speceval/internal/evaluation/ledger"
 )
 
 // The largest limit in dollars by the least price is no overflow.

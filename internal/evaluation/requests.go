@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/ledger"
-	"speceval/internal/router"
+	"speceval/internal/evaluation/ledger"
+	"speceval/internal/servers/router"
 	"speceval/internal/store/rowfile"
 	"speceval/method/controller"
 )

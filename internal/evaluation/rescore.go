@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"speceval/internal/display"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
+	"speceval/internal/terminal/display"
 	"speceval/method/estimate"
 )
 

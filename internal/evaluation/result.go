@@ -7,10 +7,10 @@ import (
 	"math"
 	"slices"
 
-	"speceval/internal/ending"
-	"speceval/internal/rollout"
-	"speceval/internal/router"
+	"speceval/internal/servers/ending"
+	"speceval/internal/servers/router"
 	"speceval/internal/store/files"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/method/controller"
 	"speceval/method/estimate"

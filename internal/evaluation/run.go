@@ -19,11 +19,11 @@ import (
 	"io/fs"
 	"time"
 
-	"speceval/internal/clock"
-	"speceval/internal/rollout"
-	"speceval/internal/router"
-	"speceval/internal/servers/sampler"
+	"speceval/internal/benchmark/sampler"
+	"speceval/internal/machine/clock"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/method/neyman"
 )
 

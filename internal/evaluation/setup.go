@@ -16,9 +16,9 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/coupled"
-	"speceval/internal/ledger"
+	"speceval/internal/evaluation/ledger"
 	"speceval/internal/policy"
+	"speceval/internal/policy/coupled"
 	"speceval/internal/store/atomicfile"
 	"speceval/method/controller"
 	"speceval/method/design"

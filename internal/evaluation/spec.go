@@ -1,6 +1,6 @@
 package evaluation
 
-import "speceval/internal/ledger"
+import "speceval/internal/evaluation/ledger"
 
 // Spec is what a user asks for, by flags or by the start message of the protocol, whose
 // fields have the names below. A Setup follows from it, the tasks and what is known of them.

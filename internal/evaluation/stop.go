@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"speceval/internal/ledger"
+	"speceval/internal/evaluation/ledger"
 	"speceval/method/controller"
 	"speceval/method/design"
 )

@@ -14,11 +14,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/clock"
-	"speceval/internal/rollout"
-	"speceval/internal/servers/sampler"
+	"speceval/internal/benchmark/sampler"
+	"speceval/internal/machine/clock"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/journal"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
 

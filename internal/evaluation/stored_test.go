@@ -17,8 +17,8 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/method/neyman"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"speceval/internal/benchmark"
+	"speceval/internal/policy/seed"
 	"speceval/internal/scoring/family"
-	"speceval/internal/seed"
 )
 
 // TaskKey names a task among the tasks of all benchmarks.

@@ -9,7 +9,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // questions are open ones, one of which is part of another.

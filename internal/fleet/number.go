@@ -3,7 +3,7 @@ package fleet
 import (
 	"strings"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // Every answer has a number, drawn from its seed, and says it at its beginning.

@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 	"speceval/method/controller"
 )
 

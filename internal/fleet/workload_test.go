@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"speceval/internal/fleet"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 	"speceval/method/controller"
 )
 

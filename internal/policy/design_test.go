@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/pilot"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
 	"speceval/method/neyman"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"speceval/internal/pilot"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
 	"speceval/method/controller"
 	"speceval/method/neyman"
 )

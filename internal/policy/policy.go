@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/tsneyman"
+	"speceval/internal/policy/tsneyman"
 	"speceval/method/controller"
 	"speceval/method/neyman"
 )

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/pilot"
 	"speceval/internal/policy"
+	"speceval/internal/policy/pilot"
 	"speceval/internal/policy/policytest"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // TestENCoefficientsMatchEnumeration compares EN's continuation coefficients on a

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/pilot"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 	"speceval/method/informed"
 	"speceval/method/neyman"
 	"speceval/method/staged"

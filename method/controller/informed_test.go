@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 	"speceval/method/controller"
 	"speceval/method/informed"
 	"speceval/method/neyman"

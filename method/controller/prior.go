@@ -79,7 +79,7 @@ func (p *coldPosterior) Scores(observed, successes []int, scores []float64) {
 
 // Informed is a prior that knows donors, of one benchmark or of several with a prior each.
 // Its posteriors take in what is new since they were last asked, stage by stage at barriers,
-// which is how policies are replayed (internal/pilot): what is decided is the same, to the
+// which is how policies are replayed (internal/policy/pilot): what is decided is the same, to the
 // bit.
 func Informed(benchmarks ...*informed.Prior) Prior { return informedPrior{benchmarks} }
 

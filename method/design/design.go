@@ -30,8 +30,8 @@ import (
 	"runtime"
 	"sync"
 
-	"speceval/internal/pilot"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
 	"speceval/method/informed"
 	"speceval/method/neyman"
 	"speceval/method/staged"

@@ -28,7 +28,7 @@ import (
 	"math"
 	"slices"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // FalseAlarms is how often a model that has not changed is said to have.

@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/pilot"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 	"speceval/method/design"
 	"speceval/method/estimate"
 	"speceval/method/informed"

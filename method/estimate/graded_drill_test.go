@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 	"speceval/method/neyman"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 	"speceval/method/controller"
 	"speceval/method/estimate"
 	"speceval/method/informed"

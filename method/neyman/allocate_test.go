@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // greedy is the paper's procedure word for word: start from one rollout a task, or

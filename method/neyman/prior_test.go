@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 func mustPrior(t testing.TB, order int) *Prior {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 // document is a parsed file with its overrides, being read key by key.

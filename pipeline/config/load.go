@@ -9,8 +9,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"speceval/internal/display"
 	"speceval/internal/store/files"
+	"speceval/internal/terminal/display"
 )
 
 // Load reads the experiment from the TOML file at path and then applies

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 // The configuration is its structs: a field has its key in the tag toml, and in the tag want

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"speceval/internal/process"
+	"speceval/internal/machine/process"
 )
 
 // expect says how long each planned unit takes: as long as last time, or else what its

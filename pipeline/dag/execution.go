@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/process"
+	"speceval/internal/machine/process"
 )
 
 // prepare makes the job of unit i from what is on disk now.

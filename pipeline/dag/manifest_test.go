@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/process"
+	"speceval/internal/machine/process"
 )
 
 func TestManifestRecordsTheRun(t *testing.T) {

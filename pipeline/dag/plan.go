@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 // Plan is exactly what a run will do, and why.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 // Kind says what sort of reason a unit has to run.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/display"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/terminal/display"
 )
 
 // Runner carries out plans.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/protocol"
+	"speceval/internal/evaluation/protocol"
 	"speceval/method/estimate"
 )
 
@@ -204,7 +204,7 @@ func TestSetupsOfOtherProgramsNameTheirFaults(t *testing.T) {
 
 // TestSourcesOfAllForms reads what users name: files, folders and evaluations, one or several.
 func TestSourcesOfAllForms(t *testing.T) {
-	const logs = "../../internal/evaluate/logs/testdata/"
+	const logs = "../../internal/evaluation/logs/testdata/"
 	var said []string
 	archive := Archive{Config: outside(t).Config, Warn: func(text string) { said = append(said, text) }}
 	for word, want := range map[string]string{

@@ -4,7 +4,7 @@ import (
 	"maps"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/ledger"
+	"speceval/internal/evaluation/ledger"
 	"speceval/internal/policy"
 )
 

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/ledger"
+	"speceval/internal/evaluation/ledger"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/pilot"
 	"speceval/internal/policy"
+	"speceval/internal/policy/pilot"
 	"speceval/pipeline/config"
 )
 

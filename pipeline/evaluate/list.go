@@ -11,8 +11,8 @@ import (
 	"slices"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/protocol"
-	"speceval/internal/table"
+	"speceval/internal/evaluation/protocol"
+	"speceval/internal/terminal/table"
 )
 
 // Listed is an evaluation of the output folder, as far as it is: a line of a list.

@@ -12,7 +12,7 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
-	"speceval/internal/protocol"
+	"speceval/internal/evaluation/protocol"
 	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"

@@ -6,10 +6,10 @@ import (
 	"io"
 	"math"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
-	"speceval/internal/ledger"
+	"speceval/internal/evaluation/ledger"
 	"speceval/internal/policy"
+	"speceval/internal/terminal/display"
 	"speceval/method/estimate"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
 )
 

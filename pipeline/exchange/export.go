@@ -18,8 +18,8 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
-	"speceval/internal/rollout"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rollout"
 )
 
 // FormatNames are the names of the formats of results.

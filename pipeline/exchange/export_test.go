@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/evaluate/logs"
 	"speceval/internal/evaluation"
-	"speceval/internal/rollout"
+	"speceval/internal/evaluation/logs"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rollout"
 	"speceval/method/estimate"
 	"speceval/pipeline/exchange"
 )

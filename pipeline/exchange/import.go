@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
-	"speceval/internal/evaluate/logs"
-	"speceval/internal/profile"
+	"speceval/internal/evaluation/logs"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/profile"
+	"speceval/internal/terminal/display"
 )
 
 // ImportRequest names the logs to import and the file to write.

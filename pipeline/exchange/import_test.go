@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/evaluate/logs"
-	"speceval/internal/profile"
+	"speceval/internal/evaluation/logs"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/exchange"
 )
 
-const testdata = "../../internal/evaluate/logs/testdata/"
+const testdata = "../../internal/evaluation/logs/testdata/"
 
 // run imports paths below the logs of harness, or absolute ones.
 func run(t *testing.T, r exchange.ImportRequest, paths ...string) (*exchange.Imported, error) {

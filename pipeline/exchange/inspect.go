@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
-	"speceval/internal/ending"
+	"speceval/internal/servers/ending"
 )
 
 const (

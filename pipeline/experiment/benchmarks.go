@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/table"
-	"speceval/internal/upstream"
+	"speceval/internal/benchmark/upstream"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/config"
 )
 

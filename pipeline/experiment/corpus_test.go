@@ -13,7 +13,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/config"
 )
 

@@ -14,8 +14,8 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/profile"
 	"speceval/internal/scoring/family"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/config"
 )
 

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"speceval/internal/fleet"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/serving"
+	"speceval/internal/store/profile"
 	"speceval/method/controller"
 	"speceval/pipeline/config"
 )

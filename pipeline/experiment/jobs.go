@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/slurm"
 )

@@ -8,12 +8,12 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
-	"speceval/internal/coupled"
 	"speceval/internal/fleet"
-	"speceval/internal/flops"
-	"speceval/internal/measurement"
-	"speceval/internal/paper"
-	"speceval/internal/profile"
+	"speceval/internal/policy/coupled"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/paper"
+	"speceval/internal/servers/flops"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 )
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/flops"
 	"speceval/internal/scoring/family"
+	"speceval/internal/servers/flops"
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/stages/score"

@@ -17,6 +17,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
+	"speceval/internal/benchmark/upstream"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/command"
 	"speceval/internal/scoring/family"
@@ -26,7 +27,6 @@ import (
 	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/files"
-	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/stages/score"

@@ -11,9 +11,9 @@ import (
 
 	"speceval/data"
 	"speceval/internal/benchmark"
+	"speceval/internal/benchmark/upstream"
 	"speceval/internal/scoring/family"
 	"speceval/internal/store/files"
-	"speceval/internal/upstream"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/table"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 )
 

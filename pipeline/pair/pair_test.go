@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/profile"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/pipeline/pair"

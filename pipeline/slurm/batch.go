@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/display"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 )
 

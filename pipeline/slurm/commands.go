@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 // Placeholders of the templates of commands, which a shell runs. Anything else in braces

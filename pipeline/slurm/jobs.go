@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )

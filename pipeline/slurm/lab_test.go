@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"

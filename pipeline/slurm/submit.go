@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"speceval/internal/process"
+	"speceval/internal/machine/process"
 	"speceval/internal/store/files"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"

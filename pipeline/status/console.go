@@ -11,9 +11,9 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
-	"speceval/internal/table"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 )
 
 // Console is where the progress of long work is shown: on a terminal by a line in place,

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"speceval/internal/display"
-	"speceval/internal/table"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 )
 

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )

@@ -19,9 +19,9 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
+	"speceval/internal/terminal/display"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"

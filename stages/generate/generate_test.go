@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/rollout"
+	"speceval/internal/benchmark/sampler"
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/sampler"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/journal"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/stages/generate"

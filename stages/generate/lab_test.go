@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/clock"
-	"speceval/internal/rollout"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/stages/generate"
 )
 

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"speceval/internal/rollout"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/pipeline/dag"
 )
 

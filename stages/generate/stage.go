@@ -15,11 +15,11 @@ import (
 	"sync"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/clock"
-	"speceval/internal/rollout"
-	"speceval/internal/seed"
-	"speceval/internal/servers/sampler"
+	"speceval/internal/benchmark/sampler"
+	"speceval/internal/machine/clock"
+	"speceval/internal/policy/seed"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/pipeline/dag"
 )
 

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 
-	"speceval/internal/rollout"
-	"speceval/internal/servers/sampler"
+	"speceval/internal/benchmark/sampler"
 	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/rollout"
 	"speceval/pipeline/dag"
 )
 

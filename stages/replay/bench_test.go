@@ -5,11 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"speceval/internal/pilot"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
-	"speceval/internal/variance"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 	"speceval/method/neyman"
 )
 

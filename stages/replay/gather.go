@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

@@ -6,8 +6,8 @@ import (
 
 	"speceval/internal/policy"
 	"speceval/internal/policy/policytest"
-	"speceval/internal/seed"
-	"speceval/internal/variance"
+	"speceval/internal/policy/seed"
+	"speceval/internal/results/variance"
 	"speceval/method/neyman"
 )
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/pilot"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
-	"speceval/internal/variance"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 )
 
 // profileOf makes a profile with the given pass counts of k rollouts each.

@@ -3,9 +3,9 @@ package replay
 import (
 	"math"
 
-	"speceval/internal/pilot"
-	"speceval/internal/profile"
-	"speceval/internal/variance"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 )
 
 // sensitivity is how the variance ratio of a policy changes with the pass probabilities p of

@@ -16,10 +16,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/pilot"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
-	"speceval/internal/seed"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

@@ -11,8 +11,8 @@ import (
 
 	"speceval/internal/policy"
 	"speceval/internal/policy/policytest"
-	"speceval/internal/profile"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/replay"

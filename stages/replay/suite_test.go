@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"speceval/internal/profile"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 )

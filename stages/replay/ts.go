@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"speceval/internal/policy"
-	"speceval/internal/seed"
-	"speceval/internal/tsneyman"
+	"speceval/internal/policy/seed"
+	"speceval/internal/policy/tsneyman"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/pilot"
 	"speceval/internal/policy"
-	"speceval/internal/seed"
-	"speceval/internal/tsneyman"
+	"speceval/internal/policy/pilot"
+	"speceval/internal/policy/seed"
+	"speceval/internal/policy/tsneyman"
 )
 
 // trajectories runs a candidate of TS-Neyman on made-up probabilities.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"speceval/internal/measurement"
-	"speceval/internal/paper"
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/paper"
+	"speceval/internal/results/variance"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/variance"
 )
 
 // executed makes up executions of the runs of some profiles: each repeat takes

@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/agreement"
-	"speceval/internal/display"
 	"speceval/internal/golden"
-	"speceval/internal/variance"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"

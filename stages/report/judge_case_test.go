@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/agreement"
-	"speceval/internal/paper"
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/paper"
+	"speceval/internal/results/variance"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
 	"speceval/stages/report/stored"

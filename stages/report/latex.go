@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/template"
 
-	"speceval/internal/agreement"
-	"speceval/internal/paper"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/paper"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

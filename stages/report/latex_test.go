@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/agreement"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

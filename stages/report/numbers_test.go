@@ -10,8 +10,8 @@ import (
 
 	"speceval/internal/golden"
 	"speceval/internal/policy"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
 	"speceval/stages/report/model"

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/agreement"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/variance"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/flops"
-	"speceval/internal/measurement"
-	"speceval/internal/paper"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
-	"speceval/internal/variance"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/paper"
+	"speceval/internal/results/variance"
+	"speceval/internal/servers/flops"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/pair"
 	"speceval/stages/report/stored"
 )

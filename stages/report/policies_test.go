@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/figure"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/figure"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/tables"
 )

@@ -18,9 +18,9 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/figure"
 	"speceval/internal/store/atomicfile"
-	"speceval/internal/table"
+	"speceval/internal/terminal/figure"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/model"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
 	"speceval/stages/report/tables"
 )
 

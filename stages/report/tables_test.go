@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/flops"
 	"speceval/internal/golden"
 	"speceval/internal/policy"
-	"speceval/internal/table"
+	"speceval/internal/servers/flops"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/tables"
 	"speceval/stages/report/tables/measured"

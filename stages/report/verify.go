@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/agreement"
-	"speceval/internal/paper"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/paper"
 	"speceval/internal/store/atomicfile"
-	"speceval/internal/table"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"

@@ -8,9 +8,9 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"speceval/data"
-	"speceval/internal/agreement"
 	"speceval/internal/policy"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
 	"speceval/stages/report/model"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 )
 
 // BenchmarkCorpus scores a corpus of responses of 4,000 bytes, some 1,000 tokens,

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/rollout"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/judge"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"

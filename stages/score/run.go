@@ -14,13 +14,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"speceval/internal/ending"
-	"speceval/internal/profile"
-	"speceval/internal/rollout"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
+	"speceval/internal/servers/ending"
 	"speceval/internal/store/journal"
+	"speceval/internal/store/profile"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 )

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"sync"
 
-	"speceval/internal/ending"
-	"speceval/internal/profile"
-	"speceval/internal/rollout"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
+	"speceval/internal/servers/ending"
+	"speceval/internal/store/profile"
+	"speceval/internal/store/rollout"
 )
 
 // version names the rules of a family, in scores and profiles.

@@ -14,11 +14,11 @@ import (
 	"strings"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/profile"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/command"
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )

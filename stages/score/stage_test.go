@@ -12,10 +12,10 @@ import (
 	"testing"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/profile"
-	"speceval/internal/rollout"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/family"
+	"speceval/internal/store/profile"
+	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/stages/score"

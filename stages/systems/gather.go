@@ -8,8 +8,8 @@ import (
 	"io"
 	"slices"
 
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/results/measurement"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/measurement"
+	"speceval/internal/results/measurement"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/coupled"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/policy/coupled"
+	"speceval/internal/results/measurement"
 	"speceval/internal/store/rowfile"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"speceval/internal/benchmark"
-	"speceval/internal/clock"
-	"speceval/internal/measurement"
-	"speceval/internal/router"
+	"speceval/internal/machine/clock"
+	"speceval/internal/results/measurement"
 	"speceval/internal/servers/pool"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/servers/worker"
 	"speceval/method/controller"

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/results/measurement"
 	"speceval/pipeline/pair"
 	"speceval/stages/systems"
 )

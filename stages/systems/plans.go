@@ -8,9 +8,9 @@ import (
 	"os"
 	"slices"
 
-	"speceval/internal/coupled"
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/policy/coupled"
+	"speceval/internal/results/variance"
 	"speceval/method/controller"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"

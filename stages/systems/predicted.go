@@ -9,10 +9,10 @@ import (
 
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/router"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/results/measurement"
+	"speceval/internal/servers/router"
 	"speceval/pipeline/dag"
 )
 

@@ -2,8 +2,8 @@ package systems
 
 import (
 	"speceval/internal/fleet"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/results/measurement"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
 )

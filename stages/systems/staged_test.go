@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
+	"speceval/internal/results/measurement"
 )
 
 // benefitOf reads the gathered executions of a lab.

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/coupled"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/flops"
-	"speceval/internal/profile"
+	"speceval/internal/policy/coupled"
+	"speceval/internal/servers/flops"
+	"speceval/internal/store/profile"
 	"speceval/method/neyman"
 )
 

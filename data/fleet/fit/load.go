@@ -4,12 +4,12 @@ import (
 	"math"
 
 	"speceval/data"
-	"speceval/internal/coupled"
 	"speceval/internal/fleet"
-	"speceval/internal/flops"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
+	"speceval/internal/policy/coupled"
+	"speceval/internal/results/measurement"
+	"speceval/internal/servers/flops"
+	"speceval/internal/store/profile"
 	"speceval/method/controller"
 	"speceval/method/neyman"
 )

@@ -6,7 +6,7 @@ import (
 
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 	"speceval/method/controller"
 )
 

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 )
 
 // answer is an answer with its verdict.

@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
-	"speceval/internal/figure"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/figure"
 )
 
 // Comparison is two or more results on the same tasks. Its numbers are in the order in which

@@ -15,9 +15,9 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"speceval/internal/display"
 	"speceval/internal/evaluation"
-	"speceval/internal/figure"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/figure"
 )
 
 //go:embed page.html.tmpl

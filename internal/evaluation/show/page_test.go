@@ -15,7 +15,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
 	"speceval/internal/golden"
-	"speceval/internal/rollout"
+	"speceval/internal/store/rollout"
 	"speceval/method/estimate"
 )
 

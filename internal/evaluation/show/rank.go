@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 // Ranked is the outcome of a contest of models: the comparison of their evaluations, in the

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
-	"speceval/internal/ending"
 	"speceval/internal/evaluation"
-	"speceval/internal/table"
+	"speceval/internal/servers/ending"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 )
 
 // fewTasks is how many tasks are shown unless all are asked for.

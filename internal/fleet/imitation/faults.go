@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // Faults are the probabilities, 0 to 1, that a request meets a fault. At most

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/clock"
-	"speceval/internal/seed"
+	"speceval/internal/machine/clock"
+	"speceval/internal/policy/seed"
 )
 
 // wall is the time at which servers and their clients meet.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"speceval/internal/fleet"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // generate answers a chat or a completion.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"speceval/internal/fleet"
-	"speceval/internal/router"
+	"speceval/internal/servers/router"
 	"speceval/method/controller"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/router"
+	"speceval/internal/servers/router"
 	"speceval/method/controller"
 )
 

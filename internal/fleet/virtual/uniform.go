@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"speceval/internal/fleet"
-	"speceval/internal/flops"
+	"speceval/internal/servers/flops"
 	"speceval/method/controller"
 )
 

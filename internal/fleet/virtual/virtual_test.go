@@ -10,9 +10,9 @@ import (
 
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/virtual"
-	"speceval/internal/flops"
-	"speceval/internal/router"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/servers/flops"
+	"speceval/internal/servers/router"
 	"speceval/method/controller"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"speceval/internal/display"
 	"speceval/internal/scoring"
+	"speceval/internal/terminal/display"
 )
 
 // Disagreement is a case that scorer and label judge differently.

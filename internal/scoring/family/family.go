@@ -12,12 +12,12 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/ending"
+	"speceval/internal/policy/seed"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/command"
 	"speceval/internal/scoring/judge"
-	"speceval/internal/seed"
+	"speceval/internal/servers/ending"
 )
 
 // all are the families, in the order in which messages list them.

@@ -9,9 +9,9 @@ import (
 	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
+	"speceval/internal/policy/seed"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
-	"speceval/internal/seed"
 )
 
 // TestFamiliesAreWhole finds a family that leaves something unsaid.

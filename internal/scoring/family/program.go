@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/policy/seed"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/code"
 	"speceval/internal/scoring/command"
 	"speceval/internal/scoring/judge"
-	"speceval/internal/seed"
 )
 
 // Answers that a program of the user's own scores, or grades.

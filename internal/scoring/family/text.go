@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/policy/seed"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/choice"
 	"speceval/internal/scoring/maths"
 	"speceval/internal/scoring/text"
-	"speceval/internal/seed"
 )
 
 // exactTexts are answers that must be the right one, character by character.

@@ -22,8 +22,8 @@ import (
 	"strings"
 	"text/template"
 
-	"speceval/internal/ending"
 	"speceval/internal/scoring"
+	"speceval/internal/servers/ending"
 	"speceval/internal/servers/vllm"
 )
 

@@ -9,9 +9,9 @@ import (
 	"text/template"
 	"unicode"
 
-	"speceval/internal/ending"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/words"
+	"speceval/internal/servers/ending"
 )
 
 // field is the field of a reply with the verdict, and how it is asked for.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // careful are kinds of answers of which version 2 took wrong ones for right, or did not

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 )
 
 // truth is what the construction of a pair says of it.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/vllm"
 )
 

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 )
 
 // later is the wall clock, set forward.

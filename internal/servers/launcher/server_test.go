@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 )
 
 // The test binary is also the server that the tests start; what kind of one,

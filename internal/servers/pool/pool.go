@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/vllm"
 )
 

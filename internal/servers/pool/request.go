@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
 	"speceval/internal/servers/vllm"
 )
 

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/terminal/display"
 )
 
 // Requirement is the requirement that every replica must meet.

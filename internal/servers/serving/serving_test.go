@@ -19,8 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/clock"
 	"speceval/internal/fleet/imitation"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/serving"

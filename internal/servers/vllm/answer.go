@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"speceval/internal/ending"
+	"speceval/internal/servers/ending"
 )
 
 // reply is a chat completion, whole or one event of a stream. It is reused: names stay

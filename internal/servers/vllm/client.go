@@ -26,8 +26,8 @@ import (
 	"syscall"
 	"time"
 
-	"speceval/internal/clock"
-	"speceval/internal/display"
+	"speceval/internal/machine/clock"
+	"speceval/internal/terminal/display"
 )
 
 // Options are the settings of a client besides its address. The zero value is good for one

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/ending"
-	"speceval/internal/seed"
+	"speceval/internal/policy/seed"
+	"speceval/internal/servers/ending"
 )
 
 // Prefix is an answer as far as it was received. A Request with one asks for the

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 )
 
 // Kind is a way in which a server fails, as far as callers must tell them apart.

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/ending"
+	"speceval/internal/servers/ending"
 )
 
 // lingerWithin is how long a stream may stay open after it said that it is done.

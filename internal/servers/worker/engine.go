@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"speceval/internal/router"
 	"speceval/internal/servers/pool"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/method/controller"
 )

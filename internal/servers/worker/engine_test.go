@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/router"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/servers/worker"
 	"speceval/method/controller"

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"speceval/internal/clock"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 )

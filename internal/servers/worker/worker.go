@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"time"
 
-	"speceval/internal/clock"
-	"speceval/internal/router"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/pool"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/method/controller"
 )

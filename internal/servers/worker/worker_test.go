@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"speceval/internal/clock"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/router"
+	"speceval/internal/machine/clock"
 	"speceval/internal/servers/pool"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/servers/worker"
 	"speceval/method/controller"

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/agreement"
-	"speceval/internal/display"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
 	"speceval/stages/report"

@@ -8,10 +8,10 @@ import (
 
 	"gonum.org/v1/plot/vg/draw"
 
-	"speceval/internal/figure"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
-	"speceval/internal/table"
+	"speceval/internal/store/profile"
+	"speceval/internal/terminal/figure"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

@@ -14,13 +14,13 @@ import (
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/figure"
 	"speceval/internal/golden"
 	"speceval/internal/policy"
-	"speceval/internal/profile"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/terminal/figure"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/pair"
 	"speceval/stages/report/stored"
 )

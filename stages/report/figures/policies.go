@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
-	"speceval/internal/figure"
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/figure"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/stored"
 )

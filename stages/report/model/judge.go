@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"speceval/internal/agreement"
-	"speceval/internal/paper"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/paper"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/stored"
 )
 

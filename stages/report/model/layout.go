@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/paper"
-	"speceval/internal/profile"
-	"speceval/internal/table"
+	"speceval/internal/results/paper"
+	"speceval/internal/store/profile"
+	"speceval/internal/terminal/table"
 )
 
 // Dagger marks a printed value that differs from the paper's.

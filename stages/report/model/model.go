@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/agreement"
-	"speceval/internal/paper"
 	"speceval/internal/policy"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/paper"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/stored"
 )
 

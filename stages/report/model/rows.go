@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"speceval/internal/policy"
-	"speceval/internal/table"
+	"speceval/internal/terminal/table"
 )
 
 // NewSheet is a sheet of rows, structs whose fields are columns by these tags:

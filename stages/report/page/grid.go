@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/agreement"
-	"speceval/internal/display"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 )
 

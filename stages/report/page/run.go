@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"speceval/internal/display"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
 )

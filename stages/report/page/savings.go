@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"speceval/internal/policy"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/stored"
 )
 

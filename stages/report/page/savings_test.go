@@ -3,7 +3,7 @@ package page
 import (
 	"testing"
 
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
 )
 
 // TestASavingIsJudgedAsPrinted: no loss that is printed as zero is called one.

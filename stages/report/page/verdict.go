@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"speceval/internal/agreement"
+	"speceval/internal/results/agreement"
 	"speceval/stages/report"
 	"speceval/stages/report/model"
 )

@@ -14,10 +14,10 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/measurement"
-	"speceval/internal/paper"
-	"speceval/internal/profile"
-	"speceval/internal/variance"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/paper"
+	"speceval/internal/results/variance"
+	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
 )
 

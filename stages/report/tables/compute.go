@@ -1,8 +1,8 @@
 package tables
 
 import (
-	"speceval/internal/measurement"
-	"speceval/internal/paper"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/paper"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/agreement"
-	"speceval/internal/measurement"
-	"speceval/internal/paper"
 	"speceval/internal/policy"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/paper"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"

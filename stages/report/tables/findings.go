@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 
-	"speceval/internal/display"
 	"speceval/internal/policy"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

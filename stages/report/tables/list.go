@@ -5,8 +5,8 @@ package tables
 import (
 	"strconv"
 
-	"speceval/internal/agreement"
-	"speceval/internal/table"
+	"speceval/internal/results/agreement"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables/measured"

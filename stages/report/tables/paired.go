@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"speceval/internal/display"
 	"speceval/internal/policy"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"speceval/internal/policy"
-	"speceval/internal/table"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

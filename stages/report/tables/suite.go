@@ -2,7 +2,7 @@ package tables
 
 import (
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/display"
-	"speceval/internal/measurement"
 	"speceval/internal/policy"
-	"speceval/internal/variance"
+	"speceval/internal/results/measurement"
+	"speceval/internal/results/variance"
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"speceval/internal/agreement"
-	"speceval/internal/display"
-	"speceval/internal/flops"
-	"speceval/internal/paper"
-	"speceval/internal/servers/checkpoint"
-	"speceval/internal/table"
+	"speceval/internal/fleet/checkpoint"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/paper"
+	"speceval/internal/servers/flops"
+	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 )

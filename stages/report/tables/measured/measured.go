@@ -5,7 +5,7 @@ package measured
 
 import (
 	"speceval/internal/policy"
-	"speceval/internal/table"
+	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
 )
 

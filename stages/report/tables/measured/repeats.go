@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"speceval/internal/agreement"
-	"speceval/internal/measurement"
-	"speceval/internal/profile"
+	"speceval/internal/results/agreement"
+	"speceval/internal/results/measurement"
+	"speceval/internal/store/profile"
 	"speceval/stages/report/model"
 )
 

@@ -3,8 +3,8 @@ package measured
 import (
 	"math"
 
-	"speceval/internal/agreement"
 	"speceval/internal/policy"
+	"speceval/internal/results/agreement"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
