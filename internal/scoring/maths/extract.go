@@ -83,11 +83,15 @@ var (
 // remark is a remark in brackets behind a value at the end of a text.
 var remark = regexp.MustCompile(`(\d[^\n(]*) \((?i:the|i\.?e\.?,?|that is|since|because|as|which|note:?|approximately|approx\.?|about|rounded|only|also|or (?:about|approximately)) [^()]*\)[.*]*\s*$`)
 
-// unchecked is a text without a remark in brackets at its end, and without a check, which has the
+// attained is where an expression has its value, in a last sentence that says nothing else: the
+// minimum is 5 when x = 2.
+var attained = regexp.MustCompile(`((?:^|[.!?\n])[^.!?;\n=\d]*\b(?:[mM]inimum|[mM]aximum|smallest|largest|least|greatest|value)\b[^.!?;\n=\d]* is \**(?:-?\d[\d.,/]*|\$[^$=]+\$)\**),? (?:when|where|at|for|if) \$?(?:[a-z] ?= ?)+[^=\s?]+[.*]*\s*$`)
+
+// unchecked is a text without a remark at its end, and without a check, which has the
 // last number before it and says no more than that this holds: x = 16. Check: 16 + 2 = 18.
 func unchecked(text string) string {
 	start := max(0, len(text)-longestWhole)
-	text = text[:start] + remark.ReplaceAllString(text[start:], "$1")
+	text = text[:start] + attained.ReplaceAllString(remark.ReplaceAllString(text[start:], "$1"), "$1")
 	for _, at := range checked.FindAllStringIndex(text[start:], -1) {
 		head, tail := text[:start+at[0]+1], text[start+at[1]:]
 		given := numeral.FindAllString(head[max(0, len(head)-longestTail):], -1)

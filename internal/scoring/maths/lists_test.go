@@ -240,6 +240,10 @@ func TestLinesOfResponses(t *testing.T) {
 		"The answer is **5**!": true, "The answer is $5$!": true, "The maximum is 5, attained at x = 2.": true, "There were 5 downloads over the 3 months.": true,
 		"There are 5 bolts\n#### 6": false, "There are 6 bolts\n#### not 5": false, "6 bolts\n#### 5 or 6": false, "It is not:\nAnswer: 5": false, "I doubt that the\nanswer is 5": false,
 		"The answer is 5!": false, "### Final Answer\nIt is not 5.": false, "There were 5 over 3": false, "The minimum is 6, attained at x = 5.": false, "This is not the **answer**\n5": false, "He left at 3, reached at 5": true,
+
+		"The minimum is 5 when x = 2.": true, "So the maximum value is 5 at x = 2.": true, "The value of f is $5$ for $x=2$.": true, "**The minimum is 5 if x = 2.**": true, "The least value is 5, when x = y = 1.": true,
+		"The minimum is 2 when x = 5.": false, "The minimum is not 5 when x = 2.": false, "The minimum is at least 5 when x = 2.": false, "It is false that the minimum is 5 if x = 2.": false, "Is it true that the value is 5 if x = 2?": false,
+		"The value is 5 if x = 2 and 7 if x = 3.": false, "The value is 7 if x = 3 and the value is 5 if x = 2.": false, "The value is 5 if x = 2. Otherwise it is 6.": false, "We have x = 5 when y = 3.": false, "It is 5 or 6 when x = 2.": false,
 	} {
 		if v := check("5", text); v.Correct() != right {
 			t.Errorf("%q: %+v", text, v)
