@@ -28,12 +28,12 @@ func final(text string, ended, several bool) words.Final {
 		}
 		return found
 	}
-	text = unchecked(text)
+	text = unexplained(unchecked(text))
 	if word, ok := lastWord(text); ok {
 		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole {
-		if a, ok := latex.Read(whole); ok && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
+		if a, ok := latex.Read(whole); ok && !explanation.MatchString(whole) && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
 			return words.Final{Text: whole}
 		}
 	}
@@ -102,6 +102,32 @@ func unchecked(text string) string {
 		}
 	}
 	return text
+}
+
+var (
+	// explanation begins with the word for it, after an answer or before it.
+	explanation = regexp.MustCompile(`^\W*(?:Explanation|Reasoning):`)
+	// withdraws is what in an explanation may be another answer, or against the one before.
+	withdraws = regexp.MustCompile(`(?i)\b(?:answer|wait|actually|instead|however|but|not?|\w+n['’]t|wrong\w*|incorrect\w*|correct\w*|mist\w+|sorry|oops|should|maybe|perhaps|rather|cannot|false|therefore|thus|hence|so|final\w*|option)\b|[?≠]|\\ne`)
+	// results are numbers behind equals signs.
+	results = regexp.MustCompile(`= *\$?(-?[\d.,/]*\d)`)
+)
+
+// unexplained is the first line of a text if that is only a number, and an explanation follows
+// that has no other result; or the last line, behind an explanation and a blank line.
+func unexplained(text string) string {
+	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if i := strings.LastIndex(text, "\n\n"); i > 0 && explanation.MatchString(text) && strings.IndexByte(".0123456789$)", text[i-1]) >= 0 {
+		line, rest = text[i:], text[:i]
+	}
+	value := strings.TrimRight(trimmed(line), ".")
+	if value == "" || numeral.FindString(value) != value || !explanation.MatchString(rest) || withdraws.MatchString(rest) {
+		return text
+	}
+	if all := results.FindAllStringSubmatch(rest, -1); all != nil && all[len(all)-1][1] != value {
+		return text
+	}
+	return value
 }
 
 // lastWord is the name of a number at the end of a text, said of something before it: The

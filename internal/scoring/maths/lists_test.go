@@ -244,6 +244,10 @@ func TestLinesOfResponses(t *testing.T) {
 		"The minimum is 5 when x = 2.": true, "So the maximum value is 5 at x = 2.": true, "The value of f is $5$ for $x=2$.": true, "**The minimum is 5 if x = 2.**": true, "The least value is 5, when x = y = 1.": true,
 		"The minimum is 2 when x = 5.": false, "The minimum is not 5 when x = 2.": false, "The minimum is at least 5 when x = 2.": false, "It is false that the minimum is 5 if x = 2.": false, "Is it true that the value is 5 if x = 2?": false,
 		"The value is 5 if x = 2 and 7 if x = 3.": false, "The value is 7 if x = 3 and the value is 5 if x = 2.": false, "The value is 5 if x = 2. Otherwise it is 6.": false, "We have x = 5 when y = 3.": false, "It is 5 or 6 when x = 2.": false,
+
+		"**5**\n\nExplanation: 2+3=5, and 5 < 6.": true, "5\nExplanation: We have 6 boxes less 1.": true, "5\n\n**Reasoning:** 10 / 2, then\n1 for each of 7 days.": true, "Explanation: 10 - 5 = 5\n\n**5**": true, "Reasoning: 6 less 1.\n5": true, "5.\nReasoning: 6 less 1.": true, "There are 5.\n\n***": true,
+		"6\nExplanation: 10 / 2 = 5.": false, "5\nExplanation: 12 / 2 = 6.": false, "5\nExplanation: wait, it is 6.": false, "5\nExplanation: that is not right, we get 6.": false, "5\nReasoning: we have 8 less 2, so 6.": false, "not 5\nExplanation: 12 / 2 = 6.": false,
+		"5 or 6\nExplanation: both hold.": false, "5?\nExplanation: 7 days.": false, "at most 5\nReasoning: 7 days.": false, "Explanation: It is not\n5": false, "Explanation: 10 - 4 = 6\n\n5": false, "Explanation: It is less than\n\n5": false, "5, 6\nReasoning: 7 days.": false, "Explanation: 5 + 1 = 6\n\n**6**": false, "5\nThe answer is 6.": false,
 	} {
 		if v := check("5", text); v.Correct() != right {
 			t.Errorf("%q: %+v", text, v)
