@@ -248,9 +248,18 @@ func TestLinesOfResponses(t *testing.T) {
 		"**5**\n\nExplanation: 2+3=5, and 5 < 6.": true, "5\nExplanation: We have 6 boxes less 1.": true, "5\n\n**Reasoning:** 10 / 2, then\n1 for each of 7 days.": true, "Explanation: 10 - 5 = 5\n\n**5**": true, "Reasoning: 6 less 1.\n5": true, "5.\nReasoning: 6 less 1.": true, "There are 5.\n\n***": true,
 		"6\nExplanation: 10 / 2 = 5.": false, "5\nExplanation: 12 / 2 = 6.": false, "5\nExplanation: wait, it is 6.": false, "5\nExplanation: that is not right, we get 6.": false, "5\nReasoning: we have 8 less 2, so 6.": false, "not 5\nExplanation: 12 / 2 = 6.": false,
 		"5 or 6\nExplanation: both hold.": false, "5?\nExplanation: 7 days.": false, "at most 5\nReasoning: 7 days.": false, "Explanation: It is not\n5": false, "Explanation: 10 - 4 = 6\n\n5": false, "Explanation: It is less than\n\n5": false, "5, 6\nReasoning: 7 days.": false, "Explanation: 5 + 1 = 6\n\n**6**": false, "5\nThe answer is 6.": false,
+
+		"The answer is:\n- 5": true, "The answer is:\n\n- **5**\n": true, "**Answer:**\n- $5$ cows": true, "The answer is:\n* 5": true, "Final answer:\n- 5.\n\nThat is all.": true,
+		"The answer is:\n-5": false, "The answer is: - 5": false, "The answer is:\n- 5\n- 6": false, "The answer is:\n- 5\n\n- 6": false, "The answer is not:\n- 5": false, "The answer is:\n- not 5": false, "The answer is:\n- 5 or 6": false, "The answer is:\n- 5 - 6": false,
+		"The answer is:\n- 5 is wrong": false, "I doubt that the answer is:\n- 5": false, "The answer is:\n- 5 dozen": false,
 	} {
 		if v := check("5", text); v.Correct() != right {
 			t.Errorf("%q: %+v", text, v)
+		}
+	}
+	for text, right := range map[string]bool{"The answer is:\n-5": true, "The answer is: - 5": true, "The answer is:\n- 5": false, "The answer is:\n- -5": true} {
+		if v := check("-5", text); v.Correct() != right {
+			t.Errorf("%q for -5: %+v", text, v)
 		}
 	}
 	if check("120", "The answer is **5**!").Correct() || !check("120", "The answer is $5!$.").Correct() {

@@ -109,6 +109,9 @@ func announced(text string) (span, string, bool) {
 		if strings.HasPrefix(tail, "n't") { // the answer isn't
 			continue
 		}
+		if strings.Contains(text[i+len(phrase):len(text)-len(tail)], "\n") && bullet.MatchString(tail) {
+			tail = tail[len("- "):]
+		}
 		line := span{len(text) - len(tail), len(text)}.until(text, "\n")
 		p, ok := statement(text, line)
 		if !ok {
@@ -120,6 +123,9 @@ func announced(text string) (span, string, bool) {
 	}
 	return span{}, "", false
 }
+
+// bullet begins the only item of a list, which is no sum.
+var bullet = regexp.MustCompile(`^- +[*$]*-?[\d\\][^\n+=^-]*(?:\n\s*[^\s*+-]|\s*$)`)
 
 // announcedWords are the words behind the last announcement of a text, to the end of its sentence; ""
 // for nothing.
