@@ -257,7 +257,7 @@ func TestLinesOfResponses(t *testing.T) {
 			t.Errorf("%q: %+v", text, v)
 		}
 	}
-	for text, right := range map[string]bool{"The answer is:\n-5": true, "The answer is: - 5": true, "The answer is:\n- 5": false, "The answer is:\n- -5": true} {
+	for text, right := range map[string]bool{"The answer is:\n-5": true, "The answer is: - 5": true, "The answer is:\n- 5": false, "The answer is:\n- -5": true, "The answer is:\n- \\frac{10}{2}": true} {
 		if v := check("-5", text); v.Correct() != right {
 			t.Errorf("%q for -5: %+v", text, v)
 		}

@@ -125,7 +125,7 @@ func announced(text string) (span, string, bool) {
 }
 
 // bullet begins the only item of a list, which is no sum.
-var bullet = regexp.MustCompile(`^- +[*$]*-?[\d\\][^\n+=^-]*(?:\n\s*[^\s*+-]|\s*$)`)
+var bullet = regexp.MustCompile(`^- +[*$]*-?\d[^\n+=^-]*(?:\n\s*[^\s*+-]|\s*$)`)
 
 // announcedWords are the words behind the last announcement of a text, to the end of its sentence; ""
 // for nothing.
