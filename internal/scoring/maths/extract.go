@@ -3,6 +3,7 @@ package maths
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"speceval/internal/scoring/maths/latex"
@@ -28,7 +29,7 @@ func final(text string, ended, several bool) words.Final {
 		}
 		return found
 	}
-	text = unexplained(unchecked(text))
+	text = once(unexplained(unchecked(text)))
 	if word, ok := lastWord(text); ok {
 		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
@@ -128,6 +129,26 @@ func unexplained(text string) string {
 		return text
 	}
 	return value
+}
+
+// twice matches a number that is said in words and then in digits: twenty-five (25).
+var twice = regexp.MustCompile(`((?:\pL+[- ]){0,6}\pL+) \(\$?(\d[\d,]*)\$?\)`)
+
+// once is a text with digits alone for each number that it says in both ways; where they differ, it
+// denies them.
+func once(text string) string {
+	return twice.ReplaceAllStringFunc(text, func(both string) string {
+		m := twice.FindStringSubmatch(both)
+		for at := range m[1] {
+			if n, ok := words.Number(strings.ToLower(m[1][at:])); ok && (at == 0 || strings.IndexByte(" -", m[1][at-1]) >= 0) {
+				if strconv.FormatInt(n, 10) == strings.ReplaceAll(m[2], ",", "") {
+					return m[1][:at] + m[2]
+				}
+				return m[1] + " ≠ " + m[2]
+			}
+		}
+		return both
+	})
 }
 
 // lastWord is the name of a number at the end of a text, said of something before it: The

@@ -252,6 +252,10 @@ func TestLinesOfResponses(t *testing.T) {
 		"The answer is:\n- 5": true, "The answer is:\n\n- **5**\n": true, "**Answer:**\n- $5$ cows": true, "The answer is:\n* 5": true, "Final answer:\n- 5.\n\nThat is all.": true,
 		"The answer is:\n-5": false, "The answer is: - 5": false, "The answer is:\n- 5\n- 6": false, "The answer is:\n- 5\n\n- 6": false, "The answer is not:\n- 5": false, "The answer is:\n- not 5": false, "The answer is:\n- 5 or 6": false, "The answer is:\n- 5 - 6": false,
 		"The answer is:\n- 5 is wrong": false, "I doubt that the answer is:\n- 5": false, "The answer is:\n- 5 dozen": false,
+
+		"The answer is five (5).": true, "The answer is **five (5)**.": true, "Five (5)": true, "There are five ($5$) cows.": true, "Hence five (5) of them remain.": true, "The answer is not six (6) but five (5).": true,
+		"five (6)": false, "six (5)": false, "The answer is six (5).": false, "The answer is five (6).": false, "The answer is not five (5).": false, "The answer is five (5) or six (6).": false, "The answer is at most five (5).": false,
+		"The answer is twenty-five (5).": false, "The answer is twenty five (5).": false, "The answer is minus five (5).": false, "The answer is five (5) dozen.": false, "The answer is five (5). No, six (6).": false, "Only six (6), and five (5) is wrong.": false,
 	} {
 		if v := check("5", text); v.Correct() != right {
 			t.Errorf("%q: %+v", text, v)
@@ -261,6 +265,9 @@ func TestLinesOfResponses(t *testing.T) {
 		if v := check("-5", text); v.Correct() != right {
 			t.Errorf("%q for -5: %+v", text, v)
 		}
+	}
+	if !check("125", "The answer is one hundred and twenty-five (125).").Correct() || !check("2000", "It is two thousand (2,000).").Correct() {
+		t.Error("a number in words and digits is none")
 	}
 	if check("120", "The answer is **5**!").Correct() || !check("120", "The answer is $5!$.").Correct() {
 		t.Error("a mark of a sentence is a factorial, or a factorial is none")
