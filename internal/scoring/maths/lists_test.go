@@ -256,6 +256,10 @@ func TestLinesOfResponses(t *testing.T) {
 		"The answer is five (5).": true, "The answer is **five (5)**.": true, "Five (5)": true, "There are five ($5$) cows.": true, "Hence five (5) of them remain.": true, "The answer is not six (6) but five (5).": true,
 		"five (6)": false, "six (5)": false, "The answer is six (5).": false, "The answer is five (6).": false, "The answer is not five (5).": false, "The answer is five (5) or six (6).": false, "The answer is at most five (5).": false,
 		"The answer is twenty-five (5).": false, "The answer is twenty five (5).": false, "The answer is minus five (5).": false, "The answer is five (5) dozen.": false, "The answer is five (5). No, six (6).": false, "Only six (6), and five (5) is wrong.": false,
+
+		"There are $5$ such triples $(a,b,c)$.": true, "Hence there are $5$ ordered pairs $(x, y)$.": true, "There are \\(5\\) possible values of \\(n\\).": true, "There are not $6$ but $5$ solutions $(x,y)$.": true,
+		"There are not $5$ such triples $(a,b,c)$.": false, "There are at least $5$ such triples $(a,b,c)$.": false, "There are $6$ such triples $(a,b,c)$.": false, "There are $5$ or $6$ pairs $(a,b)$.": false, "There are $2$ of $5$ pairs $(a,b)$.": false,
+		"There are $5$ pairs $(a,b)$, and $1$ pair $(b,a)$.": false, "It is false that there are $5$ values of $n$.": false, "There are $5$ values of $n$. No, $6$.": false, "There are $5$ pairs $(5,2)$.": false, "There are $5$ divisors $n$.": false,
 	} {
 		if v := check("5", text); v.Correct() != right {
 			t.Errorf("%q: %+v", text, v)

@@ -273,6 +273,8 @@ func lastMath(text string) (p span, content string, ok bool) {
 	})
 	if n := len(recent); n > 1 && condition.MatchString(text[recent[n-2].End:recent[n-1].Start]) && strings.Contains(text[recent[n-1].From:recent[n-1].To], "=") {
 		recent = recent[:n-1]
+	} else if n > 1 && counted.MatchString(text[recent[n-2].From:]) {
+		recent = recent[:n-1]
 	}
 	last := len(recent) - 1
 	if open > 0 && (last < 0 || open >= recent[last].End) {
@@ -307,6 +309,9 @@ func lastMath(text string) (p span, content string, ok bool) {
 
 // condition says where the value before it is attained: -50, attained at x = 5.
 var condition = regexp.MustCompile(`^[ ,$]*(?:which is |is )?(?:attained |achieved |obtained |reached |occurring )?(?:when|where|at) $`)
+
+// counted is a number at the end of a text with the name of what it counts: $5$ such triples $(a,b,c)$.
+var counted = regexp.MustCompile(`^\d[\d,]*\s*(?:\$|\\\)) (?:such |ordered |possible |distinct |different |valid |integer |positive |real )*(?:pairs|triples|quadruples|tuples|points|solutions|(?:values|choices) (?:of|for)) (?:\$|\\\()\(?[a-z](?:, ?[a-z])*\)?(?:\$|\\\))[.*]*\s*$`)
 
 // concluding begins a sentence that says what follows from the formulas before it:
 // Therefore, there are 12 ways.
