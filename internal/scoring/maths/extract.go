@@ -84,8 +84,7 @@ var (
 // remark is a remark in brackets behind a value at the end of a text.
 var remark = regexp.MustCompile(`(\d[^\n(]*) \((?i:the|i\.?e\.?,?|that is|since|because|as|which|note:?|approximately|approx\.?|about|rounded|only|also|or (?:about|approximately)) [^()]*\)[.*]*\s*$`)
 
-// attained is where an expression has its value, in a last sentence that says nothing else: the
-// minimum is 5 when x = 2.
+// attained is a last sentence of a value and where it is attained: the minimum is 5 when x = 2.
 var attained = regexp.MustCompile(`((?:^|[.!?\n])[^.!?;\n=\d]*\b(?:[mM]inimum|[mM]aximum|smallest|largest|least|greatest|value)\b[^.!?;\n=\d]* is \**(?:-?\d[\d.,/]*|\$[^$=]+\$)\**),? (?:when|where|at|for|if) \$?(?:[a-z] ?= ?)+[^=\s?]+[.*]*\s*$`)
 
 // unchecked is a text without a remark at its end, and without a check, which has the
@@ -110,8 +109,8 @@ var (
 	explanation = regexp.MustCompile(`^\W*(?:Explanation|Reasoning):`)
 	// withdraws is what in an explanation may be another answer, or against the one before.
 	withdraws = regexp.MustCompile(`(?i)\b(?:answer|wait|actually|instead|however|but|not?|\w+n['’]t|wrong\w*|incorrect\w*|correct\w*|mist\w+|sorry|oops|should|maybe|perhaps|rather|cannot|false|therefore|thus|hence|so|final\w*|option)\b|[?≠]|\\ne`)
-	// results are numbers behind equals signs.
-	results = regexp.MustCompile(`= *\$?(-?[\d.,/]*\d)`)
+	// result is the last number behind an equals sign.
+	result = regexp.MustCompile(`(?s).*= *\$?(-?[\d.,/]*\d)`)
 )
 
 // unexplained is the first line of a text if that is only a number, and an explanation follows
@@ -124,8 +123,7 @@ func unexplained(text string) string {
 	value := strings.TrimRight(trimmed(line), ".")
 	if value == "" || numeral.FindString(value) != value || !explanation.MatchString(rest) || withdraws.MatchString(rest) {
 		return text
-	}
-	if all := results.FindAllStringSubmatch(rest, -1); all != nil && all[len(all)-1][1] != value {
+	} else if last := result.FindStringSubmatch(rest); last != nil && last[1] != value {
 		return text
 	}
 	return value
@@ -134,8 +132,7 @@ func unexplained(text string) string {
 // twice matches a number that is said in words and then in digits: twenty-five (25).
 var twice = regexp.MustCompile(`((?:\pL+[- ]){0,6}\pL+) \(\$?(\d[\d,]*)\$?\)`)
 
-// once is a text with digits alone for each number that it says in both ways; where they differ, it
-// denies them.
+// once is a text with digits alone for such numbers, which it denies where the two differ.
 func once(text string) string {
 	return twice.ReplaceAllStringFunc(text, func(both string) string {
 		m := twice.FindStringSubmatch(both)

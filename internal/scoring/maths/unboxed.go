@@ -271,9 +271,7 @@ func lastMath(text string) (p span, content string, ok bool) {
 		recent = append(recent, f)
 		return true
 	})
-	if n := len(recent); n > 1 && condition.MatchString(text[recent[n-2].End:recent[n-1].Start]) && strings.Contains(text[recent[n-1].From:recent[n-1].To], "=") {
-		recent = recent[:n-1]
-	} else if n > 1 && counted.MatchString(text[recent[n-2].From:]) {
+	if n := len(recent); n > 1 && (counted.MatchString(text[recent[n-2].From:]) || condition.MatchString(text[recent[n-2].End:recent[n-1].Start]) && strings.Contains(text[recent[n-1].From:recent[n-1].To], "=")) {
 		recent = recent[:n-1]
 	}
 	last := len(recent) - 1
