@@ -11,7 +11,7 @@ import (
 // says why.
 const (
 	mostLines  = 86_000
-	mostTokens = 551_000 // without comments
+	mostTokens = 551_500 // without comments
 	mostRooms  = 12      // folders of internal
 )
 

@@ -78,10 +78,12 @@ func (w *Worker) Run(ctx context.Context, dir string) (err error) {
 	}()
 	members := w.batch.Elements[index]
 	snapshot, err := w.open(ctx, members, filepath.Join(dir, fmt.Sprintf("element-%d", index)))
-	if err != nil { // another attempt would meet the same
+	if err != nil && ctx.Err() == nil { // another attempt would meet the same
 		for _, m := range members {
 			w.log.Failed(w.batch.Ref(m), m.Key, err, true)
 		}
+	}
+	if err != nil {
 		return err
 	}
 	errs := make([]error, len(members))
