@@ -51,6 +51,9 @@ func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Reque
 		rewards[a.ID()] = v.Reward()
 		r.Scored = append(r.Scored, v.Scorer)
 	}
+	if len(rewards) != r.Rollouts {
+		return fmt.Errorf("%s has %d of the %d rollouts that count", s.Folder, len(rewards), r.Rollouts)
+	}
 	const alike = "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one"
 	if !vary && !slices.Contains(r.Notes, alike) {
 		r.Notes = append(r.Notes, alike)

@@ -119,8 +119,8 @@ func ReadResult(path string) (*Result, error) {
 	if err := json.Unmarshal(text, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if r.Schema != resultSchema {
-		return nil, fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, r.Schema, resultSchema)
+	if err := r.checkSchema(path, resultSchema); err != nil {
+		return nil, err
 	}
 	if len(r.Rows) != r.Tasks || r.Tasks < 2 {
 		return nil, fmt.Errorf("%s has %d tasks, and says %d: want 2 at least", path, len(r.Rows), r.Tasks)

@@ -155,7 +155,15 @@ func ReadSetup(folder string) (*Setup, error) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", path, err, putBack)
 	}
-	return &s, nil
+	return &s, s.checkSchema(path, setupSchema)
+}
+
+// checkSchema is an error unless a stored setup or result has the schema that this program writes.
+func (h *Head) checkSchema(path, schema string) error {
+	if h.Schema != schema {
+		return fmt.Errorf("%s has the schema %q, want %q: it was made by another version of speceval", path, h.Schema, schema)
+	}
+	return nil
 }
 
 // Check says what is wrong with a setup, if anything.
@@ -346,7 +354,7 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 	c := controller.Settings{Policy: own.Controller, Tasks: tasks, Budget: s.Budget, Pilots: d.Pilots, TaskShares: s.Shares}
 	// Where a limit counts what is submitted, nothing is submitted that has not been selected:
 	// what it takes depends on time.
-	capped := s.Stop != nil && *s.Stop != Stop{StandardError: s.Stop.StandardError}
+	capped := s.Stop != nil && (s.Stop.Rollouts > 0 || s.Stop.Tokens > 0 || s.Stop.Dollars > 0)
 	if c.Policy == controller.Async && (!ahead || capped) {
 		c.Policy = controller.Sync
 	}

@@ -37,8 +37,12 @@ func Open(folder string) (*Stored, error) {
 	if s.Text, err = s.manifest.read(folder, ResultFile, putBack); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(s.Text, &s.Result); err != nil {
+	s.Result = new(Result)
+	if err := json.Unmarshal(s.Text, s.Result); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.path(ResultFile), err)
+	}
+	if err := s.Result.checkSchema(s.path(ResultFile), resultSchema); err != nil {
+		return nil, err
 	}
 	for _, name := range []string{RolloutsFile, ScoresFile, RequestsFile, tasksFile} {
 		if s.Result.Outside() {

@@ -18,6 +18,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/files"
 	"speceval/internal/store/rollout"
 	"speceval/method/neyman"
 )
@@ -45,6 +46,22 @@ func replaceText(t *testing.T, path, pattern, by string) {
 	if err := os.WriteFile(path, again, 0o666); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// otherwise gives a stored setup or result another schema, and its manifest the new hash, as another
+// version of the program would.
+func otherwise(t *testing.T, folder, name, schema string) {
+	t.Helper()
+	before, err := files.DigestOf(folder, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaceText(t, filepath.Join(folder, name), schema+`/\d+`, schema+"/0")
+	after, err := files.DigestOf(folder, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaceText(t, filepath.Join(folder, "manifest.json"), before.SHA256, after.SHA256)
 }
 
 func flip(t *testing.T, path string) {
@@ -116,6 +133,10 @@ func TestAlteredFiles(t *testing.T) {
 		{"a large order in the manifest", func(t *testing.T, at func(string) string) {
 			replaceText(t, at("manifest.json"), `"format": 1`, `"format": 1, "quadrature_order": 2000000000`)
 		}, "", "", ""},
+		{"a setup of another version", func(t *testing.T, at func(string) string) { otherwise(t, at(""), "evaluation.json", "evaluation") }, `the schema "evaluation/0", want`, "", ""},
+		{"a result of another version", func(t *testing.T, at func(string) string) {
+			otherwise(t, at(""), "result.json", "evaluation-result")
+		}, `the schema "evaluation-result/0", want`, "", ""},
 		{"verdicts", func(t *testing.T, at func(string) string) { flip(t, at("scores.parquet")) }, "", "scores.parquet is not as recorded", evaluation.ScoresFile},
 		{"no verdicts", func(t *testing.T, at func(string) string) { os.Remove(at("scores.parquet")) }, "", "scores.parquet is missing", evaluation.ScoresFile},
 		{"answers", func(t *testing.T, at func(string) string) { flip(t, at("rollouts.parquet")) }, "", "rollouts.parquet is not as recorded", evaluation.RolloutsFile},
