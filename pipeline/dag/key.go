@@ -33,12 +33,6 @@ func (p Parts) Key() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// equal reports whether two have the same key.
-func (p *Parts) equal(q *Parts) bool {
-	return p.Format == q.Format && p.Stage == q.Stage && p.Version == q.Version && p.Unit == q.Unit && p.Seed == q.Seed &&
-		maps.Equal(p.Config, q.Config) && maps.Equal(p.Sources, q.Sources) && maps.Equal(p.Inputs, q.Inputs)
-}
-
 // partsOf gathers the parts of a unit but for its inputs.
 func partsOf(s *Stage, u *Unit) Parts {
 	p := Parts{

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 
@@ -206,7 +207,7 @@ func (s *Snapshot) judge(i int) (reasons []Reason, key string) {
 	parts, blocked := s.partsOf(i)
 	switch {
 	case len(blocked) > 0:
-	case r.Last != nil && parts.equal(&r.Last.Parts):
+	case r.Last != nil && reflect.DeepEqual(parts, r.Last.Parts):
 		key, r.Last.Parts = r.Last.Key, parts // the same, in strings that are there once
 	default:
 		key = parts.Key()
