@@ -210,7 +210,7 @@ func minutesOf(elements [][]*piece, configured, workers, longest int) int {
 // mostTogether bounds the units of an element: its line must fit a command.
 const mostTogether = 1000
 
-// pack puts units together in elements that take about so many seconds each. A
+// pack puts units together in elements that take about the given seconds each. A
 // unit whose duration is unknown, or that has failed before, has
 // an element of its own. The others go, the longest first, each to the element
 // with the least to do so far.

@@ -139,11 +139,11 @@ func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
 	case len(unusable) > 0:
 		return nil, nil, unusable[0]
 	}
-	return nil, nil, fmt.Errorf("%s: no log of %s %w", path, strings.Join(Formats(), ", "), ErrUnknown)
+	return nil, nil, fmt.Errorf("%s: %w of %s is recognised", path, ErrUnknown, strings.Join(Formats(), ", "))
 }
 
 // ErrUnknown is in the error of a file or folder in which no format recognises a log.
-var ErrUnknown = errors.New("is recognised")
+var ErrUnknown = errors.New("no log")
 
 // find returns the file at path, or the regular files of the folder there that may be logs.
 // Links are not followed, and names that begin with a dot are passed over.

@@ -107,7 +107,7 @@ func unchecked(text string) string {
 var (
 	// explanation begins with the word for it, after an answer or before it.
 	explanation = regexp.MustCompile(`^\W*(?:Explanation|Reasoning):`)
-	// withdraws is what in an explanation may be another answer, or against the one before.
+	// withdraws matches words of an explanation that may give another answer, or deny the one before.
 	withdraws = regexp.MustCompile(`(?i)\b(?:answer|wait|actually|instead|however|but|not?|\w+n['’]t|wrong\w*|incorrect\w*|correct\w*|mist\w+|sorry|oops|should|maybe|perhaps|rather|cannot|false|therefore|thus|hence|so|final\w*|option)\b|[?≠]|\\ne`)
 	// result is the last number behind an equals sign.
 	result = regexp.MustCompile(`(?s).*= *\$?(-?[\d.,/]*\d)`)

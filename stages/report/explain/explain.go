@@ -27,9 +27,8 @@ type Explainer struct {
 	Records  []dag.Record // of the units of the experiment that the settings are of
 }
 
-// Table is the table that word names, as the stored results make it, which are what its file
-// was made of. The error is a *display.NameError if it names none. A table whose file is not
-// there is an error, too.
+// Table is the table that word names, made of the stored results as its file was. The error is a
+// *display.NameError if it names none. A table whose file is not there is an error, too.
 func (x *Explainer) Table(word string) (*model.Sheet, error) {
 	var bases []string
 	all := tables.Of(&x.Settings)

@@ -136,7 +136,7 @@ func rowsOf[T any](path string) ([]T, error) {
 	return rows, err
 }
 
-// designsOf reads the selected ex-ante designs, and all candidates of those that the paper prints.
+// designsOf reads the selected ex-ante designs, and all candidates of HBN and EN, which the paper prints.
 func designsOf(path string) ([]variance.Design, error) {
 	rows, err := rowsOf[variance.Design](path)
 	return slices.Clone(slices.DeleteFunc(rows, func(d variance.Design) bool {

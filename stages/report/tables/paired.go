@@ -120,7 +120,7 @@ func rivals(rows []variance.PairedRow) (all []rival) {
 	return all
 }
 
-// budgets are those of the rows.
+// budgets are the budgets of the rows.
 func (r rival) budgets() (all []int32) {
 	for _, row := range r.rows {
 		all = append(all, row.Budget)
