@@ -279,7 +279,7 @@ func TestExplanationAsJSON(t *testing.T) {
 func TestMeasuredNumbersAreExplained(t *testing.T) {
 	x := liveStudy().reported(t).explainer(t)
 	for _, c := range []struct{ table, row, column string }{
-		{"prediction_variance", "measured primer__model=small b=8 hbn", "ratio"},
+		{"prediction_variance", "measured primer__model=small b=8 hbn-async", "ratio"},
 		{"prediction_times", "primer__model=small b=8 hbn-async", "measured_seconds"},
 	} {
 		e := ask(t, x, c.table, c.row, c.column)

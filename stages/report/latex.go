@@ -148,12 +148,9 @@ func LaTeX(d Document) (text string, err error) {
 		},
 		"paragraph": func(sentences []string) string { return strings.Join(d.sayable(sentences), "\n") },
 		"of":        d.Verdicts.Cells.Of, "verdict": verdictText, "number": d.number,
-		"tally": func(v agreement.Comparisons) string { return table.Escape(v.Tally()) },
-		"legend": func(v agreement.Comparisons) string {
-			return table.Escape(strings.Join(strings.Fields(Legend(v)), " "))
-		},
+		"tally":    func(v agreement.Comparisons) string { return table.Escape(v.Tally()) },
 		"sentence": func(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." },
-		"escape":   table.Escape, "typewriter": table.Typewriter, "comparisons": d.comparisons,
+		"escape":   table.Escape,
 	}).Parse(documentText)
 	if err == nil {
 		err = t.Execute(&b, d)
@@ -249,7 +246,7 @@ func verdictText(v agreement.Comparisons) string {
 	}
 	rest := ""
 	if len(told) > listed {
-		rest = fmt.Sprintf("; %d more in Appendix~\\ref{app:verdicts}", len(told)-listed)
+		rest = fmt.Sprintf("; %d more, which \\texttt{speceval verify} lists", len(told)-listed)
 		told = told[:listed]
 	}
 	if len(told) > 0 {
@@ -270,49 +267,4 @@ func inFull(c agreement.Comparison) string {
 		text += "; " + c.Note
 	}
 	return table.Escape(text + ")")
-}
-
-// comparisons are cells of one kind as a table over pages.
-func (d *Document) comparisons(v agreement.Comparisons, title, label string) (string, error) {
-	t := table.Table{Title: title, Label: label}
-	obtained, expected := v[0].Sides()
-	t.Columns = table.Named("row", "number", obtained, expected, "difference", "s.e.", "SEs", "class and verdict")
-	last := ""
-	for _, c := range v {
-		if c.Table != last {
-			t.Sections = append(t.Sections, table.Section{Row: len(t.Rows), Head: table.Head{Plain: c.Table}})
-			last = c.Table
-		}
-		t.Rows = append(t.Rows, appendixRow(c))
-	}
-	printed, err := table.Print(t)
-	printed.Align = "@{}" + table.Ragged(20) + table.Ragged(34) + "rrrrr" + table.Ragged(28) + "@{}"
-	return d.number("") + "\n{\\scriptsize\\setlength{\\tabcolsep}{3.5pt}\n" + printed.Long() + "}", err
-}
-
-// appendixRow is a comparison as a row of the appendix.
-func appendixRow(c agreement.Comparison) []table.Cell {
-	line := c.Line()
-	line[0], line[1] = table.Breaking(c.Row), table.Breaking(c.Column)
-	for i := 2; i < 7; i++ {
-		if text := line[i].Exact(); strings.HasPrefix(text, "-") {
-			line[i] = table.Math(text, "$-$"+table.Escape(text[1:]))
-		}
-	}
-	verdict := string(c.Verdict)
-	if c.PaperName != "" {
-		verdict += ": " + c.PaperName
-		if c.Verdict != agreement.Agrees {
-			verdict = fmt.Sprintf("%s: %s, paper %s", c.Verdict, c.ObtainedName, c.PaperName)
-		}
-		line[2], line[3] = table.Text("name"), table.Text("name")
-	}
-	if c.Class != "" {
-		verdict = string(c.Class) + ", " + verdict
-	}
-	if c.Note != "" {
-		verdict += "; " + c.Note
-	}
-	line[7] = table.Breaking(verdict)
-	return line
 }

@@ -211,7 +211,7 @@ func TestVerdictsFollowTheMeasurements(t *testing.T) {
 		{"a time within 5%", measured.Times, setting + "hbn-sync", "measured_seconds", func(*study) {}, agreement.Agrees, "no further than the 0.125 that are 5% of the measured time"},
 		{"a time beyond both", measured.Times, setting + "hbn-sync", "measured_seconds", func(s *study) { each(s.predictions, func(p *measurement.Prediction) { p.Predicted = 3 }) }, agreement.Differs, ""},
 		{"Uniform is fitted", measured.Times, setting + "uniform", "measured_seconds", func(s *study) { each(s.predictions, func(p *measurement.Prediction) { p.Predicted = 3 }) }, agreement.Shown, ""},
-		{"another ratio", measured.Variance, "measured " + setting + "hbn", "ratio", func(s *study) { s.ratios[1].VarianceRatio = 0.2 }, agreement.Differs, ""},
+		{"another ratio", measured.Variance, "measured " + setting + "hbn-async", "ratio", func(s *study) { s.ratios[1].VarianceRatio = 0.2 }, agreement.Differs, ""},
 		{"the same ratio", measured.Variance, "measured " + setting + "hbn-sync", "ratio", func(*study) {}, agreement.Within, ""},
 		{"nine runs", measured.Variance, "measured " + setting + "hbn-sync", "ratio", func(s *study) {
 			s.runs = slices.DeleteFunc(s.runs, func(r measurement.Run) bool { return r.Strategy == measurement.HBNSync && r.Repeat > 8 })

@@ -30,7 +30,7 @@ import (
 
 // version is the stage's code version: raise it when the same inputs give
 // other tables.
-const version = 7
+const version = 8
 
 // numbersFile has a LaTeX command for every number that a text quotes.
 const numbersFile = "tables/numbers.tex"

@@ -85,13 +85,10 @@ func TestSamples(t *testing.T) {
 	if got := NewSample([]float64{4}); got != (Sample{1, 4, 0}) {
 		t.Errorf("a single one: %+v", got)
 	}
-	if v, k := Pool(Sample{3, 0, 7}, Sample{5, 100, 1}); v != 3 || k != 6 {
-		t.Errorf("pooled: %v on %d", v, k)
-	}
 }
 
 func TestRatios(t *testing.T) {
-	r, ok := Over([]Sample{{61, 0, 0.5}}, Sample{61, 0, 1})
+	r, ok := Over(Sample{61, 0, 0.5}, Sample{61, 0, 1})
 	if !ok || !near(r.Value, 0.5) || !near(r.Log, math.Log(0.5)) || math.Abs(r.LogSE-math.Sqrt(4.0/59)) > 1e-3 || !near(r.SE, 0.5*r.LogSE) {
 		t.Errorf("one half of 60 degrees of freedom each: %+v, %v", r, ok)
 	}
@@ -109,19 +106,19 @@ func TestRatios(t *testing.T) {
 			t.Errorf("against %v: %+v, want %s", c.predicted, got, c.want)
 		}
 	}
-	few, _ := Over([]Sample{{9, 0, 100}}, Sample{60, 0, 1})
+	few, _ := Over(Sample{9, 0, 100}, Sample{60, 0, 1})
 	if got := few.Against(Estimate{1, 0}); got.Verdict != TooFew {
 		t.Errorf("nine runs: %+v", got)
 	}
 	for _, none := range [][2]Sample{{{1, 0, 0}, {60, 0, 1}}, {{60, 0, 1}, {1, 0, 0}}, {{60, 0, 0}, {60, 0, 1}}, {{60, 0, 1}, {60, 0, 0}}} {
-		if r, ok := Over([]Sample{none[0]}, none[1]); ok {
+		if r, ok := Over(none[0], none[1]); ok {
 			t.Errorf("%+v: %+v", none, r)
 		}
 	}
 }
 
 // TestFalseAlarms draws evaluations as they are made, means of rollouts with
-// the pass probabilities of a profile, 60 runs of each of three kinds. z must have
+// the pass probabilities of a profile, 60 runs of each of two kinds. z must have
 // mean 0 and variance 1 within 4 standard errors of 2,000 draws, a false alarm of
 // this test in 1 of 8,000; verdicts may differ in 0.3% of the draws, by 4 standard
 // errors 0.79%.
@@ -156,13 +153,12 @@ func TestFalseAlarms(t *testing.T) {
 		}
 		return NewSample(out)
 	}
-	var sums, squares [3]float64
-	var alarms [3]int
+	var sums, squares [2]float64
+	var alarms [2]int
 	for range draws {
-		u, a, b := NewSample(uniform()), normal(), normal()
-		one, _ := Over([]Sample{a}, u)
-		both, _ := Over([]Sample{a, b}, u)
-		for i, d := range []Difference{one.Against(Estimate{ratio, 0}), both.Against(Estimate{ratio, 0}), Mean(u, Estimate{0.5, 0})} {
+		u := NewSample(uniform())
+		one, _ := Over(normal(), u)
+		for i, d := range []Difference{one.Against(Estimate{ratio, 0}), Mean(u, Estimate{0.5, 0})} {
 			sums[i] += d.Z
 			squares[i] += d.Z * d.Z
 			if d.Verdict == Differs {
@@ -170,7 +166,7 @@ func TestFalseAlarms(t *testing.T) {
 			}
 		}
 	}
-	for i, what := range []string{"ratio of one", "ratio of two together", "mean"} {
+	for i, what := range []string{"ratio", "mean"} {
 		mean := sums[i] / draws
 		variance := squares[i]/draws - mean*mean
 		freedom := 1 + 2.0/runs // Student's z of a mean is a little wider

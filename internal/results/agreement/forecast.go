@@ -171,45 +171,29 @@ func NewSample(values []float64) Sample {
 	return s
 }
 
-// Pool is the common variance of samples that each have a mean of their own: the
-// mean of their variances, weighted by degrees of freedom, with the number of
-// these.
-func Pool(samples ...Sample) (variance float64, freedom int) {
-	for _, s := range samples {
-		variance += float64(s.Variance * float64(s.Runs-1))
-		freedom += s.Runs - 1
-	}
-	return variance / float64(freedom), freedom
-}
-
 // Ratio is a measured ratio of two variances.
 type Ratio struct {
-	Estimate         // SE is Value·LogSE, by the delta method
-	Log, LogSE       float64
-	runs, othersRuns int
+	Estimate   // SE is Value·LogSE, by the delta method
+	Log, LogSE float64
+	runs       int // of the smaller sample
 }
 
-// Over is the variance of some samples together over that of another. ok is false
-// where one of the two is zero or has no degree of freedom, so that there is no
-// ratio.
+// Over is the variance of a sample over the variance of another. ok is false where one of
+// them is zero or has no degree of freedom, so that there is no ratio.
 //
 // Of estimates that are nearly normal, as means over many rollouts are, a variance
 // on k degrees of freedom is σ²χ²_k/k, and its logarithm has the mean ln σ² +
 // ψ(k/2) − ln(k/2) and the variance ψ'(k/2), about 2/k, whatever σ is. Log is the
 // logarithm of the ratio less what these means add to it, and LogSE its standard
 // error; it is far nearer to normal than the ratio itself.
-func Over(a []Sample, b Sample) (r Ratio, ok bool) {
-	variance, freedom := Pool(a...)
-	if freedom < 1 || b.Runs < 2 || !(variance > 0) || !(b.Variance > 0) {
+func Over(a, b Sample) (r Ratio, ok bool) {
+	if a.Runs < 2 || b.Runs < 2 || !(a.Variance > 0) || !(b.Variance > 0) {
 		return r, false
 	}
-	for _, s := range a {
-		r.runs += s.Runs
-	}
-	r.othersRuns = b.Runs
-	mean, square := logMoments(freedom)
+	r.runs = min(a.Runs, b.Runs)
+	mean, square := logMoments(a.Runs - 1)
 	otherMean, otherSquare := logMoments(b.Runs - 1)
-	r.Value = variance / b.Variance
+	r.Value = a.Variance / b.Variance
 	r.Log = math.Log(r.Value) - (mean - otherMean)
 	r.LogSE = math.Sqrt(square + otherSquare)
 	r.SE = r.Value * r.LogSE
@@ -222,7 +206,7 @@ func (r Ratio) Against(predicted Estimate) Difference {
 	d := Difference{Estimate: Estimate{r.Value - predicted.Value, math.Hypot(r.SE, predicted.SE)}}
 	d.Z = (r.Log - math.Log(predicted.Value)) / math.Hypot(r.LogSE, predicted.SE/predicted.Value)
 	d.Verdict = byNoise(d.Z)
-	if min(r.runs, r.othersRuns) < LeastRuns {
+	if r.runs < LeastRuns {
 		d.Verdict = TooFew
 	}
 	return d

@@ -234,31 +234,6 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// Breakable is plain text as LaTeX in which a line may end after every character
-// that is no letter or digit, and within long words.
-func Breakable(s string) string {
-	var b strings.Builder
-	run := 0
-	for _, r := range s {
-		b.WriteString(Escape(string(r)))
-		run++
-		if word := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'; !word || run >= 16 {
-			b.WriteString(`\allowbreak{}`)
-			run = 0
-		}
-	}
-	return b.String()
-}
-
-// Typewriter is a word in typewriter type, which may break anywhere.
-func Typewriter(word string) string { return `\texttt{` + Breakable(word) + `}` }
-
-// Breaking is a phrase that may break in LaTeX as Breakable says.
-func Breaking(s string) Cell { return Math(s, Breakable(s)) }
-
-// Ragged is the Align of a LaTeX column of a width in millimetres whose text breaks.
-func Ragged(width int) string { return fmt.Sprintf(`>{\raggedright\arraybackslash}p{%dmm}`, width) }
-
 // Widths of a page, upright and sideways, in points, and that of a character in
 // the type size of long tables.
 const (

@@ -10,12 +10,6 @@ import (
 	"speceval/internal/golden"
 )
 
-func TestTextThatMayBreak(t *testing.T) {
-	if got := Typewriter("a_b.c" + strings.Repeat("x", 17)); got != `\texttt{a\_\allowbreak{}b.\allowbreak{}cxxxxxxxxxxxxxxx\allowbreak{}xx}` {
-		t.Error(got)
-	}
-}
-
 func TestLongTablesFitThePage(t *testing.T) {
 	for characters, want := range map[int]string{
 		50: `{\scriptsize\setlength{\tabcolsep}{4pt}`, 119: `{\scriptsize\setlength{\tabcolsep}{2.2pt}`,

@@ -37,8 +37,6 @@ type strategy string
 func (s strategy) Shown() table.Cell {
 	if known := policy.FindStrategy(string(s)); known != nil {
 		return table.Text(known.Label)
-	} else if s == bothHBN {
-		return table.Text("HBN, both")
 	}
 	return table.Text(string(s))
 }

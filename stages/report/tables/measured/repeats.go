@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"speceval/internal/policy"
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/measurement"
 	"speceval/internal/store/profile"
@@ -28,13 +29,12 @@ type series struct {
 	runs     []measurement.Run
 }
 
-// grouped puts runs into series: settings in the order of their first runs, and in
-// each the strategies likewise.
+// grouped puts the wanted runs into series: settings in the order of their first runs, and in
+// each the strategies in canonical order.
 func grouped(runs []measurement.Run, wanted func(measurement.Run) bool) (all []series) {
+	runs = slices.DeleteFunc(slices.Clone(runs), func(r measurement.Run) bool { return !wanted(r) })
+	slices.SortStableFunc(runs, func(a, b measurement.Run) int { return place(a) - place(b) })
 	for _, r := range runs {
-		if !wanted(r) {
-			continue
-		}
 		of := setting{r.Provenance, r.Benchmark, r.Model, r.Rewards, r.ReferenceBudget}
 		at, found := len(all), false
 		for i, s := range all {
@@ -51,8 +51,19 @@ func grouped(runs []measurement.Run, wanted func(measurement.Run) bool) (all []s
 	return all
 }
 
-// bothHBN is the name of HBN under either strategy: what the two estimate has the same law.
-const bothHBN = "hbn"
+// place is the place of a run's strategy among all.
+func place(r measurement.Run) int {
+	return slices.IndexFunc(policy.Strategies, func(s *policy.Strategy) bool { return s.Name == r.Strategy })
+}
+
+// estimates are what the runs estimate of the benchmark's mean.
+func (s series) estimates() agreement.Sample {
+	var values []float64
+	for _, r := range s.runs {
+		values = append(values, r.Estimate)
+	}
+	return agreement.NewSample(values)
+}
 
 // unknown is an estimate that is not there.
 var unknown = agreement.Estimate{Value: math.NaN(), SE: math.NaN()}

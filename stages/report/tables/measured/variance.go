@@ -27,13 +27,10 @@ var Variance = &model.Table{
 		`The replay knows the profile from a finite number of rollouts: its error is in that of the prediction.`,
 	},
 	Make: makeVariance,
-	Words: answeredWords + `
-strategy          How the rollouts were submitted: uniform, or HBN with a barrier after the pilot (hbn-sync) or with speculation in its place (hbn-async). Rows hbn are both of HBN's
-                  together: what they estimate has the same law.
+	Words: answeredWords + strategyWords + `
 runs              How many runs the row is of. Each has seeds of its own, and its rewards are verdicts of scorers.
 uniform_runs      How many runs of Uniform the ratio is relative to.
-variance          The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: Σ_j (x_j − x̄)²/(n−1); of two strategies together, each about its own
-                  mean. Of systems/runs.parquet.
+variance          The variance of the runs' estimates of the benchmark mean (Eq. 4) about their own mean, unbiased: Σ_j (x_j − x̄)²/(n−1). Of systems/runs.parquet.
 uniform_variance  The same of Uniform's runs, in the same setting. Of systems/runs.parquet.
 ratio             The variance over that of Uniform, both as measured.
 ratio_se          The standard error of ratio, by the delta method: ratio·√(ψ'(k/2) + ψ'(k_U/2)) on k and k_U degrees of freedom, which holds for estimates that are nearly normal, as means
@@ -76,8 +73,7 @@ type varianceRow struct {
 	BiasVerdict     agreement.Verdict `csv:"bias_verdict" head:"verdict" group:"Bias" align:"left"`
 }
 
-// makeVariance has the strategies of every setting of runs under real rewards, and both
-// of HBN's together.
+// makeVariance has the strategies of every setting of runs under real rewards.
 //
 // Variances are about the runs' own means. About the mean of the profile they
 // would have one degree of freedom more, but would also count its error, b/K of
@@ -90,39 +86,20 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	if err := cmp.Or(err, noProfiles, noReplay); err != nil {
 		return nil, err
 	}
-	var settings []setting
-	samples := map[setting]map[string]agreement.Sample{}
-	for _, s := range grouped(runs, func(r measurement.Run) bool { return r.Rewards == measurement.Scored }) {
-		if samples[s.setting] == nil {
-			settings, samples[s.setting] = append(settings, s.setting), map[string]agreement.Sample{}
+	all := grouped(runs, func(r measurement.Run) bool { return r.Rewards == measurement.Scored })
+	uniform := map[setting]agreement.Sample{}
+	for _, s := range all {
+		if s.strategy == measurement.Uniform {
+			uniform[s.setting] = s.estimates()
 		}
-		var estimates []float64
-		for _, r := range s.runs {
-			estimates = append(estimates, r.Estimate)
-		}
-		samples[s.setting][s.strategy] = agreement.NewSample(estimates)
 	}
 	var rows []varianceRow
-	for _, in := range settings {
+	for _, s := range all {
 		truth := unknown
-		if at := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name() == in.profile() }); at >= 0 {
+		if at := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name() == s.profile() }); at >= 0 {
 			truth = meanOf(profiles[at])
 		}
-		for _, strategies := range [][]string{{measurement.Uniform}, {measurement.HBNSync}, {measurement.HBNAsync}, {measurement.HBNSync, measurement.HBNAsync}} {
-			name := strategies[0]
-			if len(strategies) > 1 {
-				name = bothHBN
-			}
-			var own []agreement.Sample
-			for _, s := range strategies {
-				if sample, ok := samples[in][s]; ok {
-					own = append(own, sample)
-				}
-			}
-			if len(own) == len(strategies) {
-				rows = append(rows, newVarianceRow(in, name, own, samples[in][measurement.Uniform], replayed(in), truth))
-			}
-		}
+		rows = append(rows, newVarianceRow(s, uniform[s.setting], replayed(s.setting), truth))
 	}
 	s := model.NewSheet("How estimates spread over runs under real rewards with fresh seeds, and the replay's prediction of it. "+
 		"Variances are about the runs' own means; ±: standard error. z: difference in standard errors, of ratios on the logarithmic scale. "+
@@ -141,26 +118,26 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	return s, nil
 }
 
-// newVarianceRow compares the variance of samples with the replay's ratio, which Uniform has
-// none of, and their mean with that of the profile.
-func newVarianceRow(in setting, of string, samples []agreement.Sample, uniform agreement.Sample, replayed, truth agreement.Estimate) varianceRow {
-	all := combined(samples)
-	bias := agreement.Mean(all, truth)
-	if of == measurement.Uniform {
+// newVarianceRow compares the variance of the runs of a series with the replay's ratio, which
+// Uniform has none of, and their mean with the mean of the profile.
+func newVarianceRow(of series, uniform agreement.Sample, replayed, truth agreement.Estimate) varianceRow {
+	own := of.estimates()
+	bias := agreement.Mean(own, truth)
+	if of.strategy == measurement.Uniform {
 		replayed = unknown
 	}
 	row := varianceRow{
-		Provenance: in.provenance, profileKeys: in.keys(), Budget: in.budget, Strategy: strategy(of),
-		Runs: all.Runs, UniformRuns: uniform.Runs, Variance: all.Variance, UniformVariance: uniform.Variance,
+		Provenance: of.provenance, profileKeys: of.keys(), Budget: of.budget, Strategy: strategy(of.strategy),
+		Runs: own.Runs, UniformRuns: uniform.Runs, Variance: own.Variance, UniformVariance: uniform.Variance,
 		Ratio: math.NaN(), RatioSE: math.NaN(), Replayed: replayed.Value, ReplayedSE: replayed.SE, Z: math.NaN(),
-		Mean: all.Mean, ProfileMean: truth.Value, Bias: bias.Value, BiasSE: bias.SE, BiasZ: bias.Z, BiasVerdict: bias.Verdict,
+		Mean: own.Mean, ProfileMean: truth.Value, Bias: bias.Value, BiasSE: bias.SE, BiasZ: bias.Z, BiasVerdict: bias.Verdict,
 	}
 	if math.IsNaN(truth.Value) {
 		row.BiasVerdict = agreement.Shown
 	}
-	ratio, ok := agreement.Over(samples, uniform)
+	ratio, ok := agreement.Over(own, uniform)
 	switch {
-	case of == measurement.Uniform:
+	case of.strategy == measurement.Uniform:
 	case !ok:
 		row.Verdict = agreement.TooFew
 	case math.IsNaN(replayed.Value):
@@ -170,21 +147,6 @@ func newVarianceRow(in setting, of string, samples []agreement.Sample, uniform a
 		row.Ratio, row.RatioSE, row.Z, row.Verdict = ratio.Value, ratio.SE, d.Z, d.Verdict
 	}
 	return row
-}
-
-// combined is the mean of all runs with the variance about the samples' own means.
-func combined(samples []agreement.Sample) agreement.Sample {
-	if len(samples) == 1 {
-		return samples[0]
-	}
-	var all agreement.Sample
-	for _, s := range samples {
-		all.Mean += float64(s.Mean * float64(s.Runs))
-		all.Runs += s.Runs
-	}
-	all.Mean /= float64(all.Runs)
-	all.Variance, _ = agreement.Pool(samples...)
-	return all
 }
 
 // replayedRatios reads the replay's ratios of HBN, unknown where there is none, with
