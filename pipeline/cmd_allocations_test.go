@@ -131,7 +131,7 @@ func TestAllocationFaults(t *testing.T) {
 		{"--schedule papr", 2, "--schedule papr: want computed or paper"},
 		{"--schedule paper --set experiment.budgets=[8,12]", 2, "no pilot size for 30 tasks at budget 12 is in Table 5 of the paper: take --schedule computed"},
 		{"now", 2, `unknown command "now"`},
-		{"--config ../experiments-small.toml", 1, "score/profiles.parquet is not there: run `speceval run --until score` first"},
+		{"--schedule paper --config ../experiments-small.toml", 1, "profile.parquet is not there: run `speceval run --until score` first"},
 		{"--config ../absent.toml", 2, "absent.toml"},
 		{"--set corpus.profiles=absent.csv", 2, "corpus.profiles: open absent.csv"},
 	}

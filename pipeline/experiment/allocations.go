@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -13,38 +13,10 @@ import (
 	"speceval/internal/policy/coupled"
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
-	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
 	"speceval/method/neyman"
-	"speceval/stages/score"
 	"speceval/stages/systems"
 )
-
-// profiles returns the profiles to evaluate, without degenerate ones: known ones, or what the score
-// stage has stored. stored is the file of the latter, relative to the output folder.
-func (e *Experiment) profiles() (profiles []profile.Profile, stored string, err error) {
-	if e.known != nil {
-		return e.known, "", nil
-	}
-	path := filepath.Join(e.Out, filepath.FromSlash(score.ProfilesFile))
-	all, err := profile.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%s is not there: run `speceval run --until score` first", path)
-	}
-	if err == nil {
-		profiles, _, err = profile.Evaluated(all)
-	}
-	return profiles, score.ProfilesFile, err
-}
-
-// paperSchedule is the schedule of pilot sizes in the paper's Table 5.
-func paperSchedule(tasks, budget int) (int, error) {
-	m, ok := paperNumbers().At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(tasks), Budget: int32(budget)})
-	if !ok {
-		return 0, fmt.Errorf("no pilot size for %d tasks at budget %d is in Table 5 of the paper: %w", tasks, budget, ErrNoPilots)
-	}
-	return int(m), nil
-}
 
 // ErrNoPilots: the paper's Table 5 has no pilot size for a setting. Its text is the way out.
 var ErrNoPilots = errors.New("take --schedule computed")
@@ -54,24 +26,32 @@ var ErrNoPilots = errors.New("take --schedule computed")
 // may wrap ErrNoPilots), or from the designs that the replay stage has stored.
 // read are the files of the output folder that it follows from.
 func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string, err error) {
-	profiles, stored, err := e.profiles()
-	if err != nil {
-		return nil, err
-	}
-	read = []string{stored}
-	schedule := paperSchedule
-	if !byPaper {
-		read = append(read, variance.DesignsFile)
-		path := filepath.Join(e.Out, filepath.FromSlash(variance.DesignsFile))
-		designs, _, err := rowfile.ReadFile[variance.Design](path)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s is not there: run `speceval run replay` first, or take --schedule paper", path)
+	stored := func(output, run string) (string, error) {
+		read = append(read, output)
+		path := filepath.Join(e.Out, filepath.FromSlash(output))
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("%s is not there: run `speceval run %s", path, run)
 		}
+		return path, nil
+	}
+	pilots := func(tasks, budget int) (int, error) {
+		m, ok := paperNumbers().At(paper.HBNSchedule, "m", paper.Key{NTasks: int32(tasks), Budget: int32(budget)})
+		if !ok {
+			return 0, fmt.Errorf("no pilot size for %d tasks at budget %d is in Table 5 of the paper: %w", tasks, budget, ErrNoPilots)
+		}
+		return int(m), nil
+	}
+	if !byPaper {
+		path, err := stored(variance.DesignsFile, "replay` first, or take --schedule paper")
+		if err != nil {
+			return nil, err
+		}
+		designs, _, err := rowfile.ReadFile[variance.Design](path)
 		if err != nil {
 			return nil, err
 		}
 		schedules := variance.NewSchedules(designs)
-		schedule = func(tasks, budget int) (int, error) {
+		pilots = func(tasks, budget int) (int, error) {
 			d, err := schedules.Selected(policy.HBN.Key(), int32(tasks), int32(budget), nil)
 			return int(d.M), err
 		}
@@ -82,14 +62,21 @@ func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string,
 	}
 	rows := csv.NewWriter(w)
 	rows.Write([]string{"benchmark", "model", "budget", "allocation_sha256"}) // errors: see rows.Error
-	for _, p := range profiles {
+	for _, of := range e.Reports.Pairs {
+		p, err := of.ProfileIn(func(file string) (string, error) { return stored(file, "--until score` first") })
+		if err != nil {
+			return nil, err
+		}
+		if p.VarianceSum() == 0 { // it is not evaluated
+			continue
+		}
 		rewards := coupled.NewRewards(p, releases().Digest(p), e.config.Experiment.Seed)
 		for _, budget := range e.config.Experiment.Budgets {
-			pilots, err := schedule(p.N(), budget)
+			m, err := pilots(p.N(), budget)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", p.Name(), err)
 			}
-			allocation, err := systems.Allocation(prior, rewards, pilots, budget)
+			allocation, err := systems.Allocation(prior, rewards, m, budget)
 			if err != nil {
 				return nil, fmt.Errorf("%s at budget %d: %w", p.Name(), budget, err)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -16,21 +15,19 @@ import (
 	"speceval/internal/benchmark/upstream"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
 )
 
 // PaperGroups are the paper's benchmarks with these ids, or all of them: those
 // of one source follow one another. An error is an id that there is not.
 func PaperGroups(ids ...string) ([]upstream.Group, error) {
 	all := upstream.Groups()
-	if len(ids) == 0 {
-		return all, nil
-	}
 	for _, id := range ids {
 		if !slices.ContainsFunc(all, func(g upstream.Group) bool { return g.ID == id }) {
 			return nil, fmt.Errorf("there is no benchmark %q: `speceval benchmarks list` shows them", id)
 		}
 	}
-	return slices.DeleteFunc(all, func(g upstream.Group) bool { return !slices.Contains(ids, g.ID) }), nil
+	return slices.DeleteFunc(all, func(g upstream.Group) bool { return ids != nil && !slices.Contains(ids, g.ID) }), nil
 }
 
 // PaperIDs are the ids of the tasks of every published benchmark, in order. All models have the
@@ -74,23 +71,21 @@ func CheckTasks(cfg *config.Config, file string, unpublished bool) (tasks []benc
 	}
 	id := tasks[0].Benchmark
 	faults := []error{usable(cmp.Or(reader.Benchmark, id), file, tasks)}
-	count := map[string]int{}
-	var ids []string
+	var ids, each []string
 	for _, t := range tasks {
 		_, err := benchmark.ReadTests(file, t, "")
-		faults = append(faults, err)
-		scorer := t.Scorer
-		if judgedBlind(t) {
-			scorer += " without an answer"
-		}
-		count[scorer]++
-		ids = append(ids, t.ID)
+		faults, ids = append(faults, err), append(ids, t.ID)
 	}
-	var each []string
-	for _, scorer := range slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-	}) {
-		each = append(each, fmt.Sprintf("%d %s", count[scorer], scorer))
+	scorer := func(t benchmark.Task) string {
+		if judgedBlind(t) {
+			return t.Scorer + " without an answer"
+		}
+		return t.Scorer
+	}
+	groups := dag.Group(tasks, scorer)
+	slices.SortStableFunc(groups, func(a, b []benchmark.Task) int { return len(b) - len(a) })
+	for _, g := range groups {
+		each = append(each, fmt.Sprintf("%d %s", len(g), scorer(g[0])))
 	}
 	content = fmt.Sprintf("%d tasks of %s: %s", len(tasks), id, strings.Join(each, ", "))
 	if want, ofPaper := PaperIDs()[id]; ofPaper && !unpublished {
@@ -136,26 +131,17 @@ func PaperBenchmarks() (all PaperList) {
 	return all
 }
 
-// Text writes a table of the benchmarks and one of their sources.
+// Text writes a table of the benchmarks.
 func (l PaperList) Text(w io.Writer) error {
-	benchmarks := table.Grid{Title: "Benchmarks", Heads: []string{"<benchmark", "tasks", "<scorer", "<dataset", "<which tasks"}}
-	sources := table.Grid{Title: "\nTheir sources", Heads: []string{"<dataset", "<revision", "<files", "<licence", "<gated"}}
-	tasks := 0
-	for i, b := range l {
+	grid, tasks := table.Grid{Heads: []string{"<benchmark", "tasks", "<scorer", "<dataset", "<terms", "<which tasks"}}, 0
+	for _, b := range l {
 		tasks += b.Tasks
-		benchmarks.Add(b.Benchmark, strconv.Itoa(b.Tasks), b.Scorer, b.Dataset, b.which)
-		if i > 0 && l[i-1].Dataset == b.Dataset {
-			continue
-		}
-		files, gated := b.Files[0], ""
-		if n := len(b.Files); n > 1 {
-			files += fmt.Sprintf(" and %d more", n-1)
-		}
+		terms := "open"
 		if b.Gated {
-			gated = "accept its terms"
+			terms = "accept them first"
 		}
-		sources.Add(b.Dataset, b.Revision, files, b.Licence, gated)
+		grid.Add(b.Benchmark, strconv.Itoa(b.Tasks), b.Scorer, b.Dataset, terms, b.which)
 	}
-	benchmarks.Notes = []string{fmt.Sprintf("%d tasks in all", tasks)}
-	return cmp.Or(benchmarks.Write(w), sources.Write(w))
+	grid.Notes = []string{fmt.Sprintf("%d tasks in all; --json has revisions, files and licences", tasks)}
+	return grid.Write(w)
 }

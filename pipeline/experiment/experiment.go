@@ -71,7 +71,6 @@ type Experiment struct {
 	outside Outside
 	file    string // of the configuration
 	sets    []string
-	known   []profile.Profile                 // that are evaluated, where they are there before anything runs
 	close   []func(ctx context.Context) error // end what units have started
 }
 
@@ -148,10 +147,11 @@ func (e *Experiment) knownCorpus() (generating, scoring dag.Stage, err error) {
 		return generating, scoring, err
 	}
 	r := &e.Reports
-	if e.known, r.LeftOut, err = profile.Evaluated(all); err != nil {
+	known, leftOut, err := profile.Evaluated(all)
+	if err != nil {
 		return generating, scoring, err
 	}
-	r.Pairs, r.Published = pair.AllKnown(e.known), arePublished(e.known)
+	r.Pairs, r.LeftOut, r.Published = pair.AllKnown(known), leftOut, arePublished(known)
 	for _, p := range r.LeftOut {
 		e.Notes["replay"] = append(e.Notes["replay"], p.Name()+" is left out: its variance is zero, every task passes always or never")
 	}

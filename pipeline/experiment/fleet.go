@@ -55,10 +55,19 @@ func (f *Fleet) Replicas(cfg *config.Config) (all []Replica, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var profiles []profile.Profile
+	passes := map[string]map[fleet.TaskKey]float64{} // by model
 	if f.Profiles != "" {
-		if profiles, err = profile.Read(f.Profiles); err != nil {
+		profiles, err := profile.Read(f.Profiles)
+		if err != nil {
 			return nil, err
+		}
+		for _, p := range profiles {
+			for i, id := range p.TaskIDs {
+				if passes[p.Model] == nil {
+					passes[p.Model] = map[fleet.TaskKey]float64{}
+				}
+				passes[p.Model][fleet.TaskKey{Benchmark: p.Benchmark, ID: id}] = p.P(i)
+			}
 		}
 	}
 	var models []Replica
@@ -66,18 +75,10 @@ func (f *Fleet) Replicas(cfg *config.Config) (all []Replica, err error) {
 		if f.Model != "" && f.Model != m.ID {
 			continue
 		}
-		passes := map[fleet.TaskKey]float64{}
-		for _, p := range profiles {
-			for i, id := range p.TaskIDs {
-				if p.Model == m.ID {
-					passes[fleet.TaskKey{Benchmark: p.Benchmark, ID: id}] = p.P(i)
-				}
-			}
-		}
-		if profiles != nil && len(passes) == 0 {
+		if f.Profiles != "" && passes[m.ID] == nil {
 			f.Warn("%s has no profile of model %s, which answers right by a hash", f.Profiles, m.ID)
 		}
-		one, err := f.imitate(cfg, m, tasks, passes)
+		one, err := f.imitate(cfg, m, tasks, passes[m.ID])
 		if err != nil {
 			return nil, err
 		}
