@@ -129,7 +129,7 @@ func TestCompareWithThePublishedProfiles(t *testing.T) {
 	wrong[1].PassCounts[3] ^= 0x200
 	put(wrong)
 	code, stdout, stderr = onShell("compare", "--json", "--out", out)
-	var c comparison.Document
+	var c comparison.Comparison
 	if err := json.Unmarshal([]byte(stdout), &c); err != nil || code != exitOutside {
 		t.Fatalf("exit code %d, %v\n%s", code, err, stderr)
 	}

@@ -21,18 +21,30 @@ type File struct {
 	Profiles []profile.Profile
 }
 
-// Comparison is two files of profiles side by side.
+// Comparison is two files of profiles side by side, as compare --json prints it. Pairs are of the
+// first file and of the second.
 type Comparison struct {
-	Files    [2]string
-	Profiles []profile.Comparison // of both, in the order of the first
-	Only     [2][]string          // names of the profiles that the other lacks
+	Files       [2]string   `json:"files"`
+	Agree       bool        `json:"agree"`
+	FalseAlarms float64     `json:"false_alarm_rate"` // of the whole comparison
+	Profiles    []Profile   `json:"profiles"`         // of both, in the order of the first
+	Only        [2][]string `json:"only_in"`          // names of the profiles that the other lacks
+}
+
+// Profile is one profile in both files.
+type Profile struct {
+	Agree     bool   `json:"agree"`
+	Verdict   string `json:"verdict"` // whether they agree, and on what not
+	NTasks    int    `json:"n_tasks"`
+	Differing int    `json:"differing"` // tasks
+	profile.Comparison
 }
 
 // Of compares two files, at agreement.FalseAlarms for all their profiles
 // together, of which each has the same part. An error is that no profile is in
 // both.
 func Of(a, b File) (*Comparison, error) {
-	c := &Comparison{Files: [2]string{a.Name, b.Name}}
+	c := &Comparison{Files: [2]string{a.Name, b.Name}, FalseAlarms: agreement.FalseAlarms, Only: [2][]string{{}, {}}}
 	find := func(in []profile.Profile, name string) int {
 		return slices.IndexFunc(in, func(p profile.Profile) bool { return p.Name() == name })
 	}
@@ -51,38 +63,30 @@ func Of(a, b File) (*Comparison, error) {
 	}
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("no benchmark and model is in both files:\n%s has %s\n%s has %s",
-			a.Name, some(c.Only[0]), b.Name, some(c.Only[1]))
+			a.Name, namesOf(c.Only[0]), b.Name, namesOf(c.Only[1]))
 	}
 	for _, pair := range pairs {
-		c.Profiles = append(c.Profiles, profile.Compare(pair[0], pair[1], agreement.FalseAlarms/float64(len(pairs))))
+		p := profile.Compare(pair[0], pair[1], agreement.FalseAlarms/float64(len(pairs)))
+		for side, only := range p.Only {
+			p.Only[side] = append([]string{}, only...) // a list in JSON, though it is empty
+		}
+		c.Profiles = append(c.Profiles, Profile{p.Agree(), verdictOn(&p), len(p.Tasks), p.Differing(), p})
 	}
+	c.Agree = c.Differing() == 0
 	return c, nil
 }
 
 // Differing is how many profiles do not agree.
 func (c *Comparison) Differing() (n int) {
-	for i := range c.Profiles {
-		if !c.Profiles[i].Agree() {
+	for _, p := range c.Profiles {
+		if !p.Agree {
 			n++
 		}
 	}
 	return n
 }
 
-// listed is the tasks of a profile to be listed, the worst first: five of a
-// profile that differs, one of one that agrees, or all.
-func listed(c *profile.Comparison, all bool) []profile.TaskDifference {
-	tasks := c.Worst()
-	switch {
-	case all:
-		return tasks
-	case c.Agree():
-		return tasks[:min(len(tasks), 1)]
-	}
-	return tasks[:min(len(tasks), 5)]
-}
-
-// verdictOn says whether two profiles agree, and on what.
+// verdictOn says whether two profiles agree, and on what not.
 func verdictOn(c *profile.Comparison) string {
 	tasks := fmt.Sprintf("%d of %s", c.Differing(), display.Count(len(c.Tasks), "task", "tasks"))
 	text := "agrees"
@@ -104,71 +108,64 @@ func verdictOn(c *profile.Comparison) string {
 	return text
 }
 
+// listed has the tasks of each profile that differ most, the worst first: five of a
+// profile that differs, one of one that agrees.
+func (c *Comparison) listed(all bool) *Comparison {
+	few := *c
+	few.Profiles = slices.Clone(c.Profiles)
+	for i := range few.Profiles {
+		p := &few.Profiles[i]
+		p.Tasks = p.Worst()
+		if most := map[bool]int{true: 1, false: 5}[p.Agree]; !all {
+			p.Tasks = p.Tasks[:min(len(p.Tasks), most)]
+		}
+	}
+	return &few
+}
+
 // rates and differences as they are printed.
 var (
-	rate       = table.Format{Decimals: 4}
-	difference = table.Format{Decimals: 4, Signed: true}
+	rate   = table.Format{Decimals: 4}.Print
+	signed = table.Format{Decimals: 4, Signed: true}.Print
 )
 
 // Text writes a table of the profiles and one of tasks, the worst or all.
 func (c *Comparison) Text(w io.Writer, all bool) error {
-	profiles := table.Table{
+	profiles := table.Grid{
 		Title: fmt.Sprintf("Pass rates of %s (1) beside those of %s (2)", c.Files[0], c.Files[1]),
-		Columns: []table.Column{
-			{Name: "benchmark", Align: table.Left}, {Name: "model", Align: table.Left},
-			{Name: "tasks"}, {Name: "tested_k 1"}, {Name: "tested_k 2"},
-			{Name: "mean 1", Format: rate}, {Name: "mean 2", Format: rate},
-			{Name: "difference", Format: difference}, {Name: "verdict", Align: table.Left},
-		},
+		Heads: []string{"<benchmark", "<model", "tasks", "tested_k 1", "tested_k 2", "mean 1", "mean 2", "difference", "<verdict"},
+		Notes: []string{"± is the standard error of a difference if the success probabilities are the same."},
 	}
-	tasks := table.Table{
+	tasks := table.Grid{
 		Title: "The tasks that differ most; --all lists every one",
-		Columns: []table.Column{
-			{Name: "benchmark", Align: table.Left}, {Name: "model", Align: table.Left}, {Name: "task", Align: table.Left},
-			{Name: "passes 1"}, {Name: "passes 2"}, {Name: "rate 1", Format: rate}, {Name: "rate 2", Format: rate},
-			{Name: "difference", Format: difference}, {Name: "p"}, {Name: "verdict", Align: table.Left},
-		},
+		Heads: []string{"<benchmark", "<model", "<task", "passes 1", "passes 2", "rate 1", "rate 2", "difference", "p", "<verdict"},
 	}
 	if all {
 		tasks.Title = "All tasks, those that differ most first"
 	}
-	for i := range c.Profiles {
-		p := &c.Profiles[i]
-		var tested [2]table.Cell // missing where tasks differ in it
+	for _, p := range c.listed(all).Profiles {
+		tested := [2]string{table.None, table.None} // where tasks differ in it
 		for side, k := range p.TestedK {
 			if k > 0 {
-				tested[side] = table.Integer(k)
+				tested[side] = fmt.Sprint(k)
 			}
 		}
-		profiles.Rows = append(profiles.Rows, []table.Cell{
-			table.Text(p.Benchmark), table.Text(p.Model), table.Integer(len(p.Tasks)), tested[0], tested[1],
-			table.Number(p.Mean[0]), table.Number(p.Mean[1]),
-			table.Number(p.Bias).PlusMinus(p.SE), table.Text(verdictOn(p)),
-		})
-		for _, t := range listed(p, all) {
-			verdict := ""
-			if t.Differs {
-				verdict = "differs"
-			}
-			tasks.Rows = append(tasks.Rows, []table.Cell{
-				table.Text(p.Benchmark), table.Text(p.Model), table.Text(t.TaskID),
-				table.Integer(t.Passes[0]), table.Integer(t.Passes[1]), table.Number(t.Rate[0]), table.Number(t.Rate[1]),
-				table.Number(t.Difference).PlusMinus(t.SE), table.Text(pValue(t.P)), table.Text(verdict),
-			})
+		profiles.Add(p.Benchmark, p.Model, fmt.Sprint(p.NTasks), tested[0], tested[1], rate(p.Mean[0]), rate(p.Mean[1]), signed(p.Bias)+" ±"+rate(p.SE), p.Verdict)
+		for _, t := range p.Tasks {
+			tasks.Add(p.Benchmark, p.Model, t.TaskID, fmt.Sprint(t.Passes[0]), fmt.Sprint(t.Passes[1]), rate(t.Rate[0]), rate(t.Rate[1]),
+				signed(t.Difference)+" ±"+rate(t.SE), pValue(t.P), map[bool]string{true: "differs"}[t.Differs])
 		}
 	}
-	profiles.Notes = []string{"± is the standard error of a difference if the success probabilities are the same."}
 	for i, names := range c.Only {
 		if len(names) > 0 {
-			profiles.Notes = append(profiles.Notes, fmt.Sprintf("Only in %s: %s", c.Files[i], some(names)))
+			profiles.Notes = append(profiles.Notes, fmt.Sprintf("Only in %s: %s", c.Files[i], namesOf(names)))
 		}
 	}
-	if err := table.WriteText(w, profiles); err != nil {
-		return err
-	}
-	fmt.Fprintln(w)
-	if len(tasks.Rows) > 0 {
-		if err := table.WriteText(w, tasks); err != nil {
+	for _, g := range []table.Grid{profiles, tasks} {
+		if len(g.Rows) == 0 {
+			continue
+		}
+		if err := g.Write(w); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
@@ -193,52 +190,19 @@ func pValue(p float64) string {
 	return fmt.Sprintf("%.3f", p)
 }
 
-// some is the number of profiles and the names of the first.
-func some(names []string) string {
-	const most = 5
+// namesOf is the number of profiles and the names of the first.
+func namesOf(names []string) string {
 	text := display.Count(len(names), "profile", "profiles")
-	if len(names) == 0 {
-		return text
+	if len(names) > 0 {
+		text += ": " + strings.Join(names[:min(len(names), 5)], ", ")
 	}
-	text += ": " + strings.Join(names[:min(len(names), most)], ", ")
-	if len(names) > most {
+	if len(names) > 5 {
 		text += ", …"
 	}
 	return text
 }
 
-// Document is the document of compare --json; pairs are of the first file
-// and of the second.
-type Document struct {
-	Files       [2]string         `json:"files"`
-	Agree       bool              `json:"agree"`
-	FalseAlarms float64           `json:"false_alarm_rate"` // of the whole comparison
-	Profiles    []ProfileDocument `json:"profiles"`
-	Only        [2][]string       `json:"only_in"` // names of profiles
-}
-
-// ProfileDocument is one profile in a Document. Its tasks are the worst, or all.
-type ProfileDocument struct {
-	Agree     bool   `json:"agree"`
-	Verdict   string `json:"verdict"`
-	NTasks    int    `json:"n_tasks"`
-	Differing int    `json:"differing"` // tasks
-	profile.Comparison
-}
-
-// lists are lists that JSON shows as such though they are empty.
-func lists(pair [2][]string) [2][]string {
-	return [2][]string{append([]string{}, pair[0]...), append([]string{}, pair[1]...)}
-}
-
 // JSON writes one document with the tasks, the worst or all.
 func (c *Comparison) JSON(w io.Writer, all bool) error {
-	document := Document{Files: c.Files, Agree: c.Differing() == 0, FalseAlarms: agreement.FalseAlarms, Only: lists(c.Only)}
-	for i := range c.Profiles {
-		p := &c.Profiles[i]
-		line := ProfileDocument{p.Agree(), verdictOn(p), len(p.Tasks), p.Differing(), *p}
-		line.Tasks, line.Only = listed(p, all), lists(p.Only)
-		document.Profiles = append(document.Profiles, line)
-	}
-	return atomicfile.EncodeJSON(w, document)
+	return atomicfile.EncodeJSON(w, c.listed(all))
 }
