@@ -23,42 +23,28 @@ func (s *Settings) adopt() error {
 	if _, err := os.Lstat(filepath.Join(s.Folder, setupFile)); err == nil {
 		return nil
 	}
-	from, extends := "", s.Setup.Extends != nil
+	from, extends := s.smaller(), s.Setup.Extends != nil
 	if extends {
 		from = s.Setup.Extends.Folder
-	} else if s.Setup.Stop != nil { // the largest of smaller limits
-		parent := filepath.Dir(s.Folder)
-		siblings, _ := os.ReadDir(parent) // none of the first evaluation
-		var best *Stop
-		for _, e := range siblings {
-			there, err := ReadSetup(filepath.Join(parent, e.Name()))
-			if err == nil && there.Policy == s.Setup.Policy && there.Seed == s.Setup.Seed && there.Extends == nil && len(there.Asked) == len(s.Setup.Asked) &&
-				there.Stop.below(s.Setup.Stop) && !there.Stop.below(best) && there.alike(&s.Setup) == nil {
-				from, best = filepath.Join(parent, e.Name()), there.Stop
-			}
-		}
 	}
 	if from == "" {
 		return nil
 	}
 	stored, err := Open(from)
-	under := errors.Is(err, fs.ErrNotExist)
 	if err == nil {
 		err = stored.Needs(RolloutsFile, ScoresFile, RequestsFile)
-	}
-	if err != nil && !extends && !under {
-		s.say(fmt.Sprintf("the answers of %s are not taken over: %v", from, err))
-		return nil
 	}
 	switch {
 	case err == nil:
 		err = s.copyStored(stored)
-	case under && !extends:
+	case !extends && errors.Is(err, fs.ErrNotExist): // under way: unfinished answers first, since one that ends meanwhile must be in a copy
 		err = nil
-		// Unfinished answers first: one that ends meanwhile must be in a copy.
 		for _, name := range []string{sampler.PartialsName, "rollouts" + journal.Suffix, "scores" + journal.Suffix, "requests" + journal.Suffix} {
 			err = errors.Join(err, atomicfile.Copy(filepath.Join(from, name), filepath.Join(s.Folder, name)))
 		}
+	case !extends:
+		s.say(fmt.Sprintf("the answers of %s are not taken over: %v", from, err))
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("the answers of %s cannot be taken over: %w", from, err)
@@ -67,6 +53,25 @@ func (s *Settings) adopt() error {
 		s.say("the answers of " + filepath.Base(from) + ", whose limit is smaller, are taken over")
 	}
 	return nil
+}
+
+// smaller is the folder of the evaluation that differs in a smaller limit alone, of several with
+// the largest; "" if there is none.
+func (s *Settings) smaller() (folder string) {
+	if s.Setup.Stop == nil {
+		return ""
+	}
+	parent := filepath.Dir(s.Folder)
+	siblings, _ := os.ReadDir(parent) // none of the first evaluation
+	var best *Stop
+	for _, e := range siblings {
+		there, err := ReadSetup(filepath.Join(parent, e.Name()))
+		if err == nil && there.Policy == s.Setup.Policy && there.Seed == s.Setup.Seed && there.Extends == nil && len(there.Asked) == len(s.Setup.Asked) &&
+			there.Stop.below(s.Setup.Stop) && !there.Stop.below(best) && there.alike(&s.Setup) == nil {
+			folder, best = filepath.Join(parent, e.Name()), there.Stop
+		}
+	}
+	return folder
 }
 
 // below reports whether a limit differs from another one in being smaller alone.

@@ -39,12 +39,12 @@ type engine struct {
 
 	piloted chan struct{} // closed when the pilot is over, and continuations are selected
 	pilot   sync.Once     // that closes it
-	stopped chan struct{} // closed when cause is set
+	over    context.Context
+	stop    context.CancelCauseFunc // ends the evaluation; the first cause counts
 
 	mu       sync.Mutex         // of what follows
 	observed []controller.Stage // that are complete
 	selected []int              // rollouts by task, with the stage under way
-	cause    error
 	rewards  map[controller.ID]float64
 	tokens   int64        // of requests that have ended
 	dollars  float64      // for them
@@ -58,12 +58,12 @@ func newEngine(ctx context.Context, s Settings, st *store) *engine {
 	e := &engine{
 		Settings: s, store: st, start: s.Clock.Now(),
 		outstanding: make(map[int]context.CancelFunc),
-		piloted:     make(chan struct{}),
-		stopped:     make(chan struct{}), rewards: make(map[controller.ID]float64),
+		piloted:     make(chan struct{}), rewards: make(map[controller.ID]float64),
 		ledger: ledger.New(s.Setup.Limit(), s.Corpus.Sampling.MaxTokens, s.Setup.PromptWeight()),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
+	e.over, e.stop = context.WithCancelCause(context.Background())
 	e.chore.Go(func() {
 		for e.Clock.Sleep(e.ctx, syncEvery) == nil {
 			if err := e.store.sync(); err != nil {
@@ -170,7 +170,7 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 			e.stop(ctx.Err())
 		default:
 		}
-		switch err := e.why(); {
+		switch err := context.Cause(e.over); {
 		case err != nil:
 			return router.Event{}, err
 		case e.ledger.Reached() && e.dropped == 0:
@@ -179,7 +179,7 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 			}
 			// Without a stage before it, a pilot that is dropped leaves no estimate.
 			e.tooSmall(e.ledger.Enough(len(e.Setup.TaskIDs) * (e.control.Pilots + max(1, e.control.Least))))
-			return router.Event{}, e.why()
+			return router.Event{}, context.Cause(e.over)
 		case len(e.ready) > 0:
 			event := e.ready[0]
 			e.ready = e.ready[1:]
@@ -193,7 +193,7 @@ func (e *engine) Next(ctx context.Context) (router.Event, error) {
 		case event := <-e.events:
 			e.ready = append(e.ready, event)
 		case <-over:
-		case <-e.stopped:
+		case <-e.over.Done():
 		case <-e.Drain:
 		case <-ctx.Done():
 		}
@@ -218,25 +218,8 @@ func (e *engine) rewarded(id controller.ID) float64 {
 func (e *engine) give(event router.Event) {
 	select {
 	case e.events <- event:
-	case <-e.stopped:
+	case <-e.over.Done():
 	}
-}
-
-// stop ends the evaluation with its first cause.
-func (e *engine) stop(cause error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.cause == nil {
-		e.cause = cause
-		close(e.stopped)
-	}
-}
-
-// why is the cause of the end; nil if there is none yet.
-func (e *engine) why() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.cause
 }
 
 // finish waits until nothing is under way any more: what is answered and scored
@@ -263,11 +246,6 @@ var errOver = errors.New("the evaluation is over")
 // syncEvery is how much a machine that stops can lose at most; a process that is
 // killed loses nothing that has arrived.
 const syncEvery = time.Second
-
-func seconds(d time.Duration) *float64 {
-	s := d.Seconds()
-	return &s
-}
 
 // ask sends a request and keeps what comes of it, and then its score.
 func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutID rollout.ID) {
@@ -303,10 +281,10 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 		kept, err = e.Corpus.Rollout(rolloutID, &answer, server, end)
 	}
 	finished := e.Now()
-	r.Server, r.Finished = server, seconds(finished)
+	r.Server, r.Finished = server, new(finished.Seconds())
 	r.Continued, r.AskedAgain = int32(answer.Continued), r.AskedAgain || answer.Again > 0
 	if h.started >= 0 {
-		r.Started = seconds(h.started)
+		r.Started = new(h.started.Seconds())
 	}
 	event := router.Event{Request: int(r.Number), Started: h.started, Finished: finished}
 	if err != nil {
@@ -318,10 +296,9 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 		case !h.keeps && h.started < 0 && errors.As(err, &failure) && !failure.Worked():
 			e.store.partials.Torn(rolloutID, false)
 		}
-		tokens := int32(max(0, h.usage.Completion))
-		r.PromptTokens, r.AbortedTokens, r.Cost = int32(max(0, h.usage.Prompt)), &tokens, h.usage.Cost
-		e.ended(r)
 		event.Prompt, event.Generated, event.Err = max(0, h.usage.Prompt), max(0, h.usage.Completion), err
+		r.PromptTokens, r.AbortedTokens, r.Cost = int32(event.Prompt), new(int32(event.Generated)), h.usage.Cost
+		e.ended(r)
 		if err := e.store.requests.Append(r); err != nil {
 			e.stop(err)
 		}
@@ -387,7 +364,7 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 	if id.Phase == controller.Continuation {
 		select {
 		case <-e.piloted:
-		case <-e.stopped:
+		case <-e.over.Done():
 			return
 		}
 	}
@@ -407,8 +384,7 @@ func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request
 	}
 	now := e.Now()
 	if request != nil {
-		reward := v.Reward()
-		request.RewardReady, request.Passed, request.Reward = seconds(now), &v.Correct, &reward
+		request.RewardReady, request.Passed, request.Reward = new(now.Seconds()), &v.Correct, new(v.Reward())
 		if err := e.store.requests.Append(request); err != nil {
 			e.stop(err)
 			return

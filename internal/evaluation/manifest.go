@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"speceval/internal/machine/version"
 	"speceval/internal/store/atomicfile"
@@ -53,14 +53,9 @@ func (m *manifest) fault(folder, name string) (fault string) {
 		if is == "" {
 			return ""
 		}
-		if fault == "" {
-			fault = is
-		}
+		fault = cmp.Or(fault, is)
 	}
-	if fault == "" {
-		return "is not in " + manifestFile
-	}
-	return fault
+	return cmp.Or(fault, "is not in "+manifestFile)
 }
 
 // read is the text of a file, which must be as recorded. then says what to do otherwise.
@@ -112,26 +107,25 @@ func (m *manifest) write(folder string) error {
 	return atomicfile.WriteJSON(filepath.Join(folder, manifestFile), m)
 }
 
-// recordOf is the record of a file that would be written.
-func recordOf(name string, write func(io.Writer) error) (files.Digest, error) {
-	w := files.NewDigestWriter(io.Discard)
-	err := write(w)
-	return w.File(name), err
-}
-
 // part is a file of an evaluation.
 type part struct {
 	name  string
 	write func(io.Writer) error
 }
 
+// record writes a part to w, and returns its record.
+func (p part) record(w io.Writer) (files.Digest, error) {
+	to := files.NewDigestWriter(w)
+	err := p.write(to)
+	return to.File(p.name), err
+}
+
 // put writes files, which the manifest has then.
 func (m *manifest) put(folder string, parts []part) error {
 	for _, p := range parts {
 		err := atomicfile.Write(filepath.Join(folder, p.name), func(w io.Writer) error {
-			to := files.NewDigestWriter(w)
-			err := p.write(to)
-			m.Files = append(m.Files, to.File(p.name))
+			f, err := p.record(w)
+			m.Files = append(m.Files, f)
 			return err
 		})
 		if err != nil {
@@ -144,23 +138,19 @@ func (m *manifest) put(folder string, parts []part) error {
 // replace replaces files of a manifest. Until all are replaced, the manifest in the folder has the
 // records of the old and of the new ones, so that a kill leaves a folder that can be read.
 func (m *manifest) replace(folder string, was *manifest, parts []part) error {
-	both := *m
-	both.Files = slices.Clone(m.Files)
+	both := newManifest(m.Commit, m.Files...)
 	for _, p := range parts {
-		f, err := recordOf(p.name, p.write)
+		f, err := p.record(io.Discard)
 		if err != nil {
 			return err
 		}
-		m.Files = append(m.Files, f)
 		both.Files = append(append(both.Files, f), was.records(p.name)...)
 	}
 	if err := both.write(folder); err != nil {
 		return err
 	}
-	for _, p := range parts {
-		if err := atomicfile.Write(filepath.Join(folder, p.name), p.write); err != nil {
-			return err
-		}
+	if err := m.put(folder, parts); err != nil {
+		return err
 	}
 	return m.write(folder)
 }

@@ -42,7 +42,7 @@ type Result struct {
 	Tokens   Tokens `json:"tokens"`
 	Cost     *Cost  `json:"cost,omitempty"` // of all requests, without those of an evaluation that is extended; nil where neither prices nor servers tell
 	// Answers counts the rollouts that count whose answers are empty or not whole; nil where
-	// all are whole, and in results of earlier versions.
+	// all are whole.
 	Answers  *ending.Tally `json:"answers,omitempty"`
 	Seconds  float64       `json:"seconds"`                 // from first requests to last rewards, of all sessions
 	Barrier  float64       `json:"barrier_seconds"`         // for which places stood empty before the final allocation, on average over places
@@ -115,8 +115,13 @@ func ReadResult(path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r Result
-	if err := json.Unmarshal(text, &r); err != nil {
+	return parseResult(text, path)
+}
+
+// parseResult is the result in a text, which a file has.
+func parseResult(text []byte, path string) (*Result, error) {
+	r := new(Result)
+	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := r.checkSchema(path, resultSchema); err != nil {
@@ -133,7 +138,7 @@ func ReadResult(path string) (*Result, error) {
 			return nil, fmt.Errorf("%s: task %s at %d has the index %d and %d rollouts in its stages, %d + %d in all", path, t.ID, i, t.Index, n, t.Pilots, t.Continuations)
 		}
 	}
-	return &r, nil
+	return r, nil
 }
 
 // counted are the tasks' selected rollouts, for the estimate.

@@ -141,7 +141,7 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	e.observe()
 	e.report()
 	if err != nil || kept != nil {
-		if cause := e.why(); err != nil && !errors.Is(cause, errOver) {
+		if cause := context.Cause(e.over); err != nil && !errors.Is(cause, errOver) {
 			err = cause
 		}
 		if small := (*CapError)(nil); errors.As(err, &small) {

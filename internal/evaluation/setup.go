@@ -197,13 +197,9 @@ func (s *Setup) Check() error {
 		return err
 	}
 	for _, k := range s.PassK {
-		if k < 1 || k > estimate.MostK {
+		switch least := s.Floor(d.Pilots); {
+		case k < 1 || k > estimate.MostK:
 			return fmt.Errorf("pass^k for k = %d: want 1 to %d", k, estimate.MostK)
-		}
-	}
-	least := s.Floor(d.Pilots)
-	for _, k := range s.PassK {
-		switch {
 		case d.Pilots == s.Budget && k > s.Budget:
 			return fmt.Errorf("pass^%d by %d rollouts of each task: want a budget of %d at least", k, s.Budget, k)
 		case d.Pilots < s.Budget && least > s.Budget-d.Pilots:
@@ -252,15 +248,15 @@ func (s *Setup) Keep(folder string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	write := func(w io.Writer) error { return atomicfile.EncodeJSON(w, s) }
-	f, err := recordOf(setupFile, write)
-	if err != nil {
-		return err
+	p := part{setupFile, func(w io.Writer) error { return atomicfile.EncodeJSON(w, s) }}
+	f, err := p.record(io.Discard)
+	if err == nil {
+		err = newManifest("", f).write(folder) // its hash first
 	}
-	if err := newManifest("", f).write(folder); err != nil { // its hash first
-		return err
+	if err == nil {
+		err = new(manifest).put(folder, []part{p})
 	}
-	return atomicfile.Write(filepath.Join(folder, setupFile), write)
+	return err
 }
 
 // Matches is nil if rollouts of another setup of this name would be the same.
@@ -287,15 +283,25 @@ func (s *Setup) alike(other *Setup) error {
 		return fmt.Errorf("with --pass-k %v, now %v, which decides on allocations", s.PassK, other.PassK)
 	case !slices.Equal(s.Shares, other.Shares) || !slices.Equal(s.Clusters, other.Clusters):
 		return errors.New("with other weights or clusters of its tasks")
+	case !slices.Equal(s.Design.Cells, other.Design.Cells):
+		return errors.New("with another --floor")
 	case s.PromptWeight() != other.PromptWeight():
 		return errors.New("with another --price, which limits it")
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
-		if was, is := s.Asked[key], other.Asked[key]; was != is {
-			return fmt.Errorf("with other %s (%.24s, now %.24s)", key, was, is)
-		}
+	if key := s.Differs(other); key != "" {
+		return fmt.Errorf("with other %s (%.24s, now %.24s)", key, s.Asked[key], other.Asked[key])
 	}
 	return nil
+}
+
+// Differs is the first key of what is asked in which another evaluation differs; "": none.
+func (s *Setup) Differs(other *Setup) string {
+	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
+		if s.Asked[key] != other.Asked[key] {
+			return key
+		}
+	}
+	return ""
 }
 
 // Sources are where donors come from, for messages.

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -84,20 +85,17 @@ func (s *store) find(id rollout.ID, rules string) (*rollout.Rollout, *verdict, e
 }
 
 // rows are all requests of all sessions, in order.
-func (s *store) rows() ([]Request, error) {
-	var rows []Request
-	at := make(map[requestID]int)
-	for r, err := range journal.Records[Request](s.path("requests")) {
+func (s *store) rows() (rows []Request, err error) {
+	for _, id := range s.requests.IDs() {
+		r, err := s.requests.Read(id)
 		if err != nil {
 			return nil, err
 		}
-		if i, again := at[r.id()]; again {
-			rows[i] = *r
-			continue
-		}
-		at[r.id()] = len(rows)
 		rows = append(rows, *r)
 	}
+	slices.SortFunc(rows, func(a, b Request) int {
+		return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Number, b.Number))
+	})
 	return rows, nil
 }
 

@@ -1,7 +1,6 @@
 package evaluation
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -37,11 +36,7 @@ func Open(folder string) (*Stored, error) {
 	if s.Text, err = s.manifest.read(folder, ResultFile, putBack); err != nil {
 		return nil, err
 	}
-	s.Result = new(Result)
-	if err := json.Unmarshal(s.Text, s.Result); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.path(ResultFile), err)
-	}
-	if err := s.Result.checkSchema(s.path(ResultFile), resultSchema); err != nil {
+	if s.Result, err = parseResult(s.Text, s.path(ResultFile)); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{RolloutsFile, ScoresFile, RequestsFile, tasksFile} {

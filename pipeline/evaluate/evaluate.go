@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -132,7 +131,8 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *e
 			return err
 		}
 		if result != nil {
-			return s.restorePage(folder, h)
+			s.writePage(folder, h) // a kill may have left none
+			return nil
 		}
 		servers := s.servers
 		if servers == nil {
@@ -157,8 +157,8 @@ func (s *Subject) scoring(h Host, do func(scoring) error) (err error) {
 	return do(scored)
 }
 
-// writePage writes the page of a complete evaluation whose lock is held, if none is there. A
-// page that cannot be written is no failure of the evaluation.
+// writePage writes the page of a complete evaluation, if none is there. A page that cannot be
+// written is no failure of the evaluation.
 func (s *Subject) writePage(folder string, h Host) {
 	path := filepath.Join(folder, evaluation.PageFile)
 	if _, err := os.Lstat(path); err == nil {
@@ -181,20 +181,6 @@ func WritePage(folder string, prompt func(task int) string) error {
 		return err
 	}
 	return atomicfile.Write(filepath.Join(folder, evaluation.PageFile), show.Page{Stored: stored, Prompt: prompt}.Write)
-}
-
-// restorePage writes the page of a complete evaluation that a kill has left without one.
-func (s *Subject) restorePage(folder string, h Host) error {
-	if _, err := os.Lstat(filepath.Join(folder, evaluation.PageFile)); err == nil {
-		return nil
-	}
-	lock, err := s.lock(folder, h)
-	if err != nil {
-		h.Warn(fmt.Sprintf("%s is not written: %v", evaluation.PageFile, err))
-		return nil
-	}
-	s.writePage(folder, h)
-	return lock.Release()
 }
 
 // onLoss puts a rule for answers that are lost in the place of the configured one,
@@ -221,9 +207,6 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 	}
 	if err == nil {
 		err = there.Matches(setup)
-	}
-	if err == nil && !slices.Equal(there.Design.Cells, setup.Design.Cells) {
-		err = fmt.Errorf("%s has begun with another --floor: put that back, or take another --seed", FullName(there))
 	}
 	if err != nil {
 		return nil, &RequestError{err}

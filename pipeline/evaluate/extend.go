@@ -2,8 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
@@ -41,23 +39,13 @@ func (s *Subject) extended(r *evaluation.Result, folder string, budget int) (eva
 		return evaluation.Setup{}, err
 	}
 	setup := s.setup(&was.Seed)
-	if key := otherwise(&setup, was); key != "" {
+	if key := setup.Differs(was); key != "" {
 		return setup, requestf("%s was asked with other %s: what is added would be of another kind; put that back, or make a new evaluation", folder, key)
 	}
 	if setup.Price, err = s.price(was.Price); err != nil {
 		return setup, err
 	}
 	return setup, add(&setup, was, r, folder, budget)
-}
-
-// otherwise is the first key of what is asked in which another evaluation differs; "": none.
-func otherwise(s, other *evaluation.Setup) string {
-	for _, key := range slices.Sorted(maps.Keys(s.Asked)) {
-		if s.Asked[key] != other.Asked[key] {
-			return key
-		}
-	}
-	return ""
 }
 
 // add makes of a setup one that adds rollouts to a complete evaluation in a folder, up to a

@@ -136,16 +136,16 @@ func (r *Reader) read(l *Listed) error {
 
 // Text lists the evaluations for people.
 func (l Lists) Text(w io.Writer) error {
-	t := table.Table{
-		Title: "Evaluations",
-		Columns: []table.Column{
-			{Name: "evaluation", Align: table.Left}, {Name: "rollouts"}, {Name: "mean", Format: table.Format{Decimals: 4}}, {Name: "±", Format: table.Format{Decimals: 4}}, {Name: "state", Align: table.Left},
-		},
-	}
+	g := table.Grid{Title: "Evaluations", Heads: []string{"<evaluation", "rollouts", "mean", "±", "<state"}}
 	for _, e := range l {
-		t.Rows = append(t.Rows, []table.Cell{
-			table.Text(e.Name), table.Integer(e.Rollouts), table.Optional(e.Estimate), table.Optional(e.StandardError), table.Text(e.State),
-		})
+		mean, standardError := table.None, table.None
+		if e.Estimate != nil {
+			mean, standardError = fmt.Sprintf("%.4f", *e.Estimate), fmt.Sprintf("%.4f", *e.StandardError)
+		}
+		g.Add(e.Name, fmt.Sprint(e.Rollouts), mean, standardError, e.State)
 	}
-	return table.WriteText(w, t)
+	if len(l) == 0 {
+		g.Notes = []string{"There is none in this output folder yet."}
+	}
+	return g.Write(w)
 }

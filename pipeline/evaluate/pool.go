@@ -57,7 +57,7 @@ func (a Archive) Pool(names []string) (*Pooled, error) {
 		case !slices.Equal(first.Shares, setup.Shares):
 			differ = "their tasks have different weights"
 		default:
-			if key := otherwise(first, setup); key != "" {
+			if key := first.Differs(setup); key != "" {
 				differ = "they were asked with different " + key
 			}
 		}

@@ -3,7 +3,6 @@ package logs
 import (
 	"cmp"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ func readEveryEval(b *book, path string) error {
 			Name string `json:"name"`
 		} `json:"eval_library"`
 	}
-	beside(path, strings.TrimSuffix(filepath.Base(path), "_samples.jsonl")+".json", &about)
+	beside(path, strings.TrimSuffix(base(path), "_samples.jsonl")+".json", &about)
 	err := rows(path, func(r *everyEvalRow) error {
 		d := b.draft(r.Benchmark, r.Model)
 		d.Allocated = d.Allocated || r.Metadata.Speceval != nil

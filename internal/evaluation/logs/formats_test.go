@@ -1,7 +1,9 @@
 package logs_test
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -341,25 +343,31 @@ func TestMetricsOverSamplesOfLighteval(t *testing.T) {
 	}
 }
 
-// TestAByteOrderMarkIsNoReasonToPassOver puts one before every JSON file of other tools: the
-// counts stay, and no trial or repeat is passed over.
-func TestAByteOrderMarkIsNoReasonToPassOver(t *testing.T) {
-	for _, folder := range []string{"harbor/job", "terminal-bench", "nemo-skills", "lm-eval", "verifiers", "every-eval-ever"} {
+// TestMarksAndCompressionAreNoReasonToPassOver puts a byte order mark before every JSON file of
+// other tools, or compresses it: the counts stay, and no trial or repeat is passed over.
+func TestMarksAndCompressionAreNoReasonToPassOver(t *testing.T) {
+	for k, folder := range slices.Repeat([]string{"harbor/job", "terminal-bench", "nemo-skills", "lm-eval", "verifiers", "every-eval-ever"}, 2) {
 		from, to := filepath.Join("testdata", filepath.FromSlash(folder)), t.TempDir()
 		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 			t.Fatal(err)
 		}
-		marked := 0
+		changed := 0
 		err := filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
 			if ext := filepath.Ext(path); err != nil || d.IsDir() || ext != ".json" && ext != ".jsonl" {
 				return err
 			}
-			marked++
+			changed++
 			text, err := os.ReadFile(path)
-			return cmp.Or(err, os.WriteFile(path, append([]byte("\ufeff"), text...), 0o666))
+			if k < 6 {
+				return cmp.Or(err, os.WriteFile(path, append([]byte("\ufeff"), text...), 0o666))
+			}
+			var b bytes.Buffer
+			w := gzip.NewWriter(&b)
+			_, fault := w.Write(text)
+			return errors.Join(err, fault, w.Close(), os.Remove(path), os.WriteFile(path+".gz", b.Bytes(), 0o666))
 		})
-		if err != nil || marked == 0 {
-			t.Fatalf("%s: %d files, %v", folder, marked, err)
+		if err != nil || changed == 0 {
+			t.Fatalf("%s: %d files, %v", folder, changed, err)
 		}
 		want, err := read(from, "")
 		if err != nil {

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -22,9 +23,31 @@ var errLong = fmt.Errorf("a text or value is longer than %d MiB", maxValue>>20)
 // lenient is how logs are decoded: a key may stand twice, and the last one counts.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
+// open opens a log for reading, decompressed if its name ends in .gz.
+func open(path string) (io.ReadCloser, error) {
+	disk, err := files.OpenInput(path, files.Log)
+	if err != nil || !strings.HasSuffix(path, gzipped) {
+		return disk, err
+	}
+	text, err := gzip.NewReader(disk)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), disk.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(text, files.Log.MaxBytes), disk}, nil
+}
+
+// gzipped ends the name of a file that is compressed by gzip.
+const gzipped = ".gz"
+
+// base is the name of a file, that of its text if it is compressed.
+func base(path string) string { return strings.TrimSuffix(filepath.Base(path), gzipped) }
+
 // Head returns the first bytes of a file, by which its format is recognised.
 func Head(path string) ([]byte, error) {
-	disk, err := files.OpenInput(path, files.Log)
+	disk, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +127,7 @@ func parse(v jsontext.Value, value any) error { return json.Unmarshal(v, value, 
 
 // object reads a file that is one JSON value.
 func object(path string, value any) error {
-	disk, err := files.OpenInput(path, files.Log)
+	disk, err := open(path)
 	if err != nil {
 		return err
 	}
@@ -113,11 +136,15 @@ func object(path string, value any) error {
 }
 
 // beside reads another file in the folder of a log, if it is there and sound.
-func beside(path, name string, about any) { object(filepath.Join(filepath.Dir(path), name), about) }
+func beside(path, name string, about any) {
+	if path = filepath.Join(filepath.Dir(path), name); object(path, about) != nil {
+		object(path+gzipped, about)
+	}
+}
 
 // rows calls each for every row of JSONL.
 func rows[T any](path string, each func(row *T) error) error {
-	disk, err := files.OpenInput(path, files.Log)
+	disk, err := open(path)
 	if err != nil {
 		return err
 	}

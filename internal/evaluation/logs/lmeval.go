@@ -3,7 +3,6 @@ package logs
 import (
 	"cmp"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ var lmEvalKeys = []string{"doc_id", "doc", "target", "arguments", "resps", "filt
 // readLMEval reads samples_<task>_<time>.jsonl of lm-evaluation-harness: a row for every
 // document and filter. Versions before 0.4 name no filter.
 func readLMEval(b *book, path string) error {
-	task, at := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "samples_"), ".jsonl"), ""
+	task, at := strings.TrimSuffix(strings.TrimPrefix(base(path), "samples_"), ".jsonl"), ""
 	if cut := strings.LastIndexByte(task, '_'); cut > 0 {
 		task, at = task[:cut], task[cut+1:]
 	}

@@ -159,7 +159,7 @@ func find(path string) (paths []string, folder bool, err error) {
 			return err
 		case hidden && d.IsDir():
 			return filepath.SkipDir
-		case !hidden && d.Type().IsRegular() && slices.Contains([]string{".eval", ".json", ".jsonl", ".parquet"}, filepath.Ext(name)):
+		case !hidden && d.Type().IsRegular() && slices.Contains([]string{".eval", ".json", ".jsonl", ".parquet"}, filepath.Ext(base(name))):
 			paths = append(paths, name)
 		}
 		return nil
@@ -187,7 +187,7 @@ func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 		}
 		for _, f := range formats {
 			lacks := func(word string) bool { return !bytes.Contains(head, []byte(`"`+word+`"`)) }
-			is := f.file.MatchString(filepath.Base(path)) && bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte(f.begins)) && !slices.ContainsFunc(f.words, lacks)
+			is := f.file.MatchString(base(path)) && bytes.HasPrefix(bytes.TrimLeft(head, "\ufeff \t\r\n"), []byte(f.begins)) && !slices.ContainsFunc(f.words, lacks)
 			if c.Format != "" && c.Format != f.name || !is && (c.Format == "" || folder) {
 				continue
 			}

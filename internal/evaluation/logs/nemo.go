@@ -3,7 +3,6 @@ package logs
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,7 +26,7 @@ var (
 func readNemo(b *book, path string) error {
 	d := b.draft(folder(path, 0), "")
 	repeat, place := 0, 0
-	if match := nemoFile.FindStringSubmatch(filepath.Base(path)); match != nil {
+	if match := nemoFile.FindStringSubmatch(base(path)); match != nil {
 		repeat, _ = strconv.Atoi(match[1]) // "" is 0
 	}
 	return rows(path, func(fields *members) error {
