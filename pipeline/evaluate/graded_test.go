@@ -147,7 +147,7 @@ func TestAJudgeGrades(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGrades(t, r, folder, "speceval_judge_graded_v2:", func(task int, text string) float64 {
+	checkGrades(t, r, folder, "speceval_judge_graded_v3:", func(task int, text string) float64 {
 		_, said, found := strings.Cut(text, "\n\nIn short: ")
 		said, _, whole := strings.Cut(said, "\nThat is all.")
 		if !found || !whole || !strings.HasPrefix(answers[task], said) {

@@ -36,11 +36,11 @@ func TestVerdictsAreKeptAndCounted(t *testing.T) {
 		t.Errorf("verdicts %s", got)
 	}
 	rows := l.scores()
-	want := rollout.Score{Benchmark: "quiz", Model: "m", TaskID: "sum", Correct: true, Answer: "42", Scorer: "speceval_math_v9"}
+	want := rollout.Score{Benchmark: "quiz", Model: "m", TaskID: "sum", Correct: true, Answer: "42", Scorer: "speceval_math_v10"}
 	if rows[0] != want {
 		t.Errorf("row 0 is %+v", rows[0])
 	}
-	for task, scorer := range []string{"speceval_math_v9", "speceval_choice_v4", "speceval_judge_v2:wise", "speceval_choice_v4"} {
+	for task, scorer := range []string{"speceval_math_v10", "speceval_choice_v5", "speceval_judge_v3:wise", "speceval_choice_v5"} {
 		if got := rows[2*task+1]; got.Scorer != scorer || got.TaskIndex != int32(task) || got.Rollout != 1 {
 			t.Errorf("task %d: %+v, want scorer %s", task, got, scorer)
 		}
@@ -48,7 +48,7 @@ func TestVerdictsAreKeptAndCounted(t *testing.T) {
 	for _, file := range []string{profileFile, score.ProfilesFile} {
 		got, err := profile.Read(filepath.Join(l.dir, file))
 		want := profile.Profile{
-			Benchmark: "quiz", Model: "m", Scorer: "speceval_choice_v4+speceval_judge_v2:wise+speceval_math_v9",
+			Benchmark: "quiz", Model: "m", Scorer: "speceval_choice_v5+speceval_judge_v3:wise+speceval_math_v10",
 			TaskIDs: []string{"sum", "which", "river", "again"}, PassCounts: []int{1, 2, 1, 1}, TestedK: 2,
 		}
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
@@ -325,11 +325,11 @@ func TestOtherRulesMakeScoresStale(t *testing.T) {
 	l.settings.JudgeName = "wiser"
 	l.succeed()
 	old := superseded()
-	if len(old) != 1 || l.scores()[4].Scorer != "speceval_judge_v2:wiser" {
+	if len(old) != 1 || l.scores()[4].Scorer != "speceval_judge_v3:wiser" {
 		t.Fatalf("%v superseded, and the scores are by %s", old, l.scores()[4].Scorer)
 	}
 	rows, _, err := rowfile.ReadFile[rollout.Score](old[0])
-	if err != nil || rows[4].Scorer != "speceval_judge_v2:wise" {
+	if err != nil || rows[4].Scorer != "speceval_judge_v3:wise" {
 		t.Errorf("kept %v, %v", rows, err)
 	}
 	l.rollouts[0].Text = `\boxed{40}`

@@ -31,7 +31,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_choice_v4"
+const Version = "speceval_choice_v5"
 
 // letters are the names of options.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -110,7 +110,7 @@ func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int
 		n = 0
 	}
 	switch {
-	case !m.stands(text) && n != 1 && !m.joined(text), enumerates(text, at, m):
+	case !m.stands(text) && n != 1 && !m.joined(text) && !(s.texts == nil && !m.closed && m.isLabel(text)), enumerates(text, at, m):
 		return reading{}, byText, textEnd
 	case m.joined(text), n == 1 && other != m.letter: // "F) Grape", which is G
 		return ambiguous, byText, at
@@ -183,7 +183,7 @@ func skipFillers(s string, i int) int {
 }
 
 // heads reports whether a noun, whose first adjective is at from and which ends at
-// to, is a heading with a letter alone on the line below.
+// to, is a heading with a letter alone, or before its text, on the line below.
 func heads(s string, from, to int) bool {
 	if w, i := words.Before(s, from); is(w, "the") {
 		from = i
@@ -195,7 +195,7 @@ func heads(s string, from, to int) bool {
 		return false
 	}
 	line, _, _ := strings.Cut(rest[m.to:], "\n")
-	return bare(line)
+	return bare(line) || m.isLabel(rest)
 }
 
 // enumerates reports whether the mark after a claim, which ends at a place, begins

@@ -28,18 +28,19 @@ func (s *Scorer) line(text string) reading {
 		return got
 	}
 	m, ok := lineMark(last)
-	switch {
-	case !ok:
-	case m.joined(last):
+	if ok && m.joined(last) {
 		return ambiguous
-	case listed(prior, m), undoes(prior):
-		return reading{}
-	case bare(last[m.to:]):
-		return s.settle(m.letter)
-	case s.labels(last, m, prior == ""):
+	}
+	if alone := ok && bare(last[m.to:]); alone || ok && s.labels(last, m, prior == "") {
+		switch {
+		case listed(prior, m), undoes(prior):
+			return reading{}
+		case alone:
+			return s.settle(m.letter)
+		}
 		return s.labelled(last, m)
 	}
-	if m, ok = lineMark(first); ok && bare(first[m.to:]) {
+	if m, ok = lineMark(first); ok && !enumerates(text, 0, m) && (bare(first[m.to:]) || m.isLabel(first) && s.labels(first, m, true)) {
 		return s.amend(text, strings.Index(text, first)+len(first), s.settle(m.letter))
 	}
 	return reading{}

@@ -30,8 +30,8 @@ import (
 // Versions name the rules of this package in scores and profiles, of verdicts that are
 // yes or no and of grades; the judge model's name follows them there.
 const (
-	Version       = "speceval_judge_v2"
-	GradedVersion = "speceval_judge_graded_v2"
+	Version       = "speceval_judge_v3"
+	GradedVersion = "speceval_judge_graded_v3"
 )
 
 // Asker sends a request to a server of the judge model.

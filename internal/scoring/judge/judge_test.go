@@ -81,6 +81,7 @@ func TestVerdicts(t *testing.T) {
 		{"correct_answer: yes", none, ""},
 		{"incorrect: yes", none, ""},
 		{`{"correct": "maybe"}`, none, ""},
+		{strings.Repeat("the set {1, 2}\n", 20) + `{"correct": "yes"}`, "yes", ""},
 		{`{"incorrect": "yes"}`, none, ""},
 	} {
 		servers := &script{replies: []string{test.reply}, finish: "stop"}

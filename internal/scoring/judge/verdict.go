@@ -62,9 +62,8 @@ type statement struct {
 	after  string // the rest of the reply
 }
 
-// mostObjects bounds how many lines of a reply are tried as the beginning of a
-// JSON object.
-const mostObjects = 8
+// mostRead bounds the bytes that are read of a reply as JSON, from each line with a brace on to the end.
+const mostRead = 16 << 20
 
 // plainColons writes colons and blanks in one way.
 var plainColons = strings.NewReplacer("：", ":", "\u00a0", " ", "\r", "")
@@ -78,12 +77,12 @@ func (f *field) parse(reply string) (reward float64, answer string, ok bool) {
 	text := plainColons.Replace(reply)
 	var said []statement
 	quoting := false // a line such as "The response ends with:" stands before
-	for tried := 0; text != ""; {
+	for read := 0; text != ""; {
 		line, rest, _ := strings.Cut(text, "\n")
 		quoted := quoting || strings.HasPrefix(strings.TrimSpace(line), ">")
 		at := strings.IndexByte(line, '{')
-		if at >= 0 && tried < mostObjects {
-			tried++
+		if at >= 0 && read < mostRead {
+			read += len(text) - at
 			var o object
 			d := json.NewDecoder(strings.NewReader(text[at:]))
 			if d.Decode(&o) == nil && f.in(o) != nil {

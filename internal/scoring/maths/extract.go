@@ -33,7 +33,8 @@ func final(text string, ended, several bool) words.Final {
 	if word, ok := lastWord(text); ok {
 		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
-	if whole := trimmed(text); len(whole) <= longestWhole {
+	_, _, items := lastItems(text)
+	if whole := trimmed(text); len(whole) <= longestWhole && !items {
 		if a, ok := latex.Read(whole); ok && !explanation.MatchString(whole) && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
 			return words.Final{Text: whole}
 		}
@@ -84,8 +85,8 @@ var (
 // remark is a remark in brackets behind a value at the end of a text.
 var remark = regexp.MustCompile(`(\d[^\n(]*) \((?i:the|i\.?e\.?,?|that is|since|because|as|which|note:?|approximately|approx\.?|about|rounded|only|also|or (?:about|approximately)) [^()]*\)[.*]*\s*$`)
 
-// attained is a last sentence of a value and where it is attained: the minimum is 5 when x = 2.
-var attained = regexp.MustCompile(`((?:^|[.!?\n])[^.!?;\n=\d]*\b(?:[mM]inimum|[mM]aximum|smallest|largest|least|greatest|value)\b[^.!?;\n=\d]* is \**(?:-?\d[\d.,/]*|\$[^$=]+\$)\**),? (?:when|where|at|for|if) \$?(?:[a-z] ?= ?)+[^=\s?]+[.*]*\s*$`)
+// attained is a last sentence of a value and where it is attained: the area is 5 when x = 2.
+var attained = regexp.MustCompile(`((?:^|[.!?\n])[^.!?;\n=\d]* is \**(?:-?\d[\d.,/]*|\$[^$=]+\$)\**(?: [a-z/²³]+){0,3}),? (?:when|where|at|for|if) \$?(?:[a-z] ?= ?)+[^=\s?]+[.*]*\s*$`)
 
 // unchecked is a text without a remark at its end, and without a check, which has the
 // last number before it and says no more than that this holds: x = 16. Check: 16 + 2 = 18.

@@ -244,13 +244,17 @@ func TestLinesOfResponses(t *testing.T) {
 		"The minimum is 5 when x = 2.": true, "So the maximum value is 5 at x = 2.": true, "The value of f is $5$ for $x=2$.": true, "**The minimum is 5 if x = 2.**": true, "The least value is 5, when x = y = 1.": true,
 		"The minimum is 2 when x = 5.": false, "The minimum is not 5 when x = 2.": false, "The minimum is at least 5 when x = 2.": false, "It is false that the minimum is 5 if x = 2.": false, "Is it true that the value is 5 if x = 2?": false,
 		"The value is 5 if x = 2 and 7 if x = 3.": false, "The value is 7 if x = 3 and the value is 5 if x = 2.": false, "The value is 5 if x = 2. Otherwise it is 6.": false, "We have x = 5 when y = 3.": false, "It is 5 or 6 when x = 2.": false,
+		"The area is 5 when x = 2": true, "The area is **5** square units when $x = 2$.": true, "The speed is 5 km/h at t = 2.": true, "The area is 2 when x = 5": false, "The area is at most 5 when x = 2": false,
+
+		"There are 5 left of 20": true, "5 left out of 20": true, "So, 5 marbles are left out of 20.": true, "She has 5 remaining from the original 20.": true, "20 of 5 are left": false, "There are 20 left of 5.": false,
+		"It is $5$, or 500%.": true, "It is $5$, or $6$.": false, "It is not $5$, or 500%.": false,
 
 		"**5**\n\nExplanation: 2+3=5, and 5 < 6.": true, "5\nExplanation: We have 6 boxes less 1.": true, "5\n\n**Reasoning:** 10 / 2, then\n1 for each of 7 days.": true, "Explanation: 10 - 5 = 5\n\n**5**": true, "Reasoning: 6 less 1.\n5": true, "5.\nReasoning: 6 less 1.": true, "There are 5.\n\n***": true,
 		"6\nExplanation: 10 / 2 = 5.": false, "5\nExplanation: 12 / 2 = 6.": false, "5\nExplanation: wait, it is 6.": false, "5\nExplanation: that is not right, we get 6.": false, "5\nReasoning: we have 8 less 2, so 6.": false, "not 5\nExplanation: 12 / 2 = 6.": false,
 		"5 or 6\nExplanation: both hold.": false, "5?\nExplanation: 7 days.": false, "at most 5\nReasoning: 7 days.": false, "Explanation: It is not\n5": false, "Explanation: 10 - 4 = 6\n\n5": false, "Explanation: It is less than\n\n5": false, "5, 6\nReasoning: 7 days.": false, "Explanation: 5 + 1 = 6\n\n**6**": false, "5\nThe answer is 6.": false,
 
 		"The answer is:\n- 5": true, "The answer is:\n\n- **5**\n": true, "**Answer:**\n- $5$ cows": true, "The answer is:\n* 5": true, "Final answer:\n- 5.\n\nThat is all.": true,
-		"The answer is:\n-5": false, "The answer is: - 5": false, "The answer is:\n- 5\n- 6": false, "The answer is:\n- 5\n\n- 6": false, "The answer is not:\n- 5": false, "The answer is:\n- not 5": false, "The answer is:\n- 5 or 6": false, "The answer is:\n- 5 - 6": false,
+		"The answer is:\n-5": false, "The answer is: - 5": false, "The answer is:\n- 5\n- 6": false, "The answer is:\n* 6\n* 5": false, "The answers are:\n1. 6\n2. 5": false, "The solutions are:\n* $x=6$\n* $x=5$": false, "The cases are:\n- 6\n- 5\n\nThe answer is 5.": true, "The answer is:\n- 5\n\n- 6": false, "The answer is not:\n- 5": false, "The answer is:\n- not 5": false, "The answer is:\n- 5 or 6": false, "The answer is:\n- 5 - 6": false,
 		"The answer is:\n- 5 is wrong": false, "I doubt that the answer is:\n- 5": false, "The answer is:\n- 5 dozen": false,
 
 		"The answer is five (5).": true, "The answer is **five (5)**.": true, "Five (5)": true, "There are five ($5$) cows.": true, "Hence five (5) of them remain.": true, "The answer is not six (6) but five (5).": true,
@@ -268,6 +272,11 @@ func TestLinesOfResponses(t *testing.T) {
 	for text, right := range map[string]bool{"The answer is:\n-5": true, "The answer is: - 5": true, "The answer is:\n- 5": false, "The answer is:\n- -5": true, "The answer is:\n- \\frac{10}{2}": true} {
 		if v := check("-5", text); v.Correct() != right {
 			t.Errorf("%q for -5: %+v", text, v)
+		}
+	}
+	for _, text := range []string{"The answer is:\n* 5\n* 6", "**The solutions are:**\n1. 6\n2. 5", "The solutions are:\n- $x = 5$\n- $x = 6$\n"} {
+		if v := check(`5, 6`, text); !v.Correct() {
+			t.Errorf("%q for 5, 6: %+v", text, v)
 		}
 	}
 	if !check("125", "The answer is one hundred and twenty-five (125).").Correct() || !check("2000", "It is two thousand (2,000).").Correct() {

@@ -39,12 +39,13 @@ var finders = [...]struct {
 	note string
 }{
 	{announced, "no box: what follows the word answer was read"},
+	{lastItems, "no box: the last list was read"},
 	{lastMath, "no box: the last formula was read"},
 	{lastNumber, "no box: the last value was read"},
 }
 
 // amongWords is the finder of numbers among words.
-const amongWords = 2
+const amongWords = 3
 
 // found is the answer at a place if the text states it there, or else the last value
 // that the sentence around it states: 8 in "not 7 but 8", and in "8, not 7".
@@ -52,6 +53,8 @@ func found(text string, p span, content string) (string, bool) {
 	stance := words.States(text, p.from, p.to)
 	if stance == words.Stated {
 		return content, true
+	} else if other := orForm.FindStringSubmatch(text[p.to:]); other != nil && words.States(text[:p.to], p.from, p.to) == words.Stated {
+		return content + " or " + other[1], true
 	}
 	from := max(0, p.from-longestTail)
 	from += max(strings.LastIndex(text[from:p.from], ". "), strings.LastIndex(text[from:p.from], "\n")) + 1
@@ -70,6 +73,9 @@ var (
 	numeral = regexp.MustCompile(`-?\.?\d(?:[\d.,/]*\d)?`)
 	space   = regexp.MustCompile(`\S+`)
 )
+
+// orForm is another form of a value behind it at the end of a text: 3/4, or 75%.
+var orForm = regexp.MustCompile(`^[ $*)\\]*,? or (?:about )?[$*(\\]*(-?\.?\d(?:[\d.,/]*\d)?\\?%?)[ $*)\\]*[.!]?\s*$`)
 
 // valuesOf are the formulas and numbers of a sentence, without the numbers of names, H2.
 func valuesOf(text string, sentence span) (all []span) {
@@ -109,8 +115,10 @@ func announced(text string) (span, string, bool) {
 		if strings.HasPrefix(tail, "n't") { // the answer isn't
 			continue
 		}
-		if strings.Contains(text[i+len(phrase):len(text)-len(tail)], "\n") && bullet.MatchString(tail) {
-			tail = tail[len("- "):]
+		if label, list, below := strings.Cut(text[i+len(phrase):], "\n"); below && strings.Trim(label, " :*}") == "" {
+			if length, content := itemized(list); length > 0 {
+				return span{len(text) - len(list), len(text) - len(list) + length}, content, true
+			}
 		}
 		line := span{len(text) - len(tail), len(text)}.until(text, "\n")
 		p, ok := statement(text, line)
@@ -124,8 +132,45 @@ func announced(text string) (span, string, bool) {
 	return span{}, "", false
 }
 
-// bullet begins the only item of a list, which is no sum.
-var bullet = regexp.MustCompile(`^- +[*$]*-?\d[^\n+=^-]*(?:\n\s*[^\s*+-]|\s*$)`)
+// item is a line of a list, a bullet or a number before it; single is the only one, which is no sum.
+var (
+	item   = regexp.MustCompile(`^\s*(?:[-*•+]|\d+[.)])\s+(.*\S)\s*$`)
+	single = regexp.MustCompile(`^[*$]*-?\d[^+=^-]*$`)
+)
+
+// itemized reads the items of a list at the beginning of a text, one a line: its length, and the
+// items with commas between.
+func itemized(text string) (length int, content string) {
+	var items []string
+	for line := range strings.Lines(text) {
+		m := item.FindStringSubmatch(line)
+		if m != nil {
+			_, ok := latex.Read(trimmed(m[1]))
+			if !ok {
+				return 0, ""
+			}
+			items = append(items, trimmed(m[1]))
+		} else if strings.TrimSpace(line) != "" {
+			break
+		}
+		length += len(line)
+	}
+	if len(items) == 0 || len(items) == 1 && !single.MatchString(items[0]) {
+		return 0, ""
+	}
+	return length, strings.Join(items, ", ")
+}
+
+// lastItems is the list at the end of a text, behind a colon.
+func lastItems(text string) (span, string, bool) {
+	at := max(strings.LastIndex(text, ":\n"), strings.LastIndex(text, ":**\n"))
+	if at < 0 {
+		return span{}, "", false
+	}
+	at += strings.IndexByte(text[at:], '\n') + 1
+	length, content := itemized(text[at:])
+	return span{at, at + length}, content, length == len(text)-at && strings.Contains(content, ", ")
+}
 
 // announcedWords are the words behind the last announcement of a text, to the end of its sentence; ""
 // for nothing.

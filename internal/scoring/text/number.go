@@ -13,7 +13,7 @@ import (
 )
 
 // NumberVersion names the rules for numbers in scores and profiles.
-const NumberVersion = "speceval_number_v9"
+const NumberVersion = "speceval_number_v10"
 
 // Number scores answers that are a number, which may be off by a tolerance.
 //

@@ -42,7 +42,16 @@ func Counts(behind string) bool {
 	} else if end < len(all) && all[end] == "," {
 		return len(all) > end+1 && slices.Contains(reasons, all[end+1])
 	}
-	return end == len(all) && slices.ContainsFunc(all, isNoun) || end < len(all) && slices.Contains(reasons, all[end])
+	return end == len(all) && (slices.ContainsFunc(all, isNoun) || leaves(all)) || end < len(all) && slices.Contains(reasons, all[end])
+}
+
+// leaves reports whether words say of what a number is the rest: 17 left of 20.
+func leaves(all []string) bool {
+	at := slices.IndexFunc(all, func(t string) bool { return t == "left" || t == "remaining" }) + 1
+	if at > 0 && at < len(all) && all[at] == "out" {
+		at++
+	}
+	return at > 0 && at < len(all) && (all[at] == "of" || all[at] == "from")
 }
 
 // reasons begin a remark on a value.
@@ -58,6 +67,8 @@ func counts(phrase []string, few bool) bool {
 		switch r := role(token); {
 		case r == Subject && anyOf(rest, Thinks, Doubts):
 			return false
+		case i == 0 && leaves(phrase[:min(3, len(phrase))]):
+			return true
 		case r == Denies && contrast(phrase[i:]), r == Link, r == Subject, token == "for", noun && r == open && participle(token):
 			return true
 		case token == "as" && len(rest) == 1 && !isNumber(rest[0]), (token == "when" || token == "where") && follows != sorts && !slices.Contains(rest, token):
