@@ -1,8 +1,8 @@
 //go:build drill
 
 // Package runs_test disturbs runs: faults of this machine, of a Slurm cluster and of the
-// servers. What is left is compared with an undisturbed run. It is make drill-generate,
-// drill-faults and drill-slurm.
+// servers. What is left is compared with an undisturbed run. It is make drill-faults and
+// drill-slurm.
 package runs_test
 
 import (
@@ -161,11 +161,6 @@ func (s *site) reference(out string) string {
 // the tests of the task that wants a program.
 const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json"
 
-// inputs are all files that a run reads from outside its output folder.
-func (s *site) inputs() []string {
-	return []string{s.config, s.Path(sums), s.Path(mixed), s.Path(tests)}
-}
-
 // replicas of the fleet, half of them for each model.
 const replicas = 4
 
@@ -180,7 +175,7 @@ func (s *site) experiment(small bool) {
 	s.writeMixed()
 	s.config, s.urls = s.Path("experiments.toml"), s.FreeURLs(replicas+1)
 	s.WriteConfig(s.config, s.settings(small))
-	s.Serve("fleet.txt", s.config, s.urls, "--speed", "300")
+	s.Serve("fleet.txt", s.config, s.urls, "--speed", "300", "--fail", "500=0.01,cut=0.01,garbage=0.005")
 }
 
 // The benchmarks have ids of the paper's, so that the systems stage finds them
