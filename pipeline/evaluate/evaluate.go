@@ -23,7 +23,6 @@ import (
 	"speceval/internal/scoring/family"
 	"speceval/internal/servers/ending"
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/atomicfile"
 	"speceval/pipeline/config"
@@ -240,7 +239,7 @@ func (s *Subject) lock(folder string, h Host) (*dag.Lock, error) {
 }
 
 // run begins an evaluation, or resumes one that is not complete.
-func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, scored scoring, servers *serving.Servers, h Host) (_ *evaluation.Result, err error) {
+func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, scored scoring, servers *pool.Servers, h Host) (_ *evaluation.Result, err error) {
 	lock, err := s.lock(setup.Path(s.out()), h)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	"speceval/internal/machine/clock"
 	"speceval/internal/policy/seed"
 	"speceval/internal/scoring/family"
-	"speceval/internal/servers/serving"
+	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/terminal/display"
 	"speceval/method/neyman"
@@ -133,9 +133,9 @@ func (b *Benchmark) sameTasks(r *evaluation.Result) error {
 type Subject struct {
 	*Benchmark // its configuration has this model alone
 	model      config.Model
-	named      bool             // the policy or its stages were asked for
-	servers    *serving.Servers // of all its evaluations; nil: each has its own
-	scored     *score.Settings  // the same
+	named      bool            // the policy or its stages were asked for
+	servers    *pool.Servers   // of all its evaluations; nil: each has its own
+	scored     *score.Settings // the same
 }
 
 // With is the benchmark with a model: an id of the configuration, or a name under which servers

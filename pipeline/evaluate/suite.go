@@ -12,7 +12,7 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
-	"speceval/internal/servers/serving"
+	"speceval/internal/servers/pool"
 	"speceval/internal/store/rollout"
 	"speceval/method/staged"
 	"speceval/pipeline/config"
@@ -129,7 +129,7 @@ type scoring struct {
 }
 
 // scorers score the benchmarks' tasks, by the rules of the score stage.
-func (s *Subject) scorers(o experiment.Outside, judges *serving.Servers) (scoring, error) {
+func (s *Subject) scorers(o experiment.Outside, judges *pool.Servers) (scoring, error) {
 	settings := s.scored
 	if settings == nil {
 		own, _, err := experiment.ScoreSettings(s.cfg, o, judges, s.files)

@@ -17,7 +17,7 @@ import (
 
 	"speceval/data"
 	"speceval/internal/machine/clock"
-	"speceval/internal/servers/serving"
+	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/profile"
 	"speceval/internal/terminal/typeset"
@@ -215,14 +215,14 @@ func (e *Experiment) sampledCorpus() (generating, scoring dag.Stage, err error) 
 }
 
 // generateSettings returns the settings of the generate stage.
-func (e *Experiment) generateSettings(servers *serving.Servers, tasks []TaskFile) generate.Settings {
+func (e *Experiment) generateSettings(servers *pool.Servers, tasks []TaskFile) generate.Settings {
 	cfg := e.config
 	s := generate.Settings{
 		Seed: cfg.Experiment.Seed, Rollouts: cfg.Corpus.RolloutsPerTask,
 		Config: cfg.Asked("experiment.seed", "corpus.rollouts_per_task", "serving.version"),
 		Clock:  clock.Wall{}, OnLoss: vllm.OnLoss(cfg.Serving.OnLoss),
 	}
-	models := map[string]serving.Model{}
+	models := map[string]pool.Model{}
 	for _, m := range cfg.Models {
 		served := ServedModel(cfg, m)
 		served.Requires.Continues = Continues(cfg)

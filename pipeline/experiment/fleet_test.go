@@ -10,7 +10,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/policy/seed"
 	"speceval/internal/servers/launcher"
-	"speceval/internal/servers/serving"
+	"speceval/internal/servers/pool"
 	"speceval/internal/store/profile"
 	"speceval/method/controller"
 	"speceval/pipeline/config"
@@ -108,7 +108,7 @@ func TestModelsWithoutAShape(t *testing.T) {
 func TestWhatAWeightlessWorkerLoads(t *testing.T) {
 	out, folder := t.TempDir(), t.TempDir()
 	prepare := weightless(out)
-	got, err := prepare(serving.Model{ID: "qwen3_5_4b", Launch: launcher.Model{Path: "Qwen/Qwen3.5-4B", Served: "s"}})
+	got, err := prepare(pool.Model{ID: "qwen3_5_4b", Launch: launcher.Model{Path: "Qwen/Qwen3.5-4B", Served: "s"}})
 	want := filepath.Join(out, "models", "qwen3_5_4b")
 	if err != nil || got.Path != want || got.Served != "s" || strings.Join(got.Flags, " ") != "--load-format dummy --language-model-only" {
 		t.Errorf("%+v, %v", got, err)
@@ -119,10 +119,10 @@ func TestWhatAWeightlessWorkerLoads(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = prepare(serving.Model{ID: "own", Launch: launcher.Model{Path: folder}}); err != nil || got.Path != folder || strings.Join(got.Flags, " ") != "--load-format dummy" {
+	if got, err = prepare(pool.Model{ID: "own", Launch: launcher.Model{Path: folder}}); err != nil || got.Path != folder || strings.Join(got.Flags, " ") != "--load-format dummy" {
 		t.Errorf("a folder of the user's: %+v, %v", got, err)
 	}
-	if _, err = prepare(serving.Model{ID: "gpt", Launch: launcher.Model{Path: "gpt"}}); err == nil {
+	if _, err = prepare(pool.Model{ID: "gpt", Launch: launcher.Model{Path: "gpt"}}); err == nil {
 		t.Error("a model without a shape was prepared")
 	}
 }

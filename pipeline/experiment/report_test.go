@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"speceval/internal/servers/launcher"
-	"speceval/internal/servers/serving"
+	"speceval/internal/servers/pool"
 	"speceval/pipeline/config"
 )
 
@@ -54,7 +54,7 @@ func TestWhoGetsWhichKey(t *testing.T) {
 			t.Errorf("%s: launched servers see %q", what, s.Environment)
 		}
 		if tt.faults != "" {
-			if _, err := serving.New(s).Acquire(t.Context(), serving.Model{ID: "m", Launch: launcher.Model{}}); err == nil || !strings.Contains(err.Error(), tt.faults) {
+			if _, err := pool.New(s).Acquire(t.Context(), pool.Model{ID: "m", Launch: launcher.Model{}}); err == nil || !strings.Contains(err.Error(), tt.faults) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

@@ -24,7 +24,6 @@ import (
 	"speceval/internal/scoring/judge"
 	"speceval/internal/scoring/sandbox"
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/files"
 	"speceval/pipeline/config"
@@ -33,7 +32,7 @@ import (
 )
 
 // ScoreSettings returns the settings of the score stage, with notes for the user.
-func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
+func ScoreSettings(cfg *config.Config, o Outside, servers *pool.Servers, tasks []TaskFile) (s score.Settings, notes []string, err error) {
 	s = score.Settings{
 		Rollouts: cfg.Corpus.RolloutsPerTask, AtATime: runtime.GOMAXPROCS(0),
 		Config: map[family.Need]map[string]string{
@@ -76,7 +75,7 @@ func ScoreSettings(cfg *config.Config, o Outside, servers *serving.Servers, task
 }
 
 // setJudge sets how the judge is asked. A prompt of the user's is part of its name.
-func setJudge(s *score.Settings, cfg *config.Config, o Outside, servers *serving.Servers, tasks []TaskFile) error {
+func setJudge(s *score.Settings, cfg *config.Config, o Outside, servers *pool.Servers, tasks []TaskFile) error {
 	asked := judge.Settings{Sampling: vllm.Sampling{
 		Model: cfg.Judge.Model, Temperature: cfg.Judge.Temperature, TopP: 1, MaxTokens: cfg.Judge.MaxTokens,
 		TemplateArguments: map[string]any{"enable_thinking": false},
@@ -118,7 +117,7 @@ func setJudge(s *score.Settings, cfg *config.Config, o Outside, servers *serving
 			return score.Judge{}, fmt.Errorf("no judge: name the servers of %s in judge.urls", cfg.Judge.Model)
 		}
 		sayBlind()
-		lease, err := servers.Acquire(ctx, serving.Model{ID: cfg.Judge.Model, Requires: pool.Requirement{Model: cfg.Judge.Model}})
+		lease, err := servers.Acquire(ctx, pool.Model{ID: cfg.Judge.Model, Requires: pool.Requirement{Model: cfg.Judge.Model}})
 		if err != nil {
 			return score.Judge{}, err
 		}

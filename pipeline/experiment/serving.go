@@ -12,7 +12,6 @@ import (
 
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -24,31 +23,29 @@ import (
 const KeyVariable = "SPECEVAL_API_KEY"
 
 // Servers are the workers of the experiment.
-func Servers(cfg *config.Config, o Outside) *serving.Servers {
-	return serving.New(servingSettings(cfg, o))
+func Servers(cfg *config.Config, o Outside) *pool.Servers {
+	return pool.New(servingSettings(cfg, o))
 }
 
 // Judges are the servers of the judge, which get a key where one is named for them.
-func Judges(cfg *config.Config, o Outside) *serving.Servers {
-	return serving.New(judgeSettings(cfg, o))
+func Judges(cfg *config.Config, o Outside) *pool.Servers {
+	return pool.New(judgeSettings(cfg, o))
 }
 
-func judgeSettings(cfg *config.Config, o Outside) serving.Settings {
+func judgeSettings(cfg *config.Config, o Outside) pool.Settings {
 	s := servingSettings(cfg, o)
-	w := serving.Worker{Name: "judge", URLs: cfg.Judge.URLs, KeyHint: "no key is sent to the judge: name the environment variable with its key in judge.key_env"}
+	w := pool.Worker{Name: "judge", URLs: cfg.Judge.URLs, KeyHint: "no key is sent to the judge: name the environment variable with its key in judge.key_env"}
 	if cfg.Judge.KeyEnv != "" {
 		setKey(&w, o.Environment, cfg.Judge.KeyEnv, "the judge")
 	}
-	s.Workers = []serving.Worker{w}
+	s.Workers = []pool.Worker{w}
 	return s
 }
 
-func servingSettings(cfg *config.Config, o Outside) serving.Settings {
-	s := serving.Settings{
-		Settings: pool.Settings{
-			Window: cfg.Systems.Window, Attempts: cfg.Serving.Attempts,
-			Outage: time.Duration(cfg.Serving.OutageSeconds) * time.Second, Report: o.Report,
-		},
+func servingSettings(cfg *config.Config, o Outside) pool.Settings {
+	s := pool.Settings{
+		Window: cfg.Systems.Window, Attempts: cfg.Serving.Attempts, Report: o.Report,
+		Outage:      time.Duration(cfg.Serving.OutageSeconds) * time.Second,
 		Hang:        time.Duration(cfg.Serving.HangSeconds) * time.Second,
 		Start:       time.Duration(cfg.Serving.StartSeconds) * time.Second,
 		Environment: withoutKeys(o.Environment, cfg),
@@ -56,7 +53,7 @@ func servingSettings(cfg *config.Config, o Outside) serving.Settings {
 	}
 	oneHost := onOneHost(cfg.Workers)
 	for _, w := range cfg.Workers {
-		worker, owner := serving.Worker{Name: w.Name, URLs: w.URLs}, "worker "+w.Name
+		worker, owner := pool.Worker{Name: w.Name, URLs: w.URLs}, "worker "+w.Name
 		if w.KeyEnv != "" || oneHost {
 			setKey(&worker, o.Environment, cmp.Or(w.KeyEnv, KeyVariable), owner)
 			if w.KeyEnv == "" && worker.Key == "" {
@@ -93,7 +90,7 @@ func Variable(environment []string, name string) string {
 }
 
 // setKey gives a worker the key of the variable with a name, where owner names it.
-func setKey(w *serving.Worker, environment []string, name, owner string) {
+func setKey(w *pool.Worker, environment []string, name, owner string) {
 	w.Key = vllm.Key(Variable(environment, name))
 	w.KeyHint = fmt.Sprintf("the key of %s is taken from the environment variable %s", owner, name)
 	if w.Key == "" {
@@ -144,8 +141,8 @@ func Continues(cfg *config.Config) bool {
 }
 
 // ServedModel is a model of the experiment as servers must have it.
-func ServedModel(cfg *config.Config, m config.Model) serving.Model {
-	return serving.Model{
+func ServedModel(cfg *config.Config, m config.Model) pool.Model {
+	return pool.Model{
 		ID: m.ID,
 		Launch: launcher.Model{
 			Path: m.Path, Served: m.Served, MaxSequences: m.MaxSequences,

@@ -19,7 +19,7 @@ import (
 	"speceval/internal/policy/seed"
 	"speceval/internal/servers/flops"
 	"speceval/internal/servers/launcher"
-	"speceval/internal/servers/serving"
+	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/profile"
 	"speceval/method/controller"
@@ -150,7 +150,7 @@ func (e *Experiment) measuredRuns(unknown []string) (*systems.Measured, error) {
 	for _, b := range all {
 		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Prompts()}
 	}
-	served := map[string]serving.Model{}
+	served := map[string]pool.Model{}
 	for _, model := range cfg.Models {
 		served[model.ID] = ServedModel(cfg, model)
 		m.Models[model.ID], m.MaxSequences[model.ID] = Sampling(cfg, model), model.MaxSequences
@@ -162,7 +162,7 @@ func (e *Experiment) measuredRuns(unknown []string) (*systems.Measured, error) {
 			faults = append(faults, fmt.Errorf("profile %s: list its benchmark and its model in the configuration, to run it on servers", p.Name()))
 		}
 	}
-	workers, judges := serving.NewWorkers(servingSettings(cfg, e.outside)), Judges(cfg, e.outside)
+	workers, judges := pool.NewWorkers(servingSettings(cfg, e.outside)), Judges(cfg, e.outside)
 	vacate := Experiment{close: e.close}
 	e.close = append(slices.Clone(e.close), workers.Close, judges.Close)
 	if len(cfg.Systems.ScoredRepeats) > 0 {
@@ -188,7 +188,7 @@ func (e *Experiment) measuredRuns(unknown []string) (*systems.Measured, error) {
 
 // scoredRuns are timed runs under real rewards, by the scorers of the score
 // stage.
-func scoredRuns(cfg *config.Config, o Outside, judges *serving.Servers, tasks []TaskFile) (*systems.Scored, error) {
+func scoredRuns(cfg *config.Config, o Outside, judges *pool.Servers, tasks []TaskFile) (*systems.Scored, error) {
 	scoring, _, err := ScoreSettings(cfg, o, judges, tasks)
 	if err != nil {
 		return nil, err
@@ -250,8 +250,8 @@ func drawnLengths(cfg *config.Config) *systems.Drawn {
 
 // weightless makes what a launched server loads for a model without its weights:
 // the folder that its path names, or one in the shape of its checkpoint, in the output folder.
-func weightless(out string) func(serving.Model) (launcher.Model, error) {
-	return func(m serving.Model) (launcher.Model, error) {
+func weightless(out string) func(pool.Model) (launcher.Model, error) {
+	return func(m pool.Model) (launcher.Model, error) {
 		load := m.Launch
 		if !checkpoint.IsFolder(load.Path) {
 			shape, err := shapeOf(m.ID)

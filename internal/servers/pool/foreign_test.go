@@ -217,22 +217,6 @@ func TestAShortContext(t *testing.T) {
 	}
 }
 
-// TestHalvesOfCharacters counts what the answers had to lose.
-func TestHalvesOfCharacters(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 1)
-		p, end := f.pool(Settings{Window: 1, Attempts: 1}, Requirement{Model: "m"})
-		f.servers[0].handler = func(_ *server, w http.ResponseWriter, _ *http.Request) {
-			io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"\udc00 \ud800"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`+"\n\ndata: [DONE]\n\n")
-		}
-		answer, _, err := p.Stream(t.Context(), vllm.Request{Sampling: vllm.Sampling{Model: "m", MaxTokens: 9}, Messages: []vllm.Message{{Role: "user", Content: "?"}}}, nil)
-		end()
-		if said := strings.Join(f.log(), ""); err != nil || answer.Text != "\ufffd \ufffd" || !strings.Contains(said, "had 2 halves") {
-			t.Errorf("%+v, %v; said %q", answer, err, said)
-		}
-	})
-}
-
 // TestMixedPool has vLLM of two versions beside another server: each is asked in
 // its own way, and the notes say that they differ.
 func TestMixedPool(t *testing.T) {

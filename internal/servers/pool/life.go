@@ -36,22 +36,22 @@ func (p *Pool) takeOut(r *replica, life int, fault error) {
 	p.settings.Report(fmt.Sprintf("replica %s is out, %d of %d left: %v", r.Name, left, len(p.replicas), fault))
 }
 
-// SayAfter is how long a wait for servers is silent.
-const SayAfter = 3 * time.Second
+// sayAfter is how long a wait for servers is silent.
+const sayAfter = 3 * time.Second
 
-// Waiting is the message about a wait for servers.
-func Waiting(left time.Duration) string {
+// waitingText is the message about a wait for servers.
+func waitingText(left time.Duration) string {
 	return fmt.Sprintf("no server answers; waiting up to %v more (serving.outage_seconds)", left.Round(time.Second))
 }
 
 // waitOutage turns requests away if no replica comes back in time.
 func (p *Pool) waitOutage(ctx context.Context) {
-	silent := min(SayAfter, p.settings.Outage)
+	silent := min(sayAfter, p.settings.Outage)
 	if p.settings.Clock.Sleep(ctx, silent) != nil {
 		return
 	}
 	if left := p.settings.Outage - silent; left > 0 {
-		p.settings.Report(Waiting(left))
+		p.settings.Report(waitingText(left))
 		if p.settings.Clock.Sleep(ctx, left) != nil {
 			return
 		}

@@ -74,7 +74,6 @@ func (l *Place) Stream(r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, 
 	if err == nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.mended += completion.Mended
 		replica.rests = 0
 		return completion, nil
 	}

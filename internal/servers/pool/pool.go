@@ -1,7 +1,7 @@
 // Package pool spreads requests over the replicas of one model. A replica has at most a window
 // of requests at a time; a request goes to the replica with the fewest, waits in the pool while
 // all are full, and goes to another when its replica dies or hangs. Such replicas are out until
-// they prove well.
+// they prove well. Servers find and start the replicas of models, and lend pools of them.
 package pool
 
 import (
@@ -35,7 +35,8 @@ type Replica struct {
 	Restart func(ctx context.Context) error
 }
 
-// Settings are how a pool works. Window and Attempts must be at least 1.
+// Settings are how a pool works, and Servers with the pools that they lend. Window and Attempts
+// must be at least 1.
 type Settings struct {
 	Window   int           // most requests outstanding at a replica
 	Attempts int           // times that a server fails a request, or dies during it, until it is given up
@@ -44,6 +45,13 @@ type Settings struct {
 
 	// Report gets lines for the log, from several goroutines; it may be nil.
 	Report func(text string)
+
+	// Of Servers:
+	Workers     []Worker
+	Hang        time.Duration // without a token until a replica counts as hung
+	Start       time.Duration // for launched servers to become healthy
+	Logs        string        // folder of the logs of launched servers
+	Environment []string      // of this process, for launched servers
 }
 
 // Pool is a set of replicas and the requests on their way to them. Its methods
@@ -67,7 +75,6 @@ type Pool struct {
 	outage    error              // for all requests, once an outage has lasted too long
 	endOutage context.CancelFunc // of the watch on an outage
 	resent    int
-	mended    int // halves of characters in answers
 	lost      []string
 }
 
@@ -91,7 +98,7 @@ type replica struct {
 // replica, and what to do; it wraps ErrUnserved if no live replica is left. A replica that
 // comes, or comes back, has to meet the same requirement. The pool must be closed.
 func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings) (*Pool, error) {
-	p := &Pool{settings: s.Completed(), requirement: need}
+	p := &Pool{settings: s.completed(), requirement: need}
 	p.ctx, p.end = context.WithCancel(context.Background())
 	p.waits, p.stop = context.WithCancel(context.Background())
 	served, errs := make([]Served, len(replicas)), make([]error, len(replicas))
@@ -139,8 +146,8 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 	return p, nil
 }
 
-// Completed is the settings with what is nil filled in.
-func (s Settings) Completed() Settings {
+// completed is the settings with what is nil filled in.
+func (s Settings) completed() Settings {
 	if s.Clock == nil {
 		s.Clock = clock.Wall{}
 	}
@@ -174,9 +181,6 @@ func (p *Pool) Close() {
 	p.tasks.Wait()
 	for _, r := range p.replicas {
 		r.Client.Close()
-	}
-	if p.mended > 0 {
-		p.settings.Report(fmt.Sprintf("answers had %d halves of surrogate pairs, each of which was replaced by U+FFFD", p.mended))
 	}
 }
 

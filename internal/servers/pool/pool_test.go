@@ -123,7 +123,7 @@ func TestTheEndOfAnOutage(t *testing.T) {
 			p, end := f.pool(Settings{Window: 1, Attempts: 2, Outage: time.Hour}, Requirement{Model: "m"})
 			f.servers[0].kill()
 			wait := ask(p, t.Context(), 0, 3)
-			time.Sleep(SayAfter)
+			time.Sleep(sayAfter)
 			synctest.Wait()
 			began := time.Now()
 			stop(p)

@@ -28,9 +28,13 @@ type reply struct {
 	Fingerprint label          `json:"system_fingerprint"`
 	Choices     []choice       `json:"choices"`
 	PromptIDs   []int32        `json:"prompt_token_ids"` // next to the choices, where the answer is to a chat
-	Usage       object[counts] `json:"usage"`
+	Usage       object[counts] `json:"usage"`            // once read, wherever it stood
+	Groq        object[struct {
+		Usage object[counts] `json:"usage"`
+		Error jsontext.Value `json:"error"`
+	}] `json:"x_groq"`
 
-	Error     jsontext.Value `json:"error"` // and other signs of a failure: see failed
+	Error     jsontext.Value `json:"error"` // and other signs of a failure: see failure
 	Errors    jsontext.Value `json:"errors"`
 	Detail    jsontext.Value `json:"detail"`
 	ErrorCode jsontext.Value `json:"error_code"`
@@ -39,12 +43,14 @@ type reply struct {
 
 // choice is the one answer that was asked for, which a server need not number.
 type choice struct {
-	Index    number  `json:"index"`
-	Delta    message `json:"delta"`   // of a chunk
-	Message  message `json:"message"` // of a whole answer; chunks may have both, one of them empty
-	Text     content `json:"text"`    // of /v1/completions
-	Finish   label   `json:"finish_reason"`
-	TokenIDs []int32 `json:"token_ids"`
+	Index    number         `json:"index"`
+	Delta    message        `json:"delta"`   // of a chunk
+	Message  message        `json:"message"` // of a whole answer; chunks may have both, one of them empty
+	Text     content        `json:"text"`    // of /v1/completions
+	Finish   label          `json:"finish_reason"`
+	TokenIDs []int32        `json:"token_ids"`
+	Usage    object[counts] `json:"usage"` // in streams of Kimi
+	Error    jsontext.Value `json:"error"` // in answers of OpenRouter
 }
 
 type message struct {
@@ -216,29 +222,26 @@ func unquote(raw []byte) string {
 	return string(s)
 }
 
-// joiner joins halves of surrogate pairs that came in two chunks.
-type joiner struct {
-	half   string // the first half that the last chunk has ended with
-	mended int    // halves without another; each became U+FFFD
-}
+// joiner joins halves of surrogate pairs that came in two chunks. It is the first half that the
+// last chunk has ended with.
+type joiner string
 
-// next returns a text without the half of a pair at its end; last says that none follows.
+// next returns a text without the half of a pair at its end; last says that none follows. Halves
+// without another become U+FFFD.
 func (j *joiner) next(s string, last bool) string {
-	if s == "" && !last || j.half == "" && utf8.ValidString(s) {
+	if s == "" && !last || *j == "" && utf8.ValidString(s) {
 		return s
 	}
 	var whole []byte
-	for s, j.half = j.half+s, ""; s != ""; {
+	for s, *j = string(*j)+s, ""; s != ""; {
 		char, n := utf8.DecodeRuneInString(s)
 		if first := surrogate(s); first != 0 {
 			n = 3
 			if pair := utf16.DecodeRune(first, surrogate(s[3:])); pair != utf8.RuneError {
 				char, n = pair, 6
 			} else if !last && len(s) == 3 && first < 0xdc00 {
-				j.half = s
+				*j = joiner(s)
 				break
-			} else {
-				j.mended++
 			}
 		}
 		whole, s = utf8.AppendRune(whole, char), s[n:]
@@ -266,6 +269,12 @@ func (c *reply) read(data []byte) error {
 	*c = reply{spoke: c.spoke, mused: c.mused, ID: c.ID, Model: c.Model, Fingerprint: c.Fingerprint, Choices: c.Choices[:0], PromptIDs: c.PromptIDs[:0]}
 	err := json.Unmarshal(data, c, lenient)
 	if err == nil && utf8.Valid(data) {
+		for i := 0; i < len(c.Choices) && !c.Usage.told; i++ {
+			c.Usage = c.Choices[i].Usage
+		}
+		if !c.Usage.told {
+			c.Usage = c.Groq.is.Usage
+		}
 		return nil
 	}
 	numbers := noNumber.ReplaceAllFunc(data, func(found []byte) []byte {
@@ -282,11 +291,23 @@ func (c *reply) read(data []byte) error {
 
 var nothing = regexp.MustCompile(`^(null|false|0|""|{}|\[\])?$`)
 
-// failed reports whether a chunk is the failure of a server: {"error"}, {"errors"}, {"detail"},
-// {"text","error_code"} or {"object":"error"}.
-func (c *reply) failed() bool {
+// failure is the part of a chunk that tells of the failure of a server, nil if it tells of none:
+// all of {"error"}, {"errors"}, {"detail"}, {"text","error_code"} and {"object":"error"}, or the
+// error of a choice or of x_groq.
+func (c *reply) failure(data []byte) []byte {
 	bare := len(c.Choices) == 0 && !c.Usage.told
-	return !nothing.Match(c.Error) || bare && (!nothing.Match(c.Errors) || !nothing.Match(c.Detail) || !nothing.Match(c.ErrorCode) || string(c.Object) == `"error"`)
+	if !nothing.Match(c.Error) || bare && (!nothing.Match(c.Errors) || !nothing.Match(c.Detail) || !nothing.Match(c.ErrorCode) || string(c.Object) == `"error"`) {
+		return data
+	}
+	for _, choice := range c.Choices {
+		if !nothing.Match(choice.Error) {
+			return choice.Error
+		}
+	}
+	if !nothing.Match(c.Groq.is.Error) {
+		return c.Groq.is.Error
+	}
+	return nil
 }
 
 // piece returns the part of the answer in a chunk, perhaps from several fields. told reports

@@ -21,7 +21,9 @@ import (
 func TestCauses(t *testing.T) {
 	const cause = "CUDA out of memory at layer 7"
 	for body, want := range map[string]Kind{
-		dataOf(`{"error":{"message":"CAUSE","code":"500"}}`):                                                       ServerFault,
+		dataOf(`{"error":{"message":"CAUSE","code":"500"}}`):                                                                      ServerFault,
+		dataOf(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":502,"message":"CAUSE"}}]}`): ServerFault, // OpenRouter
+		dataOf(`{"choices":[{"index":0,"delta":{}}],"x_groq":{"error":"CAUSE"}}`):                                                 ServerFault,
 		dataOf(`{"error":"CAUSE"}`):                                                                                ServerFault,
 		dataOf(`{"error":{"type":"x","detail":"CAUSE"}}`):                                                          ServerFault,
 		dataOf(`{"error":"Internal Server Error","message":"CAUSE","status":500}`):                                 ServerFault,

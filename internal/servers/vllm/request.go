@@ -142,7 +142,6 @@ type Completion struct {
 	Software    string  // the Server header; "" if there is none
 	Continued   int     // how often a pool went on with it after a loss; see OnLoss
 	Again       int     // how often a pool began it anew, though a part may have been seen
-	Mended      int     // halves of surrogate pairs without another; each became U+FFFD
 
 	Sent     time.Time // when the request was handed to the network
 	Finished time.Time // when the last byte, or the error, arrived

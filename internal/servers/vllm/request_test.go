@@ -3,6 +3,7 @@ package vllm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -27,6 +28,8 @@ func TestBody(t *testing.T) {
 	large.Seed = math.MaxInt64
 	left, topK := standard, standard
 	left.LeaveOut, topK.TopK = FieldsNamed([]string{"temperature", "top_p", "top_k", "seed"}), 20
+	rest := full
+	rest.MaxTokens, rest.Prefix = 9, &Prefix{PromptIDs: []int32{1, 2}, IDs: []int32{3, 4}, left: new(int)}
 	plain := manner{plain: true}
 	const (
 		start = `{"model":"m","messages":[{"role":"user","content":"hi"}],"seed":7,`
@@ -44,6 +47,9 @@ func TestBody(t *testing.T) {
 		{"zeros are sent", bare, false, manner{}, start + `"temperature":0,"top_p":0.95,"max_tokens":4,"top_k":0,"min_p":0,"repetition_penalty":1}`},
 		{"stream", bare, true, manner{}, start + `"temperature":0,"top_p":0.95,"max_tokens":4,"stream":true,` +
 			`"stream_options":{"include_usage":true,"continuous_usage_stats":true},"top_k":0,"min_p":0,"repetition_penalty":1}`},
+		{"the rest of an answer", rest, true, manner{}, fmt.Sprintf(`{"model":"m","seed":%d,"temperature":0.6,"top_p":0.95,"max_tokens":7,"stream":true,`+
+			`"stream_options":{"include_usage":true,"continuous_usage_stats":true},"top_k":20,"min_p":0,"repetition_penalty":1,"thinking_token_budget":0,`+
+			`"ignore_eos":true,"return_token_ids":true,"prompt":[1,2,3,4]}`, ContinuationSeed(7, 2))},
 		{"plain", standard, false, plain, usual + `}`},
 		{"plain stream", standard, true, plain, usual + `,"stream":true,"stream_options":{"include_usage":true}}`},
 		{"plain, of what was refused nothing", standard, true, manner{plain: true, refused: lengthField | usageOfStreams | LeaveSeed},

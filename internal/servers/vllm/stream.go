@@ -111,7 +111,7 @@ func (a *assembly) read(body io.Reader) error {
 	if err == nil && broken == nil {
 		err = a.flush()
 	}
-	a.Text, a.Reasoning, a.Mended = a.text.String(), a.reasoning.String(), a.said.mended+a.thought.mended
+	a.Text, a.Reasoning = a.text.String(), a.reasoning.String()
 	switch {
 	case errors.Is(broken, bufio.ErrTooLong) || len(a.pending) > a.most.event:
 		return garbage("an event of more than %d bytes, where max_tokens is %d", a.most.event, a.most.asked)
@@ -207,9 +207,11 @@ func (a *assembly) event(data []byte) error {
 		return errHalf
 	case err != nil:
 		return err
-	case a.chunk.failed():
-		return failure(0, data)
-	case len(a.chunk.Choices) == 0:
+	}
+	if fault := a.chunk.failure(data); fault != nil {
+		return failure(0, fault)
+	}
+	if len(a.chunk.Choices) == 0 {
 		a.note(data)
 	}
 	return a.add(&a.chunk)

@@ -1,4 +1,4 @@
-package serving
+package pool
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"speceval/internal/servers/launcher"
-	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 )
 
@@ -21,7 +20,7 @@ const (
 // gather finds the replicas of a model and starts the ones with recipes. It waits for
 // servers that are not ready yet. No other caller reads the launched replicas of a busy
 // site.
-func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
+func (s *Servers) gather(ctx context.Context, at *site, m Model) (*Pool, error) {
 	started, said := s.settings.Clock.Now(), false
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		p, err := s.look(ctx, at, m)
@@ -29,9 +28,9 @@ func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, er
 		if !errors.Is(err, vllm.ErrLoading) || left <= 0 {
 			return p, err
 		}
-		if !said && s.settings.Outage-left >= pool.SayAfter {
+		if !said && s.settings.Outage-left >= sayAfter {
 			said = true
-			s.settings.Report(fmt.Sprintf("%s: %v", pool.Waiting(left), err))
+			s.settings.Report(fmt.Sprintf("%s: %v", waitingText(left), err))
 		}
 		if err := s.settings.Clock.Sleep(ctx, min(pause, left)); err != nil {
 			return nil, err
@@ -41,7 +40,7 @@ func (s *Servers) gather(ctx context.Context, at *site, m Model) (*pool.Pool, er
 
 // look is gather, once: it stops the model that recipes have started at the site, which is not in
 // use, unless a worker could not start the new one before.
-func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, error) {
+func (s *Servers) look(ctx context.Context, at *site, m Model) (*Pool, error) {
 	for _, w := range at.workers {
 		if err := at.failed[[2]string{w.Name, m.ID}]; err != nil {
 			return nil, fmt.Errorf("worker %s: %w", w.Name, err)
@@ -57,7 +56,7 @@ func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, erro
 	if err := at.stop(ctx); err != nil {
 		return nil, err
 	}
-	var all []pool.Replica
+	var all []Replica
 	for _, w := range at.workers {
 		urls, launched := w.URLs, (*launcher.Servers)(nil)
 		if w.Recipe != nil {
@@ -72,14 +71,14 @@ func (s *Servers) look(ctx context.Context, at *site, m Model) (*pool.Pool, erro
 			if err != nil {
 				return nil, err
 			}
-			r := pool.Replica{Name: url, Client: client}
+			r := Replica{Name: url, Client: client}
 			if launched != nil {
 				r.Restart = func(ctx context.Context) error { return launched.Restart(ctx, i) }
 			}
 			all = append(all, r)
 		}
 	}
-	return pool.Open(ctx, all, m.Requires, s.settings.Settings)
+	return Open(ctx, all, m.Requires, s.settings)
 }
 
 // launch starts the model on a worker with a recipe.

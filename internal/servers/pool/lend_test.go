@@ -1,4 +1,4 @@
-package serving_test
+package pool_test
 
 import (
 	"context"
@@ -23,7 +23,6 @@ import (
 	"speceval/internal/machine/clock"
 	"speceval/internal/servers/launcher"
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 )
 
@@ -85,23 +84,23 @@ func (s *said) all() string {
 	return strings.Join(s.lines, "\n")
 }
 
-func servers(t *testing.T, all ...serving.Worker) (*serving.Servers, *said) {
+func servers(t *testing.T, all ...pool.Worker) (*pool.Servers, *said) {
 	t.Helper()
-	return opened(t, serving.New, all)
+	return opened(t, pool.New, all)
 }
 
 // workers are lent whole.
-func workers(t *testing.T, all ...serving.Worker) (*serving.Servers, *said) {
+func workers(t *testing.T, all ...pool.Worker) (*pool.Servers, *said) {
 	t.Helper()
-	return opened(t, serving.NewWorkers, all)
+	return opened(t, pool.NewWorkers, all)
 }
 
-func opened(t *testing.T, open func(serving.Settings) *serving.Servers, all []serving.Worker) (*serving.Servers, *said) {
+func opened(t *testing.T, open func(pool.Settings) *pool.Servers, all []pool.Worker) (*pool.Servers, *said) {
 	t.Helper()
 	log := new(said)
-	s := open(serving.Settings{
-		Settings: pool.Settings{Window: 4, Attempts: 2, Report: log.report},
-		Workers:  all, Start: time.Minute, Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"),
+	s := open(pool.Settings{
+		Window: 4, Attempts: 2, Report: log.report,
+		Workers: all, Start: time.Minute, Logs: t.TempDir(), Environment: append(os.Environ(), "SERVE=1"),
 	})
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
@@ -111,15 +110,15 @@ func opened(t *testing.T, open func(serving.Settings) *serving.Servers, all []se
 	return s, log
 }
 
-func model(id string) serving.Model {
-	return serving.Model{
+func model(id string) pool.Model {
+	return pool.Model{
 		ID:       id,
 		Launch:   launcher.Model{Path: "weights/" + id, Served: id, MaxSequences: 8, ContextTokens: 4096},
 		Requires: pool.Requirement{Model: id, ContextTokens: 4096, Version: "0.23.0"},
 	}
 }
 
-func acquire(t *testing.T, s *serving.Servers, m serving.Model) *serving.Lease {
+func acquire(t *testing.T, s *pool.Servers, m pool.Model) *pool.Lease {
 	t.Helper()
 	lease, err := s.Acquire(t.Context(), m)
 	if err != nil {
@@ -128,7 +127,7 @@ func acquire(t *testing.T, s *serving.Servers, m serving.Model) *serving.Lease {
 	return lease
 }
 
-func ask(t *testing.T, l *serving.Lease, model string) {
+func ask(t *testing.T, l *pool.Lease, model string) {
 	t.Helper()
 	request := vllm.Request{
 		Sampling: vllm.Sampling{Model: model, Temperature: 1, TopP: 1, MaxTokens: 3},
@@ -151,7 +150,7 @@ func until(t *testing.T, happens func() bool) {
 
 func TestRunningServersAreFoundByTheirModel(t *testing.T) {
 	a1, a2, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
-	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{a1.URL(), b.URL()}}, serving.Worker{Name: "two", URLs: []string{a2.URL()}})
+	s, log := servers(t, pool.Worker{Name: "one", URLs: []string{a1.URL(), b.URL()}}, pool.Worker{Name: "two", URLs: []string{a2.URL()}})
 	la, lb := acquire(t, s, model("a")), acquire(t, s, model("b"))
 	if len(la.Served()) != 2 || la.Alive() != 2 || len(lb.Served()) != 1 || lb.Alive() != 1 || la.Served()[1].Version != imitation.Version {
 		t.Errorf("a is served by %+v, b by %+v", la.Served(), lb.Served())
@@ -173,7 +172,7 @@ func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
 	a := running(t, imitation.Settings{Model: "a"})
 	port := strconv.Itoa(freePorts(t, 1))
 	gone := "http://127.0.0.1:" + port
-	s, log := servers(t, serving.Worker{Name: "one", URLs: []string{gone, a.URL()}})
+	s, log := servers(t, pool.Worker{Name: "one", URLs: []string{gone, a.URL()}})
 	lease := acquire(t, s, model("a"))
 	if len(lease.Served()) != 1 || lease.Alive() != 1 || lease.Places() != 8 || !strings.Contains(log.all(), "replica "+gone+" is out, 1 of 2 left: "+gone+": unreachable") {
 		t.Errorf("served %+v, said %q", lease.Served(), log.all())
@@ -229,9 +228,9 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 				http.Error(w, `{"error":{"message":"Loading model"}}`, http.StatusServiceUnavailable)
 			}))
 			defer server.Close()
-			s := serving.New(serving.Settings{
-				Settings: pool.Settings{Window: 1, Attempts: 1, Outage: 20 * time.Second, Clock: hasty{time.Now()}, Report: log.report},
-				Workers:  []serving.Worker{{Name: "one", URLs: []string{server.URL}}},
+			s := pool.New(pool.Settings{
+				Window: 1, Attempts: 1, Outage: 20 * time.Second, Clock: hasty{time.Now()}, Report: log.report,
+				Workers: []pool.Worker{{Name: "one", URLs: []string{server.URL}}},
 			})
 			m := foreign("a")
 			m.Drain = drain
@@ -255,9 +254,8 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 // TestADrainEndsTheWaitForAPlace, where no replica is left.
 func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	a := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
-	s := serving.New(serving.Settings{
-		Settings: pool.Settings{Window: 1, Attempts: 2, Outage: time.Hour},
-		Workers:  []serving.Worker{{Name: "one", URLs: []string{a.URL()}}},
+	s := pool.New(pool.Settings{
+		Window: 1, Attempts: 2, Outage: time.Hour, Workers: []pool.Worker{{Name: "one", URLs: []string{a.URL()}}},
 	})
 	m, drain := foreign("a"), make(chan struct{})
 	m.Drain = drain
@@ -275,44 +273,6 @@ func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	lease.Release()
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestManyCloseAtOnce, as timed runs do that end the servers of sampling before they begin: each
-// pool ends once, and says once what it saw.
-func TestManyCloseAtOnce(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/models") {
-			fmt.Fprint(w, `{"data": [{"id": "a", "max_model_len": 4096}]}`)
-			return
-		}
-		fmt.Fprint(w, `{"choices": [{"message": {"content": "\ud83d"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}`)
-	}))
-	defer server.Close()
-	var ended atomic.Int32
-	s := serving.New(serving.Settings{
-		Workers: []serving.Worker{{Name: "one", URLs: []string{server.URL}}},
-		Settings: pool.Settings{Window: 1, Attempts: 1, Report: func(text string) {
-			if strings.Contains(text, "surrogate") {
-				ended.Add(1)
-				time.Sleep(50 * time.Millisecond) // so that others come meanwhile
-			}
-		}},
-	})
-	lease := acquire(t, s, foreign("a"))
-	ask(t, lease, "a")
-	lease.Release()
-	var all sync.WaitGroup
-	for range 4 {
-		all.Go(func() {
-			if err := s.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if n := ended.Load(); n != 1 {
-		t.Errorf("the pool ended %d times", n)
 	}
 }
 
@@ -356,11 +316,11 @@ func recipe(t *testing.T, replicas int) *launcher.Recipe {
 }
 
 func TestARecipeServesOneModelAtATime(t *testing.T) {
-	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: recipe(t, 1)})
+	s, log := servers(t, pool.Worker{Name: "gpus", Recipe: recipe(t, 1)})
 	a := acquire(t, s, model("a"))
 	ask(t, a, "a")
 	inVain(t, s, model("b"))
-	got := make(chan *serving.Lease)
+	got := make(chan *pool.Lease)
 	go func() {
 		lease, err := s.Acquire(t.Context(), model("b"))
 		if err != nil {
@@ -385,7 +345,7 @@ func TestARecipeServesOneModelAtATime(t *testing.T) {
 
 func TestTwoUseAModelAtATime(t *testing.T) {
 	a := running(t, imitation.Settings{Model: "a"})
-	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{a.URL()}})
+	s, _ := servers(t, pool.Worker{Name: "one", URLs: []string{a.URL()}})
 	first := acquire(t, s, model("a"))
 	acquire(t, s, model("a"))
 	inVain(t, s, model("a"))
@@ -398,7 +358,7 @@ func TestTwoUseAModelAtATime(t *testing.T) {
 func TestAFailedStartLeavesNothingBehind(t *testing.T) {
 	r := recipe(t, 1)
 	good := r.Command
-	s, log := servers(t, serving.Worker{Name: "gpus", Recipe: r})
+	s, log := servers(t, pool.Worker{Name: "gpus", Recipe: r})
 	r.Command = "false {model}"
 	if _, err := s.Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "worker gpus") || !strings.Contains(err.Error(), filepath.Join("gpus", "a", "replica-0.log")) {
 		t.Errorf("error %v", err)
@@ -422,7 +382,7 @@ func TestAFailedStartLeavesNothingBehind(t *testing.T) {
 // TestWhatAWorkerLoads prepares a model before it is started.
 func TestWhatAWorkerLoads(t *testing.T) {
 	prepared, fault := 0, error(nil)
-	worker := serving.Worker{Name: "gpus", Recipe: recipe(t, 1), Prepare: func(m serving.Model) (launcher.Model, error) {
+	worker := pool.Worker{Name: "gpus", Recipe: recipe(t, 1), Prepare: func(m pool.Model) (launcher.Model, error) {
 		prepared++
 		load := m.Launch
 		load.Path, load.Served = "elsewhere", "b" // under another name than the model's, so that it can be told

@@ -1,8 +1,4 @@
-// Package serving finds replicas for a model: running servers that serve it,
-// and processes that it starts for it. Workers with a launch recipe serve one
-// model at a time; a model that is wanted waits until those who use another
-// have given it back.
-package serving
+package pool
 
 import (
 	"context"
@@ -11,10 +7,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"speceval/internal/servers/launcher"
-	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 )
 
@@ -36,24 +30,15 @@ type Worker struct {
 type Model struct {
 	ID       string         // for messages
 	Launch   launcher.Model // for workers with a recipe
-	Requires pool.Requirement
+	Requires Requirement
 	Drain    <-chan struct{} // closed: nothing is waited for any more; nil: never
 }
 
-// Settings are the settings that all models share.
-type Settings struct {
-	pool.Settings // of every pool
-	Workers       []Worker
-	Hang          time.Duration // without a token until a replica counts as hung
-	Start         time.Duration // for launched servers to become healthy
-
-	Logs        string   // folder of the logs of launched servers
-	Environment []string // of this process, for launched servers
-}
-
-// Servers lend the replicas of workers. They are lent together to two users of a model at
-// a time, or, by NewWorkers, each worker's whole to one, for work that is timed. Methods may be
-// called concurrently. The same workers must not be in use by two Servers.
+// Servers lend the replicas of workers: running servers that serve a model, and processes that
+// are started for it. They are lent together to two users of a model at a time, or, by
+// NewWorkers, each worker's whole to one, for work that is timed. Workers with a recipe serve one
+// model at a time; another one waits until those who use the first have given it back. Methods
+// may be called concurrently. The same workers must not be in use by two Servers.
 type Servers struct {
 	settings Settings
 	users    int // of a model at a site, at most
@@ -78,7 +63,7 @@ type site struct {
 
 // group is the replicas of a model in use or kept for use.
 type group struct {
-	*pool.Pool
+	*Pool
 	users int
 }
 
@@ -96,7 +81,7 @@ func NewWorkers(s Settings) *Servers {
 }
 
 func lending(s Settings, users int, sites ...*site) *Servers {
-	s.Settings = s.Completed()
+	s = s.completed()
 	for _, one := range sites {
 		one.open, one.failed = make(map[string]*group), make(map[[2]string]error)
 	}
@@ -105,7 +90,7 @@ func lending(s Settings, users int, sites ...*site) *Servers {
 
 // Lease is the use of a model's replicas.
 type Lease struct {
-	*pool.Pool
+	*Pool
 	Worker string // that was lent whole; "" if the replicas are of any worker
 
 	release func()
@@ -156,7 +141,7 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 			if name := s.sites[i].name; name != "" && err != nil {
 				err = fmt.Errorf("worker %s: %w", name, err)
 			}
-			if refusals[i] = err; err != nil && !errors.Is(err, pool.ErrUnserved) {
+			if refusals[i] = err; err != nil && !errors.Is(err, ErrUnserved) {
 				return nil, err
 			}
 		}

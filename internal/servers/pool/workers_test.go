@@ -1,4 +1,4 @@
-package serving_test
+package pool_test
 
 import (
 	"context"
@@ -12,12 +12,11 @@ import (
 
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/serving"
 	"speceval/internal/servers/vllm"
 )
 
 // inVain asks for a worker for a short time.
-func inVain(t *testing.T, w *serving.Servers, m serving.Model) {
+func inVain(t *testing.T, w *pool.Servers, m pool.Model) {
 	t.Helper()
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -29,8 +28,8 @@ func inVain(t *testing.T, w *serving.Servers, m serving.Model) {
 func TestAWorkerHasOneUser(t *testing.T) {
 	a1, a2, ab := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
 	w, log := workers(t,
-		serving.Worker{Name: "one", URLs: []string{a1.URL()}},
-		serving.Worker{Name: "two", URLs: []string{a2.URL(), ab.URL()}})
+		pool.Worker{Name: "one", URLs: []string{a1.URL()}},
+		pool.Worker{Name: "two", URLs: []string{a2.URL(), ab.URL()}})
 	first, second := acquire(t, w, model("a")), acquire(t, w, model("a"))
 	if first.Worker != "one" || second.Worker != "two" || first.Pool == second.Pool || first.Places() != 4 || second.Served()[0].URL != a2.URL() {
 		t.Errorf("workers %s with %+v and %s with %+v", first.Worker, first.Served(), second.Worker, second.Served())
@@ -56,7 +55,7 @@ func TestAWorkerHasOneUser(t *testing.T) {
 
 func TestAModelOfNoWorker(t *testing.T) {
 	a, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
-	w, _ := workers(t, serving.Worker{Name: "one", URLs: []string{a.URL()}}, serving.Worker{Name: "two", URLs: []string{b.URL()}})
+	w, _ := workers(t, pool.Worker{Name: "one", URLs: []string{a.URL()}}, pool.Worker{Name: "two", URLs: []string{b.URL()}})
 	_, err := w.Acquire(t.Context(), model("c"))
 	if !errors.Is(err, pool.ErrUnserved) || !strings.Contains(err.Error(), "worker one: no server serves \"c\"") || !strings.Contains(err.Error(), b.URL()+": serves \"b\"") {
 		t.Errorf("error %v", err)
@@ -67,7 +66,7 @@ func TestAModelOfNoWorker(t *testing.T) {
 		t.Errorf("a model that is served otherwise than required: %v", err)
 	}
 	acquire(t, w, model("b")).Release()
-	if _, err := serving.NewWorkers(serving.Settings{}).Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "add a [[worker]]") {
+	if _, err := pool.NewWorkers(pool.Settings{}).Acquire(t.Context(), model("a")); err == nil || !strings.Contains(err.Error(), "add a [[worker]]") {
 		t.Errorf("without workers: %v", err)
 	}
 }
@@ -75,7 +74,7 @@ func TestAModelOfNoWorker(t *testing.T) {
 // TestWorkersAfterServers uses the ports of a recipe first for shared servers
 // and then, when those are closed, for a worker that is lent whole.
 func TestWorkersAfterServers(t *testing.T) {
-	worker := serving.Worker{Name: "gpus", Recipe: recipe(t, 2)}
+	worker := pool.Worker{Name: "gpus", Recipe: recipe(t, 2)}
 	s, _ := servers(t, worker)
 	shared := acquire(t, s, model("a"))
 	ask(t, shared, "a")
@@ -136,7 +135,7 @@ func service(t *testing.T, list int) string {
 }
 
 // foreign is a model that any server may serve.
-func foreign(id string) serving.Model {
+func foreign(id string) pool.Model {
 	m := model(id)
 	m.Requires = pool.Requirement{Model: id, ContextTokens: 4096, Foreign: true, Sampling: vllm.Sampling{Model: id, Temperature: 1, TopP: 1, MaxTokens: 9}}
 	return m
@@ -147,11 +146,10 @@ func foreign(id string) serving.Model {
 func TestServersThatAreNotVLLM(t *testing.T) {
 	beside := running(t, imitation.Settings{Model: "a", Key: "sesame"})
 	for _, list := range []int{200, 403, 500} {
-		settings := serving.Settings{
-			Settings: pool.Settings{Window: 2, Attempts: 1},
-			Workers:  []serving.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}, Key: "sesame"}},
+		settings := pool.Settings{
+			Window: 2, Attempts: 1, Workers: []pool.Worker{{Name: "one", URLs: []string{service(t, list), beside.URL()}, Key: "sesame"}},
 		}
-		for _, s := range []*serving.Servers{serving.New(settings), serving.NewWorkers(settings)} {
+		for _, s := range []*pool.Servers{pool.New(settings), pool.NewWorkers(settings)} {
 			lease, err := s.Acquire(t.Context(), foreign("a"))
 			if err != nil {
 				t.Fatal(err)
@@ -174,7 +172,7 @@ func TestServersThatAreNotVLLM(t *testing.T) {
 }
 
 func TestAKeyThatAnotherServerRefuses(t *testing.T) {
-	s, _ := servers(t, serving.Worker{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"})
+	s, _ := servers(t, pool.Worker{Name: "one", URLs: []string{service(t, 200)}, KeyHint: "the key is taken from the safe"})
 	if _, err := s.Acquire(t.Context(), foreign("a")); err == nil || !strings.HasSuffix(err.Error(), "the key is taken from the safe") {
 		t.Errorf("error %v", err)
 	}
