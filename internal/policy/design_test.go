@@ -28,7 +28,7 @@ func panelsMatchEnumeration(t *testing.T, even bool) {
 	estimates := map[string][][]float64{} // [candidate][round]
 	for round := range rounds {
 		random := seed.Root(5).Index(round)
-		estimate := func(of *Policy) [][]float64 {
+		estimate := func(of *Policy) [][][]float64 {
 			all, err := of.Design.OnPanels(t.Context(), Panels{
 				Candidates: cs, Tasks: tasks, Draws: panels, Order: 16, Alphas: alphas, Even: even,
 			}, random.Stream())
@@ -57,12 +57,12 @@ func panelsMatchEnumeration(t *testing.T, even bool) {
 	}
 }
 
-func collect(estimates map[string][][]float64, name string, coefficients []float64) {
+func collect(estimates map[string][][]float64, name string, coefficients [][]float64) {
 	if estimates[name] == nil {
 		estimates[name] = make([][]float64, len(coefficients))
 	}
 	for k, c := range coefficients {
-		estimates[name][k] = append(estimates[name][k], c)
+		estimates[name][k] = append(estimates[name][k], c...)
 	}
 }
 

@@ -73,8 +73,8 @@ type Design struct {
 	Seconds func(tasks int) float64 // that one takes on a core at the paper's 8192 draws
 
 	// OnPanels estimates C on panels of a prior, a unit for each number of tasks and
-	// replicate: by prior strength, or a single one, and candidate.
-	OnPanels func(ctx context.Context, p Panels, random seed.Stream) ([][]float64, error)
+	// replicate: by prior strength, or a single one, candidate, and this one replicate.
+	OnPanels func(ctx context.Context, p Panels, random seed.Stream) ([][][]float64, error)
 
 	// OnProfile estimates C on one profile, a unit each: by candidate and batch of
 	// draws. Estimates of profiles with equally many tasks are averaged, which is
@@ -121,12 +121,13 @@ func (p Panels) fewer(n int) int { return max(min(2, p.Draws), n) }
 // an error too.
 func Batches(draws int) int { return min(8, draws) }
 
-// normalize turns continuation masses B into coefficients B/(N·v̄), v̄ being the
-// mean of p(1−p) under the prior.
-func (p Panels) normalize(masses []float64, meanVariance float64) {
-	for k := range masses {
-		masses[k] /= float64(p.Tasks) * meanVariance
+// normalized turns continuation masses B into coefficients B/(N·v̄) of one replicate, v̄
+// being the mean of p(1−p) under the prior: [candidate][replicate].
+func (p Panels) normalized(masses []float64, meanVariance float64) (coefficients [][]float64) {
+	for _, mass := range masses {
+		coefficients = append(coefficients, []float64{mass / (float64(p.Tasks) * meanVariance)})
 	}
+	return coefficients
 }
 
 // HBN is the paper's policy: a continuation by the posterior scores of the
@@ -156,19 +157,17 @@ func hbnScores(prior *neyman.Prior, s Setting) pilot.Scores {
 
 // hbnCoefficients estimates HBN's continuation coefficients C = B/(N·v̄) on one
 // replicate of panels (paper, Eq. 10).
-func hbnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]float64, error) {
+func hbnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][][]float64, error) {
 	prior, err := neyman.NewPrior(p.Order)
 	if err != nil {
 		return nil, err
 	}
-	of := pilot.Masses
 	panels := p.Draws
 	if p.Even {
-		of, panels = pilot.EvenMasses, p.fewer(p.Draws/4)
+		panels = p.fewer(p.Draws / 4)
 	}
-	masses, err := of(ctx, prior, p.Candidates, p.Tasks, panels, random)
-	p.normalize(masses, neyman.MeanVariance)
-	return [][]float64{masses}, err
+	masses, err := pilot.Masses(ctx, prior, p.Candidates, p.Tasks, panels, p.Even, random)
+	return [][][]float64{p.normalized(masses, neyman.MeanVariance)}, err
 }
 
 // HBNSync is HBN with a barrier after the pilot.

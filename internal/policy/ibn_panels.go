@@ -131,16 +131,16 @@ func ibnMasses(ctx context.Context, alphas []float64, cs pilot.Candidates, tasks
 
 // ibnCoefficients estimates IBN's continuation coefficients C = B/(N·v̄) on one
 // replicate of panels (paper, Eq. 20), of every prior strength.
-func ibnCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]float64, error) {
+func ibnCoefficients(ctx context.Context, p Panels, random seed.Stream) (coefficients [][][]float64, err error) {
 	panels := p.Draws
 	if p.Even {
 		panels = p.fewer(p.Draws / 32)
 	}
 	all, err := ibnMasses(ctx, p.Alphas, p.Candidates, p.Tasks, panels, p.Even, random)
 	for a, masses := range all {
-		p.normalize(masses, ibnMeanVariance(p.Alphas[a]))
+		coefficients = append(coefficients, p.normalized(masses, ibnMeanVariance(p.Alphas[a])))
 	}
-	return all, err
+	return coefficients, err
 }
 
 // piecePanels is the number of panels kept in memory at a time: all of the

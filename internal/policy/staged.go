@@ -70,20 +70,12 @@ const panelsPerDraw = 96
 
 // stagedCoefficients estimates the coefficients C of a policy without donors on one
 // replicate of panels of the reference prior.
-func stagedCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][]float64, error) {
+func stagedCoefficients(ctx context.Context, p Panels, random seed.Stream) ([][][]float64, error) {
 	prior, err := informed.New(p.Tasks, nil)
 	if err != nil {
 		return nil, err
 	}
-	estimates, err := pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, p.Candidates, []int{mostAfter}, max(1, p.Draws/panelsPerDraw), []seed.Stream{random})
-	if err != nil {
-		return nil, err
-	}
-	var coefficients []float64
-	for _, one := range estimates[0] {
-		coefficients = append(coefficients, one...)
-	}
-	return [][]float64{coefficients}, nil
+	return pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, p.Candidates, []int{mostAfter}, max(1, p.Draws/panelsPerDraw), []seed.Stream{random})
 }
 
 // Staged is HBN in more than two stages: sizes and weights of a stage are fixed

@@ -170,7 +170,7 @@ func (p *piece) add(ctx context.Context, s Settings, panels *pilot.Panels) error
 	first, end := p.index*s.Panels/parts, (p.index+1)*s.Panels/parts
 	replicate := seed.Root(s.Seed).Child("design").Index(s.Tasks).Index(s.Budget).Index(p.replicate)
 	start, random := replicate.Child("lattice").Stream(), replicate.Index(p.index).Stream()
-	return panels.AddEven(ctx, end-first, p.sums, pilot.NewLattice(&start).From(first), &random)
+	return panels.Add(ctx, end-first, p.sums, pilot.NewLattice(&start).From(first), &random)
 }
 
 // each calls a function for 0, …, n−1, every worker one of its own.

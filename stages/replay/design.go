@@ -39,15 +39,6 @@ func coefficientRows(cs pilot.Candidates, alpha *float64, estimates [][]float64,
 	return rows
 }
 
-// newCoefficients has no estimate yet: [candidate][replicate].
-func newCoefficients(cs pilot.Candidates, replicates int) [][]float64 {
-	g := make([][]float64, len(cs))
-	for k := range g {
-		g[k] = make([]float64, replicates)
-	}
-	return g
-}
-
 // gather adds a share of each row, which must be those of coefficientRows, to what has
 // been gathered.
 func gather(g [][]float64, cs pilot.Candidates, rows []coefficient, share float64) error {
@@ -159,11 +150,7 @@ func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
 		}
 		var rows []coefficient
 		for a, alpha := range b.strengths(p) {
-			one := newCoefficients(panels.Candidates, 1)
-			for k, c := range estimates[a] {
-				one[k][0] = c
-			}
-			rows = append(rows, coefficientRows(panels.Candidates, alpha, one, replicate)...)
+			rows = append(rows, coefficientRows(panels.Candidates, alpha, estimates[a], replicate)...)
 		}
 		return dag.WriteRows(job, u.Outputs[0], coefficientSchema, rows)
 	}
@@ -359,14 +346,15 @@ func (b *builder) selections(p *policy.Policy) (all []selection) {
 // selected is a policy's designs, one prior strength after the other. There are none
 // where all profiles are degenerate.
 func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]variance.Design, error) {
-	estimates := map[string][]coefficient{}
+	var estimates [][]coefficient
+	var files []string
 	for _, file := range s.files {
 		rows, err := dag.ReadRows[coefficient](job, file)
 		if err != nil {
 			return nil, err
 		}
 		if len(rows) > 0 || !s.profiles {
-			estimates[file] = rows
+			estimates, files = append(estimates, rows), append(files, file)
 		}
 	}
 	if len(estimates) == 0 {
@@ -379,15 +367,14 @@ func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]varia
 	var all []variance.Design
 	cs, strengths := b.candidates(p), b.strengths(p)
 	for a, alpha := range strengths {
-		g := newCoefficients(cs, s.replicates)
-		for _, file := range s.files {
-			rows, there := estimates[file]
-			if !there {
-				continue
-			}
+		g := make([][]float64, len(cs))
+		for k := range g {
+			g[k] = make([]float64, s.replicates)
+		}
+		for k, rows := range estimates {
 			part := rows[a*len(rows)/len(strengths) : (a+1)*len(rows)/len(strengths)]
 			if err := gather(g, cs, part, share); err != nil {
-				return nil, fmt.Errorf("%s: %w", file, err)
+				return nil, fmt.Errorf("%s: %w", files[k], err)
 			}
 		}
 		all = append(all, designs(p, s.tasks, alpha, cs, g)...)

@@ -12,11 +12,10 @@ import (
 	"speceval/pipeline/pair"
 )
 
-// ofEachPair reads the rows of one output of each pair, in the pairs' order.
-func ofEachPair[T any](job *dag.Job, pairs []pair.Pair, output func(pair.Pair) string) ([]T, error) {
-	var all []T
-	for _, p := range pairs {
-		rows, err := dag.ReadRows[T](job, output(p))
+// readAll reads the rows of files, one file after the other.
+func readAll[T any](job *dag.Job, files []string) (all []T, err error) {
+	for _, file := range files {
+		rows, err := dag.ReadRows[T](job, file)
 		if err != nil {
 			return nil, err
 		}
@@ -25,55 +24,59 @@ func ofEachPair[T any](job *dag.Job, pairs []pair.Pair, output func(pair.Pair) s
 	return all, nil
 }
 
-// withStages appends to rows the rows of the policies in stages, by donors and pair.
-func withStages[T any](job *dag.Job, b *builder, rows []T, donors []*policy.Donors, output func(*policy.Donors, pair.Pair) string) ([]T, error) {
-	for _, known := range donors {
-		more, err := ofEachPair[T](job, b.pairs, func(p pair.Pair) string { return output(known, p) })
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, more...)
-	}
-	return rows, nil
-}
-
-// stagesIDs are the units of policies in stages, of some donors and all pairs.
-func (b *builder) stagesIDs(donors []*policy.Donors, id func(*policy.Donors, pair.Pair) string) (all []string) {
-	for _, known := range donors {
-		all = append(all, b.ids(func(p pair.Pair) string { return id(known, p) })...)
+// each are the units or files of all pairs, in the pairs' order.
+func (b *builder) each(of func(pair.Pair) string) (all []string) {
+	for _, p := range b.pairs {
+		all = append(all, of(p))
 	}
 	return all
 }
 
-// rowKey is the key by which a file of all profiles is sorted.
-type rowKey struct {
-	benchmark, model string
-	budget           int32
-	policy           policy.Key
+// eachOf are the units or files of the policies in stages, by donors and pair.
+func (b *builder) eachOf(donors []*policy.Donors, of func(*policy.Donors, pair.Pair) string) (all []string) {
+	for _, known := range donors {
+		all = append(all, b.each(func(p pair.Pair) string { return of(known, p) })...)
+	}
+	return all
 }
+
+// parts are the files of some units.
+func parts(ids []string) (files []string) {
+	for _, id := range ids {
+		files = append(files, partFile(id))
+	}
+	return files
+}
+
+// result is a row of a file of all profiles.
+type result interface{ Of() variance.Subject }
 
 // sortRows sorts rows by profile, budget and policy; rows of one key keep
 // their order.
-func sortRows[T any](rows []T, of func(T) rowKey) {
+func sortRows[T result](rows []T) {
 	slices.SortStableFunc(rows, func(x, y T) int {
-		a, b := of(x), of(y)
+		a, b := x.Of(), y.Of()
 		return cmp.Or(
-			cmp.Compare(a.benchmark, b.benchmark), cmp.Compare(a.model, b.model),
-			cmp.Compare(a.budget, b.budget),
-			cmp.Compare(policy.All.Order(a.policy), policy.All.Order(b.policy)),
+			cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model),
+			cmp.Compare(a.Budget, b.Budget),
+			cmp.Compare(policy.All.Order(a.Key()), policy.All.Order(b.Key())),
 		)
 	})
 }
 
-// ratioKey is the key of a ratio.
-func ratioKey(r variance.Ratio) rowKey { return rowKey{r.Benchmark, r.Model, r.Budget, r.Key()} }
+// writeSorted sorts rows and writes them.
+func writeSorted[T result](job *dag.Job, output, schema string, rows []T) error {
+	sortRows(rows)
+	return dag.WriteRows(job, output, schema, rows)
+}
 
 // twoStageUnit gathers the ratios of all profiles and keeps the prior strength
 // with the least mean at each budget (paper, Eq. 22).
 func (b *builder) twoStageUnit() dag.Unit {
-	u := b.gather(twoStageID, nil, []string{variance.TwoStageFile, variance.CandidatesFile}, b.ids(profileID)...)
+	ids := b.each(profileID)
+	u := b.gather(twoStageID, nil, []string{variance.TwoStageFile, variance.CandidatesFile}, ids...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		all, err := ofEachPair[variance.Ratio](job, b.pairs, profilePart)
+		all, err := readAll[variance.Ratio](job, parts(ids))
 		if err != nil {
 			return err
 		}
@@ -81,12 +84,10 @@ func (b *builder) twoStageUnit() dag.Unit {
 			return fmt.Errorf("none of the %d profiles can be evaluated: a profile needs a task that some rollouts pass and others fail", len(b.pairs))
 		}
 		ratios, strengths := tune(all)
-		sortRows(ratios, ratioKey)
-		sortRows(strengths, ratioKey)
-		if err := dag.WriteRows(job, variance.TwoStageFile, ratioSchema, ratios); err != nil {
+		if err := writeSorted(job, variance.TwoStageFile, ratioSchema, ratios); err != nil {
 			return err
 		}
-		return dag.WriteRows(job, variance.CandidatesFile, ratioSchema, strengths)
+		return writeSorted(job, variance.CandidatesFile, ratioSchema, strengths)
 	}
 	return u
 }
@@ -96,7 +97,7 @@ func (b *builder) twoStageUnit() dag.Unit {
 // of its own, so there is none of it.
 func (b *builder) differencesUnit() dag.Unit {
 	u := b.gather(differencesID, nil, []string{variance.DifferencesFile},
-		slices.Concat([]string{twoStageID}, b.ids(profileID), b.stagesIDs(knowing(), stagesID))...)
+		slices.Concat([]string{twoStageID}, b.each(profileID), b.eachOf(knowing(), stagesID))...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		ratios, err := dag.ReadRows[variance.Ratio](job, variance.TwoStageFile)
 		if err != nil {
@@ -108,62 +109,43 @@ func (b *builder) differencesUnit() dag.Unit {
 				strength[choice{r.Key(), r.Budget}] = *r.Alpha
 			}
 		}
-		all, err := ofEachPair[variance.Difference](job, b.pairs, differencesPart)
+		all, err := readAll[variance.Difference](job, slices.Concat(b.each(differencesPart), b.eachOf(knowing(), stagesDifferences)))
 		if err != nil {
 			return err
 		}
 		all = slices.DeleteFunc(all, func(d variance.Difference) bool {
 			return d.Alpha != nil && *d.Alpha != strength[choice{d.Key(), d.Budget}]
 		})
-		if all, err = withStages(job, b, all, knowing(), stagesDifferences); err != nil {
+		return writeSorted(job, variance.DifferencesFile, differenceSchema, all)
+	}
+	return u
+}
+
+// sortedUnit gathers the rows of some files of the units that it needs.
+func sortedUnit[T result](b *builder, id, output, schema string, files, needs []string) dag.Unit {
+	u := b.gather(id, nil, []string{output}, needs...)
+	u.Run = func(_ context.Context, job *dag.Job) error {
+		all, err := readAll[T](job, files)
+		if err != nil {
 			return err
 		}
-		sortRows(all, func(d variance.Difference) rowKey { return rowKey{d.Benchmark, d.Model, d.Budget, d.Key()} })
-		return dag.WriteRows(job, variance.DifferencesFile, differenceSchema, all)
+		return writeSorted(job, output, schema, all)
 	}
 	return u
 }
 
 // errorsUnit gathers the errors of all ratios that come from the profiles.
 func (b *builder) errorsUnit() dag.Unit {
-	u := b.gather(errorsID, nil, []string{variance.ErrorsFile},
-		slices.Concat(b.ids(resampleID), b.stagesIDs(counted(), stagesID))...)
-	u.Run = func(_ context.Context, job *dag.Job) error {
-		all, err := ofEachPair[variance.ProfileError](job, b.pairs, func(p pair.Pair) string { return partFile(resampleID(p)) })
-		if err != nil {
-			return err
-		}
-		all, err = withStages(job, b, all, counted(), stagesErrors)
-		if err != nil {
-			return err
-		}
-		sortRows(all, func(e variance.ProfileError) rowKey { return rowKey{e.Benchmark, e.Model, e.Budget, e.Key()} })
-		return dag.WriteRows(job, variance.ErrorsFile, errorSchema, all)
-	}
-	return u
+	resampled := b.each(resampleID)
+	return sortedUnit[variance.ProfileError](b, errorsID, variance.ErrorsFile, errorSchema,
+		slices.Concat(parts(resampled), b.eachOf(counted(), stagesErrors)), slices.Concat(resampled, b.eachOf(counted(), stagesID)))
 }
 
 // ratiosUnit gathers the ratios of all policies.
 func (b *builder) ratiosUnit() dag.Unit {
-	u := b.gather(ratiosID, nil, []string{variance.RatiosFile},
-		slices.Concat([]string{twoStageID, tsID}, b.stagesIDs(knowing(), stagesID))...)
-	u.Run = func(_ context.Context, job *dag.Job) error {
-		var ratios []variance.Ratio
-		for _, file := range []string{variance.TwoStageFile, tsRatiosFile} {
-			rows, err := dag.ReadRows[variance.Ratio](job, file)
-			if err != nil {
-				return err
-			}
-			ratios = append(ratios, rows...)
-		}
-		ratios, err := withStages(job, b, ratios, knowing(), func(known *policy.Donors, p pair.Pair) string { return partFile(stagesID(known, p)) })
-		if err != nil {
-			return err
-		}
-		sortRows(ratios, ratioKey)
-		return dag.WriteRows(job, variance.RatiosFile, ratioSchema, ratios)
-	}
-	return u
+	stages := b.eachOf(knowing(), stagesID)
+	return sortedUnit[variance.Ratio](b, ratiosID, variance.RatiosFile, ratioSchema,
+		append([]string{variance.TwoStageFile, tsRatiosFile}, parts(stages)...), append([]string{twoStageID, tsID}, stages...))
 }
 
 // choice is the policy and budget that a prior strength is chosen for.

@@ -245,9 +245,7 @@ func differences(ratios []variance.Ratio, runs []*replayed) []variance.Differenc
 // profileID is the unit that replays a profile.
 func profileID(p pair.Pair) string { return "profile/" + p.Name() }
 
-// profilePart is where its ratios are, and differencesPart its differences to HBN, of all
-// prior strengths.
-func profilePart(p pair.Pair) string     { return partFile(profileID(p)) }
+// differencesPart is where it keeps the differences to HBN, of all prior strengths.
 func differencesPart(p pair.Pair) string { return partFile("differences/" + p.Name()) }
 
 // profileUnit replays every policy on one profile; all prior strengths are

@@ -169,14 +169,6 @@ func need(u *dag.Unit, ids []string) {
 	}
 }
 
-// ids are the units of some kind, one of each pair.
-func (b *builder) ids(of func(pair.Pair) string) (all []string) {
-	for _, p := range b.pairs {
-		all = append(all, of(p))
-	}
-	return all
-}
-
 // profileWork is the work of a unit on a profile, which draws from the unit's branch of the
 // seed tree.
 type profileWork func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error

@@ -53,13 +53,9 @@ func (b *builder) suiteUnits() (units []dag.Unit) {
 	}
 	all := b.gather(suiteID, nil, []string{variance.SuiteFile}, ids...)
 	all.Run = func(_ context.Context, job *dag.Job) error {
-		var rows []variance.Suite
-		for _, id := range ids {
-			more, err := dag.ReadRows[variance.Suite](job, partFile(id))
-			if err != nil {
-				return err
-			}
-			rows = append(rows, more...)
+		rows, err := readAll[variance.Suite](job, parts(ids))
+		if err != nil {
+			return err
 		}
 		return dag.WriteRows(job, variance.SuiteFile, suiteSchema, rows)
 	}

@@ -270,12 +270,8 @@ func (c tsCandidate) errors(ctx context.Context, probabilities []float64, warm i
 
 // uniformMSE is the mean squared error of Uniform.
 func uniformMSE(probabilities []float64, budget int) float64 {
-	sum := 0.0
-	for _, p := range probabilities {
-		sum += p * (1 - p)
-	}
 	tasks := float64(len(probabilities))
-	return sum / (tasks * tasks * float64(budget))
+	return total(variances(probabilities)) / (tasks * tasks * float64(budget))
 }
 
 // tsBatches is how many batches the trajectories of a candidate on a profile are

@@ -19,12 +19,9 @@ import (
 func tsGather(job *dag.Job, heats ...[]dag.Unit) (tsSearch, error) {
 	all := make([][]tsRow, len(heats))
 	for k, heat := range heats {
-		for _, trial := range heat {
-			rows, err := dag.ReadRows[tsRow](job, partFile(trial.ID))
-			if err != nil {
-				return tsSearch{}, err
-			}
-			all[k] = append(all[k], rows...)
+		var err error
+		if all[k], err = readAll[tsRow](job, parts(unitIDs(heat))); err != nil {
+			return tsSearch{}, err
 		}
 	}
 	return newSearch(all...), nil

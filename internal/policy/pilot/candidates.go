@@ -75,20 +75,20 @@ const (
 )
 
 // NewLattice draws the start of a lattice.
-func NewLattice(random *seed.Stream) Lattice {
-	return Lattice{random.Uint64(), random.Uint64()}
+func NewLattice(random *seed.Stream) *Lattice {
+	return &Lattice{random.Uint64(), random.Uint64()}
 }
 
 // From is the lattice without its first n points.
-func (l Lattice) From(n int) Lattice {
-	return Lattice{l.xi + uint64(n)*xiStep, l.delta + uint64(n)*deltaStep}
+func (l Lattice) From(n int) *Lattice {
+	return &Lattice{l.xi + uint64(n)*xiStep, l.delta + uint64(n)*deltaStep}
 }
 
 // next returns a point and goes on to the one after it.
 func (l *Lattice) next() (xi, delta float64) {
-	at := *l
-	*l = l.From(1)
-	return inside(at.xi), inside(at.delta)
+	xi, delta = inside(l.xi), inside(l.delta)
+	l.xi, l.delta = l.xi+xiStep, l.delta+deltaStep
+	return xi, delta
 }
 
 // inside is a number in (0, 1), uniform if the bits are.
@@ -164,25 +164,19 @@ func MeanAndError(xs []float64) (mean, se float64) {
 
 // Masses estimates the continuation masses B of HBN (paper, Eq. 10) for each
 // candidate, from one replicate of panels drawn from the reference prior. All
-// candidates see the same panels, as nested paths.
-func Masses(ctx context.Context, prior *neyman.Prior, cs Candidates, tasks, panels int, random seed.Stream) ([]float64, error) {
-	sums := make([]float64, len(cs))
-	err := NewPanels(prior, cs, tasks).add(ctx, panels, sums, independent(&random), &random)
-	return divided(sums, panels), err
-}
-
-// EvenMasses is Masses of panels that AddEven adds: of fewer, for the same error.
-func EvenMasses(ctx context.Context, prior *neyman.Prior, cs Candidates, tasks, panels int, random seed.Stream) ([]float64, error) {
-	sums := make([]float64, len(cs))
-	err := NewPanels(prior, cs, tasks).AddEven(ctx, panels, sums, NewLattice(&random), &random)
-	return divided(sums, panels), err
-}
-
-func divided(sums []float64, by int) []float64 {
-	for k := range sums {
-		sums[k] /= float64(by)
+// candidates see the same panels, as nested paths. Of even panels, fewer have the
+// same error: see Panels.Add.
+func Masses(ctx context.Context, prior *neyman.Prior, cs Candidates, tasks, panels int, even bool, random seed.Stream) ([]float64, error) {
+	var lattice *Lattice
+	if even {
+		lattice = NewLattice(&random)
 	}
-	return sums
+	masses := make([]float64, len(cs))
+	err := NewPanels(prior, cs, tasks).Add(ctx, panels, masses, lattice, &random)
+	for k := range masses {
+		masses[k] /= float64(panels)
+	}
+	return masses, err
 }
 
 // mostBlock is the number of panels that are taken through the pilot sizes together, so that
@@ -220,8 +214,8 @@ type Panels struct {
 	counts    []int
 	classes   neyman.Classes
 
-	even bool         // whether the excess is taken off
-	beta [][2]float64 // of each panel: ξκ and (1−ξ)κ
+	lattice *Lattice     // of even panels; nil of independent ones
+	beta    [][2]float64 // of each panel: ξκ and (1−ξ)κ
 }
 
 // NewPanels prepares for panels of the given tasks, at most 65,535.
@@ -248,31 +242,19 @@ func NewPanels(prior *neyman.Prior, cs Candidates, tasks int) *Panels {
 	return p
 }
 
-// AddEven draws further panels, their hyperparameters the next of a lattice, and
-// adds values to the sum of each candidate, panel by panel, that have the mean of
-// Masses and far less of its error: Σ v/L, less the excess of the panel's variance
-// divided as a uniform continuation would have it,
+// Add draws further panels, panel by panel, and adds Σ v/L to the sum of each candidate.
+//
+// With a lattice the panels are even: their hyperparameters are its next points, and what is
+// added has the same mean and far less of the error. It is Σ v/L, less the excess of the
+// panel's variance divided as a uniform continuation would have it,
 //
 //	Σ v/L − {Σ E[p(1−p) | S, ξ, δ] − N·v̄}/(b−m).
 //
 // The excess has the mean zero, and explains most by which panels differ.
-func (p *Panels) AddEven(ctx context.Context, panels int, sums []float64, lattice Lattice, random *seed.Stream) error {
-	p.even = true
-	defer func() { p.even = false }()
-	return p.add(ctx, panels, sums, lattice.next, random)
-}
-
-// hyper draws ξ and δ of one panel after the other.
-type hyper func() (xi, delta float64)
-
-// independent draws them independently and uniformly.
-func independent(random *seed.Stream) hyper {
-	return func() (xi, delta float64) { return inside(random.Uint64()), inside(random.Uint64()) }
-}
-
-func (p *Panels) add(ctx context.Context, panels int, sums []float64, of hyper, random *seed.Stream) error {
+func (p *Panels) Add(ctx context.Context, panels int, sums []float64, lattice *Lattice, random *seed.Stream) error {
+	p.lattice = lattice
 	for first := 0; first < panels; first += len(p.works) {
-		if err := p.block(ctx, min(len(p.works), panels-first), sums, of, random); err != nil {
+		if err := p.block(ctx, min(len(p.works), panels-first), sums, random); err != nil {
 			return err
 		}
 	}
@@ -280,7 +262,7 @@ func (p *Panels) add(ctx context.Context, panels int, sums []float64, of hyper, 
 }
 
 // block draws a block of panels and adds their values to sums.
-func (p *Panels) block(ctx context.Context, panels int, sums []float64, of hyper, random *seed.Stream) error {
+func (p *Panels) block(ctx context.Context, panels int, sums []float64, random *seed.Stream) error {
 	clear(p.successes)
 	var totals Totals
 	for panel := range panels {
@@ -288,7 +270,7 @@ func (p *Panels) block(ctx context.Context, panels int, sums []float64, of hyper
 			return err
 		}
 		p.works[panel].Restart()
-		p.draw(panel, &totals, of, random)
+		p.draw(panel, &totals, random)
 	}
 	p.m = 0
 	for _, m := range p.sizes {
@@ -307,8 +289,13 @@ func (p *Panels) block(ctx context.Context, panels int, sums []float64, of hyper
 }
 
 // draw draws ξ and δ, and the pilot paths of all tasks given them.
-func (p *Panels) draw(panel int, totals *Totals, of hyper, random *seed.Stream) {
-	xi, delta := of()
+func (p *Panels) draw(panel int, totals *Totals, random *seed.Stream) {
+	xi, delta := 0.0, 0.0
+	if p.lattice != nil {
+		xi, delta = p.lattice.next()
+	} else {
+		xi, delta = inside(random.Uint64()), inside(random.Uint64())
+	}
 	kappa := (1 - delta) / delta
 	p.beta[panel] = [2]float64{xi * kappa, (1 - xi) * kappa}
 	totals.BetaBinomial(p.rollouts, xi*kappa, (1-xi)*kappa)
@@ -354,7 +341,7 @@ func (p *Panels) evaluate(panel int, sums []float64) {
 	for _, k := range p.which {
 		sums[k] += p.classes.Value(p.tasks * (p.cs[k].Budget - p.m))
 	}
-	if p.even {
+	if p.lattice != nil {
 		excess := p.excess(p.beta[panel])
 		for _, k := range p.which {
 			sums[k] -= excess / float64(p.cs[k].Budget-p.m)

@@ -44,7 +44,7 @@ func TestLatticeFromAnyPoint(t *testing.T) {
 	for range 1000 {
 		lattice.next()
 	}
-	if lattice != later {
+	if *lattice != *later {
 		t.Errorf("after 1000 points %v, from the 1000th %v", lattice, later)
 	}
 }
@@ -60,12 +60,12 @@ func TestEvenPanelsHaveTheSameMean(t *testing.T) {
 	p := NewPanels(prior, cs, tasks)
 	for replicate := range replicates {
 		at := seed.Root(33).Index(replicate)
-		masses, err := Masses(t.Context(), prior, cs, tasks, panels, at.Child("plain").Stream())
+		masses, err := Masses(t.Context(), prior, cs, tasks, panels, false, at.Child("plain").Stream())
 		if err != nil {
 			t.Fatal(err)
 		}
 		sums, random := make([]float64, len(cs)), at.Child("even").Stream()
-		if err := p.AddEven(t.Context(), panels, sums, NewLattice(&random), &random); err != nil {
+		if err := p.Add(t.Context(), panels, sums, NewLattice(&random), &random); err != nil {
 			t.Fatal(err)
 		}
 		for k := range cs {
@@ -108,7 +108,7 @@ func TestPanelsUseTheWholePosterior(t *testing.T) {
 		for range 2 {
 			const panels = 30
 			got := make([]float64, len(cs))
-			if err := p.block(t.Context(), panels, got, independent(&random), &random); err != nil {
+			if err := p.block(t.Context(), panels, got, &random); err != nil {
 				t.Fatal(err)
 			}
 			for k, c := range cs {
@@ -167,7 +167,7 @@ func TestBlocksChangeNothing(t *testing.T) {
 		p.works = p.works[:block]
 		random := seed.Root(23).Stream()
 		sums := make([]float64, len(cs))
-		if err := p.AddEven(t.Context(), 100, sums, NewLattice(&random), &random); err != nil {
+		if err := p.Add(t.Context(), 100, sums, NewLattice(&random), &random); err != nil {
 			t.Fatal(err)
 		}
 		return sums
@@ -189,7 +189,7 @@ func TestPathsAreBounded(t *testing.T) {
 	}
 	random := seed.Root(24).Stream()
 	sums := make([]float64, 2)
-	if err := p.AddEven(t.Context(), 1, sums, NewLattice(&random), &random); err != nil || !(sums[0] > 0 && sums[1] > 0) {
+	if err := p.Add(t.Context(), 1, sums, NewLattice(&random), &random); err != nil || !(sums[0] > 0 && sums[1] > 0) {
 		t.Errorf("sums %v, error %v", sums, err)
 	}
 }
@@ -197,7 +197,7 @@ func TestPathsAreBounded(t *testing.T) {
 func TestPanelsEndWithTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Masses(ctx, newPrior(t), AllCandidates([]int{4}), 10, 1000, seed.Root(1).Stream()); !errors.Is(err, context.Canceled) {
+	if _, err := Masses(ctx, newPrior(t), AllCandidates([]int{4}), 10, 1000, false, seed.Root(1).Stream()); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }

@@ -10,11 +10,31 @@ type Totals struct {
 
 // BetaBinomial sets t to the distribution of the total of rollouts outcomes
 // whose success probability has a Beta(a, b) prior, a, b > 0: the same as that
-// of a Pólya urn started with a and b.
+// of a Pólya urn started with a and b. It follows from the ratio P(s+1)/P(s), outward
+// from the total nearest the mean, where nothing can underflow to zero that matters.
 func (t *Totals) BetaBinomial(rollouts int, a, b float64) {
-	t.fill(rollouts, a/(a+b), func(s, n float64) float64 {
-		return (n - s) * (a + s) / ((s + 1) * (b + (n - s - 1)))
-	})
+	if len(t.cdf) != rollouts+1 {
+		t.cdf = make([]float64, rollouts+1)
+	}
+	n := float64(rollouts)
+	ratio := func(s float64) float64 { return (n - s) * (a + s) / ((s + 1) * (b + (n - s - 1))) }
+	start := min(rollouts, int(a/(a+b)*n+0.5))
+	t.cdf[start] = 1
+	for s := start; s < rollouts; s++ {
+		t.cdf[s+1] = t.cdf[s] * ratio(float64(s))
+	}
+	for s := start; s > 0; s-- {
+		t.cdf[s-1] = t.cdf[s] / ratio(float64(s-1))
+	}
+	sum := 0.0
+	for s, p := range t.cdf {
+		sum += p
+		t.cdf[s] = sum
+	}
+	for s := range t.cdf {
+		t.cdf[s] /= sum
+	}
+	t.cdf[rollouts] = math.Inf(1)
 }
 
 // Folded turns the distribution of a total S that is symmetric about the
@@ -60,30 +80,4 @@ func (t Totals) InvertFrom(u float64, near int) int {
 		near--
 	}
 	return near
-}
-
-// fill computes the distribution from the ratio P(s+1)/P(s), outward from the
-// total nearest the mean, where nothing can underflow to zero that matters.
-func (t *Totals) fill(rollouts int, mean float64, ratio func(s, n float64) float64) {
-	if len(t.cdf) != rollouts+1 {
-		t.cdf = make([]float64, rollouts+1)
-	}
-	n := float64(rollouts)
-	start := min(rollouts, int(mean*n+0.5))
-	t.cdf[start] = 1
-	for s := start; s < rollouts; s++ {
-		t.cdf[s+1] = t.cdf[s] * ratio(float64(s), n)
-	}
-	for s := start; s > 0; s-- {
-		t.cdf[s-1] = t.cdf[s] / ratio(float64(s-1), n)
-	}
-	sum := 0.0
-	for s, p := range t.cdf {
-		sum += p
-		t.cdf[s] = sum
-	}
-	for s := range t.cdf {
-		t.cdf[s] /= sum
-	}
-	t.cdf[rollouts] = math.Inf(1)
 }

@@ -165,6 +165,9 @@ type Entry struct {
 // Entry names the result.
 func (s Subject) Entry() Entry { return Entry{s.Profile(), s.Key(), s.Budget, AlphaOf(s.Alpha)} }
 
+// Of is the subject, also of the rows that embed one.
+func (s Subject) Of() Subject { return s }
+
 // Key is the policy of the result.
 func (s Subject) Key() policy.Key { return policy.Key{Name: s.Policy, Donors: s.Donors} }
 
