@@ -8,7 +8,7 @@
 //		Policy: controller.Async, Tasks: n, Budget: b, Pilots: m, Weight: w, Prior: controller.Cold(prior),
 //	})
 //	for id, ok := c.Next(); ok; id, ok = c.Next() { … } // submit while a place is free
-//	released, err := c.Completed(id, reward)            // then Surplus says what to abort
+//	released, err := c.Completed(id, passed)            // then Surplus says what to abort
 //	mean := c.Estimate()                                // once Done (Eq. 3)
 //
 // A controller takes completions, failures and provisional allocations, and returns

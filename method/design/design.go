@@ -30,6 +30,8 @@ import (
 	"runtime"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"speceval/internal/policy/pilot"
 	"speceval/internal/policy/seed"
 	"speceval/method/informed"
@@ -58,7 +60,6 @@ type Settings struct {
 	Replicates      int    // independent of one another; 0: 8
 	QuadratureOrder int    // Gauss–Legendre nodes in each of ξ and δ; 0: 16
 	Seed            uint64 // of the panels
-	Workers         int    // goroutines, which change no result; 0: as many as processors
 }
 
 // The largest benchmark and budget: counts of tasks have 16 bits.
@@ -74,8 +75,8 @@ func (s Settings) check() error {
 		return fmt.Errorf("design: %d tasks: want 2 to %d; split a larger benchmark", s.Tasks, MostTasks)
 	case s.Budget < 2 || s.Budget > MostBudget:
 		return fmt.Errorf("design: a budget of %d rollouts a task: want 2 to %d, at least one for the pilot and one for the continuation", s.Budget, MostBudget)
-	case min(s.Panels, s.Replicates, s.QuadratureOrder, s.Workers) < 0:
-		return fmt.Errorf("design: %d panels, %d replicates, a quadrature of order %d and %d workers: want none below 0", s.Panels, s.Replicates, s.QuadratureOrder, s.Workers)
+	case min(s.Panels, s.Replicates, s.QuadratureOrder) < 0:
+		return fmt.Errorf("design: %d panels, %d replicates and a quadrature of order %d: want none below 0", s.Panels, s.Replicates, s.QuadratureOrder)
 	}
 	return nil
 }
@@ -132,7 +133,6 @@ const pieces = 8
 type piece struct {
 	replicate, index int
 	sums             []float64
-	err              error
 }
 
 // estimate returns the continuation coefficients C = B/(N·v̄) of every candidate
@@ -144,19 +144,25 @@ func estimate(ctx context.Context, s Settings, prior *neyman.Prior, cs pilot.Can
 			all = append(all, piece{replicate: replicate, index: index, sums: make([]float64, len(cs))})
 		}
 	}
-	s.each(len(all), func() func(int) {
-		panels := pilot.NewPanels(prior, cs, s.Tasks)
-		return func(i int) { all[i].err = all[i].add(ctx, s, panels) }
-	})
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	memory := sync.Pool{New: func() any { return pilot.NewPanels(prior, cs, s.Tasks) }}
+	for i := range all {
+		group.Go(func() error {
+			panels := memory.Get().(*pilot.Panels)
+			defer memory.Put(panels)
+			return all[i].add(ctx, s, panels)
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
 	coefficients := make([][]float64, len(cs))
 	for k := range coefficients {
 		coefficients[k] = make([]float64, s.Replicates)
 	}
 	scale := 1 / (float64(s.Panels) * float64(s.Tasks) * neyman.MeanVariance)
 	for _, p := range all {
-		if p.err != nil {
-			return nil, p.err
-		}
 		for k, sum := range p.sums {
 			coefficients[k][p.replicate] += scale * sum
 		}
@@ -171,25 +177,6 @@ func (p *piece) add(ctx context.Context, s Settings, panels *pilot.Panels) error
 	replicate := seed.Root(s.Seed).Child("design").Index(s.Tasks).Index(s.Budget).Index(p.replicate)
 	start, random := replicate.Child("lattice").Stream(), replicate.Index(p.index).Stream()
 	return panels.Add(ctx, end-first, p.sums, pilot.NewLattice(&start).From(first), &random)
-}
-
-// each calls a function for 0, …, n−1, every worker one of its own.
-func (s Settings) each(n int, worker func() func(int)) {
-	next := make(chan int)
-	var group sync.WaitGroup
-	for range min(s.Workers, n) {
-		group.Go(func() {
-			do := worker()
-			for i := range next {
-				do(i)
-			}
-		})
-	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	group.Wait()
 }
 
 // InStages is a design with more than two stages, or with a prior that knows something of
@@ -318,9 +305,6 @@ func (s Settings) precise(cs pilot.Candidates) Settings {
 	}
 	if s.QuadratureOrder == 0 {
 		s.QuadratureOrder = paperOrder
-	}
-	if s.Workers == 0 {
-		s.Workers = runtime.GOMAXPROCS(0)
 	}
 	return s
 }

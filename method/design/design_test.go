@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,6 @@ func TestBadSettings(t *testing.T) {
 		{design.Settings{Tasks: 2, Budget: 2, Panels: -1}, "-1 panels"},
 		{design.Settings{Tasks: 2, Budget: 2, Replicates: -1}, "-1 replicates"},
 		{design.Settings{Tasks: 2, Budget: 2, QuadratureOrder: -1}, "order -1"},
-		{design.Settings{Tasks: 2, Budget: 2, Workers: -1}, "-1 workers"},
 	} {
 		if d, err := design.Compute(t.Context(), test.settings); err == nil || !strings.Contains(err.Error(), test.want) || d != (design.Design{}) {
 			t.Errorf("%+v: %+v, %v, want an error with %q", test.settings, d, err, test.want)
@@ -35,14 +35,15 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// TestWorkersChangeNothing computes the same bits with any number of workers.
-func TestWorkersChangeNothing(t *testing.T) {
-	s := design.Settings{Tasks: 7, Budget: 9, Panels: 100, Replicates: 3, Seed: 5, Workers: 1}
+// TestProcessorsChangeNothing computes the same bits on any number of processors.
+func TestProcessorsChangeNothing(t *testing.T) {
+	s := design.Settings{Tasks: 7, Budget: 9, Panels: 100, Replicates: 3, Seed: 5}
 	want := must(design.Compute(t.Context(), s))
-	for _, workers := range []int{0, 2, 8, 100} {
-		s.Workers = workers
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, processors := range []int{1, 8} {
+		runtime.GOMAXPROCS(processors)
 		if got, err := design.Compute(t.Context(), s); err != nil || got != want {
-			t.Errorf("%d workers: %+v, %v, want %+v", workers, got, err, want)
+			t.Errorf("%d processors: %+v, %v, want %+v", processors, got, err, want)
 		}
 	}
 	s.Seed++

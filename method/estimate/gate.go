@@ -208,16 +208,6 @@ func newBounded(value, standardError float64, bounds func(rate float64) (low, hi
 // of its own, more than 0 and less than 1/2: Low and High at 0.025.
 func (b Bounded) Bounds(rate float64) (low, high float64) { return b.bounds(rate) }
 
-// Share is an estimate of a share, in [0, 1], that was found with a variance. Its bounds
-// are Wilson's for as many draws as have this variance where the share is as expected,
-// which is not 0 or 1, by a posterior for instance.
-func Share(value, expected, variance float64) Bounded {
-	draws := expected * (1 - expected) / variance
-	return newBounded(value, math.Sqrt(variance), func(rate float64) (low, high float64) {
-		return score(value, draws, -distuv.UnitNormal.Quantile(rate))
-	})
-}
-
 // Minus is the difference of two independent estimates. Its bounds join theirs as
 // Newcombe's do (Statistics in Medicine 17, 1998, method 10), and its 95% interval the
 // intervals as they are stored.

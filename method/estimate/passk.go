@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"speceval/method/neyman"
 )
 
@@ -127,7 +129,11 @@ func (q Question) Of(prior *neyman.Prior, tasks []Task) (Bounded, error) {
 		variance += share * share * max(0, p.variance.expect(powers))
 		suggested += share * share * population.expect(p.variance, classes[i])
 	}
-	return Share(value/all, expected/all, max(variance, suggested)/(all*all)), nil
+	value, expected, variance = value/all, expected/all, max(variance, suggested)/(all*all)
+	draws := expected * (1 - expected) / variance // of a share as expected, which is not 0 or 1
+	return newBounded(value, math.Sqrt(variance), func(rate float64) (low, high float64) {
+		return score(value, draws, -distuv.UnitNormal.Quantile(rate))
+	}), nil
 }
 
 // stages are a task's, with failures counted as passes for pass@k: 1 − E[(1−p)^k].

@@ -31,17 +31,11 @@ func (s *Stages) Barrier(scores []float64) Barrier {
 	}
 }
 
-// Variance is the expected variance of the estimated mean if the given rollouts are divided
-// at this barrier and executed in one stage: the variance of the stages so far, and
-// (Σ R·√v)² over the rollouts for the rest, which the allocation reaches but for rounding.
-func (b Barrier) Variance(rollouts int) float64 {
-	spent, root := b.split()
-	return spent + root*root/float64(rollouts)
-}
-
-// Reaching is the least number of rollouts, Least or more, whose Variance is at most the
-// given one. It is false if no number is enough, since the observed stages have more
-// already.
+// Reaching is the least number of rollouts, Least or more, that bring the expected variance
+// of the estimated mean to the given one, if they are divided at this barrier and executed in
+// one stage: the variance of the stages so far, and (Σ R·√v)² over the rollouts for the rest,
+// which the allocation reaches but for rounding. It is false if no number is enough, since the
+// observed stages have more already.
 func (b Barrier) Reaching(variance float64) (rollouts int, ok bool) {
 	spent, root := b.split()
 	if root == 0 {

@@ -90,8 +90,8 @@ func (s *stagesReplay) replay(ctx context.Context, all int) error {
 				}
 				r.ratio.within.add(ratio)
 				if r.errors != nil {
-					decisive, shrinkage := r.trial.Decided()
-					r.errors.add(replicate, decisive.Rollouts, decisive.Passes, shrinkage)
+					rollouts, passes, shrinkage := r.trial.Decided()
+					r.errors.add(replicate, rollouts, passes, shrinkage)
 				}
 				if its, there := known[r.design.Budget]; there {
 					r.difference.within.add(ratio - its)

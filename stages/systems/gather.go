@@ -93,7 +93,7 @@ func (s *Settings) measurementsUnit(e executed) dag.Unit {
 		if err := writeMeasurements(job, measurement.RepeatsFile, all, drawn); err != nil {
 			return err
 		}
-		return writeMeasurements(job, measurement.File, measurement.Means(measurement.Executions(all)), drawn)
+		return writeMeasurements(job, measurement.File, measurement.Means(all), drawn)
 	}
 	return u
 }

@@ -32,16 +32,17 @@ func TestSuitesAreUnbiased(t *testing.T) {
 	n := float64(len(ps))
 	for k, cells := range [][]staged.Cell{nil, cells} {
 		plan := staged.Plan{Pilots: 1, Weight: 0.1, Fractions: pilot.Fractions(4), TaskShares: shares, Cells: cells}
-		run := pilot.NewTrial(mustStages(t, len(ps), budget, plan), priors.Posteriors()...)
-		run.Whole = true
+		stages := mustStages(t, len(ps), budget, plan)
+		run := pilot.NewTrial(stages, priors.Posteriors()...)
 		random := seed.Root(9).Index(k).Stream()
 		var sum, squares, expected float64
 		for range evaluations {
-			variance, err := run.Run(ps, pilot.Independent(&random))
+			draw := pilot.Independent(&random)
+			variance, err := run.Run(ps, draw)
 			if err != nil {
 				t.Fatal(err)
 			}
-			off := run.Estimate() - want
+			off := estimate(t, stages, ps, draw) - want
 			sum, squares, expected = sum+off, squares+off*off, expected+variance/(n*n)
 			all := 0
 			for _, n := range run.Rollouts() {

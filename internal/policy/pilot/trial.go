@@ -23,11 +23,7 @@ type Trial struct {
 	passes     []int
 	scores     []float64
 	rollouts   []int
-	decisive   Decisive
-
-	// Whole also draws the last stage, whose outcome decides nothing: the estimate is then
-	// there.
-	Whole bool
+	decisive   decisive
 }
 
 // NewTrial simulates evaluations of some tasks, of one benchmark or of several with a
@@ -36,13 +32,13 @@ func NewTrial(stages *staged.Stages, posteriors ...*informed.Posterior) *Trial {
 	n := len(stages.Sizes())
 	return &Trial{
 		stages: stages, posteriors: posteriors, passes: make([]int, n), scores: make([]float64, n), rollouts: make([]int, n),
-		decisive: Decisive{make([]int, n), make([]int, n)},
+		decisive: decisive{make([]int, n), make([]int, n)},
 	}
 }
 
-// Decisive is the rollouts of each task, and the passes among them, by which an evaluation
+// decisive is the rollouts of each task, and the passes among them, by which an evaluation
 // was decided: all but the last stage's.
-type Decisive struct{ Rollouts, Passes []int }
+type decisive struct{ rollouts, passes []int }
 
 // Run simulates an evaluation of tasks with probabilities ps. It returns Σ p(1−p)·Σ c²/n
 // over the tasks and their stages, the variance of the estimate times N². Where tasks have
@@ -51,8 +47,8 @@ func (t *Trial) Run(ps []float64, draw Outcomes) (float64, error) {
 	t.stages.Restart()
 	t.posteriors.Restart()
 	clear(t.rollouts)
-	clear(t.decisive.Rollouts)
-	clear(t.decisive.Passes)
+	clear(t.decisive.rollouts)
+	clear(t.decisive.passes)
 	t.count()
 	for {
 		for i, n := range t.stages.Sizes() {
@@ -61,36 +57,32 @@ func (t *Trial) Run(ps []float64, draw Outcomes) (float64, error) {
 		if err := t.stages.Observe(t.passes); err != nil {
 			return 0, err
 		}
-		if t.stages.Done() {
-			return t.variance(ps), nil
-		}
 		if err := t.posteriors.Observe(t.stages.Sizes(), t.passes); err != nil {
 			return 0, err
 		}
 		for i, n := range t.stages.Sizes() {
-			t.decisive.Rollouts[i] += n
-			t.decisive.Passes[i] += t.passes[i]
+			t.decisive.rollouts[i] += n
+			t.decisive.passes[i] += t.passes[i]
 		}
 		t.posteriors.Scores(t.scores)
 		if err := t.stages.Decide(t.scores); err != nil {
 			return 0, err
 		}
 		t.count()
-		if t.stages.Left() == 0 && !t.Whole {
+		if t.stages.Left() == 0 { // the outcome of the last stage decides nothing
 			return t.variance(ps), nil
 		}
 	}
 }
 
-// Estimate is the mean that the last evaluation has found, if it was Whole.
-func (t *Trial) Estimate() float64 { return t.stages.Mean() }
-
 // Rollouts is the rollouts of each task in the last evaluation. It holds until the next one.
 func (t *Trial) Rollouts() []int { return t.rollouts }
 
-// Decided returns the rollouts by which the last evaluation was decided, and Σ c²/n of each
-// task in it. Both hold until the next evaluation.
-func (t *Trial) Decided() (Decisive, []float64) { return t.decisive, t.stages.Shrinkage() }
+// Decided returns the rollouts and passes of each task by which the last evaluation was decided,
+// and Σ c²/n of each task in it. They hold until the next evaluation.
+func (t *Trial) Decided() (rollouts, passes []int, shrinkage []float64) {
+	return t.decisive.rollouts, t.decisive.passes, t.stages.Shrinkage()
+}
 
 // count counts the rollouts of the stage under way.
 func (t *Trial) count() {

@@ -32,119 +32,17 @@ func mustStages(t testing.TB, tasks, budget int, plan staged.Plan) *staged.Stage
 	return s
 }
 
-// outcome is a sequence of stages, by the passes of each.
-type outcome [][]int
-
-// follow executes an outcome, as far as it goes.
-func (o outcome) follow(t *testing.T, s *staged.Stages, post *informed.Posterior) {
+// estimate draws the last stage of an evaluation, which decides nothing, and returns the mean.
+func estimate(t testing.TB, s *staged.Stages, ps []float64, draw pilot.Outcomes) float64 {
 	t.Helper()
-	s.Restart()
-	post.Restart()
-	scores := make([]float64, len(s.Sizes()))
-	for _, passes := range o {
-		if err := s.Observe(passes); err != nil {
-			t.Fatal(err)
-		}
-		if s.Done() {
-			return
-		}
-		if err := post.Observe(s.Sizes(), passes); err != nil {
-			t.Fatal(err)
-		}
-		post.Scores(scores)
-		if err := s.Decide(scores); err != nil {
-			t.Fatal(err)
-		}
+	passes := make([]int, len(ps))
+	for i, n := range s.Sizes() {
+		passes[i] = draw(s.Stage(), i, n, ps[i])
 	}
-}
-
-// each visits all outcomes of some sizes.
-func each(sizes []int, visit func(passes []int)) {
-	passes := make([]int, len(sizes))
-	for {
-		visit(slices.Clone(passes))
-		i := 0
-		for ; i < len(sizes) && passes[i] == sizes[i]; i++ {
-			passes[i] = 0
-		}
-		if i == len(sizes) {
-			return
-		}
-		passes[i]++
+	if err := s.Observe(passes); err != nil || !s.Done() {
+		t.Fatal(err, s.Done())
 	}
-}
-
-func chance(sizes, passes []int, ps []float64) float64 {
-	product := 1.0
-	for i, n := range sizes {
-		s := passes[i]
-		product *= math.Pow(ps[i], float64(s)) * math.Pow(1-ps[i], float64(n-s))
-		for k := range s {
-			product *= float64(n-k) / float64(k+1)
-		}
-	}
-	return product
-}
-
-// TestEveryOutcomeTogetherIsUnbiased lists all outcomes of small evaluations under
-// priors that are right and wrong: the expected estimate is the mean of the
-// probabilities, and its variance what Run says it is.
-func TestEveryOutcomeTogetherIsUnbiased(t *testing.T) {
-	ps := []float64{0.9, 0.35}
-	donors := map[string][]informed.Donor{
-		"none": nil,
-		"good": {{Name: "g", Passes: []int{15, 5}, Rollouts: []int{16, 16}}},
-		"the wrong way round, and partial": {
-			{Name: "w", Passes: []int{0, 1024}, Rollouts: []int{1024, 1024}},
-			{Name: "p", Passes: []int{0, 0}, Rollouts: []int{0, 300}},
-		},
-	}
-	reference, err := neyman.NewPrior(4)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rule, err := neyman.NewLeaveOneOut(reference, 2, 4, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans := map[string]staged.Plan{
-		"two":           {Pilots: 2, Weight: 0.4, Fractions: pilot.Fractions(1)},
-		"three":         {Pilots: 1, Weight: 0.2, Fractions: pilot.Fractions(2)},
-		"four":          {Pilots: 1, Weight: 0.2, Fractions: pilot.Fractions(3)},
-		"leave-one-out": {Pilots: 2, LeaveOneOut: rule.Weight, Fractions: pilot.Fractions(2)},
-	}
-	for known, all := range donors {
-		for name, plan := range plans {
-			stages, post := mustStages(t, 2, 4, plan), mustPrior(t, 2, all...).Posterior()
-			var mean, square, variance float64
-			var visit func(o outcome, probability float64)
-			visit = func(o outcome, probability float64) {
-				o.follow(t, stages, post)
-				if stages.Done() {
-					x := stages.Mean()
-					mean += probability * x
-					square += probability * x * x
-					for i, s := range stages.Shrinkage() {
-						variance += probability * ps[i] * (1 - ps[i]) * s / 4
-					}
-					return
-				}
-				sizes := slices.Clone(stages.Sizes())
-				each(sizes, func(passes []int) {
-					visit(append(o[:len(o):len(o)], passes), probability*chance(sizes, passes, ps))
-				})
-			}
-			visit(nil, 1)
-			want := (ps[0] + ps[1]) / 2
-			if math.Abs(mean-want) > 1e-14 {
-				t.Errorf("%s, %s stages: the mean estimate is off by %g", known, name, mean-want)
-			}
-			// Under leave-one-out weights tasks are not uncorrelated.
-			if plan.LeaveOneOut == nil && math.Abs(square-mean*mean-variance) > 1e-14 {
-				t.Errorf("%s, %s stages: the variance is %v, want %v", known, name, square-mean*mean, variance)
-			}
-		}
-	}
+	return s.Mean()
 }
 
 // published is a published profile's probabilities, with the donors that the other
@@ -214,16 +112,17 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 			{reversed, staged.Plan{Pilots: 1, Weight: 0.1, Fractions: pilot.Fractions(4)}},
 			{reversed, staged.Plan{Pilots: 2, Weight: 0.2, Fractions: pilot.Fractions(2)}},
 		} {
-			run := pilot.NewTrial(mustStages(t, len(ps), budget, c.plan), mustPrior(t, len(ps), c.donors...).Posterior())
-			run.Whole = true
+			stages := mustStages(t, len(ps), budget, c.plan)
+			run := pilot.NewTrial(stages, mustPrior(t, len(ps), c.donors...).Posterior())
 			random := seed.Root(7).Index(at).Index(k).Stream()
 			var sum, squares, expected float64
 			for range evaluations {
-				variance, err := run.Run(ps, pilot.Independent(&random))
+				draw := pilot.Independent(&random)
+				variance, err := run.Run(ps, draw)
 				if err != nil {
 					t.Fatal(err)
 				}
-				off := run.Estimate() - want
+				off := estimate(t, stages, ps, draw) - want
 				sum, squares, expected = sum+off, squares+off*off, expected+variance/float64(len(ps)*len(ps))
 			}
 			bias, mse, expected := sum/evaluations, squares/evaluations, expected/evaluations

@@ -204,5 +204,5 @@ func reached(t testing.TB, name string, alpha float64, budget int, random seed.S
 	s := NewSampler(alpha)
 	s.Begin(o, 2, random.At(1))
 	s.Advance(budget * o.Tasks())
-	return s.Rollouts(), s.Successes()
+	return s.Rollouts(), s.successes
 }

@@ -57,7 +57,7 @@ func TestNaiveAndFastTrajectoriesAlike(t *testing.T) {
 		o.Begin(random.At(4 * k))
 		s.Begin(o, warm, random.At(4*k+1))
 		s.Advance(budget * len(p))
-		fast = record(fast, p, s.Rollouts(), s.Successes())
+		fast = record(fast, p, s.Rollouts(), s.successes)
 		o.Begin(random.At(4*k + 2))
 		v.begin(o, warm, random.At(4*k+3))
 		for range (budget - warm) * len(p) {

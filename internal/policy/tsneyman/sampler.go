@@ -145,9 +145,6 @@ func (s *Sampler) step(task int) {
 // Rollouts counts the rollouts of each task. It is valid until the next call.
 func (s *Sampler) Rollouts() []int32 { return s.rollouts }
 
-// Successes counts the passes of each task. It is valid until the next call.
-func (s *Sampler) Successes() []int32 { return s.successes }
-
 // The window follows the scores as they fall. Any rule is right that does not
 // look ahead; this one is cheap. With T as in the package's comment, it keeps T
 // at the first level below high and T at the level stride further down above

@@ -40,8 +40,8 @@ func checkCounts(t *testing.T, s *Sampler, o *Outcomes, budget int) {
 				passes++
 			}
 		}
-		if passes != int(s.Successes()[i]) {
-			t.Errorf("task %d has %d passes, its outcomes %d", i, s.Successes()[i], passes)
+		if passes != int(s.successes[i]) {
+			t.Errorf("task %d has %d passes, its outcomes %d", i, s.successes[i], passes)
 		}
 	}
 	if sum < budget || sum != s.spent {
@@ -85,7 +85,7 @@ func TestTrajectoriesDoNotDependOnThePast(t *testing.T) {
 		for _, budget := range []int{8, 20} {
 			for _, s := range []*Sampler{fresh, used, forgetful} {
 				s.Advance(budget * o.Tasks())
-				if !slices.Equal(s.Rollouts(), fresh.Rollouts()) || !slices.Equal(s.Successes(), fresh.Successes()) {
+				if !slices.Equal(s.Rollouts(), fresh.Rollouts()) || !slices.Equal(s.successes, fresh.successes) {
 					t.Fatalf("trajectory %d depends on what the sampler did before", k)
 				}
 			}

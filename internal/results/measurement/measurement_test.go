@@ -156,7 +156,7 @@ func TestSettingsAreWholeAndOfOneProvenance(t *testing.T) {
 }
 
 func TestSuitesCoverTheSameProfiles(t *testing.T) {
-	rows := measurement.Executions(repeated(randomRuns(rand.New(rand.NewPCG(7, 8)), 3), 3))
+	rows := repeated(randomRuns(rand.New(rand.NewPCG(7, 8)), 3), 3)
 	if got := measurement.Suites(rows, measurement.Simulated, 8, measurement.Uniform); len(got) != 3 || len(got[2]) != 3 {
 		t.Errorf("%d suites of three whole repeats", len(got))
 	}

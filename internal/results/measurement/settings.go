@@ -99,10 +99,10 @@ func settings(runs []*Measurement, strategies []string) (all []Setting) {
 // Suites is the settings of one provenance and budget by repeat, each as
 // Settings gives them. A repeat that lacks one of the settings that another
 // has is left out: its sums would be over other profiles.
-func Suites(rows []*Repeat, provenance string, budget int32, strategies ...string) [][]Setting {
+func Suites(rows []Repeat, provenance string, budget int32, strategies ...string) [][]Setting {
 	byRepeat := map[int32][]*Measurement{}
-	for _, r := range rows {
-		if r.Provenance == provenance && r.ReferenceBudget == budget {
+	for i := range rows {
+		if r := &rows[i]; r.Provenance == provenance && r.ReferenceBudget == budget {
 			byRepeat[r.Repeat] = append(byRepeat[r.Repeat], &r.Measurement)
 		}
 	}
@@ -142,18 +142,9 @@ type Group struct {
 // Repeats is how many executions of the suite the settings are the mean of.
 func (g *Group) Repeats() int { return max(1, len(g.Suites)) }
 
-// Executions are pointers to rows, which groups keep.
-func Executions(rows []Repeat) []*Repeat {
-	all := make([]*Repeat, len(rows))
-	for i := range rows {
-		all[i] = &rows[i]
-	}
-	return all
-}
-
 // Groups are the groups that have a whole setting, by provenance and budget. It is an
 // error if the executions behind a group do not cover its settings.
-func Groups(runs []Measurement, repeats []*Repeat, strategies ...string) (all []Group, err error) {
+func Groups(runs []Measurement, repeats []Repeat, strategies ...string) (all []Group, err error) {
 	for _, provenance := range Provenances {
 		for _, b := range Budgets(runs, provenance) {
 			g := Group{Provenance: provenance, Budget: b, Settings: Settings(runs, provenance, b, strategies...)}
@@ -182,31 +173,31 @@ func BenefitGroups(rows []Benefit, strategies ...string) (map[policy.Key][]Group
 		repeat, budget int32
 		strategy       string
 	}
-	uniforms, runs := map[execution]*Repeat{}, map[policy.Key][]*Repeat{}
-	for i := range rows {
-		if r := &rows[i]; r.key() == policy.Uniform.Key() {
-			uniforms[execution{r.setting(), r.Repeat.Repeat, r.Budget, r.Strategy}] = &r.Repeat
+	uniforms, runs := map[execution]Repeat{}, map[policy.Key][]Repeat{}
+	for _, r := range rows {
+		if r.key() == policy.Uniform.Key() {
+			uniforms[execution{r.setting(), r.Repeat.Repeat, r.Budget, r.Strategy}] = r.Repeat
 		}
 	}
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		of := r.key()
 		if of == policy.Uniform.Key() || !slices.Contains(strategies, r.Strategy) {
 			continue
 		}
-		runs[of] = append(runs[of], &r.Repeat)
+		runs[of] = append(runs[of], r.Repeat)
 		for _, u := range []execution{{budget: r.ReferenceBudget, strategy: Uniform}, {budget: r.Equivalent, strategy: UniformEquivalent}} {
 			u.settingKey, u.repeat = r.setting(), r.Repeat.Repeat
-			if uniforms[u] == nil {
+			uniform, there := uniforms[u]
+			if !there {
 				return nil, fmt.Errorf("%s: %s has no execution of %s at %d for %s in repeat %d; run the systems stage again",
 					BenefitFile, u, u.strategy, u.budget, of, u.repeat)
 			}
-			runs[of] = append(runs[of], uniforms[u])
+			runs[of] = append(runs[of], uniform)
 		}
 	}
 	groups := map[policy.Key][]Group{}
 	for of, all := range runs {
-		slices.SortStableFunc(all, func(a, b *Repeat) int {
+		slices.SortStableFunc(all, func(a, b Repeat) int {
 			return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model), cmp.Compare(a.ReferenceBudget, b.ReferenceBudget),
 				cmp.Compare(a.Provenance, b.Provenance), cmp.Compare(a.Strategy, b.Strategy), cmp.Compare(a.Repeat, b.Repeat))
 		})
@@ -223,7 +214,7 @@ func (o Of) key() policy.Key { return policy.Key{Name: o.Policy, Donors: o.Donor
 
 // Means are the means over repeats, which lie side by side: in the order of the
 // runs, a row for each setting, strategy and provenance. Extra rollouts are rounded.
-func Means(runs []*Repeat) []Measurement {
+func Means(runs []Repeat) []Measurement {
 	var all []Measurement
 	for first := 0; first < len(runs); {
 		end := first + 1
@@ -236,7 +227,7 @@ func Means(runs []*Repeat) []Measurement {
 	return all
 }
 
-func mean(runs []*Repeat) Measurement {
+func mean(runs []Repeat) Measurement {
 	m := runs[0].Measurement
 	var seconds, useful, wasted, extra float64
 	for _, r := range runs {

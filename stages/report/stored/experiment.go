@@ -260,7 +260,7 @@ func Case(s *Source) (c variance.Case, err error) {
 // Timed is the timed runs of an experiment.
 type Timed struct {
 	Runs    []measurement.Measurement // published runs, and those of the systems stage
-	Repeats []*measurement.Repeat     // the executions behind those of the systems stage
+	Repeats []measurement.Repeat      // the executions behind those of the systems stage
 	Drawn   bool                      // answers of measured runs had drawn lengths
 }
 
@@ -293,8 +293,7 @@ var Costs = Once("costs", func(s *Source) (costs Timed, err error) {
 	if path, err = s.locate(measurement.RepeatsFile); err != nil {
 		return costs, err
 	}
-	repeats, err := rowsOf[measurement.Repeat](path)
-	costs.Repeats = measurement.Executions(repeats)
+	costs.Repeats, err = rowsOf[measurement.Repeat](path)
 	return costs, err
 })
 
