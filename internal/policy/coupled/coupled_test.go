@@ -3,7 +3,6 @@ package coupled_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -35,70 +34,6 @@ func TestBoundIsExactForAnyK(t *testing.T) {
 				t.Errorf("%d of %d: bound %x, want %x", count, k, got, want)
 			}
 		}
-	}
-}
-
-// A reward compares its draw as a number of 128 bits: big integers agree, for
-// every count out of K.
-func TestRewardIsDrawBelowBound(t *testing.T) {
-	const k = 37
-	for count := range k + 1 {
-		rewards := coupled.NewRewards(one("x", count, k), "d", 7)
-		bound := new(big.Int).Lsh(big.NewInt(int64(count)), 128)
-		bound.Div(bound, big.NewInt(k))
-		for ordinal := range 50 {
-			id := continuation(0, ordinal+1)
-			draw := rewards.Draw(id)
-			want := new(big.Int).SetBytes(draw[:16]).Cmp(bound) < 0
-			if rewards.Reward(id) != want {
-				t.Errorf("%d of %d, %v: reward %v", count, k, id, !want)
-			}
-		}
-	}
-}
-
-// 20,000 rollouts of each of five tasks: the pass rate is within 4.5 standard
-// errors of the task's probability. The hash decides, so that this holds once
-// and for all.
-func TestRewardsHaveTheirProbability(t *testing.T) {
-	const draws, k = 20_000, 1000
-	for _, count := range []int{1, 137, 500, 863, 999} {
-		rewards := coupled.NewRewards(one("x", count, k), "digest", 3)
-		passed := 0
-		for ordinal := range draws {
-			if rewards.Reward(pilot(0, ordinal+1)) {
-				passed++
-			}
-		}
-		p := float64(count) / k
-		if off := (float64(passed)/draws - p) / math.Sqrt(p*(1-p)/draws); math.Abs(off) > 4.5 {
-			t.Errorf("%d of %d: %d of %d passed, %.1f standard errors off", count, k, passed, draws, off)
-		}
-	}
-}
-
-// What a reward and a seed depend on: everything that names them, and nothing
-// else.
-func TestWhatRewardsAndSeedsFollowFrom(t *testing.T) {
-	rewards := func(digest string, seed uint64, id string) string {
-		r, text := coupled.NewRewards(one(id, 1, 2), digest, seed), ""
-		for ordinal := range 64 {
-			text += fmt.Sprint(r.Reward(pilot(0, ordinal+1)), r.Reward(continuation(0, ordinal+1)))
-		}
-		return text
-	}
-	base := rewards("d", 1, "x")
-	if rewards("d", 1, "x") != base {
-		t.Error("rewards are not the same again")
-	}
-	if rewards("e", 1, "x") == base || rewards("d", 2, "x") == base || rewards("d", 1, "y") == base {
-		t.Error("rewards of another profile, seed or task are the same")
-	}
-	seed := func(fingerprint string, master uint64) int64 {
-		return coupled.NewIdentities(fingerprint, []string{"x"}, master).Seed(pilot(0, 1))
-	}
-	if seed("f", 1) == seed("g", 1) || seed("f", 1) == seed("f", 2) {
-		t.Error("seeds of another setting or master seed are the same")
 	}
 }
 

@@ -83,29 +83,6 @@ func continuation(task, ordinal int) controller.ID {
 	return controller.ID{Task: int32(task), Phase: controller.Continuation, Ordinal: int32(ordinal)}
 }
 
-func TestPublishedSeeds(t *testing.T) {
-	tests := []struct {
-		setting int // of published
-		id      controller.ID
-		want    int64
-	}{
-		{0, pilot(0, 1), 2076044806432961596},
-		{0, pilot(1, 1), 145148615753933683},
-		{0, continuation(5, 1), 8875645347603872390},
-		{0, continuation(29, 12), 7082678382234116552},
-		{2, pilot(0, 1), 5939210139625878363},
-		{2, pilot(1, 1), 641779087582017282},
-		{2, continuation(5, 1), 7444110808252916602},
-		{2, continuation(29, 12), 6103855442543965561},
-	}
-	for _, test := range tests {
-		identities := coupled.NewIdentities(published[test.setting].fingerprint, aime24(t).TaskIDs, master)
-		if got := identities.Seed(test.id); got != test.want {
-			t.Errorf("b=%d, %v: seed %d, want %d", published[test.setting].budget, test.id, got, test.want)
-		}
-	}
-}
-
 func TestIdentitiesAreWrittenAsPublished(t *testing.T) {
 	identities := coupled.NewIdentities("5e69", []string{"60", "a b"}, master)
 	for id, want := range map[controller.ID]string{
@@ -118,48 +95,6 @@ func TestIdentitiesAreWrittenAsPublished(t *testing.T) {
 		if got := identities.Logical(id); got != want {
 			t.Errorf("%v is %s, want %s", id, got, want)
 		}
-	}
-}
-
-func TestPublishedRewards(t *testing.T) {
-	rewards := coupled.NewRewards(aime24(t), profileDigest, master)
-	tests := []struct {
-		at   func(task, ordinal int) controller.ID
-		task int
-		want string // rewards of ordinals 1 to 32
-	}{
-		{pilot, 5, "11011001111111001001010111010101"},
-		{continuation, 5, "01011111000011101010010100110101"},
-		{pilot, 18, "10000001000000010000000100000000"},
-		{continuation, 18, "00001000011000000000010000010000"},
-		{pilot, 0, strings.Repeat("1", 32)},
-		{continuation, 0, strings.Repeat("1", 32)},
-		{pilot, 2, strings.Repeat("0", 32)},
-	}
-	for _, test := range tests {
-		got := ""
-		for ordinal := range len(test.want) {
-			bit := "0"
-			if rewards.Reward(test.at(test.task, ordinal+1)) {
-				bit = "1"
-			}
-			got += bit
-		}
-		if got != test.want {
-			t.Errorf("%v and on: rewards %s, want %s", test.at(test.task, 1), got, test.want)
-		}
-	}
-}
-
-func TestPublishedDraw(t *testing.T) {
-	rewards := coupled.NewRewards(aime24(t), profileDigest, master)
-	draw := rewards.Draw(pilot(5, 1))
-	const want = "0b1b04eb13e459fb31bdeccb3347ced5ccaacfd0d5963720c01ed655e912e223"
-	if got := hex.EncodeToString(draw[:]); got != want {
-		t.Errorf("draw %s, want %s", got, want)
-	}
-	if high, low := rewards.Bound(5); high != 0x8540<<48 || low != 0 {
-		t.Errorf("bound %016x%016x, want 8540 and zeros", high, low)
 	}
 }
 

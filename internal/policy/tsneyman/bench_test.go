@@ -2,9 +2,7 @@ package tsneyman
 
 import (
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"speceval/data"
 	"speceval/internal/policy/seed"
@@ -30,89 +28,37 @@ func probabilities(t testing.TB, name string) []float64 {
 	return nil
 }
 
-// quiet times the parts of many trajectories, each of as many steps as there are
-// tasks. For each part it takes the time that a quarter of the trajectories stay
-// below, which other programs on the machine disturb little, and returns the
-// mean over parts in nanoseconds a step.
-type quiet struct{ times [][]float64 }
-
-func (q *quiet) add(part int, f func()) {
-	if part == len(q.times) {
-		q.times = append(q.times, nil)
-	}
-	start := time.Now()
-	f()
-	q.times[part] = append(q.times[part], float64(time.Since(start)))
-}
-
-func (q *quiet) perStep(tasks int) float64 {
-	sum := 0.0
-	for _, t := range q.times {
-		slices.Sort(t)
-		sum += t[len(t)/4]
-	}
-	return sum / float64(tasks*len(q.times))
-}
-
-// BenchmarkStep is a step of the race and of the naive sampler, from 2 to 64
-// rollouts a task, interleaved so that both meet the same machine. The table has
-// been filled by 400 trajectories before.
+// BenchmarkStep is a trajectory from 2 to 64 rollouts a task by the race, whose table has been
+// filled by others before, and by the naive sampler.
 func BenchmarkStep(b *testing.B) {
 	const warm, budget = 2, 64
 	for _, name := range []string{"math_100__model=qwen3_5_4b", "math_100__model=qwen2_5_3b", "aime24__model=qwen3_5_4b"} {
 		for _, alpha := range []float64{0.01, 0.04, 0.07, 1} {
-			b.Run(fmt.Sprint(name, "/", alpha), func(b *testing.B) {
-				p := probabilities(b, name)
-				o, s, v := NewOutcomes(p), NewSampler(alpha), newNaive(alpha)
-				random := seed.Root(1).Stream()
-				begin := func(k int) {
-					o.Begin(random.At(uint64(2 * k)))
-					s.Begin(o, warm, random.At(uint64(2*k+1)))
+			p := probabilities(b, name)
+			o, s, v := NewOutcomes(p), NewSampler(alpha), newNaive(alpha)
+			random, k, steps := seed.Root(1).Stream(), uint64(0), (budget-warm)*len(p)
+			race := func() {
+				k++
+				o.Begin(random.At(2 * k))
+				s.Begin(o, warm, random.At(2*k+1))
+				s.Advance(budget * len(p))
+			}
+			for range 400 {
+				race()
+			}
+			for of, run := range map[string]func(){"race": race, "naive": func() {
+				v.begin(o, warm, random.At(0))
+				for range steps {
+					v.step()
 				}
-				for k := range 400 {
-					begin(k)
-					s.Advance(budget * len(p))
-				}
-				fast, slow, k := quiet{}, quiet{}, 400
-				for b.Loop() {
-					for range 20 {
-						begin(k)
-						for part := range budget - warm {
-							fast.add(part, func() { s.Advance((warm + part + 1) * len(p)) })
-						}
-						k++
+			}} {
+				b.Run(fmt.Sprint(name, "/", alpha, "/", of), func(b *testing.B) {
+					for b.Loop() {
+						run()
 					}
-					v.begin(o, warm, random.At(uint64(2*k+1)))
-					for part := range budget - warm {
-						slow.add(part, func() {
-							for range p {
-								v.step()
-							}
-						})
-					}
-				}
-				b.ReportMetric(fast.perStep(len(p)), "ns/step")
-				b.ReportMetric(slow.perStep(len(p)), "ns/naive")
-				b.ReportMetric(slow.perStep(len(p))/fast.perStep(len(p)), "ratio")
-				b.ReportMetric(float64(len(s.race.table.rows)), "rows")
-				b.ReportMetric(float64(len(s.race.table.splits)), "splits")
-				b.ReportMetric(0, "ns/op")
-			})
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
+				})
+			}
 		}
-	}
-}
-
-// BenchmarkRow is what it costs to fill a row of the table.
-func BenchmarkRow(b *testing.B) {
-	t := newTable(0.07)
-	w := t.window(around(20))
-	n := int32(2)
-	for b.Loop() {
-		n++
-		if n == 400 {
-			n = 2
-			t.empty()
-		}
-		t.row(w, n, n/5)
 	}
 }

@@ -122,21 +122,27 @@ func draws(s *Sampler, n int) []int {
 }
 
 // TestSelectionLaw compares selected tasks with their exact probabilities, in
-// states that trajectories on real profiles pass through; and, with fewer draws,
+// states that trajectories on real profiles pass through, and of few tasks; and, with fewer draws,
 // in windows that would not be chosen, where the law must be the same. It is
 // about grave faults; the next test is about small ones. A false alarm is above
-// 5: once in 10⁵ for chi-square of 50 degrees of freedom, 20 times.
+// 5: once in 10⁵ for chi-square of 50 degrees of freedom, 36 times.
 func TestSelectionLaw(t *testing.T) {
 	for k, c := range []struct {
-		profile string
-		alpha   float64
-		budget  int
+		profile             string
+		alpha               float64
+		budget              int
+		rollouts, successes []int32 // in the place of a profile
 	}{
-		{"math_100__model=qwen3_5_4b", 0.01, 8}, {"math_100__model=qwen3_5_4b", 0.07, 32},
-		{"aime24__model=qwen3_5_4b", 1, 64}, {"math_100__model=qwen2_5_3b", 0.07, 16}, {"math_100__model=qwen2_5_3b", 0.01, 64},
+		{"math_100__model=qwen3_5_4b", 0.01, 8, nil, nil}, {"math_100__model=qwen3_5_4b", 0.07, 32, nil, nil},
+		{"aime24__model=qwen3_5_4b", 1, 64, nil, nil}, {"math_100__model=qwen2_5_3b", 0.07, 16, nil, nil}, {"math_100__model=qwen2_5_3b", 0.01, 64, nil, nil},
+		{"few", 0.07, 0, []int32{2, 5}, []int32{1, 5}}, {"few", 0.05, 0, []int32{12, 9, 5}, []int32{6, 2, 0}},
+		{"few", 0.3, 0, []int32{3, 3, 4}, []int32{0, 1, 4}}, {"few", 20, 0, []int32{7, 8}, []int32{7, 3}},
 	} {
 		random := seed.Root(11).Index(k).Stream()
-		n, passes := reached(t, c.profile, c.alpha, c.budget, random.At(0))
+		n, passes := c.rollouts, c.successes
+		if n == nil {
+			n, passes = reached(t, c.profile, c.alpha, c.budget, random.At(0))
+		}
 		p := selection(c.alpha, n, passes)
 		s := at(c.alpha, n, passes, random.At(1))
 		name := fmt.Sprintf("%s α=%v b=%d", c.profile, c.alpha, c.budget)

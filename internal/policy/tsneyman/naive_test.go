@@ -8,38 +8,6 @@ import (
 	"speceval/internal/policy/seed"
 )
 
-// TestNaiveAndFastSelectAlike is a two-sample chi-square of the selected task
-// between draws of every posterior and the race.
-func TestNaiveAndFastSelectAlike(t *testing.T) {
-	for k, c := range []struct {
-		profile string
-		alpha   float64
-		budget  int
-	}{{"aime24__model=qwen3_5_4b", 0.01, 24}, {"aime24__model=qwen3_5_4b", 1, 8}, {"math_100__model=qwen3_5_4b", 0.07, 4}} {
-		random := seed.Root(21).Index(k).Stream()
-		n, passes := reached(t, c.profile, c.alpha, c.budget, random.At(0))
-		s, v := at(c.alpha, n, passes, random.At(1)), newNaive(c.alpha)
-		v.rollouts, v.successes, *v.stream = n, passes, random.At(2)
-		slow, fast := 10_000**scale, 80_000**scale
-		counts := make([]float64, len(n))
-		for range slow {
-			counts[v.choose()]++
-		}
-		x, terms := 0.0, -1.0
-		for i, f := range draws(s, fast) {
-			pooled := (counts[i] + float64(f)) / float64(slow+fast)
-			if pooled*float64(slow) < 10 {
-				continue
-			}
-			d := counts[i]/float64(slow) - float64(f)/float64(fast)
-			x, terms = x+d*d/(pooled*(1/float64(slow)+1/float64(fast))), terms+1
-		}
-		if z := (x - terms) / math.Sqrt(2*terms); z > 5 {
-			t.Errorf("%v: chi-square %.1f of %.0f degrees of freedom", c, x, terms)
-		}
-	}
-}
-
 // TestNaiveAndFastTrajectoriesAlike compares whole trajectories: the mean number
 // of rollouts of every task and the mean squared error, each with its standard
 // error, on outcomes of their own. Per 1200 trajectories a mean number of
@@ -113,7 +81,6 @@ type naive struct {
 	shapes    []shape // of alpha + k, by k
 	rollouts  []int32
 	successes []int32
-	tilt      float64 // task 0 counts as if its score were this much larger; for tests of tests
 }
 
 // shape is a gamma law, with the constants of the method.
@@ -171,9 +138,6 @@ func (v *naive) choose() int {
 		score := g * h / ((g + h) * (g + h) * float64(n) * float64(n+1))
 		if boost != 0 { // one side is as good as empty: of that, g or h stays small beside the other
 			score = boosted(g, h, gBoost, hBoost) / (float64(n) * float64(n+1))
-		}
-		if i == 0 && v.tilt != 0 {
-			score *= 1 + v.tilt
 		}
 		if score > best {
 			best, selected = score, i

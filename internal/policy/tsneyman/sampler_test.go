@@ -5,9 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/integrate/quad"
-	"gonum.org/v1/gonum/mathext"
-
 	"speceval/internal/policy/seed"
 )
 
@@ -124,75 +121,4 @@ func TestOutcomesHaveTheirProbability(t *testing.T) {
 			t.Errorf("%v of %d pass, p = %v", passes, n, p)
 		}
 	}
-}
-
-// TestFewTasks compares 10⁶ draws of each of some small states with the
-// integral of the beta densities, at four standard errors: once in 1000 runs by
-// chance.
-func TestFewTasks(t *testing.T) {
-	for k, c := range []struct {
-		alpha               float64
-		rollouts, successes []int32
-	}{
-		{0.07, []int32{2, 5}, []int32{1, 5}},
-		{0.05, []int32{12, 9, 5}, []int32{6, 2, 0}},
-		{0.3, []int32{3, 3, 4}, []int32{0, 1, 4}},
-		{20, []int32{7, 8}, []int32{7, 3}},
-	} {
-		s := at(c.alpha, c.rollouts, c.successes, seed.Root(6).Index(k).Stream())
-		const n = 1_000_000
-		counts, sum := draws(s, n), 0.0
-		for i, got := range counts {
-			p := integral(c.alpha, c.rollouts, c.successes, i)
-			sum += p
-			if math.Abs(float64(got)-n*p) > 4*math.Sqrt(n*p*(1-p)) {
-				t.Errorf("case %d: task %d is selected %d times, want %.0f", k, i, got, n*p)
-			}
-		}
-		if math.Abs(sum-1) > 1e-6 {
-			t.Errorf("case %d: the integrals add up to %v", k, sum)
-		}
-	}
-}
-
-// integral is the probability that task i has the largest score: over the logit
-// of its p, the density times the chance that no other is larger, in pieces that
-// end where another task's score can no longer be larger.
-func integral(alpha float64, rollouts, successes []int32, i int) float64 {
-	a, b := alpha+float64(successes[i]), alpha+float64(rollouts[i]-successes[i])
-	gain := float64(rollouts[i]) * float64(rollouts[i]+1)
-	f := func(v float64) float64 {
-		// p and 1−p, each without cancellation
-		log1 := -math.Log1p(math.Exp(-math.Abs(v)))
-		logP, logRest := log1, log1-math.Abs(v)
-		if v < 0 {
-			logP, logRest = logRest, logP
-		}
-		product := math.Exp(a*logP + b*logRest - mathext.Lbeta(a, b))
-		depth := (math.Log(gain) - logP - logRest) / math.Ln2
-		for j := range rollouts {
-			if j != i {
-				n := float64(rollouts[j])
-				product *= below(alpha+float64(successes[j]), alpha+n-float64(successes[j]), n, depth)
-			}
-		}
-		return product
-	}
-	ends := []float64{-2000, -400, -100, -50, -25, -12, -6, -3, -1.5, 0, 1.5, 3, 6, 12, 25, 50, 100, 400, 2000}
-	for _, n := range rollouts {
-		if y := gain / float64(n) / float64(n+1) / 4; y < 0.25 { // score i at the largest of the other
-			v := 2 * math.Atanh(math.Sqrt(1-4*y))
-			ends = append(ends, v, -v)
-		}
-	}
-	slices.Sort(ends)
-	sum := 0.0
-	for k := 1; k < len(ends); k++ {
-		// ends are square roots: a substitution with a zero of its derivative there
-		low, width := ends[k-1], ends[k]-ends[k-1]
-		sum += quad.Fixed(func(u float64) float64 {
-			return f(low+width*u*u*(3-2*u)) * width * 6 * u * (1 - u)
-		}, 0, 1, 60, nil, 0)
-	}
-	return sum
 }
