@@ -68,51 +68,6 @@ func BenchmarkReplayProfile(b *testing.B) {
 	}
 }
 
-// BenchmarkResampleProfile is the error of a profile's ratios at the default
-// effort, to be held beside the replay of that profile.
-func BenchmarkResampleProfile(b *testing.B) {
-	prior, err := neyman.NewPrior(paper.QuadratureOrder)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, tasks := range []int{30, 100} {
-		p := benchProfile(tasks)
-		ratios := benchRatios(tasks)
-		b.Run(fmt.Sprintf("N=%d", tasks), func(b *testing.B) {
-			for b.Loop() {
-				if _, err := profileErrors(b.Context(), p, ratios, prior, paper.Resamples, paper.ResampleDraws, seed.Root(1)); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkCaseStudy is a whole evaluation under each of Uniform, HBN and the
-// Oracle, of as many tasks and rollouts as in the paper's case study.
-func BenchmarkCaseStudy(b *testing.B) {
-	prior, err := neyman.NewPrior(paper.QuadratureOrder)
-	if err != nil {
-		b.Fatal(err)
-	}
-	m, w := int32(10), 0.286
-	hbn := variance.Ratio{Subject: variance.Subject{Budget: 32, Policy: policy.HBN.Name, Donors: "none"}, M: &m, W: &w, VarianceRatio: 0.84}
-	if _, err := caseStudy(b.Context(), benchProfile(30), hbn, prior, b.N, seed.Root(1)); err != nil {
-		b.Fatal(err)
-	}
-}
-
-// benchRatios are rows as of benchDesigns, with one strength of IBN a budget.
-func benchRatios(tasks int) []variance.Ratio {
-	var ratios []variance.Ratio
-	for _, d := range benchDesigns(tasks) {
-		if d.Alpha == nil || *d.Alpha == 0.13 {
-			ratios = append(ratios, variance.Ratio{Subject: variance.Subject{Policy: d.Policy, Donors: d.Donors, NTasks: d.NTasks, Budget: d.Budget, Alpha: d.Alpha}, M: &d.M, W: &d.W})
-		}
-	}
-	return ratios
-}
-
 // benchProfile is a U-shaped profile, as most published ones are: a fifth of
 // the tasks at 0 or 1, the others mostly near them.
 func benchProfile(tasks int) profile.Profile {

@@ -146,27 +146,3 @@ func TestReplayMatchesEnumeration(t *testing.T) {
 		}
 	}
 }
-
-// TestTheWorkedPolicyLiesBetweenUniformAndHBN replays the policy of the page beside
-// HBN, on the same draws. It gains 0.09, and is 0.003 behind HBN; the standard errors
-// of both are 0.0004, that of their difference is smaller still.
-func TestTheWorkedPolicyLiesBetweenUniformAndHBN(t *testing.T) {
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	designs := []variance.Design{
-		{Policy: policy.HBN.Name, Donors: "none", NTasks: 100, Budget: 16, M: 6, W: 0.35},
-		{Policy: policytest.Disagreement.Name, Donors: "none", NTasks: 100, Budget: 16, M: 6, W: 0.35},
-	}
-	policytest.Replace(t, policy.List{policy.HBN, policytest.Disagreement})
-	ratios, apart, err := replay(t.Context(), benchProfile(100), designs, prior, 1024, seed.Root(7).Stream())
-	if err != nil {
-		t.Fatal(err)
-	}
-	best, worked := ratios[0], ratios[1]
-	t.Logf("variance over Uniform's: HBN %.4f ± %.4f, disagreement %.4f ± %.4f", best.VarianceRatio, best.RatioSE, worked.VarianceRatio, worked.RatioSE)
-	if !(best.VarianceRatio < worked.VarianceRatio && worked.VarianceRatio < 0.95) || worked.RatioSE > 0.001 || apart[0].DifferenceSE > worked.RatioSE {
-		t.Errorf("HBN %+v, disagreement %+v, apart %+v", best, worked, apart)
-	}
-}

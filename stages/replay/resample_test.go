@@ -125,28 +125,6 @@ func byDerivatives(t *testing.T, p profile.Profile, r variance.Ratio, scores pol
 	return square, shift
 }
 
-// TestErrorsAreThoseOfRedrawnProfiles lists all redrawn profiles of a profile of two tasks
-// with sixty rollouts each: the leading order is within a tenth of the exact law.
-func TestErrorsAreThoseOfRedrawnProfiles(t *testing.T) {
-	p := profileOf(60, 5, 27)
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ratios, byTask := resampleCase(t, p)
-	rows, err := profileErrors(t.Context(), p, ratios, prior, 4000, 8000, seed.Root(34))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k, r := range ratios {
-		spread, shift := redrawnLaw(t, p, r, byTask[k])
-		e := rows[k]
-		if math.Abs(e.ProfileSE-spread) > spread/10+1e-12 || math.Abs(e.Shift-shift) > spread/10+1e-12 {
-			t.Errorf("%s: error %v, shift %v, of redrawn profiles %v, %v", r.Policy, e.ProfileSE, e.Shift, spread, shift)
-		}
-	}
-}
-
 // resampleCase is a ratio of each policy, exact, with the scores of a pilot.
 func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []policytest.Scores) {
 	t.Helper()
@@ -178,34 +156,6 @@ func exactRatio(t *testing.T, p profile.Profile, r variance.Ratio, scores policy
 	}
 	c := policytest.Coefficient(t, probabilities(p), int(*r.M), int(r.Budget), scores)
 	return neyman.Risk(int(r.Budget), int(*r.M), *r.W, c)
-}
-
-// redrawnLaw is the standard deviation of a ratio over all redrawn profiles and
-// by how much its mean exceeds the profile's own.
-func redrawnLaw(t *testing.T, p profile.Profile, r variance.Ratio, scores policytest.Scores) (spread, shift float64) {
-	t.Helper()
-	var mass, mean, square float64
-	other := p
-	other.PassCounts = make([]int, p.N())
-	var visit func(task int, chance float64)
-	visit = func(task int, chance float64) {
-		if task < p.N() {
-			for k := range p.TestedK + 1 {
-				if c := policytest.Binomial(p.TestedK, k, p.P(task)); c > 0 {
-					other.PassCounts[task] = k
-					visit(task+1, chance*c)
-				}
-			}
-			return
-		}
-		if other.VarianceSum() > 0 {
-			d := exactRatio(t, other, r, scores) - r.VarianceRatio
-			mass, mean, square = mass+chance, mean+chance*d, square+chance*d*d
-		}
-	}
-	visit(0, 1)
-	mean, square = mean/mass, square/mass
-	return math.Sqrt(square - mean*mean), mean
 }
 
 // TestInTwoStagesItIsHBN replays a policy that is HBN by another way, in stages, two of

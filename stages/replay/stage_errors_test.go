@@ -1,7 +1,6 @@
 package replay_test
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -153,38 +152,6 @@ func TestNoCaseStudyWithoutItsProfile(t *testing.T) {
 	dagtest.Run(t, []dag.Stage{stage(t, s, append(profiles(), degenerate(4)))}, dir)
 	if rows := read[variance.Estimates](t, dir, variance.EstimatesFile); len(rows) != 0 {
 		t.Errorf("%d bins of a degenerate profile", len(rows))
-	}
-}
-
-// TestErrorsFollowTheirPartOfTheExperiment changes what the errors of profiles
-// and the case study alone depend on.
-func TestErrorsFollowTheirPartOfTheExperiment(t *testing.T) {
-	dir := t.TempDir()
-	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
-	tests := []struct {
-		name   string
-		change func(*replay.Settings)
-		want   []string
-	}{
-		{"resamples", func(s *replay.Settings) { s.Resamples++ }, []string{"profile_errors", "resample"}},
-		{"resample draws", func(s *replay.Settings) { s.ResampleDraws++ }, []string{"profile_errors", "resample"}},
-		{"repetitions", func(s *replay.Settings) { s.CaseStudy.Repetitions++ }, []string{"case_study"}},
-		{"budget of the case", func(s *replay.Settings) { s.CaseStudy.Budget = 3 }, []string{"case_study"}},
-		{"profile of the case", func(s *replay.Settings) { s.CaseStudy.Profile = "made__model=a" }, []string{"case_study"}},
-	}
-	for _, tt := range tests {
-		s := small()
-		tt.change(&s)
-		base := s
-		s.Slice = func(keys ...string) map[string]string { return sliceOf(base, keys) }
-		var got []string
-		for _, id := range planned(t, dir, stage(t, s, profiles())) {
-			got = append(got, kind(id))
-		}
-		slices.Sort(got)
-		if got = slices.Compact(got); fmt.Sprint(got) != fmt.Sprint(tt.want) {
-			t.Errorf("%s changed: %v run again, want %v", tt.name, got, tt.want)
-		}
 	}
 }
 

@@ -214,7 +214,7 @@ func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*replay.Settings, []profile.Profile)
-		want   []string // kinds of units, besides always
+		want   []string // kinds of units, besides always where designs are among them
 	}{
 		{"nothing", func(*replay.Settings, []profile.Profile) {}, nil},
 		{"seed", func(s *replay.Settings, _ []profile.Profile) { s.Seed++ }, []string{"design/en", "design/hbn", "design/ibn", "design/staged", "design/donors"}},
@@ -222,6 +222,11 @@ func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
 		{"order", func(s *replay.Settings, _ []profile.Profile) { s.QuadratureOrder++ }, []string{"design/hbn"}},
 		{"alphas", func(s *replay.Settings, _ []profile.Profile) { s.Alphas = []float64{0.2} }, []string{"design/ibn"}},
 		{"a profile", func(_ *replay.Settings, p []profile.Profile) { p[0].PassCounts[1]++ }, []string{"design/en", "design/donors"}},
+		{"resamples", func(s *replay.Settings, _ []profile.Profile) { s.Resamples++ }, []string{"profile_errors", "resample"}},
+		{"resample draws", func(s *replay.Settings, _ []profile.Profile) { s.ResampleDraws++ }, []string{"profile_errors", "resample"}},
+		{"repetitions", func(s *replay.Settings, _ []profile.Profile) { s.CaseStudy.Repetitions++ }, []string{"case_study"}},
+		{"budget of the case", func(s *replay.Settings, _ []profile.Profile) { s.CaseStudy.Budget = 3 }, []string{"case_study"}},
+		{"profile of the case", func(s *replay.Settings, _ []profile.Profile) { s.CaseStudy.Profile = "made__model=a" }, []string{"case_study"}},
 	}
 	for _, tt := range tests {
 		s, ps := small(), profiles()
@@ -236,8 +241,8 @@ func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
 		for _, k := range tt.want {
 			want[k] = true
 		}
-		if len(want) > 0 {
-			for _, k := range always {
+		for _, k := range always {
+			if slices.ContainsFunc(tt.want, func(k string) bool { return strings.HasPrefix(k, "design/") }) {
 				want[k] = true
 			}
 		}

@@ -2,8 +2,6 @@ package replay_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -143,33 +141,6 @@ func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {
 	}
 	if compared == 0 {
 		t.Error("nothing compared")
-	}
-}
-
-// TestTheSearchResumes loses a part of an exhaustive search: it alone is made
-// again, with the same bytes.
-func TestTheSearchResumes(t *testing.T) {
-	dir := t.TempDir()
-	of := stage(t, searching(true), profiles())
-	dagtest.Run(t, []dag.Stage{of}, dir)
-	const lost = "ts_neyman/exhaustive/alpha=0.5/made__model=b"
-	path := filepath.Join(dir, "replay", "parts", filepath.FromSlash(lost)+".parquet")
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range planned(t, dir, of) {
-		if strings.HasPrefix(id, "ts_neyman/exhaustive") && id != lost {
-			t.Errorf("%s is to run again", id)
-		}
-	}
-	dagtest.Run(t, []dag.Stage{of}, dir)
-	after, err := os.ReadFile(path)
-	if err != nil || !slices.Equal(before, after) {
-		t.Errorf("the lost part is not made as before: %v", err)
 	}
 }
 

@@ -179,16 +179,6 @@ func BenchmarkReward(b *testing.B) {
 	}
 }
 
-func BenchmarkSeed(b *testing.B) {
-	identities := coupled.NewIdentities(published[0].fingerprint, aime24(b).TaskIDs, master)
-	b.ReportAllocs()
-	ordinal := 0
-	for b.Loop() {
-		ordinal++
-		identities.Seed(continuation(5, ordinal&0xfff))
-	}
-}
-
 func TestReplicatesHaveIdentitiesAndSeedsOfTheirOwn(t *testing.T) {
 	first := coupled.NewIdentities("f", []string{"a"}, 42)
 	id := controller.ID{Phase: controller.Pilot, Ordinal: 12}
