@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"speceval/method/drift"
-	"speceval/method/neyman"
 )
 
 // fewDraws are enough where a rate of alarms is found.
@@ -112,45 +111,6 @@ func TestModelsThatStayAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestEvaluationsAsReferences has references that HBN allocated: their last stage and
-// their pilot are references, and both together.
-func TestEvaluationsAsReferences(t *testing.T) {
-	prior, err := neyman.NewPrior(8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	random := rand.New(rand.NewPCG(6, 4))
-	ps := chances(random, 60)
-	const pairs, m, budget = 600, 3, 8
-	posterior, work := prior.Pilot(m), prior.NewWork()
-	alarms := 0
-	for k := range pairs {
-		first := draw(random, ps, m)
-		counts, scores := make([]int, m+1), make([]float64, len(ps))
-		for _, o := range first {
-			counts[o.Passes]++
-		}
-		by := posterior.Scores(counts, work)
-		for i, o := range first {
-			scores[i] = by.At(o.Passes)
-		}
-		allocation, err := neyman.Allocate(scores, len(ps)*(budget-m))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := same(t, []drift.Reference{{Name: "pilot", Tasks: first}, {Name: "last stage", Tasks: draw(random, ps, allocation...)}}, draw(random, ps, 4), fewDraws, k)
-		if v.Moved {
-			alarms++
-		}
-		if len(v.By) != 2 || v.By[1].Name != "last stage" || v.P != min(1, 2*v.By[0].P, 2*v.By[1].P) {
-			t.Fatalf("%+v", v)
-		}
-	}
-	if share := float64(alarms) / pairs; share > 0.01+4*math.Sqrt(0.01*0.99/pairs) {
-		t.Errorf("alarms in %v of the cases", share)
-	}
-}
-
 // TestMovedModelsAreFound: a shift by the one statistic, tasks that go either way by the
 // other.
 func TestMovedModelsAreFound(t *testing.T) {
@@ -195,6 +155,10 @@ func TestSeedsDecideTheDraws(t *testing.T) {
 	fresh = append(fresh, drift.Outcome{4, 4}, drift.Outcome{1, 4}, drift.Outcome{})
 	if d := same(t, old, fresh, fewDraws, 1); d.P != a.P || d.By[0].Tasks != 21 || math.Abs(d.By[0].Shift*21-a.By[0].Shift*20) > 1e-12 {
 		t.Errorf("%+v, without them %+v", d, a)
+	}
+	two := same(t, []drift.Reference{{Name: "pilot", Tasks: old[0].Tasks}, {Name: "last stage", Tasks: fresh}}, fresh, fewDraws, 1)
+	if len(two.By) != 2 || two.By[1].Name != "last stage" || two.P != min(1, 2*two.By[0].P, 2*two.By[1].P) {
+		t.Errorf("%+v by two references", two)
 	}
 }
 

@@ -224,21 +224,13 @@ func TestPools(t *testing.T) {
 	if want := 0.75*ma.Value + 0.25*mb.Value; math.Abs(m.Value-want) > 1e-15 {
 		t.Errorf("estimate %v, want %v", m.Value, want)
 	}
-	posterior, sampled := 0.0, 0.0
-	for i, shrinkage := range []float64{
-		0.75*0.75*(0.09/4+0.49/10) + 0.25*0.25/8,
-		0.75*0.75*(0.09/4+0.49/2) + 0.25*0.25/8,
-	} {
-		posterior += m.Tasks[i].Variance * shrinkage / 4
-	}
-	for _, s := range []struct{ weight, n, passes float64 }{{0.75 * 0.3, 4, 1}, {0.75 * 0.7, 10, 4}, {0.25, 8, 3}, {0.75 * 0.7, 2, 1}, {0.25, 8, 7}} {
-		sampled += s.weight * s.weight / s.n * s.passes * (s.n - s.passes) / s.n / (s.n - 1) / 4
-	}
-	if want := math.Sqrt(max(posterior, sampled)); math.Abs(m.StandardError-want) > 1e-12 {
-		t.Errorf("standard error %v, want %v", m.StandardError, want)
-	}
-	if m.StandardError >= ma.StandardError || m.Uniform.Value <= ma.Uniform.Value {
-		t.Errorf("the pool is no better than a part of it: %+v, %+v", m, ma)
+	binary := estimate.Binary
+	joined := must(estimate.Of(prior, []estimate.Task{
+		{Stages: []estimate.Stage{binary(4, 1, 0.75*0.3), binary(10, 4, 0.75*0.7), binary(8, 3, 0.25)}},
+		{Stages: []estimate.Stage{binary(4, 4, 0.75*0.3), binary(2, 1, 0.75*0.7), binary(8, 7, 0.25)}},
+	}))
+	if math.Abs(m.StandardError-joined.StandardError) > 1e-15 || m.StandardError >= ma.StandardError || m.Uniform.Value <= ma.Uniform.Value {
+		t.Errorf("the pool is %+v, as one %+v, the better part %+v", m, joined, ma)
 	}
 	alone, _, err := estimate.Pool(prior, estimate.Part{Tasks: a, Precision: 3})
 	if err != nil || alone.Value != ma.Value || alone.StandardError != ma.StandardError || alone.Low != ma.Low || alone.Uniform != ma.Uniform {

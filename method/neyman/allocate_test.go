@@ -208,12 +208,6 @@ func TestWeightIsOptimal(t *testing.T) {
 	}
 }
 
-func TestUniformHasRatioOne(t *testing.T) {
-	if got := VarianceRatio([]float64{0.1, 0.2, 0}, []int{8, 8, 8}, 8); math.Abs(got-1) > 1e-15 {
-		t.Errorf("ratio %v", got)
-	}
-}
-
 // BenchmarkAllocate times an allocation task by task, beside the greedy
 // procedure that it replaces.
 func BenchmarkAllocate(b *testing.B) {

@@ -84,16 +84,6 @@ func TestLeaveOneOutIsThatOfTheFormula(t *testing.T) {
 	}
 }
 
-// TestLeaveOneOutFollowsTheOthers has others that are all alike, whose task has the
-// rest of the budget to itself if it differs, and others that differ.
-func TestLeaveOneOutFollowsTheOthers(t *testing.T) {
-	rule := must(NewLeaveOneOut(mustPrior(t, 16), 100, 8, 4))
-	alike, mixed := rule.Weight([]int{99, 0, 0, 0, 0}), rule.Weight([]int{10, 20, 39, 20, 10})
-	if !(alike < mixed) {
-		t.Errorf("a pilot weighs %v where all others fail, %v where they are mixed", alike, mixed)
-	}
-}
-
 func TestLeaveOneOutRefuses(t *testing.T) {
 	prior := mustPrior(t, 2)
 	for _, tt := range []struct{ tasks, budget, pilots int }{{0, 4, 2}, {3, 4, 0}, {3, 4, 4}} {

@@ -242,34 +242,6 @@ func directMean(p *Prior, observed, successes []int, task int) float64 {
 	return sum / all
 }
 
-// Drawn profiles have the moments of the posterior.
-func TestDrawsHaveThePosteriorsMoments(t *testing.T) {
-	prior := mustPrior(t, 16)
-	u := must(prior.Update([]int{8, 8, 4, 0, 40}, []int{8, 3, 0, 0, 1}))
-	const draws = 20000
-	source := rand.NewPCG(3, 4)
-	ps := make([]float64, 5)
-	var means, variances, squares [5]float64
-	for range draws {
-		u.Mixture().Draw(source, ps)
-		for i, p := range ps {
-			if !(p >= 0 && p <= 1) {
-				t.Fatalf("task %d has the probability %v", i, p)
-			}
-			means[i] += p / draws
-			squares[i] += p * p / draws
-			variances[i] += p * (1 - p) / draws
-		}
-	}
-	for i := range ps {
-		mean, variance := u.Moments(i)
-		se := math.Sqrt((squares[i] - means[i]*means[i]) / draws)
-		if math.Abs(means[i]-mean) > 5*se || math.Abs(variances[i]-variance) > 5*se {
-			t.Errorf("task %d: drawn mean %v and variance %v, want %v and %v within %v", i, means[i], variances[i], mean, variance, 5*se)
-		}
-	}
-}
-
 func TestUpdateRefusesWhatIsNoCount(t *testing.T) {
 	prior := mustPrior(t, 2)
 	for _, tt := range []struct{ observed, successes []int }{
