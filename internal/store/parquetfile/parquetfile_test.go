@@ -70,12 +70,21 @@ func some(seed uint64, n int) (e entries) {
 
 func encode(t *testing.T, e entries, options ...parquet.WriterProperty) []byte {
 	t.Helper()
-	text := schema.NewByteArrayNode("element", parquet.Repetitions.Optional, -1)
-	list, err := schema.ListOf(text, parquet.Repetitions.Optional, -1)
-	if err != nil {
-		t.Fatal(err)
+	return encodeLists(t, 1, e, options...)
+}
+
+// encodeLists is encode for lists of lists, so deep.
+func encodeLists(t *testing.T, depth int, e entries, options ...parquet.WriterProperty) []byte {
+	t.Helper()
+	var node schema.Node = schema.NewByteArrayNode("element", parquet.Repetitions.Optional, -1)
+	for range depth {
+		list, err := schema.ListOf(node, parquet.Repetitions.Optional, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node = list
 	}
-	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{list}, -1)
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{node}, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,32 +231,8 @@ func TestSnappyThatClaimsTooMuchIsAnError(t *testing.T) {
 }
 
 func TestNestedColumnsAreRefused(t *testing.T) {
-	text := schema.NewByteArrayNode("element", parquet.Repetitions.Optional, -1)
-	var node schema.Node = text
-	for range 2 {
-		list, err := schema.ListOf(node, parquet.Repetitions.Optional, -1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		node = list
-	}
-	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{node}, -1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	out := file.NewParquetWriter(&b, root)
-	column, err := out.AppendRowGroup().NextColumn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := column.(*file.ByteArrayColumnChunkWriter).WriteBatch([]parquet.ByteArray{[]byte("x")}, []int16{5}, []int16{0}); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := decode(b.Bytes(), 1<<20); err == nil || !strings.Contains(err.Error(), "deeper nested columns cannot be read") {
+	data := encodeLists(t, 2, entries{repetition: []int16{0}, definition: []int16{5}, texts: []string{"x"}})
+	if _, err := decode(data, 1<<20); err == nil || !strings.Contains(err.Error(), "deeper nested columns cannot be read") {
 		t.Error(err)
 	}
 }

@@ -281,15 +281,3 @@ func TestHugeCountsAreCompared(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 }
-
-func BenchmarkCompare(b *testing.B) {
-	random := seed.Root(9).Stream()
-	p := make([]float64, 100)
-	for i := range p {
-		p[i] = random.Float64() * random.Float64()
-	}
-	first, second := draw(&random, 64, p), draw(&random, 1024, p)
-	for b.Loop() {
-		profile.Compare(first, second, 0.01)
-	}
-}

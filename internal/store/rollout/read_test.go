@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/internal/store/journal"
 	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
@@ -142,23 +141,6 @@ func TestScoresComeBack(t *testing.T) {
 	path = file(t, b.Bytes())
 	if _, err := collect(rollout.Scores(path)); err == nil || !strings.HasPrefix(err.Error(), path+": row 2: rollout 0 of task 0 stands after") {
 		t.Errorf("error %v", err)
-	}
-}
-
-func TestScoresAreJournaled(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "scores"+journal.Suffix)
-	for range 2 {
-		j, damaged, err := journal.Open(path, (*rollout.Score).ID)
-		if err != nil || damaged != 0 {
-			t.Fatal(damaged, err)
-		}
-		if err := j.Append(score(3, 1)); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := j.Read(rollout.ID{Task: 3, Rollout: 1}); err != nil || !reflect.DeepEqual(got, score(3, 1)) || j.Len() != 1 {
-			t.Errorf("read %+v, %v", got, err)
-		}
-		j.Close()
 	}
 }
 

@@ -28,46 +28,21 @@ func some(task, k int) *rollout.Rollout {
 	return r
 }
 
-func open(t testing.TB, path string) *rollout.Journal {
-	t.Helper()
-	j, damaged, err := rollout.OpenJournal(path)
-	if err != nil || damaged != 0 {
-		t.Fatal(damaged, err)
-	}
-	t.Cleanup(func() { j.Close() })
-	return j
-}
-
-func appendAll(t testing.TB, j *rollout.Journal, all ...*rollout.Rollout) {
-	t.Helper()
-	for _, r := range all {
-		if err := j.Append(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestAJournalGivesBackRollouts(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a"+rollout.JournalSuffix)
-	j := open(t, path)
-	appendAll(t, j, some(0, 0), some(0, 3))
-	for _, j := range []*rollout.Journal{j, open(t, path)} {
-		for _, want := range []*rollout.Rollout{some(0, 0), some(0, 3)} {
-			if got, err := j.Read(want.ID()); err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("read %+v, %v", got, err)
-			}
-		}
-	}
-	if _, err := j.Read(rollout.ID{Task: 9}); err == nil || !strings.Contains(err.Error(), "rollout 0 of task 9 is not in the journal") {
-		t.Errorf("error %v", err)
-	}
-}
-
 // A corpus takes weeks: what an earlier version of the program has journaled
 // must be found again.
 func TestLinesOfAJournalStayAsTheyAre(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a"+rollout.JournalSuffix)
-	appendAll(t, open(t, path), some(3, 1))
+	j, _, err := rollout.OpenJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if err := j.Append(some(3, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := j.Read(rollout.ID{Task: 3, Rollout: 1}); err != nil || !reflect.DeepEqual(back, some(3, 1)) {
+		t.Errorf("read %+v, %v", back, err)
+	}
 	got, err := os.ReadFile(path)
 	const want = `e7fd6387 {"benchmark":"b","model":"m","task_index":3,"task_id":"t3","rollout":1,"seed":3001,"prompt_tokens":12,"completion_tokens":34,"reasoning_tokens":null,"finish_reason":"stop","text":"line\nbreak “quoted” \u003c\u0026\u003e \u2028 \u0000 \\boxed{1}","reasoning":"because","latency_seconds":0.25,"server":"http://a:1"}`
 	if err != nil || string(got) != want+"\n" {

@@ -77,14 +77,3 @@ func TestFieldsThatAreNoColumns(t *testing.T) {
 		t.Errorf("read back %v, %v", got, err)
 	}
 }
-
-func TestUnusableEmbeddingsAreErrors(t *testing.T) {
-	type pointed struct{ *Key }
-	type named struct{ Key Key }
-	type tagged struct {
-		Key `parquet:"key"`
-	}
-	wantError(t, rowfile.Write(&bytes.Buffer{}, []pointed{{}}, nil), "parquet tag")
-	wantError(t, rowfile.Write(&bytes.Buffer{}, []named{{}}, nil), "parquet tag")
-	wantError(t, rowfile.Write(&bytes.Buffer{}, []tagged{{}}, nil), "has type rowfile_test.Key")
-}

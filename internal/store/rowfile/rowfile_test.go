@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -120,13 +119,20 @@ func TestFurtherColumnsAndOtherOrderAreFine(t *testing.T) {
 	}
 }
 
-func TestIntegerWidths(t *testing.T) {
-	type narrow struct {
+// narrow, wide and float are one column in three types.
+type (
+	narrow struct {
 		N int32 `parquet:"n"`
 	}
-	type wide struct {
+	wide struct {
 		N int64 `parquet:"n"`
 	}
+	float struct {
+		N float64 `parquet:"n"`
+	}
+)
+
+func TestIntegerWidths(t *testing.T) {
 	got, _, err := rowfile.Decode[narrow](encode(t, []wide{{7}, {-3}}), "wide.parquet")
 	if err != nil || got[0].N != 7 || got[1].N != -3 {
 		t.Errorf("int64 column into int32: %v, %v", got, err)
@@ -142,25 +148,19 @@ func TestIntegerWidths(t *testing.T) {
 // TestNumbersOfOtherTypes reads floats and integers into one another, as far as nothing is
 // lost.
 func TestNumbersOfOtherTypes(t *testing.T) {
-	type float struct {
-		N float64 `parquet:"n"`
-	}
-	type integer struct {
-		N int64 `parquet:"n"`
-	}
 	for _, v := range []float64{0, -3, 1 << 40, 1e18} {
-		rows, _, err := rowfile.Decode[integer](encode(t, []float{{v}}), "f")
+		rows, _, err := rowfile.Decode[wide](encode(t, []float{{v}}), "f")
 		if err != nil || float64(rows[0].N) != v {
 			t.Errorf("%v as an integer: %v, %v", v, rows, err)
 		}
 	}
 	for _, v := range []float64{0.5, 1e30, -1e19, math.NaN(), math.Inf(1)} {
-		_, _, err := rowfile.Decode[integer](encode(t, []float{{v}}), "f")
+		_, _, err := rowfile.Decode[wide](encode(t, []float{{v}}), "f")
 		wantError(t, err, fmt.Sprintf("f: column n, row 1: %v is no whole number of 64 bits", v))
 	}
-	_, _, err := rowfile.Decode[float](encode(t, []integer{{1<<53 + 1}}), "f")
+	_, _, err := rowfile.Decode[float](encode(t, []wide{{1<<53 + 1}}), "f")
 	wantError(t, err, "row 1: 9007199254740993 is no")
-	if rows, _, err := rowfile.Decode[float](encode(t, []integer{{1 << 60}}), "f"); err != nil || rows[0].N != 1<<60 {
+	if rows, _, err := rowfile.Decode[float](encode(t, []wide{{1 << 60}}), "f"); err != nil || rows[0].N != 1<<60 {
 		t.Errorf("%v, %v", rows, err)
 	}
 }
@@ -306,24 +306,20 @@ func decodeThousand(name string, data []byte) (rows any, err error) {
 	return rows, err
 }
 
-// A page header that claims more bytes than the column has is an error. The header begins 15 04 15 (a dictionary
-// page and its uncompressed size), the sizes follow.
-func TestHugePageClaimsAreErrors(t *testing.T) {
-	data := thousands(t)["texts"]
-	at := bytes.Index(data, []byte{0x15, 0x04, 0x15})
-	sizes := data[at+3:]
-	next := bytes.IndexByte(sizes, 0x15) // after the uncompressed size
-	huge := slices.Concat(data[:at+3+next+1], []byte{0xfe, 0xff, 0xff, 0xff, 0x0f}, sizes[next+6:])
-	_, err := decodeThousand("texts", huge)
-	wantError(t, err, "damaged Parquet file")
-}
-
 func TestUnusableRowTypesAreErrors(t *testing.T) {
 	type untagged struct{ N int32 }
 	type unsupported struct {
 		N []int32 `parquet:"n"`
 	}
+	type pointed struct{ *Key }
+	type named struct{ Key Key }
+	type tagged struct {
+		Key `parquet:"key"`
+	}
 	wantError(t, rowfile.Write(&bytes.Buffer{}, []untagged{{1}}, nil), "parquet tag")
+	wantError(t, rowfile.Write(&bytes.Buffer{}, []pointed{{}}, nil), "parquet tag")
+	wantError(t, rowfile.Write(&bytes.Buffer{}, []named{{}}, nil), "parquet tag")
+	wantError(t, rowfile.Write(&bytes.Buffer{}, []tagged{{}}, nil), "has type rowfile_test.Key")
 	wantError(t, rowfile.Write(&bytes.Buffer{}, []unsupported{{}}, nil), "[]int32")
 	wantError(t, rowfile.Write(&bytes.Buffer{}, []row{{}, {Name: "\xff"}}, nil), "column name: row 2")
 	wantError(t, rowfile.Write(&bytes.Buffer{}, []row{}, map[string]string{"k": "\xff"}), "footer")
