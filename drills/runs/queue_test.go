@@ -3,21 +3,14 @@
 package runs_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"speceval/drills/drill"
 )
 
 // batch is an array that a run has submitted, as in its batch.json.
@@ -168,37 +161,4 @@ func (s *site) count(out string) {
 	if again > 0 {
 		s.Errorf("%d units submitted while their job lived", again)
 	}
-}
-
-// tails read the lines of files that grow: of each path how far it was read.
-type tails map[string]int64
-
-// lines are the whole lines that were written to a file since the last call.
-func (t tails) lines(l *drill.Lab, path string) [][]byte {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // not there yet, or just removed
-	}
-	l.OK(err)
-	defer file.Close()
-	fresh, err := io.ReadAll(io.NewSectionReader(file, t[path], 1<<40))
-	l.OK(err)
-	lines := bytes.SplitAfter(fresh, []byte("\n"))
-	rest := lines[len(lines)-1] // of a line that is not whole yet
-	t[path] += int64(len(fresh) - len(rest))
-	return lines[:len(lines)-1]
-}
-
-// requests are the seeds of the requests for rollouts that a fleet logged since the last call.
-func (t tails) requests(l *drill.Lab, log string) (seeds []int64) {
-	for _, line := range t.lines(l, log) {
-		var request struct {
-			ID   string
-			Seed *int64
-		}
-		if l.OK(json.Unmarshal(line, &request)); request.ID != "" && request.Seed != nil { // others ask whether a replica is back
-			seeds = append(seeds, *request.Seed)
-		}
-	}
-	return seeds
 }

@@ -1,8 +1,8 @@
 //go:build drill
 
 // Package runs_test disturbs runs: faults of this machine, of a Slurm cluster and of the
-// servers. What is left is compared with an undisturbed run. It is make drill-faults and
-// drill-slurm.
+// servers. What is left is compared with an undisturbed run. It is make drill-generate,
+// drill-faults and drill-slurm.
 package runs_test
 
 import (

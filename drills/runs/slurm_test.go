@@ -169,14 +169,8 @@ func (s *site) gpus() {
 	p.Wait()
 	p.Says(0)
 	asked := requests()
-	again := 0
-	for _, seed := range asked {
-		if before[seed] {
-			again++
-		}
-	}
-	if again > 0 || len(asked) == 0 {
-		s.Errorf("of %d requests, %d are for stored rollouts", len(asked), again)
+	if again := sentAgain(asked, before); len(again) > 0 || len(asked) == 0 {
+		s.Errorf("of %d requests, %d are for stored rollouts", len(asked), len(again))
 	}
 	s.Logf("%d requests since the requeue", len(asked))
 	s.checkServers()
