@@ -47,7 +47,7 @@ evaluation.`,
 					if err != nil {
 						return "", nil, err
 					}
-					return folder, lock.Release, nil
+					return folder, lock.Release, dag.Sweep(folder)
 				}, Kept: func(folder string) {
 					if err := evaluate.WritePage(folder, nil); err != nil {
 						s.warn("the result is stored, but not its page: %v", err)

@@ -54,6 +54,13 @@ func Acquire(dir, holder string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
+// Sweep removes the temporary files that a crash left in the folder of a lock, for its holder.
+// Folders below it with a lock of their own are left alone: others may write there.
+func Sweep(dir string) error {
+	_, err := atomicfile.Sweep(dir, lockName)
+	return err
+}
+
 // Holder returns what the holder of an output folder's lock has written about itself;
 // empty if the lock is free as far as this machine can see. It does not block, and does
 // not take the lock from an [Acquire].

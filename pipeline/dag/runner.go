@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"speceval/internal/store/atomicfile"
 	"speceval/internal/terminal/display"
 )
 
@@ -34,7 +33,7 @@ type Runner struct {
 func (r *Runner) Run(ctx context.Context, drain <-chan struct{}, plan *Plan) error {
 	s := plan.snapshot
 	if !r.Shared { // or their half-written files would go
-		if _, err := atomicfile.Sweep(s.dir); err != nil {
+		if err := Sweep(s.dir); err != nil {
 			return err
 		}
 	}

@@ -235,7 +235,11 @@ func (s *Subject) lock(folder string, h Host) (*dag.Lock, error) {
 			return nil, err
 		}
 	}
-	return dag.Acquire(folder, h.Holder)
+	lock, err := dag.Acquire(folder, h.Holder)
+	if err != nil {
+		return nil, err
+	}
+	return lock, dag.Sweep(folder)
 }
 
 // run begins an evaluation, or resumes one that is not complete.

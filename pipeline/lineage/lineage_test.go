@@ -45,7 +45,7 @@ func TestChainsHaveWhatAUnitIsMadeOf(t *testing.T) {
 func TestStagesStandAsTheirUnits(t *testing.T) {
 	records := []dag.Record{unit("a", 1), unit("b", 1), {Unit: dag.Ref{Stage: "replay", Unit: "c"}}, {Unit: dag.Ref{Stage: "systems", Unit: "x"}}}
 	records[1].State = dag.Stale
-	if n, state, w := Standing("replay", records); n != 3 || state != "1 of 3 units fresh" || !strings.HasSuffix(w, "would make (1 of 3 units fresh).") {
+	if n, state, w := Standing("replay", records); n != 3 || state != "1 of 3 units fresh" || !strings.HasPrefix(w, "The results of the replay stage are out of date (1 of 3 units fresh): ") {
 		t.Errorf("%d units, %s: %s", n, state, w)
 	}
 	if _, _, w := Standing("systems", records); w != "The systems stage has not run: its results are missing here." {

@@ -10,8 +10,7 @@ import (
 )
 
 // Standing is how the units of a stage stand to what a run would make now: how many there
-// are, "fresh" or "4 of 6 units fresh", and a warning where results that are shown are not
-// what a run would make.
+// are, "fresh" or "4 of 6 units fresh", and a warning where results are out of date or missing.
 func Standing(stage string, records []dag.Record) (units int, state, warning string) {
 	var of [3]int // by dag.State
 	for _, r := range records {
@@ -23,7 +22,7 @@ func Standing(stage string, records []dag.Record) (units int, state, warning str
 		return units, dag.Fresh.String(), ""
 	}
 	state = fmt.Sprintf("%d of %d units fresh", of[dag.Fresh], units)
-	warning = fmt.Sprintf("The stored results of the %s stage are shown, though not all are what the present configuration and program would make (%s).", stage, state)
+	warning = fmt.Sprintf("The results of the %s stage are out of date (%s): the configuration, the program or stored files have changed since. `speceval run` updates them.", stage, state)
 	if of[dag.Missing] == units {
 		warning = fmt.Sprintf("The %s stage has not run: its results are missing here.", stage)
 	}

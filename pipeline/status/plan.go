@@ -80,6 +80,8 @@ func estimated(e dag.Estimate, inJobs bool) string {
 	switch {
 	case e.Unknown > 0 && e.Seconds == 0:
 		return "time unknown"
+	case inJobs && e.Seconds < 360:
+		text += " of one core"
 	case inJobs:
 		text = fmt.Sprintf("about %.3g core-hours", e.Seconds/3600)
 	case e.Seconds < 1:

@@ -106,10 +106,10 @@ func Write(path string, write func(w io.Writer) error) error {
 }
 
 // Sweep removes the temporary files that a crash left under root, and returns
-// their paths. It must not run while another process writes there. A root
-// that does not exist has nothing to sweep; one that is a link is followed, and no
-// link below it is.
-func Sweep(root string) (removed []string, err error) {
+// their paths. It must not run while another process writes there, but for folders below
+// root with a file of the name owned: these are left alone. A root that does not exist has
+// nothing to sweep; one that is a link is followed, and no link below it is.
+func Sweep(root, owned string) (removed []string, err error) {
 	folder, err := os.OpenRoot(root) // through which nothing outside it can be removed
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -119,6 +119,11 @@ func Sweep(root string) (removed []string, err error) {
 	}
 	defer folder.Close()
 	err = fs.WalkDir(folder.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && path != "." {
+			if _, none := folder.Lstat(filepath.Join(path, owned)); none == nil {
+				return fs.SkipDir
+			}
+		}
 		if err != nil || !entry.Type().IsRegular() || !strings.HasSuffix(path, Suffix) {
 			return err
 		}

@@ -32,7 +32,7 @@ func wantContent(t *testing.T, path, want string) {
 
 func wantNoLeftovers(t *testing.T, dir string) {
 	t.Helper()
-	left, err := Sweep(dir)
+	left, err := Sweep(dir, ".lock")
 	if err != nil || len(left) > 0 {
 		t.Fatalf("left over: %v, %v", left, err)
 	}
@@ -117,7 +117,11 @@ func TestSweepTakesLeftoversOnly(t *testing.T) {
 	if err := os.WriteFile(gone, []byte("half"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	removed, err := Sweep(dir)
+	theirs := filepath.Join(dir, "evaluate", "one", "file.0"+Suffix)
+	put(t, filepath.Join(dir, "evaluate", "one", ".lock"), "a process that writes there")
+	put(t, theirs, "half")
+	removed, err := Sweep(dir, ".lock")
+	wantContent(t, theirs, "half")
 	if err != nil || len(removed) != 1 || removed[0] != gone {
 		t.Fatalf("removed %v, %v; want %s alone", removed, err, gone)
 	}
@@ -145,7 +149,7 @@ func TestSweepFollowsOnlyTheRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if removed, err := Sweep(linked); err != nil || len(removed) != 1 || removed[0] != filepath.Join(linked, "a.1"+Suffix) {
+	if removed, err := Sweep(linked, ".lock"); err != nil || len(removed) != 1 || removed[0] != filepath.Join(linked, "a.1"+Suffix) {
 		t.Errorf("removed %q, %v", removed, err)
 	}
 	if there, err := os.ReadDir(outside); err != nil || len(there) != 1 {
