@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -114,30 +113,6 @@ func TestGradedEvaluationsEndTheSame(t *testing.T) {
 				t.Errorf("%s with %d places and a stop at %d: %s\nwant %s", policy, l.places, at, got, want)
 			}
 		}
-	}
-}
-
-// Scoring again may grade what passed or failed, and the other way.
-func TestRescoringGrades(t *testing.T) {
-	l := newLab(t, "hbn-async", 8, 3, quiz...)
-	first := l.run()
-	graded := newGradedLab(t, "hbn-async")
-	grading := l.settings
-	grading.Rules, grading.Score = "graded", graded.score
-	again, err := evaluation.Rescore(t.Context(), grading, l.open(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recount(t, l, again)
-	if !(again.Estimate > first.Estimate) {
-		t.Errorf("estimate %v after %v", again.Estimate, first.Estimate)
-	}
-	back, err := evaluation.Rescore(t.Context(), l.settings, l.open(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(back.Rows, first.Rows) {
-		t.Errorf("after both %+v, want %+v", back.Rows, first.Rows)
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/files"
 	"speceval/internal/store/rollout"
-	"speceval/method/neyman"
 )
 
 // keep copies a folder, so that each case has one of its own.
@@ -343,44 +342,5 @@ func TestKilledWhileScoringAgain(t *testing.T) {
 			}
 			sound(t, l.settings.Folder, again)
 		})
-	}
-}
-
-// TestKilledWhileAResultIsReplaced ends the second report of an evaluation that another program
-// runs before each file that it replaces.
-func TestKilledWhileAResultIsReplaced(t *testing.T) {
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := t.TempDir()
-	s := evaluation.Setup{Head: evaluation.Head{Benchmark: "quiz", Model: "m", Policy: "uniform", Budget: 2}, TaskIDs: []string{"one", "two"}, Design: evaluation.Design{Pilots: 2, Weight: 1}}
-	c, err := s.Controller(prior, false, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := s.Outcome(c, prior, func(task, rollout int) float64 { return float64(task) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.Keep(folder), s.Complete(folder, r)); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"manifest.json", "result.json"} {
-		r.Tokens.Wasted++ // surplus
-		undo := obstruct(t, filepath.Join(folder, name))
-		if err := s.Complete(folder, r); err == nil {
-			t.Errorf("%s: no error of the obstacle", name)
-		}
-		undo()
-		if there, err := evaluation.Open(folder); err != nil || there.Result.Tokens.Wasted != 0 || len(there.Said) > 0 {
-			t.Errorf("killed before %s: %v", name, err)
-		}
-	}
-	if err := s.Complete(folder, r); err != nil {
-		t.Fatal(err)
-	}
-	if there, err := evaluation.Open(folder); err != nil || there.Result.Tokens.Wasted != 2 {
-		t.Errorf("reported once more: %v", err)
 	}
 }

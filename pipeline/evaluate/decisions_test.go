@@ -62,10 +62,7 @@ func TestWhatIsKnownGoesIn(t *testing.T) {
 func TestLogsAreDonors(t *testing.T) {
 	l := newLab(t)
 	l.write("logs.csv", "benchmark,model,task_index,task_id,pass_count,tested_k,rewards,squares,allocated\nown,plain,0,one,9,16,10.6,9.9,true\nown,plain,1,two,7,24,,,true\n")
-	_, folder, err := l.try(informedBy(8, 3, "logs.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, folder := l.made(informedBy(8, 3, "logs.csv"))
 	setup, err := evaluation.ReadSetup(folder)
 	if err != nil || len(setup.Donors) != 1 {
 		t.Fatalf("%+v, %v", setup, err)
@@ -122,10 +119,7 @@ func TestDonorsThatCannotBe(t *testing.T) {
 
 func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
 	l := newLab(t)
-	first, _, err := l.try(request(6, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, _ := l.made(request(6, 1))
 	l.evaluate(request(6, 2))
 	more, folder, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", []string{"own.jsonl"}, 12, l.host())
 	if err != nil {
@@ -173,14 +167,8 @@ func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
 
 func TestGatesAreAsked(t *testing.T) {
 	l := newLab(t)
-	a, aFolder, err := l.try(request(40, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, folder, err := l.try(request(40, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, aFolder := l.made(request(40, 1))
+	_, folder := l.made(request(40, 2))
 	g, err := l.archive("out").Gate([2]string{aFolder, folder}, evaluate.Gating{Margin: 0.3})
 	if err != nil || !g.Passed() || g.Estimates[0] != a.Estimate || g.Power < 0.9 {
 		t.Errorf("%+v, %v", g, err)
@@ -197,10 +185,7 @@ func TestGatesAreAsked(t *testing.T) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	l.sets = []string{"systems.window=4"} // 5 tasks fill it with 4 rollouts of each
-	s, err := l.archive("out").OpenLive("baseline.json", []string{"own.jsonl"}, "plain")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := l.live("baseline.json")
 	live := request(16, 3)
 	if g, err = s.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.7}, live, l.host()); err != nil || !g.Passed() || g.Looks != 4 || g.Look == g.Looks || g.Rollouts[0] >= 80 {
 		t.Errorf("%+v, %v", g, err)
@@ -214,10 +199,7 @@ func TestGatesAreAsked(t *testing.T) {
 		t.Errorf("look %d at the rate %v", g.Look, g.Rate)
 	}
 	l.sets = nil // 32 places, which four rollouts each do not fill by then
-	whole, err := l.archive("out").OpenLive("baseline.json", []string{"own.jsonl"}, "plain")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := l.live("baseline.json")
 	if g, err = whole.GateLive(t.Context(), "baseline.json", evaluate.Gating{Margin: 0.3}, live, l.host()); err != nil || g.Looks != 1 || g.Rollouts[0] != 80 {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -233,10 +215,7 @@ func TestGatesAreAsked(t *testing.T) {
 func TestClustersAreOfTheTasks(t *testing.T) {
 	l := newLab(t)
 	l.write("own.jsonl", strings.NewReplacer(`"scorer":"math"`, `"scorer":"math","cluster":"sums"`, `"scorer":"choice"`, `"scorer":"choice","cluster":"colours"`).Replace(ownBenchmark))
-	r, folder, err := l.try(request(8, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, folder := l.made(request(8, 1))
 	table := "benchmark,model,task_index,task_id,pass_count,tested_k\n"
 	for i, task := range slices.Backward(r.Rows) {
 		table += fmt.Sprintf("own,other,%d,%s,%d,16\n", len(r.Rows)-1-i, task.ID, 3*i)
@@ -254,15 +233,9 @@ func TestClustersAreOfTheTasks(t *testing.T) {
 func TestGatesOfOneCluster(t *testing.T) {
 	l := newLab(t)
 	l.write("own.jsonl", strings.ReplaceAll(ownBenchmark, `"answer"`, `"cluster":"all","answer"`))
-	_, folder, err := l.try(request(4, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := l.archive("out").OpenLive(folder, []string{"own.jsonl"}, "plain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.GateLive(t.Context(), folder, evaluate.Gating{Margin: 0.1, OverTasks: true}, request(8, 2), l.host())
+	_, folder := l.made(request(4, 1))
+	s := l.live(folder)
+	_, err := s.GateLive(t.Context(), folder, evaluate.Gating{Margin: 0.1, OverTasks: true}, request(8, 2), l.host())
 	faulty(t, err, true, "all tasks are of one cluster")
 	if names := l.archive("out").Names(); len(names) != 1 {
 		t.Errorf("%q have begun", names)
@@ -272,10 +245,7 @@ func TestGatesOfOneCluster(t *testing.T) {
 // TestGatesOfLittleUse are baselines without an error, or of other tasks.
 func TestGatesOfLittleUse(t *testing.T) {
 	l := newLab(t)
-	_, folder, err := l.try(request(8, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, folder := l.made(request(8, 1))
 	text, err := os.ReadFile(folder + "/result.json")
 	if err != nil {
 		t.Fatal(err)
@@ -284,14 +254,8 @@ func TestGatesOfLittleUse(t *testing.T) {
 	if err := json.Unmarshal(text, &result); err != nil {
 		t.Fatal(err)
 	}
-	_, other, err := l.try(request(8, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := l.archive("out").OpenLive(folder, []string{"own.jsonl"}, "plain")
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, other := l.made(request(8, 3))
+	s := l.live(folder)
 	for want, change := range map[string]func(){
 		"must be numbers between 0 and 1": func() { delete(result, "interval") },
 		"states no error": func() {
@@ -340,29 +304,36 @@ func TestWaysAreNamed(t *testing.T) {
 	}
 }
 
+// sums is a second benchmark, whose tasks are of one cluster.
+const sums = `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math","cluster":"sums"}
+{"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
+`
+
+// suite is the model on several benchmarks.
+func (l *lab) suite(suite evaluate.Suite) *evaluate.Subject {
+	l.t.Helper()
+	b, err := evaluate.OpenSuite(l.configuration(), suite)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	s, err := b.With("plain")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
 // TestASuiteIsOneEvaluation has two benchmarks under one budget, of which the second
 // weighs three times as much.
 func TestASuiteIsOneEvaluation(t *testing.T) {
 	l := newLab(t)
-	l.write("more.jsonl", `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math"}
-{"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
-`)
+	l.write("more.jsonl", strings.Replace(sums, `,"cluster":"sums"`, "", 1))
 	if _, err := evaluate.OpenSuite(l.configuration(), evaluate.Suite{Names: []string{"own.jsonl", "more.jsonl"}}); err == nil || !strings.Contains(err.Error(), "all tasks have one, or none has") {
 		t.Errorf("%v, want a fault of the cluster", err)
 	}
-	l.write("more.jsonl", `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math","cluster":"sums"}
-{"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
-`)
+	l.write("more.jsonl", sums)
 	suite := evaluate.Suite{Names: []string{"own.jsonl", "more.jsonl"}, Weights: []float64{1, 3}}
-	b, err := evaluate.OpenSuite(l.configuration(), suite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := b.With("plain")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, folder, err := s.Evaluate(t.Context(), informedBy(8, 1), l.host())
+	r, folder, err := l.suite(suite).Evaluate(t.Context(), informedBy(8, 1), l.host())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,27 +372,13 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 // do not fit.
 func TestFloorsOfASuite(t *testing.T) {
 	l := newLab(t)
-	sums := `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":"math","cluster":"sums"}
-{"id":"two","prompt":"How much is 12 and 9?","answer":"21","scorer":"math","cluster":"sums"}
-`
 	l.write("more.jsonl", sums)
-	open := func(suite evaluate.Suite) *evaluate.Subject {
-		b, err := evaluate.OpenSuite(l.configuration(), suite)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := b.With("plain")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	both := []string{"own.jsonl", "more.jsonl"}
 	rollouts := map[float64]int{}
 	for seed, floor := range []float64{0, 7.5} {
 		spec := informedBy(8, uint64(20+seed))
 		spec.Floor = &floor
-		r, _, err := open(evaluate.Suite{Names: both, Weights: []float64{1, 9}}).Evaluate(t.Context(), spec, l.host())
+		r, _, err := l.suite(evaluate.Suite{Names: both, Weights: []float64{1, 9}}).Evaluate(t.Context(), spec, l.host())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,19 +389,19 @@ func TestFloorsOfASuite(t *testing.T) {
 	if rollouts[0] >= 27 || rollouts[7.5] < 38 {
 		t.Errorf("rollouts of the first benchmark by floor: %v, want fewer than its default without one, and 38 or more", rollouts)
 	}
-	r, _, err := open(evaluate.Suite{Names: both, Micro: true}).Evaluate(t.Context(), informedBy(8, 23), l.host())
+	r, _, err := l.suite(evaluate.Suite{Names: both, Micro: true}).Evaluate(t.Context(), informedBy(8, 23), l.host())
 	if err != nil || math.Abs(r.Suite[0].Weight-5.0/7) > 1e-12 || math.Abs(r.Rows[0].Share-r.Rows[6].Share) > 1e-12 {
 		t.Errorf("all tasks alike: %+v, %v", r, err)
 	}
 	spec := informedBy(8, 23) // begun with two thirds
 	less := 2.0
 	spec.Floor = &less
-	if _, _, err := open(evaluate.Suite{Names: both, Micro: true}).Evaluate(t.Context(), spec, l.host()); err == nil || !strings.Contains(err.Error(), "--floor") {
+	if _, _, err := l.suite(evaluate.Suite{Names: both, Micro: true}).Evaluate(t.Context(), spec, l.host()); err == nil || !strings.Contains(err.Error(), "--floor") {
 		t.Errorf("%v, want another floor refused", err)
 	}
 	long := strings.Repeat("a", 115)
 	l.write(long+".jsonl", sums)
-	r, folder, err := open(evaluate.Suite{Names: append([]string{long + ".jsonl"}, both...)}).Evaluate(t.Context(), informedBy(8, 25), l.host())
+	r, folder, err := l.suite(evaluate.Suite{Names: append([]string{long + ".jsonl"}, both...)}).Evaluate(t.Context(), informedBy(8, 25), l.host())
 	if err != nil || !strings.HasPrefix(r.Benchmark, long[:60]+"+2-more-") || len(r.Suite) != 3 || !strings.Contains(folder, r.Benchmark) {
 		t.Errorf("a suite with long names is called %s: %v", folder, err)
 	}
@@ -460,7 +417,7 @@ func TestFloorsOfASuite(t *testing.T) {
 		if spec.Floor = &c.floor; c.se > 0 {
 			spec.Budget, spec.TargetSE = 0, c.se
 		}
-		if _, _, err := open(evaluate.Suite{Names: c.names}).Evaluate(t.Context(), spec, l.host()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := l.suite(evaluate.Suite{Names: c.names}).Evaluate(t.Context(), spec, l.host()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

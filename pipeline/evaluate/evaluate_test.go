@@ -141,14 +141,31 @@ func (l *lab) try(r evaluation.Spec) (*evaluation.Result, string, error) {
 	return s.Evaluate(l.t.Context(), r, l.host())
 }
 
-// evaluate makes an evaluation that must succeed.
-func (l *lab) evaluate(r evaluation.Spec) *evaluation.Result {
+// made makes an evaluation that must succeed, and returns its folder, too.
+func (l *lab) made(r evaluation.Spec) (*evaluation.Result, string) {
 	l.t.Helper()
-	result, _, err := l.try(r)
+	result, folder, err := l.try(r)
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	return result, folder
+}
+
+// evaluate makes an evaluation that must succeed.
+func (l *lab) evaluate(r evaluation.Spec) *evaluation.Result {
+	l.t.Helper()
+	result, _ := l.made(r)
 	return result
+}
+
+// live is the model of a live gate against a baseline.
+func (l *lab) live(baseline string) *evaluate.Subject {
+	l.t.Helper()
+	s, err := l.archive("out").OpenLive(baseline, []string{"own.jsonl"}, "plain")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
 }
 
 // heard checks that a message with a text was said.
@@ -193,11 +210,25 @@ func TestACompleteEvaluationIsNotMadeAgain(t *testing.T) {
 	if err != nil || folder != filepath.FromSlash("out/evaluate/benchmark=own/model=plain/hbn-async-b6-seed42") {
 		t.Fatalf("folder %s, %v", folder, err)
 	}
+	page := filepath.Join(folder, "report.html")
+	if err := os.Remove(page); err != nil {
+		t.Fatal(err)
+	}
+	l.write(filepath.Join(folder, "scores.journal"), "") // of a process that was killed before it could remove it
+	url := l.url
+	l.url = "http://127.0.0.1:1"
 	again := l.evaluate(request(6, 42))
 	if again.Estimate != r.Estimate || again.Seconds != r.Seconds {
 		t.Errorf("%+v, was %+v", again, r)
 	}
 	heard(t, l.said, "is complete")
+	if _, err := os.Stat(page); err != nil {
+		t.Errorf("a page that a kill has taken: %v", err)
+	}
+	if left, _ := filepath.Glob(folder + "/*.journal"); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+	l.url = url
 	l.write("own.jsonl", strings.ReplaceAll(ownBenchmark, "rose", "tulip"))
 	_, _, err = l.try(request(6, 42))
 	faulty(t, err, true, "other prompts")
@@ -208,10 +239,7 @@ func TestACompleteEvaluationIsNotMadeAgain(t *testing.T) {
 func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 	l := newLab(t)
 	l.evaluate(request(4, 2))
-	_, whole, err := l.try(request(4, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, whole := l.made(request(4, 1))
 	const name, other = "own/plain/hbn-async-b4-seed1", "own/plain/hbn-async-b4-seed2"
 	uses := map[string]func() error{
 		"evaluate": func() error { _, _, err := l.try(request(4, 1)); return err },
@@ -279,35 +307,9 @@ func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 	faulty(t, err, true, "hbn-async-b4-seed1, not own/plain/hbn-async-b4-seed3")
 }
 
-// TestJournalsOfACompleteEvaluationGo has journals left by a process that was killed before it
-// could remove them.
-func TestJournalsOfACompleteEvaluationGo(t *testing.T) {
-	l := newLab(t)
-	_, folder, err := l.try(request(4, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.url = "http://127.0.0.1:1"
-	l.write(filepath.Join(folder, "scores.journal"), "")
-	page := filepath.Join(folder, "report.html")
-	if err := os.Remove(page); err != nil {
-		t.Fatal(err)
-	}
-	l.evaluate(request(4, 1))
-	if _, err := os.Stat(page); err != nil {
-		t.Errorf("a page that a kill has taken: %v", err)
-	}
-	if left, _ := filepath.Glob(folder + "/*.journal"); len(left) > 0 {
-		t.Errorf("%q are left", left)
-	}
-}
-
 func TestOtherAnswersAreRescored(t *testing.T) {
 	l := newLab(t)
-	r, folder, err := l.try(request(6, 42))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, folder := l.made(request(6, 42))
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"answer":"2"`, `"answer":"7777"`, 1))
 	l.evaluate(request(6, 42))
 	heard(t, l.warned, "speceval evaluate rescore "+folder)

@@ -3,10 +3,7 @@ package evaluate_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"math"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -94,48 +91,6 @@ func checkGrades(t *testing.T, r *evaluation.Result, folder, by string, grade fu
 	}
 }
 
-func TestProgramsArePaidByTheTest(t *testing.T) {
-	for _, tool := range []string{"bwrap", "python3"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("SPECEVAL_CI") == "1" {
-				t.Fatal(err)
-			}
-			t.Skip("there is no", tool)
-		}
-	}
-	var tasks strings.Builder
-	for i := range 4 {
-		fmt.Fprintf(&tasks, `{"id":"times%d","prompt":"Read a number and print %d times it.","scorer":"code-graded","tests":[`, i, i+2)
-		for n := range 5 {
-			fmt.Fprintf(&tasks, `%s{"kind":"stdin","input":"%d\n","output":"%d\n"}`, []string{",", ""}[max(0, 1-n)], n+1, (i+2)*(n+1))
-		}
-		tasks.WriteString("]}\n")
-	}
-	l, read := gradedLab(t, tasks.String())
-	r, folder, err := l.try(request(6, 42))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkGrades(t, r, folder, "speceval_code_graded_v1", func(task int, text string) float64 {
-		passed := 0.0
-		for _, test := range read[task].Tests { // the fleet's programs look their results up
-			if strings.Contains(text, strconv.Quote(test.Input)+".strip(): "+strconv.Quote(test.Output)+",") {
-				passed++
-			}
-		}
-		return passed / float64(len(read[task].Tests))
-	})
-	// By pass or fail the same answers earn less.
-	l.write("own.jsonl", strings.ReplaceAll(tasks.String(), "code-graded", "code"))
-	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), folder, []string{"own.jsonl"}, l.host())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !(rescored.After.Estimate < r.Estimate) || evaluation.Graded(rescored.After.Rows) || !evaluation.Graded(r.Rows) {
-		t.Errorf("estimate %v, by pass or fail %v", r.Estimate, rescored.After.Estimate)
-	}
-}
-
 func TestAJudgeGrades(t *testing.T) {
 	const full = "the hare sleeps while\n the tortoise walks on"
 	l, _ := gradedLab(t, `{"id":"hare","prompt":"Tell the fable of the hare.","scorer":"judge-graded","answer":`+strconv.Quote(full)+`}
@@ -143,10 +98,7 @@ func TestAJudgeGrades(t *testing.T) {
 {"id":"sum","prompt":"What is 12345+54321?","scorer":"judge-graded","answer":"66666"}
 `)
 	answers := []string{"the hare sleeps while the tortoise walks on", "2 points: the grapes hang high. 8 points: they must be sour.", "66666"}
-	r, folder, err := l.try(request(10, 42))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, folder := l.made(request(10, 42))
 	checkGrades(t, r, folder, "speceval_judge_graded_v3:", func(task int, text string) float64 {
 		_, said, found := strings.Cut(text, "\n\nIn short: ")
 		said, _, whole := strings.Cut(said, "\nThat is all.")
@@ -158,7 +110,7 @@ func TestAJudgeGrades(t *testing.T) {
 	// Before anything is spent: sets of rollouts have no pass@k here.
 	r2 := request(10, 43)
 	r2.PassK = []int{2}
-	_, _, err = l.try(r2)
+	_, _, err := l.try(r2)
 	faulty(t, err, true, "task hare is scored by judge-graded")
 }
 

@@ -236,44 +236,6 @@ func TestTheRecordOfEveryEvalEver(t *testing.T) {
 	}
 }
 
-func TestThePlainDocument(t *testing.T) {
-	to := filepath.Join(t.TempDir(), "r.json")
-	if _, err := written(t, stored(t, "uniform", nil), "json", to); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all struct {
-		Schema   string
-		Result   evaluation.Result
-		Rollouts []map[string]any
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
-	if all.Schema != "speceval-export/1" || all.Result.Estimate != 0.75 || len(all.Rollouts) != 5 || all.Rollouts[2]["reward"] != 0.5 || all.Rollouts[2]["text"] != "so <b>" {
-		t.Errorf("%s", text)
-	}
-}
-
-func TestWhatIsLackingIsTold(t *testing.T) {
-	fails := func(e *exchange.Evaluation, form, to, want string) {
-		t.Helper()
-		_, err := written(t, e, form, to)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-		if _, there := os.Stat(to); there == nil {
-			t.Error("part of a file was left")
-		}
-	}
-	sound := stored(t, "uniform", nil)
-	fails(sound, "inspect", filepath.Join(t.TempDir(), "r.json"), "this format is a file that ends in .eval")
-	fails(sound, "eee", filepath.Join(t.TempDir(), "r.json"), "the format eee is a folder")
-}
-
 // An export has what was asked and how, and tasks and rollouts per task as factors of the
 // number of samples.
 func TestInputsTargetsAndSampling(t *testing.T) {

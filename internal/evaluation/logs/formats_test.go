@@ -177,13 +177,30 @@ func unnamed(problems ...string) (text string) {
 	return text
 }
 
+// logCase is files with the rewards that are wanted of them by a scorer, or the error.
+type logCase struct {
+	name, reward     string
+	files            map[string]string
+	by, want, refuse string
+}
+
+func holds(t *testing.T, cases []logCase) {
+	t.Helper()
+	for _, c := range cases {
+		all, _, err := logs.Choice{Reward: c.reward}.Read(written(t, c.files))
+		if c.refuse != "" {
+			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse) })
+			continue
+		}
+		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
+			t.Errorf("%s: %v, %+v", c.name, err, all)
+		}
+	}
+}
+
 func TestRewardsOfNeMoSkills(t *testing.T) {
 	long := strings.Repeat("step ", 1000)
-	cases := []struct {
-		name, reward     string
-		files            map[string]string
-		by, want, refuse string
-	}{
+	cases := []logCase{
 		{"a judgement", "", nemo(`,"judgement":"Reasoning: so.\nJudgement: Yes"`, `,"judgement":"Judgement: No"`), "judgement", "p0 1:1; p1 1:0", ""},
 		{"bold, and after much text", "", nemo(`,"judgement":"`+long+`**Judgement**: **Yes**"`, `,"judgement":"`+long+`Judgement: No.`+long+`"`), "judgement", "p0 1:1; p1 1:0", ""},
 		{"other spellings", "", nemo(`,"judgment-gpt":"yes."`, `,"judgment-gpt":"INCORRECT"`, `,"judgment-gpt":true`), "judgment-gpt", "p0 1:1; p1 1:0; p2 1:1", ""},
@@ -215,16 +232,7 @@ func TestRewardsOfNeMoSkills(t *testing.T) {
 		{"a greedy and a sampled run", "", map[string]string{"q/output.jsonl": `{"id":"p","generation":"g","is_correct":true}`, "q/output-rs0.jsonl": `{"id":"p","generation":"g","is_correct":false}`}, "", "",
 			`task "p" has rollout 1 twice`},
 	}
-	for _, c := range cases {
-		all, _, err := logs.Choice{Reward: c.reward}.Read(written(t, c.files))
-		if c.refuse != "" {
-			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse) })
-			continue
-		}
-		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
-			t.Errorf("%s: %v, %+v", c.name, err, all)
-		}
-	}
+	holds(t, cases)
 }
 
 // lmEvalRows is a file of lm-eval, with this text of resps to metrics of documents 0, 1 and so on.
@@ -239,11 +247,7 @@ func lmEvalRows(rows ...string) map[string]string {
 func TestMetricsOverRepeats(t *testing.T) {
 	const four, first, filter = `"resps":[["a","b","c","d"]],"filtered_resps":[["a","b","c","d"]],"filter":"create_test",`, `"resps":[["a","b","c","d"]],"filtered_resps":["a"],`, `"filter":"none",`
 	const one, choices = `"resps":[["a"]],"filtered_resps":[["a"]],"filter":"none",`, `"resps":[[["-1","False"]],[["-2","True"]]],"filtered_resps":[["-1","False"],["-2","True"]],"filter":"none",`
-	cases := []struct {
-		name, reward     string
-		files            map[string]string
-		by, want, refuse string
-	}{
+	cases := []logCase{
 		{"pass@1 of several", "", lmEvalRows(four+`"pass@1":0.5,"pass@2":0.9`, four+`"pass@1":0.25,"pass@2":0.6`), "pass@1/create_test", "0 1:1 2:1 3:0 4:0; 1 1:1 2:0 3:0 4:0", ""},
 		{"pass@1 after others", "", lmEvalRows(four + `"pass@2":0.9,"pass@1":0.75`), "pass@1/create_test", "0 1:1 2:1 3:1 4:0", ""},
 		{"pass@1 of one", "", lmEvalRows(one+`"pass@1":1.0`, one+`"pass@1":0`), "pass@1/none", "0 1:1; 1 1:0", ""},
@@ -265,16 +269,7 @@ func TestMetricsOverRepeats(t *testing.T) {
 		{"no filter", "", lmEvalRows(`"resps":[["a"]],"filtered_resps":["a"],"acc":1.0`, `"resps":[["a"]],"filtered_resps":["a"],"acc":0.0`), "acc", "0 1:1; 1 1:0", ""},
 		{"a document twice", "", map[string]string{"m/samples_q_1.jsonl": strings.Repeat(`{"doc_id":0,`+one+`"acc":1.0}`+"\n", 2)}, "", "", `task "0" has rollout 1 twice`},
 	}
-	for _, c := range cases {
-		all, _, err := logs.Choice{Reward: c.reward}.Read(written(t, c.files))
-		if c.refuse != "" {
-			t.Run(c.name, func(t *testing.T) { refuses(t, err, c.refuse) })
-			continue
-		}
-		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
-			t.Errorf("%s: %v, %+v", c.name, err, all)
-		}
-	}
+	holds(t, cases)
 }
 
 func TestMetricsOverSamplesOfLighteval(t *testing.T) {
@@ -449,38 +444,27 @@ func TestAnswersOfLMEvalAreScored(t *testing.T) {
 	refuses(t, err, "row 1: its target is no text")
 }
 
-// An agent that ran out of time failed; machinery that did is no rollout.
-func TestTrialsWithoutARewardCountByTheirException(t *testing.T) {
-	trial := func(id, exception, rewards string) string {
-		return fmt.Sprintf(`{"id":%q,"task_name":"a","trial_name":%q,"agent_info":{"name":"x"},"source":"q","exception_info":{"exception_type":%q},"verifier_result":%s}`, id, id, exception, rewards)
+// An agent that ran out of time failed; machinery that did is no rollout. Harbor 0.26 says which
+// rewards it counts: those of trials that its agent ended by any exception but of the machinery.
+func TestTrialsCountByTheirException(t *testing.T) {
+	trial := func(id, exception, rewards, more string) string {
+		return fmt.Sprintf(`{"id":%q,"task_name":"a","trial_name":%[1]q,"agent_info":{"name":"x"},"source":"q","exception_info":{"exception_type":%[2]q},"verifier_result":%[3]s%[4]s}`, id, exception, rewards, more)
 	}
-	files := map[string]string{
-		"j/1/result.json": trial("1", "AgentTimeoutError", "null"), "j/2/result.json": trial("2", "AgentTimeoutError", `{"rewards":{"reward":1}}`),
-		"j/3/result.json": trial("3", "EnvironmentStartTimeoutError", "null"), "j/4/result.json": trial("4", "AgentTimeoutError", `{"rewards":null}`),
+	const valid, invalid = `,"reward_valid":true`, `,"reward_valid":false`
+	before := map[string]string{
+		"j/1/result.json": trial("1", "AgentTimeoutError", "null", ""), "j/2/result.json": trial("2", "AgentTimeoutError", `{"rewards":{"reward":1}}`, ""),
+		"j/3/result.json": trial("3", "EnvironmentStartTimeoutError", "null", ""), "j/4/result.json": trial("4", "AgentTimeoutError", `{"rewards":null}`, ""),
 	}
-	l := one(t, written(t, files), logs.Choice{})
-	if said(l) != "a 1:0 2:1 3:0" || l.Left != 1 || !strings.Contains(strings.Join(l.Notes, ""), "AgentTimeoutError without a reward count as failed") {
-		t.Errorf("%s, %d, %q", said(l), l.Left, l.Notes)
+	since := map[string]string{
+		"j/1/result.json": trial("1", "RuntimeError", `{"rewards":{"reward":0.5}}`, valid), "j/2/result.json": trial("2", "HealthcheckError", "null", invalid),
+		"j/3/result.json": trial("3", "AgentTimeoutError", "null", invalid), "j/4/result.json": trial("4", "AgentTimeoutError", `{"rewards":{"reward":1}}`, invalid),
+		"j/5/result.json": trial("5", "", `{"rewards":{"reward":1}}`, invalid), "j/6/result.json": trial("6", "", `{"rewards":{"reward":1}}`, valid),
 	}
-}
-
-// Harbor 0.26 says which rewards it counts: those of trials that its agent ended by any
-// exception but of the machinery.
-func TestTrialsCountAsHarborSays(t *testing.T) {
-	trial := func(id, exception, rewards, valid string) string {
-		return fmt.Sprintf(`{"id":%q,"task_name":"a","trial_name":%q,"agent_info":{"name":"x"},"source":"q","exception_info":%s,"verifier_result":%s,"reward_valid":%s}`, id, id, exception, rewards, valid)
-	}
-	files := map[string]string{
-		"j/1/result.json": trial("1", `{"exception_type":"RuntimeError"}`, `{"rewards":{"reward":0.5}}`, "true"),
-		"j/2/result.json": trial("2", `{"exception_type":"HealthcheckError"}`, "null", "false"),
-		"j/3/result.json": trial("3", `{"exception_type":"AgentTimeoutError"}`, "null", "false"),
-		"j/4/result.json": trial("4", `{"exception_type":"AgentTimeoutError"}`, `{"rewards":{"reward":1}}`, "false"),
-		"j/5/result.json": trial("5", "null", `{"rewards":{"reward":1}}`, "false"),
-		"j/6/result.json": trial("6", "null", `{"rewards":{"reward":1}}`, "true"),
-	}
-	l := one(t, written(t, files), logs.Choice{})
-	if said(l) != "a 1:0.5 2:0 3:1" || l.Left != 3 {
-		t.Errorf("%s, %d left out, %q", said(l), l.Left, l.Notes)
+	for want, files := range map[string]map[string]string{"a 1:0 2:1 3:0": before, "a 1:0.5 2:0 3:1": since} {
+		l := one(t, written(t, files), logs.Choice{})
+		if said(l) != want || l.Left != len(files)-3 || !strings.Contains(strings.Join(l.Notes, ""), "AgentTimeoutError without a reward count as failed") {
+			t.Errorf("%s, %d left out, %q", said(l), l.Left, l.Notes)
+		}
 	}
 }
 

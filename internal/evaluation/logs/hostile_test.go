@@ -123,19 +123,6 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
-// A number of selected epochs is no list of them.
-func TestManySelectedEpochsTakeNoMemory(t *testing.T) {
-	var selected []string
-	for k := range 5000 {
-		selected = append(selected, fmt.Sprintf(`"t%d":%d`, k, maxRollouts))
-	}
-	header := strings.TrimSuffix(smallHeader, "}") + `,"results":{"early_stopping":{"manager":"speceval","metadata":{"speceval":{"protocol":1,"selected":{` + strings.Join(selected, ",") + `}}}}}}`
-	all, err := readAt(stored(t, "x.eval", packed(t, [2]string{"header.json", header}, [2]string{"summaries.json", "[" + sampleOf("t7") + "]"})), "")
-	if err != nil || len(all) != 1 || len(all[0].Tasks) != 1 || !all[0].Allocated {
-		t.Errorf("%v, %v", all, err)
-	}
-}
-
 func readAt(path, format string) ([]Log, error) {
 	all, _, err := Choice{Format: format}.Read(path)
 	return all, err

@@ -97,6 +97,51 @@ func reward(task string, number int) float64 {
 	return 0
 }
 
+// rolloutsIn are those of a list in a reply.
+func rolloutsIn(list any) (all []protocol.Rollout) {
+	for _, r := range list.([]any) {
+		named := r.(map[string]any)
+		all = append(all, protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))})
+	}
+	return all
+}
+
+// completed is the report of a rollout, with its tokens.
+func completed(r protocol.Rollout, reward float64, tokens int) string {
+	return fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v,"tokens":%d}`, r.Task, r.Number, reward, tokens)
+}
+
+// failed is the report of a rollout without a reward.
+func failed(r protocol.Rollout) string {
+	return fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%d}`, r.Task, r.Number)
+}
+
+// spend asks for all rollouts that there are and reports them, until the evaluation is done. It
+// returns them as they were given.
+func spend(t *testing.T, s *protocol.Server, report func(protocol.Rollout) string) (given [][]protocol.Rollout) {
+	t.Helper()
+	for {
+		run := say(t, s, `{"type":"next","most":1000}`)
+		given = append(given, rolloutsIn(run["rollouts"]))
+		for _, r := range given[len(given)-1] {
+			say(t, s, report(r))
+		}
+		if run["done"].(bool) {
+			return given
+		}
+	}
+}
+
+// snapshot is the state of an evaluation, as JSON.
+func snapshot(t *testing.T, s *protocol.Server) string {
+	t.Helper()
+	text, err := json.Marshal(say(t, s, `{"type":"snapshot"}`)["snapshot"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // finish runs what is left of an evaluation, at most so many rollouts at a time, which end
 // in a random order. cut reports a stop in between; it returns false then.
 func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, flying []protocol.Rollout, cut func(completions int) bool, reported *int) bool {
@@ -106,10 +151,7 @@ func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, fly
 			return false
 		}
 		run := say(t, s, fmt.Sprintf(`{"type":"next","most":%d}`, window))
-		for _, r := range run["rollouts"].([]any) {
-			named := r.(map[string]any)
-			flying = append(flying, protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))})
-		}
+		flying = append(flying, rolloutsIn(run["rollouts"])...)
 		if run["done"].(bool) {
 			return true
 		}
@@ -119,9 +161,9 @@ func finish(t *testing.T, s *protocol.Server, window int, random *rand.Rand, fly
 		k := random.IntN(len(flying))
 		r := flying[k]
 		flying = slices.Delete(flying, k, k+1)
-		line := fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v,"tokens":7}`, r.Task, r.Number, reward(r.Task, r.Number))
+		line := completed(r, reward(r.Task, r.Number), 7)
 		if random.IntN(20) == 0 {
-			line = fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%d}`, r.Task, r.Number)
+			line = failed(r)
 			*reported--
 		}
 		*reported++
@@ -154,11 +196,7 @@ func TestACompleteEvaluationIsKept(t *testing.T) {
 	if _, err := evaluation.Open(folder); !errors.Is(err, fs.ErrNotExist) || fault != nil || protocol.Reported(folder, setup) != 30 {
 		t.Errorf("after 30 rollouts: %v, %v", err, fault)
 	}
-	flying := []protocol.Rollout{}
-	for _, r := range say(t, server(kept(folder)), startLine(10, ""))["in_flight"].([]any) {
-		named := r.(map[string]any)
-		flying = append(flying, protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))})
-	}
+	flying := rolloutsIn(say(t, server(kept(folder)), startLine(10, ""))["in_flight"])
 	finish(t, s, 9, rand.New(rand.NewPCG(1, 1)), flying, never, &reported)
 	e, err := evaluation.Open(folder)
 	if err != nil || len(e.Said) > 0 {
@@ -180,11 +218,7 @@ func TestAnEvaluationIsExtended(t *testing.T) {
 	finish(t, s, 7, rand.New(rand.NewPCG(1, 1)), nil, never, new(int))
 	estimates := []map[string]any{outcome(t, s)}
 	for k, budget := range []int{12, 20} {
-		snapshot, err := json.Marshal(say(t, s, `{"type":"snapshot"}`)["snapshot"])
-		if err != nil {
-			t.Fatal(err)
-		}
-		line := strings.Replace(startLine(10, `,"ahead":false,"extend":`+string(snapshot)), `"budget":8`, fmt.Sprintf(`"budget":%d`, budget), 1)
+		line := strings.Replace(startLine(10, `,"ahead":false,"extend":`+snapshot(t, s)), `"budget":8`, fmt.Sprintf(`"budget":%d`, budget), 1)
 		folder, added := filepath.Join(t.TempDir(), "state"), 0
 		s = server(kept(folder))
 		if r := say(t, s, line); r["type"] != "started" || r["completed"] != 0.0 {
@@ -262,12 +296,9 @@ func TestNothingButRewardsDecides(t *testing.T) {
 			if session > 0 {
 				var started map[string]any
 				if store == nil {
-					snapshot, err := json.Marshal(say(t, s, `{"type":"snapshot"}`)["snapshot"])
-					if err != nil {
-						t.Fatal(err)
-					}
+					line := `{"type":"resume","snapshot":` + snapshot(t, s) + `}`
 					s = server(nil)
-					started = say(t, s, `{"type":"resume","snapshot":`+string(snapshot)+`}`)
+					started = say(t, s, line)
 				} else { // the server was killed: nothing was closed
 					store = kept(state)
 					s = server(store)
@@ -276,14 +307,12 @@ func TestNothingButRewardsDecides(t *testing.T) {
 				if started["type"] != "started" || started["resumed"] != true || started["completed"] != float64(reported) {
 					t.Fatalf("trial %d: %d rollouts were reported: %v", trial, reported, started)
 				}
-				for _, r := range started["in_flight"].([]any) {
-					named := r.(map[string]any)
-					r := protocol.Rollout{Task: named["task"].(string), Number: int(named["rollout"].(float64))}
-					if trial%5 == 0 { // the program lost what was in flight
-						say(t, s, fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%d}`, r.Task, r.Number))
-					} else {
-						flying = append(flying, r)
+				flying = rolloutsIn(started["in_flight"])
+				if trial%5 == 0 { // the program lost what was in flight
+					for _, r := range flying {
+						say(t, s, failed(r))
 					}
+					flying = nil
 				}
 			}
 			stop := random.IntN(60)
@@ -313,12 +342,11 @@ func TestTheLastReportEndsAResumedEvaluation(t *testing.T) {
 		finish(t, s, 1+int(trial%4), random, nil, func(int) bool { return reported == 79 }, &reported)
 		say(t, s, `{"type":"next","most":99}`)
 		s = server(kept(state))
-		flying := say(t, s, line)["in_flight"].([]any)
+		flying := rolloutsIn(say(t, s, line)["in_flight"])
 		if len(flying) != 1 {
 			t.Fatalf("%v are in flight, want one rollout", flying)
 		}
-		last := flying[0].(map[string]any)
-		noted := say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":1}`, last["task"], last["rollout"]))
+		noted := say(t, s, completed(flying[0], 1, 0))
 		if noted["done"] != true || noted["final"] != true {
 			t.Errorf("trial %d: the reply to the last report is %v, want done", trial, noted)
 		}
@@ -329,20 +357,8 @@ func TestTheLastReportEndsAResumedEvaluation(t *testing.T) {
 func TestWithoutSpeculationEveryRolloutCounts(t *testing.T) {
 	s := server(nil)
 	say(t, s, startLine(10, `,"ahead":false,"rounds":16`))
-	given := 0
-	for {
-		run := say(t, s, `{"type":"next","most":1000}`)
-		for _, r := range run["rollouts"].([]any) {
-			given++
-			named := r.(map[string]any)
-			say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":1}`, named["task"], named["rollout"]))
-		}
-		if run["done"].(bool) {
-			break
-		}
-	}
-	if given != 80 {
-		t.Errorf("%d rollouts are given, want 80", given)
+	if given := slices.Concat(spend(t, s, func(r protocol.Rollout) string { return completed(r, 1, 0) })...); len(given) != 80 {
+		t.Errorf("%d rollouts are given, want 80", len(given))
 	}
 }
 
@@ -355,19 +371,7 @@ func TestTokensAreLimitedAtBarriers(t *testing.T) {
 	}{{900, 10, 85, 90, false}, {100, 10, 40, 60, true}, {900, 0, 40, 60, false}} {
 		s := server(nil)
 		say(t, s, startLine(10, fmt.Sprintf(`,"max_tokens":%d`, c.limit)))
-		given := 0
-		for {
-			run := say(t, s, `{"type":"next","most":1000}`)
-			for _, r := range run["rollouts"].([]any) {
-				given++
-				named := r.(map[string]any)
-				task, number := named["task"].(string), int(named["rollout"].(float64))
-				say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v,"tokens":%d}`, task, number, reward(task, number), c.tokens))
-			}
-			if run["done"].(bool) {
-				break
-			}
-		}
+		given := len(slices.Concat(spend(t, s, func(r protocol.Rollout) string { return completed(r, reward(r.Task, r.Number), c.tokens) })...))
 		e := say(t, s, `{"type":"estimate"}`)
 		if notes := e["notes"].([]any); given < c.least || given > c.most || e["rollouts"].(float64) != float64(given) || len(notes) > 0 != c.noted {
 			t.Errorf("%+v: %d rollouts are given, notes %v, estimate %v", c, given, notes, e)
@@ -381,25 +385,16 @@ func TestRoundsHoldWhatIsGiven(t *testing.T) {
 	s := server(nil)
 	say(t, s, startLine(10, fmt.Sprintf(`,"ahead":false,"rounds":%d`, rounds)))
 	used := 0
-	for {
-		run := say(t, s, `{"type":"next","most":1000}`)
-		stage := map[string]int{}
-		for _, r := range run["rollouts"].([]any) {
-			named := r.(map[string]any)
-			task := named["task"].(string)
-			stage[task]++
-			reward := 1
-			if task == "t5" {
-				reward = int(named["rollout"].(float64)) % 2
-			}
-			say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%v,"reward":%d}`, task, named["rollout"], reward))
+	for _, stage := range spend(t, s, func(r protocol.Rollout) string {
+		if r.Task == "t5" {
+			return completed(r, float64(r.Number%2), 0)
 		}
-		if run["done"].(bool) {
-			break
-		}
-		most := 0
-		for _, n := range stage {
-			most = max(most, n)
+		return completed(r, 1, 0)
+	}) {
+		counts, most := map[string]int{}, 0
+		for _, r := range stage {
+			counts[r.Task]++
+			most = max(most, counts[r.Task])
 		}
 		used += most
 	}
@@ -413,31 +408,23 @@ func TestRoundsHoldWhatIsGiven(t *testing.T) {
 func TestSurplusIsListed(t *testing.T) {
 	s := server(nil)
 	say(t, s, startLine(10, ""))
-	flying := say(t, s, `{"type":"next","most":1000}`)["rollouts"].([]any)
-	for len(flying) > 0 {
-		named := flying[0].(map[string]any)
-		task, number := named["task"].(string), int(named["rollout"].(float64))
-		flying = flying[1:]
-		noted := say(t, s, fmt.Sprintf(`{"type":"completed","task":%q,"rollout":%d,"reward":%v}`, task, number, reward(task, number)))
-		if surplus, _ := noted["surplus"].([]any); len(surplus) > 0 {
-			first := surplus[0].(map[string]any)
-			if failed := say(t, s, fmt.Sprintf(`{"type":"failed","task":%q,"rollout":%v}`, first["task"], first["rollout"])); failed["type"] != "noted" {
-				t.Errorf("given up: %v", failed)
-			}
-			given := fmt.Sprint(say(t, s, `{"type":"next","most":1000}`)["rollouts"])
-			snapshot, err := json.Marshal(say(t, s, `{"type":"snapshot"}`)["snapshot"])
-			if err != nil {
-				t.Fatal(err)
-			}
-			left := fmt.Sprint(say(t, server(nil), fmt.Sprintf(`{"type":"resume","snapshot":%s}`, snapshot))["in_flight"])
-			for _, r := range surplus {
-				if strings.Contains(given, fmt.Sprint(r)) || strings.Contains(left, fmt.Sprint(r)) {
-					t.Errorf("%v is given again, or in flight: %s, %s", r, given, left)
-				}
-			}
-			return
+	next := func() []protocol.Rollout { return rolloutsIn(say(t, s, `{"type":"next","most":1000}`)["rollouts"]) }
+	for flying := next(); len(flying) > 0; flying = append(flying[1:], next()...) {
+		noted := say(t, s, completed(flying[0], reward(flying[0].Task, flying[0].Number), 0))
+		if noted["surplus"] == nil {
+			continue
 		}
-		flying = append(flying, say(t, s, `{"type":"next","most":1000}`)["rollouts"].([]any)...)
+		surplus := rolloutsIn(noted["surplus"])
+		if up := say(t, s, failed(surplus[0])); up["type"] != "noted" {
+			t.Errorf("given up: %v", up)
+		}
+		given, left := next(), rolloutsIn(say(t, server(nil), `{"type":"resume","snapshot":`+snapshot(t, s)+`}`)["in_flight"])
+		for _, r := range surplus {
+			if slices.Contains(given, r) || slices.Contains(left, r) {
+				t.Errorf("%v is given again, or in flight: %v, %v", r, given, left)
+			}
+		}
+		return
 	}
 	t.Fatal("no rollout that was given ahead is surplus")
 }

@@ -2,11 +2,9 @@ package table
 
 import (
 	"bytes"
-	"encoding/csv"
 	"io"
 	"math"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -49,37 +47,6 @@ func TestFormsMatchGoldenFiles(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		golden.Check(t, name, b.Bytes())
-	}
-}
-
-func TestCSVReadsBackTheSameNumbers(t *testing.T) {
-	values := []float64{0.1, 1.0 / 3, math.Pi * 1e-12, math.MaxFloat64, math.SmallestNonzeroFloat64, -0.25, 1e6}
-	tab := Table{Columns: []Column{{Name: "v"}, {Name: "name"}}}
-	for _, v := range values {
-		tab.Rows = append(tab.Rows, []Cell{Number(v), Text("a,\"b\"\nc")})
-	}
-	tab.Rows = append(tab.Rows, []Cell{Missing(), Missing()})
-	var b bytes.Buffer
-	if err := CSV(&b, tab); err != nil {
-		t.Fatal(err)
-	}
-	records, err := csv.NewReader(&b).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(records[0], ","); got != "v,name" {
-		t.Errorf("header %q", got)
-	}
-	for i, v := range values {
-		if got, err := strconv.ParseFloat(records[i+1][0], 64); err != nil || got != v {
-			t.Errorf("%v read back as %v (%v)", v, got, err)
-		}
-		if records[i+1][1] != "a,\"b\"\nc" {
-			t.Errorf("text read back as %q", records[i+1][1])
-		}
-	}
-	if last := records[len(records)-1]; last[0] != "" || last[1] != "" {
-		t.Errorf("missing cells read back as %q", last)
 	}
 }
 
