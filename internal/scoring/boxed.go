@@ -2,11 +2,21 @@ package scoring
 
 import (
 	"iter"
-	"regexp"
+	"strings"
 )
 
-// macro matches what begins a box: a macro whose argument is a final answer, with its opening brace.
-var macro = regexp.MustCompile(`^\\(?:boxed|fbox)[ \t\n]*\{`)
+// opens is the length of the macro and the brace that begin a box, if a text begins with them.
+func opens(text string) int {
+	rest, boxed := strings.CutPrefix(text, `\boxed`)
+	if !boxed {
+		rest, boxed = strings.CutPrefix(text, `\fbox`)
+	}
+	rest = strings.TrimLeft(rest, " \t\n")
+	if !boxed || !strings.HasPrefix(rest, "{") {
+		return 0
+	}
+	return len(text) - len(rest) + 1
+}
 
 // Box is the argument of a \boxed or \fbox.
 type Box struct {
@@ -23,7 +33,7 @@ func Boxes(text string) iter.Seq[Box] {
 		for i := 0; i < len(text); i++ {
 			switch text[i] {
 			case '\\':
-				if n := len(macro.FindString(text[i:])); n > 0 {
+				if n := opens(text[i:]); n > 0 {
 					open, inside = append(open, i+n), inside+1
 					i += n - 1
 				} else {

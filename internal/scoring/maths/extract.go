@@ -22,7 +22,9 @@ const (
 // where people look for it. Several says that the answers in the boxes of the
 // last line that has any belong together.
 func final(text string, ended, several bool) words.Final {
-	text = annotation.ReplaceAllString(text, "")
+	if strings.Contains(text, "<<") {
+		text = annotation.ReplaceAllString(text, "")
+	}
 	if found, ends := words.Marked(text, !ended, several); ends {
 		if !found.Boxed {
 			found.Text = trimmed(found.Text)

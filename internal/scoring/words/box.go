@@ -17,9 +17,12 @@ const (
 // it counts, what bounds or changes it if the statement speaks of the answer or has no
 // verb, and what calls it wrong behind it. A heading and what ends in a colon do nothing.
 func statesBox(before, behind string, equation bool) bool {
-	before = markup.ReplaceAllString(before[max(0, len(before)-sentence):], " ")
-	if tags := tag.FindAllStringIndex(before, -1); tags != nil {
-		before = before[tags[len(tags)-1][1]:]
+	before = before[max(0, len(before)-sentence):]
+	if strings.Contains(before, ">") {
+		before = markup.ReplaceAllString(before, " ")
+		if tags := tag.FindAllStringIndex(before, -1); tags != nil {
+			before = before[tags[len(tags)-1][1]:]
+		}
 	}
 	if i := strings.LastIndex(before, "\n#"); i >= 0 {
 		_, before, _ = strings.Cut(before[i+1:], "\n")
