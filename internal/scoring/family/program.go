@@ -2,7 +2,6 @@ package family
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,12 +44,11 @@ func byCommand(name, version string, graded bool) Family {
 
 // programs are rewarded if all tests pass, and gradedPrograms for each passed test.
 var (
-	programs       = byTests("code", code.Version, false, func(s *seed.Stream, n int) map[int]bool { return map[int]bool{pick(s, n): true} })
-	gradedPrograms = byTests("code-graded", code.GradedVersion, true, some)
+	programs       = byTests("code", code.Version, false)
+	gradedPrograms = byTests("code-graded", code.GradedVersion, true)
 )
 
-// byTests is the family whose wrong programs fail the tests that spoilt chooses.
-func byTests(name, version string, graded bool, spoilt func(s *seed.Stream, n int) map[int]bool) Family {
+func byTests(name, version string, graded bool) Family {
 	return Family{
 		Name: name, Version: version, Prompt: "code", Graded: graded,
 		Tests: true,
@@ -60,32 +58,17 @@ func byTests(name, version string, graded bool, spoilt func(s *seed.Stream, n in
 		},
 		Unchecked: "it runs programs against the tests of a task, which a line cannot hold",
 		Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
-			if right || len(t.Tests) == 0 {
-				return fenced(s, t.Tests, nil)
+			passed := len(t.Tests)
+			if !right {
+				passed = pick(s, passed)
 			}
-			return fenced(s, t.Tests, spoilt(s, len(t.Tests)))
+			text := program(t.Tests, passed)
+			if len(text) > longestProgram {
+				text = program(t.Tests, 0)
+			}
+			return "\n\n```python\n" + text + "```\n"
 		},
 	}
-}
-
-// fenced is a program as an answer. It passes all tests but the spoilt ones.
-func fenced(s *seed.Stream, tests []scoring.Test, spoilt map[int]bool) string {
-	text := program(s, tests, spoilt)
-	if len(text) > longestProgram {
-		text = program(s, nil, nil)
-	}
-	return "\n\n```python\n" + text + "```\n"
-}
-
-// some is a choice of 1 to n of the numbers below n, each count equally likely.
-func some(s *seed.Stream, n int) map[int]bool {
-	chosen, count := make(map[int]bool), 1+pick(s, n)
-	for i := range n {
-		if s.Float64()*float64(n-i) < float64(count-len(chosen)) {
-			chosen[i] = true
-		}
-	}
-	return chosen
 }
 
 // longestProgram is the most bytes of a program. Tests that need a longer one
@@ -229,79 +212,28 @@ func gradeOf(s *seed.Stream, turn string, t scoring.Task) string {
 	return "reasoning: " + strings.TrimSpace(Thought(s)) + "\n\ngrade: " + strconv.Itoa(10*same/max(1, len(full)))
 }
 
-// program is a Python program, ended by a line feed, that passes all tests but the spoilt
-// ones. It looks its results up, since nothing here can program, and has wrong ones for
-// spoilt tests. Without tests it prints nothing of use.
-func program(s *seed.Stream, tests []scoring.Test, spoilt map[int]bool) string {
-	if len(tests) == 0 {
-		return "import sys\n\n\ndef main():\n    data = sys.stdin.read().split()\n    print(len(data))\n\n\nmain()\n"
-	}
-	if tests[0].Kind == "function" {
-		return function(s, tests, spoilt)
-	}
+// program is a Python program, ended by a line feed, that passes the first of some tests and no
+// others. It looks their results up, since nothing here can program. The function that tests call is
+// there plain and as a method of Solution, the two ways in which scorers call it.
+func program(tests []scoring.Test, passed int) string {
 	var b strings.Builder
-	b.WriteString("import sys\n\n\ndef solve(data):\n    known = {\n")
-	for i, t := range tests {
-		output := t.Output
-		if spoilt[i] {
-			output = offText(s, output)
-		}
-		b.WriteString("        " + python(t.Input) + ".strip(): " + python(output) + ",\n")
+	b.WriteString("import json\nimport sys\n\nCASES = {\n")
+	for _, t := range tests[:passed] {
+		b.WriteString("    " + python(t.Input) + ".strip(): " + python(t.Output) + ",\n")
 	}
-	b.WriteString("    }\n    return known.get(data.strip(), \"0\")\n\n\ndef main():\n    print(solve(sys.stdin.read()).rstrip(\"\\n\"))\n\n\nmain()\n")
-	return b.String()
-}
-
-// function is a program that defines the function that the tests call, plain
-// and as a method of Solution, the two ways in which scorers call it.
-func function(s *seed.Stream, tests []scoring.Test, spoilt map[int]bool) string {
+	b.WriteString("}\n\n\n")
+	if len(tests) == 0 || tests[0].Kind != "function" {
+		return b.String() + "print(CASES.get(sys.stdin.read().strip(), \"unknown\").rstrip(\"\\n\"))\n"
+	}
 	name := tests[0].Function
-	var b strings.Builder
-	b.WriteString("import json\n\nCASES = [\n")
-	for i, t := range tests {
-		output := t.Output
-		if spoilt[i] {
-			output = offJSON(s, output)
-		}
-		b.WriteString("    (" + python(t.Input) + ", " + python(output) + "),\n")
-	}
-	b.WriteString("]\n\n\ndef " + name + "(*values):\n" +
-		"    for given, result in CASES:\n" +
+	b.WriteString("def " + name + "(*values):\n" +
+		"    for given, result in CASES.items():\n" +
 		"        if [json.loads(line) for line in given.split(\"\\n\") if line.strip()] == list(values):\n" +
 		"            return json.loads(result)\n" +
-		"    return None\n\n\n" +
+		"    return \"unknown\"\n\n\n" +
 		"class Solution:\n    def " + name + "(self, *values):\n        return globals()[\"" + name + "\"](*values)\n")
 	return b.String()
 }
 
 // python is a Python string literal: Go's quoting, which Python reads alike.
 func python(text string) string { return strconv.QuoteToASCII(text) }
-
-// swaps are answers that programs confuse.
-var swaps = [][2]string{{"YES", "NO"}, {"Yes", "No"}, {"yes", "no"}, {"true", "false"}, {"True", "False"}}
-
-// offText is another output than the right one.
-func offText(s *seed.Stream, right string) string {
-	for _, pair := range swaps {
-		for i, word := range pair {
-			if strings.TrimSpace(right) == word {
-				return pair[1-i]
-			}
-		}
-	}
-	if digits.MatchString(right) {
-		return near(s, right)
-	}
-	return strings.TrimSpace(right) + "x"
-}
-
-// offJSON is another result than the right one, and JSON again.
-func offJSON(s *seed.Stream, right string) string {
-	if off := offText(s, right); json.Valid([]byte(off)) {
-		return off
-	}
-	if strings.TrimSpace(right) == "null" {
-		return "0"
-	}
-	return "null"
-}
