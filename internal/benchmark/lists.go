@@ -4,9 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,10 +18,9 @@ var errLong = fmt.Errorf("is longer than %d MiB", longestTest>>20)
 // in memory at a time, of 64 MiB at most. An error of each ends the reading and is returned as
 // it is.
 //
-// The reading is strict: an object has no other keys than these and none twice, a value is a
-// text in valid UTF-8, and nothing follows the list. If there is nothing at all the error is
-// io.EOF.
-func ReadObjects(r io.Reader, keys []string, each func(i int, object map[string]string) error) error {
+// The reading is strict: an object has no other keys than the fields of T and none twice, a text
+// is valid UTF-8, and nothing follows the list. If there is nothing at all the error is io.EOF.
+func ReadObjects[T any](r io.Reader, each func(i int, object T) error) error {
 	source := &window{Reader: r, end: longestTest}
 	d := jsontext.NewDecoder(source)
 	open, err := d.ReadToken()
@@ -36,9 +32,9 @@ func ReadObjects(r io.Reader, keys []string, each func(i int, object map[string]
 		if d.PeekKind() == ']' {
 			break
 		}
-		object, err := readObject(d, keys)
-		if err != nil {
-			return fmt.Errorf("item %d: %w", i, shortened(err))
+		var object T
+		if err := json.UnmarshalDecode(d, &object, json.RejectUnknownMembers(true)); err != nil {
+			return explained(err)
 		}
 		if err := each(i, object); err != nil {
 			return err
@@ -48,7 +44,7 @@ func ReadObjects(r io.Reader, keys []string, each func(i int, object map[string]
 		_, err = d.ReadToken()
 	}
 	if err != nil {
-		return shortened(err)
+		return explained(err)
 	}
 	_, err = d.ReadToken()
 	switch syntax := (*jsontext.SyntacticError)(nil); {
@@ -57,45 +53,7 @@ func ReadObjects(r io.Reader, keys []string, each func(i int, object map[string]
 	case err == nil || errors.As(err, &syntax):
 		return errors.New("more follows after its end")
 	}
-	return shortened(err)
-}
-
-// readObject reads an object whose values are texts by these keys.
-func readObject(d *jsontext.Decoder, keys []string) (map[string]string, error) {
-	if kind := d.PeekKind(); kind != '{' && kind != 0 {
-		return nil, fmt.Errorf("must be an object, is %s", kindOf(kind))
-	}
-	var values map[string]jsontext.Value
-	if err := json.UnmarshalDecode(d, &values); err != nil {
-		return nil, err
-	}
-	texts := make(map[string]string, len(values))
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		value := values[key]
-		if !slices.Contains(keys, key) {
-			return nil, fmt.Errorf("%.40q is none of the keys %s", key, strings.Join(keys, ", "))
-		}
-		if value.Kind() != '"' {
-			return nil, fmt.Errorf("%s: must be a text, is %s", key, kindOf(value.Kind()))
-		}
-		text, _ := jsontext.AppendUnquote(nil, value) // of a value that was read, so that it cannot fail
-		texts[key] = string(text)
-	}
-	return texts, nil
-}
-
-// shortened is an error of the decoder as a person reads it.
-func shortened(err error) error {
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, errLong):
-		return errLong
-	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return fmt.Errorf("%s: is there twice", syntax.JSONPointer.LastToken())
-	case errors.As(err, &syntax):
-		return fmt.Errorf("byte %d: %w", syntax.ByteOffset, syntax.Err)
-	}
-	return err
+	return explained(err)
 }
 
 // window lets through what is before a place, which is moved along.

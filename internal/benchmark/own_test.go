@@ -214,7 +214,7 @@ func TestFaultsOfRows(t *testing.T) {
 		{"b.csv", head + "x,p,A,choice,\"[\"\"1\"\"]\",\n", "line 2: options: is missing or not from 2 to 26"},
 		{"b.csv", head + "x,p,A,choice,,\n", "line 2: options: is missing or not from 2 to 26"},
 		{"b.csv", head + "x,p,A,choice,4,\n", "line 2: options: is a number, and nothing shows the options"},
-		{"b.csv", head + "x,p,,code,,[{}]\n", "line 2: tests[0]: input: is missing"},
+		{"b.csv", head + "x,p,,code,,[{}]\n", "line 2: tests[0]: lacks its input or its output"},
 		{"b.csv", head + "x,p,,code,,\n", "line 2: tests: is missing or empty"},
 		{"b.csv", "id,prompt,scorer,tests_file\nx,p,code,t.json\n", "line 2: user_prompt: is missing: a tests_file does not tell"},
 		{"b.txt", head, "b.txt: must be called .jsonl or .csv"},

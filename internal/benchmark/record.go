@@ -145,19 +145,29 @@ func decode(line []byte) (*record, error) {
 	if err == nil {
 		err = r.carry(line)
 	}
+	if err != nil {
+		return nil, explained(err)
+	}
+	return r, nil
+}
+
+// explained is an error of the decoder as a person reads it: the key, and what is wrong there.
+func explained(err error) error {
 	var semantic *json.SemanticError
 	var syntax *jsontext.SyntacticError
 	switch {
+	case errors.Is(err, errLong):
+		return errLong
 	case errors.As(err, &semantic) && semantic.JSONPointer != "":
-		return nil, fmt.Errorf("%s: %w", place(semantic.JSONPointer), reason(semantic))
+		return fmt.Errorf("%s: %w", place(semantic.JSONPointer), reason(semantic))
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return nil, fmt.Errorf("%s: is there twice", place(syntax.JSONPointer))
+		return fmt.Errorf("%s: is there twice", place(syntax.JSONPointer))
 	case errors.As(err, &syntax) && syntax.JSONPointer != "":
-		return nil, fmt.Errorf("%s: %w", place(syntax.JSONPointer), syntax.Err)
+		return fmt.Errorf("%s: %w", place(syntax.JSONPointer), syntax.Err)
 	case errors.As(err, &syntax):
-		return nil, fmt.Errorf("is no record: byte %d: %w", syntax.ByteOffset+1, syntax.Err)
+		return fmt.Errorf("is no JSON: byte %d: %w", syntax.ByteOffset+1, syntax.Err)
 	}
-	return r, err
+	return err
 }
 
 // place is a pointer into a record as a person writes it: messages[2].content.
@@ -178,7 +188,9 @@ func place(p jsontext.Pointer) string {
 
 // reason is why a value was not read.
 func reason(e *json.SemanticError) error {
-	if e.Err != nil && e.JSONKind == 0 {
+	if errors.Is(e.Err, json.ErrUnknownName) {
+		return errors.New("is none of the keys")
+	} else if e.Err != nil && e.JSONKind == 0 {
 		return e.Err
 	}
 	return fmt.Errorf("must be %s, is %s", wanted(e), kindOf(e.JSONKind))

@@ -87,13 +87,18 @@ func readTestsFile(content io.Reader, name, digest string) ([]Test, error) {
 
 // readList reads and checks a list of tests.
 func readList(content io.Reader, check *testCheck) (tests []Test, err error) {
-	err = ReadObjects(content, []string{"kind", "function", "input", "output"}, func(_ int, members map[string]string) error {
-		for _, key := range []string{"input", "output"} {
-			if _, there := members[key]; !there {
-				check.faults.add(check.next(), key, "is missing")
-			}
+	type line struct {
+		Kind     string  `json:"kind"`
+		Function string  `json:"function"`
+		Input    *string `json:"input"`
+		Output   *string `json:"output"`
+	}
+	err = ReadObjects(content, func(_ int, l line) error {
+		if l.Input == nil || l.Output == nil {
+			check.faults.add(check.next(), "", "lacks its input or its output")
+			l.Input, l.Output = new(string), new(string)
 		}
-		test := Test{Kind: members["kind"], Function: members["function"], Input: members["input"], Output: members["output"]}
+		test := Test{Kind: l.Kind, Function: l.Function, Input: *l.Input, Output: *l.Output}
 		check.test(test)
 		tests = append(tests, test)
 		return check.room()

@@ -49,9 +49,9 @@ func TestTestsOfTheirOwnFile(t *testing.T) {
 		t.Errorf("tests of a record %+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"": "is empty", " \n": "is empty", "[]": "has no tests", "{}": "must be a list", "[1]": "item 0: must be an object", "[": "unexpected EOF",
-		`[{"kind":"stdin","input":"` + "\xff" + `"}]`: "invalid UTF-8", `[{"kind":"stdin","input":"","output":"","time":"3"}]`: `"time" is none of the keys`,
-		`[{"kind":"stdin","input":""}]`:         "tests[0]: output: is missing",
+		"": "is empty", " \n": "is empty", "[]": "has no tests", "{}": "must be a list", "[1]": "[0]: must be an object", "[": "unexpected EOF",
+		`[{"kind":"stdin","input":"` + "\xff" + `"}]`: "invalid UTF-8", `[{"kind":"stdin","input":"","output":"","time":"3"}]`: `time: is none of the keys`,
+		`[{"kind":"stdin","input":""}]`:         "tests[0]: lacks its input or its output",
 		`[{"kind":"x","input":"","output":""}]`: `tests[0]: kind: is "x"`,
 	} {
 		name := save("folder/tests/l.json", text)

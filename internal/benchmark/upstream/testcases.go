@@ -13,6 +13,13 @@ import (
 	"speceval/internal/benchmark"
 )
 
+// publishedTest is a test as LiveCodeBench publishes it.
+type publishedTest struct {
+	Input  *string `json:"input"`
+	Output *string `json:"output"`
+	Kind   string  `json:"testtype"`
+}
+
 // ReadTestCases calls each for every test of a list, in order, as LiveCodeBench publishes
 // them. text is the list as JSON, with input, output and testtype of every test; or the
 // pickle of such a text, compressed by zlib, in base64; or empty. function is the name of
@@ -23,15 +30,17 @@ import (
 func ReadTestCases(text io.Reader, function string, each func(benchmark.Test) error) error {
 	in := bufio.NewReader(text)
 	list := func(text io.Reader) error {
-		err := benchmark.ReadObjects(text, []string{"input", "output", "testtype"}, func(i int, test map[string]string) error {
-			made := benchmark.Test{Kind: "stdin", Input: test["input"], Output: test["output"]}
-			switch kind := test["testtype"]; {
-			case len(test) < 3:
-				return fmt.Errorf("item %d: lacks its input, output or testtype", i)
-			case kind == "functional":
+		err := benchmark.ReadObjects(text, func(i int, test publishedTest) error {
+			if test.Input == nil || test.Output == nil {
+				return fmt.Errorf("item %d: lacks its input or output", i)
+			}
+			made := benchmark.Test{Kind: "stdin", Input: *test.Input, Output: *test.Output}
+			switch test.Kind {
+			case "stdin":
+			case "functional":
 				made.Kind, made.Function = "function", function
-			case kind != "stdin":
-				return fmt.Errorf("item %d: its testtype is %.40q, must be stdin or functional", i, kind)
+			default:
+				return fmt.Errorf("item %d: its testtype is %.40q, must be stdin or functional", i, test.Kind)
 			}
 			return each(made)
 		})

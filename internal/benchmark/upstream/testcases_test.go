@@ -86,10 +86,10 @@ func TestReadRefuses(t *testing.T) {
 	flipped := bytes.Clone(zipped)
 	flipped[len(flipped)-1] ^= 1
 	for _, c := range []struct{ name, text, want string }{
-		{"no output", `[{"input":"1","testtype":"stdin"}]`, "item 0: lacks its input, output or testtype"},
+		{"no output", `[{"input":"1","testtype":"stdin"}]`, "item 0: lacks its input or output"},
 		{"another type", `[{"input":"1","output":"2","testtype":"other"}]`, "must be stdin or functional"},
-		{"another key", `[{"input":"1","output":"2","testtype":"stdin","time":"1"}]`, `"time" is none of the keys`},
-		{"a number", `[{"input":1,"output":"2","testtype":"stdin"}]`, "item 0: input: must be a text, is a number"},
+		{"another key", `[{"input":"1","output":"2","testtype":"stdin","time":"1"}]`, `time: is none of the keys`},
+		{"a number", `[{"input":1,"output":"2","testtype":"stdin"}]`, "[0].input: must be a text, is a number"},
 		{"an object", `{}`, "neither a JSON list nor one in zlib and base64"},
 		{"bytes", "[{\"input\":\"\xff\"}]", "UTF-8"},
 		{"a list that is cut off", stdin[:20], "unexpected EOF"},
@@ -161,9 +161,9 @@ func deflated(text string) []byte {
 // What is small when packed and large in truth is left off in time.
 func TestBombs(t *testing.T) {
 	for name, c := range map[string]struct{ head, piece, want string }{
-		"one test":   {`[{"input":"`, "x", "item 0: is longer than 64 MiB"},
-		"blanks":     {"[", " ", "item 0: is longer than 64 MiB"},
-		"many lists": {"[", "[", "item 0: must be an object"},
+		"one test":   {`[{"input":"`, "x", "is longer than 64 MiB"},
+		"blanks":     {"[", " ", "is longer than 64 MiB"},
+		"many lists": {"[", "[", "[0]: must be an object"},
 	} {
 		r, w := io.Pipe()
 		go func() { w.CloseWithError(list{c.head, strings.Repeat(c.piece, 1<<20), 1000, "]"}.pack(w)) }()
