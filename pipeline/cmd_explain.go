@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"speceval/internal/terminal/display"
-	"speceval/stages/report/explain"
+	"speceval/stages/report"
 	"speceval/stages/report/model"
 )
 
@@ -63,7 +63,7 @@ func (s *session) explain(words []string) error {
 	if _, err := os.Stat(o.Out); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no output folder %s: `speceval run` makes it, --out names another", o.Out)
 	}
-	x := explain.Explainer{Settings: o.Reports, Out: o.Out, Records: o.snapshot.Records()}
+	x := report.Explainer{Settings: o.Reports, Out: o.Out, Records: o.snapshot.Records()}
 	sheet, err := x.Table(words[0])
 	if err != nil {
 		return err

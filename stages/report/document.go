@@ -30,7 +30,6 @@ func (s stage) document(shown []dag.Ref) dag.Unit {
 	for _, f := range figures.Of(s.Settings) {
 		f.Reads.Feed(&u, s.Settings)
 	}
-	u.Needs, u.Wants, u.Sources = eachOnce(u.Needs, nil), eachOnce(u.Wants, u.Needs), eachOnce(u.Sources, nil)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		d, err := s.gather(job)
 		if err != nil {
@@ -43,16 +42,6 @@ func (s stage) document(shown []dag.Ref) dag.Unit {
 		return writeText(job, texFile, text)
 	}
 	return u
-}
-
-// eachOnce is each of the values once, without the ones that are there already.
-func eachOnce[T comparable](values, there []T) (out []T) {
-	for _, v := range values {
-		if !slices.Contains(out, v) && !slices.Contains(there, v) {
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // gather gathers what the document shows.

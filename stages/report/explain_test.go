@@ -21,7 +21,6 @@ import (
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
-	"speceval/stages/report/explain"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
@@ -79,13 +78,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func (f folder) explainer(t testing.TB) *explain.Explainer {
+func (f folder) explainer(t testing.TB) *report.Explainer {
 	t.Helper()
-	return &explain.Explainer{Settings: f.settings, Out: f.dir, Records: dagtest.Scan(t, f.stages, f.dir).Records()}
+	return &report.Explainer{Settings: f.settings, Out: f.dir, Records: dagtest.Scan(t, f.stages, f.dir).Records()}
 }
 
 // ask explains the cell that words name.
-func ask(t *testing.T, x *explain.Explainer, base, row, column string) *explain.Explanation {
+func ask(t *testing.T, x *report.Explainer, base, row, column string) *report.Explanation {
 	t.Helper()
 	table, err := x.Table(base)
 	if err != nil {
@@ -246,7 +245,7 @@ func TestExplanationInText(t *testing.T) {
 		}
 		records[i].Last = &m
 	}
-	x := &explain.Explainer{Settings: f.settings, Out: f.dir, Records: records}
+	x := &report.Explainer{Settings: f.settings, Out: f.dir, Records: records}
 	for name, cell := range map[string][3]string{
 		"explain-mean.txt":     {"table1_variance", "b=8", "hbn"},
 		"explain-schedule.txt": {"table5_hbn_schedule", "N=30 b=16", "m"},

@@ -226,33 +226,33 @@ const listed = 6
 // agree, and which ones not, or only as a tie, and why.
 func verdictText(v agreement.Comparisons) string {
 	var said, told []string
-	count := map[agreement.Verdict]int{}
+	within, shown := 0, 0
 	for _, c := range v {
-		count[c.Verdict]++
-		if c.Verdict == agreement.Differs || c.Verdict == agreement.Absent || c.Verdict == agreement.Tie {
+		switch c.Verdict {
+		case agreement.Within:
+			within++
+		case agreement.Shown:
+			shown++
+		case agreement.Differs, agreement.Absent, agreement.Tie:
 			told = append(told, inFull(c))
 		}
 	}
-	say := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
 	if judged := v.Tally(); judged != "" {
-		within := ""
-		if noise := count[agreement.Within]; noise > 0 {
-			within = fmt.Sprintf(" (%d within noise)", noise)
+		said = append(said, table.Escape(strings.ToUpper(judged[:1])+judged[1:]))
+		if within > 0 {
+			said[0] += fmt.Sprintf(" (%d within noise)", within)
 		}
-		say("%s%s.", table.Escape(strings.ToUpper(judged[:1])+judged[1:]), within)
 	}
-	if shown := count[agreement.Shown]; shown > 0 {
-		say("Shown without a verdict: %d.", shown)
+	if shown > 0 {
+		said = append(said, fmt.Sprintf("Shown without a verdict: %d", shown))
 	}
-	rest := ""
-	if len(told) > listed {
-		rest = fmt.Sprintf("; %d more, which \\texttt{speceval verify} lists", len(told)-listed)
-		told = told[:listed]
+	if n := len(told) - listed; n > 0 {
+		told = append(told[:listed], fmt.Sprintf(`%d more, which \texttt{speceval verify} lists`, n))
 	}
 	if len(told) > 0 {
-		say("%s%s.", strings.Join(told, "; "), rest)
+		said = append(said, strings.Join(told, "; "))
 	}
-	return strings.Join(said, " ")
+	return strings.TrimSpace(strings.Join(append(said, ""), ". "))
 }
 
 // inFull is a number that is not as the paper's or as predicted, in words.

@@ -2,9 +2,9 @@
 // the paper's tables and figures and our own, and a document with all of them.
 // From the bottom up: package stored reads results, model describes a table, and tables
 // and figures hold those of the report. This package stores tables (stage.go), compares
-// them with the paper's numbers (verify.go), and writes the document (document.go,
-// latex.go). Package page writes the HTML page, outside the stage's units, and package
-// explain explains a number.
+// them with the paper's numbers (verify.go), writes the document (document.go, latex.go),
+// and explains a number (explain.go). Package page writes the HTML page, outside the
+// stage's units.
 //
 // Nothing here computes a design, replays a profile or times anything, so all
 // tables can be made again in a moment. Tables of runs have rows of three
@@ -181,12 +181,10 @@ func (s stage) experiment() dag.Unit {
 // TeX's sign, not a hyphen.
 func (s stage) numbers() dag.Unit {
 	u := dag.Unit{ID: "numbers", Needs: []dag.Ref{stored.ExperimentRef}, Outputs: []string{numbersFile}}
-	stored.Reads{Units: []dag.Ref{stored.DesignsRef, stored.RatiosRef, stored.SearchRef, stored.PairedRef}, Case: true, Runs: true}.Feed(&u, s.Settings)
-	if s.Staged {
-		u.Wants = append(u.Wants, stored.BenefitRef)
-	}
-	if s.HasSuite() {
-		u.Wants = append(u.Wants, stored.SuiteRef)
+	for _, t := range tables.Quoted(s.Settings) {
+		reads := t.Reads
+		reads.Paper = false // macros are our own numbers
+		reads.Feed(&u, s.Settings)
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		macros, err := tables.Macros(s.source(job))

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +12,7 @@ import (
 	"speceval/internal/results/paper"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/terminal/table"
+	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
@@ -34,12 +32,13 @@ type Verdicts struct {
 // and with predictions. A folder without a report, or files that cannot be read,
 // are errors.
 func VerifyFolder(s stored.Settings, outDir string) (Verdicts, error) {
-	if _, err := os.ReadFile(filepath.Join(outDir, filepath.FromSlash(stored.ExperimentFile))); errors.Is(err, fs.ErrNotExist) {
-		return Verdicts{}, fmt.Errorf("verify: the results in %s are not complete (%w): run `speceval run` first", outDir, err)
-	}
 	s.Memory = nil
 	src := stored.NewSource(&s, stored.Folder(outDir))
 	e, err := stored.Facts(src)
+	var absent *dag.AbsentError
+	if errors.As(err, &absent) {
+		return Verdicts{}, fmt.Errorf("verify: the results in %s are not complete (%w): run `speceval run` first", outDir, err)
+	}
 	if err == nil {
 		// What is stored is compared as what it was stored as.
 		s.Published = e.Published

@@ -32,8 +32,8 @@ type Simulated struct {
 // What a repeat of a setting takes of one core, as measured in a run of the shipped
 // experiment: under the strategies of the paper, and under the timed policies.
 const (
-	simulatedSeconds = 0.02
-	stagedSeconds    = 0.07
+	simulatedSeconds = 0.014
+	stagedSeconds    = 0.041
 )
 
 // simulation is a unit that executes the setting under the virtual clock.

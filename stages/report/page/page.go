@@ -83,7 +83,8 @@ func Write(w io.Writer, src *stored.Source, h History) error {
 
 func newView(src *stored.Source, h History) (*view, error) {
 	v := &view{Guard: display.PageGuard(script), Style: template.CSS(display.PageStyle), Script: template.HTML("<script>" + script + "</script>"),
-		Warnings: warnings(h), Stages: stagesOf(h), Settings: h.Settings, Facts: facts(h)}
+		Settings: h.Settings, Facts: facts(h)}
+	v.Stages, v.Warnings = stagesOf(h)
 	for _, s := range h.Settings {
 		if s.Default != "" {
 			v.Changed++

@@ -32,22 +32,16 @@ type stage struct {
 	Wall, CPU, Peak    string // in sum, in sum, and the largest process
 }
 
-// warnings name the stages whose stored results are not what a run would make now.
-// The page is written where the report itself is fresh.
-func warnings(h History) (all []string) {
-	for _, s := range h.Stages {
-		if _, _, w := lineage.Standing(s.Name, h.Records); w != "" && s.Name != "report" {
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
-// stagesOf is the state of every stage, and what its units took.
-func stagesOf(h History) (all []stage) {
+// stagesOf is the state of every stage and what its units took, with a warning about stored
+// results that are not what a run would make now. The page is written where the report
+// itself is fresh.
+func stagesOf(h History) (all []stage, warnings []string) {
 	for _, of := range h.Stages {
 		s := stage{Name: of.Name, About: of.About}
-		s.Units, s.State, _ = lineage.Standing(of.Name, h.Records)
+		var warning string
+		if s.Units, s.State, warning = lineage.Standing(of.Name, h.Records); warning != "" && of.Name != "report" {
+			warnings = append(warnings, warning)
+		}
 		if of.Satisfied != "" {
 			s.State = "nothing to run: " + of.Satisfied
 		}
@@ -73,7 +67,7 @@ func stagesOf(h History) (all []stage) {
 		}
 		all = append(all, s)
 	}
-	return all
+	return all, warnings
 }
 
 // facts are the programs and machines that made the results, by the units' records,

@@ -157,8 +157,9 @@ type Reads struct {
 	Paper         bool // the paper's numbers, where the profiles are the paper's
 }
 
-// Feed makes what is read inputs of a unit.
+// Feed makes what is read inputs of a unit, which may have some of them already.
 func (r Reads) Feed(u *dag.Unit, s *Settings) {
+	defer func() { u.Wants, u.Sources = once(u.Wants, u.Needs), once(u.Sources, nil) }()
 	u.Wants = append(u.Wants, r.Units...)
 	configure := func(key, value string) {
 		if u.Config == nil {
@@ -197,6 +198,16 @@ func (r Reads) Feed(u *dag.Unit, s *Settings) {
 			p.Feed(u)
 		}
 	}
+}
+
+// once is each of the values once, without the ones that are there already.
+func once[T comparable](values, there []T) (out []T) {
+	for _, v := range values {
+		if !slices.Contains(out, v) && !slices.Contains(there, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // HasSuite reports whether a model has several benchmarks.

@@ -3,6 +3,7 @@
 package tables
 
 import (
+	"slices"
 	"strconv"
 
 	"speceval/internal/results/agreement"
@@ -25,13 +26,13 @@ var Texts = []*model.Table{measured.Corpus, CaseStudy}
 var quoted = []*model.Table{Variance, Robustness, measured.Corpus, TSNeyman, CaseStudy, Compute, Time, Benefit, Policies, Worth, Suite, Paired}
 
 // Of is the stored tables that an experiment has.
-func Of(s *stored.Settings) (tables []*model.Table) {
-	for _, t := range All {
-		if t.Has == nil || t.Has(s) {
-			tables = append(tables, t)
-		}
-	}
-	return tables
+func Of(s *stored.Settings) []*model.Table { return had(All, s) }
+
+// Quoted is the tables of an experiment that Macros quotes.
+func Quoted(s *stored.Settings) []*model.Table { return had(quoted, s) }
+
+func had(all []*model.Table, s *stored.Settings) []*model.Table {
+	return slices.DeleteFunc(slices.Clone(all), func(t *model.Table) bool { return t.Has != nil && !t.Has(s) })
 }
 
 // Compared is the base names of the tables of an experiment that hold what was
@@ -47,10 +48,7 @@ func Compared(s *stored.Settings) (bases []string) {
 
 // Macros are the numbers that a text quotes, by the names of their commands.
 func Macros(src *stored.Source) (all []model.Macro, err error) {
-	for _, t := range quoted {
-		if t.Has != nil && !t.Has(src.Settings) {
-			continue
-		}
+	for _, t := range Quoted(src.Settings) {
 		more, err := t.Macros(src)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,4 @@
-// Package explain traces a number of a stored table to its origin: the formula of its
-// column, the paper's number, and the files, units, keys, seeds and sources behind it.
-package explain
+package report
 
 import (
 	"cmp"
@@ -14,13 +12,13 @@ import (
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/lineage"
-	"speceval/stages/report"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
 
-// Explainer explains the cells of the tables in an output folder.
+// Explainer traces numbers of the tables in an output folder to their origin: the formula of
+// the column, the paper's number, and the files, units, keys, seeds and sources behind it.
 type Explainer struct {
 	Settings stored.Settings
 	Out      string       // the folder
@@ -39,7 +37,7 @@ func (x *Explainer) Table(word string) (*model.Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := report.TablePaths(bases[i])[0]
+	file := TablePaths(bases[i])[0]
 	if _, err := stored.Folder(x.Out)(file); err != nil {
 		return nil, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.Out, file)
 	}
