@@ -27,7 +27,7 @@ func (s *session) allocationsCommand() *cobra.Command {
 			var rows bytes.Buffer // all or nothing
 			read, err := x.WriteAllocations(&rows, schedule == "paper")
 			if errors.Is(err, experiment.ErrNoPilots) {
-				return &usageError{err}
+				return usage(err)
 			}
 			if err != nil {
 				return err

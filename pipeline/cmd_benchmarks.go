@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +18,7 @@ import (
 	"speceval/internal/scoring"
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
+	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 )
 
@@ -36,13 +37,13 @@ terms must be accepted, HF_ENDPOINT another address of the service.`,
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			groups, err := experiment.PaperGroups(words...)
 			if err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			if o.From == "" && !download {
 				return usagef("name the folder of upstream files with --from, or fetch them with --download")
 			}
 			if o.Prompts, err = experiment.Prompts(cfg); err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			o.Published = experiment.PaperIDs()
 			o.From, o.To = cmp.Or(o.From, "upstream"), cmp.Or(o.To, cfg.Corpus.Tasks)
@@ -69,11 +70,11 @@ terms must be accepted, HF_ENDPOINT another address of the service.`,
 			return errors.Join(absent, upstream.Prepare(ctx, groups, o))
 		}),
 	}
-	fs := c.Flags()
-	fs.StringVar(&o.From, "from", "", "read upstream files below `DIR`")
-	fs.BoolVar(&download, "download", false, "fetch what is missing, into upstream or the folder of --from")
-	fs.StringVar(&o.To, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
-	fs.BoolVar(&o.Unpublished, "unpublished", false, "prepare other data, compared with nothing")
+	flags := c.Flags()
+	flags.StringVar(&o.From, "from", "", "read upstream files below `DIR`")
+	flags.BoolVar(&download, "download", false, "fetch what is missing, into upstream or the folder of --from")
+	flags.StringVar(&o.To, "to", "", "write task files into `OUT` (the configuration's corpus.tasks)")
+	flags.BoolVar(&o.Unpublished, "unpublished", false, "prepare other data, compared with nothing")
 	c.AddCommand(s.benchmarksListCommand(), s.benchmarksCheckCommand())
 	return c
 }
@@ -93,38 +94,27 @@ func (s *session) benchmarksListCommand() *cobra.Command {
 func (s *session) download(ctx context.Context, groups []upstream.Group, to string) (there []upstream.Group, all error) {
 	client, err := hub.New(hub.Options{Endpoint: s.variable("HF_ENDPOINT"), Token: s.variable("HF_TOKEN"), Report: s.report})
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
-	var source *upstream.Source
-	for _, g := range groups { // those of a source follow one another
-		if g.Source != source && ctx.Err() == nil {
-			source, err = g.Source, s.fetch(ctx, client, g.Source, to)
-			all = errors.Join(all, err)
+	for _, of := range dag.Group(groups, func(g upstream.Group) *upstream.Source { return g.Source }) {
+		source, err := of[0].Source, ctx.Err()
+		for _, name := range source.Files {
+			if err != nil {
+				break
+			}
+			var fetched hub.Fetched
+			path, t := source.Path(to, name), s.console().Transfer(source.Dataset+"/"+name)
+			fetched, err = client.Fetch(ctx, hub.File{Dataset: source.Dataset, Revision: source.Revision, Name: name}, path, t.Progress)
+			if t.End(); err == nil {
+				how := map[bool]string{true: "is there already", false: "fetched"}[fetched.Kept]
+				s.say("%s: %s, %s, with the service's digest; SHA-256 %s", path, how, display.Megabytes(fetched.Bytes), fetched.SHA256)
+			}
 		}
-		if err == nil {
-			there = append(there, g)
+		if all = errors.Join(all, err); err == nil {
+			there = append(there, of...)
 		}
 	}
 	return there, all
-}
-
-// fetch fetches the files of a source.
-func (s *session) fetch(ctx context.Context, client *hub.Client, source *upstream.Source, to string) error {
-	for _, name := range source.Files {
-		path := source.Path(to, name)
-		t := s.console().Transfer(source.Dataset + "/" + name)
-		fetched, err := client.Fetch(ctx, hub.File{Dataset: source.Dataset, Revision: source.Revision, Name: name}, path, t.Progress)
-		t.End()
-		if err != nil {
-			return err
-		}
-		said := "fetched"
-		if fetched.Kept {
-			said = "is there already"
-		}
-		s.say("%s: %s, %s, with the service's digest; SHA-256 %s", path, said, display.Megabytes(fetched.Bytes), fetched.SHA256)
-	}
-	return nil
 }
 
 // benchmarksCheckCommand reports what is wrong with a task file, or with those of a folder,
@@ -137,23 +127,17 @@ func (s *session) benchmarksCheckCommand() *cobra.Command {
   speceval benchmarks check mine.csv   a file of your own, line by line`,
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			path := words[0]
-			if _, err := experiment.Prompts(cfg); err != nil {
-				return &usageError{err}
-			}
 			info, err := os.Stat(path)
 			if err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			files := []string{path}
 			if info.IsDir() {
-				entries, err := os.ReadDir(path)
-				if err != nil {
-					return err
-				}
 				files = nil
-				for _, entry := range entries {
-					if ending := strings.ToLower(filepath.Ext(entry.Name())); ending == ".jsonl" || ending == ".csv" {
-						files = append(files, filepath.Join(path, entry.Name()))
+				for _, pattern := range []string{"*.jsonl", "*.csv"} {
+					names, _ := fs.Glob(os.DirFS(path), pattern) // which fails for bad patterns alone
+					for _, name := range names {
+						files = append(files, filepath.Join(path, name))
 					}
 				}
 			}

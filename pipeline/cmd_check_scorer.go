@@ -39,11 +39,11 @@ is printed, then agree and total as JSON. The exit code is 0 however many there 
 			}
 			name, text, err := s.readCases(words[1])
 			if err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			found, err := family.Try(check, name, text)
 			if err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			return s.print(found)
 		},

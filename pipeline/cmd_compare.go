@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,9 +35,7 @@ any of these profiles differs.`,
   PARENT compare mine/a/hbn_staged-b16-seed42 yesterday.eval other.parquet#model-c
   PARENT compare                      what score has made with the published profiles
   PARENT compare new.csv old.parquet  two files of profiles`, "PARENT", parent),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return s.evaluationNames(), cobra.ShellCompDirectiveDefault
-		},
+		ValidArgsFunction: s.evaluations,
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			if agreement, err := s.agreement(cfg, words); agreement != nil || err != nil {
 				if err == nil && (page != "" || resolve != 0) {
@@ -87,28 +83,19 @@ func (s *session) agreement(cfg *config.Config, words []string) (*comparison.Com
 	if len(words) > 2 {
 		return nil, nil
 	}
-	var files [2]comparison.File
-	files[1].Name = data.ProfilesName
 	if len(words) == 0 {
-		file := filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", file)
-		}
-		words = []string{file}
-	}
-	var err error
-	for i, name := range words {
-		files[i].Name = name
-		if files[i].Profiles, err = profile.Read(name); err != nil && len(words) == 2 {
-			return nil, nil // no profiles, or what Compare refuses
+		words = []string{filepath.Join(cfg.Experiment.Out, filepath.FromSlash(score.ProfilesFile))}
+		if _, err := os.Stat(words[0]); err != nil {
+			return nil, fmt.Errorf("%s is not there: run `speceval run score` first, or name a file", words[0])
 		}
 	}
+	one, err := profile.Read(words[0])
 	if len(words) == 2 {
-		c, none := comparison.Of(files[0], files[1])
-		if none != nil {
-			return nil, nil
+		if two, other := profile.Read(words[1]); err == nil && other == nil {
+			c, _ := comparison.Of(comparison.File{Name: words[0], Profiles: one}, comparison.File{Name: words[1], Profiles: two})
+			return c, nil
 		}
-		return c, nil
+		return nil, nil // no profiles, or what Compare refuses
 	}
 	if err != nil {
 		if _, err = s.archive(cfg).Sources(words[0], ""); err == nil {
@@ -116,16 +103,17 @@ func (s *session) agreement(cfg *config.Config, words []string) (*comparison.Com
 		}
 		return nil, err
 	}
-	if files[1].Profiles, err = profile.Parse(data.Profiles(), data.ProfilesName); err != nil {
+	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
+	if err != nil {
 		return nil, err
 	}
-	return comparison.Of(files[0], files[1])
+	return comparison.Of(comparison.File{Name: words[0], Profiles: one}, comparison.File{Name: data.ProfilesName, Profiles: published})
 }
 
 // printAgreement prints a comparison of profiles, unless there is an error.
 func (s *session) printAgreement(c *comparison.Comparison, err error) error {
 	if err != nil {
-		return &usageError{err}
+		return usage(err)
 	}
 	write := c.Text
 	if s.json {

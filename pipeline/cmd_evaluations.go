@@ -15,7 +15,7 @@ import (
 // ofStored is a command on stored evaluations, the words of which run gets.
 func (s *session) ofStored(use, short string, args cobra.PositionalArgs, run func(evaluate.Archive, []string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Args: args, ValidArgsFunction: complete(s.evaluationNames),
+		Use: use, Short: short, Args: args, ValidArgsFunction: s.evaluations,
 		RunE: s.configured(func(cfg *config.Config, words []string) error { return run(s.archive(cfg), words) }),
 	}
 }
@@ -163,7 +163,7 @@ func (s *session) rankCommand() *cobra.Command {
 		page  string
 	)
 	c := &cobra.Command{
-		Use: "rank A B… --benchmark B --budget b", Short: "find the best of several models, or their order, under one budget", ValidArgsFunction: complete(s.modelNames),
+		Use: "rank A B… --benchmark B --budget b", Short: "find the best of several models, or their order, under one budget",
 		Long: `Find the best of several models, or their order, under one budget of b rollouts per task on
 average over the models. In stages the rollouts go to the models, and tasks of theirs, where
 they decide; every mean stays unbiased. A, B, … are models of the configuration, or names under

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,6 @@ may be left out, and a unique part of a name is enough.`,
 		Example: `  speceval explain table1                             its rows and columns
   speceval explain table1_variance b=8 hbn            one number
   speceval explain table3 "simulated b=16" async_time --all`,
-		ValidArgsFunction: complete(s.tableNames),
 		RunE: func(_ *cobra.Command, words []string) error {
 			err := s.explain(words)
 			var name *display.NameError
@@ -40,19 +38,6 @@ may be left out, and a unique part of a name is enough.`,
 	s.jsonFlag(c)
 	s.allFlag(c, "list every row, unit and source")
 	return c
-}
-
-// tableNames are the tables in the output folder.
-func (s *session) tableNames() (names []string) {
-	x, err := s.open(selection{})
-	if err != nil {
-		return nil
-	}
-	files, _ := filepath.Glob(filepath.Join(x.Out, "tables", "*.csv"))
-	for _, file := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".csv"))
-	}
-	return names
 }
 
 func (s *session) explain(words []string) error {

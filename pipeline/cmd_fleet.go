@@ -26,7 +26,7 @@ func (s *session) fleetCommand() *cobra.Command {
 			served.Each.Key, served.Say, served.Warn = s.variable(experiment.KeyVariable), s.say, s.warn
 			replicas, err := served.Replicas(cfg)
 			if err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			var log io.Writer
 			if logFile != "" {

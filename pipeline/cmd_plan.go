@@ -12,7 +12,7 @@ func (s *session) planCommand() *cobra.Command {
 		Use: "plan [STAGE…]", Short: "show what run would do with the same words and flags, and why",
 		Example: `  speceval plan                           what a full run would do
   speceval plan --set replay.draws=1024   what that change would cost`,
-		ValidArgsFunction: complete(s.stageNames),
+		ValidArgs: stages,
 		RunE: func(_ *cobra.Command, stages []string) error {
 			o.Stages = stages
 			x, plan, err := s.look(o)

@@ -25,7 +25,7 @@ func (s *session) runCommand() *cobra.Command {
   speceval run replay --force                that stage alone, though it is fresh
   speceval run --from replay                 replay and all later stages
   speceval run --set replay.draws=1024 -j 4  other values, four units at a time`,
-		ValidArgsFunction: complete(s.stageNames),
+		ValidArgs: stages,
 		RunE: func(_ *cobra.Command, stages []string) error {
 			o.Stages = stages
 			_, err := s.runSelection(o, keepGoing)

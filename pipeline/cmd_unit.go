@@ -22,7 +22,7 @@ func (s *session) unitCommand() *cobra.Command {
 			}
 			return cobra.ExactArgs(2)(c, words)
 		},
-		ValidArgsFunction: complete(s.stageNames),
+		ValidArgs: stages,
 		RunE: func(_ *cobra.Command, words []string) error {
 			if element != "" {
 				return s.runElement(element)

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 )
@@ -12,11 +12,7 @@ func (s *session) versionCommand() *cobra.Command {
 		Use: "version", Short: "print version, commit and compiler of this program", Args: cobra.NoArgs,
 		Example: "  speceval version --json",
 		RunE: func(*cobra.Command, []string) error {
-			if s.json {
-				return json.NewEncoder(s.stdout).Encode(s.build())
-			}
-			_, err := fmt.Fprintln(s.stdout, s.build())
-			return err
+			return s.printAs(s.build(), func(w io.Writer) error { _, err := fmt.Fprintln(w, s.build()); return err })
 		},
 	})
 }

@@ -32,7 +32,7 @@ func (s *session) viewCommand() *cobra.Command {
 			}
 			out := cfg.Experiment.Out
 			if err := view.Check(out); err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
 			if err != nil {
@@ -40,7 +40,7 @@ func (s *session) viewCommand() *cobra.Command {
 			}
 			listener, err := view.Listen(port)
 			if err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			archive := s.archive(cfg)
 			archive.Warn = nil // the page says so

@@ -76,38 +76,14 @@ func seedFlag(fs *pflag.FlagSet, seed **uint64, what string) {
 	})
 }
 
-// complete offers names for the words of a command.
-func complete(names func() []string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return names(), cobra.ShellCompDirectiveNoFileComp
-	}
-}
+// stages are offered as words by completions.
+var stages = []cobra.Completion{"generate", "score", "replay", "systems", reportStage}
 
-// stageNames are the stages of the experiment. What is wrong with it completes nothing.
-func (s *session) stageNames() []string {
-	o, err := s.open(selection{})
-	if err != nil {
-		return nil
-	}
-	return o.graph.StageNames()
-}
-
-// modelNames are the models of the configuration.
-func (s *session) modelNames() (names []string) {
-	cfg, err := s.configuration()
-	if err == nil {
-		for _, m := range cfg.Models {
-			names = append(names, m.ID)
-		}
-	}
-	return names
-}
-
-// evaluationNames are the evaluations in the output folder.
-func (s *session) evaluationNames() []string {
+// evaluations offers those in the output folder as words of a command, and files.
+func (s *session) evaluations(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	cfg, err := s.configuration()
 	if err != nil {
-		return nil
+		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return evaluate.Archive{Config: cfg}.Names()
+	return evaluate.Archive{Config: cfg}.Names(), cobra.ShellCompDirectiveDefault
 }

@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/machine/clock"
 	"speceval/internal/machine/process"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
@@ -26,7 +25,7 @@ import (
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	relay := process.NewRelay(signals, clock.Wall{})
+	relay := process.NewRelay(signals)
 	os.Exit(relay.Run(func() int {
 		return run(os.Args[1:], newShell(os.Args, signals, relay), experiment.Load)
 	}, func() int { // files are written whole or not at all
@@ -45,25 +44,30 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a fault of the command line or the configuration.
-type usageError struct{ error }
-
-func (e *usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	error
+	code int
 }
 
-// errStale is the outcome of status --check when something is stale.
-var errStale = errors.New("stale: `speceval plan` says why, `speceval run` makes it fresh")
+func (e *exitError) Unwrap() error { return e.error }
 
-// errOutside is the outcome of verify when a number differs from the paper's, of compare
-// when a profile does, and of a gate that does not pass.
-var errOutside = errors.New("outside tolerance")
+// usage makes an error one of the command line or the configuration.
+func usage(err error) error { return &exitError{err, exitUsage} }
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+var (
+	// errStale is the outcome of status --check when something is stale.
+	errStale = &exitError{errors.New("stale: `speceval plan` says why, `speceval run` makes it fresh"), exitStale}
+	// errOutside is the outcome of verify when a number differs from the paper's, of compare
+	// when a profile does, and of a gate that does not pass.
+	errOutside = &exitError{errors.New("outside tolerance"), exitOutside}
+)
 
 // exitCode is the process's exit code for the outcome of a command.
 func exitCode(err error) int {
-	var usage *usageError
+	var own *exitError
 	var request *evaluate.RequestError
 	var stage *dag.UnknownStageError
 	var jobs *slurm.RefusedError
@@ -74,12 +78,10 @@ func exitCode(err error) int {
 	case errors.As(err, &run) && !run.Interrupted: // whatever its units failed of
 	case run != nil, errors.Is(err, context.Canceled), errors.Is(err, evaluation.ErrStopped):
 		return exitInterrupted
-	case errors.As(err, &usage), errors.As(err, &request), errors.As(err, &stage), errors.As(err, &jobs):
+	case errors.As(err, &own):
+		return own.code
+	case errors.As(err, &request), errors.As(err, &stage), errors.As(err, &jobs):
 		return exitUsage
-	case errors.Is(err, errStale):
-		return exitStale
-	case errors.Is(err, errOutside):
-		return exitOutside
 	}
 	return exitFailed
 }

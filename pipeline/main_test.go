@@ -237,7 +237,7 @@ func TestExitCodes(t *testing.T) {
 		{"verify", func(b *bench) { b.agree = true }, 0, "computed 1 of 1 agree", "replay is not fresh"},
 		{"verify --strict", func(b *bench) { b.agree = true }, 4, "computed 1 of 1 agree", "2 numbers of stages that have not run"},
 		{"version", nil, 0, "speceval " + version.Tag + " (abc, go1.26", ""},
-		{"version --json", nil, 0, `{"version":"` + version.Tag + `","commit":"abc","modified":`, ""},
+		{"version --json", nil, 0, `"version": "` + version.Tag + `"`, ""},
 		{"--version", nil, 0, "speceval " + version.Tag + " (abc, go1.26", ""},
 		{"help", nil, 0, "Look closer:\n  explain ", ""},
 		{"--help", nil, 0, "Reproduce the paper:\n  run ", ""},
@@ -338,13 +338,12 @@ func TestCompletion(t *testing.T) {
 	}
 	b.ok("run")
 	for line, parts := range map[string][]string{
-		"hel":                            {"help\t"},
-		"ru":                             {"run\trun what is stale"},
-		"run re":                         {"replay\n", "report\n"},
-		"run --keep":                     {"--keep-going"},
-		"evaluate li":                    {"list\tlist the evaluations"},
-		"completion z":                   {"zsh\t"},
-		"explain --out " + b.out + " ta": {"table\n"},
+		"hel":          {"help\t"},
+		"ru":           {"run\trun what is stale"},
+		"run re":       {"replay\n", "report\n"},
+		"run --keep":   {"--keep-going"},
+		"evaluate li":  {"list\tlist the evaluations"},
+		"completion z": {"zsh\t"},
 	} {
 		code, stdout, _ := b.do("__complete " + line)
 		if want(t, line, stdout, parts...); code != exitDone || strings.Contains(stdout, "usage") || strings.Count(stdout, parts[0]) != 1 {

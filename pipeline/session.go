@@ -60,18 +60,18 @@ func (s *session) outside() experiment.Outside {
 }
 
 // open reads the configuration and checks the selection against its stages.
-// What is wrong with either is a usageError.
+// What is wrong with either is an error of usage.
 func (s *session) open(sel selection) (*opened, error) {
 	e, err := s.load(s.config, s.sets, s.outside())
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	o := &opened{Experiment: e}
 	if o.graph, err = dag.New(e.Stages); err != nil {
 		return nil, err
 	}
 	if err := o.graph.Check(sel.Selection); err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	o.machines = status.Machines{Workers: cmp.Or(int(sel.jobs), o.Executor.Workers, runtime.GOMAXPROCS(0)), Elements: o.ElementSeconds()}
 	return o, nil

@@ -43,8 +43,7 @@ type shell struct {
 	date           string     // of the commit that it was built from
 	environment    []string
 	interrupts     <-chan os.Signal
-	release        func()                                      // gives interrupts back their usual effect
-	endWithin      func(d time.Duration, done <-chan struct{}) // ends the process, unless it is done by then; nil: never
+	release        func() // gives interrupts back their usual effect
 }
 
 // Set by the linker, see the Makefile; empty when built in another way.
@@ -59,8 +58,7 @@ func newShell(args []string, signals chan os.Signal, relay *process.Relay) *shel
 		terminal: term.IsTerminal(int(os.Stderr.Fd())) && os.Getenv("TERM") != "dumb",
 		columns:  columns, width: width,
 		now: time.Now, pid: os.Getpid(), environment: os.Environ(),
-		interrupts: relay.Signals, endWithin: relay.Within,
-		release: func() { signal.Stop(signals) },
+		interrupts: relay.Signals, release: func() { signal.Stop(signals) },
 	}
 	s.origin.GoVersion = runtime.Version()
 	s.origin.Command = display.WithoutCredentials(strings.Join(append([]string{filepath.Base(args[0])}, args[1:]...), " "))
@@ -108,18 +106,12 @@ func (s *shell) onInterrupts(done <-chan struct{}, answers ...func()) {
 	}()
 }
 
-// interruptible is a context that the first interrupt cancels; then the command has
-// ten seconds to end, and another interrupt ends it at once. stop ends the watch. Commands
-// with nothing to end or to store need none: where nothing watches, an interrupt ends the process.
+// interruptible is a context that the first interrupt cancels; another one ends the process at
+// once. stop ends the watch. Commands with nothing to end or to store need none: where nothing
+// watches, an interrupt ends the process.
 func (s *shell) interruptible() (ctx context.Context, stop func()) {
-	watched, stop := context.WithCancel(context.Background())
-	ctx, cancel := context.WithCancel(watched)
-	s.onInterrupts(watched.Done(), func() {
-		cancel()
-		if s.endWithin != nil {
-			s.endWithin(10*time.Second, watched.Done())
-		}
-	})
+	ctx, stop = context.WithCancel(context.Background())
+	s.onInterrupts(ctx.Done(), stop)
 	return ctx, stop
 }
 

@@ -83,36 +83,6 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	}
 }
 
-func TestLockIsHeldUntilReleased(t *testing.T) {
-	dir := t.TempDir()
-	lock, err := Acquire(dir, "first")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Acquire(dir, "second"); err == nil || !strings.Contains(err.Error(), "first") {
-		t.Errorf("error %v, want one that names the first", err)
-	}
-	if holder := Holder(dir); holder != "first" {
-		t.Errorf("the holder is %q, want the first", holder)
-	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
-	if holder := Holder(dir); holder != "" {
-		t.Errorf("the holder of a free lock is %q", holder)
-	}
-	if lock, err = Acquire(dir, "third"); err != nil {
-		t.Fatal(err)
-	}
-	lock.Release()
-}
-
-func TestHolderWhereNobodyEverRan(t *testing.T) {
-	if holder := Holder(filepath.Join(t.TempDir(), "out")); holder != "" {
-		t.Errorf("the holder is %q", holder)
-	}
-}
-
 func TestLockWhereNothingCanBeMade(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o666); err != nil {

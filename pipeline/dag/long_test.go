@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,13 +22,6 @@ func long(t *testing.T, run func(ctx context.Context, job *Job) error) *lab {
 	return l
 }
 
-func saying(s string) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.WriteString(w, s)
-		return err
-	}
-}
-
 func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
 	attempt := 0
 	l := long(t, func(_ context.Context, job *Job) error {
@@ -40,7 +32,7 @@ func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
 		}
 		journal := filepath.Join(dir, "journal")
 		if attempt == 1 {
-			if err := job.Write("generate/b/part-0", 1, saying("zero")); err != nil {
+			if err := job.Write("generate/b/part-0", 1, text("zero")); err != nil {
 				return err
 			}
 			return errors.Join(os.WriteFile(journal, []byte("half"), 0o666), errBroken)
@@ -51,7 +43,7 @@ func TestScratchSurvivesAFailureAndGoesWithSuccess(t *testing.T) {
 		if err := job.Keep("generate/b/part-0", 1); err != nil {
 			return err
 		}
-		return job.Write("generate/b/part-1", 2, saying("one"))
+		return job.Write("generate/b/part-1", 2, text("one"))
 	})
 	if _, err := l.try(Selection{}); !errors.Is(err, errBroken) {
 		t.Fatalf("first attempt: %v", err)
@@ -107,19 +99,6 @@ func TestScratchOfAnotherKeyIsNotSeen(t *testing.T) {
 	}
 }
 
-func TestKeepNeedsADeclaredFileThatIsThere(t *testing.T) {
-	l := long(t, func(_ context.Context, job *Job) error {
-		if err := job.Keep("generate/b/part-0", 1); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("a file that is not there: %v", err)
-		}
-		if err := job.Keep("generate/b/other", 1); err == nil {
-			t.Error("a file that is not declared is kept")
-		}
-		return errBroken
-	})
-	l.try(Selection{})
-}
-
 func TestClearKeepsWhatItMovesAway(t *testing.T) {
 	l := long(t, func(_ context.Context, job *Job) error {
 		if err := job.Clear(func(name, path string) bool { return strings.HasSuffix(name, "part-0") }); err != nil {
@@ -128,7 +107,7 @@ func TestClearKeepsWhatItMovesAway(t *testing.T) {
 		if err := job.Keep("generate/b/part-0", 1); err != nil {
 			return err
 		}
-		return job.Write("generate/b/part-1", 1, saying("new"))
+		return job.Write("generate/b/part-1", 1, text("new"))
 	})
 	l.put("generate/b/part-0", "zero")
 	l.put("generate/b/part-1", "one")
@@ -171,10 +150,10 @@ func TestDamagedOutputsDoNotComeBack(t *testing.T) {
 		if restored, err = job.Restore(output, always); err != nil {
 			return err
 		}
-		if err := job.Write(output, 1, saying("good")); err != nil {
+		if err := job.Write(output, 1, text("good")); err != nil {
 			return err
 		}
-		return job.Write("generate/b/part-1", 1, saying("other"))
+		return job.Write("generate/b/part-1", 1, text("other"))
 	})
 	l.run(Selection{})
 	if damaged || restored {
@@ -209,7 +188,7 @@ func TestRestoreFindsWhatMadeRoom(t *testing.T) {
 		if err := job.Clear(func(string, string) bool { return false }); err != nil {
 			return err
 		}
-		if err := job.Write("generate/b/part-1", 1, saying("new")); err != nil {
+		if err := job.Write("generate/b/part-1", 1, text("new")); err != nil {
 			return err
 		}
 		is := func(content string) func(path string) bool {
@@ -252,7 +231,7 @@ func TestRedoOnlyOfWhatIsComplete(t *testing.T) {
 	var redo []bool
 	l := long(t, func(_ context.Context, job *Job) error {
 		redo = append(redo, job.Redo())
-		return errors.Join(job.Write("generate/b/part-0", 1, saying("a")), job.Write("generate/b/part-1", 1, saying("b")))
+		return errors.Join(job.Write("generate/b/part-0", 1, text("a")), job.Write("generate/b/part-1", 1, text("b")))
 	})
 	force := Selection{Stages: []string{"generate"}, Force: true}
 	l.run(Selection{})
@@ -295,7 +274,7 @@ func TestProgressAndProvenanceAreToldByTheJob(t *testing.T) {
 		for i := range 40 {
 			job.Advance(Progress{Done: i, Total: 40, What: "rollouts"})
 		}
-		return errors.Join(job.Write("generate/b/part-0", 1, saying("a")), job.Write("generate/b/part-1", 1, saying("b")))
+		return errors.Join(job.Write("generate/b/part-0", 1, text("a")), job.Write("generate/b/part-1", 1, text("b")))
 	})
 	l.unit("generate/b/m").Provenance = ""
 	w := &watcher{}
@@ -335,7 +314,7 @@ func TestExpectSumsTheUnitsToRun(t *testing.T) {
 func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
 	content := strings.Repeat("x", large)
 	l := long(t, func(_ context.Context, job *Job) error {
-		return errors.Join(job.Write("generate/b/part-0", 1, saying(content)), job.Write("generate/b/part-1", 1, saying("small")))
+		return errors.Join(job.Write("generate/b/part-0", 1, text(content)), job.Write("generate/b/part-1", 1, text("small")))
 	})
 	l.run(Selection{})
 	path := l.file("generate/b/part-0")

@@ -145,20 +145,6 @@ func freshUnits(records map[string]Record) []string {
 	return units
 }
 
-func TestRecordsOfARun(t *testing.T) {
-	l := crossing(t)
-	if got := l.records(); len(got) != 6 || len(freshUnits(got)) != 0 || got["score/a"].Last != nil {
-		t.Errorf("before any run: %+v", got)
-	}
-	l.run(Selection{})
-	got := l.records()
-	wantUnits(t, "after a run", freshUnits(got), "score/a", "score/b", "replay/x", "replay/y", "replay/z", "report/all")
-	z := got["replay/z"]
-	if z.Last == nil || z.Last.Key != z.Key || z.Last.Provenance != "computed" || len(z.Reasons) > 0 {
-		t.Errorf("record %+v", z)
-	}
-}
-
 // TestStaleRecordsAreThoseThatARunWouldMake changes one unit: what follows
 // from it is not fresh either, though nothing of its own has changed.
 func TestStaleRecordsAreThoseThatARunWouldMake(t *testing.T) {
@@ -194,14 +180,6 @@ func TestKindsOfUnits(t *testing.T) {
 	} {
 		if got, varies := unit.Kind(); got != want || varies == (got == unit.String()) {
 			t.Errorf("%s is of the kind %s, want %s", unit, got, want)
-		}
-	}
-}
-
-func TestShortRevisions(t *testing.T) {
-	for want, o := range map[string]Origin{"0123456789ab": {Commit: "0123456789abcdef"}, "unknown-dirty": {Commit: "unknown", Dirty: true}} {
-		if got := o.Short(); got != want {
-			t.Errorf("%+v is %q, want %q", o, got, want)
 		}
 	}
 }

@@ -5,17 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
-
-func TestFirstRunRunsEverythingAndASecondNothing(t *testing.T) {
-	l := crossing(t)
-	wantUnits(t, "first run", l.run(Selection{}), "score/a", "score/b", "replay/x", "replay/y", "replay/z", "report/all")
-	wantUnits(t, "second run", l.run(Selection{}))
-}
 
 // TestReasons breaks one thing at a time in a finished folder, and checks what
 // is planned and why.
@@ -179,17 +172,6 @@ func TestStaleUpstreamIsUsedWithAWarning(t *testing.T) {
 	}
 }
 
-func TestSameBytesLeaveLaterStagesFresh(t *testing.T) {
-	l := crossing(t)
-	l.run(Selection{})
-	wantUnits(t, "forced", l.run(Selection{Stages: []string{"replay"}, Force: true}), "replay/x", "replay/y", "replay/z")
-	wantUnits(t, "afterwards", l.run(Selection{}))
-
-	l.stages[1].Version = 2 // other code, same numbers
-	wantUnits(t, "new code", l.run(Selection{Stages: []string{"replay"}}), "replay/x", "replay/y", "replay/z")
-	wantUnits(t, "afterwards", l.run(Selection{}))
-}
-
 func TestEstimateComesFromEarlierManifests(t *testing.T) {
 	l := crossing(t)
 	if e := l.plan(Selection{}).Estimate(2); e.Seconds != 0 || e.Unknown != 6 {
@@ -214,16 +196,5 @@ func TestEstimateComesFromEarlierManifests(t *testing.T) {
 	}
 	if e := p.Estimate(100); e.Seconds != 15 {
 		t.Errorf("100 workers for 3 units: %+v, want 15 s", e)
-	}
-}
-
-func TestPlanOfNoFolderMakesNone(t *testing.T) {
-	l := crossing(t)
-	l.dir = filepath.Join(l.dir, "nowhere")
-	if p := l.plan(Selection{}); p.Units() != 6 {
-		t.Errorf("%d units to run in a folder that is not there", p.Units())
-	}
-	if _, err := os.Stat(l.dir); err == nil {
-		t.Error("a plan made the folder")
 	}
 }

@@ -22,22 +22,6 @@ func editedFiles(files map[string]string) []string {
 	return names
 }
 
-func TestSameBytesForEveryNumberOfWorkers(t *testing.T) {
-	var want map[string]string
-	for _, workers := range []int{1, 2, 8} {
-		l := crossing(t)
-		l.workers = workers
-		l.run(Selection{})
-		got := l.contents()
-		if want == nil {
-			want = got
-		}
-		if len(got) != 6 || !maps.Equal(got, want) {
-			t.Errorf("%d workers: files %v, want %v", workers, got, want)
-		}
-	}
-}
-
 // TestResumeAfterFailureAnywhere makes each unit in turn fail, by an error, by
 // a panic or after its output was written, and runs again.
 func TestResumeAfterFailureAnywhere(t *testing.T) {
@@ -124,125 +108,6 @@ func TestFailureLetsUnitsInFlightFinishAndStartsNoOther(t *testing.T) {
 	wantUnits(t, "left", l.run(Selection{}), "score/a", "replay/x", "replay/y", "replay/z", "report/all")
 }
 
-func TestFirstInterruptDrains(t *testing.T) {
-	l := crossing(t)
-	drain := make(chan struct{})
-	l.hook = func(_ context.Context, unit string, _ *Job) error {
-		if unit == "score/b" {
-			close(drain)
-		}
-		return nil
-	}
-	err := l.runner().Run(t.Context(), drain, l.plan(Selection{}))
-	var stopped *Error
-	if !errors.As(err, &stopped) || !stopped.Interrupted || stopped.NotRun != 4 || len(stopped.Failures) != 0 {
-		t.Errorf("error %v, want an interruption with 4 units not run", err)
-	}
-	wantUnits(t, "run", l.ran, "score/a", "score/b")
-	wantUnits(t, "left", l.run(Selection{}), "replay/x", "replay/y", "replay/z", "report/all")
-}
-
-func TestInterruptDuringTheLastUnitIsNoSuccess(t *testing.T) {
-	l := crossing(t)
-	drain := make(chan struct{})
-	l.hook = func(_ context.Context, unit string, _ *Job) error {
-		if unit == "report/all" {
-			close(drain)
-		}
-		return nil
-	}
-	err := l.runner().Run(t.Context(), drain, l.plan(Selection{}))
-	var stopped *Error
-	if !errors.As(err, &stopped) || !stopped.Interrupted || stopped.NotRun != 0 {
-		t.Errorf("error %v, want an interruption with nothing left", err)
-	}
-}
-
-func TestSecondInterruptCancelsUnitsInFlight(t *testing.T) {
-	l := crossing(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	l.hook = func(ctx context.Context, unit string, _ *Job) error {
-		if unit == "replay/x" {
-			cancel()
-			<-ctx.Done()
-			return fmt.Errorf("stop: %w", ctx.Err())
-		}
-		return nil
-	}
-	err := l.runner().Run(ctx, nil, l.plan(Selection{}))
-	var stopped *Error
-	if !errors.As(err, &stopped) || !stopped.Interrupted || stopped.NotRun != 4 || len(stopped.Failures) != 0 {
-		t.Errorf("error %v, want an interruption with 4 units not run", err)
-	}
-	l.hook = nil
-	wantUnits(t, "left", l.run(Selection{}), "replay/x", "replay/y", "replay/z", "report/all")
-}
-
-func TestCancelledBeforeItStarts(t *testing.T) {
-	l := crossing(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	plan := l.plan(Selection{})
-	cancel()
-	err := l.runner().Run(ctx, nil, plan)
-	var stopped *Error
-	if !errors.As(err, &stopped) || !stopped.Interrupted || stopped.NotRun != 6 {
-		t.Errorf("error %v, want an interruption with 6 units not run", err)
-	}
-	wantUnits(t, "run", l.ran)
-}
-
-// quitter is an executor that leaves without running anything.
-type quitter struct{}
-
-func (quitter) Execute(context.Context, <-chan Task, chan<- Result) {}
-
-func TestExecutorThatGivesUpIsAnError(t *testing.T) {
-	l := crossing(t)
-	r := l.runner()
-	r.Executor = quitter{}
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err == nil || !strings.Contains(err.Error(), "6 units of the plan did not run") {
-		t.Errorf("error %v", err)
-	}
-}
-
-// liar is an executor that reports success without running anything.
-type liar struct{}
-
-func (liar) Execute(_ context.Context, ready <-chan Task, results chan<- Result) {
-	for task := range ready {
-		results <- Result{Task: task}
-	}
-}
-
-func TestOnlyAManifestMeansDone(t *testing.T) {
-	l := crossing(t)
-	r := l.runner()
-	r.Executor = liar{}
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err == nil || !strings.Contains(err.Error(), "left no manifest") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestManifestOfAnEarlierRunIsNotTaken(t *testing.T) {
-	l := crossing(t)
-	l.run(Selection{})
-	l.stages[0].Version = 2
-	r := l.runner()
-	r.Executor = liar{}
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err == nil || !strings.Contains(err.Error(), "its manifest has key") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestRunSweepsLeftovers(t *testing.T) {
-	l := crossing(t)
-	l.put("score/a.txt.123.partial", "half")
-	l.run(Selection{})
-	if _, left := l.contents()["score/a.txt.123.partial"]; left {
-		t.Error("a leftover of an earlier run is still there")
-	}
-}
-
 // watcher notes the events of a run.
 type watcher struct {
 	seen []string
@@ -283,5 +148,71 @@ func TestEveryEventIsObservedOnce(t *testing.T) {
 	first := l.scan().Records()[0].Key
 	if len(w.keys) != 4 || w.keys[0] != first || w.keys[1] != first || w.keys[2] != w.keys[3] || w.keys[2] == first || w.keys[2] == "" {
 		t.Errorf("keys %q: want that of score/a twice, %s, and that of score/b twice", w.keys, first)
+	}
+}
+
+// TestInterruptedRuns drains a run or cancels it while a unit is at work; the next run does what
+// is left.
+func TestInterruptedRuns(t *testing.T) {
+	for _, test := range []struct {
+		at    string // "": before the run
+		drain bool
+		left  int
+	}{{"", false, 6}, {"score/b", true, 4}, {"report/all", true, 0}, {"replay/x", false, 4}} {
+		l, drain := crossing(t), make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		l.hook = func(ctx context.Context, unit string, _ *Job) error {
+			switch {
+			case unit != test.at:
+			case test.drain:
+				close(drain)
+			default:
+				cancel()
+				<-ctx.Done()
+				return fmt.Errorf("stop: %w", ctx.Err())
+			}
+			return nil
+		}
+		plan := l.plan(Selection{})
+		if test.at == "" {
+			cancel()
+		}
+		err := l.runner().Run(ctx, drain, plan)
+		var stopped *Error
+		if !errors.As(err, &stopped) || !stopped.Interrupted || stopped.NotRun != test.left || len(stopped.Failures) != 0 {
+			t.Errorf("%+v: error %v", test, err)
+		}
+		l.hook = nil
+		if left := l.run(Selection{}); len(left) != test.left {
+			t.Errorf("%+v: left are %v", test, left)
+		}
+	}
+}
+
+// careless is an executor that runs nothing. It leaves at once, or reports success.
+type careless struct{ lies bool }
+
+func (c careless) Execute(_ context.Context, ready <-chan Task, results chan<- Result) {
+	if c.lies {
+		for task := range ready {
+			results <- Result{Task: task}
+		}
+	}
+}
+
+func TestOnlyAManifestMeansDone(t *testing.T) {
+	for want, test := range map[string]struct{ lies, before bool }{
+		"6 units of the plan did not run": {false, false}, "left no manifest": {true, false}, "its manifest has key": {true, true},
+	} {
+		l := crossing(t)
+		if test.before {
+			l.run(Selection{})
+			l.stages[0].Version = 2
+		}
+		r := l.runner()
+		r.Executor = careless{test.lies}
+		if err := r.Run(t.Context(), nil, l.plan(Selection{})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }

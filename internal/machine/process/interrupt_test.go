@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"speceval/internal/machine/clock"
 	"speceval/internal/machine/process"
 )
 
@@ -21,7 +20,7 @@ func TestWithoutListenerTheProcessEnds(t *testing.T) {
 	defer close(signals)
 	signals <- syscall.SIGTERM
 	done := make(chan int, 1)
-	r := process.NewRelay(signals, clock.Wall{})
+	r := process.NewRelay(signals)
 	go func() { done <- r.Run(endless, instead) }()
 	select {
 	case code := <-done:
@@ -37,7 +36,7 @@ func TestListenersGetSignals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 2)
 		defer close(signals)
-		r := process.NewRelay(signals, clock.Wall{})
+		r := process.NewRelay(signals)
 		code := r.Run(func() int {
 			signals <- os.Interrupt
 			signals <- syscall.SIGTERM
@@ -53,30 +52,4 @@ func TestListenersGetSignals(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 	})
-}
-
-func TestListenersThatTakeLong(t *testing.T) {
-	for _, test := range []struct {
-		takes time.Duration
-		want  int
-	}{{9 * time.Second, 0}, {11 * time.Second, 130}} {
-		synctest.Test(t, func(t *testing.T) {
-			signals := make(chan os.Signal, 1)
-			defer close(signals)
-			r := process.NewRelay(signals, clock.Wall{})
-			code := r.Run(func() int {
-				signals <- os.Interrupt
-				<-r.Signals
-				done := make(chan struct{})
-				defer close(done)
-				go r.Within(10*time.Second, done)
-				time.Sleep(test.takes)
-				return 0
-			}, instead)
-			if code != test.want {
-				t.Errorf("after %v: exit code %d, want %d", test.takes, code, test.want)
-			}
-			time.Sleep(time.Minute)
-		})
-	}
 }
