@@ -32,7 +32,7 @@ var notTaken = []struct {
 	says []string
 }{
 	{"a partition that is not there", "partition=nowhere",
-		[]string{`partition "nowhere"`, "does not exist", "main", "short", "executor.replay.partition"}},
+		[]string{"Slurm takes no jobs of replay", "executor.replay"}},
 	{"more minutes than allowed", "partition=short --set executor.replay.minutes=5",
 		[]string{"executor.replay.minutes = 5", "short allows 1"}},
 	{"more cores than there are", "replay.cpus=4000", []string{"Slurm takes no jobs of replay"}},

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"speceval/internal/benchmark"
@@ -162,11 +161,10 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Ta
 	if f.Seed != nil {
 		s.Seed = *f.Seed
 	}
-	speed := fmt.Sprintf("at %g times its speed", s.Speed)
+	speed, kind := fmt.Sprintf("at %g times its speed", s.Speed), "vLLM "+imitation.Version
 	if s.Speed == 0 {
 		speed = "without waiting"
 	}
-	kind := "vLLM " + imitation.Version
 	if s.Plain {
 		kind = "a server that is not vLLM"
 	}
@@ -197,7 +195,9 @@ func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {
 	}
 	var tasks []benchmark.Task
 	for _, file := range known {
-		tasks = append(tasks, withTests(file.Path, file.Tasks)...)
+		for _, t := range file.Tasks {
+			tasks = append(tasks, withTests(file.Path, t))
+		}
 	}
 	if len(tasks) == 0 {
 		f.Say("note: no benchmark has a task file in %s, and there is no --tasks: every answer is noise", cfg.Corpus.Tasks)
@@ -212,42 +212,31 @@ func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {
 
 // sayUnsimulated writes notes about tasks that are never answered right.
 func (f *Fleet) sayUnsimulated(tasks []benchmark.Task) {
-	if slices.ContainsFunc(tasks, func(t benchmark.Task) bool { return t.TestsFile != "" && t.Tests == nil }) {
-		f.Say("note: tasks with large tests are never answered right")
-	}
-	var first, why string
-	n := 0
+	first, n := "", 0
 	for _, t := range tasks {
-		by, err := family.Named(t.Scorer)
-		if err != nil || by.Unsimulated == nil {
-			continue
+		why := ""
+		if by, err := family.Named(t.Scorer); t.TestsFile != "" && t.Tests == nil {
+			why = "its tests are too large"
+		} else if err == nil && by.Unsimulated != nil {
+			why = by.Unsimulated(t)
 		}
-		if reason := by.Unsimulated(t); reason != "" {
-			if n++; n == 1 {
-				first, why = t.Benchmark+"/"+t.ID, reason
-			}
+		if why != "" {
+			first, n = cmp.Or(first, t.Benchmark+"/"+t.ID+" the first: "+why), n+1
 		}
 	}
 	if n > 0 {
-		f.Say("note: %d of %d tasks are never answered right, %s the first: %s", n, len(tasks), first, why)
+		f.Say("note: %d of %d tasks are never answered right, %s", n, len(tasks), first)
 	}
 }
 
-// withTests gives tasks the tests that are in small files of their own.
-func withTests(path string, tasks []benchmark.Task) []benchmark.Task {
+// withTests gives a task its tests where they are in a small file.
+func withTests(path string, t benchmark.Task) benchmark.Task {
 	const largestTests = 64 << 10 // bytes of a tests_file that the fleet can answer by
-	tasks = slices.Clone(tasks)
-	for i, t := range tasks {
-		if t.TestsFile == "" {
-			continue
-		}
-		info, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(t.TestsFile)))
-		if err != nil || info.Size() > largestTests {
-			continue
-		}
+	info, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(t.TestsFile)))
+	if t.TestsFile != "" && err == nil && info.Size() <= largestTests {
 		if tests, err := benchmark.ReadTests(path, t, ""); err == nil { // otherwise score will say what is wrong
-			tasks[i].Tests = tests
+			t.Tests = tests
 		}
 	}
-	return tasks
+	return t
 }

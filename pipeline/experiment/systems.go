@@ -34,6 +34,10 @@ func (e *Experiment) systemsStage() (stage dag.Stage, err error) {
 	cfg, r := e.config, &e.Reports
 	w := calibration()
 	var unknown []string
+	models := map[string]config.Model{}
+	for _, m := range cfg.Models {
+		models[m.ID] = m
+	}
 	for _, p := range r.Pairs {
 		if !w.Knows(p.Benchmark, p.Model) {
 			unknown = append(unknown, p.Name())
@@ -51,10 +55,8 @@ func (e *Experiment) systemsStage() (stage dag.Stage, err error) {
 	}
 	s.Sampling = func(model string) map[string]string { // for the identities of rollouts
 		asked := cfg.Asked()
-		for _, m := range cfg.Models {
-			if m.ID == model {
-				asked["model"] = ModelText(m)
-			}
+		if m, listed := models[model]; listed {
+			asked["model"] = ModelText(m)
 		}
 		return asked
 	}
@@ -150,12 +152,16 @@ func (e *Experiment) measuredRuns(unknown []string) (*systems.Measured, error) {
 	for _, b := range all {
 		m.Tasks[b.ID] = systems.Tasks{Tasks: b.Tasks, Source: b.Prompts()}
 	}
-	served := map[string]pool.Model{}
+	var faults []error
+	served, dummy := map[string]pool.Model{}, slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Weights == config.WeightsDummy })
 	for _, model := range cfg.Models {
 		served[model.ID] = ServedModel(cfg, model)
 		m.Models[model.ID], m.MaxSequences[model.ID] = Sampling(cfg, model), model.MaxSequences
+		if dummy && !checkpoint.IsFolder(model.Path) {
+			_, err := shapeOf(model.ID)
+			faults = append(faults, err)
+		}
 	}
-	faults := []error{checkShapes(cfg)}
 	for _, p := range e.Reports.Pairs {
 		_, asked := m.Tasks[p.Benchmark]
 		if _, known := m.Models[p.Model]; !known || !asked && m.Drawn == nil {
@@ -220,16 +226,10 @@ func scoredRuns(cfg *config.Config, o Outside, judges *pool.Servers, tasks []Tas
 
 // drawnLengths are the lengths of prompts and answers in timed runs, by the length model.
 func drawnLengths(cfg *config.Config) *systems.Drawn {
-	thinking := map[string]checkpoint.Thinking{} // as Sampling has it for the template of chats
+	thinking := map[string]checkpoint.Thinking{}
 	for _, m := range cfg.Models {
-		switch {
-		case m.Thinking:
-			thinking[m.ID] = checkpoint.On
-		case m.ReasoningParser != "":
-			thinking[m.ID] = checkpoint.Off
-		default:
-			thinking[m.ID] = checkpoint.None
-		}
+		enabled := Sampling(cfg, m).TemplateArguments["enable_thinking"] // of chats
+		thinking[m.ID] = map[any]checkpoint.Thinking{true: checkpoint.On, false: checkpoint.Off, nil: checkpoint.None}[enabled]
 	}
 	return &systems.Drawn{
 		Source: calibrationSource(),
@@ -276,19 +276,4 @@ func shapeOf(model string) (checkpoint.Shape, error) {
 			model, strings.Join(checkpoint.Known(), ", "))
 	}
 	return shape, nil
-}
-
-// checkShapes refuses models that launched servers would need the shapes of, where
-// these are unknown.
-func checkShapes(cfg *config.Config) error {
-	if !slices.ContainsFunc(cfg.Workers, func(w config.Worker) bool { return w.Weights == config.WeightsDummy }) {
-		return nil
-	}
-	var faults []error
-	for _, m := range cfg.Models {
-		if _, err := shapeOf(m.ID); err != nil && !checkpoint.IsFolder(m.Path) {
-			faults = append(faults, err)
-		}
-	}
-	return errors.Join(faults...)
 }

@@ -142,6 +142,9 @@ func (c *Jobs) ask(ctx context.Context, arrays []*array) (away error) {
 func (c *Jobs) load(ctx context.Context) (arrays []*array, away, err error) {
 	all, err := batches(c.Folder)
 	for _, b := range all {
+		if b.Ended {
+			continue
+		}
 		if b.Job == "" {
 			job, fault := c.of(b.Target).find(ctx, b)
 			if b.Job, away = job, errors.Join(away, fault); job != "" {

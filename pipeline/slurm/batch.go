@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,35 +107,28 @@ func (b *Batch) write(folder string) error {
 	return atomicfile.WriteJSON(filepath.Join(folder, b.Name, batchFile), b)
 }
 
-// batches reads those under folder that have not ended, the oldest first. One
-// that cannot be read is passed over: its jobs run to no harm.
-func batches(folder string) ([]*Batch, error) {
-	entries, err := os.ReadDir(folder)
+// batches reads those under folder, the oldest first. One that cannot be read is passed over:
+// its jobs run to no harm.
+func batches(folder string) (all []*Batch, err error) {
+	entries, err := os.ReadDir(folder) // sorted by name, which begins with the time
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for earlier jobs: %w", err)
 	}
-	var all []*Batch
 	for _, entry := range entries {
-		b, err := ReadBatch(filepath.Join(folder, entry.Name()))
-		if err == nil && !b.Ended && b.Name == entry.Name() {
+		if b, err := ReadBatch(filepath.Join(folder, entry.Name())); err == nil && b.Name == entry.Name() {
 			all = append(all, b)
 		}
 	}
-	slices.SortFunc(all, func(a, b *Batch) int { return a.Submitted.Compare(b.Submitted) })
 	return all, nil
 }
 
 // sweep removes the folders of the oldest batches that have ended.
 func sweep(folder string) {
-	const keptBatches = 100            // folders of ended batches, for their logs
-	entries, err := os.ReadDir(folder) // sorted by name, which begins with the time
-	if err != nil {
-		return
-	}
-	for _, entry := range entries[:max(0, len(entries)-keptBatches)] {
-		dir := filepath.Join(folder, entry.Name())
-		if b, err := ReadBatch(dir); err == nil && b.Ended {
-			os.RemoveAll(dir)
+	const keptBatches = 100 // folders of ended batches, for their logs
+	all, _ := batches(folder)
+	for _, b := range all[:max(0, len(all)-keptBatches)] {
+		if b.Ended {
+			os.RemoveAll(filepath.Join(folder, b.Name))
 		}
 	}
 }

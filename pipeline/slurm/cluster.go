@@ -66,8 +66,8 @@ func (c *cluster) check(ctx context.Context, stage string, r Resources) (allowed
 	if text, err = c.ask(ctx, "scontrol", "show", "partition", "--oneliner"); err != nil {
 		return limits, fmt.Errorf("ask Slurm for its partitions: %w", err)
 	}
-	if limits.minutes, err = r.partition(stage, text); err != nil {
-		return limits, &RefusedError{err}
+	if limits.minutes = longestIn(text, r.Partition); limits.minutes > 0 && r.Minutes > limits.minutes {
+		return limits, &RefusedError{fmt.Errorf("executor.%s.minutes = %d: partition %s allows %d", stage, r.Minutes, cmp.Or(r.Partition, "by default"), limits.minutes)}
 	}
 	test := Batch{Name: "speceval-test", Elements: make([][]Member, 1)}
 	words := append([]string{"--test-only", "--wrap=true"}, r.words(&test, "/dev/null", 0)...)
@@ -77,29 +77,20 @@ func (c *cluster) check(ctx context.Context, stage string, r Resources) (allowed
 	return limits, nil
 }
 
-// partition finds the partition of a stage in scontrol's list of all, and returns its time
-// limit in minutes, or 0.
-func (r Resources) partition(stage, list string) (minutes int, err error) {
-	var names []string
+// longestIn is the time limit in minutes of a partition, or of the default one where it is "", in
+// scontrol's list of all; 0: none, or not known.
+func longestIn(list, partition string) int {
 	for line := range strings.Lines(list) {
 		f := make(map[string]string)
 		for word := range strings.FieldsSeq(line) {
 			name, value, _ := strings.Cut(word, "=")
 			f[name] = value
 		}
-		name := f["PartitionName"]
-		if name != "" && (name == r.Partition || r.Partition == "" && f["Default"] == "YES") {
-			if minutes = minutesIn(f["MaxTime"]); minutes > 0 && r.Minutes > minutes {
-				err = fmt.Errorf("executor.%s.minutes = %d: partition %s allows %d", stage, r.Minutes, name, minutes)
-			}
-			return minutes, err
+		if f["PartitionName"] == partition || partition == "" && f["Default"] == "YES" {
+			return minutesIn(f["MaxTime"])
 		}
-		names = append(names, name)
 	}
-	if r.Partition == "" || len(names) == 0 {
-		return 0, nil // the site has no default, or no list
-	}
-	return 0, fmt.Errorf("partition %q of stage %s does not exist, there are %s: set executor.%s.partition", r.Partition, stage, strings.Join(names, ", "), stage)
+	return 0
 }
 
 // minutesIn reads a time limit as scontrol writes it, "1-02:03:04" or "02:03:04", rounded

@@ -68,7 +68,7 @@ func (c *Jobs) conclude(ctx context.Context, e *element) {
 		return
 	}
 	settled := ended && c.Now().Sub(e.ended) >= seconds(c.SettleSeconds)
-	if settled && len(e.pieces) > 0 && slices.Contains(lost, e.state.State) {
+	if settled && len(e.pieces) > 0 && (ends[e.state.State].lost || e.state.State == Forgotten) {
 		c.cancelElement(ctx, e) // it might come back, and its units are about to be submitted again
 	}
 	if settled {
@@ -144,39 +144,6 @@ func (c *Jobs) complain(err error) {
 	if err != nil {
 		c.Report(firstLine(err))
 	}
-}
-
-// verdict says how to go on with a unit whose element has ended without it.
-type verdict struct {
-	why    string // in words that follow "job 12_3 on n1"
-	final  bool   // trying again cannot help
-	lost   bool   // no fault of the unit: the attempt does not count
-	memory bool   // it needs more
-	time   bool   // it needs more
-	begun  bool   // the element had come to it
-}
-
-// judge returns what the end of an element means for a unit that it has not done. Begun
-// says that the element had come to the unit.
-func judge(state State, begun bool) verdict {
-	v := verdict{why: "failed", begun: begun, lost: !begun}
-	switch state {
-	case Completed:
-		v.why, v.lost = "ended without it: there is no manifest", false
-	case OutOfMemory:
-		v.why, v.memory = "ran out of memory", begun
-	case Timeout:
-		v.why, v.time = "ran out of time", begun
-	case NodeFail, BootFail, Revoked:
-		v.why, v.lost = "lost its node", true
-	case Preempted:
-		v.why, v.lost = "was preempted", true
-	case Cancelled, Deadline:
-		v.why, v.final, v.lost = "was cancelled", true, false
-	case Forgotten:
-		v.why = "is gone: the cluster does not list it"
-	}
-	return v
 }
 
 // next is the unit's next attempt after a failure; false if there is none. Longest is the

@@ -20,27 +20,55 @@ const (
 	Timeout     State = "TIMEOUT"
 	OutOfMemory State = "OUT_OF_MEMORY"
 	NodeFail    State = "NODE_FAIL"
-	BootFail    State = "BOOT_FAIL"
 	Preempted   State = "PREEMPTED"
-	Deadline    State = "DEADLINE"
-	Revoked     State = "REVOKED"
 
 	// Forgotten is our own word for what the cluster does not remember.
 	Forgotten State = "FORGOTTEN"
 )
 
-var (
-	ended   = []State{Completed, Failed, Cancelled, Timeout, OutOfMemory, NodeFail, BootFail, Preempted, Deadline, Revoked, Forgotten}
-	waiting = []State{Pending, "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING"}
-	lost    = []State{NodeFail, BootFail, Preempted, Revoked, Forgotten}
-)
+var waiting = []State{Pending, "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD", "CONFIGURING"}
+
+// ends are the states in which an element does not run any more, with what each means for a unit
+// that the element had begun and has not done.
+var ends = map[State]verdict{
+	Completed:   {why: "ended without it: there is no manifest"},
+	Failed:      {why: "failed"},
+	OutOfMemory: {why: "ran out of memory", memory: true},
+	Timeout:     {why: "ran out of time", time: true},
+	NodeFail:    {why: "lost its node", lost: true},
+	"BOOT_FAIL": {why: "lost its node", lost: true},
+	"REVOKED":   {why: "lost its node", lost: true},
+	Preempted:   {why: "was preempted", lost: true},
+	Cancelled:   {why: "was cancelled", final: true},
+	"DEADLINE":  {why: "was cancelled", final: true},
+	Forgotten:   {why: "is gone: the cluster does not list it"},
+}
 
 // Ended reports whether an element will not run any more. One that is requeued is
 // pending again, and one that is suspended may go on.
-func (s State) Ended() bool { return slices.Contains(ended, s) }
+func (s State) Ended() bool { _, ended := ends[s]; return ended }
 
 // Waiting reports whether an element has yet to start, or to start again.
 func (s State) Waiting() bool { return slices.Contains(waiting, s) }
+
+// verdict says how to go on with a unit whose element has ended without it.
+type verdict struct {
+	why    string // in words that follow "job 12_3 on n1"
+	final  bool   // trying again cannot help
+	lost   bool   // no fault of the unit: the attempt does not count
+	memory bool   // it needs more
+	time   bool   // it needs more
+	begun  bool   // the element had come to it
+}
+
+// judge returns what the end of an element means for a unit that it has not done. Begun
+// says that the element had come to the unit.
+func judge(state State, begun bool) verdict {
+	v := ends[state]
+	v.lost = v.lost || !begun && !v.final && state != Completed
+	v.begun, v.memory, v.time = begun, v.memory && begun, v.time && begun
+	return v
+}
 
 // Element is an element of a job, as its cluster knows it.
 type Element struct {

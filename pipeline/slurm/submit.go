@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -210,32 +209,30 @@ func minutesOf(elements [][]*piece, configured, workers, longest int) int {
 // mostTogether bounds the units of an element: its line must fit a command.
 const mostTogether = 1000
 
-// pack puts units together in elements that take about the given seconds each. A
-// unit whose duration is unknown, or that has failed before, has
-// an element of its own. The others go, the longest first, each to the element
-// with the least to do so far.
-func pack(pieces []*piece, seconds float64) [][]*piece {
-	var alone [][]*piece
+// pack puts units together in elements that take about the given seconds each, and about alike. A
+// unit whose duration is unknown, or that has failed before, has an element of its own.
+func pack(pieces []*piece, seconds float64) (elements [][]*piece) {
 	var together []*piece
-	sum := 0.0
+	sum, load := 0.0, 0.0 // in seconds: of all, and of the last element
 	for _, p := range pieces {
 		if p.alone || p.task.Seconds <= 0 {
-			alone = append(alone, []*piece{p})
+			elements = append(elements, []*piece{p})
 			continue
 		}
 		together = append(together, p)
 		sum += p.task.Seconds
 	}
-	n := len(together)
+	share := 0.0 // of an element
 	if seconds > 0 {
-		n = min(n, max(1+n/mostTogether, int(math.Ceil(sum/seconds))))
+		share = sum / math.Ceil(sum/seconds)
 	}
-	slices.SortStableFunc(together, func(a, b *piece) int { return cmp.Compare(b.task.Seconds, a.task.Seconds) })
-	elements, loads := make([][]*piece, n), make([]float64, n) // loads in seconds
-	for _, p := range together {
-		least := slices.Index(loads, slices.Min(loads))
-		elements[least] = append(elements[least], p)
-		loads[least] += p.task.Seconds
+	for i, p := range together {
+		if last := len(elements) - 1; i > 0 && load < share && len(elements[last]) < mostTogether {
+			elements[last] = append(elements[last], p)
+		} else {
+			elements, load = append(elements, []*piece{p}), 0
+		}
+		load += p.task.Seconds
 	}
-	return append(elements, alone...)
+	return elements
 }

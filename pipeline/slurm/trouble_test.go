@@ -121,9 +121,8 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 		r    config.Resources
 		want string
 	}{
-		{"partition", config.Resources{Partition: "gpu"}, `partition "gpu" of stage s does not exist, there are main, lab: set executor.s.partition`},
 		{"days", config.Resources{Partition: "lab", Minutes: 1500}, "partition lab allows 1441"},
-		{"minutes", config.Resources{Minutes: 61}, "executor.s.minutes = 61: partition main allows 60"},
+		{"minutes", config.Resources{Minutes: 61}, "executor.s.minutes = 61: partition by default allows 60"},
 		{"anything else", config.Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
 	}
 	none := newLab(t)
