@@ -117,25 +117,6 @@ func TestRunWarnsOfStaleInputs(t *testing.T) {
 	}
 }
 
-func TestTablesRunsTheReportAlone(t *testing.T) {
-	b := newBench(t)
-	b.ok("run")
-	var ran []string
-	b.hook = func(_ context.Context, unit string) error { ran = append(ran, unit); return nil }
-	b.ok("tables --set replay.draws=1024")
-	if fmt.Sprint(ran) != "[report/table]" {
-		t.Errorf("tables ran %v", ran)
-	}
-}
-
-func TestRunTellsOfFilesKept(t *testing.T) {
-	b := newBench(t)
-	b.ok("run")
-	b.wreck("replay/b.txt", "my own numbers")
-	_, stderr := b.ok("run -q")
-	want(t, "even a quiet run", stderr, "replay/b: replay/b.txt was not as recorded; it is kept as replay/b.txt.edited-")
-}
-
 func TestSecondInterruptStopsUnitsInFlight(t *testing.T) {
 	b := newBench(t)
 	b.hook = func(ctx context.Context, unit string) error {

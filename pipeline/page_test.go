@@ -79,13 +79,6 @@ func TestAFailedRunLeavesThePage(t *testing.T) {
 	want(t, "stderr", stderr, "the results are stored, but not the page: ", "broken")
 }
 
-func TestFewUnitsGetADatedLineEach(t *testing.T) {
-	b := newBench(t)
-	_, stderr := b.ok("run")
-	want(t, "stderr", stderr,
-		"2026-11-21T12:00:", "Z replay 1/3, a in 1.0 s, about ", " left\n", "Z replay 3/3, c in 1.0 s", "Z report 1/1, table in 1.0 s, about 0.0 s left\n")
-}
-
 func TestFailuresGetALineAndAreListedLast(t *testing.T) {
 	b := newBench(t)
 	b.fails("replay/b")

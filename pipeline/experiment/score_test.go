@@ -226,20 +226,6 @@ func TestAnotherGraderIsAnotherRule(t *testing.T) {
 	}
 }
 
-func TestWithoutAGrader(t *testing.T) {
-	t.Chdir(t.TempDir())
-	s, notes, err := graderSettings(t)
-	if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "name it in grader.command") {
-		t.Errorf("%q, %v", notes, err)
-	}
-	if _, err := s.Benchmarks[0].Grader(t.Context()); err == nil || !strings.Contains(err.Error(), "no grader") {
-		t.Error(err)
-	}
-	if _, _, err := graderSettings(t, `grader.command=["python3"]`, `grader.files=["nowhere"]`); err == nil || !strings.Contains(err.Error(), "nowhere") {
-		t.Error(err)
-	}
-}
-
 // A program for all benchmarks is one grader, so that its processes are counted once.
 func TestGradersAreShared(t *testing.T) {
 	t.Chdir(t.TempDir())

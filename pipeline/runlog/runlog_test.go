@@ -182,15 +182,6 @@ func TestARunIsRecorded(t *testing.T) {
 	}
 }
 
-func TestARunOfNothingLeavesNoLog(t *testing.T) {
-	out := t.TempDir()
-	recorded(t, out, three(nil), 7)
-	recorded(t, out, three(nil), 8)
-	if all := runLogs(filepath.Join(out, "logs")); len(all) != 1 {
-		t.Errorf("logs %v, want that of the first run alone", all)
-	}
-}
-
 func TestARunThatIsStopped(t *testing.T) {
 	dir := t.TempDir()
 	plan := dagtest.Plan(t, three(nil), t.TempDir(), dag.Selection{})
@@ -287,11 +278,5 @@ func TestWithoutALogTheRunGoesOn(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(out, id+".txt")); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestStandWithoutALog(t *testing.T) {
-	if open, err := Stand(filepath.Join(t.TempDir(), "logs"), "h"); err != nil || len(open) != 0 {
-		t.Errorf("it stands %+v, %v", open, err)
 	}
 }
