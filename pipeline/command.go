@@ -52,7 +52,7 @@ func (s *session) tree() *cobra.Command {
 	completion, _, _ := root.Find([]string{"completion"})
 	completion.RunE = func(*cobra.Command, []string) error { return usagef("want a shell: bash, zsh, fish or powershell") }
 	root.SetVersionTemplate("{{.Version}}\n")
-	const value = "[=true|false]" // that flags may have, and nobody gives them
+	const value = "[=true|false]" // of flags that are set by their name alone
 	cobra.AddTemplateFunc("plain", func(usages string) string { return strings.ReplaceAll(usages, value, strings.Repeat(" ", len(value))) })
 	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages", ".FlagUsagesWrapped 98 | plain", "{{if .Runnable}}", "{{if and .Runnable .HasParent}}").Replace(root.UsageTemplate()))
 	root.SetFlagErrorFunc(hintFlag)

@@ -3,7 +3,10 @@ package evaluation
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
+
+	"speceval/internal/store/rollout"
 )
 
 // Stored is a complete evaluation in its folder, whose setup and result are as they were
@@ -54,6 +57,35 @@ func Open(folder string) (*Stored, error) {
 		s.Said = append(s.Said, fmt.Sprintf("%s %s: the result may be the one before; %s", s.path(ScoresFile), s.faults[ScoresFile], s.rescore()))
 	}
 	return s, nil
+}
+
+// Answer is a rollout that counts, with its verdict.
+type Answer struct {
+	*rollout.Rollout
+	Verdict *rollout.Score
+}
+
+// Answers are the rollouts that count, by task and number.
+func (s *Stored) Answers() iter.Seq2[Answer, error] {
+	return func(yield func(Answer, error) bool) {
+		verdicts := make(map[rollout.ID]*rollout.Score)
+		for v, err := range rollout.Scores(s.path(ScoresFile)) {
+			if err != nil {
+				yield(Answer{}, err)
+				return
+			}
+			verdicts[v.ID()] = v
+		}
+		for r, err := range rollout.Rollouts([]string{s.path(RolloutsFile)}) {
+			switch {
+			case err != nil:
+				yield(Answer{}, err)
+				return
+			case int(r.Rollout) < s.Result.Rows[r.TaskIndex].Rollouts() && !yield(Answer{r, verdicts[r.ID()]}, nil):
+				return
+			}
+		}
+	}
 }
 
 // path of a file of the evaluation.

@@ -96,58 +96,51 @@ func TestAlteredFiles(t *testing.T) {
 	l := newLab(t, "hbn_staged", 8, 3, quiz...)
 	want := l.run()
 	whole := l.settings.Folder
-	const edited = `"estimate": 0.999, "standard`
+	edit := func(file, pattern, by string) func(string) {
+		return func(folder string) { replaceText(t, filepath.Join(folder, file), pattern, by) }
+	}
+	become := func(file string, make func(path string) error) func(string) {
+		return func(folder string) {
+			path := filepath.Join(folder, file)
+			if err := cmp.Or(os.Remove(path), make(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	pipe := func(path string) error { return syscall.Mkfifo(path, 0o666) }
+	device := func(path string) error { return os.Symlink("/dev/zero", path) }
+	gone := func(path string) error { return nil }
+	brace := func(path string) error { return os.WriteFile(path, []byte("{"), 0o666) }
 	for _, c := range []struct {
 		name  string
-		spoil func(t *testing.T, at func(string) string)
+		spoil func(folder string)
 		error string // of Open; "": none
 		said  string
 		needs string // the file that cannot be used then
 	}{
-		{"result", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("result.json"), `"estimate": [^,]*,\n  "standard`, edited)
-		}, "result.json is not as recorded", "", ""},
-		{"no result", func(t *testing.T, at func(string) string) { os.Remove(at("result.json")) }, "result.json is missing: put back what was there", "", ""},
-		{"a pipe for a result", func(t *testing.T, at func(string) string) {
-			os.Remove(at("result.json"))
-			syscall.Mkfifo(at("result.json"), 0o666)
-		}, "result.json is now a pipe", "", ""},
-		{"a device for a result", func(t *testing.T, at func(string) string) {
-			os.Remove(at("result.json"))
-			os.Symlink("/dev/zero", at("result.json"))
-		}, "result.json is now a device", "", ""},
-		{"setup", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("evaluation.json"), `"weight": 0.4`, `"weight": 0.9`)
-		}, "evaluation.json is not as recorded", "", ""},
-		{"no setup", func(t *testing.T, at func(string) string) { os.Remove(at("evaluation.json")) }, "evaluation.json is missing", "", ""},
-		{"no manifest", func(t *testing.T, at func(string) string) { os.Remove(at("manifest.json")) }, "manifest.json is missing: put back", "", ""},
-		{"a manifest that is none", func(t *testing.T, at func(string) string) { os.WriteFile(at("manifest.json"), []byte("{"), 0o666) }, "manifest.json is damaged", "", ""},
-		{"a pipe for a manifest", func(t *testing.T, at func(string) string) {
-			os.Remove(at("manifest.json"))
-			syscall.Mkfifo(at("manifest.json"), 0o666)
-		}, "manifest.json is a pipe", "", ""},
-		{"another format", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("manifest.json"), `"format": 1`, `"format": 2`)
-		}, "manifest.json has format 2", "", ""},
-		{"a large order in the manifest", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("manifest.json"), `"format": 1`, `"format": 1, "quadrature_order": 2000000000`)
-		}, "", "", ""},
-		{"a setup of another version", func(t *testing.T, at func(string) string) { otherwise(t, at(""), "evaluation.json", "evaluation") }, `the schema "evaluation/0", want`, "", ""},
-		{"a result of another version", func(t *testing.T, at func(string) string) {
-			otherwise(t, at(""), "result.json", "evaluation-result")
-		}, `the schema "evaluation-result/0", want`, "", ""},
-		{"verdicts", func(t *testing.T, at func(string) string) { flip(t, at("scores.parquet")) }, "", "scores.parquet is not as recorded", evaluation.ScoresFile},
-		{"no verdicts", func(t *testing.T, at func(string) string) { os.Remove(at("scores.parquet")) }, "", "scores.parquet is missing", evaluation.ScoresFile},
-		{"answers", func(t *testing.T, at func(string) string) { flip(t, at("rollouts.parquet")) }, "", "rollouts.parquet is not as recorded", evaluation.RolloutsFile},
-		{"requests", func(t *testing.T, at func(string) string) { os.Truncate(at("requests.parquet"), 100) }, "", "requests.parquet is not as recorded", evaluation.RequestsFile},
-		{"tasks", func(t *testing.T, at func(string) string) { os.Remove(at("tasks.parquet")) }, "", "tasks.parquet is missing", ""},
-		{"a file elsewhere", func(t *testing.T, at func(string) string) {
-			replaceText(t, at("manifest.json"), `"path": "scores.parquet"`, `"path": "../../../../etc/passwd"`)
-		}, "", "scores.parquet is not in manifest.json", evaluation.ScoresFile},
+		{"result", edit("result.json", `"estimate": [^,]*,\n  "standard`, `"estimate": 0.999, "standard`), "result.json is not as recorded", "", ""},
+		{"no result", become("result.json", gone), "result.json is missing: put back what was there", "", ""},
+		{"a pipe for a result", become("result.json", pipe), "result.json is now a pipe", "", ""},
+		{"a device for a result", become("result.json", device), "result.json is now a device", "", ""},
+		{"setup", edit("evaluation.json", `"weight": 0.4`, `"weight": 0.9`), "evaluation.json is not as recorded", "", ""},
+		{"no setup", become("evaluation.json", gone), "evaluation.json is missing", "", ""},
+		{"no manifest", become("manifest.json", gone), "manifest.json is missing: put back", "", ""},
+		{"a manifest that is none", become("manifest.json", brace), "manifest.json is damaged", "", ""},
+		{"a pipe for a manifest", become("manifest.json", pipe), "manifest.json is a pipe", "", ""},
+		{"another format", edit("manifest.json", `"format": 1`, `"format": 2`), "manifest.json has format 2", "", ""},
+		{"a large order in the manifest", edit("manifest.json", `"format": 1`, `"format": 1, "quadrature_order": 2000000000`), "", "", ""},
+		{"a setup of another version", func(folder string) { otherwise(t, folder, "evaluation.json", "evaluation") }, `the schema "evaluation/0", want`, "", ""},
+		{"a result of another version", func(folder string) { otherwise(t, folder, "result.json", "evaluation-result") }, `the schema "evaluation-result/0", want`, "", ""},
+		{"verdicts", func(folder string) { flip(t, filepath.Join(folder, "scores.parquet")) }, "", "scores.parquet is not as recorded", evaluation.ScoresFile},
+		{"no verdicts", become("scores.parquet", gone), "", "scores.parquet is missing", evaluation.ScoresFile},
+		{"answers", func(folder string) { flip(t, filepath.Join(folder, "rollouts.parquet")) }, "", "rollouts.parquet is not as recorded", evaluation.RolloutsFile},
+		{"requests", become("requests.parquet", brace), "", "requests.parquet is not as recorded", evaluation.RequestsFile},
+		{"tasks", become("tasks.parquet", gone), "", "tasks.parquet is missing", ""},
+		{"a file elsewhere", edit("manifest.json", `"path": "scores.parquet"`, `"path": "../../../../etc/passwd"`), "", "scores.parquet is not in manifest.json", evaluation.ScoresFile},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			folder := keep(t, whole)
-			c.spoil(t, func(name string) string { return filepath.Join(folder, name) })
+			c.spoil(folder)
 			s, err := evaluation.Open(folder)
 			if c.error != "" {
 				if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), c.error) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
+	"slices"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
@@ -121,12 +121,7 @@ func checkBudget(budget int) error {
 // spending is the budget that a request names or leads to, and what decides on the rest
 // of the rollouts at barriers; nil if nothing does.
 func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []evaluation.Donor, say func(string)) (int, *evaluation.Stop, error) {
-	given := 0
-	for _, is := range []bool{r.Budget != 0, r.TargetSE != 0, r.Resolve != 0} {
-		if is {
-			given++
-		}
-	}
+	given := len(slices.DeleteFunc([]float64{float64(r.Budget), r.TargetSE, r.Resolve}, func(x float64) bool { return x == 0 }))
 	capped := r.MaxRollouts != 0 || r.MaxTokens != 0 || r.MaxDollars != 0
 	switch {
 	case r.MaxRollouts < 0 || r.MaxTokens < 0 || !(r.MaxDollars >= 0 && r.MaxDollars < 1e9):
@@ -156,11 +151,8 @@ func (b *Benchmark) spending(ctx context.Context, r evaluation.Spec, donors []ev
 		if err != nil {
 			return 0, nil, err
 		}
-		unit := math.Pow(10, 3-math.Floor(math.Log10(*p.Target))) // rounded down to four digits, as names have it
-		stop.StandardError, err = strconv.ParseFloat(strconv.FormatFloat(math.Floor(*p.Target*unit*(1+1e-12))/unit, 'g', 4, 64), 64)
-		if err != nil {
-			return 0, nil, err
-		}
+		unit := math.Pow10(3 - int(math.Floor(math.Log10(*p.Target)))) // rounded down to four digits, as names have it
+		stop.StandardError = math.Floor(*p.Target*unit*(1+1e-12)) / unit
 		say(fmt.Sprintf("a standard error of %.4g is expected to take %d rollouts per task; what is found decides", *p.Target, p.Budget))
 		budget = p.Budget
 	}

@@ -13,19 +13,22 @@ import (
 	"speceval/internal/evaluation/show"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/scoring"
 	"speceval/internal/store/rollout"
 	"speceval/pipeline/config"
 	"speceval/pipeline/evaluate"
 	"speceval/pipeline/experiment"
 )
 
-// gradedLab is a lab whose server is the simulated fleet, which answers the tasks of
-// own.jsonl right in half of the cases, and serves the judge as well.
-func gradedLab(t *testing.T, tasks string) (*lab, []scoring.Task) {
-	t.Helper()
+// TestAJudgeGrades holds every verdict to a grade that is worked out from the answer. The fleet
+// answers right in half of the cases, and serves the judge as well.
+func TestAJudgeGrades(t *testing.T) {
+	const full = "the hare sleeps while\n the tortoise walks on"
 	l := newLab(t)
-	l.write("own.jsonl", tasks)
+	l.write("own.jsonl", `{"id":"hare","prompt":"Tell the fable of the hare.","scorer":"judge-graded","answer":`+strconv.Quote(full)+`}
+{"id":"fox","prompt":"Tell the fable of the fox.","scorer":"judge-graded","answer":"2 points: the grapes hang high. 8 points: they must be sour."}
+{"id":"sum","prompt":"What is 12345+54321?","scorer":"judge-graded","answer":"66666"}
+`)
+	answers := []string{"the hare sleeps while the tortoise walks on", "2 points: the grapes hang high. 8 points: they must be sour.", "66666"}
 	cfg := l.configuration()
 	file, err := experiment.ReadTasks(cfg, config.Benchmark{ID: "own", Tasks: "own.jsonl"})
 	if err != nil {
@@ -36,10 +39,7 @@ func gradedLab(t *testing.T, tasks string) (*lab, []scoring.Task) {
 		passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = 0.5
 	}
 	serve := func(model string) string {
-		author, err := fleet.NewAuthor(fleet.AuthorSettings{Model: model, Tasks: file.Tasks, Passes: passes, AnswerTokens: 60})
-		if err != nil {
-			t.Fatal(err)
-		}
+		author := fleet.MustAuthor(fleet.AuthorSettings{Model: model, Tasks: file.Tasks, Passes: passes, AnswerTokens: 60})
 		replica := imitation.New(imitation.Settings{Model: model, MaxModelLen: 1 << 17, MaxSequences: 8, Author: author})
 		t.Cleanup(replica.Close)
 		if err := replica.Listen("127.0.0.1:0"); err != nil {
@@ -49,68 +49,36 @@ func gradedLab(t *testing.T, tasks string) (*lab, []scoring.Task) {
 	}
 	l.url = serve("plain")
 	l.sets = []string{"judge.urls=[" + strconv.Quote(serve(cfg.Judge.Model)) + "]"}
-	return l, file.Tasks
-}
-
-// checkGrades holds every verdict to a grade that is worked out from the answer, and the
-// estimate to those.
-func checkGrades(t *testing.T, r *evaluation.Result, folder, by string, grade func(task int, text string) float64) {
-	t.Helper()
-	texts := make(map[rollout.ID]string)
+	r, folder := l.made(request(10, 42))
+	grades, between := make(map[rollout.ID]float64), 0
 	for a, err := range rollout.Rollouts([]string{filepath.Join(folder, "rollouts.parquet")}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts[a.ID()] = a.Text
+		_, said, found := strings.Cut(a.Text, "\n\nIn short: ")
+		said, _, whole := strings.Cut(said, "\nThat is all.")
+		if found && whole && strings.HasPrefix(answers[a.TaskIndex], said) {
+			grades[a.ID()] = float64(10*len(said)/len(answers[a.TaskIndex])) / 10
+		}
 	}
-	rewards, between := make(map[rollout.ID]float64), 0
 	for s, err := range rollout.Scores(filepath.Join(folder, "scores.parquet")) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := grade(int(s.TaskIndex), texts[s.ID()]); math.Abs(s.Reward()-want) > 1e-15 || !strings.HasPrefix(s.Scorer, by) {
-			t.Errorf("%v has a reward of %v by %s, want %v by %s: %q", s.ID(), s.Reward(), s.Scorer, want, by, texts[s.ID()])
+		if want := grades[s.ID()]; math.Abs(s.Reward()-want) > 1e-15 || !strings.HasPrefix(s.Scorer, "speceval_judge_graded_v3:") {
+			t.Errorf("%v has a reward of %v by %s, want %v", s.ID(), s.Reward(), s.Scorer, want)
 		}
-		rewards[s.ID()] = s.Reward()
 		if s.Graded() {
 			between++
 		}
 	}
-	estimate := 0.0
-	for i, task := range r.Rows {
-		n := int32(0)
-		for _, stage := range task.Stages {
-			for range stage.Rollouts {
-				estimate += stage.Weight / float64(stage.Rollouts) * rewards[rollout.ID{Task: int32(i), Rollout: n}] / float64(len(r.Rows))
-				n++
-			}
-		}
+	if between < r.Rollouts/10 {
+		t.Errorf("%d of %d verdicts are between", between, r.Rollouts)
 	}
-	if math.Abs(estimate-r.Estimate) > 1e-12 || between < r.Rollouts/10 {
-		t.Errorf("estimate %v, by the verdicts %v, of which %d are between", r.Estimate, estimate, between)
-	}
-}
-
-func TestAJudgeGrades(t *testing.T) {
-	const full = "the hare sleeps while\n the tortoise walks on"
-	l, _ := gradedLab(t, `{"id":"hare","prompt":"Tell the fable of the hare.","scorer":"judge-graded","answer":`+strconv.Quote(full)+`}
-{"id":"fox","prompt":"Tell the fable of the fox.","scorer":"judge-graded","answer":"2 points: the grapes hang high. 8 points: they must be sour."}
-{"id":"sum","prompt":"What is 12345+54321?","scorer":"judge-graded","answer":"66666"}
-`)
-	answers := []string{"the hare sleeps while the tortoise walks on", "2 points: the grapes hang high. 8 points: they must be sour.", "66666"}
-	r, folder := l.made(request(10, 42))
-	checkGrades(t, r, folder, "speceval_judge_graded_v3:", func(task int, text string) float64 {
-		_, said, found := strings.Cut(text, "\n\nIn short: ")
-		said, _, whole := strings.Cut(said, "\nThat is all.")
-		if !found || !whole || !strings.HasPrefix(answers[task], said) {
-			return 0
-		}
-		return float64(10*len(said)/len(answers[task])) / 10
-	})
 	// Before anything is spent: sets of rollouts have no pass@k here.
 	r2 := request(10, 43)
 	r2.PassK = []int{2}
-	_, _, err := l.try(r2)
+	_, _, err = l.try(r2)
 	faulty(t, err, true, "task hare is scored by judge-graded")
 }
 

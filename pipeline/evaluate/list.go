@@ -136,6 +136,10 @@ func (r *Reader) read(l *Listed) error {
 
 // Text lists the evaluations for people.
 func (l Lists) Text(w io.Writer) error {
+	if len(l) == 0 {
+		_, err := fmt.Fprintln(w, "There is no evaluation in the output folder yet.")
+		return err
+	}
 	g := table.Grid{Title: "Evaluations", Heads: []string{"<evaluation", "rollouts", "mean", "±", "<state"}}
 	for _, e := range l {
 		mean, standardError := table.None, table.None
@@ -143,9 +147,6 @@ func (l Lists) Text(w io.Writer) error {
 			mean, standardError = fmt.Sprintf("%.4f", *e.Estimate), fmt.Sprintf("%.4f", *e.StandardError)
 		}
 		g.Add(e.Name, fmt.Sprint(e.Rollouts), mean, standardError, e.State)
-	}
-	if len(l) == 0 {
-		g.Notes = []string{"There is none in this output folder yet."}
 	}
 	return g.Write(w)
 }

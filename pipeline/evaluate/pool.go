@@ -98,7 +98,7 @@ func (p *Pooled) Text(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n  together    %.4f ± %.4f, 95%% interval %.4f to %.4f, by %d rollouts\n  %s\n%s",
+	_, err := fmt.Fprintf(w, "\n  together    %.4f ± %.4f, 95%% interval %.4f to %.4f, by %d rollouts\n  other tasks %s\n%s",
 		p.Estimate, p.StandardError, p.Interval[0], p.Interval[1], p.Rollouts, show.SampleError(p.SampleError), againLine(p.Losses, "lost       ", "mean"))
 	return err
 }

@@ -137,9 +137,9 @@ func (e *Evaluation) eeeSample(a answer) object {
 		"evaluation_result_id": "mean", "sample_id": a.TaskID, "interaction_type": "single_turn",
 		"input": input, "output": output, "messages": nil,
 		"answer_attribution": []object{{
-			"turn_idx": 0, "source": "output.raw", "extracted_value": a.verdict.Answer, "extraction_method": a.verdict.Scorer, "is_terminal": true,
+			"turn_idx": 0, "source": "output.raw", "extracted_value": a.Verdict.Answer, "extraction_method": a.Verdict.Scorer, "is_terminal": true,
 		}},
-		"evaluation":  object{"score": a.verdict.Reward(), "is_correct": a.verdict.Correct},
+		"evaluation":  object{"score": a.Verdict.Reward(), "is_correct": a.Verdict.Correct},
 		"metadata":    metadata,
 		"performance": object{"latency_ms": a.LatencySeconds * 1000},
 	}

@@ -19,7 +19,6 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
 	"speceval/internal/store/atomicfile"
-	"speceval/internal/store/rollout"
 )
 
 // FormatNames are the names of the formats of results.
@@ -80,35 +79,19 @@ func (e *Evaluation) uuid() string {
 
 // answer is a rollout that counts, with its verdict and its task.
 type answer struct {
-	*rollout.Rollout
-	verdict *rollout.Score
-	task    benchmark.Task // empty where it is not known
+	evaluation.Answer
+	task benchmark.Task // empty where it is not known
 }
 
 // answers are the rollouts that count, by task and number.
 func (e *Evaluation) answers() iter.Seq2[answer, error] {
 	return func(yield func(answer, error) bool) {
-		verdicts := make(map[rollout.ID]*rollout.Score)
-		for v, err := range rollout.Scores(filepath.Join(e.Folder, evaluation.ScoresFile)) {
-			if err != nil {
-				yield(answer{}, err)
-				return
+		for of, err := range e.Answers() {
+			a := answer{Answer: of}
+			if err == nil && e.tasks != nil {
+				a.task = e.tasks[of.TaskIndex]
 			}
-			verdicts[v.ID()] = v
-		}
-		for r, err := range rollout.Rollouts([]string{filepath.Join(e.Folder, evaluation.RolloutsFile)}) {
-			if err != nil {
-				yield(answer{}, err)
-				return
-			}
-			if int(r.Rollout) >= e.Result.Rows[r.TaskIndex].Rollouts() {
-				continue
-			}
-			a := answer{Rollout: r, verdict: verdicts[r.ID()]}
-			if e.tasks != nil {
-				a.task = e.tasks[r.TaskIndex]
-			}
-			if !yield(a, nil) {
+			if !yield(a, err) {
 				return
 			}
 		}
@@ -158,11 +141,11 @@ func (e *Evaluation) plain(w io.Writer) error {
 	before := fmt.Sprintf("{\"schema\":\"speceval-export/1\",\n\"allocated\":%t,\n\"result\":%s,\n\"rollouts\":[\n", e.allocated, result)
 	return e.rows(w, before, ",\n", "\n]}\n", func(a answer) object {
 		row := object{
-			"task_id": a.TaskID, "rollout": a.Rollout.Rollout, "reward": a.verdict.Reward(), "answer": a.verdict.Answer, "scorer": a.verdict.Scorer,
+			"task_id": a.TaskID, "rollout": a.Rollout.Rollout, "reward": a.Verdict.Reward(), "answer": a.Verdict.Answer, "scorer": a.Verdict.Scorer,
 			"seed": a.Seed, "prompt_tokens": a.PromptTokens, "completion_tokens": a.CompletionTokens, "finish_reason": a.FinishReason, "text": a.Text,
 		}
-		if a.verdict.Note != "" {
-			row["note"] = a.verdict.Note
+		if a.Verdict.Note != "" {
+			row["note"] = a.Verdict.Note
 		}
 		if a.Reasoning != "" {
 			row["reasoning"] = a.Reasoning

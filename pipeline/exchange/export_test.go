@@ -112,12 +112,6 @@ func each[T any](all []T) iter.Seq2[T, error] {
 	}
 }
 
-// written writes an evaluation in a form.
-func written(t *testing.T, e *exchange.Evaluation, form, to string) (paths []string, err error) {
-	t.Helper()
-	return e.Write(form, to)
-}
-
 // places are where the forms are written to in a folder.
 var places = map[string]string{"eee": "data", "inspect": "r.eval", "json": "r.json"}
 
@@ -131,7 +125,7 @@ func TestWhatIsExportedIsImportedAgain(t *testing.T) {
 		})
 		for form, to := range places {
 			to = filepath.Join(t.TempDir(), to)
-			if _, err := written(t, e, form, to); err != nil {
+			if _, err := e.Write(form, to); err != nil {
 				t.Fatal(err)
 			}
 			all, _, err := logs.Choice{}.Read(to)
@@ -163,7 +157,7 @@ func TestWhatIsExportedIsImportedAgain(t *testing.T) {
 func TestSameBytesEveryTime(t *testing.T) {
 	read := func(form string) []byte {
 		to := filepath.Join(t.TempDir(), places[form])
-		paths, err := written(t, stored(t, "hbn_staged", nil), form, to)
+		paths, err := stored(t, "hbn_staged", nil).Write(form, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,64 +178,12 @@ func TestSameBytesEveryTime(t *testing.T) {
 	}
 }
 
-// The record has what version 0.3.0 of the schema requires, and the mean with its error.
-func TestTheRecordOfEveryEvalEver(t *testing.T) {
-	to := t.TempDir()
-	paths, err := written(t, stored(t, "hbn_staged", nil), "eee", filepath.Join(to, "data"))
-	if err != nil || len(paths) != 2 {
-		t.Fatal(paths, err)
-	}
-	if dir := filepath.Join(to, "data", "quiz", "org", "model"); filepath.Dir(paths[0]) != dir || filepath.Dir(paths[1]) != dir {
-		t.Errorf("paths %q", paths)
-	}
-	text, err := os.ReadFile(paths[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var record struct {
-		Version string `json:"schema_version"`
-		ID      string `json:"evaluation_id"`
-		Results []struct {
-			Name  string `json:"evaluation_name"`
-			Score struct {
-				Score       float64
-				Uncertainty struct {
-					SE struct {
-						Value  float64
-						Method string
-					} `json:"standard_error"`
-					CI struct {
-						Lower, Upper float64
-						Level        float64 `json:"confidence_level"`
-					} `json:"confidence_interval"`
-					N int `json:"num_samples"`
-				}
-			} `json:"score_details"`
-		} `json:"evaluation_results"`
-		Detailed struct {
-			Path string `json:"file_path"`
-			Rows int    `json:"total_rows"`
-		} `json:"detailed_evaluation_results"`
-	}
-	if err := json.Unmarshal(text, &record); err != nil {
-		t.Fatal(err)
-	}
-	u := record.Results[0].Score.Uncertainty
-	if record.Version != "0.3.0" || record.ID != "quiz/org_model/1795428000" || record.Results[0].Score.Score != 0.75 ||
-		u.SE.Value != 0.1 || u.SE.Method == "" || u.CI.Lower != 0.55 || u.CI.Upper != 0.95 || u.CI.Level != 0.95 || u.N != 5 || record.Detailed.Rows != 5 {
-		t.Errorf("%s", text)
-	}
-	if want := filepath.ToSlash(strings.TrimPrefix(paths[0], to+string(filepath.Separator))); record.Detailed.Path != want {
-		t.Errorf("file_path %s, want %s", record.Detailed.Path, want)
-	}
-}
-
 // An export has what was asked and how, and tasks and rollouts per task as factors of the
 // number of samples.
 func TestInputsTargetsAndSampling(t *testing.T) {
 	e := stored(t, "hbn_staged", nil)
 	log := filepath.Join(t.TempDir(), "r.eval")
-	if _, err := written(t, e, "inspect", log); err != nil {
+	if _, err := e.Write("inspect", log); err != nil {
 		t.Fatal(err)
 	}
 	archive, err := zip.OpenReader(log)
@@ -270,14 +212,16 @@ func TestInputsTargetsAndSampling(t *testing.T) {
 		`"messages":[{"content":"Be brief.","role":"system"},{"content":"What is 6*7?","role":"user"},{"content":[{"reasoning":"hm"`)
 	has(member("samples/b_epoch_2.json"), `"input":"Which?"`, `"choices":["x","y"]`)
 	has(member("summaries.json"), `"input":"What is 6*7?"`, `"target":"B"`, `"message_count":3`)
-	paths, err := written(t, e, "eee", filepath.Join(t.TempDir(), "data"))
-	if err != nil {
-		t.Fatal(err)
+	to := t.TempDir()
+	paths, err := e.Write("eee", filepath.Join(to, "data"))
+	if dir := filepath.Join(to, "data", "quiz", "org", "model"); err != nil || len(paths) != 2 || filepath.Dir(paths[0]) != dir || filepath.Dir(paths[1]) != dir {
+		t.Fatal(paths, err)
 	}
 	rows, _ := os.ReadFile(paths[0])
 	has(string(rows), `"input":{"raw":"What is 6*7?","reference":["42"]}`, `"choices":["x","y"]`, `"latency_ms":1500`)
 	record, _ := os.ReadFile(paths[1])
-	has(string(record), `"temperature": 0.6`)
+	has(string(record), `"temperature": 0.6`, `"schema_version": "0.3.0"`, `"evaluation_id": "quiz/org_model/1795428000"`, `"score": 0.75`, `"value": 0.1`, `"lower": 0.55`, `"upper": 0.95`,
+		`"confidence_level": 0.95`, `"num_samples": 5`, `"total_rows": 5`, `"file_path": "`+filepath.ToSlash(strings.TrimPrefix(paths[0], to+string(filepath.Separator)))+`"`)
 	other := *e.Stored
 	other.Setup = &evaluation.Setup{Asked: map[string]string{"prompts": "another"}}
 	if _, err := exchange.OpenEvaluation(&other, []benchmark.Task{}); !errors.Is(err, exchange.ErrOtherPrompts) {
@@ -288,7 +232,7 @@ func TestInputsTargetsAndSampling(t *testing.T) {
 // No name of a benchmark or model leads out of the folder.
 func TestNamesStayInTheFolder(t *testing.T) {
 	to := t.TempDir()
-	paths, err := written(t, stored(t, "uniform", func(r *evaluation.Result) { r.Benchmark, r.Model = "..", "../../x" }), "eee", to)
+	paths, err := stored(t, "uniform", func(r *evaluation.Result) { r.Benchmark, r.Model = "..", "../../x" }).Write("eee", to)
 	if err != nil {
 		t.Fatal(err)
 	}

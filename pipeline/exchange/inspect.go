@@ -134,7 +134,7 @@ func usage(prompts, completions int64) object {
 func (e *Evaluation) inspectSummary(a answer) object {
 	summary := object{
 		"id": a.TaskID, "epoch": a.Rollout.Rollout + 1, "input": a.task.UserPrompt, "target": a.task.Answer, "metadata": object{}, "model_usage": object{},
-		"scores":     object{scorerName: object{"value": a.verdict.Reward(), "answer": a.verdict.Answer, "explanation": strings.TrimSpace(a.verdict.Scorer + " " + a.verdict.Note)}},
+		"scores":     object{scorerName: object{"value": a.Verdict.Reward(), "answer": a.Verdict.Answer, "explanation": strings.TrimSpace(a.Verdict.Scorer + " " + a.Verdict.Note)}},
 		"total_time": a.LatencySeconds, "working_time": a.LatencySeconds, "uuid": e.short(fmt.Sprint(a.TaskIndex, " ", a.Rollout.Rollout)),
 		"completed": true, "message_count": len(a.messages()) + 1,
 	}

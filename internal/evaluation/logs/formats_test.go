@@ -7,16 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/apache/arrow/go/v17/parquet"
-	parquetcolumns "github.com/apache/arrow/go/v17/parquet/file"
-	"github.com/apache/arrow/go/v17/parquet/schema"
 
 	"speceval/internal/evaluation/logs"
 )
@@ -270,72 +265,6 @@ func TestMetricsOverRepeats(t *testing.T) {
 		{"a document twice", "", map[string]string{"m/samples_q_1.jsonl": strings.Repeat(`{"doc_id":0,`+one+`"acc":1.0}`+"\n", 2)}, "", "", `task "0" has rollout 1 twice`},
 	}
 	holds(t, cases)
-}
-
-func TestMetricsOverSamplesOfLighteval(t *testing.T) {
-	cases := []struct {
-		metrics          map[string]float64
-		samples          int64
-		reward           string
-		by, want, refuse string
-	}{
-		{map[string]float64{"extractive_match": 1}, 1, "", "extractive_match", "x 1:1", ""},
-		{map[string]float64{"extractive_match": 1}, 4, "", "", "", "extractive_match makes one value"},
-		{map[string]float64{"extractive_match": 1, "pass@1:4_samples": 0.25}, 4, "", "pass@1:4_samples", "x 1:1 2:0 3:0 4:0", ""},
-		{map[string]float64{"pass@k:k=1&n=2": 0.5}, 4, "", "pass@k:k=1&n=2", "x 1:1 2:0", ""},
-		{map[string]float64{"pass@k:k=2&n=4": 0.5}, 4, "", "", "", "pass@k:k=2&n=4 makes one value"},
-		{map[string]float64{"avg@n:n=4": 0.5}, 1, "", "", "", "avg@n:n=4 makes one value"},
-		{map[string]float64{"maj@n": 1}, 4, "maj@n", "", "", "maj@n makes one value"},
-		{map[string]float64{"g-pass@4": 1}, 4, "", "", "", "g-pass@4 makes one value"},
-	}
-	for _, c := range cases {
-		names := slices.Sorted(maps.Keys(c.metrics))
-		columns := schema.FieldList{
-			schema.NewByteArrayNode("doc.id", parquet.Repetitions.Required, -1),
-			schema.NewInt64Node("doc.num_samples", parquet.Repetitions.Required, -1),
-		}
-		for _, name := range names {
-			columns = append(columns, schema.NewFloat64Node("metric."+name, parquet.Repetitions.Required, -1))
-		}
-		root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, columns, -1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "details.parquet")
-		to, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := parquetcolumns.NewParquetWriter(to, root)
-		group := out.AppendRowGroup()
-		for i := range columns {
-			column, err := group.NextColumn()
-			if err == nil {
-				switch column := column.(type) {
-				case *parquetcolumns.ByteArrayColumnChunkWriter:
-					_, err = column.WriteBatch([]parquet.ByteArray{[]byte("x")}, nil, nil)
-				case *parquetcolumns.Int64ColumnChunkWriter:
-					_, err = column.WriteBatch([]int64{c.samples}, nil, nil)
-				case *parquetcolumns.Float64ColumnChunkWriter:
-					_, err = column.WriteBatch([]float64{c.metrics[names[i-2]]}, nil, nil)
-				}
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := out.Close(); err != nil {
-			t.Fatal(err)
-		}
-		all, _, err := logs.Choice{Reward: c.reward}.Read(path)
-		if c.refuse != "" {
-			refuses(t, err, c.refuse, path)
-			continue
-		}
-		if err != nil || len(all) != 1 || said(all[0]) != c.want || all[0].Scorer != c.by {
-			t.Errorf("%v: %v, %+v", c.metrics, err, all)
-		}
-	}
 }
 
 // TestMarksAndCompressionAreNoReasonToPassOver puts a byte order mark before every JSON file of

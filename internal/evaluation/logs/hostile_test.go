@@ -159,6 +159,24 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// TestMetricsOverSamples has names of metrics as lighteval gives them: each is one rollout's reward
+// (0), the share of a number of them that passed, or refused.
+func TestMetricsOverSamples(t *testing.T) {
+	for _, c := range []struct {
+		metric        string
+		samples, want int
+		refused       bool
+	}{
+		{"extractive_match", 1, 0, false}, {"extractive_match", 4, 0, true}, {"pass@1:4_samples", 4, 4, false}, {"pass@k:k=1&n=2", 4, 2, false},
+		{"pass@k:k=2&n=4", 4, 0, true}, {"avg@n:n=4", 1, 0, true}, {"maj@n", 4, 0, true}, {"g-pass@4", 4, 0, true},
+	} {
+		n, err := (&responses{all: c.samples, seen: c.samples}).share(member{c.metric, []byte("0.5")})
+		if refused := err != nil && strings.Contains(err.Error(), c.metric+" makes one value of several responses"); n != c.want || refused != c.refused || err != nil && !refused {
+			t.Errorf("%s of %d samples: %d, %v", c.metric, c.samples, n, err)
+		}
+	}
+}
+
 // A log of 400 MB takes a few MB of memory.
 func TestMemoryDoesNotFollowTheLog(t *testing.T) {
 	text := strings.Repeat("answer NaN -Infinity ", 50_000)

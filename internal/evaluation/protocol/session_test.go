@@ -612,31 +612,3 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkMessages is a completion, with its record stored and its share of next.
-func BenchmarkMessages(b *testing.B) {
-	s := server(kept(b.TempDir()))
-	var ids []string
-	for i := range 10_000 {
-		ids = append(ids, fmt.Sprintf(`"task-%05d"`, i))
-	}
-	if _, err := s.Reply([]byte(`{"type":"start","protocol":1,"budget":1000,"tasks":[` + strings.Join(ids, ",") + `]}`)); err != nil {
-		b.Fatal(err)
-	}
-	var given []protocol.Rollout
-	for b.Loop() {
-		if len(given) == 0 {
-			reply, err := s.Reply([]byte(`{"type":"next","most":64}`))
-			if err != nil {
-				b.Fatal(err)
-			}
-			given = reply.(protocol.Run).Rollouts
-		}
-		r := given[0]
-		given = given[1:]
-		if _, err := s.Reply([]byte(`{"type":"completed","task":"` + r.Task + `","rollout":` + fmt.Sprint(r.Number) + `,"reward":1,"tokens":812}`)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "messages/s")
-}

@@ -46,15 +46,13 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 	case errors.Is(err, fs.ErrNotExist):
 		there, err = setup, setup.Keep(s.folder)
 	case err == nil:
-		switch {
-		case there.Name() != setup.Name() || !reflect.DeepEqual(there.Stop, setup.Stop) || there.Design.Rounds != setup.Design.Rounds:
-			err = faultf("type", "the state folder has %s of %d rounds, not %s of %d: name another folder", there.Name(), there.Design.Rounds, setup.Name(), setup.Design.Rounds)
-		case there.Benchmark != setup.Benchmark || there.Model != setup.Model:
-			err = faultf("type", "the state folder has an evaluation of %s on %s, not of %s on %s: name another folder", there.Model, there.Benchmark, setup.Model, setup.Benchmark)
-		default:
-			if other := there.Matches(setup); other != nil {
-				err = faultf("type", "%v", other)
-			}
+		of := func(s *evaluation.Setup) string {
+			return fmt.Sprintf("%s of %s on %s in %d rounds", s.Name(), s.Model, s.Benchmark, s.Design.Rounds)
+		}
+		if of(there) != of(setup) || !reflect.DeepEqual(there.Stop, setup.Stop) {
+			err = faultf("type", "the state folder has %s, not %s: name another folder", of(there), of(setup))
+		} else if other := there.Matches(setup); other != nil {
+			err = faultf("type", "%v", other)
 		}
 	}
 	if err != nil {

@@ -3,13 +3,11 @@ package show
 import (
 	"fmt"
 	"html/template"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"speceval/internal/evaluation"
-	"speceval/internal/store/rollout"
 )
 
 // answer is an answer with its verdict.
@@ -39,41 +37,27 @@ func (p Page) addAnswers(tasks []task) error {
 	most := slices.MaxFunc(tasks, func(a, b task) int { return a.Rollouts() - b.Rollouts() })
 	answers := max(1, min(mostAnswers, room/(leastText+answerBytes), most.Rollouts()))
 	each := max(0, min(mostText, room/answers-answerBytes))
-	shown := func(id rollout.ID) bool {
-		t := at[id.Task]
-		return t != nil && int(id.Rollout) < min(answers, t.Rollouts())
-	}
 	for i := range tasks {
 		tasks[i].Prompt = bounded(p.Prompt(int(tasks[i].Index)), prompt, false)
 	}
-	verdicts := make(map[rollout.ID]*rollout.Score)
-	for v, err := range rollout.Scores(filepath.Join(p.Folder, evaluation.ScoresFile)) {
+	for a, err := range p.Stored.Answers() {
 		if err != nil {
 			return err
 		}
-		if shown(v.ID()) {
-			verdicts[v.ID()] = v
-		}
-	}
-	for r, err := range rollout.Rollouts([]string{filepath.Join(p.Folder, evaluation.RolloutsFile)}) {
-		if err != nil {
-			return err
-		}
-		if v := verdicts[r.ID()]; v != nil {
-			t := at[r.TaskIndex]
-			t.Answers = append(t.Answers, newAnswer(r, v, each))
+		if t := at[a.TaskIndex]; t != nil && len(t.Answers) < answers {
+			t.Answers = append(t.Answers, newAnswer(a, each))
 		}
 	}
 	return nil
 }
 
 // newAnswer is an answer of about a number of bytes at most.
-func newAnswer(r *rollout.Rollout, v *rollout.Score, most int) answer {
-	text := r.Text
+func newAnswer(of evaluation.Answer, most int) answer {
+	text, v := of.Text, of.Verdict
 	if strings.TrimSpace(text) == "" {
-		text = fmt.Sprintf("(no answer after %d characters of thinking)", utf8.RuneCountInString(r.Reasoning))
+		text = fmt.Sprintf("(no answer after %d characters of thinking)", utf8.RuneCountInString(of.Reasoning))
 	}
-	a := answer{Number: int(r.Rollout) + 1, Verdict: "failed", Kind: "bad", Text: bounded(text, most, true)}
+	a := answer{Number: int(of.Rollout.Rollout) + 1, Verdict: "failed", Kind: "bad", Text: bounded(text, most, true)}
 	switch {
 	case v.Correct:
 		a.Verdict, a.Kind = "passed", "good"

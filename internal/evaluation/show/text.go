@@ -119,7 +119,8 @@ func Text(w io.Writer, r *evaluation.Result, folder string, all bool) error {
 	if _, err := fmt.Fprintln(w, b.String()); err != nil {
 		return err
 	}
-	return table.WriteText(w, tasksTable(r, all))
+	g := tasksTable(r, all)
+	return g.Write(w)
 }
 
 // knownText is the weight of donors and their saving, in words.
@@ -198,45 +199,31 @@ func costText(r *evaluation.Result) string {
 }
 
 // tasksTable lists the tasks, the one with most rollouts first.
-func tasksTable(r *evaluation.Result, all bool) table.Table {
-	rows := slices.Clone(r.Rows)
-	t := table.Table{
-		Title: "The tasks",
-		Columns: []table.Column{
-			{Name: "task", Align: table.Left}, {Name: "rollouts"}, {Name: "passed"},
-			{Name: "pass rate", Format: table.Format{Decimals: 3}}, {Name: "±", Format: table.Format{Decimals: 3}},
-		},
+func tasksTable(r *evaluation.Result, all bool) table.Grid {
+	rows, earned := slices.Clone(r.Rows), "%.0f"
+	g := table.Grid{
+		Title: "The tasks", Heads: []string{"<task", "rollouts", "passed", "pass rate", "±"},
 		Notes: []string{"Pass rates are posterior means, which lean to those of the other tasks; ± is the standard deviation of a rollout over the root of their number."},
 	}
 	if !all && len(rows) > fewTasks {
-		slices.SortStableFunc(rows, func(a, b evaluation.Task) int {
-			return int(b.Pilots + b.Continuations - a.Pilots - a.Continuations)
-		})
+		slices.SortStableFunc(rows, func(a, b evaluation.Task) int { return b.Rollouts() - a.Rollouts() })
 		rows = rows[:fewTasks]
-		t.Title = fmt.Sprintf("The tasks that the budget went to; --all shows all %d", len(r.Rows))
+		g.Title = fmt.Sprintf("The tasks that the budget went to; --all shows all %d", len(r.Rows))
 	}
-	earned := func(t evaluation.Task) table.Cell { return table.Integer(t.PilotPasses + t.ContinuationPasses) }
 	if evaluation.Graded(r.Rows) {
-		t.Columns[2], t.Columns[3].Name = table.Column{Name: "rewards", Format: table.Format{Decimals: 2}}, "mean"
-		t.Notes[0] = "Means are posterior ones, which lean to those of the other tasks; ± is at most the standard deviation of a rollout over the root of their number, that of rewards of 0 and 1."
-		earned = func(t evaluation.Task) table.Cell {
-			_, rewards := t.Counts()
-			return table.Number(rewards)
-		}
+		g.Heads[2], g.Heads[3], earned = "rewards", "mean", "%.2f"
+		g.Notes[0] = "Means are posterior ones, which lean to those of the other tasks; ± is at most the standard deviation of a rollout over the root of their number, that of rewards of 0 and 1."
 	}
 	for _, row := range rows {
-		n := row.Pilots + row.Continuations
-		t.Rows = append(t.Rows, []table.Cell{
-			table.Text(row.ID), table.Integer(n), earned(row),
-			table.Number(row.Mean), table.Number(taskError(row)),
-		})
+		n, rewards := row.Counts()
+		g.Add(row.ID, fmt.Sprint(n), fmt.Sprintf(earned, rewards), fmt.Sprintf("%.3f", row.Mean), fmt.Sprintf("%.3f", taskError(row)))
 	}
-	return t
+	return g
 }
 
 // taskError is the standard error of a task's pass rate.
 func taskError(t evaluation.Task) float64 {
-	return math.Sqrt(t.Variance / float64(t.Pilots+t.Continuations))
+	return math.Sqrt(t.Variance / float64(t.Rollouts()))
 }
 
 // SampleError is an error over what the tasks are a sample of, in words.

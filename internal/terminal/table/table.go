@@ -166,14 +166,6 @@ func Finite(v float64) Cell {
 	return Number(v)
 }
 
-// Optional is Number of what v points at, Missing where v is nil.
-func Optional(v *float64) Cell {
-	if v == nil {
-		return Missing()
-	}
-	return Number(*v)
-}
-
 // Integer is a count, printed with no decimals under any Format.
 func Integer[T ~int | ~int32 | ~int64](v T) Cell { return Cell{value: int64(v)} }
 

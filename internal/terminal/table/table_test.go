@@ -28,7 +28,7 @@ func sample() Table {
 		},
 		Rows: [][]Cell{
 			{Text("qwen_3b"), Integer(100), Number(0.8726999), Number(0.872), Number(0.13), Integer(2774773760)},
-			{Math("b = 8", "$b=8$"), Integer(-3), Number(-1e-9), Missing(), Optional(nil), Number(2774773760)},
+			{Math("b = 8", "$b=8$"), Integer(-3), Number(-1e-9), Missing(), Missing(), Number(2774773760)},
 			{Text("[odd], \"x\""), Integer(0), Number(1.0 / 3).Bold(), Number(-0.25).Marked("†"), Number(1e-7), Missing()},
 			{Text("spread"), Integer(0), Number(0.5).PlusMinus(0.0123), Number(-0.25).PlusMinus(0.2).Marked("†"), Missing(), Missing()},
 		},
