@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -25,21 +24,15 @@ func (s *session) allocationsCommand() *cobra.Command {
 				return err
 			}
 			var rows bytes.Buffer // all or nothing
-			read, err := x.WriteAllocations(&rows, schedule == "paper")
+			err = x.WriteAllocations(&rows, schedule == "paper")
 			if errors.Is(err, experiment.ErrNoPilots) {
 				return usage(err)
 			}
 			if err != nil {
 				return err
 			}
-			for _, stage := range plan.Stages {
-				for _, r := range stage.Run {
-					for _, output := range r.Declared.Outputs {
-						if slices.Contains(read, output) {
-							s.warn("%s is not fresh; `speceval plan %s` says why", output, stage.Stage.Name)
-						}
-					}
-				}
+			if schedule == "computed" {
+				s.warnStale(plan, "replay")
 			}
 			_, err = rows.WriteTo(s.stdout)
 			return err

@@ -20,11 +20,7 @@ func (s *session) verifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, stage := range plan.Stages {
-				if len(stage.Run) > 0 {
-					s.warn("%s is not fresh; `speceval plan` says why", stage.Stage.Name)
-				}
-			}
+			s.warnStale(plan, stages...)
 			v, err := x.Verify()
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -124,6 +125,15 @@ func (s *session) sayNotes(o *opened, plan *dag.Plan) {
 			for _, note := range o.Notes[stage.Stage.Name] {
 				s.say("note: %s", note)
 			}
+		}
+	}
+}
+
+// warnStale warns of stages that are not fresh, whose results are read.
+func (s *session) warnStale(plan *dag.Plan, stages ...string) {
+	for _, stage := range plan.Stages {
+		if len(stage.Run) > 0 && slices.Contains(stages, stage.Stage.Name) {
+			s.warn("%s is not fresh; `speceval plan` says why", stage.Stage.Name)
 		}
 	}
 }

@@ -24,10 +24,8 @@ var ErrNoPilots = errors.New("take --schedule computed")
 // WriteAllocations writes the digest of the HBN allocation of every profile at
 // every budget under coupled rewards, as CSV. Pilot sizes come from the paper's Table 5 (the error
 // may wrap ErrNoPilots), or from the designs that the replay stage has stored.
-// read are the files of the output folder that it follows from.
-func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string, err error) {
+func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) error {
 	stored := func(output, run string) (string, error) {
-		read = append(read, output)
 		path := filepath.Join(e.Out, filepath.FromSlash(output))
 		if _, err := os.Stat(path); err != nil {
 			return "", fmt.Errorf("%s is not there: run `speceval run %s", path, run)
@@ -44,11 +42,11 @@ func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string,
 	if !byPaper {
 		path, err := stored(variance.DesignsFile, "replay` first, or take --schedule paper")
 		if err != nil {
-			return nil, err
+			return err
 		}
 		designs, _, err := rowfile.ReadFile[variance.Design](path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		schedules := variance.NewSchedules(designs)
 		pilots = func(tasks, budget int) (int, error) {
@@ -58,14 +56,14 @@ func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string,
 	}
 	prior, err := neyman.NewPrior(e.config.Replay.QuadratureOrder)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rows := csv.NewWriter(w)
 	rows.Write([]string{"benchmark", "model", "budget", "allocation_sha256"}) // errors: see rows.Error
 	for _, of := range e.Reports.Pairs {
 		p, err := of.ProfileIn(func(file string) (string, error) { return stored(file, "--until score` first") })
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if p.VarianceSum() == 0 { // it is not evaluated
 			continue
@@ -74,15 +72,15 @@ func (e *Experiment) WriteAllocations(w io.Writer, byPaper bool) (read []string,
 		for _, budget := range e.config.Experiment.Budgets {
 			m, err := pilots(p.N(), budget)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", p.Name(), err)
+				return fmt.Errorf("%s: %w", p.Name(), err)
 			}
 			allocation, err := systems.Allocation(prior, rewards, m, budget)
 			if err != nil {
-				return nil, fmt.Errorf("%s at budget %d: %w", p.Name(), budget, err)
+				return fmt.Errorf("%s at budget %d: %w", p.Name(), budget, err)
 			}
 			rows.Write([]string{p.Benchmark, p.Model, strconv.Itoa(budget), coupled.AllocationDigest(p.TaskIDs, allocation)})
 		}
 	}
 	rows.Flush()
-	return read, rows.Error()
+	return rows.Error()
 }

@@ -86,14 +86,11 @@ const two = `{"id":"a","prompt":"1?","answer":"1","scorer":"math"}
 `
 
 func TestTaskFilesThatAreBuiltIn(t *testing.T) {
-	dir := t.TempDir()
-	prompts, err := Prompts(config.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir, cfg := t.TempDir(), config.Default()
+	cfg.Corpus.Tasks = dir
 	for id, name := range map[string]string{"smallbench": data.SmallBenchmarkName, "primer": data.PrimerName} {
 		path := filepath.Join(dir, id+".jsonl")
-		read, err := readTaskFile(config.Benchmark{ID: id}, path, prompts)
+		read, err := ReadTasks(cfg, config.Benchmark{ID: id})
 		if err != nil || read.Path != name || len(read.Tasks) < 60 {
 			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
 		}
@@ -101,12 +98,12 @@ func TestTaskFilesThatAreBuiltIn(t *testing.T) {
 		if err := os.WriteFile(path, []byte(two), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		read, err = readTaskFile(config.Benchmark{ID: id}, path, prompts)
+		read, err = ReadTasks(cfg, config.Benchmark{ID: id})
 		if err != nil || read.Path != path || len(read.Tasks) != 2 {
 			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
 		}
 	}
-	if _, err := readTaskFile(config.Benchmark{ID: "aime24"}, filepath.Join(dir, "aime24.jsonl"), prompts); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadTasks(cfg, config.Benchmark{ID: "aime24"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("aime24 without a file: %v", err)
 	}
 }
@@ -131,7 +128,7 @@ func TestOwnBenchmarksHaveOwnFiles(t *testing.T) {
 		t.Errorf("tasks of another benchmark: %v", err)
 	}
 	_, absent, err = readTasks(ownConfig(t, "tasks = '"+dir+"'\n", filepath.Join(dir, "absent.csv")))
-	if _, err := readTaskFile(config.Benchmark{ID: "primer", Tasks: "absent.csv"}, "absent.csv", nil); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ReadTasks(config.Default(), config.Benchmark{ID: "primer", Tasks: "absent.csv"}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is built in stands in for a file that is named: %v", err)
 	}
 	if err != nil || absent == nil || !strings.Contains(absent.Error(), "absent.csv: put them there") || !strings.Contains(absent.Error(), "[[benchmark]]") {

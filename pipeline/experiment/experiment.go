@@ -168,22 +168,22 @@ func knownProfiles(cfg *config.Config) (all []profile.Profile, standIn string, e
 		}
 		return all, "profiles from " + path, err
 	}
-	models, benchmarks := map[string]bool{}, map[string]bool{} // that are published
-	for _, p := range publishedProfiles() {
-		models[p.Model], benchmarks[p.Benchmark] = true, true
-		ofModel := slices.ContainsFunc(cfg.Models, func(m config.Model) bool { return m.ID == p.Model })
-		if ofModel && slices.ContainsFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == p.Benchmark }) {
-			all = append(all, p)
-		}
-	}
+	published := publishedProfiles()
 	for _, m := range cfg.Models {
-		if !models[m.ID] {
+		if !slices.ContainsFunc(published, func(p profile.Profile) bool { return p.Model == m.ID }) {
 			return nil, "", fmt.Errorf("model %q: %s has no profile of this model", m.ID, data.ProfilesName)
 		}
 	}
 	for _, b := range cfg.Benchmarks {
-		if !benchmarks[b.ID] {
+		of := func(p profile.Profile) bool { return p.Benchmark == b.ID }
+		if !slices.ContainsFunc(published, of) {
 			return nil, "", fmt.Errorf("benchmark %q: %s has no profile on this benchmark", b.ID, data.ProfilesName)
+		}
+	}
+	for _, p := range published {
+		ofModel := slices.ContainsFunc(cfg.Models, func(m config.Model) bool { return m.ID == p.Model })
+		if ofModel && slices.ContainsFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == p.Benchmark }) {
+			all = append(all, p)
 		}
 	}
 	return all, "published profiles stand in: " + data.ProfilesName, nil

@@ -33,23 +33,33 @@ func ReadTasks(cfg *config.Config, b config.Benchmark) (TaskFile, error) {
 	if err != nil {
 		return TaskFile{}, err
 	}
-	return readTaskFile(b, taskPath(cfg, b), prompts)
+	reader, path := benchmark.Reader{Prompts: prompts, Benchmark: b.ID}, taskPath(cfg, b)
+	tasks, err := reader.Read(path)
+	if builtIn, name, ok := data.BuiltIn(b.ID); ok && b.Tasks == "" && errors.Is(err, fs.ErrNotExist) {
+		path = name
+		tasks, err = reader.Parse(builtIn, path)
+	}
+	if err == nil {
+		err = usable(b.ID, path, tasks)
+	}
+	if err != nil {
+		return TaskFile{}, fmt.Errorf("benchmark %s: %w", b.ID, err)
+	}
+	return TaskFile{b.ID, path, tasks}, nil
 }
 
 // readTasks reads the task files of the experiment that are there. absent names the others,
 // and err all files that cannot be used.
 func readTasks(cfg *config.Config) (all []TaskFile, absent, err error) {
-	prompts, err := Prompts(cfg)
-	if err != nil {
-		return nil, nil, err
+	if _, err := Prompts(cfg); err != nil {
+		return nil, nil, err // once
 	}
 	var faults []error
 	var lacking []string
 	for _, b := range cfg.Benchmarks {
-		path := taskPath(cfg, b)
-		switch read, err := readTaskFile(b, path, prompts); {
+		switch read, err := ReadTasks(cfg, b); {
 		case errors.Is(err, fs.ErrNotExist):
-			lacking = append(lacking, path)
+			lacking = append(lacking, taskPath(cfg, b))
 		case err != nil:
 			faults = append(faults, err)
 		default:
@@ -65,22 +75,6 @@ func readTasks(cfg *config.Config) (all []TaskFile, absent, err error) {
 // taskPath is where the task file of a benchmark is looked for.
 func taskPath(cfg *config.Config, b config.Benchmark) string {
 	return cmp.Or(b.Tasks, filepath.Join(cfg.Corpus.Tasks, b.ID+".jsonl"))
-}
-
-func readTaskFile(b config.Benchmark, path string, prompts *benchmark.Prompts) (TaskFile, error) {
-	reader := benchmark.Reader{Prompts: prompts, Benchmark: b.ID}
-	tasks, err := reader.Read(path)
-	if builtIn, name, ok := data.BuiltIn(b.ID); ok && b.Tasks == "" && errors.Is(err, fs.ErrNotExist) {
-		path = name
-		tasks, err = reader.Parse(builtIn, path)
-	}
-	if err == nil {
-		err = usable(b.ID, path, tasks)
-	}
-	if err != nil {
-		return TaskFile{}, fmt.Errorf("benchmark %s: %w", b.ID, err)
-	}
-	return TaskFile{b.ID, path, tasks}, nil
 }
 
 // usable is an error if the tasks of a file do not make the benchmark.
