@@ -68,12 +68,12 @@ func (s *session) rescoreCommand() *cobra.Command {
 	c := s.ofStored("rescore E", "score the answers of an evaluation again by the scorers of today", cobra.ExactArgs(1), func(a evaluate.Archive, words []string) error {
 		ctx, stop := s.interruptible()
 		defer stop()
-		r, err := evaluate.Rescore(ctx, a.Config, words[0], benchmarks, s.host())
+		before, after, err := evaluate.Rescore(ctx, a.Config, words[0], benchmarks, s.host())
 		if err != nil {
 			return err
 		}
-		s.say("before: %.4f ± %.4f", r.Before.Estimate, r.Before.StandardError)
-		return s.printResult(r.After, r.Folder)
+		s.say("before: %.4f ± %.4f", before.Result.Estimate, before.Result.StandardError)
+		return s.printResult(after, before.Folder)
 	})
 	c.Example = "  speceval evaluate rescore mine/a/hbn_staged-b16-seed42 --benchmark moved/mine.jsonl"
 	benchmarksFlag(c, &benchmarks)

@@ -55,7 +55,7 @@ evaluation.`,
 				}}
 				defer func() { err = errors.Join(err, server.Store.Close()) }()
 			}
-			return server.Serve(outside.Context, s.stdin, s.stdout)
+			return server.Serve(s.stdin, s.stdout)
 		}),
 	}
 	c.Flags().BoolVar(&stdio, "stdio", false, "read standard input, and reply on standard output")

@@ -289,20 +289,8 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 	event := router.Event{Request: int(r.Number), Started: h.started, Finished: finished}
 	if err != nil {
 		event.Kind, r.State = e.failure(ctx, h.started, id, err)
-		var failure *vllm.Error
-		switch { // where it is made again
-		case h.keeps && h.received && e.store.partials.Find(rolloutID) == nil:
-			e.store.partials.Torn(rolloutID, true) // it was heard, and is not kept
-		case !h.keeps && h.started < 0 && errors.As(err, &failure) && !failure.Worked():
-			e.store.partials.Torn(rolloutID, false)
-		}
-		event.Prompt, event.Generated, event.Err = max(0, h.usage.Prompt), max(0, h.usage.Completion), err
-		r.PromptTokens, r.AbortedTokens, r.Cost = int32(event.Prompt), new(int32(event.Generated)), h.usage.Cost
-		e.ended(r)
-		if err := e.store.requests.Append(r); err != nil {
-			e.stop(err)
-		}
-		e.give(event)
+		event.Err = err
+		h.unanswered(event)
 		return
 	}
 	event.Kind = router.Answered

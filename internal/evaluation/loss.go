@@ -1,9 +1,11 @@
 package evaluation
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/rollout"
 	"speceval/internal/terminal/display"
@@ -106,6 +108,24 @@ func (h *heard) hear(p vllm.Piece) {
 	if h.keeps {
 		h.store.partials.Saw(h.id, p)
 	}
+}
+
+// unanswered keeps what came of a request that has no answer, and queues its event.
+func (h *heard) unanswered(event router.Event) {
+	var failure *vllm.Error
+	switch { // where it is made again
+	case h.keeps && h.received && h.store.partials.Find(h.id) == nil:
+		h.store.partials.Torn(h.id, true) // it was heard, and is not kept
+	case !h.keeps && h.started < 0 && errors.As(event.Err, &failure) && !failure.Worked():
+		h.store.partials.Torn(h.id, false)
+	}
+	event.Prompt, event.Generated = max(0, h.usage.Prompt), max(0, h.usage.Completion)
+	h.request.PromptTokens, h.request.AbortedTokens, h.request.Cost = int32(event.Prompt), new(int32(event.Generated)), h.usage.Cost
+	h.ended(h.request)
+	if err := h.store.requests.Append(h.request); err != nil {
+		h.stop(err)
+	}
+	h.give(event)
 }
 
 // fate is the end of a lost rollout.

@@ -53,7 +53,7 @@ func Rescore(ctx context.Context, s Settings, was *Stored, atATime int) (*Result
 	if err := os.RemoveAll(filepath.Join(s.Folder, PageFile)); err != nil { // a kill leaves none beside other numbers
 		return nil, err
 	}
-	now := newManifest(s.Footer["speceval.commit"])
+	now := newManifest(s.Commit)
 	for _, name := range []string{setupFile, RolloutsFile, RequestsFile} {
 		now.Files = append(now.Files, was.manifest.records(name)...)
 	}

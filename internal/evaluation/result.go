@@ -232,7 +232,7 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newManifest(e.Footer["speceval.commit"], setup)
+	m := newManifest(e.Commit, setup)
 	if err := m.put(e.Folder, []part{
 		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, e.store.answers(), e.footer(rollout.Schema)) }},
 		{RequestsFile, func(w io.Writer) error { return rowfile.Write(w, rows, e.footer(requestsSchema)) }},

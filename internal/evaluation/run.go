@@ -60,9 +60,9 @@ type Settings struct {
 	// separates it from the answer.
 	Unparted bool
 
-	Provenance string            // of the rollouts: measured or simulated
-	Notes      []string          // what a user should know of the servers' answers
-	Footer     map[string]string // further keys of Parquet footers
+	Provenance string   // of the rollouts: measured or simulated
+	Notes      []string // what a user should know of the servers' answers
+	Commit     string   // of the program
 	Clock      clock.Clock
 	Began      time.Time // of the command, for the time until the first request
 

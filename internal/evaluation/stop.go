@@ -21,25 +21,21 @@ type Stop struct {
 }
 
 // name is part of the name of an evaluation.
-func (s Stop) name() string { return s.join("-", "se%g", "r%d", "t%d", "usd%g") }
+func (s Stop) name() string { return s.join("-", "se%g", "r%.0f", "t%.0f", "usd%g") }
 
 // Words are the goal in words, for people.
 func (s Stop) Words() string {
-	return s.join(", ", "until the standard error is %g", "at most %d rollouts in all", "at most %d tokens of all answers", "at most $%g for all requests")
+	return s.join(", ", "until the standard error is %g", "at most %.0f rollouts in all", "at most %.0f tokens of all answers", "at most $%g for all requests")
 }
 
 // join joins what is limited, each in a form of its own.
-func (s Stop) join(by, standardError, rollouts, tokens, dollars string) string {
+func (s Stop) join(by string, forms ...string) string {
 	var parts []string
-	add := func(limited bool, format string, limit any) {
-		if limited {
-			parts = append(parts, fmt.Sprintf(format, limit))
+	for i, limit := range []float64{s.StandardError, float64(s.Rollouts), float64(s.Tokens), s.Dollars} {
+		if limit > 0 {
+			parts = append(parts, fmt.Sprintf(forms[i], limit))
 		}
 	}
-	add(s.StandardError > 0, standardError, s.StandardError)
-	add(s.Rollouts > 0, rollouts, s.Rollouts)
-	add(s.Tokens > 0, tokens, s.Tokens)
-	add(s.Dollars > 0, dollars, s.Dollars)
 	return strings.Join(parts, by)
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,11 +134,9 @@ const (
 func (s *Settings) footer(schema string) map[string]string {
 	text, _ := json.Marshal(s.Setup) // cannot fail
 	key := sha256.Sum256(text)
-	footer := map[string]string{
-		"speceval.schema": schema, "speceval.key": hex.EncodeToString(key[:]), "speceval.provenance": s.Provenance,
+	return map[string]string{
+		"speceval.schema": schema, "speceval.key": hex.EncodeToString(key[:]), "speceval.provenance": s.Provenance, "speceval.commit": s.Commit,
 	}
-	maps.Copy(footer, s.Footer)
-	return footer
 }
 
 // scored are the files that follow from verdicts.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -224,40 +223,28 @@ func obstruct(t *testing.T, path string) (undo func()) {
 // all rollouts are there. The next run asks for nothing, and has the same result.
 func TestKilledWhileFilesAreWritten(t *testing.T) {
 	want := newLab(t, "hbn_staged", 8, 3, quiz...).run()
-	for _, c := range []struct {
-		obstacle string
-		written  []string // before it
-		complete bool
-	}{
-		{"rollouts.parquet", nil, false},
-		{"requests.parquet", []string{"rollouts.parquet"}, false},
-		{"scores.parquet", []string{"rollouts.parquet", "requests.parquet"}, false},
-		{"tasks.parquet", []string{"rollouts.parquet", "requests.parquet", "scores.parquet"}, false},
-		{"result.json", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet"}, false},
-		{"manifest.json", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json"}, false},
-		{"rollouts.journal", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json", "manifest.json"}, true},
-		{"scores.journal", []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json", "manifest.json"}, true},
-	} {
-		t.Run(c.obstacle, func(t *testing.T) {
+	order := []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json", "manifest.json", "rollouts.journal", "scores.journal"}
+	for k, obstacle := range order {
+		t.Run(obstacle, func(t *testing.T) {
 			l := newLab(t, "hbn_staged", 8, 3, quiz...)
 			at := func(name string) string { return filepath.Join(l.settings.Folder, name) }
 			var undo func()
 			l.fail = func(n int, _ vllm.Request) error {
 				if n == 50 { // the setup and its manifest are there
-					undo = obstruct(t, at(c.obstacle))
+					undo = obstruct(t, at(obstacle))
 				}
 				return nil
 			}
-			if _, err := evaluation.Run(t.Context(), l.settings); err == nil || !strings.Contains(err.Error(), c.obstacle) {
-				t.Fatalf("error %v, want one of %s", err, c.obstacle)
+			if _, err := evaluation.Run(t.Context(), l.settings); err == nil || !strings.Contains(err.Error(), obstacle) {
+				t.Fatalf("error %v, want one of %s", err, obstacle)
 			}
 			undo()
-			for _, name := range []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json"} {
-				if _, err := os.Lstat(at(name)); (err == nil) != slices.Contains(c.written, name) {
-					t.Errorf("%s before %s: %v", name, c.obstacle, err)
+			for i, name := range order[:5] { // a manifest is there from the beginning
+				if _, err := os.Lstat(at(name)); (err == nil) != (i < k) {
+					t.Errorf("%s before %s: %v", name, obstacle, err)
 				}
 			}
-			if _, err := evaluation.Open(l.settings.Folder); (err == nil) != c.complete || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if _, err := evaluation.Open(l.settings.Folder); (err == nil) != (k > 5) || err != nil && !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("opened after the kill: error %v", err)
 			}
 			if journals, _ := filepath.Glob(at("*.journal")); len(journals) == 0 {

@@ -78,7 +78,7 @@ func (o Outside) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
 	if err != nil {
 		return nil, err
 	}
-	setup, err := s.requested(o.Context, known, o.Say)
+	setup, err := s.requested(context.Background(), known, o.Say)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (o Outside) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
 	var next []int
 	if fewest == 0 {
 		a.Stage = "pilot"
-		next, err = a.pilot(o.Context)
+		next, err = a.pilot()
 	} else {
 		next, err = a.rest(all)
 	}
@@ -117,12 +117,12 @@ func (o Outside) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
 }
 
 // pilot counts the rollouts that tasks lack of a pilot.
-func (a *Allocated) pilot(ctx context.Context) (next []int, err error) {
+func (a *Allocated) pilot() (next []int, err error) {
 	priors, err := a.known.Priors()
 	if err != nil {
 		return nil, err
 	}
-	d, err := inStages(ctx, design.StagesSettings{Prior: priors, Budget: a.Budget, Stages: 2})
+	d, err := inStages(context.Background(), design.StagesSettings{Prior: priors, Budget: a.Budget, Stages: 2})
 	for _, s := range a.counts {
 		next = append(next, max(0, d.Plan.Pilots-s.Rollouts))
 	}

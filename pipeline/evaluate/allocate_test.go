@@ -38,7 +38,7 @@ func outside(t *testing.T) Outside {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Outside{Context: t.Context(), Config: cfg, Say: func(string) {}}
+	return Outside{Config: cfg, Say: func(string) {}}
 }
 
 // TestAnAllocationIsSpentWholeAndUnbiased runs what allocations of drawn counts say.

@@ -349,8 +349,8 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 	if cells := r.Design.Cells; len(cells) != 2 || cells[0].Least != 27 || cells[1].Least != 11 || r.Suite[0].Rollouts < 27 || r.Suite[1].Rollouts < 11 || r.Design.FreeRisk == nil {
 		t.Errorf("floors of two thirds of 40 and 16 rollouts: %+v, %+v", r.Suite, r.Design)
 	}
-	again, err := evaluate.Rescore(t.Context(), l.configuration(), folder, suite.Names, l.host())
-	if err != nil || again.After.Estimate != r.Estimate || again.After.Suite[0].Estimate != r.Suite[0].Estimate {
+	_, again, err := evaluate.Rescore(t.Context(), l.configuration(), folder, suite.Names, l.host())
+	if err != nil || again.Estimate != r.Estimate || again.Suite[0].Estimate != r.Suite[0].Estimate {
 		t.Errorf("rescored %+v, %v", again, err)
 	}
 	if _, _, err := evaluate.Extend(t.Context(), l.configuration(), folder, suite.Names, 12, l.host()); err != nil {

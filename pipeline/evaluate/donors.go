@@ -18,15 +18,16 @@ func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []
 		if err == nil {
 			found, err = b.ofBenchmark(found)
 		}
-		for _, s := range found {
-			if err == nil {
-				err = b.mayKnow(s, model, seed)
-			}
-		}
 		if err != nil {
 			return nil, requestf("--prior %s: %w", word, err)
 		}
 		for _, s := range found {
+			if s.Setup != nil && !b.outside && s.Setup.Asked["prompts"] != b.tasks.Prompts().SHA256 { // a worse donor, and no estimate is biased by it
+				b.archive().warn(s.Path + " asked other prompts for these tasks: it helps as far as they are as hard as these; the estimate is unbiased all the same")
+			}
+			if r := s.Result; r != nil && r.Model == model && r.Seed == seed && (s.Setup != nil || !r.Outside()) {
+				return nil, requestf("--prior %s: it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", word, model, seed)
+			}
 			d := b.donor(s, model)
 			if !slices.ContainsFunc(d.Rollouts, func(n int) bool { return n > 0 }) {
 				return nil, requestf("--prior %s: %s has none of the tasks of %s: are they of another benchmark?", word, d.Name, b.tasks.ID)
@@ -54,18 +55,6 @@ func (b *Benchmark) ofBenchmark(all []Source) ([]Source, error) {
 		return nil, fmt.Errorf("it has no profile of %s, but of %s", b.tasks.ID, brief(others))
 	}
 	return found, nil
-}
-
-// mayKnow is an error if an evaluation has rollouts of the one under way. It warns of one that
-// asked something else, which makes it a worse donor and no estimate biased.
-func (b *Benchmark) mayKnow(s Source, model string, seed uint64) error {
-	if s.Setup != nil && !b.outside && s.Setup.Asked["prompts"] != b.tasks.Prompts().SHA256 {
-		b.archive().warn(s.Path + " asked other prompts for these tasks: it helps as far as they are as hard as these; the estimate is unbiased all the same")
-	}
-	if r := s.Result; r != nil && r.Model == model && r.Seed == seed && (s.Setup != nil || !r.Outside()) {
-		return fmt.Errorf("it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", model, seed)
-	}
-	return nil
 }
 
 // donor is a source as what is known of the tasks.

@@ -262,19 +262,8 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		return nil, err
 	}
 	defer lease.Release()
-	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil {
-		setup.Design, setup.Used = there.Design, there.Used
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err := s.design(ctx, &setup, stages, lease.Places()); err != nil {
 		return nil, err
-	} else if setup.Extends == nil {
-		cells := setup.Design.Cells
-		if setup.Design, err = s.designOf(ctx, &setup, stages, lease.Places()); err != nil {
-			return nil, err
-		}
-		if !s.named && gainless(&setup) {
-			setup.Used, setup.Design = "uniform", alike(setup.Budget)
-		}
-		setup.Design.Cells = cells
 	}
 	if err := setup.Check(); err != nil {
 		return nil, &RequestError{err}
@@ -308,28 +297,45 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	return result, err
 }
 
-// Rescored is an evaluation whose answers have been scored again.
-type Rescored struct {
-	Before, After *evaluation.Result
-	Folder        string
+// design sets the design of an evaluation: the one that it has begun with, or a new one for
+// servers with a number of places. An extension has its own already.
+func (s *Subject) design(ctx context.Context, setup *evaluation.Setup, stages, places int) error {
+	there, err := evaluation.ReadSetup(setup.Path(s.out()))
+	switch {
+	case err == nil:
+		setup.Design, setup.Used = there.Design, there.Used
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case setup.Extends != nil:
+		return nil
+	}
+	cells := setup.Design.Cells
+	setup.Design, err = s.designOf(ctx, setup, stages, places)
+	if err == nil && !s.named && gainless(setup) {
+		setup.Used, setup.Design = "uniform", alike(setup.Budget)
+	}
+	setup.Design.Cells = cells
+	return err
 }
 
 // Rescore scores the answers of a stored evaluation again, named as in an Archive, by
-// the scorers and the answers of today, and stores the result that follows. Its
-// tasks names the benchmarks' task files, none for benchmarks that it names itself.
-func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (*Rescored, error) {
-	stored, s, err := reopen(cfg, name, benchmarks, h.Warn, evaluation.RolloutsFile, evaluation.RequestsFile)
+// the scorers and the answers of today, and stores the result that follows. before is the
+// evaluation as it was. benchmarks are the benchmarks' task files, none for those that it names
+// itself.
+func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (before *evaluation.Stored, after *evaluation.Result, err error) {
+	before, s, err := reopen(cfg, name, benchmarks, h.Warn, evaluation.RolloutsFile, evaluation.RequestsFile)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := &Rescored{Before: stored.Result, Folder: stored.Folder}
-	return r, s.scoring(h, func(scored scoring) (err error) {
-		lock, err := s.lock(stored.Folder, h)
+	err = s.scoring(h, func(scored scoring) (err error) {
+		lock, err := s.lock(before.Folder, h)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, lock.Release()) }()
-		if stored, err = evaluation.Open(stored.Folder); err != nil { // another process may have replaced it
+		stored, err := evaluation.Open(before.Folder) // another process may have replaced it
+		if err != nil {
 			return err
 		}
 		score, release, err := s.open(ctx, scored)
@@ -339,10 +345,11 @@ func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []
 		}
 		settings := s.settings(*stored.Setup, score, scored.rules, h.Commit)
 		settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
-		r.After, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
+		after, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
 		s.writePage(stored.Folder, h) // of what is there, if it failed
 		return err
 	})
+	return before, after, err
 }
 
 // reopen finds a stored evaluation with the files that are needed, and its model on its

@@ -256,7 +256,7 @@ func TestAlteredEvaluationsAreRefusedByName(t *testing.T) {
 			return err
 		},
 		"rescore": func() error {
-			_, err := evaluate.Rescore(t.Context(), l.configuration(), name, []string{"own.jsonl"}, l.host())
+			_, _, err := evaluate.Rescore(t.Context(), l.configuration(), name, []string{"own.jsonl"}, l.host())
 			return err
 		},
 	}
@@ -313,12 +313,11 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"answer":"2"`, `"answer":"7777"`, 1))
 	l.evaluate(request(6, 42))
 	heard(t, l.warned, "speceval evaluate rescore "+folder)
-	rescored, err := evaluate.Rescore(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed42", []string{"own.jsonl"}, l.host())
+	before, after, err := evaluate.Rescore(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed42", []string{"own.jsonl"}, l.host())
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := rescored.After
-	if n := after.Rows[0].PilotPasses + after.Rows[0].ContinuationPasses; n != 0 || after.Rules == r.Rules || rescored.Before.Rules != r.Rules || rescored.Folder != folder {
+	if n := after.Rows[0].PilotPasses + after.Rows[0].ContinuationPasses; n != 0 || after.Rules == r.Rules || before.Result.Rules != r.Rules || before.Folder != folder {
 		t.Errorf("%d rollouts of a task with another answer pass: %+v", n, after)
 	}
 	if stored, err := l.archive("out").Stored(folder); err != nil || stored.Result.Estimate != after.Estimate || stored.Result.Estimate >= r.Estimate || len(l.warned) > 0 {
@@ -328,7 +327,7 @@ func TestOtherAnswersAreRescored(t *testing.T) {
 		t.Errorf("the page is not of the mean %.4f: %v", after.Estimate, err)
 	}
 	l.write("own.jsonl", strings.Replace(ownBenchmark, `"red"`, `"violet"`, 1))
-	_, err = evaluate.Rescore(t.Context(), l.configuration(), folder, []string{"own.jsonl"}, l.host())
+	_, _, err = evaluate.Rescore(t.Context(), l.configuration(), folder, []string{"own.jsonl"}, l.host())
 	faulty(t, err, true, "its task 3 is red")
 }
 

@@ -21,9 +21,8 @@ import (
 // Outside makes setups of evaluations whose rollouts another program runs, of tasks that
 // are known by their ids alone.
 type Outside struct {
-	Context context.Context
-	Config  *config.Config // for stored evaluations and designs
-	Say     func(string)   // what people should know
+	Config *config.Config // for stored evaluations and designs
+	Say    func(string)   // what people should know
 }
 
 // Bounds of donors: the time that a design takes, and sums that are exact.
@@ -94,7 +93,7 @@ func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	setup, err := s.requested(o.Context, m, say)
+	setup, err := s.requested(context.Background(), m, say)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -105,7 +104,7 @@ func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 		return nil, nil, &protocol.FieldError{Field: "clusters", Message: fmt.Sprintf("of %d tasks, want %d", len(m.Clusters), len(m.Tasks))}
 	}
 	setup.Clusters, setup.Asked = m.Clusters, map[string]string{}
-	if setup.Design, err = s.designOf(o.Context, &setup, m.Stages, max(1, m.Places)); err != nil {
+	if setup.Design, err = s.designOf(context.Background(), &setup, m.Stages, max(1, m.Places)); err != nil {
 		return nil, nil, err
 	}
 	return &setup, notes, nil

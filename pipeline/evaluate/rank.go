@@ -115,9 +115,6 @@ func (b *Benchmark) contest(q Ranking, r evaluation.Spec, h Host) (*contest, err
 	var names []string
 	for _, name := range q.Models {
 		s, err := b.With(name)
-		if err == nil {
-			err = s.onLoss(r.OnLoss)
-		}
 		if err != nil {
 			return nil, err
 		}

@@ -199,7 +199,7 @@ func (s *Subject) settings(setup evaluation.Setup, score scorer, rules, commit s
 			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.cfg, s.model),
 			Seed: seed.Root(setup.Seed).Child("evaluate").Child(s.tasks.ID).Child(s.model.ID),
 		},
-		Clock: clock.Wall{}, Footer: map[string]string{"speceval.commit": commit},
+		Clock: clock.Wall{}, Commit: commit,
 	}
 }
 

@@ -3,7 +3,6 @@ package protocol
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,7 +100,7 @@ func (s *Server) start(m *startMessage) (any, error) {
 		past = slices.DeleteFunc(earlier.records(), func(r *record) bool { return r.Number > result.Rows[earlier.index[r.Task]].Rollouts() })
 	}
 	setup, notes, err := s.Setup(m.Spec, was, result)
-	if field := (*FieldError)(nil); err != nil && !errors.As(err, &field) && !errors.Is(err, context.Canceled) {
+	if field := (*FieldError)(nil); err != nil && !errors.As(err, &field) {
 		err = faultf("start", "%v", err)
 	}
 	if err != nil {
@@ -303,24 +302,12 @@ func (s *Server) keepResult() error {
 const longestLine = 64 << 20
 
 // Serve replies to messages, a line each, until there are no more. Replies come in the
-// order of messages, one for each. It ends with the context, when what was replied to is
-// kept.
-func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.serve(ctx, in, out) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+// order of messages, one for each.
+func (s *Server) Serve(in io.Reader, out io.Writer) error {
 	lines, replies := bufio.NewReaderSize(in, 1<<16), bufio.NewWriterSize(out, 1<<16)
 	encoder := json.NewEncoder(replies)
 	encoder.SetEscapeHTML(false)
-	for ctx.Err() == nil {
+	for {
 		line, err := readLine(lines)
 		var reply any
 		var field *FieldError
@@ -344,7 +331,6 @@ func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 			return fmt.Errorf("reply: %w", err)
 		}
 	}
-	return nil
 }
 
 // readLine reads a line. One that is too long is read past, and a *FieldError. What ends

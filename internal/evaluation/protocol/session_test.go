@@ -2,7 +2,6 @@ package protocol_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -574,20 +573,15 @@ func TestAFolderKeepsOneEvaluation(t *testing.T) {
 func TestLinesFromOutside(t *testing.T) {
 	in := startLine(3, "") + "\n" + strings.Repeat("x", 65<<20) + "\n" + `{"type":"next","most":1}` + "\n"
 	var out strings.Builder
-	if err := server(nil).Serve(t.Context(), strings.NewReader(in), &out); err != nil {
+	if err := server(nil).Serve(strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 3 || !strings.Contains(lines[1], `"field":"line"`) || !strings.Contains(lines[2], `"task":"t0"`) {
 		t.Errorf("replies are %.300q", lines)
 	}
-	if err := server(nil).Serve(t.Context(), strings.NewReader(`{"type":"ne`), &out); err == nil || !strings.Contains(err.Error(), "cut off") {
+	if err := server(nil).Serve(strings.NewReader(`{"type":"ne`), &out); err == nil || !strings.Contains(err.Error(), "cut off") {
 		t.Errorf("a message that was cut off: %v", err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := server(nil).Serve(ctx, strings.NewReader(in), &out); err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
 	}
 }
 

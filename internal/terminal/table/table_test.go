@@ -72,16 +72,12 @@ func TestBadTablesAreRefused(t *testing.T) {
 	}
 }
 
-func TestSmallNegativeNumbersPrintWithoutASign(t *testing.T) {
-	if got := (Format{Decimals: 2}).Print(-0.001); got != "0.00" {
-		t.Errorf("got %q", got)
-	}
-	if got := (Format{Decimals: 2}).Print(-0.01); got != "-0.01" {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestSignsAndFineDecimals(t *testing.T) {
+	for v, want := range map[float64]string{-0.001: "0.00", -0.01: "-0.01"} { // a small negative number has no sign
+		if got := (Format{Decimals: 2}).Print(v); got != want {
+			t.Errorf("%v prints %s, want %s", v, got, want)
+		}
+	}
 	f := Format{Decimals: 2, Percent: true, Signed: true, Fine: true}
 	for v, want := range map[float64]string{
 		0.028876: "+2.89%", 0.00073463: "+0.073%", -0.0736: "-7.36%", 0.00139457: "+0.14%",
