@@ -11,67 +11,39 @@ import (
 const room = 64 << 20
 
 // shelf has the tests that are in memory: of the last tasks as many as there is room for, or of one
-// task that has more. Two tasks with more are never in memory together.
+// task that has more.
 type shelf struct {
-	loading sync.Mutex   // of those who change the shelf
-	use     sync.RWMutex // held for reading while tests are used
-	scorers []*Scorer    // of the tasks, in the order in which they were loaded
-	size    int          // of all their tests
+	mu      sync.Mutex
+	scorers []*Scorer // of the tasks, in the order in which they were loaded
+	size    int       // bytes of all their tests
 }
 
-// tests are the tests of the task, for as long as done is not called.
-func (s *Scorer) tests(ctx context.Context) (tests []scoring.Test, done func(), err error) {
+// tests are the tests of the task. Programs that use them keep them, whatever the shelf does.
+func (s *Scorer) tests(ctx context.Context) ([]scoring.Test, error) {
 	all := &s.runner.shelf
-	all.use.RLock()
-	if kept := s.kept.Load(); kept != nil {
-		return kept.tests, all.use.RUnlock, nil
-	}
-	all.use.RUnlock()
-	all.loading.Lock()
-	defer all.loading.Unlock()
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	if s.kept.Load() == nil { // no other program of the task came first
-		if err := all.add(s); err != nil {
-			return nil, nil, err
-		}
-	}
-	all.use.RLock()
-	return s.kept.Load().tests, all.use.RUnlock, nil
-}
-
-// loaded are tests in memory.
-type loaded struct {
-	tests []scoring.Test
-	size  int // bytes
-}
-
-// add loads the tests of a task.
-func (all *shelf) add(s *Scorer) error {
-	if all.size > room {
-		all.use.Lock() // once nothing uses them
-		all.drop()
-		all.use.Unlock()
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if s.kept != nil || ctx.Err() != nil {
+		return s.kept, ctx.Err()
 	}
 	tests, err := s.load()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	kept := loaded{tests: tests}
-	for _, test := range tests {
-		kept.size += len(test.Input) + len(test.Output)
+	s.kept = tests
+	all.scorers, all.size = append(all.scorers, s), all.size+size(tests)
+	for all.size > room && len(all.scorers) > 1 {
+		all.size -= size(all.scorers[0].kept)
+		all.scorers[0].kept = nil
+		all.scorers = all.scorers[1:]
 	}
-	for len(all.scorers) > 0 && all.size+kept.size > room {
-		all.drop()
-	}
-	s.kept.Store(&kept)
-	all.scorers, all.size = append(all.scorers, s), all.size+kept.size
-	return nil
+	return tests, nil
 }
 
-// drop takes the oldest tests from the shelf; programs that use them go on.
-func (all *shelf) drop() {
-	all.size -= all.scorers[0].kept.Swap(nil).size
-	all.scorers = all.scorers[1:]
+// size is the size of tests in bytes.
+func size(tests []scoring.Test) (n int) {
+	for _, test := range tests {
+		n += len(test.Input) + len(test.Output)
+	}
+	return n
 }

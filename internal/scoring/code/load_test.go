@@ -29,12 +29,10 @@ func used(t *testing.T, times int, tasks ...*Scorer) {
 		var programs sync.WaitGroup
 		for range times {
 			programs.Go(func() {
-				tests, done, err := s.tests(t.Context())
+				tests, err := s.tests(t.Context())
 				if err != nil || len(tests) != 1 {
-					t.Error(tests, err)
-					return
+					t.Error(len(tests), err)
 				}
-				done()
 			})
 		}
 		programs.Wait()
@@ -55,7 +53,7 @@ func TestTestsAreLoadedOnceForAllPrograms(t *testing.T) {
 		}
 		size := 0
 		for _, s := range r.shelf.scorers {
-			size += s.kept.Load().size
+			size += len(s.kept[0].Input) + len(s.kept[0].Output)
 		}
 		if size != r.shelf.size || size > room && len(r.shelf.scorers) > 1 {
 			t.Errorf("%s: %d tasks of %d bytes on the shelf, which says %d", what, len(r.shelf.scorers), size, r.shelf.size)
@@ -69,56 +67,17 @@ func TestTestsAreLoadedOnceForAllPrograms(t *testing.T) {
 	want("half again", 2, 2, 1)
 }
 
-// A task with more tests than there is room for waits until another one's are not used any more.
-func TestLargeTestsWaitForOneAnother(t *testing.T) {
-	for size, alone := range map[int]bool{room / 2: false, room: false, room + 2: true} {
-		r := &Runner{}
-		first, _ := counted(r, size)
-		second, _ := counted(r, room+2)
-		_, done, err := first.tests(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, another, err := first.tests(t.Context()) // programs of one task run together
-		if err != nil {
-			t.Fatal(err)
-		}
-		another()
-		came := make(chan struct{})
-		go func() {
-			defer close(came)
-			used(t, 1, second)
-		}()
-		if !alone {
-			<-came
-			done()
-			continue
-		}
-		select {
-		case <-came:
-			t.Errorf("two tasks with tests of %d bytes are in memory together", size)
-		case <-time.After(20 * time.Millisecond): // it cannot come, however long
-		}
-		done()
-		<-came
-	}
-}
-
 func TestTestsThatCannotBeLoaded(t *testing.T) {
 	r := &Runner{}
 	s := New(r, false, func() ([]scoring.Test, error) { return nil, errors.New("no such file") })
-	func() {
-		defer func() { recover() }()
-		New(r, false, func() ([]scoring.Test, error) { panic("odd") }).tests(t.Context())
-	}()
 	for range 2 {
-		if _, _, err := s.tests(t.Context()); err == nil || err.Error() != "no such file" {
+		if _, err := s.tests(t.Context()); err == nil || err.Error() != "no such file" {
 			t.Error(err)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, _, err := s.tests(ended); !errors.Is(err, context.Canceled) {
+	if _, err := s.tests(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("after an interrupt: %v", err)
 	}
 }
