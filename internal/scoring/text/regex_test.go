@@ -41,9 +41,6 @@ func TestPattern(t *testing.T) {
 	if v, _ := Pattern("a").Score(t.Context(), scoring.Response{Text: "a", Cut: true}); v.Correct() || v.Note == "" {
 		t.Errorf("%+v", v)
 	}
-	if v := check(Pattern("a*"), `\boxed{`+strings.Repeat("a", 9000)+"}"); v.Correct() || !strings.Contains(v.Note, "9000 bytes") {
-		t.Errorf("%+v", v)
-	}
 }
 
 func TestPatternFault(t *testing.T) {
@@ -64,27 +61,6 @@ func TestPatternFault(t *testing.T) {
 	}
 }
 
-// An answer of more than 8 KiB is not matched, whatever the expression.
-func TestLongAnswers(t *testing.T) {
-	for length, right := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
-		if v := check(Pattern(`x+`), strings.Repeat("x", length)); v.Correct() != right || !right && !strings.Contains(v.Note, "at most 8192") {
-			t.Errorf("%d bytes: %+v", length, v)
-		}
-	}
-}
-
-func TestSample(t *testing.T) {
-	for expression, found := range map[string]bool{
-		`4\d`: true, `(?i)paris`: true, `a|b|c{3,5}`: true, `.+@.+\.[a-z]{2,}`: true, `^x$`: true, `\bword\b`: true, `[^a-z0-9]`: true,
-		`\p{Greek}+`: true, `a*`: true, `[^\x00-\x{10FFFF}]`: false, `a\Bb`: true, `a\b\Bc`: false, `(`: false, `x^y`: false,
-	} {
-		text, ok := Sample(expression)
-		if ok != found || ok && text != "" && !strings.ContainsAny(text, `\{}`) && !check(Pattern(expression), `\boxed{`+text+"}").Correct() {
-			t.Errorf("%q: %q, %t", expression, text, ok)
-		}
-	}
-}
-
 func FuzzPattern(f *testing.F) {
 	f.Add(`4\d|(a{2}b?)*`, `\boxed{42}`)
 	f.Add(`(?i)[^a-z]+$`, "Answer: X")
@@ -93,6 +69,5 @@ func FuzzPattern(f *testing.F) {
 		if v.Reward != 0 && v.Reward != 1 || len(v.Answer) > 500 || len(v.Note) > 500 || v.Correct() && PatternFault(expression) != "" {
 			t.Fatalf("%q, %q: %+v", expression, text, v)
 		}
-		Sample(expression)
 	})
 }
