@@ -88,7 +88,7 @@ var (
 var remark = regexp.MustCompile(`(\d[^\n(]*) \((?i:the|i\.?e\.?,?|that is|since|because|as|which|note:?|approximately|approx\.?|about|rounded|only|also|or (?:about|approximately)) [^()]*\)[.*]*\s*$`)
 
 // attained is a last sentence of a value and where it is attained: the area is 5 when x = 2.
-var attained = regexp.MustCompile(`((?:^|[.!?\n])[^.!?;\n=\d]* is \**(?:-?\d[\d.,/]*|\$[^$=]+\$)\**(?: [a-z/²³]+){0,3}),? (?:when|where|at|for|if) \$?(?:[a-z] ?= ?)+[^=\s?]+[.*]*\s*$`)
+var attained = regexp.MustCompile(`((?:^|[.!?\n])(?:[^.!?;\n=\d]* is )?\**(?:-?\d[\d.,/]*|\$[^$=]+\$)\**(?: [a-z/²³]+){0,3}),? (?:which is |is )?(?:(?:attained|achieved|obtained|reached|occurring) )?(?:only )?(?:when|where|at|for|if) [$(]*(?:[a-z]\w* ?= ?)+[^=\s?]+[.*]*\s*$`)
 
 // unchecked is a text without a remark at its end, and without a check, which has the
 // last number before it and says no more than that this holds: x = 16. Check: 16 + 2 = 18.

@@ -264,7 +264,7 @@ var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}[.,:;]*(?:\s|$)`)
 var signed = regexp.MustCompile(`^(?:minus|negative) [\d.]`)
 
 // because begins what is no part of a value before it: its reason, where it is attained, or $5 more.
-var because = regexp.MustCompile(`\d(?:( (?:more|fewer|extra)\b[^\d=]*$|,? (?:which is )?(?:attained|achieved|obtained|reached) (?:only )?(?:at|when|where|for) [$(]*[a-z]\w* ?=)|[^.]*?(,? because |, since |, which (?:he|she|they|we|I) ))`)
+var because = regexp.MustCompile(`\d(?:( (?:more|fewer|extra)\b[^\d=]*$)|[^.]*?(,? because |, since |, which (?:he|she|they|we|I) ))`)
 
 // total is a sum at the end of a sentence, behind what it is of: 8*5=40, total $64; or $15 in total.
 var total = regexp.MustCompile(`, (?:(?:so |and )?(?:the |a )?total(?: is| of| =|:)? (\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)?|(\$?\d[\d,]*(?:\.\d+)?)(?: [a-z]+)? (?:in total|in all|altogether))[.!* ]*$`)
@@ -316,7 +316,7 @@ func lastMath(text string) (p span, content string, ok bool) {
 		recent = append(recent, f)
 		return true
 	})
-	if n := len(recent); n > 1 && (counted.MatchString(text[recent[n-2].From:]) || condition.MatchString(text[recent[n-2].End:recent[n-1].Start]) && strings.Contains(text[recent[n-1].From:recent[n-1].To], "=")) {
+	if n := len(recent); n > 1 && counted.MatchString(text[recent[n-2].From:]) {
 		recent = recent[:n-1]
 	}
 	last := len(recent) - 1
@@ -349,9 +349,6 @@ func lastMath(text string) (p span, content string, ok bool) {
 	}
 	return p, content, true
 }
-
-// condition says where the value before it is attained: -50, attained at x = 5.
-var condition = regexp.MustCompile(`^[ ,$]*(?:which is |is )?(?:attained |achieved |obtained |reached |occurring )?(?:when|where|at) $`)
 
 // counted is a number at the end of a text with the name of what it counts: $5$ such triples $(a,b,c)$.
 var counted = regexp.MustCompile(`^\d[\d,]*\s*(?:\$|\\\)) (?:such |ordered |possible |distinct |different |valid |integer |positive |real )*(?:pairs|triples|quadruples|tuples|points|solutions|(?:values|choices) (?:of|for)) (?:\$|\\\()\(?[a-z](?:, ?[a-z])*\)?(?:\$|\\\))[.*]*\s*$`)
