@@ -16,31 +16,28 @@ import (
 	"speceval/internal/store/rowfile"
 )
 
-// Compare compares the results in an output folder with those in another one, byte for
-// byte: every file of [Lab.Results], and of the manifests keys,
-// inputs and outputs.
-func (l *Lab) Compare(want, got string) []Difference {
+// Compare lists the differences of the results in two output folders, byte for byte: of every
+// file of [Lab.Results], and of keys, inputs and outputs in the manifests.
+func (l *Lab) Compare(want, got string) []string {
 	l.Helper()
 	return l.compare(want, got, func(string) bool { return true })
 }
 
-// CompareRollouts compares the parts of rollouts alone, by their rows, without the
-// columns latency_seconds and server: two runs never agree on them, since no seed
+// SameRollouts reports whether the parts of rollouts are the same bytes.
+func (l *Lab) SameRollouts(want, got string) bool { return len(l.compare(want, got, isPart)) == 0 }
+
+// CompareRollouts lists the differences of the parts of rollouts alone, by their rows, without
+// the columns latency_seconds and server: two runs never agree on them, since no seed
 // determines them.
-func (l *Lab) CompareRollouts(want, got string) (found []Difference) {
+func (l *Lab) CompareRollouts(want, got string) (found []string) {
 	l.Helper()
 	for _, name := range l.either(want, got, isPart) {
-		why, err := compareParts(filepath.Join(want, filepath.FromSlash(name)), filepath.Join(got, filepath.FromSlash(name)))
-		l.OK(err)
-		if why != "" {
-			found = append(found, Difference{name, 1, why})
+		if why := l.compareParts(filepath.Join(want, name), filepath.Join(got, name)); why != "" {
+			found = append(found, name+" "+why)
 		}
 	}
 	return found
 }
-
-// SameRollouts reports whether the parts of rollouts are the same bytes.
-func (l *Lab) SameRollouts(want, got string) bool { return len(l.compare(want, got, isPart)) == 0 }
 
 func isPart(name string) bool { return strings.HasPrefix(name, "generate/") }
 
@@ -52,49 +49,19 @@ func (l *Lab) either(want, got string, wanted func(name string) bool) []string {
 	return slices.Compact(all)
 }
 
-func (l *Lab) compare(want, got string, wanted func(name string) bool) (found []Difference) {
+func (l *Lab) compare(want, got string, wanted func(name string) bool) (found []string) {
 	l.Helper()
 	for _, name := range l.either(want, got, wanted) {
-		d, err := compareFile(want, got, name)
-		l.OK(err)
-		if d != nil {
-			found = append(found, *d)
+		a, errA := os.ReadFile(filepath.Join(want, name))
+		b, errB := os.ReadFile(filepath.Join(got, name))
+		if errors.Is(errors.Join(errA, errB), fs.ErrNotExist) {
+			found = append(found, name+" is in one of the folders alone")
+			continue
+		}
+		if l.OK(errA, errB); !bytes.Equal(a, b) {
+			found = append(found, fmt.Sprintf("%s differs, %d bytes and %d", name, len(a), len(b)))
 		}
 	}
-	return append(found, l.compareManifests(want, got, wanted)...)
-}
-
-func compareFile(want, got, name string) (*Difference, error) {
-	a, errA := os.ReadFile(filepath.Join(want, filepath.FromSlash(name)))
-	b, errB := os.ReadFile(filepath.Join(got, filepath.FromSlash(name)))
-	switch {
-	case errors.Is(errA, fs.ErrNotExist):
-		return &Difference{name, max(1, len(b)), "should not be there"}, errB
-	case errors.Is(errB, fs.ErrNotExist):
-		return &Difference{name, max(1, len(a)), "is not there"}, errA
-	case errA != nil || errB != nil:
-		return nil, errors.Join(errA, errB)
-	case bytes.Equal(a, b):
-		return nil, nil
-	}
-	return &Difference{name, differing(a, b), fmt.Sprintf("differs, %d bytes and %d", len(a), len(b))}, nil
-}
-
-// differing counts the bytes that differ in two texts.
-func differing(a, b []byte) int {
-	shorter := min(len(a), len(b))
-	n := max(len(a), len(b)) - shorter
-	for i := range shorter {
-		if a[i] != b[i] {
-			n++
-		}
-	}
-	return n
-}
-
-// compareManifests compares keys, inputs and outputs of units whose first output is
-// wanted.
-func (l *Lab) compareManifests(want, got string, wanted func(name string) bool) (found []Difference) {
 	units := func(out string) map[string]Manifest {
 		all := make(map[string]Manifest)
 		for _, m := range l.Units(out, Stages...) {
@@ -106,14 +73,11 @@ func (l *Lab) compareManifests(want, got string, wanted func(name string) bool) 
 		return all
 	}
 	a, b := units(want), units(got)
-	for _, name := range slices.Sorted(maps.Keys(a)) {
+	names := slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		if !reflect.DeepEqual(a[name], b[name]) {
-			found = append(found, Difference{"the manifest of " + name, 1, "is missing, or of another key or other files"})
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(b)) {
-		if _, ok := a[name]; !ok {
-			found = append(found, Difference{"the manifest of " + name, 1, "should not be there"})
+			found = append(found, "the manifest of "+name+" is in one of the folders alone, or of another key or other files")
 		}
 	}
 	return found
@@ -125,14 +89,13 @@ func (l *Lab) compareManifests(want, got string, wanted func(name string) bool) 
 var own = []string{"manifests", "scratch", "superseded", "logs", "slurm", ".lock", "report.html"}
 
 // Results lists the files of an output folder that must be the same bytes in every
-// run of an experiment: all but the program's own, report.html and what was moved
-// aside. They are slash-separated and sorted.
+// run of an experiment, sorted: all but the program's own, report.html and what was moved
+// aside.
 func (l *Lab) Results(out string) (all []string) {
 	l.Helper()
 	for _, path := range l.Walk(out) {
 		name, err := filepath.Rel(out, path)
 		l.OK(err)
-		name = filepath.ToSlash(name)
 		top, _, _ := strings.Cut(name, "/")
 		if !slices.Contains(own, top) && !strings.Contains(name, ".edited-") {
 			all = append(all, name)
@@ -142,33 +105,24 @@ func (l *Lab) Results(out string) (all []string) {
 }
 
 // compareParts returns how two parts differ; "" if they do not.
-func compareParts(want, got string) (string, error) {
-	_, errWant := os.Stat(want)
-	_, errGot := os.Stat(got)
-	if errors.Is(errors.Join(errWant, errGot), fs.ErrNotExist) {
-		return "is in one of the folders alone", nil
-	}
+func (l *Lab) compareParts(want, got string) string {
+	l.Helper()
 	a, footA, errA := rowfile.ReadFile[rollout.Rollout](want)
 	b, footB, errB := rowfile.ReadFile[rollout.Rollout](got)
-	if err := errors.Join(errA, errB); err != nil {
-		return "", err
+	if errors.Is(errors.Join(errA, errB), fs.ErrNotExist) {
+		return "is in one of the folders alone"
 	}
-	if !maps.Equal(footA, footB) {
-		return fmt.Sprintf("says of itself %v, and should %v", footB, footA), nil
-	}
-	if len(a) != len(b) {
-		return fmt.Sprintf("has %d rollouts, want %d", len(b), len(a)), nil
+	l.OK(errA, errB)
+	if !maps.Equal(footA, footB) || len(a) != len(b) {
+		return fmt.Sprintf("has %d rollouts and says of itself %v, and should have %d and say %v", len(b), footB, len(a), footA)
 	}
 	for i := range a {
-		if x, y := determined(a[i]), determined(b[i]); !reflect.DeepEqual(x, y) {
-			return fmt.Sprintf("has another %v of %s", y.ID(), y.TaskID), nil
+		for _, r := range []*rollout.Rollout{&a[i], &b[i]} { // the columns that its seed does not determine
+			r.LatencySeconds, r.Server = 0, ""
+		}
+		if !reflect.DeepEqual(a[i], b[i]) {
+			return fmt.Sprintf("has another %v of %s", b[i].ID(), b[i].TaskID)
 		}
 	}
-	return "", nil
-}
-
-// determined is a rollout without the columns that its seed does not determine.
-func determined(r rollout.Rollout) rollout.Rollout {
-	r.LatencySeconds, r.Server = 0, ""
-	return r
+	return ""
 }

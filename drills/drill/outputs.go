@@ -3,7 +3,6 @@ package drill
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -111,15 +110,6 @@ func (l *Lab) CopyStage(from, to, stage string) {
 		}
 	}
 }
-
-// Difference is a file that two output folders do not have alike.
-type Difference struct {
-	Path  string // slash-separated, relative to both
-	Bytes int    // that differ, of the longer one
-	Why   string
-}
-
-func (d Difference) String() string { return fmt.Sprintf("%s %s", d.Path, d.Why) }
 
 // Rollouts lists the rollouts that a run must store, a number of each task, with their seeds. A
 // seed is the first 63 bits of the node generate, benchmark, model, task id, number of the

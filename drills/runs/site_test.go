@@ -128,14 +128,9 @@ func (s *site) compare(out string) {
 	if s.watch != nil {
 		s.count(out)
 	}
-	want, differing := s.reference(out), 0
-	found := append(s.CompareRollouts(s.undisturbed(), out), s.Compare(want, out)...)
-	for _, d := range found {
-		s.Logf("%s: %v", out, d)
-		differing += d.Bytes
-	}
-	if len(found) > 0 {
-		s.Fatalf("%d bytes differ", differing)
+	want := s.reference(out)
+	if found := append(s.CompareRollouts(s.undisturbed(), out), s.Compare(want, out)...); len(found) > 0 {
+		s.Fatalf("%s differs: %s", out, strings.Join(found, "\n"))
 	}
 	if want != s.undisturbed() {
 		s.OK(os.RemoveAll(want))

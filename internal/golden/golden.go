@@ -55,29 +55,20 @@ func Document(tables []string) string {
 	return b.String()
 }
 
-// Compile typesets document, source text, in a fresh folder and returns the
-// path of the PDF. Without pdflatex or booktabs the test is skipped, or
-// fails where required.
-func Compile(t *testing.T, required bool, document string) string {
+// Compile typesets document, source text, in a fresh folder, like CompileFolder.
+func Compile(t *testing.T, required bool, document string) {
 	t.Helper()
-	lacking(t, required)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "doc.tex"), []byte(document), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "doc.tex")
-	cmd.Dir = dir
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("pdflatex: %v\n%s", err, tail(log.String(), 40))
-	}
-	return filepath.Join(dir, "doc.pdf")
+	CompileFolder(t, required, dir, "doc.tex")
 }
 
-// lacking skips the test where pdflatex or booktabs is not there, or fails it
-// where required.
-func lacking(t *testing.T, required bool) {
+// CompileFolder typesets a document of a folder, until its references are right, and returns
+// the paths of the PDF and of TeX's log. Without pdflatex or booktabs the test is skipped, or
+// fails where required.
+func CompileFolder(t *testing.T, required bool, dir, document string) (pdf, log string) {
 	t.Helper()
 	lack := t.Skipf
 	if required {
@@ -89,28 +80,13 @@ func lacking(t *testing.T, required bool) {
 	if err := exec.Command("kpsewhich", "booktabs.sty").Run(); err != nil {
 		lack("LaTeX lacks booktabs (Debian: texlive-latex-recommended): %v", err)
 	}
-}
-
-// tail is the last n lines of s.
-func tail(s string, n int) string {
-	lines := strings.Split(s, "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-// CompileFolder typesets a document of a folder, until its references are right, and returns
-// the paths of the PDF and of TeX's log. It has the needs and failures of Compile.
-func CompileFolder(t *testing.T, required bool, dir, document string) (pdf, log string) {
-	t.Helper()
-	lacking(t, required)
 	job := filepath.Join(t.TempDir(), strings.TrimSuffix(document, ".tex"))
 	for range 4 {
 		cmd := exec.Command("pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape",
 			"-output-directory="+filepath.Dir(job), document)
 		cmd.Dir = dir
-		var output bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &output, &output
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("pdflatex: %v\n%s", err, tail(output.String(), 40))
+		if output, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("pdflatex: %v\n%s", err, output[max(0, len(output)-4000):])
 		}
 		said, err := os.ReadFile(job + ".log")
 		if err != nil {

@@ -14,7 +14,6 @@ import (
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/servers/worker"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -180,7 +179,7 @@ func (s *setting) measureMissing(ctx context.Context, job *dag.Job, all []execut
 		err := e.measure(ctx, b, warm)
 		warm = err == nil // what voids a run may leave a replica cold
 		switch {
-		case errors.Is(err, worker.ErrVoid):
+		case errors.Is(err, router.ErrVoid):
 			voids = append(voids, err)
 			if err := kept.void(s.Measured.Clock.Now(), err); err != nil {
 				return err
@@ -232,7 +231,7 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 	if err != nil {
 		return err
 	}
-	w := worker.Worker{
+	w := router.Worker{
 		Pool: b.Pool, Request: e.requester(lengths), Replicas: e.Measured.Replicas, Return: e.Measured.Return, Clock: e.Measured.Clock,
 	}
 	reward := e.coupledRewards()
@@ -274,7 +273,7 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 	}
 	if err == nil {
 		if fault := o.check(); fault != nil {
-			err = fmt.Errorf("%w: %w", worker.ErrVoid, fault)
+			err = fmt.Errorf("%w: %w", router.ErrVoid, fault)
 		}
 	}
 	if err != nil {

@@ -44,35 +44,6 @@ func TestTimeIsTheModels(t *testing.T) {
 	}
 }
 
-func TestBatchIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := imitation.New(timed(1))
-		defer r.Close()
-		begin := time.Now()
-		ends := make(chan time.Duration, 6)
-		for i := range 6 { // of which 4 may run
-			go func() {
-				post(r, chats, chat(fmt.Sprintf(`,"max_tokens":%d,"ignore_eos":true`, 10*(i+1))))
-				ends <- time.Since(begin)
-			}()
-			synctest.Wait() // so that they arrive in order
-		}
-		if running, waiting := metric(t, r, "num_requests_running"), metric(t, r, "num_requests_waiting{"); running+waiting == 0 || running > 4 {
-			t.Errorf("%v run and %v wait", running, waiting)
-		}
-		time.Sleep(15 * time.Millisecond)
-		if running, waiting := metric(t, r, "num_requests_running"), metric(t, r, "num_requests_waiting{"); running != 4 || waiting != 2 {
-			t.Errorf("%v run and %v wait, want 4 and 2", running, waiting)
-		}
-		// The first arrived alone, in the middle of a step that the others missed.
-		for i, want := range []int{10, 21, 31, 41, 60, 81} {
-			if got := <-ends; got != time.Duration(want)*10*time.Millisecond {
-				t.Errorf("number %d ends after %v, want %v", i, got, time.Duration(want)*10*time.Millisecond)
-			}
-		}
-	})
-}
-
 // reader is a client that reads a stream when it likes.
 type reader struct {
 	*httptest.ResponseRecorder
@@ -134,37 +105,6 @@ func TestStreamInterval(t *testing.T) {
 			t.Errorf("usage is %v: the first token and the last are never held back, the others until 16", got)
 		}
 	})
-}
-
-func TestAbortFreesThePlaceWithinAStep(t *testing.T) {
-	for _, body := range []string{chat(`,"max_tokens":900` + everyUsage), chat(`,"max_tokens":900,"ignore_eos":true`)} {
-		synctest.Test(t, func(t *testing.T) {
-			r := imitation.New(timed(1))
-			defer r.Close()
-			ctx, leave := context.WithCancel(t.Context())
-			gone := make(chan reader)
-			go func() { gone <- stream(ctx, r, 0, body) }()
-			time.Sleep(205 * time.Millisecond) // in the 21st step
-			leave()
-			got := <-gone
-			synctest.Wait()
-			if strings.Contains(body, "stream") {
-				all := events(t, got.Body)
-				if seen := parse(t, []byte(all[len(all)-1])).Usage.Completion; seen != 20 {
-					t.Errorf("the client saw %d tokens", seen)
-				}
-			}
-			time.Sleep(10 * time.Millisecond)
-			for name, want := range map[string]float64{
-				"num_requests_running": 0, "generation_tokens_total": 20, "prompt_tokens_total": 33,
-				"request_success_total": 0,
-			} {
-				if got := metric(t, r, name); got != want {
-					t.Errorf("%s is %v, want %v", name, got, want)
-				}
-			}
-		})
-	}
 }
 
 func TestClosedReplicaEndsItsRequests(t *testing.T) {

@@ -78,24 +78,12 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 
 // answer is what tests read of responses and chunks.
 type answer struct {
-	ID      string
 	Choices []struct {
 		Message, Delta struct{ Content, Reasoning *string }
-		Text           string
-		Finish         *string `json:"finish_reason"`
-		Stop           any     `json:"stop_reason"`
 		IDs            []int32 `json:"token_ids"`
 	}
 	Usage *struct {
-		Prompt     int `json:"prompt_tokens"`
 		Completion int `json:"completion_tokens"`
-		Total      int `json:"total_tokens"`
-	}
-	PromptIDs []int32 `json:"prompt_token_ids"`
-	Error     *struct {
-		Message, Type string
-		Param         *string
-		Code          int
 	}
 }
 

@@ -1,10 +1,6 @@
 package ending
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // tags open and close the thinking in a text, as models write it where their server has
 // no reasoning parser: DeepSeek, Qwen and most others; Mistral; gpt-oss (Harmony); Seed;
@@ -17,28 +13,17 @@ var tags = []struct{ open, end string }{
 	{"<|begin_of_thought|>", "<|end_of_thought|>"},
 }
 
-// mark is a tag in a text.
-type mark struct {
-	from, to int
-	opens    bool
-}
-
-// marks are the tags in a text, in order.
-func marks(text string) (all []mark) {
+// tagAt is the length of the tag that a text begins with, 0 without one, and whether it opens.
+func tagAt(text string) (length int, opens bool) {
 	for _, t := range tags {
-		for _, tag := range [...]string{t.open, t.end} {
-			for at := 0; ; {
-				i := strings.Index(text[at:], tag)
-				if i < 0 {
-					break
-				}
-				all = append(all, mark{at + i, at + i + len(tag), tag == t.open})
-				at += i + len(tag)
-			}
+		if strings.HasPrefix(text, t.open) {
+			return len(t.open), true
+		}
+		if strings.HasPrefix(text, t.end) {
+			return len(t.end), false
 		}
 	}
-	slices.SortFunc(all, func(a, b mark) int { return cmp.Compare(a.from, b.from) })
-	return all
+	return 0, false
 }
 
 // AfterThinking is the part of a text that is the answer: what follows the last tag that
@@ -50,25 +35,35 @@ func marks(text string) (all []mark) {
 // last tag; in a text that ended otherwise each tag closes one. An opening tag right behind
 // another one, which a chat template wrote, is the same.
 func AfterThinking(text string, end Ending, opened bool) (answer string, closed bool) {
-	all := marks(text)
+	from, to := 0, len(text)        // of the answer
+	depth, left, behind := 0, 0, -1 // left is the depth behind the last closing tag, behind the end of an opening one that came last
 	if opened {
-		all = slices.Insert(all, 0, mark{opens: true})
+		depth, to, behind = 1, 0, 0
 	}
-	from, depth, left := 0, 0, 0 // left is the depth behind the last closing tag
-	for i, m := range all {
-		switch {
-		case !m.opens:
-			depth = max(0, depth-1)
-			from, left = m.to, depth
-		case i == 0 || !all[i-1].opens || strings.TrimSpace(text[all[i-1].to:m.from]) != "":
-			depth++
+	for at := 0; ; {
+		next := strings.IndexAny(text[at:], "<[◁")
+		if next < 0 {
+			break
 		}
+		at += next
+		length, opens := tagAt(text[at:])
+		switch {
+		case length == 0:
+			at++
+			continue
+		case !opens:
+			depth = max(0, depth-1)
+			from, to, left, behind = at+length, len(text), depth, -1
+		default:
+			if behind < 0 || strings.TrimSpace(text[behind:at]) != "" {
+				depth++
+			}
+			to, behind = min(to, at), at+length
+		}
+		at += length
 	}
 	if left > 0 && end != Finished {
 		return "", false
 	}
-	if i := slices.IndexFunc(all, func(m mark) bool { return m.opens && m.from >= from }); i >= 0 {
-		return text[from:all[i].from], false
-	}
-	return text[from:], true
+	return text[from:to], behind < 0
 }

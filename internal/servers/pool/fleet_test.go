@@ -42,7 +42,6 @@ type server struct {
 
 	running, most int
 	tokens        int
-	resets        int
 	seeds         []int // in order of arrival
 	connections   map[net.Conn]bool
 	incoming      chan net.Conn
@@ -264,8 +263,6 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	case "/tokenize":
 		ids, _ := json.Marshal(s.think)
 		fmt.Fprintf(w, `{"tokens":%s}`, ids)
-	case "/reset_prefix_cache":
-		s.resets++
 	case "/v1/chat/completions":
 		var body struct {
 			Seed      int

@@ -56,50 +56,64 @@ func (j *job) run(ctx context.Context) (completion vllm.Completion, name string,
 		r.TokenIDs = r.TokenIDs && !plain
 		completion, err = l.Stream(r, j.hear)
 		l.Release()
-		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) {
-			return completion, name, err
-		}
-		var e *vllm.Error
-		var lost *loss
-		errors.As(err, &e)
-		isLost := errors.As(err, &lost)
-		notContinued := vllm.KindOf(err) == vllm.NotContinued
-		if !isLost && !notContinued && (e == nil || e.Kind.Permanent()) {
+		if err == nil || ctx.Err() != nil || !transient(err) {
 			return completion, name, err
 		}
 		if err := j.proceed(&completion, err, plain); err != nil {
 			return completion, name, err
 		}
-		putOff := e != nil && e.Limited() // it just waits for its turn again, unless that takes longer than an outage may
-		if putOff {
-			now := p.settings.Clock.Now()
-			j.limited = cmp.Or(j.limited, now)
-			putOff = now.Add(e.Later).Sub(j.limited) <= p.settings.Outage
-		}
-		if !notContinued && !putOff && !(isLost && lost.unsent) {
+		if j.counts(err) {
 			if failures++; failures >= p.settings.Attempts {
 				return completion, name, attempts(failures, err)
 			}
-			if !isLost {
-				// Less a random half, so that requests that failed together do not return together.
-				wait := min(firstWait<<min(failures-1, 20), lastWait)
-				stream := seed.Root(uint64(j.request.Seed)).Child("retry").Index(failures).Stream()
-				wait -= time.Duration(stream.Float64() * float64(wait) / 2)
-				if e != nil {
-					wait = max(wait, e.Later)
-				}
-				if failures > 1 { // one failure is nothing to speak of: see Resent
-					p.settings.Report(fmt.Sprintf("%s failed, attempt %d of %d, again in %v: %v", j.name(), failures, p.settings.Attempts, wait.Round(time.Millisecond), err))
-				}
-				if ended := p.pause(ctx, wait); ended != nil {
-					return completion, name, fmt.Errorf("%w, while waiting to try again after: %v", ended, err)
-				}
+			if ended := j.backOff(ctx, failures, err); ended != nil {
+				return completion, name, fmt.Errorf("%w, while waiting to try again after: %v", ended, err)
 			}
 		}
 		p.mu.Lock()
 		p.resent++
 		p.mu.Unlock()
 	}
+}
+
+// transient reports whether a request may be sent again after an error.
+func transient(err error) bool {
+	var e *vllm.Error
+	return !errors.Is(err, ErrClosed) &&
+		(errors.As(err, new(*loss)) || vllm.KindOf(err) == vllm.NotContinued || errors.As(err, &e) && !e.Kind.Permanent())
+}
+
+// counts reports whether a failure is one of the attempts: not where the replica cannot have had
+// the request or continued it, nor where it was put off and just waits for its turn again, unless
+// that takes longer than an outage may.
+func (j *job) counts(err error) bool {
+	var e *vllm.Error
+	if errors.As(err, &e) && e.Limited() {
+		now := j.pool.settings.Clock.Now()
+		j.limited = cmp.Or(j.limited, now)
+		return now.Add(e.Later).Sub(j.limited) > j.pool.settings.Outage
+	}
+	var lost *loss
+	return vllm.KindOf(err) != vllm.NotContinued && !(errors.As(err, &lost) && lost.unsent)
+}
+
+// backOff waits before the next try, unless the replica was lost and another one is asked.
+func (j *job) backOff(ctx context.Context, failures int, err error) error {
+	if errors.As(err, new(*loss)) {
+		return nil
+	}
+	// Less a random half, so that requests that failed together do not return together.
+	wait := min(firstWait<<min(failures-1, 20), lastWait)
+	stream := seed.Root(uint64(j.request.Seed)).Child("retry").Index(failures).Stream()
+	wait -= time.Duration(stream.Float64() * float64(wait) / 2)
+	var e *vllm.Error
+	if errors.As(err, &e) {
+		wait = max(wait, e.Later)
+	}
+	if failures > 1 { // one failure is nothing to speak of: see Resent
+		j.pool.settings.Report(fmt.Sprintf("%s failed, attempt %d of %d, again in %v: %v", j.name(), failures, j.pool.settings.Attempts, wait.Round(time.Millisecond), err))
+	}
+	return j.pool.pause(ctx, wait)
 }
 
 // attempts is the error of what has failed so often.

@@ -3,7 +3,7 @@
 // rollouts complete, aborts surplus at the barrier, and records every request
 // and the time from the first dispatch to the last selected reward (paper,
 // appendix on system execution). What replicas are, and what time is, is up to
-// an Engine.
+// an Engine; Worker makes one of servers.
 package router
 
 import (

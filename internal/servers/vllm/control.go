@@ -102,24 +102,6 @@ func (c *Client) Detokenize(ctx context.Context, model string, ids []int32) (str
 	return *answer.Prompt, nil
 }
 
-// ResetPrefixCache forgets cached prefixes. Only servers in development mode
-// (VLLM_SERVER_DEV_MODE=1) can; the error of others wraps ErrNotOffered.
-func (c *Client) ResetPrefixCache(ctx context.Context) error {
-	err := c.ofVLLM(ctx, "POST /reset_prefix_cache", nil)
-	if e := (*Error)(nil); errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
-		e.Err = ErrNotOffered
-	}
-	return err
-}
-
-// ofVLLM is a question that a plain server is not even asked.
-func (c *Client) ofVLLM(ctx context.Context, what string, into any) error {
-	if c.Plain() {
-		return &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
-	}
-	return c.question(ctx, what, nil, into)
-}
-
 // questionWithin bounds an answer to a question that needs no tokens.
 const questionWithin = 20 * time.Second
 
@@ -180,7 +162,10 @@ var (
 // --disable-log-stats, wraps ErrNotOffered.
 func (c *Client) Metrics(ctx context.Context) (m Metrics, err error) {
 	var text string
-	if err := c.ofVLLM(ctx, "GET /metrics", &text); err != nil {
+	if c.Plain() {
+		return m, &Error{Kind: UnknownModel, URL: c.root, Message: "not asked: it may be none of vLLM", Err: ErrNotOffered}
+	}
+	if err := c.question(ctx, "GET /metrics", nil, &text); err != nil {
 		return m, err
 	}
 	sums := map[string]float64{}

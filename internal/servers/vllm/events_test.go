@@ -29,12 +29,11 @@ func TestControl(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client(t, Options{}, paths(map[string]string{
-		"GET /health":              "",
-		"GET /version":             `{"version":"0.23.0+cpu"}`,
-		"GET /v1/models":           `{"object":"list","data":[{"id":"tiny-dense","root":"models/dense","owned_by":"vllm","max_model_len":4096,"permission":[]},{"id":"other"}]}`,
-		"POST /tokenize":           `{"count":1,"max_model_len":4096,"tokens":[260],"token_strs":null}`,
-		"GET /metrics":             string(metrics),
-		"POST /reset_prefix_cache": "",
+		"GET /health":    "",
+		"GET /version":   `{"version":"0.23.0+cpu"}`,
+		"GET /v1/models": `{"object":"list","data":[{"id":"tiny-dense","root":"models/dense","owned_by":"vllm","max_model_len":4096,"permission":[]},{"id":"other"}]}`,
+		"POST /tokenize": `{"count":1,"max_model_len":4096,"tokens":[260],"token_strs":null}`,
+		"GET /metrics":   string(metrics),
 	}))
 	ctx := t.Context()
 	if err := c.Health(ctx); err != nil {
@@ -50,9 +49,6 @@ func TestControl(t *testing.T) {
 	if ids, err := c.Tokenize(ctx, "m", "</think>"); !slices.Equal(ids, []int32{260}) || err != nil {
 		t.Errorf("tokens %v, %v", ids, err)
 	}
-	if err := c.ResetPrefixCache(ctx); err != nil {
-		t.Error(err)
-	}
 	got, err := c.Metrics(ctx)
 	if want := (Metrics{Running: 3, Answered: 100, GenerationTokens: 8136, PrefixCaching: "False"}); got != want || err != nil {
 		t.Errorf("metrics %+v, %v, want %+v", got, err, want)
@@ -63,9 +59,6 @@ func TestControlFailures(t *testing.T) {
 	ctx := t.Context()
 	fails(t, client(t, Options{}, says(503, "")).Health(ctx), EngineDead)
 	none := client(t, Options{}, paths(nil))
-	if err := none.ResetPrefixCache(ctx); !errors.Is(err, ErrNotOffered) {
-		t.Errorf("error %v of a server outside development mode", err)
-	}
 	_, err := none.Version(ctx)
 	fails(t, err, UnknownModel)
 	if _, err := client(t, Options{}, says(200, "up 1\n")).Metrics(ctx); !errors.Is(err, ErrNotOffered) {

@@ -1,4 +1,4 @@
-package worker_test
+package router_test
 
 import (
 	"bytes"
@@ -16,16 +16,15 @@ import (
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/servers/worker"
 	"speceval/method/controller"
 )
 
 // endless is a number of tokens that no test waits for.
 const endless = 30000
 
-// bench is some imitated replicas that listen, the pool of them, and a worker.
+// bench is some imitated replicas that listen, the pool of them, and a router.
 type bench struct {
-	worker.Worker
+	router.Worker
 	t        *testing.T
 	replicas []*imitation.Replica
 	clients  []*vllm.Client
@@ -36,11 +35,11 @@ const window = 2
 
 // setUp makes n replicas, which answer with as many tokens as they may, one in 1.6 ms
 // and more. Tests change the settings.
-func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *worker.Worker)) *bench {
+func setUp(t *testing.T, n int, change func(i int, s *imitation.Settings, w *router.Worker)) *bench {
 	t.Helper()
 	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 2 * endless, Spread: 1e-6})
 	b := &bench{t: t}
-	settings := worker.Worker{Request: ordinal, Replicas: n, Clock: clock.Wall{}}
+	settings := router.Worker{Request: ordinal, Replicas: n, Clock: clock.Wall{}}
 	var members []pool.Replica
 	for i := range n {
 		s := imitation.Settings{Model: "m", MaxModelLen: 4 * endless, Author: author, Speed: 1, Index: i}
@@ -74,7 +73,7 @@ func question(tokens int) vllm.Request {
 // of is a rollout of so many tokens.
 func of(tokens int) controller.ID { return controller.ID{Ordinal: int32(tokens)} }
 
-func (b *bench) begin() *worker.Engine {
+func (b *bench) begin() *router.Timed {
 	b.t.Helper()
 	e, err := b.Begin(b.t.Context())
 	if err != nil {
@@ -84,14 +83,10 @@ func (b *bench) begin() *worker.Engine {
 	return e
 }
 
-func next(t *testing.T, e *worker.Engine) router.Event {
-	t.Helper()
-	event := must(e.Next(t.Context()))
-	return event
-}
+func next(t *testing.T, e *router.Timed) router.Event { return must(e.Next(t.Context())) }
 
 // closes fails the test unless the run was good.
-func closes(t *testing.T, e *worker.Engine) {
+func closes(t *testing.T, e *router.Timed) {
 	t.Helper()
 	if err := e.Close(t.Context()); err != nil {
 		t.Errorf("close: %v", err)
@@ -102,7 +97,7 @@ func closes(t *testing.T, e *worker.Engine) {
 // which URL is that of replica 1.
 func (b *bench) voided(err error, words ...string) {
 	b.t.Helper()
-	if !errors.Is(err, worker.ErrVoid) {
+	if !errors.Is(err, router.ErrVoid) {
 		b.t.Fatalf("error %v, want a void run", err)
 	}
 	for _, w := range words {
@@ -113,7 +108,7 @@ func (b *bench) voided(err error, words ...string) {
 }
 
 // void waits for a run to be void.
-func (b *bench) void(e *worker.Engine, words ...string) {
+func (b *bench) void(e *router.Timed, words ...string) {
 	b.t.Helper()
 	for {
 		if _, err := e.Next(b.t.Context()); err != nil {
@@ -158,7 +153,7 @@ func (b *bench) running(i, requests, tokens int) {
 func TestWarmUp(t *testing.T) {
 	for _, each := range []int{1, 6} {
 		var log [3]bytes.Buffer
-		b := setUp(t, 3, func(i int, s *imitation.Settings, _ *worker.Worker) { s.Speed, s.Log = 0, &log[i] })
+		b := setUp(t, 3, func(i int, s *imitation.Settings, _ *router.Worker) { s.Speed, s.Log = 0, &log[i] })
 		ok(t, b.WarmUp(t.Context(), question(1000), each))
 		seeds, lengths := map[int64]bool{}, map[int]int{}
 		for i, r := range b.replicas {
@@ -185,23 +180,18 @@ func TestWarmUp(t *testing.T) {
 }
 
 func TestWarmUpFails(t *testing.T) {
-	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *worker.Worker) {
+	b := setUp(t, 2, func(i int, s *imitation.Settings, _ *router.Worker) {
 		if i == 1 {
 			s.Faults.Error = 1
 		}
 	})
 	err := b.WarmUp(t.Context(), question(1), 1)
-	if err == nil || errors.Is(err, worker.ErrVoid) || !strings.HasPrefix(err.Error(), "warm-up: ") || !strings.Contains(err.Error(), b.replicas[1].URL()) {
+	if err == nil || errors.Is(err, router.ErrVoid) || !strings.HasPrefix(err.Error(), "warm-up: ") || !strings.Contains(err.Error(), b.replicas[1].URL()) {
 		t.Errorf("error %v, want one that names replica 1", err)
 	}
 	b.replicas[1].SetFaults(imitation.Faults{})
 	if err := b.WarmUp(t.Context(), question(1), 1); err != nil {
 		t.Errorf("the second warm-up: %v", err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := b.WarmUp(ended, question(1), 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("an interrupted warm-up: %v", err)
 	}
 }
 
@@ -214,7 +204,7 @@ func TestBeginRefuses(t *testing.T) {
 	if _, err := b.Begin(soon); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a run while somebody else uses a replica: %v", err)
 	}
-	few := worker.Worker{Pool: b.Pool, Replicas: 3}
+	few := router.Worker{Pool: b.Pool, Replicas: 3}
 	if _, err := few.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "2 replicas serve the model, want 3") {
 		t.Errorf("a run on 2 of 3 replicas: %v", err)
 	}
@@ -222,7 +212,7 @@ func TestBeginRefuses(t *testing.T) {
 
 // TestBeginWaitsForReplicas has a replica die, which is found by a request.
 func TestBeginWaitsForReplicas(t *testing.T) {
-	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Worker) {
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, w *router.Worker) {
 		s.Restart, w.Return = 300*time.Millisecond, 20*time.Second
 	})
 	e := b.begin()
@@ -230,7 +220,7 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 	b.running(0, 1, 1)
 	b.replicas[0].Crash()
 	b.void(e, "request 0, task 0 pilot 30000, failed")
-	if _, err := (worker.Worker{Pool: b.Pool, Request: ordinal, Clock: clock.Wall{}}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
+	if _, err := (router.Worker{Pool: b.Pool, Request: ordinal, Clock: clock.Wall{}}).Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "1 of 2 replicas are out") {
 		t.Errorf("a run without a wait: %v", err)
 	}
 	again := b.begin()
@@ -239,26 +229,6 @@ func TestBeginWaitsForReplicas(t *testing.T) {
 		t.Errorf("after its return: %+v", event)
 	}
 	closes(t, again)
-}
-
-func TestInterrupt(t *testing.T) {
-	b := setUp(t, 1, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	e := must(b.Begin(ctx))
-	e.Submit(0, of(endless))
-	b.running(0, 1, 1)
-	cancel()
-	if event, err := e.Next(context.Background()); !errors.Is(err, context.Canceled) {
-		t.Errorf("next after the end of the run: %+v, %v", event, err)
-	}
-	if err := e.Close(t.Context()); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
-		t.Errorf("close after the end of the run: %v", err)
-	}
-	until(t, func() bool { m := b.metrics(0); return m.Running+m.Waiting == 0 })
-	again := b.begin() // ended before the replicas are compared
-	if err := again.Close(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, worker.ErrVoid) {
-		t.Errorf("an interrupted close: %v", err)
-	}
 }
 
 // must is a result whose error ends the tests.

@@ -1,4 +1,4 @@
-package worker_test
+package router_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"speceval/internal/fleet/imitation"
+	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/servers/worker"
 	"speceval/method/controller"
 )
 
@@ -29,31 +29,31 @@ func TestVoid(t *testing.T) {
 	noJudge := errors.New("no judge")
 	for _, tt := range []struct {
 		name   string
-		change func(s *imitation.Settings, w *worker.Worker)
-		happen func(b *bench, e *worker.Engine)
+		change func(s *imitation.Settings, w *router.Worker)
+		happen func(b *bench, e *router.Timed)
 		want   []string
 	}{
-		{"a request fails", nil, func(b *bench, e *worker.Engine) {
+		{"a request fails", nil, func(b *bench, e *router.Timed) {
 			b.replicas[1].SetFaults(imitation.Faults{Error: 1})
 			e.Submit(1, of(50))
 		}, []string{"request 1, task 0 pilot 50, failed", "URL"}},
-		{"a replica dies of a request", nil, func(b *bench, e *worker.Engine) {
+		{"a replica dies of a request", nil, func(b *bench, e *router.Timed) {
 			e.Submit(1, of(endless))
 			b.running(1, 1, 10)
 			b.replicas[1].Crash()
 		}, []string{"request 1, task 0 pilot 30000, failed", "replica URL is lost"}},
-		{"there is no place", nil, func(_ *bench, e *worker.Engine) {
+		{"there is no place", nil, func(_ *bench, e *router.Timed) {
 			for i := range 2 * window {
 				e.Submit(1+i, of(endless))
 			}
 		}, []string{"request 4, task 0 pilot 30000: no replica has a free place"}},
-		{"an answer is not scored", func(_ *imitation.Settings, w *worker.Worker) {
+		{"an answer is not scored", func(_ *imitation.Settings, w *router.Worker) {
 			w.Answer = func(context.Context, controller.ID, vllm.Completion) error { return noJudge }
-		}, func(_ *bench, e *worker.Engine) { e.Submit(1, of(3)) }, []string{"request 1, task 0 pilot 3, failed", "no judge"}},
+		}, func(_ *bench, e *router.Timed) { e.Submit(1, of(3)) }, []string{"request 1, task 0 pilot 3, failed", "no judge"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := setUp(t, 2, func(_ int, s *imitation.Settings, w *worker.Worker) {
+			b := setUp(t, 2, func(_ int, s *imitation.Settings, w *router.Worker) {
 				if tt.change != nil {
 					tt.change(s, w)
 				}
@@ -69,7 +69,7 @@ func TestVoid(t *testing.T) {
 
 // TestVoidAtTheEnd compares with the metrics.
 func TestVoidAtTheEnd(t *testing.T) {
-	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *worker.Worker) { s.Restart = time.Millisecond })
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *router.Worker) { s.Restart = time.Millisecond })
 	for want, happen := range map[string]func(){
 		"": func() {},
 		"replica URL has answered 2 requests, 1 of them ours": func() { b.ask(1, 50)() },

@@ -1,47 +1,16 @@
-package worker_test
+package router_test
 
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
 	"speceval/internal/fleet/imitation"
 	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/servers/worker"
 	"speceval/method/controller"
 )
-
-func TestRequestsComplete(t *testing.T) {
-	b := setUp(t, 2, nil)
-	e := b.begin()
-	lengths := []int{30, 60, 90, 120, 10, 5} // the last two when there is room
-	where := []int{0, 1, 0, 1, 0, 0}
-	for i := range e.Slots() {
-		e.Submit(i, of(lengths[i]))
-	}
-	last := time.Duration(0)
-	for sent := 4; sent < 10; sent++ {
-		event := next(t, e)
-		i := event.Request
-		if event.Kind != router.Completed || event.Replica != where[i] || event.Generated != lengths[i] || event.Prompt == 0 {
-			t.Errorf("request %d of %d tokens at replica %d: %+v", i, lengths[i], where[i], event)
-		}
-		if event.Started < 0 || event.Finished < event.Started || event.Finished > e.Now() || e.Now() < last {
-			t.Errorf("times %v to %v, now %v", event.Started, event.Finished, e.Now())
-		}
-		last = e.Now()
-		if sent < len(lengths) {
-			e.Submit(sent, of(lengths[sent]))
-		}
-	}
-	closes(t, e)
-	if total := b.metrics(0).GenerationTokens + b.metrics(1).GenerationTokens; total != 315 {
-		t.Errorf("the replicas made %v tokens, want 315", total)
-	}
-}
 
 // TestPlacesAreTheRouters keeps a place until the event is taken: the router
 // counts what it knows, and so does the choice of a replica.
@@ -67,7 +36,7 @@ func TestPlacesAreTheRouters(t *testing.T) {
 }
 
 func TestAbort(t *testing.T) {
-	b := setUp(t, 1, func(_ int, s *imitation.Settings, _ *worker.Worker) { s.MaxSequences = 1 })
+	b := setUp(t, 1, func(_ int, s *imitation.Settings, _ *router.Worker) { s.MaxSequences = 1 })
 	e := b.begin()
 	e.Submit(0, of(endless))
 	b.running(0, 1, 20)
@@ -96,7 +65,7 @@ func TestAbort(t *testing.T) {
 // TestAbortRace aborts requests about when they complete: each has one event,
 // of one kind or the other, and no place is lost.
 func TestAbortRace(t *testing.T) {
-	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *worker.Worker) { s.Speed = 20 })
+	b := setUp(t, 2, func(_ int, s *imitation.Settings, _ *router.Worker) { s.Speed = 20 })
 	e := b.begin()
 	for round := range 40 {
 		for i := range 4 {
@@ -125,7 +94,7 @@ func TestAbortRace(t *testing.T) {
 // TestClose ends requests, and the scoring of an answer, after Next and Compute.
 func TestClose(t *testing.T) {
 	scored := false
-	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *worker.Worker) {
+	b := setUp(t, 2, func(_ int, _ *imitation.Settings, w *router.Worker) {
 		w.Answer = func(ctx context.Context, _ controller.ID, _ vllm.Completion) error {
 			<-ctx.Done()
 			time.Sleep(100 * time.Millisecond)
@@ -167,42 +136,25 @@ func TestClose(t *testing.T) {
 	closes(t, b.begin())
 }
 
-// TestScoringHoldsNoPlace scores one answer until the test lets it, while others
-// take its place, and a surplus one is scored though it was to be aborted.
-func TestScoringHoldsNoPlace(t *testing.T) {
-	let := make(chan struct{})
-	var scored sync.Map
-	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *worker.Worker) {
-		w.Answer = func(ctx context.Context, id controller.ID, c vllm.Completion) error {
-			if id == of(3) {
-				select {
-				case <-let:
-				case <-ctx.Done():
-				}
-			}
-			scored.Store(id, c.Usage.Completion)
+// TestSurplusIsScored aborts a rollout whose answer is there.
+func TestSurplusIsScored(t *testing.T) {
+	let, scored := make(chan struct{}), 0
+	b := setUp(t, 1, func(_ int, _ *imitation.Settings, w *router.Worker) {
+		w.Answer = func(ctx context.Context, _ controller.ID, c vllm.Completion) error {
+			<-let
+			scored = c.Usage.Completion
 			return ctx.Err()
 		}
 	})
 	e := b.begin()
 	e.Submit(0, of(3))
-	e.Submit(2, of(endless)) // fills the other place
-	if event := next(t, e); event.Request != 0 || event.Kind != router.Answered || event.Generated != 3 {
-		t.Fatalf("the first answer: %+v", event)
+	if event := next(t, e); event.Kind != router.Answered || event.Generated != 3 {
+		t.Errorf("an answer: %+v", event)
 	}
-	e.Submit(1, of(4))
-	for _, want := range []router.Kind{router.Answered, router.Completed} {
-		if event := next(t, e); event.Request != 1 || event.Kind != want {
-			t.Errorf("the second answer: %+v, want kind %d", event, want)
-		}
-	}
-	e.Abort(0) // its answer is there
+	e.Abort(0)
 	close(let)
-	if event := next(t, e); event.Request != 0 || event.Kind != router.Completed {
-		t.Errorf("the first answer when it is scored: %+v", event)
+	if event := next(t, e); event.Kind != router.Completed || scored != 3 {
+		t.Errorf("an answer of %d tokens when it is scored: %+v", scored, event)
 	}
 	closes(t, e)
-	if n, _ := scored.Load(of(3)); n != 3 {
-		t.Errorf("what was scored had %v tokens", n)
-	}
 }

@@ -1,4 +1,4 @@
-package worker
+package router
 
 import (
 	"context"
@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/method/controller"
 )
 
-// Engine is the replicas during one run, for the router. Its methods are for one goroutine.
+// Engine is the replicas during one run, for the  Its methods are for one goroutine.
 // When a run becomes void it ends, and Next says so in an error that wraps ErrVoid.
-type Engine struct {
+type Timed struct {
 	Worker
 	lost  int     // how many replicas the pool had lost when the run began
 	loads []*load // of the replicas
@@ -26,8 +25,8 @@ type Engine struct {
 	end   context.CancelCauseFunc
 	tasks sync.WaitGroup
 
-	events      chan router.Event // with room for the ends of all requests that have a place
-	outstanding map[int]*request  // whose last event was not taken
+	events      chan Event       // with room for the ends of all requests that have a place
+	outstanding map[int]*request // whose last event was not taken
 }
 
 // request is a rollout on its way.
@@ -41,22 +40,22 @@ type request struct {
 }
 
 // Slots is the window of every replica. It stays the same when one is lost.
-func (e *Engine) Slots() int { return e.Pool.Places() }
+func (e *Timed) Slots() int { return e.Pool.Places() }
 
 // Now is the time since Begin returned.
-func (e *Engine) Now() time.Duration { return e.since(e.Clock.Now()) }
+func (e *Timed) Now() time.Duration { return e.since(e.Clock.Now()) }
 
 // since is a time of the clock in the run.
-func (e *Engine) since(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
+func (e *Timed) since(t time.Time) time.Duration { return max(0, t.Sub(e.start)) }
 
 // void ends the run because its times mean nothing. The first reason counts.
-func (e *Engine) void(r *request, reason error) {
+func (e *Timed) void(r *request, reason error) {
 	e.end(fmt.Errorf("%w: request %d, %s%w", ErrVoid, r.number, r.id, reason))
 }
 
 // Submit takes a place, in the order of the calls, and sends the rollout's
 // request in the background. Where there is no place the run is void.
-func (e *Engine) Submit(number int, id controller.ID) {
+func (e *Timed) Submit(number int, id controller.ID) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	r := &request{number: number, id: id, ctx: ctx, abort: cancel}
 	var err error
@@ -76,7 +75,7 @@ func (e *Engine) Submit(number int, id controller.ID) {
 
 // carry streams a request and gives its events: of its end, and where somebody takes
 // the completion, of when that is done.
-func (e *Engine) carry(r *request) error {
+func (e *Timed) carry(r *request) error {
 	started, tokens := time.Duration(-1), 0
 	completion, err := r.place.Stream(e.Request(r.id), func(p vllm.Piece) {
 		if started < 0 {
@@ -92,7 +91,7 @@ func (e *Engine) carry(r *request) error {
 		ended = &r.load.broken
 	}
 	ended.Add(1)
-	event := router.Event{Kind: router.Completed, Request: r.number, Replica: r.place.Replica(), Started: started, Finished: e.since(completion.Finished)}
+	event := Event{Kind: Completed, Request: r.number, Replica: r.place.Replica(), Started: started, Finished: e.since(completion.Finished)}
 	if u := completion.Usage; u.Told() {
 		event.Prompt, event.Generated = u.Prompt, u.Completion
 	} else if err == nil {
@@ -102,21 +101,21 @@ func (e *Engine) carry(r *request) error {
 	case err != nil && (r.ctx.Err() == nil || !errors.Is(err, context.Canceled)):
 		return err
 	case err != nil:
-		event.Kind = router.Aborted
+		event.Kind = Aborted
 	case e.Answer != nil:
-		event.Kind = router.Answered
+		event.Kind = Answered
 		e.give(event)
 		if err := e.Answer(e.ctx, r.id, completion); err != nil { // not r.ctx: surplus that has completed is scored, too
 			return err
 		}
-		event.Kind = router.Completed
+		event.Kind = Completed
 	}
 	e.give(event)
 	return nil
 }
 
 // give puts an event where Next finds it, unless the run is over.
-func (e *Engine) give(event router.Event) {
+func (e *Timed) give(event Event) {
 	select {
 	case e.events <- event:
 	case <-e.ctx.Done():
@@ -125,25 +124,25 @@ func (e *Engine) give(event router.Event) {
 
 // Abort closes the request's connection, which ends it at the replica. Of one
 // that has ended, nothing happens.
-func (e *Engine) Abort(number int) {
+func (e *Timed) Abort(number int) {
 	if r := e.outstanding[number]; r != nil {
 		r.abort()
 	}
 }
 
 // Compute runs f in a goroutine of its own.
-func (e *Engine) Compute(f func()) {
+func (e *Timed) Compute(f func()) {
 	e.tasks.Go(func() {
 		started := e.Now()
 		f()
-		e.give(router.Event{Kind: router.Computed, Started: started, Finished: e.Now()})
+		e.give(Event{Kind: Computed, Started: started, Finished: e.Now()})
 	})
 }
 
 // Next waits for the next event. A request keeps its place until its first event is
 // taken. When the run is over, the error says why.
-func (e *Engine) Next(ctx context.Context) (router.Event, error) {
-	var event router.Event
+func (e *Timed) Next(ctx context.Context) (Event, error) {
+	var event Event
 	select {
 	case event = <-e.events:
 	case <-e.ctx.Done():
@@ -151,11 +150,11 @@ func (e *Engine) Next(ctx context.Context) (router.Event, error) {
 		return event, ctx.Err()
 	}
 	if e.ctx.Err() != nil { // it may have aborted the event's request
-		return router.Event{}, context.Cause(e.ctx)
+		return Event{}, context.Cause(e.ctx)
 	}
-	if r := e.outstanding[event.Request]; event.Kind != router.Computed {
+	if r := e.outstanding[event.Request]; event.Kind != Computed {
 		r.place.Release() // nothing, if it was released before
-		if event.Kind != router.Answered {
+		if event.Kind != Answered {
 			delete(e.outstanding, event.Request)
 			r.abort() // it has ended: this frees its context
 		}
@@ -169,7 +168,7 @@ var errClosed = errors.New("the run is closed")
 // Close aborts what is outstanding, waits until the replicas have nothing left
 // to do, and says whether the run was void. It is outside the run's time. After
 // the end of the context of Begin it says that, and asks the replicas nothing.
-func (e *Engine) Close(ctx context.Context) error {
+func (e *Timed) Close(ctx context.Context) error {
 	ended := context.Cause(e.ctx)
 	e.end(errClosed)
 	e.tasks.Wait()
@@ -190,7 +189,7 @@ func (e *Engine) Close(ctx context.Context) error {
 }
 
 // each does something with the loads of all replicas at once.
-func (e *Engine) each(do func(l *load) error) error {
+func (e *Timed) each(do func(l *load) error) error {
 	faults := make([]error, len(e.loads))
 	var all sync.WaitGroup
 	for i, l := range e.loads {
@@ -201,7 +200,7 @@ func (e *Engine) each(do func(l *load) error) error {
 }
 
 // losses tells of replicas that the pool has lost during the run.
-func (e *Engine) losses() error {
+func (e *Timed) losses() error {
 	if lost := e.Pool.Lost()[e.lost:]; len(lost) > 0 {
 		return fmt.Errorf("replica %s was lost", strings.Join(lost, ", "))
 	}

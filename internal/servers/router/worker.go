@@ -1,8 +1,4 @@
-// Package worker is one worker's vLLM replicas as an engine of the router,
-// under the wall clock. The replicas are warmed up once, and drained and reset before
-// every run. A run during which a replica was lost, a request failed or another client
-// used a replica is void.
-package worker
+package router
 
 import (
 	"context"
@@ -12,7 +8,6 @@ import (
 
 	"speceval/internal/machine/clock"
 	"speceval/internal/servers/pool"
-	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/method/controller"
 )
@@ -21,8 +16,10 @@ import (
 // for the same run again.
 var ErrVoid = errors.New("the timed run is void")
 
-// Worker is the replicas of one worker, for one run at a time. Whatever the pool's
-// settings, no request of a run is sent twice.
+// Worker is the replicas of one worker, for one run at a time. They are warmed up once, and
+// drained before every run. A run during which a replica was lost, a request failed
+// or another client used a replica is void. Whatever the pool's settings, no request of a run is
+// sent twice.
 type Worker struct {
 	Pool *pool.Pool // without another user
 	// Request returns the request for a rollout; called by many goroutines at a time.
@@ -76,10 +73,10 @@ func (w Worker) WarmUp(ctx context.Context, request vllm.Request, each int) erro
 	return ctx.Err()
 }
 
-// Begin waits for replicas that are out, drains all, empties their prefix caches where that
-// is offered, and begins a run at the present time. When ctx ends the run's requests are
-// aborted. The engine must be closed.
-func (w Worker) Begin(ctx context.Context) (*Engine, error) {
+// Begin waits for replicas that are out, drains all, and begins a run at the present time; they
+// cache no prefixes, which pools see to. When ctx ends the run's requests are aborted. The engine
+// must be closed.
+func (w Worker) Begin(ctx context.Context) (*Timed, error) {
 	all := w.Pool.Replicas()
 	if want := w.Replicas; want > 0 && len(all) != want {
 		return nil, fmt.Errorf("%d replicas serve the model, want %d: start the others, or set the number in the configuration", len(all), want)
@@ -92,7 +89,7 @@ func (w Worker) Begin(ctx context.Context) (*Engine, error) {
 			return nil, err
 		}
 	}
-	e := &Engine{Worker: w, lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
+	e := &Timed{Worker: w, lost: len(w.Pool.Lost()), outstanding: make(map[int]*request)}
 	for _, r := range all {
 		e.loads = append(e.loads, &load{Replica: r})
 	}
@@ -100,15 +97,12 @@ func (w Worker) Begin(ctx context.Context) (*Engine, error) {
 		if l.before, err = l.drain(ctx, w.Clock, drainWithin); err != nil {
 			return err
 		}
-		if err := l.Client.ResetPrefixCache(ctx); err != nil && !errors.Is(err, vllm.ErrNotOffered) {
-			return err
-		}
 		return l.Client.Health(ctx)
 	})
 	if err != nil || ctx.Err() != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	e.events = make(chan router.Event, e.Slots()+1)
+	e.events = make(chan Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancelCause(ctx)
 	e.start = w.Clock.Now()
 	return e, nil
