@@ -31,7 +31,7 @@ func final(text string, ended, several bool) words.Final {
 		}
 		return found
 	}
-	text = once(unexplained(unchecked(text)))
+	text = uncounted(once(unexplained(unchecked(text))), several)
 	if word, ok := lastWord(text); ok {
 		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
@@ -105,6 +105,25 @@ func unchecked(text string) string {
 		}
 	}
 	return text
+}
+
+// counting is a number at the end of a text with what it counts, and between the things counted.
+var (
+	counting = regexp.MustCompile(`\b(\d{1,2})[*$]* (?:[a-z]+ ){0,3}[a-z]+s: ([^.:;\n]+)\.?\s*$`)
+	between  = regexp.MustCompile(`,? and |, `)
+)
+
+// uncounted is a text without the things that its last number counts, if they are as many: there are 3
+// such primes: 2, 3 and 5. With several it is these things.
+func uncounted(text string, several bool) string {
+	start := max(0, len(text)-longestWhole)
+	at := counting.FindStringSubmatchIndex(text[start:])
+	if at == nil || strconv.Itoa(len(between.Split(text[start+at[4]:start+at[5]], -1))) != text[start+at[2]:start+at[3]] {
+		return text
+	} else if several {
+		return text[start+at[4]:]
+	}
+	return text[:start+at[4]-len(": ")]
 }
 
 var (

@@ -247,6 +247,7 @@ func TestLinesOfResponses(t *testing.T) {
 		"The area is 5 when x = 2": true, "The area is **5** square units when $x = 2$.": true, "The speed is 5 km/h at t = 2.": true, "The area is 2 when x = 5": false, "The area is at most 5 when x = 2": false,
 
 		"There are 5 left of 20": true, "5 left out of 20": true, "So, 5 marbles are left out of 20.": true, "She has 5 remaining from the original 20.": true, "20 of 5 are left": false, "There are 20 left of 5.": false,
+		"There are 5 such primes: 2, 3, 5, 7, 11.": true, "There are **5** real solutions: 1, 2, 4, 6, and 7.": true, "There are 5 such primes: 2, 3, 7.": false, "There are 3 such primes: 2, 3 and 5.": false, "There are not 5 such primes: 2, 3, 5, 7, 11.": false,
 		"It is $5$, or 500%.": true, "It is $5$, or $6$.": false, "It is not $5$, or 500%.": false,
 
 		"**5**\n\nExplanation: 2+3=5, and 5 < 6.": true, "5\nExplanation: We have 6 boxes less 1.": true, "5\n\n**Reasoning:** 10 / 2, then\n1 for each of 7 days.": true, "Explanation: 10 - 5 = 5\n\n**5**": true, "Reasoning: 6 less 1.\n5": true, "5.\nReasoning: 6 less 1.": true, "There are 5.\n\n***": true,
@@ -278,6 +279,9 @@ func TestLinesOfResponses(t *testing.T) {
 		if v := check(`5, 6`, text); !v.Correct() {
 			t.Errorf("%q for 5, 6: %+v", text, v)
 		}
+	}
+	if !check("2, 3, 5", "There are 3 such primes: 2, 3 and 5.").Correct() {
+		t.Error("what is counted is no answer")
 	}
 	if !check("125", "The answer is one hundred and twenty-five (125).").Correct() || !check("2000", "It is two thousand (2,000).").Correct() {
 		t.Error("a number in words and digits is none")
