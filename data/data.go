@@ -82,13 +82,11 @@ func BuiltInNames() []string { return []string{"smallbench", "primer"} }
 // BuiltIn finds the task file of a benchmark that needs none from the user, and
 // its name. It is false for the id of any other benchmark.
 func BuiltIn(id string) (tasks []byte, name string, ok bool) {
-	switch id {
-	case "smallbench":
-		return SmallBenchmark(), SmallBenchmarkName, true
-	case "primer":
-		return Primer(), PrimerName, true
+	name, ok = map[string]string{"smallbench": SmallBenchmarkName, "primer": PrimerName}[id]
+	if !ok {
+		return nil, "", false
 	}
-	return nil, "", false
+	return file(name), name, true
 }
 
 // Prompts is the folder of prompt templates, to be read by

@@ -49,10 +49,6 @@ var ofContinuations = []behaviour{
 		got := s.complete(s.rendered('H', 258), fields{"max_tokens": 3})
 		s.saw("%d tokens follow <|im_end|>", len(got.tokens))
 	}},
-	{"continuation/too long", "what there is counts against the context", func(s *session) {
-		body := s.chat(fields{"max_tokens": 16, "messages": nil, "prompt": slices.Repeat([]int{'a'}, s.context-15)})
-		s.saw("%s", refusal(s.post(completionPath, body)))
-	}},
 }
 
 // cuts are the tokens after which answers are cut.

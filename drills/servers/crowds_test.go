@@ -70,19 +70,6 @@ var ofCrowds = []behaviour{
 		s.saw("generation_tokens_total grew by their tokens: %t", after[generatedName]-before[generatedName] == 64*n)
 		s.saw("request_success_total grew by their number: %t", after[successName]-before[successName] == n)
 	}},
-	// Batches change rounding, and a near tie may then fall to another token. How many
-	// texts differ depends on the processor, so their number is shown and not judged.
-	{"crowd/seeds", "how many seeds hold in a batch", func(s *session) {
-		const n = 16
-		set := func(i int) fields { return fields{"seed": 100 + i, "max_tokens": 32} }
-		same := 0
-		for i, a := range s.together(n, set) {
-			if s.ask(set(i)).text() == a.text() {
-				same++
-			}
-		}
-		s.saw("%d of %d texts of a batch are those asked for alone", same, n)
-	}},
 	{"crowd/queue", "what is too much waits, and is served in order", (*session).queue},
 	{"death/engine", "requests in flight fail with an error of their own, then connections are refused", (*session).engineDeath},
 }

@@ -1,14 +1,8 @@
 package servers_test
 
 import (
-	"bufio"
-	"errors"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
-	"time"
 )
 
 // wrong are requests that a server must refuse, alike with and without stream.
@@ -72,83 +66,4 @@ func (v *observed) ofRefusals() (all []behaviour) {
 				}
 			}
 		}})
-}
-
-// ofConnections are of connections that a server keeps, or gives up.
-var ofConnections = []behaviour{
-	{"connection/kept", "a connection serves several requests", func(s *session) {
-		c := s.dial()
-		for range 3 {
-			status, err := c.knock()
-			s.ok(err)
-			s.saw("%s", status)
-		}
-	}},
-	{"connection/after a refusal", "which refusals are the end of their connection, though they do not say so", func(s *session) {
-		for _, w := range s.wrong() {
-			c := s.dial()
-			request := s.request(s.ctx, http.MethodPost, chatPath, s.chat(w.set))
-			s.ok(request.Write(c))
-			response, err := http.ReadResponse(c.lines, request)
-			s.ok(err)
-			_, err = io.Copy(io.Discard, response.Body)
-			s.ok(err)
-			next := "the connection goes on"
-			if status, err := c.knock(); err != nil {
-				next = "the connection is closed"
-			} else if status != "HTTP/1.1 200 OK" {
-				next = status
-			}
-			s.saw("%s: %d, says close: %t, %s", w.name, response.StatusCode, response.Close, next)
-		}
-	}},
-	{"connection/idle", "the server closes a connection that is idle for too long", func(s *session) {
-		c := s.dial()
-		_, err := c.knock()
-		s.ok(err)
-		begin := time.Now()
-		if _, err := c.lines.ReadByte(); !errors.Is(err, io.EOF) {
-			s.Fatalf("an idle connection ends with %v, not with its end", err)
-		}
-		if idle := time.Since(begin); idle < s.keepAlive*9/10 || idle > s.keepAlive+5*time.Second {
-			s.Fatalf("closed after %s, with a keep-alive of %s", idle, s.keepAlive)
-		}
-		s.saw("closed after the keep-alive")
-	}},
-}
-
-// connection is one of our own to the server.
-type connection struct {
-	net.Conn
-	lines *bufio.Reader
-}
-
-func (s *session) dial() connection {
-	s.Helper()
-	u, err := url.Parse(s.url)
-	s.ok(err)
-	c, err := net.Dial("tcp", u.Host)
-	s.ok(err)
-	s.ok(c.SetDeadline(time.Now().Add(patience)))
-	s.Cleanup(func() { c.Close() })
-	return connection{c, bufio.NewReader(c)}
-}
-
-// knock sends a small request and reads the answer's head, which has no body.
-func (c connection) knock() (status string, err error) {
-	if _, err := io.WriteString(c, "GET /health HTTP/1.1\r\nHost: server\r\n\r\n"); err != nil {
-		return "", err
-	}
-	for {
-		line, err := c.lines.ReadString('\n')
-		if err != nil {
-			return "", err
-		}
-		if line = strings.TrimRight(line, "\r\n"); line == "" {
-			return status, nil
-		}
-		if status == "" {
-			status = line
-		}
-	}
 }

@@ -32,8 +32,8 @@ func (s *session) ok(err error) {
 	}
 }
 
-// oneEach opens a connection for every request: one that follows a refusal on the same
-// connection may find it closed (connection/after a refusal).
+// oneEach opens a connection for every request: vLLM closes it after some refusals, which no
+// header announces.
 var oneEach = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // fields is the JSON body of a request.

@@ -88,11 +88,6 @@ var ofWholes = []behaviour{
 		got := s.send("POST", chatPath, s.chat(nil), "X-Request-Id", "task-7")
 		s.saw("id is chatcmpl-task-7: %t", bytes.Contains(got.body, []byte(`"id":"chatcmpl-task-7"`)))
 	}},
-	{"answer/unknown field", "a mistyped field is not noticed", func(s *session) {
-		_, body, err := s.asked(s.ctx, fields{"thinking_token_buget": 4, "no_such_field": fields{"a": 1}})
-		s.ok(err)
-		s.saw("200 %s", formOf(body))
-	}},
 	{"seed/same", "the same seed gives the same text", twice(7, 7)},
 	{"seed/other", "another seed gives another text", twice(7, 8)},
 	{"seed/none", "without a seed, texts differ", twice(nil, nil)},

@@ -26,10 +26,6 @@ var ofThinking = []behaviour{
 		s.saw("budget 8: </think> is token %d of %d; reasoning %t, then content %t, then reasoning again %t",
 			slices.Index(ids, end)+1, len(ids), reasoning, content, late)
 	})},
-	{"thinking/no budget", "budgets of -1, and none, end no thinking", thinker(func(s *session, _ int) {
-		none, unlimited := s.ask(nil), s.ask(fields{"thinking_token_budget": -1})
-		s.saw("-1 gives the text without one: %t", none.text() == unlimited.text())
-	})},
 	{"thinking/cut", "an answer cut inside the thinking is reasoning alone", thinker(func(s *session, _ int) {
 		c := s.ask(fields{"thinking_token_budget": 20, "max_tokens": 8}).Choices[0]
 		if c.Message.Content != nil || valueOf(c.Message.Reasoning) == "" {
@@ -89,18 +85,5 @@ var ofLengths = []behaviour{
 			s.Fatalf("%d tokens asked for in a stream, usage %+v", tooLong, u)
 		}
 		s.saw("as many in a stream")
-	}},
-	{"length/thinking", "a budget of thinking does not change that", func(s *session) {
-		if !s.thinking {
-			s.saw("skipped: the model does not think")
-			return
-		}
-		for _, tokens := range []int{4, 8, 9, 300} {
-			a := s.ask(fields{"max_tokens": tokens, "thinking_token_budget": 8})
-			if a.Usage.Completion != tokens {
-				s.Fatalf("%d tokens asked for with a budget of 8, %d came", tokens, a.Usage.Completion)
-			}
-			s.saw("budget 8: %d tokens asked for, as many came", tokens)
-		}
 	}},
 }

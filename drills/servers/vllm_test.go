@@ -44,7 +44,7 @@ func TestVLLM(t *testing.T) {
 			l.Cleanup(func() { servers.Stop(context.Background()) })
 			v := observed{
 				url: servers.URLs()[0], model: kind, context: contextTokens, sequences: sequences, thinking: m.parser != "",
-				key: key, keepAlive: keepAlive, kill: func() error { return killEngine(servers.Process(0)) },
+				key: key, kill: func() error { return killEngine(servers.Process(0)) },
 			}
 			if *record == "" {
 				v.behave(l.T, recorded(l.T, kind))
@@ -65,7 +65,6 @@ const (
 	contextTokens = 4096
 	sequences     = 32
 	key           = "drill"
-	keepAlive     = 3 * time.Second
 	startLimit    = 15 * time.Minute
 )
 
@@ -81,7 +80,6 @@ func recipe(arguments ...string) launcher.Recipe {
 		Environment: []string{
 			"VLLM_CPU_OMP_THREADS_BIND={replica}", "VLLM_CPU_NUM_OF_RESERVED_CPU=0",
 			"VLLM_ENABLE_V1_MULTIPROCESSING=0", "OMP_NUM_THREADS=1", // the model runs in the engine's process
-			fmt.Sprintf("VLLM_HTTP_TIMEOUT_KEEP_ALIVE=%d", int(keepAlive.Seconds())),
 		},
 		Port: firstPort, Replicas: 1,
 	}

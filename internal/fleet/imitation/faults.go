@@ -1,14 +1,10 @@
 package imitation
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"speceval/internal/policy/seed"
 )
@@ -96,19 +92,4 @@ func (f *Faults) draw(s seed.Stream) mishap {
 // all where there are two.
 func (m mishap) after(tokens int) int {
 	return min(1+int(m.part*float64(tokens-1)), max(1, tokens-1))
-}
-
-// journal writes entries when their requests end.
-type journal struct {
-	w     io.Writer
-	start time.Time
-	mu    sync.Mutex
-}
-
-func (j *journal) add(e Entry) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.w != nil {
-		_ = json.NewEncoder(j.w).Encode(e) // a log that cannot be written stops no server
-	}
 }

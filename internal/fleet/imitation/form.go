@@ -2,8 +2,8 @@ package imitation
 
 import (
 	"fmt"
-	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"speceval/internal/fleet"
@@ -105,14 +105,8 @@ func (f *form) ids(ids []int32) string {
 
 // list is a JSON list of ids.
 func list(ids []int32) string {
-	b := []byte("[")
-	for i, id := range ids {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, int64(id), 10)
-	}
-	return string(append(b, ']'))
+	b, _ := json.Marshal(ids) // there is no error of numbers
+	return string(b)
 }
 
 // quote is a JSON string; bytes that are no UTF-8 become U+FFFD.

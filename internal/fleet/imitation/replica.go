@@ -7,6 +7,7 @@ package imitation
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/http"
 	"sync"
@@ -24,7 +25,8 @@ var wall clock.Wall
 // after a crash. Close ends it.
 type Replica struct {
 	Settings
-	journal journal
+	born    time.Time
+	logging sync.Mutex
 	end     context.Context
 	stop    context.CancelFunc
 	gone    sync.WaitGroup // goroutines
@@ -40,8 +42,7 @@ type Replica struct {
 
 // New starts a replica that answers through ServeHTTP at once.
 func New(s Settings) *Replica {
-	r := &Replica{Settings: s.completed(), faults: s.Faults}
-	r.journal = journal{w: r.Log, start: wall.Now()}
+	r := &Replica{Settings: s.completed(), faults: s.Faults, born: wall.Now()}
 	r.end, r.stop = context.WithCancel(context.Background())
 	r.process = newEngine(r.end, r.Settings)
 	r.gone.Go(r.supervise)
@@ -54,7 +55,7 @@ func (r *Replica) Listen(address string) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: r, IdleTimeout: r.KeepAlive, MaxHeaderBytes: 4 << 20}
+	server := &http.Server{Handler: r, IdleTimeout: 5 * time.Second, MaxHeaderBytes: 4 << 20}
 	r.mu.Lock()
 	r.address, r.server = listener.Addr().String(), server
 	r.mu.Unlock()
@@ -158,4 +159,13 @@ func (r *Replica) arrival() (number int, fault mishap) {
 		fault = r.faults.draw(seed.Root(r.Seed).Child("faults").Index(r.Index).Index(number).Stream())
 	}
 	return number, fault
+}
+
+// note writes an entry into the log, when its request has ended.
+func (r *Replica) note(e Entry) {
+	r.logging.Lock()
+	defer r.logging.Unlock()
+	if r.Log != nil {
+		_ = json.NewEncoder(r.Log).Encode(e) // a log that cannot be written stops no server
+	}
 }

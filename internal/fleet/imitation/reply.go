@@ -15,10 +15,10 @@ func (c *call) generate(read func(*Settings, []byte) (*request, *problem)) {
 	q, p := read(&c.Settings, c.body)
 	number, fault := c.arrival()
 	entry := Entry{
-		Seconds: wall.Now().Sub(c.journal.start).Seconds(), Replica: c.Index, ID: c.r.Header.Get("X-Request-Id"),
+		Seconds: wall.Now().Sub(c.born).Seconds(), Replica: c.Index, ID: c.r.Header.Get("X-Request-Id"),
 		Fault: string(fault.kind), Outcome: "refused",
 	}
-	defer func() { c.journal.add(entry) }()
+	defer func() { c.note(entry) }()
 	if q != nil {
 		entry.Seed = q.Seed
 	}

@@ -230,12 +230,5 @@ func (p *problem) body() []byte {
 	return fmt.Appendf(nil, `{"error":{"message":%s,"type":"%s","param":%s,"code":%d}}`, quote(p.message), p.kind, optional(p.param != "", p.param), p.status)
 }
 
-// refuse sends an error. After a plain exception in vLLM its web server closes the
-// connection, which no header announces.
-func (c *call) refuse(p *problem) {
-	c.answer(p.status, p.body())
-	if p.kind == "BadRequestError" && p.param == "" {
-		c.flush()
-		disconnect(c.w)
-	}
-}
+// refuse sends an error.
+func (c *call) refuse(p *problem) { c.answer(p.status, p.body()) }

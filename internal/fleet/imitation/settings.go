@@ -25,8 +25,7 @@ type Settings struct {
 	Speed  float64       // of time: 1 as the model, 100 a hundred times faster; 0: nothing ever waits
 	Author *fleet.Author // writes the answers; nil: noise
 
-	StreamInterval int           // tokens of a chunk at least, as --stream-interval; 0: 1
-	KeepAlive      time.Duration // idle connections are closed after it; 0: 5 s
+	StreamInterval int // tokens of a chunk at least, as --stream-interval; 0: 1
 
 	Faults Faults
 	// Unrepeatable ignores the seeds of requests: each draws anew, as on a server
@@ -51,7 +50,6 @@ func (s Settings) completed() Settings {
 	s.MaxSequences = cmp.Or(s.MaxSequences, 256)
 	s.Timing = cmp.Or(s.Timing, fleet.Small)
 	s.StreamInterval = cmp.Or(s.StreamInterval, 1)
-	s.KeepAlive = cmp.Or(s.KeepAlive, 5*time.Second)
 	if s.Author == nil {
 		s.Author = fleet.MustAuthor(fleet.AuthorSettings{Model: s.Model}) // no task, no fault
 	}

@@ -37,7 +37,6 @@ type server struct {
 	answer    func(w http.ResponseWriter, r *http.Request, seed int)
 
 	handler func(s *server, w http.ResponseWriter, r *http.Request) // instead of vLLM; nil: vLLM
-	hangs   bool                                                    // for a handler
 	astray  []string                                                // paths that a handler does not know
 
 	running, most int

@@ -90,13 +90,6 @@ func (d *dialect) chat(s *server, w http.ResponseWriter, r *http.Request, body s
 		w.WriteHeader(429)
 		return
 	}
-	s.mu.Lock()
-	hangs := s.hangs
-	s.mu.Unlock()
-	if hangs {
-		forever(w, r, seed)
-		return
-	}
 	if !rest(r, time.Second) {
 		return
 	}
@@ -241,50 +234,6 @@ func TestMixedPool(t *testing.T) {
 			t.Errorf("asked for %q", f.servers[1].astray)
 		}
 	})
-}
-
-// TestOtherServerDies kills one of two, and lets it hang: its requests go to the
-// other, and it comes back when it answers again.
-func TestOtherServerDies(t *testing.T) {
-	for name, harm := range map[string]func(s *server, ill bool){
-		"dies": func(s *server, ill bool) {
-			if ill {
-				s.kill()
-			} else {
-				s.set(func() { s.down = false })
-			}
-		},
-		"hangs": func(s *server, ill bool) { s.set(func() { s.hangs = ill }) },
-	} {
-		bubble(t, name, func(t *testing.T) {
-			f := start(t, 2)
-			for _, s := range f.servers {
-				foreigner(nil)(s)
-			}
-			p, end := f.pool(Settings{Window: 2, Attempts: 3, Outage: time.Hour}, foreign)
-			defer end()
-			s := f.servers[1]
-			if name == "hangs" {
-				harm(s, true)
-			}
-			wait := ask(p, t.Context(), 1, 8)
-			time.Sleep(500 * time.Millisecond)
-			if name == "dies" {
-				harm(s, true)
-			}
-			if counts := answered(t, wait(), 1); counts["r0"] != 8 || p.places() != 2 {
-				t.Errorf("answers by %v, %d slots", counts, p.places())
-			}
-			harm(s, false)
-			time.Sleep(5 * time.Minute)
-			if p.places() != 4 {
-				t.Errorf("%d slots after its return; log %q", p.places(), f.log())
-			}
-			if counts := answered(t, ask(p, t.Context(), 11, 8)(), 11); counts["r1"] != 4 {
-				t.Errorf("answers by %v", counts)
-			}
-		})
-	}
 }
 
 // TestReturnsAsAnotherServer: what comes back at an address is what was there.

@@ -45,7 +45,7 @@ type Servers struct {
 	closing  sync.Mutex
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced whenever what follows changes
+	changed *sync.Cond // what follows
 	sites   []*site
 	waiting map[string]int // how many want a model and have not got it
 }
@@ -85,7 +85,9 @@ func lending(s Settings, users int, sites ...*site) *Servers {
 	for _, one := range sites {
 		one.open, one.failed = make(map[string]*group), make(map[[2]string]error)
 	}
-	return &Servers{settings: s, users: users, changed: make(chan struct{}), sites: sites, waiting: make(map[string]int)}
+	all := &Servers{settings: s, users: users, sites: sites, waiting: make(map[string]int)}
+	all.changed = sync.NewCond(&all.mu)
+	return all
 }
 
 // Lease is the use of a model's replicas.
@@ -113,9 +115,14 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	onDrain(m, ctx.Done(), cancel)
+	defer context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.signal() // for those who left a site to us
+	defer s.changed.Broadcast() // for those who left a site to us
 	s.waiting[m.ID]++
 	defer func() { s.waiting[m.ID]-- }()
 	refusals := make([]error, len(s.sites))
@@ -124,16 +131,10 @@ func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 		switch {
 		case !possible:
 			return nil, errors.Join(refusals...)
+		case i < 0 && ctx.Err() != nil:
+			return nil, ctx.Err()
 		case i < 0:
-			changed := s.changed
-			s.mu.Unlock()
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-			if s.mu.Lock(); ctx.Err() != nil {
-				return nil, ctx.Err()
-			}
+			s.changed.Wait()
 		case s.sites[i].open[m.ID] != nil:
 			return s.lease(s.sites[i], m), nil
 		default:
@@ -191,18 +192,12 @@ func (s *Servers) lease(from *site, m Model) *Lease {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		g.users--
-		s.signal()
+		s.changed.Broadcast()
 	})}
 }
 
 // Release gives the replicas back. They stay up for the next use.
 func (l *Lease) Release() { l.release() }
-
-// signal wakes those who wait. mu is held.
-func (s *Servers) signal() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
 
 // prepare opens a group for the model, without mu. Of a site that is busy others use only
 // groups that are open.
@@ -215,7 +210,7 @@ func (s *Servers) prepare(ctx context.Context, at *site, m Model) error {
 		at.open[m.ID] = &group{Pool: p}
 	}
 	at.busy = false
-	s.signal()
+	s.changed.Broadcast()
 	return err
 }
 

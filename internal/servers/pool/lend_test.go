@@ -168,30 +168,6 @@ func TestRunningServersAreFoundByTheirModel(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsNotThereMayComeLater(t *testing.T) {
-	a := running(t, imitation.Settings{Model: "a"})
-	port := strconv.Itoa(freePorts(t, 1))
-	gone := "http://127.0.0.1:" + port
-	s, log := servers(t, pool.Worker{Name: "one", URLs: []string{gone, a.URL()}})
-	lease := acquire(t, s, model("a"))
-	if len(lease.Served()) != 1 || lease.Alive() != 1 || lease.Places() != 8 || !strings.Contains(log.all(), "replica "+gone+" is out, 1 of 2 left: "+gone+": unreachable") {
-		t.Errorf("served %+v, said %q", lease.Served(), log.all())
-	}
-	ask(t, lease, "a")
-	_, err := s.Acquire(t.Context(), model("c"))
-	if err == nil || !strings.Contains(err.Error(), `no server serves "c"`) ||
-		!strings.Contains(err.Error(), a.URL()+": serves \"a\"") || !strings.Contains(err.Error(), gone) {
-		t.Errorf("error %v", err)
-	}
-	late := imitation.New(imitation.Settings{Model: "a"})
-	t.Cleanup(late.Close)
-	if err := late.Listen("127.0.0.1:" + port); err != nil {
-		t.Fatal(err)
-	}
-	until(t, func() bool { return lease.Alive() == 2 })
-	ask(t, lease, "a")
-}
-
 // hasty is a clock that is ten times as fast as the wall's.
 type hasty struct{ began time.Time }
 

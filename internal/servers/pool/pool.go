@@ -114,7 +114,7 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 			p.served = append(p.served, served[i])
 			p.add(replicas[i]).found = &served[i]
 		case isLate(err):
-			p.add(replicas[i])
+			p.add(replicas[i]).fault = err
 			reasons = append(reasons, err)
 		case errors.Is(err, errServes):
 			reasons = append(reasons, err)
@@ -136,11 +136,9 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 	if need.Version == "" && !need.Foreign {
 		p.requirement.Version = release(p.served[0].Version) // for replicas that come back, or are late
 	}
-	reasons = slices.DeleteFunc(reasons, func(err error) bool { return !isLate(err) })
 	for _, r := range p.replicas {
 		if r.found == nil {
-			p.takeOut(r, 0, reasons[0])
-			reasons = reasons[1:]
+			p.takeOut(r, 0, r.fault)
 		}
 	}
 	return p, nil

@@ -156,12 +156,6 @@ func TestStopWaitingBetweenTries(t *testing.T) {
 	})
 }
 
-func TestNoReplicas(t *testing.T) {
-	if _, err := Open(t.Context(), nil, Requirement{}, Settings{}); !errors.Is(err, ErrUnserved) {
-		t.Errorf("error %v of a pool of nothing", err)
-	}
-}
-
 // takes takes places of requests without an end and lists their replicas.
 func takes(t *testing.T, p *Pool, n int) []*Place {
 	t.Helper()

@@ -72,24 +72,13 @@ func (m *message) told() bool {
 
 // counts are of tokens.
 type counts struct {
-	Prompt     number  `json:"prompt_tokens"`
-	Completion number  `json:"completion_tokens"`
-	Total      number  `json:"total_tokens"`
-	Cost       dollars `json:"cost"`
+	Prompt     number         `json:"prompt_tokens"`
+	Completion number         `json:"completion_tokens"`
+	Total      number         `json:"total_tokens"`
+	Cost       jsontext.Value `json:"cost"`
 	Details    object[struct {
 		Reasoning number `json:"reasoning_tokens"`
 	}] `json:"completion_tokens_details"`
-}
-
-// dollars is a cost; 0 for what is none.
-type dollars float64
-
-func (d *dollars) UnmarshalJSON(text []byte) error {
-	x, err := strconv.ParseFloat(string(text), 64)
-	if err == nil && x > 0 && x < 1e9 {
-		*d = dollars(x)
-	}
-	return nil
 }
 
 // object is one that a server may leave out, or write an empty list for.
@@ -335,7 +324,10 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 		p.Finish = "" // "null" of some servers, for one
 	}
 	u := &c.Usage.is
-	p.Usage = Usage{u.Prompt.value(), u.Completion.value(), u.Details.is.Reasoning.value(), float64(u.Cost)}
+	p.Usage = Usage{Prompt: u.Prompt.value(), Completion: u.Completion.value(), Reasoning: u.Details.is.Reasoning.value()}
+	if cost, err := strconv.ParseFloat(string(u.Cost), 64); err == nil && cost > 0 && cost < 1e9 {
+		p.Usage.Cost = cost
+	}
 	return p, told, whole, nil
 }
 
