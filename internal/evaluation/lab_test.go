@@ -66,8 +66,8 @@ func newLab(t *testing.T, name string, budget, pilots int, passes ...float64) *l
 	if err != nil {
 		t.Fatal(err)
 	}
-	if way.InStages != nil {
-		setup.Design.Fractions = pilot.Fractions(way.InStages.After)
+	if way.Adapts {
+		setup.Design.Fractions = pilot.Fractions(policy.Staged.InStages.After)
 	}
 	if way.Donors {
 		donor := evaluation.Donor{Name: "quiz another", Source: "elsewhere"}

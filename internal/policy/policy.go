@@ -125,18 +125,15 @@ type Execution struct {
 	Name string // in folders, files and flags; never changes
 
 	Controller controller.Policy
-	InStages   *InStages // nil: Uniform, or the paper's two stages
-	Donors     bool      // it takes donors, and needs one at least
-	Adapts     bool      // the number of stages follows from rollouts per place, in the place of InStages.After
+	Donors     bool // it takes donors, and needs one at least
+	Adapts     bool // the number of stages follows from rollouts per place; otherwise Uniform, or the paper's two
 }
 
 // staged is the default without donors, informed that with some: of all policies they
 // leave the most of Uniform's time at the same variance (table 10).
 var (
-	stagedWay   = &Execution{Name: Staged.Name, Controller: controller.Async, InStages: Staged.InStages, Adapts: true}
-	informedWay = &Execution{
-		Name: InformedStaged[0].Name, Controller: controller.Async, InStages: InformedStaged[0].InStages, Donors: true, Adapts: true,
-	}
+	stagedWay   = &Execution{Name: Staged.Name, Controller: controller.Async, Adapts: true}
+	informedWay = &Execution{Name: InformedStaged[0].Name, Controller: controller.Async, Donors: true, Adapts: true}
 )
 
 // Executions are all executions, in the order of help texts.
@@ -184,21 +181,12 @@ const (
 // servers with the given places.
 func (w *Execution) After(rollouts, places int) int {
 	switch {
-	case w.InStages == nil || !w.Adapts:
-		return w.after()
-	case rollouts < fewForThree*places:
+	case !w.Adapts || rollouts < fewForThree*places:
 		return 1
 	case rollouts < fewForFive*places:
 		return 2
 	}
-	return w.after()
-}
-
-func (w *Execution) after() int {
-	if w.InStages == nil {
-		return 1
-	}
-	return w.InStages.After
+	return mostAfter
 }
 
 // Uniform gives every task b rollouts: what all others are held against.

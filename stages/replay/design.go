@@ -39,24 +39,12 @@ func coefficientRows(cs pilot.Candidates, alpha *float64, estimates [][]float64,
 	return rows
 }
 
-// gather adds a share of each row, which must be those of coefficientRows, to what has
-// been gathered.
-func gather(g [][]float64, cs pilot.Candidates, rows []coefficient, share float64) error {
-	per := len(rows) / len(cs)
-	if len(rows) != per*len(cs) || per == 0 {
-		return fmt.Errorf("%d coefficients for %d candidates", len(rows), len(cs))
-	}
+// gather adds a share of each row of coefficientRows to what has been gathered.
+func gather(g [][]float64, rows []coefficient, share float64) {
+	per := len(rows) / len(g)
 	for i, row := range rows {
-		k := i / per
-		if c := cs[k]; int(row.Budget) != c.Budget || int(row.M) != c.M {
-			return fmt.Errorf("row %d is of budget %d and m = %d, want %d and %d", i+1, row.Budget, row.M, c.Budget, c.M)
-		}
-		if row.Replicate < 0 || int(row.Replicate) >= len(g[k]) {
-			return fmt.Errorf("row %d is of replicate %d, of %d", i+1, row.Replicate, len(g[k]))
-		}
-		g[k][row.Replicate] += share * row.Coefficient
+		g[i/per][row.Replicate] += share * row.Coefficient
 	}
-	return nil
 }
 
 // designed is the policies that have designs, in the order of
@@ -347,14 +335,13 @@ func (b *builder) selections(p *policy.Policy) (all []selection) {
 // where all profiles are degenerate.
 func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]variance.Design, error) {
 	var estimates [][]coefficient
-	var files []string
 	for _, file := range s.files {
 		rows, err := dag.ReadRows[coefficient](job, file)
 		if err != nil {
 			return nil, err
 		}
 		if len(rows) > 0 || !s.profiles {
-			estimates, files = append(estimates, rows), append(files, file)
+			estimates = append(estimates, rows)
 		}
 	}
 	if len(estimates) == 0 {
@@ -371,11 +358,8 @@ func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]varia
 		for k := range g {
 			g[k] = make([]float64, s.replicates)
 		}
-		for k, rows := range estimates {
-			part := rows[a*len(rows)/len(strengths) : (a+1)*len(rows)/len(strengths)]
-			if err := gather(g, cs, part, share); err != nil {
-				return nil, fmt.Errorf("%s: %w", files[k], err)
-			}
+		for _, rows := range estimates {
+			gather(g, rows[a*len(rows)/len(strengths):(a+1)*len(rows)/len(strengths)], share)
 		}
 		all = append(all, designs(p, s.tasks, alpha, cs, g)...)
 	}
