@@ -246,29 +246,6 @@ func TestFalseAlarmsAreAsRareAsStated(t *testing.T) {
 	}
 }
 
-// A bias of six standard errors, and a task that is off by eight, are seen.
-func TestDifferencesAreSeen(t *testing.T) {
-	random := seed.Root(8).Stream()
-	p := make([]float64, 50)
-	for i := range p {
-		p[i] = 0.3 + 0.4*random.Float64()
-	}
-	base := draw(&random, 1024, p)
-	higher := append([]float64(nil), p...)
-	for i := range higher {
-		higher[i] += 6 * math.Sqrt(0.5/1024/50)
-	}
-	if c := profile.Compare(draw(&random, 1024, higher), base, 1e-4); !c.Biased || c.Bias < 0 {
-		t.Errorf("bias %v ± %v, p = %v", c.Bias, c.SE, c.P)
-	}
-	odd := append([]float64(nil), p...)
-	odd[17] -= 8 * math.Sqrt(0.5/1024)
-	c := profile.Compare(draw(&random, 1024, odd), base, 1e-4)
-	if c.Biased || c.Differing() != 1 || c.Worst()[0].TaskID != "t17" {
-		t.Errorf("%d tasks differ, the worst is %+v", c.Differing(), c.Worst()[0])
-	}
-}
-
 // Counts of billions are no hazard.
 func TestHugeCountsAreCompared(t *testing.T) {
 	const k = math.MaxInt32

@@ -91,11 +91,11 @@ func TestGroupsAreNotReused(t *testing.T) {
 
 // Values come in batches, and rows in groups; a fault is named by its row in the file.
 func TestRowsAreCountedOverTheWholeFile(t *testing.T) {
-	rows := make([]wide, 30_000)
-	rows[29_000].N = 1 << 40
+	rows := make([]column[int64], 30_000)
+	rows[29_000].V = 1 << 40
 	path := onDisk(t, inGroups(t, rows, 10_000))
-	got, groups, _, err := readAll[narrow](path)
-	wantError(t, err, path+": column n, row 29001: 1099511627776 is no whole number of 32 bits")
+	got, groups, _, err := readAll[column[int32]](path)
+	wantError(t, err, path+": column v, row 29001: 1099511627776 is no whole number of 32 bits")
 	if len(got) != 20_000 || groups != 2 {
 		t.Errorf("%d rows before it", len(got))
 	}
@@ -146,20 +146,17 @@ func TestOtherColumnsAreNotRead(t *testing.T) {
 // texts are read in groups of 1 MB, and no more than some of them are alive at
 // any time.
 func TestReadingTakesTheMemoryOfAGroup(t *testing.T) {
-	type long struct {
-		Text string `parquet:"text"`
-	}
 	path := filepath.Join(t.TempDir(), "long.parquet")
 	file, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const groups, size = 60, 1 << 20
-	err = rowfile.WriteGroups(file, func(yield func([]long, error) bool) {
+	err = rowfile.WriteGroups(file, func(yield func([]column[string], error) bool) {
 		for g := range groups {
-			rows := make([]long, 8)
+			rows := make([]column[string], 8)
 			for i := range rows {
-				rows[i].Text = strings.Repeat(string(rune('a'+(g+i)%26)), size/len(rows))
+				rows[i].V = strings.Repeat(string(rune('a'+(g+i)%26)), size/len(rows))
 			}
 			if !yield(rows, nil) {
 				return
@@ -169,7 +166,7 @@ func TestReadingTakesTheMemoryOfAGroup(t *testing.T) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := rowfile.Open[long](path)
+	r, err := rowfile.Open[column[string]](path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +178,7 @@ func TestReadingTakesTheMemoryOfAGroup(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, row := range rows {
-			read += len(row.Text)
+			read += len(row.V)
 		}
 		if now := heap(); now > before {
 			most = max(most, now-before)
@@ -202,10 +199,10 @@ func heap() uint64 {
 
 // The footer claims 2²⁶ rows of a group that has 2²⁰; a varint has twice the number.
 func TestAbsurdNumbersOfRowsAreErrors(t *testing.T) {
-	data := inGroups(t, make([]yesses, 1<<20), 1<<20)
+	data := inGroups(t, make([]column[bool], 1<<20), 1<<20)
 	for times, want := range map[int]string{-1: "rows.parquet: row group 1 has 67108864 rows, at most 4194304 can be read at once", 0: ""} {
 		claimed := bytes.Replace(data, []byte{0x80, 0x80, 0x80, 0x01}, []byte{0x80, 0x80, 0x80, 0x40}, times)
-		rows, _, err := rowfile.Decode[yesses](claimed, "rows.parquet")
+		rows, _, err := rowfile.Decode[column[bool]](claimed, "rows.parquet")
 		if want != "" {
 			wantError(t, err, want)
 		} else if err != nil || len(rows) != 1<<20 {

@@ -13,14 +13,11 @@ import (
 
 // A page of long texts must stay below what readers accept, ours included.
 func TestLongTextsComeBack(t *testing.T) {
-	type long struct {
-		Text string `parquet:"text"`
-	}
-	rows := make([]long, 700)
+	rows := make([]column[string], 700)
 	for i := range rows {
-		rows[i].Text = strings.Repeat(string(rune('a'+i%26)), 100_000+i)
+		rows[i].V = strings.Repeat(string(rune('a'+i%26)), 100_000+i)
 	}
-	got, _, err := rowfile.Decode[long](encode(t, rows), "long.parquet")
+	got, _, err := rowfile.Decode[column[string]](encode(t, rows), "long.parquet")
 	if err != nil || !reflect.DeepEqual(got, rows) {
 		t.Errorf("read back %d rows, %v", len(got), err)
 	}
