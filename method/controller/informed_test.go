@@ -96,7 +96,7 @@ func informedCase(t *testing.T, random *seed.Stream) (ps []float64, prior *infor
 
 // TestStagesAreThoseOfTheReplay executes evaluations under an informed prior, with
 // rollouts that complete in any order, and decides them again stage by stage as
-// internal/trial does: sizes and weights are the same to the bit.
+// internal/policy/pilot does: sizes and weights are the same to the bit.
 func TestStagesAreThoseOfTheReplay(t *testing.T) {
 	for trial := range 40 {
 		random := seed.Root(uint64(trial)).Child("informed").Stream()

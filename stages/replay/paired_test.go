@@ -11,11 +11,11 @@ import (
 	"speceval/method/neyman"
 )
 
-// TestDifferencesMatchEnumeration replays a profile of which all outcomes of all
-// paths can be listed, with enough draws for several sweeps: the paired error
-// must be that of the difference along one path, at five standard errors of a
-// standard deviation.
-func TestDifferencesMatchEnumeration(t *testing.T) {
+// TestReplayMatchesEnumeration replays a profile of which all outcomes of all paths can be
+// listed, with enough draws for several sweeps: ratios are the exact expectations at five
+// standard errors, and the paired error is of the difference along one path, at five standard
+// errors of a standard deviation.
+func TestReplayMatchesEnumeration(t *testing.T) {
 	p := profileOf(64, 32, 8, 60)
 	alpha := 0.13
 	designs := []variance.Design{
@@ -39,7 +39,15 @@ func TestDifferencesMatchEnumeration(t *testing.T) {
 	if got[0].DifferenceSE != hbn.RatioSE || got[0].Difference != ratios[0].VarianceRatio-hbn.VarianceRatio {
 		t.Errorf("Oracle: %+v, of HBN %+v", got[0], hbn)
 	}
+	if len(ratios) != 4 || ratios[0].RatioSE != 0 || ratios[0].M != nil {
+		t.Fatalf("ratios start with %+v", ratios[0])
+	}
 	byTask := []policytest.Scores{policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.HBN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13)}
+	for i, r := range ratios[1:] {
+		if want := exactRatio(t, p, r, byTask[i]); !(math.Abs(r.VarianceRatio-want) < 5*r.RatioSE) || r.RatioSE > 0.01 {
+			t.Errorf("%s: ratio %v ± %v, exactly %v", r.Policy, r.VarianceRatio, r.RatioSE, want)
+		}
+	}
 	for row, other := range map[int]int{1: 0, 2: 2} {
 		mean, sd, kurtosis := pathDifference(t, probabilities(p), designs, byTask, other, 1)
 		se := sd / math.Sqrt(draws)
@@ -109,40 +117,4 @@ func pathDifference(t *testing.T, p []float64, designs []variance.Design, scores
 	moments[1] = expect(func(d float64) float64 { return (d - moments[0]) * (d - moments[0]) })
 	moments[2] = expect(func(d float64) float64 { return math.Pow(d-moments[0], 4) })
 	return moments[0], math.Sqrt(moments[1]), moments[2] / (moments[1] * moments[1])
-}
-
-// TestReplayMatchesEnumeration replays a profile small enough that every pilot
-// outcome can be listed, and compares the ratios with the exact expectations,
-// at five standard errors.
-func TestReplayMatchesEnumeration(t *testing.T) {
-	p := profileOf(64, 32, 8, 60)
-	alpha := 0.13
-	designs := []variance.Design{
-		{Policy: policy.HBN.Name, Donors: "none", NTasks: 3, Budget: 7, M: 3, W: 0.4},
-		{Policy: policy.EN.Name, Donors: "none", NTasks: 3, Budget: 7, M: 4, W: 0.6},
-		{Policy: policy.IBN.Name, Donors: "none", NTasks: 3, Budget: 7, M: 2, W: 0.3, Alpha: &alpha},
-	}
-	byTask := []policytest.Scores{policytest.ByTask(t, policy.HBN.Name, 0), policytest.ByTask(t, policy.EN.Name, 0), policytest.ByTask(t, policy.IBN.Name, 13)}
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ratios, _, err := replay(t.Context(), p, designs, prior, 40_000, seed.Root(3).Stream())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(ratios) != 4 || ratios[0].Policy != policy.Oracle.Name || ratios[0].RatioSE != 0 || ratios[0].M != nil {
-		t.Fatalf("ratios start with %+v", ratios[0])
-	}
-	for i, d := range designs {
-		coefficient := policytest.Coefficient(t, probabilities(p), int(d.M), int(d.Budget), byTask[i])
-		want := neyman.Risk(int(d.Budget), int(d.M), d.W, coefficient)
-		got := ratios[i+1]
-		if e := math.Abs(got.VarianceRatio-want) / got.RatioSE; !(e < 5) {
-			t.Errorf("%s: ratio %v ± %v, exactly %v", d.Policy, got.VarianceRatio, got.RatioSE, want)
-		}
-		if got.RatioSE > 0.01 {
-			t.Errorf("%s: standard error %v", d.Policy, got.RatioSE)
-		}
-	}
 }

@@ -41,25 +41,6 @@ func TestCRPSIsTheIntegral(t *testing.T) {
 	}
 }
 
-// TestTheScoreIsProper: of forecasts of a known law, the law itself has the least
-// mean score.
-func TestTheScoreIsProper(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	candidates := []Forecast{{2, 0.5}, {2, 0.3}, {2, 0.8}, {2.25, 0.5}, {1.75, 0.5}, {2, 0}}
-	sums := make([]float64, len(candidates))
-	for range 40_000 {
-		y := 2 + 0.5*random.NormFloat64()
-		for i, f := range candidates {
-			sums[i] += f.CRPS(y)
-		}
-	}
-	for i, sum := range sums[1:] {
-		if sum <= sums[0] {
-			t.Errorf("%+v scores %v, the law itself %v", candidates[i+1], sum, sums[0])
-		}
-	}
-}
-
 func TestForecasts(t *testing.T) {
 	sd := 0.02
 	f := NewForecast(0.30, sd, 4)

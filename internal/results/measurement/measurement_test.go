@@ -1,16 +1,13 @@
 package measurement_test
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"strings"
 	"testing"
 
 	"speceval/internal/results/measurement"
-	"speceval/internal/store/rowfile"
 )
 
 // setting is sound runs of one profile at b = 8 under all four strategies.
@@ -43,22 +40,6 @@ func repeated(runs []measurement.Measurement, n int32) []measurement.Repeat {
 		}
 	}
 	return out
-}
-
-func encode[T any](t *testing.T, rows []T) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := rowfile.Write(&b, rows, nil); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func TestSoundRowsComeBack(t *testing.T) {
-	want := append(setting(measurement.Simulated), setting(measurement.Measured)...)
-	if got, err := measurement.Parse(encode(t, want), "m.parquet"); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v", got, err)
-	}
 }
 
 func TestUnsoundRowsAreRefused(t *testing.T) {

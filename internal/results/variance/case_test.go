@@ -61,29 +61,6 @@ func TestBenchmarksAreResampledTogether(t *testing.T) {
 	}
 }
 
-// TestIntervalHasTheKnownWidth has benchmarks of two profiles each, whose means are
-// normal quantiles: the mean over G draws of them has the variance of the means
-// over G, and the interval is 1.96 of its standard deviations to either side.
-func TestIntervalHasTheKnownWidth(t *testing.T) {
-	const groups = 40
-	var profiles []string
-	var values []float64
-	square := 0.0
-	for g := range groups {
-		v := math.Sqrt2 * math.Erfinv(2*(float64(g)+0.5)/groups-1)
-		square += v * v / groups
-		for side := range 2 {
-			profiles, values = append(profiles, string(rune('A'+g))), append(values, 7+v+float64(2*side-1))
-		}
-	}
-	got := variance.NewBenchmarks(profiles).Interval(values)
-	want := 1.96 * math.Sqrt(square/groups)
-	// A quantile of 10,000 normal draws has a standard error of 2.7% of the half-width /1.96.
-	if math.Abs(7-got.Low-want) > 0.06*want || math.Abs(got.High-7-want) > 0.06*want {
-		t.Errorf("interval %v, want 7 ± %v", *got, want)
-	}
-}
-
 // TestOneBenchmarkHasNoInterval wants none where all profiles come and go together.
 func TestOneBenchmarkHasNoInterval(t *testing.T) {
 	for _, profiles := range [][]string{nil, {"a"}, {"a", "a"}} {
