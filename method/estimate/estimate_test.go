@@ -24,23 +24,6 @@ func one(rollouts, passes int) estimate.Task {
 	return estimate.Task{Stages: []estimate.Stage{estimate.Binary(rollouts, passes, 1)}}
 }
 
-func TestTheEstimateIsThePapers(t *testing.T) {
-	m := must(estimate.Of(prior, []estimate.Task{two(4, 1, 10, 4, 0.3), two(4, 4, 2, 1, 0.3)}))
-	if want := (0.3*0.25 + 0.7*0.4 + 0.3 + 0.7*0.5) / 2; math.Abs(m.Value-want) > 1e-15 {
-		t.Errorf("estimate %v, want %v", m.Value, want)
-	}
-	posterior, sampled := 0.0, (0.09/4*0.25+0.49/10*0.24*10/9+0.49/2*0.5)/4
-	for i, l := range []float64{10, 2} {
-		posterior += m.Tasks[i].Variance * (0.09/4 + 0.49/l) / 4
-	}
-	if sampled <= posterior || math.Abs(m.StandardError-math.Sqrt(sampled)) > 1e-15 {
-		t.Errorf("standard error %v, want %v, more than the posterior's %v", m.StandardError, math.Sqrt(sampled), math.Sqrt(posterior))
-	}
-	if !(0 < m.Low && m.Low < m.Value && m.Value < m.High && m.High < 1) {
-		t.Errorf("interval %v to %v about %v", m.Low, m.High, m.Value)
-	}
-}
-
 // Uniform is a pilot and nothing else: its error is that of b rollouts a task.
 func TestUniformIsItsOwnEquivalent(t *testing.T) {
 	m := must(estimate.Of(prior, []estimate.Task{one(16, 3), one(16, 16), one(16, 9)}))
@@ -194,23 +177,6 @@ func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	}
 	if se := math.Sqrt(seen / evaluations); math.Abs(bias) > 4*se {
 		t.Errorf("bias %v ± %v", bias, se)
-	}
-}
-
-// A test at 5% of a difference that is as large as Resolving says finds it four
-// times in five.
-func TestResolvingHasThePower(t *testing.T) {
-	se := estimate.Resolving(-0.02)
-	random := rand.New(rand.NewPCG(9, 9))
-	const trials = 100_000
-	found := 0
-	for range trials {
-		if math.Abs(0.02+se*random.NormFloat64()) > 1.96*se {
-			found++
-		}
-	}
-	if share := float64(found) / trials; math.Abs(share-0.8) > 4*math.Sqrt(0.16/trials) {
-		t.Errorf("found in %v of the trials", share)
 	}
 }
 

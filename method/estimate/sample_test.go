@@ -178,36 +178,6 @@ func values(tasks []estimate.Task) []float64 {
 	return m.Sample(nil, nil).Values
 }
 
-// TestPairingOnTheseTasks holds two models to the same tasks, many times: for the mean
-// difference on these tasks nothing cancels, since their rollouts are independent; only
-// over samples of tasks it does.
-func TestPairingOnTheseTasks(t *testing.T) {
-	plan := plan{Budget: 8, Pilots: 3, Weight: 0.3}
-	random := rand.New(rand.NewPCG(31, 1))
-	pa, pb := population(random, 40, 0)
-	as, bs := slices.Concat(pa...), slices.Concat(pb...)
-	const evaluations = 800
-	var sums [5]float64 // a, b, a², b², ab
-	var se, paired float64
-	for range evaluations {
-		ma := must(estimate.Of(prior, evaluate(as, plan, random)))
-		mb := must(estimate.Of(prior, evaluate(bs, plan, random)))
-		for k, x := range []float64{ma.Value, mb.Value, ma.Value * ma.Value, mb.Value * mb.Value, ma.Value * mb.Value} {
-			sums[k] += x / evaluations
-		}
-		d := must(ma.Sample(nil, nil).Minus(mb.Sample(nil, nil).Values))
-		se += ma.Bounded().Minus(mb.Bounded()).StandardError / evaluations
-		paired += d.StandardError / evaluations
-	}
-	va, vb, cov := sums[2]-sums[0]*sums[0], sums[3]-sums[1]*sums[1], sums[4]-sums[0]*sums[1]
-	if r := cov / math.Sqrt(va*vb); math.Abs(r) > 4/math.Sqrt(evaluations) {
-		t.Errorf("on the same tasks the means of two models have the correlation %v", r)
-	}
-	if seen := math.Sqrt(va + vb); math.Abs(se/seen-1) > 0.12 || paired < se {
-		t.Errorf("the difference has the error %v on these tasks, stated %v; over tasks %v", seen, se, paired)
-	}
-}
-
 // A pool has the weighted mean of the estimates, and the variance that its rollouts
 // have with their weights.
 func TestPools(t *testing.T) {

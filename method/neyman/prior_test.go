@@ -80,22 +80,6 @@ func TestScoresAreThoseOfTheFormula(t *testing.T) {
 	}
 }
 
-// TestQuadratureHasConverged compares order 16 with order 64 on ordinary
-// pilots: the paper's order is enough for three digits of every score.
-func TestQuadratureHasConverged(t *testing.T) {
-	coarse, fine := mustPrior(t, 16), mustPrior(t, 64)
-	for _, counts := range [][]int{{20, 5, 5, 10}, {10, 3, 3, 3, 11}, {0, 2, 8, 8, 2}} {
-		m := len(counts) - 1
-		a := coarse.Pilot(m).Scores(counts, coarse.NewWork())
-		b := fine.Pilot(m).Scores(counts, fine.NewWork())
-		for s := range counts {
-			if x, y := a.At(s), b.At(s); math.Abs(x-y) > 1e-2*y {
-				t.Errorf("counts %v, S = %d: %v with order 16, %v with 64", counts, s, x, y)
-			}
-		}
-	}
-}
-
 func TestMeanVarianceIsThePriors(t *testing.T) {
 	p := mustPrior(t, 16)
 	sum := 0.0

@@ -12,25 +12,6 @@ import (
 	"speceval/method/staged"
 )
 
-// TestTwoStagesAreThePapers is Eq. 3 by hand.
-func TestTwoStagesAreThePapers(t *testing.T) {
-	s := begin(t, 2, 4, staged.Plan{Pilots: 2, Weight: 0.25, Fractions: []float64{1}})
-	ok(t, s.Observe([]int{2, 1}))
-	ok(t, s.Decide([]float64{0.01, 0.16}))
-	if n := s.Sizes(); n[0] != 1 || n[1] != 3 {
-		t.Fatalf("continuations %v, want 1 and 3", n)
-	}
-	if err := s.Observe([]int{1, 2}); err != nil || !s.Done() {
-		t.Fatal(err, s.Done())
-	}
-	if got, want := s.Mean(), (0.25*1+0.75*1+0.25*0.5+0.75*2/3)/2; math.Abs(got-want) > 1e-15 {
-		t.Errorf("mean %v, want %v", got, want)
-	}
-	if got, want := s.Shrinkage()[1], 0.25*0.25/2+0.75*0.75/3; math.Abs(got-want) > 1e-15 {
-		t.Errorf("shrinkage %v, want %v", got, want)
-	}
-}
-
 func begin(t *testing.T, tasks, budget int, plan staged.Plan) *staged.Stages {
 	t.Helper()
 	return must(staged.New(tasks, budget, plan))

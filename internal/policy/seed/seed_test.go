@@ -26,6 +26,9 @@ func TestStreamsDoNotMove(t *testing.T) {
 		if got := [2]uint64{s.Uint64(), s.Uint64()}; got != tt.want {
 			t.Errorf("%s: stream starts %#x, want %#x", tt.label, got, tt.want)
 		}
+		if s = tt.seed.Stream(); s.Float64() != float64(tt.want[0]>>11)*0x1p-53 {
+			t.Errorf("%s: another number from 0 to 1", tt.label)
+		}
 	}
 }
 
@@ -46,32 +49,6 @@ func TestDifferentPathsAreDifferentSeeds(t *testing.T) {
 	}
 	if a, b := root.Child("1").Stream(), root.Index(1).Stream(); a != b {
 		t.Error("Index(1) is not Child(\"1\")")
-	}
-}
-
-// TestFloat64IsUniform compares the mean, the variance and the correlation of
-// neighbours with those of a uniform number, at five standard errors each.
-func TestFloat64IsUniform(t *testing.T) {
-	const n = 1 << 20
-	s := Root(3).Stream()
-	fork := s.Fork()
-	for name, stream := range map[string]*Stream{"stream": &s, "fork": &fork} {
-		var sum, squares, products, last float64
-		for range n {
-			x := stream.Float64() - 0.5
-			if x < -0.5 || x >= 0.5 {
-				t.Fatalf("%s: %v is outside [0, 1)", name, x+0.5)
-			}
-			sum, squares, products, last = sum+x, squares+x*x, products+x*last, x
-		}
-		check := func(what string, got, want, deviation float64) {
-			if math.Abs(got/n-want) > 5*deviation/math.Sqrt(n) {
-				t.Errorf("%s: %s is %v, want %v", name, what, got/n, want)
-			}
-		}
-		check("mean", sum, 0, math.Sqrt(1.0/12))
-		check("variance", squares, 1.0/12, math.Sqrt(1.0/180))
-		check("correlation", products, 0, 1.0/12)
 	}
 }
 
