@@ -61,7 +61,7 @@ func plansFor(b *bench, tasks int) (all []plan) {
 	cold, err := informed.New(tasks, nil)
 	b.OK(err)
 	for _, budget := range budgets {
-		settings := design.Settings{Tasks: tasks, Budget: budget, QuadratureOrder: quadratureOrder, Seed: drill.Seed()}
+		settings := design.Settings{Tasks: tasks, Budget: budget, Seed: drill.Seed()}
 		if b.Small {
 			settings.Panels, settings.Replicates = 512, 2
 		}

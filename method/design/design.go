@@ -24,10 +24,12 @@
 package design
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -56,10 +58,9 @@ type Settings struct {
 	Tasks  int // N, from 2 to MostTasks
 	Budget int // b, from 2 to MostBudget
 
-	Panels          int    // of a replicate; 0: 2^16/N within 256 and 4096, fewer for large budgets
-	Replicates      int    // independent of one another; 0: 8
-	QuadratureOrder int    // Gauss–Legendre nodes in each of ξ and δ; 0: 16
-	Seed            uint64 // of the panels
+	Panels     int    // of a replicate; 0: 2^16/N within 256 and 4096, fewer for large budgets
+	Replicates int    // independent of one another; 0: 8
+	Seed       uint64 // of the panels
 }
 
 // The largest benchmark and budget: counts of tasks have 16 bits.
@@ -75,8 +76,8 @@ func (s Settings) check() error {
 		return fmt.Errorf("design: %d tasks: want 2 to %d; split a larger benchmark", s.Tasks, MostTasks)
 	case s.Budget < 2 || s.Budget > MostBudget:
 		return fmt.Errorf("design: a budget of %d rollouts a task: want 2 to %d, at least one for the pilot and one for the continuation", s.Budget, MostBudget)
-	case min(s.Panels, s.Replicates, s.QuadratureOrder) < 0:
-		return fmt.Errorf("design: %d panels, %d replicates and a quadrature of order %d: want none below 0", s.Panels, s.Replicates, s.QuadratureOrder)
+	case min(s.Panels, s.Replicates) < 0:
+		return fmt.Errorf("design: %d panels and %d replicates: want none below 0", s.Panels, s.Replicates)
 	}
 	return nil
 }
@@ -88,7 +89,7 @@ func Compute(ctx context.Context, s Settings) (Design, error) {
 	if err != nil {
 		return Design{}, err
 	}
-	return least(curve), nil
+	return slices.MinFunc(curve, func(a, b Design) int { return cmp.Compare(a.Risk, b.Risk) }), nil // of equals the first
 }
 
 // Curve returns the design of every pilot size that is considered, ascending,
@@ -99,11 +100,7 @@ func Curve(ctx context.Context, s Settings) ([]Design, error) {
 	}
 	cs := grid(s.Budget)
 	s = s.precise(cs)
-	prior, err := neyman.NewPrior(s.QuadratureOrder)
-	if err != nil {
-		return nil, fmt.Errorf("design: %w", err)
-	}
-	coefficients, err := estimate(ctx, s, prior, cs)
+	coefficients, err := estimate(ctx, s, cs)
 	if err != nil {
 		return nil, fmt.Errorf("design for %d tasks and %d rollouts a task: %w", s.Tasks, s.Budget, err)
 	}
@@ -114,44 +111,32 @@ func Curve(ctx context.Context, s Settings) ([]Design, error) {
 	return curve, nil
 }
 
-// least returns the design of least risk, of equals the first.
-func least(curve []Design) Design {
-	best := curve[0]
-	for _, d := range curve[1:] {
-		if d.Risk < best.Risk {
-			best = d
-		}
-	}
-	return best
-}
-
 // pieces is the number of parts that a replicate's panels are drawn in, each
 // from a stream of its own, so that one replicate can keep several workers busy.
 const pieces = 8
 
-// piece is a part of a replicate: what its panels sum to, by candidate.
-type piece struct {
-	replicate, index int
-	sums             []float64
-}
-
 // estimate returns the continuation coefficients C = B/(N·v̄) of every candidate
 // in every replicate: [candidate][replicate].
-func estimate(ctx context.Context, s Settings, prior *neyman.Prior, cs pilot.Candidates) ([][]float64, error) {
-	var all []piece
-	for replicate := range s.Replicates {
-		for index := range min(pieces, s.Panels) {
-			all = append(all, piece{replicate: replicate, index: index, sums: make([]float64, len(cs))})
-		}
+func estimate(ctx context.Context, s Settings, cs pilot.Candidates) ([][]float64, error) {
+	prior, err := neyman.NewPrior(paperOrder)
+	if err != nil {
+		return nil, err
 	}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	memory := sync.Pool{New: func() any { return pilot.NewPanels(prior, cs, s.Tasks) }}
-	for i := range all {
+	parts := min(pieces, s.Panels)
+	sums := make([][]float64, s.Replicates*parts) // by replicate, and piece of it
+	for at := range sums {
 		group.Go(func() error {
 			panels := memory.Get().(*pilot.Panels)
 			defer memory.Put(panels)
-			return all[i].add(ctx, s, panels)
+			sums[at] = make([]float64, len(cs))
+			piece := at % parts
+			first, end := piece*s.Panels/parts, (piece+1)*s.Panels/parts
+			replicate := seed.Root(s.Seed).Child("design").Index(s.Tasks).Index(s.Budget).Index(at / parts)
+			start, random := replicate.Child("lattice").Stream(), replicate.Index(piece).Stream()
+			return panels.Add(ctx, end-first, sums[at], pilot.NewLattice(&start).From(first), &random)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -162,21 +147,12 @@ func estimate(ctx context.Context, s Settings, prior *neyman.Prior, cs pilot.Can
 		coefficients[k] = make([]float64, s.Replicates)
 	}
 	scale := 1 / (float64(s.Panels) * float64(s.Tasks) * neyman.MeanVariance)
-	for _, p := range all {
-		for k, sum := range p.sums {
-			coefficients[k][p.replicate] += scale * sum
+	for at, piece := range sums {
+		for k, sum := range piece {
+			coefficients[k][at/parts] += scale * sum
 		}
 	}
 	return coefficients, nil
-}
-
-// add draws the panels of a piece.
-func (p *piece) add(ctx context.Context, s Settings, panels *pilot.Panels) error {
-	parts := min(pieces, s.Panels)
-	first, end := p.index*s.Panels/parts, (p.index+1)*s.Panels/parts
-	replicate := seed.Root(s.Seed).Child("design").Index(s.Tasks).Index(s.Budget).Index(p.replicate)
-	start, random := replicate.Child("lattice").Stream(), replicate.Index(p.index).Stream()
-	return panels.Add(ctx, end-first, p.sums, pilot.NewLattice(&start).From(first), &random)
 }
 
 // InStages is a design with more than two stages, or with a prior that knows something of
@@ -302,9 +278,6 @@ func (s Settings) precise(cs pilot.Candidates) Settings {
 	}
 	if s.Replicates == 0 {
 		s.Replicates = paperReplicates
-	}
-	if s.QuadratureOrder == 0 {
-		s.QuadratureOrder = paperOrder
 	}
 	return s
 }

@@ -27,7 +27,6 @@ func TestBadSettings(t *testing.T) {
 		{design.Settings{Tasks: 2, Budget: 4097}, "4097 rollouts a task"},
 		{design.Settings{Tasks: 2, Budget: 2, Panels: -1}, "-1 panels"},
 		{design.Settings{Tasks: 2, Budget: 2, Replicates: -1}, "-1 replicates"},
-		{design.Settings{Tasks: 2, Budget: 2, QuadratureOrder: -1}, "order -1"},
 	} {
 		if d, err := design.Compute(t.Context(), test.settings); err == nil || !strings.Contains(err.Error(), test.want) || d != (design.Design{}) {
 			t.Errorf("%+v: %+v, %v, want an error with %q", test.settings, d, err, test.want)
