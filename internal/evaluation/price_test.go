@@ -25,3 +25,19 @@ func TestLimitsInDollars(t *testing.T) {
 		}
 	}
 }
+
+// TestIdlePlaces has two places, of which one is empty for three of the four seconds between the
+// last pilot and the allocation, and the other one for one.
+func TestIdlePlaces(t *testing.T) {
+	four, two := 4.0, 2.0
+	rows := []Request{
+		{Session: 1, Phase: "pilot", Submitted: 0, Finished: &four}, {Session: 1, Phase: "pilot", Submitted: 1, Finished: &two},
+		{Session: 0, Phase: "pilot", Submitted: 3, Finished: &four}, {Session: 1, Phase: "continuation", Submitted: 2},
+	}
+	if got := idle(rows, 1, 5, 2); math.Abs(got-2) > 1e-12 {
+		t.Errorf("%v seconds, want 2 on average", got)
+	}
+	if got := idle(rows, 1, 1, 2); got != 0 {
+		t.Errorf("%v seconds of an allocation that was there, want 0", got)
+	}
+}

@@ -27,18 +27,19 @@ const (
 
 // addAnswers adds the prompts and the first answers of the tasks that are listed.
 func (p Page) addAnswers(tasks []task) error {
-	names, at := 0, make(map[int32]*task, len(tasks))
-	for i := range tasks {
-		names, at[tasks[i].Index] = names+len(template.HTMLEscapeString(tasks[i].Name)), &tasks[i]
+	names, most := 0, 0
+	for _, t := range tasks {
+		names, most = names+len(template.HTMLEscapeString(t.Name)), max(most, t.Rollouts())
 	}
 	room := max(0, (mostBytes-names)/len(tasks)-rowBytes)
 	prompt := min(mostText, room/3)
 	room -= prompt
-	most := slices.MaxFunc(tasks, func(a, b task) int { return a.Rollouts() - b.Rollouts() })
-	answers := max(1, min(mostAnswers, room/(leastText+answerBytes), most.Rollouts()))
+	answers := max(1, min(mostAnswers, room/(leastText+answerBytes), most))
 	each := max(0, min(mostText, room/answers-answerBytes))
+	at := make(map[int32]*task, len(tasks))
 	for i := range tasks {
-		tasks[i].Prompt = bounded(p.Prompt(int(tasks[i].Index)), prompt, false)
+		t := &tasks[i]
+		at[t.Index], t.Prompt = t, bounded(p.Prompt(int(t.Index)), prompt, false)
 	}
 	for a, err := range p.Stored.Answers() {
 		if err != nil {

@@ -133,13 +133,13 @@ func (p Page) Write(w io.Writer) error {
 		t.Name, t.Shown, t.Count = bounded(row.ID, mostName, false), fmt.Sprintf("%.3f ± %.3f", row.Mean, e), fmt.Sprint(row.Rollouts())
 		all[i] = t
 	}
+	byMean := func(a, b task) int { return cmp.Compare(a.Mean, b.Mean) }
+	slices.SortStableFunc(all, byMean)
 	v.Tasks = slices.Clone(all)
-	if len(all) > mostTasks { // those with most rollouts are listed, in their order
+	if len(all) > mostTasks {
 		slices.SortStableFunc(v.Tasks, func(a, b task) int { return b.Rollouts() - a.Rollouts() })
 		v.Tasks = v.Tasks[:mostTasks]
-		slices.SortFunc(v.Tasks, func(a, b task) int { return int(a.Index - b.Index) })
-	}
-	if len(v.Tasks) < len(all) {
+		slices.SortStableFunc(v.Tasks, byMean)
 		v.All = fmt.Sprintf("%d of %s tasks are listed, those with most rollouts; all are in %s.", len(v.Tasks), display.Thousands(len(all)), evaluation.ResultFile)
 	}
 	switch {
@@ -152,9 +152,6 @@ func (p Page) Write(w io.Writer) error {
 			return err
 		}
 	}
-	byMean := func(a, b task) int { return cmp.Compare(a.Mean, b.Mean) }
-	slices.SortStableFunc(v.Tasks, byMean)
-	slices.SortStableFunc(all, byMean)
 	rates, counts := make([]interval, len(all)), make([]interval, len(all))
 	for i, t := range all {
 		n := float64(t.Rollouts())
