@@ -277,7 +277,7 @@ func TestEvaluationsThatCannotBe(t *testing.T) {
 		"one.jsonl has 1 task, allocation needs at least 2":  {with("--benchmark", "one.jsonl", "--model", "mine", "--budget", "4"), 2},
 		"keyless.jsonl: line 2: answer: is missing":          {with("--benchmark", "keyless.jsonl", "--model", "mine", "--budget", "4"), 2},
 		"open nope.jsonl: no such file":                      {with("--benchmark", "nope.jsonl", "--model", "mine", "--budget", "4"), 2},
-		"(there are judged.jsonl, ":                          {with("--benchmark", "own.json", "--model", "mine", "--budget", "4"), 2},
+		"with --benchmark, such as judged.jsonl, ":           {with("--benchmark", "own.json", "--model", "mine", "--budget", "4"), 2},
 		"built in: smallbench, primer":                       {with("--benchmark", "aime24", "--model", "mine", "--budget", "4"), 2},
 		`serves "mine"`:                                      {with("--benchmark", "own.jsonl", "--model", "theirs", "--budget", "4"), 1},
 		"name some with --worker URL":                        {[]string{"--benchmark", "own.jsonl", "--model", "mine", "--budget", "4"}, 2},

@@ -112,7 +112,7 @@ func filesBeside(path string) string {
 	if err != nil || len(there) == 0 || len(there) > 9 {
 		return ""
 	}
-	return " (there are " + strings.Join(there, ", ") + ")"
+	return ", such as " + strings.Join(there, ", ")
 }
 
 // sameTasks is nil if an evaluation was of these tasks.

@@ -278,7 +278,8 @@ class _Run:
                         self.make_room(epoch)
                     self.flying[task, epoch] = number
                     return True
-                if epoch <= self.end_of_block or self.final and not self.missing() and not self.under_way(task):
+                missing = any(self.again.values()) or any(self.pending.values())  # rollouts without an epoch
+                if epoch <= self.end_of_block or self.final and not missing and all(flying != task for flying, _ in self.flying):
                     return False
                 await self.change(epoch)
         finally:
@@ -306,19 +307,14 @@ class _Run:
             self.end_of_block = epoch
             self.wake()
 
-    def missing(self) -> bool:
-        """Whether rollouts wait for an epoch in which they can be run."""
-        return any(self.again.values()) or any(self.pending.values())
-
-    def under_way(self, task: str) -> bool:
-        """Whether a task has rollouts that may fail yet, and need an epoch more."""
-        return any(flying == task for flying, _ in self.flying)
-
     def completed(self, task: str, epoch: int, reward: float | None) -> None:
-        """Take the end of an epoch; None is one without a reward."""
+        """Take the end of an epoch. One without a reward is run again, in a later epoch of its sample."""
         number = self.flying.pop((task, epoch), None)
         if number is not None and reward is None:
-            self.failed(task, number)
+            self.failures += 1
+            self.client.failed(task, number)
+            for name, again in self.client.next(1):
+                self.again[name].append(again)
         elif reward is not None:
             if number is None:  # an earlier run had it
                 number = self.number(task, epoch)
@@ -334,20 +330,6 @@ class _Run:
         """Report a reward. Returns whether something was decided by it."""
         self.numbers[task, epoch] = number
         return bool(self.client.completed(task, number, reward)["released"])
-
-    def ended(self, task: str, epoch: int) -> None:
-        """Take the end of an epoch that had an error, which is not reported otherwise."""
-        number = self.flying.pop((task, epoch), None)
-        if number is not None:
-            self.failed(task, number)
-            self.wake()
-
-    def failed(self, task: str, number: int) -> None:
-        """Have a rollout run again, in a later epoch of its sample."""
-        self.failures += 1
-        self.client.failed(task, number)
-        for name, again in self.client.next(1):
-            self.again[name].append(again)
 
     def wake(self) -> None:
         """Wake the waiting epochs, to check again."""
@@ -467,7 +449,7 @@ class _Errors(Hooks):
     async def on_sample_end(self, data: SampleEnd) -> None:
         run = _runs.get(data.eval_id)
         if run is not None and data.sample.error is not None and not data.sample.scores:
-            run.ended(str(data.sample.id), data.sample.epoch)
+            run.completed(str(data.sample.id), data.sample.epoch, None)
 
     async def on_run_end(self, data: RunEnd) -> None:
         for id in [id for id, run in _runs.items() if run.run_id == data.run_id]:

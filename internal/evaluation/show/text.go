@@ -72,7 +72,7 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	}
 	if !r.Outside() {
 		text := display.Duration(r.Seconds)
-		if r.Barrier > 0 {
+		if r.Barrier >= 0.05 { // as it is shown
 			text += fmt.Sprintf(", with places empty for %s before the last allocation", display.Duration(r.Barrier))
 		}
 		if r.Sessions > 1 {
