@@ -36,12 +36,7 @@ func (lx *lexer) number() {
 		b.WriteString(lx.digits())
 		if n := repeats(lx.rest()); n > 0 {
 			lx.pos += n
-			part := lx.argument()
-			if part == "" && lx.pos < len(lx.text) && isDigit(lx.text[lx.pos]) {
-				part = lx.text[lx.pos : lx.pos+1]
-				lx.pos++
-			}
-			b.WriteString("(" + strings.TrimSpace(part) + ")")
+			b.WriteString("(" + strings.TrimSpace(lx.argument()) + ")")
 		}
 	}
 	if lx.recurring(&b) {
