@@ -22,13 +22,6 @@ import (
 	"speceval/stages/generate"
 )
 
-func TestProfilesStandInForTheStage(t *testing.T) {
-	stage := generate.Satisfied("profiles from mine.csv")
-	if stage.Name != "generate" || stage.Satisfied != "profiles from mine.csv" || len(stage.Units) != 0 {
-		t.Errorf("got %+v", stage)
-	}
-}
-
 func TestEveryRolloutIsAskedForOnce(t *testing.T) {
 	l := newLab(t, 3, 3000) // two parts, the second one short
 	l.settings.Benchmarks[0].Tasks[1].SystemPrompt = "be brief"
@@ -609,14 +602,6 @@ func (l *lab) wantProvenance(provenance string) {
 	manifest := string(must(os.ReadFile(l.file("manifests/generate/quiz/m.json"))))
 	if !strings.Contains(manifest, `"provenance": "`+provenance+`"`) {
 		l.t.Errorf("want %s in the manifest %s", provenance, manifest)
-	}
-}
-
-func TestNoServerIsAnError(t *testing.T) {
-	l := newLab(t, 1, 2)
-	l.settings.Models[0].ID = "other"
-	if _, err := l.try(false); err == nil || !strings.Contains(err.Error(), "no server for other") {
-		t.Errorf("error %v", err)
 	}
 }
 

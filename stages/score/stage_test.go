@@ -21,13 +21,6 @@ import (
 	"speceval/stages/score"
 )
 
-func TestProfilesStandInForTheStage(t *testing.T) {
-	stage := score.Satisfied("profiles from mine.csv")
-	if stage.Name != "score" || stage.Satisfied != "profiles from mine.csv" || len(stage.Units) != 0 {
-		t.Errorf("got %+v", stage)
-	}
-}
-
 func TestVerdictsAreKeptAndCounted(t *testing.T) {
 	l := newLab(t)
 	l.rollouts[3].Text = `again \boxed{C}`
@@ -108,7 +101,6 @@ func TestOnlyWhatFollowsTheThinkingCounts(t *testing.T) {
 	}{
 		"an answer in the thinking":    {`\boxed{42}</think>I cannot say.`, "stop", true, "0"},
 		"an answer after the thinking": {`\boxed{41}</think> \boxed{42}`, "stop", true, "1"},
-		"two ends of thinking":         {`\boxed{42}</think>no idea`, "stop", true, "0"},
 		"thinking without end":         {`surely \boxed{42}`, "length", true, "0"},
 		"an answer that was parted":    {`\boxed{42}`, "stop", false, "1"},
 		"a tag that was not taken out": {`\boxed{41} </think> \boxed{42}`, "stop", false, "1"},
@@ -116,19 +108,9 @@ func TestOnlyWhatFollowsTheThinkingCounts(t *testing.T) {
 		"cut after the box":            {`so \boxed{42}, because`, "length", false, "1"},
 		"no box, and cut":              {"The answer is 42", "length", false, "0"},
 		"no box, and ended":            {"The answer is 42", "stop", false, "1"},
-		"ended, as TGI says":           {"The answer is 42", "eos_token", false, "1"},
-		"ended, as Anthropic says":     {"The answer is 42", "end_turn", false, "1"},
-		"ended, as Gemini says":        {"The answer is 42", "STOP", false, "1"},
-		"cut, as Gemini says":          {"The answer is 42", "MAX_TOKENS", false, "0"},
-		"filtered":                     {"The answer is 42", "content_filter", false, "0"},
 		"unclosed, and cut":            {`<think>surely \boxed{42}`, "length", false, "0"},
 		"unclosed, and ended":          {`<think>surely \boxed{42}`, "stop", false, "0"},
-		"unclosed behind a text":       {`I see. <think>surely \boxed{42}`, "length", false, "0"},
 		"unclosed behind an answer":    {`\boxed{42} <think>or \boxed{41}`, "length", false, "1"},
-		"unclosed, nested":             {`<think>a <think>b</think> surely \boxed{42}`, "length", false, "0"},
-		"unclosed, by Mistral":         {`[THINK]surely \boxed{42}`, "stop", false, "0"},
-		"unclosed, by gpt-oss":         {`<|channel|>analysis<|message|>surely \boxed{42}<|end|>`, "stop", false, "0"},
-		"closed, and nothing after":    {`<thinking>surely \boxed{42}</thinking>`, "stop", false, "0"},
 		"nothing":                      {"", "stop", false, "0"},
 		"a NUL":                        {"\x00 \\boxed{42} \x00", "stop", false, "1"},
 		"a megabyte on a line":         {strings.Repeat(`\boxed{`, 150_000), "length", false, "0"},
