@@ -176,9 +176,10 @@ func (c *content) part(d *jsontext.Decoder) error {
 		Refusal   content `json:"refusal"`
 		Thinking  content `json:"thinking"`
 		Reasoning content `json:"reasoning"`
+		Summary   content `json:"summary"` // of thinking, by Databricks
 	}
 	err := json.UnmarshalDecode(d, &p)
-	c.answer, c.thought = cmp.Or(p.Text.all(), p.Content.all(), p.Refusal.all()), p.Thinking.all()+p.Reasoning.all()
+	c.answer, c.thought = cmp.Or(p.Text.all(), p.Content.all(), p.Refusal.all()), p.Thinking.all()+p.Reasoning.all()+p.Summary.all()
 	if kind := strings.ToLower(string(p.Type)); strings.Contains(kind, "think") || strings.Contains(kind, "reason") {
 		c.answer, c.thought = "", c.thought+c.answer
 	}

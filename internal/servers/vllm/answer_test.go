@@ -127,6 +127,12 @@ var dialects = []struct {
 	{"a text and its end side by side", dataOf(`{"choices":[{"index":0,"delta":{"content":"a"}},{"index":0,"delta":{},"finish_reason":"stop"}]}`) + done, "a", "", "stop", Usage{}},
 	{"parts with thinking", delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"r"}]},{"type":"text","text":"a"}]`) + stopped, "a", "r", "stop", Usage{}},
 	{"parts of other names", delta(`"content":[{"type":"reasoning","text":"r"},{"type":"thinking","thinking":"s"},{"type":"output_text","text":"a"},{"type":"reference","ids":[1]}]`) + stopped, "a", "rs", "stop", Usage{}},
+	{"Databricks: a summary of thinking", delta(`"content":[{"type":"reasoning","summary":[{"type":"summary_text","text":"r","signature":""}]}]`) + delta(`"content":[{"type":"text","text":"a"}]`) + stopped,
+		"a", "r", "stop", Usage{}},
+	{"Together: one text by two names", dataOf(`{"choices":[{"index":0,"text":"a","delta":{"token_id":5,"role":"assistant","content":"a"},"finish_reason":null}],"usage":null}`) + stopped, "a", "", "stop", Usage{}},
+	{"TGI: no blank behind data, an end of its own", strings.ReplaceAll(a+dataOf(`{"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"eos_token"}],"usage":null}`)+
+		dataOf(`{"object":"chat.completion.chunk","choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2,"total_tokens":6}}`)+done, "data: ", "data:"),
+		"a", "", "eos_token", Usage{4, 2, -1, 0}},
 	{"a part alone, and texts", delta(`"content":{"type":"text","text":"a"}`) + delta(`"content":["b","c"]`) + delta(`"content":[]`) + stopped, "abc", "", "stop", Usage{}},
 	{"thinking in parts", delta(`"reasoning_content":[{"type":"text","text":"r"}]`) + a + stopped, "a", "r", "stop", Usage{}},
 	{"a pair in two chunks", delta(`"content":"x \ud83d"`) + delta(`"content":"\ude00 y"`) + stopped, "x 😀 y", "", "stop", Usage{}},
