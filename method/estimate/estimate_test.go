@@ -151,7 +151,7 @@ func evaluate(ps []float64, p plan, random *rand.Rand) []estimate.Task {
 func TestErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	p := plan{Budget: 8, Pilots: 3, Weight: 0.3}
 	random := rand.New(rand.NewPCG(5, 6))
-	nothing := must(prior.Update(make([]int, 30), make([]int, 30)))
+	nothing := must(prior.Update(make([]int, 30), make([]float64, 30)))
 	const evaluations = 3000
 	ps := make([]float64, 30)
 	var stated, posterior, seen, fourth, bias float64

@@ -120,7 +120,7 @@ func Of(prior *neyman.Prior, tasks []Task, known ...*informed.Prior) (Mean, erro
 		}
 		observed[i], rewards[i] = t.pooled()
 	}
-	update, err := prior.UpdateGraded(observed, rewards)
+	update, err := prior.Update(observed, rewards)
 	if err != nil {
 		return Mean{}, err
 	}

@@ -94,7 +94,7 @@ func (q Question) Of(prior *neyman.Prior, tasks []Task) (Bounded, error) {
 	if q.K < 1 || q.K > MostK || q.Least < 0 {
 		return Bounded{}, fmt.Errorf("%v with at least %d rollouts ahead: want k from 1 to %d, and no fewer than 0", q, q.Least, MostK)
 	}
-	observed, successes := make([]int, len(tasks)), make([]int, len(tasks))
+	observed, rewards := make([]int, len(tasks)), make([]float64, len(tasks))
 	paths, classes := make([]path, len(tasks)), make([]class, len(tasks))
 	for i, t := range tasks {
 		stages, err := q.stages(t)
@@ -108,9 +108,9 @@ func (q Question) Of(prior *neyman.Prior, tasks []Task) (Bounded, error) {
 			classes[i].rollouts += s.rollouts
 			classes[i].passes += s.passes
 		}
-		observed[i], successes[i] = classes[i].rollouts, classes[i].passes
+		observed[i], rewards[i] = classes[i].rollouts, float64(classes[i].passes)
 	}
-	update, err := prior.Update(observed, successes)
+	update, err := prior.Update(observed, rewards)
 	if err != nil {
 		return Bounded{}, err
 	}

@@ -119,7 +119,7 @@ func TestPassKErrorsAreCalibratedUnderThePrior(t *testing.T) {
 	const tasks, budget, evaluations = 20, 10, 800
 	q := estimate.Question{K: 4, Least: 3}
 	s := must(staged.New(tasks, budget, staged.Plan{Pilots: 2, Weight: 0.2, Fractions: []float64{0.4, 1}, Least: q.Least}))
-	nothing := must(prior.Update(make([]int, tasks), make([]int, tasks)))
+	nothing := must(prior.Update(make([]int, tasks), make([]float64, tasks)))
 	random := rand.New(rand.NewPCG(11, 12))
 	partial, work := prior.Partial(budget), prior.NewWork()
 	ps, scores, passes := make([]float64, tasks), make([]float64, tasks), make([]int, tasks)

@@ -103,7 +103,7 @@ func TestTheLargerVarianceCounts(t *testing.T) {
 		for i, task := range tasks {
 			observed[i], rewards[i] = task.pooled()
 		}
-		update, err := prior.UpdateGraded(observed, rewards)
+		update, err := prior.Update(observed, rewards)
 		if err != nil {
 			t.Fatal(err)
 		}

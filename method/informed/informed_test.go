@@ -25,7 +25,11 @@ func priorOf(tasks int, donors ...informed.Donor) *informed.Prior {
 
 // byReference are the scores of Eq. 7.
 func byReference(rollouts, passes []int) (all []float64) {
-	update := must(must(neyman.NewPrior(16)).Update(rollouts, passes))
+	rewards := make([]float64, len(passes))
+	for i, n := range passes {
+		rewards[i] = float64(n)
+	}
+	update := must(must(neyman.NewPrior(16)).Update(rollouts, rewards))
 	for i := range rollouts {
 		_, v := update.Moments(i)
 		all = append(all, v)

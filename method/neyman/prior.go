@@ -265,33 +265,23 @@ func uniform(source rand.Source) float64 { return float64(source.Uint64()>>11) *
 type Update struct {
 	prior     *Prior
 	observed  []int
-	successes []float64 // sums of rewards, where these are graded
+	successes []float64 // sums of rewards
 	weights   []float64 // of the nodes; their sum is 1
 }
 
-// Update returns the update by observed[i] rollouts of task i, where successes[i] passed. It
-// is an error if there are no tasks, or if these are not counts.
-func (p *Prior) Update(observed, successes []int) (*Update, error) {
-	rewards := make([]float64, len(successes))
-	for i, s := range successes {
-		rewards[i] = float64(s)
-	}
-	return p.UpdateGraded(observed, rewards)
-}
-
-// UpdateGraded is Update for rewards between 0 and 1, by the sum of each task's. A
-// reward r counts as r of a success and 1 − r of a failure: the likelihood is
-// Π p^r·(1−p)^(1−r), which has its maximum at the mean reward and is Update's where
-// all are 0 or 1. It is an error if a sum is not between 0 and the number of rollouts.
-func (p *Prior) UpdateGraded(observed []int, rewards []float64) (*Update, error) {
+// Update returns the update by observed[i] rollouts of task i, with rewards between 0 and 1
+// whose sum is rewards[i]. A reward r counts as r of a success and 1 − r of a failure: the
+// likelihood is Π p^r·(1−p)^(1−r), which has its maximum at the mean reward. It is an error if
+// there are no tasks, or if a sum is not between 0 and the number of rollouts.
+func (p *Prior) Update(observed []int, rewards []float64) (*Update, error) {
 	if len(observed) == 0 || len(observed) != len(rewards) {
-		return nil, fmt.Errorf("rollouts of %d tasks, successes of %d: want one of each for every task", len(observed), len(rewards))
+		return nil, fmt.Errorf("rollouts of %d tasks, rewards of %d: want one of each for every task", len(observed), len(rewards))
 	}
 	passed, failed, all := taskCounts{}, taskCounts{}, taskCounts{}
 	for i, n := range observed {
 		s := rewards[i]
 		if !(s >= 0 && s <= float64(n)) {
-			return nil, fmt.Errorf("task %d has %v successes of %d rollouts", i, s, n)
+			return nil, fmt.Errorf("task %d has rewards of %v in %d rollouts", i, s, n)
 		}
 		passed[s]++
 		failed[float64(n)-s]++

@@ -163,15 +163,16 @@ func TestUpdateIsThatOfPartial(t *testing.T) {
 	partial, work := prior.Partial(4), prior.NewWork()
 	for trial := range 30 {
 		n := 1 + random.IntN(60)
-		observed, successes, scores := make([]int, n), make([]int, n), make([]float64, n)
+		observed, successes, rewards, scores := make([]int, n), make([]int, n), make([]float64, n), make([]float64, n)
 		for i := range observed {
 			observed[i] = random.IntN([]int{3, 90, 700}[trial%3])
 			if observed[i] > 0 {
 				successes[i] = random.IntN(observed[i] + 1)
 			}
+			rewards[i] = float64(successes[i])
 		}
 		partial.Scores(observed, successes, work, scores)
-		u := must(prior.Update(observed, successes))
+		u := must(prior.Update(observed, rewards))
 		for i := range observed {
 			mean, variance := u.Moments(i)
 			if math.Abs(variance/scores[i]-1) > 1e-9 {
@@ -226,23 +227,12 @@ func directMean(p *Prior, observed, successes []int, task int) float64 {
 	return sum / all
 }
 
-func TestUpdateRefusesWhatIsNoCount(t *testing.T) {
-	prior := mustPrior(t, 2)
-	for _, tt := range []struct{ observed, successes []int }{
-		{nil, nil}, {[]int{2}, nil}, {[]int{2}, []int{3}}, {[]int{2}, []int{-1}}, {[]int{-1}, []int{-1}},
-	} {
-		if _, err := prior.Update(tt.observed, tt.successes); err == nil {
-			t.Errorf("%v of %v is taken", tt.successes, tt.observed)
-		}
-	}
-}
-
 // TestGradedRewardsCountByPart holds the update by sums of rewards against the
 // definition: Beta functions at every node, of the sum and of what is missing.
 func TestGradedRewardsCountByPart(t *testing.T) {
 	prior := mustPrior(t, 4)
 	observed, rewards := []int{3, 40, 0, 2}, []float64{1.25, 39.5, 0, 2}
-	u := must(prior.UpdateGraded(observed, rewards))
+	u := must(prior.Update(observed, rewards))
 	beta := func(a, b float64) float64 { return math.Gamma(a) * math.Gamma(b) / math.Gamma(a+b) }
 	for i, n := range observed {
 		var total, mean, variance float64
@@ -261,10 +251,13 @@ func TestGradedRewardsCountByPart(t *testing.T) {
 			t.Errorf("task %d: %v and %v, want %v and %v", i, m, v, mean/total, variance/total)
 		}
 	}
-	for _, bad := range [][]float64{{-0.1, 0, 0, 0}, {3.1, 0, 0, 0}, {math.NaN(), 0, 0, 0}, {1, 1}} {
-		if _, err := prior.UpdateGraded(observed, bad); err == nil {
+	for _, bad := range [][]float64{{-0.1, 0, 0, 0}, {3.1, 0, 0, 0}, {math.NaN(), 0, 0, 0}, {1, 1}, nil} {
+		if _, err := prior.Update(observed, bad); err == nil {
 			t.Errorf("%v of %v rollouts: no error", bad, observed)
 		}
+	}
+	if _, err := prior.Update(nil, nil); err == nil {
+		t.Error("no tasks: no error")
 	}
 }
 
@@ -272,7 +265,7 @@ func TestGradedRewardsCountByPart(t *testing.T) {
 // task's p² has the prior's expectation by its nodes.
 func TestPowersAgreeWithMoments(t *testing.T) {
 	prior := must(NewPrior(16))
-	u := must(prior.Update([]int{0, 7, 300}, []int{0, 7, 120}))
+	u := must(prior.Update([]int{0, 7, 300}, []float64{0, 7, 120}))
 	for task := range 3 {
 		mean, variance := u.Moments(task)
 		powers := u.Powers(task, 4)
@@ -290,7 +283,7 @@ func TestPowersAgreeWithMoments(t *testing.T) {
 // TestSumsHaveTheMomentsOfDraws holds expectations and covariances of sums against
 // draws from the joint posterior, and against the moments of single tasks.
 func TestSumsHaveTheMomentsOfDraws(t *testing.T) {
-	u := must(mustPrior(t, 8).Update([]int{6, 6, 2, 40}, []int{6, 2, 0, 31}))
+	u := must(mustPrior(t, 8).Update([]int{6, 6, 2, 40}, []float64{6, 2, 0, 31}))
 	sums := []Sum{{P: []float64{1, 2, 3, 4}}, {V: []float64{5, 1, 0, 2}}, {P: []float64{0, 1, 0, 0}, V: []float64{0, 0, 3, 0}}}
 	means, covariances := u.Mixture().Joint(sums...)
 	p1, _ := u.Moments(1)

@@ -32,11 +32,9 @@ type scorer func(p past, tasks int) []float64
 
 // cold scores by the reference prior.
 func cold(p past, tasks int) []float64 {
-	update := must(prior.Update(p.totals(tasks)))
+	observed, successes := p.totals(tasks)
 	scores := make([]float64, tasks)
-	for i := range scores {
-		_, scores[i] = update.Moments(i)
-	}
+	prior.Partial(0).Scores(observed, successes, prior.NewWork(), scores)
 	return scores
 }
 

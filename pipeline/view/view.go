@@ -194,7 +194,7 @@ func (v *View) detail(l *line) error {
 	for i, t := range p.Tasks {
 		observed[i], rewards[i], most = t.Scored, t.Rewards, max(most, t.Scored, t.Selected)
 	}
-	posterior, err := v.Prior.UpdateGraded(observed, rewards)
+	posterior, err := v.Prior.Update(observed, rewards)
 	if err != nil {
 		return err
 	}

@@ -390,7 +390,7 @@ func (s *session) provisional() (mean float64, counted int, err error) {
 			}
 		}
 	}
-	update, err := s.reference.UpdateGraded(rollouts, rewards)
+	update, err := s.reference.Update(rollouts, rewards)
 	if err != nil {
 		return math.NaN(), counted, err
 	}
