@@ -283,9 +283,7 @@ func (c *cell) evaluate(l *drill.Lab, random *seed.Stream) (tasks []estimate.Tas
 	if stages == nil { // Uniform has one
 		stages = []controller.Stage{{Sizes: slices.Repeat([]int{c.Budget}, c.Tasks), Weights: slices.Repeat([]float64{1}, c.Tasks)}}
 	}
-	shrinkage := run.Shrinkage()
 	for i, rewards := range seen {
-		variance += c.rewards.variance(c.profile.P(i)) * shrinkage[i]
 		var t estimate.Task
 		for _, stage := range stages {
 			s := estimate.Stage{Rollouts: stage.Sizes[i], Weight: stage.Weights[i]}
@@ -293,6 +291,9 @@ func (c *cell) evaluate(l *drill.Lab, random *seed.Stream) (tasks []estimate.Tas
 				s.Add(reward)
 			}
 			t.Stages, rewards = append(t.Stages, s), rewards[s.Rollouts:]
+			if s.Rollouts > 0 {
+				variance += c.rewards.variance(c.profile.P(i)) * s.Weight * s.Weight / float64(s.Rollouts)
+			}
 		}
 		tasks = append(tasks, t)
 	}

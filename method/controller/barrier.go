@@ -136,7 +136,8 @@ func (c *Controller) Stage() int {
 }
 
 // Observed returns the stages whose rewards are all there, in their order: all of them, once
-// Done. Under Uniform there are none.
+// Done. Under Uniform there are none. With the rewards of a task they give its estimate, Σ c·X, and
+// Σ c²/n, by which v = p(1−p) is the variance of that (package staged says how exactly).
 func (c *Controller) Observed() []Stage { return c.seen }
 
 // Selected reports whether a rollout counts as far as has been decided: all pilots, and the
@@ -171,8 +172,11 @@ func (c *Controller) Estimate() float64 {
 		return c.stages.Mean()
 	}
 	sum, weighted := 0.0, 0.0
-	for i := range c.tasks {
-		own := c.total(i).Rewards
+	for i, t := range c.tasks {
+		own := 0.0 // by ordinal, as in settle
+		for _, r := range slices.Concat(t.pilots, t.continuations) {
+			own += r.reward
+		}
 		sum += own
 		if c.TaskShares != nil {
 			weighted += c.TaskShares[i] * own / float64(c.Budget)
@@ -182,36 +186,6 @@ func (c *Controller) Estimate() float64 {
 		return weighted
 	}
 	return sum / float64(c.Tasks*c.Budget)
-}
-
-// Means is the estimates of all tasks, Σ c·X, once Done.
-func (c *Controller) Means() []float64 {
-	if c.stages != nil {
-		return c.stages.Means()
-	}
-	means := make([]float64, c.Tasks)
-	for i := range means {
-		means[i] = c.total(i).Rewards / float64(c.Budget)
-	}
-	return means
-}
-
-// total is all rewards of a task under Uniform, added up by ordinal as in settle.
-func (c *Controller) total(task int) (sum Count) {
-	for _, r := range slices.Concat(c.tasks[task].pilots, c.tasks[task].continuations) {
-		sum.add(r.reward)
-	}
-	return sum
-}
-
-// Shrinkage is Σ c²/n of each task over the stages that have been decided, 1/b under
-// Uniform: v = p(1−p) times it is the variance of the task's estimate. See package
-// staged for how exact that is.
-func (c *Controller) Shrinkage() []float64 {
-	if c.stages != nil {
-		return c.stages.Shrinkage()
-	}
-	return slices.Repeat([]float64{1 / float64(c.Budget)}, c.Tasks)
 }
 
 // speculation is HBN-async's order of continuations beyond the stage under way: all

@@ -271,49 +271,34 @@ func TestAnEvaluationIsExtended(t *testing.T) {
 	s := controller.Settings{Policy: controller.Async, Tasks: 6, Budget: 8, Pilots: 2, Weight: 0.2, Prior: cold}
 	first := execute(t, s, graded, 1)
 	past := &controller.Past{Counts: make([]controller.Count, 6)}
-	sums := make([]float64, 6)
-	for i := range sums {
-		n := 2 + first.Allocation()[i]
-		for k := range n {
-			id := controller.ID{Task: int32(i), Phase: controller.Pilot, Ordinal: int32(k + 1)}
-			if k >= 2 {
-				id.Phase, id.Ordinal = controller.Continuation, int32(k-1)
+	for i := range past.Counts {
+		mean, shrinkage := estimated(first.Observed(), i, func(k int) float64 {
+			id := controller.ID{Task: int32(i), Phase: controller.Pilot, Ordinal: int32(k)}
+			if k > 2 {
+				id.Phase, id.Ordinal = controller.Continuation, int32(k-2)
 			}
 			past.Counts[i].Rollouts++
 			past.Counts[i].Rewards += graded(id)
 			past.Counts[i].Squares += graded(id) * graded(id)
-		}
+			return graded(id)
+		})
+		past.Means, past.Shrinkage = append(past.Means, mean), append(past.Shrinkage, shrinkage)
 	}
-	past.Means, past.Shrinkage = first.Means(), first.Shrinkage()
 	s.Past, s.Left, s.Weight, s.Fractions = past, 30, 0.55, []float64{0.4, 1}
 	later := func(id controller.ID) float64 {
 		return graded(controller.ID{Task: id.Task, Phase: 2, Ordinal: id.Ordinal})
 	}
 	c := execute(t, s, later, 5)
-	total := 0
+	total, want := 0, 0.0
 	for i, n := range c.Allocation() {
 		total += n
-		at, mean := int32(1), 0.0
-		for _, stage := range c.Observed()[1:] {
-			sum := 0.0
-			for range stage.Sizes[i] {
-				sum += later(controller.ID{Task: int32(i), Phase: controller.Continuation, Ordinal: at})
-				at++
-			}
-			if stage.Sizes[i] > 0 {
-				mean += stage.Weights[i] * sum / float64(stage.Sizes[i])
-			}
-		}
-		sums[i] = 0.55*past.Means[i] + mean
-		if got := c.Means()[i]; math.Abs(got-sums[i]) > 1e-15 {
-			t.Errorf("task %d is %v, want %v", i, got, sums[i])
-		}
-		if c.Shrinkage()[i] <= 0.55*0.55*past.Shrinkage[i] {
-			t.Errorf("task %d: the shrinkage %v lacks something", i, c.Shrinkage()[i])
-		}
+		mean, _ := estimated(c.Observed()[1:], i, func(k int) float64 {
+			return later(controller.ID{Task: int32(i), Phase: controller.Continuation, Ordinal: int32(k)})
+		})
+		want += (0.55*past.Means[i] + mean) / 6
 	}
-	if total != 30 || len(c.Observed()) != 3 {
-		t.Errorf("%d further rollouts in %d stages", total, len(c.Observed()))
+	if total != 30 || len(c.Observed()) != 3 || math.Abs(c.Estimate()-want) > 1e-15 {
+		t.Errorf("%d further rollouts in %d stages, estimate %v, want %v", total, len(c.Observed()), c.Estimate(), want)
 	}
 	past.Counts[3].Rewards = -1
 	if _, err := controller.New(s); err == nil {
@@ -323,6 +308,22 @@ func TestAnEvaluationIsExtended(t *testing.T) {
 	if _, err := controller.New(s); err == nil {
 		t.Error("an evaluation of other tasks goes through")
 	}
+}
+
+// estimated is the estimate of a task by stages, Σ c·X, and Σ c²/n; reward gives its rewards, from 1.
+func estimated(stages []controller.Stage, task int, reward func(k int) float64) (mean, shrinkage float64) {
+	at := 0
+	for _, s := range stages {
+		n, weight := float64(s.Sizes[task]), s.Weights[task]
+		for range s.Sizes[task] {
+			at++
+			mean += weight * reward(at) / n
+		}
+		if n > 0 {
+			shrinkage += weight * weight / n
+		}
+	}
+	return mean, shrinkage
 }
 
 // must is a result whose error ends the tests.

@@ -106,9 +106,8 @@ func TestStagesOfAsync(t *testing.T) {
 	if got := c.Estimate(); !c.Done() || math.Abs(got-(one+other)/2) > 1e-15 {
 		t.Errorf("done %v, estimate %v, want %v", c.Done(), got, (one+other)/2)
 	}
-	want := 0.01 + math.Pow(0.9*2/5, 2)/2 + math.Pow(0.9*3/5, 2)/8
-	if got := c.Shrinkage()[0]; math.Abs(got-want) > 1e-15 || len(c.Observed()) != 3 {
-		t.Errorf("shrinkage %v, want %v", got, want)
+	if len(c.Observed()) != 3 {
+		t.Errorf("%d stages", len(c.Observed()))
 	}
 }
 
