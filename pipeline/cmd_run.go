@@ -79,12 +79,12 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	if err != nil {
 		return err
 	}
-	where, err := slurm.PlaceOf(ctx, plan, o.machines.Workers, jobs)
+	executor, inJobs, earlier, err := slurm.PlaceOf(ctx, plan, o.machines.Workers, jobs)
 	if err != nil {
 		return err
 	}
-	if where.Earlier > 0 {
-		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(where.Earlier))
+	if earlier > 0 {
+		s.say("jobs of an earlier run are at work on %s: they are not submitted again", display.Units(earlier))
 	}
 	start, before := s.now(), process.Used()
 	shown := s.console().Run(plan, o.machines.Seconds(plan))
@@ -94,12 +94,12 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 		s.warn("the log of this run has gaps, which its results have not: %v", err)
 	})
 	runner := dag.Runner{
-		Executor:  where.Executor,
+		Executor:  executor,
 		Observe:   func(e dag.Event) { log(e); shown.Observe(e) },
 		Origin:    s.origin,
 		Now:       s.now,
-		KeepGoing: keepGoing || where.Jobs,
-		Shared:    where.Earlier > 0,
+		KeepGoing: keepGoing || inJobs,
+		Shared:    earlier > 0,
 	}
 	err = runner.Run(ctx, drain, plan)
 	shown.End()

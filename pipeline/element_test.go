@@ -18,11 +18,7 @@ import (
 // batch stores a batch of the units of replay, and returns its folder.
 func (b *bench) batch(change func(*slurm.Batch)) string {
 	b.t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	build, err := slurm.BuildOf(program)
+	_, build, err := slurm.Build()
 	if err != nil {
 		b.t.Fatal(err)
 	}

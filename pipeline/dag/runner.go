@@ -242,8 +242,9 @@ type Error struct {
 	NotRun      int       // planned units that have no result: never started, or cut short
 }
 
-// Error lists every failed unit and its cause.
+// Error lists the first failed units and their causes.
 func (e *Error) Error() string {
+	const fewFailures = 20 // the log of the run has all
 	var b strings.Builder
 	switch {
 	case e.Interrupted && e.NotRun > 0:
@@ -259,8 +260,11 @@ func (e *Error) Error() string {
 		if e.NotRun > 0 && !e.Interrupted {
 			fmt.Fprintf(&b, ", %d not run", e.NotRun)
 		}
-		for _, f := range e.Failures {
+		for _, f := range e.Failures[:min(len(e.Failures), fewFailures)] {
 			fmt.Fprintf(&b, "\n  %s: %s", f.Unit, strings.ReplaceAll(strings.TrimSpace(f.Err.Error()), "\n", "\n    "))
+		}
+		if more := len(e.Failures) - fewFailures; more > 0 {
+			fmt.Fprintf(&b, "\n  and %d more: `speceval status --json` has all", more)
 		}
 	}
 	return b.String()

@@ -83,6 +83,10 @@ func TestKeepGoingRunsWhatDoesNotDependOnTheFailure(t *testing.T) {
 	if err == nil || err.Error() != want || !errors.Is(err, errBroken) {
 		t.Errorf("error %v, want %q", err, want)
 	}
+	many := Error{Failures: slices.Repeat([]Failure{{Ref{"replay", "x"}, errBroken}}, 30)}
+	if text := many.Error(); strings.Count(text, "\n") != 21 || !strings.HasSuffix(text, "and 10 more: `speceval status --json` has all") {
+		t.Errorf("many failures: %s", text)
+	}
 }
 
 func TestFailureLetsUnitsInFlightFinishAndStartsNoOther(t *testing.T) {

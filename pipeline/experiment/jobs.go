@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,13 +21,11 @@ func (e *Experiment) Jobs(s slurm.Settings) (slurm.Settings, error) {
 	if err != nil || !s.InJobs() {
 		return s, err
 	}
-	program, err := os.Executable()
+	program, build, err := slurm.Build()
 	if err != nil {
-		return s, fmt.Errorf("find the program for the jobs: %w", err)
-	}
-	if s.Build, err = slurm.BuildOf(program); err != nil {
 		return s, err
 	}
+	s.Build = build
 	s.Directory, err = os.Getwd()
 	file, _ := filepath.Abs(e.file) // which fails where Getwd does
 	s.Program = []string{program, "--config", file, "--out", out}

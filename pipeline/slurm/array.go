@@ -42,6 +42,14 @@ func newArray(b *Batch, dir string) *array {
 	return a
 }
 
+// pieces are those that the elements are at.
+func (a *array) pieces() (all []*piece) {
+	for _, e := range a.open {
+		all = append(all, e.pieces...)
+	}
+	return all
+}
+
 // name is the element's own, see Batch.element.
 func (e *element) name() string { return e.array.element(e.index) }
 
@@ -154,6 +162,16 @@ func (c *Jobs) load(ctx context.Context) (arrays []*array, away, err error) {
 		arrays = append(arrays, newArray(b, filepath.Join(c.Folder, b.Name)))
 	}
 	return arrays, errors.Join(away, c.ask(ctx, arrays)), err
+}
+
+// idsOf are the ids of the jobs of arrays.
+func idsOf(arrays []*array) (ids []string) {
+	for _, a := range arrays {
+		if a.Job != "" {
+			ids = append(ids, a.Job)
+		}
+	}
+	return ids
 }
 
 // live are the ids of the arrays with elements that wait or run, and the number of the

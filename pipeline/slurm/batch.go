@@ -17,14 +17,12 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Files of a batch's folder.
+// Files of a batch's folder, and the version of the first one's layout.
 const (
-	batchFile  = "batch.json"
-	scriptFile = "job.sh"
+	batchFile   = "batch.json"
+	scriptFile  = "job.sh"
+	batchFormat = 1
 )
-
-// batchFormat is the version of the layout of batchFile.
-const batchFormat = 1
 
 // Batch is a job: what was submitted where, and the units of its elements. It has a
 // folder of its own in dag.JobsDir.

@@ -16,8 +16,6 @@ import (
 type cluster struct {
 	run   Command
 	names string // as --clusters has them; empty: the local cluster
-
-	noAccounting bool // sacct has said so
 }
 
 // clusters returns the clusters that arguments of sbatch choose, or else the environment,
@@ -97,11 +95,12 @@ func longestIn(list, partition string) int {
 // up. No limit is 0.
 func minutesIn(text string) int {
 	var days, hours, minutes, seconds int
-	if n, _ := fmt.Sscanf(text, "%d-%d:%d:%d", &days, &hours, &minutes, &seconds); n != 4 {
-		days = 0
-		if n, _ := fmt.Sscanf(text, "%d:%d:%d", &hours, &minutes, &seconds); n != 3 {
-			return 0
-		}
+	if day, clock, long := strings.Cut(text, "-"); long {
+		days, _ = strconv.Atoi(day)
+		text = clock
+	}
+	if n, _ := fmt.Sscanf(text, "%d:%d:%d", &hours, &minutes, &seconds); n != 3 {
+		return 0
 	}
 	return (days*24+hours)*60 + minutes + (seconds+59)/60
 }
@@ -137,22 +136,20 @@ func (r Resources) words(b *Batch, log string, throttle int) []string {
 		"--job-name=" + b.Name, "--array=" + array, "--output=" + log, "--error=" + log,
 		"--cpus-per-task=" + strconv.Itoa(r.CPUs),
 	}
-	number := func(n int) string {
-		if n <= 0 {
-			return ""
-		}
-		return strconv.Itoa(n)
-	}
-	memory := number(r.MemoryMiB)
-	if r.MemoryMiB == wholeNode {
-		memory = "0"
-	}
-	for _, option := range []struct{ name, value string }{
-		{"--partition", r.Partition}, {"--account", r.Account}, {"--qos", r.QOS},
-		{"--mem", memory}, {"--time", number(r.Minutes)}, {"--gpus-per-node", number(r.GPUs)},
+	for _, o := range []struct {
+		name, value string
+		n           int
+	}{
+		{"--partition", r.Partition, 0}, {"--account", r.Account, 0}, {"--qos", r.QOS, 0},
+		{"--mem", "", r.MemoryMiB}, {"--time", "", r.Minutes}, {"--gpus-per-node", "", r.GPUs},
 	} {
-		if option.value != "" {
-			words = append(words, option.name+"="+option.value)
+		if o.n > 0 {
+			o.value = strconv.Itoa(o.n)
+		} else if o.n == wholeNode {
+			o.value = "0"
+		}
+		if o.value != "" {
+			words = append(words, o.name+"="+o.value)
 		}
 	}
 	if r.Exclusive {
@@ -203,12 +200,7 @@ func (c *cluster) cancel(ctx context.Context, title string, names ...string) err
 // elements asks squeue, which remembers what has ended for some minutes, and sacct for
 // what it has forgotten, where the site keeps accounts.
 func (c *cluster) elements(ctx context.Context, arrays []*array) ([]Element, error) {
-	var jobs []string
-	for _, a := range arrays {
-		if a.Job != "" {
-			jobs = append(jobs, a.Job)
-		}
-	}
+	jobs := idsOf(arrays)
 	if len(jobs) == 0 {
 		return nil, nil
 	}
@@ -225,15 +217,11 @@ func (c *cluster) elements(ctx context.Context, arrays []*array) ([]Element, err
 	missing := slices.ContainsFunc(arrays, func(a *array) bool {
 		return slices.ContainsFunc(a.open, func(e *element) bool { return a.Job != "" && !known[e.name()] })
 	})
-	if !missing || c.noAccounting {
-		return elements, nil
+	if missing { // the days are wide: by itself sacct begins at midnight; where it does not answer the queue has to do
+		text, _ = c.ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--starttime=now-30days", list, "--format=JobID,State,NodeList,JobName")
+		elements = append(elements, elementsIn(text)...)
 	}
-	// The days are wide: by itself sacct begins at midnight.
-	text, err = c.ask(ctx, "sacct", "--allocations", "--noheader", "--parsable2", "--starttime=now-30days", list, "--format=JobID,State,NodeList,JobName")
-	if err != nil && ctx.Err() == nil {
-		c.noAccounting = true // or none that answers: the queue has to do
-	}
-	return append(elements, elementsIn(text)...), nil
+	return elements, nil
 }
 
 // elementsIn reads lines of squeue, "id|index|state|reason|node|name", and of sacct,

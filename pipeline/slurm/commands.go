@@ -121,12 +121,7 @@ var words = map[State]string{
 // elements runs the status command: it prints a line for each job, with its id and its
 // state, for a job that runs maybe without. Lines of other jobs are passed over.
 func (c *commands) elements(ctx context.Context, arrays []*array) ([]Element, error) {
-	var ids []string
-	for _, a := range arrays {
-		if a.Job != "" {
-			ids = append(ids, a.Job)
-		}
-	}
+	ids := idsOf(arrays)
 	text, err := c.each(ctx, c.Status, ids)
 	if err != nil {
 		return nil, fmt.Errorf("executor.status failed: %w", err)

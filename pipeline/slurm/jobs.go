@@ -177,9 +177,7 @@ func (c *Jobs) take(task dag.Task) (waits bool) {
 // open are the pieces that elements are at.
 func (c *Jobs) open() (all []*piece) {
 	for _, a := range c.arrays {
-		for _, e := range a.open {
-			all = append(all, e.pieces...)
-		}
+		all = append(all, a.pieces()...)
 	}
 	return all
 }
@@ -212,18 +210,16 @@ func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 	if len(jobs) > 0 {
 		c.Report(fmt.Sprintf("cancelling jobs %v", jobs))
 	}
-	together := make(map[Target][]string) // of commands, which have no need of a title
-	for _, a := range c.arrays {
-		switch {
-		case !slices.Contains(jobs, a.Job):
-		case a.Status != "":
-			together[a.Target] = append(together[a.Target], a.Job)
-		default:
-			c.complain(c.of(a.Target).cancel(without, a.Name, a.Job))
+	for _, arrays := range dag.Group(c.arrays, func(a *array) [2]any { // the jobs of commands together, which have no need of a title
+		if a.Status != "" {
+			return [2]any{a.Target}
 		}
-	}
-	for t, ids := range together {
-		c.complain(c.of(t).cancel(without, "", ids...))
+		return [2]any{a.Target, a.Name}
+	}) {
+		ids := slices.DeleteFunc(idsOf(arrays), func(id string) bool { return !slices.Contains(jobs, id) })
+		if len(ids) > 0 {
+			c.complain(c.of(arrays[0].Target).cancel(without, arrays[0].Name, ids...))
+		}
 	}
 	c.giveBack(ctx.Err(), ready)
 }
@@ -231,7 +227,7 @@ func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 // giveBack ends every piece with the same error.
 func (c *Jobs) giveBack(err error, ready <-chan dag.Task) {
 	for _, a := range c.unsure {
-		c.postpone(a)
+		c.waiting = append(c.waiting, a.pieces()...)
 	}
 	for _, p := range append(c.waiting, c.open()...) {
 		c.send(p, err)

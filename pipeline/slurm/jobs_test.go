@@ -86,21 +86,6 @@ func TestHowElementsEnd(t *testing.T) {
 		{"node always", often, begins(NodeFail), 11, "", "lost its node"},
 		{"preempted", 3, begins(Preempted), 4, "--time=10", ""},
 		{"cancelled", often, begins(Cancelled), 1, "", "was cancelled"},
-		{"memory, says the log", 1, func(r *acting) State {
-			r.begin(r.members[0])
-			r.end("slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=4.batch.")
-			return Failed
-		}, 2, "--mem=2000", ""},
-		{"an earlier life's end in the log", often, func(r *acting) State {
-			r.begin(r.members[0])
-			r.end("slurmstepd-n1: error: *** JOB 36 ON n1 CANCELLED AT 2026-11-22T17:28:55 DUE TO PREEMPTION ***\n1\n2\n3\n4\n5\n6")
-			return Failed
-		}, 3, "", "failed"},
-		{"time, says the log", 1, func(r *acting) State {
-			r.begin(r.members[0])
-			r.end("slurmstepd-n1: error: *** JOB 36 ON n1 CANCELLED AT 2026-11-22T17:28:55 DUE TO TIME LIMIT ***")
-			return Forgotten
-		}, 2, "--time=20", ""},
 		{"gone", 2, begins(Forgotten), 3, "", ""},
 	}
 	for _, test := range tests {

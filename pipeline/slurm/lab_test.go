@@ -60,13 +60,6 @@ type acting struct {
 	log     *runlog.Logger
 }
 
-// end writes what Slurm writes at the end of an element's log.
-func (r *acting) end(text string) {
-	if err := os.WriteFile(LogPath(r.job.dir, r.index), []byte("working\n"+text+"\n"), 0o666); err != nil {
-		r.t.Error(err)
-	}
-}
-
 // do has the element do a unit.
 func (r *acting) do(m Member) {
 	r.log.Log(runlog.Of(runlog.Started, r.job.batch.Ref(m), m.Key))

@@ -57,19 +57,13 @@ func (r Routed) Execute(ctx context.Context, ready <-chan dag.Task, results chan
 	both.Wait()
 }
 
-// Place is where the units of a plan run.
-type Place struct {
-	dag.Executor
-	Jobs    bool // some of them in jobs, which go on whatever happens to others
-	Earlier int  // units at which jobs of an earlier run are at work: these write in the output folder
-}
-
-// PlaceOf is where the units of a plan run: so many at a time here, or in jobs
-// where the stage has resources. Without jobs of its
-// own a run must not begin while those of an earlier one run, which is an error. A cluster that
-// does not answer counts as one without jobs.
-func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, s Settings) (Place, error) {
-	here := Place{Executor: Local{Workers: workers}}
+// PlaceOf is the executor of the units of a plan: so many at a time here, or in jobs where the
+// stage has resources; inJobs reports whether any run there, and go on whatever happens to others.
+// At earlier units jobs of an earlier run are at work, which write in the output folder. Without
+// jobs of its own a run must not begin while those run, which is an error. A cluster that does not
+// answer counts as one without jobs.
+func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, s Settings) (x dag.Executor, inJobs bool, earlier int, err error) {
+	here := Local{Workers: workers}
 	isHere := func(stage string) bool { _, inJobs := s.Resources[stage]; return !inJobs }
 	var stages []string
 	for _, stage := range plan.Stages {
@@ -80,22 +74,22 @@ func PlaceOf(ctx context.Context, plan *dag.Plan, workers int, s Settings) (Plac
 	if len(stages) > 0 {
 		x, err := Attach(ctx, s, stages...)
 		if err != nil {
-			return here, err
+			return here, false, 0, err
 		}
-		_, units := live(x.arrays)
-		return Place{Routed{Here: here.Executor, Elsewhere: x, IsHere: isHere}, true, units}, nil
+		_, earlier = live(x.arrays)
+		return Routed{Here: here, Elsewhere: x, IsHere: isHere}, true, earlier, nil
 	}
 	arrays, away, err := stored(ctx, s.Run, s.Folder)
 	ids, units := live(arrays)
 	if err != nil || away != nil || units == 0 {
-		return here, err
+		return here, false, 0, err
 	}
-	if here.Earlier = units; !s.InJobs() {
+	if !s.InJobs() {
 		kind, cancel := config.ExecutorSlurm, "scancel"
 		if a := arrays[0]; a.Status != "" {
 			kind, cancel = config.ExecutorCommand, a.Cancel
 		}
 		err = fmt.Errorf("jobs of an earlier run are at work in this folder (%v, %d units): wait for them with executor.kind = %q, or cancel them with %s", ids, units, kind, cancel)
 	}
-	return here, err
+	return here, false, units, err
 }

@@ -59,8 +59,9 @@ func (c *Jobs) conclude(ctx context.Context, e *element) {
 	case e.ended.IsZero():
 		e.ended = c.Now()
 	}
+	cancel := func() { c.of(e.array.Target).cancel(ctx, e.array.Name, e.name()) } // that it is gone already is no fault
 	if key := e.state.hopeless(); key != "" {
-		c.cancelElement(ctx, e)
+		cancel()
 		for _, p := range e.pieces {
 			c.send(p, fmt.Errorf("%s would wait for ever, says Slurm (%s): look at executor.%s.%s", e.where(), e.state.Why, e.array.Stage, key))
 		}
@@ -69,10 +70,7 @@ func (c *Jobs) conclude(ctx context.Context, e *element) {
 	}
 	settled := ended && c.Now().Sub(e.ended) >= seconds(c.SettleSeconds)
 	if settled && len(e.pieces) > 0 && (ends[e.state.State].lost || e.state.State == Forgotten) {
-		c.cancelElement(ctx, e) // it might come back, and its units are about to be submitted again
-	}
-	if settled {
-		e.state.State = stateFromLog(e.state.State, LogPath(e.array.dir, e.index))
+		cancel() // it might come back, and its units are about to be submitted again
 	}
 	e.pieces = slices.DeleteFunc(e.pieces, func(p *piece) bool { return c.settle(e, p, settled) })
 }
@@ -101,11 +99,6 @@ func (c *Jobs) settle(e *element, p *piece, settled bool) bool {
 		return false
 	}
 	return true
-}
-
-// cancelElement cancels an element. That it is gone already is no fault.
-func (c *Jobs) cancelElement(ctx context.Context, e *element) {
-	c.of(e.array.Target).cancel(ctx, e.array.Name, e.name())
 }
 
 // again has a unit tried again, or reports it as failed.

@@ -40,7 +40,7 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	if len(l.cancels) > 0 || len(l.jobs) != 1 {
 		t.Fatalf("one interrupt: cancelled %v, %d jobs", l.cancels, len(l.jobs))
 	}
-	if _, err := PlaceOf(t.Context(), new(dag.Plan), 1, Settings{Run: l.command, Folder: l.settings.Folder}); err == nil || !strings.Contains(err.Error(), "[100], 8 units") {
+	if _, _, _, err := PlaceOf(t.Context(), new(dag.Plan), 1, Settings{Run: l.command, Folder: l.settings.Folder}); err == nil || !strings.Contains(err.Error(), "[100], 8 units") {
 		t.Errorf("another run is told %v", err)
 	}
 
@@ -54,7 +54,7 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	if len(l.jobs) != 1 {
 		t.Errorf("%d jobs: units were submitted again", len(l.jobs))
 	}
-	if _, err := PlaceOf(t.Context(), new(dag.Plan), 1, Settings{Run: l.command, Folder: l.settings.Folder}); err != nil {
+	if _, _, _, err := PlaceOf(t.Context(), new(dag.Plan), 1, Settings{Run: l.command, Folder: l.settings.Folder}); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

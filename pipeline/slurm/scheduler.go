@@ -90,6 +90,6 @@ func Run(environment []string, limit time.Duration) Command {
 // lastLine is the last line of a text, without space around it. Sites print
 // greetings before it.
 func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(lines[len(lines)-1])
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

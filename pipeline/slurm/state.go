@@ -1,8 +1,6 @@
 package slurm
 
 import (
-	"io"
-	"os"
 	"slices"
 	"strings"
 )
@@ -100,38 +98,4 @@ func (e Element) hopeless() (key string) {
 		}
 	}
 	return ""
-}
-
-// signs are Slurm's words in the log of an element that it ends.
-var signs = []struct {
-	text  string
-	state State
-}{
-	{"exceeded memory limit", OutOfMemory}, {"oom-kill event", OutOfMemory}, {"oom_kill event", OutOfMemory},
-	{"DUE TO TIME LIMIT", Timeout}, {"DUE TO NODE FAILURE", NodeFail}, {"DUE TO PREEMPTION", Preempted},
-}
-
-// stateFromLog is the state of an element that failed or is forgotten, by the last lines
-// that Slurm wrote in its log: some sites say there alone that it ran out of memory. What
-// stands before may be of an earlier life of the element.
-func stateFromLog(state State, path string) State {
-	const most, last = 4 << 10, 6
-	file, err := os.Open(path)
-	if err != nil || state != Failed && state != Forgotten {
-		return state
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil {
-		file.Seek(max(0, info.Size()-most), io.SeekStart)
-	}
-	end, _ := io.ReadAll(io.LimitReader(file, most))
-	lines := strings.Split(strings.TrimSpace(string(end)), "\n")
-	for _, line := range lines[max(0, len(lines)-last):] {
-		for _, sign := range signs {
-			if strings.Contains(line, sign.text) {
-				return sign.state
-			}
-		}
-	}
-	return state
 }

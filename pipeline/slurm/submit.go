@@ -41,7 +41,12 @@ func (c *Jobs) submit(ctx context.Context) {
 		elements := pack(group, 60*c.ElementMinutes*float64(r.Workers))
 		for len(elements) > 0 {
 			n := min(len(elements), c.ArraySize, max(1, c.allowed[stage].elements), c.fits)
-			full := c.stopped(ctx) || c.Kind == config.ExecutorCommand && c.Throttle > 0 && len(c.arrays) >= c.Throttle
+			full := ctx.Err() != nil || c.Kind == config.ExecutorCommand && c.Throttle > 0 && len(c.arrays) >= c.Throttle
+			select {
+			case <-c.Drain:
+				full = true
+			default:
+			}
 			if !full && c.submitArray(ctx, r, elements[:n]) {
 				elements = elements[n:]
 				continue
@@ -54,16 +59,6 @@ func (c *Jobs) submit(ctx context.Context) {
 				break
 			}
 		}
-	}
-}
-
-// stopped reports whether the run is interrupted.
-func (c *Jobs) stopped(ctx context.Context) bool {
-	select {
-	case <-c.Drain:
-		return true
-	default:
-		return ctx.Err() != nil
 	}
 }
 
@@ -129,13 +124,6 @@ func (c *Jobs) submitted(a *array) {
 	c.Report(fmt.Sprintf("%s: %s in %s submitted as job %s, %s", a.Stage, display.Units(n), display.Count(len(a.open), "element", "elements"), a.Job, a.dir))
 }
 
-// postpone has the pieces of an array that is no job wait.
-func (c *Jobs) postpone(a *array) {
-	for _, e := range a.open {
-		c.waiting = append(c.waiting, e.pieces...)
-	}
-}
-
 // lookFor finds the jobs of arrays whose submission was not answered. Where there is none,
 // the pieces are submitted again.
 func (c *Jobs) lookFor(ctx context.Context) {
@@ -149,7 +137,7 @@ func (c *Jobs) lookFor(ctx context.Context) {
 			return true
 		}
 		os.RemoveAll(a.dir)
-		c.postpone(a)
+		c.waiting = append(c.waiting, a.pieces()...)
 		return true
 	})
 }

@@ -118,11 +118,7 @@ func (w *Worker) open(ctx context.Context, members []Member, logs string) (*dag.
 // sameProgram is an error if this program is not the one that submitted the
 // element: another version might make other bytes.
 func (w *Worker) sameProgram() error {
-	program, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	build, err := BuildOf(program)
+	program, build, err := Build()
 	if err == nil && build != w.batch.Build {
 		err = fmt.Errorf("%s on %s is not the program that submitted this job (sha256 %.8s…, not %.8s…): it was built again, or nodes have another; run again with one program everywhere",
 			filepath.Base(program), w.Origin.Host, build, w.batch.Build)
@@ -130,10 +126,13 @@ func (w *Worker) sameProgram() error {
 	return err
 }
 
-// BuildOf is the SHA-256 of a program, as Batch.Build has it.
-func BuildOf(program string) (string, error) {
+// Build is the path of this program and its SHA-256, as Batch.Build has it.
+func Build() (program, sum string, err error) {
+	if program, err = os.Executable(); err != nil {
+		return "", "", fmt.Errorf("find the program for the jobs: %w", err)
+	}
 	digest, err := files.DigestOf("", program)
-	return digest.SHA256, err
+	return program, digest.SHA256, err
 }
 
 // runUnit runs a unit that is not done, and logs how it ends.
@@ -148,7 +147,7 @@ func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Re
 		return err
 	}
 	m := &dag.Manifest{Key: key}
-	if fresh == nil || w.redo(fresh) {
+	if fresh == nil || w.batch.Redo && (fresh.Queue == nil || !fresh.Submitted.Equal(w.batch.Submitted)) { // this batch has not done it
 		w.log.Log(runlog.Of(runlog.Started, ref, key))
 		m, err = snapshot.RunUnit(ctx, ref, w.Origin, w.Now, w.advance(ref, key))
 	}
@@ -162,11 +161,6 @@ func (w *Worker) runUnit(ctx context.Context, snapshot *dag.Snapshot, ref dag.Re
 		w.log.Failed(ref, key, err, false)
 	}
 	return err
-}
-
-// redo reports whether a fresh unit is to be run again: this batch has not.
-func (w *Worker) redo(m *dag.Manifest) bool {
-	return w.batch.Redo && (m.Queue == nil || !m.Submitted.Equal(w.batch.Submitted))
 }
 
 // advance logs how far a unit is, at intervals.

@@ -13,11 +13,7 @@ import (
 
 // TestAnElementThatCannotBegin fails its units for good, unless it was interrupted.
 func TestAnElementThatCannotBegin(t *testing.T) {
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	build, err := BuildOf(program)
+	_, build, err := Build()
 	if err != nil {
 		t.Fatal(err)
 	}
