@@ -126,6 +126,9 @@ func (s *Setup) Name() string {
 	return fmt.Sprintf("%s-%s-seed%d", s.Policy, spent, s.Seed)
 }
 
+// FullName of the evaluation in an output folder.
+func (s *Setup) FullName() string { return s.Benchmark + "/" + s.Model + "/" + s.Name() }
+
 // Path of the evaluation in an output folder.
 func (s *Setup) Path(out string) string {
 	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
@@ -259,8 +262,11 @@ func (s *Setup) Keep(folder string) error {
 	return err
 }
 
-// Matches is nil if rollouts of another setup of this name would be the same.
+// Matches is nil if another setup is of the same name and its rollouts would be the same.
 func (s *Setup) Matches(other *Setup) error {
+	if s.FullName() != other.FullName() || s.Design.Rounds != other.Design.Rounds || !reflect.DeepEqual(s.Stop, other.Stop) {
+		return fmt.Errorf("the folder has the evaluation %s, not %s: move it away, or name another folder", s.FullName(), other.FullName())
+	}
 	err := s.alike(other)
 	if err == nil && s.Limit() != other.Limit() {
 		err = errors.New("with another --price, which limits it")

@@ -201,9 +201,6 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && FullName(there) != FullName(setup) {
-		err = fmt.Errorf("%s has the evaluation %s, not %s: it was moved there; move it away", folder, FullName(there), FullName(setup))
-	}
 	if err == nil {
 		err = there.Matches(setup)
 	}

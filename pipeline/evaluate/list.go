@@ -53,14 +53,11 @@ func (a Archive) Each(each func(folder string, setup *evaluation.Setup, err erro
 	return err
 }
 
-// FullName is the name of an evaluation in the output folder.
-func FullName(s *evaluation.Setup) string { return s.Benchmark + "/" + s.Model + "/" + s.Name() }
-
 // Names lists all evaluations, complete or not. It checks nothing of them.
 func (a Archive) Names() (names []string) {
 	a.Each(func(_ string, setup *evaluation.Setup, err error) {
 		if err == nil {
-			names = append(names, FullName(setup))
+			names = append(names, setup.FullName())
 		}
 	})
 	slices.Sort(names)
@@ -86,7 +83,7 @@ func (r *Reader) List() (Lists, error) {
 	err := r.Each(func(folder string, setup *evaluation.Setup, err error) {
 		l := Listed{Name: folder, Folder: folder, Setup: setup, Fault: err}
 		if err == nil {
-			l.Name, l.State, l.Rollouts = FullName(setup), NotComplete, setup.Budget*len(setup.TaskIDs)
+			l.Name, l.State, l.Rollouts = setup.FullName(), NotComplete, setup.Budget*len(setup.TaskIDs)
 			l.Fault = r.read(&l)
 		}
 		if l.Fault != nil {

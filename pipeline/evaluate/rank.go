@@ -204,7 +204,7 @@ func (c *contest) evaluate(ctx context.Context, k, n int, h Host) (*evaluation.R
 	spent := 1 - c.stages.Rest()[k] // weight, with this stage
 	setup.Design = evaluation.Design{Weight: 1 - c.stages.Weights()[k]/spent, Fractions: []float64{1}, Source: "all that a rank has found of its models"}
 	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil && there.Design.Weight != setup.Design.Weight {
-		return nil, "", requestf("%s has begun by other results of the stages before, which were scored again since: take another --seed", FullName(there))
+		return nil, "", requestf("%s has begun by other results of the stages before, which were scored again since: take another --seed", there.FullName())
 	}
 	return s.evaluate(ctx, setup, before, 0, h)
 }

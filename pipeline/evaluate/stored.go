@@ -32,9 +32,10 @@ func find(out, name string) (string, error) {
 	return "", requestf("%s is no evaluation: want its folder, or its name as `speceval evaluate list` has it", name)
 }
 
-// Archive is the evaluations of an output folder, as other commands read them: all of
-// them by evaluation.Open, which holds files to their hashes. The name of an evaluation is its folder itself, or benchmark/model/name in the
-// output folder as List has it; where it is neither the error is a *RequestError.
+// Archive is the evaluations of an output folder, as other commands read them: by
+// evaluation.Open, which holds files to their hashes. The name of an evaluation is its folder
+// itself, or benchmark/model/name in the output folder as List has it; where it is neither the
+// error is a *RequestError.
 type Archive struct {
 	Config *config.Config
 	Warn   func(message string) // hears what is not as it was made; may be nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"reflect"
 	"slices"
 
 	"speceval/internal/evaluation"
@@ -46,12 +45,7 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 	case errors.Is(err, fs.ErrNotExist):
 		there, err = setup, setup.Keep(s.folder)
 	case err == nil:
-		of := func(s *evaluation.Setup) string {
-			return fmt.Sprintf("%s of %s on %s in %d rounds", s.Name(), s.Model, s.Benchmark, s.Design.Rounds)
-		}
-		if of(there) != of(setup) || !reflect.DeepEqual(there.Stop, setup.Stop) {
-			err = faultf("type", "the state folder has %s, not %s: name another folder", of(there), of(setup))
-		} else if other := there.Matches(setup); other != nil {
+		if other := there.Matches(setup); other != nil {
 			err = faultf("type", "%v", other)
 		}
 	}
