@@ -190,7 +190,7 @@ func TestBenchmarksCheckHoldsThePapersIDs(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("another order: exit code %d", code)
 	}
-	want(t, "stderr", stderr, `task 3 is "4", published is "3"`, "order differs", "--unpublished")
+	want(t, "stderr", stderr, `task 3 is "4", published is "3"`, "published tasks are there", "--unpublished")
 	if code, stdout, _ := onShell("benchmarks", "check", "--unpublished", path); code != exitDone || strings.Contains(stdout, "published") {
 		t.Errorf("unpublished: exit code %d, %s", code, stdout)
 	}

@@ -145,12 +145,12 @@ func TestCompare(t *testing.T) {
 		want      []string // nil: no difference
 	}{
 		{theirs, nil, nil},
-		{[]string{"a", "c", "b", "d"}, theirs, []string{`task 1 is "c", published is "b"`, "order differs"}},
-		{[]string{"a", "b", "c", "e"}, []string{"a", "b", "c", "d", "e"}, []string{`task 3 is "e", published is "d"`, "selection differs", "3 of them"}},
+		{[]string{"a", "c", "b", "d"}, theirs, []string{`task 1 is "c", published is "b"`, "4 of 4 published tasks are there"}},
+		{[]string{"a", "b", "c", "e"}, []string{"a", "b", "c", "d", "e"}, []string{`task 3 is "e", published is "d"`, "3 of 4 published tasks are there"}},
 		{[]string{"a", "b", "c", "e"}, []string{"a", "b", "c", "e"}, []string{"3 of 4 published tasks are in the files", "another revision"}},
 		{[]string{"a", "b", "c"}, []string{"a", "b", "c"}, []string{`task 3 is missing, published is "d"`, "another revision"}},
-		{[]string{"a", "b", "c", "d", "e"}, []string{"a", "b", "c", "d", "e"}, []string{`task 4 is "e", published is missing`, "selection differs"}},
-		{[]string{"a", "x", "c"}, nil, []string{"2 of 4 published tasks are there, and 1 others"}},
+		{[]string{"a", "b", "c", "d", "e"}, []string{"a", "b", "c", "d", "e"}, []string{`task 4 is "e", published is missing`, "4 of 4 published tasks are there"}},
+		{[]string{"a", "x", "c"}, nil, []string{"2 of 4 published tasks are there"}},
 	} {
 		err := Compare(test.ids, theirs, test.pool)
 		if test.want == nil {

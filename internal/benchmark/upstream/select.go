@@ -49,9 +49,12 @@ var ErrOther = errors.New("not the tasks of the paper")
 
 // Compare compares the ids of a benchmark's tasks with the published ones, both in
 // order. pool are the ids of all rows that tasks were chosen of; nil if they are not
-// known. The error, an ErrOther, shows the first task that differs, and what explains
-// it: an order, a selection or a revision of its own.
+// known. The error, an ErrOther, shows the first task that differs, and how many published
+// tasks are there: where the pool lacks some, it is of another revision.
 func Compare(ids, published, pool []string) error {
+	if slices.Equal(ids, published) {
+		return nil
+	}
 	at := 0
 	for at < min(len(ids), len(published)) && ids[at] == published[at] {
 		at++
@@ -70,18 +73,9 @@ func Compare(ids, published, pool []string) error {
 		}
 		return n
 	}
-	var why string
-	switch chosen, total := among(ids), len(published); {
-	case at == len(ids) && at == total:
-		return nil
-	case chosen == total && len(ids) == total:
-		why = "the order differs, the tasks are the same"
-	case pool == nil:
-		why = fmt.Sprintf("%d of %d published tasks are there, and %d others", chosen, total, len(ids)-chosen)
-	case among(pool) < total:
-		why = fmt.Sprintf("%d of %d published tasks are in the files: these are of another revision", among(pool), total)
-	default:
-		why = fmt.Sprintf("all published tasks are in the files, %d of them were chosen: the selection differs, as when a revision has further rows", chosen)
+	there := fmt.Sprintf("%d of %d published tasks are there, in an order or a selection of its own", among(ids), len(published))
+	if n := among(pool); pool != nil && n < len(published) {
+		there = fmt.Sprintf("%d of %d published tasks are in the files: these are of another revision", n, len(published))
 	}
-	return fmt.Errorf("%w: task %d is %s, published is %s: %s", ErrOther, at, nth(ids), nth(published), why)
+	return fmt.Errorf("%w: task %d is %s, published is %s: %s", ErrOther, at, nth(ids), nth(published), there)
 }
