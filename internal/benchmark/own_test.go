@@ -340,35 +340,6 @@ func FuzzParseRows(f *testing.F) {
 	})
 }
 
-// A tolerance is a text in both forms, and is written again.
-func TestTolerances(t *testing.T) {
-	want := []benchmark.Task{
-		{Benchmark: "mine", ID: "a", Prompt: "pi?", UserPrompt: "pi", Answer: "3.14", Tolerance: "0.01", Scorer: "number"},
-		{Benchmark: "mine", ID: "b", Index: 1, Prompt: "c?", UserPrompt: "c", Answer: "3e8", Tolerance: "1%", Scorer: "number"},
-		{Benchmark: "mine", ID: "d", Index: 2, Prompt: "d?", UserPrompt: "d", Scorer: "command"},
-	}
-	for name, text := range map[string]string{
-		"mine.jsonl": `{"id":"a","prompt":"pi?","user_prompt":"pi","answer":"3.14","tolerance":"0.01","scorer":"number"}
-{"id":"b","prompt":"c?","user_prompt":"c","answer":"3e8","tolerance":"1%","scorer":"number"}
-{"id":"d","prompt":"d?","user_prompt":"d","scorer":"command"}
-`,
-		"mine.csv": "id,prompt,user_prompt,answer,tolerance,scorer\na,pi?,pi,3.14,0.01,number\nb,c?,c,3e8,1%,number\nd,d?,d,,,command\n",
-	} {
-		got, err := benchmark.Reader{}.Parse([]byte(text), name)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
-		if again, err := (benchmark.Reader{}).Parse([]byte(written(t, got)), "other.jsonl"); err != nil || !reflect.DeepEqual(again, want) {
-			t.Errorf("%s: read back as %+v, %v", name, again, err)
-		}
-	}
-	other := append([]benchmark.Task{}, want...)
-	other[0].Tolerance = "0.1"
-	if benchmark.Digest(other) == benchmark.Digest(want) || benchmark.PromptDigest(other) != benchmark.PromptDigest(want) {
-		t.Error("a tolerance is part of the answers, and not of what is asked")
-	}
-}
-
 // A record of megabytes may have millions of entries, which take memory that is bounded.
 func TestRecordsThatGrow(t *testing.T) {
 	const n = 300_000

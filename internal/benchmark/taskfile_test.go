@@ -21,6 +21,7 @@ const wide = `{"benchmark_id":"b","task_id":"m/1","task_index":0,"prompt":"1+1?"
 {"benchmark_id":"b","task_id":"l","task_index":4,"prompt":"Long","user_prompt":"Long","system_prompt":null,"scorer":"code","tests_file":"tests/l.json"}
 {"benchmark_id":"b","task_id":"z","task_index":5,"prompt":"Longer","user_prompt":"Longer","system_prompt":null,"scorer":"code","tests_file":"tests/z.json.gz","tests_sha256":"` + hexDigest + `"}
 {"benchmark_id":"b","task_id":"j","task_index":6,"prompt":"Why?","user_prompt":"Why?","system_prompt":null,"answer":"So","scorer":"judge"}
+{"benchmark_id":"b","task_id":"n","task_index":7,"prompt":"pi?","user_prompt":"pi?","system_prompt":null,"answer":"3.14","tolerance":"0.01","scorer":"number"}
 `
 
 func TestEveryKeyIsReadAndWritten(t *testing.T) {
@@ -35,6 +36,7 @@ func TestEveryKeyIsReadAndWritten(t *testing.T) {
 		{Benchmark: "b", ID: "l", Index: 4, Prompt: "Long", UserPrompt: "Long", Scorer: "code", TestsFile: "tests/l.json"},
 		{Benchmark: "b", ID: "z", Index: 5, Prompt: "Longer", UserPrompt: "Longer", Scorer: "code", TestsFile: "tests/z.json.gz", TestsSHA256: hexDigest},
 		{Benchmark: "b", ID: "j", Index: 6, Prompt: "Why?", UserPrompt: "Why?", Answer: "So", Scorer: "judge"},
+		{Benchmark: "b", ID: "n", Index: 7, Prompt: "pi?", UserPrompt: "pi?", Answer: "3.14", Tolerance: "0.01", Scorer: "number"},
 	}
 	got, err := benchmark.Reader{}.Parse([]byte(wide), "b.jsonl")
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -245,7 +247,7 @@ func TestDigestsCoverWhatTheySay(t *testing.T) {
 	}{
 		{`"benchmark_id":"b"`, `"benchmark_id":"c"`, true}, {"m/1", "m/2", true}, {"Problem: 1", "Task: 1", true},
 		{"Be short.", "Be long.", true}, {`"answer":"2"`, `"answer":"3"`, false}, {"a\\n", "b\\n", false},
-		{`"ä"`, `"ö"`, false}, {"tests/l.json", "l.json", false},
+		{`"0.01"`, `"1%"`, false}, {`"ä"`, `"ö"`, false}, {"tests/l.json", "l.json", false},
 		{hexDigest, strings.Repeat("0", 64), false},
 	} {
 		got := digests(strings.ReplaceAll(wide, change.old, change.new))

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -337,15 +336,5 @@ func TestRedirects(t *testing.T) {
 		if (err == nil) != tt.followed || followed != tt.followed || err != nil && !strings.Contains(err.Error(), "is not followed") {
 			t.Errorf("%s: followed %v, %v", tt.to, followed, err)
 		}
-	}
-}
-
-func TestPlacesWithoutRoom(t *testing.T) {
-	l := newLab(t, 10, false)
-	dir := t.TempDir()
-	os.WriteFile(filepath.Join(dir, "file"), nil, 0o666)
-	for path, want := range map[string]string{filepath.Join(dir, "file", "rows"): "not a directory", dir: "directory"} {
-		l.path = path
-		l.wantFault(want)
 	}
 }

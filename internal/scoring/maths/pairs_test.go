@@ -228,34 +228,6 @@ func between(d *dice, open, body, end string) string {
 	}
 }
 
-func TestPairsDependOnTheSeedAlone(t *testing.T) {
-	few, many := pairs(seed.Root(1), kinds(), 100), pairs(seed.Root(1), kinds(), 1000)
-	if !slices.Equal(few, many[:100]) {
-		t.Error("more pairs begin with others")
-	}
-	if slices.Equal(few, pairs(seed.Root(2), kinds(), 100)) {
-		t.Error("another seed gives the same pairs")
-	}
-}
-
-func TestPairsAreOfAllSorts(t *testing.T) {
-	count := map[string]map[truth]int{}
-	for _, p := range pairs(seed.Root(3), kinds(), 100*len(kinds())) {
-		if count[p.kind] == nil {
-			count[p.kind] = map[truth]int{}
-		}
-		count[p.kind][p.truth]++
-		if p.gold == "" || p.prediction == "" || strings.Contains(p.prediction+p.gold, "%!") {
-			t.Errorf("malformed: %+v", p)
-		}
-	}
-	for _, k := range kinds() { // of 100 pairs 45 are unequal on average; 20 is five standard deviations less
-		if n := count[k.name]; n[equal] < 20 || n[unequal] < 20 {
-			t.Errorf("%s: %v", k.name, n)
-		}
-	}
-}
-
 // TestFormsOfASample draws from every kind: no text is both a
 // form of the answer and a near miss, or left undecided.
 func TestFormsOfASample(t *testing.T) {

@@ -1,13 +1,10 @@
 package maths_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"testing"
 	"text/tabwriter"
 )
 
@@ -76,26 +73,11 @@ func (j judgement) outcome() outcome {
 	return bothWrong
 }
 
-// mistakes of a checker on decided pairs.
-type mistakes struct{ falseCorrect, falseWrong int }
-
-func (m *mistakes) add(t truth, said bool) {
-	switch {
-	case t == unequal && said:
-		m.falseCorrect++
-	case t == equal && !said:
-		m.falseWrong++
-	}
-}
-
-func (m mistakes) String() string { return fmt.Sprintf("%d+%d", m.falseCorrect, m.falseWrong) }
-
 // line is a line of the report: how many pairs of a kind have each outcome.
 type line struct {
 	kind           string
 	pairs, decided int
 	count          [outcomes]int
-	ours, theirs   mistakes
 	examples       [outcomes][]judgement
 }
 
@@ -106,8 +88,6 @@ func (l *line) add(j judgement) {
 	}
 	o := j.outcome()
 	l.count[o]++
-	l.ours.add(j.truth, j.ours)
-	l.theirs.add(j.truth, j.theirs)
 	l.examples[o] = append(l.examples[o], j)
 }
 
@@ -138,16 +118,15 @@ func (r *report) print(w io.Writer, show int, both bool) {
 	for _, name := range outcomeNames {
 		fmt.Fprintf(table, "%s\t", name)
 	}
-	fmt.Fprintln(table, "our mistakes\ttheirs\t")
+	fmt.Fprintln(table)
 	for _, l := range append(r.kinds, &r.total) {
 		fmt.Fprintf(table, "%s\t%d\t%d\t", l.kind, l.pairs, l.decided)
 		for _, n := range l.count {
 			fmt.Fprintf(table, "%d\t", n)
 		}
-		fmt.Fprintf(table, "%v\t%v\t\n", l.ours, l.theirs)
+		fmt.Fprintln(table)
 	}
 	table.Flush()
-	fmt.Fprintln(w, "mistakes are equal for what is not, and unequal for what is equal")
 	for _, o := range []outcome{undecidable, oursRight, bothWrong, theirsRight} { // the worst at the end
 		for _, l := range r.kinds {
 			for _, j := range l.examples[o][:min(show, len(l.examples[o]))] {
@@ -177,58 +156,4 @@ func (r *report) fault() error {
 		faults = append(faults, fmt.Errorf("our scorer is right on %d of %d decided pairs, want %.0f or more", r.right(), r.total.decided, least))
 	}
 	return errors.Join(faults...)
-}
-
-func TestOutcomes(t *testing.T) {
-	for _, test := range []struct {
-		truth        truth
-		ours, theirs bool
-		want         outcome
-	}{
-		{equal, true, true, agree},
-		{equal, true, false, oursRight},
-		{equal, false, true, theirsRight},
-		{equal, false, false, bothWrong},
-		{unequal, false, false, agree},
-		{unequal, false, true, oursRight},
-		{unequal, true, false, theirsRight},
-		{unequal, true, true, bothWrong},
-		{undecided, true, true, agree},
-		{undecided, true, false, undecidable},
-	} {
-		j := judgement{pair: pair{truth: test.truth}, ours: test.ours, theirs: test.theirs}
-		if got := j.outcome(); got != test.want {
-			t.Errorf("%s, ours %v, theirs %v: %s", test.truth, test.ours, test.theirs, outcomeNames[got])
-		}
-	}
-}
-
-func TestWhatFails(t *testing.T) {
-	all := func(agreeing int, others ...judgement) *report {
-		judged := others
-		for range agreeing {
-			judged = append(judged, judgement{pair: pair{kind: "k", truth: equal}, ours: true, theirs: true})
-		}
-		return newReport(judged)
-	}
-	bad := judgement{pair: pair{kind: "k", gold: "1", prediction: "one", truth: equal}}
-	worse := bad
-	worse.theirs = true
-	open := judgement{pair: pair{kind: "k", truth: undecided}, theirs: true}
-	for want, r := range map[string]*report{
-		"<nil>":                               all(99, bad, open, open),
-		"right on 98 of 99":                   all(98, bad),
-		"right and our scorer wrong on 1 pai": all(999, worse),
-	} {
-		if err := r.fault(); !strings.Contains(fmt.Sprint(err), want) {
-			t.Errorf("got %v, want %q", err, want)
-		}
-	}
-	var b bytes.Buffer
-	all(99, worse, open).print(&b, 1, true)
-	for _, want := range []string{"k    101      100     99           0             1           0            1", `theirs right, k, equal: gold "1", prediction "one"; ours false`, "on 99 of 100 decided"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("%q is not in\n%s", want, b.String())
-		}
-	}
 }

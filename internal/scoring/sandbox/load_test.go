@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"speceval/internal/benchmark"
@@ -62,20 +61,6 @@ func numbered(i int) string {
 var cases = []benchmark.Test{
 	{Kind: "stdin", Input: "1 2\n", Output: "3\n"},
 	{Kind: "stdin", Input: "-4 2\n", Output: "-2\n"},
-}
-
-func TestProgramsDiffer(t *testing.T) {
-	seen := map[string]bool{}
-	for i := range len(kinds) * len(parts) {
-		program := numbered(i)
-		if strings.Contains(program, "%") {
-			t.Errorf("program %d is %q", i, program)
-		}
-		seen[program] = true
-	}
-	if len(seen) != len(kinds)*len(parts) {
-		t.Errorf("%d of %d programs are different", len(seen), len(kinds)*len(parts))
-	}
 }
 
 // underLoad scores the same programs on a quiet and on a busy machine.
