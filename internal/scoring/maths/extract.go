@@ -35,8 +35,7 @@ func final(text string, ended, several bool) words.Final {
 	if word, ok := lastWord(text); ok {
 		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
-	_, _, items := lastItems(text)
-	if whole := trimmed(text); len(whole) <= longestWhole && !items {
+	if whole := trimmed(text); len(whole) <= longestWhole && !lastLine.MatchString(whole) {
 		if a, ok := latex.Read(whole); ok && !explanation.MatchString(whole) && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
 			return words.Final{Text: whole}
 		}

@@ -133,7 +133,10 @@ func announced(text string) (span, string, bool) {
 }
 
 // item is a line of a list, a bullet or a number before it; single is the only one, which is no sum.
+// A text ends in one with lastLine.
 var (
+	lastLine = regexp.MustCompile(`\n\s*(?:[-*•+]|\d+[.)])\s[^\n]*$`)
+
 	item   = regexp.MustCompile(`^\s*(?:[-*•+]|\d+[.)])\s+(.*\S)\s*$`)
 	single = regexp.MustCompile(`^[*$]*-?\d[^+=^-]*$`)
 )
@@ -145,8 +148,11 @@ func itemized(text string) (length int, content string) {
 	for line := range strings.Lines(text) {
 		m := item.FindStringSubmatch(line)
 		if m != nil {
-			_, ok := latex.Read(trimmed(m[1]))
-			if !ok {
+			a, ok := latex.Read(trimmed(m[1]))
+			if name, value, defines := definition(a); defines && variable(name) { // but not a step, 5 + 3 = 8
+				a = value
+			}
+			if !ok || hasWords(a) || a.Kind == latex.Relation || len(items) > 0 && len(a.Nouns) > 0 {
 				return 0, ""
 			}
 			items = append(items, trimmed(m[1]))
