@@ -48,9 +48,9 @@ type AuthorSettings struct {
 	SlowWrong      float64 // length of wrong answers to known tasks over right ones; 0: 1
 }
 
-// NewAuthor is an author of these tasks' answers. It is an error if one has an
-// unknown scorer.
-func NewAuthor(s AuthorSettings) (*Author, error) {
+// MustAuthor is an author of these tasks' answers. It panics at an unknown scorer, which readers
+// of tasks refuse.
+func MustAuthor(s AuthorSettings) *Author {
 	s.AnswerTokens, s.ThinkingTokens = cmp.Or(s.AnswerTokens, 240), cmp.Or(s.ThinkingTokens, 600)
 	s.Spread, s.SlowWrong = cmp.Or(s.Spread, 0.7), cmp.Or(s.SlowWrong, 1)
 	a := &Author{AuthorSettings: s, tasks: make(map[string]*known, 2*len(s.Tasks)), others: map[[2]string][]string{}}
@@ -60,7 +60,7 @@ func NewAuthor(s AuthorSettings) (*Author, error) {
 		task := &all[i]
 		task.Task = &s.Tasks[i]
 		if task.family, err = family.Named(task.Scorer); err != nil {
-			return nil, fmt.Errorf("benchmark %s: task %s: scorer %w", task.Benchmark, task.ID, err)
+			panic(fmt.Errorf("benchmark %s: task %s: scorer %w", task.Benchmark, task.ID, err))
 		}
 		a.tasks[task.UserPrompt] = task
 		a.others[task.group()] = append(a.others[task.group()], task.Answer)
@@ -72,16 +72,6 @@ func NewAuthor(s AuthorSettings) (*Author, error) {
 		if task := &all[i]; a.tasks[task.Prompt] == nil && task.Prompt != "" {
 			a.tasks[task.Prompt] = task
 		}
-	}
-	return a, nil
-}
-
-// MustAuthor is NewAuthor for settings that are known to be right; otherwise it
-// panics.
-func MustAuthor(s AuthorSettings) *Author {
-	a, err := NewAuthor(s)
-	if err != nil {
-		panic(err)
 	}
 	return a
 }

@@ -77,16 +77,12 @@ func (f *Fleet) Replicas(cfg *config.Config) (all []Replica, err error) {
 		if f.Profiles != "" && passes[m.ID] == nil {
 			f.Warn("%s has no profile of model %s, which answers right by a hash", f.Profiles, m.ID)
 		}
-		one, err := f.imitate(cfg, m, tasks, passes[m.ID])
-		if err != nil {
-			return nil, err
-		}
-		models = append(models, one)
+		models = append(models, f.imitate(cfg, m, tasks, passes[m.ID]))
 	}
 	if len(models) == 0 {
 		return nil, fmt.Errorf("--model %s: the configuration has no such model", f.Model)
 	}
-	judge, err := f.imitate(cfg, config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, MaxSequences: 256}, tasks, nil)
+	judge := f.imitate(cfg, config.Model{ID: cfg.Judge.Model, Served: cfg.Judge.Model, MaxSequences: 256}, tasks, nil)
 	for i, place := range workers {
 		models[i%len(models)].Place = place
 		all = append(all, models[i%len(models)])
@@ -94,7 +90,7 @@ func (f *Fleet) Replicas(cfg *config.Config) (all []Replica, err error) {
 	for _, judge.Place = range judges {
 		all = append(all, judge)
 	}
-	return all, err
+	return all, nil
 }
 
 // largestSlow is the largest factor of --slow-wrong: longer answers end at max_tokens.
@@ -149,7 +145,7 @@ func onThisMachine(urls []string) (places []string) {
 }
 
 // imitate is a replica of one model, which answers tasks right with the probabilities passes.
-func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Task, passes map[fleet.TaskKey]float64) (Replica, error) {
+func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Task, passes map[fleet.TaskKey]float64) Replica {
 	s, pace := f.Each, "a toy model on two cores"
 	s.Timing = fleet.Small
 	if model, fitted := calibration().Model(m.ID); fitted {
@@ -169,9 +165,8 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Ta
 		kind = "a server that is not vLLM"
 	}
 	about := fmt.Sprintf("%s, %d tokens, %d sequences, as %s, %s", kind, s.MaxModelLen, m.MaxSequences, pace, speed)
-	var err error
-	s.Author, err = fleet.NewAuthor(fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes, SlowWrong: f.Slow})
-	return Replica{Settings: s, About: about}, err
+	s.Author = fleet.MustAuthor(fleet.AuthorSettings{Model: m.ID, Tasks: tasks, Passes: passes, SlowWrong: f.Slow})
+	return Replica{Settings: s, About: about}
 }
 
 // tasks returns the tasks that are known by their answers: of the configured benchmarks

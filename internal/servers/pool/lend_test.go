@@ -148,26 +148,6 @@ func until(t *testing.T, happens func() bool) {
 	}
 }
 
-func TestRunningServersAreFoundByTheirModel(t *testing.T) {
-	a1, a2, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
-	s, log := servers(t, pool.Worker{Name: "one", URLs: []string{a1.URL(), b.URL()}}, pool.Worker{Name: "two", URLs: []string{a2.URL()}})
-	la, lb := acquire(t, s, model("a")), acquire(t, s, model("b"))
-	if len(la.Served()) != 2 || la.Alive() != 2 || len(lb.Served()) != 1 || lb.Alive() != 1 || la.Served()[1].Version != imitation.Version {
-		t.Errorf("a is served by %+v, b by %+v", la.Served(), lb.Served())
-	}
-	ask(t, la, "a")
-	ask(t, lb, "b")
-	if again := acquire(t, s, model("a")); again.Pool != la.Pool {
-		t.Error("the same model has two pools")
-	}
-	la.Release()
-	la.Release() // twice is once
-	ask(t, la, "a")
-	if log.all() != "" {
-		t.Errorf("said %q", log.all())
-	}
-}
-
 // hasty is a clock that is ten times as fast as the wall's.
 type hasty struct{ began time.Time }
 
@@ -320,13 +300,22 @@ func TestARecipeServesOneModelAtATime(t *testing.T) {
 }
 
 func TestTwoUseAModelAtATime(t *testing.T) {
-	a := running(t, imitation.Settings{Model: "a"})
-	s, _ := servers(t, pool.Worker{Name: "one", URLs: []string{a.URL()}})
-	first := acquire(t, s, model("a"))
-	acquire(t, s, model("a"))
+	a1, a2, b := running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "a"}), running(t, imitation.Settings{Model: "b"})
+	s, log := servers(t, pool.Worker{Name: "one", URLs: []string{a1.URL(), b.URL()}}, pool.Worker{Name: "two", URLs: []string{a2.URL()}})
+	first, second, other := acquire(t, s, model("a")), acquire(t, s, model("a")), acquire(t, s, model("b"))
+	if len(first.Served()) != 2 || first.Served()[1].Version != imitation.Version || first.Pool != second.Pool || len(other.Served()) != 1 {
+		t.Errorf("a is served by %+v, b by %+v", first.Served(), other.Served())
+	}
+	ask(t, first, "a")
+	ask(t, other, "b")
 	inVain(t, s, model("a"))
 	first.Release()
+	first.Release() // twice is once
 	acquire(t, s, model("a"))
+	inVain(t, s, model("a"))
+	if log.all() != "" {
+		t.Errorf("said %q", log.all())
+	}
 }
 
 // TestAFailedStartLeavesNothingBehind has another model start after one that cannot, which those

@@ -181,14 +181,3 @@ func TestLater(t *testing.T) {
 		}
 	}
 }
-
-func TestLimited(t *testing.T) {
-	c := client(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "7")
-		says(429, `{"error":{"message":"slow down","type":"rate_limit_error"}}`)(w, r)
-	})
-	_, err := c.Stream(t.Context(), request(), nil)
-	if e := fails(t, err, ServerFault); e.Later != 7*time.Second || !e.Limited() {
-		t.Errorf("%+v", e)
-	}
-}
