@@ -119,6 +119,9 @@ func TestUniformSubmitsInRounds(t *testing.T) {
 	if !c.Done() || math.Abs(c.Estimate()-11.0/12) > 1e-15 {
 		t.Errorf("done %v, estimate %v", c.Done(), c.Estimate())
 	}
+	if c.TaskShares = []float64{0.5, 0.375, 0.125}; math.Abs(c.Estimate()-(1-0.125/4)) > 1e-15 {
+		t.Errorf("by shares the estimate is %v", c.Estimate())
+	}
 }
 
 // TestSpeculationIsProportional uses the allocation 42, 2, 22, …, 22: any prefix
