@@ -1,5 +1,7 @@
-// Package files opens the files that a user or a configuration names (input.go), and
-// records their bytes, by which a later change is noticed (digest.go).
+// Package files opens the files that a user or a configuration names (input.go): regular
+// files only, and no longer than files of their kind are. A named pipe would block,
+// a device may have no end, and both can stand behind a link. It records their bytes, by which
+// a later change is noticed (digest.go).
 package files
 
 import (
@@ -12,10 +14,6 @@ import (
 	"path"
 	"syscall"
 )
-
-// OpenInput opens the files that a user or a configuration names: regular
-// files only, and no longer than files of their kind are. A named pipe would block,
-// a device may have no end, and both can stand behind a link.
 
 // Kind is the kind of a file to read.
 type Kind struct {
