@@ -222,7 +222,12 @@ func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, l.stderr)
 	}
 	l.asked = nil
+	left := filepath.Join("out", "evaluate", "benchmark=own", "model=mine", "hbn_staged-b6-seed42", "result.json.0.partial")
+	l.write(left, "half")
 	whole, r := l.evaluate("--budget", "6", "--stages", "5", "--out", "undisturbed"), l.evaluate("--budget", "6")
+	if _, err := os.Stat(left); err == nil {
+		t.Error("a half-written file of the session before is still there")
+	}
 	if fmt.Sprint(r.Rows) != fmt.Sprint(whole.Rows) || r.Estimate != whole.Estimate || r.Sessions != 2 {
 		t.Errorf("%+v\nundisturbed %+v", r, whole)
 	}

@@ -245,13 +245,6 @@ func TestGradersAreShared(t *testing.T) {
 	other.Close()
 }
 
-func TestTheKeyIsKeptFromGraders(t *testing.T) {
-	got := withoutKeys([]string{"PATH=/bin", KeyVariable + "=hush", "OURS=hush", "THEIRS=hush", "HOME=/"}, &config.Config{Workers: []config.Worker{{KeyEnv: "OURS"}}, Judge: config.Judge{KeyEnv: "THEIRS"}})
-	if strings.Join(got, " ") != "PATH=/bin HOME=/" {
-		t.Errorf("%q", got)
-	}
-}
-
 // The simulated fleet says which tasks it never answers right.
 func TestUnsimulatedTasksAreTold(t *testing.T) {
 	var said []string
