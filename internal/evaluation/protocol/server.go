@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -304,53 +303,21 @@ const longestLine = 64 << 20
 // Serve replies to messages, a line each, until there are no more. Replies come in the
 // order of messages, one for each.
 func (s *Server) Serve(in io.Reader, out io.Writer) error {
-	lines, replies := bufio.NewReaderSize(in, 1<<16), bufio.NewWriterSize(out, 1<<16)
-	encoder := json.NewEncoder(replies)
+	lines, encoder := bufio.NewScanner(in), json.NewEncoder(out)
+	lines.Buffer(nil, longestLine)
 	encoder.SetEscapeHTML(false)
-	for {
-		line, err := readLine(lines)
-		var reply any
-		var field *FieldError
-		switch {
-		case errors.Is(err, io.EOF):
-			return errors.Join(replies.Flush(), s.keepResult())
-		case errors.As(err, &field):
-			reply = Fault{"error", field.Field, field.Message}
-		case err != nil:
-			return err
-		default:
-			if reply, err = s.Reply(line); err != nil {
-				return err
-			}
-		}
-		err = encoder.Encode(reply)
-		if err == nil && lines.Buffered() == 0 { // else more messages are there already
-			err = replies.Flush()
+	for lines.Scan() {
+		reply, err := s.Reply(lines.Bytes())
+		if err == nil {
+			err = encoder.Encode(reply)
 		}
 		if err != nil {
 			return fmt.Errorf("reply: %w", err)
 		}
 	}
-}
-
-// readLine reads a line. One that is too long is read past, and a *FieldError. What ends
-// without a newline was cut off.
-func readLine(r *bufio.Reader) (line []byte, err error) {
-	for size := 0; ; {
-		part, err := r.ReadSlice('\n')
-		if size += len(part); size <= longestLine {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) > 0:
-			return nil, errors.New("the last message was cut off: want a newline at its end")
-		case err != nil:
-			return nil, err
-		case size > longestLine:
-			return nil, faultf("line", "it has %d bytes: want %d at most", size, longestLine)
-		default:
-			return line, nil
-		}
+	err := lines.Err()
+	if errors.Is(err, bufio.ErrTooLong) {
+		err = fmt.Errorf("a message is longer than %d MiB", longestLine>>20)
 	}
+	return errors.Join(err, s.keepResult())
 }
