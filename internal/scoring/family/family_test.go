@@ -102,6 +102,8 @@ func TestSimulatedTextsAndNumbers(t *testing.T) {
 		{Scorer: "number", Answer: "50%", Tolerance: "10%"},
 		{Scorer: "number", Answer: "\\frac{2}{3}"},
 		{Scorer: "number", Answer: "-6.02e23", Tolerance: "1%"},
+		{Scorer: "regex", Answer: `(?i)(http )?4\d{2}`},
+		{Scorer: "regex", Answer: `\p{Greek}+|[A-Z]{3,}\.`},
 		{Scorer: "regex", Answer: `.*rose.*`},
 		{Scorer: "exact", Answer: "a}b"},
 		{Scorer: "exact", Answer: "two\nlines"},
@@ -123,7 +125,7 @@ func TestSimulatedTextsAndNumbers(t *testing.T) {
 			}
 		}
 	}
-	for _, task := range []scoring.Task{{Scorer: "regex", Answer: `4\d`}, {Scorer: "command"}, {Scorer: "command-graded"}} {
+	for _, task := range []scoring.Task{{Scorer: "regex", Answer: `a\Bb\bc`}, {Scorer: "command"}, {Scorer: "command-graded"}} {
 		if f, _ := family.Named(task.Scorer); f.Unsimulated(task) == "" || f.Answer(new(seed.Stream), task, true, nil) == "" {
 			t.Errorf("%+v can be answered", task)
 		}
