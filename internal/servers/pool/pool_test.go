@@ -57,7 +57,11 @@ func TestTransientAndPermanentErrors(t *testing.T) {
 				}
 				s.say(w, seed)
 			}
+			began := time.Now()
 			_, name, err := p.Stream(t.Context(), asked(1), nil)
+			if took := time.Since(began); tt.requests == 3 && (took < 3*firstWait/2 || took > 3*firstWait) { // the second wait is twice the first
+				t.Errorf("two waits took %v", took)
+			}
 			if s.arrived() != tt.requests || name != "r0" || p.Resent() != tt.requests-1 {
 				t.Errorf("%d requests, %d sent again, replica %s", s.arrived(), p.Resent(), name)
 			}

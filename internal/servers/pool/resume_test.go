@@ -179,6 +179,34 @@ func TestLostAnswersGoOn(t *testing.T) {
 	}
 }
 
+// TestRefusedContinuationsAreNoAttempts: an answer that a server does not continue begins anew.
+func TestRefusedContinuationsAreNoAttempts(t *testing.T) {
+	r := imitation.New(imitation.Settings{Model: "m"})
+	defer r.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if q.URL.Path == "/v1/completions" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		r.ServeHTTP(w, q)
+	}))
+	defer server.Close()
+	client, err := vllm.New(server.URL, vllm.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pool.Open(t.Context(), []pool.Replica{{Client: client}}, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: 1, Attempts: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	q := asked(1, true)
+	q.Prefix = &vllm.Prefix{PromptIDs: fleet.Tokenize("?"), IDs: []int32{72}, Text: "H"}
+	if answer, _, err := p.Stream(t.Context(), q, nil); err != nil || answer.Again != 1 {
+		t.Errorf("%d again, %v", answer.Again, err)
+	}
+}
+
 // TestChecksWhoContinues asks servers that do and that do not.
 func TestChecksWhoContinues(t *testing.T) {
 	for name, test := range map[string]struct {

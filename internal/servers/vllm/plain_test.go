@@ -180,4 +180,9 @@ func TestLater(t *testing.T) {
 			t.Errorf("%s: %s is %v, want %v", tt.name, tt.value, got, tt.want)
 		}
 	}
+	for later, want := range map[time.Duration]bool{0: false, time.Second: true} {
+		if e := (&Error{Kind: ServerFault, Status: 503, Later: later}); e.Limited() != want {
+			t.Errorf("a server that is busy for %v is limited: %t", later, !want)
+		}
+	}
 }
