@@ -56,6 +56,12 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	if g.Kind == latex.Relation || p.Kind == latex.Relation {
 		return c.equalRelations(g, p)
 	}
+	switch { // {5} and 5
+	case g.Kind == latex.Set && len(g.Items) == 1 && p.Kind == latex.Value:
+		return c.equal(g.Items[0], p)
+	case p.Kind == latex.Set && len(p.Items) == 1 && g.Kind == latex.Value:
+		return c.equal(g, p.Items[0])
+	}
 	if collection(g) && collection(p) && tuples(g) != tuples(p) {
 		g, p = points(g), points(p)
 	}
@@ -120,11 +126,24 @@ const maxItems = 60
 
 // equalCollections compares in any order: sets without regard to repetitions.
 func (c *comparer) equalCollections(g, p latex.Answer) bool {
+	if len(g.Items) > maxItems || len(p.Items) > maxItems {
+		return c.inOrder(g.Items, p.Items)
+	}
 	if assigned(g.Items) != assigned(p.Items) { // x=2, y=5 and 2, 5
 		return c.inOrder(g.Items, p.Items)
 	}
-	repeats := g.Kind == latex.Set || p.Kind == latex.Set || len(p.Items) > len(g.Items)
+	repeats := g.Kind == latex.Set || p.Kind == latex.Set || len(p.Items) > len(g.Items) && c.distinct(g.Items)
 	return (repeats || len(g.Items) == len(p.Items)) && c.matched(g.Items, p.Items, c.equal, repeats)
+}
+
+// distinct reports whether no item equals another.
+func (c *comparer) distinct(items []latex.Answer) bool {
+	for i := range items {
+		if slices.ContainsFunc(items[:i], func(other latex.Answer) bool { return c.equal(other, items[i]) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // oppositeOps are words and signs between the items of lists that make one of them
@@ -264,6 +283,9 @@ func (c *comparer) equalVectors(g, p latex.Answer) bool {
 	if len(t.Items) > 0 && t.Items[0].Kind == latex.Tuple && t.Kind == latex.Tuple {
 		var items []latex.Answer
 		for _, row := range t.Items {
+			if row.Kind != latex.Tuple || len(row.Items) != m.Columns {
+				return false
+			}
 			items = append(items, row.Items...)
 		}
 		return m.Open != '|' && c.inOrder(m.Items, items)

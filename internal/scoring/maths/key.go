@@ -6,13 +6,16 @@ import "strings"
 // where there are commands: \Pi is not \pi.
 func sameWords(a, b string) bool {
 	if strings.Contains(a, `\`) {
-		return bare(a) == bare(b)
+		return unquoted(a) == unquoted(b)
 	}
-	return strings.EqualFold(bare(a), bare(b))
+	return strings.EqualFold(unquoted(a), unquoted(b))
 }
 
-// bare takes parentheses off a text.
-func bare(s string) string {
+// unquoted takes quotation marks and parentheses off a text.
+func unquoted(s string) string {
+	if s != "" && strings.IndexByte("\"'`", s[0]) >= 0 { // else the marks are of feet and inches
+		s = strings.Trim(s, "\"'`")
+	}
 	if strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") {
 		s = s[1 : len(s)-1]
 	}

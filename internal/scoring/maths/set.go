@@ -291,6 +291,9 @@ func setOfNumbers(a latex.Answer) (region, bool) {
 // conditions is the region of a list of numbers, or of one of conditions on one variable,
 // that hold together if they can, and else one or the other: x < 2, x > 3.
 func (c *comparer) conditions(a latex.Answer, solve bool) (region, bool) {
+	if len(a.Items) > maxItems {
+		return region{}, false
+	}
 	if !slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind != latex.Value }) {
 		return members(a.Items)
 	}

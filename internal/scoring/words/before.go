@@ -89,7 +89,9 @@ func statement(all []string, equation bool) []string {
 		switch r := role(token); {
 		case ends(token), said && isBreak(token), r == Turns && !excepts(earlier, token, start == n):
 			return all[start:]
-		case (token == "then" || token == "namely" || token == "total") && start > 1 && isBreak(all[start-2]):
+		case token == "\n" && start > 1 && all[start-2] != ":" && slices.Contains(all[start:], "answer"): // another paragraph
+			return all[start:]
+		case (token == "then" || token == "namely" || token == "total") && start > 1 && isBreak(all[start-2]), token == "rather" && (start == n || all[start] != "than"):
 			return all[start:]
 		case r == Subject && start < n && !anyOf(earlier[max(0, start-3):], Denies) && !anyOf(earlier, Thinks) && !(start > 1 && slices.Contains(supposes, earlier[start-2])):
 			return all[start-1:]
@@ -125,6 +127,9 @@ func introduced(all []string, equation bool) Stance {
 	name := slices.IndexFunc(all, func(t string) bool { return t == "answer" || t == "ans" })
 	if last < name && name+1 < len(all) && !isBreak(all[name+1]) { // the answer ends in
 		last = name
+	}
+	if last > 0 && role(all[last-1]) == bounds {
+		return Neither
 	}
 	unsure, denied := false, false
 	for i, token := range all {
@@ -182,17 +187,19 @@ func complement(all []string, linked bool) Stance {
 	switch {
 	case slices.Index(all, "of") > 0 && all[slices.Index(all, "of")-1] == "out", leaves(all):
 		return Neither
-	case n > 1 && all[n-1] == "of" && (role(all[n-2]) != Plain && !slices.Contains(amounts, all[n-2]) || all[n-2] == "one"):
+	case linked && n == 1 && all[0] == "-",
+		n > 1 && all[n-1] == "of" && (role(all[n-2]) != Plain && !slices.Contains(amounts, all[n-2]) || all[n-2] == "one"),
+		n > 1 && all[n-1] == "with" && linked && all[n-2] != "left":
 		return Neither
 	}
 	beside := false // another value is between
-	for _, token := range slices.Backward(all) {
+	for i, token := range slices.Backward(all) {
 		switch r := role(token); {
-		case r == pairs, r == Thinks:
+		case r == pairs, r == Thinks, r == joins && i > 0 && len(all[i-1]) == 1 && !isBreak(all[i-1]):
 			return Neither
 		case beside && !linked && r != Plain:
 			return Stated
-		case r == Plain, r == joins, isBreak(token), token == "year":
+		case r == Plain, r == joins, isBreak(token), len(token) == 1 && token != value, token == "year":
 		case linked, r == bounds, r == changes, r == refs, r == sorts, r == Turns:
 			return Neither
 		case token == value:

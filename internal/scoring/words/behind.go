@@ -37,7 +37,9 @@ func Limit(phrase []string, few bool) string {
 func Counts(behind string) bool {
 	all := tokens(behind)
 	end := part(all)
-	if end < len(all) && all[end] == "," {
+	if end < len(all) && all[end] == "(" {
+		return true
+	} else if end < len(all) && all[end] == "," {
 		return len(all) > end+1 && slices.Contains(reasons, all[end+1])
 	}
 	return end == len(all) && (slices.ContainsFunc(all, isNoun) || leaves(all)) || end < len(all) && slices.Contains(reasons, all[end])
@@ -63,6 +65,8 @@ func counts(phrase []string, few bool) bool {
 		rest := phrase[i+1:]
 		follows := ahead(rest)
 		switch r := role(token); {
+		case r == Subject && anyOf(rest, Thinks, Doubts):
+			return false
 		case i == 0 && leaves(phrase[:min(3, len(phrase))]):
 			return true
 		case r == Denies && contrast(phrase[i:]), r == Link, r == Subject, token == "for", noun && r == open && participle(token):
@@ -86,7 +90,7 @@ func counts(phrase []string, few bool) bool {
 			if !slices.ContainsFunc(rest, isNoun) {
 				return false
 			}
-		case r == Doubts && noun && follows == open, r == refs: // 7 apples or pears
+		case r == Doubts && noun && follows == open, r == Modal, r == refs: // 7 apples or pears
 		case r >= Doubts:
 			return false
 		case r == open && len(token) > 1 && !few && !noun && head && !slices.Contains(prepositions, token) && !slices.ContainsFunc(phrase[i:], isNoun): // 7 reciprocal

@@ -8,6 +8,10 @@ import (
 
 // sum reads terms with signs between them.
 func (p *parser) sum() Answer {
+	if !p.enter() {
+		return p.fail()
+	}
+	defer func() { p.depth-- }()
 	total := p.term()
 	for !p.failed {
 		p.align()

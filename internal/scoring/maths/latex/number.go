@@ -36,7 +36,12 @@ func (lx *lexer) number() {
 		b.WriteString(lx.digits())
 		if n := repeats(lx.rest()); n > 0 {
 			lx.pos += n
-			b.WriteString("(" + strings.TrimSpace(lx.argument()) + ")")
+			part := lx.argument()
+			if part == "" && lx.pos < len(lx.text) && isDigit(lx.text[lx.pos]) {
+				part = lx.text[lx.pos : lx.pos+1]
+				lx.pos++
+			}
+			b.WriteString("(" + strings.TrimSpace(part) + ")")
 		}
 	}
 	if lx.recurring(&b) {

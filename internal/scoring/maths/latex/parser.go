@@ -191,6 +191,9 @@ func (p *parser) relation() Answer {
 		}
 		p.pos++
 		p.align()
+		if sign == "=" && len(rels) > 0 && p.closes() { // x = 5 =
+			break
+		}
 		rels = append(rels, sign)
 		side := p.union()
 		if e := side.Expr; sign == "∈" && side.Kind == Value && e.Op == algebra.Symbol && len(e.Name) == 1 && strings.Contains("ZNQRC", e.Name) {
