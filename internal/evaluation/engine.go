@@ -37,10 +37,10 @@ type engine struct {
 	ready       []router.Event             // of rollouts that were there
 	outstanding map[int]context.CancelFunc // aborts, by request
 
-	piloted chan struct{} // closed when the pilot is over, and continuations are selected
-	pilot   sync.Once     // that closes it
-	over    context.Context
-	stop    context.CancelCauseFunc // ends the evaluation; the first cause counts
+	piloted context.Context // done when the pilot is over, and continuations are selected
+	pilot   context.CancelFunc
+	over    context.Context         // done when the evaluation is
+	stop    context.CancelCauseFunc // ends it; the first cause counts
 
 	mu       sync.Mutex         // of what follows
 	observed []controller.Stage // that are complete
@@ -57,21 +57,13 @@ type engine struct {
 func newEngine(ctx context.Context, s Settings, st *store) *engine {
 	e := &engine{
 		Settings: s, store: st, start: s.Clock.Now(),
-		outstanding: make(map[int]context.CancelFunc),
-		piloted:     make(chan struct{}), rewards: make(map[controller.ID]float64),
+		outstanding: make(map[int]context.CancelFunc), rewards: make(map[controller.ID]float64),
 		ledger: ledger.New(s.Setup.Limit(), s.Corpus.Sampling.MaxTokens, s.Setup.PromptWeight()),
 	}
 	e.events = make(chan router.Event, e.Slots()+1)
 	e.ctx, e.end = context.WithCancel(ctx)
+	e.piloted, e.pilot = context.WithCancel(context.Background())
 	e.over, e.stop = context.WithCancelCause(context.Background())
-	e.chore.Go(func() {
-		for e.Clock.Sleep(e.ctx, syncEvery) == nil {
-			if err := e.store.sync(); err != nil {
-				e.stop(err)
-				return
-			}
-		}
-	})
 	return e
 }
 
@@ -156,7 +148,7 @@ func (e *engine) Compute(f func()) {
 func (e *engine) Next(ctx context.Context) (router.Event, error) {
 	e.observe()
 	if e.control.Stage() > 0 || e.control.Policy == controller.Uniform {
-		e.pilot.Do(func() { close(e.piloted) })
+		e.pilot()
 	}
 	over := e.ledger.Over()
 	if e.dropped > 0 {
@@ -242,10 +234,6 @@ func (e *engine) finish() error {
 
 // errOver is the cause of the end of an evaluation that has all it needs.
 var errOver = errors.New("the evaluation is over")
-
-// syncEvery is how much a machine that stops can lose at most; a process that is
-// killed loses nothing that has arrived.
-const syncEvery = time.Second
 
 // ask sends a request and keeps what comes of it, and then its score.
 func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutID rollout.ID) {
@@ -351,7 +339,7 @@ func (e *engine) failure(ctx context.Context, started time.Duration, id controll
 func (e *engine) score(number int, id controller.ID, r *rollout.Rollout, request *Request) {
 	if id.Phase == controller.Continuation {
 		select {
-		case <-e.piloted:
+		case <-e.piloted.Done():
 		case <-e.over.Done():
 			return
 		}

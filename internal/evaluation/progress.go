@@ -47,9 +47,6 @@ func (e *engine) ended(q *Request) {
 	e.tokens, e.dollars = e.tokens+q.tokens(), e.dollars+dollars
 }
 
-// watchEvery is the time between two reports of progress.
-const watchEvery = time.Second
-
 // progressFile has the Progress of an evaluation that is under way or paused.
 const progressFile = "progress.json"
 

@@ -97,6 +97,10 @@ func (e *PausedError) Unwrap() error { return e.Cause }
 // its own: the servers have tried what could be their fault.
 const retries = 3
 
+// every is the time between two reports of progress, and what a machine that stops can lose at
+// most; a process that is killed loses nothing that has arrived.
+const every = time.Second
+
 // Run evaluates, or resumes an evaluation. Its error is a *PausedError where
 // what has been answered is kept for another run.
 func Run(ctx context.Context, s Settings) (_ *Result, err error) {
@@ -132,7 +136,11 @@ func Run(ctx context.Context, s Settings) (_ *Result, err error) {
 	c := e.control
 	e.observe()
 	e.chore.Go(func() {
-		for e.Clock.Sleep(e.ctx, watchEvery) == nil {
+		for e.Clock.Sleep(e.ctx, every) == nil {
+			if err := st.sync(); err != nil {
+				e.stop(err)
+				return
+			}
 			e.report()
 		}
 	})

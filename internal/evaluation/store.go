@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -105,14 +103,11 @@ func (s *store) sync() error {
 
 // Clear removes the journals of an evaluation that is complete.
 func Clear(folder string) error {
-	errs := []error{sampler.RemovePartials(folder), os.RemoveAll(filepath.Join(folder, progressFile)), os.RemoveAll(filepath.Join(folder, progressFile+".new"))}
-	for _, what := range []string{"rollouts", "scores", "requests"} {
-		err := os.Remove(filepath.Join(folder, what+journal.Suffix))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("remove a journal that is no longer needed: %w", err))
-		}
+	err := sampler.RemovePartials(folder)
+	for _, name := range []string{progressFile, progressFile + ".new", "rollouts" + journal.Suffix, "scores" + journal.Suffix, "requests" + journal.Suffix} {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, name)))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Files of a complete evaluation, next to the result.

@@ -223,7 +223,7 @@ func obstruct(t *testing.T, path string) (undo func()) {
 // all rollouts are there. The next run asks for nothing, and has the same result.
 func TestKilledWhileFilesAreWritten(t *testing.T) {
 	want := newLab(t, "hbn_staged", 8, 3, quiz...).run()
-	order := []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json", "manifest.json", "rollouts.journal", "scores.journal"}
+	order := []string{"rollouts.parquet", "requests.parquet", "scores.parquet", "tasks.parquet", "result.json", "manifest.json"}
 	for k, obstacle := range order {
 		t.Run(obstacle, func(t *testing.T) {
 			l := newLab(t, "hbn_staged", 8, 3, quiz...)
@@ -244,7 +244,7 @@ func TestKilledWhileFilesAreWritten(t *testing.T) {
 					t.Errorf("%s before %s: %v", name, obstacle, err)
 				}
 			}
-			if _, err := evaluation.Open(l.settings.Folder); (err == nil) != (k > 5) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if _, err := evaluation.Open(l.settings.Folder); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("opened after the kill: error %v", err)
 			}
 			if journals, _ := filepath.Glob(at("*.journal")); len(journals) == 0 {

@@ -212,7 +212,7 @@ func TestSourcesOfAllForms(t *testing.T) {
 		logs + "inspect/allocated.eval": "org/quiz mockllm/model: 3 tasks, 5 rollouts, allocated",
 		logs + "harbor":                 "quiz org/model+terminus: 2 tasks",
 		logs + "nemo-skills/aime24":     "aime24 : 2 tasks",
-		logs:                            "choose one with --reward",
+		logs:                            "import the log of Inspect itself",
 		"nowhere.csv":                   "nowhere.csv is no evaluation: want its folder, or its name as `speceval evaluate list` has it, or a file: ",
 		"../../go.mod":                  "nor is it a file of profiles",
 	} {

@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -168,8 +167,14 @@ func (c *contest) stage(ctx context.Context) error {
 		})
 	}
 	models.Wait()
-	if err := c.paused(errs); err != nil {
-		return err
+	var failed error // what has stopped the others before a pause that says what is kept, and this before a wait that was given up
+	for _, err := range errs {
+		if err != nil && (failed == nil || errors.Is(failed, context.Canceled) || errors.Is(failed, evaluation.ErrStopped) && !errors.Is(err, context.Canceled)) {
+			failed = err
+		}
+	}
+	if failed != nil {
+		return failed
 	}
 	c.before.Pilots = 0
 	for k, r := range c.results {
@@ -221,26 +226,6 @@ func (c *contest) watch(k int, p evaluation.Progress) {
 		all.Tokens, all.Dollars = all.Tokens+p.Tokens, all.Dollars+p.Dollars
 	}
 	c.host.Watch(all)
-}
-
-// paused is the error of a stage by those of its models: what has stopped the others first.
-func (c *contest) paused(errs []error) error {
-	var first error
-	pause := &evaluation.PausedError{Cause: evaluation.ErrStopped, Folder: filepath.Join(c.host.Out, evaluation.Folder)}
-	for _, err := range errs {
-		var p *evaluation.PausedError
-		switch {
-		case err == nil:
-		case errors.As(err, &p) && errors.Is(err, evaluation.ErrStopped):
-			pause.Kept, pause.All = pause.Kept+p.Kept, pause.All+p.All
-			first = pause
-		case errors.Is(err, context.Canceled):
-			first = cmp.Or(first, err)
-		default:
-			return err
-		}
-	}
-	return first
 }
 
 // decide begins the next stage.

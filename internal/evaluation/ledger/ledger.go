@@ -21,10 +21,11 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	costs  map[rollout.ID]*cost
-	total  int64         // of those that are listed
-	unseen int           // requests without any part of an answer yet
-	freed  chan struct{} // closed, and made anew, when one of them is seen or ends
-	over   chan struct{} // closed when the total is above the limit
+	total  int64              // of those that are listed
+	unseen int                // requests without any part of an answer yet
+	freed  chan struct{}      // closed, and made anew, when one of them is seen or ends
+	over   context.Context    // done when the total is above the limit
+	reach  context.CancelFunc // ends it
 
 	answers       int   // that count
 	bytes, tokens int64 // of answers with a count by the server
@@ -57,14 +58,13 @@ func (c *cost) again(prefix int64) {
 // New returns a ledger without answers; longest is the most tokens that an answer may have, and
 // weight what a token of a prompt counts.
 func New(limit int64, longest int, weight float64) *Ledger {
-	return &Ledger{
-		limit: limit, longest: int64(longest), weight: weight, costs: make(map[rollout.ID]*cost),
-		freed: make(chan struct{}), over: make(chan struct{}),
-	}
+	l := &Ledger{limit: limit, longest: int64(longest), weight: weight, costs: make(map[rollout.ID]*cost), freed: make(chan struct{})}
+	l.over, l.reach = context.WithCancel(context.Background())
+	return l
 }
 
 // Over is closed when all answers have taken more than the limit.
-func (l *Ledger) Over() <-chan struct{} { return l.over }
+func (l *Ledger) Over() <-chan struct{} { return l.over.Done() }
 
 // Try is a request of an earlier session.
 type Try struct {
@@ -102,8 +102,8 @@ func (l *Ledger) change(id rollout.ID, by func(c *cost)) {
 	l.sum(c, -1)
 	by(c)
 	l.sum(c, 1)
-	if l.total > l.limit && !l.Reached() {
-		close(l.over)
+	if l.total > l.limit {
+		l.reach()
 	}
 }
 
@@ -218,14 +218,7 @@ func (l *Ledger) Enter(ctx context.Context) (leave func()) {
 }
 
 // Reached reports whether the total is above the limit.
-func (l *Ledger) Reached() bool {
-	select {
-	case <-l.over:
-		return true
-	default:
-		return false
-	}
-}
+func (l *Ledger) Reached() bool { return l.over.Err() != nil }
 
 // Used is the tokens of the first rollouts of a task.
 func (l *Ledger) Used(task, rollouts int) (u Used) {

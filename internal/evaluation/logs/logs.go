@@ -106,8 +106,7 @@ func Formats() (names []string) {
 	return slices.Compact(names)
 }
 
-// Read reads the logs at path, a file or a folder of logs, sorted by format and then
-// source. Files in a folder that no format recognises are passed over; a file that is
+// Read reads the logs at path, a file or a folder of logs, in the order of its files. Files in a folder that no format recognises are passed over; a file that is
 // named itself must be a log. Unless the choice is strict, logs of a folder that cannot
 // be used are left out, and unusable says why.
 func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
@@ -206,8 +205,6 @@ func (c Choice) books(paths []string, folder bool) (all []*book, err error) {
 			break
 		}
 	}
-	order := func(b *book) int { return slices.Index(Formats(), b.format.name) }
-	slices.SortStableFunc(all, func(a, b *book) int { return cmp.Compare(order(a), order(b)) })
 	return all, nil
 }
 
