@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"speceval/internal/store/atomicfile"
 	"speceval/method/controller"
 )
 
@@ -67,11 +68,7 @@ func (e *engine) report() {
 	if e.Watch != nil {
 		e.Watch(p)
 	}
-	path := filepath.Join(e.Folder, progressFile)
-	_ = os.Remove(path + ".new") // a kill may have left it
-	if text, err := json.Marshal(p); err == nil && os.WriteFile(path+".new", text, 0o666) == nil {
-		_ = os.Rename(path+".new", path)
-	}
+	_ = atomicfile.WriteJSON(filepath.Join(e.Folder, progressFile), p)
 }
 
 func (e *engine) progress() Progress {

@@ -104,7 +104,7 @@ func (s *store) sync() error {
 // Clear removes the journals of an evaluation that is complete.
 func Clear(folder string) error {
 	err := sampler.RemovePartials(folder)
-	for _, name := range []string{progressFile, progressFile + ".new", "rollouts" + journal.Suffix, "scores" + journal.Suffix, "requests" + journal.Suffix} {
+	for _, name := range []string{progressFile, "rollouts" + journal.Suffix, "scores" + journal.Suffix, "requests" + journal.Suffix} {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, name)))
 	}
 	return err
