@@ -263,7 +263,7 @@ func TestPairs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := newReport(judged); r.right() < r.total.decided {
+	if r := newReport(judged); r.right() < r.total.decided || r.fault() != nil {
 		var said strings.Builder
 		r.print(&said, 3, false)
 		t.Error(said.String())
