@@ -168,7 +168,6 @@ func TestVerdicts(t *testing.T) {
 	})
 }
 
-// A reply that is none is an error, never a verdict, and the grader goes on.
 // A grader sees all of a task that its file says.
 func TestWhatAGraderSees(t *testing.T) {
 	t.Parallel()
@@ -186,6 +185,7 @@ func TestWhatAGraderSees(t *testing.T) {
 	}
 }
 
+// A reply that is none is an error, never a verdict, and the grader goes on.
 func TestNoVerdict(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, sandboxed func(s *command.Settings)) {
@@ -247,34 +247,30 @@ func TestSlowGraders(t *testing.T) {
 	})
 }
 
-// A program that closes its output is of no more use.
-func TestClosedOutput(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, nil)
-	if _, err := l.score("close"); err == nil || !strings.Contains(err.Error(), "closed its standard output") {
-		t.Error(err)
-	}
-}
-
-// A program that dies once is asked again, and the response gets its verdict.
-func TestRestart(t *testing.T) {
+// A program that dies once is asked again. A line without a request, and a request that is given
+// up, leave the verdict on the next response alone.
+func TestFaultsBetweenVerdicts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, nil)
 	if v, err := l.score("once"); err != nil || !v.Correct() || v.Note != "the second time" {
 		t.Errorf("%+v, %v", v, err)
 	}
-}
-
-// A line without a request is never taken for the verdict on another
-// response.
-func TestStrayLines(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, nil)
 	if v, err := l.score("twice"); err != nil || !v.Correct() {
 		t.Fatalf("%+v, %v", v, err)
 	}
 	time.Sleep(100 * time.Millisecond)
 	if v, err := l.score("wrong"); err != nil || v.Correct() {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := l.score("close"); err == nil || !strings.Contains(err.Error(), "closed its standard output") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := l.scorer(false).Score(ctx, scoring.Response{Text: "hang"}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	if v, err := l.score("right"); err != nil || !v.Correct() {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -297,19 +293,6 @@ func TestProcessesStayUpAndWorkSideBySide(t *testing.T) {
 		})
 	}
 	wait.Wait()
-}
-
-func TestCancelled(t *testing.T) {
-	t.Parallel()
-	l := newLab(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := l.scorer(false).Score(ctx, scoring.Response{Text: "hang"}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
-	if v, err := l.score("right"); err != nil || !v.Correct() {
-		t.Errorf("%+v, %v", v, err)
-	}
 }
 
 // When the last user has closed the grader, nothing of it is left.
