@@ -11,20 +11,12 @@ import (
 	"speceval/internal/servers/ending"
 )
 
-// Prefix is an answer as far as it was received. A Request with one asks for the
+// Prefix is all pieces of an answer as far as it was received. A Request with one asks for the
 // rest, and its Completion is the whole: see Client.Stream.
-type Prefix struct {
-	PromptIDs []int32 // of the rendered prompt
-	IDs       []int32 // of the answer's tokens so far, thinking included
-	Text      string  // of the answer proper, so far
-	Reasoning string  // of the thinking, so far
-	Finish    string  // why the answer ended; "" while it has not
-
-	left *int // the thinking budget to ask for with it; nil for none
-}
+type Prefix = Piece
 
 // Add takes in the next piece of the answer.
-func (p *Prefix) Add(piece Piece) {
+func (p *Piece) Add(piece Piece) {
 	if piece.Anew {
 		*p = Prefix{}
 	}
@@ -60,7 +52,7 @@ func ContinuationSeed(of int64, n int) int64 {
 }
 
 // all are the ids that the model has read when it continues.
-func (p *Prefix) all() []int32 { return slices.Concat(p.PromptIDs, p.IDs) }
+func (p *Piece) all() []int32 { return slices.Concat(p.PromptIDs, p.IDs) }
 
 // continuation is an answer that continues its prefix.
 type continuation struct {
@@ -85,16 +77,16 @@ func (c *Client) resume(ctx context.Context, r Request, seen func(Piece)) (whole
 	if x.now.Finish == "" && len(x.now.IDs) >= r.MaxTokens {
 		x.now.Finish = "length"
 	}
-	sent, prefix := c.options.Clock.Now(), x.now
+	sent := c.options.Clock.Now()
 	switch {
-	case len(prefix.PromptIDs) == 0 || len(prefix.IDs) == 0:
+	case len(x.now.PromptIDs) == 0 || len(x.now.IDs) == 0:
 		err = c.unsent(errors.New("the prefix has no ids of the prompt or of tokens: ask for TokenIDs when it is begun"))
-	case prefix.Finish != "":
+	case x.now.Finish != "":
 	case c.Plain():
 		err = notContinued("it may be none of vLLM, and other servers take no prompt of token ids")
 	default:
-		if prefix.left, err = x.prepare(ctx); err == nil {
-			whole, err = x.rest(ctx, prefix)
+		if x.request.left, err = x.prepare(ctx); err == nil {
+			whole, err = x.rest(ctx)
 		}
 	}
 	whole.Sent, whole.Finished = sent, c.options.Clock.Now()
@@ -111,9 +103,10 @@ func (x *continuation) usage() Usage {
 	return Usage{Prompt: len(x.now.PromptIDs), Completion: len(x.now.IDs), Reasoning: -1}
 }
 
-// rest asks for what follows a prefix.
-func (x *continuation) rest(ctx context.Context, prefix Prefix) (Completion, error) {
-	r, read := x.request, len(prefix.all())
+// rest asks for what follows the prefix.
+func (x *continuation) rest(ctx context.Context) (Completion, error) {
+	r, prefix := x.request, x.now // which grows
+	read := len(prefix.all())
 	r.Prefix, r.TokenIDs = &prefix, true
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()

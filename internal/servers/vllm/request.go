@@ -43,6 +43,7 @@ type Request struct {
 	Prefix    *Prefix // what there is of the answer: the rest of it is asked for; nil: nothing
 	OnLoss    OnLoss  // what a pool does when the answer is lost while it comes in
 
+	left *int // the thinking budget to ask for with a prefix; nil for none
 	fill bool // the answer is to fill the context of the server, which is too short for MaxTokens
 }
 
@@ -100,7 +101,7 @@ func (r *Request) body(stream bool, m manner) ([]byte, error) {
 	}
 	if p := r.Prefix; p != nil {
 		seed, w.MaxTokens = ContinuationSeed(r.Seed, len(p.IDs)), r.MaxTokens-len(p.IDs)
-		w.Prompt, w.ThinkingBudget, w.Messages, w.TemplateArguments = p.all(), p.left, nil, nil
+		w.Prompt, w.ThinkingBudget, w.Messages, w.TemplateArguments = p.all(), r.left, nil, nil
 		if m.context > 0 {
 			w.MaxTokens = max(1, min(w.MaxTokens, m.context-len(w.Prompt)))
 		}

@@ -29,7 +29,7 @@ func TestBody(t *testing.T) {
 	left, topK := standard, standard
 	left.LeaveOut, topK.TopK = FieldsNamed([]string{"temperature", "top_p", "top_k", "seed"}), 20
 	rest := full
-	rest.MaxTokens, rest.Prefix = 9, &Prefix{PromptIDs: []int32{1, 2}, IDs: []int32{3, 4}, left: new(int)}
+	rest.MaxTokens, rest.left, rest.Prefix = 9, new(int), &Prefix{PromptIDs: []int32{1, 2}, IDs: []int32{3, 4}}
 	plain := manner{plain: true}
 	const (
 		start = `{"model":"m","messages":[{"role":"user","content":"hi"}],"seed":7,`

@@ -43,7 +43,7 @@ var errUnseen = errors.New("nothing is seen yet of how thinking is separated fro
 
 // thinking reports whether the prefix ends within the reasoning that its server separates.
 // By then an answer without a parser is all text, and so it goes on.
-func (p *Prefix) thinking(t tags) (bool, error) {
+func (p *Piece) thinking(t tags) (bool, error) {
 	switch {
 	case t.end >= 0 && slices.Contains(p.IDs, t.end):
 		return false, nil
@@ -96,7 +96,7 @@ func (x *continuation) split(text string, ids []int32) (answer, reasoning string
 // budget is the thinking_token_budget of the rest by which the thinking ends where it would
 // have: nil for none. vLLM 0.23 counts once, from the last <think> among the prompt's ids; of an
 // answer it counts from the first <think> of all.
-func (p *Prefix) budget(whole int, t tags) (*int, error) {
+func (p *Piece) budget(whole int, t tags) (*int, error) {
 	if whole == 0 {
 		return nil, nil
 	}
