@@ -54,12 +54,12 @@ func New(t *testing.T, most time.Duration) *Lab {
 	l := &Lab{T: t, Ctx: ctx, Dir: *dir, Program: FromRoot(*program), Small: *small, started: new(int)}
 	if l.Dir != "" {
 		l.Dir = FromRoot(l.Dir)
-		l.must(os.Mkdir(l.Dir, 0o777))
+		l.OK(os.Mkdir(l.Dir, 0o777))
 		return l
 	}
 	var err error
 	l.Dir, err = os.MkdirTemp("", "speceval-drill-")
-	l.must(err)
+	l.OK(err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the files are in %s", l.Dir)
@@ -122,21 +122,16 @@ func (l *Lab) Missing(format string, args ...any) {
 // Must ends the drill at an error.
 func Must[V any](l *Lab, v V, err error) V {
 	l.Helper()
-	l.must(err)
+	l.OK(err)
 	return v
-}
-
-func (l *Lab) must(err error) {
-	l.Helper()
-	if err != nil {
-		l.Fatal(errors.Join(context.Cause(l.Ctx), err))
-	}
 }
 
 // OK ends the drill at the first of some errors.
 func (l *Lab) OK(all ...error) {
 	l.Helper()
-	l.must(errors.Join(all...))
+	if err := errors.Join(all...); err != nil {
+		l.Fatal(errors.Join(context.Cause(l.Ctx), err))
+	}
 }
 
 // Path is a file or folder of the lab.
@@ -157,7 +152,7 @@ func (l *Lab) Wait(d time.Duration) {
 	l.Helper()
 	select {
 	case <-l.Ctx.Done():
-		l.must(l.Ctx.Err())
+		l.OK(l.Ctx.Err())
 	case <-time.After(d):
 	}
 }

@@ -107,10 +107,16 @@ func (b *bench) run(t turn) *evaluation.Result {
 		}
 	}
 	running.Says(0)
-	text := []byte(running.Text())
+	return b.printed(running)
+}
+
+// printed is the result that an evaluation has printed.
+func (b *bench) printed(p *drill.Process) *evaluation.Result {
+	b.Helper()
+	text := []byte(p.Text())
 	var r evaluation.Result
 	if err := json.Unmarshal(text[max(0, bytes.IndexByte(text, '{')):], &r); err != nil { // warnings come before it
-		b.Fatalf("%s: what it printed is no result: %v\n%s", b.folder(t), err, running.Last())
+		b.Fatalf("what was printed is no result: %v\n%s", err, p.Last())
 	}
 	return &r
 }

@@ -3,8 +3,6 @@
 package evaluations_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
@@ -109,8 +107,5 @@ func (b *bench) evaluateSuite(seed int, flags []string) *evaluation.Result {
 	for _, url := range b.urls {
 		words = append(words, "--worker", url)
 	}
-	text := []byte(b.Do(0, append(words, flags...)...).Text())
-	var r evaluation.Result
-	b.OK(json.Unmarshal(text[max(0, bytes.IndexByte(text, '{')):], &r))
-	return &r
+	return b.printed(b.Do(0, append(words, flags...)...))
 }
