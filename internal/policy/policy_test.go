@@ -119,3 +119,17 @@ func TestEveryPolicySaysHowItSpends(t *testing.T) {
 		}
 	}
 }
+
+// TestStagesFollowRolloutsPerPlace has more of them where a barrier costs less.
+func TestStagesFollowRolloutsPerPlace(t *testing.T) {
+	for _, w := range policy.Executions {
+		for rollouts, want := range map[int]int{39: 1, 40: 2, 79: 2, 80: 4} {
+			if !w.Adapts {
+				want = 1
+			}
+			if got := w.After(rollouts, 10); got != want {
+				t.Errorf("%s: %d stages after the pilot for %d rollouts in 10 places, want %d", w.Name, got, rollouts, want)
+			}
+		}
+	}
+}
