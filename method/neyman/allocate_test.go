@@ -288,3 +288,43 @@ func TestTiedStepsAreTheEqualGains(t *testing.T) {
 func perSecond(b *testing.B, unit string) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), unit)
 }
+
+// TestAllocationIsOptimal compares the value with every possible allocation of
+// small cases.
+func TestAllocationIsOptimal(t *testing.T) {
+	random := seed.Root(2).Stream()
+	for range 300 {
+		scores := kindsOfScores(&random)
+		scores = scores[:min(4, len(scores))]
+		least := 1 + int(random.Uint64()%3)
+		total := least*len(scores) + int(random.Uint64()%8)
+		a := Allocator{Least: least}
+		got := must(a.Allocate(scores, total))
+		value := VarianceRatio(scores, got, 1)
+		best := math.Inf(1)
+		every(len(scores), total, least, func(allocation []int) {
+			best = min(best, VarianceRatio(scores, allocation, 1))
+		})
+		if value > best*(1+1e-14) {
+			t.Fatalf("Allocate(%v, %d) above %d = %v: Σ v/L is %v, the best is %v", scores, total, least, got, value, best)
+		}
+	}
+}
+
+// every visits the allocations of total rollouts to tasks, so many to each at least.
+func every(tasks, total, least int, visit func([]int)) {
+	allocation := make([]int, tasks)
+	var fill func(task, left int)
+	fill = func(task, left int) {
+		if task == tasks-1 {
+			allocation[task] = left
+			visit(allocation)
+			return
+		}
+		for n := least; left-n >= least*(tasks-1-task); n++ {
+			allocation[task] = n
+			fill(task+1, left-n)
+		}
+	}
+	fill(0, total)
+}
