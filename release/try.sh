@@ -38,7 +38,7 @@ install() {
 # The program and the package are of one version.
 versions() {
   local program package
-  program="$(speceval version --json | sed 's/.*"version": *"v\([^"]*\)".*/\1/')"
+  program="$(speceval version --json | sed -n 's/.*"version": *"v\([^"]*\)".*/\1/p')"
   package="$(python -c 'import importlib.metadata, speceval
 version = importlib.metadata.version("speceval")
 assert getattr(speceval, "__version__", version) == version, speceval.__version__
