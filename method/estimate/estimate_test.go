@@ -259,3 +259,20 @@ func ok(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
+
+func TestTheEstimateIsThePapers(t *testing.T) {
+	m := must(estimate.Of(prior, []estimate.Task{two(4, 1, 10, 4, 0.3), two(4, 4, 2, 1, 0.3)}))
+	if want := (0.3*0.25 + 0.7*0.4 + 0.3 + 0.7*0.5) / 2; math.Abs(m.Value-want) > 1e-15 {
+		t.Errorf("estimate %v, want %v", m.Value, want)
+	}
+	posterior, sampled := 0.0, (0.09/4*0.25+0.49/10*0.24*10/9+0.49/2*0.5)/4
+	for i, l := range []float64{10, 2} {
+		posterior += m.Tasks[i].Variance * (0.09/4 + 0.49/l) / 4
+	}
+	if sampled <= posterior || math.Abs(m.StandardError-math.Sqrt(sampled)) > 1e-15 {
+		t.Errorf("standard error %v, want %v, more than the posterior's %v", m.StandardError, math.Sqrt(sampled), math.Sqrt(posterior))
+	}
+	if !(0 < m.Low && m.Low < m.Value && m.Value < m.High && m.High < 1) {
+		t.Errorf("interval %v to %v about %v", m.Low, m.High, m.Value)
+	}
+}

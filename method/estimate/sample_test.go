@@ -178,6 +178,36 @@ func values(tasks []estimate.Task) []float64 {
 	return m.Sample(nil, nil).Values
 }
 
+// TestPairingOnTheseTasks holds two models to the same tasks, many times: for the mean
+// difference on these tasks nothing cancels, since their rollouts are independent; only
+// over samples of tasks it does.
+func TestPairingOnTheseTasks(t *testing.T) {
+	plan := plan{Budget: 8, Pilots: 3, Weight: 0.3}
+	random := rand.New(rand.NewPCG(31, 1))
+	pa, pb := population(random, 40, 0)
+	as, bs := slices.Concat(pa...), slices.Concat(pb...)
+	const evaluations = 800
+	var sums [5]float64 // a, b, a², b², ab
+	var se, paired float64
+	for range evaluations {
+		ma := must(estimate.Of(prior, evaluate(as, plan, random)))
+		mb := must(estimate.Of(prior, evaluate(bs, plan, random)))
+		for k, x := range []float64{ma.Value, mb.Value, ma.Value * ma.Value, mb.Value * mb.Value, ma.Value * mb.Value} {
+			sums[k] += x / evaluations
+		}
+		d := must(ma.Sample(nil, nil).Minus(mb.Sample(nil, nil).Values))
+		se += ma.Bounded().Minus(mb.Bounded()).StandardError / evaluations
+		paired += d.StandardError / evaluations
+	}
+	va, vb, cov := sums[2]-sums[0]*sums[0], sums[3]-sums[1]*sums[1], sums[4]-sums[0]*sums[1]
+	if r := cov / math.Sqrt(va*vb); math.Abs(r) > 4/math.Sqrt(evaluations) {
+		t.Errorf("on the same tasks the means of two models have the correlation %v", r)
+	}
+	if seen := math.Sqrt(va + vb); math.Abs(se/seen-1) > 0.12 || paired < se {
+		t.Errorf("the difference has the error %v on these tasks, stated %v; over tasks %v", seen, se, paired)
+	}
+}
+
 // A pool has the weighted mean of the estimates, and the variance that its rollouts
 // have with their weights.
 func TestPools(t *testing.T) {
@@ -194,13 +224,21 @@ func TestPools(t *testing.T) {
 	if want := 0.75*ma.Value + 0.25*mb.Value; math.Abs(m.Value-want) > 1e-15 {
 		t.Errorf("estimate %v, want %v", m.Value, want)
 	}
-	binary := estimate.Binary
-	joined := must(estimate.Of(prior, []estimate.Task{
-		{Stages: []estimate.Stage{binary(4, 1, 0.75*0.3), binary(10, 4, 0.75*0.7), binary(8, 3, 0.25)}},
-		{Stages: []estimate.Stage{binary(4, 4, 0.75*0.3), binary(2, 1, 0.75*0.7), binary(8, 7, 0.25)}},
-	}))
-	if math.Abs(m.StandardError-joined.StandardError) > 1e-15 || m.StandardError >= ma.StandardError || m.Uniform.Value <= ma.Uniform.Value {
-		t.Errorf("the pool is %+v, as one %+v, the better part %+v", m, joined, ma)
+	posterior, sampled := 0.0, 0.0
+	for i, shrinkage := range []float64{
+		0.75*0.75*(0.09/4+0.49/10) + 0.25*0.25/8,
+		0.75*0.75*(0.09/4+0.49/2) + 0.25*0.25/8,
+	} {
+		posterior += m.Tasks[i].Variance * shrinkage / 4
+	}
+	for _, s := range []struct{ weight, n, passes float64 }{{0.75 * 0.3, 4, 1}, {0.75 * 0.7, 10, 4}, {0.25, 8, 3}, {0.75 * 0.7, 2, 1}, {0.25, 8, 7}} {
+		sampled += s.weight * s.weight / s.n * s.passes * (s.n - s.passes) / s.n / (s.n - 1) / 4
+	}
+	if want := math.Sqrt(max(posterior, sampled)); math.Abs(m.StandardError-want) > 1e-12 {
+		t.Errorf("standard error %v, want %v", m.StandardError, want)
+	}
+	if m.StandardError >= ma.StandardError || m.Uniform.Value <= ma.Uniform.Value {
+		t.Errorf("the pool is no better than a part of it: %+v, %+v", m, ma)
 	}
 	alone, _, err := estimate.Pool(prior, estimate.Part{Tasks: a, Precision: 3})
 	if err != nil || alone.Value != ma.Value || alone.StandardError != ma.StandardError || alone.Low != ma.Low || alone.Uniform != ma.Uniform {
