@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"speceval/data"
 	"speceval/internal/benchmark"
 	"speceval/internal/scoring"
 )
@@ -340,7 +341,8 @@ func FuzzParseRows(f *testing.F) {
 	})
 }
 
-// A record of megabytes may have millions of entries, which take memory that is bounded.
+// A record of megabytes may have millions of entries, and a template may say the same
+// again and again: neither takes memory that is not bounded.
 func TestRecordsThatGrow(t *testing.T) {
 	const n = 300_000
 	list := func(entry string) string { return "[" + strings.Repeat(entry+",", n) + entry + "]" }
@@ -358,6 +360,17 @@ func TestRecordsThatGrow(t *testing.T) {
 		}
 		if made := after.TotalAlloc - before.TotalAlloc; made > 256<<20 {
 			t.Errorf("%s: %d MiB were allocated", name, made>>20)
+		}
+	}
+	prompts := must(benchmark.ParsePrompts(data.Prompts()))
+	laughs := `{{define "a0"}}{{printf "%100000d" 1}}{{end}}`
+	for i := range 20 {
+		laughs += fmt.Sprintf(`{{define "a%d"}}{{template "a%d"}}{{template "a%d"}}{{end}}`, i+1, i, i)
+	}
+	for _, text := range []string{laughs + `{{.Problem}}{{template "a20"}}`, `{{.Problem}}{{range 1000000000}}{{$.Problem}}{{end}}`} {
+		_, err := prompts.With(fstest.MapFS{"math.txt": {Data: []byte(text)}})
+		if !strings.Contains(fmt.Sprint(err), "it makes a turn of more than 16 MiB") {
+			t.Errorf("%.60s: %v", text, err)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func (p *Prompts) Ask(task Task, names ...string) (Task, error) {
 // ask makes the turns by a template, which must show the options if there are any.
 func ask(chosen *template.Template, task Task, options bool) (Task, error) {
 	values := turnOf(task)
-	var user, system strings.Builder
+	var user, system turnText
 	err := chosen.Execute(&user, values)
 	if part := chosen.Lookup("system"); err == nil && part != nil {
 		err = part.Execute(&system, values)
@@ -182,3 +182,18 @@ func turnOf(task Task) turn {
 
 // letter names option i, from A on.
 func letter(i int) string { return string(rune('A' + i)) }
+
+// maxTurn is the longest turn that a template may make, in bytes.
+const maxTurn = 16 << 20
+
+// turnText is a turn as a template writes it, no longer than [maxTurn]: what is
+// said again and again within what is said again and again has no end.
+type turnText struct{ strings.Builder }
+
+// Write adds to the turn.
+func (t *turnText) Write(p []byte) (int, error) {
+	if t.Len()+len(p) > maxTurn {
+		return 0, fmt.Errorf("it makes a turn of more than %d MiB", maxTurn>>20)
+	}
+	return t.Builder.Write(p)
+}

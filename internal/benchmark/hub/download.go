@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
@@ -57,9 +58,9 @@ func (d *download) attempt(ctx context.Context) (Fetched, error) {
 		return Fetched{}, atomicfile.Advise(d.part, err)
 	}
 	defer part.Close()
-	info, err := part.Stat()
-	if err == nil && info.Size() < want.size {
-		err = d.receive(ctx, part, info.Size(), want.size)
+	size, err := own(part)
+	if err == nil && size < want.size {
+		err = d.receive(ctx, part, size, want.size)
 	}
 	if err == nil {
 		err = part.Sync()
@@ -75,6 +76,19 @@ func (d *download) attempt(ctx context.Context) (Fetched, error) {
 		err = atomicfile.Rename(d.part, d.path)
 	}
 	return fetched, err
+}
+
+// own locks a part for this process, and returns its size.
+func own(part *os.File) (size int64, err error) {
+	locked := syscall.Flock(int(part.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	info, err := part.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if now, gone := os.Stat(part.Name()); errors.Is(locked, syscall.EWOULDBLOCK) || gone != nil || !os.SameFile(info, now) {
+		return 0, fmt.Errorf("another process downloads to %s: wait until it is done", part.Name())
+	}
+	return info.Size(), nil
 }
 
 // receive appends the missing bytes to a part.

@@ -272,6 +272,20 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+func TestTwoAtOnce(t *testing.T) {
+	l := newLab(t, 1<<20, true)
+	once := true
+	_, err := l.Fetch(t.Context(), file, l.path, func(done, _ int64) {
+		if once {
+			once = false
+			l.wantFault("another process downloads to")
+		}
+	})
+	if info, absent := os.Stat(l.path); err != nil || absent != nil || info.Size() != 1<<20 {
+		t.Errorf("error %v, %v", err, absent)
+	}
+}
+
 func TestNew(t *testing.T) {
 	for _, tt := range []struct{ endpoint, token, want string }{
 		{"", "", ""},
