@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"speceval/internal/benchmark/sampler"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/journal"
@@ -225,7 +226,8 @@ func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	}
 }
 
-// A part that is not the bytes that its manifest records is sampled again.
+// A part that is not the bytes that were written is sampled again, whoever knows of
+// those: the manifest, or the note beside the journals of a run that was cut short.
 func TestADamagedPartIsNotKept(t *testing.T) {
 	l := newLab(t, 3, 3000) // two parts, of 8192 and 808 rollouts
 	l.run()
@@ -255,6 +257,20 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 			t.Fatal("rollouts have changed")
 		}
 	}
+
+	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
+	l.stopAt(first[8999])
+	part = l.file("generate/benchmark=quiz/model=m/part-0000.parquet")
+	damage()
+	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + sampler.PartialsName))) { // which has the answers, too
+		if err := os.Remove(log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := l.run(); n != 8193 {
+		t.Errorf("%d requests, want those of the first part and one", n)
+	}
+	l.wantWhole()
 }
 
 // A part of settings that were tried and given up is found again, though its place

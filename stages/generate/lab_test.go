@@ -121,7 +121,7 @@ func (l *lab) stopAt(last rollout.Rollout) {
 		if r.Seed != last.Seed {
 			return answer(n, r)
 		}
-		for l.t.Context().Err() == nil && len(must(filepath.Glob(l.file("scratch/generate/quiz/m/*/part-0000.journal")))) > 0 {
+		for len(must(filepath.Glob(l.file("scratch/generate/quiz/m/*/part-0000.sha256")))) == 0 && l.t.Context().Err() == nil {
 			time.Sleep(time.Millisecond)
 		}
 		return vllm.Completion{}, errOutage

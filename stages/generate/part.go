@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"speceval/internal/servers/vllm"
+	"speceval/internal/store/atomicfile"
+	"speceval/internal/store/files"
 	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 )
@@ -61,12 +63,16 @@ func (p *part) open() (stored int, err error) {
 }
 
 // find looks for the file, made under this key: where it belongs, or where it
-// went when it made room for one of another setting. One that differs from the
-// manifest of this key counts as not there.
+// went when it made room for one of another setting. One that is not the bytes that
+// were written counts as not there.
 func (p *part) find() (bool, error) {
 	job := p.store.job
 	if job.Redo() {
 		return false, nil
+	}
+	asWritten, err := p.asWritten()
+	if err != nil {
+		return false, err
 	}
 	good := func(path string) bool {
 		footer, err := rollout.CheckPart(path, job.Key(), p.rows())
@@ -75,7 +81,7 @@ func (p *part) find() (bool, error) {
 		}
 		return err == nil
 	}
-	if there := !job.Damaged(p.output) && good(job.Path(p.output)); there || p.store.redo {
+	if there := asWritten && good(job.Path(p.output)); there || p.store.redo {
 		return there, nil
 	}
 	if _, footer, err := rowfile.ReadFooter(job.Path(p.output)); err != nil || footer["speceval.key"] == job.Key() {
@@ -86,9 +92,31 @@ func (p *part) find() (bool, error) {
 	return job.Restore(p.output, good)
 }
 
-func (p *part) journalPath() string {
-	return filepath.Join(p.store.dir, fmt.Sprintf("part-%04d%s", p.from/partRows, rollout.JournalSuffix))
+// asWritten reports whether the file has the content that an attempt of this run's noted
+// when it wrote it. Without such a note it must not differ from a manifest of this key, if
+// one is left.
+func (p *part) asWritten() (bool, error) {
+	want, err := p.store.noted(filepath.Base(p.scratch(sumSuffix)))
+	if want == nil || err != nil {
+		return !p.store.job.Damaged(p.output), err
+	}
+	is, err := files.DigestOf(p.store.job.Path("."), p.output)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return is.SHA256 == string(want), err
 }
+
+// sumSuffix ends the names of the files that hold the digests of parts, until there
+// is a manifest.
+const sumSuffix = ".sha256"
+
+// scratch is where something of the part is kept until the unit is done.
+func (p *part) scratch(suffix string) string {
+	return filepath.Join(p.store.dir, fmt.Sprintf("part-%04d%s", p.from/partRows, suffix))
+}
+
+func (p *part) journalPath() string { return p.scratch(rollout.JournalSuffix) }
 
 func (p *part) openJournal() error {
 	journal, damaged, err := rollout.OpenJournal(p.journalPath())
@@ -149,10 +177,15 @@ func (p *part) write() error {
 		return err
 	}
 	p.store.mine[p.output] = true
+	var as *files.DigestWriter
 	err := p.store.job.Write(p.output, p.rows(), func(w io.Writer) error {
-		return rollout.WritePart(w, p.rollouts(), p.store.footer())
+		as = files.NewDigestWriter(w)
+		return rollout.WritePart(as, p.rollouts(), p.store.footer())
 	})
 	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteText(p.scratch(sumSuffix), as.File(p.output).SHA256); err != nil {
 		return err
 	}
 	p.mu.Lock()
