@@ -4,6 +4,7 @@ package flops
 
 import (
 	"fmt"
+	"slices"
 
 	"speceval/internal/store/csvfile"
 )
@@ -55,9 +56,21 @@ func (a Architecture) Total(t Tokens) float64 {
 // full_attention_layers and attention_width, in file order; name is the file's name in
 // errors.
 func Parse(data []byte, name string) ([]Architecture, error) {
-	architectures, _, faults := csvfile.Decode[Architecture](data)
+	architectures, numbers, faults := csvfile.Decode[Architecture](data)
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("%s: %w", name, faults[0])
+	}
+	if len(architectures) == 0 {
+		return nil, fmt.Errorf("%s: there are no rows", name)
+	}
+	for i, a := range architectures {
+		before := slices.IndexFunc(architectures, func(b Architecture) bool { return b.Model == a.Model })
+		if a.Model == "" || before < i {
+			return nil, fmt.Errorf("%s: row %d: model %q is empty or there twice", name, numbers[i], a.Model)
+		}
+		if min(a.ThetaCore, a.ThetaHead, a.FullAttentionLayers, a.AttentionWidth) < 1 {
+			return nil, fmt.Errorf("%s: row %d: %+v: want positive integers", name, numbers[i], a)
+		}
 	}
 	return architectures, nil
 }

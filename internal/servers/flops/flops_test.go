@@ -1,6 +1,7 @@
 package flops_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -19,8 +20,18 @@ func TestProxyFollowsTheFormula(t *testing.T) {
 }
 
 func TestFaultsNameFileAndRow(t *testing.T) {
-	text := "model,theta_core,theta_head,full_attention_layers,attention_width\nm,1.5,2,3,4\n"
-	if _, err := flops.Parse([]byte(text), "a.csv"); err == nil || !strings.Contains(err.Error(), `a.csv: row 1: theta_core "1.5" is not`) {
-		t.Errorf("error %v", err)
+	const header = "model,theta_core,theta_head,full_attention_layers,attention_width\n"
+	cases := map[string]string{
+		header:                                   "a.csv: there are no rows",
+		"model\n":                                "a.csv: column theta_core is missing",
+		header + "m,1,2,3,4\nn,1,0,3,4\n":        `a.csv: row 2: {Model:n ThetaCore:1 ThetaHead:0`,
+		header + "m,1.5,2,3,4\n":                 `a.csv: row 1: theta_core "1.5" is not`,
+		header + "m,1,2,3,4\nm,1,2,3,4\n":        `a.csv: row 2: model "m" is empty or there twice`,
+		header + "m,9223372036854775808,2,3,4\n": `a.csv: row 1: theta_core`,
+	}
+	for text, want := range cases {
+		if _, err := flops.Parse([]byte(text), "a.csv"); !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%q: error %q, want one with %q", text, fmt.Sprint(err), want)
+		}
 	}
 }
