@@ -61,6 +61,15 @@ func TestPatternFault(t *testing.T) {
 	}
 }
 
+// An answer of more than 8 KiB is not matched, whatever the expression.
+func TestLongAnswers(t *testing.T) {
+	for length, right := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
+		if v := check(Pattern(`x+`), strings.Repeat("x", length)); v.Correct() != right || !right && !strings.Contains(v.Note, "at most 8192") {
+			t.Errorf("%d bytes: %+v", length, v)
+		}
+	}
+}
+
 func FuzzPattern(f *testing.F) {
 	f.Add(`4\d|(a{2}b?)*`, `\boxed{42}`)
 	f.Add(`(?i)[^a-z]+$`, "Answer: X")

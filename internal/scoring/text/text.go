@@ -26,9 +26,13 @@ const (
 	PatternVersion = "speceval_regex_v5"
 )
 
+// longestMatched is the longest answer that an expression is matched with, in bytes.
+const longestMatched = 8 << 10
+
 // Matcher scores responses by their final answer, one of whose readings must match.
 type Matcher struct {
 	matches func(normal string) bool
+	longest int    // bytes of an answer that are matched; 0: any number
 	fault   string // of what is right: nothing is
 }
 
@@ -53,7 +57,7 @@ func Pattern(expression string) *Matcher {
 	if err != nil {
 		return &Matcher{fault: "the expression " + err.Error()}
 	}
-	return &Matcher{matches: func(answer string) bool { return whole(compiled, answer) }}
+	return &Matcher{matches: func(answer string) bool { return whole(compiled, answer) }, longest: longestMatched}
 }
 
 // PatternFault says why a text is no expression, "" if it is one.
@@ -76,6 +80,10 @@ func (m *Matcher) Score(_ context.Context, r scoring.Response) (scoring.Verdict,
 	}
 	final := readFinal(r)
 	v := scoring.Verdict{Note: final.Note}
+	if m.longest > 0 && len(final.Text) > m.longest {
+		v.Note = fmt.Sprintf("the final answer has %d bytes, at most %d are matched", len(final.Text), m.longest)
+		return v, nil
+	}
 	for _, reading := range readings(final) {
 		v.Answer = scoring.Shorten(reading)
 		if m.matches(normal(reading)) {
