@@ -36,9 +36,9 @@
 #   drill-generate   kill a run of rollouts over and over, on a fleet with
 #                    faults, and count what is left; needs python3 (minutes)
 #   drill-faults     runs of all stages on a fleet that fails now and then, through
-#                    kills, a full disk and damaged files, each held to an undisturbed
-#                    run byte for byte; needs bwrap and python3, and root for a full
-#                    disk (minutes; DRILL=-small one or two)
+#                    kills, a full disk, damaged files, locks and edits, each held to an
+#                    undisturbed run byte for byte; needs bwrap and python3, and root
+#                    for a full disk (minutes; DRILL=-small one or two)
 #   drill-slurm      runs through a Slurm cluster that it starts on this machine, held
 #                    to local ones: all replays and the report, bytes and CPU (half an
 #                    hour); DRILL="-part faults" kills elements, runs, nodes and the

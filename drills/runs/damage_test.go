@@ -39,7 +39,21 @@ var ofManifests = []damage{
 	{"truncated", func(text, _ []byte, m *drill.Moments) []byte {
 		return text[:1+m.Below(len(bytes.TrimSpace(text))-1)]
 	}},
+	{"random", func(text, _ []byte, m *drill.Moments) []byte {
+		for i := range text {
+			text[i] = byte(m.Below(256))
+		}
+		return text
+	}},
 	{"another unit's", func(_, other []byte, _ *drill.Moments) []byte { return other }},
+	{"of another format", func(text, _ []byte, _ *drill.Moments) []byte {
+		return bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 7`), 1)
+	}},
+	{"of another shape", func([]byte, []byte, *drill.Moments) []byte {
+		return []byte(`{"format": 1, "key": ["a"], "outputs": "none"}`)
+	}},
+	{"a list", func([]byte, []byte, *drill.Moments) []byte { return []byte("[]") }},
+	{"null", func([]byte, []byte, *drill.Moments) []byte { return []byte("null") }},
 	{"edited", func(text, _ []byte, _ *drill.Moments) []byte {
 		return bytes.Replace(text, []byte(`"seed": "`), []byte(`"seed": "x`), 1)
 	}},

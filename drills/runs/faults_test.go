@@ -19,10 +19,11 @@ import (
 
 var only = flag.String("only", "", "faults: those named, with commas; empty: all")
 
-// TestFaults makes the faults of one machine, on a fleet that fails now and then: it kills
-// runs in every stage, fills their disk, damages their outputs, manifests and journals, and
-// leaves half-written files. After every fault a plain `speceval run` must end well and give
-// the same bytes.
+// TestFaults makes the faults of one machine: it kills runs in every stage, fills their
+// disk, damages their outputs, manifests and journals, leaves half-written files and
+// stale locks, sets the times of files, edits what is read, and makes the output folder
+// read-only. After every fault a plain `speceval run` must end well and give the same
+// bytes.
 //
 // Rollouts are compared without the columns latency_seconds and server, which no seed
 // determines. Where rollouts were sampled anew, everything after them is compared with
@@ -58,6 +59,10 @@ var ofMachine = []fault{
 	{name: "outputs damaged", make: func(s *site) { s.damaged("outputs", "not as recorded", ofOutputs) }},
 	{name: "manifests damaged", make: func(s *site) { s.damaged("manifests", "manifest cannot be used", ofManifests) }},
 	{name: "half-written files", make: (*site).leftovers},
+	{name: "locks", make: (*site).locks},
+	{name: "file times", make: (*site).times},
+	{name: "edited during the run", make: (*site).edits},
+	{name: "read-only folder", make: (*site).readOnly},
 }
 
 // ofCluster are the faults of a Slurm cluster.

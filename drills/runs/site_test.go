@@ -159,6 +159,11 @@ const sums, mixed, tests = "sums.csv", "mixed.jsonl", "tests.json"
 // replicas of the fleet, half of them for each model.
 const replicas = 4
 
+// inputs are all files that a run reads from outside its output folder.
+func (s *site) inputs() []string {
+	return []string{s.config, s.Path(sums), s.Path(mixed), s.Path(tests)}
+}
+
 // experiment writes a small experiment with all five stages, and starts its fleet, which
 // answers and judges.
 func (s *site) experiment(small bool) {

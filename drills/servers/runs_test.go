@@ -9,11 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"speceval/drills/drill"
-	"speceval/internal/policy"
 	"speceval/internal/results/measurement"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/profile"
@@ -42,12 +40,14 @@ func runName(r measurement.Run) string {
 	return fmt.Sprintf("%s__model=%s at %d, %s, repeat %d", r.Benchmark, r.Model, r.ReferenceBudget, r.Strategy, r.Repeat)
 }
 
-// States of requests.
+// States of requests, and phases of rollouts.
 const (
-	accepted  = "accepted"
-	discarded = "completed_discarded"
-	aborted   = "aborted_running"
-	cancelled = "cancelled_queued"
+	accepted     = "accepted"
+	discarded    = "completed_discarded"
+	aborted      = "aborted_running"
+	cancelled    = "cancelled_queued"
+	pilot        = "pilot"
+	continuation = "continuation"
 )
 
 // readRuns reads the runs of every setting in an output folder: simulated or measured ones.
@@ -72,64 +72,6 @@ func readRuns(l *drill.Lab, out, origin string, settings []setting) (all []run) 
 		}
 	}
 	return all
-}
-
-// checkRuns checks that every strategy has one run in each setting, on imitated servers, which
-// accepted its budget exactly.
-func checkRuns(l *drill.Lab, settings []setting, all []run) {
-	l.Sub("every strategy was run, and accepted its budget exactly", func(l *drill.Lab) {
-		times := map[string]int{}
-		for _, r := range all {
-			times[r.of.name()+r.Strategy]++
-			if r.Provenance != measurement.Simulated {
-				l.Errorf("%s is %s", r.name(), r.Provenance)
-			}
-			if err := r.exact(); err != nil {
-				l.Errorf("%s: %v", r.name(), err)
-			}
-		}
-		for _, of := range settings {
-			for _, strategy := range policy.Strategies {
-				if n := times[of.name()+strategy.Name]; n != 1 {
-					l.Errorf("%s has %d runs of %s, want 1", of.name(), n, strategy.Name)
-				}
-			}
-		}
-	})
-}
-
-// exact counts requests by state.
-func (r run) exact() error {
-	count, ids := map[string]int32{}, map[string]bool{}
-	for _, q := range r.requests {
-		count[q.State]++
-		ids[q.ID] = true
-	}
-	n := int32(r.of.profile.N())
-	switch {
-	case r.NTasks != n || r.Strategy != policy.UniformEquivalent.Name && int(r.Budget) != r.of.budget:
-		return fmt.Errorf("its row has %d tasks and budget %d", r.NTasks, r.Budget)
-	case r.Accepted != n*r.Budget || count[accepted] != r.Accepted:
-		return fmt.Errorf("%d accepted by its row, %d by its requests, want %d × %d", r.Accepted, count[accepted], n, r.Budget)
-	case count[discarded] != r.Discarded || count[aborted] != r.Aborted || count[cancelled] != r.Cancelled:
-		return fmt.Errorf("states %v; its row has %d discarded, %d aborted, %d cancelled", count, r.Discarded, r.Aborted, r.Cancelled)
-	case r.Strategy != policy.HBNAsync.Name && len(r.requests) != int(r.Accepted):
-		return fmt.Errorf("%d requests for %d rollouts", len(r.requests), r.Accepted)
-	case len(ids) != len(r.requests):
-		return fmt.Errorf("%d ids for %d requests", len(ids), len(r.requests))
-	}
-	return nil
-}
-
-// selection is the ids and rewards that a run accepted, in order.
-func (r run) selection() (ids []string) {
-	for _, q := range r.requests {
-		if q.State == accepted {
-			ids = append(ids, fmt.Sprintf("%s %v", q.ID, *q.Passed))
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // keptRuns is when each run on servers that is stored was begun, of finished units and of

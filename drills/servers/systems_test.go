@@ -21,8 +21,8 @@ var short = flag.Bool("short", false, "drill-systems: one profile at one budget"
 // TestSystems is the drill of the systems stage over HTTP. It serves made tasks by the
 // simulated fleet, kills the stage with SIGKILL and a replica in the middle of timed runs,
 // and lets it end. Then it checks, by the Parquet files and the servers' own metrics: exact
-// counts, the same rollouts as under the virtual clock, which runs were kept and which was void.
-// Barriers, windows and speculation are for the tests of the router.
+// counts, the same rollouts as under the virtual clock, barriers, windows, speculation and
+// its end, which runs were kept and which was void.
 func TestSystems(t *testing.T) {
 	l := drill.New(t, 15*time.Minute)
 	l.Small = l.Small || *short
@@ -67,7 +67,7 @@ func TestSystems(t *testing.T) {
 
 	measured := readRuns(l, s.out, measurement.Measured, s.settings)
 	handled(l, measured)
-	checkRuns(l, s.settings, measured)
+	shape{replicas, window, measurement.Simulated}.checkRuns(l, s.settings, measured)
 	l.Sub("the virtual clock selects the same rollouts, with the same rewards", func(l *drill.Lab) {
 		selected := map[string][]string{}
 		for _, r := range readRuns(l, s.out, measurement.Simulated, s.settings) {
@@ -79,6 +79,7 @@ func TestSystems(t *testing.T) {
 			}
 		}
 	})
+	l.Sub("HBN-async speculated, and its surplus ended", func(l *drill.Lab) { checkSpeculation(l, measured, !l.Small) })
 	l.Sub("the lost replica voided one run alone", func(l *drill.Lab) {
 		if len(voids) != 1 {
 			l.Errorf("%d void runs: %q", len(voids), voids)
