@@ -26,8 +26,8 @@ func TestLimitsInDollars(t *testing.T) {
 	}
 }
 
-// TestIdlePlaces has two places, of which one is empty for three of the four seconds between the
-// last pilot and the allocation, and the other one for one.
+// TestIdlePlaces has two places. Between the last pilot and the allocation, which are four seconds
+// apart, one place is empty for three seconds and the other for one.
 func TestIdlePlaces(t *testing.T) {
 	four, two := 4.0, 2.0
 	rows := []Request{

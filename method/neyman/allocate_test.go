@@ -311,7 +311,7 @@ func TestAllocationIsOptimal(t *testing.T) {
 	}
 }
 
-// every visits the allocations of total rollouts to tasks, so many to each at least.
+// every visits all allocations of total rollouts to tasks, with least rollouts or more for each.
 func every(tasks, total, least int, visit func([]int)) {
 	allocation := make([]int, tasks)
 	var fill func(task, left int)

@@ -318,8 +318,7 @@ func (s *Subject) design(ctx context.Context, setup *evaluation.Setup, stages, p
 
 // Rescore scores the answers of a stored evaluation again, named as in an Archive, by
 // the scorers and the answers of today, and stores the result that follows. before is the
-// evaluation as it was. benchmarks are the benchmarks' task files, none for those that it names
-// itself.
+// evaluation as it was. benchmarks are task files; the evaluation names its own where one is missing.
 func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (before *evaluation.Stored, after *evaluation.Result, err error) {
 	before, s, err := reopen(cfg, name, benchmarks, h.Warn, evaluation.RolloutsFile, evaluation.RequestsFile)
 	if err != nil {

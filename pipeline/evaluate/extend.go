@@ -12,7 +12,7 @@ import (
 // Extend adds rollouts to a complete evaluation, named as in an Archive, up to an average
 // budget of rollouts per task. What comes of it is an evaluation of its own, of which
 // the folder is returned; like others it is resumed, or returned where it is complete.
-// The benchmarks are those of the evaluation, none for those that it names itself. It is a
+// benchmarks are task files; the evaluation names its own where one is missing. It is a
 // *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
 // have changed.
 func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {

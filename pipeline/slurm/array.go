@@ -42,7 +42,7 @@ func newArray(b *Batch, dir string) *array {
 	return a
 }
 
-// pieces are those that the elements are at.
+// pieces are the pieces at which open elements work.
 func (a *array) pieces() (all []*piece) {
 	for _, e := range a.open {
 		all = append(all, e.pieces...)

@@ -40,9 +40,9 @@ type Profile struct {
 	profile.Comparison
 }
 
-// Of compares two files, at agreement.FalseAlarms for all their profiles
-// together, of which each has the same part. An error is that no profile is in
-// both.
+// Of compares two files. All profiles together raise a false alarm with the probability
+// agreement.FalseAlarms; each has the same part of it. It is an error if the files share no
+// profile.
 func Of(a, b File) (*Comparison, error) {
 	c := &Comparison{Files: [2]string{a.Name, b.Name}, FalseAlarms: agreement.FalseAlarms, Only: [2][]string{{}, {}}}
 	find := func(in []profile.Profile, name string) int {
@@ -141,7 +141,7 @@ func (c *Comparison) Text(w io.Writer, all bool) error {
 		Heads: []string{"<benchmark", "<model", "<task", "passes 1", "passes 2", "rate 1", "rate 2", "difference", "p", "<verdict"},
 	}
 	if all {
-		tasks.Title = "All tasks, those that differ most first"
+		tasks.Title = "All tasks, the largest difference first"
 	}
 	for _, p := range c.listed(all).Profiles {
 		tested := [2]string{table.None, table.None} // where tasks differ in it

@@ -21,7 +21,7 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	costs  map[rollout.ID]*cost
-	total  int64              // of those that are listed
+	total  int64              // tokens of the listed costs
 	unseen int                // requests without any part of an answer yet
 	freed  chan struct{}      // closed, and made anew, when one of them is seen or ends
 	over   context.Context    // done when the total is above the limit

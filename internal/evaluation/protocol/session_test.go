@@ -96,7 +96,7 @@ func reward(task string, number int) float64 {
 	return 0
 }
 
-// rolloutsIn are those of a list in a reply.
+// rolloutsIn are the rollouts in a list of a reply.
 func rolloutsIn(list any) (all []protocol.Rollout) {
 	for _, r := range list.([]any) {
 		named := r.(map[string]any)

@@ -130,7 +130,7 @@ addEventListener("load", function () {
 });
 `
 
-// seen is what a browser makes of a page.
+// seen are sizes and counts of a page in a browser.
 type seen struct {
 	Width, Scroll, Tasks, Plots, Bars int
 	Number, Cost                      float64 // where they end, in pixels

@@ -244,8 +244,7 @@ func TestDigestFollowsEveryPartOfTheContent(t *testing.T) {
 		}
 		seen[p.SHA256()] = part
 	}
-	// The digest of the published form is what it was before there were others, and leaves out what
-	// is not of the tasks.
+	// The digest of the published form stays, and does not depend on source and tokens.
 	base.Source, base.PromptTokens = "elsewhere", []int64{1, 2}
 	if got := base.SHA256(); got != "1e4edfdf8057ccf723239da4d18901fc135cf5fab42f91c221beb5c8367c61ab" {
 		t.Errorf("digest %s", got)

@@ -95,7 +95,10 @@ func (e *Engine) PDF(ctx context.Context, from fs.FS, main string, names []strin
 		if err := e.pass(ctx, dir, job, main); err != nil {
 			return nil, err
 		}
-		after := left(dir, job)
+		after, err := left(dir, job)
+		if err != nil {
+			return nil, err
+		}
 		if after == before {
 			return os.ReadFile(filepath.Join(dir, job+".pdf"))
 		}
@@ -133,13 +136,17 @@ func (e *Engine) pass(ctx context.Context, dir, job, main string) error {
 	return fault(string(output))
 }
 
-// left is what a pass leaves for the next, in files of which a document has some.
-func left(dir, job string) (all string) {
+// left is the text of the files that a pass leaves for the next.
+func left(dir, job string) (string, error) {
+	var b strings.Builder
 	for _, ext := range []string{".aux", ".toc", ".out", ".lof", ".lot"} {
-		data, _ := os.ReadFile(filepath.Join(dir, job+ext))
-		all += fmt.Sprintf("%s %d\n%s", ext, len(data), data)
+		data, err := os.ReadFile(filepath.Join(dir, job+ext))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s %d\n%s", ext, len(data), data)
 	}
-	return all
+	return b.String(), nil
 }
 
 var (
