@@ -15,7 +15,7 @@ import sys
 CONTEXT = 32768
 
 # The tokenizer, a token for every byte and the special ones, and the templates.
-SHARED = pathlib.Path(__file__).parent.parent / "internal" / "checkpoint"
+SHARED = pathlib.Path(__file__).parent.parent / "internal" / "fleet" / "checkpoint"
 TOKENIZER = json.loads((SHARED / "tokenizer.json").read_text())
 TEMPLATES = {"dense": "chat.jinja", "hybrid": "thinking.jinja"}
 

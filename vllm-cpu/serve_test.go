@@ -76,3 +76,21 @@ func TestServe(t *testing.T) {
 		})
 	}
 }
+
+// TestModels writes the model folders of the conformance suite, with what they share with the
+// imitation.
+func TestModels(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("python3 is not installed")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(python, "models.py", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, name := range []string{"dense/config.json", "dense/tokenizer.json", "hybrid/config.json"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
