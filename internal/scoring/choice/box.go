@@ -112,7 +112,7 @@ func (s *Scorer) box(content string) reading {
 	}
 	if ok {
 		_, quoted := s.optionOf(afterLabel(content, m))
-		if m.closed && m.stands(content) || !m.lower && (m.ends(content) || quoted == 1) {
+		if m.closed && m.stands(content) || !m.lower && (m.ends(content) || quoted == 1 || s.texts == nil && m.letter <= 'D' && !m.closed && m.isLabel(content)) {
 			return s.labelled(content, m)
 		}
 	}

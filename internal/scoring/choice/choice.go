@@ -19,8 +19,9 @@
 // another, and "that is wrong" leaves none. The article "A", the pronoun "I", and a letter
 // that begins a longer name, "B cells", "E. coli" or A', stand for nothing.
 //
-// Of a response that was cut short the first rule alone counts. Lower-case letters count
-// in a box, and not in free text. Nothing depends on which option is right.
+// Of a response that was cut short the first rule alone counts. Lower-case letters count in a box,
+// and in free text where nothing else is on the line behind them: "answer: b", "(b)". Nothing
+// depends on which option is right.
 package choice
 
 import (
@@ -31,7 +32,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_choice_v5"
+const Version = "speceval_choice_v6"
 
 // letters are the names of options.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -98,7 +98,11 @@ func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int
 		return ambiguous, byText, at
 	}
 	m, ok := markAt(text, i)
-	if !ok || m.lower {
+	if ok && m.lower {
+		line, _, _ := strings.Cut(text[m.to:], "\n")
+		ok = s.small(m, line)
+	}
+	if !ok {
 		return reading{}, byText, textEnd
 	}
 	if n == 1 && letter != m.letter { // "E. coli" is the text of another

@@ -27,7 +27,8 @@ func (s *Scorer) line(text string) reading {
 	if got := s.amend(text, at, reading{}); !got.open() {
 		return got
 	}
-	m, ok := lineMark(last)
+	m, ok := markAt(last, 0)
+	ok = ok && (!m.lower || s.small(m, last[m.to:]))
 	if ok && m.joined(last) {
 		return ambiguous
 	}
@@ -40,10 +41,17 @@ func (s *Scorer) line(text string) reading {
 		}
 		return s.labelled(last, m)
 	}
-	if m, ok = lineMark(first); ok && !enumerates(text, 0, m) && (bare(first[m.to:]) || m.isLabel(first) && s.labels(first, m, true)) {
+	m, ok = markAt(first, 0)
+	if ok = ok && (!m.lower || s.small(m, first[m.to:])); ok && !enumerates(text, 0, m) && (bare(first[m.to:]) || m.isLabel(first) && s.labels(first, m, true)) {
 		return s.amend(text, strings.Index(text, first)+len(first), s.settle(m.letter))
 	}
 	return reading{}
+}
+
+// small reports whether a lower-case letter names an option: nothing is behind it on its line, and it
+// is neither the article nor the pronoun unless something closes it, "(a)".
+func (s *Scorer) small(m mark, rest string) bool {
+	return bare(rest) && int(m.letter-'A') < s.options && (m.closed || m.letter != 'A' && m.letter != 'I')
 }
 
 // lineMark is the upper-case letter at the beginning of a line.
