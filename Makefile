@@ -213,7 +213,7 @@ drill-slurm: build
 	@$(call DRILL_TEST,drills/runs,TestSlurm)
 
 drill-decisions:
-	$(GO) test -count=1 -v -timeout 0 -tags drill -run 'TestGradedLaws|TestGates($$|OverTasks)' ./method/estimate -args $(filter -small,$(DRILL))
+	$(GO) test -count=1 -v -timeout 0 -tags drill -run 'TestGradedLaws|TestGates($$|OverTasks)|TestPairs$$' ./method/estimate -args $(filter -small,$(DRILL))
 	$(if $(filter -small,$(DRILL)),,$(GO) test -count=1 -v -timeout 0 -tags drill -run TestALimitDoesNotChooseAnswers ./internal/evaluation)
 	@$(call DRILL_TEST,drills/decisions,TestRanks)
 

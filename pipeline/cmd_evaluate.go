@@ -65,6 +65,7 @@ benchmark/model/name as in the list. docs/evaluate.md has all of it.`,
 		}),
 	}
 	s.askedFlags(c, &o)
+	coupledFlag(c.Flags(), &o.request)
 	c.AddCommand(s.evaluatePlanCommand(), s.showCommand(), s.listCommand(), s.compareCommand("speceval evaluate"),
 		s.rescoreCommand(), s.extendCommand(), s.poolCommand(), s.gateCommand(), s.rankCommand())
 	return c
@@ -90,6 +91,10 @@ func (s *session) askedFlags(c *cobra.Command, o *asked) {
 	fs.Float64Var(&r.MaxDollars, "max-usd", 0, "spend at most `D` dollars, by --price")
 	s.workerFlag(c)
 	s.resultFlags(c)
+}
+
+func coupledFlag(fs *pflag.FlagSet, r *evaluation.Spec) {
+	fs.BoolVar(&r.Coupled, "coupled", false, "give rollouts of all models the same seeds, for compare")
 }
 
 func lossFlag(fs *pflag.FlagSet, r *evaluation.Spec) {

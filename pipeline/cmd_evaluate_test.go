@@ -61,7 +61,10 @@ func newEvaluationLab(t *testing.T) *evaluationLab {
 }
 
 // serve starts a server of a model.
-func (l *evaluationLab) serve(model string) (url string) {
+func (l *evaluationLab) serve(model string) (url string) { return l.serveAs(model, model) }
+
+// serveAs starts a server that answers as a model does, under another name.
+func (l *evaluationLab) serveAs(model, author string) (url string) {
 	t := l.t
 	t.Helper()
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
@@ -72,7 +75,7 @@ func (l *evaluationLab) serve(model string) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := imitation.New(imitation.Settings{Model: model, Log: l, Author: fleet.MustAuthor(fleet.AuthorSettings{Model: model, Tasks: tasks})})
+	r := imitation.New(imitation.Settings{Model: model, Log: l, Author: fleet.MustAuthor(fleet.AuthorSettings{Model: author, Tasks: tasks})})
 	t.Cleanup(r.Close)
 	if err := r.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)

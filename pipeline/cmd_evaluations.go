@@ -195,6 +195,7 @@ which servers have them. The same command again goes on where it was stopped.`,
 	fs.StringVar(&q.Goal, "goal", "best", "find `G`: best, or the order of all models")
 	fs.IntVar(&q.Floor, "floor", 0, "at least `F` rollouts a task of each model")
 	seedFlag(fs, &r.Seed, "seed `S` of all rollouts (experiment.seed)")
+	coupledFlag(fs, &r)
 	lossFlag(fs, &r)
 	priceFlag(fs, &r)
 	pageFlag(fs, &page)

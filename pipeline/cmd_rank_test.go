@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
+	"speceval/pipeline/evaluate"
 )
 
 // rank ranks models on servers of theirs.
@@ -65,11 +67,79 @@ func TestModelsAreRanked(t *testing.T) {
 	}
 }
 
-// A contest that is stopped in any of its stages goes on to what it would have come to.
-func TestAStoppedContestGoesOn(t *testing.T) {
+// Coupled models have as many rollouts of each task, under the same seeds, so that the
+// difference of a model and its twin has no error but doubt.
+func TestPairsShareSeeds(t *testing.T) {
 	l := newEvaluationLab(t)
 	l.serve("weak")
-	asked := []string{"mine", "weak", "--budget", "6", "--set", "systems.window=2"}
+	l.serveAs("twin", "mine")
+	shown := func(name string) (r evaluation.Result) {
+		_, text := l.do(nil, "show", "--json", name)
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	compare := func(names ...string) (c show.Comparison) {
+		_, text := l.do(nil, append([]string{"compare", "--json"}, names...)...)
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			t.Fatalf("%v\n%s", err, l.stderr)
+		}
+		return c
+	}
+	r, other := l.rank("mine", "twin", "--budget", "8", "--coupled"), l.rank("mine", "weak", "--budget", "8", "--coupled")
+	if c := r.Coupled; c == nil || c.Correlation != 1 || c.Factor != 0 || r.Difference != 0 || r.StandardError >= r.Errors[0] || math.Abs(r.Chances[0]-0.5) > 1e-9 {
+		t.Errorf("a twin: %+v, %+v, %v ± %v", r, r.Coupled, r.Difference, r.StandardError)
+	}
+	if c := other.Coupled; c == nil || math.Abs(c.Correlation) > 0.6 || other.Difference == 0 {
+		t.Errorf("another model: %+v, %+v", other, other.Coupled)
+	}
+	for _, r := range []show.Ranked{r, other} {
+		a, b := shown(r.Evaluations[0]), shown(r.Evaluations[1])
+		for i := range a.Rows {
+			if a.Rows[i].Rollouts() != b.Rows[i].Rollouts() {
+				t.Errorf("task %d has %d and %d rollouts", i, a.Rows[i].Rollouts(), b.Rows[i].Rollouts())
+			}
+		}
+		if c := compare(r.Evaluations...); a.Rollouts != 8*5 || c.StandardError != r.StandardError || *c.Coupled != *r.Coupled {
+			t.Errorf("compared: %+v, %+v", c, c.Coupled)
+		}
+	}
+	one := func(words ...string) string {
+		r := l.evaluate(append(words, "--coupled")...)
+		return fmt.Sprintf("own/%s/%s-b%d-coupled-seed42", r.Model, r.Policy, r.Budget)
+	}
+	uniform, twin := one("--policy", "uniform", "--budget", "6"), one("--policy", "uniform", "--budget", "6", "--model", "twin", "--worker", l.workers[5])
+	if c := compare(uniform, twin); c.Coupled == nil || c.Difference != 0 || c.Coupled.Correlation != 1 {
+		t.Errorf("%+v", c)
+	}
+	var gated evaluate.Gated
+	if code, text := l.do(nil, "gate", "--json", uniform, twin, "--no-worse-than", "0.1"); code != 0 || json.Unmarshal([]byte(text), &gated) != nil || !gated.Passed() {
+		t.Errorf("a gate for a twin: exit code %d\n%s%s", code, text, l.stderr)
+	}
+	if c := compare(uniform, one("--budget", "6", "--model", "weak", "--worker", l.workers[3])); c.Coupled != nil || !strings.Contains(l.stderr, "share seeds, but not as pairs: ") {
+		t.Errorf("of unlike stages: %+v\n%s", c, l.stderr)
+	}
+	if r := l.evaluate("--budget", "6", "--coupled", "--set", `sampling.leave_out=["seed"]`, "--seed", "7"); r.Coupled || !strings.Contains(l.stderr, "--coupled is off: servers are given no seed") {
+		t.Errorf("without seeds: %v\n%s", r.Coupled, l.stderr)
+	}
+	for _, words := range [][]string{{"mine", "twin", "weak", "--budget", "8", "--coupled"}, {"mine", "twin", "--budget", "8", "--coupled", "--floor", "4"}} {
+		if code, _ := l.do(nil, slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, words)...); code != 2 || !strings.Contains(l.stderr, "--coupled is of two models") {
+			t.Errorf("%q: exit code %d\n%s", words, code, l.stderr)
+		}
+	}
+}
+
+// A contest that is stopped in any of its stages goes on to what it would have come to.
+func TestAStoppedContestGoesOn(t *testing.T) {
+	t.Run("models", func(t *testing.T) { stopAContest(t, "--budget", "6") })
+	t.Run("pairs", func(t *testing.T) { stopAContest(t, "--budget", "6", "--coupled") })
+}
+
+func stopAContest(t *testing.T, how ...string) {
+	l := newEvaluationLab(t)
+	l.serve("weak")
+	asked := append([]string{"mine", "weak", "--set", "systems.window=2"}, how...)
 	stops := 0
 	for _, after := range []int{12, 10, 10} {
 		interrupts, from := make(chan os.Signal, 1), l.count

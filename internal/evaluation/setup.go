@@ -46,6 +46,7 @@ type Head struct {
 	Budget    int    `json:"budget"`                // b, average rollouts per task; with a Stop what was planned
 	Stop      *Stop  `json:"stop,omitempty"`
 	Seed      uint64 `json:"seed"`
+	Coupled   bool   `json:"coupled,omitempty"` // seeds of rollouts are the same for every model
 }
 
 // Setup describes an evaluation. It is fixed before the first request.
@@ -79,6 +80,7 @@ type Design struct {
 	Risk      *float64      `json:"risk"`                // variance relative to Uniform's that the prior expects; null under Uniform
 	FreeRisk  *float64      `json:"free_risk,omitempty"` // the same without floors; null where there are none
 	Cells     []staged.Cell `json:"cells,omitempty"`     // the benchmarks of a suite, with their floors; none: no floors
+	Scores    []float64     `json:"scores,omitempty"`    // by task, by which what is left is divided; none: what the evaluation finds
 	Source    string        `json:"source"`              // its file in the output folder, or what else it follows from
 }
 
@@ -118,6 +120,9 @@ func (s *Setup) Name() string {
 	spent := fmt.Sprintf("b%d", s.Budget)
 	if s.Stop != nil {
 		spent = s.Stop.name()
+	}
+	if s.Coupled {
+		spent += "-coupled"
 	}
 	if s.Extends != nil {
 		after := strings.TrimSuffix(s.Extends.Name, fmt.Sprintf("-seed%d", s.Seed))
@@ -216,7 +221,7 @@ func (s *Setup) Check() error {
 // of its tasks what it holds for any, in counts that an evaluation can have.
 func (s *Setup) fits(tasks int) bool {
 	most := design.MostBudget * tasks
-	ok := s.Design.Rounds >= 0 && s.Design.Rounds <= most
+	ok := s.Design.Rounds >= 0 && s.Design.Rounds <= most && len(s.Design.Scores)%tasks == 0 && len(s.Design.Scores) <= tasks
 	for _, d := range s.Donors {
 		for _, c := range append(slices.Clone(d.Fixed), d.Counts) {
 			ok = ok && len(c.Passes) == tasks && len(c.Rollouts) == tasks
@@ -380,6 +385,9 @@ func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, 
 		return nil, err
 	} else if len(s.Donors)+len(s.Suite) > 0 || len(d.Fractions) > 1 { // not the paper's two stages
 		c.Prior = controller.Informed(priors...)
+	}
+	if d.Scores != nil {
+		c.Prior = controller.Given(d.Scores)
 	}
 	if s.Extends != nil {
 		c.Past = s.Extends.past()

@@ -21,15 +21,16 @@ type Spec struct {
 	MaxDollars  float64       `json:"max_usd,omitempty"`      // for all requests, in the place of MaxTokens
 	Price       *ledger.Price `json:"-"`                      // of tokens; nil: not known
 
-	Policy string   `json:"policy,omitempty"` // "": the default for what is known
-	Stages int      `json:"stages,omitempty"` // of policies that choose their number; 0: choose
-	Seed   *uint64  `json:"seed,omitempty"`   // nil: the experiment's
-	Floor  *float64 `json:"-"`                // rollouts per task that every benchmark of a suite has at least; nil: policy.SuiteFloor of a budget
-	PassK  []int    `json:"pass_k,omitempty"` // numbers k of pass@k and pass^k
-	Places int      `json:"places,omitempty"` // rollouts that run at a time, for the number of stages
-	Rounds int      `json:"rounds,omitempty"` // through all tasks, in which every stage must find room
-	Ahead  *bool    `json:"ahead,omitempty"`  // give likely rollouts before they are selected; nil: true
-	OnLoss string   `json:"-"`                // what to do about answers that are lost in flight; "": as configured
+	Policy  string   `json:"policy,omitempty"` // "": the default for what is known
+	Stages  int      `json:"stages,omitempty"` // of policies that choose their number; 0: choose
+	Seed    *uint64  `json:"seed,omitempty"`   // nil: the experiment's
+	Coupled bool     `json:"-"`                // seeds of rollouts are the same for every model
+	Floor   *float64 `json:"-"`                // rollouts per task that every benchmark of a suite has at least; nil: policy.SuiteFloor of a budget
+	PassK   []int    `json:"pass_k,omitempty"` // numbers k of pass@k and pass^k
+	Places  int      `json:"places,omitempty"` // rollouts that run at a time, for the number of stages
+	Rounds  int      `json:"rounds,omitempty"` // through all tasks, in which every stage must find room
+	Ahead   *bool    `json:"ahead,omitempty"`  // give likely rollouts before they are selected; nil: true
+	OnLoss  string   `json:"-"`                // what to do about answers that are lost in flight; "": as configured
 
 	Prior  []string      `json:"prior,omitempty"` // evaluations, profiles and logs of the same tasks; FILE#MODEL is one model's
 	Reward string        `json:"-"`               // scorer, metric or field of logs of Prior that is the reward; "": the only one

@@ -77,6 +77,16 @@ func (p *coldPosterior) Scores(observed, successes []int, scores []float64) {
 	}
 }
 
+// Given is scores of all tasks that were decided beforehand, which no reward changes. They are of
+// rewards as they are, graded ones too.
+type Given []float64
+
+// Posterior is the scores themselves.
+func (g Given) Posterior(int) Posterior { return g }
+
+// Scores implements Posterior.
+func (g Given) Scores(_, _ []int, scores []float64) { copy(scores, g) }
+
 // Informed is a prior that knows donors, of one benchmark or of several with a prior each.
 // Its posteriors take in what is new since they were last asked, stage by stage at barriers,
 // which is how policies are replayed (internal/policy/pilot): what is decided is the same, to the
@@ -219,7 +229,7 @@ const trust = 4
 // own as there come to be more of them.
 func (c *counts) score(posterior Posterior, scores []float64) {
 	posterior.Scores(c.observed, c.successes, scores)
-	if !slices.ContainsFunc(c.all, func(n Count) bool { return n.Squares != n.Rewards }) {
+	if _, given := posterior.(Given); given || !slices.ContainsFunc(c.all, func(n Count) bool { return n.Squares != n.Rewards }) {
 		return
 	}
 	var seen, binary float64

@@ -69,8 +69,8 @@
 // tasks is the spread of p plus the spread of e. By this the mean of p̂ varies.
 //
 // Two models on the same tasks differ by the mean of p̂A_i − p̂B_i. For the first
-// question nothing cancels: given the tasks, rollouts of two models are independent.
-// For the second what makes a task hard for both cancels, Sample.Minus.
+// question nothing cancels: given the tasks, rollouts of two models are independent, unless
+// they come in Pairs. For the second what makes a task hard for both cancels, Sample.Minus.
 //
 // A Gate turns a difference, of either kind, into a decision with error rates.
 package estimate

@@ -9,6 +9,7 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
 	"speceval/method/estimate"
+	"speceval/method/neyman"
 )
 
 // Compare compares the evaluations, logs and profiles that words name, each with each, and says
@@ -56,7 +57,7 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 	rate := 0.05 / float64(len(c.Results)*(len(c.Results)-1)) // of each end of the interval of a pair
 	for i := range c.Results {
 		for k := i + 1; k < len(c.Results); k++ {
-			p, err := pairOf(c.Results, i, k, rate, resolve)
+			p, err := a.pairOf(c, i, k, rate, resolve)
 			if err != nil {
 				return nil, err
 			}
@@ -70,16 +71,51 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 	return c, nil
 }
 
+// difference is the difference of two results on these tasks, by pairs of rollouts where both are
+// coupled. names are the evaluations'.
+func (a Archive) difference(results [2]*evaluation.Result, names [2]string) (d estimate.Bounded, coupled *show.Coupled) {
+	first, second := results[0], results[1]
+	d = first.Mean().Bounded().Minus(second.Mean().Bounded())
+	if !first.Coupled || !second.Coupled || first.Seed != second.Seed {
+		return d, nil
+	}
+	by, err := a.coupled(names)
+	if err != nil {
+		a.warn(fmt.Sprintf("%s and %s share seeds, but not as pairs: %v; the error of their difference takes their rollouts as independent, and is too large where they have their luck together", names[0], names[1], err))
+		return d, nil
+	}
+	return by.Bounded, &show.Coupled{Correlation: by.Correlation, Factor: by.Factor}
+}
+
+// coupled is the difference of two evaluations by pairs of rollouts; the error says why they have none.
+func (a Archive) coupled(names [2]string) (d estimate.Difference, err error) {
+	var both [2]*evaluation.Stored
+	for k, name := range names {
+		if both[k], err = (Archive{Config: a.Config}).Stored(name); err != nil {
+			return d, err
+		}
+	}
+	pairs, err := evaluation.PairsOf(both[0], both[1])
+	if err != nil {
+		return d, err
+	}
+	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
+	if err != nil {
+		return d, err
+	}
+	return estimate.DifferenceOf(prior, pairs)
+}
+
 // pairOf is the difference of two of the results.
-func pairOf(all []*evaluation.Result, i, k int, rate, resolve float64) (*show.Pair, error) {
-	first, second := all[i], all[k]
-	d := first.Mean().Bounded().Minus(second.Mean().Bounded())
+func (a Archive) pairOf(c *show.Comparison, i, k int, rate, resolve float64) (*show.Pair, error) {
+	first, second := c.Results[i], c.Results[k]
+	d, coupled := a.difference([2]*evaluation.Result{first, second}, [2]string{c.Evaluations[i], c.Evaluations[k]})
 	p := &show.Pair{
 		Of: [2]int{i + 1, k + 1}, Difference: d.Value, StandardError: d.StandardError, Interval: [2]float64{d.Low, d.High},
-		Resolves: estimate.Resolved(d.StandardError), Losses: lossesOf(first, second),
+		Resolves: estimate.Resolved(d.StandardError), Losses: lossesOf(first, second), Coupled: coupled,
 	}
 	low, high := d.Low, d.High
-	if len(all) > 2 {
+	if len(c.Results) > 2 {
 		low, high = d.Bounds(rate)
 	}
 	p.Apart = low > 0 || high < 0

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(str
 			return setup, requestf("--pass-k: task %s is scored by %s, whose rewards are graded: only rollouts that pass or fail have pass@k and pass^k", t.ID, t.Scorer)
 		}
 	}
-	setup.PassK, setup.Price = r.PassK, r.Price
+	setup.PassK, setup.Price, setup.Coupled = r.PassK, r.Price, s.couples(r, say)
 	if setup.Donors, err = s.donors(r, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}
@@ -110,6 +111,16 @@ func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(str
 		return setup, requestf("uniform has no barrier at which to stop: give it a --budget")
 	}
 	return setup, s.floors(&setup, r.Floor)
+}
+
+// couples reports whether rollouts of other models are to have the same seeds, which servers must
+// be given.
+func (b *Benchmark) couples(r evaluation.Spec, say func(string)) bool {
+	without := slices.Contains(b.cfg.Sampling.LeaveOut, "seed")
+	if r.Coupled && without {
+		say("--coupled is off: servers are given no seed (sampling.leave_out)")
+	}
+	return r.Coupled && !without
 }
 
 // mostStages is the largest number of stages of an evaluation: each ends at a barrier.

@@ -58,7 +58,7 @@ func add(setup, was *evaluation.Setup, r *evaluation.Result, folder string, budg
 	if left := tasks*budget - r.Rollouts; left < tasks {
 		return requestf("--budget %d: %s has %d rollouts of %d tasks already; want %d or more", budget, folder, r.Rollouts, tasks, (r.Rollouts+2*tasks-1)/tasks)
 	}
-	setup.Policy, setup.Budget, setup.Donors, setup.Shares = was.Policy, budget, was.Donors, was.Shares
+	setup.Policy, setup.Budget, setup.Donors, setup.Shares, setup.Coupled = was.Policy, budget, was.Donors, was.Shares, was.Coupled
 	before, err := policy.FindExecution(was.Policy)
 	if err != nil {
 		return requestf("%s cannot be extended: %v", folder, err)

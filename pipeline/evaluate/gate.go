@@ -72,8 +72,9 @@ func (a Archive) Gate(names [2]string, q Gating) (*Gated, error) {
 	if err := aligned(results[:]); err != nil {
 		return nil, err
 	}
-	g := Gated{Evaluations: names, Look: 1, Looks: 1}
-	return &g, g.judge(&estimate.Gate{Margin: q.Margin}, q, results, estimate.Look{Time: 1})
+	g, look := Gated{Evaluations: names, Look: 1, Looks: 1}, estimate.Look{Time: 1}
+	look.Difference, _ = a.difference(results, names)
+	return &g, g.judge(&estimate.Gate{Margin: q.Margin}, q, results, look)
 }
 
 // baseline is the result that a baseline names, with an error: of a mere number, and of a mean
@@ -94,11 +95,10 @@ func (a Archive) baseline(name string) (*evaluation.Result, error) {
 // errOneCluster means that a gate asks of what the tasks are a sample of, which they cannot tell.
 var errOneCluster = requestf("all tasks are of one cluster: what they stand for cannot be told from them")
 
-// judge judges the two evaluations at a look, of which all but the difference is given.
+// judge judges the two evaluations at a look, with their difference on these tasks.
 func (g *Gated) judge(gate *estimate.Gate, q Gating, results [2]*evaluation.Result, look estimate.Look) error {
 	a, b := results[0], results[1]
-	look.Difference, g.Question = a.Mean().Bounded().Minus(b.Mean().Bounded()), theseTasks
-	if q.OverTasks {
+	if g.Question = theseTasks; q.OverTasks {
 		paired, err := pairedTasks(a, b)
 		if err != nil {
 			return err
@@ -211,7 +211,9 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 			return nil, err
 		}
 		g := &Gated{Evaluations: [2]string{folder, baseline}, Look: k + 1, Looks: len(budgets)}
-		err := g.judge(gate, q, [2]*evaluation.Result{result, base}, lookAt(result, before, r.Budget))
+		look := lookAt(result, before, r.Budget)
+		look.Difference = result.Mean().Bounded().Minus(base.Mean().Bounded())
+		err := g.judge(gate, q, [2]*evaluation.Result{result, base}, look)
 		if err != nil || g.Outcome != estimate.Undecided.String() || g.Futile || g.Look == g.Looks {
 			return g, err
 		}

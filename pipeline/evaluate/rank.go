@@ -38,6 +38,7 @@ type contest struct {
 	host     Host
 
 	number  int                  // of the stage, from 0
+	scores  []float64            // of the tasks, in a stage of pairs; nil: each model by what it finds
 	results []*evaluation.Result // of the models so far
 	folders []string
 
@@ -99,7 +100,10 @@ func (b *Benchmark) contest(q Ranking, r evaluation.Spec, h Host) (*contest, err
 		return nil, requestf("--budget %d: want 4 rollouts per task or more, so that some are left to divide, and %d for all models at most", r.Budget, design.MostBudget)
 	case q.Floor < 0 || q.Floor > r.Budget:
 		return nil, requestf("--floor %d: want 0 to the budget, %d rollouts per task", q.Floor, r.Budget)
+	case r.Coupled && (models > 2 || q.Floor > 0):
+		return nil, requestf("--coupled is of two models, which have as many rollouts of each task: name two, without --floor")
 	}
+	r.Coupled = b.couples(r, h.Warn)
 	c := &contest{
 		Ranking: q, goal: goal, asked: r, host: h,
 		results: make([]*evaluation.Result, models), folders: make([]string, models), now: make([]evaluation.Progress, models),
@@ -111,6 +115,9 @@ func (b *Benchmark) contest(q Ranking, r evaluation.Spec, h Host) (*contest, err
 		warn(message)
 	}
 	plan := ranking.Plan(r.Budget)
+	if r.Coupled {
+		plan = ranking.Paired(r.Budget)
+	}
 	var names []string
 	for _, name := range q.Models {
 		s, err := b.With(name)
@@ -207,8 +214,8 @@ func (c *contest) evaluate(ctx context.Context, k, n int, h Host) (*evaluation.R
 		setup.Extends.Name = strings.Replace(setup.Extends.Name, "-seed", "-"+c.tag+"-seed", 1)
 	}
 	spent := 1 - c.stages.Rest()[k] // weight, with this stage
-	setup.Design = evaluation.Design{Weight: 1 - c.stages.Weights()[k]/spent, Fractions: []float64{1}, Source: "all that a rank has found of its models"}
-	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil && there.Design.Weight != setup.Design.Weight {
+	setup.Design = evaluation.Design{Weight: 1 - c.stages.Weights()[k]/spent, Fractions: []float64{1}, Scores: c.scores, Source: "all that a rank has found of its models"}
+	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil && (there.Design.Weight != setup.Design.Weight || !slices.Equal(there.Design.Scores, setup.Design.Scores)) {
 		return nil, "", requestf("%s has begun by other results of the stages before, which were scored again since: take another --seed", there.FullName())
 	}
 	return s.evaluate(ctx, setup, before, 0, h)
@@ -228,8 +235,18 @@ func (c *contest) watch(k int, p evaluation.Progress) {
 	c.host.Watch(all)
 }
 
-// decide begins the next stage.
+// decide begins the next stage. Pairs have as many rollouts of both models, of the tasks where
+// their difference varies most.
 func (c *contest) decide() error {
+	c.number++
+	if c.asked.Coupled {
+		d, err := c.subjects[0].archive().coupled([2]string(c.folders))
+		if err != nil {
+			return err
+		}
+		c.scores = d.Variances
+		return c.stages.Decide([]float64{1, 1})
+	}
 	standings := make([]ranking.Standing, len(c.results))
 	for k, r := range c.results {
 		var variances, shrinkage []float64
@@ -243,7 +260,6 @@ func (c *contest) decide() error {
 	if err != nil {
 		return err
 	}
-	c.number++
 	return c.stages.Decide(scores)
 }
 
@@ -264,9 +280,13 @@ func (c *contest) outcome(b *Benchmark) (*show.Ranked, error) {
 		normals = append(normals, ranking.Normal{Mean: result.Estimate, Variance: result.StandardError * result.StandardError})
 		single = append(single, result.Uniform.Budget*normals[k].Variance)
 	}
-	r.Chances, r.Wrong = ranking.Chances(normals), ranking.Wrong(c.goal, normals)
 	if u, ok := ranking.Uniform(c.goal, normals, single); ok {
 		r.Uniform = &u
 	}
+	if p := comparison.Pair; p != nil && p.Coupled != nil { // the errors of the means belong together
+		v := p.StandardError * p.StandardError
+		normals, r.Uniform = []ranking.Normal{{Mean: p.Difference, Variance: v}, {}}, new((single[0]+single[1])/v)
+	}
+	r.Chances, r.Wrong = ranking.Chances(normals), ranking.Wrong(c.goal, normals)
 	return r, nil
 }

@@ -192,12 +192,16 @@ func (s *Subject) setup(seed *uint64) evaluation.Setup {
 
 // settings are the settings of an evaluation, without its servers.
 func (s *Subject) settings(setup evaluation.Setup, score scorer, rules, commit string) evaluation.Settings {
+	rollouts := seed.Root(setup.Seed).Child("evaluate").Child(s.tasks.ID)
+	if !setup.Coupled {
+		rollouts = rollouts.Child(s.model.ID)
+	}
 	return evaluation.Settings{
 		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: score, Rules: rules,
 		Unparted: experiment.Unparted(s.model), Found: family.Found,
 		Corpus: sampler.Corpus{
 			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.cfg, s.model),
-			Seed: seed.Root(setup.Seed).Child("evaluate").Child(s.tasks.ID).Child(s.model.ID),
+			Seed: rollouts,
 		},
 		Clock: clock.Wall{}, Commit: commit,
 	}

@@ -43,6 +43,13 @@ type Pair struct {
 	Resolves      float64           `json:"resolves"` // difference that is found four times in five with these budgets
 	Losses        evaluation.Losses `json:"losses"`   // of both, and what they can have done to the difference
 	Resolve       *Resolution       `json:"resolve"`  // null unless asked for
+	Coupled       *Coupled          `json:"coupled,omitempty"`
+}
+
+// Coupled is two evaluations whose rollouts come in pairs of one seed.
+type Coupled struct {
+	Correlation float64 `json:"correlation"` // of the rewards of a pair, over the pairs of a task
+	Factor      float64 `json:"factor"`      // variance of the difference, of as many independent rollouts 1
 }
 
 // Resolution is the need for finding a difference four times in five.
@@ -148,6 +155,9 @@ func (p *Pair) lines() (all []Line) {
 	line("difference", "%+.4f ± %.4f, 95%% interval %+.4f to %+.4f\n%s", p.Difference, p.StandardError, p.Interval[0], p.Interval[1], verdict)
 	if p.Losses.AskedAgain > 0 {
 		line("lost", "%s", AgainText(p.Losses, "difference"))
+	}
+	if c := p.Coupled; c != nil {
+		line("coupled", "rollouts of one seed correlate by %+.2f: the variance is %.2f of the one of\nindependent rollouts", c.Correlation, c.Factor)
 	}
 	if t := p.Tasks; t != nil {
 		line("other tasks", "± %.4f, %+.4f to %+.4f, for what these %d tasks, or clusters of them, are a\nsample of;\n± %.4f if each model had tasks of its own", t.StandardError, t.Interval[0], t.Interval[1], t.Clusters, t.Unpaired)
