@@ -157,7 +157,7 @@ func (d *Imported) Text(w io.Writer) error {
 		for _, t := range l.Tasks {
 			rollouts += len(t.Rollouts)
 		}
-		line("%s: %s with %s by %s (%s), %s, %s", l.Source, cmp.Or(l.Benchmark, "?"), cmp.Or(l.Model, "?"), l.Scorer, l.Format,
+		line("%s: %s with %s by %s (%s), %s, %s", l.Source, cmp.Or(l.Benchmark, "unnamed tasks"), cmp.Or(l.Model, "an unnamed model"), l.Scorer, l.Format,
 			display.Count(len(l.Tasks), "task", "tasks"), display.Count(rollouts, "rollout", "rollouts"))
 		for _, note := range l.Notes {
 			line("  %s", note)
