@@ -109,7 +109,7 @@ func TestPairsHaveTheirError(t *testing.T) {
 	}
 	const draws = 300
 	for name, c := range couples {
-		var sum, squares, stated, exact, factor, covered, wanted float64
+		var sum, squares, stated, exact, factor, covered, wanted, scores float64
 		for k := range draws {
 			random := seed.Root(3).Child(name).Index(k).Stream()
 			d, variance := contest(t, []int{2, 2, 4}, []float64{0.2, 0.3, 0.5}, a, b, c.draw, c.variance, &random)
@@ -117,6 +117,9 @@ func TestPairsHaveTheirError(t *testing.T) {
 			stated, exact, factor = stated+d.StandardError*d.StandardError, exact+variance, factor+d.Factor/draws
 			if d.Low <= truth && truth <= d.High {
 				covered++
+			}
+			for _, v := range d.Variances {
+				scores += v / draws
 			}
 		}
 		for i := range a {
@@ -133,6 +136,9 @@ func TestPairsHaveTheirError(t *testing.T) {
 		}
 		if covered /= draws; covered < 0.915 || covered > 0.985 { // .95 ± .013
 			t.Errorf("%s: a coverage of %v", name, covered)
+		}
+		if r := scores / (wanted * apart); r < 0.9 || r > 1.15 {
+			t.Errorf("%s: scores are %v of the variances", name, r)
 		}
 		if math.Abs(factor-wanted) > 0.05 {
 			t.Errorf("%s: a factor of %v, want about %v", name, factor, wanted)
@@ -160,6 +166,12 @@ func TestPairsOfTwins(t *testing.T) {
 			t.Errorf("twins by %d: %+v", n, d)
 		}
 		last = d.StandardError
+		for i := range twins {
+			twins[i] = must(estimate.NewPairs([][]float64{slices.Repeat([]float64{1}, n)}, [][]float64{slices.Repeat([]float64{1}, n)}, []float64{1}, 0))
+		}
+		if d := must(estimate.DifferenceOf(prior, twins)); d.Factor != 1 || d.Correlation != 0 {
+			t.Errorf("rewards that do not vary by %d: %+v", n, d)
+		}
 		x, y := must(estimate.DifferenceOf(prior, graded)), must(estimate.DifferenceOf(prior, turned))
 		if math.Abs(x.Value+y.Value) > 1e-12 || math.Abs(x.Low+y.High) > 1e-12 || math.Abs(x.StandardError-y.StandardError) > 1e-12 || math.Abs(x.Factor-y.Factor) > 1e-12 {
 			t.Errorf("graded by %d: %+v, turned %+v", n, x, y)
