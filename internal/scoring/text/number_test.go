@@ -184,10 +184,10 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// TestTime would take hours if any of these took quadratic time in the text.
+// TestTimeOfNumbers would take hours if any of these took quadratic time in the text.
 func TestTimeOfNumbers(*testing.T) {
 	for _, piece := range []string{"1 ", "1/2 ", "-$ 1 ", "1,", `\frac{1}{2}`, "1e9 ", "1 1/2", `\text{`, "½", "x2 ", "          1"} {
-		for _, text := range []string{strings.Repeat(piece, 4<<20/len(piece)), `\boxed{` + strings.Repeat(piece, 1900/len(piece)) + "}"} {
+		for _, text := range []string{strings.Repeat(piece, 1<<20/len(piece)), `\boxed{` + strings.Repeat(piece, 1900/len(piece)) + "}"} {
 			check(NewNumber("1", ""), text)
 		}
 	}
