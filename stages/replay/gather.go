@@ -12,18 +12,6 @@ import (
 	"speceval/pipeline/pair"
 )
 
-// readAll reads the rows of files, one file after the other.
-func readAll[T any](job *dag.Job, files []string) (all []T, err error) {
-	for _, file := range files {
-		rows, err := dag.ReadRows[T](job, file)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
-	}
-	return all, nil
-}
-
 // each are the units or files of all pairs, in the pairs' order.
 func (b *builder) each(of func(pair.Pair) string) (all []string) {
 	for _, p := range b.pairs {
@@ -76,7 +64,7 @@ func (b *builder) twoStageUnit() dag.Unit {
 	ids := b.each(profileID)
 	u := b.gather(twoStageID, nil, []string{variance.TwoStageFile, variance.CandidatesFile}, ids...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		all, err := readAll[variance.Ratio](job, parts(ids))
+		all, err := dag.ReadRows[variance.Ratio](job, parts(ids)...)
 		if err != nil {
 			return err
 		}
@@ -109,7 +97,7 @@ func (b *builder) differencesUnit() dag.Unit {
 				strength[choice{r.Key(), r.Budget}] = *r.Alpha
 			}
 		}
-		all, err := readAll[variance.Difference](job, slices.Concat(b.each(differencesPart), b.eachOf(knowing(), stagesDifferences)))
+		all, err := dag.ReadRows[variance.Difference](job, slices.Concat(b.each(differencesPart), b.eachOf(knowing(), stagesDifferences))...)
 		if err != nil {
 			return err
 		}
@@ -125,7 +113,7 @@ func (b *builder) differencesUnit() dag.Unit {
 func sortedUnit[T result](b *builder, id, output, schema string, files, needs []string) dag.Unit {
 	u := b.gather(id, nil, []string{output}, needs...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		all, err := readAll[T](job, files)
+		all, err := dag.ReadRows[T](job, files...)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,7 @@ func (b *builder) suiteUnits() (units []dag.Unit) {
 	}
 	all := b.gather(suiteID, nil, []string{variance.SuiteFile}, ids...)
 	all.Run = func(_ context.Context, job *dag.Job) error {
-		rows, err := readAll[variance.Suite](job, parts(ids))
+		rows, err := dag.ReadRows[variance.Suite](job, parts(ids)...)
 		if err != nil {
 			return err
 		}

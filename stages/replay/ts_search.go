@@ -20,7 +20,7 @@ func tsGather(job *dag.Job, heats ...[]dag.Unit) (tsSearch, error) {
 	all := make([][]tsRow, len(heats))
 	for k, heat := range heats {
 		var err error
-		if all[k], err = readAll[tsRow](job, parts(unitIDs(heat))); err != nil {
+		if all[k], err = dag.ReadRows[tsRow](job, parts(unitIDs(heat))...); err != nil {
 			return tsSearch{}, err
 		}
 	}
