@@ -64,13 +64,28 @@ func Siblings(all []Pair, of Pair) []Pair {
 	return siblings
 }
 
-// Feed makes the profile an input of a unit.
-func (p Pair) Feed(u *dag.Unit) {
-	if p.known != nil {
-		u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.digest})
-		return
+// Feed makes the profiles of pairs inputs of a unit.
+func Feed(u *dag.Unit, pairs ...Pair) {
+	u.Needs = slices.Clip(u.Needs)
+	for _, p := range pairs {
+		if p.known != nil {
+			u.Sources = append(u.Sources, dag.Source{Name: "profile " + p.Name(), SHA256: p.digest})
+		} else {
+			u.Needs = append(u.Needs, p.by)
+		}
 	}
-	u.Needs = append(u.Needs[:len(u.Needs):len(u.Needs)], p.by)
+}
+
+// Profiles are the profiles of pairs, for a unit that Feed has given them to.
+func Profiles(job *dag.Job, pairs []Pair) (all []profile.Profile, err error) {
+	for _, pair := range pairs {
+		p, err := pair.Profile(job)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
 }
 
 // Profile is the pair's profile, for a unit that Feed has given it to. One that

@@ -31,7 +31,7 @@ func read(t *testing.T, p pair.Pair, made ...profile.Profile) (got profile.Profi
 		}
 		return job.Write("read.txt", -1, func(io.Writer) error { return nil })
 	}}
-	p.Feed(&reader)
+	pair.Feed(&reader, p)
 	writer := dag.Unit{ID: "make", Outputs: []string{"made.parquet"}, Run: func(_ context.Context, job *dag.Job) error {
 		return job.Write("made.parquet", 2, func(w io.Writer) error { return profile.Write(w, made, nil) })
 	}}
@@ -70,8 +70,8 @@ func TestAPairKnowsItsProfile(t *testing.T) {
 
 func TestAKnownProfileIsPartOfTheKey(t *testing.T) {
 	var a, b dag.Unit
-	pair.Known(quiz(1, 2)).Feed(&a)
-	pair.Known(quiz(1, 3)).Feed(&b)
+	pair.Feed(&a, pair.Known(quiz(1, 2)))
+	pair.Feed(&b, pair.Known(quiz(1, 3)))
 	if len(a.Sources) != 1 || len(a.Needs) != 0 || a.Sources[0].Name != b.Sources[0].Name || a.Sources[0].SHA256 == b.Sources[0].SHA256 {
 		t.Errorf("%+v and %+v", a, b)
 	}

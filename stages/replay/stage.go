@@ -175,11 +175,9 @@ type profileWork func(ctx context.Context, job *dag.Job, p profile.Profile, at s
 
 // onProfile makes a unit work on one profile, and on the profiles of its donors.
 func (b *builder) onProfile(u *dag.Unit, of pair.Pair, known *policy.Donors, work profileWork) {
-	of.Feed(u)
+	pair.Feed(u, of)
 	if known.Siblings {
-		for _, p := range pair.Siblings(b.pairs, of) {
-			p.Feed(u)
-		}
+		pair.Feed(u, pair.Siblings(b.pairs, of)...)
 	}
 	at := b.branch(u.ID)
 	u.Seed = at.Label()
@@ -219,22 +217,14 @@ func (b *builder) branch(id string) seed.Seed {
 
 // sources reads the profiles that donors of a profile are counted on, or drawn from:
 // its siblings', or its own.
-func (b *builder) sources(job *dag.Job, of pair.Pair, known *policy.Donors) (all []profile.Profile, err error) {
-	pairs := []pair.Pair{of}
+func (b *builder) sources(job *dag.Job, of pair.Pair, known *policy.Donors) ([]profile.Profile, error) {
 	switch {
 	case known == policy.None:
 		return nil, nil
 	case known.Siblings:
-		pairs = pair.Siblings(b.pairs, of)
+		return pair.Profiles(job, pair.Siblings(b.pairs, of))
 	}
-	for _, p := range pairs {
-		source, err := p.Profile(job)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, source)
-	}
-	return all, nil
+	return pair.Profiles(job, []pair.Pair{of})
 }
 
 // inStages is the policies that have some donors and decide stage by stage.

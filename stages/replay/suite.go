@@ -69,12 +69,10 @@ func (b *builder) suiteUnit(known *policy.Donors, model string, pairs []pair.Pai
 	at := b.branch(u.ID)
 	u.Seed = at.Label()
 	for _, of := range pairs {
-		of.Feed(&u)
+		pair.Feed(&u, of)
 		u.Cost += b.ofDraws(suiteSeconds) * float64(of.N()*len(b.Budgets)) / suiteTaskSeconds
 		if known.Siblings {
-			for _, p := range pair.Siblings(b.pairs, of) {
-				p.Feed(&u)
-			}
+			pair.Feed(&u, pair.Siblings(b.pairs, of)...)
 		}
 	}
 	u.Run = func(ctx context.Context, job *dag.Job) error {

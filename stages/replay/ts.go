@@ -142,9 +142,7 @@ func (b *builder) tsTrial(id string, keys []string, pairs []pair.Pair, task tsTa
 	}
 	at := seed.Root(b.Seed).Child(name).Child("ts_neyman")
 	u.Seed = at.Label()
-	for _, p := range pairs {
-		p.Feed(&u)
-	}
+	pair.Feed(&u, pairs...)
 	u.Run = func(ctx context.Context, job *dag.Job) (err error) {
 		var picked []tsCandidateAt
 		if task.picked != "" {

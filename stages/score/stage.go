@@ -292,14 +292,13 @@ func (s *Settings) profilesUnit() dag.Unit {
 		u.Needs = append(u.Needs, c.ref())
 	}
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		var all []profile.Profile
+		all, err := pair.Profiles(job, Pairs(*s))
+		if err != nil {
+			return err
+		}
 		rows := 0
-		for _, p := range Pairs(*s) {
-			made, err := p.Profile(job)
-			if err != nil {
-				return err
-			}
-			all, rows = append(all, made), rows+made.N()
+		for _, p := range all {
+			rows += p.N()
 		}
 		return job.Write(ProfilesFile, rows, func(w io.Writer) error {
 			return profile.Write(w, all, job.Footer(profile.Schema))

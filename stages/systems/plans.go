@@ -14,6 +14,7 @@ import (
 	"speceval/method/controller"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // settingKey names a setting in rows of files.
@@ -115,9 +116,7 @@ func (s *Settings) planning(ref dag.Ref, file string, replays ...string) dag.Uni
 	for _, unit := range replays {
 		u.Needs = append(u.Needs, dag.Ref{Stage: "replay", Unit: unit})
 	}
-	for _, p := range s.Pairs {
-		p.Feed(&u)
-	}
+	pair.Feed(&u, s.Pairs...)
 	return u
 }
 
@@ -197,7 +196,7 @@ func (s *setting) planUnit() dag.Unit {
 			return job.Write(s.planFile(), -1, func(w io.Writer) error { return json.NewEncoder(w).Encode(p) })
 		},
 	}
-	s.pair.Feed(&u)
+	pair.Feed(&u, s.pair)
 	return u
 }
 

@@ -104,9 +104,7 @@ func (e execution) simulate(ctx context.Context, memory *[]router.Request) (outc
 func (s *setting) stagedUnit() dag.Unit {
 	u := s.simulation(stagedKind, stagedPlansRef, stagedSeconds*float64(s.stagedRepeats()))
 	u.Outputs = u.Outputs[:1]
-	for _, p := range pair.Siblings(s.Pairs, s.pair) {
-		p.Feed(&u)
-	}
+	pair.Feed(&u, pair.Siblings(s.Pairs, s.pair)...)
 	u.Run = s.timeStaged
 	return u
 }
@@ -136,12 +134,8 @@ func (s *setting) timeStaged(ctx context.Context, job *dag.Job) error {
 	if r.subject, err = s.subject(job); err != nil {
 		return err
 	}
-	for _, p := range pair.Siblings(s.Pairs, s.pair) {
-		sibling, err := p.Profile(job)
-		if err != nil {
-			return err
-		}
-		r.siblings = append(r.siblings, sibling)
+	if r.siblings, err = pair.Profiles(job, pair.Siblings(s.Pairs, s.pair)); err != nil {
+		return err
 	}
 	for repeat := range s.stagedRepeats() {
 		if err := r.repeat(ctx, plans, repeat); err != nil {

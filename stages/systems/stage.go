@@ -189,7 +189,7 @@ func (s *setting) unit(kind string, needs dag.Ref, keys ...string) dag.Unit {
 
 // feed makes the profile, and what coupled rewards follow from, inputs of a unit.
 func (s *setting) feed(u *dag.Unit) {
-	s.pair.Feed(u)
+	pair.Feed(u, s.pair)
 	u.Sources = append(u.Sources, s.ReleasesSource)
 }
 

@@ -19,6 +19,7 @@ import (
 	"speceval/internal/results/variance"
 	"speceval/internal/store/profile"
 	"speceval/pipeline/dag"
+	"speceval/pipeline/pair"
 )
 
 // ExperimentFile is where the report stores the facts of the experiment.
@@ -194,9 +195,7 @@ func (r Reads) Feed(u *dag.Unit, s *Settings) {
 		u.Wants = append(u.Wants, CostsRef)
 	}
 	if r.Profiles {
-		for _, p := range s.Pairs {
-			p.Feed(u)
-		}
+		pair.Feed(u, s.Pairs...)
 	}
 }
 
