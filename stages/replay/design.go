@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,16 +51,8 @@ func gather(g [][]float64, rows []coefficient, share float64) {
 // designed is the policies that have designs, in the order of
 // variance.DesignsFile: HBN, which the others are held against, comes first.
 func designed() policy.List {
-	var first, others policy.List
-	for _, p := range policy.All {
-		switch {
-		case p == policy.HBN:
-			first = append(first, p)
-		case p.HasDesign():
-			others = append(others, p)
-		}
-	}
-	return append(first, others...)
+	others := slices.DeleteFunc(slices.Clone(policy.All), func(p *policy.Policy) bool { return p == policy.HBN || !p.HasDesign() })
+	return append(policy.List{policy.HBN}, others...)
 }
 
 // candidates is the pilot sizes that a policy's designs are chosen from.
@@ -83,49 +76,53 @@ func (b *builder) strengths(p *policy.Policy) []*float64 {
 	return all
 }
 
-// estimateUnits are the units that estimate continuation coefficients.
-func (b *builder) estimateUnits() []dag.Unit {
-	var units []dag.Unit
+// estimate is a unit that estimates coefficients, and what designs it is for.
+type estimate struct {
+	dag.Unit
+	policies   policy.List // of its outputs
+	tasks      int
+	on         *pair.Pair // the profile that the estimates are on; nil: panels of the reference prior
+	alone      bool       // the designs are for that profile alone, not for all with as many tasks
+	replicates int        // of the design
+}
+
+// estimates are the units that estimate continuation coefficients.
+func (b *builder) estimates() (all []estimate) {
 	for _, tasks := range b.sizes {
 		for replicate := range b.Replicates {
 			for _, p := range designed() {
 				if p.Design.OnPanels != nil {
-					units = append(units, b.panelsUnit(p, tasks, replicate))
+					all = append(all, b.onPanels(p, tasks, replicate))
 				}
 			}
 		}
 	}
-	for _, of := range b.pairs {
+	for i := range b.pairs {
 		for _, p := range designed() {
 			if p.Design.OnProfile != nil {
-				units = append(units, b.onProfileUnit(p, of))
+				all = append(all, b.onItsProfile(p, &b.pairs[i]))
 			}
 		}
 		for _, known := range knowing() {
 			if len(onDonors(known)) > 0 {
-				units = append(units, b.onDonorsUnit(known, of))
+				all = append(all, b.onDonorsPrior(known, &b.pairs[i]))
 			}
 		}
 	}
-	return units
+	return all
 }
 
 // estimateUnit is a unit that estimates coefficients for a design.
-func (b *builder) estimateUnit(id string, d policy.Design, tasks int) dag.Unit {
-	u := b.unit(id, append([]string{keySeed, keyBudgets, keyDraws}, d.Keys...))
+func (b *builder) estimateUnit(at string, d policy.Design, tasks int) dag.Unit {
+	u := b.unit("design/"+d.Unit+"/"+at, append([]string{keySeed, keyBudgets, keyDraws}, d.Keys...))
 	u.Cost = b.ofDraws(d.Seconds(tasks))
 	return u
 }
 
-// panelsID is the unit of one replicate of a policy's estimates.
-func panelsID(p *policy.Policy, tasks, replicate int) string {
-	return fmt.Sprintf("design/%s/n=%d/replicate=%d", p.Design.Unit, tasks, replicate)
-}
-
-// panelsUnit estimates a policy's coefficients in one replicate for one task
+// onPanels estimates a policy's coefficients in one replicate for one task
 // count, for all prior strengths.
-func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
-	u := b.estimateUnit(panelsID(p, tasks, replicate), p.Design, tasks)
+func (b *builder) onPanels(p *policy.Policy, tasks, replicate int) estimate {
+	u := b.estimateUnit(fmt.Sprintf("n=%d/replicate=%d", tasks, replicate), p.Design, tasks)
 	at := b.branch(u.ID)
 	u.Seed = at.Label()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
@@ -142,19 +139,14 @@ func (b *builder) panelsUnit(p *policy.Policy, tasks, replicate int) dag.Unit {
 		}
 		return dag.WriteRows(job, u.Outputs[0], coefficientSchema, rows)
 	}
-	return u
+	return estimate{Unit: u, policies: policy.List{p}, tasks: tasks, replicates: b.Replicates}
 }
 
-// onProfileID is the unit of a policy's estimates on a profile.
-func onProfileID(p *policy.Policy, of pair.Pair) string {
-	return "design/" + p.Design.Unit + "/" + of.Name()
-}
-
-// onProfileUnit estimates a policy's coefficients on one profile, in batches of
+// onItsProfile estimates a policy's coefficients on one profile, in batches of
 // draws.
-func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
-	u := b.estimateUnit(onProfileID(p, of), p.Design, of.N())
-	b.onProfile(&u, of, policy.None, rowsOf(u.Outputs[0], coefficientSchema,
+func (b *builder) onItsProfile(p *policy.Policy, of *pair.Pair) estimate {
+	u := b.estimateUnit(of.Name(), p.Design, of.N())
+	b.onProfile(&u, *of, policy.None, rowsOf(u.Outputs[0], coefficientSchema,
 		func(ctx context.Context, _ *dag.Job, known profile.Profile, at seed.Seed) ([]coefficient, error) {
 			estimates, err := p.Design.OnProfile(ctx, probabilities(known), b.cs, b.Draws, at.Stream())
 			if err != nil {
@@ -162,7 +154,7 @@ func (b *builder) onProfileUnit(p *policy.Policy, of pair.Pair) dag.Unit {
 			}
 			return coefficientRows(b.cs, nil, estimates, 0), nil
 		}))
-	return u
+	return estimate{Unit: u, policies: policy.List{p}, tasks: of.N(), on: of, replicates: policy.Batches(b.Draws)}
 }
 
 // Sizes of a design for a profile: its replicates of panels, at the paper's draws, and the
@@ -178,24 +170,19 @@ func onDonors(known *policy.Donors) policy.List {
 	return slices.DeleteFunc(inStages(known), func(p *policy.Policy) bool { return !p.Design.OnDonors })
 }
 
-// onDonorsPart is where the estimates of one policy for a profile are kept.
-func onDonorsPart(p *policy.Policy, of pair.Pair) string {
-	return partFile("design/" + p.Donors.Name + "/" + p.Name + "/" + of.Name())
-}
-
-// onDonorsUnit estimates the coefficients of the policies with some donors for one
+// onDonorsPrior estimates the coefficients of the policies with some donors for one
 // profile, on panels of the prior that the donors inform. Where these are drawn anew,
 // the design is for a draw of its own, and serves all others. A profile without siblings
 // has no donors to be informed by, and a note says so.
-func (b *builder) onDonorsUnit(known *policy.Donors, of pair.Pair) dag.Unit {
-	u := b.unit("design/"+known.Name+"/"+of.Name(), []string{keySeed, keyBudgets, keyDraws})
+func (b *builder) onDonorsPrior(known *policy.Donors, of *pair.Pair) estimate {
+	u, policies := b.unit("design/"+known.Name+"/"+of.Name(), []string{keySeed, keyBudgets, keyDraws}), onDonors(known)
 	u.Cost = donorDesignSeconds * float64(of.N()) / 100
 	u.Outputs = nil
-	for _, p := range onDonors(known) {
-		u.Outputs = append(u.Outputs, onDonorsPart(p, of))
+	for _, p := range policies {
+		u.Outputs = append(u.Outputs, partFile("design/"+known.Name+"/"+p.Name+"/"+of.Name()))
 	}
-	b.onProfile(&u, of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error {
-		sources, err := b.sources(job, of, known)
+	b.onProfile(&u, *of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error {
+		sources, err := b.sources(job, *of, known)
 		if err != nil {
 			return err
 		}
@@ -208,18 +195,18 @@ func (b *builder) onDonorsUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 				return err
 			}
 		}
-		for k, policy := range onDonors(known) {
+		for k, p := range policies {
 			var rows []coefficient
 			if estimates != nil {
-				rows = coefficientRows(b.candidates(policy), nil, estimates[k], 0)
+				rows = coefficientRows(b.candidates(p), nil, estimates[k], 0)
 			}
-			if err := dag.WriteRows(job, onDonorsPart(policy, of), coefficientSchema, rows); err != nil {
+			if err := dag.WriteRows(job, u.Outputs[k], coefficientSchema, rows); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return u
+	return estimate{u, policies, of.N(), of, true, donorReplicates}
 }
 
 // estimateOnDonors is the estimates of the policies, of every candidate. All have the same.
@@ -250,13 +237,9 @@ func informedBy(known *policy.Donors, p profile.Profile, sources []profile.Profi
 	return informed.New(p.N(), donors)
 }
 
-// designsUnit selects the designs of all policies from the estimates of the
-// given units.
-func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
-	u := b.gather(designsID, []string{keyBudgets, keyReplicates, keyAlphas}, []string{variance.DesignsFile, partFile(selectedID)})
-	for _, e := range estimates {
-		need(&u, []string{e.ID})
-	}
+// designsUnit selects the designs of all policies from the estimates, which units make.
+func (b *builder) designsUnit(estimates []estimate, units []dag.Unit) dag.Unit {
+	u := b.gather(designsID, []string{keyBudgets, keyReplicates, keyAlphas}, []string{variance.DesignsFile, partFile(selectedID)}, ids(units...)...)
 	for _, p := range designed() {
 		if as := p.Design.As; as != nil { // a design without estimates of its own to make the unit stale
 			u.Config["policy."+p.Key().String()] = "designs of " + as.Key().String()
@@ -265,8 +248,8 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		var rows []variance.Design
 		for _, p := range designed() {
-			for _, s := range b.selections(p) {
-				more, err := b.selected(job, p, s)
+			for _, same := range ofDesigns(estimates, p) {
+				more, err := b.selected(job, p, same)
 				if err != nil {
 					return err
 				}
@@ -293,54 +276,36 @@ func (b *builder) designsUnit(estimates []dag.Unit) dag.Unit {
 	return u
 }
 
-// selection is the input that a policy's designs are selected by, for all profiles with as
-// many tasks or for one.
-type selection struct {
-	tasks      int
-	of         *pair.Pair // nil: all profiles with as many tasks
-	replicates int
-	files      []string // of estimates
-	profiles   bool     // estimates on profiles, pooled (paper, Eq. 17); none of degenerate ones
+// ofDesigns is a policy's estimates by the design that they are for: for all profiles with as
+// many tasks, in rising order, or for one.
+func ofDesigns(all []estimate, p *policy.Policy) [][]estimate {
+	own := slices.DeleteFunc(slices.Clone(all), func(e estimate) bool { return !slices.Contains(e.policies, p) })
+	slices.SortStableFunc(own, func(a, b estimate) int {
+		if a.alone {
+			return 0
+		}
+		return cmp.Compare(a.tasks, b.tasks)
+	})
+	return dag.Group(own, func(e estimate) any {
+		if e.alone {
+			return e.ID
+		}
+		return e.tasks
+	})
 }
 
-// selections are the selections of a policy, none if it has no estimates of its own.
-func (b *builder) selections(p *policy.Policy) (all []selection) {
-	for _, tasks := range b.sizes {
-		switch {
-		case p.Design.OnPanels != nil:
-			s := selection{tasks: tasks, replicates: b.Replicates}
-			for replicate := range b.Replicates {
-				s.files = append(s.files, partFile(panelsID(p, tasks, replicate)))
-			}
-			all = append(all, s)
-		case p.Design.OnProfile != nil:
-			s := selection{tasks: tasks, replicates: policy.Batches(b.Draws), profiles: true}
-			for _, of := range b.pairs {
-				if of.N() == tasks {
-					s.files = append(s.files, partFile(onProfileID(p, of)))
-				}
-			}
-			all = append(all, s)
-		}
-	}
-	if p.Design.OnDonors {
-		for i, of := range b.pairs {
-			all = append(all, selection{of.N(), &b.pairs[i], donorReplicates, []string{onDonorsPart(p, of)}, true})
-		}
-	}
-	return all
-}
-
-// selected is a policy's designs, one prior strength after the other. There are none
-// where all profiles are degenerate.
-func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]variance.Design, error) {
+// selected is a policy's designs by the estimates for them, one prior strength after the other.
+// Estimates on profiles are pooled (paper, Eq. 17), and there are none on degenerate ones: no
+// designs where all are.
+func (b *builder) selected(job *dag.Job, p *policy.Policy, from []estimate) ([]variance.Design, error) {
+	like := from[0]
 	var estimates [][]coefficient
-	for _, file := range s.files {
-		rows, err := dag.ReadRows[coefficient](job, file)
+	for _, e := range from {
+		rows, err := dag.ReadRows[coefficient](job, e.Outputs[slices.Index(e.policies, p)])
 		if err != nil {
 			return nil, err
 		}
-		if len(rows) > 0 || !s.profiles {
+		if len(rows) > 0 || e.on == nil {
 			estimates = append(estimates, rows)
 		}
 	}
@@ -348,7 +313,7 @@ func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]varia
 		return nil, nil
 	}
 	share := 1.0
-	if s.profiles {
+	if like.on != nil {
 		share /= float64(len(estimates))
 	}
 	var all []variance.Design
@@ -356,16 +321,16 @@ func (b *builder) selected(job *dag.Job, p *policy.Policy, s selection) ([]varia
 	for a, alpha := range strengths {
 		g := make([][]float64, len(cs))
 		for k := range g {
-			g[k] = make([]float64, s.replicates)
+			g[k] = make([]float64, like.replicates)
 		}
 		for _, rows := range estimates {
 			gather(g, rows[a*len(rows)/len(strengths):(a+1)*len(rows)/len(strengths)], share)
 		}
-		all = append(all, designs(p, s.tasks, alpha, cs, g)...)
+		all = append(all, designs(p, like.tasks, alpha, cs, g)...)
 	}
-	if s.of != nil {
+	if like.alone {
 		for i := range all {
-			all[i].Benchmark, all[i].Model = &s.of.Benchmark, &s.of.Model
+			all[i].Benchmark, all[i].Model = &like.on.Benchmark, &like.on.Model
 		}
 	}
 	return all, nil

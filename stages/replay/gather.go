@@ -9,39 +9,10 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/results/variance"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/pair"
 )
 
-// each are the units or files of all pairs, in the pairs' order.
-func (b *builder) each(of func(pair.Pair) string) (all []string) {
-	for _, p := range b.pairs {
-		all = append(all, of(p))
-	}
-	return all
-}
-
-// eachOf are the units or files of the policies in stages, by donors and pair.
-func (b *builder) eachOf(donors []*policy.Donors, of func(*policy.Donors, pair.Pair) string) (all []string) {
-	for _, known := range donors {
-		all = append(all, b.each(func(p pair.Pair) string { return of(known, p) })...)
-	}
-	return all
-}
-
-// parts are the files of some units.
-func parts(ids []string) (files []string) {
-	for _, id := range ids {
-		files = append(files, partFile(id))
-	}
-	return files
-}
-
-// result is a row of a file of all profiles.
-type result interface{ Of() variance.Subject }
-
-// sortRows sorts rows by profile, budget and policy; rows of one key keep
-// their order.
-func sortRows[T result](rows []T) {
+// writeSorted writes rows by profile, budget and policy; rows of one key keep their order.
+func writeSorted[T interface{ Of() variance.Subject }](job *dag.Job, output, schema string, rows []T) error {
 	slices.SortStableFunc(rows, func(x, y T) int {
 		a, b := x.Of(), y.Of()
 		return cmp.Or(
@@ -50,26 +21,20 @@ func sortRows[T result](rows []T) {
 			cmp.Compare(policy.All.Order(a.Key()), policy.All.Order(b.Key())),
 		)
 	})
-}
-
-// writeSorted sorts rows and writes them.
-func writeSorted[T result](job *dag.Job, output, schema string, rows []T) error {
-	sortRows(rows)
 	return dag.WriteRows(job, output, schema, rows)
 }
 
 // twoStageUnit gathers the ratios of all profiles and keeps the prior strength
 // with the least mean at each budget (paper, Eq. 22).
-func (b *builder) twoStageUnit() dag.Unit {
-	ids := b.each(profileID)
-	u := b.gather(twoStageID, nil, []string{variance.TwoStageFile, variance.CandidatesFile}, ids...)
+func (b *builder) twoStageUnit(profiles []dag.Unit) dag.Unit {
+	u := b.gather(twoStageID, nil, []string{variance.TwoStageFile, variance.CandidatesFile}, ids(profiles...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
-		all, err := dag.ReadRows[variance.Ratio](job, parts(ids)...)
+		all, err := dag.ReadRows[variance.Ratio](job, outputs(0, profiles...)...)
 		if err != nil {
 			return err
 		}
 		if len(all) == 0 {
-			return fmt.Errorf("none of the %d profiles can be evaluated: a profile needs a task that some rollouts pass and others fail", len(b.pairs))
+			return fmt.Errorf("none of the %d profiles can be evaluated: a profile needs a task that some rollouts pass and others fail", len(profiles))
 		}
 		ratios, strengths := tune(all)
 		if err := writeSorted(job, variance.TwoStageFile, ratioSchema, ratios); err != nil {
@@ -83,9 +48,9 @@ func (b *builder) twoStageUnit() dag.Unit {
 // differencesUnit gathers the paired differences of all profiles and keeps the
 // prior strength that was selected at each budget. TS-Neyman has draws
 // of its own, so there is none of it.
-func (b *builder) differencesUnit() dag.Unit {
-	u := b.gather(differencesID, nil, []string{variance.DifferencesFile},
-		slices.Concat([]string{twoStageID}, b.each(profileID), b.eachOf(knowing(), stagesID))...)
+func (b *builder) differencesUnit(profiles, stages []dag.Unit) dag.Unit {
+	replays := slices.Concat(profiles, stages)
+	u := b.gather(differencesID, nil, []string{variance.DifferencesFile}, append([]string{twoStageID}, ids(replays...)...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		ratios, err := dag.ReadRows[variance.Ratio](job, variance.TwoStageFile)
 		if err != nil {
@@ -97,7 +62,7 @@ func (b *builder) differencesUnit() dag.Unit {
 				strength[choice{r.Key(), r.Budget}] = *r.Alpha
 			}
 		}
-		all, err := dag.ReadRows[variance.Difference](job, slices.Concat(b.each(differencesPart), b.eachOf(knowing(), stagesDifferences))...)
+		all, err := dag.ReadRows[variance.Difference](job, outputs(1, replays...)...)
 		if err != nil {
 			return err
 		}
@@ -110,7 +75,7 @@ func (b *builder) differencesUnit() dag.Unit {
 }
 
 // sortedUnit gathers the rows of some files of the units that it needs.
-func sortedUnit[T result](b *builder, id, output, schema string, files, needs []string) dag.Unit {
+func sortedUnit[T interface{ Of() variance.Subject }](b *builder, id, output, schema string, files, needs []string) dag.Unit {
 	u := b.gather(id, nil, []string{output}, needs...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		all, err := dag.ReadRows[T](job, files...)
@@ -122,18 +87,18 @@ func sortedUnit[T result](b *builder, id, output, schema string, files, needs []
 	return u
 }
 
-// errorsUnit gathers the errors of all ratios that come from the profiles.
-func (b *builder) errorsUnit() dag.Unit {
-	resampled := b.each(resampleID)
+// errorsUnit gathers the errors of all ratios that come from the profiles: policies whose donors
+// are drawn anew have none.
+func (b *builder) errorsUnit(resampled, stages []dag.Unit) dag.Unit {
+	stages = slices.DeleteFunc(slices.Clone(stages), func(u dag.Unit) bool { return len(u.Outputs) < 3 })
 	return sortedUnit[variance.ProfileError](b, errorsID, variance.ErrorsFile, errorSchema,
-		slices.Concat(parts(resampled), b.eachOf(counted(), stagesErrors)), slices.Concat(resampled, b.eachOf(counted(), stagesID)))
+		append(outputs(0, resampled...), outputs(2, stages...)...), ids(slices.Concat(resampled, stages)...))
 }
 
 // ratiosUnit gathers the ratios of all policies.
-func (b *builder) ratiosUnit() dag.Unit {
-	stages := b.eachOf(knowing(), stagesID)
+func (b *builder) ratiosUnit(stages []dag.Unit) dag.Unit {
 	return sortedUnit[variance.Ratio](b, ratiosID, variance.RatiosFile, ratioSchema,
-		append([]string{variance.TwoStageFile, tsRatiosFile}, parts(stages)...), append([]string{twoStageID, tsID}, stages...))
+		append([]string{variance.TwoStageFile, tsRatiosFile}, outputs(0, stages...)...), append([]string{twoStageID, tsID}, ids(stages...)...))
 }
 
 // choice is the policy and budget that a prior strength is chosen for.

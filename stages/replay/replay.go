@@ -242,18 +242,12 @@ func differences(ratios []variance.Ratio, runs []*replayed) []variance.Differenc
 	return rows
 }
 
-// profileID is the unit that replays a profile.
-func profileID(p pair.Pair) string { return "profile/" + p.Name() }
-
-// differencesPart is where it keeps the differences to HBN, of all prior strengths.
-func differencesPart(p pair.Pair) string { return partFile("differences/" + p.Name()) }
-
 // profileUnit replays every policy on one profile; all prior strengths are
 // replayed, each with its own design, and held against HBN.
 func (b *builder) profileUnit(of pair.Pair) dag.Unit {
-	u := b.unit(profileID(of), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
+	u := b.unit("profile/"+of.Name(), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
 	u.Cost = b.ofDraws(profileSeconds)
-	u.Outputs = append(u.Outputs, differencesPart(of))
+	u.Outputs = append(u.Outputs, partFile("differences/"+of.Name()))
 	b.replayUnit(&u, of, policy.None, func(ctx context.Context, _ *dag.Job, p profile.Profile, designs []variance.Design, prior *neyman.Prior, at seed.Seed) (r results, err error) {
 		designs = slices.DeleteFunc(designs, func(d variance.Design) bool {
 			p := policy.All.Find(d.Key())

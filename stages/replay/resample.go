@@ -104,13 +104,10 @@ const (
 	keyResampleDraws = "replay.resample_draws"
 )
 
-// resampleID is the unit that redraws a profile.
-func resampleID(p pair.Pair) string { return "resample/" + p.Name() }
-
 // resampleUnit finds the errors of one profile's ratios under the designs as they are stored:
 // of two-stage policies, and of allocations known beforehand.
 func (b *builder) resampleUnit(of pair.Pair) dag.Unit {
-	u := b.unit(resampleID(of), []string{keySeed, keyOrder, keyResamples, keyResampleDraws}, twoStageID)
+	u := b.unit("resample/"+of.Name(), []string{keySeed, keyOrder, keyResamples, keyResampleDraws}, twoStageID)
 	draws := max(pilotGroups, b.ResampleDraws)
 	u.Cost = resampleSeconds * float64(draws) / paperResampleDraws
 	b.onProfile(&u, of, policy.None, rowsOf(u.Outputs[0], errorSchema, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.ProfileError, error) {

@@ -122,26 +122,25 @@ type builder struct {
 	cs    pilot.Candidates
 }
 
+// units are the units of the stage, each after the units that it needs.
 func (b *builder) units() []dag.Unit {
-	units := b.estimateUnits()
-	units = append(units, b.designsUnit(units))
+	estimates := b.estimates()
+	var designing, profiles, stages, resampled []dag.Unit
+	for _, e := range estimates {
+		designing = append(designing, e.Unit)
+	}
 	for _, of := range b.pairs {
-		units = append(units, b.profileUnit(of))
+		profiles, resampled = append(profiles, b.profileUnit(of)), append(resampled, b.resampleUnit(of))
 	}
 	for _, known := range knowing() {
 		for _, of := range b.pairs {
-			units = append(units, b.stagesUnit(known, of))
+			stages = append(stages, b.stagesUnit(known, of))
 		}
 	}
-	units = append(units, b.twoStageUnit(), b.differencesUnit())
-	for _, of := range b.pairs {
-		units = append(units, b.resampleUnit(of))
-	}
-	units = append(units, b.errorsUnit())
-	units = append(units, b.caseUnits()...)
-	units = append(units, b.tsUnits()...)
-	units = append(units, b.suiteUnits()...)
-	return append(units, b.ratiosUnit())
+	return slices.Concat(designing, []dag.Unit{b.designsUnit(estimates, designing)}, profiles, stages,
+		[]dag.Unit{b.twoStageUnit(profiles), b.differencesUnit(profiles, stages)},
+		resampled, []dag.Unit{b.errorsUnit(resampled, stages)},
+		b.caseUnits(), b.tsUnits(), b.suiteUnits(), []dag.Unit{b.ratiosUnit(stages)})
 }
 
 // unit is a unit that reads keys of the configuration, needs other units of the stage,
@@ -151,7 +150,9 @@ func (b *builder) unit(id string, keys []string, needs ...string) dag.Unit {
 	if len(keys) > 0 {
 		u.Config = b.Slice(keys...)
 	}
-	need(&u, needs)
+	for _, other := range needs {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: other})
+	}
 	return u
 }
 
@@ -162,11 +163,20 @@ func (b *builder) gather(id string, keys []string, outputs []string, needs ...st
 	return u
 }
 
-// need makes a unit wait for others of the stage.
-func need(u *dag.Unit, ids []string) {
-	for _, id := range ids {
-		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: id})
+// ids are the names of units.
+func ids(units ...dag.Unit) (all []string) {
+	for _, u := range units {
+		all = append(all, u.ID)
 	}
+	return all
+}
+
+// outputs are the first, second or third output of units, by its index.
+func outputs(index int, units ...dag.Unit) (files []string) {
+	for _, u := range units {
+		files = append(files, u.Outputs[index])
+	}
+	return files
 }
 
 // profileWork is the work of a unit on a profile, which draws from the unit's branch of the
@@ -237,12 +247,6 @@ func inStages(known *policy.Donors) policy.List {
 // knowing is the donors that policies in stages have.
 func knowing() []*policy.Donors {
 	return slices.DeleteFunc(slices.Clone(policy.AllDonors), func(d *policy.Donors) bool { return len(inStages(d)) == 0 })
-}
-
-// counted is the donors whose policies have errors that come from the profiles: all
-// that are not drawn anew.
-func counted() []*policy.Donors {
-	return slices.DeleteFunc(knowing(), func(d *policy.Donors) bool { return d.Rollouts > 0 })
 }
 
 // What units take, in seconds of one core at the paper's precision, as measured

@@ -171,33 +171,18 @@ func (r *replicated) next() {
 	r.within = sample{}
 }
 
-// stagesID is the unit that replays the policies in stages with some donors on a
-// profile.
-func stagesID(known *policy.Donors, p pair.Pair) string {
-	return "stages/" + known.Name + "/" + p.Name()
-}
-
-// stagesDifferences is where it keeps the differences to HBN.
-func stagesDifferences(known *policy.Donors, p pair.Pair) string {
-	return partFile("differences/" + known.Name + "/" + p.Name())
-}
-
-// stagesErrors is where it keeps the errors that come from the profile.
-func stagesErrors(known *policy.Donors, p pair.Pair) string {
-	return partFile("errors/" + known.Name + "/" + p.Name())
-}
-
 // stagesUnit replays the policies in stages that have some donors on one profile. A
 // profile without siblings has none to be informed by: it is replayed without, and
 // a note says so.
 func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
-	u := b.unit(stagesID(known, of), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
+	at := "/" + known.Name + "/" + of.Name()
+	u := b.unit("stages"+at, []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
 	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
 	draws, replicates := drawsOf(known, b.Draws)
 	u.Cost *= float64(draws*replicates) / float64(b.Draws)
-	u.Outputs = append(u.Outputs, stagesDifferences(known, of))
+	u.Outputs = append(u.Outputs, partFile("differences"+at))
 	if known.Rollouts == 0 {
-		u.Outputs = append(u.Outputs, stagesErrors(known, of))
+		u.Outputs = append(u.Outputs, partFile("errors"+at))
 	}
 	b.replayUnit(&u, of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, selected []variance.Design, prior *neyman.Prior, at seed.Seed) (results, error) {
 		sources, err := b.sources(job, of, known)

@@ -32,28 +32,27 @@ const (
 
 // suiteUnits are a unit for each donors and each model with several benchmarks, and one that
 // gathers their rows; none where no model has several.
-func (b *builder) suiteUnits() (units []dag.Unit) {
+func (b *builder) suiteUnits() []dag.Unit {
 	of := map[string][]pair.Pair{}
 	var models []string
+	var units []dag.Unit
 	for _, p := range b.pairs {
 		if of[p.Model] = append(of[p.Model], p); len(of[p.Model]) == 2 {
 			models = append(models, p.Model)
 		}
 	}
 	slices.Sort(models)
-	var ids []string
 	for _, known := range []*policy.Donors{policy.None, policy.Siblings} {
 		for _, model := range models {
-			u := b.suiteUnit(known, model, of[model])
-			units, ids = append(units, u), append(ids, u.ID)
+			units = append(units, b.suiteUnit(known, model, of[model]))
 		}
 	}
 	if len(units) == 0 {
 		return nil
 	}
-	all := b.gather(suiteID, nil, []string{variance.SuiteFile}, ids...)
+	all := b.gather(suiteID, nil, []string{variance.SuiteFile}, ids(units...)...)
 	all.Run = func(_ context.Context, job *dag.Job) error {
-		rows, err := dag.ReadRows[variance.Suite](job, parts(ids)...)
+		rows, err := dag.ReadRows[variance.Suite](job, outputs(0, units...)...)
 		if err != nil {
 			return err
 		}

@@ -137,7 +137,7 @@ func (b *builder) tsTrial(id string, keys []string, pairs []pair.Pair, task tsTa
 	u := b.unit(id, append([]string{keySeed, keyBudgets, keyTSWarmStarts}, keys...))
 	u.Cost = b.tsCost(pairs, task)
 	if task.picked != "" {
-		need(&u, []string{task.picked})
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: task.picked})
 		u.Cost *= task.part
 	}
 	at := seed.Root(b.Seed).Child(name).Child("ts_neyman")

@@ -20,7 +20,7 @@ func tsGather(job *dag.Job, heats ...[]dag.Unit) (tsSearch, error) {
 	all := make([][]tsRow, len(heats))
 	for k, heat := range heats {
 		var err error
-		if all[k], err = dag.ReadRows[tsRow](job, parts(unitIDs(heat))...); err != nil {
+		if all[k], err = dag.ReadRows[tsRow](job, outputs(0, heat...)...); err != nil {
 			return tsSearch{}, err
 		}
 	}
@@ -29,7 +29,7 @@ func tsGather(job *dag.Job, heats ...[]dag.Unit) (tsSearch, error) {
 
 // tsPickUnit is the unit that picks the candidates that go on after some heats.
 func (b *builder) tsPickUnit(id string, keys []string, pick func(tsSearch) []tsCandidateAt, heats ...[]dag.Unit) dag.Unit {
-	u := b.unit(id, keys, unitIDs(slices.Concat(heats...))...)
+	u := b.unit(id, keys, ids(slices.Concat(heats...)...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		search, err := tsGather(job, heats...)
 		if err != nil {
@@ -40,19 +40,11 @@ func (b *builder) tsPickUnit(id string, keys []string, pick func(tsSearch) []tsC
 	return u
 }
 
-// unitIDs are the names of units.
-func unitIDs(units []dag.Unit) (ids []string) {
-	for _, u := range units {
-		ids = append(ids, u.ID)
-	}
-	return ids
-}
-
 // tsSelectUnit is the unit that sums up the search: the mean of every candidate
 // and the one that is best at each budget. Finalists are judged by their further
 // trajectories alone, so that luck in the race does not count twice.
 func (b *builder) tsSelectUnit(finals []dag.Unit, heats ...[]dag.Unit) dag.Unit {
-	u := b.gather(tsID, []string{keyTSSearch, keyTSAlphas}, []string{variance.SearchFile, tsRatiosFile}, unitIDs(append(slices.Concat(heats...), finals...))...)
+	u := b.gather(tsID, []string{keyTSSearch, keyTSAlphas}, []string{variance.SearchFile, tsRatiosFile}, ids(append(slices.Concat(heats...), finals...)...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		first, err := tsGather(job, heats...)
 		if err != nil {
