@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -33,18 +34,13 @@ const (
 // suiteUnits are a unit for each donors and each model with several benchmarks, and one that
 // gathers their rows; none where no model has several.
 func (b *builder) suiteUnits() []dag.Unit {
-	of := map[string][]pair.Pair{}
-	var models []string
+	suites := dag.Group(b.pairs, func(p pair.Pair) string { return p.Model })
+	suites = slices.DeleteFunc(suites, func(pairs []pair.Pair) bool { return len(pairs) < 2 })
+	slices.SortFunc(suites, func(a, b []pair.Pair) int { return cmp.Compare(a[0].Model, b[0].Model) })
 	var units []dag.Unit
-	for _, p := range b.pairs {
-		if of[p.Model] = append(of[p.Model], p); len(of[p.Model]) == 2 {
-			models = append(models, p.Model)
-		}
-	}
-	slices.Sort(models)
 	for _, known := range []*policy.Donors{policy.None, policy.Siblings} {
-		for _, model := range models {
-			units = append(units, b.suiteUnit(known, model, of[model]))
+		for _, pairs := range suites {
+			units = append(units, b.suiteUnit(known, pairs))
 		}
 	}
 	if len(units) == 0 {
@@ -63,8 +59,8 @@ func (b *builder) suiteUnits() []dag.Unit {
 
 // suiteUnit evaluates all benchmarks of a model under one budget. A suite has two benchmarks
 // with variance at least, or no rows.
-func (b *builder) suiteUnit(known *policy.Donors, model string, pairs []pair.Pair) dag.Unit {
-	u := b.unit(suiteID+"/"+known.Name+"/"+model, []string{keySeed, keyBudgets, keyDraws})
+func (b *builder) suiteUnit(known *policy.Donors, pairs []pair.Pair) dag.Unit {
+	u := b.unit(suiteID+"/"+known.Name+"/"+pairs[0].Model, []string{keySeed, keyBudgets, keyDraws})
 	at := b.branch(u.ID)
 	u.Seed = at.Label()
 	for _, of := range pairs {

@@ -256,7 +256,7 @@ func (c tsCandidate) errors(ctx context.Context, probabilities []float64, warm i
 		raw, controlled := c.states.Squares(tsneyman.Trajectories{
 			P: probabilities, Warm: warm, Rollouts: rollouts[k], Begin: begin, Pass: outcomes.Pass,
 		})
-		uniform := uniformMSE(probabilities, s.budget)
+		uniform := total(variances(probabilities)) / float64(tasks*tasks*s.budget) // its mean squared error
 		for t := range raw {
 			raw[t] /= uniform
 			controlled[t] /= uniform
@@ -264,12 +264,6 @@ func (c tsCandidate) errors(ctx context.Context, probabilities []float64, warm i
 		all[k] = tsErrors{raw, controlled}
 	}
 	return all, nil
-}
-
-// uniformMSE is the mean squared error of Uniform.
-func uniformMSE(probabilities []float64, budget int) float64 {
-	tasks := float64(len(probabilities))
-	return total(variances(probabilities)) / (tasks * tasks * float64(budget))
 }
 
 // tsBatches is how many batches the trajectories of a candidate on a profile are

@@ -92,15 +92,12 @@ func newSearch(heats ...[]tsRow) tsSearch {
 		tsCandidateAt
 		benchmark, model string
 	}
-	of := func(r tsRow) part { return part{r.tsCandidateAt, r.Benchmark, r.Model} }
 	s := tsSearch{profiles: map[tsCandidateAt][]tsProfile{}}
 	for _, rows := range heats {
 		s.last = map[tsCandidateAt][]tsProfile{}
-		for from, to := 0, 0; from < len(rows); from = to {
-			for to = from + 1; to < len(rows) && of(rows[to]) == of(rows[from]); to++ {
-			}
-			at := rows[from].tsCandidateAt
-			s.last[at] = append(s.last[at], ofBatches(rows[from:to]))
+		for _, batches := range dag.Group(rows, func(r tsRow) part { return part{r.tsCandidateAt, r.Benchmark, r.Model} }) {
+			at := batches[0].tsCandidateAt
+			s.last[at] = append(s.last[at], ofBatches(batches))
 		}
 		maps.Copy(s.profiles, s.last)
 	}
@@ -153,14 +150,8 @@ func (s tsSearch) found(c tsCandidateAt) variance.Search {
 
 // atBudgets are the candidates of each budget, in order.
 func (s tsSearch) atBudgets() [][]tsCandidateAt {
-	var groups [][]tsCandidateAt
-	for _, c := range slices.SortedFunc(maps.Keys(s.profiles), tsCandidateAt.compare) {
-		if n := len(groups); n == 0 || groups[n-1][0].Budget != c.Budget {
-			groups = append(groups, nil)
-		}
-		groups[len(groups)-1] = append(groups[len(groups)-1], c)
-	}
-	return groups
+	all := slices.SortedFunc(maps.Keys(s.profiles), tsCandidateAt.compare)
+	return dag.Group(all, func(c tsCandidateAt) int32 { return c.Budget })
 }
 
 // runners are the candidates of every budget with the prior strengths that did best.

@@ -118,19 +118,15 @@ func (s *Settings) predictionsUnit(settings []*setting) dag.Unit {
 		Outputs:    []string{measurement.PredictionsFile, measurement.SpeedsFile},
 		Provenance: "computed",
 	}
-	var models []string
 	for _, s := range settings {
 		s.feed(&u)
 		u.Needs = append(u.Needs, s.ref(measuredKind), s.ref("plan"))
-		if !slices.Contains(models, s.pair.Model) {
-			models = append(models, s.pair.Model)
-		}
 	}
 	u.Run = func(ctx context.Context, job *dag.Job) error {
 		var predictions []measurement.Prediction
 		var speeds []measurement.Speed
-		for _, m := range models {
-			found, err := timed(job, settings, m)
+		for _, own := range dag.Group(settings, (*setting).model) {
+			found, err := timed(job, own)
 			if err != nil {
 				return err
 			}
@@ -142,10 +138,10 @@ func (s *Settings) predictionsUnit(settings []*setting) dag.Unit {
 				if ctx.Err() != nil {
 					return err
 				}
-				job.Note("no times of %s are predicted: %v", m, err)
+				job.Note("no times of %s are predicted: %v", own[0].model(), err)
 				continue
 			}
-			speeds = append(speeds, o.row(m))
+			speeds = append(speeds, o.row(own[0].model()))
 			var all []predicted
 			for _, s := range o.settings {
 				rows, err := o.predict(ctx, s)

@@ -29,12 +29,9 @@ type rollout struct {
 
 // timed reads the settings of a model that have runs. Of requests only Uniform's
 // are kept.
-func timed(job *dag.Job, settings []*setting, model string) ([]*timedSetting, error) {
+func timed(job *dag.Job, settings []*setting) ([]*timedSetting, error) {
 	var found []*timedSetting
 	for _, s := range settings {
-		if s.pair.Model != model {
-			continue
-		}
 		t := &timedSetting{setting: s}
 		var err error
 		if t.runs, err = dag.ReadRows[measurement.Run](job, s.runsFile(measuredKind)); err != nil {
@@ -99,18 +96,15 @@ func (t *timedSetting) served() []fleet.Served {
 		strategy        string
 		repeat, replica int32
 	}
-	at := make(map[replicaKey]int)
 	var all []fleet.Served
-	for _, r := range t.requests {
-		p := replicaKey{r.Strategy, r.Repeat, r.Replica}
-		if _, there := at[p]; !there {
-			at[p] = len(all)
-			all = append(all, nil)
+	for _, requests := range dag.Group(t.requests, func(r measurement.Request) replicaKey { return replicaKey{r.Strategy, r.Repeat, r.Replica} }) {
+		scale, served := t.scales[requests[0].Repeat], fleet.Served(nil)
+		for _, r := range requests {
+			served = append(served, fleet.ServedRequest{
+				Submitted: r.Submitted / scale, Finished: r.Finished / scale, Prompt: int(r.PromptTokens), Tokens: int(r.CompletionTokens),
+			})
 		}
-		scale := t.scales[r.Repeat]
-		all[at[p]] = append(all[at[p]], fleet.ServedRequest{
-			Submitted: r.Submitted / scale, Finished: r.Finished / scale, Prompt: int(r.PromptTokens), Tokens: int(r.CompletionTokens),
-		})
+		all = append(all, served)
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"speceval/internal/fleet/virtual"
 	"speceval/internal/policy"
@@ -210,28 +211,18 @@ func (r *stagedRuns) prior(donors *policy.Donors, own map[*policy.Donors]control
 // unless the router is as published, share their rollouts.
 func (r *stagedRuns) uniforms(ctx context.Context, budgets []int, repeat int) error {
 	lengths := r.seed().Index(r.budget).Child(stagedKind).Child(policy.UniformEquivalent.Name).Index(repeat)
-	for len(budgets) > 0 {
-		worker, err := r.Simulated.Worker(r.profile, budgets[0], lengths)
+	workers, n := map[int]virtual.Settings{}, r.profile.N()
+	for _, b := range budgets {
+		var err error
+		if workers[b], err = r.Simulated.Worker(r.profile, b, lengths); err != nil {
+			return err
+		}
+	}
+	for _, alike := range dag.Group(budgets, func(b int) time.Duration { return workers[b].Handling }) {
+		runs, err := virtual.Uniform(ctx, workers[alike[0]], n, alike)
 		if err != nil {
 			return err
 		}
-		var alike, others []int
-		for _, b := range budgets {
-			w, err := r.Simulated.Worker(r.profile, b, lengths)
-			if err != nil {
-				return err
-			}
-			if w.Handling == worker.Handling {
-				alike = append(alike, b)
-			} else {
-				others = append(others, b)
-			}
-		}
-		runs, err := virtual.Uniform(ctx, worker, r.profile.N(), alike)
-		if err != nil {
-			return err
-		}
-		n := r.profile.N()
 		for k, run := range runs { // rows of what a run took, and no more
 			r.rows = append(r.rows, measurement.PolicyRun{
 				Of: measurement.Of{Policy: policy.Uniform.Name, Donors: policy.Uniform.Donors.Name, Equivalent: int32(alike[k])},
@@ -243,7 +234,6 @@ func (r *stagedRuns) uniforms(ctx context.Context, budgets []int, repeat int) er
 				},
 			})
 		}
-		budgets = others
 	}
 	return nil
 }

@@ -143,17 +143,7 @@ func (s *Settings) settings() []*setting {
 // byModel are the settings of one model after the other, so that servers
 // change models as seldom as can be.
 func (s *Settings) byModel() []*setting {
-	var models []string
-	for _, p := range s.Pairs {
-		if !slices.Contains(models, p.Model) {
-			models = append(models, p.Model)
-		}
-	}
-	all := s.settings()
-	slices.SortStableFunc(all, func(a, b *setting) int {
-		return slices.Index(models, a.pair.Model) - slices.Index(models, b.pair.Model)
-	})
-	return all
+	return slices.Concat(dag.Group(s.settings(), (*setting).model)...)
 }
 
 func (s *Settings) architecture(model string) (flops.Architecture, error) {
@@ -170,6 +160,8 @@ type setting struct {
 	pair   pair.Pair
 	budget int // b
 }
+
+func (s *setting) model() string { return s.pair.Model }
 
 // unit executes the setting in one way: it reads keys of the configuration, how rollouts
 // are generated, which their identities name, the profile, and what coupled rewards follow
