@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"slices"
 
 	"speceval/internal/policy"
 	"speceval/internal/results/measurement"
@@ -14,34 +13,25 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// Gathered is the unit that writes measurement.File and measurement.RepeatsFile.
-var Gathered = dag.Ref{Stage: name, Unit: "measurements"}
-
-// Runs is the unit that writes measurement.RunsFile.
-var Runs = dag.Ref{Stage: name, Unit: "runs"}
-
-// Benefit is the unit that writes measurement.BenefitFile.
-var Benefit = dag.Ref{Stage: name, Unit: "benefit"}
-
 // gatherSeconds is the seconds of one core for reading a setting, as simulatedSeconds.
 const gatherSeconds = 0.003
 
 // gather is a unit that reads all settings.
-func (s *Settings) gather(ref dag.Ref, outputs ...string) dag.Unit {
-	return dag.Unit{ID: ref.Unit, Outputs: outputs, Cost: gatherSeconds * float64(len(s.Pairs)*len(s.Budgets))}
+func (s *Settings) gather(id string, outputs ...string) dag.Unit {
+	return dag.Unit{ID: id, Outputs: outputs, Cost: gatherSeconds * float64(len(s.Pairs)*len(s.Budgets))}
 }
 
 // executed is the settings by the kinds of their units.
 type executed map[string][]*setting
 
-// needs are the units of some kinds.
-func (e executed) needs(kinds ...string) (all []dag.Ref) {
+// units are the units of some kinds, with the files of their executions.
+func (e executed) units(kinds ...string) (needs []dag.Ref, runs []string) {
 	for _, kind := range kinds {
 		for _, s := range e[kind] {
-			all = append(all, s.ref(kind))
+			needs, runs = append(needs, s.ref(kind)), append(runs, s.runsFile(kind))
 		}
 	}
-	return all
+	return needs, runs
 }
 
 // coefficients is the coefficients of the models in the FLOP proxy.
@@ -60,8 +50,9 @@ func (e executed) coefficients(kinds ...string) []dag.Source {
 // over HTTP on the simulated fleet take the place of those under the virtual clock: one
 // provenance must not mix the two.
 func (s *Settings) measurementsUnit(e executed) dag.Unit {
-	u := s.gather(Gathered, measurement.File, measurement.RepeatsFile)
-	u.Sources, u.Needs = e.coefficients(simulatedKind, measuredKind), e.needs(simulatedKind, measuredKind)
+	u := s.gather("measurements", measurement.File, measurement.RepeatsFile)
+	u.Sources = e.coefficients(simulatedKind, measuredKind)
+	u.Needs, _ = e.units(simulatedKind, measuredKind)
 	drawn := len(e[measuredKind]) > 0 && s.Measured.Drawn != nil
 	if drawn {
 		u.Config = s.Slice(drawnKey)
@@ -133,8 +124,9 @@ func costs(job *dag.Job, settings []*setting, kind string) ([]measurement.Repeat
 // runsUnit gathers every execution of the stage, with the estimates that HBN's weights
 // make of them.
 func (s *Settings) runsUnit(e executed) dag.Unit {
-	u := s.gather(Runs, measurement.RunsFile)
-	u.Needs = append([]dag.Ref{plansRef}, e.needs(simulatedKind, measuredKind, scoredKind)...)
+	u := s.gather("runs", measurement.RunsFile)
+	needs, runs := e.units(simulatedKind, measuredKind, scoredKind)
+	u.Needs = append([]dag.Ref{plansRef}, needs...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		plans, err := dag.ReadRows[hbnPlan](job, plansFile)
 		if err != nil {
@@ -144,23 +136,17 @@ func (s *Settings) runsUnit(e executed) dag.Unit {
 		for _, p := range plans {
 			weights[p.settingKey] = p.Weight
 		}
-		var all []measurement.Run
-		for _, kind := range []string{simulatedKind, measuredKind, scoredKind} {
-			for _, s := range e[kind] {
-				rows, err := dag.ReadRows[measurement.Run](job, s.runsFile(kind))
-				if err != nil {
-					return err
-				}
-				for i := range rows {
-					r := &rows[i]
-					r.Weigh(weights[settingKey{r.Benchmark, r.Model, r.ReferenceBudget}])
-				}
-				all = append(all, rows...)
-			}
+		all, err := dag.ReadRows[measurement.Run](job, runs...)
+		if err != nil {
+			return err
 		}
 		provenance := measurement.Simulated
-		if slices.ContainsFunc(all, func(r measurement.Run) bool { return r.Provenance == measurement.Measured }) {
-			provenance = measurement.Measured
+		for i := range all {
+			r := &all[i]
+			r.Weigh(weights[settingKey{r.Benchmark, r.Model, r.ReferenceBudget}])
+			if r.Provenance == measurement.Measured {
+				provenance = measurement.Measured
+			}
 		}
 		job.Provenance(provenance)
 		return dag.WriteRows(job, measurement.RunsFile, measurement.RunSchema, all)
@@ -171,9 +157,9 @@ func (s *Settings) runsUnit(e executed) dag.Unit {
 // benefitUnit gathers the executions of the timed policies, and of Uniform in the same
 // settings.
 func (s *Settings) benefitUnit(e executed) dag.Unit {
-	u := s.gather(Benefit, measurement.BenefitFile)
+	u := s.gather("benefit", measurement.BenefitFile)
 	u.Sources, u.Provenance = e.coefficients(simulatedKind), measurement.Simulated
-	u.Needs = e.needs(simulatedKind, stagedKind)
+	u.Needs, _ = e.units(simulatedKind, stagedKind)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		var all []measurement.Benefit
 		for _, s := range e[simulatedKind] {

@@ -65,7 +65,7 @@ var (
 // plansUnit looks HBN's plans of all settings up in the replay's results: its selected design,
 // and its variance ratio on the profile (paper, Section 4.3, A5).
 func (s *Settings) plansUnit() dag.Unit {
-	u := s.planning(plansRef, plansFile, "designs", "two_stage")
+	u := s.planning(plansRef.Unit, plansFile, "designs", "two_stage")
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		designs, err := dag.ReadRows[variance.Design](job, variance.DesignsFile)
 		if err != nil {
@@ -86,7 +86,7 @@ func (s *Settings) plansUnit() dag.Unit {
 
 // stagedPlansUnit looks the plans of all timed policies up in the replay's results.
 func (s *Settings) stagedPlansUnit() dag.Unit {
-	u := s.planning(stagedPlansRef, stagedPlansFile, "ratios")
+	u := s.planning(stagedPlansRef.Unit, stagedPlansFile, "ratios")
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		return writePlans(job, s, variance.RatiosFile, stagedPlansFile, stagedPlansSchema, func(t *setting, ratios []variance.Ratio) (rows []stagedPlan, err error) {
 			for _, p := range policy.Timed {
@@ -110,8 +110,8 @@ func (s *Settings) stagedPlansUnit() dag.Unit {
 }
 
 // planning is a unit that makes plans of all settings by units of the replay.
-func (s *Settings) planning(ref dag.Ref, file string, replays ...string) dag.Unit {
-	u := s.gather(ref, file)
+func (s *Settings) planning(id, file string, replays ...string) dag.Unit {
+	u := s.gather(id, file)
 	u.Config, u.Provenance = s.Slice("experiment.budgets"), "computed"
 	for _, unit := range replays {
 		u.Needs = append(u.Needs, dag.Ref{Stage: "replay", Unit: unit})

@@ -94,10 +94,6 @@ func average(values []float64) float64 {
 	return sum / math.Max(1, float64(len(values)))
 }
 
-// Predictions is the unit that writes measurement.PredictionsFile and
-// measurement.SpeedsFile.
-var Predictions = dag.Ref{Stage: name, Unit: "predictions"}
-
 // draws is how many executions under the virtual clock a prediction is the mean
 // of.
 const draws = 32
@@ -112,7 +108,7 @@ const computation = 100 * time.Microsecond
 // and a note says why.
 func (s *Settings) predictionsUnit(settings []*setting) dag.Unit {
 	u := dag.Unit{
-		ID:         Predictions.Unit,
+		ID:         "predictions",
 		Config:     s.Slice(append([]string{measuredRepeatsKey}, commonKeys...)...),
 		Seed:       seed.Root(s.Seed).Child(name).Label(),
 		Outputs:    []string{measurement.PredictionsFile, measurement.SpeedsFile},
