@@ -132,13 +132,14 @@ func (r *replayed) slope() float64 {
 // by all policies and budgets as prefixes of one path, with the continuation's variance
 // computed exactly (paper, appendix on the variance evaluation protocol). The rows of
 // allocations known beforehand come first. The differences compare every ratio to HBN's at
-// its budget, in the same order.
+// its budget, in the same order. An analytic ratio has no error of its own, so that its
+// difference has HBN's.
 func replay(ctx context.Context, p profile.Profile, designs []variance.Design, prior *neyman.Prior, draws int, random seed.Stream) ([]variance.Ratio, []variance.Difference, error) {
 	ratios, err := analytic(p, designs)
 	if err != nil {
 		return nil, nil, err
 	}
-	longest := 0
+	known, longest := len(ratios), 0
 	runs, hbn := make([]*replayed, len(designs)), map[int32]*replayed{}
 	for i, d := range designs {
 		runs[i] = &replayed{design: d}
@@ -173,7 +174,23 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 	for _, run := range runs {
 		ratios = append(ratios, run.ratio(p))
 	}
-	return ratios, differences(ratios, runs), nil
+	var differences []variance.Difference
+	for i, r := range ratios {
+		run := hbn[r.Budget]
+		if run == nil || r.Policy == policy.HBN.Name {
+			continue
+		}
+		its := run.ratio(p)
+		row := variance.Difference{
+			Subject:    r.Subject,
+			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: its.RatioSE, Draws: its.Draws,
+		}
+		if own := i - known; own >= 0 {
+			row.DifferenceSE = runs[own].paired.se()
+		}
+		differences = append(differences, row)
+	}
+	return ratios, differences, nil
 }
 
 // analytic is the ratios of the policies whose allocation is known beforehand,
@@ -211,35 +228,6 @@ func knownRatio(of *policy.Policy, p profile.Profile, budget int32) (variance.Ra
 		Subject:       variance.Subject{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: budget, Policy: of.Name, Donors: of.Donors.Name},
 		VarianceRatio: neyman.VarianceRatio(vs, allocation, int(budget)),
 	}, nil
-}
-
-// differences turns ratios into differences to HBN's. The last ratios are the runs' own, the
-// others analytic. An analytic ratio has no error of its own, so that its difference has
-// HBN's.
-func differences(ratios []variance.Ratio, runs []*replayed) []variance.Difference {
-	hbn := map[int32]variance.Ratio{}
-	for _, r := range ratios {
-		if r.Policy == policy.HBN.Name {
-			hbn[r.Budget] = r
-		}
-	}
-	analytic := len(ratios) - len(runs)
-	var rows []variance.Difference
-	for i, r := range ratios {
-		its, ok := hbn[r.Budget]
-		if !ok || r.Policy == policy.HBN.Name {
-			continue
-		}
-		row := variance.Difference{
-			Subject:    r.Subject,
-			Difference: r.VarianceRatio - its.VarianceRatio, DifferenceSE: its.RatioSE, Draws: its.Draws,
-		}
-		if i >= analytic {
-			row.DifferenceSE = runs[i-analytic].paired.se()
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }
 
 // profileUnit replays every policy on one profile; all prior strengths are
