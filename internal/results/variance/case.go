@@ -52,18 +52,13 @@ func (c Case) NoEstimates() string {
 
 // NewCase keeps what is of the case study's profile.
 func NewCase(p profile.Profile, budget int32, ratios []Ratio, estimates []Estimates) Case {
-	c := Case{Profile: p, Budget: budget}
-	for _, r := range ratios {
-		if r.Profile() == c.Name() {
-			c.Ratios = append(c.Ratios, r)
-		}
+	return Case{
+		Profile: p, Budget: budget,
+		Ratios: keep(ratios, func(r Ratio) bool { return r.Profile() == p.Name() }),
+		Estimates: keep(estimates, func(e Estimates) bool {
+			return e.Benchmark == p.Benchmark && e.Model == p.Model && e.Budget == budget
+		}),
 	}
-	for _, e := range estimates {
-		if e.Benchmark == c.Benchmark && e.Model == c.Model && e.Budget == c.Budget {
-			c.Estimates = append(c.Estimates, e)
-		}
-	}
-	return c
 }
 
 // Ratio is the variance ratio of a policy at a budget; ok is false where it was
@@ -85,12 +80,7 @@ func (c Case) HalfWidth(ratio float64, budget int32) float64 {
 
 // Distribution is the bins of a policy.
 func (c Case) Distribution(of *policy.Policy) []Estimates {
-	var out []Estimates
-	for _, e := range c.Estimates {
-		if e.Policy == of.Name {
-			out = append(out, e)
-		}
-	}
+	out := keep(c.Estimates, func(e Estimates) bool { return e.Policy == of.Name })
 	slices.SortStableFunc(out, func(a, b Estimates) int { return cmp.Compare(a.Low, b.Low) })
 	return out
 }

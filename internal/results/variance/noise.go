@@ -273,27 +273,16 @@ func (e Envelope) Delta() agreement.Estimate {
 // Envelopes are the envelopes of the budgets at which a candidate was selected.
 func Envelopes(designs Schedules, ratios []Ratio, search []Search) (all []Envelope, err error) {
 	for _, b := range Budgets(ratios) {
-		var e Envelope
-		for _, s := range search {
-			if s.Budget != b {
-				continue
-			}
-			e.Candidates = append(e.Candidates, s)
-			if s.Selected && !e.Best.Selected {
-				e.Best = s
-			}
-		}
+		e := Envelope{Candidates: keep(search, func(s Search) bool { return s.Budget == b })}
 		if e.HBN, err = NewMean(designs, ratios, policy.HBN, b); err != nil {
 			return nil, err
 		}
-		if !e.Best.Selected || len(e.HBN.Ratios) == 0 {
+		best := slices.IndexFunc(e.Candidates, func(s Search) bool { return s.Selected })
+		if best < 0 || len(e.HBN.Ratios) == 0 {
 			continue
 		}
-		for _, s := range e.Candidates {
-			if !s.Selected && s.Excess <= agreement.Sigmas*s.ExcessSE {
-				e.Ties = append(e.Ties, s)
-			}
-		}
+		e.Best = e.Candidates[best]
+		e.Ties = keep(e.Candidates, func(s Search) bool { return !s.Selected && s.Excess <= agreement.Sigmas*s.ExcessSE })
 		all = append(all, e)
 	}
 	return all, nil

@@ -104,11 +104,7 @@ type suite struct {
 }
 
 func suiteOf(all []Suite, budget int32, way string, known *policy.Donors) (s suite) {
-	for _, r := range all {
-		if r.Budget == budget && r.Policy == way && r.Donors == known.Name {
-			s.rows = append(s.rows, r)
-		}
-	}
+	s.rows = keep(all, func(r Suite) bool { return r.Budget == budget && r.Policy == way && r.Donors == known.Name })
 	square := 0.0
 	models := s.models()
 	for _, own := range models {

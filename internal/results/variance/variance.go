@@ -213,15 +213,19 @@ func Budgets(ratios []Ratio) []int32 {
 // Key is the policy of a design.
 func (d Design) Key() policy.Key { return policy.Key{Name: d.Policy, Donors: d.Donors} }
 
-// Pick is the ratios of a policy at a budget, in stored order.
-func Pick(ratios []Ratio, of *policy.Policy, budget int32) []Ratio {
-	var out []Ratio
-	for _, r := range ratios {
-		if r.Key() == of.Key() && r.Budget == budget {
-			out = append(out, r)
+// keep is the rows of which something holds, in their order.
+func keep[T any](rows []T, holds func(T) bool) (kept []T) {
+	for _, r := range rows {
+		if holds(r) {
+			kept = append(kept, r)
 		}
 	}
-	return out
+	return kept
+}
+
+// Pick is the ratios of a policy at a budget, in stored order.
+func Pick(ratios []Ratio, of *policy.Policy, budget int32) []Ratio {
+	return keep(ratios, func(r Ratio) bool { return r.Key() == of.Key() && r.Budget == budget })
 }
 
 // ProfileRatio is the ratio of a policy on a profile at a budget.
