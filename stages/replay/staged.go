@@ -84,10 +84,11 @@ func (s *stagesReplay) replay(ctx context.Context, all int) error {
 				}
 			}
 			for _, r := range s.runs {
-				ratio, err := r.once(ps, sum, even.Passes)
+				left, err := r.trial.Run(ps, even.Passes)
 				if err != nil {
 					return fmt.Errorf("%s at budget %d: %w", r.policy.Key(), r.design.Budget, err)
 				}
+				ratio := float64(r.design.Budget) * left / sum
 				r.ratio.within.add(ratio)
 				if r.errors != nil {
 					rollouts, passes, shrinkage := r.trial.Decided()
@@ -147,12 +148,6 @@ func (s *stagesReplay) renew(draw pilot.Outcomes) error {
 		r.trial = pilot.NewTrial(r.stages, posterior)
 	}
 	return nil
-}
-
-// once is the ratio of one evaluation, all being Σ p(1−p).
-func (r *stagesRun) once(ps []float64, all float64, draw pilot.Outcomes) (float64, error) {
-	sum, err := r.trial.Run(ps, draw)
-	return float64(r.design.Budget) * sum / all, err
 }
 
 // replicated is the mean of values that come in independent replicates.

@@ -76,7 +76,7 @@ const warmUpWindows = 2
 const measuredRepeatsKey = "systems.measured_repeats"
 
 // measuredRepeats is how often each strategy is run on servers.
-func (s *setting) measuredRepeats() int { return s.Measured.Repeats[s.budgetIndex()] }
+func (s *setting) measuredRepeats() int { return s.Measured.Repeats[s.index] }
 
 // measuredUnit executes the setting on servers under coupled rewards.
 func (s *setting) measuredUnit() dag.Unit {

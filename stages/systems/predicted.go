@@ -237,15 +237,15 @@ func (o *observed) centre() {
 func (o *observed) scale(ctx context.Context, s *timedSetting) error {
 	measured, predicted := make([]float64, len(s.scales)), make([]float64, len(s.scales))
 	for _, e := range s.executions {
-		run := s.run(e)
-		if e.strategy.Policy != policy.Uniform || run == nil {
+		at := slices.IndexFunc(s.runs, func(r measurement.Run) bool { return r.Strategy == e.strategy.Name && int(r.Repeat) == e.repeat })
+		if e.strategy.Policy != policy.Uniform || at < 0 {
 			continue
 		}
 		t, err := o.execute(ctx, s, e, e.repeat)
 		if err != nil {
 			return err
 		}
-		measured[e.repeat], predicted[e.repeat] = measured[e.repeat]+run.Time, predicted[e.repeat]+t
+		measured[e.repeat], predicted[e.repeat] = measured[e.repeat]+s.runs[at].Time, predicted[e.repeat]+t
 	}
 	for r := range s.scales {
 		if predicted[r] > 0 {

@@ -44,7 +44,7 @@ func (s *setting) scoredRepeats() int {
 	if s.Measured == nil || s.Measured.Scored == nil {
 		return 0
 	}
-	return s.Measured.Scored.Repeats[s.budgetIndex()]
+	return s.Measured.Scored.Repeats[s.index]
 }
 
 // scoredUnit executes the setting on servers under real rewards: the strategies of Section 4.3

@@ -79,16 +79,6 @@ func (t *timedSetting) take(rows []measurement.Request) {
 	}
 }
 
-// run is the row of an execution; nil if there is none.
-func (t *timedSetting) run(e execution) *measurement.Run {
-	for i, r := range t.runs {
-		if r.Strategy == e.strategy.Name && int(r.Repeat) == e.repeat {
-			return &t.runs[i]
-		}
-	}
-	return nil
-}
-
 // served is the requests that each replica served in each of Uniform's runs, in seconds
 // without the scales.
 func (t *timedSetting) served() []fleet.Served {

@@ -133,8 +133,8 @@ func (s *Settings) check() error {
 func (s *Settings) settings() []*setting {
 	var all []*setting
 	for _, p := range s.Pairs {
-		for _, b := range s.Budgets {
-			all = append(all, &setting{Settings: s, pair: p, budget: b})
+		for i, b := range s.Budgets {
+			all = append(all, &setting{Settings: s, pair: p, budget: b, index: i})
 		}
 	}
 	return all
@@ -159,6 +159,7 @@ type setting struct {
 	*Settings
 	pair   pair.Pair
 	budget int // b
+	index  int // of the budget among all
 }
 
 func (s *setting) model() string { return s.pair.Model }
@@ -189,9 +190,6 @@ func (s *setting) feed(u *dag.Unit) {
 func (s *setting) seed() seed.Seed {
 	return seed.Root(s.Seed).Child(name).Child(s.pair.Benchmark).Child(s.pair.Model)
 }
-
-// budgetIndex is the place of the setting's budget among all.
-func (s *setting) budgetIndex() int { return slices.Index(s.Budgets, s.budget) }
 
 // id is the setting in a unit's name, and ref its unit of a kind.
 func (s *setting) id() string { return fmt.Sprintf("%s/budget=%d", s.pair.Name(), s.budget) }
