@@ -212,6 +212,15 @@ func (d *Donors) Count(p profile.Profile, sources []profile.Profile, draw pilot.
 	return all, nil
 }
 
+// Prior is the prior that the donors of a profile inform, by their counts as Count has them.
+func (d *Donors) Prior(p profile.Profile, sources []profile.Profile, draw pilot.Outcomes) (*informed.Prior, error) {
+	donors, err := d.Count(p, sources, draw)
+	if err != nil {
+		return nil, err
+	}
+	return informed.New(p.N(), donors)
+}
+
 // counted is one profile's counts of another's tasks, or with rollouts above 0 as many
 // rollouts of each, drawn from it. Tasks that it lacks have none.
 func counted(p, source profile.Profile, rollouts, stage int, draw pilot.Outcomes) informed.Donor {

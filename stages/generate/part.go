@@ -259,8 +259,7 @@ func (f *sampling) send(ctx context.Context, request vllm.Request, id rollout.ID
 	log := f.store.log
 	if !f.keeps() {
 		answer, server, err := f.servers.Stream(ctx, request, nil)
-		var failure *vllm.Error
-		if errors.As(err, &failure) && !failure.Worked() {
+		if failure, ok := errors.AsType[*vllm.Error](err); ok && !failure.Worked() {
 			log.Torn(id, false)
 		}
 		if answer.Again > 0 {

@@ -40,14 +40,6 @@ func coefficientRows(cs pilot.Candidates, alpha *float64, estimates [][]float64,
 	return rows
 }
 
-// gather adds a share of each row of coefficientRows to what has been gathered.
-func gather(g [][]float64, rows []coefficient, share float64) {
-	per := len(rows) / len(g)
-	for i, row := range rows {
-		g[i/per][row.Replicate] += share * row.Coefficient
-	}
-}
-
 // designed is the policies that have designs, in the order of
 // variance.DesignsFile: HBN, which the others are held against, comes first.
 func designed() policy.List {
@@ -212,7 +204,7 @@ func (b *builder) onDonorsPrior(known *policy.Donors, of *pair.Pair) estimate {
 // estimateOnDonors is the estimates of the policies, of every candidate. All have the same.
 func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p profile.Profile, sources []profile.Profile, at seed.Seed) ([][][]float64, error) {
 	random := at.Child("donors").Stream()
-	prior, err := informedBy(known, p, sources, pilot.InTurn(&random))
+	prior, err := known.Prior(p, sources, pilot.InTurn(&random))
 	if err != nil {
 		return nil, err
 	}
@@ -226,15 +218,6 @@ func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p 
 	}
 	panels := max(fewestPanels, donorPanels*b.Draws/paperDraws)
 	return pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, b.candidates(onDonors(known)[0]), after, panels, replicates)
-}
-
-// informedBy is the prior that the donors of a profile inform, as they are or drawn.
-func informedBy(known *policy.Donors, p profile.Profile, sources []profile.Profile, draw pilot.Outcomes) (*informed.Prior, error) {
-	donors, err := known.Count(p, sources, draw)
-	if err != nil {
-		return nil, err
-	}
-	return informed.New(p.N(), donors)
 }
 
 // designsUnit selects the designs of all policies from the estimates, which units make.
@@ -316,17 +299,20 @@ func (b *builder) selected(job *dag.Job, p *policy.Policy, from []estimate) ([]v
 	if like.on != nil {
 		share /= float64(len(estimates))
 	}
-	var all []variance.Design
 	cs, strengths := b.candidates(p), b.strengths(p)
+	g := make([][]float64, len(strengths)*len(cs)) // in the order of the rows, by replicate
+	for k := range g {
+		g[k] = make([]float64, like.replicates)
+	}
+	for _, rows := range estimates {
+		per := len(rows) / len(g)
+		for i, row := range rows {
+			g[i/per][row.Replicate] += share * row.Coefficient
+		}
+	}
+	var all []variance.Design
 	for a, alpha := range strengths {
-		g := make([][]float64, len(cs))
-		for k := range g {
-			g[k] = make([]float64, like.replicates)
-		}
-		for _, rows := range estimates {
-			gather(g, rows[a*len(rows)/len(strengths):(a+1)*len(rows)/len(strengths)], share)
-		}
-		all = append(all, designs(p, like.tasks, alpha, cs, g)...)
+		all = append(all, designs(p, like.tasks, alpha, cs, g[a*len(cs):(a+1)*len(cs)])...)
 	}
 	if like.alone {
 		for i := range all {
@@ -341,8 +327,7 @@ func (b *builder) selected(job *dag.Job, p *policy.Policy, from []estimate) ([]v
 func designs(p *policy.Policy, tasks int, alpha *float64, cs pilot.Candidates, coefficients [][]float64) []variance.Design {
 	var fractions *string // of what the pilot leaves, if not in one stage
 	if p.InStages != nil && p.InStages.After != 1 {
-		text := p.InStages.Text()
-		fractions = &text
+		fractions = new(p.InStages.Text())
 	}
 	rows := make([]variance.Design, len(cs))
 	for k, r := range pilot.Rate(cs, coefficients) {

@@ -130,7 +130,7 @@ func twoStageRatio(ps []float64, d variance.Design, rule pilot.Scores) func(pilo
 
 // renew gives the runs donors, whose counts are drawn if they are not known.
 func (s *stagesReplay) renew(draw pilot.Outcomes) error {
-	prior, err := informedBy(s.known, s.profile, s.sources, draw)
+	prior, err := s.known.Prior(s.profile, s.sources, draw)
 	if err != nil {
 		return err
 	}

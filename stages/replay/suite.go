@@ -84,7 +84,7 @@ func (b *builder) suiteUnit(known *policy.Donors, pairs []pair.Pair) dag.Unit {
 			if err != nil {
 				return err
 			}
-			prior, err := informedBy(known, p, sources, nil)
+			prior, err := known.Prior(p, sources, nil)
 			if err != nil {
 				return err
 			}

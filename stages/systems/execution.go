@@ -246,24 +246,16 @@ func (o outcome) requests(generated bool) []measurement.Request {
 			PromptTokens: int32(q.Prompt), State: q.State.String(), Prefetched: q.Prefetched,
 		}
 		if generated {
-			seed := identities.Seed(q.ID)
-			row.Seed = &seed
+			row.Seed = new(identities.Seed(q.ID))
 		}
 		if q.Started >= 0 {
-			row.Started = seconds(q.Started)
+			row.Started = new(q.Started.Seconds())
 		}
 		if q.RewardReady >= 0 {
-			passed := q.Passed()
-			row.RewardReady, row.Passed, row.CompletionTokens = seconds(q.RewardReady), &passed, int32(q.Generated)
+			row.RewardReady, row.Passed, row.CompletionTokens = new(q.RewardReady.Seconds()), new(q.Passed()), int32(q.Generated)
 		} else {
-			seen := int32(q.Generated)
-			row.AbortedTokens = &seen
+			row.AbortedTokens = new(int32(q.Generated))
 		}
 	}
 	return rows
-}
-
-func seconds(d time.Duration) *float64 {
-	s := d.Seconds()
-	return &s
 }

@@ -276,10 +276,10 @@ func (e execution) measure(ctx context.Context, b bench, warm bool) error {
 			err = fmt.Errorf("%w: %w", router.ErrVoid, fault)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
+	if err == nil {
+		err = o.checkLengths(lengths)
 	}
-	if err := o.checkLengths(lengths); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s, repeat %d: %w", e.strategy.Name, e.repeat, err)
 	}
 	row := o.row(b.provenance())

@@ -3,6 +3,7 @@ package systems
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"speceval/internal/servers/router"
 	"speceval/internal/store/profile"
 	"speceval/method/controller"
-	"speceval/method/informed"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
@@ -120,7 +120,7 @@ type stagedRuns struct {
 	*subject
 	memory   []router.Request
 	siblings []profile.Profile
-	known    map[*policy.Donors]controller.Prior // of donors that are the same in all repeats
+	known    map[*policy.Donors]controller.Prior // of the repeat at hand
 	rows     []measurement.PolicyRun
 }
 
@@ -148,11 +148,11 @@ func (s *setting) timeStaged(ctx context.Context, job *dag.Job) error {
 
 // repeat executes every policy once, and Uniform at all budgets that they are worth.
 func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int) error {
-	priors := map[*policy.Donors]controller.Prior{}
+	maps.DeleteFunc(r.known, func(d *policy.Donors, _ controller.Prior) bool { return d.Rollouts > 0 })
 	var worth []int
 	for _, p := range plans {
 		of := policy.Timed.Find(policy.Key{Name: p.Policy, Donors: p.Donors})
-		prior, err := r.prior(of.Donors, priors, repeat)
+		prior, err := r.prior(of.Donors, repeat)
 		if err != nil {
 			return err
 		}
@@ -180,11 +180,8 @@ func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int)
 
 // prior is the prior of a policy with some donors in a repeat: where they are drawn, each
 // repeat has its own.
-func (r *stagedRuns) prior(donors *policy.Donors, own map[*policy.Donors]controller.Prior, repeat int) (controller.Prior, error) {
-	if donors.Rollouts == 0 {
-		own = r.known
-	}
-	if known := own[donors]; known != nil {
+func (r *stagedRuns) prior(donors *policy.Donors, repeat int) (controller.Prior, error) {
+	if known := r.known[donors]; known != nil {
 		return known, nil
 	}
 	sources := r.siblings
@@ -195,16 +192,12 @@ func (r *stagedRuns) prior(donors *policy.Donors, own map[*policy.Donors]control
 		sources = []profile.Profile{r.profile}
 	}
 	random := r.seed().Index(r.budget).Child("donors").Child(donors.Name).Index(repeat).Stream()
-	counts, err := donors.Count(r.profile, sources, pilot.InTurn(&random))
+	prior, err := donors.Prior(r.profile, sources, pilot.InTurn(&random))
 	if err != nil {
 		return nil, err
 	}
-	prior, err := informed.New(r.profile.N(), counts)
-	if err != nil {
-		return nil, err
-	}
-	own[donors] = controller.Informed(prior)
-	return own[donors], nil
+	r.known[donors] = controller.Informed(prior)
+	return r.known[donors], nil
 }
 
 // uniforms executes Uniform at some budgets. Those with the same worker, which are all

@@ -75,8 +75,14 @@ func Satisfied(why string) dag.Stage {
 // under the virtual clock and on servers, and one that gathers measurements.
 func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
-	if err := s.check(); err != nil {
-		return stage, err
+	var faults []error
+	for _, p := range s.Pairs {
+		if _, err := s.architecture(p.Model); err != nil && (s.Measured != nil || s.simulates(p)) {
+			faults = append(faults, err)
+		}
+	}
+	if faults != nil {
+		return stage, errors.Join(faults...)
 	}
 	s.cold = sync.OnceValues(func() (controller.Prior, error) {
 		prior, err := neyman.NewPrior(s.QuadratureOrder)
@@ -116,17 +122,6 @@ func Stage(s Settings) (dag.Stage, error) {
 // simulates reports whether a pair has simulated runs.
 func (s *Settings) simulates(p pair.Pair) bool {
 	return s.Simulated != nil && s.Simulated.Knows(p)
-}
-
-// check says what is wrong with the settings, if anything.
-func (s *Settings) check() error {
-	var faults []error
-	for _, p := range s.Pairs {
-		if _, err := s.architecture(p.Model); err != nil && (s.Measured != nil || s.simulates(p)) {
-			faults = append(faults, err)
-		}
-	}
-	return errors.Join(faults...)
 }
 
 // settings are the pairs at each budget, in canonical order.

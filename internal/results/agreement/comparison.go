@@ -63,8 +63,7 @@ func Compare(obtained Estimate, paper float64, decimals int, tolerance float64) 
 	se := math.Sqrt2 * obtained.SE
 	beyond := BeyondRounding(obtained.Value, paper, decimals)
 	if se > 0 {
-		ses := beyond / se
-		c.SE, c.SEs = &se, &ses
+		c.SE, c.SEs = &se, new(beyond/se)
 	}
 	switch {
 	case beyond == 0 || math.Abs(*c.Difference) <= tolerance+Float:
@@ -79,8 +78,7 @@ func Compare(obtained Estimate, paper float64, decimals int, tolerance float64) 
 
 // Beside compares two numbers without a verdict.
 func Beside(obtained, paper float64, decimals int) Comparison {
-	difference := obtained - paper
-	return Comparison{Obtained: &obtained, Paper: &paper, Difference: &difference, Decimals: decimals}
+	return Comparison{Obtained: &obtained, Paper: &paper, Difference: new(obtained - paper), Decimals: decimals}
 }
 
 // BeyondRounding is the distance of v from the interval of numbers that print
@@ -108,14 +106,12 @@ func Against(verdict Verdict, obtained, predicted, se, z float64) Comparison {
 	if c.Obtained == nil || c.Predicted == nil {
 		return c
 	}
-	difference := obtained - predicted
-	c.Difference = &difference
+	c.Difference = new(obtained - predicted)
 	if se > 0 && finite(se) != nil {
-		ses := math.Abs(difference) / se
-		if finite(z) != nil {
-			ses = math.Abs(z)
+		if finite(z) == nil {
+			z = *c.Difference / se
 		}
-		c.SE, c.SEs = &se, &ses
+		c.SE, c.SEs = &se, new(math.Abs(z))
 	}
 	return c
 }
@@ -168,8 +164,7 @@ func Choice(c Comparison, loss, se float64) Comparison {
 	total := math.Sqrt2 * se
 	c.SE = nil
 	if total > 0 {
-		ses := loss / total
-		c.SEs = &ses
+		c.SEs = new(loss / total)
 	}
 	if loss <= Sigmas*total {
 		c.Verdict = Tie
@@ -186,8 +181,7 @@ func Exactly(obtained, exact, se float64) Comparison {
 	c.SE, c.Verdict = &se, Agrees
 	d := math.Abs(*c.Difference)
 	if se > 0 {
-		ses := d / se
-		c.SEs = &ses
+		c.SEs = new(d / se)
 	}
 	if d > Sigmas*se && d > Float {
 		c.Verdict = Differs

@@ -47,12 +47,10 @@ func Foretold(f, naive Forecast, paper float64, decimals int) Comparison {
 		c.Verdict, c.Note = Shown, "the suite was executed once: its deviation is not known"
 		return c
 	}
-	score, naiveScore := f.CRPS(paper), naive.CRPS(paper)
-	c.Score, c.NaiveScore, c.SE = &score, &naiveScore, &f.SD
+	c.Score, c.NaiveScore, c.SE = new(f.CRPS(paper)), new(naive.CRPS(paper)), &f.SD
 	c.Verdict = Near
 	if f.SD > 0 {
-		z := math.Abs(*c.Difference) / f.SD
-		c.SEs = &z
+		c.SEs = new(math.Abs(*c.Difference) / f.SD)
 	}
 	if beyond := BeyondRounding(f.Mean, paper, decimals); beyond > 0 && math.Abs(*c.Difference) > Deviations*f.SD {
 		c.Verdict = Differs
@@ -70,8 +68,7 @@ func (c Comparison) Seen() Comparison {
 
 // points is a difference of fractions in percentage points.
 func points(v float64) string {
-	v *= 100
-	return rounded(&v, 2, "+").Exact()
+	return rounded(new(100*v), 2, "+").Exact()
 }
 
 // Score is how good the forecasts of some cells are: the mean of their CRPS, and
@@ -114,8 +111,7 @@ func Counted(count int, probabilities []float64) Comparison {
 	}
 	c := Beside(float64(count), expected, 1)
 	if sd := math.Sqrt(variance); sd > 0 {
-		z := *c.Difference / sd
-		c.SE, c.SEs = &sd, &z
+		c.SE, c.SEs = &sd, new(*c.Difference/sd)
 	}
 	chance := atLeast(count, probabilities)
 	switch {
