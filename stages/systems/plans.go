@@ -90,7 +90,7 @@ func (s *Settings) stagedPlansUnit() dag.Unit {
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		return writePlans(job, s, variance.RatiosFile, stagedPlansFile, stagedPlansSchema, func(t *setting, ratios []variance.Ratio) (rows []stagedPlan, err error) {
 			for _, p := range policy.Timed {
-				if !s.simulates(t.pair) {
+				if !s.Simulated.Knows(t.pair) {
 					break
 				}
 				r, equivalent, err := t.worth(ratios, variance.RatiosFile, p)

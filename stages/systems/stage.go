@@ -44,8 +44,8 @@ type Settings struct {
 	// Sampling is how rollouts of a model are generated, for identities.
 	Sampling func(model string) map[string]string
 
-	Simulated *Simulated // nil: no simulated runs
-	Measured  *Measured  // nil: no measured runs
+	Simulated *Simulated
+	Measured  *Measured // nil: no measured runs
 
 	cold func() (controller.Prior, error) // of HBN, whose tables all executions share
 
@@ -77,7 +77,7 @@ func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
 	var faults []error
 	for _, p := range s.Pairs {
-		if _, err := s.architecture(p.Model); err != nil && (s.Measured != nil || s.simulates(p)) {
+		if _, err := s.architecture(p.Model); err != nil && (s.Measured != nil || s.Simulated.Knows(p)) {
 			faults = append(faults, err)
 		}
 	}
@@ -94,7 +94,7 @@ func Stage(s Settings) (dag.Stage, error) {
 	stage.Units = append(stage.Units, s.plansUnit())
 	e := executed{}
 	for _, setting := range s.settings() {
-		if s.simulates(setting.pair) {
+		if s.Simulated.Knows(setting.pair) {
 			stage.Units = append(stage.Units, setting.simulatedUnit(), setting.stagedUnit())
 			e[simulatedKind], e[stagedKind] = append(e[simulatedKind], setting), append(e[stagedKind], setting)
 		}
@@ -117,11 +117,6 @@ func Stage(s Settings) (dag.Stage, error) {
 		stage.Units = append(stage.Units, s.predictionsUnit(e[measuredKind]))
 	}
 	return stage, nil
-}
-
-// simulates reports whether a pair has simulated runs.
-func (s *Settings) simulates(p pair.Pair) bool {
-	return s.Simulated != nil && s.Simulated.Knows(p)
 }
 
 // settings are the pairs at each budget, in canonical order.
