@@ -13,15 +13,29 @@ import (
 	"speceval/internal/store/rowfile"
 )
 
-// Schema is the value of the footer key speceval.schema of a measurement file.
-const Schema = "measurements/1"
-
-// Files of the output folder that the systems stage writes. File has a row for
-// every profile, budget, strategy and provenance: the mean over repeats, extra
-// rollouts rounded. RepeatsFile has a row for every execution.
+// Files of the output folder that the systems stage writes, with the rows that they hold. File
+// has one for every profile, budget, strategy and provenance: the mean over repeats, extra
+// rollouts rounded. RunsFile has every execution: under coupled and under real rewards, on
+// servers and under the virtual clock. BenefitFile has the executions of the policies in stages,
+// and of the Uniforms that they are held against: at their budget, and at the budgets that their
+// variances are worth.
 const (
-	File        = "systems/measurements.parquet" // Measurement
-	RepeatsFile = "systems/repeats.parquet"      // Repeat
+	File            = "systems/measurements.parquet" // Measurement
+	RepeatsFile     = "systems/repeats.parquet"      // Repeat
+	RunsFile        = "systems/runs.parquet"         // Run
+	BenefitFile     = "systems/benefit.parquet"      // Benefit
+	PredictionsFile = "systems/predictions.parquet"  // Prediction
+	SpeedsFile      = "systems/speeds.parquet"       // Speed
+)
+
+// Schemas are the values of the footer key speceval.schema of these files, and of those that
+// they are gathered from.
+const (
+	Schema           = "measurements/1"
+	RunSchema        = "systems-runs/4"
+	BenefitSchema    = "systems-benefit/1"
+	PredictionSchema = "systems-predictions/2"
+	SpeedSchema      = "systems-speeds/2"
 )
 
 // Names of strategies, for readers that know one by its name alone.
@@ -97,13 +111,6 @@ func positive(v float64) bool { return v > 0 && v <= math.MaxFloat64 }
 
 // Profile is the profile that was run, as the paper's files spell it.
 func (m *Measurement) Profile() string { return m.Benchmark + "__model=" + m.Model }
-
-// RunsFile holds every execution of the systems stage, a Run each: under
-// coupled and under real rewards, on servers and under the virtual clock.
-const RunsFile = "systems/runs.parquet"
-
-// RunSchema is the value of the footer key speceval.schema of files of runs.
-const RunSchema = "systems-runs/4"
 
 // What the rewards of a run's rollouts are.
 const (
@@ -193,17 +200,9 @@ func (r *Run) Costs(a flops.Architecture) Repeat {
 	}
 }
 
-// PredictionsFile holds what a timing model that has seen the runs of Uniform
-// alone says of all strategies, a Prediction each.
-const PredictionsFile = "systems/predictions.parquet"
-
-// PredictionSchema is the value of the footer key speceval.schema of
-// PredictionsFile.
-const PredictionSchema = "systems-predictions/2"
-
-// Prediction is the predicted and the measured time of a strategy in a setting.
-// For Uniform and its equivalent it shows how well the model fits the data that it
-// was fitted to.
+// Prediction is the predicted and the measured time of a strategy in a setting, by a timing
+// model that has seen the runs of Uniform alone. For Uniform and its equivalent it shows how
+// well the model fits the data that it was fitted to.
 type Prediction struct {
 	Benchmark string `parquet:"benchmark"`
 	Model     string `parquet:"model"`
@@ -227,15 +226,9 @@ type Prediction struct {
 	Scale float64 `parquet:"scale"`
 }
 
-// SpeedsFile holds the speed of each model's replicas as fitted to the runs of
-// Uniform, a Speed each: what predictions are made with.
-const SpeedsFile = "systems/speeds.parquet"
-
-// SpeedSchema is the value of the footer key speceval.schema of SpeedsFile.
-const SpeedSchema = "systems-speeds/2"
-
-// Speed is how fast the replicas of a model were. A step of n sequences takes
-// Base + Sequence·n, and Prompt longer for every prompt token that it reads.
+// Speed is how fast the replicas of a model were, as fitted to the runs of Uniform: what
+// predictions are made with. A step of n sequences takes Base + Sequence·n, and Prompt longer
+// for every prompt token that it reads.
 type Speed struct {
 	Model    string  `parquet:"model"`
 	Base     float64 `parquet:"base_seconds"`
@@ -273,15 +266,6 @@ type Request struct {
 	Passed     *bool  `parquet:"passed"` // its reward; null without one
 	Prefetched bool   `parquet:"prefetched"`
 }
-
-// BenefitFile holds the executions of the policies in stages, and of the Uniforms that
-// they are held against: at their budget, and at the budgets that their variances are
-// worth. It has a Benefit for each.
-const BenefitFile = "systems/benefit.parquet"
-
-// BenefitSchema is the value of the footer key speceval.schema of BenefitFile, and of
-// the files that it is gathered from.
-const BenefitSchema = "systems-benefit/1"
 
 // Of says which policy an execution is of, by the columns that tell policies apart.
 type Of struct {
