@@ -29,8 +29,9 @@ type execution struct {
 	rewards   string // measurement.Coupled or measurement.Scored
 	replicate int    // of the identities: 0 under coupled rewards, else the run's own
 
-	inStages  *inStages // nil: the two stages of the plan, under the reference prior
-	lengthsAt seed.Seed // the lengths of simulated answers are drawn from; zero: by the strategy
+	stages  staged.Plan      // with a prior: what is executed in place of the two stages of the plan
+	prior   controller.Prior // nil: the reference prior
+	lengths seed.Seed        // of simulated answers
 }
 
 // subject is the profile that is executed, and what follows from it.
@@ -46,12 +47,6 @@ func (s *setting) subject(job *dag.Job) (*subject, error) {
 		return nil, err
 	}
 	return &subject{p, s.Releases.Digest(p), coupled.Ranks(p.TaskIDs, s.Seed)}, nil
-}
-
-// inStages is a policy in stages, ready to be executed.
-type inStages struct {
-	plan  staged.Plan
-	prior controller.Prior
 }
 
 // executions lists the runs of a setting in the order in which they are made.
@@ -75,9 +70,10 @@ func (s *setting) executions(job *dag.Job, p *plan, repeats int) ([]execution, e
 	var all []execution
 	for repeat := range repeats {
 		for k := range order {
+			strategy := order[(k+repeat)%len(order)]
 			all = append(all, execution{
-				setting: s, plan: *p, subject: subject,
-				strategy: order[(k+repeat)%len(order)], repeat: repeat, rewards: measurement.Coupled,
+				setting: s, plan: *p, subject: subject, strategy: strategy, repeat: repeat, rewards: measurement.Coupled,
+				lengths: s.seed().Index(s.budget).Child(strategy.Name).Index(repeat),
 			})
 		}
 	}
@@ -101,9 +97,8 @@ func (e execution) controller() (*controller.Controller, error) {
 	switch {
 	case !e.strategy.HasPilot():
 		return controller.New(s)
-	case e.inStages != nil:
-		p := e.inStages.plan
-		s.Weight, s.LeaveOneOut, s.Fractions, s.Prior = p.Weight, p.LeaveOneOut, p.Fractions, e.inStages.prior
+	case e.prior != nil:
+		s.Weight, s.LeaveOneOut, s.Fractions, s.Prior = e.stages.Weight, e.stages.LeaveOneOut, e.stages.Fractions, e.prior
 	default:
 		var err error
 		if s.Prior, err = e.cold(); err != nil {

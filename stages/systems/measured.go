@@ -227,7 +227,7 @@ type bench struct {
 // measure executes the strategy on a worker, which is warmed up unless it is
 // warm, and keeps the outcome.
 func (e execution) measure(ctx context.Context, b bench, warm bool) error {
-	lengths, err := e.lengths()
+	lengths, err := e.drawn()
 	if err != nil {
 		return err
 	}

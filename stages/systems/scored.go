@@ -84,10 +84,10 @@ type Lengths func(id controller.ID) (prompt, tokens int)
 // it runs depend on no such key, and stay fresh.
 const drawnKey = "systems.lengths"
 
-// lengths are the tokens of the run's rollouts; nil if the models end their
+// drawn are the tokens of the run's rollouts; nil if the models end their
 // answers. Strategies of a setting share them, as they do seeds: but for the
 // equivalent budget, which is a setting of its own.
-func (e execution) lengths() (Lengths, error) {
+func (e execution) drawn() (Lengths, error) {
 	if e.Measured.Drawn == nil {
 		return nil, nil
 	}

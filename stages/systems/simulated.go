@@ -80,11 +80,7 @@ func (s *setting) simulatedUnit() dag.Unit {
 // for every execution, as servers would make them. The outcome's requests are in the given
 // memory, and hold until the next one.
 func (e execution) simulate(ctx context.Context, memory *[]router.Request) (outcome, error) {
-	lengths := e.lengthsAt
-	if lengths == (seed.Seed{}) {
-		lengths = e.seed().Index(e.budget).Child(e.strategy.Name).Index(e.repeat)
-	}
-	settings, err := e.Simulated.Worker(e.profile, e.accepts(), lengths)
+	settings, err := e.Simulated.Worker(e.profile, e.accepts(), e.lengths)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -163,8 +159,8 @@ func (r *stagedRuns) repeat(ctx context.Context, plans []stagedPlan, repeat int)
 		strategy := policy.HBNAsync
 		e := execution{
 			setting: r.setting, plan: plan{Pilots: p.Pilots}, subject: r.subject,
-			strategy: strategy, repeat: repeat, rewards: measurement.Coupled, inStages: &inStages{stages, prior},
-			lengthsAt: r.seed().Index(r.budget).Child(p.Policy).Child(p.Donors).Child(strategy.Name).Index(repeat),
+			strategy: strategy, repeat: repeat, rewards: measurement.Coupled, stages: stages, prior: prior,
+			lengths: r.seed().Index(r.budget).Child(p.Policy).Child(p.Donors).Child(strategy.Name).Index(repeat),
 		}
 		o, err := e.simulate(ctx, &r.memory)
 		if err != nil {
