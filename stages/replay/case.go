@@ -71,8 +71,8 @@ func twoStage(ps []float64, s policy.Setting, w float64, rule pilot.Scores) eval
 	}
 }
 
-// estimates is a sampling distribution: a histogram with the first two moments.
-type estimates struct {
+// distribution is the sampling distribution of estimates: a histogram with the first two moments.
+type distribution struct {
 	lattice     float64       // N·b: Uniform's estimates are multiples of 1/lattice
 	width       int           // of a bin, in those
 	counts      map[int]int64 // by bin
@@ -81,7 +81,7 @@ type estimates struct {
 	sum, square float64 // of estimate − truth, against cancellation
 }
 
-func (e *estimates) add(estimate float64) {
+func (e *distribution) add(estimate float64) {
 	e.counts[int(estimate*e.lattice+0.5)/e.width]++
 	e.repetitions++
 	d := estimate - e.truth
@@ -92,7 +92,7 @@ func (e *estimates) add(estimate float64) {
 // rows are the bins from the first to the last that is not empty. A bin begins
 // half a step of Uniform's lattice before a multiple of its width, so that every
 // bin has equally many of Uniform's values and none lies on an edge.
-func (e *estimates) rows(like variance.Estimates) []variance.Estimates {
+func (e *distribution) rows(like variance.Estimates) []variance.Estimates {
 	n := float64(e.repetitions)
 	like.Repetitions, like.Truth = e.repetitions, e.truth
 	like.Mean = e.truth + e.sum/n
@@ -132,7 +132,7 @@ func caseStudy(ctx context.Context, p profile.Profile, replayed variance.Ratio, 
 		if err != nil {
 			return nil, err
 		}
-		e := estimates{
+		e := distribution{
 			lattice: lattice, width: max(1, int(math.Round(lattice*spread/binsPerSD))),
 			counts: map[int]int64{}, truth: total(ps) / float64(len(ps)),
 		}
@@ -189,13 +189,13 @@ const (
 
 // caseUnits simulate evaluations of one profile at one budget. There are none where the
 // profile is not evaluated or the budget not replayed.
-func (b *builder) caseUnits() []dag.Unit {
+func (b *builder) caseUnits(twoStage dag.Unit) []dag.Unit {
 	at := slices.IndexFunc(b.pairs, func(p pair.Pair) bool { return p.Name() == b.CaseStudy.Profile })
 	if at < 0 || !slices.Contains(b.Budgets, b.CaseStudy.Budget) {
 		return nil
 	}
 	of := b.pairs[at]
-	u := b.gather("case_study", []string{keySeed, keyOrder, keyCaseProfile, keyCaseBudget, keyCaseRepetitions}, []string{variance.EstimatesFile}, twoStageID)
+	u := b.gather("case_study", []string{keySeed, keyOrder, keyCaseProfile, keyCaseBudget, keyCaseRepetitions}, []string{variance.EstimatesFile}, twoStage)
 	u.Cost = caseSeconds * float64(b.CaseStudy.Repetitions) / paperCase
 	b.onProfile(&u, of, policy.None, rowsOf(variance.EstimatesFile, "case_study.v1", func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.Estimates, error) {
 		ratios, prior, err := b.underDesigns(job, of)

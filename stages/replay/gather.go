@@ -27,7 +27,7 @@ func writeSorted[T interface{ Of() variance.Subject }](job *dag.Job, output, sch
 // twoStageUnit gathers the ratios of all profiles and keeps the prior strength
 // with the least mean at each budget (paper, Eq. 22).
 func (b *builder) twoStageUnit(profiles []dag.Unit) dag.Unit {
-	u := b.gather(twoStageID, nil, []string{variance.TwoStageFile, variance.CandidatesFile}, ids(profiles...)...)
+	u := b.gather(twoStageID, nil, []string{variance.TwoStageFile, variance.CandidatesFile}, profiles...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		all, err := dag.ReadRows[variance.Ratio](job, outputs(0, profiles...)...)
 		if err != nil {
@@ -48,9 +48,8 @@ func (b *builder) twoStageUnit(profiles []dag.Unit) dag.Unit {
 // differencesUnit gathers the paired differences of all profiles and keeps the
 // prior strength that was selected at each budget. TS-Neyman has draws
 // of its own, so there is none of it.
-func (b *builder) differencesUnit(profiles, stages []dag.Unit) dag.Unit {
-	replays := slices.Concat(profiles, stages)
-	u := b.gather(differencesID, nil, []string{variance.DifferencesFile}, append([]string{twoStageID}, ids(replays...)...)...)
+func (b *builder) differencesUnit(twoStage dag.Unit, replays []dag.Unit) dag.Unit {
+	u := b.gather("differences", nil, []string{variance.DifferencesFile}, append([]dag.Unit{twoStage}, replays...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		ratios, err := dag.ReadRows[variance.Ratio](job, variance.TwoStageFile)
 		if err != nil {
@@ -74,9 +73,9 @@ func (b *builder) differencesUnit(profiles, stages []dag.Unit) dag.Unit {
 	return u
 }
 
-// sortedUnit gathers the rows of some files of the units that it needs.
-func sortedUnit[T interface{ Of() variance.Subject }](b *builder, id, output, schema string, files, needs []string) dag.Unit {
-	u := b.gather(id, nil, []string{output}, needs...)
+// sortedUnit gathers the rows of some files of units.
+func sortedUnit[T interface{ Of() variance.Subject }](b *builder, id, output, schema string, files []string, of []dag.Unit) dag.Unit {
+	u := b.gather(id, nil, []string{output}, of...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		all, err := dag.ReadRows[T](job, files...)
 		if err != nil {
@@ -91,14 +90,14 @@ func sortedUnit[T interface{ Of() variance.Subject }](b *builder, id, output, sc
 // are drawn anew have none.
 func (b *builder) errorsUnit(resampled, stages []dag.Unit) dag.Unit {
 	stages = slices.DeleteFunc(slices.Clone(stages), func(u dag.Unit) bool { return len(u.Outputs) < 3 })
-	return sortedUnit[variance.ProfileError](b, errorsID, variance.ErrorsFile, errorSchema,
-		append(outputs(0, resampled...), outputs(2, stages...)...), ids(slices.Concat(resampled, stages)...))
+	return sortedUnit[variance.ProfileError](b, "profile_errors", variance.ErrorsFile, errorSchema,
+		append(outputs(0, resampled...), outputs(2, stages...)...), slices.Concat(resampled, stages))
 }
 
 // ratiosUnit gathers the ratios of all policies.
-func (b *builder) ratiosUnit(stages []dag.Unit) dag.Unit {
-	return sortedUnit[variance.Ratio](b, ratiosID, variance.RatiosFile, ratioSchema,
-		append([]string{variance.TwoStageFile, tsRatiosFile}, outputs(0, stages...)...), append([]string{twoStageID, tsID}, ids(stages...)...))
+func (b *builder) ratiosUnit(twoStage, search dag.Unit, stages []dag.Unit) dag.Unit {
+	return sortedUnit[variance.Ratio](b, "ratios", variance.RatiosFile, ratioSchema,
+		append([]string{variance.TwoStageFile, tsRatiosFile}, outputs(0, stages...)...), append([]dag.Unit{twoStage, search}, stages...))
 }
 
 // choice is the policy and budget that a prior strength is chosen for.

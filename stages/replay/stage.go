@@ -66,12 +66,9 @@ const (
 
 // Names of the units that gather what others write.
 const (
-	designsID     = "designs"
-	selectedID    = "designs/selected" // of its outputs
-	twoStageID    = "two_stage"
-	differencesID = "differences"
-	errorsID      = "profile_errors"
-	ratiosID      = "ratios"
+	designsID  = "designs"
+	selectedID = "designs/selected" // of its outputs
+	twoStageID = "two_stage"
 )
 
 // Schemas of the rows that units write.
@@ -137,10 +134,11 @@ func (b *builder) units() []dag.Unit {
 			stages = append(stages, b.stagesUnit(known, of))
 		}
 	}
+	twoStage, search := b.twoStageUnit(profiles), b.tsUnits()
 	return slices.Concat(designing, []dag.Unit{b.designsUnit(estimates, designing)}, profiles, stages,
-		[]dag.Unit{b.twoStageUnit(profiles), b.differencesUnit(profiles, stages)},
+		[]dag.Unit{twoStage, b.differencesUnit(twoStage, slices.Concat(profiles, stages))},
 		resampled, []dag.Unit{b.errorsUnit(resampled, stages)},
-		b.caseUnits(), b.tsUnits(), b.suiteUnits(), []dag.Unit{b.ratiosUnit(stages)})
+		b.caseUnits(twoStage), search, b.suiteUnits(), []dag.Unit{b.ratiosUnit(twoStage, search[len(search)-1], stages)})
 }
 
 // unit is a unit that reads keys of the configuration, needs other units of the stage,
@@ -157,18 +155,13 @@ func (b *builder) unit(id string, keys []string, needs ...string) dag.Unit {
 }
 
 // gather is a unit that puts together what others have written.
-func (b *builder) gather(id string, keys []string, outputs []string, needs ...string) dag.Unit {
-	u := b.unit(id, keys, needs...)
+func (b *builder) gather(id string, keys []string, outputs []string, of ...dag.Unit) dag.Unit {
+	u := b.unit(id, keys)
 	u.Outputs = outputs
-	return u
-}
-
-// ids are the names of units.
-func ids(units ...dag.Unit) (all []string) {
-	for _, u := range units {
-		all = append(all, u.ID)
+	for _, other := range of {
+		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: other.ID})
 	}
-	return all
+	return u
 }
 
 // outputs are the first, second or third output of units, by its index.

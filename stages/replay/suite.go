@@ -46,7 +46,7 @@ func (b *builder) suiteUnits() []dag.Unit {
 	if len(units) == 0 {
 		return nil
 	}
-	all := b.gather(suiteID, nil, []string{variance.SuiteFile}, ids(units...)...)
+	all := b.gather(suiteID, nil, []string{variance.SuiteFile}, units...)
 	all.Run = func(_ context.Context, job *dag.Job) error {
 		rows, err := dag.ReadRows[variance.Suite](job, outputs(0, units...)...)
 		if err != nil {

@@ -29,7 +29,7 @@ func tsGather(job *dag.Job, heats ...[]dag.Unit) (tsSearch, error) {
 
 // tsPickUnit is the unit that picks the candidates that go on after some heats.
 func (b *builder) tsPickUnit(id string, keys []string, pick func(tsSearch) []tsCandidateAt, heats ...[]dag.Unit) dag.Unit {
-	u := b.unit(id, keys, ids(slices.Concat(heats...)...)...)
+	u := b.gather(id, keys, []string{partFile(id)}, slices.Concat(heats...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		search, err := tsGather(job, heats...)
 		if err != nil {
@@ -44,7 +44,7 @@ func (b *builder) tsPickUnit(id string, keys []string, pick func(tsSearch) []tsC
 // and the one that is best at each budget. Finalists are judged by their further
 // trajectories alone, so that luck in the race does not count twice.
 func (b *builder) tsSelectUnit(finals []dag.Unit, heats ...[]dag.Unit) dag.Unit {
-	u := b.gather(tsID, []string{keyTSSearch, keyTSAlphas}, []string{variance.SearchFile, tsRatiosFile}, ids(append(slices.Concat(heats...), finals...)...)...)
+	u := b.gather(tsID, []string{keyTSSearch, keyTSAlphas}, []string{variance.SearchFile, tsRatiosFile}, append(slices.Concat(heats...), finals...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		first, err := tsGather(job, heats...)
 		if err != nil {
