@@ -180,13 +180,6 @@ type CaseStudy struct {
 	Repetitions int    // simulated evaluations of each policy, at least 2
 }
 
-// Keys of the configuration that the case study reads.
-const (
-	keyCaseProfile     = "replay.case_study.profile"
-	keyCaseBudget      = "replay.case_study.budget"
-	keyCaseRepetitions = "replay.case_study.repetitions"
-)
-
 // caseUnits simulate evaluations of one profile at one budget. There are none where the
 // profile is not evaluated or the budget not replayed.
 func (b *builder) caseUnits(twoStage dag.Unit) []dag.Unit {
@@ -195,7 +188,7 @@ func (b *builder) caseUnits(twoStage dag.Unit) []dag.Unit {
 		return nil
 	}
 	of := b.pairs[at]
-	u := b.gather("case_study", []string{keySeed, keyOrder, keyCaseProfile, keyCaseBudget, keyCaseRepetitions}, []string{variance.EstimatesFile}, twoStage)
+	u := b.gather("case_study", []string{keySeed, keyOrder, "replay.case_study.profile", "replay.case_study.budget", "replay.case_study.repetitions"}, []string{variance.EstimatesFile}, twoStage)
 	u.Cost = caseSeconds * float64(b.CaseStudy.Repetitions) / paperCase
 	b.onProfile(&u, of, policy.None, rowsOf(variance.EstimatesFile, "case_study.v1", func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.Estimates, error) {
 		ratios, prior, err := b.underDesigns(job, of)

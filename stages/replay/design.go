@@ -222,7 +222,7 @@ func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p 
 
 // designsUnit selects the designs of all policies from the estimates, which units make.
 func (b *builder) designsUnit(estimates []estimate, units []dag.Unit) dag.Unit {
-	u := b.gather(designsID, []string{keyBudgets, keyReplicates, keyAlphas}, []string{variance.DesignsFile, partFile(selectedID)}, units...)
+	u := b.gather(designsID, []string{keyBudgets, "replay.replicates", keyAlphas}, []string{variance.DesignsFile, partFile(selectedID)}, units...)
 	for _, p := range designed() {
 		if as := p.Design.As; as != nil { // a design without estimates of its own to make the unit stale
 			u.Config["policy."+p.Key().String()] = "designs of " + as.Key().String()

@@ -98,16 +98,10 @@ func designErrors(p profile.Profile, r variance.Ratio, prior *neyman.Prior, draw
 	return nil
 }
 
-// Keys of the configuration that the errors of profiles read.
-const (
-	keyResamples     = "replay.resamples"
-	keyResampleDraws = "replay.resample_draws"
-)
-
 // resampleUnit finds the errors of one profile's ratios under the designs as they are stored:
 // of two-stage policies, and of allocations known beforehand.
 func (b *builder) resampleUnit(of pair.Pair) dag.Unit {
-	u := b.unit("resample/"+of.Name(), []string{keySeed, keyOrder, keyResamples, keyResampleDraws}, twoStageID)
+	u := b.unit("resample/"+of.Name(), []string{keySeed, keyOrder, "replay.resamples", "replay.resample_draws"}, twoStageID)
 	draws := max(pilotGroups, b.ResampleDraws)
 	u.Cost = resampleSeconds * float64(draws) / paperResampleDraws
 	b.onProfile(&u, of, policy.None, rowsOf(u.Outputs[0], errorSchema, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.ProfileError, error) {

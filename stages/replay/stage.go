@@ -56,12 +56,11 @@ const (
 
 // Keys of the configuration that units read.
 const (
-	keySeed       = "experiment.seed"
-	keyBudgets    = "experiment.budgets"
-	keyDraws      = "replay.draws"
-	keyReplicates = "replay.replicates"
-	keyOrder      = policy.KeyOrder
-	keyAlphas     = policy.KeyAlphas
+	keySeed    = "experiment.seed"
+	keyBudgets = "experiment.budgets"
+	keyDraws   = "replay.draws"
+	keyOrder   = policy.KeyOrder
+	keyAlphas  = policy.KeyAlphas
 )
 
 // Names of the units that gather what others write.

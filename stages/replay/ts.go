@@ -33,17 +33,6 @@ const (
 	tsRatiosFile = "replay/parts/ts_neyman/ratios.parquet"
 )
 
-// Keys of the configuration that the search reads.
-const (
-	keyTSSearch     = "replay.ts_neyman.search"
-	keyTSAlphas     = "replay.ts_neyman.alphas"
-	keyTSWarmStarts = "replay.ts_neyman.warm_starts"
-	keyTSDraws      = "replay.ts_neyman.draws"
-	keyTSRace       = "replay.ts_neyman.race_draws"
-	keyTSFinal      = "replay.ts_neyman.final_draws"
-	keyTSFinalists  = "replay.ts_neyman.finalists"
-)
-
 // In a race, prior strengths with a ratio of at least apart run first: a few trajectories of each,
 // under the first warm start, then others of the best at each budget, under all. A curve through
 // them leads to the finalists.
@@ -66,7 +55,7 @@ func (b *builder) tsUnits() []dag.Unit {
 		for _, alpha := range ts.Alphas {
 			for _, p := range b.pairs {
 				id := fmt.Sprintf("ts_neyman/exhaustive/alpha=%g/%s", alpha, p.Name())
-				trials = append(trials, b.tsTrial(id, []string{keyTSDraws}, []pair.Pair{p}, tsTask{alpha: alpha, draws: ts.Draws, warm: ts.WarmStarts, equally: true}))
+				trials = append(trials, b.tsTrial(id, []string{"replay.ts_neyman.draws"}, []pair.Pair{p}, tsTask{alpha: alpha, draws: ts.Draws, warm: ts.WarmStarts, equally: true}))
 			}
 		}
 		return append(trials, b.tsSelectUnit(nil, trials))
@@ -89,12 +78,12 @@ func (b *builder) tsUnits() []dag.Unit {
 	}
 	scouts := heat("scout", nil, coarse, tsTask{draws: scoutDraws, warm: ts.WarmStarts[:min(1, len(ts.WarmStarts))]})
 	runners := b.tsPickUnit(tsRunners, nil, func(s tsSearch) []tsCandidateAt { return s.runners(ts.WarmStarts) }, scouts)
-	race := heat("race", []string{keyTSRace}, coarse, tsTask{draws: ts.RaceDraws, first: runnerFirst, warm: ts.WarmStarts, picked: tsRunners, part: 0.6})
-	finalists := b.tsPickUnit(tsFinalists, []string{keyTSAlphas, keyTSFinalists}, func(s tsSearch) []tsCandidateAt {
+	race := heat("race", []string{"replay.ts_neyman.race_draws"}, coarse, tsTask{draws: ts.RaceDraws, first: runnerFirst, warm: ts.WarmStarts, picked: tsRunners, part: 0.6})
+	finalists := b.tsPickUnit(tsFinalists, []string{"replay.ts_neyman.alphas", "replay.ts_neyman.finalists"}, func(s tsSearch) []tsCandidateAt {
 		return s.finalists(ts.Alphas, ts.Finalists)
 	}, scouts, race)
 	candidates := len(ts.Alphas) * len(ts.WarmStarts)
-	finals := heat("final", []string{keyTSFinal}, ts.Alphas,
+	finals := heat("final", []string{"replay.ts_neyman.final_draws"}, ts.Alphas,
 		tsTask{draws: ts.FinalDraws, first: finalFirst, warm: ts.WarmStarts, picked: tsFinalists, part: float64(min(candidates, ts.Finalists)) / float64(candidates)})
 	return slices.Concat(scouts, []dag.Unit{runners}, race, []dag.Unit{finalists}, finals, []dag.Unit{b.tsSelectUnit(finals, scouts, race)})
 }
@@ -134,7 +123,7 @@ func (t tsTask) spans(budgets []int, warm, tasks int) (spans []tsSpan) {
 // tsTrial is the unit that runs the candidates of one prior strength on profiles, all on
 // the same branch of the seed tree.
 func (b *builder) tsTrial(id string, keys []string, pairs []pair.Pair, task tsTask) dag.Unit {
-	u := b.unit(id, append([]string{keySeed, keyBudgets, keyTSWarmStarts}, keys...))
+	u := b.unit(id, append([]string{keySeed, keyBudgets, "replay.ts_neyman.warm_starts"}, keys...))
 	u.Cost = b.tsCost(pairs, task)
 	if task.picked != "" {
 		u.Needs = append(u.Needs, dag.Ref{Stage: name, Unit: task.picked})

@@ -44,7 +44,7 @@ func (b *builder) tsPickUnit(id string, keys []string, pick func(tsSearch) []tsC
 // and the one that is best at each budget. Finalists are judged by their further
 // trajectories alone, so that luck in the race does not count twice.
 func (b *builder) tsSelectUnit(finals []dag.Unit, heats ...[]dag.Unit) dag.Unit {
-	u := b.gather(tsID, []string{keyTSSearch, keyTSAlphas}, []string{variance.SearchFile, tsRatiosFile}, append(slices.Concat(heats...), finals...)...)
+	u := b.gather(tsID, []string{"replay.ts_neyman.search", "replay.ts_neyman.alphas"}, []string{variance.SearchFile, tsRatiosFile}, append(slices.Concat(heats...), finals...)...)
 	u.Run = func(_ context.Context, job *dag.Job) error {
 		first, err := tsGather(job, heats...)
 		if err != nil {
