@@ -68,9 +68,13 @@ func designNoise(designs Schedules, r Ratio) (float64, error) {
 	if r.M == nil || r.W == nil || r.Donors != policy.None.Name {
 		return 0, nil
 	}
-	d, err := designs.behind(r)
+	d, err := designs.Selected(r.Key(), r.NTasks, r.Budget, r.Alpha)
 	if err != nil {
 		return 0, err
+	}
+	if *r.M != d.M { // the two files are not of one run
+		return 0, fmt.Errorf("%s on %s at budget %d was not replayed under the stored design; run the replay stage again",
+			r.Key(), r.Profile(), r.Budget)
 	}
 	b, m, w := float64(r.Budget), float64(*r.M), *r.W
 	if w == 1 {

@@ -282,14 +282,3 @@ func (s Schedules) Selected(of policy.Key, nTasks, budget int32, alpha *float64)
 	}
 	return d, nil
 }
-
-// behind is the design that a ratio was replayed under. Another pilot size than the ratio's
-// means that the two files are not of one run.
-func (s Schedules) behind(r Ratio) (Design, error) {
-	d, err := s.Selected(r.Key(), r.NTasks, r.Budget, r.Alpha)
-	if err == nil && (r.M == nil || *r.M != d.M) {
-		err = fmt.Errorf("%s on %s at budget %d was not replayed under the stored design; run the replay stage again",
-			r.Key(), r.Profile(), r.Budget)
-	}
-	return d, err
-}
