@@ -341,12 +341,6 @@ func designs(p *policy.Policy, tasks int, alpha *float64, cs pilot.Candidates, c
 	return rows
 }
 
-// selectedDesigns reads the selected designs for a number of tasks: a tenth of all.
-func selectedDesigns(job *dag.Job, tasks int) ([]variance.Design, error) {
-	all, err := dag.ReadRows[variance.Design](job, partFile(selectedID))
-	return slices.DeleteFunc(all, func(d variance.Design) bool { return int(d.NTasks) != tasks }), err
-}
-
 // designsFor is the designs of one policy.
 func designsFor(all []variance.Design, of *policy.Policy) []variance.Design {
 	return slices.DeleteFunc(slices.Clone(all), func(d variance.Design) bool { return d.Key() != of.Key() })

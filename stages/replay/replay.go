@@ -262,10 +262,11 @@ func (b *builder) replayUnit(u *dag.Unit, of pair.Pair, known *policy.Donors,
 	b.onProfile(u, of, known, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) error {
 		var all results
 		if p.VarianceSum() > 0 {
-			selected, err := selectedDesigns(job, p.N())
+			selected, err := dag.ReadRows[variance.Design](job, partFile(selectedID))
 			if err != nil {
 				return err
 			}
+			selected = slices.DeleteFunc(selected, func(d variance.Design) bool { return int(d.NTasks) != p.N() })
 			prior, err := neyman.NewPrior(b.QuadratureOrder)
 			if err != nil {
 				return err

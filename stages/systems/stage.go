@@ -100,7 +100,8 @@ func Stage(s Settings) (dag.Stage, error) {
 		}
 	}
 	if s.Measured != nil {
-		for _, setting := range s.byModel() {
+		byModel := dag.Group(s.settings(), (*setting).model) // servers change models as seldom as can be
+		for _, setting := range slices.Concat(byModel...) {
 			stage.Units = append(stage.Units, setting.planUnit(), setting.measuredUnit())
 			e[measuredKind] = append(e[measuredKind], setting)
 			if setting.scoredRepeats() > 0 {
@@ -128,12 +129,6 @@ func (s *Settings) settings() []*setting {
 		}
 	}
 	return all
-}
-
-// byModel are the settings of one model after the other, so that servers
-// change models as seldom as can be.
-func (s *Settings) byModel() []*setting {
-	return slices.Concat(dag.Group(s.settings(), (*setting).model)...)
 }
 
 func (s *Settings) architecture(model string) (flops.Architecture, error) {
