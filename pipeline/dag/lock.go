@@ -44,7 +44,7 @@ func Acquire(dir, holder string) (*Lock, error) {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("another run is writing in %s (%s): wait until it ends, or choose another folder with --out", dir, readHolder(file))
 		}
-		return nil, fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
+		return nil, err
 	}
 	// The text only serves messages: that it cannot be written is no reason
 	// not to run.
@@ -85,16 +85,15 @@ func (l *Lock) Release() error {
 	return l.file.Close() // closing unlocks
 }
 
-func tryLock(file *os.File) error {
-	var err error
+// tryLock locks a file. The error is syscall.EWOULDBLOCK where another process holds the lock.
+func tryLock(file *os.File) (err error) {
 	for range lockTries {
-		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
+		if err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			return nil
 		}
 		time.Sleep(lockPause)
 	}
-	return err
+	return fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", file.Name(), err)
 }
 
 func readHolder(file *os.File) string {

@@ -132,7 +132,7 @@ func (j *Job) hold(path string) error {
 			if errors.Is(err, syscall.EWOULDBLOCK) {
 				return busy
 			}
-			return fmt.Errorf("lock %s: %w (its file system may not support locks; choose another folder with --out)", path, err)
+			return err
 		}
 		open, fault := file.Stat()
 		there, gone := os.Stat(path)
