@@ -115,19 +115,22 @@ func Explain(reasons []Reason) string {
 
 // changes explains, part by part, why the key of now is not that of before.
 func changes(before, now *Parts) []Reason {
-	var reasons []Reason
-	if before.Format != now.Format {
-		reasons = append(reasons, Reason{KeyFormat, "", strconv.Itoa(before.Format), strconv.Itoa(now.Format)})
+	return slices.Concat(
+		change(KeyFormat, strconv.Itoa(before.Format), strconv.Itoa(now.Format)),
+		change(Version, strconv.Itoa(before.Version), strconv.Itoa(now.Version)),
+		mapChanges(Config, before.Config, now.Config),
+		change(Seed, before.Seed, now.Seed),
+		mapChanges(SourceChanged, before.Sources, now.Sources),
+		mapChanges(InputChanged, before.Inputs, now.Inputs),
+	)
+}
+
+// change is the change of a value, if it is one.
+func change(kind Kind, before, now string) []Reason {
+	if before == now {
+		return nil
 	}
-	if before.Version != now.Version {
-		reasons = append(reasons, Reason{Version, "", strconv.Itoa(before.Version), strconv.Itoa(now.Version)})
-	}
-	reasons = append(reasons, mapChanges(Config, before.Config, now.Config)...)
-	if before.Seed != now.Seed {
-		reasons = append(reasons, Reason{Seed, "", before.Seed, now.Seed})
-	}
-	reasons = append(reasons, mapChanges(SourceChanged, before.Sources, now.Sources)...)
-	return append(reasons, mapChanges(InputChanged, before.Inputs, now.Inputs)...)
+	return []Reason{{kind, "", before, now}}
 }
 
 // mapChanges are the changes of a map, sorted by name.

@@ -233,8 +233,8 @@ func (s *Snapshot) judge(i int) (reasons []Reason, key string) {
 
 // outputReasons says what is wrong with the outputs of a unit that has a manifest.
 func (r *Record) outputReasons() (reasons []Reason) {
-	if p := r.Declared.Provenance; p != "" && r.Last.Provenance != p {
-		reasons = append(reasons, Reason{Provenance, "", r.Last.Provenance, p})
+	if p := r.Declared.Provenance; p != "" {
+		reasons = change(Provenance, r.Last.Provenance, p)
 	}
 	for k, output := range r.Declared.Outputs {
 		made, known := r.Last.output(output)
