@@ -138,21 +138,17 @@ func (f *flight) enqueue(i int) {
 		f.fail(f.snapshot.graph.ref(i), "", err)
 		return
 	}
-	j.drain, j.advance = f.drain, f.advanced(j.ref)
+	j.drain = f.drain
+	j.advance = func(p Progress) { // from any goroutine
+		select {
+		case f.advances <- Event{Unit: j.ref, Progress: &p}:
+		default: // many reports wait already
+		}
+	}
 	f.queue = append(f.queue, Task{
 		Ref: j.ref, Key: j.Key(), Redo: j.Redo(), Seconds: max(0, f.plan.records[i].Seconds), Advance: j.advance, Done: j.done,
 		Run: func(ctx context.Context) error { return j.run(ctx, f.Now) },
 	})
-}
-
-// advanced gives a unit the means to report its progress, from any goroutine.
-func (f *flight) advanced(unit Ref) func(Progress) {
-	return func(p Progress) {
-		select {
-		case f.advances <- Event{Unit: unit, Progress: &p}:
-		default: // many reports wait already
-		}
-	}
 }
 
 // observe passes an event on.
@@ -214,9 +210,10 @@ func (f *flight) accept(i int, key string) error {
 }
 
 func (f *flight) fail(ref Ref, key string, err error) {
-	f.problems.Failures = append(f.problems.Failures, Failure{ref, err})
+	failed := Event{Unit: ref, Key: key, Err: err}
+	f.problems.Failures = append(f.problems.Failures, failed)
 	f.stopping = f.stopping || !f.KeepGoing
-	f.observe(Event{Unit: ref, Key: key, Err: err})
+	f.observe(failed)
 }
 
 func closed(c <-chan struct{}) bool {
@@ -228,18 +225,12 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// Failure is a unit that failed, and why.
-type Failure struct {
-	Unit Ref
-	Err  error
-}
-
 // Error says how a run fell short of its plan. What did run is kept; running
 // again goes on from there.
 type Error struct {
-	Failures    []Failure // in the order in which they happened
-	Interrupted bool      // it was asked to stop
-	NotRun      int       // planned units that have no result: never started, or cut short
+	Failures    []Event // of units that failed, in the order in which they did
+	Interrupted bool    // it was asked to stop
+	NotRun      int     // planned units that have no result: never started, or cut short
 }
 
 // Error lists the first failed units and their causes.

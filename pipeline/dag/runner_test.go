@@ -83,7 +83,7 @@ func TestKeepGoingRunsWhatDoesNotDependOnTheFailure(t *testing.T) {
 	if err == nil || err.Error() != want || !errors.Is(err, errBroken) {
 		t.Errorf("error %v, want %q", err, want)
 	}
-	many := Error{Failures: slices.Repeat([]Failure{{Ref{"replay", "x"}, errBroken}}, 30)}
+	many := Error{Failures: slices.Repeat([]Event{{Unit: Ref{"replay", "x"}, Err: errBroken}}, 30)}
 	if text := many.Error(); strings.Count(text, "\n") != 21 || !strings.HasSuffix(text, "and 10 more: `speceval status --json` has all") {
 		t.Errorf("many failures: %s", text)
 	}
