@@ -70,12 +70,12 @@ type Model struct {
 	AttentionWidth      int `toml:"attention_width" want:"0 to 2^30"`
 }
 
-// Benchmark is a benchmark of the experiment.
+// Benchmark is a benchmark of the experiment. The content of its files and programs counts, and
+// not where they are, so that these are not in its canonical text.
 type Benchmark struct {
-	ID    string `toml:"id" want:"id"`            // as `speceval benchmarks list` shows, or a name of your own
-	Tasks string `toml:"tasks" json:",omitempty"` // task file, JSONL or CSV; "" for the one in the folder corpus.tasks
-
-	Grader []string `toml:"grader" json:",omitempty"` // in place of grader.command; none: that
+	ID     string   `toml:"id" want:"id"`    // as `speceval benchmarks list` shows, or a name of your own
+	Tasks  string   `toml:"tasks" json:"-"`  // task file, JSONL or CSV; "" for the one in the folder corpus.tasks
+	Grader []string `toml:"grader" json:"-"` // in place of grader.command; none: that
 }
 
 // Sampling is how a rollout is generated (paper, Appendix B.1).

@@ -40,9 +40,6 @@ func newDocument(name string) *document {
 	return &document{name: name, tree: map[string]any{}, lines: map[string]int{}, sets: map[string]string{}}
 }
 
-// root is the table of the top level.
-func (d *document) root() *table { return d.at("", d.tree) }
-
 // at is the table at a path, which has the given content.
 func (d *document) at(path string, content map[string]any) *table {
 	for _, t := range d.tables {

@@ -109,21 +109,6 @@ func (o option) is(argument string) bool {
 	return found && o.short != "" && strings.HasPrefix(short, o.short)
 }
 
-// bindStages reads the resources of each stage. One that is timed on servers has other
-// defaults.
-func (e *Executor) bindStages(t *table, timed bool) {
-	if timed {
-		e.Stages["systems"] = e.Stages["generate"]
-	}
-	for _, stage := range executorStages {
-		r := e.Stages[stage]
-		at := t.table(stage)
-		at.bind(&r)
-		r.check(at)
-		e.Stages[stage] = r
-	}
-}
-
 // check holds the kind to the workers and the commands.
 func (e *Executor) check(t *table, workers []Worker) {
 	for _, c := range []struct{ key, command, must, is string }{

@@ -11,10 +11,19 @@ import (
 // bind reads every key of the experiment from d over the values that c has, and returns the
 // canonical text of all keys. Faults are collected in d.
 func bind(c *Config, d *document) map[string]string {
-	root := d.root()
+	values, root := map[string]string{}, d.at("", d.tree)
 	root.bind(c)
-	executor := root.table("executor")
-	c.Executor.bindStages(executor, c.Systems.Engine == EngineVLLM)
+	executor, resources := root.table("executor"), c.Executor.Stages
+	if c.Systems.Engine == EngineVLLM { // units are timed on servers, as others sample from them
+		resources["systems"] = resources["generate"]
+	}
+	for _, stage := range executorStages {
+		r, at := resources[stage], executor.table(stage)
+		at.bind(&r)
+		r.check(at)
+		resources[stage] = r
+		record(values, at.path, reflect.ValueOf(r))
+	}
 	for i := range c.Models {
 		m := &c.Models[i]
 		m.Title, m.Path, m.Served = cmp.Or(m.Title, m.ID), cmp.Or(m.Path, m.ID), cmp.Or(m.Served, m.ID)
@@ -26,24 +35,8 @@ func bind(c *Config, d *document) map[string]string {
 	c.check(root)
 	c.Executor.check(executor, c.Workers)
 	d.refuseUnknown()
-
-	values := map[string]string{}
 	record(values, "", reflect.ValueOf(c).Elem())
-	for stage, r := range c.Executor.Stages {
-		record(values, "executor."+stage, reflect.ValueOf(r))
-	}
-	values["benchmark"] = canonical(named(c.Benchmarks))
 	return values
-}
-
-// named is benchmarks without their files and programs, whose content counts, and
-// not where they are.
-func named(benchmarks []Benchmark) []Benchmark {
-	out := slices.Clone(benchmarks)
-	for i := range out {
-		out[i].Tasks, out[i].Grader = "", nil
-	}
-	return out
 }
 
 // check holds keys to one another.
