@@ -34,15 +34,25 @@ type Experiment struct {
 	Out     string `toml:"out" want:"filled"`               // folder of all outputs
 }
 
-// Sources of the corpus.
+// Choices that the program asks for. What all choices of a key mean stands at its field.
 const (
-	SourcePublished = "published" // the profiles of the paper's release, or a file of the user's
-	SourceVLLM      = "vllm"      // rollouts from vLLM servers
+	SourceVLLM        = "vllm"       // of Corpus.Source
+	PanelsEven        = "even"       // of Replay.Panels
+	SearchExhaustive  = "exhaustive" // of TSNeyman.Search
+	EngineVLLM        = "vllm"       // of Systems.Engine
+	ProtocolPublished = "published"  // of Systems.Protocol
+	LengthsDrawn      = "drawn"      // of Systems.Lengths
+	WeightsDummy      = "dummy"      // of Worker.Weights
+	ExecutorSlurm     = "slurm"      // of Executor.Kind
+	ExecutorCommand   = "command"    // of Executor.Kind
+	WhereJobs         = "jobs"       // of Resources.Where
+	PDFAuto           = "auto"       // of Report.PDF
+	PDFNever          = "never"      // of Report.PDF
 )
 
 // Corpus says where the profiles come from.
 type Corpus struct {
-	Source          string `toml:"source" want:"published|vllm"`       // of profiles: the published or given ones, or rollouts of the models
+	Source          string `toml:"source" want:"published|vllm"`       // of profiles: the published or given ones, or rollouts of the models from vLLM servers
 	Profiles        string `toml:"profiles"`                           // CSV or Parquet file of profiles that stands in for the published ones; "" for these
 	Tasks           string `toml:"tasks" want:"filled"`                // folder with a task file <benchmark>.jsonl for every benchmark that names none
 	Prompts         string `toml:"prompts"`                            // folder with templates that win over the built-in ones; "" for none
@@ -92,7 +102,7 @@ type Sampling struct {
 type Replay struct {
 	Draws           int       `toml:"draws" want:"2 to 2^24"`          // panels of a design replicate; pilot vectors of a replay
 	Replicates      int       `toml:"replicates" want:"2 to 4096"`     // independent replicates of a design
-	Panels          string    `toml:"panels" want:"even|independent"`  // how those of a replicate are drawn, PanelsEven or PanelsIndependent
+	Panels          string    `toml:"panels" want:"even|independent"`  // how those of a replicate are drawn: few, less what is known of the prior; or all draws, independently
 	QuadratureOrder int       `toml:"quadrature_order" want:"1 to 64"` // Gauss–Legendre nodes in each of ξ and δ
 	IBNAlphas       []float64 `toml:"ibn_alphas" want:"1e-6 to 1000"`  // candidate prior strengths of IBN, ascending and unique
 	Resamples       int       `toml:"resamples" want:"2 to 2^20"`      // profiles redrawn from each for the Oracle, for the error that comes from their rollouts
@@ -108,21 +118,9 @@ type CaseStudy struct {
 	Repetitions int    `toml:"repetitions" want:"2 to 2^30"` // evaluations simulated, rollout by rollout, of each policy
 }
 
-// Panels of a design.
-const (
-	PanelsEven        = "even"        // few, less what is known of the prior
-	PanelsIndependent = "independent" // all draws, independently
-)
-
-// Searches of TS-Neyman.
-const (
-	SearchRacing     = "racing"     // few trajectories for all candidates, many for the finalists
-	SearchExhaustive = "exhaustive" // Draws trajectories for every candidate
-)
-
 // TSNeyman is the search for the best TS-Neyman (paper, Appendix C.3).
 type TSNeyman struct {
-	Search     string    `toml:"search" want:"racing|exhaustive"`     // how candidates are tried
+	Search     string    `toml:"search" want:"racing|exhaustive"`     // how candidates are tried: all by few trajectories and the finalists by many, or each by Draws
 	Alphas     []float64 `toml:"alphas" want:"1e-6 to 1000"`          // candidate prior strengths, ascending and unique
 	WarmStarts []int     `toml:"warm_starts" want:"set of 1 to 2^20"` // candidate initial rollouts per task, ascending and unique
 	Draws      int       `toml:"draws" want:"2 to 2^24"`              // trajectories of a candidate in the exhaustive search
@@ -131,34 +129,13 @@ type TSNeyman struct {
 	Finalists  int       `toml:"finalists" want:"1 to 2^20"`          // candidates that go on from the race, at each budget
 }
 
-// Engines of the systems stage.
-const (
-	EngineSimulated = "simulated"
-	EngineVLLM      = "vllm"
-)
-
-// Protocols of the router.
-const (
-	ProtocolPaper     = "paper"     // Algorithm 2: speculation fills free places from the prior at once
-	ProtocolPublished = "published" // as in the published runs: not before the first completion
-)
-
-// Lengths of the answers in timed runs on servers.
-const (
-	LengthsNatural = "natural" // what the model writes
-	LengthsDrawn   = "drawn"   // drawn from the length model of the published runs
-)
-
-// WeightsDummy is in Worker.Weights for servers of models without weights.
-const WeightsDummy = "dummy"
-
 // Systems is the coupled-reward study of time and compute (paper, Appendix B.5).
 type Systems struct {
 	Engine   string `toml:"engine" want:"simulated|vllm"`    // what policies are timed on: the simulated fleet alone, or servers of the workers as well
 	Replicas int    `toml:"replicas" want:"1 to 4096"`       // of a worker, one GPU each
 	Window   int    `toml:"window" want:"1 to 65536"`        // outstanding requests per replica
 	Repeats  int    `toml:"repeats" want:"0 to 1000"`        // executions of each strategy in a setting of the simulated fleet; 0: 8
-	Protocol string `toml:"protocol" want:"paper|published"` // of the router, as in the paper's algorithm or as in the published runs
+	Protocol string `toml:"protocol" want:"paper|published"` // of the router: speculation fills free places from the prior at once (Algorithm 2), or, as in the published runs, not before the first completion
 
 	// MeasuredRepeats are executions of each strategy on servers, one number for
 	// each of the budgets; empty: one of each.
@@ -167,7 +144,7 @@ type Systems struct {
 	// ScoredRepeats are executions of each strategy under real rewards, one
 	// number for each of the budgets; empty: none.
 	ScoredRepeats []int  `toml:"scored_repeats" want:"0 to 1000"`
-	Lengths       string `toml:"lengths" want:"natural|drawn"` // of answers
+	Lengths       string `toml:"lengths" want:"natural|drawn"` // of answers in timed runs on servers: what the model writes, or drawn from the length model of the published runs
 }
 
 // Worker is a machine with vLLM replicas: running ones, or a way to start them.
@@ -193,15 +170,8 @@ type Serving struct {
 	HangSeconds   int    `toml:"hang_seconds" want:"1 to 2^20"`        // without a token, while requests run, until a replica counts as hung
 	OutageSeconds int    `toml:"outage_seconds" want:"0 to 2^20"`      // without a live replica until a run gives up
 	StartSeconds  int    `toml:"start_seconds" want:"1 to 2^20"`       // for launched servers to become healthy
-	OnLoss        string `toml:"on_loss" want:"continue|again|refuse"` // what to do about an answer that is lost under way
+	OnLoss        string `toml:"on_loss" want:"continue|again|refuse"` // what to do about an answer that is lost under way, see vllm.OnLoss
 }
-
-// What to do about an answer that is lost while it comes in.
-const (
-	OnLossContinue = "continue" // go on from what has been seen; ask again where no server can
-	OnLossAgain    = "again"    // ask again
-	OnLossRefuse   = "refuse"   // go on, and stop where no server can
-)
 
 // Judge is the model that scores free-form answers.
 type Judge struct {
@@ -233,15 +203,9 @@ type Grader struct {
 	MemoryMiB      int      `toml:"memory_mib" want:"0 to 2^20"`      // of each process behind bubblewrap; 0: no bound
 }
 
-// Ways to make out/report.pdf.
-const (
-	PDFAuto  = "auto"  // where a TeX engine is installed
-	PDFNever = "never" // not at all
-)
-
 // Report sets the products of the report stage beside tables and figures.
 type Report struct {
-	PDF string `toml:"pdf" want:"auto|never"` // whether report.pdf is made
+	PDF string `toml:"pdf" want:"auto|never"` // whether report.pdf is made: where a TeX engine is installed, or not at all
 }
 
 // Slice gives the canonical text of the named keys, for the part of the

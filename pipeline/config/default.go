@@ -4,7 +4,7 @@ package config
 func Default() *Config {
 	c := &Config{
 		Experiment: Experiment{Seed: 42, Budgets: []int{8, 16, 32, 64}, Out: "out"},
-		Corpus:     Corpus{Source: SourcePublished, Tasks: "tasks", RolloutsPerTask: 1024},
+		Corpus:     Corpus{Source: "published", Tasks: "tasks", RolloutsPerTask: 1024},
 		Models:     defaultModels(),
 		Sampling:   Sampling{Temperature: 0.6, TopP: 0.95, TopK: 0, MaxTokens: 16384, ContextTokens: 32768},
 		Replay: Replay{
@@ -12,12 +12,12 @@ func Default() *Config {
 			Resamples: 128, ResampleDraws: 256,
 			CaseStudy: CaseStudy{Profile: "aime24__model=qwen3_5_4b", Budget: 32, Repetitions: 200_000},
 			TSNeyman: TSNeyman{
-				Search: SearchRacing, Alphas: defaultAlphas(), WarmStarts: []int{2, 5, 10},
+				Search: "racing", Alphas: defaultAlphas(), WarmStarts: []int{2, 5, 10},
 				Draws: 8192, RaceDraws: 5, FinalDraws: 46, Finalists: 1,
 			},
 		},
-		Systems:  Systems{Engine: EngineSimulated, Replicas: 8, Window: 32, Protocol: ProtocolPaper, Lengths: LengthsNatural},
-		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800, OnLoss: OnLossContinue},
+		Systems:  Systems{Engine: "simulated", Replicas: 8, Window: 32, Protocol: "paper", Lengths: "natural"},
+		Serving:  Serving{Version: "0.23.0", Attempts: 5, HangSeconds: 300, OutageSeconds: 900, StartSeconds: 1800, OnLoss: "continue"},
 		Judge:    Judge{Model: "Qwen3.6-35B-A3B", MaxTokens: 4096},
 		Sandbox:  Sandbox{SecondsPerTest: 6, MemoryMiB: 4096, Python: "python3"},
 		Grader:   Grader{TimeoutSeconds: 60, Sandbox: true, MemoryMiB: 4096},

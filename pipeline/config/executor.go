@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// Executors.
-const (
-	ExecutorLocal   = "local"
-	ExecutorSlurm   = "slurm"
-	ExecutorCommand = "command"
-)
-
 // Executor says where units run. It never changes a result.
 type Executor struct {
 	Kind    string `toml:"kind" want:"local|slurm|command"` // this machine, job arrays of Slurm, or jobs of commands
@@ -41,12 +34,6 @@ type Executor struct {
 // InJobs reports whether stages may run in jobs.
 func (e Executor) InJobs() bool { return e.Kind == ExecutorSlurm || e.Kind == ExecutorCommand }
 
-// Where the units of a stage run if they may run in jobs.
-const (
-	WhereJobs = "jobs" // in jobs
-	WhereHere = "here" // on the machine of the run itself
-)
-
 // Resources are the request of a stage's jobs to Slurm.
 type Resources struct {
 	Where     string   `toml:"where" want:"jobs|here"` // in jobs, or on the machine of the run itself
@@ -66,7 +53,7 @@ var executorStages = []string{"generate", "score", "replay", "systems", "report"
 
 func defaultExecutor() Executor {
 	e := Executor{
-		Kind: ExecutorLocal, ArraySize: 1000, ElementMinutes: 5, Retries: 2, PollSeconds: 10, SettleSeconds: 30, AnswerSeconds: 60,
+		Kind: "local", ArraySize: 1000, ElementMinutes: 5, Retries: 2, PollSeconds: 10, SettleSeconds: 30, AnswerSeconds: 60,
 		Stages: make(map[string]Resources),
 	}
 	for _, stage := range executorStages {
@@ -74,7 +61,7 @@ func defaultExecutor() Executor {
 	}
 	generate, report := e.Stages["generate"], e.Stages["report"]
 	generate.MemoryMiB, generate.Minutes = 0, 0
-	report.Where = WhereHere
+	report.Where = "here"
 	e.Stages["generate"], e.Stages["report"] = generate, report
 	return e
 }
