@@ -11,7 +11,6 @@ import (
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/lineage"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
@@ -65,7 +64,7 @@ type Explanation struct {
 	Formula string    `json:"formula"`
 	Paper   *Compared `json:"paper"` // or the prediction; null where there is neither
 
-	lineage.Origin
+	Origin
 	Profile string `json:"profile,omitempty"` // that the row is about
 
 	Warnings []string `json:"warnings"`
@@ -83,11 +82,11 @@ func (x *Explainer) Explain(t *model.Sheet, row, column int) *Explanation {
 	c := t.Stored()[column]
 	cell := c.Cell(row)
 	e := &Explanation{Table: t.Base, Row: t.Labels()[row], Column: c.Name, Stored: cell.Exact(), Value: cell.Value(), Formula: c.Words}
-	e.Origin = lineage.Of(x.Records, stored.Own(t.Base))
+	e.Origin = originOf(x.Records, stored.Own(t.Base))
 	if benchmark := t.Column("benchmark"); benchmark != nil {
 		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), t.Column("model").Cell(row).Exact())
 	}
-	e.Warnings = append([]string{}, stale(e.Origin)...)
+	e.Warnings = append([]string{}, e.stale()...)
 	if t.Paper == nil && t.Claims == nil {
 		return e
 	}
@@ -106,19 +105,6 @@ func (x *Explainer) Explain(t *model.Sheet, row, column int) *Explanation {
 	return e
 }
 
-// stale warns where a table, or what it is made of, is not what this experiment would
-// make now.
-func stale(o lineage.Origin) []string {
-	if len(o.Units) == 0 {
-		return []string{"no unit of this experiment makes this table: where it comes from is not known"}
-	}
-	warnings := o.Stale()
-	if len(warnings) == 0 && !o.Fresh() {
-		return []string{"what the table is made of is not fresh: `speceval plan` says why"}
-	}
-	return warnings
-}
-
 // Text writes the explanation for a terminal. Units of one kind share a line unless all
 // are asked for.
 func (e *Explanation) Text(w io.Writer, all bool) error {
@@ -131,7 +117,7 @@ func (e *Explanation) Text(w io.Writer, all bool) error {
 	if e.Paper != nil {
 		b.WriteString("\n" + table.Wrap("  ", "  ", e.Paper.Sentence()))
 	}
-	if err := e.Origin.Print(&b, e.Profile, all); err != nil {
+	if err := cmp.Or(e.files().Write(&b), e.units(e.Profile, all).Write(&b), e.sources(e.Profile, all).Write(&b)); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, b.String())

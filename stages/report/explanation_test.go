@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"speceval/pipeline/dag"
-	"speceval/pipeline/lineage"
 )
 
 // TestUnitsAlikeShareALine prints an explanation of which every section is there.
@@ -25,8 +24,8 @@ func TestUnitsAlikeShareALine(t *testing.T) {
 		records = append(records, dag.Record{Unit: ref, Last: m, State: dag.Fresh, Declared: &dag.Unit{Needs: needs}})
 		needs = append(needs, ref)
 	}
-	e.Origin = lineage.Of(records, records[4].Unit)
-	e.Files = []lineage.File{{File: dag.File{Path: "f", Rows: -1, SHA256: "s"}, By: "replay/ratios"}}
+	e.Origin = originOf(records, records[4].Unit)
+	e.Files = []File{{File: dag.File{Path: "f", Rows: -1, SHA256: "s"}, By: "replay/ratios"}}
 	e.Sources = []dag.Source{{Name: "data", SHA256: "s"}, {Name: "profile p__model=m", SHA256: "s"}, {Name: "profile q", SHA256: "s"}, {Name: "profile r", SHA256: "s"}}
 	var short, all bytes.Buffer
 	if err := errors.Join(e.Text(&short, false), e.Text(&all, true)); err != nil {

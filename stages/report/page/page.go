@@ -17,7 +17,6 @@ import (
 	"speceval/internal/results/paper"
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/figure"
-	"speceval/pipeline/lineage"
 	"speceval/stages/report"
 	"speceval/stages/report/figures"
 	"speceval/stages/report/model"
@@ -48,7 +47,7 @@ type view struct {
 	Stages   []stage
 	Settings []Setting
 	Changed  int // settings that differ from the defaults
-	Facts    []lineage.Fact
+	Facts    []fact
 }
 
 // leftOut is a table or figure that the page does not have, and why.

@@ -1,12 +1,14 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/lineage"
 )
 
 // History is how the results were made, which the page shows after them.
@@ -39,7 +41,7 @@ func stagesOf(h History) (all []stage, warnings []string) {
 	for _, of := range h.Stages {
 		s := stage{Name: of.Name, About: of.About}
 		var warning string
-		if s.Units, s.State, warning = lineage.Standing(of.Name, h.Records); warning != "" && of.Name != "report" {
+		if s.Units, s.State, warning = standing(of.Name, h.Records); warning != "" && of.Name != "report" {
 			warnings = append(warnings, warning)
 		}
 		if of.Satisfied != "" {
@@ -70,9 +72,71 @@ func stagesOf(h History) (all []stage, warnings []string) {
 	return all, warnings
 }
 
+// standing is how the units of a stage stand to what a run would make now: how many there
+// are, "fresh" or "4 of 6 units fresh", and a warning where results are out of date or missing.
+func standing(stage string, records []dag.Record) (units int, state, warning string) {
+	var of [3]int // by dag.State
+	for _, r := range records {
+		if r.Unit.Stage == stage {
+			units, of[r.State] = units+1, of[r.State]+1
+		}
+	}
+	if of[dag.Fresh] == units {
+		return units, dag.Fresh.String(), ""
+	}
+	state = fmt.Sprintf("%d of %d units fresh", of[dag.Fresh], units)
+	warning = fmt.Sprintf("The results of the %s stage are out of date (%s): the configuration, the program or stored files have changed since. `speceval run` updates them.", stage, state)
+	if of[dag.Missing] == units {
+		warning = fmt.Sprintf("The %s stage has not run: its results are missing here.", stage)
+	}
+	return units, state, warning
+}
+
+// fact is a fact about what made stored results: each value that units have recorded,
+// with the number of units where there are several, the most frequent first.
+type fact struct {
+	Name   string
+	Values []string
+}
+
 // facts are the programs and machines that made the results, by the units' records,
 // and what wrote the page.
-func facts(h History) []lineage.Fact {
-	return append(lineage.Facts(h.Records),
-		lineage.Fact{Name: "Page written by", Values: []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", lineage.Commit(h.Origin), h.Origin.GoVersion, h.Cores)}})
+func facts(h History) (all []fact) {
+	for _, f := range []struct {
+		name string
+		of   func(*dag.Manifest) string
+	}{
+		{"Made by commit", func(m *dag.Manifest) string { return commit(m.Origin) }},
+		{"Go", func(m *dag.Manifest) string { return m.GoVersion }},
+		{"Host", func(m *dag.Manifest) string { return m.Host }},
+		{"Command", func(m *dag.Manifest) string { return m.Command }},
+		{"Provenance", func(m *dag.Manifest) string { return m.Provenance }},
+	} {
+		units := map[string]int{}
+		for _, r := range h.Records {
+			if r.Last != nil {
+				units[f.of(r.Last)]++
+			}
+		}
+		values := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
+			return cmp.Or(cmp.Compare(units[b], units[a]), cmp.Compare(a, b))
+		})
+		for i, value := range values {
+			if len(values) > 1 {
+				values[i] = fmt.Sprintf("%s (units: %d)", value, units[value])
+			}
+		}
+		if len(values) > 0 {
+			all = append(all, fact{f.name, values})
+		}
+	}
+	return append(all, fact{"Page written by", []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", commit(h.Origin), h.Origin.GoVersion, h.Cores)}})
+}
+
+// commit is a commit in full, which says so where the program had uncommitted changes.
+func commit(o dag.Origin) string {
+	if o.Dirty {
+		return o.Commit + ", with uncommitted changes"
+	}
+	return o.Commit
 }

@@ -1,7 +1,4 @@
-// Package lineage says what stored outputs were made by: the units behind one, why some
-// of them are stale, and which programs and machines ran them. It reads records of units,
-// and knows no stage.
-package lineage
+package report
 
 import (
 	"cmp"
@@ -27,9 +24,9 @@ type File struct {
 	By string `json:"by"` // the unit that writes it
 }
 
-// Of is the origin of the outputs of a unit, by the records of all units, each after
+// originOf is the origin of the outputs of a unit, by the records of all units, each after
 // those that it needs; without units if none is its.
-func Of(records []dag.Record, unit dag.Ref) Origin {
+func originOf(records []dag.Record, unit dag.Ref) Origin {
 	o := Origin{Files: []File{}, Units: []dag.Record{}, Sources: []dag.Source{}}
 	wanted := map[dag.Ref]bool{unit: true}
 	by := map[string]string{} // the units that write files
@@ -63,18 +60,6 @@ func Of(records []dag.Record, unit dag.Ref) Origin {
 	return o
 }
 
-// Fresh reports whether the output and all that it is made of are fresh.
-func (o Origin) Fresh() bool {
-	return len(o.Units) > 0 && o.Units[len(o.Units)-1].State == dag.Fresh
-}
-
-// Print writes what a stored output was made of for a terminal: files, units and
-// sources. Units of one kind share a line, and profiles are counted, unless all are asked
-// for; those of the profile own stand by themselves.
-func (o Origin) Print(b *strings.Builder, own string, all bool) error {
-	return cmp.Or(o.files().Write(b), o.units(own, all).Write(b), o.sources(own, all).Write(b))
-}
-
 func (o Origin) files() *table.Grid {
 	g := &table.Grid{Title: "\nStored files, as they were when the table was made", Heads: []string{"<file", "rows", "<SHA-256", "<by"}}
 	for _, f := range o.Files {
@@ -87,6 +72,8 @@ func (o Origin) files() *table.Grid {
 	return g
 }
 
+// units are the units, those of one kind on a line unless all are asked for; those of the profile
+// own stand by themselves.
 func (o Origin) units(own string, all bool) *table.Grid {
 	g := &table.Grid{Title: "\nMade by", Heads: []string{"<unit", "units", "<state", "<key", "<commit", "<seeds", "CPU s"}}
 	for _, units := range dag.Group(o.Units, func(r dag.Record) string {
@@ -130,6 +117,7 @@ func common(units []dag.Record, plural string, of func(dag.Record) string) strin
 	return cmp.Or(of(units[0]), table.None)
 }
 
+// sources are the sources; profiles other than own are counted, unless all are asked for.
 func (o Origin) sources(own string, all bool) *table.Grid {
 	g := &table.Grid{Title: "\nSources", Heads: []string{"<source", "<SHA-256"}}
 	others := 0
@@ -149,10 +137,13 @@ func (o Origin) sources(own string, all bool) *table.Grid {
 // mostReasons bounds the reasons that a warning gives.
 const mostReasons = 3
 
-// Stale warns where the output, or what it is made of, is not what this experiment
+// stale warns where the output, or what it is made of, is not what this experiment
 // would make now, the last unit first. Units that are stale of the same causes are counted
 // together.
-func (o Origin) Stale() (warnings []string) {
+func (o Origin) stale() (warnings []string) {
+	if len(o.Units) == 0 {
+		return []string{"no unit of this experiment makes this table: where it comes from is not known"}
+	}
 	var stale []dag.Record
 	for _, r := range slices.Backward(o.Units) {
 		if len(r.Own()) > 0 && (r.Last != nil || !o.doesWithout(r.Unit)) { // or the others say that they do without
@@ -173,6 +164,9 @@ func (o Origin) Stale() (warnings []string) {
 			why, more = why[:mostReasons], fmt.Sprintf("; and %d more", n)
 		}
 		warnings = append(warnings, fmt.Sprintf("%s %s: %s%s", subject, state, dag.Explain(why), more))
+	}
+	if len(warnings) == 0 && o.Units[len(o.Units)-1].State != dag.Fresh {
+		return []string{"what the table is made of is not fresh: `speceval plan` says why"}
 	}
 	return warnings
 }

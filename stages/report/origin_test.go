@@ -1,4 +1,4 @@
-package lineage
+package report
 
 import (
 	"slices"
@@ -30,29 +30,15 @@ func names(units []dag.Record) (all []string) {
 
 func TestChainsHaveWhatAUnitIsMadeOf(t *testing.T) {
 	records := []dag.Record{unit("a/n=1", 1), unit("a/n=2", 2), unit("stray", 3), unit("b", 4, "a/n=2", "a/n=1"), unit("c", 5, "a/n=1", "b", "gone")}
-	o := Of(records, records[4].Unit)
+	o := originOf(records, records[4].Unit)
 	if got := names(o.Units); !slices.Equal(got, []string{"a/n=1", "a/n=2", "b", "c"}) {
 		t.Errorf("units %q", got)
 	}
 	if o.Units[3].Last.Key != "key of c" || len(o.Sources) != 1 || o.Files[0].By != "replay/a/n=1" || o.Files[1].By != "replay/c" {
 		t.Errorf("origin %+v", o)
 	}
-	if none := Of(records, dag.Ref{Stage: "x"}); len(none.Units) > 0 || none.Stale() != nil || none.Fresh() {
+	if none := originOf(records, dag.Ref{Stage: "x"}); len(none.Units) > 0 || len(none.stale()) != 1 || !strings.HasPrefix(none.stale()[0], "no unit of this experiment makes this table") {
 		t.Errorf("of no unit: %+v", none)
-	}
-}
-
-func TestStagesStandAsTheirUnits(t *testing.T) {
-	records := []dag.Record{unit("a", 1), unit("b", 1), {Unit: dag.Ref{Stage: "replay", Unit: "c"}}, {Unit: dag.Ref{Stage: "systems", Unit: "x"}}}
-	records[1].State = dag.Stale
-	if n, state, w := Standing("replay", records); n != 3 || state != "1 of 3 units fresh" || !strings.HasPrefix(w, "The results of the replay stage are out of date (1 of 3 units fresh): ") {
-		t.Errorf("%d units, %s: %s", n, state, w)
-	}
-	if _, _, w := Standing("systems", records); w != "The systems stage has not run: its results are missing here." {
-		t.Errorf("warning %q", w)
-	}
-	if n, state, w := Standing("replay", records[:1]); n != 1 || state != "fresh" || w != "" {
-		t.Errorf("%d units, %s, %q", n, state, w)
 	}
 }
 
@@ -73,7 +59,7 @@ func TestWarningsNameTheCauses(t *testing.T) {
 	wanted := dag.Ref{Stage: "replay", Unit: "wanted"}
 	top.Declared.Wants = []dag.Ref{wanted}
 	records = append(records, dag.Record{Unit: wanted, Declared: &dag.Unit{}, Reasons: []dag.Reason{{Kind: dag.NeverRun}}}, top)
-	got := Of(records, table).Stale()
+	got := originOf(records, table).stale()
 	want := []string{
 		"replay/never is without a manifest: never run",
 		"replay/input is stale: ",
