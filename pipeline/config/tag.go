@@ -129,7 +129,10 @@ func store(value any, want string, target reflect.Value) (must string) {
 		return int(n), ok && float64(n) >= low && float64(n) <= high
 	}
 	real := func(value any) (float64, bool) {
-		x, ok := number(value)
+		x, ok := value.(float64)
+		if n, isInteger := value.(int64); isInteger { // 1 for 1.0
+			x, ok = float64(n), true
+		}
 		return x, ok && x >= low && x <= high
 	}
 	integers := fmt.Sprintf("integers from %.0f to %.0f", low, high)
@@ -161,7 +164,10 @@ func store(value any, want string, target reflect.Value) (must string) {
 		list, ok := listOf(value, real)
 		return put(to, list, ok && isSet(list), fmt.Sprintf("a list of different numbers %s, at least one", span(low, high)))
 	case *[]string:
-		must, test := textsRule(want)
+		must, test := textRule(want)
+		if must = strings.TrimPrefix(must, "one of "); want == "" {
+			must = "texts"
+		}
 		list, ok := listOf(value, func(element any) (string, bool) {
 			text, ok := element.(string)
 			return text, ok && test(text)
@@ -199,15 +205,6 @@ func listOf[V any](value any, read func(any) (V, bool)) (list []V, ok bool) {
 func isSet[V int | float64 | string](list []V) bool {
 	slices.Sort(list)
 	return len(list) > 0 && len(slices.Compact(slices.Clone(list))) == len(list)
-}
-
-// number accepts 1 for 1.0.
-func number(value any) (float64, bool) {
-	if n, ok := value.(int64); ok {
-		return float64(n), true
-	}
-	x, ok := value.(float64)
-	return x, ok
 }
 
 const smallest = math.SmallestNonzeroFloat64 // the range begins after 0
@@ -249,13 +246,15 @@ var prices = regexp.MustCompile(`^([0-9]+([.][0-9]+)?/[0-9]+([.][0-9]+)?)?$`)
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
-// textRule is the rule for a text in words, and its test.
+// textRule is the rule for a text, or the texts of a list, in words, and the test of each.
 func textRule(want string) (must string, test func(string) bool) {
 	switch {
 	case want == "filled":
 		return "a text, not empty", func(s string) bool { return strings.TrimSpace(s) != "" }
 	case want == "price":
 		return `a text of two prices, such as "0.15/0.60"`, prices.MatchString
+	case want == "urls":
+		return "different http or https addresses", isURL
 	case want == "id":
 		return "a name of letters, digits, and . _ + -", plainName.MatchString
 	case strings.Contains(want, "|"):
@@ -263,18 +262,6 @@ func textRule(want string) (must string, test func(string) bool) {
 		return "one of " + canonical(choices), func(s string) bool { return slices.Contains(choices, s) }
 	}
 	return "a text", func(string) bool { return true }
-}
-
-// textsRule is the rule for the texts of a list in words, and the test of each.
-func textsRule(want string) (must string, test func(string) bool) {
-	if want == "urls" {
-		return "different http or https addresses", isURL
-	}
-	must, test = textRule(want)
-	if must = strings.TrimPrefix(must, "one of "); want == "" {
-		must = "texts"
-	}
-	return must, test
 }
 
 func isURL(s string) bool {
