@@ -18,10 +18,10 @@ func (s *Snapshot) prepare(i int, origin Origin) (*Job, error) {
 	g := s.graph
 	parts, blocked := s.partsOf(i)
 	if len(blocked) > 0 {
-		return nil, fmt.Errorf("unit %s needs outputs of %s, which are not there", g.ref(i), g.ref(blocked[0]))
+		return nil, fmt.Errorf("unit %s needs outputs of %s, which are not there", g.nodes[i].ref, g.nodes[blocked[0]].ref)
 	}
 	j := &Job{
-		dir: s.dir, ref: g.ref(i), unit: g.nodes[i].unit, before: s.records[i],
+		dir: s.dir, ref: g.nodes[i].ref, unit: g.nodes[i].unit, before: s.records[i],
 		absent: make(map[string]string), written: make(map[string]File),
 		made: Manifest{Format: manifestFormat, Key: parts.Key(), Parts: parts, Origin: origin, Inputs: []File{}, Seeds: []string{}},
 	}
@@ -30,7 +30,7 @@ func (s *Snapshot) prepare(i int, origin Origin) (*Job, error) {
 		r := &s.records[need]
 		for k, output := range g.nodes[need].unit.Outputs {
 			if !r.usable() {
-				j.absent[output] = g.stageOf(need).Name
+				j.absent[output] = g.nodes[need].ref.Stage
 				continue
 			}
 			if read[output] {

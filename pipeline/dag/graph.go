@@ -22,13 +22,14 @@ const (
 // It is immutable.
 type Graph struct {
 	stages []Stage
-	nodes  []node         // every unit, after the units that it needs
-	index  map[Ref]int    // into nodes
-	member map[string]int // stage name to index into stages
+	names  []string    // of the stages, in order
+	nodes  []node      // every unit, after the units that it needs
+	index  map[Ref]int // into nodes
 }
 
 // node is a unit with its place in the graph.
 type node struct {
+	ref        Ref
 	stage      int // into Graph.stages
 	unit       *Unit
 	needs      []int // into Graph.nodes, all smaller than its own index
@@ -36,26 +37,10 @@ type node struct {
 	dependents []int
 }
 
-func (g *Graph) ref(i int) Ref {
-	n := &g.nodes[i]
-	return Ref{Stage: g.stages[n.stage].Name, Unit: n.unit.ID}
-}
-
-func (g *Graph) stageOf(i int) *Stage { return &g.stages[g.nodes[i].stage] }
-
-// StageNames lists the stages in order.
-func (g *Graph) StageNames() []string {
-	names := make([]string, len(g.stages))
-	for i, s := range g.stages {
-		names[i] = s.Name
-	}
-	return names
-}
-
 // node is the index of a unit.
 func (g *Graph) node(ref Ref) (int, error) {
-	if _, known := g.member[ref.Stage]; !known {
-		return 0, &UnknownStageError{Name: ref.Stage, Known: g.StageNames()}
+	if !slices.Contains(g.names, ref.Stage) {
+		return 0, &UnknownStageError{Name: ref.Stage, Known: g.names}
 	}
 	i, known := g.index[ref]
 	if !known {
@@ -69,9 +54,9 @@ func (g *Graph) node(ref Ref) (int, error) {
 // not exist or lie in a later stage, and cycles are errors.
 func New(stages []Stage) (*Graph, error) {
 	b := &builder{declared: make(map[Ref]node), owner: make(map[string]Ref),
-		Graph: &Graph{stages: stages, index: make(map[Ref]int), member: make(map[string]int)}}
+		Graph: &Graph{stages: stages, index: make(map[Ref]int)}}
 	for s := range stages {
-		b.member[stages[s].Name] = s
+		b.names = append(b.names, stages[s].Name)
 		for u := range stages[s].Units {
 			if err := b.declare(s, &stages[s].Units[u]); err != nil {
 				return nil, err
@@ -102,7 +87,7 @@ func (b *builder) declare(stage int, u *Unit) error {
 	if _, twice := b.declared[ref]; twice {
 		return fmt.Errorf("two units are named %s", ref)
 	}
-	b.declared[ref] = node{stage: stage, unit: u, wanted: len(u.Needs)}
+	b.declared[ref] = node{ref: ref, stage: stage, unit: u, wanted: len(u.Needs)}
 	if fault := pathFault(u.ID); fault != "" {
 		return fmt.Errorf("unit %s: its name %s", ref, fault)
 	}

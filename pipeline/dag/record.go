@@ -140,7 +140,7 @@ func (g *Graph) Scan(ctx context.Context, dir string, named ...Ref) (*Snapshot, 
 
 // read fills the record of unit i from disk.
 func (s *Snapshot) read(i int) error {
-	unit, ref := s.graph.nodes[i].unit, s.graph.ref(i)
+	unit, ref := s.graph.nodes[i].unit, s.graph.nodes[i].ref
 	r := Record{Unit: ref, Declared: unit, have: make([]string, len(unit.Outputs))}
 	m, err := readManifest(s.dir, ref)
 	switch {
@@ -183,7 +183,7 @@ func (s *Snapshot) sum(m *Manifest, output string) (string, error) {
 // is that of wanted units that are not there.
 func (s *Snapshot) partsOf(i int) (parts Parts, blocked []int) {
 	n := &s.graph.nodes[i]
-	parts = partsOf(s.graph.stageOf(i), n.unit)
+	parts = partsOf(&s.graph.stages[n.stage], n.unit)
 	for k, need := range n.needs {
 		r := &s.records[need]
 		if !r.usable() {

@@ -135,7 +135,7 @@ func (f *flight) fly(ctx context.Context, drain, executed <-chan struct{}) {
 func (f *flight) enqueue(i int) {
 	j, err := f.snapshot.prepare(i, f.Origin)
 	if err != nil {
-		f.fail(f.snapshot.graph.ref(i), "", err)
+		f.fail(f.snapshot.graph.nodes[i].ref, "", err)
 		return
 	}
 	j.drain = f.drain
@@ -193,7 +193,7 @@ func (f *flight) land(ctx context.Context, result Result) {
 
 // accept takes the manifest of a unit that says it is done, wherever it ran.
 func (f *flight) accept(i int, key string) error {
-	m, err := readManifest(f.snapshot.dir, f.snapshot.graph.ref(i))
+	m, err := readManifest(f.snapshot.dir, f.snapshot.graph.nodes[i].ref)
 	if err != nil {
 		return fmt.Errorf("it left no manifest: %w", err)
 	}

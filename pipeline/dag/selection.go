@@ -37,14 +37,14 @@ func (g *Graph) selected(sel Selection) ([]bool, error) {
 	if len(sel.Stages) > 0 && (sel.From != "" || sel.Until != "") {
 		return nil, fmt.Errorf("name stages, or give a range with --from and --until, not both")
 	}
-	names := g.StageNames()
+	names := g.names
 	from, until := cmp.Or(sel.From, names[0]), cmp.Or(sel.Until, names[len(names)-1])
 	for _, name := range append([]string{from, until}, sel.Stages...) {
-		if _, known := g.member[name]; !known {
+		if !slices.Contains(names, name) {
 			return nil, &UnknownStageError{Name: name, Known: names}
 		}
 	}
-	first, last := g.member[from], g.member[until]
+	first, last := slices.Index(names, from), slices.Index(names, until)
 	if first > last {
 		return nil, fmt.Errorf("--until %s comes before --from %s: stages are %s", until, from, strings.Join(names, ", "))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 )
@@ -14,12 +15,12 @@ import (
 
 // Find is the unit of a stage whose key begins with key, eight digits or more.
 func (s *Snapshot) Find(stage, key string) (Ref, error) {
-	if _, known := s.graph.member[stage]; !known {
-		return Ref{}, &UnknownStageError{Name: stage, Known: s.graph.StageNames()}
+	if !slices.Contains(s.graph.names, stage) {
+		return Ref{}, &UnknownStageError{Name: stage, Known: s.graph.names}
 	}
 	found := -1
-	for i := range s.graph.nodes {
-		if s.graph.stageOf(i).Name != stage || !s.hasKey(i, key) {
+	for i, n := range s.graph.nodes {
+		if n.ref.Stage != stage || !s.hasKey(i, key) {
 			continue
 		}
 		if found >= 0 {
@@ -30,7 +31,7 @@ func (s *Snapshot) Find(stage, key string) (Ref, error) {
 	if found < 0 {
 		return Ref{}, fmt.Errorf("no unit of %s has the key %s with this configuration and these inputs: `speceval why %s --all` lists the keys", stage, key, stage)
 	}
-	return s.graph.ref(found), nil
+	return s.graph.nodes[found].ref, nil
 }
 
 // hasKey reports whether the key of unit i is known and begins with key, eight digits or more.
