@@ -16,6 +16,7 @@ import (
 	"speceval/internal/store/profile"
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
+	"speceval/pipeline/experiment"
 	"speceval/stages/score"
 )
 
@@ -103,11 +104,7 @@ func (s *session) agreement(cfg *config.Config, words []string) (*comparison.Com
 		}
 		return nil, err
 	}
-	published, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		return nil, err
-	}
-	return comparison.Of(comparison.File{Name: words[0], Profiles: one}, comparison.File{Name: data.ProfilesName, Profiles: published})
+	return comparison.Of(comparison.File{Name: words[0], Profiles: one}, comparison.File{Name: data.ProfilesName, Profiles: experiment.PublishedProfiles()})
 }
 
 // printAgreement prints a comparison of profiles, unless there is an error.

@@ -34,7 +34,7 @@ func PaperGroups(ids ...string) ([]upstream.Group, error) {
 // same.
 func PaperIDs() map[string][]string {
 	ids := map[string][]string{}
-	for _, p := range publishedProfiles() {
+	for _, p := range PublishedProfiles() {
 		ids[p.Benchmark] = p.TaskIDs
 	}
 	return ids

@@ -168,7 +168,7 @@ func knownProfiles(cfg *config.Config) (all []profile.Profile, standIn string, e
 		}
 		return all, "profiles from " + path, err
 	}
-	published := publishedProfiles()
+	published := PublishedProfiles()
 	for _, m := range cfg.Models {
 		if !slices.ContainsFunc(published, func(p profile.Profile) bool { return p.Model == m.ID }) {
 			return nil, "", fmt.Errorf("model %q: %s has no profile of this model", m.ID, data.ProfilesName)

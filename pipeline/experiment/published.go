@@ -20,13 +20,14 @@ import (
 // The data that are built in, each read once. Tests read all of them, so that a fault is one of
 // the program.
 var (
-	publishedProfiles = builtIn(func() ([]profile.Profile, error) { return profile.Parse(data.Profiles(), data.ProfilesName) })
+	// PublishedProfiles are those of the paper, sorted by benchmark and model.
+	PublishedProfiles = builtIn(func() ([]profile.Profile, error) { return profile.Parse(data.Profiles(), data.ProfilesName) })
 	publishedRuns     = builtIn(func() ([]measurement.Measurement, error) {
 		return measurement.Parse(data.Measurements(), data.MeasurementsName)
 	})
 	// releases are the digests of the published profiles' own files.
 	releases = builtIn(func() (coupled.Releases, error) {
-		return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, publishedProfiles())
+		return coupled.ParseReleases(data.ProfileSHA256(), data.ProfileSHA256Name, PublishedProfiles())
 	})
 	// architectures of the paper's models.
 	architectures = builtIn(func() ([]flops.Architecture, error) {
@@ -61,7 +62,7 @@ func digest(files ...[]byte) string {
 // arePublished reports whether profiles, evaluated ones, are exactly the
 // paper's: only then do its numbers apply. Both are sorted.
 func arePublished(profiles []profile.Profile) bool {
-	papers, _, err := profile.Evaluated(publishedProfiles())
+	papers, _, err := profile.Evaluated(PublishedProfiles())
 	return err == nil && slices.EqualFunc(profiles, papers, func(a, b profile.Profile) bool {
 		return a.SHA256() == b.SHA256()
 	})
