@@ -3,6 +3,7 @@ package dag
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,19 +135,16 @@ func change(kind Kind, before, now string) []Reason {
 }
 
 // mapChanges are the changes of a map, sorted by name.
-func mapChanges(kind Kind, before, now map[string]string) []Reason {
-	var reasons []Reason
-	for name, new := range now {
-		if old, had := before[name]; !had || old != new {
-			reasons = append(reasons, Reason{kind, name, shown(old, had), shown(new, true)})
+func mapChanges(kind Kind, before, now map[string]string) (reasons []Reason) {
+	all := make(map[string]string, len(now))
+	maps.Copy(all, before)
+	maps.Copy(all, now)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		old, had := before[name]
+		if new, has := now[name]; had != has || old != new {
+			reasons = append(reasons, Reason{kind, name, shown(old, had), shown(new, has)})
 		}
 	}
-	for name, old := range before {
-		if _, has := now[name]; !has {
-			reasons = append(reasons, Reason{kind, name, shown(old, true), ""})
-		}
-	}
-	slices.SortFunc(reasons, func(a, b Reason) int { return cmp.Compare(a.Subject, b.Subject) })
 	return reasons
 }
 
