@@ -166,11 +166,8 @@ func (f *flight) land(ctx context.Context, result Result) {
 	ref, err := result.Task.Ref, result.Err
 	i := f.snapshot.graph.index[ref]
 	f.running--
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return // it was cancelled: interrupted, not failed
-	}
-	if errors.Is(err, ErrDrained) && f.stopping {
-		return
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) || f.stopping && errors.Is(err, ErrDrained) {
+		return // interrupted, not failed
 	}
 	if err == nil {
 		err = f.accept(i, result.Task.Key)
