@@ -47,10 +47,7 @@ func (s *session) viewCommand() *cobra.Command {
 			ctx, stop := s.interruptible()
 			defer stop()
 			server := &http.Server{Handler: &view.View{Archive: archive, Prior: prior, Units: s.units(ctx, out)}, ReadHeaderTimeout: 10 * time.Second}
-			go func() {
-				<-ctx.Done()
-				server.Close()
-			}()
+			context.AfterFunc(ctx, func() { server.Close() })
 			fmt.Fprintf(s.stdout, "http://%s/\n", listener.Addr())
 			s.say("showing %s; interrupt to stop", out)
 			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
