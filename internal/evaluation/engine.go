@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"speceval/internal/benchmark/sampler"
 	"speceval/internal/evaluation/ledger"
 	"speceval/internal/servers/ending"
 	"speceval/internal/servers/router"
@@ -240,7 +241,14 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 	end := e.Servers.ThinkEnd()
 	request := e.Corpus.Request(rolloutID, end)
 	r.Seed = request.Seed
-	err := e.resume(&request, r, rolloutID)
+	keeps := sampler.Keeps(e.OnLoss, e.Servers)
+	took, again, err := e.store.partials.Resume(&request, rolloutID, e.OnLoss, keeps)
+	if err != nil {
+		err = fmt.Errorf("rollout %d of task %s: %w: %s", r.Rollout, display.EscapedLine(r.Task), err, whatThen)
+	}
+	if r.AskedAgain = again; request.Prefix != nil {
+		r.PrefixTokens = int32(len(request.Prefix.IDs))
+	}
 	prompt := 0 // bytes
 	for _, m := range request.Messages {
 		prompt += len(m.Content)
@@ -257,11 +265,8 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 		e.stop(err)
 		return
 	}
-	h := &heard{engine: e, request: r, id: rolloutID, keeps: e.keeps(), started: -1, leave: leave, abort: abort}
-	if request.Prefix != nil {
-		h.before = e.store.partials.Find(rolloutID).Took
-	}
-	e.store.partials.Asked(rolloutID, h.keeps)
+	h := &heard{engine: e, request: r, id: rolloutID, keeps: keeps, before: took, started: -1, leave: leave, abort: abort}
+	e.store.partials.Asked(rolloutID, keeps)
 	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
 	var kept *rollout.Rollout // nil if there is an error
 	if err == nil {

@@ -2,13 +2,11 @@ package evaluation
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/rollout"
-	"speceval/internal/terminal/display"
 )
 
 // Losses are the rollouts that count whose answers were lost while they came in: a
@@ -42,28 +40,6 @@ func (l *Losses) Add(other Losses, factor float64) {
 
 // whatThen is the advice about an evaluation that would have to ask again.
 const whatThen = "--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew"
-
-// keeps reports whether parts of answers are kept, to go on from.
-func (e *engine) keeps() bool { return e.OnLoss != vllm.AskAgain && e.Servers.Continues() }
-
-// resume sets from where a request goes on, or notes that it throws away what was
-// seen of its rollout before.
-func (e *engine) resume(request *vllm.Request, r *Request, id rollout.ID) error {
-	there := e.store.partials.Find(id)
-	keeps := e.keeps()
-	r.AskedAgain = there != nil && (there.Torn || !keeps)
-	if r.AskedAgain && e.OnLoss == vllm.Refuse {
-		return fmt.Errorf("rollout %d of task %s: %w: %s", r.Rollout, display.EscapedLine(r.Task), vllm.ErrLost, whatThen)
-	}
-	if there != nil && keeps && there.Prefix != nil {
-		request.Prefix, r.PrefixTokens = there.Prefix, int32(len(there.Prefix.IDs))
-	}
-	if r.AskedAgain && request.Prefix == nil {
-		e.store.partials.Forget(id)
-	}
-	request.TokenIDs, request.OnLoss = request.TokenIDs || keeps, e.OnLoss
-	return nil
-}
 
 // heard is the part of a request's answer that was received.
 type heard struct {

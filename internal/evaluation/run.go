@@ -27,20 +27,6 @@ import (
 	"speceval/method/neyman"
 )
 
-// Servers answer requests for the model. Their methods may be called concurrently.
-type Servers interface {
-	// Stream waits for a free place and asks; failures that another try may mend
-	// have been tried again. seen hears of the tokens that come in.
-	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
-	// Places is how many requests can be under way at a time.
-	Places() int
-	// Continues reports whether they can go on with an answer from a part of it, whose
-	// tokens they tell.
-	Continues() bool
-	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.
-	ThinkEnd() int32
-}
-
 // Settings are an evaluation and what it takes.
 type Settings struct {
 	Setup  Setup
@@ -48,7 +34,7 @@ type Settings struct {
 	Prior  *neyman.Prior
 
 	Corpus  sampler.Corpus // with the seed of Seed
-	Servers Servers
+	Servers sampler.Servers
 	OnLoss  vllm.OnLoss // what to do about an answer that is lost while it comes in
 	// Score scores an answer. It is called by many goroutines at a time; its error
 	// says why there is no verdict.

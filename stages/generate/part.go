@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"speceval/internal/benchmark/sampler"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/atomicfile"
 	"speceval/internal/store/files"
@@ -230,25 +231,16 @@ func (p *part) close() error {
 	return err
 }
 
-// keeps reports whether partial answers are kept, to go on from. Otherwise answers are asked
-// for in one piece.
-func (f *sampling) keeps() bool { return f.OnLoss != vllm.AskAgain && f.servers.Continues() }
-
 // resume sets from where a request goes on, for which servers have worked so long
 // already. It is an error if the rollout would have to be asked for again and must not.
 func (f *sampling) resume(request *vllm.Request, id rollout.ID) (took time.Duration, err error) {
-	keeps, there := f.keeps(), f.store.log.Find(id)
-	request.OnLoss, request.TokenIDs = f.OnLoss, request.TokenIDs || keeps
-	if there != nil && (there.Torn || !keeps) && f.OnLoss == vllm.Refuse {
-		return 0, fmt.Errorf("rollout %d of %s: %w: set serving.on_loss to %q to ask for it again", id.Rollout, f.benchmark.Tasks[id.Task].ID, vllm.ErrLost, vllm.Continue)
+	keeps := sampler.Keeps(f.OnLoss, f.servers)
+	took, _, err = f.store.log.Resume(request, id, f.OnLoss, keeps)
+	if err != nil {
+		return 0, fmt.Errorf("rollout %d of %s: %w: set serving.on_loss to %q to ask for it again", id.Rollout, f.benchmark.Tasks[id.Task].ID, err, vllm.Continue)
 	}
-	switch {
-	case there == nil:
-	case keeps && there.Prefix != nil:
-		request.Prefix, took = there.Prefix, there.Took
+	if request.Prefix != nil {
 		f.continued.Add(1)
-	default:
-		f.store.log.Forget(id)
 	}
 	f.store.log.Asked(id, keeps)
 	return took, nil
@@ -257,7 +249,7 @@ func (f *sampling) resume(request *vllm.Request, id rollout.ID) (took time.Durat
 // send asks for an answer, or for the rest of it.
 func (f *sampling) send(ctx context.Context, request vllm.Request, id rollout.ID) (vllm.Completion, string, error) {
 	log := f.store.log
-	if !f.keeps() {
+	if !sampler.Keeps(f.OnLoss, f.servers) {
 		answer, server, err := f.servers.Stream(ctx, request, nil)
 		if failure, ok := errors.AsType[*vllm.Error](err); ok && !failure.Worked() {
 			log.Torn(id, false)

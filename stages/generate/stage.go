@@ -67,22 +67,13 @@ type Model struct {
 	Expect func(benchmark string, requests int) []dag.Quantity
 }
 
-// Servers answer requests for one model. Their methods may be called
-// concurrently.
+// Servers are sampler.Servers that are leased.
 type Servers interface {
-	// Stream waits for a free place and asks; failures that another try may mend have been
-	// tried again. seen hears the pieces of the answer unless it is nil.
-	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
-	// Continues reports whether they can go on with an answer from a part of it.
-	Continues() bool
-	// Places is how many requests can be under way at a time.
-	Places() int
+	sampler.Servers
 	// Resent counts the requests that were sent again, of everybody.
 	Resent() int
 	// Versions are the versions of the servers, without repetition, sorted.
 	Versions() []string
-	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.
-	ThinkEnd() int32
 	// Release gives the servers back.
 	Release()
 }

@@ -123,6 +123,31 @@ func (l *Partials) Find(id rollout.ID) *Partial {
 	return p
 }
 
+// Keeps reports whether parts of the servers' answers are kept under a rule, to go on from.
+// Otherwise answers are asked for in one piece.
+func Keeps(rule vllm.OnLoss, servers Servers) bool {
+	return rule != vllm.AskAgain && servers.Continues()
+}
+
+// Resume sets from where a request goes on, for which servers have worked so long already.
+// again is true if more was seen of the answer than can be gone on from: it is asked for anew,
+// or refused by vllm.ErrLost if that is the rule.
+func (l *Partials) Resume(r *vllm.Request, id rollout.ID, rule vllm.OnLoss, keeps bool) (took time.Duration, again bool, err error) {
+	there := l.Find(id)
+	r.OnLoss, r.TokenIDs = rule, r.TokenIDs || keeps
+	again = there != nil && (there.Torn || !keeps)
+	switch {
+	case again && rule == vllm.Refuse:
+		err = vllm.ErrLost
+	case there == nil:
+	case keeps && there.Prefix != nil:
+		r.Prefix, took = there.Prefix, there.Took
+	default:
+		l.Forget(id)
+	}
+	return took, again, err
+}
+
 // Asked notes that the answer is asked for now, from what is there. Unless what comes
 // in will be kept it is torn from now on.
 func (l *Partials) Asked(id rollout.ID, kept bool) {

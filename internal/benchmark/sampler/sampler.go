@@ -4,6 +4,7 @@
 package sampler
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -13,6 +14,20 @@ import (
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/rollout"
 )
+
+// Servers answer requests for one model. Their methods may be called concurrently.
+type Servers interface {
+	// Stream waits for a free place and asks; failures that another try may mend have been
+	// tried again. seen hears the pieces of the answer unless it is nil.
+	Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (answer vllm.Completion, server string, err error)
+	// Places is how many requests can be under way at a time.
+	Places() int
+	// Continues reports whether they can go on with an answer from a part of it, whose
+	// tokens they tell.
+	Continues() bool
+	// ThinkEnd is the id of the token that ends the thinking; -1 if there is none.
+	ThinkEnd() int32
+}
 
 // Corpus is the rollouts of one model on one benchmark.
 type Corpus struct {
