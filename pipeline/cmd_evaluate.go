@@ -154,8 +154,8 @@ func (s *session) archive(cfg *config.Config) evaluate.Archive {
 }
 
 // evaluateOutside is this program around allocations that others run.
-func (s *session) evaluateOutside(cfg *config.Config) evaluate.Outside {
-	return evaluate.Outside{Config: cfg, Say: func(text string) { s.say("%s", text) }}
+func (s *session) evaluateOutside(cfg *config.Config) evaluate.Archive {
+	return evaluate.Archive{Config: cfg, Warn: func(text string) { s.say("%s", text) }}
 }
 
 // openBenchmark reads the tasks of a benchmark or several.

@@ -9,7 +9,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/protocol"
 	"speceval/internal/machine/version"
-	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
@@ -35,11 +34,7 @@ evaluation.`,
 				return usagef("--keep names the folder itself, and --state %s another one: give one of them", state)
 			}
 			outside := s.evaluateOutside(cfg)
-			reference, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-			if err != nil {
-				return err
-			}
-			server := &protocol.Server{Program: "speceval " + version.Tag, Reference: reference, Setup: outside.Setup}
+			server := &protocol.Server{Program: "speceval " + version.Tag, Reference: outside.Prior(), Setup: outside.Setup}
 			if keep || state != "" {
 				server.Store = &protocol.Store{Place: func(setup *evaluation.Setup) (string, func() error, error) {
 					folder := cmp.Or(state, setup.Path(cfg.Experiment.Out))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"speceval/method/neyman"
 	"speceval/pipeline/status"
 	"speceval/pipeline/view"
 )
@@ -34,10 +33,6 @@ func (s *session) viewCommand() *cobra.Command {
 			if err := view.Check(out); err != nil {
 				return usage(err)
 			}
-			prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-			if err != nil {
-				return err
-			}
 			listener, err := view.Listen(port)
 			if err != nil {
 				return usage(err)
@@ -46,7 +41,7 @@ func (s *session) viewCommand() *cobra.Command {
 			archive.Warn = nil // the page says so
 			ctx, stop := s.interruptible()
 			defer stop()
-			server := &http.Server{Handler: &view.View{Archive: archive, Prior: prior, Units: s.units(ctx, out)}, ReadHeaderTimeout: 10 * time.Second}
+			server := &http.Server{Handler: &view.View{Archive: archive, Prior: archive.Prior(), Units: s.units(ctx, out)}, ReadHeaderTimeout: 10 * time.Second}
 			context.AfterFunc(ctx, func() { server.Close() })
 			fmt.Fprintf(s.stdout, "http://%s/\n", listener.Addr())
 			s.say("showing %s; interrupt to stop", out)

@@ -63,7 +63,7 @@ type Level struct {
 
 // Allocate divides what the budget of a spec leaves among the tasks of a source, some of
 // which may have no rollouts yet.
-func (o Outside) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
+func (archive Archive) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
 	if known.Budget == 0 {
 		return nil, requestf("say how many rollouts a task has on average in the end: --budget")
 	}
@@ -74,11 +74,11 @@ func (o Outside) Allocate(p Source, known evaluation.Spec) (*Allocated, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.subject(evaluation.Spec{Benchmark: p.Benchmark, Model: p.Model, Tasks: p.IDs})
+	s, err := archive.subject(evaluation.Spec{Benchmark: p.Benchmark, Model: p.Model, Tasks: p.IDs})
 	if err != nil {
 		return nil, err
 	}
-	setup, err := s.requested(context.Background(), known, o.Say)
+	setup, err := s.requested(context.Background(), known, archive.warn)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (a *Allocated) rest(all int) ([]int, error) {
 	if err := a.known.Check(); err != nil {
 		return nil, &RequestError{err}
 	}
-	c, err := a.known.Controller(a.subject.prior, false, nil, nil)
+	c, err := a.known.Controller(a.subject.Prior(), false, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func (a *Allocated) With(more Source) (*Combined, error) {
 	for id := range at {
 		return nil, requestf("task %s is none of those that got something", id)
 	}
-	r, err := a.known.Of(stages, a.subject.prior)
+	r, err := a.known.Of(stages, a.subject.Prior())
 	if err != nil {
 		return nil, err
 	}

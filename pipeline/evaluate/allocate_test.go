@@ -33,12 +33,12 @@ func drawn(random *rand.Rand, n func(task int) int) (c Source) {
 	return c
 }
 
-func outside(t *testing.T) Outside {
+func outside(t *testing.T) Archive {
 	cfg, err := Configuration(Options{Config: filepath.Join(t.TempDir(), "none.toml"), Optional: true, Out: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Outside{Config: cfg, Say: func(string) {}}
+	return Archive{Config: cfg}
 }
 
 // TestAnAllocationIsSpentWholeAndUnbiased runs what allocations of drawn counts say.

@@ -34,7 +34,7 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 			longest = max(longest, len(t.SystemPrompt)+len(t.UserPrompt))
 		}
 		prompt := int(setup.PromptWeight() * float64(longest) / ledger.BytesPerToken)
-		d.Pilots = max(1, int(limit)/(4*tasks*(b.cfg.Sampling.MaxTokens+prompt)))
+		d.Pilots = max(1, int(limit)/(4*tasks*(b.Config.Sampling.MaxTokens+prompt)))
 	}
 	if rollouts, prompt, completion := b.lengths(setup); rollouts > 0 {
 		mean := completion + setup.PromptWeight()*prompt
@@ -68,7 +68,7 @@ func (b *Benchmark) lengths(setup *evaluation.Setup) (rollouts int, prompt, comp
 		return 0, 0, 0
 	}
 	folders := make(map[string]bool)
-	b.archive().Each(func(folder string, _ *evaluation.Setup, _ error) { folders[folder] = true })
+	b.Archive.Each(func(folder string, _ *evaluation.Setup, _ error) { folders[folder] = true })
 	for _, d := range setup.Donors {
 		folders[d.Source] = true
 	}

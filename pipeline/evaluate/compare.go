@@ -9,7 +9,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
 	"speceval/method/estimate"
-	"speceval/method/neyman"
 )
 
 // Compare compares the evaluations, logs and profiles that words name, each with each, and says
@@ -99,11 +98,7 @@ func (a Archive) coupled(names [2]string) (d estimate.Difference, err error) {
 	if err != nil {
 		return d, err
 	}
-	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
-	if err != nil {
-		return d, err
-	}
-	return estimate.DifferenceOf(prior, pairs)
+	return estimate.DifferenceOf(a.Prior(), pairs)
 }
 
 // pairOf is the difference of two of the results.

@@ -14,7 +14,7 @@ import (
 func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []evaluation.Donor, err error) {
 	all = append(all, b.inline...)
 	for _, word := range k.Prior {
-		found, err := b.archive().Sources(word, k.Reward)
+		found, err := b.Archive.Sources(word, k.Reward)
 		if err == nil {
 			found, err = b.ofBenchmark(found)
 		}
@@ -23,7 +23,7 @@ func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []
 		}
 		for _, s := range found {
 			if s.Setup != nil && !b.outside && s.Setup.Asked["prompts"] != b.tasks.Prompts().SHA256 { // a worse donor, and no estimate is biased by it
-				b.archive().warn(s.Path + " asked other prompts for these tasks: it helps as far as they are as hard as these; the estimate is unbiased all the same")
+				b.warn(s.Path + " asked other prompts for these tasks: it helps as far as they are as hard as these; the estimate is unbiased all the same")
 			}
 			if r := s.Result; r != nil && r.Model == model && r.Seed == seed && (s.Setup != nil || !r.Outside()) {
 				return nil, requestf("--prior %s: it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", word, model, seed)

@@ -116,7 +116,7 @@ func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(str
 // couples reports whether rollouts of other models are to have the same seeds, which servers must
 // be given.
 func (b *Benchmark) couples(r evaluation.Spec, say func(string)) bool {
-	without := slices.Contains(b.cfg.Sampling.LeaveOut, "seed")
+	without := slices.Contains(b.Config.Sampling.LeaveOut, "seed")
 	if r.Coupled && without {
 		say("--coupled is off: servers are given no seed (sampling.leave_out)")
 	}
@@ -129,7 +129,7 @@ const mostStages = 12
 // evaluate carries out the evaluation of a setup, in so many stages if they are not to be
 // chosen, or returns its result if it is complete. after is the result that it extends, if any.
 func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *evaluation.Result, stages int, h Host) (result *evaluation.Result, folder string, err error) {
-	if len(s.cfg.Workers) == 0 {
+	if len(s.Config.Workers) == 0 {
 		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
 	}
 	folder, h.Out = setup.Path(s.out()), s.out()
@@ -146,7 +146,7 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *e
 		}
 		servers := s.servers
 		if servers == nil {
-			servers = experiment.Servers(s.cfg, h.Outside)
+			servers = experiment.Servers(s.Config, h.Outside)
 			defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
 		}
 		result, err = s.run(ctx, setup, stages, scored, servers, h)
@@ -158,7 +158,7 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *e
 // scoring gives the scorers of the benchmarks to what needs them, with their judges.
 func (s *Subject) scoring(h Host, do func(scoring) error) (err error) {
 	h.Out = s.out()
-	judges := experiment.Judges(s.cfg, h.Outside)
+	judges := experiment.Judges(s.Config, h.Outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
 	scored, err := s.scorers(h.Outside, judges)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *Subject) onLoss(rule string) error {
 	case "":
 		return nil
 	case vllm.Continue, vllm.AskAgain, vllm.Refuse:
-		s.cfg.Serving.OnLoss = rule // of this subject alone
+		s.Config.Serving.OnLoss = rule // of this subject alone
 		return nil
 	}
 	return requestf("--on-loss %q: want one of %s, %s, %s", rule, vllm.Continue, vllm.AskAgain, vllm.Refuse)
@@ -218,7 +218,7 @@ func (s *Subject) complete(setup *evaluation.Setup, folder, rules string, h Host
 	if err != nil {
 		return nil, &RequestError{err}
 	}
-	stored, err := Archive{s.cfg, h.Warn}.open(folder)
+	stored, err := Archive{s.Config, h.Warn}.open(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -262,9 +262,9 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	if err != nil {
 		return nil, err
 	}
-	model := experiment.ServedModel(s.cfg, s.model)
+	model := experiment.ServedModel(s.Config, s.model)
 	model.Requires.Foreign, model.Requires.Version = true, "" // any server that speaks OpenAI's protocol
-	model.Requires.Continues, model.Drain = experiment.Continues(s.cfg), h.Drain
+	model.Requires.Continues, model.Drain = experiment.Continues(s.Config), h.Drain
 	lease, err := servers.Acquire(ctx, model)
 	if err != nil {
 		return nil, err
@@ -277,7 +277,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		return nil, &RequestError{err}
 	}
 	settings := s.settings(setup, score, scored.rules, h.Commit)
-	settings.OnLoss = vllm.OnLoss(s.cfg.Serving.OnLoss)
+	settings.OnLoss = vllm.OnLoss(s.Config.Serving.OnLoss)
 	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
 	settings.Provenance, settings.Notes = measurement.Measured, pool.Notes(lease.Served())
 	if strings.Contains(strings.Join(lease.Versions(), " "), "simulated") {

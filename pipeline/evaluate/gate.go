@@ -156,7 +156,7 @@ func looks(budget, tasks, places int) (budgets []int) {
 // evaluation that extends the one before. The error rates are those of all looks together.
 // The error is an *evaluation.PausedError if the same request goes on from there.
 func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r evaluation.Spec, h Host) (_ *Gated, err error) {
-	base, err := s.archive().baseline(baseline)
+	base, err := s.Archive.baseline(baseline)
 	if err != nil {
 		return nil, err
 	}
@@ -182,19 +182,19 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 		return nil, errOneCluster
 	}
 	h.Out, h.Warn = s.out(), once(h.Warn)
-	s.servers = experiment.Servers(s.cfg, h.Outside)
+	s.servers = experiment.Servers(s.Config, h.Outside)
 	defer func() {
 		err = errors.Join(err, s.servers.Close(context.Background()))
 		s.servers = nil
 	}()
 	replicas := 0 // of a worker
-	for _, w := range s.cfg.Workers {
+	for _, w := range s.Config.Workers {
 		if w.Launch != "" {
-			replicas = max(replicas, s.cfg.Systems.Replicas)
+			replicas = max(replicas, s.Config.Systems.Replicas)
 		}
 		replicas = max(replicas, len(w.URLs))
 	}
-	budgets := looks(r.Budget, len(ids), replicas*s.cfg.Systems.Window)
+	budgets := looks(r.Budget, len(ids), replicas*s.Config.Systems.Window)
 	gate := &estimate.Gate{Margin: q.Margin, Looks: len(budgets)}
 	var before, result *evaluation.Result
 	var folder string

@@ -13,17 +13,8 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/protocol"
-	"speceval/method/neyman"
-	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 )
-
-// Outside makes setups of evaluations whose rollouts another program runs, of tasks that
-// are known by their ids alone.
-type Outside struct {
-	Config *config.Config // for stored evaluations and designs
-	Say    func(string)   // what people should know
-}
 
 // Bounds of donors: the time that a design takes, and sums that are exact.
 const (
@@ -34,11 +25,12 @@ const (
 // unnamed is a benchmark or model that has no name.
 const unnamed = "unnamed"
 
-// Setup is the evaluation that a program asks for; with was and its result r, one that adds
-// rollouts to that. A fault of what it asks for is a *protocol.FieldError.
-func (o Outside) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (setup *evaluation.Setup, notes []string, err error) {
+// Setup is the evaluation that a program asks for, which runs its rollouts itself and tells the
+// tasks by their ids alone; with was and its result r, one that adds rollouts to that. A fault of
+// what it asks for is a *protocol.FieldError.
+func (a Archive) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (setup *evaluation.Setup, notes []string, err error) {
 	if was == nil {
-		setup, notes, err = o.setup(m)
+		setup, notes, err = a.setup(m)
 	} else {
 		setup, err = extended(m, was, r)
 	}
@@ -83,13 +75,13 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 	return setup, add(setup, was, r, was.Name(), m.Budget)
 }
 
-func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
+func (a Archive) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 	if err := checkTasks(m.Tasks); err != nil {
 		return nil, nil, err
 	}
 	var notes []string
 	say := func(text string) { notes = append(notes, text) }
-	s, err := o.subject(m)
+	s, err := a.subject(m)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,16 +103,12 @@ func (o Outside) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 }
 
 // subject is the model and the tasks of a program, with the donors that it has itself.
-func (o Outside) subject(m evaluation.Spec) (*Subject, error) {
-	prior, err := neyman.NewPrior(o.Config.Replay.QuadratureOrder)
-	if err != nil {
-		return nil, err
-	}
+func (a Archive) subject(m evaluation.Spec) (*Subject, error) {
 	file := experiment.TaskFile{ID: cmp.Or(m.Benchmark, unnamed)}
 	for i, id := range m.Tasks {
 		file.Tasks = append(file.Tasks, benchmark.Task{Benchmark: file.ID, ID: id, Index: i})
 	}
-	b := &Benchmark{cfg: o.Config, Warn: o.Say, tasks: file, prior: prior, files: []experiment.TaskFile{file}, outside: true}
+	b := &Benchmark{Archive: a, tasks: file, files: []experiment.TaskFile{file}, outside: true}
 	if len(m.Donors)+len(m.Prior) > mostDonors {
 		return nil, &protocol.FieldError{Field: "donors", Message: fmt.Sprintf("%d donors: want %d at most", len(m.Donors)+len(m.Prior), mostDonors)}
 	}

@@ -119,7 +119,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 
 // price sets what the rollouts of a plan take and cost.
 func (p *Plan) price(b *Benchmark, g evaluation.Spec) error {
-	prompt, completion := 0.0, float64(b.cfg.Sampling.MaxTokens)
+	prompt, completion := 0.0, float64(b.Config.Sampling.MaxTokens)
 	for _, t := range b.tasks.Tasks {
 		prompt += float64(len(t.SystemPrompt)+len(t.UserPrompt)) / ledger.BytesPerToken / float64(p.Tasks)
 	}

@@ -8,7 +8,6 @@ import (
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
 	"speceval/method/estimate"
-	"speceval/method/neyman"
 )
 
 // Pooled is several evaluations of one model on one benchmark, as one estimate.
@@ -31,10 +30,6 @@ type Pooled struct {
 // those of every evaluation. It is a
 // *RequestError if they are not of one model that was asked the same.
 func (a Archive) Pool(names []string) (*Pooled, error) {
-	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
-	if err != nil {
-		return nil, err
-	}
 	p := &Pooled{Evaluations: names}
 	var all []*evaluation.Result
 	var parts []estimate.Part
@@ -78,7 +73,7 @@ func (a Archive) Pool(names []string) (*Pooled, error) {
 		p.Estimates, p.Errors = append(p.Estimates, r.Estimate), append(p.Errors, r.StandardError)
 		p.Rollouts += r.Rollouts
 	}
-	m, weights, err := estimate.Pool(prior, parts...)
+	m, weights, err := estimate.Pool(a.Prior(), parts...)
 	if err != nil {
 		return nil, err
 	}

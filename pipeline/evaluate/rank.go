@@ -57,11 +57,11 @@ func (b *Benchmark) Rank(ctx context.Context, q Ranking, r evaluation.Spec, h Ho
 	if err != nil {
 		return nil, err
 	}
-	servers, judges := experiment.Servers(b.cfg, c.host.Outside), experiment.Judges(b.cfg, c.host.Outside)
+	servers, judges := experiment.Servers(b.Config, c.host.Outside), experiment.Judges(b.Config, c.host.Outside)
 	defer func() {
 		err = errors.Join(err, servers.Close(context.Background()), judges.Close(context.Background()))
 	}()
-	all := *b.cfg
+	all := *b.Config
 	all.Models = nil
 	for _, s := range c.subjects {
 		all.Models = append(all.Models, s.model)
@@ -240,7 +240,7 @@ func (c *contest) watch(k int, p evaluation.Progress) {
 func (c *contest) decide() error {
 	c.number++
 	if c.asked.Coupled {
-		d, err := c.subjects[0].archive().coupled([2]string(c.folders))
+		d, err := c.subjects[0].Archive.coupled([2]string(c.folders))
 		if err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (c *contest) decide() error {
 
 // outcome is the outcome of a contest that is over.
 func (c *contest) outcome(b *Benchmark) (*show.Ranked, error) {
-	comparison, err := b.archive().Compare(c.folders, 0)
+	comparison, err := b.Archive.Compare(c.folders, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,6 @@ import (
 	"speceval/internal/store/profile"
 	"speceval/internal/store/rowfile"
 	"speceval/method/estimate"
-	"speceval/method/neyman"
 )
 
 // Source is what is known of a model's rollouts on a benchmark: by a stored evaluation, a
@@ -121,17 +120,13 @@ func (a Archive) resultOf(s Source) (*evaluation.Result, error) {
 	case s.Allocated:
 		return nil, requestf("%s is of an allocation that it does not tell: its tasks' numbers of rollouts follow from what was seen, and their mean is biased", s.Path)
 	}
-	prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
-	if err != nil {
-		return nil, err
-	}
 	setup, stages := evaluation.Setup{Head: evaluation.Head{Benchmark: s.Benchmark, Model: s.Model, Policy: "uniform"}, TaskIDs: s.IDs}, make([][]estimate.Stage, len(s.IDs))
 	for i := range stages {
 		all := s.counts(i)
 		all.Weight = 1
 		stages[i] = []estimate.Stage{all}
 	}
-	r, err := setup.Of(stages, prior)
+	r, err := setup.Of(stages, a.Prior())
 	if err != nil {
 		return nil, requestf("%s: %w", s.Path, err)
 	}
@@ -215,11 +210,7 @@ func (a Archive) logs(path, reward string) (all []Source, err error) {
 			s.IDs, s.Stages = append(s.IDs, t.ID), append(s.Stages, []estimate.Stage{t.Stage})
 		}
 		if first.Snapshot != nil {
-			prior, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
-			if err != nil {
-				return nil, err
-			}
-			r, err := protocol.ResultOf(first.Snapshot, prior)
+			r, err := protocol.ResultOf(first.Snapshot, a.Prior())
 			if err != nil {
 				return nil, fmt.Errorf("%s: its allocation: %w", first.Source, err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/internal/terminal/display"
+	"speceval/method/neyman"
 	"speceval/pipeline/config"
 )
 
@@ -41,10 +42,17 @@ type Archive struct {
 	Warn   func(message string) // hears what is not as it was made; may be nil
 }
 
-// archive is the archive of the benchmark's configuration.
-func (b *Benchmark) archive() Archive { return Archive{b.cfg, b.Warn} }
-
+// out is the output folder.
 func (a Archive) out() string { return a.Config.Experiment.Out }
+
+// Prior is the reference prior.
+func (a Archive) Prior() *neyman.Prior {
+	p, err := neyman.NewPrior(a.Config.Replay.QuadratureOrder)
+	if err != nil {
+		panic(err) // the configuration has one node at least
+	}
+	return p
+}
 
 // Stored is a complete evaluation.
 func (a Archive) Stored(name string) (*evaluation.Stored, error) {

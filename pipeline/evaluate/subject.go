@@ -20,7 +20,6 @@ import (
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/terminal/display"
-	"speceval/method/neyman"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 	"speceval/stages/score"
@@ -58,25 +57,18 @@ func Configuration(o Options) (*config.Config, error) {
 	return &c, nil
 }
 
-// Benchmark is the tasks that evaluations are of.
+// Benchmark is the tasks that evaluations are of, and what has been evaluated.
 type Benchmark struct {
-	cfg   *config.Config
+	Archive
 	tasks experiment.TaskFile // of all benchmarks of a suite
-	prior *neyman.Prior
 
 	files  []experiment.TaskFile // one for each benchmark
 	parts  []evaluation.Part     // the benchmarks of a suite; none of a single one
 	shares []float64             // of the tasks in the mean of a suite
 
-	// Warn hears what a user should know of stored evaluations that are read; may be nil.
-	Warn func(message string)
-
 	outside bool               // only the tasks' ids are known: another program asks
 	inline  []evaluation.Donor // whose counts it sent itself
 }
-
-// out is the output folder.
-func (b *Benchmark) out() string { return b.cfg.Experiment.Out }
 
 // OpenBenchmark reads the tasks of a benchmark: an id of the configuration, a
 // benchmark that is built in, or a task file. What is wrong with them is a
@@ -102,8 +94,7 @@ func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
 	if err != nil {
 		return nil, &RequestError{err}
 	}
-	prior, err := neyman.NewPrior(cfg.Replay.QuadratureOrder)
-	return &Benchmark{cfg: cfg, tasks: tasks, prior: prior, files: []experiment.TaskFile{tasks}}, err
+	return &Benchmark{Archive: Archive{Config: cfg}, tasks: tasks, files: []experiment.TaskFile{tasks}}, nil
 }
 
 // filesBeside are the task files in the folder of a path that may be misspelt, for a message.
@@ -144,7 +135,7 @@ func (b *Benchmark) With(model string) (*Subject, error) {
 	if model == "" {
 		return nil, requestf("name a model with --model: an id of the configuration, or the name that servers give it")
 	}
-	cfg, with := *b.cfg, *b
+	cfg, with := *b.Config, *b
 	at := slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.ID == model })
 	if at < 0 {
 		at = slices.IndexFunc(cfg.Models, func(m config.Model) bool { return m.Served == model })
@@ -153,7 +144,7 @@ func (b *Benchmark) With(model string) (*Subject, error) {
 	if at >= 0 {
 		s.model = cfg.Models[at]
 	}
-	cfg.Models, with.cfg = []config.Model{s.model}, &cfg
+	cfg.Models, with.Config = []config.Model{s.model}, &cfg
 	return s, nil
 }
 
@@ -172,7 +163,7 @@ func (s *Subject) price(given *ledger.Price) (*ledger.Price, error) {
 // setup is an evaluation, still without a policy, a budget and a design. A seed of nil
 // stands for the experiment's.
 func (s *Subject) setup(seed *uint64) evaluation.Setup {
-	setup := evaluation.Setup{Head: evaluation.Head{Benchmark: s.tasks.ID, Model: s.model.ID, Seed: s.cfg.Experiment.Seed}, Asked: s.cfg.Asked()}
+	setup := evaluation.Setup{Head: evaluation.Head{Benchmark: s.tasks.ID, Model: s.model.ID, Seed: s.Config.Experiment.Seed}, Asked: s.Config.Asked()}
 	if seed != nil {
 		setup.Seed = *seed
 	}
@@ -197,10 +188,10 @@ func (s *Subject) settings(setup evaluation.Setup, score scorer, rules, commit s
 		rollouts = rollouts.Child(s.model.ID)
 	}
 	return evaluation.Settings{
-		Setup: setup, Folder: setup.Path(s.out()), Prior: s.prior, Score: score, Rules: rules,
+		Setup: setup, Folder: setup.Path(s.out()), Prior: s.Prior(), Score: score, Rules: rules,
 		Unparted: experiment.Unparted(s.model), Found: family.Found,
 		Corpus: sampler.Corpus{
-			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.cfg, s.model),
+			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.Config, s.model),
 			Seed: rollouts,
 		},
 		Clock: clock.Wall{}, Commit: commit,

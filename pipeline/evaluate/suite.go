@@ -60,7 +60,7 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 		}
 		all, weights, total = append(all, b), append(weights, w), total+w
 	}
-	suite := &Benchmark{cfg: cfg, prior: all[0].prior}
+	suite := &Benchmark{Archive: Archive{Config: cfg}}
 	var ids []string
 	for k, b := range all {
 		suite.join(b, weights[k]/total)
@@ -132,7 +132,7 @@ type scoring struct {
 func (s *Subject) scorers(o experiment.Outside, judges *pool.Servers) (scoring, error) {
 	settings := s.scored
 	if settings == nil {
-		own, _, err := experiment.ScoreSettings(s.cfg, o, judges, s.files)
+		own, _, err := experiment.ScoreSettings(s.Config, o, judges, s.files)
 		if err != nil {
 			return scoring{}, err
 		}
