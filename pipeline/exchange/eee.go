@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/evaluation"
 	"speceval/internal/store/atomicfile"
 )
 
@@ -116,7 +117,8 @@ func (e *Evaluation) eeeResult(id, benchmark string, mean, se float64, interval 
 }
 
 // eeeSample is a rollout that counts.
-func (e *Evaluation) eeeSample(a answer) object {
+func (e *Evaluation) eeeSample(a evaluation.Answer) object {
+	task := e.task(a)
 	metadata := object{"epoch": strconv.Itoa(int(a.Rollout.Rollout) + 1), "finish_reason": a.FinishReason, "seed": strconv.FormatInt(a.Seed, 10)}
 	if e.allocated {
 		metadata[library] = "allocated"
@@ -125,12 +127,12 @@ func (e *Evaluation) eeeSample(a answer) object {
 	if a.Reasoning != "" {
 		output["reasoning_trace"] = []string{a.Reasoning}
 	}
-	input := object{"raw": a.task.UserPrompt, "reference": []string{}}
-	if a.task.Answer != "" {
-		input["reference"] = []string{a.task.Answer}
+	input := object{"raw": task.UserPrompt, "reference": []string{}}
+	if task.Answer != "" {
+		input["reference"] = []string{task.Answer}
 	}
-	if len(a.task.OptionTexts) > 0 {
-		input["choices"] = a.task.OptionTexts
+	if len(task.OptionTexts) > 0 {
+		input["choices"] = task.OptionTexts
 	}
 	row := object{
 		"schema_version": eeeSchema, "evaluation_id": e.eeeID(), "model_id": e.Result.Model, "evaluation_name": e.Result.Benchmark,

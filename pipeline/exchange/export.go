@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,25 +76,12 @@ func (e *Evaluation) uuid() string {
 	return text[:8] + "-" + text[8:12] + "-4" + text[13:16] + "-a" + text[17:20] + "-" + text[20:32]
 }
 
-// answer is a rollout that counts, with its verdict and its task.
-type answer struct {
-	evaluation.Answer
-	task benchmark.Task // empty where it is not known
-}
-
-// answers are the rollouts that count, by task and number.
-func (e *Evaluation) answers() iter.Seq2[answer, error] {
-	return func(yield func(answer, error) bool) {
-		for of, err := range e.Answers() {
-			a := answer{Answer: of}
-			if err == nil && e.tasks != nil {
-				a.task = e.tasks[of.TaskIndex]
-			}
-			if !yield(a, err) {
-				return
-			}
-		}
+// task is the task of a rollout; empty where it is not known.
+func (e *Evaluation) task(a evaluation.Answer) (t benchmark.Task) {
+	if e.tasks != nil {
+		t = e.tasks[a.TaskIndex]
 	}
+	return t
 }
 
 // sampling returns the sampling parameters that requests stated.
@@ -114,8 +100,8 @@ func (e *Evaluation) sampling() object {
 type object map[string]any
 
 // rows writes an object for each answer, with these texts before, between and after.
-func (e *Evaluation) rows(w io.Writer, before, between, after string, row func(a answer) object) error {
-	for a, err := range e.answers() {
+func (e *Evaluation) rows(w io.Writer, before, between, after string, row func(a evaluation.Answer) object) error {
+	for a, err := range e.Answers() {
 		var text []byte
 		if err == nil {
 			text, err = json.Marshal(row(a))
@@ -139,7 +125,7 @@ func (e *Evaluation) plain(w io.Writer) error {
 		return err
 	}
 	before := fmt.Sprintf("{\"schema\":\"speceval-export/1\",\n\"allocated\":%t,\n\"result\":%s,\n\"rollouts\":[\n", e.allocated, result)
-	return e.rows(w, before, ",\n", "\n]}\n", func(a answer) object {
+	return e.rows(w, before, ",\n", "\n]}\n", func(a evaluation.Answer) object {
 		row := object{
 			"task_id": a.TaskID, "rollout": a.Rollout.Rollout, "reward": a.Verdict.Reward(), "answer": a.Verdict.Answer, "scorer": a.Verdict.Scorer,
 			"seed": a.Seed, "prompt_tokens": a.PromptTokens, "completion_tokens": a.CompletionTokens, "finish_reason": a.FinishReason, "text": a.Text,

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/flate"
 
+	"speceval/internal/benchmark"
+	"speceval/internal/evaluation"
 	"speceval/internal/servers/ending"
 )
 
@@ -40,7 +42,7 @@ func (e *Evaluation) inspect(w io.Writer) error {
 		return err
 	}
 	var prompts, completions int64
-	for a, err := range e.answers() {
+	for a, err := range e.Answers() {
 		if err != nil {
 			return err
 		}
@@ -131,12 +133,13 @@ func usage(prompts, completions int64) object {
 }
 
 // inspectSummary is the line of a sample in the list of samples.
-func (e *Evaluation) inspectSummary(a answer) object {
+func (e *Evaluation) inspectSummary(a evaluation.Answer) object {
+	task := e.task(a)
 	summary := object{
-		"id": a.TaskID, "epoch": a.Rollout.Rollout + 1, "input": a.task.UserPrompt, "target": a.task.Answer, "metadata": object{}, "model_usage": object{},
+		"id": a.TaskID, "epoch": a.Rollout.Rollout + 1, "input": task.UserPrompt, "target": task.Answer, "metadata": object{}, "model_usage": object{},
 		"scores":     object{scorerName: object{"value": a.Verdict.Reward(), "answer": a.Verdict.Answer, "explanation": strings.TrimSpace(a.Verdict.Scorer + " " + a.Verdict.Note)}},
 		"total_time": a.LatencySeconds, "working_time": a.LatencySeconds, "uuid": e.short(fmt.Sprint(a.TaskIndex, " ", a.Rollout.Rollout)),
-		"completed": true, "message_count": len(a.messages()) + 1,
+		"completed": true, "message_count": len(messages(task)) + 1,
 	}
 	if a.CompletionTokens > 0 { // 0: they were not counted
 		summary["model_usage"] = object{e.Result.Model: usage(int64(a.PromptTokens), int64(a.CompletionTokens))}
@@ -144,22 +147,22 @@ func (e *Evaluation) inspectSummary(a answer) object {
 	if a.Metadata != "" {
 		summary["metadata"] = json.RawMessage(a.Metadata)
 	}
-	if len(a.task.OptionTexts) > 0 {
-		summary["choices"] = a.task.OptionTexts
+	if len(task.OptionTexts) > 0 {
+		summary["choices"] = task.OptionTexts
 	}
 	return summary
 }
 
 // messages are the turns that were asked, none where the task is not known.
-func (a *answer) messages() (all []object) {
-	if a.task.SystemPrompt != "" {
-		all = append(all, object{"role": "system", "content": a.task.SystemPrompt})
+func messages(task benchmark.Task) (all []object) {
+	if task.SystemPrompt != "" {
+		all = append(all, object{"role": "system", "content": task.SystemPrompt})
 	}
-	for _, turn := range a.task.History {
+	for _, turn := range task.History {
 		all = append(all, object{"role": turn.Role, "content": turn.Content})
 	}
-	if a.task.UserPrompt != "" {
-		all = append(all, object{"role": "user", "content": a.task.UserPrompt})
+	if task.UserPrompt != "" {
+		all = append(all, object{"role": "user", "content": task.UserPrompt})
 	}
 	return all
 }
@@ -170,7 +173,7 @@ var stopReasons = map[ending.Ending]string{
 }
 
 // inspectSample is a sample with its messages.
-func (e *Evaluation) inspectSample(a answer) object {
+func (e *Evaluation) inspectSample(a evaluation.Answer) object {
 	content := []object{{"type": "text", "text": a.Text}}
 	if a.Reasoning != "" {
 		content = append([]object{{"type": "reasoning", "reasoning": a.Reasoning}}, content...)
@@ -183,10 +186,11 @@ func (e *Evaluation) inspectSample(a answer) object {
 	sample := e.inspectSummary(a)
 	delete(sample, "completed")
 	delete(sample, "message_count")
-	if asked := a.messages(); len(asked) > 1 {
+	asked := messages(e.task(a))
+	if len(asked) > 1 {
 		sample["input"] = asked
 	}
-	sample["messages"], sample["store"], sample["events"], sample["attachments"] = append(a.messages(), message), object{}, []object{}, object{}
+	sample["messages"], sample["store"], sample["events"], sample["attachments"] = append(asked, message), object{}, []object{}, object{}
 	sample["output"] = object{
 		"model": e.Result.Model, "choices": []object{{"message": message, "stop_reason": reason}},
 		"usage": usage(int64(a.PromptTokens), int64(a.CompletionTokens)), "time": a.LatencySeconds,
