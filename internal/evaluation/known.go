@@ -60,8 +60,8 @@ func (r *Result) known(s *Setup) error {
 	}
 	rollouts, passes := make([]int, r.Tasks), make([]int, r.Tasks)
 	for i, t := range r.Rows {
-		n, rewards := t.Counts()
-		rollouts[i], passes[i] = n, int(math.Round(rewards))
+		all := Sum(t.Stages)
+		rollouts[i], passes[i] = all.Rollouts, int(math.Round(all.Rewards))
 	}
 	posterior := priors[0].Posterior()
 	if err := posterior.Observe(rollouts, passes); err != nil {
@@ -211,16 +211,15 @@ func Extending(r *Result, folder string) *Extends {
 func (x *Extends) past() *controller.Past {
 	p := &controller.Past{Past: staged.Past{Means: make([]float64, len(x.Stages)), Shrinkage: make([]float64, len(x.Stages))}}
 	for i, stages := range x.Stages {
-		var c controller.Count
 		for _, s := range stages {
-			c.Rollouts, c.Rewards, c.Squares = c.Rollouts+s.Rollouts, c.Rewards+s.Rewards, c.Squares+s.Squares
 			if s.Rollouts > 0 {
 				n := float64(s.Rollouts)
 				p.Means[i] += s.Weight * s.Rewards / n
 				p.Shrinkage[i] += s.Weight * s.Weight / n
 			}
 		}
-		p.Counts = append(p.Counts, c)
+		all := Sum(stages)
+		p.Counts = append(p.Counts, controller.Count{Rollouts: all.Rollouts, Rewards: all.Rewards, Squares: all.Squares})
 	}
 	return p
 }
@@ -236,11 +235,9 @@ func (x *Extends) All() (n int) {
 }
 
 // Rollouts is the number of its rollouts of a task; 0 of nil.
-func (x *Extends) Rollouts(task int) (n int) {
-	if x != nil {
-		for _, s := range x.Stages[task] {
-			n += s.Rollouts
-		}
+func (x *Extends) Rollouts(task int) int {
+	if x == nil {
+		return 0
 	}
-	return n
+	return Sum(x.Stages[task]).Rollouts
 }

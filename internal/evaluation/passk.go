@@ -38,7 +38,7 @@ func (r *Result) passK(ks []int, least int, prior *neyman.Prior) error {
 	for _, k := range ks {
 		for _, any := range []bool{true, false} {
 			q := estimate.Question{K: k, Any: any, Least: least}
-			a, err := q.Of(prior, r.counted())
+			a, err := q.Of(prior, r.Counted())
 			if err != nil {
 				return fmt.Errorf("%v: %w", q, err)
 			}

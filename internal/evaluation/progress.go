@@ -136,7 +136,7 @@ func (e *engine) provisional() *Provisional {
 	if len(seen) == 0 {
 		return nil
 	}
-	if m, err := e.Setup.estimate(e.Prior, r.counted()); err == nil {
+	if m, err := e.Setup.estimate(e.Prior, r.Counted()); err == nil {
 		return &Provisional{m.Value, m.StandardError}
 	}
 	return nil

@@ -103,8 +103,7 @@ func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 // Graded reports whether a reward that counts is neither 0 nor 1.
 func Graded(rows []Task) bool {
 	return slices.ContainsFunc(rows, func(t Task) bool {
-		_, rewards := t.Counts()
-		return rewards != float64(t.PilotPasses+t.ContinuationPasses)
+		return Sum(t.Stages).Rewards != float64(t.PilotPasses+t.ContinuationPasses)
 	})
 }
 
@@ -134,15 +133,15 @@ func parseResult(text []byte, path string) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for i, t := range r.Rows {
-		if n, _ := t.Counts(); n != t.Rollouts() || len(t.Stages) == 0 || t.Pilots < 0 || t.Continuations < 0 || int(t.Index) != i {
+		if n := Sum(t.Stages).Rollouts; n != t.Rollouts() || len(t.Stages) == 0 || t.Pilots < 0 || t.Continuations < 0 || int(t.Index) != i {
 			return nil, fmt.Errorf("%s: task %s at %d has the index %d and %d rollouts in its stages, %d + %d in all", path, t.ID, i, t.Index, n, t.Pilots, t.Continuations)
 		}
 	}
 	return r, nil
 }
 
-// counted are the tasks' selected rollouts, for the estimate.
-func (r *Result) counted() []estimate.Task {
+// Counted are the tasks' selected rollouts, for the estimate.
+func (r *Result) Counted() []estimate.Task {
 	tasks := make([]estimate.Task, len(r.Rows))
 	for i, t := range r.Rows {
 		tasks[i] = estimate.Task{Stages: t.Stages, Share: t.Share}
@@ -152,7 +151,7 @@ func (r *Result) counted() []estimate.Task {
 
 // estimate sets what follows from the tasks' counts.
 func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
-	m, err := s.estimate(prior, r.counted())
+	m, err := s.estimate(prior, r.Counted())
 	if err != nil {
 		return err
 	}
@@ -160,7 +159,7 @@ func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
 	r.Uniform = Equivalent{m.Uniform.Value, int(math.Ceil(m.Uniform.Value*float64(r.Tasks) - 1e-6)), [2]float64{m.Uniform.Low, m.Uniform.High}}
 	for k := range r.Suite {
 		p := &r.Suite[k]
-		part, err := s.estimate(prior, r.counted()[p.First:p.First+p.Tasks], *p)
+		part, err := s.estimate(prior, r.Counted()[p.First:p.First+p.Tasks], *p)
 		if err != nil {
 			return err
 		}
@@ -316,12 +315,12 @@ func (s *Setup) rounds(n int) []controller.Stage {
 	return []controller.Stage{{Sizes: slices.Repeat([]int{n}, all), Weights: slices.Repeat([]float64{1}, all)}}
 }
 
-// Counts are the rollouts of a task that count, and the sum of their rewards.
-func (t *Task) Counts() (rollouts int, rewards float64) {
-	for _, s := range t.Stages {
-		rollouts, rewards = rollouts+s.Rollouts, rewards+s.Rewards
+// Sum is the rollouts of all stages of a task, without a weight.
+func Sum(stages []estimate.Stage) (all estimate.Stage) {
+	for _, s := range stages {
+		all.Rollouts, all.Rewards, all.Squares, all.Third = all.Rollouts+s.Rollouts, all.Rewards+s.Rewards, all.Squares+s.Squares, all.Third+s.Third
 	}
-	return rollouts, rewards
+	return all
 }
 
 // take counts the reward of a selected rollout. Those of a task are numbered stage by

@@ -142,8 +142,7 @@ func (s *Settings) scored(r *Result, scores []*rollout.Score) []part {
 	}
 	tasks := make([]row, len(r.Rows))
 	for i, t := range r.Rows {
-		tasks[i].Task = t
-		_, tasks[i].Rewards = t.Counts()
+		tasks[i] = row{t, Sum(t.Stages).Rewards}
 	}
 	all := func(yield func(*rollout.Score, error) bool) {
 		for _, v := range scores {

@@ -20,11 +20,11 @@ import (
 // further one needs to know their stages.
 func countsOf(s Source) (counts []estimate.Stage, all, fewest int, err error) {
 	fewest = math.MaxInt
-	for i, stages := range s.Stages {
+	for _, stages := range s.Stages {
 		if s.Allocated || len(stages) > 1 {
 			return nil, 0, 0, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: extend that evaluation, or name it with --prior", s.Name)
 		}
-		own := s.counts(i)
+		own := evaluation.Sum(stages)
 		counts, all, fewest = append(counts, own), all+own.Rollouts, min(fewest, own.Rollouts)
 	}
 	return counts, all, fewest, nil

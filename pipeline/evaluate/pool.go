@@ -62,12 +62,9 @@ func (a Archive) Pool(names []string) (*Pooled, error) {
 		if slices.ContainsFunc(all, func(other *evaluation.Result) bool { return other.Seed == r.Seed }) {
 			return nil, requestf("two of them are under seed %d and share rollouts: they would count twice; evaluate under another --seed", r.Seed)
 		}
-		part := estimate.Part{Precision: float64(r.Budget)}
+		part := estimate.Part{Tasks: r.Counted(), Precision: float64(r.Budget)}
 		if r.Design.Risk != nil {
 			part.Precision /= min(1, *r.Design.Risk)
-		}
-		for _, t := range r.Rows {
-			part.Tasks = append(part.Tasks, estimate.Task{Stages: t.Stages, Share: t.Share})
 		}
 		all, parts = append(all, r), append(parts, part)
 		p.Estimates, p.Errors = append(p.Estimates, r.Estimate), append(p.Errors, r.StandardError)

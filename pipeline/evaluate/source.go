@@ -122,7 +122,7 @@ func (a Archive) resultOf(s Source) (*evaluation.Result, error) {
 	}
 	setup, stages := evaluation.Setup{Head: evaluation.Head{Benchmark: s.Benchmark, Model: s.Model, Policy: "uniform"}, TaskIDs: s.IDs}, make([][]estimate.Stage, len(s.IDs))
 	for i := range stages {
-		all := s.counts(i)
+		all := evaluation.Sum(s.Stages[i])
 		all.Weight = 1
 		stages[i] = []estimate.Stage{all}
 	}
@@ -140,14 +140,6 @@ func ofResult(r *evaluation.Result, path string) Source {
 		s.IDs, s.Stages = append(s.IDs, t.ID), append(s.Stages, t.Stages)
 	}
 	return s
-}
-
-// counts are the rollouts of a task, of all stages.
-func (s Source) counts(task int) (all estimate.Stage) {
-	for _, x := range s.Stages[task] {
-		all.Rollouts, all.Rewards, all.Squares, all.Third = all.Rollouts+x.Rollouts, all.Rewards+x.Rewards, all.Squares+x.Squares, all.Third+x.Third
-	}
-	return all
 }
 
 // files reads a file of counts, or logs: a folder, a zip, or JSON.

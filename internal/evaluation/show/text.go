@@ -215,8 +215,8 @@ func tasksTable(r *evaluation.Result, all bool) table.Grid {
 		g.Notes[0] = "Means are posterior ones, which lean to those of the other tasks; ± is at most the standard deviation of a rollout over the root of their number, that of rewards of 0 and 1."
 	}
 	for _, row := range rows {
-		n, rewards := row.Counts()
-		g.Add(row.ID, fmt.Sprint(n), fmt.Sprintf(earned, rewards), fmt.Sprintf("%.3f", row.Mean), fmt.Sprintf("%.3f", taskError(row)))
+		all := evaluation.Sum(row.Stages)
+		g.Add(row.ID, fmt.Sprint(all.Rollouts), fmt.Sprintf(earned, all.Rewards), fmt.Sprintf("%.3f", row.Mean), fmt.Sprintf("%.3f", taskError(row)))
 	}
 	return g
 }
