@@ -233,7 +233,9 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 	}
 	m := newManifest(e.Commit, setup)
 	if err := m.put(e.Folder, []part{
-		{RolloutsFile, func(w io.Writer) error { return rollout.WritePart(w, e.store.answers(), e.footer(rollout.Schema)) }},
+		{RolloutsFile, func(w io.Writer) error {
+			return rollout.WritePart(w, e.store.rollouts.Records(e.store.ids()), e.footer(rollout.Schema))
+		}},
 		{RequestsFile, func(w io.Writer) error { return rowfile.Write(w, rows, e.footer(requestsSchema)) }},
 	}); err != nil {
 		return nil, err

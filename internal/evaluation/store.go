@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,8 +82,7 @@ func (s *store) find(id rollout.ID, rules string) (*rollout.Rollout, *verdict, e
 
 // rows are all requests of all sessions, in order.
 func (s *store) rows() (rows []Request, err error) {
-	for _, id := range s.requests.IDs() {
-		r, err := s.requests.Read(id)
+	for r, err := range s.requests.Records(s.requests.IDs()) {
 		if err != nil {
 			return nil, err
 		}
@@ -158,19 +156,6 @@ func (s *Settings) scored(r *Result, scores []*rollout.Score) []part {
 	}
 }
 
-// answers are all rollouts in the order of files. Those of a task have no gaps but
-// for surplus that was aborted.
-func (s *store) answers() iter.Seq2[*rollout.Rollout, error] {
-	return func(yield func(*rollout.Rollout, error) bool) {
-		for _, id := range s.ids() {
-			r, err := s.rollouts.Read(id)
-			if !yield(r, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
 // scores are the verdicts by some rules, in the order of files, but for surplus that was not
 // requested in this session.
 func (s *store) scores(rules string) (all []*rollout.Score, err error) {
@@ -186,7 +171,8 @@ func (s *store) scores(rules string) (all []*rollout.Score, err error) {
 	return all, nil
 }
 
-// ids are the rollouts that have been answered, in the order of files.
+// ids are the rollouts that have been answered, in the order of files. Those of a task have no
+// gaps but for surplus that was aborted.
 func (s *store) ids() []rollout.ID {
 	ids := s.rollouts.IDs()
 	slices.SortFunc(ids, rollout.ID.Compare)

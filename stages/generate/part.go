@@ -198,14 +198,11 @@ func (p *part) write() error {
 
 // rollouts reads the rollouts of a complete journal, in order.
 func (p *part) rollouts() iter.Seq2[*rollout.Rollout, error] {
-	return func(yield func(*rollout.Rollout, error) bool) {
-		for place := p.from; place < p.to; place++ {
-			r, err := p.journal.Read(p.store.rollouts.id(place))
-			if !yield(r, err) || err != nil {
-				return
-			}
-		}
+	ids := make([]rollout.ID, p.rows())
+	for k := range ids {
+		ids[k] = p.store.rollouts.id(p.from + k)
 	}
+	return p.journal.Records(ids)
 }
 
 func (p *part) sync() error {

@@ -59,8 +59,7 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 	if damaged > 0 {
 		return nil, nil, false, fmt.Errorf("%s: %d lines of its journal are damaged: rollouts would count that were reported otherwise; begin anew in another folder", s.folder, damaged)
 	}
-	for _, id := range s.journal.IDs() {
-		r, err := s.journal.Read(id)
+	for r, err := range s.journal.Records(s.journal.IDs()) {
 		if err != nil {
 			return nil, nil, false, err
 		}

@@ -163,6 +163,18 @@ func (j *Journal[T, K]) Read(id K) (*T, error) {
 	return record, nil
 }
 
+// Records reads stored records in the order of their ids. An error ends it.
+func (j *Journal[T, K]) Records(ids []K) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for _, id := range ids {
+			r, err := j.Read(id)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
 // Sync makes what was appended survive a machine that stops.
 func (j *Journal[T, K]) Sync() error { return j.file.Sync() }
 
