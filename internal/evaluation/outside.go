@@ -15,7 +15,6 @@ import (
 // task. What requests came to is not in it.
 func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward func(task, rollout int) float64) (*Result, error) {
 	r := s.begun()
-	r.Provenance = "measured"
 	r.rows(s, c)
 	for i := range r.Rows {
 		t := &r.Rows[i]
@@ -32,7 +31,6 @@ func (s *Setup) Of(stages [][]estimate.Stage, prior *neyman.Prior) (*Result, err
 		return nil, fmt.Errorf("%s with %s has %d tasks: want 2 at least", s.Benchmark, s.Model, len(s.TaskIDs))
 	}
 	r := s.begun()
-	r.Provenance = "measured"
 	for i, id := range s.TaskIDs {
 		first := stages[i][0]
 		t := Task{Index: int32(i), ID: id, Pilots: int32(first.Rollouts), Stages: stages[i]}

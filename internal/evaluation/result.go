@@ -202,7 +202,7 @@ func (r *Result) Gain() int {
 
 // begun is a result without any rollout yet.
 func (s *Setup) begun() *Result {
-	r := &Result{Head: s.Head, Tasks: len(s.TaskIDs), Design: s.Design, Suite: slices.Clone(s.Suite)}
+	r := &Result{Head: s.Head, Tasks: len(s.TaskIDs), Provenance: "measured", Design: s.Design, Suite: slices.Clone(s.Suite)}
 	if r.Schema = resultSchema; s.Extends != nil {
 		r.Extends = s.Extends.Folder
 	}
