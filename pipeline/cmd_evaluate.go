@@ -51,7 +51,7 @@ benchmark/model/name as in the list. docs/evaluate.md has all of it.`,
 			return nil
 		},
 		RunE: s.configured(func(cfg *config.Config, _ []string) error {
-			benchmark, err := s.openBenchmark(cfg, o.suite)
+			benchmark, err := s.archive(cfg).OpenSuite(o.suite)
 			if err != nil {
 				return err
 			}
@@ -158,15 +158,6 @@ func (s *session) evaluateOutside(cfg *config.Config) evaluate.Archive {
 	return evaluate.Archive{Config: cfg, Warn: func(text string) { s.say("%s", text) }}
 }
 
-// openBenchmark reads the tasks of a benchmark or several.
-func (s *session) openBenchmark(cfg *config.Config, suite evaluate.Suite) (*evaluate.Benchmark, error) {
-	b, err := evaluate.OpenSuite(cfg, suite)
-	if err == nil {
-		b.Warn = s.archive(cfg).Warn
-	}
-	return b, err
-}
-
 // host is this program around an evaluation.
 func (s *session) host() evaluate.Host {
 	return evaluate.Host{
@@ -231,7 +222,7 @@ func (s *session) evaluatePlanCommand() *cobra.Command {
   speceval evaluate plan --benchmark mine.jsonl --budget 16 --prior mine/b/hbn_staged-b16-seed42
   speceval evaluate plan --benchmark aime24 --target-se 0.01 --json`,
 		RunE: s.configured(func(cfg *config.Config, _ []string) error {
-			benchmark, err := s.openBenchmark(cfg, suite)
+			benchmark, err := s.archive(cfg).OpenSuite(suite)
 			if err != nil {
 				return err
 			}

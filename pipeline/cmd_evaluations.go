@@ -171,7 +171,7 @@ which servers have them. The same command again goes on where it was stopped.`,
 		Example: `  speceval evaluate rank qwen3_5_4b qwen3_5_9b qwen2_5_3b --benchmark aime24 --budget 8
   speceval evaluate rank a b c --benchmark mine.jsonl --budget 16 --goal order --page rank.html`,
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
-			benchmark, err := s.openBenchmark(cfg, suite)
+			benchmark, err := s.archive(cfg).OpenSuite(suite)
 			if err != nil {
 				return err
 			}

@@ -57,7 +57,7 @@ configured task files, or --tasks, have the inputs and targets.`,
 // configuration; if those cannot be read or are others by now, inputs are empty and a warning
 // says so.
 func (s *session) exported(cfg *config.Config, stored *evaluation.Stored, files []string) (*exchange.Evaluation, error) {
-	tasks, err := evaluate.TasksOf(cfg, stored.Result, files)
+	tasks, err := evaluate.Archive{Config: cfg}.TasksOf(stored.Result, files)
 	if err == nil {
 		var e *exchange.Evaluation
 		if e, err = exchange.OpenEvaluation(stored, tasks); !errors.Is(err, exchange.ErrOtherPrompts) {

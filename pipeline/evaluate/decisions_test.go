@@ -312,7 +312,7 @@ const sums = `{"id":"one","prompt":"How much is 1 and 1?","answer":"2","scorer":
 // suite is the model on several benchmarks.
 func (l *lab) suite(suite evaluate.Suite) *evaluate.Subject {
 	l.t.Helper()
-	b, err := evaluate.OpenSuite(l.configuration(), suite)
+	b, err := evaluate.Archive{Config: l.configuration()}.OpenSuite(suite)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func (l *lab) suite(suite evaluate.Suite) *evaluate.Subject {
 func TestASuiteIsOneEvaluation(t *testing.T) {
 	l := newLab(t)
 	l.write("more.jsonl", strings.Replace(sums, `,"cluster":"sums"`, "", 1))
-	if _, err := evaluate.OpenSuite(l.configuration(), evaluate.Suite{Names: []string{"own.jsonl", "more.jsonl"}}); err == nil || !strings.Contains(err.Error(), "all tasks have one, or none has") {
+	if _, err := (evaluate.Archive{Config: l.configuration()}).OpenSuite(evaluate.Suite{Names: []string{"own.jsonl", "more.jsonl"}}); err == nil || !strings.Contains(err.Error(), "all tasks have one, or none has") {
 		t.Errorf("%v, want a fault of the cluster", err)
 	}
 	l.write("more.jsonl", sums)
@@ -362,7 +362,7 @@ func TestASuiteIsOneEvaluation(t *testing.T) {
 		"want a positive number": {Names: []string{"own.jsonl", "more.jsonl"}, Weights: []float64{1, -1}},
 		"name a benchmark":       {},
 	} {
-		if _, err := evaluate.OpenSuite(l.configuration(), s); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (evaluate.Archive{Config: l.configuration()}).OpenSuite(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}

@@ -44,10 +44,10 @@ func requestf(format string, args ...any) error {
 
 // Host is the program around an evaluation.
 type Host struct {
-	experiment.Outside // its Out is not used: the configuration has the output folder
-	Holder             string
-	Commit             string    // of the program, for the footers of Parquet files
-	Began              time.Time // of the command
+	experiment.Outside
+	Holder string
+	Commit string    // of the program, for the footers of Parquet files
+	Began  time.Time // of the command
 
 	Drain <-chan struct{}             // closed: ask for nothing more, and stop when what is in flight is done
 	Say   func(message string)        // shows a message
@@ -132,7 +132,7 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *e
 	if len(s.Config.Workers) == 0 {
 		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
 	}
-	folder, h.Out = setup.Path(s.out()), s.out()
+	folder = setup.Path(s.out())
 	err = s.scoring(h, func(scored scoring) (err error) {
 		if after != nil && scored.rules != after.Rules {
 			return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %[1]s", setup.Extends.Folder)
@@ -157,7 +157,6 @@ func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *e
 
 // scoring gives the scorers of the benchmarks to what needs them, with their judges.
 func (s *Subject) scoring(h Host, do func(scoring) error) (err error) {
-	h.Out = s.out()
 	judges := experiment.Judges(s.Config, h.Outside)
 	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
 	scored, err := s.scorers(h.Outside, judges)
@@ -331,7 +330,7 @@ func (s *Subject) design(ctx context.Context, setup *evaluation.Setup, stages, p
 // the scorers and the answers of today, and stores the result that follows. before is the
 // evaluation as it was. benchmarks are task files; the evaluation names its own where one is missing.
 func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []string, h Host) (before *evaluation.Stored, after *evaluation.Result, err error) {
-	before, s, err := reopen(cfg, name, benchmarks, h.Warn, evaluation.RolloutsFile, evaluation.RequestsFile)
+	before, s, err := Archive{cfg, h.Warn}.reopen(name, benchmarks, evaluation.RolloutsFile, evaluation.RequestsFile)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -361,15 +360,15 @@ func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []
 
 // reopen finds a stored evaluation with the files that are needed, and its model on its
 // benchmarks as they are now.
-func reopen(cfg *config.Config, name string, benchmarks []string, warn func(string), needs ...string) (*evaluation.Stored, *Subject, error) {
-	stored, err := Archive{cfg, warn}.Stored(name)
+func (a Archive) reopen(name string, benchmarks []string, needs ...string) (*evaluation.Stored, *Subject, error) {
+	stored, err := a.Stored(name)
 	if err == nil {
 		err = stored.Needs(needs...)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := again(cfg, stored.Result, benchmarks)
+	b, err := a.again(stored.Result, benchmarks)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -99,7 +99,7 @@ func (l *lab) configuration() *config.Config {
 
 func (l *lab) benchmark() *evaluate.Benchmark {
 	l.t.Helper()
-	b, err := evaluate.OpenBenchmark(l.configuration(), "own.jsonl")
+	b, err := evaluate.Archive{Config: l.configuration()}.OpenBenchmark("own.jsonl")
 	if err != nil {
 		l.t.Fatal(err)
 	}

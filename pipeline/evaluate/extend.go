@@ -16,7 +16,7 @@ import (
 // *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
 // have changed.
 func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {
-	stored, s, err := reopen(cfg, name, benchmarks, h.Warn, evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile)
+	stored, s, err := Archive{cfg, h.Warn}.reopen(name, benchmarks, evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile)
 	if err != nil {
 		return nil, "", err
 	}

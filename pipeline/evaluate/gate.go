@@ -181,7 +181,7 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 	if of := setup.Clusters; q.OverTasks && of != nil && !slices.ContainsFunc(of, func(c string) bool { return c != of[0] }) {
 		return nil, errOneCluster
 	}
-	h.Out, h.Warn = s.out(), once(h.Warn)
+	h.Warn = once(h.Warn)
 	s.servers = experiment.Servers(s.Config, h.Outside)
 	defer func() {
 		err = errors.Join(err, s.servers.Close(context.Background()))
@@ -296,10 +296,9 @@ func (a Archive) OpenLive(baseline string, benchmarks []string, model string) (*
 	if err != nil {
 		return nil, err
 	}
-	b, err := again(a.Config, base, benchmarks)
+	b, err := a.again(base, benchmarks)
 	if err != nil {
 		return nil, err
 	}
-	b.Warn = a.Warn
 	return b.With(model)
 }

@@ -109,7 +109,7 @@ func (b *Benchmark) contest(q Ranking, r evaluation.Spec, h Host) (*contest, err
 		results: make([]*evaluation.Result, models), folders: make([]string, models), now: make([]evaluation.Progress, models),
 	}
 	warn := once(h.Warn)
-	c.host.Out, c.host.Warn = b.out(), func(message string) {
+	c.host.Warn = func(message string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		warn(message)

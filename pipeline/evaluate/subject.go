@@ -73,28 +73,28 @@ type Benchmark struct {
 // OpenBenchmark reads the tasks of a benchmark: an id of the configuration, a
 // benchmark that is built in, or a task file. What is wrong with them is a
 // *RequestError.
-func OpenBenchmark(cfg *config.Config, name string) (*Benchmark, error) {
+func (a Archive) OpenBenchmark(name string) (*Benchmark, error) {
 	builtIn := strings.Join(data.BuiltInNames(), ", ")
 	if name == "" {
 		return nil, requestf("name a benchmark with --benchmark: an id of the configuration, one of %s, or a task file", builtIn)
 	}
 	named := config.Benchmark{ID: name}
-	if i := slices.IndexFunc(cfg.Benchmarks, func(b config.Benchmark) bool { return b.ID == name }); i >= 0 {
-		named = cfg.Benchmarks[i]
+	if i := slices.IndexFunc(a.Config.Benchmarks, func(b config.Benchmark) bool { return b.ID == name }); i >= 0 {
+		named = a.Config.Benchmarks[i]
 	} else {
 		info, err := os.Stat(name)
 		if ext := filepath.Ext(name); ext == ".jsonl" || ext == ".csv" || err == nil && !info.IsDir() {
 			named = config.Benchmark{ID: strings.TrimSuffix(filepath.Base(name), ext), Tasks: name}
 		}
 	}
-	tasks, err := experiment.ReadTasks(cfg, named)
+	tasks, err := experiment.ReadTasks(a.Config, named)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; the paper's task files are made by `make benchmarks`; or name a task file with --benchmark%s, or one that is built in: %s", err, filesBeside(name), builtIn)
 	}
 	if err != nil {
 		return nil, &RequestError{err}
 	}
-	return &Benchmark{Archive: Archive{Config: cfg}, tasks: tasks, files: []experiment.TaskFile{tasks}}, nil
+	return &Benchmark{Archive: a, tasks: tasks, files: []experiment.TaskFile{tasks}}, nil
 }
 
 // filesBeside are the task files in the folder of a path that may be misspelt, for a message.

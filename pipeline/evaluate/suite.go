@@ -15,7 +15,6 @@ import (
 	"speceval/internal/servers/pool"
 	"speceval/internal/store/rollout"
 	"speceval/method/staged"
-	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
 	"speceval/stages/score"
 )
@@ -30,7 +29,7 @@ type Suite struct {
 // OpenSuite reads the tasks of several benchmarks, which are evaluated under one budget:
 // the mean is that of the benchmarks' means by their weights, and rollouts go where they
 // help it most. A single one is that benchmark. What is wrong is a *RequestError.
-func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
+func (a Archive) OpenSuite(s Suite) (*Benchmark, error) {
 	if len(s.Weights) > 0 && len(s.Weights) != len(s.Names) {
 		return nil, requestf("%d of --weight for %d of --benchmark: want one for each, in their order, or none", len(s.Weights), len(s.Names))
 	}
@@ -38,7 +37,7 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 		return nil, requestf("--weight %v: want a positive number", s.Weights[i])
 	}
 	if len(s.Names) <= 1 {
-		return OpenBenchmark(cfg, strings.Join(s.Names, ""))
+		return a.OpenBenchmark(strings.Join(s.Names, ""))
 	}
 	var all []*Benchmark
 	var weights []float64
@@ -48,7 +47,7 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 		if len(s.Weights) > 0 {
 			w = s.Weights[k]
 		}
-		b, err := OpenBenchmark(cfg, name)
+		b, err := a.OpenBenchmark(name)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +59,7 @@ func OpenSuite(cfg *config.Config, s Suite) (*Benchmark, error) {
 		}
 		all, weights, total = append(all, b), append(weights, w), total+w
 	}
-	suite := &Benchmark{Archive: Archive{Config: cfg}}
+	suite := &Benchmark{Archive: a}
 	var ids []string
 	for k, b := range all {
 		suite.join(b, weights[k]/total)
@@ -186,7 +185,7 @@ func (s *Subject) open(ctx context.Context, by scoring) (scorer, func(), error) 
 
 // again opens the benchmarks of a stored result: those that are named, by files that are
 // elsewhere, say, or those that it names itself.
-func again(cfg *config.Config, r *evaluation.Result, names []string) (*Benchmark, error) {
+func (a Archive) again(r *evaluation.Result, names []string) (*Benchmark, error) {
 	if parts := max(1, len(r.Suite)); len(names) > 0 && len(names) != parts {
 		return nil, requestf("%d names for %d benchmarks of %s: want one for each", len(names), parts, r.Benchmark)
 	}
@@ -200,13 +199,13 @@ func again(cfg *config.Config, r *evaluation.Result, names []string) (*Benchmark
 	if len(s.Names) == 0 {
 		s.Names = []string{r.Benchmark}
 	}
-	return OpenSuite(cfg, s)
+	return a.OpenSuite(s)
 }
 
 // TasksOf returns the tasks of a stored result: of the configuration, or of files that are named,
 // one for each benchmark.
-func TasksOf(cfg *config.Config, r *evaluation.Result, files []string) ([]benchmark.Task, error) {
-	b, err := again(cfg, r, files)
+func (a Archive) TasksOf(r *evaluation.Result, files []string) ([]benchmark.Task, error) {
+	b, err := a.again(r, files)
 	if err != nil {
 		return nil, err
 	}

@@ -43,6 +43,7 @@ func judgeSettings(cfg *config.Config, o Outside) pool.Settings {
 }
 
 func servingSettings(cfg *config.Config, o Outside) pool.Settings {
+	o.Out = cmp.Or(o.Out, cfg.Experiment.Out)
 	s := pool.Settings{
 		Window: cfg.Systems.Window, Attempts: cfg.Serving.Attempts, Report: o.Report,
 		Outage:      time.Duration(cfg.Serving.OutageSeconds) * time.Second,
