@@ -41,7 +41,7 @@ func (a Archive) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.R
 		}
 		setup.Design.Rounds = m.Rounds
 		if least := added + max(1, len(setup.Design.Fractions)); m.Rounds != 0 && m.Rounds < least {
-			err = &protocol.FieldError{Field: "rounds", Message: fmt.Sprintf("%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", m.Rounds, setup.Budget, least, 4*added)}
+			err = protocol.Faultf("rounds", "%d rounds through all tasks have no room for the noisy ones at a budget of %d: want %d at least, and better %d", m.Rounds, setup.Budget, least, 4*added)
 		} else if fault := setup.Check(); fault != nil {
 			err = &RequestError{fault}
 		}
@@ -53,7 +53,7 @@ func (a Archive) Setup(m evaluation.Spec, was *evaluation.Setup, r *evaluation.R
 			flag, _, _ = strings.Cut(flag, " ")
 			field = strings.ReplaceAll(strings.TrimSuffix(flag, ":"), "-", "_")
 		}
-		err = &protocol.FieldError{Field: field, Message: err.Error()}
+		err = protocol.Faultf(field, "%v", err)
 	}
 	return setup, notes, err
 }
@@ -64,10 +64,10 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 	asked := m
 	asked.Budget, asked.Tasks, asked.Benchmark, asked.Model, asked.Places, asked.Rounds, asked.Ahead = 0, nil, "", "", 0, 0, nil
 	if !reflect.DeepEqual(asked, evaluation.Spec{}) {
-		return nil, &protocol.FieldError{Field: "extend", Message: "it goes with budget, places, rounds and ahead alone: the rest is as it was"}
+		return nil, protocol.Faultf("extend", "it goes with budget, places, rounds and ahead alone: the rest is as it was")
 	}
 	if m.Model != "" && m.Model != was.Model || m.Benchmark != "" && m.Benchmark != was.Benchmark {
-		return nil, &protocol.FieldError{Field: "extend", Message: fmt.Sprintf("it is of %s on %s, and not of %s on %s", was.Model, was.Benchmark, cmp.Or(m.Model, unnamed), cmp.Or(m.Benchmark, unnamed))}
+		return nil, protocol.Faultf("extend", "it is of %s on %s, and not of %s on %s", was.Model, was.Benchmark, cmp.Or(m.Model, unnamed), cmp.Or(m.Benchmark, unnamed))
 	}
 	setup := &evaluation.Setup{
 		Head: evaluation.Head{Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed}, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
@@ -93,7 +93,7 @@ func (a Archive) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {
 		return nil, nil, err
 	}
 	if len(m.Clusters) != 0 && len(m.Clusters) != len(m.Tasks) {
-		return nil, nil, &protocol.FieldError{Field: "clusters", Message: fmt.Sprintf("of %d tasks, want %d", len(m.Clusters), len(m.Tasks))}
+		return nil, nil, protocol.Faultf("clusters", "of %d tasks, want %d", len(m.Clusters), len(m.Tasks))
 	}
 	setup.Clusters, setup.Asked = m.Clusters, map[string]string{}
 	if setup.Design, err = s.designOf(context.Background(), &setup, m.Stages, max(1, m.Places)); err != nil {
@@ -110,12 +110,12 @@ func (a Archive) subject(m evaluation.Spec) (*Subject, error) {
 	}
 	b := &Benchmark{Archive: a, tasks: file, files: []experiment.TaskFile{file}, outside: true}
 	if len(m.Donors)+len(m.Prior) > mostDonors {
-		return nil, &protocol.FieldError{Field: "donors", Message: fmt.Sprintf("%d donors: want %d at most", len(m.Donors)+len(m.Prior), mostDonors)}
+		return nil, protocol.Faultf("donors", "%d donors: want %d at most", len(m.Donors)+len(m.Prior), mostDonors)
 	}
 	for i, d := range m.Donors {
 		name := cmp.Or(d.Name, unnamed)
 		fault := func(format string, args ...any) (*Subject, error) {
-			return nil, &protocol.FieldError{Field: fmt.Sprintf("donors[%d]", i), Message: name + ": " + fmt.Sprintf(format, args...)}
+			return nil, protocol.Faultf(fmt.Sprintf("donors[%d]", i), "%s: %s", name, fmt.Sprintf(format, args...))
 		}
 		if len(d.Rollouts) != len(m.Tasks) || len(d.Passes) != len(m.Tasks) {
 			return fault("rollouts of %d and passes of %d tasks, want %d", len(d.Rollouts), len(d.Passes), len(m.Tasks))
@@ -133,12 +133,12 @@ func (a Archive) subject(m evaluation.Spec) (*Subject, error) {
 // checkTasks says what is wrong with the ids of tasks, if anything.
 func checkTasks(ids []string) error {
 	if len(ids) < 2 {
-		return &protocol.FieldError{Field: "tasks", Message: fmt.Sprintf("%d ids: want 2 at least", len(ids))}
+		return protocol.Faultf("tasks", "%d ids: want 2 at least", len(ids))
 	}
 	seen := make(map[string]int, len(ids))
 	for i, id := range ids {
 		if at, there := seen[id]; there || id == "" {
-			return &protocol.FieldError{Field: fmt.Sprintf("tasks[%d]", i), Message: fmt.Sprintf("the id %q is empty, or that of another task: tasks[%d]", id, at)}
+			return protocol.Faultf(fmt.Sprintf("tasks[%d]", i), "the id %q is empty, or that of another task: tasks[%d]", id, at)
 		}
 		seen[id] = i
 	}
@@ -153,17 +153,17 @@ func shares(weights []float64, tasks int) ([]float64, error) {
 	sum := 0.0
 	for i, w := range weights {
 		if !(w > 0) || math.IsInf(w, 1) {
-			return nil, &protocol.FieldError{Field: fmt.Sprintf("weights[%d]", i), Message: fmt.Sprintf("%v: want a positive number", w)}
+			return nil, protocol.Faultf(fmt.Sprintf("weights[%d]", i), "%v: want a positive number", w)
 		}
 		sum += w
 	}
 	if len(weights) != tasks {
-		return nil, &protocol.FieldError{Field: "weights", Message: fmt.Sprintf("of %d tasks, want %d", len(weights), tasks)}
+		return nil, protocol.Faultf("weights", "of %d tasks, want %d", len(weights), tasks)
 	}
 	all := slices.Clone(weights)
 	for i := range all {
 		if all[i] /= sum; !(all[i] > 0) {
-			return nil, &protocol.FieldError{Field: fmt.Sprintf("weights[%d]", i), Message: fmt.Sprintf("%v is negligible against the sum of all, %v", weights[i], sum)}
+			return nil, protocol.Faultf(fmt.Sprintf("weights[%d]", i), "%v is negligible against the sum of all, %v", weights[i], sum)
 		}
 	}
 	return all, nil

@@ -27,8 +27,8 @@ type FieldError struct{ Field, Message string }
 // Error names the field.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Message }
 
-// faultf is a fault of a field.
-func faultf(field, format string, args ...any) error {
+// Faultf is a fault of a field.
+func Faultf(field, format string, args ...any) error {
 	return &FieldError{field, fmt.Sprintf(format, args...)}
 }
 
@@ -159,16 +159,16 @@ func decode(line []byte, into any, known bool) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &syntax) && errors.Is(syntax.Err, jsontext.ErrDuplicateName):
-		return faultf(syntax.JSONPointer.LastToken(), "it stands twice in one object")
+		return Faultf(syntax.JSONPointer.LastToken(), "it stands twice in one object")
 	case errors.As(err, &semantic) && semantic.JSONPointer == "":
-		return faultf("line", "it is no JSON object, but %s", semantic.JSONKind)
+		return Faultf("line", "it is no JSON object, but %s", semantic.JSONKind)
 	case errors.As(err, &semantic):
 		field, _, _ := strings.Cut(strings.TrimPrefix(string(semantic.JSONPointer), "/"), "/")
 		if errors.Is(semantic.Err, json.ErrUnknownName) {
-			return faultf(semantic.JSONPointer.LastToken(), "there is no such field in this message")
+			return Faultf(semantic.JSONPointer.LastToken(), "there is no such field in this message")
 		}
-		return faultf(field, "%s is %s, want %v", semantic.JSONPointer, semantic.JSONKind, semantic.GoType)
+		return Faultf(field, "%s is %s, want %v", semantic.JSONPointer, semantic.JSONKind, semantic.GoType)
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "jsontext: "), "json: ")
-	return faultf("line", "it is no JSON object: %s", text)
+	return Faultf("line", "it is no JSON object: %s", text)
 }

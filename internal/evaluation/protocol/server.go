@@ -49,11 +49,11 @@ func (s *Server) reply(line []byte) (any, error) {
 	begins := m.Type == "start" || m.Type == "resume"
 	switch {
 	case !known:
-		return nil, faultf("type", "there is no message %q: want one of %q", m.Type, slices.Sorted(maps.Keys(answers)))
+		return nil, Faultf("type", "there is no message %q: want one of %q", m.Type, slices.Sorted(maps.Keys(answers)))
 	case begins && s.session != nil:
-		return nil, faultf("type", "the evaluation has begun: a server has one")
+		return nil, Faultf("type", "the evaluation has begun: a server has one")
 	case !begins && s.session == nil:
-		return nil, faultf("type", "nothing has begun: send start first")
+		return nil, Faultf("type", "nothing has begun: send start first")
 	}
 	return answer(s, line)
 }
@@ -77,7 +77,7 @@ func to[M any](answer func(*Server, *M) (any, error)) func(*Server, []byte) (any
 
 func (s *Server) start(m *startMessage) (any, error) {
 	if m.Protocol != Version {
-		return nil, faultf("protocol", "%d: this program speaks %d", m.Protocol, Version)
+		return nil, Faultf("protocol", "%d: this program speaks %d", m.Protocol, Version)
 	}
 	var was *evaluation.Setup
 	var result *evaluation.Result
@@ -88,9 +88,9 @@ func (s *Server) start(m *startMessage) (any, error) {
 		case err != nil:
 			return nil, err
 		case !earlier.done():
-			return nil, faultf("extend", "the evaluation is not complete: let it end, and extend it then")
+			return nil, Faultf("extend", "the evaluation is not complete: let it end, and extend it then")
 		case !slices.Equal(m.Tasks, earlier.setup.TaskIDs):
-			return nil, faultf("tasks", "they are not those of the evaluation that is extended")
+			return nil, Faultf("tasks", "they are not those of the evaluation that is extended")
 		}
 		if result, err = earlier.result(); err != nil {
 			return nil, err
@@ -100,7 +100,7 @@ func (s *Server) start(m *startMessage) (any, error) {
 	}
 	setup, notes, err := s.Setup(m.Spec, was, result)
 	if field := (*FieldError)(nil); err != nil && !errors.As(err, &field) {
-		err = faultf("start", "%v", err)
+		err = Faultf("start", "%v", err)
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s *Server) begin(session *session, notes []string, resumed bool) (any, err
 				err = fmt.Errorf("%s: %w", s.Store.folder, err)
 			}
 		case len(records) > 0:
-			err = faultf("snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder")
+			err = Faultf("snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder")
 		default:
 			for _, r := range session.records() {
 				err = errors.Join(err, s.Store.journal.Append(r))
@@ -179,7 +179,7 @@ func (s *Server) started(setup *evaluation.Setup, notes []string, resumed bool) 
 
 func (s *Server) next(m *nextMessage) (any, error) {
 	if m.Most < 1 {
-		return nil, faultf("most", "want the number of rollouts that may be given, 1 or more")
+		return nil, Faultf("most", "want the number of rollouts that may be given, 1 or more")
 	}
 	all, err := s.session.next(min(m.Most, design.MostBudget*len(s.session.tasks)))
 	if err != nil {
@@ -196,9 +196,9 @@ func (s *Server) next(m *nextMessage) (any, error) {
 func (s *Server) completed(m *completedMessage) (any, error) {
 	switch stop := s.session.setup.Stop; {
 	case m.Reward == nil:
-		return nil, faultf("reward", "it is not there: want a number from 0 to 1")
+		return nil, Faultf("reward", "it is not there: want a number from 0 to 1")
 	case !(m.Cost >= 0 && m.Cost < 1e9):
-		return nil, faultf("cost", "%v: want dollars, 0 or more", m.Cost)
+		return nil, Faultf("cost", "%v: want dollars, 0 or more", m.Cost)
 	case stop != nil && stop.Dollars > 0:
 		m.Tokens = int64(math.Ceil(m.Cost * 1e6)) // what the limit counts
 	}
@@ -241,7 +241,7 @@ func (s *Server) estimate(m *estimateMessage) (any, error) {
 	var err error
 	switch done := s.session.done(); {
 	case m.Rewards != nil && !done:
-		return nil, faultf("rewards", "the evaluation is not complete")
+		return nil, Faultf("rewards", "the evaluation is not complete")
 	case m.Rewards != nil:
 		r, err = s.session.rescored(m.Rewards)
 	case done:

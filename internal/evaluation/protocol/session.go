@@ -59,7 +59,7 @@ const mostRollouts = 1 << 26
 func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known []*record) (*session, error) {
 	tasks := len(setup.TaskIDs)
 	if setup.Budget > design.MostBudget || tasks*setup.Budget > mostRollouts {
-		return nil, faultf("budget", "%d rollouts of each of %d tasks: want %d for each and %d in all at most", setup.Budget, tasks, design.MostBudget, mostRollouts)
+		return nil, Faultf("budget", "%d rollouts of each of %d tasks: want %d for each and %d in all at most", setup.Budget, tasks, design.MostBudget, mostRollouts)
 	}
 	s := &session{
 		setup: setup, reference: reference, ahead: ahead, index: make(map[string]int, tasks),
@@ -67,13 +67,13 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 	}
 	for i, id := range setup.TaskIDs {
 		if _, again := s.index[id]; again {
-			return nil, faultf("setup.task_ids", "%q is there twice", id)
+			return nil, Faultf("setup.task_ids", "%q is there twice", id)
 		}
 		s.index[id], s.past[i] = i, setup.Extends.Rollouts(i)
 	}
 	var err error
 	if s.control, err = setup.Controller(reference, ahead, s.used, func(int64) {}); err != nil {
-		return nil, faultf("setup", "%v", err)
+		return nil, Faultf("setup", "%v", err)
 	}
 	for _, rewarded := range []bool{false, true} { // rewards let the controller go on: what is in flight is known before
 		for _, r := range known {
@@ -87,7 +87,7 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 	}
 	for task, n := range s.past {
 		if k := slices.IndexFunc(s.tasks[task], func(e entry) bool { return e.state != completed }); len(s.tasks[task]) < n || k >= 0 && k < n {
-			return nil, faultf("rewards", "task %q lacks rewards of the %d rollouts that are extended", setup.TaskIDs[task], n)
+			return nil, Faultf("rewards", "task %q lacks rewards of the %d rollouts that are extended", setup.TaskIDs[task], n)
 		}
 	}
 	return s, s.catchUp()
@@ -97,12 +97,12 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 func (s *session) put(r *record) error {
 	task, known := s.index[r.Task]
 	if !known || r.Number < 1 || r.Number > mostRollouts {
-		return faultf("rollout", "%d of task %q is none of this evaluation", r.Number, r.Task)
+		return Faultf("rollout", "%d of task %q is none of this evaluation", r.Number, r.Task)
 	}
 	e := s.at(task, r.Number)
 	switch {
 	case r.Number <= s.past[task] && (r.State != completed || !(r.Reward >= 0 && r.Reward <= 1)):
-		return faultf("rollout", "%d of task %q is of the evaluation that is extended, and has no reward from 0 to 1", r.Number, r.Task)
+		return Faultf("rollout", "%d of task %q is of the evaluation that is extended, and has no reward from 0 to 1", r.Number, r.Task)
 	case r.Number <= s.past[task]:
 		e.state, e.reward, e.tokens = r.State, r.Reward, r.Tokens
 		return nil
@@ -224,9 +224,9 @@ func (s *session) completed(r Rollout, reward float64, tokens int64) (released b
 	case err != nil:
 		return false, err
 	case !(reward >= 0 && reward <= 1):
-		return false, faultf("reward", "%v of rollout %d of task %q: want a number from 0 to 1", reward, r.Number, r.Task)
+		return false, Faultf("reward", "%v of rollout %d of task %q: want a number from 0 to 1", reward, r.Number, r.Task)
 	case tokens < 0:
-		return false, faultf("tokens", "%d: want 0 or more", tokens)
+		return false, Faultf("tokens", "%d: want 0 or more", tokens)
 	}
 	e.state, e.reward, e.tokens = completed, reward, tokens
 	s.reported++
@@ -259,7 +259,7 @@ func (s *session) failed(r Rollout) error {
 func (s *session) flying(r Rollout) (task int, e *entry, err error) {
 	task, known := s.index[r.Task]
 	if !known {
-		return 0, nil, faultf("task", "%q is none of the evaluation's %d tasks", r.Task, len(s.tasks))
+		return 0, nil, Faultf("task", "%q is none of the evaluation's %d tasks", r.Task, len(s.tasks))
 	}
 	now := state("")
 	if r.Number >= 1 && r.Number <= len(s.tasks[task]) {
@@ -270,9 +270,9 @@ func (s *session) flying(r Rollout) (task int, e *entry, err error) {
 	case given:
 		return task, e, nil
 	case completed:
-		return 0, nil, faultf("rollout", "%d of task %q has completed already", r.Number, r.Task)
+		return 0, nil, Faultf("rollout", "%d of task %q has completed already", r.Number, r.Task)
 	}
-	return 0, nil, faultf("rollout", "%d of task %q is not in flight: next gives rollouts, and only those count", r.Number, r.Task)
+	return 0, nil, Faultf("rollout", "%d of task %q is not in flight: next gives rollouts, and only those count", r.Number, r.Task)
 }
 
 // inFlight are the rollouts that were given and have not been reported: the surplus, or all others,
@@ -324,7 +324,7 @@ func (s *session) rescored(all []rewarded) (*evaluation.Result, error) {
 	for _, r := range all {
 		_, again := rewards[r.Rollout]
 		if r.Reward == nil || !(*r.Reward >= 0 && *r.Reward <= 1) || again {
-			return nil, faultf("rewards", "rollout %d of task %q: want one reward from 0 to 1", r.Number, r.Task)
+			return nil, Faultf("rewards", "rollout %d of task %q: want one reward from 0 to 1", r.Number, r.Task)
 		}
 		rewards[r.Rollout] = *r.Reward
 	}
@@ -333,7 +333,7 @@ func (s *session) rescored(all []rewarded) (*evaluation.Result, error) {
 		r := Rollout{s.setup.TaskIDs[task], rollout + 1}
 		reward, there := rewards[r]
 		if !there {
-			missing = faultf("rewards", "rollout %d of task %q counts and has none", r.Number, r.Task)
+			missing = Faultf("rewards", "rollout %d of task %q counts and has none", r.Number, r.Task)
 		}
 		return reward
 	})

@@ -42,23 +42,23 @@ func (s *session) snapshot() *Snapshot {
 func (s *Snapshot) restore(reference *neyman.Prior, field string) (*session, error) {
 	switch {
 	case s == nil:
-		return nil, faultf(field, "it is not there: want what snapshot replied")
+		return nil, Faultf(field, "it is not there: want what snapshot replied")
 	case s.Setup == nil:
-		return nil, faultf(field+".setup", "it is not there: want what snapshot replied")
+		return nil, Faultf(field+".setup", "it is not there: want what snapshot replied")
 	case s.Protocol != Version:
-		return nil, faultf(field+".protocol", "%d: this program speaks %d", s.Protocol, Version)
+		return nil, Faultf(field+".protocol", "%d: this program speaks %d", s.Protocol, Version)
 	case len(s.Setup.Suite) > 0:
-		return nil, faultf(field+".setup", "it is of several benchmarks: no snapshot of this program is")
+		return nil, Faultf(field+".setup", "it is of several benchmarks: no snapshot of this program is")
 	case len(s.Rewards) != len(s.Setup.TaskIDs) || s.Tokens != nil && len(s.Tokens) != len(s.Rewards):
-		return nil, faultf(field+".rewards", "rewards of %d tasks and tokens of %d, want %d", len(s.Rewards), len(s.Tokens), len(s.Setup.TaskIDs))
+		return nil, Faultf(field+".rewards", "rewards of %d tasks and tokens of %d, want %d", len(s.Rewards), len(s.Tokens), len(s.Setup.TaskIDs))
 	}
 	if err := s.Setup.Check(); err != nil {
-		return nil, faultf(field+".setup", "%v", err)
+		return nil, Faultf(field+".setup", "%v", err)
 	}
 	var known []*record
 	for task, rewards := range s.Rewards {
 		if s.Tokens != nil && len(s.Tokens[task]) != len(rewards) {
-			return nil, faultf(field+".tokens", "of %d rollouts of task %q, want %d", len(s.Tokens[task]), s.Setup.TaskIDs[task], len(rewards))
+			return nil, Faultf(field+".tokens", "of %d rollouts of task %q, want %d", len(s.Tokens[task]), s.Setup.TaskIDs[task], len(rewards))
 		}
 		for k, reward := range rewards {
 			r := &record{Rollout: Rollout{s.Setup.TaskIDs[task], k + 1}, State: given}
@@ -85,7 +85,7 @@ func ResultOf(snapshot jsontext.Value, reference *neyman.Prior) (*evaluation.Res
 		return nil, err
 	}
 	if !session.done() {
-		return nil, faultf("snapshot", "the evaluation is not complete: it has %d of its rollouts", session.reported)
+		return nil, Faultf("snapshot", "the evaluation is not complete: it has %d of its rollouts", session.reported)
 	}
 	return session.result()
 }

@@ -46,7 +46,7 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 		there, err = setup, setup.Keep(s.folder)
 	case err == nil:
 		if other := there.Matches(setup); other != nil {
-			err = faultf("type", "%v", other)
+			err = Faultf("type", "%v", other)
 		}
 	}
 	if err != nil {
