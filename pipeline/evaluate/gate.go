@@ -166,15 +166,11 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 	if err := checkBudget(r.Budget); err != nil {
 		return nil, err
 	}
-	var ids []string
-	for _, t := range s.tasks.Tasks {
-		ids = append(ids, t.ID)
-	}
-	base = inOrder(base, ids, s.tasks.ID)
+	setup := s.setup(r.Seed)
+	base = inOrder(base, setup.TaskIDs, s.tasks.ID)
 	if err := s.sameTasks(base); err != nil {
 		return nil, requestf("the baseline %s: %w", baseline, err)
 	}
-	setup := s.setup(r.Seed)
 	if base.Model == setup.Model && base.Seed == setup.Seed && !base.Outside() {
 		return nil, requestf("the baseline is of %s under seed %d, too: take another --seed", setup.Model, setup.Seed)
 	}
@@ -194,7 +190,7 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 		}
 		replicas = max(replicas, len(w.URLs))
 	}
-	budgets := looks(r.Budget, len(ids), replicas*s.Config.Systems.Window)
+	budgets := looks(r.Budget, len(setup.TaskIDs), replicas*s.Config.Systems.Window)
 	gate := &estimate.Gate{Margin: q.Margin, Looks: len(budgets)}
 	var before, result *evaluation.Result
 	var folder string
