@@ -16,9 +16,9 @@ import (
 	"speceval/internal/benchmark/hub"
 	"speceval/internal/benchmark/upstream"
 	"speceval/internal/scoring"
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
-	"speceval/pipeline/dag"
 	"speceval/pipeline/experiment"
 )
 
@@ -96,7 +96,7 @@ func (s *session) download(ctx context.Context, groups []upstream.Group, to stri
 	if err != nil {
 		return nil, usage(err)
 	}
-	for _, of := range dag.Group(groups, func(g upstream.Group) *upstream.Source { return g.Source }) {
+	for _, of := range group.By(groups, func(g upstream.Group) *upstream.Source { return g.Source }) {
 		source, err := of[0].Source, ctx.Err()
 		for _, name := range source.Files {
 			if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 )
 
@@ -153,7 +154,7 @@ func (p *planner) warnOfForeign() error {
 	slices.SortFunc(p.foreign, func(a, b foreign) int {
 		return cmp.Or(a.stage-b.stage, a.from-b.from, a.how-b.how, a.unit-b.unit)
 	})
-	for _, units := range Group(slices.Compact(p.foreign), func(f foreign) foreign { return foreign{f.stage, f.from, f.how, 0} }) {
+	for _, units := range group.By(slices.Compact(p.foreign), func(f foreign) foreign { return foreign{f.stage, f.from, f.how, 0} }) {
 		f := units[0]
 		stage, upstream, n, first := p.graph.stages[f.stage].Name, p.graph.stages[f.from].Name, display.Units(len(units)), p.records[f.unit]
 		switch f.how {

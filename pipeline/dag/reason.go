@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 )
 
@@ -94,7 +95,7 @@ func Brief(reasons []Reason) string { return strings.Join(Briefs(reasons), ", ")
 
 // Briefs are the brief forms of reasons, each once.
 func Briefs(reasons []Reason) (briefs []string) {
-	for _, same := range Group(reasons, Reason.Brief) {
+	for _, same := range group.By(reasons, Reason.Brief) {
 		briefs = append(briefs, same[0].Brief())
 	}
 	return briefs
@@ -104,7 +105,7 @@ func Briefs(reasons []Reason) (briefs []string) {
 // are counted: "8 inputs will be remade".
 func Explain(reasons []Reason) string {
 	var parts []string
-	for _, same := range Group(reasons, Reason.Brief) {
+	for _, same := range group.By(reasons, Reason.Brief) {
 		text := same[0].String()
 		if len(same) > 1 {
 			text = fmt.Sprintf("%d %s", len(same), same[0].Brief())

@@ -60,21 +60,6 @@ func (r Record) Own() (own []Reason) {
 	return own
 }
 
-// Group puts values of the same key together, in order of first appearance.
-func Group[T any, K comparable](values []T, key func(T) K) (groups [][]T) {
-	at := make(map[K]int)
-	for _, v := range values {
-		k := key(v)
-		i, seen := at[k]
-		if !seen {
-			i = len(groups)
-			at[k], groups = i, append(groups, nil)
-		}
-		groups[i] = append(groups[i], v)
-	}
-	return groups
-}
-
 // usable reports whether the unit's outputs can serve as inputs: a manifest
 // vouches that they were made, and they are still there.
 func (r *Record) usable() bool {

@@ -13,9 +13,9 @@ import (
 
 	"speceval/internal/benchmark"
 	"speceval/internal/benchmark/upstream"
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/config"
-	"speceval/pipeline/dag"
 )
 
 // PaperGroups are the paper's benchmarks with these ids, or all of them: those
@@ -82,7 +82,7 @@ func CheckTasks(cfg *config.Config, file string, unpublished bool) (tasks []benc
 		}
 		return t.Scorer
 	}
-	groups := dag.Group(tasks, scorer)
+	groups := group.By(tasks, scorer)
 	slices.SortStableFunc(groups, func(a, b []benchmark.Task) int { return len(b) - len(a) })
 	for _, g := range groups {
 		each = append(each, fmt.Sprintf("%d %s", len(g), scorer(g[0])))

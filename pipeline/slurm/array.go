@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"speceval/internal/store/group"
 	"speceval/pipeline/config"
-	"speceval/pipeline/dag"
 	"speceval/pipeline/runlog"
 )
 
@@ -131,7 +131,7 @@ func (c *Jobs) of(t Target) scheduler {
 // ask asks how the open elements of arrays stand. The arrays of a cluster that does not
 // answer are left as they are; the error is the last one's.
 func (c *Jobs) ask(ctx context.Context, arrays []*array) (away error) {
-	for _, arrays := range dag.Group(arrays, func(a *array) Target { return a.Target }) {
+	for _, arrays := range group.By(arrays, func(a *array) Target { return a.Target }) {
 		states, err := c.of(arrays[0].Target).elements(ctx, arrays)
 		if err != nil {
 			away = err

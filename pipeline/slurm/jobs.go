@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"speceval/internal/machine/clock"
+	"speceval/internal/store/group"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
 )
@@ -210,7 +211,7 @@ func (c *Jobs) cancel(ctx context.Context, ready <-chan dag.Task) {
 	if len(jobs) > 0 {
 		c.Report(fmt.Sprintf("cancelling jobs %v", jobs))
 	}
-	for _, arrays := range dag.Group(c.arrays, func(a *array) [2]any { // the jobs of commands together, which have no need of a title
+	for _, arrays := range group.By(c.arrays, func(a *array) [2]any { // the jobs of commands together, which have no need of a title
 		if a.Status != "" {
 			return [2]any{a.Target}
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -32,13 +33,13 @@ func (c *Jobs) submit(ctx context.Context) {
 		redo                     bool
 		attempt, memory, minutes int
 	}
-	for _, group := range dag.Group(pieces, func(p *piece) shared {
+	for _, alike := range group.By(pieces, func(p *piece) shared {
 		return shared{p.task.Ref.Stage, p.task.Redo, p.attempt, p.memory, p.minutes}
 	}) {
-		stage := group[0].task.Ref.Stage
+		stage := alike[0].task.Ref.Stage
 		r := c.Resources[stage]
-		r.MemoryMiB, r.Minutes = group[0].memory, group[0].minutes
-		elements := pack(group, 60*c.ElementMinutes*float64(r.Workers))
+		r.MemoryMiB, r.Minutes = alike[0].memory, alike[0].minutes
+		elements := pack(alike, 60*c.ElementMinutes*float64(r.Workers))
 		for len(elements) > 0 {
 			n := min(len(elements), c.ArraySize, max(1, c.allowed[stage].elements), c.fits)
 			full := ctx.Err() != nil || c.Kind == config.ExecutorCommand && c.Throttle > 0 && len(c.arrays) >= c.Throttle

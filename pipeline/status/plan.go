@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
@@ -164,7 +165,7 @@ type Reason struct {
 
 // reasonsOf puts units with the same brief reasons together.
 func reasonsOf(run []dag.Record) (all []Reason) {
-	for _, units := range dag.Group(run, func(r dag.Record) string { return dag.Brief(r.Reasons) }) {
+	for _, units := range group.By(run, func(r dag.Record) string { return dag.Brief(r.Reasons) }) {
 		why := dag.Brief(units[0].Reasons)
 		if len(units) == 1 {
 			why = dag.Explain(units[0].Reasons)

@@ -10,6 +10,7 @@ import (
 	"speceval/internal/policy/pilot"
 	"speceval/internal/policy/seed"
 	"speceval/internal/results/variance"
+	"speceval/internal/store/group"
 	"speceval/internal/store/profile"
 	"speceval/method/informed"
 	"speceval/method/staged"
@@ -269,7 +270,7 @@ func ofDesigns(all []estimate, p *policy.Policy) [][]estimate {
 		}
 		return cmp.Compare(a.tasks, b.tasks)
 	})
-	return dag.Group(own, func(e estimate) any {
+	return group.By(own, func(e estimate) any {
 		if e.alone {
 			return e.ID
 		}

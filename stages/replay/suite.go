@@ -10,6 +10,7 @@ import (
 	"speceval/internal/policy/pilot"
 	"speceval/internal/policy/seed"
 	"speceval/internal/results/variance"
+	"speceval/internal/store/group"
 	"speceval/internal/store/profile"
 	"speceval/method/design"
 	"speceval/method/informed"
@@ -34,7 +35,7 @@ const (
 // suiteUnits are a unit for each donors and each model with several benchmarks, and one that
 // gathers their rows; none where no model has several.
 func (b *builder) suiteUnits() []dag.Unit {
-	suites := dag.Group(b.pairs, func(p pair.Pair) string { return p.Model })
+	suites := group.By(b.pairs, func(p pair.Pair) string { return p.Model })
 	suites = slices.DeleteFunc(suites, func(pairs []pair.Pair) bool { return len(pairs) < 2 })
 	slices.SortFunc(suites, func(a, b []pair.Pair) int { return cmp.Compare(a[0].Model, b[0].Model) })
 	var units []dag.Unit

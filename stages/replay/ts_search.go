@@ -12,6 +12,7 @@ import (
 
 	"speceval/internal/policy"
 	"speceval/internal/results/variance"
+	"speceval/internal/store/group"
 	"speceval/pipeline/dag"
 )
 
@@ -95,7 +96,7 @@ func newSearch(heats ...[]tsRow) tsSearch {
 	s := tsSearch{profiles: map[tsCandidateAt][]tsProfile{}}
 	for _, rows := range heats {
 		s.last = map[tsCandidateAt][]tsProfile{}
-		for _, batches := range dag.Group(rows, func(r tsRow) part { return part{r.tsCandidateAt, r.Benchmark, r.Model} }) {
+		for _, batches := range group.By(rows, func(r tsRow) part { return part{r.tsCandidateAt, r.Benchmark, r.Model} }) {
 			at := batches[0].tsCandidateAt
 			s.last[at] = append(s.last[at], ofBatches(batches))
 		}
@@ -151,7 +152,7 @@ func (s tsSearch) found(c tsCandidateAt) variance.Search {
 // atBudgets are the candidates of each budget, in order.
 func (s tsSearch) atBudgets() [][]tsCandidateAt {
 	all := slices.SortedFunc(maps.Keys(s.profiles), tsCandidateAt.compare)
-	return dag.Group(all, func(c tsCandidateAt) int32 { return c.Budget })
+	return group.By(all, func(c tsCandidateAt) int32 { return c.Budget })
 }
 
 // runners are the candidates of every budget with the prior strengths that did best.

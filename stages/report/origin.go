@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 )
@@ -76,7 +77,7 @@ func (o Origin) files() *table.Grid {
 // own stand by themselves.
 func (o Origin) units(own string, all bool) *table.Grid {
 	g := &table.Grid{Title: "\nMade by", Heads: []string{"<unit", "units", "<state", "<key", "<commit", "<seeds", "CPU s"}}
-	for _, units := range dag.Group(o.Units, func(r dag.Record) string {
+	for _, units := range group.By(o.Units, func(r dag.Record) string {
 		name, varies := r.Unit.Kind()
 		if !varies || all || own != "" && slices.Contains(strings.Split(r.Unit.Unit, "/"), own) {
 			return r.Unit.String()
@@ -150,7 +151,7 @@ func (o Origin) stale() (warnings []string) {
 			stale = append(stale, r)
 		}
 	}
-	for _, units := range dag.Group(stale, func(r dag.Record) string { return dag.Brief(r.Own()) }) {
+	for _, units := range group.By(stale, func(r dag.Record) string { return dag.Brief(r.Own()) }) {
 		first, state := units[len(units)-1], "stale" // the first to run
 		subject := first.Unit.String() + " is"
 		if n := len(units); n > 1 {

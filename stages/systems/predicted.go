@@ -13,6 +13,7 @@ import (
 	"speceval/internal/policy/seed"
 	"speceval/internal/results/measurement"
 	"speceval/internal/servers/router"
+	"speceval/internal/store/group"
 	"speceval/pipeline/dag"
 )
 
@@ -121,7 +122,7 @@ func (s *Settings) predictionsUnit(settings []*setting) dag.Unit {
 	u.Run = func(ctx context.Context, job *dag.Job) error {
 		var predictions []measurement.Prediction
 		var speeds []measurement.Speed
-		for _, own := range dag.Group(settings, (*setting).model) {
+		for _, own := range group.By(settings, (*setting).model) {
 			found, err := timed(job, own)
 			if err != nil {
 				return err

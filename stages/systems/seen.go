@@ -4,6 +4,7 @@ import (
 	"speceval/internal/fleet"
 	"speceval/internal/policy"
 	"speceval/internal/results/measurement"
+	"speceval/internal/store/group"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
 )
@@ -87,7 +88,7 @@ func (t *timedSetting) served() []fleet.Served {
 		repeat, replica int32
 	}
 	var all []fleet.Served
-	for _, requests := range dag.Group(t.requests, func(r measurement.Request) replicaKey { return replicaKey{r.Strategy, r.Repeat, r.Replica} }) {
+	for _, requests := range group.By(t.requests, func(r measurement.Request) replicaKey { return replicaKey{r.Strategy, r.Repeat, r.Replica} }) {
 		scale, served := t.scales[requests[0].Repeat], fleet.Served(nil)
 		for _, r := range requests {
 			served = append(served, fleet.ServedRequest{

@@ -13,6 +13,7 @@ import (
 	"speceval/internal/policy/seed"
 	"speceval/internal/results/measurement"
 	"speceval/internal/servers/router"
+	"speceval/internal/store/group"
 	"speceval/internal/store/profile"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
@@ -207,7 +208,7 @@ func (r *stagedRuns) uniforms(ctx context.Context, budgets []int, repeat int) er
 			return err
 		}
 	}
-	for _, alike := range dag.Group(budgets, func(b int) time.Duration { return workers[b].Handling }) {
+	for _, alike := range group.By(budgets, func(b int) time.Duration { return workers[b].Handling }) {
 		runs, err := virtual.Uniform(ctx, workers[alike[0]], n, alike)
 		if err != nil {
 			return err

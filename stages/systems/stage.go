@@ -15,6 +15,7 @@ import (
 	"speceval/internal/policy/seed"
 	"speceval/internal/results/measurement"
 	"speceval/internal/servers/flops"
+	"speceval/internal/store/group"
 	"speceval/method/controller"
 	"speceval/method/neyman"
 	"speceval/pipeline/dag"
@@ -100,7 +101,7 @@ func Stage(s Settings) (dag.Stage, error) {
 		}
 	}
 	if s.Measured != nil {
-		byModel := dag.Group(s.settings(), (*setting).model) // servers change models as seldom as can be
+		byModel := group.By(s.settings(), (*setting).model) // servers change models as seldom as can be
 		for _, setting := range slices.Concat(byModel...) {
 			stage.Units = append(stage.Units, setting.planUnit(), setting.measuredUnit())
 			e[measuredKind] = append(e[measuredKind], setting)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"speceval/internal/policy"
+	"speceval/internal/store/group"
 	"speceval/internal/store/rowfile"
 )
 
@@ -82,16 +83,10 @@ func settings(runs []*Measurement, strategies []string) (all []Setting) {
 	slices.SortStableFunc(runs, func(a, b *Measurement) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
-	for first := 0; first < len(runs); {
-		end := first + 1
-		for end < len(runs) && runs[end].Profile() == runs[first].Profile() {
-			end++
-		}
-		s := Setting(runs[first:end:end])
-		if !slices.ContainsFunc(strategies, func(name string) bool { return s.Run(name) == nil }) {
+	for _, s := range group.By(runs, (*Measurement).Profile) {
+		if !slices.ContainsFunc(strategies, func(name string) bool { return Setting(s).Run(name) == nil }) {
 			all = append(all, s)
 		}
-		first = end
 	}
 	return all
 }
@@ -212,17 +207,15 @@ func BenefitGroups(rows []Benefit, strategies ...string) (map[policy.Key][]Group
 // key tells policies apart.
 func (o Of) key() policy.Key { return policy.Key{Name: o.Policy, Donors: o.Donors} }
 
-// Means are the means over repeats, which lie side by side: in the order of the
-// runs, a row for each setting, strategy and provenance. Extra rollouts are rounded.
-func Means(runs []Repeat) []Measurement {
-	var all []Measurement
-	for first := 0; first < len(runs); {
-		end := first + 1
-		for end < len(runs) && runs[end].setting() == runs[first].setting() && runs[end].Strategy == runs[first].Strategy {
-			end++
-		}
-		all = append(all, mean(runs[first:end]))
-		first = end
+// Means are the means over repeats: in the order of the first of the runs, a row for each
+// setting, strategy and provenance. Extra rollouts are rounded.
+func Means(runs []Repeat) (all []Measurement) {
+	type execution struct {
+		settingKey
+		strategy string
+	}
+	for _, repeats := range group.By(runs, func(r Repeat) execution { return execution{r.setting(), r.Strategy} }) {
+		all = append(all, mean(repeats))
 	}
 	return all
 }

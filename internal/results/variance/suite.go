@@ -6,6 +6,7 @@ import (
 
 	"speceval/internal/policy"
 	"speceval/internal/results/agreement"
+	"speceval/internal/store/group"
 )
 
 // SuiteFile holds the rows of Suite.
@@ -141,17 +142,7 @@ func (s suite) separately(designs Schedules, ratios []Ratio, known *policy.Donor
 }
 
 // models are the rows by model.
-func (s suite) models() (all [][]Suite) {
-	rest := s.rows
-	for len(rest) > 0 {
-		n := 0
-		for n < len(rest) && rest[n].Model == rest[0].Model {
-			n++
-		}
-		all, rest = append(all, rest[:n]), rest[n:]
-	}
-	return all
-}
+func (s suite) models() [][]Suite { return group.By(s.rows, func(r Suite) string { return r.Model }) }
 
 // estimate is the mean over models of Σ A/Σ U, where A is the variance of a benchmark's mean
 // and U Uniform's.

@@ -7,6 +7,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/measurement"
+	"speceval/internal/store/group"
 	"speceval/internal/store/profile"
 	"speceval/stages/report/model"
 )
@@ -34,18 +35,12 @@ type series struct {
 func grouped(runs []measurement.Run, wanted func(measurement.Run) bool) (all []series) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r measurement.Run) bool { return !wanted(r) })
 	slices.SortStableFunc(runs, func(a, b measurement.Run) int { return place(a) - place(b) })
-	for _, r := range runs {
-		of := setting{r.Provenance, r.Benchmark, r.Model, r.Rewards, r.ReferenceBudget}
-		at, found := len(all), false
-		for i, s := range all {
-			if s.setting == of && !found {
-				at, found = i+1, s.strategy == r.Strategy
-			}
-		}
-		if found {
-			all[at-1].runs = append(all[at-1].runs, r)
-		} else {
-			all = slices.Insert(all, at, series{of, r.Strategy, []measurement.Run{r}})
+	of := func(r measurement.Run) setting {
+		return setting{r.Provenance, r.Benchmark, r.Model, r.Rewards, r.ReferenceBudget}
+	}
+	for _, own := range group.By(runs, of) {
+		for _, same := range group.By(own, func(r measurement.Run) string { return r.Strategy }) {
+			all = append(all, series{of(same[0]), same[0].Strategy, same})
 		}
 	}
 	return all
