@@ -56,7 +56,7 @@ func TestTimedPoliciesHaveTheirUniforms(t *testing.T) {
 	}
 	for _, r := range repeats {
 		if r.Strategy == measurement.Uniform && r.ReferenceBudget == 4 && r.Repeat < 2 {
-			if got := groups[0].Suites[r.Repeat][slices.IndexFunc(groups[0].Settings, func(s measurement.Setting) bool { return s.Profile() == r.Profile() })].Uniform(); *got != r.Measurement {
+			if got := groups[0].Suites[r.Repeat][slices.IndexFunc(groups[0].Settings, func(s measurement.Setting) bool { return s.Uniform().Profile() == r.Profile() })].Uniform(); *got != r.Measurement {
 				t.Errorf("Uniform's run is %+v, want that of %s: %+v", got, measurement.RepeatsFile, r.Measurement)
 			}
 		}

@@ -124,12 +124,12 @@ func TestSettingsAreWholeAndOfOneProvenance(t *testing.T) {
 			t.Errorf("%s at %d: %d settings, want %d", c.provenance, c.budget, len(got), c.want)
 		}
 		for i, s := range got {
-			if i > 0 && got[i-1].Profile() >= s.Profile() {
-				t.Errorf("%s comes after %s", s.Profile(), got[i-1].Profile())
+			if i > 0 && got[i-1][0].Profile() >= s[0].Profile() {
+				t.Errorf("%s comes after %s", s[0].Profile(), got[i-1][0].Profile())
 			}
 			for _, m := range s {
-				if s.Run(m.Strategy) != m || m.Provenance != c.provenance || m.Profile() != s.Profile() {
-					t.Errorf("%+v among the runs of %s", m, s.Profile())
+				if s.Run(m.Strategy) != m || m.Provenance != c.provenance || m.Profile() != s[0].Profile() {
+					t.Errorf("%+v among the runs of %s", m, s[0].Profile())
 				}
 			}
 		}

@@ -37,18 +37,6 @@ func (k settingKey) String() string {
 // strategy that was executed.
 type Setting []*Measurement
 
-// NTasks is the number of tasks.
-func (s Setting) NTasks() int32 { return s[0].NTasks }
-
-// Budget is the reference budget b.
-func (s Setting) Budget() int32 { return s[0].ReferenceBudget }
-
-// Provenance is the source of the runs.
-func (s Setting) Provenance() string { return s[0].Provenance }
-
-// Profile is the profile that was run, as the paper's files spell it.
-func (s Setting) Profile() string { return s[0].Profile() }
-
 // Run is the run under a strategy, nil if there is none.
 func (s Setting) Run(strategy string) *Measurement {
 	for _, r := range s {

@@ -19,17 +19,17 @@ import (
 const equivalentBudget = "Equivalent rollout budget"
 
 // tasks weighs a setting by its tasks.
-func tasks(s measurement.Setting) float64 { return float64(s.NTasks()) }
+func tasks(s measurement.Setting) float64 { return float64(s.Uniform().NTasks) }
 
 // executed is the whole budget of Uniform that was executed.
 func executed(s measurement.Setting) float64 {
-	return float64(s.NTasks()) * float64(s.Run(measurement.UniformEquivalent).Budget)
+	return tasks(s) * float64(s.Run(measurement.UniformEquivalent).Budget)
 }
 
 // continuous is the mean of b/r over the tasks.
 func continuous(r *costRow, settings []measurement.Setting) float64 {
 	return over(tasks, func(s measurement.Setting) float64 {
-		return float64(s.NTasks()) * float64(s.Budget()) / r.ratios[s.Profile()].VarianceRatio
+		return tasks(s) * float64(r.Budget) / r.ratios[s.Uniform().Profile()].VarianceRatio
 	})(r, settings)
 }
 
@@ -115,10 +115,11 @@ func (r *costRow) replayed(g measurement.Group, ratios []variance.Ratio) (all []
 		r.ratios[ratio.Profile()] = ratio
 	}
 	for _, s := range g.Settings {
-		ratio, ok := r.ratios[s.Profile()]
-		if !ok || ratio.NTasks != s.NTasks() {
+		u := s.Uniform()
+		ratio, ok := r.ratios[u.Profile()]
+		if !ok || ratio.NTasks != u.NTasks {
 			return nil, fmt.Errorf("%s of %d tasks at budget %d is among the %s runs, but %s has no HBN ratio for it; run the replay stage on the same profiles",
-				s.Profile(), s.NTasks(), s.Budget(), s.Provenance(), variance.RatiosFile)
+				u.Profile(), u.NTasks, r.Budget, r.Provenance, variance.RatiosFile)
 		}
 		all = append(all, ratio)
 	}
