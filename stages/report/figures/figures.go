@@ -39,13 +39,8 @@ type Figure struct {
 var All = []*Figure{Pairs, Case, Policies}
 
 // Of is the figures that an experiment has.
-func Of(s *stored.Settings) (figures []*Figure) {
-	for _, f := range All {
-		if f.Has == nil || f.Has(s) {
-			figures = append(figures, f)
-		}
-	}
-	return figures
+func Of(s *stored.Settings) []*Figure {
+	return slices.DeleteFunc(slices.Clone(All), func(f *Figure) bool { return f.Has != nil && !f.Has(s) })
 }
 
 // Widths of a column and of a page of a two-column paper, in points.
