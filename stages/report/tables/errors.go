@@ -3,7 +3,6 @@ package tables
 import (
 	"cmp"
 
-	"speceval/internal/policy"
 	"speceval/internal/results/variance"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -49,31 +48,23 @@ type errorRow struct {
 
 // makeErrors has the policies that were replayed at every budget.
 func makeErrors(src *stored.Source) (*model.Sheet, error) {
-	res, err := stored.Results(src)
+	all, err := stored.Standings(src)
 	redrawn, noRedrawn := stored.ProfileErrors(src)
-	if err := cmp.Or(err, noRedrawn); err != nil {
+	res, noResults := stored.Results(src)
+	if err := cmp.Or(err, noRedrawn, noResults); err != nil {
 		return nil, err
 	}
 	var rows []errorRow
-	for _, b := range variance.Budgets(res.Ratios) {
-		for _, p := range policy.All {
-			m, err := variance.NewMean(res.Designs, res.Ratios, p, b)
-			if err != nil {
-				return nil, err
-			}
-			if len(m.Ratios) == 0 {
-				continue
-			}
-			c, err := variance.NewCauses(res.Designs, redrawn, m.Ratios, m.Weights())
-			if err != nil {
-				return nil, err
-			}
-			row := errorRow{Budget: b, PolicyKeys: model.KeysOf(p), Ratio: m.Value, Replay: c.Replay, Design: c.Design}
-			if of := c.Profiles; of != nil {
-				row.Profile, row.Shift, row.ShiftSE, row.Draws = &of.SE, &of.Shift, &of.ShiftSE, &of.Resamples
-			}
-			rows = append(rows, row)
+	for _, s := range all {
+		c, err := variance.NewCauses(res.Designs, redrawn, s.Ratios, s.Weights())
+		if err != nil {
+			return nil, err
 		}
+		row := errorRow{Budget: s.Spread.Budget, PolicyKeys: model.KeysOf(s.Policy), Ratio: s.Value, Replay: c.Replay, Design: c.Design}
+		if of := c.Profiles; of != nil {
+			row.Profile, row.Shift, row.ShiftSE, row.Draws = &of.SE, &of.Shift, &of.ShiftSE, &of.Resamples
+		}
+		rows = append(rows, row)
 	}
 	s := model.NewSheet("Standard errors of the mean Uniform-normalized variances, by cause: the finite number of draws of the replay, "+
 		"the estimated design that profiles share, and the finite number of rollouts that the profiles themselves are estimated from. "+
