@@ -182,15 +182,6 @@ type ProfileErrors = map[Entry]ProfileError
 // Differences is the paired differences to HBN, by the other policy's ratio.
 type Differences = map[Entry]Difference
 
-// ByEntry are the rows by the ratio that each is about.
-func ByEntry[T interface{ Entry() Entry }](rows []T) map[Entry]T {
-	all := make(map[Entry]T, len(rows))
-	for _, r := range rows {
-		all[r.Entry()] = r
-	}
-	return all
-}
-
 // AlphaOf is a prior strength as a comparable value: 0, which no prior has,
 // where there is none.
 func AlphaOf(alpha *float64) float64 {

@@ -147,7 +147,11 @@ func designsOf(path string) ([]variance.Design, error) {
 // byEntry reads rows by the ratio that each is about.
 func byEntry[T interface{ Entry() variance.Entry }](path string) (map[variance.Entry]T, error) {
 	rows, err := rowsOf[T](path)
-	return variance.ByEntry(rows), err
+	all := make(map[variance.Entry]T, len(rows))
+	for _, r := range rows {
+		all[r.Entry()] = r
+	}
+	return all, err
 }
 
 // Rows that other stages have stored.
