@@ -85,28 +85,30 @@ type Place struct {
 	Cells  []table.Cell // none: it is not shown
 }
 
-// SideBySide lays places out: a line for each Lead in the order of the first of them,
-// and for each budget the columns under it.
-func SideBySide(t *table.Table, lead []table.Column, under func(budget int32) []table.Column, places []Place) {
-	var budgets []int32
-	for _, p := range places {
-		budgets = append(budgets, p.Budget)
-	}
-	slices.Sort(budgets)
-	t.Columns = lead
-	first := map[int32]int{}
-	for _, b := range slices.Compact(budgets) {
-		first[b] = len(t.Columns)
-		t.Columns = append(t.Columns, under(b)...)
-	}
-	at := map[string]int{}
-	for _, p := range places {
-		name := fmt.Sprint(p.Lead)
-		if _, seen := at[name]; !seen {
-			at[name] = len(t.Rows)
-			t.Rows = append(t.Rows, append(p.Lead, make([]table.Cell, len(t.Columns)-len(p.Lead))...))
+// SideBySide has the sheet printed by places: a line for each Lead in the order of the first
+// of them, and for each budget the columns under it.
+func (s *Sheet) SideBySide(lead []table.Column, under func(budget int32) []table.Column, places []Place) {
+	s.Layout = func(t *table.Table) {
+		var budgets []int32
+		for _, p := range places {
+			budgets = append(budgets, p.Budget)
 		}
-		copy(t.Rows[at[name]][first[p.Budget]+p.At:], p.Cells)
+		slices.Sort(budgets)
+		t.Columns = lead
+		first := map[int32]int{}
+		for _, b := range slices.Compact(budgets) {
+			first[b] = len(t.Columns)
+			t.Columns = append(t.Columns, under(b)...)
+		}
+		at := map[string]int{}
+		for _, p := range places {
+			name := fmt.Sprint(p.Lead)
+			if _, seen := at[name]; !seen {
+				at[name] = len(t.Rows)
+				t.Rows = append(t.Rows, append(p.Lead, make([]table.Cell, len(t.Columns)-len(p.Lead))...))
+			}
+			copy(t.Rows[at[name]][first[p.Budget]+p.At:], p.Cells)
+		}
 	}
 }
 

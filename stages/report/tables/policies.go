@@ -73,13 +73,13 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := model.NewSheet("Uniform-normalized variance of every policy, the mean over profiles, with its 95% interval over resampled benchmarks and the ratio on its worst profile, "+
 		"by average budget b. Behind a comma is what a policy knows of the tasks beforehand.", rows)
-	s.Layout = func(t *table.Table) { besideEachOther(t, all) }
+	besideEachOther(s, all)
 	return s, nil
 }
 
 // besideEachOther sets a line for each policy, and for each budget its mean, the
 // interval of it and the worst ratio.
-func besideEachOther(t *table.Table, rows []variance.Standing) {
+func besideEachOther(s *model.Sheet, rows []variance.Standing) {
 	under := func(b int32) []table.Column {
 		group := model.BudgetHead(b)
 		return []table.Column{
@@ -102,7 +102,7 @@ func besideEachOther(t *table.Table, rows []variance.Standing) {
 				Cells: []table.Cell{table.Number(r.Value), interval, table.Number(r.Spread.Worst.VarianceRatio)}})
 		}
 	}
-	model.SideBySide(t, []table.Column{{Head: table.Head{Plain: "Policy"}, Align: table.Left}}, under, places)
+	s.SideBySide([]table.Column{{Head: table.Head{Plain: "Policy"}, Align: table.Left}}, under, places)
 }
 
 // policyMacros are the mean of every policy that the paper has not, and of every

@@ -46,14 +46,12 @@ func makeProfiles(src *stored.Source) (*model.Sheet, error) {
 		}
 		places = append(places, p)
 	}
-	s.Layout = func(t *table.Table) {
-		model.SideBySide(t, profileLead, func(b int32) (columns []table.Column) {
-			for _, p := range shown {
-				columns = append(columns, table.Column{Head: table.Head{Plain: p.Label}, Group: model.BudgetHead(b), Format: table.Format{Decimals: 3}})
-			}
-			return columns
-		}, places)
-	}
+	s.SideBySide(profileLead, func(b int32) (columns []table.Column) {
+		for _, p := range shown {
+			columns = append(columns, table.Column{Head: table.Head{Plain: p.Label}, Group: model.BudgetHead(b), Format: table.Format{Decimals: 3}})
+		}
+		return columns
+	}, places)
 	return s, nil
 }
 
@@ -115,10 +113,8 @@ func makeEquivalents(src *stored.Source) (*model.Sheet, error) {
 	}
 	s := model.NewSheet("Rollouts per task with which Uniform would have the variance of HBN, b/r with the replayed variance ratio r, "+
 		"on every profile and by the average budget b of HBN.", rows)
-	s.Layout = func(t *table.Table) {
-		model.SideBySide(t, profileLead, func(b int32) []table.Column {
-			return []table.Column{{Head: model.BudgetHead(b), Format: table.Format{Decimals: 2}}}
-		}, places)
-	}
+	s.SideBySide(profileLead, func(b int32) []table.Column {
+		return []table.Column{{Head: model.BudgetHead(b), Format: table.Format{Decimals: 2}}}
+	}, places)
 	return s, nil
 }

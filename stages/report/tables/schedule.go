@@ -118,11 +118,9 @@ func (k schedule) make(src *stored.Source) (*model.Sheet, error) {
 		}
 		places = append(places, model.Place{Lead: []table.Cell{table.Integer(d.NTasks)}, Budget: d.Budget, Cells: []table.Cell{cell}})
 	}
-	s.Layout = func(t *table.Table) {
-		model.SideBySide(t, []table.Column{{Head: table.Head{Plain: "N", TeX: "$N$"}}}, func(b int32) []table.Column {
-			return []table.Column{{Head: model.BudgetHead(b), Align: table.Center}}
-		}, places)
-	}
+	s.SideBySide([]table.Column{{Head: table.Head{Plain: "N", TeX: "$N$"}}}, func(b int32) []table.Column {
+		return []table.Column{{Head: model.BudgetHead(b), Align: table.Center}}
+	}, places)
 	return s, nil
 }
 
