@@ -52,14 +52,14 @@ hbn_se        <mean_se>
 // meanRow is a row of Table 1. A policy that was not replayed has no mean.
 type meanRow struct {
 	Budget model.RowBudget `csv:"budget" align:"left"`
-	Oracle *float64        `csv:"oracle" head:"Oracle" format:".1%" paper:"3 paired"`
-	EN     *float64        `csv:"tuned_en" head:"Tuned EN" format:".1%" paper:"3 0.001 paired"`
-	ENSE   *float64        `csv:"tuned_en_se"`
-	IBN    *float64        `csv:"tuned_ibn" head:"Tuned IBN" format:".1%" paper:"3 0.001 paired"`
-	IBNSE  *float64        `csv:"tuned_ibn_se"`
+	Oracle table.Cell      `csv:"oracle" head:"Oracle" format:".1%" paper:"3 paired"`
+	EN     table.Cell      `csv:"tuned_en" head:"Tuned EN" format:".1%" paper:"3 0.001 paired"`
+	ENSE   table.Cell      `csv:"tuned_en_se"`
+	IBN    table.Cell      `csv:"tuned_ibn" head:"Tuned IBN" format:".1%" paper:"3 0.001 paired"`
+	IBNSE  table.Cell      `csv:"tuned_ibn_se"`
 	Alpha  *float64        `csv:"ibn_alpha" paper:"2"`
-	HBN    *float64        `csv:"hbn" head:"HBN" format:".1%" paper:"3 0.001 paired"`
-	HBNSE  *float64        `csv:"hbn_se"`
+	HBN    table.Cell      `csv:"hbn" head:"HBN" format:".1%" paper:"3 0.001 paired"`
+	HBNSE  table.Cell      `csv:"hbn_se"`
 }
 
 // bothRefs are the units that means of ratios with their errors are made of.
@@ -86,11 +86,14 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	}
 	var rows []meanRow
 	for _, r := range all {
-		of := func(p *policy.Policy) (mean, se *float64) {
+		of := func(p *policy.Policy) (mean, se table.Cell) {
 			if m, ok := r.Of[p]; ok {
-				return &m.Value, &m.SE
+				mean, se = table.Number(m.Value), table.Number(m.SE)
 			}
-			return nil, nil
+			if p == r.Best() {
+				mean = mean.Bold()
+			}
+			return mean, se
 		}
 		row := meanRow{Budget: model.RowBudget(r.Budget), Alpha: r.Alpha}
 		row.Oracle, _ = of(policy.Oracle)
@@ -102,15 +105,6 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet(varianceTitle(all), rows)
 	s.Key = func(i int) paper.Key { return paper.Key{Budget: all[i].Budget} }
 	s.Absent = "not replayed"
-	for _, p := range meanPolicies {
-		c := s.Column(p.Name)
-		c.Shown = func(i int) table.Cell {
-			if p == all[i].Best() {
-				return c.Cell(i).Bold()
-			}
-			return c.Cell(i)
-		}
-	}
 	s.Column("ibn_alpha").Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeStrength(src, all[i], want) }
 	return s, nil
 }
