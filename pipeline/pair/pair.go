@@ -101,7 +101,7 @@ func (p Pair) ProfileIn(in func(file string) (path string, err error)) (profile.
 	if err != nil {
 		return profile.Profile{}, err
 	}
-	all, err := profile.Read(path)
+	all, err := profile.Read(path) // at least one
 	if err != nil {
 		return profile.Profile{}, err
 	}

@@ -66,6 +66,9 @@ func TestAPairKnowsItsProfile(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
+	if _, err := read(t, made); err == nil || !strings.Contains(err.Error(), "there are no rows") {
+		t.Errorf("of a file without rows: error %v", err)
+	}
 }
 
 func TestAKnownProfileIsPartOfTheKey(t *testing.T) {
