@@ -104,6 +104,8 @@ func (s *Sheet) compare(c Column, row int, key paper.Key, lack string) (cell agr
 		decimals = r.DecimalsOf(want)
 	}
 	switch {
+	case lack != "" && theirs.IsText():
+		cell = agreement.Comparison{PaperName: theirs.Exact(), Verdict: agreement.Absent}
 	case lack != "":
 		cell = agreement.Lacking(want, decimals, lack)
 	case r.Judge != nil:

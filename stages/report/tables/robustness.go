@@ -68,7 +68,7 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	if numbers == nil {
 		return s, nil
 	}
-	s.Lack = func(int, paper.Key) string { return "" } // column by column
+	s.Absent = "not replayed"
 	s.Extra = func(e stored.Experiment) ([]agreement.Comparison, error) {
 		return judgeEndpoints(e, ratios, numbers), nil
 	}
@@ -86,7 +86,7 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 		}
 		return table.Missing()
 	}
-	gaining.Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeGaining(src, all, i, int(want)) }
+	gaining.Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeGaining(src, all[i], int(want)) }
 
 	// the paper names the worst profile only where it is worse than Uniform
 	ratio.Rule.Cell = func(key paper.Key) table.Cell {
@@ -101,9 +101,9 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 		}
 		return table.Text(name)
 	}
-	worst.Rule.Judge = func(i int, _ float64) agreement.Comparison { return judgeWorst(src, all, i, name) }
+	worst.Rule.Judge = func(i int, _ float64) agreement.Comparison { return judgeWorst(src, all[i], name) }
 	ratio.Rule.Judge = func(i int, want float64) agreement.Comparison {
-		if theirs, ok := ratioOf(all, i, name); ok {
+		if theirs, ok := variance.ProfileRatio(all[i].Ratios, policy.HBN, name, all[i].Budget); ok {
 			return agreement.Compare(agreement.Estimate{Value: theirs.VarianceRatio, SE: noiseOf(src, theirs)}, want, 3, 0)
 		}
 		return agreement.Lacking(want, 3, "not replayed")
@@ -124,12 +124,9 @@ func noiseOf(src *stored.Source, r variance.Ratio) float64 {
 // ratio + 1.96 s.e. < 1. A profile whose left-hand side is within 3 standard
 // errors of a difference from 1 could fall on either side in another run; a
 // count that such profiles explain agrees within noise.
-func judgeGaining(src *stored.Source, rows []variance.Spread, i, want int) agreement.Comparison {
-	if i < 0 {
-		return agreement.Lacking(float64(want), 0, "not replayed")
-	}
+func judgeGaining(src *stored.Source, row variance.Spread, want int) agreement.Comparison {
 	var lost, won int // lost: gaining profiles that may not gain; won: the reverse
-	for _, r := range rows[i].Ratios {
+	for _, r := range row.Ratios {
 		margin := 1 - (r.VarianceRatio + variance.GainZ*r.RatioSE)
 		switch open := math.Abs(margin) <= agreement.Sigmas*math.Sqrt2*noiseOf(src, r); {
 		case open && variance.Gains(r):
@@ -138,37 +135,24 @@ func judgeGaining(src *stored.Source, rows []variance.Spread, i, want int) agree
 			won++
 		}
 	}
-	gaining := rows[i].Gaining
-	c := agreement.Compare(exactly(float64(gaining)), float64(want), 0, 0)
-	if c.Verdict == agreement.Differs && gaining-lost <= want && want <= gaining+won {
+	c := agreement.Compare(exactly(float64(row.Gaining)), float64(want), 0, 0)
+	if c.Verdict == agreement.Differs && row.Gaining-lost <= want && want <= row.Gaining+won {
 		c.Verdict = agreement.Within
 		c.Note = fmt.Sprintf("%d profiles are too close to the criterion to call", lost+won)
 	}
 	return c
 }
 
-// ratioOf is HBN's ratio on a profile in a row, which may be absent.
-func ratioOf(rows []variance.Spread, i int, profile string) (variance.Ratio, bool) {
-	if i < 0 {
-		return variance.Ratio{}, false
-	}
-	return variance.ProfileRatio(rows[i].Ratios, policy.HBN, profile, rows[i].Budget)
-}
-
 // judgeWorst compares the worst profile at a budget with the paper's, by name.
-func judgeWorst(src *stored.Source, rows []variance.Spread, i int, profile string) agreement.Comparison {
-	c := agreement.Comparison{PaperName: profile, Verdict: agreement.Absent}
-	if i < 0 {
-		return c
-	}
-	top := rows[i].Worst
-	c.ObtainedName, c.Verdict = top.Profile(), agreement.Differs
-	if c.ObtainedName == profile {
+func judgeWorst(src *stored.Source, row variance.Spread, profile string) agreement.Comparison {
+	top := row.Worst
+	c := agreement.Comparison{PaperName: profile, ObtainedName: top.Profile(), Verdict: agreement.Differs}
+	theirs, ok := variance.ProfileRatio(row.Ratios, policy.HBN, profile, row.Budget)
+	switch {
+	case c.ObtainedName == profile:
 		c.Verdict = agreement.Agrees
 		return c
-	}
-	theirs, ok := ratioOf(rows, i, profile)
-	if !ok {
+	case !ok:
 		return c
 	}
 	loss := top.VarianceRatio - theirs.VarianceRatio
