@@ -264,8 +264,7 @@ func (k *costTable) addNumbers(s *model.Sheet, rows []*costRow, numbers *paper.N
 	for j, c := range k.columns {
 		s.Add(model.Column{
 			Name: c.name, Head: model.HeadOf(c.head), Group: model.HeadOf(c.group), Align: table.Center, Format: c.format, PlusMinus: !c.replayed,
-			Cell: func(i int) table.Cell { return table.Number(rows[i].cells[j].Value) },
-			Shown: func(i int) table.Cell {
+			Cell: func(i int) table.Cell {
 				mark := ""
 				if _, differs := k.differs(rows[i], j, numbers); differs {
 					mark = model.Dagger
