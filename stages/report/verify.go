@@ -153,8 +153,8 @@ type count struct {
 // Text writes the verdicts for a terminal: a block for each table of the
 // paper, what the columns mean, and the verdict in one line.
 func (v Verdicts) Text(w io.Writer) error {
-	for _, base := range v.Cells.Tables() {
-		if err := table.WriteText(w, v.Cells.Of(base).Block(base)); err != nil {
+	for _, cells := range v.Cells.ByTable() {
+		if err := table.WriteText(w, cells.Block()); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)

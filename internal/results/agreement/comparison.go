@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/table"
 )
 
@@ -231,14 +232,9 @@ func (all Comparisons) where(holds func(Comparison) bool) Comparisons {
 	return slices.DeleteFunc(slices.Clone(all), func(c Comparison) bool { return !holds(c) })
 }
 
-// Tables is the tables that cells are of, each once, in their order.
-func (all Comparisons) Tables() (tables []string) {
-	for _, c := range all {
-		if !slices.Contains(tables, c.Table) {
-			tables = append(tables, c.Table)
-		}
-	}
-	return tables
+// ByTable is the cells of each table, in the order of the tables.
+func (all Comparisons) ByTable() []Comparisons {
+	return group.By(all, func(c Comparison) string { return c.Table })
 }
 
 // Passed reports that no cell of a deciding class differs, or is missing though its
@@ -320,10 +316,10 @@ func (all Comparisons) foretold(judged int) string {
 }
 
 // Block is the cells of one table as a table for people, with its tally.
-func (all Comparisons) Block(name string) table.Table {
-	t := table.Table{Title: name}
+func (all Comparisons) Block() table.Table {
+	t := table.Table{Title: all[0].Table}
 	if tally := all.Tally(); tally != "" {
-		t.Title = fmt.Sprintf("%s (%s)", name, tally)
+		t.Title += " (" + tally + ")"
 	}
 	obtained, expected := all[0].Sides()
 	t.Columns = table.Named("row", "column", obtained, expected, "difference", "s.e.", "SEs", "verdict")

@@ -71,8 +71,8 @@ func settings(runs []*Measurement, strategies []string) (all []Setting) {
 	slices.SortStableFunc(runs, func(a, b *Measurement) int {
 		return cmp.Or(cmp.Compare(a.Benchmark, b.Benchmark), cmp.Compare(a.Model, b.Model))
 	})
-	for _, s := range group.By(runs, (*Measurement).Profile) {
-		if !slices.ContainsFunc(strategies, func(name string) bool { return Setting(s).Run(name) == nil }) {
+	for _, s := range group.By(Setting(runs), (*Measurement).Profile) {
+		if !slices.ContainsFunc(strategies, func(name string) bool { return s.Run(name) == nil }) {
 			all = append(all, s)
 		}
 	}

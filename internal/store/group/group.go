@@ -2,7 +2,7 @@
 package group
 
 // By puts values of the same key together, in order of first appearance.
-func By[T any, K comparable](values []T, key func(T) K) (groups [][]T) {
+func By[S ~[]T, T any, K comparable](values S, key func(T) K) (groups []S) {
 	at := make(map[K]int)
 	for _, v := range values {
 		k := key(v)

@@ -56,8 +56,8 @@ func markOf(c agreement.Comparison) mark {
 
 func newVerdict(of report.Verdicts, left agreement.Comparisons) *verdict {
 	v := &verdict{Passed: of.Cells.Passed(), Line: outcome(of), Counts: strings.TrimPrefix(of.Summary(), "verify: "), Skipped: of.Skipped}
-	for _, base := range of.Cells.Tables() {
-		v.Tables = append(v.Tables, tableCount{placeName(base), of.Cells.Of(base).Tally()})
+	for _, cells := range of.Cells.ByTable() {
+		v.Tables = append(v.Tables, tableCount{placeName(cells[0].Table), cells.Tally()})
 	}
 	for _, c := range of.Cells {
 		switch differs := c.Verdict == agreement.Differs || c.Verdict == agreement.Absent; {

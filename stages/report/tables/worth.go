@@ -10,6 +10,7 @@ import (
 	"speceval/internal/policy"
 	"speceval/internal/results/measurement"
 	"speceval/internal/results/variance"
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -107,18 +108,15 @@ func makeWorth(src *stored.Source) (*model.Sheet, error) {
 
 // worthNotes say which policies save as much as which others.
 func worthNotes(rows []*costRow) (notes []string) {
-	var said []string
-	titles := map[string][]string{}
-	for _, p := range policy.Timed {
-		if words := againstHBN(rows, simulated(rows, p)); words != "" {
-			if titles[words] == nil {
-				said = append(said, words)
-			}
-			titles[words] = append(titles[words], p.Title())
+	saving := func(p *policy.Policy) string { return againstHBN(rows, simulated(rows, p)) }
+	for _, alike := range group.By(policy.Timed, saving) {
+		var titles []string
+		for _, p := range alike {
+			titles = append(titles, p.Title())
 		}
-	}
-	for _, words := range said {
-		notes = append(notes, "Saving "+words+": "+strings.Join(titles[words], "; ")+".")
+		if words := saving(alike[0]); words != "" {
+			notes = append(notes, "Saving "+words+": "+strings.Join(titles, "; ")+".")
+		}
 	}
 	return notes
 }

@@ -11,6 +11,7 @@ import (
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/paper"
 	"speceval/internal/servers/flops"
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
@@ -40,13 +41,10 @@ func makeCorpus(*stored.Source) (*model.Sheet, error) {
 		hours := s.Paper.Number(paper.Corpus, "generation_hours")
 		shown := agreement.Comparison{Class: agreement.Copied, Paper: &hours, Verdict: agreement.Shown, Note: "hours of the authors' workers: a fact of their run, not a result"}
 		cells := []agreement.Comparison{count("profiles", int64(len(e.Profiles)))}
-		last := int32(0)
-		for _, key := range s.Paper.Rows(paper.HBNSchedule) { // by task count
-			if key.NTasks != last {
-				last = key.NTasks
-				others := slices.DeleteFunc(slices.Clone(e.Profiles), func(p stored.ProfileFact) bool { return p.NTasks == last })
-				cells = append(cells, count(fmt.Sprintf("profiles_n%d", last), int64(len(e.Profiles)-len(others))))
-			}
+		for _, alike := range group.By(s.Paper.Rows(paper.HBNSchedule), func(k paper.Key) int32 { return k.NTasks }) {
+			n := alike[0].NTasks
+			others := slices.DeleteFunc(slices.Clone(e.Profiles), func(p stored.ProfileFact) bool { return p.NTasks == n })
+			cells = append(cells, count(fmt.Sprintf("profiles_n%d", n), int64(len(e.Profiles)-len(others))))
 		}
 		return append(cells, count("tasks", e.Corpus.Tasks), count("responses", e.Corpus.Responses),
 			shown.In(paper.Corpus, "all", "generation_hours")), nil
