@@ -14,17 +14,6 @@ import (
 // and of its 95% intervals.
 const GainZ = 1.96
 
-// MeanRatio is the mean over profiles of ratios of one policy at one budget,
-// the entry of Table 1, with the standard error of both its noises.
-func MeanRatio(designs Schedules, ratios []Ratio) (agreement.Estimate, error) {
-	n, sum := float64(len(ratios)), 0.0
-	for _, r := range ratios {
-		sum += r.VarianceRatio
-	}
-	e, err := SumErrors(designs, ratios, slices.Repeat([]float64{1}, len(ratios)))
-	return agreement.Estimate{Value: sum / n, SE: e.Total / n}, err
-}
-
 // SumErrors is the standard errors of Σ g_j·ratio_j over profiles j, for ratios of
 // one policy at one budget and weights g_j.
 //
@@ -185,7 +174,8 @@ func Standings(designs Schedules, ratios []Ratio) (all []Standing, err error) {
 	return all, nil
 }
 
-// Mean is the mean over profiles of the ratios of one policy at one budget.
+// Mean is the mean over profiles of the ratios of one policy at one budget, the entry of
+// Table 1, with the standard error of both its noises.
 type Mean struct {
 	agreement.Estimate
 	Policy *policy.Policy
@@ -195,11 +185,15 @@ type Mean struct {
 // NewMean is the mean of a policy's ratios, of no ratios where it was not replayed.
 func NewMean(designs Schedules, ratios []Ratio, of *policy.Policy, budget int32) (Mean, error) {
 	m := Mean{Policy: of, Ratios: Pick(ratios, of, budget)}
-	if len(m.Ratios) == 0 {
+	n, sum := float64(len(m.Ratios)), 0.0
+	if n == 0 {
 		return m, nil
 	}
-	var err error
-	m.Estimate, err = MeanRatio(designs, m.Ratios)
+	for _, r := range m.Ratios {
+		sum += r.VarianceRatio
+	}
+	e, err := SumErrors(designs, m.Ratios, slices.Repeat([]float64{1}, len(m.Ratios)))
+	m.Estimate = agreement.Estimate{Value: sum / n, SE: e.Total / n}
 	return m, err
 }
 

@@ -38,7 +38,7 @@ func TestStandardErrorOfAMeanIsThatOfASimulation(t *testing.T) {
 		ratios = append(ratios, variance.Ratio{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none", NTasks: p.nTasks, Budget: budget},
 			M: &m, W: &w, VarianceRatio: ratio(w, p.c), RatioSE: p.se})
 	}
-	got, err := variance.MeanRatio(variance.NewSchedules([]variance.Design{designs[30], designs[100]}), ratios)
+	got, err := variance.NewMean(variance.NewSchedules([]variance.Design{designs[30], designs[100]}), ratios, policy.HBN, budget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,8 @@ func TestStandardErrorOfAMeanIsThatOfASimulation(t *testing.T) {
 }
 
 func TestTheOracleIsExact(t *testing.T) {
-	got, err := variance.MeanRatio(nil, []variance.Ratio{{VarianceRatio: 0.4}, {VarianceRatio: 0.6}})
+	of := variance.Subject{Policy: policy.Oracle.Name, Donors: "none", Budget: 8}
+	got, err := variance.NewMean(nil, []variance.Ratio{{Subject: of, VarianceRatio: 0.4}, {Subject: of, VarianceRatio: 0.6}}, policy.Oracle, 8)
 	if err != nil || got.SE != 0 || math.Abs(got.Value-0.5) > 1e-15 {
 		t.Errorf("%+v, %v", got, err)
 	}
