@@ -60,22 +60,24 @@ type usage struct {
 func newUsage(s series) usage {
 	mean := func(of func(measurement.Run) float64) float64 {
 		sum := 0.0
-		for _, r := range s.runs {
+		for _, r := range s {
 			sum += of(r)
 		}
-		return sum / float64(len(s.runs))
+		return sum / float64(len(s))
 	}
 	wall := mean(func(r measurement.Run) float64 { return r.Time })
 	cpu := mean(func(r measurement.Run) float64 { return r.CPU })
 	cores := mean(func(r measurement.Run) float64 { return float64(r.Cores) })
+	first := s[0]
 	u := usage{
-		Provenance: s.provenance, profileKeys: s.keys(), Rewards: s.rewards, Budget: s.budget, Strategy: strategy(s.strategy), Runs: len(s.runs),
+		Provenance: first.Provenance, profileKeys: profileKeys{first.Benchmark, model.Checkpoint(first.Model)}, Rewards: first.Rewards,
+		Budget: first.ReferenceBudget, Strategy: strategy(first.Strategy), Runs: len(s),
 		Wall: wall, CPU: cpu, Cores: cores, CoreShare: cpu / wall, CPUShare: cpu / wall / cores,
 		Router:    mean(func(r measurement.Run) float64 { return r.Handling }) / wall,
 		GapMedian: mean(func(r measurement.Run) float64 { return r.GapMedian }),
 		GapP99:    mean(func(r measurement.Run) float64 { return r.GapP99 }), Verdict: agreement.Shown,
 	}
-	if s.rewards == measurement.Coupled && s.provenance == measurement.Measured && !math.IsNaN(cpu/wall/cores) && cores > 0 {
+	if u.Rewards == measurement.Coupled && u.Provenance == measurement.Measured && !math.IsNaN(cpu/wall/cores) && cores > 0 {
 		u.Verdict = agreement.CPU(float64(u.CPUShare))
 	}
 	return u

@@ -18,30 +18,23 @@ type setting struct {
 	budget                                int32
 }
 
+func settingOf(r measurement.Run) setting {
+	return setting{r.Provenance, r.Benchmark, r.Model, r.Rewards, r.ReferenceBudget}
+}
+
 // profile is the name of the setting's profile.
 func (s setting) profile() string { return model.ProfileName(s.benchmark, s.model) }
 
-func (s setting) keys() profileKeys { return profileKeys{s.benchmark, model.Checkpoint(s.model)} }
-
 // series is the runs of a strategy in a setting.
-type series struct {
-	setting
-	strategy string
-	runs     []measurement.Run
-}
+type series []measurement.Run
 
 // grouped puts the wanted runs into series: settings in the order of their first runs, and in
 // each the strategies in canonical order.
 func grouped(runs []measurement.Run, wanted func(measurement.Run) bool) (all []series) {
 	runs = slices.DeleteFunc(slices.Clone(runs), func(r measurement.Run) bool { return !wanted(r) })
 	slices.SortStableFunc(runs, func(a, b measurement.Run) int { return place(a) - place(b) })
-	of := func(r measurement.Run) setting {
-		return setting{r.Provenance, r.Benchmark, r.Model, r.Rewards, r.ReferenceBudget}
-	}
-	for _, own := range group.By(runs, of) {
-		for _, same := range group.By(own, func(r measurement.Run) string { return r.Strategy }) {
-			all = append(all, series{of(same[0]), same[0].Strategy, same})
-		}
+	for _, own := range group.By(series(runs), settingOf) {
+		all = append(all, group.By(own, func(r measurement.Run) string { return r.Strategy })...)
 	}
 	return all
 }
@@ -54,7 +47,7 @@ func place(r measurement.Run) int {
 // estimates are what the runs estimate of the benchmark's mean.
 func (s series) estimates() agreement.Sample {
 	var values []float64
-	for _, r := range s.runs {
+	for _, r := range s {
 		values = append(values, r.Estimate)
 	}
 	return agreement.NewSample(values)

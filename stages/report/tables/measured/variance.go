@@ -89,17 +89,17 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	all := grouped(runs, func(r measurement.Run) bool { return r.Rewards == measurement.Scored })
 	uniform := map[setting]agreement.Sample{}
 	for _, s := range all {
-		if s.strategy == measurement.Uniform {
-			uniform[s.setting] = s.estimates()
+		if s[0].Strategy == measurement.Uniform {
+			uniform[settingOf(s[0])] = s.estimates()
 		}
 	}
 	var rows []varianceRow
 	for _, s := range all {
-		truth := unknown
-		if at := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name() == s.profile() }); at >= 0 {
+		truth, of := unknown, settingOf(s[0])
+		if at := slices.IndexFunc(profiles, func(p profile.Profile) bool { return p.Name() == of.profile() }); at >= 0 {
 			truth = meanOf(profiles[at])
 		}
-		rows = append(rows, newVarianceRow(s, uniform[s.setting], replayed(s.setting), truth))
+		rows = append(rows, newVarianceRow(s, uniform[of], replayed(of), truth))
 	}
 	s := model.NewSheet("How estimates spread over runs under real rewards with fresh seeds, and the replay's prediction of it. "+
 		"Variances are about the runs' own means; ±: standard error. z: difference in standard errors, of ratios on the logarithmic scale. "+
@@ -120,14 +120,14 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 
 // newVarianceRow compares the variance of the runs of a series with the replay's ratio, which
 // Uniform has none of, and their mean with the mean of the profile.
-func newVarianceRow(of series, uniform agreement.Sample, replayed, truth agreement.Estimate) varianceRow {
-	own := of.estimates()
+func newVarianceRow(runs series, uniform agreement.Sample, replayed, truth agreement.Estimate) varianceRow {
+	of, own := runs[0], runs.estimates()
 	bias := agreement.Mean(own, truth)
-	if of.strategy == measurement.Uniform {
+	if of.Strategy == measurement.Uniform {
 		replayed = unknown
 	}
 	row := varianceRow{
-		Provenance: of.provenance, profileKeys: of.keys(), Budget: of.budget, Strategy: strategy(of.strategy),
+		Provenance: of.Provenance, profileKeys: profileKeys{of.Benchmark, model.Checkpoint(of.Model)}, Budget: of.ReferenceBudget, Strategy: strategy(of.Strategy),
 		Runs: own.Runs, UniformRuns: uniform.Runs, Variance: own.Variance, UniformVariance: uniform.Variance,
 		Ratio: math.NaN(), RatioSE: math.NaN(), Replayed: replayed.Value, ReplayedSE: replayed.SE, Z: math.NaN(),
 		Mean: own.Mean, ProfileMean: truth.Value, Bias: bias.Value, BiasSE: bias.SE, BiasZ: bias.Z, BiasVerdict: bias.Verdict,
@@ -137,7 +137,7 @@ func newVarianceRow(of series, uniform agreement.Sample, replayed, truth agreeme
 	}
 	ratio, ok := agreement.Over(own, uniform)
 	switch {
-	case of.strategy == measurement.Uniform:
+	case of.Strategy == measurement.Uniform:
 	case !ok:
 		row.Verdict = agreement.TooFew
 	case math.IsNaN(replayed.Value):
