@@ -66,8 +66,7 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 			row.Worth = worth
 		}
 		if b := r.Between; b != nil {
-			low, high := 1-b.High, 1-b.Low
-			row.Low, row.High = &low, &high
+			row.Low, row.High = new(1-b.High), new(1-b.Low)
 		}
 		rows = append(rows, row)
 	}

@@ -82,8 +82,7 @@ func makeSuite(src *stored.Source) (*model.Sheet, error) {
 			row.Title += ", " + s.Donors.Label
 		}
 		if b := s.Between; b != nil {
-			low, high := 1-b.High, 1-b.Low
-			row.Low, row.High = &low, &high
+			row.Low, row.High = new(1-b.High), new(1-b.Low)
 		}
 		rows = append(rows, row)
 	}
