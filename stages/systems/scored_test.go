@@ -18,6 +18,7 @@ import (
 	"speceval/internal/results/variance"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/profile"
+	"speceval/internal/store/rowfile"
 	"speceval/method/controller"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
@@ -293,8 +294,8 @@ func TestDrawnLengths(t *testing.T) {
 			if m := h.manifest(measuredUnit); !strings.Contains(m, "length model draws") || !strings.Contains(m, `"lengths": "l"`) {
 				t.Errorf("the manifest does not say that lengths were drawn: %s", m)
 			}
-			if drawn, err := measurement.AreDrawn(h.dir + "/" + measurement.File); err != nil || !drawn {
-				t.Errorf("the measurements are said to be drawn: %t, %v", drawn, err)
+			if _, footer, err := rowfile.ReadFooter(h.dir + "/" + measurement.File); err != nil || footer[measurement.LengthsKey] != measurement.LengthsDrawn {
+				t.Errorf("the footer of the measurements is %v, %v", footer, err)
 			}
 		})
 	}
@@ -314,8 +315,8 @@ func TestDrawnRunsAreOthers(t *testing.T) {
 	if m := h.manifest(measuredUnit); strings.Contains(m, "systems.lengths") {
 		t.Error("natural runs depend on systems.lengths: those that are stored would be made again")
 	}
-	if drawn, err := measurement.AreDrawn(h.dir + "/" + measurement.File); err != nil || drawn {
-		t.Errorf("natural runs are said to be drawn: %t, %v", drawn, err)
+	if _, footer, err := rowfile.ReadFooter(h.dir + "/" + measurement.File); err != nil || footer[measurement.LengthsKey] != "" {
+		t.Errorf("the footer of natural runs is %v, %v", footer, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"speceval/internal/policy"
 	"speceval/internal/servers/flops"
-	"speceval/internal/store/rowfile"
 )
 
 // Files of the output folder that the systems stage writes, with the rows that they hold. File
@@ -295,10 +294,3 @@ const (
 	LengthsKey   = "speceval.lengths"
 	LengthsDrawn = "drawn"
 )
-
-// AreDrawn reports whether the answers behind the runs on servers in the file at
-// path had drawn lengths.
-func AreDrawn(path string) (bool, error) {
-	_, footer, err := rowfile.ReadFooter(path)
-	return footer[LengthsKey] == LengthsDrawn, err
-}

@@ -17,7 +17,9 @@ import (
 	"speceval/internal/results/measurement"
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
+	"speceval/internal/store/group"
 	"speceval/internal/store/profile"
+	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/pair"
 )
@@ -211,11 +213,7 @@ func once[T comparable](values, there []T) (out []T) {
 
 // HasSuite reports whether a model has several benchmarks.
 func (s *Settings) HasSuite() bool {
-	models := map[string]bool{}
-	for _, p := range s.Pairs {
-		models[p.Model] = true
-	}
-	return len(models) < len(s.Pairs)
+	return len(group.By(s.Pairs, func(p pair.Pair) string { return p.Model })) < len(s.Pairs)
 }
 
 // SourceOf is an input from outside the output folder, by its content.
@@ -289,17 +287,14 @@ var Costs = Once("costs", func(s *Source) (costs Timed, err error) {
 	if err != nil || path == "" {
 		return costs, err
 	}
-	runs, err := rowsOf[measurement.Measurement](path)
+	runs, footer, err := rowfile.ReadFile[measurement.Measurement](path)
 	if err != nil {
 		return costs, err
 	}
 	if i := slices.IndexFunc(runs, isPublished); i >= 0 {
 		return costs, fmt.Errorf("%s: row %d (%s at budget %d): the systems stage has no published runs", path, i+1, runs[i].Profile(), runs[i].ReferenceBudget)
 	}
-	costs.Runs = append(costs.Runs, runs...)
-	if costs.Drawn, err = measurement.AreDrawn(path); err != nil {
-		return costs, err
-	}
+	costs.Runs, costs.Drawn = append(costs.Runs, runs...), footer[measurement.LengthsKey] == measurement.LengthsDrawn
 	if path, err = s.locate(measurement.RepeatsFile); err != nil {
 		return costs, err
 	}
