@@ -7,7 +7,6 @@ import (
 
 	"speceval/internal/evaluation/ledger"
 	"speceval/internal/servers/router"
-	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/method/controller"
 )
@@ -69,36 +68,6 @@ func (r *Request) id() requestID { return requestID{r.Session, r.Number} }
 func readRequests(folder string) ([]Request, error) {
 	rows, _, err := rowfile.ReadFile[Request](filepath.Join(folder, RequestsFile))
 	return rows, err
-}
-
-// remember takes in the requests of earlier sessions: what they spent, for progress and the
-// ledger of a limit, and answers that had come and are damaged, which are asked for again.
-func (e *engine) remember() error {
-	rows, err := e.store.rows()
-	index := make(map[string]int32, len(e.Setup.TaskIDs))
-	for i, id := range e.Setup.TaskIDs {
-		index[id] = int32(i)
-	}
-	for i := range rows {
-		q := &rows[i]
-		id := rollout.ID{Task: index[q.Task], Rollout: q.Rollout}
-		e.store.session = max(e.store.session, q.Session+1)
-		e.ended(q)
-		if q.State == completed && !e.store.rollouts.Has(id) {
-			e.store.partials.Torn(id, true)
-		}
-		try := ledger.Try{Prompt: int(q.PromptTokens), Prefix: int64(q.PrefixTokens), Void: q.Void, Known: true}
-		switch {
-		case q.State == completed:
-			try.Tokens, try.Answered = int64(q.CompletionTokens), true
-		case q.AbortedTokens != nil:
-			try.Tokens = int64(*q.AbortedTokens)
-		default:
-			try.Known = false
-		}
-		e.ledger.Earlier(id, try)
-	}
-	return err
 }
 
 // Cost is the dollars of an evaluation.

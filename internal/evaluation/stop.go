@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"fmt"
-	"math"
 	"sort"
 	"strings"
 
@@ -70,64 +69,4 @@ func (s *Setup) remaining(used func(task, rollouts int) ledger.Used, small func(
 		}
 		return left
 	}
-}
-
-// PromptWeight is the count of a prompt's token toward [Setup.Limit].
-func (s *Setup) PromptWeight() float64 {
-	if s.Stop == nil || s.Stop.Dollars == 0 || s.Price == nil {
-		return 0
-	}
-	return s.Price.Prompt / s.Price.Completion
-}
-
-// perDollar is what of [Setup.Limit] a dollar buys: tokens of answers, and millionths without
-// prices, where another program says what its rollouts cost.
-func (s *Setup) perDollar() float64 {
-	if s.Price == nil {
-		return 1e6
-	}
-	return 1e6 / s.Price.Completion
-}
-
-// Limit is the tokens of answers that the evaluation may take; 0: any number. Under a limit
-// on dollars prompts count, too, by what they cost in tokens of answers.
-func (s *Setup) Limit() int64 {
-	switch {
-	case s.Stop == nil:
-		return 0
-	case s.Stop.Dollars > 0:
-		return max(1, int64(math.Floor(s.Stop.Dollars*s.perDollar())))
-	}
-	return s.Stop.Tokens
-}
-
-// LimitText is the flag of a limit with this number of its tokens.
-func (s *Setup) LimitText(tokens int64) string {
-	if s.Stop.Dollars > 0 {
-		return fmt.Sprintf("--max-usd %.3g", float64(tokens)/s.perDollar())
-	}
-	return fmt.Sprintf("--max-tokens %d", tokens)
-}
-
-// tooSmall ends the evaluation, and all requests: its limit on tokens is less than the least.
-func (e *engine) tooSmall(least int64) {
-	e.stop(&CapError{Setup: &e.Setup, Least: max(least, ledger.Round(float64(e.Setup.Limit()+1))), Folder: e.Folder})
-	e.end()
-}
-
-// CapError is the end of an evaluation whose limit on tokens is too small for its pilot and
-// one more stage. There is no estimate; an evaluation with a larger limit adopts the answers.
-type CapError struct {
-	Setup   *Setup
-	Least   int64 // limit that is enough, as far as is known
-	Answers int   // that are there
-	Folder  string
-}
-
-// Error names both, and says what becomes of the answers.
-func (e *CapError) Error() string {
-	limit := e.Setup.LimitText(e.Setup.Limit())
-	flag, _, _ := strings.Cut(limit, " ")
-	_, least, _ := strings.Cut(e.Setup.LimitText(e.Least), " ")
-	return fmt.Sprintf("%s is too small for the pilot and one more stage: by the %d answers so far %s is the least that is enough; these stay in %s, and the same command with a larger %s goes on from them", limit, e.Answers, least, e.Folder, flag)
 }
