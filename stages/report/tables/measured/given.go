@@ -59,11 +59,10 @@ func corpusMacros(src *stored.Source) ([]model.Macro, error) {
 	if err != nil {
 		return nil, err
 	}
-	benchmarks := map[string]bool{}
-	for _, p := range e.Profiles {
+	benchmarks := group.By(e.Profiles, func(p stored.ProfileFact) string {
 		benchmark, _, _ := strings.Cut(p.Name, "__model=")
-		benchmarks[benchmark] = true
-	}
+		return benchmark
+	})
 	return []model.Macro{
 		{Name: "specProfiles", Value: strconv.Itoa(len(e.Profiles))},
 		{Name: "specBenchmarks", Value: strconv.Itoa(len(benchmarks))},
