@@ -185,12 +185,6 @@ func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 	if err := cmp.Or(err, noRows); err != nil {
 		return nil, err
 	}
-	hbn := map[int32]variance.Mean{}
-	for _, r := range rows {
-		if e, ok := r.Of[policy.HBN]; ok {
-			hbn[r.Budget] = e
-		}
-	}
 	for _, c := range search {
 		if !c.Selected {
 			continue
@@ -200,8 +194,10 @@ func tsMacros(src *stored.Source) (all []model.Macro, err error) {
 			macroOf("TSVarianceSE", c.Budget, fmt.Sprintf("%.2f", 100*c.MSESE)),
 			macroOf("TSAlpha", c.Budget, shortest(c.Alpha)),
 			macroOf("TSWarmStart", c.Budget, strconv.Itoa(int(c.M0))))
-		if e, ok := hbn[c.Budget]; ok {
-			all = append(all, macroOf("HBNBelowTS", c.Budget, table.Format{Decimals: 2, Scale: 100}.Print(c.MSE-e.Value)))
+		for _, r := range rows {
+			if hbn, ok := r.Of[policy.HBN]; ok && r.Budget == c.Budget {
+				all = append(all, macroOf("HBNBelowTS", c.Budget, table.Format{Decimals: 2, Scale: 100}.Print(c.MSE-hbn.Value)))
+			}
 		}
 	}
 	return all, nil
