@@ -166,37 +166,33 @@ func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
 	if err != nil {
 		return nil, err
 	}
-	add := func(name string, b int32, value string) { all = append(all, macroOf(name, b, value)) }
+	var gains []model.Macro
+	var reductions []float64
 	for _, r := range rows {
+		hbn, replayed := r.Of[policy.HBN]
 		for _, p := range meanPolicies {
-			if e, ok := r.Of[p]; ok {
-				add(p.Macro+"Variance", r.Budget, percent1.Print(e.Value))
-				add(p.Macro+"Reduction", r.Budget, percent1.Print(1-e.Value))
+			e, ok := r.Of[p]
+			if !ok {
+				continue
+			}
+			all = append(all, macroOf(p.Macro+"Variance", r.Budget, percent1.Print(e.Value)), macroOf(p.Macro+"Reduction", r.Budget, percent1.Print(1-e.Value)))
+			if replayed && p != policy.HBN && !p.Clairvoyant {
+				gains = append(gains, macroOf("HBNBelow"+p.Macro, r.Budget, table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value)))
 			}
 		}
 		if r.Alpha != nil {
-			add("IBNAlpha", r.Budget, shortest(*r.Alpha))
+			all = append(all, macroOf("IBNAlpha", r.Budget, shortest(*r.Alpha)))
 		}
-	}
-	var reductions []float64
-	for _, r := range rows {
-		hbn, ok := r.Of[policy.HBN]
-		if !ok {
-			continue
+		if replayed {
+			reductions = append(reductions, 1-hbn.Value)
+			worth := variance.MeanEquivalent(hbn.Ratios)
+			gains = append(gains, macroOf("EquivalentBudget", r.Budget, fmt.Sprintf("%.1f", worth)),
+				macroOf("EquivalentGain", r.Budget, percent1.Print(worth/float64(r.Budget)-1)))
 		}
-		reductions = append(reductions, 1-hbn.Value)
-		for _, p := range meanPolicies {
-			if e, ok := r.Of[p]; ok && p != policy.HBN && !p.Clairvoyant {
-				add("HBNBelow"+p.Macro, r.Budget, table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value))
-			}
-		}
-		worth := variance.MeanEquivalent(hbn.Ratios)
-		add("EquivalentBudget", r.Budget, fmt.Sprintf("%.1f", worth))
-		add("EquivalentGain", r.Budget, percent1.Print(worth/float64(r.Budget)-1))
 	}
 	if len(reductions) > 0 {
-		all = append(all, model.Macro{Name: "specHBNReductionLeast", Value: percent1.Print(slices.Min(reductions))},
+		gains = append(gains, model.Macro{Name: "specHBNReductionLeast", Value: percent1.Print(slices.Min(reductions))},
 			model.Macro{Name: "specHBNReductionMost", Value: percent1.Print(slices.Max(reductions))})
 	}
-	return all, nil
+	return append(all, gains...), nil
 }
