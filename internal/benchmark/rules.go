@@ -145,14 +145,6 @@ type testCheck struct {
 	size   int // bytes of inputs and outputs
 }
 
-// checkTests holds all tests of a task to the rules.
-func checkTests(tests []Test, place string, faults *faults) {
-	check := testCheck{faults: faults, place: place}
-	for _, test := range tests {
-		check.test(test)
-	}
-}
-
 // next is where the next test stands.
 func (c *testCheck) next() string {
 	if c.place == "" {

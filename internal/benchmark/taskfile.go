@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"speceval/internal/scoring/family"
 	"speceval/internal/store/files"
 )
@@ -115,13 +117,13 @@ func (r *reading) record(place string, l line) {
 	if err == nil {
 		task, err = rec.task(r.Benchmark, r.check.position)
 	}
+	if err == nil && len(rec.Tests) > 0 && rec.Tests.Kind() != jsontext.KindNull {
+		if task.Tests, err = readList(bytes.NewReader(rec.Tests), &testCheck{faults: r.faults, place: place}); err != nil {
+			err = fmt.Errorf("tests: %w", err)
+		}
+	}
 	if err != nil {
 		r.faults.add(place, "", "%v", err)
-		r.check.position++
-		return
-	}
-	if task.Tests, err = r.readTests(place, rec.Tests); err != nil {
-		r.faults.add(place, "tests", "%v", err)
 		r.check.position++
 		return
 	}

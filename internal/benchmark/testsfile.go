@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/klauspost/compress/gzip"
 
 	"speceval/internal/store/files"
@@ -104,14 +103,6 @@ func readList(content io.Reader, check *testCheck) (tests []Test, err error) {
 		return check.room()
 	})
 	return tests, err
-}
-
-// readTests reads the tests in a record.
-func (r *reading) readTests(place string, list jsontext.Value) ([]Test, error) {
-	if list == nil || list.Kind() == jsontext.KindNull {
-		return nil, nil
-	}
-	return readList(bytes.NewReader(list), &testCheck{faults: r.faults, place: place})
 }
 
 // findTests returns an error if the tests_file of a task is missing.

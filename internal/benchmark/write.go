@@ -22,7 +22,10 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 	for i, task := range tasks {
 		place := fmt.Sprintf("task %d", i)
 		check.task(place, task)
-		checkTests(task.Tests, place, faults)
+		tests := testCheck{faults: faults, place: place}
+		for _, test := range task.Tests {
+			tests.test(test)
+		}
 		if err := json.MarshalWrite(&text, whole(task)); err != nil {
 			faults.add(place, "", "is not valid UTF-8")
 		}
