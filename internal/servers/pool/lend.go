@@ -98,14 +98,12 @@ type Lease struct {
 	release func()
 }
 
-var errNoWorkers = errors.New("there is no server to ask: add a [[worker]] with urls of running servers, or with a launch command")
-
 // Acquire finds or starts replicas of a model and checks them. It waits while
 // others use them, while recipes serve another model that somebody uses
 // or waits for, and while no server is ready. Release gives them back.
 func (s *Servers) Acquire(ctx context.Context, m Model) (*Lease, error) {
 	if len(s.settings.Workers) == 0 {
-		return nil, errNoWorkers
+		return nil, errors.New("there is no server to ask: add a [[worker]] with urls of running servers, or with a launch command")
 	}
 	for _, w := range s.settings.Workers {
 		if w.KeyFault != nil {

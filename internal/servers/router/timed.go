@@ -13,8 +13,8 @@ import (
 	"speceval/method/controller"
 )
 
-// Engine is the replicas during one run, for the  Its methods are for one goroutine.
-// When a run becomes void it ends, and Next says so in an error that wraps ErrVoid.
+// Timed is the replicas during one run, an Engine. When a run becomes void it ends, and Next says
+// so in an error that wraps ErrVoid.
 type Timed struct {
 	Worker
 	lost  int     // how many replicas the pool had lost when the run began
