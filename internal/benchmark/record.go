@@ -36,6 +36,8 @@ type record struct {
 	TestsSHA256  text           `json:"tests_sha256,omitzero"`
 	Cluster      text           `json:"cluster,omitzero"`
 	Metadata     jsontext.Value `json:"metadata,omitzero"`
+
+	Others map[string]jsontext.Value `json:",embed"` // the other keys
 }
 
 // text is a value that is a text. A number is one as it is written, null is none.
@@ -137,13 +139,13 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // decode reads a record. Names of keys may be written in other cases, with - or nothing for
 // _. The error names the key.
 func decode(line []byte) (*record, error) {
-	r := new(record)
+	r := &record{Others: map[string]jsontext.Value{}}
 	if kind := jsontext.Value(line).Kind(); kind != '{' {
 		return nil, fmt.Errorf("is no record: it must be a JSON object")
 	}
 	err := json.Unmarshal(line, r, json.MatchCaseInsensitiveNames(true))
 	if err == nil {
-		err = r.carry(line)
+		err = r.carry()
 	}
 	if err != nil {
 		return nil, explained(err)
@@ -283,15 +285,9 @@ func texts(all []text) (values []string) {
 
 // carry makes the metadata: what is under that key, and the other keys of the record. One
 // that is a slip of the pen for a key of a task file is an error.
-func (r *record) carry(line []byte) error {
-	all := map[string]jsontext.Value{}
-	if err := json.Unmarshal(line, &all); err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if isKey(name) {
-			delete(all, name)
-		} else if i := slices.IndexFunc(keys, func(key string) bool { return slip(folded(name), folded(key)) }); i >= 0 {
+func (r *record) carry() error {
+	for _, name := range slices.Sorted(maps.Keys(r.Others)) {
+		if i := slices.IndexFunc(keys, func(key string) bool { return slip(folded(name), folded(key)) }); i >= 0 {
 			return fmt.Errorf("%s: is not a key of a task file, did you mean %s? Put it into metadata if not", name, keys[i])
 		}
 	}
@@ -306,17 +302,17 @@ func (r *record) carry(line []byte) error {
 		own = map[string]jsontext.Value{"metadata": r.Metadata}
 	}
 	for name, value := range own {
-		if _, again := all[name]; again {
+		if _, again := r.Others[name]; again {
 			return fmt.Errorf("metadata.%s: is there beside the key %s: one of the two", name, name)
 		}
-		all[name] = value
+		r.Others[name] = value
 	}
-	if len(all) == 0 {
+	if len(r.Others) == 0 {
 		r.Metadata = nil
 		return nil
 	}
 	var err error
-	r.Metadata, err = json.Marshal(all, json.Deterministic(true))
+	r.Metadata, err = json.Marshal(r.Others, json.Deterministic(true))
 	return err
 }
 
@@ -324,11 +320,6 @@ func (r *record) carry(line []byte) error {
 // the word prompt, as system does.
 func slip(name, key string) bool {
 	return len(key) > 4 && display.Distance(name, key) == 1 || name+"prompt" == key
-}
-
-// isKey reports whether a name is a key of a task file.
-func isKey(name string) bool {
-	return slices.ContainsFunc(keys, func(key string) bool { return folded(key) == folded(name) })
 }
 
 // folded is a name without what the reader of JSON ignores: case, and the marks - and _.
