@@ -99,25 +99,11 @@ func (b *Batch) End(s *Sequence, steps int) {
 	b.soonest = min(b.soonest, *at)
 }
 
-// Running is the number of sequences that run.
-func (b *Batch) Running() int { return len(b.running) }
+// Running are the sequences that run, in order of admission, good until the next call.
+func (b *Batch) Running() []*Sequence { return b.running }
 
-// Waiting is the number of sequences that wait to be admitted.
-func (b *Batch) Waiting() int { return len(b.waiting) }
-
-// Each calls f with every running sequence, in order of admission.
-func (b *Batch) Each(f func(*Sequence)) {
-	for _, s := range b.running {
-		f(s)
-	}
-}
-
-// EachWaiting calls f with every waiting sequence, in order of arrival.
-func (b *Batch) EachWaiting(f func(*Sequence)) {
-	for _, s := range b.waiting {
-		f(s)
-	}
-}
+// Waiting are the sequences that wait to be admitted, in order of arrival, the same.
+func (b *Batch) Waiting() []*Sequence { return b.waiting }
 
 // Begin says how long the next k steps take, reading the admitted prompts included; k
 // is at most what Next has said. With nothing to run it is 0.

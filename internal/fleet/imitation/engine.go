@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -125,7 +126,7 @@ func (e *engine) run() {
 func (e *engine) begin() (steps int, took time.Duration) {
 	steps = e.batch.Next()
 	factor := 1
-	e.batch.Each(func(s *fleet.Sequence) {
+	for _, s := range e.batch.Running() {
 		j := s.Owner.(*job)
 		if e.Speed > 0 || j.stream || j.mishap.kind == crash || j.mishap.kind == hang {
 			steps = 1
@@ -136,7 +137,7 @@ func (e *engine) begin() (steps int, took time.Duration) {
 		if s.Generated() == 0 {
 			e.prompts += s.Prompt
 		}
-	})
+	}
 	return steps, e.batch.Begin(steps) * time.Duration(factor)
 }
 
@@ -169,15 +170,15 @@ func (e *engine) pause(took time.Duration) bool {
 
 // advance ends steps and tells the handlers what they have brought.
 func (e *engine) advance(steps int) {
-	e.generated += steps * e.batch.Running()
+	e.generated += steps * len(e.batch.Running())
 	ended := e.batch.Advance(steps)
-	e.batch.Each(func(s *fleet.Sequence) {
+	for _, s := range e.batch.Running() {
 		j := s.Owner.(*job)
 		if j.stream && (j.noticed == 0 || s.Generated()-j.noticed >= e.StreamInterval) {
 			j.tell(working)
 		}
 		e.strike(j)
-	})
+	}
 	for _, s := range ended {
 		j := s.Owner.(*job)
 		if e.strike(j); e.end.Err() != nil {
@@ -209,6 +210,7 @@ func (e *engine) bury() {
 	e.kill()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.batch.Each(func(s *fleet.Sequence) { s.Owner.(*job).tell(lost) })
-	e.batch.EachWaiting(func(s *fleet.Sequence) { s.Owner.(*job).tell(lost) })
+	for _, s := range slices.Concat(e.batch.Running(), e.batch.Waiting()) {
+		s.Owner.(*job).tell(lost)
+	}
 }

@@ -152,8 +152,8 @@ func (c *call) metrics() {
 	add := func(name, labels string, value int) {
 		b = fmt.Appendf(b, "vllm:%s{engine=\"0\",%smodel_name=%q} %d.0\n", name, labels, c.Model, value)
 	}
-	add("num_requests_running", "", e.batch.Running())
-	add("num_requests_waiting", "", e.batch.Waiting())
+	add("num_requests_running", "", len(e.batch.Running()))
+	add("num_requests_waiting", "", len(e.batch.Waiting()))
 	add("prompt_tokens_total", "", e.prompts)
 	add("generation_tokens_total", "", e.generated)
 	add("request_success_total", "", e.successes)

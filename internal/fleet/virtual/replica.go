@@ -22,7 +22,7 @@ type replica struct {
 }
 
 // idle reports whether there is nothing to do.
-func (r *replica) idle() bool { return r.batch.Running()+r.batch.Waiting() == 0 }
+func (r *replica) idle() bool { return len(r.batch.Running())+len(r.batch.Waiting()) == 0 }
 
 // next is when the run under way ends. A run that would begin before the given
 // time begins.
@@ -32,13 +32,13 @@ func (r *replica) next(before time.Duration) time.Duration {
 	}
 	r.steps = r.batch.Next()
 	r.end = r.at + r.batch.Begin(r.steps)
-	if r.unstarted > r.batch.Waiting() {
-		r.unstarted = r.batch.Waiting()
-		r.batch.Each(func(s *fleet.Sequence) {
+	if waiting := len(r.batch.Waiting()); r.unstarted > waiting {
+		r.unstarted = waiting
+		for _, s := range r.batch.Running() {
 			if f := s.Owner.(*flight); f.started < 0 {
 				f.started = r.at
 			}
-		})
+		}
 	}
 	return r.end
 }
@@ -71,7 +71,7 @@ func (r *replica) add(f *flight, now time.Duration) {
 		r.at = now
 	}
 	r.outstanding++
-	if r.batch.Running()+r.batch.Waiting() < r.most {
+	if len(r.batch.Running())+len(r.batch.Waiting()) < r.most {
 		f.started = now
 		r.cut(now)
 	} else {
@@ -85,7 +85,7 @@ func (r *replica) add(f *flight, now time.Duration) {
 func (r *replica) abort(f *flight, now time.Duration) bool {
 	f.aborted, f.seen = true, f.sequence.Generated()
 	if r.batch.Withdraw(&f.sequence) {
-		r.unstarted = min(r.unstarted, r.batch.Waiting())
+		r.unstarted = min(r.unstarted, len(r.batch.Waiting()))
 		return true
 	}
 	if r.steps == 0 {
