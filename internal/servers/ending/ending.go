@@ -47,9 +47,6 @@ func index(table map[Ending]string) map[string]Ending {
 	return all
 }
 
-// prefixes are written before the word by servers that print an enumeration.
-var prefixes = []string{"finishreason.", "finish_reason_"}
-
 // Of is the ending that a server means by a word. Case does not count, nor whether
 // parts are joined by "-" or "_", nor a detail behind a colon, as in Gemini's
 // "content_filter: PROHIBITED_CONTENT". "" is Open.
@@ -65,8 +62,8 @@ func Of(word string) Ending {
 	if e, known := words[word]; known {
 		return e
 	}
-	for _, p := range prefixes {
-		word = strings.TrimPrefix(word, p)
+	for _, printed := range []string{"finishreason.", "finish_reason_"} { // by servers that print an enumeration
+		word = strings.TrimPrefix(word, printed)
 	}
 	return words[word]
 }
