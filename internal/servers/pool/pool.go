@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"speceval/internal/machine/clock"
@@ -65,16 +66,16 @@ type Pool struct {
 	waits       context.Context // ends with StopWaiting
 	stop        context.CancelFunc
 	tasks       sync.WaitGroup // the pool's own goroutines
+	arrivals    atomic.Uint64  // of requests
+	resent      atomic.Int64
 
 	mu        sync.Mutex
 	closed    bool
 	replicas  []*replica
 	alive     int
-	waiting   []*Place // in order of arrival
-	arrivals  uint64
+	waiting   []*Place           // in order of arrival
 	outage    error              // for all requests, once an outage has lasted too long
 	endOutage context.CancelFunc // of the watch on an outage
-	resent    int
 	lost      []string
 }
 
@@ -203,11 +204,7 @@ func (p *Pool) Alive() int {
 
 // Resent counts the requests that were sent again, for whatever reason. Timings
 // during which it grew are void.
-func (p *Pool) Resent() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.resent
-}
+func (p *Pool) Resent() int { return int(p.resent.Load()) }
 
 // Lost are the names of the replicas that were taken out, each as often as it
 // was. Timings during which it grew are void.

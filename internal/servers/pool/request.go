@@ -41,10 +41,7 @@ func (p *Pool) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)
 // run sends the request until it is answered, fails for good, or has failed as often as allowed.
 func (j *job) run(ctx context.Context) (completion vllm.Completion, name string, err error) {
 	p := j.pool
-	p.mu.Lock()
-	p.arrivals++
-	arrival := p.arrivals
-	p.mu.Unlock()
+	arrival := p.arrivals.Add(1)
 	for failures := 0; ; {
 		l, err := p.acquire(ctx, arrival)
 		if err != nil {
@@ -70,9 +67,7 @@ func (j *job) run(ctx context.Context) (completion vllm.Completion, name string,
 				return completion, name, fmt.Errorf("%w, while waiting to try again after: %v", ended, err)
 			}
 		}
-		p.mu.Lock()
-		p.resent++
-		p.mu.Unlock()
+		p.resent.Add(1)
 	}
 }
 
