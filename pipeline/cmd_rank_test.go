@@ -123,6 +123,13 @@ func TestPairsShareSeeds(t *testing.T) {
 	if r := l.evaluate("--budget", "6", "--coupled", "--set", `sampling.leave_out=["seed"]`, "--seed", "7"); r.Coupled || !strings.Contains(l.stderr, "--coupled is off: servers are given no seed") {
 		t.Errorf("without seeds: %v\n%s", r.Coupled, l.stderr)
 	}
+	known := []string{"--benchmark", "own.jsonl", "--model", "twin", "--worker", l.workers[5], "--budget", "6", "--coupled", "--prior", uniform}
+	if code, _ := l.do(nil, known...); code != 2 || !strings.Contains(l.stderr, "its rollouts share seeds with this evaluation") {
+		t.Errorf("a donor of the same seeds: exit code %d\n%s", code, l.stderr)
+	}
+	if code, _ := l.do(nil, append(known, "--seed", "9")...); code != 0 {
+		t.Errorf("a donor of other seeds: exit code %d\n%s", code, l.stderr)
+	}
 	for _, words := range [][]string{{"mine", "twin", "weak", "--budget", "8", "--coupled"}, {"mine", "twin", "--budget", "8", "--coupled", "--floor", "4"}} {
 		if code, _ := l.do(nil, slices.Concat([]string{"rank", "--benchmark", "own.jsonl"}, l.workers, words)...); code != 2 || !strings.Contains(l.stderr, "--coupled is of two models") {
 			t.Errorf("%q: exit code %d\n%s", words, code, l.stderr)

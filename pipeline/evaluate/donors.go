@@ -28,6 +28,9 @@ func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []
 			if r := s.Result; r != nil && r.Model == model && r.Seed == seed && (s.Setup != nil || !r.Outside()) {
 				return nil, requestf("--prior %s: it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", word, model, seed)
 			}
+			if r := s.Result; r != nil && k.Coupled && r.Coupled && r.Seed == seed { // its luck would tell what this one's rollouts will be
+				return nil, requestf("--prior %s: its rollouts share seeds with this evaluation, so that an allocation by them would bias it; take another --seed, or leave --coupled out", word)
+			}
 			d := b.donor(s, model)
 			if !slices.ContainsFunc(d.Rollouts, func(n int) bool { return n > 0 }) {
 				return nil, requestf("--prior %s: %s has none of the tasks of %s: are they of another benchmark?", word, d.Name, b.tasks.ID)

@@ -83,7 +83,8 @@ func (s *Subject) requested(ctx context.Context, r evaluation.Spec, say func(str
 			return setup, requestf("--pass-k: task %s is scored by %s, whose rewards are graded: only rollouts that pass or fail have pass@k and pass^k", t.ID, t.Scorer)
 		}
 	}
-	setup.PassK, setup.Price, setup.Coupled = r.PassK, r.Price, s.couples(r, say)
+	r.Coupled = s.couples(r, say)
+	setup.PassK, setup.Price, setup.Coupled = r.PassK, r.Price, r.Coupled
 	if setup.Donors, err = s.donors(r, setup.Model, setup.Seed); err != nil {
 		return setup, err
 	}
