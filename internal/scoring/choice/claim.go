@@ -97,11 +97,7 @@ func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int
 	if n == 1 && s.contradicts(text[textEnd:], letter) {
 		return ambiguous, byText, at
 	}
-	m, ok := markAt(text, i)
-	if ok && m.lower {
-		line, _, _ := strings.Cut(text[m.to:], "\n")
-		ok = s.small(m, line)
-	}
+	m, ok := s.optionMark(text, i)
 	if !ok {
 		return reading{}, byText, textEnd
 	}

@@ -27,8 +27,7 @@ func (s *Scorer) line(text string) reading {
 	if got := s.amend(text, at, reading{}); !got.open() {
 		return got
 	}
-	m, ok := markAt(last, 0)
-	ok = ok && (!m.lower || s.small(m, last[m.to:]))
+	m, ok := s.optionMark(last, 0)
 	if ok && m.joined(last) {
 		return ambiguous
 	}
@@ -41,17 +40,21 @@ func (s *Scorer) line(text string) reading {
 		}
 		return s.labelled(last, m)
 	}
-	m, ok = markAt(first, 0)
-	if ok = ok && (!m.lower || s.small(m, first[m.to:])); ok && !enumerates(text, 0, m) && (bare(first[m.to:]) || m.isLabel(first) && s.labels(first, m, true)) {
+	if m, ok = s.optionMark(first, 0); ok && !enumerates(text, 0, m) && (bare(first[m.to:]) || m.isLabel(first) && s.labels(first, m, true)) {
 		return s.amend(text, strings.Index(text, first)+len(first), s.settle(m.letter))
 	}
 	return reading{}
 }
 
-// small reports whether a lower-case letter names an option: nothing is behind it on its line, and it
-// is neither the article nor the pronoun unless something closes it, "(a)".
-func (s *Scorer) small(m mark, rest string) bool {
-	return bare(rest) && int(m.letter-'A') < s.options && (m.closed || m.letter != 'A' && m.letter != 'I')
+// optionMark is the mark at i that may name an option: upper-case, or lower-case with nothing behind
+// it on its line, and neither the article nor the pronoun unless something closes it, "(a)".
+func (s *Scorer) optionMark(text string, i int) (mark, bool) {
+	m, ok := markAt(text, i)
+	if !ok || !m.lower {
+		return m, ok
+	}
+	rest, _, _ := strings.Cut(text[m.to:], "\n")
+	return m, bare(rest) && int(m.letter-'A') < s.options && (m.closed || m.letter != 'A' && m.letter != 'I')
 }
 
 // lineMark is the upper-case letter at the beginning of a line.
