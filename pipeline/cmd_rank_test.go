@@ -105,6 +105,9 @@ func TestPairsShareSeeds(t *testing.T) {
 			t.Errorf("compared: %+v, %+v", c, c.Coupled)
 		}
 	}
+	if r := l.rank("mine", "twin", "--budget", "4", "--coupled", "--goal", "order"); fmt.Sprint(r.Rollouts) != "[20 20]" || r.Coupled == nil || r.Difference != 0 {
+		t.Errorf("the least budget: %+v", r)
+	}
 	one := func(words ...string) string {
 		r := l.evaluate(append(words, "--coupled")...)
 		return fmt.Sprintf("own/%s/%s-b%d-coupled-seed42", r.Model, r.Policy, r.Budget)

@@ -78,7 +78,7 @@ func value(t *testing.T, posterior *neyman.Posterior, work *neyman.Work, success
 	return sum
 }
 
-// probability is that of a pilot, the mean over a fine midpoint grid of ξ and δ.
+// probability is the probability of a pilot, the mean over a fine midpoint grid of ξ and δ.
 func probability(likelihoods [][]float64, successes []int) float64 {
 	sum := 0.0
 	for _, node := range likelihoods {

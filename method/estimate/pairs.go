@@ -18,8 +18,9 @@ type Pairs struct {
 	Ahead, Behind Task
 }
 
-// NewPairs is the pairs of a task by their rewards, stage by stage. weights are of the stages,
-// share is the task's in the mean (0 where all are alike).
+// NewPairs is the pairs of a task by their rewards, from 0 to 1, stage by stage. weights are of the
+// stages, share is the task's in the mean (0 where all are alike). It is an error if there are not as
+// many stages as weights, or not as many rollouts of both models in one.
 func NewPairs(first, second [][]float64, weights []float64, share float64) (Pairs, error) {
 	p := Pairs{}
 	if len(first) != len(weights) || len(second) != len(weights) {
@@ -57,8 +58,8 @@ type Difference struct {
 	Variances []float64
 }
 
-// Difference is the first model's mean less the second's, by pairs. A pair's difference
-// d = d⁺ − d⁻ has two parts of which one is 0, so that
+// DifferenceOf is the first model's mean less the second's, by the pairs of all tasks. The parts
+// d⁺ = max(0, d) and d⁻ = max(0, −d) of a pair's difference d are never both above 0, so that
 //
 //	Var(d) = Var(d⁺) + Var(d⁻) + 2·E[d⁺]·E[d⁻],
 //

@@ -58,7 +58,7 @@ func twoModels() (a, b []float64) {
 	return a, b
 }
 
-// contest evaluates two models in pairs, by stages of so many rollouts per task with weights. It
+// contest evaluates two models in pairs, in stages with rollouts per task and weights. It
 // returns the difference, and its variance given the sizes.
 func contest(t *testing.T, stages []int, weights, a, b []float64, c couple, variance func(a, b float64) float64, random *seed.Stream) (d estimate.Difference, exact float64) {
 	t.Helper()

@@ -20,7 +20,7 @@ import (
 // The data that are built in, each read once. Tests read all of them, so that a fault is one of
 // the program.
 var (
-	// PublishedProfiles are those of the paper, sorted by benchmark and model.
+	// PublishedProfiles are the paper's profiles, sorted by benchmark and model.
 	PublishedProfiles = builtIn(func() ([]profile.Profile, error) { return profile.Parse(data.Profiles(), data.ProfilesName) })
 	publishedRuns     = builtIn(func() ([]measurement.Measurement, error) {
 		return measurement.Parse(data.Measurements(), data.MeasurementsName)

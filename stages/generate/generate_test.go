@@ -226,8 +226,8 @@ func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	}
 }
 
-// A part that is not the bytes that were written is sampled again, whoever knows of
-// those: the manifest, or the note beside the journals of a run that was cut short.
+// A part whose bytes have changed is sampled again, by the digest in its manifest or in the note
+// beside the journals of a run that was cut short.
 func TestADamagedPartIsNotKept(t *testing.T) {
 	l := newLab(t, 3, 3000) // two parts, of 8192 and 808 rollouts
 	l.run()

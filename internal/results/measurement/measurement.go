@@ -27,8 +27,7 @@ const (
 	SpeedsFile      = "systems/speeds.parquet"       // Speed
 )
 
-// Schemas are the values of the footer key speceval.schema of these files, and of those that
-// they are gathered from.
+// Schemas are the values of the footer key speceval.schema of these files and of their parts.
 const (
 	Schema           = "measurements/1"
 	RunSchema        = "systems-runs/4"

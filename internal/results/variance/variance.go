@@ -204,7 +204,7 @@ func Budgets(ratios []Ratio) []int32 {
 // Key is the policy of a design.
 func (d Design) Key() policy.Key { return policy.Key{Name: d.Policy, Donors: d.Donors} }
 
-// keep is the rows of which something holds, in their order.
+// keep is the rows for which a condition holds, in their order.
 func keep[T any](rows []T, holds func(T) bool) (kept []T) {
 	for _, r := range rows {
 		if holds(r) {
