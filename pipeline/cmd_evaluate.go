@@ -161,8 +161,8 @@ func (s *session) evaluateOutside(cfg *config.Config) evaluate.Archive {
 // host is this program around an evaluation.
 func (s *session) host() evaluate.Host {
 	return evaluate.Host{
-		Outside: s.outside(), Holder: s.holder(), Commit: s.origin.Commit, Began: s.now(),
-		Say:  func(message string) { s.say("%s", display.EscapedLine(message)) },
+		Outside: s.outside(), Holder: s.holder(),
+		Host: evaluation.Host{Commit: s.origin.Commit, Began: s.now(), Say: func(message string) { s.say("%s", display.EscapedLine(message)) }},
 		Warn: func(message string) { s.warn("%s", display.EscapedLine(message)) },
 	}
 }

@@ -88,7 +88,7 @@ func newLab(t *testing.T, name string, budget, pilots int, passes ...float64) *l
 			Benchmark: "quiz", Model: "a/b", Tasks: tasks, Sampling: vllm.Sampling{Model: "served", MaxTokens: 10},
 			Seed: seed.Root(42).Child("quiz"),
 		},
-		Servers: l, Score: l.score, Rules: "r1", Provenance: "measured", Clock: clock.Wall{}, Commit: "c",
+		Servers: l, Score: l.score, Rules: "r1", Provenance: "measured", Clock: clock.Wall{}, Host: evaluation.Host{Commit: "c"},
 	}
 	return l
 }

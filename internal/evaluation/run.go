@@ -48,9 +48,14 @@ type Settings struct {
 
 	Provenance string   // of the rollouts: measured or simulated
 	Notes      []string // what a user should know of the servers' answers
-	Commit     string   // of the program
 	Clock      clock.Clock
-	Began      time.Time // of the command, for the time until the first request
+	Host
+}
+
+// Host is the program around an evaluation.
+type Host struct {
+	Commit string    // of the program, for the footers of files
+	Began  time.Time // of the command, for the time until the first request
 
 	Drain <-chan struct{}      // closed: ask for nothing more, and stop when what is under way is there
 	Watch func(p Progress)     // hears every second how far it is; may be nil

@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/show"
@@ -45,33 +44,33 @@ func requestf(format string, args ...any) error {
 // Host is the program around an evaluation.
 type Host struct {
 	experiment.Outside
-	Holder string
-	Commit string    // of the program, for the footers of Parquet files
-	Began  time.Time // of the command
-
-	Drain <-chan struct{}             // closed: ask for nothing more, and stop when what is in flight is done
-	Say   func(message string)        // shows a message
-	Warn  func(message string)        // shows what a user should know before trusting the result
-	Watch func(p evaluation.Progress) // hears of progress every second
+	evaluation.Host
+	Holder string               // of locks
+	Warn   func(message string) // shows what a user should know before trusting the result
 }
 
 // Evaluate begins an evaluation, resumes one that is not complete, or returns the
 // result of a complete one. folder is where it is. The error is an
 // *evaluation.PausedError if the same request resumes from there.
 func (s *Subject) Evaluate(ctx context.Context, r evaluation.Spec, h Host) (result *evaluation.Result, folder string, err error) {
+	e := s.equip(h, s.model)
+	defer e.close(&err)
+	return s.begin(ctx, e, r, h)
+}
+
+// begin evaluates what is asked for.
+func (s *Subject) begin(ctx context.Context, e *equipment, r evaluation.Spec, h Host) (_ *evaluation.Result, _ string, err error) {
 	if err := s.onLoss(r.OnLoss); err != nil {
 		return nil, "", err
 	}
-	r.Price, err = s.price(r.Price)
-	if err != nil {
+	if r.Price, err = s.price(r.Price); err != nil {
 		return nil, "", err
 	}
 	setup, err := s.requested(ctx, r, h.Say)
 	if err != nil {
 		return nil, "", err
 	}
-	s.named = r.Policy != "" || r.Stages != 0
-	return s.evaluate(ctx, setup, nil, r.Stages, h)
+	return s.evaluate(ctx, e, setup, r, nil, h)
 }
 
 // requested is the evaluation that is asked for, still without a design.
@@ -127,44 +126,33 @@ func (b *Benchmark) couples(r evaluation.Spec, say func(string)) bool {
 // mostStages is the largest number of stages of an evaluation: each ends at a barrier.
 const mostStages = 12
 
-// evaluate carries out the evaluation of a setup, in so many stages if they are not to be
-// chosen, or returns its result if it is complete. after is the result that it extends, if any.
-func (s *Subject) evaluate(ctx context.Context, setup evaluation.Setup, after *evaluation.Result, stages int, h Host) (result *evaluation.Result, folder string, err error) {
+// evaluate carries out the evaluation of a setup, as it is asked for, or returns its result if
+// it is complete. after is the result that it extends, if any.
+func (s *Subject) evaluate(ctx context.Context, e *equipment, setup evaluation.Setup, asked evaluation.Spec, after *evaluation.Result, h Host) (result *evaluation.Result, folder string, err error) {
 	if len(s.Config.Workers) == 0 {
 		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
 	}
 	folder = setup.Path(s.out())
-	err = s.scoring(h, func(scored scoring) (err error) {
-		if after != nil && scored.rules != after.Rules {
-			return requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %[1]s", setup.Extends.Folder)
-		}
-		if result, err = s.complete(&setup, folder, scored.rules, h); err != nil {
-			return err
-		}
-		if result != nil {
-			s.writePage(folder, h) // a kill may have left none
-			return nil
-		}
-		servers := s.servers
-		if servers == nil {
-			servers = experiment.Servers(s.Config, h.Outside)
-			defer func() { err = errors.Join(err, servers.Close(context.Background())) }()
-		}
-		result, err = s.run(ctx, setup, stages, scored, servers, h)
+	scored, err := e.scored()
+	if err != nil {
+		return nil, folder, err
+	}
+	rules := s.rules(scored)
+	if after != nil && rules != after.Rules {
+		return nil, folder, requestf("answers or scorers have changed since %s: score it again first, speceval evaluate rescore %[1]s", setup.Extends.Folder)
+	}
+	if result, err = s.complete(&setup, folder, rules, h); err != nil {
+		return nil, folder, err
+	}
+	if result != nil {
+		s.writePage(folder, h) // a kill may have left none
+		return result, folder, nil
+	}
+	err = s.within(ctx, e, setup, folder, h, func(settings evaluation.Settings) (err error) {
+		result, err = s.run(ctx, e.servers, settings, asked, h)
 		return err
 	})
 	return result, folder, err
-}
-
-// scoring gives the scorers of the benchmarks to what needs them, with their judges.
-func (s *Subject) scoring(h Host, do func(scoring) error) (err error) {
-	judges := experiment.Judges(s.Config, h.Outside)
-	defer func() { err = errors.Join(err, judges.Close(context.Background())) }()
-	scored, err := s.scorers(h.Outside, judges)
-	if err != nil {
-		return &RequestError{err}
-	}
-	return do(scored)
 }
 
 // writePage writes the page of a complete evaluation, if none is there. A page that cannot be
@@ -251,17 +239,7 @@ func (s *Subject) lock(folder string, h Host) (*dag.Lock, error) {
 }
 
 // run begins an evaluation, or resumes one that is not complete.
-func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, scored scoring, servers *pool.Servers, h Host) (_ *evaluation.Result, err error) {
-	lock, err := s.lock(setup.Path(s.out()), h)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	score, release, err := s.open(ctx, scored)
-	defer release()
-	if err != nil {
-		return nil, err
-	}
+func (s *Subject) run(ctx context.Context, servers *pool.Servers, settings evaluation.Settings, asked evaluation.Spec, h Host) (*evaluation.Result, error) {
 	model := experiment.ServedModel(s.Config, s.model)
 	model.Requires.Foreign, model.Requires.Version = true, "" // any server that speaks OpenAI's protocol
 	model.Requires.Continues, model.Drain = experiment.Continues(s.Config), h.Drain
@@ -270,15 +248,14 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 		return nil, err
 	}
 	defer lease.Release()
-	if err := s.design(ctx, &setup, stages, lease.Places()); err != nil {
+	setup := &settings.Setup
+	if err := s.design(ctx, setup, asked, lease.Places()); err != nil {
 		return nil, err
 	}
 	if err := setup.Check(); err != nil {
 		return nil, &RequestError{err}
 	}
-	settings := s.settings(setup, score, scored.rules, h.Commit)
-	settings.OnLoss = vllm.OnLoss(s.Config.Serving.OnLoss)
-	settings.Servers, settings.Began, settings.Drain = lease, h.Began, h.Drain
+	settings.OnLoss, settings.Servers = vllm.OnLoss(s.Config.Serving.OnLoss), lease
 	settings.Provenance, settings.Notes = measurement.Measured, pool.Notes(lease.Served())
 	if strings.Contains(strings.Join(lease.Versions(), " "), "simulated") {
 		settings.Provenance = measurement.Simulated
@@ -289,9 +266,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 	for _, note := range settings.Notes {
 		h.Warn(note)
 	}
-	settings.Say, settings.Watch = h.Say, h.Watch
-	n := len(setup.TaskIDs)
-	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, n, show.Spending(&setup), show.Stages(&setup)))
+	h.Say(fmt.Sprintf("%s with %s: %d tasks, %s, %s", setup.Benchmark, setup.Model, len(setup.TaskIDs), show.Spending(setup), show.Stages(setup)))
 	if text := show.Floor(setup.Design); text != "" {
 		h.Say(text)
 	}
@@ -307,7 +282,7 @@ func (s *Subject) run(ctx context.Context, setup evaluation.Setup, stages int, s
 
 // design sets the design of an evaluation: the one that it has begun with, or a new one for
 // servers with a number of places. An extension has its own already.
-func (s *Subject) design(ctx context.Context, setup *evaluation.Setup, stages, places int) error {
+func (s *Subject) design(ctx context.Context, setup *evaluation.Setup, asked evaluation.Spec, places int) error {
 	there, err := evaluation.ReadSetup(setup.Path(s.out()))
 	switch {
 	case err == nil:
@@ -319,8 +294,8 @@ func (s *Subject) design(ctx context.Context, setup *evaluation.Setup, stages, p
 		return nil
 	}
 	cells := setup.Design.Cells
-	setup.Design, err = s.designOf(ctx, setup, stages, places)
-	if err == nil && !s.named && gainless(setup) {
+	setup.Design, err = s.designOf(ctx, setup, asked.Stages, places)
+	if err == nil && asked.Policy == "" && asked.Stages == 0 && gainless(setup) {
 		setup.Used, setup.Design = "uniform", alike(setup.Budget)
 	}
 	setup.Design.Cells = cells
@@ -335,25 +310,16 @@ func Rescore(ctx context.Context, cfg *config.Config, name string, benchmarks []
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.scoring(h, func(scored scoring) (err error) {
-		lock, err := s.lock(before.Folder, h)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, lock.Release()) }()
+	e := s.equip(h, s.model)
+	defer e.close(&err)
+	err = s.within(ctx, e, *before.Setup, before.Folder, h, func(settings evaluation.Settings) error {
 		stored, err := evaluation.Open(before.Folder) // another process may have replaced it
 		if err != nil {
 			return err
 		}
-		score, release, err := s.open(ctx, scored)
-		defer release()
-		if err != nil {
-			return err
-		}
-		settings := s.settings(*stored.Setup, score, scored.rules, h.Commit)
-		settings.Folder, settings.Provenance = stored.Folder, stored.Result.Provenance
+		settings.Provenance = stored.Result.Provenance
 		after, err = evaluation.Rescore(ctx, settings, stored, 4*runtime.GOMAXPROCS(0))
-		s.writePage(stored.Folder, h) // of what is there, if it failed
+		s.writePage(before.Folder, h) // of what is there, if it failed
 		return err
 	})
 	return before, after, err

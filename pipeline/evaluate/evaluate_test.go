@@ -119,10 +119,10 @@ func (l *lab) archive(out string) evaluate.Archive {
 func (l *lab) host() evaluate.Host {
 	l.said, l.warned = nil, nil
 	return evaluate.Host{
-		Holder: "pid 2 on beta", Commit: "abc", Began: time.Now(),
-		Say:   func(m string) { l.said = append(l.said, m) },
-		Warn:  func(m string) { l.warned = append(l.warned, m) },
-		Watch: func(p evaluation.Progress) { l.watched = p },
+		Holder: "pid 2 on beta", Warn: func(m string) { l.warned = append(l.warned, m) },
+		Host: evaluation.Host{
+			Commit: "abc", Began: time.Now(), Say: func(m string) { l.said = append(l.said, m) }, Watch: func(p evaluation.Progress) { l.watched = p },
+		},
 	}
 }
 

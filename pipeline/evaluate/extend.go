@@ -15,21 +15,23 @@ import (
 // benchmarks are task files; the evaluation names its own where one is missing. It is a
 // *RequestError if rollouts would now be other ones: prompts, model, sampling or scorers
 // have changed.
-func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (*evaluation.Result, string, error) {
+func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []string, budget int, h Host) (result *evaluation.Result, folder string, err error) {
 	stored, s, err := Archive{cfg, h.Warn}.reopen(name, benchmarks, evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile)
 	if err != nil {
 		return nil, "", err
 	}
-	return s.extend(ctx, stored.Result, stored.Folder, budget, h)
+	e := s.equip(h, s.model)
+	defer e.close(&err)
+	return s.extend(ctx, e, stored.Result, stored.Folder, budget, h)
 }
 
 // extend adds rollouts to an evaluation of the model.
-func (s *Subject) extend(ctx context.Context, r *evaluation.Result, folder string, budget int, h Host) (*evaluation.Result, string, error) {
+func (s *Subject) extend(ctx context.Context, e *equipment, r *evaluation.Result, folder string, budget int, h Host) (*evaluation.Result, string, error) {
 	setup, err := s.extended(r, folder, budget)
 	if err != nil {
 		return nil, "", err
 	}
-	return s.evaluate(ctx, setup, r, 0, h)
+	return s.evaluate(ctx, e, setup, evaluation.Spec{}, r, h)
 }
 
 // extended is an evaluation that adds rollouts to one of the model.

@@ -3,7 +3,6 @@ package evaluate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"speceval/internal/evaluation"
 	"speceval/method/estimate"
-	"speceval/pipeline/experiment"
 )
 
 // Gating is the question whether a model is no worse than a baseline.
@@ -178,11 +176,8 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 		return nil, errOneCluster
 	}
 	h.Warn = once(h.Warn)
-	s.servers = experiment.Servers(s.Config, h.Outside)
-	defer func() {
-		err = errors.Join(err, s.servers.Close(context.Background()))
-		s.servers = nil
-	}()
+	e := s.equip(h, s.model)
+	defer e.close(&err)
 	replicas := 0 // of a worker
 	for _, w := range s.Config.Workers {
 		if w.Launch != "" {
@@ -199,9 +194,9 @@ func (s *Subject) GateLive(ctx context.Context, baseline string, q Gating, r eva
 		if before = result; k == 0 {
 			first := r
 			first.Budget = budget
-			result, folder, err = s.Evaluate(ctx, first, h)
+			result, folder, err = s.begin(ctx, e, first, h)
 		} else {
-			result, folder, err = s.extend(ctx, result, folder, budget, h)
+			result, folder, err = s.extend(ctx, e, result, folder, budget, h)
 		}
 		if err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ import (
 	"speceval/method/design"
 	"speceval/method/ranking"
 	"speceval/method/staged"
-	"speceval/pipeline/experiment"
+	"speceval/pipeline/config"
 )
 
 // Ranking is the question which of several models is the best, or in which order they are.
@@ -37,7 +37,6 @@ type contest struct {
 	subjects []*Subject
 	host     Host
 
-	number  int                  // of the stage, from 0
 	scores  []float64            // of the tasks, in a stage of pairs; nil: each model by what it finds
 	results []*evaluation.Result // of the models so far
 	folders []string
@@ -57,24 +56,17 @@ func (b *Benchmark) Rank(ctx context.Context, q Ranking, r evaluation.Spec, h Ho
 	if err != nil {
 		return nil, err
 	}
-	servers, judges := experiment.Servers(b.Config, c.host.Outside), experiment.Judges(b.Config, c.host.Outside)
-	defer func() {
-		err = errors.Join(err, servers.Close(context.Background()), judges.Close(context.Background()))
-	}()
-	all := *b.Config
-	all.Models = nil
+	var models []config.Model
 	for _, s := range c.subjects {
-		all.Models = append(all.Models, s.model)
+		models = append(models, s.model)
 	}
-	scored, _, err := experiment.ScoreSettings(&all, c.host.Outside, judges, b.files)
-	if err != nil {
-		return nil, &RequestError{err}
-	}
-	for _, s := range c.subjects { // the limits of programs and judges are of the whole machine
-		s.servers, s.scored = servers, &scored
+	e := b.equip(h, models...)
+	defer e.close(&err)
+	if _, err := e.scored(); err != nil {
+		return nil, err
 	}
 	for {
-		if err := c.stage(ctx); err != nil {
+		if err := c.stage(ctx, e); err != nil {
 			return nil, err
 		}
 		if c.stages.Done() {
@@ -141,14 +133,14 @@ func (b *Benchmark) contest(q Ranking, r evaluation.Spec, h Host) (*contest, err
 
 // stage evaluates the models that have rollouts in the stage, side by side. If one fails the
 // others stop.
-func (c *contest) stage(ctx context.Context) error {
+func (c *contest) stage(ctx context.Context, e *equipment) error {
 	var sizes []string
 	for k, n := range c.stages.Sizes() {
 		if c.now[k] = (evaluation.Progress{}); n > 0 {
 			sizes = append(sizes, fmt.Sprintf("%d of %s", n, c.Models[k]))
 		}
 	}
-	c.host.Say(fmt.Sprintf("stage %d, rollouts per task: %s", c.number+1, strings.Join(sizes, ", ")))
+	c.host.Say(fmt.Sprintf("stage %d, rollouts per task: %s", c.stages.Stage()+1, strings.Join(sizes, ", ")))
 	over, stop := context.WithCancel(context.Background())
 	defer stop()
 	go func() {
@@ -168,7 +160,7 @@ func (c *contest) stage(ctx context.Context) error {
 			h := c.host
 			h.Drain, h.Say, h.Watch = over.Done(), func(string) {}, func(p evaluation.Progress) { c.watch(k, p) }
 			h.Warn = func(message string) { c.host.Warn(c.Models[k] + ": " + message) }
-			if c.results[k], c.folders[k], errs[k] = c.evaluate(ctx, k, n, h); errs[k] != nil {
+			if c.results[k], c.folders[k], errs[k] = c.evaluate(ctx, e, k, n, h); errs[k] != nil {
 				stop()
 			}
 		})
@@ -196,12 +188,12 @@ func (c *contest) stage(ctx context.Context) error {
 }
 
 // evaluate carries out a model's part of the stage, n rollouts per task.
-func (c *contest) evaluate(ctx context.Context, k, n int, h Host) (*evaluation.Result, string, error) {
+func (c *contest) evaluate(ctx context.Context, e *equipment, k, n int, h Host) (*evaluation.Result, string, error) {
 	s, before := c.subjects[k], c.results[k]
 	if before == nil {
 		first := c.asked
 		first.Policy, first.Budget = "uniform", n
-		return s.Evaluate(ctx, first, h)
+		return s.begin(ctx, e, first, h)
 	}
 	setup, err := s.extended(before, c.folders[k], before.Budget+n)
 	if err != nil {
@@ -210,7 +202,7 @@ func (c *contest) evaluate(ctx context.Context, k, n int, h Host) (*evaluation.R
 	if setup.Price, err = s.price(c.asked.Price); err != nil {
 		return nil, "", err
 	}
-	if c.number == 1 { // of the name, by which later ones have it
+	if c.stages.Stage() == 1 { // of the name, by which later ones have it
 		setup.Extends.Name = strings.Replace(setup.Extends.Name, "-seed", "-"+c.tag+"-seed", 1)
 	}
 	spent := 1 - c.stages.Rest()[k] // weight, with this stage
@@ -218,7 +210,7 @@ func (c *contest) evaluate(ctx context.Context, k, n int, h Host) (*evaluation.R
 	if there, err := evaluation.ReadSetup(setup.Path(s.out())); err == nil && (there.Design.Weight != setup.Design.Weight || !slices.Equal(there.Design.Scores, setup.Design.Scores)) {
 		return nil, "", requestf("%s has begun by other results of the stages before, which were scored again since: take another --seed", there.FullName())
 	}
-	return s.evaluate(ctx, setup, before, 0, h)
+	return s.evaluate(ctx, e, setup, evaluation.Spec{}, before, h)
 }
 
 // watch shows the progress of all models together.
@@ -238,7 +230,6 @@ func (c *contest) watch(k int, p evaluation.Progress) {
 // decide begins the next stage. Pairs have as many rollouts of both models, of the tasks where
 // their difference varies most.
 func (c *contest) decide() error {
-	c.number++
 	if c.asked.Coupled {
 		d, err := c.subjects[0].Archive.coupled([2]string(c.folders))
 		if err != nil {

@@ -17,12 +17,10 @@ import (
 	"speceval/internal/machine/clock"
 	"speceval/internal/policy/seed"
 	"speceval/internal/scoring/family"
-	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
 	"speceval/pipeline/experiment"
-	"speceval/stages/score"
 )
 
 // Options say which configuration evaluations have.
@@ -124,9 +122,6 @@ func (b *Benchmark) sameTasks(r *evaluation.Result) error {
 type Subject struct {
 	*Benchmark // its configuration has this model alone
 	model      config.Model
-	named      bool            // the policy or its stages were asked for
-	servers    *pool.Servers   // of all its evaluations; nil: each has its own
-	scored     *score.Settings // the same
 }
 
 // With is the benchmark with a model: an id of the configuration, or a name under which servers
@@ -181,20 +176,17 @@ func (s *Subject) setup(seed *uint64) evaluation.Setup {
 	return setup
 }
 
-// settings are the settings of an evaluation, without its servers.
-func (s *Subject) settings(setup evaluation.Setup, score scorer, rules, commit string) evaluation.Settings {
+// settings are the settings of an evaluation, without its servers and scorers.
+func (s *Subject) settings(setup evaluation.Setup, folder string) evaluation.Settings {
 	rollouts := seed.Root(setup.Seed).Child("evaluate").Child(s.tasks.ID)
 	if !setup.Coupled {
 		rollouts = rollouts.Child(s.model.ID)
 	}
 	return evaluation.Settings{
-		Setup: setup, Folder: setup.Path(s.out()), Prior: s.Prior(), Score: score, Rules: rules,
-		Unparted: experiment.Unparted(s.model), Found: family.Found,
+		Setup: setup, Folder: folder, Prior: s.Prior(), Unparted: experiment.Unparted(s.model), Found: family.Found, Clock: clock.Wall{},
 		Corpus: sampler.Corpus{
-			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.Config, s.model),
-			Seed: rollouts,
+			Benchmark: s.tasks.ID, Model: s.model.ID, Tasks: s.tasks.Tasks, Sampling: experiment.Sampling(s.Config, s.model), Seed: rollouts,
 		},
-		Clock: clock.Wall{}, Commit: commit,
 	}
 }
 

@@ -1,22 +1,15 @@
 package evaluate
 
 import (
-	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/evaluation"
 	"speceval/internal/policy"
-	"speceval/internal/servers/pool"
-	"speceval/internal/store/rollout"
 	"speceval/method/staged"
-	"speceval/pipeline/experiment"
-	"speceval/stages/score"
 )
 
 // Suite says which benchmarks are evaluated as one, and what each weighs.
@@ -116,71 +109,6 @@ func (b *Benchmark) join(other *Benchmark, share float64) {
 		b.tasks.Tasks = append(b.tasks.Tasks, t)
 		b.shares = append(b.shares, share/float64(len(other.tasks.Tasks)))
 	}
-}
-
-// scorer scores an answer.
-type scorer = func(context.Context, *rollout.Response) (*rollout.Score, error)
-
-// scoring is how answers are scored.
-type scoring struct {
-	*score.Settings
-	rules string // digest of what verdicts depend on besides the rollouts
-}
-
-// scorers score the benchmarks' tasks, by the rules of the score stage.
-func (s *Subject) scorers(o experiment.Outside, judges *pool.Servers) (scoring, error) {
-	settings := s.scored
-	if settings == nil {
-		own, _, err := experiment.ScoreSettings(s.Config, o, judges, s.files)
-		if err != nil {
-			return scoring{}, err
-		}
-		settings = &own
-	}
-	var text []byte
-	for k, f := range s.files {
-		rules := settings.Rules(f.ID, s.model.ID)
-		text = append(text, settings.Benchmarks[k].Answers.SHA256...)
-		for _, key := range slices.Sorted(maps.Keys(rules)) {
-			text = fmt.Appendf(text, "\n%s=%s", key, rules[key])
-		}
-	}
-	digest := sha256.Sum256(text)
-	return scoring{settings, hex.EncodeToString(digest[:])}, nil
-}
-
-// open opens the scorers of all benchmarks. They must be released, whatever the error.
-func (s *Subject) open(ctx context.Context, by scoring) (scorer, func(), error) {
-	var all []*score.Scorers
-	release := func() {
-		for _, scorers := range all {
-			scorers.Release()
-		}
-	}
-	for _, f := range s.files {
-		scorers, err := by.Open(ctx, f.ID, s.model.ID)
-		if err != nil {
-			return nil, release, fmt.Errorf("answers on %s cannot be scored: %w", f.ID, err)
-		}
-		all = append(all, scorers)
-	}
-	return func(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
-		at, task := 0, int(r.TaskIndex)
-		for task >= len(s.files[at].Tasks) {
-			task -= len(s.files[at].Tasks)
-			at++
-		}
-		v, err := all[at].Score(ctx, task, r.Text, r.FinishReason)
-		if err != nil {
-			return nil, err
-		}
-		t := s.tasks.Tasks[r.TaskIndex]
-		score := &rollout.Score{
-			Benchmark: s.tasks.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: t.ID, Rollout: r.Rollout,
-			Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: all[at].Version(task), Metadata: t.Metadata,
-		}
-		return score, score.Grade(v.Reward)
-	}, release, nil
 }
 
 // again opens the benchmarks of a stored result: those that are named, by files that are
