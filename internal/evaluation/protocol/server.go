@@ -26,7 +26,7 @@ type Server struct {
 	Store *Store // where the evaluation is kept; nil: nowhere
 
 	session *session
-	kept    int // rewards of the result that is in the store; 0: none is
+	kept    *evaluation.Result // in the store
 }
 
 // Reply is the reply to one line, a value that JSON can hold. The error is one after which
@@ -129,23 +129,19 @@ func (s *Server) begin(session *session, notes []string, resumed bool) (any, err
 		case err != nil:
 		case !resumed && begun:
 			resumed = true
-			for _, r := range session.records() { // of what is extended: a kill may have left some out
-				if !s.Store.journal.Has(r.Rollout) {
-					records, err = append(records, r), errors.Join(err, s.Store.journal.Append(r))
-				}
-			}
-			if err != nil {
+			// Of what is extended a kill may have left some out.
+			left := slices.DeleteFunc(session.records(), func(r *record) bool { return s.Store.journal.Has(r.Rollout) })
+			if err = s.Store.keep(left...); err != nil {
 				break
 			}
+			records = append(records, left...)
 			if session, err = begin(there, s.Reference, session.ahead, records); err != nil {
 				err = fmt.Errorf("%s: %w", s.Store.folder, err)
 			}
 		case len(records) > 0:
 			err = Faultf("snapshot", "the state folder has rollouts of this evaluation already: send start, or name another folder")
 		default:
-			for _, r := range session.records() {
-				err = errors.Join(err, s.Store.journal.Append(r))
-			}
+			err = s.Store.keep(session.records()...)
 		}
 		if err != nil {
 			return nil, errors.Join(err, s.Store.Close())
@@ -186,11 +182,9 @@ func (s *Server) next(m *nextMessage) (any, error) {
 		return nil, err
 	}
 	for _, r := range all {
-		if err := s.keep(&record{Rollout: r, State: given}); err != nil {
-			return nil, err
-		}
+		err = errors.Join(err, s.Store.keep(&record{Rollout: r, State: given}))
 	}
-	return Run{"run", all, s.session.control.Stage(), s.session.final(), s.session.done()}, nil
+	return Run{"run", all, s.session.control.Stage(), s.session.final(), s.session.done()}, err
 }
 
 func (s *Server) completed(m *completedMessage) (any, error) {
@@ -205,7 +199,7 @@ func (s *Server) completed(m *completedMessage) (any, error) {
 	wasFinal, wasDone := s.session.final(), s.session.done()
 	released, err := s.session.completed(m.Rollout, *m.Reward, m.Tokens)
 	if err == nil {
-		err = s.keep(&record{m.Rollout, completed, *m.Reward, m.Tokens})
+		err = s.Store.keep(&record{m.Rollout, completed, *m.Reward, m.Tokens})
 	}
 	if err != nil {
 		return nil, err
@@ -231,7 +225,7 @@ func (s *Server) noted(released bool) Noted {
 func (s *Server) failed(m *rolloutMessage) (any, error) {
 	err := s.session.failed(m.Rollout)
 	if err == nil {
-		err = s.keep(&record{Rollout: m.Rollout, State: failed})
+		err = s.Store.keep(&record{Rollout: m.Rollout, State: failed})
 	}
 	return s.noted(false), err
 }
@@ -272,24 +266,16 @@ func (s *Server) snapshot(*typed) (any, error) {
 	return SnapshotReply{"snapshot", s.session.snapshot()}, s.keepResult()
 }
 
-// keep stores a record.
-func (s *Server) keep(r *record) error {
-	if s.Store == nil {
-		return nil
-	}
-	return s.Store.journal.Append(r)
-}
-
 // keepResult stores the result of an evaluation that is complete, unless it is there.
 func (s *Server) keepResult() error {
-	if s.Store == nil || s.session == nil || !s.session.done() || s.kept == s.session.reported {
+	if s.Store == nil || s.session == nil || !s.session.done() {
 		return nil
 	}
 	r, err := s.session.result()
-	if err != nil {
+	if err != nil || r == s.kept {
 		return err
 	}
-	s.kept = s.session.reported
+	s.kept = r
 	err = s.session.setup.Complete(s.Store.folder, r)
 	if err == nil && s.Store.Kept != nil {
 		s.Store.Kept(s.Store.folder)

@@ -28,8 +28,7 @@ type session struct {
 
 	reported    int // rewards
 	speculating bool
-	outcome     *evaluation.Result // of as many rewards
-	outcomeOf   int
+	outcome     *evaluation.Result // of them; nil: not made yet
 }
 
 // entry is where a rollout stands.
@@ -229,7 +228,7 @@ func (s *session) completed(r Rollout, reward float64, tokens int64) (released b
 		return false, Faultf("tokens", "%d: want 0 or more", tokens)
 	}
 	e.state, e.reward, e.tokens = completed, reward, tokens
-	s.reported++
+	s.reported, s.outcome = s.reported+1, nil
 	if !e.submitted { // in flight since before the session was restored
 		s.early++
 		stage := s.control.Stage()
@@ -304,7 +303,7 @@ func (s *session) counts(task, number int) bool {
 
 // result is the result of the evaluation, once it is done.
 func (s *session) result() (*evaluation.Result, error) {
-	if s.outcome != nil && s.outcomeOf == s.reported {
+	if s.outcome != nil {
 		return s.outcome, nil
 	}
 	r, err := s.setup.Outcome(s.control, s.reference, func(task, rollout int) float64 { return s.tasks[task][rollout].reward })
@@ -312,7 +311,7 @@ func (s *session) result() (*evaluation.Result, error) {
 		return nil, err
 	}
 	s.spent(r)
-	s.outcome, s.outcomeOf = r, s.reported
+	s.outcome = r
 	return r, nil
 }
 

@@ -71,6 +71,16 @@ func (s *Store) open(setup *evaluation.Setup) (there *evaluation.Setup, all []*r
 	return there, all, begun, nil
 }
 
+// keep stores records; without a store it does nothing.
+func (s *Store) keep(all ...*record) (err error) {
+	if s != nil {
+		for _, r := range all {
+			err = errors.Join(err, s.journal.Append(r))
+		}
+	}
+	return err
+}
+
 func journalIn(folder string) string { return filepath.Join(folder, "rollouts"+journal.Suffix) }
 
 // Reported counts the rollouts of the evaluation of a setup in a folder that have been reported so
