@@ -1,11 +1,11 @@
 package evaluate
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -102,17 +102,14 @@ func (archive Archive) Allocate(p Source, known evaluation.Spec) (*Allocated, er
 		a.Tasks = append(a.Tasks, share)
 	}
 	a.Levels = []Level{}
+	levels := make(map[int][]string)
 	for _, t := range a.Tasks {
-		if t.Next == 0 {
-			continue
-		}
-		at := slices.IndexFunc(a.Levels, func(l Level) bool { return l.Repeats == t.Next })
-		if at < 0 {
-			at, a.Levels = len(a.Levels), append(a.Levels, Level{Repeats: t.Next})
-		}
-		a.Levels[at].IDs = append(a.Levels[at].IDs, t.ID)
+		levels[t.Next] = append(levels[t.Next], t.ID)
 	}
-	slices.SortFunc(a.Levels, func(a, b Level) int { return cmp.Compare(b.Repeats, a.Repeats) })
+	delete(levels, 0)
+	for _, repeats := range slices.Backward(slices.Sorted(maps.Keys(levels))) {
+		a.Levels = append(a.Levels, Level{repeats, levels[repeats]})
+	}
 	return a, nil
 }
 
@@ -184,27 +181,24 @@ func (a *Allocated) With(more Source) (*Combined, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := make(map[string]int, len(counts))
+	given := make(map[string]estimate.Stage, len(counts))
 	for i, id := range more.IDs {
-		if _, there := at[id]; there {
+		if _, there := given[id]; there {
 			return nil, requestf("the further rollouts have task %s twice: add its counts up", id)
 		}
-		at[id] = i
+		given[id] = counts[i]
 	}
 	stages := make([][]estimate.Stage, len(a.Tasks))
 	for i, t := range a.Tasks {
-		first, second := a.counts[i], estimate.Stage{}
-		if k, there := at[t.ID]; there {
-			second = counts[k]
-			delete(at, t.ID)
-		}
+		first, second := a.counts[i], given[t.ID]
 		if second.Rollouts != t.Next {
 			return nil, requestf("task %s has %d further rollouts, and was to get %d: the mean is unbiased with exactly those", t.ID, second.Rollouts, t.Next)
 		}
+		delete(given, t.ID)
 		first.Weight, second.Weight = a.Weight, 1-a.Weight
 		stages[i] = []estimate.Stage{first, second}
 	}
-	for id := range at {
+	for id := range given {
 		return nil, requestf("task %s is none of those that got something", id)
 	}
 	r, err := a.known.Of(stages, a.subject.Prior())

@@ -6,6 +6,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,14 +185,11 @@ func WritePage(folder string, prompt func(task int) string) error {
 // onLoss puts a rule for answers that are lost in the place of the configured one,
 // unless it is "".
 func (s *Subject) onLoss(rule string) error {
-	switch vllm.OnLoss(rule) {
-	case "":
-		return nil
-	case vllm.Continue, vllm.AskAgain, vllm.Refuse:
-		s.Config.Serving.OnLoss = rule // of this subject alone
-		return nil
+	if all := []vllm.OnLoss{"", vllm.Continue, vllm.AskAgain, vllm.Refuse}; !slices.Contains(all, vllm.OnLoss(rule)) {
+		return requestf("--on-loss %q: want one of %s, %s, %s", rule, all[1], all[2], all[3])
 	}
-	return requestf("--on-loss %q: want one of %s, %s, %s", rule, vllm.Continue, vllm.AskAgain, vllm.Refuse)
+	s.Config.Serving.OnLoss = cmp.Or(rule, s.Config.Serving.OnLoss) // of this subject alone
+	return nil
 }
 
 // complete is the result of an evaluation that is complete; nil if it is not.

@@ -32,31 +32,30 @@ func (a Archive) OpenSuite(s Suite) (*Benchmark, error) {
 	if len(s.Names) <= 1 {
 		return a.OpenBenchmark(strings.Join(s.Names, ""))
 	}
-	var all []*Benchmark
-	var weights []float64
+	suite := &Benchmark{Archive: a}
+	var ids []string
 	total := 0.0
 	for k, name := range s.Names {
-		w := 1.0
-		if len(s.Weights) > 0 {
-			w = s.Weights[k]
-		}
 		b, err := a.OpenBenchmark(name)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(all, func(other *Benchmark) bool { return other.tasks.ID == b.tasks.ID }) {
+		if slices.Contains(ids, b.tasks.ID) {
 			return nil, requestf("benchmark %s is there twice", b.tasks.ID)
 		}
+		weight := 1.0
 		if s.Micro {
-			w = float64(len(b.tasks.Tasks))
+			weight = float64(len(b.tasks.Tasks))
+		} else if len(s.Weights) > 0 {
+			weight = s.Weights[k]
 		}
-		all, weights, total = append(all, b), append(weights, w), total+w
+		suite.join(b, weight)
+		ids, total = append(ids, b.tasks.ID), total+weight
 	}
-	suite := &Benchmark{Archive: a}
-	var ids []string
-	for k, b := range all {
-		suite.join(b, weights[k]/total)
-		ids = append(ids, b.tasks.ID)
+	for k := range suite.parts {
+		p := &suite.parts[k]
+		p.Weight /= total
+		suite.shares = append(suite.shares, slices.Repeat([]float64{p.Weight / float64(p.Tasks)}, p.Tasks)...)
 	}
 	if suite.tasks.ID = strings.Join(ids, "+"); len(suite.tasks.ID) > longestID {
 		digest := sha256.Sum256([]byte(suite.tasks.ID))
@@ -94,10 +93,10 @@ func (b *Benchmark) floors(setup *evaluation.Setup, given *float64) error {
 	return nil
 }
 
-// join adds a benchmark with its share in the mean. Its tasks are named by it.
-func (b *Benchmark) join(other *Benchmark, share float64) {
+// join adds a benchmark. Its tasks are named by it.
+func (b *Benchmark) join(other *Benchmark, weight float64) {
 	b.parts = append(b.parts, evaluation.Part{
-		Benchmark: other.tasks.ID, Weight: share, First: len(b.tasks.Tasks), Tasks: len(other.tasks.Tasks),
+		Benchmark: other.tasks.ID, Weight: weight, First: len(b.tasks.Tasks), Tasks: len(other.tasks.Tasks),
 	})
 	b.files = append(b.files, other.tasks)
 	b.tasks.Path = strings.TrimPrefix(b.tasks.Path+", "+other.tasks.Path, ", ")
@@ -107,7 +106,6 @@ func (b *Benchmark) join(other *Benchmark, share float64) {
 			t.Cluster = t.Benchmark + "/" + t.Cluster
 		}
 		b.tasks.Tasks = append(b.tasks.Tasks, t)
-		b.shares = append(b.shares, share/float64(len(other.tasks.Tasks)))
 	}
 }
 

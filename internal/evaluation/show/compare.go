@@ -187,7 +187,7 @@ type tier struct {
 	Bars   []bar
 }
 
-// compared is a task with the pass rates of all, or with the difference of two.
+// compared is a task with the pass rates of all, and the difference of two.
 type compared struct {
 	bar
 	Rates []string
@@ -272,18 +272,15 @@ func (v *comparisonPage) tasks(c *Comparison) error {
 		y := b.Rows[i]
 		d, e := x.Mean-y.Mean, 1.96*math.Hypot(taskError(x), taskError(y))
 		differences[i] = interval{d, max(-1, d-e), min(1, d+e)}
-		t := compared{bar: newBar(differences[i], -1, 1), spread: math.Abs(d)}
+		t, low, high := compared{bar: newBar(differences[i], -1, 1)}, 1.0, 0.0
 		t.Name, t.Shown = bounded(x.ID, mostName, false), fmt.Sprintf("%+.3f ± %.3f", d, e/1.96)
 		t.Count = fmt.Sprintf("%d, %d", x.Rollouts(), y.Rollouts())
-		if c.Pair == nil {
-			low, high := 1.0, 0.0
-			for _, r := range c.Results {
-				row := r.Rows[i]
-				low, high = min(low, row.Mean), max(high, row.Mean)
-				t.Rates = append(t.Rates, fmt.Sprintf("%.3f", row.Mean))
-			}
-			t.spread = high - low
+		for _, r := range c.Results {
+			mean := r.Rows[i].Mean
+			low, high = min(low, mean), max(high, mean)
+			t.Rates = append(t.Rates, fmt.Sprintf("%.3f", mean))
 		}
+		t.spread = high - low
 		all[i] = t
 	}
 	slices.SortStableFunc(all, func(a, b compared) int { return cmp.Compare(b.spread, a.spread) })
