@@ -523,7 +523,7 @@ func TestProgressIsTold(t *testing.T) {
 		t.Errorf("%d tokens and %v dollars at the end, the result has %d and %v", last.Tokens, last.Dollars, all, r.Cost.Dollars)
 	}
 	for i, row := range r.Rows {
-		all := evaluation.Sum(row.Stages)
+		all := estimate.Sum(row.Stages)
 		n, rewards := all.Rollouts, all.Rewards
 		if got := last.Tasks[i]; got.Selected != n || got.Scored < n || got.Scored == n && got.Rewards != rewards {
 			t.Errorf("%s is %+v, the result has %v of %d", row.ID, got, rewards, n)

@@ -60,7 +60,7 @@ func (r *Result) known(s *Setup) error {
 	}
 	rollouts, passes := make([]int, r.Tasks), make([]int, r.Tasks)
 	for i, t := range r.Rows {
-		all := Sum(t.Stages)
+		all := estimate.Sum(t.Stages)
 		rollouts[i], passes[i] = all.Rollouts, int(math.Round(all.Rewards))
 	}
 	posterior := priors[0].Posterior()
@@ -209,16 +209,10 @@ func Extending(r *Result, folder string) *Extends {
 
 // past is the evaluation as the controller takes it.
 func (x *Extends) past() *controller.Past {
-	p := &controller.Past{Past: staged.Past{Means: make([]float64, len(x.Stages)), Shrinkage: make([]float64, len(x.Stages))}}
-	for i, stages := range x.Stages {
-		for _, s := range stages {
-			if s.Rollouts > 0 {
-				n := float64(s.Rollouts)
-				p.Means[i] += s.Weight * s.Rewards / n
-				p.Shrinkage[i] += s.Weight * s.Weight / n
-			}
-		}
-		all := Sum(stages)
+	p := new(controller.Past)
+	for _, stages := range x.Stages {
+		t, all := estimate.Task{Stages: stages}, estimate.Sum(stages)
+		p.Means, p.Shrinkage = append(p.Means, t.Value()), append(p.Shrinkage, t.Shrinkage())
 		p.Counts = append(p.Counts, controller.Count{Rollouts: all.Rollouts, Rewards: all.Rewards, Squares: all.Squares})
 	}
 	return p
@@ -239,5 +233,5 @@ func (x *Extends) Rollouts(task int) int {
 	if x == nil {
 		return 0
 	}
-	return Sum(x.Stages[task]).Rollouts
+	return estimate.Sum(x.Stages[task]).Rollouts
 }

@@ -7,6 +7,7 @@ import (
 	"speceval/internal/servers/router"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/rollout"
+	"speceval/method/estimate"
 )
 
 // Losses are the rollouts that count whose answers were lost while they came in: a
@@ -151,18 +152,11 @@ func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 // lose sets what was lost of the rollouts that count, which are numbered stage by stage.
 func (r *Result) lose(lost map[rolloutKey]fate, rewards map[rollout.ID]float64) {
 	r.Losses = Losses{}
-	shares := 0.0
-	for _, t := range r.Rows {
-		shares += t.Share
-	}
+	shares, sum := estimate.Shares(r.Counted())
 	for i := range r.Rows {
 		t, n := &r.Rows[i], int32(0)
-		share := 1 / float64(len(r.Rows))
-		if shares > 0 {
-			share = t.Share / shares
-		}
 		for _, stage := range t.Stages {
-			weight := share * stage.Weight / float64(stage.Rollouts)
+			weight := shares[i] / sum * stage.Weight / float64(stage.Rollouts)
 			for range stage.Rollouts {
 				f := lost[rolloutKey{t.ID, n}]
 				if f.continued {

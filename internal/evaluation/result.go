@@ -103,7 +103,7 @@ func (t *Task) Rollouts() int { return int(t.Pilots + t.Continuations) }
 // Graded reports whether a reward that counts is neither 0 nor 1.
 func Graded(rows []Task) bool {
 	return slices.ContainsFunc(rows, func(t Task) bool {
-		return Sum(t.Stages).Rewards != float64(t.PilotPasses+t.ContinuationPasses)
+		return estimate.Sum(t.Stages).Rewards != float64(t.PilotPasses+t.ContinuationPasses)
 	})
 }
 
@@ -133,7 +133,7 @@ func parseResult(text []byte, path string) (*Result, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	for i, t := range r.Rows {
-		if n := Sum(t.Stages).Rollouts; n != t.Rollouts() || len(t.Stages) == 0 || t.Pilots < 0 || t.Continuations < 0 || int(t.Index) != i {
+		if n := estimate.Sum(t.Stages).Rollouts; n != t.Rollouts() || len(t.Stages) == 0 || t.Pilots < 0 || t.Continuations < 0 || int(t.Index) != i {
 			return nil, fmt.Errorf("%s: task %s at %d has the index %d and %d rollouts in its stages, %d + %d in all", path, t.ID, i, t.Index, n, t.Pilots, t.Continuations)
 		}
 	}
@@ -151,7 +151,8 @@ func (r *Result) Counted() []estimate.Task {
 
 // estimate sets what follows from the tasks' counts.
 func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
-	m, err := s.estimate(prior, r.Counted())
+	counted := r.Counted()
+	m, err := s.estimate(prior, counted)
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
 	r.Uniform = Equivalent{m.Uniform.Value, int(math.Ceil(m.Uniform.Value*float64(r.Tasks) - 1e-6)), [2]float64{m.Uniform.Low, m.Uniform.High}}
 	for k := range r.Suite {
 		p := &r.Suite[k]
-		part, err := s.estimate(prior, r.Counted()[p.First:p.First+p.Tasks], *p)
+		part, err := s.estimate(prior, counted[p.First:p.First+p.Tasks], *p)
 		if err != nil {
 			return err
 		}
@@ -173,10 +174,7 @@ func (r *Result) estimate(s *Setup, prior *neyman.Prior) error {
 	}
 	for i := range r.Rows {
 		t := &r.Rows[i]
-		t.Mean, t.Variance, t.Estimate, t.Shrinkage = m.Tasks[i].Mean, m.Tasks[i].Variance, m.Tasks[i].Value, 0
-		for _, s := range t.Stages {
-			t.Shrinkage += s.Weight * s.Weight / float64(s.Rollouts)
-		}
+		t.Mean, t.Variance, t.Estimate, t.Shrinkage = m.Tasks[i].Mean, m.Tasks[i].Variance, m.Tasks[i].Value, counted[i].Shrinkage()
 	}
 	return nil
 }
@@ -315,14 +313,6 @@ func (s *Setup) row(seen []controller.Stage, task int) Task {
 func (s *Setup) rounds(n int) []controller.Stage {
 	all := len(s.TaskIDs)
 	return []controller.Stage{{Sizes: slices.Repeat([]int{n}, all), Weights: slices.Repeat([]float64{1}, all)}}
-}
-
-// Sum is the rollouts of all stages of a task, without a weight.
-func Sum(stages []estimate.Stage) (all estimate.Stage) {
-	for _, s := range stages {
-		all.Rollouts, all.Rewards, all.Squares, all.Third = all.Rollouts+s.Rollouts, all.Rewards+s.Rewards, all.Squares+s.Squares, all.Third+s.Third
-	}
-	return all
 }
 
 // take counts the reward of a selected rollout. Those of a task are numbered stage by

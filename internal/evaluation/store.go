@@ -17,6 +17,7 @@ import (
 	"speceval/internal/store/journal"
 	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
+	"speceval/method/estimate"
 )
 
 // verdict is a score with what it depends on besides the answer.
@@ -140,7 +141,7 @@ func (s *Settings) scored(r *Result, scores []*rollout.Score) []part {
 	}
 	tasks := make([]row, len(r.Rows))
 	for i, t := range r.Rows {
-		tasks[i] = row{t, Sum(t.Stages).Rewards}
+		tasks[i] = row{t, estimate.Sum(t.Stages).Rewards}
 	}
 	all := func(yield func(*rollout.Score, error) bool) {
 		for _, v := range scores {

@@ -72,7 +72,7 @@ func (v *variances) grade(posteriors []neyman.Mixture, tasks []Task, shares []fl
 	var cubes [2]float64
 	for i, t := range tasks {
 		s := t.spread()
-		mean += shares[i] / sum * t.value()
+		mean += shares[i] / sum * t.Value()
 		squares += s.squares
 		passes += s.free * g.variances[i]
 		cubes[0] -= s.least
@@ -91,7 +91,7 @@ func (v *variances) grade(posteriors []neyman.Mixture, tasks []Task, shares []fl
 	for i, t := range tasks {
 		s, share := t.spread(), shares[i]/sum
 		g.variances[i] = (trust*dispersion*g.variances[i] + s.squares) / (trust + s.free)
-		part := share * share * t.shrinkage() * g.variances[i]
+		part := share * share * t.Shrinkage() * g.variances[i]
 		v.expected += part
 		v.single += share * share * g.variances[i]
 		third += share * share * share * t.cubic() * g.variances[i]

@@ -118,7 +118,8 @@ func Of(prior *neyman.Prior, tasks []Task, known ...*informed.Prior) (Mean, erro
 		if err := t.check(); err != nil {
 			return Mean{}, fmt.Errorf("task %d: %w", i, err)
 		}
-		observed[i], rewards[i] = t.pooled()
+		all := Sum(t.Stages)
+		observed[i], rewards[i] = all.Rollouts, min(all.Rewards, float64(all.Rollouts))
 	}
 	update, err := prior.Update(observed, rewards)
 	if err != nil {
@@ -139,11 +140,11 @@ func Of(prior *neyman.Prior, tasks []Task, known ...*informed.Prior) (Mean, erro
 			after = append(after, p.Mixture())
 		}
 	}
-	shares, n := shares(tasks)
+	shares, n := Shares(tasks)
 	variances, value := newVariances(after, tasks, shares, n), 0.0
 	m := Mean{StandardError: math.Sqrt(variances.own()), Uniform: variances.equivalent()}
 	for i, t := range tasks {
-		of := Moments{Value: t.value()}
+		of := Moments{Value: t.Value()}
 		of.Mean, of.Variance = update.Moments(i)
 		if g := variances.graded; g != nil {
 			of.Variance = g.variances[i]
@@ -231,8 +232,8 @@ func (s Stage) check() error {
 	return nil
 }
 
-// value is the task's stages with their weights, Σ c·X (paper, Eq. 3, for two).
-func (t Task) value() float64 {
+// Value is the task's stages with their weights, Σ c·X (paper, Eq. 3, for two).
+func (t Task) Value() float64 {
 	sum := 0.0
 	for _, s := range t.Stages {
 		if s.Weight > 0 {
@@ -242,8 +243,8 @@ func (t Task) value() float64 {
 	return sum
 }
 
-// shrinkage is the variance of value, of a rollout that has the variance 1: Σ c²/n.
-func (t Task) shrinkage() float64 {
+// Shrinkage is the variance of Value, of a rollout that has the variance 1: Σ c²/n.
+func (t Task) Shrinkage() float64 {
 	sum := 0.0
 	for _, s := range t.Stages {
 		if s.Weight > 0 {
@@ -253,17 +254,16 @@ func (t Task) shrinkage() float64 {
 	return sum
 }
 
-// pooled is all rollouts of the task with the sum of their rewards.
-func (t Task) pooled() (rollouts int, rewards float64) {
-	for _, s := range t.Stages {
-		rollouts += s.Rollouts
-		rewards += s.Rewards
+// Sum is the rollouts of all stages of a task, without a weight.
+func Sum(stages []Stage) (all Stage) {
+	for _, s := range stages {
+		all.Rollouts, all.Rewards, all.Squares, all.Third = all.Rollouts+s.Rollouts, all.Rewards+s.Rewards, all.Squares+s.Squares, all.Third+s.Third
 	}
-	return rollouts, min(rewards, float64(rollouts))
+	return all
 }
 
-// shares are the weights of the tasks in the mean, and their sum.
-func shares(tasks []Task) (all []float64, sum float64) {
+// Shares are the weights of the tasks in the mean, and their sum.
+func Shares(tasks []Task) (all []float64, sum float64) {
 	for _, t := range tasks {
 		all = append(all, t.Share)
 		sum += t.Share
@@ -300,7 +300,7 @@ func newVariances(posteriors []neyman.Mixture, tasks []Task, shares []float64, s
 	var v variances
 	for i, t := range tasks {
 		share := shares[i] / sum
-		mean.P[i], own.V[i], single.V[i] = share, share*share*t.shrinkage(), share*share
+		mean.P[i], own.V[i], single.V[i] = share, share*share*t.Shrinkage(), share*share
 		v.within.add(t.within(), share)
 	}
 	var c [3][3]float64 // covariances of the three

@@ -84,14 +84,14 @@ func DifferenceOf(prior *neyman.Prior, pairs []Pairs) (Difference, error) {
 	if err != nil {
 		return Difference{}, err
 	}
-	shares, sum := shares(parts[0])
+	shares, sum := Shares(parts[0])
 	d, both := Difference{}, 0.0
 	var seen [3]float64 // variances by the samples: of both models, and of the difference
 	for i, p := range pairs {
 		share := shares[i] / sum
 		up, down := ahead.Tasks[i], behind.Tasks[i]
 		d.Variances = append(d.Variances, up.Variance+down.Variance+2*up.Mean*down.Mean)
-		both += 2 * share * share * p.First.shrinkage() * up.Mean * down.Mean
+		both += 2 * share * share * p.First.Shrinkage() * up.Mean * down.Mean
 		for at, t := range [3]Task{p.First, p.Second, p.halves()} {
 			seen[at] += share * share * t.within().own
 		}

@@ -116,7 +116,7 @@ func (q Question) Of(prior *neyman.Prior, tasks []Task) (Bounded, error) {
 	}
 	population := newPopulation(classes)
 	var value, expected, variance, suggested float64
-	shares, all := shares(tasks)
+	shares, all := Shares(tasks)
 	for i, p := range paths {
 		powers := update.Powers(i, 2*q.K)
 		own, mean := p.value, powers[q.K]

@@ -67,9 +67,9 @@ func TestSampledVariancesAreUnbiased(t *testing.T) {
 						w := task.within()
 						total += p
 						own, single = own+p*w.own, single+p*w.single
-						want += p * v * task.shrinkage()
-						value += p * task.value()
-						square += p * task.value() * task.value()
+						want += p * v * task.Shrinkage()
+						value += p * task.Value()
+						square += p * task.Value() * task.Value()
 					})
 				})
 			})
@@ -101,7 +101,8 @@ func TestTheLargerVarianceCounts(t *testing.T) {
 		t.Helper()
 		observed, rewards := make([]int, len(tasks)), make([]float64, len(tasks))
 		for i, task := range tasks {
-			observed[i], rewards[i] = task.pooled()
+			all := Sum(task.Stages)
+			observed[i], rewards[i] = all.Rollouts, min(all.Rewards, float64(all.Rollouts))
 		}
 		update, err := prior.Update(observed, rewards)
 		if err != nil {
@@ -111,7 +112,7 @@ func TestTheLargerVarianceCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shares, sum := shares(tasks)
+		shares, sum := Shares(tasks)
 		return m, newVariances([]neyman.Mixture{update.Mixture()}, tasks, shares, sum)
 	}
 	var alike, unlike []Task

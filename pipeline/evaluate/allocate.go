@@ -24,7 +24,7 @@ func countsOf(s Source) (counts []estimate.Stage, all, fewest int, err error) {
 		if s.Allocated || len(stages) > 1 {
 			return nil, 0, 0, requestf("%s: its rollouts come from an allocation, so that their plain means are biased: extend that evaluation, or name it with --prior", s.Name)
 		}
-		own := evaluation.Sum(stages)
+		own := estimate.Sum(stages)
 		counts, all, fewest = append(counts, own), all+own.Rollouts, min(fewest, own.Rollouts)
 	}
 	return counts, all, fewest, nil

@@ -71,7 +71,7 @@ func TestAnAllocationIsSpentWholeAndUnbiased(t *testing.T) {
 		want := 0.0
 		for i := range chances {
 			rate := func(s Source) float64 {
-				return evaluation.Sum(s.Stages[i]).Rewards / float64(evaluation.Sum(s.Stages[i]).Rollouts)
+				return estimate.Sum(s.Stages[i]).Rewards / float64(estimate.Sum(s.Stages[i]).Rollouts)
 			}
 			want += (a.Weight*rate(first) + (1-a.Weight)*rate(second)) / float64(len(chances))
 		}
@@ -143,7 +143,7 @@ func TestCountsOfAllForms(t *testing.T) {
 	bare := file("bare.csv", "task_id;pass_count;tested_k\nx; 1;2.0\ny;0;0\n;;\n")
 	archive := Archive{Config: outside(t).Config}
 	c, err := archive.Counts(bare, "", "", "")
-	if err != nil || len(c.IDs) != 2 || evaluation.Sum(c.Stages[0]) != estimate.Binary(2, 1, 0) || evaluation.Sum(c.Stages[1]).Rollouts != 0 {
+	if err != nil || len(c.IDs) != 2 || estimate.Sum(c.Stages[0]) != estimate.Binary(2, 1, 0) || estimate.Sum(c.Stages[1]).Rollouts != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	// A table names neither, so that names which choose among profiles leave it as it is.
@@ -163,7 +163,7 @@ func TestCountsOfAllForms(t *testing.T) {
 	if _, err := archive.Counts(two, "", "", ""); err == nil || !strings.Contains(err.Error(), "--model") {
 		t.Errorf("two profiles: %v", err)
 	}
-	if c, err := archive.Counts(two, "", "", "n"); err != nil || c.Model != "n" || evaluation.Sum(c.Stages[1]).Rollouts != 3 {
+	if c, err := archive.Counts(two, "", "", "n"); err != nil || c.Model != "n" || estimate.Sum(c.Stages[1]).Rollouts != 3 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, text := range []string{"x,3,2", "x,1.5,2", "x,-1,2", "x,a,2", "x,1,-2"} {
@@ -223,7 +223,7 @@ func TestSourcesOfAllForms(t *testing.T) {
 		if err == nil && len(all) == 1 {
 			n, rewards := 0, 0.0
 			for i := range all[0].IDs {
-				n, rewards = n+evaluation.Sum(all[0].Stages[i]).Rollouts, rewards+evaluation.Sum(all[0].Stages[i]).Rewards
+				n, rewards = n+estimate.Sum(all[0].Stages[i]).Rollouts, rewards+estimate.Sum(all[0].Stages[i]).Rewards
 			}
 			text = fmt.Sprintf("%s: %d tasks, %d rollouts, rewards %g", all[0].Name, len(all[0].IDs), n, rewards)
 			if all[0].Allocated {

@@ -77,7 +77,7 @@ func (b *Benchmark) donor(s Source, model string) evaluation.Donor {
 		if !there {
 			continue
 		}
-		set(d.Counts, task, evaluation.Sum(s.Stages[i]))
+		set(d.Counts, task, estimate.Sum(s.Stages[i]))
 		for k, stage := range s.Stages[i] {
 			graded = graded || stage.Squares != stage.Rewards
 			switch k {

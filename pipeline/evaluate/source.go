@@ -122,7 +122,7 @@ func (a Archive) resultOf(s Source) (*evaluation.Result, error) {
 	}
 	setup, stages := evaluation.Setup{Head: evaluation.Head{Benchmark: s.Benchmark, Model: s.Model, Policy: "uniform"}, TaskIDs: s.IDs}, make([][]estimate.Stage, len(s.IDs))
 	for i := range stages {
-		all := evaluation.Sum(s.Stages[i])
+		all := estimate.Sum(s.Stages[i])
 		all.Weight = 1
 		stages[i] = []estimate.Stage{all}
 	}

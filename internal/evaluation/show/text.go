@@ -13,6 +13,7 @@ import (
 	"speceval/internal/servers/ending"
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/table"
+	"speceval/method/estimate"
 )
 
 // fewTasks is how many tasks are shown unless all are asked for.
@@ -215,7 +216,7 @@ func tasksTable(r *evaluation.Result, all bool) table.Grid {
 		g.Notes[0] = "Means are posterior ones, which lean to those of the other tasks; ± is at most the standard deviation of a rollout over the root of their number, that of rewards of 0 and 1."
 	}
 	for _, row := range rows {
-		all := evaluation.Sum(row.Stages)
+		all := estimate.Sum(row.Stages)
 		g.Add(row.ID, fmt.Sprint(all.Rollouts), fmt.Sprintf(earned, all.Rewards), fmt.Sprintf("%.3f", row.Mean), fmt.Sprintf("%.3f", taskError(row)))
 	}
 	return g
