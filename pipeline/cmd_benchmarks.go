@@ -8,14 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/benchmark/hub"
 	"speceval/internal/benchmark/upstream"
-	"speceval/internal/scoring"
 	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/config"
@@ -173,11 +171,8 @@ func (s *session) showTask(t benchmark.Task) {
 		right = fmt.Sprintf(", and %q is right", t.Answer)
 	}
 	fmt.Fprintf(s.stdout, "\nTask %s will be asked so%s:\n", display.EscapedLine(t.ID), right)
-	turns := slices.Concat([]scoring.Turn{{Role: "system", Content: t.SystemPrompt}}, t.History, []scoring.Turn{{Role: "user", Content: t.UserPrompt}})
-	for _, turn := range turns {
-		if turn.Content != "" {
-			fmt.Fprintf(s.stdout, "\n[%s]\n%s\n", turn.Role, turn.Content)
-		}
+	for _, turn := range t.Turns() {
+		fmt.Fprintf(s.stdout, "\n[%s]\n%s\n", turn.Role, turn.Content)
 	}
 	if t.Metadata != "" {
 		fmt.Fprintf(s.stdout, "\nKept with its rollouts and scores: %s\n", t.Metadata)

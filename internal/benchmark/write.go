@@ -82,13 +82,9 @@ func asked(t Task) *record {
 		r.SystemPrompt = new(orNone(t.SystemPrompt))
 		return r
 	}
-	if t.SystemPrompt != "" {
-		r.Messages = append(r.Messages, message{"system", content(t.SystemPrompt)})
-	}
-	for _, turn := range t.History {
+	for _, turn := range t.Turns() {
 		r.Messages = append(r.Messages, message{turn.Role, content(turn.Content)})
 	}
-	r.Messages = append(r.Messages, message{"user", content(t.UserPrompt)})
 	return r
 }
 

@@ -1,5 +1,7 @@
 package scoring
 
+import "slices"
+
 // Task is one problem of a benchmark, ready to be asked and scored.
 type Task struct {
 	Benchmark string // id of its benchmark
@@ -24,9 +26,15 @@ type Task struct {
 	Metadata string // what else its file says, a JSON object; "" for nothing
 }
 
-// Turn is an earlier turn of a chat.
+// Turns are all turns of the chat in which the task is asked, none where nothing is known of it.
+func (t Task) Turns() []Turn {
+	all := slices.Concat([]Turn{{"system", t.SystemPrompt}}, t.History, []Turn{{"user", t.UserPrompt}})
+	return slices.DeleteFunc(all, func(turn Turn) bool { return turn.Content == "" })
+}
+
+// Turn is a turn of a chat.
 type Turn struct {
-	Role    string `json:"role"` // user or assistant
+	Role    string `json:"role"` // user or assistant, or system before all others
 	Content string `json:"content"`
 }
 

@@ -155,14 +155,8 @@ func (e *Evaluation) inspectSummary(a evaluation.Answer) object {
 
 // messages are the turns that were asked, none where the task is not known.
 func messages(task benchmark.Task) (all []object) {
-	if task.SystemPrompt != "" {
-		all = append(all, object{"role": "system", "content": task.SystemPrompt})
-	}
-	for _, turn := range task.History {
+	for _, turn := range task.Turns() {
 		all = append(all, object{"role": turn.Role, "content": turn.Content})
-	}
-	if task.UserPrompt != "" {
-		all = append(all, object{"role": "user", "content": task.UserPrompt})
 	}
 	return all
 }
