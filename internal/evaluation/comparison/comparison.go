@@ -24,20 +24,11 @@ type File struct {
 // Comparison is two files of profiles side by side, as compare --json prints it. Pairs are of the
 // first file and of the second.
 type Comparison struct {
-	Files       [2]string   `json:"files"`
-	Agree       bool        `json:"agree"`
-	FalseAlarms float64     `json:"false_alarm_rate"` // of the whole comparison
-	Profiles    []Profile   `json:"profiles"`         // of both, in the order of the first
-	Only        [2][]string `json:"only_in"`          // names of the profiles that the other lacks
-}
-
-// Profile is one profile in both files.
-type Profile struct {
-	Agree     bool   `json:"agree"`
-	Verdict   string `json:"verdict"` // whether they agree, and on what not
-	NTasks    int    `json:"n_tasks"`
-	Differing int    `json:"differing"` // tasks
-	profile.Comparison
+	Files       [2]string            `json:"files"`
+	Agree       bool                 `json:"agree"`
+	FalseAlarms float64              `json:"false_alarm_rate"` // of the whole comparison
+	Profiles    []profile.Comparison `json:"profiles"`         // of both, in the order of the first
+	Only        [2][]string          `json:"only_in"`          // names of the profiles that the other lacks
 }
 
 // Of compares two files. All profiles together raise a false alarm with the probability
@@ -67,10 +58,8 @@ func Of(a, b File) (*Comparison, error) {
 	}
 	for _, pair := range pairs {
 		p := profile.Compare(pair[0], pair[1], agreement.FalseAlarms/float64(len(pairs)))
-		for side, only := range p.Only {
-			p.Only[side] = append([]string{}, only...) // a list in JSON, though it is empty
-		}
-		c.Profiles = append(c.Profiles, Profile{p.Agree(), verdictOn(&p), len(p.Tasks), p.Differing(), p})
+		p.Verdict = verdictOn(&p)
+		c.Profiles = append(c.Profiles, p)
 	}
 	c.Agree = c.Differing() == 0
 	return c, nil
@@ -88,16 +77,16 @@ func (c *Comparison) Differing() (n int) {
 
 // verdictOn says whether two profiles agree, and on what not.
 func verdictOn(c *profile.Comparison) string {
-	tasks := fmt.Sprintf("%d of %s", c.Differing(), display.Count(len(c.Tasks), "task", "tasks"))
+	tasks := fmt.Sprintf("%d of %s", c.Differing, display.Count(len(c.Tasks), "task", "tasks"))
 	text := "agrees"
 	switch {
 	case len(c.Tasks) == 0:
 		text = "differs: no task is in both"
-	case c.Biased && c.Differing() > 0:
+	case c.Biased && c.Differing > 0:
 		text = "differs: the mean and " + tasks
 	case c.Biased:
 		text = "differs: the mean"
-	case c.Differing() > 0:
+	case c.Differing > 0:
 		text = "differs: " + tasks
 	}
 	for i, file := range [2]string{"the first file", "the second"} {

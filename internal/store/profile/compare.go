@@ -9,6 +9,11 @@ import (
 // Comparison is two profiles of one benchmark and model side by side. Values in
 // pairs are of the first and of the second.
 type Comparison struct {
+	Agree     bool   `json:"agree"`   // they have tasks in common and differ neither in one of them nor in the mean
+	Verdict   string `json:"verdict"` // the same in words, for those who show it
+	NTasks    int    `json:"n_tasks"`
+	Differing int    `json:"differing"` // tasks
+
 	Benchmark string     `json:"benchmark"`
 	Model     string     `json:"model"`
 	Scorer    [2]string  `json:"scorer"`
@@ -63,7 +68,7 @@ type TaskDifference struct {
 func Compare(a, b Profile, level float64) Comparison {
 	c := Comparison{
 		Benchmark: a.Benchmark, Model: a.Model,
-		Scorer: [2]string{a.Scorer, b.Scorer}, TestedK: [2]int{a.TestedK, b.TestedK},
+		Scorer: [2]string{a.Scorer, b.Scorer}, TestedK: [2]int{a.TestedK, b.TestedK}, Only: [2][]string{{}, {}},
 	}
 	places := make(map[string]int, b.N())
 	for j, id := range b.TaskIDs {
@@ -90,7 +95,10 @@ func Compare(a, b Profile, level float64) Comparison {
 			break
 		}
 		c.Tasks[i].Differs = true
+		c.Differing++
 	}
+	c.NTasks = len(c.Tasks)
+	c.Agree = c.NTasks > 0 && !c.Biased && c.Differing == 0
 	return c
 }
 
@@ -168,20 +176,4 @@ func (c *Comparison) Worst() []TaskDifference {
 		tasks = append(tasks, c.Tasks[i])
 	}
 	return tasks
-}
-
-// Differing is how many tasks differ.
-func (c *Comparison) Differing() (n int) {
-	for _, t := range c.Tasks {
-		if t.Differs {
-			n++
-		}
-	}
-	return n
-}
-
-// Agree reports whether the profiles have tasks in common and differ neither in
-// one of them nor in the mean.
-func (c *Comparison) Agree() bool {
-	return len(c.Tasks) > 0 && !c.Biased && c.Differing() == 0
 }

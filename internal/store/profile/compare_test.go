@@ -43,8 +43,8 @@ func TestDifferencesOfTasks(t *testing.T) {
 	if c.Mean != [2]float64{1.25 / 3, 0.25 / 3} || math.Abs(c.Bias-1.0/3) > 1e-15 || math.Abs(c.SE-math.Sqrt(0.10859375)/3) > 1e-15 {
 		t.Errorf("means %v, bias %v ± %v", c.Mean, c.Bias, c.SE)
 	}
-	if c.Agree() || c.Differing() != 1 {
-		t.Errorf("%d tasks differ", c.Differing())
+	if c.Agree || c.Differing != 1 {
+		t.Errorf("%d tasks differ", c.Differing)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestTasksAreMatchedByID(t *testing.T) {
 	a := profile.Profile{TaskIDs: []string{"x", "only a", "y"}, PassCounts: []int{3, 1, 5}, TestedK: 8, Scorer: "v1"}
 	b := profile.Profile{TaskIDs: []string{"y", "z", "x", "w"}, PassCounts: []int{5, 1, 3, 0}, TestedK: 8, Scorer: "v2"}
 	c := profile.Compare(a, b, 0.01)
-	if len(c.Tasks) != 2 || c.Tasks[0].TaskID != "x" || c.Tasks[1].TaskID != "y" || c.Bias != 0 || c.P != 1 || !c.Agree() {
+	if len(c.Tasks) != 2 || c.Tasks[0].TaskID != "x" || c.Tasks[1].TaskID != "y" || c.Bias != 0 || c.P != 1 || !c.Agree {
 		t.Errorf("got %+v", c)
 	}
 	if want := [2][]string{{"only a"}, {"z", "w"}}; !reflect.DeepEqual(c.Only, want) {
@@ -62,7 +62,7 @@ func TestTasksAreMatchedByID(t *testing.T) {
 		t.Errorf("scorers %q", c.Scorer)
 	}
 	c = profile.Compare(a, counted(8, 1, 2), 0.01)
-	if c.Agree() || len(c.Tasks) != 0 || c.P != 1 || len(c.Worst()) != 0 {
+	if c.Agree || len(c.Tasks) != 0 || c.P != 1 || len(c.Worst()) != 0 {
 		t.Errorf("profiles without a task in common: %+v", c)
 	}
 }
@@ -186,8 +186,8 @@ func TestHolmAsksLessOfTheNextTask(t *testing.T) {
 		{1.05e-2, 2}, {1.1e-2, 3},
 	} {
 		got := profile.Compare(a, b, 2*c.level)
-		if got.Differing() != c.want {
-			t.Errorf("at %v %d tasks differ, want %d: %+v", c.level, got.Differing(), c.want, got.Tasks)
+		if got.Differing != c.want {
+			t.Errorf("at %v %d tasks differ, want %d: %+v", c.level, got.Differing, c.want, got.Tasks)
 		}
 	}
 	p := profile.Compare(a, b, 0.01).P // the bias is held against half of the level
@@ -228,7 +228,7 @@ func TestFalseAlarmsAreAsRareAsStated(t *testing.T) {
 				p[i] = []float64{0.01, 0.5, 0.97}[i%3] + 0.02*random.Float64()
 			}
 			c := profile.Compare(draw(&random, k[0], p), draw(&random, k[1], p), level)
-			if !c.Agree() {
+			if !c.Agree {
 				alarms++
 			}
 			if c.P <= level {
@@ -254,7 +254,7 @@ func TestHugeCountsAreCompared(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	c = profile.Compare(counted(1, 1, 0), counted(k, k/2, k/2), 0.01)
-	if !c.Agree() {
+	if !c.Agree {
 		t.Errorf("got %+v", c)
 	}
 }
