@@ -18,14 +18,14 @@ import (
 // as well. Sleep is limited to the limit of CPU time, and only time when no thread
 // was ready to run counts as sleep.
 func (s *Session) Run(ctx context.Context, i int) (Result, error) {
-	gate, limit := s.sandbox.gate, s.sandbox.settings.CPU
+	box, limit := s.sandbox, s.sandbox.settings.CPU
 	var result Result
-	err := gate.shared(ctx, func() (err error) {
+	err := box.holding(ctx, 1, func() (err error) {
 		result, err = s.once(ctx, i, 2*limit)
 		return err
 	})
 	if err == nil && atEdge(result, limit) {
-		err = gate.byItself(ctx, func() (err error) {
+		err = box.holding(ctx, box.settings.AtATime, func() (err error) { // by itself
 			s.drop() // numbers of processes and files would tell what the first run has found
 			result, err = s.once(ctx, i, limit)
 			return err

@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"os/exec"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Limits that are the same for all programs. Those of time and memory are in
@@ -51,7 +53,18 @@ type Sandbox struct {
 	settings Settings
 	wrapper  string // path of bwrap
 	python   interpreter
-	gate     gate
+	programs *semaphore.Weighted // a place for each that has been started
+	tests    *semaphore.Weighted // a place for each that runs
+}
+
+// holding calls do while it holds some of the places for tests: who holds all of them runs alone.
+// Others wait in the order in which they came.
+func (s *Sandbox) holding(ctx context.Context, places int, do func() error) error {
+	if err := s.tests.Acquire(ctx, int64(places)); err != nil {
+		return err
+	}
+	defer s.tests.Release(int64(places))
+	return do()
 }
 
 // Program is Python source, and what it is run on.
@@ -109,7 +122,8 @@ func New(ctx context.Context, settings Settings) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{settings: settings, wrapper: wrapper, python: python, gate: gate{make(chan struct{}, settings.AtATime), make(chan struct{}, settings.AtATime), make(chan struct{}, 1)}}
+	places := int64(settings.AtATime)
+	s := &Sandbox{settings, wrapper, python, semaphore.NewWeighted(places), semaphore.NewWeighted(places)}
 	if err := s.try(ctx); err != nil {
 		return nil, err
 	}

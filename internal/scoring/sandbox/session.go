@@ -44,12 +44,12 @@ type inside struct {
 // Start makes a sandbox for a program, once there is a place for it. The error
 // is one of the sandbox, never of the program. The session must be closed.
 func (s *Sandbox) Start(ctx context.Context, program Program) (*Session, error) {
-	if err := take(ctx, s.gate.programs); err != nil {
+	if err := s.programs.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	program.Source = strings.ToValidUTF8(program.Source, "\ufffd")
 	session := &Session{sandbox: s, program: program}
-	err := s.gate.shared(ctx, func() error { return session.open(ctx) })
+	err := s.holding(ctx, 1, func() error { return session.open(ctx) })
 	if err != nil {
 		session.Close()
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Sandbox) Start(ctx context.Context, program Program) (*Session, error) 
 // Close ends everything in the sandbox.
 func (s *Session) Close() {
 	s.drop()
-	<-s.sandbox.gate.programs
+	s.sandbox.programs.Release(1)
 }
 
 func (s *Session) drop() {
