@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"speceval/internal/evaluation"
@@ -88,16 +87,14 @@ func (s *Subject) within(ctx context.Context, e *equipment, setup evaluation.Set
 			task -= len(s.files[at].Tasks)
 			at++
 		}
-		v, err := all[at].Score(ctx, task, r.Text, r.FinishReason)
+		own := *r
+		own.TaskIndex = int32(task)
+		score, err := all[at].Score(ctx, &own)
 		if err != nil {
 			return nil, err
 		}
-		t := s.tasks.Tasks[r.TaskIndex]
-		score := &rollout.Score{
-			Benchmark: s.tasks.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: t.ID, Rollout: r.Rollout,
-			Answer: strings.Clone(v.Answer), Note: strings.Clone(v.Note), Scorer: all[at].Version(task), Metadata: t.Metadata,
-		}
-		return score, score.Grade(v.Reward)
+		score.Benchmark, score.TaskIndex, score.TaskID = s.tasks.ID, r.TaskIndex, s.tasks.Tasks[r.TaskIndex].ID
+		return score, nil
 	}
 	return do(settings)
 }

@@ -22,6 +22,7 @@ import (
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
 	"speceval/internal/store/profile"
+	"speceval/internal/store/rollout"
 	"speceval/method/controller"
 	"speceval/pipeline/config"
 	"speceval/pipeline/dag"
@@ -216,8 +217,8 @@ func scoredRuns(cfg *config.Config, o Outside, judges *pool.Servers, tasks []Tas
 			return systems.Scorer{}, err
 		}
 		score := func(ctx context.Context, task int, c vllm.Completion) (bool, error) {
-			v, err := open.Score(ctx, task, c.Text, c.Finish)
-			return v.Correct(), err
+			scored, err := open.Score(ctx, &rollout.Response{TaskIndex: int32(task), Text: c.Text, FinishReason: c.Finish})
+			return err == nil && scored.Correct, err
 		}
 		return systems.Scorer{Score: score, Release: open.Release}, nil
 	}

@@ -9,12 +9,12 @@ import (
 	"math"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
-	"speceval/internal/scoring"
+	"golang.org/x/sync/errgroup"
+
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
 	"speceval/internal/servers/ending"
@@ -33,10 +33,9 @@ type pass struct {
 	kept    *journal.Journal[rollout.Score, rollout.ID] // of slow verdicts; nil if there are none
 	stored  int                                         // verdicts that earlier attempts had reached
 	passed  []int                                       // rollouts, by task
+	tally   ending.Tally                                // of the responses
 
 	unparsable atomic.Int64 // answers of the judge
-	counting   sync.Mutex   // guards the tally
-	tally      ending.Tally // of the responses
 }
 
 // run is the unit. The profile is written last: with it, all is there.
@@ -68,11 +67,21 @@ func (c *scoredRollouts) run(ctx context.Context, job *dag.Job) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.writeProfile(c.profile(s.passed))
+	return s.writeProfile()
 }
 
-// writeProfile writes the profile, and notes what is odd about it.
-func (s *pass) writeProfile(p profile.Profile) error {
+// writeProfile writes the profile of the passes of all tasks, and notes what is odd about it.
+func (s *pass) writeProfile() error {
+	p := profile.Profile{Benchmark: s.benchmark.ID, Model: s.model.ID, PassCounts: s.passed, TestedK: s.Rollouts}
+	for _, task := range s.benchmark.Tasks {
+		p.TaskIDs = append(p.TaskIDs, task.ID)
+	}
+	var versions []string
+	families, _ := s.benchmark.families()
+	for _, f := range families {
+		versions = append(versions, s.version(f))
+	}
+	p.Scorer = strings.Join(versions, "+")
 	if p.VarianceSum() == 0 {
 		s.job.Note("%s is degenerate: every task passes always or never, so that it is left out of replays and timed runs", p.Name())
 	}
@@ -108,7 +117,7 @@ func parts(job *dag.Job) (paths []string, provenance string, err error) {
 
 // openKept opens the journal of slow verdicts, if there will be some.
 func (s *pass) openKept() error {
-	if !slices.ContainsFunc(s.families, family.Family.Slow) {
+	if len(s.needs()) == 0 {
 		return nil
 	}
 	dir, err := s.job.Scratch()
@@ -129,32 +138,25 @@ func (s *pass) openKept() error {
 
 // score reaches the verdict on a response. It may be called concurrently. A panic
 // of a scorer becomes an error, which leaves other units alone.
-func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score, err error) {
-	task := &s.benchmark.Tasks[r.TaskIndex]
-	by := s.family(task.Scorer)
-	id := rollout.ID{Task: r.TaskIndex, Rollout: r.Rollout}
+func (s *pass) score(ctx context.Context, item *scored) (err error) {
+	task, id := &s.benchmark.Tasks[item.response.TaskIndex], item.response.ID()
+	named := func(err error) error { return fmt.Errorf("score %s (%s): %w", id, task.ID, err) }
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("score %s (%s): panic: %v\n%s", id, task.ID, p, debug.Stack())
+			err = named(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	part, err := s.model.partOf(r)
-	if err != nil {
-		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
+	if item.part, err = s.model.partOf(item.response); err != nil {
+		return named(err)
 	}
-	found := true
-	defer func() {
-		s.counting.Lock()
-		defer s.counting.Unlock()
-		s.tally.Add(part.Text, part.closed, len(r.Text), part.end, found)
-	}()
+	item.found = true
 	if s.kept != nil && s.kept.Has(id) {
-		return s.kept.Read(id)
+		item.score, err = s.kept.Read(id)
+		return err
 	}
-	v, err := s.scorers.of(r.TaskIndex).Score(ctx, part.Response)
+	item.score, err = s.scorers.score(ctx, item.response, item.part)
 	unparsable := errors.Is(err, judge.ErrUnparsable)
 	if unparsable {
-		v = scoring.Verdict{Note: judge.ErrUnparsable.Error()}
 		asked := s.responses(family.Judge)
 		if most := math.Ceil(tolerated * float64(asked)); float64(s.unparsable.Add(1)) > most {
 			err = fmt.Errorf("on more than %g%% of %d responses: %w; mend the judge (judge.model, judge.prompt) and run again, which asks for the missing verdicts alone", 100*tolerated, asked, err)
@@ -163,21 +165,13 @@ func (s *pass) score(ctx context.Context, r *rollout.Response) (_ *rollout.Score
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("score %s (%s): %w", id, task.ID, err)
+		return named(err)
 	}
-	score := &rollout.Score{
-		Benchmark: s.benchmark.ID, Model: s.model.ID, TaskIndex: r.TaskIndex, TaskID: task.ID, Rollout: r.Rollout,
-		// As copies: a piece of a response would keep all of it in memory.
-		Answer: strings.Clone(v.Answer), Scorer: s.version(by), Note: strings.Clone(v.Note), Metadata: task.Metadata,
+	item.found = family.Found(item.score.Scorer, item.score.Answer)
+	if familyOf(*task).Slow() && !unparsable {
+		return s.kept.Append(item.score)
 	}
-	if err := score.Grade(v.Reward); err != nil {
-		return nil, err
-	}
-	found = family.Found(score.Scorer, score.Answer)
-	if by.Slow() && !unparsable {
-		err = s.kept.Append(score)
-	}
-	return score, err
+	return nil
 }
 
 // tolerated is the share of responses on which a judge may give no verdict.
@@ -211,6 +205,8 @@ const window = 1024
 // scored is a response on its way from reader to writer.
 type scored struct {
 	response *rollout.Response
+	part     part
+	found    bool // the scorer found an answer
 	score    *rollout.Score
 	err      error
 	done     chan struct{} // closed when score or err is there
@@ -228,16 +224,14 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 		defer all.Wait()
 		defer cancel()
 		queue := make(chan *scored, window)
-		all.Go(func() {
-			defer close(queue)
-			s.read(ctx, parts, queue, &all)
-		})
+		all.Go(func() { s.read(ctx, parts, queue) })
 		written := 0
 		for item := range queue {
 			<-item.done
 			if !yield(item.score, item.err) || item.err != nil {
 				return
 			}
+			s.tally.Add(item.part.Text, item.part.closed, len(item.response.Text), item.part.end, item.found)
 			if item.score.Correct {
 				s.passed[item.response.TaskIndex]++
 			}
@@ -258,8 +252,12 @@ func (s *pass) scores(ctx context.Context, parts []string) iter.Seq2[*rollout.Sc
 
 // read hands every response to the writer's queue and has it scored, some at a time, until
 // there are no more or the run wants to end.
-func (s *pass) read(ctx context.Context, parts []string, queue chan<- *scored, all *sync.WaitGroup) {
-	places, place := make(chan struct{}, s.scorers.atATime), 0
+func (s *pass) read(ctx context.Context, parts []string, queue chan<- *scored) {
+	defer close(queue)
+	var scoring errgroup.Group
+	scoring.SetLimit(s.scorers.atATime)
+	defer scoring.Wait()
+	place := 0
 	for response, err := range rollout.Responses(parts) {
 		item := &scored{response: response, err: err, done: make(chan struct{})}
 		if err == nil {
@@ -282,11 +280,10 @@ func (s *pass) read(ctx context.Context, parts []string, queue chan<- *scored, a
 		if item.err != nil {
 			return
 		}
-		places <- struct{}{} // scoring ends soon where ctx does
-		all.Go(func() {
-			item.score, item.err = s.score(ctx, item.response)
+		scoring.Go(func() error { // ends soon where ctx does
+			item.err = s.score(ctx, item)
 			close(item.done)
-			<-places
+			return nil
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,22 +15,8 @@ import (
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
 	"speceval/internal/servers/ending"
-	"speceval/internal/store/profile"
 	"speceval/internal/store/rollout"
 )
-
-// version names the rules of a family, in scores and profiles.
-func (c *scoredRollouts) version(f family.Family) string {
-	switch {
-	case f.Need == family.Judge && f.Graded:
-		return f.Version + ":" + c.GradingName
-	case f.Need == family.Judge:
-		return f.Version + ":" + c.JudgeName
-	case f.Need == family.Grader:
-		return f.Version + ":" + c.benchmark.GraderName
-	}
-	return f.Version
-}
 
 // Scorers are the scorers of one benchmark's tasks, for the responses of one model. They are
 // made when they are needed, and forgotten when their task is done. The tests of programs may
@@ -44,10 +31,20 @@ type Scorers struct {
 	made map[int32]scoring.Scorer // by task index
 }
 
+// Open finds the scorers of responses that are scored as they come in, by the same rules as
+// the stage's, and what they need. They must be released.
+func (s *Settings) Open(ctx context.Context, benchmark, model string) (*Scorers, error) {
+	c := s.find(benchmark, model)
+	if c == nil {
+		return nil, fmt.Errorf("%s of %s is not among what is scored", model, benchmark)
+	}
+	return c.scorers(ctx)
+}
+
 // scorers finds what the scorers of the tasks need.
 func (c *scoredRollouts) scorers(ctx context.Context) (_ *Scorers, err error) {
-	if c.fault != nil {
-		return nil, c.fault
+	if _, err := c.benchmark.families(); err != nil {
+		return nil, err
 	}
 	s := &Scorers{rollouts: c, atATime: c.AtATime, made: make(map[int32]scoring.Scorer)}
 	s.resources.Tests = c.benchmark.Tests
@@ -82,7 +79,7 @@ func (s *Scorers) of(task int32) scoring.Scorer {
 	defer s.mu.Unlock()
 	if s.made[task] == nil {
 		t := s.rollouts.benchmark.Tasks[task]
-		s.made[task] = s.rollouts.family(t.Scorer).New(t, s.resources)
+		s.made[task] = familyOf(t).New(t, s.resources)
 	}
 	return s.made[task]
 }
@@ -102,24 +99,36 @@ func (s *Scorers) Release() {
 	}
 }
 
-// Score scores a response to a task; finish is why it ended, in the server's word.
-// Many goroutines may call it.
-func (s *Scorers) Score(ctx context.Context, task int, text, finish string) (scoring.Verdict, error) {
-	part, err := s.rollouts.model.partOf(&rollout.Response{Text: text, FinishReason: finish})
+// Score scores a response, whose task is given by its index alone. One on which the judge gives
+// no verdict is wrong. Many goroutines may call it.
+func (s *Scorers) Score(ctx context.Context, r *rollout.Response) (*rollout.Score, error) {
+	part, err := s.rollouts.model.partOf(r)
 	if err != nil {
-		return scoring.Verdict{}, err
+		return nil, err
 	}
-	v, err := s.of(int32(task)).Score(ctx, part.Response)
+	score, err := s.score(ctx, r, part)
 	if errors.Is(err, judge.ErrUnparsable) {
-		return scoring.Verdict{Note: judge.ErrUnparsable.Error()}, nil
+		err = nil
 	}
-	return v, err
+	return score, err
 }
 
-// Version names the rules that a task's answers are scored by.
-func (s *Scorers) Version(task int) string {
+// score does so for the part that is scored. With [judge.ErrUnparsable] there is a score as well.
+func (s *Scorers) score(ctx context.Context, r *rollout.Response, part part) (*rollout.Score, error) {
 	c := s.rollouts
-	return c.version(c.family(c.benchmark.Tasks[task].Scorer))
+	task := &c.benchmark.Tasks[r.TaskIndex]
+	v, fault := s.of(r.TaskIndex).Score(ctx, part.Response)
+	if errors.Is(fault, judge.ErrUnparsable) {
+		v = scoring.Verdict{Note: judge.ErrUnparsable.Error()}
+	} else if fault != nil {
+		return nil, fault
+	}
+	score := &rollout.Score{
+		Benchmark: c.benchmark.ID, Model: c.model.ID, TaskIndex: r.TaskIndex, TaskID: task.ID, Rollout: r.Rollout,
+		// As copies: a piece of a response would keep all of it in memory.
+		Answer: strings.Clone(v.Answer), Scorer: c.version(familyOf(*task)), Note: strings.Clone(v.Note), Metadata: task.Metadata,
+	}
+	return score, cmp.Or(score.Grade(v.Reward), fault)
 }
 
 // part is the part of a rollout that is scored: what follows the thinking. It is cut if the
@@ -155,18 +164,4 @@ func (c *scoredRollouts) check(r *rollout.Response, place int) error {
 		return fmt.Errorf("%s is where %s should be; run `speceval run generate` to sample what is missing", is, wanted)
 	}
 	return nil
-}
-
-// profile is the profile of the passes of all tasks.
-func (c *scoredRollouts) profile(passed []int) profile.Profile {
-	p := profile.Profile{Benchmark: c.benchmark.ID, Model: c.model.ID, PassCounts: passed, TestedK: c.Rollouts}
-	for _, task := range c.benchmark.Tasks {
-		p.TaskIDs = append(p.TaskIDs, task.ID)
-	}
-	var versions []string
-	for _, f := range c.families {
-		versions = append(versions, c.version(f))
-	}
-	p.Scorer = strings.Join(versions, "+")
-	return p
 }

@@ -101,11 +101,31 @@ func Stage(s Settings) (dag.Stage, error) {
 		_, err := b.families()
 		faults = append(faults, err, b.PassFail())
 	}
+	profiles := dag.Unit{ID: "profiles", Outputs: []string{ProfilesFile}, Provenance: "computed", Run: s.gather}
 	for _, c := range s.corpora() {
 		stage.Units = append(stage.Units, c.unit())
+		profiles.Needs = append(profiles.Needs, c.ref())
 	}
-	stage.Units = append(stage.Units, s.profilesUnit())
+	stage.Units = append(stage.Units, profiles)
 	return stage, errors.Join(faults...)
+}
+
+// ProfilesFile holds the profiles of all benchmarks and models.
+const ProfilesFile = "score/profiles.parquet"
+
+// gather is the unit that gathers the profiles, degenerate ones included.
+func (s *Settings) gather(_ context.Context, job *dag.Job) error {
+	all, err := pair.Profiles(job, Pairs(*s))
+	if err != nil {
+		return err
+	}
+	rows := 0
+	for _, p := range all {
+		rows += p.N()
+	}
+	return job.Write(ProfilesFile, rows, func(w io.Writer) error {
+		return profile.Write(w, all, job.Footer(profile.Schema))
+	})
 }
 
 // Pairs are the pairs that the stage makes profiles of.
@@ -126,25 +146,59 @@ type scoredRollouts struct {
 	*Settings
 	benchmark *Benchmark
 	model     *Model
-	families  []family.Family // of the tasks, by name in order
-	fault     error           // names a task with an unknown scorer
 }
 
-func (s *Settings) corpora() []*scoredRollouts {
-	var all []*scoredRollouts
+// corpora are the rollouts of all models on all benchmarks.
+func (s *Settings) corpora() (all []*scoredRollouts) {
 	for m := range s.Models {
 		for b := range s.Benchmarks {
-			all = append(all, s.rolloutsOf(b, m))
+			all = append(all, &scoredRollouts{s, &s.Benchmarks[b], &s.Models[m]})
 		}
 	}
 	return all
 }
 
-// rolloutsOf returns the rollouts of a model on a benchmark, by their indices.
-func (s *Settings) rolloutsOf(b, m int) *scoredRollouts {
-	c := &scoredRollouts{Settings: s, benchmark: &s.Benchmarks[b], model: &s.Models[m]}
-	c.families, c.fault = c.benchmark.families()
-	return c
+// find returns the rollouts of a model on a benchmark; nil if it is not scored.
+func (s *Settings) find(benchmark, model string) *scoredRollouts {
+	for _, c := range s.corpora() {
+		if c.benchmark.ID == benchmark && c.model.ID == model {
+			return c
+		}
+	}
+	return nil
+}
+
+// families are the families of the tasks, by name in order. The error names a task with an
+// unknown scorer.
+func (b *Benchmark) families() (found []family.Family, err error) {
+	for _, t := range b.Tasks {
+		f, err := family.Named(t.Scorer)
+		if err != nil {
+			return nil, fmt.Errorf("benchmark %s: task %s: scorer %w", b.ID, t.ID, err)
+		}
+		i, there := slices.BinarySearchFunc(found, f.Name, func(f family.Family, name string) int { return strings.Compare(f.Name, name) })
+		if !there {
+			found = slices.Insert(found, i, f)
+		}
+	}
+	return found, nil
+}
+
+// familyOf is the family of a task; an empty one if its scorer is unknown.
+func familyOf(t benchmark.Task) family.Family {
+	f, _ := family.Named(t.Scorer)
+	return f
+}
+
+// PassFail is an error that names a task whose rewards are more than pass or fail.
+func (b *Benchmark) PassFail() error {
+	for _, t := range b.Tasks {
+		if familyOf(t).Graded {
+			return fmt.Errorf("benchmark %s: task %s is scored by %s, whose rewards are graded, and profiles, replays and timed runs count passes: "+
+				"evaluate the benchmark by `speceval evaluate`, or give its tasks a scorer that passes or fails", b.ID, t.ID, t.Scorer)
+		}
+	}
+	return nil
 }
 
 func (c *scoredRollouts) ref() dag.Ref {
@@ -187,50 +241,16 @@ func (c *scoredRollouts) responses(need family.Need) int {
 	return c.Rollouts * family.Count(c.benchmark.Tasks, need)
 }
 
-// needs are the needs of the slow families, each once.
+// needs are the needs of the families, each once.
 func (c *scoredRollouts) needs() (all []family.Need) {
-	for _, f := range c.families {
+	families, _ := c.benchmark.families()
+	for _, f := range families {
 		if f.Slow() && !slices.Contains(all, f.Need) {
 			all = append(all, f.Need)
 		}
 	}
 	return all
 }
-
-// families are the families of the tasks, by name in order. The error names a task with an
-// unknown scorer.
-func (b *Benchmark) families() (found []family.Family, err error) {
-	for _, t := range b.Tasks {
-		f, err := family.Named(t.Scorer)
-		if err != nil {
-			return nil, fmt.Errorf("benchmark %s: task %s: scorer %w", b.ID, t.ID, err)
-		}
-		if i, there := slices.BinarySearchFunc(found, f.Name, byName); !there {
-			found = slices.Insert(found, i, f)
-		}
-	}
-	return found, nil
-}
-
-// PassFail is an error that names a task whose rewards are more than pass or fail.
-func (b *Benchmark) PassFail() error {
-	for _, t := range b.Tasks {
-		f, err := family.Named(t.Scorer)
-		if err == nil && f.Graded {
-			return fmt.Errorf("benchmark %s: task %s is scored by %s, whose rewards are graded, and profiles, replays and timed runs count passes: "+
-				"evaluate the benchmark by `speceval evaluate`, or give its tasks a scorer that passes or fails", b.ID, t.ID, f.Name)
-		}
-	}
-	return nil
-}
-
-// family is the one with the name that a task has.
-func (c *scoredRollouts) family(name string) family.Family {
-	i, _ := slices.BinarySearchFunc(c.families, name, byName)
-	return c.families[i]
-}
-
-func byName(f family.Family, name string) int { return strings.Compare(f.Name, name) }
 
 // total is the number of rollouts.
 func (c *scoredRollouts) total() int { return len(c.benchmark.Tasks) * c.Rollouts }
@@ -240,14 +260,20 @@ func (c *scoredRollouts) file(what string) string {
 	return fmt.Sprintf("score/benchmark=%s/model=%s/%s.parquet", c.benchmark.ID, c.model.ID, what)
 }
 
-// Open finds the scorers of responses that are scored as they come in, by the same rules as
-// the stage's, and what they need. They must be released.
-func (s *Settings) Open(ctx context.Context, benchmark, model string) (*Scorers, error) {
-	c := s.find(benchmark, model)
-	if c == nil {
-		return nil, fmt.Errorf("%s of %s is not among what is scored", model, benchmark)
+// partVersion names the rules by which the answer is found in a rollout: see partOf.
+const partVersion = "speceval_answer_v2"
+
+// version names the rules of a family, in scores and profiles.
+func (c *scoredRollouts) version(f family.Family) string {
+	switch {
+	case f.Need == family.Judge && f.Graded:
+		return f.Version + ":" + c.GradingName
+	case f.Need == family.Judge:
+		return f.Version + ":" + c.JudgeName
+	case f.Need == family.Grader:
+		return f.Version + ":" + c.benchmark.GraderName
 	}
-	return c.scorers(ctx)
+	return f.Version
 }
 
 // Rules returns the rules that verdicts on a pair depend on besides the answers: the
@@ -260,49 +286,12 @@ func (s *Settings) Rules(benchmark, model string) map[string]string {
 	return c.rules()
 }
 
-// partVersion names the rules by which the answer is found in a rollout: see partOf.
-const partVersion = "speceval_answer_v2"
-
 func (c *scoredRollouts) rules() map[string]string {
 	rules := map[string]string{"answer": partVersion}
-	for _, f := range c.families {
+	families, _ := c.benchmark.families()
+	for _, f := range families {
 		rules["scorer."+f.Name] = c.version(f)
 		maps.Copy(rules, c.Config[f.Need])
 	}
 	return rules
-}
-
-// find returns the rollouts of a model on a benchmark; nil if it is not scored.
-func (s *Settings) find(benchmark, model string) *scoredRollouts {
-	b := slices.IndexFunc(s.Benchmarks, func(b Benchmark) bool { return b.ID == benchmark })
-	m := slices.IndexFunc(s.Models, func(m Model) bool { return m.ID == model })
-	if b < 0 || m < 0 {
-		return nil
-	}
-	return s.rolloutsOf(b, m)
-}
-
-// ProfilesFile holds the profiles of all benchmarks and models.
-const ProfilesFile = "score/profiles.parquet"
-
-// profilesUnit gathers the profiles, degenerate ones included.
-func (s *Settings) profilesUnit() dag.Unit {
-	u := dag.Unit{ID: "profiles", Outputs: []string{ProfilesFile}, Provenance: "computed"}
-	for _, c := range s.corpora() {
-		u.Needs = append(u.Needs, c.ref())
-	}
-	u.Run = func(_ context.Context, job *dag.Job) error {
-		all, err := pair.Profiles(job, Pairs(*s))
-		if err != nil {
-			return err
-		}
-		rows := 0
-		for _, p := range all {
-			rows += p.N()
-		}
-		return job.Write(ProfilesFile, rows, func(w io.Writer) error {
-			return profile.Write(w, all, job.Footer(profile.Schema))
-		})
-	}
-	return u
 }

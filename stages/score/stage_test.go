@@ -238,7 +238,11 @@ func TestGradedRewardsMakeNoProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if version, graded := open.Version(2), l.settings.Rules("quiz", "m")["scorer."+scorer]; version != graded || !strings.Contains(version, "_graded_") || strings.Contains(version, ":strict") != (scorer == "judge-graded") {
+		scored, err := open.Score(t.Context(), &rollout.Response{TaskIndex: 2, FinishReason: "stop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version, graded := scored.Scorer, l.settings.Rules("quiz", "m")["scorer."+scorer]; version != graded || !strings.Contains(version, "_graded_") || strings.Contains(version, ":strict") != (scorer == "judge-graded") {
 			t.Errorf("%s has the version %q, by the rules %q", scorer, version, graded)
 		}
 		open.Release()
