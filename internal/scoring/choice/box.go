@@ -54,9 +54,7 @@ func beforeBox(s string) class {
 	if strings.HasSuffix(s, "~~") {
 		return denies
 	}
-	if line := strings.TrimSuffix(s, "\n"); line != s && !strings.HasSuffix(strings.TrimRight(line, formula), "\n") {
-		s = strings.TrimRight(line, formula)
-	}
+	s = strings.TrimRight(strings.TrimSuffix(s, "\n"), formula)
 	if named, is := strings.CutSuffix(s, ":"); is { // "Wrong: "
 		if w, _ := words.Before(named, len(named)); classOf(w).In(leads) {
 			return 0
@@ -100,46 +98,37 @@ func joinsBoxes(gap string, listed bool) bool {
 // box reads what is in a box. The reading is open if no option is named there.
 func (s *Scorer) box(content string) reading {
 	content = strings.TrimSpace(content)
-	m, ok := markAt(content, 0)
-	if ok && bare(content[m.to:]) {
+	m := markAt(content, 0)
+	if m.alone() {
 		return s.settle(m.letter)
 	}
-	if got := said(s.optionOf(content)); !got.open() {
+	if got := s.optionOf(content); !got.open() {
 		return got
 	}
 	if got := s.amend(content, 0, reading{}); !got.open() { // Option C
 		return got
 	}
-	if ok {
-		_, quoted := s.optionOf(afterLabel(content, m))
-		if m.closed && m.stands(content) || !m.lower && (m.ends(content) || quoted == 1 || s.texts == nil && m.letter <= 'D' && !m.closed && m.isLabel(content)) {
-			return s.labelled(content, m)
-		}
+	if m.closed && m.stands() || m.upper() && (m.ends() || s.optionOf(m.quoted()).letter != 0 || s.texts == nil && m.letter <= 'D' && !m.closed && m.isLabel()) {
+		return s.labelled(m)
 	}
-	if several(content, s.options) {
+	if s.several(content) {
 		return ambiguous
 	}
 	return s.inBrackets(content)
 }
 
 // labelled reads a letter with something after it, as in "C) red".
-func (s *Scorer) labelled(text string, m mark) reading {
-	rest := afterLabel(text, m)
-	letter, n := s.optionOf(rest)
-	other, ok := markAt(rest, 0)
+func (s *Scorer) labelled(m mark) reading {
+	quoted := s.optionOf(m.quoted()).letter
+	other := markAt(m.quoted(), 0)
 	switch {
-	case n == 1 && letter == m.letter:
-	case n == 1, several(text[m.from:], s.options),
-		!m.isLabel(text) && next(rest, 0).class.In(denies|doubts),               // "B, maybe"
-		ok && !other.lower && other.letter != m.letter && bare(rest[other.to:]): // "B - C"
+	case quoted == m.letter:
+	case quoted != 0, s.several(m.text[m.from:]),
+		!m.isLabel() && next(m.quoted(), 0).class.In(denies|doubts), // "B, maybe"
+		!other.lower && other.letter != m.letter && other.alone():   // "B - C"
 		return ambiguous
 	}
 	return s.settle(m.letter)
-}
-
-// afterLabel is the text behind a letter and its punctuation.
-func afterLabel(text string, m mark) string {
-	return strings.TrimLeft(text[m.to:], " \t.,:;-–—)")
 }
 
 // inBrackets reads a letter in brackets at the end, as in "5 m (C)". The
@@ -147,28 +136,26 @@ func afterLabel(text string, m mark) string {
 // nothing then.
 func (s *Scorer) inBrackets(content string) reading {
 	i := strings.LastIndexByte(content, '(')
-	if i <= 0 || strings.IndexByte(" \t{~", content[i-1]) < 0 {
-		return reading{}
+	if i > 0 && strings.IndexByte(" \t{~", content[i-1]) >= 0 {
+		if m := markAt(content, i); !m.lower && m.closed && m.alone() && s.has(m.letter) {
+			return s.settle(m.letter)
+		}
 	}
-	m, ok := markAt(content, i)
-	if !ok || m.lower || !m.closed || !bare(content[m.to:]) || int(m.letter-'A') >= s.options {
-		return reading{}
-	}
-	return s.settle(m.letter)
+	return reading{}
 }
 
 // several reports whether a text names more than one of the first options: joined, as in "A
 // and C", or one after the other, as in "A) red, B) blue".
-func several(text string, options int) bool {
+func (s *Scorer) several(text string) bool {
 	label := byte(0)
 	for i := 0; i < len(text); {
 		it := next(text, i)
 		i = it.to
 		switch m := it.mark; {
-		case m.letter == 0 || int(m.letter-'A') >= options:
-		case m.joined(text), m.isLabel(text) && label != 0 && label != m.letter:
+		case !s.has(m.letter):
+		case m.joined(), m.isLabel() && label != 0 && label != m.letter:
 			return true
-		case m.isLabel(text):
+		case m.isLabel():
 			label = m.letter
 		}
 	}

@@ -50,7 +50,7 @@ type Scorer struct {
 // many as gold needs. Texts are the texts of the options, nil where they are not known.
 func New(gold string, options int, texts []string) *Scorer {
 	s := &Scorer{options: options}
-	if m, ok := markAt(gold, 0); ok && strings.TrimRight(gold[m.to:], " \t.") == "" {
+	if m := markAt(gold, 0); strings.TrimRight(m.behind(), " \t.") == "" {
 		s.gold = m.letter
 	}
 	if options == 0 {
@@ -118,7 +118,7 @@ func (s *Scorer) read(r scoring.Response) reading {
 		got, note = byText, "read from the option's text in a phrase"
 	}
 	if _, last, prior, _ := lines(r.Text); got.open() && seen < 2 && !undoes(prior) {
-		got, note = said(s.optionOf(last)), "the last line is the option's text"
+		got, note = s.optionOf(last), "the last line is the option's text"
 	}
 	switch {
 	case got.letter != 0:
@@ -134,9 +134,12 @@ func (s *Scorer) read(r scoring.Response) reading {
 // open reports that another rule may be tried.
 func (r reading) open() bool { return r.letter == 0 && !r.ends }
 
+// has reports whether there is an option of a letter.
+func (s *Scorer) has(letter byte) bool { return int(letter-'A') < s.options }
+
 // settle is the reading of a letter that stands for an option.
 func (s *Scorer) settle(letter byte) reading {
-	if int(letter-'A') >= s.options {
+	if !s.has(letter) {
 		return reading{note: "no answer: there is no option of this letter", ends: true}
 	}
 	return reading{letter: letter}

@@ -65,8 +65,8 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 				return letter, byText
 			}
 		}
-		m, named := markAt(text, to)
-		if start == from && !(named && next(text, m.to).class.In(verb)) {
+		m := markAt(text, to)
+		if start == from && !(m.letter != 0 && next(text, m.to).class.In(verb)) {
 			continue
 		}
 		if c := clauseWith(text, max(floor, from-longest), from); c.definite() && !c.class.In(joins) {
@@ -89,30 +89,29 @@ func clauseWith(text string, first, at int) (c clause) {
 // one, the end of that letter, and a text.
 func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int) {
 	i := skipFillers(text, at)
-	letter, n, textEnd := s.optionAt(text, skipOpeners(text, at))
-	if n == 0 {
-		letter, n, textEnd = s.optionAt(text, i)
+	byText, textEnd := s.optionAt(text, skipOpeners(text, at))
+	if byText.open() {
+		byText, textEnd = s.optionAt(text, i)
 	}
-	byText = said(letter, n)
-	if n == 1 && s.contradicts(text[textEnd:], letter) {
+	if byText.letter != 0 && s.contradicts(text[textEnd:], byText.letter) {
 		return ambiguous, byText, at
 	}
-	m, ok := s.optionMark(text, i)
-	if !ok {
+	m := s.optionMark(text, i)
+	if m.letter == 0 {
 		return reading{}, byText, textEnd
 	}
-	if n == 1 && letter != m.letter { // "E. coli" is the text of another
+	if byText.letter != 0 && byText.letter != m.letter { // "E. coli" is the text of another
 		return byText, byText, textEnd
 	}
-	after := len(text) - len(afterLabel(text, m))
-	other, n, _ := s.optionAt(text, after)
-	if n > 0 && text[after] == '\n' { // another line speaks of something else
-		n = 0
+	after := len(text) - len(m.quoted())
+	other, _ := s.optionAt(text, after)
+	if !other.open() && text[after] == '\n' { // another line speaks of something else
+		other = reading{}
 	}
 	switch {
-	case !m.stands(text) && n != 1 && !m.joined(text) && !(s.texts == nil && !m.closed && m.isLabel(text)), enumerates(text, at, m):
+	case !m.stands() && other.letter == 0 && !m.joined() && !(s.texts == nil && !m.closed && m.isLabel()), enumerates(text, at, m):
 		return reading{}, byText, textEnd
-	case m.joined(text), n == 1 && other != m.letter: // "F) Grape", which is G
+	case m.joined(), other.letter != 0 && other.letter != m.letter: // "F) Grape", which is G
 		return ambiguous, byText, at
 	}
 	return s.settle(m.letter), byText, m.to
@@ -122,8 +121,8 @@ func (s *Scorer) claimed(text string, at int) (byLetter, byText reading, end int
 // another in brackets.
 func (s *Scorer) contradicts(rest string, letter byte) bool {
 	rest = strings.TrimLeft(rest[skip(rest, 0, closers):], " \t")
-	m, ok := markAt(rest, 0)
-	return ok && rest[0] == '(' && !m.lower && m.closed && m.letter != letter && int(m.letter-'A') < s.options
+	m := markAt(rest, 0)
+	return s.has(m.letter) && rest[0] == '(' && !m.lower && m.closed && m.letter != letter
 }
 
 // announces reports whether a noun, at from to to, means the answer that is given, as
@@ -190,12 +189,12 @@ func heads(s string, from, to int) bool {
 	}
 	lead := strings.TrimRight(s[:from], "#*_ \t")
 	rest := strings.TrimLeft(s[to:], "*_ \t\r")
-	m, ok := markAt(rest, 0)
-	if lead != "" && lead[len(lead)-1] != '\n' || !strings.HasPrefix(rest, "\n") || !ok {
+	m := markAt(rest, 0)
+	if lead != "" && lead[len(lead)-1] != '\n' || !strings.HasPrefix(rest, "\n") || m.letter == 0 {
 		return false
 	}
-	line, _, _ := strings.Cut(rest[m.to:], "\n")
-	return bare(line) || m.isLabel(rest)
+	line, _, _ := strings.Cut(m.behind(), "\n")
+	return bare(line) || m.isLabel()
 }
 
 // enumerates reports whether the mark after a claim, which ends at a place, begins
@@ -209,6 +208,6 @@ func enumerates(s string, at int, m mark) bool {
 	const most = 1000 // bytes looked at: a line of an option is shorter
 	_, rest, _ := strings.Cut(s[m.to:min(len(s), m.to+most)], "\n")
 	line, _, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n#>-"), "\n")
-	next, ok := lineMark(line)
-	return ok && next.letter == m.letter+1 && (next.isLabel(line) || bare(line[next.to:]))
+	next := markAt(line, 0)
+	return next.letter == m.letter+1 && !next.lower && (next.alone() || next.isLabel())
 }

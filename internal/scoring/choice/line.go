@@ -27,20 +27,20 @@ func (s *Scorer) line(text string) reading {
 	if got := s.amend(text, at, reading{}); !got.open() {
 		return got
 	}
-	m, ok := s.optionMark(last, 0)
-	if ok && m.joined(last) {
+	m := s.optionMark(last, 0)
+	if m.letter != 0 && m.joined() {
 		return ambiguous
 	}
-	if alone := ok && bare(last[m.to:]); alone || ok && s.labels(last, m, prior == "") {
+	if m.alone() || m.letter != 0 && s.labels(m, prior == "") {
 		switch {
 		case listed(prior, m), undoes(prior):
 			return reading{}
-		case alone:
+		case m.alone():
 			return s.settle(m.letter)
 		}
-		return s.labelled(last, m)
+		return s.labelled(m)
 	}
-	if m, ok = s.optionMark(first, 0); ok && !enumerates(text, 0, m) && (bare(first[m.to:]) || m.isLabel(first) && s.labels(first, m, true)) {
+	if m = s.optionMark(first, 0); m.letter != 0 && !enumerates(text, 0, m) && (m.alone() || m.isLabel() && s.labels(m, true)) {
 		return s.amend(text, strings.Index(text, first)+len(first), s.settle(m.letter))
 	}
 	return reading{}
@@ -48,19 +48,12 @@ func (s *Scorer) line(text string) reading {
 
 // optionMark is the mark at i that may name an option: upper-case, or lower-case with nothing behind
 // it on its line, and neither the article nor the pronoun unless something closes it, "(a)".
-func (s *Scorer) optionMark(text string, i int) (mark, bool) {
-	m, ok := markAt(text, i)
-	if !ok || !m.lower {
-		return m, ok
+func (s *Scorer) optionMark(text string, i int) mark {
+	m := markAt(text, i)
+	if rest, _, _ := strings.Cut(m.behind(), "\n"); m.lower && !(bare(rest) && s.has(m.letter) && (m.closed || m.letter != 'A' && m.letter != 'I')) {
+		return mark{}
 	}
-	rest, _, _ := strings.Cut(text[m.to:], "\n")
-	return m, bare(rest) && int(m.letter-'A') < s.options && (m.closed || m.letter != 'A' && m.letter != 'I')
-}
-
-// lineMark is the upper-case letter at the beginning of a line.
-func lineMark(line string) (mark, bool) {
-	m, ok := markAt(line, 0)
-	return m, ok && !m.lower
+	return m
 }
 
 // listed reports whether the line before one with a mark names another
@@ -71,27 +64,24 @@ func listed(before string, m mark) bool {
 		it = next(before, it.to)
 	}
 	other := it.mark
-	return other.letter != 0 && other.letter != m.letter && (other.isLabel(before) || bare(before[other.to:]))
+	return other.letter != m.letter && (other.alone() || other.letter != 0 && other.isLabel())
 }
 
 // labels reports whether a line says "C) red". With the options' texts known it must be the
 // right one. Else a point is a label only where nothing else is said, for "E. coli lives
 // there" may end a longer response. A letter with a reason is a label too, "C because it is
 // red".
-func (s *Scorer) labels(line string, m mark, alone bool) bool {
-	rest := afterLabel(line, m)
+func (s *Scorer) labels(m mark, alone bool) bool {
+	rest := m.quoted()
 	c := classOf(word(rest, 0))
-	if alone && m.stands(line) && c.In(follows) && !c.In(verb|joins|denies|doubts) {
+	if alone && m.stands() && c.In(follows) && !c.In(verb|joins|denies|doubts) {
 		return true
 	}
 	if s.texts != nil {
-		_, n := s.optionOf(rest)
-		return n > 0
+		return !s.optionOf(rest).open()
 	}
-	if !m.stands(line) || !m.isLabel(line) && !strings.HasPrefix(line[m.to:], " - ") || line[m.from+1] == '.' && !alone {
-		return false
-	}
-	return !c.In(verb | joins | denies | doubts | others)
+	label := m.isLabel() || strings.HasPrefix(m.behind(), " - ")
+	return label && m.stands() && (alone || m.text[m.from+1] != '.') && !c.In(verb|joins|denies|doubts|others)
 }
 
 // undoes reports whether a line denies or doubts what is on the next: "It is not:".

@@ -8,38 +8,51 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// mark is a letter by itself, which may name an option.
+// mark is a letter by itself in a text, which may name an option.
 type mark struct {
-	letter   byte // upper-case
+	text     string
+	letter   byte // upper-case; 0: there is no mark
 	lower    bool // it is lower-case in the text
 	closed   bool // a bracket, a quote or markup ends it: "(C)", "**C**"
 	from, to int  // of the letter and what closes it
 }
 
 // markAt is the mark at i, after what may open it.
-func markAt(s string, i int) (mark, bool) {
+func markAt(s string, i int) mark {
 	i = skipOpeners(s, i)
 	if i == len(s) || !isLetter(s[i]) {
-		return mark{}, false
+		return mark{}
 	}
 	to := skip(s, i+1, closers)
 	if r, _ := utf8.DecodeRuneInString(s[to:]); wordy(r) || r == '{' || r == '^' { // C_{60}
-		return mark{}, false
+		return mark{}
 	}
 	if strings.IndexByte(s[i:to], '\'') >= 0 && !strings.ContainsAny(s[max(0, i-8):i], "'`") { // a prime: A'
-		return mark{}, false
+		return mark{}
 	}
-	return mark{letter: s[i] &^ 0x20, lower: s[i] >= 'a', closed: to > i+1, from: i, to: to}, true
+	return mark{s, s[i] &^ 0x20, s[i] >= 'a', to > i+1, i, to}
 }
+
+// behind is the text behind a mark.
+func (m mark) behind() string { return m.text[m.to:] }
+
+// quoted is the text behind a mark and its punctuation: what it may be the letter of.
+func (m mark) quoted() string { return strings.TrimLeft(m.behind(), " \t.,:;-–—)") }
+
+// upper reports whether a mark is there, in upper case.
+func (m mark) upper() bool { return m.letter != 0 && !m.lower }
+
+// alone reports whether a mark is there, and nothing of meaning behind it.
+func (m mark) alone() bool { return m.letter != 0 && bare(m.behind()) }
 
 // stands reports whether what follows a mark leaves it the name of an option:
 // "C.", "C because", "(C) red", but not "C = 5", "C-14", "A plane", "B cells",
 // "E. coli" or "C?".
-func (m mark) stands(s string) bool {
-	rest := strings.TrimLeft(s[m.to:], " \t")
-	parted := len(rest) < len(s)-m.to
+func (m mark) stands() bool {
+	rest := strings.TrimLeft(m.behind(), " \t")
+	parted := len(rest) < len(m.behind())
 	switch {
-	case !m.closed && m.ends(s), rest == "":
+	case !m.closed && m.ends(), rest == "":
 		return true
 	case rest[0] == '\\' && !strings.HasPrefix(rest, `\\`) && opener(rest) == 0: // \times
 		return false
@@ -60,26 +73,25 @@ func (m mark) stands(s string) bool {
 
 // isSubject reports whether a word follows a mark that is no article or pronoun
 // before it: "C remains", "A remains".
-func (m mark) isSubject(s string) bool {
-	rest := s[m.to:]
-	return strings.HasPrefix(rest, " ") && m.letter != 'I' && (m.letter != 'A' || classOf(word(rest, 1)).In(verb))
+func (m mark) isSubject() bool {
+	return strings.HasPrefix(m.behind(), " ") && m.letter != 'I' && (m.letter != 'A' || classOf(word(m.text, m.to+1)).In(verb))
 }
 
 // ends reports whether the end of the text or of a line follows, or punctuation
 // that sets a name apart, which it does not in "E. coli".
-func (m mark) ends(s string) bool {
-	if !m.apart(s) {
+func (m mark) ends() bool {
+	if !m.apart() {
 		return false
 	}
-	rest, point := strings.CutPrefix(s[m.to:], ".")
+	rest, point := strings.CutPrefix(m.behind(), ".")
 	w := word(strings.TrimLeft(rest, " \t"), 0)
 	return !point || w == "" || w[0] < 'a' || classOf(w).In(follows|opens|others|joins)
 }
 
 // apart reports whether the end of the text or of a line follows, or punctuation
 // before another word. "C.5" and "A.M." are not set apart.
-func (m mark) apart(s string) bool {
-	rest := s[m.to:]
+func (m mark) apart() bool {
+	rest := m.behind()
 	after := strings.TrimLeft(rest, " \t")
 	switch {
 	case after == "" || after[0] == '\n' || after[0] == '\r':
@@ -94,27 +106,26 @@ func (m mark) apart(s string) bool {
 }
 
 // isLabel reports whether a mark stands before the text of an option: "C) ".
-func (m mark) isLabel(s string) bool {
-	after := s[m.from+1:]
-	if strings.HasPrefix(after, ".") || strings.HasPrefix(after, ":") {
-		return m.apart(s)
+func (m mark) isLabel() bool {
+	if after := m.text[m.from+1:]; strings.HasPrefix(after, ".") || strings.HasPrefix(after, ":") {
+		return m.apart()
 	}
-	return m.closed && (m.to == len(s) || strings.IndexByte(" \t\n\r.,:;\\", s[m.to]) >= 0)
+	return m.closed && (m.behind() == "" || strings.IndexByte(" \t\n\r.,:;\\", m.text[m.to]) >= 0)
 }
 
 // joined reports whether another letter is named next to a mark, as in "A or C",
 // "A, maybe C", "A/C", "A (and C)", "A–C", "A C".
-func (m mark) joined(s string) bool {
-	i, joint, or := skipJoints(s, m.to)
-	if w := word(s, i); classOf(w).In(noun) {
+func (m mark) joined() bool {
+	i, joint, or := skipJoints(m.text, m.to)
+	if w := word(m.text, i); classOf(w).In(noun) {
 		i += len(w)
 	}
-	next, ok := markAt(s, i)
-	if !ok || next.lower || next.letter == m.letter || !joint && (m.closed || i == m.to || (next.letter == 'A' || next.letter == 'I') && !next.ends(s)) {
+	next := markAt(m.text, i)
+	if !next.upper() || next.letter == m.letter || !joint && (m.closed || i == m.to || (next.letter == 'A' || next.letter == 'I') && !next.ends()) {
 		return false
 	}
-	_, more, _ := skipJoints(s, next.to) // else it begins something else: "C, A plane"
-	return more || next.closed || next.ends(s) || strings.HasPrefix(s[next.to:], "?") || or && next.stands(s)
+	_, more, _ := skipJoints(next.text, next.to) // else it begins something else: "C, A plane"
+	return more || next.closed || next.ends() || strings.HasPrefix(next.behind(), "?") || or && next.stands()
 }
 
 // skipJoints is the place after what may join two letters, whether there is
@@ -122,11 +133,10 @@ func (m mark) joined(s string) bool {
 func skipJoints(s string, i int) (at int, joint, or bool) {
 	for {
 		it := next(s, i)
-		w := s[it.from:it.to]
 		switch {
 		case it.class.In(joins):
 			or = or || it.class.In(doubts)
-		case !is(w, ",", "/", "&", ";", "–", "– ", "—", "- ", "as", "well", "along", "together", "with"):
+		case !is(s[it.from:it.to], ",", "/", "&", ";", "–", "– ", "—", "- ", "as", "well", "along", "together", "with"):
 			return it.from, joint, or
 		}
 		joint, i = true, it.to

@@ -91,7 +91,7 @@ func next(s string, i int) item {
 	if n := prefix(s[i:], []string{"✗", "✘", "❌", "✖"}); n > 0 { // which deny what they stand behind
 		return item{class: denies | verb, from: i, to: i + n}
 	}
-	if m, ok := markAt(s, i); ok && !m.lower && (m.closed || m.stands(s) || m.isSubject(s)) {
+	if m := markAt(s, i); m.upper() && (m.closed || m.stands() || m.isSubject()) {
 		return item{mark: m, from: i, to: m.to}
 	}
 	if w := word(s, i); w != "" {

@@ -31,22 +31,20 @@ func glyph(s string) (r rune, n int) {
 	return unicode.ToLower(r), n
 }
 
-// optionOf is the option whose text a text is, and how many have that text. An
-// option without any text is none.
-func (s *Scorer) optionOf(text string) (letter byte, n int) {
+// optionOf is the option whose text a text is. An option without any text is none.
+func (s *Scorer) optionOf(text string) (got reading) {
 	text = plain(text)
 	for i, option := range s.texts {
 		if option == text && text != "" {
-			letter, n = letters[i], n+1
+			got = got.and(letters[i])
 		}
 	}
-	return letter, n
+	return got
 }
 
 // optionAt is the option whose text begins at i and is all that is said there,
-// the longest one, how many have that text, and where it ends. A text that is a
-// letter is left to the other rules.
-func (s *Scorer) optionAt(text string, i int) (letter byte, n, end int) {
+// the longest one, and where it ends. A text that is a letter is left to the other rules.
+func (s *Scorer) optionAt(text string, i int) (got reading, end int) {
 	end = i
 	for k, option := range s.texts {
 		to := i
@@ -64,11 +62,11 @@ func (s *Scorer) optionAt(text string, i int) (letter byte, n, end int) {
 			continue
 		}
 		if to > end {
-			n = 0
+			got = reading{}
 		}
-		letter, n, end = letters[k], n+1, to
+		got, end = got.and(letters[k]), to
 	}
-	return letter, n, end
+	return got, end
 }
 
 // sentenceEnds reports whether a text that was found is not the beginning of
@@ -86,12 +84,9 @@ func sentenceEnds(rest string) bool {
 	return len(next) < len(rest) && (next == "" || next[0] == '\n' || next[0] == '(' || c.In(follows) && !c.In(verb|joins|denies))
 }
 
-// said is the reading of a text that n options have, one of them of this letter.
-func said(letter byte, n int) reading {
-	switch n {
-	case 0:
-		return reading{}
-	case 1:
+// and is the reading of a text that is another option's as well.
+func (r reading) and(letter byte) reading {
+	if r.open() {
 		return reading{letter: letter}
 	}
 	return reading{note: "no answer: the text of several options", ends: true}
