@@ -1,87 +1,67 @@
+//go:build amd64 || arm64
+
 package sandbox
 
 import (
-	"bytes"
 	"encoding/binary"
-	"fmt"
+	"runtime"
 	"slices"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// callNumbers are the numbers of system calls on an architecture. From 424 on
-// they are the same on all.
-type callNumbers struct {
-	audit                  uint32   // what the kernel calls the architecture
-	denied                 []uint32 // whatever their arguments
-	clone, socket, prlimit uint32   // denied with some
-
-	deniedToPrograms                          []uint32 // as well
-	sigaction, mmap, setsockopt, fcntl, prctl uint32   // denied to programs with some
+// denied are the system calls that are refused whatever their arguments.
+var denied = []uint32{
+	// Looking into other processes.
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
+	// Memory that belongs to no process.
+	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
+	// Holding up the driver.
+	unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY,
+	unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
+	// Other namespaces, where a program would be root.
+	unix.SYS_UNSHARE, unix.SYS_SETNS,
+	// Parts of the kernel that are wide open and of no use here.
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 }
 
-// calls names the architectures that there is a filter for. Denied are: looking
-// into other processes (ptrace, process_vm_readv, process_vm_writev, kcmp),
-// memory that belongs to no process (memfd_create, shmget, msgget, semget,
-// mq_open), holding up the driver (sched_setparam, sched_setscheduler,
-// sched_setattr, sched_setaffinity, setpriority, ioprio_set), other namespaces,
-// where a program would be root (unshare, setns), and parts of the kernel that
-// are wide open and of no use here (bpf, perf_event_open, userfaultfd, add_key,
-// request_key, keyctl, open_by_handle_at).
-//
-// Programs, which are not the user's own, are denied more: watches of files, as
-// the machine has few (inotify_init, inotify_init1, fanotify_init), pages in
-// pipes, which belong to no process (vmsplice, splice, tee), writing to all
-// disks (sync, syncfs), requests to disks, which the machine has few of (io_setup), locks
-// on files of the machine (flock), memory of the kernel for filters (seccomp), for places
-// of pages (mbind, set_mempolicy) and for attributes of files (setxattr, lsetxattr, fsetxattr).
-var calls = map[string]callNumbers{
-	"amd64": {
-		0xc000003e, []uint32{101, 310, 311, 312, 319, 29, 68, 64, 240, 142, 144, 314, 203, 141, 251, 272, 308, 321, 298, 323, 248, 249, 250, 304}, 56, 41, 302,
-		[]uint32{253, 294, 300, 278, 275, 276, 162, 306, 206, 73, 317, 237, 238, 188, 189, 190}, 13, 9, 54, 72, 157,
-	},
-	"arm64": {
-		0xc00000b7, []uint32{117, 270, 271, 272, 279, 194, 186, 190, 180, 118, 119, 274, 122, 140, 30, 97, 268, 280, 241, 282, 217, 218, 219, 265}, 220, 198, 261,
-		[]uint32{26, 262, 75, 76, 77, 81, 267, 0, 32, 277, 235, 237, 5, 6, 7}, 134, 222, 208, 25, 167,
-	},
+// deniedToPrograms are refused as well to programs, which are not the user's own.
+var deniedToPrograms = []uint32{
+	// Watches of files (253 is inotify_init, which arm64 lacks), requests to disks and locks on files, as the machine
+	// has few of them.
+	253, unix.SYS_INOTIFY_INIT1, unix.SYS_FANOTIFY_INIT, unix.SYS_IO_SETUP, unix.SYS_FLOCK,
+	// Pages in pipes, which belong to no process.
+	unix.SYS_VMSPLICE, unix.SYS_SPLICE, unix.SYS_TEE,
+	// Writing to all disks.
+	unix.SYS_SYNC, unix.SYS_SYNCFS,
+	// Memory of the kernel, and of no process: for filters, for places of pages and for attributes of files.
+	unix.SYS_SECCOMP, unix.SYS_LANDLOCK_CREATE_RULESET, unix.SYS_LANDLOCK_ADD_RULE, unix.SYS_LANDLOCK_RESTRICT_SELF,
+	unix.SYS_MBIND, unix.SYS_SET_MEMPOLICY, unix.SYS_SET_MEMPOLICY_HOME_NODE,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
 }
 
-// deniedEverywhere have one number: io_uring_setup, io_uring_enter,
-// io_uring_register, pidfd_getfd and memfd_secret. Programs are denied more, for which the
-// kernel has memory of no process: landlock_create_ruleset, landlock_add_rule,
-// landlock_restrict_self, set_mempolicy_home_node and setxattrat.
-var (
-	deniedEverywhere           = []uint32{425, 426, 427, 438, 447}
-	deniedToProgramsEverywhere = []uint32{444, 445, 446, 450, 463}
-)
+// namespaces are the flags of clone that make one.
+const namespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER |
+	unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// What arguments of system calls mean.
-const (
-	clone3       = 435
-	otherABI     = 0x40000000 // added to the numbers of x32 calls
-	namespaces   = 0x7e020000 // flags of clone that make one
-	mapShared    = 0x01       // flags of mmap
-	mapAnonymous = 0x20
-	setSeccomp   = 22 // a command of prctl
-	sendBufForce = 32 // an option of sockets
-	anyBit       = 0xffffffff
-)
+// otherABI is added to the numbers of x32 calls.
+const otherABI = 0x40000000
 
 // deniedCommands are the denied commands of fcntl: locks on files, by a process or by an
 // open file, leases, watches of folders, and longer pipes.
-var deniedCommands = []uint32{syscall.F_SETLK, syscall.F_SETLKW, 37, 38, 1024, 1026, 1031}
+var deniedCommands = []uint32{
+	unix.F_SETLK, unix.F_SETLKW, unix.F_OFD_SETLK, unix.F_OFD_SETLKW, unix.F_SETLEASE, unix.F_NOTIFY, unix.F_SETPIPE_SZ,
+}
 
-// The instructions of a filter that are used here, see seccomp(2), and what it
-// returns.
+// The instructions of a filter that are used here, see seccomp(2).
 const (
-	load      = 0x20 // a word of the call, see word
-	ifEqual   = 0x15
-	ifAtLeast = 0x35
-	ifAnyBit  = 0x45
-	giveBack  = 0x06
-
-	allow = 0x7fff0000
-	deny  = 0x00050000 // with an error number
-	kill  = 0x80000000
+	load      = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS // a word of the call, see word
+	ifEqual   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+	ifAtLeast = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
+	ifAnyBit  = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+	giveBack  = unix.BPF_RET | unix.BPF_K
+	anyBit    = 0xffffffff
 )
 
 // Offsets of words of a call.
@@ -103,14 +83,15 @@ type condition struct {
 
 // instructions are a filter in the making. Before each rule, the number of the
 // call is loaded.
-type instructions struct{ bytes.Buffer }
+type instructions []unix.SockFilter
 
 func (p *instructions) add(code uint16, yes, no int, k uint32) {
-	binary.Write(p, binary.NativeEndian, struct {
-		Code    uint16
-		Yes, No uint8 // instructions to skip
-		K       uint32
-	}{code, uint8(yes), uint8(no), k})
+	*p = append(*p, unix.SockFilter{Code: code, Jt: uint8(yes), Jf: uint8(no), K: k})
+}
+
+// refuse ends a rule with an error number.
+func (p *instructions) refuse(number unix.Errno) {
+	p.add(giveBack, 0, 0, unix.SECCOMP_RET_ERRNO|uint32(number))
 }
 
 // deny refuses a call if all the conditions hold.
@@ -125,61 +106,57 @@ func (p *instructions) deny(call uint32, conditions ...condition) {
 			p.add(c.test, 0, away, c.k)
 		}
 	}
-	p.add(giveBack, 0, 0, deny|uint32(syscall.EPERM))
+	p.refuse(unix.EPERM)
 	p.add(load, 0, 0, callNumber)
 }
 
 // filter is a program of the kernel that refuses system calls: those by which
 // programs would get around the limits. That of residents, which are the user's
 // own, is the shorter one.
-func filter(name string, resident bool) ([]byte, error) {
-	numbers, known := calls[name]
-	if !known {
-		return nil, fmt.Errorf("sandbox: there is no filter of system calls for %s: only for amd64 and arm64", name)
+func filter(resident bool) ([]byte, error) {
+	audit := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
+	all := denied
+	if !resident {
+		all = slices.Concat(denied, deniedToPrograms)
 	}
 	var p instructions
 	p.add(load, 0, 0, architecture)
-	p.add(ifEqual, 1, 0, numbers.audit)
-	p.add(giveBack, 0, 0, kill)
+	p.add(ifEqual, 1, 0, audit)
+	p.add(giveBack, 0, 0, unix.SECCOMP_RET_KILL_PROCESS)
 	p.add(load, 0, 0, callNumber)
 	p.add(ifAtLeast, 0, 1, otherABI)
-	p.add(giveBack, 0, 0, deny|uint32(syscall.ENOSYS))
-	p.add(ifEqual, 0, 1, clone3) // its flags cannot be seen: without it, libraries use clone
-	p.add(giveBack, 0, 0, deny|uint32(syscall.ENOSYS))
-	for _, list := range [][]uint32{numbers.denied, deniedEverywhere} {
-		for _, call := range list {
-			p.deny(call)
-		}
-	}
-	p.deny(numbers.clone, condition{argument0, ifAnyBit, namespaces, false})
-	p.deny(numbers.socket, condition{argument0, ifEqual, syscall.AF_UNIX, true})
-	p.deny(numbers.prlimit, condition{argument0, ifEqual, 0, true}) // of another process
-	if !resident {
-		numbers.denyPrograms(&p)
-	}
-	p.add(giveBack, 0, 0, allow)
-	return p.Bytes(), nil
-}
-
-// denyPrograms refuses what accounts of a program's time and memory would miss.
-func (numbers callNumbers) denyPrograms(p *instructions) {
-	const argument1, argument2, argument3 = argument0 + 8, argument0 + 16, argument0 + 24
-	for _, call := range slices.Concat(numbers.deniedToPrograms, deniedToProgramsEverywhere) {
+	p.refuse(unix.ENOSYS)
+	p.add(ifEqual, 0, 1, unix.SYS_CLONE3) // its flags cannot be seen: without it, libraries use clone
+	p.refuse(unix.ENOSYS)
+	for _, call := range all {
 		p.deny(call)
 	}
+	p.deny(unix.SYS_CLONE, condition{argument0, ifAnyBit, namespaces, false})
+	p.deny(unix.SYS_SOCKET, condition{argument0, ifEqual, unix.AF_UNIX, true})
+	p.deny(unix.SYS_PRLIMIT64, condition{argument0, ifEqual, 0, true}) // of another process
+	if !resident {
+		p.denyPrograms()
+	}
+	p.add(giveBack, 0, 0, unix.SECCOMP_RET_ALLOW)
+	return binary.Append(nil, binary.NativeEndian, []unix.SockFilter(p))
+}
+
+// denyPrograms refuses, with some arguments, what accounts of a program's time and memory would miss.
+func (p *instructions) denyPrograms() {
+	const argument1, argument2, argument3 = argument0 + 8, argument0 + 16, argument0 + 24
 	// Without a handler for the ends of its children, or with some flags of one, a
 	// process has them vanish, and their time with them.
 	for _, half := range []uint32{0, high} {
-		p.deny(numbers.sigaction, condition{argument0, ifEqual, uint32(syscall.SIGCHLD), false}, condition{argument1 + half, ifAnyBit, anyBit, false})
+		p.deny(unix.SYS_RT_SIGACTION, condition{argument0, ifEqual, uint32(unix.SIGCHLD), false}, condition{argument1 + half, ifAnyBit, anyBit, false})
 	}
 	// Shared pages without a file stay when they are dropped from a process.
-	p.deny(numbers.mmap, condition{argument3, ifAnyBit, mapShared, false}, condition{argument3, ifAnyBit, mapAnonymous, false})
+	p.deny(unix.SYS_MMAP, condition{argument3, ifAnyBit, unix.MAP_SHARED, false}, condition{argument3, ifAnyBit, unix.MAP_ANONYMOUS, false})
 	// What is in sockets and pipes belongs to no process: see the driver.
-	for _, option := range []uint32{syscall.SO_SNDBUF, sendBufForce} {
-		p.deny(numbers.setsockopt, condition{argument1, ifEqual, syscall.SOL_SOCKET, false}, condition{argument2, ifEqual, option, false})
+	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_SNDBUFFORCE} {
+		p.deny(unix.SYS_SETSOCKOPT, condition{argument1, ifEqual, unix.SOL_SOCKET, false}, condition{argument2, ifEqual, option, false})
 	}
-	p.deny(numbers.prctl, condition{argument0, ifEqual, setSeccomp, false})
+	p.deny(unix.SYS_PRCTL, condition{argument0, ifEqual, unix.PR_SET_SECCOMP, false})
 	for _, command := range deniedCommands {
-		p.deny(numbers.fcntl, condition{argument1, ifEqual, command, false})
+		p.deny(unix.SYS_FCNTL, condition{argument1, ifEqual, command, false})
 	}
 }

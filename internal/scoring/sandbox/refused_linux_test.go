@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package sandbox
 
 import (
@@ -7,12 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // tries makes system calls, a list of numbers a line, and names those that are not
@@ -36,7 +39,6 @@ func TestRefusedCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers := calls[runtime.GOARCH]
 	var lines []string
 	try := func(call uint32, arguments ...int) {
 		line, err := json.Marshal(append([]int{int(call)}, arguments...))
@@ -45,24 +47,24 @@ func TestRefusedCalls(t *testing.T) {
 		}
 		lines = append(lines, string(line))
 	}
-	for _, call := range slices.Concat(numbers.denied, numbers.deniedToPrograms, deniedEverywhere, deniedToProgramsEverywhere) {
+	for _, call := range slices.Concat(denied, deniedToPrograms) {
 		try(call, -1, -1, -1, -1, -1, -1)
 	}
 	for _, space := range []int{syscall.CLONE_NEWUSER, syscall.CLONE_NEWNS, syscall.CLONE_NEWNET, syscall.CLONE_NEWPID} {
-		try(numbers.clone, space)
+		try(unix.SYS_CLONE, space)
 	}
 	for _, family := range []int{syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK, syscall.AF_PACKET} {
-		try(numbers.socket, family, syscall.SOCK_DGRAM)
+		try(unix.SYS_SOCKET, family, syscall.SOCK_DGRAM)
 	}
 	for _, command := range deniedCommands {
-		try(numbers.fcntl, 0, int(command))
+		try(unix.SYS_FCNTL, 0, int(command))
 	}
-	try(numbers.prlimit, 1)
-	try(numbers.sigaction, int(syscall.SIGCHLD), 1<<20)
-	try(numbers.mmap, 0, 4096, syscall.PROT_READ, mapShared|mapAnonymous, -1)
-	try(numbers.setsockopt, 0, syscall.SOL_SOCKET, syscall.SO_SNDBUF)
-	try(numbers.setsockopt, 0, syscall.SOL_SOCKET, sendBufForce)
-	try(numbers.prctl, setSeccomp, 2)
+	try(unix.SYS_PRLIMIT64, 1)
+	try(unix.SYS_RT_SIGACTION, int(syscall.SIGCHLD), 1<<20)
+	try(unix.SYS_MMAP, 0, 4096, syscall.PROT_READ, unix.MAP_SHARED|unix.MAP_ANONYMOUS, -1)
+	try(unix.SYS_SETSOCKOPT, 0, syscall.SOL_SOCKET, syscall.SO_SNDBUF)
+	try(unix.SYS_SETSOCKOPT, 0, syscall.SOL_SOCKET, unix.SO_SNDBUFFORCE)
+	try(unix.SYS_PRCTL, unix.PR_SET_SECCOMP, 2)
 	session, err := box.Start(t.Context(), Program{Source: tries, Inputs: []string{strings.Join(lines, "\n")}})
 	if err != nil {
 		t.Fatal(err)

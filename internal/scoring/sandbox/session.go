@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -109,7 +108,7 @@ const rulesFile = 3
 
 // start starts bubblewrap, with a filter of system calls for residents or for programs.
 func start(command *exec.Cmd, resident bool) (*child.Child, error) {
-	rules, err := filter(runtime.GOARCH, resident)
+	rules, err := filter(resident)
 	if err != nil {
 		return nil, err
 	}
