@@ -13,7 +13,7 @@ import (
 func checkable() string {
 	var names []string
 	for _, f := range family.All() {
-		if f.Unchecked == "" {
+		if f.Need.Unchecked == "" {
 			names = append(names, f.Name)
 		}
 	}
@@ -56,8 +56,8 @@ func checker(name string) (func(gold, prediction string) scoring.Verdict, error)
 	switch {
 	case err != nil:
 		return nil, usagef("there is no scorer %q%s; %s can be tried on a file of cases", name, didYouMean(name, family.Names()), checkable())
-	case f.Unchecked != "":
-		return nil, usagef("scorer %s cannot be tried on a file of cases: %s; %s can", name, f.Unchecked, checkable())
+	case f.Need.Unchecked != "":
+		return nil, usagef("scorer %s cannot be tried on a file of cases: %s; %s can", name, f.Need.Unchecked, checkable())
 	}
 	return f.Check, nil
 }

@@ -225,12 +225,9 @@ func (c *scoredRollouts) unit() dag.Unit {
 // expect is the quantities of the unit's work, for plans.
 func (c *scoredRollouts) expect() []dag.Quantity {
 	all := []dag.Quantity{{Name: "responses", Amount: float64(c.total())}}
-	for _, q := range []struct {
-		need family.Need
-		name string
-	}{{family.Judge, "questions to the judge"}, {family.Sandbox, "programs"}, {family.Grader, "responses to the grader"}} {
-		if n := c.responses(q.need); n > 0 {
-			all = append(all, dag.Quantity{Name: q.name, Amount: float64(n)})
+	for _, need := range []family.Need{family.Judge, family.Sandbox, family.Grader} {
+		if n := c.responses(need); n > 0 {
+			all = append(all, dag.Quantity{Name: need.Takes, Amount: float64(n)})
 		}
 	}
 	return all

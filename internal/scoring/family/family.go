@@ -44,10 +44,6 @@ type Family struct {
 	// New makes the scorer of a task that has what it must have.
 	New func(t scoring.Task, r Resources) scoring.Scorer
 
-	// Unchecked says why a labelled case needs more than its right answer, see [Family.Check]; "" if it
-	// does not.
-	Unchecked string
-
 	// Answer is the end of a simulated model's answer: the result, right or wrong,
 	// in the form that the prompt asks for. others are the right answers of all tasks
 	// of the benchmark and family, to be wrong with.
@@ -68,15 +64,18 @@ func (f Family) Check(gold, prediction string) scoring.Verdict {
 	return v
 }
 
-// Need names a resource that scoring needs besides the task.
-type Need string
+// Need is a resource that scoring needs besides the task.
+type Need struct {
+	Takes     string // what it takes, one for each response, for plans
+	Unchecked string // why a labelled case needs more than its right answer, see [Family.Check]
+}
 
-// Needs.
-const (
-	Nothing Need = ""
-	Judge   Need = "judge"   // servers of a judge model
-	Sandbox Need = "sandbox" // to run programs in
-	Grader  Need = "grader"  // a program of the user's own
+// Needs: nothing, servers of a judge model, a sandbox to run programs in, or a program of the user's own.
+var (
+	Nothing = Need{}
+	Judge   = Need{"questions to the judge", "it asks a judge model on a server, and needs the question as well"}
+	Sandbox = Need{"programs", "it runs programs against the tests of a task, which a line cannot hold"}
+	Grader  = Need{"responses to the grader", "it asks a program of yours, which the configuration names, about a whole task"}
 )
 
 // Slow reports whether verdicts take so long that each is worth storing when it is

@@ -25,7 +25,7 @@ func TestFamiliesAreWhole(t *testing.T) {
 		if _, err := fs.Stat(data.Prompts(), f.Prompt+".txt"); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
-		if f.New == nil || f.Answer == nil || (f.Need == family.Nothing) != (f.Unchecked == "") || (f.Reply == nil) == (f.Need == family.Judge) || f.Options && f.Tests {
+		if f.New == nil || f.Answer == nil || (f.Need == family.Nothing) != (f.Need.Unchecked == "") || (f.Reply == nil) == (f.Need == family.Judge) || f.Options && f.Tests {
 			t.Errorf("%s: %+v", f.Name, f)
 		}
 		if f.Graded != strings.HasSuffix(f.Name, "-graded") || f.Graded != strings.Contains(f.Version, "_graded_") {

@@ -25,7 +25,6 @@ func byCommand(name, version string, graded bool) Family {
 		AnswerOptional: true,
 		Need:           Grader,
 		New:            func(t scoring.Task, r Resources) scoring.Scorer { return command.New(r.Grader, t, graded) },
-		Unchecked:      "it asks a program of yours, which the configuration names, about a whole task",
 		Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
 			result := t.Answer
 			if !right || result == "" {
@@ -56,7 +55,6 @@ func byTests(name, version string, graded bool) Family {
 		New: func(t scoring.Task, r Resources) scoring.Scorer {
 			return code.New(r.Runner, graded, func() ([]scoring.Test, error) { return r.Tests(t) })
 		},
-		Unchecked: "it runs programs against the tests of a task, which a line cannot hold",
 		Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 			passed := len(t.Tests)
 			if !right {
@@ -81,7 +79,6 @@ var judged = Family{
 	AnswerOptional: true,
 	Need:           Judge,
 	New:            func(t scoring.Task, r Resources) scoring.Scorer { return judge.New(r.Judge, question(t), t.Answer) },
-	Unchecked:      "it asks a judge model on a server, and needs the question as well",
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
 		result := supposed(t)
 		if !right {
@@ -101,7 +98,6 @@ var gradedAnswers = Family{
 	New: func(t scoring.Task, r Resources) scoring.Scorer {
 		return judge.NewGraded(r.Judge, question(t), t.Answer)
 	},
-	Unchecked: judged.Unchecked,
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		full := []rune(inOneLine(supposed(t)))
 		if !right {

@@ -102,13 +102,8 @@ var choices = Family{
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		letter := t.Answer
 		if !right {
-			var others []string
-			for i := range min(max(t.Options, 2), scoring.MostOptions) {
-				if other := string(rune('A' + i)); other != letter {
-					others = append(others, other)
-				}
-			}
-			letter = others[pick(s, len(others))]
+			others := strings.Replace("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:min(max(t.Options, 2), scoring.MostOptions)], letter, "", 1)
+			letter = string(others[pick(s, len(others))])
 		}
 		return "\n\nSo the answer is \\boxed{" + letter + "}."
 	},
