@@ -1,80 +1,52 @@
 package algebra
 
-import "math/big"
+// definitions write functions of one argument by others.
+var definitions = map[string]func(x *Expr) *Expr{
+	"exp":     exponential,
+	"log":     func(x *Expr) *Expr { return Make(Div, Apply("ln", x), Apply("ln", Int(10))) },
+	"degrees": func(x *Expr) *Expr { return Make(Div, Make(Mul, x, Make(Pi)), Int(180)) },
+	"ceil":    func(x *Expr) *Expr { return Make(Neg, Apply("floor", Make(Neg, x))) },
+	"gcd":     itself, "lcm": itself, "max": itself, "min": itself,
+	"sinh":   func(x *Expr) *Expr { return Make(Div, minus(exponential(x), exponential(Make(Neg, x))), Int(2)) },
+	"cosh":   func(x *Expr) *Expr { return Make(Div, Make(Add, exponential(x), exponential(Make(Neg, x))), Int(2)) },
+	"arccos": complement("arcsin"), "arccot": complement("arctan"),
+	"tan": quotient("sin", "cos"), "cot": quotient("cos", "sin"), "sec": inverse("cos"), "csc": inverse("sin"),
+	"tanh": quotient("sinh", "cosh"), "coth": quotient("cosh", "sinh"), "sech": inverse("cosh"), "csch": inverse("sinh"),
+}
+
+func itself(x *Expr) *Expr { return x }
+
+func exponential(x *Expr) *Expr { return Make(Pow, Make(Euler), x) }
+
+func complement(name string) func(x *Expr) *Expr {
+	return func(x *Expr) *Expr { return minus(Make(Div, Make(Pi), Int(2)), Apply(name, x)) }
+}
+
+func quotient(above, below string) func(x *Expr) *Expr {
+	return func(x *Expr) *Expr { return Make(Div, Apply(above, x), Apply(below, x)) }
+}
+
+func inverse(name string) func(x *Expr) *Expr {
+	return func(x *Expr) *Expr { return Make(Div, Int(1), Apply(name, x)) }
+}
 
 // defined writes a function by others; it is nil for a function that is not defined by others.
 func defined(e *Expr) *Expr {
-	switch e.Name {
-	case "sqrt", "root", "abs", "ln", "sin", "cos", "floor":
+	if definition := definitions[e.Name]; len(e.Args) == 1 && definition != nil {
+		return definition(e.Args[0])
+	} else if len(e.Args) != 2 {
 		return nil
 	}
-	if len(e.Args) == 2 && (e.Name == "max" || e.Name == "min") {
-		size := Apply("abs", minus(e.Args[0], e.Args[1]))
-		if e.Name == "min" {
-			size = Make(Neg, size)
-		}
-		return Make(Div, Make(Add, e.Args[0], e.Args[1], size), Int(2))
-	} else if len(e.Args) == 2 && e.Name == "log" {
-		return Make(Div, Apply("ln", e.Args[0]), Apply("ln", e.Args[1]))
-	} else if len(e.Args) != 1 {
-		return nil
-	}
-	x := e.Args[0]
-	exp := func(x *Expr) *Expr { return Make(Pow, Make(Euler), x) }
-	complement := func(name string) *Expr { return minus(Make(Div, Make(Pi), Int(2)), Apply(name, x)) }
+	a, b := e.Args[0], e.Args[1]
 	switch e.Name {
-	case "exp":
-		return exp(x)
 	case "log":
-		return Make(Div, Apply("ln", x), Apply("ln", Int(10)))
-	case "degrees":
-		return Make(Div, Make(Mul, x, Make(Pi)), Int(180))
-	case "ceil":
-		return Make(Neg, Apply("floor", Make(Neg, x)))
-	case "gcd", "lcm", "max", "min":
-		return x
-	case "sinh":
-		return Make(Div, minus(exp(x), exp(Make(Neg, x))), Int(2))
-	case "cosh":
-		return Make(Div, Make(Add, exp(x), exp(Make(Neg, x))), Int(2))
-	case "arccos":
-		return complement("arcsin")
-	case "arccot":
-		return complement("arctan")
+		return Make(Div, Apply("ln", a), Apply("ln", b))
+	case "max":
+		return Make(Div, Make(Add, a, b, Apply("abs", minus(a, b))), Int(2))
+	case "min":
+		return Make(Div, Make(Add, a, b, Make(Neg, Apply("abs", minus(a, b)))), Int(2))
 	}
-	parts, ok := quotients[e.Name]
-	if !ok {
-		return nil
-	}
-	above := Int(1)
-	if parts[0] != "" {
-		above = Apply(parts[0], x)
-	}
-	return Make(Div, above, Apply(parts[1], x))
-}
-
-// quotients are functions that are the quotient of two others, or one over another.
-var quotients = map[string][2]string{
-	"tan": {"sin", "cos"}, "cot": {"cos", "sin"}, "sec": {"", "cos"}, "csc": {"", "sin"},
-	"tanh": {"sinh", "cosh"}, "coth": {"cosh", "sinh"}, "sech": {"", "cosh"}, "csch": {"", "sinh"},
+	return nil
 }
 
 func minus(a, b *Expr) *Expr { return Make(Add, a, Make(Neg, b)) }
-
-// binding is the value of a variable.
-type binding struct {
-	name  string
-	value *big.Rat
-}
-
-// substitute is e with values for variables.
-func substitute(e *Expr, values []binding) *Expr {
-	return Rewrite(e, func(e *Expr) *Expr {
-		for _, b := range values {
-			if e.Op == Symbol && b.name == e.Name {
-				return Rational(b.value)
-			}
-		}
-		return nil
-	})
-}

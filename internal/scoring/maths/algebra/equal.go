@@ -9,7 +9,6 @@ const (
 	maxPrec  = 1 << 15 // bits of the last one
 	enough   = 200     // bits after the point to which equal numbers agree, and the sizes of all values half as much again
 	maxSteps = 400_000 // operations on 64 bits
-	needed   = 3       // generic points at which two functions must be defined and equal
 )
 
 // Equal reports whether a and b have the same value, for all values of their variables
@@ -27,8 +26,9 @@ func Equal(a, b *Expr) bool {
 		return false
 	}
 	c := newComparison(a, b)
-	if len(c.names) == 0 {
-		return c.compare(nil, quick, maxPrec) == same
+	if len(c.variables) == 0 {
+		v, _ := c.difference(a, b, false, maxPrec)
+		return v == same
 	}
 	return c.everywhere()
 }
@@ -41,67 +41,57 @@ const (
 	same
 	different
 	onlyOne // is defined
-	neither
 )
 
 // comparison is of two expressions.
 type comparison struct {
-	a, b    *Expr
-	names   []string // of the variables
-	complex bool
-	work    float64
+	a, b      *Expr
+	variables []variable
+	complex   bool // roots and powers are principal values
+	work      float64
 }
 
 func newComparison(a, b *Expr) *comparison {
 	c := &comparison{a: a, b: b, work: maxSteps, complex: a.Any(isImaginary) || b.Any(isImaginary)}
-	c.names = variables(b, variables(a, nil))
+	both := Make(Add, a, b)
+	for _, name := range Variables(both) {
+		c.variables = append(c.variables, variable{name, domainOf(name, both)})
+	}
 	return c
 }
 
-func isSymbol(e *Expr) bool    { return e.Op == Symbol }
 func isImaginary(e *Expr) bool { return e.Op == Imaginary }
 
 // at is an evaluator with a precision.
 func (c *comparison) at(prec uint) *evaluator {
-	return &evaluator{prec: prec, complex: c.complex, real: !c.complex && len(c.names) > 0, work: &c.work}
+	return &evaluator{prec: prec, complex: c.complex, real: !c.complex && len(c.variables) > 0, work: &c.work}
 }
 
-// compare compares the expressions where variables have values.
-func (c *comparison) compare(values []binding, from, to uint) verdict {
-	v, _ := c.difference(substitute(c.a, values), substitute(c.b, values), !c.complex && len(c.names) > 0, from, to)
-	return v
-}
-
-// difference compares two expressions without variables, and returns what a less b is if
-// they differ. The precision rises until that is not zero, or would have to be larger if
-// it were not. That is no theorem, but a form of the uniformity conjecture of Richardson
-// (2007): an expression that is as close to zero has a part that is as small or as large.
-func (c *comparison) difference(a, b *Expr, real bool, from, to uint) (verdict, number) {
-	for prec := from; prec <= to && c.work > 0; {
+// difference compares two expressions without variables, among real numbers alone or among all,
+// and returns what a less b is if they differ. The precision rises up to a bound until that is not
+// zero, or would have to be larger if it were not. That is no theorem, but a form of the uniformity
+// conjecture of Richardson (2007): an expression that is as close to zero has a part that is as
+// small or as large.
+func (c *comparison) difference(a, b *Expr, real bool, to uint) (verdict, number) {
+	for prec := uint(quick); prec <= to && c.work > 0; {
 		p := c.at(prec)
 		p.real = real
-		x, okX := p.value(a)
-		y, okY := p.value(b)
-		switch {
-		case (!okX || !okY) && len(c.names) == 0 && prec < 16*quick: // it may be lost in noise
+		x, y := p.value(a), p.value(b)
+		switch one := x.defined() != y.defined(); {
+		case (one || !x.defined()) && len(c.variables) == 0 && prec < 16*quick: // it may be lost in noise
 			prec *= 4
 			continue
-		case !okX && !okY:
-			return neither, x
-		case okX != okY:
-			if p.outside { // n!/(n−k)! is k!·C(n,k), which is zero below k
-				return undecided, x
-			}
+		case one && !p.outside: // n!/(n−k)! is k!·C(n,k), which is zero below k
 			if real { // √x·√x is x, for it is so for complex numbers
-				if v, _ := c.difference(a, b, false, quick, 4*quick); v != different {
+				if v, _ := c.difference(a, b, false, 4*quick); v != different {
 					return undecided, x
 				}
 			}
 			return onlyOne, x
 		}
-		d, ok := p.add(x, p.neg(y))
+		d := p.add(x, p.neg(y))
 		switch {
-		case !ok:
+		case !d.defined():
 			return undecided, d
 		case !d.zero():
 			return different, d
@@ -110,7 +100,7 @@ func (c *comparison) difference(a, b *Expr, real bool, from, to uint) (verdict, 
 		}
 		prec = max(2*prec, prec+uint(enough+1.5*p.height+d.err)+8)
 	}
-	return undecided, number{}
+	return undecided, undefined
 }
 
 // Exact is the value of e if it is a rational number: one that exact arithmetic finds, or
@@ -120,14 +110,12 @@ func Exact(e *Expr) (*big.Rat, bool) {
 		return e.Num, true
 	}
 	work := float64(maxSteps)
-	if n, ok := (&evaluator{work: &work, complex: e.Any(isImaginary)}).value(e); ok {
+	if n := (&evaluator{work: &work, complex: e.Any(isImaginary)}).value(e); n.rat != nil {
 		return n.rat, true
 	}
-	n, ok := constant(e)
-	if !ok {
-		return nil, false
-	} else if n.rat != nil {
-		return n.rat, true
+	n := constant(e)
+	if n.rat != nil || !n.defined() {
+		return n.rat, n.rat != nil
 	}
 	for d := int64(1); d <= maxDenominator; d++ {
 		f := new(big.Float).Mul(n.re, new(big.Float).SetInt64(d))
@@ -135,7 +123,7 @@ func Exact(e *Expr) (*big.Rat, bool) {
 		nearest := floor(r.Add(r, half))
 		if off := f.Sub(f, new(big.Float).SetInt(nearest)); size2(off) < -enough/2 {
 			r := new(big.Rat).SetFrac(nearest, big.NewInt(d))
-			v, _ := newComparison(e, e).difference(e, Rational(r), false, quick, maxPrec)
+			v, _ := newComparison(e, e).difference(e, Rational(r), false, maxPrec)
 			return r, v == same
 		}
 	}
@@ -146,20 +134,23 @@ func Exact(e *Expr) (*big.Rat, bool) {
 const maxDenominator = 60
 
 // constant is the value of a real constant to a precision at which it is hardly lost.
-func constant(e *Expr) (number, bool) {
-	if e.Size(maxNodes) >= maxNodes || e.Any(isSymbol) {
-		return number{}, false
+func constant(e *Expr) number {
+	if e.Size(maxNodes) >= maxNodes || len(Variables(e)) > 0 {
+		return undefined
 	}
-	n, ok := newComparison(e, e).at(2 * quick).value(e)
-	return n, ok && n.isReal()
+	n := newComparison(e, e).at(2 * quick).value(e)
+	if !n.isReal() {
+		return undefined
+	}
+	return n
 }
 
 // Sign is the sign of a constant, if it is real and that can be decided.
 func Sign(e *Expr) (sign int, ok bool) {
-	if _, ok := constant(e); !ok {
+	if !constant(e).defined() {
 		return 0, false
 	}
-	v, d := newComparison(e, Int(0)).difference(e, Int(0), false, quick, maxPrec)
+	v, d := newComparison(e, Int(0)).difference(e, Int(0), false, maxPrec)
 	if v == different {
 		return d.sign(), true
 	}
@@ -186,7 +177,7 @@ func Ratio(a, b *Expr) int {
 	if !ok {
 		return 0
 	}
-	atA, atB := substitute(a, first), substitute(b, first)
+	atA, atB := c.where(a, first), c.where(b, first)
 	signA, okA := Sign(atA)
 	signB, okB := Sign(atB)
 	if !okA || !okB || signA == 0 || signB == 0 {
@@ -204,27 +195,24 @@ func Ratio(a, b *Expr) int {
 
 // Near reports whether e is a real number no farther from center than tolerance.
 func Near(e *Expr, center, tolerance *big.Rat) bool {
-	n, ok := constant(e)
-	if !ok {
-		return false
+	n := constant(e)
+	d := new(big.Rat)
+	if n.rat != nil {
+		d.Set(n.rat)
+	} else {
+		n.re.Rat(d)
 	}
-	r := n.rat
-	if r == nil {
-		r, _ = n.re.Rat(nil)
-	}
-	d := new(big.Rat).Sub(r, center)
-	return d.Abs(d).Cmp(tolerance) <= 0
+	d.Sub(d, center)
+	return n.defined() && d.Abs(d).Cmp(tolerance) <= 0
 }
 
 // Float is a real constant as a floating-point number, if it has a value.
-func Float(e *Expr) (float64, bool) {
-	n, ok := constant(e)
-	if !ok {
-		return 0, false
-	} else if n.rat != nil {
-		f, _ := n.rat.Float64()
-		return f, true
+func Float(e *Expr) (f float64, ok bool) {
+	n := constant(e)
+	if n.rat != nil {
+		f, _ = n.rat.Float64()
+	} else {
+		f, _ = n.re.Float64()
 	}
-	f, _ := n.re.Float64()
-	return f, true
+	return f, n.defined()
 }

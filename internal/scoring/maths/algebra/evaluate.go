@@ -10,147 +10,120 @@ type evaluator struct {
 	prec    uint     // of floating point, in bits; 0: all must be exact
 	complex bool     // roots and powers are principal values, not real ones
 	real    bool     // there are no other numbers: roots of negative numbers are undefined
+	inner   bool     // its numbers are steps on the way to a value, of any size
 	work    *float64 // in operations on 64 bits, that may yet be done
 	height  float64  // the sum of the sizes of all values in bits
 	outside bool     // a factorial or a binomial coefficient had a negative argument
 }
 
-// value is e. It is false where e is not defined, too large, or not known well enough to
+// value is e. It is undefined where e is not defined, too large, or not known well enough to
 // evaluate it.
-func (p *evaluator) value(e *Expr) (number, bool) {
+func (p *evaluator) value(e *Expr) number {
 	cost := 1 + float64(p.prec)/64
 	if e.Op == Pi || e.Op == Euler || e.Op == Pow && e.Args[1].Op != Number || e.Op == Call && e.Name != "abs" && e.Name != "sqrt" {
 		cost *= 6 + float64(p.prec)/256
 	}
 	if *p.work -= cost; *p.work < 0 {
-		return number{}, false
+		return undefined
 	}
 	before := p.height
-	n, ok := p.principal(e)
-	if !ok || n.rat == nil && p.prec == 0 {
-		return n, false
-	}
-	if n.rat != nil {
+	n := p.principal(e)
+	switch {
+	case n.rat != nil:
 		p.height = before + float64(bits(n.rat))
 		*p.work -= float64(bits(n.rat)) / 64
-	} else if !n.zero() {
+	case p.prec == 0 || !n.defined() || p.real && !n.isReal():
+		return undefined
+	case !n.zero():
 		p.height += math.Abs(n.size())
 	}
-	return n, n.isReal() || !p.real
+	return n
 }
 
 // principal is the value of e whether or not it is real.
-func (p *evaluator) principal(e *Expr) (number, bool) {
+func (p *evaluator) principal(e *Expr) number {
 	switch e.Op {
 	case Number:
-		return rational(e.Num), bits(e.Num) <= maxBits
-	case Add, Mul, Div, Neg:
+		if bits(e.Num) <= maxBits {
+			return rational(e.Num)
+		}
+	case Pi:
+		return p.angle(whole(-1), whole(0))
+	case Euler:
+		return p.exp(whole(1))
+	case Imaginary:
+		return p.made(p.float(), p.float().SetInt64(1), absent)
+	case Neg:
+		return p.neg(p.value(e.Args[0]))
+	case Add, Mul, Div:
 		return p.fold(e)
 	case Pow:
 		if e.Args[0].Op == Euler {
-			n, ok := p.value(e.Args[1])
-			if !ok {
-				return n, false
-			}
-			return p.exp(n)
+			return p.exp(p.value(e.Args[1]))
 		}
-		a, okA := p.value(e.Args[0])
-		if !okA {
-			return a, false
-		}
-		b, okB := p.value(e.Args[1])
-		if !okB {
-			return b, false
-		}
-		return p.power(a, b, !p.complex)
+		return p.power(p.value(e.Args[0]), p.value(e.Args[1]))
 	case Call:
-		return p.call(e)
+		if other := defined(e); other != nil {
+			return p.value(other)
+		}
+		switch len(e.Args) {
+		case 1:
+			return p.unary(e.Name, p.value(e.Args[0]))
+		case 2:
+			return p.binary(e.Name, p.value(e.Args[0]), p.value(e.Args[1]))
+		}
 	}
-	switch {
-	case p.prec == 0:
-	case e.Op == Pi:
-		return p.angle(whole(-1), whole(0))
-	case e.Op == Euler:
-		return p.exp(whole(1))
-	case e.Op == Imaginary:
-		return p.made(p.float(), p.float().SetInt64(1), absent)
-	}
-	return number{}, false
+	return undefined
 }
 
-// fold is a sum, a product, a quotient or a negative.
-func (p *evaluator) fold(e *Expr) (number, bool) {
-	total, ok := p.value(e.Args[0])
-	if e.Op == Neg && ok {
-		return p.neg(total), true
-	}
+// fold is a sum, a product or a quotient.
+func (p *evaluator) fold(e *Expr) number {
+	total := p.value(e.Args[0])
 	for _, arg := range e.Args[1:] {
-		n, found := p.value(arg)
-		if e.Op == Div && found {
-			n, found = p.inverse(n)
-		}
-		switch {
-		case !ok || !found:
-			return total, false
-		case e.Op == Add:
-			total, ok = p.add(total, n)
+		switch n := p.value(arg); e.Op {
+		case Add:
+			total = p.add(total, n)
+		case Mul:
+			total = p.mul(total, n)
 		default:
-			total, ok = p.mul(total, n)
+			total = p.mul(total, p.inverse(n))
+		}
+		if !total.defined() {
+			break
 		}
 	}
-	return total, ok
-}
-
-func (p *evaluator) call(e *Expr) (number, bool) {
-	if other := defined(e); other != nil {
-		return p.value(other)
-	}
-	if len(e.Args) == 0 || len(e.Args) > 2 {
-		return number{}, false
-	}
-	a, ok := p.value(e.Args[0])
-	if !ok {
-		return a, false
-	}
-	if len(e.Args) == 2 {
-		b, ok := p.value(e.Args[1])
-		switch {
-		case !ok:
-			return b, false
-		case e.Name == "root":
-			if b, ok = p.inverse(b); !ok {
-				return b, false
-			}
-			return p.power(a, b, !p.complex)
-		case a.rat == nil || b.rat == nil || !a.rat.IsInt() || !b.rat.IsInt():
-			return a, false
-		}
-		p.outside = p.outside || e.Name == "binom" && (a.rat.Sign() < 0 || b.rat.Sign() < 0)
-		return ofIntegers(e.Name, a.rat.Num(), b.rat.Num())
-	}
-	return p.unary(e.Name, a)
-}
-
-// ofIntegers is a function of two integers.
-func ofIntegers(name string, m, n *big.Int) (number, bool) {
-	switch {
-	case name == "binom" && m.IsInt64() && n.IsInt64() && m.Sign() >= 0 && n.Sign() >= 0 && m.Int64() <= maxFactorial:
-		return rational(new(big.Rat).SetInt(new(big.Int).Binomial(m.Int64(), n.Int64()))), true
-	case name != "gcd" && name != "lcm" || m.Sign() == 0 || n.Sign() == 0:
-		return number{}, false
-	}
-	m, n = new(big.Int).Abs(m), new(big.Int).Abs(n)
-	d := new(big.Int).GCD(nil, nil, m, n)
-	if name == "lcm" {
-		d = m.Mul(m, n.Quo(n, d))
-	}
-	return rational(new(big.Rat).SetInt(d)), true
+	return total
 }
 
 // maxFactorial bounds numbers whose factorial is computed.
 const maxFactorial = 5000
 
-func (p *evaluator) unary(name string, n number) (number, bool) {
+func (p *evaluator) binary(name string, a, b number) number {
+	if name == "root" {
+		return p.power(a, p.inverse(b))
+	} else if !a.isInt() || !b.isInt() {
+		return undefined
+	}
+	m, n := a.rat.Num(), b.rat.Num()
+	switch d := new(big.Int); name {
+	case "binom":
+		outside := m.Sign() < 0 || n.Sign() < 0
+		p.outside = p.outside || outside
+		if !outside && m.IsInt64() && n.IsInt64() && m.Int64() <= maxFactorial {
+			return integer(d.Binomial(m.Int64(), n.Int64()))
+		}
+	case "gcd", "lcm":
+		if d.GCD(nil, nil, m, n); m.Sign() == 0 || n.Sign() == 0 {
+			return undefined
+		} else if name == "gcd" {
+			return integer(d)
+		}
+		return integer(d.Abs(d.Mul(m, d.Quo(n, d))))
+	}
+	return undefined
+}
+
+func (p *evaluator) unary(name string, n number) number {
 	switch name {
 	case "abs":
 		return p.abs(n)
@@ -158,15 +131,15 @@ func (p *evaluator) unary(name string, n number) (number, bool) {
 		return p.floor(n)
 	case "factorial":
 		p.outside = p.outside || n.sign() < 0
-		if n.rat == nil || !n.rat.IsInt() || n.sign() < 0 || n.rat.Cmp(big.NewRat(maxFactorial, 1)) > 0 {
-			return n, false
+		if !n.isInt() || n.sign() < 0 || n.rat.Cmp(big.NewRat(maxFactorial, 1)) > 0 {
+			return undefined
 		}
-		return rational(new(big.Rat).SetInt(new(big.Int).MulRange(1, n.rat.Num().Int64()))), true
+		return integer(new(big.Int).MulRange(1, n.rat.Num().Int64()))
 	case "sqrt":
 		return p.sqrt(n)
 	}
 	if p.prec == 0 {
-		return n, false
+		return undefined
 	}
 	p.height += 2 * max(0, n.size()) // 1/n is in arctan n
 	switch name {
@@ -177,59 +150,7 @@ func (p *evaluator) unary(name string, n number) (number, bool) {
 	case "arctan":
 		return p.angle(whole(1), n)
 	case "arcsin":
-		square, _ := p.mul(n, n)
-		rest, ok := p.add(whole(1), p.neg(square))
-		if !ok {
-			return n, false
-		}
-		c, ok := p.sqrt(rest)
-		if !ok {
-			return n, false
-		}
-		return p.angle(c, n)
+		return p.angle(p.sqrt(p.add(whole(1), p.neg(p.mul(n, n)))), n)
 	}
-	return n, false
-}
-
-// floor is the greatest integer that is no more than a real number. One that may be an
-// integer is one.
-func (p *evaluator) floor(n number) (number, bool) {
-	if n.rat != nil {
-		return rational(new(big.Rat).SetInt(floor(n.rat))), true
-	}
-	if !n.isReal() || n.size() > float64(p.prec)/2 {
-		return n, false
-	}
-	r, _ := n.re.Rat(nil)
-	nearest := floor(new(big.Rat).Add(r, big.NewRat(1, 2)))
-	if off := p.float().Sub(n.re, p.float().SetInt(nearest)); off.Sign() < 0 && size2(off) > n.err+1 {
-		nearest.Sub(nearest, big.NewInt(1))
-	}
-	return rational(new(big.Rat).SetInt(nearest)), true
-}
-
-// floor is the greatest integer that is no more than r.
-func floor(r *big.Rat) *big.Int {
-	return new(big.Int).Div(r.Num(), r.Denom()) // Euclidean, and the denominator is positive
-}
-
-// circular is the cosine of a real number or its sine, the parts of e^in.
-func (p *evaluator) circular(n number, cosine bool) (number, bool) {
-	switch {
-	case n.rat != nil && n.zero() && cosine:
-		return whole(1), true
-	case n.rat != nil && n.zero() || !n.isReal():
-		return n, n.isReal()
-	}
-	i := number{re: p.float(), im: p.float().SetInt64(1), err: absent}
-	turned, _ := p.mul(i, n)
-	e, ok := p.exp(turned)
-	if !ok {
-		return n, false
-	}
-	re, im, _ := p.parts(e)
-	if cosine {
-		return p.made(re, nil, e.error())
-	}
-	return p.made(im, nil, e.error())
+	return undefined
 }

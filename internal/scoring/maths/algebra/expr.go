@@ -69,6 +69,22 @@ func (e *Expr) Any(is func(*Expr) bool) bool {
 	return is(e) || slices.ContainsFunc(e.Args, func(arg *Expr) bool { return arg.Any(is) })
 }
 
+// has reports whether a variable is in e.
+func (e *Expr) has(name string) bool {
+	return e.Any(func(e *Expr) bool { return e.Op == Symbol && e.Name == name })
+}
+
+// Variables are the names of the variables of e.
+func Variables(e *Expr) (names []string) {
+	e.Any(func(e *Expr) bool {
+		if e.Op == Symbol && !slices.Contains(names, e.Name) {
+			names = append(names, e.Name)
+		}
+		return false
+	})
+	return names
+}
+
 // Same reports whether a and b are written alike, node by node.
 func Same(a, b *Expr) bool {
 	return a.Op == b.Op && a.Name == b.Name && (a.Op != Number || a.Num.Cmp(b.Num) == 0) && slices.EqualFunc(a.Args, b.Args, Same)

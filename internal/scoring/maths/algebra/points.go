@@ -8,6 +8,12 @@ import (
 	"strings"
 )
 
+// variable is a variable of a comparison.
+type variable struct {
+	name   string
+	domain domain
+}
+
 // domain is the set of numbers that a variable stands for.
 type domain uint8
 
@@ -17,41 +23,23 @@ const (
 	naturals // and zero
 )
 
-// Variables are the names of the variables of e.
-func Variables(e *Expr) []string { return variables(e, nil) }
-
-// variables adds the names of the variables of e to names.
-func variables(e *Expr, names []string) []string {
-	e.Any(func(e *Expr) bool {
-		if e.Op == Symbol && !slices.Contains(names, e.Name) {
-			names = append(names, e.Name)
-		}
-		return false
-	})
-	return names
-}
-
-// domain is the domain of a variable that its use and name imply.
-func (c *comparison) domain(name string) domain {
+// domainOf is the domain of a variable that its use in e and its name imply.
+func domainOf(name string, e *Expr) domain {
 	d := reals
 	if Whole(name) {
 		d = integers
 	}
-	for _, e := range []*Expr{c.a, c.b} {
-		e.Any(func(e *Expr) bool {
-			switch {
-			case e.Op == Call && (e.Name == "factorial" || e.Name == "binom"):
-				if slices.Contains(variables(e, nil), name) {
-					d = naturals
-				}
-			case e.Op == Pow && d == reals && slices.Contains(variables(e.Args[1], nil), name):
-				if r, ok := Exact(e.Args[0]); ok && r.Sign() < 0 { // (−1)^n
-					d = integers
-				}
+	e.Any(func(e *Expr) bool {
+		switch {
+		case e.Op == Call && (e.Name == "factorial" || e.Name == "binom") && e.has(name):
+			d = naturals
+		case e.Op == Pow && d == reals && e.Args[1].has(name):
+			if r, ok := Exact(e.Args[0]); ok && r.Sign() < 0 { // (−1)^n
+				d = integers
 			}
-			return false
-		})
-	}
+		}
+		return false
+	})
 	return d
 }
 
@@ -59,6 +47,71 @@ func (c *comparison) domain(name string) domain {
 func Whole(name string) bool {
 	base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_")
 	return len(base) == 1 && strings.Contains("nmkjNMK", base)
+}
+
+// point holds a value for each variable of a comparison.
+type point []*big.Rat
+
+// where is e at a point.
+func (c *comparison) where(e *Expr, at point) *Expr {
+	return Rewrite(e, func(e *Expr) *Expr {
+		for i, v := range c.variables {
+			if e.Op == Symbol && v.name == e.Name {
+				return Rational(at[i])
+			}
+		}
+		return nil
+	})
+}
+
+// needed is at how many generic points two functions must be defined and equal.
+const needed = 3
+
+// everywhere compares at generic points, where both must be defined alike and often
+// enough, and at special ones.
+func (c *comparison) everywhere() bool {
+	agreed, tried := 0, 0
+	compare := func(at point, to uint) verdict {
+		v, _ := c.difference(c.where(c.a, at), c.where(c.b, at), !c.complex, to)
+		return v
+	}
+	for at := range c.generic {
+		if tried++; tried > len(ranges) && agreed >= needed {
+			break
+		}
+		negative := 0
+		for _, value := range at {
+			if value.Sign() < 0 {
+				negative++
+			}
+		}
+		switch compare(at, maxPrec) {
+		case same:
+			agreed++
+		case different:
+			return false
+		case onlyOne:
+			if negative < 2 { // else √x·√y is √(xy)
+				return false
+			}
+		}
+	}
+	if agreed < needed {
+		return false
+	}
+	c.work = maxSteps
+	return !slices.ContainsFunc(c.special(), func(at point) bool { return compare(at, quick) == different }) && c.work > 0
+}
+
+// anywhere is a generic point at which both expressions have values other than zero.
+func (c *comparison) anywhere() (point, bool) {
+	for at := range c.generic {
+		p := c.at(quick)
+		if x, y := p.value(c.where(c.a, at)), p.value(c.where(c.b, at)); !x.zero() && !y.zero() {
+			return at, true
+		}
+	}
+	return nil, false
 }
 
 // ranges holds the ranges of real variables at generic points. With signed, each variable is
@@ -73,35 +126,8 @@ var ranges = [...]struct {
 // of the expressions: √(x−20)·√(30−x).
 var scales = [...]int64{1, 1, 1, 1, 8, 60, 500}
 
-// near is a generic point, at which variables are numbers without any relation to one another, whose
-// ranges are widened by a scale, and begin at a number.
-func (c *comparison) near(index int, start *big.Rat, scale int64) []binding {
-	r := ranges[index%len(ranges)]
-	values := make([]binding, len(c.names))
-	for i, name := range c.names {
-		unit, sign := random(index, name)
-		var value *big.Rat
-		domain := c.domain(name)
-		if domain == reals {
-			f := r.low + unit*(r.high-r.low)
-			value = new(big.Rat).SetFloat64(math.Round(f*(1<<12)) / (1 << 12))
-		} else {
-			value = big.NewRat(int64(3+unit*17), 1)
-		}
-		if r.signed && sign && domain != naturals || r.high < 0 && domain == integers {
-			value.Neg(value)
-		}
-		value.Mul(value, big.NewRat(scale, 1))
-		if domain == reals || start.IsInt() && start.Sign() >= 0 {
-			value.Add(value, start)
-		}
-		values[i] = binding{name, value}
-	}
-	return values
-}
-
-// rounds are the generic points in the order in which they are tried.
-func (c *comparison) rounds(yield func([]binding) bool) {
+// generic yields the generic points in the order in which they are tried.
+func (c *comparison) generic(yield func(point) bool) {
 	index := 0
 	round := func(start *big.Rat, scale int64) bool {
 		for range ranges {
@@ -114,7 +140,7 @@ func (c *comparison) rounds(yield func([]binding) bool) {
 	}
 	for i, scale := range scales {
 		if scale > 1 && scales[i-1] == 1 {
-			for _, number := range constants(c.b, constants(c.a, nil)) {
+			for _, number := range c.constants() {
 				if !round(number, 1) {
 					return
 				}
@@ -124,6 +150,30 @@ func (c *comparison) rounds(yield func([]binding) bool) {
 			return
 		}
 	}
+}
+
+// near is a generic point, at which variables are numbers without any relation to one another, whose
+// ranges are widened by a scale, and begin at a number.
+func (c *comparison) near(index int, start *big.Rat, scale int64) point {
+	r := ranges[index%len(ranges)]
+	var at point
+	for _, v := range c.variables {
+		unit, sign := random(index, v.name)
+		value := big.NewRat(int64(3+unit*17), 1)
+		if v.domain == reals {
+			f := r.low + unit*(r.high-r.low)
+			value.SetFloat64(math.Round(f*(1<<12)) / (1 << 12))
+		}
+		if r.signed && sign && v.domain != naturals || r.high < 0 && v.domain == integers {
+			value.Neg(value)
+		}
+		value.Mul(value, big.NewRat(scale, 1))
+		if v.domain == reals || start.IsInt() && start.Sign() >= 0 {
+			value.Add(value, start)
+		}
+		at = append(at, value)
+	}
+	return at
 }
 
 // random is a number from 0 to 1 and a sign, the same for the same point and name.
@@ -138,53 +188,10 @@ func random(index int, name string) (unit float64, sign bool) {
 	return float64(bits>>11) * 0x1p-53, bits&1 == 1
 }
 
-// excused reports whether one of two equal functions may be undefined at a point: where
-// several variables are negative, for √x·√y is √(xy).
-func excused(values []binding) bool {
-	negative := 0
-	for _, v := range values {
-		if v.value.Sign() < 0 {
-			negative++
-		}
-	}
-	return negative > 1
-}
-
-// everywhere compares at generic points, where both must be defined alike and often
-// enough, and at special ones.
-func (c *comparison) everywhere() bool {
-	agreed, tried := 0, 0
-	for values := range c.rounds {
-		if tried++; tried > len(ranges) && agreed >= needed {
-			break
-		}
-		switch c.compare(values, quick, maxPrec) {
-		case same:
-			agreed++
-		case different:
-			return false
-		case onlyOne:
-			if !excused(values) {
-				return false
-			}
-		}
-	}
-	if agreed < needed {
-		return false
-	}
-	c.work = maxSteps
-	for _, values := range c.special() {
-		if c.compare(values, quick, quick) == different {
-			return false
-		}
-	}
-	return c.work > 0
-}
-
 // special are points at which functions that are given piece by piece may differ while
 // they agree elsewhere, one variable after another and all at once: small integers, and
 // the numbers in the expressions with their neighbours, multiples and roots.
-func (c *comparison) special() (all [][]binding) {
+func (c *comparison) special() (all []point) {
 	byPieces := func(e *Expr) bool {
 		if e.Op == Pow {
 			r, ok := Exact(e.Args[1])
@@ -192,19 +199,18 @@ func (c *comparison) special() (all [][]binding) {
 		}
 		return e.Op == Call && strings.Contains(" abs sqrt root ln log max min floor ceil gcd lcm ", " "+e.Name+" ")
 	}
-	if !c.a.Any(byPieces) && !c.b.Any(byPieces) && !slices.ContainsFunc(c.names, func(name string) bool { return c.domain(name) != reals }) {
+	if !c.a.Any(byPieces) && !c.b.Any(byPieces) && !slices.ContainsFunc(c.variables, func(v variable) bool { return v.domain != reals }) {
 		return nil
 	}
 	values := c.steps()
-	for i, name := range c.names {
-		at, domain := c.near(3+i%2, new(big.Rat), 1), c.domain(name) // positive, or of mixed signs
+	for i, v := range c.variables {
+		at := c.near(3+i%2, new(big.Rat), 1) // positive, or of mixed signs
 		for _, value := range values {
-			if domain != reals && !value.IsInt() || domain == naturals && value.Sign() < 0 {
-				continue
+			if v.domain == reals || value.IsInt() && (v.domain == integers || value.Sign() >= 0) {
+				next := slices.Clone(at)
+				next[i] = value
+				all = append(all, next)
 			}
-			next := slices.Clone(at)
-			next[i].value = value
-			all = append(all, next)
 		}
 	}
 	return all
@@ -219,7 +225,7 @@ func (c *comparison) steps() (values []*big.Rat) {
 			values = append(values, big.NewRat(2*n+1, 8))
 		}
 	}
-	for _, r := range constants(c.b, constants(c.a, nil)) {
+	for _, r := range c.constants() {
 		for k := int64(-2); k <= 2; k++ {
 			near := new(big.Rat).Add(r, big.NewRat(k, 2))
 			values = append(values, new(big.Rat).Mul(r, big.NewRat(k, 2)), near, new(big.Rat).Neg(near))
@@ -238,29 +244,20 @@ func (c *comparison) steps() (values []*big.Rat) {
 	return values
 }
 
-// constants adds the first few numbers in e to others.
-func constants(e *Expr, others []*big.Rat) []*big.Rat {
-	r, ok := Exact(e)
-	if ok && bits(r) < 100 && len(others) < 4 && !slices.ContainsFunc(others, func(o *big.Rat) bool { return o.Cmp(r) == 0 }) {
-		return append(others, r)
-	}
-	for _, arg := range e.Args {
-		if !ok {
-			others = constants(arg, others)
+// constants are the first few numbers in both expressions.
+func (c *comparison) constants() (all []*big.Rat) {
+	var add func(e *Expr)
+	add = func(e *Expr) {
+		r, ok := Exact(e)
+		if ok && bits(r) < 100 && len(all) < 4 && !slices.ContainsFunc(all, func(o *big.Rat) bool { return o.Cmp(r) == 0 }) {
+			all = append(all, r)
+		} else if !ok {
+			for _, arg := range e.Args {
+				add(arg)
+			}
 		}
 	}
-	return others
-}
-
-// anywhere is a generic point at which both expressions have values other than zero.
-func (c *comparison) anywhere() ([]binding, bool) {
-	for values := range c.rounds {
-		p := c.at(quick)
-		x, okX := p.value(substitute(c.a, values))
-		y, okY := p.value(substitute(c.b, values))
-		if okX && okY && !x.zero() && !y.zero() {
-			return values, true
-		}
-	}
-	return nil, false
+	add(c.a)
+	add(c.b)
+	return all
 }

@@ -9,7 +9,7 @@ import (
 // one is 2, of the second. It is false for every other polynomial, and one with other variables.
 func Zeros(e *Expr, name string, degree int) (zeros []*Expr, ok bool) {
 	c, ok := Coefficients(e, name, degree)
-	if !ok || len(c) < 2 || slices.ContainsFunc(c, func(e *Expr) bool { _, known := constant(e); return !known }) {
+	if !ok || len(c) < 2 || slices.ContainsFunc(c, func(e *Expr) bool { return !constant(e).defined() }) {
 		return nil, false
 	}
 	negative := Make(Neg, c[len(c)-2])
@@ -51,7 +51,7 @@ func polynomial(e *Expr, name string, degree int) (c []*Expr, ok bool) {
 	switch {
 	case e.Op == Symbol && e.Name == name:
 		return []*Expr{Int(0), Int(1)}, true
-	case !e.Any(func(e *Expr) bool { return e.Op == Symbol && e.Name == name }):
+	case !e.has(name):
 		return []*Expr{Simplest(e)}, true
 	case e.Op == Pow:
 		n, exact := Exact(e.Args[1])
