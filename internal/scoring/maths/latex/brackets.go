@@ -37,7 +37,7 @@ func (p *parser) set() Answer {
 	if p.peek() == `\beginarray` { // a system of equations: the brace does not close
 		p.pos++
 		p.raw()
-		a := p.cases("array")
+		a := p.cases(`\endarray`)
 		p.accept(`\}`)
 		return a
 	}

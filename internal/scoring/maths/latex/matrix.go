@@ -1,69 +1,96 @@
 package latex
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
+	"speceval/internal/scoring/words"
 )
 
-// environment reads what is between \begin and \end.
+// environments are the names of environments by what is between \begin and \end.
+var environments = words.ByWord(map[string]string{
+	"rows":  "pmatrix bmatrix Bmatrix matrix smallmatrix psmallmatrix vmatrix Vmatrix array",
+	"cases": "cases dcases rcases",
+	"lines": "align aligned equation gather gathered split displaymath math multline alignat",
+})
+
 func (p *parser) environment(name string) Answer {
-	switch name {
-	case "pmatrix", "bmatrix", "Bmatrix", "matrix", "smallmatrix", "psmallmatrix":
-		return p.matrix(name, 0)
-	case "vmatrix", "Vmatrix":
-		return p.matrix(name, '|')
-	case "cases", "dcases", "rcases":
-		return p.cases(name)
-	case "array":
-		p.raw() // the columns
-		a := p.matrix(name, 0)
-		if a.Columns == 1 && !slices.ContainsFunc(a.Items, func(item Answer) bool { return item.Kind != Relation }) {
-			return Answer{Kind: List, Items: a.Items} // equations, one a line
-		}
-		return a
-	case "align", "aligned", "equation", "gather", "gathered", "split", "displaymath", "math", "multline", "alignat":
+	end := `\end` + name
+	switch environments[name] {
+	case "lines":
 		a := p.list()
-		p.expect(`\end` + name)
+		p.expect(end)
 		return a
+	case "cases":
+		return p.cases(end)
+	case "":
+		return p.fail()
 	}
-	return p.fail()
+	if name == "array" {
+		p.raw() // the columns
+	}
+	m := p.rows(end, p.relation)
+	switch {
+	case m.Columns == 0:
+		return p.fail()
+	case name == "array" && m.Columns == 1 && !slices.ContainsFunc(m.Items, func(item Answer) bool { return item.Kind != Relation }):
+		return Answer{Kind: List, Items: m.Items} // equations, one a line
+	case strings.HasSuffix(strings.ToLower(name), "vmatrix"):
+		m.Open, m.Close = '|', '|'
+	}
+	return m
 }
 
-// matrix reads rows of the same length.
-func (p *parser) matrix(name string, bracket byte) Answer {
-	m := Answer{Kind: Matrix, Open: bracket, Close: bracket}
-	end := `\end` + name
+// rows reads a matrix up to its end, in rows of as many cells.
+func (p *parser) rows(end string, cell func() Answer) Answer {
+	m := Answer{Kind: Matrix}
 	bars := p.bars
 	p.bars = 0
 	p.cells++
 	defer func() { p.bars, p.cells = bars, p.cells-1 }()
-	column := 0
-	for !p.failed {
-		if p.accept(end) {
-			break
+	for !p.failed && !p.accept(end) {
+		row := []Answer{cell()}
+		for p.accept("&") {
+			row = append(row, cell())
 		}
-		m.Items = append(m.Items, p.relation())
-		column++
-		if p.accept("&") {
-			continue
-		}
-		if m.Columns == 0 {
-			m.Columns = column
-		}
-		if column != m.Columns {
+		m.Items, m.Columns = append(m.Items, row...), cmp.Or(m.Columns, len(row))
+		if len(row) != m.Columns || !p.accept(`\\`) && p.peek() != end {
 			return p.fail()
 		}
-		column = 0
-		if !p.accept(`\\`) && p.peek() != end {
-			return p.fail()
-		}
-	}
-	if m.Columns == 0 || column != 0 {
-		return p.fail()
 	}
 	return m
+}
+
+// cases reads what is behind a brace: a list of conditions that hold together, or, where
+// each row has a condition of its own, a matrix whose bracket is {.
+func (p *parser) cases(end string) Answer {
+	m := p.rows(end, p.branch)
+	switch {
+	case m.Columns > 1:
+		m.Open, m.Close = '{', '{'
+		return m
+	case len(m.Items) == 1:
+		return m.Items[0]
+	}
+	return Answer{Kind: List, Items: m.Items}
+}
+
+// branch reads a cell with the words and marks before and behind it: 0, if x > 1.
+func (p *parser) branch() Answer {
+	p.conditional()
+	a := p.relation()
+	for p.accept(",") || p.accept(".") || p.accept(";") {
+	}
+	p.conditional()
+	return a
+}
+
+func (p *parser) conditional() {
+	for p.next(word) && strings.Contains(" if for when where ", " "+p.ahead(0).text+" ") {
+		p.pos++
+	}
 }
 
 // transposed exchanges the rows and the columns of a matrix.
