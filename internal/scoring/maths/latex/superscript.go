@@ -6,47 +6,42 @@ import (
 	"speceval/internal/scoring/maths/algebra"
 )
 
-// degrees accepts what makes ^ a sign for degrees.
-func (p *parser) degrees() bool {
-	if p.accept("∘") || p.accept("°") {
-		return true
-	}
-	if p.sees("{", "∘", "}") {
-		p.pos += 3
-		return true
-	}
-	return false
-}
-
-// ordinal skips the letters of 1^{st}.
-func (p *parser) ordinal() bool {
-	start, n, letters := p.pos, p.ahead(-2), ""
-	if n.kind != number {
-		return false
-	}
+// braced tries to read what may stand in braces: nothing is read if that is not there.
+func (p *parser) braced(read func() bool) bool {
+	start := p.pos
 	braces := p.accept("{")
-	for len(letters) < 2 && (p.next(word) || p.next(symbol)) {
-		letters += p.ahead(0).text
-		p.pos++
-	}
-	if want := map[byte]string{'1': "st", '2': "nd", '3': "rd"}[n.text[len(n.text)-1]]; (letters == "th" || letters != "" && letters == want) && (!braces || p.accept("}")) {
+	if read() && (!braces || p.accept("}")) {
 		return true
 	}
 	p.pos = start
 	return false
 }
 
+// degrees accepts what makes ^ a sign for degrees.
+func (p *parser) degrees() bool {
+	return p.accept("°") || p.braced(func() bool { return p.accept("∘") })
+}
+
+// ordinal skips the letters of 1^{st}.
+func (p *parser) ordinal() bool {
+	n := p.ahead(-2)
+	return n.kind == number && p.braced(func() bool {
+		letters := ""
+		for len(letters) < 2 && (p.next(word) || p.next(symbol)) {
+			letters += p.ahead(0).text
+			p.pos++
+		}
+		want := map[byte]string{'1': "st", '2': "nd", '3': "rd"}[n.text[len(n.text)-1]]
+		return letters == "th" || letters != "" && letters == want
+	})
+}
+
 // transposes accepts the T of a transposed matrix.
 func (p *parser) transposes() bool {
-	at := p.pos
-	braces := p.accept("{")
-	if p.next(symbol) && p.sees("T") {
-		if p.pos++; !braces || p.accept("}") {
-			return true
-		}
-	}
-	p.pos = at
-	return false
+	return p.braced(func() bool {
+		p.pos++
+		return p.ahead(-1).kind == symbol && p.ahead(-1).text == "T"
+	})
 }
 
 // temperature reads the C of 25°C at the end.
