@@ -86,7 +86,7 @@ func (p *parser) absolute(end string) Answer {
 	return value(algebra.Apply("abs", p.expr(a)))
 }
 
-func (p *parser) enclosed(name, end string) Answer {
+func (p *parser) rounded(name, end string) Answer {
 	a := p.inner()
 	p.expect(end)
 	return value(algebra.Apply(name, p.expr(a)))

@@ -151,45 +151,36 @@ func kindOf(tokens []token) (kind string, length int) {
 // behind its brace. Its items are the element and the conditions.
 func (p *parser) builder() (Answer, bool) {
 	colon, bar, bars, depth := -1, -1, 0, 0
-scan:
-	for i := p.pos; i < len(p.tokens); i++ {
-		switch t := p.tokens[i]; t.text {
-		case "(", "[", "{", `\{`, "|(", "⌊", "⌈":
+	for i := p.pos; i < len(p.tokens) && depth >= 0; i++ {
+		switch text := p.tokens[i].text; {
+		case slices.Contains(openers, text):
 			depth++
-		case ")", "]", "}", "|)", "⌋", "⌉":
+		case slices.Contains(closers, text):
 			depth--
-		case `\}`:
-			if depth--; depth < 0 {
-				break scan
-			}
-		case ":":
-			if depth == 0 && colon < 0 {
-				colon = i
-			}
-		case "|":
-			if depth == 0 {
-				if bars++; bar < 0 || bars%2 == 1 && i == bar+1 {
-					bar = i
-				}
+		case depth > 0:
+		case text == ":" && colon < 0:
+			colon = i
+		case text == "|":
+			if bars++; bar < 0 || bars%2 == 1 && i == bar+1 {
+				bar = i
 			}
 		}
 	}
-	if at := colon; at < 0 && bars%2 == 0 || at < 0 && bar == p.pos {
-		return Answer{}, false
-	} else if at < 0 {
+	if colon < 0 && bars%2 == 1 && bar != p.pos {
 		colon = bar
 	}
+	if colon < 0 {
+		return Answer{}, false
+	}
 	before := *p
-	tokens := p.tokens
-	p.tokens = tokens[:colon]
-	head := p.inner()
+	p.tokens = before.tokens[:colon]
+	set := Answer{Kind: Builder, Items: []Answer{p.inner()}}
 	whole := !p.failed && p.pos == colon
-	p.tokens = tokens
+	p.tokens = before.tokens
 	if whole {
 		p.pos = colon + 1
 		conditions := p.inner()
 		p.expect(`\}`)
-		set := Answer{Kind: Builder, Items: []Answer{head}}
 		if conditions.Kind == List && conditions.Op != "∨" {
 			set.Items = append(set.Items, conditions.Items...)
 		} else {
@@ -202,6 +193,12 @@ scan:
 	*p = before
 	return Answer{}, false
 }
+
+// openers and closers are brackets; what is between them is one thing.
+var (
+	openers = []string{"(", "[", "{", `\{`, "|(", "⌊", "⌈"}
+	closers = []string{")", "]", "}", `\}`, "|)", "⌋", "⌉"}
+)
 
 // related reports whether an answer is a condition.
 func related(a Answer) bool {

@@ -1,10 +1,41 @@
 package latex
 
 import (
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
 )
+
+// each applies f to a value, or to the elements of a matrix or a tuple.
+func (p *parser) each(a Answer, f func(*algebra.Expr) *algebra.Expr) Answer {
+	switch a.Kind {
+	case Value:
+		return value(f(p.expr(a)))
+	case Matrix, Tuple:
+		items := make([]Answer, len(a.Items))
+		for i, item := range a.Items {
+			items[i] = value(f(p.expr(item)))
+		}
+		a.Items = items
+		return a
+	}
+	return p.fail()
+}
+
+// negative is an answer with a minus sign before it.
+func (p *parser) negative(a Answer) Answer {
+	return p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+}
+
+// more is a sum or a product with an operand more.
+func (p *parser) more(op algebra.Op, a, b Answer) Answer {
+	operands := []*algebra.Expr{p.expr(a)}
+	if a.Expr.Op == op {
+		operands = slices.Clone(a.Expr.Args)
+	}
+	return value(algebra.Make(op, append(operands, p.expr(b))...))
+}
 
 // sum reads terms with signs between them.
 func (p *parser) sum() Answer {
@@ -13,22 +44,24 @@ func (p *parser) sum() Answer {
 	}
 	defer func() { p.depth-- }()
 	total := p.term()
-	for !p.failed {
-		p.align()
-		switch p.peek() {
-		case "+", "-", "±", "∓":
-			total = p.plus(total, p.term())
-		default:
-			return total
-		}
+	for p.align(); p.sign() != ""; p.align() {
+		total = p.plus(total, p.term())
 	}
 	return total
 }
 
+// sign is the next token, if it is a sign before a term.
+func (p *parser) sign() string {
+	if sign := p.peek(); sign == "+" || sign == "-" || sign == "±" || sign == "∓" {
+		return sign
+	}
+	return ""
+}
+
 // term reads a product with its signs.
 func (p *parser) term() Answer {
-	sign := p.peek()
-	if sign != "+" && sign != "-" && sign != "±" && sign != "∓" {
+	sign := p.sign()
+	if sign == "" {
 		return p.product()
 	}
 	if !p.enter() {
@@ -36,25 +69,20 @@ func (p *parser) term() Answer {
 	}
 	defer func() { p.depth-- }()
 	p.pos++
-	a := p.term()
-	switch sign {
+	switch a := p.term(); sign {
 	case "+":
 		return a
 	case "-":
-		return p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+		return p.negative(a)
+	default:
+		return value(algebra.Apply(sign, p.expr(a)))
 	}
-	return value(algebra.Apply(sign, p.expr(a)))
 }
 
 // plus adds values, or matrices and tuples by their elements.
 func (p *parser) plus(a, b Answer) Answer {
 	if a.Kind == Value {
-		e := p.expr(b)
-		if a.Expr.Op == algebra.Add {
-			args := append(a.Expr.Args[:len(a.Expr.Args):len(a.Expr.Args)], e)
-			return value(algebra.Make(algebra.Add, args...))
-		}
-		return value(algebra.Make(algebra.Add, p.expr(a), e))
+		return p.more(algebra.Add, a, b)
 	}
 	if a.Kind != b.Kind || a.Kind != Matrix && a.Kind != Tuple || a.Columns != b.Columns || len(a.Items) != len(b.Items) {
 		return p.fail()
@@ -62,22 +90,6 @@ func (p *parser) plus(a, b Answer) Answer {
 	items := make([]Answer, len(a.Items))
 	for i := range items {
 		items[i] = value(algebra.Make(algebra.Add, p.expr(a.Items[i]), p.expr(b.Items[i])))
-	}
-	a.Items = items
-	return a
-}
-
-// each applies f to a value, or to the elements of a matrix or a tuple.
-func (p *parser) each(a Answer, f func(*algebra.Expr) *algebra.Expr) Answer {
-	if a.Kind == Value {
-		return value(f(p.expr(a)))
-	}
-	if a.Kind != Matrix && a.Kind != Tuple {
-		return p.fail()
-	}
-	items := make([]Answer, len(a.Items))
-	for i := range items {
-		items[i] = value(f(p.expr(a.Items[i])))
 	}
 	a.Items = items
 	return a
@@ -127,14 +139,10 @@ func endsInPower(a Answer) bool {
 
 // signed reads a factor that may have a sign, as after a · sign.
 func (p *parser) signed() Answer {
-	if p.peek() == "-" || p.peek() == "+" {
-		minus := p.accept("-") || !p.accept("+")
-		a := p.power()
-		if minus {
-			return p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
-		}
-		return a
+	if p.accept("-") {
+		return p.negative(p.power())
 	}
+	p.accept("+")
 	return p.power()
 }
 
@@ -164,11 +172,7 @@ func (p *parser) juxtaposed() bool {
 // times multiplies values, or a matrix or tuple with a value.
 func (p *parser) times(a, b Answer) Answer {
 	if a.Kind == Value && b.Kind == Value {
-		if a.Expr.Op == algebra.Mul {
-			args := append(a.Expr.Args[:len(a.Expr.Args):len(a.Expr.Args)], p.expr(b))
-			return value(algebra.Make(algebra.Mul, args...))
-		}
-		return value(algebra.Make(algebra.Mul, p.expr(a), p.expr(b)))
+		return p.more(algebra.Mul, a, b)
 	}
 	if a.Kind == Value {
 		a, b = b, a
@@ -220,27 +224,22 @@ func (p *parser) power() Answer {
 	for !p.failed {
 		switch p.peek() {
 		case "^":
-			if p.pos++; p.ordinal() {
-				continue
-			}
-			if p.degrees() {
-				a = p.each(a, degrees)
-				p.temperature()
-				continue
-			}
-			if a.Kind == Matrix && a.Columns > 0 && p.transposes() {
+			p.pos++
+			switch {
+			case p.ordinal():
+			case p.degrees():
+				a = p.inDegrees(a)
+			case a.Kind == Matrix && a.Columns > 0 && p.transposes():
 				a = transposed(a)
-				continue
+			default:
+				a = value(algebra.Make(algebra.Pow, p.expr(a), p.expr(p.group())))
+				if p.peek() == "^" {
+					return p.fail()
+				}
 			}
-			exponent := p.group()
-			if p.peek() == "^" {
-				return p.fail()
-			}
-			a = value(algebra.Make(algebra.Pow, p.expr(a), p.expr(exponent)))
 		case "°":
 			p.pos++
-			a = p.each(a, degrees)
-			p.temperature()
+			a = p.inDegrees(a)
 		case "!":
 			if p.pos++; p.peek() == "!" { // 7!! is no factorial of 7!
 				return p.fail()

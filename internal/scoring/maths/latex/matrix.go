@@ -137,38 +137,35 @@ func expandSigns(a Answer) (Answer, bool) {
 		a.Items = items
 		return a, true
 	}
-	up, down := 0, 0
+	signs := ""
 	a.Any(func(e *algebra.Expr) bool {
-		if isSign(e) && e.Name == "±" {
-			up++
-		} else if isSign(e) {
-			down++
+		if isSign(e) {
+			signs += e.Name
 		}
 		return false
 	})
-	n, op := up, "±"
-	if up == 0 {
-		n, op = min(down, 1), "∓"
-	}
-	if n == 0 {
+	n, op := strings.Count(signs, "±"), "±"
+	switch {
+	case signs == "":
 		return a, true
-	}
-	if n > maxSigns {
+	case n > maxSigns:
 		return a, false
+	case n == 0:
+		n, op = 1, "∓"
 	}
 	var readings []Answer
 	for bits := range 1 << n {
 		k := 0
 		readings = append(readings, a.Rewrite(func(e *algebra.Expr) *algebra.Expr {
 			minus := bits&1 == 0 // of ∓
-			if isSign(e) && e.Name == "±" {
-				minus = bits>>k&1 == 1
-				k++
-			}
 			switch {
 			case !isSign(e):
 				return nil
-			case minus:
+			case e.Name == "±":
+				minus = bits>>k&1 == 1
+				k++
+			}
+			if minus {
 				return algebra.Make(algebra.Neg, e.Args[0])
 			}
 			return e.Args[0]

@@ -18,7 +18,7 @@ func (p *parser) measured() Answer {
 			p.pos++ // USD 5
 			p.unit = currency
 		} else if said := p.words(); p.next(number) && (said.Text == "minus" || said.Text == "negative") {
-			return p.each(p.measured(), func(e *algebra.Expr) *algebra.Expr { return algebra.Make(algebra.Neg, e) })
+			return p.negative(p.measured())
 		} else if strings.HasSuffix(said.Text, "real numbers except") && (p.next(number) || p.peek() == "-") {
 			rest := p.list()
 			if rest.Kind != List {
@@ -122,9 +122,32 @@ func (p *parser) words() Answer {
 	return Answer{Kind: Words, Text: strings.Join(text, " ")}
 }
 
-// units reads the words after a number.
+// units reads the words behind a value, which multiply it, spell its unit or say what it counts.
 func (p *parser) units(a *Answer) {
-	var parts []string
+	parts := p.unitWords()
+	for ; len(parts) > 0; parts = parts[1:] {
+		factor, multiplies := words.Factor(parts[0])
+		if power, raised := powers[parts[0]]; raised {
+			a.Expr = algebra.Make(algebra.Pow, a.Expr, algebra.Int(power))
+		} else if multiplies {
+			a.Expr = algebra.Make(algebra.Mul, a.Expr, algebra.Rational(factor))
+		} else if parts[0] == "factorial" {
+			a.Expr = algebra.Apply("factorial", a.Expr)
+		} else {
+			break
+		}
+	}
+	r, ok := algebra.Exact(a.Expr)
+	few, u := ok && new(big.Rat).Abs(r).Cmp(big.NewRat(1, 1)) <= 0, ""
+	if u, a.Nouns, a.Limit = unit(parts, few); u == "%" {
+		a.Percent = true
+	} else if u != "" {
+		a.Unit = u
+	}
+}
+
+// unitWords are the words and signs of which a unit may consist.
+func (p *parser) unitWords() (parts []string) {
 	fraction := false
 	for len(parts) < 8 {
 		t := p.ahead(0)
@@ -138,34 +161,29 @@ func (p *parser) units(a *Answer) {
 		case fraction && t.text == "}":
 			fraction = false
 		case t.kind == word && t.text == "to":
-			p.finish(a, parts)
-			return
-		case t.kind == word:
-			if strings.Contains(sentenceWords, " "+t.text+" ") {
-				p.fail()
-				return
-			}
-			parts = append(parts, t.text)
-		case t.kind == symbol && (len(t.text) == 1), t.kind == operator && t.text == "/":
+			return parts
+		case t.kind == word && strings.Contains(sentenceWords, " "+t.text+" "):
+			p.fail()
+			return nil
+		case t.kind == word, t.kind == symbol && len(t.text) == 1, t.kind == operator && t.text == "/":
 			parts = append(parts, t.text)
 		case t.kind == operator && t.text == "^":
 			parts = append(parts, "^", p.exponent())
 			continue
 		case t.kind == operator && t.text == "(":
 			remark := p.parenthesis()
-			if parts = append(parts, remark...); remark == nil {
-				p.finish(a, parts)
-				return
+			if remark == nil {
+				return parts
 			}
+			parts = append(parts, remark...)
 			continue
 		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.ahead(1).kind == word): // sq. cm
 		default:
-			p.finish(a, parts)
-			return
+			return parts
 		}
 		p.pos++
 	}
-	p.finish(a, parts)
+	return parts
 }
 
 // fractionOfWords reports whether a fraction comes next that has words as its numerator, \frac{km}{h}.
@@ -179,61 +197,29 @@ const currencies = " $ £ € ₹ ¥ ₩ "
 // exponent reads the plain number after ^ in a unit.
 func (p *parser) exponent() string {
 	p.pos++
-	braces := p.accept("{")
-	sign := ""
+	braces, sign := p.accept("{"), ""
 	if p.accept("-") {
 		sign = "-"
 	}
-	if !p.next(number) {
-		p.fail()
-		return ""
-	}
-	sign += p.ahead(0).text
+	digits := p.ahead(0)
 	p.pos++
-	if braces {
-		p.expect("}")
+	if digits.kind != number || braces && !p.accept("}") {
+		p.fail()
 	}
-	return sign
+	return sign + digits.text
 }
 
 // parenthesis reads a remark of words, (approximately) say; nil if none comes next.
 func (p *parser) parenthesis() (remark []string) {
-	for i := p.pos + 1; i < len(p.tokens); i++ {
-		switch t := p.tokens[i]; {
-		case t.kind == operator && t.text == ")":
-			if remark != nil {
-				p.pos = i + 1
-			}
-			return remark
-		case t.kind != word:
-			return nil
-		default:
-			remark = append(remark, t.text)
-		}
+	end := 1
+	for ; p.ahead(end).kind == word; end++ {
+		remark = append(remark, p.ahead(end).text)
 	}
-	return nil
-}
-
-// finish gives a value the unit that its words spell.
-func (p *parser) finish(a *Answer, parts []string) {
-	for len(parts) > 0 {
-		factor, ok := words.Factor(parts[0])
-		if power, raised := powers[parts[0]]; raised {
-			a.Expr = algebra.Make(algebra.Pow, a.Expr, algebra.Int(power))
-		} else if ok {
-			a.Expr = algebra.Make(algebra.Mul, a.Expr, algebra.Rational(factor))
-		} else if parts[0] == "factorial" {
-			a.Expr = algebra.Apply("factorial", a.Expr)
-		} else {
-			break
-		}
-		parts = parts[1:]
+	if p.ahead(end).text != ")" {
+		return nil
 	}
-	r, ok := algebra.Exact(a.Expr)
-	few, u := ok && new(big.Rat).Abs(r).Cmp(big.NewRat(1, 1)) <= 0, ""
-	if u, a.Nouns, a.Limit = unit(parts, few); u == "%" {
-		a.Percent = true
-	} else if u != "" {
-		a.Unit = u
+	if remark != nil {
+		p.pos += end + 1
 	}
+	return remark
 }

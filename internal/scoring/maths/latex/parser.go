@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -218,18 +219,26 @@ func (p *parser) relation() Answer {
 
 // label reports whether a point with its name comes next, A(1,2).
 func (p *parser) label() bool {
-	if name := p.ahead(0).text; !p.next(symbol) || p.ahead(1).text != "(" || len(name) != 1 || name[0] < 'A' || 'Z' < name[0] {
+	name := p.ahead(0).text
+	if !p.next(symbol) || len(name) != 1 || name[0] < 'A' || 'Z' < name[0] {
 		return false
 	}
-	end, comma := 2, false
-	for ; p.ahead(end).text != ")"; end++ {
-		if t := p.ahead(end); t.text == "(" || t.kind == nothing {
-			return false
+	inside, ok := p.enclosed(1)
+	after := p.ahead(len(inside) + 3)
+	return ok && slices.ContainsFunc(inside, func(t token) bool { return t.text == "," }) && after.kind >= operator && strings.Contains(", ; ∨ ∧ .", after.text)
+}
+
+// enclosed is what parentheses enclose n tokens ahead, with no others in them, if they are there.
+func (p *parser) enclosed(n int) (inside []token, ok bool) {
+	for i := p.pos + n; i < len(p.tokens); i++ {
+		switch text := p.tokens[i].text; {
+		case (text == "(") != (i == p.pos+n):
+			return nil, false
+		case text == ")":
+			return p.tokens[p.pos+n+1 : i], true
 		}
-		comma = comma || p.ahead(end).text == ","
 	}
-	after := p.ahead(end + 1)
-	return comma && after.kind >= operator && strings.Contains(", ; ∨ ∧ .", after.text)
+	return nil, false
 }
 
 // continued skips the end of a line if a relation goes on behind it.

@@ -39,9 +39,9 @@ func (p *parser) primary() Answer {
 	case "‖":
 		return p.absolute("‖")
 	case "⌊":
-		return p.enclosed("floor", "⌋")
+		return p.rounded("floor", "⌋")
 	case "⌈":
-		return p.enclosed("ceil", "⌉")
+		return p.rounded("ceil", "⌉")
 	case `\frac`:
 		return value(algebra.Make(algebra.Div, p.digitArgument(), p.digitArgument()))
 	case `\binom`:
@@ -91,7 +91,9 @@ func (p *parser) symbol(name string) Answer {
 		case p.accept("'"):
 			name += "'"
 		case p.applied(name):
-			return value(algebra.Var(name + p.arguments()))
+			arguments, _ := p.enclosed(0)
+			p.pos += len(arguments) + 2
+			return value(algebra.Var(name + "(" + join(arguments) + ")"))
 		default:
 			return value(p.variable(name))
 		}
@@ -116,29 +118,9 @@ func (p *parser) variable(name string) *algebra.Expr {
 // applied reports whether a variable is the name of a function with its arguments behind it:
 // f(x), or P(x) before an equals sign.
 func (p *parser) applied(name string) bool {
-	if p.peek() != "(" {
-		return false
-	}
-	end := 1
-	for ; p.ahead(end).text != ")"; end++ {
-		if t := p.ahead(end); t.text == "(" || t.kind == nothing {
-			return false
-		}
-	}
-	base := strings.TrimRight(name, "'")
-	base, _, _ = strings.Cut(base, "_")
-	if base == "f" || base == "g" {
-		return true
-	}
-	return p.pos == 1 && p.ahead(end+1).text == "="
-}
-
-// arguments skips arguments in parentheses, and is their text.
-func (p *parser) arguments() string {
-	start := p.pos
-	for p.pos++; p.ahead(-1).text != ")"; p.pos++ {
-	}
-	return join(p.tokens[start:p.pos])
+	arguments, ok := p.enclosed(0)
+	base, _, _ := strings.Cut(strings.TrimRight(name, "'"), "_")
+	return ok && (base == "f" || base == "g" || p.pos == 1 && p.ahead(len(arguments)+2).text == "=")
 }
 
 // raw skips a group in braces or one token, and is its text.

@@ -44,15 +44,14 @@ func (p *parser) transposes() bool {
 	})
 }
 
-// temperature reads the C of 25°C at the end.
-func (p *parser) temperature() {
+// inDegrees is an angle, or reads the C of 25°C at the end.
+func (p *parser) inDegrees(a Answer) Answer {
 	if p.next(symbol) && strings.Contains("CF", p.ahead(0).text) && p.lastBut(1) {
 		p.unit = "°" + p.ahead(0).text
 		p.pos++
 	}
+	return p.each(a, func(e *algebra.Expr) *algebra.Expr { return algebra.Apply("degrees", e) })
 }
-
-func degrees(e *algebra.Expr) *algebra.Expr { return algebra.Apply("degrees", e) }
 
 // plainDegrees takes the signs for degrees off an angle. Those in the argument
 // of a function stay.
