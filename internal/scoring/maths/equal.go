@@ -176,29 +176,20 @@ func tuples(a latex.Answer) bool { return len(a.Items) > 0 && a.Items[0].Kind ==
 // points makes tuples of a list that gives values to the same variables again and
 // again: p=5, q=2; p=7, q=2.
 func points(a latex.Answer) latex.Answer {
-	var names []string
-	for _, item := range a.Items {
-		name, _, ok := definition(item)
-		if !ok || slices.Contains(names, name) {
-			break
-		}
-		names = append(names, name)
+	names, values := definitions(a.Items)
+	n := 0
+	for n < len(names) && !slices.Contains(names[:n], names[n]) {
+		n++
 	}
-	n := len(names)
-	if n < 2 || n == len(a.Items) || len(a.Items)%n != 0 || len(a.Items) > maxItems {
+	if n < 2 || n == len(names) || len(names)%n != 0 || len(names) > maxItems {
 		return a
 	}
 	all := latex.Answer{Kind: latex.List}
-	for i, item := range a.Items {
-		name, value, ok := definition(item)
-		if !ok || name != names[i%n] {
+	for i := 0; i < len(names); i += n {
+		if !slices.Equal(names[i:i+n], names[:n]) {
 			return a
 		}
-		if i%n == 0 {
-			all.Items = append(all.Items, latex.Answer{Kind: latex.Tuple, Open: '(', Close: ')'})
-		}
-		point := &all.Items[len(all.Items)-1]
-		point.Items = append(point.Items, value)
+		all.Items = append(all.Items, latex.Answer{Kind: latex.Tuple, Open: '(', Close: ')', Items: values[i : i+n]})
 	}
 	return all
 }
@@ -209,9 +200,8 @@ func byName(a latex.Answer) latex.Answer {
 	if a.Kind == latex.List && assigned(a.Items) {
 		a.Items = slices.Clone(a.Items)
 		slices.SortStableFunc(a.Items, func(x, y latex.Answer) int {
-			first, _, _ := definition(x)
-			second, _, _ := definition(y)
-			return strings.Compare(first, second)
+			names, _ := definitions([]latex.Answer{x, y})
+			return strings.Compare(names[0], names[1])
 		})
 	}
 	return a
@@ -243,20 +233,9 @@ func (c *comparer) matched(g, p []latex.Answer, same func(g, p latex.Answer) boo
 // assigned reports whether the items give values to several variables. Variables with the
 // same name and an index are one: x_1 = 2, x_2 = 5.
 func assigned(items []latex.Answer) bool {
-	first := ""
-	for _, item := range items {
-		name, _, ok := definition(item)
-		if !ok {
-			return false
-		}
-		name, _, _ = strings.Cut(name, "_")
-		if first == "" {
-			first = name
-		} else if name != first {
-			return true
-		}
-	}
-	return false
+	names, _ := definitions(items)
+	base := func(name string) string { base, _, _ := strings.Cut(name, "_"); return base }
+	return slices.ContainsFunc(names, func(name string) bool { return base(name) != base(names[0]) })
 }
 
 // coordinates reports whether a list may be a point: none of its values has a name, or each

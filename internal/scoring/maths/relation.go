@@ -37,6 +37,18 @@ func definition(a latex.Answer) (name string, value latex.Answer, ok bool) {
 	return "", value, false
 }
 
+// definitions are the names that items define, and what they stand for; none if an item defines none.
+func definitions(items []latex.Answer) (names []string, values []latex.Answer) {
+	for _, item := range items {
+		name, value, ok := definition(item)
+		if !ok {
+			return nil, nil
+		}
+		names, values = append(names, name), append(values, value)
+	}
+	return names, values
+}
+
 // nameOf is the name that an answer is: a variable, f(x), words, a segment AB, or a tuple of
 // variables. It is "" for an answer that is no name.
 func nameOf(a latex.Answer) string {

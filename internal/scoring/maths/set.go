@@ -224,36 +224,35 @@ func point(a latex.Answer) (*algebra.Expr, bool) {
 
 // interval is the set between two ends, which are infinite or may be in the set.
 func interval(a latex.Answer) (region, bool) {
-	if len(a.Items) != 2 || a.Items[0].Kind != latex.Value || a.Items[1].Kind != latex.Value {
+	if len(a.Items) != 2 {
 		return region{}, false
 	}
+	closed := [...]bool{a.Open == '[', a.Close == ']'}
 	var ends []*algebra.Expr
 	for i, item := range a.Items {
-		if infinity := algebra.Infinite(item.Expr); infinity == 0 {
-			x, ok := point(item)
-			if !ok {
-				return region{}, false
-			}
-			ends = append(ends, x)
-		} else if infinity != 2*i-1 || a.Open == '[' && i == 0 || a.Close == ']' && i == 1 {
+		if item.Kind == latex.Value && algebra.Infinite(item.Expr) == 2*i-1 && !closed[i] {
+			continue
+		}
+		x, ok := point(item)
+		if !ok {
 			return region{}, false
 		}
+		ends = append(ends, x)
 	}
 	if len(ends) == 2 {
-		if order := algebra.Compare(ends[0], ends[1]); order > 0 || order == 0 && (a.Open != '[' || a.Close != ']') {
+		if order := algebra.Compare(ends[0], ends[1]); order > 0 || order == 0 && (!closed[0] || !closed[1]) {
 			return region{}, false
 		}
 	}
-	low, high := algebra.Infinite(a.Items[0].Expr) == 0, algebra.Infinite(a.Items[1].Expr) == 0
 	return cut(ends, func(x *algebra.Expr) bool {
-		above, below := 1, -1
-		if low {
-			above = algebra.Compare(x, a.Items[0].Expr)
+		for i, item := range a.Items {
+			if algebra.Infinite(item.Expr) != 0 {
+				continue
+			} else if order := algebra.Compare(x, item.Expr) * (1 - 2*i); order < 0 || order == 0 && !closed[i] {
+				return false
+			}
 		}
-		if high {
-			below = algebra.Compare(x, a.Items[1].Expr)
-		}
-		return (above > 0 || above == 0 && a.Open == '[') && (below < 0 || below == 0 && a.Close == ']')
+		return true
 	}), true
 }
 
