@@ -47,6 +47,15 @@ func (lx *lexer) emitRun(kind tokenKind, text, run string) {
 // rest is the text that is still to be cut.
 func (lx *lexer) rest() string { return lx.text[lx.pos:] }
 
+// skip passes over a text that comes next.
+func (lx *lexer) skip(text string) bool {
+	ok := strings.HasPrefix(lx.rest(), text)
+	if ok {
+		lx.pos += len(text)
+	}
+	return ok
+}
+
 // last is the n-th token from the end of what has been read, if there is one.
 func (lx *lexer) last(n int) token { return at(lx.tokens, len(lx.tokens)-n) }
 
@@ -63,9 +72,8 @@ func (lx *lexer) run(prose bool) {
 			lx.pos++
 		case isDigit(c) || c == '.' && lx.pos+1 < len(lx.text) && isDigit(lx.text[lx.pos+1]):
 			lx.number()
-		case strings.HasPrefix(lx.rest(), "...") && lx.last(1).text == ",": // 1, 2, ..., 9
+		case lx.last(1).text == "," && lx.skip("..."): // 1, 2, ..., 9
 			lx.emit(symbol, `\ldots`)
-			lx.pos += 3
 		case c == '\\':
 			lx.command()
 		case lx.standsAlone("mod"):
@@ -73,16 +81,15 @@ func (lx *lexer) run(prose bool) {
 			lx.pos += len("mod")
 		case isLetter(c) || c >= utf8.RuneSelf:
 			lx.letters(prose)
-		case strings.HasPrefix(lx.rest(), "**"):
-			if lx.pos+2 < len(lx.text) && lx.afterValue() && isDigit(lx.text[lx.pos+2]) {
+		case lx.skip("**"):
+			if lx.pos < len(lx.text) && lx.afterValue() && isDigit(lx.text[lx.pos]) {
 				lx.emit(operator, "^") // 2**3; else the bold of Markdown
 			}
+		case strings.IndexByte("<>!:", c) >= 0 && strings.HasPrefix(lx.rest()[1:], "="):
+			lx.emit(operator, map[byte]string{'<': "≤", '>': "≥", '!': "≠", ':': "="}[c])
 			lx.pos += 2
-		case c == '<' || c == '>' || c == '!' || c == ':':
-			lx.comparison(c)
-		case strings.HasPrefix(lx.rest(), "{:}"):
+		case lx.skip("{:}"):
 			lx.emit(operator, ":")
-			lx.pos += 3
 		default:
 			lx.emit(operator, string(c))
 			lx.pos++
@@ -94,16 +101,6 @@ func (lx *lexer) run(prose bool) {
 func (lx *lexer) standsAlone(word string) bool {
 	rest, ok := strings.CutPrefix(lx.rest(), word)
 	return ok && (rest == "" || !isLetter(rest[0])) && (lx.pos == 0 || !isLetter(lx.text[lx.pos-1]))
-}
-
-func (lx *lexer) comparison(c byte) {
-	lx.pos++
-	if strings.HasPrefix(lx.rest(), "=") {
-		lx.pos++
-		lx.emit(operator, map[byte]string{'<': "≤", '>': "≥", '!': "≠", ':': "="}[c])
-		return
-	}
-	lx.emit(operator, string(c))
 }
 
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
@@ -147,8 +144,8 @@ func (lx *lexer) command() {
 		if name == "quad" || name == "qquad" {
 			lx.space = true
 		}
-		if (name == "left" || name == "right") && strings.HasPrefix(lx.rest(), ".") {
-			lx.pos++ // no bracket
+		if name == "left" || name == "right" {
+			lx.skip(".") // no bracket
 		}
 	case len(name) == 1 && strings.Contains("ZNQRC", name): // \R, as many define it
 		lx.emit(operator, `\mathbb`)

@@ -79,18 +79,12 @@ func (p *parser) cases(end string) Answer {
 
 // branch reads a cell with the words and marks before and behind it: 0, if x > 1.
 func (p *parser) branch() Answer {
-	p.conditional()
+	const leads = " if for when where "
+	p.skip(leads)
 	a := p.relation()
-	for p.accept(",") || p.accept(".") || p.accept(";") {
-	}
-	p.conditional()
+	p.skip(" , . ; ")
+	p.skip(leads)
 	return a
-}
-
-func (p *parser) conditional() {
-	for p.next(word) && strings.Contains(" if for when where ", " "+p.ahead(0).text+" ") {
-		p.pos++
-	}
 }
 
 // transposed exchanges the rows and the columns of a matrix.

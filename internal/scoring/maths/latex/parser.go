@@ -82,7 +82,15 @@ func (p *parser) align() {
 	}
 }
 
-// enter guards against nesting that is too deep.
+// skip accepts as many of some texts, with spaces around each, as come next.
+func (p *parser) skip(texts string) {
+	for p.pos < len(p.tokens) && strings.Contains(texts, " "+p.ahead(0).text+" ") {
+		p.pos++
+	}
+}
+
+// enter guards against nesting that is too deep. Depth that was too large is not given back: what
+// the parser tries instead, from an earlier token, counts from there and ends sooner.
 func (p *parser) enter() bool {
 	if p.depth++; p.depth > maxDepth {
 		p.fail()
@@ -102,8 +110,7 @@ func (p *parser) whole() Answer {
 		}
 		a = p.list()
 	}
-	for p.accept(".") || p.accept(",") || p.accept(";") || p.accept("∧") || p.accept(`\\`) {
-	}
+	p.skip(` . , ; ∧ \\ `)
 	if p.pos < len(p.tokens) {
 		return p.fail()
 	}
@@ -132,8 +139,7 @@ func (p *parser) list() Answer {
 		return p.fail()
 	}
 	defer func() { p.depth-- }()
-	for p.accept(`\\`) {
-	}
+	p.skip(` \\ `)
 	items := []Answer{p.relation()}
 	op := ""
 	for !p.failed {

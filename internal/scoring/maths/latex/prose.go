@@ -32,11 +32,8 @@ func (lx *lexer) letters(prose bool) {
 		lx.emitRun(operator, "∧", run)
 	case lower == "or":
 		lx.emitRun(operator, "∨", run)
-	case (lower == "p" || lower == "a") && lx.afterValue() && (strings.HasPrefix(lx.rest(), ".m") || strings.HasPrefix(lx.rest(), ".M")):
-		lx.pos += 2 // p.m.
-		if strings.HasPrefix(lx.rest(), ".") {
-			lx.pos++
-		}
+	case (lower == "p" || lower == "a") && lx.afterValue() && (lx.skip(".m") || lx.skip(".M")):
+		lx.skip(".") // p.m.
 		lx.emit(word, lower+"m")
 	case run == "x" && lx.afterValue() && strings.HasPrefix(strings.TrimLeft(lx.rest(), " "), "10^"): // 2 x 10^3
 		lx.emit(operator, "*")

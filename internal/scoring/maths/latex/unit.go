@@ -1,6 +1,7 @@
 package latex
 
 import (
+	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
@@ -8,19 +9,22 @@ import (
 	"speceval/internal/scoring/words"
 )
 
-// powers are words for a power of the number before them.
-var powers = map[string]int64{"squared": 2, "cubed": 3}
-
-// siSymbols are symbols of units that may have one of siPrefixes before them.
-const (
-	siSymbols  = " Hz W g m A V J N Pa L s eV mol bit B "
-	siPrefixes = "kmMcnG"
+// powers are words for a power of what is before them, and of the unit behind them.
+var (
+	powers       = map[string]int64{"squared": 2, "cubed": 3}
+	powersBefore = map[string]string{"sq": "2", "square": "2", "cubic": "3"}
 )
+
+// siSymbols are symbols of units that may have one of the prefixes before them.
+const siSymbols = " Hz W g m A V J N Pa L s eV mol bit B "
+
+// prefixes are the factors of the prefixes of units.
+var prefixes = map[byte]string{'k': "1e3", 'm': "1e-3", 'M': "1e6", 'c': "1e-2", 'n': "1e-9", 'G': "1e9"}
 
 // prefixed spells a symbol of a unit with its prefix, whose case matters: MHz is
 // not mHz. It is "" for what is none.
 func prefixed(run string) string {
-	if len(run) < 2 || strings.IndexByte(siPrefixes, run[0]) < 0 || !strings.Contains(siSymbols, " "+run[1:]+" ") {
+	if len(run) < 2 || prefixes[run[0]] == "" || !strings.Contains(siSymbols, " "+run[1:]+" ") {
 		return ""
 	}
 	return run[:1] + strings.ToLower(run[1:])
@@ -29,7 +33,7 @@ func prefixed(run string) string {
 // isPrefixed reports whether a word is a symbol as prefixed spells it, in lower case behind
 // the prefix.
 func isPrefixed(word string) bool {
-	return len(word) > 1 && strings.IndexByte(siPrefixes, word[0]) >= 0 && strings.Contains(strings.ToLower(siSymbols), " "+word[1:]+" ")
+	return len(word) > 1 && prefixes[word[0]] != "" && strings.Contains(strings.ToLower(siSymbols), " "+word[1:]+" ")
 }
 
 // scales are units as multiples of others.
@@ -40,9 +44,6 @@ var scales = map[string]struct {
 	"min": {"s", 60}, "h": {"s", 3600}, "day": {"s", 86400}, "week": {"s", 604800}, "year": {"month", 12},
 	"ft": {"in", 12}, "yd": {"in", 36}, "mi": {"in", 63360}, "lb": {"oz", 16}, "$": {"¢", 100},
 }
-
-// prefixes are the factors of siPrefixes.
-var prefixes = map[byte]string{'k': "1e3", 'm': "1e-3", 'M': "1e6", 'c': "1e-2", 'n': "1e-9", 'G': "1e9"}
 
 // Scale is a unit as a multiple of another one, in which all of its kind are multiples: 3600 s for
 // h, 1000/3600 m/s for km/h. A unit of a kind of its own is once itself.
@@ -125,14 +126,10 @@ func unit(parts []string, few bool) (spelled string, nouns []string, limit strin
 			phrase = append(phrase, "unit")
 		}
 		switch part {
-		case "sq", "square":
-			power = "2"
-		case "cubic":
-			power = "3"
-		case "squared":
-			b.WriteString("2")
-		case "cubed":
-			b.WriteString("3")
+		case "sq", "square", "cubic":
+			power = powersBefore[part]
+		case "squared", "cubed":
+			fmt.Fprint(&b, powers[part])
 		case "per", "/":
 			if i+1 < len(parts) && parts[i+1] == "cent" {
 				return "%", nil, ""
@@ -153,7 +150,7 @@ func unit(parts []string, few bool) (spelled string, nouns []string, limit strin
 				if i+2 < len(parts) && parts[i+1] == "^" {
 					power = parts[i+2]
 				} else if i+1 < len(parts) && powers[parts[i+1]] > 0 {
-					power = strconv.Itoa(int(powers[parts[i+1]]))
+					power = fmt.Sprint(powers[parts[i+1]])
 				}
 				nouns = append(nouns, n+power)
 			} else if !known && n != "" {
