@@ -3,6 +3,7 @@ package maths
 import (
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -152,10 +153,7 @@ func decimal(e *algebra.Expr) (written, bool) {
 
 // power is 10 to the n.
 func power(n int) *big.Rat {
-	r := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(n, -n))), nil))
-	if n < 0 {
-		r.Inv(r)
-	}
+	r, _ := new(big.Rat).SetString("1e" + strconv.Itoa(n))
 	return r
 }
 

@@ -28,7 +28,7 @@ func ReadRationals(text string) (all []Rational) {
 	c := newComparer()
 	for _, a := range c.forms(spelledOut(read)) {
 		bare := a.Kind == latex.Value && (a.Unit == "" || strings.Contains("$€£₹¥₩", a.Unit)) && len(a.Nouns) == 0 && (a.Percent || !prose.MatchString(text))
-		if _, value, defines := definition(a); defines {
+		if name, value := definition(a); name != "" {
 			a = value
 		} else if a.Kind == latex.Relation && !c.fails(a) {
 			if value, computes := c.computed(a, false); computes {

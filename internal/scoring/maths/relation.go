@@ -10,10 +10,10 @@ import (
 )
 
 // definition reads x = 5, 5 = x, x = 2 + 3 = 5 and x ∈ S: the name, and what it
-// stands for.
-func definition(a latex.Answer) (name string, value latex.Answer, ok bool) {
+// stands for; "" where nothing is defined.
+func definition(a latex.Answer) (name string, value latex.Answer) {
 	if a.Kind != latex.Relation {
-		return "", value, false
+		return "", value
 	}
 	items, rels := a.Items, a.Rels
 	if i := slices.Index(rels, "≈"); i >= 0 { // x = 1/3 ≈ 0.33
@@ -24,24 +24,24 @@ func definition(a latex.Answer) (name string, value latex.Answer, ok bool) {
 	}
 	for _, rel := range rels {
 		if rel != "=" && rel != "∈" || rel == "∈" && len(rels) > 1 {
-			return "", value, false
+			return "", value
 		}
 	}
 	last := len(items) - 1
 	if name := nameOf(items[0]); name != "" {
-		return name, items[last], true
+		return name, items[last]
 	}
 	if name := nameOf(items[last]); name != "" && rels[0] == "=" && last == 1 {
-		return name, items[0], true
+		return name, items[0]
 	}
-	return "", value, false
+	return "", value
 }
 
 // definitions are the names that items define, and what they stand for; none if an item defines none.
 func definitions(items []latex.Answer) (names []string, values []latex.Answer) {
 	for _, item := range items {
-		name, value, ok := definition(item)
-		if !ok {
+		name, value := definition(item)
+		if name == "" {
 			return nil, nil
 		}
 		names, values = append(names, name), append(values, value)
@@ -137,27 +137,27 @@ func (c *comparer) equalRelations(g, p latex.Answer) bool {
 	if c.fails(p) {
 		return false
 	}
-	gName, gValue, gDefines := definition(g)
-	pName, pValue, pDefines := definition(p)
+	gName, gValue := definition(g)
+	pName, pValue := definition(p)
 	if a, b := coordinatesOf(g), coordinatesOf(p); gName != pName && assigned(a) && assigned(b) {
 		return c.matched(a, b, c.equal, false)
 	}
 	switch {
-	case gDefines && pDefines:
+	case gName != "" && pName != "":
 		gName, pName, pValue = sameArgument(gName, pName, pValue)
 		if sameName(gName, pName) && c.equal(gValue, pValue) {
 			return true
 		}
 		return c.equivalent(g, p)
 	case g.Kind != latex.Relation:
-		if pDefines {
+		if pName != "" {
 			g.Clock = g.Clock && !strings.Contains(pName, ":")
 			return c.equal(g, pValue) || bounds(g) && c.equalSets(g, p)
 		}
 		value, ok := c.computed(p, false)
 		return ok && c.equal(g, value) || c.equalSets(g, p)
 	case p.Kind != latex.Relation:
-		if gDefines {
+		if gName != "" {
 			return c.equal(gValue, p) || gName[0] == '|' && c.equalSets(g, p) // |x| = 3
 		}
 		value, ok := c.computed(g, true)

@@ -27,13 +27,12 @@ func state(a latex.Answer) assertion {
 	}
 	var kept []latex.Answer
 	for _, item := range items {
-		var set region
 		name, isSet := "", false
 		if item.Kind == latex.Relation && slices.Equal(item.Rels, []string{"∈"}) {
 			name = nameOf(item.Items[0])
-			set, isSet = setOfNumbers(item.Items[1])
+			_, isSet = setOfNumbers(item.Items[1])
 		}
-		if name == "" || !isSet || set.domain == 0 {
+		if name == "" || !isSet {
 			kept = append(kept, item)
 			continue
 		}
@@ -85,7 +84,7 @@ func (c *comparer) equalStated(g, p latex.Answer) bool {
 // agree reports whether two answers say the same of their variables. One may leave out what the
 // name of a variable implies, or the place of the defined a_n, where that does not bound the answer.
 func (c *comparer) agree(a, b assertion) bool {
-	defined, _, _ := definition(a.core)
+	defined, _ := definition(a.core)
 	implied := func(name, domain string) bool {
 		if algebra.Whole(name) && strings.ContainsAny(defined, "_(") && strings.Contains(defined, name) {
 			return strings.Contains("Z N Z+ Z0", domain)
@@ -120,18 +119,13 @@ func bounds(a latex.Answer) bool {
 }
 
 // variablesOf are the names of the variables of an answer.
-func variablesOf(a latex.Answer) []string {
-	var names []string
-	if a.Expr != nil {
-		names = slices.DeleteFunc(algebra.Variables(a.Expr), func(name string) bool { return strings.HasPrefix(name, `\mathbb`) })
-	}
-	for _, item := range a.Items {
-		for _, name := range variablesOf(item) {
-			if !slices.Contains(names, name) {
-				names = append(names, name)
-			}
+func variablesOf(a latex.Answer) (names []string) {
+	a.Any(func(e *algebra.Expr) bool {
+		if e.Op == algebra.Symbol && !strings.HasPrefix(e.Name, `\mathbb`) && !slices.Contains(names, e.Name) {
+			names = append(names, e.Name)
 		}
-	}
+		return false
+	})
 	return names
 }
 
@@ -194,7 +188,7 @@ func progressions(s assertion) (name string, all []progression, ok bool) {
 		if last := items[len(items)-1]; modulus == nil && len(items) > 1 {
 			modulus = last.Modulus // n ≡ 1, 4 (mod 5)
 		}
-		if defined, value, ok := definition(item); ok && item.Modulus == nil {
+		if defined, value := definition(item); defined != "" && item.Modulus == nil {
 			own, item = defined, value
 		} else if item.Kind == latex.Relation && modulus != nil && len(item.Items) == 2 {
 			own, item = nameOf(item.Items[0]), item.Items[1]

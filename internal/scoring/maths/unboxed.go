@@ -149,7 +149,7 @@ func itemized(text string) (length int, content string) {
 		m := item.FindStringSubmatch(line)
 		if m != nil {
 			a, ok := latex.Read(trimmed(m[1]))
-			if name, value, defines := definition(a); defines && variable(name) { // but not a step, 5 + 3 = 8
+			if name, value := definition(a); variable(name) { // but not a step, 5 + 3 = 8
 				a = value
 			}
 			if !ok || hasWords(a) || a.Kind == latex.Relation || len(items) > 0 && len(a.Nouns) > 0 {
