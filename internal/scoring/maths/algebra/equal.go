@@ -178,19 +178,15 @@ func Ratio(a, b *Expr) int {
 		return 0
 	}
 	atA, atB := c.where(a, first), c.where(b, first)
-	signA, okA := Sign(atA)
-	signB, okB := Sign(atB)
-	if !okA || !okB || signA == 0 || signB == 0 {
-		if !c.complex {
-			return 0
-		}
-		signA, signB = 1, 1
+	sign, ok := Sign(Make(Div, atA, atB))
+	if !ok && c.complex {
+		sign = 1
 	}
 	// a/b is constant if a·b₁ is b·a₁, with a₁ and b₁ the values at the first point.
-	if !Equal(Make(Mul, a, atB), Make(Mul, b, atA)) {
+	if sign == 0 || !Equal(Make(Mul, a, atB), Make(Mul, b, atA)) {
 		return 0
 	}
-	return signA * signB
+	return sign
 }
 
 // Near reports whether e is a real number no farther from center than tolerance.
