@@ -67,18 +67,6 @@ var comma = token{kind: operator, text: ","}
 // statement reads a statement at the beginning of tokens: how many of them it is, and
 // what it is with ∈.
 func statement(tokens []token, inside bool) (n int, stated []token) {
-	i := 0
-	is := func(words string) bool {
-		t := at(tokens, i)
-		return t.kind == word && strings.Contains(words, " "+t.text+" ")
-	}
-	skip := func(words string) bool {
-		start := i
-		for is(words) {
-			i++
-		}
-		return i > start
-	}
 	if inside && tokens[0].text == "(" && len(tokens) > 3 && tokens[1].kind == symbol && tokens[len(tokens)-1].text == ")" {
 		rest := tokens[1 : len(tokens)-1]
 		if j, more := statement(rest, true); j == len(rest) {
@@ -88,33 +76,32 @@ func statement(tokens []token, inside bool) (n int, stated []token) {
 			return len(tokens), append([]token{comma}, rest...)
 		}
 	}
-	led := skip(leads)
-	skip(quantifiers)
-	kind, length := kindOf(tokens[i:])
-	i += length
-	names := i
-	for t := at(tokens, i); t.kind == symbol || i > names && (t.text == "," || t.text == "∧"); t = at(tokens, i) {
-		i++
+	p := parser{tokens: tokens}
+	p.skip(leads)
+	led := p.pos > 0
+	p.skip(quantifiers)
+	kind := p.kindOfNumbers()
+	names := p.pos
+	for p.next(symbol) || p.pos > names && (p.sees(",") || p.sees("∧")) {
+		p.pos++
 	}
-	list := tokens[names:i]
-	switch {
-	case len(list) == 0 || !variables(list):
+	list := tokens[names:p.pos]
+	if !variables(list) {
 		return 0, nil
-	case kind == "" && led && at(tokens, i).text == "∈":
+	} else if kind == "" && led && p.sees("∈") {
 		return names, []token{comma}
-	case kind == "":
-		skip(verbs)
-		skip(quantifiers)
-		if kind, length = kindOf(tokens[i:]); kind == "" {
+	} else if kind == "" {
+		p.skip(verbs)
+		p.skip(quantifiers)
+		if kind = p.kindOfNumbers(); kind == "" {
 			return 0, nil
 		}
-		i += length
 	}
 	if inside {
 		stated = append(stated, comma)
 	}
 	stated = append(append(stated, list...), token{kind: operator, text: "∈"}, token{kind: operator, text: `\mathbb`}, token{kind: operator, text: "{"}, token{kind: symbol, text: kind}, token{kind: operator, text: "}"})
-	return i, stated
+	return p.pos, stated
 }
 
 // variables reports whether tokens are variables with commas between.
@@ -127,24 +114,24 @@ func variables(list []token) bool {
 	return len(list)%2 == 1
 }
 
-// kindOf reads words for a set of numbers.
-func kindOf(tokens []token) (kind string, length int) {
-	words := ""
-	for t := at(tokens, 0); length < 4 && (t.kind == word || t.text == "-"); t = at(tokens, length) {
-		if t.text == "-" { // non-negative
+// kindOfNumbers reads words for a set of numbers; "" if there are none.
+func (p *parser) kindOfNumbers() string {
+	const most = 4 // words
+	start, words := p.pos, ""
+	for p.pos < start+most && (p.next(word) || p.sees("-")) {
+		if p.sees("-") { // non-negative
 			words = strings.TrimSuffix(words, " ")
 		} else {
-			words += t.text + " "
+			words += p.ahead(0).text + " "
 		}
-		length++
-		if k := kinds[strings.TrimSuffix(strings.TrimSpace(words), "s")]; k != "" {
-			for next := at(tokens, length); next.kind == word && (next.text == "number" || next.text == "numbers"); next = at(tokens, length) {
-				length++
-			}
-			return k, length
+		p.pos++
+		if kind := kinds[strings.TrimSuffix(strings.TrimSpace(words), "s")]; kind != "" {
+			p.skip(" number numbers ")
+			return kind
 		}
 	}
-	return "", 0
+	p.pos = start
+	return ""
 }
 
 // builder reads a set that is given by a condition, {x ∈ ℝ : x > 2} or {2k+1 | k ∈ ℤ},

@@ -82,9 +82,9 @@ func (p *parser) align() {
 	}
 }
 
-// skip accepts as many of some texts, with spaces around each, as come next.
+// skip accepts as many of some words and operators, with spaces around each, as come next.
 func (p *parser) skip(texts string) {
-	for p.pos < len(p.tokens) && strings.Contains(texts, " "+p.ahead(0).text+" ") {
+	for t := p.ahead(0); t.kind >= word && strings.Contains(texts, " "+t.text+" "); t = p.ahead(0) {
 		p.pos++
 	}
 }
@@ -143,7 +143,6 @@ func (p *parser) list() Answer {
 	items := []Answer{p.relation()}
 	op := ""
 	for !p.failed {
-		start := p.pos
 		found, word := p.separator()
 		if !found {
 			break
@@ -152,8 +151,6 @@ func (p *parser) list() Answer {
 			op = word
 		}
 		if p.closes() {
-			p.pos = start
-			p.separator()
 			break
 		}
 		items = append(items, p.relation())
@@ -187,7 +184,7 @@ func (p *parser) relation() Answer {
 	}
 	first := p.union()
 	p.modulus(&first) // n mod 7 = 3
-	var sides []Answer
+	items := []Answer{first}
 	var rels []string
 	for !p.failed {
 		p.continued()
@@ -206,12 +203,12 @@ func (p *parser) relation() Answer {
 		if e := side.Expr; sign == "∈" && side.Kind == Value && e.Op == algebra.Symbol && len(e.Name) == 1 && strings.Contains("ZNQRC", e.Name) {
 			side.Expr = algebra.Var(`\mathbb ` + e.Name)
 		}
-		sides = append(sides, side)
+		items = append(items, side)
 	}
 	if len(rels) == 0 {
 		return first
 	}
-	a := Answer{Kind: Relation, Items: append([]Answer{first}, sides...), Rels: rels}
+	a := Answer{Kind: Relation, Items: items, Rels: rels}
 	if a.Modulus = first.Modulus; a.Modulus == nil {
 		p.modulus(&a)
 	}
