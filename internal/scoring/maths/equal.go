@@ -73,7 +73,8 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 	case g.Kind == latex.Ratio || p.Kind == latex.Ratio:
 		return c.equalRatios(g, p)
 	case g.Kind == latex.Matrix && p.Kind == latex.Matrix:
-		return g.Columns == p.Columns && brackets(g.Open) == brackets(p.Open) && c.inOrder(g.Items, p.Items)
+		const special = "|{" // of determinants, and of functions that are given by cases
+		return g.Columns == p.Columns && strings.IndexByte(special, g.Open) == strings.IndexByte(special, p.Open) && c.inOrder(g.Items, p.Items)
 	case g.Kind == latex.Matrix || p.Kind == latex.Matrix:
 		return c.equalVectors(g, p)
 	case g.Kind == latex.Tuple && p.Kind == latex.Tuple:
@@ -93,15 +94,6 @@ func (c *comparer) equal(g, p latex.Answer) bool {
 		return c.equalCollections(g, p) || (bounds(g) || bounds(p)) && c.equalSets(g, p)
 	}
 	return c.equalSets(g, p)
-}
-
-// brackets tells apart what is around matrices: bars, the brace of a function
-// that is given by cases, and all others.
-func brackets(open byte) byte {
-	if open == '|' || open == '{' {
-		return open
-	}
-	return 0
 }
 
 // says reports whether an answer states the domain of its variables, or a modulus.
@@ -241,12 +233,8 @@ func assigned(items []latex.Answer) bool {
 // coordinates reports whether a list may be a point: none of its values has a name, or each
 // has one of its own.
 func coordinates(a latex.Answer) bool {
-	for _, item := range a.Items {
-		if item.Kind == latex.Relation {
-			return assigned(a.Items)
-		}
-	}
-	return true
+	named := slices.ContainsFunc(a.Items, func(item latex.Answer) bool { return item.Kind == latex.Relation })
+	return !named || assigned(a.Items)
 }
 
 // equalVectors compares a matrix with a tuple of its rows, and one of a single

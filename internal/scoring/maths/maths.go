@@ -27,12 +27,13 @@ const longest = 10000
 
 // Scorer scores responses to a task with a known right answer.
 type Scorer struct {
-	key      string         // of gold as it is spelled, see [latex.Text.Key]
-	answer   latex.Answer   // gold, if it can be read
-	read     bool           // it can
-	as       []latex.Answer // other readings of gold
-	choice   string         // the letter before gold, (B) 5
-	severals bool           // gold is a list, which may be spread over several boxes
+	key      string       // of gold as it is spelled, see [latex.Text.Key]
+	answer   latex.Answer // gold, if it can be read
+	read     bool         // it can
+	list     latex.Answer // gold as the list that it might be, see [latex.ReadCommas]
+	isList   bool         // it might
+	choice   string       // the letter before gold, (B) 5
+	severals bool         // gold is a list, which may be spread over several boxes
 }
 
 // New is the scorer for a task whose right answer is gold, in LaTeX or plain
@@ -48,9 +49,7 @@ func New(gold string) *Scorer {
 		s.choice, s.key = letter, cut.Key()
 	}
 	s.answer, s.read = cut.Read()
-	if list, ok := latex.ReadCommas(text); ok {
-		s.as = append(s.as, list)
-	}
+	s.list, s.isList = latex.ReadCommas(text)
 	s.severals = s.read && (s.answer.Kind == latex.List || s.answer.Kind == latex.Set) && len(s.answer.Items) > 1
 	return s
 }
@@ -109,13 +108,8 @@ func (s *Scorer) right(text string) bool {
 		return false
 	}
 	c := newComparer()
-	if c.equal(s.answer, a) || c.samePeriods(s.answer, a, false) {
+	if c.equal(s.answer, a) || c.samePeriods(s.answer, a, false) || s.isList && a.Kind == latex.List && c.equal(s.list, a) {
 		return true
-	}
-	for _, other := range s.as {
-		if a.Kind == latex.List && c.equal(other, a) {
-			return true
-		}
 	}
 	if s.answer.Kind == latex.List && a.Kind == latex.Value {
 		list, ok := latex.ReadCommas(text)

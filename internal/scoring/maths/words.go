@@ -1,6 +1,7 @@
 package maths
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,14 +130,10 @@ func limit(a latex.Answer) string {
 var phrases = strings.NewReplacer("infinitely many solutions", "infinitely many", "no solutions exist", "no solution", "solutions", "solution", "does not exist", "dne", "doesn't exist", "dne",
 	"there is no", "no", "there are no", "no", "all real numbers", "all reals")
 
+var articles = regexp.MustCompile(`^(?:the|an?) `)
+
 // phrase is a text without its article, in the singular.
 func phrase(text string) string {
 	text = strings.TrimSuffix(phrases.Replace(text), " exists")
-	for _, article := range [...]string{"the ", "an ", "a "} {
-		if rest, ok := strings.CutPrefix(text, article); ok {
-			text = rest
-			break
-		}
-	}
-	return strings.ReplaceAll(text, " ", "")
+	return strings.ReplaceAll(articles.ReplaceAllString(text, ""), " ", "")
 }
