@@ -70,24 +70,25 @@ func (p *parser) brackets(open byte) Answer {
 	return a
 }
 
-func (p *parser) absolute(end string) Answer {
-	if end == "|" {
+// sizes are the functions that signs around their argument name, with the sign behind it.
+var sizes = map[string]struct{ name, end string }{
+	"|": {"abs", "|"}, "|(": {"abs", "|)"}, "‖": {"abs", "‖"}, "‖(": {"abs", "‖)"}, "⌊": {"floor", "⌋"}, "⌈": {"ceil", "⌉"},
+}
+
+// sized reads an absolute value or a determinant, or a number that is rounded down or up.
+func (p *parser) sized(open string) Answer {
+	size, bars := sizes[open], p.bars
+	if open == "|" {
 		p.bars++
+	} else if size.name != "abs" {
+		p.bars = 0
 	}
 	a := p.list()
-	if end == "|" {
-		p.bars--
-	}
-	p.expect(end)
-	if a.Kind == Matrix {
+	p.bars = bars
+	p.expect(size.end)
+	if a.Kind == Matrix && size.name == "abs" {
 		a.Open, a.Close = '|', '|'
 		return a
 	}
-	return value(algebra.Apply("abs", p.expr(a)))
-}
-
-func (p *parser) rounded(name, end string) Answer {
-	a := p.inner()
-	p.expect(end)
-	return value(algebra.Apply(name, p.expr(a)))
+	return value(algebra.Apply(size.name, p.expr(a)))
 }

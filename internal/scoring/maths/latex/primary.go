@@ -32,16 +32,8 @@ func (p *parser) primary() Answer {
 		return p.set()
 	case "(", "[":
 		return p.brackets(t.text[0])
-	case "|":
-		return p.absolute("|")
-	case "|(", "‖(":
-		return p.absolute(t.text[:len(t.text)-1] + ")")
-	case "‖":
-		return p.absolute("‖")
-	case "⌊":
-		return p.rounded("floor", "⌋")
-	case "⌈":
-		return p.rounded("ceil", "⌉")
+	case "|", "|(", "‖", "‖(", "⌊", "⌈":
+		return p.sized(t.text)
 	case `\frac`:
 		return value(algebra.Make(algebra.Div, p.digitArgument(), p.digitArgument()))
 	case `\binom`:
