@@ -260,7 +260,7 @@ func (p *parser) group() Answer {
 	}
 	if p.next(symbol) { // e^x y is e^x times y
 		p.pos++
-		return value(p.variable(p.ahead(-1).text))
+		return value(variable(p.ahead(-1).text))
 	}
 	return p.primary()
 }

@@ -108,13 +108,8 @@ func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // afterValue reports whether the last token ends a number, a variable or a group.
 func (lx *lexer) afterValue() bool {
-	switch t := lx.last(1); t.kind {
-	case number, symbol, word:
-		return true
-	case operator:
-		return t.text == ")" || t.text == "}" || t.text == "]" || t.text == "%" || t.text == "°" || t.text == "∘" || t.text == "!"
-	}
-	return false
+	t := lx.last(1)
+	return t.kind == number || t.kind == symbol || t.kind == word || t.kind == operator && strings.Contains(" ) } ] % ° ∘ ! ", " "+t.text+" ")
 }
 
 // command reads what begins with a backslash.

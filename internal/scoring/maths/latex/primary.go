@@ -87,22 +87,18 @@ func (p *parser) symbol(name string) Answer {
 			p.pos += len(arguments) + 2
 			return value(algebra.Var(name + "(" + join(arguments) + ")"))
 		default:
-			return value(p.variable(name))
+			return value(variable(name))
 		}
 	}
 	return p.fail()
 }
 
-func (p *parser) variable(name string) *algebra.Expr {
-	switch name {
-	case "π":
-		return algebra.Make(algebra.Pi)
-	case "e":
-		return algebra.Make(algebra.Euler)
-	case "i":
-		return algebra.Make(algebra.Imaginary)
-	case "∞":
-		return algebra.Make(algebra.Infinity)
+// values are constants by the letters that are read for them.
+var values = map[string]algebra.Op{"π": algebra.Pi, "e": algebra.Euler, "i": algebra.Imaginary, "∞": algebra.Infinity}
+
+func variable(name string) *algebra.Expr {
+	if constant, ok := values[name]; ok {
+		return algebra.Make(constant)
 	}
 	return algebra.Var(name)
 }
@@ -121,28 +117,22 @@ func (p *parser) raw() string {
 		p.fail()
 		return ""
 	}
+	start := p.pos
 	if !p.accept("{") {
-		if p.next(symbol) && p.ahead(-1).text != "_" { // \angle ABC
-			start := p.pos
-			for p.next(symbol) {
-				p.pos++
-			}
-			return join(p.tokens[start:p.pos])
+		letters := p.next(symbol) && p.ahead(-1).text != "_" // \angle ABC
+		for p.pos++; letters && p.next(symbol); p.pos++ {
 		}
-		p.pos++
-		return p.ahead(-1).text
+		return join(p.tokens[start:p.pos])
 	}
-	start, depth := p.pos, 1
-	for ; p.pos < len(p.tokens); p.pos++ {
-		switch p.tokens[p.pos].text {
+	for depth := 1; p.pos < len(p.tokens); {
+		switch p.ahead(0).text {
 		case "{":
 			depth++
 		case "}":
 			depth--
 		}
-		if depth == 0 {
-			p.pos++
-			return join(p.tokens[start : p.pos-1])
+		if p.pos++; depth == 0 {
+			return join(p.tokens[start+1 : p.pos-1])
 		}
 	}
 	p.fail()

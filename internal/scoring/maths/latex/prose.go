@@ -104,10 +104,7 @@ func (lx *lexer) besideSign() bool {
 // functionIn finds the name of a function at the beginning of a run whose rest
 // are variables: sinx, cosxy.
 func functionIn(run string) (rest, name string) {
-	for length := 5; length >= 2; length-- {
-		if len(run) <= length || len(run) > length+2 {
-			continue
-		}
+	for length := min(5, len(run)-1); length >= max(2, len(run)-2); length-- {
 		if functions[run[:length]] != "" && product("x"+run[length:]) {
 			return run[length:], run[:length]
 		}
@@ -135,10 +132,8 @@ const shortWords = " is the so we of to if for are has yes no not all set men re
 
 // product reports whether a run of letters is a product of variables rather than a word.
 func product(run string) bool {
-	for i := 0; i < len(run); i++ {
-		if run[i] >= utf8.RuneSelf {
-			return false
-		}
+	if strings.ContainsFunc(run, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return false
 	}
 	if len(run) <= 3 {
 		return (len(run) == 2 || run[0] >= 'a' || run[1] < 'a') && !strings.Contains(shortWords, " "+strings.ToLower(run)+" ")
