@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"speceval/internal/scoring"
-	"speceval/internal/scoring/maths/algebra"
 	"speceval/internal/scoring/maths/latex"
 )
 
@@ -35,10 +34,7 @@ func ReadRationals(text string) (all []Rational) {
 				a = value
 			}
 		}
-		if a.Kind != latex.Value || a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
-			continue
-		}
-		if value, ok := algebra.Exact(a.Expr); ok {
+		if value, ok := rational(a); ok && constant(a) {
 			all = append(all, Rational{value, a.Percent, bare})
 		}
 	}

@@ -204,11 +204,8 @@ func variable(text string) bool {
 // fails reports whether an equation between two numbers does not hold, 4 = 5 or
 // x = 2 + 2 = 5. A side may be rounded.
 func (c *comparer) fails(a latex.Answer) bool {
-	number := func(a latex.Answer) bool {
-		return a.Kind == latex.Value && !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol })
-	}
 	for i, rel := range a.Rels {
-		if left, right := a.Items[i], a.Items[i+1]; rel == "=" && number(left) && number(right) && !c.equalValues(left, right) && !rounds(left.Expr, right.Expr) {
+		if left, right := a.Items[i], a.Items[i+1]; rel == "=" && constant(left) && constant(right) && !c.equalValues(left, right) && !rounds(left.Expr, right.Expr) {
 			return true
 		}
 	}
@@ -233,10 +230,8 @@ func sameName(a, b string) bool {
 // computed is the value of a computation, 2 + 3 = 5 or a + b = 2 + 3 = 5, or of a
 // response the total m + n = 5. A rounded value does not count: 1/3 in 1/3 ≈ 0.33.
 func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Answer, ok bool) {
-	for _, rel := range relation.Rels {
-		if rel != "=" && rel != "≈" {
-			return value, false
-		}
+	if !equates(relation) {
+		return value, false
 	}
 	computation := relation.Items
 	if left, right := computation[0], computation[1]; !isGold && len(computation) == 2 && left.Kind == latex.Value && right.Kind == latex.Value && c.same(left.Expr, right.Expr) {
@@ -245,16 +240,22 @@ func (c *comparer) computed(relation latex.Answer, isGold bool) (value latex.Ans
 	if len(computation) > 2 || !isGold && isTotal(computation[0]) {
 		computation = computation[1:]
 	}
-	for _, item := range computation {
-		if item.Kind != latex.Value || item.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
-			return value, false
-		}
+	if slices.ContainsFunc(computation, func(item latex.Answer) bool { return !constant(item) }) {
+		return value, false
 	}
 	if i := slices.Index(relation.Rels, "≈"); i >= 0 {
 		return relation.Items[i], true
 	}
 	return computation[len(computation)-1], true
 }
+
+// constant reports whether an answer is a value without variables.
+func constant(a latex.Answer) bool {
+	return a.Kind == latex.Value && len(algebra.Variables(a.Expr)) == 0
+}
+
+// equates reports whether a relation has no other signs than those of equations.
+func equates(a latex.Answer) bool { return strings.Trim(strings.Join(a.Rels, ""), "=≈") == "" }
 
 // isTotal reports whether an answer is a sum of several variables, such as the m + n that a
 // question has asked for.

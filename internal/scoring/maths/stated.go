@@ -113,7 +113,7 @@ func bounds(a latex.Answer) bool {
 	case latex.Union, latex.Builder:
 		return true
 	case latex.Relation:
-		return strings.Trim(strings.Join(a.Rels, ""), "=≈") != ""
+		return !equates(a)
 	}
 	return a.Kind == latex.List && slices.ContainsFunc(a.Items, bounds)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"speceval/internal/scoring/maths/algebra"
 	"speceval/internal/scoring/maths/latex"
 	"speceval/internal/scoring/words"
 )
@@ -374,7 +373,7 @@ func linked(text, formula string, rest span) (value span, ok bool) {
 		return value, false
 	}
 	a, read := latex.Read(formula)
-	if !read || a.Kind != latex.Value || !a.Expr.Any(func(e *algebra.Expr) bool { return e.Op == algebra.Symbol }) {
+	if !read || a.Kind != latex.Value || constant(a) {
 		return value, false
 	}
 	value, ok = statement(text, span{rest.from + at[1], rest.to}.until(text, "\n"))
