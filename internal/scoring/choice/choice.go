@@ -29,10 +29,11 @@ import (
 	"strings"
 
 	"speceval/internal/scoring"
+	"speceval/internal/scoring/words"
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_choice_v6"
+const Version = "speceval_choice_v7"
 
 // letters are the names of options.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -73,6 +74,11 @@ func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	}
 	r.Text = strings.ReplaceAll(r.Text, "\u00a0", " ")
 	read := s.read(r)
+	if read.open() && !r.Cut {
+		if english := words.English(r.Text); english != r.Text {
+			read = s.read(scoring.Response{Text: english})
+		}
+	}
 	if read.letter == 0 {
 		return scoring.Verdict{Note: read.note}, nil
 	}

@@ -56,7 +56,7 @@ func TestLabelledCases(t *testing.T) {
 	for _, file := range []struct {
 		name  string
 		least int // cases, so that none is lost unnoticed
-	}{{"cases.tsv", 1000}, {"nearmisses.tsv", 850}} {
+	}{{"cases.tsv", 1000}, {"nearmisses.tsv", 850}, {"languages.tsv", 65}} {
 		all := cases(t, file.name)
 		if len(all) < file.least {
 			t.Errorf("%s: %d cases, want %d or more", file.name, len(all), file.least)

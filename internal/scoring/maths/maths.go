@@ -17,10 +17,11 @@ import (
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/maths/latex"
+	"speceval/internal/scoring/words"
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_math_v10"
+const Version = "speceval_math_v11"
 
 // longest is the length of the longest answer that is compared, in bytes.
 const longest = 10000
@@ -34,6 +35,7 @@ type Scorer struct {
 	isList   bool         // it might
 	choice   string       // the letter before gold, (B) 5
 	severals bool         // gold is a list, which may be spread over several boxes
+	english  bool         // gold says nothing in another language
 }
 
 // New is the scorer for a task whose right answer is gold, in LaTeX or plain
@@ -43,7 +45,7 @@ func New(gold string) *Scorer {
 	text := stated(gold)
 	text = spelled(text[:min(len(text), longest)])
 	cut := latex.Cut(text)
-	s := &Scorer{key: cut.Key()}
+	s := &Scorer{key: cut.Key(), english: words.English(gold) == gold}
 	if letter, rest, ok := lettered(text, s.key); ok && s.key[0] == '(' {
 		text, cut = rest, latex.Cut(rest)
 		s.choice, s.key = letter, cut.Key()
@@ -56,6 +58,9 @@ func New(gold string) *Scorer {
 
 // Score never fails.
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
+	if s.english {
+		r.Text = words.EnglishEnd(r.Text)
+	}
 	found := final(r.Text, !r.Cut, s.severals)
 	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.Text)), Answer: scoring.Shorten(found.Text), Note: found.Note}
 	if !v.Correct() && !r.Cut && (!s.read || s.answer.Kind == latex.Words) && !found.Boxed {

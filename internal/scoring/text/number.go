@@ -10,10 +10,11 @@ import (
 
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/maths"
+	"speceval/internal/scoring/words"
 )
 
 // NumberVersion names the rules for numbers in scores and profiles.
-const NumberVersion = "speceval_number_v10"
+const NumberVersion = "speceval_number_v11"
 
 // Number scores answers that are a number, which may be off by a tolerance.
 //
@@ -82,6 +83,7 @@ func (s *Number) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	if s.fault != "" {
 		return scoring.Verdict{Note: scoring.Shorten("the right answer or its tolerance " + s.fault)}, nil
 	}
+	r.Text = words.EnglishEnd(r.Text)
 	text, note := maths.Final(r)
 	v := scoring.Verdict{Answer: scoring.Shorten(text), Note: note}
 	if found := read(strings.TrimPrefix(text, "A: ")); found != nil { // of prompts with Q: and A:

@@ -2,6 +2,7 @@ package text
 
 import (
 	"math/big"
+	"os"
 	"strings"
 	"testing"
 
@@ -29,6 +30,20 @@ func TestParse(t *testing.T) {
 	}
 	if v, ok := parse(`12.5\%`); !ok || !v.Percent || v.Value.Cmp(big.NewRat(25, 2)) != 0 {
 		t.Errorf("%+v, %t", v, ok)
+	}
+}
+
+// TestOtherLanguages has answers in other languages, which math reads alike.
+func TestOtherLanguages(t *testing.T) {
+	cases, err := os.ReadFile("../maths/testdata/languages.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(cases)) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		if v, _ := NewNumber(f[0], "").Score(t.Context(), scoring.Response{Text: f[1]}); v.Correct() != (f[2] == "true") {
+			t.Errorf("%q for %s: read %q (%s), want %s", f[1], f[0], v.Answer, v.Note, f[2])
+		}
 	}
 }
 
