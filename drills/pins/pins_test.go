@@ -6,11 +6,14 @@ package pins
 
 import (
 	"crypto/sha256"
+	"encoding/csv"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,6 +39,50 @@ var runs = []struct {
 }
 
 var update = flag.Bool("update", false, "write the pins anew")
+
+// documented are the columns of a result that a table of docs/reproduce.md has, and its digits.
+var documented = []struct {
+	csv     string
+	columns []string
+	digits  int
+}{
+	{"tables/table1_variance.csv", []string{"oracle", "tuned_en", "tuned_ibn", "hbn"}, 3},
+	{"tables/table8_ts_neyman.csv", []string{"ts", "hbn", "delta"}, 4},
+}
+
+// documents wants the rows of tables in docs/reproduce.md to be those of a run.
+func documents(t *testing.T, folder string) {
+	page, err := os.ReadFile("../../docs/reproduce.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range documented {
+		file, err := os.Open(filepath.Join(folder, d.csv))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		rows, err := csv.NewReader(file).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range rows[1:] {
+			line := `(?m)^\| ` + row[0] + ` `
+			for _, column := range d.columns {
+				for _, name := range []string{column, "paper_" + column} {
+					x, err := strconv.ParseFloat(row[slices.Index(rows[0], name)], 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					line += fmt.Sprintf(`\| %.*f( ± [0-9.]+)? `, d.digits, x)
+				}
+			}
+			if !regexp.MustCompile(line + `\|$`).Match(page) {
+				t.Errorf("%s: docs/reproduce.md has no line %s", d.csv, line)
+			}
+		}
+	}
+}
 
 // TestPins compares each folder that is named with its pins, file by file.
 func TestPins(t *testing.T) {
@@ -85,6 +132,9 @@ func TestPins(t *testing.T) {
 				}
 			}
 			t.Logf("%d files compared", len(want))
+			if run.folder == runs[0].folder {
+				documents(t, folder)
+			}
 		})
 	}
 	if compared == 0 {
