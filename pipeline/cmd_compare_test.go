@@ -243,6 +243,9 @@ func TestCompareRefusesBadInput(t *testing.T) {
 	dir := filesIn(t, map[string]string{
 		"good.csv":   "benchmark,model,task_index,task_id,pass_count,tested_k\nquiz,m,0,a,1,8\nquiz,m,1,b,2,8\n",
 		"broken.csv": "benchmark,model\n",
+		"one.csv":    "task_id,pass_count,tested_k\na,4,4\nb,0,4\n",
+		"two.csv":    "task_id,pass_count,tested_k\na,4,4\nb,0,4\n",
+		"three.csv":  "task_id,pass_count,tested_k\na,4,4\nb,0,4\nc,1,4\n",
 	})
 	good, broken := filepath.Join(dir, "good.csv"), filepath.Join(dir, "broken.csv")
 	for _, test := range []struct {
@@ -256,7 +259,9 @@ func TestCompareRefusesBadInput(t *testing.T) {
 		{[]string{"--out", t.TempDir()}, "score/profiles.parquet is not there: run `speceval run score` first, or name a file"},
 		{[]string{"--config", "absent.toml"}, "absent.toml"},
 		{[]string{good, good, "--page", filepath.Join(dir, "page.html")}, "--page and --resolve are for two or more evaluations"},
-		{[]string{good, good, good}, "both are of m under seed 0 and share rollouts"},
+		{[]string{good, good, good}, "both share rollouts of m, by the counts of every task"},
+		{[]string{filepath.Join(dir, "one.csv"), filepath.Join(dir, "two.csv")}, "both have the same counts of every task and name no model"},
+		{[]string{filepath.Join(dir, "one.csv"), filepath.Join(dir, "three.csv")}, "they are of different tasks: counts with 2, counts with 3"},
 	} {
 		code, stdout, stderr := onShell(append([]string{"compare"}, test.args...)...)
 		if code != exitUsage || stdout != "" {

@@ -201,6 +201,29 @@ func TestEvaluationsAreExportedWithTheirTasks(t *testing.T) {
 	}
 }
 
+// TestAnExportIsNoOtherEvaluation compares an evaluation with its exports, and takes them as donors
+// of itself.
+func TestAnExportIsNoOtherEvaluation(t *testing.T) {
+	l := newEvaluationLab(t)
+	name := "own/mine/uniform-b6-seed42"
+	l.evaluate("--budget", "6", "--policy", "uniform")
+	for format, file := range map[string]string{"json": "e.json", "inspect": "e.eval"} {
+		if code, _, stderr := ran(nil, "export", name, "--format", format, "--to", file); code != exitDone {
+			t.Fatal(stderr)
+		}
+		if code, _ := l.do(nil, "compare", name, file); code != exitUsage || !strings.Contains(l.stderr, "both share rollouts of mine, by the counts of every task") {
+			t.Errorf("%s: exit code %d\n%s", file, code, l.stderr)
+		}
+		same := []string{"--benchmark", "own.jsonl", "--model", "mine", "--worker", l.url, "--budget", "4", "--prior", file}
+		if code, _ := l.do(nil, same...); code != exitUsage || !strings.Contains(l.stderr, "it has rollouts of this evaluation, mine under seed 42: they would count twice") {
+			t.Errorf("%s: exit code %d\n%s", file, code, l.stderr)
+		}
+		if code, _ := l.do(nil, append(same, "--seed", "7", "--out", format)...); code != exitDone {
+			t.Errorf("%s under another seed: exit code %d\n%s", file, code, l.stderr)
+		}
+	}
+}
+
 // An interrupt lets what is in flight finish; the same command goes on.
 func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 	l := newEvaluationLab(t)

@@ -54,7 +54,7 @@ func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Reque
 	if len(rewards) != r.Rollouts {
 		return fmt.Errorf("%s has %d of the %d rollouts that count", s.Folder, len(rewards), r.Rollouts)
 	}
-	const alike = "every task was answered in the same words each time: the servers take no seeds or do not sample, and the standard error is not one"
+	const alike = "every task was answered in the same words each time: if the servers take no seeds or do not sample, the standard error is not one"
 	if !vary && !slices.Contains(r.Notes, alike) {
 		r.Notes = append(r.Notes, alike)
 	}

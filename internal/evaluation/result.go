@@ -192,7 +192,7 @@ func (e Equivalent) estimate() estimate.Equivalent {
 // have needed fewer, and 0 if neither can be claimed.
 func (r *Result) Gain() int {
 	spent := float64(r.Rollouts) / float64(r.Tasks)
-	if math.Abs(r.Uniform.Budget-spent) < 0.05 { // alike, as they are shown
+	if math.Abs(r.Uniform.Budget-spent) < max(0.05, 0.01*spent) { // alike
 		return 0
 	}
 	return r.Uniform.estimate().Verdict(spent)

@@ -1,6 +1,9 @@
 package scoring
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Task is one problem of a benchmark, ready to be asked and scored.
 type Task struct {
@@ -30,6 +33,15 @@ type Task struct {
 func (t Task) Turns() []Turn {
 	all := slices.Concat([]Turn{{"system", t.SystemPrompt}}, t.History, []Turn{{"user", t.UserPrompt}})
 	return slices.DeleteFunc(all, func(turn Turn) bool { return turn.Content == "" })
+}
+
+// Asked is the text of all turns, a blank line between two.
+func (t Task) Asked() string {
+	var texts []string
+	for _, turn := range t.Turns() {
+		texts = append(texts, turn.Content)
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // Turn is a turn of a chat.

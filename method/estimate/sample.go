@@ -25,12 +25,17 @@ type Sample struct {
 	// a repository, a template) that were drawn together. Clusters are independent, and
 	// tasks within one need not be. nil: every task is alone.
 	Clusters []string
+
+	// Own is the variance of the mean, or of the difference, by the rollouts of these tasks
+	// alone. The spread of the values has it in it, but where there are few tasks may come out
+	// below it by chance: no variance is.
+	Own float64
 }
 
 // Sample is the evaluation's tasks as a sample. Shares and clusters are the tasks', or
 // nil.
 func (m Mean) Sample(shares []float64, clusters []string) Sample {
-	s := Sample{Shares: shares, Clusters: clusters}
+	s := Sample{Shares: shares, Clusters: clusters, Own: m.StandardError * m.StandardError}
 	for _, t := range m.Tasks {
 		s.Values = append(s.Values, t.Value)
 	}
@@ -79,7 +84,7 @@ func (s Sample) Mean() (OverTasks, error) {
 	if err != nil {
 		return OverTasks{}, err
 	}
-	b, _ := d.bounded(func(c cluster) float64 { return c.sum })
+	b, _ := d.bounded(s.Own, func(c cluster) float64 { return c.sum })
 	return OverTasks{Bounded: b, Clusters: len(d.clusters)}, nil
 }
 
@@ -104,9 +109,9 @@ func (s Sample) Minus(others []float64) (Paired, error) {
 	if err != nil {
 		return Paired{}, err
 	}
-	own, ownVariance := d.bounded(func(c cluster) float64 { return c.sum })
-	other, otherVariance := d.bounded(func(c cluster) float64 { return c.other })
-	variance := d.variance(own.Value-other.Value, func(c cluster) float64 { return c.sum - c.other })
+	own, ownVariance := d.bounded(0, func(c cluster) float64 { return c.sum })
+	other, otherVariance := d.bounded(0, func(c cluster) float64 { return c.other })
+	variance := max(s.Own, d.variance(own.Value-other.Value, func(c cluster) float64 { return c.sum - c.other }))
 	p := Paired{Unpaired: math.Sqrt(ownVariance + otherVariance), Clusters: len(d.clusters)}
 	if both := math.Sqrt(ownVariance * otherVariance); both > 0 {
 		p.Correlation = min(1, max(-1, (ownVariance+otherVariance-variance)/(2*both)))
@@ -199,14 +204,14 @@ func (d sampled) variance(mean float64, part func(cluster) float64) float64 {
 	return sum
 }
 
-// bounded is the mean of the clusters' parts in [0, 1], and its variance.
-func (d sampled) bounded(part func(cluster) float64) (Bounded, float64) {
+// bounded is the mean of the clusters' parts in [0, 1], and its variance, at least the given one.
+func (d sampled) bounded(least float64, part func(cluster) float64) (Bounded, float64) {
 	mean := 0.0
 	for _, c := range d.clusters {
 		mean += part(c)
 	}
 	mean = min(1, max(0, mean))
-	variance := d.variance(mean, part)
+	variance := max(least, d.variance(mean, part))
 	// Relative to a mean of tasks that pass or fail, one and the same in a cluster. Its
 	// variance is θ(1−θ)·Σh².
 	spread := (variance/d.own + doubt*d.tasks) / (mean*(1-mean) + doubt*d.tasks)

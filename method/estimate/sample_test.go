@@ -23,6 +23,12 @@ func TestClustersOfOneSizeAreTheTextbooks(t *testing.T) {
 	if want := math.Sqrt(squares / 5 / 6); math.Abs(m.Value-mean) > 1e-15 || math.Abs(m.StandardError-want) > 1e-15 || m.Clusters != 6 {
 		t.Errorf("%+v, want %v ± %v of 6", m, mean, want)
 	}
+	if least := must(estimate.Sample{Values: []float64{0.5, 0.5}, Own: 0.04}.Mean()); least.StandardError != 0.2 {
+		t.Errorf("two tasks alike have an error of %v, and their rollouts one of 0.2", least.StandardError)
+	}
+	if d := must(estimate.Sample{Values: []float64{0.5, 1}, Own: 0.09}.Minus([]float64{0.5, 1})); d.StandardError != 0.3 {
+		t.Errorf("a difference of two alike has an error of %v, and their rollouts one of 0.3", d.StandardError)
+	}
 	m = must(estimate.Sample{Values: values, Clusters: []string{"a", "b", "a", "c", "b", "c"}}.Mean())
 	want := 0.0
 	for _, sum := range []float64{1, 1.25, 1} { // of a, b and c

@@ -48,10 +48,10 @@ type Allocated struct {
 
 // Share is the part of one task.
 type Share struct {
-	ID   string  `json:"task_id"`
-	Had  int     `json:"rollouts"`
-	Mean float64 `json:"mean"` // of their rewards; 0 of none
-	Next int     `json:"next"`
+	ID     string  `json:"task_id"`
+	Had    int     `json:"rollouts"`
+	Passes float64 `json:"passes"` // the sum of their rewards
+	Next   int     `json:"next"`
 }
 
 // Level is the tasks that get the same number of rollouts, for tools that repeat all tasks
@@ -94,12 +94,8 @@ func (archive Archive) Allocate(p Source, known evaluation.Spec) (*Allocated, er
 		return nil, err
 	}
 	for i, own := range counts {
-		share := Share{ID: p.IDs[i], Had: own.Rollouts, Next: next[i]}
-		if own.Rollouts > 0 {
-			share.Mean = own.Rewards / float64(own.Rollouts)
-		}
 		a.Rollouts += next[i]
-		a.Tasks = append(a.Tasks, share)
+		a.Tasks = append(a.Tasks, Share{p.IDs[i], own.Rollouts, own.Rewards, next[i]})
 	}
 	a.Levels = []Level{}
 	levels := make(map[int][]string)
@@ -154,9 +150,9 @@ func (a *Allocated) rest(all int) ([]int, error) {
 // CSV writes a row for each task.
 func (a *Allocated) CSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	rows := [][]string{{"task_id", "rollouts", "mean", "next"}}
+	rows := [][]string{{"task_id", "rollouts", "passes", "next"}}
 	for _, t := range a.Tasks {
-		rows = append(rows, []string{t.ID, strconv.Itoa(t.Had), strconv.FormatFloat(t.Mean, 'g', 6, 64), strconv.Itoa(t.Next)})
+		rows = append(rows, []string{t.ID, strconv.Itoa(t.Had), strconv.FormatFloat(t.Passes, 'g', -1, 64), strconv.Itoa(t.Next)})
 	}
 	return c.WriteAll(rows)
 }

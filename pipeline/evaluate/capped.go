@@ -31,7 +31,7 @@ func (b *Benchmark) capped(setup *evaluation.Setup, own *policy.Execution, stage
 	if !b.outside {
 		longest := 0 // prompt, in bytes
 		for _, t := range b.tasks.Tasks {
-			longest = max(longest, len(t.SystemPrompt)+len(t.UserPrompt))
+			longest = max(longest, len(t.Asked()))
 		}
 		prompt := int(setup.PromptWeight() * float64(longest) / ledger.BytesPerToken)
 		d.Pilots = max(1, int(limit)/(4*tasks*(b.Config.Sampling.MaxTokens+prompt)))

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,7 +42,9 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 	}
 	called := make(map[string]bool)
 	for _, r := range c.Results {
-		called[r.Benchmark] = true
+		if r.Benchmark != "" {
+			called[r.Benchmark] = true
+		}
 	}
 	if err := aligned(c.Results); err != nil {
 		return nil, err
@@ -114,7 +117,7 @@ func (a Archive) pairOf(c *show.Comparison, i, k int, rate, resolve float64) (*s
 		low, high = d.Bounds(rate)
 	}
 	p.Apart = low > 0 || high < 0
-	if paired, err := pairedTasks(first, second); err != nil {
+	if paired, err := pairedTasks(first, second, d.StandardError); err != nil {
 		return nil, err
 	} else if paired != nil {
 		p.Tasks = &show.OverTasks{StandardError: paired.StandardError, Interval: [2]float64{paired.Low, paired.High}, Correlation: paired.Correlation, Unpaired: paired.Unpaired, Clusters: paired.Clusters}
@@ -142,17 +145,24 @@ func aligned(all []*evaluation.Result) error {
 	for i, r := range all {
 		all[i] = inOrder(r, ids, first.Benchmark)
 		if r = all[i]; first.Benchmark != r.Benchmark || !slices.EqualFunc(first.Rows, r.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
-			return requestf("they are of different tasks: %s with %d, %s with %d", first.Benchmark, len(first.Rows), r.Benchmark, len(r.Rows))
+			return requestf("they are of different tasks: %s with %d, %s with %d", cmp.Or(first.Benchmark, "counts"), len(first.Rows), cmp.Or(r.Benchmark, "counts"), len(r.Rows))
 		}
 		for _, other := range all[:i] {
-			// Rollouts of another program follow from no seed: all are shared where both say the same of
-			// each task. A profile says less of grades than its log, and calls org/model org__model.
-			alike := strings.ReplaceAll(other.Model, "/", "__") == strings.ReplaceAll(r.Model, "/", "__") && other.Seed == r.Seed
+			// Rollouts of another program, and logs of ours, follow from no seed: all are shared where both
+			// say the same of each task. A profile says less of grades than its log, and calls org/model
+			// org__model.
 			same := func(x, y evaluation.Task) bool {
 				return x.ID == y.ID && x.Rollouts() == y.Rollouts() && x.Estimate == y.Estimate
 			}
-			if alike && (!other.Outside() && !r.Outside() || other.Extends+r.Extends != "" || slices.EqualFunc(other.Rows, r.Rows, same)) {
+			outside, seeds := other.Outside() || r.Outside(), other.Seed == r.Seed
+			switch {
+			case strings.ReplaceAll(other.Model, "/", "__") != strings.ReplaceAll(r.Model, "/", "__"):
+			case seeds && (!outside || other.Extends+r.Extends != ""):
 				return requestf("both are of %s under seed %d and share rollouts: their difference has no error; evaluate one again under another --seed", r.Model, r.Seed)
+			case outside && slices.EqualFunc(other.Rows, r.Rows, same) && r.Model == "":
+				return requestf("both have the same counts of every task and name no model: as the same rollouts, their difference has no error; if they are of two models, name these in a column model, with benchmark and task_index")
+			case outside && slices.EqualFunc(other.Rows, r.Rows, same):
+				return requestf("both share rollouts of %s, by the counts of every task: their difference has no error", r.Model)
 			}
 		}
 	}
@@ -192,12 +202,12 @@ func inOrder(r *evaluation.Result, ids []string, benchmark string) *evaluation.R
 }
 
 // pairedTasks is the difference over what the tasks are a sample of; nil where they are
-// all of one cluster.
-func pairedTasks(a, b *evaluation.Result) (*estimate.Paired, error) {
+// all of one cluster. own is its standard error on these tasks.
+func pairedTasks(a, b *evaluation.Result, own float64) (*estimate.Paired, error) {
 	if a.Clusters < 2 {
 		return nil, nil
 	}
-	s := estimate.Sample{Shares: a.Shares(), Clusters: a.ClusterOf()}
+	s := estimate.Sample{Shares: a.Shares(), Clusters: a.ClusterOf(), Own: own * own}
 	var others []float64
 	for i := range a.Rows {
 		s.Values, others = append(s.Values, a.Rows[i].Estimate), append(others, b.Rows[i].Estimate)

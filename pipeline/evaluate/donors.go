@@ -25,10 +25,11 @@ func (b *Benchmark) donors(k evaluation.Spec, model string, seed uint64) (all []
 			if s.Setup != nil && !b.outside && s.Setup.Asked["prompts"] != b.tasks.Prompts().SHA256 { // a worse donor, and no estimate is biased by it
 				b.warn(s.Path + " asked other prompts for these tasks: it helps as far as they are as hard as these; the estimate is unbiased all the same")
 			}
-			if r := s.Result; r != nil && r.Model == model && r.Seed == seed && (s.Setup != nil || !r.Outside()) {
+			exported, r := s.Seed != nil && *s.Seed == seed, s.Result
+			if exported && s.Model == model || r != nil && r.Model == model && r.Seed == seed && (s.Setup != nil || !r.Outside()) {
 				return nil, requestf("--prior %s: it has rollouts of this evaluation, %s under seed %d: they would count twice; take another --seed", word, model, seed)
 			}
-			if r := s.Result; r != nil && k.Coupled && r.Coupled && r.Seed == seed { // its luck would tell what this one's rollouts will be
+			if k.Coupled && (exported || r != nil && r.Coupled && r.Seed == seed) { // its luck would tell what this one's rollouts will be
 				return nil, requestf("--prior %s: its rollouts share seeds with this evaluation, so that an allocation by them would bias it; take another --seed, or leave --coupled out", word)
 			}
 			d := b.donor(s, model)

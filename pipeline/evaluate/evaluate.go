@@ -164,7 +164,7 @@ func (s *Subject) writePage(folder string, h Host) {
 		return
 	}
 	err := WritePage(folder, func(task int) string {
-		return strings.TrimSpace(s.tasks.Tasks[task].SystemPrompt + "\n\n" + s.tasks.Tasks[task].UserPrompt)
+		return strings.TrimSpace(s.tasks.Tasks[task].Asked())
 	})
 	if err != nil {
 		h.Warn(fmt.Sprintf("the result is stored, but not its page: %v", err))

@@ -97,7 +97,7 @@ var errOneCluster = requestf("all tasks are of one cluster: what they stand for 
 func (g *Gated) judge(gate *estimate.Gate, q Gating, results [2]*evaluation.Result, look estimate.Look) error {
 	a, b := results[0], results[1]
 	if g.Question = theseTasks; q.OverTasks {
-		paired, err := pairedTasks(a, b)
+		paired, err := pairedTasks(a, b, look.Difference.StandardError)
 		if err != nil {
 			return err
 		}

@@ -121,7 +121,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 func (p *Plan) price(b *Benchmark, g evaluation.Spec) error {
 	prompt, completion := 0.0, float64(b.Config.Sampling.MaxTokens)
 	for _, t := range b.tasks.Tasks {
-		prompt += float64(len(t.SystemPrompt)+len(t.UserPrompt)) / ledger.BytesPerToken / float64(p.Tasks)
+		prompt += float64(len(t.Asked())) / ledger.BytesPerToken / float64(p.Tasks)
 	}
 	if g.Model != "" {
 		s, err := b.With(g.Model)

@@ -34,6 +34,7 @@ type Source struct {
 
 	Result   *evaluation.Result // of an evaluation, or of a log with the state of its allocation; nil: it follows from the counts
 	Setup    *evaluation.Setup  // of a stored evaluation
+	Seed     *uint64            // of an evaluation of ours that a log was exported from; nil: not told
 	profiled bool               // the file names the benchmark, which profiles of other benchmarks share
 }
 
@@ -194,7 +195,7 @@ func (a Archive) logs(path, reward string) (all []Source, err error) {
 				a.warn(l.Source + ": " + note)
 			}
 		}
-		s := Source{Name: sum.Benchmark + " " + sum.Model, Path: first.Source, Benchmark: sum.Benchmark, Model: sum.Model, Allocated: first.Allocated}
+		s := Source{Name: sum.Benchmark + " " + sum.Model, Path: first.Source, Benchmark: sum.Benchmark, Model: sum.Model, Allocated: first.Allocated, Seed: first.Seed}
 		if more := len(sum.Logs) - 1; more > 0 {
 			s.Path += fmt.Sprintf(" and %d more", more)
 		}

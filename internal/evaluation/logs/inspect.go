@@ -202,6 +202,13 @@ func (l *inspectLog) sample(s *inspectSample) error {
 func (l *inspectLog) finish() error {
 	d, stopping := l.draft, &l.Results.Stopping
 	d.Benchmark, d.Model = l.Eval.Task, l.Eval.Model
+	var exported struct {
+		Seed  *uint64        `json:"seed"`
+		Asked jsontext.Value `json:"asked"` // by our exports alone
+	}
+	if json.Unmarshal(l.Eval.Metadata, &exported) == nil && exported.Asked != nil {
+		d.Seed = exported.Seed
+	}
 	allocation := stopping.Metadata.Allocation
 	d.Allocated = allocation != nil || stopping.Manager == manager
 	if l.Status != "success" {

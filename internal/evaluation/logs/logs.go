@@ -35,6 +35,7 @@ type Log struct {
 	Snapshot  jsontext.Value `json:"-"` // of the allocation's evaluation, as the protocol has it; nil if there is none
 	Tasks     []Task         `json:"-"` // in the log's order, ids unique, each with a rollout at least
 	Left      int            `json:"-"` // rollouts of the log that are left out: unscored, or not selected
+	Seed      *uint64        `json:"-"` // of the evaluation of speceval that was exported; nil of other logs
 }
 
 // Task is a task and its scored rollouts, by their numbers.

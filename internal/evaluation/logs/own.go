@@ -19,8 +19,9 @@ func readOwn(b *book, path string) error {
 	var document struct {
 		Allocated bool `json:"allocated"`
 		Result    struct {
-			Benchmark string `json:"benchmark"`
-			Model     string `json:"model"`
+			Benchmark string  `json:"benchmark"`
+			Model     string  `json:"model"`
+			Seed      *uint64 `json:"seed"`
 		} `json:"result"`
 		Rollouts list[ownRollout] `json:"rollouts"`
 	}
@@ -32,6 +33,6 @@ func readOwn(b *book, path string) error {
 		return d.take(row{Rollout: next, id: r.Task, scores: members{{"reward", r.Reward}}})
 	}
 	err := object(path, &document)
-	d.Benchmark, d.Model, d.Allocated = document.Result.Benchmark, document.Result.Model, document.Allocated
+	d.Benchmark, d.Model, d.Seed, d.Allocated = document.Result.Benchmark, document.Result.Model, document.Result.Seed, document.Allocated
 	return err
 }
