@@ -40,8 +40,9 @@ func (s *Scorer) line(text string) reading {
 		}
 		return s.labelled(m)
 	}
-	if m = s.optionMark(first, 0); m.letter != 0 && !enumerates(text, 0, m) && (m.alone() || m.isLabel() && s.labels(m, true)) {
-		return s.amend(text, strings.Index(text, first)+len(first), s.settle(m.letter))
+	begin := strings.Index(text, first)
+	if m = s.optionMark(first, 0); m.letter != 0 && !enumerates(text[begin:], 0, m) && (m.alone() || m.isLabel() && s.labels(m, true)) {
+		return s.amend(text, begin+len(first), s.settle(m.letter))
 	}
 	return reading{}
 }

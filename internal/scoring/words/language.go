@@ -13,8 +13,10 @@ import (
 // the nouns.
 type language struct{ answer, is, isNot string }
 
-// languages are those of the usual multilingual benchmarks, and some more.
+// languages are those of the usual multilingual benchmarks, and some more; the first is how English
+// names an option that it looks for.
 var languages = []language{
+	{"the false statement|the incorrect statement|the wrong statement|the true statement|the correct statement|the closest option|the closest choice|the nearest option|the exception|the odd one out|" + sought, " is", " is not"},
 	{"die richtige antwort|die korrekte antwort|die endgültige antwort|die antwort|richtige antwort|endgültige antwort|antwort|das ergebnis|ergebnis", " ist| lautet| beträgt", " ist nicht| lautet nicht"},
 	{"la bonne réponse|la réponse correcte|la réponse finale|la réponse|bonne réponse|réponse finale|réponse", " est la| est", " n'est pas"},
 	{"la respuesta correcta|la respuesta final|la opción correcta|la respuesta|respuesta correcta|respuesta final|respuesta", " es la| es", " no es"},
@@ -40,6 +42,19 @@ var languages = []language{
 	{"đáp án đúng|câu trả lời|đáp án", " là", " không phải là"},
 }
 
+// sought are statements and options that are looked for because they are false, or true.
+var sought = func() string {
+	var all []string
+	for _, noun := range []string{"statement", "option", "one"} {
+		for _, is := range []string{"that is", "which is"} {
+			for _, verdict := range []string{"true", "correct", "not true", "not correct", "false", "incorrect", "wrong"} {
+				all = append(all, "the "+noun+" "+is+" "+verdict)
+			}
+		}
+	}
+	return strings.ReplaceAll(strings.Join(all, "|"), "is not", "isn't") + "|" + strings.Join(all, "|")
+}()
+
 // said is what other languages say beside a value, by its English form. Forms with a blank
 // before them stand behind the value.
 var said = map[string]string{
@@ -55,10 +70,10 @@ var said = map[string]string{
 	"if the answer": "si la respuesta|si la réponse|se a resposta|se la risposta",
 	"dollars":       "美元|美金|ドル|달러|долларов|доллара|доллар|dólares|डॉलर|ডলার|ดอลลาร์|డాలర్లు|دولار",
 	"euros":         "欧元|歐元|ユーロ|유로|евро",
-	"the answer is": "选择|選擇|应选|應選|故选|故選|所以选|因此选",
+	"the answer is": "i would go with|选择|選擇|应选|應選|故选|故選|所以选|因此选",
 	" at least":     "以上|이상", " at most": "以下|以内|이하",
 	" is wrong":   "ではない|ではありません|じゃない|이 아닙니다|가 아닙니다|이 아니다|नहीं है|değil|değildir|ไม่ถูกต้อง|是错的|是錯的|不正确|不正確",
-	" is correct": "是正确的|是正確的|是对的|が正しい|が正解|가 정답|이 정답|ist richtig|ist korrekt|es correcta|est correcte|está correta|è corretta",
+	" is correct": "is the exception|is the odd one out|是正确的|是正確的|是对的|が正しい|が正解|가 정답|이 정답|ist richtig|ist korrekt|es correcta|est correcte|está correta|è corretta",
 	" ":           "है|です。|です|である。|である|だ。|입니다|이다|이에요",
 }
 
@@ -138,7 +153,7 @@ func isASCII(text string) bool {
 }
 
 // English gives a text that may be in another language with English words for what it says about
-// its answer: "La respuesta no es 7" becomes "the answer is not 7". Full-width letters and digits of
+// its answer: "La respuesta no es 7" becomes "the answer is not 7", and so does "the exception is not 7". Full-width letters and digits of
 // other scripts become ASCII ones, and stand apart from words of scripts without blanks. What it does
 // not know stays, and English does.
 func English(text string) string {
