@@ -141,8 +141,8 @@ func suiteFlags(fs *pflag.FlagSet, s *evaluate.Suite) {
 // goalFlags define what is to be spent or reached.
 func goalFlags(fs *pflag.FlagSet, g *evaluation.Spec) {
 	fs.IntVar(&g.Budget, "budget", 0, "spend `b` rollouts per task on average, at least 2")
-	fs.Float64Var(&g.TargetSE, "target-se", 0, "spend what a standard error of `X` takes")
-	fs.Float64Var(&g.Resolve, "resolve", 0, "spend what it takes to find a difference of `D`")
+	fs.Float64Var(&g.TargetSE, "target-se", 0, "spend what a standard error of `X` is expected to take")
+	fs.Float64Var(&g.Resolve, "resolve", 0, "spend what finding a difference of `D` is expected to take")
 	priceFlag(fs, g)
 	fs.StringArrayVar(&g.Prior, "prior", nil, "results of the tasks, `SOURCE` (an evaluation, log, profiles)")
 	fs.StringVar(&g.Reward, "reward", "", "take rewards of logs by scorer, metric or field `S`")

@@ -370,6 +370,21 @@ func TestResultsOfServersThatTellNoTokens(t *testing.T) {
 	want(t, "result", b.String(), "rollouts     30 of 5 tasks\n", "tokens       not told of 30 rollouts", "note         a note")
 }
 
+// TestATargetThatIsMissedIsTold has results above the error that was asked for, by one in a hundred
+// and by more.
+func TestATargetThatIsMissedIsTold(t *testing.T) {
+	for se, told := range map[float64]bool{0.0199: false, 0.0202: false, 0.021: true} {
+		var b bytes.Buffer
+		r := &evaluation.Result{Tasks: 5, Rollouts: 30, StandardError: se, Head: evaluation.Head{Stop: &evaluation.Stop{StandardError: 0.02}}, Rows: []evaluation.Task{{ID: "one", Pilots: 2}}}
+		if err := show.Text(&b, r, "folder", false); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "± 0.02 was asked for and not reached") != told {
+			t.Errorf("± %v: the result is\n%s", se, b.String())
+		}
+	}
+}
+
 // TestSuitesByFlags has weights and floors of a suite by their flags.
 func TestSuitesByFlags(t *testing.T) {
 	l := newEvaluationLab(t)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/floats"
-
 	"speceval/method/design"
 	"speceval/method/informed"
 )
@@ -61,9 +59,8 @@ func (p Planner) Expect(ctx context.Context, budget int) (Expectation, error) {
 
 // single is the expected variance of an estimate by one rollout of each task.
 func (p Planner) single() float64 {
-	scores := make([]float64, p.Prior.Tasks())
-	p.Prior.Posterior().Scores(scores)
-	return floats.Sum(scores) / float64(len(scores)*len(scores))
+	tasks := float64(p.Prior.Tasks())
+	return p.Prior.Variance() / (tasks * tasks)
 }
 
 // Least returns the expectation for the least budget with an expected standard

@@ -324,3 +324,27 @@ func TestMixtureIsThePosterior(t *testing.T) {
 	means, _ := mixture.Joint(sums...)
 	closeTo(t, means, want, 1e-12)
 }
+
+// TestForecastsGoByDonors has a model that was evaluated before, and one like it: the variance that
+// is likely is about theirs, where the prior of an evaluation expects a third of it to be of any model.
+func TestForecastsGoByDonors(t *testing.T) {
+	const tasks = 60
+	flat := donorOf(1000, slices.Repeat([]int{800}, tasks)...)
+	for name, tt := range map[string]struct {
+		prior     *informed.Prior
+		low, high float64 // of the variance of a task
+	}{
+		"the model itself":           {must(informed.Likely(tasks, []informed.Donor{flat}, true)), 0.158, 0.161},
+		"by few rollouts":            {must(informed.Likely(tasks, []informed.Donor{donorOf(5, slices.Repeat([]int{4}, tasks)...)}, true)), 0.15, 0.18},
+		"a model like it":            {must(informed.Likely(tasks, []informed.Donor{flat}, false)), 0.07, 0.15},
+		"any model":                  {must(informed.Likely(tasks, nil, false)), 1.0/12 - 1e-9, 1.0/12 + 1e-9},
+		"the prior of an evaluation": {priorOf(tasks, flat), 0.08, 0.14},
+	} {
+		if v := tt.prior.Variance() / tasks; !(v >= tt.low && v <= tt.high) {
+			t.Errorf("%s: the variance of a task is likely %.4f, want %v to %v", name, v, tt.low, tt.high)
+		}
+	}
+	if _, err := informed.Likely(3, []informed.Donor{donorOf(4, 1, 5, 0)}, true); err == nil {
+		t.Error("a donor with more passes than rollouts is taken")
+	}
+}

@@ -300,6 +300,14 @@ func (p *Prior) ordered() (nodes []ordered) {
 	return nodes
 }
 
+// Variance is the expectation of Σ p(1−p) over the tasks.
+func (p *Prior) Variance() (sum float64) {
+	for _, x := range p.order() {
+		sum += x.weight * x.variance
+	}
+	return sum
+}
+
 // longestPilot bounds the tables.
 const longestPilot = 64
 

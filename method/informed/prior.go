@@ -39,6 +39,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"gonum.org/v1/gonum/floats"
@@ -80,6 +81,7 @@ var (
 const (
 	coldWeight = 1.0 / 3 // of the cold nodes together, where there are donors
 	caution    = 0.05    // that they keep, whatever the rollouts say
+	unlike     = 0.005   // of the cold nodes in a forecast by donors
 	aloneOrder = 16      // of the quadrature of cold nodes without donors, as in the paper
 	coldOrder  = 8       // and with them
 
@@ -118,6 +120,31 @@ func New(tasks int, donors []Donor) (*Prior, error) {
 	floats.AddConst(math.Log(coldWeight), p.sources[0].log)
 	for _, s := range p.sources[1:] {
 		floats.AddConst(math.Log((1-coldWeight)/float64(len(p.sources)-1)), s.log)
+	}
+	return p, nil
+}
+
+// Likely returns the prior of a forecast: what donors make likely of the tasks, where New doubts
+// them until rollouts have spoken. own says that they are the model itself, earlier; otherwise
+// they are other models, one of which is about as good. The errors are those of New.
+func Likely(tasks int, donors []Donor, own bool) (*Prior, error) {
+	p, err := New(tasks, donors)
+	if err != nil || len(donors) == 0 {
+		return p, err
+	}
+	p.sources = slices.DeleteFunc(p.sources, func(s source) bool { return s.donor != noDonor && own == (s.steps != nil) })
+	for k, s := range p.sources {
+		weight := unlike
+		if k > 0 {
+			weight = (1 - unlike) / float64(len(p.sources)-1)
+		}
+		if s.steps != nil {
+			for node := range s.log {
+				shift := shifts[node/len(concentrations)%len(shifts)]
+				s.log[node] -= shift * shift / 2
+			}
+		}
+		floats.AddConst(math.Log(weight)-floats.LogSumExp(s.log), s.log)
 	}
 	return p, nil
 }

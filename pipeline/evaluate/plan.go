@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"speceval/internal/evaluation"
 	"speceval/internal/evaluation/ledger"
 	"speceval/internal/policy"
 	"speceval/internal/terminal/display"
 	"speceval/method/estimate"
+	"speceval/method/informed"
 )
 
 // Plan is an evaluation before anything is spent.
@@ -67,7 +69,7 @@ func (p *Plan) Text(w io.Writer) error {
 // Plan finds the least budget that reaches the goal, or what the budget of the
 // goal comes to. estimate.ErrTooPrecise is in the error if no budget reaches it.
 func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) {
-	donors, err := b.donors(g, "", 0)
+	donors, err := b.donors(g, g.Model, math.MaxUint64) // a seed of no evaluation
 	if err != nil {
 		return nil, err
 	}
@@ -77,10 +79,6 @@ func (b *Benchmark) Plan(ctx context.Context, g evaluation.Spec) (*Plan, error) 
 func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evaluation.Donor) (*Plan, error) {
 	p := &Plan{Benchmark: b.tasks.ID, Tasks: len(b.tasks.Tasks), Prompts: b.tasks.Prompts().SHA256, From: "the reference prior"}
 	setup := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
-	priors, err := setup.Priors()
-	if err != nil {
-		return nil, err
-	}
 	if len(donors) > 0 {
 		p.From = "what is known from " + brief(evaluation.Sources(donors))
 	}
@@ -88,7 +86,11 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 	if err != nil {
 		return nil, err
 	}
-	planner := estimate.Planner{Prior: priors[0], Seed: designSeed}
+	prior, err := likely(p.Tasks, donors, g.Model)
+	if err != nil {
+		return nil, &RequestError{err}
+	}
+	planner := estimate.Planner{Prior: prior, Seed: designSeed}
 	var e estimate.Expectation
 	if target > 0 {
 		p.Target = &target
@@ -115,6 +117,19 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 		p.Used = "uniform"
 	}
 	return p, err
+}
+
+// likely is what donors make likely of the tasks: those of the model, or of no model in particular,
+// have its own earlier rollouts.
+func likely(tasks int, donors []evaluation.Donor, model string) (*informed.Prior, error) {
+	own := model == "" || slices.ContainsFunc(donors, func(d evaluation.Donor) bool { return d.Same })
+	var all []informed.Donor
+	for _, d := range donors {
+		if model == "" || d.Same == own {
+			all = append(all, informed.Donor{Name: d.Source, Passes: d.Passes, Rollouts: d.Rollouts})
+		}
+	}
+	return informed.Likely(tasks, all, own)
 }
 
 // price sets what the rollouts of a plan take and cost.

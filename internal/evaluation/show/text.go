@@ -22,6 +22,9 @@ const fewTasks = 5
 // Line is a fact about a result.
 type Line struct{ Label, Text string }
 
+// missed is how far, relative to it, the error is above the one that was asked for before this is said.
+const missed = 1.02
+
 // warning is the label of what a user has to know before anything else.
 const warning = "WARNING"
 
@@ -40,6 +43,9 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	spent := float64(r.Rollouts) / float64(r.Tasks)
 	if r.Design.Risk != nil && r.Gain() < 0 {
 		line(warning, "this run did worse than Uniform, which needs %.1f rollouts per task for this error, and %.1f were spent. With few tasks, a small budget or a tight limit, or where all tasks are about as hard, take --policy uniform", r.Uniform.Budget, spent)
+	}
+	if r.Stop != nil && r.Stop.StandardError > 0 && r.StandardError > missed*r.Stop.StandardError {
+		line("target", "± %.4g was asked for and not reached: the rollouts were less certain than expected, or a limit came first. `speceval evaluate extend` lowers the error", r.Stop.StandardError)
 	}
 	for _, p := range r.PassK {
 		line(p.Name(), "%.4f ± %.4f, 95%% interval %.4f to %.4f", p.Estimate, p.StandardError, p.Interval[0], p.Interval[1])
