@@ -83,8 +83,8 @@ func (x *Explainer) Explain(t *model.Sheet, row, column int) *Explanation {
 	cell := c.Cell(row)
 	e := &Explanation{Table: t.Base, Row: t.Labels()[row], Column: c.Name, Stored: cell.Exact(), Value: cell.Value(), Formula: c.Words}
 	e.Origin = originOf(x.Records, stored.Own(t.Base))
-	if benchmark := t.Column("benchmark"); benchmark != nil {
-		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), t.Column("model").Cell(row).Exact())
+	if benchmark, of := t.Column("benchmark"), t.Column("model"); benchmark != nil && of != nil {
+		e.Profile = model.ProfileName(benchmark.Cell(row).Exact(), of.Cell(row).Exact())
 	}
 	e.Warnings = append([]string{}, e.stale()...)
 	if t.Paper == nil && t.Claims == nil {

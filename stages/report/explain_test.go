@@ -18,9 +18,11 @@ import (
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/variance"
 	"speceval/internal/terminal/display"
+	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
+	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
@@ -96,6 +98,22 @@ func ask(t *testing.T, x *report.Explainer, base, row, column string) *report.Ex
 		t.Fatal(err)
 	}
 	return x.Explain(table, i, j)
+}
+
+// TestATableByBenchmark has a table with a benchmark in each row and no model, as one of the user's
+// own may be.
+func TestATableByBenchmark(t *testing.T) {
+	sheet := &model.Sheet{Table: &model.Table{Base: "by_benchmark"}, Rows: 2}
+	for name, cells := range map[string][2]table.Cell{"benchmark": {table.Text("aime24"), table.Text("hmmt")}, "budget": {table.Integer(8), table.Integer(8)}, "hbn": {table.Number(0.9), table.Number(0.8)}} {
+		sheet.Columns = append(sheet.Columns, model.Column{Name: name, Cell: func(row int) table.Cell { return cells[row] }})
+	}
+	if got := sheet.Labels(); !slices.Equal(got, []string{"aime24 b=8", "hmmt b=8"}) {
+		t.Errorf("the rows are %q", got)
+	}
+	x := whole(t).explainer(t)
+	if e := x.Explain(sheet, 1, slices.Index(sheet.Names(), "hbn")); e.Row != "hmmt b=8" || e.Stored != "0.8" || e.Profile != "" {
+		t.Errorf("%+v", e)
+	}
 }
 
 func TestNamesOfCells(t *testing.T) {

@@ -77,7 +77,7 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 			passes[0][key], passes[1][key] = 0, 1
 		}
 		if f.Need == family.Nothing && len(tasks) < 8 {
-			t.Errorf("%s is tried on %d tasks", f.Name, len(tasks))
+			t.Errorf("%s is tried on %d tasks of %s that have what it needs: want 8 there", f.Name, len(tasks), data.SmallBenchmarkName)
 		}
 		for right, passes := range passes {
 			author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})

@@ -32,6 +32,14 @@ func Limit(phrase []string, few bool) string {
 	return strings.Join(phrase, " ")
 }
 
+// Explains reports whether words in brackets behind a number neither change nor limit it: by symmetry.
+func Explains(phrase []string) bool {
+	return !slices.ContainsFunc(phrase, func(token string) bool {
+		r := role(token)
+		return isNumber(token) || r == sorts || r == Modal || r >= Doubts
+	})
+}
+
 // Counts reports whether the words behind a value are the noun that it counts, or begin a
 // remark on it: 12 apples, which is.
 func Counts(behind string) bool {
@@ -78,7 +86,8 @@ func counts(phrase []string, few bool) bool {
 		case noun && r == changes && i > 1 && phrase[i-1] == "a" && phrase[i-2] == "in": // 12 eggs in a dozen
 		case compares(phrase[i:], noun): // 2 more boys than girls, 2 years older than Sam
 			return true
-		case isNumber(token) && token != "one", token == "times" && len(rest) > 0 && (rest[0] == "the" || rest[0] == "as"):
+		case isNumber(token) && token != "one", token == "times" && len(rest) > 0 && (rest[0] == "the" || rest[0] == "as"),
+			r == pairs && len(rest) == 1 && len(rest[0]) == 1 && strings.Contains("xyznkpqr", rest[0]): // 7 times x
 			return false
 		case noun && (token == "over" || token == "within") && len(rest) > 0 && rest[0] == "the": // 7 apples over the three days
 			return true

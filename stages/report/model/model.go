@@ -247,7 +247,7 @@ func (s *Sheet) Labels() []string {
 			switch {
 			case word == "", c.Name == "donors" && word == policy.None.Name, c.Name == "n_tasks" && benchmark != "":
 				continue
-			case c.Name == "benchmark":
+			case c.Name == "benchmark" && s.Column("model") != nil:
 				benchmark = word
 				continue
 			case c.Name == "model" && benchmark != "":

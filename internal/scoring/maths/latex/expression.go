@@ -158,7 +158,7 @@ func (p *parser) juxtaposed() bool {
 		case `\frac`:
 			return !p.fractionOfWords()
 		case "(":
-			return !p.modular()
+			return !p.modular() && p.remarked() == 0
 		case "{", "[", `\binom`, "|(", "‖(", "⌊", "⌈", `\bar`, `\vec`, `\hat`, `\dot`, `\angle`, `\triangle`, `\mathbb`, `\sum`, `\prod`:
 			return true
 		case "|":
@@ -184,7 +184,10 @@ func (p *parser) times(a, b Answer) Answer {
 // mixed reads a whole number with a proper fraction behind it, 3\frac{2}{5} or
 // 3 2/5, which is their sum. Each may be in braces.
 func (p *parser) mixed() (Answer, bool) {
-	start := p.pos
+	start, tokens := p.pos, p.tokens
+	if p.mixes++; p.mixes > mostMixes {
+		return Answer{}, false
+	}
 	braces := p.accept("{")
 	whole := p.ahead(0).text
 	if !p.next(number) || strings.ContainsAny(whole, ".(e") {
@@ -207,12 +210,16 @@ func (p *parser) mixed() (Answer, bool) {
 	}
 	if !closed || p.failed || num == nil || den == nil || num.Op != algebra.Number || den.Op != algebra.Number ||
 		!num.Num.IsInt() || !den.Num.IsInt() || num.Num.Cmp(den.Num) >= 0 || p.peek() == "^" {
-		p.pos, p.failed = start, false
+		p.pos, p.tokens, p.failed = start, tokens, false
 		return Answer{}, false
 	}
 	n, _ := numeral(whole)
 	return value(algebra.Make(algebra.Add, n, algebra.Make(algebra.Div, num, den))), true
 }
+
+// mostMixes bounds the places where a mixed number is looked for: what is none is read again, and
+// within one another twice as often at each level.
+const mostMixes = 1 << 14
 
 // power reads a factor with what is above or behind it.
 func (p *parser) power() Answer {
@@ -268,11 +275,11 @@ func (p *parser) group() Answer {
 // digitArgument reads an argument of \frac: a group, a variable, or one digit.
 func (p *parser) digitArgument() *algebra.Expr {
 	if p.next(number) {
-		t := &p.tokens[p.pos]
+		t := p.ahead(0)
 		if plain := strings.Trim(t.text, "0123456789") == ""; plain && len(t.text) > 1 && !(t.space && p.endsInNumber()) {
-			digit := t.text[:1]
+			p.tokens = slices.Clone(p.tokens) // who goes back finds them whole
 			p.tokens[p.pos] = token{kind: number, text: t.text[1:]}
-			e, _ := numeral(digit)
+			e, _ := numeral(t.text[:1])
 			return e
 		}
 	}

@@ -31,6 +31,9 @@ func (p *parser) function(name string) Answer {
 func (p *parser) apply(name string, base *algebra.Expr, arg Answer) *algebra.Expr {
 	switch {
 	case arg.Kind == Tuple || arg.Kind == List || arg.Kind == Set:
+		if base != nil {
+			p.fail()
+		}
 		var args []*algebra.Expr
 		for _, item := range arg.Items {
 			args = append(args, p.expr(item))

@@ -157,3 +157,17 @@ func TestReadCommas(t *testing.T) {
 		}
 	}
 }
+
+// TestFractionsInFractions counts the work: it doubles with each level where each is read twice, as a
+// mixed number and as a product.
+func TestFractionsInFractions(t *testing.T) {
+	for _, depth := range []int{10, 18, 19, 20, 60} {
+		text := "1"
+		for range depth {
+			text = `1\frac{` + text + "}{2}"
+		}
+		if n := testing.AllocsPerRun(1, func() { latex.Cut(text).Read() }); n > 1e6 {
+			t.Errorf("%d levels: %v allocations", depth, n)
+		}
+	}
+}

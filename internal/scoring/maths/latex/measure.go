@@ -45,7 +45,10 @@ func (p *parser) measured() Answer {
 		p.pos++
 		a.Unit = sign
 	}
-	if p.fractionOfWords() || p.next(word) {
+	if n, ok := words.Number(p.ahead(1).text); ok && p.remarked() == 1 && algebra.Same(a.Expr, algebra.Int(n)) {
+		p.pos += 3 // 12 (twelve)
+	}
+	if p.fractionOfWords() || p.next(word) || p.remarked() > 0 {
 		p.units(&a)
 	}
 	if a.Unit == "" {
@@ -171,11 +174,18 @@ func (p *parser) unitWords() (parts []string) {
 			parts = append(parts, "^", p.exponent())
 			continue
 		case t.kind == operator && t.text == "(":
-			remark := p.parenthesis()
-			if remark == nil {
+			n := p.remarked()
+			if n == 0 {
 				return parts
 			}
-			parts = append(parts, remark...)
+			var remark []string
+			for k := range n {
+				remark = append(remark, p.ahead(k+1).text)
+			}
+			p.pos += n + 2
+			if words.Limit(remark, false) == "" || !words.Explains(remark) {
+				parts = append(parts, remark...)
+			}
 			continue
 		case t.kind == operator && (t.text == "*" || t.text == "×" || t.text == "." && p.ahead(1).kind == word): // sq. cm
 		default:
@@ -209,17 +219,16 @@ func (p *parser) exponent() string {
 	return sign + digits.text
 }
 
-// parenthesis reads a remark of words, (approximately) say; nil if none comes next.
-func (p *parser) parenthesis() (remark []string) {
-	end := 1
-	for ; p.ahead(end).kind == word; end++ {
-		remark = append(remark, p.ahead(end).text)
+// remarked is how many words a remark in brackets has, (approximately) say; 0 if none comes next.
+func (p *parser) remarked() (n int) {
+	if !p.sees("(") {
+		return 0
 	}
-	if p.ahead(end).text != ")" {
-		return nil
+	for p.ahead(n+1).kind == word {
+		n++
 	}
-	if remark != nil {
-		p.pos += end + 1
+	if p.ahead(n+1).text != ")" {
+		return 0
 	}
-	return remark
+	return n
 }

@@ -16,6 +16,7 @@ type parser struct {
 	depth  int
 	bars   int    // open |
 	cells  int    // open matrices
+	mixes  int    // times that a mixed number was looked for
 	unit   string // of the value that is being read
 	failed bool
 }
