@@ -127,6 +127,9 @@ func TestATaskFileAndAServerAreEnough(t *testing.T) {
 	if fmt.Sprint(again) == "" || again.Estimate != r.Estimate || again.Seconds != r.Seconds || !strings.Contains(l.stderr, "is complete") {
 		t.Errorf("%+v\n%s", again, l.stderr)
 	}
+	if code, _ := l.do(nil, "--benchmark", "own.jsonl", "--model", "mine", "--budget", "6"); code != exitDone { // without a server
+		t.Error(l.stderr)
+	}
 	if other := l.evaluate("--budget", "6", "--seed", "7"); other.Seed != 7 {
 		t.Errorf("%+v", other)
 	}

@@ -130,9 +130,6 @@ const mostStages = 12
 // evaluate carries out the evaluation of a setup, as it is asked for, or returns its result if
 // it is complete. after is the result that it extends, if any.
 func (s *Subject) evaluate(ctx context.Context, e *equipment, setup evaluation.Setup, asked evaluation.Spec, after *evaluation.Result, h Host) (result *evaluation.Result, folder string, err error) {
-	if len(s.Config.Workers) == 0 {
-		return nil, "", requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
-	}
 	folder = setup.Path(s.out())
 	scored, err := e.scored()
 	if err != nil {
@@ -148,6 +145,9 @@ func (s *Subject) evaluate(ctx context.Context, e *equipment, setup evaluation.S
 	if result != nil {
 		s.writePage(folder, h) // a kill may have left none
 		return result, folder, nil
+	}
+	if len(s.Config.Workers) == 0 {
+		return nil, folder, requestf("there is no server to ask: name some with --worker URL, or a [[worker]] in the configuration")
 	}
 	err = s.within(ctx, e, setup, folder, h, func(settings evaluation.Settings) (err error) {
 		result, err = s.run(ctx, e.servers, settings, asked, h)

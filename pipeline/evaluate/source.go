@@ -61,6 +61,8 @@ func (a Archive) Sources(word, reward string) ([]Source, error) {
 	}
 	all, err := a.files(path, reward)
 	switch {
+	case errors.Is(err, os.ErrNotExist) && slices.Contains([]string{".csv", ".parquet", ".json", ".jsonl", ".eval", ".gz"}, filepath.Ext(path)):
+		return nil, requestf("%s: no such file", path)
 	case err != nil && none != nil && errors.Is(err, os.ErrNotExist):
 		return nil, requestf("%w, or a file: %w", none, err)
 	case err != nil:
