@@ -21,8 +21,20 @@ func readFinal(r scoring.Response) words.Final {
 	return final
 }
 
-// label matches a label before the answer in the last line of a response.
-var label = regexp.MustCompile(`(?i)^\**(?:final )?answer\**:\**[ \t]*`)
+var colons = regexp.MustCompile("[:：]")
+
+// unlabelled is the last line of a response without the label before its answer, in any language.
+func unlabelled(text string) string {
+	colon := colons.FindStringIndex(text)
+	if colon == nil {
+		return text
+	}
+	name := strings.ToLower(strings.Trim(words.English(text[:colon[0]]), "* "))
+	if name = strings.TrimPrefix(name, "the "); name != "answer" && name != "final answer" {
+		return text
+	}
+	return strings.TrimLeft(strings.TrimLeft(text[colon[1]:], "*"), " \t")
+}
 
 // deepest is how many wrappers and labels are taken off at most.
 const deepest = 5
@@ -35,7 +47,7 @@ func readings(f words.Final) (all []string) {
 		all = append(all, text)
 		inner := unwrap(text)
 		if inner == text && !f.Boxed {
-			inner = label.ReplaceAllString(text, "")
+			inner = unlabelled(text)
 		}
 		if inner = strings.TrimSpace(inner); inner == text {
 			break
