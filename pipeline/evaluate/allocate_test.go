@@ -215,7 +215,8 @@ func TestSourcesOfAllForms(t *testing.T) {
 		logs + "harbor":                 "quiz org/model+terminus: 2 tasks",
 		logs + "nemo-skills/aime24":     "aime24 : 2 tasks",
 		logs:                            "import the log of Inspect itself",
-		"nowhere.csv":                   "nowhere.csv is no evaluation: want its folder, or its name as `speceval evaluate list` has it, or a file: ",
+		"nowhere.csv":                   "nowhere.csv: no such file",
+		"nowhere":                       "nowhere is no evaluation: want its folder, or its name as `speceval evaluate list` has it, or a file: ",
 		"../../go.mod":                  "nor is it a file of profiles",
 	} {
 		all, err := archive.Sources(word, "")
