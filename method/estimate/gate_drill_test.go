@@ -426,7 +426,7 @@ func overTasks(a, b law, prior *neyman.Prior, designs map[int]design.InStages, b
 			} else {
 				e = model.extend(before, rollouts)
 			}
-			v := must(gate.Judge(lookAt(e, before, must(e.mean.Sample(nil, nil).Minus(others)).Bounded, budget)))
+			v := must(gate.Judge(lookAt(e, before, must(e.mean.Sample(nil, nil).Minus(estimate.Sample{Values: others}, 0)).Bounded, budget)))
 			passed, worse = passed+count(v.Outcome == estimate.NoWorse), worse+count(v.Outcome == estimate.Worse)
 			if v.Outcome != estimate.Undecided {
 				break

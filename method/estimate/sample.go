@@ -26,9 +26,9 @@ type Sample struct {
 	// tasks within one need not be. nil: every task is alone.
 	Clusters []string
 
-	// Own is the variance of the mean, or of the difference, by the rollouts of these tasks
-	// alone. The spread of the values has it in it, but where there are few tasks may come out
-	// below it by chance: no variance is.
+	// Own is the variance of the mean by the rollouts of these tasks alone. The spread of the
+	// values has it in it, but where there are few tasks may come out below it by chance: no
+	// variance is.
 	Own float64
 }
 
@@ -97,27 +97,28 @@ type Paired struct {
 	Clusters    int
 }
 
-// Minus is the mean difference s.Values − others over the same tasks. Its standard error is
+// Minus is the mean difference s.Values − other.Values over the same tasks, with the shares and
+// clusters of s; least is its variance by the rollouts of these tasks alone. Its standard error is
 // the error of the differences, task by task: what makes a task hard for both models
 // cancels. Its bounds join the bounds of the two means at their correlation (Zou and Donner,
 // Statistics in Medicine 27, 2008). It has the errors of Mean.
-func (s Sample) Minus(others []float64) (Paired, error) {
-	if len(others) != len(s.Values) {
-		return Paired{}, fmt.Errorf("values of %d tasks against values of %d: want the same tasks", len(s.Values), len(others))
+func (s Sample) Minus(other Sample, least float64) (Paired, error) {
+	if len(other.Values) != len(s.Values) {
+		return Paired{}, fmt.Errorf("values of %d tasks against values of %d: want the same tasks", len(s.Values), len(other.Values))
 	}
-	d, err := s.sampled(others)
+	d, err := s.sampled(other.Values)
 	if err != nil {
 		return Paired{}, err
 	}
-	own, ownVariance := d.bounded(0, func(c cluster) float64 { return c.sum })
-	other, otherVariance := d.bounded(0, func(c cluster) float64 { return c.other })
-	variance := max(s.Own, d.variance(own.Value-other.Value, func(c cluster) float64 { return c.sum - c.other }))
+	own, ownVariance := d.bounded(s.Own, func(c cluster) float64 { return c.sum })
+	second, otherVariance := d.bounded(other.Own, func(c cluster) float64 { return c.other })
+	variance := max(least, d.variance(own.Value-second.Value, func(c cluster) float64 { return c.sum - c.other }))
 	p := Paired{Unpaired: math.Sqrt(ownVariance + otherVariance), Clusters: len(d.clusters)}
 	if both := math.Sqrt(ownVariance * otherVariance); both > 0 {
 		p.Correlation = min(1, max(-1, (ownVariance+otherVariance-variance)/(2*both)))
 	}
-	p.Bounded = newBounded(own.Value-other.Value, math.Sqrt(variance), func(rate float64) (low, high float64) {
-		return minus(own, other, p.Correlation, rate)
+	p.Bounded = newBounded(own.Value-second.Value, math.Sqrt(variance), func(rate float64) (low, high float64) {
+		return minus(own, second, p.Correlation, rate)
 	})
 	return p, nil
 }

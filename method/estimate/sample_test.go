@@ -26,7 +26,7 @@ func TestClustersOfOneSizeAreTheTextbooks(t *testing.T) {
 	if least := must(estimate.Sample{Values: []float64{0.5, 0.5}, Own: 0.04}.Mean()); least.StandardError != 0.2 {
 		t.Errorf("two tasks alike have an error of %v, and their rollouts one of 0.2", least.StandardError)
 	}
-	if d := must(estimate.Sample{Values: []float64{0.5, 1}, Own: 0.09}.Minus([]float64{0.5, 1})); d.StandardError != 0.3 {
+	if d := must(estimate.Sample{Values: []float64{0.5, 1}}.Minus(estimate.Sample{Values: []float64{0.5, 1}}, 0.09)); d.StandardError != 0.3 {
 		t.Errorf("a difference of two alike has an error of %v, and their rollouts one of 0.3", d.StandardError)
 	}
 	m = must(estimate.Sample{Values: values, Clusters: []string{"a", "b", "a", "c", "b", "c"}}.Mean())
@@ -101,7 +101,7 @@ func TestSamplesThatAreNone(t *testing.T) {
 	}
 	s := estimate.Sample{Values: []float64{0.5, 1}}
 	for _, others := range [][]float64{nil, {1}, {1, -1}} {
-		if _, err := s.Minus(others); err == nil {
+		if _, err := s.Minus(estimate.Sample{Values: others}, 0); err == nil {
 			t.Errorf("a difference from %v", others)
 		}
 	}
@@ -151,7 +151,7 @@ func TestSampledTasksAreCovered(t *testing.T) {
 			}
 			s := estimate.Sample{Values: values(evaluate(as, plan, random)), Clusters: names}
 			m := must(s.Mean())
-			d := must(s.Minus(values(evaluate(bs, plan, random))))
+			d := must(s.Minus(estimate.Sample{Values: values(evaluate(bs, plan, random))}, 0))
 			if m.Low <= ta && ta <= m.High {
 				covered++
 			}
@@ -201,7 +201,7 @@ func TestPairingOnTheseTasks(t *testing.T) {
 		for k, x := range []float64{ma.Value, mb.Value, ma.Value * ma.Value, mb.Value * mb.Value, ma.Value * mb.Value} {
 			sums[k] += x / evaluations
 		}
-		d := must(ma.Sample(nil, nil).Minus(mb.Sample(nil, nil).Values))
+		d := must(ma.Sample(nil, nil).Minus(mb.Sample(nil, nil), 0))
 		se += ma.Bounded().Minus(mb.Bounded()).StandardError / evaluations
 		paired += d.StandardError / evaluations
 	}

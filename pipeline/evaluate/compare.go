@@ -52,6 +52,7 @@ func (a Archive) Compare(words []string, resolve float64) (*show.Comparison, err
 	if len(called) > 1 {
 		a.Warn("they are of the same tasks by their ids, and call the benchmark differently: " + strings.Join(slices.Sorted(maps.Keys(called)), ", "))
 	}
+	a.warnOfRules(c.Results, c.Evaluations)
 	for _, r := range c.Results {
 		c.Estimates, c.Errors = append(c.Estimates, r.Estimate), append(c.Errors, r.StandardError)
 		c.Budgets, c.Rollouts = append(c.Budgets, r.Budget), append(c.Rollouts, r.Rollouts)
@@ -178,6 +179,23 @@ func aligned(all []*evaluation.Result) error {
 	return nil
 }
 
+// warnOfRules warns of evaluations whose answers were scored by other right answers or scorers than
+// the first one's. Other programs tell none.
+func (a Archive) warnOfRules(all []*evaluation.Result, names []string) {
+	first := -1
+	for i, r := range all {
+		if r.Rules == "" {
+			continue
+		}
+		if first < 0 {
+			first = i
+		}
+		if r.Rules != all[first].Rules {
+			a.warn(fmt.Sprintf("%s and %s were scored by different right answers or scorers: `speceval evaluate rescore` makes them alike", names[first], names[i]))
+		}
+	}
+}
+
 // inOrder is the result of another program with its tasks in the order of others, whatever
 // it calls the benchmark; r itself if it is no other program's or of other tasks.
 func inOrder(r *evaluation.Result, ids []string, benchmark string) *evaluation.Result {
@@ -207,12 +225,12 @@ func pairedTasks(a, b *evaluation.Result, own float64) (*estimate.Paired, error)
 	if a.Clusters < 2 {
 		return nil, nil
 	}
-	s := estimate.Sample{Shares: a.Shares(), Clusters: a.ClusterOf(), Own: own * own}
-	var others []float64
+	first := estimate.Sample{Shares: a.Shares(), Clusters: a.ClusterOf(), Own: a.StandardError * a.StandardError}
+	second := estimate.Sample{Own: b.StandardError * b.StandardError}
 	for i := range a.Rows {
-		s.Values, others = append(s.Values, a.Rows[i].Estimate), append(others, b.Rows[i].Estimate)
+		first.Values, second.Values = append(first.Values, a.Rows[i].Estimate), append(second.Values, b.Rows[i].Estimate)
 	}
-	p, err := s.Minus(others)
+	p, err := first.Minus(second, own*own)
 	return &p, err
 }
 

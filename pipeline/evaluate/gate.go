@@ -70,6 +70,7 @@ func (a Archive) Gate(names [2]string, q Gating) (*Gated, error) {
 	if err := aligned(results[:]); err != nil {
 		return nil, err
 	}
+	a.warnOfRules(results[:], names[:])
 	g, look := Gated{Evaluations: names, Look: 1, Looks: 1}, estimate.Look{Time: 1}
 	look.Difference, _ = a.difference(results, names)
 	return &g, g.judge(&estimate.Gate{Margin: q.Margin}, q, results, look)

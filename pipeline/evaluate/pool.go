@@ -56,6 +56,9 @@ func (a Archive) Pool(names []string) (*Pooled, error) {
 				differ = "they were asked with different " + key
 			}
 		}
+		if len(all) > 0 && r.Rules != all[0].Rules {
+			differ = "their answers were scored by different right answers or scorers, which speceval evaluate rescore makes alike"
+		}
 		if differ != "" {
 			return nil, requestf("%s and %s cannot be pooled: %s", names[0], name, differ)
 		}

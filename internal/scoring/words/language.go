@@ -2,6 +2,7 @@ package words
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -58,20 +59,37 @@ var sought = func() string {
 // said is what other languages say beside a value, by its English form. Forms with a blank
 // before them stand behind the value.
 var said = map[string]string{
-	"not":           "nicht|kein|keine|ikke|niet|не|не равно|不等于|不等於|bukan",
-	"is not":        "ist nicht|n'est pas|no es|não é|non è|不是|并非|並非",
-	"at least":      "mindestens|wenigstens|au moins|al menos|como mínimo|pelo menos|no mínimo|almeno|minstens|minst|co najmniej|en az|не менее|как минимум|至少|少なくとも|최소|적어도|setidaknya|angalau|ít nhất",
-	"at most":       "höchstens|au plus|a lo sumo|como máximo|como mucho|no máximo|al massimo|al più|hoogstens|högst|co najwyżej|en fazla|не более|至多|最多|多くとも|최대|paling banyak|nhiều nhất",
-	"about":         "ungefähr|etwa|environ|aproximadamente|circa|ongeveer|ungefär|około|yaklaşık|примерно|约|大约|約|およそ|약",
-	"option":        "opción|opção|opzione|optie|вариант|选项|選項|선택지|विकल्प|pilihan|lựa chọn",
-	"or":            "oder|или|або|veya|eller|atau|hoặc|或者|或|または|もしくは|또는|หรือ|অথবা|या|أو",
-	"but":           "sondern|sino|而是|而应是",
-	"if":            "wenn|если|如果|假如|もし|만약|jika|nếu|إذا",
-	"if the answer": "si la respuesta|si la réponse|se a resposta|se la risposta",
-	"dollars":       "美元|美金|ドル|달러|долларов|доллара|доллар|dólares|डॉलर|ডলার|ดอลลาร์|డాలర్లు|دولار",
-	"euros":         "欧元|歐元|ユーロ|유로|евро",
-	"the answer is": "i would go with|选择|選擇|应选|應選|故选|故選|所以选|因此选",
-	" at least":     "以上|이상", " at most": "以下|以内|이하",
+	"not":            "nicht|kein|keine|ikke|niet|не|не равно|不等于|不等於|bukan|pas|não|ليست|ليس|nie",
+	"is not":         "ist nicht|n'est pas|no es|não é|non è|不是|并非|並非",
+	"at least":       "mindestens|wenigstens|au moins|al menos|como mínimo|pelo menos|no mínimo|almeno|minstens|minst|co najmniej|en az|не менее|как минимум|至少|少なくとも|최소|적어도|setidaknya|angalau|ít nhất|не меньше|بقوة لا تقل عن",
+	"at most":        "höchstens|au plus|a lo sumo|como máximo|como mucho|no máximo|al massimo|al più|hoogstens|högst|co najwyżej|en fazla|не более|至多|最多|多くとも|최대|paling banyak|nhiều nhất|bis zu|jusqu'à|hasta|fino a|не больше",
+	"about":          "ungefähr|etwa|environ|aproximadamente|circa|ongeveer|ungefär|około|yaklaşık|примерно|约|大约|約|およそ|약",
+	"minus":          "moins|menos|meno|минус|负|負|마이너스|マイナス|سالب",
+	"less than":      "weniger als|unter|moins de|menos de|meno di|menor que|minder dan|mindre än|mniej niż|меньше|менее|小于|少于|不到|不足|低于|أقل من",
+	"more than":      "mehr als|über|plus de|más de|mais de|più di|mayor que|meer dan|mer än|więcej niż|больше|более|超过|超過|大于|多于|高于|أكثر من",
+	"almost":         "beinahe|knapp|presque|casi|quasi|quase|bijna|nästan|prawie|почти|几乎|將近|将近|거의|ほぼ",
+	"up to":          "до",
+	"half of":        "die hälfte von|la moitié de|la mitad de|a metade de|la metà di|половина от|половина|половину",
+	"twice":          "zweimal|doppelt|deux fois|el doble de|o dobro de|il doppio di|вдвое|удвоенное",
+	"a hundredth of": "百分之",
+	"a third of":     "un tiers de|un tercio de|um terço de|un terzo di|ein drittel von",
+	"maybe":          "vielleicht|wahrscheinlich|möglicherweise|peut-être|probablement|quizás|tal vez|probablemente|talvez|provavelmente|forse|probabilmente|misschien|kanske|może|возможно|вероятно|наверное|也许|可能|大概|たぶん|おそらく|아마|ربما|शायद|mungkin|belki|có lẽ",
+	"and":            "和|与|與|以及|및|und",
+	"option":         "opción|opção|opzione|optie|вариант|选项|選項|선택지|विकल्प|pilihan|lựa chọn",
+	"or":             "oder|или|або|veya|eller|atau|hoặc|或者|或|または|もしくは|또는|หรือ|অথবা|या|أو",
+	"but":            "sondern|sino|而是|而应是",
+	"if":             "wenn|если|如果|假如|もし|만약|jika|nếu|إذا",
+	"if the answer":  "si la respuesta|si la réponse|se a resposta|se la risposta",
+	"dollars":        "美元|美金|ドル|달러|долларов|доллара|доллар|dólares|डॉलर|ডলার|ดอลลาร์|డాలర్లు|دولار",
+	"euros":          "欧元|歐元|ユーロ|유로|евро",
+	"the answer is":  "i would go with|选择|選擇|应选|應選|故选|故選|所以选|因此选",
+	" less than":     "未満|미만", " more than": "超",
+	" is wrong but ": "가 아니라|이 아니라|ではなく|じゃなく|而不是",
+	" halved":        "の半分|의 절반|的一半", " doubled": "の2倍|的两倍|的兩倍",
+	" thousand": "千|천|हज़ार|พัน", " myriad": "万|萬|만", " hundredmillion": "亿|億|억", " hundred": "百|백",
+	" million": "mio.|millones|milhões|milioni|миллионов|миллиона|млн|ล้าน", " billion": "mrd.|milliards|miliardi|миллиардов|миллиарда|млрд|mil millones",
+	" lakh": "लाख", " crore": "करोड़", " tenths": "割",
+	" at least": "以上|이상", " at most": "以下|以内|이하",
 	" is wrong":   "ではない|ではありません|じゃない|이 아닙니다|가 아닙니다|이 아니다|नहीं है|değil|değildir|ไม่ถูกต้อง|是错的|是錯的|不正确|不正確",
 	" is correct": "is the exception|is the odd one out|是正确的|是正確的|是对的|が正しい|が正解|가 정답|이 정답|ist richtig|ist korrekt|es correcta|est correcte|está correta|è corretta",
 	" ":           "है|です。|です|である。|である|だ。|입니다|이다|이에요",
@@ -122,7 +140,7 @@ var foreign = sync.OnceValue(func() map[string]bool {
 	for _, of := range forms() {
 		for _, f := range of {
 			if isASCII(f.of) {
-				all[slices.MaxFunc(strings.Fields(f.of), func(a, b string) int { return len(a) - len(b) })] = true
+				all[slices.MaxFunc(slices.Collect(asciiWords(f.of)), func(a, b string) int { return len(a) - len(b) })] = true
 			}
 		}
 	}
@@ -135,12 +153,17 @@ func isEnglish(text string) bool {
 		return false
 	}
 	known := foreign()
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !joined(r) && r != '\'' }) {
+	for word := range asciiWords(text) {
 		if known[word] {
 			return false
 		}
 	}
 	return true
+}
+
+// asciiWords are the words of a text in lower case.
+func asciiWords(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool { return !joined(r) && r != '\'' })
 }
 
 func isASCII(text string) bool {
@@ -226,6 +249,9 @@ func EnglishEnd(text string) string {
 	return text[:from] + end
 }
 
+// magnitudes begin forms that multiply a number before them, and are parts of other words elsewhere.
+const magnitudes = "千천万萬만亿億억百백割"
+
 // formAt is the longest form that a text begins with, after a rune.
 func formAt(forms []form, text string, first, prior rune) (form, bool) {
 	if first < 'a' || joined(first) && joined(prior) {
@@ -233,6 +259,9 @@ func formAt(forms []form, text string, first, prior rune) (form, bool) {
 	}
 	for _, f := range forms {
 		if !strings.HasPrefix(text, f.of) {
+			continue
+		}
+		if f.english[0] == ' ' && strings.ContainsRune(magnitudes, first) && !unicode.IsDigit(prior) {
 			continue
 		}
 		last, _ := utf8.DecodeLastRuneInString(f.of)

@@ -162,7 +162,7 @@ func role(token string) Class { return Of(token) & number }
 // factors are words behind a number that multiply it.
 var factors = ByWord(map[string]string{
 	"2": "doubled", "3": "tripled trebled", "4": "quadrupled", "12": "dozen dozens", "20": "score", "100": "hundred hundreds", "144": "gross", "1e3": "thousand thousands",
-	"1e5": "lakh lakhs", "1e6": "million millions", "1e7": "crore crores", "1e9": "billion billions", "1e12": "trillion trillions", "1/2": "halves halved", "1/3": "thirds",
+	"1e5": "lakh lakhs", "1e4": "myriad myriads", "1e6": "million millions", "1e8": "hundredmillion", "1e7": "crore crores", "1e9": "billion billions", "1e12": "trillion trillions", "1/2": "halves halved", "1/3": "thirds",
 	"1/4": "quarters fourths", "1/5": "fifths", "1/6": "sixths", "1/7": "sevenths", "1/8": "eighths", "1/9": "ninths", "1/10": "tenths", "1/12": "twelfths",
 	"1/100": "hundredths", "1/1000": "thousandths", "1e-6": "millionths",
 })

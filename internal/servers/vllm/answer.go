@@ -22,6 +22,7 @@ import (
 // until another comes.
 type reply struct {
 	spoke, mused bool // deltas have brought text, and thinking, which a message at their end repeats (Perplexity, MiniMax)
+	refused      bool // a text was a refusal, which OpenAI ends with "stop"
 
 	ID          label          `json:"id"`
 	Model       label          `json:"model"`
@@ -311,6 +312,7 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 		if c.spoke = c.spoke || said != ""; !c.spoke {
 			said = cmp.Or(m.Content.answer, m.Refusal.all())
 		}
+		c.refused = c.refused || d.Refusal.all() != "" || m.Refusal.all() != ""
 		if c.mused = c.mused || thought != ""; !c.mused {
 			thought = m.thought()
 		}
@@ -321,8 +323,11 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 		p.Finish, p.IDs = cmp.Or(string(next.Finish), p.Finish), append(p.IDs, next.TokenIDs...)
 		told, whole = told || d.told() || m.told() || next.Text.told, whole || m.told()
 	}
-	if ending.Of(p.Finish) == ending.Open {
+	switch end := ending.Of(p.Finish); {
+	case end == ending.Open:
 		p.Finish = "" // "null" of some servers, for one
+	case end == ending.Finished && c.refused:
+		p.Finish = "refusal"
 	}
 	u := &c.Usage.is
 	p.Usage = Usage{Prompt: u.Prompt.value(), Completion: u.Completion.value(), Reasoning: u.Details.is.Reasoning.value()}

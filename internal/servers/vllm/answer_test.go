@@ -98,7 +98,7 @@ var dialects = []struct {
 		"ab", "r", "stop", untold},
 	{"messages in place of deltas", strings.ReplaceAll(a+a+stopped, `"delta":{"content"`, `"message":{"content"`), "aa", "", "stop", Usage{}},
 	{"a refusal in place of a text", dataOf(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No"}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{"refusal":"."},"finish_reason":"stop"}]}`) + done,
-		"No.", "", "stop", untold},
+		"No.", "", "refusal", untold},
 	{"an end in other words, kept as it came", chunk("a", `"MAX_TOKENS"`, 1) + done, "a", "", "MAX_TOKENS", Usage{1, 1, -1, 0}},
 	{"the end without its blank line", chunk("a", `"stop"`, 1) + "data: [DONE]", "a", "", "stop", Usage{1, 1, -1, 0}},
 	{"counts as floats", withUsage(`{"prompt_tokens":20.0,"completion_tokens":8.0,"total_tokens":28.0}`), "a", "", "stop", Usage{20, 8, -1, 0}},
