@@ -64,7 +64,7 @@ func (s *session) printTable(list bool, show, format string) error {
 	if !ok {
 		return usagef("--format %q is not text, csv or latex", format)
 	}
-	x, err := s.open(selection{})
+	x, plan, err := s.look(selection{})
 	if err != nil {
 		return err
 	}
@@ -88,5 +88,6 @@ func (s *session) printTable(list bool, show, format string) error {
 	if sheet.Rows == 0 {
 		return fmt.Errorf("%s has no rows: %s", names[i], strings.Join(slices.Concat(sheet.Print().Notes, []string{"`speceval plan` says what has not run"}), " "))
 	}
+	s.warnStale(plan, "replay", "systems")
 	return form(s.stdout, sheet)
 }

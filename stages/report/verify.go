@@ -111,7 +111,7 @@ func (v Verdicts) Summary() string {
 	if tally := v.Cells.Tally(); tally != "" {
 		return "verify: " + tally
 	}
-	return "verify: no verdict: the profiles are not the paper's, so its numbers do not apply"
+	return "verify: no verdict: the profiles are not all of the paper's and no others, so its numbers do not apply"
 }
 
 // JSON writes the verdicts as one object: published, passed; agree and total of the

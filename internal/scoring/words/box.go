@@ -42,8 +42,9 @@ var (
 	markup = regexp.MustCompile(`</?(?:b|i|u|em|strong|mark|span|code)>|-+>`)
 )
 
-// alternative begins another answer behind a box that is as good: or maybe 8.
-var alternative = regexp.MustCompile(`(?i)^[ $)]*[,;]?[ $(]*(?:or (?:maybe|perhaps|possibly|probably)\b|(?:maybe|perhaps|possibly|probably) [ $*(]*(?:\\f?boxed|-?\d))`)
+// alternative begins another answer behind a box that is as good, or makes another of it: or maybe 8,
+// million, or more.
+var alternative = regexp.MustCompile(`(?i)^[ $)]*(?:(?:hundred|thousand|million|billion|trillion|dozen)s?\b|or (?:more|less|fewer|greater|higher|above|below)\b|\+[ $)]*(?:[.,]|$))|^[ $)]*[,;]?[ $(]*(?:or (?:maybe|perhaps|possibly|probably)\b|(?:maybe|perhaps|possibly|probably) [ $*(]*(?:\\f?boxed|-?\d))`)
 
 // introducesBox does so for the words before a box.
 func introducesBox(all []string, equation bool) bool {

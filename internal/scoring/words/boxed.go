@@ -91,10 +91,16 @@ func Tagged(text string) (inside string, found bool) {
 	return inside, true
 }
 
+// negated ends with a minus before a box, which no list begins with.
+var negated = regexp.MustCompile(`[$=(]\s*[-−]\s*$`)
+
 // states does so for the words around a box, or around the formula that it ends.
 func states(text string, b scoring.Box) bool {
 	line := text[max(0, b.From-near):b.From]
 	line = line[:max(0, strings.LastIndexByte(line, '\\'))]
+	if negated.MatchString(line) {
+		return false
+	}
 	before, behind := line, strings.TrimLeft(text[b.To+1:min(len(text), b.To+near)], " }*")
 	if open := Formulas(line, 0, func(Formula) bool { return true }); open >= 0 {
 		for _, d := range delimiters {

@@ -102,22 +102,16 @@ type form struct{ of, english string }
 var forms = sync.OnceValue(func() map[rune][]form {
 	all := map[rune][]form{}
 	list := func(of, english string) {
-		if of != "" {
-			first, _ := utf8.DecodeRuneInString(of)
-			all[first] = append(all[first], form{of, english})
-		}
+		first, _ := utf8.DecodeRuneInString(of)
+		all[first] = append(all[first], form{of, english})
 	}
 	for _, l := range languages {
-		for noun := range strings.SplitSeq(l.answer, "|") {
-			list(noun, "the answer")
-			for is := range strings.SplitSeq(l.is, "|") {
-				if is != "" {
-					list(noun+is, "the answer is")
-				}
-			}
-			for is := range strings.SplitSeq(l.isNot, "|") {
-				if is != "" {
-					list(noun+is, "the answer is not")
+		for end, forms := range map[string]string{"": "", " is": l.is, " is not": l.isNot} {
+			for is := range strings.SplitSeq(forms, "|") {
+				for noun := range strings.SplitSeq(l.answer, "|") {
+					if is != "" || end == "" {
+						list(noun+is, "the answer"+end)
+					}
 				}
 			}
 		}
