@@ -25,6 +25,12 @@ func final(text string, ended, several bool) words.Final {
 	if strings.Contains(text, "<<") {
 		text = annotation.ReplaceAllString(text, "")
 	}
+	if value, back := words.TakenBack(text); back && ended {
+		if value == "" {
+			return words.Final{Note: "the last box is taken back"}
+		}
+		text = "The answer is " + value
+	}
 	if found, ends := words.Marked(text, !ended, several); ends {
 		if !found.Boxed {
 			found.Text = trimmed(found.Text)

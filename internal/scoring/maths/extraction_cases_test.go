@@ -186,3 +186,29 @@ func TestHostileResponses(t *testing.T) {
 		}
 	}
 }
+
+// TestBoxesAreTakenBack has sentences behind a box of 17, that take it back for 18, for nothing, or not.
+func TestBoxesAreTakenBack(t *testing.T) {
+	for _, test := range []struct {
+		is        string // right by the response; "": nothing
+		sentences []string
+	}{
+		{"18", []string{"Actually, I made a mistake. It should be 18.", "Actually it's 18.", "Actually, 18.", "On second thought, it's 18.", "Scratch that: 18.", "EDIT: 18",
+			"I take that back; the answer is 18.", "Hmm, I made an error: the correct value is 18.", "Upon review, the correct answer is 18.",
+			"Ignore the above; the answer is 18.", "**Revised answer:** 18", "Updated answer: $18$"}},
+		{"", []string{"The above is incorrect.", "Scratch that."}},
+		{"17", []string{"Actually, we can check: 17 = 16 + 1.", "Actually, it is the 7th prime.", "Upon review, 17 is right.",
+			"Actually this follows from 3 other facts.", "I made an error bar plot of 5 points."}},
+	} {
+		for _, sentence := range test.sentences {
+			for _, between := range []string{"\n\n", " "} {
+				text := `So it is $\boxed{17}$.` + between + sentence
+				for _, gold := range []string{"17", "18"} {
+					if v := check(gold, text); v.Correct() != (gold == test.is) {
+						t.Errorf("%q for %s: read %q (%s)", text, gold, v.Answer, v.Note)
+					}
+				}
+			}
+		}
+	}
+}

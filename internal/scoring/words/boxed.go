@@ -62,6 +62,39 @@ func Boxed(text string, several bool) (content, note string, found bool) {
 // orNumber is another number behind a box that ends the sentence: \boxed{1/2}, or 0.5.
 var orNumber = regexp.MustCompile(`^[ $]*,?[ (]*or [ $]*(-?\d+(?:\.\d+)?(?:/\d+)?)[ $)]*(?:\.?\s*$|\. |\.?\n)`)
 
+// What takes a box back behind it: words that say so, with or without another value, and words
+// that do so with a value only.
+var (
+	withdrawn = regexp.MustCompile(`(?i)(?:^|[.!?\n]\s?)[\s$*_]*(?:(?:hmm|no|sorry|oops|actually),? )?(?:scratch that|i take (?:that|it) back|i made an? (?:mistake|error)(?: [a-z]+){0,3}\s*[.:,;!]|ignore the above|the above (?:answer )?is (?:incorrect|wrong))`)
+	corrected = regexp.MustCompile(`(?i)(?:^|[.!?\n]\s?)[\s$*_]*(?:(?:hmm|no|wait|sorry),? )?(?:actually|on second thoughts?|edit|correction|(?:revised|updated|corrected) (?:final )?answer|upon (?:review|reflection|re-?examination))[*_]*[,:]?[\s*_]*` +
+		`(?:(?:it'?s|it is|it should be|(?:the )?(?:correct |right |final )?(?:answer|value|result) (?:is|should be|must be))[:\s*_]*)?([$(\\-]*\d)`)
+	valued = regexp.MustCompile(`(?i)(?:\bis|\bbe|'s|[:=])[\s*_]*([$(\\-]*\d)`)
+)
+
+// TakenBack reports whether the text behind its last box takes that back; value is the text from the
+// other value on, "" if none is given.
+func TakenBack(text string) (value string, back bool) {
+	end, last := 0, max(strings.LastIndex(text, `\boxed`), strings.LastIndex(text, `\fbox`))
+	if last < 0 {
+		return "", false
+	}
+	for b := range scoring.Boxes(text[last:]) {
+		end = min(len(text), last+b.To+1)
+	}
+	rest := text[end:min(len(text), end+sentence)]
+	if at := corrected.FindStringSubmatchIndex(rest); end > 0 && at != nil {
+		return rest[at[2]:], true
+	}
+	at := withdrawn.FindStringIndex(rest)
+	if end == 0 || at == nil {
+		return "", false
+	}
+	if other := valued.FindStringSubmatchIndex(rest[at[1]:]); other != nil {
+		return rest[at[1]+other[2]:], true
+	}
+	return "", true
+}
+
 // Final is a final answer.
 type Final struct {
 	Text, Note string // what was read, and for people where, or why nothing was
