@@ -388,6 +388,20 @@ func TestATargetThatIsMissedIsTold(t *testing.T) {
 	}
 }
 
+// TestACostBeyondTheLimitIsTold has costs that servers report, beside a limit that --price counted.
+func TestACostBeyondTheLimitIsTold(t *testing.T) {
+	for dollars, told := range map[float64]bool{0.02: false, 0.03: true} {
+		var b bytes.Buffer
+		r := &evaluation.Result{Tasks: 5, Rollouts: 30, Cost: &evaluation.Cost{Dollars: dollars, Reported: true}, Head: evaluation.Head{Stop: &evaluation.Stop{Dollars: 0.02}}, Rows: []evaluation.Task{{ID: "one", Pilots: 2}}}
+		if err := show.Text(&b, r, "folder", false); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "WARNING      the servers report a cost of $0.03") != told {
+			t.Errorf("$%v: the result is\n%s", dollars, b.String())
+		}
+	}
+}
+
 // TestSuitesByFlags has weights and floors of a suite by their flags.
 func TestSuitesByFlags(t *testing.T) {
 	l := newEvaluationLab(t)

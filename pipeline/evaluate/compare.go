@@ -145,8 +145,11 @@ func aligned(all []*evaluation.Result) error {
 	}
 	for i, r := range all {
 		all[i] = inOrder(r, ids, first.Benchmark)
-		if r = all[i]; first.Benchmark != r.Benchmark || !slices.EqualFunc(first.Rows, r.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID && x.Share == y.Share }) {
+		if r = all[i]; first.Benchmark != r.Benchmark || !slices.EqualFunc(first.Rows, r.Rows, func(x, y evaluation.Task) bool { return x.ID == y.ID }) {
 			return requestf("they are of different tasks: %s with %d, %s with %d", cmp.Or(first.Benchmark, "counts"), len(first.Rows), cmp.Or(r.Benchmark, "counts"), len(r.Rows))
+		}
+		if !slices.EqualFunc(first.Rows, r.Rows, func(x, y evaluation.Task) bool { return x.Share == y.Share }) {
+			return requestf("the tasks of %s weigh differently in them: evaluate with the same --weight", r.Benchmark)
 		}
 		for _, other := range all[:i] {
 			// Rollouts of another program, and logs of ours, follow from no seed: all are shared where both

@@ -47,6 +47,9 @@ func Lines(r *evaluation.Result, folder string) (all []Line) {
 	if r.Stop != nil && r.Stop.StandardError > 0 && r.StandardError > missed*r.Stop.StandardError {
 		line("target", "± %.4g was asked for and not reached: the rollouts were less certain than expected, or a limit came first. `speceval evaluate extend` lowers the error", r.Stop.StandardError)
 	}
+	if c := r.Cost; c != nil && c.Reported && r.Stop != nil && r.Stop.Dollars > 0 && c.Dollars > 1.05*r.Stop.Dollars {
+		line(warning, "the servers report a cost of $%.4g, and the limit of $%g counted by --price: take their prices", c.Dollars, r.Stop.Dollars)
+	}
 	for _, p := range r.PassK {
 		line(p.Name(), "%.4f ± %.4f, 95%% interval %.4f to %.4f", p.Estimate, p.StandardError, p.Interval[0], p.Interval[1])
 	}

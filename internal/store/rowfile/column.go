@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -194,7 +195,10 @@ func (c column) repeats(rows reflect.Value) bool {
 func codecsFor(kind reflect.Type) []codec {
 	switch kind {
 	case reflect.TypeFor[string]():
-		return []codec{typed[string, parquet.ByteArray]{parquet.Types.ByteArray, encodeString, decodeString}}
+		return []codec{
+			typed[string, parquet.ByteArray]{parquet.Types.ByteArray, encodeString, decodeString},
+			typed[string, int64]{parquet.Types.Int64, nil, decimal[int64]}, typed[string, int32]{parquet.Types.Int32, nil, decimal[int32]}, // ids
+		}
 	case reflect.TypeFor[bool]():
 		return []codec{typed[bool, bool]{parquet.Types.Boolean, same[bool], same[bool]}}
 	case reflect.TypeFor[float64]():
@@ -224,6 +228,11 @@ func exactly[From, To int32 | int64 | float32 | float64](v From, _ To) (To, erro
 		return 0, fmt.Errorf("%v is no whole number of %d bits", v, reflect.TypeFor[To]().Bits())
 	}
 	return n, nil
+}
+
+// decimal is a whole number as a text.
+func decimal[From int32 | int64](v From, _ string) (string, error) {
+	return strconv.FormatInt(int64(v), 10), nil
 }
 
 func same[V any](v, _ V) (V, error) { return v, nil }

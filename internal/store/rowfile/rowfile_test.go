@@ -154,6 +154,22 @@ func TestMomentsAreNoNumbers(t *testing.T) {
 	wantError(t, err, "f: column v has type INT64 Timestamp")
 }
 
+// TestWholeNumbersMayBeTexts reads ids that another program has written as numbers.
+func TestWholeNumbersMayBeTexts(t *testing.T) {
+	type numbered struct {
+		ID    int64  `parquet:"id"`
+		Small *int32 `parquet:"small"`
+	}
+	type named struct {
+		ID    string  `parquet:"id"`
+		Small *string `parquet:"small"`
+	}
+	rows, _, err := rowfile.Decode[named](encode(t, []numbered{{ID: -7}, {ID: 1 << 60, Small: new(int32(3))}}), "a.parquet")
+	if err != nil || len(rows) != 2 || rows[0].ID != "-7" || rows[0].Small != nil || rows[1].ID != "1152921504606846976" || *rows[1].Small != "3" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
 func TestFaultsNameFileColumnAndRow(t *testing.T) {
 	type missing struct {
 		Other string `parquet:"other"`

@@ -3,6 +3,7 @@ package tables
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"speceval/internal/policy"
 	"speceval/internal/results/variance"
@@ -73,7 +74,29 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("Uniform-normalized variance of every policy, the mean over profiles, with its 95% interval over resampled benchmarks and the ratio on its worst profile, "+
 		"by average budget b. Behind a comma is what a policy knows of the tasks beforehand.", rows)
 	besideEachOther(s, all)
+	if n, of := alone(all); n > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d of %d profiles have no siblings: policies that would know them know nothing there.", n, of))
+	}
 	return s, nil
+}
+
+// alone is how many profiles are the only ones on their benchmark, of those that a policy with
+// siblings was replayed on.
+func alone(all []variance.Standing) (n, of int) {
+	at := slices.IndexFunc(all, func(r variance.Standing) bool { return r.Policy.Donors.Siblings })
+	if at < 0 {
+		return 0, 0
+	}
+	on := make(map[string]int)
+	for _, r := range all[at].Ratios {
+		on[r.Benchmark]++
+	}
+	for _, models := range on {
+		if models == 1 {
+			n++
+		}
+	}
+	return n, len(all[at].Ratios)
 }
 
 // besideEachOther sets a line for each policy, and for each budget its mean, the
