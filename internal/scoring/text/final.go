@@ -10,7 +10,7 @@ import (
 
 // readFinal reads what a response marks, see [words.Marked], or else its last line that is not empty.
 func readFinal(r scoring.Response) words.Final {
-	text := strings.TrimSpace(r.Text)
+	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(r.Text), "\n```")) // a fenced line
 	final, ends := words.Marked(text, r.Cut, false)
 	if text == "" && !ends {
 		final.Note = "empty response"

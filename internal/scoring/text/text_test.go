@@ -23,6 +23,7 @@ func TestExact(t *testing.T) {
 		{"Paris", "Answer: Paris", true},
 		{"Paris", "**Final answer:** Paris\n\n", true},
 		{"Paris", "**Final Answer**: Paris", true},
+		{"Paris", "It is:\n\n```text\nParis\n```\n", true}, {"```", "```", true},
 		{"Paris", "**Antwort:** Paris", true}, {"Paris", "Réponse finale : Paris", true}, {"东京", "答案：东京", true},
 		{"12：30", "Answer: 12：30", true}, {"Stadt: Paris", "Stadt: Paris", true}, {"Paris", "Stadt: Paris", false},
 		{"Paris", "It is this: <answer>Paris</answer>", true},

@@ -188,6 +188,7 @@ func complement(all []string, linked bool) Stance {
 	case slices.Index(all, "of") > 0 && all[slices.Index(all, "of")-1] == "out", leaves(all):
 		return Neither
 	case linked && n == 1 && all[0] == "-",
+		n > 2 && all[n-1] == "the" && all[n-2] == "of" && isNumber(all[n-3]), // 6 of the 10
 		n > 1 && all[n-1] == "of" && (role(all[n-2]) != Plain && !slices.Contains(amounts, all[n-2]) || all[n-2] == "one"),
 		n > 1 && all[n-1] == "with" && linked && all[n-2] != "left":
 		return Neither
