@@ -197,7 +197,7 @@ func TestBoxesAreTakenBack(t *testing.T) {
 			"I take that back; the answer is 18.", "Hmm, I made an error: the correct value is 18.", "Upon review, the correct answer is 18.",
 			"Ignore the above; the answer is 18.", "**Revised answer:** 18", "Updated answer: $18$"}},
 		{"", []string{"The above is incorrect.", "Scratch that."}},
-		{"17", []string{"Actually, we can check: 17 = 16 + 1.", "Actually, it is the 7th prime.", "Upon review, 17 is right.",
+		{"17", []string{"Actually, we can check: 17 = 16 + 1.", "Actually, it is the 7th prime.", "Actually 3 more checks confirm this.", "Edit 3 lines of the proof to see it.", "Upon review, 17 is right.",
 			"Actually this follows from 3 other facts.", "I made an error bar plot of 5 points."}},
 	} {
 		for _, sentence := range test.sentences {

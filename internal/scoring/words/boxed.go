@@ -66,8 +66,8 @@ var orNumber = regexp.MustCompile(`^[ $]*,?[ (]*or [ $]*(-?\d+(?:\.\d+)?(?:/\d+)
 // that do so with a value only.
 var (
 	withdrawn = regexp.MustCompile(`(?i)(?:^|[.!?\n]\s?)[\s$*_]*(?:(?:hmm|no|sorry|oops|actually),? )?(?:scratch that|i take (?:that|it) back|i made an? (?:mistake|error)(?: [a-z]+){0,3}\s*[.:,;!]|ignore the above|the above (?:answer )?is (?:incorrect|wrong))`)
-	corrected = regexp.MustCompile(`(?i)(?:^|[.!?\n]\s?)[\s$*_]*(?:(?:hmm|no|wait|sorry),? )?(?:actually|on second thoughts?|edit|correction|(?:revised|updated|corrected) (?:final )?answer|upon (?:review|reflection|re-?examination))[*_]*[,:]?[\s*_]*` +
-		`(?:(?:it'?s|it is|it should be|(?:the )?(?:correct |right |final )?(?:answer|value|result) (?:is|should be|must be))[:\s*_]*)?([$(\\-]*\d)`)
+	corrected = regexp.MustCompile(`(?i)(?:^|[.!?\n]\s?)[\s$*_]*(?:(?:hmm|no|wait|sorry),? )?(?:actually|on second thoughts?|edit:|correction:|(?:revised|updated|corrected) (?:final )?answer|upon (?:review|reflection|re-?examination))[*_]*[,:]?[\s*_]*` +
+		`(?:(?:it'?s|it is|it should be|(?:the )?(?:correct |right |final )?(?:answer|value|result) (?:is|should be|must be))[:\s*_]*([$(\\-]*\d)|([$(\\-]*\d[\d.,/]*)[$)*]*\.?\s*(?:\n|$))`)
 	valued = regexp.MustCompile(`(?i)(?:\bis|\bbe|'s|[:=])[\s*_]*([$(\\-]*\d)`)
 )
 
@@ -83,7 +83,7 @@ func TakenBack(text string) (value string, back bool) {
 	}
 	rest := text[end:min(len(text), end+sentence)]
 	if at := corrected.FindStringSubmatchIndex(rest); end > 0 && at != nil {
-		return rest[at[2]:], true
+		return rest[max(at[2], at[4]):], true
 	}
 	at := withdrawn.FindStringIndex(rest)
 	if end == 0 || at == nil {

@@ -14,8 +14,8 @@ import (
 // the nouns.
 type language struct{ answer, is, isNot string }
 
-// languages are those of the usual multilingual benchmarks, and some more; the first is how English
-// names an option that it looks for.
+// languages of the usual multilingual benchmarks, and some more; the first names an option in English
+// that is looked for.
 var languages = []language{
 	{"the false statement|the incorrect statement|the wrong statement|the true statement|the correct statement|the closest option|the closest choice|the nearest option|the exception|the odd one out|" + sought, " is", " is not"},
 	{"die richtige antwort|die korrekte antwort|die endgültige antwort|die antwort|richtige antwort|endgültige antwort|antwort|das ergebnis|ergebnis", " ist| lautet| beträgt", " ist nicht| lautet nicht"},
@@ -56,7 +56,7 @@ var sought = func() string {
 	return strings.ReplaceAll(strings.Join(all, "|"), "is not", "isn't") + "|" + strings.Join(all, "|")
 }()
 
-// said is what other languages say beside a value, by its English form. Forms with a blank
+// said has the words of other languages beside a value, by their English form. Forms with a blank
 // before them stand behind the value.
 var said = map[string]string{
 	"not":            "nicht|kein|keine|ikke|niet|не|не равно|不等于|不等於|bukan|pas|não|ليست|ليس|nie",
@@ -67,13 +67,13 @@ var said = map[string]string{
 	"minus":          "moins|menos|meno|минус|负|負|마이너스|マイナス|سالب",
 	"less than":      "weniger als|unter|moins de|menos de|meno di|menor que|minder dan|mindre än|mniej niż|меньше|менее|小于|少于|不到|不足|低于|أقل من",
 	"more than":      "mehr als|über|plus de|más de|mais de|più di|mayor que|meer dan|mer än|więcej niż|больше|более|超过|超過|大于|多于|高于|أكثر من",
-	"almost":         "beinahe|knapp|presque|casi|quasi|quase|bijna|nästan|prawie|почти|几乎|將近|将近|거의|ほぼ",
+	"almost":         "beinahe|knapp|presque|casi|quase|bijna|nästan|prawie|почти|几乎|將近|将近|거의|ほぼ",
 	"up to":          "до",
 	"half of":        "die hälfte von|la moitié de|la mitad de|a metade de|la metà di|половина от|половина|половину",
 	"twice":          "zweimal|doppelt|deux fois|el doble de|o dobro de|il doppio di|вдвое|удвоенное",
 	"a hundredth of": "百分之",
 	"a third of":     "un tiers de|un tercio de|um terço de|un terzo di|ein drittel von",
-	"maybe":          "vielleicht|wahrscheinlich|möglicherweise|peut-être|probablement|quizás|tal vez|probablemente|talvez|provavelmente|forse|probabilmente|misschien|kanske|może|возможно|вероятно|наверное|也许|可能|大概|たぶん|おそらく|아마|ربما|शायद|mungkin|belki|có lẽ",
+	"maybe":          "vielleicht|wahrscheinlich|möglicherweise|peut-être|probablement|quizás|tal vez|probablemente|talvez|provavelmente|forse|probabilmente|misschien|kanske|może|возможно|вероятно|наверное|也许|可能是|可能为|大概|たぶん|おそらく|아마|ربما|शायद|mungkin|belki|có lẽ",
 	"and":            "和|与|與|以及|및|und",
 	"option":         "opción|opção|opzione|optie|вариант|选项|選項|선택지|विकल्प|pilihan|lựa chọn",
 	"or":             "oder|или|або|veya|eller|atau|hoặc|或者|或|または|もしくは|또는|หรือ|অথবা|या|أو",
@@ -170,9 +170,9 @@ func isASCII(text string) bool {
 }
 
 // English gives a text that may be in another language with English words for what it says about
-// its answer: "La respuesta no es 7" becomes "the answer is not 7", and so does "the exception is not 7". Full-width letters and digits of
-// other scripts become ASCII ones, and stand apart from words of scripts without blanks. What it does
-// not know stays, and English does.
+// its answer: "La respuesta no es 7" becomes "the answer is not 7", and so does "the exception is
+// not 7". Full-width letters and digits of other scripts become ASCII ones, and stand apart from
+// words of scripts without blanks. What it does not know stays, and English does.
 func English(text string) string {
 	if isEnglish(strings.ToLower(text)) {
 		return text
@@ -243,8 +243,18 @@ func EnglishEnd(text string) string {
 	return text[:from] + end
 }
 
-// magnitudes begin forms that multiply a number before them, and are parts of other words elsewhere.
-const magnitudes = "千천万萬만亿億억百백割"
+// Forms that begin with these runes are parts of other words, but behind a value, or before one:
+// 百 is a part of 百分, and 和 is a sum.
+const (
+	behindValues = "千천万萬만亿億억百백割以이未미超"
+	beforeValues = "和与與负負约約최"
+)
+
+// beginsValue reports whether a text begins with a number, a letter or a formula.
+func beginsValue(text string) bool {
+	text = strings.TrimLeft(text, " *")
+	return text != "" && (text[0] < utf8.RuneSelf && ofWord(rune(text[0])) || strings.IndexByte(`$\(-`, text[0]) >= 0)
+}
 
 // formAt is the longest form that a text begins with, after a rune.
 func formAt(forms []form, text string, first, prior rune) (form, bool) {
@@ -255,7 +265,8 @@ func formAt(forms []form, text string, first, prior rune) (form, bool) {
 		if !strings.HasPrefix(text, f.of) {
 			continue
 		}
-		if f.english[0] == ' ' && strings.ContainsRune(magnitudes, first) && !unicode.IsDigit(prior) {
+		if f.english[0] == ' ' && strings.ContainsRune(behindValues, first) && prior >= utf8.RuneSelf ||
+			strings.ContainsRune(beforeValues, first) && !beginsValue(text[len(f.of):]) {
 			continue
 		}
 		last, _ := utf8.DecodeLastRuneInString(f.of)

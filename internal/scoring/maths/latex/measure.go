@@ -149,7 +149,7 @@ func (p *parser) units(a *Answer) {
 	}
 }
 
-// unitWords are the words and signs of which a unit may consist.
+// unitWords are words and signs that may make a unit.
 func (p *parser) unitWords() (parts []string) {
 	fraction := false
 	for len(parts) < 8 {

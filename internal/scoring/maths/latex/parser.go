@@ -232,7 +232,7 @@ func (p *parser) label() bool {
 	return ok && slices.ContainsFunc(inside, func(t token) bool { return t.text == "," }) && after.kind >= operator && strings.Contains(", ; ∨ ∧ .", after.text)
 }
 
-// enclosed is what parentheses enclose n tokens ahead, with no others in them, if they are there.
+// enclosed is the text between parentheses n tokens ahead, which hold no others.
 func (p *parser) enclosed(n int) (inside []token, ok bool) {
 	for i := p.pos + n; i < len(p.tokens); i++ {
 		switch text := p.tokens[i].text; {
