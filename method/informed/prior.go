@@ -126,7 +126,7 @@ func New(tasks int, donors []Donor) (*Prior, error) {
 
 // Likely returns the prior of a forecast: what donors make likely of the tasks, where New doubts
 // them until rollouts have spoken. own says that they are the model itself, earlier; otherwise
-// they are other models, one of which is about as good. The errors are those of New.
+// they are other models, and one of them is about as good. It has the errors of New.
 func Likely(tasks int, donors []Donor, own bool) (*Prior, error) {
 	p, err := New(tasks, donors)
 	if err != nil || len(donors) == 0 {

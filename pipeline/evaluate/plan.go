@@ -119,8 +119,8 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 	return p, err
 }
 
-// likely is what donors make likely of the tasks: those of the model, or of no model in particular,
-// have its own earlier rollouts.
+// likely is the prior of a forecast by donors. Donors of the model have its own earlier rollouts, and
+// so have all where no model is named.
 func likely(tasks int, donors []evaluation.Donor, model string) (*informed.Prior, error) {
 	own := model == "" || slices.ContainsFunc(donors, func(d evaluation.Donor) bool { return d.Same })
 	var all []informed.Donor

@@ -18,7 +18,7 @@ import (
 	"speceval/stages/score"
 )
 
-// equipment is what all evaluations of a command share: the servers that they ask, and the
+// equipment serves all evaluations of a command: the servers that they ask, and the
 // scorers of their answers with the judges, whose limits are of the whole machine.
 type equipment struct {
 	servers, judges *pool.Servers

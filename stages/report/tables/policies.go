@@ -80,7 +80,7 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 	return s, nil
 }
 
-// alone is how many profiles are the only ones on their benchmark, of those that a policy with
+// alone counts profiles that are the only ones on their benchmark, among those that a policy with
 // siblings was replayed on.
 func alone(all []variance.Standing) (n, of int) {
 	at := slices.IndexFunc(all, func(r variance.Standing) bool { return r.Policy.Donors.Siblings })
