@@ -26,9 +26,8 @@ type Sample struct {
 	// tasks within one need not be. nil: every task is alone.
 	Clusters []string
 
-	// Own is the variance of the mean by the rollouts of these tasks alone. The spread of the
-	// values has it in it, but where there are few tasks may come out below it by chance: no
-	// variance is.
+	// Own is the variance of the mean by the rollouts of these tasks alone; 0: not known. The
+	// variance over tasks is never below it, but the spread of few values may be, by chance.
 	Own float64
 }
 
