@@ -3,6 +3,7 @@ package words
 import (
 	"cmp"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -161,12 +162,7 @@ func asciiWords(text string) iter.Seq[string] {
 }
 
 func isASCII(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // English gives a text that may be in another language with English words for what it says about
@@ -187,10 +183,7 @@ func English(text string) string {
 	copied := 0
 	prior, written, seam := ' ', ' ', false // the runes before, in the text and in what it becomes
 	for at := 0; at < len(low); {
-		r, size := rune(low[at]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(low[at:])
-		}
+		r, size := utf8.DecodeRuneInString(low[at:])
 		f, is := formAt(known[r], low[at:], r, prior)
 		next := r
 		if is {
@@ -213,9 +206,6 @@ func English(text string) string {
 			written, _ = utf8.DecodeLastRuneInString(f.english)
 		}
 		at, seam = at+size, is
-	}
-	if copied == 0 && b.Len() == 0 {
-		return text
 	}
 	return b.String() + text[copied:]
 }
@@ -250,11 +240,8 @@ const (
 	beforeValues = "和与與负負约約최"
 )
 
-// beginsValue reports whether a text begins with a number, a letter or a formula.
-func beginsValue(text string) bool {
-	text = strings.TrimLeft(text, " *")
-	return text != "" && (text[0] < utf8.RuneSelf && ofWord(rune(text[0])) || strings.IndexByte(`$\(-`, text[0]) >= 0)
-}
+// beginsValue matches a text that begins with a number, a letter or a formula.
+var beginsValue = regexp.MustCompile(`^[ *]*[0-9a-z$\\(-]`)
 
 // formAt is the longest form that a text begins with, after a rune.
 func formAt(forms []form, text string, first, prior rune) (form, bool) {
@@ -266,7 +253,7 @@ func formAt(forms []form, text string, first, prior rune) (form, bool) {
 			continue
 		}
 		if f.english[0] == ' ' && strings.ContainsRune(behindValues, first) && prior >= utf8.RuneSelf ||
-			strings.ContainsRune(beforeValues, first) && !beginsValue(text[len(f.of):]) {
+			strings.ContainsRune(beforeValues, first) && !beginsValue.MatchString(text[len(f.of):]) {
 			continue
 		}
 		last, _ := utf8.DecodeLastRuneInString(f.of)
