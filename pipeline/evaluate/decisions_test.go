@@ -119,11 +119,16 @@ func TestDonorsThatCannotBe(t *testing.T) {
 
 func TestAnEvaluationIsExtendedAndPooled(t *testing.T) {
 	l := newLab(t)
-	first, _ := l.made(request(6, 1))
+	asked := request(6, 1)
+	asked.PassK = []int{2}
+	first, _ := l.made(asked)
 	l.evaluate(request(6, 2))
 	more, folder, err := evaluate.Extend(t.Context(), l.configuration(), "own/plain/hbn-async-b6-seed1", []string{"own.jsonl"}, 12, l.host())
 	if err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(l.warned, "\n"), "pass@k and pass^k are left out") {
+		t.Errorf("warned of %q", l.warned)
 	}
 	if more.Rollouts != 60 || more.StandardError >= first.StandardError || !strings.HasSuffix(folder, "hbn_staged-b12-after-hbn-async-b6-seed1") {
 		t.Errorf("%d rollouts ± %v in %s", more.Rollouts, more.StandardError, folder)

@@ -20,6 +20,9 @@ func Extend(ctx context.Context, cfg *config.Config, name string, benchmarks []s
 	if err != nil {
 		return nil, "", err
 	}
+	if len(stored.Setup.PassK) > 0 {
+		h.Warn("pass@k and pass^k are left out: rollouts that are added depend on the earlier ones; they stay in " + stored.Folder)
+	}
 	e := s.equip(h, s.model)
 	defer e.close(&err)
 	return s.extend(ctx, e, stored.Result, stored.Folder, budget, h)

@@ -13,6 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+	"github.com/apache/arrow/go/v17/parquet/pqarrow"
+
 	"speceval/internal/evaluation/logs"
 )
 
@@ -224,10 +229,37 @@ func TestRewardsOfNeMoSkills(t *testing.T) {
 		{"some rows without ids", "", map[string]string{"q/output-rs0.jsonl": `{"generation":"g","is_correct":true}` + "\n" + `{"id":0,"generation":"g","is_correct":false}`}, "", "",
 			"row 2: some rows have an id and others have none"},
 		{"a task twice", "", map[string]string{"q/output-rs0.jsonl": strings.Repeat(`{"id":"p","generation":"g","is_correct":true}`+"\n", 2)}, "", "", `task "p" has rollout 1 twice`},
+		{"chunks of a run", "", map[string]string{"q/output-rs1_chunk_0.jsonl": `{"id":"a","generation":"g","is_correct":true}`, "q/output-rs1_chunk_1.jsonl": `{"id":"b","generation":"g","is_correct":false}`},
+			"is_correct", "a 2:1; b 2:0", ""},
+		{"chunks beside the whole run", "", map[string]string{"q/output-rs0_chunk_0.jsonl": `{"id":"a","generation":"g","is_correct":true}`, "q/output-rs0.jsonl": `{"id":"a","generation":"g","is_correct":true,"b":1}`}, "", "",
+			`task "a" has rollout 1 twice`},
 		{"a greedy and a sampled run", "", map[string]string{"q/output.jsonl": `{"id":"p","generation":"g","is_correct":true}`, "q/output-rs0.jsonl": `{"id":"p","generation":"g","is_correct":false}`}, "", "",
 			`task "p" has rollout 1 twice`},
 	}
 	holds(t, cases)
+}
+
+func TestRowsOfVerifiers(t *testing.T) {
+	holds(t, []logCase{
+		{"an error without a word is none", "", map[string]string{"results.jsonl": `{"example_id":0,"prompt":[],"completion":[],"reward":1,"error":""}` + "\n" + `{"example_id":1,"prompt":[],"completion":[],"reward":1,"error":"x"}`}, "reward", "0 1:1", ""},
+		{"ids that are numbers", "", map[string]string{"traces.jsonl": `{"id":7,"env":{"id":"q"},"task":{"key":"a"},"ok":true,"traces":[{"rewards":{"r":{"score":1}}}]}`}, "reward", "a 1:1", ""},
+	})
+}
+
+// TestNumbersOfLightevalMayBeSmall has metrics of 32 bits: 0.1 stays 0.1.
+func TestNumbersOfLightevalMayBeSmall(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "doc.id", Type: arrow.PrimitiveTypes.Int32}, {Name: "metric.m", Type: arrow.PrimitiveTypes.Float32}}, nil)
+	rows := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	rows.Field(0).(*array.Int32Builder).AppendValues([]int32{3, 4}, nil)
+	rows.Field(1).(*array.Float32Builder).AppendValues([]float32{0.1, 1}, nil)
+	var b bytes.Buffer
+	w, err := pqarrow.NewFileWriter(schema, &b, nil, pqarrow.DefaultWriterProps())
+	if err := cmp.Or(err, w.Write(rows.NewRecord()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if l := one(t, written(t, map[string]string{"details_q.parquet": b.String()}), logs.Choice{}); said(l) != "3 1:0.1; 4 1:1" {
+		t.Error(said(l))
+	}
 }
 
 // lmEvalRows is a file of lm-eval, with this text of resps to metrics of documents 0, 1 and so on.
@@ -251,7 +283,9 @@ func TestMetricsOverRepeats(t *testing.T) {
 		{"pass@k that is asked for", "pass@2", lmEvalRows(four + `"pass@1":0.5,"pass@2":0.9`), "", "", "pass@2/create_test makes one value"},
 		{"pass@64 of one", "", lmEvalRows(one + `"pass_at_64":1.0`), "", "", "pass_at_64/none makes one value"},
 		{"a metric of a group", "", lmEvalRows(four + `"exact_match":0.75`), "", "", "exact_match/create_test makes one value"},
-		{"avg@4", "", lmEvalRows(first + filter + `"avg@4":0.75`), "", "", "avg@4/none makes one value"},
+		{"avg@4", "", lmEvalRows(four + `"avg@4":0.75`), "avg@4/create_test", "0 1:1 2:1 3:1 4:0", ""},
+		{"avg@4 of the first", "", lmEvalRows(first + filter + `"avg@4":0.75`), "", "", "avg@4/none makes one value"},
+		{"an average of grades", "", lmEvalRows(four + `"avg@4":0.7`), "", "", "avg@4/create_test is 0.7, which no number of passes among 4 responses is"},
 		{"another metric of as many as there are", "", lmEvalRows(first + filter + `"solved@4":1.0`), "", "", "solved@4/none makes one value"},
 		{"empty responses", "", lmEvalRows(`"resps":[[[],[]]],"filtered_resps":["a"],"filter":"none","acc":1.0`), "", "", "acc/none makes one value"},
 		{"a vote by the filter", "", lmEvalRows(first + `"filter":"maj@4","exact_match":1.0`), "", "", "exact_match/maj@4 makes one value"},

@@ -158,7 +158,7 @@ func TestMetricsOverSamples(t *testing.T) {
 		refused       bool
 	}{
 		{"extractive_match", 1, 0, false}, {"extractive_match", 4, 0, true}, {"pass@1:4_samples", 4, 4, false}, {"pass@k:k=1&n=2", 4, 2, false},
-		{"pass@k:k=2&n=4", 4, 0, true}, {"avg@n:n=4", 1, 0, true}, {"maj@n", 4, 0, true}, {"g-pass@4", 4, 0, true},
+		{"pass@k:k=2&n=4", 4, 0, true}, {"avg@n:n=4", 1, 4, false}, {"avg@64", 64, 64, false}, {"avg@64", 1, 0, true}, {"maj@n", 4, 0, true}, {"g-pass@4", 4, 0, true},
 	} {
 		n, err := (&responses{all: c.samples, seen: c.samples}).share(member{c.metric, []byte("0.5")})
 		if refused := err != nil && strings.Contains(err.Error(), c.metric+" makes one value of several responses"); n != c.want || refused != c.refused || err != nil && !refused {

@@ -78,7 +78,7 @@ var (
 	evalFile  = regexp.MustCompile(`\.eval$`)
 	jsonFile  = regexp.MustCompile(`\.json$`)
 	linesFile = regexp.MustCompile(`\.jsonl$`)
-	nemoFile  = regexp.MustCompile(`^output(?:-rs(\d{1,6}))?\.jsonl$`)
+	nemoFile  = regexp.MustCompile(`^output(?:-rs(\d{1,6}))?(?:_chunk_\d+)?\.jsonl$`)
 	lightFile = regexp.MustCompile(`^details`)
 )
 

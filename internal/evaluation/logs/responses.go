@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -12,8 +13,8 @@ import (
 )
 
 // responses counts the responses behind the metrics of a task. A metric may make one value of
-// several responses: pass@8, maj@64. Such a value is no rollout's reward. pass@1 of n responses
-// is the share that passed, and so says how many of n rollouts did.
+// several responses: pass@8, maj@64. Such a value is no rollout's reward. pass@1 of n responses,
+// and avg@n, is the share that passed, and so says how many of n rollouts did.
 type responses struct {
 	all  int // to the task; 0: not known
 	seen int // that the metric was given
@@ -22,6 +23,7 @@ type responses struct {
 // Names of such metrics and of filters that choose by several responses, with how many.
 var (
 	ofSeveral  = regexp.MustCompile(`(?i)(?:^|[^a-z])(g-?pass|pass|maj|majority|avg|average|mean|cons|consensus|best|max|any|all|cov)(?:@|\^|_at_)(\d+|[kn])`)
+	averaged   = regexp.MustCompile(`(?i)^(?:avg|average|mean)$`)
 	bySeveral  = regexp.MustCompile(`(?i)majority|(?:^|[^a-z])maj(?:[^a-z]|$)|consensus|self[-_ ]?consistency|vot(?:e|ing)|best[-_ ]?of|(?:^|[^a-z])pass_all`)
 	parameterK = regexp.MustCompile(`(?:^|[^a-z])k=(\d+)`)
 	parameterN = regexp.MustCompile(`(?:^|[^a-z])n=(\d+)|(\d+)_samples`)
@@ -64,10 +66,14 @@ func (of *responses) share(score member) (n int, err error) {
 	if said := parameterN.FindStringSubmatch(metric); match != nil && said != nil {
 		n, _ = strconv.Atoi(said[1] + said[2])
 	}
-	switch single := match != nil && strings.EqualFold(match[1], "pass") && k == 1; {
-	case single && n == 0:
+	share := match != nil && strings.EqualFold(match[1], "pass") && k == 1
+	if match != nil && averaged.MatchString(match[1]) && (n == 0 || k <= n) {
+		share, n = true, cmp.Or(k, n)
+	}
+	switch {
+	case share && n == 0:
 		return 0, fmt.Errorf("%s is the share of the responses that passed, and the log does not say of how many", score.name)
-	case single:
+	case share:
 		return n, nil
 	case n > 1 || k > 1 || k == 0 && of.all != 1:
 		return 0, fmt.Errorf("%s makes one value of several responses, which is no rollout's reward: take a metric of each response, or pass@1, which says how many passed", score.name)

@@ -12,7 +12,7 @@ import (
 
 // verifiersRow is a row of either form.
 type verifiersRow struct {
-	ID      string         `json:"id"`
+	ID      taskID         `json:"id"`
 	Example taskID         `json:"example_id"`
 	Error   jsontext.Value `json:"error"`
 	Reward  jsontext.Value `json:"reward"`
@@ -82,7 +82,7 @@ func (d *draft) result(r *verifiersRow) error {
 	switch {
 	case r.Example.text == "":
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
-	case !null(r.Error):
+	case !null(r.Error) && string(r.Error) != `""`:
 		return d.take(row{left: "the rollout ended in an error"})
 	}
 	scores := members{{"reward", r.Reward}}
@@ -132,5 +132,5 @@ func (d *draft) episode(r *verifiersRow) error {
 		scores[0].value = jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))
 		scores = append(scores, member{"rewards/" + m.name, part.Score})
 	}
-	return d.take(row{Rollout: ioTokens{t.Input, t.Output}.rollout(d.next(id), r.ID), id: id, scores: scores})
+	return d.take(row{Rollout: ioTokens{t.Input, t.Output}.rollout(d.next(id), r.ID.text), id: id, scores: scores})
 }
