@@ -236,15 +236,19 @@ func (b Benchmarks) Means(values []float64) []float64 {
 	return means
 }
 
+// leastBenchmarks is the number of benchmarks from which an interval is worth its name: draws of
+// two or three reach their range, whatever other benchmarks would be like.
+const leastBenchmarks = 5
+
 // Interval is the middle 95% of the means over the draws (the percentile
-// bootstrap), nil where there are not two benchmarks to tell apart.
+// bootstrap), nil of fewer benchmarks than tell how benchmarks differ.
 func (b Benchmarks) Interval(values []float64) *Interval {
 	return b.interval(b.Means(values))
 }
 
 // interval is the middle 95% of the values that the draws have, which it sorts.
 func (b Benchmarks) interval(means []float64) *Interval {
-	if len(b.of) == 0 || slices.Max(b.of) == 0 {
+	if len(b.of) == 0 || slices.Max(b.of)+1 < leastBenchmarks {
 		return nil
 	}
 	slices.Sort(means)

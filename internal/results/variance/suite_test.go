@@ -39,8 +39,8 @@ func neyman(roots map[string][]float64, budget int32, tasks []int32) (rows []var
 // TestOtherBenchmarksHaveASuiteOfTheirOwn holds the interval of the best division to suites
 // that are divided anew for every draw: (Σ k·root)²/T over Σ k·U.
 func TestOtherBenchmarksHaveASuiteOfTheirOwn(t *testing.T) {
-	roots := map[string][]float64{"m1": {3, 0.4, 1, 2.2}, "m2": {1, 0.9, 0.2, 3.1}}
-	tasks := []int32{30, 100, 19, 50}
+	roots := map[string][]float64{"m1": {3, 0.4, 1, 2.2, 1.5}, "m2": {1, 0.9, 0.2, 3.1, 0.7}}
+	tasks := []int32{30, 100, 19, 50, 40}
 	rows, ratios := neyman(roots, 8, tasks)
 	var selected []variance.Design
 	for _, n := range tasks {
@@ -50,7 +50,7 @@ func TestOtherBenchmarksHaveASuiteOfTheirOwn(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Fatal(len(all), err)
 	}
-	want := func(times [4]float64) float64 {
+	want := func(times [5]float64) float64 {
 		mean := 0.0
 		for _, model := range []string{"m1", "m2"} {
 			var sum, uniform, rollouts float64
@@ -70,15 +70,16 @@ func TestOtherBenchmarksHaveASuiteOfTheirOwn(t *testing.T) {
 	if math.Abs(separate.Value-0.5) > 1e-12 || math.Abs(separate.Between.High-0.5) > 1e-12 || !(separate.SE > 0.001 && separate.SE < 0.01) || separate.WorstError != 1 {
 		t.Errorf("separate runs with half the variance each: %+v", separate)
 	}
-	if suite.Models != 2 || math.Abs(suite.Value-want([4]float64{1, 1, 1, 1})) > 1e-12 || math.Abs(suite.SE-0.03/math.Sqrt2) > 1e-12 {
-		t.Errorf("one budget: %+v, want %v", suite, want([4]float64{1, 1, 1, 1}))
+	if suite.Models != 2 || math.Abs(suite.Value-want([5]float64{1, 1, 1, 1, 1})) > 1e-12 || math.Abs(suite.SE-0.03/math.Sqrt2) > 1e-12 {
+		t.Errorf("one budget: %+v, want %v", suite, want([5]float64{1, 1, 1, 1, 1}))
 	}
-	// All draws of four benchmarks, each as likely, and the quantiles of their ratios.
+	// All draws of five benchmarks, each as likely, and the quantiles of their ratios.
 	var values []float64
-	for draw := range 256 {
-		var times [4]float64
-		for k := range 4 {
-			times[draw>>(2*k)&3]++
+	for draw := range 3125 {
+		var times [5]float64
+		for range 5 {
+			times[draw%5]++
+			draw /= 5
 		}
 		values = append(values, want(times))
 	}
@@ -88,7 +89,7 @@ func TestOtherBenchmarksHaveASuiteOfTheirOwn(t *testing.T) {
 				n++
 			}
 		}
-		return n / 256
+		return n / 3125
 	}
 	if low, high := below(suite.Between.Low), below(suite.Between.High); low > 0.025+0.01 || below(suite.Between.Low+0.01) < 0.025-0.01 || high > 0.975+0.01 || below(suite.Between.High+0.01) < 0.975-0.01 {
 		t.Errorf("%.3f and %.3f of all suites are below the interval %+v", low, high, *suite.Between)
