@@ -14,8 +14,8 @@ type faults struct{ files.Faults }
 
 func newFaults(name string) *faults { return &faults{files.Faults{Name: name, Most: shownFaults}} }
 
-// add notes a fault of a key ("" for none) at a place ("line 3"; "" for none).
-func (f *faults) add(place, key, format string, args ...any) {
+// addFault notes a fault of a key ("" for none) at a place ("line 3"; "" for none).
+func (f *faults) addFault(place, key, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for _, part := range []string{key, place} {
 		if part != "" {

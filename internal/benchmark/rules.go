@@ -41,10 +41,10 @@ type rule struct {
 	key, text string
 }
 
-// hold reports the first rule that is broken.
-func (c *check) hold(place string, rules ...rule) {
+// require reports the first rule that is broken.
+func (c *check) require(place string, rules ...rule) {
 	if i := slices.IndexFunc(rules, func(r rule) bool { return r.broken }); i >= 0 {
-		c.faults.add(place, rules[i].key, "%s", rules[i].text)
+		c.faults.addFault(place, rules[i].key, "%s", rules[i].text)
 	}
 }
 
@@ -57,18 +57,18 @@ func (c *check) task(place string, t Task) {
 	if !again {
 		c.ids[t.ID] = place
 	}
-	c.hold(place, rule{!plainName.MatchString(t.Benchmark), "benchmark_id", fmt.Sprintf("is %q, must be a name of letters, digits, and . _ + -", t.Benchmark)})
-	c.hold(place, rule{t.Benchmark != c.first.Benchmark, "benchmark_id", fmt.Sprintf("is %q, but %q in the first record: a file has one benchmark", t.Benchmark, c.first.Benchmark)})
-	c.hold(place, rule{t.ID == "", "id", "is missing or empty"}, rule{again, "id", fmt.Sprintf("is %q, as in %s", t.ID, seen)})
-	c.hold(place,
+	c.require(place, rule{!plainName.MatchString(t.Benchmark), "benchmark_id", fmt.Sprintf("is %q, must be a name of letters, digits, and . _ + -", t.Benchmark)})
+	c.require(place, rule{t.Benchmark != c.first.Benchmark, "benchmark_id", fmt.Sprintf("is %q, but %q in the first record: a file has one benchmark", t.Benchmark, c.first.Benchmark)})
+	c.require(place, rule{t.ID == "", "id", "is missing or empty"}, rule{again, "id", fmt.Sprintf("is %q, as in %s", t.ID, seen)})
+	c.require(place,
 		rule{c.first.Cluster != "" && t.Cluster == "", "cluster", "is missing, and there in the first record: all tasks have one, or none has"},
 		rule{c.first.Cluster == "" && t.Cluster != "", "cluster", "is there, and missing in the first record: all tasks have one, or none has"})
-	c.hold(place, rule{t.Index != c.position, "task_index", fmt.Sprintf("is %d, must be %d here", t.Index, c.position)})
+	c.require(place, rule{t.Index != c.position, "task_index", fmt.Sprintf("is %d, must be %d here", t.Index, c.position)})
 	c.position++
-	c.hold(place, rule{t.Prompt == "", "prompt", "is missing or empty"}, rule{t.UserPrompt == "", "user_prompt", "is missing or empty"})
+	c.require(place, rule{t.Prompt == "", "prompt", "is missing or empty"}, rule{t.UserPrompt == "", "user_prompt", "is missing or empty"})
 	f, err := family.Named(t.Scorer)
 	if err != nil {
-		c.faults.add(place, "scorer", "%v", err)
+		c.faults.addFault(place, "scorer", "%v", err)
 		return
 	}
 	c.answer(place, f, t)
@@ -90,20 +90,20 @@ func (c *check) answer(place string, f family.Family, t Task) {
 	if _, known := c.keyed[t.Scorer]; !known {
 		c.keyed[t.Scorer] = has
 	}
-	c.hold(place,
+	c.require(place,
 		rule{f.Tests && has, "answer", fmt.Sprintf("is there, but %s is scored by its tests", t.Scorer)},
 		rule{!f.Tests && !has && !f.AnswerOptional, "answer", "is missing or empty"},
 		rule{judged && c.keyed[t.Scorer] && !has, "answer", fmt.Sprintf("is missing, and there in the first record whose scorer is %s: all have one, or none has", t.Scorer)},
 		rule{judged && !c.keyed[t.Scorer] && has, "answer", fmt.Sprintf("is there, and missing in the first record whose scorer is %s: all have one, or none has", t.Scorer)},
 		rule{gold != "", "answer", gold})
-	c.hold(place,
+	c.require(place,
 		rule{t.Tolerance != "" && f.Tolerance == nil, "tolerance", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
 		rule{tolerance != "", "tolerance", tolerance})
 }
 
 // options checks the options of a choice.
 func (c *check) options(place string, f family.Family, t Task) {
-	c.hold(place,
+	c.require(place,
 		rule{!f.Options && t.Options != 0, "options", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
 		rule{!f.Options && t.OptionTexts != nil, "option_texts", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
 		rule{f.Options && (t.Options < 2 || t.Options > scoring.MostOptions), "options", fmt.Sprintf("is missing or not from 2 to %d", scoring.MostOptions)},
@@ -113,13 +113,13 @@ func (c *check) options(place string, f family.Family, t Task) {
 
 // tests checks what decides about a program.
 func (c *check) tests(place string, f family.Family, t Task) {
-	c.hold(place,
+	c.require(place,
 		rule{!f.Tests && len(t.Tests) > 0, "tests", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
 		rule{!f.Tests && t.TestsFile != "", "tests_file", fmt.Sprintf("is there, but the scorer is %s", t.Scorer)},
 		rule{f.Tests && len(t.Tests) == 0 && t.TestsFile == "", "tests", "is missing or empty, and there is no tests_file"},
 		rule{len(t.Tests) > 0 && t.TestsFile != "", "tests_file", "is there beside tests: one of the two"},
 		rule{t.TestsFile != "" && !insideFolder(t.TestsFile), "tests_file", fmt.Sprintf("is %q, must be a path below the task file's folder, with / between folders", t.TestsFile)})
-	c.hold(place,
+	c.require(place,
 		rule{t.TestsSHA256 != "" && t.TestsFile == "", "tests_sha256", "is there without a tests_file"},
 		rule{t.TestsSHA256 != "" && !hexDigest.MatchString(t.TestsSHA256), "tests_sha256", fmt.Sprintf("is %.80q, must be a SHA-256: 64 digits, 0 to 9 and a to f", t.TestsSHA256)})
 }
@@ -156,7 +156,7 @@ func (c *testCheck) next() string {
 // test checks the next one.
 func (c *testCheck) test(test Test) {
 	at := c.next()
-	fault := func(key, format string, args ...any) { c.faults.add(at, key, format, args...) }
+	fault := func(key, format string, args ...any) { c.faults.addFault(at, key, format, args...) }
 	if c.count == 0 {
 		c.first = Test{Kind: test.Kind, Function: test.Function}
 	}

@@ -70,7 +70,7 @@ func (r Reader) parse(data []byte, name string, folder *os.Root) ([]Task, error)
 		file.record(fmt.Sprintf("line %d", number), record)
 	}
 	if file.check.position == 0 && faults.Count == 0 {
-		faults.add("", "", "is empty: it has no task")
+		faults.addFault("", "", "is empty: it has no task")
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (r *reading) record(place string, l line) {
 		}
 	}
 	if err != nil {
-		r.faults.add(place, "", "%v", err)
+		r.faults.addFault(place, "", "%v", err)
 		r.check.position++
 		return
 	}
@@ -139,7 +139,7 @@ func (r *reading) record(place string, l line) {
 
 // ask gives a task its user turn, and its system turn, where the record has none.
 func (r *reading) ask(place string, rec *record, task *Task) {
-	fault := func(key, format string, args ...any) { r.faults.add(place, key, format, args...) }
+	fault := func(key, format string, args ...any) { r.faults.addFault(place, key, format, args...) }
 	if rec.UserPrompt.given || rec.Messages != nil || r.Prompts == nil || task.Prompt == "" {
 		return
 	}

@@ -79,7 +79,7 @@ func readTestsFile(content io.Reader, name, digest string) ([]Test, error) {
 		err = errors.New("has other tests than tests_sha256 of the task file says: one of the two was changed after they were written; prepare the benchmark again")
 	}
 	if err != nil {
-		check.faults.add("", "", "%v", err)
+		check.faults.addFault("", "", "%v", err)
 	}
 	return tests, check.faults.Err()
 }
@@ -94,7 +94,7 @@ func readList(content io.Reader, check *testCheck) (tests []Test, err error) {
 	}
 	err = ReadObjects(content, func(_ int, l line) error {
 		if l.Input == nil || l.Output == nil {
-			check.faults.add(check.next(), "", "lacks its input or its output")
+			check.faults.addFault(check.next(), "", "lacks its input or its output")
 			l.Input, l.Output = new(string), new(string)
 		}
 		test := Test{Kind: l.Kind, Function: l.Function, Input: *l.Input, Output: *l.Output}
@@ -112,7 +112,7 @@ func (r *reading) findTests(place string, task Task) {
 	}
 	file, err := files.OpenInputIn(r.folder, filepath.FromSlash(task.TestsFile), files.Tests)
 	if err != nil {
-		r.faults.add(place, "tests_file", "%v", err)
+		r.faults.addFault(place, "tests_file", "%v", err)
 		return
 	}
 	file.Close()

@@ -27,12 +27,12 @@ func WriteTasks(w io.Writer, tasks []Task) error {
 			tests.test(test)
 		}
 		if err := json.MarshalWrite(&text, whole(task)); err != nil {
-			faults.add(place, "", "is not valid UTF-8")
+			faults.addFault(place, "", "is not valid UTF-8")
 		}
 		text.WriteByte('\n')
 	}
 	if len(tasks) == 0 {
-		faults.add("", "", "there are none")
+		faults.addFault("", "", "there are none")
 	}
 	if err := faults.Err(); err != nil {
 		return err

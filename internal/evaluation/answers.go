@@ -47,7 +47,7 @@ func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Reque
 		}
 		r.Tokens.Prompt += int64(a.PromptTokens)
 		r.Tokens.Completion += int64(a.CompletionTokens)
-		t.take(a.Rollout, v.Reward())
+		t.countReward(a.Rollout, v.Reward())
 		rewards[a.ID()] = v.Reward()
 		r.Scored = append(r.Scored, v.Scorer)
 	}
@@ -70,6 +70,6 @@ func (s *Settings) conclude(r *Result, scores []*rollout.Score, requests []Reque
 	if err != nil {
 		return err
 	}
-	r.lose(lost, rewards)
+	r.setLosses(lost, rewards)
 	return r.follow(&s.Setup, least, s.Prior)
 }

@@ -244,7 +244,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 	keeps := sampler.Keeps(e.OnLoss, e.Servers)
 	took, again, err := e.store.partials.Resume(&request, rolloutID, e.OnLoss, keeps)
 	if err != nil {
-		err = fmt.Errorf("rollout %d of task %s: %w: %s", r.Rollout, display.EscapedLine(r.Task), err, whatThen)
+		err = fmt.Errorf("rollout %d of task %s: %w: %s", r.Rollout, display.EscapedLine(r.Task), err, lossAdvice)
 	}
 	if r.AskedAgain = again; request.Prefix != nil {
 		r.PrefixTokens = int32(len(request.Prefix.IDs))
@@ -265,7 +265,7 @@ func (e *engine) ask(ctx context.Context, r *Request, id controller.ID, rolloutI
 		e.stop(err)
 		return
 	}
-	h := &heard{engine: e, request: r, id: rolloutID, keeps: keeps, before: took, started: -1, leave: leave, abort: abort}
+	h := &listener{engine: e, request: r, id: rolloutID, keeps: keeps, before: took, started: -1, leave: leave, abort: abort}
 	e.store.partials.Asked(rolloutID, keeps)
 	answer, server, err := e.Servers.Stream(ctx, request, h.hear)
 	var kept *rollout.Rollout // nil if there is an error
@@ -329,7 +329,7 @@ func (e *engine) failure(ctx context.Context, started time.Duration, id controll
 		return router.Aborted, router.AbortedRunning.String()
 	}
 	if errors.Is(err, vllm.ErrLost) {
-		err = fmt.Errorf("%w: %s", err, whatThen)
+		err = fmt.Errorf("%w: %s", err, lossAdvice)
 	}
 	var refused *vllm.Error
 	if !errors.As(err, &refused) || refused.Kind.Permanent() && refused.Kind != vllm.NotContinued {

@@ -39,11 +39,11 @@ func (l *Losses) Add(other Losses, factor float64) {
 	l.TooHigh, l.TooLow, l.WorstCase = l.TooHigh+factor*other.TooHigh, l.TooLow+factor*other.TooLow, l.WorstCase+factor*other.WorstCase
 }
 
-// whatThen is the advice about an evaluation that would have to ask again.
-const whatThen = "--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew"
+// lossAdvice is the advice about an evaluation that would have to ask again.
+const lossAdvice = "--on-loss continue asks for such rollouts again, and the result says what that can have done to the mean; another --seed begins anew"
 
-// heard is the part of a request's answer that was received.
-type heard struct {
+// listener is the part of a request's answer that was received.
+type listener struct {
 	*engine
 	request  *Request
 	id       rollout.ID
@@ -59,7 +59,7 @@ type heard struct {
 }
 
 // hear takes a piece of the answer.
-func (h *heard) hear(p vllm.Piece) {
+func (h *listener) hear(p vllm.Piece) {
 	if p.Anew {
 		h.store.partials.Forget(h.id)
 		h.before, h.request.AskedAgain = 0, true
@@ -88,7 +88,7 @@ func (h *heard) hear(p vllm.Piece) {
 }
 
 // unanswered keeps what came of a request that has no answer, and queues its event.
-func (h *heard) unanswered(event router.Event) {
+func (h *listener) unanswered(event router.Event) {
 	var failure *vllm.Error
 	switch { // where it is made again
 	case h.keeps && h.received && h.store.partials.Find(h.id) == nil:
@@ -149,8 +149,8 @@ func (s *Setup) lost(own []Request) (map[rolloutKey]fate, error) {
 	return all, nil
 }
 
-// lose sets what was lost of the rollouts that count, which are numbered stage by stage.
-func (r *Result) lose(lost map[rolloutKey]fate, rewards map[rollout.ID]float64) {
+// setLosses sets what was lost of the rollouts that count, which are numbered stage by stage.
+func (r *Result) setLosses(lost map[rolloutKey]fate, rewards map[rollout.ID]float64) {
 	r.Losses = Losses{}
 	shares, sum := estimate.Shares(r.Counted())
 	for i := range r.Rows {

@@ -72,8 +72,8 @@ func altered(folder, file, fault, then string) error {
 	return fmt.Errorf("%s %s: %s", filepath.Join(folder, file), fault, then)
 }
 
-// putBack is the advice about a file without which an evaluation cannot be used.
-const putBack = "put back what was there, or move the folder away to evaluate anew"
+// restoreAdvice is the advice about a file without which an evaluation cannot be used.
+const restoreAdvice = "put back what was there, or move the folder away to evaluate anew"
 
 // readManifest reads the manifest in a folder; fs.ErrNotExist is in the error if there is
 // neither a manifest nor a setup.
@@ -82,7 +82,7 @@ func readManifest(folder string) (*manifest, error) {
 	text, err := files.ReadInput(path, files.Kind{Name: "a file of an evaluation", MaxBytes: mostBytes})
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, setup := os.Lstat(filepath.Join(folder, setupFile)); setup == nil {
-			return nil, altered(folder, manifestFile, "is missing", putBack)
+			return nil, altered(folder, manifestFile, "is missing", restoreAdvice)
 		}
 	}
 	if err != nil {
@@ -90,10 +90,10 @@ func readManifest(folder string) (*manifest, error) {
 	}
 	m := new(manifest)
 	if err := json.Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w: %s", path, err, putBack)
+		return nil, fmt.Errorf("%s is damaged: %w: %s", path, err, restoreAdvice)
 	}
 	if m.Format != manifestFormat {
-		return nil, fmt.Errorf("%s has format %d, this program knows format %d: %s", path, m.Format, manifestFormat, putBack)
+		return nil, fmt.Errorf("%s has format %d, this program knows format %d: %s", path, m.Format, manifestFormat, restoreAdvice)
 	}
 	return m, nil
 }
@@ -120,8 +120,8 @@ func (p part) record(w io.Writer) (files.Digest, error) {
 	return to.File(p.name), err
 }
 
-// put writes files, which the manifest has then.
-func (m *manifest) put(folder string, parts []part) error {
+// writeParts writes files, which the manifest has then.
+func (m *manifest) writeParts(folder string, parts []part) error {
 	for _, p := range parts {
 		err := atomicfile.Write(filepath.Join(folder, p.name), func(w io.Writer) error {
 			f, err := p.record(w)
@@ -149,7 +149,7 @@ func (m *manifest) replace(folder string, was *manifest, parts []part) error {
 	if err := both.write(folder); err != nil {
 		return err
 	}
-	if err := m.put(folder, parts); err != nil {
+	if err := m.writeParts(folder, parts); err != nil {
 		return err
 	}
 	return m.write(folder)

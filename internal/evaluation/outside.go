@@ -19,7 +19,7 @@ func (s *Setup) Outcome(c *controller.Controller, prior *neyman.Prior, reward fu
 	for i := range r.Rows {
 		t := &r.Rows[i]
 		for n := range t.Pilots + t.Continuations {
-			t.take(n, reward(i, int(n)))
+			t.countReward(n, reward(i, int(n)))
 		}
 	}
 	return r, r.follow(s, c.Least, prior)
@@ -60,7 +60,7 @@ func (s *Setup) Complete(folder string, r *Result) error {
 	if was.complete() {
 		return m.replace(folder, was, result)
 	}
-	if err := m.put(folder, result); err != nil {
+	if err := m.writeParts(folder, result); err != nil {
 		return err
 	}
 	return m.write(folder)

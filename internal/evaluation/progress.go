@@ -128,7 +128,7 @@ func (e *engine) provisional() *Provisional {
 			t.Stages[k-1].Weight += left
 		}
 		for n := range t.Rollouts() {
-			t.take(int32(n), e.rewards[e.Setup.ControllerID(i, n)])
+			t.countReward(int32(n), e.rewards[e.Setup.ControllerID(i, n)])
 		}
 		r.Rows = append(r.Rows, t)
 	}

@@ -230,7 +230,7 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 		return nil, err
 	}
 	m := newManifest(e.Commit, setup)
-	if err := m.put(e.Folder, []part{
+	if err := m.writeParts(e.Folder, []part{
 		{RolloutsFile, func(w io.Writer) error {
 			return rollout.WritePart(w, e.store.rollouts.Records(e.store.ids()), e.footer(rollout.Schema))
 		}},
@@ -245,7 +245,7 @@ func (e *engine) result(record *router.Record) (*Result, error) {
 	if err := e.conclude(r, scores, rows, e.control.Least); err != nil {
 		return nil, err
 	}
-	if err := m.put(e.Folder, e.scored(r, scores)); err != nil {
+	if err := m.writeParts(e.Folder, e.scored(r, scores)); err != nil {
 		return nil, err
 	}
 	if err := m.write(e.Folder); err != nil {
@@ -315,9 +315,9 @@ func (s *Setup) rounds(n int) []controller.Stage {
 	return []controller.Stage{{Sizes: slices.Repeat([]int{n}, all), Weights: slices.Repeat([]float64{1}, all)}}
 }
 
-// take counts the reward of a selected rollout. Those of a task are numbered stage by
+// countReward counts the reward of a selected rollout. Those of a task are numbered stage by
 // stage.
-func (t *Task) take(n int32, reward float64) {
+func (t *Task) countReward(n int32, reward float64) {
 	switch {
 	case reward < 1:
 	case n < t.Pilots:

@@ -139,8 +139,8 @@ func (s *Setup) Path(out string) string {
 	return filepath.Join(out, Folder, "benchmark="+url.PathEscape(s.Benchmark), "model="+url.PathEscape(s.Model), s.Name())
 }
 
-// way is the execution of the policy that is used.
-func (s *Setup) way() (*policy.Execution, error) {
+// execution is the execution of the policy that is used.
+func (s *Setup) execution() (*policy.Execution, error) {
 	return policy.FindExecution(cmp.Or(s.Used, s.Policy))
 }
 
@@ -161,7 +161,7 @@ func ReadSetup(folder string) (*Setup, error) {
 	}
 	var s Setup
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", path, err, putBack)
+		return nil, fmt.Errorf("%s: %w: %s", path, err, restoreAdvice)
 	}
 	return &s, s.checkSchema(path, setupSchema)
 }
@@ -176,7 +176,7 @@ func (h *Head) checkSchema(path, schema string) error {
 
 // Check says what is wrong with a setup, if anything.
 func (s *Setup) Check() error {
-	own, err := s.way()
+	own, err := s.execution()
 	d, tasks := s.Design, len(s.TaskIDs)
 	switch {
 	case err != nil:
@@ -262,7 +262,7 @@ func (s *Setup) Keep(folder string) error {
 		err = newManifest("", f).write(folder) // its hash first
 	}
 	if err == nil {
-		err = new(manifest).put(folder, []part{p})
+		err = new(manifest).writeParts(folder, []part{p})
 	}
 	return err
 }
@@ -363,7 +363,7 @@ func (s *Setup) estimate(reference *neyman.Prior, tasks []estimate.Task, of ...P
 // before it is selected. used returns what a task's first rollouts have taken, and small hears
 // of a limit that is too small; only a Stop by tokens needs them.
 func (s *Setup) Controller(reference *neyman.Prior, ahead bool, used func(task, rollouts int) ledger.Used, small func(least int64)) (*controller.Controller, error) {
-	own, err := s.way()
+	own, err := s.execution()
 	if err != nil {
 		return nil, err
 	}

@@ -12,11 +12,11 @@ import (
 // Stored is a complete evaluation in its folder, whose setup and result are as they were
 // made.
 type Stored struct {
-	Folder string
-	Setup  *Setup
-	Result *Result
-	Text   []byte   // of the result, as its file has it
-	Said   []string // which of the other files are not as they were made
+	Folder  string
+	Setup   *Setup
+	Result  *Result
+	Text    []byte   // of the result, as its file has it
+	Altered []string // which of the other files are not as they were made
 
 	manifest *manifest
 	faults   map[string]string // of the other files, by name
@@ -36,7 +36,7 @@ func Open(folder string) (*Stored, error) {
 	if !s.manifest.complete() {
 		return nil, fmt.Errorf("%s is not complete: %w", folder, fs.ErrNotExist)
 	}
-	if s.Text, err = s.manifest.read(folder, ResultFile, putBack); err != nil {
+	if s.Text, err = s.manifest.read(folder, ResultFile, restoreAdvice); err != nil {
 		return nil, err
 	}
 	if s.Result, err = parseResult(s.Text, s.path(ResultFile)); err != nil {
@@ -49,12 +49,12 @@ func Open(folder string) (*Stored, error) {
 		}
 		if fault := s.manifest.fault(folder, name); fault != "" {
 			s.faults[name] = fault
-			s.Said = append(s.Said, fmt.Sprintf("%s %s; the result is as it was made", s.path(name), fault))
+			s.Altered = append(s.Altered, fmt.Sprintf("%s %s; the result is as it was made", s.path(name), fault))
 		}
 	}
 	if len(s.manifest.records(ScoresFile)) > 1 {
 		s.faults[ScoresFile] = "is of a rescore that has not ended"
-		s.Said = append(s.Said, fmt.Sprintf("%s %s: the result may be the one before; %s", s.path(ScoresFile), s.faults[ScoresFile], s.rescore()))
+		s.Altered = append(s.Altered, fmt.Sprintf("%s %s: the result may be the one before; %s", s.path(ScoresFile), s.faults[ScoresFile], s.rescore()))
 	}
 	return s, nil
 }

@@ -81,8 +81,8 @@ func sound(t *testing.T, folder string, want *evaluation.Result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Said) > 0 || outcome(s.Result) != outcome(want) || s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile) != nil {
-		t.Errorf("said %q, result %+v, want %+v", s.Said, s.Result, want)
+	if len(s.Altered) > 0 || outcome(s.Result) != outcome(want) || s.Needs(evaluation.RolloutsFile, evaluation.ScoresFile, evaluation.RequestsFile) != nil {
+		t.Errorf("said %q, result %+v, want %+v", s.Altered, s.Result, want)
 	}
 	if left, _ := filepath.Glob(filepath.Join(folder, "*.journal")); len(left) > 0 {
 		t.Errorf("%v are left", left)
@@ -153,7 +153,7 @@ func TestAlteredFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if text := strings.Join(s.Said, "\n"); !strings.Contains(text, c.said) || (c.said == "") != (text == "") {
+			if text := strings.Join(s.Altered, "\n"); !strings.Contains(text, c.said) || (c.said == "") != (text == "") {
 				t.Errorf("said %q, want %q", text, c.said)
 			}
 			if !reflect.DeepEqual(s.Result, want) {
@@ -310,8 +310,8 @@ func TestKilledWhileScoringAgain(t *testing.T) {
 				}
 			}
 			s := l.open()
-			if outcome(s.Result) != outcome(want) || !strings.Contains(strings.Join(s.Said, "\n"), "of a rescore that has not ended") {
-				t.Errorf("said %q, result %s\nwant %s", s.Said, outcome(s.Result), outcome(want))
+			if outcome(s.Result) != outcome(want) || !strings.Contains(strings.Join(s.Altered, "\n"), "of a rescore that has not ended") {
+				t.Errorf("said %q, result %s\nwant %s", s.Altered, outcome(s.Result), outcome(want))
 			}
 			if err := s.Needs(evaluation.ScoresFile); err == nil || !strings.Contains(err.Error(), "speceval evaluate rescore "+l.settings.Folder) {
 				t.Errorf("its verdicts: error %v", err)

@@ -111,7 +111,7 @@ func (a *Author) whole(q Question, begun Answer) Answer {
 	if q.Thinking {
 		thinking := d.thinking.Fork()
 		length := max(numbered, a.length(a.ThinkingTokens, d.slow, &thinking))
-		thought := d.number.said() + prose(&thinking, length-numbered)
+		thought := d.number.text() + prose(&thinking, length-numbered)
 		answer.Thinking, answer.Closed = thought+strings.Repeat(".", length-len(thought)), true
 		if most := q.Limits.Budget; most >= 0 {
 			answer.Thinking = answer.Thinking[:min(most, length)]
@@ -121,7 +121,7 @@ func (a *Author) whole(q Question, begun Answer) Answer {
 		}
 		answer.Text = afterThinking
 	}
-	text, ends := a.write(d, q, task, d.number[len(heard(answer.Thinking, numberDigits)):])
+	text, ends := a.write(d, q, task, d.number[len(digitsIn(answer.Thinking, numberDigits)):])
 	answer.Text += text
 	answer.Ended = ends && !q.Limits.Endless
 	if !answer.Ended {
@@ -184,7 +184,7 @@ func (a *Author) write(d draft, q Question, task *known, unsaid number) (text st
 	}
 	said := ""
 	if unsaid != "" {
-		said = unsaid.said()
+		said = unsaid.text()
 	}
 	return said + prose(s, max(1, a.length(a.AnswerTokens, d.slow, s)-len(said)-len(ending))) + ending, ends
 }

@@ -33,12 +33,12 @@ func drawNumber(s *seed.Stream) number {
 	return number(digits[:])
 }
 
-// said is the text that says the number.
-func (n number) said() string { return numberBefore + string(n) + numberAfter }
+// text is the text that says the number.
+func (n number) text() string { return numberBefore + string(n) + numberAfter }
 
-// heard is the digits of a number, at most as many as most, that a text begins to
+// digitsIn is the digits of a number, at most as many as most, that a text begins to
 // say.
-func heard(text string, most int) number {
+func digitsIn(text string, most int) number {
 	after, found := strings.CutPrefix(text, numberBefore)
 	if !found {
 		return ""
@@ -78,10 +78,10 @@ func readBegun(tokens []int32, thinking bool) (begun Answer, ok bool) {
 // number is the digits of an answer's number in its first tokens. A budget may end the
 // thinking before all of them; the text has the rest.
 func (a Answer) number() number {
-	n := heard(a.Thinking, numberDigits)
+	n := digitsIn(a.Thinking, numberDigits)
 	text := a.Text
 	if a.Closed {
 		text = strings.TrimPrefix(text, afterThinking)
 	}
-	return n + heard(text, numberDigits-len(n))
+	return n + digitsIn(text, numberDigits-len(n))
 }

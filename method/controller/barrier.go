@@ -43,8 +43,8 @@ func (c *Controller) settle() {
 		}
 		sum := Count{}
 		for _, r := range stage {
-			sum.add(r.reward)
-			c.settled[i].add(r.reward)
+			sum.addReward(r.reward)
+			c.settled[i].addReward(r.reward)
 		}
 		c.rewards[i] = sum.Rewards
 		c.note(i, c.settled[i])
@@ -115,7 +115,7 @@ func (c *Controller) count(task int, reward float64) {
 	c.missing--
 	c.known++
 	to := c.counts.all[task]
-	to.add(reward)
+	to.addReward(reward)
 	c.note(task, to)
 }
 

@@ -111,12 +111,12 @@ type informedPosterior struct {
 // Scores implements Posterior. Counts that do not contain the last ones begin anew; counts
 // that are impossible for the prior's tasks have NaN as scores.
 func (p *informedPosterior) Scores(observed, successes []int, scores []float64) {
-	known := len(observed) == len(p.observed) && p.add(observed, successes)
+	known := len(observed) == len(p.observed) && p.update(observed, successes)
 	if !known && len(observed) == len(p.observed) {
 		p.posterior.Restart()
 		clear(p.observed)
 		clear(p.successes)
-		known = p.add(observed, successes)
+		known = p.update(observed, successes)
 	}
 	if known {
 		p.posterior.Scores(scores)
@@ -127,8 +127,8 @@ func (p *informedPosterior) Scores(observed, successes []int, scores []float64) 
 	}
 }
 
-// add takes in what is new. It returns false if the last counts are no part of these.
-func (p *informedPosterior) add(observed, successes []int) bool {
+// update takes in what is new. It returns false if the last counts are no part of these.
+func (p *informedPosterior) update(observed, successes []int) bool {
 	news := 0
 	for i, n := range observed {
 		p.rollouts[i], p.passes[i] = n-p.observed[i], successes[i]-p.successes[i]
@@ -167,7 +167,7 @@ type Count struct {
 	Squares  float64 // the sum of their squares
 }
 
-func (c *Count) add(reward float64) {
+func (c *Count) addReward(reward float64) {
 	c.Rollouts++
 	c.Rewards += reward
 	c.Squares += reward * reward

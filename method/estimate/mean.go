@@ -301,7 +301,7 @@ func newVariances(posteriors []neyman.Mixture, tasks []Task, shares []float64, s
 	for i, t := range tasks {
 		share := shares[i] / sum
 		mean.P[i], own.V[i], single.V[i] = share, share*share*t.Shrinkage(), share*share
-		v.within.add(t.within(), share)
+		v.within.addTask(t.within(), share)
 	}
 	var c [3][3]float64 // covariances of the three
 	first := 0

@@ -183,11 +183,11 @@ func (q Question) follow(stages []stage) (path, error) {
 		if rest -= s.weight; rest <= nothing {
 			fraction = 1
 		}
-		taken, err := q.take(ahead, s.rollouts, fraction)
+		taken, err := q.stageParts(ahead, s.rollouts, fraction)
 		if err != nil {
 			return path{}, fmt.Errorf("stage %d: %w", number, err)
 		}
-		p.variance.add(taken, ahead, s.rollouts)
+		p.variance.addVariance(taken, ahead, s.rollouts)
 		clear(ahead)
 		for _, t := range taken {
 			ahead[t.left] += t.weight * passing(t.taken, s.passes, s.rollouts)
@@ -204,9 +204,9 @@ type part struct {
 	weight      float64 // A·q
 }
 
-// take decides what a stage takes, before its rollouts are seen: by the weights A, the
+// stageParts decides what a stage takes, before its rollouts are seen: by the weights A, the
 // number of its rollouts, and its fraction of the weight that the task has left.
-func (q Question) take(ahead []float64, rollouts int, fraction float64) (parts []part, err error) {
+func (q Question) stageParts(ahead []float64, rollouts int, fraction float64) (parts []part, err error) {
 	least := max(1, q.Least)
 	for r, weight := range ahead {
 		if weight == 0 {

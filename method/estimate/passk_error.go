@@ -12,9 +12,9 @@ import (
 // polynomial is the coefficients of p^0, p^1 and so on.
 type polynomial []float64
 
-// add adds the variance that a stage of n rollouts adds to the estimate, as a function of
+// addVariance adds the variance that a stage of n rollouts adds to the estimate, as a function of
 // p: Var[Σ a·U_i·p^d] over the parts that take i and leave d, with the mean Σ A_r·p^r.
-func (v polynomial) add(parts []part, ahead []float64, n int) {
+func (v polynomial) addVariance(parts []part, ahead []float64, n int) {
 	for _, x := range parts {
 		for _, y := range parts {
 			low := max(0, x.taken+y.taken-n)

@@ -320,8 +320,8 @@ func (s Stage) variance(before Stage, later []Stage) float64 {
 	return math.Pow(s.Rewards-before.Rewards/float64(before.Rollouts), 2)
 }
 
-// add adds what is known of a task with a share.
-func (s *within) add(t within, share float64) {
+// addTask adds what is known of a task with a share.
+func (s *within) addTask(t within, share float64) {
 	s.own += share * share * t.own
 	s.single += share * share * t.single
 }

@@ -236,7 +236,7 @@ func (m Mixture) Joint(sums ...Sum) (means []float64, covariances [][]float64) {
 		own := make([]float64, len(sums))
 		for i := range m.Tasks {
 			a, b := m.Shapes(k, i)
-			beta{a, b}.add(i, weight, sums, own, covariances)
+			beta{a, b}.addMoments(i, weight, sums, own, covariances)
 		}
 		for j := range sums {
 			means[j] += weight * own[j]
@@ -282,9 +282,9 @@ func (s Sum) at(task int) (p, v float64) {
 // beta is the law Beta(a, b) of a p.
 type beta struct{ a, b float64 }
 
-// add adds a task that has the law to the expectations of sums, and, times a weight, to
+// addMoments adds a task that has the law to the expectations of sums, and, times a weight, to
 // their covariances.
-func (d beta) add(task int, weight float64, sums []Sum, means []float64, covariances [][]float64) {
+func (d beta) addMoments(task int, weight float64, sums []Sum, means []float64, covariances [][]float64) {
 	p, v, pp, pv, vv := d.moments()
 	for j, s := range sums {
 		sp, sv := s.at(task)

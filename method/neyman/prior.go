@@ -288,11 +288,11 @@ func (p *Prior) Update(observed []int, rewards []float64) (*Update, error) {
 		all[float64(n)]++
 	}
 	u := &Update{prior: p, observed: observed, successes: rewards, weights: slices.Clone(p.log)}
-	passed.add(u.weights, p.a, 1)
-	failed.add(u.weights, p.b, 1)
+	passed.addLogRising(u.weights, p.a, 1)
+	failed.addLogRising(u.weights, p.b, 1)
 	kappa := make([]float64, len(p.a))
 	floats.AddTo(kappa, p.a, p.b)
-	all.add(u.weights, kappa, -1)
+	all.addLogRising(u.weights, kappa, -1)
 	top := largest(u.weights)
 	for k, l := range u.weights {
 		u.weights[k] = math.Exp(l - top)
@@ -304,9 +304,9 @@ func (p *Prior) Update(observed []int, rewards []float64) (*Update, error) {
 // taskCounts is numbers of tasks, by a number of rollouts, or by a sum of rewards.
 type taskCounts map[float64]float64
 
-// add adds to each sum, sign times, the logs of the rising factorials of all tasks, n
+// addLogRising adds to each sum, sign times, the logs of the rising factorials of all tasks, n
 // being the task's number.
-func (t taskCounts) add(sums, xs []float64, sign float64) {
+func (t taskCounts) addLogRising(sums, xs []float64, sign float64) {
 	for _, n := range slices.Sorted(maps.Keys(t)) {
 		times := sign * t[n]
 		for k, x := range xs {

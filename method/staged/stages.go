@@ -199,15 +199,15 @@ func (s *Stages) ObserveRewards(sums []float64) error {
 			return err
 		}
 	}
-	s.sum += s.add(sums)
+	s.sum += s.addOutcome(sums)
 	s.observed = true
 	return nil
 }
 
-// add adds the outcome of the stage to the tasks' means and returns what it adds to
+// addOutcome adds the outcome of the stage to the tasks' means and returns what it adds to
 // their sum. A weight that all tasks have in common multiplies once, so that two
 // stages give w·ΣX + (1−w)·ΣY, as Eq. 3 has it, to the bit.
-func (s *Stages) add(sums []float64) float64 {
+func (s *Stages) addOutcome(sums []float64) float64 {
 	common := true
 	plain, weighted := 0.0, 0.0
 	for i, x := range sums {

@@ -64,7 +64,7 @@ func (j *Job) Scratch() (dir string, err error) {
 	if err := j.makeFolder(dir); err != nil {
 		return "", err
 	}
-	if err := j.hold(dir + heldMark); err != nil {
+	if err := j.lockScratch(dir + heldMark); err != nil {
 		return "", err
 	}
 	return dir, j.makeFolder(dir) // who held it before may have removed it
@@ -113,9 +113,9 @@ func (j *Job) sweepScratch() error {
 // while a process works there.
 const heldMark = ".lock"
 
-// hold takes the lock of the scratch folder, once in a job. The operating system
+// lockScratch takes the lock of the scratch folder, once in a job. The operating system
 // gives it back however the process ends.
-func (j *Job) hold(path string) error {
+func (j *Job) lockScratch(path string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	busy := fmt.Errorf("another process is at work on unit %s: wait until it ends, or end it", j.ref)

@@ -56,7 +56,7 @@ func (b *Benchmark) ofBenchmark(all []Source) ([]Source, error) {
 		return s.profiled && s.Benchmark != b.tasks.ID && !(b.outside && alike)
 	})
 	if len(found) == 0 {
-		return nil, fmt.Errorf("it has no profile of %s, but of %s", b.tasks.ID, brief(others))
+		return nil, fmt.Errorf("it has no profile of %s, but of %s", b.tasks.ID, firstNames(others))
 	}
 	return found, nil
 }

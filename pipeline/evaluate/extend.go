@@ -50,12 +50,12 @@ func (s *Subject) extended(r *evaluation.Result, folder string, budget int) (eva
 	if setup.Price, err = s.price(was.Price); err != nil {
 		return setup, err
 	}
-	return setup, add(&setup, was, r, folder, budget)
+	return setup, extendSetup(&setup, was, r, folder, budget)
 }
 
-// add makes of a setup one that adds rollouts to a complete evaluation in a folder, up to a
+// extendSetup makes of a setup one that adds rollouts to a complete evaluation in a folder, up to a
 // budget of rollouts per task.
-func add(setup, was *evaluation.Setup, r *evaluation.Result, folder string, budget int) error {
+func extendSetup(setup, was *evaluation.Setup, r *evaluation.Result, folder string, budget int) error {
 	if err := checkBudget(budget); err != nil {
 		return err
 	}

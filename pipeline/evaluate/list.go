@@ -117,7 +117,7 @@ func (r *Reader) read(l *Listed) error {
 		r.stored[key] = l.Stored
 		result := l.Stored.Result
 		l.State, l.Estimate, l.StandardError, l.Rollouts = Complete, &result.Estimate, &result.StandardError, result.Rollouts
-		for _, said := range l.Stored.Said {
+		for _, said := range l.Stored.Altered {
 			r.warn(l.Name + ": " + said)
 		}
 		return nil

@@ -72,7 +72,7 @@ func extended(m evaluation.Spec, was *evaluation.Setup, r *evaluation.Result) (*
 	setup := &evaluation.Setup{
 		Head: evaluation.Head{Benchmark: was.Benchmark, Model: was.Model, Seed: was.Seed}, TaskIDs: was.TaskIDs, Clusters: was.Clusters, PassK: was.PassK, Asked: was.Asked,
 	}
-	return setup, add(setup, was, r, was.Name(), m.Budget)
+	return setup, extendSetup(setup, was, r, was.Name(), m.Budget)
 }
 
 func (a Archive) setup(m evaluation.Spec) (*evaluation.Setup, []string, error) {

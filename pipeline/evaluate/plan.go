@@ -80,7 +80,7 @@ func (b *Benchmark) plan(ctx context.Context, g evaluation.Spec, donors []evalua
 	p := &Plan{Benchmark: b.tasks.ID, Tasks: len(b.tasks.Tasks), Prompts: b.tasks.Prompts().SHA256, From: "the reference prior"}
 	setup := evaluation.Setup{TaskIDs: make([]string, p.Tasks), Donors: donors}
 	if len(donors) > 0 {
-		p.From = "what is known from " + brief(evaluation.Sources(donors))
+		p.From = "what is known from " + firstNames(evaluation.Sources(donors))
 	}
 	target, err := standardError(g)
 	if err != nil {

@@ -76,7 +76,7 @@ func (a Archive) Sources(word, reward string) ([]Source, error) {
 		return s.Model != model && s.Name != model
 	})
 	if len(found) == 0 {
-		return nil, requestf("%s has no profile of %s, but of %s", path, model, brief(others))
+		return nil, requestf("%s has no profile of %s, but of %s", path, model, firstNames(others))
 	}
 	return found, nil
 }
@@ -97,7 +97,7 @@ func (a Archive) Counts(word, reward, benchmark, model string) (Source, error) {
 		return other(s.Benchmark, benchmark) || other(s.Model, model)
 	})
 	if len(found) != 1 {
-		return Source{}, requestf("%s has %s: say one with --benchmark and --model", word, brief(names))
+		return Source{}, requestf("%s has %s: say one with --benchmark and --model", word, firstNames(names))
 	}
 	return found[0], nil
 }
@@ -273,8 +273,8 @@ func counts(data []byte, path string) ([]Source, error) {
 	return []Source{s}, nil
 }
 
-// brief lists the first few names.
-func brief(names []string) string {
+// firstNames lists the first few names.
+func firstNames(names []string) string {
 	const most = 5
 	if len(names) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)

@@ -83,7 +83,7 @@ func (a Archive) Stored(name string) (*evaluation.Stored, error) {
 func (a Archive) open(folder string) (*evaluation.Stored, error) {
 	s, err := evaluation.Open(folder)
 	if err == nil {
-		for _, said := range s.Said {
+		for _, said := range s.Altered {
 			a.warn(said)
 		}
 	}

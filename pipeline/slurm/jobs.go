@@ -127,7 +127,7 @@ func (c *Jobs) Execute(ctx context.Context, ready <-chan dag.Task, results chan<
 				ready = nil
 				continue
 			}
-			if c.take(task) {
+			if c.book(task) {
 				gathered = c.alarm(ctx, min(gather, seconds(c.PollSeconds)))
 			}
 		case <-gathered:
@@ -159,8 +159,8 @@ func (c *Jobs) alarm(ctx context.Context, d time.Duration) <-chan struct{} {
 	return rings
 }
 
-// take books a task: as one to submit, or as one that a job is at already.
-func (c *Jobs) take(task dag.Task) (waits bool) {
+// book books a task: as one to submit, or as one that a job is at already.
+func (c *Jobs) book(task dag.Task) (waits bool) {
 	r := c.Resources[task.Ref.Stage]
 	p := &piece{task: task, attempt: 1, memory: r.MemoryMiB, minutes: r.Minutes}
 	for _, a := range c.arrays { // of earlier runs

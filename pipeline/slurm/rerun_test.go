@@ -80,7 +80,7 @@ func TestAUnitOfAnEarlierJob(t *testing.T) {
 		if test.ended {
 			c.poll(t.Context()) // Slurm knows no job 7
 		}
-		c.take(l.unit("u0", 1))
+		c.book(l.unit("u0", 1))
 		for _, p := range e.pieces {
 			c.again(e, p, verdict{why: "failed"}, nil)
 		}

@@ -138,8 +138,8 @@ func (p *part) has(place int) bool {
 	return p.complete || p.journal != nil && p.journal.Has(p.store.rollouts.id(place))
 }
 
-// put stores a rollout.
-func (p *part) put(r *rollout.Rollout) error {
+// storeRollout stores a rollout.
+func (p *part) storeRollout(r *rollout.Rollout) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.journal == nil {

@@ -142,7 +142,7 @@ func (f *sampling) one(ctx context.Context, place int) {
 		if ctx.Err() != nil || errors.Is(err, vllm.ErrStopped) {
 			return // given up, not failed
 		}
-		if fatal := f.faults.add(place/f.Rollouts, err); fatal != nil {
+		if fatal := f.faults.noteFailure(place/f.Rollouts, err); fatal != nil {
 			f.cancel(fatal)
 		}
 		return
@@ -164,7 +164,7 @@ func (f *sampling) ask(ctx context.Context, place int) (*rollout.Rollout, error)
 		return nil, err
 	}
 	answer.Sent = answer.Sent.Add(-took) // the whole answer took longer
-	if !answer.Usage.Told() {
+	if !answer.Usage.Counted() {
 		return nil, &vllm.Error{Kind: vllm.Garbage, URL: server, Message: "an answer without counts of tokens"}
 	}
 	return f.asked.Rollout(id, &answer, server, end)

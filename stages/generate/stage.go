@@ -174,9 +174,9 @@ type taskFault struct {
 	rejected bool
 }
 
-// add notes a failed request. fatal is not nil if the unit should end: no other request can
+// noteFailure notes a failed request. fatal is not nil if the unit should end: no other request can
 // do better where servers want another key, know no such model, or none is left.
-func (f *faults) add(task int, err error) (fatal error) {
+func (f *faults) noteFailure(task int, err error) (fatal error) {
 	failure, lost := (*vllm.Error)(nil), errors.Is(err, vllm.ErrLost)
 	if !lost && (!errors.As(err, &failure) || failure.Kind == vllm.Unauthorized || failure.Kind == vllm.UnknownModel) {
 		return err

@@ -77,7 +77,7 @@ func openStore(c *sampledRollouts, job *dag.Job) (_ *store, err error) {
 	}
 	damaged := 0
 	s.log, damaged, err = sampler.OpenPartials(s.dir, sampler.PartialsSettings{
-		Clock: c.Clock, Keep: s.put, Sync: s.syncParts,
+		Clock: c.Clock, Keep: s.storeRollout, Sync: s.syncParts,
 		Has: func(id rollout.ID) bool {
 			place := c.place(id)
 			return s.parts[place/partRows].has(place)
@@ -107,10 +107,10 @@ func (s *store) missing() iter.Seq[int] {
 	}
 }
 
-// put stores a rollout. When it is the last of its part, the part is written in the
+// storeRollout stores a rollout. When it is the last of its part, the part is written in the
 // background. It may be called concurrently.
-func (s *store) put(r *rollout.Rollout) error {
-	if err := s.parts[s.rollouts.place(r.ID())/partRows].put(r); err != nil {
+func (s *store) storeRollout(r *rollout.Rollout) error {
+	if err := s.parts[s.rollouts.place(r.ID())/partRows].storeRollout(r); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -81,7 +81,7 @@ type distribution struct {
 	sum, square float64 // of estimate − truth, against cancellation
 }
 
-func (e *distribution) add(estimate float64) {
+func (e *distribution) addEstimate(estimate float64) {
 	e.counts[int(estimate*e.lattice+0.5)/e.width]++
 	e.repetitions++
 	d := estimate - e.truth
@@ -141,7 +141,7 @@ func caseStudy(ctx context.Context, p profile.Profile, replayed variance.Ratio, 
 			if i%checkEvery == 0 && ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			e.add(once(&random))
+			e.addEstimate(once(&random))
 		}
 		rows = append(rows, e.rows(variance.Estimates{
 			Benchmark: p.Benchmark, Model: p.Model, Budget: replayed.Budget, Policy: of.Name,

@@ -52,7 +52,7 @@ type sample struct {
 	square float64 // Σ (draw − first)²
 }
 
-func (t *sample) add(x float64) {
+func (t *sample) addDraw(x float64) {
 	if t.draws == 0 {
 		t.first = x
 	}
@@ -111,14 +111,14 @@ func (r *replayed) ratio(p profile.Profile) variance.Ratio {
 	}
 }
 
-// take adds the coefficients of all draws of a sweep at the design's pilot size.
-func (r *replayed) take(sw *pilot.Sweep, bench *policy.Bench) {
+// addSweep adds the coefficients of all draws of a sweep at the design's pilot size.
+func (r *replayed) addSweep(sw *pilot.Sweep, bench *policy.Bench) {
 	c := policy.All.Find(r.design.Key()).TwoStage.Continuation(bench, setting(r.design))
 	r.values = r.values[:0]
 	for draw := range sw.Draws() {
 		value := c.Value(sw, draw, int(r.design.Budget)) / sw.Total()
 		r.values = append(r.values, value)
-		r.coefficients.add(value)
+		r.coefficients.addDraw(value)
 	}
 }
 
@@ -154,7 +154,7 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 			sw.Advance()
 			for _, run := range runs {
 				if int(run.design.M) == sw.M() {
-					run.take(sw, &bench)
+					run.addSweep(sw, &bench)
 				}
 			}
 		}
@@ -162,7 +162,7 @@ func replay(ctx context.Context, p profile.Profile, designs []variance.Design, p
 			if its := hbn[run.design.Budget]; its != nil && its != run {
 				slope, other := run.slope(), its.slope()
 				for draw, c := range run.values {
-					run.paired.add(slope*c - other*its.values[draw])
+					run.paired.addDraw(slope*c - other*its.values[draw])
 				}
 			}
 		}

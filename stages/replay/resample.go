@@ -92,7 +92,7 @@ func designErrors(p profile.Profile, r variance.Ratio, prior *neyman.Prior, draw
 		for i, l := range allocation {
 			shrinkage[i] = w*w/float64(m) + (1-w)*(1-w)/float64(l)
 		}
-		of.add(draw%pilotGroups, rollouts, passes, shrinkage)
+		of.addEvaluation(draw%pilotGroups, rollouts, passes, shrinkage)
 	}
 	of.fill(row)
 	return nil

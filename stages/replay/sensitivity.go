@@ -55,9 +55,9 @@ func newSensitivity(p profile.Profile, budget int32, groups int) *sensitivity {
 	return s
 }
 
-// add takes an evaluation of a group: of each task the rollouts that decided on it, the passes
+// addEvaluation takes an evaluation of a group: of each task the rollouts that decided on it, the passes
 // among them, and t.
-func (s *sensitivity) add(group int, rollouts, passes []int, shrinkage []float64) {
+func (s *sensitivity) addEvaluation(group int, rollouts, passes []int, shrinkage []float64) {
 	g := &s.groups[group]
 	mean := 0.0
 	for i, v := range s.vs {

@@ -89,13 +89,13 @@ func (s *stagesReplay) replay(ctx context.Context, all int) error {
 					return fmt.Errorf("%s at budget %d: %w", r.policy.Key(), r.design.Budget, err)
 				}
 				ratio := float64(r.design.Budget) * left / sum
-				r.ratio.within.add(ratio)
+				r.ratio.within.addDraw(ratio)
 				if r.errors != nil {
 					rollouts, passes, shrinkage := r.trial.Decided()
-					r.errors.add(replicate, rollouts, passes, shrinkage)
+					r.errors.addEvaluation(replicate, rollouts, passes, shrinkage)
 				}
 				if its, there := known[r.design.Budget]; there {
-					r.difference.within.add(ratio - its)
+					r.difference.within.addDraw(ratio - its)
 				}
 			}
 			even.Next()
@@ -160,7 +160,7 @@ type replicated struct {
 // next ends a replicate.
 func (r *replicated) next() {
 	if r.within.draws > 0 {
-		r.means.add(r.within.mean())
+		r.means.addDraw(r.within.mean())
 		r.draws += int32(r.within.draws)
 	}
 	r.within = sample{}

@@ -164,7 +164,7 @@ func (s *suiteReplay) replay(ctx context.Context, b *builder, budget int) error 
 			if _, err := r.trial.Run(s.ps, pilot.Independent(&random)); err != nil {
 				return err
 			}
-			r.whole.add(s.add(r.parts, r.stages.Shrinkage(), r.trial.Rollouts(), budget))
+			r.whole.addDraw(s.addEvaluation(r.parts, r.stages.Shrinkage(), r.trial.Rollouts(), budget))
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -180,9 +180,9 @@ func (s *suiteReplay) replay(ctx context.Context, b *builder, budget int) error 
 	return nil
 }
 
-// add adds an evaluation to the parts, by Σ c²/n and the rollouts of each task, and returns
+// addEvaluation adds an evaluation to the parts, by Σ c²/n and the rollouts of each task, and returns
 // the ratio of the whole.
-func (s *suiteReplay) add(parts []suitePart, shrinkage []float64, rollouts []int, budget int) float64 {
+func (s *suiteReplay) addEvaluation(parts []suitePart, shrinkage []float64, rollouts []int, budget int) float64 {
 	own, all, task := 0.0, 0.0, 0
 	for k, p := range s.profiles {
 		sum, n := 0.0, 0
@@ -192,8 +192,8 @@ func (s *suiteReplay) add(parts []suitePart, shrinkage []float64, rollouts []int
 			task++
 		}
 		ratio := float64(budget) * sum / p.VarianceSum()
-		parts[k].ratio.add(ratio)
-		parts[k].rollouts.add(float64(n) / float64(p.N()))
+		parts[k].ratio.addDraw(ratio)
+		parts[k].rollouts.addDraw(float64(n) / float64(p.N()))
 		uniform := uniformVariance(p, budget)
 		own, all = own+ratio*uniform, all+uniform
 	}
@@ -222,8 +222,8 @@ func (s *suiteReplay) equally(budget int) {
 			}
 			low := math.Floor(q)
 			ratio := float64(budget) * ((1-(q-low))/low + (q-low)/(low+1))
-			parts[k].ratio.add(ratio)
-			parts[k].rollouts.add(q)
+			parts[k].ratio.addDraw(ratio)
+			parts[k].rollouts.addDraw(q)
 			own, uniform = own+ratio*uniformVariance(p, budget), uniform+uniformVariance(p, budget)
 		}
 		s.store(parts, variance.Suite{Budget: int32(budget), Policy: way, SuiteRatio: own / uniform})

@@ -52,14 +52,14 @@ func timed(job *dag.Job, settings []*setting) ([]*timedSetting, error) {
 		if err != nil {
 			return nil, err
 		}
-		t.take(rows)
+		t.keepUniform(rows)
 		found = append(found, t)
 	}
 	return found, nil
 }
 
-// take keeps the requests of Uniform, and their lengths.
-func (t *timedSetting) take(rows []measurement.Request) {
+// keepUniform keeps the requests of Uniform, and their lengths.
+func (t *timedSetting) keepUniform(rows []measurement.Request) {
 	tasks := make(map[string]int32, t.pair.N())
 	for i, id := range t.pair.TaskIDs {
 		tasks[id] = int32(i)

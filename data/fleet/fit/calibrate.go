@@ -99,20 +99,20 @@ func (s *search) linearize() *linear {
 			}
 		}
 		for _, row := range rows[i] {
-			l.add(columns, row)
+			l.addResidual(columns, row)
 		}
 		for j, q := range s.shape {
-			l.add(columns[timing+j:][:1], q.residual(&here.lengths[i]))
+			l.addResidual(columns[timing+j:][:1], q.residual(&here.lengths[i]))
 		}
 	}
 	for j, q := range s.timing {
-		l.add([]int{j}, q.residual(&here.model))
+		l.addResidual([]int{j}, q.residual(&here.model))
 	}
 	return l
 }
 
-// add takes up a residual with its derivatives in some columns.
-func (l *linear) add(columns []int, row []float64) {
+// addResidual takes up a residual with its derivatives in some columns.
+func (l *linear) addResidual(columns []int, row []float64) {
 	r := row[len(columns)]
 	for a, i := range columns {
 		l.slope.SetVec(i, l.slope.AtVec(i)-row[a]*r)

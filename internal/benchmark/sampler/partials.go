@@ -177,7 +177,7 @@ func (l *Partials) Saw(id rollout.ID, p vllm.Piece) {
 			p.Finish = "" // the server has not let the answer come to its end
 		}
 		if a.Prompt != nil && (len(p.IDs) > 0 || p.Text != "" || p.Reasoning != "" || p.Finish != "") {
-			a.add(p.IDs, p.Text, p.Reasoning, p.Finish)
+			a.extend(p.IDs, p.Text, p.Reasoning, p.Finish)
 			a.Took = l.Clock.Now().Sub(a.asked)
 		}
 	})

@@ -52,14 +52,14 @@ type answer struct {
 	written piece     // what there was at the last tick
 }
 
-// add adds what is new.
-func (a *answer) add(ids []int32, words, reasoning, finish string) {
+// extend adds what is new.
+func (a *answer) extend(ids []int32, words, reasoning, finish string) {
 	a.IDs, a.Text, a.Reasoning = append(a.IDs, ids...), append(a.Text, words...), append(a.Reasoning, reasoning...)
 	a.Finish = cmp.Or(finish, a.Finish)
 }
 
-// take takes what there is to write; anew, all that the journal has to hold.
-func (l *Partials) take(anew bool) (e entry, waiting []chan<- error) {
+// pending takes what there is to write; anew, all that the journal has to hold.
+func (l *Partials) pending(anew bool) (e entry, waiting []chan<- error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.answers {
@@ -90,7 +90,7 @@ func (l *Partials) Flush() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	anew := l.journal.Size() > l.compact+2*l.base
-	e, waiting := l.take(anew)
+	e, waiting := l.pending(anew)
 	switch {
 	case l.failed != nil:
 	case anew:
@@ -156,7 +156,7 @@ func (l *Partials) replay() error {
 				a.Torn = true
 				continue
 			}
-			a.add(p.IDs, string(p.Text), string(p.Reasoning), p.Finish)
+			a.extend(p.IDs, string(p.Text), string(p.Reasoning), p.Finish)
 			a.Torn, a.Took, a.written = p.Torn, p.Took, a.piece
 		}
 		for _, id := range e.Again {

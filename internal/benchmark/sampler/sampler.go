@@ -94,7 +94,7 @@ func (c *Corpus) reasoningTokens(answer *vllm.Completion, thinkEnd int32) *int32
 	n := int32(answer.Usage.Reasoning)
 	switch {
 	case n >= 0:
-	case !answer.Usage.Told():
+	case !answer.Usage.Counted():
 		return nil
 	case !c.thinks():
 		n = 0

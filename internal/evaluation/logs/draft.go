@@ -97,9 +97,9 @@ func (d *draft) choose(scores members, of *responses) error {
 	return nil
 }
 
-// take adds a rollout with the chosen one of its scores; or all rollouts of a task, where
+// addScored adds a rollout with the chosen one of its scores; or all rollouts of a task, where
 // that is a list of their rewards, or the share of them that passed.
-func (d *draft) take(r row) error {
+func (d *draft) addScored(r row) error {
 	if r.left == "" {
 		if err := d.choose(r.scores, r.of); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (d *draft) take(r row) error {
 		case n > 0 && reward >= 0 && reward <= 1:
 			err = d.addShare(r, s.name, n)
 		default:
-			err = d.add(r.id, r.Rollout)
+			err = d.addRollout(r.id, r.Rollout)
 		}
 		if err != nil {
 			return err
@@ -180,8 +180,8 @@ func rewardOf(name string, value jsontext.Value) (reward float64, is bool, err e
 
 var errNoID = errors.New("a task has no id")
 
-// add adds a rollout.
-func (d *draft) add(of taskID, r Rollout) error {
+// addRollout adds a rollout.
+func (d *draft) addRollout(of taskID, r Rollout) error {
 	id := of.text
 	switch {
 	case id == "":

@@ -41,7 +41,7 @@ func readEveryEval(b *book, path string) error {
 		d := b.draft(r.Benchmark, r.Model)
 		d.Allocated = d.Allocated || r.Metadata.Speceval != nil
 		if r.Error.Kind() == '"' {
-			return d.take(row{left: "the sample ended in an error"})
+			return d.addScored(row{left: "the sample ended in an error"})
 		}
 		score := member{strings.ReplaceAll(cmp.Or(r.Result, r.Benchmark), "/", ":"), r.Evaluation.Score}
 		if err := d.choose(members{score}, nil); err != nil || d.taken != score.name {
@@ -52,7 +52,7 @@ func readEveryEval(b *book, path string) error {
 		if epoch, err := strconv.Atoi(said); err == nil && epoch > 0 {
 			number = epoch
 		}
-		return d.take(row{Rollout: r.Usage.rollout(number, ""), id: r.Sample, scores: members{score}})
+		return d.addScored(row{Rollout: r.Usage.rollout(number, ""), id: r.Sample, scores: members{score}})
 	})
 	for _, d := range b.drafts {
 		repeated := slices.ContainsFunc(d.Tasks, func(t Task) bool { return len(t.Rollouts) > 1 })

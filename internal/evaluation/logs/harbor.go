@@ -68,7 +68,7 @@ func readHarbor(b *book, path string) error {
 		r.left = "Harbor says that its reward is not valid"
 	case own && len(scores) == 0:
 		d.note("trials that ended in %s without a reward count as failed", t.Exception.Type)
-		return d.add(t.Task, r.Rollout)
+		return d.addRollout(t.Task, r.Rollout)
 	}
-	return d.take(r)
+	return d.addScored(r)
 }

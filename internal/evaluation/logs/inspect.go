@@ -172,7 +172,7 @@ func (d *directory) ReadAt(p []byte, at int64) (int, error) {
 // sample takes an epoch of a sample, with the tokens of the evaluated model alone.
 func (l *inspectLog) sample(s *inspectSample) error {
 	if !null(s.Error) {
-		return l.draft.take(row{left: "the sample ended in an error"})
+		return l.draft.addScored(row{left: "the sample ended in an error"})
 	}
 	r := row{Rollout: ioTokens{}.rollout(s.Epoch, s.UUID), id: s.ID}
 	if u := s.Usage[l.Eval.Model]; u != nil {
@@ -195,7 +195,7 @@ func (l *inspectLog) sample(s *inspectSample) error {
 			r.scores = append(r.scores, member{by.name + "/" + part.name, part.value})
 		}
 	}
-	return l.draft.take(r)
+	return l.draft.addScored(r)
 }
 
 // finish says what was evaluated, and keeps the selected rollouts of an allocation alone.

@@ -95,7 +95,7 @@ func (d *draft) details(f *parquetfile.File, group *file.RowGroupReader) error {
 		of.seen = of.all
 		err := id.UnmarshalJSON(values["doc.id"])
 		if err == nil {
-			err = d.take(row{Rollout: ioTokens{}.rollout(1, ""), id: id, scores: scores, of: &of})
+			err = d.addScored(row{Rollout: ioTokens{}.rollout(1, ""), id: id, scores: scores, of: &of})
 		}
 		if err != nil {
 			return fmt.Errorf("row %d: %w", k+1, err)

@@ -70,7 +70,7 @@ func (d *draft) metrics(id taskID, fields members) error {
 	if of.all > 1 && of.seen == 1 && len(lists) == 0 {
 		d.note("the metrics are of the first of %d repeats of each document, or the one that the filter takes; --scorer NAME scores all of them", of.all)
 	}
-	return d.take(row{Rollout: ioTokens{}.rollout(1, ""), id: id, scores: scores, of: of})
+	return d.addScored(row{Rollout: ioTokens{}.rollout(1, ""), id: id, scores: scores, of: of})
 }
 
 // rescored takes all responses to a document, each with the reward of a scorer of ours.
@@ -93,7 +93,7 @@ func (d *draft) rescored(id taskID, row members, score func(gold, response strin
 			number++
 			next := ioTokens{}.rollout(number, "")
 			next.Reward = score(gold, text)
-			if err := d.add(id, next); err != nil {
+			if err := d.addRollout(id, next); err != nil {
 				return err
 			}
 		}

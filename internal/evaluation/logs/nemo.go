@@ -65,7 +65,7 @@ func readNemo(b *book, path string) error {
 				r.scores[i].value = jsontext.Value(strconv.FormatBool(word == "yes" || word == "true" || word == "correct"))
 			}
 		}
-		err := d.take(r)
+		err := d.addScored(r)
 		if slices.Contains(unread, d.taken) { // it counts as wrong, as in NeMo-Skills
 			d.unread++
 		}

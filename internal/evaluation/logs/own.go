@@ -30,7 +30,7 @@ func readOwn(b *book, path string) error {
 		if n := tokens(r.Completion); n > 0 { // 0: they were not counted
 			next.PromptTokens, next.CompletionTokens = tokens(r.Prompt), n
 		}
-		return d.take(row{Rollout: next, id: r.Task, scores: members{{"reward", r.Reward}}})
+		return d.addScored(row{Rollout: next, id: r.Task, scores: members{{"reward", r.Reward}}})
 	}
 	err := object(path, &document)
 	d.Benchmark, d.Model, d.Seed, d.Allocated = document.Result.Benchmark, document.Result.Model, document.Result.Seed, document.Allocated

@@ -96,7 +96,7 @@ func (d *draft) addShare(r row, name string, n int) error {
 		if float64(k) < passed {
 			r.Reward = 1
 		}
-		if err := d.add(r.id, r.Rollout); err != nil {
+		if err := d.addRollout(r.id, r.Rollout); err != nil {
 			return err
 		}
 	}

@@ -50,16 +50,16 @@ func Sums(all []Log, names func(*Log) (benchmark, model string, err error)) (sum
 		sums[at].Logs = append(sums[at].Logs, *l)
 	}
 	for _, s := range sums {
-		if err := s.add(); err != nil {
+		if err := s.countRollouts(); err != nil {
 			return nil, err
 		}
 	}
 	return sums, nil
 }
 
-// add counts the rollouts. One that several logs have counts once: a log of a run that was
+// countRollouts counts the rollouts. One that several logs have counts once: a log of a run that was
 // tried again has those of the run before.
-func (s *Sum) add() error {
+func (s *Sum) countRollouts() error {
 	at, counted, first := make(map[string]int), make(map[uint64]bool), s.Logs[0]
 	for _, l := range s.Logs {
 		if l.Scorer != first.Scorer {

@@ -50,7 +50,7 @@ func readTerminalBench(b *book, path string) error {
 		if null(t.Resolved) { // its tests timed out or could not be read
 			r.left = unscored + ", which Terminal-Bench counts as failed"
 		}
-		if err := d.take(r); err != nil {
+		if err := d.addScored(r); err != nil {
 			return err
 		}
 	}

@@ -83,13 +83,13 @@ func (d *draft) result(r *verifiersRow) error {
 	case r.Example.text == "":
 		return errors.New("it has no example_id, by which rollouts of one task are recognised: evaluate with Verifiers 0.1.6 or newer")
 	case !null(r.Error) && string(r.Error) != `""`:
-		return d.take(row{left: "the rollout ended in an error"})
+		return d.addScored(row{left: "the rollout ended in an error"})
 	}
 	scores := members{{"reward", r.Reward}}
 	for _, m := range r.Metrics {
 		scores = append(scores, member{"metrics/" + m.name, m.value})
 	}
-	return d.take(row{Rollout: r.Usage.rollout(d.next(r.Example), ""), id: r.Example, scores: scores})
+	return d.addScored(row{Rollout: r.Usage.rollout(d.next(r.Example), ""), id: r.Example, scores: scores})
 }
 
 // episode takes a row of traces.jsonl. Of several traces the first counts.
@@ -105,9 +105,9 @@ func (d *draft) episode(r *verifiersRow) error {
 	case id.text == "":
 		return errors.New("its task has neither key nor hash, by which rollouts of one task are recognised")
 	case r.OK != nil && !*r.OK:
-		return d.take(row{left: "the episode ended in an error"})
+		return d.addScored(row{left: "the episode ended in an error"})
 	case len(r.Traces) == 0:
-		return d.take(row{left: unscored})
+		return d.addScored(row{left: unscored})
 	case len(r.Traces) > 1:
 		d.note("its episodes have several traces: the first of each counts")
 	}
@@ -132,5 +132,5 @@ func (d *draft) episode(r *verifiersRow) error {
 		scores[0].value = jsontext.Value(strconv.FormatFloat(total, 'g', -1, 64))
 		scores = append(scores, member{"rewards/" + m.name, part.Score})
 	}
-	return d.take(row{Rollout: ioTokens{t.Input, t.Output}.rollout(d.next(id), r.ID.text), id: id, scores: scores})
+	return d.addScored(row{Rollout: ioTokens{t.Input, t.Output}.rollout(d.next(id), r.ID.text), id: id, scores: scores})
 }

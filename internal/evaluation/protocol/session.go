@@ -79,7 +79,7 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 			if (r.State == completed) != rewarded {
 				continue
 			}
-			if err := s.put(r); err != nil {
+			if err := s.restoreRecord(r); err != nil {
 				return nil, err
 			}
 		}
@@ -92,8 +92,8 @@ func begin(setup *evaluation.Setup, reference *neyman.Prior, ahead bool, known [
 	return s, s.catchUp()
 }
 
-// put says where a rollout stood when the session was left.
-func (s *session) put(r *record) error {
+// restoreRecord says where a rollout stood when the session was left.
+func (s *session) restoreRecord(r *record) error {
 	task, known := s.index[r.Task]
 	if !known || r.Number < 1 || r.Number > mostRollouts {
 		return Faultf("rollout", "%d of task %q is none of this evaluation", r.Number, r.Task)

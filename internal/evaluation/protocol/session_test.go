@@ -198,7 +198,7 @@ func TestACompleteEvaluationIsKept(t *testing.T) {
 	flying := rolloutsIn(say(t, server(kept(folder)), startLine(10, ""))["in_flight"])
 	finish(t, s, 9, rand.New(rand.NewPCG(1, 1)), flying, never, &reported)
 	e, err := evaluation.Open(folder)
-	if err != nil || len(e.Said) > 0 {
+	if err != nil || len(e.Altered) > 0 {
 		t.Fatalf("%v, %v", err, e)
 	}
 	if want := outcome(t, s); e.Result.Estimate != want["mean"] || e.Result.StandardError != want["standard_error"] || e.Result.Tokens.Completion != 7*80 {

@@ -111,7 +111,7 @@ func (p Page) Write(w io.Writer) error {
 	}
 	v.Headline = fmt.Sprintf("%.4f ± %.4f on these tasks", r.Estimate, r.StandardError)
 	v.Below = []string{fmt.Sprintf("95%% interval %.4f to %.4f, for the error of rollouts on these %d tasks.", r.Interval[0], r.Interval[1], r.Tasks), SampleError(r.SampleError) + "."}
-	v.Warnings = slices.Clone(p.Said)
+	v.Warnings = slices.Clone(p.Altered)
 	var first []Line
 	for _, l := range Lines(r, p.Folder)[1:] {
 		switch l.Label {

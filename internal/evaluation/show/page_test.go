@@ -25,7 +25,7 @@ const hostile = `</div></details><img src=x onerror="document.title='broken'"><s
 func page(t *testing.T, tasks, rollouts int) string {
 	t.Helper()
 	risk := 0.8
-	s := &evaluation.Stored{Folder: t.TempDir(), Said: []string{"a file is not as it was made"}, Result: &evaluation.Result{
+	s := &evaluation.Stored{Folder: t.TempDir(), Altered: []string{"a file is not as it was made"}, Result: &evaluation.Result{
 		Rules: "r1",
 		Head:  evaluation.Head{Benchmark: "quiz" + hostile, Model: "m", Policy: "hbn_staged", Budget: rollouts}, Tasks: tasks, Provenance: "measured", Rollouts: tasks * rollouts,
 		Estimate: 0.4321, StandardError: 0.0123, Interval: [2]float64{0.408, 0.456}, Notes: []string{"a note"}, Design: evaluation.Design{Risk: &risk},

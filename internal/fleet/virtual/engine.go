@@ -100,7 +100,7 @@ func (e *Engine) Submit(request int, id controller.ID) {
 	*f = flight{request: request, replica: int32(target), started: -1, sequence: fleet.Sequence{Owner: f}}
 	f.sequence.Prompt, f.sequence.Tokens = e.settings.Lengths(id)
 	e.catchUp(target)
-	e.replicas[target].add(f, e.now)
+	e.replicas[target].accept(f, e.now)
 }
 
 // Abort ends a request at the end of the step under way, with the tokens that are

@@ -64,9 +64,9 @@ func (r *replica) cut(now time.Duration) {
 	}
 }
 
-// add takes a flight in. It starts at once if there is room for it: with
+// accept takes a flight in. It starts at once if there is room for it: with
 // the step that the replica does next.
-func (r *replica) add(f *flight, now time.Duration) {
+func (r *replica) accept(f *flight, now time.Duration) {
 	if r.idle() {
 		r.at = now
 	}

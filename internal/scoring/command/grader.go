@@ -120,7 +120,7 @@ func (g *Grader) ask(ctx context.Context, line []byte, graded bool) (scoring.Ver
 
 // once asks one process, a fresh one if it must be.
 func (g *Grader) once(ctx context.Context, line []byte, graded, fresh bool) (scoring.Verdict, error) {
-	p, err := g.take(fresh)
+	p, err := g.acquire(fresh)
 	if err != nil {
 		return scoring.Verdict{}, err
 	}
@@ -148,8 +148,8 @@ func (g *Grader) once(ctx context.Context, line []byte, graded, fresh bool) (sco
 	return v, err
 }
 
-// take is an idle process, or a fresh one.
-func (g *Grader) take(fresh bool) (*process, error) {
+// acquire is an idle process, or a fresh one.
+func (g *Grader) acquire(fresh bool) (*process, error) {
 	g.mu.Lock()
 	start := g.start
 	if last := len(g.idle) - 1; last >= 0 && !fresh {

@@ -19,7 +19,7 @@ var exactTexts = Family{
 	Gold: func(t scoring.Task) string { return text.ExactFault(t.Answer) },
 	New:  func(t scoring.Task, _ Resources) scoring.Scorer { return text.Exact(t.Answer) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		return said(s, text.Exact(t.Answer), t.Answer, right, others)
+		return simulated(s, text.Exact(t.Answer), t.Answer, right, others)
 	},
 }
 
@@ -29,7 +29,7 @@ var patterns = Family{
 	Gold: func(t scoring.Task) string { return text.PatternFault(t.Answer) },
 	New:  func(t scoring.Task, _ Resources) scoring.Scorer { return text.Pattern(t.Answer) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		return said(s, text.Pattern(t.Answer), t.Answer, right, nil)
+		return simulated(s, text.Pattern(t.Answer), t.Answer, right, nil)
 	},
 	Unsimulated: func(t scoring.Task) string {
 		if is(text.Pattern(t.Answer), t.Answer) {
@@ -46,7 +46,7 @@ var numbers = Family{
 	Tolerance: func(t scoring.Task) string { return text.ToleranceFault(t.Answer, t.Tolerance) },
 	New:       func(t scoring.Task, _ Resources) scoring.Scorer { return text.NewNumber(t.Answer, t.Tolerance) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		return said(s, text.NewNumber(t.Answer, t.Tolerance), t.Answer, right, others)
+		return simulated(s, text.NewNumber(t.Answer, t.Tolerance), t.Answer, right, others)
 	},
 }
 
@@ -56,9 +56,9 @@ func is(by scoring.Scorer, answer string) bool {
 	return err == nil && v.Correct()
 }
 
-// said is a result as the end of an answer, in a box, or in the last line where a
+// simulated is a result as the end of an answer, in a box, or in the last line where a
 // box cannot hold it; or else a wrong one, which the scorer does not take.
-func said(s *seed.Stream, by scoring.Scorer, result string, right bool, others []string) string {
+func simulated(s *seed.Stream, by scoring.Scorer, result string, right bool, others []string) string {
 	boxed := func(text string) string { return "\n\nSo the answer is \\boxed{" + text + "}." }
 	inLine := func(text string) string { return "\n\nAnswer: " + strings.Join(strings.Fields(text), " ") }
 	if right {

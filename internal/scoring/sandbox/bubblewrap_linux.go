@@ -60,9 +60,9 @@ func (s *Sandbox) tree(longest int) []string {
 	var t tree
 	t.show("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache", s.python.Path)
 	t.show(s.python.Folders...)
-	t.add("--proc", "/proc", "--remount-ro", "/proc")
-	t.add(devices...)
-	t.add("--perms", "1777", "--size", strconv.FormatInt(scratch(longest), 10), "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp")
+	t.addArguments("--proc", "/proc", "--remount-ro", "/proc")
+	t.addArguments(devices...)
+	t.addArguments("--perms", "1777", "--size", strconv.FormatInt(scratch(longest), 10), "--tmpfs", "/tmp", "--remount-ro", "/", "--chdir", "/tmp")
 	t.set(environment...)
 	return t.arguments
 }
@@ -72,14 +72,14 @@ type tree struct {
 	arguments, made []string // made are the folders
 }
 
-func (t *tree) add(arguments ...string) { t.arguments = append(t.arguments, arguments...) }
+func (t *tree) addArguments(arguments ...string) { t.arguments = append(t.arguments, arguments...) }
 
 // make makes folders that are not there yet.
 func (t *tree) make(folders ...string) {
 	for _, folder := range folders {
 		if !slices.Contains(t.made, folder) {
 			t.made = append(t.made, folder)
-			t.add("--perms", "0755", "--dir", folder)
+			t.addArguments("--perms", "0755", "--dir", folder)
 		}
 	}
 }
@@ -93,9 +93,9 @@ func (t *tree) show(paths ...string) {
 		}
 		t.make(ancestors(path)...)
 		if target, err := os.Readlink(path); info.Mode()&os.ModeSymlink != 0 && err == nil {
-			t.add("--symlink", target, path)
+			t.addArguments("--symlink", target, path)
 		} else {
-			t.add("--ro-bind", path, path)
+			t.addArguments("--ro-bind", path, path)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (t *tree) show(paths ...string) {
 func (t *tree) set(variables ...string) {
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
-		t.add("--setenv", name, value)
+		t.addArguments("--setenv", name, value)
 	}
 }
 

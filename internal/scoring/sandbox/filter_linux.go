@@ -85,29 +85,29 @@ type condition struct {
 // call is loaded.
 type instructions []unix.SockFilter
 
-func (p *instructions) add(code uint16, yes, no int, k uint32) {
+func (p *instructions) emit(code uint16, yes, no int, k uint32) {
 	*p = append(*p, unix.SockFilter{Code: code, Jt: uint8(yes), Jf: uint8(no), K: k})
 }
 
 // refuse ends a rule with an error number.
 func (p *instructions) refuse(number unix.Errno) {
-	p.add(giveBack, 0, 0, unix.SECCOMP_RET_ERRNO|uint32(number))
+	p.emit(giveBack, 0, 0, unix.SECCOMP_RET_ERRNO|uint32(number))
 }
 
 // deny refuses a call if all the conditions hold.
 func (p *instructions) deny(call uint32, conditions ...condition) {
 	n := len(conditions)
-	p.add(ifEqual, 0, 2*n+2, call)
+	p.emit(ifEqual, 0, 2*n+2, call)
 	for i, c := range conditions {
-		p.add(load, 0, 0, c.word)
+		p.emit(load, 0, 0, c.word)
 		if away := 2*(n-i-1) + 1; c.not {
-			p.add(c.test, away, 0, c.k)
+			p.emit(c.test, away, 0, c.k)
 		} else {
-			p.add(c.test, 0, away, c.k)
+			p.emit(c.test, 0, away, c.k)
 		}
 	}
 	p.refuse(unix.EPERM)
-	p.add(load, 0, 0, callNumber)
+	p.emit(load, 0, 0, callNumber)
 }
 
 // filter is a program of the kernel that refuses system calls: those by which
@@ -120,13 +120,13 @@ func filter(resident bool) ([]byte, error) {
 		all = slices.Concat(denied, deniedToPrograms)
 	}
 	var p instructions
-	p.add(load, 0, 0, architecture)
-	p.add(ifEqual, 1, 0, audit)
-	p.add(giveBack, 0, 0, unix.SECCOMP_RET_KILL_PROCESS)
-	p.add(load, 0, 0, callNumber)
-	p.add(ifAtLeast, 0, 1, otherABI)
+	p.emit(load, 0, 0, architecture)
+	p.emit(ifEqual, 1, 0, audit)
+	p.emit(giveBack, 0, 0, unix.SECCOMP_RET_KILL_PROCESS)
+	p.emit(load, 0, 0, callNumber)
+	p.emit(ifAtLeast, 0, 1, otherABI)
 	p.refuse(unix.ENOSYS)
-	p.add(ifEqual, 0, 1, unix.SYS_CLONE3) // its flags cannot be seen: without it, libraries use clone
+	p.emit(ifEqual, 0, 1, unix.SYS_CLONE3) // its flags cannot be seen: without it, libraries use clone
 	p.refuse(unix.ENOSYS)
 	for _, call := range all {
 		p.deny(call)
@@ -137,7 +137,7 @@ func filter(resident bool) ([]byte, error) {
 	if !resident {
 		p.denyPrograms()
 	}
-	p.add(giveBack, 0, 0, unix.SECCOMP_RET_ALLOW)
+	p.emit(giveBack, 0, 0, unix.SECCOMP_RET_ALLOW)
 	return binary.Append(nil, binary.NativeEndian, []unix.SockFilter(p))
 }
 

@@ -31,7 +31,7 @@ var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/al
 // tree says what a resident sees of files.
 func (r *Resident) tree() []string {
 	var t tree
-	t.add("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", strconv.Itoa(MaxScratch), "--tmpfs", "/tmp")
+	t.addArguments("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", strconv.Itoa(MaxScratch), "--tmpfs", "/tmp")
 	t.made = append([]string{"/", "/tmp"}, systemFolders...)
 	t.show(systemFolders...)
 	outside := func(paths []string) []string {
@@ -42,9 +42,9 @@ func (r *Resident) tree() []string {
 	t.make(outside(append(ancestors(r.Folder), r.Folder))...)
 	for _, path := range outside(slices.Concat(r.python.Folders, r.Arguments[:1], r.Visible)) {
 		t.make(outside(ancestors(path))...)
-		t.add("--ro-bind", path, path)
+		t.addArguments("--ro-bind", path, path)
 	}
-	t.add("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", r.Folder)
+	t.addArguments("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", r.Folder)
 	t.set("PATH=/usr/local/bin:/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE=1")
 	t.set(environment...)
 	if len(r.python.Sites) > 0 {

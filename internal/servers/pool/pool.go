@@ -113,9 +113,9 @@ func Open(ctx context.Context, replicas []Replica, need Requirement, s Settings)
 		switch {
 		case err == nil:
 			p.served = append(p.served, served[i])
-			p.add(replicas[i]).found = &served[i]
+			p.addReplica(replicas[i]).found = &served[i]
 		case isLate(err):
-			p.add(replicas[i]).fault = err
+			p.addReplica(replicas[i]).fault = err
 			reasons = append(reasons, err)
 		case errors.Is(err, errServes):
 			reasons = append(reasons, err)
@@ -156,8 +156,8 @@ func (s Settings) completed() Settings {
 	return s
 }
 
-// add adds a replica that is taken to be alive.
-func (p *Pool) add(r Replica) *replica {
+// addReplica adds a replica that is taken to be alive.
+func (p *Pool) addReplica(r Replica) *replica {
 	if r.Name == "" {
 		r.Name = r.Client.URL()
 	}

@@ -211,7 +211,7 @@ func (p *Pool) probePlain(ctx context.Context, c *vllm.Client, m vllm.Model, ser
 	if m.MaxModelLen == 0 {
 		served.note("does not tell how long its context is: answers that end by length may be shorter than asked for")
 	}
-	if !proof.Usage.Told() {
+	if !proof.Usage.Counted() {
 		served.note("does not tell tokens")
 	}
 	if proof.Model == "" {

@@ -81,7 +81,7 @@ func (e *Timed) carry(r *request) error {
 		if started < 0 {
 			started = e.Now()
 		}
-		if p.Usage.Told() {
+		if p.Usage.Counted() {
 			r.load.tokens.Add(int64(p.Usage.Completion - tokens))
 			tokens = p.Usage.Completion
 		}
@@ -92,7 +92,7 @@ func (e *Timed) carry(r *request) error {
 	}
 	ended.Add(1)
 	event := Event{Kind: Completed, Request: r.number, Replica: r.place.Replica(), Started: started, Finished: e.since(completion.Finished)}
-	if u := completion.Usage; u.Told() {
+	if u := completion.Usage; u.Counted() {
 		event.Prompt, event.Generated = u.Prompt, u.Completion
 	} else if err == nil {
 		return errors.New("an answer without counts of tokens, which are what a run costs: serve the model by vLLM")

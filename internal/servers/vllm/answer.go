@@ -67,7 +67,7 @@ func (m *message) thought() string {
 	return cmp.Or(m.Reasoning.all(), m.Thought.all()) + m.Content.thought
 }
 
-func (m *message) told() bool {
+func (m *message) isSet() bool {
 	return m.Role != "" || m.Content.told || m.Reasoning.told || m.Thought.told
 }
 
@@ -321,7 +321,7 @@ func (c *reply) piece() (p Piece, told, whole bool, err error) {
 		}
 		p.Text, p.Reasoning = cmp.Or(said, p.Text), cmp.Or(thought, p.Reasoning)
 		p.Finish, p.IDs = cmp.Or(string(next.Finish), p.Finish), append(p.IDs, next.TokenIDs...)
-		told, whole = told || d.told() || m.told() || next.Text.told, whole || m.told()
+		told, whole = told || d.isSet() || m.isSet() || next.Text.told, whole || m.isSet()
 	}
 	switch end := ending.Of(p.Finish); {
 	case end == ending.Open:

@@ -70,15 +70,15 @@ var dialects = []struct {
 			dataOf(`{"model":"p/m","choices":[],"usage":{"prompt_tokens":2,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":0}}}`) + done,
 		"a", "", "stop", Usage{2, 1, 0, 0}},
 	{"no usage", dataOf(`{"model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`) + done,
-		"a", "", "stop", untold},
+		"a", "", "stop", notCounted},
 	{"null everywhere", dataOf(`{"model":null,"choices":null,"usage":null}`) + dataOf(`{"choices":[{"index":0,"delta":{"content":null,"reasoning_content":"r"},"finish_reason":null}],"usage":null}`) +
 		dataOf(`{"choices":[{"index":0,"delta":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":null,"completion_tokens":null}}`) + done,
-		"", "r", "stop", untold},
+		"", "r", "stop", notCounted},
 	{"reasoning by both names", dataOf(`{"choices":[{"index":0,"delta":{"reasoning":"r","reasoning_content":""}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{"reasoning":"s","reasoning_content":"s"}}]}`) + chunk("a", `"stop"`, 3) + done,
 		"a", "rs", "stop", Usage{1, 3, -1, 0}},
 	{"zeros until the end", chunk("a", "null", 0) + strings.Replace(chunk("b", `"stop"`, 0), `"prompt_tokens":1`, `"prompt_tokens":0`, 1) + dataOf(`{"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":2}}`),
 		"ab", "", "stop", Usage{4, 2, -1, 0}},
-	{"zeros for a text", chunk("a", `"stop"`, 0) + done, "a", "", "stop", untold},
+	{"zeros for a text", chunk("a", `"stop"`, 0) + done, "a", "", "stop", notCounted},
 	{"thinking that is no part of the answer's tokens", chunk("a", "null", 1) + dataOf(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"completion_tokens_details":{"reasoning_tokens":9}}}`) + done,
 		"a", "", "stop", Usage{1, 1, -1, 0}},
 	{"thinking in the total alone", withUsage(`{"prompt_tokens":2,"completion_tokens":3,"total_tokens":14}`), "a", "", "stop", Usage{2, 12, -1, 0}},
@@ -95,15 +95,15 @@ var dialects = []struct {
 	{"a message that repeats the deltas at their end", delta(`"reasoning_content":"r"`) + dataOf(`{"choices":[{"index":0,"delta":{"content":"a"},"message":{"content":"a"}}]}`) + delta(`"content":"b"`) +
 		dataOf(`{"choices":[{"index":0,"delta":{"content":""},"message":{"content":"ab","reasoning_content":"r"},"finish_reason":"stop"}]}`) + // Perplexity
 		dataOf(`{"object":"chat.completion","choices":[{"index":0,"message":{"content":"ab"},"finish_reason":"stop"}]}`) + done, // MiniMax
-		"ab", "r", "stop", untold},
+		"ab", "r", "stop", notCounted},
 	{"messages in place of deltas", strings.ReplaceAll(a+a+stopped, `"delta":{"content"`, `"message":{"content"`), "aa", "", "stop", Usage{}},
 	{"a refusal in place of a text", dataOf(`{"choices":[{"index":0,"delta":{"content":null,"refusal":"No"}}]}`) + dataOf(`{"choices":[{"index":0,"delta":{"refusal":"."},"finish_reason":"stop"}]}`) + done,
-		"No.", "", "refusal", untold},
+		"No.", "", "refusal", notCounted},
 	{"an end in other words, kept as it came", chunk("a", `"MAX_TOKENS"`, 1) + done, "a", "", "MAX_TOKENS", Usage{1, 1, -1, 0}},
 	{"the end without its blank line", chunk("a", `"stop"`, 1) + "data: [DONE]", "a", "", "stop", Usage{1, 1, -1, 0}},
 	{"counts as floats", withUsage(`{"prompt_tokens":20.0,"completion_tokens":8.0,"total_tokens":28.0}`), "a", "", "stop", Usage{20, 8, -1, 0}},
 	{"counts as strings", withUsage(`{"prompt_tokens":"20","completion_tokens":"8"}`), "a", "", "stop", Usage{20, 8, -1, 0}},
-	{"counts of parts of tokens", withUsage(`{"prompt_tokens":20.5,"completion_tokens":8.25}`), "a", "", "stop", untold},
+	{"counts of parts of tokens", withUsage(`{"prompt_tokens":20.5,"completion_tokens":8.25}`), "a", "", "stop", notCounted},
 	{"reasoning counted as a float", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3.0}}`), "a", "", "stop", Usage{20, 8, 3, 0}},
 	{"a cost", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"cost":0.0125}`), "a", "", "stop", Usage{20, 8, -1, 0.0125}},
 	{"a cost that is none", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"cost":{"usd":1}}`), "a", "", "stop", Usage{20, 8, -1, 0}},
@@ -117,8 +117,8 @@ var dialects = []struct {
 	{"Azure: a first chunk without choices", dataOf(`{"choices":[],"created":0,"id":"","model":"","object":"","prompt_filter_results":[{"prompt_index":0,"content_filter_results":{}}]}`) +
 		dataOf(`{"choices":[{"content_filter_results":{},"delta":{"content":"a"},"finish_reason":null,"index":0,"logprobs":null}],"id":"c","model":"m-2024-08-06"}`) +
 		dataOf(`{"choices":[{"delta":{},"finish_reason":"content_filter","index":0}],"id":"c","model":"m-2024-08-06"}`) + done,
-		"a", "", "content_filter", untold},
-	{"a usage that is a list", withUsage(`[]`), "a", "", "stop", untold},
+		"a", "", "content_filter", notCounted},
+	{"a usage that is a list", withUsage(`[]`), "a", "", "stop", notCounted},
 	{"details that are a list", withUsage(`{"prompt_tokens":20,"completion_tokens":8,"completion_tokens_details":[]}`), "a", "", "stop", Usage{20, 8, -1, 0}},
 	{"numeric ids", dataOf(`{"id":7,"system_fingerprint":1.5,"choices":[{"index":0,"delta":{"content":"a"}}]}`) + stopped, "a", "", "stop", Usage{}},
 	{"no numbers", dataOf(`{"choices":[{"index":0,"delta":{"content":"a\"NaN: -Infinity"},"logprobs":{"content":[{"logprob":-Infinity},{"logprob": NaN}]}}]}`) + stopped, `a"NaN: -Infinity`, "", "stop", Usage{}},
@@ -171,7 +171,7 @@ func TestDialects(t *testing.T) {
 			text, reasoning := "", ""
 			got, err := c.Stream(t.Context(), plainRequest(), func(p Piece) {
 				text, reasoning = text+p.Text, reasoning+p.Reasoning
-				if u := p.Usage; u.Told() && u.check() != nil {
+				if u := p.Usage; u.Counted() && u.check() != nil {
 					t.Errorf("%s: heard of the usage %+v", d.name, u)
 				}
 			})
@@ -308,7 +308,7 @@ func TestNotAnswers(t *testing.T) {
 				if strings.HasPrefix(tt.body, a) && !strings.HasPrefix(got.Text, "a") {
 					t.Errorf("what was seen is lost: %+v", got)
 				}
-				if got.Usage != (Usage{Reasoning: -1}) && got.Usage != untold && got.Usage.check() != nil {
+				if got.Usage != (Usage{Reasoning: -1}) && got.Usage != notCounted && got.Usage.check() != nil {
 					t.Errorf("usage %+v", got.Usage)
 				}
 			})
@@ -426,7 +426,7 @@ func FuzzAnswer(f *testing.F) {
 			c := dial(t, "http://h", Options{Plain: plain})
 			r, text := request(), ""
 			a := c.assembly(&r, func(p Piece) {
-				if p.Usage.Told() && p.Usage != (Usage{Reasoning: -1}) && p.Usage.check() != nil {
+				if p.Usage.Counted() && p.Usage != (Usage{Reasoning: -1}) && p.Usage.check() != nil {
 					t.Fatalf("%q: usage %+v was told", data, p.Usage)
 				}
 				text += p.Text
@@ -442,7 +442,7 @@ func FuzzAnswer(f *testing.F) {
 				}
 				continue
 			}
-			if u := got.Usage; got.Finish == "" || u.check() != nil && (!plain || u != untold) {
+			if u := got.Usage; got.Finish == "" || u.check() != nil && (!plain || u != notCounted) {
 				t.Fatalf("let through as %+v", got)
 			}
 			if !bytes.ContainsRune(data, utf8.RuneError) && !replaced.Match(data) && strings.ContainsRune(got.Text, utf8.RuneError) {

@@ -169,12 +169,12 @@ type Usage struct {
 	Cost float64 // in dollars, prompt included; 0 where the server does not tell
 }
 
-// untold is the usage of an answer without counts.
-var untold = Usage{Prompt: -1, Completion: -1, Reasoning: -1}
+// notCounted is the usage of an answer without counts.
+var notCounted = Usage{Prompt: -1, Completion: -1, Reasoning: -1}
 
-// Told reports whether the server has counted: only then are Prompt and Completion numbers
+// Counted reports whether the server has counted: only then are Prompt and Completion numbers
 // of tokens.
-func (u Usage) Told() bool { return u.Completion >= 0 }
+func (u Usage) Counted() bool { return u.Completion >= 0 }
 
 // OnLoss is the rule for an answer that is lost while it comes in: its replica dies, its
 // connection is cut, the process that asked is killed.

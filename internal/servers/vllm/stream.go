@@ -87,7 +87,7 @@ func (c *Client) assembly(r *Request, seen func(Piece), whole bool) *assembly {
 	now := c.options.Clock.Now()
 	a := &assembly{request: r, client: c, seen: seen, whole: whole, watch: silence{client: c, last: now}}
 	if a.Sent, a.Usage = now, (Usage{Reasoning: -1}); c.Plain() {
-		a.Usage = untold
+		a.Usage = notCounted
 	}
 	if whole {
 		a.watch.whole = r.MaxTokens
@@ -214,11 +214,11 @@ func (a *assembly) event(data []byte) error {
 	if len(a.chunk.Choices) == 0 {
 		a.note(data)
 	}
-	return a.add(&a.chunk)
+	return a.addChunk(&a.chunk)
 }
 
-// add adds a chunk to the completion.
-func (a *assembly) add(chunk *reply) error {
+// addChunk adds a chunk to the completion.
+func (a *assembly) addChunk(chunk *reply) error {
 	now, plain := a.client.options.Clock.Now(), a.most.plain
 	piece, told, whole, err := chunk.piece()
 	if err == nil && string(chunk.Model) != a.Model {
@@ -288,7 +288,7 @@ func (a *assembly) end(done bool) error {
 		return garbage("no usage")
 	}
 	if plain && uncounted {
-		a.Usage = untold
+		a.Usage = notCounted
 	}
 	if err := a.Ended(""); err != nil || plain || !uncounted {
 		return err

@@ -74,7 +74,7 @@ func (p *checkedPages) check(page file.Page) error {
 				return errShortPage
 			}
 			end := 4 + binary.LittleEndian.Uint32(data)
-			if !holds(data[4:end], level, claimed) {
+			if !hasLevels(data[4:end], level, claimed) {
 				return errShortPage
 			}
 			data = data[end:]
@@ -85,7 +85,7 @@ func (p *checkedPages) check(page file.Page) error {
 		}
 	case *file.DataPageV2:
 		from, end := int64(page.RepetitionLevelByteLen()), int64(page.RepetitionLevelByteLen())+int64(page.DefinitionLevelByteLen())
-		if end > int64(len(data)) || !holds(data[:from], p.column.MaxRepetitionLevel(), claimed) || !holds(data[from:end], p.column.MaxDefinitionLevel(), claimed) {
+		if end > int64(len(data)) || !hasLevels(data[:from], p.column.MaxRepetitionLevel(), claimed) || !hasLevels(data[from:end], p.column.MaxDefinitionLevel(), claimed) {
 			return errShortPage
 		}
 		if split {
@@ -114,9 +114,9 @@ func (p *checkedPages) joined(data, values []byte) *memory.Buffer {
 	return memory.NewBufferBytes(plain)
 }
 
-// holds reports whether data, in Parquet's hybrid of run-length and bit-packed runs,
+// hasLevels reports whether data, in Parquet's hybrid of run-length and bit-packed runs,
 // has n levels; columns without nulls and without lists have no levels.
-func holds(data []byte, highest int16, n int64) bool {
+func hasLevels(data []byte, highest int16, n int64) bool {
 	width := int64(bits.Len16(uint16(highest)))
 	for n > 0 && width > 0 {
 		header, size := binary.Uvarint(data)

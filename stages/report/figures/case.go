@@ -79,7 +79,7 @@ func caseTasks(f *figure.Figure, c variance.Case) *figure.Panel {
 			to = &ends
 		}
 		*to = append(*to, plotter.XY{X: float64(rank + 1), Y: c.P(i)})
-		add(f, "a", "task_probability", "", c.TaskIDs[i], nil, int64(rank+1), c.P(i), nil, int64(c.PassCounts[i]))
+		addRow(f, "a", "task_probability", "", c.TaskIDs[i], nil, int64(rank+1), c.P(i), nil, int64(c.PassCounts[i]))
 	}
 	guide := figure.Style{Ink: figure.Grey, Dash: figure.Dotted, Width: 0.6}
 	for _, at := range []float64{0.2, 0.8} {
@@ -112,7 +112,7 @@ func overBudgets(f *figure.Figure, c variance.Case, p *figure.Panel, letter, qua
 			}
 			v, se := value(r.VarianceRatio, r.RatioSE, b)
 			line = append(line, plotter.XY{X: float64(b), Y: v})
-			add(f, letter, quantity, of.Name, "", b, b, v, se, nil)
+			addRow(f, letter, quantity, of.Name, "", b, b, v, se, nil)
 		}
 		p.Series("", of.Label, styleOf(of), line)
 	}
@@ -137,7 +137,7 @@ func densities(f *figure.Figure, c variance.Case) *figure.Panel {
 		if drawn++; drawn == 1 {
 			truth, spread := 100*about.Truth, 100*max(about.Expected, about.SD)
 			p.X.Min, p.X.Max = truth-4.2*spread, truth+4.2*spread
-			add(f, "d", "truth", "", "", c.Budget, nil, truth, nil, nil)
+			addRow(f, "d", "truth", "", "", c.Budget, nil, truth, nil, nil)
 		}
 		density(f, p, of, bins)
 		if math.Abs(about.Mean-about.Truth) > agreement.Sigmas*about.MeanSE {
@@ -163,7 +163,7 @@ func density(f *figure.Figure, p *figure.Panel, of *policy.Policy, bins []varian
 	var line plotter.XYs
 	for _, b := range bins {
 		x, y := 50*(b.Low+b.High), float64(b.Count)/(100*float64(float64(b.Repetitions)*(b.High-b.Low)))
-		add(f, "d", "density", of.Name, "", about.Budget, x, y, nil, b.Count)
+		addRow(f, "d", "density", of.Name, "", about.Budget, x, y, nil, b.Count)
 		if x >= p.X.Min && x <= p.X.Max {
 			line = append(line, plotter.XY{X: x, Y: y})
 		}
@@ -171,6 +171,6 @@ func density(f *figure.Figure, p *figure.Panel, of *policy.Policy, bins []varian
 	style := styleOf(of)
 	style.Marker = nil
 	p.Series(fmt.Sprintf("%s, s.d. %.2f", of.Label, 100*about.SD), "", style, line)
-	add(f, "d", "mean", of.Name, "", about.Budget, nil, 100*about.Mean, 100*about.MeanSE, about.Repetitions)
-	add(f, "d", "sd", of.Name, "", about.Budget, nil, 100*about.SD, nil, about.Repetitions)
+	addRow(f, "d", "mean", of.Name, "", about.Budget, nil, 100*about.Mean, 100*about.MeanSE, about.Repetitions)
+	addRow(f, "d", "sd", of.Name, "", about.Budget, nil, 100*about.SD, nil, about.Repetitions)
 }

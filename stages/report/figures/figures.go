@@ -81,8 +81,8 @@ func newFigure(label string, width, height float64, title string, columns ...str
 		Data: table.Table{Title: title, Label: label, Columns: table.Named(columns...)}}
 }
 
-// add adds a row to a figure's data; nil and an empty text are missing.
-func add(f *figure.Figure, values ...any) {
+// addRow adds a row to a figure's data; nil and an empty text are missing.
+func addRow(f *figure.Figure, values ...any) {
 	var row []table.Cell
 	for _, v := range values {
 		row = append(row, model.CellOf(v))

@@ -60,7 +60,7 @@ func drawPairs(ratios []variance.Ratio, absent bool) (figure.Figure, error) {
 		budgets = append(budgets, plot.Tick{Value: float64(i), Label: fmt.Sprint(b)})
 		q := addPairs(p, float64(i), rows)
 		for _, r := range rows {
-			add(&f, r.Benchmark, r.Model, r.Budget, r.VarianceRatio, r.RatioSE, int64(len(rows)), q.low, q.median, q.high, q.mean)
+			addRow(&f, r.Benchmark, r.Model, r.Budget, r.VarianceRatio, r.RatioSE, int64(len(rows)), q.low, q.median, q.high, q.mean)
 		}
 	}
 	p.X.Tick.Marker = budgets

@@ -89,7 +89,7 @@ func policyPanel(f *figure.Figure, rows []variance.Standing, title string, shown
 				bars.YErrors = append(bars.YErrors, struct{ Low, High float64 }{r.Value - i.Low, i.High - r.Value})
 			}
 			line = append(line, plotter.XY{X: x, Y: r.Value})
-			add(f, letter, b, of.Name, of.Donors.Name, r.Value, low, high)
+			addRow(f, letter, b, of.Name, of.Donors.Name, r.Value, low, high)
 		}
 		p.Add(bars)
 		p.Series("", shortLabel(of), styleOf(of), line)
