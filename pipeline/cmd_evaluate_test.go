@@ -227,6 +227,33 @@ func TestAnExportIsNoOtherEvaluation(t *testing.T) {
 	}
 }
 
+// TestExportsOfAnAllocationAreCompared wants of exports what the evaluation itself gives.
+func TestExportsOfAnAllocationAreCompared(t *testing.T) {
+	l := newEvaluationLab(t)
+	l.evaluate("--budget", "6")
+	l.evaluate("--budget", "6", "--seed", "7")
+	compared := func(other string) (difference string) {
+		code, out := l.do(nil, "compare", "own/mine/hbn_staged-b6-seed42", other)
+		if code != exitDone {
+			t.Errorf("%s: exit code %d\n%s", other, code, l.stderr)
+		}
+		_, difference, _ = strings.Cut(out, "difference")
+		return difference
+	}
+	want := compared("own/mine/hbn_staged-b6-seed7")
+	for format, file := range map[string]string{"json": "e.json", "inspect": "e.eval"} {
+		if code, _, stderr := ran(nil, "export", "own/mine/hbn_staged-b6-seed7", "--format", format, "--to", file); code != exitDone {
+			t.Fatal(stderr)
+		}
+		if got := compared(file); got != want || want == "" {
+			t.Errorf("%s: %s\nwant %s", file, got, want)
+		}
+		if code, _ := l.do(nil, "compare", "own/mine/hbn_staged-b6-seed7", file); code != exitUsage || !strings.Contains(l.stderr, "share rollouts") {
+			t.Errorf("%s and itself: exit code %d\n%s", file, code, l.stderr)
+		}
+	}
+}
+
 // An interrupt lets what is in flight finish; the same command goes on.
 func TestAnInterruptedEvaluationGoesOn(t *testing.T) {
 	l := newEvaluationLab(t)

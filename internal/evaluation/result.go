@@ -114,11 +114,11 @@ func ReadResult(path string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseResult(text, path)
+	return ParseResult(text, path)
 }
 
-// parseResult is the result in a text, which a file has.
-func parseResult(text []byte, path string) (*Result, error) {
+// ParseResult is the result in a text, which a file has.
+func ParseResult(text []byte, path string) (*Result, error) {
 	r := new(Result)
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

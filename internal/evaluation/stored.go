@@ -39,7 +39,7 @@ func Open(folder string) (*Stored, error) {
 	if s.Text, err = s.manifest.read(folder, ResultFile, restoreAdvice); err != nil {
 		return nil, err
 	}
-	if s.Result, err = parseResult(s.Text, s.path(ResultFile)); err != nil {
+	if s.Result, err = ParseResult(s.Text, s.path(ResultFile)); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{RolloutsFile, ScoresFile, RequestsFile, tasksFile} {

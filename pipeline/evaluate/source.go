@@ -204,11 +204,16 @@ func (a Archive) logs(path, reward string) (all []Source, err error) {
 		for _, t := range sum.Tasks {
 			s.IDs, s.Stages = append(s.IDs, t.ID), append(s.Stages, []estimate.Stage{t.Stage})
 		}
+		var r *evaluation.Result
 		if first.Snapshot != nil {
-			r, err := protocol.ResultOf(first.Snapshot, a.Prior())
-			if err != nil {
-				return nil, fmt.Errorf("%s: its allocation: %w", first.Source, err)
-			}
+			r, err = protocol.ResultOf(first.Snapshot, a.Prior())
+		} else if first.Allocated && first.Result != nil {
+			r, err = evaluation.ParseResult(first.Result, first.Source)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: its allocation: %w", first.Source, err)
+		}
+		if r != nil {
 			known := ofResult(r, s.Path)
 			s.IDs, s.Stages, s.Result = known.IDs, known.Stages, r
 		}

@@ -121,7 +121,7 @@ func (e *Evaluation) inspectResults() object {
 			selected[r.Rows[i].ID] = r.Rows[i].Rollouts()
 		}
 		results["early_stopping"] = object{"manager": library, "early_stops": []object{}, "metadata": object{library: object{
-			"protocol": 1, "selected": selected, "estimate": r.Estimate, "standard_error": r.StandardError, "interval": r.Interval,
+			"protocol": 1, "selected": selected, "estimate": r.Estimate, "standard_error": r.StandardError, "interval": r.Interval, "result": r,
 		}}}
 	}
 	return results

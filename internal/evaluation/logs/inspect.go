@@ -47,6 +47,7 @@ type inspectLog struct {
 					Protocol int               `json:"protocol"`
 					Selected map[string]epochs `json:"selected"`
 					Snapshot jsontext.Value    `json:"snapshot"`
+					Result   jsontext.Value    `json:"result"` // of our exports
 				} `json:"speceval"`
 			} `json:"metadata"`
 		} `json:"early_stopping"`
@@ -232,7 +233,7 @@ func (l *inspectLog) finish() error {
 	case d.Allocated && (allocation == nil || allocation.Selected == nil):
 		d.note("it is of an allocation and does not say which rollouts were selected: all that are scored count")
 	case d.Allocated:
-		d.selected, d.Snapshot = allocation.Selected, allocation.Snapshot
+		d.selected, d.Snapshot, d.Result = allocation.Selected, allocation.Snapshot, allocation.Result
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type Log struct {
 
 	Allocated bool           `json:"-"` // an allocation of speceval decided how many rollouts each task has
 	Snapshot  jsontext.Value `json:"-"` // of the allocation's evaluation, as the protocol has it; nil if there is none
+	Result    jsontext.Value `json:"-"` // of the evaluation of speceval that was exported; nil of other logs
 	Tasks     []Task         `json:"-"` // in the log's order, ids unique, each with a rollout at least
 	Left      int            `json:"-"` // rollouts of the log that are left out: unscored, or not selected
 	Seed      *uint64        `json:"-"` // of the evaluation of speceval that was exported; nil of other logs

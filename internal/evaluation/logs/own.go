@@ -17,13 +17,14 @@ type ownRollout struct {
 func readOwn(b *book, path string) error {
 	d := b.draft("", "")
 	var document struct {
-		Allocated bool `json:"allocated"`
-		Result    struct {
-			Benchmark string  `json:"benchmark"`
-			Model     string  `json:"model"`
-			Seed      *uint64 `json:"seed"`
-		} `json:"result"`
-		Rollouts list[ownRollout] `json:"rollouts"`
+		Allocated bool             `json:"allocated"`
+		Result    jsontext.Value   `json:"result"`
+		Rollouts  list[ownRollout] `json:"rollouts"`
+	}
+	var result struct {
+		Benchmark string  `json:"benchmark"`
+		Model     string  `json:"model"`
+		Seed      *uint64 `json:"seed"`
 	}
 	document.Rollouts.each = func(r *ownRollout) error {
 		next := Rollout{Number: r.Number + 1, PromptTokens: -1, CompletionTokens: -1}
@@ -33,6 +34,9 @@ func readOwn(b *book, path string) error {
 		return d.addScored(row{Rollout: next, id: r.Task, scores: members{{"reward", r.Reward}}})
 	}
 	err := object(path, &document)
-	d.Benchmark, d.Model, d.Seed, d.Allocated = document.Result.Benchmark, document.Result.Model, document.Result.Seed, document.Allocated
+	if err == nil {
+		err = parse(document.Result, &result)
+	}
+	d.Benchmark, d.Model, d.Seed, d.Allocated, d.Result = result.Benchmark, result.Model, result.Seed, document.Allocated, document.Result
 	return err
 }
