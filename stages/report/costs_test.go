@@ -9,8 +9,6 @@ import (
 
 	"speceval/internal/results/measurement"
 	"speceval/internal/results/paper"
-	"speceval/internal/results/variance"
-	"speceval/internal/terminal/table"
 	"speceval/stages/report"
 	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
@@ -134,78 +132,6 @@ func TestSpreadIsThatOfTheSuiteOverRepeats(t *testing.T) {
 	}
 }
 
-func TestRunsThatDoNotFitAreErrors(t *testing.T) {
-	const profile = "aime24__model=qwen2_5_32b"
-	for _, c := range []struct {
-		name, want string
-		change     func(*study)
-	}{
-		{"no ratio", profile + " of 30 tasks at budget 16 is among the published runs, but replay/ratios.parquet has no HBN ratio", func(s *study) {
-			s.ratios = slices.DeleteFunc(s.ratios, func(r variance.Ratio) bool { return r.Profile() == profile && r.Budget == 16 })
-		}},
-		{"another profile of that name", "run the replay stage on the same profiles", func(s *study) {
-			for i := range s.ratios {
-				if s.ratios[i].Profile() == profile {
-					s.ratios[i].NTasks = 31
-				}
-			}
-		}},
-		{"no repeats", "no repeat has the 107 simulated settings at budget 8", func(s *study) { s.repeats = nil }},
-		{"repeats of fewer profiles", "no repeat has the 107 simulated settings at budget 8", func(s *study) {
-			s.repeats = slices.DeleteFunc(s.repeats, func(r measurement.Repeat) bool { return r.Benchmark == "aime24" })
-		}},
-	} {
-		s := fleetStudy(t)
-		c.change(&s)
-		if _, err := tables.Benefit.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
-		}
-	}
-}
-
-// TestTwiceTheTimesChangeTheEquivalentAlone has all strategies but the equivalent one
-// take twice as long in the fleet.
-func TestTwiceTheTimesChangeTheEquivalentAlone(t *testing.T) {
-	before, after := fleetStudy(t), fleetStudy(t)
-	for i := range after.timed {
-		if m := &after.timed[i]; m.Strategy != measurement.UniformEquivalent {
-			m.TimeSeconds *= 2
-		}
-	}
-	for i := range after.repeats {
-		after.repeats[i].TimeSeconds *= 2
-	}
-	for _, of := range costTables {
-		a, b := before.sheet(t, of), after.sheet(t, of)
-		for i, label := range a.Labels() {
-			for _, c := range a.Columns {
-				if c.Of != "" || c.Format == (table.Format{}) { // counts stay
-					continue
-				}
-				want := number(t, a, i, c.Name)
-				switch c.Name {
-				case "uniform_equivalent_time":
-					want = (want+1)/2 - 1
-				case "delta":
-					want += (number(t, a, i, "uniform_equivalent_time")+1)/2 - 1 - number(t, a, i, "uniform_equivalent_time")
-				}
-				near(t, of.Base+" "+label+" "+c.Name, number(t, b, i, c.Name), want)
-			}
-		}
-	}
-}
-
-func TestOtherEquivalentBudgetsAreCounted(t *testing.T) {
-	s := paperStudy(t)
-	otherBudgets(5)(&s)
-	sheet := s.sheet(t, tables.Benefit)
-	for i, label := range sheet.Labels() {
-		if n, expected := number(t, sheet, i, "budgets_differing"), number(t, sheet, i, "budgets_differing_expected"); n != 5 || expected <= 0 || expected > 5 {
-			t.Errorf("%s: %v settings ran another budget, expected %v", label, n, expected)
-		}
-	}
-}
-
 // otherBudgets has the authors execute one rollout a task more at so many settings of
 // each budget.
 func otherBudgets(settings int) func(*study) {
@@ -258,6 +184,19 @@ func TestOtherProfilesHaveCostsOnlyOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestTheSystemsStageHasNoPublishedRuns has its file hold one.
+func TestTheSystemsStageHasNoPublishedRuns(t *testing.T) {
+	s := fleetStudy(t)
+	dir := t.TempDir()
+	s.write(t, dir)
+	put(t, filepath.Join(dir, filepath.FromSlash(measurement.File)), encoded(t, s.timed[:1], nil))
+	set := s.settings(t)
+	_, err := stored.Costs(stored.NewSource(&set, stored.Folder(dir)))
+	if want := "row 1 (aime24__model=qwen2_5_32b at budget 8): the systems stage has no published runs"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(filepath.ToSlash(err.Error()), measurement.File) {
+		t.Errorf("error %v, want one with %q", err, want)
+	}
+}
+
 func TestOnlyTheExperimentsRunsAreShown(t *testing.T) {
 	s := paperStudy(t)
 	s.Budgets = []int32{16, 12}
@@ -268,33 +207,5 @@ func TestOnlyTheExperimentsRunsAreShown(t *testing.T) {
 		if err != nil || len(costs.Runs) != 4*len(s.pairs) || costs.Runs[0].ReferenceBudget != 16 {
 			t.Errorf("%d runs of %d profiles, %v", len(costs.Runs), len(s.pairs), err)
 		}
-	}
-}
-
-func TestBadRunsAreNamed(t *testing.T) {
-	for _, c := range []struct {
-		name, want string
-		change     func(runs []measurement.Measurement) []measurement.Measurement
-	}{
-		{"a published run of the systems stage", "row 1713 (aime24__model=qwen2_5_32b at budget 8): the systems stage has no published runs", func(runs []measurement.Measurement) []measurement.Measurement {
-			return append(runs, paperStudy(t).timed...)
-		}},
-	} {
-		s := fleetStudy(t)
-		dir := t.TempDir()
-		s.write(t, dir)
-		runs := c.change(slices.DeleteFunc(slices.Clone(s.timed), func(m measurement.Measurement) bool { return !executedHere(m) }))
-		runs = slices.Delete(runs, 1712, 1712+96) // in the place of the measured ones
-		put(t, filepath.Join(dir, filepath.FromSlash(measurement.File)), encoded(t, runs, nil))
-		set := s.settings(t)
-		_, err := stored.Costs(stored.NewSource(&set, stored.Folder(dir)))
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(filepath.ToSlash(err.Error()), measurement.File) {
-			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
-		}
-	}
-	s := paperStudy(t)
-	s.timed = slices.DeleteFunc(s.timed, func(m measurement.Measurement) bool { return m.Benchmark == "aime24" && m.ReferenceBudget == 32 })
-	if _, err := stored.Costs(s.source(t)); err == nil || !strings.Contains(err.Error(), "data/measurements.parquet: 101 of the 107 profiles have runs at budget 32") {
-		t.Errorf("profiles without runs: error %v", err)
 	}
 }

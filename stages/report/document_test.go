@@ -75,18 +75,6 @@ func TestTheDocumentOfThePaperIsReadyForPrint(t *testing.T) {
 	}
 }
 
-func TestADocumentOfWhatThereIs(t *testing.T) {
-	f := paperStudy(t).folder(t)
-	dagtest.Select(t, f.stages, f.dir, dag.Selection{Stages: []string{"report"}})
-	text := f.content(t, "report.tex")
-	for _, want := range []string{"has no rows yet. Not all is here: the replay stage has not run.", "of stages that have not run"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the document of a report alone lacks %q", want)
-		}
-	}
-	f.compiled(t)
-}
-
 // hostile is a study whose names are all that TeX takes for something else.
 func hostile(t *testing.T) folder {
 	t.Helper()

@@ -15,8 +15,6 @@ import (
 
 	"speceval/data"
 	"speceval/internal/golden"
-	"speceval/internal/results/agreement"
-	"speceval/internal/results/variance"
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
@@ -191,26 +189,6 @@ func TestEveryCellIsExplained(t *testing.T) {
 	}
 }
 
-// TestChangedInputsAreSaid changes what a table was made of, though no manifest says so.
-func TestChangedInputsAreSaid(t *testing.T) {
-	s := paperStudy(t)
-	f := s.reported(t)
-	s.ratios[3].VarianceRatio += 0.01
-	put(t, filepath.Join(f.dir, filepath.FromSlash(variance.RatiosFile)), encoded(t, s.ratios, nil))
-	e := ask(t, f.explainer(t), "table1", "8", "hbn")
-	want := "replay/ratios is stale: output replay/ratios.parquet is not as recorded"
-	if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, want) {
-		t.Errorf("warnings %q lack %q", got, want)
-	}
-}
-
-func TestCellsAreExplainedBesideThePaper(t *testing.T) {
-	e := ask(t, whole(t).explainer(t), "table1_variance", "b=16", "hbn")
-	if e.Paper == nil || e.Paper.Verdict != agreement.Agrees || *e.Paper.Paper != 0.801 || !strings.Contains(e.Paper.Reason, "3 decimals") {
-		t.Errorf("beside the paper: %+v", e.Paper)
-	}
-}
-
 // TestStoredOfAnotherConfigurationIsSaid changes a value of the configuration
 // that the tables were made with.
 func TestStoredOfAnotherConfigurationIsSaid(t *testing.T) {
@@ -278,21 +256,6 @@ func TestExplanationInText(t *testing.T) {
 	}
 }
 
-func TestExplanationAsJSON(t *testing.T) {
-	e := ask(t, whole(t).explainer(t), "table1", "8", "tuned_en_se")
-	text, err := json.Marshal(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Value *float64
-		Units []struct{ Unit string }
-	}
-	if err := json.Unmarshal(text, &got); err != nil || *got.Value != *e.Value || len(got.Units) != len(e.Units) {
-		t.Errorf("%v\n%s", err, text)
-	}
-}
-
 func TestMeasuredNumbersAreExplained(t *testing.T) {
 	x := liveStudy().reported(t).explainer(t)
 	for _, c := range []struct{ table, row, column string }{
@@ -306,15 +269,5 @@ func TestMeasuredNumbersAreExplained(t *testing.T) {
 		}
 		text, _, _ := strings.Cut(b.String(), "\nStored files")
 		golden.Check(t, fmt.Sprintf("live/explain-%s-%s.txt", c.table, c.column), []byte(text))
-	}
-}
-
-func TestFiguresBeforeTheReplayHasRun(t *testing.T) {
-	f := withCase(t, paperStudy(t)).folder(t)
-	dagtest.Select(t, f.stages, f.dir, dag.Selection{Stages: []string{"report"}})
-	for _, base := range []string{"figure1_pair_distribution", "figure2_case_study"} {
-		if svg := f.content(t, "figures/"+base+".svg"); !strings.Contains(svg, "has not run") {
-			t.Errorf("%s does not say so", base)
-		}
 	}
 }

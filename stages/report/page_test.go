@@ -15,7 +15,6 @@ import (
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/measurement"
 	"speceval/internal/results/variance"
-	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
 	"speceval/stages/report/page"
@@ -283,24 +282,6 @@ func TestSavingsByProfile(t *testing.T) {
 		if n := strings.Count(text, "± is the standard error"); n == 0 || n != strings.Count(text, "± is the standard error "+want) {
 			t.Errorf("not every error is said to be %s", want)
 		}
-	}
-}
-
-func TestThePageOfWhatThereIs(t *testing.T) {
-	f := fleetStudy(t).folder(t)
-	dagtest.Select(t, f.stages, f.dir, dag.Selection{Stages: []string{"report"}})
-	p := f.page(t)
-	for _, want := range []string{"<li>Table 1: the replay stage has not run.</li>", "<li>Profile ratios: the replay stage has not run.</li>", "<li>Figure 1: the replay stage has not run.</li>"} {
-		if !strings.Contains(string(p), want) || strings.Contains(string(p), `id="table1_variance"`) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	times := p.table(t, "table3_time")
-	if rows := times.all(rowOfTable); len(rows) != 4 || !strings.Contains(string(times), "the systems stage has not run") {
-		t.Errorf("table 3 has %d rows, and is %s", len(rows), times)
-	}
-	if warnings := p.all(`<p class="warning">(.*)</p>`); len(warnings) != 2 || !strings.HasPrefix(p.headline(t), "The replay stage has not run") {
-		t.Errorf("warnings %q under %q", warnings, p.headline(t))
 	}
 }
 

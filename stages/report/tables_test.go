@@ -2,15 +2,12 @@ package report_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"speceval/data"
 	"speceval/internal/golden"
-	"speceval/internal/policy"
 	"speceval/internal/servers/flops"
 	"speceval/internal/terminal/table"
 	"speceval/stages/report/model"
@@ -108,79 +105,6 @@ func TestCSVColumnsAreTheContract(t *testing.T) {
 				t.Errorf("%s, of the paper's profiles %v, has the columns %v of the paper's numbers", sheet.Base, s.Published, theirs)
 			}
 		}
-	}
-}
-
-func TestRealLaTeXSetsEveryTable(t *testing.T) {
-	dir := t.TempDir()
-	var paths []string
-	full := fleetStudy(t)
-	swap(policy.EN.Name, 100, 64, 54, 0.0002)(&full)
-	for study, all := range map[string][]*model.Sheet{
-		"full": sheets(t, full), "small": sheets(t, ofThePaper(smallStudy())), "own": sheets(t, smallStudy()), "live": sheets(t, liveStudy()),
-	} {
-		for _, s := range all {
-			path := filepath.Join(dir, study+"_"+s.Base+".tex")
-			var b bytes.Buffer
-			if err := table.LaTeX(&b, s.Print(), "command: c; commit: d; key: e"); err != nil {
-				t.Fatal(err)
-			}
-			put(t, path, b.Bytes())
-			paths = append(paths, path)
-		}
-	}
-	golden.Compile(t, os.Getenv("SPECEVAL_CI") != "", golden.Document(paths))
-}
-
-func TestOnlyTheBestFeasiblePolicyIsBold(t *testing.T) {
-	var b bytes.Buffer
-	if err := table.LaTeX(&b, paperStudy(t).sheet(t, tables.Variance).Print()); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`\textbf{87.2\%}`, `\textbf{80.1\%}`, `\textbf{73.0\%}`, `\textbf{66.4\%}`} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %s in\n%s", want, &b)
-		}
-	}
-	if n := strings.Count(b.String(), `\textbf`); n != 4 {
-		t.Errorf("%d bold cells, want 4", n)
-	}
-}
-
-func TestIBNOfMixedStrengthsIsAnError(t *testing.T) {
-	s := paperStudy(t)
-	other := 0.2
-	for i, r := range s.ratios {
-		if r.Policy == policy.IBN.Name && r.Profile() == adverseProfile {
-			s.ratios[i].Alpha = &other
-		}
-	}
-	for _, d := range slices.Clone(s.designs) {
-		d.Alpha = &other
-		s.designs = append(s.designs, d)
-	}
-	if _, err := tables.Variance.Sheet(s.source(t)); err == nil || !strings.Contains(err.Error(), "more than one selected alpha") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestPublishedArchitecturesPrintAsThePaperDoes(t *testing.T) {
-	s := paperStudy(t)
-	var err error
-	if s.architectures, err = flops.Parse(data.Architectures(), data.ArchitecturesName); err != nil {
-		t.Fatal(err)
-	}
-	cells, err := s.sheet(t, measured.FLOPs).Compare(s.Experiment)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cells {
-		if !c.Verdict.Passes() || c.Note != "" {
-			t.Errorf("%s %s: %s", c.Row, c.Column, c.Verdict)
-		}
-	}
-	if len(cells) != 24 {
-		t.Errorf("%d cells, want 24", len(cells))
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
 	"speceval/stages/report"
+	"speceval/stages/report/model"
 	"speceval/stages/report/stored"
+	"speceval/stages/report/tables"
 	"speceval/stages/report/tables/measured"
 )
 
@@ -181,17 +183,10 @@ func TestTable7IsCountedFromShapes(t *testing.T) {
 	}
 }
 
-func TestNothingIsComparedWithOtherProfilesOrBudgets(t *testing.T) {
+func TestOtherBudgetsAreNotCompared(t *testing.T) {
 	s := paperStudy(t)
-	s.Published = false
-	v := s.verdicts(t)
-	if !v.Cells.Passed() || len(v.Cells) != 0 || !strings.Contains(v.Summary(), "no verdict") {
-		t.Errorf("other profiles: %d cells, %s", len(v.Cells), v.Summary())
-	}
-
-	s = paperStudy(t)
 	s.Budgets = []int32{8, 128}
-	v = s.verdicts(t)
+	v := s.verdicts(t)
 	if !v.Cells.Passed() || !strings.Contains(v.Skipped, "[16 32 64]") {
 		t.Errorf("other budgets: %s; %s", v.Summary(), v.Skipped)
 	}
@@ -199,25 +194,6 @@ func TestNothingIsComparedWithOtherProfilesOrBudgets(t *testing.T) {
 		if strings.Contains(c.Row, "b=16") {
 			t.Errorf("a verdict at b = 16: %+v", c)
 		}
-	}
-}
-
-func TestFilesOfDifferentRunsAreAnError(t *testing.T) {
-	s := paperStudy(t)
-	m := int32(3)
-	for i := range s.ratios {
-		if s.ratios[i].Policy == policy.HBN.Name && s.ratios[i].Budget == 8 {
-			s.ratios[i].M = &m
-		}
-	}
-	if _, err := report.Verify(s.source(t)); err == nil || !strings.Contains(err.Error(), "run the replay stage again") {
-		t.Errorf("error %v", err)
-	}
-
-	s = paperStudy(t)
-	s.ratios = s.ratios[:len(s.ratios)-1]
-	if _, err := report.Verify(s.source(t)); err == nil || !strings.Contains(err.Error(), "covers 106 profiles") {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -258,6 +234,66 @@ func TestVerdictsPrint(t *testing.T) {
 	}
 	if got.Passed || !got.Published || got.Agree != got.Total-2 || got.Total != v.Cells.Deciding().Judged() || len(got.Cells) != paperCells+130 {
 		t.Errorf("JSON says passed %v, published %v, %d of %d agree, %d cells", got.Passed, got.Published, got.Agree, got.Total, len(got.Cells))
+	}
+}
+
+// TestResultsThatDoNotFitAreErrors has files of different runs, or of other profiles.
+func TestResultsThatDoNotFitAreErrors(t *testing.T) {
+	const profile = "aime24__model=qwen2_5_32b"
+	ratios := func(change func(r *variance.Ratio)) func(*study) {
+		return func(s *study) { each(s.ratios, change) }
+	}
+	another := 0.2
+	for _, c := range []struct {
+		name   string
+		of     *model.Table // nil: verify reads them
+		want   string
+		change func(*study)
+	}{
+		{"another schedule", nil, "run the replay stage again", ratios(func(r *variance.Ratio) {
+			if r.Policy == policy.HBN.Name && r.Budget == 8 {
+				r.M = new(int32)
+			}
+		})},
+		{"a ratio too few", nil, "covers 106 profiles", func(s *study) { s.ratios = s.ratios[:len(s.ratios)-1] }},
+		{"a difference too few", tables.Paired, "oracle has 106 differences to HBN at budget 8, but 107 ratios; run the replay stage again", func(s *study) { s.differences = madeDifferences(s.ratios)[1:] }},
+		{"IBN of mixed strengths", tables.Variance, "more than one selected alpha", do(ratios(func(r *variance.Ratio) {
+			if r.Policy == policy.IBN.Name && r.Profile() == adverseProfile {
+				r.Alpha = &another
+			}
+		}), func(s *study) {
+			for _, d := range slices.Clone(s.designs) {
+				d.Alpha = &another
+				s.designs = append(s.designs, d)
+			}
+		})},
+		{"runs without a ratio", tables.Benefit, profile + " of 30 tasks at budget 16 is among the published runs, but replay/ratios.parquet has no HBN ratio", func(s *study) {
+			s.ratios = slices.DeleteFunc(s.ratios, func(r variance.Ratio) bool { return r.Profile() == profile && r.Budget == 16 })
+		}},
+		{"another profile of that name", tables.Benefit, "run the replay stage on the same profiles", ratios(func(r *variance.Ratio) {
+			if r.Profile() == profile {
+				r.NTasks = 31
+			}
+		})},
+		{"no repeats", tables.Benefit, "no repeat has the 107 simulated settings at budget 8", func(s *study) { s.repeats = nil }},
+		{"repeats of fewer profiles", tables.Benefit, "no repeat has the 107 simulated settings at budget 8", func(s *study) {
+			s.repeats = slices.DeleteFunc(s.repeats, func(r measurement.Repeat) bool { return r.Benchmark == "aime24" })
+		}},
+		{"profiles without runs", tables.Time, "data/measurements.parquet: 101 of the 107 profiles have runs at budget 32", func(s *study) {
+			s.timed = slices.DeleteFunc(s.timed, func(m measurement.Measurement) bool { return m.Benchmark == "aime24" && m.ReferenceBudget == 32 })
+		}},
+	} {
+		s := fleetStudy(t)
+		c.change(&s)
+		var err error
+		if src := s.source(t); c.of == nil {
+			_, err = report.Verify(src)
+		} else {
+			_, err = c.of.Sheet(src)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
 	}
 }
 

@@ -15,28 +15,6 @@ func blank(of *model.Table) (*model.Sheet, error) {
 	return of.Sheet(stored.NewSource(&stored.Settings{Architectures: data.Architectures()}, func(file string) (string, error) { return "", &dag.AbsentError{Output: file} }))
 }
 
-// TestTablesHaveTheirColumnsWithoutRows: a table whose stages have not run is stored with its header.
-func TestTablesHaveTheirColumnsWithoutRows(t *testing.T) {
-	for _, of := range All {
-		s, err := blank(of)
-		if err != nil {
-			t.Errorf("%s: %v", of.Base, err)
-			continue
-		}
-		if s.Rows != 0 && of.Reads.Units != nil || len(model.Keys(s.Columns)) == 0 {
-			t.Errorf("%s has %d rows, and the keys %v", of.Base, s.Rows, model.Keys(s.Columns))
-		}
-		for _, c := range s.Columns {
-			if c.Name != "" && c.Words == "" {
-				t.Errorf("%s: %s has no words", of.Base, c.Name)
-			}
-			if c.Of != "" && s.Column(c.Of) == nil {
-				t.Errorf("%s: %s is of %q, which is no column", of.Base, c.Name, c.Of)
-			}
-		}
-	}
-}
-
 // Sizes is how many profiles HBN was replayed on, by budget.
 var Sizes = &model.Table{
 	Base: "sizes", Label: "tab:sizes",
