@@ -11,12 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"speceval/internal/benchmark/sampler"
 	"speceval/internal/servers/pool"
 	"speceval/internal/servers/vllm"
-	"speceval/internal/store/journal"
 	"speceval/internal/store/rollout"
 	"speceval/internal/store/rowfile"
 	"speceval/pipeline/dag"
@@ -32,7 +30,7 @@ func TestEveryRolloutIsAskedForOnce(t *testing.T) {
 	rows := l.wantWhole()
 	want := rollout.Rollout{
 		Benchmark: "quiz", Model: "m", TaskIndex: 1, TaskID: "t1", Rollout: 0, Seed: rows[3000].Seed,
-		PromptTokens: 3, CompletionTokens: 5, ReasoningTokens: new(int32), FinishReason: "stop", Text: "answer to question 1", Server: "http://a:1",
+		PromptTokens: 3, CompletionTokens: 5, ReasoningTokens: new(int32), FinishReason: "stop", Text: "answer to question 1", Server: "http://a:1", LatencySeconds: 1.5,
 	}
 	if !reflect.DeepEqual(rows[3000], want) {
 		t.Errorf("row %+v, want %+v", rows[3000], want)
@@ -129,61 +127,42 @@ func TestStoppedRunsGoOn(t *testing.T) {
 	}
 }
 
-func TestADrainEndsWithWhatIsUnderWay(t *testing.T) {
-	l := newLab(t, 2, 1000)
-	l.drain = make(chan struct{})
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n == 100 {
-			close(l.drain)
+// TestADrainEndsTheUnit ends with what is under way, waits for a place, and the wait for
+// servers. A second run asks for the rest.
+func TestADrainEndsTheUnit(t *testing.T) {
+	for _, wait := range []string{"", "place", "servers"} {
+		l := newLab(t, 2, 1000)
+		drain := make(chan struct{})
+		l.drain = drain
+		l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
+			if n == 100 {
+				close(drain)
+			}
+			if n >= 100 && wait == "place" {
+				return vllm.Completion{}, fmt.Errorf("given up: %w", vllm.ErrStopped)
+			}
+			return echo(n, r)
 		}
-		return echo(n, r)
-	}
-	n, err := l.try(false)
-	var run *dag.Error
-	if !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 || n < 100 || n > 1000 {
-		t.Fatalf("after %d requests: %v", n, err)
-	}
-	l.drain, l.answer = nil, echo
-	if rest := l.run(); rest != 2000-n {
-		t.Errorf("%d requests after %d, want the rest of 2000", rest, n)
-	}
-	l.wantWhole()
-}
-
-func TestADrainEndsTheWaitForServers(t *testing.T) {
-	l := newLab(t, 2, 10)
-	l.drain = make(chan struct{})
-	l.settings.Servers = func(_ context.Context, _ string, drain <-chan struct{}) (generate.Servers, error) {
-		close(l.drain)
-		<-drain
-		return nil, context.Canceled
-	}
-	var run *dag.Error
-	if _, err := l.try(false); !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestADrainEndsWaitsForAPlace(t *testing.T) {
-	l := newLab(t, 2, 50)
-	drain := make(chan struct{})
-	l.drain = drain
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n == 20 {
-			close(drain)
+		if wait == "servers" {
+			l.settings.Servers = func(_ context.Context, _ string, drain <-chan struct{}) (generate.Servers, error) {
+				close(l.drain)
+				<-drain
+				return nil, context.Canceled
+			}
 		}
-		if n >= 20 {
-			return vllm.Completion{}, fmt.Errorf("given up: %w", vllm.ErrStopped)
+		n, err := l.try(false)
+		var run *dag.Error
+		if !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 || n > 1000 {
+			t.Fatalf("%s: after %d requests: %v", wait, n, err)
 		}
-		return echo(n, r)
-	}
-	var run *dag.Error
-	if _, err := l.try(false); !errors.As(err, &run) || !run.Interrupted || len(run.Failures) > 0 {
-		t.Errorf("error %v", err)
-	}
-	l.drain, l.answer = nil, echo
-	if n := l.run(); n != 81 {
-		t.Errorf("%d requests, want the rest", n)
+		if wait == "place" {
+			n = 99 // the others had no place
+		}
+		l.drain, l.answer, l.settings.Servers = nil, echo, l.servers
+		if rest := l.run(); rest != 2000-n {
+			t.Errorf("%s: %d requests after %d, want the rest of 2000", wait, rest, n)
+		}
+		l.wantWhole()
 	}
 }
 
@@ -433,21 +412,6 @@ func TestManyFailuresAmongSuccessesEndNothing(t *testing.T) {
 	l.wantWhole()
 }
 
-func TestOtherSettingsMoveTheOldRolloutsAside(t *testing.T) {
-	l := newLab(t, 3, 3000)
-	l.run()
-	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
-	l.settings.Rollouts = 5
-	if n := l.run(); n != 15 {
-		t.Errorf("%d requests", n)
-	}
-	l.wantWhole()
-	old, err := filepath.Glob(l.file("superseded/generate/benchmark=quiz/model=m/part-*.parquet"))
-	if err != nil || len(old) != 2 {
-		t.Errorf("kept %v, %v", old, err)
-	}
-}
-
 func TestSettingsThatComeBackFindTheirRollouts(t *testing.T) {
 	l := newLab(t, 3, 3000)
 	set := func(temperature string) {
@@ -518,31 +482,6 @@ func TestAForcedRunOfManyPartsKeepsNoOldOnes(t *testing.T) {
 			t.Fatalf("%s is an old one", r.ID())
 		}
 	}
-}
-
-func TestAForcedRunSamplesAgain(t *testing.T) {
-	l := newLab(t, 2, 50)
-	l.run()
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n == 30 {
-			return vllm.Completion{}, errOutage
-		}
-		return echo(n, r)
-	}
-	if n, err := l.try(true); err == nil || n < 30 {
-		t.Fatalf("%d requests, %v", n, err)
-	}
-	before := 0
-	for _, path := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/part-*.journal"))) {
-		for range journal.Records[rollout.Rollout](path) {
-			before++
-		}
-	}
-	l.answer = echo
-	if n, err := l.try(true); err != nil || n != 100-before {
-		t.Errorf("%d requests after %d were stored: the second forced run goes on with the first (%v)", n, before, err)
-	}
-	l.wantWhole()
 }
 
 func must[T any](v T, err error) T {
@@ -629,19 +568,5 @@ func TestPlansSayWhatAUnitTakes(t *testing.T) {
 	units := generate.Stage(l.settings).Units
 	if len(units) != 1 || len(units[0].Expect) != 1 || units[0].Expect[0] != (dag.Quantity{Name: "requests of quiz", Amount: 60}) {
 		t.Errorf("units %+v", units)
-	}
-}
-
-func TestLatencyIsFromSendingToTheEnd(t *testing.T) {
-	l := newLab(t, 1, 1)
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		c, err := echo(n, r)
-		c.Sent = time.Unix(100, 0)
-		c.Finished = c.Sent.Add(1500 * time.Millisecond)
-		return c, err
-	}
-	l.run()
-	if got := l.rows()[0].LatencySeconds; got != 1.5 {
-		t.Errorf("latency %g s", got)
 	}
 }

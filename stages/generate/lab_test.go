@@ -59,6 +59,7 @@ func echo(_ int, r vllm.Request) (vllm.Completion, error) {
 	return vllm.Completion{
 		Text: "answer to " + r.Messages[len(r.Messages)-1].Content, Finish: "stop",
 		Usage: vllm.Usage{Prompt: 3, Completion: 5, Reasoning: -1},
+		Sent:  time.Unix(100, 0), Finished: time.Unix(101, 500_000_000),
 	}, nil
 }
 

@@ -109,12 +109,3 @@ func equalBenchmarks(t *testing.T, rows []variance.Suite) {
 		t.Errorf("equal rollouts of every benchmark leave %.4f ± %.4f, the closed form says %.4f", square, se, rows[0].SuiteRatio)
 	}
 }
-
-// TestOneBenchmarkIsNoSuite has no units of suites where every model has one benchmark.
-func TestOneBenchmarkIsNoSuite(t *testing.T) {
-	for _, u := range stage(t, small(), profiles()).Units {
-		if u.ID == "suite" {
-			t.Errorf("unit %s", u.ID)
-		}
-	}
-}

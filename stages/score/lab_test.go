@@ -33,7 +33,6 @@ type lab struct {
 	rollouts []rollout.Rollout
 	parts    [2]string // provenance of each file of rollouts
 	drain    chan struct{}
-	force    bool // the stage runs again though fresh
 
 	mu     sync.Mutex
 	asked  int
@@ -145,16 +144,12 @@ func sequence(all []rollout.Rollout) iter.Seq2[*rollout.Rollout, error] {
 	}
 }
 
-// attempt runs what is stale, or the stage anyway if it is forced.
+// attempt runs what is stale.
 func (l *lab) attempt() error { return l.attemptUnder(l.t.Context()) }
 
 func (l *lab) attemptUnder(ctx context.Context) error {
 	l.t.Helper()
-	selection := dag.Selection{}
-	if l.force {
-		selection = dag.Selection{Stages: []string{"score"}, Force: true}
-	}
-	plan := dagtest.Plan(l.t, l.stages(), l.dir, selection)
+	plan := dagtest.Plan(l.t, l.stages(), l.dir, dag.Selection{})
 	runner := dag.Runner{Executor: dagtest.Serial{}, Now: func() time.Time { return time.Unix(0, 0) }}
 	err := runner.Run(ctx, l.drain, plan)
 	if l.leases != 0 {

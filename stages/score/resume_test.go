@@ -98,45 +98,34 @@ func TestAJudgeThatAnswersNonsense(t *testing.T) {
 	}
 }
 
-func TestAnEndThatIsWantedKeepsVerdicts(t *testing.T) {
-	l := newLab(t)
-	l.more(60)
-	answer := l.judge
-	l.judge = func(n int, question string) (string, error) {
-		if n == 10 {
-			close(l.drain)
+// TestAnInterruptKeepsVerdicts ends in the middle of many questions, after those that are
+// under way and at once.
+func TestAnInterruptKeepsVerdicts(t *testing.T) {
+	for _, atOnce := range []bool{false, true} {
+		l := newLab(t)
+		l.more(500)
+		answer := l.judge
+		ctx, cancel := context.WithCancel(t.Context())
+		l.judge = func(n int, question string) (string, error) {
+			if n == 10 && atOnce {
+				cancel()
+			} else if n == 10 {
+				close(l.drain)
+			}
+			return answer(n, question)
 		}
-		return answer(n, question)
-	}
-	if err := l.attempt(); err == nil || !strings.Contains(err.Error(), "interrupted") {
-		t.Fatalf("error %v, want an interruption", err)
-	}
-	before := l.asked
-	l.drain, l.judge = make(chan struct{}), answer
-	l.succeed()
-	if before >= 60 || l.asked != 60 {
-		t.Errorf("the judge was asked %d times before the end and %d in all, want 60 in all", before, l.asked)
-	}
-}
-
-// TestACancelledRunLeavesNothing ends in the middle of many questions.
-func TestACancelledRunLeavesNothing(t *testing.T) {
-	l := newLab(t)
-	l.more(500)
-	answer := l.judge
-	ctx, cancel := context.WithCancel(t.Context())
-	l.judge = func(n int, question string) (string, error) {
-		if n == 10 {
-			cancel()
+		if err := l.attemptUnder(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") {
+			t.Fatalf("error %v, want an interruption", err)
 		}
-		return answer(n, question)
+		if left, _ := filepath.Glob(filepath.Join(l.dir, "score", "*", "*", "*")); len(left) != 0 {
+			t.Errorf("%v are left", left)
+		}
+		before := l.asked
+		l.drain, l.judge = make(chan struct{}), answer
+		l.succeed()
+		if before >= 500 || !atOnce && l.asked != 500 {
+			t.Errorf("the judge was asked %d times before the end and %d in all, want 500 in all", before, l.asked)
+		}
+		cancel()
 	}
-	if err := l.attemptUnder(ctx); err == nil || !strings.Contains(err.Error(), "interrupted") {
-		t.Fatalf("error %v, want an interruption", err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(l.dir, "score", "*", "*", "*")); len(left) != 0 {
-		t.Errorf("%v are left", left)
-	}
-	l.judge = answer
-	l.succeed()
 }

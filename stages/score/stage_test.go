@@ -258,18 +258,6 @@ func TestADegenerateProfileIsNoted(t *testing.T) {
 	}
 }
 
-// TestTheSameRulesAgain are run though fresh: nothing is superseded.
-func TestTheSameRulesAgain(t *testing.T) {
-	l := newLab(t)
-	l.succeed()
-	before := l.asked
-	l.force = true
-	l.succeed()
-	if found, _ := filepath.Glob(filepath.Join(l.dir, "superseded", "*", "*", "*", "*")); len(found) != 0 || l.asked != 2*before {
-		t.Errorf("%v superseded; asked %d times, then %d", found, before, l.asked)
-	}
-}
-
 // TestVerdictsDependOnTheConfigurationOfTheirNeeds changes that of a need that
 // scoring the benchmark has, and of one that it does not.
 func TestVerdictsDependOnTheConfigurationOfTheirNeeds(t *testing.T) {

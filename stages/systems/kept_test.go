@@ -58,7 +58,9 @@ func TestAVoidRunAloneIsMadeAgain(t *testing.T) {
 			h := newHall(t, 0)
 			h.at(20, func(s *server, w http.ResponseWriter) bool { return test.disturb(t, s, w) })
 			h.fail("1 of 4 runs are void", test.want)
-			h.counts()
+			if _, warmUps := h.counts(); warmUps != 2*2*window*replicas { // what voided it may have left replicas cold
+				t.Errorf("%d warm-ups, want two windows of each replica before the void run and two after", warmUps)
+			}
 			voids := h.scratch("void.txt")
 			if kept := h.scratch("*.run.parquet"); len(kept) != 3 || len(voids) != 1 {
 				t.Fatalf("%d runs were kept and %d files list void ones, want 3 and 1", len(kept), len(voids))
@@ -83,16 +85,6 @@ func TestAVoidRunAloneIsMadeAgain(t *testing.T) {
 				t.Errorf("left in the scratch folder: %q", left)
 			}
 		})
-	}
-}
-
-// TestWarmAgainAfterAVoidRun: what voided a run may have left replicas cold.
-func TestWarmAgainAfterAVoidRun(t *testing.T) {
-	h := newHall(t, 0)
-	h.at(20, func(s *server, _ http.ResponseWriter) bool { s.Crash(); return false })
-	h.fail("1 of 4 runs are void")
-	if _, warmUps := h.counts(); warmUps != 2*2*window*replicas {
-		t.Errorf("%d warm-ups, want two windows of each replica before the void run and two after", warmUps)
 	}
 }
 

@@ -48,13 +48,12 @@ func TestTimedPoliciesHaveTheirUniforms(t *testing.T) {
 			t.Errorf("%d of %s, want %d", n, key, want[key])
 		}
 	}
-	repeats := read[measurement.Repeat](t, l.dir, measurement.RepeatsFile)
 	all, err := measurement.BenefitGroups(rows, measurement.Uniform, measurement.HBNAsync, measurement.UniformEquivalent)
 	groups := all[policy.Staged.Key()]
 	if err != nil || len(groups) != 2 || len(groups[0].Suites) != 2 || len(groups[0].Settings) != 2 {
 		t.Fatalf("groups %+v, %v", groups, err)
 	}
-	for _, r := range repeats {
+	for _, r := range read[measurement.Repeat](t, l.dir, measurement.RepeatsFile) {
 		if r.Strategy == measurement.Uniform && r.ReferenceBudget == 4 && r.Repeat < 2 {
 			if got := groups[0].Suites[r.Repeat][slices.IndexFunc(groups[0].Settings, func(s measurement.Setting) bool { return s.Uniform().Profile() == r.Profile() })].Uniform(); *got != r.Measurement {
 				t.Errorf("Uniform's run is %+v, want that of %s: %+v", got, measurement.RepeatsFile, r.Measurement)
