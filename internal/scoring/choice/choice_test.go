@@ -329,34 +329,3 @@ func TestHugeResponses(t *testing.T) {
 		read(t, 26, []string{"A", "a a a a", "answer"}, `\boxed{`+strings.NewReplacer("{", "(", "}", ")").Replace(text)+`}`, false)
 	}
 }
-
-// thought is 4 kB of prose, in lines, that speaks of answers, options and
-// choices twelve times in all.
-var thought = strings.Repeat("Substituting this back, most of the terms cancel, and the option of a larger mass is left.\n"+
-	"Checking the smallest case by hand gives the same value, which is reassuring; the choice of units does not count.\n"+
-	"A plane wave has no such answer, and I have to be careful with the sign here: the second term would vanish.\n"+
-	strings.Repeat("Suppose the opposite; then two of the terms would have to be equal, and their sum would grow with time.\n", 7), 4)
-
-// responses are of 4 kB, about 1000 tokens, with what decides at the end.
-var responses = map[string]string{
-	"box":    thought + "\n\nSo the answer is \\boxed{C}.",
-	"phrase": thought + "\n\nSo the correct answer is **C**.",
-	"line":   thought + "\n\n(C)",
-	"text":   thought + "\n\nSo the correct answer is green.",
-	"none":   thought + "\n\nI cannot tell.",
-}
-
-func BenchmarkScore(b *testing.B) {
-	scorer4 := choice.New("C", 4, []string{"red", "blue", "green", "yellow"})
-	for _, kind := range []string{"box", "phrase", "line", "text", "none"} {
-		r := scoring.Response{Text: responses[kind]}
-		b.Run(kind, func(b *testing.B) {
-			b.SetBytes(int64(len(r.Text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				_, _ = scorer4.Score(b.Context(), r)
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "responses/s")
-		})
-	}
-}

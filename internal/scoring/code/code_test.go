@@ -168,27 +168,6 @@ func TestNoSandboxNoRun(t *testing.T) {
 	}
 }
 
-// BenchmarkScore scores right programs with one test and with twenty.
-func BenchmarkScore(b *testing.B) {
-	r := runner(b)
-	for name, n := range map[string]int{"1 test": 1, "20 tests": 20} {
-		var pairs []string
-		for range n {
-			pairs = append(pairs, "1 2\n", "3\n")
-		}
-		b.Run(name, func(b *testing.B) {
-			s := of(false, r, stdin(pairs...))
-			b.RunParallel(func(p *testing.PB) {
-				for p.Next() {
-					if v, err := s.Score(b.Context(), fenced("from collections import deque\nprint(sum(map(int, input().split())))")); err != nil || !v.Correct() {
-						b.Fatalf("%+v, %v", v, err)
-					}
-				}
-			})
-		})
-	}
-}
-
 // Tests are loaded when a program is run, not before, and stay for the next one.
 func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 	loads := 0

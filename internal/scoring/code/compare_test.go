@@ -139,14 +139,3 @@ func FuzzCompare(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkSameOutput compares a large output that is right but for its form.
-func BenchmarkSameOutput(b *testing.B) {
-	got, want := strings.Repeat("12 3.50\n", 1<<15), strings.Repeat("12 3.5\n", 1<<15)
-	b.SetBytes(int64(len(got)))
-	for b.Loop() {
-		if !code.SameOutput(got, want) {
-			b.Fatal("they are the same")
-		}
-	}
-}

@@ -68,15 +68,6 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-// BenchmarkExtract reads a response that is all fences.
-func BenchmarkExtract(b *testing.B) {
-	text := strings.Repeat("```python\nprint(1)\n", 1<<12)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		code.Extract(text)
-	}
-}
-
 // A graded scorer runs every test, whatever ended the ones before it.
 func TestGradedIsTheShareOfTests(t *testing.T) {
 	r := runner(t)

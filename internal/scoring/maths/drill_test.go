@@ -39,25 +39,18 @@ func TestDrill(t *testing.T) {
 	if *number < len(of) {
 		t.Fatalf("-pairs %d: want %d or more, one of each kind", *number, len(of))
 	}
-	var j *judge
-	if !*ours {
-		j = &judge{python: mathVerify(), patience: time.Minute}
-		if err := j.start(ctx); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { j.stop() }()
-	}
 	all := pairs(seed.Root(*rootSeed), of, *number)
 	fmt.Printf("%d pairs of %d kinds, seed %d\n", len(all), len(of), *rootSeed)
-	if j != nil {
-		fmt.Printf("compared with %s\n", j.versions)
+	var theirs []answer
+	if !*ours {
+		var versions string
+		if theirs, versions, err = answers(ctx, all); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("compared with %s\n", versions)
 	}
-	judged, err := judgements(ctx, all, j)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := newReport(judged)
-	r.print(os.Stdout, *show, j != nil)
+	r := newReport(judgements(all, theirs))
+	r.print(os.Stdout, *show, theirs != nil)
 	if err := r.fault(); err != nil {
 		t.Error(err)
 	}

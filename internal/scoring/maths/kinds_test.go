@@ -88,13 +88,21 @@ func TestHostile(t *testing.T) {
 		strings.Repeat(`\{1,2\}\cup`, 300) + `\{3\}`, strings.Repeat(`(1,2)\cup`, 300) + `(3,4)`, strings.Repeat("f(", 1500), strings.Repeat(`\frac`, 1000), strings.Repeat(`\text{`, 900),
 		strings.Repeat("1/", 600) + "3", strings.Repeat("-", 3000) + "1", strings.Repeat("a_", 2000), strings.Repeat(`\begin{pmatrix}`, 300),
 		`\boxed{` + strings.Repeat("{", 4000) + strings.Repeat("}", 4000) + "}",
-		megabyte("{"), megabyte("}"), megabyte("("), megabyte("$"), megabyte(`\boxed{`), megabyte(`\boxed{1}`), megabyte("\\boxed{1}\n"), megabyte("answer is "), megabyte("1"), megabyte("1,"), megabyte(`\[`), megabyte("\\"), megabyte("\x00"), megabyte("\xff"),
-		"the answer is " + megabyte(`\frac{`), `\boxed{` + megabyte("x+") + "}", `\boxed{` + megabyte("{}") + "}", megabyte("the answer is $"), megabyte(`\(\)`), megabyte("word "), megabyte(`not \boxed{7} `),
+		"the answer is " + megabyte(`\frac{`), megabyte("\\boxed{1}\n"), megabyte("answer is "), megabyte("the answer is $"), megabyte("word "), megabyte(`not \boxed{7} `), megabyte(`\(\)`),
+	}
+	for _, piece := range []string{
+		"{", "}", "(", `\left(`, `\frac`, `\frac{`, `\sqrt{`, `\sqrt[`, "^", "_", "9^", "9!", "!", "-", "+1", "*9", ",", "1,", "=", "<", "1<", "{}", "x+", "1", "\\",
+		`\boxed{`, `\boxed{}`, `\boxed{1}`, "$", "$$", `\(`, `\[`, `\text{`, `\begin{pmatrix}`, "&", `\\`, `\pm 1`, "|", "x", "x^9(", `\{`, `\cup`, "9", ".", "%", "\xff", "\x00", "é",
+	} {
+		many := strings.Repeat(piece, 1<<17/len(piece))
+		texts = append(texts, many, `\boxed{`+many+"}")
 	}
 	for _, text := range texts {
-		check("5", text)
+		if check("5", text).Correct() {
+			t.Errorf("%.20q… is 5", text)
+		}
 		check(text, `x^2+1`)
-		if len(text) > 1<<18 {
+		if len(text) > 1<<16 {
 			continue
 		}
 		for _, gold := range []string{`\{1,2,3\}`, `(1,x)`, `x>5`} {

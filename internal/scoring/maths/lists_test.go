@@ -291,21 +291,6 @@ func TestLinesOfResponses(t *testing.T) {
 	}
 }
 
-func TestCutResponses(t *testing.T) {
-	for text, right := range map[string]bool{
-		`The answer is 7`:            false,
-		`7`:                          false,
-		`\boxed{7} is what we get, `: true,
-		`\boxed{7`:                   false,
-		``:                           false,
-	} {
-		v, err := maths.New("7").Score(context.Background(), scoring.Response{Text: text, Cut: true})
-		if err != nil || v.Correct() != right {
-			t.Errorf("%q: %+v, %v", text, v, err)
-		}
-	}
-}
-
 // TestRules has a pair or two for each of the rules, right and wrong.
 func TestRules(t *testing.T) {
 	for rule, pairs := range map[string][]struct {

@@ -2,15 +2,14 @@ package maths_test
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,109 +29,63 @@ type answer struct {
 	Read  string
 }
 
-// judge is a Python process with Math-Verify.
-type judge struct {
-	python   string
-	patience time.Duration // for one pair: its own limits do not reach into long computations with big numbers
-	versions string        // of what it runs, once it is started
-	stop     func()
-	stdin    io.WriteCloser
-	lines    chan []byte
+// answers are the verdicts of Math-Verify on pairs, and the versions of what made them. A
+// process that ends, or says nothing for a minute, is started again behind its pair, which
+// counts as not equal: limits of its own do not reach into long computations with big numbers.
+func answers(ctx context.Context, all []pair) (said []answer, versions string, err error) {
+	for len(said) < len(all) {
+		var more []answer
+		if more, versions, err = process(ctx, all[len(said):]); ctx.Err() != nil {
+			return nil, "", context.Cause(ctx)
+		} else if err != nil {
+			return nil, "", fmt.Errorf("name a Python that has math-verify %s in SPECEVAL_PYTHON: %w", pinned, err)
+		}
+		if said = append(said, more...); len(said) < len(all) {
+			said = append(said, answer{Read: "no answer"})
+		}
+	}
+	return said, versions, nil
 }
 
-// start starts the process, and reads its versions.
-func (j *judge) start(ctx context.Context) (err error) {
+// process are the verdicts of one process, up to its end.
+func process(ctx context.Context, pairs []pair) (said []answer, versions string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var questions bytes.Buffer
+	for _, p := range pairs {
+		line, _ := json.Marshal(map[string]string{"gold": mathematics(p.gold), "prediction": p.shown()}) // cannot fail
+		questions.Write(append(line, '\n'))
+	}
 	var stderr strings.Builder
-	defer func() {
-		if err != nil {
-			cancel()
-			err = fmt.Errorf("name a Python that has math-verify %s in SPECEVAL_PYTHON: %w\n%s", pinned, err, strings.TrimSpace(stderr.String()))
-		}
-	}()
-	command := exec.CommandContext(ctx, j.python, "-c", script)
-	command.WaitDelay = time.Second // for its children, if there are any
-	command.Stderr = &stderr
-	if j.stdin, err = command.StdinPipe(); err != nil {
-		return err
-	}
+	command := exec.CommandContext(ctx, mathVerify(), "-c", script)
+	command.Stdin, command.Stderr, command.WaitDelay = &questions, &stderr, time.Second
 	stdout, err := command.StdoutPipe()
+	if err == nil {
+		err = command.Start()
+	}
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	if err := command.Start(); err != nil {
-		return err
-	}
-	lines := make(chan []byte)
-	go func() {
-		defer close(lines)
-		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
-			lines <- slices.Clone(scanner.Bytes())
+	silence := time.AfterFunc(time.Minute, func() { cancel(); stdout.Close() })
+	defer silence.Stop()
+	for lines := bufio.NewScanner(stdout); lines.Scan(); silence.Reset(time.Minute) {
+		if versions == "" {
+			versions = lines.Text()
+			continue
 		}
-	}()
-	j.lines = lines
-	j.stop = func() {
-		cancel()
-		stdout.Close()
-		for range lines { // until the reader ends
+		var a answer
+		if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
+			return nil, "", err
 		}
-		command.Wait() // it was killed
+		said = append(said, a)
 	}
-	first, err := j.line(ctx)
+	cancel()
+	_ = command.Wait() // it has ended, or was killed
 	var found map[string]string
-	if err == nil {
-		err = json.Unmarshal(first, &found)
+	if err := json.Unmarshal([]byte(versions), &found); err != nil || found["math-verify"] != pinned {
+		return nil, "", fmt.Errorf("%s has %q: %v\n%s", mathVerify(), versions, err, stderr.String())
 	}
-	if got := found["math-verify"]; err == nil && got != pinned {
-		err = fmt.Errorf("%s has math-verify %s, want %s", j.python, got, pinned)
-	}
-	if err != nil {
-		j.stop()
-		return err
-	}
-	j.versions = string(first)
-	return nil
-}
-
-// line is the next line of the process.
-func (j *judge) line(ctx context.Context) ([]byte, error) {
-	limit := time.NewTimer(j.patience)
-	defer limit.Stop()
-	select {
-	case line, more := <-j.lines:
-		if !more {
-			return nil, io.ErrUnexpectedEOF
-		}
-		return line, nil
-	case <-limit.C:
-		return nil, fmt.Errorf("no answer in %v", j.patience)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// says asks for a verdict. A process that does not answer, or ends, is started
-// again; what it was asked then counts as not equal.
-func (j *judge) says(ctx context.Context, p pair) (answer, error) {
-	question, err := json.Marshal(map[string]string{"gold": mathematics(p.gold), "prediction": p.shown()})
-	if err != nil {
-		return answer{}, err
-	}
-	var verdict answer
-	_, err = j.stdin.Write(append(question, '\n'))
-	var line []byte
-	if err == nil {
-		line, err = j.line(ctx)
-	}
-	if ctx.Err() != nil {
-		return answer{}, context.Cause(ctx)
-	}
-	if err != nil {
-		verdict.Read = err.Error()
-		j.stop()
-		return verdict, j.start(ctx)
-	}
-	return verdict, json.Unmarshal(line, &verdict)
+	return said, versions, nil
 }
 
 // shown is the prediction as Math-Verify wants it.
@@ -166,22 +119,19 @@ func TestMathVerify(t *testing.T) {
 		}
 		t.Skipf("%s has no math-verify; name a Python that has in SPECEVAL_PYTHON", mathVerify())
 	}
-	j := &judge{python: mathVerify(), patience: time.Minute}
-	if err := j.start(t.Context()); err != nil {
+	want := []bool{true, false, true, false}
+	got, _, err := answers(t.Context(), []pair{
+		{gold: `\frac{1}{2}`, prediction: `0.5`},
+		{gold: `$\frac{1}{2}$`, prediction: `The answer is $\boxed{2}$.`, prose: true},
+		{gold: `\{1, 2\}`, prediction: `\{2, 1\}`},
+		{gold: `1`, prediction: "\\boxed{\\frac{1}{"},
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { j.stop() }()
-	for _, test := range []struct {
-		pair pair
-		want bool
-	}{
-		{pair{gold: `\frac{1}{2}`, prediction: `0.5`}, true},
-		{pair{gold: `$\frac{1}{2}$`, prediction: `The answer is $\boxed{2}$.`, prose: true}, false},
-		{pair{gold: `\{1, 2\}`, prediction: `\{2, 1\}`}, true},
-		{pair{gold: `1`, prediction: "\\boxed{\\frac{1}{"}, false},
-	} {
-		if got, err := j.says(t.Context(), test.pair); err != nil || got.Equal != test.want {
-			t.Errorf("%+v: %+v, %v", test.pair, got, err)
+	for i, equal := range want {
+		if got[i].Equal != equal {
+			t.Errorf("pair %d: %+v", i, got[i])
 		}
 	}
 }

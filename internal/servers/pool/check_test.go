@@ -120,22 +120,28 @@ func TestCheckOfManyVersions(t *testing.T) {
 // TestReturnMeetsRequirement checks a replica that comes back as it was checked
 // at first. Where any version will do, it has that of the others.
 func TestReturnMeetsRequirement(t *testing.T) {
-	for want, spoil := range map[string]func(s *server){
-		"--max-model-len": func(s *server) { s.context = 100 },
-		"vLLM 0.24.0":     func(s *server) { s.version = "0.24.0" },
-		`not "m"`:         func(s *server) { s.model = "other" },
+	strict := Requirement{Model: "m", ContextTokens: 4096}
+	for _, tt := range []struct {
+		want  string
+		need  Requirement
+		spoil func(s *server)
+	}{
+		{"--max-model-len", strict, func(s *server) { s.context = 100 }},
+		{"vLLM 0.24.0", strict, func(s *server) { s.version = "0.24.0" }},
+		{`not "m"`, strict, func(s *server) { s.model = "other" }},
+		{"was vLLM and is llama.cpp b1 now", foreign, foreigner(nil)},
 	} {
-		bubble(t, want, func(t *testing.T) {
+		bubble(t, tt.want, func(t *testing.T) {
 			f := start(t, 2)
-			p, end := f.pool(Settings{Window: 1, Attempts: 2}, Requirement{Model: "m", ContextTokens: 4096})
+			p, end := f.pool(Settings{Window: 1, Attempts: 2}, tt.need)
 			defer end()
 			wait := ask(p, t.Context(), 0, 2)
 			s := f.servers[1]
 			s.kill()
 			answered(t, wait(), 0)
-			s.set(func() { s.down = false; spoil(s) })
+			s.set(func() { s.down = false; tt.spoil(s) })
 			time.Sleep(time.Minute)
-			if p.places() != 1 || !f.reported("r1 stays out", want) {
+			if p.places() != 1 || !f.reported("r1 stays out", tt.want) {
 				t.Errorf("%d slots; log %q", p.places(), f.log())
 			}
 		})

@@ -236,25 +236,6 @@ func TestMixedPool(t *testing.T) {
 	})
 }
 
-// TestReturnsAsAnotherServer: what comes back at an address is what was there.
-func TestReturnsAsAnotherServer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := start(t, 2)
-		p, end := f.pool(Settings{Window: 1, Attempts: 3, Outage: time.Hour}, foreign)
-		defer end()
-		wait := ask(p, t.Context(), 1, 2)
-		s := f.servers[1]
-		s.kill()
-		answered(t, wait(), 1)
-		foreigner(nil)(s)
-		s.set(func() { s.down = false })
-		time.Sleep(time.Minute)
-		if p.places() != 1 || !f.reported("r1 stays out", "was vLLM and is llama.cpp b1 now") {
-			t.Errorf("%d slots; log %q", p.places(), f.log())
-		}
-	})
-}
-
 // TestRateLimit has a server that takes two requests at a time: the others wait
 // for as long as it says, and it stays in.
 func TestRateLimit(t *testing.T) {

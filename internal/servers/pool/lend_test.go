@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -119,12 +118,15 @@ func model(id string) pool.Model {
 }
 
 func acquire(t *testing.T, s *pool.Servers, m pool.Model) *pool.Lease {
-	t.Helper()
-	lease, err := s.Acquire(t.Context(), m)
+	return must(s.Acquire(t.Context(), m))
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	return lease
+	return result
 }
 
 func ask(t *testing.T, l *pool.Lease, model string) {
@@ -160,10 +162,7 @@ func (h hasty) Sleep(ctx context.Context, d time.Duration) error {
 // TestAServerThatLoadsIsWaitedFor, as long as an outage may last, or until the end of the work.
 func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 	behind := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
-	to, err := url.Parse(behind.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must(url.Parse(behind.URL()))
 	for _, tt := range []struct {
 		name   string
 		loads  int64 // questions that are answered by 503
@@ -232,42 +231,28 @@ func TestADrainEndsTheWaitForAPlace(t *testing.T) {
 	}
 }
 
-// freePorts is the first of so many ports that nobody listens on. They lie below
+// freePorts is the first of n ports that nobody listens on. They lie below
 // those that the system gives to connections, which would take one at any time.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
-	first := 10000 + os.Getpid()*16%20000
-	for range 100 {
-		taken := slices.ContainsFunc(portsFrom(first, n), func(port int) bool {
-			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-			if err == nil {
-				l.Close()
+search:
+	for first := 10000 + os.Getpid()*16%20000; first < 32000; first += n {
+		for port := range n {
+			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(first+port)))
+			if err != nil {
+				continue search
 			}
-			return err != nil
-		})
-		if !taken {
-			return first
+			l.Close()
 		}
-		first += n
+		return first
 	}
 	t.Fatal("no free ports")
 	return 0
 }
 
-func portsFrom(first, n int) []int {
-	var ports []int
-	for i := range n {
-		ports = append(ports, first+i)
-	}
-	return ports
-}
-
 func recipe(t *testing.T, replicas int) *launcher.Recipe {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must(os.Executable())
 	return &launcher.Recipe{Command: strconv.Quote(self) + " serve {model}", Port: freePorts(t, replicas), Replicas: replicas}
 }
 

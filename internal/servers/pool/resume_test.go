@@ -77,8 +77,8 @@ func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
 		"busy": {http.StatusTooManyRequests, false}, "away": {http.StatusServiceUnavailable, false},
 		"gone": {http.StatusBadGateway, true}, "late": {http.StatusGatewayTimeout, true},
 	} {
-		asks := 0
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asks := 9
+		p := one(t, pool.Settings{Window: 1, Attempts: 5, Outage: time.Minute}, func(w http.ResponseWriter, _ *http.Request) {
 			if asks++; asks == 1 {
 				if !tt.refuses {
 					w.Header().Set("Retry-After-Ms", "1")
@@ -87,18 +87,7 @@ func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
 				return
 			}
 			fmt.Fprint(w, whole)
-		}))
-		defer server.Close()
-		client, err := vllm.New(server.URL, vllm.Options{Plain: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		asks = 9
-		p, err := pool.Open(t.Context(), []pool.Replica{{Client: client}}, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: 1, Attempts: 5, Outage: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
+		})
 		asks = 0
 		r := asked(1, false)
 		r.OnLoss = vllm.Refuse
@@ -109,6 +98,16 @@ func TestNoAnswerIsLostThatWasNotBegun(t *testing.T) {
 	}
 }
 
+// one is a pool of one server.
+func one(t *testing.T, s pool.Settings, handler http.HandlerFunc) *pool.Pool {
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	replica := pool.Replica{Client: must(vllm.New(server.URL, vllm.Options{}))}
+	p := must(pool.Open(t.Context(), []pool.Replica{replica}, pool.Requirement{Model: "m", Foreign: true}, s))
+	t.Cleanup(p.Close)
+	return p
+}
+
 // served are replicas of an imitated model, in a pool.
 func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Pool, []*imitation.Replica) {
 	t.Helper()
@@ -117,22 +116,11 @@ func served(t *testing.T, s imitation.Settings, n int, continues bool) (*pool.Po
 	for i := range n {
 		s.Model, s.Index, s.Restart = "m", i, time.Millisecond
 		s.Author = fleet.MustAuthor(fleet.AuthorSettings{Model: "m", AnswerTokens: 100, ThinkingTokens: 200})
-		r := imitation.New(s)
-		t.Cleanup(r.Close)
-		if err := r.Listen("127.0.0.1:0"); err != nil {
-			t.Fatal(err)
-		}
-		c, err := vllm.New(r.URL(), vllm.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, clients = append(all, r), append(clients, pool.Replica{Name: fmt.Sprint("r", i), Client: c})
+		r := running(t, s)
+		all, clients = append(all, r), append(clients, pool.Replica{Name: fmt.Sprint("r", i), Client: must(vllm.New(r.URL(), vllm.Options{}))})
 	}
 	need := pool.Requirement{Model: "m", ContextTokens: 100, Foreign: true, Continues: continues}
-	p, err := pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(pool.Open(t.Context(), clients, need, pool.Settings{Window: 8, Attempts: 20}))
 	t.Cleanup(p.Close)
 	return p, all
 }
@@ -183,23 +171,13 @@ func TestLostAnswersGoOn(t *testing.T) {
 func TestRefusedContinuationsAreNoAttempts(t *testing.T) {
 	r := imitation.New(imitation.Settings{Model: "m"})
 	defer r.Close()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	p := one(t, pool.Settings{Window: 1, Attempts: 1}, func(w http.ResponseWriter, q *http.Request) {
 		if q.URL.Path == "/v1/completions" {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
 		r.ServeHTTP(w, q)
-	}))
-	defer server.Close()
-	client, err := vllm.New(server.URL, vllm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pool.Open(t.Context(), []pool.Replica{{Client: client}}, pool.Requirement{Model: "m", Foreign: true}, pool.Settings{Window: 1, Attempts: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	})
 	q := asked(1, true)
 	q.Prefix = &vllm.Prefix{PromptIDs: fleet.Tokenize("?"), IDs: []int32{72}, Text: "H"}
 	if answer, _, err := p.Stream(t.Context(), q, nil); err != nil || answer.Again != 1 {
