@@ -40,16 +40,6 @@ func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
 	}
 }
 
-func TestKeysLeftOutHaveTheirDefaults(t *testing.T) {
-	c, err := config.Parse([]byte("[experiment]\nbudgets = [32, 8]\n[corpus]\nprofiles = \"mine.csv\"\n"), "small.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !reflect.DeepEqual(c.Experiment.Budgets, []int{8, 32}) || c.Corpus.Profiles != "mine.csv" || c.Replay.Draws != 8192 || len(c.Models) != 6 {
-		t.Errorf("got %+v", c)
-	}
-}
-
 func TestOverrides(t *testing.T) {
 	sets := []string{"replay.draws=1024", "experiment.budgets = [16, 8]", "experiment.out=a b", `corpus.profiles="mine.csv"`,
 		"replay.ts_neyman.search=exhaustive", "judge.model=3", "sampling.temperature=1", "replay.draws=2048"}
@@ -105,11 +95,6 @@ func TestSliceIsCanonical(t *testing.T) {
 	}
 	if got := one.Slice("replay.drws"); got["replay.drws"] != "" {
 		t.Errorf("an unknown key gives %q", got)
-	}
-	for _, s := range one.Settings() {
-		if s.Value == "" {
-			t.Errorf("%s has no text", s.Key)
-		}
 	}
 }
 

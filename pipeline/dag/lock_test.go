@@ -82,13 +82,3 @@ func TestLockOfAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func TestLockWhereNothingCanBeMade(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Acquire(filepath.Join(file, "out"), "me"); err == nil || !strings.Contains(err.Error(), "make the output folder") {
-		t.Errorf("error %v", err)
-	}
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -180,53 +181,6 @@ func TestDamagedOutputsDoNotComeBack(t *testing.T) {
 	}
 }
 
-func TestRestoreFindsWhatMadeRoom(t *testing.T) {
-	l := long(t, func(_ context.Context, job *Job) error {
-		if job.Path("generate/b/part-0") == "" {
-			t.Error("no path")
-		}
-		if err := job.Clear(func(string, string) bool { return false }); err != nil {
-			return err
-		}
-		if err := job.Write("generate/b/part-1", 1, text("new")); err != nil {
-			return err
-		}
-		is := func(content string) func(path string) bool {
-			return func(path string) bool {
-				data, err := os.ReadFile(path)
-				return err == nil && string(data) == content
-			}
-		}
-		if found, err := job.Restore("generate/b/part-0", is("one")); found || err != nil {
-			t.Errorf("another output's file is taken: %v, %v", found, err)
-		}
-		if found, err := job.Restore("generate/b/part-0", is("zero")); !found || err != nil {
-			t.Errorf("restored %v, %v", found, err)
-		}
-		l := job.Path("generate/b/part-0")
-		if data, err := os.ReadFile(l); err != nil || string(data) != "zero" {
-			t.Errorf("it holds %q, %v", data, err)
-		}
-		if found, err := job.Restore("generate/b/part-1", is("one")); !found || err != nil { // of another, which makes room
-			t.Errorf("restored %v, %v", found, err)
-		}
-		return job.Keep("generate/b/part-0", 1)
-	})
-	l.put("generate/b/part-0", "zero")
-	l.put("generate/b/part-1", "one")
-	l.run(Selection{})
-	files := l.contents()
-	kept := ""
-	for name, content := range files {
-		if strings.HasPrefix(name, "superseded/") {
-			kept += content
-		}
-	}
-	if files["generate/b/part-1"] != "one" || kept != "new" {
-		t.Errorf("files %v", files)
-	}
-}
-
 func TestRedoOnlyOfWhatIsComplete(t *testing.T) {
 	var redo []bool
 	l := long(t, func(_ context.Context, job *Job) error {
@@ -240,7 +194,7 @@ func TestRedoOnlyOfWhatIsComplete(t *testing.T) {
 	l.run(force)
 	l.unit("generate/b/m").Config = map[string]string{"k": "4"}
 	l.run(Selection{})
-	if want := []bool{false, true, false, false}; len(redo) != 4 || redo[0] != want[0] || redo[1] != want[1] || redo[2] != want[2] || redo[3] != want[3] {
+	if want := []bool{false, true, false, false}; !slices.Equal(redo, want) {
 		t.Errorf("redo %v, want %v", redo, want)
 	}
 }
@@ -302,7 +256,7 @@ func TestExpectSumsTheUnitsToRun(t *testing.T) {
 	l.unit("generate/b").Expect = []Quantity{{"requests", 4}, {"GPU-hours", 0.5}}
 	got := l.plan(Selection{}).Stages[0].Expect()
 	want := []Quantity{{"requests", 7}, {"tokens", 10}, {"GPU-hours", 0.5}}
-	if len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
+	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	l.run(Selection{})

@@ -40,6 +40,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	log.Failed(unit, "abc", errors.New("no\nroom"), true)
 	log.Done(unit, &dag.Manifest{Key: "abc"})
 	log.Log(Of(Stopped, unit, "abc"))
+	log.Log(Event{What: Ended, Use: &Use{3, 2.5, 1 << 20}}) // of an element, which is no event of a unit
 	got, err := reader.Next()
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +56,10 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 	if more, err := reader.Next(); len(more) > 0 || err != nil {
 		t.Errorf("read twice: %v, %v", more, err)
+	}
+	const last = `{"time":"2026-01-01T12:00:00Z","level":"INFO","msg":"element ended","host":"n1","job":"12_3","wall_seconds":3,"cpu_seconds":2.5,"peak_bytes":1048576}` + "\n"
+	if text, err := os.ReadFile(path); err != nil || !strings.HasSuffix(string(text), last) {
+		t.Errorf("the log is %s, %v", text, err)
 	}
 }
 
@@ -82,27 +87,6 @@ func TestALogThatGrows(t *testing.T) {
 		if events, err := reader.Next(); len(events) != step.want || err != nil {
 			t.Errorf("after %q: %v, %v", step.text, events, err)
 		}
-	}
-}
-
-func TestWhatAnElementHasUsed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log.jsonl")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	New(file, func() time.Time { return noon }, "n1", "12_3").Log(Event{What: Ended, Use: &Use{3, 2.5, 1 << 20}})
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"time":"2026-01-01T12:00:00Z","level":"INFO","msg":"element ended","host":"n1","job":"12_3","wall_seconds":3,"cpu_seconds":2.5,"peak_bytes":1048576}` + "\n"
-	if string(text) != want {
-		t.Errorf("wrote %s\nwant %s", text, want)
-	}
-	if events, err := (&Reader{Path: path}).Next(); len(events) > 0 || err != nil {
-		t.Errorf("it is read as an event of a unit: %v, %v", events, err)
 	}
 }
 

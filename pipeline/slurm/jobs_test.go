@@ -193,7 +193,7 @@ func TestAUnitIsDoneBeforeItsElement(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		attached(t, l).Execute(t.Context(), ready, results)
+		l.attached(t.Context()).Execute(t.Context(), ready, results)
 	}()
 	first := <-results
 	l.pretend.mu.Lock()
@@ -212,26 +212,17 @@ func TestFilesComeLate(t *testing.T) {
 	task := l.unit("u0", 1)
 	looks := 0
 	task.Done = func() (bool, error) { looks++; return looks > 20, nil }
-	l.wantDone(l.through(t.Context(), nil, attached(t, l), []dag.Task{task}), 1)
+	l.wantDone(l.through(t.Context(), nil, l.attached(t.Context()), []dag.Task{task}), 1)
 	if len(l.jobs) != 1 {
 		t.Errorf("%d jobs, want 1", len(l.jobs))
 	}
-}
-
-func attached(t *testing.T, l *lab) *Jobs {
-	t.Helper()
-	x, err := Attach(t.Context(), l.settings, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
 }
 
 func TestSomeStagesRunHere(t *testing.T) {
 	l := newLab(t)
 	ran := 0
 	here := dag.Task{Ref: dag.Ref{Stage: "report", Unit: "tables"}, Run: func(context.Context) error { ran++; return nil }}
-	x := Routed{Here: Local{1}, Elsewhere: attached(t, l), IsHere: func(stage string) bool { return stage == "report" }}
+	x := Routed{Here: Local{1}, Elsewhere: l.attached(t.Context()), IsHere: func(stage string) bool { return stage == "report" }}
 	got := l.through(t.Context(), nil, x, append(l.tasks(5), here))
 	l.wantDone(got, 6)
 	if ran != 1 || len(l.jobs) != 1 {
@@ -252,14 +243,12 @@ func TestHowUnitsStand(t *testing.T) {
 		r.begin(r.members[2])
 		return Running
 	}
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].looks == 3 {
+	l.atQueue(func(j *job) {
+		if j.elements[0].looks == 3 {
 			close(interrupt)
 		}
-		return "", nil, false
-	}
-	x := attached(t, l)
-	l.through(t.Context(), interrupt, x, l.tasks(8)) // four in each of two elements
+	})
+	l.through(t.Context(), interrupt, l.attached(t.Context()), l.tasks(8)) // four in each of two elements
 	l.answers, l.play = nil, func(*acting) State { return Running }
 	away := func(context.Context, string, ...string) (string, error) { return "", errors.New("away") }
 	for _, run := range []Command{l.command, away} {

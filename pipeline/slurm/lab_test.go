@@ -253,14 +253,30 @@ func (l *lab) tasks(n int) []dag.Task {
 	return all
 }
 
+// atQueue has something happen whenever the queue is asked for once a job is there.
+func (l *lab) atQueue(do func(first *job)) {
+	l.answers = func(program string, _ []string) (string, error, bool) {
+		if program == "squeue" && len(l.jobs) > 0 {
+			do(l.jobs[0])
+		}
+		return "", nil, false
+	}
+}
+
 // execute runs tasks and returns how each ended.
 func (l *lab) execute(ctx context.Context, tasks []dag.Task) map[string]error {
+	l.t.Helper()
+	return l.through(ctx, l.drain, l.attached(ctx), tasks)
+}
+
+// attached is an executor of the stage s.
+func (l *lab) attached(ctx context.Context) *Jobs {
 	l.t.Helper()
 	x, err := Attach(ctx, l.settings, "s")
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return l.through(ctx, l.drain, x, tasks)
+	return x
 }
 
 // patient is a clock that does not go on while tasks are handed to an executor.

@@ -22,17 +22,12 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	}
 	interrupt := make(chan struct{})
 	l.settings.Drain = interrupt
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].looks == 5 {
+	l.atQueue(func(j *job) {
+		if j.elements[0].looks == 5 {
 			close(interrupt)
 		}
-		return "", nil, false
-	}
-	x, err := Attach(t.Context(), l.settings, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for unit, err := range l.through(t.Context(), interrupt, x, l.tasks(8)) {
+	})
+	for unit, err := range l.through(t.Context(), interrupt, l.attached(t.Context()), l.tasks(8)) {
 		if !errors.Is(err, dag.ErrDrained) {
 			t.Errorf("after an interrupt %s ended with %v", unit, err)
 		}
@@ -45,10 +40,7 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	}
 
 	l.answers, l.settings.Drain = nil, nil
-	again, err := Attach(t.Context(), l.settings, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := l.attached(t.Context())
 	holding = false
 	l.wantDone(l.through(t.Context(), nil, again, l.tasks(8)), 8)
 	if len(l.jobs) != 1 {
@@ -72,7 +64,7 @@ func TestAUnitOfAnEarlierJob(t *testing.T) {
 		{"at the last attempt", "key-of-u0", 3, false, 0, 1}, {"at the first", "key-of-u0", 1, false, 1, 0},
 	} {
 		l := newLab(t)
-		c, results := attached(t, l), make(chan dag.Result, 1)
+		c, results := l.attached(t.Context()), make(chan dag.Result, 1)
 		a := newArray(&Batch{Job: "7", Name: "b", Stage: "s", Attempt: test.attempt, Elements: [][]Member{{{"u0", test.key}}}}, t.TempDir())
 		c.results = results
 		c.arrays = []*array{a}
@@ -95,15 +87,13 @@ func TestASecondInterruptCancels(t *testing.T) {
 	l.play = func(*acting) State { return Running }
 	ctx, cancel := context.WithCancel(t.Context())
 	l.settings.Drain, l.settings.Grace = l.drain, time.Hour
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].looks == 4 {
+	l.atQueue(func(j *job) {
+		if j.elements[0].looks == 4 {
 			close(l.drain)
 			cancel()
 		}
-		return "", nil, false
-	}
-	got := l.execute(ctx, l.tasks(8))
-	for unit, err := range got {
+	})
+	for unit, err := range l.execute(ctx, l.tasks(8)) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s ended with %v", unit, err)
 		}

@@ -48,33 +48,15 @@ func TestThereIsNoRoomForNow(t *testing.T) {
 	}
 }
 
-func TestSlurmIsAwayForAWhile(t *testing.T) {
-	l := newLab(t)
-	away := 0
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 && away < 5 {
-			away++
-			return "", errors.New("slurm_load_jobs error: Unable to contact slurm controller"), true
-		}
-		return "", nil, false
-	}
-	l.wantDone(l.execute(t.Context(), l.tasks(3)), 3)
-	said := strings.Join(l.said, "\n")
-	if len(l.jobs) != 1 || strings.Count(said, "asking on") != 1 || !strings.Contains(said, "answers again") {
-		t.Errorf("%d jobs; it said\n%s", len(l.jobs), said)
-	}
-}
-
 func TestARequeuedElementIsWaitedFor(t *testing.T) {
 	l := newLab(t)
 	requeued := false
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[0].state == NodeFail && !requeued {
+	l.atQueue(func(j *job) {
+		if j.elements[0].state == NodeFail && !requeued {
 			requeued = true
-			l.jobs[0].elements[0].state = Pending
+			j.elements[0].state = Pending
 		}
-		return "", nil, false
-	}
+	})
 	l.settings.SettleSeconds = 3600
 	l.play = func(r *acting) State {
 		if !requeued {
@@ -96,15 +78,12 @@ func TestAJobThatWouldWaitForEver(t *testing.T) {
 	} {
 		l := newLab(t)
 		polls := 0
-		l.answers = func(program string, _ []string) (string, error, bool) {
-			if program == "squeue" && len(l.jobs) > 0 {
-				l.jobs[0].elements[0].why = "Priority" // which is no fault
-				if polls++; polls > 3 {
-					l.jobs[0].elements[0].why = reason
-				}
+		l.atQueue(func(j *job) {
+			j.elements[0].why = "Priority" // which is no fault
+			if polls++; polls > 3 {
+				j.elements[0].why = reason
 			}
-			return "", nil, false
-		}
+		})
 		err := l.execute(t.Context(), l.tasks(1))["u0"]
 		if err == nil || !strings.Contains(err.Error(), reason) || !strings.Contains(err.Error(), "executor.s."+key) || polls < 4 {
 			t.Errorf("%s: ended with %v after %d polls", reason, err, polls)
@@ -149,12 +128,7 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 // TestSomebodyCancelsWhatWaits: Slurm forgets such an element at once.
 func TestSomebodyCancelsWhatWaits(t *testing.T) {
 	l := newLab(t)
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) > 0 && l.jobs[0].elements[1].looks == 1 {
-			l.jobs[0].elements[1].gone = true
-		}
-		return "", nil, false
-	}
+	l.atQueue(func(j *job) { j.elements[1].gone = j.elements[1].gone || j.elements[1].looks == 1 })
 	cancelled := 0
 	for unit, err := range l.execute(t.Context(), l.tasks(8)) { // two elements
 		if err != nil {
@@ -174,13 +148,12 @@ func TestSomebodyCancelsWhatWaits(t *testing.T) {
 func TestAnIdComesBack(t *testing.T) {
 	l := newLab(t)
 	name := ""
-	l.answers = func(program string, _ []string) (string, error, bool) {
-		if program == "squeue" && len(l.jobs) == 1 {
-			name = l.jobs[0].name
-			l.jobs[0].name, l.jobs[0].elements[0].state = "theirs", Running
+	l.atQueue(func(j *job) {
+		if len(l.jobs) == 1 {
+			name = j.name
+			j.name, j.elements[0].state = "theirs", Running
 		}
-		return "", nil, false
-	}
+	})
 	l.play = func(r *acting) State {
 		if r.job.name == "theirs" {
 			return Running

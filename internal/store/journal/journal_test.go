@@ -76,6 +76,10 @@ func TestAJournalGivesBackWhatItTook(t *testing.T) {
 	if _, err := j.Read(key{9, 0}); err == nil || !strings.Contains(err.Error(), "note 0 of 9 is not in the journal") {
 		t.Errorf("error %v", err)
 	}
+	removed := j.Remove()
+	if _, err := os.Stat(path); removed != nil || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("removed: %v, and still there: %v", removed, err)
+	}
 }
 
 func first(j *journal.Journal[note, key], _ int) *journal.Journal[note, key] { return j }
@@ -103,21 +107,6 @@ func TestAJournalCutAnywhereKeepsItsWholeLines(t *testing.T) {
 			t.Fatalf("of %d bytes: after another append %d notes, %d damaged lines", n, again.Len(), damaged)
 		}
 		j.Close()
-	}
-}
-
-func TestALongUnfinishedLineLeavesNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.journal")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 100_000), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	j, _ := open(t, path)
-	appendAll(t, j, some(0, 0))
-	if again, damaged := open(t, path); again.Len() != 1 || damaged != 0 {
-		t.Errorf("%d notes, %d damaged lines", again.Len(), damaged)
-	}
-	if info, err := os.Stat(path); err != nil || info.Size() > 1000 {
-		t.Errorf("the journal has %d bytes, %v", info.Size(), err)
 	}
 }
 
@@ -219,17 +208,6 @@ func TestRecordsAreReadWithoutChangingTheFile(t *testing.T) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("error %v", err)
 		}
-	}
-}
-
-func TestRemove(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.journal")
-	j, _ := open(t, path)
-	if err := j.Remove(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("still there: %v", err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"speceval/internal/store/profile"
-	"speceval/internal/store/rowfile"
 )
 
 const header = "benchmark,model,task_index,task_id,pass_count,tested_k\n"
@@ -97,33 +96,6 @@ func TestEqualRewardsAreDegenerate(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestParquetOfOtherWriters(t *testing.T) {
-	type wide struct { // as pandas writes: 64-bit integers, nullable, no scorer
-		Benchmark *string `parquet:"benchmark"`
-		Model     *string `parquet:"model"`
-		TaskIndex int64   `parquet:"task_index"`
-		TaskID    string  `parquet:"task_id"`
-		PassCount int64   `parquet:"pass_count"`
-		TestedK   int64   `parquet:"tested_k"`
-	}
-	b, m := "b", "m"
-	var file bytes.Buffer
-	if err := rowfile.Write(&file, []wide{{&b, &m, 1, "y", 2, 9}, {&b, &m, 0, "x", 1, 9}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	got, err := profile.Parse(file.Bytes(), "p.parquet")
-	want := []profile.Profile{{Benchmark: "b", Model: "m", TaskIDs: []string{"x", "y"}, PassCounts: []int{1, 2}, TestedK: 9}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, %v", got, err)
-	}
-	file.Reset()
-	if err := rowfile.Write(&file, []wide{{&b, &m, 0, "x", 1, 9}, {&b, nil, 1, "y", 11, 9}}, nil); err != nil {
-		t.Fatal(err)
-	}
-	_, err = profile.Parse(file.Bytes(), "p.parquet")
-	wantText(t, "null", err, "p.parquet: column model, row 2: null")
 }
 
 // TestFilesOfOtherWriters reads what testdata/by_others.py has made of profiles.csv: counts

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"speceval/internal/store/rollout"
-	"speceval/internal/store/rowfile"
 )
 
 // partFile writes a part of the given rollouts.
@@ -141,40 +140,5 @@ func TestScoresComeBack(t *testing.T) {
 	path = file(t, b.Bytes())
 	if _, err := collect(rollout.Scores(path)); err == nil || !strings.HasPrefix(err.Error(), path+": row 2: rollout 0 of task 0 stands after") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// Scores are small: it is their number that bounds a row group.
-func TestManyScoresAreManyRowGroups(t *testing.T) {
-	const n = 130_000
-	all := func(yield func(*rollout.Score, error) bool) {
-		for i := range n {
-			if !yield(score(i/1000, i%1000), nil) {
-				return
-			}
-		}
-	}
-	var b bytes.Buffer
-	if err := rollout.WriteScores(&b, all, scoreFooter); err != nil {
-		t.Fatal(err)
-	}
-	path := file(t, b.Bytes())
-	r, err := rowfile.Open[rollout.Score](path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if group, err := r.Next(); err != nil || len(group) != 122_880 {
-		t.Errorf("the first row group has %d rows, %v", len(group), err)
-	}
-	count := 0
-	for s, err := range rollout.Scores(path) {
-		if err != nil || s.ID() != (rollout.ID{Task: int32(count / 1000), Rollout: int32(count % 1000)}) {
-			t.Fatalf("row %d is %v, %v", count, s, err)
-		}
-		count++
-	}
-	if count != n {
-		t.Errorf("%d scores", count)
 	}
 }
