@@ -115,9 +115,7 @@ func TestPartialAnswersAreThereAgain(t *testing.T) {
 		}
 	}
 	look(l)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, l.Close())
 	l, damaged := open(t, dir, s)
 	if look(l); damaged > 0 {
 		t.Errorf("%d lines are damaged", damaged)
@@ -163,15 +161,10 @@ func TestAKillLeavesOneMoment(t *testing.T) {
 		ends = append(ends, l.journal.Size())
 	}
 	l.kill()
-	text, err := os.ReadFile(filepath.Join(dir, PartialsName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(dir, PartialsName)))
 	for n := 0; n <= len(text); n += 13 {
 		cut, s := t.TempDir(), newShelf()
-		if err := os.WriteFile(filepath.Join(cut, PartialsName), text[:n], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(filepath.Join(cut, PartialsName), text[:n], 0o666))
 		l, damaged := open(t, cut, s.settings())
 		ticks := 0
 		for _, end := range ends {
@@ -208,15 +201,10 @@ func TestADamagedLineTearsItsAnswers(t *testing.T) {
 	}
 	l.kill()
 	path := filepath.Join(dir, PartialsName)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))
 	lines := strings.SplitAfter(string(text), "\n")
 	lines[1] = strings.Replace(lines[1], `"x"`, `"y"`, 1)
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666))
 	l, damaged := open(t, dir, s.settings())
 	p, other := l.Find(at(0, 0)), l.Find(at(1, 0))
 	if damaged != 1 || !p.Torn || !slices.Equal(p.Prefix.IDs, []int32{0}) || other.Torn || len(other.Prefix.IDs) != 3 {
@@ -365,4 +353,20 @@ func TestAnswersThatAreNotKeptAreTorn(t *testing.T) {
 	l.Flush()
 	again()
 	look(l, &Partial{Torn: true}, 2)
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

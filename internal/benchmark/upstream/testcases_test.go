@@ -149,10 +149,7 @@ func (l list) pack(w io.Writer) error {
 // deflated is a text as blocks of a compressed stream that refer to none before.
 func deflated(text string) []byte {
 	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.DefaultCompression)
-	if err != nil {
-		panic(err)
-	}
+	w := must(flate.NewWriter(&b, flate.DefaultCompression))
 	io.WriteString(w, text)
 	w.Flush()
 	return b.Bytes()

@@ -68,8 +68,9 @@ func FuzzExtract(f *testing.F) {
 	})
 }
 
-// A graded scorer runs every test, whatever ended the ones before it.
-func TestGradedIsTheShareOfTests(t *testing.T) {
+// TestScore has programs scored by the share of their tests that pass, whatever ended the ones
+// before, and by whether all do.
+func TestScore(t *testing.T) {
 	r := runner(t)
 	sum := stdin("1 2\n", "3\n", "5 6\n", "11\n", "-1 1\n", "0\n", "7 7\n", "14\n")
 	call := []scoring.Test{
@@ -82,10 +83,18 @@ func TestGradedIsTheShareOfTests(t *testing.T) {
 		name, program string
 		tests         []scoring.Test
 		passed        int
-		note          string // after the count; "" for those that pass all
+		note          string // "" for those that pass all
 	}{
 		{"all", given + "print(a + b)", sum, 4, ""},
+		{"right in another form", "print(' ', float(sum(map(int, input().split()))), end='\\n\\n')", sum, 4, ""},
+		{"right by exit", "print(sum(map(int, input().split())))\nexit(1)", sum, 4, ""},
 		{"none", "print('x')", sum, 0, "test 1: wrong output"},
+		{"silent", "pass", sum, 0, "test 1: wrong output"},
+		{"right but fails", "print(3)\n1/0", sum, 0, "test 1: ZeroDivisionError: division by zero"},
+		{"an address", "raise ValueError(object())", sum, 0, "test 1: ValueError: <object object at 0x…>"},
+		{"asleep", "import time\ntime.sleep(99)", sum[:1], 0, "test 1: time limit of 0.5 s"},
+		{"talkative", "while True: print('x' * 10**6)", sum[:1], 0, "test 1: output limit"},
+		{"crashed", "import os\nos.abort()", sum, 0, "test 1: crashed by signal 6"},
 		{"all but the first", given + "print(a + b if b != 2 else 0)", sum, 3, "test 1: wrong output"},
 		{"all but the last", given + "print(a + b if b != 7 else 0)", sum, 3, "test 4: wrong output"},
 		{"one alone", given + "print(a + b if a < 0 else 'x')", sum, 1, "test 1: wrong output"},
@@ -93,11 +102,16 @@ func TestGradedIsTheShareOfTests(t *testing.T) {
 		{"endless on one", given + "while a == 5: pass\nprint(a + b)", sum, 3, "test 2: time limit of 0.5 s"},
 		{"greedy on one", given + "x = 'x' * (10**9 if a == 5 else 1)\nprint(a + b)", sum, 3, "test 2: memory limit"},
 		{"ends its sandbox on one", "import os\n" + given + "if a == 5: os.kill(0, 9)\nprint(a + b)", sum, 3, "test 2: killed"},
-		{"a function", "def add(a, b): return a + b if a != 1 else [a]", call, 2, "test 1: wrong result"},
+		{"a function", "def add(a, b): return a + b", call, 3, ""},
+		{"a method", "class Solution:\n    def sum(self, a, b):\n        return (*a, *b) if a == [1] else a + b", call, 3, ""},
+		{"a function that is wrong once", "def add(a, b): return a + b if a != 1 else [a]", call, 2, "test 1: wrong result"},
+		{"no result", "def add(a, b): exit()", call, 0, "test 1: no result"},
+		{"no function", "x = 1", call, 0, "test 1: NameError: there is no function to call"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := of(true, r, test.tests)
 			want := scoring.Verdict{Reward: float64(test.passed) / float64(len(test.tests)), Answer: test.program + "\n"}
+			whole := scoring.Verdict{Reward: scoring.PassFail(test.note == ""), Answer: want.Answer, Note: test.note}
 			if test.note != "" {
 				want.Note = fmt.Sprintf("%d of %d tests passed; %s", test.passed, len(test.tests), test.note)
 			}
@@ -106,15 +120,19 @@ func TestGradedIsTheShareOfTests(t *testing.T) {
 					t.Errorf("%+v, %v; want %+v", got, err, want)
 				}
 			}
-			if got, err := of(false, r, test.tests).Score(t.Context(), fenced(test.program)); err != nil || got.Correct() != (test.note == "") || got.Reward != scoring.PassFail(got.Correct()) {
-				t.Errorf("by pass or fail: %+v, %v", got, err)
+			if got, err := of(false, r, test.tests).Score(t.Context(), fenced(test.program)); err != nil || got != whole {
+				t.Errorf("by pass or fail: %+v, %v; want %+v", got, err, whole)
 			}
 		})
 	}
-	if got, err := of(true, r, sum).Score(t.Context(), scoring.Response{Text: "no program"}); err != nil || got != (scoring.Verdict{Note: "no code block"}) {
-		t.Errorf("no program: %+v, %v", got, err)
-	}
-	if _, err := of(true, r, nil).Score(t.Context(), fenced("x")); err == nil {
-		t.Error("a task without tests is scored")
+	for _, graded := range []bool{false, true} {
+		for text, note := range map[string]string{"print(3)": "no code block", "```\nx": "the last code block is not closed"} {
+			if got, err := of(graded, r, sum).Score(t.Context(), scoring.Response{Text: text}); err != nil || got != (scoring.Verdict{Note: note}) {
+				t.Errorf("%q: %+v, %v", text, got, err)
+			}
+		}
+		if _, err := of(graded, r, nil).Score(t.Context(), fenced("x")); err == nil {
+			t.Error("a task without tests is scored")
+		}
 	}
 }

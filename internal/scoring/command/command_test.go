@@ -101,9 +101,7 @@ func newLab(t *testing.T, change func(s *command.Settings)) *lab {
 		needBubblewrap(t)
 	}
 	l.grader = command.NewGrader(s)
-	if err := l.grader.Open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, l.grader.Open(t.Context()))
 	t.Cleanup(l.grader.Close)
 	return l
 }
@@ -120,9 +118,7 @@ func needBubblewrap(t *testing.T) {
 
 func (l *lab) write(name, text string) {
 	l.Helper()
-	if err := os.WriteFile(filepath.Join(l.folder, name), []byte(text), 0o700); err != nil {
-		l.Fatal(err)
-	}
+	ok(l, os.WriteFile(filepath.Join(l.folder, name), []byte(text), 0o700))
 }
 
 func (l *lab) score(response string) (scoring.Verdict, error) {
@@ -303,9 +299,7 @@ func TestClose(t *testing.T) {
 			sandboxed(s)
 			s.Arguments[1] = filepath.Join(s.Folder, "grade.py") // by which its processes are found
 		})
-		if err := l.grader.Open(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, l.grader.Open(t.Context()))
 		if _, err := l.score("fork"); err == nil {
 			t.Error("no error")
 		}
@@ -338,10 +332,7 @@ func TestGradersThatCannotBe(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	path, err := exec.LookPath("sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(exec.LookPath("sh"))
 	t.Setenv("PATH", "")
 	program.Arguments = []string{path}
 	g := command.NewGrader(command.Settings{Program: program, Timeout: time.Second, Sandbox: true})
@@ -355,12 +346,8 @@ func TestDigest(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		ok(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	write("grade.py", "1")
 	write("rules/a.txt", "1")
@@ -439,9 +426,7 @@ func TestDiesWithItsUser(t *testing.T) {
 		l.write("grade.sh", grader)
 		user := exec.Command(os.Args[0])
 		user.Env = append(os.Environ(), "SPECEVAL_TEST_GRADER="+l.folder, "SPECEVAL_TEST_SANDBOX="+strconv.FormatBool(s.Sandbox))
-		if err := user.Start(); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, user.Start())
 		defer user.Process.Kill()
 		var below []int
 		for sleeping := 0; sleeping < sleepers; time.Sleep(20 * time.Millisecond) { // the test as a whole has a limit of time
@@ -452,9 +437,7 @@ func TestDiesWithItsUser(t *testing.T) {
 				}
 			}
 		}
-		if err := user.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, user.Process.Kill())
 		_ = user.Wait() // killed
 		for _, process := range below {
 			for alive(process) {
@@ -477,19 +460,29 @@ func alive(process int) bool {
 // descendants are the processes below one.
 func descendants(t *testing.T, process int) (all []int) {
 	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", process))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := must(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", process)))
 	for _, list := range lists {
 		content, _ := os.ReadFile(list)
 		for _, word := range strings.Fields(string(content)) {
-			child, err := strconv.Atoi(word)
-			if err != nil {
-				t.Fatal(err)
-			}
+			child := must(strconv.Atoi(word))
 			all = append(append(all, child), descendants(t, child)...)
 		}
 	}
 	return all
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

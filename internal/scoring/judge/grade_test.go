@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"speceval/data"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/judge"
 )
@@ -89,22 +88,6 @@ func TestGradesAreAskedForByTheirOwnPrompt(t *testing.T) {
 	first, second := servers.asked[0].Messages[0].Content, servers.asked[1].Messages[0].Content
 	if first != "Q q\nR r\nF full" || !strings.HasPrefix(second, first+"\n\nYour reply must have one line \"grade: N\"") {
 		t.Errorf("asked %q and %q", first, second)
-	}
-	ours, err := judge.ParsePrompt(string(data.GradePrompt()), data.GradePromptName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	if err := ours.Execute(&b, struct{ Question, Response, Answer string }{"<q>", "<r>", "<a>"}); err != nil {
-		t.Fatal(err)
-	}
-	at := 0
-	for _, part := range []string{"<q>", "<r>", "<a>", "\nreasoning:", "\ngrade:"} {
-		i := strings.Index(b.String()[at:], part)
-		if i < 0 {
-			t.Errorf("%q is not where it belongs in\n%s", part, b.String())
-		}
-		at += max(i, 0)
 	}
 }
 

@@ -39,15 +39,30 @@ func (s *script) Stream(_ context.Context, r vllm.Request, _ func(vllm.Piece)) (
 // settings ask a judge with a short prompt.
 func settings(t testing.TB, servers judge.Asker) judge.Settings {
 	t.Helper()
-	prompt, err := judge.ParsePrompt("Q {{.Question}}\nR {{.Response}}\nA {{.Answer}}\n", "short.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	grading, err := judge.ParsePrompt("Q {{.Question}}\nR {{.Response}}\nF {{.Answer}}\n", "grading.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompt := must(judge.ParsePrompt("Q {{.Question}}\nR {{.Response}}\nA {{.Answer}}\n", "short.txt"))
+	grading := must(judge.ParsePrompt("Q {{.Question}}\nR {{.Response}}\nF {{.Answer}}\n", "grading.txt"))
 	return judge.Settings{Sampling: vllm.Sampling{Model: "j", TopP: 1, MaxTokens: 100}, Prompt: prompt, Grading: grading, Servers: servers}
+}
+
+// score is the verdict by a judge on a response to the question q, to which g is right.
+func (s *script) score(t testing.TB, r scoring.Response) (scoring.Verdict, error) {
+	return judge.New(settings(t, s), "q", "g").Score(t.Context(), r)
+}
+
+// word is the verdict by a reply.
+func word(v scoring.Verdict, err error) string {
+	if errors.Is(err, judge.ErrUnparsable) {
+		return "unparsable"
+	}
+	return map[bool]string{true: "yes", false: "no"}[v.Correct() && err == nil]
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
 }
 
 func TestVerdicts(t *testing.T) {
@@ -85,13 +100,8 @@ func TestVerdicts(t *testing.T) {
 		{`{"incorrect": "yes"}`, none, ""},
 	} {
 		servers := &script{replies: []string{test.reply}, finish: "stop"}
-		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
-		got := none
-		if err == nil {
-			got = map[bool]string{true: "yes", false: "no"}[v.Correct()]
-		} else if !errors.Is(err, judge.ErrUnparsable) {
-			t.Fatal(err)
-		}
+		v, err := servers.score(t, scoring.Response{Text: "r"})
+		got := word(v, err)
 		if got != test.want || v.Answer != test.answer || v.Note != "" {
 			t.Errorf("%q: %s, %+v, want %s, %q", test.reply, got, v, test.want, test.answer)
 		}
@@ -116,12 +126,7 @@ func TestVerdictsByConstruction(t *testing.T) {
 	check := func(reply, want string) {
 		replies++
 		servers := &script{replies: []string{reply}, finish: "stop"}
-		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
-		got := map[bool]string{true: "yes", false: "no"}[v.Correct()]
-		if err != nil {
-			got = "unparsable"
-		}
-		if got != want {
+		if got := word(servers.score(t, scoring.Response{Text: "r"})); got != want {
 			t.Errorf("%q: %s, want %s", reply, got, want)
 		}
 	}
@@ -176,18 +181,21 @@ func TestAskedOnceMore(t *testing.T) {
 	}
 }
 
-// TestARefusedQuestion is of a response that is too long for the judge.
-func TestARefusedQuestion(t *testing.T) {
-	servers := &script{err: &vllm.Error{Kind: vllm.Rejected, URL: "http://judge", Message: "too long"}}
-	v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
-	if !errors.Is(err, judge.ErrUnparsable) || !strings.Contains(err.Error(), "too long") || v != (scoring.Verdict{}) || len(servers.asked) != 1 {
-		t.Errorf("%+v, %v after %d questions", v, err, len(servers.asked))
+// TestErrorsOfServers pass, but for a refusal of a response that is too long for the judge.
+func TestErrorsOfServers(t *testing.T) {
+	for _, cause := range []*vllm.Error{{Kind: vllm.EngineDead}, {Kind: vllm.Rejected, URL: "http://judge", Message: "too long"}} {
+		servers := &script{err: cause}
+		v, err := servers.score(t, scoring.Response{Text: "r"})
+		if !strings.Contains(err.Error(), cause.Message) || v != (scoring.Verdict{}) || len(servers.asked) != 1 ||
+			errors.Is(err, judge.ErrUnparsable) != (cause.Kind == vllm.Rejected) || !errors.Is(err, cause) {
+			t.Errorf("%+v, %v after %d questions", v, err, len(servers.asked))
+		}
 	}
 }
 
 func TestNoVerdict(t *testing.T) {
 	servers := &script{replies: []string{"", strings.Repeat("é", 300) + " that I cannot say"}, finish: "length"}
-	v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+	v, err := servers.score(t, scoring.Response{Text: "r"})
 	if !errors.Is(err, judge.ErrUnparsable) || v != (scoring.Verdict{}) {
 		t.Fatalf("%+v, %v", v, err)
 	}
@@ -213,26 +221,17 @@ func TestEndsOfReplies(t *testing.T) {
 		{"[THINK]so far I would say\ncorrect: yes", "stop", false},
 	} {
 		servers := &script{replies: []string{test.reply}, finish: test.finish}
-		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
+		v, err := servers.score(t, scoring.Response{Text: "r"})
 		if v.Correct() != test.want || errors.Is(err, judge.ErrUnparsable) == test.want {
 			t.Errorf("%q, %s: %+v, %v", test.reply, test.finish, v, err)
 		}
 	}
 }
 
-func TestErrorsOfServersPass(t *testing.T) {
-	cause := &vllm.Error{Kind: vllm.EngineDead}
-	servers := &script{err: cause}
-	v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), scoring.Response{Text: "r"})
-	if e := (*vllm.Error)(nil); !errors.As(err, &e) || e != cause || errors.Is(err, judge.ErrUnparsable) || v != (scoring.Verdict{}) || len(servers.asked) != 1 {
-		t.Errorf("%+v, %v", v, err)
-	}
-}
-
 func TestNothingToAsk(t *testing.T) {
 	for _, r := range []scoring.Response{{}, {Text: " \n"}, {Cut: true}} {
 		servers := &script{err: errors.New("asked")}
-		v, err := judge.New(settings(t, servers), "q", "g").Score(t.Context(), r)
+		v, err := servers.score(t, r)
 		if err != nil || v.Correct() || v.Answer != "" || v.Note == "" {
 			t.Errorf("%+v: %+v, %v", r, v, err)
 		}
@@ -240,21 +239,24 @@ func TestNothingToAsk(t *testing.T) {
 }
 
 func TestPrompts(t *testing.T) {
-	ours, err := judge.ParsePrompt(string(data.VerdictPrompt()), data.VerdictPromptName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	if err := ours.Execute(&b, struct{ Question, Response, Answer string }{"<q>", "<r>", "<a>"}); err != nil {
-		t.Fatal(err)
-	}
-	at := 0
-	for _, part := range []string{"<q>", "<r>", "\nextracted_final_answer:", "<a>", "\nreasoning:", "\ncorrect:", "\nconfidence:"} {
-		i := strings.Index(b.String()[at:], part)
-		if i < 0 {
-			t.Errorf("%q is not where it belongs in\n%s", part, b.String())
+	for name, prompt := range map[string]struct {
+		text  []byte
+		parts string
+	}{
+		data.VerdictPromptName: {data.VerdictPrompt(), "<q>|<r>|\nextracted_final_answer:|<a>|\nreasoning:|\ncorrect:|\nconfidence:"},
+		data.GradePromptName:   {data.GradePrompt(), "<q>|<r>|<a>|\nreasoning:|\ngrade:"},
+	} {
+		var b strings.Builder
+		ours := must(judge.ParsePrompt(string(prompt.text), name))
+		if err := ours.Execute(&b, struct{ Question, Response, Answer string }{"<q>", "<r>", "<a>"}); err != nil {
+			t.Fatal(err)
 		}
-		at += max(i, 0)
+		rest, found := b.String(), true
+		for part := range strings.SplitSeq(prompt.parts, "|") {
+			if _, rest, found = strings.Cut(rest, part); !found {
+				t.Errorf("%q is not where it belongs in\n%s", part, b.String())
+			}
+		}
 	}
 	for text, want := range map[string]string{
 		"{{.Question}} {{.Response}}":         "own.txt lacks <the right answer>",
@@ -304,14 +306,8 @@ func TestWhatAJudgeIsShown(t *testing.T) {
 
 // TestSimulatedJudge lets the simulated fleet judge its own answers over HTTP.
 func TestSimulatedJudge(t *testing.T) {
-	prompts, err := benchmark.ParsePrompts(data.Prompts())
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompts := must(benchmark.ParsePrompts(data.Prompts()))
+	read := must(benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName))
 	tasks := slices.DeleteFunc(read, func(t benchmark.Task) bool { return t.Scorer != "judge" })
 	if len(tasks) != 12 {
 		t.Fatalf("%d open questions", len(tasks))
@@ -332,36 +328,22 @@ func TestSimulatedJudge(t *testing.T) {
 	if err := replica.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	client, err := vllm.New(replica.URL(), vllm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(vllm.New(replica.URL(), vllm.Options{}))
 	t.Cleanup(client.Close)
-	prompt, err := judge.ParsePrompt(string(data.VerdictPrompt()), data.VerdictPromptName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	grading, err := judge.ParsePrompt(string(data.GradePrompt()), data.GradePromptName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prompt := must(judge.ParsePrompt(string(data.VerdictPrompt()), data.VerdictPromptName))
+	grading := must(judge.ParsePrompt(string(data.GradePrompt()), data.GradePromptName))
 	s := judge.Settings{Prompt: prompt, Grading: grading, Servers: oneServer{client}, Sampling: vllm.Sampling{
 		Model: "j", TopP: 1, MaxTokens: 4096, TemplateArguments: map[string]any{"enable_thinking": false},
 	}}
-	author := func(pass float64) *fleet.Author {
+	for _, pass := range []float64{0, 1} {
 		passes := map[fleet.TaskKey]float64{}
 		for _, task := range tasks {
 			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
 		}
-		return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
-	}
-	for pass, author := range map[float64]*fleet.Author{0: author(0), 1: author(1)} {
+		author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
 		for _, task := range tasks {
 			answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: 7, Limits: fleet.Limits{Most: 2000, Budget: -1}})
-			f, err := family.Named(task.Scorer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(family.Named(task.Scorer))
 			v, err := f.New(task, family.Resources{Judge: s}).Score(t.Context(), scoring.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
 			if err != nil || (v.Reward == 1) != (pass == 1) || !f.Graded && v.Reward == 1 && task.Answer != "" && v.Answer != task.Answer {
 				t.Errorf("%s: %+v, %v", task.ID, v, err)

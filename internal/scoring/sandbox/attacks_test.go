@@ -1,20 +1,18 @@
 package sandbox_test
 
 import (
-	"embed"
 	"fmt"
-	"io/fs"
+	"net"
 	"os"
-	"path"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"speceval/internal/scoring/sandbox"
 )
-
-//go:embed testdata/hostile/*.py
-var files embed.FS
 
 // attack is a program that attacks the sandbox, and what must come of it.
 type attack struct {
@@ -28,22 +26,11 @@ type attack struct {
 
 // attacks lists the attacks, by name. What they do, and what must come of it,
 // is in their first two lines, and what they try to exceed in the third.
-func attacks() ([]attack, error) {
-	names, err := fs.Glob(files, "testdata/hostile/*.py")
-	if err != nil {
-		return nil, err
-	}
-	var programs []attack
-	for _, name := range names {
-		source, err := files.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
+func attacks() (programs []attack) {
+	for _, name := range must(filepath.Glob("testdata/hostile/*.py")) {
+		source := must(os.ReadFile(name))
 		lines := strings.SplitN(string(source), "\n", 4)
-		if len(lines) < 4 {
-			return nil, fmt.Errorf("%s has no three lines about itself", name)
-		}
-		p := attack{Name: strings.TrimSuffix(path.Base(name), ".py"), About: strings.TrimPrefix(lines[0], "# "),
+		p := attack{Name: strings.TrimSuffix(filepath.Base(name), ".py"), About: strings.TrimPrefix(lines[0], "# "),
 			Bound: strings.TrimPrefix(lines[2], "# bound: "), Source: string(source)}
 		if text, prints := strings.CutPrefix(lines[1], "# prints: "); prints {
 			p.Ends, p.Output = []sandbox.End{sandbox.Finished}, text+"\n"
@@ -54,7 +41,7 @@ func attacks() ([]attack, error) {
 		}
 		programs = append(programs, p)
 	}
-	return programs, nil
+	return programs
 }
 
 // The halves of an expected output. Programs contain them separately, so that the
@@ -64,10 +51,76 @@ const first, second = "the-answer-", "of-the-key"
 // secret is the text that the programs look for, and must not find.
 func secret() string { return first + second }
 
-// input is the standard input of the programs: the port of a server on this machine, and the
-// path of a file with the secret.
-func input(port int, file string) string {
-	return fmt.Sprintf("%d\n%s\n%s\n%s\n", port, file, first, second)
+// host is what hostile programs may want of the machine: a file and a server.
+type host struct {
+	key         string
+	server      net.Listener
+	connections atomic.Int64
+}
+
+func newHost(t *testing.T) *host {
+	h := &host{key: filepath.Join(t.TempDir(), "key"), server: must(net.Listen("tcp", "127.0.0.1:0"))}
+	ok(t, os.WriteFile(h.key, []byte(secret()), 0o666))
+	t.Cleanup(func() { h.server.Close() })
+	go func() {
+		for {
+			connection, err := h.server.Accept()
+			if err != nil {
+				return
+			}
+			h.connections.Add(1)
+			connection.Close()
+		}
+	}()
+	return h
+}
+
+// input is the standard input of the programs: the port of the server, and the path of the file
+// with the secret.
+func (h *host) input() string {
+	return fmt.Sprintf("%d\n%s\n%s\n%s\n", h.server.Addr().(*net.TCPAddr).Port, h.key, first, second)
+}
+
+// harm is what has come to the host, "" if nothing has.
+func (h *host) harm() string {
+	if content, err := os.ReadFile(h.key); err != nil || string(content) != secret() {
+		return fmt.Sprintf("the host's file is %q, %v", content, err)
+	}
+	if n := h.connections.Load(); n > 0 {
+		return fmt.Sprintf("%d connections came in", n)
+	}
+	if left := below(os.Getpid()); len(left) > 0 {
+		return fmt.Sprintf("%d processes are left", len(left))
+	}
+	return ""
+}
+
+// below lists the processes below one.
+func below(process int) (all []int) {
+	for _, list := range must(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", process))) {
+		content, _ := os.ReadFile(list) // it may have just ended
+		for _, field := range strings.Fields(string(content)) {
+			child := must(strconv.Atoi(field))
+			all = append(append(all, child), below(child)...)
+		}
+	}
+	return all
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // fault says in what a result is not as it must be, "" if it is.
@@ -103,16 +156,9 @@ var bounds = []bound{
 // TestBoundsAreOnThePage compares the table of docs/security.md with the bounds, and
 // each bound with the attacks on it.
 func TestBoundsAreOnThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	programs, err := attacks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../../docs/security.md"))
 	count := map[string]int{}
-	for _, p := range programs {
+	for _, p := range attacks() {
 		count[p.Bound]++
 	}
 	for _, b := range bounds {

@@ -5,18 +5,16 @@
 package sandbox_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -42,10 +40,10 @@ func TestDrill(t *testing.T) {
 	defer cancel()
 	for _, part := range []struct {
 		name string
-		do   func(context.Context) error
+		do   func(context.Context, *testing.T) error
 	}{{"attacks", attackAll}, {"load", underLoad}, {"speed", speed}} {
 		t.Run(part.name, func(t *testing.T) {
-			if err := part.do(ctx); err != nil {
+			if err := part.do(ctx, t); err != nil {
 				t.Error(errors.Join(context.Cause(ctx), err))
 			}
 		})
@@ -54,28 +52,14 @@ func TestDrill(t *testing.T) {
 
 // attackAll runs the hostile programs, within limits that are small so that nothing
 // takes long.
-func attackAll(ctx context.Context) error {
-	programs, err := attacks()
-	if err != nil {
-		return err
-	}
+func attackAll(ctx context.Context, t *testing.T) error {
+	programs, host := attacks(), newHost(t)
 	settings := sandbox.Settings{Python: *interpreter, CPU: time.Second, Memory: 512 << 20, AtATime: 1}
-	box, err := sandbox.New(ctx, settings)
-	if err != nil {
-		return err
-	}
+	box := must(sandbox.New(ctx, settings))
 	// On a slow machine a second passes before an attack has taken the memory.
 	patient := settings
 	patient.CPU = 10 * time.Second
-	patientBox, err := sandbox.New(ctx, patient)
-	if err != nil {
-		return err
-	}
-	host, err := newHost()
-	if err != nil {
-		return err
-	}
-	defer host.close()
+	patientBox := must(sandbox.New(ctx, patient))
 	fmt.Printf("%d attacks, within %v of CPU, %d MiB, %d processes, %d MiB of files\n", len(programs), settings.CPU, settings.Memory>>20, sandbox.MaxProcesses, sandbox.MaxScratch>>20)
 	fmt.Printf("  %-18s %-7s %s  what it does\n", "", "ends", columns)
 	var faults []error
@@ -111,66 +95,16 @@ func printBounds(most map[string]peak) {
 	}
 }
 
-// host is what hostile programs may want of the machine: a file and a server.
-type host struct {
-	dir         string
-	server      net.Listener
-	connections atomic.Int64
-}
-
-func newHost() (*host, error) {
-	dir, err := os.MkdirTemp("", "speceval-drill-sandbox-")
-	if err != nil {
-		return nil, err
-	}
-	h := &host{dir: dir}
-	if err := os.WriteFile(h.key(), []byte(secret()), 0o666); err != nil {
-		return nil, err
-	}
-	h.server, err = net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	go func() {
-		for {
-			connection, err := h.server.Accept()
-			if err != nil {
-				return
-			}
-			h.connections.Add(1)
-			connection.Close()
-		}
-	}()
-	return h, nil
-}
-
-func (h *host) key() string { return filepath.Join(h.dir, "key") }
-
-func (h *host) close() {
-	h.server.Close()
-	os.RemoveAll(h.dir)
-}
-
 // attack runs one program, and then an innocent one in a sandbox of its own.
 func (h *host) attack(ctx context.Context, box *sandbox.Sandbox, p attack) (sandbox.Result, peak, error) {
-	given := input(h.server.Addr().(*net.TCPAddr).Port, h.key())
 	stop := watch()
-	result, err := outcome(ctx, box, p.Source, given)
+	result, err := outcome(ctx, box, p.Source, h.input())
 	seen := stop()
 	if err != nil {
 		return result, seen, err
 	}
-	if fault := p.fault(result); fault != "" {
+	if fault := cmp.Or(p.fault(result), h.harm()); fault != "" {
 		return result, seen, errors.New(fault)
-	}
-	if content, err := os.ReadFile(h.key()); err != nil || string(content) != secret() {
-		return result, seen, fmt.Errorf("the host's file is %q, %w", content, err)
-	}
-	if n := h.connections.Load(); n > 0 {
-		return result, seen, fmt.Errorf("%d connections came in", n)
-	}
-	if left := below(os.Getpid()); len(left) > 0 {
-		return result, seen, fmt.Errorf("%d processes are left", len(left))
 	}
 	after, err := outcome(ctx, box, "print(int(input()) + 1)", "1")
 	if err == nil && (after.End != sandbox.Finished || after.Output != "2\n") {
@@ -275,23 +209,4 @@ func kilobytes(path, label string) int64 {
 	}
 	n, _ := strconv.ParseInt(fields[0], 10, 64)
 	return n << 10
-}
-
-// below lists the processes below one.
-func below(process int) []int {
-	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", process)) // the pattern is well formed
-	var all []int
-	for _, list := range lists {
-		content, err := os.ReadFile(list)
-		if err != nil {
-			continue // it has just ended
-		}
-		for _, field := range strings.Fields(string(content)) {
-			child, err := strconv.Atoi(field)
-			if err == nil {
-				all = append(append(all, child), below(child)...)
-			}
-		}
-	}
-	return all
 }

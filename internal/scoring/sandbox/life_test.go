@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,67 +18,23 @@ import (
 // program's session and the machine itself are as they were.
 func TestAttacks(t *testing.T) {
 	box := prepared(t, 1)
-	programs, err := attacks()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	go func() {
-		for {
-			connection, err := server.Accept()
-			if err != nil {
-				return
-			}
-			t.Error("a program has reached a server")
-			connection.Close()
-		}
-	}()
-	file := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(file, []byte(secret()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	given := input(server.Addr().(*net.TCPAddr).Port, file)
-	for _, p := range programs {
+	h := newHost(t)
+	for _, p := range attacks() {
 		t.Run(p.Name, func(t *testing.T) {
-			inputs := []string{given}
+			inputs := []string{h.input()}
 			if p.Output != "" {
-				inputs = append(inputs, given)
+				inputs = append(inputs, h.input())
 			}
 			for i, result := range outcomes(t, box, sandbox.Program{Source: p.Source, Inputs: inputs}) {
 				if fault := p.fault(result); fault != "" {
 					t.Errorf("test %d: %s", i+1, fault)
 				}
 			}
-			if left := children(t, os.Getpid()); len(left) > 0 {
-				t.Errorf("processes are left: %v", left)
+			if harm := h.harm(); harm != "" {
+				t.Error(harm)
 			}
 		})
 	}
-	if content, err := os.ReadFile(file); err != nil || string(content) != secret() {
-		t.Errorf("the host's file is %q, %v", content, err)
-	}
-}
-
-// children lists the processes that one has started and not waited for.
-func children(t *testing.T, process int) []string {
-	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", process))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, list := range lists {
-		content, err := os.ReadFile(list)
-		if err != nil {
-			continue // a thread that has ended
-		}
-		all = append(all, strings.Fields(string(content))...)
-	}
-	return all
 }
 
 // TestMain is another program if it is told so: one that TestDiesWithItsUser
@@ -115,25 +68,18 @@ func TestDiesWithItsUser(t *testing.T) {
 	prepared(t, 1)
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), "SPECEVAL_TEST_USER=1")
-	output, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	output := must(command.StdoutPipe())
+	ok(t, command.Start())
 	defer command.Process.Kill()
 	line := make([]byte, 100)
 	if n, err := output.Read(line); err != nil || string(line[:n]) != "running\n" {
 		t.Fatalf("%q, %v", line[:n], err)
 	}
-	var inside []string
+	var inside []int
 	for len(inside) < 4 { // bubblewrap, the driver and two of the program
-		inside = descendants(t, command.Process.Pid)
+		inside = below(command.Process.Pid)
 	}
-	if err := command.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, command.Process.Kill())
 	command.Wait()
 	for _, process := range inside {
 		for alive(process) { // the test as a whole has a limit of time
@@ -143,25 +89,13 @@ func TestDiesWithItsUser(t *testing.T) {
 }
 
 // alive reports whether a process is there and no zombie.
-func alive(process string) bool {
-	status, err := os.ReadFile("/proc/" + process + "/stat")
+func alive(process int) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
 	if err != nil {
 		return false
 	}
 	_, rest, _ := strings.Cut(string(status), ") ")
 	return !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
-}
-
-// descendants lists the processes below one.
-func descendants(t *testing.T, process int) []string {
-	var all []string
-	for _, child := range children(t, process) {
-		all = append(all, child)
-		if id, err := strconv.Atoi(child); err == nil {
-			all = append(all, descendants(t, id)...)
-		}
-	}
-	return all
 }
 
 // TestAlone has programs at the edge of their limit run beside others: their
@@ -189,10 +123,7 @@ func TestAlone(t *testing.T) {
 // TestCancel cancels a test while it runs, and while it waits for a place.
 func TestCancel(t *testing.T) {
 	box := prepared(t, 1)
-	session, err := box.Start(t.Context(), sandbox.Program{Source: "while True: pass", Inputs: []string{""}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := must(box.Start(t.Context(), sandbox.Program{Source: "while True: pass", Inputs: []string{""}}))
 	ctx, cancel := context.WithCancel(t.Context())
 	waiting := make(chan error)
 	go func() {
@@ -207,7 +138,7 @@ func TestCancel(t *testing.T) {
 		t.Error(err)
 	}
 	session.Close()
-	if left := children(t, os.Getpid()); len(left) > 0 {
+	if left := below(os.Getpid()); len(left) > 0 {
 		t.Errorf("processes are left: %v", left)
 	}
 }

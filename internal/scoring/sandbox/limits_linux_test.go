@@ -73,7 +73,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("docs/security.md has no row for %s", l.name)
 		}
 		t.Run(l.name, func(t *testing.T) { // none of them takes the time
-			if r := ended(t, settings, l.source); r.End != l.end || r.Output != l.output {
+			if r := ended(t, settings, l.source, ""); r.End != l.end || r.Output != l.output {
 				t.Errorf("%+v, want %s, %q", r, l.end, l.output)
 			}
 		})
@@ -83,7 +83,7 @@ func TestLimits(t *testing.T) {
 		const spin = "import time\nwhile time.process_time() < %s: pass"
 		for _, source := range []string{spin, "import os\nfor _ in range(2): os.fork()\n" + spin} { // of one, and of four together
 			seconds := map[bool]string{true: "0.4", false: "1.2"}[strings.Contains(source, "fork")]
-			if r := ended(t, settings, strings.Replace(source, "%s", seconds, 1)); r.End != TimeLimit {
+			if r := ended(t, settings, strings.Replace(source, "%s", seconds, 1), ""); r.End != TimeLimit {
 				t.Errorf("%q: %+v", source, r)
 			}
 		}
@@ -91,7 +91,7 @@ func TestLimits(t *testing.T) {
 }
 
 // ended is the result of a program.
-func ended(t *testing.T, settings Settings, source string) Result {
+func ended(t *testing.T, settings Settings, source, input string) Result {
 	t.Helper()
 	box, err := New(t.Context(), settings)
 	if err != nil && os.Getenv("SPECEVAL_CI") != "1" {
@@ -100,7 +100,7 @@ func ended(t *testing.T, settings Settings, source string) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, err := box.Start(t.Context(), Program{Source: source, Inputs: []string{""}})
+	session, err := box.Start(t.Context(), Program{Source: source, Inputs: []string{input}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"speceval/internal/benchmark"
@@ -64,16 +65,13 @@ var cases = []benchmark.Test{
 }
 
 // underLoad scores the same programs on a quiet and on a busy machine.
-func underLoad(ctx context.Context) error {
+func underLoad(ctx context.Context, t *testing.T) error {
 	if *programs == 0 {
 		return nil
 	}
 	settings := loadLimits
 	settings.Python, settings.AtATime = *interpreter, *atATime
-	runner, err := code.NewRunner(ctx, settings)
-	if err != nil {
-		return err
-	}
+	runner := must(code.NewRunner(ctx, settings))
 	scorer := code.New(runner, false, func() ([]scoring.Test, error) { return cases, nil })
 	start := time.Now()
 	quiet, err := verdicts(ctx, scorer, *programs, numbered)
@@ -82,11 +80,7 @@ func underLoad(ctx context.Context) error {
 	}
 	middle := time.Now()
 	busy := *load * runtime.NumCPU()
-	stop, err := occupy(ctx, busy)
-	if err != nil {
-		return err
-	}
-	defer stop()
+	defer occupy(ctx, t, busy)()
 	loaded, err := verdicts(ctx, scorer, *programs, numbered)
 	if err != nil {
 		return err
@@ -122,31 +116,24 @@ func verdicts(ctx context.Context, s scoring.Scorer, n int, program func(i int) 
 	return all, errors.Join(faults...)
 }
 
-// occupy starts processes that do nothing but compute.
-func occupy(ctx context.Context, n int) (stop func(), err error) {
+// occupy starts processes that do nothing but compute, until they are stopped.
+func occupy(ctx context.Context, t *testing.T, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var group sync.WaitGroup
-	stop = func() {
+	for range n {
+		command := exec.CommandContext(ctx, *interpreter, "-c", "while True: pass")
+		ok(t, command.Start())
+		group.Go(func() { command.Wait() }) // it was killed
+	}
+	return func() {
 		cancel()
 		group.Wait()
 	}
-	for range n {
-		command := exec.CommandContext(ctx, *interpreter, "-c", "while True: pass")
-		if err := command.Start(); err != nil {
-			stop()
-			return nil, err
-		}
-		group.Go(func() { command.Wait() }) // it was killed
-	}
-	return stop, nil
 }
 
 // speed prints how many programs are scored in a second.
-func speed(ctx context.Context) error {
-	runner, err := code.NewRunner(ctx, sandbox.Settings{Python: *interpreter, CPU: 6 * time.Second, Memory: 4 << 30, AtATime: *atATime})
-	if err != nil {
-		return err
-	}
+func speed(ctx context.Context, t *testing.T) error {
+	runner := must(code.NewRunner(ctx, sandbox.Settings{Python: *interpreter, CPU: 6 * time.Second, Memory: 4 << 30, AtATime: *atATime}))
 	for _, n := range []int{1, 20} {
 		start := time.Now()
 		all, err := verdicts(ctx, code.New(runner, false, func() ([]scoring.Test, error) { return slices.Repeat(cases[:1], n), nil }), 100, func(int) string { return adder })

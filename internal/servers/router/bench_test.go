@@ -43,10 +43,7 @@ func (e *instant) Next(context.Context) (router.Event, error) {
 // BenchmarkEvent is the router's work for a completion, N = 100 and 256 places,
 // with a provisional allocation after every pilot under HBN-async.
 func BenchmarkEvent(b *testing.B) {
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		b.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(16))
 	for _, budget := range []int{8, 64} {
 		for _, policy := range []controller.Policy{controller.Uniform, controller.Sync, controller.Async} {
 			b.Run(fmt.Sprintf("b=%d/%v", budget, policy), func(b *testing.B) {
@@ -54,10 +51,7 @@ func BenchmarkEvent(b *testing.B) {
 				events := 0
 				b.ReportAllocs()
 				for b.Loop() {
-					ctl, err := controller.New(controller.Settings{Policy: policy, Tasks: 100, Budget: budget, Pilots: pilots, Prior: controller.Cold(prior)})
-					if err != nil {
-						b.Fatal(err)
-					}
+					ctl := must(controller.New(controller.Settings{Policy: policy, Tasks: 100, Budget: budget, Pilots: pilots, Prior: controller.Cold(prior)}))
 					engine := &instant{slots: 256, aborted: map[int]bool{}}
 					record, err := router.Run(b.Context(), router.Settings{
 						Controller: ctl, Engine: engine, Reward: router.PassFail(func(id controller.ID) bool { return (id.Task+id.Ordinal)%3 == 0 }),

@@ -40,10 +40,7 @@ func newTrial(random *rand.Rand) trial {
 		s.prior = arbitrary(random.Uint64())
 	}
 	if random.IntN(3) == 0 {
-		rule, err := neyman.NewLeaveOneOut(prior, s.tasks, s.budget, s.pilots)
-		if err != nil {
-			panic(err)
-		}
+		rule := must(neyman.NewLeaveOneOut(prior, s.tasks, s.budget, s.pilots))
 		s.leaveOneOut = rule.Weight
 	}
 	passes := make([]float64, s.tasks)
@@ -59,10 +56,7 @@ func newTrial(random *rand.Rand) trial {
 }
 
 var prior = func() *neyman.Prior {
-	p, err := neyman.NewPrior(8)
-	if err != nil {
-		panic(err)
-	}
+	p := must(neyman.NewPrior(8))
 	return p
 }()
 
@@ -262,10 +256,7 @@ func TestEstimateIsUnbiased(t *testing.T) {
 	for _, p := range passes {
 		mean += p / float64(len(passes))
 	}
-	rule, err := neyman.NewLeaveOneOut(prior, len(passes), 8, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := must(neyman.NewLeaveOneOut(prior, len(passes), 8, 2))
 	for name, plan := range map[string]trial{
 		"two stages":    {budget: 5, weight: 0.4},
 		"three stages":  {budget: 8, weight: 0.2, fractions: []float64{0.4, 1}, failing: 0.1},

@@ -27,10 +27,7 @@ func (s trial) refer(t *testing.T) *reference {
 	if plan.Fractions == nil {
 		plan.Fractions = []float64{1}
 	}
-	stages, err := staged.New(s.tasks, s.budget, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stages := must(staged.New(s.tasks, s.budget, plan))
 	r := &reference{allocation: make([]int, s.tasks)}
 	posterior := s.prior.Posterior(s.pilots)
 	observed, successes, scores := make([]int, s.tasks), make([]int, s.tasks), make([]float64, s.tasks)
@@ -40,17 +37,13 @@ func (s trial) refer(t *testing.T) *reference {
 			observed[i] += n
 			successes[i] += passes[i]
 		}
-		if err := stages.Observe(passes); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, stages.Observe(passes))
 		if stages.Done() {
 			r.estimate = stages.Mean()
 			return r
 		}
 		posterior.Scores(observed, successes, scores)
-		if err := stages.Decide(scores); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, stages.Decide(scores))
 	}
 }
 

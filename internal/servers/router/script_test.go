@@ -49,10 +49,7 @@ var errEnd = errors.New("the script ends")
 // always passes, task 1 every other time.
 func (s *script) play(t *testing.T, settings router.Settings, late bool) (*router.Record, error) {
 	t.Helper()
-	ctl, err := controller.New(controller.Settings{Policy: controller.Async, Tasks: 2, Budget: 20, Pilots: 2, Prior: controller.Cold(prior), Late: late})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ctl := must(controller.New(controller.Settings{Policy: controller.Async, Tasks: 2, Budget: 20, Pilots: 2, Prior: controller.Cold(prior), Late: late}))
 	settings.Controller, settings.Engine = ctl, s
 	settings.Reward = router.PassFail(func(id controller.ID) bool { return id.Task == 0 || id.Ordinal == 1 })
 	return router.Run(t.Context(), settings)

@@ -75,10 +75,7 @@ func of(tokens int) controller.ID { return controller.ID{Ordinal: int32(tokens)}
 
 func (b *bench) begin() *router.Timed {
 	b.t.Helper()
-	e, err := b.Begin(b.t.Context())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	e := must(b.Begin(b.t.Context()))
 	b.t.Cleanup(func() { e.Close(context.Background()) })
 	return e
 }
@@ -122,10 +119,7 @@ func (b *bench) void(e *router.Timed, words ...string) {
 // metrics asks a replica.
 func (b *bench) metrics(i int) vllm.Metrics {
 	b.t.Helper()
-	m, err := b.clients[i].Metrics(b.t.Context())
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	m := must(b.clients[i].Metrics(b.t.Context()))
 	return m
 }
 
