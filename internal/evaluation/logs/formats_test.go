@@ -248,9 +248,9 @@ func TestRowsOfVerifiers(t *testing.T) {
 
 // TestNumbersOfLightevalMayBeSmall has metrics of 32 bits: 0.1 stays 0.1.
 func TestNumbersOfLightevalMayBeSmall(t *testing.T) {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "doc.id", Type: arrow.PrimitiveTypes.Int32}, {Name: "metric.m", Type: arrow.PrimitiveTypes.Float32}}, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "doc.id", Type: arrow.PrimitiveTypes.Int64}, {Name: "metric.m", Type: arrow.PrimitiveTypes.Float32}}, nil)
 	rows := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	rows.Field(0).(*array.Int32Builder).AppendValues([]int32{3, 4}, nil)
+	rows.Field(0).(*array.Int64Builder).AppendValues([]int64{3, 4}, nil)
 	rows.Field(1).(*array.Float32Builder).AppendValues([]float32{0.1, 1}, nil)
 	var b bytes.Buffer
 	w, err := pqarrow.NewFileWriter(schema, &b, nil, pqarrow.DefaultWriterProps())

@@ -113,8 +113,6 @@ func valuesOf(chunk file.ColumnChunkReader) (func() (jsontext.Value, error), err
 		return values(c, func(v float32) string { return number(float64(v), 32) }), nil
 	case *file.Int64ColumnChunkReader:
 		return values(c, func(v int64) string { return strconv.FormatInt(v, 10) }), nil
-	case *file.Int32ColumnChunkReader:
-		return values(c, func(v int32) string { return strconv.FormatInt(int64(v), 10) }), nil
 	case *file.BooleanColumnChunkReader:
 		return values(c, strconv.FormatBool), nil
 	case *file.ByteArrayColumnChunkReader:

@@ -137,7 +137,7 @@ func (s *Scorer) labelled(m mark) reading {
 func (s *Scorer) inBrackets(content string) reading {
 	i := strings.LastIndexByte(content, '(')
 	if i > 0 && strings.IndexByte(" \t{~", content[i-1]) >= 0 {
-		if m := markAt(content, i); !m.lower && m.closed && m.alone() && s.has(m.letter) {
+		if m := markAt(content, skipFillers(content, i)); !m.lower && m.closed && m.alone() && s.has(m.letter) {
 			return s.settle(m.letter)
 		}
 	}

@@ -12,7 +12,8 @@
 //     correct answer", or C alone below the heading "Answer".
 //  3. What the last line states in known words alone: "I choose C", "not B, so C". Failing
 //     that, a bare letter, or one before its option's text, as the last line; failing that,
-//     a bare letter as the first. A line of a list of options counts as neither.
+//     a bare letter as the first, or the bracket that ends the last, "so 25 m/s (option C)". A line
+//     of a list of options counts as none of them.
 //  4. The text of exactly one option in place of the letter, by rules 2 and 3.
 //
 // What follows the letter, in clauses of known words, amends it: "no, it's C" states
@@ -33,7 +34,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_choice_v7"
+const Version = "speceval_choice_v8"
 
 // letters are the names of options.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

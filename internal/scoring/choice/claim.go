@@ -46,7 +46,7 @@ func (s *Scorer) phrase(text string, floor int) (byLetter, byText reading) {
 				continue
 			}
 			letter, says, end := s.claimed(text, at)
-			wouldBut := strings.Contains(text[to:at], "would") && next(text, skip(text, end, []string{",", " "})).class.In(breaks|doubts)
+			wouldBut := strings.Contains(text[to:at], "would") && is(word(text, skip(text, end, []string{",", " "})), "if", "unless", "but", "however", "although", "though")
 			stays := after(text, end) == 0 && !wouldBut
 			amended := func(r reading) reading {
 				switch {

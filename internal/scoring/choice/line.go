@@ -1,6 +1,10 @@
 package choice
 
-import "strings"
+import (
+	"strings"
+
+	"speceval/internal/scoring/words"
+)
 
 // lines finds the first and the last line that are not blank, the one before
 // the last, and the place of the last; what is not there is empty.
@@ -44,7 +48,15 @@ func (s *Scorer) line(text string) reading {
 	if m = s.optionMark(first, 0); m.letter != 0 && !enumerates(text[begin:], 0, m) && (m.alone() || m.isLabel() && s.labels(m, true)) {
 		return s.amend(text, begin+len(first), s.settle(m.letter))
 	}
-	return reading{}
+	if !classOf(word(last, 0)).In(words.Turns) && !strings.Contains(last, "(option ") {
+		return reading{}
+	}
+	for it := next(last, 0); it.to < len(last); it = next(last, it.to) {
+		if it.class.In(denies | doubts | others | aside) {
+			return reading{}
+		}
+	}
+	return s.inBrackets(last) // "So it is 25 m/s (option B)."
 }
 
 // optionMark is the mark at i that may name an option: upper-case, or lower-case with nothing behind

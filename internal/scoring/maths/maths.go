@@ -21,7 +21,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_math_v11"
+const Version = "speceval_math_v12"
 
 // longest is the length of the longest answer that is compared, in bytes.
 const longest = 10000

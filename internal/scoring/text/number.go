@@ -14,7 +14,7 @@ import (
 )
 
 // NumberVersion names the rules for numbers in scores and profiles.
-const NumberVersion = "speceval_number_v11"
+const NumberVersion = "speceval_number_v12"
 
 // Number scores answers that are a number, which may be off by a tolerance.
 //
