@@ -69,93 +69,37 @@ func TestJudgesItsOwnAnswers(t *testing.T) {
 	}
 }
 
+// TestVerdictFields has responses to a question, and turns that ask for no verdict. Of two
+// questions in a turn the longest is judged.
 func TestVerdictFields(t *testing.T) {
-	judge := fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: questions})
-	for _, test := range []struct{ response, answer, correct, confidence string }{
-		{"So.\n\nExplanation: e\nAnswer:  the BROCKEN \nConfidence: 70%", "the BROCKEN", "yes", "70"},
-		{"\nAnswer: The Harz\nConfidence: 9%\nAnswer: The Brocken\nConfidence: 80%", "The Brocken", "yes", "80"},
-		{"\nAnswer: The Brocken, or not\nConfidence: 80%", "The Brocken, or not", "no", "80"},
-		{"\nAnswer: The\nBrocken\nConfidence: 80%", "The Brocken", "no", "80"},
-		{"\nAnswer: The Brocken\nConfidence: high%", "None", "no", "100"},
-		{"\nAnswer: The Brocken\nConfidence: 1000%", "None", "no", "100"},
-		{"I could not settle this one.", "None", "no", "100"},
-		{"", "None", "no", "100"},
+	const hill, high = "Which hill is it?\nThe Brocken\n", "Which hill is it? And how high?\n1141 m\nThe Brocken."
+	reversed := slices.Clone(questions)
+	slices.Reverse(reversed)
+	for _, test := range []struct{ turn, answer, correct, confidence string }{
+		{hill + "So.\n\nExplanation: e\nAnswer:  the BROCKEN \nConfidence: 70%", "the BROCKEN", "yes", "70"},
+		{hill + "\nAnswer: The Harz\nConfidence: 9%\nAnswer: The Brocken\nConfidence: 80%", "The Brocken", "yes", "80"},
+		{hill + "\nAnswer: The Brocken, or not\nConfidence: 80%", "The Brocken, or not", "no", "80"},
+		{hill + "\nAnswer: The\nBrocken\nConfidence: 80%", "The Brocken", "no", "80"},
+		{hill + "\nAnswer: The Brocken\nConfidence: high%", "None", "no", "100"},
+		{hill + "\nAnswer: The Brocken\nConfidence: 1000%", "None", "no", "100"},
+		{hill + "I could not settle this one.", "None", "no", "100"},
+		{hill, "None", "no", "100"},
+		{high + "\nAnswer: 1141 m\nConfidence: 70%", "1141 m", "yes", "70"},
+		{"Which hill is it?", "", "", ""}, // the question itself
+		{"Which hill is it? It is not told.", "", "", ""},
+		{"What is 1+1? 2\nAnswer: 2\nConfidence: 70%", "", "", ""},
+		{"What else?\nThe Brocken\nAnswer: The Brocken\nConfidence: 70%", "", "", ""},
 	} {
-		turn := "Which hill is it?\nThe Brocken\n" + test.response
-		for _, q := range []fleet.Question{{}, {Seed: 5}, {Greedy: true, Seed: 9}, {Thinking: true}} {
-			text := judging(t, judge, turn, q)
-			if a, c, n := field(strings.TrimLeft(text, "\n"), "extracted_final_answer"), field(text, "correct"), field(text, "confidence"); a != test.answer || c != test.correct || n != test.confidence {
-				t.Errorf("%q: %q", test.response, text)
+		for _, tasks := range [][]benchmark.Task{questions, reversed} {
+			judge := fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: tasks})
+			for _, q := range []fleet.Question{{}, {Seed: 5}, {Greedy: true, Seed: 9}, {Thinking: true}} {
+				text := judging(t, judge, test.turn, q)
+				if a, c, n := field(strings.TrimLeft(text, "\n"), "extracted_final_answer"), field(text, "correct"), field(text, "confidence"); a != test.answer || c != test.correct || n != test.confidence {
+					t.Errorf("%q: %q", test.turn, text)
+				}
 			}
-		}
-		if one, other := judging(t, judge, turn, fleet.Question{Greedy: true, Seed: 1}), judging(t, judge, turn, fleet.Question{Greedy: true, Seed: 2}); one != other {
-			t.Errorf("at temperature 0 the seed counts: %q, %q", one, other)
-		}
-	}
-}
-
-// TestLongestQuestionIsJudged has a turn that holds two questions and the answers
-// to both.
-func TestLongestQuestionIsJudged(t *testing.T) {
-	for _, tasks := range [][]benchmark.Task{questions, {questions[1], questions[0]}} {
-		judge := fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: tasks})
-		text := judging(t, judge, "Which hill is it? And how high?\n1141 m\nThe Brocken.\nAnswer: 1141 m\nConfidence: 70%", fleet.Question{})
-		if field(text, "correct") != "yes" {
-			t.Errorf("%q", text)
-		}
-	}
-}
-
-func TestJudgesNothingElse(t *testing.T) {
-	judge := fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: questions})
-	for _, turn := range []string{
-		"Which hill is it?", // the question itself
-		"Which hill is it? It is not told.",
-		"What is 1+1? 2\nAnswer: 2\nConfidence: 70%",
-		"What else?\nThe Brocken\nAnswer: The Brocken\nConfidence: 70%",
-	} {
-		if text := judging(t, judge, turn, fleet.Question{}); field(text, "correct") != "" {
-			t.Errorf("%q: %q", turn, text)
-		}
-	}
-}
-
-// bounds are limits within which an answer and what goes on from its beginnings
-// are compared.
-var bounds = map[string]fleet.Limits{
-	"free": free, "short": {Most: 300, Budget: -1}, "budget": {Most: 1 << 14, Budget: 40}, "no budget": {Most: 1 << 14, Budget: 0},
-	"budget within the number": {Most: 1 << 14, Budget: 9}, "budget before the number": {Most: 1 << 14, Budget: 2}, "endless": {Most: 900, Budget: -1, Endless: true},
-}
-
-// rest asks for what follows the first n tokens of an answer.
-func rest(a *fleet.Author, q fleet.Question, whole *fleet.Answer, n int, seed int64) fleet.Answer {
-	q.Begun, q.Seed = whole.Part(0, n).IDs(), seed
-	q.Limits.Most -= n
-	return a.Answer(q)
-}
-
-// TestNumberSaysTheRest: once an answer has said its number, what follows is the
-// same at any seed.
-func TestNumberSaysTheRest(t *testing.T) {
-	a := author(0.5)
-	for name, limits := range bounds {
-		for _, thinking := range []bool{false, true} {
-			for at := range int64(20) {
-				q := fleet.Question{User: tasks[at%7].UserPrompt, Prompt: "p", Seed: at, Thinking: thinking, Limits: limits}
-				if at == 8 {
-					q.User = "nobody knows this"
-				}
-				whole := a.Answer(q)
-				said := 16
-				if thinking && limits.Budget >= 0 && limits.Budget < said {
-					said = 2*len("Try ") + 12 + len("</think>\n\n") // at most
-				}
-				for n := said; n < whole.Tokens(); n += 1 + n/3 {
-					more := rest(a, q, &whole, n, at+1000)
-					if got := slices.Concat(whole.Part(0, n).IDs(), more.IDs()); !slices.Equal(got, whole.IDs()) || more.Finish != whole.Finish {
-						t.Fatalf("%s, thinking %t, seed %d: after %d of %d tokens it goes on with %q", name, thinking, at, n, whole.Tokens(), more.Raw())
-					}
-				}
+			if one, other := judging(t, judge, test.turn, fleet.Question{Greedy: true, Seed: 1}), judging(t, judge, test.turn, fleet.Question{Greedy: true, Seed: 2}); one != other {
+				t.Errorf("at temperature 0 the seed counts: %q, %q", one, other)
 			}
 		}
 	}
@@ -183,7 +127,10 @@ func TestContinuationsHaveTheLaw(t *testing.T) {
 			q.Seed = i
 			whole := a.Answer(q)
 			said := int(random.Float64() * float64(most+1))
-			more := rest(a, q, &whole, said, i+n)
+			on := q
+			on.Begun, on.Seed = whole.Part(0, said).IDs(), i+n
+			on.Limits.Most -= said
+			more := a.Answer(on)
 			all := whole.Raw()
 			if result(task, all) == task.Answer {
 				wholeRight++

@@ -73,22 +73,6 @@ func TestPublishedOrderIsTheRank(t *testing.T) {
 	}
 }
 
-func TestWholeGroupsKeepTheirOrder(t *testing.T) {
-	for _, g := range Groups() {
-		ids := published(t)[g.ID]
-		if g.Selection != All && !whole(g) {
-			continue
-		}
-		rows := make([]row, len(ids))
-		for i, id := range ids {
-			rows[i].ID = id
-		}
-		if !slices.Equal(idsOf(g.choose(rows)), ids) {
-			t.Errorf("%s: another order", g.ID)
-		}
-	}
-}
-
 // sampled are the rows of MATH-500 in MATH-100, as published.
 const sampled = "3 12 13 15 16 22 23 35 36 40 44 47 49 51 52 57 63 71 79 81 83 98 101 107 110 111 112 114 116 119 125 135 136 140 142 148 150 172 174 176 181 183 185 186 189 193 194 214 216 229 232 235 258 274 279 282 287 295 301 302 308 309 316 321 325 327 331 332 338 343 346 349 357 359 360 366 373 377 379 388 390 395 412 413 414 424 433 444 445 447 454 456 464 470 478 480 483 486 490 496"
 

@@ -43,14 +43,14 @@ func TestPaperCommands(t *testing.T) {
 
 func TestRecipeWins(t *testing.T) {
 	r := Recipe{
-		Command:     `"/opt/my env/python" -m server --model '{model}' --tag {replica}:{port}`,
+		Command:     `"/opt/my env/python" -m server --model '{model}' --tag {replica}:{port} "c d"e'f g' ""`,
 		Arguments:   []string{"--max-num-seqs", "32", "--extra", `{"a": "{model}"}`},
 		Environment: []string{"CUDA_VISIBLE_DEVICES=GPU-{replica}", "PORT={port}"},
 		Port:        9000, Replicas: 2, GPUs: []string{"4", "GPU-ab", "7"},
 	}
 	m := Model{Path: "/models/a b", Served: "tiny", MaxSequences: 8, ContextTokens: 64, Flags: []string{"--load-format", "dummy"}}
 	words := must(r.words(m, 1))
-	begin := []string{"/opt/my env/python", "-m", "server", "--model", "/models/a b", "--tag", "1:9001", "--host", "127.0.0.1", "--port", "9001"}
+	begin := []string{"/opt/my env/python", "-m", "server", "--model", "/models/a b", "--tag", "1:9001", "c def g", "", "--host", "127.0.0.1", "--port", "9001"}
 	if !slices.Equal(words[:len(begin)], begin) {
 		t.Errorf("the command begins with %q, want %q", words[:len(begin)], begin)
 	}
@@ -70,26 +70,6 @@ func TestChecks(t *testing.T) {
 		_, err := Start(t.Context(), Recipe{Replicas: replicas, GPUs: []string{"0", "1", "2"}}, Model{}, Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%d replicas: got %v, want %q", replicas, err, want)
-		}
-	}
-}
-
-func TestSplit(t *testing.T) {
-	for _, tt := range []struct {
-		line string
-		want []string
-	}{
-		{"  a\tb\n c ", []string{"a", "b", "c"}},
-		{`'a b' "c d"e f'g'`, []string{"a b", "c de", "fg"}},
-		{`a '' ""`, []string{"a", "", ""}},
-		{`'say "hi"' "it's"`, []string{`say "hi"`, "it's"}},
-		{`C:\x é`, []string{`C:\x`, "é"}},
-		{" \t", nil},
-		{`serve "a b`, nil},
-		{`it's`, nil},
-	} {
-		if got, err := split(tt.line); !slices.Equal(got, tt.want) || (err == nil) != (tt.want != nil) {
-			t.Errorf("split(%q) = %q, %v, want %q", tt.line, got, err, tt.want)
 		}
 	}
 }

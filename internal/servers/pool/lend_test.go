@@ -206,31 +206,6 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestADrainEndsTheWaitForAPlace, where no replica is left.
-func TestADrainEndsTheWaitForAPlace(t *testing.T) {
-	a := running(t, imitation.Settings{Model: "a", MaxModelLen: 4096})
-	s := pool.New(pool.Settings{
-		Window: 1, Attempts: 2, Outage: time.Hour, Workers: []pool.Worker{{Name: "one", URLs: []string{a.URL()}}},
-	})
-	m, drain := foreign("a"), make(chan struct{})
-	m.Drain = drain
-	lease := acquire(t, s, m)
-	a.Close()
-	failed := make(chan error)
-	go func() {
-		_, _, err := lease.Stream(t.Context(), vllm.Request{Sampling: vllm.Sampling{Model: "a", MaxTokens: 9}, Messages: []vllm.Message{{Role: "user", Content: "?"}}}, nil)
-		failed <- err
-	}()
-	close(drain)
-	if err := <-failed; !errors.Is(err, vllm.ErrStopped) {
-		t.Errorf("error %v", err)
-	}
-	lease.Release()
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 // freePorts is the first of n ports that nobody listens on. They lie below
 // those that the system gives to connections, which would take one at any time.
 func freePorts(t *testing.T, n int) int {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,40 +129,6 @@ func asked(seed int64, ids bool) vllm.Request {
 	return vllm.Request{
 		Sampling: vllm.Sampling{Model: "m", Temperature: 0.6, TopP: 1, MaxTokens: 10000},
 		Messages: []vllm.Message{{Role: "user", Content: "?"}}, Seed: seed, TokenIDs: ids,
-	}
-}
-
-// TestLostAnswersGoOn breaks streams after a while, and lets their servers die:
-// what was heard of an answer is its beginning to the end, at servers that do not
-// repeat themselves.
-func TestLostAnswersGoOn(t *testing.T) {
-	p, replicas := served(t, imitation.Settings{
-		Unrepeatable: true, Thinking: true, ReasoningParser: "qwen3", Speed: 20, Faults: imitation.Faults{Cut: 0.4, Crash: 0.05},
-		Timing: fleet.Timing{Base: time.Millisecond},
-	}, 2, false)
-	for seed := range int64(12) {
-		var heard vllm.Prefix
-		answer, _, err := p.Stream(t.Context(), asked(seed, true), func(piece vllm.Piece) {
-			if piece.Anew {
-				t.Error("an answer begins anew")
-			}
-			heard.Add(piece)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if heard.Text != answer.Text || heard.Reasoning != answer.Reasoning || !slices.Equal(heard.IDs, answer.TokenIDs) || answer.Usage.Completion != len(heard.IDs) || answer.Finish != heard.Finish {
-			t.Errorf("seed %d: heard %+v\nof %+v", seed, heard, answer)
-		}
-		if got := fleet.Detokenize(answer.TokenIDs); got != answer.Reasoning+"</think>"+answer.Text+"<|im_end|>" {
-			t.Errorf("seed %d: tokens of %q, and the answer is %q after %q", seed, got, answer.Text, answer.Reasoning)
-		}
-	}
-	if p.Resent() == 0 {
-		t.Error("nothing was lost")
-	}
-	for _, r := range replicas {
-		r.SetFaults(imitation.Faults{})
 	}
 }
 

@@ -185,13 +185,6 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestWholeAnswerToAStream of vLLM needs no [DONE].
-func TestWholeAnswerToAStream(t *testing.T) {
-	if got, err := client(t, Options{}, says(200, good)).Stream(t.Context(), plainRequest(), nil); err != nil || got.Text != "a" {
-		t.Errorf("%+v, %v", got, err)
-	}
-}
-
 // plainRequest is a good one that any server may get.
 func plainRequest() Request {
 	r := request()
