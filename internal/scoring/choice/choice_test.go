@@ -76,6 +76,7 @@ func read(t testing.TB, options int, texts []string, text string, cut bool) (str
 }
 
 func TestOrderOfRules(t *testing.T) {
+	const cut = "no answer: cut short without a box that names an option"
 	for _, test := range []struct{ text, want, note string }{
 		{"The answer is A.\nAnswer: B\n\\boxed{C}\nD", "C", ""},
 		{"The answer is A.\nSo it is \\boxed{12}.\nD", "A", "no option in the box: read from a phrase"},
@@ -91,25 +92,16 @@ func TestOrderOfRules(t *testing.T) {
 		{"", "", "empty response"},
 		{" \n\t", "", "empty response"},
 		{"No idea.", "", "no answer: nothing in the response names an option"},
+		{"CUT\\boxed{C} and then", "C", ""},
+		{"CUT\\boxed{C} and \\boxed{12}, which", "C", ""},
+		{"CUTThe answer is C. It", "", cut},
+		{"CUTC", "", cut},
+		{"CUT\\boxed{12} The answer is C. It", "", cut},
+		{"CUT\\boxed{C} and \\boxed{", "", "no answer: the response ends inside its box"},
+		{"CUT", "", "empty response"},
 	} {
-		if got, note := read(t, 4, nil, test.text, false); got != test.want || note != test.note {
-			t.Errorf("%q: %q (%s), want %q (%s)", test.text, got, note, test.want, test.note)
-		}
-	}
-}
-
-func TestCutResponses(t *testing.T) {
-	const cut = "no answer: cut short without a box that names an option"
-	for _, test := range []struct{ text, want, note string }{
-		{"\\boxed{C} and then", "C", ""},
-		{"\\boxed{C} and \\boxed{12}, which", "C", ""},
-		{"The answer is C. It", "", cut},
-		{"C", "", cut},
-		{"\\boxed{12} The answer is C. It", "", cut},
-		{"\\boxed{C} and \\boxed{", "", "no answer: the response ends inside its box"},
-		{"", "", "empty response"},
-	} {
-		if got, note := read(t, 4, nil, test.text, true); got != test.want || note != test.note {
+		text, short := strings.CutPrefix(test.text, "CUT")
+		if got, note := read(t, 4, nil, text, short); got != test.want || note != test.note {
 			t.Errorf("%q: %q (%s), want %q (%s)", test.text, got, note, test.want, test.note)
 		}
 	}

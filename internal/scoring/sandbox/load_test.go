@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -129,24 +128,4 @@ func occupy(ctx context.Context, t *testing.T, n int) (stop func()) {
 		cancel()
 		group.Wait()
 	}
-}
-
-// speed prints how many programs are scored in a second.
-func speed(ctx context.Context, t *testing.T) error {
-	runner := must(code.NewRunner(ctx, sandbox.Settings{Python: *interpreter, CPU: 6 * time.Second, Memory: 4 << 30, AtATime: *atATime}))
-	for _, n := range []int{1, 20} {
-		start := time.Now()
-		all, err := verdicts(ctx, code.New(runner, false, func() ([]scoring.Test, error) { return slices.Repeat(cases[:1], n), nil }), 100, func(int) string { return adder })
-		if err != nil {
-			return err
-		}
-		for _, verdict := range all {
-			if !verdict.Correct() {
-				return errors.New(verdict.Note)
-			}
-		}
-		fmt.Printf("%.1f programs a second with %d tests each, %d at a time on %d cores\n",
-			float64(len(all))/time.Since(start).Seconds(), n, *atATime, runtime.NumCPU())
-	}
-	return nil
 }

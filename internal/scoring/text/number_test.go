@@ -172,6 +172,11 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s ± %s: %q, want %q", test.gold, test.tolerance, got, test.want)
 		}
 	}
+	for gold, fault := range map[string]bool{"x": false, " ": true, "": true, "\u00a0\n": true} {
+		if (ExactFault(gold) != "") != fault {
+			t.Errorf("%q: %q", gold, ExactFault(gold))
+		}
+	}
 	for gold, fault := range map[string]bool{"1,234": false, "2/3": false, "about 5": true, "5 apples": true, "5 million": true, "50 percent": false, "": true, "inf": true} {
 		if (NumberFault(gold) != "") != fault {
 			t.Errorf("%q: %q", gold, NumberFault(gold))

@@ -91,14 +91,6 @@ func TestCutResponses(t *testing.T) {
 	}
 }
 
-func TestExactFault(t *testing.T) {
-	for gold, fault := range map[string]bool{"x": false, " ": true, "": true, "\u00a0\n": true} {
-		if (ExactFault(gold) != "") != fault {
-			t.Errorf("%q: %q", gold, ExactFault(gold))
-		}
-	}
-}
-
 func FuzzExact(f *testing.F) {
 	f.Add("Paris", `\boxed{Paris}`)
 	f.Add("cafe\u0301", "Answer: **caf\u00e9**")

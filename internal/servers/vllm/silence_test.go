@@ -16,7 +16,7 @@ import (
 )
 
 // TestTimeIsThatOfTokens: what is no token keeps no stream alive, and tokens only those
-// that may come.
+// that may come. An answer that comes whole may take the time of its tokens, and no more.
 func TestTimeIsThatOfTokens(t *testing.T) {
 	role := delta(`"role":"assistant"`)
 	second, minute := time.Second, time.Minute
@@ -32,6 +32,7 @@ func TestTimeIsThatOfTokens(t *testing.T) {
 		"a token, and nothing":     {head + chunk("a", "null", 1), role, second, [2]time.Duration{minute, minute}, Idle},
 		"tokens past the last":     {head, "", second, [2]time.Duration{11 * second, 27 * second}, Garbage},
 		"headers that never end":   {"HTTP/1.0 200 OK\r\n", "X-More: 1\r\n", second, [2]time.Duration{minute, minute}, Idle},
+		"a whole answer":           {head, " ", second, [2]time.Duration{90 * second, 90 * second}, Idle},
 		"a refusal without an end": {"HTTP/1.0 500 No\r\n\r\n", "no ", second, [2]time.Duration{minute, minute}, Idle},
 	} {
 		for i, plain := range []bool{false, true} {
@@ -48,6 +49,9 @@ func TestTimeIsThatOfTokens(t *testing.T) {
 					})})
 					r := plainRequest()
 					r.MaxTokens = 10
+					if what == "a whole answer" {
+						r.LeaveOut = LeaveStream
+					}
 					started := time.Now()
 					_, err := c.Stream(t.Context(), r, nil)
 					fails(t, err, tt.want)
@@ -59,29 +63,6 @@ func TestTimeIsThatOfTokens(t *testing.T) {
 			})
 		}
 	}
-}
-
-// TestTimeOfWholeAnswers: an answer that comes whole may take the time of its tokens, and no more.
-func TestTimeOfWholeAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var servers sync.WaitGroup
-		defer servers.Wait()
-		c := dial(t, "http://h", Options{Idle: time.Minute, Dial: piped(&servers, func(theirs net.Conn, _ int) {
-			_, err := io.WriteString(theirs, head)
-			for err == nil {
-				time.Sleep(time.Second)
-				_, err = io.WriteString(theirs, " ")
-			}
-		})})
-		defer c.Close()
-		r, started := plainRequest(), time.Now()
-		r.MaxTokens = 10
-		_, err := c.whole(t.Context(), r)
-		fails(t, err, Idle)
-		if took := time.Since(started); took != 90*time.Second {
-			t.Errorf("ended after %v: %v", took, err)
-		}
-	})
 }
 
 // TestSilenceOfPlainServers: a request may wait for its turn as long as others are served, but

@@ -132,19 +132,6 @@ func printed(t *testing.T, tab Table) Printed {
 	return p
 }
 
-func TestPrintedTablesHaveParts(t *testing.T) {
-	p := printed(t, sample())
-	if p.Label != "tab:sample" ||
-		p.Caption != `Variance of A \& B: 100\% of it` || p.Align != "@{}lrrrrr@{}" || p.Rows != 6 || len(p.Notes) != 2 {
-		t.Errorf("%+v, %d rows", p, p.Rows)
-	}
-	empty := sample()
-	empty.Rows, empty.Sections = nil, nil
-	if p := printed(t, empty); p.Rows != 0 || len(p.Heads) == 0 {
-		t.Errorf("an empty table: %+v", p)
-	}
-}
-
 // TestLongTablesRunOverPages sets a table that no page holds.
 func TestLongTablesRunOverPages(t *testing.T) {
 	golden.Check(t, "sample_long.tex", []byte(printed(t, sample()).Long()))
