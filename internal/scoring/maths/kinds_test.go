@@ -206,6 +206,13 @@ var rows = []row{
 			`«p»«u»(«sum(r,u,t,v)»)«signed(q)»«v»(«sum(r,u,t,v)»)`, `«sum(a,f,b,v+u,c,h)»`},
 		near: []string{`«sum(a,f,b+1,g,c,h)»`, `«sum(a+1,f,b,g,c,h)»`, `«sum(a,f,b,g,-c,h)»`, `(«sum(p,u,q,v)»)(«sum(r,u,t+1,v)»)`, `(«sum(p,u,q,v)»)+(«sum(r,u,t,v)»)`, `«sum(-a,f,-b,g,-c,h)»`,
 			`«sum(a,f,b,g,c,h)» + 10^{-10}`, `«b!=0?»«sum(a,f,c,h)»`, `«b!=0?»«sum(a,f,-b,g,c,h)»`}},
+	{kind: "polynomial", gold: `«p»`,
+		draw: `v = x | y | t | n | a | k | m | u ; o = z | q | w ; P = 1 | 1 | 2 | 3 | -1 ; Q = -9..9 not 0 ; R = 1 | 1 | 2 ; T = -9..9 not 0 ; U = -9..9 not 0 ; A = P*R ; E = P*T+Q*R ; B = E+A*U ; C = Q*T+E*U ; D = Q*T*U ;
+			s = «v»^2 ; c = «v»^3 ; p = sum(A,c,B,s,C,v,D,"") ; f = sum(P,v,Q,"") ; g = sum(R,v,T,"") ; h = sum(1,v,U,"")`,
+		same: []string{`«sum(D,"",C,v,B,s,A,c)»`, `«sum(B,s,D,"",A,c,C,v)»`, `(«f»)(«g»)(«h»)`, `(«h»)(«f») \cdot («g»)`, `(«sum(A,s,E,v,Q*T,"")»)(«h»)`, `((«A»«v»«signed(B)»)«v»«signed(C)»)«v»«signed(D)»`,
+			`«replace(p,"^","^ ")»`, `«between("(",p,")")»`},
+		near: []string{`«sum(A,c,B+1,s,C,v,D,"")»`, `«sum(A,c,B,s,C-1,v,D,"")»`, `«sum(A,c,B,s,C,v,-D,"")»`, `«sum(-A,c,B,s,C,v,D,"")»`, `«p»+10^{-9}`, `«p» = 0`, `«p»+1`, `«sum(A,s,B,v,C,"")»`, `«replace(p,v,o)»`,
+			`(«f»)(«g»)(«sum(1,v,U+1,"")»)`}},
 	{kind: "rational function", gold: `\frac{«top»}{«bot»}`,
 		draw: `v = x | y | t | n | a | k | m | p ; P = -9..9 not 0 ; Q = -9..9 not 0,P ; B = 1..9 ; C = 1..9 ; V = «v»^2 ; f = sum(1,v,P,"") ; g = sum(1,v,Q,"") ; top = sum(B+C,v,B*Q+C*P,"") ; bot = sum(1,V,P+Q,v,P*Q,"")`,
 		same: []string{`\frac{«B»}{«f»}+\frac{«C»}{«g»}`, `\frac{«C»}{«g»}+\frac{«B»}{«f»}`, `\frac{«top»}{(«f»)(«g»)}`, `(«top»)/(«bot»)`, `\frac{«B»(«g»)+«C»(«f»)}{(«g»)(«f»)}`, `«B»(«f»)^{-1}+«C»(«g»)^{-1}`},

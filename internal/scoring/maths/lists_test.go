@@ -10,9 +10,46 @@ import (
 )
 
 // listed are kinds of several elements, each in one of its forms.
-var listed = []kind{
-	{"set", sets}, {"list", lists}, {"tuple", tuples}, {"matrix", matrices}, {"boxes", boxes}, {"repeat", repeats},
+var listed = []row{
+	{kind: "set", only: true, draw: `a = element ; b = element not a ; g = ` + gap, gold: `\{«a», «b»\}`,
+		same: []string{`«between("\\{",b+g+a,"\\}")»`, `«between("\\{",form(a)+g+form(b),"\\}")»`, `\{«a»«g»«b»«g»«a»\}`, `«a», «b»`},
+		near: []string{`\{«b»\}`, `«a»`, `«between("\\{",a+g+b+g+"1000","\\}")»`, `\{«miss(a)»«g»«form(b)»\}`, `\{«b»«g»«miss(a)»\}`}, open: []string{`(«a», «b»)`, `[«a», «b»]`}},
+	{kind: "set", only: true, draw: `a = element ; b = element not a ; c = element not a,b ; g = ` + gap, gold: `\{«a», «b», «c»\}`,
+		same: []string{`«between("\\{",c+g+a+g+b,"\\}")»`, `«between("\\{",form(b)+g+form(c)+g+form(a),"\\}")»`, `\{«a»«g»«b»«g»«c»«g»«a»\}`, `«a», «b», «c»`},
+		near: []string{`\{«b», «c»\}`, `\{«a»«g»«b»\}`, `«a»`, `\{«a»«g»«b»«g»«c»«g»1000\}`, `«between("\\{",a+g+miss(b)+g+c,"\\}")»`, `\{«c»«g»«form(b)»«g»«miss(a)»\}`},
+		open: []string{`(«a», «b», «c»)`, `[«a», «b», «c»]`}},
+	{kind: "list", only: true, draw: `a = element ; b = element not a ; g = ` + gap, gold: `«a», «b»`,
+		same: []string{`«a»«g»«b»`, `«form(a)»«g»«form(b)»`, `«form(a)»\text{ and }«form(b)»`, `«a»\text{ or }«form(b)»`, `\{«a»«g»«b»\}`, `x=«a», x=«b»`},
+		near: []string{`«miss(a)»«g»«b»`, `«form(a)»«g»«miss(b)»`, `«a»«g»«b»«g»1000`, `«a»`, `«b»`, `«a»+«b»`}, open: []string{`«b»«g»«a»`, `(«a»«g»«b»)`}},
+	{kind: "list", only: true, draw: `a = element ; b = element not a ; c = element not a,b ; g = ` + gap, gold: `«a», «b», «c»`,
+		same: []string{`«a»«g»«b»«g»«c»`, `«form(a)»«g»«form(b)»«g»«form(c)»`, `«a», «form(b)»\text{ and }«c»`, `«form(a)», «b»\text{ or }«form(c)»`, `\{«a»«g»«b»«g»«c»\}`, `x=«a», x=«b», x=«c»`},
+		near: []string{`«a»«g»«miss(b)»«g»«c»`, `«b»«g»«c»`, `«a»«g»«b»«g»«c»«g»1000`, `«a»`, `«c»`, `«a»+«b»+«c»`}, open: []string{`«b»«g»«c»«g»«a»`, `(«a»«g»«b»«g»«c»)`}},
+	{kind: "tuple", draw: `a = element ; b = element not a ; g = ` + gap, gold: `(«a»,«b»)`,
+		same: []string{`«between("(",a+g+b,")")»`, `«between("(",form(a)+g+form(b),")")»`, `(x,y) = «between("(",a+g+b,")")»`},
+		near: []string{`«between("(",b+g+a,")")»`, `(«miss(a)»«g»«form(b)»)`, `«between("(",a+g+miss(b),")")»`, `(«a»«g»«b»«g»0)`, `(«b»)`, `«a»`, `«a»+«b»`},
+		open: []string{`\{«a»,«b»\}`, `«a»,«b»`, `[«a»,«b»]`, `\langle «a»,«b» \rangle`}},
+	{kind: "tuple", draw: `a = element ; b = element not a ; c = element not a,b ; g = ` + gap, gold: `(«a»,«b»,«c»)`,
+		same: []string{`«between("(",a+g+b+g+c,")")»`, `«between("(",form(a)+g+form(b)+g+form(c),")")»`, `(a,b,c) = («a»«g»«form(b)»«g»«c»)`},
+		near: []string{`(«b»«g»«a»«g»«c»)`, `«between("(",miss(a)+g+b+g+c,")")»`, `(«a»«g»«form(b)»«g»«miss(c)»)`, `(«a»«g»«b»«g»«c»«g»0)`, `(«b»,«c»)`, `«a»`, `«a»+«b»+«c»`},
+		open: []string{`\{«a»,«b»,«c»\}`, `«a»,«b»,«c»`, `[«a»,«b»,«c»]`, `\langle «a»,«b»,«c» \rangle`}},
+	{kind: "matrix", draw: `a = element ; b = element not a ; c = element not a,b ; d = element not a,b,c ; n = pick(" \\\\ ","\\\\")`, gold: `\begin{pmatrix} «a» & «b» \\ «c» & «d» \end{pmatrix}`,
+		same: []string{`\begin{bmatrix} «a»&«b»«n»«c»&«d» \end{bmatrix}`, `\begin{pmatrix} «form(a)» & «form(b)»«n»«form(c)» & «form(d)»\end{pmatrix}`, `\left(\begin{array}{cc} «a» & «b»«n»«c» & «d» \end{array}\right)`,
+			`A = \begin{pmatrix} «a»&«b»«n»«c»&«d» \end{pmatrix}`},
+		near: []string{`\begin{pmatrix} «miss(a)» & «b»«n»«c» & «d» \end{pmatrix}`, `\begin{bmatrix} «a» & «form(b)»«n»«miss(c)» & «d»\end{bmatrix}`, `\begin{pmatrix} «a» & «b»«n»«c» & «d»«n»«a» & «b» \end{pmatrix}`,
+			`\begin{pmatrix} «a» & «c»«n»«b» & «d» \end{pmatrix}`, `«a»`}},
+	{kind: "matrix", draw: `a = element ; b = element not a ; c = element not a,b`, gold: `\begin{pmatrix} «a» & «b» & «c» \end{pmatrix}`,
+		same: []string{`\begin{bmatrix} «form(a)»&«b»&«form(c)» \end{bmatrix}`, `\left(\begin{array}{ccc}«a» & «b» & «c»\end{array}\right)`},
+		near: []string{`\begin{pmatrix} «a» & «miss(b)» & «c» \end{pmatrix}`, `\begin{pmatrix} «a» & «b» \end{pmatrix}`, `«a»`}, open: []string{`\begin{pmatrix} «a» \\ «b» \\ «c» \end{pmatrix}`}}, // vectors are written across, and down
+	{kind: "boxes", whole: true, only: true, draw: `a = element ; b = element not a ; s = $ | `, gold: `«a», «b»`,
+		same: []string{`The solutions are «s»\boxed{«a»}«s» and $\boxed{«b»}$.`, `The solutions are $\boxed{«form(a)»}$ and «s»\boxed{«form(b)»}«s».`},
+		near: []string{`The solutions are «s»\boxed{«b»}«s».`, `The solutions are «s»\boxed{«miss(a)»}«s» and $\boxed{«b»}$.`, `The solutions are «s»\boxed{«a»}«s», \boxed{«b»} and $\boxed{1000}$.`}},
+	{kind: "repeat", only: true, draw: `a = element ; b = element not a ; g = ` + gap, gold: `«a», «b»`,
+		same: []string{`«b»«g»«a»«g»«b»`, `«a»«g»«a»«g»«b»`, `\{«a»«g»«b»«g»«a»\}`, `x=«b», x=«a», x=«b»`},
+		near: []string{`«a», «a», «a»`, `«a»«g»«b»«g»«a»«g»1000`, `(«a»«g»«b»«g»«b», 0)`}},
 }
+
+// gap is a comma, with what may stand behind it without a meaning.
+const gap = `pick(",",",",", ",",  ",",\\,",",\\;",",\\ ")`
 
 // element is a small number for a list, in a few forms: whole, a fraction, a
 // root, or a multiple of π.
@@ -27,160 +64,6 @@ func element(d *dice) sample {
 	default:
 		return row{draw: `n = -60..60`, gold: `«n»`, same: []string{`«n».0`, `\frac{«2*n»}{2}`}, near: []string{`«n+1»`, `«n-1»`, `«n+10»`}}.make(d)
 	}
-}
-
-// elements are n that are different from one another, and from what each of
-// them might be mistaken for.
-func elements(d *dice, n int) []sample {
-	var all []sample
-	taken := map[string]bool{}
-	for len(all) < n {
-		e := element(d)
-		free := !taken[e.gold]
-		for _, miss := range e.near {
-			free = free && !taken[miss]
-		}
-		if !free {
-			continue
-		}
-		taken[e.gold] = true
-		for _, miss := range e.near {
-			taken[miss] = true
-		}
-		all = append(all, e)
-	}
-	return all
-}
-
-// golds and forms write elements in their usual forms, or in any.
-func golds(elements []sample) []string {
-	var list []string
-	for _, e := range elements {
-		list = append(list, e.gold)
-	}
-	return list
-}
-
-func forms(d *dice, elements []sample) []string {
-	var list []string
-	for _, e := range elements {
-		list = append(list, e.form(d))
-	}
-	return list
-}
-
-// spoilt is a list with another element in a place.
-func spoilt(d *dice, elements []sample) []string {
-	list := forms(d, elements)
-	i := d.below(len(list))
-	list[i] = elements[i].miss(d)
-	return list
-}
-
-func sets(d *dice) sample {
-	all := elements(d, d.from(2, 5))
-	set := func(list []string) string { return between(d, `\{`, joined(d, list), `\}`) }
-	s := a(`\{` + strings.Join(golds(all), ", ") + `\}`)
-	s.only = true
-	s.equals(set(golds(all)), set(shuffled(d, golds(all))), set(shuffled(d, forms(d, all))),
-		`\{`+joined(d, append(golds(all), all[0].gold))+`\}`, strings.Join(golds(all), ", "))
-	s.misses(set(golds(all)[1:]), set(golds(all)[:len(all)-1]), set(append(golds(all), "1000")), set(spoilt(d, all)),
-		set(shuffled(d, spoilt(d, all))), all[0].gold)
-	s.leaves("("+strings.Join(golds(all), ", ")+")", "["+strings.Join(golds(all), ", ")+"]")
-	return s
-}
-
-// lists are answers without brackets, in order.
-func lists(d *dice) sample {
-	all := elements(d, d.from(2, 4))
-	s := a(strings.Join(golds(all), ", "))
-	s.only = true
-	last := len(all) - 1
-	and := func(word string) string {
-		list := forms(d, all)
-		return strings.Join(list[:last], ", ") + `\text{ ` + word + ` }` + list[last]
-	}
-	s.equals(joined(d, golds(all)), joined(d, forms(d, all)), and("and"), and("or"), `\{`+joined(d, golds(all))+`\}`,
-		"x="+strings.Join(golds(all), ", x="))
-	s.misses(joined(d, spoilt(d, all)), joined(d, golds(all)[1:]), joined(d, append(golds(all), "1000")), all[last].gold, all[0].gold,
-		strings.Join(golds(all), "+"))
-	s.leaves(joined(d, append(golds(all)[1:], all[0].gold)), "("+joined(d, golds(all))+")")
-	return s
-}
-
-func tuples(d *dice) sample {
-	all := elements(d, d.from(2, 4))
-	tuple := func(list []string) string { return between(d, "(", joined(d, list), ")") }
-	s := a("(" + strings.Join(golds(all), ",") + ")")
-	names := map[int]string{2: "(x,y)", 3: "(a,b,c)", 4: "(p,q,r,s)"}[len(all)]
-	s.equals(tuple(golds(all)), tuple(forms(d, all)), tuple(forms(d, all)), names+" = "+tuple(golds(all)))
-	reversed := golds(all)
-	reversed[0], reversed[1] = reversed[1], reversed[0]
-	s.misses(tuple(reversed), tuple(spoilt(d, all)), tuple(spoilt(d, all)), tuple(append(golds(all), "0")), tuple(golds(all)[1:]),
-		all[0].gold, strings.Join(golds(all), "+"))
-	s.leaves(`\{`+strings.Join(golds(all), ",")+`\}`, strings.Join(golds(all), ","), "["+strings.Join(golds(all), ",")+"]",
-		`\langle `+strings.Join(golds(all), ",")+` \rangle`)
-	return s
-}
-
-func matrices(d *dice) sample {
-	rows, columns := d.from(1, 3), d.from(2, 3)
-	all := elements(d, rows*columns)
-	write := func(environment string, list []string, columns int) string {
-		var lines []string
-		for i := 0; i < len(list); i += columns {
-			lines = append(lines, strings.Join(list[i:i+columns], pick(d, " & ", "&")))
-		}
-		return `\begin{` + environment + "} " + strings.Join(lines, pick(d, ` \\ `, `\\`)) + pick(d, "", " ") + ` \end{` + environment + "}"
-	}
-	s := a(write("pmatrix", golds(all), columns))
-	s.equals(write("bmatrix", golds(all), columns), write("pmatrix", forms(d, all), columns), write("bmatrix", forms(d, all), columns),
-		`\left(`+strings.Replace(write("array", golds(all), columns), "{array}", "{array}{"+strings.Repeat("c", columns)+"}", 1)+`\right)`,
-		"A = "+write("pmatrix", golds(all), columns))
-	transposed := make([]string, 0, len(all))
-	for c := range columns {
-		for r := range rows {
-			transposed = append(transposed, all[r*columns+c].gold)
-		}
-	}
-	s.misses(write("pmatrix", spoilt(d, all), columns), write("bmatrix", spoilt(d, all), columns),
-		write("pmatrix", append(golds(all), golds(all)[:columns]...), columns), all[0].gold)
-	if turned := write("pmatrix", transposed, rows); rows > 1 {
-		s.misses(turned)
-	} else {
-		s.leaves(turned) // vectors are written across, and down
-	}
-	return s
-}
-
-// boxes are lists with a box for every element.
-func boxes(d *dice) sample {
-	all := elements(d, d.from(2, 3))
-	s := a(strings.Join(golds(all), ", "))
-	s.whole, s.only = true, true
-	say := func(list []string) string {
-		var boxes []string
-		for _, item := range list {
-			boxes = append(boxes, pick(d, `$\boxed{`+item+`}$`, `\boxed{`+item+`}`))
-		}
-		last := len(boxes) - 1
-		return "The solutions are " + strings.TrimPrefix(strings.Join(boxes[:last], ", ")+" and "+boxes[last]+".", " and ")
-	}
-	s.equals(say(golds(all)), say(forms(d, all)))
-	s.misses(say(golds(all)[1:]), say(spoilt(d, all)), say(append(golds(all), "1000")))
-	return s
-}
-
-// repeats are lists in which an element is there twice.
-func repeats(d *dice) sample {
-	all := elements(d, d.from(2, 3))
-	g := golds(all)
-	twice := append(shuffled(d, g), pick(d, g...))
-	s := a(strings.Join(g, ", "))
-	s.only = true
-	s.equals(joined(d, twice), joined(d, shuffled(d, twice)), `\{`+joined(d, twice)+`\}`, "x="+strings.Join(twice, ", x="))
-	s.misses(strings.Join([]string{g[0], g[0], g[0]}, ", "), joined(d, append(spoilt(d, all), g[0])), joined(d, append(twice, "1000")), "("+joined(d, twice)+", 0)")
-	return s
 }
 
 func TestWhereAnswersAreFound(t *testing.T) {

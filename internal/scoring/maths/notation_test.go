@@ -1,6 +1,7 @@
 package maths_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
@@ -140,16 +141,7 @@ func sum(parts ...any) string {
 	for i := 0; i < len(parts); i += 2 {
 		terms = append(terms, term(parts[i].(int), parts[i+1].(string)))
 	}
-	return joinedTerms(terms)
-}
-
-// joinedTerms is a sum of terms; 0 if there are none.
-func joinedTerms(terms []string) string {
-	text := strings.TrimPrefix(strings.Join(terms, ""), "+")
-	if text == "" {
-		return "0"
-	}
-	return text
+	return cmp.Or(strings.TrimPrefix(strings.Join(terms, ""), "+"), "0")
 }
 
 // sines are those of the angles of the first quadrant that have simple ones.

@@ -104,13 +104,13 @@ type kind struct {
 func kinds() []kind {
 	var all []kind
 	variants := map[string][]row{}
-	for _, r := range slices.Concat(rows, careful) {
+	for _, r := range slices.Concat(rows, careful, listed) {
 		if variants[r.kind] == nil {
 			all = append(all, kind{r.kind, func(d *dice) sample { return pick(d, variants[r.kind]...).make(d) }})
 		}
 		variants[r.kind] = append(variants[r.kind], r)
 	}
-	return slices.Concat(all, listed, []kind{{"polynomial", polynomials}, {"identity", identities}, {"expression", expressions}})
+	return append(all, kind{"identity", identities}, kind{"expression", expressions})
 }
 
 // named are the kinds with the given names, with commas between; all for none.
@@ -138,28 +138,9 @@ func (d *dice) below(n int) int { return int(d.Uint64() % uint64(n)) }
 // from is a random number from low to high, both included.
 func (d *dice) from(low, high int) int { return low + d.below(high-low+1) }
 
-// apart is a random number from low to high that is none of others.
-func (d *dice) apart(low, high int, others ...int) int {
-	for {
-		if n := d.from(low, high); !slices.Contains(others, n) {
-			return n
-		}
-	}
-}
-
 func (d *dice) chance(p float64) bool { return d.Float64() < p }
 
 func pick[T any](d *dice, from ...T) T { return from[d.below(len(from))] }
-
-// shuffled is a copy in random order.
-func shuffled[T any](d *dice, list []T) []T {
-	list = slices.Clone(list)
-	for i := len(list) - 1; i > 0; i-- {
-		j := d.below(i + 1)
-		list[i], list[j] = list[j], list[i]
-	}
-	return list
-}
 
 // dressed is an expression as a response has it: by itself, in mathematics, in
 // a box, or in a text, maybe with others that are not the answer.
@@ -202,12 +183,6 @@ func dressed(d *dice, expression string, others []string) (text string, prose bo
 // gap is what may stand between two symbols without a meaning.
 func (d *dice) gap() string {
 	return pick(d, "", "", "", " ", " ", `\,`, `\;`, `\ `, "  ", `\:`)
-}
-
-// joined puts items in a row, with commas and gaps between.
-func joined(d *dice, items []string) string {
-	gap := d.gap()
-	return strings.Join(items, ","+gap)
 }
 
 // between puts a body between delimiters of some size.

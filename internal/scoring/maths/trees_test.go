@@ -3,86 +3,8 @@ package maths_test
 import (
 	"fmt"
 	"math/big"
-	"slices"
 	"strings"
 )
-
-// polynomial has coefficients by power.
-type polynomial []int
-
-func (p polynomial) times(q polynomial) polynomial {
-	product := make(polynomial, len(p)+len(q)-1)
-	for i, x := range p {
-		for j, y := range q {
-			product[i+j] += x * y
-		}
-	}
-	return product
-}
-
-// terms writes the terms, the highest power first.
-func (p polynomial) terms(v string) []string {
-	var terms []string
-	for i, c := range slices.Backward(p) {
-		if t := term(c, power(v, i)); t != "" {
-			terms = append(terms, t)
-		}
-	}
-	return terms
-}
-
-func (p polynomial) latex(v string) string { return joinedTerms(p.terms(v)) }
-
-// power is a variable to a power; nothing to the power of 0.
-func power(v string, n int) string {
-	switch {
-	case n == 0:
-		return ""
-	case n == 1:
-		return v
-	case n < 10:
-		return fmt.Sprintf("%s^%d", v, n)
-	}
-	return fmt.Sprintf("%s^{%d}", v, n)
-}
-
-// horner writes p without powers.
-func (p polynomial) horner(v string) string {
-	text := fmt.Sprint(p[len(p)-1])
-	for _, c := range slices.Backward(p[:len(p)-1]) {
-		text = fmt.Sprintf("(%s)%s%+d", text, v, c)
-	}
-	return text
-}
-
-// changed is p with another coefficient at a power.
-func (p polynomial) changed(i, by int) polynomial {
-	q := slices.Clone(p)
-	q[i] += by
-	return q
-}
-
-func polynomials(d *dice) sample {
-	v := pick(d, "x", "y", "t", "n", "a", "k", "m", "p")
-	lead := pick(d, 1, 1, 2, 3, -1)
-	p := polynomial{lead}
-	factors := ""
-	for range d.from(1, 4) {
-		factor := polynomial{d.apart(-9, 9, 0), pick(d, 1, 1, 1, 2)}
-		p = p.times(factor)
-		factors += "(" + factor.latex(v) + ")"
-	}
-	s := a(p.latex(v))
-	s.equals(joinedTerms(shuffled(d, p.terms(v))), strings.Join(p.terms(v), " "), sum(lead, factors),
-		fmt.Sprintf(`%d \cdot %s`, lead, factors), p.horner(v), strings.ReplaceAll(s.gold, "^", "^ "), between(d, "(", s.gold, ")"))
-	i := d.below(len(p))
-	s.misses(p.changed(i, 1).latex(v), p.changed(i, -1).latex(v), p.changed(0, -2*p[0]).latex(v), append(polynomial{0}, p...).latex(v),
-		s.gold+"+10^{-9}", s.gold+" = 0", polynomial(p[1:]).latex(v), p.latex(pick(d, "z", "q", "w")), s.gold+"+1")
-	if p[i] != 0 {
-		s.misses(p.changed(i, -2*p[i]).latex(v))
-	}
-	return s
-}
 
 // laws are expressions that are equal by a law, and others that are not; @ is
 // a variable.
