@@ -1,16 +1,12 @@
 package benchmark_test
 
 import (
-	"bytes"
-	"encoding/csv"
 	"fmt"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/go-json-experiment/json"
 
 	"speceval/data"
 	"speceval/internal/benchmark"
@@ -222,16 +218,6 @@ func TestFaultsOfRows(t *testing.T) {
 	}
 }
 
-func TestAsManyFaultsAreToldAsAreWanted(t *testing.T) {
-	text := "id,prompt,answer,scorer\n" + strings.Repeat("x,p,2,maths\n", 100)
-	r := reader(t)
-	r.MostTold = 150
-	_, err := r.Parse([]byte(text), "b.csv")
-	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != 151 || lines[150] != "b.csv: and 49 more faults" {
-		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
-	}
-}
-
 func TestTemplatesOfAFolderWin(t *testing.T) {
 	shipped := must(benchmark.ParsePrompts(templates(nil)))
 	folder := func(files ...string) fstest.MapFS {
@@ -281,64 +267,6 @@ func TestTemplatesOfAFolderWin(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-}
-
-// asRows writes tasks as CSV.
-func asRows(t *testing.T, tasks []benchmark.Task) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	rows := csv.NewWriter(&b)
-	rows.Write([]string{"task_id", "prompt", "user_prompt", "system_prompt", "answer", "scorer", "options", "option_texts", "tests_file"}) // errors: see rows.Error
-	for _, task := range tasks {
-		options, texts := "", ""
-		if task.Options > 0 {
-			options = fmt.Sprint(task.Options)
-		}
-		if len(task.OptionTexts) > 0 {
-			list := must(json.Marshal(task.OptionTexts))
-			texts = string(list)
-		}
-		rows.Write([]string{task.ID, task.Prompt, task.UserPrompt, task.SystemPrompt, task.Answer, task.Scorer, options, texts, task.TestsFile})
-	}
-	rows.Flush()
-	ok(t, rows.Error())
-	return b.Bytes()
-}
-
-// FuzzParseRows reads anything as CSV. What can be read is a task file like any
-// other, and is read back from CSV that another writer made of it.
-func FuzzParseRows(f *testing.F) {
-	f.Add([]byte(ownRows))
-	f.Add([]byte("id,prompt,answer,scorer,tests_file\n\"a\r\nb\",\"\"\"\",A,choice,t\n\"\n,\"\"x\"y\n"))
-	f.Add([]byte("task_id,user_prompt,prompt,scorer,options,option_texts,answer\nx,u,p,choice,2,\"[\"\"\\u0000\"\",\"\"\\ud83d\\ude42\"\"]\",A\n"))
-	r := reader(f)
-	f.Fuzz(func(t *testing.T, text []byte) {
-		tasks, err := r.Parse(text, "b.csv")
-		if err != nil {
-			return
-		}
-		again, err := benchmark.Reader{}.Parse([]byte(written(t, tasks)), "b.jsonl")
-		if err != nil || !reflect.DeepEqual(again, tasks) {
-			t.Fatalf("read back as %+v, %v\nwas %+v", again, err, tasks)
-		}
-		for i, task := range tasks {
-			if task.Tests != nil || task.History != nil || task.Metadata != "" || tasks[i].Benchmark != "b" || strings.Contains(fmt.Sprint(task), "\r") {
-				return // the other writer has none of these, and rewrites carriage returns
-			}
-		}
-		again, err = r.Parse(asRows(t, tasks), "b.csv")
-		if err != nil {
-			t.Fatalf("from rows: %v", err)
-		}
-		for i := range again { // a cell cannot say that there is no system turn
-			if tasks[i].SystemPrompt == "" {
-				again[i].SystemPrompt = ""
-			}
-		}
-		if !reflect.DeepEqual(again, tasks) {
-			t.Fatalf("read back from rows as %+v\nwas %+v", again, tasks)
-		}
-	})
 }
 
 // A record of megabytes may have millions of entries, and a template may say the same

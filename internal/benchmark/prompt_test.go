@@ -1,7 +1,6 @@
 package benchmark_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -92,29 +91,31 @@ func TestUselessTemplatesAreRefused(t *testing.T) {
 
 func sha256hex(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
-// FuzzParseTasks reads anything, and writes what could be read: it must come
-// back as it was, and be written as the same bytes again.
+// FuzzParseTasks reads anything as JSONL and as CSV, and writes what could be read: it must
+// come back as it was, and be written as the same bytes again.
 func FuzzParseTasks(f *testing.F) {
 	f.Add([]byte(wide))
 	f.Add([]byte(ownLines))
+	f.Add([]byte(ownRows))
+	f.Add([]byte("id,prompt,answer,scorer,tests_file\n\"a\r\nb\",\"\"\"\",A,choice,t\n\"\n,\"\"x\"y\n"))
+	f.Add([]byte("task_id,user_prompt,prompt,scorer,options,option_texts,answer\nx,u,p,choice,2,\"[\"\"\\u0000\"\",\"\"\\ud83d\\ude42\"\"]\",A\n"))
 	f.Add([]byte(`{"task_id":"x","prompt":"\u2028\ud83d\ude42\b<","answer":"2","scorer":"math"}`))
 	f.Add([]byte("{\"task_id\":\"x\"]\n[{\n{\"tests\":[{},{\"kind\":1}],\"options\":1e2}"))
 	r := reader(f)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tasks, err := r.Parse(text, "b.jsonl")
-		if err != nil {
-			return
-		}
-		var first, second bytes.Buffer
-		if err := benchmark.WriteTasks(&first, tasks); err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
-		}
-		again, err := benchmark.Reader{}.Parse(first.Bytes(), "other.jsonl")
-		if err != nil || !reflect.DeepEqual(again, tasks) {
-			t.Fatalf("read back as %+v, %v\nwas %+v", again, err, tasks)
-		}
-		if err := benchmark.WriteTasks(&second, again); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
-			t.Fatalf("written as %q, then as %q", first.Bytes(), second.Bytes())
+		for _, name := range []string{"b.jsonl", "b.csv"} {
+			tasks, err := r.Parse(text, name)
+			if err != nil {
+				continue
+			}
+			first := written(t, tasks)
+			again, err := benchmark.Reader{}.Parse([]byte(first), "other.jsonl")
+			if err != nil || !reflect.DeepEqual(again, tasks) {
+				t.Fatalf("read back as %+v, %v\nwas %+v", again, err, tasks)
+			}
+			if second := written(t, again); first != second {
+				t.Fatalf("written as %q, then as %q", first, second)
+			}
 		}
 	})
 }
