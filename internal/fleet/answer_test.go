@@ -1,18 +1,19 @@
 package fleet_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
+	"speceval/internal/scoring"
+	"speceval/internal/scoring/code"
+	"speceval/internal/scoring/sandbox"
 )
 
 var tasks = []benchmark.Task{
@@ -240,64 +241,24 @@ func FuzzTokens(f *testing.F) {
 	})
 }
 
-// harness runs programs on their tests, on standard input or by calling their
-// function, plain and as a method, and prints which pass all.
-const harness = `
-import contextlib, io, json, sys
-
-def passes(code, test):
-    scope = {"__name__": "program"}
-    if test["kind"] == "stdin":
-        sys.stdin, out = io.StringIO(test["input"]), io.StringIO()
-        with contextlib.redirect_stdout(out):
-            exec(code, scope)
-        return out.getvalue().strip() == test["output"].strip()
-    exec(code, scope)
-    given = [json.loads(line) for line in test["input"].split("\n")]
-    name, want = test["function"], json.loads(test["output"])
-    return scope[name](*given) == want and getattr(scope["Solution"](), name)(*given) == want
-
-programs = json.load(sys.stdin)
-print(json.dumps([all(passes(p["Code"], t) for t in p["Tests"]) for p in programs]))
-`
-
+// TestProgramsDoWhatWasDrawn runs programs on their tests.
 func TestProgramsDoWhatWasDrawn(t *testing.T) {
-	interpreter, err := exec.LookPath("python3")
+	runner, err := code.NewRunner(t.Context(), sandbox.Settings{Python: "python3", CPU: 10 * time.Second, Memory: 256 << 20, AtATime: 2})
 	if err != nil {
 		if os.Getenv("SPECEVAL_CI") == "1" {
 			t.Fatal(err)
 		}
-		t.Skip("no python3 to run programs with")
+		t.Skip(err)
 	}
-	type program struct {
-		Code  string
-		Tests []benchmark.Test
-		right bool
-	}
-	var programs []program
-	for _, task := range tasks {
-		for seed := range int64(20) {
-			if task.Scorer != "code" {
-				continue
+	for _, task := range tasks[5:] {
+		scorer := code.New(runner, false, func() ([]scoring.Test, error) { return task.Tests, nil })
+		for pass := range 2 {
+			for seed := range int64(10) {
+				answer := ask(author(float64(pass)), task.UserPrompt, seed).Text
+				if v, err := scorer.Score(t.Context(), scoring.Response{Text: answer}); err != nil || v.Correct() != (pass == 1) {
+					t.Errorf("passes: %+v, %v, was to: %d\n%s", v, err, pass, answer)
+				}
 			}
-			programs = append(programs, program{result(task, ask(author(1), task.UserPrompt, seed).Text), task.Tests, true})
-			if wrong := result(task, ask(author(0), task.UserPrompt, seed).Text); wrong != "" {
-				programs = append(programs, program{wrong, task.Tests, false})
-			}
-		}
-	}
-	input := must(json.Marshal(programs))
-	var faults bytes.Buffer
-	run := exec.Command(interpreter, "-c", harness)
-	run.Stdin, run.Stderr = bytes.NewReader(input), &faults
-	out, err := run.Output()
-	var passed []bool
-	if err != nil || json.Unmarshal(out, &passed) != nil || len(passed) != len(programs) {
-		t.Fatalf("%v: %s%s", err, out, faults.String())
-	}
-	for i, p := range programs {
-		if passed[i] != p.right {
-			t.Errorf("passes: %t, was to: %t\n%s", passed[i], p.right, p.Code)
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"speceval/internal/policy/seed"
 )
 
 // careful are kinds of answers of which version 2 took wrong ones for right, or did not
@@ -69,23 +67,6 @@ var careful = []row{
 		same: []string{`«f»(«w»)=«a»«w»^2«signed(b)»`, `«f»(«w»)=«b»+«a»«w»^2`}, near: []string{`«f»(«w»)=«a»«v»^2«signed(b)»`, `«f»(«w»)=«a»«w»^2«signed(-b)»`, `q(«w»)=«a»«w»^2«signed(b)»`, `«f»(«w»)=«a+1»«w»^2«signed(b)»`}},
 	{kind: "shape of a set", draw: `a = 2..9 ; b = 1..a-1 ; p = k | m | n ; q = j | t | s`, gold: `\{«a»«p»+«b» : «p»\in\mathbb{Z}\}`,
 		same: []string{`\{«a»«q»+«b» \mid «q»\in\mathbb{Z}\}`, `\{«a»«q»-«a-b» : «q»\in\mathbb{Z}\}`, `x\equiv «b» \pmod{«a»}`}, near: []string{`\{«a»«q»+«b+1» : «q»\in\mathbb{Z}\}`, `\{«a+1»«q»+«b» : «q»\in\mathbb{Z}\}`, `\{«a»«q»+«b» : «q»\in\mathbb{R}\}`, `\{«a»«q»+«b» : «p»\in\mathbb{Z}\}`}},
-}
-
-// TestCarefulPairs holds the rules to 300 and more pairs of each of the kinds: no wrong
-// answer is right, and all right ones are.
-func TestCarefulPairs(t *testing.T) {
-	of, err := named("number set,small term,pieces,shape of a set")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range pairs(seed.Root(7), of, 320*len(of)) {
-		if p.truth == undecided {
-			continue
-		}
-		if v := check(p.gold, p.prediction); v.Correct() != (p.truth == equal) {
-			t.Errorf("%s: %s and %s are %s; read %q", p.kind, p.gold, p.prediction, p.truth, v.Answer)
-		}
-	}
 }
 
 // TestSpaces has no-break spaces and announcements on a line of their own.
