@@ -15,76 +15,46 @@ import (
 	"speceval/internal/store/rollout"
 )
 
-// damage is a way to damage a file; other is another file of its sort.
+// damage is a way to damage a file.
 type damage struct {
 	name string
-	do   func(text, other []byte, m *drill.Moments) []byte
+	do   func(text []byte, m *drill.Moments) []byte
 }
 
 // ofOutputs are the ways to damage outputs.
 var ofOutputs = []damage{
-	{"flipped", func(text, _ []byte, m *drill.Moments) []byte {
+	{"flipped", func(text []byte, m *drill.Moments) []byte {
 		for range 3 {
 			text[m.Below(len(text))] ^= 0x55
 		}
 		return text
 	}},
-	{"truncated", func(text, _ []byte, m *drill.Moments) []byte { return text[:1+m.Below(len(text)-1)] }},
-	{"empty", func([]byte, []byte, *drill.Moments) []byte { return nil }},
-	{"header only", func(text, _ []byte, _ *drill.Moments) []byte { return text[:4] }},
+	{"truncated", func(text []byte, m *drill.Moments) []byte { return text[:1+m.Below(len(text)-1)] }},
+	{"empty", func([]byte, *drill.Moments) []byte { return nil }},
+	{"header only", func(text []byte, _ *drill.Moments) []byte { return text[:4] }},
 }
 
-// ofManifests are the ways to damage manifests.
-var ofManifests = []damage{
-	{"truncated", func(text, _ []byte, m *drill.Moments) []byte {
-		return text[:1+m.Below(len(bytes.TrimSpace(text))-1)]
-	}},
-	{"random", func(text, _ []byte, m *drill.Moments) []byte {
-		for i := range text {
-			text[i] = byte(m.Below(256))
-		}
-		return text
-	}},
-	{"another unit's", func(_, other []byte, _ *drill.Moments) []byte { return other }},
-	{"of another format", func(text, _ []byte, _ *drill.Moments) []byte {
-		return bytes.Replace(text, []byte(`"format": 1`), []byte(`"format": 7`), 1)
-	}},
-	{"of another shape", func([]byte, []byte, *drill.Moments) []byte {
-		return []byte(`{"format": 1, "key": ["a"], "outputs": "none"}`)
-	}},
-	{"a list", func([]byte, []byte, *drill.Moments) []byte { return []byte("[]") }},
-	{"null", func([]byte, []byte, *drill.Moments) []byte { return []byte("null") }},
-	{"edited", func(text, _ []byte, _ *drill.Moments) []byte {
-		return bytes.Replace(text, []byte(`"seed": "`), []byte(`"seed": "x`), 1)
-	}},
-	{"empty", func([]byte, []byte, *drill.Moments) []byte { return nil }},
-}
-
-// damaged damages a file of every stage, in every way; in the short version in two rounds.
+// damaged damages an output of every stage, in every way; in the short version in two rounds.
 // The status must say why just one unit of each stage is stale, and a run must repair them.
-func (s *site) damaged(what, because string, ways []damage) {
-	moments := drill.NewMoments(what)
-	for i := range s.Often(2, len(ways)) {
-		out := s.copied(fmt.Sprintf("%s-%d", what, i))
+func (s *site) damaged() {
+	moments := drill.NewMoments("outputs")
+	for i := range s.Often(2, len(ofOutputs)) {
+		out := s.copied(fmt.Sprintf("outputs-%d", i))
 		for j, stage := range drill.Stages {
-			d := ways[(i*len(drill.Stages)+j)%len(ways)]
-			paths := s.filesOf(out, stage, what)
-			at := moments.Below(len(paths))
-			s.Write(paths[at], d.do(s.Read(paths[at]), s.Read(paths[(at+1)%len(paths)]), moments))
-			s.Logf("%s: %s", strings.TrimPrefix(paths[at], out+"/"), d.name)
+			d := ofOutputs[(i*len(drill.Stages)+j)%len(ofOutputs)]
+			paths := s.outputsOf(out, stage)
+			path := paths[moments.Below(len(paths))]
+			s.Write(path, d.do(s.Read(path), moments))
+			s.Logf("%s: %s", strings.TrimPrefix(path, out+"/"), d.name)
 		}
-		s.stale(out, because)
+		s.stale(out, "not as recorded")
 		s.finish(out)
 	}
 }
 
-// filesOf lists the manifests of a stage, or its outputs: of Parquet, but for the report.
-func (s *site) filesOf(out, stage, what string) (paths []string) {
+// outputsOf lists the outputs of a stage: of Parquet, but for the report.
+func (s *site) outputsOf(out, stage string) (paths []string) {
 	for _, m := range s.Units(out, stage) {
-		if what == "manifests" {
-			paths = append(paths, m.Path)
-			continue
-		}
 		for _, f := range m.Outputs {
 			if stage == "report" || filepath.Ext(f.Path) == ".parquet" {
 				paths = append(paths, filepath.Join(out, filepath.FromSlash(f.Path)))

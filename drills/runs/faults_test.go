@@ -20,9 +20,8 @@ import (
 var only = flag.String("only", "", "faults: those named, with commas; empty: all")
 
 // TestFaults makes the faults of one machine: it kills runs in every stage, fills their
-// disk, damages their outputs, manifests and journals, leaves half-written files and
-// stale locks, sets the times of files, edits what is read, and makes the output folder
-// read-only. After every fault a plain `speceval run` must end well and give the same
+// disk, damages their outputs and journals, leaves half-written files and stale locks,
+// edits what is read, and makes the output folder read-only. After every fault a plain `speceval run` must end well and give the same
 // bytes.
 //
 // Rollouts are compared without the columns latency_seconds and server, which no seed
@@ -56,11 +55,9 @@ type fault struct {
 var ofMachine = []fault{
 	{name: "killed", strike: (*site).killRun, hits: [2]int{2, 6}, stages: drill.Stages},
 	{name: "disk full", make: (*site).full},
-	{name: "outputs damaged", make: func(s *site) { s.damaged("outputs", "not as recorded", ofOutputs) }},
-	{name: "manifests damaged", make: func(s *site) { s.damaged("manifests", "manifest cannot be used", ofManifests) }},
+	{name: "outputs damaged", make: (*site).damaged},
 	{name: "half-written files", make: (*site).leftovers},
 	{name: "locks", make: (*site).locks},
-	{name: "file times", make: (*site).times},
 	{name: "edited during the run", make: (*site).edits},
 	{name: "read-only folder", make: (*site).readOnly},
 }

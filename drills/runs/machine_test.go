@@ -4,15 +4,12 @@ package runs_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"speceval/drills/drill"
 )
@@ -38,58 +35,6 @@ func (s *site) locks() {
 	}
 	holder.Kill()
 	s.finish(out)
-}
-
-// far are times that no run can have: of the past and of the future.
-var far = []time.Time{
-	time.Date(1971, 1, 2, 3, 4, 5, 6, time.UTC),
-	time.Date(2199, 12, 31, 23, 59, 59, 0, time.UTC),
-}
-
-// times sets the times of all files, which must make nothing stale, and then sets them
-// during a run.
-func (s *site) times() {
-	defer s.date(time.Now(), s.inputs()...)
-	out := s.copied("times")
-	for _, when := range far {
-		s.date(when, append(s.inputs(), out)...)
-		s.do(out, 0, "status --check")
-	}
-	s.finish(out)
-	out = s.copied("times-during", "generate")
-	rounds := s.during(out, 5*time.Millisecond, func(round int) {
-		s.date(far[round%len(far)], append(s.inputs(), out)...)
-	})
-	s.Logf("the times of all files were set %d times", rounds+len(far))
-	s.finish(out)
-}
-
-// during does something over and over during a run, which must end well, and counts
-// how often it was done.
-func (s *site) during(out string, every time.Duration, do func(round int)) (rounds int) {
-	p := s.start(out, "run")
-	for ; !p.Gone(); rounds++ {
-		do(rounds)
-		select {
-		case <-p.Ended():
-		case <-time.After(every):
-		case <-s.Ctx.Done():
-			s.Fatal(s.Ctx.Err())
-		}
-	}
-	p.Says(0)
-	return rounds
-}
-
-// date sets the times of files, and of all files in folders.
-func (s *site) date(when time.Time, roots ...string) {
-	for _, root := range roots {
-		for _, path := range s.Walk(root) {
-			if err := os.Chtimes(path, when, when); !errors.Is(err, fs.ErrNotExist) { // just renamed or removed
-				s.OK(err)
-			}
-		}
-	}
 }
 
 // edit replaces words in a file.

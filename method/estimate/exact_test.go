@@ -221,39 +221,3 @@ func TestSharesFollowTheWeights(t *testing.T) {
 		}
 	}
 }
-
-// TestThePopulationIsFound by tasks of two kinds, and by such that always pass.
-func TestThePopulationIsFound(t *testing.T) {
-	var tasks []class
-	random := rand.New(rand.NewPCG(1, 7))
-	for i := range 400 {
-		c := class{rollouts: 10 + i%3}
-		for range c.rollouts {
-			if random.Float64() < 0.1+0.7*float64(i%2) {
-				c.passes++
-			}
-		}
-		tasks = append(tasks, c)
-	}
-	p := newPopulation(tasks)
-	low, high, mean := 0.0, 0.0, 0.0
-	for k, x := range p.values {
-		mean += p.weights[k] * x
-		switch {
-		case math.Abs(x-0.1) < 0.08:
-			low += p.weights[k]
-		case math.Abs(x-0.8) < 0.12:
-			high += p.weights[k]
-		}
-	}
-	if low < 0.46 || high < 0.46 || math.Abs(mean-0.45) > 0.03 {
-		t.Errorf("%.2f near 0.1 and %.2f near 0.8, with the mean %.3f", low, high, mean)
-	}
-	if v := p.expect(polynomial{0, 1, -1}, class{10, 1}); math.Abs(v-0.09) > 0.02 {
-		t.Errorf("p(1−p) of a task with 1 of 10 is %v", v)
-	}
-	sure := newPopulation([]class{{8, 8}, {8, 8}, {8, 8}})
-	if last := sure.weights[len(sure.weights)-1]; last < 0.5 {
-		t.Errorf("of tasks that pass always %v is at 1", last)
-	}
-}

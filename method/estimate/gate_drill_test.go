@@ -59,10 +59,7 @@ var made = []law{
 // published are the profiles of the paper.
 func published(t *testing.T) (all []law) {
 	t.Helper()
-	every, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	every := must(profile.Parse(data.Profiles(), data.ProfilesName))
 	profiles, _, err := profile.Evaluated(every)
 	if err != nil {
 		t.Fatal(err)

@@ -33,23 +33,16 @@ func TestPairs(t *testing.T) {
 		repeats = 6
 	}
 	for _, budget := range []int{8, 16, 32} {
-		s, err := staged.New(2, budget, ranking.Paired(budget))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(staged.New(2, budget, ranking.Paired(budget)))
 		var stages []int
 		var weights []float64
 		for {
 			stages, weights = append(stages, s.Sizes()[0]), append(weights, s.Weights()[0])
-			if err := s.Observe([]int{0, 0}); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Observe([]int{0, 0}))
 			if s.Done() {
 				break
 			}
-			if err := s.Decide([]float64{1, 1}); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.Decide([]float64{1, 1}))
 		}
 		for name, c := range couples {
 			var n, covered, pairs, uniform, bias, squares float64

@@ -14,10 +14,7 @@ import (
 const shipped = "../../experiments.toml"
 
 func TestTheShippedFileIsTheDefault(t *testing.T) {
-	c, err := config.Load(shipped, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(config.Load(shipped, nil))
 	if want := config.Default(); !reflect.DeepEqual(c, want) {
 		t.Errorf("experiments.toml gives\n%+v\nand the defaults are\n%+v", c, want)
 	}
@@ -27,10 +24,7 @@ func TestTheShippedFileIsTheDefault(t *testing.T) {
 }
 
 func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
-	text, err := os.ReadFile(shipped)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(shipped))
 	for _, s := range config.Default().Settings() {
 		key := s.Key
 		last := key[strings.LastIndexByte(key, '.')+1:]
@@ -43,10 +37,7 @@ func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	sets := []string{"replay.draws=1024", "experiment.budgets = [16, 8]", "experiment.out=a b", `corpus.profiles="mine.csv"`,
 		"replay.ts_neyman.search=exhaustive", "judge.model=3", "sampling.temperature=1", "replay.draws=2048"}
-	c, err := config.Load(shipped, sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(config.Load(shipped, sets))
 	if c.Replay.Draws != 2048 || !reflect.DeepEqual(c.Experiment.Budgets, []int{8, 16}) || c.Experiment.Out != "a b" ||
 		c.Corpus.Profiles != "mine.csv" || c.Replay.TSNeyman.Search != "exhaustive" || c.Judge.Model != "3" || c.Sampling.Temperature != 1 {
 		t.Errorf("got %+v", c)
@@ -80,14 +71,8 @@ func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
 }
 
 func TestSliceIsCanonical(t *testing.T) {
-	one, err := config.Parse([]byte("[experiment]\nbudgets = [64, 8]\n[replay]\nibn_alphas = [0.50, 1]\n"), "a", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := config.Parse([]byte("[experiment]\nbudgets=[8,64]\n[replay]\nibn_alphas=[1.0, 5e-1]\n"), "b", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must(config.Parse([]byte("[experiment]\nbudgets = [64, 8]\n[replay]\nibn_alphas = [0.50, 1]\n"), "a", nil))
+	other := must(config.Parse([]byte("[experiment]\nbudgets=[8,64]\n[replay]\nibn_alphas=[1.0, 5e-1]\n"), "b", nil))
 	keys := []string{"experiment.budgets", "replay.ibn_alphas", "replay.draws", "corpus.source"}
 	want := map[string]string{"experiment.budgets": "[8,64]", "replay.ibn_alphas": "[0.5,1]", "replay.draws": "8192", "corpus.source": `"published"`}
 	if got := one.Slice(keys...); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(got, other.Slice(keys...)) {
@@ -113,10 +98,7 @@ func TestBadFiles(t *testing.T) {
 		t.Fatalf("%d bad files, %v", len(paths), err)
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(path))
 		var want []string
 		for line := range strings.Lines(string(text)) {
 			if fault, ok := strings.CutPrefix(line, "#! "); ok {
@@ -133,10 +115,7 @@ func TestBadFiles(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/*.toml")
 	for _, path := range append(paths, shipped) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must(os.ReadFile(path))
 		f.Add(text, "replay.draws=7")
 	}
 	f.Add([]byte("a = \"\"\"\"quoted\"\"\"\"\n[b.'c d']\ne = [\n{f = 1}, # ]\n]\n"), "b = [{id = 1}]")
@@ -146,4 +125,12 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("unsound configuration %+v", c)
 		}
 	})
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
 }

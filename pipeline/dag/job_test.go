@@ -116,13 +116,8 @@ func TestJobKnowsWhoItIs(t *testing.T) {
 	}
 	r := l.runner()
 	r.Origin.Dirty = true
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
-		t.Fatal(err)
-	}
-	m, err := readManifest(l.dir, Ref{"replay", "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
+	m := must(readManifest(l.dir, Ref{"replay", "x"}))
 	want := map[string]string{"speceval.schema": "ratios/1", "speceval.key": m.Key, "speceval.commit": "abc-dirty"}
 	if !maps.Equal(footer, want) || key != m.Key || command != "speceval run replay" {
 		t.Errorf("footer %v, key %s, command %q", footer, key, command)
@@ -210,13 +205,8 @@ func TestOneProcessAtAScratchFolder(t *testing.T) {
 		return &Job{dir: at, ref: Ref{"generate", "b/m"}, made: Manifest{Key: "0123456789abcdef"}}
 	}
 	first, second := job(), job()
-	dir, err := first.Scratch()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "journal"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	dir := must(first.Scratch())
+	ok(t, os.WriteFile(filepath.Join(dir, "journal"), nil, 0o666))
 	if _, err := second.Scratch(); err == nil || !strings.Contains(err.Error(), "another process is at work on unit generate/b/m") {
 		t.Errorf("the second got %v", err)
 	}
@@ -227,9 +217,7 @@ func TestOneProcessAtAScratchFolder(t *testing.T) {
 	if again, err := second.Scratch(); err != nil || again != dir {
 		t.Errorf("then the second got %s, %v", again, err)
 	}
-	if err := second.sweepScratch(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, second.sweepScratch())
 	if left, _ := os.ReadDir(at); len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}
@@ -243,9 +231,7 @@ func TestHalfWrittenFilesOfOthersStay(t *testing.T) {
 	l.put("replay/x.txt.77.partial", "somebody writes here")
 	r := l.runner()
 	r.Shared = true
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
 	if _, there := l.contents()["replay/x.txt.77.partial"]; !there {
 		t.Error("the file is gone")
 	}
@@ -267,9 +253,7 @@ func TestStatedCostsCountUntilAUnitHasRun(t *testing.T) {
 	seconds := make(map[string]float64)
 	r := l.runner()
 	r.Executor = watching{pool(1), func(task Task) { seconds[task.Ref.String()] = task.Seconds }}
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
 	if seconds["replay/x"] != 30 || seconds["replay/z"] != 0 {
 		t.Errorf("the executor was told %v", seconds)
 	}
@@ -288,21 +272,13 @@ func TestCostsAreScaledByWhatUnitsTookHere(t *testing.T) {
 		l := crossing(t)
 		l.unit("replay/x").Cost, l.unit("replay/y").Cost = took/3, 10
 		l.run(Selection{Stages: []string{"score", "replay"}})
-		m, err := readManifest(l.dir, Ref{"replay", "x"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(readManifest(l.dir, Ref{"replay", "x"}))
 		m.WallSeconds = took
-		if err := writeManifest(l.dir, Ref{"replay", "x"}, m); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, writeManifest(l.dir, Ref{"replay", "x"}, m))
 		l.remove("manifests/replay/y.json")
 		s := l.scan()
 		s.slow = 0
-		p, err := s.Plan(Selection{Stages: []string{"replay"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(s.Plan(Selection{Stages: []string{"replay"}}))
 		if got := p.Stages[0].Run[0]; !got.Stated || got.Seconds <= 0 || (got.Seconds == 30) != scaled {
 			t.Errorf("after %v s: %+v", took, got)
 		}
@@ -327,9 +303,7 @@ func TestAManifestOfBeforeIsNotDone(t *testing.T) {
 			}
 		}}
 		plan := l.plan(selection)
-		if err := r.Run(t.Context(), nil, plan); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, r.Run(t.Context(), nil, plan))
 		if selection.Force != (redo == 6) {
 			t.Errorf("%s: %d of %d units are to be done again though fresh", name, redo, plan.Units())
 		}

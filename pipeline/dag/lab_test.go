@@ -116,29 +116,20 @@ func (l *lab) cross() {
 
 func (l *lab) graph() *Graph {
 	l.t.Helper()
-	g, err := New(l.stages)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	g := must(New(l.stages))
 	return g
 }
 
 func (l *lab) scan() *Snapshot {
 	l.t.Helper()
-	s, err := l.graph().Scan(context.Background(), l.dir)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	s := must(l.graph().Scan(context.Background(), l.dir))
 	s.slow = 1
 	return s
 }
 
 func (l *lab) plan(sel Selection) *Plan {
 	l.t.Helper()
-	p, err := l.scan().Plan(sel)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	p := must(l.scan().Plan(sel))
 	return p
 }
 
@@ -160,10 +151,7 @@ func (l *lab) try(sel Selection) ([]string, error) {
 // run is try without an error.
 func (l *lab) run(sel Selection) []string {
 	l.t.Helper()
-	ran, err := l.try(sel)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	ran := must(l.try(sel))
 	return ran
 }
 
@@ -171,28 +159,19 @@ func (l *lab) file(name string) string { return filepath.Join(l.dir, filepath.Fr
 
 func (l *lab) put(name, content string) {
 	l.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(l.file(name)), 0o777); err != nil {
-		l.t.Fatal(err)
-	}
-	if err := os.WriteFile(l.file(name), []byte(content), 0o666); err != nil {
-		l.t.Fatal(err)
-	}
+	ok(l.t, os.MkdirAll(filepath.Dir(l.file(name)), 0o777))
+	ok(l.t, os.WriteFile(l.file(name), []byte(content), 0o666))
 }
 
 func (l *lab) get(name string) string {
 	l.t.Helper()
-	data, err := os.ReadFile(l.file(name))
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	data := must(os.ReadFile(l.file(name)))
 	return string(data)
 }
 
 func (l *lab) remove(name string) {
 	l.t.Helper()
-	if err := os.Remove(l.file(name)); err != nil {
-		l.t.Fatal(err)
-	}
+	ok(l.t, os.Remove(l.file(name)))
 }
 
 // contents are the output files by name, without manifests.
@@ -256,3 +235,19 @@ func (p pool) Execute(ctx context.Context, ready <-chan Task, results chan<- Res
 }
 
 var errBroken = errors.New("broken")
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -231,14 +231,15 @@ func TestProgressAndProvenanceAreToldByTheJob(t *testing.T) {
 		return errors.Join(job.Write("generate/b/part-0", 1, text("a")), job.Write("generate/b/part-1", 1, text("b")))
 	})
 	l.unit("generate/b/m").Provenance = ""
-	w := &watcher{}
-	r := l.runner()
-	r.Observe = w.observe
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
-		t.Fatal(err)
+	r, last, events := l.runner(), Progress{}, 0
+	r.Observe = func(e Event) {
+		if events++; e.Progress != nil {
+			last = *e.Progress
+		}
 	}
-	if want := "at generate/b/m 39/40 rollouts"; len(w.seen) != 42 || w.seen[40] != want {
-		t.Errorf("seen %q, want %q before the end", w.seen, want)
+	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
+	if want := (Progress{Done: 39, Total: 40, What: "rollouts"}); events != 42 || last != want { // and the start and the end
+		t.Errorf("%d events, the last progress %+v", events, last)
 	}
 	if got := l.scan().records[0].Last.Provenance; got != "simulated" {
 		t.Errorf("provenance %q", got)

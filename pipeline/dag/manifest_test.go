@@ -18,23 +18,16 @@ func TestManifestRecordsTheRun(t *testing.T) {
 	r.Origin = Origin{Commit: "abc", Dirty: true, GoVersion: "go1.26", Host: "lab", Command: "speceval run"}
 	r.Now = func() time.Time { clock = clock.Add(time.Second); return clock }
 	l.unit("score/a").Run = func(_ context.Context, j *Job) error { return j.Write("score/a.txt", 7, text("seven rows")) }
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
 
 	var fields map[string]any // by the names that other programs read
-	if err := json.Unmarshal([]byte(l.get("manifests/replay/x.json")), &fields); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal([]byte(l.get("manifests/replay/x.json")), &fields))
 	for _, want := range strings.Fields("format key parts provenance inputs outputs seeds commit dirty go_version host command start wall_seconds cpu_seconds peak_bytes") {
 		if _, ok := fields[want]; !ok {
 			t.Errorf("manifest has no %s", want)
 		}
 	}
-	m, err := readManifest(l.dir, Ref{"replay", "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(readManifest(l.dir, Ref{"replay", "x"}))
 	input := File{Path: "score/a.txt", SHA256: "110c932d0591671b10ef6ec1cd23d187d47265645e5a7db271220b730a7e3b35", Bytes: 10, Rows: 7}
 	if !slices.Equal(m.Inputs, []File{input}) || m.Parts.Inputs["score/a.txt"] != input.SHA256 {
 		t.Errorf("inputs %+v, in the key %v; want %+v", m.Inputs, m.Parts.Inputs, input)
@@ -57,9 +50,7 @@ func TestAClockThatGoesBack(t *testing.T) {
 	clock := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	r := l.runner()
 	r.Now = func() time.Time { clock = clock.Add(-time.Hour); return clock }
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, r.Run(t.Context(), nil, l.plan(Selection{})))
 	m, err := readManifest(l.dir, Ref{"replay", "x"})
 	if err != nil || m.WallSeconds != 0 {
 		t.Errorf("%+v, %v", m, err)
@@ -91,10 +82,7 @@ func TestCPUTimeIsTheUnitsOwn(t *testing.T) {
 	}
 	l.run(Selection{})
 	seconds := func(unit string) float64 {
-		m, err := readManifest(l.dir, Ref{"s", unit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(readManifest(l.dir, Ref{"s", unit}))
 		return m.CPUSeconds
 	}
 	if busy, idle := seconds("busy"), seconds("idle"); busy < 0.05 || idle > busy/2 {

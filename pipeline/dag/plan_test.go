@@ -33,9 +33,7 @@ func TestReasons(t *testing.T) {
 		{"manifest damaged", func(l *lab) { l.put("manifests/replay/y.json", "{") },
 			map[string]string{"replay/y": "its manifest cannot be used: manifests/replay/y.json is damaged: unexpected end of JSON input", "report/all": remade}},
 		{"manifest too large", func(l *lab) {
-			if err := os.Truncate(l.file("manifests/replay/y.json"), mostManifest+1); err != nil {
-				l.t.Fatal(err)
-			}
+			ok(l.t, os.Truncate(l.file("manifests/replay/y.json"), mostManifest+1))
 		}, map[string]string{"replay/y": "its manifest cannot be used: read manifests/replay/y.json: DIR/manifests/replay/y.json is longer than 64 MiB, which is more than a manifest may have", "report/all": remade}},
 		{"manifest of a later format", func(l *lab) { l.put("manifests/replay/y.json", `{"format": 7, "key": 5}`) },
 			map[string]string{"replay/y": "its manifest cannot be used: manifests/replay/y.json has format 7, this program knows format 1", "report/all": remade}},
@@ -180,14 +178,9 @@ func TestEstimateComesFromEarlierManifests(t *testing.T) {
 	l.run(Selection{})
 	for unit, seconds := range map[string]float64{"replay/x": 10, "replay/y": 20, "replay/z": 30, "report/all": 1} {
 		stage, id, _ := strings.Cut(unit, "/")
-		m, err := readManifest(l.dir, Ref{stage, id})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(readManifest(l.dir, Ref{stage, id}))
 		m.WallSeconds = seconds
-		if err := writeManifest(l.dir, Ref{stage, id}, m); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, writeManifest(l.dir, Ref{stage, id}, m))
 	}
 	l.remove("manifests/replay/z.json") // counts as the mean of x and y
 	p := l.plan(Selection{Stages: []string{"replay"}, Force: true})

@@ -112,49 +112,6 @@ func TestFailureLetsUnitsInFlightFinishAndStartsNoOther(t *testing.T) {
 	wantUnits(t, "left", l.run(Selection{}), "score/a", "replay/x", "replay/y", "replay/z", "report/all")
 }
 
-// watcher notes the events of a run.
-type watcher struct {
-	seen []string
-	keys []string // of starts and ends
-}
-
-func (w *watcher) observe(e Event) {
-	switch {
-	case e.Progress != nil:
-		w.seen = append(w.seen, fmt.Sprintf("at %s %d/%d %s", e.Unit, e.Progress.Done, e.Progress.Total, e.Progress.What))
-		return
-	case e.Manifest != nil || e.Err != nil:
-		w.seen = append(w.seen, fmt.Sprintf("end %s %v", e.Unit, e.Err))
-	default:
-		w.seen = append(w.seen, "start "+e.Unit.String())
-	}
-	w.keys = append(w.keys, e.Key)
-}
-
-func TestEveryEventIsObservedOnce(t *testing.T) {
-	l := crossing(t)
-	l.hook = func(_ context.Context, unit string, _ *Job) error {
-		if unit == "score/b" {
-			return errBroken
-		}
-		return nil
-	}
-	w := new(watcher)
-	r := l.runner()
-	r.Observe = w.observe
-	if err := r.Run(t.Context(), nil, l.plan(Selection{})); err == nil {
-		t.Fatal("no error")
-	}
-	want := []string{"start score/a", "end score/a <nil>", "start score/b", "end score/b broken"}
-	if !slices.Equal(w.seen, want) {
-		t.Errorf("seen %q, want %q", w.seen, want)
-	}
-	first := l.scan().Records()[0].Key
-	if len(w.keys) != 4 || w.keys[0] != first || w.keys[1] != first || w.keys[2] != w.keys[3] || w.keys[2] == first || w.keys[2] == "" {
-		t.Errorf("keys %q: want that of score/a twice, %s, and that of score/b twice", w.keys, first)
-	}
-}
-
 // TestInterruptedRuns drains a run or cancels it while a unit is at work; the next run does what
 // is left.
 func TestInterruptedRuns(t *testing.T) {

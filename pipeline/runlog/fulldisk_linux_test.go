@@ -21,13 +21,8 @@ func TestFullDiskTearsNoLaterLine(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, 0) })
 	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 32<<10), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	file, err := create(dir, noon, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(ballast, make([]byte, 32<<10), 0o666))
+	file := must(create(dir, noon, 7))
 	defer file.Close()
 	warnings := 0
 	log := New(file, func() time.Time { return noon }, "n1", "12_3")
@@ -38,14 +33,9 @@ func TestFullDiskTearsNoLaterLine(t *testing.T) {
 	if warnings != 1 || !log.torn {
 		t.Fatalf("%d warnings, torn %v: want one, and a line cut off", warnings, log.torn)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Remove(ballast))
 	log.Log(Of(Stopped, unit, "later"))
-	text, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file.Name()))
 	events, err := (&Reader{Path: file.Name()}).Next()
 	if err != nil || len(events) < 50 || events[len(events)-1].Key != "later" {
 		t.Errorf("%d events, %v: the last line is %s", len(events), err, text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1:])

@@ -25,10 +25,7 @@ var (
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Create(path))
 	defer file.Close()
 	reader := (&Reader{Path: path})
 	log := New(file, func() time.Time { return noon }, "n1", "12_3")
@@ -41,10 +38,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	log.Done(unit, &dag.Manifest{Key: "abc"})
 	log.Log(Of(Stopped, unit, "abc"))
 	log.Log(Event{What: Ended, Use: &Use{3, 2.5, 1 << 20}}) // of an element, which is no event of a unit
-	got, err := reader.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(reader.Next())
 	event := func(what, level string) Event {
 		return Event{Time: noon, Level: level, What: what, Stage: unit.Stage, ID: unit.Unit, Key: "abc", Host: "n1", Job: "12_3", Log: path}
 	}
@@ -122,10 +116,7 @@ func recorded(t *testing.T, out string, stages []dag.Stage, pid int) (warnings i
 // summary is what a log says, a word or two for each line.
 func summary(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))
 	var words []string
 	for text := range strings.Lines(string(text)) {
 		var l struct {
@@ -193,10 +184,7 @@ func TestARunThatIsStopped(t *testing.T) {
 // TestALogIsCutOffAnywhere cuts a log off at every place.
 func TestALogIsCutOffAnywhere(t *testing.T) {
 	dir := t.TempDir()
-	file, err := create(dir, noon, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(create(dir, noon, 7))
 	log := New(file, func() time.Time { return noon }, "h", "")
 	a := dag.Ref{Stage: "s", Unit: "a"}
 	b := dag.Ref{Stage: "s", Unit: "b"}
@@ -210,14 +198,9 @@ func TestALogIsCutOffAnywhere(t *testing.T) {
 	if err != nil || len(open) != 1 || open[0].Unit() != a || open[0].What != Failed {
 		t.Errorf("it stands %+v, %v", open, err)
 	}
-	text, err := os.ReadFile(file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file.Name()))
 	for n := range len(text) {
-		if err := os.WriteFile(file.Name(), text[:n], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(file.Name(), text[:n], 0o666))
 		open, err := Stand(dir, "h")
 		if want := []int{0, 0, 1, 2, 2, 1}[strings.Count(string(text[:n]), "\n")]; err != nil || len(open) != want {
 			t.Fatalf("cut off after %d bytes it stands %+v, %v, want %d units", n, open, err, want)
@@ -227,18 +210,11 @@ func TestALogIsCutOffAnywhere(t *testing.T) {
 
 func TestOldLogsGo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(dir, 0o777))
 	other := filepath.Join(dir, "other.jsonl")
-	if err := os.WriteFile(other, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(other, nil, 0o666))
 	for i := range kept + 5 {
-		file, err := create(dir, noon.Add(time.Duration(i)*time.Second), 7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(create(dir, noon.Add(time.Duration(i)*time.Second), 7))
 		file.Close()
 	}
 	all := runLogs(dir)
@@ -252,9 +228,7 @@ func TestOldLogsGo(t *testing.T) {
 
 func TestWithoutALogTheRunGoesOn(t *testing.T) {
 	out := t.TempDir()
-	if err := os.WriteFile(filepath.Join(out, "logs"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(filepath.Join(out, "logs"), nil, 0o666))
 	if n := recorded(t, out, three(nil), 7); n != 1 {
 		t.Errorf("%d warnings, want one", n)
 	}
@@ -262,5 +236,21 @@ func TestWithoutALogTheRunGoesOn(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(out, id+".txt")); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

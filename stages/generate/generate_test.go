@@ -181,10 +181,7 @@ func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	if len(journals) != 1 {
 		t.Fatalf("journals %v", journals)
 	}
-	old, err := os.ReadFile(journals[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := must(os.ReadFile(journals[0]))
 	l.answer = echo
 	if n := l.run(); n != 1 {
 		t.Errorf("%d requests, want 1", n)
@@ -194,9 +191,7 @@ func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	// As if the kill had come after the part was written, before the journal
 	// was removed and the manifest written.
 	os.MkdirAll(filepath.Dir(journals[0]), 0o777)
-	if err := errors.Join(os.WriteFile(journals[0], old, 0o666), os.Remove(l.file("manifests/generate/quiz/m.json"))); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errors.Join(os.WriteFile(journals[0], old, 0o666), os.Remove(l.file("manifests/generate/quiz/m.json"))))
 	if n := l.run(); n != 0 {
 		t.Errorf("%d requests of a part that is there", n)
 	}
@@ -220,12 +215,8 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 		}
 		rows[7].Text += "?"
 		var b bytes.Buffer
-		if err := rowfile.Write(&b, rows, footer); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(part, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, rowfile.Write(&b, rows, footer))
+		ok(t, os.WriteFile(part, b.Bytes(), 0o666))
 	}
 	for range 2 { // the second time a damaged one could be taken back
 		damage()
@@ -242,9 +233,7 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 	part = l.file("generate/benchmark=quiz/model=m/part-0000.parquet")
 	damage()
 	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + sampler.PartialsName))) { // which has the answers, too
-		if err := os.Remove(log); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.Remove(log))
 	}
 	if n := l.run(); n != 8193 {
 		t.Errorf("%d requests, want those of the first part and one", n)
@@ -275,26 +264,17 @@ func TestACompleteJournalNeedsNoServer(t *testing.T) {
 	l := newLab(t, 1, 8200) // its second part is there
 	l.run()
 	rows := l.rows()
-	manifest, err := os.ReadFile(l.file("manifests/generate/quiz/m.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must(os.ReadFile(l.file("manifests/generate/quiz/m.json")))
 	key := string(manifest[strings.Index(string(manifest), `"key": "`)+8:][:8])
-	if err := errors.Join(os.Remove(l.file("manifests/generate/quiz/m.json")), os.Remove(l.file(part(0)))); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errors.Join(os.Remove(l.file("manifests/generate/quiz/m.json")), os.Remove(l.file(part(0)))))
 	dir := l.file("scratch/generate/quiz/m/" + key)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(dir, 0o777))
 	journal, _, err := rollout.OpenJournal(filepath.Join(dir, "part-0000.journal"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 8192 { // in another order, as they may arrive
-		if err := journal.Append(&rows[8191-i]); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, journal.Append(&rows[8191-i]))
 	}
 	journal.Close()
 	l.settings.Servers = nil // any call would panic

@@ -135,10 +135,7 @@ func (l *lab) stopAt(last rollout.Rollout) {
 
 func (l *lab) run() int {
 	l.t.Helper()
-	n, err := l.try(false)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	n := must(l.try(false))
 	return n
 }
 
@@ -151,10 +148,7 @@ func part(n int) string {
 // rows are those of all parts, in order.
 func (l *lab) rows() []rollout.Rollout {
 	l.t.Helper()
-	parts, err := filepath.Glob(l.file("generate/benchmark=quiz/model=m/*"))
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	parts := must(filepath.Glob(l.file("generate/benchmark=quiz/model=m/*")))
 	slices.Sort(parts)
 	var all []rollout.Rollout
 	for _, path := range parts {
@@ -189,4 +183,12 @@ func (l *lab) wantWhole() []rollout.Rollout {
 		l.t.Errorf("scratch is still there: %v", err)
 	}
 	return rows
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

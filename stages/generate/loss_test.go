@@ -67,10 +67,7 @@ func (l *losing) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piec
 // notes are those of the unit's manifest.
 func (l *losing) notes() string {
 	l.t.Helper()
-	text, err := os.ReadFile(l.file("manifests/generate/quiz/m.json"))
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	text := must(os.ReadFile(l.file("manifests/generate/quiz/m.json")))
 	return string(text)
 }
 

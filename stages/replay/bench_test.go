@@ -51,10 +51,7 @@ func BenchmarkDesign(b *testing.B) {
 }
 
 func BenchmarkReplayProfile(b *testing.B) {
-	prior, err := neyman.NewPrior(paper.QuadratureOrder)
-	if err != nil {
-		b.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(paper.QuadratureOrder))
 	for _, tasks := range []int{30, 100} {
 		p := benchProfile(tasks)
 		designs := benchDesigns(tasks)

@@ -18,23 +18,14 @@ import (
 // errors each, and mean and spread those of the law.
 func TestEvaluationsHaveTheExactLaw(t *testing.T) {
 	p := profileOf(8, 2, 5, 8)
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(16))
 	m, w := int32(2), 0.35
 	hbn := variance.Ratio{Subject: variance.Subject{NTasks: 3, Budget: 4, Policy: policy.HBN.Name, Donors: "none"}, M: &m, W: &w}
 	hbn.VarianceRatio = exactRatio(t, p, hbn, policytest.ByTask(t, policy.HBN.Name, 0))
 	const repetitions = 100_000
-	rows, err := caseStudy(t.Context(), p, hbn, prior, repetitions, seed.Root(41))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must(caseStudy(t.Context(), p, hbn, prior, repetitions, seed.Root(41)))
 	ps := probabilities(p)
-	oracle, err := neyman.Allocate([]float64{ps[0] * (1 - ps[0]), ps[1] * (1 - ps[1]), 0}, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
+	oracle := must(neyman.Allocate([]float64{ps[0] * (1 - ps[0]), ps[1] * (1 - ps[1]), 0}, 12))
 	laws := map[string]map[float64]float64{
 		policy.Uniform.Name: fixedLaw(ps, []int{4, 4, 4}),
 		policy.Oracle.Name:  fixedLaw(ps, oracle),
@@ -111,10 +102,7 @@ func twoStageLaw(t *testing.T, ps []float64, m, budget int, w float64) map[float
 		if chance == 0 {
 			return
 		}
-		allocation, err := neyman.Allocate(policytest.ByTask(t, policy.HBN.Name, 0)(t, successes, m), len(ps)*(budget-m))
-		if err != nil {
-			t.Fatal(err)
-		}
+		allocation := must(neyman.Allocate(policytest.ByTask(t, policy.HBN.Name, 0)(t, successes, m), len(ps)*(budget-m)))
 		for x, more := range fixedLaw(ps, allocation) {
 			law[w*float64(passed)/float64(len(ps)*m)+(1-w)*x] += chance * more
 		}
@@ -127,17 +115,11 @@ func twoStageLaw(t *testing.T, ps []float64, m, budget int, w float64) map[float
 // half of ten a standard deviation of Uniform where the lattice is finer than
 // that, and one step of the lattice where it is not.
 func TestBinsSuitTheSpread(t *testing.T) {
-	prior, err := neyman.NewPrior(8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(8))
 	for _, tasks := range []int{4, 30, 100, 400} {
 		p := benchProfile(tasks)
 		m, w := int32(3), 0.4
-		rows, err := caseStudy(t.Context(), p, variance.Ratio{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none", Budget: 20}, M: &m, W: &w, VarianceRatio: 0.8}, prior, 50, seed.Root(42))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(caseStudy(t.Context(), p, variance.Ratio{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none", Budget: 20}, M: &m, W: &w, VarianceRatio: 0.8}, prior, 50, seed.Root(42)))
 		step := 1 / float64(20*tasks)
 		steps := (rows[0].High - rows[0].Low) / step
 		perSD := rows[0].Expected / (rows[0].High - rows[0].Low)

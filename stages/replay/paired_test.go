@@ -23,10 +23,7 @@ func TestReplayMatchesEnumeration(t *testing.T) {
 		{Policy: policy.HBN.Name, Donors: "none", NTasks: 3, Budget: 6, M: 3, W: 0.4},
 		{Policy: policy.IBN.Name, Donors: "none", NTasks: 3, Budget: 6, M: 2, W: 0.3, Alpha: &alpha},
 	}
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(16))
 	const draws = 200_000
 	ratios, got, err := replay(t.Context(), p, designs, prior, draws, seed.Root(11).Stream())
 	if err != nil {
@@ -84,10 +81,7 @@ func pathDifference(t *testing.T, p []float64, designs []variance.Design, scores
 		if r, ok := ratioAt[at]; ok {
 			return r
 		}
-		allocation, err := neyman.Allocate(scores[k](t, successes, m), len(p)*(int(d.Budget)-m))
-		if err != nil {
-			t.Fatal(err)
-		}
+		allocation := must(neyman.Allocate(scores[k](t, successes, m), len(p)*(int(d.Budget)-m)))
 		c := 0.0
 		for i, l := range allocation {
 			c += p[i] * (1 - p[i]) / float64(l) / all

@@ -148,10 +148,7 @@ func resampleCase(t *testing.T, p profile.Profile) ([]variance.Ratio, []policyte
 func exactRatio(t *testing.T, p profile.Profile, r variance.Ratio, scores policytest.Scores) float64 {
 	t.Helper()
 	if r.M == nil {
-		ratios, err := analytic(p, []variance.Design{{Budget: r.Budget}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ratios := must(analytic(p, []variance.Design{{Budget: r.Budget}}))
 		return ratios[0].VarianceRatio
 	}
 	c := policytest.Coefficient(t, probabilities(p), int(*r.M), int(r.Budget), scores)
@@ -170,10 +167,7 @@ func TestInTwoStagesItIsHBN(t *testing.T) {
 	s.Slice = func(...string) map[string]string { return map[string]string{} }
 	dir := t.TempDir()
 	policytest.Replace(t, policy.List{policy.HBN, again})
-	st, err := Stage(s, []pair.Pair{pair.Known(benchProfile(30))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must(Stage(s, []pair.Pair{pair.Known(benchProfile(30))}))
 	dagtest.Run(t, []dag.Stage{st}, dir)
 	rows, _, err := rowfile.ReadFile[variance.Difference](dir + "/" + variance.DifferencesFile)
 	if err != nil || len(rows) != 2 {
@@ -237,10 +231,7 @@ func TestFewTasksAndNoSiblings(t *testing.T) {
 	two := profile.Profile{Benchmark: "two", Model: "m", TestedK: 8, TaskIDs: []string{"a", "b"}, PassCounts: []int{3, 8}}
 	sure := profile.Profile{Benchmark: "two", Model: "sure", TestedK: 8, TaskIDs: []string{"a", "b"}, PassCounts: []int{0, 8}}
 	stranger := profile.Profile{Benchmark: "two", Model: "stranger", TestedK: 8, TaskIDs: []string{"c", "d"}, PassCounts: []int{4, 4}}
-	st, err := Stage(s, pair.AllKnown([]profile.Profile{one, two, sure, stranger}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must(Stage(s, pair.AllKnown([]profile.Profile{one, two, sure, stranger})))
 	dir := t.TempDir()
 	dagtest.Run(t, []dag.Stage{st}, dir)
 	rows, _, err := rowfile.ReadFile[variance.Ratio](dir + "/" + variance.RatiosFile)
@@ -261,10 +252,7 @@ func TestFewTasksAndNoSiblings(t *testing.T) {
 // their standard errors say, within what forty of them can tell.
 func TestStagedErrorsAreHonest(t *testing.T) {
 	p := benchProfile(20)
-	prior, err := neyman.NewPrior(8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(8))
 	for _, known := range []*policy.Donors{policy.None, policy.Siblings16} {
 		const runs = 40
 		values, differences := make([][]float64, 2), make([][]float64, 2)
@@ -278,9 +266,7 @@ func TestStagedErrorsAreHonest(t *testing.T) {
 			for _, of := range inStages(known) {
 				s.runs = append(s.runs, &stagesRun{policy: of, design: variance.Design{NTasks: 20, Budget: 16, M: 4, W: 0.2}})
 			}
-			if err := s.replay(t.Context(), 8192); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, s.replay(t.Context(), 8192))
 			rows := s.results()
 			for k, r := range rows.ratios {
 				values[k], stated[k] = append(values[k], r.VarianceRatio), stated[k]+r.RatioSE*r.RatioSE/runs
@@ -299,5 +285,21 @@ func TestStagedErrorsAreHonest(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -72,10 +72,7 @@ func TestTuningKeepsTheBestStrength(t *testing.T) {
 // TestOracleIsThePapers compares the Oracle on the published profiles with the
 // paper's Table 1: it has no Monte Carlo error, so every printed digit agrees.
 func TestOracleIsThePapers(t *testing.T) {
-	all, err := profile.Parse(data.Profiles(), "data/profiles.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(profile.Parse(data.Profiles(), "data/profiles.parquet"))
 	profiles, _, err := profile.Evaluated(all)
 	if err != nil {
 		t.Fatal(err)
@@ -83,10 +80,7 @@ func TestOracleIsThePapers(t *testing.T) {
 	for budget, want := range map[int32]string{8: "0.407", 16: "0.399", 32: "0.395", 64: "0.393"} {
 		sum := 0.0
 		for _, p := range profiles {
-			ratios, err := analytic(p, []variance.Design{{Budget: budget}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ratios := must(analytic(p, []variance.Design{{Budget: budget}}))
 			sum += ratios[0].VarianceRatio
 		}
 		if got := fmt.Sprintf("%.3f", sum/float64(len(profiles))); got != want || len(profiles) != 107 {

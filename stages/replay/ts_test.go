@@ -17,10 +17,7 @@ func trajectories(t *testing.T, alpha float64, ps []float64, warm int, spans []t
 	at := seed.Root(7)
 	streams := tsStreams{at.Child("outcomes").Stream(), at.Child("choices").Stream()}
 	candidate := tsCandidate{tsneyman.NewSampler(alpha), tsneyman.NewStates(alpha)}
-	errors, err := candidate.errors(t.Context(), ps, warm, spans, first, streams)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errors := must(candidate.errors(t.Context(), ps, warm, spans, first, streams))
 	return errors
 }
 

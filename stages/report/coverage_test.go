@@ -31,18 +31,13 @@ func TestEveryNumberOfThePaperHasACell(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := toml.NewEncoder(&b).Encode(file); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, toml.NewEncoder(&b).Encode(file))
 	s := withCase(t, paperStudy(t))
 	set := s.settings(t)
 	set.Targets = b.Bytes()
 	dir := t.TempDir()
 	s.write(t, dir)
-	v, err := report.Verify(stored.NewSource(&set, stored.Folder(dir)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(report.Verify(stored.NewSource(&set, stored.Folder(dir))))
 	for _, c := range v.Cells {
 		if c.Paper != nil {
 			delete(numbered, *c.Paper)

@@ -41,10 +41,7 @@ func (f folder) compiled(t *testing.T) string {
 
 func (f folder) content(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(f.dir, filepath.FromSlash(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(f.dir, filepath.FromSlash(file))))
 	return string(text)
 }
 
@@ -155,9 +152,7 @@ func unitOf(t *testing.T, set stored.Settings, id string) dag.Unit {
 func TestAFailureOfTeXLeavesTheRest(t *testing.T) {
 	f := hostile(t)
 	broken := filepath.Join(f.dir, "pdflatex")
-	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho './report.tex:5: LaTeX Error: File `booktabs.sty'\\'' not found.'\nexit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(broken, []byte("#!/bin/sh\necho './report.tex:5: LaTeX Error: File `booktabs.sty'\\'' not found.'\nexit 1\n"), 0o755))
 	f = f.with(func(set *stored.Settings) {
 		set.TeX = &typeset.Engine{Path: broken, Version: "TeX that fails"}
 	})
@@ -192,10 +187,7 @@ func TestDocumentsMatchGoldenFiles(t *testing.T) {
 
 func documentText(t *testing.T, d report.Document) string {
 	t.Helper()
-	text, err := report.LaTeX(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(report.LaTeX(d))
 	return text
 }
 
@@ -208,10 +200,7 @@ func smallDocument(t *testing.T, published bool) report.Document {
 		Comment:    "command: c; commit: d; key: e", Macros: map[string]bool{},
 	}
 	for _, of := range []*model.Table{tables.Variance, tables.Robustness} { // no text quotes the others
-		macros, err := of.Macros(s.source(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		macros := must(of.Macros(s.source(t)))
 		for _, m := range macros {
 			d.Macros[m.Name] = true
 		}

@@ -59,10 +59,7 @@ func whole(t testing.TB) folder {
 	t.Helper()
 	wholeOnce.Do(func() {
 		s := fleetStudy(t)
-		dir, err := os.MkdirTemp("", "report")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := must(os.MkdirTemp("", "report"))
 		f := folder{dir, s.settings(t), s.before()}
 		f.settings.Measurements = data.Measurements() // the same runs, with the digest of the paper's data
 		f.stages = append(f.stages, report.Stage(f.settings))
@@ -86,15 +83,10 @@ func (f folder) explainer(t testing.TB) *report.Explainer {
 // ask explains the cell that words name.
 func ask(t *testing.T, x *report.Explainer, base, row, column string) *report.Explanation {
 	t.Helper()
-	table, err := x.Table(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(x.Table(base))
 	i, noRow := display.Locate("row of "+table.Base, row, table.Labels())
 	j, noColumn := display.Locate("column of "+table.Base, column, table.Names())
-	if err := errors.Join(noRow, noColumn); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errors.Join(noRow, noColumn))
 	return x.Explain(table, i, j)
 }
 
@@ -132,10 +124,7 @@ func TestNamesOfCells(t *testing.T) {
 			t.Errorf("%s: profile %q, value %v", c.want, e.Profile, e.Value)
 		}
 	}
-	table, err := x.Table("table1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must(x.Table("table1"))
 	_, noRow := display.Locate("row of "+table.Base, "7", table.Labels())
 	_, noColumn := display.Locate("column of "+table.Base, "hbm", table.Names())
 	_, several := display.Locate("column of "+table.Base, "tuned_", table.Names())
@@ -161,10 +150,7 @@ func TestEveryCellIsExplained(t *testing.T) {
 	x := f.explainer(t)
 	for _, of := range tables.Of(&f.settings) {
 		base := of.Base
-		table, err := x.Table(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must(x.Table(base))
 		if table.Rows == 0 {
 			t.Errorf("%s has no row", base)
 		}
@@ -209,9 +195,7 @@ func TestStoredOfAnotherConfigurationIsSaid(t *testing.T) {
 	if e := ask(t, x, "table5", "19 8", "m"); len(e.Warnings) > 0 {
 		t.Errorf("warnings %q on a table that is not made of it", e.Warnings)
 	}
-	if err := os.Remove(filepath.Join(f.dir, "manifests", "report", "table1_variance.json")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Remove(filepath.Join(f.dir, "manifests", "report", "table1_variance.json")))
 	e := ask(t, f.explainer(t), "table1", "8", "hbn")
 	if got := strings.Join(e.Warnings, "\n"); !strings.Contains(got, "report/table1_variance is without a manifest") || e.Value == nil {
 		t.Errorf("warnings %q", got)
@@ -249,9 +233,7 @@ func TestExplanationInText(t *testing.T) {
 	} {
 		e := ask(t, x, cell[0], cell[1], cell[2])
 		var b bytes.Buffer
-		if err := e.Text(&b, false); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, e.Text(&b, false))
 		golden.Check(t, name, b.Bytes())
 	}
 }

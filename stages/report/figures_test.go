@@ -55,17 +55,10 @@ func (s study) unrun(t *testing.T) *stored.Source {
 
 func TestFiguresMatchGoldenFiles(t *testing.T) {
 	for f, s := range map[*figures.Figure]study{figures.Pairs: smallStudy(), figures.Case: withCase(t, paperStudy(t))} {
-		made, err := f.Make(s.source(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(f.Make(s.source(t)))
 		var page, data bytes.Buffer
-		if err := figure.Inline(&page, made); err != nil {
-			t.Fatal(err)
-		}
-		if err := table.CSV(&data, made.Data); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, figure.Inline(&page, made))
+		ok(t, table.CSV(&data, made.Data))
 		for ext, text := range map[string][]byte{".html": page.Bytes(), ".csv": data.Bytes(), ".caption.txt": []byte(made.Caption + "\n")} {
 			golden.Check(t, f.Base+ext, text)
 		}
@@ -115,10 +108,7 @@ func TestALongNameLeavesRoom(t *testing.T) {
 
 func float(t *testing.T, s string) float64 {
 	t.Helper()
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(strconv.ParseFloat(s, 64))
 	return v
 }
 

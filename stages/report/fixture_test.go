@@ -112,9 +112,7 @@ func rowsFile[T any](name string, rows []T) file {
 func encoded[T any](t testing.TB, rows []T, footer map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := rowfile.Write(&b, rows, footer); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rowfile.Write(&b, rows, footer))
 	return b.Bytes()
 }
 
@@ -218,9 +216,7 @@ func (s study) write(t testing.TB, dir string) {
 	t.Helper()
 	for name, f := range s.files(t) {
 		var b bytes.Buffer
-		if err := f.write(&b, nil); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, f.write(&b, nil))
 		put(t, filepath.Join(dir, filepath.FromSlash(name)), b.Bytes())
 	}
 }
@@ -228,12 +224,8 @@ func (s study) write(t testing.TB, dir string) {
 // put writes a file.
 func put(t testing.TB, path string, content []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	ok(t, os.WriteFile(path, content, 0o666))
 }
 
 // stages are those that store the study, under the names of the stages that make
@@ -274,10 +266,7 @@ func storing(name string, units []unit, provenance string) dag.Stage {
 // sheet is a table of the study.
 func (s study) sheet(t testing.TB, of *model.Table) *model.Sheet {
 	t.Helper()
-	sheet, err := of.Sheet(s.source(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sheet := must(of.Sheet(s.source(t)))
 	return sheet
 }
 
@@ -310,10 +299,7 @@ func row(t testing.TB, s *model.Sheet, label string) int {
 // verdicts is the comparison of the study with the paper.
 func (s study) verdicts(t testing.TB) report.Verdicts {
 	t.Helper()
-	v, err := report.Verify(s.source(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(report.Verify(s.source(t)))
 	return v
 }
 

@@ -22,10 +22,7 @@ import (
 // caseCells are the comparisons of the case study alone.
 func caseCells(t *testing.T, s study) []agreement.Comparison {
 	t.Helper()
-	cells, err := s.sheet(t, tables.CaseStudy).Compare(s.Experiment)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cells := must(s.sheet(t, tables.CaseStudy).Compare(s.Experiment))
 	return cells
 }
 
@@ -120,10 +117,7 @@ func TestTheStageDrawsAndStoresTheCaseStudy(t *testing.T) {
 			}
 		}
 	}
-	v, err := report.VerifyFolder(set, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(report.VerifyFolder(set, dir))
 	// 11 numbers of the paper, and bias and spread of three policies
 	cells := v.Cells.Of(paper.CaseStudy)
 	if cells.InClass(agreement.Computed).Agreeing() != 17 || len(cells) != 17 || strings.Contains(v.Skipped, "case study") {

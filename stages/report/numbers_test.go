@@ -34,14 +34,9 @@ func TestALiveReport(t *testing.T) {
 			golden.Check(t, filepath.Join("live", filepath.Base(path)), []byte(text))
 		}
 	}
-	v, err := report.VerifyFolder(set, f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(report.VerifyFolder(set, f.dir))
 	var text bytes.Buffer
-	if err := v.Text(&text); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, v.Text(&text))
 	golden.Check(t, filepath.Join("live", "verify.txt"), text.Bytes())
 	if v.Cells.Passed() || v.Published || v.Cells.Agreeing() != v.Cells.Judged()-1 {
 		t.Errorf("%s", v.Summary())
@@ -62,10 +57,7 @@ func macros(t *testing.T, s study, of ...*model.Table) (all []model.Macro) {
 	t.Helper()
 	src := s.source(t)
 	for _, table := range of {
-		more, err := table.Macros(src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		more := must(table.Macros(src))
 		all = append(all, more...)
 	}
 	return all
@@ -115,10 +107,7 @@ func TestTheStageStoresEveryNumberOnce(t *testing.T) {
 		}
 	}
 	text := s.reported(t).content(t, "tables/numbers.tex")
-	all, err := tables.Macros(s.source(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(tables.Macros(s.source(t)))
 	origin, lines, _ := strings.Cut(text, "\n")
 	if _, want, _ := strings.Cut(string(commands("", all)), "\n"); lines != want || !strings.HasPrefix(origin, "% command: ") {
 		t.Errorf("numbers.tex is %s\n%s\nwant\n%s", origin, lines, want)

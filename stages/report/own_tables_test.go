@@ -123,10 +123,7 @@ func TestEquivalentBudgets(t *testing.T) {
 		if budget != float64(r.Budget)/r.VarianceRatio || number(t, worth, i, "rounded") != math.Floor(budget) {
 			t.Errorf("%s", lines(worth)[i])
 		}
-		se, err := variance.TotalSE(designs, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		se := must(variance.TotalSE(designs, r))
 		up, down := float64(r.Budget)/(r.VarianceRatio+se), float64(r.Budget)/(r.VarianceRatio-se)
 		if got := number(t, worth, i, "equivalent_se"); math.Abs(got/((down-up)/2)-1) > 1e-4 {
 			t.Errorf("%s: error %v of b/r, but between %v and %v one way and the other", r.Profile(), got, up, down)

@@ -27,9 +27,7 @@ func TestThePageInABrowser(t *testing.T) {
 			Unreached     int      // numbers that take no focus
 			Pop           string   // the text of a popover
 		}
-		if err := json.Unmarshal([]byte(posted), &got); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, json.Unmarshal([]byte(posted), &got))
 		widths = append(widths, got.Width)
 		if got.Scroll > got.Width || got.Height > 25*800 || got.Contrast < 4.5 || got.Unreached > 0 || got.Width == 1280 && len(got.Clipped) > 0 {
 			t.Errorf("%+v", got)

@@ -36,9 +36,7 @@ type webPage string
 func (f folder) page(t testing.TB) webPage {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.writePage(t, &b); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.writePage(t, &b))
 	return webPage(b.String())
 }
 
@@ -103,10 +101,7 @@ func (p webPage) cell(t testing.TB, base, row, column string) string {
 func TestThePage(t *testing.T) {
 	f := whole(t)
 	p := f.page(t)
-	v, err := report.VerifyFolder(f.settings, f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(report.VerifyFolder(f.settings, f.dir))
 	if got := p.headline(t); !regexp.MustCompile(`^At 64 rollouts a task HBN is as precise as Uniform at 10\d\. All 1\d\d recomputed numbers agree with the paper\.$`).MatchString(got) {
 		t.Errorf("the page begins with %q", got)
 	}
@@ -153,10 +148,7 @@ func checkNames(t *testing.T, f folder, p webPage) {
 	x := f.explainer(t)
 	for _, of := range tables.Of(&f.settings) {
 		base := of.Base
-		table, err := x.Table(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must(x.Table(base))
 		shown := p.table(t, base)
 		var labels []string
 		for _, row := range shown.all(rowOfTable) {
@@ -219,9 +211,7 @@ func TestAPageOfDamagedResultsIsRefused(t *testing.T) {
 	f := whole(t)
 	damaged := f
 	damaged.dir = t.TempDir()
-	if err := os.CopyFS(damaged.dir, os.DirFS(f.dir)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.CopyFS(damaged.dir, os.DirFS(f.dir)))
 	put(t, filepath.Join(damaged.dir, "replay", "ratios.parquet"), []byte("no Parquet"))
 	if err := damaged.writePage(t, io.Discard); err == nil || !strings.Contains(err.Error(), "ratios.parquet") {
 		t.Errorf("error %v, want one with the file", err)

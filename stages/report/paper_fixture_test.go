@@ -37,10 +37,7 @@ type theirs struct{ *paper.Numbers }
 
 func paperNumbers(t testing.TB) theirs {
 	t.Helper()
-	numbers, err := paper.Parse(data.PaperTargets())
-	if err != nil {
-		t.Fatal(err)
-	}
+	numbers := must(paper.Parse(data.PaperTargets()))
 	return theirs{numbers}
 }
 
@@ -81,10 +78,7 @@ var (
 func makePaperStudy(t testing.TB) study {
 	t.Helper()
 	numbers := paperNumbers(t)
-	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(profile.Parse(data.Profiles(), data.ProfilesName))
 	kept, leftOut, err := profile.Evaluated(all)
 	if err != nil {
 		t.Fatal(err)
@@ -286,4 +280,20 @@ func paperCandidates(ratios []variance.Ratio) []variance.Ratio {
 		out = append(out, r, next)
 	}
 	return out
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -166,13 +166,8 @@ func TestWordsOnSavingsFollowTheNumbers(t *testing.T) {
 // single panel, with ours three, and HBN and the Oracle in each.
 func TestEveryKindOfKnowledgeHasAPanel(t *testing.T) {
 	for panels, s := range map[int]study{1: paperStudy(t), 3: withOurs(paperStudy(t))} {
-		f, err := figures.Policies.Make(s.source(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := figure.PDF(io.Discard, f); err != nil {
-			t.Fatal(err)
-		}
+		f := must(figures.Policies.Make(s.source(t)))
+		ok(t, figure.PDF(io.Discard, f))
 		lines, sheet := map[string]int{}, s.sheet(t, tables.Policies)
 		for i, r := range f.Data.Rows {
 			panel, key := r[0].Exact(), policy.Key{Name: r[2].Exact(), Donors: r[3].Exact()}

@@ -26,17 +26,12 @@ func TestTheStageStoresWhatVerifyReads(t *testing.T) {
 	dagtest.Run(t, s.stages(t), dir)
 	for _, sheet := range sheets(t, s) {
 		var want bytes.Buffer
-		if err := table.CSV(&want, sheet.Data()); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, table.CSV(&want, sheet.Data()))
 		if got, err := os.ReadFile(filepath.Join(dir, "tables", sheet.Base+".csv")); err != nil || !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("%s is stored as\n%s\nnot\n%s%v", sheet.Base, got, &want, err)
 		}
 	}
-	v, err := report.VerifyFolder(s.settings(t), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(report.VerifyFolder(s.settings(t), dir))
 	if !v.Cells.Passed() || len(v.Cells) != paperCells+130 {
 		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
 	}
@@ -87,17 +82,12 @@ func TestMissingOrDamagedResultsAreNamed(t *testing.T) {
 	set := s.settings(t)
 	for _, file := range []string{variance.DesignsFile, variance.RatiosFile, variance.SearchFile, measurement.File, measurement.RepeatsFile, stored.ExperimentFile} {
 		path := filepath.Join(dir, filepath.FromSlash(file))
-		good, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		good := must(os.ReadFile(path))
 		put(t, path, good[:10])
 		if _, err := report.VerifyFolder(set, dir); err == nil || !strings.Contains(err.Error(), filepath.Base(file)) {
 			t.Errorf("the beginning of %s: error %v", file, err)
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.Remove(path))
 		v, err := report.VerifyFolder(set, dir)
 		switch file {
 		case stored.ExperimentFile, measurement.RepeatsFile: // which the runs need

@@ -40,10 +40,7 @@ func (s study) suites() (all []variance.Suite) {
 func TestSuites(t *testing.T) {
 	s := paperStudy(t)
 	src := s.source(t)
-	sheet, err := tables.Suite.Sheet(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sheet := must(tables.Suite.Sheet(src))
 	labels := sheet.Labels()
 	at := func(row int, column string) float64 {
 		v, ok := sheet.Column(column).Cell(row).Float()

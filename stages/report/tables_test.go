@@ -20,10 +20,7 @@ func sheets(t *testing.T, s study) (all []*model.Sheet) {
 	t.Helper()
 	src := s.source(t)
 	for _, of := range tables.Of(src.Settings) {
-		sheet, err := of.Sheet(src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sheet := must(of.Sheet(src))
 		if sheet.Rows > 0 {
 			all = append(all, sheet)
 		}
@@ -42,13 +39,9 @@ func TestTablesMatchGoldenFiles(t *testing.T) {
 		}
 		for _, s := range all {
 			var data, print bytes.Buffer
-			if err := table.CSV(&data, s.Data()); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, table.CSV(&data, s.Data()))
 			golden.Check(t, filepath.Join(folder, s.Base+".csv"), data.Bytes())
-			if err := table.LaTeX(&print, s.Print(), "command: make report; commit: 0123abc; key: 4567def"); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, table.LaTeX(&print, s.Print(), "command: make report; commit: 0123abc; key: 4567def"))
 			golden.Check(t, filepath.Join(folder, s.Base+".tex"), print.Bytes())
 		}
 	}
@@ -113,9 +106,7 @@ func TestTable7ReadsBackTheSame(t *testing.T) {
 		s := paperStudy(t)
 		s.Published = published
 		var b bytes.Buffer
-		if err := table.CSV(&b, s.sheet(t, measured.FLOPs).Data()); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, table.CSV(&b, s.sheet(t, measured.FLOPs).Data()))
 		if got, err := flops.Parse(b.Bytes(), "table7"); err != nil || !slices.Equal(got, s.architectures) {
 			t.Errorf("%v came back as %v, %v", s.architectures, got, err)
 		}

@@ -165,10 +165,7 @@ func TestTable7IsCountedFromShapes(t *testing.T) {
 	set.Targets = bytes.Replace(set.Targets, []byte("theta_core            = [2.774774"), []byte("theta_core            = [2.774775"), 1)
 	dir := t.TempDir()
 	s.write(t, dir)
-	v, err := report.Verify(stored.NewSource(&set, stored.Folder(dir)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must(report.Verify(stored.NewSource(&set, stored.Folder(dir))))
 	if c := cellOf(t, v, paper.FLOPs, "qwen2_5_3b", "theta_core"); c.Verdict != agreement.Differs || c.Class != agreement.Computed || v.Cells.Passed() {
 		t.Errorf("%s %s, passed %t", c.Class, c.Verdict, v.Cells.Passed())
 	}
@@ -215,13 +212,9 @@ func TestVerdictsPrint(t *testing.T) {
 		}
 	}
 	var text, object bytes.Buffer
-	if err := v.Text(&text); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, v.Text(&text))
 	golden.Check(t, "verify.txt", text.Bytes())
-	if err := v.JSON(&object); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, v.JSON(&object))
 	var got struct {
 		Passed    bool
 		Published bool
@@ -229,9 +222,7 @@ func TestVerdictsPrint(t *testing.T) {
 		Total     int
 		Cells     []agreement.Comparison
 	}
-	if err := json.Unmarshal(object.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal(object.Bytes(), &got))
 	if got.Passed || !got.Published || got.Agree != got.Total-2 || got.Total != v.Cells.Deciding().Judged() || len(got.Cells) != paperCells+130 {
 		t.Errorf("JSON says passed %v, published %v, %d of %d agree, %d cells", got.Passed, got.Published, got.Agree, got.Total, len(got.Cells))
 	}

@@ -24,10 +24,7 @@ func TestEveryTableIsWhole(t *testing.T) {
 		src := s.source(t)
 		for _, of := range tables.Of(src.Settings) {
 			t.Run(name+"/"+of.Base, func(t *testing.T) {
-				sheet, err := of.Sheet(src)
-				if err != nil {
-					t.Fatal(err)
-				}
+				sheet := must(of.Sheet(src))
 				if sheet.Rows > 0 {
 					shown[of.Base] = sheet
 				}
@@ -59,10 +56,7 @@ func checkList(t *testing.T, shown map[string]*model.Sheet) {
 			t.Errorf("%s: label %q, chapter %q", of.Base, of.Label, of.Chapter)
 		}
 	}
-	text, err := report.LaTeX(d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(report.LaTeX(d))
 	if strings.Contains(text, "More results") {
 		t.Error("the document has no such chapter as a table names")
 	}

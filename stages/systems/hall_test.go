@@ -197,10 +197,7 @@ func (h *hall) idle() {
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		left := 0
 		for _, s := range h.servers {
-			c, err := vllm.New(s.url, vllm.Options{})
-			if err != nil {
-				h.t.Fatal(err)
-			}
+			c := must(vllm.New(s.url, vllm.Options{}))
 			if m, err := c.Metrics(context.Background()); err == nil {
 				left += m.Running + m.Waiting
 			}
@@ -218,9 +215,7 @@ func (h *hall) idle() {
 // succeed runs what is stale to its end.
 func (h *hall) succeed() {
 	h.t.Helper()
-	if err := h.attempt(h.t.Context()); err != nil {
-		h.t.Fatal(err)
-	}
+	ok(h.t, h.attempt(h.t.Context()))
 }
 
 // fail runs what is stale, which must fail in such words.
@@ -240,10 +235,7 @@ func (h *hall) fail(words ...string) {
 // scratch lists the files of the measured unit's scratch folder.
 func (h *hall) scratch(pattern string) []string {
 	h.t.Helper()
-	found, err := filepath.Glob(filepath.Join(h.dir, "scratch", "systems", "measured", "*", "*", "*", pattern))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	found := must(filepath.Glob(filepath.Join(h.dir, "scratch", "systems", "measured", "*", "*", "*", pattern)))
 	return found
 }
 
@@ -255,10 +247,7 @@ func measuredFile(what string, budget int) string {
 // manifest is the text of the manifest of a unit.
 func (h *hall) manifest(unit string) string {
 	h.t.Helper()
-	text, err := os.ReadFile(filepath.Join(h.dir, "manifests", "systems", filepath.FromSlash(unit)+".json"))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(h.dir, "manifests", "systems", filepath.FromSlash(unit)+".json")))
 	return string(text)
 }
 

@@ -65,10 +65,7 @@ func TestAVoidRunAloneIsMadeAgain(t *testing.T) {
 			if kept := h.scratch("*.run.parquet"); len(kept) != 3 || len(voids) != 1 {
 				t.Fatalf("%d runs were kept and %d files list void ones, want 3 and 1", len(kept), len(voids))
 			}
-			text, err := os.ReadFile(voids[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(os.ReadFile(voids[0]))
 			void := strings.Fields(strings.Replace(string(text), ",", "", 1))
 			if lines := strings.Count(string(text), "\n"); lines != 1 || void[2] != "repeat" || void[3] != "0:" || !strings.Contains(string(text), test.want) {
 				t.Errorf("void runs, %d lines: %s", lines, text)
@@ -226,10 +223,7 @@ func TestMeasurementsCoverEverySetting(t *testing.T) {
 func TestStrategiesShareWhatTheySelect(t *testing.T) {
 	l := newLab(t)
 	l.run()
-	prior, err := neyman.NewPrior(l.settings.QuadratureOrder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(l.settings.QuadratureOrder))
 	for _, p := range l.profiles {
 		for budget, pilots := range map[int]int{4: 1, 9: 3} {
 			file := "/simulated/benchmark=quiz/model=" + p.Model + "/budget=" + map[int]string{4: "4", 9: "9"}[budget] + ".parquet"
@@ -238,10 +232,7 @@ func TestStrategiesShareWhatTheySelect(t *testing.T) {
 			if len(uniform) != 5*budget || len(sync) != 5*budget || !slices.Equal(sync, async) {
 				t.Errorf("%s at %d: %d, %d and %d rollouts accepted, or others by sync than by async", p.Model, budget, len(uniform), len(sync), len(async))
 			}
-			allocation, err := systems.Allocation(prior, coupled.NewRewards(p, p.SHA256(), 42), pilots, budget)
-			if err != nil {
-				t.Fatal(err)
-			}
+			allocation := must(systems.Allocation(prior, coupled.NewRewards(p, p.SHA256(), 42), pilots, budget))
 			want := coupled.AllocationDigest(p.TaskIDs, allocation)
 			for _, r := range read[measurement.Run](t, l.dir, "systems/runs"+file) {
 				if strings.HasPrefix(r.Strategy, "hbn") && r.Allocation != want {

@@ -35,10 +35,7 @@ type lab struct {
 }
 
 func newLab(t testing.TB) *lab {
-	architectures, err := flops.Parse(data.Architectures(), data.ArchitecturesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	architectures := must(flops.Parse(data.Architectures(), data.ArchitecturesName))
 	l := &lab{t: t, dir: t.TempDir()}
 	l.settings = systems.Settings{
 		Seed: 42, Budgets: []int{4, 9}, QuadratureOrder: 8, Releases: coupled.Releases{}, ReleasesSource: dag.Source{Name: "releases", SHA256: "r"}, Architectures: architectures,
@@ -113,10 +110,7 @@ func (l *lab) stages() []dag.Stage {
 			return write(job, variance.RatiosFile, func(w io.Writer) error { return rowfile.Write(w, append(l.ratios, staged...), nil) })
 		}},
 	}}
-	stage, err := systems.Stage(l.settings)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	stage := must(systems.Stage(l.settings))
 	score := dag.Stage{Name: "score", Version: 1}
 	for _, p := range l.profiles {
 		score.Units = append(score.Units, dag.Unit{ID: p.Name(), Sources: []dag.Source{{Name: "answers", SHA256: p.SHA256()}}, Outputs: []string{profileFile(p)}, Provenance: "computed", Run: func(_ context.Context, job *dag.Job) error {
@@ -154,3 +148,19 @@ func (l *lab) stale() (ids []string) {
 }
 
 func (l *lab) run() { dagtest.Run(l.t, l.stages(), l.dir) }
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -169,16 +169,6 @@ func checkDigests(t *testing.T, tasks []string) {
 	}
 }
 
-func BenchmarkReward(b *testing.B) {
-	rewards := coupled.NewRewards(aime24(b), profileDigest, master)
-	b.ReportAllocs()
-	ordinal := 0
-	for b.Loop() {
-		ordinal++
-		rewards.Reward(continuation(5, ordinal))
-	}
-}
-
 func TestReplicatesHaveIdentitiesAndSeedsOfTheirOwn(t *testing.T) {
 	first := coupled.NewIdentities("f", []string{"a"}, 42)
 	id := controller.ID{Phase: controller.Pilot, Ordinal: 12}

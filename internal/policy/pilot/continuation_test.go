@@ -17,10 +17,7 @@ import (
 // whose ties go by task index (neyman.Allocate is itself compared with the
 // paper's greedy procedure).
 func TestContinuationsAreThoseOfTheAllocator(t *testing.T) {
-	prior, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must(neyman.NewPrior(16))
 	bench := policy.Bench{Prior: prior}
 	profiles := map[string][]float64{
 		"two tasks":     {0.5, 0.125},
@@ -69,10 +66,7 @@ func compare(t *testing.T, name string, of *policy.Policy, s policy.Setting, byT
 	for draw := range min(sw.Draws(), 400/s.Budget) {
 		successes := sw.Successes(draw)
 		scores := byTask(t, successes, s.M)
-		allocation, err := neyman.Allocate(scores, s.Tasks*(s.Budget-s.M))
-		if err != nil {
-			t.Fatal(err)
-		}
+		allocation := must(neyman.Allocate(scores, s.Tasks*(s.Budget-s.M)))
 		want := 0.0
 		for i, l := range allocation {
 			want += p[i] * (1 - p[i]) / float64(l)

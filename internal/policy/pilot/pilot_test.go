@@ -231,13 +231,3 @@ func TestInversionFindsTheStep(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkDraw(b *testing.B) {
-	var totals Totals
-	totals.BetaBinomial(63, 0.5, 0.5)
-	a, path, random := NewArranger(63), make([]uint64, 1), seed.Root(1).Stream()
-	b.ReportAllocs()
-	for b.Loop() {
-		a.Draw(path, totals.Invert(random.Float64()), &random)
-	}
-}

@@ -38,10 +38,7 @@ func TestSuitesAreUnbiased(t *testing.T) {
 		var sum, squares, expected float64
 		for range evaluations {
 			draw := pilot.Independent(&random)
-			variance, err := run.Run(ps, draw)
-			if err != nil {
-				t.Fatal(err)
-			}
+			variance := must(run.Run(ps, draw))
 			off := estimate(t, stages, ps, draw) - want
 			sum, squares, expected = sum+off, squares+off*off, expected+variance/(n*n)
 			all := 0
@@ -69,18 +66,14 @@ func TestBenchmarksOfASuiteAreApart(t *testing.T) {
 	all, scores := suite.Posteriors(), make([]float64, 7)
 	for range 2 {
 		all.Restart()
-		if err := all.Observe(rollouts, passes); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, all.Observe(rollouts, passes))
 		all.Scores(scores)
 	}
 	var want []float64
 	for k, prior := range suite {
 		from, to := 3*k, 3+4*k
 		own, post := make([]float64, to-from), prior.Posterior()
-		if err := post.Observe(rollouts[from:to], passes[from:to]); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, post.Observe(rollouts[from:to], passes[from:to]))
 		post.Scores(own)
 		want = append(want, own...)
 	}

@@ -16,19 +16,13 @@ import (
 
 func mustPrior(t testing.TB, tasks int, donors ...informed.Donor) *informed.Prior {
 	t.Helper()
-	p, err := informed.New(tasks, donors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(informed.New(tasks, donors))
 	return p
 }
 
 func mustStages(t testing.TB, tasks, budget int, plan staged.Plan) *staged.Stages {
 	t.Helper()
-	s, err := staged.New(tasks, budget, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(staged.New(tasks, budget, plan))
 	return s
 }
 
@@ -49,10 +43,7 @@ func estimate(t testing.TB, s *staged.Stages, ps []float64, draw pilot.Outcomes)
 // models on its benchmark are.
 func published(t testing.TB, name string) (ps []float64, siblings []informed.Donor) {
 	t.Helper()
-	all, err := profile.Read(filepath.Join("..", "..", "..", "data", "profiles.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(profile.Read(filepath.Join("..", "..", "..", "data", "profiles.parquet")))
 	at := slices.IndexFunc(all, func(p profile.Profile) bool { return p.Name() == name })
 	if at < 0 {
 		t.Fatalf("there is no profile %s", name)
@@ -82,20 +73,14 @@ var six = []string{
 // them comes once in two thousand runs.
 func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 	const evaluations, budget = 1200, 8
-	reference, err := neyman.NewPrior(16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reference := must(neyman.NewPrior(16))
 	for at, name := range six {
 		ps, siblings := published(t, name)
 		want := 0.0
 		for _, p := range ps {
 			want += p / float64(len(ps))
 		}
-		rule, err := neyman.NewLeaveOneOut(reference, len(ps), budget, 4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := must(neyman.NewLeaveOneOut(reference, len(ps), budget, 4))
 		reversed := slices.Clone(siblings)
 		for i, d := range reversed {
 			reversed[i].Passes = slices.Clone(d.Passes)
@@ -118,10 +103,7 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 			var sum, squares, expected float64
 			for range evaluations {
 				draw := pilot.Independent(&random)
-				variance, err := run.Run(ps, draw)
-				if err != nil {
-					t.Fatal(err)
-				}
+				variance := must(run.Run(ps, draw))
 				off := estimate(t, stages, ps, draw) - want
 				sum, squares, expected = sum+off, squares+off*off, expected+variance/float64(len(ps)*len(ps))
 			}
@@ -140,10 +122,7 @@ func TestSimulatedEvaluationsAreUnbiased(t *testing.T) {
 func designed(t *testing.T, prior *informed.Prior, budget int) staged.Plan {
 	t.Helper()
 	cs := pilot.StagedCandidates([]int{budget})
-	estimates, err := pilot.StagedCoefficients(t.Context(), informed.Suite{prior}, staged.Plan{}, cs, []int{4}, 64, []seed.Stream{seed.Root(1).Stream()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	estimates := must(pilot.StagedCoefficients(t.Context(), informed.Suite{prior}, staged.Plan{}, cs, []int{4}, 64, []seed.Stream{seed.Root(1).Stream()}))
 	rated := pilot.Rate(cs, estimates[0])
 	best := rated[slices.IndexFunc(rated, func(r pilot.Rated) bool { return r.Selected })]
 	return staged.Plan{Pilots: best.M, Weight: best.Weight, Fractions: pilot.Fractions(4)}
@@ -179,10 +158,7 @@ func TestUselessDonorsCostLittle(t *testing.T) {
 				run := pilot.NewTrial(mustStages(t, len(ps), budget, designed(t, prior, budget)), prior.Posterior())
 				random := seed.Root(6).Index(at).Stream()
 				for range evaluations {
-					variance, err := run.Run(ps, pilot.Independent(&random))
-					if err != nil {
-						t.Fatal(err)
-					}
+					variance := must(run.Run(ps, pilot.Independent(&random)))
 					means[kind] += float64(budget) * variance / all / evaluations / float64(len(six))
 				}
 			}
@@ -250,5 +226,21 @@ func TestEvenDrawsHaveTheLaw(t *testing.T) {
 	}
 	if independent := draws * rollouts * ps[1] * (1 - ps[1]); spread > 0.1*independent {
 		t.Errorf("the passes of a lattice vary by %v, of independent draws by %v", spread, independent)
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

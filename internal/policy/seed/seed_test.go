@@ -63,13 +63,6 @@ func TestWordsAreThoseOfTheStream(t *testing.T) {
 	}
 }
 
-func BenchmarkUint64(b *testing.B) {
-	s := Root(1).Stream()
-	for b.Loop() {
-		s.Uint64()
-	}
-}
-
 // TestNumberedStreams checks streams kept for numbers: that they do not depend
 // on what was drawn, differ for numbers and for owners that are neighbours, and
 // that their first values are uniform and uncorrelated, at five standard errors.

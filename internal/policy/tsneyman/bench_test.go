@@ -29,13 +29,13 @@ func probabilities(t testing.TB, name string) []float64 {
 }
 
 // BenchmarkStep is a trajectory from 2 to 64 rollouts a task by the race, whose table has been
-// filled by others before, and by the naive sampler.
+// filled by others before.
 func BenchmarkStep(b *testing.B) {
 	const warm, budget = 2, 64
 	for _, name := range []string{"math_100__model=qwen3_5_4b", "math_100__model=qwen2_5_3b", "aime24__model=qwen3_5_4b"} {
 		for _, alpha := range []float64{0.01, 0.04, 0.07, 1} {
 			p := probabilities(b, name)
-			o, s, v := NewOutcomes(p), NewSampler(alpha), newNaive(alpha)
+			o, s := NewOutcomes(p), NewSampler(alpha)
 			random, k, steps := seed.Root(1).Stream(), uint64(0), (budget-warm)*len(p)
 			race := func() {
 				k++
@@ -46,19 +46,12 @@ func BenchmarkStep(b *testing.B) {
 			for range 400 {
 				race()
 			}
-			for of, run := range map[string]func(){"race": race, "naive": func() {
-				v.begin(o, warm, random.At(0))
-				for range steps {
-					v.step()
+			b.Run(fmt.Sprint(name, "/", alpha), func(b *testing.B) {
+				for b.Loop() {
+					race()
 				}
-			}} {
-				b.Run(fmt.Sprint(name, "/", alpha, "/", of), func(b *testing.B) {
-					for b.Loop() {
-						run()
-					}
-					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
-				})
-			}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
+			})
 		}
 	}
 }

@@ -146,19 +146,6 @@ func TestFixedRolloutsLeaveNoNoise(t *testing.T) {
 	}
 }
 
-func BenchmarkSquares(b *testing.B) {
-	o := &table{stream: seed.Root(6).Stream()}
-	for i := range 100 {
-		o.p = append(o.p, float64(i%11)/10)
-	}
-	all := trajectories(o, 2, 100*64, 32)
-	states := tsneyman.NewStates(0.3)
-	for b.Loop() {
-		states.Squares(all)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(32*64*100), "ns/rollout")
-}
-
 // TestVeryManyRolloutsOfATaskTakeLittleMemory has a task of which no table can be of all
 // states.
 func TestVeryManyRolloutsOfATaskTakeLittleMemory(t *testing.T) {

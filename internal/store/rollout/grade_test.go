@@ -55,9 +55,7 @@ func TestPassesAndFailuresAreStoredAsEver(t *testing.T) {
 		all = append(all, score(i/4, i%4))
 	}
 	var b bytes.Buffer
-	if err := rollout.WriteScores(&b, scores(all...), scoreFooter); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rollout.WriteScores(&b, scores(all...), scoreFooter))
 	if got, want := fmt.Sprintf("%x", sha256.Sum256(b.Bytes())), "ff0614bd01fc5efe7cfdcf59283b2d695ddf28380b6b8eaf16b3f91c38bb75d7"; got != want {
 		t.Errorf("the file has the digest %s, want %s", got, want)
 	}
@@ -72,17 +70,12 @@ func TestLinesOfScoresStayAsTheyAre(t *testing.T) {
 	defer j.Close()
 	want := []*rollout.Score{score(0, 0), score(0, 1), graded(0, 2, 0.25)}
 	for _, s := range want {
-		if err := j.Append(s); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, j.Append(s))
 		if got, err := j.Read(s.ID()); err != nil || !reflect.DeepEqual(got, s) {
 			t.Errorf("read %+v, %v", got, err)
 		}
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))
 	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 		want := fmt.Sprintf(`{"benchmark":"b","model":"m","task_index":0,"task_id":"t0","rollout":%d,"correct":%t,"answer":"“½”\n","scorer":"math/1","note":"no box"%s}`,
 			i, i == 0, []string{"", "", `,"reward":0.25`}[i])
@@ -100,9 +93,7 @@ func TestGradedScoresComeBack(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	b.Reset()
-	if err := rollout.WriteGraded(&b, all, scoreFooter); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rollout.WriteGraded(&b, all, scoreFooter))
 	path := file(t, b.Bytes())
 	if got, err := collect(rollout.Scores(path)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
@@ -137,13 +128,27 @@ func TestRewardsThatCannotBeAreErrorsOfARow(t *testing.T) {
 		rows := []row{{*score(0, 0), 1}, {*score(0, 1), tt.reward}}
 		rows[1].Correct = tt.correct
 		var b bytes.Buffer
-		if err := rowfile.Write(&b, rows, scoreFooter); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, rowfile.Write(&b, rows, scoreFooter))
 		path := file(t, b.Bytes())
 		got, err := collect(rollout.Scores(path))
 		if len(got) != 1 || err == nil || !strings.HasPrefix(err.Error(), path+": row 2: ") || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%d rows, error %v, want %s", len(got), err, tt.want)
 		}
+	}
+}
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

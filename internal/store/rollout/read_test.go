@@ -19,18 +19,14 @@ import (
 func partFile(t *testing.T, schema string, all ...*rollout.Rollout) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := rollout.WritePart(&b, sequence(all, nil), map[string]string{"speceval.schema": schema}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rollout.WritePart(&b, sequence(all, nil), map[string]string{"speceval.schema": schema}))
 	return file(t, b.Bytes())
 }
 
 func file(t *testing.T, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.parquet")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(path, data, 0o666))
 	return path
 }
 
@@ -115,18 +111,14 @@ var scoreFooter = map[string]string{"speceval.schema": rollout.ScoreSchema}
 func TestScoresComeBack(t *testing.T) {
 	var b bytes.Buffer
 	want := []rollout.Score{*score(0, 0), *score(0, 1), *score(7, 0)}
-	if err := rollout.WriteScores(&b, scores(&want[0], &want[1], &want[2]), scoreFooter); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rollout.WriteScores(&b, scores(&want[0], &want[1], &want[2]), scoreFooter))
 	path := file(t, b.Bytes())
 	if got, err := collect(rollout.Scores(path)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	want[2].Metadata = `{"level":3}`
 	b.Reset()
-	if err := rollout.WriteScores(&b, scores(&want[0], &want[1], &want[2]), scoreFooter); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rollout.WriteScores(&b, scores(&want[0], &want[1], &want[2]), scoreFooter))
 	if got, err := collect(rollout.Scores(file(t, b.Bytes()))); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -134,9 +126,7 @@ func TestScoresComeBack(t *testing.T) {
 		t.Error("scores are read as responses")
 	}
 	b.Reset()
-	if err := rollout.WriteScores(&b, scores(score(1, 0), score(0, 0)), scoreFooter); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rollout.WriteScores(&b, scores(score(1, 0), score(0, 0)), scoreFooter))
 	path = file(t, b.Bytes())
 	if _, err := collect(rollout.Scores(path)); err == nil || !strings.HasPrefix(err.Error(), path+": row 2: rollout 0 of task 0 stands after") {
 		t.Errorf("error %v", err)

@@ -37,9 +37,7 @@ func TestLinesOfAJournalStayAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if err := j.Append(some(3, 1)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, j.Append(some(3, 1)))
 	if back, err := j.Read(rollout.ID{Task: 3, Rollout: 1}); err != nil || !reflect.DeepEqual(back, some(3, 1)) {
 		t.Errorf("read %+v, %v", back, err)
 	}
@@ -73,12 +71,8 @@ func TestAPartHasItsRowsInOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "part-0000.parquet")
 	var b bytes.Buffer
 	footer := map[string]string{"speceval.schema": rollout.Schema, "speceval.key": "k"}
-	if err := rollout.WritePart(&b, sequence(all, nil), footer); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, rollout.WritePart(&b, sequence(all, nil), footer))
+	ok(t, os.WriteFile(path, b.Bytes(), 0o666))
 	got, keys, err := rowfile.ReadFile[rollout.Rollout](path)
 	if err != nil || len(got) != 90 || !reflect.DeepEqual(keys, footer) {
 		t.Fatalf("%d rows, %v, %v", len(got), keys, err)
