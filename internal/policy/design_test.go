@@ -154,26 +154,6 @@ func hbnPosterior(t *testing.T) pilotScores {
 	}
 }
 
-func TestBatchesPartitionTheDraws(t *testing.T) {
-	for _, draws := range []int{1, 2, 7, 8, 9, 100, 8192} {
-		sizes := make([]int, Batches(draws))
-		last := 0
-		for draw := range draws {
-			batch := batchOf(draw, draws)
-			if batch < last || batch > last+1 {
-				t.Fatalf("%d draws: batch %d follows %d", draws, batch, last)
-			}
-			last = batch
-			sizes[batch]++
-		}
-		for batch, n := range sizes {
-			if n != batchSize(batch, draws) || n == 0 {
-				t.Errorf("%d draws: batch %d has %d, batchSize says %d", draws, batch, n, batchSize(batch, draws))
-			}
-		}
-	}
-}
-
 // TestUrnValuesAreThoseOfTheAllocator recomputes the sums over IBN's panels,
 // prior strength after prior strength, from the paths and task by task.
 func TestUrnValuesAreThoseOfTheAllocator(t *testing.T) {

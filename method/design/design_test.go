@@ -1,8 +1,6 @@
 package design_test
 
 import (
-	"context"
-	"errors"
 	"math"
 	"runtime"
 	"slices"
@@ -12,27 +10,6 @@ import (
 	"speceval/method/design"
 	"speceval/method/informed"
 )
-
-// TestBadSettings names what is wrong, and never panics.
-func TestBadSettings(t *testing.T) {
-	for _, test := range []struct {
-		settings design.Settings
-		want     string
-	}{
-		{design.Settings{Tasks: 1, Budget: 8}, "1 tasks: want 2 to 65535"},
-		{design.Settings{Tasks: -5, Budget: 8}, "-5 tasks"},
-		{design.Settings{Tasks: 65_536, Budget: 8}, "65536 tasks"},
-		{design.Settings{Tasks: 2, Budget: 1}, "1 rollouts a task: want 2"},
-		{design.Settings{Tasks: 2}, "0 rollouts a task"},
-		{design.Settings{Tasks: 2, Budget: 4097}, "4097 rollouts a task"},
-		{design.Settings{Tasks: 2, Budget: 2, Panels: -1}, "-1 panels"},
-		{design.Settings{Tasks: 2, Budget: 2, Replicates: -1}, "-1 replicates"},
-	} {
-		if d, err := design.Compute(t.Context(), test.settings); err == nil || !strings.Contains(err.Error(), test.want) || d != (design.Design{}) {
-			t.Errorf("%+v: %+v, %v, want an error with %q", test.settings, d, err, test.want)
-		}
-	}
-}
 
 // TestProcessorsChangeNothing computes the same bits on any number of processors.
 func TestProcessorsChangeNothing(t *testing.T) {
@@ -48,14 +25,6 @@ func TestProcessorsChangeNothing(t *testing.T) {
 	s.Seed++
 	if got, _ := design.Compute(t.Context(), s); got.Risk == want.Risk {
 		t.Error("another seed draws the same panels")
-	}
-}
-
-func TestComputeEndsWithTheContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := design.Compute(ctx, design.Settings{Tasks: 65_535, Budget: 4096}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want that of the context", err)
 	}
 }
 

@@ -264,24 +264,6 @@ func TestAPosteriorMayBeginAgain(t *testing.T) {
 	}
 }
 
-func TestObservingNeedsNoMemory(t *testing.T) {
-	post := priorOf(100, donorOf(16, make([]int, 100)...)).Posterior()
-	rollouts, passes, all := slices.Repeat([]int{3}, 100), make([]int, 100), make([]float64, 100)
-	evaluate := func() {
-		post.Restart()
-		for range 3 {
-			if err := post.Observe(rollouts, passes); err != nil {
-				t.Fatal(err)
-			}
-			post.Scores(all)
-		}
-	}
-	evaluate()
-	if n := testing.AllocsPerRun(10, evaluate); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 // TestEveryTaskIsOfItsOwnKind has many tasks of different counts, in two steps.
 func TestEveryTaskIsOfItsOwnKind(t *testing.T) {
 	const tasks = 300

@@ -101,11 +101,3 @@ func TestLeaveOneOutRefuses(t *testing.T) {
 		t.Errorf("weight %v", w)
 	}
 }
-
-func TestLeaveOneOutNeedsNoMemory(t *testing.T) {
-	rule := must(NewLeaveOneOut(mustPrior(t, 16), 100, 32, 10))
-	others := pilotsOf(rand.New(rand.NewPCG(1, 1)), 100, 10)
-	if n := testing.AllocsPerRun(10, func() { rule.Weight(others) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

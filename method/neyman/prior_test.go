@@ -13,8 +13,7 @@ import (
 
 func mustPrior(t testing.TB, order int) *Prior {
 	t.Helper()
-	p := must(NewPrior(order))
-	return p
+	return must(NewPrior(order))
 }
 
 // lbeta is the log of the beta function, by another way than the package's.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"speceval/internal/policy"
-	"speceval/internal/policy/pilot"
 	"speceval/internal/policy/seed"
 	"speceval/internal/policy/tsneyman"
 )
@@ -41,61 +40,6 @@ func TestSmallerBudgetsHaveMoreTrajectories(t *testing.T) {
 	}
 	if later := trajectories(t, 0.1, mixed, 2, []tsSpan{{3, 2}}, 4); !slices.Equal(later[0].raw, got[0].raw[4:]) {
 		t.Error("trajectory 4 depends on those before it")
-	}
-}
-
-// TestAllAtTheWarmStartAreUniform has no budget beyond the warm start: the control
-// variate is then the error itself, and leaves its exact mean.
-func TestAllAtTheWarmStartAreUniform(t *testing.T) {
-	e := trajectories(t, 0.1, mixed, 5, []tsSpan{{5, 400}}, 0)[0]
-	for _, x := range e.controlled {
-		if math.Abs(x-1) > 1e-12 {
-			t.Fatalf("the MSE is %v of Uniform's, want it exactly", x)
-		}
-	}
-	if mean, se := pilot.MeanAndError(e.raw); math.Abs(mean-1) > 4*se || se == 0 {
-		t.Errorf("the plain estimate is %v ± %v, want 1", mean, se)
-	}
-}
-
-// TestTheControlVariateHasMeanZero compares both estimates of the same MSE: they
-// agree within 4 standard errors of their difference, and the controlled one has
-// much less noise.
-func TestTheControlVariateHasMeanZero(t *testing.T) {
-	for k, e := range trajectories(t, 0.07, mixed, 2, []tsSpan{{4, 6000}, {16, 6000}}, 0) {
-		controlled, after := pilot.MeanAndError(e.controlled)
-		raw, before := pilot.MeanAndError(e.raw)
-		if d := controlled - raw; math.Abs(d) > 4*before {
-			t.Errorf("span %d: %v with the control variate, %v ± %v without", k, controlled, raw, before)
-		}
-		if most := []float64{0.5, 0.4}[k]; after > most*before {
-			t.Errorf("span %d: standard error %v with the control variate, %v without", k, after, before)
-		}
-	}
-}
-
-func TestBatchesAddUpToTheWhole(t *testing.T) {
-	e := tsErrors{}
-	random := seed.Root(3).Stream()
-	for range 21 {
-		e.raw = append(e.raw, random.Float64())
-		e.controlled = append(e.controlled, 1+random.Float64())
-	}
-	rows := batched(tsRow{Benchmark: "a"}, e, tsBatches)
-	if len(rows) != tsBatches {
-		t.Fatalf("%d batches", len(rows))
-	}
-	p := ofBatches(rows)
-	for _, c := range []struct {
-		got tsError
-		of  []float64
-	}{{p.mse, e.controlled}, {p.raw, e.raw}} {
-		if mean, se := pilot.MeanAndError(c.of); math.Abs(c.got.value-mean) > 1e-12 || math.Abs(c.got.se-se) > 1e-9 {
-			t.Errorf("%v, want %v ± %v", c.got, mean, se)
-		}
-	}
-	if p.draws != 21 {
-		t.Errorf("%d draws", p.draws)
 	}
 }
 

@@ -32,20 +32,19 @@ func withCase(t testing.TB, s study) study {
 		}
 		return numbers.Number(paper.CaseStudy, fmt.Sprintf("%s_ratio_b%d", of.Name, budget))
 	}
-	for i := range s.ratios {
-		r := &s.ratios[i]
+	each(s.ratios, func(r *variance.Ratio) {
 		for _, p := range []*policy.Policy{policy.HBN, policy.Oracle} {
 			if r.Profile() == tables.PaperCase && r.Policy == p.Name {
 				r.VarianceRatio = ratio(p, r.Budget)
 			}
 		}
-	}
-	for i := range s.designs { // Table 5 prints one decimal less
-		if d := &s.designs[i]; d.Policy == policy.HBN.Name && d.NTasks == 30 && d.Budget == 32 && d.Selected {
+	})
+	designs(policy.HBN.Name, 30, 32, func(d *variance.Design) { // Table 5 prints one decimal less
+		if d.Selected {
 			d.W = numbers.Number(paper.CaseStudy, "w_b32")
 			d.Risk = float64(d.Budget) * d.W / float64(d.M)
 		}
-	}
+	})(&s)
 	s.estimates = madeEstimates(*s.CaseStudy, s.ratios)
 	return s
 }
@@ -78,84 +77,83 @@ func madeEstimates(fact stored.CaseFact, ratios []variance.Ratio) []variance.Est
 	return out
 }
 
+// ratios changes every ratio of a policy at a budget.
+func ratios(policy string, budget int32, change func(*variance.Ratio)) func(*study) {
+	return func(s *study) {
+		each(s.ratios, func(r *variance.Ratio) {
+			if r.Policy == policy && r.Budget == budget {
+				change(r)
+			}
+		})
+	}
+}
+
+// designs changes the designs of a policy for n tasks at a budget.
+func designs(policy string, n, b int32, change func(*variance.Design)) func(*study) {
+	return func(s *study) {
+		each(s.designs, func(d *variance.Design) {
+			if d.Policy == policy && d.NTasks == n && d.Budget == b {
+				change(d)
+			}
+		})
+	}
+}
+
 // shift adds d to every ratio of a policy at a budget.
 func shift(policy string, budget int32, d float64) func(*study) {
-	return func(s *study) {
-		for i, r := range s.ratios {
-			if r.Policy == policy && r.Budget == budget {
-				s.ratios[i].VarianceRatio += d
-			}
-		}
-	}
+	return ratios(policy, budget, func(r *variance.Ratio) { r.VarianceRatio += d })
 }
 
 // swap makes another pilot size the selected one of a design: ours is m, and
 // the paper's has a risk higher by gap.
 func swap(policy string, n, b, m int32, gap float64) func(*study) {
-	return func(s *study) {
-		best := 0.0
-		for i := range s.designs {
-			d := &s.designs[i]
-			if d.Policy == policy && d.NTasks == n && d.Budget == b && d.Selected {
-				best = d.Risk - gap
-				d.Selected, d.Gap, d.GapSE = false, gap, gapSE
-			}
+	best := 0.0
+	return do(designs(policy, n, b, func(d *variance.Design) {
+		if d.Selected {
+			best = d.Risk - gap
+			d.Selected, d.Gap, d.GapSE = false, gap, gapSE
 		}
-		for i := range s.designs {
-			d := &s.designs[i]
-			if d.Policy == policy && d.NTasks == n && d.Budget == b && d.M == m {
-				d.Selected, d.Risk, d.Gap, d.GapSE = true, best, 0, 0
-				d.W = best * float64(m) / float64(b)
-			}
+	}), designs(policy, n, b, func(d *variance.Design) {
+		if d.M == m {
+			d.Selected, d.Risk, d.Gap, d.GapSE = true, best, 0, 0
+			d.W = best * float64(m) / float64(b)
 		}
-		for i := range s.ratios {
-			if r := &s.ratios[i]; r.Policy == policy && r.NTasks == n && r.Budget == b {
-				r.M = &m
-			}
+	}), ratios(policy, b, func(r *variance.Ratio) {
+		if r.NTasks == n {
+			r.M = &m
 		}
-	}
+	}))
 }
 
 // strength selects another IBN strength at b = 8, where the paper's has a
 // mean higher by loss.
 func strength(loss float64) func(*study) {
-	return func(s *study) {
-		other := 0.14
-		for i, r := range s.ratios {
-			if r.Policy == policy.IBN.Name && r.Budget == 8 {
-				s.ratios[i].Alpha = &other
-			}
-		}
-		for i, r := range s.candidates {
+	other := 0.14
+	return do(ratios(policy.IBN.Name, 8, func(r *variance.Ratio) { r.Alpha = &other }), func(s *study) {
+		each(s.candidates, func(r *variance.Ratio) {
 			if r.Budget == 8 && *r.Alpha == other {
-				s.candidates[i].VarianceRatio += -0.004 - loss
+				r.VarianceRatio += -0.004 - loss
 			}
-		}
+		})
 		for _, d := range slices.Clone(s.designs) {
 			if d.Policy == policy.IBN.Name && d.Budget == 8 {
 				d.Alpha = &other
 				s.designs = append(s.designs, d)
 			}
 		}
-	}
+	})
 }
 
 // noisy is twenty times the replay noise.
-func noisy(s *study) {
-	for i := range s.ratios {
-		s.ratios[i].RatioSE *= 20
-	}
-}
+func noisy(s *study) { each(s.ratios, func(r *variance.Ratio) { r.RatioSE *= 20 }) }
 
 // hbnOn sets HBN's ratio on one profile at one budget.
 func hbnOn(profile string, budget int32, ratio float64) func(*study) {
-	return func(s *study) {
-		for i, r := range s.ratios {
-			if r.Profile() == profile && r.Policy == policy.HBN.Name && r.Budget == budget {
-				s.ratios[i].VarianceRatio = ratio
-			}
+	return ratios(policy.HBN.Name, budget, func(r *variance.Ratio) {
+		if r.Profile() == profile {
+			r.VarianceRatio = ratio
 		}
-	}
+	})
 }
 
 // adverse sets HBN's ratio on the paper's adverse profile.
@@ -166,13 +164,11 @@ func another(ratio float64) func(*study) { return hbnOn("aime24__model=qwen3_5_4
 
 // weight moves the selected EN weight for 30 tasks at b = 8.
 func weight(d float64) func(*study) {
-	return func(s *study) {
-		for i := range s.designs {
-			if x := &s.designs[i]; x.Policy == policy.EN.Name && x.NTasks == 30 && x.Budget == 8 && x.Selected {
-				x.W += d
-			}
+	return designs(policy.EN.Name, 30, 8, func(x *variance.Design) {
+		if x.Selected {
+			x.W += d
 		}
-	}
+	})
 }
 
 // without drops a policy altogether.

@@ -202,14 +202,6 @@ func TestStoredOfAnotherConfigurationIsSaid(t *testing.T) {
 	}
 }
 
-func TestOtherProfilesAreExplainedWithoutThePaper(t *testing.T) {
-	s := paperStudy(t)
-	s.Published = false
-	if e := ask(t, s.reported(t).explainer(t), "table1", "8", "hbn"); e.Paper != nil || len(e.Warnings) > 0 || e.Value == nil {
-		t.Errorf("paper %+v, warnings %q", e.Paper, e.Warnings)
-	}
-}
-
 // TestExplanationInText has records that are the same in every run.
 func TestExplanationInText(t *testing.T) {
 	f := whole(t)

@@ -28,21 +28,19 @@ func caseCells(t *testing.T, s study) []agreement.Comparison {
 
 func TestVerdictsOnTheCaseStudy(t *testing.T) {
 	ratio := func(policy string, budget int32, by float64) func(*study) {
-		return func(s *study) {
-			for i := range s.ratios {
-				if r := &s.ratios[i]; r.Profile() == tables.PaperCase && r.Policy == policy && r.Budget == budget {
-					r.VarianceRatio += by
-				}
+		return ratios(policy, budget, func(r *variance.Ratio) {
+			if r.Profile() == tables.PaperCase {
+				r.VarianceRatio += by
 			}
-		}
+		})
 	}
 	estimate := func(policy string, change func(*variance.Estimates)) func(*study) {
 		return func(s *study) {
-			for i := range s.estimates {
-				if s.estimates[i].Policy == policy {
-					change(&s.estimates[i])
+			each(s.estimates, func(e *variance.Estimates) {
+				if e.Policy == policy {
+					change(e)
 				}
-			}
+			})
 		}
 	}
 	passes := func(from, to int) func(*study) {
@@ -63,13 +61,7 @@ func TestVerdictsOnTheCaseStudy(t *testing.T) {
 		{"all", "share_below_02", passes(0, 512), agreement.Differs},
 		{"all", "share_above_08", passes(1020, 512), agreement.Differs},
 		{"b=32", "uniform_halfwidth_pp", passes(9, 512), agreement.Differs},
-		{"b=32", "hbn_w", func(s *study) {
-			for i := range s.designs {
-				if d := &s.designs[i]; d.Policy == policy.HBN.Name && d.NTasks == 30 && d.Budget == 32 {
-					d.W += 0.02
-				}
-			}
-		}, agreement.Differs},
+		{"b=32", "hbn_w", designs(policy.HBN.Name, 30, 32, func(d *variance.Design) { d.W += 0.02 }), agreement.Differs},
 		{"b=32", "hbn_bias_pp", estimate(policy.HBN.Name, func(e *variance.Estimates) { e.Mean = e.Truth + 2.9*e.MeanSE }), agreement.Agrees},
 		{"b=32", "hbn_bias_pp", estimate(policy.HBN.Name, func(e *variance.Estimates) { e.Mean = e.Truth - 3.1*e.MeanSE }), agreement.Differs},
 		{"b=32", "uniform_sd_pp", estimate(policy.Uniform.Name, func(e *variance.Estimates) { e.SD = 1.01 * e.Expected }), agreement.Differs},
@@ -133,15 +125,8 @@ func TestTheStageDrawsAndStoresTheCaseStudy(t *testing.T) {
 // ratio that is known to a tenth: its root is known to a twentieth.
 func TestTheErrorOfASpread(t *testing.T) {
 	s := withCase(t, paperStudy(t))
-	for i := range s.estimates {
-		e := &s.estimates[i]
-		e.SD, e.Expected, e.Repetitions = 0.02, 0.03, 201
-	}
-	for i := range s.ratios {
-		if r := &s.ratios[i]; r.Profile() == tables.PaperCase && r.Policy == policy.HBN.Name && r.Budget == 32 {
-			r.RatioSE = r.VarianceRatio / 10
-		}
-	}
+	each(s.estimates, func(e *variance.Estimates) { e.SD, e.Expected, e.Repetitions = 0.02, 0.03, 201 })
+	ratios(policy.HBN.Name, 32, func(r *variance.Ratio) { r.RatioSE = r.VarianceRatio / 10 })(&s)
 	for _, c := range caseCells(t, s) {
 		switch c.Column {
 		case "uniform_sd_pp": // of a ratio that is exact

@@ -46,30 +46,6 @@ func TestCostsOfThePaperAgree(t *testing.T) {
 	}
 }
 
-// TestClassesOfCosts says which numbers of the runs the fleet's fit has seen
-// (data/fleet/README.md), and which follow from our own replay.
-func TestClassesOfCosts(t *testing.T) {
-	fitted := []string{"useful_flops", "actual_flops", "uniform_equivalent_time"}
-	replayed := []string{"continuous_budget", "rounded_over_continuous", "extra_budget_kept", "budgets_differing"}
-	for _, c := range fleetStudy(t).verdicts(t).Cells {
-		if c.Table != paper.Compute && c.Table != paper.Time && c.Table != paper.Benefit {
-			continue
-		}
-		provenance, _, _ := strings.Cut(c.Row, " ")
-		want := map[string]agreement.Class{measurement.Published: agreement.Reaggregated, measurement.Simulated: agreement.Predicted, measurement.Measured: agreement.Measured}[provenance]
-		switch {
-		case provenance == measurement.Measured:
-		case slices.Contains(replayed, c.Column), provenance == measurement.Simulated && c.Column == "rounded_budget":
-			want = agreement.Computed
-		case provenance == measurement.Simulated && slices.Contains(fitted, c.Column):
-			want = agreement.InFit
-		}
-		if c.Class != want {
-			t.Errorf("%s %s %s: %s, want %s", c.Table, c.Row, c.Column, c.Class, want)
-		}
-	}
-}
-
 // unrun takes a profile away from the runs of a provenance.
 func unrun(provenance string) func(*study) {
 	return func(s *study) {

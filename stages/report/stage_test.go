@@ -59,17 +59,17 @@ func TestTheDocumentIsTheSameFromSharedMemory(t *testing.T) {
 func TestOtherProfilesGetNoVerdict(t *testing.T) {
 	s := paperStudy(t)
 	s.Published = false
-	dir := t.TempDir()
-	dagtest.Run(t, s.stages(t), dir)
-	paperSettings := s.settings(t)
-	paperSettings.Published = true // what is stored is judged as what it was stored as
-	v, err := report.VerifyFolder(paperSettings, dir)
+	f := s.reported(t)
+	if e := ask(t, f.explainer(t), "table1", "8", "hbn"); e.Paper != nil || len(e.Warnings) > 0 || e.Value == nil {
+		t.Errorf("paper %+v, warnings %q", e.Paper, e.Warnings)
+	}
+	f.settings.Published = true // what is stored is judged as what it was stored as
+	v, err := report.VerifyFolder(f.settings, f.dir)
 	if err != nil || v.Published || len(v.Cells) != 0 || !v.Cells.Passed() || !strings.Contains(v.Summary(), "no verdict") {
 		t.Errorf("%s, %v", v.Summary(), err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "tables", "table1_variance.csv"))
-	if err != nil || bytes.Contains(data, []byte("paper_")) {
-		t.Errorf("paper columns beside other profiles: %v", err)
+	if strings.Contains(f.content(t, "tables/table1_variance.csv"), "paper_") {
+		t.Error("paper columns beside other profiles")
 	}
 }
 

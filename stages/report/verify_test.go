@@ -127,17 +127,11 @@ func atAnEnd(s *study) {
 	const more = 3 // of m = 4
 	of := func(d variance.Design) bool { return d.Policy == policy.HBN.Name && d.NTasks == 19 && d.Budget == 8 }
 	s.designs = slices.DeleteFunc(s.designs, func(d variance.Design) bool { return of(d) && d.M > 4 })
-	for i := range s.designs {
-		if d := &s.designs[i]; of(*d) {
-			d.M += more
+	do(designs(policy.HBN.Name, 19, 8, func(d *variance.Design) { d.M += more }), ratios(policy.HBN.Name, 8, func(r *variance.Ratio) {
+		if r.NTasks == 19 {
+			r.M = new(*r.M + more)
 		}
-	}
-	for i := range s.ratios {
-		if r := &s.ratios[i]; r.Policy == policy.HBN.Name && r.NTasks == 19 && r.Budget == 8 {
-			m := *r.M + more
-			r.M = &m
-		}
-	}
+	}))(s)
 }
 
 // TestCopiesDoNotDecide has a profile of 19 tasks counted as one of 30.
@@ -231,7 +225,7 @@ func TestVerdictsPrint(t *testing.T) {
 // TestResultsThatDoNotFitAreErrors has files of different runs, or of other profiles.
 func TestResultsThatDoNotFitAreErrors(t *testing.T) {
 	const profile = "aime24__model=qwen2_5_32b"
-	ratios := func(change func(r *variance.Ratio)) func(*study) {
+	every := func(change func(r *variance.Ratio)) func(*study) {
 		return func(s *study) { each(s.ratios, change) }
 	}
 	another := 0.2
@@ -241,14 +235,10 @@ func TestResultsThatDoNotFitAreErrors(t *testing.T) {
 		want   string
 		change func(*study)
 	}{
-		{"another schedule", nil, "run the replay stage again", ratios(func(r *variance.Ratio) {
-			if r.Policy == policy.HBN.Name && r.Budget == 8 {
-				r.M = new(int32)
-			}
-		})},
+		{"another schedule", nil, "run the replay stage again", ratios(policy.HBN.Name, 8, func(r *variance.Ratio) { r.M = new(int32) })},
 		{"a ratio too few", nil, "covers 106 profiles", func(s *study) { s.ratios = s.ratios[:len(s.ratios)-1] }},
 		{"a difference too few", tables.Paired, "oracle has 106 differences to HBN at budget 8, but 107 ratios; run the replay stage again", func(s *study) { s.differences = madeDifferences(s.ratios)[1:] }},
-		{"IBN of mixed strengths", tables.Variance, "more than one selected alpha", do(ratios(func(r *variance.Ratio) {
+		{"IBN of mixed strengths", tables.Variance, "more than one selected alpha", do(every(func(r *variance.Ratio) {
 			if r.Policy == policy.IBN.Name && r.Profile() == adverseProfile {
 				r.Alpha = &another
 			}
@@ -261,7 +251,7 @@ func TestResultsThatDoNotFitAreErrors(t *testing.T) {
 		{"runs without a ratio", tables.Benefit, profile + " of 30 tasks at budget 16 is among the published runs, but replay/ratios.parquet has no HBN ratio", func(s *study) {
 			s.ratios = slices.DeleteFunc(s.ratios, func(r variance.Ratio) bool { return r.Profile() == profile && r.Budget == 16 })
 		}},
-		{"another profile of that name", tables.Benefit, "run the replay stage on the same profiles", ratios(func(r *variance.Ratio) {
+		{"another profile of that name", tables.Benefit, "run the replay stage on the same profiles", every(func(r *variance.Ratio) {
 			if r.Profile() == profile {
 				r.NTasks = 31
 			}

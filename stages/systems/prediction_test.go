@@ -179,26 +179,6 @@ func TestEverySettingHasItsScale(t *testing.T) {
 	}
 }
 
-// TestScalesHoldWhatRequestsDoNotTell has runs that took a tenth longer than their
-// requests: the speed is the requests' own, and the scales are the tenth.
-func TestScalesHoldWhatRequestsDoNotTell(t *testing.T) {
-	c := newCourse(t)
-	c.spoil = func(runs []measurement.Run, _ []measurement.Request) {
-		for i := range runs {
-			runs[i].Time *= 1.1
-		}
-	}
-	for what, p := range c.predict() {
-		if math.Abs(p.Scale-1.1) > 0.01 {
-			t.Errorf("%s: the scale is %v, want 1.1", what, p.Scale)
-		}
-	}
-	s, step := read[measurement.Speed](t, c.dir, measurement.SpeedsFile)[0], theTruth.Timing.Steps(fleet.Load{Sequences: 8}, 1).Seconds()
-	if fitted := s.Base + 8*s.Sequence; math.Abs(fitted-step) > 0.005*step {
-		t.Errorf("a step of 8 takes %v s by the fit, want %v", fitted, step)
-	}
-}
-
 // TestErrorsAreOfAllSettings has runs of HBN that take 0.9, 1 and 1.1 times as long
 // at one budget, and single runs at the other: all have a relative spread of 0.1.
 func TestErrorsAreOfAllSettings(t *testing.T) {

@@ -16,14 +16,12 @@ import (
 
 func mustPrior(t testing.TB, tasks int, donors ...informed.Donor) *informed.Prior {
 	t.Helper()
-	p := must(informed.New(tasks, donors))
-	return p
+	return must(informed.New(tasks, donors))
 }
 
 func mustStages(t testing.TB, tasks, budget int, plan staged.Plan) *staged.Stages {
 	t.Helper()
-	s := must(staged.New(tasks, budget, plan))
-	return s
+	return must(staged.New(tasks, budget, plan))
 }
 
 // estimate draws the last stage of an evaluation, which decides nothing, and returns the mean.

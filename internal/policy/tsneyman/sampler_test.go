@@ -90,21 +90,6 @@ func TestTrajectoriesDoNotDependOnThePast(t *testing.T) {
 	}
 }
 
-func TestTrajectoriesAllocateNothing(t *testing.T) {
-	random := seed.Root(4).Stream()
-	o := NewOutcomes(probabilities(t, "aime24__model=qwen3_5_4b"))
-	o.Begin(random.At(0))
-	s := NewSampler(0.07)
-	run := func() {
-		s.Begin(o, 2, random.At(1))
-		s.Advance(16 * o.Tasks())
-	}
-	run()
-	if n := testing.AllocsPerRun(3, run); n > 0 {
-		t.Errorf("%v allocations", n)
-	}
-}
-
 func TestOutcomesHaveTheirProbability(t *testing.T) {
 	p := []float64{0, 1, 0.5, 1.0 / 1024, 0.9}
 	o := NewOutcomes(p)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -140,61 +139,6 @@ func TestOtherColumnsAreNotRead(t *testing.T) {
 	if got, _, _, err := readAll[second](path); err != nil || len(got) != 40 || got[39].B != rows[39].B {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
-}
-
-// What a long file takes is what its largest row group takes: here 60 MB of
-// texts are read in groups of 1 MB, and no more than some of them are alive at
-// any time.
-func TestReadingTakesTheMemoryOfAGroup(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "long.parquet")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const groups, size = 60, 1 << 20
-	err = rowfile.WriteGroups(file, func(yield func([]column[string], error) bool) {
-		for g := range groups {
-			rows := make([]column[string], 8)
-			for i := range rows {
-				rows[i].V = strings.Repeat(string(rune('a'+(g+i)%26)), size/len(rows))
-			}
-			if !yield(rows, nil) {
-				return
-			}
-		}
-	}, nil)
-	if err := errors.Join(err, file.Close()); err != nil {
-		t.Fatal(err)
-	}
-	r, err := rowfile.Open[column[string]](path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	before, most, read := heap(), uint64(0), 0
-	for range groups {
-		rows, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, row := range rows {
-			read += len(row.V)
-		}
-		if now := heap(); now > before {
-			most = max(most, now-before)
-		}
-	}
-	if read != groups*size || most > 10*size {
-		t.Errorf("of %d bytes read, %d were held at once", read, most)
-	}
-}
-
-// heap is how many bytes are alive.
-func heap() uint64 {
-	runtime.GC()
-	var stats runtime.MemStats
-	runtime.ReadMemStats(&stats)
-	return stats.HeapAlloc
 }
 
 // The footer claims 2²⁶ rows of a group that has 2²⁰; a varint has twice the number.
