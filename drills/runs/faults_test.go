@@ -20,9 +20,9 @@ import (
 var only = flag.String("only", "", "faults: those named, with commas; empty: all")
 
 // TestFaults makes the faults of one machine: it kills runs in every stage, fills their
-// disk, damages their outputs and journals, leaves half-written files and stale locks,
-// edits what is read, and makes the output folder read-only. After every fault a plain `speceval run` must end well and give the same
-// bytes.
+// disk, damages their outputs and journals, leaves half-written files, edits what is read,
+// and makes the output folder read-only. After every fault a plain `speceval run` must end
+// well and give the same bytes.
 //
 // Rollouts are compared without the columns latency_seconds and server, which no seed
 // determines. Where rollouts were sampled anew, everything after them is compared with
@@ -57,7 +57,6 @@ var ofMachine = []fault{
 	{name: "disk full", make: (*site).full},
 	{name: "outputs damaged", make: (*site).damaged},
 	{name: "half-written files", make: (*site).leftovers},
-	{name: "locks", make: (*site).locks},
 	{name: "edited during the run", make: (*site).edits},
 	{name: "read-only folder", make: (*site).readOnly},
 }

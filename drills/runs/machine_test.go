@@ -8,34 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"speceval/drills/drill"
 )
-
-// locks leaves the text of a lock that no process holds, and then lets a stopped run
-// hold one until it is killed.
-func (s *site) locks() {
-	out := s.copied("locks", "report")
-	lock := filepath.Join(out, ".lock")
-	s.Write(lock, []byte("pid 1 on elsewhere, 2026-01-01T00:00:00Z: speceval run\n"))
-	s.do(out, 0, "run")
-	holder := s.start(out, "run", "replay", "--force")
-	pid := ""
-	holder.Until(func() bool {
-		text := string(s.Read(lock))
-		pid, _, _ = strings.Cut(strings.TrimPrefix(text, "pid "), " ")
-		return text != ""
-	})
-	s.OK(holder.Signal(syscall.SIGSTOP))
-	s.do(out, 1, "run", "another run is writing in "+out, "pid "+pid+" on ", "run replay --force", "wait until it ends")
-	if holder.Gone() {
-		s.Fatal("the stopped run has ended")
-	}
-	holder.Kill()
-	s.finish(out)
-}
 
 // edit replaces words in a file.
 type edit struct{ path, old, new string }

@@ -89,17 +89,22 @@ func TestSeedsDependOnNamesAlone(t *testing.T) {
 
 var errOutage = fmt.Errorf("pool: %w", pool.ErrOutage)
 
+// until answers so many requests of a run, before an outage.
+func until(most int, answer func(int, vllm.Request) (vllm.Completion, error)) func(int, vllm.Request) (vllm.Completion, error) {
+	return func(n int, r vllm.Request) (vllm.Completion, error) {
+		if n > most {
+			return vllm.Completion{}, errOutage
+		}
+		return answer(n, r)
+	}
+}
+
 func TestStoppedRunsGoOn(t *testing.T) {
 	const most = 4200 // requests of a run: the second one stops after the first part, within the other
 	l := newLab(t, 3, 3000)
 	sent := make(map[string]int)
 	for stop := 1; ; stop++ {
-		l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-			if n > most {
-				return vllm.Completion{}, errOutage
-			}
-			return echo(n, r)
-		}
+		l.answer = until(most, echo)
 		n, err := l.try(false)
 		for _, r := range l.asked[:min(n, most)] {
 			sent[r.ID]++
@@ -168,15 +173,8 @@ func TestADrainEndsTheUnit(t *testing.T) {
 
 func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	l := newLab(t, 1, 10)
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n == 10 {
-			return vllm.Completion{}, errOutage
-		}
-		return echo(n, r)
-	}
-	if _, err := l.try(false); err == nil {
-		t.Fatal("no error")
-	}
+	l.answer = until(9, echo)
+	l.fails(false)
 	journals, _ := filepath.Glob(l.file("scratch/generate/quiz/m/*/part-0000.journal"))
 	if len(journals) != 1 {
 		t.Fatalf("journals %v", journals)
@@ -417,15 +415,8 @@ func TestSettingsThatComeBackFindTheirRollouts(t *testing.T) {
 	want("0.6", 9000)
 
 	set("0.7")
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) { // fails before a part is complete
-		if n > 100 {
-			return vllm.Completion{}, errOutage
-		}
-		return vllm.Completion{Text: "0.7", Finish: "stop", Usage: vllm.Usage{Prompt: 1, Completion: 1}}, nil
-	}
-	if _, err := l.try(false); err == nil {
-		t.Fatal("no error")
-	}
+	l.answer = until(100, l.answer) // fails before a part is complete
+	l.fails(false)
 	set("0.6")
 	if n := l.run(); n != 0 {
 		t.Errorf("%d requests at 0.6, whose parts nothing has replaced", n)
@@ -442,18 +433,12 @@ func TestSettingsThatComeBackFindTheirRollouts(t *testing.T) {
 func TestAForcedRunOfManyPartsKeepsNoOldOnes(t *testing.T) {
 	l := newLab(t, 3, 3000)
 	l.run()
-	again := func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n > 8500 {
-			return vllm.Completion{}, errOutage
-		}
+	l.answer = until(8500, func(n int, r vllm.Request) (vllm.Completion, error) {
 		c, err := echo(n, r)
 		c.Text = "again"
 		return c, err
-	}
-	l.answer = again
-	if _, err := l.try(true); err == nil {
-		t.Fatal("no error")
-	}
+	})
+	l.fails(true)
 	if n, err := l.try(true); err != nil || n > 600 { // forced: no part may have been complete yet
 		t.Errorf("%d requests, %v", n, err)
 	}
@@ -507,12 +492,7 @@ func TestReasoningTokens(t *testing.T) {
 func TestTheSimulatedFleetIsMarked(t *testing.T) {
 	l := newLab(t, 1, 20)
 	l.version = "0.23.0+simulated"
-	l.answer = func(n int, r vllm.Request) (vllm.Completion, error) {
-		if n > 10 {
-			return vllm.Completion{}, errOutage
-		}
-		return echo(n, r)
-	}
+	l.answer = until(10, echo)
 	l.try(false)
 	l.version, l.answer = "0.23.0", echo // the rest from a real server: the whole is not measured
 	l.run()

@@ -127,10 +127,16 @@ func (l *lab) stopAt(last rollout.Rollout) {
 		}
 		return vllm.Completion{}, errOutage
 	}
-	if _, err := l.try(false); err == nil {
+	l.fails(false)
+	l.answer = answer
+}
+
+// fails is try with an error.
+func (l *lab) fails(force bool) {
+	l.t.Helper()
+	if _, err := l.try(force); err == nil {
 		l.t.Fatal("no error")
 	}
-	l.answer = answer
 }
 
 func (l *lab) run() int {

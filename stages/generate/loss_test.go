@@ -75,9 +75,7 @@ func TestLostAnswersGoOn(t *testing.T) {
 	l := &losing{lab: newLab(t, 2, 10), lost: "quiz/m/t1/3", times: 2}
 	l.continues, l.settings.Servers = true, l.servers
 	for range 2 {
-		if _, err := l.try(false); err == nil {
-			t.Fatal("nothing is lost")
-		}
+		l.fails(false)
 	}
 	l.run()
 	again := l.asked[slices.IndexFunc(l.asked, func(r vllm.Request) bool { return r.ID == l.lost })]
@@ -99,9 +97,7 @@ func TestAnswersThatAreAskedForAgainAreCounted(t *testing.T) {
 		l := &losing{lab: newLab(t, 2, 10), lost: "quiz/m/t1/3", times: 2}
 		l.continues, l.settings.Servers, l.settings.OnLoss = rule == vllm.AskAgain, l.servers, rule
 		for range 2 {
-			if _, err := l.try(false); err == nil {
-				t.Fatal("nothing is lost")
-			}
+			l.fails(false)
 		}
 		l.run()
 		if l.wantWhole(); !strings.Contains(l.notes(), "of 20 rollouts were lost under way and asked for again") {
@@ -113,9 +109,7 @@ func TestAnswersThatAreAskedForAgainAreCounted(t *testing.T) {
 func TestLossesThatAreRefusedEndTheUnit(t *testing.T) {
 	l := &losing{lab: newLab(t, 2, 10), lost: "quiz/m/t1/3", times: 1}
 	l.settings.Servers, l.settings.OnLoss = l.servers, vllm.Refuse
-	if _, err := l.try(false); err == nil {
-		t.Fatal("nothing is lost")
-	}
+	l.fails(false)
 	// Others that were under way may be lost with it.
 	if n, err := l.try(false); err == nil || !strings.Contains(err.Error(), " failed") || !strings.Contains(err.Error(), "serving.on_loss") {
 		t.Errorf("%d requests, error %v", n, err)
