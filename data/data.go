@@ -67,26 +67,17 @@ func FleetModels() []byte { return file(FleetName + "/models.csv") }
 // FleetLengths is described at FleetModels.
 func FleetLengths() []byte { return file(FleetName + "/lengths.csv") }
 
-// SmallBenchmark is a task file of bare problems, to be read by a benchmark.Reader
-// with Prompts: a benchmark of our own, smallbench, with tasks for every kind of
-// scorer.
-func SmallBenchmark() []byte { return file(SmallBenchmarkName) }
-
-// Primer is a whole task file: the benchmark primer, whose tasks the small model
-// in the same folder can be asked, in these very words.
-func Primer() []byte { return file(PrimerName) }
-
 // BuiltInNames are the ids of the benchmarks whose task files are built in.
 func BuiltInNames() []string { return []string{"smallbench", "primer"} }
 
-// BuiltIn finds the task file of a benchmark that needs none from the user, and
-// its name. It is false for the id of any other benchmark.
-func BuiltIn(id string) (tasks []byte, name string, ok bool) {
-	name, ok = map[string]string{"smallbench": SmallBenchmarkName, "primer": PrimerName}[id]
-	if !ok {
-		return nil, "", false
+// BuiltIn is the task file of a benchmark that needs none from the user, and its name: smallbench,
+// bare problems of our own for every kind of scorer, or primer, which the small model in its folder
+// can be asked in these very words. It is nil for the id of any other benchmark.
+func BuiltIn(id string) (tasks []byte, name string) {
+	if name = map[string]string{"smallbench": SmallBenchmarkName, "primer": PrimerName}[id]; name != "" {
+		tasks = file(name)
 	}
-	return file(name), name, true
+	return tasks, name
 }
 
 // Prompts is the folder of prompt templates, to be read by

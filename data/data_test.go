@@ -181,7 +181,10 @@ func TestReadmeGivesTheDigests(t *testing.T) {
 		data.ProfilesName: data.Profiles(), data.MeasurementsName: data.Measurements(),
 		data.ProfileSHA256Name: data.ProfileSHA256(),
 		data.ArchitecturesName: data.Architectures(), data.PaperTargetsName: data.PaperTargets(),
-		data.SmallBenchmarkName: data.SmallBenchmark(), data.PrimerName: data.Primer(),
+	}
+	for _, id := range data.BuiltInNames() {
+		content, name := data.BuiltIn(id)
+		files[name] = content
 	}
 	for name, content := range files {
 		line := fmt.Sprintf("%x  %s", sha256.Sum256(content), strings.TrimPrefix(name, "data/"))

@@ -28,7 +28,7 @@ const problemsProgram = "smallmodel/problems.py"
 // primer is the benchmark that ships.
 func primer(t *testing.T) []benchmark.Task {
 	t.Helper()
-	tasks := must(benchmark.Reader{}.Parse(data.Primer(), data.PrimerName))
+	tasks := must(benchmark.Reader{}.Parse(data.BuiltIn("primer")))
 	return tasks
 }
 
@@ -55,7 +55,7 @@ func problems(t *testing.T, words ...string) []byte {
 
 func TestPrimerIsWhatTheProgramMakes(t *testing.T) {
 	made := problems(t, "tasks")
-	if !bytes.Equal(made, data.Primer()) {
+	if primer, _ := data.BuiltIn("primer"); !bytes.Equal(made, primer) {
 		t.Errorf("%s is not up to date: run python3 data/%s tasks", data.PrimerName, problemsProgram)
 	}
 	tasks := primer(t)
@@ -233,11 +233,7 @@ func correlation(a, b profile.Profile) float64 {
 func TestBenchmarksThatAreBuiltIn(t *testing.T) {
 	prompts := must(benchmark.ParsePrompts(data.Prompts()))
 	for _, id := range []string{"smallbench", "primer"} {
-		content, name, ok := data.BuiltIn(id)
-		if !ok {
-			t.Errorf("%s is not built in", id)
-			continue
-		}
+		content, name := data.BuiltIn(id)
 		tasks, err := benchmark.Reader{Prompts: prompts}.Parse(content, name)
 		if err != nil || tasks[0].Benchmark != id {
 			t.Errorf("%s: %v", id, err)
@@ -246,7 +242,7 @@ func TestBenchmarksThatAreBuiltIn(t *testing.T) {
 			t.Errorf("%s is not %s (%v)", id, name, err)
 		}
 	}
-	if _, _, ok := data.BuiltIn("aime24"); ok {
+	if content, _ := data.BuiltIn("aime24"); content != nil {
 		t.Error("aime24 is built in")
 	}
 }

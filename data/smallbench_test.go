@@ -16,7 +16,7 @@ import (
 func smallTasks(t *testing.T) []benchmark.Task {
 	t.Helper()
 	prompts := must(benchmark.ParsePrompts(data.Prompts()))
-	tasks := must(benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName))
+	tasks := must(benchmark.Reader{Prompts: prompts}.Parse(data.BuiltIn("smallbench")))
 	return tasks
 }
 

@@ -60,7 +60,7 @@ func author(t *testing.T) *fleet.Author {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.BuiltIn("smallbench"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,7 +208,7 @@ func (s *site) writeMixed() {
 func smallBenchmark(l *drill.Lab) []benchmark.Task {
 	prompts, err := benchmark.ParsePrompts(data.Prompts())
 	l.OK(err)
-	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
+	tasks, err := benchmark.Reader{Prompts: prompts}.Parse(data.BuiltIn("smallbench"))
 	return drill.Must(l, tasks, err)
 }
 

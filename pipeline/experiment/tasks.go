@@ -35,7 +35,7 @@ func ReadTasks(cfg *config.Config, b config.Benchmark) (TaskFile, error) {
 	}
 	reader, path := benchmark.Reader{Prompts: prompts, Benchmark: b.ID}, taskPath(cfg, b)
 	tasks, err := reader.Read(path)
-	if builtIn, name, ok := data.BuiltIn(b.ID); ok && b.Tasks == "" && errors.Is(err, fs.ErrNotExist) {
+	if builtIn, name := data.BuiltIn(b.ID); builtIn != nil && b.Tasks == "" && errors.Is(err, fs.ErrNotExist) {
 		path = name
 		tasks, err = reader.Parse(builtIn, path)
 	}

@@ -57,7 +57,7 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	small, err := benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName)
+	small, err := benchmark.Reader{Prompts: prompts}.Parse(data.BuiltIn("smallbench"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -307,7 +307,7 @@ func TestWhatAJudgeIsShown(t *testing.T) {
 // TestSimulatedJudge lets the simulated fleet judge its own answers over HTTP.
 func TestSimulatedJudge(t *testing.T) {
 	prompts := must(benchmark.ParsePrompts(data.Prompts()))
-	read := must(benchmark.Reader{Prompts: prompts}.Parse(data.SmallBenchmark(), data.SmallBenchmarkName))
+	read := must(benchmark.Reader{Prompts: prompts}.Parse(data.BuiltIn("smallbench")))
 	tasks := slices.DeleteFunc(read, func(t benchmark.Task) bool { return t.Scorer != "judge" })
 	if len(tasks) != 12 {
 		t.Fatalf("%d open questions", len(tasks))
