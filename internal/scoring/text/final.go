@@ -2,6 +2,7 @@ package text
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"speceval/internal/scoring"
@@ -21,10 +22,17 @@ func readFinal(r scoring.Response) words.Final {
 	return final
 }
 
-var colons = regexp.MustCompile("[:：]")
+var (
+	colons   = regexp.MustCompile("[:：]")
+	sentence = regexp.MustCompile(`(?i)^(?:(?:so|thus|hence|therefore),? )?(?:the|my) (?:final |correct )?answer is:? (.+)$`)
+)
 
-// unlabelled is the last line of a response without the label before its answer, in any language.
+// unlabelled is the last line of a response without the label before its answer, in any language,
+// or, in English, without the sentence around it.
 func unlabelled(text string) string {
+	if m := sentence.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
 	colon := colons.FindStringIndex(text)
 	if colon == nil {
 		return text
@@ -48,6 +56,9 @@ func readings(f words.Final) (all []string) {
 		inner := unwrap(text)
 		if inner == text && !f.Boxed {
 			inner = unlabelled(text)
+		}
+		if inner == text && sentence.MatchString(f.Text) {
+			inner = strings.TrimSuffix(text, ".")
 		}
 		if inner = strings.TrimSpace(inner); inner == text {
 			break
@@ -75,18 +86,6 @@ func unwrap(text string) string {
 
 // balanced reports whether every brace of a text closes one that it opens.
 func balanced(text string) bool {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '{':
-			depth++
-		case '}':
-			if depth--; depth < 0 {
-				return false
-			}
-		}
-	}
-	return depth == 0
+	box := slices.Collect(scoring.Boxes(`\boxed{` + text + "}"))[0]
+	return box.To == len(`\boxed{`+text)
 }
