@@ -50,7 +50,7 @@ type Partials struct {
 	waiting []chan<- error      // for the next tick; with room
 
 	writing sync.Mutex // guards what follows, and is taken before mu
-	journal *journal.Journal[entry, struct{}]
+	journal *journal.Journal[entry, string]
 	base    int64 // size of the journal when it was opened or last written anew
 	compact int64 // what is added to it until it is written anew, in bytes
 	failed  error // the first failure of a write

@@ -285,6 +285,10 @@ func TestTicks(t *testing.T) {
 	if err := <-l.Deliver(whole(1, 2)); err == nil || s.holds(at(1, 2)) {
 		t.Errorf("stored after a failure: %v", err)
 	}
+	l.journal.Close()
+	if err := l.journal.Append(&entry{}); err == nil || !strings.HasPrefix(err.Error(), "store parts of answers: write "+l.path) {
+		t.Errorf("a journal that cannot be written: %v", err)
+	}
 }
 
 // hasty is a clock whose ticks come at once.

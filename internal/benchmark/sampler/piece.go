@@ -131,9 +131,9 @@ func (l *Partials) rewrite(all entry) error {
 	return err
 }
 
-// open opens the journal. No entry is looked for by an id.
+// open opens the journal. All entries have one id, which errors show.
 func (l *Partials) open() (damaged int, err error) {
-	j, damaged, err := journal.Open(l.path, func(*entry) struct{} { return struct{}{} })
+	j, damaged, err := journal.Open(l.path, func(*entry) string { return "parts of answers" })
 	if err == nil {
 		l.journal, l.base = j, j.Size()
 	}
