@@ -30,6 +30,7 @@ var importRules = slices.Concat([]importRule{
 	{"drills/…", []string{"drills/…", "pipeline/config", "data", "method/…", "internal/…"}}, // they try the built program
 	{"release", []string{"internal/machine/version"}},
 	{"data", nil},
+	{".", nil}, // the shipped experiment
 	{"data/…", []string{"data", "method/…", "internal/…"}}, // commands for the maintainers
 	{"method/…", []string{"method/…", "internal/policy/pilot", "internal/policy/seed"}},
 	{"internal/scoring/maths/algebra", nil},

@@ -3,8 +3,7 @@
 //
 // Reading is strict. An unknown key, a value of the wrong type or out of its
 // range is an error, and all of them are reported at once, each with its line. A
-// key that is left out has the value of Default, which is the paper's setting
-// and equal to the shipped experiments.toml.
+// key that is left out has the value of Default, the shipped experiments.toml.
 package config
 
 // Config is the whole experiment. It is made by Load or Default and read-only.

@@ -15,10 +15,11 @@ import (
 // document is a parsed file with its overrides, being read key by key.
 type document struct {
 	name   string
+	text   string
 	tree   map[string]any
-	lines  map[string]int    // path to line: "replay.draws", "model[1].id"
 	sets   map[string]string // path to the text of an override
 	tables []*table          // all that were asked for
+	wrong  []string          // paths of values that were not taken
 	faults []fault
 }
 
@@ -36,8 +37,8 @@ type table struct {
 	known   []string // keys that were asked for
 }
 
-func newDocument(name string) *document {
-	return &document{name: name, tree: map[string]any{}, lines: map[string]int{}, sets: map[string]string{}}
+func newDocument(name, text string) *document {
+	return &document{name: name, text: text, tree: map[string]any{}, sets: map[string]string{}}
 }
 
 // at is the table at a path, which has the given content.
@@ -72,9 +73,13 @@ func join(table, key string) string {
 	return table + "." + key
 }
 
-// fault records that the value of a key, whether given or not, is wrong.
+// fault records that the value of a key, whether given or not, is wrong. Of a value that was not
+// taken, that is recorded already, and what follows for other keys is unknown.
 func (t *table) fault(key, format string, args ...any) {
 	path := t.join(key)
+	if slices.Contains(t.wrong, path) {
+		return
+	}
 	subject := path
 	if value, ok := t.content[key]; ok {
 		if _, isTable := value.(map[string]any); !isTable {
@@ -90,9 +95,9 @@ func (d *document) faultAt(path, text string) {
 		d.faults = append(d.faults, fault{text: "--set " + text})
 		return
 	}
-	line := 0
+	line, lines := 0, keyLines(d.text)
 	for at := path; line == 0 && at != ""; {
-		line = max(d.lines[at], d.lines[at+"[0]"])
+		line = max(lines[at], lines[at+"[0]"])
 		at = at[:max(0, strings.LastIndexByte(at, '.'))]
 	}
 	place := d.name
@@ -148,8 +153,17 @@ func (d *document) err() error {
 // written is a value for a message: unlike its canonical text, 8.0 is not 8.
 func written(value any) string {
 	text := canonical(value)
-	if _, isFloat := value.(float64); isFloat && !strings.ContainsAny(text, ".eNI") {
-		text += ".0"
+	switch v := value.(type) {
+	case float64:
+		if !strings.ContainsAny(text, ".eNI") {
+			text += ".0"
+		}
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = written(v[i])
+		}
+		text = "[" + strings.Join(parts, ",") + "]"
 	}
 	return text
 }

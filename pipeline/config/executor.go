@@ -51,21 +51,6 @@ type Resources struct {
 // executorStages are the stages that have resources of their own.
 var executorStages = []string{"generate", "score", "replay", "systems", "report"}
 
-func defaultExecutor() Executor {
-	e := Executor{
-		Kind: "local", ArraySize: 1000, ElementMinutes: 5, Retries: 2, PollSeconds: 10, SettleSeconds: 30, AnswerSeconds: 60,
-		Stages: make(map[string]Resources),
-	}
-	for _, stage := range executorStages {
-		e.Stages[stage] = Resources{Where: WhereJobs, CPUs: 1, MemoryMiB: 4000, Minutes: 60, GPUs: 8, Exclusive: true}
-	}
-	generate, report := e.Stages["generate"], e.Stages["report"]
-	generate.MemoryMiB, generate.Minutes = 0, 0
-	report.Where = "here"
-	e.Stages["generate"], e.Stages["report"] = generate, report
-	return e
-}
-
 // takesNext are the arguments after which a value may stand.
 var takesNext = regexp.MustCompile(`^(-\w|--[^=]+)$`)
 

@@ -37,20 +37,24 @@ func LoadOrDefaults(path string, sets []string) (*Config, error) {
 
 // Parse is Load for a file held in memory; errors call it by name.
 func Parse(data []byte, name string, sets []string) (*Config, error) {
-	d := newDocument(name)
-	if _, err := toml.Decode(string(data), &d.tree); err != nil {
-		return nil, syntaxError(name, string(data), err)
-	}
-	d.lines = keyLines(string(data))
-	for _, set := range sets {
-		d.override(set)
-	}
 	c := Default()
-	c.values = bind(c, d)
-	if err := d.err(); err != nil {
+	if err := c.read(data, name, sets); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// read reads a file and overrides over the values that c has.
+func (c *Config) read(data []byte, name string, sets []string) error {
+	d := newDocument(name, string(data))
+	if _, err := toml.Decode(string(data), &d.tree); err != nil {
+		return syntaxError(name, string(data), err)
+	}
+	for _, set := range sets {
+		d.override(set)
+	}
+	c.values = bind(c, d)
+	return d.err()
 }
 
 // syntaxError tells line and column of what is not TOML.

@@ -50,7 +50,7 @@ func rules(t *testing.T) map[string]map[string]any {
 
 // keys are those that the configuration reads, and its tables, by path.
 func keys() map[string]bool {
-	d := newDocument("made")
+	d := newDocument("made", "")
 	for _, name := range []string{"model", "benchmark", "worker"} {
 		d.tree[name] = []map[string]any{{}}
 	}

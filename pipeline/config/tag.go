@@ -85,17 +85,20 @@ func (t *table) bindList(key string, list reflect.Value) {
 func (t *table) read(key, want string, target reflect.Value) {
 	t.known = append(t.known, key)
 	value, given := t.content[key]
+	path := t.join(key)
 	switch must := secret(want, value); {
 	case !given && want == "id":
 		t.fault(key, "is missing")
 	case given && must != "":
-		t.faultAt(t.join(key), t.join(key)+": "+must)
+		t.faultAt(path, path+": "+must)
+		t.wrong = append(t.wrong, path)
 	case given:
-		if typed, override := t.sets[t.join(key)]; override {
+		if typed, override := t.sets[path]; override {
 			value = retyped(value, typed, want, target)
 		}
 		if must := store(value, want, target); must != "" {
 			t.fault(key, "must be %s", must)
+			t.wrong = append(t.wrong, path)
 		}
 	}
 }
