@@ -68,9 +68,9 @@ func (t *TwoStage) Allocates(prior *neyman.Prior, s Setting) pilot.Scores {
 // continuation coefficient C, the mean of Σ(v/L)/Σv over pilots, for every
 // candidate. They have one of these sources.
 type Design struct {
-	Unit    string                  // what units of the estimates are called
-	Keys    []string                // of the configuration that these read, in addition to seed, budgets and draws
-	Seconds func(tasks int) float64 // that one takes on a core at the paper's 8192 draws
+	Unit    string                 // what units of the estimates are called
+	Keys    []string               // of the configuration that these read, in addition to seed, budgets and draws
+	Seconds func(p Panels) float64 // that one takes on a core of the machine that plans go by
 
 	// OnPanels estimates C on panels of a prior, a unit for each number of tasks and
 	// replicate: by prior strength, or a single one, candidate, and this one replicate.
@@ -116,6 +116,24 @@ type Panels struct {
 // fewer is a number of even panels, of a replicate.
 func (p Panels) fewer(n int) int { return max(min(2, p.Draws), n) }
 
+// draws is the work of all draws: of each candidate 1, m for a rollout of its pilot, and b for
+// one of its budget. Even panels are fewer than independent ones by a factor.
+func (p Panels) draws(m, b, fewer float64) (work float64) {
+	for _, c := range p.Candidates {
+		work += 1 + m*float64(c.M) + b*float64(c.Budget)
+	}
+	if p.Even {
+		work /= fewer
+	}
+	return work * float64(p.Draws) / 8192
+}
+
+// ladders is the seconds for the gains of a score at all pilot sizes, whatever the draws.
+func (p Panels) ladders() float64 {
+	budget := float64(p.Candidates.LargestBudget())
+	return 1.6e-8 * budget * math.Pow(min(budget, 256), 2)
+}
+
 // Batches is the number of groups of draws on a profile whose means are kept
 // apart, so that differences between candidates, which share their draws, have
 // an error too.
@@ -138,7 +156,7 @@ var HBN = &Policy{
 	TwoStage: &TwoStage{Scores: hbnScores},
 	Design: Design{
 		Unit: "hbn", Keys: []string{KeyOrder, KeyPanels}, OnPanels: hbnCoefficients,
-		Seconds: func(int) float64 { return 0.25 },
+		Seconds: func(p Panels) float64 { return 0.008 * p.draws(1./256, 0, 4) * float64(p.Order*p.Order) / 256 },
 	},
 }
 
@@ -189,7 +207,7 @@ var EN = &Policy{
 	TwoStage: &TwoStage{
 		Folded: func(s Setting) []float64 { return enScores(s.M) },
 	},
-	Design: Design{Unit: "en", Seconds: func(int) float64 { return 0.22 }, OnProfile: enCoefficients},
+	Design: Design{Unit: "en", Seconds: func(p Panels) float64 { return 9e-6*p.draws(1./16, 0, 1)*float64(20+p.Tasks) + p.ladders() }, OnProfile: enCoefficients},
 }
 
 // enScores returns EN's scores S(m−S) for the folded counts S = 0, …, ⌊m/2⌋,
@@ -267,7 +285,7 @@ var IBN = &Policy{
 	},
 	Design: Design{
 		Unit: "ibn", Keys: []string{KeyAlphas, KeyPanels}, OnPanels: ibnCoefficients,
-		Seconds: func(tasks int) float64 { return 0.1 + 0.0007*float64(tasks) },
+		Seconds: func(p Panels) float64 { return 0.015*p.draws(1./256, 0, 32) + float64(len(p.Alphas))*p.ladders() },
 	},
 }
 

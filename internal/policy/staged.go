@@ -85,7 +85,7 @@ var Staged = &Policy{
 	InStages: &InStages{After: mostAfter},
 	Design: Design{
 		Unit: "staged", OnPanels: stagedCoefficients, Candidates: pilot.StagedCandidates,
-		Seconds: func(tasks int) float64 { return 0.03 + 0.001*float64(tasks) },
+		Seconds: func(p Panels) float64 { return (0.0009 + 3e-5*float64(p.Tasks)) * p.draws(0, 1./128, 1) },
 	},
 }
 

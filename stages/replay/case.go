@@ -189,7 +189,7 @@ func (b *builder) caseUnits(twoStage dag.Unit) []dag.Unit {
 	}
 	of := b.pairs[at]
 	u := b.gather("case_study", []string{keySeed, keyOrder, "replay.case_study.profile", "replay.case_study.budget", "replay.case_study.repetitions"}, []string{variance.EstimatesFile}, twoStage)
-	u.Cost = caseSeconds * float64(b.CaseStudy.Repetitions) / paperCase
+	u.Cost = caseSeconds * float64(b.CaseStudy.Repetitions*b.CaseStudy.Budget*of.N())
 	b.onProfile(&u, of, policy.None, rowsOf(variance.EstimatesFile, "case_study.v1", func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.Estimates, error) {
 		ratios, prior, err := b.underDesigns(job, of)
 		i := slices.IndexFunc(ratios, func(r variance.Ratio) bool {

@@ -105,23 +105,23 @@ func (b *builder) estimates() (all []estimate) {
 	return all
 }
 
-// estimateUnit is a unit that estimates coefficients for a design.
-func (b *builder) estimateUnit(at string, d policy.Design, tasks int) dag.Unit {
-	u := b.unit("design/"+d.Unit+"/"+at, append([]string{keySeed, keyBudgets, keyDraws}, d.Keys...))
-	u.Cost = b.ofDraws(d.Seconds(tasks))
-	return u
+// estimateUnit is a unit that estimates coefficients for a design, and its settings.
+func (b *builder) estimateUnit(at string, p *policy.Policy, tasks int) (dag.Unit, policy.Panels) {
+	panels := policy.Panels{
+		Candidates: b.candidates(p), Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas, Even: b.EvenPanels,
+	}
+	u := b.unit("design/"+p.Design.Unit+"/"+at, append([]string{keySeed, keyBudgets, keyDraws}, p.Design.Keys...))
+	u.Cost = p.Design.Seconds(panels)
+	return u, panels
 }
 
 // onPanels estimates a policy's coefficients in one replicate for one task
 // count, for all prior strengths.
 func (b *builder) onPanels(p *policy.Policy, tasks, replicate int) estimate {
-	u := b.estimateUnit(fmt.Sprintf("n=%d/replicate=%d", tasks, replicate), p.Design, tasks)
+	u, panels := b.estimateUnit(fmt.Sprintf("n=%d/replicate=%d", tasks, replicate), p, tasks)
 	at := b.branch(u.ID)
 	u.Seed = at.Label()
 	u.Run = func(ctx context.Context, job *dag.Job) error {
-		panels := policy.Panels{
-			Candidates: b.candidates(p), Tasks: tasks, Draws: b.Draws, Order: b.QuadratureOrder, Alphas: b.Alphas, Even: b.EvenPanels,
-		}
 		estimates, err := p.Design.OnPanels(ctx, panels, at.Stream())
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func (b *builder) onPanels(p *policy.Policy, tasks, replicate int) estimate {
 // onItsProfile estimates a policy's coefficients on one profile, in batches of
 // draws.
 func (b *builder) onItsProfile(p *policy.Policy, of *pair.Pair) estimate {
-	u := b.estimateUnit(of.Name(), p.Design, of.N())
+	u, _ := b.estimateUnit(of.Name(), p, of.N())
 	b.onProfile(&u, *of, policy.None, rowsOf(u.Outputs[0], coefficientSchema,
 		func(ctx context.Context, _ *dag.Job, known profile.Profile, at seed.Seed) ([]coefficient, error) {
 			estimates, err := p.Design.OnProfile(ctx, probabilities(known), b.cs, b.Draws, at.Stream())
@@ -154,9 +154,12 @@ func (b *builder) onItsProfile(p *policy.Policy, of *pair.Pair) estimate {
 // least numbers of panels.
 const (
 	donorReplicates = 4
-	donorPanels     = 9
+	paperPanels     = 9
 	fewestPanels    = 4
 )
+
+// donorPanels are the panels of a replicate.
+func (b *builder) donorPanels() int { return max(fewestPanels, paperPanels*b.Draws/paperDraws) }
 
 // onDonors is the policies with some donors that have a design for each profile.
 func onDonors(known *policy.Donors) policy.List {
@@ -169,7 +172,7 @@ func onDonors(known *policy.Donors) policy.List {
 // has no donors to be informed by, and a note says so.
 func (b *builder) onDonorsPrior(known *policy.Donors, of *pair.Pair) estimate {
 	u, policies := b.unit("design/"+known.Name+"/"+of.Name(), []string{keySeed, keyBudgets, keyDraws}), onDonors(known)
-	u.Cost = donorDesignSeconds * float64(of.N()) / 100
+	u.Cost = donorDesignSeconds * float64(of.N()*b.donorPanels()) * b.stagesWork()
 	u.Outputs = nil
 	for _, p := range policies {
 		u.Outputs = append(u.Outputs, partFile("design/"+known.Name+"/"+p.Name+"/"+of.Name()))
@@ -217,8 +220,7 @@ func (b *builder) estimateOnDonors(ctx context.Context, known *policy.Donors, p 
 	for k := range donorReplicates {
 		replicates = append(replicates, at.Child("panels").Index(k).Stream())
 	}
-	panels := max(fewestPanels, donorPanels*b.Draws/paperDraws)
-	return pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, b.candidates(onDonors(known)[0]), after, panels, replicates)
+	return pilot.StagedCoefficients(ctx, informed.Suite{prior}, staged.Plan{}, b.candidates(onDonors(known)[0]), after, b.donorPanels(), replicates)
 }
 
 // designsUnit selects the designs of all policies from the estimates, which units make.

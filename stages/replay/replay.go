@@ -234,7 +234,7 @@ func knownRatio(of *policy.Policy, p profile.Profile, budget int32) (variance.Ra
 // replayed, each with its own design, and held against HBN.
 func (b *builder) profileUnit(of pair.Pair) dag.Unit {
 	u := b.unit("profile/"+of.Name(), []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
-	u.Cost = b.ofDraws(profileSeconds)
+	u.Cost = profileSeconds * float64(b.Draws*slices.Max(b.Budgets)*(of.N()+100))
 	u.Outputs = append(u.Outputs, partFile("differences/"+of.Name()))
 	b.replayUnit(&u, of, policy.None, func(ctx context.Context, _ *dag.Job, p profile.Profile, designs []variance.Design, prior *neyman.Prior, at seed.Seed) (r results, err error) {
 		designs = slices.DeleteFunc(designs, func(d variance.Design) bool {

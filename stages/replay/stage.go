@@ -241,23 +241,29 @@ func knowing() []*policy.Donors {
 	return slices.DeleteFunc(slices.Clone(policy.AllDonors), func(d *policy.Donors) bool { return len(inStages(d)) == 0 })
 }
 
-// What units take, in seconds of one core at the paper's precision, as measured
-// in a run of the shipped experiment on the machine that dag compares others with.
-// Plans, and the packing of units into jobs, go by them where a unit has never run.
+// What units take, in seconds of one core, as measured in runs at budgets from 8 to 1024
+// on the machine that dag compares others with. Plans, and the packing of units into jobs,
+// go by them where a unit has never run.
 const (
-	profileSeconds     = 0.28
-	resampleSeconds    = 0.04
-	stagesSeconds      = 5    // of 100 tasks
-	donorDesignSeconds = 0.12 // of 100 tasks
-	caseSeconds        = 1.4
-	gatherSeconds      = 0.004 // a profile, of what only reads and sums up
+	profileSeconds     = 3.8e-9  // a draw, rollout of the largest budget, and task, of which there are 100 more
+	resampleSeconds    = 2.6e-6  // a pilot of a task
+	stagesSeconds      = 1.25e-6 // a task of a draw and of stagesWork, as the next two
+	donorDesignSeconds = 2.7e-5
+	suiteSeconds       = 1.7e-8
+	caseSeconds        = 7.3e-9 // a rollout
+	gatherSeconds      = 0.004  // a profile, of what only reads and sums up
 	leastSeconds       = 0.02
 	tsStepSeconds      = 2.5e-7
-
-	paperDraws         = 8192
-	paperResampleDraws = 256
-	paperCase          = 200_000
+	tsStateSeconds     = 2e-8
 )
 
-// ofDraws is the seconds of work that grows with the draws.
-func (b *builder) ofDraws(seconds float64) float64 { return seconds * float64(b.Draws) / paperDraws }
+// paperDraws are the draws of the paper's replays.
+const paperDraws = 8192
+
+// stagesWork is the work of an evaluation in stages at every budget.
+func (b *builder) stagesWork() (work float64) {
+	for _, budget := range b.Budgets {
+		work += 1 + float64(budget)/128
+	}
+	return work
+}

@@ -60,6 +60,38 @@ func TestTooManyTasksAreRefused(t *testing.T) {
 	}
 }
 
+// TestCostsFollowTheSettings has settings that multiply what units take, by a kind of them.
+func TestCostsFollowTheSettings(t *testing.T) {
+	cost := func(kind string, change func(*replay.Settings)) (sum float64) {
+		s := small()
+		s.Budgets, s.Draws, s.EvenPanels, s.Alphas = []int{16, 64}, 8192, true, []float64{0.1, 0.2, 0.5, 1}
+		s.TSNeyman = replay.TSNeyman{Alphas: s.Alphas, WarmStarts: []int{2}, RaceDraws: 5, FinalDraws: 40, Finalists: 1}
+		change(&s)
+		for _, u := range stage(t, s, profiles()).Units {
+			if strings.HasPrefix(u.ID, kind) {
+				sum += u.Cost
+			}
+		}
+		return sum
+	}
+	large := func(s *replay.Settings) { s.Budgets = []int{256, 1024} }
+	for _, test := range []struct {
+		kind   string
+		times  float64
+		change func(*replay.Settings)
+	}{
+		{"design/ibn/", 100, large}, {"design/hbn/", 20, large}, {"design/en/", 20, large}, {"profile/", 10, large}, {"ts_neyman/", 15, large},
+		{"design/ibn/", 1.1, func(s *replay.Settings) { s.Alphas = append(s.Alphas, 2, 3, 4, 5) }},
+		{"design/hbn/", 3.9, func(s *replay.Settings) { s.QuadratureOrder *= 2 }},
+		{"design/hbn/", 3.9, func(s *replay.Settings) { s.Draws *= 4 }},
+		{"design/", 1.9, func(s *replay.Settings) { s.Replicates *= 3 }},
+	} {
+		if before, now := cost(test.kind, func(*replay.Settings) {}), cost(test.kind, test.change); now < test.times*before {
+			t.Errorf("%s: %.3g s became %.3g s, want %g times as much", test.kind, before, now, test.times)
+		}
+	}
+}
+
 func read[T any](t *testing.T, dir, file string) []T {
 	t.Helper()
 	rows, footer, err := rowfile.ReadFile[T](filepath.Join(dir, file))

@@ -172,9 +172,8 @@ func (r *replicated) next() {
 func (b *builder) stagesUnit(known *policy.Donors, of pair.Pair) dag.Unit {
 	at := "/" + known.Name + "/" + of.Name()
 	u := b.unit("stages"+at, []string{keySeed, keyBudgets, keyDraws, keyOrder}, designsID)
-	u.Cost = b.ofDraws(stagesSeconds) * float64(of.N()) / 100
 	draws, replicates := drawsOf(known, b.Draws)
-	u.Cost *= float64(draws*replicates) / float64(b.Draws)
+	u.Cost = stagesSeconds * float64(of.N()*draws*replicates) * b.stagesWork()
 	u.Outputs = append(u.Outputs, partFile("differences"+at))
 	if known.Rollouts == 0 {
 		u.Outputs = append(u.Outputs, partFile("errors"+at))

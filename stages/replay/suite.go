@@ -25,11 +25,9 @@ const (
 
 	// An evaluation of a suite averages over hundreds of tasks: few draws leave its variance
 	// good to a tenth of a percentage point. Designs have the precision of evaluate's.
-	suiteFraction    = 256
-	suitePanels      = 4
-	suiteReplicates  = 2
-	suiteSeconds     = 0.17 // of 1,000 tasks and one budget
-	suiteTaskSeconds = 1000
+	suiteFraction   = 256
+	suitePanels     = 4
+	suiteReplicates = 2
 )
 
 // suiteUnits are a unit for each donors and each model with several benchmarks, and one that
@@ -66,7 +64,7 @@ func (b *builder) suiteUnit(known *policy.Donors, pairs []pair.Pair) dag.Unit {
 	u.Seed = at.Label()
 	for _, of := range pairs {
 		pair.Feed(&u, of)
-		u.Cost += b.ofDraws(suiteSeconds) * float64(of.N()*len(b.Budgets)) / suiteTaskSeconds
+		u.Cost += suiteSeconds * float64(of.N()*b.Draws) * b.stagesWork()
 		if known.Siblings {
 			pair.Feed(&u, pair.Siblings(b.pairs, of)...)
 		}

@@ -183,9 +183,9 @@ func (b *builder) tsRows(ctx context.Context, job *dag.Job, of pair.Pair, candid
 }
 
 // tsCost is the seconds of a trial: it has one step of TS-Neyman for each rollout in its
-// trajectories.
+// trajectories, and a table of states for the control variate of each task at a budget.
 func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
-	steps := 0.0
+	steps, states := 0.0, 0.0
 	for _, p := range pairs {
 		for _, warm := range task.warm {
 			trajectories := 0
@@ -193,10 +193,11 @@ func (b *builder) tsCost(pairs []pair.Pair, task tsTask) float64 {
 			for k := len(spans) - 1; k >= 0; k-- { // trajectories of a larger budget pass by the smaller
 				steps += float64(p.N() * spans[k].budget * (spans[k].draws - trajectories))
 				trajectories = spans[k].draws
+				states += float64(p.N() * spans[k].budget * spans[k].budget)
 			}
 		}
 	}
-	return tsStepSeconds * steps
+	return tsStepSeconds*steps + tsStateSeconds*states
 }
 
 // tsStreams are the sources of randomness of the trajectories on a profile. All

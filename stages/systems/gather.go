@@ -3,7 +3,6 @@ package systems
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 
@@ -13,7 +12,7 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// gatherSeconds is the seconds of one core for reading a setting, as simulatedSeconds.
+// gatherSeconds is the seconds of one core for reading a setting, as measured.
 const gatherSeconds = 0.003
 
 // gather is a unit that reads all settings.
@@ -43,7 +42,7 @@ func (e executed) coefficients(kinds ...string) []dag.Source {
 			fmt.Fprintln(h, a)
 		}
 	}
-	return []dag.Source{{Name: "coefficients of the FLOP proxy", SHA256: hex.EncodeToString(h.Sum(nil))}}
+	return []dag.Source{{Name: "coefficients of the FLOP proxy", SHA256: fmt.Sprintf("%x", h.Sum(nil))}}
 }
 
 // measurementsUnit makes the stage's measurements of its runs under coupled rewards. Runs
