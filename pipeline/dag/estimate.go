@@ -37,6 +37,8 @@ func (p *planner) expect() {
 		default:
 			r.Seconds = -1
 		}
+		r.Left = p.snapshot.left(r)
+		r.Seconds *= r.Left
 	}
 }
 
@@ -126,7 +128,8 @@ func (p *Plan) Estimate(workers int) (total Estimate) {
 	return total
 }
 
-// Expect sums what the units to run take, in the order in which they name it.
+// Expect sums what the units to run take, less what is done of them, in the order in which they
+// name it.
 func (p *StagePlan) Expect() []Quantity {
 	var sums []Quantity
 	for _, r := range p.Run {
@@ -135,7 +138,7 @@ func (p *StagePlan) Expect() []Quantity {
 			if at < 0 {
 				at, sums = len(sums), append(sums, Quantity{Name: q.Name})
 			}
-			sums[at].Amount += q.Amount
+			sums[at].Amount += q.Amount * r.Left
 		}
 	}
 	return sums

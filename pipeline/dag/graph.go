@@ -50,8 +50,8 @@ func (g *Graph) node(ref Ref) (int, error) {
 }
 
 // New checks the stages and orders their units: each after those that it needs, and
-// everything else as declared. Odd names, names and outputs of two units, needs that do
-// not exist or lie in a later stage, and cycles are errors.
+// everything else as declared. Odd names, names and outputs of two units, and needs that do
+// not exist are errors.
 func New(stages []Stage) (*Graph, error) {
 	b := &builder{declared: make(map[Ref]node), owner: make(map[string]Ref),
 		Graph: &Graph{stages: stages, index: make(map[Ref]int)}}
@@ -78,7 +78,6 @@ type builder struct {
 	*Graph
 	declared map[Ref]node
 	owner    map[string]Ref // output to the unit that writes it
-	path     []Ref          // being followed
 }
 
 // declare checks a unit of a stage by itself.
@@ -90,11 +89,6 @@ func (b *builder) declare(stage int, u *Unit) error {
 	b.declared[ref] = node{ref: ref, stage: stage, unit: u, wanted: len(u.Needs)}
 	if fault := pathFault(u.ID); fault != "" {
 		return fmt.Errorf("unit %s: its name %s", ref, fault)
-	}
-	for _, s := range u.Sources {
-		if s.SHA256 == "" {
-			return fmt.Errorf("unit %s: source %s has no hash", ref, s.Name)
-		}
 	}
 	for _, output := range u.Outputs {
 		if fault := pathFault(output); fault != "" {
@@ -113,23 +107,12 @@ func (b *builder) place(ref Ref) error {
 	if _, placed := b.index[ref]; placed {
 		return nil
 	}
-	b.path = append(b.path, ref)
 	n := b.declared[ref]
-	if slices.Contains(b.path[:len(b.path)-1], ref) {
-		var names []string
-		for _, on := range b.path {
-			names = append(names, on.String())
-		}
-		return fmt.Errorf("units need each other in a circle: %s", strings.Join(names, " needs "))
-	}
 	refs := slices.Concat(n.unit.Needs, n.unit.Wants)
 	n.needs = make([]int, len(refs))
 	for k, need := range refs {
-		switch of, known := b.declared[need]; {
-		case !known:
+		if _, known := b.declared[need]; !known {
 			return fmt.Errorf("unit %s needs %s, which does not exist", ref, need)
-		case of.stage > n.stage:
-			return fmt.Errorf("unit %s needs %s of a later stage", ref, need)
 		}
 		if err := b.place(need); err != nil {
 			return err
@@ -141,7 +124,6 @@ func (b *builder) place(ref Ref) error {
 		b.nodes[need].dependents = append(b.nodes[need].dependents, at)
 	}
 	b.nodes, b.index[ref] = append(b.nodes, n), at
-	b.path = b.path[:len(b.path)-1]
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -250,8 +251,15 @@ func TestProgressAndProvenanceAreToldByTheJob(t *testing.T) {
 }
 
 func TestExpectSumsTheUnitsToRun(t *testing.T) {
-	l := newLab(t)
+	l, broken := newLab(t), true
 	l.add("generate", "a", nil)
+	l.unit("generate/a").Run = func(_ context.Context, job *Job) error {
+		if _, err := job.Scratch(); err != nil || !broken {
+			return errors.Join(err, job.Write("generate/a.txt", 1, text("a")))
+		}
+		job.Advance(Progress{Done: 2, Total: 3})
+		return errBroken
+	}
 	l.add("generate", "b", nil)
 	l.unit("generate/a").Expect = []Quantity{{"requests", 3}, {"tokens", 10}}
 	l.unit("generate/b").Expect = []Quantity{{"requests", 4}, {"GPU-hours", 0.5}}
@@ -260,6 +268,11 @@ func TestExpectSumsTheUnitsToRun(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	l.try(Selection{})
+	if got := l.plan(Selection{}).Stages[0].Expect(); math.Round(got[0].Amount) != 1+4 {
+		t.Errorf("of three requests two are answered, and yet %v", got)
+	}
+	broken = false
 	l.run(Selection{})
 	if got := l.plan(Selection{}).Stages[0].Expect(); got != nil {
 		t.Errorf("nothing runs, and yet %v", got)

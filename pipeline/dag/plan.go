@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"speceval/internal/store/group"
 	"speceval/internal/terminal/display"
@@ -175,9 +174,6 @@ func (p *Plan) warn(format string, args ...any) {
 	p.Warnings = append(p.Warnings, fmt.Sprintf(format, args...))
 }
 
-// mostAltered is how many altered outputs of a stage a warning names.
-const mostAltered = 5
-
 // warnOfAltered warns of the stored outputs that planned units are made from, at any
 // distance, and that were edited or damaged since they were made.
 func (p *planner) warnOfAltered() {
@@ -199,13 +195,10 @@ func (p *planner) warnOfAltered() {
 		if len(names) == 0 {
 			continue
 		}
-		which, are := strings.Join(names[:min(mostAltered, len(names))], ", "), "is"
-		if more := len(names) - mostAltered; more > 0 {
-			which += fmt.Sprintf(" and %d more", more)
-		}
+		are := "is"
 		if len(names) > 1 {
 			are = "are"
 		}
-		p.warn("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", which, are, p.graph.stages[at].Name)
+		p.warn("%s %s not as recorded: damaged, or edited; what is made from stored outputs has that in it. `speceval run %s` makes the outputs anew, and keeps these next to them", display.Within(names, 200), are, p.graph.stages[at].Name)
 	}
 }

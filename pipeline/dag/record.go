@@ -45,6 +45,7 @@ type Record struct {
 	Declared *Unit   `json:"-"`
 	Seconds  float64 `json:"-"` // wall time that a run of it takes; negative if unknown
 	Stated   bool    `json:"-"` // Seconds are its cost on this machine, not of earlier runs
+	Left     float64 `json:"-"` // share of its work that a run has left to do
 
 	problem error    // why the manifest there cannot be used
 	have    []string // SHA-256 of each declared output, "" where missing

@@ -1,11 +1,13 @@
 package dag
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"syscall"
 
 	"speceval/internal/store/atomicfile"
@@ -29,11 +31,30 @@ type Progress struct {
 }
 
 // Advance tells observers how far the unit is. It never waits: a report that
-// comes too soon after another may be dropped.
+// comes too soon after another may be dropped. Next to a scratch folder's content it is noted
+// for plans.
 func (j *Job) Advance(p Progress) {
 	if j.advance != nil {
 		j.advance(p)
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if text, err := json.Marshal(p); err == nil && j.held != nil {
+		os.WriteFile(j.Path(path.Join(j.scratch(), progressFile)), text, 0o666) // without it plans count the whole unit
+	}
+}
+
+// progressFile has the last Progress of a unit, in its scratch folder.
+const progressFile = "progress.json"
+
+// left is the share of a unit's work that attempts at its key have not done.
+func (s *Snapshot) left(r *Record) float64 {
+	var of Progress
+	text, _ := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(scratchOf(r.Unit, r.Key)), progressFile))
+	if json.Unmarshal(text, &of) != nil || of.Total <= 0 {
+		return 1
+	}
+	return 1 - float64(of.Done)/float64(of.Total)
 }
 
 // Draining is closed when the run wants to end soon: a long unit then finishes
@@ -86,8 +107,10 @@ func (j *Job) makeFolder(dir string) (err error) {
 
 // scratch is the scratch folder, slash-separated and relative to the output
 // folder.
-func (j *Job) scratch() string {
-	return path.Join(scratchDir, j.ref.Stage, j.ref.Unit, short(j.made.Key))
+func (j *Job) scratch() string { return scratchOf(j.ref, j.made.Key) }
+
+func scratchOf(unit Ref, key string) string {
+	return path.Join(scratchDir, unit.Stage, unit.Unit, short(key))
 }
 
 // sweepScratch removes the unit's scratch folder and those above it that have
