@@ -141,8 +141,9 @@ func Spreads(ratios []Ratio) (all []Spread) {
 	return all
 }
 
-// Gains reports the paper's criterion of a gain: below Uniform by 1.96 standard errors.
-func Gains(r Ratio) bool { return r.VarianceRatio+GainZ*r.RatioSE < 1 }
+// Gains reports the paper's criterion of a gain: below Uniform by 1.96 standard errors, and by more
+// than rounding, since a policy that divides evenly has Uniform's variance.
+func Gains(r Ratio) bool { return r.VarianceRatio+GainZ*r.RatioSE < 1-1e-12 }
 
 // Standing is the mean ratio of a policy at a budget, with its spread.
 type Standing struct {

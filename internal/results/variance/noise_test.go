@@ -192,3 +192,12 @@ func TestDonorsTellPoliciesApart(t *testing.T) {
 		t.Errorf("without a stage weight: errors %+v, %v", e, err)
 	}
 }
+
+// TestRoundingIsNoGain has a policy that divides evenly, whose ratio is 1 but for rounding.
+func TestRoundingIsNoGain(t *testing.T) {
+	for ratio, want := range map[float64]bool{1 - 4e-16: false, 1: false, 0.999: true} {
+		if got := variance.Gains(variance.Ratio{VarianceRatio: ratio}); got != want {
+			t.Errorf("a ratio of %v gains: %v", ratio, got)
+		}
+	}
+}
