@@ -24,8 +24,8 @@ type Explainer struct {
 	Records  []dag.Record // of the units of the experiment that the settings are of
 }
 
-// Table is the table that word names, made of the stored results as its file was. The error is a
-// *display.NameError if it names none. A table whose file is not there is an error, too.
+// Table is the table that word names, made of the stored results. The error is a
+// *display.NameError if it names none.
 func (x *Explainer) Table(word string) (*model.Sheet, error) {
 	var bases []string
 	all := tables.Of(&x.Settings)
@@ -35,10 +35,6 @@ func (x *Explainer) Table(word string) (*model.Sheet, error) {
 	i, err := display.Locate("table", strings.TrimSuffix(word, ".csv"), bases)
 	if err != nil {
 		return nil, err
-	}
-	file := TablePaths(bases[i])[0]
-	if _, err := stored.Folder(x.Out)(file); err != nil {
-		return nil, fmt.Errorf("table %s is not there: %s/%s does not exist; run `speceval tables` first", bases[i], x.Out, file)
 	}
 	sheet, err := all[i].Sheet(x.source())
 	if err != nil {

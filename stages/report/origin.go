@@ -135,9 +135,6 @@ func (o Origin) sources(own string, all bool) *table.Grid {
 	return g
 }
 
-// mostReasons bounds the reasons that a warning gives.
-const mostReasons = 3
-
 // stale warns where the output, or what it is made of, is not what this experiment
 // would make now, the last unit first. Units that are stale of the same causes are counted
 // together.
@@ -160,11 +157,7 @@ func (o Origin) stale() (warnings []string) {
 		if first.Last == nil {
 			state = "without a manifest"
 		}
-		why, more := first.Own(), ""
-		if n := len(why) - mostReasons; n > 0 {
-			why, more = why[:mostReasons], fmt.Sprintf("; and %d more", n)
-		}
-		warnings = append(warnings, fmt.Sprintf("%s %s: %s%s", subject, state, dag.Explain(why), more))
+		warnings = append(warnings, fmt.Sprintf("%s %s: %s", subject, state, dag.Explain(first.Own())))
 	}
 	if len(warnings) == 0 && o.Units[len(o.Units)-1].State != dag.Fresh {
 		return []string{"what the table is made of is not fresh: `speceval plan` says why"}

@@ -89,15 +89,12 @@ func Satisfied(standIn string) dag.Stage {
 	return dag.Stage{Name: name, About: about, Version: version, Satisfied: standIn}
 }
 
-// Stage is the stage. It is an error if a benchmark has too few tasks, or one with
+// Stage is the stage. It is an error if a benchmark has a task with
 // an unknown scorer or one that grades, since profiles count passes.
 func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
 	var faults []error
 	for _, b := range s.Benchmarks {
-		if len(b.Tasks) < 2 {
-			faults = append(faults, fmt.Errorf("benchmark %s has %d task: allocation needs at least 2", b.ID, len(b.Tasks)))
-		}
 		_, err := b.families()
 		faults = append(faults, err, b.PassFail())
 	}
@@ -171,17 +168,15 @@ func (s *Settings) find(benchmark, model string) *scoredRollouts {
 // families are the families of the tasks, by name in order. The error names a task with an
 // unknown scorer.
 func (b *Benchmark) families() (found []family.Family, err error) {
+	byName := map[string]family.Family{}
 	for _, t := range b.Tasks {
 		f, err := family.Named(t.Scorer)
 		if err != nil {
 			return nil, fmt.Errorf("benchmark %s: task %s: scorer %w", b.ID, t.ID, err)
 		}
-		i, there := slices.BinarySearchFunc(found, f.Name, func(f family.Family, name string) int { return strings.Compare(f.Name, name) })
-		if !there {
-			found = slices.Insert(found, i, f)
-		}
+		byName[f.Name] = f
 	}
-	return found, nil
+	return slices.SortedFunc(maps.Values(byName), func(a, b family.Family) int { return strings.Compare(a.Name, b.Name) }), nil
 }
 
 // familyOf is the family of a task; an empty one if its scorer is unknown.

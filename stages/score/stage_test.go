@@ -201,14 +201,6 @@ func (l *lab) loseTests() {
 	b.Tests = func(benchmark.Task) ([]benchmark.Test, error) { return nil, errors.New("no tests.json") }
 }
 
-func TestABenchmarkNeedsTwoTasks(t *testing.T) {
-	l := newLab(t)
-	l.settings.Benchmarks[0].Tasks = l.settings.Benchmarks[0].Tasks[:1]
-	if _, err := score.Stage(l.settings); err == nil || !strings.Contains(err.Error(), "quiz has 1 task") {
-		t.Errorf("error %v", err)
-	}
-}
-
 // TestNoScorerIsTakenForAnother has a task with an unknown scorer.
 func TestNoScorerIsTakenForAnother(t *testing.T) {
 	l := newLab(t)

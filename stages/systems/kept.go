@@ -31,9 +31,6 @@ func (r runs) path(e execution, what string) string {
 // read is a run that was kept. The error says that it is not there, whole.
 func (r runs) read(e execution) (measurement.Run, []measurement.Request, error) {
 	rows, _, err := rowfile.ReadFile[measurement.Run](r.path(e, "run"))
-	if err == nil && len(rows) != 1 {
-		err = fmt.Errorf("%s has %d rows, want 1", r.path(e, "run"), len(rows))
-	}
 	if err != nil {
 		return measurement.Run{}, nil, err
 	}

@@ -106,7 +106,7 @@ func facts(h History) (all []fact) {
 		name string
 		of   func(*dag.Manifest) string
 	}{
-		{"Made by commit", func(m *dag.Manifest) string { return commit(m.Origin) }},
+		{"Made by commit", func(m *dag.Manifest) string { return m.Revision() }},
 		{"Go", func(m *dag.Manifest) string { return m.GoVersion }},
 		{"Host", func(m *dag.Manifest) string { return m.Host }},
 		{"Command", func(m *dag.Manifest) string { return m.Command }},
@@ -130,13 +130,5 @@ func facts(h History) (all []fact) {
 			all = append(all, fact{f.name, values})
 		}
 	}
-	return append(all, fact{"Page written by", []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", commit(h.Origin), h.Origin.GoVersion, h.Cores)}})
-}
-
-// commit is a commit in full, which says so where the program had uncommitted changes.
-func commit(o dag.Origin) string {
-	if o.Dirty {
-		return o.Commit + ", with uncommitted changes"
-	}
-	return o.Commit
+	return append(all, fact{"Page written by", []string{fmt.Sprintf("commit %s, %s, on a machine of %d cores", h.Origin.Revision(), h.Origin.GoVersion, h.Cores)}})
 }

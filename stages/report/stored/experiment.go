@@ -3,7 +3,6 @@ package stored
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -218,8 +217,7 @@ func (s *Settings) HasSuite() bool {
 
 // SourceOf is an input from outside the output folder, by its content.
 func SourceOf(name string, data []byte) dag.Source {
-	sum := sha256.Sum256(data)
-	return dag.Source{Name: name, SHA256: hex.EncodeToString(sum[:])}
+	return dag.Source{Name: name, SHA256: fmt.Sprintf("%x", sha256.Sum256(data))}
 }
 
 // CaseFact is the profile of the case study.
@@ -291,9 +289,6 @@ var Costs = Once("costs", func(s *Source) (costs Timed, err error) {
 	if err != nil {
 		return costs, err
 	}
-	if i := slices.IndexFunc(runs, isPublished); i >= 0 {
-		return costs, fmt.Errorf("%s: row %d (%s at budget %d): the systems stage has no published runs", path, i+1, runs[i].Profile(), runs[i].ReferenceBudget)
-	}
 	costs.Runs, costs.Drawn = append(costs.Runs, runs...), footer[measurement.LengthsKey] == measurement.LengthsDrawn
 	if path, err = s.locate(measurement.RepeatsFile); err != nil {
 		return costs, err
@@ -313,10 +308,7 @@ func Groups(s *Source, strategies ...string) ([]measurement.Group, error) {
 	})(s)
 }
 
-func isPublished(m measurement.Measurement) bool { return m.Provenance == measurement.Published }
-
-// publishedRuns is the published runs of the experiment's budgets. At a budget
-// of the paper they must cover every profile of the experiment.
+// publishedRuns is the published runs of the experiment's budgets.
 func publishedRuns(s *Settings) ([]measurement.Measurement, error) {
 	if len(s.Measurements) == 0 {
 		return nil, nil
@@ -329,15 +321,9 @@ func publishedRuns(s *Settings) ([]measurement.Measurement, error) {
 	for _, p := range s.Pairs {
 		wanted[p.Name()] = true
 	}
-	runs := slices.DeleteFunc(all, func(m measurement.Measurement) bool {
-		return !slices.Contains(s.Budgets, int(m.ReferenceBudget)) || !wanted[m.Profile()] || !isPublished(m)
-	})
-	for _, b := range measurement.Budgets(runs, measurement.Published) {
-		if n := len(measurement.Settings(runs, measurement.Published, b)); n != len(s.Pairs) {
-			return nil, fmt.Errorf("%s: %d of the %d profiles have runs at budget %d", MeasurementsFile, n, len(s.Pairs), b)
-		}
-	}
-	return runs, nil
+	return slices.DeleteFunc(all, func(m measurement.Measurement) bool {
+		return !slices.Contains(s.Budgets, int(m.ReferenceBudget)) || !wanted[m.Profile()]
+	}), nil
 }
 
 // Folder finds the files of an output folder, for readers that are no unit.
