@@ -93,7 +93,7 @@ func TestComputedAllocations(t *testing.T) {
 	if code != 0 || computed != paper {
 		t.Errorf("exit code %d; the paper's designs, as if computed, do not allocate as the paper's\n%s", code, stderr)
 	}
-	want(t, "stderr", stderr, "warning: replay is not fresh; `speceval plan` says why")
+	want(t, "stderr", stderr, "warning: replay is not fresh; `speceval plan --config ../experiments.toml --out "+out+"` says why")
 	_, seeded, _ := onShell("allocations", "--out", out, "--set", "experiment.seed=43")
 	if seeded == paper || len(seeded) != len(paper) {
 		t.Error("another seed allocates the same")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,10 @@ func (s *session) explain(words []string) error {
 	sheet, err := x.Table(words[0])
 	if err != nil {
 		return err
+	}
+	file := filepath.Join(o.Out, report.TablePaths(sheet.Base)[0])
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("table %s is not there: %s does not exist; run `speceval tables` first", sheet.Base, file)
 	}
 	if len(words) == 1 {
 		return s.listTable(sheet)

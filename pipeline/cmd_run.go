@@ -95,12 +95,20 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 	shown := s.console().Run(plan, o.machines.Seconds(plan))
 	about := runlog.Run{PID: s.pid, Command: s.origin.Command, Commit: s.origin.Revision(), Config: s.config, Holder: holder}
 	elsewhere := func(stage string) bool { _, is := o.machines.Elements[stage]; return is }
+	var jobsUsed process.Usage // by the units that are done elsewhere
 	log, end := runlog.Record(filepath.Join(o.Out, dag.LogsDir), about, s.origin.Host, s.now, plan, elsewhere, func(err error) {
 		s.warn("the log of this run has gaps, which its results have not: %v", err)
 	})
 	runner := dag.Runner{
-		Executor:  executor,
-		Observe:   func(e dag.Event) { log(e); shown.Observe(e) },
+		Executor: executor,
+		Observe: func(e dag.Event) {
+			log(e)
+			shown.Observe(e)
+			if e.Manifest != nil && elsewhere(e.Unit.Stage) {
+				jobsUsed.CPUSeconds += e.Manifest.CPUSeconds
+				jobsUsed.PeakBytes = max(jobsUsed.PeakBytes, e.Manifest.PeakBytes)
+			}
+		},
 		Origin:    s.origin,
 		Now:       s.now,
 		KeepGoing: keepGoing || inJobs,
@@ -117,7 +125,7 @@ func (s *session) carryOut(ctx context.Context, drain <-chan struct{}, o *opened
 			what = "ended"
 		}
 		s.say("%s in %s (CPU %s, peak memory %s)", what, display.Duration(max(0, s.now().Sub(start).Seconds())),
-			display.Duration(used.CPUSeconds-before.CPUSeconds), display.Megabytes(used.PeakBytes))
+			display.Duration(used.CPUSeconds-before.CPUSeconds+jobsUsed.CPUSeconds), display.Megabytes(max(used.PeakBytes, jobsUsed.PeakBytes)))
 	}
 	return err
 }
@@ -135,7 +143,7 @@ func (s *session) sayStale(snapshot *dag.Snapshot, done *dag.Plan) {
 		}
 	}
 	if len(stale) > 0 {
-		s.say("stale now: %s (run `speceval run %s`)", strings.Join(stale, ", "), strings.Join(stale, " "))
+		s.say("stale now: %s (run `speceval run %s%s`)", strings.Join(stale, ", "), strings.Join(stale, " "), s.named())
 	}
 }
 

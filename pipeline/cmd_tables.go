@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -10,8 +11,8 @@ import (
 
 	"speceval/internal/terminal/display"
 	"speceval/internal/terminal/table"
+	"speceval/stages/report"
 	"speceval/stages/report/model"
-	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
 
@@ -68,25 +69,22 @@ func (s *session) printTable(list bool, show, format string) error {
 	if err != nil {
 		return err
 	}
-	var names []string
-	all := tables.Of(&x.Reports)
-	for _, t := range all {
-		names = append(names, t.Base)
-	}
 	if list {
-		_, err := fmt.Fprintln(s.stdout, strings.Join(names, "\n"))
-		return err
+		for _, t := range tables.Of(&x.Reports) {
+			fmt.Fprintln(s.stdout, t.Base)
+		}
+		return nil
 	}
-	i, err := display.Locate("table", show, names)
-	if err != nil {
+	sheet, err := (&report.Explainer{Settings: x.Reports, Out: x.Out}).Table(show)
+	var name *display.NameError
+	if errors.As(err, &name) {
 		return usagef("%w; `speceval tables --list` names them", err)
 	}
-	sheet, err := all[i].Sheet(stored.NewSource(&x.Reports, stored.Folder(x.Out)))
 	if err != nil {
-		return fmt.Errorf("%s: %w", names[i], err)
+		return err
 	}
 	if sheet.Rows == 0 {
-		return fmt.Errorf("%s has no rows: %s", names[i], strings.Join(slices.Concat(sheet.Print().Notes, []string{"`speceval plan` says what has not run"}), " "))
+		return fmt.Errorf("%s has no rows: %s", sheet.Base, strings.Join(slices.Concat(sheet.Print().Notes, []string{"`speceval plan` says what has not run"}), " "))
 	}
 	s.warnStale(plan, "replay", "systems")
 	return form(s.stdout, sheet)

@@ -97,7 +97,7 @@ func TestRunSaysWhatIsStaleNow(t *testing.T) {
 	b := newBench(t)
 	b.ok("run")
 	_, stderr := b.ok("run replay --set replay.draws=1024")
-	want(t, "run", stderr, "replay: 3 of 3 units to run, about 3.0 s", "stale now: report (run `speceval run report`)", "CPU", "peak memory")
+	want(t, "run", stderr, "replay: 3 of 3 units to run, about 3.0 s", "stale now: report (run `speceval run report --set replay.draws=1024`)", "CPU", "peak memory")
 	_, stderr = b.ok("run replay --force --set replay.draws=1024") // the same bytes
 	want(t, "run", stderr, "stale now: report")
 	b.ok("run --set replay.draws=1024")

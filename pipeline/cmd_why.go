@@ -1,7 +1,7 @@
 package main
 
 import (
-	"slices"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +11,7 @@ import (
 
 func (s *session) whyCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "why STAGE", Short: "show the changed inputs and keys of a stale stage", Args: cobra.ExactArgs(1),
+		Use: "why [STAGE]", Short: "show the changed inputs and keys of a stale stage, or of all", Args: cobra.MaximumNArgs(1),
 		Example: `  speceval why replay         the changes, and some of the units of each
   speceval why replay --all   with every unit and its key`,
 		ValidArgs: stages,
@@ -23,8 +23,12 @@ func (s *session) whyCommand() *cobra.Command {
 			if err := x.graph.Check(dag.Selection{Stages: words}); err != nil {
 				return usage(err)
 			}
-			at := slices.IndexFunc(plan.Stages, func(p dag.StagePlan) bool { return p.Stage.Name == words[0] })
-			return status.WriteWhy(s.stdout, &plan.Stages[at], x.machines, s.all, s.width)
+			for i := range plan.Stages {
+				if stage := &plan.Stages[i]; len(words) == 0 || stage.Stage.Name == words[0] {
+					err = errors.Join(err, status.WriteWhy(s.stdout, stage, x.machines, s.all, s.width))
+				}
+			}
+			return err
 		},
 	}
 	s.allFlag(c, "list every unit and reason")

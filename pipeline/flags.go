@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/evaluate"
 )
@@ -32,6 +33,20 @@ func (o *options) define(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&o.sets, "set", nil, "set a value of the configuration, `KEY=VALUE`; repeatable")
 }
 
+// named are the flags that name the experiment, behind commands in messages.
+func (o *options) named() (words string) {
+	if o.config != defaultConfig {
+		words = " --config " + display.ShellWord(o.config)
+	}
+	if o.out != "" {
+		words += " --out " + display.ShellWord(o.out)
+	}
+	for _, set := range o.sets {
+		words += " --set " + display.ShellWord(set)
+	}
+	return words
+}
+
 // jsonFlag adds the flag that asks for a document in place of text.
 func (o *options) jsonFlag(c *cobra.Command) *cobra.Command {
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON document")
@@ -54,8 +69,8 @@ func (o *selection) define(fs *pflag.FlagSet) {
 	fs.StringVar(&o.Until, "until", "", "this `STAGE` and all earlier ones")
 	fs.FuncP("jobs", "j", "run `N` units at a time (as the configuration says: one per core)", func(text string) error {
 		n, err := strconv.ParseUint(text, 10, 16)
-		if err == nil && n == 0 {
-			err = errors.New("want at least one unit at a time")
+		if err != nil || n == 0 {
+			err = errors.New("want a number of units at a time, 1 to 65535")
 		}
 		o.jobs = uint(n)
 		return err

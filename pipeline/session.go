@@ -133,7 +133,7 @@ func (s *session) sayNotes(o *opened, plan *dag.Plan) {
 func (s *session) warnStale(plan *dag.Plan, stages ...string) {
 	for _, stage := range plan.Stages {
 		if len(stage.Run) > 0 && slices.Contains(stages, stage.Stage.Name) {
-			s.warn("%s is not fresh; `speceval plan` says why", stage.Stage.Name)
+			s.warn("%s is not fresh; `speceval plan%s` says why", stage.Stage.Name, s.named())
 		}
 	}
 }
