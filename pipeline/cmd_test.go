@@ -227,7 +227,7 @@ urls = [%q]
 
 	write(tasks, quiz("B"))
 	_, plan, _ := sample(t, config, out, "plan")
-	want(t, "plan", plan, "generate  nothing to run: 1 unit fresh", "score     2 of 2 units to run", "(answers and tests)")
+	want(t, "plan", plan, "generate  nothing to run: 1 unit fresh", "score     2 of 2 units to run", "(answers and tests)", "its hash is of whole tasks, and changes with their prompts, too")
 	if code, _, stderr := sample(t, config, out, "run", "score"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, stderr)
 	}

@@ -61,7 +61,7 @@ type Corpus struct {
 // Model is a model of the experiment.
 type Model struct {
 	ID             string `toml:"id" want:"id"`                     // as in the profiles: "qwen2_5_3b"
-	Title          string `toml:"title" want:"filled"`              // for tables: "Qwen2.5-3B"
+	Title          string `toml:"title" want:"filled"`              // in messages: "Qwen2.5-3B"
 	Thinking       bool   `toml:"thinking"`                         // whether the chat template's thinking mode is on
 	ThinkingBudget int    `toml:"thinking_budget" want:"0 to 2^20"` // tokens of thinking at most, within sampling.max_tokens; 0 without thinking
 	MaxSequences   int    `toml:"max_sequences" want:"1 to 65536"`  // sequences that one engine runs at a time

@@ -10,7 +10,7 @@ import (
 	"speceval/internal/machine/process"
 )
 
-// expect says how long each planned unit takes: as long as last time, or else what its
+// expect says how long each planned unit takes: as last time by its size, or else what its
 // stage states for this machine, or else the mean of its stage.
 func (p *planner) expect() {
 	type sum struct{ seconds, units float64 }
@@ -29,7 +29,7 @@ func (p *planner) expect() {
 		r, mean := &p.records[i], earlier[p.graph.nodes[i].stage]
 		switch cost := r.Declared.Cost; {
 		case r.Last != nil && (cost == 0 || r.asConfigured()):
-			r.Seconds = r.Last.WallSeconds
+			r.Seconds = r.Last.WallSeconds * r.growth()
 		case cost > 0:
 			r.Seconds, r.Stated = cost*slower(), true
 		case mean.units > 0:
@@ -40,6 +40,18 @@ func (p *planner) expect() {
 		r.Left = p.snapshot.left(r)
 		r.Seconds *= r.Left
 	}
+}
+
+// growth is how many times the rows of its last run a changed unit expects of what it counts first.
+func (r *Record) growth() float64 {
+	rows := 0
+	for _, f := range r.Last.Outputs {
+		rows += max(0, f.Rows)
+	}
+	if len(r.Declared.Expect) == 0 || rows == 0 || r.Key == r.Last.Key {
+		return 1
+	}
+	return r.Declared.Expect[0].Amount / float64(rows)
 }
 
 // asConfigured reports whether the unit last ran with the configuration of now.

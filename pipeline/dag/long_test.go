@@ -277,6 +277,10 @@ func TestExpectSumsTheUnitsToRun(t *testing.T) {
 	if got := l.plan(Selection{}).Stages[0].Expect(); got != nil {
 		t.Errorf("nothing runs, and yet %v", got)
 	}
+	l.unit("generate/a").Config = map[string]string{"tasks": "three"}
+	if r := l.plan(Selection{}).Stages[0].Run[0]; r.Last.WallSeconds <= 0 || r.Seconds != 3*r.Last.WallSeconds {
+		t.Errorf("three requests are expected to take %v s, where one took %v s", r.Seconds, r.Last.WallSeconds)
+	}
 }
 
 func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {

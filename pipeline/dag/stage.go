@@ -20,8 +20,8 @@ type Stage struct {
 	// published profiles stand in for it. It is empty for a stage with units.
 	Satisfied string
 
-	// Shared says, by keys of the configuration, why a value of it is part of the keys of
-	// all units that read it, though it does not seem to concern them.
+	// Shared says, by keys of the configuration and names of sources, what a change means for
+	// units that it does not seem to concern.
 	Shared map[string]string
 
 	Units []Unit // static: known before anything runs, in canonical order

@@ -137,11 +137,11 @@ func WritePlan(w io.Writer, plan *dag.Plan, m Machines, columns int) error {
 	return err
 }
 
-// shared says why a changed value of the configuration is part of the keys of all units
-// of a stage, where the stage says.
+// shared says what a changed value of the configuration or source means for the units of a
+// stage, where the stage says.
 func shared(stage *dag.StagePlan) (notes []string) {
 	for _, key := range slices.Sorted(maps.Keys(stage.Stage.Shared)) {
-		changed := func(r dag.Reason) bool { return r.Kind == dag.Config && r.Old != "" && r.Subject == key }
+		changed := func(r dag.Reason) bool { return r.Old != "" && r.Subject == key }
 		units := 0
 		for _, r := range stage.Run {
 			if slices.ContainsFunc(r.Reasons, changed) {

@@ -87,7 +87,10 @@ func Satisfied(standIn string) dag.Stage {
 // Stage is the stage with a unit for every model on every benchmark, one model
 // after the other, so that servers change models as seldom as can be.
 func Stage(s Settings) dag.Stage {
-	stage := dag.Stage{Name: name, About: about, Version: version}
+	stage := dag.Stage{Name: name, About: about, Version: version, Shared: map[string]string{rolloutsKey: askedAgain}}
+	for _, b := range s.Benchmarks {
+		stage.Shared[b.Source.Name] = askedAgain
+	}
 	root := seed.Root(s.Seed).Child(name)
 	for m := range s.Models {
 		for b := range s.Benchmarks {
@@ -103,6 +106,13 @@ func Stage(s Settings) dag.Stage {
 	}
 	return stage
 }
+
+// rolloutsKey is the key of Rollouts, part of Config; askedAgain is what another value of it, or of
+// a prompt, takes.
+const (
+	rolloutsKey = "corpus.rollouts_per_task"
+	askedAgain  = "all tasks are asked again, those too that stay as they are, and the rollouts that are there move aside"
+)
 
 // sampledRollouts is the rollouts of one model on one benchmark.
 type sampledRollouts struct {

@@ -92,9 +92,10 @@ func Satisfied(standIn string) dag.Stage {
 // Stage is the stage. It is an error if a benchmark has a task with
 // an unknown scorer or one that grades, since profiles count passes.
 func Stage(s Settings) (dag.Stage, error) {
-	stage := dag.Stage{Name: name, About: about, Version: version}
+	stage := dag.Stage{Name: name, About: about, Version: version, Shared: map[string]string{}}
 	var faults []error
 	for _, b := range s.Benchmarks {
+		stage.Shared[b.Answers.Name] = "its hash is of whole tasks, and changes with their prompts, too"
 		_, err := b.families()
 		faults = append(faults, err, b.PassFail())
 	}
