@@ -253,7 +253,7 @@ func TestProgramsDoWhatWasDrawn(t *testing.T) {
 	for _, task := range tasks[5:] {
 		scorer := code.New(runner, false, func() ([]scoring.Test, error) { return task.Tests, nil })
 		for pass := range 2 {
-			for seed := range int64(10) {
+			for seed := range int64(5) {
 				answer := ask(author(float64(pass)), task.UserPrompt, seed).Text
 				if v, err := scorer.Score(t.Context(), scoring.Response{Text: answer}); err != nil || v.Correct() != (pass == 1) {
 					t.Errorf("passes: %+v, %v, was to: %d\n%s", v, err, pass, answer)

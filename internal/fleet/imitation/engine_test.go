@@ -1,7 +1,6 @@
 package imitation_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -44,23 +43,12 @@ func TestTimeIsTheModels(t *testing.T) {
 	}
 }
 
-// reader is a client that reads a stream when it likes.
-type reader struct {
-	*httptest.ResponseRecorder
-	slow time.Duration // for every chunk
-}
+// slow is a client that takes its time for every chunk.
+type slow struct{ *httptest.ResponseRecorder }
 
-func (r reader) Write(p []byte) (int, error) {
-	time.Sleep(r.slow)
+func (r slow) Write(p []byte) (int, error) {
+	time.Sleep(100 * time.Millisecond)
 	return r.ResponseRecorder.Write(p)
-}
-
-func stream(ctx context.Context, h http.Handler, slow time.Duration, body string) reader {
-	request := httptest.NewRequestWithContext(ctx, http.MethodPost, chats, strings.NewReader(body))
-	request.Header.Set("Content-Type", "application/json")
-	r := reader{httptest.NewRecorder(), slow}
-	h.ServeHTTP(r, request)
-	return r
 }
 
 const everyUsage = `,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true}`
@@ -70,19 +58,23 @@ func TestSlowClientGetsMergedChunksAndHoldsNobodyUp(t *testing.T) {
 		r := imitation.New(timed(1))
 		defer r.Close()
 		begin := time.Now()
-		slow := make(chan reader)
+		client, done := slow{httptest.NewRecorder()}, make(chan bool)
 		go func() {
-			slow <- stream(t.Context(), r, 100*time.Millisecond, chat(`,"max_tokens":50`+everyUsage))
+			request := httptest.NewRequest(http.MethodPost, chats, strings.NewReader(chat(`,"max_tokens":50`+everyUsage)))
+			request.Header.Set("Content-Type", "application/json")
+			r.ServeHTTP(client, request)
+			close(done)
 		}()
 		synctest.Wait()
-		fast := stream(t.Context(), r, 0, chat(`,"max_tokens":50`+everyUsage))
+		fast := post(r, chats, chat(`,"max_tokens":50`+everyUsage))
 		if took := time.Since(begin); took > 520*time.Millisecond {
 			t.Errorf("next to a slow client it takes %v", took)
 		}
 		if n := len(events(t, fast.Body)); n != 53 { // first, 50, usage, done
 			t.Errorf("%d events of 50 tokens", n)
 		}
-		all := events(t, (<-slow).Body)
+		<-done
+		all := events(t, client.Body)
 		if len(all) > 15 || parse(t, []byte(all[len(all)-2])).Usage.Completion != 50 {
 			t.Errorf("a slow client gets %d events: %q", len(all), all)
 		}
@@ -96,7 +88,7 @@ func TestStreamInterval(t *testing.T) {
 		r := imitation.New(s)
 		defer r.Close()
 		var got []int
-		for _, e := range events(t, stream(t.Context(), r, 0, chat(`,"max_tokens":40`+everyUsage)).Body) {
+		for _, e := range events(t, post(r, chats, chat(`,"max_tokens":40`+everyUsage)).Body) {
 			if e != "[DONE]" {
 				got = append(got, parse(t, []byte(e)).Usage.Completion)
 			}
