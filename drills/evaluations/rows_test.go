@@ -223,12 +223,6 @@ func bonferroni(n int) float64 {
 	return distuv.UnitNormal.Quantile(1 - falseAlarms/2/float64(max(1, n)))
 }
 
-// bonferroniOfMeans is bonferroni for means of so many draws, over their standard errors.
-func bonferroniOfMeans(n, draws int) float64 {
-	student := distuv.StudentsT{Sigma: 1, Nu: float64(draws - 1)}
-	return student.Quantile(1 - falseAlarms/2/float64(n))
-}
-
 // median is the median of some numbers.
 func median(xs []float64) float64 {
 	sorted, n := slices.Sorted(slices.Values(xs)), len(xs)

@@ -33,12 +33,6 @@ type behaviour struct {
 	see   func(*session)
 }
 
-// behaviours are in the order in which they must be seen: the last one leaves a dead server.
-func (v *observed) behaviours() []behaviour {
-	return slices.Concat(ofSurfaces, ofWholes, ofStreams, ofThinking, ofContinuations, ofLengths,
-		v.ofRefusals(), ofAborts, ofCrowds)
-}
-
 // patience is the longest time of one behaviour.
 const patience = time.Minute
 
@@ -46,7 +40,8 @@ const patience = time.Minute
 // to an earlier record, unless that is nil.
 func (v *observed) behave(t *testing.T, record map[string]string) []byte {
 	var all strings.Builder
-	for _, b := range v.behaviours() {
+	// The last one leaves a dead server.
+	for _, b := range slices.Concat(ofSurfaces, ofWholes, ofStreams, ofThinking, ofContinuations, ofLengths, v.ofRefusals(), ofAborts, ofCrowds) {
 		want, there := record[b.name]
 		delete(record, b.name)
 		t.Run(b.name, func(t *testing.T) {

@@ -5,13 +5,10 @@ import (
 	"strings"
 )
 
-// wrong are requests that a server must refuse, alike with and without stream.
-func (v *observed) wrong() []struct {
-	name, about string
-	set         fields
-} {
+// ofRefusals are of the errors for requests that are wrong, alike with and without stream.
+func (v *observed) ofRefusals() (all []behaviour) {
 	long := []fields{{"role": "user", "content": strings.Repeat("x ", 2*v.context)}}
-	return []struct {
+	for _, w := range []struct {
 		name, about string
 		set         fields
 	}{
@@ -28,12 +25,7 @@ func (v *observed) wrong() []struct {
 		{"budget", "a negative budget of thinking", fields{"thinking_token_budget": -5}},
 		{"budget type", "a budget of thinking that is no integer", fields{"thinking_token_budget": 1.5}},
 		{"seed", "a seed that is no integer", fields{"seed": "x"}},
-	}
-}
-
-// ofRefusals are of the errors for requests that are wrong.
-func (v *observed) ofRefusals() (all []behaviour) {
-	for _, w := range v.wrong() {
+	} {
 		all = append(all, behaviour{"refused/" + w.name, w.about, func(s *session) {
 			got := s.post(chatPath, s.chat(w.set))
 			if got.status < 400 || got.status > 499 {

@@ -4,7 +4,6 @@ package servers_test
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,12 +41,11 @@ func runName(r measurement.Run) string {
 
 // States of requests, and phases of rollouts.
 const (
-	accepted     = "accepted"
-	discarded    = "completed_discarded"
-	aborted      = "aborted_running"
-	cancelled    = "cancelled_queued"
-	pilot        = "pilot"
-	continuation = "continuation"
+	accepted  = "accepted"
+	discarded = "completed_discarded"
+	aborted   = "aborted_running"
+	cancelled = "cancelled_queued"
+	pilot     = "pilot"
 )
 
 // readRuns reads the runs of every setting in an output folder: simulated or measured ones.
@@ -144,24 +142,16 @@ type sample struct {
 	tokens   float64 // generated since its start
 }
 
-// poll asks a server once for its metrics.
-func poll(ctx context.Context, url string) (sample, error) {
-	c, err := vllm.New(url, vllm.Options{})
-	if err != nil {
-		return sample{}, err
-	}
-	defer c.Close()
-	m, err := c.Metrics(ctx)
-	return sample{m.Running + m.Waiting, m.GenerationTokens}, err
-}
-
-// sampled asks every server once.
+// sampled asks every server once for its metrics.
 func sampled(l *drill.Lab, urls []string) (all []sample) {
 	l.Helper()
 	for _, url := range urls {
-		s, err := poll(l.Ctx, url)
+		c, err := vllm.New(url, vllm.Options{})
 		l.OK(err)
-		all = append(all, s)
+		m, err := c.Metrics(l.Ctx)
+		c.Close()
+		l.OK(err)
+		all = append(all, sample{m.Running + m.Waiting, m.GenerationTokens})
 	}
 	return all
 }

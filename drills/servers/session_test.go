@@ -241,10 +241,8 @@ func valueForm(v any, key string) string {
 	return fmt.Sprint(v)
 }
 
+// deltaForm is what a chunk brings.
 var deltaForm = regexp.MustCompile(`delta: \{[^}]*\}`)
-
-// chunkForm is the form of a chunk whatever its delta brings.
-func chunkForm(raw []byte) string { return deltaForm.ReplaceAllString(formOf(raw), "delta: {…}") }
 
 // refusal is an answer that is an error, in one line: its status, type, param and code. Of
 // its message only the word that clients read counts: messages change from one version of

@@ -81,7 +81,7 @@ func (s *session) streamForm() {
 		d := e.Choices[0].Delta
 		reasoning = reasoning || valueOf(d.Reasoning) != ""
 		content = content || valueOf(d.Content) != ""
-		between = append(between, chunkForm(e.raw))
+		between = append(between, deltaForm.ReplaceAllString(formOf(e.raw), "delta: {…}"))
 	}
 	s.saw("first: %s", formOf(events[0].raw))
 	last := between[len(between)-1]

@@ -72,8 +72,3 @@ func writeInputs(l *drill.Lab, profiles ...profile.Profile) {
 		l.OK(benchmark.WriteTasks(file, tasks), file.Close())
 	}
 }
-
-// replayPrecision is enough for designs.
-func replayPrecision(draws int) drill.Settings {
-	return drill.Settings{"draws": draws, "replicates": 2, "quadrature_order": 8}
-}

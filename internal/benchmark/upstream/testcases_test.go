@@ -124,8 +124,6 @@ type list struct {
 	tail        string
 }
 
-func (l list) length() int { return len(l.head) + l.n*len(l.piece) + len(l.tail) }
-
 // pack writes the list as it is published. Each part is compressed once.
 func (l list) pack(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -133,26 +131,21 @@ func (l list) pack(w io.Writer) error {
 	io.WriteString(encoder, "\x78\x01")
 	sum := adler32.New()
 	write := func(part string, n int) (err error) {
-		text, zipped := []byte(part), deflated(part)
+		// Blocks of a compressed stream that refer to none before.
+		var zipped bytes.Buffer
+		deflate := must(flate.NewWriter(&zipped, flate.DefaultCompression))
+		io.WriteString(deflate, part)
+		deflate.Flush()
 		for ; n > 0 && err == nil; n-- {
-			sum.Write(text)
-			_, err = encoder.Write(zipped)
+			sum.Write([]byte(part))
+			_, err = encoder.Write(zipped.Bytes())
 		}
 		return err
 	}
-	pickle := binary.LittleEndian.AppendUint32([]byte("\x80\x04X"), uint32(l.length()))
+	pickle := binary.LittleEndian.AppendUint32([]byte("\x80\x04X"), uint32(len(l.head)+l.n*len(l.piece)+len(l.tail)))
 	err := errors.Join(write(string(pickle)+l.head, 1), write(l.piece, l.n), write(l.tail+"\x94.", 1))
 	encoder.Write(sum.Sum([]byte("\x01\x00\x00\xff\xff"))) // after an empty block, the last
 	return errors.Join(err, encoder.Close(), out.Flush())
-}
-
-// deflated is a text as blocks of a compressed stream that refer to none before.
-func deflated(text string) []byte {
-	var b bytes.Buffer
-	w := must(flate.NewWriter(&b, flate.DefaultCompression))
-	io.WriteString(w, text)
-	w.Flush()
-	return b.Bytes()
 }
 
 // What is small when packed and large in truth is left off in time.

@@ -80,8 +80,12 @@ func TestSlowFault(t *testing.T) {
 
 func TestCrashRefusesConnectionsUntilTheRestart(t *testing.T) {
 	s := dense()
-	s.Restart = 50 * time.Millisecond
-	r := listening(t, s)
+	s.Restart = 500 * time.Millisecond
+	r := imitation.New(s)
+	defer r.Close()
+	if err := r.Listen("127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
 	if response, err := send(t, r, chat("")); err != nil || response.StatusCode != 200 {
 		t.Fatalf("before the crash: %v, %v", response, err)
 	}

@@ -23,31 +23,17 @@ var tasks = []benchmark.Task{
 	{Benchmark: "b", ID: "word", UserPrompt: "Which?", Scorer: "choice", Answer: "C", Options: 4},
 }
 
-// author always answers right.
-func author() *fleet.Author {
-	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 1, {Benchmark: "b", ID: "word"}: 1}
-	return fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 80, ThinkingTokens: 120})
-}
-
+// dense is a model that always answers right.
 func dense() imitation.Settings {
-	return imitation.Settings{Model: "m", MaxModelLen: 4096, MaxSequences: 4, Author: author()}
+	passes := map[fleet.TaskKey]float64{{Benchmark: "b", ID: "sum"}: 1, {Benchmark: "b", ID: "word"}: 1}
+	author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes, AnswerTokens: 80, ThinkingTokens: 120})
+	return imitation.Settings{Model: "m", MaxModelLen: 4096, MaxSequences: 4, Author: author}
 }
 
 func thinking() imitation.Settings {
 	s := dense()
 	s.Thinking, s.ReasoningParser = true, "qwen3"
 	return s
-}
-
-// listening is a replica at a free port that is closed when the test ends.
-func listening(t *testing.T, s imitation.Settings) *imitation.Replica {
-	t.Helper()
-	r := imitation.New(s)
-	t.Cleanup(r.Close)
-	if err := r.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	return r
 }
 
 // chat is the body of a chat with more fields, given as JSON without braces.

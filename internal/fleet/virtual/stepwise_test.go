@@ -153,7 +153,7 @@ func (e *stepwise) Next(context.Context) (router.Event, error) {
 		e.until(tick)
 		first := -1
 		for i, event := range e.ended {
-			if event.Finished <= tick && (first < 0 || before(event, e.ended[first])) {
+			if event.Finished <= tick && (first < 0 || slices.Compare(place(event), place(e.ended[first])) < 0) {
 				first = i
 			}
 		}
@@ -203,12 +203,5 @@ func (e *stepwise) later(tick time.Duration) time.Duration {
 	return next
 }
 
-func before(a, b router.Event) bool {
-	if a.Finished != b.Finished {
-		return a.Finished < b.Finished
-	}
-	if a.Replica != b.Replica {
-		return a.Replica < b.Replica
-	}
-	return a.Request < b.Request
-}
+// place orders events: by time, replica and request.
+func place(e router.Event) []int { return []int{int(e.Finished), e.Replica, e.Request} }

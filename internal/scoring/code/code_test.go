@@ -26,7 +26,11 @@ func runner(t testing.TB) *code.Runner {
 			t.Skip("there is no", tool)
 		}
 	}
-	return must(code.NewRunner(t.Context(), sandbox.Settings{Python: "python3", CPU: 500 * time.Millisecond, Memory: 256 << 20, AtATime: 2}))
+	r, err := code.NewRunner(t.Context(), sandbox.Settings{Python: "python3", CPU: 500 * time.Millisecond, Memory: 256 << 20, AtATime: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func fenced(program string) scoring.Response {
@@ -133,12 +137,4 @@ func TestTestsAreLoadedWhenTheyAreNeeded(t *testing.T) {
 			t.Errorf("%q: %+v, %v, loaded %d times; want %t, %d times", c.response.Text, v, err, loads, c.correct, c.loads)
 		}
 	}
-}
-
-// must is a result whose error ends the tests.
-func must[T any](result T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return result
 }

@@ -9,14 +9,10 @@ import (
 	"speceval/internal/scoring/maths"
 )
 
-// response is some 4 kB of reasoning, as of a thousand tokens, with an answer
-// in a box at its end.
-func response(answer string) string {
-	const step = "Substituting $x = \\frac{3}{4}$ into the second equation, we find that $2y^2 - 5y + \\frac{9}{16} = 0$, so the sum of the roots is $\\frac{5}{2}$.\n\n"
-	return strings.Repeat(step, 4000/len(step)) + `Therefore the final answer is $\boxed{` + answer + `}$.`
-}
-
+// BenchmarkScore has some 4 kB of reasoning, as of a thousand tokens, with an answer in a box at
+// its end.
 func BenchmarkScore(b *testing.B) {
+	const step = "Substituting $x = \\frac{3}{4}$ into the second equation, we find that $2y^2 - 5y + \\frac{9}{16} = 0$, so the sum of the roots is $\\frac{5}{2}$.\n\n"
 	for _, test := range []struct{ name, gold, answer string }{
 		{"integer, right", "204", "204"},
 		{"integer, wrong", "204", "113"},
@@ -27,7 +23,8 @@ func BenchmarkScore(b *testing.B) {
 		{"list, other order", `3, 5, 7`, `7, 3, 5`},
 	} {
 		b.Run(test.name, func(b *testing.B) {
-			s, r := maths.New(test.gold), scoring.Response{Text: response(test.answer)}
+			text := strings.Repeat(step, 4000/len(step)) + `Therefore the final answer is $\boxed{` + test.answer + `}$.`
+			s, r := maths.New(test.gold), scoring.Response{Text: text}
 			b.SetBytes(int64(len(r.Text)))
 			b.ReportAllocs()
 			for b.Loop() {

@@ -53,7 +53,11 @@ func process(ctx context.Context, pairs []pair) (said []answer, versions string,
 	defer cancel()
 	var questions bytes.Buffer
 	for _, p := range pairs {
-		line, _ := json.Marshal(map[string]string{"gold": mathematics(p.gold), "prediction": p.shown()}) // cannot fail
+		prediction := p.prediction
+		if !p.prose {
+			prediction = mathematics(prediction)
+		}
+		line, _ := json.Marshal(map[string]string{"gold": mathematics(p.gold), "prediction": prediction}) // cannot fail
 		questions.Write(append(line, '\n'))
 	}
 	var stderr strings.Builder
@@ -86,14 +90,6 @@ func process(ctx context.Context, pairs []pair) (said []answer, versions string,
 		return nil, "", fmt.Errorf("%s has %q: %v\n%s", mathVerify(), versions, err, stderr.String())
 	}
 	return said, versions, nil
-}
-
-// shown is the prediction as Math-Verify wants it.
-func (p pair) shown() string {
-	if p.prose {
-		return p.prediction
-	}
-	return mathematics(p.prediction)
 }
 
 // mathematics puts LaTeX that stands by itself between dollars, where

@@ -62,7 +62,7 @@ func (s *sample) rounded(r *big.Rat) {
 		if off.Abs(off).Cmp(big.NewRat(1, 1000)) > 0 {
 			s.misses(text)
 		} else {
-			s.leaves(text)
+			s.open = append(s.open, text)
 		}
 	}
 }

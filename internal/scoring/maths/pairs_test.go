@@ -41,7 +41,6 @@ func a(gold string) sample { return sample{gold: gold} }
 
 func (s *sample) equals(forms ...string) { s.same = append(s.same, forms...) }
 func (s *sample) misses(forms ...string) { s.near = append(s.near, forms...) }
-func (s *sample) leaves(forms ...string) { s.open = append(s.open, forms...) }
 
 // form is the sample in one of its forms.
 func (s *sample) form(d *dice) string {

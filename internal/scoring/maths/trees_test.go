@@ -97,20 +97,6 @@ func (t *tree) value(at map[string]*big.Rat) (*big.Rat, bool) {
 	return new(big.Rat).Quo(x, y), true
 }
 
-// points are enough to tell expressions of this size apart: two that are
-// different agree at a random one of a hundred million in less than one case of
-// a million (Schwartz and Zippel).
-func points(d *dice, letters []string) []map[string]*big.Rat {
-	list := make([]map[string]*big.Rat, 2)
-	for i := range list {
-		list[i] = map[string]*big.Rat{}
-		for _, v := range letters {
-			list[i][v] = big.NewRat(int64(d.from(1, 1e8)), 1)
-		}
-	}
-	return list
-}
-
 // values are those at several points; "" if it divides by zero.
 func (t *tree) values(at []map[string]*big.Rat) string {
 	text := ""
@@ -215,7 +201,14 @@ func (t *tree) leftmost() *tree {
 // ways that are shown to have the same value or another.
 func expressions(d *dice) sample {
 	letters := pick(d, []string{"x", "y"}, []string{"a", "b"}, []string{"n"}, nil)
-	at := points(d, letters)
+	// Two points tell expressions of this size apart: two that are different agree at a random
+	// one of a hundred million in less than one case of a million (Schwartz and Zippel).
+	at := []map[string]*big.Rat{{}, {}}
+	for _, point := range at {
+		for _, v := range letters {
+			point[v] = big.NewRat(int64(d.from(1, 1e8)), 1)
+		}
+	}
 	for {
 		t := grown(d, 3, letters)
 		value := t.values(at)

@@ -80,18 +80,13 @@ func attackAll(ctx context.Context, t *testing.T) error {
 		fmt.Printf("  %-18s %-7s %s  %s: %s\n", p.Name, result.End, seen, p.About, state)
 		most[p.Bound] = most[p.Bound].or(seen)
 	}
-	printBounds(most)
-	fmt.Printf("%d of %d attacks were contained; %d connections came in; %d processes are left\n",
-		len(programs)-len(faults), len(programs), host.connections.Load(), len(below(os.Getpid())))
-	return errors.Join(faults...)
-}
-
-// printBounds prints what each bound is held by, and the highest peak of an attack on it.
-func printBounds(most map[string]peak) {
 	fmt.Printf("  %-30s %s\n", "the most that was seen", columns)
 	for _, b := range bounds {
 		fmt.Printf("  %-30s %s  by %s\n", b.Name, most[b.Name], b.By)
 	}
+	fmt.Printf("%d of %d attacks were contained; %d connections came in; %d processes are left\n",
+		len(programs)-len(faults), len(programs), host.connections.Load(), len(below(os.Getpid())))
+	return errors.Join(faults...)
 }
 
 // attack runs one program, and then an innocent one in a sandbox of its own.

@@ -10,25 +10,22 @@ import (
 	"speceval/internal/golden"
 )
 
-// paper lists the paper's checkpoints with their limits of running sequences.
-func paper() []Model {
-	model := func(name string, sequences int, thinking bool) Model {
-		m := Model{Path: "Qwen/" + name, Served: name, MaxSequences: sequences, ContextTokens: 32768}
-		if thinking {
-			m.ReasoningParser, m.ThinkingBudget = "qwen3", true
-		}
-		return m
-	}
-	return []Model{
-		model("Qwen2.5-3B-Instruct", 256, false), model("Qwen2.5-7B-Instruct", 192, false), model("Qwen2.5-32B-Instruct", 128, false),
-		model("Qwen3.5-4B", 128, true), model("Qwen3.5-9B", 128, true), model("Qwen3.5-27B", 64, true),
-	}
-}
-
+// TestPaperCommands has the paper's checkpoints with their limits of running sequences.
 func TestPaperCommands(t *testing.T) {
 	r := Recipe{Command: "vllm serve {model}", Port: 8000, Replicas: 8}
 	var text bytes.Buffer
-	for _, m := range paper() {
+	for _, paper := range []struct {
+		name      string
+		sequences int
+		thinking  bool
+	}{
+		{"Qwen2.5-3B-Instruct", 256, false}, {"Qwen2.5-7B-Instruct", 192, false}, {"Qwen2.5-32B-Instruct", 128, false},
+		{"Qwen3.5-4B", 128, true}, {"Qwen3.5-9B", 128, true}, {"Qwen3.5-27B", 64, true},
+	} {
+		m := Model{Path: "Qwen/" + paper.name, Served: paper.name, MaxSequences: paper.sequences, ContextTokens: 32768, ThinkingBudget: paper.thinking}
+		if paper.thinking {
+			m.ReasoningParser = "qwen3"
+		}
 		for _, i := range []int{0, 7} {
 			words := must(r.words(m, i))
 			fmt.Fprintf(&text, "%s, replica %d, %s\n", m.Served, i, r.url(i))

@@ -201,7 +201,7 @@ func TestRestart(t *testing.T) {
 			f.clients[i].Restart = func(context.Context) error {
 				restarts = append(restarts, i)
 				if len(restarts) == 1 {
-					return errNever
+					return errors.New("no restart")
 				}
 				f.servers[i].set(func() { f.servers[i].down = false })
 				return nil

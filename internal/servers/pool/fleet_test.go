@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -344,8 +343,6 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	}
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
-
-var errNever = errors.New("no restart")
 
 // Waiting is how many wait for any model.
 func (s *Servers) Waiting() int {

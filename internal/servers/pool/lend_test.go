@@ -140,16 +140,6 @@ func ask(t *testing.T, l *pool.Lease, model string) {
 	}
 }
 
-// until waits for something that other goroutines bring about.
-func until(t *testing.T, happens func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !happens(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("timeout")
-		}
-	}
-}
-
 // hasty is a clock that is ten times as fast as the wall's.
 type hasty struct{ began time.Time }
 

@@ -99,7 +99,9 @@ func TestWorkersAfterServers(t *testing.T) {
 			order <- id
 			lease.Release()
 		}()
-		until(t, func() bool { return w.Waiting() == waiting+1 })
+		for w.Waiting() == waiting {
+			time.Sleep(time.Millisecond)
+		}
 	}
 	a.Release()
 	if first, second, third := <-order, <-order, <-order; first+second+third != "aab" {
