@@ -157,7 +157,7 @@ func newSystems(l *drill.Lab) *systems {
 		"experiment": drill.Settings{"seed": masterSeed, "budgets": budgets},
 		"corpus":     drill.Settings{"profiles": l.Path(profilesFile), "tasks": l.Path(tasksFolder)},
 		"sampling":   drill.Settings{"max_tokens": 1200, "context_tokens": 4096},
-		"replay":     drill.Settings{"draws": 1024, "replicates": 2, "quadrature_order": 8}, /* enough for designs */
+		"replay":     drill.Settings{"draws": 1024, "replicates": 2, "quadrature_order": 8}, // enough for designs
 		"systems":    drill.Settings{"replicas": replicas, "window": window, "repeats": 1},
 		"serving":    drill.Settings{"outage_seconds": 60},
 		"model":      s.models,

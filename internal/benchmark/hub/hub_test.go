@@ -92,9 +92,7 @@ func TestResume(t *testing.T) {
 		}, 1000},
 		"another range": {ranged("bytes 401-999/1000", "x"), 1000},
 		"no range":      {ranged("", "x"), 1000},
-		"no such range": {func(l *lab) http.HandlerFunc {
-			return func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusRequestedRangeNotSatisfiable) }
-		}, 1000},
+		"no such range": {func(*lab) http.HandlerFunc { return status(416) }, 1000},
 		"more bytes than there are": {func(l *lab) http.HandlerFunc {
 			return ranged("bytes 400-5000/5001", string(l.content[400:])+strings.Repeat("x", 4001))(l)
 		}, 0},
@@ -137,15 +135,6 @@ func TestWrongBytes(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	status := func(status int, headers ...string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("X-Repo-Commit", file.Revision)
-			for i := 0; i < len(headers); i += 2 {
-				w.Header().Set(headers[i], headers[i+1])
-			}
-			w.WriteHeader(status)
-		}
-	}
 	gitHash := `"` + strings.Repeat("a", 40) + `"`
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
@@ -175,21 +164,15 @@ func TestRefusals(t *testing.T) {
 // TestRetries breaks the first two answers.
 func TestRetries(t *testing.T) {
 	usual := []time.Duration{time.Second, 2 * time.Second}
-	status := func(status int, after string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", after)
-			w.WriteHeader(status)
-		}
-	}
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
 		store  bool // breaks the store's answers
 		waits  []time.Duration
 	}{
-		"500":                             {status(500, ""), false, usual},
-		"429":                             {status(429, "soon"), false, usual},
-		"429 with seconds":                {status(429, "120"), false, []time.Duration{2 * time.Minute, 2 * time.Minute}},
-		"an old address of the store":     {status(403, ""), true, usual},
+		"500":                             {status(500), false, usual},
+		"429":                             {status(429, "Retry-After", "soon"), false, usual},
+		"429 with seconds":                {status(429, "Retry-After", "120"), false, []time.Duration{2 * time.Minute, 2 * time.Minute}},
+		"an old address of the store":     {status(403), true, usual},
 		"no answer":                       {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, false, usual},
 		"no answer of the store":          {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, true, usual},
 		"silence":                         {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, false, usual},
@@ -231,7 +214,7 @@ func TestGivingUp(t *testing.T) {
 	l.fault = func(r *http.Request) http.HandlerFunc {
 		switch {
 		case l.bytes(r) && r.Header.Get("Range") != "":
-			return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestedRangeNotSatisfiable) }
+			return status(416)
 		case l.bytes(r):
 			return l.cutAfter(500)
 		}
@@ -242,12 +225,7 @@ func TestGivingUp(t *testing.T) {
 		t.Errorf("%d bytes were sent", l.sent)
 	}
 	l = newLab(t, 10, false)
-	l.fault = func(*http.Request) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", "10800")
-			w.WriteHeader(http.StatusTooManyRequests)
-		}
-	}
+	l.fault = func(*http.Request) http.HandlerFunc { return status(429, "Retry-After", "10800") }
 	l.wantFault("429", "asks to come back in 3h0m0s")
 	if len(l.requests) != 1 {
 		t.Errorf("%d requests", len(l.requests))

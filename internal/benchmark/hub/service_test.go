@@ -138,6 +138,17 @@ func (l *lab) cutAfter(n int) http.HandlerFunc {
 	}
 }
 
+// status answers with a status and headers, a name before each value.
+func status(status int, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Repo-Commit", file.Revision)
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(status)
+	}
+}
+
 // bytes reports whether a request is one for bytes, at the host that has them.
 func (l *lab) bytes(r *http.Request) bool {
 	return r.Method == http.MethodGet && l.large == ("http://"+r.Host == l.store.URL)

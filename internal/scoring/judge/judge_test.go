@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"speceval/data"
-	"speceval/internal/benchmark"
-	"speceval/internal/fleet"
-	"speceval/internal/fleet/imitation"
 	"speceval/internal/scoring"
 	"speceval/internal/scoring/family"
 	"speceval/internal/scoring/judge"
@@ -272,14 +268,6 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// oneServer asks one server.
-type oneServer struct{ *vllm.Client }
-
-func (s oneServer) Stream(ctx context.Context, r vllm.Request, seen func(vllm.Piece)) (vllm.Completion, string, error) {
-	answer, err := s.Client.Stream(ctx, r, seen)
-	return answer, s.URL(), err
-}
-
 // A judge is told that no answer is known, and sees all turns of a chat.
 func TestWhatAJudgeIsShown(t *testing.T) {
 	chat := []scoring.Turn{{Role: "user", Content: "Who?"}, {Role: "assistant", Content: "She."}}
@@ -299,54 +287,6 @@ func TestWhatAJudgeIsShown(t *testing.T) {
 			asked := strings.Replace(servers.asked[0].Messages[0].Content, "\nF ", "\nA ", 1)
 			if err != nil || v.Reward != 1 || asked != test.want && (test.task.Answer != "" || !strings.HasPrefix(asked, test.want)) {
 				t.Errorf("%s of %+v: %+v, %v, asked %q", scorer, test.task, v, err, asked)
-			}
-		}
-	}
-}
-
-// TestSimulatedJudge lets the simulated fleet judge its own answers over HTTP.
-func TestSimulatedJudge(t *testing.T) {
-	prompts := must(benchmark.ParsePrompts(data.Prompts()))
-	read := must(benchmark.Reader{Prompts: prompts}.Parse(data.BuiltIn("smallbench")))
-	tasks := slices.DeleteFunc(read, func(t benchmark.Task) bool { return t.Scorer != "judge" })
-	if len(tasks) != 12 {
-		t.Fatalf("%d open questions", len(tasks))
-	}
-	for i := range tasks { // some have no answer, some are graded
-		if i%2 == 1 {
-			tasks[i].Answer = ""
-		}
-		if i%3 == 0 {
-			tasks[i].Scorer = "judge-graded"
-		}
-	}
-	replica := imitation.New(imitation.Settings{
-		Model: "j", MaxModelLen: 1 << 15, MaxSequences: 8, Thinking: true, ReasoningParser: "qwen3",
-		Author: fleet.MustAuthor(fleet.AuthorSettings{Model: "j", Tasks: tasks}),
-	})
-	t.Cleanup(replica.Close)
-	if err := replica.Listen("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	client := must(vllm.New(replica.URL(), vllm.Options{}))
-	t.Cleanup(client.Close)
-	prompt := must(judge.ParsePrompt(string(data.VerdictPrompt()), data.VerdictPromptName))
-	grading := must(judge.ParsePrompt(string(data.GradePrompt()), data.GradePromptName))
-	s := judge.Settings{Prompt: prompt, Grading: grading, Servers: oneServer{client}, Sampling: vllm.Sampling{
-		Model: "j", TopP: 1, MaxTokens: 4096, TemplateArguments: map[string]any{"enable_thinking": false},
-	}}
-	for _, pass := range []float64{0, 1} {
-		passes := map[fleet.TaskKey]float64{}
-		for _, task := range tasks {
-			passes[fleet.TaskKey{Benchmark: task.Benchmark, ID: task.ID}] = pass
-		}
-		author := fleet.MustAuthor(fleet.AuthorSettings{Model: "m", Tasks: tasks, Passes: passes})
-		for _, task := range tasks {
-			answer := author.Answer(fleet.Question{User: task.UserPrompt, Seed: 7, Limits: fleet.Limits{Most: 2000, Budget: -1}})
-			f := must(family.Named(task.Scorer))
-			v, err := f.New(task, family.Resources{Judge: s}).Score(t.Context(), scoring.Response{Text: answer.Text, Cut: answer.Finish == fleet.Length})
-			if err != nil || (v.Reward == 1) != (pass == 1) || !f.Graded && v.Reward == 1 && task.Answer != "" && v.Answer != task.Answer {
-				t.Errorf("%s: %+v, %v", task.ID, v, err)
 			}
 		}
 	}
