@@ -24,9 +24,7 @@ import (
 func TestEveryRolloutIsAskedForOnce(t *testing.T) {
 	l := newLab(t, 3, 3000) // two parts, the second one short
 	l.settings.Benchmarks[0].Tasks[1].SystemPrompt = "be brief"
-	if n := l.run(); n != 9000 {
-		t.Errorf("%d requests", n)
-	}
+	l.asks(9000)
 	rows := l.wantWhole()
 	want := rollout.Rollout{
 		Benchmark: "quiz", Model: "m", TaskIndex: 1, TaskID: "t1", Rollout: 0, Seed: rows[3000].Seed,
@@ -48,9 +46,7 @@ func TestEveryRolloutIsAskedForOnce(t *testing.T) {
 	if at < 0 || !reflect.DeepEqual(l.asked[at], asked) {
 		t.Errorf("asked %+v, want %+v", l.asked[at], asked)
 	}
-	if n := l.run(); n != 0 {
-		t.Errorf("%d requests of a corpus that is fresh", n)
-	}
+	l.asks(0)
 }
 
 // A task may be called anything; the id of a request goes into a header.
@@ -164,9 +160,7 @@ func TestADrainEndsTheUnit(t *testing.T) {
 			n = 99 // the others had no place
 		}
 		l.drain, l.answer, l.settings.Servers = nil, echo, l.servers
-		if rest := l.run(); rest != 2000-n {
-			t.Errorf("%s: %d requests after %d, want the rest of 2000", wait, rest, n)
-		}
+		l.asks(2000 - n)
 		l.wantWhole()
 	}
 }
@@ -181,18 +175,14 @@ func TestAnyStopBetweenJournalAndPartIsHealed(t *testing.T) {
 	}
 	old := must(os.ReadFile(journals[0]))
 	l.answer = echo
-	if n := l.run(); n != 1 {
-		t.Errorf("%d requests, want 1", n)
-	}
+	l.asks(1)
 	first := l.wantWhole()
 
 	// As if the kill had come after the part was written, before the journal
 	// was removed and the manifest written.
 	os.MkdirAll(filepath.Dir(journals[0]), 0o777)
 	ok(t, errors.Join(os.WriteFile(journals[0], old, 0o666), os.Remove(l.file("manifests/generate/quiz/m.json"))))
-	if n := l.run(); n != 0 {
-		t.Errorf("%d requests of a part that is there", n)
-	}
+	l.asks(0)
 	if !reflect.DeepEqual(first, l.wantWhole()) {
 		t.Error("the part has changed")
 	}
@@ -218,9 +208,7 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 	}
 	for range 2 { // the second time a damaged one could be taken back
 		damage()
-		if n := l.run(); n != 808 {
-			t.Errorf("%d requests, want those of the part that is damaged", n)
-		}
+		l.asks(808) // of the damaged part
 		if !reflect.DeepEqual(first, l.wantWhole()) {
 			t.Fatal("rollouts have changed")
 		}
@@ -233,9 +221,7 @@ func TestADamagedPartIsNotKept(t *testing.T) {
 	for _, log := range must(filepath.Glob(l.file("scratch/generate/quiz/m/*/" + sampler.PartialsName))) { // which has the answers, too
 		ok(t, os.Remove(log))
 	}
-	if n := l.run(); n != 8193 {
-		t.Errorf("%d requests, want those of the first part and one", n)
-	}
+	l.asks(8193) // the first part, and one
 	l.wantWhole()
 }
 
@@ -252,9 +238,7 @@ func TestAPartOfOtherSettingsIsNotTakenForDamage(t *testing.T) {
 		t.Errorf("%d requests for what was there before, %v", n, err)
 	}
 	l.settings.Config = map[string]string{"sampling.temperature": "0.7"}
-	if n := l.run(); n != 1 {
-		t.Errorf("%d requests, want the one that failed", n)
-	}
+	l.asks(1)
 	l.wantWhole()
 }
 
@@ -303,9 +287,7 @@ func TestARefusedTaskStopsNoOther(t *testing.T) {
 		t.Errorf("%d requests, want 1000 and a few of the task that is refused", n)
 	}
 	l.answer = echo
-	if n := l.run(); n != 500 {
-		t.Errorf("%d requests in the second run, want 500", n)
-	}
+	l.asks(500)
 	l.wantWhole()
 }
 
@@ -335,9 +317,7 @@ func TestFailuresThatGoOnEndTheUnit(t *testing.T) {
 			t.Errorf("%s: %d requests, error %v", tt.kind, n, err)
 		}
 		l.answer = echo
-		if n := l.run(); n != 950 {
-			t.Errorf("%s: %d requests in the second run, want 950", tt.kind, n)
-		}
+		l.asks(950)
 		l.wantWhole()
 	}
 }
@@ -363,9 +343,7 @@ func TestAFewFailuresAreNamed(t *testing.T) {
 		t.Errorf("answers without counts: %v", err)
 	}
 	l.answer = echo
-	if n := l.run(); n != 10 {
-		t.Errorf("%d requests in the second run, want 10", n)
-	}
+	l.asks(10)
 	l.wantWhole()
 }
 
@@ -384,9 +362,7 @@ func TestManyFailuresAmongSuccessesEndNothing(t *testing.T) {
 		t.Fatalf("%d requests, error %v", n, err)
 	}
 	l.answer = echo
-	if n := l.run(); n != 600 {
-		t.Errorf("%d requests in the second run, want 600", n)
-	}
+	l.asks(600)
 	l.wantWhole()
 }
 
@@ -403,9 +379,7 @@ func TestSettingsThatComeBackFindTheirRollouts(t *testing.T) {
 	want := func(temperature string, requests int) {
 		t.Helper()
 		set(temperature)
-		if n := l.run(); n != requests {
-			t.Errorf("%d requests at %s, want %d", n, temperature, requests)
-		}
+		l.asks(requests)
 		for _, r := range l.wantWhole() {
 			if r.Text != temperature {
 				t.Fatalf("%s at %s says %s", r.ID(), temperature, r.Text)
@@ -418,9 +392,7 @@ func TestSettingsThatComeBackFindTheirRollouts(t *testing.T) {
 	l.answer = until(100, l.answer) // fails before a part is complete
 	l.fails(false)
 	set("0.6")
-	if n := l.run(); n != 0 {
-		t.Errorf("%d requests at 0.6, whose parts nothing has replaced", n)
-	}
+	l.asks(0) // nothing has replaced the parts
 	os.RemoveAll(l.file("scratch"))
 	want("0.7", 9000)
 	want("0.6", 0)
@@ -506,9 +478,7 @@ func TestTheSimulatedFleetIsMarked(t *testing.T) {
 	l.run()
 	l.wantProvenance("measured")
 	l.settings.Config = map[string]string{"sampling.temperature": "0.6"}
-	if n := l.run(); n != 0 {
-		t.Errorf("%d requests of a corpus that comes back", n)
-	}
+	l.asks(0)
 	l.wantProvenance("simulated")
 }
 

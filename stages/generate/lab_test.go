@@ -145,6 +145,14 @@ func (l *lab) run() int {
 	return n
 }
 
+// asks is run with so many requests.
+func (l *lab) asks(want int) {
+	l.t.Helper()
+	if n := l.run(); n != want {
+		l.t.Errorf("%d requests, want %d", n, want)
+	}
+}
+
 func (l *lab) file(name string) string { return filepath.Join(l.dir, filepath.FromSlash(name)) }
 
 func part(n int) string {

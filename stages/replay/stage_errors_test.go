@@ -50,9 +50,8 @@ func checkDifferences(t *testing.T, ratios []variance.Ratio, differences []varia
 // of the two-stage policies and of those in stages whose donors are not drawn, in
 // their order.
 func TestStageLeavesProfileErrors(t *testing.T) {
-	dir := t.TempDir()
 	s := small()
-	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
+	dir := ran(t, s, profiles())
 	ratios := slices.DeleteFunc(read[variance.Ratio](t, dir, variance.RatiosFile), func(r variance.Ratio) bool {
 		return policy.All.Find(r.Key()).Donors.Rollouts > 0
 	})
@@ -91,10 +90,9 @@ func TestNoUnitWithoutItsProfiles(t *testing.T) {
 			}
 		}
 	}
-	dir := t.TempDir()
 	s := small()
 	s.CaseStudy.Profile = "made__model=sure4"
-	dagtest.Run(t, []dag.Stage{stage(t, s, append(profiles(), degenerate(4)))}, dir)
+	dir := ran(t, s, append(profiles(), degenerate(4)))
 	if rows := read[variance.Estimates](t, dir, variance.EstimatesFile); len(rows) != 0 {
 		t.Errorf("%d bins of a degenerate profile", len(rows))
 	}
@@ -103,8 +101,7 @@ func TestNoUnitWithoutItsProfiles(t *testing.T) {
 // TestResultsFollowFromTheSeedAlone runs the units once in their order and once
 // in the opposite one.
 func TestResultsFollowFromTheSeedAlone(t *testing.T) {
-	one, other := t.TempDir(), t.TempDir()
-	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, one)
+	one, other := ran(t, small(), profiles()), t.TempDir()
 	units := stage(t, small(), profiles())
 	slices.Reverse(units.Units)
 	dagtest.Run(t, []dag.Stage{units}, other)

@@ -53,6 +53,14 @@ func stage(t *testing.T, s replay.Settings, profiles []profile.Profile) dag.Stag
 	return st
 }
 
+// ran is the output folder of a run of the stage.
+func ran(t *testing.T, s replay.Settings, profiles []profile.Profile) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	dagtest.Run(t, []dag.Stage{stage(t, s, profiles)}, dir)
+	return dir
+}
+
 func TestTooManyTasksAreRefused(t *testing.T) {
 	p := profile.Profile{Benchmark: "made", Model: "huge", TestedK: 2, PassCounts: make([]int, 1<<16), TaskIDs: make([]string, 1<<16)}
 	if _, err := replay.Stage(small(), []pair.Pair{pair.Known(p)}); err == nil || !strings.Contains(err.Error(), "huge has 65536 tasks") {
@@ -105,9 +113,8 @@ func read[T any](t *testing.T, dir, file string) []T {
 }
 
 func TestStageLeavesDesignsAndRatios(t *testing.T) {
-	dir := t.TempDir()
 	s := small()
-	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
+	dir := ran(t, s, profiles())
 
 	designs := read[variance.Design](t, dir, variance.DesignsFile)
 	candidates := 2 + 5                             // m = 1, …, b−1
@@ -193,9 +200,7 @@ func checkStages(t *testing.T, of *policy.Policy, r variance.Ratio) {
 // TestDegenerateProfilesChangeNothing adds one among profiles of its size, and
 // one of a size of its own, as the score stage may turn out to have made them.
 func TestDegenerateProfilesChangeNothing(t *testing.T) {
-	s, without, with := small(), t.TempDir(), t.TempDir()
-	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, without)
-	dagtest.Run(t, []dag.Stage{stage(t, s, append(profiles(), degenerate(4), degenerate(7)))}, with)
+	without, with := ran(t, small(), profiles()), ran(t, small(), append(profiles(), degenerate(4), degenerate(7)))
 	for _, file := range []string{variance.RatiosFile, variance.CandidatesFile} {
 		if a, b := read[variance.Ratio](t, without, file), read[variance.Ratio](t, with, file); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s: %d rows with degenerate profiles, %d without, or others", file, len(b), len(a))
@@ -240,8 +245,7 @@ func value(x *float64) float64 {
 // TestUnitsFollowTheirPartOfTheExperiment changes one thing at a time and looks
 // which units must run again.
 func TestUnitsFollowTheirPartOfTheExperiment(t *testing.T) {
-	dir := t.TempDir()
-	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
+	dir := ran(t, small(), profiles())
 	always := []string{"designs", "profile", "stages", "two_stage", "differences", "ratios", "resample", "profile_errors", "case_study"} // by way of their inputs
 	tests := []struct {
 		name   string
@@ -331,8 +335,7 @@ func kind(id string) string {
 // published results can no longer be had from their seed, and asks for a new
 // version of the stage.
 func TestResultsDoNotMove(t *testing.T) {
-	dir := t.TempDir()
-	dagtest.Run(t, []dag.Stage{stage(t, small(), profiles())}, dir)
+	dir := ran(t, small(), profiles())
 	ratios := read[variance.Ratio](t, dir, variance.RatiosFile)
 	var got []string
 	for _, r := range ratios {

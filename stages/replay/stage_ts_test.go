@@ -32,8 +32,7 @@ func searching(exhaustive bool) replay.Settings {
 }
 
 func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
-	dir := t.TempDir()
-	dagtest.Run(t, []dag.Stage{stage(t, searching(false), profiles())}, dir)
+	dir := ran(t, searching(false), profiles())
 	search := read[variance.Search](t, dir, variance.SearchFile)
 	type candidate struct {
 		Budget int32   `parquet:"budget"`
@@ -91,10 +90,9 @@ func TestTheSearchLeavesItsCandidatesAndRatios(t *testing.T) {
 // close to the one before it.
 func TestEveryPriorStrengthIsACandidate(t *testing.T) {
 	for _, alphas := range [][]float64{{0.1}, {0.1, 0.12}, {0.1, 0.12, 0.14}, {0.05, 0.08, 0.12, 0.15}} {
-		dir := t.TempDir()
 		s := searching(false)
 		s.TSNeyman.Alphas, s.TSNeyman.WarmStarts, s.TSNeyman.Finalists = alphas, []int{2}, len(alphas)
-		dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, dir)
+		dir := ran(t, s, profiles())
 		var got []float64
 		for _, c := range read[variance.Search](t, dir, variance.SearchFile) {
 			if c.Budget == 6 && c.Finalist {
@@ -110,13 +108,11 @@ func TestEveryPriorStrengthIsACandidate(t *testing.T) {
 // TestExhaustiveSearchHasTheTrajectoriesOfTheRace runs as many trajectories of
 // every candidate as the race first does of four tasks: the same ones.
 func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {
-	raced, all := t.TempDir(), t.TempDir()
 	race, every := searching(false), searching(true)
 	const draws = 2 * 100 / 4
 	race.TSNeyman.FinalDraws, every.TSNeyman.Draws = 2, draws
 	four := slices.DeleteFunc(profiles(), func(p profile.Profile) bool { return p.N() != 4 })
-	dagtest.Run(t, []dag.Stage{stage(t, race, four)}, raced)
-	dagtest.Run(t, []dag.Stage{stage(t, every, four)}, all)
+	raced, all := ran(t, race, four), ran(t, every, four)
 	compared := 0
 	for _, c := range read[variance.Search](t, all, variance.SearchFile) {
 		if !c.Finalist || c.Draws != draws {
@@ -147,9 +143,8 @@ func TestExhaustiveSearchHasTheTrajectoriesOfTheRace(t *testing.T) {
 // TestThePolicyOfThePageIsOneLine runs the stage with one policy more in the list:
 // its rows are in every file, in their place, and no other row has changed.
 func TestThePolicyOfThePageIsOneLine(t *testing.T) {
-	without, with := t.TempDir(), t.TempDir()
 	s := searching(false)
-	dagtest.Run(t, []dag.Stage{stage(t, s, profiles())}, without)
+	without, with := ran(t, s, profiles()), t.TempDir()
 	policytest.Replace(t, slices.Insert(slices.Clone(policy.All), 2, policytest.Disagreement))
 	more := stage(t, s, profiles())
 	dagtest.Run(t, []dag.Stage{more}, with)

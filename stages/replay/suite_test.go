@@ -8,8 +8,6 @@ import (
 
 	"speceval/internal/results/variance"
 	"speceval/internal/store/profile"
-	"speceval/pipeline/dag"
-	"speceval/pipeline/dag/dagtest"
 )
 
 // suites are two models on three benchmarks; the second passes all tasks of one of them.
@@ -30,9 +28,9 @@ func suites() (all []profile.Profile) {
 }
 
 func TestSuitesAreReplayed(t *testing.T) {
-	dir, s := t.TempDir(), small()
+	s := small()
 	s.Draws = 6400 // 25 evaluations of suites
-	dagtest.Run(t, []dag.Stage{stage(t, s, suites())}, dir)
+	dir := ran(t, s, suites())
 	rows := read[variance.Suite](t, dir, variance.SuiteFile)
 	if want := len(s.Budgets) * (3 + 2) * (2 + 2 + 2); len(rows) != want {
 		t.Fatalf("%d rows, want %d: every benchmark with variance, budget and way", len(rows), want)

@@ -55,8 +55,7 @@ func (f folder) with(change func(*stored.Settings)) folder {
 func TestTheDocumentOfThePaperIsReadyForPrint(t *testing.T) {
 	s := fleetStudy(t)
 	swap(policy.EN.Name, 100, 64, 54, 0.0002)(&s)
-	f := s.folder(t)
-	dagtest.Run(t, f.stages, f.dir)
+	f := s.reported(t)
 	f.compiled(t)
 	text := f.content(t, "report.tex")
 	for _, want := range []string{

@@ -48,6 +48,12 @@ func (s study) reported(t testing.TB) folder {
 	return f
 }
 
+// verdicts are those of the stored report.
+func (f folder) verdicts(t testing.TB) report.Verdicts {
+	t.Helper()
+	return must(report.VerifyFolder(f.settings, f.dir))
+}
+
 var (
 	wholeOnce sync.Once
 	wholeMade folder

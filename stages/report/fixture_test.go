@@ -228,14 +228,8 @@ func put(t testing.TB, path string, content []byte) {
 	ok(t, os.WriteFile(path, content, 0o666))
 }
 
-// stages are those that store the study, under the names of the stages that make
-// such files, and the report of it.
-func (s study) stages(t testing.TB) []dag.Stage {
-	t.Helper()
-	return append(s.before(), report.Stage(s.settings(t)))
-}
-
-// before is the stages before the report.
+// before is the stages before the report: those that store the study, under the names of
+// the stages that make such files.
 func (s study) before() []dag.Stage {
 	all := []dag.Stage{storing("replay", s.replayed(), "computed"),
 		storing("systems", s.systems(), measurement.Simulated)}
@@ -299,8 +293,7 @@ func row(t testing.TB, s *model.Sheet, label string) int {
 // verdicts is the comparison of the study with the paper.
 func (s study) verdicts(t testing.TB) report.Verdicts {
 	t.Helper()
-	v := must(report.Verify(s.source(t)))
-	return v
+	return must(report.Verify(s.source(t)))
 }
 
 // madeErrors makes up the errors that come from the profiles: of every ratio but

@@ -13,8 +13,6 @@ import (
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
-	"speceval/pipeline/dag/dagtest"
-	"speceval/stages/report"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
 )
@@ -98,26 +96,22 @@ func TestAnotherCaseStudyIsNotJudged(t *testing.T) {
 // TestTheStageDrawsAndStoresTheCaseStudy runs the stage on files, and verify on
 // what it leaves.
 func TestTheStageDrawsAndStoresTheCaseStudy(t *testing.T) {
-	s := withCase(t, paperStudy(t))
-	set := s.settings(t)
-	dir := t.TempDir()
-	dagtest.Run(t, s.stages(t), dir)
+	f := withCase(t, paperStudy(t)).reported(t)
 	for _, base := range []string{"figure1_pair_distribution", "figure2_case_study"} {
 		for _, form := range []string{".pdf", ".svg", ".csv"} {
-			if info, err := os.Stat(filepath.Join(dir, "figures", base+form)); err != nil || info.Size() < 500 {
+			if info, err := os.Stat(filepath.Join(f.dir, "figures", base+form)); err != nil || info.Size() < 500 {
 				t.Errorf("%s%s: %v", base, form, err)
 			}
 		}
 	}
-	v := must(report.VerifyFolder(set, dir))
+	v := f.verdicts(t)
 	// 11 numbers of the paper, and bias and spread of three policies
 	cells := v.Cells.Of(paper.CaseStudy)
 	if cells.InClass(agreement.Computed).Agreeing() != 17 || len(cells) != 17 || strings.Contains(v.Skipped, "case study") {
 		t.Errorf("%d cells, %s; skipped: %s", len(cells), cells.Tally(), v.Skipped)
 	}
-	numbers, err := os.ReadFile(filepath.Join(dir, "tables", "numbers.tex"))
-	if err != nil || !bytes.Contains(numbers, []byte(`\newcommand{\specCaseEndpoints}{4}`)) {
-		t.Errorf("numbers without the case study: %v", err)
+	if !strings.Contains(f.content(t, "tables/numbers.tex"), `\newcommand{\specCaseEndpoints}{4}`) {
+		t.Error("numbers without the case study")
 	}
 }
 

@@ -34,7 +34,7 @@ func TestALiveReport(t *testing.T) {
 			golden.Check(t, filepath.Join("live", filepath.Base(path)), []byte(text))
 		}
 	}
-	v := must(report.VerifyFolder(set, f.dir))
+	v := f.verdicts(t)
 	var text bytes.Buffer
 	ok(t, v.Text(&text))
 	golden.Check(t, filepath.Join("live", "verify.txt"), text.Bytes())

@@ -15,7 +15,6 @@ import (
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/measurement"
 	"speceval/pipeline/dag/dagtest"
-	"speceval/stages/report"
 	"speceval/stages/report/page"
 	"speceval/stages/report/stored"
 	"speceval/stages/report/tables"
@@ -100,7 +99,7 @@ func (p webPage) cell(t testing.TB, base, row, column string) string {
 func TestThePage(t *testing.T) {
 	f := whole(t)
 	p := f.page(t)
-	v := must(report.VerifyFolder(f.settings, f.dir))
+	v := f.verdicts(t)
 	if got := p.headline(t); !regexp.MustCompile(`^At 64 rollouts a task HBN is as precise as Uniform at 10\d\. All 1\d\d recomputed numbers agree with the paper\.$`).MatchString(got) {
 		t.Errorf("the page begins with %q", got)
 	}

@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"speceval/internal/results/measurement"
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
-	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 	"speceval/pipeline/dag/dagtest"
 	"speceval/stages/report"
@@ -22,16 +20,13 @@ import (
 // TestTheStageStoresWhatVerifyReads has runs of every provenance.
 func TestTheStageStoresWhatVerifyReads(t *testing.T) {
 	s := fleetStudy(t)
-	dir := t.TempDir()
-	dagtest.Run(t, s.stages(t), dir)
+	f := s.reported(t)
 	for _, sheet := range sheets(t, s) {
-		var want bytes.Buffer
-		ok(t, table.CSV(&want, sheet.Data()))
-		if got, err := os.ReadFile(filepath.Join(dir, "tables", sheet.Base+".csv")); err != nil || !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("%s is stored as\n%s\nnot\n%s%v", sheet.Base, got, &want, err)
+		if got, want := f.content(t, "tables/"+sheet.Base+".csv"), csvOf(t, sheet.Data()); got != want {
+			t.Errorf("%s is stored as\n%s\nnot\n%s", sheet.Base, got, want)
 		}
 	}
-	v := must(report.VerifyFolder(s.settings(t), dir))
+	v := f.verdicts(t)
 	if !v.Cells.Passed() || len(v.Cells) != paperCells+130 {
 		t.Errorf("%d cells, %s", len(v.Cells), v.Summary())
 	}
@@ -47,8 +42,7 @@ func TestTheDocumentIsTheSameFromSharedMemory(t *testing.T) {
 	s.timed = slices.DeleteFunc(s.timed, left)
 	s.repeats = slices.DeleteFunc(s.repeats, func(r measurement.Repeat) bool { return left(r.Measurement) })
 	s.benefit = slices.DeleteFunc(s.benefit, func(r measurement.Benefit) bool { return left(r.Measurement) })
-	own := s.folder(t)
-	dagtest.Run(t, own.stages, own.dir)
+	own := s.reported(t)
 	shared := s.folder(t).with(func(set *stored.Settings) { set.Memory = new(stored.Memory) })
 	dagtest.Run(t, shared.stages, shared.dir)
 	if own.content(t, "report.tex") != shared.content(t, "report.tex") {
@@ -64,9 +58,8 @@ func TestOtherProfilesGetNoVerdict(t *testing.T) {
 		t.Errorf("paper %+v, warnings %q", e.Paper, e.Warnings)
 	}
 	f.settings.Published = true // what is stored is judged as what it was stored as
-	v, err := report.VerifyFolder(f.settings, f.dir)
-	if err != nil || v.Published || len(v.Cells) != 0 || !v.Cells.Passed() || !strings.Contains(v.Summary(), "no verdict") {
-		t.Errorf("%s, %v", v.Summary(), err)
+	if v := f.verdicts(t); v.Published || len(v.Cells) != 0 || !v.Cells.Passed() || !strings.Contains(v.Summary(), "no verdict") {
+		t.Error(v.Summary())
 	}
 	if strings.Contains(f.content(t, "tables/table1_variance.csv"), "paper_") {
 		t.Error("paper columns beside other profiles")
@@ -132,9 +125,9 @@ func TestAReportOfWhatThereIs(t *testing.T) {
 	if warnings := p.all(`<p class="warning">(.*)</p>`); len(warnings) != 2 || !strings.HasPrefix(p.headline(t), "The replay stage has not run") {
 		t.Errorf("warnings %q under %q", warnings, p.headline(t))
 	}
-	v, err := report.VerifyFolder(f.settings, f.dir)
-	if err != nil || !v.Cells.Passed() || v.Cells.Missing() == 0 || v.Cells.Judged() == 0 {
-		t.Errorf("a report of what there is: %s, error %v", v.Summary(), err)
+	v := f.verdicts(t)
+	if !v.Cells.Passed() || v.Cells.Missing() == 0 || v.Cells.Judged() == 0 {
+		t.Errorf("a report of what there is: %s", v.Summary())
 	}
 	for _, c := range v.Cells {
 		if c.Table == paper.Variance && (c.Verdict != agreement.NotRun || c.Note != "the replay stage has not run") {
@@ -145,8 +138,8 @@ func TestAReportOfWhatThereIs(t *testing.T) {
 		}
 	}
 	dagtest.Run(t, f.stages, f.dir)
-	if v, err = report.VerifyFolder(f.settings, f.dir); err != nil || v.Cells.Missing() != 0 {
-		t.Errorf("after the other stages: %s, error %v", v.Summary(), err)
+	if v = f.verdicts(t); v.Cells.Missing() != 0 {
+		t.Errorf("after the other stages: %s", v.Summary())
 	}
 }
 

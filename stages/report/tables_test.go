@@ -31,6 +31,14 @@ func sheets(t *testing.T, s study) (all []*model.Sheet) {
 // ofThePaper is a study whose profiles are the paper's.
 func ofThePaper(s study) study { s.Published = true; return s }
 
+// csvOf is data as a file of them.
+func csvOf(t *testing.T, data table.Table) string {
+	t.Helper()
+	var b bytes.Buffer
+	ok(t, table.CSV(&b, data))
+	return b.String()
+}
+
 func TestTablesMatchGoldenFiles(t *testing.T) {
 	for folder, s := range map[string]study{"paper": ofThePaper(smallStudy()), "own": smallStudy()} {
 		all := sheets(t, s)
@@ -38,9 +46,8 @@ func TestTablesMatchGoldenFiles(t *testing.T) {
 			t.Errorf("%s: %d tables", folder, len(all))
 		}
 		for _, s := range all {
-			var data, print bytes.Buffer
-			ok(t, table.CSV(&data, s.Data()))
-			golden.Check(t, filepath.Join(folder, s.Base+".csv"), data.Bytes())
+			golden.Check(t, filepath.Join(folder, s.Base+".csv"), []byte(csvOf(t, s.Data())))
+			var print bytes.Buffer
 			ok(t, table.LaTeX(&print, s.Print(), "command: make report; commit: 0123abc; key: 4567def"))
 			golden.Check(t, filepath.Join(folder, s.Base+".tex"), print.Bytes())
 		}
@@ -105,9 +112,7 @@ func TestTable7ReadsBackTheSame(t *testing.T) {
 	for _, published := range []bool{false, true} {
 		s := paperStudy(t)
 		s.Published = published
-		var b bytes.Buffer
-		ok(t, table.CSV(&b, s.sheet(t, measured.FLOPs).Data()))
-		if got, err := flops.Parse(b.Bytes(), "table7"); err != nil || !slices.Equal(got, s.architectures) {
+		if got, err := flops.Parse([]byte(csvOf(t, s.sheet(t, measured.FLOPs).Data())), "table7"); err != nil || !slices.Equal(got, s.architectures) {
 			t.Errorf("%v came back as %v, %v", s.architectures, got, err)
 		}
 	}

@@ -83,29 +83,6 @@ func continuation(task, ordinal int) controller.ID {
 	return controller.ID{Task: int32(task), Phase: controller.Continuation, Ordinal: int32(ordinal)}
 }
 
-func TestPublishedSeeds(t *testing.T) {
-	tests := []struct {
-		setting int // of published
-		id      controller.ID
-		want    int64
-	}{
-		{0, pilot(0, 1), 2076044806432961596},
-		{0, pilot(1, 1), 145148615753933683},
-		{0, continuation(5, 1), 8875645347603872390},
-		{0, continuation(29, 12), 7082678382234116552},
-		{2, pilot(0, 1), 5939210139625878363},
-		{2, pilot(1, 1), 641779087582017282},
-		{2, continuation(5, 1), 7444110808252916602},
-		{2, continuation(29, 12), 6103855442543965561},
-	}
-	for _, test := range tests {
-		identities := coupled.NewIdentities(published[test.setting].fingerprint, aime24(t).TaskIDs, master)
-		if got := identities.Seed(test.id); got != test.want {
-			t.Errorf("b=%d, %v: seed %d, want %d", published[test.setting].budget, test.id, got, test.want)
-		}
-	}
-}
-
 func TestIdentitiesAreWrittenAsPublished(t *testing.T) {
 	identities := coupled.NewIdentities("5e69", []string{"60", "a b"}, master)
 	for id, want := range map[controller.ID]string{
