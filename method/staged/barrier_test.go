@@ -16,12 +16,17 @@ func law(t *testing.T, ps []float64, rebuild func() *staged.Stages, decide func(
 	every(t, ps, rebuild, decide, func(s *staged.Stages, _ past, chance float64) {
 		mean += chance * s.Mean()
 		square += chance * s.Mean() * s.Mean()
+		tasks := 0.0
 		for i, q := range ps {
 			share := 1 / float64(len(ps))
 			if shares := s.Barrier(nil).TaskShares; shares != nil {
 				share = shares[i]
 			}
 			stated += chance * q * (1 - q) * s.Shrinkage()[i] * share * share
+			tasks += share * s.Means()[i]
+		}
+		if math.Abs(tasks-s.Mean()) > 1e-14 {
+			t.Fatalf("the tasks' means %v make %v, not %v", s.Means(), tasks, s.Mean())
 		}
 	})
 	return mean, square - mean*mean, stated
