@@ -28,6 +28,24 @@ func Example() {
 	// 0.91 of Uniform's variance
 }
 
+// The risk of every pilot size at a small budget: few pilots say little of where
+// the variance is, many leave little to give.
+func ExampleCurve() {
+	curve, err := design.Curve(context.Background(), design.Settings{Tasks: 50, Budget: 6})
+	if err != nil {
+		panic(err)
+	}
+	for _, d := range curve {
+		fmt.Printf("m = %d: w = %.2f, risk %.3f\n", d.Pilots, d.Weight, d.Risk)
+	}
+	// Output:
+	// m = 1: w = 0.17, risk 0.992
+	// m = 2: w = 0.33, risk 0.981
+	// m = 3: w = 0.49, risk 0.978
+	// m = 4: w = 0.66, risk 0.986
+	// m = 5: w = 0.83, risk 1.000
+}
+
 // FuzzCompute takes settings of any size: an error or a design within its bounds,
 // and never a panic. Large ones are cut off by their context.
 func FuzzCompute(f *testing.F) {

@@ -35,3 +35,23 @@ func Example() {
 	// scores     [0.066 0.061 0.207 0.066 0.170 0.061]
 	// allocation [3 3 6 3 6 3]
 }
+
+// The allocation that is best where the true variances are known, and what it is
+// worth against three rollouts of every task.
+func ExampleVarianceRatio() {
+	probabilities := []float64{0.5, 0.02, 0.98, 0.3}
+	var variances []float64
+	for _, p := range probabilities {
+		variances = append(variances, p*(1-p))
+	}
+	const budget = 3
+	allocation, err := neyman.Allocate(variances, budget*len(variances))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(allocation)
+	fmt.Printf("%.3f of Uniform's variance\n", neyman.VarianceRatio(variances, allocation, budget))
+	// Output:
+	// [5 1 1 5]
+	// 0.788 of Uniform's variance
+}
