@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -181,19 +180,6 @@ func TestOtherProfilesHaveCostsOnlyOfTheirOwn(t *testing.T) {
 	times := s.sheet(t, tables.Time)
 	if times.Rows != 8 || times.Data().Columns[len(times.Data().Columns)-1].Name != "repeats" {
 		t.Errorf("%d rows, %v", times.Rows, times.Data().Columns)
-	}
-}
-
-// TestTheSystemsStageHasNoPublishedRuns has its file hold one.
-func TestTheSystemsStageHasNoPublishedRuns(t *testing.T) {
-	s := fleetStudy(t)
-	dir := t.TempDir()
-	s.write(t, dir)
-	put(t, filepath.Join(dir, filepath.FromSlash(measurement.File)), encoded(t, s.timed[:1], nil))
-	set := s.settings(t)
-	_, err := stored.Costs(stored.NewSource(&set, stored.Folder(dir)))
-	if want := "row 1 (aime24__model=qwen2_5_32b at budget 8): the systems stage has no published runs"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(filepath.ToSlash(err.Error()), measurement.File) {
-		t.Errorf("error %v, want one with %q", err, want)
 	}
 }
 
