@@ -131,7 +131,7 @@ func (st *Status) Text(w io.Writer, columns int) error {
 	return err
 }
 
-// text is "stale: 3 fresh, 2 stale; never run (and 1 more reasons)".
+// text is "stale: 3 fresh, 2 stale; never run (and 1 more reason)".
 func (s *Stage) text() string {
 	var words []string
 	for _, n := range []struct {
@@ -147,7 +147,7 @@ func (s *Stage) text() string {
 		text += "; " + s.Reasons[0].short()
 	}
 	if more := len(s.Reasons) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more reasons)", more)
+		text += " (and " + display.Count(more, "more reason", "more reasons") + ")"
 	}
 	return text
 }

@@ -77,7 +77,8 @@ func Satisfied(why string) dag.Stage {
 func Stage(s Settings) (dag.Stage, error) {
 	stage := dag.Stage{Name: name, About: about, Version: version}
 	var faults []error
-	for _, p := range s.Pairs {
+	for _, same := range group.By(s.Pairs, func(p pair.Pair) string { return p.Model }) {
+		p := same[0]
 		if _, err := s.architecture(p.Model); err != nil && (s.Measured != nil || s.Simulated.Knows(p)) {
 			faults = append(faults, err)
 		}
