@@ -2,6 +2,7 @@ package pool
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -35,6 +36,14 @@ func TestCheck(t *testing.T) {
 			s.answer = func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(400) }
 		}, []string{"--reasoning-parser", "VLLM_USE_V2_MODEL_RUNNER=0"}},
 		{"hangs", func(s *server) { s.answer = forever }, []string{"thinking budget"}},
+		{"no vLLM", func(s *server) {
+			s.handler = func(_ *server, w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/v1/models" {
+					w.WriteHeader(404)
+				}
+				io.WriteString(w, `{"data":[{"id":"m"}]}`)
+			}
+		}, []string{"not as vLLM"}},
 		{"two faults", func(s *server) { s.context, s.caching = 1, "True" }, []string{"--max-model-len", "--no-enable-prefix-caching"}},
 	}
 	for _, tt := range tests {

@@ -148,7 +148,10 @@ func (p *Pool) probeVLLM(ctx context.Context, c *vllm.Client, served *Served) er
 	wrong := func(format string, args ...any) {
 		faults = append(faults, fmt.Errorf("%s: %s", c.URL(), display.EscapedLine(fmt.Sprintf(format, args...))))
 	}
-	if err := c.Health(ctx); err != nil {
+	switch err := c.Health(ctx); {
+	case err != nil && otherServer(err) && !need.Foreign:
+		return fmt.Errorf("%w: it answers, but not as vLLM, from which alone stages sample; `speceval evaluate` takes any server", err)
+	case err != nil:
 		return notThere(err)
 	}
 	version, err := c.Version(ctx)
