@@ -262,6 +262,15 @@ func TestSavingsByProfile(t *testing.T) {
 	if !strings.Contains(string(p), `data-s="profile_ratios`+"\t"+`aime24__model=qwen3_5_4b b=8 hbn`) {
 		t.Error("a saving does not name the ratio that it is of")
 	}
+	for i := range s.ratios {
+		if s.ratios[i].Policy == "hbn" {
+			s.ratios[i].VarianceRatio, s.ratios[i].RatioSE = 1.03, 0
+		}
+	}
+	p = s.reported(t).page(t)
+	if got := p.headline(t); !strings.Contains(got, "At 12 rollouts a task HBN is as precise as Uniform at 11.65.") || strings.Contains(string(p), "(-0%)") {
+		t.Errorf("of a small difference the page says %q", got)
+	}
 }
 
 // TestThePageOfMeasurements has predictions where the paper's numbers stand otherwise.

@@ -47,7 +47,7 @@ func newSavings(src *stored.Source) (s savings, err error) {
 		}
 		se = math.Hypot(se, equivalentError(rows, profiles))
 		worth[b] = variance.MeanEquivalent(rows)
-		gain := 100 * (worth[b]/float64(b) - 1)
+		gain := math.Round(100*(worth[b]/float64(b)-1)) + 0 // not -0
 		needs := fmt.Sprintf("%.2f ± %.2f (%+.0f%%)", worth[b], se, gain)
 		if clear[b] = math.Abs(worth[b]-float64(b)) >= certain*se; !clear[b] {
 			needs += ": no difference beyond the error"
@@ -68,7 +68,11 @@ func newSavings(src *stored.Source) (s savings, err error) {
 	case !clear[at]:
 		s.Sentence = fmt.Sprintf("At %d rollouts a task no difference of HBN to Uniform is beyond the error.", at)
 	default:
-		s.Sentence = fmt.Sprintf("At %d rollouts a task HBN is as precise as Uniform at %.0f.", at, worth[at])
+		decimals := 0
+		if math.Round(worth[at]) == float64(at) { // the difference is smaller
+			decimals = 2
+		}
+		s.Sentence = fmt.Sprintf("At %d rollouts a task HBN is as precise as Uniform at %.*f.", at, decimals, worth[at])
 	}
 	return s, nil
 }
