@@ -190,22 +190,6 @@ func checkAnswer(t *testing.T, what string, a fleet.Answer, q fleet.Question) {
 	}
 }
 
-func TestBudgetForcesTheEnd(t *testing.T) {
-	a := author(1)
-	natural := a.Answer(fleet.Question{User: tasks[0].UserPrompt, Seed: 4, Thinking: true, Limits: free})
-	n := len(natural.Thinking)
-	for _, budget := range []int{0, 1, 2, 17, n / 2, n - 2, n - 1, n} {
-		q := fleet.Question{User: tasks[0].UserPrompt, Seed: 4, Thinking: true, Limits: fleet.Limits{Most: 4000, Budget: budget}}
-		answer := a.Answer(q)
-		if got := slices.Index(answer.IDs(), fleet.ThinkEnd); got != budget {
-			t.Errorf("budget %d: </think> is token %d", budget, got)
-		}
-		if got := result(tasks[0], answer.Text); got != "42" {
-			t.Errorf("budget %d: the answer is %q", budget, got)
-		}
-	}
-}
-
 func TestTokens(t *testing.T) {
 	// Checked against the tokenizer of the real servers of the drills.
 	text := "é<think>a</think><|im_end|>"

@@ -75,7 +75,7 @@ func TestSimulatedAnswersAreScored(t *testing.T) {
 		s := seed.Root(1).Child(task.Answer).Stream()
 		for i := range 200 {
 			answer := f.Answer(&s, task, i%2 == 0, []string{task.Answer, "another"})
-			v, err := f.New(task, family.Resources{}).Score(t.Context(), scoring.Response{Text: "Well.\n" + answer})
+			v, err := f.New(task, family.Resources{}).Score(t.Context(), scoring.Response{Text: family.Thought(&s) + "\n" + answer})
 			if err != nil || v.Correct() != (i%2 == 0) {
 				t.Errorf("%s %q: %+v, %v, of %q", task.Scorer, task.Answer, v, err, answer)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,8 @@ import (
 // cutting are servers that break half of their answers.
 var cutting = imitation.Settings{Unrepeatable: true, Speed: 20, Faults: imitation.Faults{Cut: 0.5}, Timing: fleet.Timing{Base: time.Millisecond}}
 
-// TestRulesForLostAnswers counts what becomes of them.
+// TestRulesForLostAnswers counts what becomes of them. What was heard of an answer is its beginning
+// to the end.
 func TestRulesForLostAnswers(t *testing.T) {
 	plain := cutting
 	plain.Plain = true
@@ -42,10 +44,12 @@ func TestRulesForLostAnswers(t *testing.T) {
 			r := asked(seed, tt.ids)
 			r.OnLoss = tt.rule
 			begin := time.Now()
+			var heard vllm.Prefix
 			answer, _, err := p.Stream(t.Context(), r, func(p vllm.Piece) {
 				if p.Anew {
-					anew++
+					anew, heard = anew+1, vllm.Prefix{}
 				}
+				heard.Add(p)
 			})
 			if errors.Is(err, vllm.ErrLost) && strings.Contains(err.Error(), "seed") {
 				refused++
@@ -53,6 +57,9 @@ func TestRulesForLostAnswers(t *testing.T) {
 			}
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
+			}
+			if heard.Text != answer.Text || heard.Finish != answer.Finish || !slices.Equal(heard.IDs, answer.TokenIDs) {
+				t.Errorf("%s: heard %+v\nof %+v", name, heard, answer)
 			}
 			if took := answer.Finished.Sub(answer.Sent); took <= 0 || took > time.Since(begin) {
 				t.Errorf("%s: it took %v of %v", name, took, time.Since(begin))
