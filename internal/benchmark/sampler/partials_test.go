@@ -115,7 +115,9 @@ func TestPartialAnswersAreThereAgain(t *testing.T) {
 		}
 	}
 	look(l)
-	ok(t, l.Close())
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
 	l, damaged := open(t, dir, s)
 	if look(l); damaged > 0 {
 		t.Errorf("%d lines are damaged", damaged)
@@ -161,10 +163,15 @@ func TestAKillLeavesOneMoment(t *testing.T) {
 		ends = append(ends, l.journal.Size())
 	}
 	l.kill()
-	text := must(os.ReadFile(filepath.Join(dir, PartialsName)))
+	text, err := os.ReadFile(filepath.Join(dir, PartialsName))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for n := 0; n <= len(text); n += 13 {
 		cut, s := t.TempDir(), newShelf()
-		ok(t, os.WriteFile(filepath.Join(cut, PartialsName), text[:n], 0o666))
+		if err := os.WriteFile(filepath.Join(cut, PartialsName), text[:n], 0o666); err != nil {
+			t.Fatal(err)
+		}
 		l, damaged := open(t, cut, s.settings())
 		ticks := 0
 		for _, end := range ends {
@@ -201,10 +208,15 @@ func TestADamagedLineTearsItsAnswers(t *testing.T) {
 	}
 	l.kill()
 	path := filepath.Join(dir, PartialsName)
-	text := must(os.ReadFile(path))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
 	lines := strings.SplitAfter(string(text), "\n")
 	lines[1] = strings.Replace(lines[1], `"x"`, `"y"`, 1)
-	ok(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666))
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	l, damaged := open(t, dir, s.settings())
 	p, other := l.Find(at(0, 0)), l.Find(at(1, 0))
 	if damaged != 1 || !p.Torn || !slices.Equal(p.Prefix.IDs, []int32{0}) || other.Torn || len(other.Prefix.IDs) != 3 {
@@ -357,20 +369,4 @@ func TestAnswersThatAreNotKeptAreTorn(t *testing.T) {
 	l.Flush()
 	again()
 	look(l, &Partial{Torn: true}, 2)
-}
-
-// must is a result whose error ends the tests.
-func must[T any](result T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return result
-}
-
-// ok ends a test at an error.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

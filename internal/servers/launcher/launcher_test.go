@@ -161,7 +161,9 @@ func TestRestarts(t *testing.T) {
 	other, runs := w.Process(0), map[int]bool{w.Process(1): true}
 	restart := func() {
 		t.Helper()
-		ok(t, w.Restart(t.Context(), 1))
+		if err := w.Restart(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
 		if p := w.Process(1); p == 0 || runs[p] || w.Process(0) != other {
 			t.Errorf("processes %d and %d", w.Process(0), p)
 		}
@@ -205,7 +207,9 @@ func TestTheWholeGroupEnds(t *testing.T) {
 		l, tell := listener(t)
 		parent := exec.Command(os.Args[0])
 		parent.Env = append(os.Environ(), "SERVER=parent", tell, "PORT="+strconv.Itoa(ports(t, 1)), "LOGS="+t.TempDir())
-		ok(t, parent.Start())
+		if err := parent.Start(); err != nil {
+			t.Fatal(err)
+		}
 		engine := must(l.Accept())
 		_ = parent.Process.Kill()
 		_ = parent.Wait() // killed
@@ -249,12 +253,4 @@ func must[T any](result T, err error) T {
 		panic(err)
 	}
 	return result
-}
-
-// ok ends a test at an error.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
