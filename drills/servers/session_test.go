@@ -241,7 +241,7 @@ func valueForm(v any, key string) string {
 	return fmt.Sprint(v)
 }
 
-// deltaForm is what a chunk brings.
+// deltaForm matches the delta of a chunk.
 var deltaForm = regexp.MustCompile(`delta: \{[^}]*\}`)
 
 // refusal is an answer that is an error, in one line: its status, type, param and code. Of

@@ -232,7 +232,6 @@ var functions = map[string]any{
 	"gcd":    gcd,
 	"sqrt":   func(n int) *big.Rat { return new(big.Rat).SetFloat64(math.Sqrt(float64(n))) },
 	"pi":     func() *big.Rat { return new(big.Rat).SetFloat64(math.Pi) },
-	"near":   near,
 	"number": (*dice).number,
 	"ratio":  (*dice).ratio,
 	"length": func(text string) int { return len(text) },
@@ -267,10 +266,6 @@ var functions = map[string]any{
 			text += fmt.Sprint(d.below(base))
 		}
 		return text
-	},
-	"above": func(n *big.Int) string { // in scientific notation, a bit too high
-		digits, exponent, _ := strings.Cut(new(big.Float).SetInt(n).Text('e', 3), "e+")
-		return digits + `1 \times 10^{` + exponent + "}"
 	},
 }
 

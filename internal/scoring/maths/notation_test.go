@@ -3,7 +3,6 @@ package maths_test
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/big"
 	"strings"
 )
@@ -89,20 +88,6 @@ func swapped(digits string) string {
 		return digits
 	}
 	return digits[:n-2] + digits[n-1:] + digits[n-2:n-1]
-}
-
-// near is the best fraction that has a denominator below 1000.
-func near(r *big.Rat) *big.Rat {
-	x, _ := r.Float64()
-	best := new(big.Rat)
-	for q := 1; q < 1000; q++ {
-		r := big.NewRat(int64(math.Round(x*float64(q))), int64(q))
-		v, _ := r.Float64()
-		if b, _ := best.Float64(); math.Abs(v-x) < math.Abs(b-x) {
-			best = r
-		}
-	}
-	return best
 }
 
 func gcd(a, b int) int {

@@ -225,8 +225,8 @@ func TestFormsOfASample(t *testing.T) {
 	}
 }
 
-// TestPairs compares our scorer with the construction of some pairs of each kind, and of more of
-// those that were once mistaken: no mistake is allowed here. The drill does so with thousands.
+// TestPairs compares our scorer with the construction of some pairs of each kind, and of more
+// pairs of kinds that it once mistook: no mistake is allowed here. The drill has thousands.
 func TestPairs(t *testing.T) {
 	more, err := named("expression,number set,small term,pieces,shape of a set")
 	if err != nil {

@@ -51,7 +51,7 @@ const first, second = "the-answer-", "of-the-key"
 // secret is the text that the programs look for, and must not find.
 func secret() string { return first + second }
 
-// host is what hostile programs may want of the machine: a file and a server.
+// host has a file and a server that hostile programs try to reach.
 type host struct {
 	key         string
 	server      net.Listener
@@ -81,7 +81,7 @@ func (h *host) input() string {
 	return fmt.Sprintf("%d\n%s\n%s\n%s\n", h.server.Addr().(*net.TCPAddr).Port, h.key, first, second)
 }
 
-// harm is what has come to the host, "" if nothing has.
+// harm says how the host has changed, "" if it has not.
 func (h *host) harm() string {
 	if content, err := os.ReadFile(h.key); err != nil || string(content) != secret() {
 		return fmt.Sprintf("the host's file is %q, %v", content, err)
