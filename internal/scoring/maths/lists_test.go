@@ -82,7 +82,7 @@ func TestWhereAnswersAreFound(t *testing.T) {
 		{`2\sqrt{3}`, `so its length is 2\sqrt{3}.`, `2\sqrt{3}.`, "no box: the last value was read"},
 		{"7", "There were 7 of them in the end.", "7", "no box: the last value was read"},
 		{"7", " 7 ", "7", ""},
-		{"7", "<answer>7</answer>", "7", "no box: the answer tag was read"},
+		{"7", "<answer>7</answer>", "7", "no box: the answer tag or field was read"},
 		{"7", "Nothing is known.", "Nothing is known.", ""},
 		{"7", strings.Repeat("Nothing is known. ", 100), "", "no answer was found"},
 		{"7", "", "", ""},

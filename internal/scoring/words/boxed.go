@@ -1,6 +1,7 @@
 package words
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -110,19 +111,32 @@ func Marked(text string, cut, several bool) (f Final, ends bool) {
 		return Final{Note: "no box, and the response is cut"}, true
 	}
 	tagged, found := Tagged(text)
-	return Final{Text: tagged, Note: "no box: the answer tag was read"}, found
+	return Final{Text: tagged, Note: "no box: the answer tag or field was read"}, found
 }
 
-// Tagged is the content of the last <answer> of a text.
+// Tagged is the content of the last <answer> of a text, or the answer in the JSON object that ends it.
 func Tagged(text string) (inside string, found bool) {
 	const tag = "<answer>"
-	i := strings.LastIndex(text, tag)
-	if i < 0 {
+	if i := strings.LastIndex(text, tag); i >= 0 {
+		inside, _, _ = strings.Cut(text[i+len(tag):], "</answer>")
+		return inside, true
+	}
+	text = strings.TrimRight(text, " \t\r\n`")
+	if !strings.HasSuffix(text, "}") {
 		return "", false
 	}
-	inside, _, _ = strings.Cut(text[i+len(tag):], "</answer>")
+	m := field.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	if json.Unmarshal([]byte(m[1]), &inside) != nil {
+		inside = m[1] // a number
+	}
 	return inside, true
 }
+
+// field is the answer in a JSON object at the end of a text, which may be fenced.
+var field = regexp.MustCompile(`(?i)"(?:final[_ ]?)?answer"\s*:\s*("(?:[^"\\]|\\.)*"|-?[\d.][\w.+-]*)\s*(?:,[^{}]*)?\}$`)
 
 // negated ends with a minus before a box, which no list begins with.
 var negated = regexp.MustCompile(`[$=(]\s*[-−]\s*$`)
