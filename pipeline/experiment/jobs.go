@@ -10,13 +10,11 @@ import (
 	"speceval/pipeline/slurm"
 )
 
-func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
-
 // Jobs completes the settings of jobs, which come with Process, Drain, Report and Now,
 // by what the configuration and the environment say.
 func (e *Experiment) Jobs(s slurm.Settings) (slurm.Settings, error) {
 	out, err := filepath.Abs(e.Out)
-	s.Executor, s.Resources, s.Run = e.Executor, e.inJobs(), slurm.Run(e.outside.Environment, seconds(e.Executor.AnswerSeconds))
+	s.Executor, s.Resources, s.Run = e.Executor, e.inJobs(), slurm.Run(e.outside.Environment, time.Duration(e.Executor.AnswerSeconds*float64(time.Second)))
 	s.Folder, s.Clock, s.Grace = filepath.Join(out, dag.JobsDir), clock.Wall{}, 10*time.Second
 	if err != nil || !s.InJobs() {
 		return s, err

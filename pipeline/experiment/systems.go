@@ -127,7 +127,7 @@ func (e *Experiment) measuredRuns(unknown []string) (*systems.Measured, error) {
 	cfg := e.config
 	m := &systems.Measured{
 		Repeats: cfg.Systems.MeasuredRepeats, Replicas: cfg.Systems.Replicas, Window: cfg.Systems.Window, Clock: clock.Wall{}, Cores: runtime.NumCPU(),
-		CPU:    func() time.Duration { return seconds(process.Used().CPUSeconds) },
+		CPU:    func() time.Duration { return time.Duration(process.Used().CPUSeconds * float64(time.Second)) },
 		Return: time.Duration(cfg.Serving.OutageSeconds) * time.Second,
 		Tasks:  map[string]systems.Tasks{}, Models: map[string]vllm.Sampling{}, MaxSequences: map[string]int{},
 	}

@@ -154,20 +154,16 @@ func caseStudy(ctx context.Context, p profile.Profile, replayed variance.Ratio, 
 // evaluations is how a policy evaluates a profile, with the variance relative to
 // Uniform's. One in two stages has the design and the ratio of the replayed row.
 func evaluations(of *policy.Policy, p profile.Profile, replayed variance.Ratio, prior *neyman.Prior) (evaluation, float64, error) {
-	ps, budget := probabilities(p), int(replayed.Budget)
+	ps := probabilities(p)
 	switch {
 	case of.Fixed != nil:
-		allocation, err := of.Fixed(variances(ps), len(ps)*budget)
-		if err != nil {
-			return nil, 0, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), budget, err)
+		r, allocation, err := knownRatio(of, p, replayed.Budget)
+		if of == policy.Uniform {
+			r.VarianceRatio = 1 // without rounding
 		}
-		ratio := 1.0 // of Uniform, without rounding
-		if of != policy.Uniform {
-			ratio = neyman.VarianceRatio(variances(ps), allocation, budget)
-		}
-		return fixed(ps, allocation), ratio, nil
+		return fixed(ps, allocation), r.VarianceRatio, err
 	case of.Key() == replayed.Key():
-		s := policy.Setting{Tasks: len(ps), Budget: budget, M: int(*replayed.M)}
+		s := policy.Setting{Tasks: len(ps), Budget: int(replayed.Budget), M: int(*replayed.M)}
 		return twoStage(ps, s, *replayed.W, of.TwoStage.Allocates(prior, s)), replayed.VarianceRatio, nil
 	}
 	return nil, 0, fmt.Errorf("the case study of %s has no ratio of %s", p.Name(), of.Name)

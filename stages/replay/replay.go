@@ -207,7 +207,7 @@ func analytic(p profile.Profile, designs []variance.Design) ([]variance.Ratio, e
 			if of.Fixed == nil {
 				continue
 			}
-			r, err := knownRatio(of, p, d.Budget)
+			r, _, err := knownRatio(of, p, d.Budget)
 			if err != nil {
 				return nil, err
 			}
@@ -217,17 +217,17 @@ func analytic(p profile.Profile, designs []variance.Design) ([]variance.Ratio, e
 	return ratios, nil
 }
 
-// knownRatio is the ratio of a policy whose allocation is known beforehand.
-func knownRatio(of *policy.Policy, p profile.Profile, budget int32) (variance.Ratio, error) {
+// knownRatio is the ratio of a policy whose allocation is known beforehand, and that allocation.
+func knownRatio(of *policy.Policy, p profile.Profile, budget int32) (variance.Ratio, []int, error) {
 	vs := variances(probabilities(p))
 	allocation, err := of.Fixed(vs, p.N()*int(budget))
 	if err != nil {
-		return variance.Ratio{}, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), budget, err)
+		return variance.Ratio{}, nil, fmt.Errorf("%s on %s at budget %d: %w", of.Name, p.Name(), budget, err)
 	}
 	return variance.Ratio{
 		Subject:       variance.Subject{Benchmark: p.Benchmark, Model: p.Model, NTasks: int32(p.N()), Budget: budget, Policy: of.Name, Donors: of.Donors.Name},
 		VarianceRatio: neyman.VarianceRatio(vs, allocation, int(budget)),
-	}, nil
+	}, allocation, nil
 }
 
 // profileUnit replays every policy on one profile; all prior strengths are

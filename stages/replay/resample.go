@@ -60,7 +60,7 @@ func profileErrors(ctx context.Context, p profile.Profile, ratios []variance.Rat
 func redrawnErrors(p profile.Profile, r variance.Ratio, resamples int, random seed.Stream, row *variance.ProfileError) error {
 	of, shifts := policy.All.Find(r.Key()), make([]float64, resamples)
 	for k := range shifts {
-		other, err := knownRatio(of, redrawn(p, &random), r.Budget)
+		other, _, err := knownRatio(of, redrawn(p, &random), r.Budget)
 		if err != nil {
 			return err
 		}
