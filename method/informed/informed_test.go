@@ -66,21 +66,6 @@ func closeTo(t *testing.T, got, want []float64, share float64) {
 	}
 }
 
-// TestWithoutDonorsItIsTheReferencePrior compares scores with those of Eq. 7, after
-// a pilot and after rollouts of any numbers.
-func TestWithoutDonorsItIsTheReferencePrior(t *testing.T) {
-	rollouts, passes := []int{4, 4, 4, 4, 4, 4}, []int{0, 0, 1, 4, 2, 0}
-	post := priorOf(6).Posterior()
-	for range 3 {
-		observe(t, post, []int{4, 4, 4, 4, 4, 4}, []int{0, 0, 1, 4, 2, 0})
-		closeTo(t, scores(post, 6), byReference(rollouts, passes), 0.01)
-		for i, n := range []int{4, 4, 4, 4, 4, 4} {
-			rollouts[i] += n
-			passes[i] += []int{0, 0, 1, 4, 2, 0}[i]
-		}
-	}
-}
-
 // TestStepsAreAsGoodAsOne observes the same rollouts at once, one by one, and of
 // different numbers in each step.
 func TestStepsAreAsGoodAsOne(t *testing.T) {
