@@ -103,7 +103,7 @@ func designErrors(p profile.Profile, r variance.Ratio, prior *neyman.Prior, draw
 func (b *builder) resampleUnit(of pair.Pair) dag.Unit {
 	u := b.unit("resample/"+of.Name(), []string{keySeed, keyOrder, "replay.resamples", "replay.resample_draws"}, twoStageID)
 	draws := max(pilotGroups, b.ResampleDraws)
-	u.Cost = resampleSeconds * float64(draws*of.N())
+	u.Cost = resampleSeconds * float64((draws+2*b.Resamples)*of.N())
 	b.onProfile(&u, of, policy.None, rowsOf(u.Outputs[0], errorSchema, func(ctx context.Context, job *dag.Job, p profile.Profile, at seed.Seed) ([]variance.ProfileError, error) {
 		ratios, prior, err := b.underDesigns(job, of)
 		if err != nil {

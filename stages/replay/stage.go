@@ -246,7 +246,7 @@ func knowing() []*policy.Donors {
 // go by them where a unit has never run.
 const (
 	profileSeconds     = 3.8e-9  // a draw, rollout of the largest budget, and task, of which there are 100 more
-	resampleSeconds    = 2.6e-6  // a pilot of a task
+	resampleSeconds    = 1.3e-6  // a pilot of a task; a profile that is drawn again takes two
 	stagesSeconds      = 1.25e-6 // a task of a draw and of stagesWork, as the next two
 	donorDesignSeconds = 2.7e-5
 	suiteSeconds       = 1.7e-8

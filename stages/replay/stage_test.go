@@ -92,6 +92,7 @@ func TestCostsFollowTheSettings(t *testing.T) {
 		{"design/ibn/", 1.1, func(s *replay.Settings) { s.Alphas = append(s.Alphas, 2, 3, 4, 5) }},
 		{"design/hbn/", 3.9, func(s *replay.Settings) { s.QuadratureOrder *= 2 }},
 		{"design/hbn/", 3.9, func(s *replay.Settings) { s.Draws *= 4 }},
+		{"resample/", 5, func(s *replay.Settings) { s.Resamples = 10_000 }},
 		{"design/", 1.9, func(s *replay.Settings) { s.Replicates *= 3 }},
 	} {
 		if before, now := cost(test.kind, func(*replay.Settings) {}), cost(test.kind, test.change); now < test.times*before {
