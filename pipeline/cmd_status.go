@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"path/filepath"
 	"time"
@@ -31,7 +32,7 @@ func (s *session) statusCommand() *cobra.Command {
 			}
 			err = s.printAs(st, func(w io.Writer) error { return st.Text(w, s.width) })
 			if err == nil && check && !st.Fresh {
-				err = errStale
+				err = &exitError{fmt.Errorf("stale: `speceval plan%[1]s` says why, `speceval run%[1]s` makes it fresh", s.named()), exitStale}
 			}
 			return err
 		},

@@ -57,13 +57,9 @@ func usage(err error) error { return &exitError{err, exitUsage} }
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-var (
-	// errStale is the outcome of status --check when something is stale.
-	errStale = &exitError{errors.New("stale: `speceval plan` says why, `speceval run` makes it fresh"), exitStale}
-	// errOutside is the outcome of verify when a number differs from the paper's, of compare
-	// when a profile does, and of a gate that does not pass.
-	errOutside = &exitError{errors.New("outside tolerance"), exitOutside}
-)
+// errOutside is the outcome of verify when a number differs from the paper's, of compare
+// when a profile does, and of a gate that does not pass.
+var errOutside = &exitError{errors.New("outside tolerance"), exitOutside}
 
 // exitCode is the process's exit code for the outcome of a command.
 func exitCode(err error) int {

@@ -286,7 +286,7 @@ func TestExitCodes(t *testing.T) {
 		{"completion tcsh", nil, 2, "", `unknown command "tcsh" for "speceval completion"`},
 
 		{"status --check", done, 0, "fresh", ""},
-		{"status --check", nil, 3, "missing", "stale"},
+		{"status --check --set replay.draws=1024", nil, 3, "missing", "stale: `speceval plan --set replay.draws=1024` says why"},
 		{"verify", func(b *bench) { b.agree = false }, 4, "computed 0 of 1 agree", "outside tolerance"},
 		{"run", interrupt, 130, "", "interrupted: 3 units not run"},
 	}
