@@ -16,6 +16,10 @@
 //     of a list of options counts as none of them.
 //  4. The text of exactly one option in place of the letter, by rules 2 and 3.
 //
+// Before rule 2 comes what an <answer> holds, or the answer in a JSON object that ends the response.
+// A response in which no rule finds an option is read again in English words, and then without the
+// texts of options beside their letters: "C (red) is correct".
+//
 // What follows the letter, in clauses of known words, amends it: "no, it's C" states
 // another, and "that is wrong" leaves none. The article "A", the pronoun "I", and a letter
 // that begins a longer name, "B cells", "E. coli" or A', stand for nothing.
@@ -43,8 +47,9 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 type Scorer struct {
 	gold    byte // 0 if it is no letter
 	options int
-	texts   []string // see plain
-	longest int      // bytes in which the text of an option may be written
+	texts   []string          // see plain
+	longest int               // bytes in which the text of an option may be written
+	unlabel *strings.Replacer // takes the text of an option from its letter
 }
 
 // New returns the scorer for a task with options from A on, 26 at most, where gold names the right
@@ -61,10 +66,15 @@ func New(gold string, options int, texts []string) *Scorer {
 			s.options = max(10, place)
 		}
 	}
-	for _, text := range texts {
+	var labels []string
+	for i, text := range texts {
 		s.texts = append(s.texts, plain(text))
 		s.longest = max(s.longest, 2*len(text)+40)
+		if letter := letters[i : i+1]; len(text) > 1 {
+			labels = append(labels, letter+") "+text, letter+")", letter+". "+text, letter, letter+": "+text, letter, letter+" ("+text+")", letter, text+" ("+letter+")", letter)
+		}
 	}
+	s.unlabel = strings.NewReplacer(labels...)
 	return s
 }
 
@@ -75,9 +85,9 @@ func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, 
 	}
 	r.Text = strings.ReplaceAll(r.Text, "\u00a0", " ")
 	read := s.read(r)
-	if read.open() && !r.Cut {
-		if english := words.English(r.Text); english != r.Text {
-			read = s.read(scoring.Response{Text: english})
+	for _, other := range []func(string) string{words.English, s.unlabel.Replace} {
+		if text := other(r.Text); read.open() && !r.Cut && text != r.Text {
+			read = s.read(scoring.Response{Text: text})
 		}
 	}
 	if read.letter == 0 {
@@ -115,6 +125,11 @@ func (s *Scorer) read(r scoring.Response) reading {
 	}
 	if r.Cut {
 		return reading{note: "no answer: cut short without a box that names an option"}
+	}
+	if content, tagged := words.Tagged(r.Text); tagged {
+		if named := s.box(content); !named.open() {
+			return named
+		}
 	}
 	byLetter, byText := s.phrase(r.Text, 0)
 	got, note := byLetter, "read from a phrase"

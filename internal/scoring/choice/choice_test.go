@@ -321,3 +321,18 @@ func TestHugeResponses(t *testing.T) {
 		read(t, 26, []string{"A", "a a a a", "answer"}, `\boxed{`+strings.NewReplacer("{", "(", "}", ")").Replace(text)+`}`, false)
 	}
 }
+
+// TestLettersWithTheirTexts has the text of an option beside its letter, in tags and in JSON.
+func TestLettersWithTheirTexts(t *testing.T) {
+	s := choice.New("B", 4, []string{"red", "blue", "light green", "yellow"})
+	for text, want := range map[string]string{
+		"<answer>blue</answer>": "B", "<answer>B. blue</answer>": "B", "<answer>A or B</answer>": "", "<answer>neither</answer>": "",
+		`{"answer": "blue"}`: "B", `{"answer": "B", "explanation": "A is wrong, C too"}`: "B", "```json\n{\"why\": \"not A\", \"answer\": \"B) blue\"}\n```": "B",
+		"(B) blue is the right choice": "B", "Option B (blue) is correct.": "B", "I'd pick blue (B).": "B", "(A) red is tempting, but (B) blue is correct.": "B",
+		"Option B (blue) is wrong.": "", "Is it B (blue)?": "", "Option B (blue) or C (light green)": "", "A) red\nB) blue\nC) light green\nD) yellow": "",
+	} {
+		if v, err := s.Score(t.Context(), scoring.Response{Text: text}); err != nil || v.Answer != want {
+			t.Errorf("%q: %+v, %v, want %q", text, v, err, want)
+		}
+	}
+}
