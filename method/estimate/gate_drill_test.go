@@ -207,13 +207,12 @@ func (g *trial) ask(e, before grown, budget int) {
 
 // tally is what became of the gates of one law.
 type tally struct {
-	number                   int
-	falsePass, falseWorse    int     // at the edge of what passes
-	fixed, passed, lost      int     // of models as good as the baseline; lost: futile, and would have passed
-	spent                    float64 // of the largest budget
-	atMargin                 int     // gates of models at the margin; 0 where the baseline would be above 1
-	marginPass, marginFutile int
-	marginSpent              float64
+	number                int
+	falsePass, falseWorse int     // at the edge of what passes
+	fixed, passed, lost   int     // of models as good as the baseline; lost: futile, and would have passed
+	spent                 float64 // of the largest budget
+	atMargin              int     // gates of models at the margin; 0 where the baseline would be above 1
+	marginSpent           float64
 }
 
 // gates draws models of a law against baselines of the same law: known exactly, or evaluated by

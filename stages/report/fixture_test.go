@@ -264,12 +264,6 @@ func (s study) sheet(t testing.TB, of *model.Table) *model.Sheet {
 	return sheet
 }
 
-// table is the sheet of that base name.
-func (s study) table(t testing.TB, base string) *model.Sheet {
-	t.Helper()
-	return s.sheet(t, named(base))
-}
-
 // number is the number in a cell.
 func number(t testing.TB, s *model.Sheet, row int, column string) float64 {
 	t.Helper()
