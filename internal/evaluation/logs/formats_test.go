@@ -13,11 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/apache/arrow/go/v17/arrow/array"
-	"github.com/apache/arrow/go/v17/arrow/memory"
-	"github.com/apache/arrow/go/v17/parquet/pqarrow"
-
 	"speceval/internal/evaluation/logs"
 )
 
@@ -244,22 +239,6 @@ func TestRowsOfVerifiers(t *testing.T) {
 		{"an error without a word is none", "", map[string]string{"results.jsonl": `{"example_id":0,"prompt":[],"completion":[],"reward":1,"error":""}` + "\n" + `{"example_id":1,"prompt":[],"completion":[],"reward":1,"error":"x"}`}, "reward", "0 1:1", ""},
 		{"ids that are numbers", "", map[string]string{"traces.jsonl": `{"id":7,"env":{"id":"q"},"task":{"key":"a"},"ok":true,"traces":[{"rewards":{"r":{"score":1}}}]}`}, "reward", "a 1:1", ""},
 	})
-}
-
-// TestNumbersOfLightevalMayBeSmall has metrics of 32 bits: 0.1 stays 0.1.
-func TestNumbersOfLightevalMayBeSmall(t *testing.T) {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "doc.id", Type: arrow.PrimitiveTypes.Int64}, {Name: "metric.m", Type: arrow.PrimitiveTypes.Float32}}, nil)
-	rows := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	rows.Field(0).(*array.Int64Builder).AppendValues([]int64{3, 4}, nil)
-	rows.Field(1).(*array.Float32Builder).AppendValues([]float32{0.1, 1}, nil)
-	var b bytes.Buffer
-	w, err := pqarrow.NewFileWriter(schema, &b, nil, pqarrow.DefaultWriterProps())
-	if err := cmp.Or(err, w.Write(rows.NewRecord()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if l := one(t, written(t, map[string]string{"details_q.parquet": b.String()}), logs.Choice{}); said(l) != "3 1:0.1; 4 1:1" {
-		t.Error(said(l))
-	}
 }
 
 // lmEvalRows is a file of lm-eval, with this text of resps to metrics of documents 0, 1 and so on.

@@ -108,9 +108,12 @@ func (d *draft) details(f *parquetfile.File, group *file.RowGroupReader) error {
 func valuesOf(chunk file.ColumnChunkReader) (func() (jsontext.Value, error), error) {
 	switch c := chunk.(type) {
 	case *file.Float64ColumnChunkReader:
-		return values(c, func(v float64) string { return number(v, 64) }), nil
-	case *file.Float32ColumnChunkReader:
-		return values(c, func(v float32) string { return number(float64(v), 32) }), nil
+		return values(c, func(v float64) string {
+			if math.IsNaN(v) {
+				return "null"
+			}
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}), nil
 	case *file.Int64ColumnChunkReader:
 		return values(c, func(v int64) string { return strconv.FormatInt(v, 10) }), nil
 	case *file.BooleanColumnChunkReader:
@@ -122,14 +125,6 @@ func valuesOf(chunk file.ColumnChunkReader) (func() (jsontext.Value, error), err
 		}), nil
 	}
 	return nil, fmt.Errorf("%T holds neither numbers nor texts", chunk)
-}
-
-// number is a number as JSON, in the digits that a type of these bits holds.
-func number(v float64, bits int) string {
-	if math.IsNaN(v) {
-		return "null"
-	}
-	return strconv.FormatFloat(v, 'g', -1, bits)
 }
 
 // values reads the values of a chunk, null where there is none.

@@ -16,9 +16,8 @@
 //     of a list of options counts as none of them.
 //  4. The text of exactly one option in place of the letter, by rules 2 and 3.
 //
-// Before rule 2 comes what an <answer> holds, or the answer in a JSON object that ends the response.
-// A response in which no rule finds an option is read again in English words, and then without the
-// texts of options beside their letters: "C (red) is correct".
+// Before rule 2 comes what an <answer> holds, or the answer of a JSON object at the end. Where no rule
+// finds an option the response is read in English words, and then without texts beside letters.
 //
 // What follows the letter, in clauses of known words, amends it: "no, it's C" states
 // another, and "that is wrong" leaves none. The article "A", the pronoun "I", and a letter

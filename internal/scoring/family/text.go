@@ -3,6 +3,7 @@ package family
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -29,14 +30,23 @@ var patterns = Family{
 	Gold: func(t scoring.Task) string { return text.PatternFault(t.Answer) },
 	New:  func(t scoring.Task, _ Resources) scoring.Scorer { return text.Pattern(t.Answer) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
-		return simulated(s, text.Pattern(t.Answer), t.Answer, right, nil)
+		return simulated(s, text.Pattern(t.Answer), sample(t.Answer), right, nil)
 	},
 	Unsimulated: func(t scoring.Task) string {
-		if is(text.Pattern(t.Answer), t.Answer) {
+		if is(text.Pattern(t.Answer), sample(t.Answer)) {
 			return ""
 		}
-		return "its expression does not match itself, the only text that is tried"
+		return "no text is known that its expression matches"
 	},
+}
+
+// optional are the flags, the edges and the groups that may be missing of an expression.
+var optional = regexp.MustCompile(`\(\?[a-zA-Z]+\)|\([^()]*\)[?*]|[\^$]|\\b`)
+
+// sample is a text that most expressions for an answer match: their first alternative as it stands.
+func sample(expression string) string {
+	text, _, _ := strings.Cut(optional.ReplaceAllString(expression, ""), "|")
+	return text
 }
 
 // numbers are answers that are a number, within a tolerance.
