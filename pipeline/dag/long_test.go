@@ -272,6 +272,13 @@ func TestExpectSumsTheUnitsToRun(t *testing.T) {
 	if got := l.plan(Selection{}).Stages[0].Expect(); math.Round(got[0].Amount) != 1+4 {
 		t.Errorf("of three requests two are answered, and yet %v", got)
 	}
+	notes := must(filepath.Glob(filepath.Join(l.dir, scratchDir, "generate", "a", "*", progressFile)))
+	for damage, want := range map[string]float64{`{"done": 9, "total": 3}`: 4, `{"done": 9, "tot`: 3 + 4} {
+		ok(t, os.WriteFile(notes[0], []byte(damage), 0o666))
+		if got := l.plan(Selection{}).Stages[0].Expect(); got[0].Amount != want {
+			t.Errorf("%s: %v, want %v requests", damage, got, want)
+		}
+	}
 	broken = false
 	l.run(Selection{})
 	if got := l.plan(Selection{}).Stages[0].Expect(); got != nil {

@@ -54,7 +54,7 @@ func (s *Snapshot) left(r *Record) float64 {
 	if json.Unmarshal(text, &of) != nil || of.Total <= 0 {
 		return 1
 	}
-	return 1 - float64(of.Done)/float64(of.Total)
+	return max(0, 1-float64(of.Done)/float64(of.Total))
 }
 
 // Draining is closed when the run wants to end soon: a long unit then finishes
