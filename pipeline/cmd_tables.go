@@ -71,9 +71,10 @@ func (s *session) printTable(list bool, show, format string) error {
 	}
 	if list {
 		for _, t := range tables.Of(&x.Reports) {
-			fmt.Fprintln(s.stdout, t.Base)
+			_, fault := fmt.Fprintln(s.stdout, t.Base)
+			err = errors.Join(err, fault)
 		}
-		return nil
+		return err
 	}
 	sheet, err := (&report.Explainer{Settings: x.Reports, Out: x.Out}).Table(show)
 	var name *display.NameError
