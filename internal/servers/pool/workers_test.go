@@ -99,8 +99,10 @@ func TestWorkersAfterServers(t *testing.T) {
 			order <- id
 			lease.Release()
 		}()
-		for w.Waiting() == waiting {
-			time.Sleep(time.Millisecond)
+		for until := time.Now().Add(20 * time.Second); w.Waiting() == waiting; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatal("a request does not wait")
+			}
 		}
 	}
 	a.Release()
