@@ -7,8 +7,8 @@ import (
 	"speceval/method/estimate"
 )
 
-// Extends is the evaluation that another one adds rollouts to: complete, of the same
-// model and tasks under the same seed, of which rollouts are numbered on.
+// Extends is the evaluation that another one adds rollouts to: complete, of the same model and tasks
+// under the same seed. New rollouts of a task have the numbers behind its own.
 type Extends struct {
 	Name   string             `json:"name"`
 	Folder string             `json:"folder"`

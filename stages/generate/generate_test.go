@@ -85,7 +85,7 @@ func TestSeedsDependOnNamesAlone(t *testing.T) {
 
 var errOutage = fmt.Errorf("pool: %w", pool.ErrOutage)
 
-// until answers so many requests of a run, before an outage.
+// until answers the first requests of a run, before an outage.
 func until(most int, answer func(int, vllm.Request) (vllm.Completion, error)) func(int, vllm.Request) (vllm.Completion, error) {
 	return func(n int, r vllm.Request) (vllm.Completion, error) {
 		if n > most {

@@ -145,7 +145,7 @@ func (l *lab) run() int {
 	return n
 }
 
-// asks is run with so many requests.
+// asks is run, and checks the number of its requests.
 func (l *lab) asks(want int) {
 	l.t.Helper()
 	if n := l.run(); n != want {

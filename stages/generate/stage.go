@@ -107,8 +107,7 @@ func Stage(s Settings) dag.Stage {
 	return stage
 }
 
-// rolloutsKey is the key of Rollouts, part of Config; askedAgain is what another value of it, or of
-// a prompt, takes.
+// rolloutsKey is the configuration key of Rollouts. askedAgain says what a change of it, or of a prompt, costs.
 const (
 	rolloutsKey = "corpus.rollouts_per_task"
 	askedAgain  = "all tasks are asked again, those too that stay as they are, and the rollouts that are there move aside"

@@ -245,13 +245,13 @@ func knowing() []*policy.Donors {
 // on the machine that dag compares others with. Plans, and the packing of units into jobs,
 // go by them where a unit has never run.
 const (
-	profileSeconds     = 3.8e-9  // a draw, rollout of the largest budget, and task, of which there are 100 more
-	resampleSeconds    = 1.3e-6  // a pilot of a task; a profile that is drawn again takes two
-	stagesSeconds      = 1.25e-6 // a task of a draw and of stagesWork, as the next two
+	profileSeconds     = 3.8e-9  // per draw, rollout of the largest budget, and task; 100 tasks are added
+	resampleSeconds    = 1.3e-6  // per pilot of a task; a redrawn profile takes two
+	stagesSeconds      = 1.25e-6 // per task, draw and unit of stagesWork, as the next two
 	donorDesignSeconds = 2.7e-5
 	suiteSeconds       = 1.7e-8
-	caseSeconds        = 7.3e-9 // a rollout
-	gatherSeconds      = 0.004  // a profile, of what only reads and sums up
+	caseSeconds        = 7.3e-9 // per rollout
+	gatherSeconds      = 0.004  // per profile, of units that only read and sum up
 	leastSeconds       = 0.02
 	tsStepSeconds      = 2.5e-7
 	tsStateSeconds     = 2e-8

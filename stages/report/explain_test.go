@@ -48,7 +48,7 @@ func (s study) reported(t testing.TB) folder {
 	return f
 }
 
-// verdicts are those of the stored report.
+// verdicts are what the stored report says of the paper's numbers.
 func (f folder) verdicts(t testing.TB) report.Verdicts {
 	t.Helper()
 	return must(report.VerifyFolder(f.settings, f.dir))

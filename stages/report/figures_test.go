@@ -33,7 +33,7 @@ func drawn(t *testing.T, f *figures.Figure, src *stored.Source) (page string, re
 	return html.String(), must(csv.NewReader(strings.NewReader(csvOf(t, made.Data))).ReadAll())
 }
 
-// unrun is the source of a study of which nothing is stored.
+// unrun is the source of a study before its first stage.
 func (s study) unrun(t *testing.T) *stored.Source {
 	set := s.settings(t)
 	return stored.NewSource(&set, stored.Folder(t.TempDir()))

@@ -228,8 +228,8 @@ func put(t testing.TB, path string, content []byte) {
 	ok(t, os.WriteFile(path, content, 0o666))
 }
 
-// before is the stages before the report: those that store the study, under the names of
-// the stages that make such files.
+// before is the stages before the report. They store the study, under the names of the stages that
+// make such files.
 func (s study) before() []dag.Stage {
 	all := []dag.Stage{storing("replay", s.replayed(), "computed"),
 		storing("systems", s.systems(), measurement.Simulated)}

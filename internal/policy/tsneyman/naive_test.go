@@ -77,7 +77,7 @@ type naive struct {
 	successes []int32
 }
 
-// begin and step are those of the sampler.
+// begin and step do what the sampler's do.
 func (v *naive) begin(o *Outcomes, warm int, random seed.Stream) {
 	v.outcomes, v.random = o, random
 	v.rollouts, v.successes = v.rollouts[:0], v.successes[:0]

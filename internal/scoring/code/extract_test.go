@@ -83,7 +83,7 @@ func TestScore(t *testing.T) {
 		name, program string
 		tests         []scoring.Test
 		passed        int
-		note          string // "" for those that pass all
+		note          string // "" where all tests pass
 	}{
 		{"all", given + "print(a + b)", sum, 4, ""},
 		{"right in another form", "print(' ', float(sum(map(int, input().split()))), end='\\n\\n')", sum, 4, ""},

@@ -45,8 +45,7 @@ var optional = regexp.MustCompile(`\(\?[a-zA-Z]+\)|\([^()]*\)[?*]|[\^$]|\\b`)
 
 // sample is a text that most expressions for an answer match: their first alternative as it stands.
 func sample(expression string) string {
-	text, _, _ := strings.Cut(optional.ReplaceAllString(expression, ""), "|")
-	return text
+	return strings.Split(optional.ReplaceAllString(expression, ""), "|")[0]
 }
 
 // numbers are answers that are a number, within a tolerance.

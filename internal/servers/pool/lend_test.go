@@ -196,8 +196,8 @@ func TestAServerThatLoadsIsWaitedFor(t *testing.T) {
 	}
 }
 
-// freePorts is the first of n ports that nobody listens on. They lie below
-// those that the system gives to connections, which would take one at any time.
+// freePorts is the first of n ports that nobody listens on, below the ports that the system gives to
+// connections.
 func freePorts(t *testing.T, n int) int {
 	t.Helper()
 search:

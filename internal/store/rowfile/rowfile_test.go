@@ -200,7 +200,7 @@ func TestDamagedBytesNeverPanicOrHang(t *testing.T) {
 	}
 }
 
-// claims makes a file of 1000 rows with one column claim one row more, so many times, and
+// claims makes a file of 1000 rows with one column claim one row more, a number of times, and
 // reads it. 1000 and 1001 are the varints d0 0f and d2 0f of the page header, the column
 // and the row group.
 func claims[V any](t *testing.T, value func(i int) V) func(times int) error {

@@ -10,7 +10,7 @@ import (
 	"speceval/stages/report/stored"
 )
 
-// blank is a table of which nothing is stored.
+// blank is a table without stored rows.
 func blank(of *model.Table) (*model.Sheet, error) {
 	return of.Sheet(stored.NewSource(&stored.Settings{Architectures: data.Architectures()}, func(file string) (string, error) { return "", &dag.AbsentError{Output: file} }))
 }
