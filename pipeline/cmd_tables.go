@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ func (s *session) printTable(list bool, show, format string) error {
 	if list {
 		for _, t := range tables.Of(&x.Reports) {
 			_, fault := fmt.Fprintln(s.stdout, t.Base)
-			err = errors.Join(err, fault)
+			err = cmp.Or(err, fault)
 		}
 		return err
 	}
