@@ -44,6 +44,21 @@ func ExampleOf() {
 	// whether that is more than the 8 that were spent cannot be said
 }
 
+// Two models on the same tasks, and whether they were told apart.
+func ExampleBounded_Minus() {
+	a := estimate.Mean{Value: 0.62, StandardError: 0.012, Low: 0.596, High: 0.643}
+	b := estimate.Mean{Value: 0.58, StandardError: 0.011, Low: 0.558, High: 0.601}
+	d := a.Bounded().Minus(b.Bounded())
+	fmt.Printf("%.3f ± %.3f, 95%% interval %.3f to %.3f\n", d.Value, d.StandardError, d.Low, d.High)
+	fmt.Printf("such errors find a difference of %.3f four times in five\n", estimate.Resolved(d.StandardError))
+	budgets := d.Budgets([2]int{8, 16}, 0.03)
+	fmt.Printf("one of 0.03 takes %d and %d rollouts per task, where it was 8 and 16\n", budgets[0], budgets[1])
+	// Output:
+	// 0.040 ± 0.016, 95% interval 0.008 to 0.072
+	// such errors find a difference of 0.046 four times in five
+	// one of 0.03 takes 19 and 37 rollouts per task, where it was 8 and 16
+}
+
 // The least budget for a benchmark of 100 tasks at which two models that differ by
 // 0.03 are resolved, before any rollout.
 func ExamplePlanner_Least() {
