@@ -154,7 +154,7 @@ func (s *session) benchmarksCheckCommand() *cobra.Command {
 			if err = errors.Join(faults...); err == nil && !info.IsDir() {
 				s.showTask(tasks[0])
 				for _, same := range experiment.AskedTwice(tasks) {
-					s.say("note: %s has the same user turn as %s: if all else is the same too, the mean counts it twice; the simulated fleet refuses it", display.EscapedLine(same[1].ID), display.EscapedLine(same[0].ID))
+					s.say("note: %s has the same user turn as %s: if all else is the same too, the mean counts it twice; the simulated fleet takes both for one", display.EscapedLine(same[1].ID), display.EscapedLine(same[0].ID))
 				}
 			}
 			return err

@@ -241,7 +241,7 @@ Answer:
 	if stdout != want {
 		t.Errorf("printed\n%s\nwant\n%s", stdout, want)
 	}
-	if stderr != "note: d has the same user turn as c: if all else is the same too, the mean counts it twice; the simulated fleet refuses it\n" {
+	if stderr != "note: d has the same user turn as c: if all else is the same too, the mean counts it twice; the simulated fleet takes both for one\n" {
 		t.Errorf("said %s", stderr)
 	}
 	open := filesIn(t, map[string]string{"q.jsonl": strings.ReplaceAll(two, "math", "judge")})

@@ -51,7 +51,7 @@ is printed, then agree and total as JSON. The exit code is 0 however many there 
 }
 
 // checker is the scorer of a name.
-func checker(name string) (func(gold, prediction string) scoring.Verdict, error) {
+func checker(name string) (func(gold, prediction string) (scoring.Verdict, error), error) {
 	f, err := family.Named(name)
 	switch {
 	case err != nil:

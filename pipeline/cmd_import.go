@@ -31,7 +31,10 @@ listed. Logs of one benchmark and model add up. --prior takes FILE.`,
 				if err != nil {
 					return err
 				}
-				r.Score = func(gold, response string) float64 { return check(gold, response).Reward }
+				r.Score = func(gold, response string) (float64, error) {
+					v, err := check(gold, response)
+					return v.Reward, err
+				}
 			}
 			r.Paths = words
 			done, err := exchange.Import(r)

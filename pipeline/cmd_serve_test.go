@@ -296,19 +296,6 @@ func TestFleetNeedNotRepeatItself(t *testing.T) {
 	}
 }
 
-func TestFleetCannotTellTasksApartThatAreAskedTheSame(t *testing.T) {
-	file := filepath.Join(filesIn(t, map[string]string{"mine.csv": ownRows}), "mine.csv")
-	_, end := fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--tasks", file)
-	if code, said := end(); code != exitUsage || !strings.Contains(said, "task c of mine and task d of mine have the same user turn") {
-		t.Errorf("exit code %d: %s", code, said)
-	}
-	again := filepath.Join(filesIn(t, map[string]string{"mine.jsonl": two}), "mine.jsonl")
-	_, end = fleetOf(t, "", "", "--replicas", "1", "--port", "0", "--tasks", again, "--tasks", again)
-	if code, said := end(); code != exitDone {
-		t.Errorf("a file that is named twice: exit code %d: %s", code, said)
-	}
-}
-
 // TestFleetTakesTheWorkersHere serves what the configuration names, and says
 // when a port is taken.
 func TestFleetTakesTheWorkersHere(t *testing.T) {

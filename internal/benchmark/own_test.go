@@ -99,6 +99,7 @@ func TestTaskFilesAsPeopleHaveThem(t *testing.T) {
 		"a header with spaces": strings.ReplaceAll(head, ",", " , ") + "\n" + first + "\n" + second,
 		"camels for keys":      strings.ReplaceAll(strings.ReplaceAll(one+"\n"+two, `"id"`, `"taskId"`), "}", `,"systemPrompt":null}`),
 		"a header in capitals": strings.ToUpper(head) + "\n" + first + "\n" + second,
+		"solutions of GSM8K":   strings.NewReplacer("2.50", `1+1.5 is\n#### 2.50`, `"4"`, `"#### 4"`).Replace(one + "\n" + two),
 		"empty cells":          head + ",options,user_prompt,level\n" + first + ",,,\n" + second + ",,,\n",
 	} {
 		name := "b.jsonl"
@@ -204,6 +205,7 @@ func TestFaultsOfRows(t *testing.T) {
 		{"b.csv", head + "x,p,A,choice,\"1, 2\",\n", "line 2: options: must be a list of texts"},
 		{"b.csv", head + "x,p,A,choice,4,\n", "line 2: options: is a number, and nothing shows the options"},
 		{"b.csv", "id,prompt,scorer,tests_file\nx,p,code,t.json\n", "line 2: user_prompt: is missing: a tests_file does not tell"},
+		{"b.csv", head + "x,p,We add two numbers. So it is 7 apples.,math,,\n", "line 2: answer: is \"We add two numbers. So it is 7 apples.\", must be the final answer alone"},
 		{"b.txt", head, "b.txt: must be called .jsonl or .csv"},
 	} {
 		_, err := reader(t).Parse([]byte(c.text), c.name)

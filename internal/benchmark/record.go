@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"speceval/internal/scoring"
+	"speceval/internal/scoring/family"
 	"speceval/internal/terminal/display"
 )
 
@@ -222,6 +223,9 @@ func (r *record) task(benchmark string, position int) (Task, error) {
 	}
 	if r.Benchmark.given {
 		t.Benchmark = r.Benchmark.string
+	}
+	if f, err := family.Named(t.Scorer); err == nil && f.Need == family.Nothing { // others read solutions
+		t.Answer = scoring.Solved(t.Answer)
 	}
 	if r.Index != nil {
 		t.Index = *r.Index

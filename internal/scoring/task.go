@@ -29,6 +29,16 @@ type Task struct {
 	Metadata string // what else its file says, a JSON object; "" for nothing
 }
 
+// Solved is the right answer of a text that may be a solution with it in the last line, behind
+// ####, as GSM8K has it.
+func Solved(answer string) string {
+	_, last, found := strings.Cut("\n"+answer, "\n#### ")
+	if last = strings.TrimSpace(last); !found || strings.Contains(last, "\n") {
+		return answer
+	}
+	return last
+}
+
 // Turns are all turns of the chat in which the task is asked, none where nothing is known of it.
 func (t Task) Turns() []Turn {
 	all := slices.Concat([]Turn{{"system", t.SystemPrompt}}, t.History, []Turn{{"user", t.UserPrompt}})

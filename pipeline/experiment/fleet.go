@@ -13,7 +13,6 @@ import (
 	"speceval/internal/benchmark"
 	"speceval/internal/fleet"
 	"speceval/internal/fleet/imitation"
-	"speceval/internal/scoring/family"
 	"speceval/internal/store/profile"
 	"speceval/pipeline/config"
 )
@@ -170,8 +169,7 @@ func (f *Fleet) imitate(cfg *config.Config, m config.Model, tasks []benchmark.Ta
 }
 
 // tasks returns the tasks that are known by their answers: of the configured benchmarks
-// that have a task file, and of more files. Two that are asked the same are
-// refused: the fleet sees no more of a task than what is asked.
+// that have a task file, and of more files.
 func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {
 	known, _, err := readTasks(cfg)
 	if err != nil {
@@ -197,31 +195,7 @@ func (f *Fleet) tasks(cfg *config.Config) ([]benchmark.Task, error) {
 	if len(tasks) == 0 {
 		f.Say("note: no benchmark has a task file in %s, and there is no --tasks: every answer is noise", cfg.Corpus.Tasks)
 	}
-	if same := AskedTwice(tasks); len(same) > 0 {
-		a, b := same[0][0], same[0][1]
-		return nil, fmt.Errorf("task %s of %s and task %s of %s have the same user turn, by which alone the simulated fleet knows a task: leave one out", a.ID, a.Benchmark, b.ID, b.Benchmark)
-	}
-	f.sayUnsimulated(tasks)
 	return tasks, nil
-}
-
-// sayUnsimulated writes notes about tasks that are never answered right.
-func (f *Fleet) sayUnsimulated(tasks []benchmark.Task) {
-	first, n := "", 0
-	for _, t := range tasks {
-		why := ""
-		if by, err := family.Named(t.Scorer); t.TestsFile != "" && t.Tests == nil {
-			why = "its tests are too large"
-		} else if err == nil && by.Unsimulated != nil {
-			why = by.Unsimulated(t)
-		}
-		if why != "" {
-			first, n = cmp.Or(first, t.Benchmark+"/"+t.ID+" the first: "+why), n+1
-		}
-	}
-	if n > 0 {
-		f.Say("note: %d of %d tasks are never answered right, %s", n, len(tasks), first)
-	}
 }
 
 // withTests gives a task its tests where they are in a small file.

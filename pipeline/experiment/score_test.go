@@ -245,25 +245,6 @@ func TestGradersAreShared(t *testing.T) {
 	other.Close()
 }
 
-// The simulated fleet says which tasks it never answers right.
-func TestUnsimulatedTasksAreTold(t *testing.T) {
-	var said []string
-	f := Fleet{Say: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
-	f.sayUnsimulated([]benchmark.Task{
-		{Benchmark: "own", ID: "a", Scorer: "command", Answer: "x"}, {Benchmark: "own", ID: "b", Scorer: "math", Answer: "1"}, {Benchmark: "own", ID: "c", Scorer: "regex", Answer: "a.*"},
-	})
-	if len(said) != 0 {
-		t.Errorf("%q", said)
-	}
-	f.sayUnsimulated([]benchmark.Task{{Benchmark: "own", ID: "a", Scorer: "command"}, {Benchmark: "own", ID: "b", Scorer: "regex", Answer: `a\Bb\bc`}})
-	if len(said) != 1 || said[0] != "note: 2 of 2 tasks are never answered right, own/a the first: it has no answer that could be said to its grader" {
-		t.Errorf("%q", said)
-	}
-	if family.Count([]benchmark.Task{{Scorer: "command"}, {Scorer: "math"}}, family.Grader) != 1 {
-		t.Error("one task needs a grader")
-	}
-}
-
 func TestWhatServersAreToldOfThinking(t *testing.T) {
 	for _, tt := range []struct {
 		model config.Model

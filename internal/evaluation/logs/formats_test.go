@@ -362,11 +362,14 @@ func TestIDsThatAreAlike(t *testing.T) {
 
 // A scorer of ours is given every response to a document, once, whatever the filters.
 func TestAnswersOfLMEvalAreScored(t *testing.T) {
-	right := func(gold, response string) float64 {
-		if gold == response {
-			return 1
+	right := func(gold, response string) (float64, error) {
+		switch gold {
+		case response:
+			return 1, nil
+		case "1":
+			return 0, errors.New("the right answer is none")
 		}
-		return 0
+		return 0, nil
 	}
 	row := `"target":"4","resps":[["4","5"],["4"]],"filtered_resps":["4"],"filter":%q,"exact_match":0`
 	twice := map[string]string{"m/samples_q_1.jsonl": fmt.Sprintf(`{"doc_id":0,`+row+"}\n"+`{"doc_id":0,`+row+"}\n", "a", "b")}
@@ -384,6 +387,8 @@ func TestAnswersOfLMEvalAreScored(t *testing.T) {
 	refuses(t, err, "row 1: its resps are no texts")
 	_, _, err = by.Read(written(t, lmEvalRows(`"target":null,"resps":[["a"]],"filtered_resps":["a"],"filter":"none","acc":1`)))
 	refuses(t, err, "row 1: its target is no text")
+	_, _, err = by.Read(written(t, lmEvalRows(`"target":1,"resps":[["a"]],"filtered_resps":["a"],"filter":"none","acc":1`)))
+	refuses(t, err, "row 1: the right answer is none")
 }
 
 // An agent that ran out of time failed; machinery that did is no rollout. Harbor 0.26 says which

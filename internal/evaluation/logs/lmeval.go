@@ -74,7 +74,7 @@ func (d *draft) metrics(id taskID, fields members) error {
 }
 
 // rescored takes all responses to a document, each with the reward of a scorer of ours.
-func (d *draft) rescored(id taskID, row members, score func(gold, response string) float64) error {
+func (d *draft) rescored(id taskID, row members, score func(gold, response string) (float64, error)) error {
 	gold, err := textOf(row.of("target"))
 	if err != nil || gold == "" {
 		return cmp.Or(err, errors.New("its target is no text: --scorer compares answers with it"))
@@ -92,8 +92,10 @@ func (d *draft) rescored(id taskID, row members, score func(gold, response strin
 			}
 			number++
 			next := ioTokens{}.rollout(number, "")
-			next.Reward = score(gold, text)
-			if err := d.addRollout(id, next); err != nil {
+			if next.Reward, err = score(gold, text); err == nil {
+				err = d.addRollout(id, next)
+			}
+			if err != nil {
 				return err
 			}
 		}

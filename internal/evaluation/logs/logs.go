@@ -60,8 +60,8 @@ type Choice struct {
 	Reward string // scorer, metric or field; "": the only one, or the first with a note
 	Strict bool   // a log of a folder that cannot be used is an error
 	Scorer string // name of a scorer of texts that replaces the log's own rewards; "": none
-	// Score is the reward of a response by Scorer.
-	Score func(gold, response string) float64
+	// Score is the reward of a response by Scorer. The error says why gold is no right answer.
+	Score func(gold, response string) (float64, error)
 }
 
 // format is a form of logs.

@@ -56,8 +56,8 @@ type Scorer struct {
 // many as gold needs. Texts are the texts of the options, nil where they are not known.
 func New(gold string, options int, texts []string) *Scorer {
 	s := &Scorer{options: options}
-	if m := markAt(gold, 0); strings.TrimRight(m.behind(), " \t.") == "" {
-		s.gold = m.letter
+	if Names(gold) {
+		s.gold = markAt(gold, 0).letter
 	}
 	if options == 0 {
 		s.options = 4
@@ -75,6 +75,12 @@ func New(gold string, options int, texts []string) *Scorer {
 	}
 	s.unlabel = strings.NewReplacer(labels...)
 	return s
+}
+
+// Names reports whether a right answer is a letter.
+func Names(gold string) bool {
+	m := markAt(gold, 0)
+	return m.letter != 0 && strings.TrimRight(m.behind(), " \t.") == ""
 }
 
 // Score never fails.

@@ -35,7 +35,7 @@ type Outcome struct {
 // Try scores the labelled cases of a file: the right answer, a prediction, and
 // whether it is right, with tabs between, or, where the file's name ends in
 // .jsonl, as a JSON object. Empty lines are no cases, but they count as lines.
-func Try(check func(gold, prediction string) scoring.Verdict, name, text string) (*Outcome, error) {
+func Try(check func(gold, prediction string) (scoring.Verdict, error), name, text string) (*Outcome, error) {
 	found := &Outcome{name: name, Disagreements: []Disagreement{}}
 	text = strings.TrimPrefix(text, "\ufeff")
 	parse, form := parseCase, "gold, prediction and true or false with tabs between"
@@ -60,7 +60,10 @@ func Try(check func(gold, prediction string) scoring.Verdict, name, text string)
 			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
 		}
 		found.Total++
-		v := check(d.Gold, d.Prediction)
+		v, fault := check(d.Gold, d.Prediction)
+		if fault != nil {
+			v.Note = fault.Error()
+		}
 		if v.Correct() == d.Label {
 			found.Agree++
 			continue

@@ -9,8 +9,8 @@ import (
 )
 
 // same is a scorer for which a prediction is right if it is the right answer.
-func same(gold, prediction string) scoring.Verdict {
-	return scoring.Verdict{Reward: scoring.PassFail(gold == prediction), Answer: prediction}
+func same(gold, prediction string) (scoring.Verdict, error) {
+	return scoring.Verdict{Reward: scoring.PassFail(gold == prediction), Answer: prediction}, nil
 }
 
 func TestEmptyLinesAreNoCases(t *testing.T) {
@@ -78,11 +78,39 @@ func TestThinkingIsNoAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v := f.Check(of.gold, of.prediction); !v.Correct() {
-			t.Errorf("%s: %q against %s: %+v", of.scorer, of.prediction, of.gold, v)
+		if v, err := f.Check(of.gold, of.prediction); err != nil || !v.Correct() {
+			t.Errorf("%s: %q against %s: %+v, %v", of.scorer, of.prediction, of.gold, v, err)
 		}
-		if v := f.Check(of.gold, "<think>"+of.gold); v.Correct() {
-			t.Errorf("%s: thinking that does not end is an answer: %+v", of.scorer, v)
+		if v, err := f.Check(of.gold, "<think>"+of.gold); err != nil || v.Correct() {
+			t.Errorf("%s: thinking that does not end is an answer: %+v, %v", of.scorer, v, err)
+		}
+	}
+}
+
+// TestRightAnswersOfDatasets has right answers as GSM8K, MATH and others have them. One that no
+// response can be compared with is an error, and not a wrong response.
+func TestRightAnswersOfDatasets(t *testing.T) {
+	const gsm8k = "He sold 48/2 = <<48/2=24>>24 clips in May.\nHe sold 48+24 = <<48+24=72>>72 clips.\n#### 72"
+	for _, of := range []struct{ scorer, gold, prediction, fault string }{
+		{"math", gsm8k, "The answer is \\boxed{72}.", ""},
+		{"number", gsm8k, "The answer is 72.", ""},
+		{"exact", gsm8k, "72", ""},
+		{"number", "#### 1,000", "1000", ""},
+		{"math", "So $x+1=\\frac12$. Hence $x=\\boxed{-\\frac12}$.", "\\boxed{-0.5}", ""},
+		{"math", "\\text{no real solution}", "\\boxed{\\text{no real solution}}", ""},
+		{"choice", "(B)", "The answer is B.", ""},
+		{"math", "Let x be 2. Then we get 7 apples.", "7", "must be the final answer alone"},
+		{"math", "The answer is 5.", "5", "must be the final answer alone"},
+		{"number", "#### 72\nso 72", "72", "must be a number"},
+		{"choice", "2", "The answer is B.", "must be a letter"},
+	} {
+		f, err := Named(of.scorer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := f.Check(of.gold, of.prediction)
+		if of.fault != "" && (err == nil || !strings.Contains(err.Error(), of.fault)) || of.fault == "" && (err != nil || !v.Correct()) {
+			t.Errorf("%s: %q against %q: %+v, %v", of.scorer, of.prediction, of.gold, v, err)
 		}
 	}
 }

@@ -6,6 +6,7 @@ package family
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -48,20 +49,20 @@ type Family struct {
 	// in the form that the prompt asks for. others are the right answers of all tasks
 	// of the benchmark and family, to be wrong with.
 	Answer func(s *seed.Stream, t scoring.Task, right bool, others []string) string
-	// Unsimulated says why the simulated fleet never answers a task right, "" if it
-	// does; nil: it does always.
-	Unsimulated func(t scoring.Task) (why string)
 	// Reply is the reply of a simulated judge to a turn about a response to a task; nil
 	// where no judge is asked.
 	Reply func(s *seed.Stream, turn string, t scoring.Task) string
 }
 
 // Check scores the prediction of a labelled case, a whole text of a model, with nothing but its right
-// answer.
-func (f Family) Check(gold, prediction string) scoring.Verdict {
+// answer, by a family that needs no more. The error says why that is none.
+func (f Family) Check(gold, prediction string) (scoring.Verdict, error) {
+	t := scoring.Task{Answer: scoring.Solved(gold)}
+	if fault := f.Gold(t); fault != "" {
+		return scoring.Verdict{}, errors.New("the right answer " + fault)
+	}
 	answer, _ := ending.AfterThinking(prediction, ending.Finished, false)
-	v, _ := f.New(scoring.Task{Answer: gold}, Resources{}).Score(context.Background(), scoring.Response{Text: answer})
-	return v
+	return f.New(t, Resources{}).Score(context.Background(), scoring.Response{Text: answer})
 }
 
 // Need is a resource that scoring needs besides the task.

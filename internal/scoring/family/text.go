@@ -32,12 +32,6 @@ var patterns = Family{
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, others []string) string {
 		return simulated(s, text.Pattern(t.Answer), sample(t.Answer), right, nil)
 	},
-	Unsimulated: func(t scoring.Task) string {
-		if is(text.Pattern(t.Answer), sample(t.Answer)) {
-			return ""
-		}
-		return "no text is known that its expression matches"
-	},
 }
 
 // optional are the flags, the edges and the groups that may be missing of an expression.
@@ -97,7 +91,10 @@ var choices = Family{
 	Options: true,
 	Gold: func(t scoring.Task) string {
 		last := 'A' + rune(t.Options) - 1
-		if t.Options < 2 || t.Options > scoring.MostOptions || len(t.Answer) == 1 && 'A' <= t.Answer[0] && rune(t.Answer[0]) <= last {
+		switch {
+		case t.Options == 0 && !choice.Names(t.Answer): // of a labelled case
+			return fmt.Sprintf("is %.40q, must be a letter", t.Answer)
+		case t.Options < 2 || t.Options > scoring.MostOptions || len(t.Answer) == 1 && 'A' <= t.Answer[0] && rune(t.Answer[0]) <= last:
 			return "" // how many options there may be is checked elsewhere
 		}
 		return fmt.Sprintf("is %q, must be a letter from A to %c", t.Answer, last)
@@ -118,7 +115,8 @@ var choices = Family{
 // mathematics are answers that are compared by their mathematical value.
 var mathematics = Family{
 	Name: "math", Version: maths.Version, Prompt: "math",
-	New: func(t scoring.Task, _ Resources) scoring.Scorer { return maths.New(t.Answer) },
+	Gold: func(t scoring.Task) string { return maths.Fault(t.Answer) },
+	New:  func(t scoring.Task, _ Resources) scoring.Scorer { return maths.New(t.Answer) },
 	Answer: func(s *seed.Stream, t scoring.Task, right bool, _ []string) string {
 		result := t.Answer
 		if !right {

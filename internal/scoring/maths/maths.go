@@ -13,6 +13,8 @@ package maths
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"speceval/internal/scoring"
@@ -36,6 +38,18 @@ type Scorer struct {
 	choice   string       // the letter before gold, (B) 5
 	severals bool         // gold is a list, which may be spread over several boxes
 	english  bool         // gold says nothing in another language
+}
+
+// sentences are texts of several, or of one about an answer.
+var sentences = regexp.MustCompile(`(?:\S+\s+){2}\S+\.\s+\p{Lu}|\n|\b[Aa]nswer is\b`)
+
+// Fault says why a text is no right answer, "" if it may be one.
+func Fault(gold string) string {
+	text := stated(gold)
+	if _, ok := latex.Read(text); !ok && sentences.MatchString(text) {
+		return fmt.Sprintf("is %.40q, must be the final answer alone, or have it in a box", gold)
+	}
+	return ""
 }
 
 // New is the scorer for a task whose right answer is gold, in LaTeX or plain

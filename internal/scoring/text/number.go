@@ -24,20 +24,16 @@ const NumberVersion = "speceval_number_v12"
 // is at parse. Numbers are compared as exact fractions: 3.13 is within 0.01 of 3.14,
 // and nothing overflows. What is no finite number is never right.
 type Number struct {
-	gold  maths.Rational
-	off   *big.Rat // by which an answer may differ
-	fault string   // of gold or the tolerance: nothing is right
+	gold maths.Rational // without a value nothing is right
+	off  *big.Rat       // by which an answer may differ
 }
 
 // NewNumber is the scorer for a task whose right answer is gold, within a tolerance: a
 // number, by which answers may differ, or a share of the right answer in percent; ""
 // for none. With a fault of either every response is wrong.
 func NewNumber(gold, tolerance string) *Number {
-	s := &Number{fault: NumberFault(gold), off: new(big.Rat)}
-	if s.fault == "" {
-		s.fault = ToleranceFault(gold, tolerance)
-	}
-	if s.fault != "" {
+	s := &Number{off: new(big.Rat)}
+	if NumberFault(gold) != "" || ToleranceFault(gold, tolerance) != "" {
 		return s
 	}
 	s.gold, _ = parse(gold)
@@ -80,14 +76,11 @@ func ToleranceFault(gold, tolerance string) string {
 
 // Score never fails.
 func (s *Number) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
-	if s.fault != "" {
-		return scoring.Verdict{Note: scoring.Shorten("the right answer or its tolerance " + s.fault)}, nil
-	}
 	r.Text = words.EnglishEnd(r.Text)
 	text, note := maths.Final(r)
 	v := scoring.Verdict{Answer: scoring.Shorten(text), Note: note}
 	if found := read(strings.TrimPrefix(text, "A: ")); found != nil { // of prompts with Q: and A:
-		v.Reward = scoring.PassFail(slices.ContainsFunc(found, s.right))
+		v.Reward = scoring.PassFail(s.gold.Value != nil && slices.ContainsFunc(found, s.right))
 	} else if note == "" {
 		v.Note = "the final answer is no number"
 	}

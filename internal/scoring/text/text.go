@@ -32,8 +32,7 @@ const longestMatched = 8 << 10
 // Matcher scores responses by their final answer, one of whose readings must match.
 type Matcher struct {
 	matches func(normal string) bool
-	longest int    // bytes of an answer that are matched; 0: any number
-	fault   string // of what is right: nothing is
+	longest int // bytes of an answer that are matched; 0: any number
 }
 
 // Exact is the scorer for a task with a right answer.
@@ -54,10 +53,7 @@ func ExactFault(gold string) string {
 // RE2 matches as a whole. With one that has a fault every response is wrong.
 func Pattern(expression string) *Matcher {
 	compiled, err := compile(expression)
-	if err != nil {
-		return &Matcher{fault: "the expression " + err.Error()}
-	}
-	return &Matcher{matches: func(answer string) bool { return whole(compiled, answer) }, longest: longestMatched}
+	return &Matcher{matches: func(answer string) bool { return err == nil && whole(compiled, answer) }, longest: longestMatched}
 }
 
 // PatternFault says why a text is no expression, "" if it is one.
@@ -75,9 +71,6 @@ func normal(text string) string {
 
 // Score never fails.
 func (m *Matcher) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
-	if m.fault != "" {
-		return scoring.Verdict{Note: scoring.Shorten(m.fault)}, nil
-	}
 	final := readFinal(r)
 	v := scoring.Verdict{Note: final.Note}
 	if m.longest > 0 && len(final.Text) > m.longest {
