@@ -36,7 +36,6 @@ any of these profiles differs.`,
   PARENT compare mine/a/hbn_staged-b16-seed42 yesterday.eval other.parquet#model-c
   PARENT compare                      what score has made with the published profiles
   PARENT compare new.csv old.parquet  two files of profiles`, "PARENT", parent),
-		ValidArgsFunction: s.evaluations,
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			if agreement, err := s.agreement(cfg, words); agreement != nil || err != nil {
 				if err == nil && (page != "" || resolve != 0) {

@@ -15,7 +15,7 @@ import (
 // ofStored is a command on stored evaluations, the words of which run gets.
 func (s *session) ofStored(use, short string, args cobra.PositionalArgs, run func(evaluate.Archive, []string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Args: args, ValidArgsFunction: s.evaluations,
+		Use: use, Short: short, Args: args,
 		RunE: s.configured(func(cfg *config.Config, words []string) error { return run(s.archive(cfg), words) }),
 	}
 }
@@ -46,7 +46,6 @@ func (s *session) showCommand() *cobra.Command {
 
 func (s *session) listCommand() *cobra.Command {
 	c := printed(s, "list", "list the evaluations in the output folder", cobra.NoArgs, func(a evaluate.Archive, _ []string) (evaluate.Lists, error) { return a.Reader().List() })
-	c.ValidArgsFunction = cobra.NoFileCompletions
 	c.Example = "  speceval evaluate list --json   one JSON document"
 	return c
 }

@@ -27,7 +27,6 @@ Inspect opens; json one document. E is an evaluation, as evaluate list has it. T
 configured task files, or --tasks, have the inputs and targets.`,
 		Example: `  speceval export mine/a/hbn_staged-b16-seed42 --format eee --to data
   speceval export mine/a/hbn_staged-b16-seed42 --format inspect --tasks mine.jsonl --to result.eval`,
-		ValidArgsFunction: s.evaluations,
 		RunE: s.configured(func(cfg *config.Config, words []string) error {
 			if !slices.Contains(exchange.FormatNames(), form) {
 				return usagef("there is no format %q: want one of %s", form, strings.Join(exchange.FormatNames(), ", "))

@@ -9,7 +9,6 @@ import (
 
 	"speceval/internal/terminal/display"
 	"speceval/pipeline/dag"
-	"speceval/pipeline/evaluate"
 )
 
 // options are the flags that all or several commands take.
@@ -93,12 +92,3 @@ func seedFlag(fs *pflag.FlagSet, seed **uint64, what string) {
 
 // stages are offered as words by completions.
 var stages = []cobra.Completion{"generate", "score", "replay", "systems", reportStage}
-
-// evaluations offers those in the output folder as words of a command, and files.
-func (s *session) evaluations(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	cfg, err := s.configuration()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-	return evaluate.Archive{Config: cfg}.Names(), cobra.ShellCompDirectiveDefault
-}

@@ -242,8 +242,8 @@ func TestGatesOfOneCluster(t *testing.T) {
 	s := l.live(folder)
 	_, err := s.GateLive(t.Context(), folder, evaluate.Gating{Margin: 0.1, OverTasks: true}, request(8, 2), l.host())
 	faulty(t, err, true, "all tasks are of one cluster")
-	if names := l.archive("out").Names(); len(names) != 1 {
-		t.Errorf("%q have begun", names)
+	if begun, err := l.archive("out").Reader().List(); len(begun) != 1 || err != nil {
+		t.Errorf("%v have begun, %v", begun, err)
 	}
 }
 

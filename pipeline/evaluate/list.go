@@ -53,17 +53,6 @@ func (a Archive) Each(each func(folder string, setup *evaluation.Setup, err erro
 	return err
 }
 
-// Names lists all evaluations, complete or not. It checks nothing of them.
-func (a Archive) Names() (names []string) {
-	a.Each(func(_ string, setup *evaluation.Setup, err error) {
-		if err == nil {
-			names = append(names, setup.FullName())
-		}
-	})
-	slices.Sort(names)
-	return names
-}
-
 // Reader reads the evaluations of an output folder again and again, what is complete once. It is
 // not safe for concurrent use.
 type Reader struct {

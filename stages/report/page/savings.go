@@ -33,7 +33,9 @@ func newSavings(src *stored.Source) (s savings, err error) {
 	if err != nil || len(results.Ratios) == 0 {
 		return s, err
 	}
-	s.Errors = errorsOf(profiles)
+	if s.Errors = errorsOf(profiles); src.Few != "" {
+		s.Errors = src.Few + ". " + s.Errors
+	}
 	most := 0.0
 	worth, clear := map[int32]float64{}, map[int32]bool{}
 	for _, b := range variance.Budgets(results.Ratios) {

@@ -254,6 +254,8 @@ type Settings struct {
 	// Tables 2 to 4 then have next to the published ones.
 	Systems bool
 
+	Few string // why savings on these profiles look too large, of few rollouts; "": they do not
+
 	// Staged says that it executes policies in stages too, on the simulated fleet.
 	Staged bool
 

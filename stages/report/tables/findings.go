@@ -32,7 +32,9 @@ func Findings(w io.Writer, src *stored.Source) error {
 		return table.Missing()
 	}})
 	t := s.Print()
-	t.Notes = nil
+	if t.Notes = nil; src.Few != "" {
+		t.Notes = []string{src.Few}
+	}
 	t.Title = fmt.Sprintf("Variance relative to Uniform's, the mean over %s,\nand the budget that Uniform needs for HBN's precision:", display.Count(profiles, "profile", "profiles"))
 	if err == nil {
 		err = table.WriteText(w, t)
