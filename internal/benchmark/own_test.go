@@ -206,6 +206,8 @@ func TestFaultsOfRows(t *testing.T) {
 		{"b.csv", head + "x,p,A,choice,4,\n", "line 2: options: is a number, and nothing shows the options"},
 		{"b.csv", "id,prompt,scorer,tests_file\nx,p,code,t.json\n", "line 2: user_prompt: is missing: a tests_file does not tell"},
 		{"b.csv", head + "x,p,We add two numbers. So it is 7 apples.,math,,\n", "line 2: answer: is \"We add two numbers. So it is 7 apples.\", must be the final answer alone"},
+		{"b.jsonl", `{"id":1,"question":"1+1?","answer":2,"scorer":"math"}`, "line 1: question: is not a key of a task file, did you mean prompt?"},
+		{"b.jsonl", `{"id":1,"prompt":"1+1?","target":2,"scorer":"math"}`, "line 1: answer: is missing or empty"},
 		{"b.txt", head, "b.txt: must be called .jsonl or .csv"},
 	} {
 		_, err := reader(t).Parse([]byte(c.text), c.name)

@@ -288,9 +288,13 @@ func texts(all []text) (values []string) {
 }
 
 // carry makes the metadata: what is under that key, and the other keys of the record. One
-// that is a slip of the pen for a key of a task file is an error.
+// that is a slip of the pen for a key of a task file is an error, as is what others call the prompt where there is none.
 func (r *record) carry() error {
+	asks := r.Prompt.given || r.UserPrompt.given || r.Messages != nil
 	for _, name := range slices.Sorted(maps.Keys(r.Others)) {
+		if !asks && slices.Contains([]string{"question", "problem", "input"}, folded(name)) {
+			return fmt.Errorf("%s: is not a key of a task file, did you mean prompt?", name)
+		}
 		if i := slices.IndexFunc(keys, func(key string) bool { return slip(folded(name), folded(key)) }); i >= 0 {
 			return fmt.Errorf("%s: is not a key of a task file, did you mean %s? Put it into metadata if not", name, keys[i])
 		}

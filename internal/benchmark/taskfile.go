@@ -28,7 +28,6 @@ import (
 type Reader struct {
 	Prompts   *Prompts // of tasks without a user turn, as Ask by the benchmark's name; nil: each must have one
 	Benchmark string   // of records that name none; "": the file's name without its ending
-	MostTold  int      // how many faults an error tells at most; 0: 20
 }
 
 // Read reads the task file at path, and checks that the files with tests
@@ -53,7 +52,6 @@ func (r Reader) parse(data []byte, name string, folder *os.Root) ([]Task, error)
 	ending := filepath.Ext(name)
 	r.Benchmark = cmp.Or(r.Benchmark, strings.TrimSuffix(filepath.Base(name), ending))
 	faults := newFaults(name)
-	faults.Most = cmp.Or(r.MostTold, shownFaults)
 	file := &reading{Reader: r, folder: folder, faults: faults, check: newCheck(faults)}
 	records := lines
 	switch strings.ToLower(ending) {

@@ -2,7 +2,6 @@ package benchmark_test
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -208,13 +207,9 @@ b.jsonl: line 3: task_index: is 7, must be 2 here`
 	if fmt.Sprint(err) != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
-	for most, last := range map[int]string{0: "b.jsonl: and 100 more faults", 100: "b.jsonl: and 20 more faults"} {
-		r := reader(t)
-		r.MostTold = most
-		_, err = r.Parse([]byte(strings.Repeat("{}\n", 40)), "b.jsonl")
-		if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != cmp.Or(most, 20)+1 || lines[len(lines)-1] != last {
-			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
-		}
+	_, err = reader(t).Parse([]byte(strings.Repeat("{}\n", 40)), "b.jsonl")
+	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != 21 || lines[20] != "b.jsonl: and 100 more faults" {
+		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
 }
 

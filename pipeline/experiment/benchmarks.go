@@ -49,18 +49,17 @@ func AskedIn(g upstream.Group, promptsSHA256 string) string {
 	return "asked in other words than upstream's"
 }
 
-// CheckTasks reads all of a task file, with its tests, and reports every fault.
+// CheckTasks reads all of a task file, with its tests, and reports what is wrong.
 // A file that the configuration names is of the benchmark that it is named for.
 // The tasks of a benchmark of the paper are held against the published ids,
 // unless unpublished. content is a line about the tasks: how many there are, in all and for each
 // scorer, the most first, and how the paper's are asked.
 func CheckTasks(cfg *config.Config, file string, unpublished bool) (tasks []benchmark.Task, content string, err error) {
-	const reportedFaults = 10_000 // all, of a file that a person means to mend
 	prompts, err := Prompts(cfg)
 	if err != nil {
 		return nil, "", err
 	}
-	reader := benchmark.Reader{Prompts: prompts, MostTold: reportedFaults}
+	reader := benchmark.Reader{Prompts: prompts}
 	for _, b := range cfg.Benchmarks {
 		if filepath.Clean(taskPath(cfg, b)) == filepath.Clean(file) {
 			reader.Benchmark = b.ID
