@@ -62,65 +62,25 @@ const (
 // Estimate is a number with its standard error: 0 when exact, NaN when unknown.
 type Estimate struct{ Value, SE float64 }
 
-// Difference is a measured number minus a predicted one.
-type Difference struct {
-	Estimate
-	Z       float64 // in standard errors; NaN where there is none
-	Verdict Verdict
-}
-
 // Time compares a measured time with a predicted one, by the standard error of
-// their difference. The difference is relative to the measured time. An unknown
-// error leaves the tolerance alone to judge by.
-func Time(measured, predicted, se float64) Difference {
-	d := minus(Estimate{measured, se}, Estimate{predicted, 0})
-	d.Value /= measured
-	d.SE /= measured
-	if math.Abs(d.Value) <= TimeTolerance {
-		d.Verdict = Agrees
-	}
-	return d
+// their difference. An unknown error leaves the tolerance alone to judge by.
+func Time(measured, predicted, se float64) Comparison {
+	return Against(measured, predicted, se, (measured-predicted)/se).within(TimeTolerance * measured)
 }
 
 // Mean compares the mean of a sample with the number that it estimates. That of a
 // single run has an unknown error.
-func Mean(s Sample, truth Estimate) Difference {
+func Mean(s Sample, truth Estimate) Comparison {
 	se := math.NaN()
 	if s.Runs > 1 {
-		se = math.Sqrt(s.Variance / float64(s.Runs))
+		se = math.Hypot(math.Sqrt(s.Variance/float64(s.Runs)), truth.SE)
 	}
-	d := minus(Estimate{s.Mean, se}, truth)
-	if s.Runs < LeastRuns {
-		d.Verdict = TooFew
-	}
-	return d
-}
-
-// minus is the difference of independent estimates, judged by its error alone.
-func minus(measured, predicted Estimate) Difference {
-	d := Difference{Estimate: Estimate{measured.Value - predicted.Value, math.Hypot(measured.SE, predicted.SE)}}
-	d.Z = d.Value / d.SE
-	if d.Value == 0 {
-		d.Z = 0
-	}
-	d.Verdict = byNoise(d.Z)
-	return d
-}
-
-// byNoise is the verdict on a difference of z standard errors.
-func byNoise(z float64) Verdict {
-	if math.Abs(z) <= Sigmas {
-		return Within
-	}
-	return Differs // an unknown z as well: nothing excuses the difference
+	return Against(s.Mean, truth.Value, se, (s.Mean-truth.Value)/se).of(s.Runs)
 }
 
 // CPU judges the orchestrator's share of the processors.
-func CPU(share float64) Verdict {
-	if share < MostCPU {
-		return Agrees
-	}
-	return Differs
+func CPU(share float64) Comparison {
+	return Against(share, math.NaN(), 0, math.NaN()).within(MostCPU)
 }
 
 // Class says where a number that is compared comes from, and so what it is worth

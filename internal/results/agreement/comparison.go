@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -39,6 +40,8 @@ type Comparison struct {
 	// paper's, in standard errors; of a forecast, from the paper's number. It is
 	// null where there is no noise.
 	SEs *float64 `json:"ses"`
+
+	Z float64 `json:"-"` // the same with its sign, of a measured number; NaN where it is not known
 
 	// Tolerance is how far a measured number may be from the predicted one, null
 	// for the others.
@@ -98,20 +101,19 @@ func Lacking(paper float64, decimals int, note string) Comparison {
 	return Comparison{Paper: &paper, Verdict: Absent, Note: note, Decimals: decimals}
 }
 
-// Against is the comparison of a measured number with a predicted one, of which the verdict is
-// known; NaN stands for a number that is not there. se is the standard error of the difference;
-// where it is known, z is the difference in such errors, or NaN to be computed.
-func Against(verdict Verdict, obtained, predicted, se, z float64) Comparison {
-	c := Comparison{Live: true, Class: Measured, Obtained: finite(obtained), Predicted: finite(predicted)}
-	c.Verdict, c.Note = verdict.judged()
+// Against compares a measured number with a predicted one; NaN stands for a number that is not
+// there. se is the standard error of the difference, and z the difference in such errors: an
+// unknown one excuses nothing.
+func Against(obtained, predicted, se, z float64) Comparison {
+	c := Comparison{Live: true, Class: Measured, Obtained: finite(obtained), Predicted: finite(predicted), Z: z, Verdict: Differs}
 	if c.Obtained == nil || c.Predicted == nil {
 		return c
 	}
 	c.Difference = new(obtained - predicted)
+	if math.Abs(z) <= Sigmas || *c.Difference == 0 {
+		c.Verdict = Within
+	}
 	if se > 0 && finite(se) != nil {
-		if finite(z) == nil {
-			z = *c.Difference / se
-		}
 		c.SE, c.SEs = &se, new(math.Abs(z))
 	}
 	return c
@@ -125,9 +127,24 @@ func finite(v float64) *float64 {
 	return &v
 }
 
-// Within gives a measured number a tolerance, NaN for none.
-func (c Comparison) Within(tolerance float64) Comparison {
-	c.Tolerance = finite(tolerance)
+// within gives a measured number a tolerance: of its difference or, where nothing is
+// predicted, of itself.
+func (c Comparison) within(tolerance float64) Comparison {
+	c.Tolerance = &tolerance
+	if v := cmp.Or(c.Difference, c.Obtained); v != nil && math.Abs(*v) <= tolerance {
+		c.Verdict = Agrees
+	}
+	return c
+}
+
+// of has a measured number judged only if it is of enough runs, and something is predicted.
+func (c Comparison) of(runs int) Comparison {
+	switch {
+	case runs < LeastRuns:
+		c.Verdict = TooFew
+	case c.Predicted == nil:
+		c.Verdict = Shown
+	}
 	return c
 }
 
@@ -190,18 +207,18 @@ func Exactly(obtained, exact, se float64) Comparison {
 	return c
 }
 
-// judged is the verdict of a measured number as comparisons count it, and why it is
-// shown without one.
-func (v Verdict) judged() (Verdict, string) {
-	switch v {
+// Claimed is a measured number as comparisons count it: one that is not judged is shown, and
+// says why.
+func (c Comparison) Claimed() Comparison {
+	switch c.Verdict {
 	case Fitted:
-		return Shown, "the prediction was fitted to it"
+		return c.Shown("the prediction was fitted to it")
 	case TooFew:
-		return Shown, fmt.Sprintf("fewer than %d runs", LeastRuns)
+		return c.Shown(fmt.Sprintf("fewer than %d runs", LeastRuns))
 	case Shown:
-		return Shown, "no claim is made about it"
+		return c.Shown("no claim is made about it")
 	}
-	return v, ""
+	return c
 }
 
 // Comparisons are compared cells, in the order of their tables.

@@ -174,17 +174,17 @@ type Ratio struct {
 	runs       int // of the smaller sample
 }
 
-// Over is the variance of a sample over the variance of another. ok is false where one of
-// them is zero or has no degree of freedom, so that there is no ratio.
+// Over is the variance of a sample over the variance of another: NaN, of no runs, where one of
+// them is zero or has no degree of freedom.
 //
 // Of estimates that are nearly normal, as means over many rollouts are, a variance
 // on k degrees of freedom is σ²χ²_k/k, and its logarithm has the mean ln σ² +
 // ψ(k/2) − ln(k/2) and the variance ψ'(k/2), about 2/k, whatever σ is. Log is the
 // logarithm of the ratio less what these means add to it, and LogSE its standard
 // error; it is far nearer to normal than the ratio itself.
-func Over(a, b Sample) (r Ratio, ok bool) {
+func Over(a, b Sample) (r Ratio) {
 	if a.Runs < 2 || b.Runs < 2 || !(a.Variance > 0) || !(b.Variance > 0) {
-		return r, false
+		return Ratio{Estimate: Estimate{math.NaN(), math.NaN()}, Log: math.NaN(), LogSE: math.NaN()}
 	}
 	r.runs = min(a.Runs, b.Runs)
 	mean, square := logMoments(a.Runs - 1)
@@ -193,19 +193,14 @@ func Over(a, b Sample) (r Ratio, ok bool) {
 	r.Log = math.Log(r.Value) - (mean - otherMean)
 	r.LogSE = math.Sqrt(square + otherSquare)
 	r.SE = r.Value * r.LogSE
-	return r, true
+	return r
 }
 
 // Against compares the ratio with a predicted one, above zero. Z is on the
 // logarithmic scale.
-func (r Ratio) Against(predicted Estimate) Difference {
-	d := Difference{Estimate: Estimate{r.Value - predicted.Value, math.Hypot(r.SE, predicted.SE)}}
-	d.Z = (r.Log - math.Log(predicted.Value)) / math.Hypot(r.LogSE, predicted.SE/predicted.Value)
-	d.Verdict = byNoise(d.Z)
-	if r.runs < LeastRuns {
-		d.Verdict = TooFew
-	}
-	return d
+func (r Ratio) Against(predicted Estimate) Comparison {
+	z := (r.Log - math.Log(predicted.Value)) / math.Hypot(r.LogSE, predicted.SE/predicted.Value)
+	return Against(r.Value, predicted.Value, math.Hypot(r.SE, predicted.SE), z).of(r.runs)
 }
 
 // logMoments are the mean and the variance of ln(χ²_k/k): ψ(k/2) − ln(k/2) and

@@ -161,7 +161,7 @@ func (s *Sheet) claimed() (all []agreement.Comparison) {
 			all = append(all, agreement.Comparison{Live: true, Class: agreement.Measured, Verdict: agreement.NotRun, Note: "nothing is measured yet", Decimals: claim.Decimals}.In(s.Base, "all", claim.Column))
 		}
 		for i, label := range labels {
-			if c := claim.Of(i); c.Verdict != "" {
+			if c := claim.Of(i).Claimed(); c.Verdict != "" {
 				c.Decimals = claim.Decimals
 				all = append(all, c.In(s.Base, label, claim.Column))
 			}

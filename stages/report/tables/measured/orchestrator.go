@@ -1,8 +1,6 @@
 package measured
 
 import (
-	"math"
-
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/measurement"
 	"speceval/pipeline/dag"
@@ -55,6 +53,8 @@ type usage struct {
 	GapMedian float64           `csv:"gap_median_seconds" head:"median" group:"Gap (ms)" format:".2ms" missing:"NaN"`
 	GapP99    float64           `csv:"gap_p99_seconds" head:"99%" group:"Gap (ms)" format:".2ms" missing:"NaN"`
 	Verdict   agreement.Verdict `csv:"verdict" head:"Verdict" align:"left"`
+
+	claim agreement.Comparison
 }
 
 func newUsage(s series) usage {
@@ -75,11 +75,12 @@ func newUsage(s series) usage {
 		Wall: wall, CPU: cpu, Cores: cores, CoreShare: cpu / wall, CPUShare: cpu / wall / cores,
 		Router:    mean(func(r measurement.Run) float64 { return r.Handling }) / wall,
 		GapMedian: mean(func(r measurement.Run) float64 { return r.GapMedian }),
-		GapP99:    mean(func(r measurement.Run) float64 { return r.GapP99 }), Verdict: agreement.Shown,
+		GapP99:    mean(func(r measurement.Run) float64 { return r.GapP99 }),
 	}
-	if u.Rewards == measurement.Coupled && u.Provenance == measurement.Measured && !math.IsNaN(cpu/wall/cores) && cores > 0 {
-		u.Verdict = agreement.CPU(float64(u.CPUShare))
+	if u.claim = agreement.CPU(u.CPUShare); u.Rewards != measurement.Coupled || u.Provenance != measurement.Measured || u.claim.Obtained == nil {
+		u.claim.Verdict = agreement.Shown
 	}
+	u.Verdict = u.claim.Verdict
 	return u
 }
 
@@ -95,8 +96,6 @@ func makeOrchestrator(src *stored.Source) (*model.Sheet, error) {
 	s := model.NewSheet("What the orchestrator itself took: wall-clock time of a run, its processor time over that, in percent of one core and of all cores of its machine, the part of the time that the router was at work, "+
 		"and the time from a completion to the next submission. Means over runs. Of runs under coupled rewards on real servers the claim is less than 5% of all; "+
 		"under real rewards it scores responses as well.", rows)
-	s.Claims = []model.Claim{{Column: "cpu_share", Decimals: 4, Of: func(i int) agreement.Comparison {
-		return agreement.Against(rows[i].Verdict, rows[i].CPUShare, math.NaN(), 0, math.NaN()).Within(agreement.MostCPU)
-	}}}
+	s.Claims = []model.Claim{{Column: "cpu_share", Decimals: 4, Of: func(i int) agreement.Comparison { return rows[i].claim }}}
 	return s, nil
 }

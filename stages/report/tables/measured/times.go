@@ -1,8 +1,6 @@
 package measured
 
 import (
-	"math"
-
 	"speceval/internal/policy"
 	"speceval/internal/results/agreement"
 	"speceval/pipeline/dag"
@@ -51,6 +49,8 @@ type timeRow struct {
 	Error        float64           `csv:"error_seconds" missing:"NaN"`
 	Scale        float64           `csv:"scale" head:"Scale" format:".2" missing:"NaN"`
 	Verdict      agreement.Verdict `csv:"verdict" head:"Verdict" align:"left"`
+
+	claim agreement.Comparison
 }
 
 func makeTimes(src *stored.Source) (*model.Sheet, error) {
@@ -60,14 +60,15 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 	}
 	var rows []timeRow
 	for _, p := range all {
-		d := agreement.Time(p.Measured, p.Predicted, p.DifferenceSE)
+		c := agreement.Time(p.Measured, p.Predicted, p.DifferenceSE)
 		if s := policy.FindStrategy(p.Strategy); s != nil && s.Policy == policy.Uniform {
-			d.Verdict = agreement.Fitted // at whichever budget
+			c.Verdict = agreement.Fitted // at whichever budget
 		}
 		rows = append(rows, timeRow{
 			profileKeys: profileKeys{p.Benchmark, model.Checkpoint(p.Model)}, Budget: p.Budget, Strategy: strategy(p.Strategy), Runs: p.Runs,
 			Measured: p.Measured, MeasuredSE: p.MeasuredSE, Predicted: p.Predicted, PredictedSD: p.PredictedSD,
-			Difference: d.Value, DifferenceSE: d.SE, Error: p.DifferenceSE, Scale: p.Scale, Verdict: d.Verdict,
+			Difference: (p.Measured - p.Predicted) / p.Measured, DifferenceSE: p.DifferenceSE / p.Measured, Error: p.DifferenceSE, Scale: p.Scale,
+			Verdict: c.Verdict, claim: c,
 		})
 	}
 	s := model.NewSheet("Measured times, and those that a timing model predicts which has seen the runs of Uniform alone. "+
@@ -75,9 +76,6 @@ func makeTimes(src *stored.Source) (*model.Sheet, error) {
 		"of the difference the standard error, by that and by how far single runs of HBN were from what was predicted of them, relatively and in all settings together. "+
 		"Scale: how much slower the replicas were than the speed that was fitted to all settings, by the times of Uniform in the same repeats. "+
 		"Difference: measured minus predicted, over measured; it agrees within 5%, or within 3 standard errors. Of Uniform it is how well the model fits.", rows)
-	s.Claims = []model.Claim{{Column: "measured_seconds", Decimals: 2, Of: func(i int) agreement.Comparison {
-		r := rows[i]
-		return agreement.Against(r.Verdict, r.Measured, r.Predicted, r.Error, math.NaN()).Within(agreement.TimeTolerance * r.Measured)
-	}}}
+	s.Claims = []model.Claim{{Column: "measured_seconds", Decimals: 2, Of: func(i int) agreement.Comparison { return rows[i].claim }}}
 	return s, nil
 }

@@ -68,9 +68,11 @@ type varianceRow struct {
 	Mean            float64           `csv:"mean" missing:"NaN"`
 	ProfileMean     float64           `csv:"profile_mean" missing:"NaN"`
 	Bias            float64           `csv:"bias" head:"points" group:"Bias" format:"+.2pt±" missing:"NaN"`
-	BiasSE          float64           `csv:"bias_se" missing:"NaN"`
+	BiasSE          *float64          `csv:"bias_se"`
 	BiasZ           float64           `csv:"bias_z" head:"z|$z$" group:"Bias" format:"+.1" missing:"NaN"`
 	BiasVerdict     agreement.Verdict `csv:"bias_verdict" head:"verdict" group:"Bias" align:"left"`
+
+	ratio, mean agreement.Comparison
 }
 
 // makeVariance has the strategies of every setting of runs under real rewards.
@@ -106,14 +108,8 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 		"Bias: mean of the estimates minus the mean of the profile, in percentage points, with the error of both. "+
 		"Up to 3 standard errors agree; fewer than 10 runs are not judged.", rows)
 	s.Claims = []model.Claim{
-		{Column: "ratio", Decimals: 3, Of: func(i int) agreement.Comparison {
-			r := rows[i]
-			return agreement.Against(r.Verdict, r.Ratio, r.Replayed, math.Hypot(r.RatioSE, r.ReplayedSE), r.Z)
-		}},
-		{Column: "mean", Decimals: 4, Of: func(i int) agreement.Comparison {
-			r := rows[i]
-			return agreement.Against(r.BiasVerdict, r.Mean, r.ProfileMean, r.BiasSE, r.BiasZ)
-		}},
+		{Column: "ratio", Decimals: 3, Of: func(i int) agreement.Comparison { return rows[i].ratio }},
+		{Column: "mean", Decimals: 4, Of: func(i int) agreement.Comparison { return rows[i].mean }},
 	}
 	return s, nil
 }
@@ -121,30 +117,18 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 // newVarianceRow compares the variance of the runs of a series with the replay's ratio, which
 // Uniform has none of, and their mean with the mean of the profile.
 func newVarianceRow(runs series, uniform agreement.Sample, replayed, truth agreement.Estimate) varianceRow {
-	of, own := runs[0], runs.estimates()
-	bias := agreement.Mean(own, truth)
-	if of.Strategy == measurement.Uniform {
-		replayed = unknown
-	}
+	of, own, nan := runs[0], runs.estimates(), math.NaN()
 	row := varianceRow{
 		Provenance: of.Provenance, profileKeys: profileKeys{of.Benchmark, model.Checkpoint(of.Model)}, Budget: of.ReferenceBudget, Strategy: strategy(of.Strategy),
 		Runs: own.Runs, UniformRuns: uniform.Runs, Variance: own.Variance, UniformVariance: uniform.Variance,
-		Ratio: math.NaN(), RatioSE: math.NaN(), Replayed: replayed.Value, ReplayedSE: replayed.SE, Z: math.NaN(),
-		Mean: own.Mean, ProfileMean: truth.Value, Bias: bias.Value, BiasSE: bias.SE, BiasZ: bias.Z, BiasVerdict: bias.Verdict,
+		Ratio: nan, RatioSE: nan, Replayed: nan, ReplayedSE: nan, Z: nan,
+		Mean: own.Mean, ProfileMean: truth.Value, Bias: own.Mean - truth.Value, mean: agreement.Mean(own, truth),
 	}
-	if math.IsNaN(truth.Value) {
-		row.BiasVerdict = agreement.Shown
-	}
-	ratio, ok := agreement.Over(own, uniform)
-	switch {
-	case of.Strategy == measurement.Uniform:
-	case !ok:
-		row.Verdict = agreement.TooFew
-	case math.IsNaN(replayed.Value):
-		row.Ratio, row.RatioSE, row.Verdict = ratio.Value, ratio.SE, agreement.Shown
-	default:
-		d := ratio.Against(replayed)
-		row.Ratio, row.RatioSE, row.Z, row.Verdict = ratio.Value, ratio.SE, d.Z, d.Verdict
+	row.BiasSE, row.BiasZ, row.BiasVerdict = row.mean.SE, row.mean.Z, row.mean.Verdict
+	if of.Strategy != measurement.Uniform {
+		ratio := agreement.Over(own, uniform)
+		row.ratio = ratio.Against(replayed)
+		row.Ratio, row.RatioSE, row.Replayed, row.ReplayedSE, row.Z, row.Verdict = ratio.Value, ratio.SE, replayed.Value, replayed.SE, row.ratio.Z, row.ratio.Verdict
 	}
 	return row
 }
