@@ -122,44 +122,31 @@ func (c Case) SpreadSE(p *policy.Policy, e Estimates) float64 {
 	return math.Hypot(own, e.Expected*r.RatioSE/(2*r.VarianceRatio))
 }
 
-// Causes are the errors of a weighted sum of ratios, one for each cause.
-type Causes struct {
-	Replay, Design float64
-	Total          float64 // of both
-
-	// What comes from the profiles; nil where the replay has no errors of all of
-	// them.
-	Profiles *ProfileCauses
-}
-
-// ProfileCauses is the error and the shift of a weighted sum of ratios, by redrawn profiles.
+// ProfileCauses is the error and the shift of a mean that come from its profiles, by redrawn ones.
 type ProfileCauses struct {
 	SE             float64
 	Shift, ShiftSE float64
 	Resamples      int32 // of each profile, at least
 }
 
-// NewCauses splits the error of Σ g_j·ratio_j, for ratios of one policy at one
-// budget: replays and profiles err independently of one another, designs are
-// shared within a task count.
-func NewCauses(designs Schedules, errors ProfileErrors, ratios []Ratio, weights []float64) (Causes, error) {
-	c, err := SumErrors(designs, ratios, weights)
-	p := ProfileCauses{Resamples: math.MaxInt32}
+// NewProfileCauses is nil where the replay has no errors of all profiles, which err
+// independently of one another.
+func NewProfileCauses(errors ProfileErrors, of Standing) *ProfileCauses {
+	g := 1 / float64(len(of.Ratios))
+	p := &ProfileCauses{Resamples: math.MaxInt32}
 	var se2, shift2 float64
-	for j, r := range ratios {
+	for _, r := range of.Ratios {
 		e, ok := errors[r.Entry()]
 		if !ok {
-			return c, err
+			return nil
 		}
-		g := weights[j]
 		se2 += g * g * e.ProfileSE * e.ProfileSE
 		p.Shift += g * e.Shift
 		shift2 += g * g * e.ShiftSE * e.ShiftSE
 		p.Resamples = min(p.Resamples, e.Resamples)
 	}
 	p.SE, p.ShiftSE = math.Sqrt(se2), math.Sqrt(shift2)
-	c.Profiles = &p
-	return c, err
+	return p
 }
 
 // Resamples is how often the benchmarks of a study are drawn anew.

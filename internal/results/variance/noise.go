@@ -1,6 +1,7 @@
 package variance
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -13,6 +14,9 @@ import (
 // GainZ is the normal quantile of the paper's criterion of a gain (Appendix C.1),
 // and of its 95% intervals.
 const GainZ = 1.96
+
+// Causes are the errors of a weighted sum of ratios, by replay, by design and by both.
+type Causes struct{ Replay, Design, Total float64 }
 
 // SumErrors is the standard errors of Σ g_j·ratio_j over profiles j, for ratios of
 // one policy at one budget and weights g_j.
@@ -109,33 +113,34 @@ func (d Design) RiskAt(w float64) float64 {
 	return b * (w*w/m + (1-w)*(1-w)*c)
 }
 
-// Spread is how a policy's gains spread over profiles at one budget.
-type Spread struct {
+// Standing is how a policy stands at one budget: its mean ratio over profiles, the entry of
+// Table 1, with the standard error of both its noises, and how its gains spread.
+type Standing struct {
+	agreement.Estimate
+	Policy  *policy.Policy
 	Budget  int32
 	Ratios  []Ratio
-	Gaining int // ratio + 1.96 standard errors below 1
+	Gaining int // profiles on which it gains
 	Worst   Ratio
+	Between *Interval // of the mean, by other benchmarks; nil with a single one
 }
 
-// NewSpread is the spread of the ratios of a policy at a budget, of at least one.
-func NewSpread(budget int32, ratios []Ratio) Spread {
-	s := Spread{Budget: budget, Ratios: ratios, Worst: ratios[0]}
-	for _, r := range ratios {
-		if Gains(r) {
-			s.Gaining++
-		}
-		if r.VarianceRatio > s.Worst.VarianceRatio {
-			s.Worst = r
-		}
-	}
-	return s
-}
-
-// Spreads computes the spread of HBN's ratios at every budget.
-func Spreads(ratios []Ratio) (all []Spread) {
+// Spreads are the standings of a policy at every budget, without the errors of the means.
+func Spreads(ratios []Ratio, of *policy.Policy) (all []Standing) {
 	for _, b := range Budgets(ratios) {
-		if hbn := Pick(ratios, policy.HBN, b); len(hbn) > 0 {
-			all = append(all, NewSpread(b, hbn))
+		s := Standing{Policy: of, Budget: b, Ratios: Pick(ratios, of, b)}
+		for _, r := range s.Ratios {
+			s.Value += r.VarianceRatio
+			if Gains(r) {
+				s.Gaining++
+			}
+			if s.Worst.Policy == "" || r.VarianceRatio > s.Worst.VarianceRatio {
+				s.Worst = r
+			}
+		}
+		if n := len(s.Ratios); n > 0 {
+			s.Value /= float64(n)
+			all = append(all, s)
 		}
 	}
 	return all
@@ -145,121 +150,43 @@ func Spreads(ratios []Ratio) (all []Spread) {
 // than rounding, since a policy that divides evenly has Uniform's variance.
 func Gains(r Ratio) bool { return r.VarianceRatio+GainZ*r.RatioSE < 1-1e-12 }
 
-// Standing is the mean ratio of a policy at a budget, with its spread.
-type Standing struct {
-	Mean
-	Spread  Spread
-	Between *Interval // of the mean, by other benchmarks; nil with a single one
-}
-
-// Standings are the standings of every policy that was replayed, by budget.
+// Standings are the standings of every policy that was replayed, by budget. All must cover the
+// same number of profiles, each under one prior strength: a mean over fewer profiles than
+// another's would look like a gain.
 func Standings(designs Schedules, ratios []Ratio) (all []Standing, err error) {
 	var draws Benchmarks
-	for _, b := range Budgets(ratios) {
-		for _, p := range policy.All {
-			m, err := NewMean(designs, ratios, p, b)
-			if err != nil {
-				return nil, err
-			}
-			if len(m.Ratios) == 0 {
-				continue
-			}
-			var values []float64
-			for _, r := range m.Ratios {
-				values = append(values, r.VarianceRatio)
-			}
-			draws = draws.For(m.Ratios)
-			all = append(all, Standing{m, NewSpread(b, m.Ratios), draws.Interval(values)})
-		}
-	}
-	return all, nil
-}
-
-// Mean is the mean over profiles of the ratios of one policy at one budget, the entry of
-// Table 1, with the standard error of both its noises.
-type Mean struct {
-	agreement.Estimate
-	Policy *policy.Policy
-	Ratios []Ratio
-}
-
-// NewMean is the mean of a policy's ratios, of no ratios where it was not replayed.
-func NewMean(designs Schedules, ratios []Ratio, of *policy.Policy, budget int32) (Mean, error) {
-	m := Mean{Policy: of, Ratios: Pick(ratios, of, budget)}
-	n, sum := float64(len(m.Ratios)), 0.0
-	if n == 0 {
-		return m, nil
-	}
-	for _, r := range m.Ratios {
-		sum += r.VarianceRatio
-	}
-	e, err := SumErrors(designs, m.Ratios, slices.Repeat([]float64{1}, len(m.Ratios)))
-	m.Estimate = agreement.Estimate{Value: sum / n, SE: e.Total / n}
-	return m, err
-}
-
-// Weights make a sum over the profiles their mean.
-func (m Mean) Weights() []float64 {
-	return slices.Repeat([]float64{1 / float64(len(m.Ratios))}, len(m.Ratios))
-}
-
-// Means are the means of several policies at one budget.
-type Means struct {
-	Budget   int32
-	Profiles int
-	Of       map[*policy.Policy]Mean // a policy that was not replayed is absent
-	Alpha    *float64                // the selected prior strength of the one that has it
-}
-
-// NewMeans are the means at every budget. Every policy of a budget must cover the
-// same number of profiles, and one prior strength: a mean over fewer profiles than
-// its neighbour's would look like a gain.
-func NewMeans(designs Schedules, ratios []Ratio, policies []*policy.Policy) (all []Means, err error) {
-	for _, b := range Budgets(ratios) {
-		row := Means{Budget: b, Of: map[*policy.Policy]Mean{}}
-		for _, p := range policies {
-			m, err := NewMean(designs, ratios, p, b)
-			if err != nil {
-				return nil, err
-			}
-			n := len(m.Ratios)
-			if n == 0 {
-				continue
-			}
-			if row.Profiles == 0 {
-				row.Profiles = n
-			}
-			if n != row.Profiles {
+	covered := map[int32]int{} // profiles, by budget
+	for _, p := range policy.All {
+		for _, s := range Spreads(ratios, p) {
+			n := len(s.Ratios)
+			if covered[s.Budget] = cmp.Or(covered[s.Budget], n); n != covered[s.Budget] {
 				return nil, fmt.Errorf("ratios: %s covers %d profiles at budget %d where others cover %d; run the replay stage again",
-					p.Key(), n, b, row.Profiles)
+					p.Key(), n, s.Budget, covered[s.Budget])
 			}
-			if row.Of[p] = m; p.Strength {
-				row.Alpha = m.Ratios[0].Alpha
-				if slices.ContainsFunc(m.Ratios, func(r Ratio) bool { return AlphaOf(r.Alpha) != AlphaOf(row.Alpha) }) {
-					return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", p.Key(), b)
+			e, err := SumErrors(designs, s.Ratios, slices.Repeat([]float64{1}, n))
+			if err != nil {
+				return nil, err
+			}
+			s.SE = e.Total / float64(n)
+			var values []float64
+			for _, r := range s.Ratios {
+				if values = append(values, r.VarianceRatio); AlphaOf(r.Alpha) != AlphaOf(s.Worst.Alpha) {
+					return nil, fmt.Errorf("ratios: %s has more than one selected alpha at budget %d", p.Key(), s.Budget)
 				}
 			}
+			draws = draws.For(s.Ratios)
+			s.Between = draws.Interval(values)
+			all = append(all, s)
 		}
-		all = append(all, row)
 	}
+	slices.SortStableFunc(all, func(a, b Standing) int { return cmp.Compare(a.Budget, b.Budget) })
 	return all, nil
-}
-
-// Best is the feasible policy with the least mean, nil if none was replayed.
-func (m Means) Best() (best *policy.Policy) {
-	for _, p := range policy.All {
-		e, ok := m.Of[p]
-		if b, have := m.Of[best]; ok && !p.Clairvoyant && (!have || e.Value < b.Value) {
-			best = p
-		}
-	}
-	return best
 }
 
 // Envelope compares HBN with the best candidate of TS-Neyman at a budget, in hindsight.
 type Envelope struct {
 	Best       Search
-	HBN        Mean
+	HBN        Standing
 	Candidates []Search // at the budget
 	Ties       []Search // other candidates that are no worse beyond noise
 }
@@ -270,19 +197,16 @@ func (e Envelope) Delta() agreement.Estimate {
 }
 
 // Envelopes are the envelopes of the budgets at which a candidate was selected.
-func Envelopes(designs Schedules, ratios []Ratio, search []Search) (all []Envelope, err error) {
-	for _, b := range Budgets(ratios) {
-		e := Envelope{Candidates: keep(search, func(s Search) bool { return s.Budget == b })}
-		if e.HBN, err = NewMean(designs, ratios, policy.HBN, b); err != nil {
-			return nil, err
-		}
-		best := slices.IndexFunc(e.Candidates, func(s Search) bool { return s.Selected })
-		if best < 0 || len(e.HBN.Ratios) == 0 {
+func Envelopes(standings []Standing, search []Search) (all []Envelope) {
+	for _, s := range standings {
+		e := Envelope{HBN: s, Candidates: keep(search, func(c Search) bool { return c.Budget == s.Budget })}
+		best := slices.IndexFunc(e.Candidates, func(c Search) bool { return c.Selected })
+		if best < 0 || s.Policy != policy.HBN {
 			continue
 		}
 		e.Best = e.Candidates[best]
-		e.Ties = keep(e.Candidates, func(s Search) bool { return !s.Selected && s.Excess <= agreement.Sigmas*s.ExcessSE })
+		e.Ties = keep(e.Candidates, func(c Search) bool { return !c.Selected && c.Excess <= agreement.Sigmas*c.ExcessSE })
 		all = append(all, e)
 	}
-	return all, nil
+	return all
 }

@@ -38,10 +38,11 @@ func TestStandardErrorOfAMeanIsThatOfASimulation(t *testing.T) {
 		ratios = append(ratios, variance.Ratio{Subject: variance.Subject{Policy: policy.HBN.Name, Donors: "none", NTasks: p.nTasks, Budget: budget},
 			M: &m, W: &w, VarianceRatio: ratio(w, p.c), RatioSE: p.se})
 	}
-	got, err := variance.NewMean(variance.NewSchedules([]variance.Design{designs[30], designs[100]}), ratios, policy.HBN, budget)
+	all, err := variance.Standings(variance.NewSchedules([]variance.Design{designs[30], designs[100]}), ratios)
 	if err != nil {
 		t.Fatal(err)
 	}
+	got := all[0]
 
 	var sum, square float64
 	for range repetitions {
@@ -66,29 +67,9 @@ func TestStandardErrorOfAMeanIsThatOfASimulation(t *testing.T) {
 
 func TestTheOracleIsExact(t *testing.T) {
 	of := variance.Subject{Policy: policy.Oracle.Name, Donors: "none", Budget: 8}
-	got, err := variance.NewMean(nil, []variance.Ratio{{Subject: of, VarianceRatio: 0.4}, {Subject: of, VarianceRatio: 0.6}}, policy.Oracle, 8)
-	if err != nil || got.SE != 0 || math.Abs(got.Value-0.5) > 1e-15 {
+	got, err := variance.Standings(nil, []variance.Ratio{{Subject: of, VarianceRatio: 0.4}, {Subject: of, VarianceRatio: 0.6}})
+	if err != nil || got[0].SE != 0 || math.Abs(got[0].Value-0.5) > 1e-15 {
 		t.Errorf("%+v, %v", got, err)
-	}
-}
-
-// TestTheBestPolicyIsFeasible has an Oracle, and a policy that the paper lacks.
-func TestTheBestPolicyIsFeasible(t *testing.T) {
-	of := func(values map[*policy.Policy]float64) variance.Means {
-		m := variance.Means{Of: map[*policy.Policy]variance.Mean{}}
-		for p, v := range values {
-			e := variance.Mean{}
-			e.Value = v
-			m.Of[p] = e
-		}
-		return m
-	}
-	all := of(map[*policy.Policy]float64{policy.Oracle: 0.4, policy.EN: 0.9, policy.HBN: 0.8, {Name: "ours"}: 0.1})
-	if got := all.Best(); got != policy.HBN {
-		t.Errorf("the best is %v", got)
-	}
-	if got := of(map[*policy.Policy]float64{policy.Oracle: 0.4}).Best(); got != nil {
-		t.Errorf("the best of the Oracle alone is %v", got)
 	}
 }
 

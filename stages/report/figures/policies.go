@@ -78,7 +78,7 @@ func policyPanel(f *figure.Figure, rows []variance.Standing, title string, shown
 			if r.Policy != of {
 				continue
 			}
-			b, x := r.Spread.Budget, aside*float64(r.Spread.Budget)
+			b, x := r.Budget, aside*float64(r.Budget)
 			if !slices.Contains(budgets, b) {
 				budgets = append(budgets, b)
 			}

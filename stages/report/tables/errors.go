@@ -2,6 +2,7 @@ package tables
 
 import (
 	"cmp"
+	"slices"
 
 	"speceval/internal/results/variance"
 	"speceval/pipeline/dag"
@@ -56,12 +57,13 @@ func makeErrors(src *stored.Source) (*model.Sheet, error) {
 	}
 	var rows []errorRow
 	for _, s := range all {
-		c, err := variance.NewCauses(res.Designs, redrawn, s.Ratios, s.Weights())
+		n := len(s.Ratios)
+		c, err := variance.SumErrors(res.Designs, s.Ratios, slices.Repeat([]float64{1 / float64(n)}, n))
 		if err != nil {
 			return nil, err
 		}
-		row := errorRow{Budget: s.Spread.Budget, PolicyKeys: model.KeysOf(s.Policy), Ratio: s.Value, Replay: c.Replay, Design: c.Design}
-		if of := c.Profiles; of != nil {
+		row := errorRow{Budget: s.Budget, PolicyKeys: model.KeysOf(s.Policy), Ratio: s.Value, Replay: c.Replay, Design: c.Design}
+		if of := variance.NewProfileCauses(redrawn, s); of != nil {
 			row.Profile, row.Shift, row.ShiftSE, row.Draws = &of.SE, &of.Shift, &of.ShiftSE, &of.Resamples
 		}
 		rows = append(rows, row)

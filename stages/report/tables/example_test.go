@@ -33,13 +33,15 @@ type sizeRow struct {
 }
 
 func makeSizes(src *stored.Source) (*model.Sheet, error) {
-	all, err := means(src)
+	all, err := stored.Standings(src)
 	if err != nil {
 		return nil, err
 	}
 	var rows []sizeRow
-	for _, r := range all {
-		rows = append(rows, sizeRow{r.Budget, r.Profiles, r.Of[policy.HBN].Value})
+	for _, s := range all {
+		if s.Policy == policy.HBN {
+			rows = append(rows, sizeRow{s.Budget, len(s.Ratios), s.Value})
+		}
 	}
 	return model.NewSheet("Profiles, and HBN's mean variance on them.", rows), nil
 }

@@ -23,13 +23,10 @@ func Findings(w io.Writer, src *stored.Source) error {
 	budget, profiles := s.Column("budget"), 0
 	budget.Head, budget.Shown, budget.Align = table.Head{Plain: "budget"}, nil, table.Right
 	for _, r := range rows {
-		profiles = max(profiles, r.Profiles)
+		profiles = max(profiles, len(r[0].Ratios))
 	}
 	s.Add(model.Column{Head: table.Head{Plain: "Uniform needs"}, Format: table.Format{Decimals: 1}, Shown: func(i int) table.Cell {
-		if hbn, ok := rows[i].Of[policy.HBN]; ok {
-			return table.Number(variance.MeanEquivalent(hbn.Ratios))
-		}
-		return table.Missing()
+		return table.Finite(variance.MeanEquivalent(meanOf(rows[i], policy.HBN).Ratios))
 	}})
 	t := s.Print()
 	if t.Notes = nil; src.Few != "" {

@@ -59,9 +59,9 @@ func makePolicies(src *stored.Source) (*model.Sheet, error) {
 	var rows []policyRow
 	for _, r := range all {
 		row := policyRow{
-			Budget: r.Spread.Budget, PolicyKeys: model.KeysOf(r.Policy), Profiles: len(r.Ratios),
+			Budget: r.Budget, PolicyKeys: model.KeysOf(r.Policy), Profiles: len(r.Ratios),
 			Ratio: r.Value, RatioSE: r.SE, Worth: math.NaN(),
-			Gaining: r.Spread.Gaining, Worst: r.Spread.Worst.Profile(), WorstRatio: r.Spread.Worst.VarianceRatio,
+			Gaining: r.Gaining, Worst: r.Worst.Profile(), WorstRatio: r.Worst.VarianceRatio,
 		}
 		if worth := variance.MeanEquivalent(r.Ratios); worth > 0 { // a simulated ratio may be below zero
 			row.Worth = worth
@@ -120,8 +120,8 @@ func besideEachOther(s *model.Sheet, rows []variance.Standing) {
 			if b := r.Between; b != nil {
 				interval = table.Text(fixed(100*b.Low, 1) + "–" + fixed(100*b.High, 1))
 			}
-			places = append(places, model.Place{Lead: []table.Cell{table.Text(p.Title())}, Budget: r.Spread.Budget,
-				Cells: []table.Cell{table.Number(r.Value), interval, table.Number(r.Spread.Worst.VarianceRatio)}})
+			places = append(places, model.Place{Lead: []table.Cell{table.Text(p.Title())}, Budget: r.Budget,
+				Cells: []table.Cell{table.Number(r.Value), interval, table.Number(r.Worst.VarianceRatio)}})
 		}
 	}
 	s.SideBySide([]table.Column{{Head: table.Head{Plain: "Policy"}, Align: table.Left}}, under, places)
@@ -132,7 +132,7 @@ func besideEachOther(s *model.Sheet, rows []variance.Standing) {
 func policyMacros(src *stored.Source) (all []model.Macro, err error) {
 	rows, err := stored.Standings(src)
 	for _, r := range rows {
-		add := func(name, value string) { all = append(all, macroOf(r.Policy.Macro+name, r.Spread.Budget, value)) }
+		add := func(name, value string) { all = append(all, macroOf(r.Policy.Macro+name, r.Budget, value)) }
 		if r.Policy.PaperTable == 0 {
 			add("Variance", percent1.Print(r.Value))
 			add("Reduction", percent1.Print(1-r.Value))

@@ -18,8 +18,8 @@ func TestProfilesWithoutSiblingsAreCounted(t *testing.T) {
 	}
 	knows := policy.All[slices.IndexFunc(policy.All, func(p *policy.Policy) bool { return p.Donors.Siblings })]
 	for want, all := range map[int][]variance.Standing{
-		0: {{Mean: variance.Mean{Policy: policy.HBN, Ratios: ratios}}},
-		1: {{Mean: variance.Mean{Policy: policy.HBN, Ratios: ratios}}, {Mean: variance.Mean{Policy: knows, Ratios: ratios}}},
+		0: {{Policy: policy.HBN, Ratios: ratios}},
+		1: {{Policy: policy.HBN, Ratios: ratios}, {Policy: knows, Ratios: ratios}},
 	} {
 		if n, of := alone(all); n != want || n > 0 && of != 3 {
 			t.Errorf("%d of %d profiles have no siblings, want %d", n, of, want)

@@ -49,7 +49,7 @@ func makeRobustness(src *stored.Source) (*model.Sheet, error) {
 	if err := cmp.Or(err, noNumbers); err != nil {
 		return nil, err
 	}
-	all := variance.Spreads(ratios)
+	all := variance.Spreads(ratios, policy.HBN)
 	var rows []robustnessRow
 	for _, r := range all {
 		rows = append(rows, robustnessRow{model.RowBudget(r.Budget), len(r.Ratios), r.Gaining, r.Worst.Profile(), r.Worst.VarianceRatio, r.Worst.RatioSE})
@@ -124,7 +124,7 @@ func noiseOf(src *stored.Source, r variance.Ratio) float64 {
 // ratio + 1.96 s.e. < 1. A profile whose left-hand side is within 3 standard
 // errors of a difference from 1 could fall on either side in another run; a
 // count that such profiles explain agrees within noise.
-func judgeGaining(src *stored.Source, row variance.Spread, want int) agreement.Comparison {
+func judgeGaining(src *stored.Source, row variance.Standing, want int) agreement.Comparison {
 	var lost, won int // lost: gaining profiles that may not gain; won: the reverse
 	for _, r := range row.Ratios {
 		margin := 1 - (r.VarianceRatio + variance.GainZ*r.RatioSE)
@@ -144,7 +144,7 @@ func judgeGaining(src *stored.Source, row variance.Spread, want int) agreement.C
 }
 
 // judgeWorst compares the worst profile at a budget with the paper's, by name.
-func judgeWorst(src *stored.Source, row variance.Spread, profile string) agreement.Comparison {
+func judgeWorst(src *stored.Source, row variance.Standing, profile string) agreement.Comparison {
 	top := row.Worst
 	c := agreement.Comparison{PaperName: profile, ObtainedName: top.Profile(), Verdict: agreement.Differs}
 	theirs, ok := variance.ProfileRatio(row.Ratios, policy.HBN, profile, row.Budget)
@@ -183,7 +183,7 @@ func judgeEndpoints(e stored.Experiment, ratios []variance.Ratio, numbers *paper
 // robustnessMacros are the counts and the worst profile at every budget.
 func robustnessMacros(src *stored.Source) (all []model.Macro, err error) {
 	ratios, err := stored.Ratios(src)
-	for _, s := range variance.Spreads(ratios) {
+	for _, s := range variance.Spreads(ratios, policy.HBN) {
 		all = append(all,
 			macroOf("Profiles", s.Budget, strconv.Itoa(len(s.Ratios))),
 			macroOf("ProfilesGaining", s.Budget, strconv.Itoa(s.Gaining)),

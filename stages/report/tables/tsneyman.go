@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
-	"speceval/internal/policy"
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
@@ -71,13 +69,15 @@ type tsRow struct {
 	Ties       int     `csv:"ties"`
 }
 
-func makeTS(src *stored.Source) (*model.Sheet, error) {
-	res, err := stored.Results(src)
+// envelopes are the best candidates of the search, by budget.
+func envelopes(src *stored.Source) ([]variance.Envelope, error) {
+	standings, err := stored.Standings(src)
 	search, noSearch := stored.Search(src)
-	if err := cmp.Or(err, noSearch); err != nil {
-		return nil, err
-	}
-	all, err := variance.Envelopes(res.Designs, res.Ratios, search)
+	return variance.Envelopes(standings, search), cmp.Or(err, noSearch)
+}
+
+func makeTS(src *stored.Source) (*model.Sheet, error) {
+	all, err := envelopes(src)
 	if err != nil {
 		return nil, err
 	}
@@ -177,28 +177,17 @@ func judgeChoice(r variance.Envelope, c agreement.Comparison, alpha float64, m0 
 		Noted(fmt.Sprintf("the paper's (%g, %d) is %.4f %s here, s.e. %.4f; %s", alpha, m0, math.Abs(loss), higher, se, told))
 }
 
-// tsMacros are what the search for TS-Neyman found at each budget, and HBN's
-// mean variance there.
+// tsMacros are what the search for TS-Neyman found at each budget.
 func tsMacros(src *stored.Source) (all []model.Macro, err error) {
-	search, err := stored.Search(src)
-	rows, noRows := means(src)
-	if err := cmp.Or(err, noRows); err != nil {
-		return nil, err
-	}
-	for _, c := range search {
-		if !c.Selected {
-			continue
-		}
+	found, err := envelopes(src)
+	for _, e := range found {
+		b := e.Best.Budget
 		all = append(all,
-			macroOf("TSVariance", c.Budget, fmt.Sprintf("%.2f%%", 100*c.MSE)),
-			macroOf("TSVarianceSE", c.Budget, fmt.Sprintf("%.2f", 100*c.MSESE)),
-			macroOf("TSAlpha", c.Budget, shortest(c.Alpha)),
-			macroOf("TSWarmStart", c.Budget, strconv.Itoa(int(c.M0))))
-		for _, r := range rows {
-			if hbn, ok := r.Of[policy.HBN]; ok && r.Budget == c.Budget {
-				all = append(all, macroOf("HBNBelowTS", c.Budget, table.Format{Decimals: 2, Scale: 100}.Print(c.MSE-hbn.Value)))
-			}
-		}
+			macroOf("TSVariance", b, table.Format{Decimals: 2, Percent: true}.Print(e.Best.MSE)),
+			macroOf("TSVarianceSE", b, fixed(100*e.Best.MSESE, 2)),
+			macroOf("TSAlpha", b, shortest(e.Best.Alpha)),
+			macroOf("TSWarmStart", b, fmt.Sprint(e.Best.M0)),
+			macroOf("HBNBelowTS", b, table.Format{Decimals: 2, Scale: 100}.Print(e.Delta().Value)))
 	}
-	return all, nil
+	return all, err
 }

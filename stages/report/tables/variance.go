@@ -10,6 +10,7 @@ import (
 	"speceval/internal/results/agreement"
 	"speceval/internal/results/paper"
 	"speceval/internal/results/variance"
+	"speceval/internal/store/group"
 	"speceval/internal/terminal/table"
 	"speceval/pipeline/dag"
 	"speceval/stages/report/model"
@@ -68,14 +69,22 @@ var bothRefs = []dag.Ref{stored.DesignsRef, stored.RatiosRef}
 // meanPolicies are the columns of Table 1, in the paper's order.
 var meanPolicies = []*policy.Policy{policy.Oracle, policy.EN, policy.IBN, policy.HBN}
 
-// means are the means of these policies, by budget.
-var means = stored.Once("means", func(src *stored.Source) ([]variance.Means, error) {
-	res, err := stored.Results(src)
-	if err != nil {
-		return nil, err
+// means are the standings of all policies, budget by budget.
+func means(src *stored.Source) ([][]variance.Standing, error) {
+	all, err := stored.Standings(src)
+	return group.By(all, func(s variance.Standing) int32 { return s.Budget }), err
+}
+
+// meanOf is the standing of a policy among those of a budget, without ratios where it was not
+// replayed.
+func meanOf(all []variance.Standing, p *policy.Policy) (m variance.Standing) {
+	for _, s := range all {
+		if s.Policy == p {
+			m = s
+		}
 	}
-	return variance.NewMeans(res.Designs, res.Ratios, meanPolicies)
-})
+	return m
+}
 
 // makeVariance sets each policy in percent, in print next to the paper's entry. The
 // least feasible policy of a row is bold.
@@ -86,26 +95,33 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 	}
 	var rows []meanRow
 	for _, r := range all {
-		of := func(p *policy.Policy) (mean, se table.Cell) {
-			if m, ok := r.Of[p]; ok {
-				mean, se = table.Number(m.Value), table.Number(m.SE)
+		best := math.Inf(1)
+		for _, p := range meanPolicies {
+			if m := meanOf(r, p); m.Ratios != nil && !p.Clairvoyant {
+				best = min(best, m.Value)
 			}
-			if p == r.Best() {
+		}
+		of := func(p *policy.Policy) (mean, se table.Cell) {
+			m := meanOf(r, p)
+			if m.Ratios == nil {
+				return mean, se
+			}
+			if mean = table.Number(m.Value); m.Value == best {
 				mean = mean.Bold()
 			}
-			return mean, se
+			return mean, table.Number(m.SE)
 		}
-		row := meanRow{Budget: model.RowBudget(r.Budget), Alpha: r.Alpha}
+		row := meanRow{Budget: model.RowBudget(r[0].Budget), Alpha: meanOf(r, policy.IBN).Worst.Alpha}
 		row.Oracle, _ = of(policy.Oracle)
 		row.EN, row.ENSE = of(policy.EN)
 		row.IBN, row.IBNSE = of(policy.IBN)
 		row.HBN, row.HBNSE = of(policy.HBN)
 		rows = append(rows, row)
 	}
-	s := model.NewSheet(varianceTitle(all), rows)
-	s.Key = func(i int) paper.Key { return paper.Key{Budget: all[i].Budget} }
+	s := model.NewSheet(varianceTitle(all, rows), rows)
+	s.Key = func(i int) paper.Key { return paper.Key{Budget: int32(rows[i].Budget)} }
 	s.Absent = "not replayed"
-	s.Column("ibn_alpha").Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeStrength(src, all[i], want) }
+	s.Column("ibn_alpha").Rule.Judge = func(i int, want float64) agreement.Comparison { return judgeStrength(src, rows[i], want) }
 	return s, nil
 }
 
@@ -115,7 +131,7 @@ func makeVariance(src *stored.Source) (*model.Sheet, error) {
 // their difference is less than that of independent ones, which is what the
 // stored standard errors give and what is used here: an upper bound. Design
 // noise is left out, since neighbouring strengths have nearly the same.
-func judgeStrength(src *stored.Source, r variance.Means, want float64) agreement.Comparison {
+func judgeStrength(src *stored.Source, r meanRow, want float64) agreement.Comparison {
 	if r.Alpha == nil {
 		return agreement.Lacking(want, 2, "not replayed")
 	}
@@ -125,8 +141,8 @@ func judgeStrength(src *stored.Source, r variance.Means, want float64) agreement
 		return c
 	}
 	candidates, err := stored.Candidates(src)
-	best, okBest := variance.StrengthMean(candidates, r.Budget, got)
-	theirs, okPaper := variance.StrengthMean(candidates, r.Budget, want)
+	best, okBest := variance.StrengthMean(candidates, int32(r.Budget), got)
+	theirs, okPaper := variance.StrengthMean(candidates, int32(r.Budget), want)
 	if err != nil || !okBest || !okPaper {
 		return c.Noted("the grid of strengths lacks the paper's")
 	}
@@ -136,17 +152,17 @@ func judgeStrength(src *stored.Source, r variance.Means, want float64) agreement
 
 // varianceTitle is the caption of Table 1, with what its cells leave out: the
 // number of profiles, IBN's prior strengths, the largest standard error.
-func varianceTitle(rows []variance.Means) string {
+func varianceTitle(all [][]variance.Standing, rows []meanRow) string {
 	var profiles int
 	var worst float64
 	var strengths []string
-	for _, r := range rows {
-		profiles = max(profiles, r.Profiles)
+	for i, r := range all {
+		profiles = max(profiles, len(r[0].Ratios))
 		for _, p := range meanPolicies {
-			worst = max(worst, r.Of[p].SE)
+			worst = max(worst, meanOf(r, p).SE)
 		}
-		if r.Alpha != nil {
-			strengths = append(strengths, fmt.Sprintf("%g", *r.Alpha))
+		if alpha := rows[i].Alpha; alpha != nil {
+			strengths = append(strengths, fmt.Sprintf("%g", *alpha))
 		}
 	}
 	tuning := "EN and IBN were tuned in hindsight"
@@ -169,25 +185,24 @@ func varianceMacros(src *stored.Source) (all []model.Macro, err error) {
 	var gains []model.Macro
 	var reductions []float64
 	for _, r := range rows {
-		hbn, replayed := r.Of[policy.HBN]
+		b, hbn := r[0].Budget, meanOf(r, policy.HBN)
 		for _, p := range meanPolicies {
-			e, ok := r.Of[p]
-			if !ok {
+			m := meanOf(r, p)
+			if m.Ratios == nil {
 				continue
 			}
-			all = append(all, macroOf(p.Macro+"Variance", r.Budget, percent1.Print(e.Value)), macroOf(p.Macro+"Reduction", r.Budget, percent1.Print(1-e.Value)))
-			if replayed && p != policy.HBN && !p.Clairvoyant {
-				gains = append(gains, macroOf("HBNBelow"+p.Macro, r.Budget, table.Format{Decimals: 1, Scale: 100}.Print(e.Value-hbn.Value)))
+			all = append(all, macroOf(p.Macro+"Variance", b, percent1.Print(m.Value)), macroOf(p.Macro+"Reduction", b, percent1.Print(1-m.Value)))
+			if hbn.Ratios != nil && p != policy.HBN && !p.Clairvoyant {
+				gains = append(gains, macroOf("HBNBelow"+p.Macro, b, table.Format{Decimals: 1, Scale: 100}.Print(m.Value-hbn.Value)))
 			}
 		}
-		if r.Alpha != nil {
-			all = append(all, macroOf("IBNAlpha", r.Budget, shortest(*r.Alpha)))
+		if alpha := meanOf(r, policy.IBN).Worst.Alpha; alpha != nil {
+			all = append(all, macroOf("IBNAlpha", b, shortest(*alpha)))
 		}
-		if replayed {
+		if hbn.Ratios != nil {
 			reductions = append(reductions, 1-hbn.Value)
 			worth := variance.MeanEquivalent(hbn.Ratios)
-			gains = append(gains, macroOf("EquivalentBudget", r.Budget, fmt.Sprintf("%.1f", worth)),
-				macroOf("EquivalentGain", r.Budget, percent1.Print(worth/float64(r.Budget)-1)))
+			gains = append(gains, macroOf("EquivalentBudget", b, fixed(worth, 1)), macroOf("EquivalentGain", b, percent1.Print(worth/float64(b)-1)))
 		}
 	}
 	if len(reductions) > 0 {
