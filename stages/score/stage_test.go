@@ -29,11 +29,11 @@ func TestVerdictsAreKeptAndCounted(t *testing.T) {
 		t.Errorf("verdicts %s", got)
 	}
 	rows := l.scores()
-	want := rollout.Score{Benchmark: "quiz", Model: "m", TaskID: "sum", Correct: true, Answer: "42", Scorer: "speceval_math_v12"}
+	want := rollout.Score{Benchmark: "quiz", Model: "m", TaskID: "sum", Correct: true, Answer: "42", Scorer: "speceval_math_v13"}
 	if rows[0] != want {
 		t.Errorf("row 0 is %+v", rows[0])
 	}
-	for task, scorer := range []string{"speceval_math_v12", "speceval_choice_v8", "speceval_judge_v3:wise", "speceval_choice_v8"} {
+	for task, scorer := range []string{"speceval_math_v13", "speceval_choice_v9", "speceval_judge_v3:wise", "speceval_choice_v9"} {
 		if got := rows[2*task+1]; got.Scorer != scorer || got.TaskIndex != int32(task) || got.Rollout != 1 {
 			t.Errorf("task %d: %+v, want scorer %s", task, got, scorer)
 		}
@@ -41,7 +41,7 @@ func TestVerdictsAreKeptAndCounted(t *testing.T) {
 	for _, file := range []string{profileFile, score.ProfilesFile} {
 		got, err := profile.Read(filepath.Join(l.dir, file))
 		want := profile.Profile{
-			Benchmark: "quiz", Model: "m", Scorer: "speceval_choice_v8+speceval_judge_v3:wise+speceval_math_v12",
+			Benchmark: "quiz", Model: "m", Scorer: "speceval_choice_v9+speceval_judge_v3:wise+speceval_math_v13",
 			TaskIDs: []string{"sum", "which", "river", "again"}, PassCounts: []int{1, 2, 1, 1}, TestedK: 2,
 		}
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {

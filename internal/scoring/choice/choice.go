@@ -37,7 +37,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_choice_v8"
+const Version = "speceval_choice_v9"
 
 // letters are the names of options.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

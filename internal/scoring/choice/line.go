@@ -21,7 +21,7 @@ func lines(text string) (first, last, before string, at int) {
 
 // strip takes the marks of headings, lists and quotations off a line.
 func strip(line string) string {
-	return strings.TrimSpace(strings.TrimLeft(line, "#>- \t✅✔☑→➡\ufe0f"))
+	return strings.TrimSpace(strings.TrimLeft(line, "#>-=• \t✅✔✓☑→➡⇒👉\ufe0f"))
 }
 
 // line reads what the last line states, or a letter that makes it up, alone or
@@ -36,8 +36,9 @@ func (s *Scorer) line(text string) reading {
 		return ambiguous
 	}
 	if m.alone() || m.letter != 0 && s.labels(m, prior == "") {
+		parted := m.alone() && strings.HasSuffix(text[:at], "\n\n") && !markAt(prior, 0).alone() // from remarks on options
 		switch {
-		case listed(prior, m), undoes(prior):
+		case listed(prior, m) && !parted, undoes(prior) && !(parted && listed(prior, m)):
 			return reading{}
 		case m.alone():
 			return s.settle(m.letter)

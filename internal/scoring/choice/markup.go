@@ -69,4 +69,4 @@ func skip(s string, i int, texts []string) int {
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // bare reports whether nothing of meaning is left after a mark.
-func bare(rest string) bool { return strings.Trim(rest, " \t\r\n.,:;}$*)\\") == "" }
+func bare(rest string) bool { return strings.Trim(rest, " \t\r\n.,:;!}$*)\\✅✔✓\ufe0f") == "" }

@@ -22,9 +22,6 @@ const (
 // where people look for it. Several says that the answers in the boxes of the
 // last line that has any belong together.
 func final(text string, ended, several bool) words.Final {
-	if strings.Contains(text, "<<") {
-		text = annotation.ReplaceAllString(text, "")
-	}
 	if value, back := words.TakenBack(text); back && ended {
 		if value == "" {
 			return words.Final{Note: "the last box is taken back"}
@@ -37,12 +34,13 @@ func final(text string, ended, several bool) words.Final {
 		}
 		return found
 	}
-	text = uncounted(once(unexplained(unchecked(text))), several)
+	text = exclaims.ReplaceAllString(annotation.ReplaceAllString(text, "$1"), "$1.$2")
+	text = uncounted(once(unexplained(unchecked(text), several)), several)
 	if word, ok := lastWord(text); ok {
 		return words.Final{Text: word, Note: "no box: the last value was read"}
 	}
 	if whole := trimmed(text); len(whole) <= longestWhole && !lastLine.MatchString(whole) {
-		if a, ok := latex.Read(whole); ok && !explanation.MatchString(whole) && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.IndexByte(whole, '$') > 0 || !several && spoken(a))) {
+		if a, ok := latex.Read(whole); ok && !explanation.MatchString(whole) && !(strings.Contains(whole, "\n") && strings.Contains(lowered(whole), "answer")) && !(hasWords(a) && (strings.Contains(whole, "answer") || strings.Contains(whole, "\n") || strings.ContainsAny(whole, "$0123456789") || !several && spoken(a))) {
 			return words.Final{Text: whole}
 		}
 	}
@@ -73,10 +71,12 @@ func final(text string, ended, several bool) words.Final {
 
 var (
 	// annotation is a computation for a calculator, in responses in the style of GSM8K:
-	// 3 + 4 = <<3+4=7>>7.
-	annotation = regexp.MustCompile(`<<[^<>\n]*=[^<>\n]*>>`)
-	isBefore   = regexp.MustCompile(`(?i)\b(?:is|are|equals|must be) `)
-	answered   = regexp.MustCompile(`(?i)answers?\b.*(?:\b(?:is|are|be|equals)\b|[:=])`)
+	// 3 + 4 = <<3+4=7>>7; or an arrow or an icon before what a line says.
+	annotation = regexp.MustCompile(`<<[^<>\n]*=[^<>\n]*>>|(?m:^([ \t*]*)(?:=>|[⇒→➡✅👉•]\x{fe0f}?) ?)`)
+	// exclaims is the mark of a sentence that another follows, and no factorial.
+	exclaims = regexp.MustCompile(`(\d)!+( +[\p{Lu}\p{So}])`)
+	isBefore = regexp.MustCompile(`(?i)\b(?:is|are|equals|must be) `)
+	answered = regexp.MustCompile(`(?i)answers?\b.*(?:\b(?:is|are|be|equals)\b|[:=])`)
 )
 
 var (
@@ -136,24 +136,35 @@ var (
 	explanation = regexp.MustCompile(`^\W*(?:Explanation|Reasoning):`)
 	// withdraws matches words of an explanation that may give another answer, or deny the one before.
 	withdraws = regexp.MustCompile(`(?i)\b(?:answer|wait|actually|instead|however|but|not?|\w+n['’]t|wrong\w*|incorrect\w*|correct\w*|mist\w+|sorry|oops|should|maybe|perhaps|rather|cannot|false|therefore|thus|hence|so|final\w*|option)\b|[?≠]|\\ne`)
+	// quantity is a number, perhaps with what it counts.
+	quantity = regexp.MustCompile(`^(-?\.?\d(?:[\d.,/]*\d)?)(?: [a-z]+){0,2}$`)
+	// concludes ends in a number, a formula or a sentence.
+	concludes = regexp.MustCompile(`[\d.$)\]]\**$`)
 	// result is the last number behind an equals sign.
 	result = regexp.MustCompile(`(?s).*= *\$?(-?[\d.,/]*\d)`)
 )
 
 // unexplained is the first line of a text if that is only a number, and an explanation follows
-// that has no other result; or the last line, behind an explanation and a blank line.
-func unexplained(text string) string {
-	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if i := strings.LastIndex(text, "\n\n"); i > 0 && explanation.MatchString(text) && strings.IndexByte(".0123456789$)", text[i-1]) >= 0 {
-		line, rest = text[i:], text[:i]
+// that has no other result; or such a last line, if no word is before it.
+func unexplained(text string, several bool) string {
+	text = strings.TrimSpace(text)
+	line, rest, _ := strings.Cut(text, "\n")
+	if value, is := lone(line, rest); is && explanation.MatchString(rest) && !withdraws.MatchString(rest) {
+		return value
 	}
-	value := strings.TrimRight(trimmed(line), ".")
-	if value == "" || numeral.FindString(value) != value || !explanation.MatchString(rest) || withdraws.MatchString(rest) {
-		return text
-	} else if last := result.FindStringSubmatch(rest); last != nil && last[1] != value {
-		return text
+	last := strings.LastIndexByte(text, '\n') + 1
+	rest = strings.TrimRight(text[:last], " \n")
+	if value, is := lone(text[last:], rest); is && !several && !item.MatchString(text[last:]) && concludes.MatchString(rest) {
+		return value
 	}
-	return value
+	return text
+}
+
+// lone is the number that a line holds alone, if the rest of the text has no other result.
+func lone(line, rest string) (string, bool) {
+	value := strings.Trim(trimmed(line), `.$\[]() `)
+	is, last := quantity.FindStringSubmatch(value), result.FindStringSubmatch(rest)
+	return value, is != nil && (last == nil || last[1] == is[1])
 }
 
 // twice matches a number that is said in words and then in digits: twenty-five (25).

@@ -133,7 +133,7 @@ func TestLinesOfResponses(t *testing.T) {
 		"There are 5 such primes: 2, 3, 5, 7, 11.": true, "There are **5** real solutions: 1, 2, 4, 6, and 7.": true, "There are 5 such primes: 2, 3, 7.": false, "There are 3 such primes: 2, 3 and 5.": false, "There are not 5 such primes: 2, 3, 5, 7, 11.": false,
 		"It is $5$, or 500%.": true, "It is $5$, or $6$.": false, "It is not $5$, or 500%.": false,
 
-		"**5**\n\nExplanation: 2+3=5, and 5 < 6.": true, "5\nExplanation: We have 6 boxes less 1.": true, "5\n\n**Reasoning:** 10 / 2, then\n1 for each of 7 days.": true, "Explanation: 10 - 5 = 5\n\n**5**": true, "Reasoning: 6 less 1.\n5": true, "5.\nReasoning: 6 less 1.": true, "There are 5.\n\n***": true,
+		"**5**\n\nExplanation: 2+3=5, and 5 < 6.": true, "5\nExplanation: We have 6 boxes less 1.": true, "5\n\n**Reasoning:** 10 / 2, then\n1 for each of 7 days.": true, "Explanation: 10 - 5 = 5\n\n**5**": true, "Let me think: 10 / 2 = 5\n5": true, "10 / 2 = 5\n\n**5 cows**": true, "10 / 2 = 5\n\n6": false, "Reasoning: 6 less 1.\n5": true, "5.\nReasoning: 6 less 1.": true, "There are 5.\n\n***": true,
 		"6\nExplanation: 10 / 2 = 5.": false, "5\nExplanation: 12 / 2 = 6.": false, "5\nExplanation: wait, it is 6.": false, "5\nExplanation: that is not right, we get 6.": false, "5\nReasoning: we have 8 less 2, so 6.": false, "not 5\nExplanation: 12 / 2 = 6.": false,
 		"5 or 6\nExplanation: both hold.": false, "5?\nExplanation: 7 days.": false, "at most 5\nReasoning: 7 days.": false, "Explanation: It is not\n5": false, "Explanation: 10 - 4 = 6\n\n5": false, "Explanation: It is less than\n\n5": false, "5, 6\nReasoning: 7 days.": false, "Explanation: 5 + 1 = 6\n\n**6**": false, "5\nThe answer is 6.": false,
 

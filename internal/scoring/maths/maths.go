@@ -23,7 +23,7 @@ import (
 )
 
 // Version names the rules of this package in scores and profiles.
-const Version = "speceval_math_v12"
+const Version = "speceval_math_v13"
 
 // longest is the length of the longest answer that is compared, in bytes.
 const longest = 10000
@@ -72,11 +72,12 @@ func New(gold string) *Scorer {
 
 // Score never fails.
 func (s *Scorer) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
+	said := r.Text
 	if s.english {
 		r.Text = words.EnglishEnd(r.Text)
 	}
 	found := final(r.Text, !r.Cut, s.severals)
-	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.Text)), Answer: scoring.Shorten(found.Text), Note: found.Note}
+	v := scoring.Verdict{Reward: scoring.PassFail(s.right(found.Text) || s.right(words.Continental(found.Text, said))), Answer: scoring.Shorten(found.Text), Note: found.Note}
 	if !v.Correct() && !r.Cut && (!s.read || s.answer.Kind == latex.Words) && !found.Boxed {
 		for _, text := range []string{r.Text, announcedWords(r.Text), closingWords(r.Text)} {
 			if len(text) <= longestWhole && s.key != "" && sameWords(latex.Cut(text).Key(), s.key) { // June 20

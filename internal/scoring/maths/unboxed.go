@@ -39,12 +39,13 @@ var finders = [...]struct {
 }{
 	{announced, "no box: what follows the word answer was read"},
 	{lastItems, "no box: the last list was read"},
+	{lastBold, "no box: what is bold in the last line was read"},
 	{lastMath, "no box: the last formula was read"},
 	{lastNumber, "no box: the last value was read"},
 }
 
 // amongWords is the finder of numbers among words.
-const amongWords = 3
+const amongWords = 4
 
 // found is the answer at a place if the text states it there, or else the last value
 // that the sentence around it states: 8 in "not 7 but 8", and in "8, not 7".
@@ -263,7 +264,7 @@ func hasWords(a latex.Answer) bool {
 }
 
 // wordy begins with a word of letters, and so hardly with an answer.
-var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}[.,:;]*(?:\s|$)`)
+var wordy = regexp.MustCompile(`^[a-zA-Z]{2,}(?:-[a-zA-Z]+)*[.,:;]*(?:\s|$)`)
 
 // signed begins with the word for a minus sign.
 var signed = regexp.MustCompile(`^(?:minus|negative) [\d.]`)
@@ -310,6 +311,21 @@ func number(text string, in span) (span, bool) {
 func lastNumber(text string) (span, string, bool) {
 	p, ok := number(text, span{0, len(text)})
 	return p, p.of(text), ok
+}
+
+// bold is a value between the marks of bold letters, in a line with no others.
+var bold = regexp.MustCompile(`^[^*\n]*\*\*(\$?(-?\.?\d(?:[\d.,/]*\d)?)(?:%|[^*\n]*\pL)?)\.?\*\*[^*\n]+$`)
+
+// lastBold is the value in bold letters among the words of the last line.
+func lastBold(text string) (span, string, bool) {
+	text = strings.TrimRight(text, " \n")
+	from := strings.LastIndexByte(text, '\n') + 1
+	at := bold.FindStringSubmatchIndex(text[from:])
+	if at == nil {
+		return span{}, "", false
+	}
+	p, content := span{from + at[4], from + at[5]}, text[from+at[2]:from+at[3]]
+	return p, content, mathematical(content) && words.States(text, p.from, p.to) == words.Stated
 }
 
 // lastMath is the last formula of a text, with those before it that only a comma

@@ -25,7 +25,7 @@ var sentences = []struct {
 		"@not |definitely not |never |at most |at least |less than |more than |no more than |fewer than |up to |under |over |strictly below |half of |twice |double |" +
 		"the square root of |a multiple of |one of |other than |anything but |anything except |neither 5 nor |between 5 and |maybe |perhaps |possibly |plus |10 minus |3 times |almost |close to |" +
 		"not exactly |not equal to |nothing like |either 5 or |some number above |one more than |one less than |the reciprocal of |the negative of |a third of |off by @§.", false},
-	{"The answer @isn't |is not |cannot be |can't be |may be |might be |could be |must not be |would be |will never be |exceeds |differs from |is believed to be |used to be |is nowhere near |" +
+	{"The answer @isn't |is not |cannot be |can't be |may be |might be |could be |must not be |will never be |exceeds |differs from |is believed to be |used to be |is nowhere near |" +
 		"is no longer |has to exceed |must be below |does not equal |is far from |is greater than |could well be |need not be |should not be |is hardly |is anything but @§.", false},
 	{"The wrong answer is |An incorrect answer would be |My initial answer was |My first answer was |It is false that the answer is |It is not true that the answer is |I do not think the answer is |" +
 		"I doubt that the answer is |You might think the answer is |Some could say the answer is |The naive answer is |Nobody says that the answer is |It would be wrong to answer |If so, perhaps the answer is |" +
@@ -37,7 +37,7 @@ var sentences = []struct {
 		"It is neither § nor 99.|The first § primes.|The answer is the sum of 3 and §.|The answer is not, in fact, §.|The answer is, at most, §.|One might think it is §, but it is 99.|" +
 		"The answer is not § but 99.|It is not §. It is 99.|It is 99, not §.|The answer is 99 rather than §.|The answer is 99, and not §.", false},
 
-	{"The answer is |The final answer is |Answer: |**Answer:** |**Final Answer**\n\n|### Final Answer\n|Final answer: |So we get |Hence it is |Therefore the result equals |In total we have |ANSWER: |The answer\u00a0is\u00a0|" +
+	{"The answer is |The answer would be |The final answer is |Answer: |**Answer:** |**Final Answer**\n\n|### Final Answer\n|Final answer: |So we get |Hence it is |Therefore the result equals |In total we have |ANSWER: |The answer\u00a0is\u00a0|" +
 		"The correct answer is |We conclude that the answer is |We can conclude that the answer is |Since 5 is not prime, the answer is |The answer is not 5 but |It cannot be 5, so it is |One might think it is 5, but it is |" +
 		"One might expect 99, but the answer is |It is not 5. It is |The number of odd integers not divisible by 3 is |The smallest such value is |In fact, the answer is |Half of the double is |" +
 		"We need $a > 3$ and $b < 5$. Thus the answer is @|exactly |simply |just |precisely |clearly |equal to |therefore |indeed @§.", true},

@@ -57,7 +57,7 @@ func readings(f words.Final) (all []string) {
 		if inner == text && !f.Boxed {
 			inner = unlabelled(text)
 		}
-		if inner == text && sentence.MatchString(f.Text) {
+		if inner == text && !f.Boxed {
 			inner = strings.TrimSuffix(text, ".")
 		}
 		if inner = strings.TrimSpace(inner); inner == text {
@@ -76,7 +76,7 @@ func unwrap(text string) string {
 	if m := command.FindStringSubmatch(text); m != nil && words.LookOf(m[1]) != 0 && words.LookOf(m[1]) < words.Layout && balanced(m[2]) {
 		return m[2]
 	}
-	for _, mark := range [...]string{"$", "**", "`"} {
+	for _, mark := range [...]string{"$", "**", "`", `"`} {
 		if inner := strings.TrimSuffix(strings.TrimPrefix(text, mark), mark); len(inner) == len(text)-2*len(mark) && inner != "" && !strings.Contains(inner, mark) {
 			return inner
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // NumberVersion names the rules for numbers in scores and profiles.
-const NumberVersion = "speceval_number_v12"
+const NumberVersion = "speceval_number_v13"
 
 // Number scores answers that are a number, which may be off by a tolerance.
 //
@@ -76,10 +76,12 @@ func ToleranceFault(gold, tolerance string) string {
 
 // Score never fails.
 func (s *Number) Score(_ context.Context, r scoring.Response) (scoring.Verdict, error) {
-	r.Text = words.EnglishEnd(r.Text)
+	said := r.Text
+	r.Text = words.EnglishEnd(said)
 	text, note := maths.Final(r)
 	v := scoring.Verdict{Answer: scoring.Shorten(text), Note: note}
-	if found := read(strings.TrimPrefix(text, "A: ")); found != nil { // of prompts with Q: and A:
+	text = strings.TrimPrefix(text, "A: ") // of prompts with Q: and A:
+	if found := slices.Concat(read(text), read(words.Continental(text, said))); found != nil {
 		v.Reward = scoring.PassFail(s.gold.Value != nil && slices.ContainsFunc(found, s.right))
 	} else if note == "" {
 		v.Note = "the final answer is no number"
@@ -117,13 +119,20 @@ func parse(text string) (maths.Rational, bool) {
 // read reads the number in a final answer, see [maths.ReadRationals], whose digits may
 // also be grouped by apostrophes and underscores.
 func read(text string) []maths.Rational {
-	text = micro.ReplaceAllString(strings.ReplaceAll(text, `\Omega`, `\text{ ohm}`), `\$1{u`)
+	text = ohms.ReplaceAllString(micro.ReplaceAllString(text, `\$1{u`), `\text{ ohm}`)
+	if at := unit.FindStringSubmatchIndex(text); at != nil {
+		text = text[:at[2]] + `\text{ ` + strings.NewReplacer("µ", "u", "μ", "u").Replace(text[at[2]:at[3]]) + "}"
+	}
 	return maths.ReadRationals(grouped.ReplaceAllStringFunc(text, strings.NewReplacer("'", "", "’", "", "_", "").Replace))
 }
 
-// grouped is a number with separators of thousands that mean something else in
-// mathematics.
-var grouped = regexp.MustCompile(`\b\d{1,3}(?:['’_]\d{3})+\b`)
-
-// micro is the prefix of a unit outside of its letters.
-var micro = regexp.MustCompile(`\\mu\s*\\(text|mathrm)\{\s*`)
+var (
+	// grouped is a number with separators of thousands that mean something else in
+	// mathematics.
+	grouped = regexp.MustCompile(`\b\d{1,3}(?:['’_]\d{3})+\b`)
+	// micro is the prefix of a unit outside of its letters.
+	micro = regexp.MustCompile(`\\mu\s*\\(text|mathrm)\{\s*`)
+	// unit is $5 a day, or a unit with that prefix in its letters.
+	unit = regexp.MustCompile(`\d (an? \pL{3,}|[µμ]\pL+)\.?$`)
+	ohms = regexp.MustCompile(`[kM]?(?:Ω|\\Omega)`)
+)

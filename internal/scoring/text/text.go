@@ -22,8 +22,8 @@ import (
 
 // ExactVersion and PatternVersion name the rules in scores and profiles.
 const (
-	ExactVersion   = "speceval_exact_v7"
-	PatternVersion = "speceval_regex_v7"
+	ExactVersion   = "speceval_exact_v8"
+	PatternVersion = "speceval_regex_v8"
 )
 
 // longestMatched is the longest answer that an expression is matched with, in bytes.

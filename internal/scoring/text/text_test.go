@@ -20,7 +20,7 @@ func TestExact(t *testing.T) {
 		{"Paris", `\boxed{\cancel{Paris}}`, false},
 		{"Paris", `\boxed{\phantom{Paris}}`, false},
 		{"a and b", `\boxed{\text{a} and \text{b}}`, false},
-		{"Paris", "Answer: Paris", true},
+		{"Paris", "Answer: Paris", true}, {"Paris", `"Paris"`, true},
 		{"Paris", "**Final answer:** Paris\n\n", true},
 		{"Paris", "**Final Answer**: Paris", true},
 		{"Paris", "It is:\n\n```text\nParis\n```\n", true}, {"```", "```", true},
@@ -36,7 +36,7 @@ func TestExact(t *testing.T) {
 		{"Paris", "Paris", true},
 		{"Paris", `\boxed{paris}`, false}, // case counts
 		{"Paris", "It is Paris", false},   // a line is read whole
-		{"Paris", "Paris.", false},        // and so is its punctuation
+		{"Paris", "Paris.", true}, {"Paris.", "Paris", false},
 		{"Paris", "Paris\nor Rome", false},
 		{"Paris", `\boxed{Paris}, or \boxed{Rome}`, false},
 		{"Paris", `Paris, not \boxed{Rome}`, false},

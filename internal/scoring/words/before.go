@@ -47,8 +47,7 @@ func States(text string, from, to int) Stance {
 	if strings.HasSuffix(inside, ".") || strings.Contains(gap, "\n") && (strings.Contains(gap, "\n\n") || rest != "" && 'A' <= rest[0] && rest[0] <= 'Z') {
 		behind = ". " + behind
 	}
-	few := inside == "1" || strings.HasPrefix(inside, "0.") || strings.Contains(inside, "frac") || strings.Contains(inside, "/")
-	return followed(tokens(behind), few)
+	return followed(tokens(behind))
 }
 
 // answerLine is the label of a statement of its own, whatever the line before says, unless that ends in
@@ -146,7 +145,7 @@ func introduced(all []string, equation bool) Stance {
 			return Neither
 		case (r == Earlier || token == "first") && (next == "answer" || next == "solution"):
 			return Neither
-		case r == Modal && i < last && i+2 >= last:
+		case r == Modal && i < last && i+2 >= last && (token != "would" || next != "be"):
 			return Neither
 		case r == Denies && (i > last || name >= 0 || !anyOf(all[i+1:last], open, units, sorts)):
 			return Denied

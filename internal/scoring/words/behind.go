@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// followed is the stance of the words behind a value, which few says is no more than one.
-func followed(all []string, few bool) Stance {
+// followed is the stance of the words behind a value.
+func followed(all []string) Stance {
 	end := part(all)
 	phrase, rest := all[:end], all[end:]
 	if end > 0 && slices.Contains(further, phrase[0]) && !slices.Contains(phrase, "than") { // $5 more
 		phrase, end = phrase[1:], end-1
 	}
 	said := end > 0 && (role(phrase[0]) == Link || role(phrase[0]) >= Modal && role(phrase[0]) != Doubts && !contrast(phrase))
-	if said && !affirms(phrase) || !said && !counts(phrase, few) || retracts(rest) {
+	if said && !affirms(phrase) || !said && !counts(phrase) || retracts(rest) {
 		return Neither
 	}
 	return Stated
@@ -23,10 +23,9 @@ func followed(all []string, few bool) Stance {
 var further = []string{"more", "fewer", "extra"}
 
 // Limit is the phrase behind a number if it says more than a unit or a noun that is counted:
-// at most, plus one, odd; "" if it leaves the number as it is. With few the number is at most
-// one, and a noun behind it may be singular.
-func Limit(phrase []string, few bool) string {
-	if counts(phrase, few) {
+// at most, plus one, odd; "" if it leaves the number as it is.
+func Limit(phrase []string) string {
+	if counts(phrase) {
 		return ""
 	}
 	return strings.Join(phrase, " ")
@@ -67,8 +66,8 @@ var reasons = []string{"which", "because", "since"}
 
 // counts reports whether the phrase behind a number only names the counted things, their
 // place, or a unit.
-func counts(phrase []string, few bool) bool {
-	noun, head := false, true // there was one; no preposition was there
+func counts(phrase []string) bool {
+	noun := false // there was one
 	for i, token := range phrase {
 		rest := phrase[i+1:]
 		follows := ahead(rest)
@@ -102,11 +101,8 @@ func counts(phrase []string, few bool) bool {
 		case r == Doubts && noun && follows == open, r == Modal, r == refs: // 7 apples or pears
 		case r >= Doubts:
 			return false
-		case r == open && len(token) > 1 && !few && !noun && head && !slices.Contains(prepositions, token) && !slices.ContainsFunc(phrase[i:], isNoun): // 7 reciprocal
-			return false
 		}
 		noun = noun || isNoun(token)
-		head = head && !slices.Contains(prepositions, token)
 	}
 	return true
 }
@@ -133,9 +129,6 @@ func ahead(rest []string) Class {
 	}
 	return open
 }
-
-// prepositions begin what says more of a noun.
-var prepositions = strings.Fields("of in at on for with by from to as per who that after using via once")
 
 // isNoun reports whether a word may be a noun that a number counts: a plural, or a unit.
 func isNoun(word string) bool {

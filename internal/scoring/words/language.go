@@ -18,9 +18,9 @@ type language struct{ answer, is, isNot string }
 // languages of the usual multilingual benchmarks, and some more; the first names an option in English
 // that is looked for.
 var languages = []language{
-	{"the false statement|the incorrect statement|the wrong statement|the true statement|the correct statement|the closest option|the closest choice|the nearest option|the exception|the odd one out|" + sought, " is", " is not"},
+	{"the only false statement|the only incorrect statement|the only true statement|the only correct statement|the false statement|the incorrect statement|the wrong statement|the true statement|the correct statement|the exception|the odd one out|" + sought, " is", " is not"},
 	{"die richtige antwort|die korrekte antwort|die endgültige antwort|die antwort|richtige antwort|endgültige antwort|antwort|das ergebnis|ergebnis", " ist| lautet| beträgt", " ist nicht| lautet nicht"},
-	{"la bonne réponse|la réponse correcte|la réponse finale|la réponse|bonne réponse|réponse finale|réponse", " est la| est", " n'est pas"},
+	{"la bonne réponse|la réponse correcte|la réponse finale|la réponse|bonne réponse|réponse finale|réponse", " est la| est donc| est", " n'est pas"},
 	{"la respuesta correcta|la respuesta final|la opción correcta|la respuesta|respuesta correcta|respuesta final|respuesta", " es la| es", " no es"},
 	{"a resposta correta|a resposta final|a alternativa correta|a resposta|resposta correta|resposta final|resposta", " é a| é", " não é"},
 	{"la risposta corretta|la risposta finale|la risposta|risposta corretta|risposta finale|risposta", " è la| è", " non è"},
@@ -81,6 +81,8 @@ var said = map[string]string{
 	"but":            "sondern|sino|而是|而应是",
 	"if":             "wenn|если|如果|假如|もし|만약|jika|nếu|إذا",
 	"if the answer":  "si la respuesta|si la réponse|se a resposta|se la risposta",
+	"₹":              "rs. |inr ",
+	" per day":       "pro tag|par jour|al día|por día|por dia|al giorno|per dag|в день",
 	"dollars":        "美元|美金|ドル|달러|долларов|доллара|доллар|dólares|डॉलर|ডলার|ดอลลาร์|డాలర్లు|دولار",
 	"euros":          "欧元|歐元|ユーロ|유로|евро",
 	"the answer is":  "i would go with|ans.|the solution is|选择|選擇|应选|應選|故选|故選|所以选|因此选",
@@ -233,6 +235,20 @@ func EnglishEnd(text string) string {
 	}
 	return text[:from] + end
 }
+
+// Continental is an answer with its numbers as in English, if the response is in a European language
+// with points between thousands and a comma before decimals: 1.234,50. Else it is empty.
+func Continental(answer, response string) string {
+	if !decimals.MatchString(answer) || !european.MatchString(response) && EnglishEnd(response) == response {
+		return ""
+	}
+	return decimals.ReplaceAllStringFunc(answer, strings.NewReplacer(".", "", ",", ".").Replace)
+}
+
+var (
+	european = regexp.MustCompile(`(?i)[à-öø-ÿа-я]|\s(?:und|sind|der|das|einen?|von|mit|el|la|los|las|es|que|con|del|una?|les?|des|est|pour|il|che|sono|di|uma|em|een|het|van)\s`)
+	decimals = regexp.MustCompile(`\b[1-9]\d{0,2}(?:\.\d{3})+(?:,\d+)?\b|\b\d+,\d{1,2}\b`)
+)
 
 // Forms that begin with these runes are parts of other words, but behind a value, or before one:
 // 百 is a part of 百分, and 和 is a sum.

@@ -78,7 +78,7 @@ var classes = map[Class]string{
 	Doubts: `maybe perhaps possibly probably presumably or if unless whether supposing assuming doubt doubtful unlikely hopefully allegedly supposedly apparently seemingly seems seem
 		appears appear unsure uncertain unclear else believed thought supposed claimed assumed rumored rumoured alleged hypothetically tentatively pretend wonder tempted`,
 	bounds: `most least fewer less best worst off than exceeds exceed exceeding exceeded almost closer close nearly bounded bound until till upto surpasses surpass onward onwards inclusive exclusive shy short tops max differs differ`,
-	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
+	changes: `half quartered twice thrice double triple treble quadruple quintuple squared cubed plus minus reciprocal conjugate inverse root limit subfactorial multiple multiplied divided factorial percent itself too third fourth fifth sixth seventh eighth ninth tenth rounded truncated inverted negated
 		reversed base fold twofold threefold tenfold first last nth next successor predecessor preceding divides`,
 	refs: `step page theorem part question equation problem lemma figure section chapter stage line row column table item option exercise example proposition corollary`,
 	Refutes: `wrong incorrect incorrectly wrongly false falsely mistaken mistake mistakenly erroneous erroneously untrue fails fail failed contradiction contradicts contradicted absurd rejected
@@ -89,7 +89,7 @@ var classes = map[Class]string{
 
 	Plain | Verb:    "remains remain",
 	Plain | Leads:   "really",
-	Plain | Neutral: "a all an as be been it left my now of one only our still that this us",
+	Plain | Neutral: "a all an as be been it left my now of one only our still that this us let's",
 	Plain | Filler:  "the precisely exactly simply just merely clearly obviously indeed certainly definitely surely evidently actually",
 	Neutral:         "am had has have i i'm we let me ok okay said yes to too most which believe say sure think",
 	Filler:          "then",
@@ -98,7 +98,7 @@ var classes = map[Class]string{
 		go going with settle on conclude take mean meant should leaves leave leaving remains correction i'd i'll correct right matches corresponds`,
 	Plain | Noun: "answer ans",
 	Noun:         "option choice letter answer's",
-	Given:        "most only single overall our correct right best final my appropriate suitable likely chosen selected accurate",
+	Given:        "closest nearest fitting reasonable logical most only single overall our correct right best final my appropriate suitable likely chosen selected accurate",
 	Joins:        "and or nor perhaps maybe possibly probably even also plus alternatively versus vs both either equally otherwise too",
 	Strikes: `no than impossible doubt doubtful unlikely refute refutes refuted disagree eliminating rejecting rules ruling dismiss dismissed invalid scratch retract opposite contrary back
 		violates ignores overlooks conflicts cancel xcancel bcancel sout st out`,

@@ -1,7 +1,6 @@
 package latex
 
 import (
-	"math/big"
 	"strings"
 
 	"speceval/internal/scoring/maths/algebra"
@@ -140,9 +139,8 @@ func (p *parser) units(a *Answer) {
 			break
 		}
 	}
-	r, ok := algebra.Exact(a.Expr)
-	few, u := ok && new(big.Rat).Abs(r).Cmp(big.NewRat(1, 1)) <= 0, ""
-	if u, a.Nouns, a.Limit = unit(parts, few); u == "%" {
+	u := ""
+	if u, a.Nouns, a.Limit = unit(parts); u == "%" {
 		a.Percent = true
 	} else if u != "" {
 		a.Unit = u
@@ -183,7 +181,7 @@ func (p *parser) unitWords() (parts []string) {
 				remark = append(remark, p.ahead(k+1).text)
 			}
 			p.pos += n + 2
-			if words.Limit(remark, false) == "" || !words.Explains(remark) {
+			if words.Limit(remark) == "" || !words.Explains(remark) {
 				parts = append(parts, remark...)
 			}
 			continue

@@ -56,7 +56,7 @@ func (lx *lexer) lastUnit() bool {
 	}
 	rest := strings.TrimRight(lx.rest(), " .$")
 	rest = strings.TrimSuffix(strings.TrimSuffix(rest, `\)`), `\]`)
-	rest = strings.TrimSuffix(strings.TrimSuffix(rest, "^2"), "^{2}")
+	rest = strings.TrimRight(strings.TrimRight(strings.TrimRight(rest, "}"), "23"), "^{")
 	return rest == "" || len(rest) < 5 && rest[0] == '/' && isLetter(rest[len(rest)-1])
 }
 
@@ -128,7 +128,7 @@ func (lx *lexer) letter(letter string) {
 
 // shortWords are words that could be products of variables, but are not.
 const shortWords = " is the so we of to if for are has yes no not all set men red odd day one two six ten can may its it be by as at on an in us " +
-	"get let sum our out via was had but any now see use way put how why who did too she he you me my do go up nor end add new old top big got lot off own say try none ans usd eur dne "
+	"get let sum our out via was had but any now see use way put how why who did too she he you me my do go up nor end add per ore uur rpm psi atm ppm bpm pts cal kwh yen won new old top big got lot off own say try none ans usd eur dne "
 
 // product reports whether a run of letters is a product of variables rather than a word.
 func product(run string) bool {

@@ -112,7 +112,7 @@ const sentenceWords = " is are was were be the that this because since if when t
 
 // unit spells a unit from the words and operators that follow a number; the words
 // that are none say what is counted, or where, and limit what else they say.
-func unit(parts []string, few bool) (spelled string, nouns []string, limit string) {
+func unit(parts []string) (spelled string, nouns []string, limit string) {
 	var b strings.Builder
 	var phrase []string
 	power := "" // of what comes next
@@ -163,7 +163,7 @@ func unit(parts []string, few bool) (spelled string, nouns []string, limit strin
 			power = ""
 		}
 	}
-	limit = words.Limit(phrase, few)
+	limit = words.Limit(phrase)
 	if u := strings.ReplaceAll(b.String(), "°°", "°"); strings.Trim(u, "/23") != "" {
 		return u, nouns, limit
 	}
