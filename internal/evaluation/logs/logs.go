@@ -140,7 +140,7 @@ func (c Choice) Read(path string) (all []Log, unusable []error, err error) {
 	case len(unusable) > 0:
 		return nil, nil, unusable[0]
 	}
-	return nil, nil, fmt.Errorf("%s: %w of %s is recognised", path, ErrUnknown, strings.Join(Formats(), ", "))
+	return nil, nil, fmt.Errorf("%s: %w of %s is recognised: of results of another tool make a CSV file with the columns task_id, pass_count and tested_k", path, ErrUnknown, strings.Join(Formats(), ", "))
 }
 
 // ErrUnknown is in the error of a file or folder in which no format recognises a log.

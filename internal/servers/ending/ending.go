@@ -26,8 +26,8 @@ const (
 // of gateways may be the end of a whole answer or of a part: they stay unknown.
 var words = index(map[Ending]string{
 	Open:     "null none not_finished finish_reason_unspecified",
-	Finished: "stop eos eos_token stop_sequence end_turn normal complete finish finished stop_criteria_met endoftext eosfound stopstringfound",
-	Cut: "length context max_tokens max_output_tokens token_limit model_length model_context_window_exceeded error_limit pause_turn repetition time_limit timeout " +
+	Finished: "stop eos eos_token stop_sequence end_turn normal complete finish finished stop_criteria_met completed end_of_turn endoftext eosfound stopstringfound",
+	Cut: "length context max_tokens max_output_tokens token_limit model_length model_context_window_exceeded error_limit pause_turn repetition time_limit timeout limit max_length max_new_tokens " +
 		"maxpredictedtokensreached contextlengthreached",
 	Filtered: "content_filter content_filtered guardrail_intervened sensitive safety recitation blocklist prohibited_content spii language " +
 		"image_safety image_prohibited_content image_recitation error_toxic",

@@ -10,9 +10,9 @@ import (
 func TestEndReasons(t *testing.T) {
 	for want, words := range map[ending.Ending]string{
 		ending.Open:     "|null|None|not_finished",
-		ending.Finished: "stop|STOP|Stop|eos_token|stop_sequence|end_turn|COMPLETE|STOP_SEQUENCE|eosFound|stopStringFound|eos|FinishReason.STOP|FINISH_REASON_STOP|finished|normal",
+		ending.Finished: "stop|STOP|Stop|eos_token|stop_sequence|end_turn|COMPLETE|STOP_SEQUENCE|eosFound|stopStringFound|eos|FinishReason.STOP|FINISH_REASON_STOP|finished|normal|completed|end_of_turn",
 		ending.Cut: "length|LENGTH|context|max_tokens|MAX_TOKENS|repetition|model_length|maxPredictedTokensReached|contextLengthReached|" +
-			"model_context_window_exceeded|pause_turn|time_limit|ERROR_LIMIT|FinishReason.MAX_TOKENS",
+			"model_context_window_exceeded|pause_turn|time_limit|ERROR_LIMIT|limit|max_length|max_new_tokens|FinishReason.MAX_TOKENS",
 		ending.Filtered: "content_filter|content-filter|SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|LANGUAGE|ERROR_TOXIC|sensitive|guardrail_intervened|content_filter: PROHIBITED_CONTENT",
 		ending.Refused:  "refusal",
 		ending.Called:   "tool_calls|tool-calls|function_call|toolCalls|tool_use|TOOL_CALL|MALFORMED_FUNCTION_CALL|function_call_filter: MALFORMED_FUNCTION_CALL",

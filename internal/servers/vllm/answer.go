@@ -39,6 +39,7 @@ type reply struct {
 	Errors    jsontext.Value `json:"errors"`
 	Detail    jsontext.Value `json:"detail"`
 	ErrorCode jsontext.Value `json:"error_code"`
+	BaseResp  jsontext.Value `json:"base_resp"` // of MiniMax
 	Object    jsontext.Value `json:"object"`
 }
 
@@ -287,7 +288,7 @@ var nothing = regexp.MustCompile(`^(null|false|0|""|{}|\[\])?$`)
 // error of a choice or of x_groq.
 func (c *reply) failure(data []byte) []byte {
 	bare := len(c.Choices) == 0 && !c.Usage.told
-	if !nothing.Match(c.Error) || bare && (!nothing.Match(c.Errors) || !nothing.Match(c.Detail) || !nothing.Match(c.ErrorCode) || string(c.Object) == `"error"`) {
+	if !nothing.Match(c.Error) || bare && (!nothing.Match(c.Errors) || !nothing.Match(c.Detail) || !nothing.Match(c.ErrorCode) || !nothing.Match(c.BaseResp) || string(c.Object) == `"error"`) {
 		return data
 	}
 	for _, choice := range c.Choices {

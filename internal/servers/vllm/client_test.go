@@ -53,6 +53,8 @@ func TestRefusals(t *testing.T) {
 		{307, ``, Rejected, "elsewhere"},
 		{429, `{"error":{"message":"no","type":"tokens","code":"insufficient_quota"}}`, Rejected, "no"},
 		{429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota"}}`, Rejected, "quota"},
+		{424, `{"error":"Request failed during generation","error_type":"generation"}`, ServerFault, "during generation"},
+		{409, `{"error":{"message":"lock timeout"}}`, ServerFault, "lock timeout"},
 		{429, `slow down`, ServerFault, "slow down"},
 		{500, `{"error":{"message":"EngineCore encountered an issue. See stack trace (above) for the root cause.","type":"InternalServerError","param":null,"code":500}}`, EngineDead, "EngineCore"},
 		{500, `Internal Server Error`, ServerFault, "Internal Server Error"},

@@ -8,6 +8,7 @@ import (
 	"html"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,7 +143,7 @@ func failure(status int, body []byte) *Error {
 		e.Kind = Unauthorized
 	case s == http.StatusNotFound:
 		e.Kind = UnknownModel
-	case s == http.StatusRequestTimeout || s == http.StatusTooEarly || s == http.StatusTooManyRequests:
+	case slices.Contains(passing, s):
 	case s >= 300 && s < 500 || s == http.StatusNotImplemented:
 		e.Kind = Rejected
 	case strings.Contains(e.Message, "EngineCore") || strings.Contains(e.Message, "EngineDead"):
@@ -150,6 +151,10 @@ func failure(status int, body []byte) *Error {
 	}
 	return e
 }
+
+// passing are statuses below 500 of what passes: a request that was held up, a generation that failed
+// (424 of TGI), too many requests, a connection that a gateway lost.
+var passing = []int{http.StatusRequestTimeout, http.StatusConflict, http.StatusFailedDependency, http.StatusTooEarly, http.StatusTooManyRequests, 499}
 
 // describe fills the words of e from a body: {"error": {"message", "type", "param", "code"}},
 // {"error": "Unauthorized"}, {"detail": …}, {"message"}, {"text", "error_code"}, lists of these,
@@ -168,7 +173,7 @@ func (e *Error) describe(body []byte) (code string) {
 	if inner, ok := fields["error"].(map[string]any); ok {
 		fields, v = inner, inner
 	}
-	for _, name := range []string{"title", "text", "errors", "detail", "msg", "message"} { // {"error": "Internal Server Error", "message": …}
+	for _, name := range []string{"base_resp", "title", "text", "errors", "detail", "msg", "message"} { // {"error": "Internal Server Error", "message": …}
 		e.Message = cmp.Or(written(fields[name]), e.Message)
 	}
 	e.Message, e.Type, e.Param = clip(cmp.Or(e.Message, written(v))), clip(written(fields["type"])), clip(written(fields["param"]))

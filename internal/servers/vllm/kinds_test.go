@@ -31,6 +31,7 @@ func TestCauses(t *testing.T) {
 		dataOf(`{"detail":"CAUSE"}`) + done:                                                                        ServerFault,
 		dataOf(`{"detail":[{"loc":["body"],"msg":"CAUSE"}]}`):                                                      ServerFault,
 		dataOf(`{"errors":[{"message":"CAUSE"}]}`):                                                                 ServerFault,
+		dataOf(`{"choices":null,"base_resp":{"status_code":1002,"status_msg":"CAUSE"}}`):                           ServerFault,
 		dataOf(`{"text":"CAUSE","error_code":50001}`):                                                              ServerFault,
 		dataOf(`{"object":"error","message":"CAUSE","type":"InternalServerError","param":null,"code":500}`) + done: ServerFault,
 		dataOf(`{"object":"error","message":"CAUSE","code":400}`):                                                  Rejected,

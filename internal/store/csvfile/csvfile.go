@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 )
 
 const (
@@ -34,6 +35,7 @@ func Rows(data []byte) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		data = bytes.TrimPrefix(data, []byte("\ufeff"))
 		number, comma := 0, separator(data)
+		data = sep.ReplaceAll(data, nil)
 		for line := range bytes.SplitSeq(data, []byte("\n")) {
 			if number++; bytes.Count(line, []byte{comma}) >= MaxCells {
 				yield(Row{Line: number}, fmt.Errorf("the line has more than %d cells", MaxCells))
@@ -65,6 +67,9 @@ func Rows(data []byte) iter.Seq2[Row, error] {
 		}
 	}
 }
+
+// sep is the line by which Excel names the separator.
+var sep = regexp.MustCompile(`^sep=.\r?\n`)
 
 // separator returns the mark between the cells of a file, by its first line.
 func separator(data []byte) byte {

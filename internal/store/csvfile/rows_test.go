@@ -27,7 +27,7 @@ func TestColumnsAreFoundByName(t *testing.T) {
 // TestSeparators of spreadsheets; a header of several columns by commas has none of them.
 func TestSeparators(t *testing.T) {
 	for text, want := range map[string]string{
-		"a;b\n1,5;2\n": "1,5 2", "\ufeff\r\n a \tb\r\n1\t\"2;3\"\r\n": "1 2;3", "b, a\n2;0,1\n": "1 2;0", "\"a\";\"b\"\n\"1;0\";2\n": "1;0 2",
+		"a;b\n1,5;2\n": "1,5 2", "\ufeff\r\n a \tb\r\n1\t\"2;3\"\r\n": "1 2;3", "b, a\n2;0,1\n": "1 2;0", "sep=;\r\nA;B\n 1;2 \n": "1 2", "\"a\";\"b\"\n\"1;0\";2\n": "1;0 2",
 	} {
 		rows, _, faults := csvfile.Decode[struct {
 			A string `csv:"a"`

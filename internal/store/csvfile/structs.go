@@ -60,7 +60,7 @@ func Decode[T any](data []byte) (rows []T, numbers []int, faults []error) {
 		case header == nil:
 			header = line.Cells
 			for i, name := range header {
-				header[i] = strings.TrimSpace(name)
+				header[i] = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_") // Task ID
 			}
 			if faults = locate(header, columns); len(faults) > 0 {
 				return nil, nil, faults
@@ -164,7 +164,7 @@ func (c column) set(field reflect.Value, text string) (err error) {
 		want = "an integer"
 	}
 	if field.Kind() == reflect.String {
-		field.SetString(text)
+		field.SetString(strings.TrimSpace(text))
 	}
 	switch {
 	case errors.Is(err, strconv.ErrRange):
