@@ -38,16 +38,10 @@ func labelled(text string) (string, bool) {
 	return answer, ok && closed && words.Introduces(label)
 }
 
-// spelledOut is an answer in its plainest form: a number for its name, seven; the items for dots
-// between them, {0, 1, …, 9}.
+// spelledOut is an answer with a number for its name, seven.
 func spelledOut(a latex.Answer) latex.Answer {
-	switch a.Kind {
-	case latex.Words:
-		if n, ok := words.Number(a.Text); ok {
-			return latex.Answer{Kind: latex.Value, Expr: algebra.Int(n)}
-		}
-	case latex.List, latex.Set:
-		a.Items = dotted(a.Items)
+	if n, ok := words.Number(a.Text); ok && a.Kind == latex.Words {
+		return latex.Answer{Kind: latex.Value, Expr: algebra.Int(n)}
 	}
 	return a
 }
@@ -59,53 +53,6 @@ func (c *comparer) forms(a latex.Answer) []latex.Answer {
 		return a.Items
 	}
 	return []latex.Answer{a}
-}
-
-// dotted is a list of integers with all that dots before its last item stand for, if they can
-// only be those of an arithmetic progression.
-func dotted(items []latex.Answer) []latex.Answer {
-	n := len(items)
-	if n < 3 || items[n-2].Kind != latex.Value || items[n-2].Expr.Name != `\ldots` {
-		return items
-	}
-	var given []int64
-	for _, item := range slices.Concat(items[:n-2], items[n-1:]) {
-		r, ok := rational(item)
-		if !ok || !r.IsInt() || r.Num().BitLen() > 31 {
-			return items
-		}
-		given = append(given, r.Num().Int64())
-	}
-	first, last, step := given[0], given[n-2], int64(1)
-	if n > 3 {
-		step = given[1] - first
-	}
-	for i, number := range given[:n-2] {
-		if number != first+int64(i)*step {
-			return items
-		}
-	}
-	if step == 0 || (last-first)%step != 0 || (last-first)/step < int64(n-2) || (last-first)/step > maxIntegers || n == 4 && step != 1 && geometric(given) {
-		return items
-	}
-	var all []latex.Answer
-	for number := first; number != last+step; number += step {
-		all = append(all, latex.Answer{Kind: latex.Value, Expr: algebra.Int(number)})
-	}
-	return all
-}
-
-// geometric reports whether a number is a later one of the geometric progression that two begin:
-// 2, 4, …, 64.
-func geometric(given []int64) bool {
-	if given[0] == 0 || given[1]%given[0] != 0 || given[1]/given[0] < 2 {
-		return false
-	}
-	next := given[1]
-	for max(next, -next) < max(given[2], -given[2]) {
-		next *= given[1] / given[0]
-	}
-	return next == given[2]
 }
 
 // limit is the phrase behind all numbers of an answer that says more than a unit, see

@@ -236,8 +236,6 @@ func (p *parser) power() Answer {
 			case p.ordinal():
 			case p.degrees():
 				a = p.inDegrees(a)
-			case a.Kind == Matrix && a.Columns > 0 && p.transposes():
-				a = transposed(a)
 			default:
 				a = value(algebra.Make(algebra.Pow, p.expr(a), p.expr(p.group())))
 				if p.peek() == "^" {

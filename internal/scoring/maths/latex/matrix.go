@@ -87,19 +87,6 @@ func (p *parser) branch() Answer {
 	return a
 }
 
-// transposed exchanges the rows and the columns of a matrix.
-func transposed(m Answer) Answer {
-	rows := len(m.Items) / m.Columns
-	items := make([]Answer, 0, len(m.Items))
-	for column := range m.Columns {
-		for row := range rows {
-			items = append(items, m.Items[row*m.Columns+column])
-		}
-	}
-	m.Items, m.Columns = items, rows
-	return m
-}
-
 // cross multiplies with a × sign, which is another product between two vectors, and not read.
 func (p *parser) cross(a, b Answer) Answer {
 	hasVector := func(a Answer) bool {

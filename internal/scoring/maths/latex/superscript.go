@@ -36,14 +36,6 @@ func (p *parser) ordinal() bool {
 	})
 }
 
-// transposes accepts the T of a transposed matrix.
-func (p *parser) transposes() bool {
-	return p.braced(func() bool {
-		p.pos++
-		return p.ahead(-1).kind == symbol && p.ahead(-1).text == "T"
-	})
-}
-
 // inDegrees is an angle, or reads the C of 25°C at the end.
 func (p *parser) inDegrees(a Answer) Answer {
 	if p.next(symbol) && strings.Contains("CF", p.ahead(0).text) && p.lastBut(1) {
