@@ -162,7 +162,7 @@ func TestAnInterruptedEngine(t *testing.T) {
 		if jobs, _ := os.ReadDir(filepath.Join(dir, "jobs")); len(jobs) != 1 || strings.HasPrefix(string(state), "CANCELLED") != twice {
 			t.Errorf("interrupted twice: %v: %d jobs, the state %q", twice, len(jobs), state)
 		}
-		if _, _, _, err := PlaceOf(t.Context(), new(dag.Plan), 1, Settings{Run: l.settings.Run, Folder: l.settings.Folder}); (err == nil) != twice {
+		if err := l.place(); (err == nil) != twice {
 			t.Errorf("interrupted twice: %v: the next run is told %v", twice, err)
 		}
 	}

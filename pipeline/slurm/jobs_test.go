@@ -2,7 +2,6 @@ package slurm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,11 +60,9 @@ func TestHowElementsEnd(t *testing.T) {
 	fails := func(final bool) func(*acting) State {
 		return func(r *acting) State { r.fail(r.members[0], final); return Failed }
 	}
-	silent := func(state State) func(*acting) State {
-		return func(*acting) State { return state }
-	}
+	silent := func(state State) func(*acting) State { return func(*acting) State { return state } }
 	const first, often = 1, 100
-	tests := []struct {
+	for _, test := range []struct {
 		name     string
 		times    int // that it ends so, and then well
 		play     func(*acting) State
@@ -87,8 +84,7 @@ func TestHowElementsEnd(t *testing.T) {
 		{"preempted", 3, begins(Preempted), 4, "--time=10", ""},
 		{"cancelled", often, begins(Cancelled), 1, "", "was cancelled"},
 		{"gone", 2, begins(Forgotten), 3, "", ""},
-	}
-	for _, test := range tests {
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
@@ -157,17 +153,12 @@ func TestOneBadUnitOfMany(t *testing.T) {
 			}
 		}
 	}
-	if tried["u1"] != 3 {
-		t.Errorf("the broken unit was tried %d times, want 3", tried["u1"])
-	}
 	again := 0
-	for unit, n := range tried {
-		if unit != "u1" && n > 1 {
-			again++
-		}
+	for _, n := range tried {
+		again += n - 1
 	}
-	if again != 4 { // of the six units of the second element
-		t.Errorf("%d good units were tried again, want 4", again)
+	if tried["u1"] != 3 || again != 2+4 { // of the six units of the second element
+		t.Errorf("the broken unit was tried %d times, want 3, and units %d times more, want 6", tried["u1"], again)
 	}
 }
 
@@ -176,6 +167,11 @@ func TestOneBadUnitOfMany(t *testing.T) {
 func TestAUnitIsDoneBeforeItsElement(t *testing.T) {
 	l := newLab(t)
 	booked := false
+	l.heard = func(string) {
+		l.pretend.mu.Lock()
+		defer l.pretend.mu.Unlock()
+		booked = true
+	}
 	l.play = func(r *acting) State {
 		if !booked {
 			r.do(r.members[0])
@@ -183,26 +179,7 @@ func TestAUnitIsDoneBeforeItsElement(t *testing.T) {
 		}
 		return completes(r)
 	}
-	ready, results := make(chan dag.Task), make(chan dag.Result)
-	go func() {
-		for _, task := range l.tasks(2) {
-			ready <- task
-		}
-		close(ready)
-	}()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		l.attached(t.Context()).Execute(t.Context(), ready, results)
-	}()
-	first := <-results
-	l.pretend.mu.Lock()
-	booked = true
-	l.pretend.mu.Unlock()
-	if second := <-results; first.Err != nil || second.Err != nil || first.Task.Ref.Unit != "u0" {
-		t.Errorf("first %+v, then %+v", first, second)
-	}
-	<-ended
+	l.wantDone(l.execute(t.Context(), l.tasks(2)), 2)
 }
 
 // TestFilesComeLate has a manifest be seen only some time after its job ended.
@@ -232,8 +209,6 @@ func TestSomeStagesRunHere(t *testing.T) {
 
 func TestHowUnitsStand(t *testing.T) {
 	l := newLab(t)
-	interrupt := make(chan struct{})
-	l.settings.Drain = interrupt
 	l.play = func(r *acting) State {
 		if r.index > 0 {
 			return Running
@@ -245,17 +220,13 @@ func TestHowUnitsStand(t *testing.T) {
 	}
 	l.atQueue(func(j *job) {
 		if j.elements[0].looks == 3 {
-			close(interrupt)
+			close(l.drain)
 		}
 	})
-	l.through(t.Context(), interrupt, l.attached(t.Context()), l.tasks(8)) // four in each of two elements
+	l.execute(t.Context(), l.tasks(8)) // four in each of two elements
 	l.answers, l.play = nil, func(*acting) State { return Running }
-	away := func(context.Context, string, ...string) (string, error) { return "", errors.New("away") }
-	for _, run := range []Command{l.command, away} {
+	for _, run := range []Command{l.command, answers{}.command} { // the other does not answer
 		all, err := Standings(t.Context(), run, l.settings.Folder)
-		if err != nil {
-			t.Fatal(err)
-		}
 		states := make(map[string]int)
 		for _, s := range all {
 			states[s.What]++
@@ -263,8 +234,8 @@ func TestHowUnitsStand(t *testing.T) {
 				t.Errorf("a failure: %+v", s)
 			}
 		}
-		if states[runlog.Queued] != 5 || states[runlog.Started] != 1 || states[runlog.Failed] != 1 || len(all) != 7 {
-			t.Errorf("states %v", states)
+		if states[runlog.Queued] != 5 || states[runlog.Started] != 1 || states[runlog.Failed] != 1 || len(all) != 7 || err != nil {
+			t.Errorf("states %v, %v", states, err)
 		}
 	}
 	l.jobs[0].elements[0].state, l.jobs[0].elements[0].looks = Pending, 0

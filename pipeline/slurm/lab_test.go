@@ -19,16 +19,12 @@ import (
 	"speceval/pipeline/runlog"
 )
 
-// played is a Slurm whose jobs are played by the test: each command of Slurm
-// that speceval gives is answered from its state. An element goes one step on at
-// each poll of the queue.
+// pretend is a Slurm whose jobs a test plays. An element goes one step on at each poll of
+// the queue.
 type pretend struct {
-	t  *testing.T
-	mu sync.Mutex
-
-	// play is what an element does when it runs. Its state is the last.
-	play func(a *acting) State
-
+	t        *testing.T
+	mu       sync.Mutex
+	play     func(a *acting) State                                                    // what an element does when it runs, and its last state
 	answers  func(program string, words []string) (text string, err error, ours bool) // instead of the cluster's own
 	jobs     []*job
 	commands []string
@@ -51,7 +47,7 @@ type playedElement struct {
 	gone  bool // from squeue, as an element that is cancelled while it waits
 }
 
-// acting is an element that runs.
+// acting is an element that runs. It can do a unit, begin one, or fail at one.
 type acting struct {
 	*pretend
 	job     *job
@@ -60,17 +56,14 @@ type acting struct {
 	log     *runlog.Logger
 }
 
-// do has the element do a unit.
 func (r *acting) do(m Member) {
-	r.log.Log(runlog.Of(runlog.Started, r.job.batch.Ref(m), m.Key))
+	r.begin(m)
 	r.manifest[m.Key] = true
 	r.log.Done(r.job.batch.Ref(m), &dag.Manifest{Key: m.Key})
 }
 
-// begin has the element begin a unit and no more.
 func (r *acting) begin(m Member) { r.log.Log(runlog.Of(runlog.Started, r.job.batch.Ref(m), m.Key)) }
 
-// fail has a unit of the element fail.
 func (r *acting) fail(m Member, final bool) {
 	r.log.Failed(r.job.batch.Ref(m), m.Key, errors.New("it is broken"), final)
 }
@@ -81,10 +74,6 @@ func completes(r *acting) State {
 		r.do(m)
 	}
 	return Completed
-}
-
-func newPretend(t *testing.T) *pretend {
-	return &pretend{t: t, play: completes, manifest: make(map[string]bool)}
 }
 
 func (c *pretend) command(ctx context.Context, program string, words ...string) (string, error) {
@@ -213,10 +202,11 @@ type lab struct {
 	handing  sync.RWMutex // locked while tasks are handed to the executor
 	mu       sync.Mutex
 	said     []string
+	heard    func(unit string) // takes each unit that has ended; may be nil
 }
 
 func newLab(t *testing.T) *lab {
-	l := &lab{pretend: newPretend(t), drain: make(chan struct{})}
+	l := &lab{pretend: &pretend{t: t, play: completes, manifest: make(map[string]bool)}, drain: make(chan struct{})}
 	l.settings = Settings{
 		Run: l.command, Folder: filepath.Join(t.TempDir(), dag.JobsDir), Directory: "/", Program: []string{"/bin/speceval", "--out", "o'k"},
 		Executor: config.Executor{Kind: config.ExecutorSlurm, ArraySize: 1000, ElementMinutes: 1, Retries: 2, PollSeconds: 0.005, SettleSeconds: 0.005},
@@ -269,6 +259,12 @@ func (l *lab) execute(ctx context.Context, tasks []dag.Task) map[string]error {
 	return l.through(ctx, l.drain, l.attached(ctx), tasks)
 }
 
+// place is the fault of a run without jobs of its own.
+func (l *lab) place() error {
+	_, _, _, err := PlaceOf(l.t.Context(), new(dag.Plan), 1, Settings{Run: l.settings.Run, Folder: l.settings.Folder})
+	return err
+}
+
 // attached is an executor of the stage s.
 func (l *lab) attached(ctx context.Context) *Jobs {
 	l.t.Helper()
@@ -294,42 +290,37 @@ func (p patient) Sleep(ctx context.Context, d time.Duration) error {
 
 // through hands tasks to an executor as a run does, and returns how they ended.
 func (l *lab) through(ctx context.Context, drain <-chan struct{}, x dag.Executor, tasks []dag.Task) map[string]error {
-	ready, results, ended := make(chan dag.Task), make(chan dag.Result), make(chan struct{})
+	ready, results := make(chan dag.Task), make(chan dag.Result)
+	var open sync.WaitGroup
+	l.handing.Lock()
 	go func() {
-		defer close(ended)
+		defer close(ready)
+		for _, task := range tasks {
+			open.Add(1)
+			select {
+			case ready <- task:
+				continue
+			case <-drain:
+			case <-ctx.Done():
+			}
+			open.Done()
+			break
+		}
+		l.handing.Unlock()
+		open.Wait()
+	}()
+	go func() {
+		defer close(results)
 		x.Execute(ctx, ready, results)
 	}()
 	got := make(map[string]error)
-	handed := 0
-	l.handing.Lock()
-	all := sync.OnceFunc(l.handing.Unlock)
-	for handed < len(tasks) || len(got) < handed {
-		var next chan<- dag.Task
-		var head dag.Task
-		if handed < len(tasks) {
-			next, head = ready, tasks[handed]
-		} else {
-			all()
+	for r := range results {
+		if l.heard != nil {
+			l.heard(r.Task.Ref.Unit)
 		}
-		select {
-		case next <- head:
-			handed++
-		case r := <-results:
-			got[r.Task.Ref.Unit] = r.Err
-		case <-drain:
-			tasks, drain = tasks[:handed], nil
-		case <-ctx.Done():
-			all()
-			tasks = tasks[:handed]
-			for len(got) < handed {
-				r := <-results
-				got[r.Task.Ref.Unit] = r.Err
-			}
-		}
+		got[r.Task.Ref.Unit] = r.Err
+		open.Done()
 	}
-	all()
-	close(ready)
-	<-ended
 	return got
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"speceval/pipeline/dag"
@@ -16,20 +16,22 @@ import (
 func TestLocal(t *testing.T) {
 	odd := errors.New("odd")
 	for _, workers := range []int{0, 1, 3} {
-		want := int64(max(1, workers))
-		var running, most, seen atomic.Int64
-		full := make(chan struct{})
+		want := max(1, workers)
+		var mu sync.Mutex
+		running, most, full := 0, 0, make(chan struct{})
 		var tasks []dag.Task
 		for i := range 12 {
 			tasks = append(tasks, dag.Task{Ref: dag.Ref{Stage: "s", Unit: fmt.Sprint(i)}, Run: func(context.Context) error {
-				now := running.Add(1)
-				defer running.Add(-1)
-				for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
-				}
-				if now == want && seen.Add(1) == 1 {
+				mu.Lock()
+				if running++; running > most && running == want {
 					close(full)
 				}
+				most = max(most, running)
+				mu.Unlock()
 				<-full
+				mu.Lock()
+				defer mu.Unlock()
+				running--
 				if i%2 == 1 {
 					return odd
 				}
@@ -42,8 +44,8 @@ func TestLocal(t *testing.T) {
 				t.Errorf("%d workers: unit %d ended with %v", workers, i, err)
 			}
 		}
-		if most.Load() != want {
-			t.Errorf("%d workers: at most %d units at a time", workers, most.Load())
+		if most != want {
+			t.Errorf("%d workers: at most %d units at a time", workers, most)
 		}
 	}
 }
@@ -65,14 +67,12 @@ func TestPack(t *testing.T) {
 			case 1:
 				p.alone = true
 			default:
-				sum += p.task.Seconds
-				longest = max(longest, p.task.Seconds)
+				sum, longest = sum+p.task.Seconds, max(longest, p.task.Seconds)
 			}
 			pieces = append(pieces, p)
 		}
 		const wanted = 60
-		seen := make(map[*piece]bool)
-		together := 0
+		seen, together := make(map[*piece]bool), 0
 		for _, element := range pack(pieces, wanted) {
 			load := 0.0
 			for _, p := range element {

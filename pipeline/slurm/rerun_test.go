@@ -20,14 +20,12 @@ func TestARerunFindsItsJobs(t *testing.T) {
 		}
 		return completes(r)
 	}
-	interrupt := make(chan struct{})
-	l.settings.Drain = interrupt
 	l.atQueue(func(j *job) {
 		if j.elements[0].looks == 5 {
-			close(interrupt)
+			close(l.drain)
 		}
 	})
-	for unit, err := range l.through(t.Context(), interrupt, l.attached(t.Context()), l.tasks(8)) {
+	for unit, err := range l.execute(t.Context(), l.tasks(8)) {
 		if !errors.Is(err, dag.ErrDrained) {
 			t.Errorf("after an interrupt %s ended with %v", unit, err)
 		}
@@ -35,18 +33,18 @@ func TestARerunFindsItsJobs(t *testing.T) {
 	if len(l.cancels) > 0 || len(l.jobs) != 1 {
 		t.Fatalf("one interrupt: cancelled %v, %d jobs", l.cancels, len(l.jobs))
 	}
-	if _, _, _, err := PlaceOf(t.Context(), new(dag.Plan), 1, Settings{Run: l.command, Folder: l.settings.Folder}); err == nil || !strings.Contains(err.Error(), "[100], 8 units") {
+	if err := l.place(); err == nil || !strings.Contains(err.Error(), "[100], 8 units") {
 		t.Errorf("another run is told %v", err)
 	}
 
 	l.answers, l.settings.Drain = nil, nil
-	again := l.attached(t.Context())
+	again := l.attached(t.Context()) // finds them at work
 	holding = false
 	l.wantDone(l.through(t.Context(), nil, again, l.tasks(8)), 8)
 	if len(l.jobs) != 1 {
 		t.Errorf("%d jobs: units were submitted again", len(l.jobs))
 	}
-	if _, _, _, err := PlaceOf(t.Context(), new(dag.Plan), 1, Settings{Run: l.command, Folder: l.settings.Folder}); err != nil {
+	if err := l.place(); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -118,7 +116,6 @@ func TestALostAnswer(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			l.settings.Report = func(string) { cancel() }
 			l.execute(ctx, l.tasks(3))
-			l.settings.Report = func(string) {}
 			l.answers = nil
 			l.jobs[0].elements[0].state = Pending // nobody has cancelled it: its name was not known
 		}

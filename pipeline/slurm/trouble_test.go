@@ -17,24 +17,21 @@ func TestThereIsNoRoomForNow(t *testing.T) {
 		l := newLab(t)
 		polls := 0
 		l.answers = func(program string, words []string) (string, error, bool) {
-			switch {
-			case program == "sbatch" && slices.Contains(words, "--test-only"):
-			case program == "sbatch":
-				n, _ := strconv.Atoi(strings.TrimPrefix(option(words, "--array"), "0-"))
-				n += 1 + test.others
-				for _, j := range l.jobs {
-					for _, e := range j.elements {
-						if !e.state.Ended() {
-							n++
-						}
+			if program != "sbatch" || slices.Contains(words, "--test-only") {
+				return "", nil, false
+			}
+			n, _ := strconv.Atoi(strings.TrimPrefix(option(words, "--array"), "0-"))
+			for _, j := range l.jobs {
+				for _, e := range j.elements {
+					if !e.state.Ended() {
+						n++
 					}
 				}
-				if polls++; polls > 5 {
-					n -= test.others
-				}
-				if n <= test.limit {
-					return "", nil, false
-				}
+			}
+			if polls++; polls <= 5 {
+				n += test.others
+			}
+			if n >= test.limit {
 				return "", errors.New("sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"), true
 			}
 			return "", nil, false
@@ -95,7 +92,12 @@ func TestAJobThatWouldWaitForEver(t *testing.T) {
 }
 
 func TestWhatSlurmWouldNotTake(t *testing.T) {
-	tests := []struct {
+	none := newLab(t)
+	none.settings.Run = answers{}.command
+	if _, err := Attach(t.Context(), none.settings, "s"); err == nil || !strings.Contains(err.Error(), "scontrol is not there") {
+		t.Errorf("without Slurm: %v", err)
+	}
+	for _, test := range []struct {
 		name string
 		r    config.Resources
 		want string
@@ -103,13 +105,7 @@ func TestWhatSlurmWouldNotTake(t *testing.T) {
 		{"days", config.Resources{Partition: "lab", Minutes: 1500}, "partition lab allows 1441"},
 		{"minutes", config.Resources{Minutes: 61}, "executor.s.minutes = 61: partition by default allows 60"},
 		{"anything else", config.Resources{QOS: "bad"}, "Slurm takes no jobs of s (Invalid qos specification): look at executor.s"},
-	}
-	none := newLab(t)
-	none.settings.Run = answers{}.command
-	if _, err := Attach(t.Context(), none.settings, "s"); err == nil || !strings.Contains(err.Error(), "scontrol is not there") {
-		t.Errorf("without Slurm: %v", err)
-	}
-	for _, test := range tests {
+	} {
 		l := newLab(t)
 		l.settings.Resources["s"] = Resources{Resources: test.r}
 		l.answers = func(program string, words []string) (string, error, bool) {

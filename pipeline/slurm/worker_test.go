@@ -11,36 +11,23 @@ import (
 	"speceval/pipeline/dag"
 )
 
-// TestAnElementThatCannotBegin fails its units for good, unless it was interrupted.
-func TestAnElementThatCannotBegin(t *testing.T) {
+// TestAnInterruptedElementFailsNoUnit has an element be interrupted before it has begun.
+func TestAnInterruptedElementFailsNoUnit(t *testing.T) {
 	_, build, err := Build()
-	if err != nil {
+	folder := t.TempDir()
+	b := &Batch{Format: batchFormat, Job: "7", Name: "b", Stage: "s", Build: build, Elements: [][]Member{{{"u0", "key"}}}}
+	if err := errors.Join(err, b.write(folder)); err != nil {
 		t.Fatal(err)
 	}
-	for _, interrupted := range []bool{false, true} {
-		folder := t.TempDir()
-		b := &Batch{Format: batchFormat, Job: "7", Name: "b", Stage: "s", Build: build, Elements: [][]Member{{{"u0", "key"}}}}
-		if err := b.write(folder); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		fault := errors.New("no profiles")
-		w := Worker{
-			Variable: func(string) string { return "0" }, Now: time.Now,
-			Open: func(string, string) (*dag.Graph, string, error) {
-				if interrupted {
-					cancel()
-				}
-				return nil, "", fault
-			},
-		}
-		if err := w.Run(ctx, folder+"/b"); !errors.Is(err, fault) {
-			t.Errorf("ended with %v", err)
-		}
-		cancel()
-		events, err := os.ReadFile(EventsPath(folder+"/b", 0))
-		if failed := strings.Contains(string(events), `"u0"`); err != nil || failed == interrupted {
-			t.Errorf("interrupted: %v, and its events are %s (%v)", interrupted, events, err)
-		}
+	ctx, cancel := context.WithCancel(t.Context())
+	w := Worker{
+		Variable: func(string) string { return "0" }, Now: time.Now,
+		Open: func(string, string) (*dag.Graph, string, error) { cancel(); return nil, "", context.Canceled },
+	}
+	if err := w.Run(ctx, folder+"/b"); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if events, err := os.ReadFile(EventsPath(folder+"/b", 0)); err != nil || strings.Contains(string(events), `"u0"`) {
+		t.Errorf("its events are %s (%v)", events, err)
 	}
 }
