@@ -1,4 +1,4 @@
-package config_test
+package config
 
 import (
 	"fmt"
@@ -7,14 +7,12 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"speceval/pipeline/config"
 )
 
 const shipped = "../../experiments.toml"
 
 func TestTheDefaultIsThePapers(t *testing.T) {
-	c := config.Default()
+	c := Default()
 	if r := c.Replay; len(r.IBNAlphas) != 23 || r.IBNAlphas[12] != 0.13 || r.Draws != 8192 || r.Replicates != 8 {
 		t.Errorf("replay is not the paper's: %+v", r)
 	}
@@ -22,7 +20,7 @@ func TestTheDefaultIsThePapers(t *testing.T) {
 
 func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
 	text := must(os.ReadFile(shipped))
-	for _, s := range config.Default().Settings() {
+	for _, s := range Default().Settings() {
 		key := s.Key
 		last := key[strings.LastIndexByte(key, '.')+1:]
 		if !strings.Contains(string(text), "\n"+last+" = ") && !strings.Contains(string(text), "[["+last+"]]") {
@@ -34,12 +32,12 @@ func TestEveryKeyStandsInTheShippedFile(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	sets := []string{"replay.draws=1024", "experiment.budgets = [16, 8]", "experiment.out=a b", `corpus.profiles="mine.csv"`,
 		"replay.ts_neyman.search=exhaustive", "judge.model=3", "sampling.temperature=1", "replay.draws=2048"}
-	c := must(config.Load(shipped, sets))
+	c := must(Load(shipped, sets))
 	if c.Replay.Draws != 2048 || !reflect.DeepEqual(c.Experiment.Budgets, []int{8, 16}) || c.Experiment.Out != "a b" ||
 		c.Corpus.Profiles != "mine.csv" || c.Replay.TSNeyman.Search != "exhaustive" || c.Judge.Model != "3" || c.Sampling.Temperature != 1 {
 		t.Errorf("got %+v", c)
 	}
-	empty, err := config.Parse(nil, "empty.toml", []string{"replay.draws=16"})
+	empty, err := Parse(nil, "empty.toml", []string{"replay.draws=16"})
 	if err != nil || empty.Replay.Draws != 16 {
 		t.Errorf("override of an empty file: %v", err)
 	}
@@ -61,7 +59,7 @@ func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
 		"replay.draws=4\nseed=3":   `--set replay.draws = "4\nseed=3": must be an integer`,
 	}
 	for set, want := range cases {
-		_, err := config.Load(shipped, []string{set})
+		_, err := Load(shipped, []string{set})
 		if !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("--set %s: error %q, want one with %q", set, fmt.Sprint(err), want)
 		}
@@ -69,8 +67,8 @@ func TestBadOverridesSayWhereTheyCameFrom(t *testing.T) {
 }
 
 func TestSliceIsCanonical(t *testing.T) {
-	one := must(config.Parse([]byte("[experiment]\nbudgets = [64, 8]\n[replay]\nibn_alphas = [0.50, 1]\n"), "a", nil))
-	other := must(config.Parse([]byte("[experiment]\nbudgets=[8,64]\n[replay]\nibn_alphas=[1.0, 5e-1]\n"), "b", nil))
+	one := must(Parse([]byte("[experiment]\nbudgets = [64, 8]\n[replay]\nibn_alphas = [0.50, 1]\n"), "a", nil))
+	other := must(Parse([]byte("[experiment]\nbudgets=[8,64]\n[replay]\nibn_alphas=[1.0, 5e-1]\n"), "b", nil))
 	keys := []string{"experiment.budgets", "replay.ibn_alphas", "replay.draws", "corpus.source"}
 	want := map[string]string{"experiment.budgets": "[8,64]", "replay.ibn_alphas": "[0.5,1]", "replay.draws": "8192", "corpus.source": `"published"`}
 	if got := one.Slice(keys...); !reflect.DeepEqual(got, want) || !reflect.DeepEqual(got, other.Slice(keys...)) {
@@ -82,7 +80,7 @@ func TestSliceIsCanonical(t *testing.T) {
 }
 
 func TestMissingFileSaysWhatToDo(t *testing.T) {
-	_, err := config.Load("testdata/absent.toml", nil)
+	_, err := Load("testdata/absent.toml", nil)
 	if text := fmt.Sprint(err); !strings.Contains(text, "testdata/absent.toml: there is no such file") || !strings.Contains(text, "--config FILE") {
 		t.Errorf("error %q", text)
 	}
@@ -103,7 +101,7 @@ func TestBadFiles(t *testing.T) {
 				want = append(want, filepath.Base(path)+":"+strings.TrimSpace(fault))
 			}
 		}
-		_, err = config.Parse(text, filepath.Base(path), nil)
+		_, err = Parse(text, filepath.Base(path), nil)
 		if got := strings.Split(fmt.Sprint(err), "\n"); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got\n\t%s\nwant\n\t%s", path, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 		}
@@ -118,7 +116,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte("a = \"\"\"\"quoted\"\"\"\"\n[b.'c d']\ne = [\n{f = 1}, # ]\n]\n"), "b = [{id = 1}]")
 	f.Fuzz(func(t *testing.T, text []byte, set string) {
-		c, err := config.Parse(text, "fuzz.toml", []string{set})
+		c, err := Parse(text, "fuzz.toml", []string{set})
 		if err == nil && (len(c.Experiment.Budgets) == 0 || c.Replay.Draws < 2) {
 			t.Errorf("unsound configuration %+v", c)
 		}
@@ -131,4 +129,12 @@ func must[T any](result T, err error) T {
 		panic(err)
 	}
 	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

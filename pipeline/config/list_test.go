@@ -56,10 +56,7 @@ func TestSettingsAreListedWithWhatDiffers(t *testing.T) {
 			t.Errorf("the default %+v differs from itself, or is not there", s)
 		}
 	}
-	c, err := Parse([]byte("[replay]\ndraws = 16\n"), "x.toml", []string{"experiment.budgets=[4,8]"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Parse([]byte("[replay]\ndraws = 16\n"), "x.toml", []string{"experiment.budgets=[4,8]"}))
 	if s := setting(t, c, "replay.draws"); s.Value != "16" || s.Default != "8192" {
 		t.Errorf("%+v", s)
 	}
@@ -84,10 +81,7 @@ func TestListsOfTablesReadAsInTheFile(t *testing.T) {
 	if s := setting(t, Default(), "benchmark"); !strings.HasPrefix(s.Value, `"aime24", "aime25", `) {
 		t.Errorf("benchmark is listed as %s", s.Value)
 	}
-	c, err := Parse([]byte("[[benchmark]]\nid = \"aime24\"\n[[benchmark]]\nid = \"mine\"\ntasks = \"mine.csv\"\n"), "x.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Parse([]byte("[[benchmark]]\nid = \"aime24\"\n[[benchmark]]\nid = \"mine\"\ntasks = \"mine.csv\"\n"), "x.toml", nil))
 	if s := setting(t, c, "benchmark"); s.Value != "id = \"aime24\"\nid = \"mine\", tasks = \"mine.csv\"" {
 		t.Errorf("benchmark is listed as %s", s.Value)
 	}
@@ -113,10 +107,7 @@ submit = "TOKEN=hush submit {command}"
 status = "list --token hush"
 cancel = "end {jobs} --token hush"
 `
-	c, err := Parse([]byte(file), "x.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(Parse([]byte(file), "x.toml", nil))
 	for _, s := range c.Settings() {
 		if strings.Contains(s.Value+s.Default, "hush") {
 			t.Errorf("%s tells a secret: %s", s.Key, s.Value)

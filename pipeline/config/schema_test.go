@@ -21,14 +21,9 @@ const schemaFile = "../../experiments.schema.json"
 // "model", "model.id".
 func rules(t *testing.T) map[string]map[string]any {
 	t.Helper()
-	text, err := os.ReadFile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(schemaFile))
 	var root map[string]any
-	if err := json.Unmarshal(text, &root); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal(text, &root))
 	all := map[string]map[string]any{}
 	var walk func(path string, rule map[string]any)
 	walk = func(path string, rule map[string]any) {
@@ -85,9 +80,7 @@ func TestTheSchemaHasTheKeys(t *testing.T) {
 			continue
 		}
 		var want any
-		if err := json.Unmarshal([]byte(value), &want); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, json.Unmarshal([]byte(value), &want))
 		if !reflect.DeepEqual(rule["default"], want) {
 			t.Errorf("%s: the default of %s is %v, that of the configuration is %s", schemaFile, key, rule["default"], value)
 		}
@@ -97,11 +90,7 @@ func TestTheSchemaHasTheKeys(t *testing.T) {
 // compiled is the schema, compiled by an independent library.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	s, err := jsonschema.NewCompiler().Compile(schemaFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must(jsonschema.NewCompiler().Compile(schemaFile))
 }
 
 // editorsView is a TOML text as an editor's checker sees it.
@@ -224,10 +213,7 @@ func TestShippedFilesAreOfTheSchema(t *testing.T) {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))
 		if !strings.HasPrefix(string(text), "#:schema ./experiments.schema.json\n") {
 			t.Errorf("%s does not name its schema in its first line", file)
 		}

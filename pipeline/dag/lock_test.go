@@ -46,21 +46,14 @@ func other(t *testing.T, role, dir string, more ...string) *exec.Cmd {
 func TestLockOfAnotherProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	cmd := other(t, "lock holder", dir)
-	if _, err := cmd.StdinPipe(); err != nil { // never written to: it holds until it is killed
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(cmd.StdinPipe()) // never written to: it holds until it is killed
+	stdout := must(cmd.StdoutPipe())
+	ok(t, cmd.Start())
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "locked\n" {
 		t.Fatalf("the other process says %q, %v", line, err)
 	}
 
-	_, err = Acquire(dir, "me")
+	_, err := Acquire(dir, "me")
 	if err == nil || !strings.Contains(err.Error(), "pid 1234 on alpha: speceval run replay") || !strings.Contains(err.Error(), "--out") {
 		t.Errorf("error %v does not say who holds the lock and what to do", err)
 	}
@@ -78,7 +71,5 @@ func TestLockOfAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the lock outlived its process: %v", err)
 	}
-	if err := lock.Release(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, lock.Release())
 }

@@ -297,10 +297,7 @@ func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
 	})
 	l.run(Selection{})
 	path := l.file("generate/b/part-0")
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.Stat(path))
 	look := func(what string, fresh bool) {
 		t.Helper()
 		if got := l.plan(Selection{}).Units() == 0; got != fresh {
@@ -309,9 +306,7 @@ func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
 	}
 	touch := func(path string, at time.Time) {
 		t.Helper()
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.Chtimes(path, at, at))
 	}
 	look("as it was made", true)
 	touch(path, info.ModTime().Add(time.Second))
@@ -325,9 +320,7 @@ func TestLargeOutputsAreReadOnlyIfTheyLookChanged(t *testing.T) {
 	look("another content of the recorded size and time, which is not read", true)
 
 	path = l.file("generate/b/part-1")
-	if info, err = os.Stat(path); err != nil {
-		t.Fatal(err)
-	}
+	info = must(os.Stat(path))
 	l.put("generate/b/part-1", "Small")
 	touch(path, info.ModTime())
 	look("a small output of another content, the recorded size and time", false)

@@ -20,10 +20,7 @@ import (
 // TestPublishedMeansExactlyThePapersProfiles guards the paper's columns: another set of profiles
 // must not be held against its numbers.
 func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
-	all, err := profile.Parse(data.Profiles(), data.ProfilesName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(profile.Parse(data.Profiles(), data.ProfilesName))
 	papers, _, err := profile.Evaluated(all)
 	if err != nil {
 		t.Fatal(err)
@@ -45,10 +42,7 @@ func TestPublishedMeansExactlyThePapersProfiles(t *testing.T) {
 
 func TestProfilesOfTheCorpus(t *testing.T) {
 	count := func(text string) (int, error) {
-		c, err := config.Parse([]byte(text), "c.toml", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(config.Parse([]byte(text), "c.toml", nil))
 		profiles, standIn, err := knownProfiles(c)
 		if want := map[bool]string{true: "published profiles stand in: data/profiles.parquet", false: "profiles from " + c.Corpus.Profiles}[c.Corpus.Profiles == ""]; err == nil && standIn != want {
 			t.Errorf("stand-in %q, want %q", standIn, want)
@@ -69,9 +63,7 @@ func TestProfilesOfTheCorpus(t *testing.T) {
 		t.Errorf("unknown benchmark: %v", err)
 	}
 	own := filepath.Join(t.TempDir(), "own.csv")
-	if err := os.WriteFile(own, []byte("benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,4\nb,m,1,y,2,4\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(own, []byte("benchmark,model,task_index,task_id,pass_count,tested_k\nb,m,0,x,1,4\nb,m,1,y,2,4\n"), 0o644))
 	if n, err := count(fmt.Sprintf("[corpus]\nprofiles = %q\n", own)); n != 1 || err != nil {
 		t.Errorf("a file of one's own: %d profiles, %v", n, err)
 	}
@@ -95,9 +87,7 @@ func TestTaskFilesThatAreBuiltIn(t *testing.T) {
 			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
 		}
 		// A file of one's own comes first.
-		if err := os.WriteFile(path, []byte(two), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(path, []byte(two), 0o666))
 		read, err = ReadTasks(cfg, config.Benchmark{ID: id})
 		if err != nil || read.Path != path || len(read.Tasks) != 2 {
 			t.Errorf("%s: %d tasks of %s (%v)", id, len(read.Tasks), read.Path, err)
@@ -111,11 +101,7 @@ func TestTaskFilesThatAreBuiltIn(t *testing.T) {
 // ownConfig is an experiment on a benchmark of one's own.
 func ownConfig(t *testing.T, corpus, tasks string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse([]byte("[corpus]\nsource = \"vllm\"\n"+corpus+"[[benchmark]]\nid = \"own\"\ntasks = '"+tasks+"'\n"), "e.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return must(config.Parse([]byte("[corpus]\nsource = \"vllm\"\n"+corpus+"[[benchmark]]\nid = \"own\"\ntasks = '"+tasks+"'\n"), "e.toml", nil))
 }
 
 func TestOwnBenchmarksHaveOwnFiles(t *testing.T) {
@@ -152,10 +138,7 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 		}
 		return all[0].Prompts().SHA256, nil
 	}
-	ours, err := source("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := must(source(""))
 	if same, err := source("same"); err != nil || same != ours {
 		t.Errorf("templates of other benchmarks: %s, %v; before %s", same, err, ours)
 	}
@@ -173,14 +156,8 @@ func TestTemplatesArePartOfWhatRolloutsAreOf(t *testing.T) {
 
 // docs/benchmarks.md shows the same two tasks in both forms.
 func TestOwnBenchmarksOfThePage(t *testing.T) {
-	page, err := os.ReadFile("../../docs/benchmarks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	prompts, err := Prompts(config.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("../../docs/benchmarks.md"))
+	prompts := must(Prompts(config.Default()))
 	block := func(language, has string) string {
 		for _, part := range strings.Split(string(page), "```"+language+"\n")[1:] {
 			if text, _, _ := strings.Cut(part, "```"); strings.Contains(text, has) {
@@ -193,10 +170,7 @@ func TestOwnBenchmarksOfThePage(t *testing.T) {
 	dir := filesIn(t, map[string]string{"mine.csv": block("csv", "primes"), "mine.jsonl": block("json", "primes")})
 	var both [][]benchmark.Task
 	for _, name := range []string{"mine.csv", "mine.jsonl"} {
-		tasks, err := benchmark.Reader{Prompts: prompts}.Read(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tasks := must(benchmark.Reader{Prompts: prompts}.Read(filepath.Join(dir, name)))
 		both = append(both, tasks)
 	}
 	if len(both[0]) != 2 || !reflect.DeepEqual(both[0], both[1]) {
@@ -214,12 +188,8 @@ func filesIn(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		ok(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	return dir
 }
@@ -229,3 +199,19 @@ const ownRows = "\ufeffid,prompt,answer,scorer,options\r\n" +
 	"b,Why?,So,judge,\r\n" +
 	"c,1+1?,2,math,\r\n" +
 	"d,1+1?,2,math,\r\n"
+
+// must is a result whose error ends the tests.
+func must[T any](result T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return result
+}
+
+// ok ends a test at an error.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -44,10 +44,7 @@ const timingFile = "../../experiments-timing.toml"
 // budget, and what that takes.
 func TestTimingWithoutWeights(t *testing.T) {
 	out := t.TempDir()
-	e, err := Load(timingFile, nil, Outside{Out: out})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(Load(timingFile, nil, Outside{Out: out}))
 	measured, hours := 0, 0.0
 	for _, stage := range e.Stages {
 		for _, u := range stage.Units {
@@ -81,20 +78,14 @@ func TestTimingWithoutWeights(t *testing.T) {
 
 func parsed(t *testing.T, text string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse([]byte(text), "test.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg
+	return must(config.Parse([]byte(text), "test.toml", nil))
 }
 
 const dummyWorker = "[systems]\nengine = \"vllm\"\nlengths = \"drawn\"\n[[worker]]\nname = \"a\"\nlaunch = \"vllm serve {model}\"\nweights = \"dummy\"\n"
 
 func TestModelsWithoutAShape(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666))
 	cfg := parsed(t, dummyWorker+"[[model]]\nid = \"qwen3_5_4b\"\n[[model]]\nid = \"gpt\"\n[[model]]\nid = \"own\"\npath = \""+folder+"\"\n")
 	_, err := (&Experiment{config: cfg, Notes: map[string][]string{}}).measuredRuns(nil)
 	if err == nil || !strings.Contains(err.Error(), "model gpt cannot be served") || !strings.Contains(err.Error(), "qwen2_5_3b, qwen2_5_7b") || strings.Contains(err.Error(), "model own") {
@@ -113,9 +104,7 @@ func TestWhatAWeightlessWorkerLoads(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(want, "tokenizer.json")); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(filepath.Join(folder, "config.json"), []byte(`{"architectures":["Qwen2ForCausalLM"]}`), 0o666))
 	if got, err = prepare(pool.Model{ID: "own", Launch: launcher.Model{Path: folder}}); err != nil || got.Path != folder || strings.Join(got.Flags, " ") != "--load-format dummy" {
 		t.Errorf("a folder of the user's: %+v, %v", got, err)
 	}
@@ -128,10 +117,7 @@ func TestDrawnLengthsOfThePublishedProfiles(t *testing.T) {
 	cfg := parsed(t, dummyWorker+"[sampling]\nmax_tokens = 700\n")
 	p := profile.Profile{Benchmark: "aime24", Model: "qwen3_5_4b", TestedK: 4, TaskIDs: []string{"a", "b"}, PassCounts: []int{1, 3}}
 	d := drawnLengths(cfg)
-	lengths, err := d.Lengths(p, seed.Root(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lengths := must(d.Lengths(p, seed.Root(1)))
 	prompt, tokens := lengths(controller.ID{Task: 1})
 	if prompt != 150 || tokens != 700 { // its answers have thousands, and are cut
 		t.Errorf("%d tokens of a prompt and %d of an answer", prompt, tokens)

@@ -92,10 +92,7 @@ func TestLiveResultsAreThoseOfTheStages(t *testing.T) {
 		file            string
 		servers, scored bool
 	}{{"experiments.toml", false, false}, {"experiments-timing.toml", true, false}, {"experiments-small.toml", true, true}, {"experiments-live.toml", true, true}} {
-		e, err := Load("../../"+tt.file, nil, Outside{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(Load("../../"+tt.file, nil, Outside{}))
 		live := e.Reports.Live
 		if live.Timed != tt.servers || live.Predicted != tt.servers || live.Scored != tt.scored {
 			t.Errorf("%s: %+v", tt.file, live)
@@ -112,9 +109,7 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 		t.Errorf("without a TeX: engine %v, notes %q", engine, notes)
 	}
 	said := filepath.Join(t.TempDir(), "pdflatex")
-	if err := os.WriteFile(said, []byte("#!/bin/sh\necho 'pdfTeX of a test'\necho more\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(said, []byte("#!/bin/sh\necho 'pdfTeX of a test'\necho more\n"), 0o755))
 	there := func(string) (string, error) { return said, nil }
 	if engine, notes := texEngine(cfg, out, there, os.Environ()); engine == nil || engine.Version != "pdfTeX of a test" || len(notes) != 0 {
 		t.Errorf("with a TeX: engine %v, notes %q", engine, notes)
@@ -123,9 +118,7 @@ func TestTheTeXEngineIsLookedForWhereAPDFIsWanted(t *testing.T) {
 	if engine, notes := texEngine(cfg, out, there, os.Environ()); engine != nil || len(notes) != 0 {
 		t.Errorf("where no PDF is wanted: engine %v, notes %q", engine, notes)
 	}
-	if err := os.WriteFile(filepath.Join(out, pdfFile), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(filepath.Join(out, pdfFile), nil, 0o644))
 	for n, pdf := range []string{config.PDFNever, config.PDFAuto} {
 		cfg.Report.PDF = pdf
 		if _, notes := texEngine(cfg, out, none, nil); len(notes) != 1+n || !strings.Contains(notes[n], "the report.pdf in "+out+" is of an earlier run") {

@@ -29,9 +29,7 @@ func sampledConfig(t *testing.T) (cfg *config.Config, dir string) {
 		"tests.json":   `[{"kind":"stdin","input":"1","output":"1"}]`,
 		"official.txt": "{{.Question}} {{.Response}} {{.Answer}}",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	text := `[corpus]
 source = "vllm"
@@ -50,11 +48,7 @@ id = "b"
 [[benchmark]]
 id = "a"
 `
-	cfg, err := config.Parse([]byte(text), "experiments.toml", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cfg, dir
+	return must(config.Parse([]byte(text), "experiments.toml", nil)), dir
 }
 
 func TestWhatScoringIsTold(t *testing.T) {
@@ -79,9 +73,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if tests, err := s.Benchmarks[0].Tests(tasks[0].Tasks[0]); err != nil || len(tests) != 1 {
 		t.Errorf("tests %v, %v", tests, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "tests.json"), []byte(`[{"kind":"stdin","input":"1","output":"2"}]`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(filepath.Join(dir, "tests.json"), []byte(`[{"kind":"stdin","input":"1","output":"2"}]`), 0o666))
 	if after, _, err := tasks[0].answers(); err != nil || after.Name != before.Name || after.SHA256 == before.SHA256 {
 		t.Errorf("with other tests %+v, %v; before %+v", after, err, before)
 	}
@@ -93,9 +85,7 @@ func TestWhatScoringIsTold(t *testing.T) {
 	if err != nil || recorded.SHA256 == before.SHA256 {
 		t.Errorf("with the digest of the tests %+v, %v", recorded, err)
 	}
-	if err := os.Remove(filepath.Join(dir, "tests.json")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Remove(filepath.Join(dir, "tests.json")))
 	if again, _, err := tasks[0].answers(); err != nil || again != recorded {
 		t.Errorf("tests are read though their digest is there: %+v, %v", again, err)
 	}
@@ -112,10 +102,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 		return s, err
 	}
 	sum := func() string {
-		s, err := settings()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(settings())
 		return s.Sources[family.Judge][0].SHA256
 	}
 	ours := sum()
@@ -125,10 +112,7 @@ func TestAnOfficialPromptIsPartOfTheJudgesName(t *testing.T) {
 		if err != nil || (sum() == ours) != (i == 1) {
 			t.Errorf("%d: the prompt has the digest %s, ours %s, %v", i, sum(), ours, err)
 		}
-		text, err := os.ReadFile(official)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(official))
 		want := [2]string{cfg.Judge.Model, cfg.Judge.Model}
 		want[i] += ":prompt=" + digest(text)[:8]
 		if got := [2]string{s.JudgeName, s.GradingName}; got != want {
@@ -163,10 +147,7 @@ func TestSamplingMakesRoomForTiming(t *testing.T) {
 	busy := errors.New("still up")
 	e := &Experiment{config: config.Default(), Notes: map[string][]string{}, close: []func(context.Context) error{func(context.Context) error { return busy }}}
 	e.config.Corpus.Tasks, e.config.Systems.Lengths = t.TempDir(), config.LengthsDrawn
-	m, err := e.measuredRuns(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(e.measuredRuns(nil))
 	if _, err := m.Acquire(t.Context(), "qwen2_5_3b"); !errors.Is(err, busy) {
 		t.Errorf("error %v", err)
 	}
@@ -175,10 +156,7 @@ func TestSamplingMakesRoomForTiming(t *testing.T) {
 // graderSettings are the settings of a benchmark that a program scores, in this folder.
 func graderSettings(t *testing.T, sets ...string) (score.Settings, []string, error) {
 	t.Helper()
-	cfg, err := config.Parse([]byte("[[model]]\nid = \"m\"\n[[benchmark]]\nid = \"own\"\ntasks = \"own.jsonl\"\n"), "x.toml", sets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must(config.Parse([]byte("[[model]]\nid = \"m\"\n[[benchmark]]\nid = \"own\"\ntasks = \"own.jsonl\"\n"), "x.toml", sets))
 	tasks := TaskFile{ID: "own", Path: "own.jsonl", Tasks: []benchmark.Task{
 		{Benchmark: "own", ID: "a", Prompt: "p", Scorer: "command"}, {Benchmark: "own", ID: "b", Index: 1, Prompt: "q", Scorer: "command-graded"},
 	}}
@@ -190,9 +168,7 @@ func graderSettings(t *testing.T, sets ...string) (score.Settings, []string, err
 func TestAnotherGraderIsAnotherRule(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(text string) {
-		if err := os.WriteFile("grade.py", []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile("grade.py", []byte(text), 0o666))
 	}
 	const named = `grader.command=["python3","grade.py"]`
 	seen := map[string]string{}
@@ -233,10 +209,7 @@ func TestGradersAreShared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := s.Benchmarks[0].Grader(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must(s.Benchmarks[0].Grader(t.Context()))
 	defer one.Close()
 	other, err := s.Benchmarks[0].Grader(t.Context())
 	if err != nil || other != one || one.Places() != 3 {
@@ -279,10 +252,7 @@ func TestWhatRequestsLeaveOut(t *testing.T) {
 		if set == "" {
 			sets = nil
 		}
-		cfg, err := config.Parse(nil, "defaults", sets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must(config.Parse(nil, "defaults", sets))
 		if got := Sampling(cfg, cfg.Models[0]).LeaveOut; got != want.left || Continues(cfg) != want.continues || cfg.Asked()["sampling.leave_out"] != want.key {
 			t.Errorf("%q: %v, %t, key %q", set, got, Continues(cfg), cfg.Asked()["sampling.leave_out"])
 		}
@@ -388,9 +358,7 @@ func TestModulesThatAreMissing(t *testing.T) {
 		{"livecodebench_gt_2024_03_30__difficulty_easy", "exit 1", ""},
 		{"own", "shift 3; echo $1", ""},
 	} {
-		if err := os.WriteFile(cfg.Sandbox.Python, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(cfg.Sandbox.Python, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o777))
 		if got := missingModules(t.Context(), cfg.Sandbox.Python, []TaskFile{{ID: tt.benchmark}}); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s, %q: %q, want %q", tt.benchmark, tt.script, got, tt.want)
 		}
